@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#
+# What can be done with this tree; scripts/ does it. "make help" has the list.
+
+# the kernel to build for and its build tree: by default the running one
+KVER ?= $(shell uname -r)
+KDIR ?= /lib/modules/$(KVER)/build
+
+help:
+	@echo 'To try and to test, in virtual machines (as root):'
+	@echo '  make demo        weft at work: ping-pong, multicast and bandwidth over it'
+	@echo '  make test        the tests worth running on each change'
+	@echo '  make test-full   every test on every kernel'
+	@echo '  make check       the tests of the source alone'
+	@echo '  make kunit       the unit tests alone'
+	@echo '  make bench       what operations cost, beside rdma_rxe and TCP'
+	@echo '                   (one test: scripts/test NAME; any command: scripts/vm)'
+	@echo 'To use, on this machine:'
+	@echo '  make install     module, provider and man page (with DKMS if it is there)'
+	@echo '  make uninstall'
+	@echo '  make modules     weft.ko for KDIR=$(KDIR)'
+	@echo '  make provider    the rdma-core provider for the rdma-core of this machine'
+	@echo '  make clean       remove what was built, here and in the cache'
+
+modules modules_install:
+	$(MAKE) -C $(KDIR) M=$(CURDIR) $@
+
+clean:
+	if [ -d $(KDIR) ]; then $(MAKE) -C $(KDIR) M=$(CURDIR) clean; fi
+	scripts/clean
+
+provider:
+	scripts/build-provider --host
+
+install uninstall:
+	KVER=$(KVER) KDIR=$(KDIR) scripts/install $@
+
+prepare:
+	@scripts/$@
+
+demo test kunit bench check: prepare
+	@scripts/$@
+
+test-full: prepare
+	@scripts/test --full
+
+.PHONY: help modules modules_install clean provider install uninstall
+.PHONY: demo prepare test kunit bench check test-full

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What differs between the kernels weft is built for, by capability. Included
+ * before everything else by the compiler's command line; the driver is
+ * written for the newest kernel and tests no version.
+ */
+#ifndef WEFT_COMPAT_H
+#define WEFT_COMPAT_H
+
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0) || \
+	LINUX_VERSION_CODE >= KERNEL_VERSION(8, 0, 0)
+#error "weft supports Linux 6.1 to 7.x"
+#endif
+
+#ifndef CONFIG_64BIT
+#error "weft needs a 64 bit kernel: it keeps memory regions mapped"
+#endif
+
+/* ib_device_ops.create_cq and friends take the attribute bundle. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
+#define COMPAT_HAS_CREATE_CQ_ATTRS
+#endif
+/* ib_device_ops.reg_user_mr takes a DMA handle. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define COMPAT_HAS_DMAH
+#endif
+/* The core turns netdev events into port events. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define COMPAT_HAS_CORE_PORT_EVENTS
+#endif
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
+/* ib_device_ops.resize_cq became resize_user_cq. */
+#define COMPAT_HAS_RESIZE_USER_CQ
+/* ib_umem_get() became ib_umem_get_va(). */
+#define COMPAT_HAS_UMEM_GET_VA
+#endif
+
+#include <linux/hrtimer.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock_id, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock_id, mode);
+	timer->function = function;
+}
+#endif
+
+/* Exports that exist for the KUnit module only. */
+#include <linux/export.h>
+#if !IS_ENABLED(CONFIG_KUNIT)
+#define WEFT_EXPORT_FOR_TEST(sym)
+#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define WEFT_EXPORT_FOR_TEST(sym) EXPORT_SYMBOL_NS_GPL(sym, "WEFT_KUNIT")
+#define WEFT_IMPORT_FOR_TEST() MODULE_IMPORT_NS("WEFT_KUNIT")
+#else
+#define WEFT_EXPORT_FOR_TEST(sym) EXPORT_SYMBOL_NS_GPL(sym, WEFT_KUNIT)
+#define WEFT_IMPORT_FOR_TEST() MODULE_IMPORT_NS(WEFT_KUNIT)
+#endif
+
+#endif /* WEFT_COMPAT_H */

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Adaptors for members of struct ib_device_ops whose shape differs between
+ * kernels. Included by verbs/ops.c only, after the functions behind are declared;
+ * those have the newest shape.
+ */
+#ifndef WEFT_COMPAT_OPS_H
+#define WEFT_COMPAT_OPS_H
+
+#include <rdma/uverbs_ioctl.h>
+
+#ifdef COMPAT_HAS_CREATE_CQ_ATTRS
+static int compat_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+			    struct uverbs_attr_bundle *attrs)
+{
+	return weft_create_cq(ibcq, attr, attrs ? &attrs->driver_udata : NULL);
+}
+#else
+#define compat_create_cq weft_create_cq
+#endif
+
+#ifdef COMPAT_HAS_DMAH
+#define compat_reg_user_mr weft_reg_user_mr
+#else
+static struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
+					u64 iova, int access, struct ib_udata *udata)
+{
+	return weft_reg_user_mr(pd, start, length, iova, access, NULL, udata);
+}
+#endif
+
+#ifdef COMPAT_HAS_RESIZE_USER_CQ
+#define COMPAT_RESIZE_CQ .resize_user_cq = weft_resize_cq
+#else
+static int compat_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
+{
+	return cqe < 0 ? -EINVAL : weft_resize_cq(ibcq, cqe, udata);
+}
+
+#define COMPAT_RESIZE_CQ .resize_cq = compat_resize_cq
+#endif
+
+#endif /* WEFT_COMPAT_OPS_H */

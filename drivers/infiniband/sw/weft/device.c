@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "device.h"
+
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/if_vlan.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <linux/random.h>
+#include <linux/rtnetlink.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/weft-abi.h>
+
+#include "compat/port_event.h"
+#include "object/dev.h"
+#include "object/parent.h"
+#include "object/table.h"
+#include "object/vector.h"
+#include "stats.h"
+#include "verbs/ops.h"
+
+/*
+ * GUID, in CPU order, to struct weft_dev: each GUID is given once. A device
+ * is in here from before its registration until it is freed, which is a
+ * grace period later.
+ */
+static DEFINE_XARRAY(device_guids);
+
+static bool netdev_carries_ip(const struct net_device *ndev)
+{
+	switch (ndev->type) {
+	case ARPHRD_ETHER:
+	case ARPHRD_LOOPBACK:
+	case ARPHRD_NONE:
+	case ARPHRD_RAWIP:
+	case ARPHRD_PPP:
+	case ARPHRD_TUNNEL:
+	case ARPHRD_TUNNEL6:
+	case ARPHRD_SIT:
+	case ARPHRD_IPGRE:
+	case ARPHRD_IP6GRE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * The net device the core shall collect GIDs for. With a VLAN interface it
+ * would find no IP address at all: it looks for those of a VLAN when it walks
+ * the net device below.
+ */
+static struct net_device *netdev_of_gids(struct net_device *ndev)
+{
+	return is_vlan_dev(ndev) ? vlan_dev_real_dev(ndev) : ndev;
+}
+
+static u32 netdev_port_state(const struct net_device *ndev)
+{
+	return netif_running(ndev) && netif_carrier_ok(ndev) ? IB_PORT_ACTIVE :
+							       IB_PORT_DOWN;
+}
+
+static int guid_take(struct weft_dev *dev, u64 guid)
+{
+	int ret = xa_insert(&device_guids, guid, dev, GFP_KERNEL);
+
+	if (!ret)
+		dev->guid = cpu_to_be64(guid);
+	return ret;
+}
+
+/*
+ * The EUI-64 of the MAC address; what has the same address as another (a
+ * VLAN, a bond, a second device) gets a number mixed into the FFFE in the
+ * middle, which no other EUI-48 leads to.
+ */
+static int guid_from_mac(struct weft_dev *dev)
+{
+	int ret = -EBUSY;
+	__be64 eui;
+	u64 i;
+
+	addrconf_addr_eui48((u8 *)&eui, dev->ndev->dev_addr);
+	for (i = 0; i <= U16_MAX && ret == -EBUSY; i++)
+		ret = guid_take(dev, be64_to_cpu(eui) ^ i << 24);
+	return ret;
+}
+
+/* Neither universal (in the modified EUI-64 form of GIDs) nor a group. */
+static int guid_random(struct weft_dev *dev)
+{
+	int ret;
+
+	do {
+		ret = guid_take(dev, get_random_u64() & ~(3ULL << 56));
+	} while (ret == -EBUSY);
+	return ret;
+}
+
+static int guid_choose(struct weft_dev *dev)
+{
+	const struct net_device *ndev = dev->ndev;
+
+	if (ndev->addr_len == ETH_ALEN && is_valid_ether_addr(ndev->dev_addr))
+		return guid_from_mac(dev);
+	return guid_random(dev);
+}
+
+/*
+ * The core follows the addresses of Ethernet devices only, and takes the
+ * default GID of a bond away on a failover without giving it back.
+ */
+static void gids_rescan_worker(struct work_struct *work)
+{
+	struct weft_dev *dev;
+	unsigned long guid;
+
+	rcu_read_lock();
+	xa_for_each(&device_guids, guid, dev) {
+		if (!ib_device_try_get(&dev->ibdev))
+			continue;
+		rcu_read_unlock();
+		/* adds what is missing, is not bothered by the rest */
+		rdma_roce_rescan_device(&dev->ibdev);
+		ib_device_put(&dev->ibdev);
+		rcu_read_lock();
+	}
+	rcu_read_unlock();
+}
+
+static DECLARE_DELAYED_WORK(gids_rescan, gids_rescan_worker);
+
+/*
+ * An address comes to a net device that the core does not follow. One that
+ * goes cannot be taken out of the core's table; it stays until the RDMA device
+ * goes.
+ */
+static int gids_address_event(const struct net_device *ndev, unsigned long event)
+{
+	if (event == NETDEV_UP && ndev->type != ARPHRD_ETHER)
+		schedule_delayed_work(&gids_rescan, 0);
+	return NOTIFY_DONE;
+}
+
+static int gids_inet_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	const struct in_ifaddr *ifa = info;
+
+	return gids_address_event(ifa->ifa_dev->dev, event);
+}
+
+static int gids_inet6_event(struct notifier_block *nb, unsigned long event, void *info)
+{
+	const struct inet6_ifaddr *ifa = info;
+
+	return gids_address_event(ifa->idev->dev, event);
+}
+
+static struct notifier_block gids_inet_notifier = {
+	.notifier_call = gids_inet_event,
+};
+
+static struct notifier_block gids_inet6_notifier = {
+	.notifier_call = gids_inet6_event,
+};
+
+static void port_update(struct weft_dev *dev)
+{
+	u32 state = netdev_port_state(dev->ndev);
+	struct ib_event event = {
+		.device = &dev->ibdev,
+		.element.port_num = 1,
+		.event = state == IB_PORT_ACTIVE ? IB_EVENT_PORT_ACTIVE :
+						   IB_EVENT_PORT_ERR,
+	};
+
+	ASSERT_RTNL();
+	if (state == dev->port_state)
+		return;
+	WRITE_ONCE(dev->port_state, state);
+	/* fails before and after registration: nobody is listening */
+	if (!ib_device_try_get(&dev->ibdev))
+		return;
+	ibdev_dbg(&dev->ibdev, "port is %s\n",
+		  state == IB_PORT_ACTIVE ? "active" : "down");
+	ib_dispatch_event(&event);
+	ib_device_put(&dev->ibdev);
+}
+
+static void port_up(struct weft_dev *dev)
+{
+	port_update(dev);
+	if (dev->ndev->type != ARPHRD_ETHER)
+		schedule_delayed_work(&gids_rescan, 0);
+}
+
+/*
+ * NETDEV_UNREGISTER comes for other reasons, too: the net device moves to
+ * another namespace, then the RDMA device stays, as hardware would; and
+ * unregister_netdevice_notifier() makes one up for each net device.
+ */
+static void instance_leave_netdev(struct weft_dev *dev)
+{
+	ASSERT_RTNL();
+	if (dev->ndev->reg_state == NETREG_REGISTERED)
+		return;
+	/* not registered yet: weft_device_add() will look again */
+	if (!ib_device_try_get(&dev->ibdev))
+		return;
+	ib_unregister_device_queued(&dev->ibdev);
+	ib_device_put(&dev->ibdev);
+}
+
+static void instance_event(struct weft_dev *dev, unsigned long event)
+{
+	switch (event) {
+	case NETDEV_UP:
+		port_up(dev);
+		break;
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		port_update(dev);
+		break;
+	case NETDEV_REGISTER:
+	case NETDEV_CHANGENAME:
+		weft_parent_rename(dev);
+		break;
+	case NETDEV_UNREGISTER:
+		instance_leave_netdev(dev);
+		break;
+	case NETDEV_BONDING_FAILOVER:
+		/* the core is not done before some work of its own has run */
+		schedule_delayed_work(&gids_rescan, HZ);
+		break;
+	default:
+		/* MTU and address are read when they are asked for */
+		break;
+	}
+}
+
+/* Devices are published and unpublished under RTNL: what is found stays. */
+static struct weft_dev *instance_next(const struct net_device *ndev,
+				      unsigned long *index)
+{
+	struct weft_dev *dev;
+
+	ASSERT_RTNL();
+	rcu_read_lock();
+	dev = weft_dev_on(ndev, index);
+	rcu_read_unlock();
+	return dev;
+}
+
+static int instance_netdev_event(struct notifier_block *nb,
+				 unsigned long event, void *info)
+{
+	const struct net_device *ndev = netdev_notifier_info_to_dev(info);
+	unsigned long index = 0;
+	struct weft_dev *dev;
+
+	while ((dev = instance_next(ndev, &index)))
+		instance_event(dev, event);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block instance_notifier = {
+	.notifier_call = instance_netdev_event,
+};
+
+/* Frees what a device has, in whatever state of making it is. */
+static void instance_dealloc(struct ib_device *ibdev)
+{
+	struct weft_dev *dev = to_weft_dev(ibdev);
+
+	rtnl_lock();
+	weft_parent_destroy(dev);
+	if (dev->id)
+		weft_dev_unpublish(dev);
+	rtnl_unlock();
+	weft_vectors_destroy(dev);
+	weft_region_table_destroy(&dev->regions);
+	xa_destroy(&dev->ahs);
+	if (dev->guid)
+		xa_erase(&device_guids, be64_to_cpu(dev->guid));
+	free_percpu(dev->stats);
+	/* "ip link del" waits for this one */
+	dev_put(dev->ndev);
+}
+
+/* What goes with the life of a device; the verbs are in verbs/ops.c. */
+static const struct ib_device_ops instance_ops = {
+	.dealloc_driver = instance_dealloc,
+	COMPAT_OWN_PORT_EVENTS
+};
+
+static void instance_prepare(struct weft_dev *dev, struct net_device *ndev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	dev_hold(ndev);
+	dev->ndev = ndev;
+	dev->port_state = IB_PORT_DOWN;
+	spin_lock_init(&dev->gid_lock);
+	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	weft_region_table_init(&dev->regions);
+	weft_mcast_init(&dev->mcast);
+
+	ibdev->node_type = RDMA_NODE_IB_CA;
+	ibdev->phys_port_cnt = 1;
+	ibdev->num_comp_vectors = num_possible_cpus();
+	ibdev->local_dma_lkey = 0;
+	strscpy(ibdev->node_desc, "weft", sizeof(ibdev->node_desc));
+	ib_set_device_ops(ibdev, &weft_device_ops);
+	ib_set_device_ops(ibdev, &instance_ops);
+}
+
+static int instance_allocate(struct weft_dev *dev)
+{
+	int ret;
+
+	dev->stats = alloc_percpu(struct weft_stats);
+	if (!dev->stats)
+		return -ENOMEM;
+	ret = guid_choose(dev);
+	if (ret)
+		return ret;
+	dev->ibdev.node_guid = dev->guid;
+	return weft_vectors_create(dev);
+}
+
+/* From here on the notifier sees the device. */
+static int instance_attach(struct weft_dev *dev)
+{
+	struct net_device *ndev = dev->ndev;
+	int ret;
+
+	ASSERT_RTNL();
+	if (ndev->reg_state != NETREG_REGISTERED)
+		return -ENODEV;
+	ret = weft_dev_publish(dev);
+	if (ret)
+		return ret;
+	ret = weft_parent_create(dev);
+	if (ret)
+		return ret;
+	dev->port_state = netdev_port_state(ndev);
+	return ib_device_set_netdev(&dev->ibdev, netdev_of_gids(ndev), 1);
+}
+
+static int instance_register(struct weft_dev *dev, const char *name)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+	int ret;
+
+	/* once it is registered, others may unregister it at any time */
+	get_device(&ibdev->dev);
+	ret = ib_register_device(ibdev, name, NULL);
+	if (!ret) {
+		rtnl_lock();
+		if (ib_device_try_get(ibdev)) {
+			/* it may have gone before there was a device to tell */
+			instance_leave_netdev(dev);
+			ib_device_put(ibdev);
+		}
+		rtnl_unlock();
+	}
+	put_device(&ibdev->dev);
+	/* the core's word for a name that is taken */
+	return ret == -ENFILE ? -EEXIST : ret;
+}
+
+int weft_device_add(const char *name, struct net_device *ndev)
+{
+	struct weft_dev *dev;
+	int ret;
+
+	if (!netdev_carries_ip(ndev))
+		return -EOPNOTSUPP;
+	dev = ib_alloc_device(weft_dev, ibdev);
+	if (!dev)
+		return -ENOMEM;
+	instance_prepare(dev, ndev);
+	ret = instance_allocate(dev);
+	if (ret)
+		goto err_dealloc;
+	rtnl_lock();
+	ret = instance_attach(dev);
+	rtnl_unlock();
+	if (ret)
+		goto err_dealloc;
+	ret = instance_register(dev, name);
+	if (ret)
+		goto err_dealloc;
+	return 0;
+
+err_dealloc:
+	ib_dealloc_device(&dev->ibdev);
+	return ret;
+}
+
+int weft_device_init(void)
+{
+	int ret;
+
+	ret = register_netdevice_notifier(&instance_notifier);
+	if (ret)
+		return ret;
+	ret = register_inetaddr_notifier(&gids_inet_notifier);
+	if (ret)
+		goto err_netdevice;
+	ret = register_inet6addr_notifier(&gids_inet6_notifier);
+	if (ret)
+		goto err_inetaddr;
+	return 0;
+
+err_inetaddr:
+	unregister_inetaddr_notifier(&gids_inet_notifier);
+err_netdevice:
+	unregister_netdevice_notifier(&instance_notifier);
+	return ret;
+}
+
+void weft_device_exit(void)
+{
+	unregister_inet6addr_notifier(&gids_inet6_notifier);
+	unregister_inetaddr_notifier(&gids_inet_notifier);
+	unregister_netdevice_notifier(&instance_notifier);
+	cancel_delayed_work_sync(&gids_rescan);
+	/* waits for what instance_leave_netdev() has queued as well */
+	ib_unregister_driver(RDMA_DRIVER_WEFT);
+}

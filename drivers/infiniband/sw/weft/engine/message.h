@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * An inbound message at the responder: begin, data, end.
+ *
+ * The only code that takes a receive work request, resolves an rkey, runs an
+ * atomic or completes a receive. Every link calls it, so that what a message
+ * means does not depend on how it travels. Unless it says otherwise a function
+ * needs the QP's receive turn.
+ *
+ * weft_message_begin() decides everything that can be refused; after it a
+ * message may only end, abort, or fail in SEND_INV.
+ */
+#ifndef WEFT_ENGINE_MESSAGE_H
+#define WEFT_ENGINE_MESSAGE_H
+
+#include "engine/rules.h"
+#include "mem/copy.h"
+
+struct weft_qp;
+
+/**
+ * struct weft_request - what a requester asks of a responder
+ * @opcode: enum weft_sqe_opcode; of SEND_x, WRITE_x, READ, CMP_SWP, FETCH_ADD
+ * @solicited: the receiver shall be notified
+ * @length: bytes of payload or read, without GRH
+ * @ex: immediate data (network order) or rkey to invalidate
+ * @rkey: remote key
+ * @remote_addr: remote address
+ * @compare_add: operand of an atomic
+ * @swap: operand of an atomic
+ * @src_qpn: UD: sender
+ * @grh: UD: 40 bytes put before the payload
+ * @dgid: UD: destination address
+ * @sl: UD: service level
+ * @network_hdr_type: UD: enum rdma_network_type
+ */
+struct weft_request {
+	u8		opcode;
+	bool		solicited;
+	u32		length;
+	u32		ex;
+	u32		rkey;
+	u64		remote_addr;
+	u64		compare_add;
+	u64		swap;
+	u32		src_qpn;
+	const void	*grh;
+	const union ib_gid	*dgid;
+	u8		sl;
+	u8		network_hdr_type;
+};
+
+/**
+ * weft_message_begin - accept or refuse a message
+ * @qp: responder, in a state that receives, no message in progress
+ * @req: the request
+ *
+ * Return: WEFT_FAULT_NONE, or why it is refused; then weft_message_refuse()
+ * is due.
+ */
+enum weft_fault weft_message_begin(struct weft_qp *qp, const struct weft_request *req);
+
+/**
+ * weft_message_place - put payload where it belongs
+ * @qp: responder, SEND or WRITE in progress
+ * @src: payload
+ * @length: bytes, not more than are left
+ */
+void weft_message_place(struct weft_qp *qp, struct weft_iter *src, u64 length);
+
+/**
+ * weft_message_fetch - get data that is being read
+ * @qp: responder, READ in progress
+ * @dst: where to
+ * @length: bytes, not more than are left
+ */
+void weft_message_fetch(struct weft_qp *qp, struct weft_iter *dst, u64 length);
+
+/**
+ * weft_message_atomic - execute an atomic
+ * @qp: responder, atomic in progress
+ * @req: the request
+ *
+ * Return: the value before.
+ */
+u64 weft_message_atomic(struct weft_qp *qp, const struct weft_request *req);
+
+/**
+ * weft_message_end - complete a message
+ * @qp: responder
+ * @req: the request
+ *
+ * Return: WEFT_FAULT_NONE; WEFT_FAULT_INVALIDATE: weft_message_refuse() is
+ * due.
+ */
+enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req);
+
+/**
+ * weft_message_abort - forget a message in progress
+ * @qp: responder
+ *
+ * The receive work request stays with the QP, for the next message or to be
+ * flushed.
+ */
+void weft_message_abort(struct weft_qp *qp);
+
+/**
+ * weft_message_refuse - consequences of a fault at the responder
+ * @qp: responder
+ * @fault: from weft_message_begin() or weft_message_end()
+ *
+ * Return: what the requester is told.
+ */
+const struct weft_verdict *weft_message_refuse(struct weft_qp *qp,
+					       enum weft_fault fault);
+
+/**
+ * weft_message_run - the receive half's own work: flush in ERR
+ * @qp: any; the receive turn is owned and given back
+ */
+void weft_message_run(struct weft_qp *qp);
+
+/**
+ * weft_message_doorbell - a receive was posted to a queue that asked to ring
+ * @qp: any
+ */
+void weft_message_doorbell(struct weft_qp *qp);
+
+#endif /* WEFT_ENGINE_MESSAGE_H */

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The send half at work: send queue, retries, completions.
+ */
+#ifndef WEFT_ENGINE_REQUESTER_H
+#define WEFT_ENGINE_REQUESTER_H
+
+#include <linux/hrtimer.h>
+
+struct weft_qp;
+struct weft_send;
+
+/**
+ * weft_requester_run - work on the send queue
+ * @qp: any; the send turn is owned and given back
+ *
+ * For the work item of the turn.
+ */
+void weft_requester_run(struct weft_qp *qp);
+
+/**
+ * weft_requester_doorbell - something was posted to the send queue
+ * @qp: any
+ *
+ * Runs to completion in the caller's time, within a budget.
+ *
+ * Context: process, may sleep.
+ */
+void weft_requester_doorbell(struct weft_qp *qp);
+
+/**
+ * weft_requester_init - at creation of a QP
+ * @qp: its send half is initialised
+ */
+void weft_requester_init(struct weft_qp *qp);
+
+/**
+ * weft_requester_reset - forget the current work request and the retries
+ * @qp: send turn stopped
+ */
+void weft_requester_reset(struct weft_qp *qp);
+
+/**
+ * weft_requester_reset_retries - begin to count retries anew
+ * @send: turn owned or stopped
+ */
+void weft_requester_reset_retries(struct weft_send *send);
+
+#endif /* WEFT_ENGINE_REQUESTER_H */

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/rules.h"
+
+/* What differs between services is whether there is anybody to tell. */
+#define VERDICT_NAK(_requester, _responder, _event) {			\
+	.reply = WEFT_REPLY_NAK, .requester = (_requester),		\
+	.responder = (_responder), .fatal = true,			\
+	.has_event = true, .event = (_event) }
+#define VERDICT_FATAL(_responder, _event) {				\
+	.responder = (_responder), .fatal = true,			\
+	.has_event = true, .event = (_event) }
+#define VERDICT_DROP { .reply = WEFT_REPLY_NONE }
+
+static const struct weft_verdict
+rules_verdicts[WEFT_FAULTS][WEFT_SERVICES] = {
+	[WEFT_FAULT_RNR] = {
+		{ .reply = WEFT_REPLY_RNR }, VERDICT_DROP, VERDICT_DROP,
+	},
+	[WEFT_FAULT_REMOTE_ACCESS] = {
+		VERDICT_NAK(IB_WC_REM_ACCESS_ERR, IB_WC_SUCCESS, IB_EVENT_QP_ACCESS_ERR),
+		VERDICT_DROP, VERDICT_DROP,
+	},
+	[WEFT_FAULT_NOT_ENABLED] = {
+		VERDICT_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_REQ_ERR),
+		VERDICT_DROP, VERDICT_DROP,
+	},
+	[WEFT_FAULT_MISALIGNED] = {
+		VERDICT_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_REQ_ERR),
+		VERDICT_DROP, VERDICT_DROP,
+	},
+	[WEFT_FAULT_NO_RESOURCES] = {
+		VERDICT_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_REQ_ERR),
+		VERDICT_DROP, VERDICT_DROP,
+	},
+	[WEFT_FAULT_RECV_LENGTH] = {
+		VERDICT_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_LOC_LEN_ERR, IB_EVENT_QP_REQ_ERR),
+		VERDICT_FATAL(IB_WC_LOC_LEN_ERR, IB_EVENT_QP_FATAL),
+		VERDICT_FATAL(IB_WC_LOC_LEN_ERR, IB_EVENT_QP_FATAL),
+	},
+	[WEFT_FAULT_RECV_PROTECTION] = {
+		VERDICT_NAK(IB_WC_REM_OP_ERR, IB_WC_LOC_PROT_ERR, IB_EVENT_QP_FATAL),
+		VERDICT_FATAL(IB_WC_LOC_PROT_ERR, IB_EVENT_QP_FATAL),
+		VERDICT_FATAL(IB_WC_LOC_PROT_ERR, IB_EVENT_QP_FATAL),
+	},
+	[WEFT_FAULT_RECV_MALFORMED] = {
+		VERDICT_NAK(IB_WC_REM_OP_ERR, IB_WC_LOC_QP_OP_ERR, IB_EVENT_QP_FATAL),
+		VERDICT_FATAL(IB_WC_LOC_QP_OP_ERR, IB_EVENT_QP_FATAL),
+		VERDICT_FATAL(IB_WC_LOC_QP_OP_ERR, IB_EVENT_QP_FATAL),
+	},
+	[WEFT_FAULT_INVALIDATE] = {
+		VERDICT_NAK(IB_WC_REM_ACCESS_ERR, IB_WC_LOC_ACCESS_ERR,
+			    IB_EVENT_QP_ACCESS_ERR),
+		VERDICT_DROP, VERDICT_DROP,
+	},
+};
+
+static const enum ib_wc_status rules_status[WEFT_FAULTS] = {
+	[WEFT_FAULT_FLUSHED]		= IB_WC_WR_FLUSH_ERR,
+	[WEFT_FAULT_MALFORMED]		= IB_WC_LOC_QP_OP_ERR,
+	[WEFT_FAULT_OPCODE]		= IB_WC_LOC_QP_OP_ERR,
+	[WEFT_FAULT_LOCAL_LENGTH]	= IB_WC_LOC_LEN_ERR,
+	[WEFT_FAULT_LOCAL_PROTECTION]	= IB_WC_LOC_PROT_ERR,
+	[WEFT_FAULT_ADDRESS]		= IB_WC_LOC_QP_OP_ERR,
+	[WEFT_FAULT_BIND]		= IB_WC_MW_BIND_ERR,
+	[WEFT_FAULT_NO_CREDIT]		= IB_WC_LOC_QP_OP_ERR,
+	[WEFT_FAULT_RETRY]		= IB_WC_RETRY_EXC_ERR,
+	[WEFT_FAULT_RNR_RETRY]		= IB_WC_RNR_RETRY_EXC_ERR,
+	[WEFT_FAULT_QUEUE_INDEX]	= IB_WC_FATAL_ERR,
+	[WEFT_FAULT_CQ_OVERRUN]		= IB_WC_FATAL_ERR,
+};
+
+#define OPS_UD	(BIT(WEFT_SQE_SEND) | BIT(WEFT_SQE_SEND_IMM))
+#define OPS_UC	(OPS_UD | BIT(WEFT_SQE_WRITE) | BIT(WEFT_SQE_WRITE_IMM) | \
+		 BIT(WEFT_SQE_LOCAL_INV) | BIT(WEFT_SQE_BIND_MW))
+#define OPS_RC	(OPS_UC | BIT(WEFT_SQE_SEND_INV) | BIT(WEFT_SQE_READ) | \
+		 BIT(WEFT_SQE_CMP_SWP) | BIT(WEFT_SQE_FETCH_ADD))
+
+/* IBA table 45, in units of 10 us; 0 stands for 65536 */
+static const u16 rules_rnr_timer[32] = {
+	0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
+	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
+	16384, 24576, 32768, 49152,
+};
+
+enum weft_service weft_rules_service(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return WEFT_SERVICE_RC;
+	case IB_QPT_UC:
+		return WEFT_SERVICE_UC;
+	default:
+		return WEFT_SERVICE_UD;
+	}
+}
+WEFT_EXPORT_FOR_TEST(weft_rules_service);
+
+const struct weft_verdict *weft_rules_verdict(enum weft_fault fault,
+					      enum weft_service service)
+{
+	return &rules_verdicts[fault][service];
+}
+WEFT_EXPORT_FOR_TEST(weft_rules_verdict);
+
+enum ib_wc_status weft_rules_status(enum weft_fault fault)
+{
+	return rules_status[fault];
+}
+WEFT_EXPORT_FOR_TEST(weft_rules_status);
+
+bool weft_rules_opcode_allowed(enum ib_qp_type type, u8 opcode)
+{
+	static const u32 allowed[WEFT_SERVICES] = {
+		[WEFT_SERVICE_RC] = OPS_RC,
+		[WEFT_SERVICE_UC] = OPS_UC,
+		[WEFT_SERVICE_UD] = OPS_UD,
+	};
+
+	return opcode < WEFT_SQE_OPCODES &&
+	       allowed[weft_rules_service(type)] & BIT(opcode);
+}
+WEFT_EXPORT_FOR_TEST(weft_rules_opcode_allowed);
+
+u64 weft_rules_rnr_ns(u8 timer)
+{
+	u32 units = rules_rnr_timer[timer & 31];
+
+	/* 0 stands for the longest time, 655.36 ms */
+	return (units ? units : 65536) * 10000ULL;
+}
+WEFT_EXPORT_FOR_TEST(weft_rules_rnr_ns);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Rules of the transport as pure functions and tables.
+ */
+#ifndef WEFT_ENGINE_RULES_H
+#define WEFT_ENGINE_RULES_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/weft-abi.h>
+
+/**
+ * enum weft_fault - what went wrong; the vendor_err of an error completion
+ * @WEFT_FAULT_NONE: nothing
+ * @WEFT_FAULT_FLUSHED: the QP was in ERR (or SQE) already
+ * @WEFT_FAULT_MALFORMED: the work request makes no sense
+ * @WEFT_FAULT_OPCODE: operation not defined for the service
+ * @WEFT_FAULT_LOCAL_LENGTH: longer than a message may be
+ * @WEFT_FAULT_LOCAL_PROTECTION: lkey, address, length or right of a local
+ *	element
+ * @WEFT_FAULT_ADDRESS: address handle of another protection domain, or gone
+ * @WEFT_FAULT_BIND: BIND_MW or LOCAL_INV refused
+ * @WEFT_FAULT_NO_CREDIT: max_rd_atomic is 0
+ * @WEFT_FAULT_RETRY: no answer, retries used up
+ * @WEFT_FAULT_RNR_RETRY: no receive work request, retries used up
+ * @WEFT_FAULT_RNR: responder: no receive work request
+ * @WEFT_FAULT_REMOTE_ACCESS: responder: rkey, address, length or right
+ * @WEFT_FAULT_NOT_ENABLED: responder: the QP does not allow the operation
+ * @WEFT_FAULT_MISALIGNED: responder: atomic to an address that is no multiple
+ *	of eight
+ * @WEFT_FAULT_NO_RESOURCES: responder: max_dest_rd_atomic is 0
+ * @WEFT_FAULT_RECV_LENGTH: responder: longer than the receive work request
+ * @WEFT_FAULT_RECV_PROTECTION: responder: element of the receive work request
+ * @WEFT_FAULT_RECV_MALFORMED: responder: the receive work request makes no
+ *	sense
+ * @WEFT_FAULT_INVALIDATE: responder: SEND_INV names no window of the QP
+ * @WEFT_FAULT_QUEUE_INDEX: the consumer's ring index is impossible
+ * @WEFT_FAULT_CQ_OVERRUN: a completion was lost
+ * @WEFT_FAULTS: number of faults
+ */
+enum weft_fault {
+	WEFT_FAULT_NONE,
+	WEFT_FAULT_FLUSHED,
+	WEFT_FAULT_MALFORMED,
+	WEFT_FAULT_OPCODE,
+	WEFT_FAULT_LOCAL_LENGTH,
+	WEFT_FAULT_LOCAL_PROTECTION,
+	WEFT_FAULT_ADDRESS,
+	WEFT_FAULT_BIND,
+	WEFT_FAULT_NO_CREDIT,
+	WEFT_FAULT_RETRY,
+	WEFT_FAULT_RNR_RETRY,
+	WEFT_FAULT_RNR,
+	WEFT_FAULT_REMOTE_ACCESS,
+	WEFT_FAULT_NOT_ENABLED,
+	WEFT_FAULT_MISALIGNED,
+	WEFT_FAULT_NO_RESOURCES,
+	WEFT_FAULT_RECV_LENGTH,
+	WEFT_FAULT_RECV_PROTECTION,
+	WEFT_FAULT_RECV_MALFORMED,
+	WEFT_FAULT_INVALIDATE,
+	WEFT_FAULT_QUEUE_INDEX,
+	WEFT_FAULT_CQ_OVERRUN,
+	WEFT_FAULTS
+};
+
+/**
+ * enum weft_service - transport services that differ in their error rules
+ * @WEFT_SERVICE_RC: reliable: the requester is told
+ * @WEFT_SERVICE_UC: a broken message is dropped
+ * @WEFT_SERVICE_UD: so is a broken datagram
+ * @WEFT_SERVICES: number of services
+ */
+enum weft_service {
+	WEFT_SERVICE_RC,
+	WEFT_SERVICE_UC,
+	WEFT_SERVICE_UD,
+	WEFT_SERVICES
+};
+
+/**
+ * enum weft_reply - what the responder answers to a request it refuses
+ * @WEFT_REPLY_NONE: nothing, the request is dropped
+ * @WEFT_REPLY_RNR: RNR NAK
+ * @WEFT_REPLY_NAK: a NAK that ends the requester's work request
+ */
+enum weft_reply {
+	WEFT_REPLY_NONE,
+	WEFT_REPLY_RNR,
+	WEFT_REPLY_NAK,
+};
+
+/**
+ * struct weft_verdict - consequences of a responder's fault (IBA table 59)
+ * @reply: to the requester
+ * @requester: status of the requester's work request, with WEFT_REPLY_NAK
+ * @responder: status of the receive work request that was taken, 0: it is
+ *	kept for the next message
+ * @fatal: the responder's QP goes into ERR
+ * @event: asynchronous event at the responder, if @has_event
+ * @has_event: whether there is one
+ */
+struct weft_verdict {
+	enum weft_reply		reply;
+	enum ib_wc_status	requester;
+	enum ib_wc_status	responder;
+	bool			fatal;
+	bool			has_event;
+	enum ib_event_type	event;
+};
+
+/**
+ * weft_rules_service - error rules of a QP type
+ * @type: RC, UC, UD or GSI
+ *
+ * Return: the service.
+ */
+enum weft_service weft_rules_service(enum ib_qp_type type);
+
+/**
+ * weft_rules_verdict - consequences of a fault that the responder found
+ * @fault: WEFT_FAULT_RNR to WEFT_FAULT_INVALIDATE
+ * @service: of the QP
+ *
+ * Return: the verdict.
+ */
+const struct weft_verdict *weft_rules_verdict(enum weft_fault fault,
+					      enum weft_service service);
+
+/**
+ * weft_rules_status - status of a work request that failed at the requester
+ * @fault: any but WEFT_FAULT_NONE and those of a responder
+ *
+ * Return: the completion status.
+ */
+enum ib_wc_status weft_rules_status(enum weft_fault fault);
+
+/**
+ * weft_rules_opcode_allowed - whether a service has an operation
+ * @type: of the QP
+ * @opcode: enum weft_sqe_opcode
+ *
+ * IBA table 82 and 10.8.2.
+ *
+ * Return: true when it has.
+ */
+bool weft_rules_opcode_allowed(enum ib_qp_type type, u8 opcode);
+
+/**
+ * weft_rules_rnr_ns - how long an RNR NAK asks to wait (IBA table 45)
+ * @timer: five bits
+ *
+ * Return: nanoseconds.
+ */
+u64 weft_rules_rnr_ns(u8 timer);
+
+/**
+ * weft_rules_psn_count - PSNs a message takes
+ * @length: bytes
+ * @mtu: bytes, a power of two
+ *
+ * Return: at least 1.
+ */
+static inline u32 weft_rules_psn_count(u32 length, u32 mtu)
+{
+	/* a power of two, and 64 bit: 2^31 + 4095 does not overflow */
+	return length ? ((u64)length + mtu - 1) >> __ffs(mtu) : 1;
+}
+
+#endif /* WEFT_ENGINE_RULES_H */

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "link/local.h"
+
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/sched/signal.h>
+#include <rdma/ib_pack.h>
+
+#include "object/ah.h"
+#include "object/dev.h"
+#include "object/mcast.h"
+#include "object/qp.h"
+#include "object/table.h"
+#include "stats.h"
+#include "wire/psn.h"
+
+#define LOCAL_MCAST_QPN	0xffffff
+#define LOCAL_QKEY_OWN	0x80000000
+
+/* Whether a long copy should be given up: somebody wants to stop a half. */
+static bool local_stopping(const struct weft_qp *qp, const struct weft_qp *peer)
+{
+	return weft_turn_stopping(&qp->send.turn) ||
+	       weft_turn_stopping(&peer->recv.turn) ||
+	       fatal_signal_pending(current);
+}
+
+/* Return: false when given up halfway. */
+static bool local_move(struct weft_qp *qp, struct weft_qp *peer,
+		       const struct weft_request *req, struct weft_iter *local)
+{
+	u64 left = req->length, length;
+
+	while (left) {
+		length = min_t(u64, left, WEFT_COPY_CHUNK);
+		if (req->opcode == WEFT_SQE_READ)
+			weft_message_fetch(peer, local, length);
+		else
+			weft_message_place(peer, local, length);
+		left -= length;
+		if (left) {
+			if (local_stopping(qp, peer))
+				return false;
+			cond_resched();
+		}
+	}
+	return true;
+}
+
+static void local_atomic(struct weft_qp *peer, const struct weft_request *req,
+			 struct weft_iter *local)
+{
+	u64 before = weft_message_atomic(peer, req);
+	struct weft_span span = { .addr = (uintptr_t)&before, .length = sizeof(before) };
+	struct weft_iter from;
+
+	weft_span_iter(&span, &from);
+	weft_copy(local, &from, sizeof(before));
+}
+
+/* Put the responder's verdict into the terms of the requester. */
+static void local_refuse(struct weft_qp *peer, enum weft_fault fault,
+			 struct weft_answer *answer)
+{
+	const struct weft_verdict *verdict = weft_message_refuse(peer, fault);
+
+	switch (verdict->reply) {
+	case WEFT_REPLY_RNR:
+		answer->outcome = WEFT_OUTCOME_RNR;
+		answer->rnr_timer = peer->recv.rnr_timer;
+		break;
+	case WEFT_REPLY_NAK:
+		answer->outcome = WEFT_OUTCOME_REFUSED;
+		answer->status = verdict->requester;
+		answer->fault = fault;
+		break;
+	case WEFT_REPLY_NONE:
+		answer->outcome = WEFT_OUTCOME_DONE;
+		break;
+	}
+}
+
+/* With the peer's receive turn: from begin to end. */
+static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
+			  const struct weft_request *req, struct weft_iter *local,
+			  struct weft_answer *answer)
+{
+	enum weft_fault fault = weft_message_begin(peer, req);
+
+	if (fault) {
+		local_refuse(peer, fault, answer);
+		return;
+	}
+	if (req->opcode == WEFT_SQE_CMP_SWP || req->opcode == WEFT_SQE_FETCH_ADD) {
+		local_atomic(peer, req, local);
+	} else if (!local_move(qp, peer, req, local)) {
+		weft_message_abort(peer);
+		answer->outcome = WEFT_OUTCOME_STOPPED;
+		return;
+	}
+	fault = weft_message_end(peer, req);
+	if (fault)
+		local_refuse(peer, fault, answer);
+	else
+		answer->outcome = WEFT_OUTCOME_DONE;
+}
+
+static bool local_gid_equal(const union ib_gid *a, const union ib_gid *b)
+{
+	return !memcmp(a, b, sizeof(*a));
+}
+
+/*
+ * Is the peer there, and are we connected with each other, by number and by
+ * address? Its receive turn is owned.
+ */
+static bool local_connected(const struct weft_qp *qp, const struct weft_qp *peer)
+{
+	return weft_qp_can_receive(peer) && weft_dev_port_active(peer->dev) &&
+	       peer->dest_qpn == qp->qpn && peer->av.net == qp->av.net &&
+	       local_gid_equal(&peer->av.dgid, &qp->av.sgid) &&
+	       local_gid_equal(&peer->av.sgid, &qp->av.dgid);
+}
+
+/*
+ * A reliable message must come at the expected PSN; a new unreliable one sets
+ * it: UC resynchronises at the first packet of a message (IBA 9.8.3).
+ */
+static bool local_psn_expected(const struct weft_qp *qp, struct weft_qp *peer)
+{
+	if (qp->type == IB_QPT_UC)
+		peer->recv.psn = qp->send.psn;
+	return peer->recv.psn == qp->send.psn;
+}
+
+static void local_advance(struct weft_qp *qp, struct weft_qp *peer, u32 length)
+{
+	u32 count = weft_rules_psn_count(length, qp->mtu);
+
+	qp->send.psn = weft_psn_add(qp->send.psn, count);
+	if (peer) {
+		peer->recv.psn = weft_psn_add(peer->recv.psn, count);
+		peer->recv.msn = weft_psn_add(peer->recv.msn, 1);
+	}
+}
+
+static struct weft_qp *local_peer(struct weft_qp *qp)
+{
+	struct weft_qp *peer;
+
+	if (!weft_av_target(&qp->av) || !weft_dev_port_active(qp->dev))
+		return NULL;
+	peer = weft_qp_get(qp->dest_qpn);
+	if (!peer)
+		return NULL;
+	if (peer->type == qp->type)
+		return peer;
+	weft_qp_put(peer);
+	return NULL;
+}
+
+static void local_connected_message(struct weft_qp *qp, const struct weft_request *req,
+				    const struct weft_sgl *sgl,
+				    struct weft_answer *answer)
+{
+	struct weft_qp *peer = local_peer(qp);
+	struct weft_iter local;
+
+	answer->outcome = WEFT_OUTCOME_LOST;
+	if (!peer)
+		goto out;
+	if (weft_turn_own(&peer->recv.turn)) {
+		answer->outcome = WEFT_OUTCOME_STOPPED;
+		goto out_put_peer;
+	}
+	if (local_connected(qp, peer) && local_psn_expected(qp, peer)) {
+		weft_sgl_iter(sgl, &local);
+		local_deliver(qp, peer, req, &local, answer);
+		if (answer->outcome == WEFT_OUTCOME_DONE)
+			local_advance(qp, peer, req->length);
+	}
+	weft_turn_release(&peer->recv.turn);
+out_put_peer:
+	weft_qp_put(peer);
+out:
+	/* nobody answers on an unreliable connection */
+	if (qp->type == IB_QPT_UC && answer->outcome == WEFT_OUTCOME_LOST) {
+		local_advance(qp, NULL, req->length);
+		answer->outcome = WEFT_OUTCOME_DONE;
+	}
+}
+
+/* UDP, BTH, DETH, immediate data, payload, pad and ICRC of a datagram. */
+static u32 local_datagram_length(const struct weft_request *req)
+{
+	u32 immediate = req->opcode == WEFT_SQE_SEND_IMM ? 4 : 0;
+
+	return 8 + 12 + 8 + immediate + ALIGN(req->length, 4) + 4;
+}
+
+/* What a receiver finds in its first 40 bytes (IBA A17.4.5). */
+static void local_grh(const struct weft_av *av, u32 length, u8 grh[40])
+{
+	const struct in6_addr *sgid = (const struct in6_addr *)av->sgid.raw;
+	const struct in6_addr *dgid = (const struct in6_addr *)av->dgid.raw;
+	struct ipv6hdr *ip6 = (struct ipv6hdr *)grh;
+	struct iphdr *ip = (struct iphdr *)(grh + 20);
+
+	memset(grh, 0, 40);
+	if (ipv6_addr_v4mapped(sgid)) {
+		ip->version = 4;
+		ip->ihl = 5;
+		ip->tos = av->traffic_class;
+		ip->tot_len = cpu_to_be16(length + sizeof(*ip));
+		ip->frag_off = cpu_to_be16(IP_DF);
+		ip->ttl = av->hop_limit;
+		ip->protocol = IPPROTO_UDP;
+		ip->saddr = sgid->s6_addr32[3];
+		ip->daddr = dgid->s6_addr32[3];
+		ip->check = ip_fast_csum((u8 *)ip, ip->ihl);
+	} else {
+		ip6_flow_hdr(ip6, av->traffic_class, cpu_to_be32(av->flow_label));
+		ip6->payload_len = cpu_to_be16(length);
+		ip6->nexthdr = IPPROTO_UDP;
+		ip6->hop_limit = av->hop_limit;
+		ip6->saddr = *sgid;
+		ip6->daddr = *dgid;
+	}
+}
+
+/* One copy of a datagram into one QP, or nothing: it is unreliable. */
+static void local_datagram(struct weft_qp *peer, u32 qkey,
+			   const struct weft_request *req, const struct weft_sgl *sgl,
+			   bool multicast, struct weft_answer *answer)
+{
+	struct weft_span grh = { .addr = (uintptr_t)req->grh, .length = 40 };
+	struct weft_iter from;
+	enum weft_fault fault;
+
+	if (weft_turn_own(&peer->recv.turn)) {
+		answer->outcome = WEFT_OUTCOME_STOPPED;
+		return;
+	}
+	if (!weft_qp_can_receive(peer) || !weft_dev_port_active(peer->dev))
+		goto out_release;
+	if (peer->qkey != qkey) {
+		weft_stats_inc(peer->dev, WEFT_STAT_UD_DROPPED_QKEY);
+		goto out_release;
+	}
+	fault = weft_message_begin(peer, req);
+	if (fault) {
+		if (fault == WEFT_FAULT_RNR)
+			weft_stats_inc(peer->dev, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
+		weft_message_refuse(peer, fault);
+		goto out_release;
+	}
+	weft_span_iter(&grh, &from);
+	weft_message_place(peer, &from, grh.length);
+	weft_sgl_iter(sgl, &from);
+	weft_message_place(peer, &from, req->length);
+	weft_message_end(peer, req);
+	if (multicast)
+		weft_stats_inc(peer->dev, WEFT_STAT_MCAST_COPIES);
+out_release:
+	weft_turn_release(&peer->recv.turn);
+}
+
+static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev, u32 qkey,
+			       const union ib_gid *mgid,
+			       const struct weft_request *req,
+			       const struct weft_sgl *sgl, struct weft_answer *answer)
+{
+	struct weft_mcast_members *members = weft_mcast_members_get(&dev->mcast, mgid);
+	u32 i;
+
+	if (!members)
+		return;
+	for (i = 0; i < members->num; i++) {
+		struct weft_qp *peer = members->qp[i];
+
+		if (peer == qp && qp->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
+			continue;
+		local_datagram(peer, qkey, req, sgl, true, answer);
+	}
+	weft_mcast_members_put(members);
+}
+
+/* To each weft device on our net device: they share its link. */
+static void local_multicast(struct weft_qp *qp, u32 qkey, const union ib_gid *mgid,
+			    const struct weft_request *req,
+			    const struct weft_sgl *sgl, struct weft_answer *answer)
+{
+	unsigned long index = 0;
+	struct weft_dev *dev;
+
+	for (;;) {
+		rcu_read_lock();
+		dev = weft_dev_on(qp->dev->ndev, &index);
+		if (dev && !ib_device_try_get(&dev->ibdev))
+			dev = ERR_PTR(-ENODEV);
+		rcu_read_unlock();
+		if (!dev)
+			break;
+		if (IS_ERR(dev))
+			continue;
+		local_multicast_on(qp, dev, qkey, mgid, req, sgl, answer);
+		ib_device_put(&dev->ibdev);
+	}
+}
+
+/* Devices on one net device have the same addresses; the target is one. */
+static bool local_ud_reaches(const struct weft_av *av, const struct weft_qp *peer)
+{
+	return peer->dev_id == av->target ||
+	       weft_dev_has_gid(peer->dev_id, av->net, &av->dgid);
+}
+
+static struct weft_qp *local_ud_peer(const struct weft_av *av, u32 qpn)
+{
+	struct weft_qp *peer = qpn == 1 ? weft_qp_get_gsi(av->target) : weft_qp_get(qpn);
+
+	if (!peer)
+		return NULL;
+	if (weft_qp_is_ud(peer) && local_ud_reaches(av, peer))
+		return peer;
+	weft_qp_put(peer);
+	return NULL;
+}
+
+static void local_ud_message(struct weft_qp *qp, struct weft_request *req,
+			     const struct weft_sgl *sgl, struct weft_answer *answer)
+{
+	const struct weft_sqe *sqe = &qp->send.wqe.sqe;
+	u32 qpn = sqe->ud.remote_qpn, qkey = sqe->ud.remote_qkey;
+	struct weft_qp *peer;
+	struct weft_av av;
+	u8 grh[40] __aligned(8);
+
+	if (!weft_ah_lookup(qp->dev, sqe->ud.ah_id, qp->pd, &av)) {
+		answer->outcome = WEFT_OUTCOME_REFUSED;
+		answer->status = weft_rules_status(WEFT_FAULT_ADDRESS);
+		answer->fault = WEFT_FAULT_ADDRESS;
+		return;
+	}
+	answer->outcome = WEFT_OUTCOME_DONE;
+	/* C10-93.1.1: too long for the port is dropped, without an error */
+	if (req->length > qp->mtu || !weft_dev_port_active(qp->dev))
+		return;
+	if (qkey & LOCAL_QKEY_OWN)
+		qkey = qp->qkey;
+	local_grh(&av, local_datagram_length(req), grh);
+	req->grh = grh;
+	req->dgid = &av.dgid;
+	req->src_qpn = qp->qpn;
+	req->sl = av.sl;
+	req->network_hdr_type = ipv6_addr_v4mapped((struct in6_addr *)av.sgid.raw) ?
+				RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
+	if (av.multicast && qpn == LOCAL_MCAST_QPN) {
+		local_multicast(qp, qkey, &av.dgid, req, sgl, answer);
+		return;
+	}
+	peer = local_ud_peer(&av, qpn);
+	if (!peer) {
+		weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_NO_QP);
+		return;
+	}
+	local_datagram(peer, qkey, req, sgl, false, answer);
+	weft_qp_put(peer);
+}
+
+static void local_message(struct weft_qp *qp, const struct weft_request *req,
+			  const struct weft_sgl *local, struct weft_answer *answer)
+{
+	struct weft_request datagram;
+
+	weft_assert_turn(&qp->send.turn);
+	if (weft_qp_is_ud(qp)) {
+		datagram = *req;
+		local_ud_message(qp, &datagram, local, answer);
+	} else {
+		local_connected_message(qp, req, local, answer);
+	}
+}
+
+const struct weft_link weft_link_local = {
+	.message = local_message,
+};

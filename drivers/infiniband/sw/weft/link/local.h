@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The local link: both QPs are on this host.
+ *
+ * A message is copied once, from memory region to memory region, while the
+ * sender owns its send turn and the receiver's receive turn. There are no
+ * packets, but every rule of the transport holds: order, PSNs, access checks,
+ * RNR, retries when the peer cannot answer, NAKs.
+ */
+#ifndef WEFT_LINK_LOCAL_H
+#define WEFT_LINK_LOCAL_H
+
+#include "engine/link.h"
+
+extern const struct weft_link weft_link_local;
+
+#endif /* WEFT_LINK_LOCAL_H */

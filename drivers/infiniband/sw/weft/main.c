@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+
+#include "device.h"
+#include "engine/work.h"
+#include "netlink.h"
+#include "object/table.h"
+
+static int __init weft_init(void)
+{
+	int ret;
+
+	ret = weft_engine_init();
+	if (ret)
+		return ret;
+	ret = weft_device_init();
+	if (ret)
+		goto err_engine_exit;
+	/* last: from here on there may be devices */
+	weft_netlink_init();
+	return 0;
+
+err_engine_exit:
+	weft_engine_exit();
+	return ret;
+}
+
+static void __exit weft_exit(void)
+{
+	weft_netlink_exit();
+	weft_device_exit();
+	weft_engine_exit();
+	/* RCU callbacks are code of this module */
+	rcu_barrier();
+	weft_table_exit();
+}
+
+module_init(weft_init);
+module_exit(weft_exit);
+
+MODULE_AUTHOR("weft developers");
+MODULE_DESCRIPTION("Software RDMA devices on any network interface");
+MODULE_VERSION(WEFT_VERSION);
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copies between spans, and atomics.
+ *
+ * Programs poll memory that a peer writes, a flag of two, four or eight bytes
+ * or the last byte of a message. So a copy ascends, each aligned word (or
+ * aligned part of it, at the ends) is stored at once, and the last word by
+ * itself after a write barrier. The bulk is no such store: a string
+ * instruction may store in any order (SDM 3A 9.2.4), which is why the last
+ * word never belongs to it.
+ */
+#include "mem/copy.h"
+
+#include <rdma/weft-abi.h>
+
+#include <linux/atomic.h>
+#include <linux/string.h>
+
+/* Words of eight bytes from which on a string instruction is shorter. */
+#define COPY_BULK	8
+
+/* Load and store one piece; @type is the size, @dst is aligned to it. */
+#define copy_one(type, dst, src) do {			\
+	type one;					\
+							\
+	memcpy(&one, src, sizeof(one));			\
+	WRITE_ONCE(*(type *)(dst), one);		\
+	(dst) += sizeof(one);				\
+	(src) += sizeof(one);				\
+} while (0)
+
+/* Copy @words words, in any order, and advance. @words is not 0. */
+static __always_inline void copy_bulk(void **dst, const void **src, size_t words)
+{
+#ifdef CONFIG_X86_64
+	/* a variable memcpy() is byte-wise on CPUs without fast short moves */
+	asm volatile("rep movsq"
+		     : "+D" (*dst), "+S" (*src), "+c" (words)
+		     : : "memory");
+#else
+	memcpy(*dst, *src, words * sizeof(u64));
+	*dst += words * sizeof(u64);
+	*src += words * sizeof(u64);
+#endif
+}
+
+/* Copy a word aligned at @dst, or less, with one store for each part. */
+static __always_inline void copy_rest(void *dst, const void *src, size_t length)
+{
+	if (length & 4)
+		copy_one(u32, dst, src);
+	if (length & 2)
+		copy_one(u16, dst, src);
+	if (length & 1)
+		copy_one(u8, dst, src);
+}
+
+/* Copy @length bytes to @dst, which is aligned to eight. */
+static __always_inline void copy_aligned(void *dst, const void *src, size_t length)
+{
+	size_t words = length / sizeof(u64);
+
+	if (words > COPY_BULK) {
+		copy_bulk(&dst, &src, words - 1);
+		words = 1;
+	}
+	for (; words > 1; words--)
+		copy_one(u64, dst, src);
+	/* whoever polls the last bytes finds all that come before them */
+	smp_wmb();
+	if (words)
+		copy_one(u64, dst, src);
+	if (length % sizeof(u64)) {
+		/* likewise, these are the last ones */
+		smp_wmb();
+		copy_rest(dst, src, length);
+	}
+}
+
+/* Copy up to the next aligned word, then the rest. */
+static noinline void copy_unaligned(void *dst, const void *src, size_t length)
+{
+	void *const first = dst;
+
+	/* what follows may be the last bytes, see copy_aligned() */
+	smp_wmb();
+	if ((uintptr_t)dst & 1)
+		copy_one(u8, dst, src);
+	if ((uintptr_t)dst & 2 && length - (dst - first) >= 2)
+		copy_one(u16, dst, src);
+	if ((uintptr_t)dst & 4 && length - (dst - first) >= 4)
+		copy_one(u32, dst, src);
+	copy_aligned(dst, src, length - (dst - first));
+}
+
+/* Copy one piece of contiguous memory. @length is not 0. */
+static __always_inline void copy_piece(void *dst, const void *src, size_t length)
+{
+	if (likely(IS_ALIGNED((uintptr_t)dst, sizeof(u64))))
+		copy_aligned(dst, src, length);
+	else
+		copy_unaligned(dst, src, length);
+}
+
+/**
+ * struct copy_cursor - a position taken apart, for the time of a copy
+ * @at: kernel address
+ * @run: bytes in one piece from @at on, at most to the end of the span
+ * @left: bytes of the span after those
+ * @block: the block of @at; the next one follows
+ * @size: of a block
+ */
+struct copy_cursor {
+	void	*at;
+	u64	run;
+	u64	left;
+	void	**block;
+	u64	size;
+};
+
+/* Go to the first byte that is not done yet. There is one. */
+static void copy_skip(struct weft_iter *iter)
+{
+	while (iter->offset == iter->span->length) {
+		iter->span++;
+		iter->left--;
+		iter->offset = 0;
+	}
+}
+
+/* Take the position of @iter apart. There is a byte at or after it. */
+static void cursor_load(struct copy_cursor *cursor, struct weft_iter *iter)
+{
+	const struct weft_region *region;
+	u64 at, offset;
+
+	copy_skip(iter);
+	region = iter->span->region;
+	at = iter->span->addr + iter->offset;
+	cursor->run = iter->span->length - iter->offset;
+	cursor->left = 0;
+	if (!region || !region->blocks) {
+		cursor->at = (void *)(uintptr_t)at;
+		return;
+	}
+	at -= region->base;
+	cursor->size = 1ULL << region->page_shift;
+	cursor->block = region->blocks + (at >> region->page_shift);
+	offset = at & (cursor->size - 1);
+	cursor->at = *cursor->block + offset;
+	if (cursor->run > cursor->size - offset) {
+		cursor->left = cursor->run - (cursor->size - offset);
+		cursor->run = cursor->size - offset;
+	}
+}
+
+static void cursor_store(const struct copy_cursor *cursor, struct weft_iter *iter)
+{
+	iter->offset = iter->span->length - cursor->left - cursor->run;
+}
+
+/* Go on by @length bytes, at most to the end of the piece. More follow. */
+static __always_inline void cursor_advance(struct copy_cursor *cursor,
+					   struct weft_iter *iter, u64 length)
+{
+	cursor->run -= length;
+	if (cursor->run) {
+		cursor->at += length;
+	} else if (likely(cursor->left)) {
+		cursor->at = *++cursor->block;
+		cursor->run = min(cursor->size, cursor->left);
+		cursor->left -= cursor->run;
+	} else {
+		cursor_store(cursor, iter);
+		cursor_load(cursor, iter);
+	}
+}
+
+/* Copy a piece that is not the last: nobody minds the order. */
+static __always_inline void copy_middle(void *dst, const void *src, size_t length)
+{
+	if (likely(IS_ALIGNED((uintptr_t)dst | length, sizeof(u64))))
+		copy_bulk(&dst, &src, length / sizeof(u64));
+	else
+		copy_unaligned(dst, src, length);
+}
+
+static noinline void copy_pieces(struct weft_iter *dst, struct weft_iter *src,
+				 u64 length)
+{
+	struct copy_cursor from, to;
+	u64 piece;
+
+	cursor_load(&to, dst);
+	cursor_load(&from, src);
+	for (;;) {
+		piece = min(to.run, from.run);
+		if (piece >= length)
+			break;
+		copy_middle(to.at, from.at, piece);
+		length -= piece;
+		cursor_advance(&to, dst, piece);
+		cursor_advance(&from, src, piece);
+	}
+	copy_piece(to.at, from.at, length);
+	to.run -= length;
+	from.run -= length;
+	cursor_store(&to, dst);
+	cursor_store(&from, src);
+}
+
+/*
+ * Return where a position is, and in @length what is in one piece there. At
+ * the end of a span that is nothing.
+ */
+static __always_inline void *copy_locate(const struct weft_iter *iter, u64 *length)
+{
+	const struct weft_span *span = iter->span;
+	u64 contiguous;
+	void *at;
+
+	*length = span->length - iter->offset;
+	if (!*length)
+		return NULL;
+	at = weft_region_at(span, span->addr + iter->offset, &contiguous);
+	*length = min(*length, contiguous);
+	return at;
+}
+
+void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
+{
+	u64 run_from, run_to;
+	const void *from;
+	void *to;
+
+	if (unlikely(!length))
+		return;
+	/* most messages are small and cross no boundary */
+	to = copy_locate(dst, &run_to);
+	from = copy_locate(src, &run_from);
+	if (unlikely(length > run_to || length > run_from)) {
+		copy_pieces(dst, src, length);
+		return;
+	}
+	copy_piece(to, from, length);
+	dst->offset += length;
+	src->offset += length;
+}
+WEFT_EXPORT_FOR_TEST(weft_copy);
+
+int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
+		     const struct weft_sge *sge, u32 num, u32 access)
+{
+	u32 i;
+	int err;
+
+	sgl->length = 0;
+	sgl->num = 0;
+	for (i = 0; i < num; i++) {
+		if (!sge[i].length)
+			continue;
+		err = weft_region_resolve(who, sge[i].lkey, sge[i].addr,
+					  sge[i].length, access,
+					  &sgl->span[sgl->num]);
+		if (unlikely(err)) {
+			weft_sgl_release(sgl);
+			return err;
+		}
+		sgl->length += sge[i].length;
+		sgl->num++;
+	}
+	return 0;
+}
+WEFT_EXPORT_FOR_TEST(weft_sgl_resolve);
+
+void weft_sgl_release(struct weft_sgl *sgl)
+{
+	u32 i;
+
+	for (i = 0; i < sgl->num; i++)
+		weft_region_put(sgl->span[i].region);
+	sgl->length = 0;
+	sgl->num = 0;
+}
+WEFT_EXPORT_FOR_TEST(weft_sgl_release);
+
+/* An aligned word never crosses a block: blocks are pages or more. */
+static void *copy_word_at(const struct weft_span *span)
+{
+	u64 contiguous;
+
+	return weft_region_at(span, span->addr, &contiguous);
+}
+
+u64 weft_atomic_cmp_swp(const struct weft_span *span, u64 compare, u64 swap)
+{
+	atomic64_t *word = copy_word_at(span);
+
+	return atomic64_cmpxchg(word, compare, swap);
+}
+WEFT_EXPORT_FOR_TEST(weft_atomic_cmp_swp);
+
+u64 weft_atomic_fetch_add(const struct weft_span *span, u64 add)
+{
+	atomic64_t *word = copy_word_at(span);
+
+	return atomic64_fetch_add(add, word);
+}
+WEFT_EXPORT_FOR_TEST(weft_atomic_fetch_add);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The only code that touches payload: copies between spans, and atomics.
+ */
+#ifndef WEFT_MEM_COPY_H
+#define WEFT_MEM_COPY_H
+
+#include "mem/region.h"
+#include "params.h"
+
+/**
+ * struct weft_sgl - a resolved scatter/gather list
+ * @length: bytes in all
+ * @num: spans in use
+ * @span: each with a reference, see struct weft_span
+ */
+struct weft_sgl {
+	u64			length;
+	u32			num;
+	struct weft_span	span[WEFT_MAX_SGE];
+};
+
+/**
+ * struct weft_iter - a position in a list of spans
+ * @span: current
+ * @left: spans left, the current one included
+ * @offset: bytes of the current span already done
+ */
+struct weft_iter {
+	const struct weft_span	*span;
+	u32			left;
+	u64			offset;
+};
+
+/**
+ * weft_sgl_resolve - check and pin each element of a work request
+ * @sgl: result; nothing is pinned on failure
+ * @who: on whose behalf
+ * @sge: private copy of the list
+ * @num: elements, at most WEFT_MAX_SGE
+ * @access: IB_ACCESS_LOCAL_WRITE to write, 0 to read
+ *
+ * Elements of length 0 are left out.
+ *
+ * Return: 0 or what weft_region_resolve() returned.
+ */
+int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
+		     const struct weft_sge *sge, u32 num, u32 access);
+
+/**
+ * weft_sgl_release - drop the references of a list
+ * @sgl: resolved; is empty afterwards
+ */
+void weft_sgl_release(struct weft_sgl *sgl);
+
+/**
+ * weft_sgl_iter - start at the first byte of a list
+ * @sgl: resolved
+ * @iter: result
+ */
+static inline void weft_sgl_iter(const struct weft_sgl *sgl, struct weft_iter *iter)
+{
+	iter->span = sgl->span;
+	iter->left = sgl->num;
+	iter->offset = 0;
+}
+
+/**
+ * weft_span_iter - start at the first byte of one span
+ * @span: resolved
+ * @iter: result
+ */
+static inline void weft_span_iter(const struct weft_span *span, struct weft_iter *iter)
+{
+	iter->span = span;
+	iter->left = 1;
+	iter->offset = 0;
+}
+
+/**
+ * weft_copy - copy bytes from one position to another, advance both
+ * @dst: at least @length bytes left
+ * @src: at least @length bytes left
+ * @length: bytes
+ *
+ * Bytes become visible in ascending order at the granularity of eight bytes
+ * for the last eight: a consumer that polls the last byte of an RDMA WRITE
+ * finds all the others (IBA o9-20 leaves that open, every program relies on
+ * it).
+ */
+void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length);
+
+/**
+ * weft_atomic_cmp_swp - compare and swap eight bytes of a span
+ * @span: eight bytes at an address that is a multiple of eight
+ * @compare: expected value
+ * @swap: new value
+ *
+ * Atomic with respect to every QP and to the CPUs (IB_ATOMIC_GLOB).
+ *
+ * Return: the value before.
+ */
+u64 weft_atomic_cmp_swp(const struct weft_span *span, u64 compare, u64 swap);
+
+/**
+ * weft_atomic_fetch_add - add to eight bytes of a span
+ * @span: eight bytes at an address that is a multiple of eight
+ * @add: addend
+ *
+ * Return: the value before.
+ */
+u64 weft_atomic_fetch_add(const struct weft_span *span, u64 add);
+
+#endif /* WEFT_MEM_COPY_H */

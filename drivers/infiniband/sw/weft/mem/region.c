@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The key table, and the access check.
+ */
+#include "mem/region.h"
+#include "params.h"
+
+#include <linux/random.h>
+#include <linux/slab.h>
+
+#include <rdma/ib_verbs.h>
+
+#define REGION_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+			 IB_ACCESS_REMOTE_ATOMIC)
+
+static unsigned long region_index(u32 key)
+{
+	return key >> 8;
+}
+
+/* A region with one reference, the owner's. */
+static struct weft_region *region_new(struct weft_region_table *table, gfp_t gfp)
+{
+	struct weft_region *region;
+
+	region = kzalloc(sizeof(*region), gfp);
+	if (!region)
+		return NULL;
+	refcount_set(&region->refs, 1);
+	init_completion(&region->idle);
+	region->table = table;
+	return region;
+}
+
+void weft_region_table_init(struct weft_region_table *table)
+{
+	xa_init_flags(&table->xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	table->next = 0;
+}
+WEFT_EXPORT_FOR_TEST(weft_region_table_init);
+
+void weft_region_table_destroy(struct weft_region_table *table)
+{
+	WARN_ON(!xa_empty(&table->xa));
+	xa_destroy(&table->xa);
+}
+WEFT_EXPORT_FOR_TEST(weft_region_table_destroy);
+
+struct weft_region *weft_region_alloc(struct weft_region_table *table, gfp_t gfp)
+{
+	struct weft_region *region;
+	u32 index;
+
+	region = region_new(table, gfp);
+	if (!region)
+		return ERR_PTR(-ENOMEM);
+	/* the entry stays reserved, and invisible, until it is published */
+	if (xa_alloc_cyclic_irq(&table->xa, &index, NULL,
+				XA_LIMIT(1, WEFT_MAX_KEY_INDEX), &table->next,
+				gfp) < 0) {
+		kfree(region);
+		return ERR_PTR(-ENOMEM);
+	}
+	region->key = index << 8 | get_random_u8();
+	return region;
+}
+WEFT_EXPORT_FOR_TEST(weft_region_alloc);
+
+void weft_region_publish(struct weft_region *region)
+{
+	struct xarray *xa = &region->table->xa;
+	unsigned long flags;
+
+	xa_lock_irqsave(xa, flags);
+	/* allocates nothing: the entry is reserved */
+	__xa_store(xa, region_index(region->key), region, 0);
+	xa_unlock_irqrestore(xa, flags);
+}
+WEFT_EXPORT_FOR_TEST(weft_region_publish);
+
+struct weft_region *weft_region_successor(const struct weft_region *old, gfp_t gfp)
+{
+	struct weft_region *region;
+
+	region = region_new(old->table, gfp);
+	if (!region)
+		return NULL;
+	region->key = old->key;
+	region->access = old->access;
+	region->qpn = old->qpn;
+	region->pd = old->pd;
+	region->iova = old->iova;
+	region->length = old->length;
+	region->base = old->base;
+	region->blocks = old->blocks;
+	region->page_shift = old->page_shift;
+	region->kind = old->kind;
+	return region;
+}
+WEFT_EXPORT_FOR_TEST(weft_region_successor);
+
+bool weft_region_replace(struct weft_region *old, struct weft_region *new)
+{
+	unsigned long index = region_index(old->key);
+	struct xarray *xa = &old->table->xa;
+	unsigned long flags;
+	bool found;
+
+	xa_lock_irqsave(xa, flags);
+	found = xa_load(xa, index) == old;
+	if (found) {
+		__xa_store(xa, index, new, 0);
+		old->replaced = true;
+	}
+	xa_unlock_irqrestore(xa, flags);
+	return found;
+}
+WEFT_EXPORT_FOR_TEST(weft_region_replace);
+
+static void region_free(struct weft_region *region)
+{
+	/* a lookup may still be looking at it */
+	kfree_rcu(region, rcu);
+}
+
+void weft_region_kill(struct weft_region *region)
+{
+	struct xarray *xa = &region->table->xa;
+	unsigned long flags;
+
+	xa_lock_irqsave(xa, flags);
+	if (!region->replaced)
+		__xa_erase(xa, region_index(region->key));
+	xa_unlock_irqrestore(xa, flags);
+
+	weft_region_put(region);
+	wait_for_completion(&region->idle);
+	region_free(region);
+}
+WEFT_EXPORT_FOR_TEST(weft_region_kill);
+
+struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 key)
+{
+	struct weft_region *region;
+	unsigned long flags;
+
+	xa_lock_irqsave(&table->xa, flags);
+	region = __xa_erase(&table->xa, region_index(key));
+	xa_unlock_irqrestore(&table->xa, flags);
+	return region;
+}
+WEFT_EXPORT_FOR_TEST(weft_region_withdraw);
+
+void weft_region_retire(struct weft_region *region)
+{
+	if (region->parent)
+		atomic_dec(&region->parent->bound);
+	weft_region_put(region);
+}
+WEFT_EXPORT_FOR_TEST(weft_region_retire);
+
+bool weft_region_bind(struct weft_region *region)
+{
+	return atomic_inc_unless_negative(&region->bound);
+}
+WEFT_EXPORT_FOR_TEST(weft_region_bind);
+
+bool weft_region_seal(struct weft_region *region)
+{
+	return atomic_cmpxchg(&region->bound, 0, INT_MIN) == 0;
+}
+WEFT_EXPORT_FOR_TEST(weft_region_seal);
+
+/* The bits of @mask have to match beside the index. */
+static struct weft_region *region_lookup(struct weft_region_table *table,
+					 u32 key, u32 mask)
+{
+	struct weft_region *region;
+
+	rcu_read_lock();
+	region = xa_load(&table->xa, region_index(key));
+	if (region && ((region->key ^ key) & mask ||
+		       !refcount_inc_not_zero(&region->refs)))
+		region = NULL;
+	rcu_read_unlock();
+	return region;
+}
+
+struct weft_region *weft_region_get(struct weft_region_table *table, u32 key)
+{
+	return region_lookup(table, key, U32_MAX);
+}
+WEFT_EXPORT_FOR_TEST(weft_region_get);
+
+struct weft_region *weft_region_get_by_index(struct weft_region_table *table,
+					     u32 key)
+{
+	return region_lookup(table, key, 0);
+}
+
+static void region_last_put(struct weft_region *region)
+{
+	/* weft_region_kill() frees a memory region, nobody waits for a window */
+	if (region->kind == WEFT_REGION_MR) {
+		complete(&region->idle);
+		return;
+	}
+	weft_region_put(region->parent);
+	region_free(region);
+}
+
+void weft_region_put(struct weft_region *region)
+{
+	if (region && refcount_dec_and_test(&region->refs))
+		region_last_put(region);
+}
+WEFT_EXPORT_FOR_TEST(weft_region_put);
+
+static bool region_window_open(const struct weft_region *region,
+			       const struct weft_accessor *who, u32 access)
+{
+	return access & REGION_REMOTE &&
+	       (!region->qpn || region->qpn == who->qpn);
+}
+
+static int region_check(const struct weft_region *region,
+			const struct weft_accessor *who, u64 addr, u64 length,
+			u32 access)
+{
+	if (unlikely(region->pd != who->pd))
+		return -EINVAL;
+	if (region->kind != WEFT_REGION_MR &&
+	    !region_window_open(region, who, access))
+		return -EINVAL;
+	if (unlikely(access & ~region->access))
+		return -EACCES;
+	if (unlikely(!weft_region_contains(region, addr, length)))
+		return -ERANGE;
+	return 0;
+}
+
+int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
+			u64 length, u32 access, struct weft_span *span)
+{
+	struct weft_region *region;
+	int err;
+
+	span->region = NULL;
+	span->addr = addr;
+	span->length = length;
+	if (!length)
+		return 0;
+	if (!key && who->kernel && !(access & REGION_REMOTE))
+		return 0;
+
+	region = weft_region_get(who->table, key);
+	if (unlikely(!region))
+		return -EINVAL;
+	err = region_check(region, who, addr, length, access);
+	if (unlikely(err)) {
+		weft_region_put(region);
+		return err;
+	}
+	span->region = region;
+	return 0;
+}
+WEFT_EXPORT_FOR_TEST(weft_region_resolve);

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory a key names, and the access check.
+ *
+ * A region lives apart from the ib_mr or ib_mw it belongs to, so that a key
+ * from the wire or from a ring is looked up under RCU and pinned by a
+ * reference without any lock. Owner's life: weft_region_alloc(), fill in,
+ * weft_region_publish(), weft_region_kill(). After kill returns nobody uses
+ * the memory any more.
+ *
+ * A memory window is a region that borrows the blocks of its parent. Each
+ * bind, unbind or invalidation publishes a new one in place of the old one,
+ * so that accesses in flight go on with what they were granted. Two QPs that
+ * bind one window at a time race in weft_region_replace(): one fails.
+ */
+#ifndef WEFT_MEM_REGION_H
+#define WEFT_MEM_REGION_H
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <linux/types.h>
+#include <linux/xarray.h>
+
+struct weft_sge;
+
+/**
+ * struct weft_region_table - the keys of a device
+ * @xa: key index (key >> 8) to struct weft_region
+ * @next: where the cyclic search for a free index goes on; a key that was
+ *	just freed must not come back soon. Under the lock of @xa.
+ */
+struct weft_region_table {
+	struct xarray	xa;
+	u32		next;
+};
+
+/**
+ * enum weft_region_kind - what a key belongs to
+ * @WEFT_REGION_MR: a memory region
+ * @WEFT_REGION_MW1: a memory window of type 1, bound or not
+ * @WEFT_REGION_MW2: a memory window of type 2 (2B), bound or not
+ */
+enum weft_region_kind {
+	WEFT_REGION_MR	= 0,
+	WEFT_REGION_MW1	= 1,
+	WEFT_REGION_MW2	= 2,
+};
+
+/**
+ * struct weft_region - memory that a key names
+ *
+ * Immutable from weft_region_publish() on, but @refs, @bound and @replaced.
+ * To change a region its owner makes a successor and replaces it.
+ *
+ * @refs: one for the owner, one for each user in flight
+ * @key: index << 8 | low bits
+ * @access: enum ib_access_flags granted
+ * @qpn: a type 2 memory window: the only QP that may use it; else 0
+ * @pd: identity of the protection domain, never dereferenced
+ * @iova: first address
+ * @length: bytes from @iova; 0: a memory window that is not bound
+ * @base: address (modulo 2^64) of the first byte of the first block
+ * @blocks: kernel address of each block of 1 << @page_shift bytes; NULL: an
+ *	address is a kernel address as it is (DMA region). Belongs to the
+ *	memory region, a memory window borrows it.
+ * @page_shift: log2 of the size of a block
+ * @kind: what @key belongs to
+ * @bound: memory windows bound to it; negative: no more may be
+ * @replaced: a successor has the key; under the lock of @table
+ * @parent: a bound memory window: the region it opens, with a reference
+ * @table: where it is published
+ * @idle: completed when the last reference is gone
+ * @rcu: freed after a grace period
+ */
+struct weft_region {
+	refcount_t		refs;
+	u32			key;
+	u32			access;
+	u32			qpn;
+	const void		*pd;
+	u64			iova;
+	u64			length;
+	u64			base;
+	void			**blocks;
+	u32			page_shift;
+	enum weft_region_kind	kind;
+	atomic_t		bound;
+	bool			replaced;
+	struct weft_region	*parent;
+	struct weft_region_table *table;
+	struct completion	idle;
+	struct rcu_head		rcu;
+};
+
+/**
+ * struct weft_span - a checked piece of memory
+ * @region: referenced; NULL: @addr is a kernel address that needs no reference
+ * @addr: address within @region
+ * @length: bytes
+ */
+struct weft_span {
+	struct weft_region	*region;
+	u64			addr;
+	u64			length;
+};
+
+/**
+ * struct weft_accessor - on whose behalf memory is accessed
+ * @table: keys of the device
+ * @pd: protection domain of the QP
+ * @qpn: the QP, for type 2 memory windows
+ * @kernel: may use the local DMA key (0), an address being a kernel address
+ */
+struct weft_accessor {
+	struct weft_region_table *table;
+	const void		*pd;
+	u32			qpn;
+	bool			kernel;
+};
+
+/**
+ * weft_region_table_init - make an empty table
+ * @table: of a device
+ */
+void weft_region_table_init(struct weft_region_table *table);
+
+/**
+ * weft_region_table_destroy - free what an empty table holds
+ * @table: of a device, without regions
+ */
+void weft_region_table_destroy(struct weft_region_table *table);
+
+/**
+ * weft_region_alloc - make a region and reserve a key for it
+ * @table: of the device
+ * @gfp: allocation flags
+ *
+ * The index is new, the low eight bits are arbitrary. The rest is 0: a memory
+ * region without rights. Lookups do not find it before weft_region_publish().
+ *
+ * Context: process, interrupts enabled.
+ * Return: the region, or ERR_PTR(-ENOMEM).
+ */
+struct weft_region *weft_region_alloc(struct weft_region_table *table, gfp_t gfp);
+
+/**
+ * weft_region_publish - let lookups find a region
+ * @region: from weft_region_alloc(), filled in
+ */
+void weft_region_publish(struct weft_region *region);
+
+/**
+ * weft_region_successor - make a region that can take a key over
+ * @old: referenced
+ * @gfp: allocation flags
+ *
+ * The copy has neither users nor windows nor a parent. Whoever made it may
+ * change it until weft_region_replace().
+ *
+ * Return: the region, or NULL.
+ */
+struct weft_region *weft_region_successor(const struct weft_region *old, gfp_t gfp);
+
+/**
+ * weft_region_replace - let lookups find a successor in place of a region
+ * @old: referenced
+ * @new: from weft_region_successor(@old), filled in; the low eight bits of
+ *	its key may differ
+ *
+ * At most one of several callers replaces @old. It then owns @old and drops
+ * it by weft_region_kill() or weft_region_retire().
+ *
+ * Context: any.
+ * Return: true; false: @old is not published any more.
+ */
+bool weft_region_replace(struct weft_region *old, struct weft_region *new);
+
+/**
+ * weft_region_kill - unpublish, wait for the last access to end, free
+ * @region: a memory region that the caller owns: published, or replaced, or
+ *	never published; freed after a grace period
+ *
+ * Does not free @region->blocks.
+ *
+ * Context: process, may sleep.
+ */
+void weft_region_kill(struct weft_region *region);
+
+/**
+ * weft_region_withdraw - unpublish a memory window, give up its key
+ * @table: of the device
+ * @key: a key the window had; the low eight bits may be outdated
+ *
+ * Context: any.
+ * Return: the region that was published, now owned by the caller, or NULL.
+ */
+struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 key);
+
+/**
+ * weft_region_retire - drop a memory window without waiting
+ * @region: of a window, owned by the caller: replaced, withdrawn, or a
+ *	successor that was not used
+ *
+ * The window no longer counts as bound. The memory goes when the last access
+ * ends, and with it the reference to the parent.
+ *
+ * Context: any.
+ */
+void weft_region_retire(struct weft_region *region);
+
+/**
+ * weft_region_bind - count a memory window as bound
+ * @region: a memory region, referenced
+ *
+ * Undone by weft_region_retire() of the window.
+ *
+ * Return: true; false: the region is about to go or to change.
+ */
+bool weft_region_bind(struct weft_region *region);
+
+/**
+ * weft_region_seal - keep memory windows from being bound from now on
+ * @region: a memory region
+ *
+ * Return: true; false: windows are bound.
+ */
+bool weft_region_seal(struct weft_region *region);
+
+/**
+ * weft_region_get - look a key up
+ * @table: of the device
+ * @key: all 32 bits must match
+ *
+ * Return: the region with a reference, or NULL.
+ */
+struct weft_region *weft_region_get(struct weft_region_table *table, u32 key);
+
+/**
+ * weft_region_get_by_index - look up what a key once named
+ * @table: of the device
+ * @key: the low eight bits, which the consumer chooses, do not matter
+ *
+ * Return: the region with a reference, or NULL.
+ */
+struct weft_region *weft_region_get_by_index(struct weft_region_table *table,
+					     u32 key);
+
+/**
+ * weft_region_put - drop a reference
+ * @region: may be NULL
+ */
+void weft_region_put(struct weft_region *region);
+
+/**
+ * weft_region_contains - whether a piece of memory is inside a region
+ * @region: any
+ * @addr: first byte
+ * @length: bytes
+ *
+ * Return: true when it is, down to the last byte. No sum is made, so nothing
+ * can wrap: a region never does.
+ */
+static inline bool weft_region_contains(const struct weft_region *region,
+					u64 addr, u64 length)
+{
+	return length <= region->length &&
+	       addr - region->iova <= region->length - length;
+}
+
+/**
+ * weft_region_resolve - check an access and pin what it needs
+ * @who: on whose behalf
+ * @key: lkey or rkey
+ * @addr: first byte
+ * @length: bytes; 0 always succeeds, without a look at the key (IBA o9-37)
+ * @access: all the enum ib_access_flags the access needs; 0 for a local read
+ * @span: result; weft_region_put(span->region) when done
+ *
+ * A memory window is refused for local access (@access without a REMOTE flag)
+ * and, when it is of type 2, for every QP but the one it is bound to. The
+ * local DMA key is refused for remote access.
+ *
+ * The reference keeps ib_dereg_mr() waiting: hold it for a copy, never while
+ * waiting for a peer.
+ *
+ * Context: any.
+ * Return: 0; -EINVAL: no such key, wrong protection domain, wrong QP of a
+ * window; -EACCES: right not granted; -ERANGE: outside the region.
+ */
+int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
+			u64 length, u32 access, struct weft_span *span);
+
+/**
+ * weft_region_at - where a byte of a span's memory is
+ * @span: resolved
+ * @addr: address within the span
+ * @contiguous: result: bytes that follow in one piece, may exceed the span
+ *
+ * Return: kernel address.
+ */
+static inline void *weft_region_at(const struct weft_span *span, u64 addr,
+				   u64 *contiguous)
+{
+	const struct weft_region *region = span->region;
+	u64 offset, block;
+
+	if (!region || !region->blocks) {
+		*contiguous = U64_MAX;
+		return (void *)(uintptr_t)addr;
+	}
+	offset = addr - region->base;
+	block = 1ULL << region->page_shift;
+	*contiguous = block - (offset & (block - 1));
+	return region->blocks[offset >> region->page_shift] +
+	       (offset & (block - 1));
+}
+
+#endif /* WEFT_MEM_REGION_H */

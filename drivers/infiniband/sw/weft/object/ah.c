@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "object/ah.h"
+
+#include <linux/slab.h>
+#include <linux/xarray.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/weft-abi.h>
+
+#include "object/dev.h"
+
+/**
+ * struct weft_ah_entry - what a work request names
+ *
+ * Apart from struct weft_ah, which the core frees without a grace period.
+ *
+ * @rcu: freed after a grace period
+ * @id: of the handle
+ * @pd: identity of its protection domain
+ * @lock: protects @av
+ * @av: where it points to
+ */
+struct weft_ah_entry {
+	struct rcu_head		rcu;
+	u32			id;
+	const struct ib_pd	*pd;
+	spinlock_t		lock;
+	struct weft_av		av;
+};
+
+static int ah_publish(struct weft_dev *dev, struct weft_ah_entry *entry, gfp_t gfp)
+{
+	unsigned long flags;
+	int ret;
+
+	/* handles are made and destroyed under spinlocks, see ib_cm */
+	xa_lock_irqsave(&dev->ahs, flags);
+	ret = __xa_alloc_cyclic(&dev->ahs, &entry->id, entry,
+				XA_LIMIT(1, WEFT_MAX_AH), &dev->ah_next, gfp);
+	xa_unlock_irqrestore(&dev->ahs, flags);
+	return ret < 0 ? -ENOMEM : 0;
+}
+
+static void ah_unpublish(struct weft_dev *dev, struct weft_ah_entry *entry)
+{
+	unsigned long flags;
+
+	xa_lock_irqsave(&dev->ahs, flags);
+	__xa_erase(&dev->ahs, entry->id);
+	xa_unlock_irqrestore(&dev->ahs, flags);
+	kfree_rcu(entry, rcu);
+}
+
+int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		   struct ib_udata *udata)
+{
+	struct weft_dev *dev = to_weft_dev(ibah->device);
+	struct weft_create_ah_resp resp = {};
+	struct weft_ah_entry *entry;
+	int ret;
+
+	if (udata && udata->outlen < sizeof(resp))
+		return -EINVAL;
+	entry = kzalloc(sizeof(*entry), init->flags & RDMA_CREATE_AH_SLEEPABLE ?
+			GFP_KERNEL : GFP_ATOMIC);
+	if (!entry)
+		return -ENOMEM;
+	spin_lock_init(&entry->lock);
+	entry->pd = ibah->pd;
+	ret = weft_av_init(&entry->av, dev, init->ah_attr);
+	if (ret)
+		goto err_free_entry;
+	ret = ah_publish(dev, entry, GFP_ATOMIC);
+	if (ret)
+		goto err_free_entry;
+	resp.ah_id = entry->id;
+	if (udata) {
+		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+		if (ret) {
+			ah_unpublish(dev, entry);
+			return ret;
+		}
+	}
+	to_weft_ah(ibah)->entry = entry;
+	return 0;
+
+err_free_entry:
+	kfree(entry);
+	return ret;
+}
+
+int weft_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	struct weft_ah_entry *entry = to_weft_ah(ibah)->entry;
+	unsigned long flags;
+	struct weft_av av;
+	int ret;
+
+	ret = weft_av_init(&av, to_weft_dev(ibah->device), attr);
+	if (ret)
+		return ret;
+	spin_lock_irqsave(&entry->lock, flags);
+	entry->av = av;
+	spin_unlock_irqrestore(&entry->lock, flags);
+	return 0;
+}
+
+int weft_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
+{
+	struct weft_ah_entry *entry = to_weft_ah(ibah)->entry;
+	unsigned long flags;
+
+	spin_lock_irqsave(&entry->lock, flags);
+	weft_av_to_attr(&entry->av, attr);
+	spin_unlock_irqrestore(&entry->lock, flags);
+	return 0;
+}
+
+int weft_destroy_ah(struct ib_ah *ibah, u32 flags)
+{
+	ah_unpublish(to_weft_dev(ibah->device), to_weft_ah(ibah)->entry);
+	return 0;
+}
+
+u32 weft_ah_id(struct ib_ah *ibah)
+{
+	return to_weft_ah(ibah)->entry->id;
+}
+
+bool weft_ah_lookup(struct weft_dev *dev, u32 id, const struct ib_pd *pd,
+		    struct weft_av *av)
+{
+	struct weft_ah_entry *entry;
+	unsigned long flags;
+	bool found = false;
+
+	rcu_read_lock();
+	entry = xa_load(&dev->ahs, id);
+	if (entry && entry->pd == pd) {
+		spin_lock_irqsave(&entry->lock, flags);
+		if (!entry->av.multicast)
+			weft_av_target(&entry->av);
+		*av = entry->av;
+		spin_unlock_irqrestore(&entry->lock, flags);
+		found = true;
+	}
+	rcu_read_unlock();
+	return found;
+}

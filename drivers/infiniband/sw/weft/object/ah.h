@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Address handles.
+ */
+#ifndef WEFT_OBJECT_AH_H
+#define WEFT_OBJECT_AH_H
+
+#include "object/av.h"
+
+struct weft_ah_entry;
+
+/**
+ * struct weft_ah - an address handle as the core sees it
+ * @ibah: first, freed by the core
+ * @entry: what work requests find by its id
+ */
+struct weft_ah {
+	struct ib_ah		ibah;
+	struct weft_ah_entry	*entry;
+};
+
+static inline struct weft_ah *to_weft_ah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct weft_ah, ibah);
+}
+
+int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
+		   struct ib_udata *udata);
+int weft_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int weft_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
+int weft_destroy_ah(struct ib_ah *ibah, u32 flags);
+
+/**
+ * weft_ah_id - what names an address handle in a work request
+ * @ibah: the handle
+ *
+ * Return: its id.
+ */
+u32 weft_ah_id(struct ib_ah *ibah);
+
+/**
+ * weft_ah_lookup - copy the address vector of a handle
+ * @dev: the device
+ * @id: from a work request
+ * @pd: of the QP that sends
+ * @av: result
+ *
+ * Return: false when there is no such handle in this protection domain.
+ */
+bool weft_ah_lookup(struct weft_dev *dev, u32 id, const struct ib_pd *pd,
+		    struct weft_av *av);
+
+#endif /* WEFT_OBJECT_AH_H */

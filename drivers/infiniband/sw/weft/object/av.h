@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Address vector: where an address handle or a connected QP points to.
+ */
+#ifndef WEFT_OBJECT_AV_H
+#define WEFT_OBJECT_AV_H
+
+#include <rdma/ib_verbs.h>
+
+struct weft_dev;
+
+/**
+ * struct weft_av - an address vector
+ *
+ * Immutable but @target and @generation.
+ *
+ * @sgid: source
+ * @dgid: destination
+ * @net: namespace of the source, compared only
+ * @flow_label: 20 bits
+ * @sgid_index: entry of the port's GID table
+ * @hop_limit: as given
+ * @traffic_class: as given
+ * @sl: service level
+ * @static_rate: as given
+ * @multicast: @dgid is a multicast address
+ * @generation: weft_path_generation() when @target was looked up
+ * @target: id of the local device that has @dgid, 0: none
+ */
+struct weft_av {
+	union ib_gid		sgid;
+	union ib_gid		dgid;
+	const struct net	*net;
+	u32			flow_label;
+	u8			sgid_index;
+	u8			hop_limit;
+	u8			traffic_class;
+	u8			sl;
+	u8			static_rate;
+	bool			multicast;
+	u32			generation;
+	u32			target;
+};
+
+/**
+ * weft_av_init - from the attributes the core has checked
+ * @av: result
+ * @dev: the device
+ * @attr: with its sgid_attr
+ *
+ * Return: 0; -EINVAL: no GRH, no such port or source GID, or a reserved
+ * value.
+ */
+int weft_av_init(struct weft_av *av, struct weft_dev *dev,
+		 const struct rdma_ah_attr *attr);
+
+/**
+ * weft_av_to_attr - for query_ah and query_qp
+ * @av: filled in
+ * @attr: result, without an sgid_attr reference
+ */
+void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr);
+
+/**
+ * weft_av_target - which local device has the destination address
+ * @av: unicast; the caller excludes others
+ *
+ * Looks again only after some address on this host has changed.
+ *
+ * Return: id of a device, 0: none.
+ */
+u32 weft_av_target(struct weft_av *av);
+
+/**
+ * weft_path_changed - an address came or went: every path is looked up again
+ */
+void weft_path_changed(void);
+
+#endif /* WEFT_OBJECT_AV_H */

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "object/cq.h"
+
+#include <linux/timekeeping.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "object/dev.h"
+#include "object/ucontext.h"
+#include "object/vector.h"
+#include "stats.h"
+
+static void cq_overrun_event(struct weft_cq *cq)
+{
+	struct ib_event event = {
+		.device = cq->ibcq.device,
+		.element.cq = &cq->ibcq,
+		.event = IB_EVENT_CQ_ERR,
+	};
+
+	weft_stats_inc(to_weft_dev(cq->ibcq.device), WEFT_STAT_CQ_OVERRUNS);
+	if (cq->ibcq.event_handler)
+		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+}
+
+static void cq_notify(struct weft_cq *cq)
+{
+	if (cq->ring->user)
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	else
+		weft_vector_raise(cq);
+}
+
+bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cqe, bool solicited)
+{
+	bool pushed = false, notify = false, first_overrun = false;
+	unsigned long flags;
+
+	if (cq->timestamp)
+		cqe->timestamp = ktime_get_raw_ns();
+	spin_lock_irqsave(&cq->lock, flags);
+	if (likely(!cq->overrun)) {
+		pushed = weft_ring_push(cq->ring, cqe);
+		if (unlikely(!pushed)) {
+			cq->overrun = true;
+			first_overrun = true;
+			weft_ring_set_flags(cq->ring, WEFT_RING_OVERRUN, 0);
+		}
+		/* an overrun counts as a completion: nobody may sleep on */
+		notify = weft_ring_disarm(cq->ring, solicited || !pushed);
+	}
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (first_overrun)
+		cq_overrun_event(cq);
+	if (notify)
+		cq_notify(cq);
+	return pushed;
+}
+
+static bool cq_attr_valid(const struct ib_device *ibdev,
+			  const struct ib_cq_init_attr *attr)
+{
+	return attr->cqe >= 1 && attr->cqe <= WEFT_MAX_CQE &&
+	       attr->comp_vector < ibdev->num_comp_vectors &&
+	       !(attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION);
+}
+
+int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata)
+{
+	struct weft_create_cq_resp resp = {};
+	struct weft_cq *cq = to_weft_cq(ibcq);
+	int ret;
+
+	if (!cq_attr_valid(ibcq->device, attr))
+		return -EINVAL;
+	ret = weft_udata_check(udata, sizeof(struct weft_create_cq_req),
+			       sizeof(resp));
+	if (ret)
+		return ret;
+	spin_lock_init(&cq->lock);
+	spin_lock_init(&cq->poll_lock);
+	INIT_LIST_HEAD(&cq->raised);
+	cq->vector = attr->comp_vector;
+	cq->timestamp = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+	cq->ring = weft_ring_create(attr->cqe, sizeof(struct weft_cqe),
+				    weft_udata_ucontext(udata), &resp.cq);
+	if (IS_ERR(cq->ring))
+		return PTR_ERR(cq->ring);
+	ibcq->cqe = cq->ring->entries;
+	if (udata) {
+		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+		if (ret) {
+			weft_ring_destroy(cq->ring);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct weft_cq *cq = to_weft_cq(ibcq);
+
+	if (!cq->ring->user)
+		weft_vector_quiesce(cq);
+	weft_ring_destroy(cq->ring);
+	return 0;
+}
+
+/* Return: the ring to destroy, the old one or, on failure, the new one. */
+static struct weft_ring *cq_switch_ring(struct weft_cq *cq,
+					struct weft_ring *ring, int *ret)
+{
+	struct weft_ring *old = cq->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	*ret = weft_ring_carry_over(ring, old, true);
+	if (!*ret)
+		cq->ring = ring;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return *ret ? ring : old;
+}
+
+int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
+{
+	struct weft_resize_cq_resp resp = {};
+	struct weft_cq *cq = to_weft_cq(ibcq);
+	struct weft_ring *ring;
+	int ret;
+
+	if (cqe < 1 || cqe > WEFT_MAX_CQE || !udata)
+		return -EINVAL;
+	ret = weft_udata_check(udata, sizeof(struct weft_resize_cq_req),
+			       sizeof(resp));
+	if (ret)
+		return ret;
+	ring = weft_ring_create(cqe, sizeof(struct weft_cqe),
+				weft_udata_ucontext(udata), &resp.cq);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	/* tell first: after the switch there is no way back */
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret) {
+		weft_ring_destroy(ring);
+		return ret;
+	}
+	weft_ring_destroy(cq_switch_ring(cq, ring, &ret));
+	if (!ret)
+		ibcq->cqe = cq->ring->entries;
+	return ret;
+}
+
+/* The ABI has the values of enum ibv_wc_flags, some of which differ. */
+static int cqe_wc_flags(const struct weft_cqe *cqe)
+{
+	int flags = 0;
+
+	if (cqe->wc_flags & WEFT_WC_GRH)
+		flags |= IB_WC_GRH | IB_WC_WITH_NETWORK_HDR_TYPE;
+	if (cqe->wc_flags & WEFT_WC_WITH_IMM)
+		flags |= IB_WC_WITH_IMM;
+	if (cqe->wc_flags & WEFT_WC_WITH_INV)
+		flags |= IB_WC_WITH_INVALIDATE;
+	return flags;
+}
+
+static void cqe_to_wc(const struct weft_cqe *cqe, struct ib_wc *wc)
+{
+	*wc = (struct ib_wc){
+		.wr_id = cqe->wr_id,
+		.status = cqe->status,
+		.opcode = cqe->opcode,
+		.vendor_err = cqe->vendor_err,
+		.byte_len = cqe->byte_len,
+		.qp = (struct ib_qp *)(uintptr_t)cqe->cookie,
+		.src_qp = cqe->src_qp,
+		.slid = cqe->slid,
+		.wc_flags = cqe_wc_flags(cqe),
+		.pkey_index = cqe->pkey_index,
+		.sl = cqe->sl,
+		.dlid_path_bits = cqe->dlid_path_bits,
+		.port_num = cqe->port_num,
+		.network_hdr_type = cqe->network_hdr_type,
+	};
+	if (cqe->wc_flags & WEFT_WC_WITH_INV)
+		wc->ex.invalidate_rkey = cqe->ex;
+	else
+		wc->ex.imm_data = (__be32 __force)cqe->ex;
+	if (cqe->wc_flags & WEFT_WC_GRH && cqe->vlan_id != WEFT_VLAN_NONE) {
+		wc->vlan_id = cqe->vlan_id;
+		wc->wc_flags |= IB_WC_WITH_VLAN;
+	}
+}
+
+int weft_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
+{
+	struct weft_cq *cq = to_weft_cq(ibcq);
+	struct weft_cqe cqe;
+	unsigned long flags;
+	int i;
+
+	spin_lock_irqsave(&cq->poll_lock, flags);
+	for (i = 0; i < num && weft_ring_pop(cq->ring, &cqe); i++)
+		cqe_to_wc(&cqe, &wc[i]);
+	spin_unlock_irqrestore(&cq->poll_lock, flags);
+	return i;
+}
+
+int weft_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
+{
+	struct weft_cq *cq = to_weft_cq(ibcq);
+	unsigned long irq_flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&cq->poll_lock, irq_flags);
+	weft_ring_arm(cq->ring, (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
+		      WEFT_ARM_SOLICITED : WEFT_ARM_ANY);
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS && !cq->ring->user)
+		ret = !!weft_ring_has_completions(cq->ring);
+	spin_unlock_irqrestore(&cq->poll_lock, irq_flags);
+	return ret;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Completion queues.
+ */
+#ifndef WEFT_OBJECT_CQ_H
+#define WEFT_OBJECT_CQ_H
+
+#include <rdma/ib_verbs.h>
+
+#include "ring/ring.h"
+
+/**
+ * struct weft_cq - a completion queue
+ * @ibcq: first, freed by the core
+ * @lock: protects @ring (its device side, and the pointer) and @overrun
+ * @poll_lock: a kernel consumer's side of @ring
+ * @ring: the ring; replaced by resize
+ * @overrun: it overflowed once and takes nothing any more
+ *	(IBA 11.6.3.1: CQ error)
+ * @timestamp: completions carry one
+ * @vector: completion vector
+ * @raised: membership in the vector's list, under the vector's lock
+ */
+struct weft_cq {
+	struct ib_cq		ibcq;
+	spinlock_t		lock;
+	spinlock_t		poll_lock;
+	struct weft_ring	*ring;
+	bool			overrun;
+	bool			timestamp;
+	unsigned int		vector;
+	struct list_head	raised;
+};
+
+static inline struct weft_cq *to_weft_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct weft_cq, ibcq);
+}
+
+/* ib_device_ops, in the newest kernel's shape */
+int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata);
+int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
+int weft_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int weft_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+/**
+ * weft_cq_push - add a completion and raise the event if one was asked for
+ * @cq: the queue
+ * @cqe: copied; the timestamp is filled in here
+ * @solicited: whether it counts as solicited; every error does
+ *	(ibv_req_notify_cq(3))
+ *
+ * On overflow the CQ goes into error and CQ_ERR is raised, once.
+ *
+ * Context: any.
+ * Return: false when the completion is lost: the QP must go into ERR.
+ */
+bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cqe, bool solicited);
+
+#endif /* WEFT_OBJECT_CQ_H */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A weft device: one ib_device with one RoCE port on a net device.
+ */
+#ifndef WEFT_OBJECT_DEV_H
+#define WEFT_OBJECT_DEV_H
+
+#include <rdma/ib_verbs.h>
+
+#include "mem/region.h"
+#include "object/mcast.h"
+#include "params.h"
+
+struct kobject;
+struct weft_qp;
+struct weft_vectors;
+
+#define WEFT_VLAN_NONE	0xffff
+
+/**
+ * struct weft_gid - an entry of the port's GID table, as the core set it
+ * @gid: all zero: free
+ * @net: namespace of the entry's net device, compared only
+ * @type: RoCEv2 only
+ * @vlan_id: of the entry's net device, WEFT_VLAN_NONE: it is no VLAN
+ */
+struct weft_gid {
+	union ib_gid		gid;
+	const struct net	*net;
+	enum ib_gid_type	type;
+	u16			vlan_id;
+};
+
+/**
+ * struct weft_dev - a device
+ *
+ * Immutable after registration unless a lock is named.
+ *
+ * @ibdev: first, allocated and freed by the core (after a grace period)
+ * @ndev: the net device, with a reference
+ * @parent: our virtual parent device, holds the net/ directory
+ * @net_dir: the net/ directory; its link is kept right under RTNL
+ * @id: never used twice, names the device where a pointer could dangle
+ * @guid: node GUID, network order
+ * @port_state: enum ib_port_state; written under RTNL, read by anybody
+ * @regions: memory keys
+ * @ahs: address handles, id to struct weft_ah_entry, RCU
+ * @ah_next: cyclic allocation of @ahs, under its lock
+ * @gids: what the core put into the GID table, under @gid_lock
+ * @gid_lock: protects @gids
+ * @gsi: QP 1, RCU
+ * @mcast: multicast groups
+ * @vectors: completion vectors
+ * @num_qp: QPs of this device
+ * @stats: counters, per CPU
+ */
+struct weft_dev {
+	struct ib_device	ibdev;
+	struct net_device	*ndev;
+	struct device		*parent;
+	struct kobject		*net_dir;
+	u32			id;
+	__be64			guid;
+	u32			port_state;
+	struct weft_region_table regions;
+	struct xarray		ahs;
+	u32			ah_next;
+	spinlock_t		gid_lock;
+	struct weft_gid		gids[WEFT_GID_TBL_LEN];
+	struct weft_qp __rcu	*gsi;
+	struct weft_mcast_table	mcast;
+	struct weft_vectors	*vectors;
+	atomic_t		num_qp;
+	struct weft_stats __percpu *stats;
+};
+
+static inline struct weft_dev *to_weft_dev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct weft_dev, ibdev);
+}
+
+/**
+ * weft_dev_port_active - whether messages may leave and arrive
+ * @dev: the device
+ *
+ * Return: true when the port's state is ACTIVE.
+ */
+static inline bool weft_dev_port_active(const struct weft_dev *dev)
+{
+	return READ_ONCE(dev->port_state) == IB_PORT_ACTIVE;
+}
+
+#endif /* WEFT_OBJECT_DEV_H */

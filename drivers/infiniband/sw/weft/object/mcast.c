@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "object/mcast.h"
+
+#include <linux/jhash.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+
+#include "object/dev.h"
+#include "object/qp.h"
+#include "params.h"
+
+/**
+ * struct weft_mcast_group - a group that somebody is attached to
+ * @node: in a bucket
+ * @rcu: freed after a grace period
+ * @gid: of the group
+ * @members: never NULL nor empty, RCU
+ */
+struct weft_mcast_group {
+	struct hlist_node	node;
+	struct rcu_head		rcu;
+	union ib_gid		gid;
+	struct weft_mcast_members __rcu *members;
+};
+
+void weft_mcast_init(struct weft_mcast_table *table)
+{
+	int i;
+
+	mutex_init(&table->lock);
+	for (i = 0; i < WEFT_MCAST_BUCKETS; i++)
+		INIT_HLIST_HEAD(&table->bucket[i]);
+}
+
+static struct hlist_head *mcast_bucket(struct weft_mcast_table *table,
+				       const union ib_gid *gid)
+{
+	return &table->bucket[jhash2((const u32 *)gid->raw, 4, 0) % WEFT_MCAST_BUCKETS];
+}
+
+static struct weft_mcast_group *mcast_find(struct weft_mcast_table *table,
+					   const union ib_gid *gid)
+{
+	struct weft_mcast_group *group;
+
+	hlist_for_each_entry_rcu(group, mcast_bucket(table, gid), node,
+				 lockdep_is_held(&table->lock))
+		if (!memcmp(&group->gid, gid, sizeof(*gid)))
+			return group;
+	return NULL;
+}
+
+struct weft_mcast_members *weft_mcast_members_get(struct weft_mcast_table *table,
+						  const union ib_gid *gid)
+{
+	struct weft_mcast_members *members = NULL;
+	struct weft_mcast_group *group;
+
+	rcu_read_lock();
+	group = mcast_find(table, gid);
+	if (group)
+		members = rcu_dereference(group->members);
+	if (members && !refcount_inc_not_zero(&members->refs))
+		members = NULL;
+	rcu_read_unlock();
+	return members;
+}
+
+void weft_mcast_members_put(struct weft_mcast_members *members)
+{
+	u32 i;
+
+	if (!refcount_dec_and_test(&members->refs))
+		return;
+	for (i = 0; i < members->num; i++)
+		weft_qp_put(members->qp[i]);
+	kfree_rcu(members, rcu);
+}
+
+static struct weft_mcast_members *members_alloc(u32 num)
+{
+	struct weft_mcast_members *members;
+
+	members = kzalloc(struct_size(members, qp, num), GFP_KERNEL);
+	if (members)
+		refcount_set(&members->refs, 1);
+	return members;
+}
+
+static void members_add(struct weft_mcast_members *members, struct weft_qp *qp)
+{
+	weft_qp_hold(qp);
+	members->qp[members->num++] = qp;
+}
+
+static bool members_has(const struct weft_mcast_members *members,
+			const struct weft_qp *qp)
+{
+	u32 i;
+
+	for (i = 0; i < members->num; i++)
+		if (members->qp[i] == qp)
+			return true;
+	return false;
+}
+
+static struct weft_mcast_members *group_members(struct weft_mcast_table *table,
+						struct weft_mcast_group *group)
+{
+	return rcu_dereference_protected(group->members,
+					 lockdep_is_held(&table->lock));
+}
+
+static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,
+			struct weft_qp *qp)
+{
+	struct weft_mcast_members *members;
+	struct weft_mcast_group *group;
+
+	if (table->num_groups >= WEFT_MAX_MCAST_GRP)
+		return -ENOMEM;
+	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	members = members_alloc(1);
+	if (!group || !members) {
+		kfree(group);
+		kfree(members);
+		return -ENOMEM;
+	}
+	group->gid = *gid;
+	members_add(members, qp);
+	RCU_INIT_POINTER(group->members, members);
+	hlist_add_head_rcu(&group->node, mcast_bucket(table, gid));
+	table->num_groups++;
+	return 0;
+}
+
+static int mcast_join(struct weft_mcast_table *table,
+		      struct weft_mcast_group *group, struct weft_qp *qp)
+{
+	struct weft_mcast_members *old = group_members(table, group), *new;
+	u32 i;
+
+	if (old->num >= WEFT_MAX_MCAST_ATTACH)
+		return -ENOMEM;
+	new = members_alloc(old->num + 1);
+	if (!new)
+		return -ENOMEM;
+	for (i = 0; i < old->num; i++)
+		members_add(new, old->qp[i]);
+	members_add(new, qp);
+	rcu_assign_pointer(group->members, new);
+	weft_mcast_members_put(old);
+	return 0;
+}
+
+int weft_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct weft_mcast_table *table = &to_weft_dev(ibqp->device)->mcast;
+	struct weft_qp *qp = to_weft_qp(ibqp);
+	struct weft_mcast_group *group;
+	int ret = 0;
+
+	mutex_lock(&table->lock);
+	group = mcast_find(table, gid);
+	/* attached twice is attached once (C11-30.1.1: one copy) */
+	if (group && members_has(group_members(table, group), qp))
+		goto out_unlock;
+	ret = group ? mcast_join(table, group, qp) : mcast_create(table, gid, qp);
+	if (!ret)
+		atomic_inc(&qp->mcast_groups);
+out_unlock:
+	mutex_unlock(&table->lock);
+	return ret;
+}
+
+static int mcast_leave(struct weft_mcast_table *table,
+		       struct weft_mcast_group *group, struct weft_qp *qp)
+{
+	struct weft_mcast_members *old = group_members(table, group), *new;
+	u32 i;
+
+	if (old->num == 1) {
+		hlist_del_rcu(&group->node);
+		table->num_groups--;
+		kfree_rcu(group, rcu);
+	} else {
+		new = members_alloc(old->num - 1);
+		if (!new)
+			return -ENOMEM;
+		for (i = 0; i < old->num; i++)
+			if (old->qp[i] != qp)
+				members_add(new, old->qp[i]);
+		rcu_assign_pointer(group->members, new);
+	}
+	weft_mcast_members_put(old);
+	return 0;
+}
+
+int weft_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
+{
+	struct weft_mcast_table *table = &to_weft_dev(ibqp->device)->mcast;
+	struct weft_qp *qp = to_weft_qp(ibqp);
+	struct weft_mcast_group *group;
+	int ret = -EINVAL;
+
+	mutex_lock(&table->lock);
+	group = mcast_find(table, gid);
+	if (group && members_has(group_members(table, group), qp))
+		ret = mcast_leave(table, group, qp);
+	if (!ret)
+		atomic_dec(&qp->mcast_groups);
+	mutex_unlock(&table->lock);
+	return ret;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Memory regions: user memory that stays pinned, and the kernel's DMA region.
+ */
+#ifndef WEFT_OBJECT_MR_H
+#define WEFT_OBJECT_MR_H
+
+#include <rdma/ib_verbs.h>
+
+struct ib_dmah;
+struct ib_umem;
+struct weft_region;
+
+/**
+ * struct weft_mr - a memory region
+ *
+ * The core calls nothing else for an MR while it registers, reregisters or
+ * deregisters it, so no lock is needed.
+ *
+ * @ib_mr: allocated and freed here, not by the core
+ * @region: what the keys name; owns the blocks
+ * @umem: the memory, NULL for a DMA region
+ * @iova: as the consumer gave it, IB_ZERO_BASED or not
+ * @access: enum ib_access_flags as the consumer gave them
+ */
+struct weft_mr {
+	struct ib_mr		ib_mr;
+	struct weft_region	*region;
+	struct ib_umem		*umem;
+	u64			iova;
+	int			access;
+};
+
+static inline struct weft_mr *to_weft_mr(struct ib_mr *ib_mr)
+{
+	return container_of(ib_mr, struct weft_mr, ib_mr);
+}
+
+/**
+ * weft_get_dma_mr - make a region of all kernel memory
+ * @pd: of a kernel consumer
+ * @access: enum ib_access_flags; memory windows cannot be bound to it
+ *
+ * Return: the MR, or ERR_PTR(-ENOMEM).
+ */
+struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access);
+
+/**
+ * weft_reg_user_mr - pin user memory and make a region of it
+ * @pd: protection domain
+ * @start: user address
+ * @length: bytes
+ * @iova: address of the first byte for work requests; taken as 0 with
+ *	IB_ZERO_BASED
+ * @access: enum ib_access_flags, checked by the core against the device
+ * @dmah: must be NULL: there is no DMA to steer
+ * @udata: unused
+ *
+ * Atomics are not granted when addresses and memory differ in the low three
+ * bits (an IB_ZERO_BASED region at an odd place): no word would be aligned.
+ *
+ * Return: the MR, or ERR_PTR(): -EOPNOTSUPP: access flags not supported, or
+ * @dmah; -EINVAL: nothing, or beyond the end of the address space; what
+ * ib_umem_get() returned; -ENOMEM.
+ */
+struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
+			       int access, struct ib_dmah *dmah,
+			       struct ib_udata *udata);
+
+/**
+ * weft_rereg_user_mr - change a region, keep its keys
+ * @ib_mr: from weft_reg_user_mr()
+ * @flags: IB_MR_REREG_TRANS: @start, @length and @iova are new;
+ *	IB_MR_REREG_PD: @pd is; IB_MR_REREG_ACCESS: @access is
+ * @start: see weft_reg_user_mr()
+ * @length: see weft_reg_user_mr()
+ * @iova: see weft_reg_user_mr()
+ * @access: see weft_reg_user_mr()
+ * @pd: protection domain
+ * @udata: unused
+ *
+ * Returns when no access under the old terms is left. Memory that was pinned
+ * read-only is pinned again when it becomes writable. A failure leaves the
+ * region as it was.
+ *
+ * Return: NULL: @ib_mr goes on; ERR_PTR(): -EBUSY: memory windows are bound;
+ * -EINVAL: @ib_mr is a DMA region or belongs to another process; else see
+ * weft_reg_user_mr().
+ */
+struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
+				 u64 length, u64 iova, int access,
+				 struct ib_pd *pd, struct ib_udata *udata);
+
+/**
+ * weft_dereg_mr - wait for accesses to end and free a region
+ * @ib_mr: any
+ * @udata: unused
+ *
+ * Return: 0; -EBUSY: memory windows are bound, nothing has changed.
+ */
+int weft_dereg_mr(struct ib_mr *ib_mr, struct ib_udata *udata);
+
+#endif /* WEFT_OBJECT_MR_H */

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory windows. The rules are those of IBA 10.6.7.
+ */
+#include "object/mw.h"
+
+#include "mem/region.h"
+#include "object/dev.h"
+
+#include <linux/slab.h>
+
+#define MW_KEY_MASK	0xff
+#define MW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
+			 IB_ACCESS_REMOTE_ATOMIC)
+/* Local access never goes through a window, yet programs ask for it. */
+#define MW_ACCEPTED	(MW_ACCESS | IB_ACCESS_LOCAL_WRITE)
+/* Rights that need local write access to the region (C10-74). */
+#define MW_WRITE_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
+
+int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata)
+{
+	struct weft_dev *dev = to_weft_dev(ib_mw->device);
+	struct weft_region *window;
+
+	window = weft_region_alloc(&dev->regions, GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(window))
+		return PTR_ERR(window);
+	window->kind = ib_mw->type == IB_MW_TYPE_1 ? WEFT_REGION_MW1 :
+						     WEFT_REGION_MW2;
+	window->pd = ib_mw->pd;
+	ib_mw->rkey = window->key;
+	weft_region_publish(window);
+	return 0;
+}
+WEFT_EXPORT_FOR_TEST(weft_alloc_mw);
+
+int weft_dealloc_mw(struct ib_mw *ib_mw)
+{
+	struct weft_dev *dev = to_weft_dev(ib_mw->device);
+	struct weft_region *window;
+
+	window = weft_region_withdraw(&dev->regions, ib_mw->rkey);
+	if (!WARN_ON(!window))
+		weft_region_retire(window);
+	return 0;
+}
+WEFT_EXPORT_FOR_TEST(weft_dealloc_mw);
+
+/* A successor of @window that is not bound. */
+static struct weft_region *mw_unbound(const struct weft_region *window)
+{
+	struct weft_region *new;
+
+	new = weft_region_successor(window, GFP_ATOMIC);
+	if (!new)
+		return NULL;
+	new->access = 0;
+	new->qpn = 0;
+	new->iova = 0;
+	new->length = 0;
+	new->base = 0;
+	new->blocks = NULL;
+	new->page_shift = 0;
+	return new;
+}
+
+/* Let @new take the place of @window. */
+static int mw_replace(struct weft_region *window, struct weft_region *new)
+{
+	if (!weft_region_replace(window, new)) {
+		weft_region_retire(new);
+		return -EINVAL;
+	}
+	weft_region_retire(window);
+	return 0;
+}
+
+static int mw_check_window(const struct weft_region *window,
+			   const struct weft_accessor *who,
+			   const struct weft_mw_request *request)
+{
+	/* C10-72 */
+	if (window->pd != who->pd)
+		return -EINVAL;
+	switch (window->kind) {
+	case WEFT_REGION_MW1:
+		/* o10-36.2.2: no zero-based windows of type 1 */
+		return request->access & ~MW_ACCEPTED ? -EINVAL : 0;
+	case WEFT_REGION_MW2:
+		/* o10-37.2.30: not bound yet, o10-37.2.40: not unbound so */
+		if (window->parent || !request->length)
+			return -EINVAL;
+		return request->access & ~(MW_ACCEPTED | IB_ZERO_BASED) ? -EINVAL : 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+static int mw_check_region(const struct weft_region *region,
+			   const struct weft_accessor *who,
+			   const struct weft_mw_request *request)
+{
+	if (region->kind != WEFT_REGION_MR || region->pd != who->pd ||
+	    region->access & IB_ZERO_BASED)
+		return -EINVAL;
+	/* C10-73 */
+	if (!(region->access & IB_ACCESS_MW_BIND))
+		return -EACCES;
+	/* C10-74 */
+	if (request->access & MW_WRITE_ACCESS &&
+	    !(region->access & IB_ACCESS_LOCAL_WRITE))
+		return -EACCES;
+	/* C10-75 */
+	if (!weft_region_contains(region, request->addr, request->length))
+		return -ERANGE;
+	return 0;
+}
+
+/* Fill @new, a window onto @region. */
+static void mw_open(struct weft_region *new, struct weft_region *region,
+		    const struct weft_accessor *who,
+		    const struct weft_mw_request *request)
+{
+	new->parent = region;
+	new->access = request->access & MW_ACCESS;
+	new->qpn = new->kind == WEFT_REGION_MW2 ? who->qpn : 0;
+	new->iova = request->access & IB_ZERO_BASED ? 0 : request->addr;
+	new->length = request->length;
+	new->base = region->base + (new->iova - request->addr);
+	new->blocks = region->blocks;
+	new->page_shift = region->page_shift;
+	/* addresses and memory differ in the low bits: no word is aligned */
+	if (!IS_ALIGNED(new->base, sizeof(u64)))
+		new->access &= ~IB_ACCESS_REMOTE_ATOMIC;
+}
+
+/* Bind @new, not published yet, to the region of @request. */
+static int mw_attach(struct weft_region *new, const struct weft_accessor *who,
+		     const struct weft_mw_request *request)
+{
+	struct weft_region *region;
+	int err;
+
+	region = weft_region_get(who->table, request->lkey);
+	if (!region)
+		return -EINVAL;
+	err = mw_check_region(region, who, request);
+	if (!err && !weft_region_bind(region))
+		err = -EINVAL;
+	if (err) {
+		weft_region_put(region);
+		return err;
+	}
+	/* the reference is the window's from now on */
+	mw_open(new, region, who, request);
+	return 0;
+}
+
+static int mw_rebind(struct weft_region *window, const struct weft_accessor *who,
+		     const struct weft_mw_request *request)
+{
+	struct weft_region *new;
+	int err;
+
+	err = mw_check_window(window, who, request);
+	if (err)
+		return err;
+	new = mw_unbound(window);
+	if (!new)
+		return -ENOMEM;
+	new->key = (window->key & ~MW_KEY_MASK) | (request->new_rkey & MW_KEY_MASK);
+	if (request->length) {
+		err = mw_attach(new, who, request);
+		if (err) {
+			weft_region_retire(new);
+			return err;
+		}
+	}
+	return mw_replace(window, new);
+}
+
+int weft_mw_bind(const struct weft_accessor *who,
+		 const struct weft_mw_request *request)
+{
+	struct weft_region *window;
+	int err;
+
+	/* libibverbs does not follow the key of a type 2 window */
+	window = weft_region_get_by_index(who->table, request->rkey);
+	if (!window)
+		return -EINVAL;
+	err = mw_rebind(window, who, request);
+	weft_region_put(window);
+	return err;
+}
+WEFT_EXPORT_FOR_TEST(weft_mw_bind);
+
+static int mw_detach(struct weft_region *window, const struct weft_accessor *who)
+{
+	struct weft_region *new;
+
+	/* o10-37.2.26: a type 1 window is never invalidated */
+	if (window->kind != WEFT_REGION_MW2 || window->pd != who->pd ||
+	    !window->parent || window->qpn != who->qpn)
+		return -EINVAL;
+	new = mw_unbound(window);
+	if (!new)
+		return -ENOMEM;
+	return mw_replace(window, new);
+}
+
+int weft_mw_invalidate(const struct weft_accessor *who, u32 rkey)
+{
+	struct weft_region *window;
+	int err;
+
+	window = weft_region_get(who->table, rkey);
+	if (!window)
+		return -EINVAL;
+	err = mw_detach(window, who);
+	weft_region_put(window);
+	return err;
+}
+WEFT_EXPORT_FOR_TEST(weft_mw_invalidate);

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "object/qp.h"
+
+#include <linux/slab.h>
+
+void weft_qp_put(struct weft_qp *qp)
+{
+	if (refcount_dec_and_test(&qp->refs))
+		kfree_rcu(qp, rcu);
+}
+
+void weft_qp_set_error(struct weft_qp *qp)
+{
+	u32 state = READ_ONCE(qp->state), old;
+
+	/* the other half may be doing the same, or set SQE */
+	while (state >= IB_QPS_RTR && state <= IB_QPS_SQE) {
+		old = cmpxchg(&qp->state, state, IB_QPS_ERR);
+		if (old == state)
+			break;
+		state = old;
+	}
+	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+	weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
+}
+
+void weft_qp_set_sqe(struct weft_qp *qp)
+{
+	cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQE);
+}
+
+void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = qp->ibqp->device,
+		.element.qp = qp->ibqp,
+		.event = type,
+	};
+
+	if (qp->ibqp->event_handler)
+		qp->ibqp->event_handler(&event, qp->ibqp->qp_context);
+}
+
+void weft_qp_fatal(struct weft_qp *qp)
+{
+	if (weft_qp_state(qp) == IB_QPS_ERR)
+		return;
+	weft_qp_event(qp, IB_EVENT_QP_FATAL);
+	weft_qp_set_error(qp);
+}

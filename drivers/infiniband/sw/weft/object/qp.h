@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A queue pair: identity, attributes, and its two halves.
+ *
+ * What the core calls a QP (struct ib_qp, freed by the core as soon as
+ * destroy_qp returns) is only a handle to struct weft_qp, which is counted
+ * and freed after a grace period: a peer may find it by its number at any
+ * time, and a reference keeps nothing but the memory. What a half may still
+ * use is decided by the QP's state, read with the half's turn owned:
+ * destroy_qp stops both turns and sets RESET before it gives anything back.
+ */
+#ifndef WEFT_OBJECT_QP_H
+#define WEFT_OBJECT_QP_H
+
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <rdma/ib_verbs.h>
+
+#include "object/av.h"
+#include "object/recv.h"
+#include "object/send.h"
+
+struct weft_cq;
+struct weft_dev;
+struct weft_doorbell;
+struct weft_link;
+struct weft_srq;
+
+/**
+ * struct weft_qp - a queue pair
+ *
+ * Immutable after creation unless a lock or writer is named.
+ *
+ * @rcu: freed after a grace period
+ * @refs: one for the owner, one for each lookup and queued work
+ * @qpn: QP number
+ * @type: transport service; GSI is a UD QP with number 1
+ * @state: enum ib_qp_state. Written by modify_qp with both turns stopped, and
+ *	by the owner of either turn with weft_qp_set_error() or
+ *	weft_qp_set_sqe(). Read by anybody.
+ * @kernel: the consumer is in the kernel
+ * @sig_all: every send work request is signaled
+ * @create_flags: enum ib_qp_create_flags
+ * @cookie: returned in every completion
+ * @dev: the device; not used after destroy_qp
+ * @dev_id: of the device
+ * @ibqp: the core's handle; not used after destroy_qp
+ * @pd: protection domain
+ * @send_cq: completions of @send
+ * @recv_cq: completions of @recv
+ * @srq: receive work requests come from here, or NULL: from @recv.ring
+ * @doorbell: the file descriptor that may ring; NULL for a kernel QP
+ * @modify_lock: serialises modify, query and destroy
+ * @attr: attributes as last modified, under @modify_lock. What a half needs
+ *	is copied into the half.
+ * @cap: real capabilities
+ * @av: connected: where to, with both turns stopped
+ * @dest_qpn: connected: the peer, with both turns stopped
+ * @qkey: UD, with both turns stopped
+ * @mtu: connected: path MTU in bytes, with both turns stopped
+ * @access: enum ib_access_flags the peer may use, with both turns stopped
+ * @link: what carries messages, with both turns stopped
+ * @post_lock: a kernel consumer's producer side of both rings
+ * @mcast_groups: groups it is attached to, under the core's or mcast's lock
+ * @send: send half
+ * @recv: receive half
+ */
+struct weft_qp {
+	struct rcu_head		rcu;
+	refcount_t		refs;
+	u32			qpn;
+	enum ib_qp_type		type;
+	u32			state;
+	bool			kernel;
+	bool			sig_all;
+	u32			create_flags;
+	u64			cookie;
+	u32			dev_id;
+	struct weft_dev		*dev;
+	struct ib_qp		*ibqp;
+	struct ib_pd		*pd;
+	struct weft_cq		*send_cq;
+	struct weft_cq		*recv_cq;
+	struct weft_srq		*srq;
+	struct weft_doorbell	*doorbell;
+	const struct weft_link	*link;
+	struct weft_av		av;
+	u32			dest_qpn;
+	u32			qkey;
+	u32			mtu;
+	u32			access;
+
+	struct mutex		modify_lock;
+	struct ib_qp_attr	attr;
+	struct ib_qp_cap	cap;
+	spinlock_t		post_lock;
+	atomic_t		mcast_groups;
+
+	struct weft_send	send ____cacheline_aligned_in_smp;
+	struct weft_recv	recv ____cacheline_aligned_in_smp;
+};
+
+/**
+ * struct weft_ib_qp - a QP as the core sees it
+ * @ibqp: first, freed by the core
+ * @qp: the QP
+ */
+struct weft_ib_qp {
+	struct ib_qp		ibqp;
+	struct weft_qp		*qp;
+};
+
+static inline struct weft_qp *to_weft_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct weft_ib_qp, ibqp)->qp;
+}
+
+static inline enum ib_qp_state weft_qp_state(const struct weft_qp *qp)
+{
+	return READ_ONCE(qp->state);
+}
+
+/**
+ * weft_qp_can_receive - whether the receive half takes messages
+ * @qp: receive turn owned
+ *
+ * Return: true in RTR, RTS, SQD and SQE (IBA 10.3.1).
+ */
+static inline bool weft_qp_can_receive(const struct weft_qp *qp)
+{
+	enum ib_qp_state state = weft_qp_state(qp);
+
+	return state >= IB_QPS_RTR && state <= IB_QPS_SQE;
+}
+
+static inline bool weft_qp_is_ud(const struct weft_qp *qp)
+{
+	return qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
+}
+
+static inline void weft_qp_hold(struct weft_qp *qp)
+{
+	refcount_inc(&qp->refs);
+}
+
+/**
+ * weft_qp_put - drop a reference
+ * @qp: freed after a grace period when it was the last
+ */
+void weft_qp_put(struct weft_qp *qp);
+
+/**
+ * weft_qp_set_error - into ERR, from a state in which a half may run
+ * @qp: either turn owned
+ *
+ * Both halves are made to flush.
+ */
+void weft_qp_set_error(struct weft_qp *qp);
+
+/**
+ * weft_qp_set_sqe - from RTS into SQE
+ * @qp: UC or UD, send turn owned
+ */
+void weft_qp_set_sqe(struct weft_qp *qp);
+
+/**
+ * weft_qp_event - raise an affiliated asynchronous event
+ * @qp: either turn owned, in a state in which a half may run
+ * @type: of the event
+ *
+ * Context: any.
+ */
+void weft_qp_event(struct weft_qp *qp, enum ib_event_type type);
+
+/**
+ * weft_qp_fatal - raise QP_FATAL and go into ERR, unless in ERR already
+ * @qp: either turn owned
+ */
+void weft_qp_fatal(struct weft_qp *qp);
+
+#endif /* WEFT_OBJECT_QP_H */

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "object/srq.h"
+
+#include <rdma/uverbs_ioctl.h>
+
+#include "object/dev.h"
+#include "object/ucontext.h"
+
+static atomic_t srq_next_number = ATOMIC_INIT(0);
+
+static void srq_event(struct weft_srq *srq, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = srq->ibsrq.device,
+		.element.srq = &srq->ibsrq,
+		.event = type,
+	};
+
+	if (srq->ibsrq.event_handler)
+		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
+}
+
+/* Whether the limit event is due, and if so disarm it. */
+static bool srq_below_limit(struct weft_srq *srq, int pending)
+{
+	lockdep_assert_held(&srq->lock);
+	if (!srq->limit || pending < 0 || pending >= srq->limit)
+		return false;
+	srq->limit = 0;
+	return true;
+}
+
+int weft_srq_take(struct weft_srq *srq, struct weft_rwqe *wqe)
+{
+	bool limit = false, error = false;
+	unsigned long flags;
+	int pending, ret = -EAGAIN;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	pending = srq->error ? 0 : weft_ring_pending(srq->ring);
+	if (pending > 0) {
+		ret = weft_rq_next(srq->ring, wqe);
+		limit = srq_below_limit(srq, pending - 1);
+	} else if (pending < 0) {
+		srq->error = true;
+		error = true;
+	}
+	spin_unlock_irqrestore(&srq->lock, flags);
+	if (limit)
+		srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	if (error)
+		srq_event(srq, IB_EVENT_SRQ_ERR);
+	return ret;
+}
+
+static bool srq_attr_valid(const struct ib_srq_init_attr *init)
+{
+	return init->srq_type == IB_SRQT_BASIC && init->attr.max_wr >= 1 &&
+	       init->attr.max_wr <= WEFT_MAX_SRQ_WR &&
+	       init->attr.max_sge <= WEFT_MAX_SGE;
+}
+
+int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		    struct ib_udata *udata)
+{
+	struct weft_srq *srq = to_weft_srq(ibsrq);
+	struct weft_create_srq_resp resp = {};
+	int ret;
+
+	if (init->srq_type != IB_SRQT_BASIC)
+		return -EOPNOTSUPP;
+	if (!srq_attr_valid(init))
+		return -EINVAL;
+	ret = weft_udata_check(udata, sizeof(struct weft_create_srq_req),
+			       sizeof(resp));
+	if (ret)
+		return ret;
+	spin_lock_init(&srq->lock);
+	spin_lock_init(&srq->post_lock);
+	mutex_init(&srq->modify_lock);
+	srq->max_sge = max(init->attr.max_sge, 1U);
+	srq->srqn = (u32)atomic_inc_return(&srq_next_number) & 0xffffff;
+	srq->ring = weft_ring_create(init->attr.max_wr, weft_rq_stride(srq->max_sge),
+				     weft_udata_ucontext(udata), &resp.rq);
+	if (IS_ERR(srq->ring))
+		return PTR_ERR(srq->ring);
+	init->attr.max_wr = srq->ring->entries;
+	init->attr.max_sge = srq->max_sge;
+	resp.srqn = srq->srqn;
+	if (udata) {
+		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+		if (ret) {
+			weft_ring_destroy(srq->ring);
+			return ret;
+		}
+	}
+	return 0;
+}
+
+/* Return: the ring to destroy, the old one or, on failure, the new one. */
+static struct weft_ring *srq_switch_ring(struct weft_srq *srq,
+					 struct weft_ring *ring, int *ret)
+{
+	struct weft_ring *old = srq->ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->post_lock, flags);
+	spin_lock(&srq->lock);
+	*ret = weft_ring_carry_over(ring, old, false);
+	if (!*ret)
+		srq->ring = ring;
+	spin_unlock(&srq->lock);
+	spin_unlock_irqrestore(&srq->post_lock, flags);
+	return *ret ? ring : old;
+}
+
+static int srq_resize(struct weft_srq *srq, u32 max_wr, struct ib_udata *udata)
+{
+	struct weft_modify_srq_req req;
+	struct weft_ring_resp resp = {};
+	struct weft_ring *ring;
+	int ret;
+
+	if (udata) {
+		if (udata->inlen < sizeof(req) ||
+		    ib_copy_from_udata(&req, udata, sizeof(req)))
+			return -EINVAL;
+	}
+	ring = weft_ring_create(max_wr, srq->ring->stride,
+				weft_udata_ucontext(udata), &resp);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	/* tell first: after the switch there is no way back */
+	if (udata && copy_to_user(u64_to_user_ptr(req.ring_addr), &resp, sizeof(resp))) {
+		weft_ring_destroy(ring);
+		return -EFAULT;
+	}
+	weft_ring_destroy(srq_switch_ring(srq, ring, &ret));
+	return ret;
+}
+
+static int srq_set_limit(struct weft_srq *srq, u32 limit)
+{
+	unsigned long flags;
+	bool below;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	srq->limit = limit;
+	below = srq_below_limit(srq, weft_ring_pending(srq->ring));
+	spin_unlock_irqrestore(&srq->lock, flags);
+	if (below)
+		srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+	return 0;
+}
+
+int weft_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	struct weft_srq *srq = to_weft_srq(ibsrq);
+	u32 max_wr;
+	int ret;
+
+	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
+		return -EINVAL;
+	ret = weft_udata_check(udata, sizeof(struct weft_modify_srq_req), 0);
+	if (ret)
+		return ret;
+	mutex_lock(&srq->modify_lock);
+	max_wr = mask & IB_SRQ_MAX_WR ? attr->max_wr : srq->ring->entries;
+	ret = -EINVAL;
+	if (max_wr < 1 || max_wr > WEFT_MAX_SRQ_WR ||
+	    (mask & IB_SRQ_LIMIT && attr->srq_limit > max_wr) ||
+	    srq->limit > max_wr)
+		goto out_unlock;
+	ret = mask & IB_SRQ_MAX_WR ? srq_resize(srq, max_wr, udata) : 0;
+	if (!ret && mask & IB_SRQ_LIMIT)
+		ret = srq_set_limit(srq, attr->srq_limit);
+out_unlock:
+	mutex_unlock(&srq->modify_lock);
+	return ret;
+}
+
+int weft_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	struct weft_srq *srq = to_weft_srq(ibsrq);
+
+	mutex_lock(&srq->modify_lock);
+	attr->max_wr = srq->ring->entries;
+	attr->max_sge = srq->max_sge;
+	attr->srq_limit = READ_ONCE(srq->limit);
+	mutex_unlock(&srq->modify_lock);
+	return 0;
+}
+
+int weft_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	weft_ring_destroy(to_weft_srq(ibsrq)->ring);
+	return 0;
+}
+
+int weft_rq_write(struct weft_ring *ring, u32 max_sge, const struct ib_recv_wr *wr)
+{
+	struct weft_rqe *rqe;
+
+	if (wr->num_sge < 0 || wr->num_sge > max_sge)
+		return -EINVAL;
+	rqe = weft_ring_reserve(ring);
+	if (!rqe)
+		return -ENOMEM;
+	rqe->wr_id = wr->wr_id;
+	rqe->num_sge = wr->num_sge;
+	rqe->reserved_0c = 0;
+	static_assert(sizeof(struct ib_sge) == sizeof(struct weft_sge));
+	memcpy(rqe + 1, wr->sg_list, wr->num_sge * sizeof(struct weft_sge));
+	weft_ring_submit(ring);
+	return 0;
+}
+
+int weft_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad_wr)
+{
+	struct weft_srq *srq = to_weft_srq(ibsrq);
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&srq->post_lock, flags);
+	for (; wr && !ret; wr = ret ? wr : wr->next) {
+		ret = weft_rq_write(srq->ring, srq->max_sge, wr);
+		if (ret && bad_wr)
+			*bad_wr = wr;
+	}
+	spin_unlock_irqrestore(&srq->post_lock, flags);
+	return ret;
+}

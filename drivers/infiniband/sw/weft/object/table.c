@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "object/table.h"
+
+#include <linux/xarray.h>
+
+#include "object/dev.h"
+#include "object/qp.h"
+
+/* id to struct weft_dev; an id is not used twice before 2^31 were */
+static DEFINE_XARRAY_ALLOC1(table_devices);
+static u32 table_next_device;
+
+/* QP number to struct weft_qp; NULL while reserved */
+static DEFINE_XARRAY_ALLOC(table_qps);
+static u32 table_next_qpn;
+
+int weft_dev_publish(struct weft_dev *dev)
+{
+	int ret = xa_alloc_cyclic(&table_devices, &dev->id, dev,
+				  XA_LIMIT(1, INT_MAX), &table_next_device,
+				  GFP_KERNEL);
+
+	return ret < 0 ? ret : 0;
+}
+
+void weft_dev_unpublish(struct weft_dev *dev)
+{
+	xa_erase(&table_devices, dev->id);
+}
+
+static bool dev_has_gid(struct weft_dev *dev, const struct net *net,
+			const union ib_gid *gid)
+{
+	unsigned long flags;
+	bool found = false;
+	int i;
+
+	spin_lock_irqsave(&dev->gid_lock, flags);
+	for (i = 0; i < WEFT_GID_TBL_LEN && !found; i++)
+		found = dev->gids[i].net == net &&
+			!memcmp(&dev->gids[i].gid, gid, sizeof(*gid));
+	spin_unlock_irqrestore(&dev->gid_lock, flags);
+	return found;
+}
+
+bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid)
+{
+	struct weft_dev *dev;
+	bool found;
+
+	rcu_read_lock();
+	dev = xa_load(&table_devices, id);
+	found = dev && dev_has_gid(dev, net, gid);
+	rcu_read_unlock();
+	return found;
+}
+
+u16 weft_dev_gid_vlan(struct weft_dev *dev, const union ib_gid *gid)
+{
+	u16 vlan_id = WEFT_VLAN_NONE;
+	unsigned long flags;
+	int i;
+
+	spin_lock_irqsave(&dev->gid_lock, flags);
+	for (i = 0; i < WEFT_GID_TBL_LEN; i++) {
+		if (dev->gids[i].net && !memcmp(&dev->gids[i].gid, gid, sizeof(*gid))) {
+			vlan_id = dev->gids[i].vlan_id;
+			break;
+		}
+	}
+	spin_unlock_irqrestore(&dev->gid_lock, flags);
+	return vlan_id;
+}
+
+u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid)
+{
+	struct weft_dev *dev;
+	unsigned long index;
+	u32 id = 0;
+
+	rcu_read_lock();
+	xa_for_each(&table_devices, index, dev) {
+		if (dev_has_gid(dev, net, gid)) {
+			id = dev->id;
+			break;
+		}
+	}
+	rcu_read_unlock();
+	return id;
+}
+
+struct weft_dev *weft_dev_on(const struct net_device *ndev, unsigned long *index)
+{
+	struct weft_dev *dev;
+
+	RCU_LOCKDEP_WARN(!rcu_read_lock_held(), "not in an RCU read section");
+	while ((dev = xa_find_after(&table_devices, index, ULONG_MAX, XA_PRESENT)))
+		if (dev->ndev == ndev)
+			break;
+	return dev;
+}
+
+int weft_qp_reserve(struct weft_qp *qp)
+{
+	int ret = xa_alloc_cyclic(&table_qps, &qp->qpn, NULL,
+				  XA_LIMIT(WEFT_MIN_QPN, WEFT_MAX_QPN),
+				  &table_next_qpn, GFP_KERNEL);
+
+	return ret < 0 ? -ENOMEM : 0;
+}
+
+void weft_qp_publish(struct weft_qp *qp)
+{
+	/* the slot is reserved: cannot fail */
+	xa_store(&table_qps, qp->qpn, qp, GFP_KERNEL);
+}
+
+void weft_qp_unpublish(struct weft_qp *qp)
+{
+	xa_erase(&table_qps, qp->qpn);
+}
+
+struct weft_qp *weft_qp_get(u32 qpn)
+{
+	struct weft_qp *qp;
+
+	rcu_read_lock();
+	qp = xa_load(&table_qps, qpn);
+	if (qp && !refcount_inc_not_zero(&qp->refs))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
+
+struct weft_qp *weft_qp_get_gsi(u32 dev_id)
+{
+	struct weft_qp *qp = NULL;
+	struct weft_dev *dev;
+
+	rcu_read_lock();
+	dev = xa_load(&table_devices, dev_id);
+	if (dev)
+		qp = rcu_dereference(dev->gsi);
+	if (qp && !refcount_inc_not_zero(&qp->refs))
+		qp = NULL;
+	rcu_read_unlock();
+	return qp;
+}
+
+void weft_table_exit(void)
+{
+	xa_destroy(&table_devices);
+	xa_destroy(&table_qps);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Names that may come from anywhere: device ids and QP numbers.
+ *
+ * QP numbers are unique on the host, so a local peer is found by one lookup,
+ * whichever weft device it belongs to.
+ */
+#ifndef WEFT_OBJECT_TABLE_H
+#define WEFT_OBJECT_TABLE_H
+
+#include <linux/types.h>
+
+struct net;
+struct net_device;
+struct weft_dev;
+struct weft_qp;
+union ib_gid;
+
+/**
+ * weft_dev_publish - give a device its id and let lookups find it
+ * @dev: @dev->id is set
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int weft_dev_publish(struct weft_dev *dev);
+
+/**
+ * weft_dev_unpublish - let lookups find a device no more
+ * @dev: published; not freed before an RCU grace period
+ */
+void weft_dev_unpublish(struct weft_dev *dev);
+
+/**
+ * weft_dev_find_gid - which device has an address
+ * @net: namespace of the sender
+ * @gid: of the destination
+ *
+ * Return: id of a device, 0 when there is none.
+ */
+u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid);
+
+/**
+ * weft_dev_has_gid - whether a device has an address
+ * @id: of the device
+ * @net: namespace of the sender
+ * @gid: of the destination
+ *
+ * Return: true when it has.
+ */
+bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid);
+
+/**
+ * weft_dev_gid_vlan - by which VLAN an address of a device is reached
+ * @dev: the device
+ * @gid: the address
+ *
+ * Return: VLAN id, WEFT_VLAN_NONE: by none, or there is no such address.
+ */
+u16 weft_dev_gid_vlan(struct weft_dev *dev, const union ib_gid *gid);
+
+/**
+ * weft_dev_on - walk the devices on a net device
+ * @ndev: the net device
+ * @index: 0 to begin, kept by the walk
+ *
+ * Context: RCU read side.
+ * Return: a device, or NULL at the end.
+ */
+struct weft_dev *weft_dev_on(const struct net_device *ndev, unsigned long *index);
+
+/**
+ * weft_qp_reserve - take a QP number
+ * @qp: @qp->qpn is set, not soon one that was used before
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int weft_qp_reserve(struct weft_qp *qp);
+
+/**
+ * weft_qp_publish - let lookups find a QP by its number
+ * @qp: from weft_qp_reserve()
+ */
+void weft_qp_publish(struct weft_qp *qp);
+
+/**
+ * weft_qp_unpublish - let lookups find a QP no more and free its number
+ * @qp: from weft_qp_reserve()
+ */
+void weft_qp_unpublish(struct weft_qp *qp);
+
+/**
+ * weft_qp_get - look a QP up
+ * @qpn: its number
+ *
+ * Return: the QP with a reference, or NULL.
+ */
+struct weft_qp *weft_qp_get(u32 qpn);
+
+/**
+ * weft_qp_get_gsi - look QP 1 of a device up
+ * @dev_id: of the device
+ *
+ * Return: the QP with a reference, or NULL.
+ */
+struct weft_qp *weft_qp_get_gsi(u32 dev_id);
+
+/**
+ * weft_table_exit - at module unload, when no device is left
+ */
+void weft_table_exit(void);
+
+#endif /* WEFT_OBJECT_TABLE_H */

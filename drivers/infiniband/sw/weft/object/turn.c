@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "object/turn.h"
+
+#include <linux/wait_bit.h>
+
+#include "object/qp.h"
+
+/*
+ * Unbound: a half that copies for long must not keep a CPU's other work
+ * waiting. MEM_RECLAIM: storage may depend on its progress.
+ */
+static struct workqueue_struct *turn_workqueue;
+
+/* The queued work holds a reference: the QP outlives it without a flush. */
+static void turn_queue(struct weft_turn *turn)
+{
+	weft_qp_hold(turn->qp);
+	if (!queue_work(turn_workqueue, &turn->work))
+		weft_qp_put(turn->qp);
+}
+
+static void turn_worker(struct work_struct *work)
+{
+	struct weft_turn *turn = container_of(work, struct weft_turn, work);
+	struct weft_qp *qp = turn->qp;
+
+	if (weft_turn_try(turn))
+		turn->run(qp);
+	weft_qp_put(qp);
+}
+
+void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp,
+		    void (*run)(struct weft_qp *qp))
+{
+	turn->bits = 0;
+	turn->qp = qp;
+	turn->run = run;
+	atomic_set(&turn->waiters, 0);
+	INIT_WORK(&turn->work, turn_worker);
+}
+
+static int turn_wait(struct weft_turn *turn, unsigned int mode)
+{
+	int ret;
+
+	/* full barrier, pairs with the one in turn_unlock() */
+	atomic_inc_return(&turn->waiters);
+	ret = wait_on_bit_lock(&turn->bits, WEFT_TURN_OWNED, mode);
+	atomic_dec(&turn->waiters);
+	return ret;
+}
+
+int weft_turn_own(struct weft_turn *turn)
+{
+	if (likely(!test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits)))
+		return 0;
+	return turn_wait(turn, TASK_KILLABLE) ? -EINTR : 0;
+}
+
+static void turn_unlock(struct weft_turn *turn)
+{
+	clear_bit_unlock(WEFT_TURN_OWNED, &turn->bits);
+	/* either we see the waiter or the event, or they see the free bit */
+	smp_mb__after_atomic();
+	if (unlikely(atomic_read(&turn->waiters)))
+		wake_up_bit(&turn->bits, WEFT_TURN_OWNED);
+}
+
+void weft_turn_release(struct weft_turn *turn)
+{
+	weft_assert_turn(turn);
+	turn_unlock(turn);
+	if (unlikely(READ_ONCE(turn->bits) & WEFT_TURN_EVENTS) &&
+	    !weft_turn_stopping(turn))
+		turn_queue(turn);
+}
+
+void weft_turn_defer(struct weft_turn *turn)
+{
+	weft_assert_turn(turn);
+	set_bit(WEFT_EV_RUN, &turn->bits);
+	weft_turn_release(turn);
+}
+
+void weft_turn_post(struct weft_turn *turn, int event)
+{
+	set_bit(event, &turn->bits);
+	smp_mb__after_atomic(); /* pairs with turn_unlock() */
+	if (!(READ_ONCE(turn->bits) & (BIT(WEFT_TURN_OWNED) | BIT(WEFT_TURN_STOP))))
+		turn_queue(turn);
+}
+
+void weft_turn_stop(struct weft_turn *turn)
+{
+	set_bit(WEFT_TURN_STOP, &turn->bits);
+	smp_mb__after_atomic(); /* STOP is seen before we wait for the owner */
+	turn_wait(turn, TASK_UNINTERRUPTIBLE);
+}
+
+void weft_turn_resume(struct weft_turn *turn)
+{
+	clear_bit(WEFT_TURN_STOP, &turn->bits);
+	weft_turn_defer(turn);
+}
+
+int weft_turn_init_workqueue(void)
+{
+	turn_workqueue = alloc_workqueue("weft", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return turn_workqueue ? 0 : -ENOMEM;
+}
+
+void weft_turn_exit_workqueue(void)
+{
+	destroy_workqueue(turn_workqueue);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The turn of a QP half: who may write its state.
+ *
+ * A turn is an ownership bit with event bits beside it. Whoever owns the turn
+ * runs that half; everybody else posts an event and leaves. Owners may sleep
+ * (between pieces of a long copy), so a turn is not a spinlock; nobody holds
+ * one across a return to user space.
+ *
+ * Order: the owner of a send turn may wait for one receive turn; the owner of
+ * a receive turn waits for no turn. weft_turn_stop() of a QP takes its send
+ * turn, then its receive turn, holding no other. So there is no cycle.
+ */
+#ifndef WEFT_OBJECT_TURN_H
+#define WEFT_OBJECT_TURN_H
+
+#include <linux/bitops.h>
+#include <linux/lockdep.h>
+#include <linux/workqueue.h>
+
+struct weft_qp;
+
+/* bits of struct weft_turn.bits */
+enum weft_turn_bits {
+	WEFT_TURN_OWNED		= 0,
+	/* somebody waits in weft_turn_stop(): end soon, take no new turn */
+	WEFT_TURN_STOP		= 1,
+	/* events */
+	WEFT_EV_RUN		= 8,	/* there may be something to do */
+	WEFT_EV_TIMER		= 9,	/* the timer expired */
+};
+
+#define WEFT_TURN_EVENTS	(BIT(WEFT_EV_RUN) | BIT(WEFT_EV_TIMER))
+
+/**
+ * struct weft_turn - a turn
+ * @bits: enum weft_turn_bits, atomic
+ * @waiters: tasks in weft_turn_own() or weft_turn_stop()
+ * @work: runs the half when no owner is there to see an event
+ * @run: called with the turn owned; ends with weft_turn_release() or
+ *	weft_turn_defer()
+ * @qp: whose half it is; @work holds a reference while queued
+ */
+struct weft_turn {
+	unsigned long		bits;
+	atomic_t		waiters;
+	struct work_struct	work;
+	void			(*run)(struct weft_qp *qp);
+	struct weft_qp		*qp;
+};
+
+/**
+ * weft_turn_init - prepare a turn that nobody owns
+ * @turn: of a QP half
+ * @qp: the QP
+ * @run: what the work item does with the turn
+ */
+void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp,
+		    void (*run)(struct weft_qp *qp));
+
+/**
+ * weft_turn_try - own the turn if it is free and nobody wants it stopped
+ * @turn: any
+ *
+ * Return: true when the caller owns it.
+ */
+static inline bool weft_turn_try(struct weft_turn *turn)
+{
+	return !test_bit(WEFT_TURN_STOP, &turn->bits) &&
+	       !test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits);
+}
+
+/**
+ * weft_turn_own - wait for the turn
+ * @turn: a receive turn
+ *
+ * Context: process; the caller owns at most one send turn.
+ * Return: 0; -EINTR: the task is being killed.
+ */
+int weft_turn_own(struct weft_turn *turn);
+
+/**
+ * weft_turn_stop - make the owner end soon, and own the turn
+ * @turn: the send turn of a QP, or its receive turn after that
+ *
+ * Until weft_turn_resume() only events collect. The caller holds the QP's
+ * modify_lock.
+ */
+void weft_turn_stop(struct weft_turn *turn);
+
+/**
+ * weft_turn_resume - let the half run again, and run it
+ * @turn: stopped
+ */
+void weft_turn_resume(struct weft_turn *turn);
+
+/**
+ * weft_turn_stopping - whether the owner should end soon
+ * @turn: owned by the caller
+ *
+ * Return: true when somebody waits in weft_turn_stop().
+ */
+static inline bool weft_turn_stopping(const struct weft_turn *turn)
+{
+	return test_bit(WEFT_TURN_STOP, &turn->bits);
+}
+
+/**
+ * weft_turn_post - post an event
+ * @turn: any
+ * @event: WEFT_EV_x
+ *
+ * The owner sees it, or a work item is queued.
+ *
+ * Context: any.
+ */
+void weft_turn_post(struct weft_turn *turn, int event);
+
+/**
+ * weft_turn_take - take the events
+ * @turn: owned by the caller
+ *
+ * Return: bits of WEFT_TURN_EVENTS.
+ */
+static inline unsigned long weft_turn_take(struct weft_turn *turn)
+{
+	unsigned long events = READ_ONCE(turn->bits) & WEFT_TURN_EVENTS;
+
+	/* what is set here was set before, and set_bit() orders for us */
+	if (events & BIT(WEFT_EV_RUN))
+		clear_bit(WEFT_EV_RUN, &turn->bits);
+	if (events & BIT(WEFT_EV_TIMER))
+		clear_bit(WEFT_EV_TIMER, &turn->bits);
+	if (events)
+		smp_mb__after_atomic(); /* taken before what they say is read */
+	return events;
+}
+
+/**
+ * weft_turn_release - give the turn back
+ * @turn: owned by the caller
+ *
+ * Events that came meanwhile are left to a work item.
+ */
+void weft_turn_release(struct weft_turn *turn);
+
+/**
+ * weft_turn_defer - give the turn back and go on in a work item
+ * @turn: owned by the caller
+ */
+void weft_turn_defer(struct weft_turn *turn);
+
+#define weft_assert_turn(turn) \
+	lockdep_assert(test_bit(WEFT_TURN_OWNED, &(turn)->bits))
+
+/**
+ * weft_turn_init_workqueue - at module load
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int weft_turn_init_workqueue(void);
+
+/**
+ * weft_turn_exit_workqueue - at module unload, when no QP is left
+ */
+void weft_turn_exit_workqueue(void);
+
+#endif /* WEFT_OBJECT_TURN_H */

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "object/ucontext.h"
+
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/kref.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+#include <rdma/weft-abi.h>
+
+#include "object/qp.h"
+#include "object/table.h"
+#include "params.h"
+
+/**
+ * struct weft_doorbell - what a doorbell file names
+ * @kref: the file and the user context
+ * @dead: the user context is gone, and every QP with it
+ */
+struct weft_doorbell {
+	struct kref	kref;
+	bool		dead;
+};
+
+static weft_doorbell_fn doorbell_send, doorbell_recv;
+
+static void doorbell_free(struct kref *kref)
+{
+	kfree(container_of(kref, struct weft_doorbell, kref));
+}
+
+static int doorbell_release(struct inode *inode, struct file *file)
+{
+	struct weft_doorbell *doorbell = file->private_data;
+
+	kref_put(&doorbell->kref, doorbell_free);
+	return 0;
+}
+
+static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn)
+{
+	struct weft_doorbell *doorbell = file->private_data;
+	weft_doorbell_fn fn = cmd == WEFT_DOORBELL_SEND ? doorbell_send :
+			      cmd == WEFT_DOORBELL_RECV ? doorbell_recv : NULL;
+	struct weft_qp *qp;
+	long ret = 0;
+
+	if (unlikely(!fn))
+		return -ENOTTY;
+	qp = weft_qp_get(qpn);
+	if (unlikely(!qp))
+		return READ_ONCE(doorbell->dead) ? -EIO : -EINVAL;
+	/* a QP of somebody else does not exist */
+	if (likely(qp->doorbell == doorbell))
+		fn(qp);
+	else
+		ret = READ_ONCE(doorbell->dead) ? -EIO : -EINVAL;
+	weft_qp_put(qp);
+	return ret;
+}
+
+/* The open file pins the module: rmmod answers EBUSY until it is closed. */
+static const struct file_operations doorbell_fops = {
+	.owner		= THIS_MODULE,
+	.release	= doorbell_release,
+	.unlocked_ioctl	= doorbell_ring,
+	.compat_ioctl	= doorbell_ring,
+	.llseek		= noop_llseek,
+};
+
+void weft_doorbell_install(weft_doorbell_fn send, weft_doorbell_fn recv)
+{
+	doorbell_send = send;
+	doorbell_recv = recv;
+}
+
+static int ucontext_check(struct ib_udata *udata)
+{
+	struct weft_alloc_ucontext_req req;
+	int ret;
+
+	ret = weft_udata_check(udata, sizeof(req),
+			       sizeof(struct weft_alloc_ucontext_resp));
+	if (ret)
+		return ret;
+	if (udata->inlen < sizeof(req))
+		return -EINVAL;
+	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (ret)
+		return ret;
+	return req.abi_version == WEFT_ABI_VERSION && !req.reserved_0c ? 0 : -EINVAL;
+}
+
+int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+{
+	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
+	struct weft_alloc_ucontext_resp resp = { .max_inline = WEFT_MAX_INLINE };
+	struct weft_doorbell *doorbell;
+	struct file *file;
+	int ret;
+
+	ret = ucontext_check(udata);
+	if (ret)
+		return ret;
+	doorbell = kzalloc(sizeof(*doorbell), GFP_KERNEL_ACCOUNT);
+	if (!doorbell)
+		return -ENOMEM;
+	kref_init(&doorbell->kref);
+	resp.doorbell_fd = get_unused_fd_flags(O_CLOEXEC);
+	if (resp.doorbell_fd < 0) {
+		ret = resp.doorbell_fd;
+		goto err_free_doorbell;
+	}
+	file = anon_inode_getfile("[weft]", &doorbell_fops, doorbell, O_RDWR);
+	if (IS_ERR(file)) {
+		ret = PTR_ERR(file);
+		goto err_put_fd;
+	}
+	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret)
+		goto err_put_file;
+	kref_get(&doorbell->kref); /* one for the context, one for the file */
+	uctx->doorbell = doorbell;
+	fd_install(resp.doorbell_fd, file);
+	return 0;
+
+err_put_file:
+	put_unused_fd(resp.doorbell_fd);
+	fput(file); /* frees the doorbell */
+	return ret;
+err_put_fd:
+	put_unused_fd(resp.doorbell_fd);
+err_free_doorbell:
+	kfree(doorbell);
+	return ret;
+}
+
+void weft_dealloc_ucontext(struct ib_ucontext *ibuc)
+{
+	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
+
+	WRITE_ONCE(uctx->doorbell->dead, true);
+	kref_put(&uctx->doorbell->kref, doorbell_free);
+}
+
+void weft_disassociate_ucontext(struct ib_ucontext *ibuc)
+{
+}
+
+int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size)
+{
+	u64 comp_mask;
+	int ret;
+
+	if (!udata)
+		return 0;
+	if (udata->inlen < sizeof(comp_mask) || udata->outlen < resp_size)
+		return -EINVAL;
+	ret = ib_copy_from_udata(&comp_mask, udata, sizeof(comp_mask));
+	if (ret)
+		return ret;
+	if (comp_mask || (udata->inlen > req_size &&
+			  !ib_is_udata_cleared(udata, req_size,
+					       udata->inlen - req_size)))
+		return -EINVAL;
+	return 0;
+}
+
+struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata)
+{
+	struct weft_ucontext *uctx =
+		rdma_udata_to_drv_context(udata, struct weft_ucontext, ibuc);
+
+	return uctx ? &uctx->ibuc : NULL;
+}
+
+struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata)
+{
+	struct weft_ucontext *uctx =
+		rdma_udata_to_drv_context(udata, struct weft_ucontext, ibuc);
+
+	return uctx ? uctx->doorbell : NULL;
+}

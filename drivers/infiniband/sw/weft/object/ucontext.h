@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * User contexts, their doorbell file, and what every udata is checked for.
+ */
+#ifndef WEFT_OBJECT_UCONTEXT_H
+#define WEFT_OBJECT_UCONTEXT_H
+
+#include <rdma/ib_verbs.h>
+
+struct weft_doorbell;
+struct weft_qp;
+
+/**
+ * struct weft_ucontext - an open device
+ * @ibuc: first, freed by the core
+ * @doorbell: what the QPs of this context can be rung by
+ */
+struct weft_ucontext {
+	struct ib_ucontext	ibuc;
+	struct weft_doorbell	*doorbell;
+};
+
+int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
+void weft_dealloc_ucontext(struct ib_ucontext *ibuc);
+
+/**
+ * weft_disassociate_ucontext - the device goes away under a process
+ * @ibuc: of the process
+ *
+ * Nothing to do: each ring is marked dead when its object is destroyed, which
+ * the core does next, and stays mapped, pages and all.
+ */
+void weft_disassociate_ucontext(struct ib_ucontext *ibuc);
+
+/**
+ * weft_udata_check - check a request and the room for the response
+ * @udata: NULL for a kernel consumer
+ * @req_size: bytes of the request this kernel knows; it begins with comp_mask
+ * @resp_size: bytes of the response
+ *
+ * Return: 0; -EINVAL: too short, or something set that is not known here.
+ */
+int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size);
+
+/**
+ * weft_udata_ucontext - the user context of a call
+ * @udata: NULL for a kernel consumer
+ *
+ * Return: the context, NULL for a kernel consumer.
+ */
+struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata);
+
+/**
+ * weft_udata_doorbell - the doorbell that may ring a QP made in this call
+ * @udata: NULL for a kernel consumer
+ *
+ * Return: the doorbell, NULL for a kernel consumer. Compared only.
+ */
+struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata);
+
+/**
+ * typedef weft_doorbell_fn - what a doorbell does
+ * @qp: rung, referenced by the caller
+ */
+typedef void (*weft_doorbell_fn)(struct weft_qp *qp);
+
+/**
+ * weft_doorbell_install - say what doorbells do, at module load
+ * @send: WEFT_DOORBELL_SEND
+ * @recv: WEFT_DOORBELL_RECV
+ */
+void weft_doorbell_install(weft_doorbell_fn send, weft_doorbell_fn recv);
+
+#endif /* WEFT_OBJECT_UCONTEXT_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Limits and defaults, each with its unit and its reason. No code.
+ */
+#ifndef WEFT_PARAMS_H
+#define WEFT_PARAMS_H
+
+#include <linux/sizes.h>
+
+/* Work requests a queue can be made for. A power of two: rings are. */
+#define WEFT_MAX_QP_WR		32768
+#define WEFT_MAX_SRQ_WR		32768
+/* Completions a CQ can be made for; the ring is one power of two. */
+#define WEFT_MAX_CQE		(1 << 22)
+/* Scatter/gather elements of a work request, and of an RDMA READ. */
+#define WEFT_MAX_SGE		32
+/* Bytes of inline data: what fits a message of a key-value store. */
+#define WEFT_MAX_INLINE		1024
+/* Bytes of a message (IBA 9.7.6): 2^31. */
+#define WEFT_MAX_MSG		(1U << 31)
+
+/* QP numbers are 24 bits; 0 and 1 are special, the first few kept free. */
+#define WEFT_MIN_QPN		16
+#define WEFT_MAX_QPN		((1 << 24) - 2)
+/* Objects of a device: large enough to be no limit before memory is. */
+#define WEFT_MAX_QP		(1 << 18)
+#define WEFT_MAX_CQ		(1 << 18)
+#define WEFT_MAX_SRQ		(1 << 18)
+#define WEFT_MAX_PD		(1 << 18)
+#define WEFT_MAX_AH		(1 << 18)
+/* Memory keys are 24 bits of index and 8 bits of the consumer. */
+#define WEFT_MAX_MR		((1 << 23) - 1)
+#define WEFT_MAX_MW		((1 << 23) - 1)
+#define WEFT_MAX_KEY_INDEX	((1 << 24) - 1)
+/* Outstanding RDMA READs and atomics of a QP, each way. */
+#define WEFT_MAX_RD_ATOMIC	128
+#define WEFT_MAX_MCAST_GRP	8192
+#define WEFT_MAX_MCAST_ATTACH	1024
+
+/* Entries of the GID table: each address of each VLAN counts. */
+#define WEFT_GID_TBL_LEN	256
+#define WEFT_PKEY_TBL_LEN	1
+#define WEFT_DEFAULT_PKEY	0xffff
+
+/*
+ * Bytes copied between two looks at whether to stop: long enough to cost
+ * nothing, short enough (some 25 us) for a dying process.
+ */
+#define WEFT_COPY_CHUNK		SZ_256K
+/*
+ * What one doorbell may do in its caller's time: after so many bytes or work
+ * requests the rest is left to a work item.
+ */
+#define WEFT_DOORBELL_BYTES	SZ_16M
+#define WEFT_DOORBELL_WQES	1024
+/* What a work item may do before it queues itself again. */
+#define WEFT_WORK_WQES		4096
+
+#endif /* WEFT_PARAMS_H */

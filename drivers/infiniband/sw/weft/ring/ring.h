@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Rings shared with a consumer, in user space or in the kernel.
+ *
+ * The only code that dereferences __weft_shared memory. The formats and the
+ * proof of the barriers, whose letters are cited here, are in
+ * include/uapi/rdma/weft-abi.h.
+ *
+ * A ring has two sides, the device (the engine) and the client (a user
+ * process, or a kernel consumer through verbs/post.c). Each side is used by
+ * one thread at a time; who that is, is the caller's business.
+ */
+#ifndef WEFT_RING_RING_H
+#define WEFT_RING_RING_H
+
+#include <rdma/ib_verbs.h>
+#include <rdma/weft-abi.h>
+
+#ifdef __CHECKER__
+#define __weft_shared __attribute__((noderef, address_space(__weft_shared)))
+#else
+#define __weft_shared
+#endif
+
+/**
+ * struct weft_ring - a ring
+ *
+ * Immutable after creation but @device and @client.
+ *
+ * @mmap: names the ring in mmap(); only when @user
+ * @hdr: shared header
+ * @slots: shared entries
+ * @entries: power of two
+ * @stride: bytes per entry
+ * @size: bytes in all, a multiple of the page size
+ * @user: the client is a user process
+ * @device: our index: producer of a completion queue, else consumer
+ * @client: index of a kernel client
+ */
+struct weft_ring {
+	struct rdma_user_mmap_entry	mmap;
+	struct weft_ring_hdr __weft_shared *hdr;
+	void __weft_shared		*slots;
+	u32				entries;
+	u32				stride;
+	size_t				size;
+	bool				user;
+	u32				device;
+	u32				client;
+};
+
+/**
+ * weft_ring_create - allocate a ring
+ * @entries: at least so many; rounded up to a power of two
+ * @stride: bytes per entry
+ * @uctx: of the process that shares it, or NULL for a kernel client
+ * @resp: where and how big it is, for the process; may be NULL without @uctx
+ *
+ * The pages are charged to the caller.
+ *
+ * Return: the ring, or ERR_PTR(-ENOMEM).
+ */
+struct weft_ring *weft_ring_create(u32 entries, u32 stride,
+				   struct ib_ucontext *uctx,
+				   struct weft_ring_resp *resp);
+
+/**
+ * weft_ring_destroy - give a ring up
+ * @ring: may be NULL. Marked dead; the memory goes when the last mapping or
+ *	mmap() in progress is done with it.
+ */
+void weft_ring_destroy(struct weft_ring *ring);
+
+/**
+ * weft_ring_mmap - map a ring into a process
+ * @uctx: of the process
+ * @vma: names the ring by its offset
+ *
+ * Return: 0; -EINVAL: no such ring, or a size that differs.
+ */
+int weft_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
+
+/**
+ * weft_ring_mmap_free - ib_device_ops.mmap_free: the last user is gone
+ * @entry: of the ring
+ */
+void weft_ring_mmap_free(struct rdma_user_mmap_entry *entry);
+
+/**
+ * weft_ring_reset - make a ring empty again
+ * @ring: used by neither side
+ */
+void weft_ring_reset(struct weft_ring *ring);
+
+/**
+ * weft_ring_set_flags - tell the client something
+ * @ring: any
+ * @set: enum weft_ring_flags to set
+ * @clear: enum weft_ring_flags to clear
+ *
+ * Callers exclude each other.
+ */
+void weft_ring_set_flags(struct weft_ring *ring, u32 set, u32 clear);
+
+/**
+ * weft_ring_pending - entries the client has posted and the device not taken
+ * @ring: send or receive queue
+ *
+ * A in the ABI's proof.
+ *
+ * Return: number of entries, at most @ring->entries; -EPROTO: the client's
+ * index is impossible.
+ */
+int weft_ring_pending(const struct weft_ring *ring);
+
+/**
+ * weft_ring_take - the device's next entry
+ * @ring: send or receive queue with something pending
+ *
+ * Return: the entry; valid until weft_ring_release().
+ */
+const void __weft_shared *weft_ring_take(const struct weft_ring *ring);
+
+/**
+ * weft_ring_release - the device is done with its next entry
+ * @ring: send or receive queue
+ *
+ * C in the ABI's proof.
+ */
+void weft_ring_release(struct weft_ring *ring);
+
+/**
+ * weft_ring_arm_doorbell - ask the client to ring
+ * @ring: send or receive queue
+ *
+ * E and G in the ABI's proof: look at weft_ring_pending() afterwards.
+ */
+void weft_ring_arm_doorbell(struct weft_ring *ring);
+
+/**
+ * weft_ring_push - publish a completion
+ * @ring: completion queue
+ * @cqe: copied
+ *
+ * B and D in the ABI's proof.
+ *
+ * Return: false when the ring is full.
+ */
+bool weft_ring_push(struct weft_ring *ring, const struct weft_cqe *cqe);
+
+/**
+ * weft_ring_disarm - take the client's request for an event
+ * @ring: completion queue, after weft_ring_push()
+ * @solicited: whether the completion counts as solicited
+ *
+ * I in the ABI's proof.
+ *
+ * Return: true when the event is to be raised.
+ */
+bool weft_ring_disarm(struct weft_ring *ring, bool solicited);
+
+/**
+ * weft_ring_arm - a kernel client asks for an event
+ * @ring: completion queue
+ * @arm: enum weft_ring_arm
+ *
+ * H in the ABI's proof.
+ */
+void weft_ring_arm(struct weft_ring *ring, u32 arm);
+
+/**
+ * weft_ring_reserve - a kernel client's next slot
+ * @ring: send or receive queue
+ *
+ * D in the ABI's proof.
+ *
+ * Return: the slot, or NULL when the ring is full.
+ */
+void *weft_ring_reserve(struct weft_ring *ring);
+
+/**
+ * weft_ring_submit - a kernel client publishes the slot it reserved
+ * @ring: send or receive queue
+ *
+ * B in the ABI's proof.
+ */
+void weft_ring_submit(struct weft_ring *ring);
+
+/**
+ * weft_ring_pop - a kernel client takes a completion
+ * @ring: completion queue
+ * @cqe: result
+ *
+ * A and C in the ABI's proof.
+ *
+ * Return: false when there is none.
+ */
+bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe);
+
+/**
+ * weft_ring_has_completions - whether weft_ring_pop() would find one
+ * @ring: completion queue
+ *
+ * Return: number of completions.
+ */
+u32 weft_ring_has_completions(const struct weft_ring *ring);
+
+/**
+ * weft_ring_carry_over - move what is between consumer and producer
+ * @to: empty, with at least as many entries as are outstanding in @from
+ * @from: same stride; neither side moves meanwhile (the device because the
+ *	caller holds its lock, the client because it is in the call that asks
+ *	for the resize; one that moves harms itself only)
+ * @completion: @from is a completion queue
+ *
+ * Indexes go on where they were.
+ *
+ * Return: 0; -EINVAL: does not fit, or the client's index is impossible.
+ */
+int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from,
+			 bool completion);
+
+#endif /* WEFT_RING_RING_H */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Work requests: from the shared ring into a private, checked copy.
+ */
+#ifndef WEFT_RING_SQE_H
+#define WEFT_RING_SQE_H
+
+#include "params.h"
+#include "ring/ring.h"
+
+/**
+ * struct weft_swqe - private copy of a send work request
+ * @sqe: the request; @sqe.num_sge and @sqe.inline_length are in bounds
+ * @index: ring index
+ * @sge: its scatter/gather list
+ * @inline_data: its payload when WEFT_SQE_INLINE, still in the ring: it is
+ *	opaque, and the slot is not reused before completion
+ */
+struct weft_swqe {
+	struct weft_sqe		sqe;
+	u32			index;
+	const void		*inline_data;
+	struct weft_sge		sge[WEFT_MAX_SGE];
+};
+
+/**
+ * struct weft_rwqe - private copy of a receive work request
+ * @wr_id: for the completion
+ * @index: ring index
+ * @num_sge: at most WEFT_MAX_SGE
+ * @sge: its scatter/gather list
+ */
+struct weft_rwqe {
+	u64			wr_id;
+	u32			index;
+	u32			num_sge;
+	struct weft_sge		sge[WEFT_MAX_SGE];
+};
+
+/**
+ * weft_sq_stride - bytes of a send queue entry
+ * @max_sge: elements it must hold
+ * @max_inline: bytes of inline data it must hold
+ *
+ * Return: a multiple of 64.
+ */
+static inline u32 weft_sq_stride(u32 max_sge, u32 max_inline)
+{
+	u32 room = max_t(u32, max_sge * sizeof(struct weft_sge), max_inline);
+
+	return ALIGN(sizeof(struct weft_sqe) + room, 64);
+}
+
+/**
+ * weft_rq_stride - bytes of a receive queue entry
+ * @max_sge: elements it must hold
+ *
+ * Return: a multiple of 16.
+ */
+static inline u32 weft_rq_stride(u32 max_sge)
+{
+	return sizeof(struct weft_rqe) + max(max_sge, 1U) * sizeof(struct weft_sge);
+}
+
+/**
+ * weft_sq_next - copy the next send work request
+ * @ring: with something pending; the slot is not released
+ * @wqe: result
+ *
+ * Return: 0; -EINVAL: malformed, only @wqe->sqe.wr_id, @wqe->sqe.opcode and
+ * @wqe->index can be relied on.
+ */
+int weft_sq_next(const struct weft_ring *ring, struct weft_swqe *wqe);
+
+/**
+ * weft_rq_next - take the next receive work request and release its slot
+ * @ring: with something pending
+ * @wqe: result
+ *
+ * Return: 0; -EINVAL: malformed, @wqe->num_sge is 0.
+ */
+int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe);
+
+#endif /* WEFT_RING_SQE_H */

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "stats.h"
+
+#include <linux/cpumask.h>
+#include <rdma/ib_verbs.h>
+
+#include "object/dev.h"
+
+#define STATS_DESC(id, counter, doc) \
+	[WEFT_STAT_##id] = { .name = #counter, .priv = doc },
+
+static const struct rdma_stat_desc stats_descs[WEFT_STAT_NUM] = {
+	WEFT_STATS(STATS_DESC)
+};
+
+u64 weft_stats_sum(const struct weft_dev *dev, enum weft_stat stat)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->count[stat]);
+	return sum;
+}
+
+struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev,
+					       u32 port_num)
+{
+	return rdma_alloc_hw_stats_struct(stats_descs, WEFT_STAT_NUM,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
+int weft_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		      u32 port_num, int index)
+{
+	const struct weft_dev *dev = to_weft_dev(ibdev);
+	int i;
+
+	if (port_num != 1)
+		return -EINVAL;
+	for (i = 0; i < WEFT_STAT_NUM; i++)
+		stats->value[i] = weft_stats_sum(dev, i);
+	return WEFT_STAT_NUM;
+}

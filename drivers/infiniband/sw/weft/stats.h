@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Counters of a device, shown by "rdma statistic" and below
+ * /sys/class/infiniband/.../ports/1/hw_counters.
+ */
+#ifndef WEFT_STATS_H
+#define WEFT_STATS_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+struct ib_device;
+struct rdma_hw_stats;
+struct weft_dev;
+
+/*
+ * X(id, name shown to users, what is counted). Names are part of the
+ * interface to user space: add at the end, never rename.
+ */
+#define WEFT_STATS(X)							\
+	X(SENT_MESSAGES, sent_messages,					\
+	  "Requests that were handed to a link, retries not counted.")	\
+	X(SENT_BYTES, sent_bytes,					\
+	  "Payload bytes of these requests, of READs what was asked for.") \
+	X(RCVD_MESSAGES, rcvd_messages,					\
+	  "Requests executed for a remote QP, completely and without a fault.") \
+	X(RCVD_BYTES, rcvd_bytes,					\
+	  "Payload bytes of these requests.")				\
+	X(RNR_NAKS_SENT, rnr_naks_sent,					\
+	  "Requests turned away because no receive was posted.")	\
+	X(RNR_RETRIES, rnr_retries,					\
+	  "Requests tried again after the peer was not ready.")		\
+	X(TRANSPORT_RETRIES, transport_retries,				\
+	  "Requests tried again because no answer came in time.")	\
+	X(NAKS_SENT, naks_sent,						\
+	  "Requests refused: access, invalid request, operational error.") \
+	X(UD_DROPPED_NO_RECEIVE, ud_dropped_no_receive,			\
+	  "Datagrams dropped because no receive was posted.")		\
+	X(UD_DROPPED_QKEY, ud_dropped_qkey,				\
+	  "Datagrams dropped because their Q_Key was wrong.")		\
+	X(UD_DROPPED_NO_QP, ud_dropped_no_qp,				\
+	  "Datagrams dropped because their QP is missing, of another type or not ready.") \
+	X(MCAST_COPIES, mcast_copies,					\
+	  "Copies of multicast datagrams delivered to a QP.")		\
+	X(DOORBELLS, doorbells,						\
+	  "System calls that told of posted send requests.")		\
+	X(CQ_OVERRUNS, cq_overruns,					\
+	  "Completion queues that overflowed.")				\
+	X(FLUSHED_WRS, flushed_wrs,					\
+	  "Work requests completed without being executed.")
+
+#define WEFT_STAT_ENUM(id, ...) WEFT_STAT_##id,
+
+/* WEFT_STAT_...: a counter; WEFT_STATS() has the meaning of each. */
+enum weft_stat {
+	WEFT_STATS(WEFT_STAT_ENUM)
+	WEFT_STAT_NUM,
+};
+
+#undef WEFT_STAT_ENUM
+
+/**
+ * struct weft_stats - the counters of one CPU
+ * @count: by enum weft_stat, only ever increasing
+ */
+struct weft_stats {
+	u64 count[WEFT_STAT_NUM];
+};
+
+/**
+ * weft_stats_add - count something several times
+ * @dev: struct weft_dev, which the caller includes
+ * @stat: enum weft_stat
+ * @n: how often
+ *
+ * Context: any.
+ */
+#define weft_stats_add(dev, stat, n) \
+	this_cpu_add((dev)->stats->count[stat], n)
+
+/**
+ * weft_stats_inc - count something
+ * @dev: struct weft_dev, which the caller includes
+ * @stat: enum weft_stat
+ *
+ * Context: any.
+ */
+#define weft_stats_inc(dev, stat) \
+	this_cpu_inc((dev)->stats->count[stat])
+
+/**
+ * weft_stats_sum - read a counter
+ * @dev: the device
+ * @stat: which
+ *
+ * Context: any.
+ * Return: the sum over all CPUs, not a snapshot.
+ */
+u64 weft_stats_sum(const struct weft_dev *dev, enum weft_stat stat);
+
+/**
+ * weft_alloc_hw_port_stats - ib_device_ops.alloc_hw_port_stats
+ * @ibdev: the device
+ * @port_num: 1
+ *
+ * Context: process, may sleep.
+ * Return: for the core to free, or NULL.
+ */
+struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev,
+					       u32 port_num);
+
+/**
+ * weft_get_hw_stats - ib_device_ops.get_hw_stats
+ * @ibdev: the device
+ * @stats: from weft_alloc_hw_port_stats(), filled in
+ * @port_num: 1
+ * @index: ignored, all counters are read
+ *
+ * Context: process, holds the lock of @stats.
+ * Return: number of counters; -EINVAL: no such port.
+ */
+int weft_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
+		      u32 port_num, int index);
+
+#endif /* WEFT_STATS_H */

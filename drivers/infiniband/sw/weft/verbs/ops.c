@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "verbs/ops.h"
+
+#include "object/ah.h"
+#include "object/cq.h"
+#include "object/dev.h"
+#include "object/mcast.h"
+#include "object/mr.h"
+#include "object/mw.h"
+#include "object/pd.h"
+#include "object/qp.h"
+#include "object/srq.h"
+#include "object/ucontext.h"
+#include "stats.h"
+#include "verbs/qp.h"
+#include "verbs/query.h"
+
+#include "compat/ops.h"
+
+const struct ib_device_ops weft_device_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = (enum rdma_driver_id)RDMA_DRIVER_WEFT,
+	.uverbs_abi_ver = WEFT_ABI_VERSION,
+
+	.add_gid = weft_add_gid,
+	.alloc_hw_port_stats = weft_alloc_hw_port_stats,
+	.alloc_mw = weft_alloc_mw,
+	.alloc_pd = weft_alloc_pd,
+	.alloc_ucontext = weft_alloc_ucontext,
+	.attach_mcast = weft_attach_mcast,
+	.create_ah = weft_create_ah,
+	.create_cq = compat_create_cq,
+	.create_qp = weft_create_qp,
+	.create_srq = weft_create_srq,
+	.create_user_ah = weft_create_ah,
+	.dealloc_mw = weft_dealloc_mw,
+	.dealloc_pd = weft_dealloc_pd,
+	.dealloc_ucontext = weft_dealloc_ucontext,
+	.del_gid = weft_del_gid,
+	.dereg_mr = weft_dereg_mr,
+	.destroy_ah = weft_destroy_ah,
+	.destroy_cq = weft_destroy_cq,
+	.destroy_qp = weft_destroy_qp,
+	.destroy_srq = weft_destroy_srq,
+	.detach_mcast = weft_detach_mcast,
+	.disassociate_ucontext = weft_disassociate_ucontext,
+	.get_dev_fw_str = weft_get_dev_fw_str,
+	.get_dma_mr = weft_get_dma_mr,
+	.get_hw_stats = weft_get_hw_stats,
+	.get_link_layer = weft_get_link_layer,
+	.get_port_immutable = weft_get_port_immutable,
+	.mmap = weft_ring_mmap,
+	.mmap_free = weft_ring_mmap_free,
+	.modify_ah = weft_modify_ah,
+	.modify_device = weft_modify_device,
+	.modify_port = weft_modify_port,
+	.modify_qp = weft_modify_qp,
+	.modify_srq = weft_modify_srq,
+	.poll_cq = weft_poll_cq,
+	.post_recv = weft_post_recv,
+	.post_send = weft_post_send,
+	.post_srq_recv = weft_post_srq_recv,
+	.query_ah = weft_query_ah,
+	.query_device = weft_query_device,
+	.query_gid = weft_query_gid,
+	.query_pkey = weft_query_pkey,
+	.query_port = weft_query_port,
+	.query_qp = weft_query_qp,
+	.query_srq = weft_query_srq,
+	.reg_user_mr = compat_reg_user_mr,
+	.req_notify_cq = weft_req_notify_cq,
+	.rereg_user_mr = weft_rereg_user_mr,
+	COMPAT_RESIZE_CQ,
+
+	INIT_RDMA_OBJ_SIZE(ib_ah, weft_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_cq, weft_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_mw, weft_mw, ib_mw),
+	INIT_RDMA_OBJ_SIZE(ib_pd, weft_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, weft_ib_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, weft_srq, ibsrq),
+	INIT_RDMA_OBJ_SIZE(ib_ucontext, weft_ucontext, ibuc),
+};

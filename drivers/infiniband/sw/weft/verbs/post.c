@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+/*
+ * A kernel consumer's side of the rings. Callers may be in any context, so
+ * the engine runs in a work item.
+ */
+
+#include "verbs/qp.h"
+
+#include "engine/rules.h"
+#include "object/ah.h"
+#include "object/qp.h"
+#include "object/srq.h"
+
+static int post_opcode(enum ib_wr_opcode opcode)
+{
+	switch (opcode) {
+	case IB_WR_SEND:
+		return WEFT_SQE_SEND;
+	case IB_WR_SEND_WITH_IMM:
+		return WEFT_SQE_SEND_IMM;
+	case IB_WR_SEND_WITH_INV:
+		return WEFT_SQE_SEND_INV;
+	case IB_WR_RDMA_WRITE:
+		return WEFT_SQE_WRITE;
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return WEFT_SQE_WRITE_IMM;
+	case IB_WR_RDMA_READ:
+		return WEFT_SQE_READ;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		return WEFT_SQE_CMP_SWP;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		return WEFT_SQE_FETCH_ADD;
+	case IB_WR_LOCAL_INV:
+		return WEFT_SQE_LOCAL_INV;
+	default:
+		return -EINVAL;
+	}
+}
+
+static u8 post_flags(const struct weft_qp *qp, const struct ib_send_wr *wr)
+{
+	return (wr->send_flags & IB_SEND_SIGNALED ? WEFT_SQE_SIGNALED : 0) |
+	       (wr->send_flags & IB_SEND_SOLICITED ? WEFT_SQE_SOLICITED : 0) |
+	       (wr->send_flags & IB_SEND_FENCE ? WEFT_SQE_FENCE : 0) |
+	       (wr->send_flags & IB_SEND_INLINE ? WEFT_SQE_INLINE : 0);
+}
+
+static void post_service(const struct weft_qp *qp, const struct ib_send_wr *wr,
+			 struct weft_sqe *sqe)
+{
+	switch (sqe->opcode) {
+	case WEFT_SQE_WRITE:
+	case WEFT_SQE_WRITE_IMM:
+	case WEFT_SQE_READ:
+		sqe->remote_addr = rdma_wr(wr)->remote_addr;
+		sqe->rkey = rdma_wr(wr)->rkey;
+		break;
+	case WEFT_SQE_CMP_SWP:
+	case WEFT_SQE_FETCH_ADD:
+		sqe->remote_addr = atomic_wr(wr)->remote_addr;
+		sqe->rkey = atomic_wr(wr)->rkey;
+		sqe->atomic.compare_add = atomic_wr(wr)->compare_add;
+		sqe->atomic.swap = atomic_wr(wr)->swap;
+		break;
+	default:
+		break;
+	}
+	if (weft_qp_is_ud(qp)) {
+		sqe->ud.ah_id = weft_ah_id(ud_wr(wr)->ah);
+		sqe->ud.remote_qpn = ud_wr(wr)->remote_qpn;
+		sqe->ud.remote_qkey = ud_wr(wr)->remote_qkey;
+		sqe->ud.pkey_index = ud_wr(wr)->pkey_index;
+	}
+	if (sqe->opcode == WEFT_SQE_SEND_INV || sqe->opcode == WEFT_SQE_LOCAL_INV)
+		sqe->ex = wr->ex.invalidate_rkey;
+	else
+		sqe->ex = (u32 __force)wr->ex.imm_data;
+}
+
+/* Return: bytes of inline data, or -EINVAL when it does not fit. */
+static int post_inline(const struct weft_qp *qp, const struct ib_send_wr *wr, void *to)
+{
+	u32 length = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++) {
+		if (wr->sg_list[i].length > qp->cap.max_inline_data - length)
+			return -EINVAL;
+		memcpy(to + length, (void *)(uintptr_t)wr->sg_list[i].addr,
+		       wr->sg_list[i].length);
+		length += wr->sg_list[i].length;
+	}
+	return length;
+}
+
+static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
+{
+	int opcode = post_opcode(wr->opcode), length;
+	struct weft_sqe *sqe;
+
+	if (opcode < 0 || !weft_rules_opcode_allowed(qp->type, opcode) ||
+	    wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge ||
+	    wr->send_flags & IB_SEND_IP_CSUM)
+		return -EINVAL;
+	sqe = weft_ring_reserve(qp->send.ring);
+	if (!sqe)
+		return -ENOMEM;
+	sqe->wr_id = wr->wr_id;
+	sqe->opcode = opcode;
+	sqe->flags = post_flags(qp, wr);
+	sqe->num_sge = 0;
+	sqe->inline_length = 0;
+	post_service(qp, wr, sqe);
+	if (wr->send_flags & IB_SEND_INLINE) {
+		length = post_inline(qp, wr, sqe + 1);
+		if (length < 0)
+			return length;
+		sqe->inline_length = length;
+	} else {
+		sqe->num_sge = wr->num_sge;
+		memcpy(sqe + 1, wr->sg_list, wr->num_sge * sizeof(struct weft_sge));
+	}
+	weft_ring_submit(qp->send.ring);
+	return 0;
+}
+
+int weft_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad_wr)
+{
+	struct weft_qp *qp = to_weft_qp(ibqp);
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&qp->post_lock, flags);
+	if (weft_qp_state(qp) < IB_QPS_RTS)
+		ret = -EINVAL;
+	while (wr && !ret) {
+		ret = post_one(qp, wr);
+		if (!ret)
+			wr = wr->next;
+	}
+	if (ret && bad_wr)
+		*bad_wr = wr;
+	spin_unlock_irqrestore(&qp->post_lock, flags);
+	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+	return ret;
+}
+
+int weft_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad_wr)
+{
+	struct weft_qp *qp = to_weft_qp(ibqp);
+	unsigned long flags;
+	int ret = 0;
+
+	spin_lock_irqsave(&qp->post_lock, flags);
+	if (qp->srq || weft_qp_state(qp) == IB_QPS_RESET)
+		ret = -EINVAL;
+	while (wr && !ret) {
+		ret = weft_rq_write(qp->recv.ring, qp->cap.max_recv_sge, wr);
+		if (!ret)
+			wr = wr->next;
+	}
+	if (ret && bad_wr)
+		*bad_wr = wr;
+	spin_unlock_irqrestore(&qp->post_lock, flags);
+	/* pairs with the barrier of weft_ring_arm_doorbell() before the scan */
+	smp_mb();
+	if (weft_qp_state(qp) == IB_QPS_ERR)
+		weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
+	return ret;
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "verbs/qp.h"
+
+#include <linux/slab.h>
+#include <rdma/uverbs_ioctl.h>
+
+#include "engine/message.h"
+#include "engine/requester.h"
+#include "link/local.h"
+#include "object/cq.h"
+#include "object/dev.h"
+#include "object/qp.h"
+#include "object/srq.h"
+#include "object/table.h"
+#include "object/ucontext.h"
+
+static int qp_check_type(struct weft_dev *dev, const struct ib_qp_init_attr *init,
+			 const struct ib_udata *udata)
+{
+	switch (init->qp_type) {
+	case IB_QPT_RC:
+	case IB_QPT_UC:
+		return init->create_flags ? -EOPNOTSUPP : 0;
+	case IB_QPT_UD:
+		return init->create_flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK ?
+		       -EOPNOTSUPP : 0;
+	case IB_QPT_GSI:
+		if (udata || init->port_num != 1 || init->create_flags)
+			return -EINVAL;
+		return rcu_access_pointer(dev->gsi) ? -EBUSY : 0;
+	default:
+		return -EOPNOTSUPP;
+	}
+}
+
+static int qp_check_cap(const struct ib_qp_init_attr *init)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+
+	if (!init->send_cq || !init->recv_cq)
+		return -EINVAL;
+	if (cap->max_send_wr > WEFT_MAX_QP_WR || cap->max_send_sge > WEFT_MAX_SGE ||
+	    cap->max_inline_data > WEFT_MAX_INLINE)
+		return -EINVAL;
+	/* with an SRQ the receive capabilities are ignored */
+	if (!init->srq && (cap->max_recv_wr > WEFT_MAX_QP_WR ||
+			   cap->max_recv_sge > WEFT_MAX_SGE))
+		return -EINVAL;
+	return 0;
+}
+
+/* Real capabilities: what the strides have room for, at least as requested. */
+static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
+{
+	u32 room = qp->send.ring->stride - sizeof(struct weft_sqe);
+
+	cap->max_send_wr = qp->send.ring->entries;
+	cap->max_send_sge = min_t(u32, room / sizeof(struct weft_sge), WEFT_MAX_SGE);
+	cap->max_inline_data = min_t(u32, room, WEFT_MAX_INLINE);
+	cap->max_recv_wr = qp->srq ? 0 : qp->recv.ring->entries;
+	cap->max_recv_sge = qp->srq ? 0 : max(cap->max_recv_sge, 1U);
+	qp->cap = *cap;
+}
+
+static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_cap *cap,
+			   struct ib_ucontext *uctx, struct weft_create_qp_resp *resp)
+{
+	u32 stride = weft_sq_stride(max(cap->max_send_sge, 1U), cap->max_inline_data);
+
+	qp->send.ring = weft_ring_create(cap->max_send_wr, stride, uctx, &resp->sq);
+	if (IS_ERR(qp->send.ring))
+		return PTR_ERR(qp->send.ring);
+	if (qp->srq)
+		return 0;
+	qp->recv.ring = weft_ring_create(cap->max_recv_wr,
+					 weft_rq_stride(cap->max_recv_sge), uctx,
+					 &resp->rq);
+	if (IS_ERR(qp->recv.ring)) {
+		weft_ring_destroy(qp->send.ring);
+		return PTR_ERR(qp->recv.ring);
+	}
+	return 0;
+}
+
+static void qp_destroy_rings(struct weft_qp *qp)
+{
+	weft_ring_destroy(qp->recv.ring);
+	weft_ring_destroy(qp->send.ring);
+}
+
+static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
+				struct ib_udata *udata)
+{
+	struct weft_dev *dev = to_weft_dev(ibqp->device);
+	struct weft_qp *qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+
+	if (!qp)
+		return NULL;
+	refcount_set(&qp->refs, 1);
+	qp->type = init->qp_type;
+	qp->state = IB_QPS_RESET;
+	qp->kernel = !udata;
+	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->create_flags = init->create_flags;
+	qp->dev = dev;
+	qp->dev_id = dev->id;
+	qp->ibqp = ibqp;
+	qp->pd = ibqp->pd;
+	qp->send_cq = to_weft_cq(init->send_cq);
+	qp->recv_cq = to_weft_cq(init->recv_cq);
+	qp->srq = init->srq ? to_weft_srq(init->srq) : NULL;
+	qp->doorbell = weft_udata_doorbell(udata);
+	qp->link = &weft_link_local;
+	mutex_init(&qp->modify_lock);
+	spin_lock_init(&qp->post_lock);
+	weft_turn_init(&qp->send.turn, qp, weft_requester_run);
+	weft_turn_init(&qp->recv.turn, qp, weft_message_run);
+	return qp;
+}
+
+static int qp_name(struct weft_qp *qp)
+{
+	if (qp->type != IB_QPT_GSI)
+		return weft_qp_reserve(qp);
+	qp->qpn = 1;
+	return 0;
+}
+
+static void qp_publish(struct weft_qp *qp)
+{
+	if (qp->type == IB_QPT_GSI)
+		rcu_assign_pointer(qp->dev->gsi, qp);
+	else
+		weft_qp_publish(qp);
+}
+
+static void qp_unpublish(struct weft_qp *qp)
+{
+	if (qp->type == IB_QPT_GSI)
+		RCU_INIT_POINTER(qp->dev->gsi, NULL);
+	else
+		weft_qp_unpublish(qp);
+}
+
+static int qp_read_cookie(struct weft_qp *qp, struct ib_udata *udata)
+{
+	struct weft_create_qp_req req;
+	int ret;
+
+	qp->cookie = (uintptr_t)qp->ibqp;
+	if (!udata)
+		return 0;
+	ret = weft_udata_check(udata, sizeof(req), sizeof(struct weft_create_qp_resp));
+	if (ret)
+		return ret;
+	if (udata->inlen < sizeof(req))
+		return -EINVAL;
+	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	qp->cookie = req.cookie;
+	return ret;
+}
+
+static int qp_count(struct weft_dev *dev)
+{
+	if (atomic_inc_return(&dev->num_qp) <= WEFT_MAX_QP)
+		return 0;
+	atomic_dec(&dev->num_qp);
+	return -ENOMEM;
+}
+
+int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
+		   struct ib_udata *udata)
+{
+	struct weft_dev *dev = to_weft_dev(ibqp->device);
+	struct weft_create_qp_resp resp = {};
+	struct weft_qp *qp;
+	int ret;
+
+	ret = qp_check_type(dev, init, udata) ?: qp_check_cap(init) ?: qp_count(dev);
+	if (ret)
+		return ret;
+	qp = qp_alloc(ibqp, init, udata);
+	if (!qp) {
+		ret = -ENOMEM;
+		goto err_uncount;
+	}
+	ret = qp_read_cookie(qp, udata) ?:
+	      qp_create_rings(qp, &init->cap, weft_udata_ucontext(udata), &resp);
+	if (ret)
+		goto err_put_qp;
+	qp_set_cap(qp, &init->cap);
+	weft_requester_init(qp);
+	ret = qp_name(qp);
+	if (ret)
+		goto err_destroy_rings;
+	if (udata) {
+		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+		if (ret)
+			goto err_unpublish;
+	}
+	container_of(ibqp, struct weft_ib_qp, ibqp)->qp = qp;
+	ibqp->qp_num = qp->qpn;
+	qp_publish(qp);
+	return 0;
+
+err_unpublish:
+	qp_unpublish(qp);
+err_destroy_rings:
+	qp_destroy_rings(qp);
+err_put_qp:
+	weft_qp_put(qp);
+err_uncount:
+	atomic_dec(&dev->num_qp);
+	return ret;
+}
+
+int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		  struct ib_qp_init_attr *init)
+{
+	struct weft_qp *qp = to_weft_qp(ibqp);
+
+	mutex_lock(&qp->modify_lock);
+	*attr = qp->attr;
+	attr->qp_state = weft_qp_state(qp);
+	attr->cur_qp_state = attr->qp_state;
+	attr->cap = qp->cap;
+	attr->sq_draining = attr->qp_state == IB_QPS_SQD && READ_ONCE(qp->send.active);
+	if (!weft_qp_is_ud(qp))
+		weft_av_to_attr(&qp->av, &attr->ah_attr);
+	*init = (struct ib_qp_init_attr){
+		.event_handler = ibqp->event_handler,
+		.qp_context = ibqp->qp_context,
+		.send_cq = ibqp->send_cq,
+		.recv_cq = ibqp->recv_cq,
+		.srq = ibqp->srq,
+		.cap = qp->cap,
+		.sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+		.qp_type = qp->type,
+		.create_flags = qp->create_flags,
+	};
+	mutex_unlock(&qp->modify_lock);
+	return 0;
+}
+
+/*
+ * The order: no new lookup finds the QP; both halves end and never run again;
+ * RESET tells those who found it before; then what it used may go.
+ */
+int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct weft_qp *qp = to_weft_qp(ibqp);
+
+	if (atomic_read(&qp->mcast_groups))
+		return -EBUSY;
+	qp_unpublish(qp);
+	mutex_lock(&qp->modify_lock);
+	weft_turn_stop(&qp->send.turn);
+	weft_turn_stop(&qp->recv.turn);
+	weft_requester_reset(qp);
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	/* still stopped, so no half runs; waiters look at the state and leave */
+	weft_turn_release(&qp->recv.turn);
+	weft_turn_release(&qp->send.turn);
+	mutex_unlock(&qp->modify_lock);
+	qp_destroy_rings(qp);
+	atomic_dec(&qp->dev->num_qp);
+	weft_qp_put(qp);
+	return 0;
+}

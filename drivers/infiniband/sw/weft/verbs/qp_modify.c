@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+/*
+ * modify_qp: validate everything, then commit everything. Nothing in the
+ * commit can fail.
+ */
+
+#include "verbs/qp.h"
+
+#include <rdma/ib_addr.h>
+
+#include "engine/requester.h"
+#include "object/dev.h"
+#include "object/qp.h"
+#include "verbs/qp_state.h"
+
+/* Flush, bits 8 and 9, may be allowed by a QP; no request will ask for it. */
+#define QP_ACCESS	(GENMASK(9, 8) | IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			 IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+
+static enum ib_mtu port_mtu(const struct weft_dev *dev)
+{
+	return iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
+}
+
+static bool attr_numbers_valid(const struct weft_dev *dev,
+			       const struct ib_qp_attr *attr, int mask)
+{
+	return !((mask & IB_QP_PKEY_INDEX && attr->pkey_index >= WEFT_PKEY_TBL_LEN) ||
+		 (mask & IB_QP_PORT && attr->port_num != 1) ||
+		 (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~QP_ACCESS) ||
+		 (mask & IB_QP_PATH_MTU && (attr->path_mtu < IB_MTU_256 ||
+					    attr->path_mtu > port_mtu(dev))) ||
+		 (mask & IB_QP_DEST_QPN && attr->dest_qp_num > 0xffffff) ||
+		 (mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
+		 (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
+		 (mask & IB_QP_RNR_RETRY && attr->rnr_retry > 7) ||
+		 (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31) ||
+		 (mask & IB_QP_MAX_QP_RD_ATOMIC &&
+		  attr->max_rd_atomic > WEFT_MAX_RD_ATOMIC) ||
+		 (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
+		  attr->max_dest_rd_atomic > WEFT_MAX_RD_ATOMIC) ||
+		 (mask & IB_QP_PATH_MIG_STATE &&
+		  attr->path_mig_state != IB_MIG_MIGRATED));
+}
+
+/* Both turns are stopped: the state stays what it is. */
+static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
+		       struct weft_av *av)
+{
+	enum ib_qp_state from = weft_qp_state(qp);
+	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
+
+	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from)
+		return -EINVAL;
+	if (!weft_qp_state_allows(qp->type, from, to, mask) ||
+	    !attr_numbers_valid(qp->dev, attr, mask))
+		return -EINVAL;
+	/* attributes of a send queue that is still draining (IBA 10.3.1.5) */
+	if (from == IB_QPS_SQD && to == IB_QPS_SQD && mask & ~IB_QP_STATE &&
+	    qp->send.active)
+		return -EINVAL;
+	return mask & IB_QP_AV ? weft_av_init(av, qp->dev, &attr->ah_attr) : 0;
+}
+
+static void commit_send(struct weft_send *send, const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_SQ_PSN)
+		send->psn = attr->sq_psn;
+	if (mask & IB_QP_TIMEOUT)
+		send->timeout = attr->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		send->retry_cnt = attr->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		send->rnr_retry = attr->rnr_retry;
+	if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
+		weft_requester_reset_retries(send);
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		send->max_rd_atomic = attr->max_rd_atomic;
+}
+
+static void commit_recv(struct weft_recv *recv, const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_RQ_PSN)
+		recv->psn = attr->rq_psn;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		recv->rnr_timer = attr->min_rnr_timer;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		recv->max_dest_rd_atomic = attr->max_dest_rd_atomic;
+}
+
+/* What query_qp returns: each attribute as it was given. */
+static void commit_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)
+{
+	if (mask & IB_QP_PKEY_INDEX)
+		to->pkey_index = from->pkey_index;
+	if (mask & IB_QP_PORT)
+		to->port_num = from->port_num;
+	if (mask & IB_QP_QKEY)
+		to->qkey = from->qkey;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		to->qp_access_flags = from->qp_access_flags;
+	if (mask & IB_QP_PATH_MTU)
+		to->path_mtu = from->path_mtu;
+	if (mask & IB_QP_DEST_QPN)
+		to->dest_qp_num = from->dest_qp_num;
+	if (mask & IB_QP_RQ_PSN)
+		to->rq_psn = from->rq_psn;
+	if (mask & IB_QP_SQ_PSN)
+		to->sq_psn = from->sq_psn;
+	if (mask & IB_QP_TIMEOUT)
+		to->timeout = from->timeout;
+	if (mask & IB_QP_RETRY_CNT)
+		to->retry_cnt = from->retry_cnt;
+	if (mask & IB_QP_RNR_RETRY)
+		to->rnr_retry = from->rnr_retry;
+	if (mask & IB_QP_MIN_RNR_TIMER)
+		to->min_rnr_timer = from->min_rnr_timer;
+	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
+		to->max_rd_atomic = from->max_rd_atomic;
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
+	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
+		to->en_sqd_async_notify = from->en_sqd_async_notify;
+}
+
+static void qp_reset(struct weft_qp *qp)
+{
+	struct weft_recv *recv = &qp->recv;
+
+	weft_requester_reset(qp);
+	weft_ring_reset(qp->send.ring);
+	recv->held = false;
+	recv->comm_est = false;
+	recv->last_wqe = false;
+	recv->msn = 0;
+	if (recv->ring) {
+		weft_ring_reset(recv->ring);
+		weft_ring_set_flags(recv->ring, 0, WEFT_RING_NEED_DOORBELL);
+	}
+	qp->attr = (struct ib_qp_attr){};
+	qp->av = (struct weft_av){};
+	qp->access = 0;
+	qp->qkey = 0;
+}
+
+static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
+		     const struct ib_qp_attr *attr, int mask)
+{
+	switch (to) {
+	case IB_QPS_RESET:
+		qp_reset(qp);
+		break;
+	case IB_QPS_RTR:
+		if (weft_qp_is_ud(qp))
+			qp->mtu = ib_mtu_enum_to_int(port_mtu(qp->dev));
+		break;
+	case IB_QPS_SQD:
+		qp->send.drained = false;
+		qp->send.sqd_notify = mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
+				      attr->en_sqd_async_notify;
+		break;
+	default:
+		break;
+	}
+	WRITE_ONCE(qp->state, to);
+}
+
+static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
+		      const struct weft_av *av)
+{
+	commit_attr(&qp->attr, attr, mask);
+	commit_send(&qp->send, attr, mask);
+	commit_recv(&qp->recv, attr, mask);
+	if (mask & IB_QP_AV)
+		qp->av = *av;
+	if (mask & IB_QP_PATH_MTU)
+		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
+	if (mask & IB_QP_DEST_QPN)
+		qp->dest_qpn = attr->dest_qp_num;
+	if (mask & IB_QP_QKEY)
+		qp->qkey = attr->qkey;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		qp->access = attr->qp_access_flags;
+	if (mask & IB_QP_STATE)
+		qp_enter(qp, attr->qp_state, attr, mask);
+}
+
+int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata)
+{
+	struct weft_qp *qp = to_weft_qp(ibqp);
+	struct weft_av av;
+	int ret;
+
+	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+		return -EOPNOTSUPP;
+	mutex_lock(&qp->modify_lock);
+	weft_turn_stop(&qp->send.turn);
+	weft_turn_stop(&qp->recv.turn);
+	ret = qp_validate(qp, attr, mask, &av);
+	if (!ret)
+		qp_commit(qp, attr, mask, &av);
+	weft_turn_resume(&qp->recv.turn);
+	weft_turn_resume(&qp->send.turn);
+	mutex_unlock(&qp->modify_lock);
+	return ret;
+}

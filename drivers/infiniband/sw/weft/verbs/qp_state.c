@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "verbs/qp_state.h"
+
+enum qp_service { RC, UC, UD, GSI, SERVICES };
+
+/**
+ * struct qp_transition - a row of the table
+ * @from: current state
+ * @to: next state
+ * @required: attributes that must be given, by service
+ * @optional: attributes that may be given, by service
+ */
+struct qp_transition {
+	enum ib_qp_state	from;
+	enum ib_qp_state	to;
+	u32			required[SERVICES];
+	u32			optional[SERVICES];
+};
+
+#define ACCESS		IB_QP_ACCESS_FLAGS
+#define PKEY		IB_QP_PKEY_INDEX
+#define PORT		IB_QP_PORT
+#define QKEY		IB_QP_QKEY
+#define CUR		IB_QP_CUR_STATE
+#define ALT		IB_QP_ALT_PATH
+#define MIG		IB_QP_PATH_MIG_STATE
+#define RNR		IB_QP_MIN_RNR_TIMER
+#define CONNECT_UC	(IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN)
+#define CONNECT_RC	(CONNECT_UC | IB_QP_MAX_DEST_RD_ATOMIC | RNR)
+#define RETRIES		(IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY)
+#define SEND_RC		(RETRIES | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC)
+/* what may change while the QP works */
+#define LIVE_RC		(CUR | ALT | ACCESS | RNR | MIG)
+#define LIVE_UC		(CUR | ALT | ACCESS | MIG)
+#define LIVE_UD		(CUR | QKEY)
+#define DRAINED_RC	(PORT | IB_QP_AV | RETRIES | IB_QP_MAX_QP_RD_ATOMIC | \
+			 IB_QP_MAX_DEST_RD_ATOMIC | ALT | ACCESS | PKEY | RNR | MIG)
+#define DRAINED_UC	(IB_QP_AV | ALT | ACCESS | PKEY | MIG)
+
+static const struct qp_transition qp_transitions[] = {
+	{
+		IB_QPS_RESET, IB_QPS_INIT,
+		.required = {
+			[RC] = PKEY | PORT | ACCESS, [UC] = PKEY | PORT | ACCESS,
+			[UD] = PKEY | PORT | QKEY, [GSI] = PKEY | QKEY,
+		},
+	}, {
+		IB_QPS_INIT, IB_QPS_INIT,
+		.optional = {
+			[RC] = PKEY | PORT | ACCESS, [UC] = PKEY | PORT | ACCESS,
+			[UD] = PKEY | PORT | QKEY, [GSI] = PKEY | QKEY,
+		},
+	}, {
+		IB_QPS_INIT, IB_QPS_RTR,
+		.required = { [RC] = CONNECT_RC, [UC] = CONNECT_UC },
+		.optional = {
+			[RC] = ALT | ACCESS | PKEY, [UC] = ALT | ACCESS | PKEY,
+			[UD] = PKEY | QKEY, [GSI] = PKEY | QKEY,
+		},
+	}, {
+		IB_QPS_RTR, IB_QPS_RTS,
+		.required = {
+			[RC] = SEND_RC, [UC] = IB_QP_SQ_PSN,
+			[UD] = IB_QP_SQ_PSN, [GSI] = IB_QP_SQ_PSN,
+		},
+		.optional = {
+			[RC] = LIVE_RC, [UC] = LIVE_UC,
+			[UD] = LIVE_UD, [GSI] = LIVE_UD,
+		},
+	}, {
+		IB_QPS_RTS, IB_QPS_RTS,
+		.optional = {
+			[RC] = LIVE_RC, [UC] = LIVE_UC,
+			[UD] = LIVE_UD, [GSI] = LIVE_UD,
+		},
+	}, {
+		IB_QPS_RTS, IB_QPS_SQD,
+		.optional = {
+			[RC] = IB_QP_EN_SQD_ASYNC_NOTIFY,
+			[UC] = IB_QP_EN_SQD_ASYNC_NOTIFY,
+			[UD] = IB_QP_EN_SQD_ASYNC_NOTIFY,
+			[GSI] = IB_QP_EN_SQD_ASYNC_NOTIFY,
+		},
+	}, {
+		IB_QPS_SQD, IB_QPS_SQD,
+		.optional = {
+			[RC] = DRAINED_RC, [UC] = DRAINED_UC,
+			[UD] = PKEY | QKEY, [GSI] = PKEY | QKEY,
+		},
+	}, {
+		IB_QPS_SQD, IB_QPS_RTS,
+		.optional = {
+			[RC] = LIVE_RC, [UC] = LIVE_UC,
+			[UD] = LIVE_UD, [GSI] = LIVE_UD,
+		},
+	}, {
+		IB_QPS_SQE, IB_QPS_RTS,
+		.optional = {
+			[UC] = CUR | ACCESS, [UD] = LIVE_UD, [GSI] = LIVE_UD,
+		},
+	},
+};
+
+static enum qp_service qp_service(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return RC;
+	case IB_QPT_UC:
+		return UC;
+	case IB_QPT_UD:
+		return UD;
+	default:
+		return GSI;
+	}
+}
+
+bool weft_qp_state_allows(enum ib_qp_type type, enum ib_qp_state from,
+			  enum ib_qp_state to, u32 mask)
+{
+	enum qp_service service = qp_service(type);
+	u32 given = mask & ~IB_QP_STATE;
+	int i;
+
+	/* every state leads to RESET and to ERR, without attributes */
+	if (to == IB_QPS_RESET || to == IB_QPS_ERR)
+		return !given;
+	for (i = 0; i < ARRAY_SIZE(qp_transitions); i++) {
+		const struct qp_transition *row = &qp_transitions[i];
+		u32 required = row->required[service];
+
+		if (row->from == from && row->to == to)
+			return (given & required) == required &&
+			       !(given & ~(required | row->optional[service]));
+	}
+	return false;
+}
+WEFT_EXPORT_FOR_TEST(weft_qp_state_allows);

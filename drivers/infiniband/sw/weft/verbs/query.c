@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "verbs/query.h"
+
+#include <linux/ethtool.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_mad.h>
+
+#include "object/av.h"
+#include "object/dev.h"
+#include "params.h"
+#include "stats.h"
+
+/* An OUI that is nobody's: weft has none of its own. */
+#define QUERY_VENDOR_ID		0xffffff
+#define QUERY_PART_ID		1
+#define QUERY_HW_VER		1
+
+/*
+ * 4.096 us << 15, 134 ms: what a loaded host may take to run the task that
+ * answers.
+ */
+#define QUERY_CA_ACK_DELAY	15
+
+/* Completions are stamped in nanoseconds. */
+#define QUERY_CLOCK_KHZ		1000000
+
+/* Mbit/s of a net device that knows none, such as lo: what veth says. */
+#define QUERY_DEFAULT_MBPS	SPEED_10000
+
+#define QUERY_DEVICE_CAPS \
+	(IB_DEVICE_BAD_QKEY_CNTR | IB_DEVICE_UD_AV_PORT_ENFORCE | \
+	 IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT | \
+	 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN | \
+	 IB_DEVICE_SRQ_RESIZE | IB_DEVICE_MEM_WINDOW | \
+	 IB_DEVICE_MEM_WINDOW_TYPE_2B)
+
+/* Ethernet speeds in the terms of InfiniBand, fastest first. */
+static const struct query_speed {
+	u32	mbps;
+	u16	speed;
+	u8	width;
+} query_speeds[] = {
+	{ SPEED_400000,	IB_SPEED_NDR,	IB_WIDTH_4X },
+	{ SPEED_200000,	IB_SPEED_HDR,	IB_WIDTH_4X },
+	{ SPEED_100000,	IB_SPEED_EDR,	IB_WIDTH_4X },
+	{ SPEED_50000,	IB_SPEED_EDR,	IB_WIDTH_2X },
+	{ SPEED_40000,	IB_SPEED_FDR10,	IB_WIDTH_4X },
+	{ SPEED_25000,	IB_SPEED_EDR,	IB_WIDTH_1X },
+	{ SPEED_20000,	IB_SPEED_DDR,	IB_WIDTH_4X },
+	{ SPEED_10000,	IB_SPEED_FDR10,	IB_WIDTH_1X },
+	{ SPEED_5000,	IB_SPEED_DDR,	IB_WIDTH_1X },
+	/* there is nothing slower to say */
+	{ 0,		IB_SPEED_SDR,	IB_WIDTH_1X },
+};
+
+static u64 query_fw_ver(void)
+{
+	unsigned int major, minor, patch;
+
+	if (sscanf(WEFT_VERSION, "%u.%u.%u", &major, &minor, &patch) != 3)
+		return 0;
+	return (u64)major << 32 | minor << 16 | patch;
+}
+
+static void query_object_limits(struct ib_device_attr *attr)
+{
+	attr->max_qp = WEFT_MAX_QP;
+	attr->max_qp_wr = WEFT_MAX_QP_WR;
+	attr->max_send_sge = WEFT_MAX_SGE;
+	attr->max_recv_sge = WEFT_MAX_SGE;
+	attr->max_sge_rd = WEFT_MAX_SGE;
+	attr->max_cq = WEFT_MAX_CQ;
+	attr->max_cqe = WEFT_MAX_CQE;
+	attr->max_mr = WEFT_MAX_MR;
+	attr->max_mr_size = U64_MAX;
+	attr->max_mw = WEFT_MAX_MW;
+	attr->max_pd = WEFT_MAX_PD;
+	attr->max_ah = WEFT_MAX_AH;
+	attr->max_srq = WEFT_MAX_SRQ;
+	attr->max_srq_wr = WEFT_MAX_SRQ_WR;
+	attr->max_srq_sge = WEFT_MAX_SGE;
+	attr->max_qp_rd_atom = WEFT_MAX_RD_ATOMIC;
+	attr->max_qp_init_rd_atom = WEFT_MAX_RD_ATOMIC;
+	attr->max_res_rd_atom = WEFT_MAX_QP * WEFT_MAX_RD_ATOMIC;
+	attr->max_mcast_grp = WEFT_MAX_MCAST_GRP;
+	attr->max_mcast_qp_attach = WEFT_MAX_MCAST_ATTACH;
+	attr->max_total_mcast_qp_attach = WEFT_MAX_MCAST_GRP * WEFT_MAX_MCAST_ATTACH;
+	attr->max_pkeys = WEFT_PKEY_TBL_LEN;
+}
+
+int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+		      struct ib_udata *udata)
+{
+	if (udata && (udata->inlen || udata->outlen))
+		return -EINVAL;
+	memset(attr, 0, sizeof(*attr));
+	query_object_limits(attr);
+	attr->fw_ver = query_fw_ver();
+	attr->sys_image_guid = to_weft_dev(ibdev)->guid;
+	attr->vendor_id = QUERY_VENDOR_ID;
+	attr->vendor_part_id = QUERY_PART_ID;
+	attr->hw_ver = QUERY_HW_VER;
+	attr->page_size_cap = GENMASK_ULL(31, PAGE_SHIFT);
+	attr->device_cap_flags = QUERY_DEVICE_CAPS;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
+	attr->atomic_cap = IB_ATOMIC_GLOB;
+	attr->masked_atomic_cap = IB_ATOMIC_NONE;
+	attr->local_ca_ack_delay = QUERY_CA_ACK_DELAY;
+	attr->timestamp_mask = U64_MAX;
+	attr->hca_core_clock = QUERY_CLOCK_KHZ;
+	return 0;
+}
+
+void weft_get_dev_fw_str(struct ib_device *ibdev, char *str)
+{
+	strscpy(str, WEFT_VERSION, IB_FW_VERSION_NAME_MAX);
+}
+
+int weft_modify_device(struct ib_device *ibdev, int mask,
+		       struct ib_device_modify *modify)
+{
+	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
+		return -EOPNOTSUPP;
+	if (mask & IB_DEVICE_MODIFY_NODE_DESC)
+		memcpy(ibdev->node_desc, modify->node_desc,
+		       sizeof(ibdev->node_desc));
+	return 0;
+}
+
+/*
+ * Not ib_get_eth_speed(): it writes a line to the kernel log for each query
+ * of a net device that knows no speed.
+ */
+static u32 query_mbps(struct net_device *ndev)
+{
+	struct ethtool_link_ksettings settings = {};
+	u32 mbps = QUERY_DEFAULT_MBPS;
+
+	rtnl_lock();
+	if (ndev->reg_state == NETREG_REGISTERED &&
+	    !__ethtool_get_link_ksettings(ndev, &settings) &&
+	    settings.base.speed && settings.base.speed != (u32)SPEED_UNKNOWN)
+		mbps = settings.base.speed;
+	rtnl_unlock();
+	return mbps;
+}
+
+static void query_speed(struct net_device *ndev, struct ib_port_attr *attr)
+{
+	const struct query_speed *entry = query_speeds;
+	u32 mbps = query_mbps(ndev);
+
+	while (mbps < entry->mbps)
+		entry++;
+	attr->active_speed = entry->speed;
+	attr->active_width = entry->width;
+}
+
+static u8 query_phys_state(const struct weft_dev *dev)
+{
+	if (weft_dev_port_active(dev))
+		return IB_PORT_PHYS_STATE_LINK_UP;
+	if (netif_running(dev->ndev))
+		return IB_PORT_PHYS_STATE_POLLING;
+	return IB_PORT_PHYS_STATE_DISABLED;
+}
+
+static enum ib_mtu query_mtu(const struct net_device *ndev)
+{
+	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
+
+	/* too small for any packet: InfiniBand has no word for that */
+	return mtu ? mtu : IB_MTU_256;
+}
+
+int weft_query_port(struct ib_device *ibdev, u32 port_num,
+		    struct ib_port_attr *attr)
+{
+	struct weft_dev *dev = to_weft_dev(ibdev);
+
+	if (port_num != 1)
+		return -EINVAL;
+	attr->state = READ_ONCE(dev->port_state);
+	attr->phys_state = query_phys_state(dev);
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = query_mtu(dev->ndev);
+	attr->gid_tbl_len = WEFT_GID_TBL_LEN;
+	attr->pkey_tbl_len = WEFT_PKEY_TBL_LEN;
+	attr->ip_gids = true;
+	attr->port_cap_flags = IB_PORT_CM_SUP;
+	attr->max_msg_sz = WEFT_MAX_MSG;
+	attr->max_vl_num = 1;
+	attr->qkey_viol_cntr = weft_stats_sum(dev, WEFT_STAT_UD_DROPPED_QKEY);
+	query_speed(dev->ndev, attr);
+	return 0;
+}
+
+int weft_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
+		     struct ib_port_modify *modify)
+{
+	if (port_num != 1)
+		return -EINVAL;
+	/* the CM comes and goes; nobody but it asks whether it is there */
+	if (mask || (modify->set_port_cap_mask | modify->clr_port_cap_mask) &
+		    ~IB_PORT_CM_SUP)
+		return -EOPNOTSUPP;
+	return 0;
+}
+
+int weft_get_port_immutable(struct ib_device *ibdev, u32 port_num,
+			    struct ib_port_immutable *immutable)
+{
+	if (port_num != 1)
+		return -EINVAL;
+	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
+	immutable->gid_tbl_len = WEFT_GID_TBL_LEN;
+	immutable->pkey_tbl_len = WEFT_PKEY_TBL_LEN;
+	immutable->max_mad_size = IB_MGMT_MAD_SIZE;
+	return 0;
+}
+
+enum rdma_link_layer weft_get_link_layer(struct ib_device *ibdev, u32 port_num)
+{
+	return IB_LINK_LAYER_ETHERNET;
+}
+
+int weft_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
+{
+	if (port_num != 1 || index >= WEFT_PKEY_TBL_LEN)
+		return -EINVAL;
+	*pkey = WEFT_DEFAULT_PKEY;
+	return 0;
+}
+
+int weft_query_gid(struct ib_device *ibdev, u32 port_num, int index,
+		   union ib_gid *gid)
+{
+	struct weft_dev *dev = to_weft_dev(ibdev);
+	unsigned long flags;
+
+	if (port_num != 1 || index < 0 || index >= WEFT_GID_TBL_LEN)
+		return -EINVAL;
+	spin_lock_irqsave(&dev->gid_lock, flags);
+	*gid = dev->gids[index].gid;
+	spin_unlock_irqrestore(&dev->gid_lock, flags);
+	return 0;
+}
+
+static int query_set_gid(const struct ib_gid_attr *attr,
+			 const struct weft_gid *entry)
+{
+	struct weft_dev *dev = to_weft_dev(attr->device);
+	unsigned long flags;
+
+	if (attr->index >= WEFT_GID_TBL_LEN)
+		return -EINVAL;
+	spin_lock_irqsave(&dev->gid_lock, flags);
+	dev->gids[attr->index] = *entry;
+	spin_unlock_irqrestore(&dev->gid_lock, flags);
+	/* after the change: who looks again has to find it */
+	weft_path_changed();
+	return 0;
+}
+
+int weft_add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	struct weft_gid entry = { .gid = attr->gid, .type = attr->gid_type };
+	const struct net_device *ndev;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(attr->ndev);
+	if (ndev) {
+		entry.net = dev_net(ndev);
+		entry.vlan_id = rdma_vlan_dev_vlan_id(ndev);
+	}
+	rcu_read_unlock();
+	return query_set_gid(attr, &entry);
+}
+
+int weft_del_gid(const struct ib_gid_attr *attr, void **context)
+{
+	const struct weft_gid free_entry = {};
+
+	return query_set_gid(attr, &free_entry);
+}

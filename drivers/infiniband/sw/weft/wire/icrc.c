@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "wire/icrc.h"
+
+#include <asm/byteorder.h>
+#include <linux/crc32.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/string.h>
+#include <linux/udp.h>
+
+#include "wire/headers.h"
+
+#define ICRC_INIT	0xffffffff
+/*
+ * What the 8 bytes of an LRH of ones make of ICRC_INIT. That is how an LRH
+ * counts that a router may replace (7.8.1), and the one RoCEv2 has not got
+ * (A17).
+ */
+#define ICRC_AFTER_ONES	0xdebb20e3
+
+/* The one place that computes a CRC-32. */
+u32 weft_icrc_update(u32 crc, const void *data, size_t len)
+{
+	return crc32_le(crc, data, len);
+}
+WEFT_EXPORT_FOR_TEST(weft_icrc_update);
+
+/* The byte with the congestion marks. */
+static void icrc_mask_bth(struct weft_wire_bth *bth)
+{
+	bth->dqpn |= cpu_to_be32(WEFT_BTH_RESV8A);
+}
+
+u32 weft_icrc_begin_ipv4(const struct iphdr *ip, const struct udphdr *udp,
+			 const struct weft_wire_bth *bth)
+{
+	struct {
+		struct iphdr		ip;
+		struct udphdr		udp;
+		struct weft_wire_bth	bth;
+	} __packed head;
+
+	memcpy(&head.ip, ip, sizeof(head.ip));
+	memcpy(&head.udp, udp, sizeof(head.udp));
+	memcpy(&head.bth, bth, sizeof(head.bth));
+	head.ip.tos = 0xff;
+	head.ip.ttl = 0xff;
+	head.ip.check = (__force __sum16)0xffff;
+	head.udp.check = (__force __sum16)0xffff;
+	icrc_mask_bth(&head.bth);
+	return weft_icrc_update(ICRC_AFTER_ONES, &head, sizeof(head));
+}
+WEFT_EXPORT_FOR_TEST(weft_icrc_begin_ipv4);
+
+u32 weft_icrc_begin_ipv6(const struct ipv6hdr *ip, const struct udphdr *udp,
+			 const struct weft_wire_bth *bth)
+{
+	struct {
+		struct ipv6hdr		ip;
+		struct udphdr		udp;
+		struct weft_wire_bth	bth;
+	} __packed head;
+
+	memcpy(&head.ip, ip, sizeof(head.ip));
+	memcpy(&head.udp, udp, sizeof(head.udp));
+	memcpy(&head.bth, bth, sizeof(head.bth));
+	head.ip.priority = 0xf;
+	memset(head.ip.flow_lbl, 0xff, sizeof(head.ip.flow_lbl));
+	head.ip.hop_limit = 0xff;
+	head.udp.check = (__force __sum16)0xffff;
+	icrc_mask_bth(&head.bth);
+	return weft_icrc_update(ICRC_AFTER_ONES, &head, sizeof(head));
+}
+WEFT_EXPORT_FOR_TEST(weft_icrc_begin_ipv6);
+
+static u32 icrc_lrh(const struct weft_wire_lrh *lrh)
+{
+	struct weft_wire_lrh head;
+
+	memcpy(&head, lrh, sizeof(head));
+	head.vl_lver |= WEFT_LRH_VL;
+	return weft_icrc_update(ICRC_INIT, &head, sizeof(head));
+}
+
+/* A router writes a new LRH, so that all of it counts as ones. */
+static u32 icrc_grh(const struct weft_wire_grh *grh)
+{
+	struct weft_wire_grh head;
+
+	memcpy(&head, grh, sizeof(head));
+	head.version |= cpu_to_be32(WEFT_GRH_TCLASS | WEFT_GRH_FLOW_LABEL);
+	head.hop_limit = 0xff;
+	return weft_icrc_update(ICRC_AFTER_ONES, &head, sizeof(head));
+}
+
+u32 weft_icrc_begin_ib(const struct weft_wire_lrh *lrh,
+		       const struct weft_wire_grh *grh,
+		       const struct weft_wire_bth *bth)
+{
+	u32 crc = grh ? icrc_grh(grh) : icrc_lrh(lrh);
+	struct weft_wire_bth head;
+
+	memcpy(&head, bth, sizeof(head));
+	icrc_mask_bth(&head);
+	return weft_icrc_update(crc, &head, sizeof(head));
+}
+WEFT_EXPORT_FOR_TEST(weft_icrc_begin_ib);
+
+void weft_icrc_store(u8 *trailer, u32 crc)
+{
+	__le32 wire = cpu_to_le32(~crc);
+
+	memcpy(trailer, &wire, sizeof(wire));
+}
+WEFT_EXPORT_FOR_TEST(weft_icrc_store);
+
+bool weft_icrc_matches(const u8 *trailer, u32 crc)
+{
+	__le32 wire = cpu_to_le32(~crc);
+
+	return !memcmp(trailer, &wire, sizeof(wire));
+}
+WEFT_EXPORT_FOR_TEST(weft_icrc_matches);
+
+/*
+ * CRC-16 of each value of four bits, polynomial 0x100b, lowest bit first. A
+ * small table: on a virtual link the VCRC is left out.
+ */
+static const u16 vcrc_table[16] = {
+	0x0000, 0x1a01, 0x3402, 0x2e03, 0x6804, 0x7205, 0x5c06, 0x4607,
+	0xd008, 0xca09, 0xe40a, 0xfe0b, 0xb80c, 0xa20d, 0x8c0e, 0x960f,
+};
+
+u16 weft_vcrc_update(u16 crc, const void *data, size_t len)
+{
+	const u8 *p = data;
+
+	while (len--) {
+		crc ^= *p++;
+		crc = crc >> 4 ^ vcrc_table[crc & 15];
+		crc = crc >> 4 ^ vcrc_table[crc & 15];
+	}
+	return crc;
+}
+WEFT_EXPORT_FOR_TEST(weft_vcrc_update);
+
+void weft_vcrc_store(u8 *trailer, u16 crc)
+{
+	__le16 wire = cpu_to_le16(~crc);
+
+	memcpy(trailer, &wire, sizeof(wire));
+}
+WEFT_EXPORT_FOR_TEST(weft_vcrc_store);
+
+bool weft_vcrc_matches(const u8 *trailer, u16 crc)
+{
+	__le16 wire = cpu_to_le16(~crc);
+
+	return !memcmp(trailer, &wire, sizeof(wire));
+}
+WEFT_EXPORT_FOR_TEST(weft_vcrc_matches);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "wire/opcode.h"
+
+#include <linux/cache.h>
+#include <linux/kernel.h>
+
+#include "wire/headers.h"
+
+#define RC	BIT(WEFT_TRANSPORT_RC)
+#define UC	BIT(WEFT_TRANSPORT_UC)
+#define UD	BIT(WEFT_TRANSPORT_UD)
+#define CNP	BIT(WEFT_TRANSPORT_CNP)
+#define XRC	BIT(WEFT_TRANSPORT_XRC)
+
+#define REQUEST		WEFT_OPCODE_REQUEST
+#define RESPONSE	WEFT_OPCODE_RESPONSE
+#define RECV		(WEFT_OPCODE_REQUEST | WEFT_OPCODE_RECV)
+
+#define RETH		WEFT_EXT_RETH
+#define AETH		WEFT_EXT_AETH
+#define IMM		WEFT_EXT_IMM
+#define IETH		WEFT_EXT_IETH
+
+/* A row of the operation table: what holds whatever the transport is. */
+struct op_row {
+	u8			operation;
+	u8			transports;
+	struct weft_opcode	opcode;
+};
+
+#define ROW(_operation, _transports, _kind, _segment, _payload, _flags, _ext) {	\
+	.operation	= WEFT_OP_##_operation,				\
+	.transports	= (_transports),				\
+	.opcode		= {						\
+		.name		= #_operation,				\
+		.ext		= (_ext),				\
+		.kind		= WEFT_KIND_##_kind,			\
+		.segment	= WEFT_SEGMENT_##_segment,		\
+		.payload	= WEFT_PAYLOAD_##_payload,		\
+		.flags		= (_flags),				\
+	},								\
+}
+
+/* IBA table 38, with A14 and A19; what a transport adds is left out. */
+static const struct op_row op_rows[] __initconst = {
+	ROW(SEND_FIRST,     RC | UC | XRC, SEND, FIRST, FULL, REQUEST, 0),
+	ROW(SEND_MIDDLE,    RC | UC | XRC, SEND, MIDDLE, FULL, REQUEST, 0),
+	ROW(SEND_LAST,      RC | UC | XRC, SEND, LAST, SOME, RECV, 0),
+	ROW(SEND_LAST_IMM,  RC | UC | XRC, SEND, LAST, SOME, RECV, IMM),
+	ROW(SEND_ONLY,      RC | UC | UD | XRC, SEND, ONLY, ANY, RECV, 0),
+	ROW(SEND_ONLY_IMM,  RC | UC | UD | XRC, SEND, ONLY, ANY, RECV, IMM),
+	ROW(SEND_LAST_INV,  RC | XRC, SEND, LAST, SOME, RECV, IETH),
+	ROW(SEND_ONLY_INV,  RC | XRC, SEND, ONLY, ANY, RECV, IETH),
+	ROW(WRITE_FIRST,    RC | UC | XRC, WRITE, FIRST, FULL, REQUEST, RETH),
+	ROW(WRITE_MIDDLE,   RC | UC | XRC, WRITE, MIDDLE, FULL, REQUEST, 0),
+	ROW(WRITE_LAST,     RC | UC | XRC, WRITE, LAST, SOME, REQUEST, 0),
+	ROW(WRITE_LAST_IMM, RC | UC | XRC, WRITE, LAST, SOME, RECV, IMM),
+	ROW(WRITE_ONLY,     RC | UC | XRC, WRITE, ONLY, ANY, REQUEST, RETH),
+	ROW(WRITE_ONLY_IMM, RC | UC | XRC, WRITE, ONLY, ANY, RECV, RETH | IMM),
+	ROW(READ_REQUEST,   RC | XRC, READ, ONLY, NONE, REQUEST, RETH),
+	ROW(CMP_SWP,        RC | XRC, CMP_SWP, ONLY, NONE, REQUEST,
+	    WEFT_EXT_ATOMIC),
+	ROW(FETCH_ADD,      RC | XRC, FETCH_ADD, ONLY, NONE, REQUEST,
+	    WEFT_EXT_ATOMIC),
+	ROW(FLUSH,          RC | XRC, FLUSH, ONLY, NONE, REQUEST,
+	    WEFT_EXT_FETH | RETH),
+	ROW(ATOMIC_WRITE,   RC | XRC, ATOMIC_WRITE, ONLY, ATOMIC, REQUEST, RETH),
+	ROW(READ_RESPONSE_FIRST,  RC | XRC, READ_RESPONSE, FIRST, FULL,
+	    RESPONSE, AETH),
+	ROW(READ_RESPONSE_MIDDLE, RC | XRC, READ_RESPONSE, MIDDLE, FULL,
+	    RESPONSE, 0),
+	ROW(READ_RESPONSE_LAST,   RC | XRC, READ_RESPONSE, LAST, SOME,
+	    RESPONSE, AETH),
+	ROW(READ_RESPONSE_ONLY,   RC | XRC, READ_RESPONSE, ONLY, ANY,
+	    RESPONSE, AETH),
+	ROW(ACK,            RC | XRC, ACK, ONLY, NONE, RESPONSE, AETH),
+	ROW(ATOMIC_ACK,     RC | XRC, ATOMIC_ACK, ONLY, NONE, RESPONSE,
+	    AETH | WEFT_EXT_ATOMIC_ACK),
+	ROW(CNP,            CNP, CNP, ONLY, CNP, 0, 0),
+};
+
+/* Bytes of each extension header, by the bit of enum weft_ext. */
+static const u8 op_ext_length[] __initconst = {
+	sizeof(struct weft_wire_xrceth),
+	sizeof(struct weft_wire_deth),
+	sizeof(struct weft_wire_feth),
+	sizeof(struct weft_wire_reth),
+	sizeof(struct weft_wire_atomic),
+	sizeof(struct weft_wire_aeth),
+	sizeof(struct weft_wire_atomic_ack),
+	sizeof(struct weft_wire_imm),
+	sizeof(struct weft_wire_ieth),
+};
+
+static struct weft_opcode op_table[256] __ro_after_init;
+
+static u8 __init op_length(u16 ext)
+{
+	u8 length = sizeof(struct weft_wire_bth);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(op_ext_length); i++)
+		if (ext & BIT(i))
+			length += op_ext_length[i];
+	return length;
+}
+
+/* A response finds its SRQ, or rather needs none: XRCETH is for requests. */
+static u16 __init op_prefix(u8 transport, u8 flags)
+{
+	if (transport == WEFT_TRANSPORT_UD)
+		return WEFT_EXT_DETH;
+	if (transport == WEFT_TRANSPORT_XRC && flags & WEFT_OPCODE_REQUEST)
+		return WEFT_EXT_XRCETH;
+	return 0;
+}
+
+static void __init op_fill(const struct op_row *row, u8 transport)
+{
+	struct weft_opcode *op;
+
+	op = &op_table[WEFT_OPCODE(transport, row->operation)];
+	*op = row->opcode;
+	op->transport = transport;
+	op->ext |= op_prefix(transport, op->flags);
+	op->length = op_length(op->ext);
+}
+
+void __init weft_opcode_init(void)
+{
+	unsigned int i;
+	u8 transport;
+
+	for (i = 0; i < ARRAY_SIZE(op_rows); i++)
+		for (transport = 0; transport < 8; transport++)
+			if (op_rows[i].transports & BIT(transport))
+				op_fill(&op_rows[i], transport);
+}
+
+const struct weft_opcode *weft_opcode(u8 opcode)
+{
+	return &op_table[opcode];
+}
+WEFT_EXPORT_FOR_TEST(weft_opcode);
+
+bool weft_opcode_follows(u8 prev, u8 cur)
+{
+	const struct weft_opcode *p = weft_opcode(prev);
+	const struct weft_opcode *c = weft_opcode(cur);
+
+	if (c->kind == WEFT_KIND_INVALID)
+		return false;
+	if (p->kind == WEFT_KIND_INVALID || p->segment & WEFT_SEGMENT_LAST)
+		return c->segment & WEFT_SEGMENT_FIRST;
+	return !(c->segment & WEFT_SEGMENT_FIRST) && c->kind == p->kind &&
+	       c->transport == p->transport;
+}
+WEFT_EXPORT_FOR_TEST(weft_opcode_follows);
+
+bool weft_opcode_payload_valid(const struct weft_opcode *op, u32 payload,
+			       u32 mtu)
+{
+	if (!mtu && op->payload == WEFT_PAYLOAD_FULL)
+		return payload;
+	if (!mtu)
+		mtu = U32_MAX;
+
+	switch (op->payload) {
+	case WEFT_PAYLOAD_FULL:
+		return payload == mtu;
+	case WEFT_PAYLOAD_SOME:
+		return payload && payload <= mtu;
+	case WEFT_PAYLOAD_ANY:
+		return payload <= mtu;
+	case WEFT_PAYLOAD_ATOMIC:
+		return payload == WEFT_ATOMIC_WRITE_LENGTH;
+	case WEFT_PAYLOAD_CNP:
+		return payload == WEFT_CNP_LENGTH;
+	default:
+		return !payload;
+	}
+}
+WEFT_EXPORT_FOR_TEST(weft_opcode_payload_valid);

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
+/*
+ * weft-abi.h - the contract between weft.ko and its rdma-core provider.
+ *
+ * Three kinds of memory are shared, all of them rings: the send queue, the
+ * receive queue (of a QP or an SRQ) and the completion queue. A ring is one
+ * mmap'd area: a struct weft_ring_hdr, padded to WEFT_RING_HDR_SIZE bytes,
+ * then a power of two of fixed-size entries.
+ *
+ * Indexes are free-running 32 bit counters; entry i lives in slot
+ * i & (entries - 1). Each side keeps its own index privately and only
+ * publishes it. The kernel never believes what it reads: the index of the
+ * other side is bounded by (producer - consumer) <= entries, and an entry is
+ * copied once into private memory and validated there.
+ *
+ * Barriers
+ * ========
+ *
+ * Data (send, receive and completion queue alike):
+ *
+ *	producer                        consumer
+ *
+ *	write entry                     A: load-acquire producer
+ *	B: store-release producer       read entry
+ *	                                C: store-release consumer
+ *	D: load-acquire consumer
+ *	   (before the slot is reused)
+ *
+ * B pairs with A: whoever sees the index sees the entry. Without it the
+ * consumer could read an entry that is not there yet. C pairs with D: whoever
+ * sees the slot released has seen it read. Without it the producer could
+ * overwrite an entry that is being read.
+ *
+ * Doorbell (send queue; receive queue of a QP that can no longer receive):
+ *
+ *	user                            kernel
+ *
+ *	B: store-release producer       E: store flags |= NEED_DOORBELL
+ *	F: full fence                   G: full fence
+ *	   load flags                      load producer
+ *	   ring if NEED_DOORBELL           run again if there is an entry
+ *
+ * Both sides store, fence, then load what the other stores. At least one of
+ * the two loads sees the other's store, so either the kernel finds the entry
+ * or the user rings: a posted entry is never left behind. Without either
+ * fence both loads may pass both stores and the entry would wait for ever.
+ * For the receive queue E is done once, on entering the error state, before
+ * the last scan that flushes the queue.
+ *
+ * Notification (completion queue):
+ *
+ *	user                            kernel
+ *
+ *	H: store arm                    B: store-release producer
+ *	   full fence                   I: full fence
+ *	   load producer (poll again)      load arm; exchange it with 0 and
+ *	                                   raise the event if it was set
+ *
+ * The same argument: either the user's second poll finds the completion or
+ * the kernel finds the ring armed.
+ *
+ * The end of a completion queue: the kernel stores DEAD and OVERRUN (release)
+ * after the last producer index. Who finds one of them (acquire) and then no
+ * entry will never find one.
+ *
+ * When a QP goes to RESET the kernel sets all indexes of its rings to 0 and
+ * clears NEED_DOORBELL of its receive queue; no completion of the QP is added
+ * after modify_qp or destroy_qp has returned. A resize carries unconsumed
+ * entries, indexes, flags and arm over to the new ring.
+ */
+#ifndef WEFT_ABI_USER_H
+#define WEFT_ABI_USER_H
+
+#include <linux/types.h>
+
+/* Raised when an old provider could misread a new kernel. */
+#define WEFT_ABI_VERSION	1
+
+/* "WEFT": outside the range of the upstream enum rdma_driver_id. */
+#define RDMA_DRIVER_WEFT	0x57454654
+
+#define WEFT_RING_HDR_SIZE	256
+
+/* flags of struct weft_ring_hdr, written by the kernel only */
+enum weft_ring_flags {
+	/* the next post must be followed by a doorbell */
+	WEFT_RING_NEED_DOORBELL	= 1 << 0,
+	/* the device is gone: nothing posted here is ever executed */
+	WEFT_RING_DEAD		= 1 << 1,
+	/* completion queue: it overflowed, no completion will follow */
+	WEFT_RING_OVERRUN	= 1 << 2,
+};
+
+/* values of struct weft_ring_hdr.arm */
+enum weft_ring_arm {
+	WEFT_ARM_NONE		= 0,
+	WEFT_ARM_SOLICITED	= 1,
+	WEFT_ARM_ANY		= 2,
+};
+
+/**
+ * struct weft_ring_hdr - head of a ring, one cache line per writer
+ * @producer: next index to be written; stored by the producer
+ * @consumer: next index to be read; stored by the consumer
+ * @arm: enum weft_ring_arm; stored by the user, cleared by the kernel
+ * @flags: enum weft_ring_flags; stored by the kernel
+ * @reserved_04: 0
+ * @reserved_48: 0
+ * @reserved_84: 0
+ */
+struct weft_ring_hdr {
+	__u32	producer;
+	__u32	reserved_04[15];
+	__u32	consumer;
+	__u32	arm;
+	__u32	reserved_48[14];
+	__u32	flags;
+	__u32	reserved_84[15];
+};
+
+/**
+ * struct weft_sge - one scatter/gather element, as struct ibv_sge
+ * @addr: address within the memory region
+ * @length: bytes
+ * @lkey: local key
+ */
+struct weft_sge {
+	__aligned_u64	addr;
+	__u32		length;
+	__u32		lkey;
+};
+
+/* struct weft_sqe.opcode */
+enum weft_sqe_opcode {
+	WEFT_SQE_SEND		= 0,
+	WEFT_SQE_SEND_IMM	= 1,
+	WEFT_SQE_SEND_INV	= 2,
+	WEFT_SQE_WRITE		= 3,
+	WEFT_SQE_WRITE_IMM	= 4,
+	WEFT_SQE_READ		= 5,
+	WEFT_SQE_CMP_SWP	= 6,
+	WEFT_SQE_FETCH_ADD	= 7,
+	WEFT_SQE_LOCAL_INV	= 8,
+	WEFT_SQE_BIND_MW	= 9,
+	WEFT_SQE_OPCODES	= 10,
+};
+
+/* struct weft_sqe.flags */
+enum weft_sqe_flags {
+	WEFT_SQE_SIGNALED	= 1 << 0,
+	WEFT_SQE_SOLICITED	= 1 << 1,
+	WEFT_SQE_FENCE		= 1 << 2,
+	/* the payload of @length bytes stands in place of the sge list */
+	WEFT_SQE_INLINE		= 1 << 3,
+	WEFT_SQE_FLAGS		= (1 << 4) - 1,
+};
+
+/**
+ * struct weft_sqe - a send work request, followed by its sge list or payload
+ * @wr_id: returned in the completion
+ * @opcode: enum weft_sqe_opcode
+ * @flags: enum weft_sqe_flags
+ * @num_sge: elements that follow; 0 when WEFT_SQE_INLINE
+ * @inline_length: bytes that follow when WEFT_SQE_INLINE, else 0
+ * @ex: immediate data (network order as given by the consumer) of SEND_IMM
+ *	and WRITE_IMM; rkey of SEND_INV and LOCAL_INV
+ * @rkey: remote key of WRITE, READ and atomics
+ * @remote_addr: remote address of WRITE, READ and atomics
+ * @atomic: operands of CMP_SWP (compare, swap) and FETCH_ADD (compare_add)
+ * @ud: destination of a UD work request; @ud.ah_id from weft_create_ah_resp
+ * @mw: BIND_MW: the window, by any key @mw.rkey that it ever had; the low
+ *	eight bits of its key after the bind, @mw.new_rkey; the region @mw.lkey, and the range.
+ *	Length 0 unbinds a type 1 window
+ */
+struct weft_sqe {
+	__aligned_u64	wr_id;
+	__u8		opcode;
+	__u8		flags;
+	__u16		num_sge;
+	__u32		inline_length;
+	__u32		ex;
+	__u32		rkey;
+	__aligned_u64	remote_addr;
+	union {
+		struct {
+			__aligned_u64	compare_add;
+			__aligned_u64	swap;
+		} atomic;
+		struct {
+			__u32		ah_id;
+			__u32		remote_qpn;
+			__u32		remote_qkey;
+			__u32		pkey_index;
+		} ud;
+		struct {
+			__aligned_u64	addr;
+			__aligned_u64	length;
+			__u32		rkey;
+			__u32		new_rkey;
+			__u32		lkey;
+			__u32		access;
+		} mw;
+	};
+};
+
+/**
+ * struct weft_rqe - a receive work request, followed by its sge list
+ * @wr_id: returned in the completion
+ * @num_sge: elements that follow
+ * @reserved_0c: 0
+ */
+struct weft_rqe {
+	__aligned_u64	wr_id;
+	__u32		num_sge;
+	__u32		reserved_0c;
+};
+
+/* struct weft_cqe.wc_flags, the values of enum ibv_wc_flags */
+enum weft_cqe_wc_flags {
+	WEFT_WC_GRH		= 1 << 0,
+	WEFT_WC_WITH_IMM	= 1 << 1,
+	WEFT_WC_IP_CSUM_OK	= 1 << 2,
+	WEFT_WC_WITH_INV	= 1 << 3,
+};
+
+/* struct weft_cqe.flags */
+enum weft_cqe_flags {
+	/* of the receive queue (else of the send queue) */
+	WEFT_CQE_RECV		= 1 << 0,
+	/* the receive came from an SRQ */
+	WEFT_CQE_SRQ		= 1 << 1,
+};
+
+/**
+ * struct weft_cqe - a work completion
+ * @wr_id: of the work request
+ * @cookie: what the consumer gave at QP creation, to find its QP again
+ * @timestamp: device clock (CLOCK_MONOTONIC_RAW, ns) at completion
+ * @qp_num: the local QP
+ * @src_qp: UD: the sender
+ * @byte_len: bytes received or read
+ * @ex: immediate data (network order) or invalidated rkey
+ * @wqe_index: ring index of the work request that completed; all work
+ *	requests of the same queue before it are complete as well. Not
+ *	meaningful with WEFT_CQE_SRQ.
+ * @vendor_err: enum weft_fault of an error completion, says why
+ * @pkey_index: UD GSI: index of the P_Key
+ * @slid: UD on InfiniBand: source LID
+ * @status: the value of enum ibv_wc_status
+ * @opcode: the value of enum ibv_wc_opcode
+ * @wc_flags: enum weft_cqe_wc_flags
+ * @flags: enum weft_cqe_flags
+ * @sl: UD: service level
+ * @dlid_path_bits: UD on InfiniBand
+ * @network_hdr_type: GSI on RoCE: enum rdma_network_type
+ * @port_num: port the message came in by
+ * @vlan_id: GSI on RoCE: VLAN the message came in by, 0xffff: none
+ * @reserved_3e: 0
+ */
+struct weft_cqe {
+	__aligned_u64	wr_id;
+	__aligned_u64	cookie;
+	__aligned_u64	timestamp;
+	__u32		qp_num;
+	__u32		src_qp;
+	__u32		byte_len;
+	__u32		ex;
+	__u32		wqe_index;
+	__u32		vendor_err;
+	__u16		pkey_index;
+	__u16		slid;
+	__u8		status;
+	__u8		opcode;
+	__u8		wc_flags;
+	__u8		flags;
+	__u8		sl;
+	__u8		dlid_path_bits;
+	__u8		network_hdr_type;
+	__u8		port_num;
+	__u16		vlan_id;
+	__u16		reserved_3e;
+};
+
+/*
+ * Doorbell: an ioctl on the file descriptor that alloc_ucontext returned, the
+ * QP number as its argument. It fails with EIO when the device is gone and
+ * with EINVAL when the context has no such QP.
+ */
+#define WEFT_DOORBELL_SEND	0x5701	/* _IO('W', 1) */
+#define WEFT_DOORBELL_RECV	0x5702	/* _IO('W', 2) */
+
+/**
+ * struct weft_ring_resp - where and how big a ring is
+ * @mmap_key: offset to give to mmap() of the command file descriptor
+ * @mmap_size: bytes to map, header included; 0: there is no such ring
+ * @entries: power of two
+ * @stride: bytes per entry
+ * @reserved_14: 0
+ */
+struct weft_ring_resp {
+	__aligned_u64	mmap_key;
+	__u32		mmap_size;
+	__u32		entries;
+	__u32		stride;
+	__u32		reserved_14;
+};
+
+/**
+ * struct weft_alloc_ucontext_req - what the provider can do
+ * @comp_mask: 0, for extensions
+ * @abi_version: WEFT_ABI_VERSION the provider was built with
+ * @reserved_0c: 0
+ */
+struct weft_alloc_ucontext_req {
+	__aligned_u64	comp_mask;
+	__u32		abi_version;
+	__u32		reserved_0c;
+};
+
+/**
+ * struct weft_alloc_ucontext_resp - what the kernel can do
+ * @comp_mask: 0, for extensions
+ * @doorbell_fd: file descriptor for the doorbell ioctls, close-on-exec; the
+ *	provider closes it
+ * @max_inline: bytes of inline data a send queue can be made for
+ */
+struct weft_alloc_ucontext_resp {
+	__aligned_u64	comp_mask;
+	__s32		doorbell_fd;
+	__u32		max_inline;
+};
+
+struct weft_create_cq_req {
+	__aligned_u64	comp_mask;
+};
+
+struct weft_create_cq_resp {
+	__aligned_u64	comp_mask;
+	struct weft_ring_resp cq;
+};
+
+struct weft_resize_cq_req {
+	__aligned_u64	comp_mask;
+};
+
+/**
+ * struct weft_resize_cq_resp - the new ring of a resized CQ
+ * @cq: the ring; what was not polled yet has been carried over. The consumer
+ *	goes on at the consumer index it finds in the new header.
+ */
+struct weft_resize_cq_resp {
+	struct weft_ring_resp cq;
+};
+
+/**
+ * struct weft_create_qp_req - of a user QP
+ * @comp_mask: 0, for extensions
+ * @cookie: returned in every completion of this QP
+ */
+struct weft_create_qp_req {
+	__aligned_u64	comp_mask;
+	__aligned_u64	cookie;
+};
+
+/**
+ * struct weft_create_qp_resp - rings of a QP
+ * @comp_mask: 0, for extensions
+ * @sq: send queue
+ * @rq: receive queue, absent when the QP has an SRQ
+ */
+struct weft_create_qp_resp {
+	__aligned_u64	comp_mask;
+	struct weft_ring_resp sq;
+	struct weft_ring_resp rq;
+};
+
+struct weft_create_srq_req {
+	__aligned_u64	comp_mask;
+};
+
+/**
+ * struct weft_create_srq_resp - ring of an SRQ
+ * @comp_mask: 0, for extensions
+ * @rq: the ring
+ * @srqn: SRQ number
+ * @reserved_24: 0
+ */
+struct weft_create_srq_resp {
+	__aligned_u64	comp_mask;
+	struct weft_ring_resp rq;
+	__u32		srqn;
+	__u32		reserved_24;
+};
+
+/**
+ * struct weft_modify_srq_req - uverbs has no response to modify_srq
+ * @comp_mask: 0, for extensions
+ * @ring_addr: user address of a struct weft_ring_resp. When IB_SRQ_MAX_WR is
+ *	in the mask the kernel writes the new ring there. What was posted and
+ *	not consumed has been carried over; the producer goes on at the
+ *	producer index it finds in the new header.
+ */
+struct weft_modify_srq_req {
+	__aligned_u64	comp_mask;
+	__aligned_u64	ring_addr;
+};
+
+/**
+ * struct weft_create_ah_resp - name of an address handle in a weft_sqe
+ * @ah_id: for struct weft_sqe.ud
+ * @reserved_04: 0
+ */
+struct weft_create_ah_resp {
+	__u32		ah_id;
+	__u32		reserved_04;
+};
+
+#endif /* WEFT_ABI_USER_H */
