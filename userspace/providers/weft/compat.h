@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What differs between the private interfaces of libibverbs that this provider
+ * builds against. The code calls the shape of the newest one; CMakeLists.txt
+ * finds out which one there is.
+ */
+#ifndef WEFT_COMPAT_H
+#define WEFT_COMPAT_H
+
+#include <infiniband/driver.h>
+
+static inline int
+weft_cmd_get_context(struct verbs_context *vctx, struct ibv_get_context *cmd,
+		     size_t cmd_size, struct ib_uverbs_get_context_resp *resp,
+		     size_t resp_size)
+{
+#ifdef WEFT_HAVE_GET_CONTEXT_FD_ARR
+	return ibv_cmd_get_context(vctx, cmd, cmd_size, NULL, resp, resp_size);
+#else
+	return ibv_cmd_get_context(vctx, cmd, cmd_size, resp, resp_size);
+#endif
+}
+
+static inline int
+weft_cmd_create_cq_ex(struct ibv_context *context,
+		      const struct ibv_cq_init_attr_ex *attr,
+		      struct verbs_cq *vcq, struct ibv_create_cq_ex *cmd,
+		      size_t cmd_size, struct ib_uverbs_ex_create_cq_resp *resp,
+		      size_t resp_size)
+{
+#ifdef WEFT_HAVE_CREATE_CQ_PROV_ATTR
+	return ibv_cmd_create_cq_ex(context, attr, NULL, vcq, cmd, cmd_size,
+				    resp, resp_size, 0);
+#else
+	return ibv_cmd_create_cq_ex(context, attr, vcq, cmd, cmd_size, resp,
+				    resp_size, 0);
+#endif
+}
+
+static inline int
+weft_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,
+		       struct ibv_qp_init_attr_ex *attr,
+		       struct ibv_create_qp_ex *cmd, size_t cmd_size,
+		       struct ib_uverbs_ex_create_qp_resp *resp,
+		       size_t resp_size)
+{
+#ifdef WEFT_HAVE_CREATE_QP_DRIVER
+	return ibv_cmd_create_qp_ex2(context, vqp, attr, cmd, cmd_size, resp,
+				     resp_size, NULL);
+#else
+	return ibv_cmd_create_qp_ex2(context, vqp, attr, cmd, cmd_size, resp,
+				     resp_size);
+#endif
+}
+
+#endif /* WEFT_COMPAT_H */

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <ccan/minmax.h>
+#include <util/compiler.h>
+
+#include "compat.h"
+#include "weft.h"
+#include "weft-abi.h"
+
+#define NSEC_PER_SEC	1000000000ULL
+
+enum {
+	CQ_WC_FLAGS = IBV_WC_STANDARD_FLAGS |
+		      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+		      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
+};
+
+/*
+ * Nothing left: is that for ever? The kernel sets these flags after the last
+ * completion, so the ring is looked at once more after them; what it says now
+ * is final.
+ */
+static int cq_empty(struct weft_cq *cq)
+{
+	uint32_t flags = weft_ring_flags_final(&cq->ring);
+
+	if (likely(!(flags & (WEFT_RING_DEAD | WEFT_RING_OVERRUN))))
+		return 0;
+
+	cq->producer = weft_ring_producer(&cq->ring);
+	if (cq->producer != cq->consumer)
+		return 0;
+	return -EIO;
+}
+
+/* How many completions can be taken: 0 to wanted, or -EIO: never again one. */
+static int cq_available(struct weft_cq *cq, uint32_t wanted)
+{
+	int ret;
+
+	if (cq->producer - cq->consumer < wanted) {
+		cq->producer = weft_ring_producer(&cq->ring);
+		if (cq->producer == cq->consumer) {
+			ret = cq_empty(cq);
+			if (ret)
+				return ret;
+		}
+	}
+	return min_t(uint32_t, cq->producer - cq->consumer, wanted);
+}
+
+/* Takes the next completion, which gives work queue slots back to its QP. */
+static const struct weft_cqe *cq_take(struct weft_cq *cq)
+{
+	const struct weft_cqe *cqe = weft_ring_slot(&cq->ring, cq->consumer++);
+	struct weft_qp *qp = (struct weft_qp *)(uintptr_t)cqe->cookie;
+
+	if (!(cqe->flags & WEFT_CQE_RECV))
+		weft_word_release(&qp->sq.queue.released, cqe->wqe_index + 1);
+	else if (!(cqe->flags & WEFT_CQE_SRQ))
+		weft_word_release(&qp->rq.released, cqe->wqe_index + 1);
+	return cqe;
+}
+
+static void cq_fill_wc(const struct weft_cqe *cqe, struct ibv_wc *wc)
+{
+	wc->wr_id = cqe->wr_id;
+	wc->status = cqe->status;
+	wc->opcode = cqe->opcode;
+	wc->vendor_err = cqe->vendor_err;
+	wc->byte_len = cqe->byte_len;
+	wc->invalidated_rkey = cqe->ex;
+	wc->qp_num = cqe->qp_num;
+	wc->src_qp = cqe->src_qp;
+	wc->wc_flags = cqe->wc_flags;
+	wc->pkey_index = cqe->pkey_index;
+	wc->slid = cqe->slid;
+	wc->sl = cqe->sl;
+	wc->dlid_path_bits = cqe->dlid_path_bits;
+}
+
+int weft_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
+{
+	struct weft_cq *cq = to_weft_cq(ibcq);
+	int count;
+	int i;
+
+	if (unlikely(num_entries <= 0))
+		return 0;
+
+	weft_lock(&cq->lock);
+	count = cq_available(cq, num_entries);
+	for (i = 0; i < count; i++)
+		cq_fill_wc(cq_take(cq), &wc[i]);
+	if (count > 0)
+		weft_ring_release(&cq->ring, cq->consumer);
+	weft_unlock(&cq->lock);
+
+	if (unlikely(count < 0))
+		errno = -count;
+	return count;
+}
+
+/* No lock against the pollers: only the ring must not be replaced meanwhile. */
+int weft_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
+{
+	struct weft_cq *cq = to_weft_cq(ibcq);
+
+	pthread_spin_lock(&cq->arm_lock);
+	weft_ring_arm(&cq->ring, solicited_only ? WEFT_ARM_SOLICITED :
+						  WEFT_ARM_ANY);
+	pthread_spin_unlock(&cq->arm_lock);
+	return 0;
+}
+
+static void cq_show(struct weft_cq *cq)
+{
+	cq->cqe = cq_take(cq);
+	cq->vcq.cq_ex.wr_id = cq->cqe->wr_id;
+	cq->vcq.cq_ex.status = cq->cqe->status;
+}
+
+static int cq_start_poll(struct ibv_cq_ex *ibcq, struct ibv_poll_cq_attr *attr)
+{
+	struct weft_cq *cq = to_weft_cq_ex(ibcq);
+	int count;
+
+	if (unlikely(attr->comp_mask))
+		return EINVAL;
+
+	weft_lock(&cq->lock);
+	count = cq_available(cq, 1);
+	if (unlikely(count <= 0)) {
+		weft_unlock(&cq->lock);
+		return count ? -count : ENOENT;
+	}
+	cq_show(cq);
+	return 0;
+}
+
+static int cq_next_poll(struct ibv_cq_ex *ibcq)
+{
+	struct weft_cq *cq = to_weft_cq_ex(ibcq);
+	int count;
+
+	count = cq_available(cq, 1);
+	if (unlikely(count <= 0))
+		return count ? -count : ENOENT;
+	cq_show(cq);
+	return 0;
+}
+
+static void cq_end_poll(struct ibv_cq_ex *ibcq)
+{
+	struct weft_cq *cq = to_weft_cq_ex(ibcq);
+
+	weft_ring_release(&cq->ring, cq->consumer);
+	weft_unlock(&cq->lock);
+}
+
+static enum ibv_wc_opcode cq_read_opcode(struct ibv_cq_ex *ibcq)
+{
+	return to_weft_cq_ex(ibcq)->cqe->opcode;
+}
+
+static uint32_t cq_read_vendor_err(struct ibv_cq_ex *ibcq)
+{
+	return to_weft_cq_ex(ibcq)->cqe->vendor_err;
+}
+
+static uint32_t cq_read_byte_len(struct ibv_cq_ex *ibcq)
+{
+	return to_weft_cq_ex(ibcq)->cqe->byte_len;
+}
+
+/* The invalidated rkey is read by this function too, in host order. */
+static __be32 cq_read_imm_data(struct ibv_cq_ex *ibcq)
+{
+	return (__force __be32)to_weft_cq_ex(ibcq)->cqe->ex;
+}
+
+static uint32_t cq_read_qp_num(struct ibv_cq_ex *ibcq)
+{
+	return to_weft_cq_ex(ibcq)->cqe->qp_num;
+}
+
+static uint32_t cq_read_src_qp(struct ibv_cq_ex *ibcq)
+{
+	return to_weft_cq_ex(ibcq)->cqe->src_qp;
+}
+
+static unsigned int cq_read_wc_flags(struct ibv_cq_ex *ibcq)
+{
+	return to_weft_cq_ex(ibcq)->cqe->wc_flags;
+}
+
+static uint32_t cq_read_slid(struct ibv_cq_ex *ibcq)
+{
+	return to_weft_cq_ex(ibcq)->cqe->slid;
+}
+
+static uint8_t cq_read_sl(struct ibv_cq_ex *ibcq)
+{
+	return to_weft_cq_ex(ibcq)->cqe->sl;
+}
+
+static uint8_t cq_read_dlid_path_bits(struct ibv_cq_ex *ibcq)
+{
+	return to_weft_cq_ex(ibcq)->cqe->dlid_path_bits;
+}
+
+static uint64_t cq_read_completion_ts(struct ibv_cq_ex *ibcq)
+{
+	return to_weft_cq_ex(ibcq)->cqe->timestamp;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return now.tv_sec * NSEC_PER_SEC + now.tv_nsec;
+}
+
+/*
+ * The age of the completion, taken from the wall clock. Both clocks are read
+ * here and now: their rates differ, so an offset kept for later would drift.
+ */
+static uint64_t cq_read_wallclock_ns(struct ibv_cq_ex *ibcq)
+{
+	uint64_t age = clock_ns(CLOCK_MONOTONIC_RAW) -
+		       to_weft_cq_ex(ibcq)->cqe->timestamp;
+
+	return clock_ns(CLOCK_REALTIME) - age;
+}
+
+static void cq_set_ex_ops(struct ibv_cq_ex *cq)
+{
+	cq->start_poll = cq_start_poll;
+	cq->next_poll = cq_next_poll;
+	cq->end_poll = cq_end_poll;
+	cq->read_opcode = cq_read_opcode;
+	cq->read_vendor_err = cq_read_vendor_err;
+	cq->read_byte_len = cq_read_byte_len;
+	cq->read_imm_data = cq_read_imm_data;
+	cq->read_qp_num = cq_read_qp_num;
+	cq->read_src_qp = cq_read_src_qp;
+	cq->read_wc_flags = cq_read_wc_flags;
+	cq->read_slid = cq_read_slid;
+	cq->read_sl = cq_read_sl;
+	cq->read_dlid_path_bits = cq_read_dlid_path_bits;
+	cq->read_completion_ts = cq_read_completion_ts;
+	cq->read_completion_wallclock_ns = cq_read_wallclock_ns;
+}
+
+static void cq_restart(struct weft_cq *cq)
+{
+	cq->consumer = weft_ring_consumer(&cq->ring);
+	cq->producer = cq->consumer;
+}
+
+static struct weft_cq *cq_create(struct ibv_context *context,
+				 struct ibv_cq_init_attr_ex *attr, bool locked)
+{
+	struct uweft_create_cq_resp resp = {};
+	struct uweft_create_cq cmd = {};
+	struct weft_cq *cq;
+	int ret;
+
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return NULL;
+
+	ret = weft_cmd_create_cq_ex(context, attr, &cq->vcq, &cmd.ibv_cmd,
+				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free_cq;
+
+	ret = weft_ring_map(&cq->ring, context->cmd_fd, &resp.cq);
+	if (ret)
+		goto err_destroy_cq;
+
+	cq_restart(cq);
+	weft_lock_init(&cq->lock, locked);
+	pthread_spin_init(&cq->arm_lock, PTHREAD_PROCESS_PRIVATE);
+	return cq;
+
+err_destroy_cq:
+	ibv_cmd_destroy_cq(&cq->vcq.cq);
+err_free_cq:
+	free(cq);
+	errno = ret;
+	return NULL;
+}
+
+struct ibv_cq *weft_create_cq(struct ibv_context *context, int cqe,
+			      struct ibv_comp_channel *channel, int comp_vector)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.channel = channel,
+		.comp_vector = comp_vector,
+	};
+	struct weft_cq *cq;
+
+	cq = cq_create(context, &attr, true);
+	return cq ? &cq->vcq.cq : NULL;
+}
+
+/* 0, or the errno of an attribute that this device does not have */
+static int cq_check_attr(const struct ibv_cq_init_attr_ex *attr)
+{
+	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS |
+					      IBV_CQ_INIT_ATTR_MASK_PD))
+		return EOPNOTSUPP;
+	if (!check_comp_mask(attr->wc_flags, CQ_WC_FLAGS))
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	    !check_comp_mask(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
+		return EOPNOTSUPP;
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
+	    !to_weft_pd(attr->parent_domain)->protection)
+		return EINVAL;
+	return 0;
+}
+
+static bool cq_shared(const struct ibv_cq_init_attr_ex *attr)
+{
+	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
+	    (attr->flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
+		return false;
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
+		return weft_pd_shared(attr->parent_domain);
+	return true;
+}
+
+struct ibv_cq_ex *weft_create_cq_ex(struct ibv_context *context,
+				    struct ibv_cq_init_attr_ex *attr)
+{
+	struct weft_cq *cq;
+	int ret;
+
+	ret = cq_check_attr(attr);
+	if (ret) {
+		errno = ret;
+		return NULL;
+	}
+
+	cq = cq_create(context, attr, cq_shared(attr));
+	if (!cq)
+		return NULL;
+
+	cq_set_ex_ops(&cq->vcq.cq_ex);
+	return &cq->vcq.cq_ex;
+}
+
+/*
+ * The kernel moves what was not polled from one ring to the other, so both
+ * locks are held from before it begins until the new ring is in place. A poll
+ * or a request for notification in between would go to the old one.
+ */
+int weft_resize_cq(struct ibv_cq *ibcq, int cqe)
+{
+	struct uweft_resize_cq_resp resp = {};
+	struct weft_cq *cq = to_weft_cq(ibcq);
+	struct uweft_resize_cq cmd = {};
+	int ret;
+
+	weft_lock(&cq->lock);
+	pthread_spin_lock(&cq->arm_lock);
+	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd.ibv_cmd, sizeof(cmd),
+				&resp.ibv_resp, sizeof(resp));
+	if (!ret) {
+		ret = weft_ring_replace(&cq->ring, ibcq->context->cmd_fd,
+					&resp.cq);
+		cq_restart(cq);
+	}
+	pthread_spin_unlock(&cq->arm_lock);
+	weft_unlock(&cq->lock);
+	return ret;
+}
+
+/*
+ * From the newest to the oldest, what stays moves up. The kernel writes at its
+ * producer index and behind, never where this reads or writes.
+ */
+void weft_cq_clean(struct weft_cq *cq, const struct weft_qp *qp)
+{
+	uint64_t cookie = (uintptr_t)qp;
+	struct weft_cqe *cqe;
+	uint32_t from;
+	uint32_t to;
+
+	weft_lock(&cq->lock);
+	cq->producer = weft_ring_producer(&cq->ring);
+	to = cq->producer;
+	/* the process may have scribbled over the index: do not walk for ever */
+	if (to - cq->consumer > cq->ring.entries)
+		cq->consumer = to;
+	for (from = cq->producer; from != cq->consumer;) {
+		cqe = weft_ring_slot(&cq->ring, --from);
+		if (cqe->cookie == cookie)
+			continue;
+		if (--to != from)
+			*(struct weft_cqe *)weft_ring_slot(&cq->ring, to) =
+				*cqe;
+	}
+	if (to != cq->consumer) {
+		cq->consumer = to;
+		weft_ring_release(&cq->ring, to);
+	}
+	weft_unlock(&cq->lock);
+}
+
+int weft_destroy_cq(struct ibv_cq *ibcq)
+{
+	struct weft_cq *cq = to_weft_cq(ibcq);
+	int ret;
+
+	ret = ibv_cmd_destroy_cq(ibcq);
+	if (ret)
+		return ret;
+
+	weft_ring_unmap(&cq->ring);
+	pthread_spin_destroy(&cq->arm_lock);
+	weft_lock_destroy(&cq->lock);
+	free(cq);
+	return 0;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+
+#include "queue.h"
+
+#include <errno.h>
+#include <sys/ioctl.h>
+
+int weft_queue_init(struct weft_queue *queue, int cmd_fd,
+		    const struct weft_ring_resp *where, uint32_t max_sge,
+		    bool locked)
+{
+	int ret;
+
+	ret = weft_ring_map(&queue->ring, cmd_fd, where);
+	if (ret)
+		return ret;
+
+	queue->max_sge = max_sge;
+	weft_lock_init(&queue->lock, locked);
+	weft_queue_restart(queue);
+	return 0;
+}
+
+void weft_queue_restart(struct weft_queue *queue)
+{
+	queue->producer = weft_ring_producer(&queue->ring);
+	queue->limit = queue->producer;
+	weft_word_release(&queue->released, queue->producer);
+}
+
+void weft_queue_destroy(struct weft_queue *queue)
+{
+	weft_lock_destroy(&queue->lock);
+	weft_ring_unmap(&queue->ring);
+}
+
+/*
+ * The kernel has no such QP any more, because the device is going away, or the
+ * descriptor was closed behind our back. What was published may have been
+ * executed in part already: it counts as posted. Nothing else will be accepted.
+ */
+static void queue_cut_off(struct weft_queue *queue)
+{
+	weft_lock(&queue->lock);
+	weft_ring_lost(&queue->ring);
+	weft_unlock(&queue->lock);
+}
+
+void weft_queue_ring(struct weft_queue *queue)
+{
+	const struct weft_doorbell *doorbell = &queue->doorbell;
+	int ret;
+
+	do
+		ret = ioctl(doorbell->fd, doorbell->cmd, doorbell->qpn);
+	while (unlikely(ret) && errno == EINTR);
+
+	if (unlikely(ret))
+		queue_cut_off(queue);
+}

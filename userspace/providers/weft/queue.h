@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Queues that the consumer posts to: the send and the receive queue of a QP and
+ * the receive queue of an SRQ.
+ */
+#ifndef WEFT_QUEUE_H
+#define WEFT_QUEUE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <util/compiler.h>
+
+#include "ring.h"
+
+/**
+ * struct weft_lock - a lock that is left out when the caller serialises
+ * @spin: only used when @needed
+ * @needed: immutable; false in a thread domain or a single threaded CQ
+ */
+struct weft_lock {
+	pthread_spinlock_t spin;
+	bool needed;
+};
+
+static inline void weft_lock_init(struct weft_lock *lock, bool needed)
+{
+	pthread_spin_init(&lock->spin, PTHREAD_PROCESS_PRIVATE);
+	lock->needed = needed;
+}
+
+static inline void weft_lock_destroy(struct weft_lock *lock)
+{
+	pthread_spin_destroy(&lock->spin);
+}
+
+static inline void weft_lock(struct weft_lock *lock)
+{
+	if (lock->needed)
+		pthread_spin_lock(&lock->spin);
+}
+
+static inline void weft_unlock(struct weft_lock *lock)
+{
+	if (lock->needed)
+		pthread_spin_unlock(&lock->spin);
+}
+
+/**
+ * struct weft_doorbell - how to reach the kernel
+ * @fd: file descriptor of the context
+ * @cmd: WEFT_DOORBELL_SEND or WEFT_DOORBELL_RECV
+ * @qpn: number of the QP
+ */
+struct weft_doorbell {
+	int fd;
+	unsigned long cmd;
+	unsigned long qpn;
+};
+
+/**
+ * struct weft_queue - a queue that the consumer posts to
+ * @ring: shared with the kernel
+ * @lock: protects @producer, @limit and the slots from @producer on
+ * @producer: next index to write; published when a post is complete
+ * @limit: no slot is free from here on, as far as is known
+ * @max_sge: of a work request; immutable
+ * @released: no slot before this index is in use; stored by the poller of the
+ *	completions. Not used by an SRQ, whose kernel side says so in the ring.
+ * @doorbell: not used by an SRQ; immutable
+ */
+struct weft_queue {
+	struct weft_ring ring;
+	struct weft_lock lock;
+	uint32_t producer;
+	uint32_t limit;
+	uint32_t max_sge;
+	weft_word released;
+	struct weft_doorbell doorbell;
+};
+
+/**
+ * weft_queue_init - map the ring of a queue
+ * @queue: zeroed but for its doorbell
+ * @cmd_fd: of the context
+ * @where: ring, as the kernel said
+ * @max_sge: of a work request
+ * @locked: several threads may post
+ *
+ * Return: 0, or the errno of mmap().
+ */
+int weft_queue_init(struct weft_queue *queue, int cmd_fd,
+		    const struct weft_ring_resp *where, uint32_t max_sge,
+		    bool locked);
+
+/**
+ * weft_queue_restart - take the position from the ring
+ * @queue: its lock is held, or nobody else knows it
+ *
+ * All slots of the queue of a QP are free afterwards.
+ */
+void weft_queue_restart(struct weft_queue *queue);
+
+/**
+ * weft_queue_destroy - undo weft_queue_init()
+ * @queue: nobody uses it any more
+ */
+void weft_queue_destroy(struct weft_queue *queue);
+
+/**
+ * weft_queue_ring - ring the doorbell
+ * @queue: its lock is not held: the kernel may execute what was posted
+ */
+void weft_queue_ring(struct weft_queue *queue);
+
+/**
+ * weft_queue_full - whether a queue of a QP has no free slot
+ * @queue: locked
+ *
+ * The word that the poller stores to is only looked at when room runs out.
+ */
+static inline bool weft_queue_full(struct weft_queue *queue)
+{
+	if (likely(queue->producer != queue->limit))
+		return false;
+
+	queue->limit = weft_word_acquire(&queue->released) +
+		       queue->ring.entries;
+	return queue->producer == queue->limit;
+}
+
+/**
+ * weft_queue_full_srq - whether the queue of an SRQ has no free slot
+ * @queue: locked
+ *
+ * Its entries are taken in any QP's favour: the kernel says how far.
+ */
+static inline bool weft_queue_full_srq(struct weft_queue *queue)
+{
+	if (likely(queue->producer != queue->limit))
+		return false;
+
+	queue->limit = weft_ring_consumer(&queue->ring) + queue->ring.entries;
+	return queue->producer == queue->limit;
+}
+
+/**
+ * weft_queue_dead - whether nothing posted is ever executed
+ * @queue: any
+ */
+static inline bool weft_queue_dead(const struct weft_queue *queue)
+{
+	return unlikely(weft_ring_flags(&queue->ring) & WEFT_RING_DEAD);
+}
+
+/**
+ * weft_queue_commit - publish what was written, unlock, and tell the kernel
+ * @queue: of a QP, locked; not any more afterwards
+ * @first: index of the first entry that is not published yet
+ *
+ * This does not fail. If the device dies from here on, the work requests were
+ * posted to one that died: there is no completion, as there would be none a
+ * moment later, and the CQ and the asynchronous event say why. An error now
+ * would say that they were not executed, and that nobody knows.
+ */
+static inline void weft_queue_commit(struct weft_queue *queue, uint32_t first)
+{
+	struct weft_ring_hdr *hdr = queue->ring.hdr;
+	uint32_t last = queue->producer;
+	uint32_t flags;
+
+	if (unlikely(first == last)) {
+		weft_unlock(&queue->lock);
+		return;
+	}
+
+	weft_ring_publish(&queue->ring, last);
+	weft_unlock(&queue->lock);
+
+	flags = weft_ring_flags_after_publish(hdr);
+	if (flags & WEFT_RING_NEED_DOORBELL && !(flags & WEFT_RING_DEAD))
+		weft_queue_ring(queue);
+}
+
+#endif /* WEFT_QUEUE_H */

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "ring.h"
+
+/*
+ * Headers of rings that are not there. They spare the data path a test for
+ * NULL: with no entries such a ring is always full and always empty. Shared by
+ * all of them and written to by weft_ring_arm() only, which does no harm.
+ */
+static struct weft_ring_hdr absent_hdr;
+static struct weft_ring_hdr lost_hdr = { .flags = WEFT_RING_DEAD };
+
+static void ring_without_entries(struct weft_ring *ring,
+				 struct weft_ring_hdr *hdr)
+{
+	ring->hdr = hdr;
+	ring->slots = NULL;
+	ring->entries = 0;
+	ring->mask = 0;
+	ring->stride = 0;
+}
+
+void weft_ring_absent(struct weft_ring *ring)
+{
+	memset(ring, 0, sizeof(*ring));
+	ring_without_entries(ring, &absent_hdr);
+}
+
+/* The mapping stays until weft_ring_unmap(): others may still look at it. */
+void weft_ring_lost(struct weft_ring *ring)
+{
+	ring_without_entries(ring, &lost_hdr);
+}
+
+int weft_ring_map(struct weft_ring *ring, int fd,
+		  const struct weft_ring_resp *where)
+{
+	void *map;
+
+	if (!where->mmap_size) {
+		weft_ring_absent(ring);
+		return 0;
+	}
+
+	map = mmap(NULL, where->mmap_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   fd, where->mmap_key);
+	if (map == MAP_FAILED)
+		return errno;
+
+	ring->hdr = map;
+	ring->slots = (uint8_t *)map + WEFT_RING_HDR_SIZE;
+	ring->entries = where->entries;
+	ring->mask = where->entries - 1;
+	ring->stride = where->stride;
+	ring->map = map;
+	ring->map_size = where->mmap_size;
+	return 0;
+}
+
+void weft_ring_unmap(struct weft_ring *ring)
+{
+	if (ring->map)
+		munmap(ring->map, ring->map_size);
+	weft_ring_absent(ring);
+}
+
+int weft_ring_replace(struct weft_ring *ring, int fd,
+		      const struct weft_ring_resp *where)
+{
+	struct weft_ring fresh;
+	int ret;
+
+	ret = weft_ring_map(&fresh, fd, where);
+	weft_ring_unmap(ring);
+	if (ret)
+		weft_ring_lost(ring);
+	else
+		*ring = fresh;
+	return ret;
+}

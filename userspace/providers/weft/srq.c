@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "weft.h"
+#include "weft-abi.h"
+
+/*
+ * There is no create_srq_ex(): libibverbs turns a basic SRQ into a call of this
+ * function, and there is no other kind.
+ */
+struct ibv_srq *weft_create_srq(struct ibv_pd *pd,
+				struct ibv_srq_init_attr *attr)
+{
+	struct uweft_create_srq_resp resp = {};
+	struct uweft_create_srq cmd = {};
+	struct weft_srq *srq;
+	int ret;
+
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return NULL;
+
+	ret = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &cmd.ibv_cmd,
+				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free_srq;
+
+	ret = weft_queue_init(&srq->rq, pd->context->cmd_fd, &resp.rq,
+			      attr->attr.max_sge, weft_pd_shared(pd));
+	if (ret)
+		goto err_destroy_srq;
+
+	srq->vsrq.srq_type = IBV_SRQT_BASIC;
+	srq->vsrq.srq_num = resp.srqn;
+	return &srq->vsrq.srq;
+
+err_destroy_srq:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free_srq:
+	free(srq);
+	errno = ret;
+	return NULL;
+}
+
+/*
+ * A resize moves what was posted from one ring to the other: nothing may be
+ * posted from before the kernel begins until the new ring is in place.
+ */
+static int srq_resize(struct weft_srq *srq, struct ibv_srq_attr *attr,
+		      int attr_mask)
+{
+	struct ibv_srq *ibsrq = &srq->vsrq.srq;
+	struct weft_ring_resp where = {};
+	struct uweft_modify_srq cmd = {
+		.ring_addr = (uintptr_t)&where,
+	};
+	int ret;
+
+	weft_lock(&srq->rq.lock);
+	ret = ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd.ibv_cmd,
+				 sizeof(cmd));
+	if (!ret) {
+		ret = weft_ring_replace(&srq->rq.ring, ibsrq->context->cmd_fd,
+					&where);
+		weft_queue_restart(&srq->rq);
+	}
+	weft_unlock(&srq->rq.lock);
+	return ret;
+}
+
+int weft_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
+		    int attr_mask)
+{
+	struct uweft_modify_srq cmd = {};
+
+	if (attr_mask & IBV_SRQ_MAX_WR)
+		return srq_resize(to_weft_srq(ibsrq), attr, attr_mask);
+	return ibv_cmd_modify_srq(ibsrq, attr, attr_mask, &cmd.ibv_cmd,
+				  sizeof(cmd));
+}
+
+int weft_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
+{
+	struct ibv_query_srq cmd;
+
+	return ibv_cmd_query_srq(ibsrq, attr, &cmd, sizeof(cmd));
+}
+
+int weft_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num)
+{
+	*srq_num = to_weft_srq(ibsrq)->vsrq.srq_num;
+	return 0;
+}
+
+int weft_destroy_srq(struct ibv_srq *ibsrq)
+{
+	struct weft_srq *srq = to_weft_srq(ibsrq);
+	int ret;
+
+	ret = ibv_cmd_destroy_srq(ibsrq);
+	if (ret)
+		return ret;
+
+	weft_queue_destroy(&srq->rq);
+	free(srq);
+	return 0;
+}
