@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * System calls that make no sense: doorbells, mappings, driver data of uverbs
+ * commands, forks, limits.
+ */
+#include "lib.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+
+#include <rdma/ib_user_verbs.h>
+#include <rdma/weft-abi.h>
+
+static struct end a, b;
+
+/*
+ * ---- Doorbells ----
+ */
+
+static int ring(int fd, unsigned long cmd, unsigned long arg)
+{
+	errno = 0;
+	return ioctl(fd, cmd, arg) ? errno : 0;
+}
+
+static void doorbell_arguments(void)
+{
+	int fd = doorbell_fd(), i;
+	unsigned long qpn;
+	char byte;
+
+	make_pair(&a, &b, CONF());
+	qpn = a.qp->qp_num;
+	SAME(ring(fd, WEFT_DOORBELL_SEND, qpn), 0);
+	SAME(ring(fd, WEFT_DOORBELL_RECV, qpn), 0);
+	/* QP 0, QP 1 (of the kernel), none */
+	for (i = 0; i < 5; i++) {
+		unsigned long no = (unsigned long[]){ 0, 1, 2, 0xffffff, -1UL }[i];
+
+		SAME(ring(fd, WEFT_DOORBELL_SEND, no), EINVAL);
+		SAME(ring(fd, WEFT_DOORBELL_RECV, no), EINVAL);
+	}
+	for (i = 0; i < 0x10000; i++)
+		if (i != WEFT_DOORBELL_SEND && i != WEFT_DOORBELL_RECV &&
+		    ring(fd, i, qpn) == 0 && i != 0x5450 && i != 0x5451 && i != 0x5421 &&
+		    i != 0x5452 && i != 0x5460)
+			FAIL("ioctl %#x of a doorbell succeeded", i);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~(O_NONBLOCK | O_ASYNC));
+	CHECK(read(fd, &byte, 1) < 0);
+	CHECK(write(fd, &byte, 1) < 0);
+	CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED);
+	check_works(&a, &b);
+	/* a QP that was */
+	SAME(ibv_destroy_qp(a.qp), 0);
+	SAME(ring(fd, WEFT_DOORBELL_SEND, qpn), EINVAL);
+}
+
+/* all QPs of another process, while it works */
+static void doorbell_of_others(void)
+{
+	int fd = doorbell_fd(), status, i, *shared;
+	pid_t pid;
+
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		open_device();
+		make_pair(&a, &b, CONF());
+		to_state(&a, IBV_QPS_ERR);
+		to_state(&a, IBV_QPS_RESET);
+		to_state(&b, IBV_QPS_RESET);
+		connect_ends(&a, &b);
+		shared[1] = a.qp->qp_num;
+		shared[2] = b.qp->qp_num;
+		__atomic_store_n(&shared[0], 1, __ATOMIC_RELEASE);
+		while (__atomic_load_n(&shared[0], __ATOMIC_ACQUIRE) == 1)
+			check_works(&a, &b);
+		_exit(0);
+	}
+	while (!__atomic_load_n(&shared[0], __ATOMIC_ACQUIRE))
+		CHECK(waitpid(pid, &status, WNOHANG) == 0);
+	for (i = 0; i < 5000; i++) {
+		SAME(ring(fd, WEFT_DOORBELL_SEND, shared[1 + i % 2]), EINVAL);
+		SAME(ring(fd, WEFT_DOORBELL_RECV, shared[1 + i % 2]), EINVAL);
+	}
+	__atomic_store_n(&shared[0], 2, __ATOMIC_RELEASE);
+	SAME(waitpid(pid, &status, 0), pid);
+	SAME(status, 0);
+}
+
+/*
+ * ---- Mappings ----
+ */
+
+static void map_fails(size_t size, int prot, int flags, uint64_t offset)
+{
+	void *p = mmap(NULL, size, prot, flags, ctx->cmd_fd, offset);
+
+	if (p != MAP_FAILED)
+		FAIL("mmap of %#zx bytes at %#llx, protection %d, flags %#x succeeded",
+		     size, (unsigned long long)offset, prot, flags);
+}
+
+static void mappings(void)
+{
+	struct map maps[4], *map = &maps[0];
+	struct ibv_cq *cq;
+	int i, bit, prot = PROT_READ | PROT_WRITE;
+	void *p;
+
+	cq = ibv_create_cq(ctx, 1000, NULL, NULL, 0);
+	CHECK(cq);
+	SAME(new_maps(maps, 4), 1);
+	/* as it is, once more */
+	p = mmap(NULL, map->size, prot, MAP_SHARED, ctx->cmd_fd, map->offset);
+	CHECK(p != MAP_FAILED);
+	memset(p, 0x5a, map->size);
+	/* may not grow */
+	CHECK(mremap(p, map->size, map->size + 4096, MREMAP_MAYMOVE) == MAP_FAILED);
+	map_fails(map->size + 4096, prot, MAP_SHARED, map->offset);
+	map_fails(map->size - 4096, prot, MAP_SHARED, map->offset);
+	map_fails(4096, prot, MAP_SHARED, map->offset);
+	map_fails(map->size - 4096, prot, MAP_SHARED, map->offset + 4096);
+	map_fails(map->size, prot, MAP_PRIVATE, map->offset);
+	map_fails(1UL << 40, prot, MAP_SHARED, map->offset);
+	for (bit = 12; bit < 63; bit++)
+		map_fails(map->size, prot, MAP_SHARED, map->offset ^ 1UL << bit);
+	for (i = 0; i < 1000; i++)
+		if ((uint64_t)i << 12 != map->offset)
+			map_fails(map->size, prot, MAP_SHARED, (uint64_t)i << 12);
+	/* data that is executed is no use but no harm: only no crash is asked for */
+	mmap(NULL, map->size, prot | PROT_EXEC, MAP_SHARED, ctx->cmd_fd, map->offset);
+	mprotect(map->start, map->size, PROT_NONE);
+	mprotect(map->start, map->size, prot);
+	/* it outlives the queue, and then holds nothing of anybody */
+	SAME(ibv_destroy_cq(cq), 0);
+	memset(p, 0xa5, map->size);
+	map_fails(map->size, prot, MAP_SHARED, map->offset);
+	for (i = 0; i < 20; i++) {
+		cq = ibv_create_cq(ctx, 1000, NULL, NULL, 0);
+		CHECK(cq);
+		memset(p, i, map->size);
+		SAME(ibv_poll_cq(cq, 1, &(struct ibv_wc){}), 0);
+		SAME(ibv_destroy_cq(cq), 0);
+	}
+	munmap(p, map->size);
+}
+
+/* without its rings a process has nothing, and the kernel does not care */
+static void unmapped(void)
+{
+	struct map maps[16];
+	int num, i;
+
+	new_maps(maps, 16);
+	make_pair(&a, &b, CONF());
+	check_works(&a, &b);
+	num = new_maps(maps, 16);
+	SAME(num, 8);
+	post_recv(&b, 1, 0, 100);
+	for (i = 0; i < num; i++)
+		munmap(maps[i].start, maps[i].size);
+	ring(doorbell_fd(), WEFT_DOORBELL_SEND, a.qp->qp_num);
+	to_state(&b, IBV_QPS_ERR);
+	to_state(&a, IBV_QPS_ERR);
+	sleep_ms(50);
+	/* what the provider does without them is another matter: this ends here */
+}
+
+/* a child has the parent's rings too; that is no harm to anybody else */
+static void forked(void)
+{
+	int i, status;
+	pid_t pid;
+
+	make_pair(&a, &b, CONF());
+	check_works(&a, &b);
+	for (i = 0; i < 10; i++) {
+		pid = fork();
+		CHECK(pid >= 0);
+		if (!pid) {
+			/* half of them go without a word */
+			if (i % 2)
+				_exit(0);
+			ring(doorbell_fd(), WEFT_DOORBELL_SEND, a.qp->qp_num);
+			open_device();
+			make_pair(&a, &b, CONF());
+			check_works(&a, &b);
+			exit(0);
+		}
+		check_works(&a, &b);
+		SAME(waitpid(pid, &status, 0), pid);
+		SAME(status, 0);
+		check_works(&a, &b);
+	}
+	/* the parent goes first */
+	pid = fork();
+	if (!pid) {
+		pid = fork();
+		if (pid)
+			_exit(0);
+		sleep_ms(200);
+		ring(doorbell_fd(), WEFT_DOORBELL_SEND, a.qp->qp_num);
+		_exit(0);
+	}
+	SAME(waitpid(pid, &status, 0), pid);
+}
+
+/*
+ * ---- Commands ----
+ */
+
+static int command(int fd, int number, const void *body, size_t in, size_t out)
+{
+	struct ib_uverbs_cmd_hdr hdr = {
+		.command = number,
+		.in_words = (sizeof(hdr) + in) / 4,
+		.out_words = out / 4,
+	};
+	uint8_t buf[1024];
+
+	CHECK(sizeof(hdr) + in <= sizeof(buf));
+	memcpy(buf, &hdr, sizeof(hdr));
+	memcpy(buf + sizeof(hdr), body, in);
+	errno = 0;
+	return write(fd, buf, sizeof(hdr) + in) < 0 ? errno : 0;
+}
+
+static int uverbs_open(void)
+{
+	char path[128];
+	int fd;
+
+	snprintf(path, sizeof(path), "/dev/infiniband/%s", ctx->device->dev_name);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	CHECK(fd >= 0);
+	return fd;
+}
+
+static uint32_t response[256];
+
+/* struct ib_uverbs_get_context ends with an array, which is this */
+struct get_context {
+	uint64_t response;
+	struct weft_alloc_ucontext_req req;
+};
+
+static struct get_context get_context(void)
+{
+	return (struct get_context){
+		.response = (uintptr_t)response,
+		.req.abi_version = WEFT_ABI_VERSION,
+	};
+}
+
+#define GET_CONTEXT_OUT	(sizeof(struct ib_uverbs_get_context_resp) + \
+			 sizeof(struct weft_alloc_ucontext_resp))
+
+/* Return: errno */
+static int try_context(const struct get_context *get, size_t in, size_t out)
+{
+	int fd = uverbs_open(), ret;
+
+	ret = command(fd, IB_USER_VERBS_CMD_GET_CONTEXT, get, in, out);
+	if (!ret) {
+		struct ib_uverbs_get_context_resp *resp = (void *)response;
+		struct weft_alloc_ucontext_resp *weft = (void *)(resp + 1);
+
+		close(resp->async_fd);
+		close(weft->doorbell_fd);
+	}
+	close(fd);
+	return ret;
+}
+
+static void context_data(void)
+{
+	struct get_context get = get_context();
+	int i, fds;
+
+	SAME(try_context(&get, sizeof(get), GET_CONTEXT_OUT), 0);
+	fds = open("/dev/null", O_RDONLY);
+	close(fds);
+	for (i = 0; i < sizeof(get.req); i += 4) {
+		note("%d bytes of driver data", i);
+		SAME(try_context(&get, sizeof(get.response) + i, GET_CONTEXT_OUT), EINVAL);
+	}
+	for (i = 0; i < sizeof(struct weft_alloc_ucontext_resp); i += 4) {
+		note("room for %d bytes of response", i);
+		SAME(try_context(&get, sizeof(get),
+				 sizeof(struct ib_uverbs_get_context_resp) + i), EINVAL);
+	}
+	note("unknown bit");
+	get.req.comp_mask = 1ULL << 63;
+	SAME(try_context(&get, sizeof(get), GET_CONTEXT_OUT), EINVAL);
+	note("versions");
+	get = get_context();
+	get.req.abi_version = 0;
+	SAME(try_context(&get, sizeof(get), GET_CONTEXT_OUT), EINVAL);
+	get.req.abi_version = WEFT_ABI_VERSION + 1;
+	SAME(try_context(&get, sizeof(get), GET_CONTEXT_OUT), EINVAL);
+	note("reserved");
+	get = get_context();
+	get.req.reserved_0c = 1;
+	SAME(try_context(&get, sizeof(get), GET_CONTEXT_OUT), EINVAL);
+	note("response to nowhere");
+	get = get_context();
+	get.response = 8;
+	SAME(try_context(&get, sizeof(get), GET_CONTEXT_OUT), EFAULT);
+	get.response = 0xffff888000000000;
+	SAME(try_context(&get, sizeof(get), GET_CONTEXT_OUT), EFAULT);
+	note("a failure keeps no file descriptor");
+	i = open("/dev/null", O_RDONLY);
+	SAME(i, fds);
+	close(i);
+}
+
+/* commands that carry driver data, and garbage for all else */
+static const int commands[] = {
+	IB_USER_VERBS_CMD_ALLOC_PD, IB_USER_VERBS_CMD_CREATE_AH, IB_USER_VERBS_CMD_REG_MR,
+	IB_USER_VERBS_CMD_CREATE_CQ, IB_USER_VERBS_CMD_RESIZE_CQ, IB_USER_VERBS_CMD_CREATE_QP,
+	IB_USER_VERBS_CMD_MODIFY_QP, IB_USER_VERBS_CMD_CREATE_SRQ,
+	IB_USER_VERBS_CMD_MODIFY_SRQ, IB_USER_VERBS_CMD_ALLOC_MW,
+	IB_USER_VERBS_CMD_REREG_MR, IB_USER_VERBS_CMD_QUERY_DEVICE,
+	IB_USER_VERBS_CMD_POST_SEND, IB_USER_VERBS_CMD_POST_RECV,
+	IB_USER_VERBS_CMD_POST_SRQ_RECV, IB_USER_VERBS_CMD_POLL_CQ,
+	IB_USER_VERBS_CMD_REQ_NOTIFY_CQ, IB_USER_VERBS_CMD_DESTROY_AH,
+	IB_USER_VERBS_CMD_DESTROY_QP, IB_USER_VERBS_CMD_DESTROY_CQ,
+	IB_USER_VERBS_CMD_DESTROY_SRQ, IB_USER_VERBS_CMD_DEALLOC_PD,
+	IB_USER_VERBS_CMD_DEREG_MR, IB_USER_VERBS_CMD_DEALLOC_MW,
+	IB_USER_VERBS_CMD_ATTACH_MCAST, IB_USER_VERBS_CMD_DETACH_MCAST,
+	IB_USER_VERBS_CMD_CREATE_COMP_CHANNEL, IB_USER_VERBS_CMD_QUERY_QP,
+	IB_USER_VERBS_CMD_QUERY_SRQ, IB_USER_VERBS_CMD_QUERY_PORT,
+	IB_USER_VERBS_CMD_OPEN_QP, IB_USER_VERBS_CMD_CREATE_XSRQ,
+};
+
+/* words as they are likely to be found in a command */
+static uint32_t word(unsigned int *seed)
+{
+	static const uint32_t likely[] = {
+		0, 0, 0, 1, 1, 2, 3, 4, 8, 16, 32, 64, 1000, 4096, 32768, -1U, 0x80000000,
+		0x7fffffff, 0xffffff,
+	};
+	int i = rand_r(seed) % (ARRAY_SIZE(likely) + 2);
+
+	return i < ARRAY_SIZE(likely) ? likely[i] : rand_r(seed);
+}
+
+static void command_fuzz(void)
+{
+	int rounds = getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 3000;
+	struct get_context get = get_context();
+	unsigned int seed = 1;
+	uint32_t body[64];
+	int fd = -1, i, j, in, number, accepted = 0;
+
+	for (i = 0; i < rounds; i++) {
+		if (i % 500 == 0) {
+			if (fd >= 0)
+				close(fd);
+			fd = uverbs_open();
+			SAME(command(fd, IB_USER_VERBS_CMD_GET_CONTEXT, &get, sizeof(get),
+				     GET_CONTEXT_OUT), 0);
+			/* objects 0 to ... that garbage can name */
+			for (j = 0; j < 3; j++) {
+				memset(body, 0, sizeof(body));
+				*(uint64_t *)body = (uintptr_t)response;
+				command(fd, IB_USER_VERBS_CMD_ALLOC_PD, body, 8, 4);
+				body[4] = 16;
+				body[6] = -1;
+				command(fd, IB_USER_VERBS_CMD_CREATE_CQ, body, 40, 64);
+			}
+		}
+		number = commands[rand_r(&seed) % ARRAY_SIZE(commands)];
+		in = rand_r(&seed) % 48 + 1;
+		for (j = 0; j < in; j++)
+			body[j] = word(&seed);
+		if (rand_r(&seed) % 8)
+			*(uint64_t *)body = (uintptr_t)response;
+		if (!command(fd, number, body, in * 4, rand_r(&seed) % 40 * 4))
+			accepted++;
+	}
+	close(fd);
+	printf("%d of %d commands were accepted\n", accepted, rounds);
+	make_pair(&a, &b, CONF());
+	check_works(&a, &b);
+}
+
+/*
+ * ---- Limits ----
+ */
+
+static long status_kb(const char *key)
+{
+	FILE *f = fopen("/proc/self/status", "r");
+	char line[256];
+	long value = -1;
+
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, key, strlen(key)))
+			value = atol(line + strlen(key) + 1);
+	fclose(f);
+	return value;
+}
+
+static void locked_memory(void)
+{
+	struct rlimit limit = { 1 << 20, 1 << 20 };
+	uint8_t *p = memory(16 << 20);
+	struct ibv_mr *mr;
+	int i;
+
+	CHECK(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534));
+	CHECK(!setrlimit(RLIMIT_MEMLOCK, &limit));
+	CHECK(!setresuid(65534, 65534, 65534));
+	SAME(status_kb("VmPin:"), 0);
+	for (i = 0; i < 200; i++) {
+		REFUSED(ibv_reg_mr(pd, p, 16 << 20, ACCESS_ALL), ENOMEM);
+		mr = ibv_reg_mr(pd, p, 512 << 10, ACCESS_ALL);
+		CHECK(mr);
+		SAME(status_kb("VmPin:"), 512);
+		CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, p, 16 << 20, 0));
+		SAME(status_kb("VmPin:"), 512);
+		SAME(ibv_dereg_mr(mr), 0);
+	}
+	SAME(status_kb("VmPin:"), 0);
+	mr = ibv_reg_mr(pd, p, 1 << 20, ACCESS_ALL);
+	CHECK(mr);
+	REFUSED(ibv_reg_mr(pd, p, 4096, ACCESS_ALL), ENOMEM);
+}
+
+static void no_descriptors(void)
+{
+	struct rlimit limit = { 64, 64 };
+	struct ibv_context *more[64];
+	int i;
+
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+	for (i = 0; i < 64; i++) {
+		more[i] = ibv_open_device(ctx->device);
+		if (!more[i])
+			break;
+	}
+	CHECK(i > 0 && i < 64);
+	make_pair(&a, &b, CONF());
+	check_works(&a, &b);
+	while (i--)
+		SAME(ibv_close_device(more[i]), 0);
+	more[0] = ibv_open_device(ctx->device);
+	CHECK(more[0]);
+}
+
+TESTS(
+	TEST(doorbell_arguments), TEST(doorbell_of_others), TEST(mappings), TEST(unmapped),
+	TEST(forked), TEST(context_data), TEST(command_fuzz), TEST(locked_memory),
+	TEST(no_descriptors)
+)

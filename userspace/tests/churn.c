@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * churn N: create and destroy one of each kind of object N times, in several
+ * states. The kernel must not have more memory in use afterwards.
+ */
+#include "lib.h"
+
+static struct end a, b;
+
+static const char * const keys[] = {
+	"SUnreclaim:", "VmallocUsed:", "Unevictable:", "Mlocked:", "Percpu:",
+	"KernelStack:", "PageTables:",
+};
+
+struct usage {
+	long kb[ARRAY_SIZE(keys)];
+};
+
+static struct usage usage(void)
+{
+	struct usage u = {};
+	char line[256];
+	FILE *f;
+	int i;
+
+	/* what is freed after a grace period, or by a work item */
+	sleep_ms(1500);
+	f = fopen("/proc/meminfo", "r");
+	CHECK(f);
+	while (fgets(line, sizeof(line), f))
+		for (i = 0; i < ARRAY_SIZE(keys); i++)
+			if (!strncmp(line, keys[i], strlen(keys[i])))
+				u.kb[i] = atol(line + strlen(keys[i]));
+	fclose(f);
+	return u;
+}
+
+static void churn_qps(int i)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+	struct ibv_send_wr *bad;
+	struct conf conf = *CONF(.type = types[i % 3], .cqe = 16);
+
+	make(&a, &conf);
+	make(&b, &conf);
+	if (conf.type == IBV_QPT_UD) {
+		to_ready(&a);
+		to_ready(&b);
+	} else if (i % 5) {
+		connect_ends(&a, &b);
+		post_recv(&a, 1, 0, 100);
+		post_recv(&b, 1, 0, 100);
+		if (i % 2)
+			post(&a, swr(&a, 2, IBV_WR_SEND, 0, 100));
+		if (i % 7 == 0) {
+			/* one that waits when its QP is destroyed */
+			ibv_post_send(b.qp, swr(&b, 3, IBV_WR_SEND, 0, 200), &bad);
+			to_state(&a, IBV_QPS_ERR);
+		}
+	}
+	if (i % 11 == 0)
+		SAME(ibv_resize_cq(a.scq, 100), 0);
+	unmake(&a);
+	unmake(&b);
+}
+
+static void churn_others(int i)
+{
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 16, .max_sge = 2 } };
+	struct ibv_srq_attr resize = { .max_wr = 64 };
+	struct ibv_srq *srq = ibv_create_srq(pd, &srq_attr);
+	struct ibv_mw *mw = ibv_alloc_mw(pd, i % 2 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2);
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct ibv_pd *other = ibv_alloc_pd(ctx);
+	struct ibv_ah *ah = ah_to(gid4, gid4);
+
+	CHECK(srq && mw && channel && other);
+	if (i % 4 == 0)
+		SAME(ibv_modify_srq(srq, &resize, IBV_SRQ_MAX_WR), 0);
+	SAME(ibv_destroy_ah(ah), 0);
+	SAME(ibv_dealloc_pd(other), 0);
+	SAME(ibv_destroy_comp_channel(channel), 0);
+	SAME(ibv_dealloc_mw(mw), 0);
+	SAME(ibv_destroy_srq(srq), 0);
+}
+
+/* a window that is still bound when it goes */
+static void churn_bound(void)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+	struct ibv_mw_bind bind = { .send_flags = IBV_SEND_SIGNALED };
+	struct ibv_mr *mr;
+
+	make_pair(&a, &b, CONF());
+	mr = ibv_reg_mr(pd, a.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	CHECK(mw && mr);
+	bind.bind_info = (struct ibv_mw_bind_info){ mr, (uintptr_t)a.buf, 100,
+						    IBV_ACCESS_REMOTE_WRITE };
+	SAME(ibv_bind_mw(a.qp, mw, &bind), 0);
+	expect_ok(a.scq, 0);
+	SAME(ibv_dealloc_mw(mw), 0);
+	SAME(ibv_dereg_mr(mr), 0);
+	unmake(&a);
+	unmake(&b);
+}
+
+/* things that fail halfway */
+static void churn_failures(void)
+{
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 33, 1, 0 } };
+	void *p = memory(8192);
+
+	munmap(p + 4096, 4096);
+	CHECK(!ibv_reg_mr(pd, p, 8192, ACCESS_ALL));
+	munmap(p, 4096);
+	attr.send_cq = ibv_create_cq(ctx, 1, NULL, NULL, 0);
+	attr.recv_cq = attr.send_cq;
+	CHECK(!ibv_create_qp(pd, &attr));
+	SAME(ibv_destroy_cq(attr.send_cq), 0);
+	CHECK(!ibv_create_cq(ctx, 1 << 30, NULL, NULL, 0));
+}
+
+static void cycles(int first, int num)
+{
+	int i;
+
+	for (i = first; i < first + num; i++) {
+		note("cycle %d", i);
+		churn_qps(i);
+		churn_others(i);
+		if (i % 10 == 0)
+			churn_bound();
+		if (i % 10 == 5)
+			churn_failures();
+	}
+	note(NULL);
+}
+
+int main(int argc, char **argv)
+{
+	int num = argc > 1 ? atoi(argv[1]) : 500, i, bad = 0;
+	struct usage before, after;
+	long grown, limit;
+
+	open_device();
+	/* caches fill, the cyclic numbers' trees grow */
+	cycles(0, num / 5 + 50);
+	before = usage();
+	cycles(0, num);
+	after = usage();
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		grown = after.kb[i] - before.kb[i];
+		/* less than 200 bytes a cycle, and a megabyte for the rest of the system */
+		limit = 1024 + num / 5;
+		printf("%-14s %8ld kB, %+ld kB after %d cycles\n", keys[i], after.kb[i],
+		       grown, num);
+		if (grown > limit) {
+			printf("expected less than %ld kB more\n", limit);
+			bad = 1;
+		}
+	}
+	return bad;
+}

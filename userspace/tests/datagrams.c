@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * UD: addressing, what is dropped, the GRH, multicast.
+ */
+#include "lib.h"
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+
+#define GRH	40
+
+static struct end a, b;
+static struct ibv_ah *ah;
+
+static void make_ud(void)
+{
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UD));
+	ah = ah_to(gid4, gid4);
+}
+
+static void send_ud(uint64_t id, int length)
+{
+	post(&a, to_ah(swr(&a, id, IBV_WR_SEND, 0, length), ah, &b));
+	expect_ok(a.scq, id);
+}
+
+static void expect_ud(uint64_t id, int length)
+{
+	struct ibv_wc wc = expect_ok(b.rcq, id);
+
+	SAME(wc.byte_len, length + GRH);
+	SAME(wc.src_qp, a.qp->qp_num);
+	SAME(wc.qp_num, b.qp->qp_num);
+	SAME(wc.opcode, IBV_WC_RECV);
+	CHECK(wc.wc_flags & IBV_WC_GRH);
+	SAME(wc.pkey_index, 0);
+}
+
+/*
+ * ---- What arrives, and what does not ----
+ */
+
+static void arrives(void)
+{
+	int i, length;
+
+	make_ud();
+	for (i = 0; i < 4; i++) {
+		length = (int[]){ 0, 1, 500, 1024 }[i];
+		note("%d bytes", length);
+		memset(b.buf, 0, BUF);
+		fill(a.buf, length, i);
+		post_recv(&b, 1, 0, 2000);
+		send_ud(2, length);
+		expect_ud(1, length);
+		check_filled(b.buf + GRH, length, i);
+		check_zero(b.buf + GRH + length, 200);
+	}
+	/* just enough */
+	post_recv(&b, 3, 0, 1024 + GRH);
+	send_ud(4, 1024);
+	expect_ud(3, 1024);
+	expect_no_event();
+}
+
+static void immediate(void)
+{
+	struct ibv_send_wr *wr;
+	struct ibv_wc wc;
+
+	make_ud();
+	post_recv(&b, 1, 0, 2000);
+	wr = to_ah(swr(&a, 2, IBV_WR_SEND_WITH_IMM, 0, 7), ah, &b);
+	wr->imm_data = htonl(0xfeedface);
+	post(&a, wr);
+	expect_ok(a.scq, 2);
+	wc = expect_ok(b.rcq, 1);
+	SAME(wc.wc_flags, IBV_WC_GRH | IBV_WC_WITH_IMM);
+	SAME(wc.imm_data, htonl(0xfeedface));
+	SAME(wc.byte_len, 47);
+}
+
+/* the header may be in an element of its own, or across two */
+static void scattered_header(void)
+{
+	struct ibv_recv_wr *rw;
+	int i, split;
+
+	make_ud();
+	fill(a.buf, 100, 1);
+	for (i = 0; i < 3; i++) {
+		split = (int[]){ 40, 10, 60 }[i];
+		note("split at %d", split);
+		memset(b.buf, 0, BUF);
+		rw = rwr(&b, 1, 0, split);
+		rw->sg_list[1] = rw->sg_list[0];
+		rw->sg_list[1].addr += split + 1000;
+		rw->sg_list[1].length = 140 - split;
+		rw->num_sge = 2;
+		post_r(&b, rw);
+		send_ud(2, 100);
+		expect_ud(1, 100);
+		memmove(b.buf + split, b.buf + split + 1000, 140 - split);
+		check_filled(b.buf + GRH, 100, 1);
+	}
+}
+
+/* the sender never learns */
+static void dropped(void)
+{
+	struct ibv_port_attr before, after;
+	struct ibv_send_wr *wr;
+
+	make_ud();
+	/* no receive */
+	send_ud(1, 100);
+	post_recv(&b, 10, 0, 4000);
+	expect_no_wc(b.rcq);
+	/* another key */
+	SAME(ibv_query_port(ctx, 1, &before), 0);
+	wr = to_ah(swr(&a, 2, IBV_WR_SEND, 0, 100), ah, &b);
+	wr->wr.ud.remote_qkey = QKEY + 1;
+	post(&a, wr);
+	expect_ok(a.scq, 2);
+	expect_no_wc(b.rcq);
+	SAME(ibv_query_port(ctx, 1, &after), 0);
+	SAME(after.qkey_viol_cntr, before.qkey_viol_cntr + 1);
+	/* no such QP, a QP of another type */
+	wr = to_ah(swr(&a, 3, IBV_WR_SEND, 0, 100), ah, &b);
+	wr->wr.ud.remote_qpn = 0x7ffff0;
+	post(&a, wr);
+	expect_ok(a.scq, 3);
+	/* more than the MTU (C10-93.1.1) */
+	send_ud(4, 1025);
+	send_ud(5, 4000);
+	expect_no_wc(b.rcq);
+	/* all that was harmless */
+	expect_state(&a, IBV_QPS_RTS);
+	expect_state(&b, IBV_QPS_RTS);
+	send_ud(6, 100);
+	expect_ud(10, 100);
+	expect_no_event();
+}
+
+static void dropped_in_states(void)
+{
+	make_ud();
+	to_state(&b, IBV_QPS_ERR);
+	send_ud(1, 100);
+	to_state(&b, IBV_QPS_RESET);
+	send_ud(2, 100);
+	to_init(&b);
+	post_recv(&b, 10, 0, 4000);
+	send_ud(3, 100);
+	expect_no_wc(b.rcq);
+	to_rtr(&b, NULL);
+	send_ud(4, 100);
+	expect_ud(10, 100);
+	/* UD has no communication to establish */
+	expect_no_event();
+}
+
+static void to_other_type(void)
+{
+	struct end rc, rc_peer;
+
+	make_ud();
+	make_pair(&rc, &rc_peer, CONF());
+	post_recv(&rc, 1, 0, 1000);
+	post(&a, to_ah(swr(&a, 2, IBV_WR_SEND, 0, 100), ah, &rc));
+	expect_ok(a.scq, 2);
+	expect_no_wc(rc.rcq);
+	expect_state(&rc, IBV_QPS_RTS);
+	expect_no_event();
+}
+
+/* the highest bit says: the sender's own key */
+static void own_qkey(void)
+{
+	struct ibv_qp_attr attr = { .qkey = 0x55 };
+	struct ibv_send_wr *wr;
+
+	make_ud();
+	SAME(ibv_modify_qp(a.qp, &attr, IBV_QP_QKEY), 0);
+	post_recv(&b, 10, 0, 4000);
+	wr = to_ah(swr(&a, 1, IBV_WR_SEND, 0, 100), ah, &b);
+	wr->wr.ud.remote_qkey = 0x80000000;
+	post(&a, wr);
+	expect_ok(a.scq, 1);
+	expect_no_wc(b.rcq);
+	SAME(ibv_modify_qp(b.qp, &attr, IBV_QP_QKEY), 0);
+	post(&a, wr);
+	expect_ok(a.scq, 1);
+	expect_ud(10, 100);
+}
+
+/* the receive has no room for it: that is the receiver's fault */
+static void receive_too_small(void)
+{
+	make_ud();
+	post_recv(&b, 10, 0, 139);
+	post_recv(&b, 11, 0, 139);
+	send_ud(1, 100);
+	expect_wc(b.rcq, 10, IBV_WC_LOC_LEN_ERR);
+	expect_wc(b.rcq, 11, IBV_WC_WR_FLUSH_ERR);
+	expect_state(&b, IBV_QPS_ERR);
+	expect_state(&a, IBV_QPS_RTS);
+}
+
+/* an address handle can go as soon as the call that used it has returned */
+static void ah_destroyed(void)
+{
+	int i;
+
+	make_ud();
+	for (i = 0; i < 100; i++) {
+		post_recv(&b, i, 0, 4000);
+		ah = ah_to(gid4, gid4);
+		post(&a, to_ah(swr(&a, i, IBV_WR_SEND, 0, 100), ah, &b));
+		SAME(ibv_destroy_ah(ah), 0);
+		CHECK(next_wc(a.scq).wr_id == i);
+		if (state_of(&a) == IBV_QPS_SQE)
+			FAIL("round %d: the handle went before the work request was executed", i);
+		expect_ud(i, 100);
+	}
+}
+
+/* addresses of nobody on this host are not to be found, with no harm done */
+static void to_nobody(void)
+{
+	struct ibv_ah_attr av;
+
+	make_ud();
+	av_to(&av, gid4, gid4);
+	av.grh.dgid.raw[15] = 77;
+	errno = 0;
+	ah = ibv_create_ah(pd, &av);
+	/* the core wants to know its MAC address first */
+	if (!ah)
+		return;
+	post_recv(&b, 10, 0, 4000);
+	send_ud(1, 100);
+	expect_no_wc(b.rcq);
+	expect_state(&a, IBV_QPS_RTS);
+}
+
+static void bad_ah(void)
+{
+	struct ibv_ah_attr av;
+
+	av_to(&av, gid4, gid4);
+	av.is_global = 0;
+	CHECK(!ibv_create_ah(pd, &av));
+	av_to(&av, gid4, gid4);
+	av.port_num = 2;
+	CHECK(!ibv_create_ah(pd, &av));
+	av_to(&av, gid4, gid4);
+	av.grh.sgid_index = 255;
+	CHECK(!ibv_create_ah(pd, &av));
+}
+
+/*
+ * ---- The header ----
+ */
+
+static uint16_t ip_sum(const void *p, int words)
+{
+	const uint16_t *w = p;
+	uint32_t sum = 0;
+
+	while (words--)
+		sum += *w++;
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum;
+}
+
+static struct ibv_ah *ah_marked(int gid)
+{
+	struct ibv_ah_attr av;
+
+	av_to(&av, gid, gid);
+	av.grh.traffic_class = 0x48;
+	av.grh.flow_label = 0x12345;
+	ah = ibv_create_ah(pd, &av);
+	CHECK(ah);
+	return ah;
+}
+
+static void reply_by(struct ibv_ah *back)
+{
+	struct ibv_send_wr *wr;
+
+	CHECK(back);
+	post_recv(&a, 20, 0, 1000);
+	wr = to_ah(swr(&b, 21, IBV_WR_SEND, 0, 10), back, &a);
+	post(&b, wr);
+	expect_ok(b.scq, 21);
+	SAME(expect_ok(a.rcq, 20).src_qp, b.qp->qp_num);
+}
+
+static void grh_ipv4(void)
+{
+	struct in_addr want = { htonl(0x0a090001) };
+	struct ibv_wc wc;
+	struct iphdr ip;
+
+	make_ud();
+	ah_marked(gid4);
+	memset(b.buf, 0xee, 200);
+	post_recv(&b, 10, 0, 4000);
+	send_ud(1, 100);
+	wc = expect_ok(b.rcq, 10);
+	SAME(wc.wc_flags & IBV_WC_GRH, IBV_WC_GRH);
+	/* annex 17: an IPv4 header is in the last 20 of the 40 bytes */
+	memcpy(&ip, b.buf + 20, 20);
+	SAME(ip.version, 4);
+	SAME(ip.ihl, 5);
+	SAME(ip.protocol, IPPROTO_UDP);
+	SAME(ip.tos, 0x48);
+	CHECK(ip.ttl);
+	SAME(ip.saddr, want.s_addr);
+	SAME(ip.daddr, want.s_addr);
+	SAME(ip_sum(&ip, 10), 0xffff);
+	CHECK(ntohs(ip.tot_len) >= 100 + 20);
+	reply_by(ibv_create_ah_from_wc(pd, &wc, (struct ibv_grh *)b.buf, 1));
+}
+
+static void grh_ipv6(void)
+{
+	union ibv_gid gid;
+	struct ip6_hdr ip;
+	struct ibv_wc wc;
+
+	if (gid6 < 0)
+		FAIL("no GID of an IPv6 address");
+	make_ud();
+	SAME(ibv_query_gid(ctx, 1, gid6, &gid), 0);
+	ah_marked(gid6);
+	memset(b.buf, 0xee, 200);
+	post_recv(&b, 10, 0, 4000);
+	send_ud(1, 100);
+	wc = expect_ok(b.rcq, 10);
+	SAME(wc.wc_flags & IBV_WC_GRH, IBV_WC_GRH);
+	memcpy(&ip, b.buf, 40);
+	SAME(ntohl(ip.ip6_flow), 6 << 28 | 0x48 << 20 | 0x12345);
+	SAME(ip.ip6_nxt, IPPROTO_UDP);
+	CHECK(ip.ip6_hlim);
+	SAME(memcmp(&ip.ip6_src, &gid, 16), 0);
+	SAME(memcmp(&ip.ip6_dst, &gid, 16), 0);
+	CHECK(ntohs(ip.ip6_plen) >= 100);
+	reply_by(ibv_create_ah_from_wc(pd, &wc, (struct ibv_grh *)b.buf, 1));
+}
+
+static void init_ah_from_wc(void)
+{
+	int gids[] = { gid4, gid6 }, i;
+	struct ibv_ah_attr av;
+	union ibv_gid gid;
+	struct ibv_wc wc;
+
+	make_ud();
+	for (i = 0; i < 2; i++) {
+		note("GID index %d", gids[i]);
+		SAME(ibv_query_gid(ctx, 1, gids[i], &gid), 0);
+		ah_marked(gids[i]);
+		post_recv(&b, 10, 0, 4000);
+		send_ud(1, 100);
+		wc = expect_ok(b.rcq, 10);
+		SAME(ibv_init_ah_from_wc(ctx, 1, &wc, (struct ibv_grh *)b.buf, &av), 0);
+		SAME(av.is_global, 1);
+		SAME(av.grh.sgid_index, gids[i]);
+		SAME(memcmp(&av.grh.dgid, &gid, 16), 0);
+	}
+}
+
+/*
+ * ---- Multicast ----
+ */
+
+static union ibv_gid group(int last)
+{
+	union ibv_gid gid = { .raw = { [10] = 0xff, [11] = 0xff, [12] = 239, [13] = 1,
+				       [14] = 2, [15] = last } };
+
+	return gid;
+}
+
+static struct ibv_ah *ah_to_group(int last)
+{
+	struct ibv_ah_attr av;
+	struct ibv_ah *to;
+
+	av_to(&av, gid4, gid4);
+	av.grh.dgid = group(last);
+	to = ibv_create_ah(pd, &av);
+	CHECK(to);
+	return to;
+}
+
+static int attach(struct end *e, int last)
+{
+	union ibv_gid gid = group(last);
+
+	return ibv_attach_mcast(e->qp, &gid, 0);
+}
+
+static int detach(struct end *e, int last)
+{
+	union ibv_gid gid = group(last);
+
+	return ibv_detach_mcast(e->qp, &gid, 0);
+}
+
+static void send_group(uint64_t id, struct ibv_ah *to)
+{
+	struct ibv_send_wr *wr = to_ah(swr(&a, id, IBV_WR_SEND, 0, 100), to, &b);
+
+	wr->wr.ud.remote_qpn = 0xffffff;
+	post(&a, wr);
+	expect_ok(a.scq, id);
+}
+
+static void post_recvs(struct end *e, int num)
+{
+	int i;
+
+	for (i = 0; i < num; i++)
+		post_recv(e, i, 2000 * i, 2000);
+}
+
+static void multicast(void)
+{
+	struct ibv_ah *to = ah_to_group(3);
+	struct iphdr ip;
+
+	make_ud();
+	fill(a.buf, 100, 1);
+	post_recvs(&b, 8);
+	post_recv(&a, 30, 4000, 2000);
+	/* nobody */
+	send_group(1, to);
+	expect_no_wc(b.rcq);
+	/* one, attached twice: one copy */
+	SAME(attach(&b, 3), 0);
+	SAME(attach(&b, 3), 0);
+	send_group(2, to);
+	expect_ud(0, 100);
+	check_filled(b.buf + GRH, 100, 1);
+	memcpy(&ip, b.buf + 20, 20);
+	SAME(ip.daddr, htonl(0xef010203));
+	SAME(ip.saddr, htonl(0x0a090001));
+	expect_no_wc(b.rcq);
+	expect_no_wc_now(a.rcq);
+	/* the sender too: each gets one */
+	SAME(attach(&a, 3), 0);
+	send_group(3, to);
+	expect_ud(1, 100);
+	expect_ok(a.rcq, 30);
+	/* another group is another group */
+	send_group(4, ah_to_group(4));
+	expect_no_wc(b.rcq);
+	SAME(detach(&a, 3), 0);
+	SAME(detach(&b, 3), 0);
+	send_group(5, to);
+	expect_no_wc(b.rcq);
+	expect_no_event();
+}
+
+static void multicast_refused(void)
+{
+	union ibv_gid gid;
+	struct end rc;
+
+	make_ud();
+	CHECK(detach(&b, 3));
+	SAME(attach(&b, 3), 0);
+	CHECK(detach(&b, 4));
+	CHECK(detach(&a, 3));
+	/* attached: not destroyed */
+	REFUSED(ibv_destroy_qp(b.qp), EBUSY);
+	post_recvs(&b, 1);
+	send_group(1, ah_to_group(3));
+	expect_ud(0, 100);
+	SAME(detach(&b, 3), 0);
+	CHECK(detach(&b, 3));
+	SAME(ibv_destroy_qp(b.qp), 0);
+	/* no group address, no UD */
+	SAME(ibv_query_gid(ctx, 1, gid4, &gid), 0);
+	CHECK(ibv_attach_mcast(a.qp, &gid, 0));
+	make(&rc, CONF());
+	CHECK(attach(&rc, 3));
+}
+
+static void multicast_many(void)
+{
+	struct end *ends = calloc(20, sizeof(*ends));
+	struct ibv_ah *to = ah_to_group(5);
+	int i;
+
+	make_ud();
+	for (i = 0; i < 20; i++) {
+		make(&ends[i], CONF(.type = IBV_QPT_UD));
+		to_ready(&ends[i]);
+		SAME(attach(&ends[i], 5), 0);
+		if (i % 3)
+			post_recvs(&ends[i], 2);
+	}
+	send_group(1, to);
+	send_group(2, to);
+	for (i = 0; i < 20; i++) {
+		if (i % 3) {
+			expect_ok(ends[i].rcq, 0);
+			expect_ok(ends[i].rcq, 1);
+		}
+		expect_no_wc_now(ends[i].rcq);
+	}
+}
+
+/* the key counts here as well */
+static void multicast_qkey(void)
+{
+	struct ibv_ah *to = ah_to_group(6);
+	struct ibv_send_wr *wr;
+
+	make_ud();
+	SAME(attach(&b, 6), 0);
+	post_recvs(&b, 2);
+	wr = to_ah(swr(&a, 1, IBV_WR_SEND, 0, 100), to, &b);
+	wr->wr.ud.remote_qpn = 0xffffff;
+	wr->wr.ud.remote_qkey = 1;
+	post(&a, wr);
+	expect_ok(a.scq, 1);
+	expect_no_wc(b.rcq);
+	send_group(2, to);
+	expect_ud(0, 100);
+}
+
+TESTS(
+	TEST(arrives), TEST(immediate), TEST(scattered_header), TEST(dropped),
+	TEST(dropped_in_states), TEST(to_other_type), TEST(own_qkey),
+	TEST(receive_too_small), TEST(ah_destroyed), TEST(to_nobody), TEST(bad_ah),
+	TEST(grh_ipv4), TEST(grh_ipv6), TEST(init_ah_from_wc),
+	TEST(multicast), TEST(multicast_refused), TEST(multicast_many),
+	TEST(multicast_qkey)
+)

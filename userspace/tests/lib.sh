@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# For the shell scripts that run the programs of this directory, in a guest.
+
+WEFT_OWN=$WEFT_TOP/userspace/tests
+WEFT_BIN=/tmp/weft-own
+
+# own_build NAME...: compile, unless it has been done
+own_build()
+{
+	local name
+	need gcc
+	mkdir -p "$WEFT_BIN"
+	for name in lib "$@"; do
+		[ "$WEFT_BIN/$name.o" -nt "$WEFT_OWN/$name.c" ] ||
+			gcc -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wno-override-init -I "$WEFT_OWN" -I "$WEFT_TOP/include/uapi" \
+				-c -o "$WEFT_BIN/$name.o" "$WEFT_OWN/$name.c"
+	done
+	for name; do
+		[ -e "$WEFT_BIN/$name" ] ||
+			gcc -o "$WEFT_BIN/$name" "$WEFT_BIN/$name.o" "$WEFT_BIN/lib.o" -libverbs -lpthread
+	done
+}
+
+# own NAME [CASE]...: compile and run it on a device of eth0
+own()
+{
+	own_build "$1"
+	add_link weft0 eth0
+	cd "$WEFT_OWN" || return
+	"$WEFT_BIN/$1" "${@:2}"
+}

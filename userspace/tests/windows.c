@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Memory windows and memory regions (IBA volume 1, 10.6.7).
+ */
+#include "lib.h"
+
+static struct end a, b;
+static struct ibv_mr *mr;	/* of b.buf, windows can be bound to it */
+
+static void make_both(void)
+{
+	make_pair(&a, &b, CONF());
+	mr = ibv_reg_mr(pd, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	CHECK(mr);
+}
+
+static struct ibv_mw *window(enum ibv_mw_type type)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(pd, type);
+
+	CHECK(mw);
+	SAME(mw->type, type);
+	return mw;
+}
+
+/* access by @rkey from @a: does it work? Both are connected again after a no. */
+static bool access_works(enum ibv_wr_opcode op, uint32_t rkey, uint64_t addr, int length)
+{
+	struct ibv_send_wr *wr = at(swr(&a, 500, op, 0, length), &b, 0);
+	struct ibv_wc wc;
+
+	if (op == IBV_WR_ATOMIC_FETCH_AND_ADD) {
+		wr->wr.atomic.remote_addr = addr;
+		wr->wr.atomic.rkey = rkey;
+	} else {
+		wr->wr.rdma.remote_addr = addr;
+		wr->wr.rdma.rkey = rkey;
+	}
+	post(&a, wr);
+	wc = next_wc(a.scq);
+	SAME(wc.wr_id, 500);
+	if (wc.status == IBV_WC_SUCCESS)
+		return true;
+	SAME(wc.status, IBV_WC_REM_ACCESS_ERR);
+	expect_event(IBV_EVENT_QP_ACCESS_ERR, b.qp);
+	to_state(&a, IBV_QPS_RESET);
+	to_state(&b, IBV_QPS_RESET);
+	connect_ends(&a, &b);
+	return false;
+}
+
+#define ADDR(off)	((uintptr_t)b.buf + (off))
+
+static bool can_write(uint32_t rkey, size_t off, int length)
+{
+	return access_works(IBV_WR_RDMA_WRITE, rkey, ADDR(off), length);
+}
+
+static struct ibv_mw_bind bind_of(struct ibv_mr *region, size_t off, size_t length, int access)
+{
+	struct ibv_mw_bind bind = {
+		.wr_id = 600,
+		.send_flags = IBV_SEND_SIGNALED,
+		.bind_info = {
+			.mr = region,
+			.addr = ADDR(off),
+			.length = length,
+			.mw_access_flags = access,
+		},
+	};
+
+	return bind;
+}
+
+static void bind_1(struct ibv_mw *mw, size_t off, size_t length, int access)
+{
+	struct ibv_mw_bind bind = bind_of(mr, off, length, access);
+
+	SAME(ibv_bind_mw(b.qp, mw, &bind), 0);
+	SAME(expect_ok(b.scq, 600).opcode, IBV_WC_BIND_MW);
+}
+
+static void bind_1_fails(struct ibv_mw *mw, struct ibv_mw_bind bind)
+{
+	uint32_t rkey = mw->rkey;
+
+	SAME(ibv_bind_mw(b.qp, mw, &bind), 0);
+	expect_wc(b.scq, 600, IBV_WC_MW_BIND_ERR);
+	expect_state(&b, IBV_QPS_ERR);
+	mw->rkey = rkey;
+	to_state(&a, IBV_QPS_RESET);
+	to_state(&b, IBV_QPS_RESET);
+	connect_ends(&a, &b);
+}
+
+static void type_1(void)
+{
+	struct ibv_mw *mw;
+	uint32_t first, second;
+	struct end c, d;
+
+	make_both();
+	mw = window(IBV_MW_TYPE_1);
+	/* not bound: nothing */
+	CHECK(!can_write(mw->rkey, 0, 8));
+	first = mw->rkey;
+	bind_1(mw, 1000, 100, IBV_ACCESS_REMOTE_WRITE);
+	CHECK(mw->rkey != first);
+	first = mw->rkey;
+	/* the range, the right */
+	CHECK(can_write(first, 1000, 100));
+	CHECK(can_write(first, 1099, 1));
+	CHECK(!can_write(first, 999, 1));
+	CHECK(!can_write(first, 1001, 100));
+	CHECK(!access_works(IBV_WR_RDMA_READ, first, ADDR(1000), 8));
+	CHECK(!access_works(IBV_WR_ATOMIC_FETCH_AND_ADD, first, ADDR(1000), 8));
+	/* any QP of the PD */
+	make_pair(&c, &d, CONF());
+	post(&c, ({ struct ibv_send_wr *wr = at(swr(&c, 1, IBV_WR_RDMA_WRITE, 0, 8), &d, 0);
+		    wr->wr.rdma.rkey = first; wr->wr.rdma.remote_addr = ADDR(1000); wr; }));
+	expect_ok(c.scq, 1);
+	/* bound anew: the old key is void */
+	bind_1(mw, 2000, 64, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	second = mw->rkey;
+	CHECK(second != first);
+	CHECK(!can_write(first, 1000, 8));
+	CHECK(!can_write(first, 2000, 8));
+	CHECK(!can_write(second, 2000, 8));
+	CHECK(access_works(IBV_WR_RDMA_READ, second, ADDR(2000), 64));
+	CHECK(access_works(IBV_WR_ATOMIC_FETCH_AND_ADD, second, ADDR(2056), 8));
+	/* of no length: not bound */
+	bind_1(mw, 0, 0, 0);
+	CHECK(!access_works(IBV_WR_RDMA_READ, second, ADDR(2000), 8));
+	CHECK(!access_works(IBV_WR_RDMA_READ, mw->rkey, ADDR(2000), 8));
+	SAME(ibv_dealloc_mw(mw), 0);
+	SAME(ibv_dereg_mr(mr), 0);
+}
+
+static void bind_refused(void)
+{
+	struct ibv_mr *no_bind, *no_write, *other_mr;
+	struct ibv_pd *other = ibv_alloc_pd(ctx);
+	struct ibv_mw *mw, *other_mw;
+
+	make_both();
+	mw = window(IBV_MW_TYPE_1);
+	no_bind = ibv_reg_mr(pd, b.buf, BUF, ACCESS_ALL);
+	no_write = ibv_reg_mr(pd, b.buf, BUF, IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_READ);
+	other_mr = ibv_reg_mr(other, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	other_mw = ibv_alloc_mw(other, IBV_MW_TYPE_1);
+	CHECK(no_bind && no_write && other_mr && other_mw);
+	note("region without MW_BIND");
+	bind_1_fails(mw, bind_of(no_bind, 0, 100, IBV_ACCESS_REMOTE_READ));
+	note("region without local write, window to write");
+	bind_1_fails(mw, bind_of(no_write, 0, 100, IBV_ACCESS_REMOTE_WRITE));
+	note("the same for atomics");
+	bind_1_fails(mw, bind_of(no_write, 0, 100, IBV_ACCESS_REMOTE_ATOMIC));
+	note("region ends before the window");
+	bind_1_fails(mw, bind_of(mr, BUF - 99, 100, IBV_ACCESS_REMOTE_READ));
+	note("window of a huge length");
+	bind_1_fails(mw, bind_of(mr, 0, -1UL, IBV_ACCESS_REMOTE_READ));
+	note("window begins before the region");
+	bind_1_fails(mw, bind_of(mr, -1, 100, IBV_ACCESS_REMOTE_READ));
+	note(NULL);
+	/* libibverbs or the kernel see to the PD */
+	bind_1(mw, 0, 100, IBV_ACCESS_REMOTE_READ);
+	SAME(ibv_dealloc_mw(mw), 0);
+	/* a region without local write can be read through a window */
+	mw = window(IBV_MW_TYPE_1);
+	mr = no_write;
+	bind_1(mw, 0, 100, IBV_ACCESS_REMOTE_READ);
+	CHECK(access_works(IBV_WR_RDMA_READ, mw->rkey, ADDR(0), 100));
+	expect_no_event();
+}
+
+/* another PD's window or region */
+static void bind_other_pd(void)
+{
+	struct ibv_pd *other = ibv_alloc_pd(ctx);
+	struct ibv_mw_bind bind;
+	struct ibv_mr *other_mr;
+	struct ibv_mw *mw;
+	int i, ret;
+
+	for (i = 0; i < 2; i++) {
+		note("%s", i ? "window" : "region");
+		make_both();
+		other_mr = ibv_reg_mr(other, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
+		mw = ibv_alloc_mw(i ? other : pd, IBV_MW_TYPE_1);
+		CHECK(other_mr && mw);
+		bind = bind_of(i ? mr : other_mr, 0, 100, IBV_ACCESS_REMOTE_READ);
+		ret = ibv_bind_mw(b.qp, mw, &bind);
+		/* refused at once, or by the device */
+		if (!ret)
+			expect_wc(b.scq, 600, IBV_WC_MW_BIND_ERR);
+	}
+}
+
+static struct ibv_send_wr *bind_2(struct ibv_mw *mw, uint32_t rkey, size_t off, size_t length,
+				  int access)
+{
+	struct ibv_send_wr *wr = swr(&b, 700, IBV_WR_BIND_MW, 0, 0);
+
+	wr->bind_mw.mw = mw;
+	wr->bind_mw.rkey = rkey;
+	wr->bind_mw.bind_info.mr = mr;
+	wr->bind_mw.bind_info.addr = ADDR(off);
+	wr->bind_mw.bind_info.length = length;
+	wr->bind_mw.bind_info.mw_access_flags = access;
+	return wr;
+}
+
+static struct ibv_send_wr *local_inv(uint32_t rkey)
+{
+	struct ibv_send_wr *wr = swr(&b, 800, IBV_WR_LOCAL_INV, 0, 0);
+
+	wr->invalidate_rkey = rkey;
+	return wr;
+}
+
+static void type_2(void)
+{
+	struct ibv_send_wr *wr;
+	struct ibv_mw *mw;
+	struct end c, d;
+	uint32_t rkey;
+
+	make_both();
+	mw = window(IBV_MW_TYPE_2);
+	rkey = ibv_inc_rkey(mw->rkey);
+	post(&b, bind_2(mw, rkey, 1000, 100, IBV_ACCESS_REMOTE_WRITE));
+	SAME(expect_ok(b.scq, 700).opcode, IBV_WC_BIND_MW);
+	CHECK(can_write(rkey, 1000, 100));
+	/* by the QP it was bound with, and no other (type 2B) */
+	make_pair(&c, &d, CONF());
+	wr = at(swr(&c, 1, IBV_WR_RDMA_WRITE, 0, 8), &d, 0);
+	wr->wr.rdma.rkey = rkey;
+	wr->wr.rdma.remote_addr = ADDR(1000);
+	post(&c, wr);
+	expect_wc(c.scq, 1, IBV_WC_REM_ACCESS_ERR);
+	expect_event(IBV_EVENT_QP_ACCESS_ERR, d.qp);
+	CHECK(can_write(rkey, 1000, 8));
+	post(&b, local_inv(rkey));
+	SAME(expect_ok(b.scq, 800).opcode, IBV_WC_LOCAL_INV);
+	CHECK(!can_write(rkey, 1000, 8));
+	/* and again, with the next key; nobody has to tell struct ibv_mw of it */
+	rkey = ibv_inc_rkey(rkey);
+	post(&b, bind_2(mw, rkey, 0, 64, IBV_ACCESS_REMOTE_READ));
+	expect_ok(b.scq, 700);
+	CHECK(access_works(IBV_WR_RDMA_READ, rkey, ADDR(0), 64));
+	CHECK(!access_works(IBV_WR_RDMA_READ, mw->rkey, ADDR(0), 64));
+	SAME(ibv_dealloc_mw(mw), 0);
+	CHECK(!access_works(IBV_WR_RDMA_READ, rkey, ADDR(0), 64));
+}
+
+/* zero based: addresses count from its begin */
+static void type_2_zero_based(void)
+{
+	struct ibv_mw *mw;
+	uint32_t rkey;
+
+	make_both();
+	mw = window(IBV_MW_TYPE_2);
+	rkey = ibv_inc_rkey(mw->rkey);
+	fill(a.buf, 50, 9);
+	post(&b, bind_2(mw, rkey, 1000, 100, IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_ZERO_BASED));
+	expect_ok(b.scq, 700);
+	CHECK(access_works(IBV_WR_RDMA_WRITE, rkey, 20, 50));
+	check_filled(b.buf + 1020, 50, 9);
+	CHECK(!access_works(IBV_WR_RDMA_WRITE, rkey, ADDR(1000), 8));
+	CHECK(!access_works(IBV_WR_RDMA_WRITE, rkey, 93, 8));
+}
+
+static void type_2_fails(struct ibv_send_wr *wr)
+{
+	uint64_t id = wr->wr_id;
+
+	post(&b, wr);
+	expect_wc(b.scq, id, IBV_WC_MW_BIND_ERR);
+	expect_state(&b, IBV_QPS_ERR);
+	expect_no_event();
+	to_state(&a, IBV_QPS_RESET);
+	to_state(&b, IBV_QPS_RESET);
+	connect_ends(&a, &b);
+}
+
+static void type_2_refused(void)
+{
+	struct ibv_send_wr *wr, *bad;
+	struct ibv_mw_bind bind;
+	struct ibv_mw *mw, *mw1;
+	uint32_t rkey;
+
+	make_both();
+	mw = window(IBV_MW_TYPE_2);
+	mw1 = window(IBV_MW_TYPE_1);
+	/* each type has its call */
+	bind = bind_of(mr, 0, 100, IBV_ACCESS_REMOTE_READ);
+	CHECK(ibv_bind_mw(b.qp, mw, &bind));
+	wr = bind_2(mw1, ibv_inc_rkey(mw1->rkey), 0, 100, IBV_ACCESS_REMOTE_READ);
+	SAME(ibv_post_send(b.qp, wr, &bad), EINVAL);
+	expect_no_wc_now(b.scq);
+	rkey = ibv_inc_rkey(mw->rkey);
+	note("of no length");
+	type_2_fails(bind_2(mw, rkey, 0, 0, IBV_ACCESS_REMOTE_READ));
+	note("out of the region");
+	type_2_fails(bind_2(mw, rkey, BUF - 10, 11, IBV_ACCESS_REMOTE_READ));
+	note("LOCAL_INV: not bound");
+	type_2_fails(local_inv(mw->rkey));
+	note("LOCAL_INV of nothing");
+	type_2_fails(local_inv(0x12345600));
+	note("LOCAL_INV of a region");
+	type_2_fails(local_inv(mr->rkey));
+	note("bound already");
+	post(&b, bind_2(mw, rkey, 0, 100, IBV_ACCESS_REMOTE_READ));
+	expect_ok(b.scq, 700);
+	mw->rkey = rkey;
+	type_2_fails(bind_2(mw, ibv_inc_rkey(rkey), 0, 50, IBV_ACCESS_REMOTE_READ));
+	note("LOCAL_INV of type 1");
+	bind_1(mw1, 0, 100, IBV_ACCESS_REMOTE_READ);
+	type_2_fails(local_inv(mw1->rkey));
+	CHECK(access_works(IBV_WR_RDMA_READ, mw1->rkey, ADDR(0), 100));
+}
+
+/*
+ * ---- Regions ----
+ */
+
+static void dereg_with_window(void)
+{
+	struct ibv_mw *mw, *other;
+
+	make_both();
+	mw = window(IBV_MW_TYPE_1);
+	other = window(IBV_MW_TYPE_1);
+	bind_1(mw, 0, 100, IBV_ACCESS_REMOTE_WRITE);
+	bind_1(other, 0, 100, IBV_ACCESS_REMOTE_WRITE);
+	REFUSED(ibv_dereg_mr(mr), EBUSY);
+	CHECK(can_write(mw->rkey, 0, 8));
+	CHECK(can_write(mr->rkey, 0, 8));
+	bind_1(mw, 0, 0, 0);
+	REFUSED(ibv_dereg_mr(mr), EBUSY);
+	SAME(ibv_dealloc_mw(other), 0);
+	SAME(ibv_dereg_mr(mr), 0);
+	SAME(ibv_dealloc_mw(mw), 0);
+}
+
+static void rereg(void)
+{
+	uint8_t *other = memory(BUF);
+	struct ibv_pd *other_pd = ibv_alloc_pd(ctx);
+	struct ibv_mw *mw;
+	uint32_t rkey;
+
+	make_both();
+	fill(a.buf, 100, 1);
+	/* rights */
+	SAME(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND), 0);
+	CHECK(!can_write(mr->rkey, 0, 8));
+	CHECK(access_works(IBV_WR_RDMA_READ, mr->rkey, ADDR(0), 8));
+	/* memory */
+	SAME(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS,
+			  NULL, other, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND), 0);
+	rkey = mr->rkey;
+	fill(a.buf, 100, 1);
+	CHECK(access_works(IBV_WR_RDMA_WRITE, rkey, (uintptr_t)other + 50, 100));
+	check_filled(other + 50, 100, 1);
+	CHECK(!can_write(rkey, 0, 8));
+	/* not while a window is bound */
+	mw = window(IBV_MW_TYPE_1);
+	struct ibv_mw_bind bind = bind_of(mr, 0, 64, IBV_ACCESS_REMOTE_WRITE);
+
+	bind.bind_info.addr = (uintptr_t)other;
+	SAME(ibv_bind_mw(b.qp, mw, &bind), 0);
+	expect_ok(b.scq, 600);
+	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL));
+	SAME(ibv_dealloc_mw(mw), 0);
+	/* PD */
+	SAME(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other_pd, NULL, 0, 0), 0);
+	CHECK(!access_works(IBV_WR_RDMA_WRITE, mr->rkey, (uintptr_t)other, 8));
+	SAME(ibv_dereg_mr(mr), 0);
+}
+
+static void reg_refused(void)
+{
+	uint8_t *p = memory(8192);
+	uint8_t *ro = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	/* remote write needs local write */
+	REFUSED(ibv_reg_mr(pd, p, 4096, IBV_ACCESS_REMOTE_WRITE), EINVAL);
+	REFUSED(ibv_reg_mr(pd, p, 4096, IBV_ACCESS_REMOTE_ATOMIC), EINVAL);
+	CHECK(!ibv_reg_mr(pd, p, 0, ACCESS_ALL));
+	CHECK(!ibv_reg_mr(pd, p, -1UL, ACCESS_ALL));
+	CHECK(!ibv_reg_mr(pd, p, 4096, 1 << 18));
+	munmap(p + 4096, 4096);
+	REFUSED(ibv_reg_mr(pd, p, 8192, ACCESS_ALL), EFAULT);
+	REFUSED(ibv_reg_mr(pd, ro, 4096, ACCESS_ALL), EFAULT);
+	CHECK(ibv_reg_mr(pd, ro, 4096, IBV_ACCESS_REMOTE_READ));
+	/* hints are fine */
+	CHECK(ibv_reg_mr(pd, p, 4096, ACCESS_ALL | IBV_ACCESS_RELAXED_ORDERING));
+}
+
+static void iova(void)
+{
+	struct ibv_mr *mr2;
+
+	make_both();
+	fill(a.buf, 100, 2);
+	mr2 = ibv_reg_mr_iova(pd, b.buf, BUF, 0x7000000000000000 + ((uintptr_t)b.buf & 4095),
+			      ACCESS_ALL);
+	CHECK(mr2);
+	CHECK(access_works(IBV_WR_RDMA_WRITE, mr2->rkey,
+			   0x7000000000000000 + ((uintptr_t)b.buf & 4095) + 300, 100));
+	check_filled(b.buf + 300, 100, 2);
+	CHECK(!access_works(IBV_WR_RDMA_WRITE, mr2->rkey, ADDR(300), 100));
+	mr2 = ibv_reg_mr(pd, b.buf + 1000, 5000, ACCESS_ALL | IBV_ACCESS_ZERO_BASED);
+	CHECK(mr2);
+	CHECK(access_works(IBV_WR_RDMA_WRITE, mr2->rkey, 4900, 100));
+	check_filled(b.buf + 5900, 100, 2);
+	CHECK(!access_works(IBV_WR_RDMA_WRITE, mr2->rkey, 4901, 100));
+}
+
+TESTS(
+	TEST(type_1), TEST(bind_refused), TEST(bind_other_pd), TEST(type_2),
+	TEST(type_2_zero_based), TEST(type_2_refused), TEST(dereg_with_window),
+	TEST(rereg), TEST(reg_refused), TEST(iova)
+)
