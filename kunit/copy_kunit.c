@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Copies between spans, against a naive copy, and atomics.
+ */
+#include "mem/copy.h"
+
+#include "rdma/weft-abi.h"
+
+#include <linux/prandom.h>
+#include <linux/slab.h>
+
+#include <kunit/test.h>
+
+#define PAGES	16
+#define SIZE	(PAGES * PAGE_SIZE)
+#define IOVA	0x7f0000000000ULL
+#define SEED	20240229
+#define ROUNDS	30
+/* bytes before and after a copy that must stay as they are */
+#define MARGIN	16
+#define FILL	0xcc
+
+/**
+ * struct buffer - memory that is not contiguous, as a region shows it
+ * @region: SIZE bytes from IOVA on
+ * @blocks: of @region, shuffled
+ * @memory: what @blocks point to
+ */
+struct buffer {
+	struct weft_region	region;
+	void			*blocks[PAGES];
+	void			*memory;
+};
+
+/**
+ * struct fixture - two buffers
+ * @src: random bytes
+ * @dst: see @src
+ * @random: with a constant seed
+ */
+struct fixture {
+	struct buffer		src;
+	struct buffer		dst;
+	struct rnd_state	random;
+};
+
+static void buffer_init(struct kunit *test, struct buffer *buffer, u32 step)
+{
+	u32 i;
+
+	buffer->memory = kunit_kmalloc(test, SIZE + PAGE_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, buffer->memory);
+	buffer->memory = PTR_ALIGN(buffer->memory, PAGE_SIZE);
+	for (i = 0; i < PAGES; i++)
+		buffer->blocks[i] = buffer->memory + i * step % PAGES * PAGE_SIZE;
+	buffer->region.iova = IOVA;
+	buffer->region.base = IOVA;
+	buffer->region.length = SIZE;
+	buffer->region.blocks = buffer->blocks;
+	buffer->region.page_shift = PAGE_SHIFT;
+}
+
+static int copy_test_init(struct kunit *test)
+{
+	struct fixture *fixture;
+
+	fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	test->priv = fixture;
+	buffer_init(test, &fixture->src, 5);
+	buffer_init(test, &fixture->dst, 11);
+	kunit_info(test, "seed %d\n", SEED);
+	prandom_seed_state(&fixture->random, SEED);
+	prandom_bytes_state(&fixture->random, fixture->src.memory, SIZE);
+	return 0;
+}
+
+static u8 *byte_at(const struct weft_span *span, u64 offset)
+{
+	u64 contiguous;
+
+	return weft_region_at(span, span->addr + offset, &contiguous);
+}
+
+/* Return the first byte that differs, or @length. */
+static u64 first_difference(const struct weft_span *dst, const struct weft_span *src,
+			    u64 length)
+{
+	u64 i;
+
+	for (i = 0; i < length; i++)
+		if (*byte_at(dst, i) != *byte_at(src, i))
+			break;
+	return i;
+}
+
+/* Copy between two places and look at every byte there and around. */
+static void check_copy(struct kunit *test, u64 dst_offset, u64 src_offset, u64 length)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_span src = { &fixture->src.region, IOVA + src_offset, length };
+	struct weft_span dst = { &fixture->dst.region, IOVA + dst_offset, length };
+	struct weft_span around = dst;
+	struct weft_iter from, to;
+	u64 i;
+
+	around.addr -= MARGIN;
+	for (i = 0; i < length + 2 * MARGIN; i++)
+		*byte_at(&around, i) = FILL;
+	weft_span_iter(&src, &from);
+	weft_span_iter(&dst, &to);
+	weft_copy(&to, &from, length);
+	KUNIT_EXPECT_EQ(test, length, first_difference(&dst, &src, length));
+	KUNIT_EXPECT_EQ(test, length, to.offset);
+	KUNIT_EXPECT_EQ(test, length, from.offset);
+	for (i = 0; i < MARGIN; i++)
+		if (*byte_at(&around, i) != FILL ||
+		    *byte_at(&around, MARGIN + length + i) != FILL)
+			break;
+	KUNIT_EXPECT_EQ_MSG(test, (u64)MARGIN, i, "%llu bytes from %llu to %llu",
+			    length, src_offset, dst_offset);
+}
+
+static void copy_all_alignments(struct kunit *test)
+{
+	u64 dst, src, length;
+
+	for (dst = 0; dst < 8; dst++)
+		for (src = 0; src < 8; src++)
+			for (length = 0; length <= 150; length++)
+				check_copy(test, 64 + dst, 128 + src, length);
+}
+
+static void copy_across_blocks(struct kunit *test)
+{
+	u64 dst, src, length;
+
+	for (dst = 1; dst < 60; dst += 7)
+		for (src = 1; src < 60; src += 5)
+			for (length = 1; length < 200; length += 11)
+				check_copy(test, PAGE_SIZE - dst, PAGE_SIZE - src, length);
+}
+
+static void copy_many_blocks(struct kunit *test)
+{
+	u64 offset;
+
+	for (offset = 0; offset < 4000; offset += 1333) {
+		check_copy(test, PAGE_SIZE, offset, SIZE - 2 * PAGE_SIZE);
+		check_copy(test, MARGIN + offset, 0, SIZE - 2 * PAGE_SIZE);
+	}
+}
+
+/* Cut @length bytes from @offset of @buffer on into spans of any size. */
+static void cut(struct fixture *fixture, struct weft_sgl *sgl, struct buffer *buffer,
+		u64 offset, u64 length)
+{
+	u64 piece;
+
+	sgl->num = 0;
+	sgl->length = length;
+	while (length) {
+		piece = 1 + prandom_u32_state(&fixture->random) % (length / 4 + 1);
+		if (piece > length || sgl->num == WEFT_MAX_SGE - 1)
+			piece = length;
+		sgl->span[sgl->num].region = &buffer->region;
+		sgl->span[sgl->num].addr = IOVA + offset;
+		sgl->span[sgl->num++].length = piece;
+		offset += piece;
+		length -= piece;
+	}
+}
+
+static void copy_lists(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_span src = { &fixture->src.region };
+	struct weft_span dst = { &fixture->dst.region };
+	struct weft_sgl *lists;
+	struct weft_iter from, to;
+	u64 length, left, piece;
+	int i;
+
+	lists = kunit_kcalloc(test, 2, sizeof(*lists), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, lists);
+	for (i = 0; i < ROUNDS; i++) {
+		length = 1 + prandom_u32_state(&fixture->random) % (i & 1 ? SIZE / 2 : 99);
+		src.addr = IOVA + prandom_u32_state(&fixture->random) % (SIZE / 2);
+		dst.addr = IOVA + prandom_u32_state(&fixture->random) % (SIZE / 2);
+		memset(fixture->dst.memory, i, SIZE);
+		cut(fixture, &lists[0], &fixture->dst, dst.addr - IOVA, length);
+		cut(fixture, &lists[1], &fixture->src, src.addr - IOVA, length);
+		weft_sgl_iter(&lists[0], &to);
+		weft_sgl_iter(&lists[1], &from);
+		for (left = length; left; left -= piece) {
+			piece = 1 + prandom_u32_state(&fixture->random) % left;
+			weft_copy(&to, &from, piece);
+		}
+		KUNIT_ASSERT_EQ_MSG(test, length, first_difference(&dst, &src, length),
+				    "round %d", i);
+	}
+}
+
+static void copy_overlapping(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_span src = { &fixture->src.region, IOVA, SIZE / 2 };
+	struct weft_span dst = src;
+	struct weft_iter from, to;
+
+	for (dst.addr = IOVA; dst.addr < IOVA + 100; dst.addr++) {
+		weft_span_iter(&src, &from);
+		weft_span_iter(&dst, &to);
+		weft_copy(&to, &from, src.length);
+		KUNIT_EXPECT_EQ(test, src.length, to.offset);
+	}
+}
+
+static void copy_kernel_address(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_span src = { &fixture->src.region, IOVA + 100, 2 * PAGE_SIZE };
+	struct weft_span dst = { NULL, (uintptr_t)fixture->dst.memory, 2 * PAGE_SIZE };
+	struct weft_iter from, to;
+
+	weft_span_iter(&src, &from);
+	weft_span_iter(&dst, &to);
+	weft_copy(&to, &from, dst.length);
+	KUNIT_EXPECT_EQ(test, dst.length, first_difference(&dst, &src, dst.length));
+}
+
+static void sgl_resolve_failure_releases(struct kunit *test)
+{
+	struct weft_region_table table;
+	struct weft_accessor who = { .table = &table, .kernel = true };
+	struct weft_sge sge[] = { { 1, 5, 0 }, { 2, 0, 99 }, { 3, 7, 0 }, { 4, 1, 0 } };
+	struct weft_region *region;
+	struct weft_sgl *sgl;
+
+	sgl = kunit_kzalloc(test, sizeof(*sgl), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, sgl);
+	weft_region_table_init(&table);
+	region = weft_region_alloc(&table, GFP_KERNEL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(region));
+	region->length = 100;
+	weft_region_publish(region);
+	sge[2].lkey = region->key;
+
+	KUNIT_EXPECT_EQ(test, 0, weft_sgl_resolve(sgl, &who, sge, ARRAY_SIZE(sge), 0));
+	KUNIT_EXPECT_EQ(test, 3u, sgl->num);
+	KUNIT_EXPECT_EQ(test, 13ULL, sgl->length);
+	KUNIT_EXPECT_EQ(test, 2u, refcount_read(&region->refs));
+	weft_sgl_release(sgl);
+	KUNIT_EXPECT_EQ(test, 0u, sgl->num);
+	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&region->refs));
+
+	sge[3].lkey = region->key ^ 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_sgl_resolve(sgl, &who, sge,
+							ARRAY_SIZE(sge), 0));
+	KUNIT_EXPECT_EQ(test, 0u, sgl->num);
+	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&region->refs));
+	weft_region_kill(region);
+	weft_region_table_destroy(&table);
+}
+
+static void atomic_returns_the_old_value(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_span span = { &fixture->dst.region, IOVA + 2 * PAGE_SIZE - 8, 8 };
+	u64 *word = (u64 *)byte_at(&span, 0);
+
+	*word = 5;
+	KUNIT_EXPECT_EQ(test, 5ULL, weft_atomic_cmp_swp(&span, 4, 9));
+	KUNIT_EXPECT_EQ(test, 5ULL, *word);
+	KUNIT_EXPECT_EQ(test, 5ULL, weft_atomic_cmp_swp(&span, 5, 9));
+	KUNIT_EXPECT_EQ(test, 9ULL, *word);
+	KUNIT_EXPECT_EQ(test, 9ULL, weft_atomic_fetch_add(&span, U64_MAX));
+	KUNIT_EXPECT_EQ(test, 8ULL, *word);
+	KUNIT_EXPECT_EQ(test, 8ULL, weft_atomic_fetch_add(&span, 1ULL << 63));
+	KUNIT_EXPECT_EQ(test, (1ULL << 63) + 8, *word);
+}
+
+static struct kunit_case copy_test_cases[] = {
+	KUNIT_CASE(copy_all_alignments),
+	KUNIT_CASE(copy_across_blocks),
+	KUNIT_CASE(copy_many_blocks),
+	KUNIT_CASE(copy_lists),
+	KUNIT_CASE(copy_overlapping),
+	KUNIT_CASE(copy_kernel_address),
+	KUNIT_CASE(sgl_resolve_failure_releases),
+	KUNIT_CASE(atomic_returns_the_old_value),
+	{ }
+};
+
+static struct kunit_suite copy_test_suite = {
+	.name = "weft_copy",
+	.init = copy_test_init,
+	.test_cases = copy_test_cases,
+};
+
+kunit_test_suite(copy_test_suite);

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What makes a module of the suites: each registers itself.
+ */
+#include <linux/module.h>
+
+MODULE_DESCRIPTION("Unit tests of weft");
+MODULE_LICENSE("Dual BSD/GPL");
+WEFT_IMPORT_FOR_TEST();

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Registration of user memory, and what changes it.
+ */
+#include "mem/region.h"
+#include "object/dev.h"
+#include "object/mr.h"
+#include "object/mw.h"
+
+#include <linux/mman.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include <kunit/test.h>
+
+#include <rdma/ib_umem.h>
+
+#define SIZE	(64 * PAGE_SIZE)
+/* bytes of the page that the memory does not begin with */
+#define OFFSET	104
+#define LENGTH	(5 * PAGE_SIZE + 77)
+#define IOVA	(0x123456789000ULL + OFFSET)
+#define ALL	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+		 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+		 IB_ACCESS_MW_BIND)
+
+/**
+ * struct fixture - a device and a process
+ * @dev: only @dev->regions is used, and that @dev->ibdev has no DMA device
+ * @pd: protection domain
+ * @other_pd: another one
+ * @start: SIZE bytes of user memory, each the sum of its page and offset
+ * @who: a user QP of @pd
+ */
+struct fixture {
+	struct weft_dev		*dev;
+	struct ib_pd		pd;
+	struct ib_pd		other_pd;
+	unsigned long		start;
+	struct weft_accessor	who;
+};
+
+static u8 expected_byte(unsigned long offset)
+{
+	return (offset >> PAGE_SHIFT) + offset;
+}
+
+static int mr_test_init(struct kunit *test)
+{
+	struct fixture *fixture;
+	unsigned long i;
+	u8 *page;
+
+	fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+	page = kunit_kzalloc(test, PAGE_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	KUNIT_ASSERT_NOT_NULL(test, page);
+	fixture->dev = kunit_kzalloc(test, sizeof(*fixture->dev), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fixture->dev);
+	weft_region_table_init(&fixture->dev->regions);
+	fixture->pd.device = &fixture->dev->ibdev;
+	fixture->other_pd.device = &fixture->dev->ibdev;
+	fixture->who.table = &fixture->dev->regions;
+	fixture->who.pd = &fixture->pd;
+
+	fixture->start = kunit_vm_mmap(test, NULL, 0, SIZE, PROT_READ | PROT_WRITE,
+				       MAP_ANONYMOUS | MAP_PRIVATE, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(fixture->start));
+	for (i = 0; i < SIZE; i++) {
+		page[offset_in_page(i)] = expected_byte(i);
+		if (offset_in_page(i) == PAGE_SIZE - 1)
+			KUNIT_ASSERT_EQ(test, 0UL,
+					copy_to_user((void __user *)(fixture->start +
+								     i + 1 - PAGE_SIZE),
+						     page, PAGE_SIZE));
+	}
+	test->priv = fixture;
+	return 0;
+}
+
+static void mr_test_exit(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	if (fixture)
+		weft_region_table_destroy(&fixture->dev->regions);
+}
+
+/* What uverbs does around the registration. */
+static struct ib_mr *reg(struct kunit *test, u64 offset, u64 length, u64 iova,
+			 int access)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr;
+
+	mr = weft_reg_user_mr(&fixture->pd, fixture->start + offset, length, iova,
+			      access, NULL, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	KUNIT_EXPECT_EQ(test, mr->lkey, mr->rkey);
+	mr->device = fixture->pd.device;
+	mr->pd = &fixture->pd;
+	return mr;
+}
+
+static int try_access(const struct weft_accessor *who, u32 key, u64 addr,
+		      u64 length, u32 access)
+{
+	struct weft_span span;
+	int err;
+
+	err = weft_region_resolve(who, key, addr, length, access, &span);
+	if (!err)
+		weft_region_put(span.region);
+	return err;
+}
+
+/* Whether [@iova, @iova + @length) shows the memory at @offset. */
+static bool shows(struct kunit *test, u32 key, u64 iova, u64 length, u64 offset)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_span span;
+	u64 contiguous, i;
+
+	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve(&fixture->who, key, iova, length,
+						     0, &span));
+	for (i = 0; i < length; i++)
+		if (*(u8 *)weft_region_at(&span, iova + i, &contiguous) !=
+		    expected_byte(offset + i))
+			break;
+	weft_region_put(span.region);
+	return i == length;
+}
+
+static void reg_user_mr_any_length(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	u64 length, offset;
+	struct ib_mr *mr;
+
+	for (offset = 0; offset < 3 * PAGE_SIZE; offset += 999) {
+		for (length = 1; length < 32 * PAGE_SIZE; length += 39999) {
+			mr = reg(test, offset, length, fixture->start + offset, 0);
+			KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey,
+						      fixture->start + offset, length,
+						      offset));
+			KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+		}
+	}
+}
+
+static void reg_user_mr_other_iova(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr;
+
+	mr = reg(test, OFFSET, LENGTH, IOVA, ALL);
+	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, IOVA, LENGTH, OFFSET));
+	KUNIT_EXPECT_EQ(test, -ERANGE, try_access(&fixture->who, mr->lkey, IOVA,
+						  LENGTH + 1, 0));
+	KUNIT_EXPECT_EQ(test, 0, try_access(&fixture->who, mr->rkey, IOVA, 8,
+					    IB_ACCESS_REMOTE_ATOMIC));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+}
+
+static void reg_user_mr_zero_based(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr;
+
+	mr = reg(test, OFFSET, LENGTH, IOVA, ALL | IB_ZERO_BASED);
+	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, 0, LENGTH, OFFSET));
+	KUNIT_EXPECT_EQ(test, 0, try_access(&fixture->who, mr->rkey, 8, 8,
+					    IB_ACCESS_REMOTE_ATOMIC));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+
+	/* no address divisible by eight is an aligned word */
+	mr = reg(test, OFFSET + 4, LENGTH, IOVA, ALL | IB_ZERO_BASED);
+	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, 0, LENGTH, OFFSET + 4));
+	KUNIT_EXPECT_EQ(test, -EACCES, try_access(&fixture->who, mr->rkey, 8, 8,
+						  IB_ACCESS_REMOTE_ATOMIC));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+}
+
+static int reg_error(struct kunit *test, u64 start, u64 length, u64 iova, int access)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr;
+
+	mr = weft_reg_user_mr(&fixture->pd, start, length, iova, access, NULL, NULL);
+	KUNIT_ASSERT_TRUE(test, IS_ERR(mr));
+	return PTR_ERR(mr);
+}
+
+static void reg_user_mr_refuses(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	u64 start = fixture->start;
+
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_error(test, start, 1, start,
+						     IB_ACCESS_ON_DEMAND));
+	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_error(test, start, 1, start,
+						     IB_ACCESS_FLUSH_GLOBAL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, 0, start, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, U64_MAX, start, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, 2, U64_MAX, 0));
+	KUNIT_EXPECT_EQ(test, -EFAULT, reg_error(test, 0, PAGE_SIZE, 0, 0));
+}
+
+static void rereg_user_mr_access(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr;
+	u32 key;
+
+	mr = reg(test, OFFSET, LENGTH, IOVA, 0);
+	key = mr->rkey;
+	KUNIT_EXPECT_FALSE(test, to_weft_mr(mr)->umem->writable);
+	KUNIT_EXPECT_EQ(test, -EACCES, try_access(&fixture->who, key, IOVA, 1,
+						  IB_ACCESS_LOCAL_WRITE));
+	KUNIT_EXPECT_NULL(test, weft_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0, ALL,
+						   NULL, NULL));
+	KUNIT_EXPECT_EQ(test, key, mr->rkey);
+	KUNIT_EXPECT_TRUE(test, to_weft_mr(mr)->umem->writable);
+	KUNIT_EXPECT_EQ(test, 0, try_access(&fixture->who, key, IOVA, LENGTH, ALL));
+	KUNIT_EXPECT_NULL(test, weft_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0,
+						   IB_ACCESS_REMOTE_READ, NULL, NULL));
+	KUNIT_EXPECT_EQ(test, -EACCES, try_access(&fixture->who, key, IOVA, 1,
+						  IB_ACCESS_REMOTE_WRITE));
+	KUNIT_EXPECT_NULL(test, weft_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0,
+						   IB_ZERO_BASED, NULL, NULL));
+	KUNIT_EXPECT_TRUE(test, shows(test, key, 0, LENGTH, OFFSET));
+	KUNIT_EXPECT_NULL(test, weft_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0, 0,
+						   NULL, NULL));
+	KUNIT_EXPECT_TRUE(test, shows(test, key, IOVA, LENGTH, OFFSET));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+}
+
+static void rereg_user_mr_pd(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr;
+
+	mr = reg(test, OFFSET, LENGTH, IOVA, 0);
+	KUNIT_EXPECT_NULL(test, weft_rereg_user_mr(mr, IB_MR_REREG_PD, 0, 0, 0, 0,
+						   &fixture->other_pd, NULL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, try_access(&fixture->who, mr->lkey, IOVA, 1, 0));
+	fixture->who.pd = &fixture->other_pd;
+	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, IOVA, LENGTH, OFFSET));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+}
+
+static void rereg_user_mr_all(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_mr *mr;
+
+	mr = reg(test, OFFSET, LENGTH, IOVA, 0);
+	KUNIT_EXPECT_NULL(test, weft_rereg_user_mr(mr, IB_MR_REREG_TRANS,
+						   fixture->start + 7 * PAGE_SIZE,
+						   LENGTH + 1, 0, 0, NULL, NULL));
+	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, 0, LENGTH + 1, 7 * PAGE_SIZE));
+	KUNIT_EXPECT_NULL(test, weft_rereg_user_mr(mr, IB_MR_REREG_SUPPORTED,
+						   fixture->start + OFFSET, LENGTH,
+						   IOVA, ALL, &fixture->other_pd, NULL));
+	fixture->who.pd = &fixture->other_pd;
+	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, IOVA, LENGTH, OFFSET));
+	KUNIT_EXPECT_EQ(test, 0, try_access(&fixture->who, mr->lkey, IOVA, LENGTH, ALL));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+}
+
+static void rereg_user_mr_failure_changes_nothing(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_region *region;
+	struct ib_mr *mr;
+
+	mr = reg(test, OFFSET, LENGTH, IOVA, IB_ACCESS_REMOTE_READ);
+	region = to_weft_mr(mr)->region;
+	KUNIT_EXPECT_PTR_EQ(test, weft_rereg_user_mr(mr, IB_MR_REREG_TRANS, 0, PAGE_SIZE,
+						     0, 0, NULL, NULL),
+			    ERR_PTR(-EFAULT));
+	KUNIT_EXPECT_PTR_EQ(test, weft_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0,
+						     IB_ACCESS_ON_DEMAND, NULL, NULL),
+			    ERR_PTR(-EOPNOTSUPP));
+	KUNIT_EXPECT_PTR_EQ(test, region, to_weft_mr(mr)->region);
+	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, IOVA, LENGTH, OFFSET));
+	KUNIT_EXPECT_EQ(test, 0, try_access(&fixture->who, mr->lkey, IOVA, LENGTH,
+					    IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+}
+
+static void rereg_user_mr_refuses_bound_windows(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_mw_request request = { .addr = IOVA, .length = LENGTH };
+	struct ib_mw mw = { .type = IB_MW_TYPE_1 };
+	struct ib_mr *mr;
+	u64 start = fixture->start;
+
+	mr = reg(test, OFFSET, LENGTH, IOVA, ALL);
+	mw.device = &fixture->dev->ibdev;
+	mw.pd = &fixture->pd;
+	KUNIT_ASSERT_EQ(test, 0, weft_alloc_mw(&mw, NULL));
+	request.rkey = mw.rkey;
+	request.lkey = mr->lkey;
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&fixture->who, &request));
+	KUNIT_EXPECT_PTR_EQ(test, weft_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0, 0,
+						     NULL, NULL),
+			    ERR_PTR(-EBUSY));
+	KUNIT_EXPECT_PTR_EQ(test, weft_rereg_user_mr(mr, IB_MR_REREG_TRANS, start, 1,
+						     start, 0, NULL, NULL),
+			    ERR_PTR(-EBUSY));
+	KUNIT_EXPECT_EQ(test, -EBUSY, weft_dereg_mr(mr, NULL));
+	weft_dealloc_mw(&mw);
+	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, IOVA, LENGTH, OFFSET));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+}
+
+static struct kunit_case mr_test_cases[] = {
+	KUNIT_CASE(reg_user_mr_any_length),
+	KUNIT_CASE(reg_user_mr_other_iova),
+	KUNIT_CASE(reg_user_mr_zero_based),
+	KUNIT_CASE(reg_user_mr_refuses),
+	KUNIT_CASE(rereg_user_mr_access),
+	KUNIT_CASE(rereg_user_mr_pd),
+	KUNIT_CASE(rereg_user_mr_all),
+	KUNIT_CASE(rereg_user_mr_failure_changes_nothing),
+	KUNIT_CASE(rereg_user_mr_refuses_bound_windows),
+	{ }
+};
+
+static struct kunit_suite mr_test_suite = {
+	.name = "weft_mr",
+	.init = mr_test_init,
+	.exit = mr_test_exit,
+	.test_cases = mr_test_cases,
+};
+
+kunit_test_suite(mr_test_suite);

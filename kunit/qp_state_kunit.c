@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * verbs/qp_state.c against the RDMA core's ib_modify_qp_is_ok(), which has the
+ * same table of IBA 11.2.5.3 in another form.
+ */
+#include <kunit/test.h>
+#include <linux/prandom.h>
+#include <linux/string.h>
+
+#include "verbs/qp_state.h"
+
+#define QP_STATE_SEED	0x71707374
+#define QP_STATE_RANDOM	200
+#define QP_STATES	(IB_QPS_ERR + 1)
+#define QP_BITS		32
+
+struct qp_state_type {
+	const char	*name;
+	enum ib_qp_type	type;
+};
+
+static const struct qp_state_type qp_state_types[] = {
+	{ "RC", IB_QPT_RC },
+	{ "UC", IB_QPT_UC },
+	{ "UD", IB_QPT_UD },
+	{ "GSI", IB_QPT_GSI },
+};
+
+static void qp_state_type_desc(const struct qp_state_type *type, char *desc)
+{
+	strscpy(desc, type->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(qp_state_type, qp_state_types, qp_state_type_desc);
+
+/**
+ * struct qp_state_difference - where we are not of the core's opinion
+ * @from: current state
+ * @to: next state
+ * @given: attributes but IB_QP_STATE
+ * @ours: whether we allow it; the core does the opposite
+ */
+struct qp_state_difference {
+	enum ib_qp_state	from;
+	enum ib_qp_state	to;
+	u32			given;
+	bool			ours;
+};
+
+/* of all types */
+static const struct qp_state_difference qp_state_differences[] = {
+	/* IBA 11.2.5.3 has any state to Error; the core leaves Reset out */
+	{ IB_QPS_RESET, IB_QPS_ERR, 0, true },
+};
+
+/* Required attributes where there are any, as IBA 11.2.5.3 lists them. */
+struct qp_state_required {
+	enum ib_qp_type		type;
+	enum ib_qp_state	from;
+	enum ib_qp_state	to;
+	u32			mask;
+};
+
+static const struct qp_state_required qp_state_required_rows[] = {
+	{ IB_QPT_RC, IB_QPS_RESET, IB_QPS_INIT,
+	  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
+	{ IB_QPT_RC, IB_QPS_INIT, IB_QPS_RTR,
+	  IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
+	  IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER },
+	{ IB_QPT_RC, IB_QPS_RTR, IB_QPS_RTS,
+	  IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+	  IB_QP_MAX_QP_RD_ATOMIC },
+	{ IB_QPT_UC, IB_QPS_RESET, IB_QPS_INIT,
+	  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
+	{ IB_QPT_UC, IB_QPS_INIT, IB_QPS_RTR,
+	  IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN },
+	{ IB_QPT_UC, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN },
+	{ IB_QPT_UD, IB_QPS_RESET, IB_QPS_INIT,
+	  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY },
+	{ IB_QPT_UD, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN },
+	/* its port is that of its creation */
+	{ IB_QPT_GSI, IB_QPS_RESET, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_QKEY },
+	{ IB_QPT_GSI, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN },
+};
+
+static u32 qp_state_required(enum ib_qp_type type, enum ib_qp_state from,
+			     enum ib_qp_state to)
+{
+	const struct qp_state_required *row = qp_state_required_rows;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(qp_state_required_rows); i++, row++)
+		if (row->type == type && row->from == from && row->to == to)
+			return row->mask;
+	return 0;
+}
+
+/**
+ * struct transition - what is being compared
+ * @test: for messages
+ * @type: of the QP
+ * @from: current state
+ * @to: next state
+ * @seen: differences that were found, a bit for each row
+ * @compared: number of masks
+ * @allowed: how many of them the core allowed
+ */
+struct transition {
+	struct kunit		*test;
+	enum ib_qp_type		type;
+	enum ib_qp_state	from;
+	enum ib_qp_state	to;
+	u32			seen;
+	u32			compared;
+	u32			allowed;
+};
+
+static bool is_known(struct transition *t, u32 mask, bool ours)
+{
+	const struct qp_state_difference *row = qp_state_differences;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(qp_state_differences); i++, row++) {
+		if (row->from != t->from || row->to != t->to || row->ours != ours ||
+		    row->given != (mask & ~IB_QP_STATE))
+			continue;
+		t->seen |= BIT(i);
+		return true;
+	}
+	return false;
+}
+
+static bool core_allows(const struct transition *t, u32 mask)
+{
+	return ib_modify_qp_is_ok(t->from, t->to, t->type,
+				  (enum ib_qp_attr_mask)mask);
+}
+
+static void compare(struct transition *t, u32 mask)
+{
+	bool ours = weft_qp_state_allows(t->type, t->from, t->to, mask);
+	bool core = core_allows(t, mask);
+
+	t->compared++;
+	t->allowed += core;
+	if (ours == core || is_known(t, mask, ours))
+		return;
+	KUNIT_FAIL(t->test, "state %d to %d, mask %#x: ours %d, the core's %d",
+		   t->from, t->to, mask, ours, core);
+}
+
+static void compare_bits(struct transition *t, u32 required)
+{
+	int i, j;
+
+	compare(t, 0);
+	compare(t, required);
+	for (i = 0; i < QP_BITS; i++) {
+		compare(t, BIT(i));
+		compare(t, required ^ BIT(i));
+		for (j = 0; j < i; j++)
+			compare(t, required ^ BIT(i) ^ BIT(j));
+	}
+}
+
+/* Every set of what the core allows one by one. */
+static void compare_subsets(struct transition *t, u32 required)
+{
+	u32 optional = 0, set = 0;
+	int i;
+
+	for (i = 0; i < QP_BITS; i++)
+		if (core_allows(t, required | BIT(i)))
+			optional |= BIT(i) & ~required;
+	do {
+		compare(t, required | set);
+		/* the next subset, after the last one 0 again */
+		set = (set - optional) & optional;
+	} while (set);
+}
+
+static void compare_random(struct transition *t, u32 required, struct rnd_state *rnd)
+{
+	u32 dense, sparse;
+	int i;
+
+	for (i = 0; i < QP_STATE_RANDOM; i++) {
+		dense = prandom_u32_state(rnd);
+		sparse = prandom_u32_state(rnd) & prandom_u32_state(rnd) &
+			 prandom_u32_state(rnd);
+		compare(t, dense);
+		compare(t, required | dense);
+		compare(t, required ^ sparse);
+	}
+}
+
+static void allows_what_the_core_does(struct kunit *test)
+{
+	const struct qp_state_type *param = test->param_value;
+	struct transition t = { .test = test, .type = param->type };
+	struct rnd_state rnd;
+	u32 required;
+
+	kunit_info(test, "seed %#x", QP_STATE_SEED);
+	prandom_seed_state(&rnd, QP_STATE_SEED);
+	for (t.from = 0; t.from < QP_STATES; t.from++) {
+		for (t.to = 0; t.to < QP_STATES; t.to++) {
+			required = qp_state_required(t.type, t.from, t.to);
+			compare_bits(&t, required);
+			compare_subsets(&t, required);
+			compare_random(&t, required, &rnd);
+		}
+	}
+	kunit_info(test, "%u masks, the core allows %u", t.compared, t.allowed);
+	/* a difference that is none any more has to go from the list */
+	KUNIT_EXPECT_EQ(test, t.seen, BIT(ARRAY_SIZE(qp_state_differences)) - 1);
+}
+
+/* The comparison would be of little worth from a wrong set on. */
+static void required_is_required(struct kunit *test)
+{
+	const struct qp_state_required *row;
+	int i, bit;
+
+	for (i = 0; i < ARRAY_SIZE(qp_state_required_rows); i++) {
+		row = &qp_state_required_rows[i];
+		KUNIT_EXPECT_TRUE(test, weft_qp_state_allows(row->type, row->from,
+							     row->to, row->mask));
+		for (bit = 0; bit < QP_BITS; bit++)
+			if (row->mask & BIT(bit))
+				KUNIT_EXPECT_FALSE(test,
+						   weft_qp_state_allows(row->type, row->from,
+									row->to,
+									row->mask ^ BIT(bit)));
+	}
+}
+
+/* IBA 10.3.1: the arrows of the state diagram that a consumer may take */
+static const char * const qp_state_arrows[QP_STATES] = {
+	/* to:	Reset Init RTR RTS SQD SQE Error */
+	[IB_QPS_RESET]	= "xx....x",
+	[IB_QPS_INIT]	= "xxx...x",
+	[IB_QPS_RTR]	= "x..x..x",
+	[IB_QPS_RTS]	= "x..xx.x",
+	[IB_QPS_SQD]	= "x..xx.x",
+	[IB_QPS_SQE]	= "x..x..x",
+	[IB_QPS_ERR]	= "x.....x",
+};
+
+static void arrows_of_the_diagram(struct kunit *test)
+{
+	const struct qp_state_type *param = test->param_value;
+	int from, to;
+	bool arrow;
+
+	for (from = 0; from < QP_STATES; from++) {
+		for (to = 0; to < QP_STATES; to++) {
+			arrow = qp_state_arrows[from][to] == 'x';
+			KUNIT_EXPECT_EQ_MSG(test,
+					    weft_qp_state_allows(param->type, from, to,
+								 qp_state_required(param->type,
+										   from, to)),
+					    arrow, "state %d to %d", from, to);
+		}
+	}
+}
+
+static struct kunit_case qp_state_cases[] = {
+	KUNIT_CASE_PARAM(allows_what_the_core_does, qp_state_type_gen_params),
+	KUNIT_CASE(required_is_required),
+	KUNIT_CASE_PARAM(arrows_of_the_diagram, qp_state_type_gen_params),
+	{}
+};
+
+static struct kunit_suite qp_state_suite = {
+	.name = "weft_qp_state",
+	.test_cases = qp_state_cases,
+};
+
+kunit_test_suite(qp_state_suite);
