@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# What the two build scripts share. To be sourced after lib.sh.
+
+# build_dir NAME: where NAME of this checkout is built. Another checkout has its
+# own place, and "make clean" removes them all.
+build_dir()
+{
+	local dir
+	dir=$WEFT_CACHE/build/$(basename "$WEFT_TOP")-$(printf '%s' "$WEFT_TOP" | cksum | cut -d ' ' -f 1)${1:+/$1}
+	mkdir -p "$dir"
+	printf '%s\n' "$dir"
+}
+
+# sync_sources DIR SRC...: make DIR a copy of what this checkout has as SRC, and
+# print what has changed. A changed file is new for make, whatever its time was.
+# Files that only a build makes stay.
+sync_sources()
+{
+	local dir=$1 f exist=()
+	shift
+	for f; do
+		[ ! -e "$WEFT_TOP/$f" ] || exist+=("$f")
+	done
+	need_packages rsync
+	(cd "$WEFT_TOP" && rsync -rlpc --relative --delete --itemize-changes --omit-dir-times \
+		--exclude='*.o' --exclude='*.o.d' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' \
+		--exclude='*.cmd' --exclude='modules.order' --exclude='Module.symvers' \
+		--exclude='.module-common.*' --exclude='*.swp' --exclude='*~' \
+		"${exist[@]}" "$dir/") | grep -v '^\.' || true
+}
+
+# weft_version: of this checkout
+weft_version()
+{
+	sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$WEFT_TOP/dkms.conf"
+}

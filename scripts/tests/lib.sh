@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# What tests have in common. To be sourced first:
+#
+#	. "$(dirname "$0")/../lib.sh"
+#
+# A test ends with status 0 if it passes. A command that fails ends it, and what
+# defer was given runs then. Nothing of a test must outlive it.
+set -euo pipefail
+
+WEFT_TESTS=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+# shellcheck disable=SC2034 # for the tests
+WEFT_TOP=$(dirname "$(dirname "$WEFT_TESTS")")
+# the kernel's line, and how much there is time for: test, or full
+: "${WEFT_KERNEL=6.12}" "${WEFT_TIER=test}"
+
+# defer CMD...: run CMD when the test ends, the last one first.
+deferred=()
+defer()
+{
+	deferred+=("$(printf '%q ' "$@")")
+}
+
+run_deferred()
+{
+	local status=$? i
+	trap - EXIT
+	set +e
+	for ((i = ${#deferred[@]} - 1; i >= 0; i--)); do
+		eval "${deferred[i]}"
+	done
+	exit "$status"
+}
+trap run_deferred EXIT
+trap 'exit 143' TERM
+trap 'echo "$0:$LINENO: status $?: $BASH_COMMAND" >&2' ERR
+set -E
+
+# skip REASON: there is not what the test wants.
+skip()
+{
+	printf '%s\n' "$*"
+	exit 77
+}
+
+fail()
+{
+	printf '%s\n' "$*"
+	exit 1
+}
+
+# need CMD...: programs that the test wants.
+need()
+{
+	local c
+	for c; do
+		command -v "$c" >/dev/null || skip "no $c here"
+	done
+}
+
+# count TEST [FULL]: how often to do something that gets better by repetition.
+count()
+{
+	if [ "$WEFT_TIER" = full ]; then
+		printf '%d\n' "${2:-$(($1 * 10))}"
+	else
+		printf '%d\n' "$1"
+	fi
+}
+
+# within SECONDS CMD...: wait until CMD succeeds.
+within()
+{
+	local end=$((SECONDS + $1))
+	shift
+	until "$@"; do
+		[ $SECONDS -lt "$end" ] || { printf 'after %d s still not: %s\n' $SECONDS "$*"; return 1; }
+		sleep 0.1
+	done
+}
+
+# add_link NAME NETDEV: a weft device, removed at the end of the test.
+add_link()
+{
+	[ -e /sys/module/weft ] || modprobe weft
+	rdma link add "$1" type weft netdev "$2"
+	defer remove_link "$1"
+	within 10 test -e "/sys/class/infiniband/$1/ports/1/state"
+}
+
+remove_link()
+{
+	[ ! -e "/sys/class/infiniband/$1" ] || rdma link delete "$1"
+}
+
+# gid_index DEVICE ADDRESS: the index of the RoCEv2 GID of an IP address.
+gid_index()
+{
+	python3 - "$@" <<-'PYTHON'
+		import ipaddress, os, sys
+		device, address = sys.argv[1:]
+		want = ipaddress.ip_address(address)
+		if want.version == 4:
+		    want = ipaddress.ip_address("::ffff:" + address)
+		port = "/sys/class/infiniband/%s/ports/1/" % device
+		for index in sorted(os.listdir(port + "gids"), key=int):
+		    try:
+		        kind = open(port + "gid_attrs/types/" + index).read().strip()
+		    except OSError:
+		        continue  # an empty entry
+		    gid = open(port + "gids/" + index).read().strip()
+		    if kind == "RoCE v2" and ipaddress.ip_address(gid) == want:
+		        sys.exit(print(index))
+		sys.exit("%s has no GID of %s" % (device, address))
+	PYTHON
+}
+
+# listens PORT: does somebody listen on this TCP port?
+listens()
+{
+	[ -n "$(ss -Htln "sport = :$1")" ]
+}
+
+# pair PORT SERVER CLIENT: run both shell commands, the client when the server
+# listens on PORT (- : after half a second). Both have to succeed.
+pair()
+{
+	local port=$1 server_pid status=0
+	bash -c "$2" &
+	server_pid=$!
+	if [ "$port" = - ]; then
+		sleep 0.5
+	else
+		within 30 listens "$port"
+	fi
+	bash -c "$3" || status=$?
+	if [ $status != 0 ]; then
+		kill $server_pid 2>/dev/null || true
+		wait $server_pid || true
+		fail "client: status $status: $3"
+	fi
+	wait $server_pid || fail "server: status $?: $2"
+}
