@@ -109,7 +109,7 @@ static bool queue_get(struct weft_ring *ring, u64 *value)
 {
 	if (weft_ring_pending(ring) <= 0)
 		return false;
-	*value = *(const u64 __force *)weft_ring_take(ring);
+	*value = *(const u64 __force *)weft_ring_take(ring, 0);
 	weft_ring_release(ring);
 	return true;
 }

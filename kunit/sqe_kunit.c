@@ -154,7 +154,7 @@ static void sq_next_row(struct kunit *test)
 
 	sqe_fill(row, &sqe);
 	entry = sqe_post(test, ring, &sqe, sizeof(sqe));
-	KUNIT_EXPECT_EQ(test, weft_sq_next(ring, wqe), row->ret);
+	KUNIT_EXPECT_EQ(test, weft_sq_next(ring, 0, wqe), row->ret);
 	KUNIT_EXPECT_EQ(test, wqe->index, 0xffffffff);
 	KUNIT_EXPECT_EQ(test, wqe->sqe.wr_id, SQE_WR_ID);
 	KUNIT_EXPECT_EQ(test, wqe->sqe.opcode, row->opcode);
@@ -181,7 +181,7 @@ static void sq_next_copies_no_more(struct kunit *test)
 		memset(wqe, SQE_POISON, sizeof(*wqe));
 		sqe.num_sge = num;
 		sqe_post(test, ring, &sqe, sizeof(sqe));
-		KUNIT_EXPECT_EQ(test, weft_sq_next(ring, wqe), 0);
+		KUNIT_EXPECT_EQ(test, weft_sq_next(ring, 0, wqe), 0);
 		KUNIT_EXPECT_NULL(test, memchr_inv(wqe->sge + num, SQE_POISON,
 						   (WEFT_MAX_SGE - num) * 16));
 		weft_ring_release(ring);
@@ -199,7 +199,7 @@ static void sq_next_copy_is_private(struct kunit *test)
 
 	entry = sqe_post(test, ring, &sqe, sizeof(sqe));
 	memcpy(sge, entry + 64, sizeof(sge));
-	KUNIT_EXPECT_EQ(test, weft_sq_next(ring, wqe), 0);
+	KUNIT_EXPECT_EQ(test, weft_sq_next(ring, 0, wqe), 0);
 	memset(entry, 0xff, ring->stride);
 	KUNIT_EXPECT_MEMEQ(test, &wqe->sqe, &sqe, sizeof(sqe));
 	KUNIT_EXPECT_MEMEQ(test, wqe->sge, sge, sizeof(sge));
@@ -218,8 +218,8 @@ static void sq_next_follows_device_index(struct kunit *test)
 		sqe.flags = i % 3 ? 0 : 0x80;
 		sqe_post(test, ring, &sqe, sizeof(sqe));
 		/* the same again until it is released */
-		KUNIT_EXPECT_EQ(test, weft_sq_next(ring, wqe), i % 3 ? 0 : -EINVAL);
-		KUNIT_EXPECT_EQ(test, weft_sq_next(ring, wqe), i % 3 ? 0 : -EINVAL);
+		KUNIT_EXPECT_EQ(test, weft_sq_next(ring, 0, wqe), i % 3 ? 0 : -EINVAL);
+		KUNIT_EXPECT_EQ(test, weft_sq_next(ring, 0, wqe), i % 3 ? 0 : -EINVAL);
 		KUNIT_EXPECT_EQ(test, wqe->sqe.wr_id, i);
 		KUNIT_EXPECT_EQ(test, wqe->index, i - 1);
 		weft_ring_release(ring);
@@ -244,7 +244,7 @@ static int sqe_try(struct weft_ring *ring, const struct weft_sqe *sqe,
 {
 	memcpy((void __force *)ring->slots +
 	       ring->device % ring->entries * ring->stride, sqe, sizeof(*sqe));
-	return weft_sq_next(ring, wqe);
+	return weft_sq_next(ring, 0, wqe);
 }
 
 static void sq_next_each_opcode_and_flag(struct kunit *test)

@@ -17,11 +17,14 @@
 #include <rdma/weft-abi.h>
 
 #include "compat/port_event.h"
+#include "link/roce.h"
+#include "link/udp.h"
 #include "object/dev.h"
 #include "object/parent.h"
 #include "object/table.h"
 #include "object/vector.h"
 #include "stats.h"
+#include "verbs/attributes.h"
 #include "verbs/ops.h"
 
 /*
@@ -283,6 +286,8 @@ static void instance_dealloc(struct ib_device *ibdev)
 	if (dev->id)
 		weft_dev_unpublish(dev);
 	rtnl_unlock();
+	/* packets may be counted by who has just found a QP of ours */
+	synchronize_rcu();
 	weft_vectors_destroy(dev);
 	weft_region_table_destroy(&dev->regions);
 	xa_destroy(&dev->ahs);
@@ -306,6 +311,8 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev)
 	dev_hold(ndev);
 	dev->ndev = ndev;
 	dev->port_state = IB_PORT_DOWN;
+	dev->wire = &weft_link_roce;
+	dev->local_link = weft_attribute_local_link();
 	spin_lock_init(&dev->gid_lock);
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	weft_region_table_init(&dev->regions);
@@ -394,7 +401,12 @@ int weft_device_add(const char *name, struct net_device *ndev)
 	rtnl_unlock();
 	if (ret)
 		goto err_dealloc;
+	/* each GID has the sockets opened again; here one is told why not */
+	ret = weft_udp_open(dev_net(ndev));
+	if (ret)
+		goto err_dealloc;
 	ret = instance_register(dev, name);
+	weft_udp_close(dev_net(ndev));
 	if (ret)
 		goto err_dealloc;
 	return 0;

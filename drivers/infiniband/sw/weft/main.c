@@ -5,6 +5,8 @@
 
 #include "device.h"
 #include "engine/work.h"
+#include "link/roce.h"
+#include "link/udp.h"
 #include "netlink.h"
 #include "object/table.h"
 
@@ -15,13 +17,23 @@ static int __init weft_init(void)
 	ret = weft_engine_init();
 	if (ret)
 		return ret;
-	ret = weft_device_init();
+	ret = weft_roce_init();
 	if (ret)
 		goto err_engine_exit;
+	ret = weft_udp_init();
+	if (ret)
+		goto err_roce_exit;
+	ret = weft_device_init();
+	if (ret)
+		goto err_udp_exit;
 	/* last: from here on there may be devices */
 	weft_netlink_init();
 	return 0;
 
+err_udp_exit:
+	weft_udp_exit();
+err_roce_exit:
+	weft_roce_exit();
 err_engine_exit:
 	weft_engine_exit();
 	return ret;
@@ -31,6 +43,8 @@ static void __exit weft_exit(void)
 {
 	weft_netlink_exit();
 	weft_device_exit();
+	weft_udp_exit();
+	weft_roce_exit();
 	weft_engine_exit();
 	/* RCU callbacks are code of this module */
 	rcu_barrier();

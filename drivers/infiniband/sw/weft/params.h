@@ -56,4 +56,26 @@
 /* What a work item may do before it queues itself again. */
 #define WEFT_WORK_WQES		4096
 
+/* Work requests of a QP that are on the wire. A power of two. */
+#define WEFT_WINDOW_WQES	256
+/*
+ * Request packets of a QP without an answer: less than a net device's backlog
+ * (1000), so that a burst does not get lost on its way to the peer.
+ */
+#define WEFT_WINDOW_PACKETS	256
+/* Packets handed to a link at a time. */
+#define WEFT_RUN_PACKETS	16
+/* Packets after which an acknowledge is asked for in a long message. */
+#define WEFT_ACK_PACKETS	32
+/* Packets that wait for a half; a well-behaved peer sends no more. */
+#define WEFT_QUEUE_PACKETS	1024
+/*
+ * What a soft interrupt may do for a QP before it leaves the rest to a work
+ * item.
+ */
+#define WEFT_SOFTIRQ_WQES	64
+#define WEFT_SOFTIRQ_BYTES	SZ_64K
+/* Bytes of memory a half's packets may take until they have left. */
+#define WEFT_TX_BYTES		SZ_512K
+
 #endif /* WEFT_PARAMS_H */

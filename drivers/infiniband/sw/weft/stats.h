@@ -47,7 +47,45 @@ struct weft_dev;
 	X(CQ_OVERRUNS, cq_overruns,					\
 	  "Completion queues that overflowed.")				\
 	X(FLUSHED_WRS, flushed_wrs,					\
-	  "Work requests completed without being executed.")
+	  "Work requests completed without being executed.")		\
+	X(TX_PACKETS, tx_packets,					\
+	  "Packets sent.")						\
+	X(TX_DROPPED, tx_dropped,					\
+	  "Packets not sent: no route, longer than the path's MTU, no memory, refused by the net device's queue.") \
+	X(TX_STALLS, tx_stalls,						\
+	  "Times a QP had to wait for packets of its own to leave.")	\
+	X(RX_PACKETS, rx_packets,					\
+	  "Packets that a QP received; those of a multicast group count once for each.") \
+	X(RX_MALFORMED, rx_malformed,					\
+	  "Packets dropped for their form: too short, lengths that disagree, IP options, version, reserved opcode.") \
+	X(RX_ICRC, rx_icrc,						\
+	  "Packets dropped because their ICRC was wrong.")		\
+	X(RX_UNKNOWN_QP, rx_unknown_qp,					\
+	  "Packets dropped because there is no such QP or group here.")	\
+	X(RX_WRONG_ADDRESS, rx_wrong_address,				\
+	  "Packets dropped because they came from or went to an address that is not the QP's.") \
+	X(RX_PKEY, rx_pkey,						\
+	  "Packets dropped because their P_Key was wrong.")		\
+	X(RX_NOT_READY, rx_not_ready,					\
+	  "Packets dropped because the QP or the port was in no state to receive.") \
+	X(RX_OPCODE, rx_opcode,						\
+	  "Packets dropped because their opcode is not one of the QP's transport service.") \
+	X(RX_QUEUE_FULL, rx_queue_full,					\
+	  "Packets dropped because too many were waiting for the QP.")	\
+	X(DUPLICATES, duplicates,					\
+	  "Requests received again.")					\
+	X(OUT_OF_SEQUENCE, out_of_sequence,				\
+	  "Requests received after others had been lost, dropped.")	\
+	X(SEQ_NAKS_SENT, seq_naks_sent,					\
+	  "NAKs sent because requests had been lost.")			\
+	X(SEQ_NAKS_RCVD, seq_naks_rcvd,					\
+	  "NAKs received because requests had been lost.")		\
+	X(IMPLIED_NAKS, implied_naks,					\
+	  "Responses found missing by those that came after them.")	\
+	X(STALE_RESPONSES, stale_responses,				\
+	  "Responses that nobody waited for, dropped.")			\
+	X(RETRANSMITS, retransmits,					\
+	  "Request packets sent again.")
 
 #define WEFT_STAT_ENUM(id, ...) WEFT_STAT_##id,
 

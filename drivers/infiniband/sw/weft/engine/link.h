@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the engine needs of a link.
+ * What the engine needs of a link: the local one carries messages, the others
+ * runs of packets.
  */
 #ifndef WEFT_ENGINE_LINK_H
 #define WEFT_ENGINE_LINK_H
 
 #include "engine/message.h"
+#include "wire/codec.h"
+
+struct weft_av;
+struct weft_flow;
 
 /**
  * enum weft_outcome - what became of a message
@@ -15,6 +20,8 @@
  * @WEFT_OUTCOME_LOST: no answer
  * @WEFT_OUTCOME_STOPPED: given up halfway because somebody wants one of the
  *	turns or the task is being killed; to be done again from the start
+ * @WEFT_OUTCOME_STALLED: a packet did not fit; the send turn will get an
+ *	event, then it is to be done again from the start
  */
 enum weft_outcome {
 	WEFT_OUTCOME_DONE,
@@ -22,6 +29,7 @@ enum weft_outcome {
 	WEFT_OUTCOME_RNR,
 	WEFT_OUTCOME_LOST,
 	WEFT_OUTCOME_STOPPED,
+	WEFT_OUTCOME_STALLED,
 };
 
 /**
@@ -39,13 +47,67 @@ struct weft_answer {
 };
 
 /**
- * struct weft_link - carries messages
- * @message: carry one to its end. The send turn of @qp is owned; @local is
- *	what it sends from or reads into. May sleep.
+ * struct weft_datagram - a UD message on its way
+ * @req: the request; the link fills in what only it knows
+ * @av: where to
+ * @qpn: destination QP, WEFT_MCAST_QPN: the members of a group
+ * @qkey: Q_Key it carries
+ */
+struct weft_datagram {
+	struct weft_request	req;
+	struct weft_av		*av;
+	u32			qpn;
+	u32			qkey;
+};
+
+/**
+ * struct weft_run - packets of one message, to be sent one after the other
+ * @qp: sender
+ * @av: where to
+ * @flow: of the half whose turn is owned
+ * @hdr: of the first packet. Those behind it have PSNs that follow, and the
+ *	opcodes below; @hdr.ackreq and @hdr.se are meant for the last one.
+ * @middle: opcode of the packets between the first and the last
+ * @last: opcode of the last packet, when there is more than one
+ * @num: packets, at least 1
+ * @mtu: bytes of payload of each packet but the last
+ * @length: bytes of payload in all
+ * @payload: where they are; advanced. Not looked at when @length is 0.
+ */
+struct weft_run {
+	struct weft_qp		*qp;
+	const struct weft_av	*av;
+	struct weft_flow	*flow;
+	struct weft_hdr		hdr;
+	u8			middle;
+	u8			last;
+	u32			num;
+	u32			mtu;
+	u32			length;
+	struct weft_iter	*payload;
+};
+
+/**
+ * struct weft_link - carries messages or packets
+ * @message: of a connected QP: carry a message to its end. The send turn of
+ *	@qp is owned; @local is what it sends from or reads into. May sleep.
+ *	NULL: the link has packets only.
+ * @datagram: of a UD QP: the same. May sleep.
+ * @xmit: send packets. The turn of @run->flow is owned. Any context but hard
+ *	interrupts. Returns how many packets have gone (or been lost on the
+ *	way, which is no concern of the engine's); fewer than @run->num only
+ *	when there is no more room, and then the turn will get WEFT_EV_RUN.
+ *	NULL: the link has no packets.
+ * @forget: forget the route of a flow; its turn is owned or stopped. May be
+ *	NULL.
  */
 struct weft_link {
 	void (*message)(struct weft_qp *qp, const struct weft_request *req,
 			const struct weft_sgl *local, struct weft_answer *answer);
+	void (*datagram)(struct weft_qp *qp, struct weft_datagram *dgram,
+			 const struct weft_sgl *local, struct weft_answer *answer);
+	u32 (*xmit)(struct weft_run *run);
+	void (*forget)(struct weft_flow *flow);
 };
 
 #endif /* WEFT_ENGINE_LINK_H */

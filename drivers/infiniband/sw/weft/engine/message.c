@@ -10,18 +10,6 @@
 #include "object/table.h"
 #include "stats.h"
 
-#define GRH_BYTES	40U
-
-static struct weft_accessor msg_accessor(const struct weft_qp *qp)
-{
-	return (struct weft_accessor){
-		.table = &qp->dev->regions,
-		.pd = qp->pd,
-		.qpn = qp->qpn,
-		.kernel = qp->kernel,
-	};
-}
-
 static bool msg_needs_rwqe(u8 opcode)
 {
 	return opcode <= WEFT_SQE_SEND_INV || opcode == WEFT_SQE_WRITE_IMM;
@@ -80,22 +68,29 @@ static enum weft_fault msg_take_rwqe(struct weft_qp *qp)
 	return recv->malformed ? WEFT_FAULT_RECV_MALFORMED : WEFT_FAULT_NONE;
 }
 
-static enum weft_fault msg_begin_send(struct weft_qp *qp,
-				      const struct weft_request *req)
+/* The receive that is held has room for @end bytes; go to @offset. */
+static enum weft_fault msg_open_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
-	struct weft_accessor who = msg_accessor(qp);
-	u64 length = req->length + (req->grh ? GRH_BYTES : 0ULL);
+	struct weft_accessor who = weft_qp_accessor(qp);
 	struct weft_recv *recv = &qp->recv;
 
 	if (weft_sgl_resolve(&recv->sgl, &who, recv->wqe.sge, recv->wqe.num_sge,
 			     IB_ACCESS_LOCAL_WRITE))
 		return WEFT_FAULT_RECV_PROTECTION;
-	if (length > recv->sgl.length) {
+	if (end > recv->sgl.length) {
 		weft_sgl_release(&recv->sgl);
 		return WEFT_FAULT_RECV_LENGTH;
 	}
 	weft_sgl_iter(&recv->sgl, &recv->iter);
+	if (offset)
+		weft_iter_skip(&recv->iter, offset);
 	return WEFT_FAULT_NONE;
+}
+
+static enum weft_fault msg_begin_send(struct weft_qp *qp,
+				      const struct weft_request *req)
+{
+	return msg_open_recv(qp, 0, req->length + (req->grh ? WEFT_GRH_BYTES : 0ULL));
 }
 
 static u32 msg_access(u8 opcode)
@@ -111,28 +106,35 @@ static u32 msg_access(u8 opcode)
 	}
 }
 
+static enum weft_fault msg_open_remote(struct weft_qp *qp, const struct weft_request *req,
+				       u64 offset, u32 length)
+{
+	struct weft_accessor who = weft_qp_accessor(qp);
+	struct weft_recv *recv = &qp->recv;
+
+	who.kernel = false; /* no peer may use the local DMA key */
+	if (weft_region_resolve(&who, req->rkey, req->remote_addr + offset, length,
+				msg_access(req->opcode), &recv->span))
+		return WEFT_FAULT_REMOTE_ACCESS;
+	weft_span_iter(&recv->span, &recv->iter);
+	return WEFT_FAULT_NONE;
+}
+
 static enum weft_fault msg_begin_rdma(struct weft_qp *qp,
 				      const struct weft_request *req)
 {
-	struct weft_accessor who = msg_accessor(qp);
 	u32 access = msg_access(req->opcode), length = req->length;
-	struct weft_recv *recv = &qp->recv;
 
 	if (!(qp->access & access))
 		return WEFT_FAULT_NOT_ENABLED;
-	if (access != IB_ACCESS_REMOTE_WRITE && !recv->max_dest_rd_atomic)
+	if (access != IB_ACCESS_REMOTE_WRITE && !qp->recv.max_dest_rd_atomic)
 		return WEFT_FAULT_NO_RESOURCES;
 	if (access == IB_ACCESS_REMOTE_ATOMIC) {
 		length = sizeof(u64);
 		if (req->remote_addr % sizeof(u64))
 			return WEFT_FAULT_MISALIGNED;
 	}
-	who.kernel = false; /* no peer may use the local DMA key */
-	if (weft_region_resolve(&who, req->rkey, req->remote_addr, length,
-				access, &recv->span))
-		return WEFT_FAULT_REMOTE_ACCESS;
-	weft_span_iter(&recv->span, &recv->iter);
-	return WEFT_FAULT_NONE;
+	return msg_open_remote(qp, req, 0, length);
 }
 
 static void msg_comm_est(struct weft_qp *qp)
@@ -157,6 +159,22 @@ enum weft_fault weft_message_begin(struct weft_qp *qp, const struct weft_request
 	if (req->opcode <= WEFT_SQE_SEND_INV)
 		return msg_begin_send(qp, req);
 	return msg_begin_rdma(qp, req);
+}
+
+enum weft_fault weft_message_begin_immediate(struct weft_qp *qp)
+{
+	weft_assert_turn(&qp->recv.turn);
+	return msg_take_rwqe(qp);
+}
+
+enum weft_fault weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
+				    u64 offset, u32 length)
+{
+	weft_assert_turn(&qp->recv.turn);
+	if (req->opcode <= WEFT_SQE_SEND_INV)
+		return qp->recv.held ? msg_open_recv(qp, offset, offset + length) :
+				       WEFT_FAULT_BAD_REQUEST;
+	return msg_open_remote(qp, req, offset, length);
 }
 
 void weft_message_place(struct weft_qp *qp, struct weft_iter *src, u64 length)
@@ -215,14 +233,14 @@ static void msg_complete_success(struct weft_qp *qp, const struct weft_request *
 		cqe.vlan_id = qp->type == IB_QPT_GSI ?
 			      weft_dev_gid_vlan(qp->dev, req->dgid) : WEFT_VLAN_NONE;
 		cqe.wc_flags |= WEFT_WC_GRH;
-		cqe.byte_len += GRH_BYTES;
+		cqe.byte_len += WEFT_GRH_BYTES;
 	}
 	msg_complete(qp, &cqe, req->solicited);
 }
 
 enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req)
 {
-	struct weft_accessor who = msg_accessor(qp);
+	struct weft_accessor who = weft_qp_accessor(qp);
 
 	weft_assert_turn(&qp->recv.turn);
 	msg_release(qp);
@@ -234,6 +252,12 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 	if (msg_needs_rwqe(req->opcode))
 		msg_complete_success(qp, req);
 	return WEFT_FAULT_NONE;
+}
+
+void weft_message_pause(struct weft_qp *qp)
+{
+	weft_assert_turn(&qp->recv.turn);
+	msg_release(qp);
 }
 
 void weft_message_abort(struct weft_qp *qp)
@@ -262,6 +286,34 @@ const struct weft_verdict *weft_message_refuse(struct weft_qp *qp,
 	return verdict;
 }
 
+bool weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
+			   u32 qkey, struct weft_iter *src)
+{
+	struct weft_span grh = { .addr = (uintptr_t)req->grh, .length = WEFT_GRH_BYTES };
+	struct weft_iter from;
+	enum weft_fault fault;
+
+	weft_assert_turn(&qp->recv.turn);
+	if (!weft_qp_can_receive(qp) || !weft_dev_port_active(qp->dev))
+		return false;
+	if (qp->qkey != qkey) {
+		weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_QKEY);
+		return false;
+	}
+	fault = weft_message_begin(qp, req);
+	if (fault) {
+		if (fault == WEFT_FAULT_RNR)
+			weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
+		weft_message_refuse(qp, fault);
+		return true;
+	}
+	weft_span_iter(&grh, &from);
+	weft_message_place(qp, &from, grh.length);
+	weft_message_place(qp, src, req->length);
+	weft_message_end(qp, req);
+	return true;
+}
+
 static void msg_flush_held(struct weft_qp *qp)
 {
 	weft_stats_inc(qp->dev, WEFT_STAT_FLUSHED_WRS);
@@ -285,10 +337,11 @@ static void msg_flush_queue(struct weft_qp *qp)
 	}
 }
 
-static void msg_flush(struct weft_qp *qp)
+void weft_message_flush(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
+	weft_assert_turn(&recv->turn);
 	if (recv->held)
 		msg_flush_held(qp);
 	if (!qp->srq) {
@@ -297,19 +350,4 @@ static void msg_flush(struct weft_qp *qp)
 		recv->last_wqe = true;
 		weft_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 	}
-}
-
-void weft_message_run(struct weft_qp *qp)
-{
-	struct weft_turn *turn = &qp->recv.turn;
-
-	weft_turn_take(turn);
-	if (weft_qp_state(qp) == IB_QPS_ERR)
-		msg_flush(qp);
-	weft_turn_release(turn);
-}
-
-void weft_message_doorbell(struct weft_qp *qp)
-{
-	weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
 }

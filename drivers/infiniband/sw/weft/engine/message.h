@@ -18,6 +18,11 @@
 
 struct weft_qp;
 
+/* Bytes a receiver of a datagram finds before the payload. */
+#define WEFT_GRH_BYTES	40U
+/* What all datagrams to a multicast group are sent to. */
+#define WEFT_MCAST_QPN	0xffffff
+
 /**
  * struct weft_request - what a requester asks of a responder
  * @opcode: enum weft_sqe_opcode; of SEND_x, WRITE_x, READ, CMP_SWP, FETCH_ADD
@@ -59,6 +64,49 @@ struct weft_request {
  * is due.
  */
 enum weft_fault weft_message_begin(struct weft_qp *qp, const struct weft_request *req);
+
+/**
+ * weft_message_begin_immediate - take the receive of a WRITE that turns out to
+ *	have immediate data
+ * @qp: responder, WRITE paused
+ *
+ * Return: as weft_message_begin().
+ */
+enum weft_fault weft_message_begin_immediate(struct weft_qp *qp);
+
+/**
+ * weft_message_pause - let go of the memory between two packets
+ * @qp: responder, SEND, WRITE or READ in progress
+ *
+ * A reference to memory is never kept while waiting for a peer.
+ */
+void weft_message_pause(struct weft_qp *qp);
+
+/**
+ * weft_message_resume - get hold of the memory again
+ * @qp: responder, SEND, WRITE or READ paused
+ * @req: the request; of a WRITE or READ @req->remote_addr, of all @req->opcode
+ *	and @req->rkey
+ * @offset: bytes of the message that are done
+ * @length: bytes that come now
+ *
+ * Return: as weft_message_begin(); paused still if there is a fault.
+ */
+enum weft_fault weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
+				    u64 offset, u32 length);
+
+/**
+ * weft_message_datagram - a datagram, from begin to end
+ * @qp: UD QP
+ * @req: the request
+ * @qkey: Q_Key it carries
+ * @src: payload
+ *
+ * Return: false: not for this QP in its state, or the Q_Key is wrong. All other
+ * faults have their consequences here, too, but are not the link's concern.
+ */
+bool weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
+			   u32 qkey, struct weft_iter *src);
 
 /**
  * weft_message_place - put payload where it belongs
@@ -115,15 +163,11 @@ const struct weft_verdict *weft_message_refuse(struct weft_qp *qp,
 					       enum weft_fault fault);
 
 /**
- * weft_message_run - the receive half's own work: flush in ERR
- * @qp: any; the receive turn is owned and given back
+ * weft_message_flush - complete what is in the receive queue, as flushed
+ * @qp: in ERR
+ *
+ * Context: process, may sleep.
  */
-void weft_message_run(struct weft_qp *qp);
-
-/**
- * weft_message_doorbell - a receive was posted to a queue that asked to ring
- * @qp: any
- */
-void weft_message_doorbell(struct weft_qp *qp);
+void weft_message_flush(struct weft_qp *qp);
 
 #endif /* WEFT_ENGINE_MESSAGE_H */

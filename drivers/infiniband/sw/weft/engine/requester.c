@@ -2,82 +2,48 @@
 
 #include "engine/requester.h"
 
+#include "engine/completer.h"
+#include "engine/datagram.h"
 #include "engine/link.h"
-#include "object/ah.h"
-#include "object/cq.h"
+#include "engine/sendq.h"
+#include "engine/transmit.h"
+#include "engine/window.h"
 #include "object/dev.h"
-#include "object/mw.h"
 #include "object/qp.h"
+#include "params.h"
 #include "stats.h"
 
 /**
  * struct req_budget - what is left to do before the rest is deferred
  * @wqes: work requests
  * @bytes: bytes
+ * @atomic: nothing may sleep
+ * @stalled: a packet did not fit
  */
 struct req_budget {
 	u32	wqes;
 	s64	bytes;
+	bool	atomic;
+	bool	stalled;
 };
 
-static const u8 req_wc_opcode[WEFT_SQE_OPCODES] = {
-	[WEFT_SQE_SEND]		= IB_WC_SEND,
-	[WEFT_SQE_SEND_IMM]	= IB_WC_SEND,
-	[WEFT_SQE_SEND_INV]	= IB_WC_SEND,
-	[WEFT_SQE_WRITE]	= IB_WC_RDMA_WRITE,
-	[WEFT_SQE_WRITE_IMM]	= IB_WC_RDMA_WRITE,
-	[WEFT_SQE_READ]		= IB_WC_RDMA_READ,
-	[WEFT_SQE_CMP_SWP]	= IB_WC_COMP_SWAP,
-	[WEFT_SQE_FETCH_ADD]	= IB_WC_FETCH_ADD,
-	[WEFT_SQE_LOCAL_INV]	= IB_WC_LOCAL_INV,
-	[WEFT_SQE_BIND_MW]	= IB_WC_BIND_MW,
-};
-
-static bool req_is_atomic(u8 opcode)
-{
-	return opcode == WEFT_SQE_CMP_SWP || opcode == WEFT_SQE_FETCH_ADD;
-}
-
-static bool req_is_response(u8 opcode)
-{
-	return opcode == WEFT_SQE_READ || req_is_atomic(opcode);
-}
-
+/* The request in send->wqe, which travels whole, is complete. */
 static void req_complete(struct weft_qp *qp, enum ib_wc_status status,
 			 enum weft_fault fault, u32 byte_len)
 {
 	struct weft_send *send = &qp->send;
-	const struct weft_sqe *sqe = &send->wqe.sqe;
-	struct weft_cqe cqe = {
-		.wr_id = sqe->wr_id,
-		.cookie = qp->cookie,
-		.qp_num = qp->qpn,
-		.byte_len = byte_len,
-		.wqe_index = send->wqe.index,
-		.status = status,
-		.vendor_err = fault,
-		.port_num = 1,
-	};
 
-	if (sqe->opcode < WEFT_SQE_OPCODES)
-		cqe.opcode = req_wc_opcode[sqe->opcode];
 	send->active = false;
-	weft_ring_release(send->ring);
-	if (!status && !qp->sig_all && !(sqe->flags & WEFT_SQE_SIGNALED))
-		return;
-	if (!weft_cq_push(qp->send_cq, &cqe, status))
-		weft_qp_fatal(qp);
+	weft_sendq_complete(qp, &send->wqe.sqe, send->wqe.index, status, fault, byte_len);
 }
 
-/* The current work request failed; the QP follows (IBA 10.3.1). */
 static void req_fail(struct weft_qp *qp, enum ib_wc_status status,
 		     enum weft_fault fault)
 {
-	if (qp->type == IB_QPT_RC)
-		weft_qp_set_error(qp);
-	else
-		weft_qp_set_sqe(qp);
-	req_complete(qp, status, fault, 0);
+	struct weft_send *send = &qp->send;
+
+	send->active = false;
+	weft_sendq_fail(qp, &send->wqe.sqe, send->wqe.index, status, fault);
 }
 
 static void req_fault(struct weft_qp *qp, enum weft_fault fault)
@@ -91,7 +57,7 @@ void weft_requester_reset_retries(struct weft_send *send)
 	send->rnr_left = send->rnr_retry;
 }
 
-static void req_wait(struct weft_send *send, u64 ns)
+void weft_requester_wait(struct weft_send *send, u64 ns)
 {
 	send->waiting = true;
 	if (ns)
@@ -117,26 +83,21 @@ static void req_rnr(struct weft_qp *qp, u8 rnr_timer)
 	if (send->rnr_left < 7)
 		send->rnr_left--;
 	weft_stats_inc(qp->dev, WEFT_STAT_RNR_RETRIES);
-	req_wait(send, weft_rules_rnr_ns(rnr_timer));
+	weft_requester_wait(send, weft_rules_rnr_ns(rnr_timer));
 }
 
 /* Timeout 0 means to wait for ever. */
 static void req_lost(struct weft_send *send)
 {
 	send->unanswered = true;
-	req_wait(send, send->timeout ? 4096ULL << send->timeout : 0);
+	weft_requester_wait(send, send->timeout ? 4096ULL << send->timeout : 0);
 }
 
-/* The timer expired: the end of an RNR delay, or of the patience for an answer. */
-static void req_timeout(struct weft_qp *qp)
+/* No answer to the request in send->wqe. */
+static void req_unanswered(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 
-	if (!send->waiting)
-		return;
-	send->waiting = false;
-	if (!send->unanswered)
-		return;
 	send->unanswered = false;
 	if (weft_qp_state(qp) == IB_QPS_ERR)
 		return; /* it will be flushed */
@@ -148,45 +109,21 @@ static void req_timeout(struct weft_qp *qp)
 	weft_stats_inc(qp->dev, WEFT_STAT_TRANSPORT_RETRIES);
 }
 
-static struct weft_accessor req_accessor(const struct weft_qp *qp)
+/* The timer expired: the end of an RNR delay, or of the patience for an answer. */
+static void req_timeout(struct weft_qp *qp)
 {
-	return (struct weft_accessor){
-		.table = &qp->dev->regions,
-		.pd = qp->pd,
-		.qpn = qp->qpn,
-		.kernel = qp->kernel,
-	};
-}
-
-static void req_inline(struct weft_send *send)
-{
-	struct weft_sgl *sgl = &send->sgl;
-
-	sgl->length = send->wqe.sqe.inline_length;
-	sgl->num = sgl->length ? 1 : 0;
-	sgl->span[0].region = NULL;
-	sgl->span[0].addr = (uintptr_t)send->wqe.inline_data;
-	sgl->span[0].length = sgl->length;
-}
-
-static enum weft_fault req_gather(struct weft_qp *qp)
-{
-	struct weft_accessor who = req_accessor(qp);
 	struct weft_send *send = &qp->send;
-	const struct weft_sqe *sqe = &send->wqe.sqe;
-	bool response = req_is_response(sqe->opcode);
 
-	if (sqe->flags & WEFT_SQE_INLINE)
-		req_inline(send);
-	else if (weft_sgl_resolve(&send->sgl, &who, send->wqe.sge, sqe->num_sge,
-				  response ? IB_ACCESS_LOCAL_WRITE : 0))
-		return WEFT_FAULT_LOCAL_PROTECTION;
-	if (send->sgl.length > WEFT_MAX_MSG ||
-	    (req_is_atomic(sqe->opcode) && send->sgl.length != sizeof(u64))) {
-		weft_sgl_release(&send->sgl);
-		return WEFT_FAULT_LOCAL_LENGTH;
+	if (!send->waiting) {
+		if (!weft_window_is_empty(&send->window))
+			weft_completer_timeout(qp);
+		return;
 	}
-	return WEFT_FAULT_NONE;
+	send->waiting = false;
+	if (send->unanswered)
+		req_unanswered(qp);
+	else if (!weft_window_is_empty(&send->window))
+		weft_transmit_patience(qp);
 }
 
 static void req_build(const struct weft_swqe *wqe, u64 length,
@@ -202,40 +139,30 @@ static void req_build(const struct weft_swqe *wqe, u64 length,
 		.rkey = sqe->rkey,
 		.remote_addr = sqe->remote_addr,
 	};
-	if (req_is_atomic(sqe->opcode)) {
+	if (weft_sendq_is_atomic(sqe->opcode)) {
 		req->compare_add = sqe->atomic.compare_add;
 		req->swap = sqe->atomic.swap;
 	}
 }
 
-static void req_message(struct weft_qp *qp, struct req_budget *budget)
+static void req_answered(struct weft_qp *qp, const struct weft_answer *answer,
+			 u32 length, struct req_budget *budget)
 {
 	struct weft_send *send = &qp->send;
-	struct weft_answer answer = {};
-	struct weft_request req;
-	enum weft_fault fault;
 
-	fault = req_gather(qp);
-	if (fault) {
-		req_fault(qp, fault);
-		return;
-	}
-	req_build(&send->wqe, send->sgl.length, &req);
-	qp->link->message(qp, &req, &send->sgl, &answer);
-	weft_sgl_release(&send->sgl);
-	switch (answer.outcome) {
+	switch (answer->outcome) {
 	case WEFT_OUTCOME_DONE:
-		budget->bytes -= req.length;
+		budget->bytes -= length;
 		weft_stats_inc(qp->dev, WEFT_STAT_SENT_MESSAGES);
-		weft_stats_add(qp->dev, WEFT_STAT_SENT_BYTES, req.length);
+		weft_stats_add(qp->dev, WEFT_STAT_SENT_BYTES, length);
 		weft_requester_reset_retries(send);
-		req_complete(qp, IB_WC_SUCCESS, WEFT_FAULT_NONE, req.length);
+		req_complete(qp, IB_WC_SUCCESS, WEFT_FAULT_NONE, length);
 		break;
 	case WEFT_OUTCOME_REFUSED:
-		req_fail(qp, answer.status, answer.fault);
+		req_fail(qp, answer->status, answer->fault);
 		break;
 	case WEFT_OUTCOME_RNR:
-		req_rnr(qp, answer.rnr_timer);
+		req_rnr(qp, answer->rnr_timer);
 		break;
 	case WEFT_OUTCOME_LOST:
 		req_lost(send);
@@ -243,83 +170,73 @@ static void req_message(struct weft_qp *qp, struct req_budget *budget)
 	case WEFT_OUTCOME_STOPPED:
 		budget->wqes = 0;
 		break;
+	case WEFT_OUTCOME_STALLED:
+		budget->stalled = true;
+		break;
 	}
 }
 
-static int req_bind(const struct weft_accessor *who, const struct weft_sqe *sqe)
+static void req_message(struct weft_qp *qp, struct req_budget *budget)
 {
-	struct weft_mw_request request = {
-		.rkey = sqe->mw.rkey,
-		.new_rkey = sqe->mw.new_rkey,
-		.lkey = sqe->mw.lkey,
-		.access = sqe->mw.access,
-		.addr = sqe->mw.addr,
-		.length = sqe->mw.length,
-	};
+	struct weft_send *send = &qp->send;
+	struct weft_answer answer = {};
+	struct weft_datagram dgram;
+	enum weft_fault fault;
 
-	return weft_mw_bind(who, &request);
-}
-
-static void req_local(struct weft_qp *qp)
-{
-	const struct weft_sqe *sqe = &qp->send.wqe.sqe;
-	struct weft_accessor who = req_accessor(qp);
-	int ret;
-
-	if (sqe->opcode == WEFT_SQE_LOCAL_INV)
-		ret = weft_mw_invalidate(&who, sqe->ex);
+	fault = weft_sendq_gather(qp, &send->wqe.sqe, send->wqe.sge, send->wqe.inline_data);
+	if (fault) {
+		req_fault(qp, fault);
+		return;
+	}
+	req_build(&send->wqe, send->sgl.length, &dgram.req);
+	if (weft_qp_is_ud(qp))
+		weft_datagram_send(qp, &dgram, &answer);
 	else
-		ret = req_bind(&who, sqe);
-	if (ret)
-		req_fault(qp, WEFT_FAULT_BIND);
-	else
-		req_complete(qp, IB_WC_SUCCESS, WEFT_FAULT_NONE, 0);
+		qp->link->message(qp, &dgram.req, &send->sgl, &answer);
+	weft_sgl_release(&send->sgl);
+	req_answered(qp, &answer, dgram.req.length, budget);
 }
 
 static void req_execute(struct weft_qp *qp, struct req_budget *budget)
 {
-	struct weft_send *send = &qp->send;
-	u8 opcode = send->wqe.sqe.opcode;
+	const struct weft_sqe *sqe = &qp->send.wqe.sqe;
+	enum weft_fault fault = weft_sendq_check(qp);
 
-	if (unlikely(send->malformed))
-		req_fault(qp, WEFT_FAULT_MALFORMED);
-	else if (unlikely(!weft_rules_opcode_allowed(qp->type, opcode)))
-		req_fault(qp, WEFT_FAULT_OPCODE);
-	else if (opcode == WEFT_SQE_LOCAL_INV || opcode == WEFT_SQE_BIND_MW)
-		req_local(qp);
-	else if (unlikely(req_is_response(opcode) && !send->max_rd_atomic))
-		req_fault(qp, WEFT_FAULT_NO_CREDIT);
-	else
+	if (unlikely(fault)) {
+		req_fault(qp, fault);
+		return;
+	}
+	if (!weft_sendq_is_local(sqe->opcode)) {
 		req_message(qp, budget);
+		return;
+	}
+	fault = weft_sendq_local(qp, sqe);
+	if (fault)
+		req_fault(qp, fault);
+	else
+		req_complete(qp, IB_WC_SUCCESS, WEFT_FAULT_NONE, 0);
 }
 
-/*
- * The next work request into send->wqe. With an empty queue the client is
- * asked to ring before the last look, see the proof in weft-abi.h.
- */
 static bool req_next(struct weft_qp *qp)
 {
-	struct weft_send *send = &qp->send;
-	int pending = weft_ring_pending(send->ring);
-
-	if (!pending) {
-		weft_ring_arm_doorbell(send->ring);
-		send->doorbell_armed = true;
-		pending = weft_ring_pending(send->ring);
-		if (!pending)
-			return false;
-	}
-	if (unlikely(pending < 0)) {
-		weft_qp_fatal(qp);
+	if (!weft_sendq_next(qp, 0))
 		return false;
-	}
-	if (send->doorbell_armed) {
-		weft_ring_set_flags(send->ring, 0, WEFT_RING_NEED_DOORBELL);
-		send->doorbell_armed = false;
-	}
-	send->malformed = weft_sq_next(send->ring, &send->wqe);
-	send->active = true;
+	qp->send.active = true;
 	return true;
+}
+
+static void req_flush_flights(struct weft_qp *qp)
+{
+	struct weft_window *window = &qp->send.window;
+	const struct weft_flight *flight;
+
+	for (; !weft_window_is_empty(window); window->head++) {
+		flight = weft_window_at(window, window->head);
+		weft_stats_inc(qp->dev, WEFT_STAT_FLUSHED_WRS);
+		weft_sendq_complete(qp, &flight->sqe, flight->index, IB_WC_WR_FLUSH_ERR,
+				    WEFT_FAULT_FLUSHED, 0);
+	}
+	weft_window_reset(qp);
 }
 
 /* ERR, or SQE: what is in the queue completes in order, as flushed. */
@@ -330,6 +247,7 @@ static void req_flush(struct weft_qp *qp)
 	send->waiting = false;
 	send->unanswered = false;
 	hrtimer_try_to_cancel(&send->timer);
+	req_flush_flights(qp);
 	while (!weft_turn_stopping(&send->turn) && (send->active || req_next(qp))) {
 		weft_stats_inc(qp->dev, WEFT_STAT_FLUSHED_WRS);
 		req_complete(qp, IB_WC_WR_FLUSH_ERR, WEFT_FAULT_FLUSHED, 0);
@@ -349,22 +267,40 @@ static void req_drained(struct weft_qp *qp)
 		weft_qp_event(qp, IB_EVENT_SQ_DRAINED);
 }
 
+/* The next step of the send queue. Return: false: nothing to do now. */
+static bool req_step(struct weft_qp *qp, bool take, struct req_budget *budget)
+{
+	struct weft_send *send = &qp->send;
+
+	if (!qp->link->message)
+		return weft_transmit_step(qp, take, &budget->bytes);
+	if (!send->active && !(take && req_next(qp)))
+		return false;
+	req_execute(qp, budget);
+	return !budget->stalled;
+}
+
 /* Return: true when the rest is to be deferred. */
 static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 {
 	struct weft_send *send = &qp->send;
+	bool take;
 
 	for (;;) {
 		switch (weft_qp_state(qp)) {
 		case IB_QPS_RTS:
+			take = true;
 			break;
 		case IB_QPS_SQD:
-			if (send->active)
+			take = false;
+			if (weft_send_is_busy(send))
 				break;
 			req_drained(qp);
 			return false;
 		case IB_QPS_SQE:
 		case IB_QPS_ERR:
+			if (budget->atomic)
+				return true;
 			req_flush(qp);
 			return false;
 		default:
@@ -374,10 +310,9 @@ static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 			return false;
 		if (!budget->wqes || budget->bytes < 0)
 			return true;
-		if (!send->active && !req_next(qp))
-			return false;
 		budget->wqes--;
-		req_execute(qp, budget);
+		if (!req_step(qp, take, budget))
+			return false;
 	}
 }
 
@@ -388,6 +323,7 @@ static void req_run(struct weft_qp *qp, struct req_budget *budget)
 
 	if (weft_turn_take(&send->turn) & BIT(WEFT_EV_TIMER))
 		req_timeout(qp);
+	weft_completer_work(qp);
 	defer = req_work(qp, budget);
 	if (defer)
 		weft_turn_defer(&send->turn);
@@ -418,10 +354,27 @@ void weft_requester_doorbell(struct weft_qp *qp)
 		weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
 }
 
+void weft_requester_continue(struct weft_qp *qp)
+{
+	struct req_budget budget = {
+		.wqes = WEFT_SOFTIRQ_WQES, .bytes = WEFT_SOFTIRQ_BYTES, .atomic = true,
+	};
+
+	/* what has no packets may sleep */
+	if (qp->link->message)
+		weft_turn_defer(&qp->send.turn);
+	else
+		req_run(qp, &budget);
+}
+
 void weft_requester_init(struct weft_qp *qp)
 {
-	hrtimer_setup(&qp->send.timer, req_timer_expired, CLOCK_MONOTONIC,
+	struct weft_send *send = &qp->send;
+
+	hrtimer_setup(&send->timer, req_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
+	skb_queue_head_init(&send->packets);
+	send->flow.turn = &send->turn;
 	weft_requester_reset(qp);
 }
 
@@ -430,6 +383,9 @@ void weft_requester_reset(struct weft_qp *qp)
 	struct weft_send *send = &qp->send;
 
 	hrtimer_cancel(&send->timer);
+	skb_queue_purge(&send->packets);
+	qp->dev->wire->forget(&send->flow);
+	weft_window_reset(qp);
 	send->active = false;
 	send->waiting = false;
 	send->unanswered = false;

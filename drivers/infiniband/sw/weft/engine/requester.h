@@ -5,7 +5,7 @@
 #ifndef WEFT_ENGINE_REQUESTER_H
 #define WEFT_ENGINE_REQUESTER_H
 
-#include <linux/hrtimer.h>
+#include <linux/types.h>
 
 struct weft_qp;
 struct weft_send;
@@ -27,6 +27,21 @@ void weft_requester_run(struct weft_qp *qp);
  * Context: process, may sleep.
  */
 void weft_requester_doorbell(struct weft_qp *qp);
+
+/**
+ * weft_requester_continue - go on with the send queue
+ * @qp: any; the send turn is owned and given back
+ *
+ * Context: soft interrupts.
+ */
+void weft_requester_continue(struct weft_qp *qp);
+
+/**
+ * weft_requester_wait - send nothing for some time
+ * @send: turn owned
+ * @ns: how long; 0: for ever
+ */
+void weft_requester_wait(struct weft_send *send, u64 ns);
 
 /**
  * weft_requester_init - at creation of a QP

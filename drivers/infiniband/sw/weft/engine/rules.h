@@ -33,6 +33,11 @@
  * @WEFT_FAULT_RECV_MALFORMED: responder: the receive work request makes no
  *	sense
  * @WEFT_FAULT_INVALIDATE: responder: SEND_INV names no window of the QP
+ * @WEFT_FAULT_BAD_REQUEST: responder: opcode, order or length of a packet
+ * @WEFT_FAULT_NAK_REQUEST: the peer calls the request invalid
+ * @WEFT_FAULT_NAK_ACCESS: the peer does not allow the access
+ * @WEFT_FAULT_NAK_OPERATION: the peer could not execute the request
+ * @WEFT_FAULT_BAD_RESPONSE: the peer's response is not what was asked for
  * @WEFT_FAULT_QUEUE_INDEX: the consumer's ring index is impossible
  * @WEFT_FAULT_CQ_OVERRUN: a completion was lost
  * @WEFT_FAULTS: number of faults
@@ -58,6 +63,11 @@ enum weft_fault {
 	WEFT_FAULT_RECV_PROTECTION,
 	WEFT_FAULT_RECV_MALFORMED,
 	WEFT_FAULT_INVALIDATE,
+	WEFT_FAULT_BAD_REQUEST,
+	WEFT_FAULT_NAK_REQUEST,
+	WEFT_FAULT_NAK_ACCESS,
+	WEFT_FAULT_NAK_OPERATION,
+	WEFT_FAULT_BAD_RESPONSE,
 	WEFT_FAULT_QUEUE_INDEX,
 	WEFT_FAULT_CQ_OVERRUN,
 	WEFT_FAULTS
@@ -118,7 +128,7 @@ enum weft_service weft_rules_service(enum ib_qp_type type);
 
 /**
  * weft_rules_verdict - consequences of a fault that the responder found
- * @fault: WEFT_FAULT_RNR to WEFT_FAULT_INVALIDATE
+ * @fault: WEFT_FAULT_RNR to WEFT_FAULT_BAD_REQUEST
  * @service: of the QP
  *
  * Return: the verdict.

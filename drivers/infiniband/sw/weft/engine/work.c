@@ -4,8 +4,8 @@
 
 #include <linux/init.h>
 
-#include "engine/message.h"
 #include "engine/requester.h"
+#include "engine/responder.h"
 #include "object/turn.h"
 #include "object/ucontext.h"
 #include "wire/opcode.h"
@@ -13,7 +13,7 @@
 int __init weft_engine_init(void)
 {
 	weft_opcode_init();
-	weft_doorbell_install(weft_requester_doorbell, weft_message_doorbell);
+	weft_doorbell_install(weft_requester_doorbell, weft_responder_doorbell);
 	return weft_turn_init_workqueue();
 }
 

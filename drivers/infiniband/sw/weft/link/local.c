@@ -15,9 +15,6 @@
 #include "stats.h"
 #include "wire/psn.h"
 
-#define LOCAL_MCAST_QPN	0xffffff
-#define LOCAL_QKEY_OWN	0x80000000
-
 /* Whether a long copy should be given up: somebody wants to stop a half. */
 static bool local_stopping(const struct weft_qp *qp, const struct weft_qp *peer)
 {
@@ -167,6 +164,7 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 	struct weft_qp *peer = local_peer(qp);
 	struct weft_iter local;
 
+	weft_assert_turn(&qp->send.turn);
 	answer->outcome = WEFT_OUTCOME_LOST;
 	if (!peer)
 		goto out;
@@ -200,14 +198,14 @@ static u32 local_datagram_length(const struct weft_request *req)
 }
 
 /* What a receiver finds in its first 40 bytes (IBA A17.4.5). */
-static void local_grh(const struct weft_av *av, u32 length, u8 grh[40])
+static void local_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_BYTES])
 {
 	const struct in6_addr *sgid = (const struct in6_addr *)av->sgid.raw;
 	const struct in6_addr *dgid = (const struct in6_addr *)av->dgid.raw;
 	struct ipv6hdr *ip6 = (struct ipv6hdr *)grh;
 	struct iphdr *ip = (struct iphdr *)(grh + 20);
 
-	memset(grh, 0, 40);
+	memset(grh, 0, WEFT_GRH_BYTES);
 	if (ipv6_addr_v4mapped(sgid)) {
 		ip->version = 4;
 		ip->ihl = 5;
@@ -230,50 +228,30 @@ static void local_grh(const struct weft_av *av, u32 length, u8 grh[40])
 }
 
 /* One copy of a datagram into one QP, or nothing: it is unreliable. */
-static void local_datagram(struct weft_qp *peer, u32 qkey,
-			   const struct weft_request *req, const struct weft_sgl *sgl,
-			   bool multicast, struct weft_answer *answer)
+static bool local_datagram(struct weft_qp *peer, const struct weft_datagram *dgram,
+			   const struct weft_sgl *sgl, struct weft_answer *answer)
 {
-	struct weft_span grh = { .addr = (uintptr_t)req->grh, .length = 40 };
 	struct weft_iter from;
-	enum weft_fault fault;
+	bool taken;
 
 	if (weft_turn_own(&peer->recv.turn)) {
 		answer->outcome = WEFT_OUTCOME_STOPPED;
-		return;
+		return false;
 	}
-	if (!weft_qp_can_receive(peer) || !weft_dev_port_active(peer->dev))
-		goto out_release;
-	if (peer->qkey != qkey) {
-		weft_stats_inc(peer->dev, WEFT_STAT_UD_DROPPED_QKEY);
-		goto out_release;
-	}
-	fault = weft_message_begin(peer, req);
-	if (fault) {
-		if (fault == WEFT_FAULT_RNR)
-			weft_stats_inc(peer->dev, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
-		weft_message_refuse(peer, fault);
-		goto out_release;
-	}
-	weft_span_iter(&grh, &from);
-	weft_message_place(peer, &from, grh.length);
 	weft_sgl_iter(sgl, &from);
-	weft_message_place(peer, &from, req->length);
-	weft_message_end(peer, req);
-	if (multicast)
-		weft_stats_inc(peer->dev, WEFT_STAT_MCAST_COPIES);
-out_release:
+	taken = weft_message_datagram(peer, &dgram->req, dgram->qkey, &from);
 	weft_turn_release(&peer->recv.turn);
+	return taken;
 }
 
-static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev, u32 qkey,
-			       const union ib_gid *mgid,
-			       const struct weft_request *req,
+static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
+			       const struct weft_datagram *dgram,
 			       const struct weft_sgl *sgl, struct weft_answer *answer)
 {
-	struct weft_mcast_members *members = weft_mcast_members_get(&dev->mcast, mgid);
+	struct weft_mcast_members *members;
 	u32 i;
 
+	members = weft_mcast_members_get(&dev->mcast, &dgram->av->dgid);
 	if (!members)
 		return;
 	for (i = 0; i < members->num; i++) {
@@ -281,14 +259,14 @@ static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev, u32 qke
 
 		if (peer == qp && qp->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 			continue;
-		local_datagram(peer, qkey, req, sgl, true, answer);
+		if (local_datagram(peer, dgram, sgl, answer))
+			weft_stats_inc(dev, WEFT_STAT_MCAST_COPIES);
 	}
 	weft_mcast_members_put(members);
 }
 
 /* To each weft device on our net device: they share its link. */
-static void local_multicast(struct weft_qp *qp, u32 qkey, const union ib_gid *mgid,
-			    const struct weft_request *req,
+static void local_multicast(struct weft_qp *qp, const struct weft_datagram *dgram,
 			    const struct weft_sgl *sgl, struct weft_answer *answer)
 {
 	unsigned long index = 0;
@@ -304,7 +282,7 @@ static void local_multicast(struct weft_qp *qp, u32 qkey, const union ib_gid *mg
 			break;
 		if (IS_ERR(dev))
 			continue;
-		local_multicast_on(qp, dev, qkey, mgid, req, sgl, answer);
+		local_multicast_on(qp, dev, dgram, sgl, answer);
 		ib_device_put(&dev->ibdev);
 	}
 }
@@ -318,8 +296,9 @@ static bool local_ud_reaches(const struct weft_av *av, const struct weft_qp *pee
 
 static struct weft_qp *local_ud_peer(const struct weft_av *av, u32 qpn)
 {
-	struct weft_qp *peer = qpn == 1 ? weft_qp_get_gsi(av->target) : weft_qp_get(qpn);
+	struct weft_qp *peer;
 
+	peer = qpn == 1 ? weft_qp_get_gsi(av->target) : weft_qp_get(qpn);
 	if (!peer)
 		return NULL;
 	if (weft_qp_is_ud(peer) && local_ud_reaches(av, peer))
@@ -328,61 +307,36 @@ static struct weft_qp *local_ud_peer(const struct weft_av *av, u32 qpn)
 	return NULL;
 }
 
-static void local_ud_message(struct weft_qp *qp, struct weft_request *req,
-			     const struct weft_sgl *sgl, struct weft_answer *answer)
+static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgram,
+				   const struct weft_sgl *sgl, struct weft_answer *answer)
 {
-	const struct weft_sqe *sqe = &qp->send.wqe.sqe;
-	u32 qpn = sqe->ud.remote_qpn, qkey = sqe->ud.remote_qkey;
+	const struct weft_av *av = dgram->av;
+	struct weft_request *req = &dgram->req;
+	u8 grh[WEFT_GRH_BYTES] __aligned(8);
 	struct weft_qp *peer;
-	struct weft_av av;
-	u8 grh[40] __aligned(8);
 
-	if (!weft_ah_lookup(qp->dev, sqe->ud.ah_id, qp->pd, &av)) {
-		answer->outcome = WEFT_OUTCOME_REFUSED;
-		answer->status = weft_rules_status(WEFT_FAULT_ADDRESS);
-		answer->fault = WEFT_FAULT_ADDRESS;
-		return;
-	}
-	answer->outcome = WEFT_OUTCOME_DONE;
-	/* C10-93.1.1: too long for the port is dropped, without an error */
-	if (req->length > qp->mtu || !weft_dev_port_active(qp->dev))
-		return;
-	if (qkey & LOCAL_QKEY_OWN)
-		qkey = qp->qkey;
-	local_grh(&av, local_datagram_length(req), grh);
+	weft_assert_turn(&qp->send.turn);
+	local_grh(av, local_datagram_length(req), grh);
 	req->grh = grh;
-	req->dgid = &av.dgid;
+	req->dgid = &av->dgid;
 	req->src_qpn = qp->qpn;
-	req->sl = av.sl;
-	req->network_hdr_type = ipv6_addr_v4mapped((struct in6_addr *)av.sgid.raw) ?
+	req->sl = av->sl;
+	req->network_hdr_type = ipv6_addr_v4mapped((struct in6_addr *)av->sgid.raw) ?
 				RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
-	if (av.multicast && qpn == LOCAL_MCAST_QPN) {
-		local_multicast(qp, qkey, &av.dgid, req, sgl, answer);
+	if (av->multicast && dgram->qpn == WEFT_MCAST_QPN) {
+		local_multicast(qp, dgram, sgl, answer);
 		return;
 	}
-	peer = local_ud_peer(&av, qpn);
+	peer = local_ud_peer(dgram->av, dgram->qpn);
 	if (!peer) {
 		weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_NO_QP);
 		return;
 	}
-	local_datagram(peer, qkey, req, sgl, false, answer);
+	local_datagram(peer, dgram, sgl, answer);
 	weft_qp_put(peer);
 }
 
-static void local_message(struct weft_qp *qp, const struct weft_request *req,
-			  const struct weft_sgl *local, struct weft_answer *answer)
-{
-	struct weft_request datagram;
-
-	weft_assert_turn(&qp->send.turn);
-	if (weft_qp_is_ud(qp)) {
-		datagram = *req;
-		local_ud_message(qp, &datagram, local, answer);
-	} else {
-		local_connected_message(qp, req, local, answer);
-	}
-}
-
 const struct weft_link weft_link_local = {
-	.message = local_message,
+	.message = local_connected_message,
+	.datagram = local_datagram_message,
 };

@@ -209,6 +209,18 @@ static noinline void copy_pieces(struct weft_iter *dst, struct weft_iter *src,
 	cursor_store(&from, src);
 }
 
+void weft_iter_skip(struct weft_iter *iter, u64 length)
+{
+	while (length > iter->span->length - iter->offset) {
+		length -= iter->span->length - iter->offset;
+		iter->span++;
+		iter->left--;
+		iter->offset = 0;
+	}
+	iter->offset += length;
+}
+WEFT_EXPORT_FOR_TEST(weft_iter_skip);
+
 /*
  * Return where a position is, and in @length what is in one piece there. At
  * the end of a span that is nothing.

@@ -78,6 +78,13 @@ static inline void weft_span_iter(const struct weft_span *span, struct weft_iter
 }
 
 /**
+ * weft_iter_skip - advance a position
+ * @iter: at least @length bytes left
+ * @length: bytes
+ */
+void weft_iter_skip(struct weft_iter *iter, u64 length);
+
+/**
  * weft_copy - copy bytes from one position to another, advance both
  * @dst: at least @length bytes left
  * @src: at least @length bytes left

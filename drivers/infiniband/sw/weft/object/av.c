@@ -51,6 +51,7 @@ int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 		.static_rate = rdma_ah_get_static_rate(attr),
 		.multicast = rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw),
 	};
+	av->local = READ_ONCE(dev->local_link) && (av->multicast || weft_av_target(av));
 	return 0;
 }
 

@@ -24,6 +24,7 @@ struct weft_dev;
  * @sl: service level
  * @static_rate: as given
  * @multicast: @dgid is a multicast address
+ * @local: @dgid was on this host when the path was set: no packets are needed
  * @generation: weft_path_generation() when @target was looked up
  * @target: id of the local device that has @dgid, 0: none
  */
@@ -38,6 +39,7 @@ struct weft_av {
 	u8			sl;
 	u8			static_rate;
 	bool			multicast;
+	bool			local;
 	u32			generation;
 	u32			target;
 };

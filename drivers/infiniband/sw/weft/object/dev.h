@@ -12,6 +12,7 @@
 #include "params.h"
 
 struct kobject;
+struct weft_link;
 struct weft_qp;
 struct weft_vectors;
 
@@ -20,13 +21,17 @@ struct weft_vectors;
 /**
  * struct weft_gid - an entry of the port's GID table, as the core set it
  * @gid: all zero: free
- * @net: namespace of the entry's net device, compared only
+ * @net: namespace of the entry's net device, alive as long as the entry
+ * @ifindex: of the entry's net device
+ * @gone: the namespace has ended before its entry
  * @type: RoCEv2 only
  * @vlan_id: of the entry's net device, WEFT_VLAN_NONE: it is no VLAN
  */
 struct weft_gid {
 	union ib_gid		gid;
-	const struct net	*net;
+	struct net		*net;
+	int			ifindex;
+	bool			gone;
 	enum ib_gid_type	type;
 	u16			vlan_id;
 };
@@ -40,6 +45,7 @@ struct weft_gid {
  * @ndev: the net device, with a reference
  * @parent: our virtual parent device, holds the net/ directory
  * @net_dir: the net/ directory; its link is kept right under RTNL
+ * @wire: link that carries packets
  * @id: never used twice, names the device where a pointer could dangle
  * @guid: node GUID, network order
  * @port_state: enum ib_port_state; written under RTNL, read by anybody
@@ -47,6 +53,8 @@ struct weft_gid {
  * @ahs: address handles, id to struct weft_ah_entry, RCU
  * @ah_next: cyclic allocation of @ahs, under its lock
  * @gids: what the core put into the GID table, under @gid_lock
+ * @gid_limit: entries from here on are free, under @gid_lock
+ * @local_link: peers on this host are reached without packets
  * @gid_lock: protects @gids
  * @gsi: QP 1, RCU
  * @mcast: multicast groups
@@ -59,6 +67,7 @@ struct weft_dev {
 	struct net_device	*ndev;
 	struct device		*parent;
 	struct kobject		*net_dir;
+	const struct weft_link	*wire;
 	u32			id;
 	__be64			guid;
 	u32			port_state;
@@ -67,6 +76,8 @@ struct weft_dev {
 	u32			ah_next;
 	spinlock_t		gid_lock;
 	struct weft_gid		gids[WEFT_GID_TBL_LEN];
+	u32			gid_limit;
+	bool			local_link;
 	struct weft_qp __rcu	*gsi;
 	struct weft_mcast_table	mcast;
 	struct weft_vectors	*vectors;

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "object/dev.h"
+#include "object/group.h"
 #include "object/qp.h"
 #include "params.h"
 
@@ -112,27 +113,39 @@ static struct weft_mcast_members *group_members(struct weft_mcast_table *table,
 					 lockdep_is_held(&table->lock));
 }
 
+static struct net_device *mcast_ndev(struct weft_mcast_table *table)
+{
+	return container_of(table, struct weft_dev, mcast)->ndev;
+}
+
 static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,
 			struct weft_qp *qp)
 {
 	struct weft_mcast_members *members;
 	struct weft_mcast_group *group;
+	int ret = -ENOMEM;
 
 	if (table->num_groups >= WEFT_MAX_MCAST_GRP)
 		return -ENOMEM;
 	group = kzalloc(sizeof(*group), GFP_KERNEL);
 	members = members_alloc(1);
-	if (!group || !members) {
-		kfree(group);
-		kfree(members);
-		return -ENOMEM;
-	}
+	if (!group || !members)
+		goto err_free;
+	/* so that packets to it arrive at all */
+	ret = weft_group_join(mcast_ndev(table), gid);
+	if (ret)
+		goto err_free;
 	group->gid = *gid;
 	members_add(members, qp);
 	RCU_INIT_POINTER(group->members, members);
 	hlist_add_head_rcu(&group->node, mcast_bucket(table, gid));
 	table->num_groups++;
 	return 0;
+
+err_free:
+	kfree(group);
+	kfree(members);
+	return ret;
 }
 
 static int mcast_join(struct weft_mcast_table *table,
@@ -183,6 +196,7 @@ static int mcast_leave(struct weft_mcast_table *table,
 	if (old->num == 1) {
 		hlist_del_rcu(&group->node);
 		table->num_groups--;
+		weft_group_leave(mcast_ndev(table), &group->gid);
 		kfree_rcu(group, rcu);
 	} else {
 		new = members_alloc(old->num - 1);

@@ -17,6 +17,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "object/av.h"
+#include "object/dev.h"
 #include "object/recv.h"
 #include "object/send.h"
 
@@ -59,7 +60,8 @@ struct weft_srq;
  * @qkey: UD, with both turns stopped
  * @mtu: connected: path MTU in bytes, with both turns stopped
  * @access: enum ib_access_flags the peer may use, with both turns stopped
- * @link: what carries messages, with both turns stopped
+ * @link: what carries the messages of a connected QP, with both turns stopped;
+ *	a UD QP chooses for each address
  * @post_lock: a kernel consumer's producer side of both rings
  * @mcast_groups: groups it is attached to, under the core's or mcast's lock
  * @send: send half
@@ -131,6 +133,22 @@ static inline bool weft_qp_can_receive(const struct weft_qp *qp)
 	enum ib_qp_state state = weft_qp_state(qp);
 
 	return state >= IB_QPS_RTR && state <= IB_QPS_SQE;
+}
+
+/**
+ * weft_qp_accessor - on whose behalf a QP accesses memory
+ * @qp: either turn owned
+ *
+ * Return: the accessor.
+ */
+static inline struct weft_accessor weft_qp_accessor(const struct weft_qp *qp)
+{
+	return (struct weft_accessor){
+		.table = &qp->dev->regions,
+		.pd = qp->pd,
+		.qpn = qp->qpn,
+		.kernel = qp->kernel,
+	};
 }
 
 static inline bool weft_qp_is_ud(const struct weft_qp *qp)

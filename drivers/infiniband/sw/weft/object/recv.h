@@ -5,9 +5,89 @@
 #ifndef WEFT_OBJECT_RECV_H
 #define WEFT_OBJECT_RECV_H
 
+#include <linux/skbuff.h>
+
 #include "mem/copy.h"
+#include "object/flow.h"
 #include "object/turn.h"
 #include "ring/sqe.h"
+
+/**
+ * struct weft_resource - what the answer to a READ or atomic was (IBA 9.7.5.1.5)
+ * @psn: of the request
+ * @psns: PSNs of the responses; 0: not in use
+ * @atomic: an atomic, else a READ
+ * @rkey: READ: key
+ * @va: READ: first address
+ * @length: READ: bytes
+ * @value: atomic: value before
+ */
+struct weft_resource {
+	u32	psn;
+	u32	psns;
+	bool	atomic;
+	u32	rkey;
+	u64	va;
+	u32	length;
+	u64	value;
+};
+
+/**
+ * enum weft_reply_kind - what is still to be sent to the requester
+ * @WEFT_REPLYING_NOTHING: nothing
+ * @WEFT_REPLYING_ACK: an acknowledge, positive or negative
+ * @WEFT_REPLYING_ATOMIC: the answer to an atomic
+ * @WEFT_REPLYING_READ: data
+ */
+enum weft_reply_kind {
+	WEFT_REPLYING_NOTHING,
+	WEFT_REPLYING_ACK,
+	WEFT_REPLYING_ATOMIC,
+	WEFT_REPLYING_READ,
+};
+
+/**
+ * struct weft_replying - an answer under way
+ * @kind: what it is
+ * @syndrome: of an ACK
+ * @psn: of the next packet of the answer
+ * @msn: messages complete when the request was executed
+ * @value: of an atomic
+ * @rkey: READ: key
+ * @va: READ: first address
+ * @length: READ: bytes
+ * @done: READ: bytes sent
+ */
+struct weft_replying {
+	enum weft_reply_kind	kind;
+	u8			syndrome;
+	u32			psn;
+	u32			msn;
+	u64			value;
+	u32			rkey;
+	u64			va;
+	u32			length;
+	u32			done;
+};
+
+/**
+ * struct weft_progress - a message that comes in several packets
+ * @opcode: of the packet before, WEFT_OPCODE_NONE: none is in progress
+ * @sqe_opcode: enum weft_sqe_opcode of the message, without what only its last
+ *	packet tells
+ * @rkey: WRITE: key
+ * @va: WRITE: first address
+ * @length: WRITE: bytes
+ * @done: bytes placed
+ */
+struct weft_progress {
+	u8	opcode;
+	u8	sqe_opcode;
+	u32	rkey;
+	u64	va;
+	u32	length;
+	u32	done;
+};
 
 /**
  * struct weft_recv - the receive half
@@ -17,6 +97,15 @@
  *
  * @turn: who may
  * @ring: receive queue, NULL with an SRQ
+ * @flow: packets under way
+ * @packets: requests to be processed
+ * @progress: message that comes in packets
+ * @replying: answer under way; nothing else is processed meanwhile
+ * @resources: ring of answers that may be asked for again, or NULL
+ * @num_resources: entries of @resources
+ * @next_resource: the oldest one
+ * @nak_sent: the requester has been told to go back to @psn
+ * @ack_due: an acknowledge of all before @psn waits for more to acknowledge
  * @held: @wqe has been taken and is not complete
  * @malformed: @wqe could not be made sense of
  * @comm_est: the first message after RTR has been seen
@@ -33,6 +122,15 @@
 struct weft_recv {
 	struct weft_turn	turn;
 	struct weft_ring	*ring;
+	struct weft_flow	flow;
+	struct sk_buff_head	packets;
+	struct weft_progress	progress;
+	struct weft_replying	replying;
+	struct weft_resource	*resources;
+	u32			num_resources;
+	u32			next_resource;
+	bool			nak_sent;
+	bool			ack_due;
 	bool			held;
 	bool			malformed;
 	bool			comm_est;

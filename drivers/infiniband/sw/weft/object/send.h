@@ -6,10 +6,68 @@
 #define WEFT_OBJECT_SEND_H
 
 #include <linux/hrtimer.h>
+#include <linux/skbuff.h>
 
 #include "mem/copy.h"
+#include "object/flow.h"
 #include "object/turn.h"
 #include "ring/sqe.h"
+
+/**
+ * struct weft_flight - a send work request that travels in packets
+ * @sqe: the request
+ * @inline_data: its payload when WEFT_SQE_INLINE, see struct weft_swqe
+ * @index: ring index
+ * @length: bytes of the message
+ * @first_psn: PSN of the first request packet
+ * @psns: PSNs it takes, of a READ those of the responses; 0: a local operation
+ * @fault: enum weft_fault: it fails when those before it are complete
+ * @sge: its scatter/gather list
+ */
+struct weft_flight {
+	struct weft_sqe		sqe;
+	const void		*inline_data;
+	u32			index;
+	u32			length;
+	u32			first_psn;
+	u32			psns;
+	u32			fault;
+	struct weft_sge		sge[];
+};
+
+/**
+ * struct weft_window - work requests that have been begun and are not complete
+ *
+ * PSNs: @una <= @next <= @sent <= weft_send.psn. Indexes count up for ever:
+ * @head <= @cur <= @tail.
+ *
+ * @flights: memory, NULL: the QP has sent no packet yet
+ * @stride: bytes of a flight
+ * @mask: number of flights minus one
+ * @head: oldest flight
+ * @cur: flight whose packets are being sent; @tail: all are
+ * @tail: one after the youngest flight
+ * @una: oldest PSN without an answer
+ * @next: PSN to be sent next, in @cur
+ * @sent: one after the last PSN that ever was sent
+ * @reads: READs and atomics before @cur that are not complete
+ * @retried: what is being sent is sent again; no progress since
+ * @deadline: when patience ends
+ */
+struct weft_window {
+	void			*flights;
+	u32			stride;
+	u32			mask;
+	u32			head;
+	u32			cur;
+	u32			tail;
+	u32			una;
+	u32			next;
+	u32			sent;
+	u32			reads;
+	bool			retried;
+	ktime_t			deadline;
+};
 
 /**
  * struct weft_send - the send half
@@ -19,6 +77,9 @@
  *
  * @turn: who may
  * @ring: send queue
+ * @flow: packets under way
+ * @packets: responses to be processed
+ * @window: work requests that travel in packets
  * @active: @wqe is not complete yet
  * @malformed: @wqe could not be made sense of
  * @waiting: for the timer, or (without a timer) for ever
@@ -40,6 +101,9 @@
 struct weft_send {
 	struct weft_turn	turn;
 	struct weft_ring	*ring;
+	struct weft_flow	flow;
+	struct sk_buff_head	packets;
+	struct weft_window	window;
 	bool			active;
 	bool			malformed;
 	bool			waiting;
@@ -58,5 +122,15 @@ struct weft_send {
 	struct weft_swqe	wqe;
 	struct weft_sgl		sgl;
 };
+
+/**
+ * weft_send_is_busy - has some work request been begun and is not complete?
+ * @send: any
+ */
+static inline bool weft_send_is_busy(const struct weft_send *send)
+{
+	return READ_ONCE(send->active) ||
+	       READ_ONCE(send->window.head) != READ_ONCE(send->window.tail);
+}
 
 #endif /* WEFT_OBJECT_SEND_H */

@@ -3,6 +3,7 @@
 #include "object/table.h"
 
 #include <linux/xarray.h>
+#include <net/net_namespace.h>
 
 #include "object/dev.h"
 #include "object/qp.h"
@@ -34,11 +35,11 @@ static bool dev_has_gid(struct weft_dev *dev, const struct net *net,
 {
 	unsigned long flags;
 	bool found = false;
-	int i;
+	u32 i;
 
 	spin_lock_irqsave(&dev->gid_lock, flags);
-	for (i = 0; i < WEFT_GID_TBL_LEN && !found; i++)
-		found = dev->gids[i].net == net &&
+	for (i = 0; i < dev->gid_limit && !found; i++)
+		found = dev->gids[i].net == net && !dev->gids[i].gone &&
 			!memcmp(&dev->gids[i].gid, gid, sizeof(*gid));
 	spin_unlock_irqrestore(&dev->gid_lock, flags);
 	return found;
@@ -56,14 +57,53 @@ bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid)
 	return found;
 }
 
+struct net *weft_dev_gid_net(struct weft_dev *dev, u8 index,
+			     const union ib_gid *gid, int *ifindex)
+{
+	const struct weft_gid *entry = &dev->gids[index];
+	struct net *net = NULL;
+	unsigned long flags;
+
+	spin_lock_irqsave(&dev->gid_lock, flags);
+	if (entry->net && !entry->gone && !memcmp(&entry->gid, gid, sizeof(*gid))) {
+		net = maybe_get_net(entry->net);
+		*ifindex = entry->ifindex;
+	}
+	spin_unlock_irqrestore(&dev->gid_lock, flags);
+	return net;
+}
+
+static void dev_net_gone(struct weft_dev *dev, const struct net *net)
+{
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&dev->gid_lock, flags);
+	for (i = 0; i < dev->gid_limit; i++)
+		if (dev->gids[i].net == net)
+			dev->gids[i].gone = true;
+	spin_unlock_irqrestore(&dev->gid_lock, flags);
+}
+
+void weft_dev_net_gone(const struct net *net)
+{
+	struct weft_dev *dev;
+	unsigned long index;
+
+	rcu_read_lock();
+	xa_for_each(&table_devices, index, dev)
+		dev_net_gone(dev, net);
+	rcu_read_unlock();
+}
+
 u16 weft_dev_gid_vlan(struct weft_dev *dev, const union ib_gid *gid)
 {
 	u16 vlan_id = WEFT_VLAN_NONE;
 	unsigned long flags;
-	int i;
+	u32 i;
 
 	spin_lock_irqsave(&dev->gid_lock, flags);
-	for (i = 0; i < WEFT_GID_TBL_LEN; i++) {
+	for (i = 0; i < dev->gid_limit; i++) {
 		if (dev->gids[i].net && !memcmp(&dev->gids[i].gid, gid, sizeof(*gid))) {
 			vlan_id = dev->gids[i].vlan_id;
 			break;
@@ -73,19 +113,25 @@ u16 weft_dev_gid_vlan(struct weft_dev *dev, const union ib_gid *gid)
 	return vlan_id;
 }
 
-u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid)
+struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid)
 {
 	struct weft_dev *dev;
 	unsigned long index;
-	u32 id = 0;
+
+	xa_for_each(&table_devices, index, dev)
+		if (dev_has_gid(dev, net, gid))
+			return dev;
+	return NULL;
+}
+
+u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid)
+{
+	struct weft_dev *dev;
+	u32 id;
 
 	rcu_read_lock();
-	xa_for_each(&table_devices, index, dev) {
-		if (dev_has_gid(dev, net, gid)) {
-			id = dev->id;
-			break;
-		}
-	}
+	dev = weft_dev_get_gid(net, gid);
+	id = dev ? dev->id : 0;
 	rcu_read_unlock();
 	return id;
 }

@@ -40,6 +40,16 @@ void weft_dev_unpublish(struct weft_dev *dev);
 u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid);
 
 /**
+ * weft_dev_get_gid - the device that has an address
+ * @net: namespace of the sender
+ * @gid: of the destination
+ *
+ * Context: RCU read side.
+ * Return: the device, or NULL.
+ */
+struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid);
+
+/**
  * weft_dev_has_gid - whether a device has an address
  * @id: of the device
  * @net: namespace of the sender
@@ -48,6 +58,27 @@ u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid);
  * Return: true when it has.
  */
 bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid);
+
+/**
+ * weft_dev_gid_net - where packets from an address of a device go out
+ * @dev: the device
+ * @index: of the address in the port's GID table
+ * @gid: the address; it may have gone, or the entry may be another's now
+ * @ifindex: result: the net device
+ *
+ * Context: any but hard interrupts.
+ * Return: the namespace, for put_net(); NULL: the address is not there.
+ */
+struct net *weft_dev_gid_net(struct weft_dev *dev, u8 index,
+			     const union ib_gid *gid, int *ifindex);
+
+/**
+ * weft_dev_net_gone - a namespace ends: its addresses are nobody's any more
+ * @net: the namespace
+ *
+ * The core takes the entries away later, in its own time.
+ */
+void weft_dev_net_gone(const struct net *net);
 
 /**
  * weft_dev_gid_vlan - by which VLAN an address of a device is reached

@@ -186,9 +186,9 @@ int weft_ring_pending(const struct weft_ring *ring)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_pending);
 
-const void __weft_shared *weft_ring_take(const struct weft_ring *ring)
+const void __weft_shared *weft_ring_take(const struct weft_ring *ring, u32 ahead)
 {
-	return ring_slot(ring, ring->device);
+	return ring_slot(ring, ring->device + ahead);
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_take);
 

@@ -114,12 +114,13 @@ void weft_ring_set_flags(struct weft_ring *ring, u32 set, u32 clear);
 int weft_ring_pending(const struct weft_ring *ring);
 
 /**
- * weft_ring_take - the device's next entry
- * @ring: send or receive queue with something pending
+ * weft_ring_take - one of the device's next entries
+ * @ring: send or receive queue with more than @ahead pending
+ * @ahead: entries to skip; they have been taken and not been released
  *
  * Return: the entry; valid until weft_ring_release().
  */
-const void __weft_shared *weft_ring_take(const struct weft_ring *ring);
+const void __weft_shared *weft_ring_take(const struct weft_ring *ring, u32 ahead);
 
 /**
  * weft_ring_release - the device is done with its next entry

@@ -26,11 +26,11 @@ static bool sqe_valid(const struct weft_sqe *sqe, u32 room)
 	       sqe->num_sge * sizeof(struct weft_sge) <= room;
 }
 
-int weft_sq_next(const struct weft_ring *ring, struct weft_swqe *wqe)
+int weft_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *wqe)
 {
-	const struct weft_sqe __weft_shared *sqe = weft_ring_take(ring);
+	const struct weft_sqe __weft_shared *sqe = weft_ring_take(ring, ahead);
 
-	wqe->index = ring->device;
+	wqe->index = ring->device + ahead;
 	copy_in(&wqe->sqe, sqe, sizeof(wqe->sqe));
 	if (!sqe_valid(&wqe->sqe, ring->stride - sizeof(*sqe)))
 		return -EINVAL;
@@ -44,7 +44,7 @@ WEFT_EXPORT_FOR_TEST(weft_sq_next);
 
 int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe)
 {
-	const struct weft_rqe __weft_shared *rqe = weft_ring_take(ring);
+	const struct weft_rqe __weft_shared *rqe = weft_ring_take(ring, 0);
 	u32 room = ring->stride - sizeof(*rqe);
 	struct weft_rqe copy;
 	int ret = 0;

@@ -64,13 +64,14 @@ static inline u32 weft_rq_stride(u32 max_sge)
 
 /**
  * weft_sq_next - copy the next send work request
- * @ring: with something pending; the slot is not released
+ * @ring: with more than @ahead pending; the slot is not released
+ * @ahead: work requests that have been taken and are not complete
  * @wqe: result
  *
  * Return: 0; -EINVAL: malformed, only @wqe->sqe.wr_id, @wqe->sqe.opcode and
  * @wqe->index can be relied on.
  */
-int weft_sq_next(const struct weft_ring *ring, struct weft_swqe *wqe);
+int weft_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *wqe);
 
 /**
  * weft_rq_next - take the next receive work request and release its slot

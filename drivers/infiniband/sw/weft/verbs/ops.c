@@ -13,6 +13,7 @@
 #include "object/srq.h"
 #include "object/ucontext.h"
 #include "stats.h"
+#include "verbs/attributes.h"
 #include "verbs/qp.h"
 #include "verbs/query.h"
 
@@ -44,6 +45,7 @@ const struct ib_device_ops weft_device_ops = {
 	.destroy_qp = weft_destroy_qp,
 	.destroy_srq = weft_destroy_srq,
 	.detach_mcast = weft_detach_mcast,
+	.device_group = &weft_attribute_group,
 	.disassociate_ucontext = weft_disassociate_ucontext,
 	.get_dev_fw_str = weft_get_dev_fw_str,
 	.get_dma_mr = weft_get_dma_mr,

@@ -5,8 +5,9 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "engine/message.h"
 #include "engine/requester.h"
+#include "engine/responder.h"
+#include "engine/window.h"
 #include "link/local.h"
 #include "object/cq.h"
 #include "object/dev.h"
@@ -115,7 +116,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	mutex_init(&qp->modify_lock);
 	spin_lock_init(&qp->post_lock);
 	weft_turn_init(&qp->send.turn, qp, weft_requester_run);
-	weft_turn_init(&qp->recv.turn, qp, weft_message_run);
+	weft_turn_init(&qp->recv.turn, qp, weft_responder_run);
 	return qp;
 }
 
@@ -191,6 +192,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		goto err_put_qp;
 	qp_set_cap(qp, &init->cap);
 	weft_requester_init(qp);
+	weft_responder_init(qp);
 	ret = qp_name(qp);
 	if (ret)
 		goto err_destroy_rings;
@@ -225,7 +227,7 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->qp_state = weft_qp_state(qp);
 	attr->cur_qp_state = attr->qp_state;
 	attr->cap = qp->cap;
-	attr->sq_draining = attr->qp_state == IB_QPS_SQD && READ_ONCE(qp->send.active);
+	attr->sq_draining = attr->qp_state == IB_QPS_SQD && weft_send_is_busy(&qp->send);
 	if (!weft_qp_is_ud(qp))
 		weft_av_to_attr(&qp->av, &attr->ah_attr);
 	*init = (struct ib_qp_init_attr){
@@ -258,11 +260,13 @@ int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	weft_turn_stop(&qp->send.turn);
 	weft_turn_stop(&qp->recv.turn);
 	weft_requester_reset(qp);
+	weft_responder_reset(qp);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	/* still stopped, so no half runs; waiters look at the state and leave */
 	weft_turn_release(&qp->recv.turn);
 	weft_turn_release(&qp->send.turn);
 	mutex_unlock(&qp->modify_lock);
+	weft_window_destroy(qp);
 	qp_destroy_rings(qp);
 	atomic_dec(&qp->dev->num_qp);
 	weft_qp_put(qp);

@@ -10,6 +10,9 @@
 #include <rdma/ib_addr.h>
 
 #include "engine/requester.h"
+#include "engine/responder.h"
+#include "engine/window.h"
+#include "link/local.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "verbs/qp_state.h"
@@ -45,6 +48,16 @@ static bool attr_numbers_valid(const struct weft_dev *dev,
 		  attr->path_mig_state != IB_MIG_MIGRATED));
 }
 
+static int qp_validate_path(struct weft_qp *qp, const struct ib_qp_attr *attr,
+			    struct weft_av *av)
+{
+	int ret = weft_av_init(av, qp->dev, &attr->ah_attr);
+
+	if (ret || av->local)
+		return ret;
+	return weft_window_create(qp);
+}
+
 /* Both turns are stopped: the state stays what it is. */
 static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
 		       struct weft_av *av)
@@ -59,9 +72,9 @@ static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int ma
 		return -EINVAL;
 	/* attributes of a send queue that is still draining (IBA 10.3.1.5) */
 	if (from == IB_QPS_SQD && to == IB_QPS_SQD && mask & ~IB_QP_STATE &&
-	    qp->send.active)
+	    weft_send_is_busy(&qp->send))
 		return -EINVAL;
-	return mask & IB_QP_AV ? weft_av_init(av, qp->dev, &attr->ah_attr) : 0;
+	return mask & IB_QP_AV ? qp_validate_path(qp, attr, av) : 0;
 }
 
 static void commit_send(struct weft_send *send, const struct ib_qp_attr *attr, int mask)
@@ -125,16 +138,23 @@ static void commit_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from, in
 		to->en_sqd_async_notify = from->en_sqd_async_notify;
 }
 
+/* What was sent the old way has been answered; the send queue is drained. */
+static void commit_path(struct weft_qp *qp, const struct weft_av *av)
+{
+	qp->av = *av;
+	qp->link = av->local ? &weft_link_local : qp->dev->wire;
+	qp->dev->wire->forget(&qp->send.flow);
+	qp->dev->wire->forget(&qp->recv.flow);
+	weft_window_reset(qp);
+}
+
 static void qp_reset(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
 	weft_requester_reset(qp);
+	weft_responder_reset(qp);
 	weft_ring_reset(qp->send.ring);
-	recv->held = false;
-	recv->comm_est = false;
-	recv->last_wqe = false;
-	recv->msn = 0;
 	if (recv->ring) {
 		weft_ring_reset(recv->ring);
 		weft_ring_set_flags(recv->ring, 0, WEFT_RING_NEED_DOORBELL);
@@ -174,7 +194,9 @@ static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mas
 	commit_send(&qp->send, attr, mask);
 	commit_recv(&qp->recv, attr, mask);
 	if (mask & IB_QP_AV)
-		qp->av = *av;
+		commit_path(qp, av);
+	if (mask & IB_QP_SQ_PSN)
+		weft_window_reset(qp);
 	if (mask & IB_QP_PATH_MTU)
 		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
 	if (mask & IB_QP_DEST_QPN)

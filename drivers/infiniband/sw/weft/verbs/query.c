@@ -8,6 +8,7 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
 
+#include "link/udp.h"
 #include "object/av.h"
 #include "object/dev.h"
 #include "params.h"
@@ -249,6 +250,16 @@ int weft_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 	return 0;
 }
 
+/* One more than the last entry in use. */
+static u32 query_gid_limit(const struct weft_dev *dev)
+{
+	u32 limit = WEFT_GID_TBL_LEN;
+
+	while (limit && !dev->gids[limit - 1].net)
+		limit--;
+	return limit;
+}
+
 static int query_set_gid(const struct ib_gid_attr *attr,
 			 const struct weft_gid *entry)
 {
@@ -259,6 +270,7 @@ static int query_set_gid(const struct ib_gid_attr *attr,
 		return -EINVAL;
 	spin_lock_irqsave(&dev->gid_lock, flags);
 	dev->gids[attr->index] = *entry;
+	dev->gid_limit = query_gid_limit(dev);
 	spin_unlock_irqrestore(&dev->gid_lock, flags);
 	/* after the change: who looks again has to find it */
 	weft_path_changed();
@@ -270,19 +282,40 @@ int weft_add_gid(const struct ib_gid_attr *attr, void **context)
 	struct weft_gid entry = { .gid = attr->gid, .type = attr->gid_type };
 	const struct net_device *ndev;
 
+	int ret;
+
 	rcu_read_lock();
 	ndev = rcu_dereference(attr->ndev);
 	if (ndev) {
 		entry.net = dev_net(ndev);
+		entry.ifindex = ndev->ifindex;
 		entry.vlan_id = rdma_vlan_dev_vlan_id(ndev);
 	}
 	rcu_read_unlock();
-	return query_set_gid(attr, &entry);
+	if (!entry.net)
+		return -ENODEV;
+	/* the core holds the net device, and that the namespace */
+	ret = weft_udp_open(entry.net);
+	if (ret)
+		return ret;
+	ret = query_set_gid(attr, &entry);
+	if (ret)
+		weft_udp_close(entry.net);
+	return ret;
 }
 
 int weft_del_gid(const struct ib_gid_attr *attr, void **context)
 {
+	struct weft_dev *dev = to_weft_dev(attr->device);
 	const struct weft_gid free_entry = {};
+	struct net *net;
+	int ret;
 
-	return query_set_gid(attr, &free_entry);
+	if (attr->index >= WEFT_GID_TBL_LEN)
+		return -EINVAL;
+	net = dev->gids[attr->index].net;
+	ret = query_set_gid(attr, &free_entry);
+	if (net)
+		weft_udp_close(net);
+	return ret;
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * UDP sockets of the kernel, in the newest kernel's words.
+ *
+ * Stable updates and distributions took over the change of the two functions
+ * below one at a time, so no version says what they take: the compiler does.
+ */
+#ifndef WEFT_COMPAT_UDP_H
+#define WEFT_COMPAT_UDP_H
+
+#include <linux/ipv6.h>
+#include <net/udp_tunnel.h>
+
+/* @sk, or its struct socket if that is what @function takes; @type takes @sk. */
+#define COMPAT_SOCK_FOR(function, type, sk) \
+	_Generic(&function, type: (sk), default: (sk)->sk_socket)
+
+#define COMPAT_SETUP_TAKES_SOCK \
+	void (*)(struct net *, struct sock *, struct udp_tunnel_sock_cfg *)
+#define COMPAT_RELEASE_TAKES_SOCK \
+	void (*)(struct sock *)
+
+#define setup_udp_tunnel_sock(net, sk, cfg)				\
+	setup_udp_tunnel_sock(net,					\
+			      COMPAT_SOCK_FOR(setup_udp_tunnel_sock,	\
+					      COMPAT_SETUP_TAKES_SOCK, sk), \
+			      cfg)
+
+#define udp_tunnel_sock_release(sk)					\
+	udp_tunnel_sock_release(COMPAT_SOCK_FOR(udp_tunnel_sock_release, \
+						COMPAT_RELEASE_TAKES_SOCK, sk))
+
+/* Flags of an IPv6 socket were members before they were bits. */
+#ifndef inet6_clear_bit
+#define COMPAT_CLEAR_MC6_LOOP(sk)	(inet6_sk(sk)->mc_loop = 0)
+#define inet6_clear_bit(nr, sk)		COMPAT_CLEAR_##nr(sk)
+#endif
+
+#endif /* WEFT_COMPAT_UDP_H */

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/completer.h"
+
+#include "engine/pkt.h"
+#include "engine/requester.h"
+#include "engine/sendq.h"
+#include "engine/transmit.h"
+#include "engine/window.h"
+#include "object/dev.h"
+#include "params.h"
+#include "stats.h"
+#include "trace.h"
+#include "wire/aeth.h"
+#include "wire/opcode.h"
+
+/* Some request has been answered. */
+static void comp_progress(struct weft_qp *qp, u32 una)
+{
+	struct weft_window *window = &qp->send.window;
+
+	if (window->una == una)
+		return;
+	window->una = una;
+	window->retried = false;
+	/* what has been answered is not sent again */
+	if (weft_psn_before(window->next, una))
+		weft_window_rewind(qp, una);
+	weft_requester_reset_retries(&qp->send);
+	weft_transmit_patience(qp);
+}
+
+static void comp_retry(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+
+	if (send->retry_left == 0) {
+		weft_window_fail(qp, weft_rules_status(WEFT_FAULT_RETRY), WEFT_FAULT_RETRY);
+		return;
+	}
+	send->retry_left--;
+	send->window.retried = true;
+	weft_stats_inc(qp->dev, WEFT_STAT_TRANSPORT_RETRIES);
+	trace_weft_retry(qp->qpn, send->window.una, send->retry_left);
+	weft_window_rewind(qp, send->window.una);
+	weft_transmit_patience(qp);
+}
+
+/*
+ * All before @end has arrived. What needs a response is complete when that
+ * comes: if it has not, it is lost (IBA 9.7.5.1.1, implied NAK).
+ *
+ * Return: false: so it is.
+ */
+static bool comp_acknowledge(struct weft_qp *qp, u32 end)
+{
+	struct weft_window *window = &qp->send.window;
+	const struct weft_flight *flight;
+	u32 i, una = window->una;
+
+	for (i = window->head; i != window->tail && weft_psn_before(una, end); i++) {
+		flight = weft_window_at(window, i);
+		if (!weft_psn_before(una, weft_flight_end(flight)))
+			continue;
+		if (weft_sendq_is_response(flight->sqe.opcode))
+			break;
+		una = weft_psn_before(end, weft_flight_end(flight)) ?
+		      end : weft_flight_end(flight);
+	}
+	comp_progress(qp, una);
+	weft_window_retire(qp);
+	return una == end;
+}
+
+/* A response has been lost; of those that follow only the first one says so. */
+static void comp_implied_nak(struct weft_qp *qp)
+{
+	if (qp->send.window.retried)
+		return;
+	weft_stats_inc(qp->dev, WEFT_STAT_IMPLIED_NAKS);
+	comp_retry(qp);
+}
+
+static void comp_rnr_nak(struct weft_qp *qp, u8 timer)
+{
+	struct weft_send *send = &qp->send;
+
+	if (send->waiting)
+		return;
+	if (send->rnr_left == 0) {
+		weft_window_fail(qp, weft_rules_status(WEFT_FAULT_RNR_RETRY),
+				 WEFT_FAULT_RNR_RETRY);
+		return;
+	}
+	if (send->rnr_left < 7)
+		send->rnr_left--;
+	weft_stats_inc(qp->dev, WEFT_STAT_RNR_RETRIES);
+	weft_window_rewind(qp, send->window.una);
+	weft_requester_wait(send, weft_rules_rnr_ns(timer));
+}
+
+static void comp_nak(struct weft_qp *qp, enum weft_nak code)
+{
+	enum weft_fault fault;
+
+	switch (code) {
+	case WEFT_NAK_PSN_SEQUENCE:
+		weft_stats_inc(qp->dev, WEFT_STAT_SEQ_NAKS_RCVD);
+		if (!qp->send.window.retried)
+			comp_retry(qp);
+		return;
+	case WEFT_NAK_INVALID_REQUEST:
+		fault = WEFT_FAULT_NAK_REQUEST;
+		break;
+	case WEFT_NAK_REMOTE_ACCESS:
+		fault = WEFT_FAULT_NAK_ACCESS;
+		break;
+	case WEFT_NAK_REMOTE_OPERATION:
+		fault = WEFT_FAULT_NAK_OPERATION;
+		break;
+	default:
+		fault = WEFT_FAULT_BAD_RESPONSE;
+		break;
+	}
+	weft_window_fail(qp, weft_rules_status(fault), fault);
+}
+
+static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
+{
+	u8 code = weft_aeth_code(hdr->aeth.syndrome);
+
+	if (weft_aeth_type(hdr->aeth.syndrome) == WEFT_AETH_ACK) {
+		if (!comp_acknowledge(qp, weft_psn_add(hdr->psn, 1)))
+			comp_implied_nak(qp);
+		return;
+	}
+	/* a NAK acknowledges what is before the request it is about */
+	if (!comp_acknowledge(qp, hdr->psn)) {
+		comp_implied_nak(qp);
+		return;
+	}
+	switch (weft_aeth_type(hdr->aeth.syndrome)) {
+	case WEFT_AETH_RNR_NAK:
+		comp_rnr_nak(qp, code);
+		break;
+	case WEFT_AETH_NAK:
+		comp_nak(qp, code);
+		break;
+	default:
+		break;
+	}
+}
+
+/* The READ or atomic that a response must belong to, or NULL. */
+static struct weft_flight *comp_expecting(struct weft_qp *qp, const struct weft_hdr *hdr)
+{
+	struct weft_window *window = &qp->send.window;
+	struct weft_flight *flight;
+
+	/* a response acknowledges all requests before its own */
+	if (!comp_acknowledge(qp, hdr->psn)) {
+		comp_implied_nak(qp);
+		return NULL;
+	}
+	if (weft_window_is_empty(window) || window->una != hdr->psn)
+		return NULL;
+	flight = weft_window_at(window, window->head);
+	return weft_psn_in_window(hdr->psn, flight->first_psn, flight->psns) ? flight : NULL;
+}
+
+/* Put data where the work request wants it. */
+static bool comp_place(struct weft_qp *qp, const struct weft_flight *flight, u64 offset,
+		       struct weft_iter *from, u32 length)
+{
+	struct weft_sgl *sgl = &qp->send.sgl;
+	enum weft_fault fault;
+	struct weft_iter to;
+
+	fault = weft_sendq_gather(qp, &flight->sqe, flight->sge, NULL);
+	if (fault) {
+		weft_window_fail(qp, weft_rules_status(fault), fault);
+		return false;
+	}
+	if (length) {
+		weft_sgl_iter(sgl, &to);
+		weft_iter_skip(&to, offset);
+		weft_copy(&to, from, length);
+	}
+	weft_sgl_release(sgl);
+	return true;
+}
+
+static void comp_bad_response(struct weft_qp *qp)
+{
+	weft_window_fail(qp, weft_rules_status(WEFT_FAULT_BAD_RESPONSE),
+			 WEFT_FAULT_BAD_RESPONSE);
+}
+
+static void comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,
+			       const struct weft_opcode *op)
+{
+	struct weft_flight *flight = comp_expecting(qp, &pkt->hdr);
+	struct weft_payload_spans spans;
+	struct weft_iter from;
+	u64 offset;
+	u32 length;
+	bool last;
+
+	if (!flight)
+		return;
+	offset = (u64)((pkt->hdr.psn - flight->first_psn) & WEFT_PSN_MASK) * qp->mtu;
+	length = min_t(u64, qp->mtu, flight->length - offset);
+	last = weft_psn_add(pkt->hdr.psn, 1) == weft_flight_end(flight);
+	if (flight->sqe.opcode != WEFT_SQE_READ || pkt->hdr.payload != length ||
+	    last != !!(op->segment & WEFT_SEGMENT_LAST)) {
+		comp_bad_response(qp);
+		return;
+	}
+	weft_pkt_payload(pkt, &spans, &from);
+	if (!comp_place(qp, flight, offset, &from, length))
+		return;
+	comp_progress(qp, weft_psn_add(pkt->hdr.psn, 1));
+	weft_window_retire(qp);
+}
+
+static void comp_atomic_response(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	struct weft_flight *flight = comp_expecting(qp, &pkt->hdr);
+	u64 before = pkt->hdr.atomic_ack.original;
+	struct weft_span span = { .addr = (uintptr_t)&before, .length = sizeof(before) };
+	struct weft_iter from;
+
+	if (!flight)
+		return;
+	if (!weft_sendq_is_atomic(flight->sqe.opcode)) {
+		comp_bad_response(qp);
+		return;
+	}
+	weft_span_iter(&span, &from);
+	if (!comp_place(qp, flight, 0, &from, sizeof(before)))
+		return;
+	comp_progress(qp, weft_psn_add(pkt->hdr.psn, 1));
+	weft_window_retire(qp);
+}
+
+static bool comp_addressed(const struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	return !memcmp(&pkt->sgid, &qp->av.dgid, sizeof(pkt->sgid)) &&
+	       !memcmp(&pkt->dgid, &qp->av.sgid, sizeof(pkt->dgid));
+}
+
+/* Is it about a request that has been sent and is not answered? */
+static bool comp_current(const struct weft_window *window, u32 psn)
+{
+	return weft_psn_in_window(psn, window->una,
+				  (window->sent - window->una) & WEFT_PSN_MASK);
+}
+
+/* The send turn is owned. */
+static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
+	enum ib_qp_state state = weft_qp_state(qp);
+
+	if (state == IB_QPS_RESET)
+		return; /* the device may be gone with the QP */
+	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || qp->type != IB_QPT_RC) {
+		weft_stats_inc(qp->dev, WEFT_STAT_RX_NOT_READY);
+		return;
+	}
+	if (!comp_addressed(qp, pkt)) {
+		weft_stats_inc(qp->dev, WEFT_STAT_RX_WRONG_ADDRESS);
+		return;
+	}
+	weft_stats_inc(qp->dev, WEFT_STAT_RX_PACKETS);
+	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.window.una);
+	if (!comp_current(&qp->send.window, pkt->hdr.psn)) {
+		weft_stats_inc(qp->dev, WEFT_STAT_STALE_RESPONSES);
+		return;
+	}
+	switch (op->kind) {
+	case WEFT_KIND_ACK:
+		comp_aeth(qp, &pkt->hdr);
+		break;
+	case WEFT_KIND_READ_RESPONSE:
+		comp_read_response(qp, pkt, op);
+		break;
+	case WEFT_KIND_ATOMIC_ACK:
+		comp_atomic_response(qp, pkt);
+		break;
+	default:
+		break;
+	}
+}
+
+void weft_completer_work(struct weft_qp *qp)
+{
+	struct weft_pkt pkt;
+
+	weft_assert_turn(&qp->send.turn);
+	while (!weft_turn_stopping(&qp->send.turn) &&
+	       weft_pkt_next(&qp->send.packets, &pkt)) {
+		comp_packet(qp, &pkt);
+		weft_pkt_free(&pkt);
+	}
+}
+
+void weft_completer_timeout(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	struct weft_window *window = &send->window;
+	ktime_t now = ktime_get();
+
+	weft_assert_turn(&send->turn);
+	if (window->una == window->sent || !send->timeout)
+		return; /* nothing is waited for */
+	if (ktime_before(now, window->deadline))
+		hrtimer_start(&send->timer, ktime_sub(window->deadline, now),
+			      HRTIMER_MODE_REL_SOFT);
+	else
+		comp_retry(qp);
+}
+
+void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt)
+{
+	struct weft_send *send = &qp->send;
+
+	if (weft_turn_try(&send->turn)) {
+		if (skb_queue_empty(&send->packets)) {
+			comp_packet(qp, pkt);
+			weft_pkt_free(pkt);
+		} else {
+			weft_pkt_defer(pkt, &send->packets);
+		}
+		weft_requester_continue(qp);
+		return;
+	}
+	if (skb_queue_len_lockless(&send->packets) < WEFT_QUEUE_PACKETS) {
+		weft_pkt_defer(pkt, &send->packets);
+	} else {
+		weft_stats_inc(qp->dev, WEFT_STAT_RX_QUEUE_FULL);
+		weft_pkt_free(pkt);
+	}
+	weft_turn_post(&send->turn, WEFT_EV_RUN);
+}

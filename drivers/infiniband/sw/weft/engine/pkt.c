@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/pkt.h"
+
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <net/ipv6.h>
+
+void weft_pkt_addresses(struct weft_pkt *pkt)
+{
+	const struct iphdr *ip = ip_hdr(pkt->skb);
+	const struct ipv6hdr *ip6 = ipv6_hdr(pkt->skb);
+
+	if (ip->version == 4) {
+		pkt->network = RDMA_NETWORK_IPV4;
+		ipv6_addr_set_v4mapped(ip->saddr, (struct in6_addr *)pkt->sgid.raw);
+		ipv6_addr_set_v4mapped(ip->daddr, (struct in6_addr *)pkt->dgid.raw);
+	} else {
+		pkt->network = RDMA_NETWORK_IPV6;
+		memcpy(&pkt->sgid, &ip6->saddr, sizeof(pkt->sgid));
+		memcpy(&pkt->dgid, &ip6->daddr, sizeof(pkt->dgid));
+	}
+}
+
+void weft_pkt_decode(struct weft_pkt *pkt, u32 trailer)
+{
+	const struct sk_buff *skb = pkt->skb;
+
+	weft_pkt_addresses(pkt);
+	if (skb->len < trailer)
+		pkt->malformed = WEFT_MALFORMED_SHORT;
+	else
+		pkt->malformed = weft_hdr_decode(&pkt->hdr, skb->data,
+						 skb->len - trailer);
+}
+
+static void pkt_add_span(struct weft_payload_spans *spans, const void *at,
+			 u32 length)
+{
+	spans->span[spans->num++] = (struct weft_span){
+		.addr = (uintptr_t)at, .length = length,
+	};
+}
+
+void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spans,
+		      struct weft_iter *iter)
+{
+	const struct sk_buff *skb = pkt->skb;
+	u32 skip = pkt->hdr.length, left = pkt->hdr.payload, length;
+	const skb_frag_t *frag;
+	int i;
+
+	spans->num = 0;
+	if (skip < skb_headlen(skb)) {
+		length = min(left, skb_headlen(skb) - skip);
+		pkt_add_span(spans, skb->data + skip, length);
+		left -= length;
+		skip = skb_headlen(skb);
+	}
+	skip -= skb_headlen(skb);
+	for (i = 0; left && i < skb_shinfo(skb)->nr_frags; i++) {
+		frag = &skb_shinfo(skb)->frags[i];
+		if (skip >= skb_frag_size(frag)) {
+			skip -= skb_frag_size(frag);
+			continue;
+		}
+		length = min(left, skb_frag_size(frag) - skip);
+		pkt_add_span(spans, skb_frag_address(frag) + skip, length);
+		left -= length;
+		skip = 0;
+	}
+	iter->span = spans->span;
+	iter->left = spans->num;
+	iter->offset = 0;
+}
+
+void weft_pkt_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES])
+{
+	const struct sk_buff *skb = pkt->skb;
+
+	if (pkt->network == RDMA_NETWORK_IPV4) {
+		memset(grh, 0, WEFT_GRH_BYTES - sizeof(struct iphdr));
+		memcpy(grh + WEFT_GRH_BYTES - sizeof(struct iphdr), ip_hdr(skb),
+		       sizeof(struct iphdr));
+	} else {
+		memcpy(grh, ipv6_hdr(skb), sizeof(struct ipv6hdr));
+	}
+}
+
+void weft_pkt_defer(struct weft_pkt *pkt, struct sk_buff_head *queue)
+{
+	/* what IP has cached of it is not there any more when we look again */
+	skb_dst_drop(pkt->skb);
+	skb_queue_tail(queue, pkt->skb);
+}
+
+bool weft_pkt_next(struct sk_buff_head *queue, struct weft_pkt *pkt)
+{
+	struct sk_buff *skb = skb_dequeue(queue);
+
+	if (!skb)
+		return false;
+	*pkt = (struct weft_pkt){ .skb = skb };
+	weft_pkt_decode(pkt, 0);
+	return true;
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A packet that was received, as the engine sees it.
+ *
+ * The memory is a socket buffer; nothing but this file and the links knows
+ * that. Its data begins with the BTH and ends with the pad.
+ */
+#ifndef WEFT_ENGINE_PKT_H
+#define WEFT_ENGINE_PKT_H
+
+#include <linux/skbuff.h>
+#include <rdma/ib_verbs.h>
+
+#include "engine/message.h"
+#include "wire/codec.h"
+
+struct net;
+struct weft_dev;
+struct weft_qp;
+
+/**
+ * struct weft_pkt - a packet
+ *
+ * A link fills in @skb and @net, weft_pkt_decode() does the rest.
+ *
+ * @skb: its memory, owned by whoever has the packet
+ * @net: namespace it arrived in, compared only
+ * @network: IPv4 or IPv6; the header is at skb_network_header()
+ * @hdr: decoded
+ * @sgid: sender; an IPv4 address is mapped
+ * @dgid: destination, likewise
+ * @dev: device that counts what becomes of it; set by weft_rx_admit()
+ * @qp: destination, referenced; NULL: a multicast group; likewise
+ * @malformed: what the responder has to refuse
+ */
+struct weft_pkt {
+	struct sk_buff		*skb;
+	const struct net	*net;
+	enum rdma_network_type	network;
+	struct weft_hdr		hdr;
+	union ib_gid		sgid;
+	union ib_gid		dgid;
+	struct weft_dev		*dev;
+	struct weft_qp		*qp;
+	enum weft_malformed	malformed;
+};
+
+/**
+ * struct weft_payload_spans - where the payload of a packet is
+ * @num: used
+ * @span: without the pad
+ */
+struct weft_payload_spans {
+	u32			num;
+	struct weft_span	span[MAX_SKB_FRAGS + 1];
+};
+
+/**
+ * weft_pkt_decode - read the headers, find the addresses
+ * @pkt: @pkt->skb and @pkt->net are set. The network header, without options,
+ *	is in memory, and of the data as many bytes as the longest headers
+ *	(WEFT_HDR_MAX_LENGTH) or all there are.
+ * @trailer: bytes that follow the pad: 4 while the ICRC is there
+ *
+ * Sets @pkt->malformed; the addresses are valid in any case.
+ */
+void weft_pkt_decode(struct weft_pkt *pkt, u32 trailer);
+
+/**
+ * weft_pkt_addresses - find the addresses alone
+ * @pkt: @pkt->skb is set; the network header, without options, is in memory
+ */
+void weft_pkt_addresses(struct weft_pkt *pkt);
+
+/**
+ * weft_pkt_payload - where the payload is
+ * @pkt: decoded
+ * @spans: filled in
+ * @iter: its first byte; valid as long as @pkt and @spans
+ */
+void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spans,
+		      struct weft_iter *iter);
+
+/**
+ * weft_pkt_grh - what a receiver of a datagram finds before the payload
+ * @pkt: decoded
+ * @grh: an IPv6 header; or 20 zero bytes and an IPv4 header (IBA A17.4.5)
+ */
+void weft_pkt_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES]);
+
+/**
+ * weft_pkt_defer - put a packet into a queue, to be decoded again later
+ * @pkt: decoded; the memory is the queue's now
+ * @queue: of a half
+ */
+void weft_pkt_defer(struct weft_pkt *pkt, struct sk_buff_head *queue);
+
+/**
+ * weft_pkt_next - take the next packet out of a queue
+ * @queue: of a half
+ * @pkt: result, decoded, but @pkt->net, @pkt->dev and @pkt->qp are NULL
+ *
+ * Return: false when the queue is empty.
+ */
+bool weft_pkt_next(struct sk_buff_head *queue, struct weft_pkt *pkt);
+
+/**
+ * weft_pkt_free - give the memory back
+ * @pkt: decoded or not
+ */
+static inline void weft_pkt_free(struct weft_pkt *pkt)
+{
+	consume_skb(pkt->skb);
+}
+
+#endif /* WEFT_ENGINE_PKT_H */

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/rx.h"
+
+#include <linux/if_vlan.h>
+#include <linux/netdevice.h>
+#include <rdma/ib_addr.h>
+
+#include "engine/completer.h"
+#include "engine/responder.h"
+#include "object/dev.h"
+#include "object/mcast.h"
+#include "object/qp.h"
+#include "object/table.h"
+#include "trace.h"
+#include "wire/opcode.h"
+
+#define RX_ICRC_BYTES	4
+#define RX_GSI_QPN	1
+/* The upper bit of a P_Key says full or limited member. */
+#define RX_PKEY_BASE	0x7fff
+
+/* No device can be found by a QP: count on one that has the address. */
+static bool rx_refuse(struct weft_pkt *pkt, enum weft_stat why)
+{
+	struct weft_dev *dev = pkt->dev;
+
+	if (!dev)
+		dev = weft_dev_get_gid(pkt->net, &pkt->dgid);
+	if (dev)
+		weft_stats_inc(dev, why);
+	trace_weft_drop(&pkt->hdr, why);
+	if (pkt->qp)
+		weft_qp_put(pkt->qp);
+	pkt->qp = NULL;
+	return false;
+}
+
+void weft_rx_malformed(struct weft_pkt *pkt)
+{
+	weft_pkt_addresses(pkt);
+	rx_refuse(pkt, WEFT_STAT_RX_MALFORMED);
+}
+
+void weft_rx_drop(struct weft_pkt *pkt, enum weft_stat why)
+{
+	rx_refuse(pkt, why);
+	weft_pkt_free(pkt);
+}
+
+/* A responder answers a request of a known service, however strange. */
+static bool rx_has_answer(const struct weft_pkt *pkt)
+{
+	return (pkt->malformed == WEFT_MALFORMED_OPCODE ||
+		pkt->malformed == WEFT_MALFORMED_PAYLOAD) &&
+	       pkt->hdr.opcode >> 5 == WEFT_TRANSPORT_RC &&
+	       !(weft_opcode(pkt->hdr.opcode)->flags & WEFT_OPCODE_RESPONSE);
+}
+
+static bool rx_service_matches(const struct weft_qp *qp, u8 opcode)
+{
+	switch (qp->type) {
+	case IB_QPT_RC:
+		return opcode >> 5 == WEFT_TRANSPORT_RC;
+	case IB_QPT_UC:
+		return opcode >> 5 == WEFT_TRANSPORT_UC;
+	default:
+		return opcode >> 5 == WEFT_TRANSPORT_UD;
+	}
+}
+
+/* Of a connected QP the rest is checked with the half's turn. */
+static bool rx_address_matches(const struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	if (weft_qp_is_ud(qp))
+		return weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->dgid);
+	/* racy: while it changes either answer is right */
+	return READ_ONCE(qp->av.net) == pkt->net;
+}
+
+static struct weft_qp *rx_find_qp(struct weft_pkt *pkt)
+{
+	if (pkt->hdr.dqpn != RX_GSI_QPN)
+		return weft_qp_get(pkt->hdr.dqpn);
+	return weft_qp_get_gsi(weft_dev_find_gid(pkt->net, &pkt->dgid));
+}
+
+bool weft_rx_admit(struct weft_pkt *pkt)
+{
+	pkt->dev = NULL;
+	pkt->qp = NULL;
+	weft_pkt_decode(pkt, RX_ICRC_BYTES);
+	if (pkt->malformed && !rx_has_answer(pkt))
+		return rx_refuse(pkt, WEFT_STAT_RX_MALFORMED);
+	if ((pkt->hdr.pkey & RX_PKEY_BASE) != (WEFT_DEFAULT_PKEY & RX_PKEY_BASE))
+		return rx_refuse(pkt, WEFT_STAT_RX_PKEY);
+	if (pkt->hdr.dqpn == WEFT_MCAST_QPN) {
+		if (pkt->hdr.opcode >> 5 == WEFT_TRANSPORT_UD &&
+		    rdma_is_multicast_addr((struct in6_addr *)pkt->dgid.raw))
+			return true;
+		return rx_refuse(pkt, WEFT_STAT_RX_UNKNOWN_QP);
+	}
+	pkt->qp = rx_find_qp(pkt);
+	if (!pkt->qp)
+		return rx_refuse(pkt, WEFT_STAT_RX_UNKNOWN_QP);
+	pkt->dev = pkt->qp->dev;
+	if (!rx_service_matches(pkt->qp, pkt->hdr.opcode))
+		return rx_refuse(pkt, WEFT_STAT_RX_OPCODE);
+	if (!rx_address_matches(pkt->qp, pkt))
+		return rx_refuse(pkt, WEFT_STAT_RX_WRONG_ADDRESS);
+	return true;
+}
+
+static void rx_to_half(struct weft_qp *qp, struct weft_pkt *pkt)
+{
+	if (weft_opcode(pkt->hdr.opcode)->flags & WEFT_OPCODE_RESPONSE)
+		weft_completer_packet(qp, pkt);
+	else
+		weft_responder_packet(qp, pkt);
+}
+
+/* To each member but, if it does not want that, the sender. */
+static u32 rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
+{
+	struct weft_mcast_members *members = weft_mcast_members_get(&dev->mcast, &pkt->dgid);
+	struct weft_pkt copy = *pkt;
+	u32 i, num = 0;
+
+	if (!members)
+		return 0;
+	for (i = 0; i < members->num; i++) {
+		struct weft_qp *qp = members->qp[i];
+
+		num++;
+		if (qp->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK &&
+		    qp->qpn == pkt->hdr.deth.sqpn &&
+		    weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->sgid))
+			continue;
+		copy.skb = skb_clone(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
+		if (!copy.skb)
+			continue; /* it is unreliable */
+		weft_stats_inc(dev, WEFT_STAT_MCAST_COPIES);
+		weft_responder_packet(qp, &copy);
+	}
+	weft_mcast_members_put(members);
+	return num;
+}
+
+/* Each weft device on a net device shares its link. */
+static u32 rx_multicast_on(const struct net_device *ndev, const struct weft_pkt *pkt)
+{
+	unsigned long index = 0;
+	struct weft_dev *dev;
+	u32 num = 0;
+
+	while ((dev = weft_dev_on(ndev, &index)))
+		num += rx_members(dev, pkt);
+	return num;
+}
+
+static void rx_multicast(struct weft_pkt *pkt)
+{
+	const struct net_device *ndev = pkt->skb->dev;
+	u32 num;
+
+	num = rx_multicast_on(ndev, pkt);
+	if (is_vlan_dev(ndev))
+		num += rx_multicast_on(vlan_dev_real_dev(ndev), pkt);
+	if (num)
+		weft_pkt_free(pkt);
+	else
+		weft_rx_drop(pkt, WEFT_STAT_RX_UNKNOWN_QP);
+}
+
+void weft_rx_deliver(struct weft_pkt *pkt)
+{
+	struct weft_qp *qp = pkt->qp;
+
+	if (!qp) {
+		rx_multicast(pkt);
+		return;
+	}
+	rx_to_half(qp, pkt);
+	weft_qp_put(qp);
+}

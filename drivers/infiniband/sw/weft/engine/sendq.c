@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/sendq.h"
+
+#include "object/cq.h"
+#include "object/dev.h"
+#include "object/mw.h"
+#include "object/qp.h"
+
+static const u8 sendq_wc_opcode[WEFT_SQE_OPCODES] = {
+	[WEFT_SQE_SEND]		= IB_WC_SEND,
+	[WEFT_SQE_SEND_IMM]	= IB_WC_SEND,
+	[WEFT_SQE_SEND_INV]	= IB_WC_SEND,
+	[WEFT_SQE_WRITE]	= IB_WC_RDMA_WRITE,
+	[WEFT_SQE_WRITE_IMM]	= IB_WC_RDMA_WRITE,
+	[WEFT_SQE_READ]		= IB_WC_RDMA_READ,
+	[WEFT_SQE_CMP_SWP]	= IB_WC_COMP_SWAP,
+	[WEFT_SQE_FETCH_ADD]	= IB_WC_FETCH_ADD,
+	[WEFT_SQE_LOCAL_INV]	= IB_WC_LOCAL_INV,
+	[WEFT_SQE_BIND_MW]	= IB_WC_BIND_MW,
+};
+
+/* The order of looking and asking: see the proof in weft-abi.h. */
+bool weft_sendq_next(struct weft_qp *qp, u32 ahead)
+{
+	struct weft_send *send = &qp->send;
+	int pending = weft_ring_pending(send->ring);
+
+	weft_assert_turn(&send->turn);
+	if (pending >= 0 && pending <= ahead) {
+		weft_ring_arm_doorbell(send->ring);
+		send->doorbell_armed = true;
+		pending = weft_ring_pending(send->ring);
+		if (pending >= 0 && pending <= ahead)
+			return false;
+	}
+	if (unlikely(pending < 0)) {
+		weft_qp_fatal(qp);
+		return false;
+	}
+	if (send->doorbell_armed) {
+		weft_ring_set_flags(send->ring, 0, WEFT_RING_NEED_DOORBELL);
+		send->doorbell_armed = false;
+	}
+	send->malformed = weft_sq_next(send->ring, ahead, &send->wqe);
+	return true;
+}
+
+enum weft_fault weft_sendq_check(const struct weft_qp *qp)
+{
+	const struct weft_send *send = &qp->send;
+	u8 opcode = send->wqe.sqe.opcode;
+
+	if (unlikely(send->malformed))
+		return WEFT_FAULT_MALFORMED;
+	if (unlikely(!weft_rules_opcode_allowed(qp->type, opcode)))
+		return WEFT_FAULT_OPCODE;
+	if (unlikely(weft_sendq_is_response(opcode) && !send->max_rd_atomic))
+		return WEFT_FAULT_NO_CREDIT;
+	return WEFT_FAULT_NONE;
+}
+
+static void sendq_inline(struct weft_sgl *sgl, const void *data, u32 length)
+{
+	sgl->length = length;
+	sgl->num = length ? 1 : 0;
+	sgl->span[0].region = NULL;
+	sgl->span[0].addr = (uintptr_t)data;
+	sgl->span[0].length = length;
+}
+
+enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe,
+				  const struct weft_sge *sge, const void *inline_data)
+{
+	u32 access = weft_sendq_is_response(sqe->opcode) ? IB_ACCESS_LOCAL_WRITE : 0;
+	struct weft_accessor who = weft_qp_accessor(qp);
+	struct weft_sgl *sgl = &qp->send.sgl;
+
+	weft_assert_turn(&qp->send.turn);
+	if (sqe->flags & WEFT_SQE_INLINE)
+		sendq_inline(sgl, inline_data, sqe->inline_length);
+	else if (weft_sgl_resolve(sgl, &who, sge, sqe->num_sge, access))
+		return WEFT_FAULT_LOCAL_PROTECTION;
+	if (sgl->length > WEFT_MAX_MSG ||
+	    (weft_sendq_is_atomic(sqe->opcode) && sgl->length != sizeof(u64))) {
+		weft_sgl_release(sgl);
+		return WEFT_FAULT_LOCAL_LENGTH;
+	}
+	return WEFT_FAULT_NONE;
+}
+
+static int sendq_bind(const struct weft_accessor *who, const struct weft_sqe *sqe)
+{
+	struct weft_mw_request request = {
+		.rkey = sqe->mw.rkey,
+		.new_rkey = sqe->mw.new_rkey,
+		.lkey = sqe->mw.lkey,
+		.access = sqe->mw.access,
+		.addr = sqe->mw.addr,
+		.length = sqe->mw.length,
+	};
+
+	return weft_mw_bind(who, &request);
+}
+
+enum weft_fault weft_sendq_local(struct weft_qp *qp, const struct weft_sqe *sqe)
+{
+	struct weft_accessor who = weft_qp_accessor(qp);
+	int ret;
+
+	if (sqe->opcode == WEFT_SQE_LOCAL_INV)
+		ret = weft_mw_invalidate(&who, sqe->ex);
+	else
+		ret = sendq_bind(&who, sqe);
+	return ret ? WEFT_FAULT_BIND : WEFT_FAULT_NONE;
+}
+
+void weft_sendq_complete(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,
+			 enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
+{
+	struct weft_cqe cqe = {
+		.wr_id = sqe->wr_id,
+		.cookie = qp->cookie,
+		.qp_num = qp->qpn,
+		.byte_len = byte_len,
+		.wqe_index = index,
+		.status = status,
+		.vendor_err = fault,
+		.port_num = 1,
+	};
+
+	if (sqe->opcode < WEFT_SQE_OPCODES)
+		cqe.opcode = sendq_wc_opcode[sqe->opcode];
+	weft_ring_release(qp->send.ring);
+	if (!status && !qp->sig_all && !(sqe->flags & WEFT_SQE_SIGNALED))
+		return;
+	if (!weft_cq_push(qp->send_cq, &cqe, status))
+		weft_qp_fatal(qp);
+}
+
+void weft_sendq_fail(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,
+		     enum ib_wc_status status, enum weft_fault fault)
+{
+	if (qp->type == IB_QPT_RC)
+		weft_qp_set_error(qp);
+	else
+		weft_qp_set_sqe(qp);
+	weft_sendq_complete(qp, sqe, index, status, fault, 0);
+}

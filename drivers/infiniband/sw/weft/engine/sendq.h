@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Both ends of a send queue: the next work request in, completions out, and
+ * what is executed without a peer.
+ *
+ * The send turn is owned in all of it.
+ */
+#ifndef WEFT_ENGINE_SENDQ_H
+#define WEFT_ENGINE_SENDQ_H
+
+#include "engine/rules.h"
+#include "mem/copy.h"
+#include "ring/sqe.h"
+
+struct weft_qp;
+
+static inline bool weft_sendq_is_atomic(u8 opcode)
+{
+	return opcode == WEFT_SQE_CMP_SWP || opcode == WEFT_SQE_FETCH_ADD;
+}
+
+/* Whether the peer sends data back. */
+static inline bool weft_sendq_is_response(u8 opcode)
+{
+	return opcode == WEFT_SQE_READ || weft_sendq_is_atomic(opcode);
+}
+
+static inline bool weft_sendq_is_local(u8 opcode)
+{
+	return opcode == WEFT_SQE_LOCAL_INV || opcode == WEFT_SQE_BIND_MW;
+}
+
+/**
+ * weft_sendq_next - copy the next work request
+ * @qp: the QP
+ * @ahead: work requests that have been taken and are not complete
+ *
+ * Into @qp->send.wqe; sets @qp->send.malformed. With an empty queue the client
+ * is asked to ring.
+ *
+ * Return: false: there is none.
+ */
+bool weft_sendq_next(struct weft_qp *qp, u32 ahead);
+
+/**
+ * weft_sendq_check - whether a work request may be executed
+ * @qp: the QP
+ *
+ * Return: WEFT_FAULT_NONE, or what is wrong with @qp->send.wqe.
+ */
+enum weft_fault weft_sendq_check(const struct weft_qp *qp);
+
+/**
+ * weft_sendq_gather - resolve the memory of a work request
+ * @qp: the QP; @qp->send.sgl is the result
+ * @sqe: the request
+ * @sge: its list
+ * @inline_data: its payload when WEFT_SQE_INLINE
+ *
+ * Return: WEFT_FAULT_NONE: weft_sgl_release() is due; or why not.
+ */
+enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe,
+				  const struct weft_sge *sge, const void *inline_data);
+
+/**
+ * weft_sendq_local - execute BIND_MW or LOCAL_INV
+ * @qp: the QP
+ * @sqe: the request
+ *
+ * Return: WEFT_FAULT_NONE or WEFT_FAULT_BIND.
+ */
+enum weft_fault weft_sendq_local(struct weft_qp *qp, const struct weft_sqe *sqe);
+
+/**
+ * weft_sendq_complete - complete the oldest work request and release its slot
+ * @qp: the QP
+ * @sqe: the request
+ * @index: of the slot
+ * @status: of the completion
+ * @fault: vendor_err
+ * @byte_len: bytes
+ */
+void weft_sendq_complete(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,
+			 enum ib_wc_status status, enum weft_fault fault, u32 byte_len);
+
+/**
+ * weft_sendq_fail - the same for one that failed; the QP follows (IBA 10.3.1)
+ * @qp: the QP
+ * @sqe: the request
+ * @index: of the slot
+ * @status: of the completion
+ * @fault: vendor_err
+ */
+void weft_sendq_fail(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,
+		     enum ib_wc_status status, enum weft_fault fault);
+
+#endif /* WEFT_ENGINE_SENDQ_H */

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/transmit.h"
+
+#include "engine/link.h"
+#include "engine/sendq.h"
+#include "engine/window.h"
+#include "object/dev.h"
+#include "object/qp.h"
+#include "params.h"
+#include "stats.h"
+#include "trace.h"
+#include "wire/opcode.h"
+
+/* PSNs that may be without an answer: a quarter of all, so that order is clear. */
+#define XMIT_MAX_PSNS	(1U << 22)
+
+/**
+ * struct xmit_operations - packets of a message
+ * @first: first of several
+ * @middle: neither first nor last
+ * @last: last of several
+ * @only: all of it
+ */
+struct xmit_operations {
+	u8	first;
+	u8	middle;
+	u8	last;
+	u8	only;
+};
+
+static const struct xmit_operations xmit_operations[WEFT_SQE_OPCODES] = {
+	[WEFT_SQE_SEND] = {
+		WEFT_OP_SEND_FIRST, WEFT_OP_SEND_MIDDLE, WEFT_OP_SEND_LAST,
+		WEFT_OP_SEND_ONLY,
+	},
+	[WEFT_SQE_SEND_IMM] = {
+		WEFT_OP_SEND_FIRST, WEFT_OP_SEND_MIDDLE, WEFT_OP_SEND_LAST_IMM,
+		WEFT_OP_SEND_ONLY_IMM,
+	},
+	[WEFT_SQE_SEND_INV] = {
+		WEFT_OP_SEND_FIRST, WEFT_OP_SEND_MIDDLE, WEFT_OP_SEND_LAST_INV,
+		WEFT_OP_SEND_ONLY_INV,
+	},
+	[WEFT_SQE_WRITE] = {
+		WEFT_OP_WRITE_FIRST, WEFT_OP_WRITE_MIDDLE, WEFT_OP_WRITE_LAST,
+		WEFT_OP_WRITE_ONLY,
+	},
+	[WEFT_SQE_WRITE_IMM] = {
+		WEFT_OP_WRITE_FIRST, WEFT_OP_WRITE_MIDDLE, WEFT_OP_WRITE_LAST_IMM,
+		WEFT_OP_WRITE_ONLY_IMM,
+	},
+	[WEFT_SQE_READ]		= { .only = WEFT_OP_READ_REQUEST },
+	[WEFT_SQE_CMP_SWP]	= { .only = WEFT_OP_CMP_SWP },
+	[WEFT_SQE_FETCH_ADD]	= { .only = WEFT_OP_FETCH_ADD },
+};
+
+static u8 xmit_opcode(const struct weft_qp *qp, u8 operation)
+{
+	return WEFT_OPCODE(qp->type == IB_QPT_RC ? WEFT_TRANSPORT_RC : WEFT_TRANSPORT_UC,
+			   operation);
+}
+
+/* The timer is not moved for each answer; who finds it early starts it again. */
+void weft_transmit_patience(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	u64 ns = 4096ULL << send->timeout;
+
+	/* 0 means to wait for ever */
+	if (!send->timeout || qp->type != IB_QPT_RC)
+		return;
+	send->window.deadline = ktime_add_ns(ktime_get(), ns);
+	if (!hrtimer_active(&send->timer))
+		hrtimer_start(&send->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
+}
+
+/* Operation of a packet of a flight, by its number. */
+static u8 xmit_operation(const struct weft_flight *flight, u32 packet)
+{
+	const struct xmit_operations *operations = &xmit_operations[flight->sqe.opcode];
+	bool last = packet + 1 == flight->psns;
+
+	if (!packet)
+		return last ? operations->only : operations->first;
+	return last ? operations->last : operations->middle;
+}
+
+/*
+ * The headers of the packets @from to @to of a flight. A READ is one request
+ * for all that is left of it.
+ */
+static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
+		       u32 from, u32 to, struct weft_run *run)
+{
+	const struct weft_sqe *sqe = &flight->sqe;
+	u32 offset = from * qp->mtu;
+	bool last = to == flight->psns;
+
+	*run = (struct weft_run){
+		.qp = qp,
+		.av = &qp->av,
+		.flow = &qp->send.flow,
+		.num = to - from,
+		.mtu = qp->mtu,
+		.middle = xmit_opcode(qp, xmit_operations[sqe->opcode].middle),
+		.last = xmit_opcode(qp, xmit_operation(flight, to - 1)),
+		.hdr = {
+			.opcode = xmit_opcode(qp, xmit_operation(flight, from)),
+			.migreq = true,
+			.pkey = WEFT_DEFAULT_PKEY,
+			.dqpn = qp->dest_qpn,
+			.psn = weft_psn_add(flight->first_psn, from),
+			.se = last && sqe->flags & WEFT_SQE_SOLICITED,
+			.imm = (__force __be32)sqe->ex,
+			.ieth.rkey = sqe->ex,
+			.reth.va = sqe->remote_addr + offset,
+			.reth.rkey = sqe->rkey,
+			.reth.length = flight->length - offset,
+		},
+	};
+	if (weft_sendq_is_response(sqe->opcode)) {
+		run->num = 1;
+		run->hdr.opcode = xmit_opcode(qp, xmit_operations[sqe->opcode].only);
+	} else {
+		run->length = min(flight->length - offset, run->num * qp->mtu);
+	}
+	if (weft_sendq_is_atomic(sqe->opcode)) {
+		run->hdr.atomic.va = sqe->remote_addr;
+		run->hdr.atomic.rkey = sqe->rkey;
+		run->hdr.atomic.compare = sqe->atomic.compare_add;
+		run->hdr.atomic.swap_add = sqe->opcode == WEFT_SQE_CMP_SWP ?
+					   sqe->atomic.swap : sqe->atomic.compare_add;
+	}
+}
+
+/* Everything up to @psn has been sent, some of it perhaps again. */
+static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
+{
+	struct weft_window *window = &qp->send.window;
+
+	if (weft_psn_before(window->next, window->sent))
+		weft_stats_add(qp->dev, WEFT_STAT_RETRANSMITS, packets);
+	else if (window->sent == window->una)
+		weft_transmit_patience(qp);
+	window->next = psn;
+	if (weft_psn_before(window->sent, psn))
+		window->sent = psn;
+}
+
+/* All packets of the current flight have been sent. */
+static void xmit_flight_done(struct weft_qp *qp, const struct weft_flight *flight)
+{
+	struct weft_window *window = &qp->send.window;
+
+	window->cur++;
+	if (weft_sendq_is_response(flight->sqe.opcode))
+		window->reads++;
+	if (qp->type == IB_QPT_UC)
+		window->una = window->next;
+	/* of UC, and of local operations, nothing is waited for */
+	if (qp->type == IB_QPT_UC || !flight->psns)
+		weft_window_retire(qp);
+}
+
+/* The flight cannot go: it fails as soon as those before it are complete. */
+static void xmit_fault(struct weft_qp *qp, struct weft_flight *flight, enum weft_fault fault)
+{
+	flight->fault = fault;
+	weft_window_retire(qp);
+}
+
+static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 from, u32 to,
+			 s64 *bytes)
+{
+	bool response = weft_sendq_is_response(flight->sqe.opcode);
+	struct weft_iter payload;
+	enum weft_fault fault;
+	struct weft_run run;
+	u32 sent;
+
+	xmit_build(qp, flight, from, to, &run);
+	run.hdr.ackreq = qp->type == IB_QPT_RC && !response &&
+			 (to == flight->psns || !(to % WEFT_ACK_PACKETS));
+	if (run.length) {
+		fault = weft_sendq_gather(qp, &flight->sqe, flight->sge, flight->inline_data);
+		if (fault) {
+			xmit_fault(qp, flight, fault);
+			return true;
+		}
+		weft_sgl_iter(&qp->send.sgl, &payload);
+		if (from)
+			weft_iter_skip(&payload, (u64)from * qp->mtu);
+		run.payload = &payload;
+	}
+	sent = qp->dev->wire->xmit(&run);
+	weft_sgl_release(&qp->send.sgl);
+	trace_weft_send(qp->qpn, &run.hdr, run.num, sent, run.length);
+	if (!sent)
+		return false;
+	*bytes -= min(run.length, sent * qp->mtu);
+	if (response)
+		sent = to - from;
+	xmit_sent(qp, weft_psn_add(flight->first_psn, from + sent), response ? 1 : sent);
+	if (from + sent == flight->psns)
+		xmit_flight_done(qp, flight);
+	return from + sent == to;
+}
+
+/* READs and atomics outstanding, and fences behind them (IBA 10.8.3.3). */
+static bool xmit_may_start(const struct weft_qp *qp, const struct weft_sqe *sqe)
+{
+	u32 reads = qp->send.window.reads;
+
+	if (reads && sqe->flags & WEFT_SQE_FENCE)
+		return false;
+	return !weft_sendq_is_response(sqe->opcode) || reads < qp->send.max_rd_atomic;
+}
+
+/* The next packets of a flight, as many as may go now. */
+static bool xmit_flight(struct weft_qp *qp, struct weft_flight *flight, s64 *bytes)
+{
+	struct weft_window *window = &qp->send.window;
+	u32 from = (window->next - flight->first_psn) & WEFT_PSN_MASK;
+	u32 to = flight->psns, room, unanswered;
+
+	if (!from && !xmit_may_start(qp, &flight->sqe))
+		return false;
+	unanswered = weft_window_unanswered(window);
+	if (weft_sendq_is_response(flight->sqe.opcode)) {
+		if (unanswered && unanswered + to - from > XMIT_MAX_PSNS)
+			return false;
+		return xmit_packets(qp, flight, from, to, bytes);
+	}
+	if (qp->type == IB_QPT_RC && unanswered >= WEFT_WINDOW_PACKETS)
+		return false;
+	room = qp->type == IB_QPT_RC ? WEFT_WINDOW_PACKETS - unanswered : WEFT_RUN_PACKETS;
+	/* so that a long message asks for an acknowledge on the way */
+	room = min3(room, (u32)WEFT_RUN_PACKETS,
+		    WEFT_ACK_PACKETS - from % WEFT_ACK_PACKETS);
+	return xmit_packets(qp, flight, from, min(to, from + room), bytes);
+}
+
+static bool xmit_local(struct weft_qp *qp, struct weft_flight *flight)
+{
+	enum weft_fault fault;
+
+	if (!xmit_may_start(qp, &flight->sqe))
+		return false;
+	fault = weft_sendq_local(qp, &flight->sqe);
+	if (fault)
+		xmit_fault(qp, flight, fault);
+	else
+		xmit_flight_done(qp, flight);
+	return true;
+}
+
+/* The next work request becomes a flight. */
+static bool xmit_take(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	struct weft_window *window = &send->window;
+	enum weft_fault fault;
+	u32 length = 0;
+
+	if (weft_window_is_full(window) ||
+	    !weft_sendq_next(qp, window->tail - window->head))
+		return false;
+	fault = weft_sendq_check(qp);
+	if (!fault && !weft_sendq_is_local(send->wqe.sqe.opcode)) {
+		fault = weft_sendq_gather(qp, &send->wqe.sqe, send->wqe.sge,
+					  send->wqe.inline_data);
+		length = send->sgl.length;
+		weft_sgl_release(&send->sgl);
+		if (weft_rules_psn_count(length, qp->mtu) > XMIT_MAX_PSNS)
+			fault = WEFT_FAULT_LOCAL_LENGTH;
+	}
+	weft_window_push(qp, length, fault);
+	if (fault)
+		weft_window_retire(qp);
+	return true;
+}
+
+bool weft_transmit_step(struct weft_qp *qp, bool take, s64 *bytes)
+{
+	struct weft_window *window = &qp->send.window;
+	struct weft_flight *flight;
+
+	weft_assert_turn(&qp->send.turn);
+	if (window->cur == window->tail)
+		return take && xmit_take(qp);
+	flight = weft_window_at(window, window->cur);
+	if (flight->fault)
+		return false;
+	if (!flight->psns)
+		return xmit_local(qp, flight);
+	return xmit_flight(qp, flight, bytes);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/window.h"
+
+#include <linux/log2.h>
+#include <linux/mm.h>
+
+#include "engine/sendq.h"
+#include "object/dev.h"
+#include "params.h"
+#include "stats.h"
+
+int weft_window_create(struct weft_qp *qp)
+{
+	struct weft_window *window = &qp->send.window;
+	u32 num = min_t(u32, qp->send.ring->entries, WEFT_WINDOW_WQES);
+
+	if (window->flights)
+		return 0;
+	num = roundup_pow_of_two(num);
+	window->stride = sizeof(struct weft_flight) +
+			 qp->cap.max_send_sge * sizeof(struct weft_sge);
+	window->flights = kvcalloc(num, window->stride, GFP_KERNEL_ACCOUNT);
+	if (!window->flights)
+		return -ENOMEM;
+	window->mask = num - 1;
+	return 0;
+}
+
+void weft_window_destroy(struct weft_qp *qp)
+{
+	kvfree(qp->send.window.flights);
+	qp->send.window.flights = NULL;
+}
+
+void weft_window_reset(struct weft_qp *qp)
+{
+	struct weft_window *window = &qp->send.window;
+
+	window->head = 0;
+	window->cur = 0;
+	window->tail = 0;
+	window->una = qp->send.psn;
+	window->next = qp->send.psn;
+	window->sent = qp->send.psn;
+	window->reads = 0;
+	window->retried = false;
+}
+
+void weft_window_push(struct weft_qp *qp, u32 length, enum weft_fault fault)
+{
+	struct weft_window *window = &qp->send.window;
+	struct weft_flight *flight = weft_window_at(window, window->tail);
+	const struct weft_swqe *wqe = &qp->send.wqe;
+
+	flight->sqe = wqe->sqe;
+	flight->inline_data = wqe->inline_data;
+	flight->index = wqe->index;
+	flight->length = length;
+	flight->fault = fault;
+	flight->first_psn = qp->send.psn;
+	flight->psns = 0;
+	if (!fault && !weft_sendq_is_local(wqe->sqe.opcode))
+		flight->psns = weft_rules_psn_count(length, qp->mtu);
+	if (!fault && !(wqe->sqe.flags & WEFT_SQE_INLINE))
+		memcpy(flight->sge, wqe->sge, wqe->sqe.num_sge * sizeof(wqe->sge[0]));
+	qp->send.psn = weft_psn_add(qp->send.psn, flight->psns);
+	window->tail++;
+}
+
+/* A flight whose packets all have been sent: is there nothing to wait for? */
+static bool window_is_done(const struct weft_window *window,
+			   const struct weft_flight *flight)
+{
+	return !weft_psn_before(window->una, weft_flight_end(flight));
+}
+
+static void window_complete(struct weft_qp *qp, const struct weft_flight *flight)
+{
+	struct weft_window *window = &qp->send.window;
+
+	if (weft_sendq_is_response(flight->sqe.opcode))
+		window->reads--;
+	window->head++;
+	if (flight->psns) {
+		weft_stats_inc(qp->dev, WEFT_STAT_SENT_MESSAGES);
+		weft_stats_add(qp->dev, WEFT_STAT_SENT_BYTES, flight->length);
+	}
+	weft_sendq_complete(qp, &flight->sqe, flight->index, IB_WC_SUCCESS,
+			    WEFT_FAULT_NONE, flight->length);
+}
+
+void weft_window_fail(struct weft_qp *qp, enum ib_wc_status status,
+		      enum weft_fault fault)
+{
+	struct weft_window *window = &qp->send.window;
+	const struct weft_flight *flight = weft_window_at(window, window->head);
+
+	/* what comes behind it is flushed, and forgets where it was */
+	window->head++;
+	window->cur = window->head;
+	weft_sendq_fail(qp, &flight->sqe, flight->index, status, fault);
+}
+
+void weft_window_retire(struct weft_qp *qp)
+{
+	struct weft_window *window = &qp->send.window;
+	const struct weft_flight *flight;
+
+	while (window->head != window->cur) {
+		flight = weft_window_at(window, window->head);
+		if (!window_is_done(window, flight))
+			return;
+		window_complete(qp, flight);
+	}
+	if (window->head == window->tail)
+		return;
+	flight = weft_window_at(window, window->head);
+	if (unlikely(flight->fault))
+		weft_window_fail(qp, weft_rules_status(flight->fault), flight->fault);
+}
+
+void weft_window_rewind(struct weft_qp *qp, u32 psn)
+{
+	struct weft_window *window = &qp->send.window;
+	const struct weft_flight *flight;
+
+	window->reads = 0;
+	window->next = psn;
+	for (window->cur = window->head; window->cur != window->tail; window->cur++) {
+		flight = weft_window_at(window, window->cur);
+		if (flight->psns && weft_psn_before(psn, weft_flight_end(flight)))
+			return;
+		if (weft_sendq_is_response(flight->sqe.opcode))
+			window->reads++;
+	}
+}

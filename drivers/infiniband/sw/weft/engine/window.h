@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The window: work requests that travel in packets, from the first packet to
+ * the last answer. All are kept, so that any packet can be sent again.
+ *
+ * The send turn is owned or stopped in all of it.
+ */
+#ifndef WEFT_ENGINE_WINDOW_H
+#define WEFT_ENGINE_WINDOW_H
+
+#include "engine/rules.h"
+#include "object/qp.h"
+#include "wire/psn.h"
+
+/**
+ * weft_window_create - get memory for a window
+ * @qp: connected QP
+ *
+ * Does nothing when there is one.
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int weft_window_create(struct weft_qp *qp);
+
+/**
+ * weft_window_destroy - give the memory back
+ * @qp: any
+ */
+void weft_window_destroy(struct weft_qp *qp);
+
+/**
+ * weft_window_reset - empty the window; the next PSN is that of the send half
+ * @qp: any
+ */
+void weft_window_reset(struct weft_qp *qp);
+
+/**
+ * weft_window_push - the work request just taken becomes the youngest flight
+ * @qp: with room in the window; @qp->send.wqe is copied, the PSNs are taken
+ * @length: bytes of the message
+ * @fault: WEFT_FAULT_NONE, or why it will fail
+ */
+void weft_window_push(struct weft_qp *qp, u32 length, enum weft_fault fault);
+
+/**
+ * weft_window_retire - complete what can be completed, in order
+ * @qp: with a window
+ */
+void weft_window_retire(struct weft_qp *qp);
+
+/**
+ * weft_window_rewind - send again from a PSN on
+ * @qp: with a window
+ * @psn: between the oldest one without an answer and the last one sent
+ */
+void weft_window_rewind(struct weft_qp *qp, u32 psn);
+
+/**
+ * weft_window_fail - the oldest flight fails
+ * @qp: with a flight
+ * @status: of the completion
+ * @fault: vendor_err
+ */
+void weft_window_fail(struct weft_qp *qp, enum ib_wc_status status,
+		      enum weft_fault fault);
+
+static inline bool weft_window_is_empty(const struct weft_window *window)
+{
+	return window->head == window->tail;
+}
+
+static inline bool weft_window_is_full(const struct weft_window *window)
+{
+	return window->tail - window->head > window->mask;
+}
+
+/* Flight number @i, which is between the head and the tail. */
+static inline struct weft_flight *weft_window_at(const struct weft_window *window, u32 i)
+{
+	return window->flights + (size_t)(i & window->mask) * window->stride;
+}
+
+/* One after the last PSN of a flight. */
+static inline u32 weft_flight_end(const struct weft_flight *flight)
+{
+	return weft_psn_add(flight->first_psn, flight->psns);
+}
+
+/* Requests without an answer. */
+static inline u32 weft_window_unanswered(const struct weft_window *window)
+{
+	return (window->next - window->una) & WEFT_PSN_MASK;
+}
+
+#endif /* WEFT_ENGINE_WINDOW_H */

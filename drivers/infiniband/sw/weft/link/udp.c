@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "link/udp.h"
+
+#include <linux/ip.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/rcupdate.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/udp.h>
+#include <net/net_namespace.h>
+#include <net/netns/generic.h>
+#include <rdma/ib_verbs.h>
+
+#include "compat/udp.h"
+#include "engine/rx.h"
+#include "object/table.h"
+#include "stats.h"
+#include "wire/headers.h"
+#include "wire/icrc.h"
+
+/* Bytes of the shortest packet, UDP header and ICRC included. */
+#define LISTEN_MIN_LENGTH \
+	(sizeof(struct udphdr) + sizeof(struct weft_wire_bth) + WEFT_ICRC_LENGTH)
+/* struct udp_tunnel_sock_cfg: any value but 0 has encap_rcv called. */
+#define LISTEN_ENCAP_TYPE	1
+
+/**
+ * struct listen_sockets - what a namespace has of us
+ * @v4: NULL: none
+ * @v6: NULL: none
+ */
+struct listen_sockets {
+	struct sock __rcu	*v4;
+	struct sock __rcu	*v6;
+};
+
+/**
+ * struct listen_space - a namespace with users
+ * @list: of listen_spaces
+ * @net: which; compared only once it is @gone
+ * @gone: the namespace has ended before its last user; another one may have its
+ *	address by now
+ * @users: calls of weft_udp_open() that have not been undone
+ */
+struct listen_space {
+	struct list_head	list;
+	const struct net	*net;
+	bool			gone;
+	u32			users;
+};
+
+static unsigned int listen_net_id;
+
+/* protects listen_spaces, its entries, and who writes struct listen_sockets */
+static DEFINE_MUTEX(listen_mutex);
+static LIST_HEAD(listen_spaces);
+
+/* All that is read below is in memory then, or can be read through page frags. */
+static bool listen_pull(struct sk_buff *skb)
+{
+	const struct skb_shared_info *shared;
+	int i;
+
+	if (skb_has_frag_list(skb) && skb_linearize(skb))
+		return false;
+	shared = skb_shinfo(skb);
+	for (i = 0; i < shared->nr_frags; i++)
+		if (!skb_frag_page(&shared->frags[i]))
+			return false; /* memory of a device */
+	return pskb_may_pull(skb, min_t(u32, skb->len, sizeof(struct udphdr) +
+						       WEFT_HDR_MAX_LENGTH));
+}
+
+/*
+ * Neither IPv4 options nor IPv6 extension headers are covered by the ICRC. Of
+ * fragments nothing is left to see: IP gives the reassembled packet the header
+ * that was there before it was taken apart.
+ */
+static bool listen_well_formed(struct sk_buff *skb)
+{
+	u32 length = be16_to_cpu(udp_hdr(skb)->len);
+	u32 network = ip_hdr(skb)->version == 4 ? sizeof(struct iphdr) :
+						  sizeof(struct ipv6hdr);
+
+	return skb_network_header_len(skb) == network && length <= skb->len &&
+	       length >= LISTEN_MIN_LENGTH && !pskb_trim(skb, length);
+}
+
+/* ICRC of the packet without its last four bytes; it begins with the BTH. */
+static u32 listen_icrc(const struct sk_buff *skb)
+{
+	const struct weft_wire_bth *bth = (const void *)skb->data;
+	const struct skb_shared_info *shared = skb_shinfo(skb);
+	u32 left = skb->len - WEFT_ICRC_LENGTH, length, crc;
+	int i;
+
+	if (ip_hdr(skb)->version == 4)
+		crc = weft_icrc_begin_ipv4(ip_hdr(skb), udp_hdr(skb), bth);
+	else
+		crc = weft_icrc_begin_ipv6(ipv6_hdr(skb), udp_hdr(skb), bth);
+	length = min(left, skb_headlen(skb));
+	crc = weft_icrc_update(crc, bth + 1, length - sizeof(*bth));
+	left -= length;
+	for (i = 0; left && i < shared->nr_frags; i++) {
+		length = min(left, skb_frag_size(&shared->frags[i]));
+		crc = weft_icrc_update(crc, skb_frag_address(&shared->frags[i]), length);
+		left -= length;
+	}
+	return crc;
+}
+
+static bool listen_icrc_valid(const struct sk_buff *skb)
+{
+	u8 trailer[WEFT_ICRC_LENGTH];
+
+	return !skb_copy_bits(skb, skb->len - sizeof(trailer), trailer,
+			      sizeof(trailer)) &&
+	       weft_icrc_matches(trailer, listen_icrc(skb));
+}
+
+/* To a QP or a group; the cheap checks come before the one of all bytes. */
+static void listen_packet(struct weft_pkt *pkt)
+{
+	struct sk_buff *skb = pkt->skb;
+
+	if (!weft_rx_admit(pkt)) {
+		kfree_skb(skb);
+		return;
+	}
+	/* trimming fails only for want of memory, of a clone with frags */
+	if (!listen_icrc_valid(skb) || pskb_trim(skb, skb->len - WEFT_ICRC_LENGTH)) {
+		weft_rx_drop(pkt, WEFT_STAT_RX_ICRC);
+		return;
+	}
+	/* it may wait for long: it shall hold no socket */
+	skb_orphan(skb);
+	weft_rx_deliver(pkt);
+}
+
+/*
+ * A packet, from its UDP header on, the checksum (if it has one) verified.
+ * Soft interrupt, RCU read side.
+ */
+static int listen_rcv(struct sock *sk, struct sk_buff *skb)
+{
+	struct weft_pkt pkt = { .skb = skb, .net = sock_net(sk) };
+
+	if (!listen_pull(skb)) {
+		kfree_skb(skb);
+		return 0;
+	}
+	if (!listen_well_formed(skb)) {
+		weft_rx_malformed(&pkt);
+		kfree_skb(skb);
+		return 0;
+	}
+	__skb_pull(skb, sizeof(struct udphdr));
+	listen_packet(&pkt);
+	return 0;
+}
+
+static struct sock *listen_create(struct net *net, int family)
+{
+	struct udp_port_cfg port = {
+		.family = family,
+		.local_udp_port = cpu_to_be16(ROCE_V2_UDP_DPORT),
+		/* and no UDP checksum is wanted: the ICRC is better */
+		.ipv6_v6only = true,
+	};
+	struct udp_tunnel_sock_cfg tunnel = {
+		.encap_type = LISTEN_ENCAP_TYPE,
+		.encap_rcv = listen_rcv,
+	};
+	struct socket *sock;
+	int ret;
+
+	ret = udp_sock_create(net, &port, &sock);
+	if (ret)
+		return ERR_PTR(ret);
+	/* of an IPv4 socket the next call does it */
+	if (family == AF_INET6)
+		inet6_clear_bit(MC6_LOOP, sock->sk);
+	setup_udp_tunnel_sock(net, sock->sk, &tunnel);
+	return sock->sk;
+}
+
+static bool listen_no_ipv6(const struct sock *sk)
+{
+	return PTR_ERR(sk) == -EAFNOSUPPORT || PTR_ERR(sk) == -EPFNOSUPPORT;
+}
+
+static int listen_sockets_open(struct net *net)
+{
+	struct listen_sockets *sockets = net_generic(net, listen_net_id);
+	struct sock *v4, *v6;
+
+	lockdep_assert_held(&listen_mutex);
+	v4 = listen_create(net, AF_INET);
+	if (IS_ERR(v4))
+		return PTR_ERR(v4);
+	v6 = listen_create(net, AF_INET6);
+	if (IS_ERR(v6) && !listen_no_ipv6(v6)) {
+		udp_tunnel_sock_release(v4);
+		return PTR_ERR(v6);
+	}
+	rcu_assign_pointer(sockets->v4, v4);
+	rcu_assign_pointer(sockets->v6, IS_ERR(v6) ? NULL : v6);
+	return 0;
+}
+
+static void listen_sockets_close(const struct net *net)
+{
+	struct listen_sockets *sockets = net_generic(net, listen_net_id);
+	struct sock *v4, *v6;
+
+	v4 = rcu_replace_pointer(sockets->v4, NULL, lockdep_is_held(&listen_mutex));
+	v6 = rcu_replace_pointer(sockets->v6, NULL, lockdep_is_held(&listen_mutex));
+	/* freed after a grace period: there may be readers yet */
+	udp_tunnel_sock_release(v4);
+	if (v6)
+		udp_tunnel_sock_release(v6);
+}
+
+static struct listen_space *listen_find(const struct net *net, bool gone)
+{
+	struct listen_space *space;
+
+	lockdep_assert_held(&listen_mutex);
+	list_for_each_entry(space, &listen_spaces, list)
+		if (space->net == net && space->gone == gone)
+			return space;
+	return NULL;
+}
+
+static int listen_space_open(struct net *net)
+{
+	struct listen_space *space = kzalloc(sizeof(*space), GFP_KERNEL);
+	int ret;
+
+	if (!space)
+		return -ENOMEM;
+	ret = listen_sockets_open(net);
+	if (ret) {
+		kfree(space);
+		return ret;
+	}
+	space->net = net;
+	space->users = 1;
+	list_add(&space->list, &listen_spaces);
+	return 0;
+}
+
+int weft_udp_open(struct net *net)
+{
+	struct listen_space *space;
+	int ret = 0;
+
+	mutex_lock(&listen_mutex);
+	space = listen_find(net, false);
+	if (space)
+		space->users++;
+	else
+		ret = listen_space_open(net);
+	mutex_unlock(&listen_mutex);
+	if (ret == -EADDRINUSE)
+		pr_warn("weft: UDP port %u of network namespace %u is taken, by rdma_rxe?\n",
+			ROCE_V2_UDP_DPORT, net->ns.inum);
+	return ret;
+}
+
+void weft_udp_close(struct net *net)
+{
+	struct listen_space *space;
+
+	mutex_lock(&listen_mutex);
+	/*
+	 * If another namespace has come to the same address, whose user this is
+	 * cannot be told. So the gone one's go first: the other one's sockets
+	 * stay for too long rather than not long enough.
+	 */
+	space = listen_find(net, true) ?: listen_find(net, false);
+	if (!WARN_ON(!space) && !--space->users) {
+		if (!space->gone)
+			listen_sockets_close(net);
+		list_del(&space->list);
+		kfree(space);
+	}
+	mutex_unlock(&listen_mutex);
+}
+
+struct sock *weft_udp_sock(const struct net *net, int family)
+{
+	const struct listen_sockets *sockets = net_generic(net, listen_net_id);
+
+	return rcu_dereference(*(family == AF_INET ? &sockets->v4 : &sockets->v6));
+}
+
+/* Users may be left: net devices move out of a namespace that ends. */
+static void listen_net_exit(struct net *net)
+{
+	struct listen_space *space;
+
+	weft_dev_net_gone(net);
+	mutex_lock(&listen_mutex);
+	space = listen_find(net, false);
+	if (space) {
+		listen_sockets_close(net);
+		space->gone = true;
+	}
+	mutex_unlock(&listen_mutex);
+}
+
+static struct pernet_operations listen_net_ops = {
+	.exit = listen_net_exit,
+	.id = &listen_net_id,
+	.size = sizeof(struct listen_sockets),
+};
+
+int weft_udp_init(void)
+{
+	return register_pernet_subsys(&listen_net_ops);
+}
+
+void weft_udp_exit(void)
+{
+	unregister_pernet_subsys(&listen_net_ops);
+	/* a packet may have found its socket just before that was closed */
+	synchronize_rcu();
+}

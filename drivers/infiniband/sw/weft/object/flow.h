@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What one half of a QP has under way on the wire.
+ */
+#ifndef WEFT_OBJECT_FLOW_H
+#define WEFT_OBJECT_FLOW_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+
+struct dst_entry;
+struct weft_turn;
+
+/**
+ * struct weft_flow - a half's packets, and the way they go
+ *
+ * Written by the owner of @turn only, but @queued and @stalled.
+ *
+ * @turn: of the half; gets WEFT_EV_RUN when there is room again
+ * @queued: bytes of packets that have been sent and not been freed
+ * @stalled: the half waits for room; cleared by whoever makes it
+ * @dst: route to the QP's destination; NULL: to be looked up. Connected QPs
+ *	only.
+ * @cookie: for dst_check()
+ */
+struct weft_flow {
+	struct weft_turn	*turn;
+	atomic_t		queued;
+	bool			stalled;
+	struct dst_entry	*dst;
+	u32			cookie;
+};
+
+#endif /* WEFT_OBJECT_FLOW_H */

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Tracepoints: what becomes of each packet. "perf list weft:*", or
+ * /sys/kernel/tracing/events/weft.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM weft
+
+#if !defined(WEFT_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define WEFT_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#include "wire/codec.h"
+
+/* A run of packets has been handed to the link: @sent of them went. */
+TRACE_EVENT(weft_send,
+	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 num, u32 sent, u32 length),
+	TP_ARGS(qpn, hdr, num, sent, length),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, dqpn)
+		__field(u32, psn)
+		__field(u32, num)
+		__field(u32, sent)
+		__field(u32, length)
+		__field(u8, opcode)
+		__field(u8, syndrome)
+		__field(bool, ackreq)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->dqpn = hdr->dqpn;
+		__entry->psn = hdr->psn;
+		__entry->num = num;
+		__entry->sent = sent;
+		__entry->length = length;
+		__entry->opcode = hdr->opcode;
+		__entry->syndrome = hdr->aeth.syndrome;
+		__entry->ackreq = hdr->ackreq;
+	),
+	TP_printk("qp %#x to %#x opcode %#04x psn %u packets %u sent %u length %u%s syndrome %#04x",
+		  __entry->qpn, __entry->dqpn, __entry->opcode, __entry->psn,
+		  __entry->num, __entry->sent, __entry->length,
+		  __entry->ackreq ? " ackreq" : "", __entry->syndrome)
+);
+
+DECLARE_EVENT_CLASS(weft_packet,
+	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 expected),
+	TP_ARGS(qpn, hdr, expected),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, psn)
+		__field(u32, expected)
+		__field(u32, payload)
+		__field(u8, opcode)
+		__field(u8, syndrome)
+		__field(bool, ackreq)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->psn = hdr->psn;
+		__entry->expected = expected;
+		__entry->payload = hdr->payload;
+		__entry->opcode = hdr->opcode;
+		__entry->syndrome = hdr->aeth.syndrome;
+		__entry->ackreq = hdr->ackreq;
+	),
+	TP_printk("qp %#x opcode %#04x psn %u expected %u payload %u%s syndrome %#04x",
+		  __entry->qpn, __entry->opcode, __entry->psn, __entry->expected,
+		  __entry->payload, __entry->ackreq ? " ackreq" : "",
+		  __entry->syndrome)
+);
+
+/* The responder looks at a request. */
+DEFINE_EVENT(weft_packet, weft_request,
+	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 expected),
+	TP_ARGS(qpn, hdr, expected)
+);
+
+/* The completer looks at a response. */
+DEFINE_EVENT(weft_packet, weft_response,
+	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 expected),
+	TP_ARGS(qpn, hdr, expected)
+);
+
+/* A packet waits for the half that somebody else runs. */
+DEFINE_EVENT(weft_packet, weft_defer,
+	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 expected),
+	TP_ARGS(qpn, hdr, expected)
+);
+
+/* A packet is dropped; why is an enum weft_stat. */
+TRACE_EVENT(weft_drop,
+	TP_PROTO(const struct weft_hdr *hdr, int why),
+	TP_ARGS(hdr, why),
+	TP_STRUCT__entry(
+		__field(u32, dqpn)
+		__field(u32, psn)
+		__field(u8, opcode)
+		__field(int, why)
+	),
+	TP_fast_assign(
+		__entry->dqpn = hdr->dqpn;
+		__entry->psn = hdr->psn;
+		__entry->opcode = hdr->opcode;
+		__entry->why = why;
+	),
+	TP_printk("to qp %#x opcode %#04x psn %u: counter %d",
+		  __entry->dqpn, __entry->opcode, __entry->psn, __entry->why)
+);
+
+/* Packets are sent again from a PSN on. */
+TRACE_EVENT(weft_retry,
+	TP_PROTO(u32 qpn, u32 psn, u32 left),
+	TP_ARGS(qpn, psn, left),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, psn)
+		__field(u32, left)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->psn = psn;
+		__entry->left = left;
+	),
+	TP_printk("qp %#x from psn %u, %u retries left", __entry->qpn, __entry->psn,
+		  __entry->left)
+);
+
+#endif /* WEFT_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#define TRACE_INCLUDE_PATH .
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>
