@@ -80,13 +80,16 @@ within()
 	done
 }
 
-# add_link NAME NETDEV: a weft device, removed at the end of the test.
+# add_link NAME NETDEV: a weft device, removed at the end of the test. With
+# WEFT_LOCAL_LINK=0 it sends packets even to this host.
 add_link()
 {
 	[ -e /sys/module/weft ] || modprobe weft
 	rdma link add "$1" type weft netdev "$2"
 	defer remove_link "$1"
 	within 10 test -e "/sys/class/infiniband/$1/ports/1/state"
+	[ -z "${WEFT_LOCAL_LINK-}" ] ||
+		echo "$WEFT_LOCAL_LINK" >"/sys/class/infiniband/$1/local_link"
 }
 
 remove_link()

@@ -159,7 +159,8 @@ static void retry_exc_not_connected(void)
 
 	make_pair(&a, &b, CONF(.timeout = 14, .retry = 1));
 	make(&c, CONF(.timeout = 14, .retry = 1));
-	c.psn = a.psn;
+	/* a packet does not say which QP sent it: there the PSN is all there is */
+	c.psn = a.psn + (packets_forced() ? 1000 : 0);
 	to_init(&c);
 	to_rtr(&c, &b);
 	to_rts(&c);

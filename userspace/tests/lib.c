@@ -113,6 +113,20 @@ static void find_gids(void)
 	}
 }
 
+bool packets_forced(void)
+{
+	char path[100], local = '1';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/local_link",
+		 ibv_get_device_name(ctx->device));
+	file = fopen(path, "r");
+	if (!file || fread(&local, 1, 1, file) != 1)
+		FAIL("cannot read %s", path);
+	fclose(file);
+	return local == '0';
+}
+
 void open_device(void)
 {
 	const char *name = getenv("WEFT_DEVICE") ?: "weft0";

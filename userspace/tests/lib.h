@@ -97,6 +97,7 @@ extern struct ibv_pd *pd;
 extern struct ibv_port_attr port;
 extern int gid4, gid6;			/* their indexes */
 void open_device(void);			/* for a child that forks itself */
+bool packets_forced(void);		/* no local link, see weft(7) */
 
 uint64_t now_ns(void);
 void sleep_ms(int ms);

@@ -23,6 +23,7 @@ u64 weft_stats_sum(const struct weft_dev *dev, enum weft_stat stat)
 		sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->count[stat]);
 	return sum;
 }
+WEFT_EXPORT_FOR_TEST(weft_stats_sum);
 
 struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port_num)

@@ -33,6 +33,7 @@ void weft_pkt_decode(struct weft_pkt *pkt, u32 trailer)
 		pkt->malformed = weft_hdr_decode(&pkt->hdr, skb->data,
 						 skb->len - trailer);
 }
+WEFT_EXPORT_FOR_TEST(weft_pkt_decode);
 
 static void pkt_add_span(struct weft_payload_spans *spans, const void *at,
 			 u32 length)

@@ -394,3 +394,4 @@ void weft_requester_reset(struct weft_qp *qp)
 	weft_requester_reset_retries(send);
 	weft_ring_set_flags(send->ring, WEFT_RING_NEED_DOORBELL, 0);
 }
+WEFT_EXPORT_FOR_TEST(weft_requester_reset);

@@ -106,6 +106,9 @@ bool weft_rx_admit(struct weft_pkt *pkt)
 	pkt->dev = pkt->qp->dev;
 	if (!rx_service_matches(pkt->qp, pkt->hdr.opcode))
 		return rx_refuse(pkt, WEFT_STAT_RX_OPCODE);
+	/* the half looks again; here is a device to count on */
+	if (!weft_qp_can_receive(pkt->qp))
+		return rx_refuse(pkt, WEFT_STAT_RX_NOT_READY);
 	if (!rx_address_matches(pkt->qp, pkt))
 		return rx_refuse(pkt, WEFT_STAT_RX_WRONG_ADDRESS);
 	return true;
@@ -183,3 +186,4 @@ void weft_rx_deliver(struct weft_pkt *pkt)
 	rx_to_half(qp, pkt);
 	weft_qp_put(qp);
 }
+WEFT_EXPORT_FOR_TEST(weft_rx_deliver);

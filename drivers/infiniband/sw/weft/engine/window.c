@@ -26,6 +26,7 @@ int weft_window_create(struct weft_qp *qp)
 	window->mask = num - 1;
 	return 0;
 }
+WEFT_EXPORT_FOR_TEST(weft_window_create);
 
 void weft_window_destroy(struct weft_qp *qp)
 {

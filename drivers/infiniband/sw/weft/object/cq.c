@@ -207,6 +207,7 @@ int weft_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	spin_unlock_irqrestore(&cq->poll_lock, flags);
 	return i;
 }
+WEFT_EXPORT_FOR_TEST(weft_poll_cq);
 
 int weft_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {

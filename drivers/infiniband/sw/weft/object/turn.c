@@ -90,6 +90,7 @@ void weft_turn_post(struct weft_turn *turn, int event)
 	if (!(READ_ONCE(turn->bits) & (BIT(WEFT_TURN_OWNED) | BIT(WEFT_TURN_STOP))))
 		turn_queue(turn);
 }
+WEFT_EXPORT_FOR_TEST(weft_turn_post);
 
 void weft_turn_stop(struct weft_turn *turn)
 {

@@ -146,6 +146,7 @@ int weft_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
 	return ret;
 }
+WEFT_EXPORT_FOR_TEST(weft_post_send);
 
 int weft_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr)
@@ -171,3 +172,4 @@ int weft_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
 	return ret;
 }
+WEFT_EXPORT_FOR_TEST(weft_post_recv);

@@ -216,6 +216,7 @@ err_uncount:
 	atomic_dec(&dev->num_qp);
 	return ret;
 }
+WEFT_EXPORT_FOR_TEST(weft_create_qp);
 
 int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
@@ -272,3 +273,4 @@ int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	weft_qp_put(qp);
 	return 0;
 }
+WEFT_EXPORT_FOR_TEST(weft_destroy_qp);

@@ -229,3 +229,4 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	mutex_unlock(&qp->modify_lock);
 	return ret;
 }
+WEFT_EXPORT_FOR_TEST(weft_modify_qp);

@@ -1,0 +1,683 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "fake_link.h"
+
+#include <linux/hrtimer.h>
+#include <linux/ip.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <net/ipv6.h>
+
+#include <kunit/test.h>
+
+#include "engine/requester.h"
+#include "engine/rx.h"
+#include "engine/window.h"
+#include "mem/copy.h"
+#include "stats.h"
+#include "verbs/qp.h"
+#include "wire/opcode.h"
+
+#define FAKE_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+#define FAKE_CQE	1024
+#define FAKE_SGE	4
+/* Hours: what expires in real time is not waited for. */
+#define FAKE_TIMEOUT	31
+/* 655 ms, the longest there is. */
+#define FAKE_RNR_TIMER	0
+/* With so few retries left the wire is well-behaved. */
+#define FAKE_MERCY	4
+/* Coprime to FAKE_PAGES. */
+#define FAKE_SHUFFLE	7
+/* No test takes so many steps: one that does will never end. */
+#define FAKE_STEPS	200000
+
+/**
+ * struct fake_cb - what belongs to a packet, in skb->cb
+ * @link: the wire
+ * @flow: has it under way; NULL: a copy of another packet
+ */
+struct fake_cb {
+	struct fake_link	*link;
+	struct weft_flow	*flow;
+};
+
+static struct fake_cb *fake_cb(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct fake_cb) > sizeof(skb->cb));
+	return (struct fake_cb *)skb->cb;
+}
+
+static struct fake_node *fake_node_of(const struct weft_dev *dev)
+{
+	return container_of(dev, struct fake_node, dev);
+}
+
+static struct weft_turn *fake_turn(struct fake_link *link, u32 half)
+{
+	struct weft_qp *qp = link->node[half / 2].qp;
+
+	return half % 2 ? &qp->recv.turn : &qp->send.turn;
+}
+
+static struct weft_flow *fake_flow(struct fake_link *link, u32 half)
+{
+	struct weft_qp *qp = link->node[half / 2].qp;
+
+	return half % 2 ? &qp->recv.flow : &qp->send.flow;
+}
+
+/* Nobody shall run out of retries by chance: that is a test of its own. */
+static bool fake_is_merciful(struct fake_link *link)
+{
+	u32 i;
+
+	for (i = 0; i < FAKE_NODES; i++) {
+		const struct weft_send *send = &link->node[i].qp->send;
+
+		if (send->retry_cnt > FAKE_MERCY && send->retry_left <= FAKE_MERCY)
+			return true;
+	}
+	return false;
+}
+
+static bool fake_chance(struct fake_link *link, u32 percent)
+{
+	return percent && fake_random(link, 100) < percent &&
+	       (percent == 100 || !fake_is_merciful(link));
+}
+
+/* ---- packets ---- */
+
+static void fake_freed(struct sk_buff *skb)
+{
+	atomic_dec(&fake_cb(skb)->link->alive);
+}
+
+static void fake_own(struct fake_link *link, struct sk_buff *skb, struct weft_flow *flow)
+{
+	*fake_cb(skb) = (struct fake_cb){ .link = link, .flow = flow };
+	skb->destructor = fake_freed;
+	atomic_inc(&link->alive);
+	if (flow)
+		atomic_add(skb->len, &flow->queued);
+}
+
+static void fake_put_ip(struct sk_buff *skb, __be32 saddr, __be32 daddr)
+{
+	struct iphdr *ip;
+
+	skb_reset_network_header(skb);
+	ip = skb_put_zero(skb, sizeof(*ip));
+	ip->version = 4;
+	ip->ihl = sizeof(*ip) / 4;
+	ip->saddr = saddr;
+	ip->daddr = daddr;
+	__skb_pull(skb, sizeof(*ip));
+}
+
+static void fake_copy(void *to, struct weft_iter *from, u32 length)
+{
+	struct weft_span span = { .addr = (uintptr_t)to, .length = length };
+	struct weft_iter iter;
+
+	weft_span_iter(&span, &iter);
+	if (length)
+		weft_copy(&iter, from, length);
+}
+
+/* The end of a payload goes into pages, as a net device may have it. */
+static bool fake_put_frags(struct fake_link *link, struct sk_buff *skb,
+			   struct weft_iter *payload, u32 length, u32 pad)
+{
+	struct page *page = alloc_page(GFP_ATOMIC | __GFP_ZERO);
+	u32 cut = fake_random(link, length);
+
+	if (!page)
+		return false;
+	fake_copy(page_address(page), payload, length);
+	if (cut) {
+		get_page(page);
+		skb_add_rx_frag(skb, 0, page, 0, cut, PAGE_SIZE / 2);
+	}
+	skb_add_rx_frag(skb, !!cut, page, cut, length - cut + pad, PAGE_SIZE / 2);
+	return true;
+}
+
+static struct sk_buff *fake_packet(struct fake_node *from, struct weft_hdr *hdr,
+				   struct weft_iter *payload, u32 length)
+{
+	u32 header = weft_opcode(hdr->opcode)->length, linear = length;
+	struct fake_link *link = from->link;
+	struct sk_buff *skb;
+
+	hdr->pad = -length & 3;
+	if (fake_random(link, 2))
+		linear = min(length, (u32)WEFT_HDR_MAX_LENGTH - header);
+	skb = alloc_skb(sizeof(struct iphdr) + WEFT_HDR_MAX_LENGTH + linear + 3, GFP_ATOMIC);
+	if (!skb)
+		return NULL;
+	fake_put_ip(skb, from->ip, fake_node_peer(from)->ip);
+	weft_hdr_encode(skb_put(skb, header), hdr);
+	fake_copy(skb_put(skb, linear), payload, linear);
+	if (linear == length) {
+		skb_put_zero(skb, hdr->pad);
+	} else if (!fake_put_frags(link, skb, payload, length - linear, hdr->pad)) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	return skb;
+}
+
+/* ---- what the engine sees ---- */
+
+/* What a link may rely on. It is no place to abort a test: locks are held. */
+static void fake_check_run(const struct weft_run *run)
+{
+	struct fake_node *node = fake_node_of(run->qp->dev);
+	struct kunit *test = node->link->test;
+
+	KUNIT_EXPECT_PTR_EQ(test, run->qp, node->qp);
+	KUNIT_EXPECT_PTR_EQ(test, run->av, &run->qp->av);
+	KUNIT_EXPECT_TRUE(test, test_bit(WEFT_TURN_OWNED, &run->flow->turn->bits));
+	KUNIT_EXPECT_EQ(test, run->mtu, FAKE_MTU);
+	KUNIT_EXPECT_EQ(test, run->hdr.dqpn, fake_node_peer(node)->qp->qpn);
+	KUNIT_EXPECT_EQ(test, run->hdr.psn, run->hdr.psn & WEFT_PSN_MASK);
+	KUNIT_EXPECT_LE(test, run->num, WEFT_RUN_PACKETS);
+	KUNIT_EXPECT_EQ(test, run->num, weft_rules_psn_count(run->length, run->mtu));
+}
+
+/* Header and payload of one packet of a run. Return: bytes of payload. */
+static u32 fake_take_of_run(const struct weft_run *run, u32 i, struct weft_hdr *hdr)
+{
+	bool last = i + 1 == run->num;
+
+	*hdr = run->hdr;
+	hdr->psn = weft_psn_add(run->hdr.psn, i);
+	if (i)
+		hdr->opcode = last ? run->last : run->middle;
+	hdr->ackreq = last && run->hdr.ackreq;
+	hdr->se = last && run->hdr.se;
+	return last ? run->length - i * run->mtu : run->mtu;
+}
+
+static void fake_send(struct fake_node *node, const struct weft_run *run, u32 i)
+{
+	struct fake_link *link = node->link;
+	struct weft_hdr hdr;
+	struct sk_buff *skb;
+	u32 length = fake_take_of_run(run, i, &hdr);
+
+	KUNIT_EXPECT_TRUE_MSG(link->test,
+			      weft_opcode_payload_valid(weft_opcode(hdr.opcode), length,
+							FAKE_MTU),
+			      "opcode %#x with %u bytes", hdr.opcode, length);
+	link->sent[node - link->node]++;
+	if (node == link->node && hdr.psn == link->watch_psn &&
+	    weft_opcode(hdr.opcode)->flags & WEFT_OPCODE_REQUEST)
+		link->watched++;
+	skb = fake_packet(node, &hdr, run->payload, length);
+	if (!skb)
+		return; /* a loss */
+	fake_own(link, skb, run->flow);
+	skb_queue_tail(&link->wire, skb);
+}
+
+static u32 fake_xmit(struct weft_run *run)
+{
+	struct fake_node *node = fake_node_of(run->qp->dev);
+	u32 i, room = run->num;
+
+	fake_check_run(run);
+	if (run->flow->stalled)
+		return 0; /* still */
+	if (fake_chance(node->link, node->link->faults.stall)) {
+		room = fake_random(node->link, run->num);
+		run->flow->stalled = true;
+	}
+	for (i = 0; i < room; i++)
+		fake_send(node, run, i);
+	return room;
+}
+
+static void fake_forget(struct weft_flow *flow)
+{
+	flow->dst = NULL;
+}
+
+static const struct weft_link fake_link_ops = {
+	.xmit = fake_xmit,
+	.forget = fake_forget,
+};
+
+/* ---- what happens ---- */
+
+/* As a link does it in a soft interrupt. */
+static void fake_receive(struct fake_node *node, struct sk_buff *skb)
+{
+	struct weft_pkt pkt = { .skb = skb, .qp = node->qp, .dev = &node->dev };
+
+	weft_pkt_decode(&pkt, 0);
+	KUNIT_EXPECT_EQ(node->link->test, pkt.hdr.dqpn, node->qp->qpn);
+	weft_qp_hold(node->qp);
+	local_bh_disable();
+	rcu_read_lock();
+	weft_rx_deliver(&pkt);
+	rcu_read_unlock();
+	local_bh_enable();
+}
+
+static struct sk_buff *fake_take(struct fake_link *link, u32 i)
+{
+	struct sk_buff *skb = skb_peek(&link->wire);
+	struct weft_flow *flow;
+
+	while (i--)
+		skb = skb_peek_next(skb, &link->wire);
+	skb_unlink(skb, &link->wire);
+	flow = fake_cb(skb)->flow;
+	if (flow)
+		atomic_sub(skb->len, &flow->queued);
+	return skb;
+}
+
+static struct fake_node *fake_destination(struct fake_link *link, const struct sk_buff *skb)
+{
+	return &link->node[ip_hdr(skb)->daddr == link->node[1].ip];
+}
+
+/* A copy is behind those that are on their way now. */
+static void fake_repeat(struct fake_link *link, struct sk_buff *skb)
+{
+	struct sk_buff *copy = skb_copy(skb, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(link->test, copy);
+	fake_own(link, copy, NULL);
+	skb_queue_tail(&link->wire, copy);
+}
+
+static void fake_arrival(struct fake_link *link)
+{
+	u32 among = clamp(link->faults.reorder, 1U, skb_queue_len(&link->wire));
+	struct sk_buff *skb;
+
+	skb = fake_take(link, fake_is_merciful(link) ? 0 : fake_random(link, among));
+	if (fake_chance(link, link->faults.loss)) {
+		kfree_skb(skb);
+		return;
+	}
+	if (fake_chance(link, link->faults.duplicate))
+		fake_repeat(link, skb);
+	fake_receive(fake_destination(link, skb), skb);
+}
+
+static bool fake_has_event(struct fake_link *link, u32 half)
+{
+	return fake_turn(link, half)->bits & WEFT_TURN_EVENTS;
+}
+
+static void fake_run(struct fake_link *link, u32 half)
+{
+	struct weft_turn *turn = fake_turn(link, half);
+
+	KUNIT_ASSERT_TRUE(link->test, weft_turn_try(turn));
+	turn->run(turn->qp);
+}
+
+static bool fake_is_stalled(struct fake_link *link, u32 half)
+{
+	return fake_flow(link, half)->stalled;
+}
+
+static void fake_make_room(struct fake_link *link, u32 half)
+{
+	struct weft_flow *flow = fake_flow(link, half);
+
+	flow->stalled = false;
+	weft_turn_post(flow->turn, WEFT_EV_RUN);
+}
+
+/*
+ * Let a node's timer expire. In virtual time the engine's deadline has come, or,
+ * with @early, has not: it starts the timer once and moves the deadline.
+ */
+static bool fake_expire(struct fake_node *node, bool early)
+{
+	struct weft_send *send = &node->qp->send;
+
+	if (!hrtimer_cancel(&send->timer) && !node->expired)
+		return false;
+	node->expired = false;
+	if (!early)
+		send->window.deadline = 0;
+	weft_turn_post(&send->turn, WEFT_EV_TIMER);
+	return true;
+}
+
+static void fake_hurry(struct fake_link *link)
+{
+	struct fake_node *node = &link->node[fake_random(link, FAKE_NODES)];
+
+	/* the end of an RNR delay is never too early */
+	fake_expire(node, !node->qp->send.waiting && fake_random(link, 2));
+}
+
+bool fake_link_step(struct fake_link *link)
+{
+	u32 half, first = fake_random(link, 2 * FAKE_NODES), i;
+
+	if (fake_chance(link, link->faults.hurry))
+		fake_hurry(link);
+	if (!skb_queue_empty(&link->wire) && fake_random(link, 2)) {
+		fake_arrival(link);
+		return true;
+	}
+	for (i = 0; i < 2 * FAKE_NODES; i++) {
+		half = (first + i) % (2 * FAKE_NODES);
+		if (fake_has_event(link, half)) {
+			fake_run(link, half);
+			return true;
+		}
+		if (fake_is_stalled(link, half)) {
+			fake_make_room(link, half);
+			return true;
+		}
+	}
+	if (skb_queue_empty(&link->wire))
+		return false;
+	fake_arrival(link);
+	return true;
+}
+
+bool fake_link_pass_time(struct fake_link *link)
+{
+	u32 first = fake_random(link, FAKE_NODES), i;
+
+	for (i = 0; i < FAKE_NODES; i++)
+		if (fake_expire(&link->node[(first + i) % FAKE_NODES], false))
+			return true;
+	return false;
+}
+
+void fake_link_settle(struct fake_link *link)
+{
+	u32 steps = 0;
+
+	while (fake_link_step(link) || fake_link_pass_time(link)) {
+		steps++;
+		KUNIT_ASSERT_LT(link->test, steps, FAKE_STEPS);
+	}
+}
+
+void fake_link_deliver(struct fake_node *from, struct weft_hdr *hdr,
+		       const void *payload, u32 length)
+{
+	struct weft_span span = { .addr = (uintptr_t)payload, .length = length };
+	struct weft_iter iter;
+	struct sk_buff *skb;
+
+	weft_span_iter(&span, &iter);
+	skb = fake_packet(from, hdr, &iter, length);
+	KUNIT_ASSERT_NOT_NULL(from->link->test, skb);
+	fake_own(from->link, skb, NULL);
+	fake_receive(fake_node_peer(from), skb);
+}
+
+bool fake_link_take(struct fake_link *link, struct weft_pkt *pkt)
+{
+	if (skb_queue_empty(&link->wire))
+		return false;
+	*pkt = (struct weft_pkt){ .skb = fake_take(link, 0) };
+	weft_pkt_decode(pkt, 0);
+	return true;
+}
+
+/* ---- creation ---- */
+
+static enum hrtimer_restart fake_timer_expired(struct hrtimer *timer)
+{
+	struct weft_qp *qp = container_of(timer, struct weft_qp, send.timer);
+
+	fake_node_of(qp->dev)->expired = true;
+	return HRTIMER_NORESTART;
+}
+
+static void fake_qp_event(struct ib_event *event, void *context)
+{
+	struct fake_node *node = context;
+
+	if (event->event < FAKE_EVENTS)
+		node->events[event->event]++;
+}
+
+static void fake_comp_event(struct ib_cq *ibcq, void *context)
+{
+	struct fake_node *node = context;
+
+	node->comp_events++;
+}
+
+static void fake_cq_create(struct fake_node *node, struct weft_cq *cq)
+{
+	struct kunit *test = node->link->test;
+
+	cq->ibcq.device = &node->dev.ibdev;
+	cq->ibcq.comp_handler = fake_comp_event;
+	cq->ibcq.cq_context = node;
+	spin_lock_init(&cq->lock);
+	spin_lock_init(&cq->poll_lock);
+	INIT_LIST_HEAD(&cq->raised);
+	cq->ring = weft_ring_create(FAKE_CQE, sizeof(struct weft_cqe), NULL, NULL);
+	if (IS_ERR(cq->ring)) {
+		cq->ring = NULL;
+		KUNIT_FAIL_AND_ABORT(test, "no memory for a CQ");
+	}
+	/* its handler is called at once, and not by a vector */
+	cq->ring->user = true;
+}
+
+static void fake_cq_destroy(struct weft_cq *cq)
+{
+	if (cq->ring)
+		cq->ring->user = false;
+	weft_ring_destroy(cq->ring);
+}
+
+static void fake_memory_create(struct fake_node *node)
+{
+	struct kunit *test = node->link->test;
+	struct weft_region *region;
+	u32 i;
+
+	node->memory = kvmalloc(FAKE_MEMORY, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, node->memory);
+	prandom_bytes_state(&node->link->random, node->memory, FAKE_MEMORY);
+	for (i = 0; i < FAKE_PAGES; i++)
+		node->blocks[i] = node->memory + i * FAKE_SHUFFLE % FAKE_PAGES * PAGE_SIZE;
+	region = weft_region_alloc(&node->dev.regions, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, region);
+	region->access = FAKE_ACCESS;
+	region->pd = &node->pd;
+	region->iova = 0x7f0000000000ULL + (node - node->link->node) * 0x100000;
+	region->length = FAKE_MEMORY;
+	region->base = region->iova;
+	region->blocks = node->blocks;
+	region->page_shift = PAGE_SHIFT;
+	weft_region_publish(region);
+	node->region = region;
+}
+
+static void fake_node_create(struct fake_node *node, const struct fake_attr *attr)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq = &node->send_cq.ibcq,
+		.recv_cq = &node->recv_cq.ibcq,
+		.cap = {
+			.max_send_wr = attr->max_wr,
+			.max_recv_wr = attr->max_wr,
+			.max_send_sge = FAKE_SGE,
+			.max_recv_sge = FAKE_SGE,
+			.max_inline_data = FAKE_INLINE,
+		},
+		.sq_sig_type = attr->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
+		.qp_type = attr->type,
+		.port_num = 1,
+	};
+	struct kunit *test = node->link->test;
+	struct ib_qp *ibqp = &node->ib_qp.ibqp;
+
+	weft_region_table_init(&node->dev.regions);
+	node->dev.wire = &fake_link_ops;
+	node->dev.port_state = IB_PORT_ACTIVE;
+	node->dev.stats = alloc_percpu(struct weft_stats);
+	KUNIT_ASSERT_NOT_NULL(test, node->dev.stats);
+	node->pd.device = &node->dev.ibdev;
+	fake_memory_create(node);
+	fake_cq_create(node, &node->send_cq);
+	fake_cq_create(node, &node->recv_cq);
+	ibqp->device = &node->dev.ibdev;
+	ibqp->pd = &node->pd;
+	ibqp->event_handler = fake_qp_event;
+	ibqp->qp_context = node;
+	KUNIT_ASSERT_EQ(test, weft_create_qp(ibqp, &init, NULL), 0);
+	node->qp = node->ib_qp.qp;
+	/* now nothing happens by itself */
+	disable_work(&node->qp->send.turn.work);
+	disable_work(&node->qp->recv.turn.work);
+	hrtimer_setup(&node->qp->send.timer, fake_timer_expired, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
+}
+
+static void fake_gid(union ib_gid *gid, __be32 ip)
+{
+	ipv6_addr_set_v4mapped(ip, (struct in6_addr *)gid->raw);
+}
+
+/* What modify_qp does, but for what it asks the core about the path. */
+static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
+{
+	struct fake_node *peer = fake_node_peer(node);
+	struct weft_qp *qp = node->qp;
+
+	fake_gid(&qp->av.sgid, node->ip);
+	fake_gid(&qp->av.dgid, peer->ip);
+	qp->link = &fake_link_ops;
+	qp->dest_qpn = peer->qp->qpn;
+	qp->mtu = FAKE_MTU;
+	qp->access = FAKE_ACCESS;
+	qp->recv.psn = attr->psn[peer - node->link->node];
+	qp->recv.rnr_timer = FAKE_RNR_TIMER;
+	qp->recv.max_dest_rd_atomic = attr->max_rd_atomic;
+	qp->send.psn = attr->psn[node - node->link->node];
+	qp->send.timeout = FAKE_TIMEOUT;
+	qp->send.retry_cnt = attr->retry_cnt;
+	qp->send.rnr_retry = attr->rnr_retry;
+	qp->send.max_rd_atomic = attr->max_rd_atomic;
+	KUNIT_ASSERT_EQ(node->link->test, weft_window_create(qp), 0);
+	weft_requester_reset(qp);
+	WRITE_ONCE(qp->state, IB_QPS_RTS);
+}
+
+struct fake_link *fake_link_create(struct kunit *test, const struct fake_attr *attr,
+				   u64 seed)
+{
+	struct fake_link *link = kvzalloc(sizeof(*link), GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, link);
+	test->priv = link;
+	link->test = test;
+	prandom_seed_state(&link->random, seed);
+	skb_queue_head_init(&link->wire);
+	for (i = 0; i < FAKE_NODES; i++) {
+		link->node[i].link = link;
+		link->node[i].ip = htonl(0xc0000201 + i); /* RFC 5737 */
+		fake_node_create(&link->node[i], attr);
+	}
+	for (i = 0; i < FAKE_NODES; i++)
+		fake_connect(&link->node[i], attr);
+	return link;
+}
+
+/* ---- the end ---- */
+
+static void fake_expect_flow_empty(struct kunit *test, const struct weft_flow *flow)
+{
+	KUNIT_EXPECT_EQ(test, atomic_read(&flow->queued), 0);
+	KUNIT_EXPECT_FALSE(test, flow->stalled);
+}
+
+static void fake_expect_node_quiet(struct kunit *test, const struct fake_node *node)
+{
+	const struct weft_qp *qp = node->qp;
+
+	if (node->region)
+		KUNIT_EXPECT_EQ(test, refcount_read(&node->region->refs), 1);
+	KUNIT_EXPECT_EQ(test, refcount_read(&qp->refs), 1);
+	KUNIT_EXPECT_EQ(test, qp->send.turn.bits, 0);
+	KUNIT_EXPECT_EQ(test, qp->recv.turn.bits, 0);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&qp->send.packets));
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&qp->recv.packets));
+	KUNIT_EXPECT_EQ(test, (int)qp->recv.replying.kind, (int)WEFT_REPLYING_NOTHING);
+	KUNIT_EXPECT_FALSE(test, qp->recv.ack_due);
+	KUNIT_EXPECT_FALSE(test, weft_send_is_busy(&qp->send));
+	KUNIT_EXPECT_EQ(test, qp->send.window.una, qp->send.psn);
+	KUNIT_EXPECT_EQ(test, qp->send.window.next, qp->send.psn);
+	KUNIT_EXPECT_EQ(test, qp->send.window.sent, qp->send.psn);
+	KUNIT_EXPECT_EQ(test, qp->send.window.reads, 0);
+	fake_expect_flow_empty(test, &qp->send.flow);
+	fake_expect_flow_empty(test, &qp->recv.flow);
+}
+
+void fake_link_expect_quiet(struct fake_link *link)
+{
+	u32 i;
+
+	KUNIT_EXPECT_EQ(link->test, atomic_read(&link->alive), 0);
+	for (i = 0; i < FAKE_NODES; i++)
+		fake_expect_node_quiet(link->test, &link->node[i]);
+}
+
+static void fake_node_destroy(struct fake_node *node)
+{
+	if (node->qp) {
+		KUNIT_EXPECT_EQ(node->link->test, refcount_read(&node->qp->refs), 1);
+		weft_destroy_qp(&node->ib_qp.ibqp, NULL);
+	}
+	fake_cq_destroy(&node->recv_cq);
+	fake_cq_destroy(&node->send_cq);
+	if (node->region) {
+		/* it would wait for ever otherwise */
+		KUNIT_EXPECT_EQ(node->link->test, refcount_read(&node->region->refs), 1);
+		if (refcount_read(&node->region->refs) == 1)
+			weft_region_kill(node->region);
+	}
+	weft_region_table_destroy(&node->dev.regions);
+	kvfree(node->memory);
+	free_percpu(node->dev.stats);
+}
+
+void fake_link_destroy(struct fake_link *link)
+{
+	u32 i;
+
+	if (!link)
+		return;
+	skb_queue_purge(&link->wire);
+	for (i = 0; i < FAKE_NODES; i++)
+		if (link->node[i].link)
+			fake_node_destroy(&link->node[i]);
+	KUNIT_EXPECT_EQ(link->test, atomic_read(&link->alive), 0);
+	kvfree(link);
+}
+
+void fake_node_read(const struct fake_node *node, u32 offset, void *to, u32 length)
+{
+	u32 run;
+
+	for (; length; length -= run, offset += run, to += run) {
+		run = min_t(u32, length, PAGE_SIZE - offset_in_page(offset));
+		memcpy(to, node->blocks[offset / PAGE_SIZE] + offset_in_page(offset), run);
+	}
+}

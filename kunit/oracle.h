@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What a reliable connection does, without packets: each request is executed
+ * when its turn comes, at once and as a whole. The engine must come to the same
+ * result, whatever becomes of its packets.
+ */
+#ifndef KUNIT_ORACLE_H
+#define KUNIT_ORACLE_H
+
+#include <rdma/ib_verbs.h>
+
+#define ORACLE_SGE	3
+
+/**
+ * struct oracle_sge - a piece of memory
+ * @offset: from the first byte of the node's memory
+ * @length: bytes
+ */
+struct oracle_sge {
+	u32	offset;
+	u32	length;
+};
+
+/**
+ * struct oracle_send - a request
+ * @wr_id: returned in its completion
+ * @opcode: SEND, WRITE (both with or without immediate data), READ or atomic
+ * @flags: enum ib_send_flags
+ * @num_sge: elements of @sge
+ * @sge: in the memory of the requester
+ * @remote: WRITE, READ, atomic: offset in the memory of the responder
+ * @imm: immediate data
+ * @compare_add: operand of an atomic
+ * @swap: operand of COMPARE & SWAP
+ */
+struct oracle_send {
+	u64			wr_id;
+	enum ib_wr_opcode	opcode;
+	int			flags;
+	u32			num_sge;
+	struct oracle_sge	sge[ORACLE_SGE];
+	u32			remote;
+	__be32			imm;
+	u64			compare_add;
+	u64			swap;
+};
+
+/**
+ * struct oracle_recv - a receive
+ * @wr_id: returned in its completion
+ * @num_sge: elements of @sge
+ * @sge: in the memory of the responder
+ */
+struct oracle_recv {
+	u64			wr_id;
+	u32			num_sge;
+	struct oracle_sge	sge[ORACLE_SGE];
+};
+
+/**
+ * struct oracle_way - the requests of one node, and the receives of the other
+ * @local: image of the memory of the requester
+ * @remote: image of the memory of the responder
+ * @send: requests in order
+ * @num_send: number of these
+ * @recv: receives in order
+ * @num_recv: number of these
+ * @sig_all: every request is signaled
+ * @fail_at: request that fails, not executed; those behind it are flushed
+ * @status: with which it fails
+ * @fail_both: the responder fails, too: what is left of @recv is flushed
+ * @send_wc: result: completions at the requester; of one that failed only
+ *	wr_id and status
+ * @num_send_wc: result: number of these
+ * @recv_wc: result: completions at the responder
+ * @num_recv_wc: result: number of these
+ * @messages: result: requests executed
+ * @psns: result: PSNs they took
+ */
+struct oracle_way {
+	u8			*local;
+	u8			*remote;
+	struct oracle_send	*send;
+	u32			num_send;
+	struct oracle_recv	*recv;
+	u32			num_recv;
+	bool			sig_all;
+	u32			fail_at;
+	enum ib_wc_status	status;
+	bool			fail_both;
+	struct ib_wc		*send_wc;
+	u32			num_send_wc;
+	struct ib_wc		*recv_wc;
+	u32			num_recv_wc;
+	u32			messages;
+	u32			psns;
+};
+
+/**
+ * oracle_execute - execute all requests
+ * @way: filled in; there are as many receives as it takes
+ * @mtu: bytes of a packet
+ */
+void oracle_execute(struct oracle_way *way, u32 mtu);
+
+/**
+ * oracle_length - bytes of a message
+ * @sge: its list
+ * @num: elements
+ *
+ * Return: the sum.
+ */
+u32 oracle_length(const struct oracle_sge *sge, u32 num);
+
+static inline bool oracle_is_atomic(enum ib_wr_opcode opcode)
+{
+	return opcode == IB_WR_ATOMIC_CMP_AND_SWP || opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* Whether data come back. */
+static inline bool oracle_is_response(enum ib_wr_opcode opcode)
+{
+	return opcode == IB_WR_RDMA_READ || oracle_is_atomic(opcode);
+}
+
+static inline bool oracle_has_imm(enum ib_wr_opcode opcode)
+{
+	return opcode == IB_WR_SEND_WITH_IMM || opcode == IB_WR_RDMA_WRITE_WITH_IMM;
+}
+
+static inline bool oracle_is_send(enum ib_wr_opcode opcode)
+{
+	return opcode == IB_WR_SEND || opcode == IB_WR_SEND_WITH_IMM;
+}
+
+/* Whether it takes a receive. */
+static inline bool oracle_takes_recv(enum ib_wr_opcode opcode)
+{
+	return oracle_is_send(opcode) || oracle_has_imm(opcode);
+}
+
+#endif /* KUNIT_ORACLE_H */

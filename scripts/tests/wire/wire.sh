@@ -1,0 +1,418 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# What tests of packets have in common. To be sourced first; it has stock.sh and
+# lib.sh, and own_build, too:
+#
+#	. "$(dirname "$0")/wire.sh"
+#
+# There are three ways to have a wire:
+#
+#	forced		one host, whose devices use no local link
+#	joined		one host, and a namespace "ns9" at the end of a cable
+#	across		two hosts, nodes a and b
+. "$(dirname "${BASH_SOURCE[0]}")/../verbs/stock.sh"
+. "$WEFT_TOP/userspace/tests/lib.sh"
+
+unload_weft()
+{
+	[ ! -e /sys/module/weft ] || rmmod weft
+}
+
+# moved WHAT BEFORE AFTER: that has become more
+moved()
+{
+	printf '%s: %d more\n' "$1" $(($3 - $2))
+	[ "$3" -gt "$2" ] || fail "$1 did not move"
+}
+
+#
+# ---- Packets on one host
+#
+
+# force_packets: weft devices that are made from now on have no local link
+force_packets()
+{
+	# It is read when the module is loaded, by whomever.
+	unload_weft
+	defer rm -f /etc/modprobe.d/weft-forced.conf
+	defer unload_weft
+	echo "options weft local_link=N" >/etc/modprobe.d/weft-forced.conf
+}
+
+# udp_received: datagrams that UDP has handed on in this namespace, to a tunnel
+# as well. Nothing but weft has many.
+udp_received()
+{
+	awk '/^Udp: [0-9]/ { n += $2 } /^Udp6InDatagrams/ { n += $2 } END { print n }' /proc/net/snmp /proc/net/snmp6
+}
+
+# forced TEST...: run tests of other areas with packets only. All are run, though
+# one fails. least=N: packets that each has to send, 20.
+forced()
+{
+	local test status before packets bad='' ran=
+	force_packets
+	for test; do
+		printf -- '--- %s\n' "$test"
+		status=0
+		before=$(udp_received)
+		"$WEFT_TESTS/$test" >"$out/forced" 2>&1 </dev/null || status=$?
+		packets=$(($(udp_received) - before))
+		cat "$out/forced"
+		printf '(%s: status %d, %d packets)\n' "$test" $status $packets
+		case $status in
+		0)	[ $packets -ge "${least-20}" ] || bad="$bad $test(no-packets)"
+			ran=1 ;;
+		4|77)	;;
+		*)	bad="$bad $test" ;;
+		esac
+	done
+	[ -z "$bad" ] || fail "failed with packets:$bad"
+	[ -n "$ran" ] || skip "all were skipped"
+}
+
+#
+# ---- A cable to another namespace
+#
+
+# joined: this host is one end, the namespace ns9 the other one.
+#
+#	veth8	10.10.1.1 fd00:10::1	weft8	|	10.10.1.2 fd00:10::2	weft9
+#
+# What else there is to say goes over a second cable, which is always good:
+# 10.10.2.1 and 10.10.2.2.
+joined()
+{
+	need ip tc rdma
+	ip netns add ns9
+	defer remove_space
+	cable 8 9 10.10.1 fd00:10::
+	cable oob8 oob9 10.10.2
+	add_link weft8 veth8
+	there rdma link add weft9 type weft netdev veth9
+	defer remove_link weft9
+	within 10 test -e /sys/class/infiniband/weft9/ports/1/state
+	# ARP now, not through a bad network
+	there ping -c 1 -W 5 10.10.1.1 >/dev/null || fail "the cable does not work"
+	there ping -c 1 -W 5 fd00:10::1 >/dev/null || fail "the cable does not work with IPv6"
+	index8=$(gid weft8 10.10.1.1)
+	index9=$(gid weft9 10.10.1.2)
+}
+
+# cable A B NET4 [NET6]: veth$A here, veth$B in ns9
+cable()
+{
+	ip link add "veth$1" type veth peer name "veth$2" netns ns9
+	defer remove_netdev "veth$1"
+	ip addr add "$3.1/24" dev "veth$1"
+	there ip addr add "$3.2/24" dev "veth$2"
+	if [ -n "${4-}" ]; then
+		ip addr add "${4}1/64" dev "veth$1" nodad
+		there ip addr add "${4}2/64" dev "veth$2" nodad
+	fi
+	ip link set "veth$1" up
+	there ip link set "veth$2" up
+	there ip link set lo up
+}
+
+remove_space()
+{
+	ip netns del ns9
+}
+
+# there CMD...: in ns9
+there()
+{
+	ip netns exec ns9 "$@"
+}
+
+# over_cable READY SERVER CLIENT: the server here, the client in ns9
+over_cable()
+{
+	talk "$1" "$2" "ip netns exec ns9 $3"
+}
+
+# sane_pingpong END...: it has moved all of its data, and as it was
+sane_pingpong()
+{
+	local end
+	for end; do
+		said "$end" "^[0-9]+ bytes in "
+		! grep -aq invalid "$out/$end" || fail "the data is not what was sent"
+	done
+}
+
+# cable_size MTU: of both ends
+cable_size()
+{
+	ip link set veth8 mtu "$1"
+	there ip link set veth9 mtu "$1"
+}
+
+# bad NETEM...: what leaves either end of the cable suffers that
+bad()
+{
+	printf -- '--- netem %s\n' "$*"
+	good
+	tc qdisc add dev veth8 root netem limit 10000 "$@" || skip "no netem here"
+	there tc qdisc add dev veth9 root netem limit 10000 "$@"
+}
+
+# good: no longer
+good()
+{
+	tc qdisc del dev veth8 root 2>/dev/null || true
+	there tc qdisc del dev veth9 root 2>/dev/null || true
+}
+
+# exchange_joined OPTION...: our program between weft8 and weft9
+exchange_joined()
+{
+	own_build exchange
+	over_cable 18520 "$WEFT_BIN/exchange -d weft8 -g $index8 $*" \
+		"$WEFT_BIN/exchange -d weft9 -g $index9 $* 10.10.2.1"
+}
+
+#
+# ---- Two hosts
+#
+
+# addresses by what the test calls the network, without the number of the host
+declare -A network=([v4]=10.9.0. [v6]=fd00:9:: [vlan4]=10.9.7. [vlan6]=fd00:9:7::)
+
+# address NODE [NETWORK]: v4 without it
+address()
+{
+	if [ "$1" = a ]; then
+		echo "${network[${2-v4}]}1"
+	else
+		echo "${network[${2-v4}]}2"
+	fi
+}
+
+# two_nodes: what a test with NODES: 2 begins with
+two_nodes()
+{
+	[ "${NODES-}" = 2 ] || skip "this wants two nodes"
+	defer tell_failure
+}
+
+# The other node need not wait for one that has failed. "status" is that of
+# run_deferred.
+tell_failure()
+{
+	# shellcheck disable=SC2154
+	[ "$status" = 0 ] || : >"$together.failed.$NODE"
+}
+
+# meet NAME: wait for the other node, as "barrier" does, whose directory this is
+together=/run/weft/sync/${0##*/}
+meet()
+{
+	local end=$((SECONDS + 2 * limit + 60))
+	: >"$together.$1.$NODE"
+	until [ -e "$together.$1.$PEER" ]; do
+		! peer_failed || fail "node $PEER has failed"
+		[ $SECONDS -lt $end ] || fail "node $PEER does not come to '$1'"
+		sleep 0.1
+	done
+}
+
+peer_failed()
+{
+	[ -e "$together.failed.$PEER" ]
+}
+
+# across READY SERVER CLIENT: the server on the node $server, the client on the
+# other one. Both have to succeed. Who this node was is in $who.
+server=a steps=0
+across()
+{
+	local pid status=0
+	steps=$((steps + 1))
+	who=client
+	[ "$NODE" != "$server" ] || who=server
+	: >"$out/server"
+	: >"$out/client"
+	if [ $who = server ]; then
+		bounded "$out/server" "$2" &
+		pid=$!
+		within "$limit" can_start "$1" "$pid"
+		meet "ready$steps"
+		until has_ended $pid; do
+			! peer_failed || end_of $pid
+			sleep 0.1
+		done
+		wait $pid || status=$?
+		show "$out/server" "$2" $status
+	else
+		meet "ready$steps"
+		bounded "$out/client" "$3" || status=$?
+		show "$out/client" "$3" $status
+	fi
+	[ $status = 0 ] || fail "the $who ended with $status"
+	meet "done$steps"
+}
+
+# can_start READY PID: the server is ready, or there is no server any more
+can_start()
+{
+	is_ready "$1" || has_ended "$2"
+}
+
+# pingpong NETWORK PROGRAM OPTION...: between $dev here and $dev there
+pingpong()
+{
+	local cmd
+	cmd="$2 -d $dev -g $(gid "$dev" "$(address "$NODE" "$1")") ${*:3}"
+	across 18515 "$cmd" "$cmd $(address $server)"
+	sane_pingpong $who
+}
+
+# perftest_across NETWORK SIZE ITERATIONS PROGRAM OPTION...
+perftest_across()
+{
+	local cmd
+	cmd="$4 -d $dev -x $(gid "$dev" "$(address "$NODE" "$1")") -F -n $3 ${*:5}"
+	case $4 in
+	ib_atomic*) ;;
+	*) cmd="$cmd -s $2" ;;
+	esac
+	across 18515 "$cmd" "$cmd $(address $server)"
+	[ $who = server ] || measured client "$2" "$3"
+}
+
+# exchange_across NETWORK OPTION...: our program
+exchange_across()
+{
+	local cmd
+	own_build exchange
+	cmd="$WEFT_BIN/exchange -d $dev -g $(gid "$dev" "$(address "$NODE" "$1")") ${*:2}"
+	across 18520 "$cmd" "$cmd $(address $server)"
+}
+
+# devices KIND_A KIND_B: each node's device, in $dev: weft0, or rxe0
+devices()
+{
+	local kind=$1
+	[ "$NODE" = a ] || kind=$2
+	dev=${kind}0
+	if [ "$kind" = rxe ]; then
+		add_rxe rxe0 eth0
+	else
+		add_link weft0 eth0
+	fi
+	gid "$dev" "$(address "$NODE" v4)" >/dev/null
+	gid "$dev" "$(address "$NODE" v6)" >/dev/null
+	meet devices
+}
+
+# add_rxe NAME NETDEV: a device of the kernel's own driver, removed at the end.
+# In a namespace only one of the drivers can have the UDP port.
+add_rxe()
+{
+	unload_weft
+	modprobe rdma_rxe || skip "no rdma_rxe here"
+	defer remove_rxe "$1"
+	rdma link add "$1" type rxe netdev "$2"
+	within 10 test -e "/sys/class/infiniband/$1/ports/1/state"
+}
+
+remove_rxe()
+{
+	[ ! -e "/sys/class/infiniband/$1" ] || rdma link delete "$1"
+	modprobe -r rdma_rxe
+}
+
+# big_frames MTU: of eth0, on both nodes; 1500 at the end
+big_frames()
+{
+	ip link set eth0 mtu "$1"
+	defer ip link set eth0 mtu 1500
+	meet "mtu$1"
+	ping -c 1 -W 10 -M "do" -s $(($1 - 28)) "$(address "$PEER")" >/dev/null ||
+		fail "frames of $1 bytes do not get to node $PEER"
+	meet "pinged$1"
+}
+
+# add_vlan ID: on both nodes, eth0.ID
+add_vlan()
+{
+	ip link add link eth0 name "eth0.$1" type vlan id "$1" || skip "no VLANs here"
+	defer remove_netdev "eth0.$1"
+	ip link set "eth0.$1" up
+	ip addr add "$(address "$NODE" vlan4)/24" dev "eth0.$1"
+	ip addr add "$(address "$NODE" vlan6)/64" dev "eth0.$1" nodad
+	meet "vlan$1"
+}
+
+#
+# ---- What goes over the wire
+#
+
+# no_giants NETDEV...: what is captured is what a wire would carry
+no_giants()
+{
+	local netdev
+	for netdev; do
+		ethtool -K "$netdev" gso off gro off tso off tx-udp-segmentation off >/dev/null 2>&1 || true
+	done
+}
+
+# capture FILE NETDEV: all packets of RoCE, until stop_capture
+capture()
+{
+	start tcpdump "tcpdump -Z root -i $2 -s 0 -U -B 16384 -w $1 udp port 4791"
+	within 30 grep -q "listening on" "$out/tcpdump" || { cat "$out/tcpdump"; fail "tcpdump does not start"; }
+}
+
+stop_capture()
+{
+	sleep 1 # for packets that are on their way
+	pkill -INT -P "$(pgrep -P "${job[tcpdump]}")"
+	must_end tcpdump 20
+	! grep -E '[1-9][0-9]* packets dropped by kernel' "$out/tcpdump" || fail "tcpdump has not got all"
+}
+
+#
+# ---- What is done with several kinds of peer
+#
+
+# rdma_cm_across: the programs of rdma_cm, between the devices of two nodes
+rdma_cm_across()
+{
+	local net address
+	need rping ucmatose udaddy rdma_server rdma_client
+	modprobe rdma_ucm
+	for server in a b; do
+		for net in v4 v6; do
+			address=$(address $server $net)
+			across cm:7174 "rping -s -a $address -C 5 -v -V" "rping -c -a $address -C 5 -v -V"
+			[ "$(grep -c 'ping data: rdma-ping-[0-4]: ' "$out/$who")" = 5 ] || fail "not 5 pings"
+			across cm:7471 "ucmatose -b $address -c 5 -C 10 -S 4096" "ucmatose -s $address -c 5 -C 10 -S 4096"
+			said $who 'return status 0'
+			across cm:7174 "udaddy -b $address -c 3 -C 10 -S 1000" "udaddy -s $address -c 3 -C 10 -S 1000"
+			said $who 'return status 0'
+		done
+		address=$(address $server v4)
+		across cm:7174 "rping -s -a $address -C 3 -S 65000 -v -V" "rping -c -a $address -C 3 -S 65000 -v -V"
+		across cm:7471 "rdma_server -p 7471" "rdma_client -s $address -p 7471"
+		said $who "rdma_$who: end 0"
+	done
+}
+
+# multicast_across: what one node sends to a group comes to the other one
+multicast_across()
+{
+	local own
+	need mckey
+	modprobe rdma_ucm
+	own=$(address "$NODE" v4)
+	for server in a b; do
+		across "log:mckey: joined" "stdbuf -oL mckey -m 239.1.1.1 -b $own -C 10 -S 200" \
+			"mckey -m 239.1.1.1 -b $own -C 10 -S 200 -s"
+		said $who 'return status 0'
+		[ $who = client ] || said server 'data transfers complete'
+	done
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Packets of RoCEv2 as they lie on the wire, right or wrong, and raw sockets to
+ * send them.
+ */
+#ifndef TESTS_PACKET_H
+#define TESTS_PACKET_H
+
+#include "lib.h"
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <fcntl.h>
+#include <netinet/ip.h>
+#include <netinet/ip6.h>
+#include <sched.h>
+#include <sys/socket.h>
+
+#define PORT		4791
+#define MTU		1024
+#define BATCH		64		/* packets of one system call */
+#define MAX_PACKET	1480		/* of IP: the cable has an MTU of 1500 */
+
+/*
+ * ---- Random numbers ----
+ */
+
+static uint64_t random_state;
+
+/* splitmix64 */
+static uint64_t draw(void)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return z ^ z >> 31;
+}
+
+static uint32_t below(uint32_t n)
+{
+	return draw() % n;
+}
+
+static bool one_in(uint32_t n)
+{
+	return !below(n);
+}
+
+/*
+ * ---- Opcodes (IBA table 38) ----
+ */
+
+enum { RC = 0x00, UC = 0x20, UD = 0x60, CNP = 0x80 };
+
+enum {
+	SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_LAST_IMM, SEND_ONLY, SEND_ONLY_IMM,
+	WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_LAST_IMM, WRITE_ONLY, WRITE_ONLY_IMM,
+	READ_REQUEST, RESPONSE_FIRST, RESPONSE_MIDDLE, RESPONSE_LAST, RESPONSE_ONLY,
+	ACK, ATOMIC_ACK, CMP_SWP, FETCH_ADD, SEND_LAST_INV = 0x16, SEND_ONLY_INV,
+	NUM_OPERATIONS,
+};
+
+enum { RETH = 1, ATOMIC = 2, AETH = 4, ORIGINAL = 8, IMM = 16, IETH = 32 };
+
+/* extension headers, and what payload there may be: none, all, some, any */
+enum { NONE, FULL, SOME, ANY };
+
+static const struct {
+	uint8_t ext, payload;
+} operations[32] = {
+	[SEND_FIRST] = { 0, FULL },
+	[SEND_MIDDLE] = { 0, FULL },
+	[SEND_LAST] = { 0, SOME },
+	[SEND_LAST_IMM] = { IMM, SOME },
+	[SEND_ONLY] = { 0, ANY },
+	[SEND_ONLY_IMM] = { IMM, ANY },
+	[WRITE_FIRST] = { RETH, FULL },
+	[WRITE_MIDDLE] = { 0, FULL },
+	[WRITE_LAST] = { 0, SOME },
+	[WRITE_LAST_IMM] = { IMM, SOME },
+	[WRITE_ONLY] = { RETH, ANY },
+	[WRITE_ONLY_IMM] = { RETH | IMM, ANY },
+	[READ_REQUEST] = { RETH, NONE },
+	[RESPONSE_FIRST] = { AETH, FULL },
+	[RESPONSE_MIDDLE] = { 0, FULL },
+	[RESPONSE_LAST] = { AETH, SOME },
+	[RESPONSE_ONLY] = { AETH, ANY },
+	[ACK] = { AETH, NONE },
+	[ATOMIC_ACK] = { AETH | ORIGINAL, NONE },
+	[CMP_SWP] = { ATOMIC, NONE },
+	[FETCH_ADD] = { ATOMIC, NONE },
+	[SEND_LAST_INV] = { IETH, SOME },
+	[SEND_ONLY_INV] = { IETH, ANY },
+};
+
+static uint32_t payload_of(uint8_t opcode)
+{
+	switch (operations[opcode & 31].payload) {
+	case NONE:
+		return 0;
+	case FULL:
+		return MTU;
+	case SOME:
+		return 1 + below(MTU);
+	default:
+		return one_in(3) ? below(MTU + 1) : below(32);
+	}
+}
+
+/*
+ * ---- Packets ----
+ */
+
+struct spec {
+	bool v6, stranger;		/* from another address */
+	uint8_t opcode, flags;		/* flags without the pad */
+	uint16_t pkey;
+	uint32_t qpn, psn;		/* and what is above their 24 bits */
+	uint32_t qkey, sqpn;
+	uint64_t va, add, compare;
+	uint32_t rkey, length;
+	uint8_t syndrome;
+	uint32_t msn, imm;
+	uint32_t payload;
+	int seed;			/* of the payload */
+	/* what is wrong with it */
+	int pad;			/* wrong by that much */
+	int cut, extra;			/* bytes less or more, before the ICRC */
+	int scribble;			/* bytes of the headers that are random */
+	int udp_short;			/* the UDP length is less by that */
+	bool options;			/* of IPv4 */
+	bool noise;			/* no header at all */
+	bool bad_icrc, no_icrc;
+};
+
+struct packet {
+	uint8_t data[MAX_PACKET + 200];
+	int length;
+};
+
+static uint32_t crc_table[256];
+
+static void make_crc_table(void)
+{
+	uint32_t crc;
+	int i, j;
+
+	for (i = 0; i < 256; i++) {
+		crc = i;
+		for (j = 0; j < 8; j++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+		crc_table[i] = crc;
+	}
+}
+
+static uint32_t crc32(uint32_t crc, const uint8_t *p, size_t length)
+{
+	while (length--)
+		crc = crc >> 8 ^ crc_table[(crc ^ *p++) & 0xff];
+	return crc;
+}
+
+/* of the packet of IP from @ip to @end; what routers change counts as ones (A17) */
+static uint32_t icrc(const uint8_t *ip, const uint8_t *udp, const uint8_t *end)
+{
+	uint8_t head[100], *p = head;
+	size_t ip_length = udp - ip, in_head = end - udp < 20 ? end - udp : 20;
+
+	memset(p, 0xff, 8);
+	p += 8;
+	memcpy(p, ip, ip_length);
+	if (ip[0] >> 4 == 4) {
+		p[1] = 0xff;		/* tos */
+		p[8] = 0xff;		/* ttl */
+		p[10] = p[11] = 0xff;	/* checksum */
+	} else {
+		p[0] |= 0x0f;		/* traffic class, flow label */
+		p[1] = p[2] = p[3] = 0xff;
+		p[7] = 0xff;		/* hop limit */
+	}
+	p += ip_length;
+	memcpy(p, udp, in_head);
+	p[6] = p[7] = 0xff;		/* checksum */
+	if (in_head >= 13)
+		p[12] = 0xff;		/* above the destination QP */
+	p += in_head;
+	return crc32(crc32(~0, head, p - head), udp + in_head, end - udp - in_head);
+}
+
+static uint8_t *put16(uint8_t *p, uint16_t value)
+{
+	value = htobe16(value);
+	memcpy(p, &value, 2);
+	return p + 2;
+}
+
+static uint8_t *put32(uint8_t *p, uint32_t value)
+{
+	value = htobe32(value);
+	memcpy(p, &value, 4);
+	return p + 4;
+}
+
+static uint8_t *put64(uint8_t *p, uint64_t value)
+{
+	value = htobe64(value);
+	memcpy(p, &value, 8);
+	return p + 8;
+}
+
+static void put_random(uint8_t *p, int num)
+{
+	while (num-- > 0)
+		*p++ = draw();
+}
+
+static uint8_t *put_headers(uint8_t *p, const struct spec *s, int pad)
+{
+	uint8_t ext = operations[s->opcode & 31].ext;
+
+	*p++ = s->opcode;
+	*p++ = s->flags | (pad & 3) << 4;
+	p = put16(p, s->pkey);
+	p = put32(p, s->qpn);
+	p = put32(p, s->psn);
+	if ((s->opcode & 0xe0) == UD) {
+		p = put32(p, s->qkey);
+		p = put32(p, s->sqpn);
+	}
+	if (ext & RETH) {
+		p = put64(p, s->va);
+		p = put32(p, s->rkey);
+		p = put32(p, s->length);
+	}
+	if (ext & ATOMIC) {
+		p = put64(p, s->va);
+		p = put32(p, s->rkey);
+		p = put64(p, s->add);
+		p = put64(p, s->compare);
+	}
+	if (ext & AETH)
+		p = put32(p, (uint32_t)s->syndrome << 24 | (s->msn & 0xffffff));
+	if (ext & ORIGINAL)
+		p = put64(p, s->add);
+	if (ext & IMM)
+		p = put32(p, s->imm);
+	if (ext & IETH)
+		p = put32(p, s->rkey);
+	return p;
+}
+
+static struct in_addr from4, stranger4, to4;
+static struct in6_addr from6, stranger6, to6;
+
+static uint8_t *put_ip(uint8_t *p, const struct spec *s)
+{
+	static uint16_t id;
+
+	if (s->v6) {
+		p = put32(p, 0x60000000 | below(1 << 20));
+		p = put16(p, 0); /* later */
+		*p++ = IPPROTO_UDP;
+		*p++ = 64;
+		memcpy(p, s->stranger ? &stranger6 : &from6, 16);
+		memcpy(p + 16, &to6, 16);
+		return p + 32;
+	}
+	*p++ = s->options ? 0x46 : 0x45;
+	*p++ = below(256) & ~3;
+	p = put16(p, 0); /* later */
+	p = put16(p, ++id ?: ++id);
+	p = put16(p, 0x4000);
+	*p++ = 64;
+	*p++ = IPPROTO_UDP;
+	p = put16(p, 0); /* the kernel does that */
+	memcpy(p, s->stranger ? &stranger4 : &from4, 4);
+	memcpy(p + 4, &to4, 4);
+	p += 8;
+	return s->options ? put32(p, 0x01010100) : p;
+}
+
+static void build(struct packet *packet, const struct spec *s)
+{
+	uint8_t *ip = packet->data, *udp, *bth, *p;
+	int pad = -s->payload & 3, total;
+
+	udp = put_ip(ip, s);
+	bth = udp + 8;
+	p = put_headers(bth, s, pad + s->pad);
+	if (s->scribble)
+		put_random(bth + below(p - bth), 1 + below(s->scribble));
+	fill(p, s->payload, s->seed);
+	p += s->payload;
+	memset(p, 0, pad);
+	p += pad;
+	p -= s->cut < p - bth ? s->cut : p - bth;
+	put_random(p, s->extra);
+	p += s->extra;
+	if (s->noise)
+		put_random(bth, p - bth);
+	total = p - ip + (s->no_icrc ? 0 : 4);
+	if (total > MAX_PACKET) {
+		p -= total - MAX_PACKET;
+		total = MAX_PACKET;
+	}
+	put16(udp, 0xc000 | below(0x4000));
+	put16(udp + 2, PORT);
+	put16(udp + 4, total - (udp - ip));
+	put16(udp + 6, 0);
+	put16(ip + (s->v6 ? 4 : 2), s->v6 ? total - 40 : total);
+	if (!s->no_icrc) {
+		uint32_t crc = htole32(~icrc(ip, udp, p));
+
+		if (s->bad_icrc)
+			crc ^= 1U << below(32);
+		memcpy(p, &crc, 4);
+	}
+	/* the UDP of the receiver cuts the rest off */
+	if (s->udp_short && s->udp_short <= total - (udp + 8 - ip))
+		put16(udp + 4, total - (udp - ip) - s->udp_short);
+	packet->length = total;
+}
+
+static int sock4, sock6;
+
+/* Returns with @num more packets on their way. */
+static void send_all(struct packet *packets, int num, bool v6)
+{
+	struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6, .sin6_addr = to6 };
+	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr = to4 };
+	struct mmsghdr msgs[BATCH] = {};
+	struct iovec iovs[BATCH];
+	int i, done;
+
+	for (i = 0; i < num; i++) {
+		iovs[i] = (struct iovec){ packets[i].data, packets[i].length };
+		msgs[i].msg_hdr.msg_iov = &iovs[i];
+		msgs[i].msg_hdr.msg_iovlen = 1;
+		msgs[i].msg_hdr.msg_name = v6 ? (void *)&sin6 : (void *)&sin;
+		msgs[i].msg_hdr.msg_namelen = v6 ? sizeof(sin6) : sizeof(sin);
+	}
+	for (i = 0; i < num; i += done) {
+		done = sendmmsg(v6 ? sock6 : sock4, msgs + i, num - i, 0);
+		if (done <= 0)
+			FAIL("sendmmsg of %d bytes: %s", packets[i].length, strerror(errno));
+	}
+}
+
+static void open_sockets(const char *netns)
+{
+	int here = open("/proc/self/ns/net", O_RDONLY), there;
+	char path[256];
+
+	snprintf(path, sizeof(path), "/run/netns/%s", netns);
+	there = open(path, O_RDONLY);
+	CHECK(here >= 0 && there >= 0);
+	CHECK(!setns(there, CLONE_NEWNET));
+	sock4 = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
+	sock6 = socket(AF_INET6, SOCK_RAW, IPPROTO_RAW);
+	CHECK(sock4 >= 0 && sock6 >= 0);
+	CHECK(!setns(here, CLONE_NEWNET));
+	close(here);
+	close(there);
+}
+
+#endif /* TESTS_PACKET_H */

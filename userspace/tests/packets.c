@@ -1,0 +1,728 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets that nobody should send.
+ *
+ *	packets NAMESPACE PEER4 PEER6 cases
+ *	packets NAMESPACE PEER4 PEER6 fuzz NUMBER SEED
+ *
+ * QPs of the device, of each type in each state, have a peer with these
+ * addresses, which is no device: what comes from there comes from raw sockets in
+ * NAMESPACE. The headers below IP are all ours, and so is the ICRC.
+ *
+ * Each packet has to be in exactly one counter: rx_packets if a QP got it, or one
+ * of the other counters. Memory that nobody gave away must stay as it is.
+ */
+#include "packet.h"
+
+#define ROUND		1024		/* after so many all is looked at */
+#define PEER_QPN	0x123456
+#define GSI_QKEY	0x80010000
+
+/*
+ * ---- Counters ----
+ */
+
+static const char * const counters[] = {
+	"rx_packets", "rx_malformed", "rx_icrc", "rx_unknown_qp", "rx_wrong_address", "rx_pkey",
+	"rx_not_ready", "rx_opcode", "ud_dropped_qkey", "rx_queue_full",
+};
+
+#define NUM_COUNTERS	ARRAY_SIZE(counters)
+
+static uint64_t at_first[NUM_COUNTERS], at_last[NUM_COUNTERS];
+
+static uint64_t read_counters(uint64_t *values)
+{
+	uint64_t sum = 0;
+	char path[256];
+	FILE *file;
+	int i;
+
+	for (i = 0; i < NUM_COUNTERS; i++) {
+		snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
+			 ibv_get_device_name(ctx->device), counters[i]);
+		file = fopen(path, "r");
+		if (!file || fscanf(file, "%lu", &values[i]) != 1)
+			FAIL("no counter %s", path);
+		fclose(file);
+		sum += values[i];
+	}
+	return sum;
+}
+
+static void show_counters(const uint64_t *from)
+{
+	int i;
+
+	for (i = 0; i < NUM_COUNTERS; i++)
+		printf("  %-18s %lu\n", counters[i], at_last[i] - from[i]);
+}
+
+/* The sum has to get to @sum, and not further. */
+static void expect_sum(uint64_t sum, const uint64_t *from)
+{
+	uint64_t end = now_ns() + WAIT_MS * 1000000ULL, is;
+
+	do {
+		sleep_ms(12); /* they are read each 10 ms at most */
+		is = read_counters(at_last);
+	} while (is < sum && now_ns() < end);
+	if (is == sum)
+		return;
+	show_counters(from);
+	FAIL("%ld packets more were counted than sent", (long)(is - sum));
+}
+
+/*
+ * ---- Memory ----
+ *
+ * One mapping: what the peer may use, what it may only read, what is of another
+ * protection domain, receives; and canaries around each.
+ */
+
+#define REGION		16384
+#define GUARD		4096
+#define RECV_BUFFER	1536
+#define RECV_GUARD	64
+#define RECVS		8
+#define MAX_VICTIMS	64
+#define RECV_AREA	(MAX_VICTIMS * RECVS * (RECV_BUFFER + RECV_GUARD))
+
+enum { OPEN, READ_ONLY, OTHER_PD, RECEIVES, NUM_REGIONS };
+
+static uint8_t *arena;
+static struct ibv_mr *mr[NUM_REGIONS];
+static struct ibv_pd *other_pd;
+
+static uint8_t *region(int i)
+{
+	return arena + GUARD + i * (REGION + GUARD);
+}
+
+static uint8_t *receive(int victim, int slot)
+{
+	return region(RECEIVES) + (victim * RECVS + slot) * (RECV_BUFFER + RECV_GUARD);
+}
+
+static void make_arena(void)
+{
+	int i;
+
+	arena = memory(NUM_REGIONS * (REGION + GUARD) + GUARD + RECV_AREA);
+	other_pd = ibv_alloc_pd(ctx);
+	CHECK(other_pd);
+	/* not quite to the ends, which are no ends of pages then */
+	mr[OPEN] = ibv_reg_mr(pd, region(OPEN) + 8, REGION - 24, ACCESS_ALL);
+	mr[READ_ONLY] = ibv_reg_mr(pd, region(READ_ONLY), REGION, IBV_ACCESS_REMOTE_READ);
+	mr[OTHER_PD] = ibv_reg_mr(other_pd, region(OTHER_PD), REGION, ACCESS_ALL);
+	mr[RECEIVES] = ibv_reg_mr(pd, region(RECEIVES), RECV_AREA, IBV_ACCESS_LOCAL_WRITE);
+	for (i = 0; i < NUM_REGIONS; i++)
+		CHECK(mr[i]);
+	for (i = 0; i < NUM_REGIONS; i++)
+		fill(region(i) - GUARD, GUARD, i);
+	fill(region(OPEN), 8, 100);
+	fill(region(OPEN) + REGION - 16, 16, 101);
+	fill(region(READ_ONLY), REGION, 102);
+	fill(region(OTHER_PD), REGION, 103);
+	for (i = 0; i < MAX_VICTIMS * RECVS; i++)
+		fill(receive(0, i) + RECV_BUFFER, RECV_GUARD, i);
+}
+
+static void check_arena(void)
+{
+	int i;
+
+	note("canaries");
+	for (i = 0; i < NUM_REGIONS; i++)
+		check_filled(region(i) - GUARD, GUARD, i);
+	check_filled(region(OPEN), 8, 100);
+	check_filled(region(OPEN) + REGION - 16, 16, 101);
+	check_filled(region(READ_ONLY), REGION, 102);
+	check_filled(region(OTHER_PD), REGION, 103);
+	for (i = 0; i < MAX_VICTIMS * RECVS; i++)
+		check_filled(receive(0, i) + RECV_BUFFER, RECV_GUARD, i);
+	note(NULL);
+}
+
+/*
+ * ---- Victims ----
+ */
+
+struct victim {
+	struct end e;
+	enum ibv_qp_state state;
+	enum ibv_wr_opcode pending;	/* requests without an answer */
+	bool is_pending, v6;
+	bool touched;			/* is not what it was */
+	uint32_t rq_psn;
+};
+
+static struct victim victims[MAX_VICTIMS];
+static int num_victims;
+static struct ibv_cq *scq, *rcq;
+
+static void give_receives(struct victim *v)
+{
+	int i, index = v - victims;
+
+	for (i = 0; i < RECVS; i++) {
+		struct ibv_sge sge = { (uintptr_t)receive(index, i), RECV_BUFFER,
+				       mr[RECEIVES]->lkey };
+		struct ibv_recv_wr wr = { .wr_id = index << 8 | i, .sg_list = &sge, .num_sge = 1 };
+		struct ibv_recv_wr *bad;
+
+		SAME(ibv_post_recv(v->e.qp, &wr, &bad), 0);
+	}
+}
+
+static void victim_to_rtr(struct victim *v)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR,
+		.path_mtu = IBV_MTU_1024,
+		.min_rnr_timer = 12,
+		.max_dest_rd_atomic = 4,
+		.dest_qp_num = PEER_QPN,
+		.rq_psn = v->rq_psn,
+		.ah_attr.is_global = 1,
+		.ah_attr.port_num = 1,
+		.ah_attr.grh.sgid_index = v->v6 ? gid6 : gid4,
+		.ah_attr.grh.hop_limit = 64,
+	};
+	int mask = IBV_QP_STATE;
+
+	if (v->e.conf.type != IBV_QPT_UD)
+		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+	if (v->e.conf.type == IBV_QPT_RC)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	if (v->v6) {
+		memcpy(attr.ah_attr.grh.dgid.raw, &from6, 16);
+	} else {
+		memset(attr.ah_attr.grh.dgid.raw + 10, 0xff, 2);
+		memcpy(attr.ah_attr.grh.dgid.raw + 12, &from4, 4);
+	}
+	SAME(ibv_modify_qp(v->e.qp, &attr, mask), 0);
+}
+
+static void post_pending(struct victim *v)
+{
+	struct ibv_sge sge = { (uintptr_t)region(OPEN) + 1024, 2000, mr[OPEN]->lkey };
+	struct ibv_send_wr *bad, wr = {
+		.wr_id = 1000 + (v - victims), .sg_list = &sge, .num_sge = 1,
+		.opcode = v->pending, .send_flags = IBV_SEND_SIGNALED,
+	};
+	int i;
+
+	if (v->pending == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		sge.length = 8;
+	if (v->state == IBV_QPS_SQE)
+		sge.lkey ^= 0xffff00; /* that is what makes it one */
+	if (v->e.conf.type == IBV_QPT_UD) {
+		wr.wr.ud.ah = ah_to(gid4, gid4);
+		wr.wr.ud.remote_qpn = PEER_QPN;
+		wr.wr.ud.remote_qkey = QKEY;
+		sge.length = 100;
+	}
+	for (i = 0; i < (v->state == IBV_QPS_SQE ? 1 : 4); i++)
+		SAME(ibv_post_send(v->e.qp, &wr, &bad), 0);
+	if (v->state == IBV_QPS_SQE)
+		for (i = 0; i < 1000 && state_of(&v->e) != IBV_QPS_SQE; i++)
+			sleep_ms(1);
+	if (v->e.conf.type == IBV_QPT_UD)
+		SAME(ibv_destroy_ah(wr.wr.ud.ah), 0);
+}
+
+/* into the state that it is to be in */
+static void arm(struct victim *v)
+{
+	note("victim %d: type %d, to state %d", (int)(v - victims), v->e.conf.type, v->state);
+	to_state(&v->e, IBV_QPS_RESET);
+	v->touched = false;
+	v->e.psn = draw() & 0xffffff;
+	v->rq_psn = draw() & 0xffffff;
+	if (v->state == IBV_QPS_RESET)
+		return;
+	to_init(&v->e);
+	give_receives(v);
+	if (v->state == IBV_QPS_INIT)
+		return;
+	victim_to_rtr(v);
+	if (v->state == IBV_QPS_RTR)
+		return;
+	to_rts(&v->e);
+	if (v->is_pending || v->state == IBV_QPS_SQE)
+		post_pending(v);
+	if (v->state == IBV_QPS_SQD || v->state == IBV_QPS_ERR)
+		to_state(&v->e, v->state);
+	expect_state(&v->e, v->state);
+	note(NULL);
+}
+
+static void add_victim(enum ibv_qp_type type, enum ibv_qp_state state, int pending, bool v6)
+{
+	struct victim *v = &victims[num_victims++];
+
+	CHECK(num_victims <= MAX_VICTIMS);
+	v->e.conf = *CONF(.type = type, .timeout = 0, .retry = 7);
+	v->state = state;
+	v->is_pending = pending >= 0;
+	v->pending = pending >= 0 ? pending : IBV_WR_SEND;
+	v->v6 = v6;
+	v->e.qp = ibv_create_qp(pd, &(struct ibv_qp_init_attr){
+		.send_cq = scq, .recv_cq = rcq, .qp_type = type,
+		.cap = { 16, 2 * RECVS, 1, 1, 0 },
+	});
+	CHECK(v->e.qp);
+	arm(v);
+}
+
+static void make_victims(void)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+	static const enum ibv_qp_state states[] = {
+		IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD,
+		IBV_QPS_SQE, IBV_QPS_ERR,
+	};
+	static const enum ibv_wr_opcode pending[] = {
+		IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD,
+	};
+	int i, j, v6;
+
+	scq = ibv_create_cq(ctx, 65536, NULL, NULL, 0);
+	rcq = ibv_create_cq(ctx, 65536, NULL, NULL, 0);
+	CHECK(scq && rcq);
+	for (v6 = 0; v6 < 2; v6++) {
+		for (i = 0; i < ARRAY_SIZE(types); i++)
+			for (j = 0; j < ARRAY_SIZE(states); j++)
+				if (types[i] != IBV_QPT_RC || states[j] != IBV_QPS_SQE)
+					add_victim(types[i], states[j], -1, v6);
+		for (i = 0; i < ARRAY_SIZE(pending); i++)
+			add_victim(IBV_QPT_RC, IBV_QPS_RTS, pending[i], v6);
+	}
+}
+
+/* take completions, give receives back */
+static void drain(void)
+{
+	struct ibv_recv_wr wr = {}, *bad;
+	struct ibv_sge sge;
+	struct ibv_wc wc;
+	int index;
+
+	while (ibv_poll_cq(scq, 1, &wc) > 0)
+		if (wc.wr_id >= 1000 && victims[wc.wr_id - 1000].is_pending)
+			victims[wc.wr_id - 1000].touched = true;
+	while (ibv_poll_cq(rcq, 1, &wc) > 0) {
+		index = wc.wr_id >> 8;
+		CHECK(index < num_victims);
+		if (wc.status) {
+			victims[index].touched |= victims[index].state != IBV_QPS_ERR;
+			continue;
+		}
+		/* a WRITE with immediate data says how much it has written */
+		if (wc.opcode == IBV_WC_RECV && wc.byte_len > RECV_BUFFER)
+			FAIL("%u bytes in a receive of %d", wc.byte_len, RECV_BUFFER);
+		sge = (struct ibv_sge){ (uintptr_t)receive(index, wc.wr_id & 0xff), RECV_BUFFER,
+					mr[RECEIVES]->lkey };
+		wr = (struct ibv_recv_wr){ .wr_id = wc.wr_id, .sg_list = &sge, .num_sge = 1 };
+		ibv_post_recv(victims[index].e.qp, &wr, &bad); /* not if it is in RESET */
+	}
+}
+
+static void repair(void)
+{
+	int i;
+
+	drain();
+	for (i = 0; i < num_victims; i++) {
+		struct victim *v = &victims[i];
+
+		/* now and then any: its PSN may be far from what we think */
+		if (v->touched || state_of(&v->e) != v->state || one_in(4))
+			arm(v);
+	}
+	drain();
+}
+
+/*
+ * ---- Cases: what each counter counts ----
+ */
+
+static struct victim *find(enum ibv_qp_type type, enum ibv_qp_state state, bool v6)
+{
+	int i;
+
+	for (i = 0; i < num_victims; i++)
+		if (victims[i].e.conf.type == type && victims[i].state == state &&
+		    victims[i].v6 == v6 && !victims[i].is_pending)
+			return &victims[i];
+	FAIL("no such victim");
+}
+
+static uint8_t transport(const struct victim *v)
+{
+	return v->e.conf.type == IBV_QPT_RC ? RC : v->e.conf.type == IBV_QPT_UC ? UC : UD;
+}
+
+/* a SEND that is right */
+static struct spec good_send(struct victim *v)
+{
+	return (struct spec){
+		.v6 = v->v6, .opcode = transport(v) | SEND_ONLY, .pkey = 0xffff,
+		.qpn = v->e.qp->qp_num, .psn = v->rq_psn, .qkey = QKEY, .sqpn = PEER_QPN,
+		.payload = 101, .seed = 7,
+	};
+}
+
+/* @names: of those that it may be in */
+static void expect_counter(const char *names, const struct spec *s)
+{
+	uint64_t before[NUM_COUNTERS], sum = read_counters(before);
+	struct packet packet;
+	int i;
+
+	build(&packet, s);
+	send_all(&packet, 1, s->v6);
+	note("%s, IPv%d, opcode %#x", names, s->v6 ? 6 : 4, s->opcode);
+	expect_sum(sum + 1, before);
+	for (i = 0; i < NUM_COUNTERS; i++)
+		if (at_last[i] != before[i] && !strstr(names, counters[i])) {
+			show_counters(before);
+			FAIL("it is in another counter");
+		}
+	note(NULL);
+}
+
+#define COUNTED(names, v, ...)						\
+	do {								\
+		struct spec s_ = good_send(v), *s = &s_;		\
+									\
+		__VA_ARGS__;						\
+		expect_counter(names, s);				\
+	} while (0)
+
+/* It arrives: with this the ICRC that we compute is right, too. */
+static void arrives(struct victim *v)
+{
+	int grh = v->e.conf.type == IBV_QPT_UD ? 40 : 0;
+	struct spec s = good_send(v);
+	uint64_t id = (v - victims) << 8;
+	struct ibv_wc wc;
+
+	drain();
+	expect_counter("rx_packets", &s);
+	wc = expect_ok(rcq, id);
+	SAME(wc.byte_len, 101 + grh);
+	check_filled(receive(v - victims, 0) + grh, 101, 7);
+	arm(v);
+}
+
+static void cases_of(enum ibv_qp_type type, bool v6)
+{
+	struct victim *v = find(type, IBV_QPS_RTR, v6);
+
+	arrives(v);
+	arrives(find(type, IBV_QPS_RTS, v6));
+	arrives(find(type, IBV_QPS_SQD, v6));
+	if (type != IBV_QPT_RC)
+		arrives(find(type, IBV_QPS_SQE, v6));
+	/* that the QP has no address yet is as true */
+	COUNTED("rx_not_ready rx_wrong_address", find(type, IBV_QPS_RESET, v6));
+	COUNTED("rx_not_ready rx_wrong_address", find(type, IBV_QPS_INIT, v6));
+	COUNTED("rx_not_ready", find(type, IBV_QPS_ERR, v6));
+	COUNTED("rx_icrc", v, s->bad_icrc = true);
+	COUNTED("rx_unknown_qp", v, s->qpn = 0xfffff0);
+	COUNTED("rx_pkey", v, s->pkey = 0x1234);
+	COUNTED("rx_opcode", v, s->opcode = (type == IBV_QPT_UC ? RC : UC) | SEND_ONLY);
+	if (type != IBV_QPT_RC) /* there it has an answer, and so it is the QP's */
+		COUNTED("rx_malformed", v, s->opcode |= 0x1f);
+	COUNTED("rx_malformed", v, s->opcode = 0xff);
+	COUNTED("rx_malformed", v, s->flags = 1); /* the version */
+	COUNTED("rx_malformed", v, s->payload = 0; s->pad = 1);
+	COUNTED("rx_malformed", v, s->payload = 0; s->cut = 5);
+	COUNTED("rx_malformed", v, s->payload = 0; s->cut = 1000; s->no_icrc = true);
+	if (type != IBV_QPT_UD)
+		COUNTED("rx_wrong_address", v, s->stranger = true);
+	else
+		COUNTED("ud_dropped_qkey", v, s->qkey++);
+	/* what may be in a packet that is right */
+	COUNTED("rx_packets", v, s->qpn |= 0xc0000000); /* congestion was seen */
+	COUNTED("rx_packets", v, s->flags = 0xc0); /* SE, and M as hardware has it */
+	arm(v);
+	/* all that was nothing to the QP */
+	arrives(v);
+}
+
+static int cases(void)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+	int i, v6;
+
+	make_victims();
+	sleep_ms(200); /* until all that has to be is flushed */
+	read_counters(at_first);
+	for (v6 = 0; v6 < 2; v6++)
+		for (i = 0; i < ARRAY_SIZE(types); i++)
+			cases_of(types[i], v6);
+	check_arena();
+	read_counters(at_last);
+	show_counters(at_first);
+	return 0;
+}
+
+/*
+ * ---- Fuzzing ----
+ */
+
+static void draw_remote(struct spec *s)
+{
+	int i = below(NUM_REGIONS);
+
+	/* mostly what is right, or nearly */
+	if (!one_in(4))
+		i = OPEN;
+	s->rkey = mr[i]->rkey;
+	s->va = (uintptr_t)mr[i]->addr + below(REGION + 64) - (one_in(4) ? 32 : 0);
+	s->length = s->payload;
+	if (s->opcode == (RC | READ_REQUEST))
+		s->length = below(one_in(2) ? 5000 : REGION);
+	if ((s->opcode & 31) == WRITE_FIRST)
+		s->length = MTU + below(4 * MTU);
+	if ((s->opcode & 31) >= CMP_SWP && (s->opcode & 31) <= FETCH_ADD)
+		s->va &= ~7ULL;
+	if ((s->opcode & 31) >= SEND_LAST_INV)
+		s->rkey = one_in(2) ? mr[OPEN]->rkey : draw();
+}
+
+static uint32_t draw_psn(struct victim *v, uint8_t opcode)
+{
+	bool response = (opcode & 31) >= RESPONSE_FIRST && (opcode & 31) <= ATOMIC_ACK;
+	uint32_t base = response ? v->e.psn : v->rq_psn;
+
+	switch (below(8)) {
+	case 0:
+		return draw() & 0xffffff;
+	case 1: /* duplicates, gaps */
+		return (base + below(16) - 8) & 0xffffff;
+	default:
+		return (base + (response ? below(8) : 0)) & 0xffffff;
+	}
+}
+
+static uint8_t draw_syndrome(void)
+{
+	switch (below(6)) {
+	case 0:
+		return 0x20 | below(32);	/* RNR NAK */
+	case 1:
+		return 0x60 | below(6);		/* NAK */
+	case 2:
+		return draw();
+	default:
+		return below(32);		/* ACK */
+	}
+}
+
+static void draw_fault(struct spec *s)
+{
+	switch (below(18)) {
+	case 0:
+		s->opcode = draw();
+		break;
+	case 1:
+		s->opcode ^= 1 << below(8);
+		break;
+	case 2:
+		s->flags = draw() & 0xcf;
+		break;
+	case 3:
+		s->pkey = one_in(2) ? draw() : 0x7fff;
+		break;
+	case 4:
+		s->qpn = one_in(2) ? draw() & 0xffffff : s->qpn ^ 1 << below(32);
+		if (one_in(8))
+			s->qpn = 0xffffff; /* a group, but the address is none */
+		break;
+	case 5:
+		s->psn = draw();
+		break;
+	case 6:
+		s->pad = below(4);
+		break;
+	case 7:
+		s->cut = 1 + below(one_in(2) ? 4 : 64);
+		break;
+	case 8:
+		s->extra = 1 + below(one_in(2) ? 8 : 400);
+		break;
+	case 9:
+		s->scribble = 1 + below(8);
+		break;
+	case 10:
+		s->bad_icrc = true;
+		break;
+	case 11:
+		s->no_icrc = true;
+		s->cut = below(80);
+		break;
+	case 12:
+		s->rkey = one_in(2) ? draw() : s->rkey ^ 1 << below(32);
+		break;
+	case 13:
+		s->va = one_in(2) ? draw() : s->va ^ 1ULL << below(64);
+		break;
+	case 14:
+		s->length = one_in(2) ? draw() : s->length ^ 1 << below(32);
+		break;
+	case 15:
+		s->payload = below(MTU + 300);
+		break;
+	case 16:
+		s->stranger = true;
+		break;
+	default:
+		s->qkey = draw();
+		if (one_in(4))
+			s->udp_short = 1 + below(40);
+		else if (one_in(4))
+			s->options = !s->v6;
+		break;
+	}
+}
+
+static void draw_spec(struct spec *s)
+{
+	struct victim *v = &victims[below(num_victims)];
+	int i;
+
+	/* more of those that listen */
+	for (i = 0; i < 3 && v->state != IBV_QPS_RTR && v->state != IBV_QPS_RTS; i++)
+		v = &victims[below(num_victims)];
+	*s = (struct spec){
+		.v6 = v->v6, .flags = one_in(2) ? 0 : (draw() & 0xc0), .pkey = 0xffff,
+		.qpn = v->e.qp->qp_num | (one_in(8) ? draw() << 30 : 0),
+		.qkey = QKEY, .sqpn = one_in(4) ? draw() : PEER_QPN, .add = draw(),
+		.compare = draw(), .syndrome = draw_syndrome(), .msn = draw(), .imm = draw(),
+	};
+	s->opcode = transport(v) | below(NUM_OPERATIONS);
+	if (v->e.conf.type == IBV_QPT_UD)
+		s->opcode = UD | (SEND_ONLY + below(2));
+	else if (v->e.conf.type == IBV_QPT_UC)
+		s->opcode = UC | below(WRITE_ONLY_IMM + 1);
+	else if (v->is_pending && !one_in(4))
+		s->opcode = RC | (RESPONSE_FIRST + below(ATOMIC_ACK - RESPONSE_FIRST + 1));
+	s->payload = payload_of(s->opcode);
+	s->psn = draw_psn(v, s->opcode) | (one_in(2) ? 0x80000000 : 0);
+	draw_remote(s);
+	if (one_in(40)) { /* the one that all ports have */
+		s->qpn = 1;
+		s->qkey = GSI_QKEY;
+		s->opcode = UD | SEND_ONLY;
+		s->payload = one_in(2) ? 256 : below(MTU);
+	}
+	if (one_in(50)) {
+		s->opcode = CNP | 1;
+		s->payload = 16;
+	}
+	if (one_in(30)) {
+		s->noise = true;
+		s->payload = below(MTU);
+	}
+	for (i = below(4) - 1; i > 0; i--)
+		draw_fault(s);
+	/* if it is as it should be, the next one is to follow it */
+	if (s->psn << 8 == v->rq_psn << 8 && one_in(4) == 0)
+		v->rq_psn = (v->rq_psn + 1) & 0xffffff;
+}
+
+static void send_batch(int num)
+{
+	static struct packet packets[2][BATCH];
+	int count[2] = {}, i;
+	struct spec s;
+
+	for (i = 0; i < num; i++) {
+		draw_spec(&s);
+		build(&packets[s.v6][count[s.v6]++], &s);
+	}
+	for (i = 0; i < 2; i++)
+		send_all(packets[i], count[i], i);
+}
+
+static void fuzz_round(int num)
+{
+	int batch;
+
+	for (; num > 0; num -= batch) {
+		batch = num < BATCH ? num : BATCH;
+		send_batch(batch);
+		drain();
+	}
+}
+
+static int fuzz(int num, int seed)
+{
+	uint64_t sum, start = now_ns();
+	int sent, round, i;
+
+	random_state = seed;
+	make_victims();
+	sum = read_counters(at_first);
+	for (sent = 0; sent < num; sent += round) {
+		round = num - sent < ROUND ? num - sent : ROUND;
+		fuzz_round(round);
+		note("after %d packets, seed %d", sent + round, seed);
+		expect_sum(sum + sent + round, at_first);
+		check_arena();
+		repair();
+	}
+	printf("%d packets in %.1f s, seed %d:\n", sent, (now_ns() - start) / 1e9, seed);
+	show_counters(at_first);
+	/* each kind was there, but for the queue, which nobody can fill at will */
+	for (i = 0; i < NUM_COUNTERS - 1 && num >= 10000; i++)
+		if (at_last[i] == at_first[i])
+			FAIL("%s: none", counters[i]);
+	for (i = 0; i < num_victims; i++)
+		SAME(ibv_destroy_qp(victims[i].e.qp), 0);
+	for (i = 0; i < NUM_REGIONS; i++)
+		SAME(ibv_dereg_mr(mr[i]), 0);
+	check_arena();
+	return 0;
+}
+
+/*
+ * ---- Program ----
+ */
+
+static void find_addresses(const char *peer4, const char *peer6)
+{
+	union ibv_gid gid;
+
+	CHECK(inet_pton(AF_INET, peer4, &from4) == 1);
+	CHECK(inet_pton(AF_INET6, peer6, &from6) == 1);
+	stranger4.s_addr = from4.s_addr ^ htonl(0x40);
+	stranger6 = from6;
+	stranger6.s6_addr[15] ^= 0x40;
+	CHECK(gid6 >= 0);
+	SAME(ibv_query_gid(ctx, 1, gid4, &gid), 0);
+	memcpy(&to4, gid.raw + 12, 4);
+	SAME(ibv_query_gid(ctx, 1, gid6, &gid), 0);
+	memcpy(&to6, gid.raw, 16);
+}
+
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc != 5 && argc != 7) {
+		fprintf(stderr, "usage: packets NAMESPACE PEER4 PEER6 cases|fuzz NUMBER SEED\n");
+		return 2;
+	}
+	make_crc_table();
+	open_sockets(argv[1]);
+	open_device();
+	find_addresses(argv[2], argv[3]);
+	make_arena();
+	if (argc == 5)
+		return cases();
+	return fuzz(atoi(argv[5]), atoi(argv[6]));
+}
