@@ -145,21 +145,35 @@ static bool fake_put_frags(struct fake_link *link, struct sk_buff *skb,
 	return true;
 }
 
+/* The codec knows valid opcodes only. Return: bytes of the headers. */
+static u32 fake_encode(u8 *to, const struct weft_hdr *hdr)
+{
+	struct weft_hdr valid = *hdr;
+
+	if (!weft_opcode(hdr->opcode)->length)
+		valid.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_SEND_ONLY);
+	weft_hdr_encode(to, &valid);
+	*to = hdr->opcode;
+	return weft_opcode(valid.opcode)->length;
+}
+
 static struct sk_buff *fake_packet(struct fake_node *from, struct weft_hdr *hdr,
 				   struct weft_iter *payload, u32 length)
 {
-	u32 header = weft_opcode(hdr->opcode)->length, linear = length;
+	u8 headers[WEFT_HDR_MAX_LENGTH];
 	struct fake_link *link = from->link;
+	u32 header, linear = length;
 	struct sk_buff *skb;
 
 	hdr->pad = -length & 3;
+	header = fake_encode(headers, hdr);
 	if (fake_random(link, 2))
 		linear = min(length, (u32)WEFT_HDR_MAX_LENGTH - header);
 	skb = alloc_skb(sizeof(struct iphdr) + WEFT_HDR_MAX_LENGTH + linear + 3, GFP_ATOMIC);
 	if (!skb)
 		return NULL;
 	fake_put_ip(skb, from->ip, fake_node_peer(from)->ip);
-	weft_hdr_encode(skb_put(skb, header), hdr);
+	skb_put_data(skb, headers, header);
 	fake_copy(skb_put(skb, linear), payload, linear);
 	if (linear == length) {
 		skb_put_zero(skb, hdr->pad);
@@ -206,16 +220,17 @@ static void fake_send(struct fake_node *node, const struct weft_run *run, u32 i)
 {
 	struct fake_link *link = node->link;
 	struct weft_hdr hdr;
-	struct sk_buff *skb;
 	u32 length = fake_take_of_run(run, i, &hdr);
+	const struct weft_opcode *op = weft_opcode(hdr.opcode);
+	struct sk_buff *skb;
 
-	KUNIT_EXPECT_TRUE_MSG(link->test,
-			      weft_opcode_payload_valid(weft_opcode(hdr.opcode), length,
-							FAKE_MTU),
+	KUNIT_EXPECT_TRUE_MSG(link->test, weft_opcode_payload_valid(op, length, FAKE_MTU),
 			      "opcode %#x with %u bytes", hdr.opcode, length);
+	/* IBA 9.2.3 */
+	KUNIT_EXPECT_TRUE(link->test, !hdr.se || op->segment & WEFT_SEGMENT_LAST);
 	link->sent[node - link->node]++;
 	if (node == link->node && hdr.psn == link->watch_psn &&
-	    weft_opcode(hdr.opcode)->flags & WEFT_OPCODE_REQUEST)
+	    op->flags & WEFT_OPCODE_REQUEST)
 		link->watched++;
 	skb = fake_packet(node, &hdr, run->payload, length);
 	if (!skb)
@@ -268,6 +283,19 @@ static void fake_receive(struct fake_node *node, struct sk_buff *skb)
 	local_bh_enable();
 }
 
+/* The same, while both halves are being run on another CPU. */
+static void fake_receive_busy(struct fake_node *node, struct sk_buff *skb)
+{
+	bool send = weft_turn_try(&node->qp->send.turn);
+	bool recv = weft_turn_try(&node->qp->recv.turn);
+
+	fake_receive(node, skb);
+	if (send)
+		weft_turn_release(&node->qp->send.turn);
+	if (recv)
+		weft_turn_release(&node->qp->recv.turn);
+}
+
 static struct sk_buff *fake_take(struct fake_link *link, u32 i)
 {
 	struct sk_buff *skb = skb_peek(&link->wire);
@@ -299,17 +327,22 @@ static void fake_repeat(struct fake_link *link, struct sk_buff *skb)
 
 static void fake_arrival(struct fake_link *link)
 {
-	u32 among = clamp(link->faults.reorder, 1U, skb_queue_len(&link->wire));
+	u32 among = min(skb_queue_len(&link->wire), FAKE_OVERTAKEN + 1), i = 0;
 	struct sk_buff *skb;
 
-	skb = fake_take(link, fake_is_merciful(link) ? 0 : fake_random(link, among));
+	if (fake_chance(link, link->faults.reorder))
+		i = fake_random(link, among);
+	skb = fake_take(link, i);
 	if (fake_chance(link, link->faults.loss)) {
 		kfree_skb(skb);
 		return;
 	}
 	if (fake_chance(link, link->faults.duplicate))
 		fake_repeat(link, skb);
-	fake_receive(fake_destination(link, skb), skb);
+	if (fake_chance(link, link->faults.busy))
+		fake_receive_busy(fake_destination(link, skb), skb);
+	else
+		fake_receive(fake_destination(link, skb), skb);
 }
 
 static bool fake_has_event(struct fake_link *link, u32 half)
@@ -408,6 +441,23 @@ void fake_link_settle(struct fake_link *link)
 		steps++;
 		KUNIT_ASSERT_LT(link->test, steps, FAKE_STEPS);
 	}
+}
+
+void fake_link_run_halves(struct fake_link *link)
+{
+	u32 half, steps = 0;
+	bool any;
+
+	do {
+		any = false;
+		for (half = 0; half < 2 * FAKE_NODES; half++) {
+			if (!fake_has_event(link, half))
+				continue;
+			fake_run(link, half);
+			any = true;
+			KUNIT_ASSERT_LT(link->test, steps++, FAKE_STEPS);
+		}
+	} while (any);
 }
 
 void fake_link_deliver(struct fake_node *from, struct weft_hdr *hdr,

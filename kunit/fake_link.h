@@ -30,6 +30,8 @@ struct kunit;
 #define FAKE_MEMORY		(FAKE_PAGES * PAGE_SIZE)
 /* Bytes of inline data a request may have. */
 #define FAKE_INLINE		100
+/* So many packets may be overtaken by one. */
+#define FAKE_OVERTAKEN		3U
 /* Asynchronous events that are counted: those of a QP, and one of a CQ. */
 #define FAKE_EVENTS		(IB_EVENT_QP_LAST_WQE_REACHED + 1)
 
@@ -37,8 +39,10 @@ struct kunit;
  * struct fake_faults - what the wire does to packets, in percent of them
  * @loss: lost
  * @duplicate: arrive twice
- * @reorder: one of so many packets is the next to arrive; 0 and 1: the oldest
+ * @reorder: overtake up to FAKE_OVERTAKEN others
  * @stall: of the runs: do not fit as a whole
+ * @busy: arrive while somebody else runs the half they are for, so that they are
+ *	left to it
  * @hurry: of the steps: a timer expires although not all is quiet, too early
  *	for the engine, or else too early for the peer
  */
@@ -47,6 +51,7 @@ struct fake_faults {
 	u32	duplicate;
 	u32	reorder;
 	u32	stall;
+	u32	busy;
 	u32	hurry;
 };
 
@@ -166,6 +171,12 @@ bool fake_link_pass_time(struct fake_link *link);
  * @link: the wire
  */
 void fake_link_settle(struct fake_link *link);
+
+/**
+ * fake_link_run_halves - let halves run until none has an event
+ * @link: the wire; no packet arrives
+ */
+void fake_link_run_halves(struct fake_link *link);
 
 /**
  * fake_link_deliver - a packet that the test made arrives now

@@ -120,11 +120,15 @@ static u32 packets(const struct oracle_send *send, u32 mtu)
 
 static void flush_recv(struct oracle_way *way)
 {
-	for (; way->num_recv_wc < way->num_recv; way->num_recv_wc++)
+	enum ib_wc_status status = way->recv_status ?: IB_WC_WR_FLUSH_ERR;
+
+	for (; way->num_recv_wc < way->num_recv; way->num_recv_wc++) {
 		way->recv_wc[way->num_recv_wc] = (struct ib_wc){
 			.wr_id = way->recv[way->num_recv_wc].wr_id,
-			.status = IB_WC_WR_FLUSH_ERR,
+			.status = status,
 		};
+		status = IB_WC_WR_FLUSH_ERR;
+	}
 }
 
 void oracle_execute(struct oracle_way *way, u32 mtu)

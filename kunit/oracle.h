@@ -69,6 +69,7 @@ struct oracle_recv {
  * @fail_at: request that fails, not executed; those behind it are flushed
  * @status: with which it fails
  * @fail_both: the responder fails, too: what is left of @recv is flushed
+ * @recv_status: but the first that is left fails with this, if not IB_WC_SUCCESS
  * @send_wc: result: completions at the requester; of one that failed only
  *	wr_id and status
  * @num_send_wc: result: number of these
@@ -88,6 +89,7 @@ struct oracle_way {
 	u32			fail_at;
 	enum ib_wc_status	status;
 	bool			fail_both;
+	enum ib_wc_status	recv_status;
 	struct ib_wc		*send_wc;
 	u32			num_send_wc;
 	struct ib_wc		*recv_wc;

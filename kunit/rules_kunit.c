@@ -58,6 +58,8 @@ static const struct rules_row rules_rows[] = {
 	  IB_WC_REM_OP_ERR, IB_WC_LOC_QP_OP_ERR },
 	{ "invalidate R_Key", WEFT_FAULT_INVALIDATE, { J, D, D },
 	  IB_WC_REM_ACCESS_ERR, IB_WC_LOC_ACCESS_ERR },
+	{ "opcode, order or length", WEFT_FAULT_BAD_REQUEST, { C, D, D },
+	  IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS },
 };
 
 /**
@@ -187,7 +189,7 @@ static void verdict_rows_are_complete(struct kunit *test)
 	for (fault = WEFT_FAULT_NONE; fault < WEFT_FAULTS; fault++)
 		KUNIT_EXPECT_EQ_MSG(test, rules_is_responders(fault),
 				    fault >= WEFT_FAULT_RNR &&
-				    fault <= WEFT_FAULT_INVALIDATE, "fault %d", fault);
+				    fault <= WEFT_FAULT_BAD_REQUEST, "fault %d", fault);
 }
 
 /* Nothing is told to a peer, or done to a QP, for what is no fault of a peer. */
@@ -231,6 +233,10 @@ static const struct rules_status_row rules_status_rows[] = {
 	{ "Local QP Operation Error, credit", WEFT_FAULT_NO_CREDIT, IB_WC_LOC_QP_OP_ERR },
 	{ "Transport Retry Counter Exceeded", WEFT_FAULT_RETRY, IB_WC_RETRY_EXC_ERR },
 	{ "RNR Retry Counter Exceeded", WEFT_FAULT_RNR_RETRY, IB_WC_RNR_RETRY_EXC_ERR },
+	{ "Remote Invalid Request Error", WEFT_FAULT_NAK_REQUEST, IB_WC_REM_INV_REQ_ERR },
+	{ "Remote Access Error", WEFT_FAULT_NAK_ACCESS, IB_WC_REM_ACCESS_ERR },
+	{ "Remote Operation Error", WEFT_FAULT_NAK_OPERATION, IB_WC_REM_OP_ERR },
+	{ "Bad Response Error", WEFT_FAULT_BAD_RESPONSE, IB_WC_BAD_RESP_ERR },
 	{ "no way to go on, queue", WEFT_FAULT_QUEUE_INDEX, IB_WC_FATAL_ERR },
 	{ "no way to go on, completions", WEFT_FAULT_CQ_OVERRUN, IB_WC_FATAL_ERR },
 };

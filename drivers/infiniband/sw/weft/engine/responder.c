@@ -215,13 +215,14 @@ static struct weft_resource *resp_take_resource(struct weft_recv *recv, u32 psn,
 	return resource;
 }
 
+/* The youngest first: PSNs come again. */
 static const struct weft_resource *resp_find_resource(const struct weft_recv *recv, u32 psn)
 {
 	const struct weft_resource *resource;
-	u32 i;
+	u32 i, num = recv->num_resources;
 
-	for (i = 0; i < recv->num_resources; i++) {
-		resource = &recv->resources[i];
+	for (i = 1; i <= num; i++) {
+		resource = &recv->resources[(recv->next_resource + num - i) % num];
 		if (resource->psns &&
 		    weft_psn_in_window(psn, resource->psn, resource->psns))
 			return resource;

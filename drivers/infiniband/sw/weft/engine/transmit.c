@@ -243,11 +243,13 @@ static bool xmit_flight(struct weft_qp *qp, struct weft_flight *flight, s64 *byt
 
 static bool xmit_local(struct weft_qp *qp, struct weft_flight *flight)
 {
-	enum weft_fault fault;
+	enum weft_fault fault = WEFT_FAULT_NONE;
 
 	if (!xmit_may_start(qp, &flight->sqe))
 		return false;
-	fault = weft_sendq_local(qp, &flight->sqe);
+	if (!flight->executed)
+		fault = weft_sendq_local(qp, &flight->sqe);
+	flight->executed = true;
 	if (fault)
 		xmit_fault(qp, flight, fault);
 	else

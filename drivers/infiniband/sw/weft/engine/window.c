@@ -59,6 +59,7 @@ void weft_window_push(struct weft_qp *qp, u32 length, enum weft_fault fault)
 	flight->index = wqe->index;
 	flight->length = length;
 	flight->fault = fault;
+	flight->executed = false;
 	flight->first_psn = qp->send.psn;
 	flight->psns = 0;
 	if (!fault && !weft_sendq_is_local(wqe->sqe.opcode))

@@ -22,6 +22,7 @@
  * @first_psn: PSN of the first request packet
  * @psns: PSNs it takes, of a READ those of the responses; 0: a local operation
  * @fault: enum weft_fault: it fails when those before it are complete
+ * @executed: a local operation that has been; sending again does not repeat it
  * @sge: its scatter/gather list
  */
 struct weft_flight {
@@ -32,6 +33,7 @@ struct weft_flight {
 	u32			first_psn;
 	u32			psns;
 	u32			fault;
+	bool			executed;
 	struct weft_sge		sge[];
 };
 

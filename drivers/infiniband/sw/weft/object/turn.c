@@ -75,6 +75,7 @@ void weft_turn_release(struct weft_turn *turn)
 	    !weft_turn_stopping(turn))
 		turn_queue(turn);
 }
+WEFT_EXPORT_FOR_TEST(weft_turn_release);
 
 void weft_turn_defer(struct weft_turn *turn)
 {

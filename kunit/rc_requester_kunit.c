@@ -1,0 +1,439 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The requester, response by response: what completes, what is sent again.
+ */
+#include "fake_link.h"
+
+#include <kunit/test.h>
+
+#include "verbs/qp.h"
+#include "wire/aeth.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
+
+#define REQ_STEPS	6
+#define REQ_PSN		0xfffffdU
+#define REQ_REQUESTS	4
+#define REQ_PAYLOAD	512
+/* Offsets: what is sent, what comes back, and the peer's memory. */
+#define REQ_SOURCE	0
+#define REQ_SINK	(4 * PAGE_SIZE)
+#define REQ_REMOTE	(8 * PAGE_SIZE)
+
+/*
+ * What is asked for, all at once. PSNs, from the first one on: SEND 0, READ 1 to
+ * 3, FETCH & ADD 4, SEND 5 and 6.
+ */
+static const struct {
+	enum ib_wr_opcode	opcode;
+	u32			length;
+} req_requests[REQ_REQUESTS] = {
+	{ IB_WR_SEND, 10 },
+	{ IB_WR_RDMA_READ, 600 },
+	{ IB_WR_ATOMIC_FETCH_AND_ADD, 8 },
+	{ IB_WR_SEND, 300 },
+};
+
+/**
+ * struct req_step - a response, and what it leads to
+ * @operation: enum weft_operation
+ * @psn: from that of the first request on
+ * @syndrome: in the AETH
+ * @length: bytes of payload
+ * @pass: time passes before
+ * @done: requests complete successfully after it, in all
+ * @status: with which the one behind these fails, and those behind it are
+ *	flushed
+ * @again: requests are sent again, from the PSN @from on
+ * @from: counted as @psn
+ */
+struct req_step {
+	u8			operation;
+	s32			psn;
+	u8			syndrome;
+	u32			length;
+	bool			pass;
+	u32			done;
+	enum ib_wc_status	status;
+	bool			again;
+	u32			from;
+};
+
+/**
+ * struct req_row - responses one after the other
+ * @name: of the row
+ * @steps: used
+ * @step: responses
+ */
+struct req_row {
+	const char	*name;
+	u32		steps;
+	struct req_step	step[REQ_STEPS];
+};
+
+#define PACKET(_operation, _psn, ...) \
+	{ .operation = WEFT_OP_##_operation, .psn = (_psn), \
+	  .syndrome = WEFT_AETH_NO_CREDIT, __VA_ARGS__ }
+#define NAK(_psn, _code, ...) \
+	{ .operation = WEFT_OP_ACK, .psn = (_psn), \
+	  .syndrome = WEFT_AETH_NAK << 5 | (_code), __VA_ARGS__ }
+#define RNR(_psn, ...) \
+	{ .operation = WEFT_OP_ACK, .psn = (_psn), \
+	  .syndrome = WEFT_AETH_RNR_NAK << 5, __VA_ARGS__ }
+#define DONE(_done)		.done = (_done)
+#define FAILS(_done, _status)	.done = (_done), .status = IB_WC_##_status
+#define AGAIN(_from)		.again = true, .from = (_from)
+#define STEPS(...)							\
+	.steps = sizeof((struct req_step[]){ __VA_ARGS__ }) /		\
+		 sizeof(struct req_step),				\
+	.step = { __VA_ARGS__ }
+
+static const struct req_row req_rows[] = {
+	/* IBA 9.7.6.1: acknowledges, each of all before it */
+	{ "one after the other",
+	  STEPS(PACKET(ACK, 0, DONE(1)),
+		PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_MIDDLE, 2, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_LAST, 3, .length = 88, DONE(2)),
+		PACKET(ATOMIC_ACK, 4, DONE(3)),
+		PACKET(ACK, 6, DONE(4))) },
+	{ "READ response acknowledges",
+	  STEPS(PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1))) },
+	{ "acknowledge of half a message",
+	  STEPS(PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_MIDDLE, 2, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_LAST, 3, .length = 88, DONE(2)),
+		PACKET(ATOMIC_ACK, 4, DONE(3)),
+		PACKET(ACK, 5, DONE(3))) },
+	{ "twice",
+	  STEPS(PACKET(ACK, 0, DONE(1)),
+		PACKET(ACK, 0, DONE(1)),
+		PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		PACKET(ACK, 0, DONE(1))) },
+	{ "of what was not sent",
+	  STEPS(PACKET(ACK, 7, DONE(0)),
+		PACKET(ACK, -1, DONE(0)),
+		NAK(7, WEFT_NAK_INVALID_REQUEST, DONE(0)),
+		PACKET(ACK, 1 << 23, DONE(0))) },
+	{ "reserved kind of acknowledge",
+	  STEPS({ .operation = WEFT_OP_ACK, .syndrome = WEFT_AETH_RESERVED << 5, DONE(0) },
+		PACKET(ACK, 0, DONE(1))) },
+
+	/* IBA 9.7.5.1.1: an answer that is missing is found by those behind it */
+	{ "READ response is missing",
+	  STEPS(PACKET(ACK, 6, DONE(1), AGAIN(1)),
+		PACKET(ACK, 6, DONE(1)),
+		PACKET(ATOMIC_ACK, 4, DONE(1))) },
+	{ "acknowledge in place of a READ response",
+	  STEPS(PACKET(ACK, 1, DONE(1), AGAIN(1))) },
+	{ "middle of a READ response is missing",
+	  STEPS(PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_LAST, 3, .length = 88, DONE(1), AGAIN(2)),
+		PACKET(ATOMIC_ACK, 4, DONE(1)),
+		PACKET(READ_RESPONSE_FIRST, 2, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_LAST, 3, .length = 88, DONE(2)),
+		PACKET(ATOMIC_ACK, 4, DONE(3))) },
+	{ "atomic acknowledge is missing",
+	  STEPS(PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_MIDDLE, 2, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_LAST, 3, .length = 88, DONE(2)),
+		PACKET(ACK, 5, DONE(2), AGAIN(4))) },
+	{ "NAK behind a READ response that is missing",
+	  STEPS(NAK(4, WEFT_NAK_REMOTE_ACCESS, DONE(1), AGAIN(1))) },
+
+	/* IBA 9.7.5.2.4: NAKs */
+	{ "PSN sequence",
+	  STEPS(NAK(0, WEFT_NAK_PSN_SEQUENCE, DONE(0), AGAIN(0)),
+		NAK(0, WEFT_NAK_PSN_SEQUENCE, DONE(0)),
+		PACKET(ACK, 0, DONE(1)),
+		NAK(1, WEFT_NAK_PSN_SEQUENCE, DONE(1), AGAIN(1))) },
+	{ "PSN sequence, what is before has arrived",
+	  STEPS(NAK(1, WEFT_NAK_PSN_SEQUENCE, DONE(1), AGAIN(1))) },
+	{ "invalid request",
+	  STEPS(NAK(0, WEFT_NAK_INVALID_REQUEST, FAILS(0, REM_INV_REQ_ERR))) },
+	{ "remote access",
+	  STEPS(NAK(1, WEFT_NAK_REMOTE_ACCESS, FAILS(1, REM_ACCESS_ERR))) },
+	{ "remote operation",
+	  STEPS(PACKET(ACK, 0, DONE(1)),
+		NAK(1, WEFT_NAK_REMOTE_OPERATION, FAILS(1, REM_OP_ERR))) },
+	{ "NAK in a READ",
+	  STEPS(PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		NAK(2, WEFT_NAK_REMOTE_ACCESS, FAILS(1, REM_ACCESS_ERR))) },
+	{ "unknown NAK",
+	  STEPS(NAK(0, 9, FAILS(0, BAD_RESP_ERR))) },
+
+	/* IBA 9.7.5.2.8: nothing is sent until the time has passed */
+	{ "RNR",
+	  STEPS(RNR(0, DONE(0)),
+		RNR(0, DONE(0)),
+		PACKET(ACK, 7, .pass = true, DONE(0), AGAIN(0)),
+		PACKET(ACK, 0, DONE(1))) },
+	{ "RNR, and the rest of what is before",
+	  STEPS(RNR(1, DONE(1)),
+		PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		PACKET(ACK, 7, .pass = true, DONE(1), AGAIN(2))) },
+
+	/* IBA 9.9.2.4.1, bad response: not what was asked for */
+	{ "READ response too short",
+	  STEPS(PACKET(READ_RESPONSE_ONLY, 1, .length = 255, FAILS(1, BAD_RESP_ERR))) },
+	{ "READ response too long",
+	  STEPS(PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_MIDDLE, 2, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_LAST, 3, .length = 89, FAILS(1, BAD_RESP_ERR))) },
+	{ "READ response ends too early",
+	  STEPS(PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_LAST, 2, .length = 256, FAILS(1, BAD_RESP_ERR))) },
+	{ "READ response does not end",
+	  STEPS(PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_MIDDLE, 2, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_MIDDLE, 3, .length = 88, FAILS(1, BAD_RESP_ERR))) },
+	{ "atomic acknowledge of a READ",
+	  STEPS(PACKET(ATOMIC_ACK, 1, FAILS(1, BAD_RESP_ERR))) },
+	{ "READ response to an atomic",
+	  STEPS(PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_MIDDLE, 2, .length = 256, DONE(1)),
+		PACKET(READ_RESPONSE_LAST, 3, .length = 88, DONE(2)),
+		PACKET(READ_RESPONSE_ONLY, 4, .length = 8, FAILS(2, BAD_RESP_ERR))) },
+};
+
+static void req_row_desc(const struct req_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(req_row, req_rows, req_row_desc);
+
+static u32 req_psn(s32 psn)
+{
+	return weft_psn_add(REQ_PSN, psn);
+}
+
+static void req_post(struct fake_link *link, u32 i)
+{
+	struct fake_node *node = &link->node[0], *peer = &link->node[1];
+	bool send = req_requests[i].opcode == IB_WR_SEND;
+	struct ib_sge sge = {
+		.addr = fake_node_addr(node, send ? REQ_SOURCE : REQ_SINK),
+		.length = req_requests[i].length,
+		.lkey = node->region->key,
+	};
+	struct ib_atomic_wr atomic = {
+		.remote_addr = fake_node_addr(peer, REQ_REMOTE),
+		.rkey = peer->region->key,
+	};
+	struct ib_rdma_wr rdma = {
+		.remote_addr = fake_node_addr(peer, REQ_REMOTE),
+		.rkey = peer->region->key,
+	};
+	struct ib_send_wr *wr = req_requests[i].opcode == IB_WR_ATOMIC_FETCH_AND_ADD ?
+				&atomic.wr : &rdma.wr;
+	const struct ib_send_wr *bad;
+
+	wr->wr_id = i;
+	wr->opcode = req_requests[i].opcode;
+	wr->sg_list = &sge;
+	wr->num_sge = 1;
+	KUNIT_ASSERT_EQ(link->test, 0, weft_post_send(&node->ib_qp.ibqp, wr, &bad));
+}
+
+/* What is on the wire is none of the peer's business. Return: the first PSN. */
+static bool req_clear_wire(struct fake_link *link, u32 *psn)
+{
+	struct weft_pkt pkt;
+	bool any = false;
+
+	while (fake_link_take(link, &pkt)) {
+		if (!any)
+			*psn = pkt.hdr.psn;
+		any = true;
+		weft_pkt_free(&pkt);
+	}
+	return any;
+}
+
+static void req_deliver(struct fake_link *link, const struct req_step *step)
+{
+	static const u8 payload[REQ_PAYLOAD];
+	struct weft_hdr hdr = {
+		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, step->operation),
+		.pkey = WEFT_DEFAULT_PKEY,
+		.dqpn = link->node[0].qp->qpn,
+		.psn = req_psn(step->psn),
+		.aeth.syndrome = step->syndrome,
+	};
+
+	if (step->pass)
+		KUNIT_EXPECT_TRUE(link->test, fake_link_pass_time(link));
+	fake_link_deliver(&link->node[1], &hdr, payload, step->length);
+}
+
+static void req_expect(struct fake_link *link, const struct req_step *step, u32 *done)
+{
+	enum ib_wc_status status = step->status;
+	struct kunit *test = link->test;
+	struct ib_wc wc;
+	bool again;
+	u32 psn;
+
+	again = req_clear_wire(link, &psn);
+	KUNIT_EXPECT_EQ(test, again, step->again);
+	if (again)
+		KUNIT_EXPECT_EQ(test, psn, req_psn(step->from));
+	for (; weft_poll_cq(&link->node[0].send_cq.ibcq, 1, &wc) == 1; (*done)++) {
+		KUNIT_EXPECT_EQ(test, wc.wr_id, *done);
+		if (*done < step->done) {
+			KUNIT_EXPECT_EQ(test, (int)wc.status, IB_WC_SUCCESS);
+			continue;
+		}
+		KUNIT_EXPECT_EQ(test, (int)wc.status, (int)status);
+		status = IB_WC_WR_FLUSH_ERR;
+	}
+	KUNIT_EXPECT_EQ(test, *done, step->status ? REQ_REQUESTS : step->done);
+	KUNIT_EXPECT_EQ(test, link->node[0].qp->state,
+			step->status ? IB_QPS_ERR : IB_QPS_RTS);
+}
+
+static void responses_in_order(struct kunit *test)
+{
+	static const struct fake_attr attr = {
+		.type = IB_QPT_RC,
+		.psn = { REQ_PSN, 0 },
+		.retry_cnt = 7,
+		.rnr_retry = 1,
+		.max_rd_atomic = REQ_REQUESTS,
+		.max_wr = 16,
+		.sig_all = true,
+	};
+	const struct req_row *row = test->param_value;
+	struct fake_link *link = fake_link_create(test, &attr, 1);
+	u32 i, done = 0, psn;
+
+	for (i = 0; i < REQ_REQUESTS; i++)
+		req_post(link, i);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_EQ(test, link->sent[0], 5);
+	req_clear_wire(link, &psn);
+	for (i = 0; i < row->steps; i++) {
+		enum kunit_status before = test->status;
+
+		req_deliver(link, &row->step[i]);
+		fake_link_run_halves(link);
+		req_expect(link, &row->step[i], &done);
+		if (before != test->status)
+			kunit_info(test, "it was response %u", i);
+	}
+	KUNIT_EXPECT_EQ(test, refcount_read(&link->node[0].region->refs), 1);
+}
+
+/* The timer is started once for many answers: it may expire too early. */
+static void timer_too_early(struct kunit *test)
+{
+	static const struct fake_attr attr = {
+		.type = IB_QPT_RC,
+		.psn = { REQ_PSN, 0 },
+		.retry_cnt = 7,
+		.max_wr = 16,
+	};
+	struct fake_link *link = fake_link_create(test, &attr, 1);
+	struct fake_node *node = &link->node[0];
+	struct weft_send *send = &node->qp->send;
+	u32 psn;
+
+	req_post(link, 0);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
+	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->timer));
+	weft_turn_post(&send->turn, WEFT_EV_TIMER);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_FALSE(test, req_clear_wire(link, &psn));
+	KUNIT_EXPECT_EQ(test, send->retry_left, 7);
+	/* it runs again, and when it expires in time the request is sent again */
+	KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
+	KUNIT_EXPECT_EQ(test, psn, REQ_PSN);
+	KUNIT_EXPECT_EQ(test, send->retry_left, 6);
+}
+
+/* IBA 9.7.5.2.8: as long as the responder says, and not until the retry timer. */
+static void rnr_delay_as_told(struct kunit *test)
+{
+	static const struct fake_attr attr = {
+		.type = IB_QPT_RC,
+		.psn = { REQ_PSN, 0 },
+		.rnr_retry = 1,
+		.max_wr = 16,
+	};
+	struct fake_link *link = fake_link_create(test, &attr, 1);
+	const struct req_step rnr = RNR(0);
+	struct hrtimer *timer = &link->node[0].qp->send.timer;
+	u32 psn;
+
+	req_post(link, 0);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
+	KUNIT_EXPECT_GT(test, ktime_to_ms(hrtimer_get_remaining(timer)), 1000);
+	req_deliver(link, &rnr);
+	fake_link_run_halves(link);
+	/* 655 ms; or it has expired if this took so long */
+	KUNIT_EXPECT_LT(test, ktime_to_ms(hrtimer_get_remaining(timer)), 656);
+	KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
+}
+
+/* No more packets without an answer than a net device's backlog takes. */
+static void window_is_bounded(struct kunit *test)
+{
+	static const struct fake_attr attr = {
+		.type = IB_QPT_RC,
+		.psn = { REQ_PSN, 0 },
+		.retry_cnt = 7,
+		.rnr_retry = 7,
+		.max_wr = WEFT_WINDOW_PACKETS,
+	};
+	struct fake_link *link = fake_link_create(test, &attr, 1);
+	struct weft_hdr hdr = {
+		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_ACK),
+		.pkey = WEFT_DEFAULT_PKEY,
+		.dqpn = link->node[0].qp->qpn,
+		.psn = req_psn(0),
+		.aeth.syndrome = WEFT_AETH_NO_CREDIT,
+	};
+	u32 i, psn;
+
+	/* of two packets each */
+	for (i = 0; i < WEFT_WINDOW_PACKETS; i++)
+		req_post(link, REQ_REQUESTS - 1);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_WINDOW_PACKETS);
+	req_clear_wire(link, &psn);
+	/* one is acknowledged, one more goes */
+	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_WINDOW_PACKETS + 1);
+	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
+	KUNIT_EXPECT_EQ(test, psn, req_psn(WEFT_WINDOW_PACKETS));
+}
+
+static void req_exit(struct kunit *test)
+{
+	fake_link_destroy(test->priv);
+}
+
+static struct kunit_case req_cases[] = {
+	KUNIT_CASE_PARAM(responses_in_order, req_row_gen_params),
+	KUNIT_CASE(timer_too_early),
+	KUNIT_CASE(rnr_delay_as_told),
+	KUNIT_CASE(window_is_bounded),
+	{}
+};
+
+static struct kunit_suite req_suite = {
+	.name = "weft_rc_requester",
+	.exit = req_exit,
+	.test_cases = req_cases,
+};
+
+kunit_test_suite(req_suite);

@@ -1,0 +1,579 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The responder, packet by packet: what it answers, and what it does not.
+ */
+#include "fake_link.h"
+
+#include <kunit/test.h>
+
+#include "verbs/qp.h"
+#include "wire/aeth.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
+
+#define RESP_STEPS	8
+#define RESP_PSN	0xfffffeU
+/* Where receives are, and how long: three packets and a bit. */
+#define RESP_RECV	(4 * PAGE_SIZE)
+#define RESP_RECV_BYTES	800
+#define RESP_PAYLOAD	512
+#define RESP_RESOURCES	2
+/* What the memory that is read or written begins with. */
+#define RESP_WORD	1000
+#define RESP_ADD	1
+#define RESP_RNR_TIMER	13
+
+/**
+ * enum resp_answer - what comes back for a packet
+ * @NOTHING: nothing
+ * @ACK: acknowledge
+ * @RNR: RNR NAK
+ * @NAK_SEQUENCE: NAK, PSN sequence error
+ * @NAK_REQUEST: NAK, invalid request
+ * @NAK_ACCESS: NAK, remote access error
+ * @DATA: READ response
+ * @ATOMIC: atomic acknowledge
+ */
+enum resp_answer {
+	NOTHING,
+	ACK,
+	RNR,
+	NAK_SEQUENCE,
+	NAK_REQUEST,
+	NAK_ACCESS,
+	DATA,
+	ATOMIC,
+};
+
+/**
+ * struct resp_step - a packet, and what comes back
+ * @operation: enum weft_operation
+ * @psn: from the first one that is expected on
+ * @length: bytes of payload
+ * @total: length in the RETH
+ * @skip: RETH: bytes from the beginning of the memory on
+ * @rkey: added to the right key
+ * @ackreq: an acknowledge is asked for
+ * @post: so many receives are posted before
+ * @wrap: before, so many packets have come that the first PSN is expected again
+ * @answer: what comes back
+ * @at: its PSN, counted as @psn
+ * @msn: its MSN
+ * @value: ATOMIC: from RESP_WORD on
+ */
+struct resp_step {
+	u8			operation;
+	s32			psn;
+	u32			length;
+	u32			total;
+	u32			skip;
+	u32			rkey;
+	bool			ackreq;
+	u32			post;
+	bool			wrap;
+	enum resp_answer	answer;
+	s32			at;
+	u32			msn;
+	u64			value;
+};
+
+/**
+ * struct resp_row - packets one after the other
+ * @name: of the row
+ * @uc: of an unreliable connection, of which nothing ever comes back
+ * @received: receives that complete successfully
+ * @event: raised once, and the QP is in ERR; 0: none, and it is not
+ * @steps: used
+ * @step: packets
+ */
+struct resp_row {
+	const char		*name;
+	bool			uc;
+	u32			received;
+	enum ib_event_type	event;
+	u32			steps;
+	struct resp_step	step[RESP_STEPS];
+};
+
+#define PACKET(_operation, _psn, ...) \
+	{ .operation = WEFT_OP_##_operation, .psn = (_psn), __VA_ARGS__ }
+#define ASK	.ackreq = true
+#define BACK(_answer, _at, _msn) .answer = (_answer), .at = (_at), .msn = (_msn)
+#define STEPS(...)							\
+	.steps = sizeof((struct resp_step[]){ __VA_ARGS__ }) /		\
+		 sizeof(struct resp_step),				\
+	.step = { __VA_ARGS__ }
+/* A row whose last packet is an invalid request: NAK, event and ERR. */
+#define INVALID	.event = IB_EVENT_QP_REQ_ERR
+
+static const struct resp_row resp_rows[] = {
+	/* IBA 9.7.5.1.2: acknowledged when asked for, together with those before */
+	{ "SEND", .received = 1,
+	  STEPS(PACKET(SEND_ONLY, 0, .length = 100, .post = 1, ASK, BACK(ACK, 0, 1))) },
+	{ "coalesced acknowledge", .received = 2,
+	  STEPS(PACKET(SEND_ONLY, 0, .length = 100, .post = 2),
+		PACKET(SEND_ONLY, 1, ASK, BACK(ACK, 1, 2))) },
+	{ "SEND of three packets", .received = 1,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
+		PACKET(SEND_MIDDLE, 1, .length = 256, ASK, BACK(ACK, 1, 0)),
+		PACKET(SEND_LAST_IMM, 2, .length = 1, ASK, BACK(ACK, 2, 1))) },
+	{ "WRITE of nothing",
+	  STEPS(PACKET(WRITE_ONLY, 0, .rkey = 1, ASK, BACK(ACK, 0, 1))) },
+
+	/* IBA 9.7.4.1.2, 9.7.5.1.1: one NAK, until the expected packet comes */
+	{ "gap", .received = 3,
+	  STEPS(PACKET(SEND_ONLY, 1, .post = 3, BACK(NAK_SEQUENCE, 0, 0)),
+		PACKET(SEND_ONLY, 2, ASK),
+		PACKET(SEND_ONLY, 1, ASK),
+		PACKET(SEND_ONLY, 0, ASK, BACK(ACK, 0, 1)),
+		PACKET(SEND_ONLY, 2, ASK, BACK(NAK_SEQUENCE, 1, 1)),
+		PACKET(SEND_ONLY, 3, ASK),
+		PACKET(SEND_ONLY, 1),
+		PACKET(SEND_ONLY, 2, ASK, BACK(ACK, 2, 3))) },
+	{ "gap in a message", .received = 1,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
+		PACKET(SEND_LAST, 2, .length = 4, ASK, BACK(NAK_SEQUENCE, 1, 0)),
+		PACKET(SEND_MIDDLE, 1, .length = 256),
+		PACKET(SEND_LAST, 2, .length = 4, ASK, BACK(ACK, 2, 1))) },
+	{ "gap acknowledges what is before", .received = 1,
+	  STEPS(PACKET(SEND_ONLY, 0, .post = 1),
+		PACKET(SEND_ONLY, 2, BACK(NAK_SEQUENCE, 1, 1))) },
+	{ "gap, then what is wrong ahead",
+	  STEPS(PACKET(SEND_MIDDLE, 1, .length = 3, BACK(NAK_SEQUENCE, 0, 0)),
+		PACKET(READ_REQUEST, 2, .length = 5)) },
+
+	/* IBA 9.7.1: half of the numbers are behind */
+	{ "farthest ahead",
+	  STEPS(PACKET(SEND_ONLY, (1 << 23) - 1, BACK(NAK_SEQUENCE, 0, 0))) },
+	{ "farthest behind", .received = 1,
+	  STEPS(PACKET(SEND_ONLY, 0, .post = 1),
+		PACKET(SEND_ONLY, 1 - (1 << 23), BACK(ACK, 0, 1))) },
+
+	/* IBA 9.7.5.1.4: acknowledged again, with the newest PSN, not executed */
+	{ "SEND again", .received = 1,
+	  STEPS(PACKET(SEND_ONLY, 0, .post = 2, ASK, BACK(ACK, 0, 1)),
+		PACKET(SEND_ONLY, 0, BACK(ACK, 0, 1)),
+		PACKET(SEND_ONLY, 0, ASK, BACK(ACK, 0, 1))) },
+	{ "older SEND again", .received = 3,
+	  STEPS(PACKET(SEND_ONLY, 0, .post = 4),
+		PACKET(SEND_ONLY, 1),
+		PACKET(SEND_ONLY, 2),
+		PACKET(SEND_ONLY, 1, BACK(ACK, 2, 3))) },
+	{ "SEND again in a message", .received = 2,
+	  STEPS(PACKET(SEND_ONLY, 0, .post = 3),
+		PACKET(SEND_FIRST, 1, .length = 256),
+		PACKET(SEND_ONLY, 0, BACK(ACK, 1, 1)),
+		PACKET(SEND_FIRST, 1, .length = 256, BACK(ACK, 1, 1)),
+		PACKET(SEND_LAST, 2, .length = 1, ASK, BACK(ACK, 2, 2))) },
+
+	/* IBA 9.7.5.2.8: what follows is dropped, until it is tried again */
+	{ "RNR", .received = 1,
+	  STEPS(PACKET(SEND_ONLY, 0, BACK(RNR, 0, 0)),
+		PACKET(SEND_ONLY, 1),
+		PACKET(SEND_ONLY, 0, BACK(RNR, 0, 0)),
+		PACKET(SEND_ONLY, 0, .post = 1, ASK, BACK(ACK, 0, 1)),
+		PACKET(SEND_ONLY, 1, BACK(RNR, 1, 1))) },
+	{ "RNR of the last packet", .received = 1,
+	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 257),
+		PACKET(WRITE_LAST_IMM, 1, .length = 1, ASK, BACK(RNR, 1, 0)),
+		PACKET(WRITE_LAST_IMM, 1, .length = 1, ASK, .post = 1, BACK(ACK, 1, 1))) },
+	{ "RNR of a WRITE of one packet", .received = 1,
+	  STEPS(PACKET(WRITE_ONLY_IMM, 0, .length = 9, .total = 9, BACK(RNR, 0, 0)),
+		PACKET(WRITE_ONLY_IMM, 0, .length = 9, .total = 9, .post = 1, ASK,
+		       BACK(ACK, 0, 1))) },
+
+	/* IBA 9.7.4.1.3: opcode sequence */
+	{ "MIDDLE without FIRST", INVALID,
+	  STEPS(PACKET(SEND_MIDDLE, 0, .length = 256, .post = 1, BACK(NAK_REQUEST, 0, 0)),
+		PACKET(SEND_ONLY, 0, ASK)) },
+	{ "LAST without FIRST", INVALID,
+	  STEPS(PACKET(WRITE_LAST, 0, .length = 1, BACK(NAK_REQUEST, 0, 0))) },
+	{ "FIRST after FIRST", INVALID,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 2),
+		PACKET(SEND_FIRST, 1, .length = 256, BACK(NAK_REQUEST, 1, 0))) },
+	{ "ONLY in a message", INVALID,
+	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 300),
+		PACKET(SEND_ONLY, 1, .post = 1, BACK(NAK_REQUEST, 1, 0))) },
+	{ "WRITE MIDDLE in a SEND", INVALID,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
+		PACKET(WRITE_MIDDLE, 1, .length = 256, BACK(NAK_REQUEST, 1, 0))) },
+	{ "READ in a message", INVALID,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
+		PACKET(READ_REQUEST, 1, .total = 1, BACK(NAK_REQUEST, 1, 0))) },
+	{ "MIDDLE after LAST", .received = 1, INVALID,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 2),
+		PACKET(SEND_LAST, 1, .length = 256),
+		PACKET(SEND_MIDDLE, 2, .length = 256, BACK(NAK_REQUEST, 2, 1))) },
+
+	/* IBA 9.7.4.1.4: opcode validation */
+	{ "reserved opcode", INVALID,
+	  STEPS({ .operation = 0x15, BACK(NAK_REQUEST, 0, 0) }) },
+	{ "last of all opcodes", INVALID,
+	  STEPS({ .operation = 0x1f, .length = 7, BACK(NAK_REQUEST, 0, 0) }) },
+	{ "FLUSH", INVALID,
+	  STEPS(PACKET(FLUSH, 0, .total = 8, BACK(NAK_REQUEST, 0, 0))) },
+	{ "ATOMIC WRITE", INVALID,
+	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 8, BACK(NAK_REQUEST, 0, 0))) },
+
+	/* IBA 9.7.4.1.6: length validation */
+	{ "FIRST shorter than the MTU", INVALID,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 255, .post = 1, BACK(NAK_REQUEST, 0, 0))) },
+	{ "FIRST longer than the MTU", INVALID,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 257, .post = 1, BACK(NAK_REQUEST, 0, 0))) },
+	{ "MIDDLE shorter than the MTU", INVALID,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
+		PACKET(SEND_MIDDLE, 1, .length = 1, BACK(NAK_REQUEST, 1, 0))) },
+	{ "LAST of nothing", INVALID,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
+		PACKET(SEND_LAST, 1, BACK(NAK_REQUEST, 1, 0))) },
+	{ "LAST longer than the MTU", INVALID,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
+		PACKET(SEND_LAST, 1, .length = 257, BACK(NAK_REQUEST, 1, 0))) },
+	{ "ONLY longer than the MTU", INVALID,
+	  STEPS(PACKET(SEND_ONLY, 0, .length = 260, .post = 1, BACK(NAK_REQUEST, 0, 0))) },
+	{ "READ with payload", INVALID,
+	  STEPS(PACKET(READ_REQUEST, 0, .length = 4, .total = 4, BACK(NAK_REQUEST, 0, 0))) },
+	{ "atomic with payload", INVALID,
+	  STEPS(PACKET(FETCH_ADD, 0, .length = 1, BACK(NAK_REQUEST, 0, 0))) },
+	{ "WRITE ONLY, more than announced", INVALID,
+	  STEPS(PACKET(WRITE_ONLY, 0, .length = 9, .total = 8, BACK(NAK_REQUEST, 0, 0))) },
+	{ "WRITE ONLY, less than announced", INVALID,
+	  STEPS(PACKET(WRITE_ONLY, 0, .length = 8, .total = 9, BACK(NAK_REQUEST, 0, 0))) },
+	{ "WRITE FIRST of a whole message", INVALID,
+	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 256,
+		       BACK(NAK_REQUEST, 0, 0))) },
+	{ "WRITE MIDDLE, all that was announced", INVALID,
+	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 512),
+		PACKET(WRITE_MIDDLE, 1, .length = 256, BACK(NAK_REQUEST, 1, 0))) },
+	{ "WRITE LAST, more than announced", INVALID,
+	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 260),
+		PACKET(WRITE_LAST, 1, .length = 5, BACK(NAK_REQUEST, 1, 0))) },
+	{ "WRITE LAST, less than announced", INVALID,
+	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 260),
+		PACKET(WRITE_LAST, 1, .length = 3, BACK(NAK_REQUEST, 1, 0))) },
+	{ "WRITE longer than 2^31", INVALID,
+	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = (1U << 31) + 1,
+		       BACK(NAK_REQUEST, 0, 0))) },
+	{ "READ longer than 2^31", INVALID,
+	  STEPS(PACKET(READ_REQUEST, 0, .total = (1U << 31) + 1, BACK(NAK_REQUEST, 0, 0))) },
+
+	/* IBA 9.7.4.1.5: R_Key validation */
+	{ "WRITE, wrong key", .event = IB_EVENT_QP_ACCESS_ERR,
+	  STEPS(PACKET(WRITE_ONLY, 0, .length = 1, .total = 1, .rkey = 1,
+		       BACK(NAK_ACCESS, 0, 0)),
+		PACKET(WRITE_ONLY, 0, ASK)) },
+	{ "READ, wrong key", .event = IB_EVENT_QP_ACCESS_ERR,
+	  STEPS(PACKET(READ_REQUEST, 0, .total = 1, .rkey = 1, BACK(NAK_ACCESS, 0, 0))) },
+	{ "READ of nothing, wrong key",
+	  STEPS(PACKET(READ_REQUEST, 0, .rkey = 1, BACK(DATA, 0, 1))) },
+	{ "all of it is checked first", .event = IB_EVENT_QP_ACCESS_ERR,
+	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = FAKE_MEMORY + 1,
+		       BACK(NAK_ACCESS, 0, 0))) },
+
+	/* IBA 9.7.5.1.5: a READ, and a READ again, from any packet on */
+	{ "READ", .received = 1,
+	  STEPS(PACKET(READ_REQUEST, 0, .total = 600, BACK(DATA, 0, 1)),
+		PACKET(SEND_ONLY, 3, ASK, .post = 1, BACK(ACK, 3, 2))) },
+	{ "READ of one packet",
+	  STEPS(PACKET(READ_REQUEST, 0, .total = 256, BACK(DATA, 0, 1)),
+		PACKET(READ_REQUEST, 1, .total = 1, BACK(DATA, 1, 2))) },
+	{ "READ acknowledges what is before", .received = 1,
+	  STEPS(PACKET(SEND_ONLY, 0, .post = 1),
+		PACKET(READ_REQUEST, 1, .total = 1, BACK(DATA, 1, 2))) },
+	{ "READ again",
+	  STEPS(PACKET(READ_REQUEST, 0, .total = 600, BACK(DATA, 0, 1)),
+		PACKET(READ_REQUEST, 0, .total = 600, BACK(DATA, 0, 1))) },
+	{ "READ again, its end",
+	  STEPS(PACKET(READ_REQUEST, 0, .total = 600, BACK(DATA, 0, 1)),
+		PACKET(READ_REQUEST, 1, .total = 344, .skip = 256, BACK(DATA, 1, 1)),
+		PACKET(READ_REQUEST, 2, .total = 88, .skip = 512, BACK(DATA, 2, 1))) },
+	{ "READ again, its middle",
+	  STEPS(PACKET(READ_REQUEST, 0, .total = 600, BACK(DATA, 0, 1)),
+		PACKET(READ_REQUEST, 1, .total = 256, .skip = 256, BACK(DATA, 1, 1))) },
+	{ "READ again, not the same",
+	  STEPS(PACKET(READ_REQUEST, 0, .total = 600, BACK(DATA, 0, 1)),
+		PACKET(READ_REQUEST, 0, .total = 601),
+		PACKET(READ_REQUEST, 0, .total = 600, .rkey = 1),
+		PACKET(READ_REQUEST, 0, .total = 600, .skip = 1),
+		PACKET(READ_REQUEST, 1, .total = 344),
+		PACKET(READ_REQUEST, 2, .total = 89, .skip = 512),
+		PACKET(FETCH_ADD, 0)) },
+	{ "READ again, with payload",
+	  STEPS(PACKET(READ_REQUEST, 0, .total = 1, BACK(DATA, 0, 1)),
+		PACKET(READ_REQUEST, 0, .total = 1, .length = 8)) },
+
+	/* IBA 9.7.5.1.5, 9.4.5: an atomic again is answered, not executed */
+	{ "atomic again",
+	  STEPS(PACKET(FETCH_ADD, 0, BACK(ATOMIC, 0, 1), .value = 0),
+		PACKET(FETCH_ADD, 0, BACK(ATOMIC, 0, 1), .value = 0),
+		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = 1),
+		PACKET(FETCH_ADD, 0, BACK(ATOMIC, 0, 2), .value = 0),
+		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = 1),
+		PACKET(FETCH_ADD, 2, BACK(ATOMIC, 2, 3), .value = 2)) },
+	{ "atomic again, too old",
+	  STEPS(PACKET(FETCH_ADD, 0, BACK(ATOMIC, 0, 1), .value = 0),
+		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = 1),
+		PACKET(FETCH_ADD, 2, BACK(ATOMIC, 2, 3), .value = 2),
+		PACKET(FETCH_ADD, 0),
+		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 3), .value = 1)) },
+	{ "atomic again that was none", .received = 1,
+	  STEPS(PACKET(SEND_ONLY, 0, .post = 1, ASK, BACK(ACK, 0, 1)),
+		PACKET(FETCH_ADD, 0),
+		PACKET(READ_REQUEST, 0, .total = 4)) },
+	{ "COMPARE & SWAP that fails, again",
+	  STEPS(PACKET(CMP_SWP, 0, BACK(ATOMIC, 0, 1), .value = 0),
+		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = 0),
+		PACKET(CMP_SWP, 0, BACK(ATOMIC, 0, 2), .value = 0)) },
+	{ "atomic again, 2^24 packets after another",
+	  STEPS(PACKET(FETCH_ADD, 0, BACK(ATOMIC, 0, 1), .value = 0),
+		PACKET(FETCH_ADD, 0, .wrap = true, BACK(ATOMIC, 0, 2), .value = 1),
+		PACKET(FETCH_ADD, 0, BACK(ATOMIC, 0, 2), .value = 1)) },
+	{ "READ again, 2^24 packets after another",
+	  STEPS(PACKET(READ_REQUEST, 0, .total = 600, BACK(DATA, 0, 1)),
+		PACKET(READ_REQUEST, 0, .total = 300, .skip = 8, .wrap = true,
+		       BACK(DATA, 0, 2)),
+		PACKET(READ_REQUEST, 0, .total = 300, .skip = 8, BACK(DATA, 0, 2))) },
+
+	/* IBA 9.8.2.2: what is broken is dropped, and nobody is told */
+	{ "UC, SEND", .uc = true, .received = 1,
+	  STEPS(PACKET(SEND_ONLY, 0, .length = 5, .post = 1)) },
+	{ "UC, any first PSN", .uc = true, .received = 2,
+	  STEPS(PACKET(SEND_ONLY, 77, .length = 5, .post = 2),
+		PACKET(SEND_FIRST, -5, .length = 256),
+		PACKET(SEND_LAST, -4, .length = 256)) },
+	{ "UC, middle is missing", .uc = true, .received = 1,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 2),
+		PACKET(SEND_LAST, 2, .length = 1),
+		PACKET(SEND_LAST, 1, .length = 1),
+		PACKET(SEND_ONLY, 3, .length = 1)) },
+	{ "UC, last is missing", .uc = true, .received = 1,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
+		PACKET(SEND_FIRST, 2, .length = 256),
+		PACKET(SEND_LAST, 3, .length = 1)) },
+	{ "UC, first is missing", .uc = true,
+	  STEPS(PACKET(SEND_MIDDLE, 0, .length = 256, .post = 1),
+		PACKET(SEND_LAST, 1, .length = 1)) },
+	{ "UC, WRITE in a SEND", .uc = true, .received = 1,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
+		PACKET(WRITE_LAST_IMM, 1, .length = 1),
+		PACKET(SEND_LAST, 2, .length = 1),
+		PACKET(WRITE_ONLY_IMM, 3, .length = 4, .total = 4)) },
+	{ "UC, wrong length", .uc = true,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 255, .post = 1),
+		PACKET(SEND_LAST, 1, .length = 1),
+		PACKET(SEND_ONLY, 2, .length = 257)) },
+	{ "UC, wrong key", .uc = true,
+	  STEPS(PACKET(WRITE_ONLY_IMM, 0, .length = 1, .total = 1, .rkey = 1, .post = 1)) },
+	{ "UC, no receive", .uc = true, .received = 1,
+	  STEPS(PACKET(SEND_ONLY, 0, .length = 1),
+		PACKET(WRITE_FIRST, 1, .length = 256, .total = 257),
+		PACKET(WRITE_LAST_IMM, 2, .length = 1),
+		PACKET(SEND_ONLY, 3, .length = 1, .post = 1)) },
+	{ "UC, too long for the receive", .uc = true, .event = IB_EVENT_QP_FATAL,
+	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
+		PACKET(SEND_MIDDLE, 1, .length = 256),
+		PACKET(SEND_MIDDLE, 2, .length = 256),
+		PACKET(SEND_MIDDLE, 3, .length = 256)) },
+};
+
+static void resp_row_desc(const struct resp_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(resp_row, resp_rows, resp_row_desc);
+
+static struct fake_link *resp_create(struct kunit *test, enum ib_qp_type type)
+{
+	const struct fake_attr attr = {
+		.type = type,
+		.psn = { RESP_PSN, 0 },
+		.max_rd_atomic = RESP_RESOURCES,
+		.max_wr = 16,
+	};
+	struct fake_link *link = fake_link_create(test, &attr, 1);
+
+	*(u64 *)link->node[1].blocks[0] = RESP_WORD;
+	link->node[1].qp->recv.rnr_timer = RESP_RNR_TIMER;
+	return link;
+}
+
+static void resp_exit(struct kunit *test)
+{
+	fake_link_destroy(test->priv);
+}
+
+static u32 resp_psn(s32 step)
+{
+	return weft_psn_add(RESP_PSN, step);
+}
+
+static void resp_post(struct fake_node *node)
+{
+	struct ib_sge sge = {
+		.addr = fake_node_addr(node, RESP_RECV),
+		.length = RESP_RECV_BYTES,
+		.lkey = node->region->key,
+	};
+	struct ib_recv_wr wr = { .sg_list = &sge, .num_sge = 1 };
+	const struct ib_recv_wr *bad;
+
+	KUNIT_ASSERT_EQ(node->link->test, 0, weft_post_recv(&node->ib_qp.ibqp, &wr, &bad));
+}
+
+static void resp_deliver(struct fake_link *link, const struct resp_step *step, bool uc)
+{
+	static const u8 payload[RESP_PAYLOAD];
+	struct fake_node *node = &link->node[1];
+	struct weft_hdr hdr = {
+		.opcode = WEFT_OPCODE(uc ? WEFT_TRANSPORT_UC : WEFT_TRANSPORT_RC,
+				      step->operation),
+		.migreq = true,
+		.pkey = WEFT_DEFAULT_PKEY,
+		.dqpn = node->qp->qpn,
+		.psn = resp_psn(step->psn),
+		.ackreq = step->ackreq,
+		.reth.va = fake_node_addr(node, step->skip),
+		.reth.rkey = node->region->key + step->rkey,
+		.reth.length = step->total,
+		.atomic.va = fake_node_addr(node, 0),
+		.atomic.rkey = node->region->key + step->rkey,
+		.atomic.swap_add = RESP_ADD,
+	};
+	u32 i;
+
+	for (i = 0; i < step->post; i++)
+		resp_post(node);
+	if (step->wrap)
+		node->qp->recv.psn = RESP_PSN;
+	fake_link_deliver(&link->node[0], &hdr, payload, step->length);
+}
+
+/* ---- answers ---- */
+
+static u8 resp_syndrome(enum resp_answer answer)
+{
+	switch (answer) {
+	case RNR:
+		return weft_aeth_syndrome(WEFT_AETH_RNR_NAK, RESP_RNR_TIMER);
+	case NAK_SEQUENCE:
+		return weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_PSN_SEQUENCE);
+	case NAK_REQUEST:
+		return weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_INVALID_REQUEST);
+	case NAK_ACCESS:
+		return weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_REMOTE_ACCESS);
+	default:
+		return weft_aeth_syndrome(WEFT_AETH_ACK, WEFT_AETH_NO_CREDIT);
+	}
+}
+
+static u8 resp_operation(const struct resp_step *step, u32 i, u32 num)
+{
+	if (step->answer == ATOMIC)
+		return WEFT_OP_ATOMIC_ACK;
+	if (step->answer != DATA)
+		return WEFT_OP_ACK;
+	if (num == 1)
+		return WEFT_OP_READ_RESPONSE_ONLY;
+	if (!i)
+		return WEFT_OP_READ_RESPONSE_FIRST;
+	return i + 1 < num ? WEFT_OP_READ_RESPONSE_MIDDLE : WEFT_OP_READ_RESPONSE_LAST;
+}
+
+/* The payload of a response packet is what the memory has there. */
+static void resp_expect_data(struct fake_link *link, const struct resp_step *step,
+			     const struct weft_pkt *pkt, u32 i)
+{
+	u32 length = min(step->total - i * FAKE_MTU, FAKE_MTU);
+	u8 memory[FAKE_MTU], payload[FAKE_MTU];
+
+	KUNIT_ASSERT_EQ(link->test, pkt->hdr.payload, length);
+	fake_node_read(&link->node[1], step->skip + i * FAKE_MTU, memory, length);
+	skb_copy_bits(pkt->skb, pkt->hdr.length, payload, length);
+	KUNIT_EXPECT_MEMEQ(link->test, payload, memory, length);
+}
+
+static void resp_expect_packet(struct fake_link *link, const struct resp_step *step,
+			       const struct weft_pkt *pkt, u32 i, u32 num)
+{
+	struct kunit *test = link->test;
+
+	KUNIT_EXPECT_EQ(test, pkt->hdr.opcode, resp_operation(step, i, num));
+	KUNIT_EXPECT_EQ(test, pkt->hdr.psn, resp_psn(step->at + i));
+	KUNIT_EXPECT_EQ(test, pkt->hdr.dqpn, link->node[0].qp->qpn);
+	if (weft_opcode(pkt->hdr.opcode)->ext & WEFT_EXT_AETH) {
+		KUNIT_EXPECT_EQ(test, pkt->hdr.aeth.syndrome, resp_syndrome(step->answer));
+		KUNIT_EXPECT_EQ(test, pkt->hdr.aeth.msn, step->msn);
+	}
+	if (step->answer == ATOMIC)
+		KUNIT_EXPECT_EQ(test, pkt->hdr.atomic_ack.original,
+				RESP_WORD + step->value);
+	if (step->answer == DATA)
+		resp_expect_data(link, step, pkt, i);
+}
+
+static void resp_expect_answer(struct fake_link *link, const struct resp_step *step)
+{
+	u32 i, num = 1;
+	struct weft_pkt pkt;
+
+	if (step->answer == NOTHING)
+		num = 0;
+	else if (step->answer == DATA)
+		num = weft_rules_psn_count(step->total, FAKE_MTU);
+	for (i = 0; fake_link_take(link, &pkt); i++) {
+		if (i < num)
+			resp_expect_packet(link, step, &pkt, i, num);
+		weft_pkt_free(&pkt);
+	}
+	KUNIT_EXPECT_EQ(link->test, i, num);
+}
+
+/* ---- cases ---- */
+
+static u32 resp_count_received(struct fake_node *node)
+{
+	struct ib_wc wc;
+	u32 num = 0;
+
+	while (weft_poll_cq(&node->recv_cq.ibcq, 1, &wc) == 1)
+		num += wc.status == IB_WC_SUCCESS;
+	return num;
+}
+
+static void packets_in_order(struct kunit *test)
+{
+	const struct resp_row *row = test->param_value;
+	struct fake_link *link = resp_create(test, row->uc ? IB_QPT_UC : IB_QPT_RC);
+	struct fake_node *node = &link->node[1];
+	u32 i;
+
+	for (i = 0; i < row->steps; i++) {
+		enum kunit_status before = test->status;
+
+		resp_deliver(link, &row->step[i], row->uc);
+		resp_expect_answer(link, &row->step[i]);
+		if (before != test->status)
+			kunit_info(test, "it was packet %u", i);
+	}
+	fake_link_settle(link);
+	KUNIT_EXPECT_EQ(test, resp_count_received(node), row->received);
+	KUNIT_EXPECT_EQ(test, node->qp->state, row->event ? IB_QPS_ERR : IB_QPS_RTS);
+	for (i = 0; i < FAKE_EVENTS; i++)
+		KUNIT_EXPECT_EQ_MSG(test, node->events[i], row->event && i == row->event,
+				    "event %u", i);
+	fake_link_expect_quiet(link);
+}
+
+static struct kunit_case resp_cases[] = {
+	KUNIT_CASE_PARAM(packets_in_order, resp_row_gen_params),
+	{}
+};
+
+static struct kunit_suite resp_suite = {
+	.name = "weft_rc_responder",
+	.exit = resp_exit,
+	.test_cases = resp_cases,
+};
+
+kunit_test_suite(resp_suite);
