@@ -51,13 +51,13 @@ struct weft_dev;
 	X(TX_PACKETS, tx_packets,					\
 	  "Packets sent.")						\
 	X(TX_DROPPED, tx_dropped,					\
-	  "Packets not sent: no route, longer than the path's MTU, no memory, refused by the net device's queue.") \
+	  "Packets not sent: no route, too long for it, no memory, refused by the queue.") \
 	X(TX_STALLS, tx_stalls,						\
 	  "Times a QP had to wait for packets of its own to leave.")	\
 	X(RX_PACKETS, rx_packets,					\
 	  "Packets that a QP received; those of a multicast group count once for each.") \
 	X(RX_MALFORMED, rx_malformed,					\
-	  "Packets dropped for their form: too short, lengths that disagree, IP options, version, reserved opcode.") \
+	  "Packets dropped for their form: lengths, IP options, version, opcode.") \
 	X(RX_ICRC, rx_icrc,						\
 	  "Packets dropped because their ICRC was wrong.")		\
 	X(RX_UNKNOWN_QP, rx_unknown_qp,					\

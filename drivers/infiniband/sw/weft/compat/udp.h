@@ -13,7 +13,7 @@
 
 /* @sk, or its struct socket if that is what @function takes; @type takes @sk. */
 #define COMPAT_SOCK_FOR(function, type, sk) \
-	_Generic(&function, type: (sk), default: (sk)->sk_socket)
+	_Generic(&(function), type : (sk), default : (sk)->sk_socket)
 
 #define COMPAT_SETUP_TAKES_SOCK \
 	void (*)(struct net *, struct sock *, struct udp_tunnel_sock_cfg *)

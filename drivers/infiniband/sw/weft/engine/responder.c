@@ -728,14 +728,21 @@ void weft_responder_init(struct weft_qp *qp)
 	recv->progress.opcode = WEFT_OPCODE_NONE;
 }
 
+void weft_responder_resize(struct weft_qp *qp)
+{
+	struct weft_recv *recv = &qp->recv;
+
+	kfree(recv->resources);
+	recv->resources = NULL;
+	recv->num_resources = 0;
+}
+
 void weft_responder_reset(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
 	skb_queue_purge(&recv->packets);
-	kfree(recv->resources);
-	recv->resources = NULL;
-	recv->num_resources = 0;
+	weft_responder_resize(qp);
 	recv->replying.kind = WEFT_REPLYING_NOTHING;
 	recv->progress.opcode = WEFT_OPCODE_NONE;
 	recv->nak_sent = false;

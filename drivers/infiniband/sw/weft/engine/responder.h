@@ -38,6 +38,14 @@ void weft_responder_doorbell(struct weft_qp *qp);
 void weft_responder_init(struct weft_qp *qp);
 
 /**
+ * weft_responder_resize - max_dest_rd_atomic has changed
+ * @qp: receive turn stopped
+ *
+ * The answers that might be asked for again are forgotten.
+ */
+void weft_responder_resize(struct weft_qp *qp);
+
+/**
  * weft_responder_reset - forget what is in progress and what waits
  * @qp: receive turn stopped
  */

@@ -71,7 +71,8 @@ void weft_transmit_patience(struct weft_qp *qp)
 	if (!send->timeout || qp->type != IB_QPT_RC)
 		return;
 	send->window.deadline = ktime_add_ns(ktime_get(), ns);
-	if (!hrtimer_active(&send->timer))
+	/* not hrtimer_active(): one whose callback still runs has expired */
+	if (!hrtimer_is_queued(&send->timer))
 		hrtimer_start(&send->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
 }
 

@@ -128,6 +128,8 @@ struct weft_send {
 /**
  * weft_send_is_busy - has some work request been begun and is not complete?
  * @send: any
+ *
+ * Return: true when one has.
  */
 static inline bool weft_send_is_busy(const struct weft_send *send)
 {

@@ -195,6 +195,8 @@ static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mas
 	commit_recv(&qp->recv, attr, mask);
 	if (mask & IB_QP_AV)
 		commit_path(qp, av);
+	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
+		weft_responder_resize(qp);
 	if (mask & IB_QP_SQ_PSN)
 		weft_window_reset(qp);
 	if (mask & IB_QP_PATH_MTU)
