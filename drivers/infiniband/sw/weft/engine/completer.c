@@ -243,12 +243,6 @@ static void comp_atomic_response(struct weft_qp *qp, const struct weft_pkt *pkt)
 	weft_window_retire(qp);
 }
 
-static bool comp_addressed(const struct weft_qp *qp, const struct weft_pkt *pkt)
-{
-	return !memcmp(&pkt->sgid, &qp->av.dgid, sizeof(pkt->sgid)) &&
-	       !memcmp(&pkt->dgid, &qp->av.sgid, sizeof(pkt->dgid));
-}
-
 /* Is it about a request that has been sent and is not answered? */
 static bool comp_current(const struct weft_window *window, u32 psn)
 {
@@ -268,7 +262,7 @@ static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 		weft_stats_inc(qp->dev, WEFT_STAT_RX_NOT_READY);
 		return;
 	}
-	if (!comp_addressed(qp, pkt)) {
+	if (!weft_pkt_is_on_path(pkt, &qp->av)) {
 		weft_stats_inc(qp->dev, WEFT_STAT_RX_WRONG_ADDRESS);
 		return;
 	}

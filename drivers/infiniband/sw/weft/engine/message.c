@@ -260,12 +260,6 @@ void weft_message_pause(struct weft_qp *qp)
 	msg_release(qp);
 }
 
-void weft_message_abort(struct weft_qp *qp)
-{
-	weft_assert_turn(&qp->recv.turn);
-	msg_release(qp);
-}
-
 const struct weft_verdict *weft_message_refuse(struct weft_qp *qp,
 					       enum weft_fault fault)
 {

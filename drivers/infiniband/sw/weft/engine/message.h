@@ -8,7 +8,7 @@
  * needs the QP's receive turn.
  *
  * weft_message_begin() decides everything that can be refused; after it a
- * message may only end, abort, or fail in SEND_INV.
+ * message may only end, pause, or fail in SEND_INV.
  */
 #ifndef WEFT_ENGINE_MESSAGE_H
 #define WEFT_ENGINE_MESSAGE_H
@@ -75,10 +75,12 @@ enum weft_fault weft_message_begin(struct weft_qp *qp, const struct weft_request
 enum weft_fault weft_message_begin_immediate(struct weft_qp *qp);
 
 /**
- * weft_message_pause - let go of the memory between two packets
+ * weft_message_pause - let go of the memory, between two packets or for good
  * @qp: responder, SEND, WRITE or READ in progress
  *
- * A reference to memory is never kept while waiting for a peer.
+ * A reference to memory is never kept while waiting for a peer. Whoever does
+ * not resume has aborted the message: the receive work request stays with the
+ * QP, for the next one or to be flushed.
  */
 void weft_message_pause(struct weft_qp *qp);
 
@@ -142,15 +144,6 @@ u64 weft_message_atomic(struct weft_qp *qp, const struct weft_request *req);
  * due.
  */
 enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req);
-
-/**
- * weft_message_abort - forget a message in progress
- * @qp: responder
- *
- * The receive work request stays with the QP, for the next message or to be
- * flushed.
- */
-void weft_message_abort(struct weft_qp *qp);
 
 /**
  * weft_message_refuse - consequences of a fault at the responder

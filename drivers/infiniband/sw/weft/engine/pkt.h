@@ -12,6 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "engine/message.h"
+#include "object/av.h"
 #include "wire/codec.h"
 
 struct net;
@@ -71,6 +72,19 @@ void weft_pkt_decode(struct weft_pkt *pkt, u32 trailer);
  * @pkt: @pkt->skb is set; the network header, without options, is in memory
  */
 void weft_pkt_addresses(struct weft_pkt *pkt);
+
+/**
+ * weft_pkt_is_on_path - whether a packet came from the peer, to us
+ * @pkt: decoded
+ * @av: of a connected QP, one of its turns owned
+ *
+ * Return: true when both addresses are those of the path.
+ */
+static inline bool weft_pkt_is_on_path(const struct weft_pkt *pkt, const struct weft_av *av)
+{
+	return !memcmp(&pkt->sgid, &av->dgid, sizeof(pkt->sgid)) &&
+	       !memcmp(&pkt->dgid, &av->sgid, sizeof(pkt->dgid));
+}
 
 /**
  * weft_pkt_payload - where the payload is

@@ -26,11 +26,6 @@ struct resp_budget {
 	s32	bytes;
 };
 
-static bool resp_gid_equal(const union ib_gid *a, const union ib_gid *b)
-{
-	return !memcmp(a, b, sizeof(*a));
-}
-
 /* ---- answers ---- */
 
 static void resp_start_run(struct weft_qp *qp, u8 opcode, struct weft_run *run)
@@ -586,12 +581,6 @@ static void resp_datagram(struct weft_qp *qp, const struct weft_pkt *pkt)
 		weft_stats_inc(qp->dev, WEFT_STAT_RX_PACKETS);
 }
 
-static bool resp_addressed(const struct weft_qp *qp, const struct weft_pkt *pkt)
-{
-	return resp_gid_equal(&pkt->sgid, &qp->av.dgid) &&
-	       resp_gid_equal(&pkt->dgid, &qp->av.sgid);
-}
-
 /* The receive turn is owned. */
 static void resp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
@@ -609,7 +598,7 @@ static void resp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 		resp_datagram(qp, pkt);
 		return;
 	}
-	if (!resp_addressed(qp, pkt)) {
+	if (!weft_pkt_is_on_path(pkt, &qp->av)) {
 		weft_stats_inc(qp->dev, WEFT_STAT_RX_WRONG_ADDRESS);
 		return;
 	}

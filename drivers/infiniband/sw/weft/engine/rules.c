@@ -2,6 +2,10 @@
 
 #include "engine/rules.h"
 
+#include <linux/time64.h>
+
+#include "wire/aeth.h"
+
 /* What differs between services is whether there is anybody to tell. */
 #define VERDICT_NAK(_requester, _responder, _event) {			\
 	.reply = WEFT_REPLY_NAK, .requester = (_requester),		\
@@ -84,13 +88,6 @@ static const enum ib_wc_status rules_status[WEFT_FAULTS] = {
 #define OPS_RC	(OPS_UC | BIT(WEFT_SQE_SEND_INV) | BIT(WEFT_SQE_READ) | \
 		 BIT(WEFT_SQE_CMP_SWP) | BIT(WEFT_SQE_FETCH_ADD))
 
-/* IBA table 45, in units of 10 us; 0 stands for 65536 */
-static const u16 rules_rnr_timer[32] = {
-	0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192,
-	256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288,
-	16384, 24576, 32768, 49152,
-};
-
 enum weft_service weft_rules_service(enum ib_qp_type type)
 {
 	switch (type) {
@@ -132,9 +129,6 @@ WEFT_EXPORT_FOR_TEST(weft_rules_opcode_allowed);
 
 u64 weft_rules_rnr_ns(u8 timer)
 {
-	u32 units = rules_rnr_timer[timer & 31];
-
-	/* 0 stands for the longest time, 655.36 ms */
-	return (units ? units : 65536) * 10000ULL;
+	return weft_aeth_rnr_usec(timer & WEFT_AETH_CODE) * (u64)NSEC_PER_USEC;
 }
 WEFT_EXPORT_FOR_TEST(weft_rules_rnr_ns);

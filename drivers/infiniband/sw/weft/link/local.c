@@ -92,7 +92,7 @@ static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
 	if (req->opcode == WEFT_SQE_CMP_SWP || req->opcode == WEFT_SQE_FETCH_ADD) {
 		local_atomic(peer, req, local);
 	} else if (!local_move(qp, peer, req, local)) {
-		weft_message_abort(peer);
+		weft_message_pause(peer);
 		answer->outcome = WEFT_OUTCOME_STOPPED;
 		return;
 	}
