@@ -209,32 +209,39 @@ static u32 req_psn(s32 psn)
 	return weft_psn_add(REQ_PSN, psn);
 }
 
-static void req_post(struct fake_link *link, u32 i)
+static void req_post_wr(struct fake_link *link, u32 id, enum ib_wr_opcode opcode,
+			u32 offset, u32 remote, u32 length)
 {
 	struct fake_node *node = &link->node[0], *peer = &link->node[1];
-	bool send = req_requests[i].opcode == IB_WR_SEND;
 	struct ib_sge sge = {
-		.addr = fake_node_addr(node, send ? REQ_SOURCE : REQ_SINK),
-		.length = req_requests[i].length,
+		.addr = fake_node_addr(node, offset),
+		.length = length,
 		.lkey = node->region->key,
 	};
 	struct ib_atomic_wr atomic = {
-		.remote_addr = fake_node_addr(peer, REQ_REMOTE),
+		.remote_addr = fake_node_addr(peer, remote),
 		.rkey = peer->region->key,
 	};
 	struct ib_rdma_wr rdma = {
-		.remote_addr = fake_node_addr(peer, REQ_REMOTE),
+		.remote_addr = fake_node_addr(peer, remote),
 		.rkey = peer->region->key,
 	};
-	struct ib_send_wr *wr = req_requests[i].opcode == IB_WR_ATOMIC_FETCH_AND_ADD ?
-				&atomic.wr : &rdma.wr;
+	struct ib_send_wr *wr = opcode == IB_WR_ATOMIC_FETCH_AND_ADD ? &atomic.wr : &rdma.wr;
 	const struct ib_send_wr *bad;
 
-	wr->wr_id = i;
-	wr->opcode = req_requests[i].opcode;
+	wr->wr_id = id;
+	wr->opcode = opcode;
 	wr->sg_list = &sge;
 	wr->num_sge = 1;
 	KUNIT_ASSERT_EQ(link->test, 0, weft_post_send(&node->ib_qp.ibqp, wr, &bad));
+}
+
+static void req_post(struct fake_link *link, u32 i)
+{
+	enum ib_wr_opcode opcode = req_requests[i].opcode;
+
+	req_post_wr(link, i, opcode, opcode == IB_WR_SEND ? REQ_SOURCE : REQ_SINK,
+		    REQ_REMOTE, req_requests[i].length);
 }
 
 /* What is on the wire is none of the peer's business. Return: the first PSN. */
@@ -417,6 +424,44 @@ static void window_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, psn, req_psn(WEFT_WINDOW_PACKETS));
 }
 
+/* A READ of all of the peer's memory is more than one request may ask for. */
+static void long_read_in_parts(struct kunit *test)
+{
+	const u32 length = FAKE_MEMORY - 7;
+	struct fake_attr attr = {
+		.type = IB_QPT_RC,
+		.psn = { REQ_PSN, 0 },
+		.retry_cnt = 7,
+		.max_wr = 16,
+	};
+	u8 *to = kunit_kmalloc(test, length, GFP_KERNEL);
+	u8 *from = kunit_kmalloc(test, length, GFP_KERNEL);
+	struct fake_link *link;
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_NOT_NULL(test, to);
+	KUNIT_ASSERT_NOT_NULL(test, from);
+	BUILD_BUG_ON(FAKE_MEMORY / FAKE_MTU != 2 * WEFT_READ_PACKETS);
+	for (attr.max_rd_atomic = 1; attr.max_rd_atomic <= 4; attr.max_rd_atomic++) {
+		link = fake_link_create(test, &attr, attr.max_rd_atomic);
+		fake_node_read(&link->node[1], 0, from, length);
+		req_post_wr(link, 1, IB_WR_RDMA_READ, 0, 0, length);
+		fake_link_run_halves(link);
+		KUNIT_EXPECT_EQ(test, link->sent[0], min_t(u32, attr.max_rd_atomic, 2));
+		/* what is lost is asked for again */
+		link->faults = (struct fake_faults){ .loss = 3, .reorder = 3 };
+		fake_link_settle(link);
+		KUNIT_ASSERT_EQ(test, weft_poll_cq(&link->node[0].send_cq.ibcq, 1, &wc), 1);
+		KUNIT_EXPECT_EQ(test, (int)wc.status, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, wc.byte_len, length);
+		fake_node_read(&link->node[0], 0, to, length);
+		KUNIT_EXPECT_EQ(test, memcmp(to, from, length), 0);
+		fake_link_expect_quiet(link);
+		fake_link_destroy(link);
+		test->priv = NULL;
+	}
+}
+
 static void req_exit(struct kunit *test)
 {
 	fake_link_destroy(test->priv);
@@ -427,6 +472,7 @@ static struct kunit_case req_cases[] = {
 	KUNIT_CASE(timer_too_early),
 	KUNIT_CASE(rnr_delay_as_told),
 	KUNIT_CASE(window_is_bounded),
+	KUNIT_CASE(long_read_in_parts),
 	{}
 };
 

@@ -63,6 +63,11 @@
  * (1000), so that a burst does not get lost on its way to the peer.
  */
 #define WEFT_WINDOW_PACKETS	256
+/*
+ * Packets that one READ request asks for. A longer READ is several requests, so
+ * that its data stay in the window, and a lost packet costs no more than that.
+ */
+#define WEFT_READ_PACKETS	128
 /* Packets handed to a link at a time. */
 #define WEFT_RUN_PACKETS	16
 /* Packets after which an acknowledge is asked for in a long message. */

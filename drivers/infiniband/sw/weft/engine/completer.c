@@ -190,6 +190,19 @@ static bool comp_place(struct weft_qp *qp, const struct weft_flight *flight, u64
 	return true;
 }
 
+/* A response has come; @last: that ends what its request asked for. */
+static void comp_answered(struct weft_qp *qp, u32 psn, bool last)
+{
+	struct weft_window *window = &qp->send.window;
+	u32 una = weft_psn_add(psn, 1);
+
+	/* a request to be sent again is not counted */
+	if (last && !weft_psn_before(window->next, una))
+		window->reads--;
+	comp_progress(qp, una);
+	weft_window_retire(qp);
+}
+
 static void comp_bad_response(struct weft_qp *qp)
 {
 	weft_window_fail(qp, weft_rules_status(WEFT_FAULT_BAD_RESPONSE),
@@ -202,25 +215,24 @@ static void comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,
 	struct weft_flight *flight = comp_expecting(qp, &pkt->hdr);
 	struct weft_payload_spans spans;
 	struct weft_iter from;
+	u32 packet, length;
 	u64 offset;
-	u32 length;
 	bool last;
 
 	if (!flight)
 		return;
-	offset = (u64)((pkt->hdr.psn - flight->first_psn) & WEFT_PSN_MASK) * qp->mtu;
+	packet = (pkt->hdr.psn - flight->first_psn) & WEFT_PSN_MASK;
+	offset = (u64)packet * qp->mtu;
 	length = min_t(u64, qp->mtu, flight->length - offset);
-	last = weft_psn_add(pkt->hdr.psn, 1) == weft_flight_end(flight);
+	last = packet + 1 == weft_flight_read_end(flight, packet);
 	if (flight->sqe.opcode != WEFT_SQE_READ || pkt->hdr.payload != length ||
 	    last != !!(op->segment & WEFT_SEGMENT_LAST)) {
 		comp_bad_response(qp);
 		return;
 	}
 	weft_pkt_payload(pkt, &spans, &from);
-	if (!comp_place(qp, flight, offset, &from, length))
-		return;
-	comp_progress(qp, weft_psn_add(pkt->hdr.psn, 1));
-	weft_window_retire(qp);
+	if (comp_place(qp, flight, offset, &from, length))
+		comp_answered(qp, pkt->hdr.psn, last);
 }
 
 static void comp_atomic_response(struct weft_qp *qp, const struct weft_pkt *pkt)
@@ -237,10 +249,8 @@ static void comp_atomic_response(struct weft_qp *qp, const struct weft_pkt *pkt)
 		return;
 	}
 	weft_span_iter(&span, &from);
-	if (!comp_place(qp, flight, 0, &from, sizeof(before)))
-		return;
-	comp_progress(qp, weft_psn_add(pkt->hdr.psn, 1));
-	weft_window_retire(qp);
+	if (comp_place(qp, flight, 0, &from, sizeof(before)))
+		comp_answered(qp, pkt->hdr.psn, true);
 }
 
 /* Is it about a request that has been sent and is not answered? */

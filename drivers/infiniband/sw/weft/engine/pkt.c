@@ -95,13 +95,28 @@ void weft_pkt_defer(struct weft_pkt *pkt, struct sk_buff_head *queue)
 	skb_queue_tail(queue, pkt->skb);
 }
 
-bool weft_pkt_next(struct sk_buff_head *queue, struct weft_pkt *pkt)
+static bool pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
 {
-	struct sk_buff *skb = skb_dequeue(queue);
-
 	if (!skb)
 		return false;
 	*pkt = (struct weft_pkt){ .skb = skb };
 	weft_pkt_decode(pkt, 0);
 	return true;
+}
+
+bool weft_pkt_peek(struct sk_buff_head *queue, struct weft_pkt *pkt)
+{
+	struct sk_buff *skb;
+	unsigned long flags;
+
+	/* for what is in the packet: its pointer could be read without */
+	spin_lock_irqsave(&queue->lock, flags);
+	skb = skb_peek(queue);
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return pkt_again(skb, pkt);
+}
+
+bool weft_pkt_next(struct sk_buff_head *queue, struct weft_pkt *pkt)
+{
+	return pkt_again(skb_dequeue(queue), pkt);
 }

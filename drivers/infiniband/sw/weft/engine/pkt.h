@@ -110,6 +110,15 @@ void weft_pkt_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES]);
 void weft_pkt_defer(struct weft_pkt *pkt, struct sk_buff_head *queue);
 
 /**
+ * weft_pkt_peek - look at the next packet of a queue
+ * @queue: of a half, whose turn is owned
+ * @pkt: result, as of weft_pkt_next(); the queue keeps the memory
+ *
+ * Return: false when the queue is empty.
+ */
+bool weft_pkt_peek(struct sk_buff_head *queue, struct weft_pkt *pkt);
+
+/**
  * weft_pkt_next - take the next packet out of a queue
  * @queue: of a half
  * @pkt: result, decoded, but @pkt->net, @pkt->dev and @pkt->qp are NULL

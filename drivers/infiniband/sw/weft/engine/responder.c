@@ -620,6 +620,25 @@ static void resp_acknowledge(struct weft_qp *qp)
 	resp_new_reply(qp, weft_psn_add(recv->psn, -1), WEFT_REPLYING_ACK);
 }
 
+/*
+ * The peer has lost some of a READ response and asks for it again: nobody wants
+ * what is left to send of the first one.
+ */
+static void resp_supersede(struct weft_recv *recv)
+{
+	struct weft_replying *replying = &recv->replying;
+	const struct weft_resource *resource;
+	struct weft_pkt pkt;
+
+	if (replying->kind != WEFT_REPLYING_READ || !weft_pkt_peek(&recv->packets, &pkt) ||
+	    pkt.malformed || weft_opcode(pkt.hdr.opcode)->kind != WEFT_KIND_READ ||
+	    !weft_psn_before(pkt.hdr.psn, recv->psn))
+		return;
+	resource = resp_find_resource(recv, pkt.hdr.psn);
+	if (resource && weft_psn_in_window(replying->psn, resource->psn, resource->psns))
+		replying->kind = WEFT_REPLYING_NOTHING;
+}
+
 /* Return: true when the rest is to be deferred. */
 static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 {
@@ -630,6 +649,7 @@ static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 		if (weft_turn_stopping(&recv->turn))
 			return false;
 		resp_acknowledge(qp);
+		resp_supersede(recv);
 		if (recv->replying.kind) {
 			if (budget->bytes < 0)
 				return true;

@@ -88,8 +88,8 @@ static u8 xmit_operation(const struct weft_flight *flight, u32 packet)
 }
 
 /*
- * The headers of the packets @from to @to of a flight. A READ is one request
- * for all that is left of it.
+ * The headers of the packets @from to @to of a flight; of a READ, of the request
+ * for them.
  */
 static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 		       u32 from, u32 to, struct weft_run *run)
@@ -121,8 +121,9 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 		},
 	};
 	if (weft_sendq_is_response(sqe->opcode)) {
-		run->num = 1;
+		run->hdr.reth.length = min(run->hdr.reth.length, run->num * qp->mtu);
 		run->hdr.opcode = xmit_opcode(qp, xmit_operations[sqe->opcode].only);
+		run->num = 1;
 	} else {
 		run->length = min(flight->length - offset, run->num * qp->mtu);
 	}
@@ -155,8 +156,6 @@ static void xmit_flight_done(struct weft_qp *qp, const struct weft_flight *fligh
 	struct weft_window *window = &qp->send.window;
 
 	window->cur++;
-	if (weft_sendq_is_response(flight->sqe.opcode))
-		window->reads++;
 	if (qp->type == IB_QPT_UC)
 		window->una = window->next;
 	/* of UC, and of local operations, nothing is waited for */
@@ -200,22 +199,34 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 	if (!sent)
 		return false;
 	*bytes -= min(run.length, sent * qp->mtu);
-	if (response)
+	if (response) {
+		qp->send.window.reads++;
 		sent = to - from;
+	}
 	xmit_sent(qp, weft_psn_add(flight->first_psn, from + sent), response ? 1 : sent);
 	if (from + sent == flight->psns)
 		xmit_flight_done(qp, flight);
 	return from + sent == to;
 }
 
-/* READs and atomics outstanding, and fences behind them (IBA 10.8.3.3). */
-static bool xmit_may_start(const struct weft_qp *qp, const struct weft_sqe *sqe)
+/* A fence waits for READs and atomics (IBA 10.8.3.3). */
+static bool xmit_is_fenced(const struct weft_qp *qp, const struct weft_sqe *sqe)
 {
-	u32 reads = qp->send.window.reads;
+	return sqe->flags & WEFT_SQE_FENCE && qp->send.window.reads;
+}
 
-	if (reads && sqe->flags & WEFT_SQE_FENCE)
+/* The next request of a READ, or an atomic, if it may go now. */
+static bool xmit_response(struct weft_qp *qp, struct weft_flight *flight, u32 from,
+			  s64 *bytes)
+{
+	const struct weft_window *window = &qp->send.window;
+	u32 to = weft_flight_read_end(flight, from);
+	u32 unanswered = weft_window_unanswered(window);
+
+	if (window->reads >= qp->send.max_rd_atomic ||
+	    (unanswered && unanswered + to - from > WEFT_WINDOW_PACKETS))
 		return false;
-	return !weft_sendq_is_response(sqe->opcode) || reads < qp->send.max_rd_atomic;
+	return xmit_packets(qp, flight, from, to, bytes);
 }
 
 /* The next packets of a flight, as many as may go now. */
@@ -225,14 +236,11 @@ static bool xmit_flight(struct weft_qp *qp, struct weft_flight *flight, s64 *byt
 	u32 from = (window->next - flight->first_psn) & WEFT_PSN_MASK;
 	u32 to = flight->psns, room, unanswered;
 
-	if (!from && !xmit_may_start(qp, &flight->sqe))
+	if (!from && xmit_is_fenced(qp, &flight->sqe))
 		return false;
+	if (weft_sendq_is_response(flight->sqe.opcode))
+		return xmit_response(qp, flight, from, bytes);
 	unanswered = weft_window_unanswered(window);
-	if (weft_sendq_is_response(flight->sqe.opcode)) {
-		if (unanswered && unanswered + to - from > XMIT_MAX_PSNS)
-			return false;
-		return xmit_packets(qp, flight, from, to, bytes);
-	}
 	if (qp->type == IB_QPT_RC && unanswered >= WEFT_WINDOW_PACKETS)
 		return false;
 	room = qp->type == IB_QPT_RC ? WEFT_WINDOW_PACKETS - unanswered : WEFT_RUN_PACKETS;
@@ -246,7 +254,7 @@ static bool xmit_local(struct weft_qp *qp, struct weft_flight *flight)
 {
 	enum weft_fault fault = WEFT_FAULT_NONE;
 
-	if (!xmit_may_start(qp, &flight->sqe))
+	if (xmit_is_fenced(qp, &flight->sqe))
 		return false;
 	if (!flight->executed)
 		fault = weft_sendq_local(qp, &flight->sqe);

@@ -81,8 +81,6 @@ static void window_complete(struct weft_qp *qp, const struct weft_flight *flight
 {
 	struct weft_window *window = &qp->send.window;
 
-	if (weft_sendq_is_response(flight->sqe.opcode))
-		window->reads--;
 	window->head++;
 	if (flight->psns) {
 		weft_stats_inc(qp->dev, WEFT_STAT_SENT_MESSAGES);
@@ -133,7 +131,5 @@ void weft_window_rewind(struct weft_qp *qp, u32 psn)
 		flight = weft_window_at(window, window->cur);
 		if (flight->psns && weft_psn_before(psn, weft_flight_end(flight)))
 			return;
-		if (weft_sendq_is_response(flight->sqe.opcode))
-			window->reads++;
 	}
 }

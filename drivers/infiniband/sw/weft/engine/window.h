@@ -10,6 +10,7 @@
 
 #include "engine/rules.h"
 #include "object/qp.h"
+#include "params.h"
 #include "wire/psn.h"
 
 /**
@@ -87,7 +88,16 @@ static inline u32 weft_flight_end(const struct weft_flight *flight)
 	return weft_psn_add(flight->first_psn, flight->psns);
 }
 
-/* Requests without an answer. */
+/*
+ * Number of the packet after @packet's request: of SENDs and WRITEs each packet
+ * is one, READs are asked for in parts that begin where a retry cannot move them.
+ */
+static inline u32 weft_flight_read_end(const struct weft_flight *flight, u32 packet)
+{
+	return min(flight->psns, round_down(packet, WEFT_READ_PACKETS) + WEFT_READ_PACKETS);
+}
+
+/* PSNs without an answer. */
 static inline u32 weft_window_unanswered(const struct weft_window *window)
 {
 	return (window->next - window->una) & WEFT_PSN_MASK;

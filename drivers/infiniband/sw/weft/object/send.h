@@ -52,7 +52,7 @@ struct weft_flight {
  * @una: oldest PSN without an answer
  * @next: PSN to be sent next, in @cur
  * @sent: one after the last PSN that ever was sent
- * @reads: READs and atomics before @cur that are not complete
+ * @reads: READ and atomic requests sent before @next that are not wholly answered
  * @retried: what is being sent is sent again; no progress since
  * @deadline: when patience ends
  */
