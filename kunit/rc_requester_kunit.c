@@ -433,6 +433,7 @@ static void long_read_in_parts(struct kunit *test)
 		.psn = { REQ_PSN, 0 },
 		.retry_cnt = 7,
 		.max_wr = 16,
+		.sig_all = true,
 	};
 	u8 *to = kunit_kmalloc(test, length, GFP_KERNEL);
 	u8 *from = kunit_kmalloc(test, length, GFP_KERNEL);
@@ -462,6 +463,63 @@ static void long_read_in_parts(struct kunit *test)
 	}
 }
 
+/* Of what the peer has no receive for only a first packet is sent, alone (IBA 9.7.7.2). */
+static void credits_are_kept(struct kunit *test)
+{
+	static const struct fake_attr attr = {
+		.type = IB_QPT_RC,
+		.psn = { REQ_PSN, 0 },
+		.retry_cnt = 7,
+		.max_wr = 16,
+	};
+	struct fake_link *link = fake_link_create(test, &attr, 1);
+	struct weft_hdr hdr = {
+		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_ACK),
+		.pkey = WEFT_DEFAULT_PKEY,
+		.dqpn = link->node[0].qp->qpn,
+		.psn = req_psn(0),
+		.aeth.msn = 1,
+	};
+	u32 i, psn;
+
+	/* nothing is known of receives */
+	req_post(link, 0);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_EQ(test, link->sent[0], 1);
+	req_clear_wire(link, &psn);
+	/* there is none: of two packets one goes, of the next message nothing */
+	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
+	req_post(link, REQ_REQUESTS - 1);
+	req_post(link, 0);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_EQ(test, link->sent[0], 2);
+	req_clear_wire(link, &psn);
+	/* there is one: for the other packet */
+	hdr.psn = req_psn(1);
+	hdr.aeth.syndrome = 1;
+	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_EQ(test, link->sent[0], 3);
+	req_clear_wire(link, &psn);
+	/* there are three, and then one that is not asked about */
+	hdr.psn = req_psn(2);
+	hdr.aeth.msn = 2;
+	hdr.aeth.syndrome = 3;
+	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
+	for (i = 0; i < 4; i++)
+		req_post(link, 0);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_EQ(test, link->sent[0], 6);
+	req_clear_wire(link, &psn);
+	hdr.psn = req_psn(5);
+	hdr.aeth.msn = 5;
+	hdr.aeth.syndrome = WEFT_AETH_NO_CREDIT;
+	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_EQ(test, link->sent[0], 8);
+	req_clear_wire(link, &psn);
+}
+
 static void req_exit(struct kunit *test)
 {
 	fake_link_destroy(test->priv);
@@ -473,6 +531,7 @@ static struct kunit_case req_cases[] = {
 	KUNIT_CASE(rnr_delay_as_told),
 	KUNIT_CASE(window_is_bounded),
 	KUNIT_CASE(long_read_in_parts),
+	KUNIT_CASE(credits_are_kept),
 	{}
 };
 

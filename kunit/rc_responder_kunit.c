@@ -451,7 +451,7 @@ static void resp_deliver(struct fake_link *link, const struct resp_step *step, b
 
 /* ---- answers ---- */
 
-static u8 resp_syndrome(enum resp_answer answer)
+static u8 resp_syndrome(const struct weft_recv *recv, enum resp_answer answer)
 {
 	switch (answer) {
 	case RNR:
@@ -463,7 +463,8 @@ static u8 resp_syndrome(enum resp_answer answer)
 	case NAK_ACCESS:
 		return weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_REMOTE_ACCESS);
 	default:
-		return weft_aeth_syndrome(WEFT_AETH_ACK, WEFT_AETH_NO_CREDIT);
+		return weft_aeth_syndrome(WEFT_AETH_ACK,
+					  weft_ring_pending(recv->ring) + recv->held);
 	}
 }
 
@@ -502,7 +503,8 @@ static void resp_expect_packet(struct fake_link *link, const struct resp_step *s
 	KUNIT_EXPECT_EQ(test, pkt->hdr.psn, resp_psn(step->at + i));
 	KUNIT_EXPECT_EQ(test, pkt->hdr.dqpn, link->node[0].qp->qpn);
 	if (weft_opcode(pkt->hdr.opcode)->ext & WEFT_EXT_AETH) {
-		KUNIT_EXPECT_EQ(test, pkt->hdr.aeth.syndrome, resp_syndrome(step->answer));
+		KUNIT_EXPECT_EQ(test, pkt->hdr.aeth.syndrome,
+				resp_syndrome(&link->node[1].qp->recv, step->answer));
 		KUNIT_EXPECT_EQ(test, pkt->hdr.aeth.msn, step->msn);
 	}
 	if (step->answer == ATOMIC)

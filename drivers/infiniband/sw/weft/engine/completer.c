@@ -125,6 +125,17 @@ static void comp_nak(struct weft_qp *qp, enum weft_nak code)
 	weft_window_fail(qp, weft_rules_status(fault), fault);
 }
 
+/* What the peer has receives for, beyond what it has completed (IBA 9.7.7.2). */
+static void comp_credits(struct weft_window *window, const struct weft_hdr *hdr)
+{
+	u8 code = weft_aeth_code(hdr->aeth.syndrome);
+
+	if (weft_aeth_type(hdr->aeth.syndrome) != WEFT_AETH_ACK)
+		return;
+	window->limited = code != WEFT_AETH_NO_CREDIT;
+	window->limit = weft_psn_add(hdr->aeth.msn, weft_aeth_credits(code));
+}
+
 static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
 {
 	u8 code = weft_aeth_code(hdr->aeth.syndrome);
@@ -282,6 +293,8 @@ static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 		weft_stats_inc(qp->dev, WEFT_STAT_STALE_RESPONSES);
 		return;
 	}
+	if (op->ext & WEFT_EXT_AETH)
+		comp_credits(&qp->send.window, &pkt->hdr);
 	switch (op->kind) {
 	case WEFT_KIND_ACK:
 		comp_aeth(qp, &pkt->hdr);

@@ -2,6 +2,7 @@
 
 #include "engine/message.h"
 
+#include "engine/sendq.h"
 #include "object/cq.h"
 #include "object/dev.h"
 #include "object/mw.h"
@@ -9,11 +10,6 @@
 #include "object/srq.h"
 #include "object/table.h"
 #include "stats.h"
-
-static bool msg_needs_rwqe(u8 opcode)
-{
-	return opcode <= WEFT_SQE_SEND_INV || opcode == WEFT_SQE_WRITE_IMM;
-}
 
 /* Complete the receive work request that is held. */
 static void msg_complete(struct weft_qp *qp, struct weft_cqe *cqe, bool solicited)
@@ -152,7 +148,7 @@ enum weft_fault weft_message_begin(struct weft_qp *qp, const struct weft_request
 
 	weft_assert_turn(&qp->recv.turn);
 	msg_comm_est(qp);
-	if (msg_needs_rwqe(req->opcode))
+	if (weft_sendq_needs_receive(req->opcode))
 		fault = msg_take_rwqe(qp);
 	if (fault)
 		return fault;
@@ -249,7 +245,7 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 		return WEFT_FAULT_INVALIDATE;
 	weft_stats_inc(qp->dev, WEFT_STAT_RCVD_MESSAGES);
 	weft_stats_add(qp->dev, WEFT_STAT_RCVD_BYTES, req->length);
-	if (msg_needs_rwqe(req->opcode))
+	if (weft_sendq_needs_receive(req->opcode))
 		msg_complete_success(qp, req);
 	return WEFT_FAULT_NONE;
 }

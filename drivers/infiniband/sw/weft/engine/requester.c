@@ -386,6 +386,8 @@ void weft_requester_reset(struct weft_qp *qp)
 	skb_queue_purge(&send->packets);
 	qp->dev->wire->forget(&send->flow);
 	weft_window_reset(qp);
+	send->window.ssn = 0;
+	send->window.limited = false;
 	send->active = false;
 	send->waiting = false;
 	send->unanswered = false;

@@ -134,6 +134,18 @@ static bool resp_reply(struct weft_qp *qp, struct resp_budget *budget)
 	}
 }
 
+/* Receives there are for messages after the last one completed. */
+static u8 resp_credits(const struct weft_qp *qp)
+{
+	int pending;
+
+	/* those of an SRQ are for others, too */
+	if (qp->srq)
+		return WEFT_AETH_NO_CREDIT;
+	pending = weft_ring_pending(qp->recv.ring);
+	return pending < 0 ? 0 : weft_aeth_credit_code(pending + qp->recv.held);
+}
+
 /* An answer to the request packet with a PSN. Only one is under way. */
 static struct weft_replying *resp_new_reply(struct weft_qp *qp, u32 psn,
 					    enum weft_reply_kind kind)
@@ -146,7 +158,7 @@ static struct weft_replying *resp_new_reply(struct weft_qp *qp, u32 psn,
 		.kind = kind,
 		.psn = psn,
 		.msn = recv->msn,
-		.syndrome = weft_aeth_syndrome(WEFT_AETH_ACK, WEFT_AETH_NO_CREDIT),
+		.syndrome = weft_aeth_syndrome(WEFT_AETH_ACK, resp_credits(qp)),
 	};
 	return &recv->replying;
 }

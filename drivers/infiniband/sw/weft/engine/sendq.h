@@ -20,6 +20,12 @@ static inline bool weft_sendq_is_atomic(u8 opcode)
 }
 
 /* Whether the peer sends data back. */
+/* Does it take a receive of the peer's? */
+static inline bool weft_sendq_needs_receive(u8 opcode)
+{
+	return opcode <= WEFT_SQE_SEND_INV || opcode == WEFT_SQE_WRITE_IMM;
+}
+
 static inline bool weft_sendq_is_response(u8 opcode)
 {
 	return opcode == WEFT_SQE_READ || weft_sendq_is_atomic(opcode);

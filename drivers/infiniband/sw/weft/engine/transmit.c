@@ -170,6 +170,16 @@ static void xmit_fault(struct weft_qp *qp, struct weft_flight *flight, enum weft
 	weft_window_retire(qp);
 }
 
+/* Is there perhaps no receive for it? When its first packet is answered, there is. */
+static bool xmit_lacks_credit(const struct weft_qp *qp, const struct weft_flight *flight)
+{
+	const struct weft_window *window = &qp->send.window;
+
+	return weft_sendq_needs_receive(flight->sqe.opcode) &&
+	       !weft_window_has_credit(window, flight) &&
+	       !weft_psn_before(flight->first_psn, window->una);
+}
+
 static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 from, u32 to,
 			 s64 *bytes)
 {
@@ -181,7 +191,8 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 
 	xmit_build(qp, flight, from, to, &run);
 	run.hdr.ackreq = qp->type == IB_QPT_RC && !response &&
-			 (to == flight->psns || !(to % WEFT_ACK_PACKETS));
+			 (to == flight->psns || !(to % WEFT_ACK_PACKETS) ||
+			  xmit_lacks_credit(qp, flight));
 	if (run.length) {
 		fault = weft_sendq_gather(qp, &flight->sqe, flight->sge, flight->inline_data);
 		if (fault) {
@@ -241,6 +252,9 @@ static bool xmit_flight(struct weft_qp *qp, struct weft_flight *flight, s64 *byt
 	if (weft_sendq_is_response(flight->sqe.opcode))
 		return xmit_response(qp, flight, from, bytes);
 	unanswered = weft_window_unanswered(window);
+	/* one packet then, to be told of new credits (IBA 9.7.7.2.5) */
+	if (xmit_lacks_credit(qp, flight))
+		return !unanswered && xmit_packets(qp, flight, 0, 1, bytes);
 	if (qp->type == IB_QPT_RC && unanswered >= WEFT_WINDOW_PACKETS)
 		return false;
 	room = qp->type == IB_QPT_RC ? WEFT_WINDOW_PACKETS - unanswered : WEFT_RUN_PACKETS;

@@ -48,6 +48,18 @@ void weft_window_reset(struct weft_qp *qp)
 	window->retried = false;
 }
 
+/* A READ in parts is several requests to the peer. */
+static void window_count(struct weft_qp *qp, struct weft_flight *flight, u32 length)
+{
+	struct weft_window *window = &qp->send.window;
+	bool read = flight->sqe.opcode == WEFT_SQE_READ;
+
+	flight->psns = weft_rules_psn_count(length, qp->mtu);
+	window->ssn = weft_psn_add(window->ssn,
+				   read ? DIV_ROUND_UP(flight->psns, WEFT_READ_PACKETS) : 1);
+	flight->ssn = window->ssn;
+}
+
 void weft_window_push(struct weft_qp *qp, u32 length, enum weft_fault fault)
 {
 	struct weft_window *window = &qp->send.window;
@@ -62,8 +74,9 @@ void weft_window_push(struct weft_qp *qp, u32 length, enum weft_fault fault)
 	flight->executed = false;
 	flight->first_psn = qp->send.psn;
 	flight->psns = 0;
+	flight->ssn = window->ssn;
 	if (!fault && !weft_sendq_is_local(wqe->sqe.opcode))
-		flight->psns = weft_rules_psn_count(length, qp->mtu);
+		window_count(qp, flight, length);
 	if (!fault && !(wqe->sqe.flags & WEFT_SQE_INLINE))
 		memcpy(flight->sge, wqe->sge, wqe->sqe.num_sge * sizeof(wqe->sge[0]));
 	qp->send.psn = weft_psn_add(qp->send.psn, flight->psns);

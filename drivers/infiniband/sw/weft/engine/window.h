@@ -97,6 +97,19 @@ static inline u32 weft_flight_read_end(const struct weft_flight *flight, u32 pac
 	return min(flight->psns, round_down(packet, WEFT_READ_PACKETS) + WEFT_READ_PACKETS);
 }
 
+/**
+ * weft_window_has_credit - does the peer have a receive for a flight, as far as we know?
+ * @window: of an RC QP
+ * @flight: SEND, or WRITE with immediate data
+ *
+ * Return: false: it would be answered with an RNR NAK (IBA 9.7.7.2).
+ */
+static inline bool weft_window_has_credit(const struct weft_window *window,
+					  const struct weft_flight *flight)
+{
+	return !window->limited || weft_psn_diff(flight->ssn, window->limit) <= 0;
+}
+
 /* PSNs without an answer. */
 static inline u32 weft_window_unanswered(const struct weft_window *window)
 {

@@ -21,6 +21,7 @@
  * @length: bytes of the message
  * @first_psn: PSN of the first request packet
  * @psns: PSNs it takes, of a READ those of the responses; 0: a local operation
+ * @ssn: requests up to this one, as @limit of the window counts them
  * @fault: enum weft_fault: it fails when those before it are complete
  * @executed: a local operation that has been; sending again does not repeat it
  * @sge: its scatter/gather list
@@ -32,6 +33,7 @@ struct weft_flight {
 	u32			length;
 	u32			first_psn;
 	u32			psns;
+	u32			ssn;
 	u32			fault;
 	bool			executed;
 	struct weft_sge		sge[];
@@ -53,6 +55,9 @@ struct weft_flight {
  * @next: PSN to be sent next, in @cur
  * @sent: one after the last PSN that ever was sent
  * @reads: READ and atomic requests sent before @next that are not wholly answered
+ * @ssn: requests taken since RESET, 24 bits (IBA: send sequence number)
+ * @limit: the last of them that the peer has a receive for
+ * @limited: @limit is known
  * @retried: what is being sent is sent again; no progress since
  * @deadline: when patience ends
  */
@@ -67,6 +72,9 @@ struct weft_window {
 	u32			next;
 	u32			sent;
 	u32			reads;
+	u32			ssn;
+	u32			limit;
+	bool			limited;
 	bool			retried;
 	ktime_t			deadline;
 };
