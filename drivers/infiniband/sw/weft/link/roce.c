@@ -33,6 +33,7 @@
 #include <linux/percpu-refcount.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
+#include <net/addrconf.h>
 #include <net/inet_dscp.h>
 #include <net/ip.h>
 #include <net/ip6_route.h>
@@ -201,6 +202,13 @@ static struct dst_entry *roce_route_ipv4(struct net *net, const struct roce_way 
 	return &rt->dst;
 }
 
+/* An address of this host, perhaps of another net device, for which see IPv4. */
+static bool roce_is_local_ipv6(struct net *net, const struct in6_addr *daddr)
+{
+	return !(ipv6_addr_type(daddr) & IPV6_ADDR_LINKLOCAL) &&
+	       ipv6_chk_addr(net, daddr, NULL, 0);
+}
+
 static struct dst_entry *roce_route_ipv6(struct net *net, const struct roce_way *way,
 					 int oif)
 {
@@ -221,8 +229,11 @@ static struct dst_entry *roce_route_ipv6(struct net *net, const struct roce_way 
 	memcpy(&fl6.saddr, &way->av->sgid, sizeof(fl6.saddr));
 	rcu_read_lock();
 	/* there may be GIDs, but no IPv6 (ipv6.disable=1) */
-	if (weft_udp_sock(net, AF_INET6))
+	if (weft_udp_sock(net, AF_INET6)) {
+		if (roce_is_local_ipv6(net, &fl6.daddr))
+			fl6.flowi6_oif = 0;
 		dst = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
+	}
 	rcu_read_unlock();
 	return IS_ERR(dst) ? NULL : dst;
 }
