@@ -291,6 +291,7 @@ static void instance_dealloc(struct ib_device *ibdev)
 	weft_vectors_destroy(dev);
 	weft_region_table_destroy(&dev->regions);
 	xa_destroy(&dev->ahs);
+	xa_destroy(&dev->counters);
 	if (dev->guid)
 		xa_erase(&device_guids, be64_to_cpu(dev->guid));
 	free_percpu(dev->stats);
@@ -315,6 +316,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev)
 	dev->local_link = weft_attribute_local_link();
 	spin_lock_init(&dev->gid_lock);
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	weft_region_table_init(&dev->regions);
 	weft_mcast_init(&dev->mcast);
 

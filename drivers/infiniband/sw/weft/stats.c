@@ -14,16 +14,29 @@ static const struct rdma_stat_desc stats_descs[WEFT_STAT_NUM] = {
 	WEFT_STATS(STATS_DESC)
 };
 
-u64 weft_stats_sum(const struct weft_dev *dev, enum weft_stat stat)
+static u64 stats_sum(const struct weft_stats __percpu *stats, enum weft_stat stat)
 {
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(dev->stats, cpu)->count[stat]);
+		sum += READ_ONCE(per_cpu_ptr(stats, cpu)->count[stat]);
 	return sum;
 }
+
+u64 weft_stats_sum(const struct weft_dev *dev, enum weft_stat stat)
+{
+	return stats_sum(dev->stats, stat);
+}
 WEFT_EXPORT_FOR_TEST(weft_stats_sum);
+
+void weft_stats_fill(const struct weft_stats __percpu *stats, struct rdma_hw_stats *to)
+{
+	int i;
+
+	for (i = 0; i < WEFT_STAT_NUM; i++)
+		to->value[i] = stats_sum(stats, i);
+}
 
 struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port_num)
@@ -35,12 +48,8 @@ struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev,
 int weft_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port_num, int index)
 {
-	const struct weft_dev *dev = to_weft_dev(ibdev);
-	int i;
-
 	if (port_num != 1)
 		return -EINVAL;
-	for (i = 0; i < WEFT_STAT_NUM; i++)
-		stats->value[i] = weft_stats_sum(dev, i);
+	weft_stats_fill(to_weft_dev(ibdev)->stats, stats);
 	return WEFT_STAT_NUM;
 }

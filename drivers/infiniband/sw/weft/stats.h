@@ -107,24 +107,24 @@ struct weft_stats {
 
 /**
  * weft_stats_add - count something several times
- * @dev: struct weft_dev, which the caller includes
+ * @whose: struct weft_qp, one of whose turns is owned, or else struct weft_dev
  * @stat: enum weft_stat
  * @n: how often
  *
  * Context: any.
  */
-#define weft_stats_add(dev, stat, n) \
-	this_cpu_add((dev)->stats->count[stat], n)
+#define weft_stats_add(whose, stat, n) \
+	this_cpu_add((whose)->stats->count[stat], n)
 
 /**
  * weft_stats_inc - count something
- * @dev: struct weft_dev, which the caller includes
+ * @whose: struct weft_qp, one of whose turns is owned, or else struct weft_dev
  * @stat: enum weft_stat
  *
  * Context: any.
  */
-#define weft_stats_inc(dev, stat) \
-	this_cpu_inc((dev)->stats->count[stat])
+#define weft_stats_inc(whose, stat) \
+	this_cpu_inc((whose)->stats->count[stat])
 
 /**
  * weft_stats_sum - read a counter
@@ -135,6 +135,15 @@ struct weft_stats {
  * Return: the sum over all CPUs, not a snapshot.
  */
 u64 weft_stats_sum(const struct weft_dev *dev, enum weft_stat stat);
+
+/**
+ * weft_stats_fill - read all counters
+ * @stats: a device's, or those of some QPs
+ * @to: from weft_alloc_hw_port_stats()
+ *
+ * Context: any.
+ */
+void weft_stats_fill(const struct weft_stats __percpu *stats, struct rdma_hw_stats *to);
 
 /**
  * weft_alloc_hw_port_stats - ib_device_ops.alloc_hw_port_stats

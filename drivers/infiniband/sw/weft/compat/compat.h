@@ -30,6 +30,12 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define COMPAT_HAS_CORE_PORT_EVENTS
 #endif
+/* ib_device_ops.counter_bind_qp and .counter_unbind_qp take a port, and drivers
+ * say how large a counter is.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define COMPAT_HAS_COUNTER_PORT
+#endif
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 /* ib_device_ops.resize_cq became resize_user_cq. */
 #define COMPAT_HAS_RESIZE_USER_CQ

@@ -29,6 +29,29 @@ static struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 }
 #endif
 
+#ifdef COMPAT_HAS_COUNTER_PORT
+#define compat_counter_bind_qp weft_counter_bind_qp
+#define compat_counter_unbind_qp weft_counter_unbind_qp
+
+struct compat_counter {
+	struct rdma_counter core;
+};
+
+#define COMPAT_COUNTER_SIZE INIT_RDMA_OBJ_SIZE(rdma_counter, compat_counter, core),
+#else
+static int compat_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
+{
+	return weft_counter_bind_qp(counter, ibqp, counter->port);
+}
+
+static int compat_counter_unbind_qp(struct ib_qp *ibqp)
+{
+	return weft_counter_unbind_qp(ibqp, ibqp->port);
+}
+
+#define COMPAT_COUNTER_SIZE
+#endif
+
 #ifdef COMPAT_HAS_RESIZE_USER_CQ
 #define COMPAT_RESIZE_CQ .resize_user_cq = weft_resize_cq
 #else

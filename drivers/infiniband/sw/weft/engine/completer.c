@@ -40,7 +40,7 @@ static void comp_retry(struct weft_qp *qp)
 	}
 	send->retry_left--;
 	send->window.retried = true;
-	weft_stats_inc(qp->dev, WEFT_STAT_TRANSPORT_RETRIES);
+	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
 	trace_weft_retry(qp->qpn, send->window.una, send->retry_left);
 	weft_window_rewind(qp, send->window.una);
 	weft_transmit_patience(qp);
@@ -77,7 +77,7 @@ static void comp_implied_nak(struct weft_qp *qp)
 {
 	if (qp->send.window.retried)
 		return;
-	weft_stats_inc(qp->dev, WEFT_STAT_IMPLIED_NAKS);
+	weft_stats_inc(qp, WEFT_STAT_IMPLIED_NAKS);
 	comp_retry(qp);
 }
 
@@ -94,7 +94,7 @@ static void comp_rnr_nak(struct weft_qp *qp, u8 timer)
 	}
 	if (send->rnr_left < 7)
 		send->rnr_left--;
-	weft_stats_inc(qp->dev, WEFT_STAT_RNR_RETRIES);
+	weft_stats_inc(qp, WEFT_STAT_RNR_RETRIES);
 	weft_window_rewind(qp, send->window.una);
 	weft_requester_wait(send, weft_rules_rnr_ns(timer));
 }
@@ -105,7 +105,7 @@ static void comp_nak(struct weft_qp *qp, enum weft_nak code)
 
 	switch (code) {
 	case WEFT_NAK_PSN_SEQUENCE:
-		weft_stats_inc(qp->dev, WEFT_STAT_SEQ_NAKS_RCVD);
+		weft_stats_inc(qp, WEFT_STAT_SEQ_NAKS_RCVD);
 		if (!qp->send.window.retried)
 			comp_retry(qp);
 		return;
@@ -280,17 +280,17 @@ static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 	if (state == IB_QPS_RESET)
 		return; /* the device may be gone with the QP */
 	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || qp->type != IB_QPT_RC) {
-		weft_stats_inc(qp->dev, WEFT_STAT_RX_NOT_READY);
+		weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
 		return;
 	}
 	if (!weft_pkt_is_on_path(pkt, &qp->av)) {
-		weft_stats_inc(qp->dev, WEFT_STAT_RX_WRONG_ADDRESS);
+		weft_stats_inc(qp, WEFT_STAT_RX_WRONG_ADDRESS);
 		return;
 	}
-	weft_stats_inc(qp->dev, WEFT_STAT_RX_PACKETS);
+	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
 	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.window.una);
 	if (!comp_current(&qp->send.window, pkt->hdr.psn)) {
-		weft_stats_inc(qp->dev, WEFT_STAT_STALE_RESPONSES);
+		weft_stats_inc(qp, WEFT_STAT_STALE_RESPONSES);
 		return;
 	}
 	if (op->ext & WEFT_EXT_AETH)

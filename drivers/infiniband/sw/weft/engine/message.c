@@ -243,8 +243,8 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 	if (req->opcode == WEFT_SQE_SEND_INV &&
 	    weft_mw_invalidate(&who, req->ex))
 		return WEFT_FAULT_INVALIDATE;
-	weft_stats_inc(qp->dev, WEFT_STAT_RCVD_MESSAGES);
-	weft_stats_add(qp->dev, WEFT_STAT_RCVD_BYTES, req->length);
+	weft_stats_inc(qp, WEFT_STAT_RCVD_MESSAGES);
+	weft_stats_add(qp, WEFT_STAT_RCVD_BYTES, req->length);
 	if (weft_sendq_needs_receive(req->opcode))
 		msg_complete_success(qp, req);
 	return WEFT_FAULT_NONE;
@@ -270,9 +270,9 @@ const struct weft_verdict *weft_message_refuse(struct weft_qp *qp,
 	if (verdict->fatal)
 		weft_qp_set_error(qp);
 	if (verdict->reply == WEFT_REPLY_RNR)
-		weft_stats_inc(qp->dev, WEFT_STAT_RNR_NAKS_SENT);
+		weft_stats_inc(qp, WEFT_STAT_RNR_NAKS_SENT);
 	else if (verdict->reply == WEFT_REPLY_NAK)
-		weft_stats_inc(qp->dev, WEFT_STAT_NAKS_SENT);
+		weft_stats_inc(qp, WEFT_STAT_NAKS_SENT);
 	return verdict;
 }
 
@@ -293,7 +293,7 @@ bool weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
 	fault = weft_message_begin(qp, req);
 	if (fault) {
 		if (fault == WEFT_FAULT_RNR)
-			weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
+			weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
 		weft_message_refuse(qp, fault);
 		return true;
 	}
@@ -306,7 +306,7 @@ bool weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
 
 static void msg_flush_held(struct weft_qp *qp)
 {
-	weft_stats_inc(qp->dev, WEFT_STAT_FLUSHED_WRS);
+	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
 	msg_complete_error(qp, IB_WC_WR_FLUSH_ERR, WEFT_FAULT_FLUSHED);
 }
 

@@ -82,7 +82,7 @@ static void req_rnr(struct weft_qp *qp, u8 rnr_timer)
 	}
 	if (send->rnr_left < 7)
 		send->rnr_left--;
-	weft_stats_inc(qp->dev, WEFT_STAT_RNR_RETRIES);
+	weft_stats_inc(qp, WEFT_STAT_RNR_RETRIES);
 	weft_requester_wait(send, weft_rules_rnr_ns(rnr_timer));
 }
 
@@ -106,7 +106,7 @@ static void req_unanswered(struct weft_qp *qp)
 		return;
 	}
 	send->retry_left--;
-	weft_stats_inc(qp->dev, WEFT_STAT_TRANSPORT_RETRIES);
+	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
 }
 
 /* The timer expired: the end of an RNR delay, or of the patience for an answer. */
@@ -153,8 +153,8 @@ static void req_answered(struct weft_qp *qp, const struct weft_answer *answer,
 	switch (answer->outcome) {
 	case WEFT_OUTCOME_DONE:
 		budget->bytes -= length;
-		weft_stats_inc(qp->dev, WEFT_STAT_SENT_MESSAGES);
-		weft_stats_add(qp->dev, WEFT_STAT_SENT_BYTES, length);
+		weft_stats_inc(qp, WEFT_STAT_SENT_MESSAGES);
+		weft_stats_add(qp, WEFT_STAT_SENT_BYTES, length);
 		weft_requester_reset_retries(send);
 		req_complete(qp, IB_WC_SUCCESS, WEFT_FAULT_NONE, length);
 		break;
@@ -232,7 +232,7 @@ static void req_flush_flights(struct weft_qp *qp)
 
 	for (; !weft_window_is_empty(window); window->head++) {
 		flight = weft_window_at(window, window->head);
-		weft_stats_inc(qp->dev, WEFT_STAT_FLUSHED_WRS);
+		weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
 		weft_sendq_complete(qp, &flight->sqe, flight->index, IB_WC_WR_FLUSH_ERR,
 				    WEFT_FAULT_FLUSHED, 0);
 	}
@@ -249,7 +249,7 @@ static void req_flush(struct weft_qp *qp)
 	hrtimer_try_to_cancel(&send->timer);
 	req_flush_flights(qp);
 	while (!weft_turn_stopping(&send->turn) && (send->active || req_next(qp))) {
-		weft_stats_inc(qp->dev, WEFT_STAT_FLUSHED_WRS);
+		weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
 		req_complete(qp, IB_WC_WR_FLUSH_ERR, WEFT_FAULT_FLUSHED, 0);
 		cond_resched();
 	}

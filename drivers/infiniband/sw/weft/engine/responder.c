@@ -482,11 +482,11 @@ static void resp_gap(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	weft_stats_inc(qp->dev, WEFT_STAT_OUT_OF_SEQUENCE);
+	weft_stats_inc(qp, WEFT_STAT_OUT_OF_SEQUENCE);
 	if (recv->nak_sent)
 		return;
 	recv->nak_sent = true;
-	weft_stats_inc(qp->dev, WEFT_STAT_SEQ_NAKS_SENT);
+	weft_stats_inc(qp, WEFT_STAT_SEQ_NAKS_SENT);
 	resp_nak(qp, recv->psn, weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_PSN_SEQUENCE));
 }
 
@@ -514,7 +514,7 @@ static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
 	const struct weft_resource *resource;
 
-	weft_stats_inc(qp->dev, WEFT_STAT_DUPLICATES);
+	weft_stats_inc(qp, WEFT_STAT_DUPLICATES);
 	if (pkt->malformed)
 		return;
 	if (!resp_needs_resource(op)) {
@@ -557,7 +557,7 @@ static void resp_unreliable(struct weft_qp *qp, const struct weft_pkt *pkt)
 		recv->psn = pkt->hdr.psn;
 	}
 	if (pkt->hdr.psn != recv->psn) {
-		weft_stats_inc(qp->dev, WEFT_STAT_OUT_OF_SEQUENCE);
+		weft_stats_inc(qp, WEFT_STAT_OUT_OF_SEQUENCE);
 		recv->progress.opcode = WEFT_OPCODE_NONE;
 		return;
 	}
@@ -590,7 +590,7 @@ static void resp_datagram(struct weft_qp *qp, const struct weft_pkt *pkt)
 	weft_pkt_grh(pkt, grh);
 	weft_pkt_payload(pkt, &spans, &from);
 	if (weft_message_datagram(qp, &req, pkt->hdr.deth.qkey, &from))
-		weft_stats_inc(qp->dev, WEFT_STAT_RX_PACKETS);
+		weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
 }
 
 /* The receive turn is owned. */
@@ -599,11 +599,11 @@ static void resp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 	if (!weft_qp_can_receive(qp)) {
 		/* the device may be gone with the QP: RESET counts nowhere */
 		if (weft_qp_state(qp) != IB_QPS_RESET)
-			weft_stats_inc(qp->dev, WEFT_STAT_RX_NOT_READY);
+			weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
 		return;
 	}
 	if (!weft_dev_port_active(qp->dev)) {
-		weft_stats_inc(qp->dev, WEFT_STAT_RX_NOT_READY);
+		weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
 		return;
 	}
 	if (weft_qp_is_ud(qp)) {
@@ -611,10 +611,10 @@ static void resp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 		return;
 	}
 	if (!weft_pkt_is_on_path(pkt, &qp->av)) {
-		weft_stats_inc(qp->dev, WEFT_STAT_RX_WRONG_ADDRESS);
+		weft_stats_inc(qp, WEFT_STAT_RX_WRONG_ADDRESS);
 		return;
 	}
-	weft_stats_inc(qp->dev, WEFT_STAT_RX_PACKETS);
+	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
 	trace_weft_request(qp->qpn, &pkt->hdr, qp->recv.psn);
 	if (qp->type == IB_QPT_RC)
 		resp_reliable(qp, pkt);

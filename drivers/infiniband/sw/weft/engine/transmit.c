@@ -142,7 +142,7 @@ static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
 	struct weft_window *window = &qp->send.window;
 
 	if (weft_psn_before(window->next, window->sent))
-		weft_stats_add(qp->dev, WEFT_STAT_RETRANSMITS, packets);
+		weft_stats_add(qp, WEFT_STAT_RETRANSMITS, packets);
 	else if (window->sent == window->una)
 		weft_transmit_patience(qp);
 	window->next = psn;

@@ -96,8 +96,8 @@ static void window_complete(struct weft_qp *qp, const struct weft_flight *flight
 
 	window->head++;
 	if (flight->psns) {
-		weft_stats_inc(qp->dev, WEFT_STAT_SENT_MESSAGES);
-		weft_stats_add(qp->dev, WEFT_STAT_SENT_BYTES, flight->length);
+		weft_stats_inc(qp, WEFT_STAT_SENT_MESSAGES);
+		weft_stats_add(qp, WEFT_STAT_SENT_BYTES, flight->length);
 	}
 	weft_sendq_complete(qp, &flight->sqe, flight->index, IB_WC_SUCCESS,
 			    WEFT_FAULT_NONE, flight->length);

@@ -329,7 +329,7 @@ static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgr
 	}
 	peer = local_ud_peer(dgram->av, dgram->qpn);
 	if (!peer) {
-		weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_NO_QP);
+		weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_QP);
 		return;
 	}
 	local_datagram(peer, dgram, sgl, answer);

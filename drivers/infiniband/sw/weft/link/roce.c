@@ -160,7 +160,7 @@ static bool roce_stall(const struct weft_run *run, int enough)
 	WRITE_ONCE(flow->stalled, true);
 	smp_mb(); /* see the top of this file */
 	if (atomic_read(&flow->queued) > enough) {
-		weft_stats_inc(run->qp->dev, WEFT_STAT_TX_STALLS);
+		weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
 		return true;
 	}
 	WRITE_ONCE(flow->stalled, false);
@@ -480,7 +480,7 @@ static bool roce_packet(struct weft_run *run, const struct roce_way *way,
 	ret = roce_send(run, way, hdr, length);
 	rcu_read_unlock();
 	if (!ret) {
-		weft_stats_inc(run->qp->dev, WEFT_STAT_TX_PACKETS);
+		weft_stats_inc(run->qp, WEFT_STAT_TX_PACKETS);
 		return true;
 	}
 	if (length)
@@ -490,7 +490,7 @@ static bool roce_packet(struct weft_run *run, const struct roce_way *way,
 		return false;
 	if (length)
 		weft_iter_skip(run->payload, length);
-	weft_stats_inc(run->qp->dev, WEFT_STAT_TX_DROPPED);
+	weft_stats_inc(run->qp, WEFT_STAT_TX_DROPPED);
 	return true;
 }
 

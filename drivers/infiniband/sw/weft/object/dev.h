@@ -51,6 +51,7 @@ struct weft_gid {
  * @port_state: enum ib_port_state; written under RTNL, read by anybody
  * @regions: memory keys
  * @ahs: address handles, id to struct weft_ah_entry, RCU
+ * @counters: of QPs counted by themselves, by id; of verbs/counter.c
  * @ah_next: cyclic allocation of @ahs, under its lock
  * @gids: what the core put into the GID table, under @gid_lock
  * @gid_limit: entries from here on are free, under @gid_lock
@@ -73,6 +74,7 @@ struct weft_dev {
 	u32			port_state;
 	struct weft_region_table regions;
 	struct xarray		ahs;
+	struct xarray		counters;
 	u32			ah_next;
 	spinlock_t		gid_lock;
 	struct weft_gid		gids[WEFT_GID_TBL_LEN];

@@ -60,6 +60,8 @@ struct weft_srq;
  * @qkey: UD, with both turns stopped
  * @mtu: connected: path MTU in bytes, with both turns stopped
  * @access: enum ib_access_flags the peer may use, with both turns stopped
+ * @stats: what it counts into: @dev's or those of a counter, with both turns
+ *	stopped
  * @link: what carries the messages of a connected QP, with both turns stopped;
  *	a UD QP chooses for each address
  * @post_lock: a kernel consumer's producer side of both rings
@@ -85,6 +87,7 @@ struct weft_qp {
 	struct weft_cq		*recv_cq;
 	struct weft_srq		*srq;
 	struct weft_doorbell	*doorbell;
+	struct weft_stats __percpu *stats;
 	const struct weft_link	*link;
 	struct weft_av		av;
 	u32			dest_qpn;

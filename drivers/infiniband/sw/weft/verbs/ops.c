@@ -14,6 +14,7 @@
 #include "object/ucontext.h"
 #include "stats.h"
 #include "verbs/attributes.h"
+#include "verbs/counter.h"
 #include "verbs/qp.h"
 #include "verbs/query.h"
 
@@ -30,6 +31,11 @@ const struct ib_device_ops weft_device_ops = {
 	.alloc_pd = weft_alloc_pd,
 	.alloc_ucontext = weft_alloc_ucontext,
 	.attach_mcast = weft_attach_mcast,
+	.counter_alloc_stats = weft_counter_alloc_stats,
+	.counter_bind_qp = compat_counter_bind_qp,
+	.counter_dealloc = weft_counter_dealloc,
+	.counter_unbind_qp = compat_counter_unbind_qp,
+	.counter_update_stats = weft_counter_update_stats,
 	.create_ah = weft_create_ah,
 	.create_cq = compat_create_cq,
 	.create_qp = weft_create_qp,
@@ -75,6 +81,7 @@ const struct ib_device_ops weft_device_ops = {
 	.rereg_user_mr = weft_rereg_user_mr,
 	COMPAT_RESIZE_CQ,
 
+	COMPAT_COUNTER_SIZE
 	INIT_RDMA_OBJ_SIZE(ib_ah, weft_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, weft_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, weft_mw, ib_mw),

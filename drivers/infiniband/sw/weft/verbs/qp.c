@@ -106,6 +106,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->create_flags = init->create_flags;
 	qp->dev = dev;
 	qp->dev_id = dev->id;
+	qp->stats = dev->stats;
 	qp->ibqp = ibqp;
 	qp->pd = ibqp->pd;
 	qp->send_cq = to_weft_cq(init->send_cq);
