@@ -10,6 +10,7 @@ help:
 	@echo 'To try and to test, in virtual machines (as root):'
 	@echo '  make demo        weft at work: ping-pong, multicast and bandwidth over it'
 	@echo '  make test        the tests worth running on each change'
+	@echo '                   (MINUTES=N: skip what has not begun by then)'
 	@echo '  make test-full   every test on every kernel'
 	@echo '  make check       the tests of the source alone'
 	@echo '  make kunit       the unit tests alone'
@@ -38,8 +39,11 @@ install uninstall:
 prepare:
 	@scripts/$@
 
-demo test kunit bench check: prepare
+demo kunit bench check: prepare
 	@scripts/$@
+
+test: prepare
+	@scripts/test $(if $(MINUTES),--minutes $(MINUTES))
 
 test-full: prepare
 	@scripts/test --full
