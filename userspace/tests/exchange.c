@@ -14,6 +14,8 @@
  *	-s N	seed			-S BYTES	longest message
  *	-T N	timeout			-R N		retry_cnt
  *	-p PORT	of TCP			-o		only the client requests
+ *	-r	READs of the client are of one packet: rdma_rxe does not understand
+ *		the answer when it has asked for the rest of one again
  *	-L	packets may be lost: count what comes (uc, ud)
  *	-E	go on until the connection breaks, which has to be by
  *		RETRY_EXC_ERR and in time (rc)
@@ -67,7 +69,7 @@ static struct {
 	enum ibv_qp_type type;
 	int gid, mtu, batches, seconds, seed, timeout, retry;
 	uint32_t size;
-	bool lossy, cut, one_way;
+	bool lossy, cut, one_way, short_reads;
 } opt = {
 	.tcp_port = "18520", .type = IBV_QPT_RC, .gid = 0, .mtu = 0, .batches = 10,
 	.seed = 1, .timeout = 14, .retry = 7, .size = 9000,
@@ -174,6 +176,9 @@ static int plan(struct op *ops, int batch, int side)
 		/* rdma_rxe looks at the rkey of no bytes at times */
 		if ((op->opcode == IBV_WR_RDMA_READ || op->window) && !op->length)
 			op->length = 1;
+		if (op->opcode == IBV_WR_RDMA_READ && opt.short_reads && side == 1 &&
+		    op->length > mtu)
+			op->length = mtu;
 		if (!is_atomic(op))
 			continue;
 		op->length = 8;
@@ -758,7 +763,7 @@ static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "d:g:t:m:n:D:s:S:T:R:p:oLE")) != -1) {
+	while ((c = getopt(argc, argv, "d:g:t:m:n:D:s:S:T:R:p:orLE")) != -1) {
 		switch (c) {
 		case 'd':
 			setenv("WEFT_DEVICE", optarg, 1);
@@ -795,6 +800,9 @@ static void options(int argc, char **argv)
 			break;
 		case 'o':
 			opt.one_way = true;
+			break;
+		case 'r':
+			opt.short_reads = true;
 			break;
 		case 'L':
 			opt.lossy = true;
