@@ -14,8 +14,8 @@
  *	-s N	seed			-S BYTES	longest message
  *	-T N	timeout			-R N		retry_cnt
  *	-p PORT	of TCP			-o		only the client requests
- *	-r	READs of the client are of one packet: rdma_rxe does not understand
- *		the answer when it has asked for the rest of one again
+ *	-r	READs are of one packet: rdma_rxe neither answers when it is asked for
+ *		the rest of one again, nor understands the answer when it asks
  *	-L	packets may be lost: count what comes (uc, ud)
  *	-E	go on until the connection breaks, which has to be by
  *		RETRY_EXC_ERR and in time (rc)
@@ -176,8 +176,7 @@ static int plan(struct op *ops, int batch, int side)
 		/* rdma_rxe looks at the rkey of no bytes at times */
 		if ((op->opcode == IBV_WR_RDMA_READ || op->window) && !op->length)
 			op->length = 1;
-		if (op->opcode == IBV_WR_RDMA_READ && opt.short_reads && side == 1 &&
-		    op->length > mtu)
+		if (op->opcode == IBV_WR_RDMA_READ && opt.short_reads && op->length > mtu)
 			op->length = mtu;
 		if (!is_atomic(op))
 			continue;

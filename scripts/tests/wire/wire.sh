@@ -402,16 +402,19 @@ rdma_cm_across()
 	done
 }
 
-# multicast_across: what one node sends to a group comes to the other one
+# multicast_across [N]: what one node sends to a group comes to the other one; node
+# b sends N messages, 10
 multicast_across()
 {
-	local own
+	local own n
 	need mckey
 	modprobe rdma_ucm
 	own=$(address "$NODE" v4)
 	for server in a b; do
-		across "log:mckey: joined" "stdbuf -oL mckey -m 239.1.1.1 -b $own -C 10 -S 200" \
-			"mckey -m 239.1.1.1 -b $own -C 10 -S 200 -s"
+		n=10
+		[ $server = b ] || n=${1-10}
+		across "log:mckey: joined" "stdbuf -oL mckey -m 239.1.1.1 -b $own -C $n -S 200" \
+			"mckey -m 239.1.1.1 -b $own -C $n -S 200 -s"
 		said $who 'return status 0'
 		[ $who = client ] || said server 'data transfers complete'
 	done
