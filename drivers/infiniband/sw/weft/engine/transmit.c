@@ -130,9 +130,11 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 	if (weft_sendq_is_atomic(sqe->opcode)) {
 		run->hdr.atomic.va = sqe->remote_addr;
 		run->hdr.atomic.rkey = sqe->rkey;
+		run->hdr.atomic.swap_add = sqe->atomic.compare_add;
+	}
+	if (sqe->opcode == WEFT_SQE_CMP_SWP) {
 		run->hdr.atomic.compare = sqe->atomic.compare_add;
-		run->hdr.atomic.swap_add = sqe->opcode == WEFT_SQE_CMP_SWP ?
-					   sqe->atomic.swap : sqe->atomic.compare_add;
+		run->hdr.atomic.swap_add = sqe->atomic.swap;
 	}
 }
 
