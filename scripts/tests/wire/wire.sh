@@ -402,8 +402,8 @@ rdma_cm_across()
 	done
 }
 
-# multicast_across [N]: what one node sends to a group comes to the other one; node
-# b sends N messages, 10
+# multicast_across N: what one node sends to a group comes to the other one; node a
+# sends 10 messages, node b N
 multicast_across()
 {
 	local own n
@@ -412,7 +412,7 @@ multicast_across()
 	own=$(address "$NODE" v4)
 	for server in a b; do
 		n=10
-		[ $server = b ] || n=${1-10}
+		[ $server = b ] || n=$1
 		across "log:mckey: joined" "stdbuf -oL mckey -m 239.1.1.1 -b $own -C $n -S 200" \
 			"mckey -m 239.1.1.1 -b $own -C $n -S 200 -s"
 		said $who 'return status 0'
