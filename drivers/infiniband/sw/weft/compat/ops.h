@@ -37,7 +37,14 @@ struct compat_counter {
 	struct rdma_counter core;
 };
 
-#define COMPAT_COUNTER_SIZE INIT_RDMA_OBJ_SIZE(rdma_counter, compat_counter, core),
+/* The core calls it unasked. There is nothing to do: all of it is 0. */
+static void compat_counter_init(struct rdma_counter *counter)
+{
+}
+
+#define COMPAT_COUNTER							\
+	.counter_init = compat_counter_init,				\
+	INIT_RDMA_OBJ_SIZE(rdma_counter, compat_counter, core),
 #else
 static int compat_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp)
 {
@@ -49,7 +56,7 @@ static int compat_counter_unbind_qp(struct ib_qp *ibqp)
 	return weft_counter_unbind_qp(ibqp, ibqp->port);
 }
 
-#define COMPAT_COUNTER_SIZE
+#define COMPAT_COUNTER
 #endif
 
 #ifdef COMPAT_HAS_RESIZE_USER_CQ

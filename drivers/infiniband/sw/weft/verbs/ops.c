@@ -81,7 +81,7 @@ const struct ib_device_ops weft_device_ops = {
 	.rereg_user_mr = weft_rereg_user_mr,
 	COMPAT_RESIZE_CQ,
 
-	COMPAT_COUNTER_SIZE
+	COMPAT_COUNTER
 	INIT_RDMA_OBJ_SIZE(ib_ah, weft_ah, ibah),
 	INIT_RDMA_OBJ_SIZE(ib_cq, weft_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, weft_mw, ib_mw),
