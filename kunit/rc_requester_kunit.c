@@ -333,22 +333,49 @@ static void responses_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refcount_read(&link->node[0].region->refs), 1);
 }
 
-/* The timer is started once for many answers: it may expire too early. */
-static void timer_too_early(struct kunit *test)
+/* For what the responses do not depend on: requests that are not signaled. */
+static struct fake_link *req_create(struct kunit *test)
 {
 	static const struct fake_attr attr = {
 		.type = IB_QPT_RC,
 		.psn = { REQ_PSN, 0 },
 		.retry_cnt = 7,
-		.max_wr = 16,
+		.rnr_retry = 1,
+		.max_wr = WEFT_WINDOW_PACKETS,
 	};
-	struct fake_link *link = fake_link_create(test, &attr, 1);
-	struct fake_node *node = &link->node[0];
-	struct weft_send *send = &node->qp->send;
+
+	return fake_link_create(test, &attr, 1);
+}
+
+static void req_post_times(struct fake_link *link, u32 i, u32 times)
+{
+	while (times--)
+		req_post(link, i);
+	fake_link_run_halves(link);
+}
+
+static void req_ack(struct fake_link *link, s32 psn, u32 msn, u8 syndrome)
+{
+	struct weft_hdr hdr = {
+		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_ACK),
+		.pkey = WEFT_DEFAULT_PKEY,
+		.dqpn = link->node[0].qp->qpn,
+		.psn = req_psn(psn),
+		.aeth = { .syndrome = syndrome, .msn = msn },
+	};
+
+	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
+	fake_link_run_halves(link);
+}
+
+/* The timer is started once for many answers: it may expire too early. */
+static void timer_too_early(struct kunit *test)
+{
+	struct fake_link *link = req_create(test);
+	struct weft_send *send = &link->node[0].qp->send;
 	u32 psn;
 
-	req_post(link, 0);
-	fake_link_run_halves(link);
+	req_post_times(link, 0, 1);
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
 	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->timer));
 	weft_turn_post(&send->turn, WEFT_EV_TIMER);
@@ -366,19 +393,12 @@ static void timer_too_early(struct kunit *test)
 /* IBA 9.7.5.2.8: as long as the responder says, and not until the retry timer. */
 static void rnr_delay_as_told(struct kunit *test)
 {
-	static const struct fake_attr attr = {
-		.type = IB_QPT_RC,
-		.psn = { REQ_PSN, 0 },
-		.rnr_retry = 1,
-		.max_wr = 16,
-	};
-	struct fake_link *link = fake_link_create(test, &attr, 1);
+	struct fake_link *link = req_create(test);
 	const struct req_step rnr = RNR(0);
 	struct hrtimer *timer = &link->node[0].qp->send.timer;
 	u32 psn;
 
-	req_post(link, 0);
-	fake_link_run_halves(link);
+	req_post_times(link, 0, 1);
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
 	KUNIT_EXPECT_GT(test, ktime_to_ms(hrtimer_get_remaining(timer)), 1000);
 	req_deliver(link, &rnr);
@@ -393,32 +413,15 @@ static void rnr_delay_as_told(struct kunit *test)
 /* No more packets without an answer than a net device's backlog takes. */
 static void window_is_bounded(struct kunit *test)
 {
-	static const struct fake_attr attr = {
-		.type = IB_QPT_RC,
-		.psn = { REQ_PSN, 0 },
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.max_wr = WEFT_WINDOW_PACKETS,
-	};
-	struct fake_link *link = fake_link_create(test, &attr, 1);
-	struct weft_hdr hdr = {
-		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_ACK),
-		.pkey = WEFT_DEFAULT_PKEY,
-		.dqpn = link->node[0].qp->qpn,
-		.psn = req_psn(0),
-		.aeth.syndrome = WEFT_AETH_NO_CREDIT,
-	};
-	u32 i, psn;
+	struct fake_link *link = req_create(test);
+	u32 psn;
 
 	/* of two packets each */
-	for (i = 0; i < WEFT_WINDOW_PACKETS; i++)
-		req_post(link, REQ_REQUESTS - 1);
-	fake_link_run_halves(link);
+	req_post_times(link, REQ_REQUESTS - 1, WEFT_WINDOW_PACKETS);
 	KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_WINDOW_PACKETS);
 	req_clear_wire(link, &psn);
 	/* one is acknowledged, one more goes */
-	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
-	fake_link_run_halves(link);
+	req_ack(link, 0, 0, WEFT_AETH_NO_CREDIT);
 	KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_WINDOW_PACKETS + 1);
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
 	KUNIT_EXPECT_EQ(test, psn, req_psn(WEFT_WINDOW_PACKETS));
@@ -466,56 +469,29 @@ static void long_read_in_parts(struct kunit *test)
 /* Of what the peer has no receive for only a first packet is sent, alone (IBA 9.7.7.2). */
 static void credits_are_kept(struct kunit *test)
 {
-	static const struct fake_attr attr = {
-		.type = IB_QPT_RC,
-		.psn = { REQ_PSN, 0 },
-		.retry_cnt = 7,
-		.max_wr = 16,
-	};
-	struct fake_link *link = fake_link_create(test, &attr, 1);
-	struct weft_hdr hdr = {
-		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_ACK),
-		.pkey = WEFT_DEFAULT_PKEY,
-		.dqpn = link->node[0].qp->qpn,
-		.psn = req_psn(0),
-		.aeth.msn = 1,
-	};
-	u32 i, psn;
+	struct fake_link *link = req_create(test);
+	u32 psn;
 
 	/* nothing is known of receives */
-	req_post(link, 0);
-	fake_link_run_halves(link);
+	req_post_times(link, 0, 1);
 	KUNIT_EXPECT_EQ(test, link->sent[0], 1);
 	req_clear_wire(link, &psn);
 	/* there is none: of two packets one goes, of the next message nothing */
-	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
-	req_post(link, REQ_REQUESTS - 1);
-	req_post(link, 0);
-	fake_link_run_halves(link);
+	req_ack(link, 0, 1, 0);
+	req_post_times(link, REQ_REQUESTS - 1, 1);
+	req_post_times(link, 0, 1);
 	KUNIT_EXPECT_EQ(test, link->sent[0], 2);
 	req_clear_wire(link, &psn);
 	/* there is one: for the other packet */
-	hdr.psn = req_psn(1);
-	hdr.aeth.syndrome = 1;
-	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
-	fake_link_run_halves(link);
+	req_ack(link, 1, 1, 1);
 	KUNIT_EXPECT_EQ(test, link->sent[0], 3);
 	req_clear_wire(link, &psn);
 	/* there are three, and then one that is not asked about */
-	hdr.psn = req_psn(2);
-	hdr.aeth.msn = 2;
-	hdr.aeth.syndrome = 3;
-	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
-	for (i = 0; i < 4; i++)
-		req_post(link, 0);
-	fake_link_run_halves(link);
+	req_ack(link, 2, 2, 3);
+	req_post_times(link, 0, 4);
 	KUNIT_EXPECT_EQ(test, link->sent[0], 6);
 	req_clear_wire(link, &psn);
-	hdr.psn = req_psn(5);
-	hdr.aeth.msn = 5;
-	hdr.aeth.syndrome = WEFT_AETH_NO_CREDIT;
-	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
-	fake_link_run_halves(link);
+	req_ack(link, 5, 5, WEFT_AETH_NO_CREDIT);
 	KUNIT_EXPECT_EQ(test, link->sent[0], 8);
 	req_clear_wire(link, &psn);
 }

@@ -567,8 +567,28 @@ static void packets_in_order(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
+/* Of a READ that is asked for again nobody wants the rest of the first answer. */
+static void read_again_while_answered(struct kunit *test)
+{
+	const u32 packets = 8;
+	const struct resp_step read = PACKET(READ_REQUEST, 0, .total = packets * FAKE_MTU);
+	struct fake_link *link = resp_create(test, IB_QPT_RC);
+	u32 first;
+
+	link->faults.stall = 100;
+	resp_deliver(link, &read, false);
+	first = link->sent[1];
+	KUNIT_EXPECT_LT(test, first, packets);
+	link->faults.stall = 0;
+	resp_deliver(link, &read, false);
+	fake_link_settle(link);
+	KUNIT_EXPECT_EQ(test, link->sent[1], first + packets);
+	fake_link_expect_quiet(link);
+}
+
 static struct kunit_case resp_cases[] = {
 	KUNIT_CASE_PARAM(packets_in_order, resp_row_gen_params),
+	KUNIT_CASE(read_again_while_answered),
 	{}
 };
 
