@@ -9,14 +9,16 @@
 #include "link/udp.h"
 #include "netlink.h"
 #include "object/table.h"
+#include "wire/icrc.h"
 
 static int __init weft_init(void)
 {
 	int ret;
 
+	weft_icrc_init();
 	ret = weft_engine_init();
 	if (ret)
-		return ret;
+		goto err_icrc_exit;
 	ret = weft_roce_init();
 	if (ret)
 		goto err_engine_exit;
@@ -36,6 +38,8 @@ err_roce_exit:
 	weft_roce_exit();
 err_engine_exit:
 	weft_engine_exit();
+err_icrc_exit:
+	weft_icrc_exit();
 	return ret;
 }
 
@@ -46,6 +50,7 @@ static void __exit weft_exit(void)
 	weft_udp_exit();
 	weft_roce_exit();
 	weft_engine_exit();
+	weft_icrc_exit();
 	/* RCU callbacks are code of this module */
 	rcu_barrier();
 	weft_table_exit();

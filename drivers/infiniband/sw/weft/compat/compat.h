@@ -26,6 +26,10 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define COMPAT_HAS_DMAH
 #endif
+/* crc32_le() is as fast as the processor allows. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define COMPAT_HAS_FAST_CRC32
+#endif
 /* The core turns netdev events into port events. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define COMPAT_HAS_CORE_PORT_EVENTS

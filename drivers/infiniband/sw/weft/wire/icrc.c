@@ -3,12 +3,12 @@
 #include "wire/icrc.h"
 
 #include <asm/byteorder.h>
-#include <linux/crc32.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/string.h>
 #include <linux/udp.h>
 
+#include "compat/crc32.h"
 #include "wire/headers.h"
 
 #define ICRC_INIT	0xffffffff
@@ -18,6 +18,16 @@
  * (A17).
  */
 #define ICRC_AFTER_ONES	0xdebb20e3
+
+void weft_icrc_init(void)
+{
+	compat_crc32_init();
+}
+
+void weft_icrc_exit(void)
+{
+	compat_crc32_exit();
+}
 
 /* The one place that computes a CRC-32. */
 u32 weft_icrc_update(u32 crc, const void *data, size_t len)

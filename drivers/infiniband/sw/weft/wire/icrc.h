@@ -27,6 +27,16 @@ struct weft_wire_lrh;
 #define WEFT_VCRC_INIT	0xffff
 
 /**
+ * weft_icrc_init - at module load: look for the fastest way to compute it
+ */
+void weft_icrc_init(void);
+
+/**
+ * weft_icrc_exit - at module unload
+ */
+void weft_icrc_exit(void);
+
+/**
  * weft_icrc_begin_ipv4 - ICRC of the headers of a RoCEv2 packet
  * @ip: the header as it is on the wire, all but @ip.tos, @ip.ttl and @ip.check
  *	final. It has no options (A17); they would not be protected.
