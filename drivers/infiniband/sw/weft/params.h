@@ -32,6 +32,9 @@
 #define WEFT_MAX_MR		((1 << 23) - 1)
 #define WEFT_MAX_MW		((1 << 23) - 1)
 #define WEFT_MAX_KEY_INDEX	((1 << 24) - 1)
+/* So many of the host's QPs, of a device's regions are found without a tree. */
+#define WEFT_NEWEST_QPS		1024U
+#define WEFT_NEWEST_REGIONS	256U
 /* Outstanding RDMA READs and atomics of a QP, each way. */
 #define WEFT_MAX_RD_ATOMIC	128
 #define WEFT_MAX_MCAST_GRP	8192

@@ -108,7 +108,6 @@ static enum weft_fault msg_open_remote(struct weft_qp *qp, const struct weft_req
 	struct weft_accessor who = weft_qp_accessor(qp);
 	struct weft_recv *recv = &qp->recv;
 
-	who.kernel = false; /* no peer may use the local DMA key */
 	if (weft_region_resolve(&who, req->rkey, req->remote_addr + offset, length,
 				msg_access(req->opcode), &recv->span))
 		return WEFT_FAULT_REMOTE_ACCESS;
@@ -234,14 +233,18 @@ static void msg_complete_success(struct weft_qp *qp, const struct weft_request *
 	msg_complete(qp, &cqe, req->solicited);
 }
 
-enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req)
+static bool msg_invalidate(struct weft_qp *qp, u32 rkey)
 {
 	struct weft_accessor who = weft_qp_accessor(qp);
 
+	return !weft_mw_invalidate(&who, rkey);
+}
+
+enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req)
+{
 	weft_assert_turn(&qp->recv.turn);
 	msg_release(qp);
-	if (req->opcode == WEFT_SQE_SEND_INV &&
-	    weft_mw_invalidate(&who, req->ex))
+	if (req->opcode == WEFT_SQE_SEND_INV && !msg_invalidate(qp, req->ex))
 		return WEFT_FAULT_INVALIDATE;
 	weft_stats_inc(qp, WEFT_STAT_RCVD_MESSAGES);
 	weft_stats_add(qp, WEFT_STAT_RCVD_BYTES, req->length);

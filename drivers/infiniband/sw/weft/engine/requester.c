@@ -323,7 +323,9 @@ static void req_run(struct weft_qp *qp, struct req_budget *budget)
 
 	if (weft_turn_take(&send->turn) & BIT(WEFT_EV_TIMER))
 		req_timeout(qp);
-	weft_completer_work(qp);
+	/* who defers a packet posts an event after it: none is overlooked */
+	if (!skb_queue_empty_lockless(&send->packets))
+		weft_completer_work(qp);
 	defer = req_work(qp, budget);
 	if (defer)
 		weft_turn_defer(&send->turn);

@@ -105,7 +105,8 @@ static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
 
 static bool local_gid_equal(const union ib_gid *a, const union ib_gid *b)
 {
-	return !memcmp(a, b, sizeof(*a));
+	return a->global.interface_id == b->global.interface_id &&
+	       a->global.subnet_prefix == b->global.subnet_prefix;
 }
 
 /*

@@ -3,7 +3,6 @@
  * The key table, and the access check.
  */
 #include "mem/region.h"
-#include "params.h"
 
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -16,6 +15,30 @@
 static unsigned long region_index(u32 key)
 {
 	return key >> 8;
+}
+
+static struct weft_region __rcu **region_newest(struct weft_region_table *table, u32 key)
+{
+	return &table->newest[region_index(key) % WEFT_NEWEST_REGIONS];
+}
+
+static void region_insert(struct weft_region *region)
+{
+	struct weft_region_table *table = region->table;
+
+	/* allocates nothing: the entry is reserved, or another region's */
+	__xa_store(&table->xa, region_index(region->key), region, 0);
+	rcu_assign_pointer(*region_newest(table, region->key), region);
+}
+
+static struct weft_region *region_erase(struct weft_region_table *table, u32 key)
+{
+	struct weft_region __rcu **newest = region_newest(table, key);
+	struct weft_region *region = __xa_erase(&table->xa, region_index(key));
+
+	if (region && rcu_access_pointer(*newest) == region)
+		RCU_INIT_POINTER(*newest, NULL);
+	return region;
 }
 
 /* A region with one reference, the owner's. */
@@ -72,8 +95,7 @@ void weft_region_publish(struct weft_region *region)
 	unsigned long flags;
 
 	xa_lock_irqsave(xa, flags);
-	/* allocates nothing: the entry is reserved */
-	__xa_store(xa, region_index(region->key), region, 0);
+	region_insert(region);
 	xa_unlock_irqrestore(xa, flags);
 }
 WEFT_EXPORT_FOR_TEST(weft_region_publish);
@@ -101,15 +123,14 @@ WEFT_EXPORT_FOR_TEST(weft_region_successor);
 
 bool weft_region_replace(struct weft_region *old, struct weft_region *new)
 {
-	unsigned long index = region_index(old->key);
 	struct xarray *xa = &old->table->xa;
 	unsigned long flags;
 	bool found;
 
 	xa_lock_irqsave(xa, flags);
-	found = xa_load(xa, index) == old;
+	found = xa_load(xa, region_index(old->key)) == old;
 	if (found) {
-		__xa_store(xa, index, new, 0);
+		region_insert(new);
 		old->replaced = true;
 	}
 	xa_unlock_irqrestore(xa, flags);
@@ -130,7 +151,7 @@ void weft_region_kill(struct weft_region *region)
 
 	xa_lock_irqsave(xa, flags);
 	if (!region->replaced)
-		__xa_erase(xa, region_index(region->key));
+		region_erase(region->table, region->key);
 	xa_unlock_irqrestore(xa, flags);
 
 	weft_region_put(region);
@@ -145,7 +166,7 @@ struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 ke
 	unsigned long flags;
 
 	xa_lock_irqsave(&table->xa, flags);
-	region = __xa_erase(&table->xa, region_index(key));
+	region = region_erase(table, key);
 	xa_unlock_irqrestore(&table->xa, flags);
 	return region;
 }
@@ -172,13 +193,15 @@ bool weft_region_seal(struct weft_region *region)
 WEFT_EXPORT_FOR_TEST(weft_region_seal);
 
 /* The bits of @mask have to match beside the index. */
-static struct weft_region *region_lookup(struct weft_region_table *table,
-					 u32 key, u32 mask)
+static __always_inline struct weft_region *
+region_lookup(struct weft_region_table *table, u32 key, u32 mask)
 {
 	struct weft_region *region;
 
 	rcu_read_lock();
-	region = xa_load(&table->xa, region_index(key));
+	region = rcu_dereference(*region_newest(table, key));
+	if (unlikely(!region || region_index(region->key ^ key)))
+		region = xa_load(&table->xa, region_index(key));
 	if (region && ((region->key ^ key) & mask ||
 		       !refcount_inc_not_zero(&region->refs)))
 		region = NULL;
@@ -253,7 +276,7 @@ int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 	if (!key && who->kernel && !(access & REGION_REMOTE))
 		return 0;
 
-	region = weft_region_get(who->table, key);
+	region = region_lookup(who->table, key, U32_MAX);
 	if (unlikely(!region))
 		return -EINVAL;
 	err = region_check(region, who, addr, length, access);

@@ -22,6 +22,9 @@
 #include <linux/types.h>
 #include <linux/xarray.h>
 
+#include "params.h"
+
+struct weft_region;
 struct weft_sge;
 
 /**
@@ -29,10 +32,13 @@ struct weft_sge;
  * @xa: key index (key >> 8) to struct weft_region
  * @next: where the cyclic search for a free index goes on; a key that was
  *	just freed must not come back soon. Under the lock of @xa.
+ * @newest: the newest region for each value of the low bits of the key index:
+ *	most lookups end here. Written under the lock of @xa.
  */
 struct weft_region_table {
 	struct xarray	xa;
 	u32		next;
+	struct weft_region __rcu *newest[WEFT_NEWEST_REGIONS];
 };
 
 /**

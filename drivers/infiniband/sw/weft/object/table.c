@@ -16,6 +16,12 @@ static u32 table_next_device;
 static DEFINE_XARRAY_ALLOC(table_qps);
 static u32 table_next_qpn;
 
+/*
+ * The newest QP for each value of the low bits of its number: most lookups end
+ * here. Written under the lock of table_qps.
+ */
+static struct weft_qp __rcu *table_newest_qps[WEFT_NEWEST_QPS];
+
 int weft_dev_publish(struct weft_dev *dev)
 {
 	int ret = xa_alloc_cyclic(&table_devices, &dev->id, dev,
@@ -156,15 +162,29 @@ int weft_qp_reserve(struct weft_qp *qp)
 	return ret < 0 ? -ENOMEM : 0;
 }
 
+static struct weft_qp __rcu **table_newest_qp(u32 qpn)
+{
+	return &table_newest_qps[qpn % WEFT_NEWEST_QPS];
+}
+
 void weft_qp_publish(struct weft_qp *qp)
 {
+	xa_lock(&table_qps);
 	/* the slot is reserved: cannot fail */
-	xa_store(&table_qps, qp->qpn, qp, GFP_KERNEL);
+	__xa_store(&table_qps, qp->qpn, qp, 0);
+	rcu_assign_pointer(*table_newest_qp(qp->qpn), qp);
+	xa_unlock(&table_qps);
 }
 
 void weft_qp_unpublish(struct weft_qp *qp)
 {
-	xa_erase(&table_qps, qp->qpn);
+	struct weft_qp __rcu **newest = table_newest_qp(qp->qpn);
+
+	xa_lock(&table_qps);
+	__xa_erase(&table_qps, qp->qpn);
+	if (rcu_access_pointer(*newest) == qp)
+		RCU_INIT_POINTER(*newest, NULL);
+	xa_unlock(&table_qps);
 }
 
 struct weft_qp *weft_qp_get(u32 qpn)
@@ -172,7 +192,9 @@ struct weft_qp *weft_qp_get(u32 qpn)
 	struct weft_qp *qp;
 
 	rcu_read_lock();
-	qp = xa_load(&table_qps, qpn);
+	qp = rcu_dereference(*table_newest_qp(qpn));
+	if (unlikely(!qp || qp->qpn != qpn))
+		qp = xa_load(&table_qps, qpn);
 	if (qp && !refcount_inc_not_zero(&qp->refs))
 		qp = NULL;
 	rcu_read_unlock();

@@ -14,33 +14,6 @@ static_assert(sizeof(struct weft_rqe) == 16);
 static_assert(sizeof(struct weft_cqe) == 64);
 static_assert(sizeof(struct weft_sge) == 16);
 
-static u32 shared_load(const u32 __weft_shared *p)
-{
-	return READ_ONCE(*(const u32 __force *)p);
-}
-
-static u32 shared_load_acquire(const u32 __weft_shared *p)
-{
-	/* A or D, its callers say which */
-	return smp_load_acquire((const u32 __force *)p);
-}
-
-static void shared_store(u32 __weft_shared *p, u32 value)
-{
-	WRITE_ONCE(*(u32 __force *)p, value);
-}
-
-static void shared_store_release(u32 __weft_shared *p, u32 value)
-{
-	/* B or C, its callers say which */
-	smp_store_release((u32 __force *)p, value);
-}
-
-static void __weft_shared *ring_slot(const struct weft_ring *ring, u32 index)
-{
-	return ring->slots + (size_t)(index & (ring->entries - 1)) * ring->stride;
-}
-
 static void ring_free_pages(struct page **pages, unsigned int num)
 {
 	while (num--)
@@ -163,75 +136,10 @@ void weft_ring_reset(struct weft_ring *ring)
 {
 	ring->device = 0;
 	ring->client = 0;
-	shared_store(&ring->hdr->producer, 0);
-	shared_store(&ring->hdr->consumer, 0);
+	weft_shared_store(&ring->hdr->producer, 0);
+	weft_shared_store(&ring->hdr->consumer, 0);
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_reset);
-
-void weft_ring_set_flags(struct weft_ring *ring, u32 set, u32 clear)
-{
-	u32 flags = shared_load(&ring->hdr->flags);
-
-	/* release: OVERRUN and DEAD come after the last completion */
-	shared_store_release(&ring->hdr->flags, (flags & ~clear) | set);
-}
-WEFT_EXPORT_FOR_TEST(weft_ring_set_flags);
-
-int weft_ring_pending(const struct weft_ring *ring)
-{
-	/* A, pairs with B */
-	u32 num = shared_load_acquire(&ring->hdr->producer) - ring->device;
-
-	return num <= ring->entries ? (int)num : -EPROTO;
-}
-WEFT_EXPORT_FOR_TEST(weft_ring_pending);
-
-const void __weft_shared *weft_ring_take(const struct weft_ring *ring, u32 ahead)
-{
-	return ring_slot(ring, ring->device + ahead);
-}
-WEFT_EXPORT_FOR_TEST(weft_ring_take);
-
-void weft_ring_release(struct weft_ring *ring)
-{
-	/* C, pairs with D */
-	shared_store_release(&ring->hdr->consumer, ++ring->device);
-}
-WEFT_EXPORT_FOR_TEST(weft_ring_release);
-
-void weft_ring_arm_doorbell(struct weft_ring *ring)
-{
-	weft_ring_set_flags(ring, WEFT_RING_NEED_DOORBELL, 0); /* E */
-	smp_mb(); /* G, pairs with F */
-}
-WEFT_EXPORT_FOR_TEST(weft_ring_arm_doorbell);
-
-bool weft_ring_push(struct weft_ring *ring, const struct weft_cqe *cqe)
-{
-	/* D, pairs with C; an impossible index counts as full */
-	u32 used = ring->device - shared_load_acquire(&ring->hdr->consumer);
-
-	if (used >= ring->entries)
-		return false;
-	memcpy((void __force *)ring_slot(ring, ring->device), cqe, sizeof(*cqe));
-	/* B, pairs with A */
-	shared_store_release(&ring->hdr->producer, ++ring->device);
-	return true;
-}
-WEFT_EXPORT_FOR_TEST(weft_ring_push);
-
-bool weft_ring_disarm(struct weft_ring *ring, bool solicited)
-{
-	u32 arm;
-
-	smp_mb(); /* I, pairs with H */
-	arm = shared_load(&ring->hdr->arm);
-	if (likely(arm == WEFT_ARM_NONE) ||
-	    (arm == WEFT_ARM_SOLICITED && !solicited))
-		return false;
-	return xchg((u32 __force *)&ring->hdr->arm, WEFT_ARM_NONE) != WEFT_ARM_NONE;
-}
-WEFT_EXPORT_FOR_TEST(weft_ring_disarm);
 
 void weft_ring_arm(struct weft_ring *ring, u32 arm)
 {
@@ -239,7 +147,7 @@ void weft_ring_arm(struct weft_ring *ring, u32 arm)
 	if (arm == WEFT_ARM_SOLICITED)
 		cmpxchg((u32 __force *)&ring->hdr->arm, WEFT_ARM_NONE, arm);
 	else
-		shared_store(&ring->hdr->arm, arm);
+		weft_shared_store(&ring->hdr->arm, arm);
 	smp_mb(); /* H, pairs with I */
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_arm);
@@ -247,25 +155,25 @@ WEFT_EXPORT_FOR_TEST(weft_ring_arm);
 void *weft_ring_reserve(struct weft_ring *ring)
 {
 	/* D, pairs with C */
-	u32 used = ring->client - shared_load_acquire(&ring->hdr->consumer);
+	u32 used = ring->client - weft_shared_load_acquire(&ring->hdr->consumer);
 
 	if (used >= ring->entries)
 		return NULL;
-	return (void __force *)ring_slot(ring, ring->client);
+	return (void __force *)weft_ring_slot(ring, ring->client);
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_reserve);
 
 void weft_ring_submit(struct weft_ring *ring)
 {
 	/* B, pairs with A */
-	shared_store_release(&ring->hdr->producer, ++ring->client);
+	weft_shared_store_release(&ring->hdr->producer, ++ring->client);
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_submit);
 
 u32 weft_ring_has_completions(const struct weft_ring *ring)
 {
 	/* A, pairs with B */
-	return shared_load_acquire(&ring->hdr->producer) - ring->client;
+	return weft_shared_load_acquire(&ring->hdr->producer) - ring->client;
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_has_completions);
 
@@ -273,9 +181,9 @@ bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe)
 {
 	if (!weft_ring_has_completions(ring))
 		return false;
-	memcpy(cqe, (void __force *)ring_slot(ring, ring->client), sizeof(*cqe));
+	memcpy(cqe, (void __force *)weft_ring_slot(ring, ring->client), sizeof(*cqe));
 	/* C, pairs with D */
-	shared_store_release(&ring->hdr->consumer, ++ring->client);
+	weft_shared_store_release(&ring->hdr->consumer, ++ring->client);
 	return true;
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_pop);
@@ -286,20 +194,20 @@ int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from,
 	u32 producer, consumer, i;
 
 	producer = completion ? from->device :
-		   shared_load_acquire(&from->hdr->producer);
-	consumer = completion ? shared_load_acquire(&from->hdr->consumer) :
+		   weft_shared_load_acquire(&from->hdr->producer);
+	consumer = completion ? weft_shared_load_acquire(&from->hdr->consumer) :
 		   from->device;
 	if (producer - consumer > min(to->entries, from->entries))
 		return -EINVAL;
 	for (i = consumer; i != producer; i++)
-		memcpy((void __force *)ring_slot(to, i),
-		       (void __force *)ring_slot(from, i), from->stride);
+		memcpy((void __force *)weft_ring_slot(to, i),
+		       (void __force *)weft_ring_slot(from, i), from->stride);
 	to->device = from->device;
 	to->client = from->client;
-	shared_store(&to->hdr->flags, shared_load(&from->hdr->flags));
-	shared_store(&to->hdr->arm, shared_load(&from->hdr->arm));
-	shared_store(&to->hdr->consumer, consumer);
-	shared_store_release(&to->hdr->producer, producer);
+	weft_shared_store(&to->hdr->flags, weft_shared_load(&from->hdr->flags));
+	weft_shared_store(&to->hdr->arm, weft_shared_load(&from->hdr->arm));
+	weft_shared_store(&to->hdr->consumer, consumer);
+	weft_shared_store_release(&to->hdr->producer, producer);
 	return 0;
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_carry_over);

@@ -49,6 +49,33 @@ struct weft_ring {
 	u32				client;
 };
 
+static inline u32 weft_shared_load(const u32 __weft_shared *p)
+{
+	return READ_ONCE(*(const u32 __force *)p);
+}
+
+static inline u32 weft_shared_load_acquire(const u32 __weft_shared *p)
+{
+	/* A or D, its callers say which */
+	return smp_load_acquire((const u32 __force *)p);
+}
+
+static inline void weft_shared_store(u32 __weft_shared *p, u32 value)
+{
+	WRITE_ONCE(*(u32 __force *)p, value);
+}
+
+static inline void weft_shared_store_release(u32 __weft_shared *p, u32 value)
+{
+	/* B or C, its callers say which */
+	smp_store_release((u32 __force *)p, value);
+}
+
+static inline void __weft_shared *weft_ring_slot(const struct weft_ring *ring, u32 index)
+{
+	return ring->slots + (size_t)(index & (ring->entries - 1)) * ring->stride;
+}
+
 /**
  * weft_ring_create - allocate a ring
  * @entries: at least so many; rounded up to a power of two
@@ -100,7 +127,13 @@ void weft_ring_reset(struct weft_ring *ring);
  *
  * Callers exclude each other.
  */
-void weft_ring_set_flags(struct weft_ring *ring, u32 set, u32 clear);
+static inline void weft_ring_set_flags(struct weft_ring *ring, u32 set, u32 clear)
+{
+	u32 flags = weft_shared_load(&ring->hdr->flags);
+
+	/* release: OVERRUN and DEAD come after the last completion */
+	weft_shared_store_release(&ring->hdr->flags, (flags & ~clear) | set);
+}
 
 /**
  * weft_ring_pending - entries the client has posted and the device not taken
@@ -111,7 +144,13 @@ void weft_ring_set_flags(struct weft_ring *ring, u32 set, u32 clear);
  * Return: number of entries, at most @ring->entries; -EPROTO: the client's
  * index is impossible.
  */
-int weft_ring_pending(const struct weft_ring *ring);
+static inline int weft_ring_pending(const struct weft_ring *ring)
+{
+	/* A, pairs with B */
+	u32 num = weft_shared_load_acquire(&ring->hdr->producer) - ring->device;
+
+	return num <= ring->entries ? (int)num : -EPROTO;
+}
 
 /**
  * weft_ring_take - one of the device's next entries
@@ -120,7 +159,11 @@ int weft_ring_pending(const struct weft_ring *ring);
  *
  * Return: the entry; valid until weft_ring_release().
  */
-const void __weft_shared *weft_ring_take(const struct weft_ring *ring, u32 ahead);
+static inline const void __weft_shared *weft_ring_take(const struct weft_ring *ring,
+						       u32 ahead)
+{
+	return weft_ring_slot(ring, ring->device + ahead);
+}
 
 /**
  * weft_ring_release - the device is done with its next entry
@@ -128,7 +171,11 @@ const void __weft_shared *weft_ring_take(const struct weft_ring *ring, u32 ahead
  *
  * C in the ABI's proof.
  */
-void weft_ring_release(struct weft_ring *ring);
+static inline void weft_ring_release(struct weft_ring *ring)
+{
+	/* C, pairs with D */
+	weft_shared_store_release(&ring->hdr->consumer, ++ring->device);
+}
 
 /**
  * weft_ring_arm_doorbell - ask the client to ring
@@ -136,7 +183,11 @@ void weft_ring_release(struct weft_ring *ring);
  *
  * E and G in the ABI's proof: look at weft_ring_pending() afterwards.
  */
-void weft_ring_arm_doorbell(struct weft_ring *ring);
+static inline void weft_ring_arm_doorbell(struct weft_ring *ring)
+{
+	weft_ring_set_flags(ring, WEFT_RING_NEED_DOORBELL, 0); /* E */
+	smp_mb(); /* G, pairs with F */
+}
 
 /**
  * weft_ring_push - publish a completion
@@ -147,7 +198,18 @@ void weft_ring_arm_doorbell(struct weft_ring *ring);
  *
  * Return: false when the ring is full.
  */
-bool weft_ring_push(struct weft_ring *ring, const struct weft_cqe *cqe);
+static inline bool weft_ring_push(struct weft_ring *ring, const struct weft_cqe *cqe)
+{
+	/* D, pairs with C; an impossible index counts as full */
+	u32 used = ring->device - weft_shared_load_acquire(&ring->hdr->consumer);
+
+	if (used >= ring->entries)
+		return false;
+	memcpy((void __force *)weft_ring_slot(ring, ring->device), cqe, sizeof(*cqe));
+	/* B, pairs with A */
+	weft_shared_store_release(&ring->hdr->producer, ++ring->device);
+	return true;
+}
 
 /**
  * weft_ring_disarm - take the client's request for an event
@@ -158,7 +220,17 @@ bool weft_ring_push(struct weft_ring *ring, const struct weft_cqe *cqe);
  *
  * Return: true when the event is to be raised.
  */
-bool weft_ring_disarm(struct weft_ring *ring, bool solicited);
+static inline bool weft_ring_disarm(struct weft_ring *ring, bool solicited)
+{
+	u32 arm;
+
+	smp_mb(); /* I, pairs with H */
+	arm = weft_shared_load(&ring->hdr->arm);
+	if (likely(arm == WEFT_ARM_NONE) ||
+	    (arm == WEFT_ARM_SOLICITED && !solicited))
+		return false;
+	return xchg((u32 __force *)&ring->hdr->arm, WEFT_ARM_NONE) != WEFT_ARM_NONE;
+}
 
 /**
  * weft_ring_arm - a kernel client asks for an event

@@ -3,10 +3,18 @@
 #include "ring/sqe.h"
 
 /* The one read of shared memory: after barrier() only the copy is used. */
-static void copy_in(void *to, const void __weft_shared *from, size_t length)
+static __always_inline void copy_in(void *to, const void __weft_shared *from, size_t length)
 {
 	memcpy(to, (const void __force *)from, length);
 	barrier();
+}
+
+static void copy_in_sges(struct weft_sge *to, const void __weft_shared *from, u32 num)
+{
+	const struct weft_sge __weft_shared *sge = from;
+
+	while (num--)
+		copy_in(to++, sge++, sizeof(*to));
 }
 
 /* What a peer sends back is stored in the sge list, never in the ring. */
@@ -37,7 +45,7 @@ int weft_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *wqe)
 	if (wqe->sqe.flags & WEFT_SQE_INLINE)
 		wqe->inline_data = (const void __force *)(sqe + 1);
 	else
-		copy_in(wqe->sge, sqe + 1, wqe->sqe.num_sge * sizeof(wqe->sge[0]));
+		copy_in_sges(wqe->sge, sqe + 1, wqe->sqe.num_sge);
 	return 0;
 }
 WEFT_EXPORT_FOR_TEST(weft_sq_next);
@@ -58,7 +66,7 @@ int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe)
 		wqe->num_sge = 0;
 		ret = -EINVAL;
 	}
-	copy_in(wqe->sge, rqe + 1, wqe->num_sge * sizeof(wqe->sge[0]));
+	copy_in_sges(wqe->sge, rqe + 1, wqe->num_sge);
 	weft_ring_release(ring);
 	return ret;
 }
