@@ -159,8 +159,8 @@ static inline int weft_ring_pending(const struct weft_ring *ring)
  *
  * Return: the entry; valid until weft_ring_release().
  */
-static inline const void __weft_shared *weft_ring_take(const struct weft_ring *ring,
-						       u32 ahead)
+static inline const void __weft_shared *
+weft_ring_take(const struct weft_ring *ring, u32 ahead)
 {
 	return weft_ring_slot(ring, ring->device + ahead);
 }
