@@ -5,6 +5,7 @@
 #include "lib.h"
 
 #include <arpa/inet.h>
+#include <pthread.h>
 
 static struct end a, b;
 
@@ -239,6 +240,52 @@ static void lengths(void)
 			}
 		}
 	}
+}
+
+static volatile bool scribbling;
+
+static void *scribble(void *memory)
+{
+	volatile uint64_t *word = memory;
+	size_t i = 0;
+
+	while (scribbling)
+		word[i++ % ((256 << 10) / sizeof(*word))]++;
+	return NULL;
+}
+
+/* What is sent or read may change meanwhile: anything arrives then, but it does. */
+static void changing_memory(void)
+{
+	size_t length = 256 << 10;
+	uint8_t *from = memory(length), *to = memory(length);
+	struct ibv_mr *from_mr = ibv_reg_mr(pd, from, length, ACCESS_ALL);
+	struct ibv_mr *to_mr = ibv_reg_mr(pd, to, length, ACCESS_ALL);
+	struct ibv_send_wr *wr;
+	pthread_t thread;
+	int i;
+
+	CHECK(from_mr && to_mr);
+	make_pair(&a, &b, CONF());
+	scribbling = true;
+	SAME(pthread_create(&thread, NULL, scribble, from), 0);
+	for (i = 0; i < 20; i++) {
+		wr = swr(&a, i, i % 2 ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE, 0, 1);
+		wr->sg_list[0] = i % 2 ?
+			(struct ibv_sge){ (uintptr_t)to, length, to_mr->lkey } :
+			(struct ibv_sge){ (uintptr_t)from, length, from_mr->lkey };
+		wr->wr.rdma.remote_addr = (uintptr_t)(i % 2 ? from : to);
+		wr->wr.rdma.rkey = i % 2 ? from_mr->rkey : to_mr->rkey;
+		post(&a, wr);
+		expect_ok(a.scq, i);
+	}
+	scribbling = false;
+	SAME(pthread_join(thread, NULL), 0);
+	fill(from, length, 7);
+	post(&a, wr);
+	expect_ok(a.scq, i - 1);
+	check_filled(to, length, 7);
+	check_works(&a, &b);
 }
 
 /* a message that takes many pieces, with a PSN that wraps in it */
@@ -600,6 +647,7 @@ static void over_ipv6(void)
 TESTS(
 	TEST(immediate_rc), TEST(immediate_uc), TEST(read_and_atomics), TEST(send_inv),
 	TEST(zero_length), TEST(lengths), TEST(long_message),
+	TEST(changing_memory),
 	TEST(sges_send), TEST(sges_write), TEST(sges_read), TEST(inline_1k),
 	TEST(unsignaled), TEST(unsignaled_take_room), TEST(sig_all), TEST(fence),
 	TEST(order), TEST(self_connected), TEST(uc_loses), TEST(over_ipv6)

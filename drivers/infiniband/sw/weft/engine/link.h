@@ -73,6 +73,8 @@ struct weft_datagram {
  * @mtu: bytes of payload of each packet but the last
  * @length: bytes of payload in all
  * @payload: where they are; advanced. Not looked at when @length is 0.
+ * @by_reference: they need not be copied. If they change before they have arrived
+ *	the packet is lost, so not for what may change, and not a second time.
  */
 struct weft_run {
 	struct weft_qp		*qp;
@@ -85,6 +87,7 @@ struct weft_run {
 	u32			mtu;
 	u32			length;
 	struct weft_iter	*payload;
+	bool			by_reference;
 };
 
 /**
@@ -98,8 +101,8 @@ struct weft_run {
  *	way, which is no concern of the engine's); fewer than @run->num only
  *	when there is no more room, and then the turn will get WEFT_EV_RUN.
  *	NULL: the link has no packets.
- * @forget: forget the route of a flow; its turn is owned or stopped. May be
- *	NULL.
+ * @forget: forget what a flow keeps, the route above all; its turn is owned or
+ *	stopped. May be NULL.
  */
 struct weft_link {
 	void (*message)(struct weft_qp *qp, const struct weft_request *req,

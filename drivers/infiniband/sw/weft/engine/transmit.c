@@ -94,6 +94,7 @@ static u8 xmit_operation(const struct weft_flight *flight, u32 packet)
 static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 		       u32 from, u32 to, struct weft_run *run)
 {
+	const struct weft_window *window = &qp->send.window;
 	const struct weft_sqe *sqe = &flight->sqe;
 	u32 offset = from * qp->mtu;
 	bool last = to == flight->psns;
@@ -104,6 +105,7 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 		.flow = &qp->send.flow,
 		.num = to - from,
 		.mtu = qp->mtu,
+		.by_reference = qp->type == IB_QPT_RC && window->next == window->sent,
 		.middle = xmit_opcode(qp, xmit_operations[sqe->opcode].middle),
 		.last = xmit_opcode(qp, xmit_operation(flight, to - 1)),
 		.hdr = {

@@ -45,6 +45,7 @@
 #include <rdma/weft-abi.h>
 
 #include "engine/link.h"
+#include "link/packet.h"
 #include "link/udp.h"
 #include "object/dev.h"
 #include "object/flow.h"
@@ -259,10 +260,18 @@ static struct dst_entry *roce_route(struct weft_dev *dev, const struct roce_way 
 	return dst;
 }
 
-static void roce_forget(struct weft_flow *flow)
+static void roce_forget_route(struct weft_flow *flow)
 {
 	dst_release(flow->dst);
 	flow->dst = NULL;
+}
+
+static void roce_forget(struct weft_flow *flow)
+{
+	roce_forget_route(flow);
+	if (flow->trailers.page)
+		put_page(flow->trailers.page);
+	flow->trailers.page = NULL;
 }
 
 /*
@@ -292,7 +301,7 @@ static void roce_find_way(struct weft_run *run, struct roce_way *way)
 		way->dst = flow->dst;
 		return;
 	}
-	roce_forget(flow);
+	roce_forget_route(flow);
 	way->dst = roce_route(run->qp->dev, way);
 	if (roce_may_keep(run, way)) {
 		flow->dst = way->dst;
@@ -311,35 +320,11 @@ static u32 roce_ip_length(const struct roce_way *way)
 	return way->ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
 }
 
-/* Room for the BTH and all that follows, and before it for all else. */
-static struct sk_buff *roce_alloc(const struct roce_way *way, u32 size)
+/* What is in front of the BTH. */
+static u32 roce_room(const struct roce_way *way)
 {
-	u32 room = LL_RESERVED_SPACE(READ_ONCE(way->dst->dev)) + way->dst->header_len +
-		   roce_ip_length(way) + sizeof(struct udphdr);
-	struct sk_buff *skb = alloc_skb(room + size, GFP_ATOMIC | __GFP_NOWARN);
-
-	if (skb)
-		skb_reserve(skb, room);
-	return skb;
-}
-
-/* From the BTH to the pad, and an ICRC that is not computed yet. */
-static void roce_fill(struct sk_buff *skb, const struct weft_run *run,
-		      const struct weft_hdr *hdr, u32 length)
-{
-	struct weft_span span = { .length = length };
-	struct weft_iter to;
-	u8 *at;
-
-	at = skb_put(skb, weft_opcode(hdr->opcode)->length);
-	weft_hdr_encode(at, hdr);
-	if (length) {
-		span.addr = (uintptr_t)skb_put(skb, length);
-		weft_span_iter(&span, &to);
-		weft_copy(&to, run->payload, length);
-	}
-	skb_put_zero(skb, hdr->pad);
-	skb_put(skb, WEFT_ICRC_LENGTH);
+	return LL_RESERVED_SPACE(READ_ONCE(way->dst->dev)) + way->dst->header_len +
+	       roce_ip_length(way) + sizeof(struct udphdr);
 }
 
 static void roce_push_udp(struct sk_buff *skb, const struct roce_way *way)
@@ -393,15 +378,13 @@ static void roce_push_ipv6(struct sk_buff *skb, const struct roce_way *way)
 static void roce_seal(struct sk_buff *skb, const struct roce_way *way)
 {
 	const struct weft_wire_bth *bth = (const void *)(udp_hdr(skb) + 1);
-	u8 *trailer = skb_tail_pointer(skb) - WEFT_ICRC_LENGTH;
-	const u8 *rest = (const u8 *)(bth + 1);
 	u32 crc;
 
 	if (way->ipv4)
 		crc = weft_icrc_begin_ipv4(ip_hdr(skb), udp_hdr(skb), bth);
 	else
 		crc = weft_icrc_begin_ipv6(ipv6_hdr(skb), udp_hdr(skb), bth);
-	weft_icrc_store(trailer, weft_icrc_update(crc, rest, trailer - rest));
+	weft_packet_seal(skb, bth, crc);
 }
 
 /*
@@ -453,10 +436,9 @@ static int roce_send(const struct weft_run *run, const struct roce_way *way,
 		return -ENETUNREACH;
 	if (roce_ip_length(way) + sizeof(struct udphdr) + size > dst_mtu(way->dst))
 		return -EMSGSIZE;
-	skb = roce_alloc(way, size);
+	skb = weft_packet_build(run, hdr, length, roce_room(way));
 	if (!skb)
 		return -ENOBUFS;
-	roce_fill(skb, run, hdr, length);
 	roce_push_udp(skb, way);
 	if (way->ipv4)
 		roce_push_ipv4(skb, way);

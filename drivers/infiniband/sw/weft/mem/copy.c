@@ -239,6 +239,12 @@ static __always_inline void *copy_locate(const struct weft_iter *iter, u64 *leng
 	return at;
 }
 
+void *weft_iter_piece(struct weft_iter *iter, u64 *length)
+{
+	copy_skip(iter);
+	return copy_locate(iter, length);
+}
+
 void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 {
 	u64 run_from, run_to;

@@ -85,6 +85,15 @@ static inline void weft_span_iter(const struct weft_span *span, struct weft_iter
 void weft_iter_skip(struct weft_iter *iter, u64 length);
 
 /**
+ * weft_iter_piece - where the next bytes are
+ * @iter: at least a byte left
+ * @length: result: how many there are in one piece
+ *
+ * Return: kernel address of the first one.
+ */
+void *weft_iter_piece(struct weft_iter *iter, u64 *length);
+
+/**
  * weft_copy - copy bytes from one position to another, advance both
  * @dst: at least @length bytes left
  * @src: at least @length bytes left

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A payload is copied behind the headers or, when it is long and the run allows
+ * it, left where it is: the packet has references to the pages then. That saves
+ * the copy, and the kernel the clearing of a large buffer. Pad and ICRC follow in
+ * a page of the flow's.
+ */
+#include "link/packet.h"
+
+#include <linux/mm.h>
+#include <linux/skbuff.h>
+#include <net/sock.h>
+
+#include "engine/link.h"
+#include "object/flow.h"
+#include "wire/codec.h"
+#include "wire/headers.h"
+#include "wire/icrc.h"
+#include "wire/opcode.h"
+
+/* A shorter payload is copied sooner than its pages are referenced. */
+#define PACKET_MIN_REFERENCED	512U
+/* Pad and ICRC, and what keeps the next ones aligned. */
+#define PACKET_TRAILER_ROOM	8U
+
+static bool packet_is_referenced(const struct weft_run *run, u32 length)
+{
+	const struct weft_iter *iter = run->payload;
+	const struct weft_region *region;
+
+	if (!run->by_reference || length < PACKET_MIN_REFERENCED)
+		return false;
+	region = iter->span->region;
+	/* in one span: the next one may have no pages */
+	return region && region->blocks && iter->span->length - iter->offset >= length;
+}
+
+static void packet_add_pages(struct sk_buff *skb, void *at, u32 length)
+{
+	struct page *page = virt_to_page(at);
+
+	get_page(page);
+	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, offset_in_page(at), length,
+			length);
+}
+
+static void packet_reference(struct sk_buff *skb, struct weft_iter *payload, u32 length)
+{
+	u64 piece;
+	void *at;
+
+	while (length) {
+		at = weft_iter_piece(payload, &piece);
+		piece = min3(piece, (u64)length, (u64)(PAGE_SIZE - offset_in_page(at)));
+		packet_add_pages(skb, at, piece);
+		weft_iter_skip(payload, piece);
+		length -= piece;
+	}
+}
+
+static void packet_copy(struct sk_buff *skb, struct weft_iter *payload, u32 length)
+{
+	struct weft_span span = { .addr = (uintptr_t)skb_put(skb, length), .length = length };
+	struct weft_iter to;
+
+	weft_span_iter(&span, &to);
+	weft_copy(&to, payload, length);
+}
+
+static struct sk_buff *packet_alloc(const struct weft_hdr *hdr, u32 room, u32 more)
+{
+	u32 length = weft_opcode(hdr->opcode)->length;
+	struct sk_buff *skb = alloc_skb(room + length + more, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, room);
+	weft_hdr_encode(skb_put(skb, length), hdr);
+	return skb;
+}
+
+static struct sk_buff *packet_build_referenced(const struct weft_run *run,
+					       const struct weft_hdr *hdr, u32 length,
+					       u32 room)
+{
+	struct page_frag *trailers = &run->flow->trailers;
+	struct sk_buff *skb;
+	u8 *trailer;
+
+	if (!skb_page_frag_refill(PACKET_TRAILER_ROOM, trailers, GFP_ATOMIC | __GFP_NOWARN))
+		return NULL;
+	skb = packet_alloc(hdr, room, 0);
+	if (!skb)
+		return NULL;
+	packet_reference(skb, run->payload, length);
+	trailer = page_address(trailers->page) + trailers->offset;
+	memset(trailer, 0, hdr->pad);
+	packet_add_pages(skb, trailer, hdr->pad + WEFT_ICRC_LENGTH);
+	trailers->offset += PACKET_TRAILER_ROOM;
+	return skb;
+}
+
+struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_hdr *hdr,
+				  u32 length, u32 room)
+{
+	struct sk_buff *skb;
+
+	if (packet_is_referenced(run, length))
+		return packet_build_referenced(run, hdr, length, room);
+	skb = packet_alloc(hdr, room, length + hdr->pad + WEFT_ICRC_LENGTH);
+	if (!skb)
+		return NULL;
+	if (length)
+		packet_copy(skb, run->payload, length);
+	skb_put_zero(skb, hdr->pad);
+	skb_put(skb, WEFT_ICRC_LENGTH);
+	return skb;
+}
+
+void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc)
+{
+	const struct skb_shared_info *shared = skb_shinfo(skb);
+	const u8 *at = bth + sizeof(struct weft_wire_bth);
+	u32 length = skb_tail_pointer(skb) - at, i;
+
+	/* the ICRC is at the end of the last piece */
+	for (i = 0; i < shared->nr_frags; i++) {
+		crc = weft_icrc_update(crc, at, length);
+		at = skb_frag_address(&shared->frags[i]);
+		length = skb_frag_size(&shared->frags[i]);
+	}
+	length -= WEFT_ICRC_LENGTH;
+	crc = weft_icrc_update(crc, at, length);
+	weft_icrc_store((u8 *)at + length, crc);
+}
