@@ -3,16 +3,14 @@
  * A payload is copied behind the headers or, when it is long and the run allows
  * it, left where it is: the packet has references to the pages then. That saves
  * the copy, and the kernel the clearing of a large buffer. Pad and ICRC follow in
- * a page of the flow's.
+ * a fragment of their own.
  */
 #include "link/packet.h"
 
 #include <linux/mm.h>
 #include <linux/skbuff.h>
-#include <net/sock.h>
 
 #include "engine/link.h"
-#include "object/flow.h"
 #include "wire/codec.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
@@ -20,8 +18,6 @@
 
 /* A shorter payload is copied sooner than its pages are referenced. */
 #define PACKET_MIN_REFERENCED	512U
-/* Pad and ICRC, and what keeps the next ones aligned. */
-#define PACKET_TRAILER_ROOM	8U
 
 static bool packet_is_referenced(const struct weft_run *run, u32 length)
 {
@@ -35,13 +31,11 @@ static bool packet_is_referenced(const struct weft_run *run, u32 length)
 	return region && region->blocks && iter->span->length - iter->offset >= length;
 }
 
-static void packet_add_pages(struct sk_buff *skb, void *at, u32 length)
+/* The reference to the page becomes the packet's. */
+static void packet_add_page(struct sk_buff *skb, void *at, u32 length)
 {
-	struct page *page = virt_to_page(at);
-
-	get_page(page);
-	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, offset_in_page(at), length,
-			length);
+	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, virt_to_page(at),
+			offset_in_page(at), length, length);
 }
 
 static void packet_reference(struct sk_buff *skb, struct weft_iter *payload, u32 length)
@@ -52,10 +46,13 @@ static void packet_reference(struct sk_buff *skb, struct weft_iter *payload, u32
 	while (length) {
 		at = weft_iter_piece(payload, &piece);
 		piece = min3(piece, (u64)length, (u64)(PAGE_SIZE - offset_in_page(at)));
-		packet_add_pages(skb, at, piece);
+		get_page(virt_to_page(at));
+		packet_add_page(skb, at, piece);
 		weft_iter_skip(payload, piece);
 		length -= piece;
 	}
+	/* who wants to change a byte, as IPsec, has to make a copy */
+	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 }
 
 static void packet_copy(struct sk_buff *skb, struct weft_iter *payload, u32 length)
@@ -83,20 +80,20 @@ static struct sk_buff *packet_build_referenced(const struct weft_run *run,
 					       const struct weft_hdr *hdr, u32 length,
 					       u32 room)
 {
-	struct page_frag *trailers = &run->flow->trailers;
+	u32 trailer_length = hdr->pad + WEFT_ICRC_LENGTH;
+	void *trailer = netdev_alloc_frag(trailer_length);
 	struct sk_buff *skb;
-	u8 *trailer;
 
-	if (!skb_page_frag_refill(PACKET_TRAILER_ROOM, trailers, GFP_ATOMIC | __GFP_NOWARN))
+	if (!trailer)
 		return NULL;
 	skb = packet_alloc(hdr, room, 0);
-	if (!skb)
+	if (!skb) {
+		skb_free_frag(trailer);
 		return NULL;
+	}
 	packet_reference(skb, run->payload, length);
-	trailer = page_address(trailers->page) + trailers->offset;
 	memset(trailer, 0, hdr->pad);
-	packet_add_pages(skb, trailer, hdr->pad + WEFT_ICRC_LENGTH);
-	trailers->offset += PACKET_TRAILER_ROOM;
+	packet_add_page(skb, trailer, trailer_length);
 	return skb;
 }
 

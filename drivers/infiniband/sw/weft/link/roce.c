@@ -260,18 +260,10 @@ static struct dst_entry *roce_route(struct weft_dev *dev, const struct roce_way 
 	return dst;
 }
 
-static void roce_forget_route(struct weft_flow *flow)
+static void roce_forget(struct weft_flow *flow)
 {
 	dst_release(flow->dst);
 	flow->dst = NULL;
-}
-
-static void roce_forget(struct weft_flow *flow)
-{
-	roce_forget_route(flow);
-	if (flow->trailers.page)
-		put_page(flow->trailers.page);
-	flow->trailers.page = NULL;
 }
 
 /*
@@ -301,7 +293,7 @@ static void roce_find_way(struct weft_run *run, struct roce_way *way)
 		way->dst = flow->dst;
 		return;
 	}
-	roce_forget_route(flow);
+	roce_forget(flow);
 	way->dst = roce_route(run->qp->dev, way);
 	if (roce_may_keep(run, way)) {
 		flow->dst = way->dst;

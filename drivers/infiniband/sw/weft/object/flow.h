@@ -6,7 +6,6 @@
 #define WEFT_OBJECT_FLOW_H
 
 #include <linux/atomic.h>
-#include <linux/mm_types_task.h>
 #include <linux/types.h>
 
 struct dst_entry;
@@ -23,7 +22,6 @@ struct weft_turn;
  * @dst: route to the QP's destination; NULL: to be looked up. Connected QPs
  *	only.
  * @cookie: for dst_check()
- * @trailers: where pad and ICRC of packets go whose payload is not copied
  */
 struct weft_flow {
 	struct weft_turn	*turn;
@@ -31,7 +29,6 @@ struct weft_flow {
 	bool			stalled;
 	struct dst_entry	*dst;
 	u32			cookie;
-	struct page_frag	trailers;
 };
 
 #endif /* WEFT_OBJECT_FLOW_H */
