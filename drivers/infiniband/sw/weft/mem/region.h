@@ -69,8 +69,7 @@ enum weft_region_kind {
  * @base: address (modulo 2^64) of the first byte of the first block
  * @blocks: kernel address of each block of 1 << @page_shift bytes, of pages that
  *	a reference keeps; NULL: an address is a kernel address as it is (DMA
- *	region). Belongs to the
- *	memory region, a memory window borrows it.
+ *	region). Belongs to the memory region, a memory window borrows it.
  * @page_shift: log2 of the size of a block
  * @kind: what @key belongs to
  * @bound: memory windows bound to it; negative: no more may be
