@@ -105,7 +105,7 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 		.flow = &qp->send.flow,
 		.num = to - from,
 		.mtu = qp->mtu,
-		.by_reference = qp->type == IB_QPT_RC && window->next == window->sent,
+		.by_reference = qp->type == IB_QPT_RC && !weft_window_is_rewound(window),
 		.middle = xmit_opcode(qp, xmit_operations[sqe->opcode].middle),
 		.last = xmit_opcode(qp, xmit_operation(flight, to - 1)),
 		.hdr = {
@@ -145,7 +145,7 @@ static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
 {
 	struct weft_window *window = &qp->send.window;
 
-	if (weft_psn_before(window->next, window->sent))
+	if (weft_window_is_rewound(window))
 		weft_stats_add(qp, WEFT_STAT_RETRANSMITS, packets);
 	else if (window->sent == window->una)
 		weft_transmit_patience(qp);

@@ -110,6 +110,12 @@ static inline bool weft_window_has_credit(const struct weft_window *window,
 	return !window->limited || weft_psn_diff(flight->ssn, window->limit) <= 0;
 }
 
+/* Have the packets that go next been sent before? */
+static inline bool weft_window_is_rewound(const struct weft_window *window)
+{
+	return weft_psn_before(window->next, window->sent);
+}
+
 /* PSNs without an answer. */
 static inline u32 weft_window_unanswered(const struct weft_window *window)
 {
