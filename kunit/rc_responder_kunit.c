@@ -586,9 +586,44 @@ static void read_again_while_answered(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
+/* Somebody sees the completion, and wants the QP stopped. */
+static void resp_stop(struct ib_cq *ibcq, void *context)
+{
+	struct fake_node *node = context;
+
+	set_bit(WEFT_TURN_STOP, &node->qp->recv.turn.bits);
+}
+
+/*
+ * A program may reset or destroy its QP as soon as it has the last message. The
+ * peer still waits for the acknowledge.
+ */
+static void acknowledge_before_reset(struct kunit *test)
+{
+	const struct resp_step send = PACKET(SEND_ONLY, 0, .length = 100, .post = 1, ASK);
+	struct fake_link *link = resp_create(test, IB_QPT_RC);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RESET };
+	struct fake_node *node = &link->node[1];
+	struct weft_pkt pkt;
+
+	node->recv_cq.ibcq.comp_handler = resp_stop;
+	KUNIT_ASSERT_EQ(test, 0, weft_req_notify_cq(&node->recv_cq.ibcq, IB_CQ_NEXT_COMP));
+	resp_deliver(link, &send, false);
+	KUNIT_EXPECT_EQ(test, resp_count_received(node), 1);
+	KUNIT_EXPECT_EQ(test, link->sent[1], 0);
+	KUNIT_ASSERT_EQ(test, 0, weft_modify_qp(&node->ib_qp.ibqp, &attr, IB_QP_STATE, NULL));
+	KUNIT_ASSERT_TRUE(test, fake_link_take(link, &pkt));
+	KUNIT_EXPECT_EQ(test, pkt.hdr.opcode, WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_ACK));
+	KUNIT_EXPECT_EQ(test, pkt.hdr.psn, RESP_PSN);
+	KUNIT_EXPECT_EQ(test, weft_aeth_type(pkt.hdr.aeth.syndrome), WEFT_AETH_ACK);
+	weft_pkt_free(&pkt);
+	KUNIT_EXPECT_EQ(test, link->sent[1], 1);
+}
+
 static struct kunit_case resp_cases[] = {
 	KUNIT_CASE_PARAM(packets_in_order, resp_row_gen_params),
 	KUNIT_CASE(read_again_while_answered),
+	KUNIT_CASE(acknowledge_before_reset),
 	{}
 };
 

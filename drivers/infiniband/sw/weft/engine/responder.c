@@ -758,11 +758,26 @@ void weft_responder_resize(struct weft_qp *qp)
 	recv->num_resources = 0;
 }
 
+/*
+ * The last short answer goes first: the completion of what it acknowledges may
+ * be the reason for the end.
+ */
+static void resp_end(struct weft_qp *qp)
+{
+	struct weft_recv *recv = &qp->recv;
+	struct resp_budget budget = {};
+
+	skb_queue_purge(&recv->packets);
+	resp_acknowledge(qp);
+	if (recv->replying.kind != WEFT_REPLYING_READ)
+		resp_reply(qp, &budget);
+}
+
 void weft_responder_reset(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	skb_queue_purge(&recv->packets);
+	resp_end(qp);
 	weft_responder_resize(qp);
 	recv->replying.kind = WEFT_REPLYING_NOTHING;
 	recv->progress.opcode = WEFT_OPCODE_NONE;

@@ -47,7 +47,9 @@ void weft_responder_resize(struct weft_qp *qp);
 
 /**
  * weft_responder_reset - forget what is in progress and what waits
- * @qp: receive turn stopped
+ * @qp: receive turn stopped, the receive queue not yet reset
+ *
+ * What has been executed is acknowledged before.
  */
 void weft_responder_reset(struct weft_qp *qp);
 

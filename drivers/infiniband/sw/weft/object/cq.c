@@ -223,3 +223,4 @@ int weft_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	spin_unlock_irqrestore(&cq->poll_lock, irq_flags);
 	return ret;
 }
+WEFT_EXPORT_FOR_TEST(weft_req_notify_cq);
