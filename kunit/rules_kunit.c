@@ -290,6 +290,7 @@ static const struct rules_opcode_row rules_opcode_rows[] = {
 	{ "Fetch and Add", WEFT_SQE_FETCH_ADD, true, false, false },
 	{ "Local Invalidate", WEFT_SQE_LOCAL_INV, true, true, false },
 	{ "Bind Memory Window", WEFT_SQE_BIND_MW, true, true, false },
+	{ "Register Memory Region", WEFT_SQE_REG_MR, true, true, false },
 	{ "first that is none", WEFT_SQE_OPCODES, false, false, false },
 	{ "32, as bit 0", 32, false, false, false },
 	{ "64, as bit 0", 64, false, false, false },

@@ -142,7 +142,9 @@ enum weft_sqe_opcode {
 	WEFT_SQE_FETCH_ADD	= 7,
 	WEFT_SQE_LOCAL_INV	= 8,
 	WEFT_SQE_BIND_MW	= 9,
-	WEFT_SQE_OPCODES	= 10,
+	/* of kernel consumers: a process has no region for it */
+	WEFT_SQE_REG_MR		= 10,
+	WEFT_SQE_OPCODES	= 11,
 };
 
 /* struct weft_sqe.flags */
@@ -170,7 +172,8 @@ enum weft_sqe_flags {
  * @ud: destination of a UD work request; @ud.ah_id from weft_create_ah_resp
  * @mw: BIND_MW: the window, by any key @mw.rkey that it ever had; the low
  *	eight bits of its key after the bind, @mw.new_rkey; the region @mw.lkey, and the range.
- *	Length 0 unbinds a type 1 window
+ *	Length 0 unbinds a type 1 window. REG_MR: the region @mw.rkey, likewise
+ *	@mw.new_rkey, @mw.access and the address @mw.addr
  */
 struct weft_sqe {
 	__aligned_u64	wr_id;

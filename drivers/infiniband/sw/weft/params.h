@@ -32,6 +32,8 @@
 #define WEFT_MAX_MR		((1 << 23) - 1)
 #define WEFT_MAX_MW		((1 << 23) - 1)
 #define WEFT_MAX_KEY_INDEX	((1 << 24) - 1)
+/* Blocks of a fast registration: 4 MiB in pages. */
+#define WEFT_MAX_FASTREG_BLOCKS	1024
 /* So many of the host's QPs, of a device's regions are found without a tree. */
 #define WEFT_NEWEST_QPS		1024U
 #define WEFT_NEWEST_REGIONS	256U

@@ -5,7 +5,7 @@
 #include "engine/sendq.h"
 #include "object/cq.h"
 #include "object/dev.h"
-#include "object/mw.h"
+#include "object/key.h"
 #include "object/qp.h"
 #include "object/srq.h"
 #include "object/table.h"
@@ -233,19 +233,32 @@ static void msg_complete_success(struct weft_qp *qp, const struct weft_request *
 	msg_complete(qp, &cqe, req->solicited);
 }
 
-static bool msg_invalidate(struct weft_qp *qp, u32 rkey)
+static enum weft_fault msg_invalidate(struct weft_qp *qp, u32 rkey)
 {
 	struct weft_accessor who = weft_qp_accessor(qp);
 
-	return !weft_mw_invalidate(&who, rkey);
+	switch (weft_key_invalidate(&who, rkey, false)) {
+	case 0:
+		return WEFT_FAULT_NONE;
+	case -EBUSY:
+		/* of another QP's peer: this one comes again with the message */
+		return WEFT_FAULT_RNR;
+	default:
+		return WEFT_FAULT_INVALIDATE;
+	}
 }
 
 enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req)
 {
+	enum weft_fault fault;
+
 	weft_assert_turn(&qp->recv.turn);
 	msg_release(qp);
-	if (req->opcode == WEFT_SQE_SEND_INV && !msg_invalidate(qp, req->ex))
-		return WEFT_FAULT_INVALIDATE;
+	if (req->opcode == WEFT_SQE_SEND_INV) {
+		fault = msg_invalidate(qp, req->ex);
+		if (fault)
+			return fault;
+	}
 	weft_stats_inc(qp, WEFT_STAT_RCVD_MESSAGES);
 	weft_stats_add(qp, WEFT_STAT_RCVD_BYTES, req->length);
 	if (weft_sendq_needs_receive(req->opcode))

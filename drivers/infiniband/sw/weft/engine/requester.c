@@ -308,7 +308,8 @@ static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 		}
 		if (send->waiting || weft_turn_stopping(&send->turn))
 			return false;
-		if (!budget->wqes || budget->bytes < 0)
+		if (!budget->wqes || budget->bytes < 0 ||
+		    (budget->atomic && weft_transmit_may_sleep(qp)))
 			return true;
 		budget->wqes--;
 		if (!req_step(qp, take, budget))

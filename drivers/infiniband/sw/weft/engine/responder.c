@@ -408,13 +408,13 @@ static enum weft_fault resp_data(struct weft_qp *qp, const struct weft_pkt *pkt,
 		return fault;
 	weft_pkt_payload(pkt, &spans, &from);
 	weft_message_place(qp, &from, payload);
-	progress->done += payload;
 	if (!last) {
 		weft_message_pause(qp);
+		progress->done += payload;
 		progress->opcode = pkt->hdr.opcode;
 		return WEFT_FAULT_NONE;
 	}
-	req.length = progress->done;
+	req.length = progress->done + payload;
 	fault = weft_message_end(qp, &req);
 	if (!fault)
 		resp_message_done(recv);

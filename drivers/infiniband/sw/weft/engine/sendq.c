@@ -2,8 +2,10 @@
 
 #include "engine/sendq.h"
 
+#include "mem/fastreg.h"
 #include "object/cq.h"
 #include "object/dev.h"
+#include "object/key.h"
 #include "object/mw.h"
 #include "object/qp.h"
 
@@ -18,6 +20,7 @@ static const u8 sendq_wc_opcode[WEFT_SQE_OPCODES] = {
 	[WEFT_SQE_FETCH_ADD]	= IB_WC_FETCH_ADD,
 	[WEFT_SQE_LOCAL_INV]	= IB_WC_LOCAL_INV,
 	[WEFT_SQE_BIND_MW]	= IB_WC_BIND_MW,
+	[WEFT_SQE_REG_MR]	= IB_WC_REG_MR,
 };
 
 /* The order of looking and asking: see the proof in weft-abi.h. */
@@ -103,16 +106,35 @@ static int sendq_bind(const struct weft_accessor *who, const struct weft_sqe *sq
 	return weft_mw_bind(who, &request);
 }
 
+static int sendq_register(const struct weft_accessor *who, const struct weft_sqe *sqe)
+{
+	struct weft_fastreg_request request = {
+		.key = sqe->mw.rkey,
+		.new_key = sqe->mw.new_rkey,
+		.access = sqe->mw.access,
+		.iova = sqe->mw.addr,
+	};
+
+	return weft_fastreg_register(who, &request);
+}
+
+static int sendq_local(const struct weft_accessor *who, const struct weft_sqe *sqe)
+{
+	switch (sqe->opcode) {
+	case WEFT_SQE_LOCAL_INV:
+		return weft_key_invalidate(who, sqe->ex, true);
+	case WEFT_SQE_BIND_MW:
+		return sendq_bind(who, sqe);
+	default:
+		return sendq_register(who, sqe);
+	}
+}
+
 enum weft_fault weft_sendq_local(struct weft_qp *qp, const struct weft_sqe *sqe)
 {
 	struct weft_accessor who = weft_qp_accessor(qp);
-	int ret;
 
-	if (sqe->opcode == WEFT_SQE_LOCAL_INV)
-		ret = weft_mw_invalidate(&who, sqe->ex);
-	else
-		ret = sendq_bind(&who, sqe);
-	return ret ? WEFT_FAULT_BIND : WEFT_FAULT_NONE;
+	return sendq_local(&who, sqe) ? WEFT_FAULT_BIND : WEFT_FAULT_NONE;
 }
 
 void weft_sendq_complete(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,

@@ -19,13 +19,13 @@ static inline bool weft_sendq_is_atomic(u8 opcode)
 	return opcode == WEFT_SQE_CMP_SWP || opcode == WEFT_SQE_FETCH_ADD;
 }
 
-/* Whether the peer sends data back. */
 /* Does it take a receive of the peer's? */
 static inline bool weft_sendq_needs_receive(u8 opcode)
 {
 	return opcode <= WEFT_SQE_SEND_INV || opcode == WEFT_SQE_WRITE_IMM;
 }
 
+/* Does the peer send data back? */
 static inline bool weft_sendq_is_response(u8 opcode)
 {
 	return opcode == WEFT_SQE_READ || weft_sendq_is_atomic(opcode);
@@ -33,7 +33,7 @@ static inline bool weft_sendq_is_response(u8 opcode)
 
 static inline bool weft_sendq_is_local(u8 opcode)
 {
-	return opcode == WEFT_SQE_LOCAL_INV || opcode == WEFT_SQE_BIND_MW;
+	return opcode >= WEFT_SQE_LOCAL_INV;
 }
 
 /**
@@ -69,10 +69,11 @@ enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe
 				  const struct weft_sge *sge, const void *inline_data);
 
 /**
- * weft_sendq_local - execute BIND_MW or LOCAL_INV
+ * weft_sendq_local - execute LOCAL_INV, BIND_MW or REG_MR
  * @qp: the QP
  * @sqe: the request
  *
+ * Context: process, because LOCAL_INV waits for accesses to end; else any.
  * Return: WEFT_FAULT_NONE or WEFT_FAULT_BIND.
  */
 enum weft_fault weft_sendq_local(struct weft_qp *qp, const struct weft_sqe *sqe);

@@ -310,6 +310,14 @@ static bool xmit_take(struct weft_qp *qp)
 	return true;
 }
 
+bool weft_transmit_may_sleep(const struct weft_qp *qp)
+{
+	const struct weft_window *window = &qp->send.window;
+
+	return window->cur != window->tail &&
+	       weft_window_at(window, window->cur)->sqe.opcode == WEFT_SQE_LOCAL_INV;
+}
+
 bool weft_transmit_step(struct weft_qp *qp, bool take, s64 *bytes)
 {
 	struct weft_window *window = &qp->send.window;

@@ -21,6 +21,14 @@ struct weft_qp;
 bool weft_transmit_step(struct weft_qp *qp, bool take, s64 *bytes);
 
 /**
+ * weft_transmit_may_sleep - whether the next step waits for accesses to end
+ * @qp: its send turn is owned
+ *
+ * Return: true when weft_transmit_step() needs a process.
+ */
+bool weft_transmit_may_sleep(const struct weft_qp *qp);
+
+/**
  * weft_transmit_patience - an answer may take so long from now on
  * @qp: with a window, send turn owned
  */

@@ -27,8 +27,9 @@ static bool packet_is_referenced(const struct weft_run *run, u32 length)
 	if (!run->by_reference || length < PACKET_MIN_REFERENCED)
 		return false;
 	region = iter->span->region;
-	/* in one span: the next one may have no pages */
-	return region && region->blocks && iter->span->length - iter->offset >= length;
+	/* in one span: the next one may have no pages of a process */
+	return region && region->blocks && region->kind == WEFT_REGION_MR &&
+	       iter->span->length - iter->offset >= length;
 }
 
 /* The reference to the page becomes the packet's. */

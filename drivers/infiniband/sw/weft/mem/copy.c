@@ -107,7 +107,7 @@ static __always_inline void copy_piece(void *dst, const void *src, size_t length
  * @at: kernel address
  * @run: bytes in one piece from @at on, at most to the end of the span
  * @left: bytes of the span after those
- * @block: the block of @at; the next one follows
+ * @block: the block of @at, the next one follows; NULL: look it up
  * @size: of a block
  */
 struct copy_cursor {
@@ -128,6 +128,19 @@ static void copy_skip(struct weft_iter *iter)
 	}
 }
 
+/* The rest of cursor_load() for memory that is not in blocks. */
+static void cursor_load_piece(struct copy_cursor *cursor, const struct weft_iter *iter)
+{
+	u64 contiguous;
+
+	cursor->block = NULL;
+	cursor->at = weft_region_at(iter->span, iter->span->addr + iter->offset, &contiguous);
+	if (cursor->run > contiguous) {
+		cursor->left = cursor->run - contiguous;
+		cursor->run = contiguous;
+	}
+}
+
 /* Take the position of @iter apart. There is a byte at or after it. */
 static void cursor_load(struct copy_cursor *cursor, struct weft_iter *iter)
 {
@@ -140,7 +153,7 @@ static void cursor_load(struct copy_cursor *cursor, struct weft_iter *iter)
 	cursor->run = iter->span->length - iter->offset;
 	cursor->left = 0;
 	if (!region || !region->blocks) {
-		cursor->at = (void *)(uintptr_t)at;
+		cursor_load_piece(cursor, iter);
 		return;
 	}
 	at -= region->base;
@@ -166,7 +179,7 @@ static __always_inline void cursor_advance(struct copy_cursor *cursor,
 	cursor->run -= length;
 	if (cursor->run) {
 		cursor->at += length;
-	} else if (likely(cursor->left)) {
+	} else if (likely(cursor->left && cursor->block)) {
 		cursor->at = *++cursor->block;
 		cursor->run = min(cursor->size, cursor->left);
 		cursor->left -= cursor->run;

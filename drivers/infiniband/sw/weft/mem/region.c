@@ -154,7 +154,9 @@ void weft_region_kill(struct weft_region *region)
 		region_erase(region->table, region->key);
 	xa_unlock_irqrestore(xa, flags);
 
-	weft_region_put(region);
+	/* one for fast registration has lost it at its end */
+	if (region->kind != WEFT_REGION_FASTREG)
+		weft_region_put(region);
 	wait_for_completion(&region->idle);
 	region_free(region);
 }
@@ -192,6 +194,17 @@ bool weft_region_seal(struct weft_region *region)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_seal);
 
+/* RCU is held. */
+static __always_inline struct weft_region *
+region_find(struct weft_region_table *table, u32 key)
+{
+	struct weft_region *region = rcu_dereference(*region_newest(table, key));
+
+	if (unlikely(!region || region_index(region->key ^ key)))
+		region = xa_load(&table->xa, region_index(key));
+	return region;
+}
+
 /* The bits of @mask have to match beside the index. */
 static __always_inline struct weft_region *
 region_lookup(struct weft_region_table *table, u32 key, u32 mask)
@@ -199,14 +212,24 @@ region_lookup(struct weft_region_table *table, u32 key, u32 mask)
 	struct weft_region *region;
 
 	rcu_read_lock();
-	region = rcu_dereference(*region_newest(table, key));
-	if (unlikely(!region || region_index(region->key ^ key)))
-		region = xa_load(&table->xa, region_index(key));
-	if (region && ((region->key ^ key) & mask ||
-		       !refcount_inc_not_zero(&region->refs)))
+	region = region_find(table, key);
+	if (region && !refcount_inc_not_zero(&region->refs))
 		region = NULL;
 	rcu_read_unlock();
+	if (!region)
+		return NULL;
+	/* pairs with the barrier of fastreg_register(): it may be valid again */
+	smp_acquire__after_ctrl_dep();
+	if (unlikely((region->key ^ key) & mask)) {
+		weft_region_put(region);
+		return NULL;
+	}
 	return region;
+}
+
+struct weft_region *weft_region_peek(struct weft_region_table *table, u32 key)
+{
+	return region_find(table, key);
 }
 
 struct weft_region *weft_region_get(struct weft_region_table *table, u32 key)
@@ -221,11 +244,16 @@ struct weft_region *weft_region_get_by_index(struct weft_region_table *table,
 	return region_lookup(table, key, 0);
 }
 
+static bool region_is_window(const struct weft_region *region)
+{
+	return region->kind == WEFT_REGION_MW1 || region->kind == WEFT_REGION_MW2;
+}
+
 static void region_last_put(struct weft_region *region)
 {
 	/* weft_region_kill() frees a memory region, nobody waits for a window */
-	if (region->kind == WEFT_REGION_MR) {
-		complete(&region->idle);
+	if (!region_is_window(region)) {
+		complete_all(&region->idle);
 		return;
 	}
 	weft_region_put(region->parent);
@@ -238,6 +266,26 @@ void weft_region_put(struct weft_region *region)
 		region_last_put(region);
 }
 WEFT_EXPORT_FOR_TEST(weft_region_put);
+
+void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *contiguous)
+{
+	u64 offset = addr - region->iova;
+	u32 low = 0, high = region->num_pieces, middle;
+	const struct weft_piece *piece;
+
+	/* the last piece that does not begin after it is in [low, high) */
+	while (high - low > 1) {
+		middle = low + (high - low) / 2;
+		if (region->pieces[middle].start <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	piece = &region->pieces[low];
+	*contiguous = (high < region->num_pieces ? piece[1].start : region->length) - offset;
+	return piece->addr + (offset - piece->start);
+}
+WEFT_EXPORT_FOR_TEST(weft_region_at_piece);
 
 static bool region_window_open(const struct weft_region *region,
 			       const struct weft_accessor *who, u32 access)
@@ -252,8 +300,7 @@ static int region_check(const struct weft_region *region,
 {
 	if (unlikely(region->pd != who->pd))
 		return -EINVAL;
-	if (region->kind != WEFT_REGION_MR &&
-	    !region_window_open(region, who, access))
+	if (region_is_window(region) && !region_window_open(region, who, access))
 		return -EINVAL;
 	if (unlikely(access & ~region->access))
 		return -EACCES;

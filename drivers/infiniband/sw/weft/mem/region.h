@@ -24,6 +24,7 @@
 
 #include "params.h"
 
+struct weft_fastreg;
 struct weft_region;
 struct weft_sge;
 
@@ -42,22 +43,35 @@ struct weft_region_table {
 };
 
 /**
+ * struct weft_piece - a piece of a region's memory
+ * @start: bytes of the region before it
+ * @addr: kernel address
+ */
+struct weft_piece {
+	u64	start;
+	void	*addr;
+};
+
+/**
  * enum weft_region_kind - what a key belongs to
  * @WEFT_REGION_MR: a memory region
  * @WEFT_REGION_MW1: a memory window of type 1, bound or not
  * @WEFT_REGION_MW2: a memory window of type 2 (2B), bound or not
+ * @WEFT_REGION_FASTREG: a memory region for fast registration, valid or not
  */
 enum weft_region_kind {
-	WEFT_REGION_MR	= 0,
-	WEFT_REGION_MW1	= 1,
-	WEFT_REGION_MW2	= 2,
+	WEFT_REGION_MR		= 0,
+	WEFT_REGION_MW1		= 1,
+	WEFT_REGION_MW2		= 2,
+	WEFT_REGION_FASTREG	= 3,
 };
 
 /**
  * struct weft_region - memory that a key names
  *
  * Immutable from weft_region_publish() on, but @refs, @bound and @replaced.
- * To change a region its owner makes a successor and replaces it.
+ * To change a region its owner makes a successor and replaces it. One for fast
+ * registration changes while it has no reference (mem/fastreg.h).
  *
  * @refs: one for the owner, one for each user in flight
  * @key: index << 8 | low bits
@@ -68,13 +82,17 @@ enum weft_region_kind {
  * @length: bytes from @iova; 0: a memory window that is not bound
  * @base: address (modulo 2^64) of the first byte of the first block
  * @blocks: kernel address of each block of 1 << @page_shift bytes, of pages that
- *	a reference keeps; NULL: an address is a kernel address as it is (DMA
- *	region). Belongs to the memory region, a memory window borrows it.
+ *	a reference keeps; NULL without @pieces: an address is a kernel address as
+ *	it is (DMA region). Belongs to the memory region, a memory window borrows it.
  * @page_shift: log2 of the size of a block
+ * @num_pieces: number of @pieces
+ * @pieces: in place of @blocks, ascending, the first one from @iova on; for a list
+ *	with gaps
  * @kind: what @key belongs to
  * @bound: memory windows bound to it; negative: no more may be
  * @replaced: a successor has the key; under the lock of @table
  * @parent: a bound memory window: the region it opens, with a reference
+ * @fastreg: WEFT_REGION_FASTREG: what is registered next
  * @table: where it is published
  * @idle: completed when the last reference is gone
  * @rcu: freed after a grace period
@@ -90,10 +108,13 @@ struct weft_region {
 	u64			base;
 	void			**blocks;
 	u32			page_shift;
+	u32			num_pieces;
+	struct weft_piece	*pieces;
 	enum weft_region_kind	kind;
 	atomic_t		bound;
 	bool			replaced;
 	struct weft_region	*parent;
+	struct weft_fastreg	*fastreg;
 	struct weft_region_table *table;
 	struct completion	idle;
 	struct rcu_head		rcu;
@@ -185,7 +206,7 @@ bool weft_region_replace(struct weft_region *old, struct weft_region *new);
 /**
  * weft_region_kill - unpublish, wait for the last access to end, free
  * @region: a memory region that the caller owns: published, or replaced, or
- *	never published; freed after a grace period
+ *	never published, or ended (mem/fastreg.h); freed after a grace period
  *
  * Does not free @region->blocks.
  *
@@ -253,6 +274,16 @@ struct weft_region *weft_region_get_by_index(struct weft_region_table *table,
 					     u32 key);
 
 /**
+ * weft_region_peek - the same without a reference
+ * @table: of the device
+ * @key: see weft_region_get_by_index()
+ *
+ * Context: rcu_read_lock() is held, for as long as the result is used.
+ * Return: the region, which may be without references, or NULL.
+ */
+struct weft_region *weft_region_peek(struct weft_region_table *table, u32 key);
+
+/**
  * weft_region_put - drop a reference
  * @region: may be NULL
  */
@@ -298,6 +329,16 @@ int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 			u64 length, u32 access, struct weft_span *span);
 
 /**
+ * weft_region_at_piece - weft_region_at() of a region that is made of pieces
+ * @region: the region
+ * @addr: address within the region
+ * @contiguous: result: bytes that follow in one piece
+ *
+ * Return: kernel address.
+ */
+void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *contiguous);
+
+/**
  * weft_region_at - where a byte of a span's memory is
  * @span: resolved
  * @addr: address within the span
@@ -312,6 +353,8 @@ static inline void *weft_region_at(const struct weft_span *span, u64 addr,
 	u64 offset, block;
 
 	if (!region || !region->blocks) {
+		if (region && region->pieces)
+			return weft_region_at_piece(region, addr, contiguous);
 		*contiguous = U64_MAX;
 		return (void *)(uintptr_t)addr;
 	}

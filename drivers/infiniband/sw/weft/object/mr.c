@@ -5,6 +5,7 @@
 #include "object/mr.h"
 
 #include "compat/umem.h"
+#include "mem/fastreg.h"
 #include "mem/region.h"
 #include "object/dev.h"
 
@@ -119,6 +120,103 @@ err_free_mr:
 	return ERR_PTR(err);
 }
 WEFT_EXPORT_FOR_TEST(weft_get_dma_mr);
+
+struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct weft_dev *dev = to_weft_dev(pd->device);
+	struct weft_mr *mr;
+	int err;
+
+	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (!max_num_sg || max_num_sg > WEFT_MAX_FASTREG_BLOCKS)
+		return ERR_PTR(-EINVAL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	mr->region = weft_region_alloc(&dev->regions, GFP_KERNEL);
+	if (IS_ERR(mr->region)) {
+		err = PTR_ERR(mr->region);
+		goto err_free_mr;
+	}
+	err = weft_fastreg_create(mr->region, pd, max_num_sg, type == IB_MR_TYPE_SG_GAPS);
+	if (err)
+		goto err_kill_region;
+	mr_set_keys(mr);
+	weft_region_publish(mr->region);
+	return &mr->ib_mr;
+
+err_kill_region:
+	weft_region_kill(mr->region);
+err_free_mr:
+	kfree(mr);
+	return ERR_PTR(err);
+}
+WEFT_EXPORT_FOR_TEST(weft_alloc_mr);
+
+/* There is no DMA: a DMA address is a kernel address. */
+static int mr_add_block(struct ib_mr *ib_mr, u64 addr)
+{
+	struct weft_fastreg *fastreg = to_weft_mr(ib_mr)->region->fastreg;
+
+	if (fastreg->num == fastreg->max)
+		return -ENOMEM;
+	fastreg->blocks[fastreg->num++] = (void *)(uintptr_t)addr;
+	return 0;
+}
+
+/* A list of any pieces. Return: elements that are in it. */
+static int mr_add_pieces(struct ib_mr *ib_mr, struct scatterlist *sgl, int sg_nents,
+			 unsigned int *sg_offset)
+{
+	struct weft_fastreg *fastreg = to_weft_mr(ib_mr)->region->fastreg;
+	u32 skip = sg_offset ? *sg_offset : 0;
+	struct scatterlist *sg;
+	int i;
+
+	ib_mr->iova = sg_dma_address(sgl) + skip;
+	ib_mr->length = 0;
+	for_each_sg(sgl, sg, min_t(u32, sg_nents, fastreg->max), i) {
+		fastreg->pieces[i].start = ib_mr->length;
+		fastreg->pieces[i].addr = (void *)(uintptr_t)sg_dma_address(sg) + skip;
+		ib_mr->length += sg_dma_len(sg) - skip;
+		skip = 0;
+	}
+	if (sg_offset)
+		*sg_offset = 0;
+	fastreg->num = i;
+	return i;
+}
+
+static int mr_add_blocks(struct ib_mr *ib_mr, struct scatterlist *sgl, int sg_nents,
+			 unsigned int *sg_offset)
+{
+	struct weft_fastreg *fastreg = to_weft_mr(ib_mr)->region->fastreg;
+	int num;
+
+	fastreg->num = 0;
+	num = ib_sg_to_pages(ib_mr, sgl, sg_nents, sg_offset, mr_add_block);
+	fastreg->page_shift = ilog2(ib_mr->page_size);
+	fastreg->offset = ib_mr->iova & (ib_mr->page_size - 1);
+	return num;
+}
+
+int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
+		   unsigned int *sg_offset)
+{
+	struct weft_fastreg *fastreg = to_weft_mr(ib_mr)->region->fastreg;
+	int num;
+
+	if (!fastreg)
+		return -EINVAL;
+	if (fastreg->pieces)
+		num = mr_add_pieces(ib_mr, sg, sg_nents, sg_offset);
+	else
+		num = mr_add_blocks(ib_mr, sg, sg_nents, sg_offset);
+	fastreg->length = ib_mr->length;
+	return num;
+}
+WEFT_EXPORT_FOR_TEST(weft_map_mr_sg);
 
 struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			       int access, struct ib_dmah *dmah,
@@ -287,17 +385,29 @@ struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 }
 WEFT_EXPORT_FOR_TEST(weft_rereg_user_mr);
 
-int weft_dereg_mr(struct ib_mr *ib_mr, struct ib_udata *udata)
+static int mr_end(struct weft_mr *mr)
 {
-	struct weft_mr *mr = to_weft_mr(ib_mr);
 	void **blocks = mr->region->blocks;
 
+	if (mr->region->fastreg) {
+		weft_fastreg_destroy(mr->region);
+		return 0;
+	}
 	if (!weft_region_seal(mr->region))
 		return -EBUSY;
 	weft_region_kill(mr->region);
 	kvfree(blocks);
 	ib_umem_release(mr->umem);
-	kfree(mr);
 	return 0;
+}
+
+int weft_dereg_mr(struct ib_mr *ib_mr, struct ib_udata *udata)
+{
+	struct weft_mr *mr = to_weft_mr(ib_mr);
+	int err = mr_end(mr);
+
+	if (!err)
+		kfree(mr);
+	return err;
 }
 WEFT_EXPORT_FOR_TEST(weft_dereg_mr);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory regions: user memory that stays pinned, and the kernel's DMA region.
+ * Memory regions: user memory that stays pinned, the kernel's DMA region, and
+ * kernel memory for fast registration.
  */
 #ifndef WEFT_OBJECT_MR_H
 #define WEFT_OBJECT_MR_H
@@ -9,6 +10,7 @@
 
 struct ib_dmah;
 struct ib_umem;
+struct scatterlist;
 struct weft_region;
 
 /**
@@ -19,7 +21,7 @@ struct weft_region;
  *
  * @ib_mr: allocated and freed here, not by the core
  * @region: what the keys name; owns the blocks
- * @umem: the memory, NULL for a DMA region
+ * @umem: the memory, NULL if it is none of a process
  * @iova: as the consumer gave it, IB_ZERO_BASED or not
  * @access: enum ib_access_flags as the consumer gave them
  */
@@ -44,6 +46,35 @@ static inline struct weft_mr *to_weft_mr(struct ib_mr *ib_mr)
  * Return: the MR, or ERR_PTR(-ENOMEM).
  */
 struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access);
+
+/**
+ * weft_alloc_mr - make a region for fast registration
+ * @pd: of a kernel consumer
+ * @type: IB_MR_TYPE_MEM_REG or IB_MR_TYPE_SG_GAPS
+ * @max_num_sg: blocks, or elements, it has room for
+ *
+ * Of a list with gaps no atomics are granted.
+ *
+ * Return: the MR, or ERR_PTR(): -EOPNOTSUPP: another type; -EINVAL: too many blocks;
+ * -ENOMEM.
+ */
+struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg);
+
+/**
+ * weft_map_mr_sg - prepare what the next REG_MR work request registers
+ * @ib_mr: from weft_alloc_mr(); its page_size is set, its iova and length are
+ *	results
+ * @sg: mapped by ib_dma_map_sg()
+ * @sg_nents: elements
+ * @sg_offset: of the first byte in the first element; result: of the first one
+ *	that is left out, in its element; may be NULL
+ *
+ * What is registered now stays.
+ *
+ * Return: elements that were mapped, or -EINVAL.
+ */
+int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
+		   unsigned int *sg_offset);
 
 /**
  * weft_reg_user_mr - pin user memory and make a region of it

@@ -27,6 +27,7 @@ const struct ib_device_ops weft_device_ops = {
 
 	.add_gid = weft_add_gid,
 	.alloc_hw_port_stats = weft_alloc_hw_port_stats,
+	.alloc_mr = weft_alloc_mr,
 	.alloc_mw = weft_alloc_mw,
 	.alloc_pd = weft_alloc_pd,
 	.alloc_ucontext = weft_alloc_ucontext,
@@ -58,6 +59,7 @@ const struct ib_device_ops weft_device_ops = {
 	.get_hw_stats = weft_get_hw_stats,
 	.get_link_layer = weft_get_link_layer,
 	.get_port_immutable = weft_get_port_immutable,
+	.map_mr_sg = weft_map_mr_sg,
 	.mmap = weft_ring_mmap,
 	.mmap_free = weft_ring_mmap_free,
 	.modify_ah = weft_modify_ah,

@@ -33,6 +33,8 @@ static int post_opcode(enum ib_wr_opcode opcode)
 		return WEFT_SQE_FETCH_ADD;
 	case IB_WR_LOCAL_INV:
 		return WEFT_SQE_LOCAL_INV;
+	case IB_WR_REG_MR:
+		return WEFT_SQE_REG_MR;
 	default:
 		return -EINVAL;
 	}
@@ -62,6 +64,12 @@ static void post_service(const struct weft_qp *qp, const struct ib_send_wr *wr,
 		sqe->rkey = atomic_wr(wr)->rkey;
 		sqe->atomic.compare_add = atomic_wr(wr)->compare_add;
 		sqe->atomic.swap = atomic_wr(wr)->swap;
+		break;
+	case WEFT_SQE_REG_MR:
+		sqe->mw.rkey = reg_wr(wr)->mr->rkey;
+		sqe->mw.new_rkey = reg_wr(wr)->key;
+		sqe->mw.access = reg_wr(wr)->access;
+		sqe->mw.addr = reg_wr(wr)->mr->iova;
 		break;
 	default:
 		break;

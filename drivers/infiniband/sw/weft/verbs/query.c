@@ -36,7 +36,7 @@
 	 IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT | \
 	 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN | \
 	 IB_DEVICE_SRQ_RESIZE | IB_DEVICE_MEM_WINDOW | \
-	 IB_DEVICE_MEM_WINDOW_TYPE_2B)
+	 IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_MEM_MGT_EXTENSIONS)
 
 /* Ethernet speeds in the terms of InfiniBand, fastest first. */
 static const struct query_speed {
@@ -77,6 +77,7 @@ static void query_object_limits(struct ib_device_attr *attr)
 	attr->max_cqe = WEFT_MAX_CQE;
 	attr->max_mr = WEFT_MAX_MR;
 	attr->max_mr_size = U64_MAX;
+	attr->max_fast_reg_page_list_len = WEFT_MAX_FASTREG_BLOCKS;
 	attr->max_mw = WEFT_MAX_MW;
 	attr->max_pd = WEFT_MAX_PD;
 	attr->max_ah = WEFT_MAX_AH;
@@ -106,7 +107,8 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->hw_ver = QUERY_HW_VER;
 	attr->page_size_cap = GENMASK_ULL(31, PAGE_SHIFT);
 	attr->device_cap_flags = QUERY_DEVICE_CAPS;
-	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY;
+	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
+				 IBK_SG_GAPS_REG;
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->masked_atomic_cap = IB_ATOMIC_NONE;
 	attr->local_ca_ack_delay = QUERY_CA_ACK_DELAY;
@@ -204,9 +206,9 @@ int weft_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
 {
 	if (port_num != 1)
 		return -EINVAL;
-	/* the CM comes and goes; nobody but it asks whether it is there */
+	/* the kernel's agents come and go; nobody else asks whether they are there */
 	if (mask || (modify->set_port_cap_mask | modify->clr_port_cap_mask) &
-		    ~IB_PORT_CM_SUP)
+		    ~(IB_PORT_CM_SUP | IB_PORT_DEVICE_MGMT_SUP))
 		return -EOPNOTSUPP;
 	return 0;
 }

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "mem/fastreg.h"
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include <rdma/ib_verbs.h>
+
+#include "mem/region.h"
+
+#define FASTREG_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+/* Rights that need local write access. */
+#define FASTREG_WRITE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
+
+/**
+ * enum fastreg_state - who may do what
+ * @FASTREG_FREE: nobody uses the region; it may be registered
+ * @FASTREG_CHANGING: it is being registered
+ * @FASTREG_VALID: it may be used; the owner's reference is there
+ * @FASTREG_ENDING: the owner's reference is gone, others may be there
+ */
+enum fastreg_state {
+	FASTREG_FREE,
+	FASTREG_CHANGING,
+	FASTREG_VALID,
+	FASTREG_ENDING,
+};
+
+/* Room for what is registered, and for what is next. */
+static bool fastreg_alloc(struct weft_region *region, struct weft_fastreg *fastreg,
+			  bool gaps)
+{
+	if (gaps) {
+		fastreg->pieces = kvcalloc(fastreg->max, sizeof(*fastreg->pieces), GFP_KERNEL);
+		region->pieces = kvcalloc(fastreg->max, sizeof(*region->pieces), GFP_KERNEL);
+		return fastreg->pieces && region->pieces;
+	}
+	fastreg->blocks = kvcalloc(fastreg->max, sizeof(*fastreg->blocks), GFP_KERNEL);
+	region->blocks = kvcalloc(fastreg->max, sizeof(*region->blocks), GFP_KERNEL);
+	return fastreg->blocks && region->blocks;
+}
+
+static void fastreg_free(struct weft_fastreg *fastreg, void *blocks, void *pieces)
+{
+	kvfree(blocks);
+	kvfree(pieces);
+	kvfree(fastreg->blocks);
+	kvfree(fastreg->pieces);
+	kfree(fastreg);
+}
+
+int weft_fastreg_create(struct weft_region *region, const void *pd, u32 max, bool gaps)
+{
+	struct weft_fastreg *fastreg = kzalloc(sizeof(*fastreg), GFP_KERNEL);
+
+	if (!fastreg)
+		return -ENOMEM;
+	fastreg->pd = pd;
+	fastreg->max = max;
+	if (!fastreg_alloc(region, fastreg, gaps)) {
+		fastreg_free(fastreg, region->blocks, region->pieces);
+		return -ENOMEM;
+	}
+	atomic_set(&fastreg->state, FASTREG_FREE);
+	region->kind = WEFT_REGION_FASTREG;
+	region->fastreg = fastreg;
+	weft_region_put(region);
+	return 0;
+}
+WEFT_EXPORT_FOR_TEST(weft_fastreg_create);
+
+/* From one state to another. Return: the state it was in. */
+static int fastreg_move(struct weft_region *region, enum fastreg_state from,
+			enum fastreg_state to)
+{
+	return atomic_cmpxchg(&region->fastreg->state, from, to);
+}
+
+/* No access begins any more: nobody is of no protection domain. */
+static void fastreg_end(struct weft_region *region)
+{
+	if (fastreg_move(region, FASTREG_VALID, FASTREG_ENDING) != FASTREG_VALID)
+		return;
+	WRITE_ONCE(region->pd, NULL);
+	/* it is seen by whoever gets a reference after this, or we are waited for */
+	weft_region_put(region);
+}
+
+void weft_fastreg_destroy(struct weft_region *region)
+{
+	struct weft_fastreg *fastreg = region->fastreg;
+	void *blocks, *pieces;
+
+	fastreg_end(region);
+	blocks = region->blocks;
+	pieces = region->pieces;
+	weft_region_kill(region);
+	fastreg_free(fastreg, blocks, pieces);
+}
+WEFT_EXPORT_FOR_TEST(weft_fastreg_destroy);
+
+static int fastreg_check(const struct weft_region *region,
+			 const struct weft_fastreg_request *request)
+{
+	const struct weft_fastreg *fastreg = region->fastreg;
+
+	if (!fastreg->num || (region->key ^ request->new_key) >> 8 ||
+	    request->access & ~FASTREG_ACCESS ||
+	    fastreg->length - 1 > U64_MAX - request->iova)
+		return -EINVAL;
+	if (request->access & FASTREG_WRITE && !(request->access & IB_ACCESS_LOCAL_WRITE))
+		return -EACCES;
+	return 0;
+}
+
+static void fastreg_fill(struct weft_region *region,
+			 const struct weft_fastreg_request *request)
+{
+	struct weft_fastreg *fastreg = region->fastreg;
+
+	swap(region->blocks, fastreg->blocks);
+	swap(region->pieces, fastreg->pieces);
+	region->num_pieces = fastreg->num;
+	fastreg->num = 0;
+	region->pd = fastreg->pd;
+	region->key = request->new_key;
+	region->access = request->access;
+	region->iova = request->iova;
+	region->length = fastreg->length;
+	region->page_shift = fastreg->page_shift;
+	region->base = request->iova - fastreg->offset;
+	/* where addresses and memory differ in the low bits no word is aligned */
+	if (region->pieces || !IS_ALIGNED(region->base, sizeof(u64)))
+		region->access &= ~IB_ACCESS_REMOTE_ATOMIC;
+}
+
+static int fastreg_register(struct weft_region *region,
+			    const struct weft_fastreg_request *request)
+{
+	int err;
+
+	if (fastreg_move(region, FASTREG_FREE, FASTREG_CHANGING) != FASTREG_FREE)
+		return -EINVAL;
+	err = fastreg_check(region, request);
+	if (err) {
+		atomic_set_release(&region->fastreg->state, FASTREG_FREE);
+		return err;
+	}
+	fastreg_fill(region, request);
+	reinit_completion(&region->idle);
+	/* whoever gets a reference sees what it is for */
+	smp_wmb();
+	refcount_set(&region->refs, 1);
+	atomic_set_release(&region->fastreg->state, FASTREG_VALID);
+	return 0;
+}
+
+/* The region for fast registration of a key, of the accessor's PD. RCU is held. */
+static struct weft_region *fastreg_find(const struct weft_accessor *who, u32 key)
+{
+	struct weft_region *region = weft_region_peek(who->table, key);
+
+	if (!region || region->kind != WEFT_REGION_FASTREG)
+		return ERR_PTR(-ENOENT);
+	return region->fastreg->pd == who->pd ? region : ERR_PTR(-EINVAL);
+}
+
+int weft_fastreg_register(const struct weft_accessor *who,
+			  const struct weft_fastreg_request *request)
+{
+	struct weft_region *region;
+	int err = -EINVAL;
+
+	rcu_read_lock();
+	region = fastreg_find(who, request->key);
+	if (!IS_ERR(region))
+		err = fastreg_register(region, request);
+	rcu_read_unlock();
+	return err;
+}
+WEFT_EXPORT_FOR_TEST(weft_fastreg_register);
+
+static int fastreg_invalidate(struct weft_region *region, u32 key)
+{
+	if (region->key != key)
+		return -EINVAL;
+	fastreg_end(region);
+	if (!completion_done(&region->idle))
+		return -EBUSY;
+	fastreg_move(region, FASTREG_ENDING, FASTREG_FREE);
+	return 0;
+}
+
+int weft_fastreg_invalidate(const struct weft_accessor *who, u32 key, bool wait)
+{
+	struct weft_region *region;
+	int err;
+
+	rcu_read_lock();
+	region = fastreg_find(who, key);
+	err = IS_ERR(region) ? PTR_ERR(region) : fastreg_invalidate(region, key);
+	rcu_read_unlock();
+	if (err != -EBUSY || !wait)
+		return err;
+	/* the consumer keeps the region as long as a work request names it */
+	wait_for_completion(&region->idle);
+	return fastreg_invalidate(region, key);
+}
+WEFT_EXPORT_FOR_TEST(weft_fastreg_invalidate);
