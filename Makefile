@@ -12,6 +12,7 @@ help:
 	@echo '  make test        the tests worth running on each change'
 	@echo '                   (MINUTES=N: skip what has not begun by then)'
 	@echo '  make test-full   every test on every kernel'
+	@echo '  make soak        NVMe-oF for ten minutes, with a port that goes down and up'
 	@echo '  make check       the tests of the source alone'
 	@echo '  make kunit       the unit tests alone'
 	@echo '  make bench       what operations cost, beside rdma_rxe and TCP'
@@ -48,5 +49,8 @@ test: prepare
 test-full: prepare
 	@scripts/test --full
 
+soak: prepare
+	@scripts/test --full ulp/090
+
 .PHONY: help modules modules_install clean provider install uninstall
-.PHONY: demo prepare test kunit bench check test-full
+.PHONY: demo prepare test kunit bench check test-full soak

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# An NFS server with RDMA, and clients. To be sourced after lib.sh.
+NFSD=/proc/fs/nfsd
+
+# serve: /srv/nfs, over RDMA, to everybody
+serve()
+{
+	modprobe nfsd
+	modprobe rpcrdma
+	mountpoint -q $NFSD || mount -t nfsd nfsd $NFSD
+	mkdir -p /srv/nfs
+	# what is in memory can be exported
+	mount -t tmpfs none /srv/nfs
+	defer umount /srv/nfs
+	exportfs -o rw,no_root_squash,insecure,fsid=0 '*:/srv/nfs'
+	defer exportfs -ua
+	rpc.mountd --no-nfs-version 3 --no-udp
+	defer pkill -x rpc.mountd
+	echo 10 >$NFSD/nfsv4leasetime
+	echo 10 >$NFSD/nfsv4gracetime
+	start_serving
+	defer stop_serving
+}
+
+start_serving()
+{
+	rpc.nfsd --no-udp --no-nfs-version 3 4
+	echo rdma 20049 >$NFSD/portlist
+}
+
+stop_serving() { rpc.nfsd 0; }
+
+# mount_nfs DIR
+mount_nfs()
+{
+	mkdir -p "$1"
+	mount -t nfs4 -o vers=4.2,proto=rdma,port=20049,nosharecache 10.9.0.1:/ "$1"
+	defer umount "$1"
+}

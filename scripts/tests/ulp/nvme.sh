@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# An NVMe-oF target, and a host. To be sourced after lib.sh.
+NVMET=/sys/kernel/config/nvmet
+NQN=nqn.2026-01.org.example:weft
+
+# target ADDRESS DEVICE...: export block devices as namespaces 1, 2...
+target()
+{
+	local address=$1 n=0 device
+	shift
+	modprobe nvmet-rdma
+	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+	mkdir "$NVMET/subsystems/$NQN"
+	defer rmdir "$NVMET/subsystems/$NQN"
+	echo 1 >"$NVMET/subsystems/$NQN/attr_allow_any_host"
+	for device; do
+		add_namespace $((++n)) "$device"
+	done
+	mkdir "$NVMET/ports/1"
+	defer rmdir "$NVMET/ports/1"
+	echo rdma >"$NVMET/ports/1/addr_trtype"
+	echo ipv4 >"$NVMET/ports/1/addr_adrfam"
+	echo "$address" >"$NVMET/ports/1/addr_traddr"
+	echo 4420 >"$NVMET/ports/1/addr_trsvcid"
+	publish
+	defer unpublish
+}
+
+publish() { ln -s "$NVMET/subsystems/$NQN" "$NVMET/ports/1/subsystems/$NQN"; }
+
+unpublish() { rm -f "$NVMET/ports/1/subsystems/$NQN"; }
+
+# add_namespace N DEVICE
+add_namespace()
+{
+	local dir=$NVMET/subsystems/$NQN/namespaces/$1
+	mkdir "$dir"
+	defer remove_namespace "$1"
+	echo -n "$2" >"$dir/device_path"
+	# a file may be where there is no direct I/O
+	[ -b "$2" ] || echo 1 >"$dir/buffered_io"
+	echo 1 >"$dir/enable"
+}
+
+remove_namespace()
+{
+	local dir=$NVMET/subsystems/$NQN/namespaces/$1
+	[ ! -e "$dir" ] || { echo 0 >"$dir/enable"; rmdir "$dir"; }
+}
+
+# memory_disk: null_blk's nullb0, which remembers what was written. It completes in
+# hard interrupts, where the target posts its answers then.
+memory_disk()
+{
+	modprobe null_blk nr_devices=1 gb=1 memory_backed=1 bs=512 irqmode=2
+	defer modprobe -r null_blk
+	within 10 test -b /dev/nullb0
+}
+
+# connect ADDRESS [OPTION...]: as a host; the namespace is /dev/nvme0n1 then
+connect()
+{
+	local address=$1
+	shift
+	modprobe nvme-rdma
+	nvme connect -t rdma -a "$address" -s 4420 -n "$NQN" "$@"
+	defer disconnect
+	within 20 test -b /dev/nvme0n1
+}
+
+disconnect() { nvme disconnect -n "$NQN" >/dev/null; }
+
+# verified NAME OPTION...: write with fio, and read what was written
+verified()
+{
+	local name=$1
+	shift
+	fio --name="$name" --filename=/dev/nvme0n1 --direct=1 --ioengine=libaio \
+		--verify=crc32c --verify_fatal=1 --minimal --output-format=terse "$@" >"/tmp/$name.fio" ||
+		{ cat "/tmp/$name.fio"; fail "fio $name: status $?"; }
+	printf '%s: verified\n' "$name"
+}
