@@ -517,7 +517,6 @@ static void fake_cq_create(struct fake_node *node, struct weft_cq *cq)
 	cq->ibcq.cq_context = node;
 	spin_lock_init(&cq->lock);
 	spin_lock_init(&cq->poll_lock);
-	INIT_LIST_HEAD(&cq->raised);
 	cq->ring = weft_ring_create(FAKE_CQE, sizeof(struct weft_cqe), NULL, NULL);
 	if (IS_ERR(cq->ring)) {
 		cq->ring = NULL;

@@ -22,7 +22,6 @@
 #include "object/dev.h"
 #include "object/parent.h"
 #include "object/table.h"
-#include "object/vector.h"
 #include "stats.h"
 #include "verbs/attributes.h"
 #include "verbs/ops.h"
@@ -288,7 +287,6 @@ static void instance_dealloc(struct ib_device *ibdev)
 	rtnl_unlock();
 	/* packets may be counted by who has just found a QP of ours */
 	synchronize_rcu();
-	weft_vectors_destroy(dev);
 	weft_region_table_destroy(&dev->regions);
 	xa_destroy(&dev->ahs);
 	xa_destroy(&dev->counters);
@@ -340,7 +338,7 @@ static int instance_allocate(struct weft_dev *dev)
 	if (ret)
 		return ret;
 	dev->ibdev.node_guid = dev->guid;
-	return weft_vectors_create(dev);
+	return 0;
 }
 
 /* From here on the notifier sees the device. */

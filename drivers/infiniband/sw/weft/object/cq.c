@@ -80,8 +80,7 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return ret;
 	spin_lock_init(&cq->lock);
 	spin_lock_init(&cq->poll_lock);
-	INIT_LIST_HEAD(&cq->raised);
-	cq->vector = attr->comp_vector;
+	weft_vector_init(cq, attr->comp_vector);
 	cq->timestamp = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->ring = weft_ring_create(attr->cqe, sizeof(struct weft_cqe),
 				    weft_udata_ucontext(udata), &resp.cq);

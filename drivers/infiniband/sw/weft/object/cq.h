@@ -5,6 +5,9 @@
 #ifndef WEFT_OBJECT_CQ_H
 #define WEFT_OBJECT_CQ_H
 
+#include <linux/irq_work.h>
+#include <linux/smp.h>
+
 #include <rdma/ib_verbs.h>
 
 #include "ring/ring.h"
@@ -18,8 +21,9 @@
  * @overrun: it overflowed once and takes nothing any more
  *	(IBA 11.6.3.1: CQ error)
  * @timestamp: completions carry one
- * @vector: completion vector
- * @raised: membership in the vector's list, under the vector's lock
+ * @cpu: of a kernel consumer: where its handler runs
+ * @local: raises it on this CPU
+ * @remote: raises it on another one
  */
 struct weft_cq {
 	struct ib_cq		ibcq;
@@ -28,8 +32,9 @@ struct weft_cq {
 	struct weft_ring	*ring;
 	bool			overrun;
 	bool			timestamp;
-	unsigned int		vector;
-	struct list_head	raised;
+	int			cpu;
+	struct irq_work		local;
+	call_single_data_t	remote;
 };
 
 static inline struct weft_cq *to_weft_cq(struct ib_cq *ibcq)

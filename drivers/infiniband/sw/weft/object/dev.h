@@ -14,7 +14,6 @@
 struct kobject;
 struct weft_link;
 struct weft_qp;
-struct weft_vectors;
 
 #define WEFT_VLAN_NONE	0xffff
 
@@ -59,7 +58,6 @@ struct weft_gid {
  * @gid_lock: protects @gids
  * @gsi: QP 1, RCU
  * @mcast: multicast groups
- * @vectors: completion vectors
  * @num_qp: QPs of this device
  * @stats: counters, per CPU
  */
@@ -82,7 +80,6 @@ struct weft_dev {
 	bool			local_link;
 	struct weft_qp __rcu	*gsi;
 	struct weft_mcast_table	mcast;
-	struct weft_vectors	*vectors;
 	atomic_t		num_qp;
 	struct weft_stats __percpu *stats;
 };

@@ -2,32 +2,22 @@
 /*
  * Completion vectors: what an interrupt is to hardware.
  *
- * A kernel consumer's completion handler runs from the vector of its CQ, a
- * work item bound to the vector's CPU, never on the stack of whoever pushed
- * the completion: handlers post, and posting may push. A user's handler only
- * wakes a task up and is called at once.
+ * A kernel consumer's completion handler runs in a hard interrupt of the CPU that
+ * its CQ's vector stands for, never on the stack of whoever pushed the completion:
+ * handlers post, and posting may push. A user's handler only wakes a task up and is
+ * called at once.
  */
 #ifndef WEFT_OBJECT_VECTOR_H
 #define WEFT_OBJECT_VECTOR_H
 
-#include <linux/types.h>
-
 struct weft_cq;
-struct weft_dev;
 
 /**
- * weft_vectors_create - make a device's vectors, one per possible CPU
- * @dev: with num_comp_vectors set
- *
- * Return: 0 or -ENOMEM.
+ * weft_vector_init - give a CQ its vector
+ * @cq: of a kernel consumer
+ * @vector: number, less than that of possible CPUs
  */
-int weft_vectors_create(struct weft_dev *dev);
-
-/**
- * weft_vectors_destroy - free them
- * @dev: without CQs; may have none
- */
-void weft_vectors_destroy(struct weft_dev *dev);
+void weft_vector_init(struct weft_cq *cq, unsigned int vector);
 
 /**
  * weft_vector_raise - have the CQ's handler called
@@ -39,7 +29,7 @@ void weft_vector_raise(struct weft_cq *cq);
 
 /**
  * weft_vector_quiesce - make sure that the CQ's handler is not called again
- * @cq: nobody pushes to it any more
+ * @cq: of a kernel consumer; nobody pushes to it any more
  *
  * Context: process, may sleep.
  */
