@@ -19,7 +19,8 @@ struct weft_flow;
  * @WEFT_OUTCOME_RNR: the responder has no receive work request
  * @WEFT_OUTCOME_LOST: no answer
  * @WEFT_OUTCOME_STOPPED: given up halfway because somebody wants one of the
- *	turns or the task is being killed; to be done again from the start
+ *	turns or the task is being killed, or not begun because it might sleep;
+ *	to be done again from the start
  * @WEFT_OUTCOME_STALLED: a packet did not fit; the send turn will get an
  *	event, then it is to be done again from the start
  */
@@ -93,8 +94,8 @@ struct weft_run {
 /**
  * struct weft_link - carries messages or packets
  * @message: of a connected QP: carry a message to its end. The send turn of
- *	@qp is owned; @local is what it sends from or reads into. May sleep.
- *	NULL: the link has packets only.
+ *	@qp is owned; @local is what it sends from or reads into. May sleep
+ *	unless @atomic. NULL: the link has packets only.
  * @datagram: of a UD QP: the same. May sleep.
  * @xmit: send packets. The turn of @run->flow is owned. Any context but hard
  *	interrupts. Returns how many packets have gone (or been lost on the
@@ -106,7 +107,8 @@ struct weft_run {
  */
 struct weft_link {
 	void (*message)(struct weft_qp *qp, const struct weft_request *req,
-			const struct weft_sgl *local, struct weft_answer *answer);
+			const struct weft_sgl *local, bool atomic,
+			struct weft_answer *answer);
 	void (*datagram)(struct weft_qp *qp, struct weft_datagram *dgram,
 			 const struct weft_sgl *local, struct weft_answer *answer);
 	u32 (*xmit)(struct weft_run *run);

@@ -192,7 +192,7 @@ static void req_message(struct weft_qp *qp, struct req_budget *budget)
 	if (weft_qp_is_ud(qp))
 		weft_datagram_send(qp, &dgram, &answer);
 	else
-		qp->link->message(qp, &dgram.req, &send->sgl, &answer);
+		qp->link->message(qp, &dgram.req, &send->sgl, budget->atomic, &answer);
 	weft_sgl_release(&send->sgl);
 	req_answered(qp, &answer, dgram.req.length, budget);
 }
@@ -208,6 +208,10 @@ static void req_execute(struct weft_qp *qp, struct req_budget *budget)
 	}
 	if (!weft_sendq_is_local(sqe->opcode)) {
 		req_message(qp, budget);
+		return;
+	}
+	if (budget->atomic && weft_sendq_may_sleep(sqe->opcode)) {
+		budget->wqes = 0;
 		return;
 	}
 	fault = weft_sendq_local(qp, sqe);
@@ -280,6 +284,13 @@ static bool req_step(struct weft_qp *qp, bool take, struct req_budget *budget)
 	return !budget->stalled;
 }
 
+/* Whether the next step would have to be made by a process. */
+static bool req_may_sleep(const struct weft_qp *qp)
+{
+	/* a datagram waits for the turn of each receiver */
+	return weft_qp_is_ud(qp) || weft_transmit_may_sleep(qp);
+}
+
 /* Return: true when the rest is to be deferred. */
 static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 {
@@ -309,7 +320,7 @@ static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 		if (send->waiting || weft_turn_stopping(&send->turn))
 			return false;
 		if (!budget->wqes || budget->bytes < 0 ||
-		    (budget->atomic && weft_transmit_may_sleep(qp)))
+		    (budget->atomic && req_may_sleep(qp)))
 			return true;
 		budget->wqes--;
 		if (!req_step(qp, take, budget))
@@ -363,11 +374,19 @@ void weft_requester_continue(struct weft_qp *qp)
 		.wqes = WEFT_SOFTIRQ_WQES, .bytes = WEFT_SOFTIRQ_BYTES, .atomic = true,
 	};
 
-	/* what has no packets may sleep */
-	if (qp->link->message)
-		weft_turn_defer(&qp->send.turn);
-	else
-		req_run(qp, &budget);
+	req_run(qp, &budget);
+}
+
+void weft_requester_post(struct weft_qp *qp)
+{
+	if (irqs_disabled() || !weft_turn_try(&qp->send.turn)) {
+		weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+		return;
+	}
+	/* completion handlers then run when all is done */
+	local_bh_disable();
+	weft_requester_continue(qp);
+	local_bh_enable();
 }
 
 void weft_requester_init(struct weft_qp *qp)

@@ -29,6 +29,17 @@ void weft_requester_run(struct weft_qp *qp);
 void weft_requester_doorbell(struct weft_qp *qp);
 
 /**
+ * weft_requester_post - a kernel consumer has posted something
+ * @qp: any
+ *
+ * Runs in the caller's time what need not sleep, within a small budget.
+ *
+ * Context: any. In hard interrupts, and with interrupts disabled, it is left to
+ * the work item.
+ */
+void weft_requester_post(struct weft_qp *qp);
+
+/**
  * weft_requester_continue - go on with the send queue
  * @qp: any; the send turn is owned and given back
  *

@@ -36,6 +36,12 @@ static inline bool weft_sendq_is_local(u8 opcode)
 	return opcode >= WEFT_SQE_LOCAL_INV;
 }
 
+/* Does it wait for accesses to end? */
+static inline bool weft_sendq_may_sleep(u8 opcode)
+{
+	return opcode == WEFT_SQE_LOCAL_INV;
+}
+
 /**
  * weft_sendq_next - copy the next work request
  * @qp: the QP

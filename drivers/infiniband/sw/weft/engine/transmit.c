@@ -105,7 +105,8 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 		.flow = &qp->send.flow,
 		.num = to - from,
 		.mtu = qp->mtu,
-		.by_reference = qp->type == IB_QPT_RC && !weft_window_is_rewound(window),
+		.by_reference = qp->type == IB_QPT_RC && !(sqe->flags & WEFT_SQE_INLINE) &&
+				!weft_window_is_rewound(window),
 		.middle = xmit_opcode(qp, xmit_operations[sqe->opcode].middle),
 		.last = xmit_opcode(qp, xmit_operation(flight, to - 1)),
 		.hdr = {
@@ -315,7 +316,7 @@ bool weft_transmit_may_sleep(const struct weft_qp *qp)
 	const struct weft_window *window = &qp->send.window;
 
 	return window->cur != window->tail &&
-	       weft_window_at(window, window->cur)->sqe.opcode == WEFT_SQE_LOCAL_INV;
+	       weft_sendq_may_sleep(weft_window_at(window, window->cur)->sqe.opcode);
 }
 
 bool weft_transmit_step(struct weft_qp *qp, bool take, s64 *bytes)

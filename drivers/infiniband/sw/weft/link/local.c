@@ -158,8 +158,16 @@ static struct weft_qp *local_peer(struct weft_qp *qp)
 	return NULL;
 }
 
+/* The peer's receive turn, for a message that is copied without a break if @atomic. */
+static bool local_own(struct weft_qp *peer, const struct weft_request *req, bool atomic)
+{
+	if (!atomic)
+		return !weft_turn_own(&peer->recv.turn);
+	return req->length <= WEFT_COPY_CHUNK && weft_turn_try(&peer->recv.turn);
+}
+
 static void local_connected_message(struct weft_qp *qp, const struct weft_request *req,
-				    const struct weft_sgl *sgl,
+				    const struct weft_sgl *sgl, bool atomic,
 				    struct weft_answer *answer)
 {
 	struct weft_qp *peer = local_peer(qp);
@@ -169,7 +177,7 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 	answer->outcome = WEFT_OUTCOME_LOST;
 	if (!peer)
 		goto out;
-	if (weft_turn_own(&peer->recv.turn)) {
+	if (!local_own(peer, req, atomic)) {
 		answer->outcome = WEFT_OUTCOME_STOPPED;
 		goto out_put_peer;
 	}

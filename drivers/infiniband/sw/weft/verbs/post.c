@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
 /*
- * A kernel consumer's side of the rings. Callers may be in any context, so
- * the engine runs in a work item.
+ * A kernel consumer's side of the rings. Callers may be in any context.
  */
 
 #include "verbs/qp.h"
 
+#include "engine/requester.h"
 #include "engine/rules.h"
 #include "object/ah.h"
 #include "object/qp.h"
@@ -151,7 +151,7 @@ int weft_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	if (ret && bad_wr)
 		*bad_wr = wr;
 	spin_unlock_irqrestore(&qp->post_lock, flags);
-	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+	weft_requester_post(qp);
 	return ret;
 }
 WEFT_EXPORT_FOR_TEST(weft_post_send);
