@@ -8,6 +8,7 @@
 #include "link/packet.h"
 
 #include <linux/mm.h>
+#include <linux/net.h>
 #include <linux/skbuff.h>
 
 #include "engine/link.h"
@@ -19,17 +20,45 @@
 /* A shorter payload is copied sooner than its pages are referenced. */
 #define PACKET_MIN_REFERENCED	512U
 
+/* Where the next bytes are, and in @length how many of at most that are in one page. */
+static void *packet_piece(struct weft_iter *payload, u32 *length)
+{
+	u64 piece;
+	void *at = weft_iter_piece(payload, &piece);
+
+	*length = min3(piece, (u64)*length, (u64)(PAGE_SIZE - offset_in_page(at)));
+	return at;
+}
+
+/* Of the kernel's memory there are pages that no packet may hold: a slab's, say. */
+static bool packet_may_hold(struct weft_iter payload, u32 length)
+{
+	u32 piece, frags = 0;
+	void *at;
+
+	for (; length; length -= piece) {
+		piece = length;
+		at = packet_piece(&payload, &piece);
+		if (++frags == MAX_SKB_FRAGS || !virt_addr_valid(at) ||
+		    !sendpage_ok(virt_to_page(at)))
+			return false;
+		weft_iter_skip(&payload, piece);
+	}
+	return true;
+}
+
 static bool packet_is_referenced(const struct weft_run *run, u32 length)
 {
-	const struct weft_iter *iter = run->payload;
 	const struct weft_region *region;
 
 	if (!run->by_reference || length < PACKET_MIN_REFERENCED)
 		return false;
-	region = iter->span->region;
-	/* in one span: the next one may have no pages of a process */
-	return region && region->blocks && region->kind == WEFT_REGION_MR &&
-	       iter->span->length - iter->offset >= length;
+	region = run->payload->span->region;
+	/* blocks of a process's memory are pages or more, in one span three at most */
+	if (region && region->blocks && region->kind == WEFT_REGION_MR &&
+	    run->payload->span->length - run->payload->offset >= length)
+		return true;
+	return packet_may_hold(*run->payload, length);
 }
 
 /* The reference to the page becomes the packet's. */
@@ -41,12 +70,12 @@ static void packet_add_page(struct sk_buff *skb, void *at, u32 length)
 
 static void packet_reference(struct sk_buff *skb, struct weft_iter *payload, u32 length)
 {
-	u64 piece;
+	u32 piece;
 	void *at;
 
 	while (length) {
-		at = weft_iter_piece(payload, &piece);
-		piece = min3(piece, (u64)length, (u64)(PAGE_SIZE - offset_in_page(at)));
+		piece = length;
+		at = packet_piece(payload, &piece);
 		get_page(virt_to_page(at));
 		packet_add_page(skb, at, piece);
 		weft_iter_skip(payload, piece);
