@@ -48,7 +48,7 @@ static void fastreg_free(struct weft_fastreg *fastreg, void *blocks, void *piece
 	kvfree(pieces);
 	kvfree(fastreg->blocks);
 	kvfree(fastreg->pieces);
-	kfree(fastreg);
+	kfree_rcu(fastreg, rcu);
 }
 
 int weft_fastreg_create(struct weft_region *region, const void *pd, u32 max, bool gaps)

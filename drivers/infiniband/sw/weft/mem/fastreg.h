@@ -31,6 +31,7 @@ struct weft_region;
  * @page_shift: log2 of the size of a block
  * @offset: of the first byte in the first block
  * @length: bytes
+ * @rcu: freed after a grace period: a SEND with invalidate may just look at it
  */
 struct weft_fastreg {
 	atomic_t		state;
@@ -42,6 +43,7 @@ struct weft_fastreg {
 	u32			page_shift;
 	u32			offset;
 	u64			length;
+	struct rcu_head		rcu;
 };
 
 /**
