@@ -4,13 +4,15 @@
 # An NVMe-oF target, and a host. To be sourced after lib.sh.
 NVMET=/sys/kernel/config/nvmet
 NQN=nqn.2026-01.org.example:weft
+# or tcp
+: "${transport=rdma}"
 
 # target ADDRESS DEVICE...: export block devices as namespaces 1, 2...
 target()
 {
 	local address=$1 n=0 device
 	shift
-	modprobe nvmet-rdma
+	modprobe "nvmet-$transport"
 	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
 	mkdir "$NVMET/subsystems/$NQN"
 	defer rmdir "$NVMET/subsystems/$NQN"
@@ -20,7 +22,7 @@ target()
 	done
 	mkdir "$NVMET/ports/1"
 	defer rmdir "$NVMET/ports/1"
-	echo rdma >"$NVMET/ports/1/addr_trtype"
+	echo "$transport" >"$NVMET/ports/1/addr_trtype"
 	echo ipv4 >"$NVMET/ports/1/addr_adrfam"
 	echo "$address" >"$NVMET/ports/1/addr_traddr"
 	echo 4420 >"$NVMET/ports/1/addr_trsvcid"
@@ -64,8 +66,8 @@ connect()
 {
 	local address=$1
 	shift
-	modprobe nvme-rdma
-	nvme connect -t rdma -a "$address" -s 4420 -n "$NQN" "$@"
+	modprobe "nvme-$transport"
+	nvme connect -t "$transport" -a "$address" -s 4420 -n "$NQN" "$@"
 	defer disconnect
 	within 20 test -b /dev/nvme0n1
 }
