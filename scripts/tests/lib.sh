@@ -97,6 +97,16 @@ remove_link()
 	[ ! -e "/sys/class/infiniband/$1" ] || rdma link delete "$1"
 }
 
+# unplug NETDEV SECONDS: take an interface down for so long. It keeps its addresses.
+unplug()
+{
+	echo 1 >"/proc/sys/net/ipv6/conf/$1/keep_addr_on_down"
+	defer ip link set "$1" up
+	ip link set "$1" down
+	sleep "$2"
+	ip link set "$1" up
+}
+
 # gid_index DEVICE ADDRESS: the index of the RoCEv2 GID of an IP address.
 gid_index()
 {
