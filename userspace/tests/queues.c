@@ -594,6 +594,60 @@ static void notify_overrun(void)
 	expect_event(IBV_EVENT_CQ_ERR, a.scq);
 }
 
+static void moderate(struct ibv_cq *cq, int count, int usec)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = count, .cq_period = usec },
+	};
+
+	SAME(ibv_modify_cq(cq, &attr), 0);
+}
+
+static void notify_moderated(void)
+{
+	struct ibv_modify_cq_attr refused = { .attr_mask = IBV_CQ_ATTR_MODERATE << 1 };
+	struct ibv_device_attr_ex attr;
+
+	SAME(ibv_query_device_ex(ctx, NULL, &attr), 0);
+	CHECK(attr.cq_mod_caps.max_cq_count >= 4 && attr.cq_mod_caps.max_cq_period >= 10000);
+	make_channel();
+	make_pair(&a, &b, CONF(.channel = channel));
+	REFUSED(ibv_modify_cq(a.scq, &refused), EOPNOTSUPP);
+	/* only what is solicited, and then what is not */
+	moderate(b.rcq, 2, 0);
+	SAME(ibv_req_notify_cq(b.rcq, 1), 0);
+	send_flagged(IBV_WR_SEND, IBV_SEND_SOLICITED);
+	CHECK(!notified(QUIET_MS));
+	send_flagged(IBV_WR_SEND, 0);
+	CHECK(notified(WAIT_MS) == b.rcq);
+	/* by number */
+	moderate(a.scq, 4, 0);
+	SAME(ibv_req_notify_cq(a.scq, 0), 0);
+	complete(0, 3);
+	CHECK(!notified(QUIET_MS));
+	complete(3, 1);
+	CHECK(notified(WAIT_MS) == a.scq);
+	complete(4, 8);
+	CHECK(!notified(QUIET_MS));
+	/* by time */
+	moderate(a.scq, 1000, 10000);
+	SAME(ibv_req_notify_cq(a.scq, 0), 0);
+	CHECK(!notified(QUIET_MS));
+	complete(12, 1);
+	CHECK(notified(WAIT_MS) == a.scq);
+	/* what waits is told when there is no moderation any more */
+	moderate(a.scq, 1000, 0);
+	SAME(ibv_req_notify_cq(a.scq, 0), 0);
+	complete(13, 1);
+	CHECK(!notified(QUIET_MS));
+	moderate(a.scq, 0, 0);
+	CHECK(notified(WAIT_MS) == a.scq);
+	SAME(ibv_req_notify_cq(a.scq, 0), 0);
+	complete(14, 1);
+	CHECK(notified(WAIT_MS) == a.scq);
+}
+
 static void notify_survives_resize(void)
 {
 	make_channel();
@@ -629,6 +683,6 @@ TESTS(
 	TEST(cq_resize_with_outstanding), TEST(cq_full_is_no_overrun), TEST(cq_overrun),
 	TEST(cq_overrun_receive), TEST(cq_overrun_shared), TEST(cq_of_destroyed_qp),
 	TEST(notify_one_shot), TEST(notify_only_new), TEST(notify_solicited),
-	TEST(notify_solicited_errors), TEST(notify_overrun), TEST(notify_survives_resize),
-	TEST(comp_vectors)
+	TEST(notify_solicited_errors), TEST(notify_overrun), TEST(notify_moderated),
+	TEST(notify_survives_resize), TEST(comp_vectors)
 )

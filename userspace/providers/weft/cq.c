@@ -358,6 +358,13 @@ struct ibv_cq_ex *weft_create_cq_ex(struct ibv_context *context,
 	return &cq->vcq.cq_ex;
 }
 
+int weft_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
+{
+	struct ibv_modify_cq cmd = {};
+
+	return ibv_cmd_modify_cq(ibcq, attr, &cmd, sizeof(cmd));
+}
+
 /*
  * The kernel moves what was not polled from one ring to the other, so both
  * locks are held from before it begins until the new ring is in place. A poll

@@ -104,6 +104,7 @@ static const struct verbs_context_ops context_ops = {
 	.detach_mcast		= ibv_cmd_detach_mcast,
 	.free_context		= free_context,
 	.get_srq_num		= weft_get_srq_num,
+	.modify_cq		= weft_modify_cq,
 	.modify_qp		= weft_modify_qp,
 	.modify_srq		= weft_modify_srq,
 	.poll_cq		= weft_poll_cq,

@@ -210,6 +210,7 @@ struct ibv_cq *weft_create_cq(struct ibv_context *context, int cqe,
 			      int comp_vector);
 struct ibv_cq_ex *weft_create_cq_ex(struct ibv_context *context,
 				    struct ibv_cq_init_attr_ex *attr);
+int weft_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr);
 int weft_resize_cq(struct ibv_cq *ibcq, int cqe);
 int weft_destroy_cq(struct ibv_cq *ibcq);
 int weft_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc);

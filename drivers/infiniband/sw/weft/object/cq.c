@@ -31,6 +31,60 @@ static void cq_notify(struct weft_cq *cq)
 		weft_vector_raise(cq);
 }
 
+/* The event for what has come since the last one. Return: somebody has asked for it. */
+static bool cq_raise(struct weft_cq *cq)
+{
+	struct weft_moderation *moderation = &cq->moderation;
+	bool solicited = moderation->solicited;
+
+	moderation->unraised = 0;
+	moderation->solicited = false;
+	return weft_ring_disarm(cq->ring, solicited);
+}
+
+/* One more completion. Return: it is time for the event, and it was asked for. */
+static bool cq_moderate(struct weft_cq *cq, bool solicited)
+{
+	struct weft_moderation *moderation = &cq->moderation;
+
+	moderation->solicited |= solicited;
+	if (++moderation->unraised >= moderation->count || cq->overrun)
+		return cq_raise(cq);
+	if (moderation->ns && !hrtimer_is_queued(&moderation->timer))
+		hrtimer_start(&moderation->timer, ns_to_ktime(moderation->ns),
+			      HRTIMER_MODE_REL_SOFT);
+	return false;
+}
+
+static enum hrtimer_restart cq_late(struct hrtimer *timer)
+{
+	struct weft_cq *cq = container_of(timer, struct weft_cq, moderation.timer);
+	unsigned long flags;
+	bool notify;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	notify = cq->moderation.unraised && cq_raise(cq);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	if (notify)
+		cq_notify(cq);
+	return HRTIMER_NORESTART;
+}
+
+int weft_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec)
+{
+	struct weft_cq *cq = to_weft_cq(ibcq);
+	unsigned long flags;
+
+	hrtimer_cancel(&cq->moderation.timer);
+	spin_lock_irqsave(&cq->lock, flags);
+	cq->moderation.count = count;
+	cq->moderation.ns = usec * (u64)NSEC_PER_USEC;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	/* what has waited under the old terms does not wait any more */
+	cq_late(&cq->moderation.timer);
+	return 0;
+}
+
 bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cqe, bool solicited)
 {
 	bool pushed = false, notify = false, first_overrun = false;
@@ -47,7 +101,10 @@ bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cqe, bool solicited)
 			weft_ring_set_flags(cq->ring, WEFT_RING_OVERRUN, 0);
 		}
 		/* an overrun counts as a completion: nobody may sleep on */
-		notify = weft_ring_disarm(cq->ring, solicited || !pushed);
+		if (unlikely(cq->moderation.count))
+			notify = cq_moderate(cq, solicited || !pushed);
+		else
+			notify = weft_ring_disarm(cq->ring, solicited || !pushed);
 	}
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (first_overrun)
@@ -81,6 +138,8 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	spin_lock_init(&cq->lock);
 	spin_lock_init(&cq->poll_lock);
 	weft_vector_init(cq, attr->comp_vector);
+	hrtimer_setup(&cq->moderation.timer, cq_late, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 	cq->timestamp = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->ring = weft_ring_create(attr->cqe, sizeof(struct weft_cqe),
 				    weft_udata_ucontext(udata), &resp.cq);
@@ -101,6 +160,7 @@ int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct weft_cq *cq = to_weft_cq(ibcq);
 
+	hrtimer_cancel(&cq->moderation.timer);
 	if (!cq->ring->user)
 		weft_vector_quiesce(cq);
 	weft_ring_destroy(cq->ring);

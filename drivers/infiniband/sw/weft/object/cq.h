@@ -5,6 +5,7 @@
 #ifndef WEFT_OBJECT_CQ_H
 #define WEFT_OBJECT_CQ_H
 
+#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/smp.h>
 
@@ -13,14 +14,33 @@
 #include "ring/ring.h"
 
 /**
+ * struct weft_moderation - completions for which there is one event together
+ * (ibv_modify_cq(3))
+ * @count: that many; 0: no moderation
+ * @ns: an event is no later than that after its first completion; 0: no matter
+ * @unraised: completions since the last event
+ * @solicited: one of them counts as solicited
+ * @timer: runs while there are some
+ */
+struct weft_moderation {
+	u32		count;
+	u64		ns;
+	u32		unraised;
+	bool		solicited;
+	struct hrtimer	timer;
+};
+
+/**
  * struct weft_cq - a completion queue
  * @ibcq: first, freed by the core
- * @lock: protects @ring (its device side, and the pointer) and @overrun
+ * @lock: protects @ring (its device side, and the pointer), @overrun and
+ *	@moderation
  * @poll_lock: a kernel consumer's side of @ring
  * @ring: the ring; replaced by resize
  * @overrun: it overflowed once and takes nothing any more
  *	(IBA 11.6.3.1: CQ error)
  * @timestamp: completions carry one
+ * @moderation: of events
  * @cpu: of a kernel consumer: where its handler runs
  * @local: raises it on this CPU
  * @remote: raises it on another one
@@ -32,6 +52,7 @@ struct weft_cq {
 	struct weft_ring	*ring;
 	bool			overrun;
 	bool			timestamp;
+	struct weft_moderation	moderation;
 	int			cpu;
 	struct irq_work		local;
 	call_single_data_t	remote;
@@ -46,6 +67,7 @@ static inline struct weft_cq *to_weft_cq(struct ib_cq *ibcq)
 int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct ib_udata *udata);
 int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int weft_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec);
 int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);
 int weft_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int weft_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);

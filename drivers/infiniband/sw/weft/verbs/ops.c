@@ -63,6 +63,7 @@ const struct ib_device_ops weft_device_ops = {
 	.mmap = weft_ring_mmap,
 	.mmap_free = weft_ring_mmap_free,
 	.modify_ah = weft_modify_ah,
+	.modify_cq = weft_modify_cq,
 	.modify_device = weft_modify_device,
 	.modify_port = weft_modify_port,
 	.modify_qp = weft_modify_qp,

@@ -109,6 +109,8 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->device_cap_flags = QUERY_DEVICE_CAPS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
 				 IBK_SG_GAPS_REG;
+	attr->cq_caps.max_cq_moderation_count = U16_MAX;
+	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->masked_atomic_cap = IB_ATOMIC_NONE;
 	attr->local_ca_ack_delay = QUERY_CA_ACK_DELAY;
