@@ -93,37 +93,41 @@ static void mr_set_keys(struct weft_mr *mr)
 	mr->ib_mr.rkey = mr->region->key;
 }
 
-struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access)
+/* A kernel consumer's MR, with a region that is not published. */
+static struct weft_mr *mr_alloc(struct weft_dev *dev)
 {
-	struct weft_dev *dev = to_weft_dev(pd->device);
-	struct weft_mr *mr;
-	int err;
+	struct weft_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	struct weft_region *region;
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->region = weft_region_alloc(&dev->regions, GFP_KERNEL);
-	if (IS_ERR(mr->region)) {
-		err = PTR_ERR(mr->region);
-		goto err_free_mr;
+	region = weft_region_alloc(&dev->regions, GFP_KERNEL);
+	if (IS_ERR(region)) {
+		kfree(mr);
+		return ERR_CAST(region);
 	}
+	mr->region = region;
+	mr_set_keys(mr);
+	return mr;
+}
+
+struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access)
+{
+	struct weft_mr *mr = mr_alloc(to_weft_dev(pd->device));
+
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	mr->region->pd = pd;
 	mr->region->access = access & MR_DMA_ACCESS;
 	mr->region->length = U64_MAX;
 	mr->access = access;
-	mr_set_keys(mr);
 	weft_region_publish(mr->region);
 	return &mr->ib_mr;
-
-err_free_mr:
-	kfree(mr);
-	return ERR_PTR(err);
 }
 WEFT_EXPORT_FOR_TEST(weft_get_dma_mr);
 
 struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {
-	struct weft_dev *dev = to_weft_dev(pd->device);
 	struct weft_mr *mr;
 	int err;
 
@@ -131,26 +135,17 @@ struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!max_num_sg || max_num_sg > WEFT_MAX_FASTREG_BLOCKS)
 		return ERR_PTR(-EINVAL);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->region = weft_region_alloc(&dev->regions, GFP_KERNEL);
-	if (IS_ERR(mr->region)) {
-		err = PTR_ERR(mr->region);
-		goto err_free_mr;
-	}
+	mr = mr_alloc(to_weft_dev(pd->device));
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	err = weft_fastreg_create(mr->region, pd, max_num_sg, type == IB_MR_TYPE_SG_GAPS);
-	if (err)
-		goto err_kill_region;
-	mr_set_keys(mr);
+	if (err) {
+		weft_region_kill(mr->region);
+		kfree(mr);
+		return ERR_PTR(err);
+	}
 	weft_region_publish(mr->region);
 	return &mr->ib_mr;
-
-err_kill_region:
-	weft_region_kill(mr->region);
-err_free_mr:
-	kfree(mr);
-	return ERR_PTR(err);
 }
 WEFT_EXPORT_FOR_TEST(weft_alloc_mr);
 
