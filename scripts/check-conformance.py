@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+"""check-conformance.py - are the tests there that the conformance table names?
+
+usage: scripts/check-conformance.py [TOP-DIRECTORY]
+
+The last column of each table in conformance.rst has tests, separated by
+semicolons: a script of scripts/tests, and cases of what it runs. These are in
+the TESTS() of the program in userspace/tests that it gives to "own", in the
+KUnit suites, or in the python suite of rdma-core, where the table must not name
+one that is skipped. A row that works has a test.
+"""
+import os
+import re
+import sys
+
+STATUS = re.compile(r"works|refused with E[A-Z]+|no service of weft can cause it|not yet")
+PYTHON_TEST = re.compile(r"test_\w+\.\w+\.test_\w+")
+top = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
+
+
+def read(*path):
+    with open(os.path.join(top, *path), encoding="utf-8") as f:
+        return f.read()
+
+
+def tables(text):
+    """Each table, as its header and its rows, which are line numbers and cells."""
+    header, rows = None, []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith(".. csv-table::"):
+            header, rows = [], []
+        elif header is None or not line.strip() or line.strip() == ":delim: |":
+            continue
+        elif line.startswith("   :header:"):
+            header = [cell.strip() for cell in line.split(":header:")[1].split("|")]
+        elif line.startswith("   "):
+            rows.append((number, [cell.strip() for cell in line.split("|")]))
+        else:
+            yield header, rows
+            header = None
+    if header is not None:
+        yield header, rows
+
+
+def cases(script):
+    """The cases that a script's tests may name; None: it has none."""
+    text = read("scripts/tests", script)
+    program = re.search(r"^own(?:_build)? (\w+)", text, re.M)
+    if program:
+        source = read("userspace/tests", program[1] + ".c")
+        listed = re.search(r"^TESTS\((.*?)^\)", source, re.M | re.S)
+        return re.findall(r"\bTEST\((\w+)\)", listed[1]) if listed else None
+    if script.startswith("kunit/"):
+        sources = [n for n in os.listdir(os.path.join(top, "kunit")) if n.endswith(".c")]
+        return re.findall(r"\bKUNIT_CASE(?:_PARAM)?\((\w+)", "".join(read("kunit", n) for n in sources))
+    return None
+
+
+def python_error(name):
+    """What is wrong with a test of the python suite, or None."""
+    if not PYTHON_TEST.fullmatch(name):
+        return "'%s' is no name of a python test" % name
+    if re.search("^%s:" % re.escape(name), read("scripts/tests/verbs/pyverbs.skips"), re.M):
+        return "%s is skipped" % name
+    return None
+
+
+def test_errors(test):
+    """What is wrong with a test: SCRIPT CASE..."""
+    script, *names = test.split()
+    if not os.access(os.path.join(top, "scripts/tests", script), os.X_OK):
+        return ["there is no test %s" % script]
+    known = cases(script)
+    is_python = known is None and "run_tests.py" in read("scripts/tests", script)
+    if not names and (known or is_python):
+        return ["%s: no case is named" % script]
+    if is_python:
+        return [e for e in map(python_error, names) if e]
+    return ["%s has no case %s" % (script, n) for n in names if n not in (known or ())]
+
+
+def row_errors(header, row):
+    if len(row) != len(header):
+        return ["%d cells, not %d" % (len(row), len(header))]
+    errors = []
+    if header[1] == "status" and not STATUS.fullmatch(row[1]):
+        errors.append("'%s' is no status" % row[1])
+    if not row[-1] and (header[1] != "status" or row[1] == "works"):
+        errors.append("there is no test")
+    for test in filter(None, map(str.strip, row[-1].split(";"))):
+        errors += test_errors(test)
+    return errors
+
+
+def main():
+    name = "Documentation/infiniband/weft/conformance.rst"
+    num, bad = 0, 0
+    for header, rows in tables(read(name)):
+        for number, row in rows:
+            num += 1
+            for error in row_errors(header, row):
+                print("%s:%d: %s: %s" % (name, number, row[0], error))
+                bad += 1
+    if not num:
+        print("%s: no rows" % name)
+    elif not bad:
+        print("%d rows" % num)
+    sys.exit(bool(bad or not num))
+
+
+main()
