@@ -280,6 +280,27 @@ static void atomic_returns_the_old_value(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (1ULL << 63) + 8, *word);
 }
 
+static void atomic_write_of_a_word(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_span span = { &fixture->dst.region, IOVA + 2 * PAGE_SIZE - 8, 8 };
+	u64 words[2] = { 1, 2 };
+	struct weft_span kernel = { .addr = (uintptr_t)&words[1], .length = 8 };
+
+	KUNIT_EXPECT_TRUE(test, weft_span_is_word(&span));
+	weft_atomic_write(&span, 0x0123456789abcdefULL);
+	KUNIT_EXPECT_EQ(test, 0x0123456789abcdefULL, *(u64 *)byte_at(&span, 0));
+	/* nor what is half in another block */
+	span.addr += 4;
+	KUNIT_EXPECT_FALSE(test, weft_span_is_word(&span));
+	KUNIT_EXPECT_TRUE(test, weft_span_is_word(&kernel));
+	weft_atomic_write(&kernel, 3);
+	KUNIT_EXPECT_EQ(test, 1ULL, words[0]);
+	KUNIT_EXPECT_EQ(test, 3ULL, words[1]);
+	kernel.addr -= 1;
+	KUNIT_EXPECT_FALSE(test, weft_span_is_word(&kernel));
+}
+
 static struct kunit_case copy_test_cases[] = {
 	KUNIT_CASE(copy_all_alignments),
 	KUNIT_CASE(copy_across_blocks),
@@ -289,6 +310,7 @@ static struct kunit_case copy_test_cases[] = {
 	KUNIT_CASE(copy_kernel_address),
 	KUNIT_CASE(sgl_resolve_failure_releases),
 	KUNIT_CASE(atomic_returns_the_old_value),
+	KUNIT_CASE(atomic_write_of_a_word),
 	{ }
 };
 

@@ -10,6 +10,7 @@
 
 #include <kunit/test.h>
 
+#include "compat/placement.h"
 #include "engine/requester.h"
 #include "engine/rx.h"
 #include "engine/window.h"
@@ -19,7 +20,8 @@
 #include "wire/opcode.h"
 
 #define FAKE_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			 COMPAT_ACCESS_FLUSH)
 #define FAKE_CQE	1024
 #define FAKE_SGE	4
 /* Hours: what expires in real time is not waited for. */
@@ -623,7 +625,7 @@ static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
 	qp->send.retry_cnt = attr->retry_cnt;
 	qp->send.rnr_retry = attr->rnr_retry;
 	qp->send.max_rd_atomic = attr->max_rd_atomic;
-	KUNIT_ASSERT_EQ(node->link->test, weft_window_create(qp), 0);
+	KUNIT_ASSERT_EQ(node->link->test, weft_window_create(qp, qp->send.ring->entries), 0);
 	weft_requester_reset(qp);
 	WRITE_ONCE(qp->state, IB_QPS_RTS);
 }

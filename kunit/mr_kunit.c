@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Registration of user memory, and what changes it.
+ * Registration of user memory and of device memory, and what changes it.
  */
+#include "mem/pins.h"
 #include "mem/region.h"
+#include "compat/placement.h"
 #include "object/dev.h"
+#include "object/dm.h"
 #include "object/mr.h"
 #include "object/mw.h"
+#include "ring/pages.h"
 
 #include <linux/mman.h>
 #include <linux/slab.h>
@@ -196,14 +200,62 @@ static void reg_user_mr_refuses(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	u64 start = fixture->start;
 
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_error(test, start, 1, start,
-						     IB_ACCESS_ON_DEMAND));
-	KUNIT_EXPECT_EQ(test, -EOPNOTSUPP, reg_error(test, start, 1, start,
-						     IB_ACCESS_FLUSH_GLOBAL));
+	/* not the whole address space: not at its beginning */
+	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, U64_MAX, start,
+						 IB_ACCESS_ON_DEMAND));
+	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, 0, U64_MAX, 0,
+						 IB_ACCESS_ON_DEMAND | IB_ZERO_BASED));
+	/* it is ordinary memory */
+	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, 1, start,
+						 IB_ACCESS_FLUSH_PERSISTENT));
+	/* and this may become any */
+	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, 1, start,
+						 IB_ACCESS_FLUSH_PERSISTENT |
+						 IB_ACCESS_ON_DEMAND));
 	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, 0, start, 0));
 	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, U64_MAX, start, 0));
 	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, 2, U64_MAX, 0));
 	KUNIT_EXPECT_EQ(test, -EFAULT, reg_error(test, 0, PAGE_SIZE, 0, 0));
+}
+
+static void pinned(void *arg)
+{
+	complete(arg);
+}
+
+/* Pages of a region that has none are those of the process, as they are when asked for. */
+static void reg_user_mr_paged(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_pins *holder, *pins = weft_pins_alloc(1);
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct weft_span span;
+	u64 contiguous;
+	struct ib_mr *mr;
+	u8 *at;
+
+	KUNIT_ASSERT_NOT_NULL(test, pins);
+	mr = reg(test, OFFSET, LENGTH, IOVA, ALL | IB_ACCESS_ON_DEMAND);
+	KUNIT_EXPECT_NULL(test, to_weft_mr(mr)->umem);
+	KUNIT_EXPECT_EQ(test, -EFAULT, try_access(&fixture->who, mr->lkey, IOVA, 1, 0));
+	KUNIT_EXPECT_EQ(test, -ERANGE, try_access(&fixture->who, mr->lkey, IOVA, LENGTH + 1, 0));
+	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve_paged(&fixture->who, mr->lkey, IOVA,
+							   LENGTH, 0, &span));
+	weft_pins_add(pins, span.region, IOVA, LENGTH, true);
+	weft_pins_request(pins, &holder, pinned, &done);
+	wait_for_completion(&done);
+	KUNIT_ASSERT_EQ(test, 0, weft_pins_attach(pins, &span, IOVA + PAGE_SIZE, 1, true));
+	at = weft_region_at(&span, IOVA + PAGE_SIZE, &contiguous);
+	KUNIT_EXPECT_EQ(test, expected_byte(OFFSET + PAGE_SIZE), *at);
+	weft_region_put(span.region);
+	KUNIT_EXPECT_NULL(test, holder);
+	KUNIT_EXPECT_PTR_EQ(test, weft_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0, ALL,
+						     NULL, NULL), ERR_PTR(-EOPNOTSUPP));
+	KUNIT_EXPECT_NULL(test, weft_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0,
+						   IB_ACCESS_ON_DEMAND, NULL, NULL));
+	KUNIT_EXPECT_EQ(test, -EACCES, try_access(&fixture->who, mr->lkey, IOVA, 1,
+						  IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
 }
 
 static void rereg_user_mr_access(struct kunit *test)
@@ -316,16 +368,113 @@ static void rereg_user_mr_refuses_bound_windows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
 }
 
+/* Device memory of SIZE bytes, with the same content as the user's. */
+static struct weft_dm *make_dm(struct kunit *test)
+{
+	struct weft_dm *dm = kunit_kzalloc(test, sizeof(*dm), GFP_KERNEL);
+	unsigned long i;
+
+	KUNIT_ASSERT_NOT_NULL(test, dm);
+	dm->pages = weft_pages_alloc(SIZE, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(dm->pages));
+	for (i = 0; i < SIZE; i++)
+		((u8 *)dm->pages->mem)[i] = expected_byte(i);
+	return dm;
+}
+
+static struct ib_mr *try_dm_mr(struct kunit *test, struct weft_dm *dm, u64 offset,
+			       u64 length, int access)
+{
+	struct fixture *fixture = test->priv;
+	struct ib_dm_mr_attr attr = {
+		.offset = offset,
+		.length = length,
+		.access_flags = access | IB_ZERO_BASED,
+	};
+	struct ib_mr *mr = weft_reg_dm_mr(&fixture->pd, &dm->ib_dm, &attr, NULL);
+
+	if (!IS_ERR(mr)) {
+		mr->device = fixture->pd.device;
+		mr->pd = &fixture->pd;
+	}
+	return mr;
+}
+
+static struct ib_mr *reg_dm(struct kunit *test, struct weft_dm *dm, u64 offset,
+			    u64 length, int access)
+{
+	struct ib_mr *mr = try_dm_mr(test, dm, offset, length, access);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	return mr;
+}
+
+static void reg_dm_mr_any_place(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_dm *dm = make_dm(test);
+	u64 length, offset;
+	struct ib_mr *mr;
+
+	for (offset = 0; offset < 3 * PAGE_SIZE; offset += 999) {
+		for (length = 1; length < 32 * PAGE_SIZE; length += 39999) {
+			mr = reg_dm(test, dm, offset, length, 0);
+			KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, 0, length, offset));
+			KUNIT_EXPECT_EQ(test, -ERANGE, try_access(&fixture->who, mr->lkey,
+								  0, length + 1, 0));
+			KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+		}
+	}
+	mr = reg_dm(test, dm, 0, SIZE, 0);
+	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, 0, SIZE, 0));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+	weft_pages_free(dm->pages);
+}
+
+static void reg_dm_mr_access(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_dm *dm = make_dm(test);
+	int all = ALL & ~IB_ACCESS_MW_BIND;
+	struct ib_mr *mr;
+
+	mr = reg_dm(test, dm, OFFSET, LENGTH, all);
+	KUNIT_EXPECT_EQ(test, 0, try_access(&fixture->who, mr->rkey, 8, 8, all));
+	KUNIT_EXPECT_PTR_EQ(test, weft_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0, 0,
+						     NULL, NULL),
+			    ERR_PTR(-EINVAL));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+
+	/* no address divisible by eight is an aligned word */
+	mr = reg_dm(test, dm, OFFSET + 4, LENGTH, all);
+	KUNIT_EXPECT_EQ(test, -EACCES, try_access(&fixture->who, mr->rkey, 8, 8,
+						  IB_ACCESS_REMOTE_ATOMIC));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+
+	KUNIT_EXPECT_PTR_EQ(test, try_dm_mr(test, dm, 0, 1, IB_ACCESS_MW_BIND),
+			    (struct ib_mr *)ERR_PTR(-EOPNOTSUPP));
+	KUNIT_EXPECT_PTR_EQ(test, try_dm_mr(test, dm, 0, 1, IB_ACCESS_ON_DEMAND),
+			    (struct ib_mr *)ERR_PTR(-EOPNOTSUPP));
+
+	mr = reg_dm(test, dm, OFFSET, 0, all);
+	KUNIT_EXPECT_EQ(test, -ERANGE, try_access(&fixture->who, mr->rkey, 0, 1, all));
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+	weft_pages_free(dm->pages);
+}
+
 static struct kunit_case mr_test_cases[] = {
 	KUNIT_CASE(reg_user_mr_any_length),
 	KUNIT_CASE(reg_user_mr_other_iova),
 	KUNIT_CASE(reg_user_mr_zero_based),
 	KUNIT_CASE(reg_user_mr_refuses),
+	KUNIT_CASE(reg_user_mr_paged),
 	KUNIT_CASE(rereg_user_mr_access),
 	KUNIT_CASE(rereg_user_mr_pd),
 	KUNIT_CASE(rereg_user_mr_all),
 	KUNIT_CASE(rereg_user_mr_failure_changes_nothing),
 	KUNIT_CASE(rereg_user_mr_refuses_bound_windows),
+	KUNIT_CASE(reg_dm_mr_any_place),
+	KUNIT_CASE(reg_dm_mr_access),
 	{ }
 };
 

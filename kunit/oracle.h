@@ -9,6 +9,8 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "compat/placement.h"
+
 #define ORACLE_SGE	3
 
 /**
@@ -24,11 +26,12 @@ struct oracle_sge {
 /**
  * struct oracle_send - a request
  * @wr_id: returned in its completion
- * @opcode: SEND, WRITE (both with or without immediate data), READ or atomic
+ * @opcode: SEND, WRITE (both with or without immediate data), READ, atomic or ATOMIC
+ *	WRITE
  * @flags: enum ib_send_flags
  * @num_sge: elements of @sge
  * @sge: in the memory of the requester
- * @remote: WRITE, READ, atomic: offset in the memory of the responder
+ * @remote: all but SEND: offset in the memory of the responder
  * @imm: immediate data
  * @compare_add: operand of an atomic
  * @swap: operand of COMPARE & SWAP
@@ -117,6 +120,12 @@ u32 oracle_length(const struct oracle_sge *sge, u32 num);
 static inline bool oracle_is_atomic(enum ib_wr_opcode opcode)
 {
 	return opcode == IB_WR_ATOMIC_CMP_AND_SWP || opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+}
+
+/* Whether it is about one word. */
+static inline bool oracle_is_word(enum ib_wr_opcode opcode)
+{
+	return oracle_is_atomic(opcode) || opcode == IB_WR_ATOMIC_WRITE;
 }
 
 /* Whether data come back. */

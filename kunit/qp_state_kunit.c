@@ -13,6 +13,8 @@
 #define QP_STATE_RANDOM	200
 #define QP_STATES	(IB_QPS_ERR + 1)
 #define QP_BITS		32
+/* What the core's table does not have, or not always; see additional_attributes(). */
+#define QP_ADDITIONAL	(IB_QP_CAP | IB_QP_RATE_LIMIT)
 
 struct qp_state_type {
 	const char	*name;
@@ -24,6 +26,8 @@ static const struct qp_state_type qp_state_types[] = {
 	{ "UC", IB_QPT_UC },
 	{ "UD", IB_QPT_UD },
 	{ "GSI", IB_QPT_GSI },
+	{ "XRC_INI", IB_QPT_XRC_INI },
+	{ "XRC_TGT", IB_QPT_XRC_TGT },
 };
 
 static void qp_state_type_desc(const struct qp_state_type *type, char *desc)
@@ -81,6 +85,20 @@ static const struct qp_state_required qp_state_required_rows[] = {
 	/* its port is that of its creation */
 	{ IB_QPT_GSI, IB_QPS_RESET, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_QKEY },
 	{ IB_QPT_GSI, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN },
+	/* IBA A14: the initiator has the requester's half of RC, the target the other */
+	{ IB_QPT_XRC_INI, IB_QPS_RESET, IB_QPS_INIT,
+	  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
+	{ IB_QPT_XRC_INI, IB_QPS_INIT, IB_QPS_RTR,
+	  IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN },
+	{ IB_QPT_XRC_INI, IB_QPS_RTR, IB_QPS_RTS,
+	  IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+	  IB_QP_MAX_QP_RD_ATOMIC },
+	{ IB_QPT_XRC_TGT, IB_QPS_RESET, IB_QPS_INIT,
+	  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
+	{ IB_QPT_XRC_TGT, IB_QPS_INIT, IB_QPS_RTR,
+	  IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
+	  IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER },
+	{ IB_QPT_XRC_TGT, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN | IB_QP_TIMEOUT },
 };
 
 static u32 qp_state_required(enum ib_qp_type type, enum ib_qp_state from,
@@ -138,9 +156,12 @@ static bool core_allows(const struct transition *t, u32 mask)
 
 static void compare(struct transition *t, u32 mask)
 {
-	bool ours = weft_qp_state_allows(t->type, t->from, t->to, mask);
-	bool core = core_allows(t, mask);
+	bool ours, core;
 
+	if (mask & QP_ADDITIONAL)
+		return;
+	ours = weft_qp_state_allows(t->type, t->from, t->to, mask);
+	core = core_allows(t, mask);
 	t->compared++;
 	t->allowed += core;
 	if (ours == core || is_known(t, mask, ours))
@@ -171,7 +192,7 @@ static void compare_subsets(struct transition *t, u32 required)
 
 	for (i = 0; i < QP_BITS; i++)
 		if (core_allows(t, required | BIT(i)))
-			optional |= BIT(i) & ~required;
+			optional |= BIT(i) & ~required & ~QP_ADDITIONAL;
 	do {
 		compare(t, required | set);
 		/* the next subset, after the last one 0 again */
@@ -265,10 +286,73 @@ static void arrows_of_the_diagram(struct kunit *test)
 	}
 }
 
+/**
+ * struct qp_state_additional - an attribute that the core's table does not have
+ * @mask: the attribute
+ * @where: transitions in which it may be given, with others or alone, of all types
+ *	but XRC targets
+ */
+struct qp_state_additional {
+	u32		mask;
+	const char	*where[QP_STATES];
+};
+
+static const struct qp_state_additional qp_state_additional_rows[] = {
+	{
+		.mask = IB_QP_CAP,
+		.where = {
+			/* to:	Reset Init RTR RTS SQD SQE Error */
+			[IB_QPS_RESET]	= ".......",
+			[IB_QPS_INIT]	= ".xx....",
+			[IB_QPS_RTR]	= "...x...",
+			[IB_QPS_RTS]	= "...x...",
+			[IB_QPS_SQD]	= "...xx..",
+			[IB_QPS_SQE]	= "...x...",
+			[IB_QPS_ERR]	= ".......",
+		},
+	}, {
+		/* as Linux 7.0 has it for RC */
+		.mask = IB_QP_RATE_LIMIT,
+		.where = {
+			[IB_QPS_RESET]	= ".......",
+			[IB_QPS_INIT]	= "..x....",
+			[IB_QPS_RTR]	= "...x...",
+			[IB_QPS_RTS]	= "...x...",
+			[IB_QPS_SQD]	= ".......",
+			[IB_QPS_SQE]	= ".......",
+			[IB_QPS_ERR]	= ".......",
+		},
+	},
+};
+
+static void additional_attributes(struct kunit *test)
+{
+	const struct qp_state_type *param = test->param_value;
+	const struct qp_state_additional *row;
+	int i, from, to;
+	u32 mask;
+
+	for (i = 0; i < ARRAY_SIZE(qp_state_additional_rows) * QP_STATES * QP_STATES; i++) {
+		row = &qp_state_additional_rows[i / QP_STATES / QP_STATES];
+		from = i / QP_STATES % QP_STATES;
+		to = i % QP_STATES;
+		mask = qp_state_required(param->type, from, to) | row->mask;
+		KUNIT_EXPECT_EQ_MSG(test, weft_qp_state_allows(param->type, from, to, mask),
+				    row->where[from][to] == 'x' &&
+				    param->type != IB_QPT_XRC_TGT, "state %d to %d, mask %#x",
+				    from, to, mask);
+		/* it takes the place of no other */
+		if (mask != row->mask)
+			KUNIT_EXPECT_FALSE(test, weft_qp_state_allows(param->type, from, to,
+								      row->mask));
+	}
+}
+
 static struct kunit_case qp_state_cases[] = {
 	KUNIT_CASE_PARAM(allows_what_the_core_does, qp_state_type_gen_params),
 	KUNIT_CASE(required_is_required),
 	KUNIT_CASE_PARAM(arrows_of_the_diagram, qp_state_type_gen_params),
+	KUNIT_CASE_PARAM(additional_attributes, qp_state_type_gen_params),
 	{}
 };
 

@@ -26,9 +26,11 @@ static const struct rc_row rc_rows[] = {
 	RC_SEEDS("late receives and loss", { .loss = 10, .hurry = 2 }, .late = true),
 	RC_SEEDS("drains", {}, .drain = true),
 	RC_SEEDS("drains and loss", { .loss = 10, .stall = 10 }, .drain = true),
+	RC_SEEDS("resizes", {}, .resize = true),
+	RC_SEEDS("resizes and loss", { .loss = 10, .stall = 10 }, .late = true, .resize = true),
 	RC_SEEDS("all of it",
 		 { .loss = 5, .duplicate = 5, .reorder = 5, .stall = 20, .busy = 20, .hurry = 2 },
-		 .late = true, .drain = true),
+		 .late = true, .drain = true, .resize = true),
 };
 
 static void rc_row_desc(const struct rc_row *row, char *desc)
@@ -139,7 +141,7 @@ static void retries_used_up(struct kunit *test)
  * @RC_REFUSE_KEY: there is no such region
  * @RC_REFUSE_RIGHT: the region does not allow it
  * @RC_REFUSE_QP: the QP does not allow it
- * @RC_REFUSE_ALIGNMENT: of an atomic
+ * @RC_REFUSE_ALIGNMENT: of an atomic or ATOMIC WRITE
  * @RC_REFUSE_LENGTH: the receive is too short
  */
 enum rc_refusal {
@@ -190,6 +192,14 @@ static const struct rc_refusal_row rc_refusal_rows[] = {
 	{ "atomic, key", IB_WR_ATOMIC_FETCH_AND_ADD, 8, RC_REFUSE_KEY, IB_WC_REM_ACCESS_ERR,
 	  .event = IB_EVENT_QP_ACCESS_ERR },
 	{ "atomic, alignment", IB_WR_ATOMIC_CMP_AND_SWP, 8, RC_REFUSE_ALIGNMENT,
+	  IB_WC_REM_INV_REQ_ERR, .event = IB_EVENT_QP_REQ_ERR },
+	{ "ATOMIC WRITE, key", IB_WR_ATOMIC_WRITE, 8, RC_REFUSE_KEY, IB_WC_REM_ACCESS_ERR,
+	  .event = IB_EVENT_QP_ACCESS_ERR },
+	{ "ATOMIC WRITE, right", IB_WR_ATOMIC_WRITE, 8, RC_REFUSE_RIGHT, IB_WC_REM_ACCESS_ERR,
+	  .event = IB_EVENT_QP_ACCESS_ERR },
+	{ "ATOMIC WRITE, not enabled", IB_WR_ATOMIC_WRITE, 8, RC_REFUSE_QP,
+	  IB_WC_REM_INV_REQ_ERR, .event = IB_EVENT_QP_REQ_ERR },
+	{ "ATOMIC WRITE, alignment", IB_WR_ATOMIC_WRITE, 8, RC_REFUSE_ALIGNMENT,
 	  IB_WC_REM_INV_REQ_ERR, .event = IB_EVENT_QP_REQ_ERR },
 	{ "SEND, first packet too long", IB_WR_SEND, 1000, RC_REFUSE_LENGTH,
 	  IB_WC_REM_INV_REQ_ERR, IB_WC_LOC_LEN_ERR, IB_EVENT_QP_REQ_ERR },

@@ -5,6 +5,7 @@
  */
 #include "rc_model.h"
 
+#include <linux/log2.h>
 #include <linux/slab.h>
 
 #include <kunit/test.h>
@@ -92,7 +93,7 @@ static enum ib_wr_opcode rc_choose_opcode(struct rc *rc)
 	static const enum ib_wr_opcode opcodes[] = {
 		IB_WR_SEND, IB_WR_SEND_WITH_IMM, IB_WR_RDMA_WRITE,
 		IB_WR_RDMA_WRITE_WITH_IMM, IB_WR_RDMA_READ, IB_WR_RDMA_READ,
-		IB_WR_ATOMIC_CMP_AND_SWP, IB_WR_ATOMIC_FETCH_AND_ADD,
+		IB_WR_ATOMIC_CMP_AND_SWP, IB_WR_ATOMIC_FETCH_AND_ADD, IB_WR_ATOMIC_WRITE,
 	};
 
 	return opcodes[fake_random(rc->link, ARRAY_SIZE(opcodes))];
@@ -100,7 +101,7 @@ static enum ib_wr_opcode rc_choose_opcode(struct rc *rc)
 
 u32 rc_choose_remote(struct rc *rc, enum ib_wr_opcode opcode, u32 length)
 {
-	if (!oracle_is_atomic(opcode))
+	if (!oracle_is_word(opcode))
 		return RC_REMOTE + fake_random(rc->link, RC_ZONE - length + 1);
 	if (fake_random(rc->link, 4))
 		return RC_REMOTE + fake_random(rc->link, RC_WORDS) * sizeof(u64);
@@ -160,7 +161,7 @@ static void rc_choose_send(struct rc *rc, struct rc_way *way, struct oracle_send
 	send->wr_id = prandom_u32_state(&rc->link->random);
 	send->opcode = rc_choose_opcode(rc);
 	send->imm = (__force __be32)prandom_u32_state(&rc->link->random);
-	if (oracle_is_atomic(send->opcode))
+	if (oracle_is_word(send->opcode))
 		length = sizeof(u64);
 	else if (oracle_is_send(send->opcode) || fake_random(rc->link, 16))
 		length = rc_choose_length(rc);
@@ -379,8 +380,38 @@ static void rc_drain(struct rc *rc)
 	rc_modify(node, IB_QPS_RTS, 0);
 }
 
+static bool rc_fits(const struct weft_qp *qp, const struct ib_qp_cap *cap)
+{
+	return weft_ring_pending(qp->send.ring) <= cap->max_send_wr &&
+	       weft_ring_pending(qp->recv.ring) <= cap->max_recv_wr;
+}
+
+/* Both queues of a node get another size, if what is in them fits. */
+static void rc_resize(struct rc *rc)
+{
+	struct fake_node *node = &rc->link->node[fake_random(rc->link, FAKE_NODES)];
+	struct ib_qp_attr attr = {
+		.cap.max_send_wr = 1 + fake_random(rc->link, 3 * RC_QUEUE),
+		.cap.max_recv_wr = 1 + fake_random(rc->link, 3 * RC_QUEUE),
+	};
+	struct ib_qp_cap before = node->qp->cap, after = before;
+	bool fits = rc_fits(node->qp, &attr.cap);
+
+	if (fits) {
+		after.max_send_wr = roundup_pow_of_two(attr.cap.max_send_wr);
+		after.max_recv_wr = roundup_pow_of_two(attr.cap.max_recv_wr);
+	}
+	KUNIT_EXPECT_EQ(rc->test, fits ? 0 : -EINVAL,
+			weft_modify_qp(&node->ib_qp.ibqp, &attr, IB_QP_CAP, NULL));
+	KUNIT_EXPECT_MEMEQ(rc->test, &node->qp->cap, &after, sizeof(after));
+	if (fits)
+		KUNIT_EXPECT_MEMEQ(rc->test, &attr.cap, &after, sizeof(after));
+}
+
 bool rc_step(struct rc *rc)
 {
+	if (rc->row->resize && !fake_random(rc->link, 16))
+		rc_resize(rc);
 	if (rc->row->drain && !fake_random(rc->link, 32))
 		rc_drain(rc);
 	if (!fake_random(rc->link, 8) && rc_burst(rc))
@@ -483,9 +514,10 @@ void rc_expect_stats(struct rc *rc, const struct rc_row *row)
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_RX_QUEUE_FULL), 0);
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_NAKS_SENT), 0);
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_FLUSHED_WRS), 0);
-	if (!row->late)
+	/* a queue of receives that is shorter than the requests is late at times */
+	if (!row->late && !row->resize)
 		KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_RNR_NAKS_SENT), 0);
-	else if (!faults->loss)
+	else if (row->late && !faults->loss)
 		KUNIT_EXPECT_NE(test, rc_stat(rc, WEFT_STAT_RNR_NAKS_SENT), 0);
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_SENT_MESSAGES), FAKE_NODES * RC_REQUESTS);
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_RCVD_MESSAGES), FAKE_NODES * RC_REQUESTS);
@@ -493,7 +525,8 @@ void rc_expect_stats(struct rc *rc, const struct rc_row *row)
 	if (faults->loss >= 20 || faults->reorder >= 30) {
 		KUNIT_EXPECT_NE(test, rc_stat(rc, WEFT_STAT_OUT_OF_SEQUENCE), 0);
 		KUNIT_EXPECT_NE(test, rc_stat(rc, WEFT_STAT_RETRANSMITS), 0);
-	} else if (!faults->loss && !faults->reorder && !faults->hurry && !row->late) {
+	} else if (!faults->loss && !faults->reorder && !faults->hurry && !row->late &&
+		   !row->resize) {
 		KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_RETRANSMITS), 0);
 	}
 }

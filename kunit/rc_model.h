@@ -38,6 +38,7 @@ struct kunit;
  * @faults: how bad
  * @late: receives are posted too late
  * @drain: the send queues are drained now and then
+ * @resize: the queues get another size now and then
  * @seed: of all that happens
  */
 struct rc_row {
@@ -45,6 +46,7 @@ struct rc_row {
 	struct fake_faults	faults;
 	bool			late;
 	bool			drain;
+	bool			resize;
 	u64			seed;
 };
 

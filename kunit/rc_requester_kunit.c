@@ -6,6 +6,7 @@
 
 #include <kunit/test.h>
 
+#include "compat/placement.h"
 #include "verbs/qp.h"
 #include "wire/aeth.h"
 #include "wire/opcode.h"
@@ -496,6 +497,136 @@ static void credits_are_kept(struct kunit *test)
 	req_clear_wire(link, &psn);
 }
 
+/* No consumer of the kernel's can ask for it. */
+static void req_post_flush(struct fake_link *link)
+{
+	struct weft_qp *qp = link->node[0].qp;
+	struct weft_sqe *sqe = weft_ring_reserve(qp->send.ring);
+
+	KUNIT_ASSERT_NOT_NULL(link->test, sqe);
+	*sqe = (struct weft_sqe){
+		.wr_id = 1,
+		.opcode = WEFT_SQE_FLUSH,
+		.rkey = link->node[1].region->key,
+		.remote_addr = fake_node_addr(&link->node[1], REQ_REMOTE),
+		.flush.length = 123456,
+		.flush.placement = WEFT_PLACEMENT_PERSISTENT,
+		.flush.selectivity = WEFT_SELECT_REGION,
+	};
+	weft_ring_submit(qp->send.ring);
+	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+}
+
+/* ATOMIC WRITE, then FLUSH, of which the second waits for the answer to the first. */
+static struct fake_link *req_create_placement(struct kunit *test)
+{
+	static const struct fake_attr attr = {
+		.type = IB_QPT_RC,
+		.psn = { REQ_PSN, 0 },
+		.retry_cnt = 7,
+		.max_rd_atomic = 1,
+		.max_wr = 16,
+		.sig_all = true,
+	};
+	struct fake_link *link = fake_link_create(test, &attr, 1);
+
+	req_post_wr(link, 0, IB_WR_ATOMIC_WRITE, REQ_SOURCE, REQ_REMOTE, 8);
+	req_post_flush(link);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_EQ(test, link->sent[0], 1);
+	return link;
+}
+
+/* The only packet on the wire is a request for the peer's memory. */
+static void req_expect_request(struct fake_link *link, struct weft_pkt *pkt, u8 operation,
+			       s32 psn, u32 length)
+{
+	struct kunit *test = link->test;
+
+	KUNIT_ASSERT_TRUE(test, fake_link_take(link, pkt));
+	KUNIT_EXPECT_EQ(test, pkt->hdr.opcode, WEFT_OPCODE(WEFT_TRANSPORT_RC, operation));
+	KUNIT_EXPECT_EQ(test, pkt->hdr.psn, req_psn(psn));
+	KUNIT_EXPECT_EQ(test, pkt->hdr.reth.va, fake_node_addr(&link->node[1], REQ_REMOTE));
+	KUNIT_EXPECT_EQ(test, pkt->hdr.reth.rkey, link->node[1].region->key);
+	KUNIT_EXPECT_EQ(test, pkt->hdr.reth.length, length);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&link->wire));
+}
+
+static void req_expect_flush(struct fake_link *link)
+{
+	struct weft_pkt pkt;
+
+	req_expect_request(link, &pkt, WEFT_OP_FLUSH, 1, 123456);
+	KUNIT_EXPECT_EQ(link->test, pkt.hdr.feth.placement, WEFT_PLACEMENT_PERSISTENT);
+	KUNIT_EXPECT_EQ(link->test, pkt.hdr.feth.selectivity, WEFT_SELECT_REGION);
+	weft_pkt_free(&pkt);
+}
+
+static void req_expect_wc(struct fake_link *link, u64 id, enum ib_wc_status status, int opcode)
+{
+	struct ib_wc wc;
+
+	KUNIT_ASSERT_EQ(link->test, weft_poll_cq(&link->node[0].send_cq.ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(link->test, wc.wr_id, id);
+	KUNIT_EXPECT_EQ(link->test, (int)wc.status, (int)status);
+	KUNIT_EXPECT_EQ(link->test, (int)wc.opcode, opcode);
+}
+
+/* IBA A19: each is answered by a READ response without data, and by nothing else. */
+static void placement_is_answered(struct kunit *test)
+{
+	const struct req_step done[] = {
+		PACKET(READ_RESPONSE_ONLY, 0), PACKET(READ_RESPONSE_ONLY, 1),
+	};
+	const struct req_step acknowledge = PACKET(ACK, 1);
+	struct fake_link *link = req_create_placement(test);
+	u8 sent[8], source[8];
+	struct weft_pkt pkt;
+
+	req_expect_request(link, &pkt, WEFT_OP_ATOMIC_WRITE, 0, 8);
+	KUNIT_ASSERT_EQ(test, pkt.hdr.payload, 8);
+	skb_copy_bits(pkt.skb, pkt.hdr.length, sent, 8);
+	fake_node_read(&link->node[0], REQ_SOURCE, source, 8);
+	KUNIT_EXPECT_MEMEQ(test, sent, source, 8);
+	weft_pkt_free(&pkt);
+	req_deliver(link, &done[0]);
+	fake_link_run_halves(link);
+	req_expect_wc(link, 0, IB_WC_SUCCESS, IB_WC_ATOMIC_WRITE);
+	req_expect_flush(link);
+	/* the response must have been lost */
+	req_deliver(link, &acknowledge);
+	fake_link_run_halves(link);
+	req_expect_flush(link);
+	req_deliver(link, &done[1]);
+	fake_link_run_halves(link);
+	req_expect_wc(link, 1, IB_WC_SUCCESS, IB_WC_FLUSH);
+	fake_link_expect_quiet(link);
+}
+
+static void placement_bad_response(struct kunit *test)
+{
+	static const struct req_step bad[] = {
+		PACKET(READ_RESPONSE_ONLY, 0, .length = 8),
+		PACKET(READ_RESPONSE_FIRST, 0, .length = 256),
+		PACKET(READ_RESPONSE_LAST, 0, .length = 8),
+		PACKET(ATOMIC_ACK, 0),
+	};
+	struct fake_link *link;
+	u32 i, psn;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		link = req_create_placement(test);
+		req_clear_wire(link, &psn);
+		req_deliver(link, &bad[i]);
+		fake_link_run_halves(link);
+		req_expect_wc(link, 0, IB_WC_BAD_RESP_ERR, IB_WC_ATOMIC_WRITE);
+		req_expect_wc(link, 1, IB_WC_WR_FLUSH_ERR, IB_WC_FLUSH);
+		KUNIT_EXPECT_EQ(test, link->node[0].qp->state, IB_QPS_ERR);
+		fake_link_destroy(link);
+		test->priv = NULL;
+	}
+}
+
 static void req_exit(struct kunit *test)
 {
 	fake_link_destroy(test->priv);
@@ -508,6 +639,8 @@ static struct kunit_case req_cases[] = {
 	KUNIT_CASE(window_is_bounded),
 	KUNIT_CASE(long_read_in_parts),
 	KUNIT_CASE(credits_are_kept),
+	KUNIT_CASE(placement_is_answered),
+	KUNIT_CASE(placement_bad_response),
 	{}
 };
 

@@ -6,6 +6,7 @@
 
 #include <kunit/test.h>
 
+#include "compat/placement.h"
 #include "verbs/qp.h"
 #include "wire/aeth.h"
 #include "wire/opcode.h"
@@ -33,6 +34,7 @@
  * @NAK_ACCESS: NAK, remote access error
  * @DATA: READ response
  * @ATOMIC: atomic acknowledge
+ * @DONE: READ response without data
  */
 enum resp_answer {
 	NOTHING,
@@ -43,6 +45,7 @@ enum resp_answer {
 	NAK_ACCESS,
 	DATA,
 	ATOMIC,
+	DONE,
 };
 
 /**
@@ -53,6 +56,8 @@ enum resp_answer {
  * @total: length in the RETH
  * @skip: RETH: bytes from the beginning of the memory on
  * @rkey: added to the right key
+ * @placement: FETH: enum weft_placement
+ * @selectivity: FETH: enum weft_selectivity
  * @ackreq: an acknowledge is asked for
  * @post: so many receives are posted before
  * @wrap: before, so many packets have come that the first PSN is expected again
@@ -68,6 +73,8 @@ struct resp_step {
 	u32			total;
 	u32			skip;
 	u32			rkey;
+	u8			placement;
+	u8			selectivity;
 	bool			ackreq;
 	u32			post;
 	bool			wrap;
@@ -98,6 +105,7 @@ struct resp_row {
 #define PACKET(_operation, _psn, ...) \
 	{ .operation = WEFT_OP_##_operation, .psn = (_psn), __VA_ARGS__ }
 #define ASK	.ackreq = true
+#define TO(_placement)	.placement = WEFT_PLACEMENT_##_placement
 #define BACK(_answer, _at, _msn) .answer = (_answer), .at = (_at), .msn = (_msn)
 #define STEPS(...)							\
 	.steps = sizeof((struct resp_step[]){ __VA_ARGS__ }) /		\
@@ -210,10 +218,6 @@ static const struct resp_row resp_rows[] = {
 	  STEPS({ .operation = 0x15, BACK(NAK_REQUEST, 0, 0) }) },
 	{ "last of all opcodes", INVALID,
 	  STEPS({ .operation = 0x1f, .length = 7, BACK(NAK_REQUEST, 0, 0) }) },
-	{ "FLUSH", INVALID,
-	  STEPS(PACKET(FLUSH, 0, .total = 8, BACK(NAK_REQUEST, 0, 0))) },
-	{ "ATOMIC WRITE", INVALID,
-	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 8, BACK(NAK_REQUEST, 0, 0))) },
 
 	/* IBA 9.7.4.1.6: length validation */
 	{ "FIRST shorter than the MTU", INVALID,
@@ -334,6 +338,72 @@ static const struct resp_row resp_rows[] = {
 		       BACK(DATA, 0, 2)),
 		PACKET(READ_REQUEST, 0, .total = 300, .skip = 8, BACK(DATA, 0, 2))) },
 
+	/* IBA A19: FLUSH */
+	{ "FLUSH", .received = 1,
+	  STEPS(PACKET(SEND_ONLY, 0, .post = 1),
+		PACKET(FLUSH, 1, .total = 8, TO(GLOBAL), BACK(DONE, 1, 2)),
+		PACKET(FLUSH, 2, .total = FAKE_MEMORY, TO(PERSISTENT), BACK(DONE, 2, 3)),
+		PACKET(FLUSH, 3, .skip = FAKE_MEMORY, .placement = WEFT_PLACEMENTS,
+		       BACK(DONE, 3, 4))) },
+	{ "FLUSH of the region",
+	  STEPS(PACKET(FLUSH, 0, .skip = 1U << 30, .total = 0xffffffff, TO(GLOBAL),
+		       .selectivity = 1, BACK(DONE, 0, 1))) },
+	{ "FLUSH again",
+	  STEPS(PACKET(FLUSH, 0, .total = 8, TO(GLOBAL), BACK(DONE, 0, 1)),
+		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = 0),
+		PACKET(FLUSH, 0, .total = 8, TO(GLOBAL), BACK(DONE, 0, 2)),
+		PACKET(READ_REQUEST, 0, .total = 8),
+		PACKET(FETCH_ADD, 0),
+		PACKET(FLUSH, 1, .total = 8, TO(GLOBAL))) },
+	{ "FLUSH of nothing, wrong key", .event = IB_EVENT_QP_ACCESS_ERR,
+	  STEPS(PACKET(FLUSH, 0, TO(GLOBAL), .rkey = 1, BACK(NAK_ACCESS, 0, 0))) },
+	{ "FLUSH of the region, wrong key", .event = IB_EVENT_QP_ACCESS_ERR,
+	  STEPS(PACKET(FLUSH, 0, TO(GLOBAL), .rkey = 1, .selectivity = 1,
+		       BACK(NAK_ACCESS, 0, 0))) },
+	{ "FLUSH beyond the region", .event = IB_EVENT_QP_ACCESS_ERR,
+	  STEPS(PACKET(FLUSH, 0, .skip = 1, .total = FAKE_MEMORY, TO(GLOBAL),
+		       BACK(NAK_ACCESS, 0, 0))) },
+	{ "FLUSH to nowhere", INVALID,
+	  STEPS(PACKET(FLUSH, 0, .total = 8, BACK(NAK_REQUEST, 0, 0))) },
+	{ "FLUSH to what is not defined", INVALID,
+	  STEPS(PACKET(FLUSH, 0, .total = 8, .placement = 5, BACK(NAK_REQUEST, 0, 0))) },
+	{ "FLUSH of what is not defined", INVALID,
+	  STEPS(PACKET(FLUSH, 0, .total = 8, TO(GLOBAL), .selectivity = 2,
+		       BACK(NAK_REQUEST, 0, 0))) },
+	{ "FLUSH with payload", INVALID,
+	  STEPS(PACKET(FLUSH, 0, .total = 8, .length = 8, TO(GLOBAL),
+		       BACK(NAK_REQUEST, 0, 0))) },
+	{ "FLUSH in a message", INVALID,
+	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 300),
+		PACKET(FLUSH, 1, .total = 8, TO(GLOBAL), BACK(NAK_REQUEST, 1, 0))) },
+
+	/* IBA A19: ATOMIC WRITE, of zeros here; again it is answered, not executed */
+	{ "ATOMIC WRITE again",
+	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 8, BACK(DONE, 0, 1)),
+		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = -(u64)RESP_WORD),
+		PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 8, BACK(DONE, 0, 2)),
+		PACKET(FETCH_ADD, 2, BACK(ATOMIC, 2, 3), .value = 1 - (u64)RESP_WORD)) },
+	{ "ATOMIC WRITE again that was an atomic",
+	  STEPS(PACKET(FETCH_ADD, 0, BACK(ATOMIC, 0, 1), .value = 0),
+		PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 8),
+		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = 1)) },
+	{ "ATOMIC WRITE, wrong key", .event = IB_EVENT_QP_ACCESS_ERR,
+	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 8, .rkey = 1,
+		       BACK(NAK_ACCESS, 0, 0))) },
+	{ "ATOMIC WRITE beyond the region", .event = IB_EVENT_QP_ACCESS_ERR,
+	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 8, .skip = FAKE_MEMORY,
+		       BACK(NAK_ACCESS, 0, 0))) },
+	{ "ATOMIC WRITE, misaligned", INVALID,
+	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 8, .skip = 4,
+		       BACK(NAK_REQUEST, 0, 0))) },
+	{ "ATOMIC WRITE, more than announced", INVALID,
+	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 4, BACK(NAK_REQUEST, 0, 0))) },
+	{ "ATOMIC WRITE of four bytes", INVALID,
+	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 4, .total = 4, BACK(NAK_REQUEST, 0, 0))) },
+	{ "ATOMIC WRITE of 16 bytes", INVALID,
+	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 16, .total = 16,
+		       BACK(NAK_REQUEST, 0, 0))) },
+
 	/* IBA 9.8.2.2: what is broken is dropped, and nobody is told */
 	{ "UC, SEND", .uc = true, .received = 1,
 	  STEPS(PACKET(SEND_ONLY, 0, .length = 5, .post = 1)) },
@@ -439,6 +509,8 @@ static void resp_deliver(struct fake_link *link, const struct resp_step *step, b
 		.atomic.va = fake_node_addr(node, 0),
 		.atomic.rkey = node->region->key + step->rkey,
 		.atomic.swap_add = RESP_ADD,
+		.feth.placement = step->placement,
+		.feth.selectivity = step->selectivity,
 	};
 	u32 i;
 
@@ -472,7 +544,7 @@ static u8 resp_operation(const struct resp_step *step, u32 i, u32 num)
 {
 	if (step->answer == ATOMIC)
 		return WEFT_OP_ATOMIC_ACK;
-	if (step->answer != DATA)
+	if (step->answer != DATA && step->answer != DONE)
 		return WEFT_OP_ACK;
 	if (num == 1)
 		return WEFT_OP_READ_RESPONSE_ONLY;
@@ -512,6 +584,8 @@ static void resp_expect_packet(struct fake_link *link, const struct resp_step *s
 				RESP_WORD + step->value);
 	if (step->answer == DATA)
 		resp_expect_data(link, step, pkt, i);
+	else
+		KUNIT_EXPECT_EQ(test, pkt->hdr.payload, 0);
 }
 
 static void resp_expect_answer(struct fake_link *link, const struct resp_step *step)
@@ -586,6 +660,75 @@ static void read_again_while_answered(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
+/* Memory that is persistent, and too much for one go: a page many times. */
+static struct weft_region *resp_create_large(struct fake_link *link)
+{
+	struct fake_node *node = &link->node[1];
+	struct kunit *test = link->test;
+	struct weft_region *region;
+	u32 i;
+
+	region = weft_region_alloc(&node->dev.regions, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, region);
+	region->access = COMPAT_ACCESS_FLUSH;
+	region->pd = &node->pd;
+	region->length = 4 * WEFT_COPY_CHUNK;
+	region->page_shift = PAGE_SHIFT;
+	region->blocks = kunit_kcalloc(test, region->length / PAGE_SIZE,
+				       sizeof(*region->blocks), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, region->blocks);
+	for (i = 0; i < region->length / PAGE_SIZE; i++)
+		region->blocks[i] = node->blocks[0];
+	weft_region_publish(region);
+	return region;
+}
+
+/* A FLUSH to persistence goes piece by piece; what comes behind it waits. */
+static void flush_in_pieces(struct kunit *test)
+{
+	const struct resp_step flush = PACKET(FLUSH, 0, TO(PERSISTENT), .selectivity = 1,
+					      BACK(DONE, 0, 1));
+	const struct resp_step behind = PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2));
+	struct fake_link *link = resp_create(test, IB_QPT_RC);
+	struct weft_region *region = resp_create_large(link);
+	struct resp_step step = flush;
+	struct weft_pkt pkt;
+
+	step.rkey = region->key - link->node[1].region->key;
+	resp_deliver(link, &step, false);
+	resp_deliver(link, &behind, false);
+	KUNIT_EXPECT_EQ(test, link->sent[1], 0);
+	KUNIT_EXPECT_EQ(test, (int)link->node[1].qp->recv.replying.kind,
+			(int)WEFT_REPLYING_FLUSH);
+	fake_link_run_halves(link);
+	KUNIT_ASSERT_TRUE(test, fake_link_take(link, &pkt));
+	resp_expect_packet(link, &flush, &pkt, 0, 1);
+	weft_pkt_free(&pkt);
+	resp_expect_answer(link, &behind);
+	KUNIT_EXPECT_EQ(test, refcount_read(&region->refs), 1);
+	weft_region_kill(region);
+	fake_link_expect_quiet(link);
+}
+
+/* The memory goes while it is flushed: that is not said to be done. */
+static void flush_memory_gone(struct kunit *test)
+{
+	struct resp_step flush = PACKET(FLUSH, 0, TO(PERSISTENT), .selectivity = 1);
+	const struct resp_step refused = PACKET(FLUSH, 0, BACK(NAK_ACCESS, 0, 1));
+	struct fake_link *link = resp_create(test, IB_QPT_RC);
+	struct weft_region *region = resp_create_large(link);
+	struct fake_node *node = &link->node[1];
+
+	flush.rkey = region->key - node->region->key;
+	resp_deliver(link, &flush, false);
+	weft_region_kill(region);
+	fake_link_run_halves(link);
+	resp_expect_answer(link, &refused);
+	KUNIT_EXPECT_EQ(test, node->qp->state, IB_QPS_ERR);
+	KUNIT_EXPECT_EQ(test, node->events[IB_EVENT_QP_ACCESS_ERR], 1);
+	fake_link_expect_quiet(link);
+}
+
 /* Somebody sees the completion, and wants the QP stopped. */
 static void resp_stop(struct ib_cq *ibcq, void *context)
 {
@@ -623,6 +766,8 @@ static void acknowledge_before_reset(struct kunit *test)
 static struct kunit_case resp_cases[] = {
 	KUNIT_CASE_PARAM(packets_in_order, resp_row_gen_params),
 	KUNIT_CASE(read_again_while_answered),
+	KUNIT_CASE(flush_in_pieces),
+	KUNIT_CASE(flush_memory_gone),
 	KUNIT_CASE(acknowledge_before_reset),
 	{}
 };

@@ -3,6 +3,7 @@
  * Keys, access checks and memory windows.
  */
 #include "mem/region.h"
+#include "compat/placement.h"
 #include "object/dev.h"
 #include "object/mr.h"
 #include "object/mw.h"
@@ -384,6 +385,36 @@ static void bind_type_1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
 }
 
+/* What can be flushed is for the region to know; all of a window is its range. */
+static void bind_flush(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_accessor *who = &fixture->who;
+	struct weft_mw_request request;
+	struct weft_span span;
+	struct ib_mw mw;
+	u32 rkey;
+
+	add_window(test, &mw, IB_MW_TYPE_1);
+	request = bind_request(test, &mw);
+	request.access = IB_ACCESS_FLUSH_GLOBAL;
+	rkey = request.new_rkey;
+	KUNIT_EXPECT_EQ(test, -EACCES, weft_mw_bind(who, &request));
+	fixture->region->access |= IB_ACCESS_FLUSH_GLOBAL;
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request));
+	KUNIT_EXPECT_EQ(test, -EACCES, weft_region_resolve_all(who, rkey, COMPAT_ACCESS_FLUSH,
+							       &span));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_region_resolve_all(who, mw.rkey,
+							       IB_ACCESS_FLUSH_GLOBAL, &span));
+	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve_all(who, rkey, IB_ACCESS_FLUSH_GLOBAL,
+							 &span));
+	KUNIT_EXPECT_EQ(test, request.addr, span.addr);
+	KUNIT_EXPECT_EQ(test, request.length, span.length);
+	weft_region_put(span.region);
+	weft_dealloc_mw(&mw);
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
+}
+
 static void bind_type_1_again(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -633,6 +664,7 @@ static struct kunit_case region_test_cases[] = {
 	KUNIT_CASE(replace_keeps_the_key),
 	KUNIT_CASE(at_follows_the_blocks),
 	KUNIT_CASE(bind_type_1),
+	KUNIT_CASE(bind_flush),
 	KUNIT_CASE(bind_type_1_again),
 	KUNIT_CASE(bind_type_2),
 	KUNIT_CASE(bind_zero_based),

@@ -8,6 +8,7 @@
 #include <linux/prandom.h>
 #include <linux/string.h>
 
+#include "ring/pages.h"
 #include "ring/ring.h"
 
 #define RING_SEED	0x72696e67
@@ -211,9 +212,9 @@ static void create_sizes(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, ring);
 	KUNIT_EXPECT_EQ(test, ring->entries, row->entries);
 	KUNIT_EXPECT_EQ(test, ring->stride, row->stride);
-	KUNIT_EXPECT_EQ(test, ring->size, PAGE_ALIGN(row->size));
+	KUNIT_EXPECT_EQ(test, ring->pages->size, PAGE_ALIGN(row->size));
 	KUNIT_EXPECT_FALSE(test, ring->user);
-	KUNIT_EXPECT_NULL(test, memchr_inv(header(ring), 0, ring->size));
+	KUNIT_EXPECT_NULL(test, memchr_inv(header(ring), 0, ring->pages->size));
 	/* all of the last slot is ours */
 	memset(slot(ring, ring->entries - 1), 0xff, ring->stride);
 	weft_ring_destroy(ring);
@@ -530,7 +531,7 @@ static void carry_over_goes_on(struct kunit *test)
 
 static bool ring_untouched(const struct weft_ring *ring)
 {
-	return !memchr_inv(header(ring), 0, ring->size) && !ring->device && !ring->client;
+	return !memchr_inv(header(ring), 0, ring->pages->size) && !ring->device && !ring->client;
 }
 
 static void carry_over_too_much(struct kunit *test)

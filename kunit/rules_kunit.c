@@ -60,6 +60,9 @@ static const struct rules_row rules_rows[] = {
 	  IB_WC_REM_ACCESS_ERR, IB_WC_LOC_ACCESS_ERR },
 	{ "opcode, order or length", WEFT_FAULT_BAD_REQUEST, { C, D, D },
 	  IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS },
+	/* A14: of XRC, which has the rules of RC */
+	{ "XRC SRQ", WEFT_FAULT_XRC_SRQ, { C, D, D },
+	  IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS },
 };
 
 /**
@@ -188,8 +191,9 @@ static void verdict_rows_are_complete(struct kunit *test)
 
 	for (fault = WEFT_FAULT_NONE; fault < WEFT_FAULTS; fault++)
 		KUNIT_EXPECT_EQ_MSG(test, rules_is_responders(fault),
-				    fault >= WEFT_FAULT_RNR &&
-				    fault <= WEFT_FAULT_BAD_REQUEST, "fault %d", fault);
+				    (fault >= WEFT_FAULT_RNR &&
+				     fault <= WEFT_FAULT_BAD_REQUEST) ||
+				    fault == WEFT_FAULT_XRC_SRQ, "fault %d", fault);
 }
 
 /* Nothing is told to a peer, or done to a QP, for what is no fault of a peer. */
@@ -291,6 +295,8 @@ static const struct rules_opcode_row rules_opcode_rows[] = {
 	{ "Local Invalidate", WEFT_SQE_LOCAL_INV, true, true, false },
 	{ "Bind Memory Window", WEFT_SQE_BIND_MW, true, true, false },
 	{ "Register Memory Region", WEFT_SQE_REG_MR, true, true, false },
+	{ "FLUSH", WEFT_SQE_FLUSH, true, false, false },
+	{ "ATOMIC WRITE", WEFT_SQE_ATOMIC_WRITE, true, false, false },
 	{ "first that is none", WEFT_SQE_OPCODES, false, false, false },
 	{ "32, as bit 0", 32, false, false, false },
 	{ "64, as bit 0", 64, false, false, false },

@@ -72,6 +72,7 @@
 #define WEFT_ABI_USER_H
 
 #include <linux/types.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 
 /* Raised when an old provider could misread a new kernel. */
 #define WEFT_ABI_VERSION	1
@@ -144,7 +145,10 @@ enum weft_sqe_opcode {
 	WEFT_SQE_BIND_MW	= 9,
 	/* of kernel consumers: a process has no region for it */
 	WEFT_SQE_REG_MR		= 10,
-	WEFT_SQE_OPCODES	= 11,
+	/* where WEFT_UCONTEXT_PLACEMENT is set */
+	WEFT_SQE_FLUSH		= 11,
+	WEFT_SQE_ATOMIC_WRITE	= 12,
+	WEFT_SQE_OPCODES	= 13,
 };
 
 /* struct weft_sqe.flags */
@@ -166,14 +170,19 @@ enum weft_sqe_flags {
  * @inline_length: bytes that follow when WEFT_SQE_INLINE, else 0
  * @ex: immediate data (network order as given by the consumer) of SEND_IMM
  *	and WRITE_IMM; rkey of SEND_INV and LOCAL_INV
- * @rkey: remote key of WRITE, READ and atomics
- * @remote_addr: remote address of WRITE, READ and atomics
+ * @rkey: remote key of WRITE, READ, atomics, FLUSH and ATOMIC_WRITE
+ * @remote_addr: likewise, the remote address
  * @atomic: operands of CMP_SWP (compare, swap) and FETCH_ADD (compare_add)
+ * @xrc: beside @atomic: @xrc.srqn, number of the peer's SRQ, of all that an XRC
+ *	initiator sends
  * @ud: destination of a UD work request; @ud.ah_id from weft_create_ah_resp
  * @mw: BIND_MW: the window, by any key @mw.rkey that it ever had; the low
  *	eight bits of its key after the bind, @mw.new_rkey; the region @mw.lkey, and the range.
  *	Length 0 unbinds a type 1 window. REG_MR: the region @mw.rkey, likewise
  *	@mw.new_rkey, @mw.access and the address @mw.addr
+ * @flush: FLUSH: bytes from @remote_addr on, the values of enum
+ *	ibv_placement_type and of enum ibv_selectivity_level. Nothing follows;
+ *	of ATOMIC_WRITE eight bytes do, inline or by elements.
  */
 struct weft_sqe {
 	__aligned_u64	wr_id;
@@ -190,6 +199,11 @@ struct weft_sqe {
 			__aligned_u64	swap;
 		} atomic;
 		struct {
+			__aligned_u64	atomic[2];
+			__u32		srqn;
+			__u32		reserved_3c;
+		} xrc;
+		struct {
 			__u32		ah_id;
 			__u32		remote_qpn;
 			__u32		remote_qkey;
@@ -203,6 +217,11 @@ struct weft_sqe {
 			__u32		lkey;
 			__u32		access;
 		} mw;
+		struct {
+			__u32		length;
+			__u8		placement;
+			__u8		selectivity;
+		} flush;
 	};
 };
 
@@ -320,9 +339,15 @@ struct weft_alloc_ucontext_req {
 	__u32		reserved_0c;
 };
 
+/* struct weft_alloc_ucontext_resp.comp_mask */
+enum weft_ucontext_mask {
+	/* the device has WEFT_SQE_FLUSH and WEFT_SQE_ATOMIC_WRITE */
+	WEFT_UCONTEXT_PLACEMENT	= 1 << 0,
+};
+
 /**
  * struct weft_alloc_ucontext_resp - what the kernel can do
- * @comp_mask: 0, for extensions
+ * @comp_mask: enum weft_ucontext_mask
  * @doorbell_fd: file descriptor for the doorbell ioctls, close-on-exec; the
  *	provider closes it
  * @max_inline: bytes of inline data a send queue can be made for
@@ -331,6 +356,23 @@ struct weft_alloc_ucontext_resp {
 	__aligned_u64	comp_mask;
 	__s32		doorbell_fd;
 	__u32		max_inline;
+};
+
+/**
+ * struct weft_query_device_resp - what struct ib_uverbs_ex_query_device_resp has
+ *	no room for
+ * @comp_mask: 0, for extensions
+ * @qp_rate_limit_min: kbit/s
+ * @qp_rate_limit_max: kbit/s
+ * @supported_qpts: whose rate can be limited, a bit per enum ib_qp_type
+ * @reserved_14: 0
+ */
+struct weft_query_device_resp {
+	__aligned_u64	comp_mask;
+	__u32		qp_rate_limit_min;
+	__u32		qp_rate_limit_max;
+	__u32		supported_qpts;
+	__u32		reserved_14;
 };
 
 struct weft_create_cq_req {
@@ -377,6 +419,46 @@ struct weft_create_qp_resp {
 	struct weft_ring_resp rq;
 };
 
+/**
+ * struct weft_modify_qp_req - what struct ib_uverbs_ex_modify_qp has no room for
+ * @comp_mask: 0, for extensions
+ * @max_send_wr: with IB_QP_CAP, as in struct ib_qp_cap; 0: stays as it is
+ * @max_recv_wr: likewise
+ * @max_send_sge: likewise; not more than the QP has
+ * @max_recv_sge: likewise
+ * @max_inline_data: likewise
+ * @max_burst_sz: with IB_QP_RATE_LIMIT, bytes that may go at a time; 0: as many
+ *	as the kernel likes
+ * @typical_pkt_sz: with IB_QP_RATE_LIMIT, a hint
+ * @reserved_24: 0
+ */
+struct weft_modify_qp_req {
+	__aligned_u64	comp_mask;
+	__u32		max_send_wr;
+	__u32		max_recv_wr;
+	__u32		max_send_sge;
+	__u32		max_recv_sge;
+	__u32		max_inline_data;
+	__u32		max_burst_sz;
+	__u32		typical_pkt_sz;
+	__u32		reserved_24;
+};
+
+/**
+ * struct weft_modify_qp_resp - the new rings of a QP
+ * @comp_mask: 0, for extensions
+ * @sq: send queue; of size 0: it stays where it is
+ * @rq: receive queue, likewise
+ *
+ * What was posted and is not complete has been carried over, the producer goes
+ * on at its index.
+ */
+struct weft_modify_qp_resp {
+	__aligned_u64	comp_mask;
+	struct weft_ring_resp sq;
+	struct weft_ring_resp rq;
+};
+
 struct weft_create_srq_req {
 	__aligned_u64	comp_mask;
 };
@@ -416,6 +498,57 @@ struct weft_modify_srq_req {
 struct weft_create_ah_resp {
 	__u32		ah_id;
 	__u32		reserved_04;
+};
+
+/*
+ * Methods and attributes beyond those of the core, in the driver's namespace.
+ */
+
+enum weft_methods_dm {
+	/* of UVERBS_OBJECT_DM: describe it to a process that imports it */
+	WEFT_METHOD_DM_QUERY	= (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum weft_attrs_alloc_dm {
+	/* of UVERBS_METHOD_DM_ALLOC: struct weft_dm_resp, mandatory */
+	WEFT_ATTR_ALLOC_DM_RESP	= (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum weft_attrs_query_dm {
+	/* the handle */
+	WEFT_ATTR_QUERY_DM_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	/* struct weft_dm_resp */
+	WEFT_ATTR_QUERY_DM_RESP,
+};
+
+enum weft_methods_pd {
+	/* of UVERBS_OBJECT_PD: succeeds, if there is one */
+	WEFT_METHOD_PD_QUERY	= (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum weft_attrs_query_pd {
+	/* the handle */
+	WEFT_ATTR_QUERY_PD_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum weft_attrs_query_context {
+	/*
+	 * of UVERBS_METHOD_QUERY_CONTEXT: struct weft_alloc_ucontext_resp,
+	 * mandatory. The doorbell is a new one, for the process that asks.
+	 */
+	WEFT_ATTR_QUERY_CONTEXT_RESP = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+/**
+ * struct weft_dm_resp - where device memory is
+ * @mmap_key: offset to give to mmap() of the command file descriptor
+ * @mmap_size: bytes to map
+ * @length: bytes that were asked for
+ */
+struct weft_dm_resp {
+	__aligned_u64	mmap_key;
+	__aligned_u64	mmap_size;
+	__aligned_u64	length;
 };
 
 #endif /* WEFT_ABI_USER_H */

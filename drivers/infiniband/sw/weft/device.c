@@ -323,6 +323,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev)
 	ibdev->num_comp_vectors = num_possible_cpus();
 	ibdev->local_dma_lkey = 0;
 	strscpy(ibdev->node_desc, "weft", sizeof(ibdev->node_desc));
+	ibdev->driver_def = weft_device_uapi;
 	ib_set_device_ops(ibdev, &weft_device_ops);
 	ib_set_device_ops(ibdev, &instance_ops);
 }

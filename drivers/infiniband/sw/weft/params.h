@@ -32,6 +32,8 @@
 #define WEFT_MAX_MR		((1 << 23) - 1)
 #define WEFT_MAX_MW		((1 << 23) - 1)
 #define WEFT_MAX_KEY_INDEX	((1 << 24) - 1)
+/* Bytes of a device's memory in all: what the largest NICs have, and some more. */
+#define WEFT_MAX_DM_SIZE	SZ_64M
 /* Blocks of a fast registration: 4 MiB in pages. */
 #define WEFT_MAX_FASTREG_BLOCKS	1024
 /* So many of the host's QPs, of a device's regions are found without a tree. */
@@ -61,6 +63,13 @@
 /* What a work item may do before it queues itself again. */
 #define WEFT_WORK_WQES		4096
 
+/*
+ * Bytes of on-demand paging memory that are pinned for a message at a time. A longer
+ * message goes in windows, so that one process cannot pin all memory by having many
+ * messages that wait for something. A multiple of WEFT_COPY_CHUNK.
+ */
+#define WEFT_PAGED_WINDOW	SZ_4M
+
 /* Work requests of a QP that are on the wire. A power of two. */
 #define WEFT_WINDOW_WQES	256
 /*
@@ -77,6 +86,9 @@
 #define WEFT_RUN_PACKETS	16
 /* Packets after which an acknowledge is asked for in a long message. */
 #define WEFT_ACK_PACKETS	32
+/* kbit/s that a QP's rate can be limited to: what the fastest net devices have. */
+#define WEFT_MIN_RATE		1U
+#define WEFT_MAX_RATE		400000000U
 /* Packets that wait for a half; a well-behaved peer sends no more. */
 #define WEFT_QUEUE_PACKETS	1024
 /*

@@ -18,9 +18,33 @@
 #error "weft needs a 64 bit kernel: it keeps memory regions mapped"
 #endif
 
+/* The core knows FLUSH and ATOMIC WRITE. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define COMPAT_HAS_PLACEMENT
+#endif
+/* And that they may be there for on-demand paging. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define COMPAT_HAS_ODP_PLACEMENT
+#endif
+/* pin_user_pages_remote() and its like return no areas. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define COMPAT_GUP_WITHOUT_VMAS
+#endif
 /* ib_device_ops.create_cq and friends take the attribute bundle. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define COMPAT_HAS_CREATE_CQ_ATTRS
+#endif
+/* ib_device_ops.reg_user_mr_dmabuf takes the attribute bundle. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+#define COMPAT_HAS_DMABUF_ATTRS
+#endif
+/* The lock of a dma-buf is held around its operations. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define COMPAT_HAS_DMABUF_LOCKING
+#endif
+/* An importer of a dma-buf need not be told that it moves. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
+#define COMPAT_HAS_DMABUF_OPTIONAL_MOVE
 #endif
 /* ib_device_ops.reg_user_mr takes a DMA handle. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
@@ -29,6 +53,10 @@
 /* crc32_le() is as fast as the processor allows. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define COMPAT_HAS_FAST_CRC32
+#endif
+/* Namespaces of symbols are strings. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define COMPAT_HAS_NAMESPACE_STRINGS
 #endif
 /* The core turns netdev events into port events. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
@@ -63,7 +91,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #include <linux/export.h>
 #if !IS_ENABLED(CONFIG_KUNIT)
 #define WEFT_EXPORT_FOR_TEST(sym)
-#elif LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#elif defined(COMPAT_HAS_NAMESPACE_STRINGS)
 #define WEFT_EXPORT_FOR_TEST(sym) EXPORT_SYMBOL_NS_GPL(sym, "WEFT_KUNIT")
 #define WEFT_IMPORT_FOR_TEST() MODULE_IMPORT_NS("WEFT_KUNIT")
 #else

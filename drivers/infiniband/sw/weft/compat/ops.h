@@ -29,6 +29,24 @@ static struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 }
 #endif
 
+#ifdef COMPAT_HAS_DMAH
+#define compat_reg_user_mr_dmabuf weft_reg_user_mr_dmabuf
+#elif defined(COMPAT_HAS_DMABUF_ATTRS)
+static struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+					       u64 iova, int fd, int access,
+					       struct uverbs_attr_bundle *attrs)
+{
+	return weft_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access, NULL, attrs);
+}
+#else
+static struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
+					       u64 iova, int fd, int access,
+					       struct ib_udata *udata)
+{
+	return weft_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access, NULL, NULL);
+}
+#endif
+
 #ifdef COMPAT_HAS_COUNTER_PORT
 #define compat_counter_bind_qp weft_counter_bind_qp
 #define compat_counter_unbind_qp weft_counter_unbind_qp

@@ -2,6 +2,8 @@
 
 #include "engine/completer.h"
 
+#include "engine/pace.h"
+#include "engine/paging.h"
 #include "engine/pkt.h"
 #include "engine/requester.h"
 #include "engine/sendq.h"
@@ -162,7 +164,7 @@ static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
 	}
 }
 
-/* The READ or atomic that a response must belong to, or NULL. */
+/* The request that a response must belong to, or NULL. */
 static struct weft_flight *comp_expecting(struct weft_qp *qp, const struct weft_hdr *hdr)
 {
 	struct weft_window *window = &qp->send.window;
@@ -188,10 +190,17 @@ static bool comp_place(struct weft_qp *qp, const struct weft_flight *flight, u64
 	struct weft_iter to;
 
 	fault = weft_sendq_gather(qp, &flight->sqe, flight->sge, NULL);
-	if (fault) {
+	if (unlikely(fault == WEFT_FAULT_PAGES))
+		fault = weft_sendq_page(qp, &qp->send.placing, &flight->sqe, flight->sge,
+					offset, length);
+	if (unlikely(fault == WEFT_FAULT_PAGES))
+		return false;
+	if (unlikely(fault)) {
 		weft_window_fail(qp, weft_rules_status(fault), fault);
 		return false;
 	}
+	if (offset + length < flight->length)
+		weft_paging_keep(&qp->send.placing);
 	if (length) {
 		weft_sgl_iter(sgl, &to);
 		weft_iter_skip(&to, offset);
@@ -220,6 +229,19 @@ static void comp_bad_response(struct weft_qp *qp)
 			 WEFT_FAULT_BAD_RESPONSE);
 }
 
+/* IBA A19: FLUSH and ATOMIC WRITE are answered by a READ response without data. */
+static void comp_done_response(struct weft_qp *qp, const struct weft_pkt *pkt,
+			       const struct weft_opcode *op, const struct weft_flight *flight)
+{
+	if (!weft_sendq_is_response(flight->sqe.opcode) ||
+	    weft_sendq_returns_data(flight->sqe.opcode) || pkt->hdr.payload ||
+	    op->segment != WEFT_SEGMENT_ONLY) {
+		comp_bad_response(qp);
+		return;
+	}
+	comp_answered(qp, pkt->hdr.psn, true);
+}
+
 static void comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,
 			       const struct weft_opcode *op)
 {
@@ -232,11 +254,15 @@ static void comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,
 
 	if (!flight)
 		return;
+	if (unlikely(flight->sqe.opcode != WEFT_SQE_READ)) {
+		comp_done_response(qp, pkt, op, flight);
+		return;
+	}
 	packet = (pkt->hdr.psn - flight->first_psn) & WEFT_PSN_MASK;
 	offset = (u64)packet * qp->mtu;
 	length = min_t(u64, qp->mtu, flight->length - offset);
 	last = packet + 1 == weft_flight_read_end(flight, packet);
-	if (flight->sqe.opcode != WEFT_SQE_READ || pkt->hdr.payload != length ||
+	if (pkt->hdr.payload != length ||
 	    last != !!(op->segment & WEFT_SEGMENT_LAST)) {
 		comp_bad_response(qp);
 		return;
@@ -271,15 +297,22 @@ static bool comp_current(const struct weft_window *window, u32 psn)
 				  (window->sent - window->una) & WEFT_PSN_MASK);
 }
 
-/* The send turn is owned. */
+/* Does the response just looked at have to wait for paged memory? */
+static bool comp_is_parked(const struct weft_send *send)
+{
+	return unlikely(send->placing.parked);
+}
+
+/* The send turn is owned. The packet may have to be looked at again, see above. */
 static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
 	enum ib_qp_state state = weft_qp_state(qp);
 
+	qp->send.placing.parked = false;
 	if (state == IB_QPS_RESET)
 		return; /* the device may be gone with the QP */
-	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || qp->type != IB_QPT_RC) {
+	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || !weft_qp_is_reliable(qp)) {
 		weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
 		return;
 	}
@@ -318,6 +351,10 @@ void weft_completer_work(struct weft_qp *qp)
 	while (!weft_turn_stopping(&qp->send.turn) &&
 	       weft_pkt_next(&qp->send.packets, &pkt)) {
 		comp_packet(qp, &pkt);
+		if (comp_is_parked(&qp->send)) {
+			weft_pkt_undo(&pkt, &qp->send.packets);
+			return;
+		}
 		weft_pkt_free(&pkt);
 	}
 }
@@ -331,9 +368,14 @@ void weft_completer_timeout(struct weft_qp *qp)
 	weft_assert_turn(&send->turn);
 	if (window->una == window->sent || !send->timeout)
 		return; /* nothing is waited for */
-	if (ktime_before(now, window->deadline))
+	/* what is waited for has come, but there is no place for it yet */
+	if (weft_pins_pending(send->placing.pins))
+		weft_transmit_patience(qp);
+	else if (ktime_before(now, window->deadline))
 		hrtimer_start(&send->timer, ktime_sub(window->deadline, now),
 			      HRTIMER_MODE_REL_SOFT);
+	else if (weft_pace_is_holding(send))
+		weft_transmit_patience(qp); /* the answer is not all that is late */
 	else
 		comp_retry(qp);
 }
@@ -345,7 +387,10 @@ void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 	if (weft_turn_try(&send->turn)) {
 		if (skb_queue_empty(&send->packets)) {
 			comp_packet(qp, pkt);
-			weft_pkt_free(pkt);
+			if (comp_is_parked(send))
+				weft_pkt_undo(pkt, &send->packets);
+			else
+				weft_pkt_free(pkt);
 		} else {
 			weft_pkt_defer(pkt, &send->packets);
 		}

@@ -35,4 +35,7 @@ void weft_datagram_send(struct weft_qp *qp, struct weft_datagram *dgram,
 		qp->dev->wire->datagram(qp, dgram, &qp->send.sgl, answer);
 	if (av.local && answer->outcome == WEFT_OUTCOME_DONE)
 		qp->link->datagram(qp, dgram, &qp->send.sgl, answer);
+	/* as a packet it can wait for the receiver's pages, and we need not */
+	if (unlikely(answer->outcome == WEFT_OUTCOME_STALLED) && av.local && !av.multicast)
+		qp->dev->wire->datagram(qp, dgram, &qp->send.sgl, answer);
 }

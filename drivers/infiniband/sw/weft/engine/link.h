@@ -21,8 +21,8 @@ struct weft_flow;
  * @WEFT_OUTCOME_STOPPED: given up halfway because somebody wants one of the
  *	turns or the task is being killed, or not begun because it might sleep;
  *	to be done again from the start
- * @WEFT_OUTCOME_STALLED: a packet did not fit; the send turn will get an
- *	event, then it is to be done again from the start
+ * @WEFT_OUTCOME_STALLED: a packet did not fit, or the peer has to wait for paged
+ *	memory; the send turn will get an event, then it is to be done again
  */
 enum weft_outcome {
 	WEFT_OUTCOME_DONE,

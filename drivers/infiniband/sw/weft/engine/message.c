@@ -2,6 +2,8 @@
 
 #include "engine/message.h"
 
+#include "compat/placement.h"
+#include "engine/paging.h"
 #include "engine/sendq.h"
 #include "object/cq.h"
 #include "object/dev.h"
@@ -9,7 +11,10 @@
 #include "object/qp.h"
 #include "object/srq.h"
 #include "object/table.h"
+#include "object/xrc.h"
+#include "params.h"
 #include "stats.h"
+#include "wire/headers.h"
 
 /* Complete the receive work request that is held. */
 static void msg_complete(struct weft_qp *qp, struct weft_cqe *cqe, bool solicited)
@@ -21,9 +26,9 @@ static void msg_complete(struct weft_qp *qp, struct weft_cqe *cqe, bool solicite
 	cqe->wqe_index = recv->wqe.index;
 	cqe->cookie = qp->cookie;
 	cqe->qp_num = qp->qpn;
-	cqe->flags = WEFT_CQE_RECV | (qp->srq ? WEFT_CQE_SRQ : 0);
+	cqe->flags = WEFT_CQE_RECV | (recv->srq ? WEFT_CQE_SRQ : 0);
 	cqe->port_num = 1;
-	if (!weft_cq_push(qp->recv_cq, cqe, solicited))
+	if (!weft_cq_push(recv->cq, cqe, solicited))
 		weft_qp_fatal(qp);
 }
 
@@ -39,6 +44,71 @@ static void msg_complete_error(struct weft_qp *qp, enum ib_wc_status status,
 	msg_complete(qp, &cqe, true);
 }
 
+/* An XRC target serves an SRQ from here on, until msg_leave_srq(). */
+static bool msg_enter_srq(struct weft_recv *recv, u32 srqn)
+{
+	recv->name = weft_xrc_get(srqn);
+	if (!recv->name)
+		return false;
+	recv->srq = recv->name->srq;
+	recv->cq = to_weft_cq(recv->srq->ibsrq.ext.cq);
+	recv->pd = recv->srq->ibsrq.pd;
+	return true;
+}
+
+static void msg_leave_srq(struct weft_recv *recv)
+{
+	weft_xrc_put(recv->name);
+	recv->name = NULL;
+	recv->srq = NULL;
+	recv->cq = NULL;
+	recv->pd = NULL;
+}
+
+/* The one of an XRC SRQ that is gone is gone, too. */
+static void msg_flush_held(struct weft_qp *qp)
+{
+	struct weft_recv *recv = &qp->recv;
+	bool target = qp->type == IB_QPT_XRC_TGT;
+
+	if (target && !msg_enter_srq(recv, recv->srqn)) {
+		recv->held = false;
+		return;
+	}
+	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
+	msg_complete_error(qp, IB_WC_WR_FLUSH_ERR, WEFT_FAULT_FLUSHED);
+	if (target)
+		msg_leave_srq(recv);
+}
+
+/* With a receive of another SRQ the message that it was for has been given up. */
+enum weft_fault weft_message_enter(struct weft_qp *qp, u32 srqn)
+{
+	struct weft_recv *recv = &qp->recv;
+
+	weft_assert_turn(&recv->turn);
+	if (likely(qp->type != IB_QPT_XRC_TGT))
+		return WEFT_FAULT_NONE;
+	if (recv->held && recv->srqn != srqn) {
+		if (recv->progress.opcode != WEFT_OPCODE_NONE)
+			return WEFT_FAULT_BAD_REQUEST;
+		msg_flush_held(qp);
+	}
+	if (!msg_enter_srq(recv, srqn))
+		return WEFT_FAULT_XRC_SRQ;
+	if (recv->srq->ibsrq.ext.xrc.xrcd == qp->xrcd)
+		return WEFT_FAULT_NONE;
+	msg_leave_srq(recv);
+	return WEFT_FAULT_XRC_SRQ;
+}
+
+void weft_message_leave(struct weft_qp *qp)
+{
+	weft_assert_turn(&qp->recv.turn);
+	if (unlikely(qp->recv.name))
+		msg_leave_srq(&qp->recv);
+}
+
 static enum weft_fault msg_take_rwqe(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -46,8 +116,8 @@ static enum weft_fault msg_take_rwqe(struct weft_qp *qp)
 
 	if (recv->held)
 		return recv->malformed ? WEFT_FAULT_RECV_MALFORMED : WEFT_FAULT_NONE;
-	if (qp->srq) {
-		ret = weft_srq_take(qp->srq, &recv->wqe);
+	if (recv->srq) {
+		ret = weft_srq_take(recv->srq, &recv->wqe);
 	} else {
 		ret = weft_ring_pending(recv->ring);
 		if (ret > 0)
@@ -60,19 +130,58 @@ static enum weft_fault msg_take_rwqe(struct weft_qp *qp)
 	if (ret && ret != -EINVAL)
 		return WEFT_FAULT_RNR;
 	recv->held = true;
+	recv->srqn = recv->srq ? recv->srq->srqn : 0;
 	recv->malformed = ret;
 	return recv->malformed ? WEFT_FAULT_RECV_MALFORMED : WEFT_FAULT_NONE;
+}
+
+/*
+ * How much more of a message is worth to be pinned with what has come: if there has
+ * been much of it already, there will be more.
+ */
+static u64 msg_ahead(u64 offset, u64 end, u64 length)
+{
+	return end < length ? min(offset, length - end) : 0;
+}
+
+/* The receive that is held has paged memory. */
+static enum weft_fault msg_page_recv(struct weft_qp *qp, const struct weft_accessor *who,
+				     u64 offset, u64 end)
+{
+	struct weft_recv *recv = &qp->recv;
+	struct weft_paging_need need = {
+		.paging = &recv->paging,
+		.turn = &recv->turn,
+		.access = IB_ACCESS_LOCAL_WRITE,
+		.offset = offset,
+		.length = end - offset,
+		.ahead = msg_ahead(offset, end, WEFT_MAX_MSG),
+		.anew = !offset,
+	};
+	int err;
+
+	err = weft_paging_resolve(&need, who, &recv->sgl, recv->wqe.sge, recv->wqe.num_sge);
+	if (!err)
+		return WEFT_FAULT_NONE;
+	return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_RECV_PROTECTION;
 }
 
 /* The receive that is held has room for @end bytes; go to @offset. */
 static enum weft_fault msg_open_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
-	struct weft_accessor who = weft_qp_accessor(qp);
+	struct weft_accessor who = weft_qp_recv_accessor(qp);
 	struct weft_recv *recv = &qp->recv;
+	enum weft_fault fault;
+	int err;
 
-	if (weft_sgl_resolve(&recv->sgl, &who, recv->wqe.sge, recv->wqe.num_sge,
-			     IB_ACCESS_LOCAL_WRITE))
-		return WEFT_FAULT_RECV_PROTECTION;
+	err = weft_sgl_resolve(&recv->sgl, &who, recv->wqe.sge, recv->wqe.num_sge,
+			       IB_ACCESS_LOCAL_WRITE);
+	if (unlikely(err)) {
+		fault = err == -EFAULT ? msg_page_recv(qp, &who, offset, end) :
+					 WEFT_FAULT_RECV_PROTECTION;
+		if (fault)
+			return fault;
+	}
 	if (end > recv->sgl.length) {
 		weft_sgl_release(&recv->sgl);
 		return WEFT_FAULT_RECV_LENGTH;
@@ -89,47 +198,149 @@ static enum weft_fault msg_begin_send(struct weft_qp *qp,
 	return msg_open_recv(qp, 0, req->length + (req->grh ? WEFT_GRH_BYTES : 0ULL));
 }
 
-static u32 msg_access(u8 opcode)
+static u32 msg_access_flush(u8 placement)
 {
-	switch (opcode) {
+	return (placement & WEFT_PLACEMENT_GLOBAL ? IB_ACCESS_FLUSH_GLOBAL : 0) |
+	       (placement & WEFT_PLACEMENT_PERSISTENT ? IB_ACCESS_FLUSH_PERSISTENT : 0);
+}
+
+static u32 msg_access(const struct weft_request *req)
+{
+	switch (req->opcode) {
 	case WEFT_SQE_WRITE:
 	case WEFT_SQE_WRITE_IMM:
+	case WEFT_SQE_ATOMIC_WRITE:
 		return IB_ACCESS_REMOTE_WRITE;
 	case WEFT_SQE_READ:
 		return IB_ACCESS_REMOTE_READ;
+	case WEFT_SQE_FLUSH:
+		return msg_access_flush(req->flush.placement);
 	default:
 		return IB_ACCESS_REMOTE_ATOMIC;
 	}
 }
 
+/* An rkey names paged memory. */
+static enum weft_fault msg_page_remote(struct weft_qp *qp, const struct weft_accessor *who,
+				       const struct weft_request *req, u64 offset, u32 length)
+{
+	struct weft_recv *recv = &qp->recv;
+	u32 left = req->length > offset ? req->length - offset : 0;
+	const struct weft_sge sge = {
+		.addr = req->remote_addr + offset,
+		.length = max(left, length),
+		.lkey = req->rkey,
+	};
+	struct weft_paging_need need = {
+		.paging = &recv->paging,
+		.turn = &recv->turn,
+		.access = msg_access(req),
+		.length = length,
+		.ahead = sge.length - length,
+		.anew = !offset,
+	};
+	int err;
+
+	err = weft_paging_resolve(&need, who, &recv->sgl, &sge, 1);
+	if (err)
+		return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_REMOTE_ACCESS;
+	/* the reference moves */
+	recv->span = recv->sgl.span[0];
+	recv->sgl.num = 0;
+	return WEFT_FAULT_NONE;
+}
+
 static enum weft_fault msg_open_remote(struct weft_qp *qp, const struct weft_request *req,
 				       u64 offset, u32 length)
 {
-	struct weft_accessor who = weft_qp_accessor(qp);
+	struct weft_accessor who = weft_qp_recv_accessor(qp);
 	struct weft_recv *recv = &qp->recv;
+	enum weft_fault fault;
+	int err;
 
-	if (weft_region_resolve(&who, req->rkey, req->remote_addr + offset, length,
-				msg_access(req->opcode), &recv->span))
-		return WEFT_FAULT_REMOTE_ACCESS;
+	err = weft_region_resolve(&who, req->rkey, req->remote_addr + offset, length,
+				  msg_access(req), &recv->span);
+	if (unlikely(err)) {
+		fault = err == -EFAULT ? msg_page_remote(qp, &who, req, offset, length) :
+					 WEFT_FAULT_REMOTE_ACCESS;
+		if (fault)
+			return fault;
+	}
 	weft_span_iter(&recv->span, &recv->iter);
 	return WEFT_FAULT_NONE;
+}
+
+static void msg_release(struct weft_qp *qp)
+{
+	struct weft_recv *recv = &qp->recv;
+
+	weft_sgl_release(&recv->sgl);
+	weft_region_put(recv->span.region);
+	recv->span.region = NULL;
+}
+
+static enum weft_fault msg_begin_word(struct weft_qp *qp, const struct weft_request *req)
+{
+	enum weft_fault fault;
+
+	if (req->remote_addr % sizeof(u64))
+		return WEFT_FAULT_MISALIGNED;
+	fault = msg_open_remote(qp, req, 0, sizeof(u64));
+	if (fault || weft_sendq_is_atomic(req->opcode) || weft_span_is_word(&qp->recv.span))
+		return fault;
+	/* unlike that to atomics, the right to write is given for any memory */
+	msg_release(qp);
+	return WEFT_FAULT_MISALIGNED;
+}
+
+/*
+ * IBA A19: the key has to be right whatever the range is. Paged memory need not be
+ * there: it may be flushed to visibility only, and that looks at no memory.
+ */
+static enum weft_fault msg_begin_flush(struct weft_qp *qp, const struct weft_request *req)
+{
+	struct weft_accessor who = weft_qp_recv_accessor(qp);
+	struct weft_span *span = &qp->recv.span;
+
+	if (!req->flush.placement || req->flush.placement & ~WEFT_PLACEMENTS ||
+	    req->flush.selectivity > WEFT_SELECT_REGION)
+		return WEFT_FAULT_BAD_REQUEST;
+	if (weft_region_resolve_all(&who, req->rkey, msg_access(req), span))
+		return WEFT_FAULT_REMOTE_ACCESS;
+	if (req->flush.selectivity == WEFT_SELECT_RANGE) {
+		if (!weft_region_contains(span->region, req->remote_addr, req->flush.length)) {
+			msg_release(qp);
+			return WEFT_FAULT_REMOTE_ACCESS;
+		}
+		span->addr = req->remote_addr;
+		span->length = req->flush.length;
+	}
+	weft_span_iter(span, &qp->recv.iter);
+	return WEFT_FAULT_NONE;
+}
+
+static enum weft_fault msg_begin_response(struct weft_qp *qp, const struct weft_request *req)
+{
+	if (!qp->recv.max_dest_rd_atomic)
+		return WEFT_FAULT_NO_RESOURCES;
+	switch (req->opcode) {
+	case WEFT_SQE_READ:
+		return msg_open_remote(qp, req, 0, req->length);
+	case WEFT_SQE_FLUSH:
+		return msg_begin_flush(qp, req);
+	default:
+		return msg_begin_word(qp, req);
+	}
 }
 
 static enum weft_fault msg_begin_rdma(struct weft_qp *qp,
 				      const struct weft_request *req)
 {
-	u32 access = msg_access(req->opcode), length = req->length;
-
-	if (!(qp->access & access))
+	if (msg_access(req) & ~qp->access)
 		return WEFT_FAULT_NOT_ENABLED;
-	if (access != IB_ACCESS_REMOTE_WRITE && !qp->recv.max_dest_rd_atomic)
-		return WEFT_FAULT_NO_RESOURCES;
-	if (access == IB_ACCESS_REMOTE_ATOMIC) {
-		length = sizeof(u64);
-		if (req->remote_addr % sizeof(u64))
-			return WEFT_FAULT_MISALIGNED;
-	}
-	return msg_open_remote(qp, req, 0, length);
+	if (weft_sendq_is_response(req->opcode))
+		return msg_begin_response(qp, req);
+	return msg_open_remote(qp, req, 0, req->length);
 }
 
 static void msg_comm_est(struct weft_qp *qp)
@@ -192,13 +403,36 @@ u64 weft_message_atomic(struct weft_qp *qp, const struct weft_request *req)
 	return weft_atomic_fetch_add(&qp->recv.span, req->compare_add);
 }
 
-static void msg_release(struct weft_qp *qp)
+void weft_message_atomic_write(struct weft_qp *qp, struct weft_iter *src)
 {
-	struct weft_recv *recv = &qp->recv;
+	u64 value;
+	struct weft_span span = { .addr = (uintptr_t)&value, .length = sizeof(value) };
+	struct weft_iter to;
 
-	weft_sgl_release(&recv->sgl);
-	weft_region_put(recv->span.region);
-	recv->span.region = NULL;
+	weft_assert_turn(&qp->recv.turn);
+	weft_span_iter(&span, &to);
+	weft_copy(&to, src, sizeof(value));
+	weft_atomic_write(&qp->recv.span, value);
+}
+
+u64 weft_message_settle(struct weft_qp *qp, const struct weft_request *req)
+{
+	struct weft_iter *iter = &qp->recv.iter;
+	u64 left = 0, length;
+
+	weft_assert_turn(&qp->recv.turn);
+	if (req->flush.placement & WEFT_PLACEMENT_PERSISTENT) {
+		left = qp->recv.span.length - iter->offset;
+		length = min_t(u64, left, WEFT_COPY_CHUNK);
+		weft_write_back(iter, length);
+		left -= length;
+	}
+	/*
+	 * All data were stored by CPUs, for this turn or one before it: a barrier
+	 * is what it takes until every CPU sees them.
+	 */
+	smp_mb();
+	return left;
 }
 
 static void msg_complete_success(struct weft_qp *qp, const struct weft_request *req)
@@ -235,7 +469,7 @@ static void msg_complete_success(struct weft_qp *qp, const struct weft_request *
 
 static enum weft_fault msg_invalidate(struct weft_qp *qp, u32 rkey)
 {
-	struct weft_accessor who = weft_qp_accessor(qp);
+	struct weft_accessor who = weft_qp_recv_accessor(qp);
 
 	switch (weft_key_invalidate(&who, rkey, false)) {
 	case 0:
@@ -269,6 +503,7 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 void weft_message_pause(struct weft_qp *qp)
 {
 	weft_assert_turn(&qp->recv.turn);
+	weft_paging_keep(&qp->recv.paging);
 	msg_release(qp);
 }
 
@@ -279,6 +514,7 @@ const struct weft_verdict *weft_message_refuse(struct weft_qp *qp,
 		weft_rules_verdict(fault, weft_rules_service(qp->type));
 
 	weft_assert_turn(&qp->recv.turn);
+	weft_paging_forget(&qp->recv.paging);
 	if (verdict->responder && qp->recv.held)
 		msg_complete_error(qp, verdict->responder, fault);
 	if (verdict->has_event)
@@ -292,8 +528,8 @@ const struct weft_verdict *weft_message_refuse(struct weft_qp *qp,
 	return verdict;
 }
 
-bool weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
-			   u32 qkey, struct weft_iter *src)
+enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
+				      u32 qkey, struct weft_iter *src)
 {
 	struct weft_span grh = { .addr = (uintptr_t)req->grh, .length = WEFT_GRH_BYTES };
 	struct weft_iter from;
@@ -301,29 +537,25 @@ bool weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
 
 	weft_assert_turn(&qp->recv.turn);
 	if (!weft_qp_can_receive(qp) || !weft_dev_port_active(qp->dev))
-		return false;
+		return WEFT_FAULT_BAD_REQUEST;
 	if (qp->qkey != qkey) {
 		weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_QKEY);
-		return false;
+		return WEFT_FAULT_BAD_REQUEST;
 	}
 	fault = weft_message_begin(qp, req);
+	if (unlikely(fault == WEFT_FAULT_PAGES))
+		return fault;
 	if (fault) {
 		if (fault == WEFT_FAULT_RNR)
 			weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
 		weft_message_refuse(qp, fault);
-		return true;
+		return WEFT_FAULT_NONE;
 	}
 	weft_span_iter(&grh, &from);
 	weft_message_place(qp, &from, grh.length);
 	weft_message_place(qp, src, req->length);
 	weft_message_end(qp, req);
-	return true;
-}
-
-static void msg_flush_held(struct weft_qp *qp)
-{
-	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
-	msg_complete_error(qp, IB_WC_WR_FLUSH_ERR, WEFT_FAULT_FLUSHED);
+	return WEFT_FAULT_NONE;
 }
 
 /*
@@ -348,11 +580,12 @@ void weft_message_flush(struct weft_qp *qp)
 	struct weft_recv *recv = &qp->recv;
 
 	weft_assert_turn(&recv->turn);
+	weft_paging_forget(&recv->paging);
 	if (recv->held)
 		msg_flush_held(qp);
-	if (!qp->srq) {
+	if (recv->ring) {
 		msg_flush_queue(qp);
-	} else if (!recv->last_wqe) {
+	} else if (recv->srq && !recv->last_wqe) {
 		recv->last_wqe = true;
 		weft_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
 	}

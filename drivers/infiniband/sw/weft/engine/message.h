@@ -9,6 +9,11 @@
  *
  * weft_message_begin() decides everything that can be refused; after it a
  * message may only end, pause, or fail in SEND_INV.
+ *
+ * When paged memory is missing begin and resume return WEFT_FAULT_PAGES: nothing has
+ * happened, the receive half will get WEFT_EV_RUN, and then the same is to be tried
+ * again. When they find it, WEFT_PAGED_WINDOW bytes of it may be moved before the next
+ * weft_message_resume().
  */
 #ifndef WEFT_ENGINE_MESSAGE_H
 #define WEFT_ENGINE_MESSAGE_H
@@ -25,14 +30,19 @@ struct weft_qp;
 
 /**
  * struct weft_request - what a requester asks of a responder
- * @opcode: enum weft_sqe_opcode; of SEND_x, WRITE_x, READ, CMP_SWP, FETCH_ADD
+ * @opcode: enum weft_sqe_opcode; none that is executed without a peer
  * @solicited: the receiver shall be notified
  * @length: bytes of payload or read, without GRH
  * @ex: immediate data (network order) or rkey to invalidate
  * @rkey: remote key
+ * @srqn: XRC: SRQ that serves the request
  * @remote_addr: remote address
  * @compare_add: operand of an atomic
  * @swap: operand of an atomic
+ * @flush: FLUSH
+ * @flush.length: bytes it is about, with WEFT_SELECT_RANGE
+ * @flush.placement: enum weft_placement
+ * @flush.selectivity: enum weft_selectivity
  * @src_qpn: UD: sender
  * @grh: UD: 40 bytes put before the payload
  * @dgid: UD: destination address
@@ -45,15 +55,48 @@ struct weft_request {
 	u32		length;
 	u32		ex;
 	u32		rkey;
+	u32		srqn;
 	u64		remote_addr;
-	u64		compare_add;
-	u64		swap;
+	union {
+		struct {
+			u64	compare_add;
+			u64	swap;
+		};
+		struct {
+			u32	length;
+			u8	placement;
+			u8	selectivity;
+		} flush;
+	};
 	u32		src_qpn;
 	const void	*grh;
 	const union ib_gid	*dgid;
 	u8		sl;
 	u8		network_hdr_type;
 };
+
+/**
+ * weft_message_enter - an XRC target turns to the SRQ that a request names
+ * @qp: any responder; nothing is done for one of another type
+ * @srqn: its number
+ *
+ * Whose protection domain, receives and CQ serve the request (IBA A14). Before
+ * weft_message_begin() or weft_message_resume(), and weft_message_leave() after
+ * what follows. What is said of all functions here holds in between.
+ *
+ * Return: WEFT_FAULT_NONE; WEFT_FAULT_XRC_SRQ: there is no such SRQ in the
+ * target's XRC domain; WEFT_FAULT_BAD_REQUEST: another one than at the beginning
+ * of the message.
+ */
+enum weft_fault weft_message_enter(struct weft_qp *qp, u32 srqn);
+
+/**
+ * weft_message_leave - end what weft_message_enter() has begun
+ * @qp: any responder, whatever weft_message_enter() returned
+ *
+ * The memory of the message has been let go of.
+ */
+void weft_message_leave(struct weft_qp *qp);
 
 /**
  * weft_message_begin - accept or refuse a message
@@ -76,7 +119,7 @@ enum weft_fault weft_message_begin_immediate(struct weft_qp *qp);
 
 /**
  * weft_message_pause - let go of the memory, between two packets or for good
- * @qp: responder, SEND, WRITE or READ in progress
+ * @qp: responder, SEND, WRITE, READ or FLUSH in progress
  *
  * A reference to memory is never kept while waiting for a peer. Whoever does
  * not resume has aborted the message: the receive work request stays with the
@@ -86,9 +129,9 @@ void weft_message_pause(struct weft_qp *qp);
 
 /**
  * weft_message_resume - get hold of the memory again
- * @qp: responder, SEND, WRITE or READ paused
- * @req: the request; of a WRITE or READ @req->remote_addr, of all @req->opcode
- *	and @req->rkey
+ * @qp: responder, SEND, WRITE, READ or FLUSH paused
+ * @req: the request; of all but a SEND @req->remote_addr, of a WRITE or READ
+ *	@req->length, of a FLUSH its placement, of all @req->opcode and @req->rkey
  * @offset: bytes of the message that are done
  * @length: bytes that come now
  *
@@ -104,11 +147,12 @@ enum weft_fault weft_message_resume(struct weft_qp *qp, const struct weft_reques
  * @qkey: Q_Key it carries
  * @src: payload
  *
- * Return: false: not for this QP in its state, or the Q_Key is wrong. All other
- * faults have their consequences here, too, but are not the link's concern.
+ * Return: WEFT_FAULT_BAD_REQUEST: not for this QP in its state, or the Q_Key is
+ * wrong; WEFT_FAULT_PAGES: not yet. All other faults have their consequences here, too,
+ * but are not the link's concern.
  */
-bool weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
-			   u32 qkey, struct weft_iter *src);
+enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
+				      u32 qkey, struct weft_iter *src);
 
 /**
  * weft_message_place - put payload where it belongs
@@ -134,6 +178,25 @@ void weft_message_fetch(struct weft_qp *qp, struct weft_iter *dst, u64 length);
  * Return: the value before.
  */
 u64 weft_message_atomic(struct weft_qp *qp, const struct weft_request *req);
+
+/**
+ * weft_message_atomic_write - execute an ATOMIC WRITE
+ * @qp: responder, ATOMIC WRITE in progress
+ * @src: payload of eight bytes
+ */
+void weft_message_atomic_write(struct weft_qp *qp, struct weft_iter *src);
+
+/**
+ * weft_message_settle - execute a FLUSH, or WEFT_COPY_CHUNK bytes of one
+ * @qp: responder, FLUSH in progress
+ * @req: the request
+ *
+ * What was written by messages before is seen by whoever looks; to persistence it
+ * goes piece by piece.
+ *
+ * Return: bytes that are left, for another call.
+ */
+u64 weft_message_settle(struct weft_qp *qp, const struct weft_request *req);
 
 /**
  * weft_message_end - complete a message

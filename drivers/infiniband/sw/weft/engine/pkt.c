@@ -95,6 +95,12 @@ void weft_pkt_defer(struct weft_pkt *pkt, struct sk_buff_head *queue)
 	skb_queue_tail(queue, pkt->skb);
 }
 
+void weft_pkt_undo(struct weft_pkt *pkt, struct sk_buff_head *queue)
+{
+	skb_dst_drop(pkt->skb);
+	skb_queue_head(queue, pkt->skb);
+}
+
 static bool pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
 {
 	if (!skb)

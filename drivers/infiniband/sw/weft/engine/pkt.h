@@ -110,6 +110,13 @@ void weft_pkt_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES]);
 void weft_pkt_defer(struct weft_pkt *pkt, struct sk_buff_head *queue);
 
 /**
+ * weft_pkt_undo - put a packet back that cannot be processed yet
+ * @pkt: from weft_pkt_next(), or one that has found the queue empty
+ * @queue: of a half, whose turn is owned; it becomes the next one
+ */
+void weft_pkt_undo(struct weft_pkt *pkt, struct sk_buff_head *queue);
+
+/**
  * weft_pkt_peek - look at the next packet of a queue
  * @queue: of a half, whose turn is owned
  * @pkt: result, as of weft_pkt_next(); the queue keeps the memory

@@ -5,6 +5,8 @@
 #include "engine/completer.h"
 #include "engine/datagram.h"
 #include "engine/link.h"
+#include "engine/pace.h"
+#include "engine/paging.h"
 #include "engine/sendq.h"
 #include "engine/transmit.h"
 #include "engine/window.h"
@@ -18,7 +20,7 @@
  * @wqes: work requests
  * @bytes: bytes
  * @atomic: nothing may sleep
- * @stalled: a packet did not fit
+ * @stalled: a packet did not fit, or paged memory is on its way: an event will come
  */
 struct req_budget {
 	u32	wqes;
@@ -137,11 +139,16 @@ static void req_build(const struct weft_swqe *wqe, u64 length,
 		.length = length,
 		.ex = sqe->ex,
 		.rkey = sqe->rkey,
+		.srqn = sqe->xrc.srqn,
 		.remote_addr = sqe->remote_addr,
 	};
 	if (weft_sendq_is_atomic(sqe->opcode)) {
 		req->compare_add = sqe->atomic.compare_add;
 		req->swap = sqe->atomic.swap;
+	} else if (unlikely(sqe->opcode == WEFT_SQE_FLUSH)) {
+		req->flush.length = sqe->flush.length;
+		req->flush.placement = sqe->flush.placement;
+		req->flush.selectivity = sqe->flush.selectivity;
 	}
 }
 
@@ -176,6 +183,15 @@ static void req_answered(struct weft_qp *qp, const struct weft_answer *answer,
 	}
 }
 
+/* The next window of a message that has paged memory. */
+static enum weft_fault req_page(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+
+	return weft_sendq_page(qp, &send->paging, &send->wqe.sqe, send->wqe.sge,
+			       send->done, WEFT_PAGED_WINDOW);
+}
+
 static void req_message(struct weft_qp *qp, struct req_budget *budget)
 {
 	struct weft_send *send = &qp->send;
@@ -184,8 +200,12 @@ static void req_message(struct weft_qp *qp, struct req_budget *budget)
 	enum weft_fault fault;
 
 	fault = weft_sendq_gather(qp, &send->wqe.sqe, send->wqe.sge, send->wqe.inline_data);
-	if (fault) {
-		req_fault(qp, fault);
+	if (unlikely(fault == WEFT_FAULT_PAGES))
+		fault = req_page(qp);
+	if (unlikely(fault)) {
+		budget->stalled = fault == WEFT_FAULT_PAGES;
+		if (!budget->stalled)
+			req_fault(qp, fault);
 		return;
 	}
 	req_build(&send->wqe, send->sgl.length, &dgram.req);
@@ -229,6 +249,13 @@ static bool req_next(struct weft_qp *qp)
 	return true;
 }
 
+static void req_forget_paged(struct weft_send *send)
+{
+	weft_paging_forget(&send->paging);
+	weft_paging_forget(&send->placing);
+	send->done = 0;
+}
+
 static void req_flush_flights(struct weft_qp *qp)
 {
 	struct weft_window *window = &qp->send.window;
@@ -251,6 +278,7 @@ static void req_flush(struct weft_qp *qp)
 	send->waiting = false;
 	send->unanswered = false;
 	hrtimer_try_to_cancel(&send->timer);
+	req_forget_paged(send);
 	req_flush_flights(qp);
 	while (!weft_turn_stopping(&send->turn) && (send->active || req_next(qp))) {
 		weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
@@ -284,6 +312,23 @@ static bool req_step(struct weft_qp *qp, bool take, struct req_budget *budget)
 	return !budget->stalled;
 }
 
+/* The same for a QP whose rate is limited: nothing goes before its time. */
+static bool req_paced_step(struct weft_qp *qp, struct req_budget *budget)
+{
+	struct weft_send *send = &qp->send;
+	s64 before = budget->bytes;
+	bool more;
+
+	if (weft_pace_holds(send))
+		return false;
+	more = req_step(qp, true, budget);
+	/* what a READ has brought was sent by the peer */
+	if (budget->bytes != before &&
+	    !(qp->link->message && weft_sendq_is_response(send->wqe.sqe.opcode)))
+		weft_pace_charge(&send->pace, ktime_get(), before - budget->bytes);
+	return more;
+}
+
 /* Whether the next step would have to be made by a process. */
 static bool req_may_sleep(const struct weft_qp *qp)
 {
@@ -295,7 +340,7 @@ static bool req_may_sleep(const struct weft_qp *qp)
 static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 {
 	struct weft_send *send = &qp->send;
-	bool take;
+	bool take, more;
 
 	for (;;) {
 		switch (weft_qp_state(qp)) {
@@ -323,7 +368,10 @@ static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 		    (budget->atomic && req_may_sleep(qp)))
 			return true;
 		budget->wqes--;
-		if (!req_step(qp, take, budget))
+		/* what drains a queue does not wait */
+		more = unlikely(send->paced) && take ? req_paced_step(qp, budget) :
+						       req_step(qp, take, budget);
+		if (!more)
 			return false;
 	}
 }
@@ -395,6 +443,7 @@ void weft_requester_init(struct weft_qp *qp)
 
 	hrtimer_setup(&send->timer, req_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
+	weft_pace_init(send);
 	skb_queue_head_init(&send->packets);
 	send->flow.turn = &send->turn;
 	weft_requester_reset(qp);
@@ -405,8 +454,10 @@ void weft_requester_reset(struct weft_qp *qp)
 	struct weft_send *send = &qp->send;
 
 	hrtimer_cancel(&send->timer);
+	weft_pace_set(send, 0, 0, qp->mtu);
 	skb_queue_purge(&send->packets);
 	qp->dev->wire->forget(&send->flow);
+	req_forget_paged(send);
 	weft_window_reset(qp);
 	send->window.ssn = 0;
 	send->window.limited = false;
@@ -419,3 +470,13 @@ void weft_requester_reset(struct weft_qp *qp)
 	weft_ring_set_flags(send->ring, WEFT_RING_NEED_DOORBELL, 0);
 }
 WEFT_EXPORT_FOR_TEST(weft_requester_reset);
+
+void weft_requester_follow(struct weft_qp *qp, struct weft_ring *ring)
+{
+	struct weft_send *send = &qp->send;
+
+	send->ring = ring;
+	/* of the request in progress, if it has any */
+	send->wqe.inline_data = weft_sq_inline(ring, send->wqe.index);
+	weft_window_follow(qp);
+}

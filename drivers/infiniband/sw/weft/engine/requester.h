@@ -8,6 +8,7 @@
 #include <linux/types.h>
 
 struct weft_qp;
+struct weft_ring;
 struct weft_send;
 
 /**
@@ -65,6 +66,13 @@ void weft_requester_init(struct weft_qp *qp);
  * @qp: send turn stopped
  */
 void weft_requester_reset(struct weft_qp *qp);
+
+/**
+ * weft_requester_follow - go on in another ring
+ * @qp: send turn stopped
+ * @ring: with all that was in the QP's, which nobody looks at any more
+ */
+void weft_requester_follow(struct weft_qp *qp, struct weft_ring *ring);
 
 /**
  * weft_requester_reset_retries - begin to count retries anew

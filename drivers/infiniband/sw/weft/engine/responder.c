@@ -3,10 +3,12 @@
 #include "engine/responder.h"
 
 #include <linux/sched.h>
-#include <linux/slab.h>
 
 #include "engine/link.h"
+#include "engine/paging.h"
 #include "engine/pkt.h"
+#include "engine/replay.h"
+#include "engine/reply.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "params.h"
@@ -26,223 +28,21 @@ struct resp_budget {
 	s32	bytes;
 };
 
-/* ---- answers ---- */
-
-static void resp_start_run(struct weft_qp *qp, u8 opcode, struct weft_run *run)
-{
-	struct weft_replying *replying = &qp->recv.replying;
-
-	*run = (struct weft_run){
-		.qp = qp,
-		.av = &qp->av,
-		.flow = &qp->recv.flow,
-		.num = 1,
-		.mtu = qp->mtu,
-		.hdr = {
-			.opcode = opcode,
-			.migreq = true,
-			.pkey = WEFT_DEFAULT_PKEY,
-			.dqpn = qp->dest_qpn,
-			.psn = replying->psn,
-			.aeth.syndrome = replying->syndrome,
-			.aeth.msn = replying->msn,
-			.atomic_ack.original = replying->value,
-		},
-	};
-}
-
-/* Return: false: there was no room. */
-static bool resp_send_short(struct weft_qp *qp, u8 operation)
-{
-	struct weft_run run;
-	u32 sent;
-
-	resp_start_run(qp, WEFT_OPCODE(WEFT_TRANSPORT_RC, operation), &run);
-	sent = qp->dev->wire->xmit(&run);
-	trace_weft_send(qp->qpn, &run.hdr, run.num, sent, 0);
-	if (!sent)
-		return false;
-	qp->recv.replying.kind = WEFT_REPLYING_NOTHING;
-	return true;
-}
-
-static u8 resp_read_operation(const struct weft_replying *replying, u32 length)
-{
-	bool last = replying->done + length == replying->length;
-
-	if (!replying->done)
-		return last ? WEFT_OP_READ_RESPONSE_ONLY : WEFT_OP_READ_RESPONSE_FIRST;
-	return last ? WEFT_OP_READ_RESPONSE_LAST : WEFT_OP_READ_RESPONSE_MIDDLE;
-}
-
-static void resp_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault);
-
-/* Some more packets of a READ response. Return: false: there was no room. */
-static bool resp_send_read(struct weft_qp *qp, struct resp_budget *budget)
-{
-	struct weft_replying *replying = &qp->recv.replying;
-	struct weft_request req = {
-		.opcode = WEFT_SQE_READ,
-		.rkey = replying->rkey,
-		.remote_addr = replying->va,
-	};
-	u32 left = replying->length - replying->done, first, sent;
-	enum weft_fault fault;
-	struct weft_run run;
-
-	/* the first packet may be FIRST or MIDDLE, so that the run's others may
-	 * be MIDDLE
-	 */
-	first = min(left, qp->mtu);
-	resp_start_run(qp, WEFT_OPCODE(WEFT_TRANSPORT_RC,
-				       resp_read_operation(replying, first)), &run);
-	run.length = min(left, WEFT_RUN_PACKETS * qp->mtu);
-	run.num = weft_rules_psn_count(run.length, qp->mtu);
-	run.middle = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_READ_RESPONSE_MIDDLE);
-	run.last = run.length == left ?
-		   WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_READ_RESPONSE_LAST) : run.middle;
-	run.payload = &qp->recv.iter;
-	fault = weft_message_resume(qp, &req, replying->done, run.length);
-	if (fault) {
-		resp_refuse(qp, replying->psn, fault);
-		return true;
-	}
-	sent = qp->dev->wire->xmit(&run);
-	weft_message_pause(qp);
-	trace_weft_send(qp->qpn, &run.hdr, run.num, sent, run.length);
-	replying->psn = weft_psn_add(replying->psn, sent);
-	replying->done += min(run.length, sent * qp->mtu);
-	budget->bytes -= min(run.length, sent * qp->mtu);
-	/* a READ of nothing is one packet, too */
-	if (sent == run.num && run.length == left)
-		replying->kind = WEFT_REPLYING_NOTHING;
-	return sent == run.num;
-}
-
-/* Go on with the answer under way. Return: false: there was no room. */
-static bool resp_reply(struct weft_qp *qp, struct resp_budget *budget)
-{
-	switch (qp->recv.replying.kind) {
-	case WEFT_REPLYING_ACK:
-		return resp_send_short(qp, WEFT_OP_ACK);
-	case WEFT_REPLYING_ATOMIC:
-		return resp_send_short(qp, WEFT_OP_ATOMIC_ACK);
-	case WEFT_REPLYING_READ:
-		return resp_send_read(qp, budget);
-	default:
-		return true;
-	}
-}
-
-/* Receives there are for messages after the last one completed. */
-static u8 resp_credits(const struct weft_qp *qp)
-{
-	int pending;
-
-	/* those of an SRQ are for others, too */
-	if (qp->srq)
-		return WEFT_AETH_NO_CREDIT;
-	pending = weft_ring_pending(qp->recv.ring);
-	return pending < 0 ? 0 : weft_aeth_credit_code(pending + qp->recv.held);
-}
-
-/* An answer to the request packet with a PSN. Only one is under way. */
-static struct weft_replying *resp_new_reply(struct weft_qp *qp, u32 psn,
-					    enum weft_reply_kind kind)
-{
-	struct weft_recv *recv = &qp->recv;
-
-	/* it acknowledges all that was before */
-	recv->ack_due = false;
-	recv->replying = (struct weft_replying){
-		.kind = kind,
-		.psn = psn,
-		.msn = recv->msn,
-		.syndrome = weft_aeth_syndrome(WEFT_AETH_ACK, resp_credits(qp)),
-	};
-	return &recv->replying;
-}
-
-static void resp_nak(struct weft_qp *qp, u32 psn, u8 syndrome)
-{
-	resp_new_reply(qp, psn, WEFT_REPLYING_ACK)->syndrome = syndrome;
-}
-
-static u8 resp_nak_code(enum ib_wc_status status)
-{
-	switch (status) {
-	case IB_WC_REM_ACCESS_ERR:
-		return WEFT_NAK_REMOTE_ACCESS;
-	case IB_WC_REM_OP_ERR:
-		return WEFT_NAK_REMOTE_OPERATION;
-	default:
-		return WEFT_NAK_INVALID_REQUEST;
-	}
-}
-
-/* A request is refused: consequences here, and an answer. */
-static void resp_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault)
-{
-	const struct weft_verdict *verdict = weft_message_refuse(qp, fault);
-	struct weft_recv *recv = &qp->recv;
-
-	switch (verdict->reply) {
-	case WEFT_REPLY_RNR:
-		resp_nak(qp, psn, weft_aeth_syndrome(WEFT_AETH_RNR_NAK, recv->rnr_timer));
-		recv->nak_sent = true;
-		break;
-	case WEFT_REPLY_NAK:
-		resp_nak(qp, psn, weft_aeth_syndrome(WEFT_AETH_NAK,
-						     resp_nak_code(verdict->requester)));
-		break;
-	case WEFT_REPLY_NONE:
-		break;
-	}
-}
-
-/* ---- responder resources ---- */
-
-static bool resp_make_resources(struct weft_recv *recv)
-{
-	if (likely(recv->resources))
-		return true;
-	recv->resources = kcalloc(recv->max_dest_rd_atomic, sizeof(*recv->resources),
-				  GFP_ATOMIC | __GFP_NOWARN);
-	recv->num_resources = recv->resources ? recv->max_dest_rd_atomic : 0;
-	recv->next_resource = 0;
-	return recv->resources;
-}
-
-static struct weft_resource *resp_take_resource(struct weft_recv *recv, u32 psn, u32 psns)
-{
-	struct weft_resource *resource = &recv->resources[recv->next_resource];
-
-	recv->next_resource = (recv->next_resource + 1) % recv->num_resources;
-	*resource = (struct weft_resource){ .psn = psn, .psns = psns };
-	return resource;
-}
-
-/* The youngest first: PSNs come again. */
-static const struct weft_resource *resp_find_resource(const struct weft_recv *recv, u32 psn)
-{
-	const struct weft_resource *resource;
-	u32 i, num = recv->num_resources;
-
-	for (i = 1; i <= num; i++) {
-		resource = &recv->resources[(recv->next_resource + num - i) % num];
-		if (resource->psns &&
-		    weft_psn_in_window(psn, resource->psn, resource->psns))
-			return resource;
-	}
-	return NULL;
-}
-
-/* ---- requests ---- */
-
 static void resp_message_done(struct weft_recv *recv)
 {
 	recv->msn = weft_psn_add(recv->msn, 1);
 	recv->progress.opcode = WEFT_OPCODE_NONE;
+}
+
+/* A request of one packet has been executed; to be answered without data. */
+static struct weft_replying *resp_done(struct weft_qp *qp, u32 psn)
+{
+	struct weft_recv *recv = &qp->recv;
+
+	weft_replay_keep(recv, psn, 1, WEFT_REPLYING_DONE);
+	recv->psn = weft_psn_add(recv->psn, 1);
+	resp_message_done(recv);
+	return weft_reply_new(qp, psn, WEFT_REPLYING_DONE);
 }
 
 static enum weft_fault resp_read(struct weft_qp *qp, const struct weft_pkt *pkt)
@@ -265,15 +65,18 @@ static enum weft_fault resp_read(struct weft_qp *qp, const struct weft_pkt *pkt)
 	fault = weft_message_begin(qp, &req);
 	if (fault)
 		return fault;
+	weft_paging_carry(&recv->paging);
 	weft_message_end(qp, &req);
 	psns = weft_rules_psn_count(req.length, qp->mtu);
-	resource = resp_take_resource(recv, hdr->psn, psns);
+	resource = weft_replay_keep(recv, hdr->psn, psns, WEFT_REPLYING_READ);
+	resource->srqn = hdr->xrceth.srqn;
 	resource->rkey = req.rkey;
 	resource->va = req.remote_addr;
 	resource->length = req.length;
 	recv->psn = weft_psn_add(recv->psn, psns);
 	resp_message_done(recv);
-	replying = resp_new_reply(qp, hdr->psn, WEFT_REPLYING_READ);
+	replying = weft_reply_new(qp, hdr->psn, WEFT_REPLYING_READ);
+	replying->srqn = hdr->xrceth.srqn;
 	replying->rkey = req.rkey;
 	replying->va = req.remote_addr;
 	replying->length = req.length;
@@ -303,13 +106,69 @@ static enum weft_fault resp_atomic(struct weft_qp *qp, const struct weft_pkt *pk
 	fault = weft_message_begin(qp, &req);
 	if (fault)
 		return fault;
-	resource = resp_take_resource(recv, hdr->psn, 1);
-	resource->atomic = true;
+	resource = weft_replay_keep(recv, hdr->psn, 1, WEFT_REPLYING_ATOMIC);
 	resource->value = weft_message_atomic(qp, &req);
 	weft_message_end(qp, &req);
 	recv->psn = weft_psn_add(recv->psn, 1);
 	resp_message_done(recv);
-	resp_new_reply(qp, hdr->psn, WEFT_REPLYING_ATOMIC)->value = resource->value;
+	weft_reply_new(qp, hdr->psn, WEFT_REPLYING_ATOMIC)->value = resource->value;
+	return WEFT_FAULT_NONE;
+}
+
+static enum weft_fault resp_atomic_write(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	const struct weft_hdr *hdr = &pkt->hdr;
+	struct weft_request req = {
+		.opcode = WEFT_SQE_ATOMIC_WRITE,
+		.length = WEFT_ATOMIC_WRITE_LENGTH,
+		.rkey = hdr->reth.rkey,
+		.remote_addr = hdr->reth.va,
+	};
+	struct weft_payload_spans spans;
+	enum weft_fault fault;
+	struct weft_iter from;
+
+	if (hdr->reth.length != req.length)
+		return WEFT_FAULT_BAD_REQUEST;
+	fault = weft_message_begin(qp, &req);
+	if (fault)
+		return fault;
+	weft_pkt_payload(pkt, &spans, &from);
+	weft_message_atomic_write(qp, &from);
+	weft_message_end(qp, &req);
+	resp_done(qp, hdr->psn);
+	return WEFT_FAULT_NONE;
+}
+
+static enum weft_fault resp_flush(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	const struct weft_hdr *hdr = &pkt->hdr;
+	struct weft_request req = {
+		.opcode = WEFT_SQE_FLUSH,
+		.rkey = hdr->reth.rkey,
+		.remote_addr = hdr->reth.va,
+		.flush.length = hdr->reth.length,
+		.flush.placement = hdr->feth.placement,
+		.flush.selectivity = hdr->feth.selectivity,
+	};
+	struct weft_replying *replying;
+	enum weft_fault fault;
+	u64 left, end;
+
+	fault = weft_message_begin(qp, &req);
+	if (fault)
+		return fault;
+	end = qp->recv.span.addr + qp->recv.span.length;
+	left = weft_message_settle(qp, &req);
+	weft_message_end(qp, &req);
+	replying = resp_done(qp, hdr->psn);
+	if (left) {
+		replying->kind = WEFT_REPLYING_FLUSH;
+		replying->srqn = hdr->xrceth.srqn;
+		replying->rkey = req.rkey;
+		replying->va = end - left;
+		replying->value = left;
+	}
 	return WEFT_FAULT_NONE;
 }
 
@@ -434,6 +293,10 @@ static enum weft_fault resp_execute(struct weft_qp *qp, const struct weft_pkt *p
 	case WEFT_KIND_CMP_SWP:
 	case WEFT_KIND_FETCH_ADD:
 		return resp_atomic(qp, pkt, op->kind);
+	case WEFT_KIND_FLUSH:
+		return resp_flush(qp, pkt);
+	case WEFT_KIND_ATOMIC_WRITE:
+		return resp_atomic_write(qp, pkt);
 	default:
 		return WEFT_FAULT_BAD_REQUEST;
 	}
@@ -441,8 +304,23 @@ static enum weft_fault resp_execute(struct weft_qp *qp, const struct weft_pkt *p
 
 static bool resp_needs_resource(const struct weft_opcode *op)
 {
-	return op->kind == WEFT_KIND_READ || op->kind == WEFT_KIND_CMP_SWP ||
-	       op->kind == WEFT_KIND_FETCH_ADD;
+	return BIT(op->kind) & (BIT(WEFT_KIND_READ) | BIT(WEFT_KIND_CMP_SWP) |
+				BIT(WEFT_KIND_FETCH_ADD) | BIT(WEFT_KIND_FLUSH) |
+				BIT(WEFT_KIND_ATOMIC_WRITE));
+}
+
+/* What answers a request that needs a resource. */
+static enum weft_reply_kind resp_answer_kind(const struct weft_opcode *op)
+{
+	switch (op->kind) {
+	case WEFT_KIND_READ:
+		return WEFT_REPLYING_READ;
+	case WEFT_KIND_FLUSH:
+	case WEFT_KIND_ATOMIC_WRITE:
+		return WEFT_REPLYING_DONE;
+	default:
+		return WEFT_REPLYING_ATOMIC;
+	}
 }
 
 static bool resp_form_valid(const struct weft_qp *qp, const struct weft_pkt *pkt,
@@ -453,8 +331,19 @@ static bool resp_form_valid(const struct weft_qp *qp, const struct weft_pkt *pkt
 	       weft_opcode_payload_valid(op, pkt->hdr.payload, qp->mtu);
 }
 
-/* The PSN is the one that is expected. */
-static void resp_expected(struct weft_qp *qp, const struct weft_pkt *pkt)
+static enum weft_fault resp_check_and_execute(struct weft_qp *qp, const struct weft_pkt *pkt,
+					      const struct weft_opcode *op)
+{
+	enum weft_fault fault;
+
+	if (!resp_form_valid(qp, pkt, op))
+		return WEFT_FAULT_BAD_REQUEST;
+	fault = weft_message_enter(qp, pkt->hdr.xrceth.srqn);
+	return fault ? fault : resp_execute(qp, pkt, op);
+}
+
+/* The PSN is the one that is expected. Return: WEFT_FAULT_PAGES, or whatever. */
+static enum weft_fault resp_expected(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
 	struct weft_recv *recv = &qp->recv;
@@ -463,18 +352,20 @@ static void resp_expected(struct weft_qp *qp, const struct weft_pkt *pkt)
 	recv->nak_sent = false;
 	/* without memory for them: as if it had not come */
 	if (resp_needs_resource(op) && recv->max_dest_rd_atomic &&
-	    !resp_make_resources(recv))
-		return;
-	fault = resp_form_valid(qp, pkt, op) ? resp_execute(qp, pkt, op) :
-					       WEFT_FAULT_BAD_REQUEST;
-	if (fault) {
-		resp_refuse(qp, pkt->hdr.psn, fault);
-		return;
-	}
+	    !weft_replay_prepare(recv))
+		return WEFT_FAULT_NONE;
+	fault = resp_check_and_execute(qp, pkt, op);
+	if (unlikely(fault) && fault != WEFT_FAULT_PAGES)
+		weft_reply_refuse(qp, pkt->hdr.psn, fault);
+	/* a packet that waits for pages keeps no SRQ meanwhile */
+	weft_message_leave(qp);
+	if (unlikely(fault))
+		return fault;
 	if (recv->replying.kind)
-		return; /* READ and atomic have moved the PSN themselves */
+		return fault; /* what is answered has moved the PSN itself */
 	recv->psn = weft_psn_add(recv->psn, 1);
 	recv->ack_due |= pkt->hdr.ackreq;
+	return fault;
 }
 
 /* IBA 9.7.5.1.1: some have been lost. Said once, until the right one comes. */
@@ -487,7 +378,7 @@ static void resp_gap(struct weft_qp *qp)
 		return;
 	recv->nak_sent = true;
 	weft_stats_inc(qp, WEFT_STAT_SEQ_NAKS_SENT);
-	resp_nak(qp, recv->psn, weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_PSN_SEQUENCE));
+	weft_reply_nak(qp, recv->psn, weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_PSN_SEQUENCE));
 }
 
 /* A READ again, from some packet of its response on. */
@@ -498,11 +389,12 @@ static void resp_read_again(struct weft_qp *qp, const struct weft_pkt *pkt,
 	u64 offset = (u64)((hdr->psn - resource->psn) & WEFT_PSN_MASK) * qp->mtu;
 	struct weft_replying *replying;
 
-	if (resource->atomic || hdr->reth.rkey != resource->rkey ||
+	if (hdr->reth.rkey != resource->rkey || hdr->xrceth.srqn != resource->srqn ||
 	    hdr->reth.va != resource->va + offset ||
 	    hdr->reth.length > resource->length - offset)
 		return;
-	replying = resp_new_reply(qp, hdr->psn, WEFT_REPLYING_READ);
+	replying = weft_reply_new(qp, hdr->psn, WEFT_REPLYING_READ);
+	replying->srqn = hdr->xrceth.srqn;
 	replying->rkey = hdr->reth.rkey;
 	replying->va = hdr->reth.va;
 	replying->length = hdr->reth.length;
@@ -521,32 +413,33 @@ static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 		qp->recv.ack_due = true;
 		return;
 	}
-	resource = resp_find_resource(&qp->recv, pkt->hdr.psn);
-	if (!resource)
+	resource = weft_replay_find(&qp->recv, pkt->hdr.psn);
+	if (!resource || resource->kind != resp_answer_kind(op))
 		return;
 	if (op->kind == WEFT_KIND_READ)
 		resp_read_again(qp, pkt, resource);
-	else if (resource->atomic)
-		resp_new_reply(qp, pkt->hdr.psn, WEFT_REPLYING_ATOMIC)->value = resource->value;
+	else
+		weft_reply_new(qp, pkt->hdr.psn, resource->kind)->value = resource->value;
 }
 
-static void resp_reliable(struct weft_qp *qp, const struct weft_pkt *pkt)
+static enum weft_fault resp_reliable(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	s32 ahead = weft_psn_diff(pkt->hdr.psn, qp->recv.psn);
 
 	if (likely(!ahead))
-		resp_expected(qp, pkt);
-	else if (ahead > 0)
+		return resp_expected(qp, pkt);
+	if (ahead > 0)
 		resp_gap(qp);
 	else
 		resp_duplicate(qp, pkt);
+	return WEFT_FAULT_NONE;
 }
 
 /*
  * IBA 9.8.2.2: a message that misses a packet is dropped; the next first packet
  * is welcome whatever its PSN.
  */
-static void resp_unreliable(struct weft_qp *qp, const struct weft_pkt *pkt)
+static enum weft_fault resp_unreliable(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
 	struct weft_recv *recv = &qp->recv;
@@ -559,18 +452,21 @@ static void resp_unreliable(struct weft_qp *qp, const struct weft_pkt *pkt)
 	if (pkt->hdr.psn != recv->psn) {
 		weft_stats_inc(qp, WEFT_STAT_OUT_OF_SEQUENCE);
 		recv->progress.opcode = WEFT_OPCODE_NONE;
-		return;
+		return WEFT_FAULT_NONE;
 	}
-	recv->psn = weft_psn_add(recv->psn, 1);
 	fault = resp_form_valid(qp, pkt, op) ? resp_execute(qp, pkt, op) :
 					       WEFT_FAULT_BAD_REQUEST;
+	if (unlikely(fault == WEFT_FAULT_PAGES))
+		return fault;
+	recv->psn = weft_psn_add(recv->psn, 1);
 	if (fault) {
 		recv->progress.opcode = WEFT_OPCODE_NONE;
 		weft_message_refuse(qp, fault);
 	}
+	return fault;
 }
 
-static void resp_datagram(struct weft_qp *qp, const struct weft_pkt *pkt)
+static enum weft_fault resp_datagram(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
 	u8 grh[WEFT_GRH_BYTES] __aligned(8);
@@ -585,41 +481,54 @@ static void resp_datagram(struct weft_qp *qp, const struct weft_pkt *pkt)
 		.dgid = &pkt->dgid,
 		.network_hdr_type = pkt->network,
 	};
+	enum weft_fault fault;
 	struct weft_iter from;
 
 	weft_pkt_grh(pkt, grh);
 	weft_pkt_payload(pkt, &spans, &from);
-	if (weft_message_datagram(qp, &req, pkt->hdr.deth.qkey, &from))
+	fault = weft_message_datagram(qp, &req, pkt->hdr.deth.qkey, &from);
+	if (!fault)
 		weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
+	return fault;
 }
 
-/* The receive turn is owned. */
-static void resp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
+static enum weft_fault resp_connected(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	enum weft_fault fault;
+
+	trace_weft_request(qp->qpn, &pkt->hdr, qp->recv.psn);
+	if (weft_qp_is_reliable(qp))
+		fault = resp_reliable(qp, pkt);
+	else
+		fault = resp_unreliable(qp, pkt);
+	if (likely(fault != WEFT_FAULT_PAGES))
+		weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
+	return fault;
+}
+
+/*
+ * The receive turn is owned. Return: WEFT_FAULT_PAGES: the packet has to wait, nothing
+ * has become of it; else it is done with.
+ */
+static enum weft_fault resp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	if (!weft_qp_can_receive(qp)) {
 		/* the device may be gone with the QP: RESET counts nowhere */
 		if (weft_qp_state(qp) != IB_QPS_RESET)
 			weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
-		return;
+		return WEFT_FAULT_NONE;
 	}
 	if (!weft_dev_port_active(qp->dev)) {
 		weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
-		return;
+		return WEFT_FAULT_NONE;
 	}
-	if (weft_qp_is_ud(qp)) {
-		resp_datagram(qp, pkt);
-		return;
-	}
+	if (weft_qp_is_ud(qp))
+		return resp_datagram(qp, pkt);
 	if (!weft_pkt_is_on_path(pkt, &qp->av)) {
 		weft_stats_inc(qp, WEFT_STAT_RX_WRONG_ADDRESS);
-		return;
+		return WEFT_FAULT_NONE;
 	}
-	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
-	trace_weft_request(qp->qpn, &pkt->hdr, qp->recv.psn);
-	if (qp->type == IB_QPT_RC)
-		resp_reliable(qp, pkt);
-	else
-		resp_unreliable(qp, pkt);
+	return resp_connected(qp, pkt);
 }
 
 /* Acknowledge all before the expected PSN, unless there will be more to say. */
@@ -629,7 +538,7 @@ static void resp_acknowledge(struct weft_qp *qp)
 
 	if (!recv->ack_due || recv->replying.kind || !skb_queue_empty(&recv->packets))
 		return;
-	resp_new_reply(qp, weft_psn_add(recv->psn, -1), WEFT_REPLYING_ACK);
+	weft_reply_new(qp, weft_psn_add(recv->psn, -1), WEFT_REPLYING_ACK);
 }
 
 /*
@@ -646,9 +555,24 @@ static void resp_supersede(struct weft_recv *recv)
 	    pkt.malformed || weft_opcode(pkt.hdr.opcode)->kind != WEFT_KIND_READ ||
 	    !weft_psn_before(pkt.hdr.psn, recv->psn))
 		return;
-	resource = resp_find_resource(recv, pkt.hdr.psn);
+	resource = weft_replay_find(recv, pkt.hdr.psn);
 	if (resource && weft_psn_in_window(replying->psn, resource->psn, resource->psns))
 		replying->kind = WEFT_REPLYING_NOTHING;
+}
+
+/*
+ * A packet has to wait for paged memory, and others behind it. What has been executed
+ * before is acknowledged now, as it may take long.
+ */
+static void resp_park(struct weft_qp *qp, struct weft_pkt *pkt, struct resp_budget *budget)
+{
+	struct weft_recv *recv = &qp->recv;
+
+	weft_pkt_undo(pkt, &recv->packets);
+	if (!recv->ack_due || recv->replying.kind)
+		return;
+	weft_reply_new(qp, weft_psn_add(recv->psn, -1), WEFT_REPLYING_ACK);
+	weft_reply_go_on(qp, &budget->bytes);
 }
 
 /* Return: true when the rest is to be deferred. */
@@ -665,7 +589,7 @@ static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 		if (recv->replying.kind) {
 			if (budget->bytes < 0)
 				return true;
-			if (!resp_reply(qp, budget))
+			if (!weft_reply_go_on(qp, &budget->bytes))
 				return false;
 			continue;
 		}
@@ -673,7 +597,10 @@ static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 			return !skb_queue_empty(&recv->packets);
 		if (!weft_pkt_next(&recv->packets, &pkt))
 			return false;
-		resp_packet(qp, &pkt);
+		if (unlikely(resp_packet(qp, &pkt) == WEFT_FAULT_PAGES)) {
+			resp_park(qp, &pkt, budget);
+			return false;
+		}
 		weft_pkt_free(&pkt);
 	}
 }
@@ -694,6 +621,7 @@ void weft_responder_run(struct weft_qp *qp)
 	bool defer;
 
 	weft_turn_take(&qp->recv.turn);
+	weft_paging_wake(&qp->recv);
 	defer = resp_work(qp, &budget);
 	if (weft_qp_state(qp) == IB_QPS_ERR)
 		weft_message_flush(qp);
@@ -726,12 +654,12 @@ void weft_responder_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 		weft_turn_post(&recv->turn, WEFT_EV_RUN);
 		return;
 	}
-	if (skb_queue_empty(&recv->packets) && !recv->replying.kind) {
-		resp_packet(qp, pkt);
-		weft_pkt_free(pkt);
-	} else {
+	if (!skb_queue_empty(&recv->packets) || recv->replying.kind)
 		resp_enqueue(qp, pkt);
-	}
+	else if (unlikely(resp_packet(qp, pkt) == WEFT_FAULT_PAGES))
+		resp_park(qp, pkt, &budget);
+	else
+		weft_pkt_free(pkt);
 	resp_release(qp, resp_work(qp, &budget));
 }
 
@@ -751,11 +679,7 @@ void weft_responder_init(struct weft_qp *qp)
 
 void weft_responder_resize(struct weft_qp *qp)
 {
-	struct weft_recv *recv = &qp->recv;
-
-	kfree(recv->resources);
-	recv->resources = NULL;
-	recv->num_resources = 0;
+	weft_replay_free(&qp->recv);
 }
 
 /*
@@ -769,8 +693,8 @@ static void resp_end(struct weft_qp *qp)
 
 	skb_queue_purge(&recv->packets);
 	resp_acknowledge(qp);
-	if (recv->replying.kind != WEFT_REPLYING_READ)
-		resp_reply(qp, &budget);
+	if (recv->replying.kind < WEFT_REPLYING_READ)
+		weft_reply_go_on(qp, &budget.bytes);
 }
 
 void weft_responder_reset(struct weft_qp *qp)
@@ -787,5 +711,8 @@ void weft_responder_reset(struct weft_qp *qp)
 	recv->comm_est = false;
 	recv->last_wqe = false;
 	recv->msn = 0;
+	recv->done = 0;
+	weft_paging_forget(&recv->paging);
+	weft_paging_wake(recv);
 	qp->dev->wire->forget(&recv->flow);
 }

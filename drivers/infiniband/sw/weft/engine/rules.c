@@ -61,6 +61,10 @@ rules_verdicts[WEFT_FAULTS][WEFT_SERVICES] = {
 		VERDICT_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_REQ_ERR),
 		VERDICT_DROP, VERDICT_DROP,
 	},
+	[WEFT_FAULT_XRC_SRQ] = {
+		VERDICT_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_REQ_ERR),
+		VERDICT_DROP, VERDICT_DROP,
+	},
 };
 
 static const enum ib_wc_status rules_status[WEFT_FAULTS] = {
@@ -87,12 +91,15 @@ static const enum ib_wc_status rules_status[WEFT_FAULTS] = {
 		 BIT(WEFT_SQE_LOCAL_INV) | BIT(WEFT_SQE_BIND_MW) | \
 		 BIT(WEFT_SQE_REG_MR))
 #define OPS_RC	(OPS_UC | BIT(WEFT_SQE_SEND_INV) | BIT(WEFT_SQE_READ) | \
-		 BIT(WEFT_SQE_CMP_SWP) | BIT(WEFT_SQE_FETCH_ADD))
+		 BIT(WEFT_SQE_CMP_SWP) | BIT(WEFT_SQE_FETCH_ADD) | \
+		 BIT(WEFT_SQE_FLUSH) | BIT(WEFT_SQE_ATOMIC_WRITE))
 
 enum weft_service weft_rules_service(enum ib_qp_type type)
 {
 	switch (type) {
 	case IB_QPT_RC:
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
 		return WEFT_SERVICE_RC;
 	case IB_QPT_UC:
 		return WEFT_SERVICE_UC;

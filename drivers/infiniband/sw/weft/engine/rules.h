@@ -25,22 +25,26 @@
  * @WEFT_FAULT_RNR: responder: no receive work request
  * @WEFT_FAULT_REMOTE_ACCESS: responder: rkey, address, length or right
  * @WEFT_FAULT_NOT_ENABLED: responder: the QP does not allow the operation
- * @WEFT_FAULT_MISALIGNED: responder: atomic to an address that is no multiple
- *	of eight
+ * @WEFT_FAULT_MISALIGNED: responder: atomic or ATOMIC WRITE to an address that is
+ *	no multiple of eight
  * @WEFT_FAULT_NO_RESOURCES: responder: max_dest_rd_atomic is 0
  * @WEFT_FAULT_RECV_LENGTH: responder: longer than the receive work request
  * @WEFT_FAULT_RECV_PROTECTION: responder: element of the receive work request
  * @WEFT_FAULT_RECV_MALFORMED: responder: the receive work request makes no
  *	sense
  * @WEFT_FAULT_INVALIDATE: responder: SEND_INV names no window of the QP
- * @WEFT_FAULT_BAD_REQUEST: responder: opcode, order or length of a packet
+ * @WEFT_FAULT_BAD_REQUEST: responder: opcode, order or length of a packet, or what a
+ *	FLUSH wants
  * @WEFT_FAULT_NAK_REQUEST: the peer calls the request invalid
  * @WEFT_FAULT_NAK_ACCESS: the peer does not allow the access
  * @WEFT_FAULT_NAK_OPERATION: the peer could not execute the request
  * @WEFT_FAULT_BAD_RESPONSE: the peer's response is not what was asked for
  * @WEFT_FAULT_QUEUE_INDEX: the consumer's ring index is impossible
  * @WEFT_FAULT_CQ_OVERRUN: a completion was lost
+ * @WEFT_FAULT_XRC_SRQ: responder: no such SRQ in the XRC domain
  * @WEFT_FAULTS: number of faults
+ * @WEFT_FAULT_PAGES: none, and never the fault of a completion: paged memory is on its
+ *	way, and the half will get WEFT_EV_RUN when it is there
  */
 enum weft_fault {
 	WEFT_FAULT_NONE,
@@ -70,12 +74,14 @@ enum weft_fault {
 	WEFT_FAULT_BAD_RESPONSE,
 	WEFT_FAULT_QUEUE_INDEX,
 	WEFT_FAULT_CQ_OVERRUN,
-	WEFT_FAULTS
+	WEFT_FAULT_XRC_SRQ,
+	WEFT_FAULTS,
+	WEFT_FAULT_PAGES
 };
 
 /**
  * enum weft_service - transport services that differ in their error rules
- * @WEFT_SERVICE_RC: reliable: the requester is told
+ * @WEFT_SERVICE_RC: reliable, XRC as well: the requester is told
  * @WEFT_SERVICE_UC: a broken message is dropped
  * @WEFT_SERVICE_UD: so is a broken datagram
  * @WEFT_SERVICES: number of services
@@ -149,7 +155,7 @@ enum ib_wc_status weft_rules_status(enum weft_fault fault);
  * @type: of the QP
  * @opcode: enum weft_sqe_opcode
  *
- * IBA table 82 and 10.8.2.
+ * IBA table 82 and 10.8.2, and annex A19.
  *
  * Return: true when it has.
  */

@@ -53,20 +53,22 @@ static bool rx_has_answer(const struct weft_pkt *pkt)
 {
 	return (pkt->malformed == WEFT_MALFORMED_OPCODE ||
 		pkt->malformed == WEFT_MALFORMED_PAYLOAD) &&
-	       pkt->hdr.opcode >> 5 == WEFT_TRANSPORT_RC &&
+	       (pkt->hdr.opcode >> 5 == WEFT_TRANSPORT_RC ||
+		pkt->hdr.opcode >> 5 == WEFT_TRANSPORT_XRC) &&
 	       !(weft_opcode(pkt->hdr.opcode)->flags & WEFT_OPCODE_RESPONSE);
 }
 
 static bool rx_service_matches(const struct weft_qp *qp, u8 opcode)
 {
-	switch (qp->type) {
-	case IB_QPT_RC:
-		return opcode >> 5 == WEFT_TRANSPORT_RC;
-	case IB_QPT_UC:
-		return opcode >> 5 == WEFT_TRANSPORT_UC;
-	default:
-		return opcode >> 5 == WEFT_TRANSPORT_UD;
-	}
+	bool response;
+
+	if (opcode >> 5 != qp->transport)
+		return false;
+	if (qp->transport != WEFT_TRANSPORT_XRC)
+		return true;
+	/* requests go one way, responses the other */
+	response = weft_opcode(opcode)->flags & WEFT_OPCODE_RESPONSE;
+	return response == (qp->type == IB_QPT_XRC_INI);
 }
 
 /* Of a connected QP the rest is checked with the half's turn. */

@@ -2,6 +2,8 @@
 
 #include "engine/sendq.h"
 
+#include "compat/placement.h"
+#include "engine/paging.h"
 #include "mem/fastreg.h"
 #include "object/cq.h"
 #include "object/dev.h"
@@ -21,6 +23,8 @@ static const u8 sendq_wc_opcode[WEFT_SQE_OPCODES] = {
 	[WEFT_SQE_LOCAL_INV]	= IB_WC_LOCAL_INV,
 	[WEFT_SQE_BIND_MW]	= IB_WC_BIND_MW,
 	[WEFT_SQE_REG_MR]	= IB_WC_REG_MR,
+	[WEFT_SQE_FLUSH]	= IB_WC_FLUSH,
+	[WEFT_SQE_ATOMIC_WRITE]	= IB_WC_ATOMIC_WRITE,
 };
 
 /* The order of looking and asking: see the proof in weft-abi.h. */
@@ -72,24 +76,71 @@ static void sendq_inline(struct weft_sgl *sgl, const void *data, u32 length)
 	sgl->span[0].length = length;
 }
 
-enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe,
-				  const struct weft_sge *sge, const void *inline_data)
+static bool sendq_length_valid(u8 opcode, u64 length)
 {
-	u32 access = weft_sendq_is_response(sqe->opcode) ? IB_ACCESS_LOCAL_WRITE : 0;
-	struct weft_accessor who = weft_qp_accessor(qp);
-	struct weft_sgl *sgl = &qp->send.sgl;
+	if (likely(!(BIT(opcode) & WEFT_SENDQ_FIXED)))
+		return length <= WEFT_MAX_MSG;
+	return length == (opcode == WEFT_SQE_FLUSH ? 0 : sizeof(u64));
+}
 
-	weft_assert_turn(&qp->send.turn);
-	if (sqe->flags & WEFT_SQE_INLINE)
-		sendq_inline(sgl, inline_data, sqe->inline_length);
-	else if (weft_sgl_resolve(sgl, &who, sge, sqe->num_sge, access))
-		return WEFT_FAULT_LOCAL_PROTECTION;
-	if (sgl->length > WEFT_MAX_MSG ||
-	    (weft_sendq_is_atomic(sqe->opcode) && sgl->length != sizeof(u64))) {
+static u32 sendq_access(const struct weft_sqe *sqe)
+{
+	return weft_sendq_returns_data(sqe->opcode) ? IB_ACCESS_LOCAL_WRITE : 0;
+}
+
+static enum weft_fault sendq_fault(int err)
+{
+	return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_LOCAL_PROTECTION;
+}
+
+static __always_inline enum weft_fault sendq_check_length(const struct weft_sqe *sqe,
+							  struct weft_sgl *sgl)
+{
+	if (unlikely(!sendq_length_valid(sqe->opcode, sgl->length))) {
 		weft_sgl_release(sgl);
 		return WEFT_FAULT_LOCAL_LENGTH;
 	}
 	return WEFT_FAULT_NONE;
+}
+
+enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe,
+				  const struct weft_sge *sge, const void *inline_data)
+{
+	struct weft_accessor who = weft_qp_accessor(qp);
+	struct weft_sgl *sgl = &qp->send.sgl;
+	int err;
+
+	weft_assert_turn(&qp->send.turn);
+	if (sqe->flags & WEFT_SQE_INLINE) {
+		sendq_inline(sgl, inline_data, sqe->inline_length);
+	} else {
+		err = weft_sgl_resolve(sgl, &who, sge, sqe->num_sge, sendq_access(sqe));
+		if (unlikely(err))
+			return sendq_fault(err);
+	}
+	return sendq_check_length(sqe, sgl);
+}
+
+enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
+				const struct weft_sqe *sqe, const struct weft_sge *sge,
+				u64 offset, u64 length)
+{
+	struct weft_accessor who = weft_qp_accessor(qp);
+	struct weft_paging_need need = {
+		.paging = paging,
+		.turn = &qp->send.turn,
+		.access = sendq_access(sqe),
+		.offset = offset,
+		.length = length,
+		/* a message that is sent in packets will go on */
+		.ahead = length ? offset : 0,
+	};
+	int err;
+
+	err = weft_paging_resolve(&need, &who, &qp->send.sgl, sge, sqe->num_sge);
+	if (err)
+		return sendq_fault(err);
+	return sendq_check_length(sqe, &qp->send.sgl);
 }
 
 static int sendq_bind(const struct weft_accessor *who, const struct weft_sqe *sqe)
@@ -163,7 +214,7 @@ void weft_sendq_complete(struct weft_qp *qp, const struct weft_sqe *sqe, u32 ind
 void weft_sendq_fail(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,
 		     enum ib_wc_status status, enum weft_fault fault)
 {
-	if (qp->type == IB_QPT_RC)
+	if (weft_qp_is_reliable(qp))
 		weft_qp_set_error(qp);
 	else
 		weft_qp_set_sqe(qp);

@@ -12,7 +12,18 @@
 #include "mem/copy.h"
 #include "ring/sqe.h"
 
+struct weft_paging;
 struct weft_qp;
+
+/* Sets of enum weft_sqe_opcode; who asks has made sure that the opcode is one. */
+#define WEFT_SENDQ_LOCAL	(BIT(WEFT_SQE_LOCAL_INV) | BIT(WEFT_SQE_BIND_MW) | \
+				 BIT(WEFT_SQE_REG_MR))
+#define WEFT_SENDQ_DATA		(BIT(WEFT_SQE_READ) | BIT(WEFT_SQE_CMP_SWP) | \
+				 BIT(WEFT_SQE_FETCH_ADD))
+#define WEFT_SENDQ_RESPONSE	(WEFT_SENDQ_DATA | BIT(WEFT_SQE_FLUSH) | \
+				 BIT(WEFT_SQE_ATOMIC_WRITE))
+/* Those whose messages have one length. */
+#define WEFT_SENDQ_FIXED	(WEFT_SENDQ_RESPONSE & ~BIT(WEFT_SQE_READ))
 
 static inline bool weft_sendq_is_atomic(u8 opcode)
 {
@@ -25,15 +36,21 @@ static inline bool weft_sendq_needs_receive(u8 opcode)
 	return opcode <= WEFT_SQE_SEND_INV || opcode == WEFT_SQE_WRITE_IMM;
 }
 
-/* Does the peer send data back? */
+/* Does the peer answer with more than an acknowledge? It keeps the answer then. */
 static inline bool weft_sendq_is_response(u8 opcode)
 {
-	return opcode == WEFT_SQE_READ || weft_sendq_is_atomic(opcode);
+	return BIT(opcode) & WEFT_SENDQ_RESPONSE;
+}
+
+/* Does the peer send data back? */
+static inline bool weft_sendq_returns_data(u8 opcode)
+{
+	return BIT(opcode) & WEFT_SENDQ_DATA;
 }
 
 static inline bool weft_sendq_is_local(u8 opcode)
 {
-	return opcode >= WEFT_SQE_LOCAL_INV;
+	return BIT(opcode) & WEFT_SENDQ_LOCAL;
 }
 
 /* Does it wait for accesses to end? */
@@ -69,10 +86,27 @@ enum weft_fault weft_sendq_check(const struct weft_qp *qp);
  * @sge: its list
  * @inline_data: its payload when WEFT_SQE_INLINE
  *
- * Return: WEFT_FAULT_NONE: weft_sgl_release() is due; or why not.
+ * Return: WEFT_FAULT_NONE: weft_sgl_release() is due; WEFT_FAULT_PAGES:
+ * weft_sendq_page() is; or why not.
  */
 enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe,
 				  const struct weft_sge *sge, const void *inline_data);
+
+/**
+ * weft_sendq_page - the same when some of the memory is paged
+ * @qp: the QP; @qp->send.sgl is the result
+ * @paging: of the send half
+ * @sqe: the request
+ * @sge: its list
+ * @offset: first byte of the message that will be accessed
+ * @length: bytes that will be, of which WEFT_PAGED_WINDOW may; 0: it is only checked
+ *
+ * Return: WEFT_FAULT_NONE: weft_sgl_release() is due; WEFT_FAULT_PAGES: there will be
+ * an event when it is worth to try again; or why not.
+ */
+enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
+				const struct weft_sqe *sqe, const struct weft_sge *sge,
+				u64 offset, u64 length);
 
 /**
  * weft_sendq_local - execute LOCAL_INV, BIND_MW or REG_MR

@@ -3,6 +3,7 @@
 #include "engine/transmit.h"
 
 #include "engine/link.h"
+#include "engine/paging.h"
 #include "engine/sendq.h"
 #include "engine/window.h"
 #include "object/dev.h"
@@ -53,12 +54,13 @@ static const struct xmit_operations xmit_operations[WEFT_SQE_OPCODES] = {
 	[WEFT_SQE_READ]		= { .only = WEFT_OP_READ_REQUEST },
 	[WEFT_SQE_CMP_SWP]	= { .only = WEFT_OP_CMP_SWP },
 	[WEFT_SQE_FETCH_ADD]	= { .only = WEFT_OP_FETCH_ADD },
+	[WEFT_SQE_FLUSH]	= { .only = WEFT_OP_FLUSH },
+	[WEFT_SQE_ATOMIC_WRITE]	= { .only = WEFT_OP_ATOMIC_WRITE },
 };
 
 static u8 xmit_opcode(const struct weft_qp *qp, u8 operation)
 {
-	return WEFT_OPCODE(qp->type == IB_QPT_RC ? WEFT_TRANSPORT_RC : WEFT_TRANSPORT_UC,
-			   operation);
+	return WEFT_OPCODE(qp->transport, operation);
 }
 
 /* The timer is not moved for each answer; who finds it early starts it again. */
@@ -68,7 +70,7 @@ void weft_transmit_patience(struct weft_qp *qp)
 	u64 ns = 4096ULL << send->timeout;
 
 	/* 0 means to wait for ever */
-	if (!send->timeout || qp->type != IB_QPT_RC)
+	if (!send->timeout || !weft_qp_is_reliable(qp))
 		return;
 	send->window.deadline = ktime_add_ns(ktime_get(), ns);
 	/* not hrtimer_active(): one whose callback still runs has expired */
@@ -85,6 +87,42 @@ static u8 xmit_operation(const struct weft_flight *flight, u32 packet)
 	if (!packet)
 		return last ? operations->only : operations->first;
 	return last ? operations->last : operations->middle;
+}
+
+static void xmit_build_atomic(const struct weft_sqe *sqe, struct weft_hdr *hdr)
+{
+	bool swap = sqe->opcode == WEFT_SQE_CMP_SWP;
+
+	hdr->atomic.va = sqe->remote_addr;
+	hdr->atomic.rkey = sqe->rkey;
+	hdr->atomic.compare = swap ? sqe->atomic.compare_add : 0;
+	hdr->atomic.swap_add = swap ? sqe->atomic.swap : sqe->atomic.compare_add;
+}
+
+/* One packet asks for @packets of a READ, or for all of something else. */
+static void xmit_build_response(const struct weft_flight *flight, u32 packets,
+				struct weft_run *run)
+{
+	const struct weft_sqe *sqe = &flight->sqe;
+	struct weft_hdr *hdr = &run->hdr;
+
+	run->num = 1;
+	switch (sqe->opcode) {
+	case WEFT_SQE_READ:
+		hdr->reth.length = min(hdr->reth.length, packets * run->mtu);
+		break;
+	case WEFT_SQE_FLUSH:
+		hdr->reth.length = sqe->flush.length;
+		hdr->feth.placement = sqe->flush.placement;
+		hdr->feth.selectivity = sqe->flush.selectivity;
+		break;
+	case WEFT_SQE_ATOMIC_WRITE:
+		run->length = flight->length;
+		break;
+	default:
+		xmit_build_atomic(sqe, hdr);
+		break;
+	}
 }
 
 /*
@@ -105,7 +143,7 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 		.flow = &qp->send.flow,
 		.num = to - from,
 		.mtu = qp->mtu,
-		.by_reference = qp->type == IB_QPT_RC && !(sqe->flags & WEFT_SQE_INLINE) &&
+		.by_reference = weft_qp_is_reliable(qp) && !(sqe->flags & WEFT_SQE_INLINE) &&
 				!weft_window_is_rewound(window),
 		.middle = xmit_opcode(qp, xmit_operations[sqe->opcode].middle),
 		.last = xmit_opcode(qp, xmit_operation(flight, to - 1)),
@@ -118,26 +156,17 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 			.se = last && sqe->flags & WEFT_SQE_SOLICITED,
 			.imm = (__force __be32)sqe->ex,
 			.ieth.rkey = sqe->ex,
+			.xrceth.srqn = sqe->xrc.srqn,
 			.reth.va = sqe->remote_addr + offset,
 			.reth.rkey = sqe->rkey,
 			.reth.length = flight->length - offset,
 		},
 	};
 	if (weft_sendq_is_response(sqe->opcode)) {
-		run->hdr.reth.length = min(run->hdr.reth.length, run->num * qp->mtu);
 		run->hdr.opcode = xmit_opcode(qp, xmit_operations[sqe->opcode].only);
-		run->num = 1;
+		xmit_build_response(flight, to - from, run);
 	} else {
 		run->length = min(flight->length - offset, run->num * qp->mtu);
-	}
-	if (weft_sendq_is_atomic(sqe->opcode)) {
-		run->hdr.atomic.va = sqe->remote_addr;
-		run->hdr.atomic.rkey = sqe->rkey;
-		run->hdr.atomic.swap_add = sqe->atomic.compare_add;
-	}
-	if (sqe->opcode == WEFT_SQE_CMP_SWP) {
-		run->hdr.atomic.compare = sqe->atomic.compare_add;
-		run->hdr.atomic.swap_add = sqe->atomic.swap;
 	}
 }
 
@@ -195,12 +224,18 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 	u32 sent;
 
 	xmit_build(qp, flight, from, to, &run);
-	run.hdr.ackreq = qp->type == IB_QPT_RC && !response &&
+	run.hdr.ackreq = weft_qp_is_reliable(qp) && !response &&
 			 (to == flight->psns || !(to % WEFT_ACK_PACKETS) ||
-			  xmit_lacks_credit(qp, flight));
+			  /* the next ones may come after all patience */
+			  qp->send.paced || xmit_lacks_credit(qp, flight));
 	if (run.length) {
 		fault = weft_sendq_gather(qp, &flight->sqe, flight->sge, flight->inline_data);
-		if (fault) {
+		if (unlikely(fault == WEFT_FAULT_PAGES))
+			fault = weft_sendq_page(qp, &qp->send.paging, &flight->sqe, flight->sge,
+						(u64)from * qp->mtu, run.length);
+		if (unlikely(fault == WEFT_FAULT_PAGES))
+			return false;
+		if (unlikely(fault)) {
 			xmit_fault(qp, flight, fault);
 			return true;
 		}
@@ -210,6 +245,8 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 		run.payload = &payload;
 	}
 	sent = qp->dev->wire->xmit(&run);
+	if (from + sent < flight->psns)
+		weft_paging_keep(&qp->send.paging);
 	weft_sgl_release(&qp->send.sgl);
 	trace_weft_send(qp->qpn, &run.hdr, run.num, sent, run.length);
 	if (!sent)
@@ -225,13 +262,13 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 	return from + sent == to;
 }
 
-/* A fence waits for READs and atomics (IBA 10.8.3.3). */
+/* A fence waits for READs, atomics and what else is answered (IBA 10.8.3.3). */
 static bool xmit_is_fenced(const struct weft_qp *qp, const struct weft_sqe *sqe)
 {
 	return sqe->flags & WEFT_SQE_FENCE && qp->send.window.reads;
 }
 
-/* The next request of a READ, or an atomic, if it may go now. */
+/* The next request of a READ, or what is answered like one, if it may go now. */
 static bool xmit_response(struct weft_qp *qp, struct weft_flight *flight, u32 from,
 			  s64 *bytes)
 {
@@ -260,11 +297,11 @@ static bool xmit_flight(struct weft_qp *qp, struct weft_flight *flight, s64 *byt
 	/* one packet then, to be told of new credits (IBA 9.7.7.2.5) */
 	if (xmit_lacks_credit(qp, flight))
 		return !unanswered && xmit_packets(qp, flight, 0, 1, bytes);
-	if (qp->type == IB_QPT_RC && unanswered >= WEFT_WINDOW_PACKETS)
+	if (weft_qp_is_reliable(qp) && unanswered >= WEFT_WINDOW_PACKETS)
 		return false;
-	room = qp->type == IB_QPT_RC ? WEFT_WINDOW_PACKETS - unanswered : WEFT_RUN_PACKETS;
+	room = weft_qp_is_reliable(qp) ? WEFT_WINDOW_PACKETS - unanswered : WEFT_RUN_PACKETS;
 	/* so that a long message asks for an acknowledge on the way */
-	room = min3(room, (u32)WEFT_RUN_PACKETS,
+	room = min3(room, qp->send.run_packets,
 		    WEFT_ACK_PACKETS - from % WEFT_ACK_PACKETS);
 	return xmit_packets(qp, flight, from, min(to, from + room), bytes);
 }
@@ -300,6 +337,9 @@ static bool xmit_take(struct weft_qp *qp)
 	if (!fault && !weft_sendq_is_local(send->wqe.sqe.opcode)) {
 		fault = weft_sendq_gather(qp, &send->wqe.sqe, send->wqe.sge,
 					  send->wqe.inline_data);
+		if (unlikely(fault == WEFT_FAULT_PAGES))
+			fault = weft_sendq_page(qp, &send->paging, &send->wqe.sqe,
+						send->wqe.sge, 0, 0);
 		length = send->sgl.length;
 		weft_sgl_release(&send->sgl);
 		if (weft_rules_psn_count(length, qp->mtu) > XMIT_MAX_PSNS)

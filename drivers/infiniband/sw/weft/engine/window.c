@@ -10,20 +10,24 @@
 #include "params.h"
 #include "stats.h"
 
-int weft_window_create(struct weft_qp *qp)
+int weft_window_create(struct weft_qp *qp, u32 entries)
 {
+	u32 num = roundup_pow_of_two(min_t(u32, entries, WEFT_WINDOW_WQES)), i;
 	struct weft_window *window = &qp->send.window;
-	u32 num = min_t(u32, qp->send.ring->entries, WEFT_WINDOW_WQES);
+	struct weft_window larger = *window;
 
-	if (window->flights)
+	if (window->flights && num - 1 <= window->mask)
 		return 0;
-	num = roundup_pow_of_two(num);
-	window->stride = sizeof(struct weft_flight) +
-			 qp->cap.max_send_sge * sizeof(struct weft_sge);
-	window->flights = kvcalloc(num, window->stride, GFP_KERNEL_ACCOUNT);
-	if (!window->flights)
+	larger.stride = sizeof(struct weft_flight) +
+			qp->cap.max_send_sge * sizeof(struct weft_sge);
+	larger.flights = kvcalloc(num, larger.stride, GFP_KERNEL_ACCOUNT);
+	if (!larger.flights)
 		return -ENOMEM;
-	window->mask = num - 1;
+	larger.mask = num - 1;
+	for (i = window->head; i != window->tail; i++)
+		memcpy(weft_window_at(&larger, i), weft_window_at(window, i), larger.stride);
+	kvfree(window->flights);
+	*window = larger;
 	return 0;
 }
 WEFT_EXPORT_FOR_TEST(weft_window_create);
@@ -46,6 +50,18 @@ void weft_window_reset(struct weft_qp *qp)
 	window->sent = qp->send.psn;
 	window->reads = 0;
 	window->retried = false;
+}
+
+void weft_window_follow(struct weft_qp *qp)
+{
+	struct weft_window *window = &qp->send.window;
+	struct weft_flight *flight;
+	u32 i;
+
+	for (i = window->head; i != window->tail; i++) {
+		flight = weft_window_at(window, i);
+		flight->inline_data = weft_sq_inline(qp->send.ring, flight->index);
+	}
 }
 
 /* A READ in parts is several requests to the peer. */

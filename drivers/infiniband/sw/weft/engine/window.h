@@ -16,13 +16,15 @@
 /**
  * weft_window_create - get memory for a window
  * @qp: connected QP
+ * @entries: of its send queue
  *
- * Does nothing when there is one.
+ * Does nothing when there is one that is large enough; what is in a smaller one
+ * stays in it.
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
-int weft_window_create(struct weft_qp *qp);
+int weft_window_create(struct weft_qp *qp, u32 entries);
 
 /**
  * weft_window_destroy - give the memory back
@@ -35,6 +37,12 @@ void weft_window_destroy(struct weft_qp *qp);
  * @qp: any
  */
 void weft_window_reset(struct weft_qp *qp);
+
+/**
+ * weft_window_follow - the send queue is in another ring
+ * @qp: any; inline data are there now
+ */
+void weft_window_follow(struct weft_qp *qp);
 
 /**
  * weft_window_push - the work request just taken becomes the youngest flight

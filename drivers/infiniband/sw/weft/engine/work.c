@@ -6,18 +6,29 @@
 
 #include "engine/requester.h"
 #include "engine/responder.h"
+#include "mem/pins.h"
 #include "object/turn.h"
 #include "object/ucontext.h"
 #include "wire/opcode.h"
 
 int __init weft_engine_init(void)
 {
+	int ret;
+
 	weft_opcode_init();
 	weft_doorbell_install(weft_requester_doorbell, weft_responder_doorbell);
-	return weft_turn_init_workqueue();
+	ret = weft_pins_init();
+	if (ret)
+		return ret;
+	ret = weft_turn_init_workqueue();
+	if (ret)
+		weft_pins_exit();
+	return ret;
 }
 
 void weft_engine_exit(void)
 {
+	/* what pins posts to turns */
+	weft_pins_exit();
 	weft_turn_exit_workqueue();
 }

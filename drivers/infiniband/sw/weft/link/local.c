@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 #include <rdma/ib_pack.h>
 
+#include "engine/paging.h"
 #include "object/ah.h"
 #include "object/dev.h"
 #include "object/mcast.h"
@@ -23,11 +24,26 @@ static bool local_stopping(const struct weft_qp *qp, const struct weft_qp *peer)
 	       fatal_signal_pending(current);
 }
 
+/*
+ * Whether a copy has come to the end of what is pinned at a time, if any memory is
+ * paged. It goes on from there, with what is pinned next; both halves remember where
+ * that is, lest the one goes on with a message that the other one knows nothing of.
+ */
+static bool local_window_ends(struct weft_qp *qp, struct weft_qp *peer, u64 done)
+{
+	BUILD_BUG_ON(WEFT_PAGED_WINDOW % WEFT_COPY_CHUNK);
+	if (done % WEFT_PAGED_WINDOW || !(qp->send.paging.pins || peer->recv.paging.pins))
+		return false;
+	qp->send.done = done;
+	peer->recv.done = done;
+	return true;
+}
+
 /* Return: false when given up halfway. */
 static bool local_move(struct weft_qp *qp, struct weft_qp *peer,
 		       const struct weft_request *req, struct weft_iter *local)
 {
-	u64 left = req->length, length;
+	u64 left = req->length - qp->send.done, length;
 
 	while (left) {
 		length = min_t(u64, left, WEFT_COPY_CHUNK);
@@ -37,7 +53,8 @@ static bool local_move(struct weft_qp *qp, struct weft_qp *peer,
 			weft_message_place(peer, local, length);
 		left -= length;
 		if (left) {
-			if (local_stopping(qp, peer))
+			if (local_stopping(qp, peer) ||
+			    local_window_ends(qp, peer, req->length - left))
 				return false;
 			cond_resched();
 		}
@@ -54,6 +71,37 @@ static void local_atomic(struct weft_qp *peer, const struct weft_request *req,
 
 	weft_span_iter(&span, &from);
 	weft_copy(local, &from, sizeof(before));
+}
+
+/* Return: false when given up halfway. */
+static bool local_flush(struct weft_qp *qp, struct weft_qp *peer,
+			const struct weft_request *req)
+{
+	while (weft_message_settle(peer, req)) {
+		if (local_stopping(qp, peer))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+/* Return: false when given up halfway. */
+static bool local_execute(struct weft_qp *qp, struct weft_qp *peer,
+			  const struct weft_request *req, struct weft_iter *local)
+{
+	switch (req->opcode) {
+	case WEFT_SQE_CMP_SWP:
+	case WEFT_SQE_FETCH_ADD:
+		local_atomic(peer, req, local);
+		return true;
+	case WEFT_SQE_ATOMIC_WRITE:
+		weft_message_atomic_write(peer, local);
+		return true;
+	case WEFT_SQE_FLUSH:
+		return local_flush(qp, peer, req);
+	default:
+		return local_move(qp, peer, req, local);
+	}
 }
 
 /* Put the responder's verdict into the terms of the requester. */
@@ -78,20 +126,51 @@ static void local_refuse(struct weft_qp *peer, enum weft_fault fault,
 	}
 }
 
+/*
+ * Go on with the next window. A peer that has been reset knows nothing of the ones
+ * before: then it all begins anew, with other pages of ours.
+ */
+static enum weft_fault local_resume(struct weft_qp *qp, struct weft_qp *peer,
+				    const struct weft_request *req, struct weft_iter *local)
+{
+	u32 done = qp->send.done;
+
+	if (done != peer->recv.done) {
+		qp->send.done = 0;
+		weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+		return WEFT_FAULT_PAGES;
+	}
+	weft_iter_skip(local, done);
+	return weft_message_resume(peer, req, done, req->length - done);
+}
+
+static enum weft_fault local_open(struct weft_qp *qp, struct weft_qp *peer,
+				  const struct weft_request *req, struct weft_iter *local)
+{
+	if (likely(!qp->send.done))
+		return weft_message_begin(peer, req);
+	return local_resume(qp, peer, req, local);
+}
+
 /* With the peer's receive turn: from begin to end. */
 static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
 			  const struct weft_request *req, struct weft_iter *local,
 			  struct weft_answer *answer)
 {
-	enum weft_fault fault = weft_message_begin(peer, req);
+	enum weft_fault fault = weft_message_enter(peer, req->srqn);
 
+	if (!fault)
+		fault = local_open(qp, peer, req, local);
+	if (unlikely(fault == WEFT_FAULT_PAGES)) {
+		weft_paging_wait(&peer->recv, qp);
+		answer->outcome = WEFT_OUTCOME_STALLED;
+		return;
+	}
 	if (fault) {
 		local_refuse(peer, fault, answer);
 		return;
 	}
-	if (req->opcode == WEFT_SQE_CMP_SWP || req->opcode == WEFT_SQE_FETCH_ADD) {
-		local_atomic(peer, req, local);
-	} else if (!local_move(qp, peer, req, local)) {
+	if (!local_execute(qp, peer, req, local)) {
 		weft_message_pause(peer);
 		answer->outcome = WEFT_OUTCOME_STOPPED;
 		return;
@@ -136,11 +215,18 @@ static void local_advance(struct weft_qp *qp, struct weft_qp *peer, u32 length)
 {
 	u32 count = weft_rules_psn_count(length, qp->mtu);
 
+	qp->send.done = 0;
 	qp->send.psn = weft_psn_add(qp->send.psn, count);
 	if (peer) {
 		peer->recv.psn = weft_psn_add(peer->recv.psn, count);
 		peer->recv.msn = weft_psn_add(peer->recv.msn, 1);
 	}
+}
+
+/* XRC initiators are connected with XRC targets, others with their like. */
+static bool local_type_matches(const struct weft_qp *qp, const struct weft_qp *peer)
+{
+	return peer->type == (qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type);
 }
 
 static struct weft_qp *local_peer(struct weft_qp *qp)
@@ -152,18 +238,19 @@ static struct weft_qp *local_peer(struct weft_qp *qp)
 	peer = weft_qp_get(qp->dest_qpn);
 	if (!peer)
 		return NULL;
-	if (peer->type == qp->type)
+	if (local_type_matches(qp, peer))
 		return peer;
 	weft_qp_put(peer);
 	return NULL;
 }
 
-/* The peer's receive turn, for a message that is copied without a break if @atomic. */
+/* The peer's receive turn, for a message that is done without a break if @atomic. */
 static bool local_own(struct weft_qp *peer, const struct weft_request *req, bool atomic)
 {
 	if (!atomic)
 		return !weft_turn_own(&peer->recv.turn);
-	return req->length <= WEFT_COPY_CHUNK && weft_turn_try(&peer->recv.turn);
+	return req->length <= WEFT_COPY_CHUNK && req->opcode != WEFT_SQE_FLUSH &&
+	       weft_turn_try(&peer->recv.turn);
 }
 
 static void local_connected_message(struct weft_qp *qp, const struct weft_request *req,
@@ -184,6 +271,7 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 	if (local_connected(qp, peer) && local_psn_expected(qp, peer)) {
 		weft_sgl_iter(sgl, &local);
 		local_deliver(qp, peer, req, &local, answer);
+		weft_message_leave(peer);
 		if (answer->outcome == WEFT_OUTCOME_DONE)
 			local_advance(qp, peer, req->length);
 	}
@@ -236,21 +324,26 @@ static void local_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_BYTE
 	}
 }
 
-/* One copy of a datagram into one QP, or nothing: it is unreliable. */
+/*
+ * One copy of a datagram into one QP, or nothing: it is unreliable. A receiver that has
+ * to wait for paged memory must not keep the sender waiting: it is STALLED then.
+ */
 static bool local_datagram(struct weft_qp *peer, const struct weft_datagram *dgram,
 			   const struct weft_sgl *sgl, struct weft_answer *answer)
 {
+	enum weft_fault fault;
 	struct weft_iter from;
-	bool taken;
 
 	if (weft_turn_own(&peer->recv.turn)) {
 		answer->outcome = WEFT_OUTCOME_STOPPED;
 		return false;
 	}
 	weft_sgl_iter(sgl, &from);
-	taken = weft_message_datagram(peer, &dgram->req, dgram->qkey, &from);
+	fault = weft_message_datagram(peer, &dgram->req, dgram->qkey, &from);
 	weft_turn_release(&peer->recv.turn);
-	return taken;
+	if (unlikely(fault == WEFT_FAULT_PAGES))
+		answer->outcome = WEFT_OUTCOME_STALLED;
+	return !fault;
 }
 
 static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
@@ -334,6 +427,9 @@ static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgr
 				RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
 	if (av->multicast && dgram->qpn == WEFT_MCAST_QPN) {
 		local_multicast(qp, dgram, sgl, answer);
+		/* who has no pages for it has not got it */
+		if (answer->outcome == WEFT_OUTCOME_STALLED)
+			answer->outcome = WEFT_OUTCOME_DONE;
 		return;
 	}
 	peer = local_ud_peer(dgram->av, dgram->qpn);

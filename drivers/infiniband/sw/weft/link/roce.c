@@ -245,17 +245,16 @@ static struct dst_entry *roce_route(struct weft_dev *dev, const struct roce_way 
 	const struct weft_av *av = way->av;
 	struct dst_entry *dst;
 	struct net *net;
-	int oif;
 
 	if (roce_is_ipv4(&av->sgid) != way->ipv4)
 		return NULL;
-	net = weft_dev_gid_net(dev, av->sgid_index, &av->sgid, &oif);
+	net = weft_av_source_net(av, dev);
 	if (!net)
 		return NULL;
 	if (way->ipv4)
-		dst = roce_route_ipv4(net, way, oif);
+		dst = roce_route_ipv4(net, way, av->ifindex);
 	else
-		dst = roce_route_ipv6(net, way, oif);
+		dst = roce_route_ipv6(net, way, av->ifindex);
 	put_net(net);
 	return dst;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Copies between spans, and atomics.
+ * Copies between spans, atomics, and the way to persistence.
  *
  * Programs poll memory that a peer writes, a flag of two, four or eight bytes
  * or the last byte of a message. So a copy ascends, each aligned word (or
@@ -14,6 +14,7 @@
 #include <rdma/weft-abi.h>
 
 #include <linux/atomic.h>
+#include <linux/libnvdimm.h>
 #include <linux/string.h>
 
 /* Words of eight bytes from which on a string instruction is shorter. */
@@ -338,3 +339,38 @@ u64 weft_atomic_fetch_add(const struct weft_span *span, u64 add)
 	return atomic64_fetch_add(add, word);
 }
 WEFT_EXPORT_FOR_TEST(weft_atomic_fetch_add);
+
+bool weft_span_is_word(const struct weft_span *span)
+{
+	u64 contiguous;
+	void *at = weft_region_at(span, span->addr, &contiguous);
+
+	return IS_ALIGNED((uintptr_t)at, sizeof(u64)) && contiguous >= sizeof(u64);
+}
+WEFT_EXPORT_FOR_TEST(weft_span_is_word);
+
+void weft_atomic_write(const struct weft_span *span, u64 value)
+{
+	u64 *word = copy_word_at(span);
+
+	/* whoever finds the value finds all that was written before it */
+	smp_store_release(word, value);
+}
+WEFT_EXPORT_FOR_TEST(weft_atomic_write);
+
+void weft_write_back(struct weft_iter *iter, u64 length)
+{
+	u64 piece;
+	void *at;
+
+	while (length) {
+		at = weft_iter_piece(iter, &piece);
+		piece = min(piece, length);
+		arch_wb_cache_pmem(at, piece);
+		iter->offset += piece;
+		length -= piece;
+	}
+	/* a write back is only begun so far */
+	wmb();
+}
+WEFT_EXPORT_FOR_TEST(weft_write_back);

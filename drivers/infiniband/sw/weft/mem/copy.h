@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The only code that touches payload: copies between spans, and atomics.
+ * The only code that touches payload: copies between spans, atomics, and the way
+ * to persistence.
  */
 #ifndef WEFT_MEM_COPY_H
 #define WEFT_MEM_COPY_H
@@ -126,5 +127,32 @@ u64 weft_atomic_cmp_swp(const struct weft_span *span, u64 compare, u64 swap);
  * Return: the value before.
  */
 u64 weft_atomic_fetch_add(const struct weft_span *span, u64 add);
+
+/**
+ * weft_span_is_word - whether one store can write eight bytes of a span
+ * @span: at least eight bytes
+ *
+ * Return: true when they are aligned in memory, and in one piece.
+ */
+bool weft_span_is_word(const struct weft_span *span);
+
+/**
+ * weft_atomic_write - write eight bytes of a span with one store
+ * @span: weft_span_is_word()
+ * @value: as it lies in memory
+ *
+ * After all stores before it.
+ */
+void weft_atomic_write(const struct weft_span *span, u64 value);
+
+/**
+ * weft_write_back - make what was stored persistent, advance
+ * @iter: in persistent memory, at least @length bytes left
+ * @length: bytes
+ *
+ * From the caches to what keeps its content without power. On return they are
+ * there.
+ */
+void weft_write_back(struct weft_iter *iter, u64 length);
 
 #endif /* WEFT_MEM_COPY_H */

@@ -7,10 +7,12 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "compat/placement.h"
 #include "mem/region.h"
 
 #define FASTREG_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
-			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
+			 IB_ACCESS_FLUSH_GLOBAL)
 /* Rights that need local write access. */
 #define FASTREG_WRITE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
 

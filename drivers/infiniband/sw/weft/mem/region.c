@@ -9,8 +9,11 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "compat/placement.h"
+#include "mem/pins.h"
+
 #define REGION_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
-			 IB_ACCESS_REMOTE_ATOMIC)
+			 IB_ACCESS_REMOTE_ATOMIC | COMPAT_ACCESS_FLUSH)
 
 static unsigned long region_index(u32 key)
 {
@@ -113,6 +116,7 @@ struct weft_region *weft_region_successor(const struct weft_region *old, gfp_t g
 	region->pd = old->pd;
 	region->iova = old->iova;
 	region->length = old->length;
+	region->mm = old->mm;
 	region->base = old->base;
 	region->blocks = old->blocks;
 	region->page_shift = old->page_shift;
@@ -251,6 +255,10 @@ static bool region_is_window(const struct weft_region *region)
 
 static void region_last_put(struct weft_region *region)
 {
+	if (region->kind == WEFT_REGION_PINNED) {
+		weft_pins_detach(region);
+		return;
+	}
 	/* weft_region_kill() frees a memory region, nobody waits for a window */
 	if (!region_is_window(region)) {
 		complete_all(&region->idle);
@@ -309,8 +317,9 @@ static int region_check(const struct weft_region *region,
 	return 0;
 }
 
-int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
-			u64 length, u32 access, struct weft_span *span)
+static __always_inline int region_resolve(const struct weft_accessor *who, u32 key,
+					  u64 addr, u64 length, u32 access, bool paged,
+					  struct weft_span *span)
 {
 	struct weft_region *region;
 	int err;
@@ -331,7 +340,45 @@ int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 		weft_region_put(region);
 		return err;
 	}
+	if (unlikely(region->mm) && !paged) {
+		weft_region_put(region);
+		return -EFAULT;
+	}
 	span->region = region;
 	return 0;
 }
+
+int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
+			u64 length, u32 access, struct weft_span *span)
+{
+	return region_resolve(who, key, addr, length, access, false, span);
+}
 WEFT_EXPORT_FOR_TEST(weft_region_resolve);
+
+int weft_region_resolve_paged(const struct weft_accessor *who, u32 key, u64 addr,
+			      u64 length, u32 access, struct weft_span *span)
+{
+	return region_resolve(who, key, addr, length, access, true, span);
+}
+WEFT_EXPORT_FOR_TEST(weft_region_resolve_paged);
+
+int weft_region_resolve_all(const struct weft_accessor *who, u32 key, u32 access,
+			    struct weft_span *span)
+{
+	struct weft_region *region = region_lookup(who->table, key, U32_MAX);
+	int err;
+
+	span->region = NULL;
+	if (!region)
+		return -EINVAL;
+	err = region_check(region, who, region->iova, region->length, access);
+	if (err) {
+		weft_region_put(region);
+		return err;
+	}
+	span->region = region;
+	span->addr = region->iova;
+	span->length = region->length;
+	return 0;
+}
+WEFT_EXPORT_FOR_TEST(weft_region_resolve_all);

@@ -19,11 +19,13 @@
 #include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/refcount.h>
+#include <linux/slab.h>
 #include <linux/types.h>
 #include <linux/xarray.h>
 
 #include "params.h"
 
+struct mm_struct;
 struct weft_fastreg;
 struct weft_region;
 struct weft_sge;
@@ -58,13 +60,22 @@ struct weft_piece {
  * @WEFT_REGION_MW1: a memory window of type 1, bound or not
  * @WEFT_REGION_MW2: a memory window of type 2 (2B), bound or not
  * @WEFT_REGION_FASTREG: a memory region for fast registration, valid or not
+ * @WEFT_REGION_PINNED: no key's: pages of a paged region, for a message (mem/pins.h)
  */
 enum weft_region_kind {
 	WEFT_REGION_MR		= 0,
 	WEFT_REGION_MW1		= 1,
 	WEFT_REGION_MW2		= 2,
 	WEFT_REGION_FASTREG	= 3,
+	WEFT_REGION_PINNED	= 4,
 };
+
+/*
+ * The blocks of a paged region. There are none, and no access may get so far; one
+ * that did would fault instead of taking a process's address for the kernel's.
+ */
+#define WEFT_NO_BLOCKS		((void **)ZERO_SIZE_PTR)
+#define WEFT_NO_BLOCKS_SHIFT	63
 
 /**
  * struct weft_region - memory that a key names
@@ -80,18 +91,22 @@ enum weft_region_kind {
  * @pd: identity of the protection domain, never dereferenced
  * @iova: first address
  * @length: bytes from @iova; 0: a memory window that is not bound
- * @base: address (modulo 2^64) of the first byte of the first block
+ * @mm: paged (on-demand paging): whose memory it is; kept by the memory region, a
+ *	memory window borrows it; NULL: the memory is always there
+ * @base: address (modulo 2^64) of the first byte of the first block; of a paged region
+ *	what the process calls address 0
  * @blocks: kernel address of each block of 1 << @page_shift bytes, of pages that
  *	a reference keeps; NULL without @pieces: an address is a kernel address as
  *	it is (DMA region). Belongs to the memory region, a memory window borrows it.
  * @page_shift: log2 of the size of a block
  * @num_pieces: number of @pieces
  * @pieces: in place of @blocks, ascending, the first one from @iova on; for a list
- *	with gaps
+ *	with gaps, or memory that is in one piece
  * @kind: what @key belongs to
  * @bound: memory windows bound to it; negative: no more may be
  * @replaced: a successor has the key; under the lock of @table
- * @parent: a bound memory window: the region it opens, with a reference
+ * @parent: a bound memory window: the region it opens, with a reference; the same of
+ *	pinned pages
  * @fastreg: WEFT_REGION_FASTREG: what is registered next
  * @table: where it is published
  * @idle: completed when the last reference is gone
@@ -105,6 +120,7 @@ struct weft_region {
 	const void		*pd;
 	u64			iova;
 	u64			length;
+	struct mm_struct	*mm;
 	u64			base;
 	void			**blocks;
 	u32			page_shift;
@@ -323,10 +339,41 @@ static inline bool weft_region_contains(const struct weft_region *region,
  *
  * Context: any.
  * Return: 0; -EINVAL: no such key, wrong protection domain, wrong QP of a
- * window; -EACCES: right not granted; -ERANGE: outside the region.
+ * window; -EACCES: right not granted; -ERANGE: outside the region; -EFAULT: none of
+ * these, but the region is paged: weft_region_resolve_paged() and then mem/pins.h.
  */
 int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 			u64 length, u32 access, struct weft_span *span);
+
+/**
+ * weft_region_resolve_paged - check an access to a region that may be paged
+ * @who: see weft_region_resolve()
+ * @key: see weft_region_resolve()
+ * @addr: see weft_region_resolve()
+ * @length: see weft_region_resolve()
+ * @access: see weft_region_resolve()
+ * @span: result. When its region has an @mm, nothing is there to be accessed until
+ *	weft_pins_attach().
+ *
+ * Context: any.
+ * Return: see weft_region_resolve(), but never -EFAULT.
+ */
+int weft_region_resolve_paged(const struct weft_accessor *who, u32 key, u64 addr,
+			      u64 length, u32 access, struct weft_span *span);
+
+/**
+ * weft_region_resolve_all - the same for all that a key names
+ * @who: on whose behalf
+ * @key: rkey
+ * @access: all the enum ib_access_flags the access needs
+ * @span: result; weft_region_put(span->region) when done. When its region has an @mm,
+ *	nothing is there to be accessed.
+ *
+ * Context: any.
+ * Return: 0; -EINVAL, -EACCES: see weft_region_resolve().
+ */
+int weft_region_resolve_all(const struct weft_accessor *who, u32 key, u32 access,
+			    struct weft_span *span);
 
 /**
  * weft_region_at_piece - weft_region_at() of a region that is made of pieces

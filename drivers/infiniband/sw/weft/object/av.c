@@ -17,17 +17,18 @@ void weft_path_changed(void)
 		atomic_inc(&path_generation);
 }
 
-static const struct net *av_net(const struct ib_gid_attr *sgid_attr)
+static void av_set_source(struct weft_av *av, const struct ib_gid_attr *sgid_attr)
 {
 	const struct net_device *ndev;
-	const struct net *net = NULL;
 
+	av->sgid = sgid_attr->gid;
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(sgid_attr);
-	if (!IS_ERR(ndev))
-		net = dev_net(ndev);
+	if (!IS_ERR(ndev)) {
+		av->net = dev_net(ndev);
+		av->ifindex = ndev->ifindex;
+	}
 	rcu_read_unlock();
-	return net;
 }
 
 int weft_av_init(struct weft_av *av, struct weft_dev *dev,
@@ -40,9 +41,7 @@ int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 	    grh->flow_label > 0xfffff || rdma_ah_get_sl(attr) > 15)
 		return -EINVAL;
 	*av = (struct weft_av){
-		.sgid = grh->sgid_attr->gid,
 		.dgid = grh->dgid,
-		.net = av_net(grh->sgid_attr),
 		.flow_label = grh->flow_label,
 		.sgid_index = grh->sgid_index,
 		.hop_limit = grh->hop_limit,
@@ -51,8 +50,45 @@ int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 		.static_rate = rdma_ah_get_static_rate(attr),
 		.multicast = rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw),
 	};
+	av_set_source(av, grh->sgid_attr);
 	av->local = READ_ONCE(dev->local_link) && (av->multicast || weft_av_target(av));
 	return 0;
+}
+
+static bool av_is_from(const struct weft_av *av, const struct weft_gid *entry)
+{
+	return entry->net == av->net && entry->ifindex == av->ifindex && !entry->gone &&
+	       !memcmp(&entry->gid, &av->sgid, sizeof(av->sgid));
+}
+
+/* The gid_lock is held. Return: the entry of the source address, or NULL. */
+static const struct weft_gid *av_find_source(const struct weft_av *av,
+					     const struct weft_dev *dev)
+{
+	u32 i;
+
+	if (likely(av_is_from(av, &dev->gids[av->sgid_index])))
+		return &dev->gids[av->sgid_index];
+	for (i = 0; i < dev->gid_limit; i++)
+		if (av_is_from(av, &dev->gids[i]))
+			return &dev->gids[i];
+	return NULL;
+}
+
+struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev)
+{
+	const struct weft_gid *entry;
+	struct net *net = NULL;
+	unsigned long flags;
+
+	if (!av->net)
+		return NULL;
+	spin_lock_irqsave(&dev->gid_lock, flags);
+	entry = av_find_source(av, dev);
+	if (entry)
+		net = maybe_get_net(entry->net);
+	spin_unlock_irqrestore(&dev->gid_lock, flags);
+	return net;
 }
 
 void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr)

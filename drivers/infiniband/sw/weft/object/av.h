@@ -17,6 +17,7 @@ struct weft_dev;
  * @sgid: source
  * @dgid: destination
  * @net: namespace of the source, compared only
+ * @ifindex: net device of the source
  * @flow_label: 20 bits
  * @sgid_index: entry of the port's GID table
  * @hop_limit: as given
@@ -32,6 +33,7 @@ struct weft_av {
 	union ib_gid		sgid;
 	union ib_gid		dgid;
 	const struct net	*net;
+	int			ifindex;
 	u32			flow_label;
 	u8			sgid_index;
 	u8			hop_limit;
@@ -55,6 +57,19 @@ struct weft_av {
  */
 int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 		 const struct rdma_ah_attr *attr);
+
+/**
+ * weft_av_source_net - where packets of a path go out
+ * @av: the path
+ * @dev: the device
+ *
+ * The core moves an address to another entry of the GID table when it was gone for a
+ * moment, as each address of a bond is when it fails over.
+ *
+ * Context: any but hard interrupts.
+ * Return: the namespace, for put_net(); NULL: the source address is not there any more.
+ */
+struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev);
 
 /**
  * weft_av_to_attr - for query_ah and query_qp

@@ -94,7 +94,7 @@ bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cqe, bool solicited)
 		cqe->timestamp = ktime_get_raw_ns();
 	spin_lock_irqsave(&cq->lock, flags);
 	if (likely(!cq->overrun)) {
-		pushed = weft_ring_push(cq->ring, cqe);
+		pushed = weft_ring_push(cq->ring, cqe) || cq->ignore_overrun;
 		if (unlikely(!pushed)) {
 			cq->overrun = true;
 			first_overrun = true;
@@ -114,12 +114,15 @@ bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cqe, bool solicited)
 	return pushed;
 }
 
+#define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
+			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
+
 static bool cq_attr_valid(const struct ib_device *ibdev,
 			  const struct ib_cq_init_attr *attr)
 {
 	return attr->cqe >= 1 && attr->cqe <= WEFT_MAX_CQE &&
 	       attr->comp_vector < ibdev->num_comp_vectors &&
-	       !(attr->flags & ~IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION);
+	       !(attr->flags & ~CQ_FLAGS);
 }
 
 int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -141,6 +144,7 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	hrtimer_setup(&cq->moderation.timer, cq_late, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	cq->timestamp = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
+	cq->ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
 	cq->ring = weft_ring_create(attr->cqe, sizeof(struct weft_cqe),
 				    weft_udata_ucontext(udata), &resp.cq);
 	if (IS_ERR(cq->ring))

@@ -39,6 +39,7 @@ struct weft_moderation {
  * @ring: the ring; replaced by resize
  * @overrun: it overflowed once and takes nothing any more
  *	(IBA 11.6.3.1: CQ error)
+ * @ignore_overrun: what finds no room is dropped instead
  * @timestamp: completions carry one
  * @moderation: of events
  * @cpu: of a kernel consumer: where its handler runs
@@ -51,6 +52,7 @@ struct weft_cq {
 	spinlock_t		poll_lock;
 	struct weft_ring	*ring;
 	bool			overrun;
+	bool			ignore_overrun;
 	bool			timestamp;
 	struct weft_moderation	moderation;
 	int			cpu;
@@ -79,10 +81,11 @@ int weft_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
  * @solicited: whether it counts as solicited; every error does
  *	(ibv_req_notify_cq(3))
  *
- * On overflow the CQ goes into error and CQ_ERR is raised, once.
+ * On overflow the CQ goes into error and CQ_ERR is raised, once; one that may
+ * overflow loses the completion and no more.
  *
  * Context: any.
- * Return: false when the completion is lost: the QP must go into ERR.
+ * Return: false when the CQ is in error: the QP must go into ERR.
  */
 bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cqe, bool solicited);
 

@@ -59,6 +59,7 @@ struct weft_gid {
  * @gsi: QP 1, RCU
  * @mcast: multicast groups
  * @num_qp: QPs of this device
+ * @dm_size: bytes of device memory that are allocated
  * @stats: counters, per CPU
  */
 struct weft_dev {
@@ -81,6 +82,7 @@ struct weft_dev {
 	struct weft_qp __rcu	*gsi;
 	struct weft_mcast_table	mcast;
 	atomic_t		num_qp;
+	atomic64_t		dm_size;
 	struct weft_stats __percpu *stats;
 };
 

@@ -4,12 +4,17 @@
  */
 #include "object/mr.h"
 
+#include "compat/placement.h"
 #include "compat/umem.h"
 #include "mem/fastreg.h"
-#include "mem/region.h"
 #include "object/dev.h"
+#include "object/dm.h"
+#include "object/dmabuf.h"
+#include "ring/pages.h"
 
-#include <linux/sched.h>
+#include <linux/ioport.h>
+#include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include <rdma/iter.h>
@@ -18,9 +23,14 @@
 #define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_MW_BIND | IB_ZERO_BASED |		  \
-			 IB_ACCESS_HUGETLB | IB_ACCESS_OPTIONAL)
+			 IB_ACCESS_ON_DEMAND | IB_ACCESS_HUGETLB |	  \
+			 COMPAT_ACCESS_FLUSH |				  \
+			 IB_ACCESS_OPTIONAL)
 #define MR_DMA_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
+
+/* What can be had of memory that is not a process's: no windows, no paging, no FLUSH. */
+#define MR_BUFFER_ACCESS	(MR_DMA_ACCESS | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
 
 /* Blocks of a region that are looked up in one go. */
 #define MR_BLOCKS_BATCH	SZ_64K
@@ -37,6 +47,18 @@ struct mr_terms {
 	int			access;
 };
 
+/* Make room for @num blocks of @size bytes. */
+static int mr_alloc_blocks(struct weft_region *region, size_t num, unsigned long size)
+{
+	/* no warning: the size is the user's choice */
+	region->blocks = kvmalloc_array(num, sizeof(*region->blocks),
+					GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!region->blocks)
+		return -ENOMEM;
+	region->page_shift = __ffs(size);
+	return 0;
+}
+
 /* Look the address of each block up. Blocks are counted from @umem->address. */
 static int mr_map(struct weft_region *region, struct ib_umem *umem)
 {
@@ -46,13 +68,8 @@ static int mr_map(struct weft_region *region, struct ib_umem *umem)
 
 	if (!size)
 		return -EINVAL;
-	/* no warning: the size is the user's choice */
-	region->blocks = kvmalloc_array(ib_umem_num_dma_blocks(umem, size),
-					sizeof(*region->blocks),
-					GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!region->blocks)
+	if (mr_alloc_blocks(region, ib_umem_num_dma_blocks(umem, size), size))
 		return -ENOMEM;
-	region->page_shift = __ffs(size);
 
 	/* there is no DMA: a DMA address is a kernel address */
 	rdma_umem_for_each_dma_block(umem, &biter, size) {
@@ -64,18 +81,36 @@ static int mr_map(struct weft_region *region, struct ib_umem *umem)
 	return 0;
 }
 
-static void mr_set_terms(struct weft_region *region, const struct ib_umem *umem,
+/* @first: address of the first byte, as the region's blocks are counted */
+static void mr_set_range(struct weft_region *region, const struct mr_terms *terms,
+			 u64 first, u64 length)
+{
+	region->pd = terms->pd;
+	region->access = terms->access;
+	region->iova = terms->access & IB_ZERO_BASED ? 0 : terms->iova;
+	region->length = length;
+	region->base = region->iova - first;
+	if (!IS_ALIGNED(region->base, sizeof(u64)))
+		region->access &= ~IB_ACCESS_REMOTE_ATOMIC;
+}
+
+/* @start says where in its block the first byte is. */
+static void mr_set_terms(struct weft_region *region, u64 start, u64 length,
 			 const struct mr_terms *terms)
 {
 	u64 block = 1ULL << region->page_shift;
 
-	region->pd = terms->pd;
-	region->access = terms->access;
-	region->iova = terms->access & IB_ZERO_BASED ? 0 : terms->iova;
-	region->length = umem->length;
-	region->base = region->iova - (umem->address & (block - 1));
-	if (!IS_ALIGNED(region->base, sizeof(u64)))
-		region->access &= ~IB_ACCESS_REMOTE_ATOMIC;
+	mr_set_range(region, terms, start & (block - 1), length);
+}
+
+/* Memory that is not looked at now, and counts for nothing. */
+static void mr_set_paged(struct weft_region *region, struct mm_struct *mm,
+			 const struct mr_terms *terms, u64 start, u64 length)
+{
+	region->mm = mm;
+	region->blocks = WEFT_NO_BLOCKS;
+	region->page_shift = WEFT_NO_BLOCKS_SHIFT;
+	mr_set_range(region, terms, start, length);
 }
 
 static int mr_check(u64 start, u64 length, u64 iova, int access)
@@ -84,7 +119,49 @@ static int mr_check(u64 start, u64 length, u64 iova, int access)
 		return -EOPNOTSUPP;
 	if (!length || length - 1 > U64_MAX - start || length - 1 > U64_MAX - iova)
 		return -EINVAL;
+	/* all of the address space, or nearly, is 0 where it is 0 */
+	if (access & IB_ACCESS_ON_DEMAND && length == U64_MAX &&
+	    (start || iova || access & IB_ZERO_BASED))
+		return -EINVAL;
+	/* whether memory is persistent is not known before it is there */
+	if (access & IB_ACCESS_ON_DEMAND && access & IB_ACCESS_FLUSH_PERSISTENT)
+		return -EINVAL;
 	return 0;
+}
+
+/* Whether memory keeps its content without power: a FLUSH can promise no more. */
+static bool mr_is_persistent(const struct ib_umem *umem)
+{
+	struct scatterlist *sg;
+	unsigned int i;
+
+	for_each_sgtable_sg(&umem->sgt_append.sgt, sg, i) {
+		if (region_intersects(page_to_phys(sg_page(sg)), sg->length, IORESOURCE_MEM,
+				      IORES_DESC_PERSISTENT_MEMORY) != REGION_INTERSECTS)
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+static int mr_check_memory(const struct ib_umem *umem, int access)
+{
+	return access & IB_ACCESS_FLUSH_PERSISTENT && !mr_is_persistent(umem) ? -EINVAL : 0;
+}
+
+static struct ib_umem *mr_pin(struct ib_device *ibdev, u64 start, u64 length, int access)
+{
+	struct ib_umem *umem = ib_umem_get_va(ibdev, start, length, access);
+	int err;
+
+	if (IS_ERR(umem))
+		return umem;
+	err = mr_check_memory(umem, access);
+	if (err) {
+		ib_umem_release(umem);
+		return ERR_PTR(err);
+	}
+	return umem;
 }
 
 static void mr_set_keys(struct weft_mr *mr)
@@ -93,15 +170,15 @@ static void mr_set_keys(struct weft_mr *mr)
 	mr->ib_mr.rkey = mr->region->key;
 }
 
-/* A kernel consumer's MR, with a region that is not published. */
-static struct weft_mr *mr_alloc(struct weft_dev *dev)
+/* An MR that pins nothing, with a region that is not published. */
+static struct weft_mr *mr_alloc(struct weft_dev *dev, gfp_t gfp)
 {
-	struct weft_mr *mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	struct weft_mr *mr = kzalloc(sizeof(*mr), gfp);
 	struct weft_region *region;
 
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	region = weft_region_alloc(&dev->regions, GFP_KERNEL);
+	region = weft_region_alloc(&dev->regions, gfp);
 	if (IS_ERR(region)) {
 		kfree(mr);
 		return ERR_CAST(region);
@@ -111,9 +188,16 @@ static struct weft_mr *mr_alloc(struct weft_dev *dev)
 	return mr;
 }
 
+/* Undo mr_alloc(). */
+static void mr_discard(struct weft_mr *mr)
+{
+	weft_region_kill(mr->region);
+	kfree(mr);
+}
+
 struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access)
 {
-	struct weft_mr *mr = mr_alloc(to_weft_dev(pd->device));
+	struct weft_mr *mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL);
 
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
@@ -135,13 +219,12 @@ struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!max_num_sg || max_num_sg > WEFT_MAX_FASTREG_BLOCKS)
 		return ERR_PTR(-EINVAL);
-	mr = mr_alloc(to_weft_dev(pd->device));
+	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	err = weft_fastreg_create(mr->region, pd, max_num_sg, type == IB_MR_TYPE_SG_GAPS);
 	if (err) {
-		weft_region_kill(mr->region);
-		kfree(mr);
+		mr_discard(mr);
 		return ERR_PTR(err);
 	}
 	weft_region_publish(mr->region);
@@ -213,6 +296,25 @@ int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
 }
 WEFT_EXPORT_FOR_TEST(weft_map_mr_sg);
 
+static struct ib_mr *mr_reg_paged(u64 start, u64 length, const struct mr_terms *terms)
+{
+	struct weft_dev *dev = to_weft_dev(terms->pd->device);
+	struct weft_mr *mr;
+
+	if (!current->mm)
+		return ERR_PTR(-EINVAL);
+	mr = mr_alloc(dev, GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	mmgrab(current->mm);
+	mr->iova = terms->iova;
+	mr->access = terms->access;
+	mr->ib_mr.length = length;
+	mr_set_paged(mr->region, current->mm, terms, start, length);
+	weft_region_publish(mr->region);
+	return &mr->ib_mr;
+}
+
 struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			       int access, struct ib_dmah *dmah,
 			       struct ib_udata *udata)
@@ -227,11 +329,13 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 	err = mr_check(start, length, iova, access);
 	if (err)
 		return ERR_PTR(err);
+	if (access & IB_ACCESS_ON_DEMAND)
+		return mr_reg_paged(start, length, &terms);
 
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
 	if (!mr)
 		return ERR_PTR(-ENOMEM);
-	mr->umem = ib_umem_get_va(pd->device, start, length, access);
+	mr->umem = mr_pin(pd->device, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		err = PTR_ERR(mr->umem);
 		goto err_free_mr;
@@ -247,7 +351,8 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 
 	mr->iova = iova;
 	mr->access = access;
-	mr_set_terms(mr->region, mr->umem, &terms);
+	mr->ib_mr.length = length;
+	mr_set_terms(mr->region, start, length, &terms);
 	mr_set_keys(mr);
 	weft_region_publish(mr->region);
 	return &mr->ib_mr;
@@ -261,6 +366,97 @@ err_free_mr:
 	return ERR_PTR(err);
 }
 WEFT_EXPORT_FOR_TEST(weft_reg_user_mr);
+
+/* Map what @fd stands for. Undone by weft_dmabuf_put(). */
+static int mr_map_dmabuf(struct weft_mr *mr, struct device *dev, int fd, u64 offset,
+			 u64 length, int access)
+{
+	struct weft_region *region = mr->region;
+	struct weft_dmabuf *buf;
+
+	buf = weft_dmabuf_get(dev, fd, ib_access_writable(access));
+	if (IS_ERR(buf))
+		return PTR_ERR(buf);
+	mr->piece.addr = weft_dmabuf_at(buf, offset, length);
+	if (!mr->piece.addr) {
+		weft_dmabuf_put(buf);
+		return -EINVAL;
+	}
+	mr->dmabuf = buf;
+	region->pieces = &mr->piece;
+	region->num_pieces = 1;
+	region->page_shift = PAGE_SHIFT;
+	return 0;
+}
+
+struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+				      int fd, int access, struct ib_dmah *dmah,
+				      struct uverbs_attr_bundle *attrs)
+{
+	struct mr_terms terms = { .pd = pd, .iova = iova, .access = access };
+	struct weft_mr *mr;
+	int err;
+
+	if (dmah || access & ~MR_BUFFER_ACCESS)
+		return ERR_PTR(-EOPNOTSUPP);
+	err = mr_check(offset, length, iova, access);
+	if (err)
+		return ERR_PTR(err);
+	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	err = mr_map_dmabuf(mr, &pd->device->dev, fd, offset, length, access);
+	if (err) {
+		mr_discard(mr);
+		return ERR_PTR(err);
+	}
+	mr->iova = iova;
+	mr->access = access;
+	mr->ib_mr.length = length;
+	mr_set_terms(mr->region, (uintptr_t)mr->piece.addr, length, &terms);
+	weft_region_publish(mr->region);
+	return &mr->ib_mr;
+}
+
+/* Look the pages of @dm from @offset on up. */
+static int mr_map_dm(struct weft_region *region, const struct weft_dm *dm, u64 offset,
+		     u64 length)
+{
+	size_t first = offset >> PAGE_SHIFT, i;
+	size_t num = PFN_UP(offset + length) - first;
+
+	if (mr_alloc_blocks(region, num, PAGE_SIZE))
+		return -ENOMEM;
+	for (i = 0; i < num; i++)
+		region->blocks[i] = weft_pages_linear(dm->pages, first + i);
+	return 0;
+}
+
+struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
+			     struct ib_dm_mr_attr *attr,
+			     struct uverbs_attr_bundle *attrs)
+{
+	struct mr_terms terms = { .pd = pd, .access = attr->access_flags };
+	struct weft_mr *mr;
+	int err;
+
+	if (attr->access_flags & ~MR_BUFFER_ACCESS)
+		return ERR_PTR(-EOPNOTSUPP);
+	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	err = mr_map_dm(mr->region, to_weft_dm(dm), attr->offset, attr->length);
+	if (err) {
+		mr_discard(mr);
+		return ERR_PTR(err);
+	}
+	mr->access = attr->access_flags;
+	mr->ib_mr.length = attr->length;
+	mr_set_terms(mr->region, attr->offset, attr->length, &terms);
+	weft_region_publish(mr->region);
+	return &mr->ib_mr;
+}
+WEFT_EXPORT_FOR_TEST(weft_reg_dm_mr);
 
 /* Put @region, with @umem, in the place of the region of @mr. */
 static int mr_replace(struct weft_mr *mr, struct weft_region *region,
@@ -290,10 +486,13 @@ static int mr_change_terms(struct weft_mr *mr, const struct mr_terms *terms)
 	struct weft_region *region;
 	int err;
 
+	err = mr_check_memory(mr->umem, terms->access);
+	if (err)
+		return err;
 	region = weft_region_successor(mr->region, GFP_KERNEL_ACCOUNT);
 	if (!region)
 		return -ENOMEM;
-	mr_set_terms(region, mr->umem, terms);
+	mr_set_terms(region, mr->umem->address, mr->umem->length, terms);
 	err = mr_replace(mr, region, mr->umem);
 	if (err)
 		kfree(region);
@@ -308,7 +507,7 @@ static int mr_change_memory(struct weft_mr *mr, u64 start, u64 length,
 	struct ib_umem *umem;
 	int err;
 
-	umem = ib_umem_get_va(mr->ib_mr.device, start, length, terms->access);
+	umem = mr_pin(mr->ib_mr.device, start, length, terms->access);
 	if (IS_ERR(umem))
 		return PTR_ERR(umem);
 	region = weft_region_successor(mr->region, GFP_KERNEL_ACCOUNT);
@@ -319,7 +518,7 @@ static int mr_change_memory(struct weft_mr *mr, u64 start, u64 length,
 	err = mr_map(region, umem);
 	if (err)
 		goto err_free_region;
-	mr_set_terms(region, umem, terms);
+	mr_set_terms(region, start, length, terms);
 	err = mr_replace(mr, region, umem);
 	if (err)
 		goto err_free_blocks;
@@ -340,6 +539,40 @@ static bool mr_needs_pin(const struct weft_mr *mr, int access)
 	return ib_access_writable(access) && !mr->umem->writable;
 }
 
+/* Change a paged region; there is no memory to be changed. */
+static int mr_change_paged(struct weft_mr *mr, u64 start, u64 length,
+			   const struct mr_terms *terms)
+{
+	struct weft_region *region;
+	int err;
+
+	region = weft_region_successor(mr->region, GFP_KERNEL_ACCOUNT);
+	if (!region)
+		return -ENOMEM;
+	mr_set_paged(region, mr->region->mm, terms, start, length);
+	err = mr_replace(mr, region, NULL);
+	if (err)
+		kfree(region);
+	return err;
+}
+
+static int mr_change(struct weft_mr *mr, int flags, u64 start, u64 length,
+		     const struct mr_terms *terms)
+{
+	const struct mm_struct *mm = mr->umem ? mr->umem->owning_mm : mr->region->mm;
+
+	if (!(terms->access & IB_ACCESS_ON_DEMAND) != !!mr->umem)
+		return -EOPNOTSUPP;
+	if (!mr->umem)
+		return flags & IB_MR_REREG_TRANS && mm != current->mm ?
+		       -EINVAL : mr_change_paged(mr, start, length, terms);
+	if (flags & IB_MR_REREG_TRANS)
+		return mr_change_memory(mr, start, length, terms);
+	if (!mr_needs_pin(mr, terms->access))
+		return mr_change_terms(mr, terms);
+	return mm == current->mm ? mr_change_memory(mr, start, length, terms) : -EINVAL;
+}
+
 struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 				 u64 length, u64 iova, int access,
 				 struct ib_pd *pd, struct ib_udata *udata)
@@ -348,13 +581,13 @@ struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 	struct mr_terms terms = { };
 	int err;
 
-	if (!mr->umem)
+	if (!mr->umem && !mr->region->mm)
 		return ERR_PTR(-EINVAL);
 	if (flags & ~IB_MR_REREG_SUPPORTED)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (!(flags & IB_MR_REREG_TRANS)) {
-		start = mr->umem->address;
-		length = mr->umem->length;
+		start = mr->umem ? mr->umem->address : mr->region->iova - mr->region->base;
+		length = mr->region->length;
 		iova = mr->iova;
 	}
 	terms.pd = flags & IB_MR_REREG_PD ? pd : ib_mr->pd;
@@ -364,24 +597,19 @@ struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 	if (err)
 		return ERR_PTR(err);
 
-	if (flags & IB_MR_REREG_TRANS)
-		err = mr_change_memory(mr, start, length, &terms);
-	else if (!mr_needs_pin(mr, terms.access))
-		err = mr_change_terms(mr, &terms);
-	else if (mr->umem->owning_mm == current->mm)
-		err = mr_change_memory(mr, start, length, &terms);
-	else
-		err = -EINVAL;
+	err = mr_change(mr, flags, start, length, &terms);
 	if (err)
 		return ERR_PTR(err);
 	mr->iova = iova;
 	mr->access = terms.access;
+	ib_mr->length = length;
 	return NULL;
 }
 WEFT_EXPORT_FOR_TEST(weft_rereg_user_mr);
 
 static int mr_end(struct weft_mr *mr)
 {
+	struct mm_struct *mm = mr->region->mm;
 	void **blocks = mr->region->blocks;
 
 	if (mr->region->fastreg) {
@@ -391,8 +619,13 @@ static int mr_end(struct weft_mr *mr)
 	if (!weft_region_seal(mr->region))
 		return -EBUSY;
 	weft_region_kill(mr->region);
+	if (mm) {
+		mmdrop(mm);
+		return 0;
+	}
 	kvfree(blocks);
 	ib_umem_release(mr->umem);
+	weft_dmabuf_put(mr->dmabuf);
 	return 0;
 }
 

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory regions: user memory that stays pinned, the kernel's DMA region, and
- * kernel memory for fast registration.
+ * Memory regions: user memory that stays pinned, user memory that is paged
+ * (on-demand paging), the kernel's DMA region, and kernel memory for fast registration.
  */
 #ifndef WEFT_OBJECT_MR_H
 #define WEFT_OBJECT_MR_H
 
 #include <rdma/ib_verbs.h>
 
+#include "mem/region.h"
+
+struct ib_dm_mr_attr;
 struct ib_dmah;
 struct ib_umem;
 struct scatterlist;
-struct weft_region;
+struct uverbs_attr_bundle;
+struct weft_dmabuf;
 
 /**
  * struct weft_mr - a memory region
@@ -21,7 +25,9 @@ struct weft_region;
  *
  * @ib_mr: allocated and freed here, not by the core
  * @region: what the keys name; owns the blocks
- * @umem: the memory, NULL if it is none of a process
+ * @umem: the memory that is pinned, or NULL
+ * @dmabuf: the memory, if it is that of a dma-buf, or NULL
+ * @piece: what the region of a dma-buf is made of
  * @iova: as the consumer gave it, IB_ZERO_BASED or not
  * @access: enum ib_access_flags as the consumer gave them
  */
@@ -29,6 +35,8 @@ struct weft_mr {
 	struct ib_mr		ib_mr;
 	struct weft_region	*region;
 	struct ib_umem		*umem;
+	struct weft_dmabuf	*dmabuf;
+	struct weft_piece	piece;
 	u64			iova;
 	int			access;
 };
@@ -77,10 +85,12 @@ int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
 		   unsigned int *sg_offset);
 
 /**
- * weft_reg_user_mr - pin user memory and make a region of it
+ * weft_reg_user_mr - pin user memory and make a region of it; with IB_ACCESS_ON_DEMAND
+ *	make a region of an address range, whatever is there when it is accessed
  * @pd: protection domain
  * @start: user address
- * @length: bytes
+ * @length: bytes; with IB_ACCESS_ON_DEMAND and @start 0, U64_MAX is the whole address
+ *	space (implicit)
  * @iova: address of the first byte for work requests; taken as 0 with
  *	IB_ZERO_BASED
  * @access: enum ib_access_flags, checked by the core against the device
@@ -91,12 +101,52 @@ int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
  * bits (an IB_ZERO_BASED region at an odd place): no word would be aligned.
  *
  * Return: the MR, or ERR_PTR(): -EOPNOTSUPP: access flags not supported, or
- * @dmah; -EINVAL: nothing, or beyond the end of the address space; what
- * ib_umem_get() returned; -ENOMEM.
+ * @dmah; -EINVAL: nothing, or beyond the end of the address space, or an implicit
+ * region not at 0, or IB_ACCESS_FLUSH_PERSISTENT for memory that is not persistent or
+ * not known yet; what ib_umem_get() returned; -ENOMEM.
  */
 struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			       int access, struct ib_dmah *dmah,
 			       struct ib_udata *udata);
+
+/**
+ * weft_reg_user_mr_dmabuf - make a region of a dma-buf
+ * @pd: protection domain
+ * @offset: bytes of the dma-buf before it
+ * @length: bytes
+ * @iova: address of the first byte for work requests
+ * @fd: file descriptor of the dma-buf
+ * @access: enum ib_access_flags, checked by the core
+ * @dmah: must be NULL: there is no DMA to steer
+ * @attrs: unused
+ *
+ * It cannot be reregistered. Packets never refer to its pages: whoever exports
+ * them may not let go of them one by one.
+ *
+ * Return: the MR, or ERR_PTR(): -EINVAL: nothing, or not inside of the dma-buf;
+ * -EOPNOTSUPP: access flags not supported (memory windows cannot be bound to it, and
+ * it is neither paged nor flushed), or @dmah; else see weft_dmabuf_get().
+ */
+struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+				      int fd, int access, struct ib_dmah *dmah,
+				      struct uverbs_attr_bundle *attrs);
+
+/**
+ * weft_reg_dm_mr - make a region of device memory
+ * @pd: protection domain
+ * @dm: the memory
+ * @attr: offset and length, checked by the core against @dm, and access flags,
+ *	which the core has IB_ZERO_BASED in
+ * @attrs: unused
+ *
+ * Atomics are not granted at an offset that is no multiple of eight.
+ *
+ * Return: the MR, or ERR_PTR(): -EOPNOTSUPP: access flags not supported (memory
+ * windows cannot be bound to it); -ENOMEM.
+ */
+struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
+			     struct ib_dm_mr_attr *attr,
+			     struct uverbs_attr_bundle *attrs);
 
 /**
  * weft_rereg_user_mr - change a region, keep its keys
@@ -115,8 +165,9 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
  * region as it was.
  *
  * Return: NULL: @ib_mr goes on; ERR_PTR(): -EBUSY: memory windows are bound;
- * -EINVAL: @ib_mr is a DMA region or belongs to another process; else see
- * weft_reg_user_mr().
+ * -EINVAL: @ib_mr is neither of pinned memory nor paged, or belongs to another process;
+ * -EOPNOTSUPP: a paged region would become one that is not, or the other way round;
+ * else see weft_reg_user_mr().
  */
 struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 				 u64 length, u64 iova, int access,

@@ -4,6 +4,7 @@
  */
 #include "object/mw.h"
 
+#include "compat/placement.h"
 #include "mem/region.h"
 #include "object/dev.h"
 
@@ -11,7 +12,7 @@
 
 #define MW_KEY_MASK	0xff
 #define MW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
-			 IB_ACCESS_REMOTE_ATOMIC)
+			 IB_ACCESS_REMOTE_ATOMIC | COMPAT_ACCESS_FLUSH)
 /* Local access never goes through a window, yet programs ask for it. */
 #define MW_ACCEPTED	(MW_ACCESS | IB_ACCESS_LOCAL_WRITE)
 /* Rights that need local write access to the region (C10-74). */
@@ -58,6 +59,7 @@ static struct weft_region *mw_unbound(const struct weft_region *window)
 	new->qpn = 0;
 	new->iova = 0;
 	new->length = 0;
+	new->mm = NULL;
 	new->base = 0;
 	new->blocks = NULL;
 	new->page_shift = 0;
@@ -110,6 +112,9 @@ static int mw_check_region(const struct weft_region *region,
 	if (request->access & MW_WRITE_ACCESS &&
 	    !(region->access & IB_ACCESS_LOCAL_WRITE))
 		return -EACCES;
+	/* only the region knows what its memory is */
+	if (request->access & ~region->access & COMPAT_ACCESS_FLUSH)
+		return -EACCES;
 	/* C10-75 */
 	if (!weft_region_contains(region, request->addr, request->length))
 		return -ERANGE;
@@ -126,6 +131,7 @@ static void mw_open(struct weft_region *new, struct weft_region *region,
 	new->qpn = new->kind == WEFT_REGION_MW2 ? who->qpn : 0;
 	new->iova = request->access & IB_ZERO_BASED ? 0 : request->addr;
 	new->length = request->length;
+	new->mm = region->mm;
 	new->base = region->base + (new->iova - request->addr);
 	new->blocks = region->blocks;
 	new->page_shift = region->page_shift;

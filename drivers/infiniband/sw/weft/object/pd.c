@@ -2,6 +2,11 @@
 
 #include "object/pd.h"
 
+#include <rdma/weft-abi.h>
+
+#define UVERBS_MODULE_NAME weft
+#include <rdma/uverbs_named_ioctl.h>
+
 int weft_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	return 0;
@@ -11,3 +16,22 @@ int weft_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	return 0;
 }
+
+/* That there is one is all there is to say of it, and the core has seen to that. */
+static int UVERBS_HANDLER(WEFT_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
+{
+	return 0;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(WEFT_METHOD_PD_QUERY,
+			    UVERBS_ATTR_IDR(WEFT_ATTR_QUERY_PD_HANDLE,
+					    UVERBS_OBJECT_PD,
+					    UVERBS_ACCESS_READ,
+					    UA_MANDATORY));
+
+ADD_UVERBS_METHODS(pd_methods, UVERBS_OBJECT_PD, &UVERBS_METHOD(WEFT_METHOD_PD_QUERY));
+
+const struct uapi_definition weft_pd_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_PD, &pd_methods),
+	{ }
+};

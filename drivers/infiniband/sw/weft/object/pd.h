@@ -6,6 +6,7 @@
 #define WEFT_OBJECT_PD_H
 
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
 /**
  * struct weft_pd - a protection domain
@@ -14,6 +15,9 @@
 struct weft_pd {
 	struct ib_pd	ibpd;
 };
+
+/* What uverbs knows of protection domains beyond the core's own methods. */
+extern const struct uapi_definition weft_pd_uapi[];
 
 int weft_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
 int weft_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);

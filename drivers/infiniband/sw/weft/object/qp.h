@@ -20,6 +20,7 @@
 #include "object/dev.h"
 #include "object/recv.h"
 #include "object/send.h"
+#include "wire/operation.h"
 
 struct weft_cq;
 struct weft_dev;
@@ -36,6 +37,7 @@ struct weft_srq;
  * @refs: one for the owner, one for each lookup and queued work
  * @qpn: QP number
  * @type: transport service; GSI is a UD QP with number 1
+ * @transport: how it says that on the wire
  * @state: enum ib_qp_state. Written by modify_qp with both turns stopped, and
  *	by the owner of either turn with weft_qp_set_error() or
  *	weft_qp_set_sqe(). Read by anybody.
@@ -46,11 +48,11 @@ struct weft_srq;
  * @dev: the device; not used after destroy_qp
  * @dev_id: of the device
  * @ibqp: the core's handle; not used after destroy_qp
- * @pd: protection domain
+ * @pd: protection domain of @send; NULL: an XRC target
+ * @xrcd: of an XRC target, else NULL
  * @send_cq: completions of @send
- * @recv_cq: completions of @recv
- * @srq: receive work requests come from here, or NULL: from @recv.ring
- * @doorbell: the file descriptor that may ring; NULL for a kernel QP
+ * @doorbell: the file descriptor that may ring; NULL for a kernel QP, and for an
+ *	XRC target, which is not one process's
  * @modify_lock: serialises modify, query and destroy
  * @attr: attributes as last modified, under @modify_lock. What a half needs
  *	is copied into the half.
@@ -74,6 +76,7 @@ struct weft_qp {
 	refcount_t		refs;
 	u32			qpn;
 	enum ib_qp_type		type;
+	enum weft_transport	transport;
 	u32			state;
 	bool			kernel;
 	bool			sig_all;
@@ -83,9 +86,8 @@ struct weft_qp {
 	struct weft_dev		*dev;
 	struct ib_qp		*ibqp;
 	struct ib_pd		*pd;
+	struct ib_xrcd		*xrcd;
 	struct weft_cq		*send_cq;
-	struct weft_cq		*recv_cq;
-	struct weft_srq		*srq;
 	struct weft_doorbell	*doorbell;
 	struct weft_stats __percpu *stats;
 	const struct weft_link	*link;
@@ -139,8 +141,8 @@ static inline bool weft_qp_can_receive(const struct weft_qp *qp)
 }
 
 /**
- * weft_qp_accessor - on whose behalf a QP accesses memory
- * @qp: either turn owned
+ * weft_qp_accessor - on whose behalf a requester accesses memory
+ * @qp: send turn owned
  *
  * Return: the accessor.
  */
@@ -154,9 +156,31 @@ static inline struct weft_accessor weft_qp_accessor(const struct weft_qp *qp)
 	};
 }
 
+/**
+ * weft_qp_recv_accessor - on whose behalf a responder accesses memory
+ * @qp: receive turn owned
+ *
+ * Return: the accessor.
+ */
+static inline struct weft_accessor weft_qp_recv_accessor(const struct weft_qp *qp)
+{
+	return (struct weft_accessor){
+		.table = &qp->dev->regions,
+		.pd = qp->recv.pd,
+		.qpn = qp->qpn,
+		.kernel = qp->kernel,
+	};
+}
+
 static inline bool weft_qp_is_ud(const struct weft_qp *qp)
 {
 	return qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
+}
+
+/* Is each request answered? */
+static inline bool weft_qp_is_reliable(const struct weft_qp *qp)
+{
+	return qp->transport == WEFT_TRANSPORT_RC || qp->transport == WEFT_TRANSPORT_XRC;
 }
 
 static inline void weft_qp_hold(struct weft_qp *qp)

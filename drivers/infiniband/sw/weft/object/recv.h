@@ -9,41 +9,55 @@
 
 #include "mem/copy.h"
 #include "object/flow.h"
+#include "object/paging.h"
 #include "object/turn.h"
 #include "ring/sqe.h"
 
-/**
- * struct weft_resource - what the answer to a READ or atomic was (IBA 9.7.5.1.5)
- * @psn: of the request
- * @psns: PSNs of the responses; 0: not in use
- * @atomic: an atomic, else a READ
- * @rkey: READ: key
- * @va: READ: first address
- * @length: READ: bytes
- * @value: atomic: value before
- */
-struct weft_resource {
-	u32	psn;
-	u32	psns;
-	bool	atomic;
-	u32	rkey;
-	u64	va;
-	u32	length;
-	u64	value;
-};
+struct ib_pd;
+struct weft_cq;
+struct weft_qp;
+struct weft_srq;
+struct weft_xrc_name;
 
 /**
  * enum weft_reply_kind - what is still to be sent to the requester
  * @WEFT_REPLYING_NOTHING: nothing
  * @WEFT_REPLYING_ACK: an acknowledge, positive or negative
  * @WEFT_REPLYING_ATOMIC: the answer to an atomic
+ * @WEFT_REPLYING_DONE: that an ATOMIC WRITE or a FLUSH has been done
  * @WEFT_REPLYING_READ: data
+ * @WEFT_REPLYING_FLUSH: the same as DONE, when it is done
  */
 enum weft_reply_kind {
 	WEFT_REPLYING_NOTHING,
 	WEFT_REPLYING_ACK,
 	WEFT_REPLYING_ATOMIC,
+	WEFT_REPLYING_DONE,
 	WEFT_REPLYING_READ,
+	WEFT_REPLYING_FLUSH,
+};
+
+/**
+ * struct weft_resource - what the answer to a request was (IBA 9.7.5.1.5, A19)
+ * @psn: of the request
+ * @psns: PSNs of the responses; 0: not in use
+ * @kind: of the answer: WEFT_REPLYING_READ, WEFT_REPLYING_ATOMIC or
+ *	WEFT_REPLYING_DONE
+ * @srqn: READ on XRC: SRQ it names
+ * @rkey: READ: key
+ * @va: READ: first address
+ * @length: READ: bytes
+ * @value: atomic: value before
+ */
+struct weft_resource {
+	u32			psn;
+	u32			psns;
+	enum weft_reply_kind	kind;
+	u32			srqn;
+	u32			rkey;
+	u64			va;
+	u32			length;
+	u64			value;
 };
 
 /**
@@ -52,9 +66,10 @@ enum weft_reply_kind {
  * @syndrome: of an ACK
  * @psn: of the next packet of the answer
  * @msn: messages complete when the request was executed
- * @value: of an atomic
- * @rkey: READ: key
- * @va: READ: first address
+ * @value: of an atomic; FLUSH: bytes left
+ * @srqn: READ, FLUSH on XRC: SRQ it names
+ * @rkey: READ, FLUSH: key
+ * @va: READ: first address; FLUSH: of what is left
  * @length: READ: bytes
  * @done: READ: bytes sent
  */
@@ -64,6 +79,7 @@ struct weft_replying {
 	u32			psn;
 	u32			msn;
 	u64			value;
+	u32			srqn;
 	u32			rkey;
 	u64			va;
 	u32			length;
@@ -96,7 +112,14 @@ struct weft_progress {
  * stopped.
  *
  * @turn: who may
- * @ring: receive queue, NULL with an SRQ
+ * @ring: receive queue, NULL with an SRQ and on XRC
+ * @srq: receive work requests come from here, or NULL: from @ring. Of an XRC
+ *	target the one that the request names that is being executed, like @cq
+ *	and @pd; NULL in between.
+ * @cq: completions
+ * @pd: protection domain
+ * @name: XRC target: holds @srq
+ * @srqn: XRC target: where the work request that is held came from
  * @flow: packets under way
  * @packets: requests to be processed
  * @progress: message that comes in packets
@@ -112,16 +135,25 @@ struct weft_progress {
  * @last_wqe: LAST_WQE_REACHED has been raised
  * @psn: expected PSN
  * @msn: messages completed, 24 bits
+ * @done: bytes of a message that the local link has moved, if it moves it in windows.
+ *	It goes on there when the sender knows the same number.
  * @rnr_timer: attribute: encoded time a sender shall wait
  * @max_dest_rd_atomic: attribute
  * @wqe: private copy of the receive work request
  * @sgl: memory of a SEND, while a message is in progress
- * @span: memory of a WRITE, READ or atomic, while a message is in progress
+ * @span: memory of any other message, while it is in progress
  * @iter: position in @sgl or @span
+ * @paging: paged memory of a message
+ * @waiter: QP whose send half waits for it, referenced, or NULL
  */
 struct weft_recv {
 	struct weft_turn	turn;
 	struct weft_ring	*ring;
+	struct weft_srq		*srq;
+	struct weft_cq		*cq;
+	struct ib_pd		*pd;
+	struct weft_xrc_name	*name;
+	u32			srqn;
 	struct weft_flow	flow;
 	struct sk_buff_head	packets;
 	struct weft_progress	progress;
@@ -137,12 +169,15 @@ struct weft_recv {
 	bool			last_wqe;
 	u32			psn;
 	u32			msn;
+	u32			done;
 	u8			rnr_timer;
 	u8			max_dest_rd_atomic;
 	struct weft_iter	iter;
 	struct weft_span	span;
 	struct weft_rwqe	wqe;
 	struct weft_sgl		sgl;
+	struct weft_paging	paging;
+	struct weft_qp		*waiter;
 };
 
 #endif /* WEFT_OBJECT_RECV_H */

@@ -10,6 +10,7 @@
 
 #include "mem/copy.h"
 #include "object/flow.h"
+#include "object/paging.h"
 #include "object/turn.h"
 #include "ring/sqe.h"
 
@@ -54,7 +55,8 @@ struct weft_flight {
  * @una: oldest PSN without an answer
  * @next: PSN to be sent next, in @cur
  * @sent: one after the last PSN that ever was sent
- * @reads: READ and atomic requests sent before @next that are not wholly answered
+ * @reads: requests sent before @next, of READs, atomics, FLUSHs and ATOMIC WRITEs,
+ *	that are not wholly answered
  * @ssn: requests taken since RESET, 24 bits (IBA: send sequence number)
  * @limit: the last of them that the peer has a receive for
  * @limited: @limit is known
@@ -80,6 +82,21 @@ struct weft_window {
 };
 
 /**
+ * struct weft_pace - a limit of the rate (ibv_modify_qp_rate_limit(3))
+ *
+ * @rate: kbit/s of payload, 0: there is no limit
+ * @burst: ns that @due may be ahead
+ * @due: when all that has been sent would have been at @rate
+ * @timer: runs until @due when nothing may be sent before
+ */
+struct weft_pace {
+	u32			rate;
+	u64			burst;
+	ktime_t			due;
+	struct hrtimer		timer;
+};
+
+/**
  * struct weft_send - the send half
  *
  * Written by the owner of @turn only; attributes by modify_qp with the turn
@@ -98,15 +115,22 @@ struct weft_window {
  * @drained: SQD: the drain has been reported
  * @retry_left: transport retries left for @wqe
  * @rnr_left: RNR retries left for @wqe
+ * @paced: @pace limits the rate
+ * @run_packets: that are sent at a time
  * @psn: of the next request
+ * @done: bytes of @wqe that the local link has moved, if it moves a paged message in
+ *	windows; see the same of the peer's receive half
  * @timer: ends @waiting
  * @timeout: attribute, 4.096 us * 2^n, 0: for ever
  * @retry_cnt: attribute
  * @rnr_retry: attribute, 7: for ever
  * @max_rd_atomic: attribute
  * @sqd_notify: attribute: raise SQ_DRAINED
+ * @pace: limit of the rate
  * @wqe: private copy of the current work request
  * @sgl: its memory, only while it is being executed
+ * @paging: paged memory of what is being sent, or of @wqe
+ * @placing: paged memory that a response goes to
  */
 struct weft_send {
 	struct weft_turn	turn;
@@ -122,15 +146,21 @@ struct weft_send {
 	bool			drained;
 	u8			retry_left;
 	u8			rnr_left;
+	bool			paced;
+	u32			run_packets;
 	u32			psn;
+	u32			done;
 	struct hrtimer		timer;
 	u8			timeout;
 	u8			retry_cnt;
 	u8			rnr_retry;
 	u8			max_rd_atomic;
 	bool			sqd_notify;
+	struct weft_pace	pace;
 	struct weft_swqe	wqe;
 	struct weft_sgl		sgl;
+	struct weft_paging	paging;
+	struct weft_paging	placing;
 };
 
 /**

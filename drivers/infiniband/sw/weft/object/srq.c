@@ -6,6 +6,7 @@
 
 #include "object/dev.h"
 #include "object/ucontext.h"
+#include "object/xrc.h"
 
 static atomic_t srq_next_number = ATOMIC_INIT(0);
 
@@ -56,9 +57,29 @@ int weft_srq_take(struct weft_srq *srq, struct weft_rwqe *wqe)
 
 static bool srq_attr_valid(const struct ib_srq_init_attr *init)
 {
-	return init->srq_type == IB_SRQT_BASIC && init->attr.max_wr >= 1 &&
-	       init->attr.max_wr <= WEFT_MAX_SRQ_WR &&
+	return init->attr.max_wr >= 1 && init->attr.max_wr <= WEFT_MAX_SRQ_WR &&
 	       init->attr.max_sge <= WEFT_MAX_SGE;
+}
+
+static int srq_name(struct weft_srq *srq)
+{
+	if (srq->ibsrq.srq_type != IB_SRQT_XRC) {
+		srq->srqn = (u32)atomic_inc_return(&srq_next_number) & 0xffffff;
+		return 0;
+	}
+	srq->xrc = weft_xrc_publish(srq);
+	if (IS_ERR(srq->xrc))
+		return PTR_ERR(srq->xrc);
+	srq->srqn = srq->xrc->srqn;
+	srq->ibsrq.ext.xrc.srq_num = srq->srqn;
+	return 0;
+}
+
+static void srq_end(struct weft_srq *srq)
+{
+	if (srq->xrc)
+		weft_xrc_unpublish(srq->xrc);
+	weft_ring_destroy(srq->ring);
 }
 
 int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
@@ -68,7 +89,7 @@ int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct weft_create_srq_resp resp = {};
 	int ret;
 
-	if (init->srq_type != IB_SRQT_BASIC)
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
 		return -EOPNOTSUPP;
 	if (!srq_attr_valid(init))
 		return -EINVAL;
@@ -80,22 +101,24 @@ int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	spin_lock_init(&srq->post_lock);
 	mutex_init(&srq->modify_lock);
 	srq->max_sge = max(init->attr.max_sge, 1U);
-	srq->srqn = (u32)atomic_inc_return(&srq_next_number) & 0xffffff;
 	srq->ring = weft_ring_create(init->attr.max_wr, weft_rq_stride(srq->max_sge),
 				     weft_udata_ucontext(udata), &resp.rq);
 	if (IS_ERR(srq->ring))
 		return PTR_ERR(srq->ring);
+	ret = srq_name(srq);
+	if (ret) {
+		weft_ring_destroy(srq->ring);
+		return ret;
+	}
 	init->attr.max_wr = srq->ring->entries;
 	init->attr.max_sge = srq->max_sge;
 	resp.srqn = srq->srqn;
 	if (udata) {
 		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
-		if (ret) {
-			weft_ring_destroy(srq->ring);
-			return ret;
-		}
+		if (ret)
+			srq_end(srq);
 	}
-	return 0;
+	return ret;
 }
 
 /* Return: the ring to destroy, the old one or, on failure, the new one. */
@@ -195,7 +218,7 @@ int weft_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 
 int weft_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
-	weft_ring_destroy(to_weft_srq(ibsrq)->ring);
+	srq_end(to_weft_srq(ibsrq));
 	return 0;
 }
 

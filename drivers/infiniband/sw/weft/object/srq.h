@@ -9,6 +9,8 @@
 
 #include "ring/sqe.h"
 
+struct weft_xrc_name;
+
 /**
  * struct weft_srq - a shared receive queue
  * @ibsrq: first, freed by the core
@@ -20,6 +22,7 @@
  * @limit: raise an event below so many work requests; 0: disarmed
  * @error: the consumer's index was impossible; nothing is taken any more
  * @srqn: SRQ number
+ * @xrc: an XRC SRQ: what XRC target QPs find by the number; else NULL
  */
 struct weft_srq {
 	struct ib_srq		ibsrq;
@@ -31,6 +34,7 @@ struct weft_srq {
 	u32			limit;
 	bool			error;
 	u32			srqn;
+	struct weft_xrc_name	*xrc;
 };
 
 static inline struct weft_srq *to_weft_srq(struct ib_srq *ibsrq)

@@ -63,22 +63,6 @@ bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid)
 	return found;
 }
 
-struct net *weft_dev_gid_net(struct weft_dev *dev, u8 index,
-			     const union ib_gid *gid, int *ifindex)
-{
-	const struct weft_gid *entry = &dev->gids[index];
-	struct net *net = NULL;
-	unsigned long flags;
-
-	spin_lock_irqsave(&dev->gid_lock, flags);
-	if (entry->net && !entry->gone && !memcmp(&entry->gid, gid, sizeof(*gid))) {
-		net = maybe_get_net(entry->net);
-		*ifindex = entry->ifindex;
-	}
-	spin_unlock_irqrestore(&dev->gid_lock, flags);
-	return net;
-}
-
 static void dev_net_gone(struct weft_dev *dev, const struct net *net)
 {
 	unsigned long flags;

@@ -60,19 +60,6 @@ struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid
 bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid);
 
 /**
- * weft_dev_gid_net - where packets from an address of a device go out
- * @dev: the device
- * @index: of the address in the port's GID table
- * @gid: the address; it may have gone, or the entry may be another's now
- * @ifindex: result: the net device
- *
- * Context: any but hard interrupts.
- * Return: the namespace, for put_net(); NULL: the address is not there.
- */
-struct net *weft_dev_gid_net(struct weft_dev *dev, u8 index,
-			     const union ib_gid *gid, int *ifindex);
-
-/**
  * weft_dev_net_gone - a namespace ends: its addresses are nobody's any more
  * @net: the namespace
  *

@@ -8,16 +8,19 @@
 #include <linux/kref.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <rdma/uverbs_ioctl.h>
 #include <rdma/weft-abi.h>
 
+#define UVERBS_MODULE_NAME weft
+#include <rdma/uverbs_named_ioctl.h>
+
+#include "compat/placement.h"
 #include "object/qp.h"
 #include "object/table.h"
 #include "params.h"
 
 /**
  * struct weft_doorbell - what a doorbell file names
- * @kref: the file and the user context
+ * @kref: the files and the user context
  * @dead: the user context is gone, and every QP with it
  */
 struct weft_doorbell {
@@ -94,12 +97,57 @@ static int ucontext_check(struct ib_udata *udata)
 	return req.abi_version == WEFT_ABI_VERSION && !req.reserved_0c ? 0 : -EINVAL;
 }
 
+/**
+ * struct doorbell_file - a doorbell file that the process does not have yet
+ * @fd: reserved
+ * @file: with a reference to the doorbell
+ */
+struct doorbell_file {
+	int		fd;
+	struct file	*file;
+};
+
+static int doorbell_open(struct doorbell_file *new, struct weft_doorbell *doorbell)
+{
+	new->fd = get_unused_fd_flags(O_CLOEXEC);
+	if (new->fd < 0)
+		return new->fd;
+	new->file = anon_inode_getfile("[weft]", &doorbell_fops, doorbell, O_RDWR);
+	if (IS_ERR(new->file)) {
+		put_unused_fd(new->fd);
+		return PTR_ERR(new->file);
+	}
+	kref_get(&doorbell->kref);
+	return 0;
+}
+
+/* Undo doorbell_open(), or finish it if the process has been told (@ret is 0). */
+static int doorbell_install_or_close(const struct doorbell_file *new, int ret)
+{
+	if (!ret) {
+		fd_install(new->fd, new->file);
+	} else {
+		put_unused_fd(new->fd);
+		fput(new->file);
+	}
+	return ret;
+}
+
+static struct weft_alloc_ucontext_resp ucontext_resp(const struct doorbell_file *new)
+{
+	return (struct weft_alloc_ucontext_resp){
+		.comp_mask = COMPAT_PLACEMENT_CAPS ? WEFT_UCONTEXT_PLACEMENT : 0,
+		.doorbell_fd = new->fd,
+		.max_inline = WEFT_MAX_INLINE,
+	};
+}
+
 int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
 	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
-	struct weft_alloc_ucontext_resp resp = { .max_inline = WEFT_MAX_INLINE };
+	struct weft_alloc_ucontext_resp resp;
 	struct weft_doorbell *doorbell;
-	struct file *file;
+	struct doorbell_file new;
 	int ret;
 
 	ret = ucontext_check(udata);
@@ -109,33 +157,35 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	if (!doorbell)
 		return -ENOMEM;
 	kref_init(&doorbell->kref);
-	resp.doorbell_fd = get_unused_fd_flags(O_CLOEXEC);
-	if (resp.doorbell_fd < 0) {
-		ret = resp.doorbell_fd;
-		goto err_free_doorbell;
-	}
-	file = anon_inode_getfile("[weft]", &doorbell_fops, doorbell, O_RDWR);
-	if (IS_ERR(file)) {
-		ret = PTR_ERR(file);
-		goto err_put_fd;
-	}
-	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	ret = doorbell_open(&new, doorbell);
 	if (ret)
-		goto err_put_file;
-	kref_get(&doorbell->kref); /* one for the context, one for the file */
+		goto err_put_doorbell;
+	resp = ucontext_resp(&new);
+	ret = doorbell_install_or_close(&new, ib_copy_to_udata(udata, &resp, sizeof(resp)));
+	if (ret)
+		goto err_put_doorbell;
 	uctx->doorbell = doorbell;
-	fd_install(resp.doorbell_fd, file);
 	return 0;
 
-err_put_file:
-	put_unused_fd(resp.doorbell_fd);
-	fput(file); /* frees the doorbell */
+err_put_doorbell:
+	kref_put(&doorbell->kref, doorbell_free);
 	return ret;
-err_put_fd:
-	put_unused_fd(resp.doorbell_fd);
-err_free_doorbell:
-	kfree(doorbell);
-	return ret;
+}
+
+int weft_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs)
+{
+	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
+	struct weft_alloc_ucontext_resp resp;
+	struct doorbell_file new;
+	int ret;
+
+	ret = doorbell_open(&new, uctx->doorbell);
+	if (ret)
+		return ret;
+	resp = ucontext_resp(&new);
+	ret = uverbs_copy_to_struct_or_zero(attrs, WEFT_ATTR_QUERY_CONTEXT_RESP, &resp,
+					    sizeof(resp));
+	return doorbell_install_or_close(&new, ret);
 }
 
 void weft_dealloc_ucontext(struct ib_ucontext *ibuc)
@@ -184,3 +234,15 @@ struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata)
 
 	return uctx ? uctx->doorbell : NULL;
 }
+
+ADD_UVERBS_ATTRIBUTES_SIMPLE(ucontext_query, UVERBS_OBJECT_DEVICE,
+			     UVERBS_METHOD_QUERY_CONTEXT,
+			     UVERBS_ATTR_PTR_OUT(WEFT_ATTR_QUERY_CONTEXT_RESP,
+						 UVERBS_ATTR_STRUCT(struct weft_alloc_ucontext_resp,
+								    max_inline),
+						 UA_MANDATORY));
+
+const struct uapi_definition weft_ucontext_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_DEVICE, &ucontext_query),
+	{ }
+};

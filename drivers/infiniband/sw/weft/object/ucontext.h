@@ -6,22 +6,40 @@
 #define WEFT_OBJECT_UCONTEXT_H
 
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
 struct weft_doorbell;
 struct weft_qp;
 
 /**
  * struct weft_ucontext - an open device
- * @ibuc: first, freed by the core
- * @doorbell: what the QPs of this context can be rung by
+ *
+ * Several processes have it if one gave its command file to the others, and those
+ * imported it.
+ *
+ * @ibuc: first, freed by the core when the last one has closed the file
+ * @doorbell: what the QPs of this context can be rung by; each process has a file
+ *	of its own for it
  */
 struct weft_ucontext {
 	struct ib_ucontext	ibuc;
 	struct weft_doorbell	*doorbell;
 };
 
+/* What uverbs knows of contexts beyond the core's own methods. */
+extern const struct uapi_definition weft_ucontext_uapi[];
+
 int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void weft_dealloc_ucontext(struct ib_ucontext *ibuc);
+
+/**
+ * weft_query_ucontext - a process imports a context
+ * @ibuc: the context
+ * @attrs: of the call, for WEFT_ATTR_QUERY_CONTEXT_RESP
+ *
+ * Return: 0; -EMFILE, -ENFILE or -ENOMEM: there is no doorbell for it; -EFAULT.
+ */
+int weft_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs);
 
 /**
  * weft_disassociate_ucontext - the device goes away under a process

@@ -35,6 +35,7 @@ void weft_vector_init(struct weft_cq *cq, unsigned int vector)
 	init_irq_work(&cq->local, vector_local);
 	INIT_CSD(&cq->remote, vector_remote, cq);
 }
+WEFT_EXPORT_FOR_TEST(weft_vector_init);
 
 /* One that is on its way already will do: the handler has not begun. */
 void weft_vector_raise(struct weft_cq *cq)
@@ -47,6 +48,7 @@ void weft_vector_raise(struct weft_cq *cq)
 		smp_call_function_single_async(cq->cpu, &cq->remote);
 	put_cpu();
 }
+WEFT_EXPORT_FOR_TEST(weft_vector_raise);
 
 void weft_vector_quiesce(struct weft_cq *cq)
 {
@@ -54,3 +56,4 @@ void weft_vector_quiesce(struct weft_cq *cq)
 	/* what a CPU is sent it does in order; one that is offline has done it */
 	smp_call_function_single(cq->cpu, vector_nothing, NULL, true);
 }
+WEFT_EXPORT_FOR_TEST(weft_vector_quiesce);

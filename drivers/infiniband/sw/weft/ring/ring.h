@@ -22,28 +22,28 @@
 #define __weft_shared
 #endif
 
+struct weft_pages;
+
 /**
  * struct weft_ring - a ring
  *
  * Immutable after creation but @device and @client.
  *
- * @mmap: names the ring in mmap(); only when @user
+ * @pages: its memory
  * @hdr: shared header
  * @slots: shared entries
  * @entries: power of two
  * @stride: bytes per entry
- * @size: bytes in all, a multiple of the page size
  * @user: the client is a user process
  * @device: our index: producer of a completion queue, else consumer
  * @client: index of a kernel client
  */
 struct weft_ring {
-	struct rdma_user_mmap_entry	mmap;
+	struct weft_pages		*pages;
 	struct weft_ring_hdr __weft_shared *hdr;
 	void __weft_shared		*slots;
 	u32				entries;
 	u32				stride;
-	size_t				size;
 	bool				user;
 	u32				device;
 	u32				client;
@@ -97,21 +97,6 @@ struct weft_ring *weft_ring_create(u32 entries, u32 stride,
  *	mmap() in progress is done with it.
  */
 void weft_ring_destroy(struct weft_ring *ring);
-
-/**
- * weft_ring_mmap - map a ring into a process
- * @uctx: of the process
- * @vma: names the ring by its offset
- *
- * Return: 0; -EINVAL: no such ring, or a size that differs.
- */
-int weft_ring_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
-
-/**
- * weft_ring_mmap_free - ib_device_ops.mmap_free: the last user is gone
- * @entry: of the ring
- */
-void weft_ring_mmap_free(struct rdma_user_mmap_entry *entry);
 
 /**
  * weft_ring_reset - make a ring empty again

@@ -63,6 +63,18 @@ static inline u32 weft_rq_stride(u32 max_sge)
 }
 
 /**
+ * weft_sq_inline - where the inline data of a work request are
+ * @ring: send queue
+ * @index: of the work request
+ *
+ * Return: the data; valid until weft_ring_release().
+ */
+static inline const void *weft_sq_inline(const struct weft_ring *ring, u32 index)
+{
+	return (const void __force *)(weft_ring_slot(ring, index) + sizeof(struct weft_sqe));
+}
+
+/**
  * weft_sq_next - copy the next send work request
  * @ring: with more than @ahead pending; the slot is not released
  * @ahead: work requests that have been taken and are not complete

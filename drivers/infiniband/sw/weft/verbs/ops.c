@@ -2,9 +2,11 @@
 
 #include "verbs/ops.h"
 
+#include "object/advise.h"
 #include "object/ah.h"
 #include "object/cq.h"
 #include "object/dev.h"
+#include "object/dm.h"
 #include "object/mcast.h"
 #include "object/mr.h"
 #include "object/mw.h"
@@ -12,6 +14,8 @@
 #include "object/qp.h"
 #include "object/srq.h"
 #include "object/ucontext.h"
+#include "object/xrc.h"
+#include "ring/pages.h"
 #include "stats.h"
 #include "verbs/attributes.h"
 #include "verbs/counter.h"
@@ -20,17 +24,27 @@
 
 #include "compat/ops.h"
 
+const struct uapi_definition weft_device_uapi[] = {
+	UAPI_DEF_CHAIN(weft_dm_uapi),
+	UAPI_DEF_CHAIN(weft_pd_uapi),
+	UAPI_DEF_CHAIN(weft_ucontext_uapi),
+	{ }
+};
+
 const struct ib_device_ops weft_device_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = (enum rdma_driver_id)RDMA_DRIVER_WEFT,
 	.uverbs_abi_ver = WEFT_ABI_VERSION,
 
 	.add_gid = weft_add_gid,
+	.advise_mr = weft_advise_mr,
+	.alloc_dm = weft_alloc_dm,
 	.alloc_hw_port_stats = weft_alloc_hw_port_stats,
 	.alloc_mr = weft_alloc_mr,
 	.alloc_mw = weft_alloc_mw,
 	.alloc_pd = weft_alloc_pd,
 	.alloc_ucontext = weft_alloc_ucontext,
+	.alloc_xrcd = weft_alloc_xrcd,
 	.attach_mcast = weft_attach_mcast,
 	.counter_alloc_stats = weft_counter_alloc_stats,
 	.counter_bind_qp = compat_counter_bind_qp,
@@ -42,9 +56,11 @@ const struct ib_device_ops weft_device_ops = {
 	.create_qp = weft_create_qp,
 	.create_srq = weft_create_srq,
 	.create_user_ah = weft_create_ah,
+	.dealloc_dm = weft_dealloc_dm,
 	.dealloc_mw = weft_dealloc_mw,
 	.dealloc_pd = weft_dealloc_pd,
 	.dealloc_ucontext = weft_dealloc_ucontext,
+	.dealloc_xrcd = weft_dealloc_xrcd,
 	.del_gid = weft_del_gid,
 	.dereg_mr = weft_dereg_mr,
 	.destroy_ah = weft_destroy_ah,
@@ -60,8 +76,8 @@ const struct ib_device_ops weft_device_ops = {
 	.get_link_layer = weft_get_link_layer,
 	.get_port_immutable = weft_get_port_immutable,
 	.map_mr_sg = weft_map_mr_sg,
-	.mmap = weft_ring_mmap,
-	.mmap_free = weft_ring_mmap_free,
+	.mmap = weft_pages_mmap,
+	.mmap_free = weft_pages_mmap_free,
 	.modify_ah = weft_modify_ah,
 	.modify_cq = weft_modify_cq,
 	.modify_device = weft_modify_device,
@@ -79,7 +95,10 @@ const struct ib_device_ops weft_device_ops = {
 	.query_port = weft_query_port,
 	.query_qp = weft_query_qp,
 	.query_srq = weft_query_srq,
+	.query_ucontext = weft_query_ucontext,
+	.reg_dm_mr = weft_reg_dm_mr,
 	.reg_user_mr = compat_reg_user_mr,
+	.reg_user_mr_dmabuf = compat_reg_user_mr_dmabuf,
 	.req_notify_cq = weft_req_notify_cq,
 	.rereg_user_mr = weft_rereg_user_mr,
 	COMPAT_RESIZE_CQ,
@@ -92,4 +111,5 @@ const struct ib_device_ops weft_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_qp, weft_ib_qp, ibqp),
 	INIT_RDMA_OBJ_SIZE(ib_srq, weft_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, weft_ucontext, ibuc),
+	INIT_RDMA_OBJ_SIZE(ib_xrcd, weft_xrcd, ibxrcd),
 };

@@ -6,13 +6,15 @@
 
 #include "verbs/qp.h"
 
+#include "compat/placement.h"
 #include "engine/requester.h"
 #include "engine/rules.h"
 #include "object/ah.h"
 #include "object/qp.h"
 #include "object/srq.h"
 
-static int post_opcode(enum ib_wr_opcode opcode)
+/* An enum ib_wr_opcode, or what later kernels have there. */
+static int post_opcode(unsigned int opcode)
 {
 	switch (opcode) {
 	case IB_WR_SEND:
@@ -35,6 +37,9 @@ static int post_opcode(enum ib_wr_opcode opcode)
 		return WEFT_SQE_LOCAL_INV;
 	case IB_WR_REG_MR:
 		return WEFT_SQE_REG_MR;
+	/* of FLUSH struct ib_send_wr says nothing */
+	case IB_WR_ATOMIC_WRITE:
+		return WEFT_SQE_ATOMIC_WRITE;
 	default:
 		return -EINVAL;
 	}
@@ -55,6 +60,7 @@ static void post_service(const struct weft_qp *qp, const struct ib_send_wr *wr,
 	case WEFT_SQE_WRITE:
 	case WEFT_SQE_WRITE_IMM:
 	case WEFT_SQE_READ:
+	case WEFT_SQE_ATOMIC_WRITE:
 		sqe->remote_addr = rdma_wr(wr)->remote_addr;
 		sqe->rkey = rdma_wr(wr)->rkey;
 		break;
@@ -164,7 +170,7 @@ int weft_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	int ret = 0;
 
 	spin_lock_irqsave(&qp->post_lock, flags);
-	if (qp->srq || weft_qp_state(qp) == IB_QPS_RESET)
+	if (!qp->recv.ring || weft_qp_state(qp) == IB_QPS_RESET)
 		ret = -EINVAL;
 	while (wr && !ret) {
 		ret = weft_rq_write(qp->recv.ring, qp->cap.max_recv_sge, wr);

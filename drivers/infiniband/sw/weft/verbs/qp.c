@@ -16,16 +16,27 @@
 #include "object/table.h"
 #include "object/ucontext.h"
 
+/* Whoever hints at how payload may cross a bus: there is none. */
+#define QP_HINTS	IB_QP_CREATE_PCI_WRITE_END_PADDING
+
 static int qp_check_type(struct weft_dev *dev, const struct ib_qp_init_attr *init,
 			 const struct ib_udata *udata)
 {
+	u32 flags = init->create_flags & ~QP_HINTS;
+
 	switch (init->qp_type) {
 	case IB_QPT_RC:
 	case IB_QPT_UC:
-		return init->create_flags ? -EOPNOTSUPP : 0;
+		return flags ? -EOPNOTSUPP : 0;
 	case IB_QPT_UD:
-		return init->create_flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK ?
-		       -EOPNOTSUPP : 0;
+		return flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK ? -EOPNOTSUPP : 0;
+	case IB_QPT_XRC_INI:
+		/* a work request of the kernel cannot name an SRQ */
+		if (!udata)
+			return -EOPNOTSUPP;
+		fallthrough;
+	case IB_QPT_XRC_TGT:
+		return init->create_flags ? -EOPNOTSUPP : 0;
 	case IB_QPT_GSI:
 		if (udata || init->port_num != 1 || init->create_flags)
 			return -EINVAL;
@@ -35,18 +46,26 @@ static int qp_check_type(struct weft_dev *dev, const struct ib_qp_init_attr *ini
 	}
 }
 
+/* Of the others the receive capabilities are ignored. */
+static bool qp_has_rq(const struct ib_qp_init_attr *init)
+{
+	return !init->srq && init->qp_type != IB_QPT_XRC_INI &&
+	       init->qp_type != IB_QPT_XRC_TGT;
+}
+
 static int qp_check_cap(const struct ib_qp_init_attr *init)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 
-	if (!init->send_cq || !init->recv_cq)
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return init->xrcd ? 0 : -EINVAL;
+	if (!init->send_cq || (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI))
 		return -EINVAL;
 	if (cap->max_send_wr > WEFT_MAX_QP_WR || cap->max_send_sge > WEFT_MAX_SGE ||
 	    cap->max_inline_data > WEFT_MAX_INLINE)
 		return -EINVAL;
-	/* with an SRQ the receive capabilities are ignored */
-	if (!init->srq && (cap->max_recv_wr > WEFT_MAX_QP_WR ||
-			   cap->max_recv_sge > WEFT_MAX_SGE))
+	if (qp_has_rq(init) && (cap->max_recv_wr > WEFT_MAX_QP_WR ||
+				cap->max_recv_sge > WEFT_MAX_SGE))
 		return -EINVAL;
 	return 0;
 }
@@ -59,20 +78,33 @@ static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 	cap->max_send_wr = qp->send.ring->entries;
 	cap->max_send_sge = min_t(u32, room / sizeof(struct weft_sge), WEFT_MAX_SGE);
 	cap->max_inline_data = min_t(u32, room, WEFT_MAX_INLINE);
-	cap->max_recv_wr = qp->srq ? 0 : qp->recv.ring->entries;
-	cap->max_recv_sge = qp->srq ? 0 : max(cap->max_recv_sge, 1U);
+	cap->max_recv_wr = qp->recv.ring ? qp->recv.ring->entries : 0;
+	cap->max_recv_sge = qp->recv.ring ? max(cap->max_recv_sge, 1U) : 0;
+	/* what it has is never posted to */
+	if (qp->type == IB_QPT_XRC_TGT)
+		*cap = (struct ib_qp_cap){};
 	qp->cap = *cap;
 }
 
-static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_cap *cap,
+/* An XRC target has a send queue that nobody sees: no half asks whether it has. */
+static int qp_create_hidden_ring(struct weft_qp *qp)
+{
+	qp->send.ring = weft_ring_create(1, weft_sq_stride(1, 0), NULL, NULL);
+	return PTR_ERR_OR_ZERO(qp->send.ring);
+}
+
+static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init,
 			   struct ib_ucontext *uctx, struct weft_create_qp_resp *resp)
 {
+	const struct ib_qp_cap *cap = &init->cap;
 	u32 stride = weft_sq_stride(max(cap->max_send_sge, 1U), cap->max_inline_data);
 
+	if (qp->type == IB_QPT_XRC_TGT)
+		return qp_create_hidden_ring(qp);
 	qp->send.ring = weft_ring_create(cap->max_send_wr, stride, uctx, &resp->sq);
 	if (IS_ERR(qp->send.ring))
 		return PTR_ERR(qp->send.ring);
-	if (qp->srq)
+	if (!qp_has_rq(init))
 		return 0;
 	qp->recv.ring = weft_ring_create(cap->max_recv_wr,
 					 weft_rq_stride(cap->max_recv_sge), uctx,
@@ -90,6 +122,35 @@ static void qp_destroy_rings(struct weft_qp *qp)
 	weft_ring_destroy(qp->send.ring);
 }
 
+static enum weft_transport qp_transport(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return WEFT_TRANSPORT_RC;
+	case IB_QPT_UC:
+		return WEFT_TRANSPORT_UC;
+	case IB_QPT_XRC_INI:
+	case IB_QPT_XRC_TGT:
+		return WEFT_TRANSPORT_XRC;
+	default:
+		return WEFT_TRANSPORT_UD;
+	}
+}
+
+/* Whom it works for. An XRC target, which may outlive a process, is told by requests. */
+static void qp_set_owner(struct weft_qp *qp, const struct ib_qp_init_attr *init,
+			 struct ib_udata *udata)
+{
+	qp->pd = qp->ibqp->pd;
+	qp->recv.pd = qp->pd;
+	qp->send_cq = to_weft_cq(init->send_cq);
+	if (init->recv_cq)
+		qp->recv.cq = to_weft_cq(init->recv_cq);
+	if (init->srq && init->qp_type != IB_QPT_XRC_INI)
+		qp->recv.srq = to_weft_srq(init->srq);
+	qp->doorbell = weft_udata_doorbell(udata);
+}
+
 static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
 				struct ib_udata *udata)
 {
@@ -100,24 +161,25 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 		return NULL;
 	refcount_set(&qp->refs, 1);
 	qp->type = init->qp_type;
+	qp->transport = qp_transport(init->qp_type);
 	qp->state = IB_QPS_RESET;
-	qp->kernel = !udata;
+	/* the core hides from us that it is a process that makes a target */
+	qp->kernel = !udata && init->qp_type != IB_QPT_XRC_TGT;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->create_flags = init->create_flags;
 	qp->dev = dev;
 	qp->dev_id = dev->id;
 	qp->stats = dev->stats;
 	qp->ibqp = ibqp;
-	qp->pd = ibqp->pd;
-	qp->send_cq = to_weft_cq(init->send_cq);
-	qp->recv_cq = to_weft_cq(init->recv_cq);
-	qp->srq = init->srq ? to_weft_srq(init->srq) : NULL;
-	qp->doorbell = weft_udata_doorbell(udata);
 	qp->link = &weft_link_local;
 	mutex_init(&qp->modify_lock);
 	spin_lock_init(&qp->post_lock);
 	weft_turn_init(&qp->send.turn, qp, weft_requester_run);
 	weft_turn_init(&qp->recv.turn, qp, weft_responder_run);
+	if (qp->type == IB_QPT_XRC_TGT)
+		qp->xrcd = init->xrcd;
+	else
+		qp_set_owner(qp, init, udata);
 	return qp;
 }
 
@@ -150,7 +212,8 @@ static int qp_read_cookie(struct weft_qp *qp, struct ib_udata *udata)
 	struct weft_create_qp_req req;
 	int ret;
 
-	qp->cookie = (uintptr_t)qp->ibqp;
+	/* a target has no completions of its own */
+	qp->cookie = qp->kernel ? (uintptr_t)qp->ibqp : 0;
 	if (!udata)
 		return 0;
 	ret = weft_udata_check(udata, sizeof(req), sizeof(struct weft_create_qp_resp));
@@ -188,7 +251,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		goto err_uncount;
 	}
 	ret = qp_read_cookie(qp, udata) ?:
-	      qp_create_rings(qp, &init->cap, weft_udata_ucontext(udata), &resp);
+	      qp_create_rings(qp, init, weft_udata_ucontext(udata), &resp);
 	if (ret)
 		goto err_put_qp;
 	qp_set_cap(qp, &init->cap);

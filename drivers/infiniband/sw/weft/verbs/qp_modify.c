@@ -2,25 +2,42 @@
 
 /*
  * modify_qp: validate everything, then commit everything. Nothing in the
- * commit can fail.
+ * commit can fail. What takes memory or the process's is prepared before.
  */
 
 #include "verbs/qp.h"
 
 #include <rdma/ib_addr.h>
 
+#include "compat/placement.h"
+#include "engine/pace.h"
 #include "engine/requester.h"
 #include "engine/responder.h"
 #include "engine/window.h"
 #include "link/local.h"
 #include "object/dev.h"
 #include "object/qp.h"
+#include "object/ucontext.h"
+#include "verbs/qp_resize.h"
 #include "verbs/qp_state.h"
+#include "wire/psn.h"
 
-/* Flush, bits 8 and 9, may be allowed by a QP; no request will ask for it. */
-#define QP_ACCESS	(GENMASK(9, 8) | IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+/* Programs give a QP what they give their regions: persistence, too, and paging. */
+#define QP_ACCESS	(COMPAT_ACCESS_FLUSH | IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
-			 IB_ACCESS_MW_BIND | IB_ACCESS_OPTIONAL)
+			 IB_ACCESS_MW_BIND | IB_ACCESS_ON_DEMAND | IB_ACCESS_OPTIONAL)
+
+/**
+ * struct qp_change - what is to be changed, besides what struct ib_qp_attr has
+ * @av: with IB_QP_AV
+ * @resize: with IB_QP_CAP
+ * @burst: with IB_QP_RATE_LIMIT: bytes that may go at a time, or 0
+ */
+struct qp_change {
+	struct weft_av		av;
+	struct weft_qp_resize	resize;
+	u32			burst;
+};
 
 static enum ib_mtu port_mtu(const struct weft_dev *dev)
 {
@@ -45,7 +62,8 @@ static bool attr_numbers_valid(const struct weft_dev *dev,
 		 (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
 		  attr->max_dest_rd_atomic > WEFT_MAX_RD_ATOMIC) ||
 		 (mask & IB_QP_PATH_MIG_STATE &&
-		  attr->path_mig_state != IB_MIG_MIGRATED));
+		  attr->path_mig_state != IB_MIG_MIGRATED) ||
+		 (mask & IB_QP_RATE_LIMIT && attr->rate_limit > WEFT_MAX_RATE));
 }
 
 static int qp_validate_path(struct weft_qp *qp, const struct ib_qp_attr *attr,
@@ -55,7 +73,7 @@ static int qp_validate_path(struct weft_qp *qp, const struct ib_qp_attr *attr,
 
 	if (ret || av->local)
 		return ret;
-	return weft_window_create(qp);
+	return weft_window_create(qp, qp->send.ring->entries);
 }
 
 /* Both turns are stopped: the state stays what it is. */
@@ -65,6 +83,9 @@ static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int ma
 	enum ib_qp_state from = weft_qp_state(qp);
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
+	/* in any state (ibv_modify_qp(3)) */
+	if (!mask)
+		return 0;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from)
 		return -EINVAL;
 	if (!weft_qp_state_allows(qp->type, from, to, mask) ||
@@ -80,7 +101,7 @@ static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int ma
 static void commit_send(struct weft_send *send, const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & IB_QP_SQ_PSN)
-		send->psn = attr->sq_psn;
+		send->psn = attr->sq_psn & WEFT_PSN_MASK;
 	if (mask & IB_QP_TIMEOUT)
 		send->timeout = attr->timeout;
 	if (mask & IB_QP_RETRY_CNT)
@@ -96,14 +117,14 @@ static void commit_send(struct weft_send *send, const struct ib_qp_attr *attr, i
 static void commit_recv(struct weft_recv *recv, const struct ib_qp_attr *attr, int mask)
 {
 	if (mask & IB_QP_RQ_PSN)
-		recv->psn = attr->rq_psn;
+		recv->psn = attr->rq_psn & WEFT_PSN_MASK;
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		recv->rnr_timer = attr->min_rnr_timer;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		recv->max_dest_rd_atomic = attr->max_dest_rd_atomic;
 }
 
-/* What query_qp returns: each attribute as it was given. */
+/* What query_qp returns: each attribute as it was given, a PSN as it is used. */
 static void commit_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)
 {
 	if (mask & IB_QP_PKEY_INDEX)
@@ -119,9 +140,9 @@ static void commit_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from, in
 	if (mask & IB_QP_DEST_QPN)
 		to->dest_qp_num = from->dest_qp_num;
 	if (mask & IB_QP_RQ_PSN)
-		to->rq_psn = from->rq_psn;
+		to->rq_psn = from->rq_psn & WEFT_PSN_MASK;
 	if (mask & IB_QP_SQ_PSN)
-		to->sq_psn = from->sq_psn;
+		to->sq_psn = from->sq_psn & WEFT_PSN_MASK;
 	if (mask & IB_QP_TIMEOUT)
 		to->timeout = from->timeout;
 	if (mask & IB_QP_RETRY_CNT)
@@ -136,6 +157,8 @@ static void commit_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from, in
 		to->max_dest_rd_atomic = from->max_dest_rd_atomic;
 	if (mask & IB_QP_EN_SQD_ASYNC_NOTIFY)
 		to->en_sqd_async_notify = from->en_sqd_async_notify;
+	if (mask & IB_QP_RATE_LIMIT)
+		to->rate_limit = from->rate_limit;
 }
 
 /* What was sent the old way has been answered; the send queue is drained. */
@@ -188,13 +211,13 @@ static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
 }
 
 static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
-		      const struct weft_av *av)
+		      const struct qp_change *change)
 {
 	commit_attr(&qp->attr, attr, mask);
 	commit_send(&qp->send, attr, mask);
 	commit_recv(&qp->recv, attr, mask);
 	if (mask & IB_QP_AV)
-		commit_path(qp, av);
+		commit_path(qp, &change->av);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		weft_responder_resize(qp);
 	if (mask & IB_QP_SQ_PSN)
@@ -209,25 +232,83 @@ static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mas
 		qp->access = attr->qp_access_flags;
 	if (mask & IB_QP_STATE)
 		qp_enter(qp, attr->qp_state, attr, mask);
+	if (mask & IB_QP_RATE_LIMIT)
+		weft_pace_set(&qp->send, attr->rate_limit, change->burst, qp->mtu);
+}
+
+/*
+ * uverbs has no capabilities, and of a rate nothing but the number: a process gives
+ * them in a request of ours.
+ */
+static int modify_read_request(struct ib_udata *udata, struct ib_qp_attr *attr, int mask,
+			       struct qp_change *change)
+{
+	size_t resp_size = mask & IB_QP_CAP ? sizeof(struct weft_modify_qp_resp) : 0;
+	struct weft_modify_qp_req req;
+	int ret;
+
+	if (!udata || !(mask & (IB_QP_CAP | IB_QP_RATE_LIMIT)))
+		return 0;
+	ret = weft_udata_check(udata, sizeof(req), resp_size);
+	if (ret)
+		return ret;
+	if (udata->inlen < sizeof(req))
+		return -EINVAL;
+	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	if (ret)
+		return ret;
+	if (req.reserved_24 || ((req.max_burst_sz || req.typical_pkt_sz) &&
+				!(mask & IB_QP_RATE_LIMIT && attr->rate_limit)))
+		return -EINVAL;
+	change->burst = req.max_burst_sz;
+	attr->cap = (struct ib_qp_cap){
+		.max_send_wr = req.max_send_wr,
+		.max_recv_wr = req.max_recv_wr,
+		.max_send_sge = req.max_send_sge,
+		.max_recv_sge = req.max_recv_sge,
+		.max_inline_data = req.max_inline_data,
+	};
+	return 0;
+}
+
+/* The halves do not run from the first look at what is so until all is set. */
+static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
+			  struct qp_change *change)
+{
+	int ret;
+
+	weft_turn_stop(&qp->send.turn);
+	weft_turn_stop(&qp->recv.turn);
+	ret = qp_validate(qp, attr, mask, &change->av);
+	if (!ret && mask & IB_QP_CAP)
+		ret = weft_qp_resize_switch(qp, &change->resize);
+	if (!ret)
+		qp_commit(qp, attr, mask, change);
+	weft_turn_resume(&qp->recv.turn);
+	weft_turn_resume(&qp->send.turn);
+	return ret;
 }
 
 int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
 	struct weft_qp *qp = to_weft_qp(ibqp);
-	struct weft_av av;
+	struct qp_change change = {};
 	int ret;
 
-	if (mask & ~IB_QP_ATTR_STANDARD_BITS)
+	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;
+	ret = modify_read_request(udata, attr, mask, &change);
+	if (ret)
+		return ret;
 	mutex_lock(&qp->modify_lock);
-	weft_turn_stop(&qp->send.turn);
-	weft_turn_stop(&qp->recv.turn);
-	ret = qp_validate(qp, attr, mask, &av);
+	if (mask & IB_QP_CAP)
+		ret = weft_qp_resize_prepare(qp, &attr->cap, udata, &change.resize);
 	if (!ret)
-		qp_commit(qp, attr, mask, &av);
-	weft_turn_resume(&qp->recv.turn);
-	weft_turn_resume(&qp->send.turn);
+		ret = modify_stopped(qp, attr, mask, &change);
+	weft_qp_resize_end(&change.resize);
+	if (!ret && mask & IB_QP_CAP)
+		attr->cap = qp->cap;
 	mutex_unlock(&qp->modify_lock);
 	return ret;
 }

@@ -2,7 +2,7 @@
 
 #include "verbs/qp_state.h"
 
-enum qp_service { RC, UC, UD, GSI, SERVICES };
+enum qp_service { RC, UC, UD, GSI, INI, TGT, SERVICES };
 
 /**
  * struct qp_transition - a row of the table
@@ -10,15 +10,19 @@ enum qp_service { RC, UC, UD, GSI, SERVICES };
  * @to: next state
  * @required: attributes that must be given, by service
  * @optional: attributes that may be given, by service
+ * @any: attributes that may be given, of each service
  */
 struct qp_transition {
 	enum ib_qp_state	from;
 	enum ib_qp_state	to;
 	u32			required[SERVICES];
 	u32			optional[SERVICES];
+	u32			any;
 };
 
 #define ACCESS		IB_QP_ACCESS_FLAGS
+#define CAP		IB_QP_CAP
+#define RATE		IB_QP_RATE_LIMIT
 #define PKEY		IB_QP_PKEY_INDEX
 #define PORT		IB_QP_PORT
 #define QKEY		IB_QP_QKEY
@@ -30,6 +34,7 @@ struct qp_transition {
 #define CONNECT_RC	(CONNECT_UC | IB_QP_MAX_DEST_RD_ATOMIC | RNR)
 #define RETRIES		(IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY)
 #define SEND_RC		(RETRIES | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC)
+#define SEND_TGT	(IB_QP_TIMEOUT | IB_QP_SQ_PSN)
 /* what may change while the QP works */
 #define LIVE_RC		(CUR | ALT | ACCESS | RNR | MIG)
 #define LIVE_UC		(CUR | ALT | ACCESS | MIG)
@@ -37,6 +42,10 @@ struct qp_transition {
 #define DRAINED_RC	(PORT | IB_QP_AV | RETRIES | IB_QP_MAX_QP_RD_ATOMIC | \
 			 IB_QP_MAX_DEST_RD_ATOMIC | ALT | ACCESS | PKEY | RNR | MIG)
 #define DRAINED_UC	(IB_QP_AV | ALT | ACCESS | PKEY | MIG)
+#define DRAINED_INI	(PORT | IB_QP_AV | RETRIES | IB_QP_MAX_QP_RD_ATOMIC | \
+			 ALT | ACCESS | PKEY | MIG)
+#define DRAINED_TGT	(PORT | IB_QP_AV | IB_QP_TIMEOUT | IB_QP_MAX_DEST_RD_ATOMIC | \
+			 ALT | ACCESS | PKEY | RNR | MIG)
 
 static const struct qp_transition qp_transitions[] = {
 	{
@@ -44,36 +53,49 @@ static const struct qp_transition qp_transitions[] = {
 		.required = {
 			[RC] = PKEY | PORT | ACCESS, [UC] = PKEY | PORT | ACCESS,
 			[UD] = PKEY | PORT | QKEY, [GSI] = PKEY | QKEY,
+			[INI] = PKEY | PORT | ACCESS, [TGT] = PKEY | PORT | ACCESS,
 		},
 	}, {
 		IB_QPS_INIT, IB_QPS_INIT,
 		.optional = {
 			[RC] = PKEY | PORT | ACCESS, [UC] = PKEY | PORT | ACCESS,
 			[UD] = PKEY | PORT | QKEY, [GSI] = PKEY | QKEY,
+			[INI] = PKEY | PORT | ACCESS, [TGT] = PKEY | PORT | ACCESS,
 		},
+		.any = CAP,
 	}, {
 		IB_QPS_INIT, IB_QPS_RTR,
-		.required = { [RC] = CONNECT_RC, [UC] = CONNECT_UC },
+		.required = {
+			[RC] = CONNECT_RC, [UC] = CONNECT_UC,
+			[INI] = CONNECT_UC, [TGT] = CONNECT_RC,
+		},
 		.optional = {
 			[RC] = ALT | ACCESS | PKEY, [UC] = ALT | ACCESS | PKEY,
 			[UD] = PKEY | QKEY, [GSI] = PKEY | QKEY,
+			[INI] = ALT | ACCESS | PKEY, [TGT] = ALT | ACCESS | PKEY,
 		},
+		.any = CAP | RATE,
 	}, {
 		IB_QPS_RTR, IB_QPS_RTS,
 		.required = {
 			[RC] = SEND_RC, [UC] = IB_QP_SQ_PSN,
 			[UD] = IB_QP_SQ_PSN, [GSI] = IB_QP_SQ_PSN,
+			[INI] = SEND_RC, [TGT] = SEND_TGT,
 		},
 		.optional = {
 			[RC] = LIVE_RC, [UC] = LIVE_UC,
 			[UD] = LIVE_UD, [GSI] = LIVE_UD,
+			[INI] = LIVE_UC, [TGT] = LIVE_RC,
 		},
+		.any = CAP | RATE,
 	}, {
 		IB_QPS_RTS, IB_QPS_RTS,
 		.optional = {
 			[RC] = LIVE_RC, [UC] = LIVE_UC,
 			[UD] = LIVE_UD, [GSI] = LIVE_UD,
+			[INI] = LIVE_UC, [TGT] = LIVE_RC,
 		},
+		.any = CAP | RATE,
 	}, {
 		IB_QPS_RTS, IB_QPS_SQD,
 		.optional = {
@@ -81,24 +103,31 @@ static const struct qp_transition qp_transitions[] = {
 			[UC] = IB_QP_EN_SQD_ASYNC_NOTIFY,
 			[UD] = IB_QP_EN_SQD_ASYNC_NOTIFY,
 			[GSI] = IB_QP_EN_SQD_ASYNC_NOTIFY,
+			[INI] = IB_QP_EN_SQD_ASYNC_NOTIFY,
+			[TGT] = IB_QP_EN_SQD_ASYNC_NOTIFY,
 		},
 	}, {
 		IB_QPS_SQD, IB_QPS_SQD,
 		.optional = {
 			[RC] = DRAINED_RC, [UC] = DRAINED_UC,
 			[UD] = PKEY | QKEY, [GSI] = PKEY | QKEY,
+			[INI] = DRAINED_INI, [TGT] = DRAINED_TGT,
 		},
+		.any = CAP,
 	}, {
 		IB_QPS_SQD, IB_QPS_RTS,
 		.optional = {
 			[RC] = LIVE_RC, [UC] = LIVE_UC,
 			[UD] = LIVE_UD, [GSI] = LIVE_UD,
+			[INI] = LIVE_UC, [TGT] = LIVE_RC,
 		},
+		.any = CAP,
 	}, {
 		IB_QPS_SQE, IB_QPS_RTS,
 		.optional = {
 			[UC] = CUR | ACCESS, [UD] = LIVE_UD, [GSI] = LIVE_UD,
 		},
+		.any = CAP,
 	},
 };
 
@@ -111,6 +140,10 @@ static enum qp_service qp_service(enum ib_qp_type type)
 		return UC;
 	case IB_QPT_UD:
 		return UD;
+	case IB_QPT_XRC_INI:
+		return INI;
+	case IB_QPT_XRC_TGT:
+		return TGT;
 	default:
 		return GSI;
 	}
@@ -129,10 +162,12 @@ bool weft_qp_state_allows(enum ib_qp_type type, enum ib_qp_state from,
 	for (i = 0; i < ARRAY_SIZE(qp_transitions); i++) {
 		const struct qp_transition *row = &qp_transitions[i];
 		u32 required = row->required[service];
+		/* those are of queues, which an XRC target has not */
+		u32 optional = row->optional[service] | (service == TGT ? 0 : row->any);
 
 		if (row->from == from && row->to == to)
 			return (given & required) == required &&
-			       !(given & ~(required | row->optional[service]));
+			       !(given & ~(required | optional));
 	}
 	return false;
 }

@@ -7,7 +7,9 @@
 #include <linux/rtnetlink.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
+#include <rdma/weft-abi.h>
 
+#include "compat/placement.h"
 #include "link/udp.h"
 #include "object/av.h"
 #include "object/dev.h"
@@ -32,11 +34,12 @@
 #define QUERY_DEFAULT_MBPS	SPEED_10000
 
 #define QUERY_DEVICE_CAPS \
-	(IB_DEVICE_BAD_QKEY_CNTR | IB_DEVICE_UD_AV_PORT_ENFORCE | \
-	 IB_DEVICE_CURR_QP_STATE_MOD | IB_DEVICE_PORT_ACTIVE_EVENT | \
-	 IB_DEVICE_SYS_IMAGE_GUID | IB_DEVICE_RC_RNR_NAK_GEN | \
-	 IB_DEVICE_SRQ_RESIZE | IB_DEVICE_MEM_WINDOW | \
-	 IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_MEM_MGT_EXTENSIONS)
+	(IB_DEVICE_RESIZE_MAX_WR | IB_DEVICE_BAD_QKEY_CNTR | \
+	 IB_DEVICE_UD_AV_PORT_ENFORCE | IB_DEVICE_CURR_QP_STATE_MOD | \
+	 IB_DEVICE_PORT_ACTIVE_EVENT | IB_DEVICE_SYS_IMAGE_GUID | \
+	 IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SRQ_RESIZE | IB_DEVICE_MEM_WINDOW | \
+	 IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_MEM_MGT_EXTENSIONS | \
+	 IB_DEVICE_XRC | IB_DEVICE_PCI_WRITE_END_PADDING)
 
 /* Ethernet speeds in the terms of InfiniBand, fastest first. */
 static const struct query_speed {
@@ -93,10 +96,38 @@ static void query_object_limits(struct ib_device_attr *attr)
 	attr->max_pkeys = WEFT_PKEY_TBL_LEN;
 }
 
+/* What the core has no room for, for as much of it as the provider knows. */
+static int query_respond(struct ib_udata *udata)
+{
+	struct weft_query_device_resp resp = {
+		.qp_rate_limit_min = WEFT_MIN_RATE,
+		.qp_rate_limit_max = WEFT_MAX_RATE,
+		.supported_qpts = BIT(IB_QPT_RC) | BIT(IB_QPT_UC) | BIT(IB_QPT_UD),
+	};
+
+	if (!udata || !udata->outlen)
+		return 0;
+	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
+}
+
+/* What is not here, WRITE of UD say, is not there at all. */
+static void query_odp(struct ib_odp_caps *caps)
+{
+	const u32 datagrams = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_SRQ_RECV;
+	const u32 all = datagrams | IB_ODP_SUPPORT_WRITE | IB_ODP_SUPPORT_READ |
+			IB_ODP_SUPPORT_ATOMIC | COMPAT_ODP_PLACEMENT_CAPS;
+
+	caps->general_caps = IB_ODP_SUPPORT | IB_ODP_SUPPORT_IMPLICIT;
+	caps->per_transport_caps.rc_odp_caps = all;
+	caps->per_transport_caps.xrc_odp_caps = all & ~IB_ODP_SUPPORT_RECV;
+	caps->per_transport_caps.uc_odp_caps = datagrams | IB_ODP_SUPPORT_WRITE;
+	caps->per_transport_caps.ud_odp_caps = datagrams;
+}
+
 int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		      struct ib_udata *udata)
 {
-	if (udata && (udata->inlen || udata->outlen))
+	if (udata && udata->inlen)
 		return -EINVAL;
 	memset(attr, 0, sizeof(*attr));
 	query_object_limits(attr);
@@ -106,17 +137,19 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->vendor_part_id = QUERY_PART_ID;
 	attr->hw_ver = QUERY_HW_VER;
 	attr->page_size_cap = GENMASK_ULL(31, PAGE_SHIFT);
-	attr->device_cap_flags = QUERY_DEVICE_CAPS;
+	attr->device_cap_flags = QUERY_DEVICE_CAPS | COMPAT_PLACEMENT_CAPS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
-				 IBK_SG_GAPS_REG;
+				 IBK_SG_GAPS_REG | IBK_ON_DEMAND_PAGING;
+	query_odp(&attr->odp_caps);
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	attr->atomic_cap = IB_ATOMIC_GLOB;
 	attr->masked_atomic_cap = IB_ATOMIC_NONE;
 	attr->local_ca_ack_delay = QUERY_CA_ACK_DELAY;
+	attr->max_dm_size = WEFT_MAX_DM_SIZE;
 	attr->timestamp_mask = U64_MAX;
 	attr->hca_core_clock = QUERY_CLOCK_KHZ;
-	return 0;
+	return query_respond(udata);
 }
 
 void weft_get_dev_fw_str(struct ib_device *ibdev, char *str)

@@ -12,9 +12,9 @@
  * weft_query_device - ib_device_ops.query_device
  * @ibdev: the device
  * @attr: result
- * @udata: must be empty; may be NULL
+ * @udata: may be NULL; struct weft_query_device_resp is written to it
  *
- * Return: 0; -EINVAL: the provider sent or expects something.
+ * Return: 0; -EINVAL: the provider sent something; -EFAULT.
  */
 int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		      struct ib_udata *udata);

@@ -65,9 +65,8 @@ enum weft_malformed {
  * @deth.qkey: queue key
  * @deth.sqpn: source QP, 24 bits
  * @feth: flush
- * @feth.placement: what the flush shall reach: bit 0 global visibility,
- *	bit 1 persistence
- * @feth.selectivity: 0: the range of the RETH, 1: the whole region
+ * @feth.placement: enum weft_placement
+ * @feth.selectivity: enum weft_selectivity
  * @reth: RDMA
  * @reth.va: remote address
  * @reth.rkey: remote key

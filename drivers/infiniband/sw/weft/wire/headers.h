@@ -166,6 +166,28 @@ struct weft_wire_feth {
 } __packed;
 static_assert(sizeof(struct weft_wire_feth) == 4);
 
+/**
+ * enum weft_placement - what a FLUSH shall reach, a set
+ * @WEFT_PLACEMENT_GLOBAL: whoever looks sees the data
+ * @WEFT_PLACEMENT_PERSISTENT: they are still there when the power has gone
+ * @WEFT_PLACEMENTS: all of them
+ */
+enum weft_placement {
+	WEFT_PLACEMENT_GLOBAL		= BIT(0),
+	WEFT_PLACEMENT_PERSISTENT	= BIT(1),
+	WEFT_PLACEMENTS			= WEFT_PLACEMENT_GLOBAL | WEFT_PLACEMENT_PERSISTENT,
+};
+
+/**
+ * enum weft_selectivity - what a FLUSH is about
+ * @WEFT_SELECT_RANGE: the range of the RETH
+ * @WEFT_SELECT_REGION: all that the key of the RETH names
+ */
+enum weft_selectivity {
+	WEFT_SELECT_RANGE	= 0,
+	WEFT_SELECT_REGION	= 1,
+};
+
 /* syndrome */
 #define WEFT_AETH_SYNDROME	GENMASK(31, 24)
 #define WEFT_AETH_MSN		GENMASK(23, 0)

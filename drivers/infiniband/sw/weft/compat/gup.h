@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Pages of another process, in the newest kernel's words.
+ */
+#ifndef WEFT_COMPAT_GUP_H
+#define WEFT_COMPAT_GUP_H
+
+#include <linux/mm.h>
+
+#ifndef COMPAT_GUP_WITHOUT_VMAS
+static inline long compat_pin_user_pages_remote(struct mm_struct *mm, unsigned long start,
+						unsigned long nr_pages, unsigned int gup_flags,
+						struct page **pages, int *locked)
+{
+	return pin_user_pages_remote(mm, start, nr_pages, gup_flags, pages, NULL, locked);
+}
+
+#define pin_user_pages_remote compat_pin_user_pages_remote
+#endif
+
+#endif /* WEFT_COMPAT_GUP_H */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The core's words for the memory placement extensions (IBA annex A19): FLUSH and
+ * ATOMIC WRITE. Where it has none, consumers do not learn of them.
+ */
+#ifndef WEFT_COMPAT_PLACEMENT_H
+#define WEFT_COMPAT_PLACEMENT_H
+
+#include <rdma/ib_verbs.h>
+
+#ifdef COMPAT_HAS_PLACEMENT
+/* What a device says of itself; persistence where the CPU can write caches back. */
+#define COMPAT_PLACEMENT_CAPS						\
+	(IB_DEVICE_ATOMIC_WRITE | IB_DEVICE_FLUSH_GLOBAL |		\
+	 (IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API) ? IB_DEVICE_FLUSH_PERSISTENT : 0))
+#else
+#define COMPAT_PLACEMENT_CAPS	0
+
+/* The values of later kernels. */
+enum {
+	IB_WC_FLUSH			= 8,
+	IB_WC_ATOMIC_WRITE		= 9,
+	IB_WR_ATOMIC_WRITE		= 15,
+	IB_ACCESS_FLUSH_GLOBAL		= 1 << 8,
+	IB_ACCESS_FLUSH_PERSISTENT	= 1 << 9,
+};
+#endif
+
+#ifdef COMPAT_HAS_ODP_PLACEMENT
+#define COMPAT_ODP_PLACEMENT_CAPS	(IB_ODP_SUPPORT_FLUSH | IB_ODP_SUPPORT_ATOMIC_WRITE)
+#else
+#define COMPAT_ODP_PLACEMENT_CAPS	0
+#endif
+
+/* Rights that let a peer FLUSH. */
+#define COMPAT_ACCESS_FLUSH	(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
+
+#endif /* WEFT_COMPAT_PLACEMENT_H */

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/pace.h"
+
+#include <linux/minmax.h>
+
+#include "params.h"
+
+/* Not the timer of the retries: that one's expiry has other consequences. */
+static enum hrtimer_restart pace_expired(struct hrtimer *timer)
+{
+	struct weft_send *send = container_of(timer, struct weft_send, pace.timer);
+
+	weft_turn_post(&send->turn, WEFT_EV_RUN);
+	return HRTIMER_NORESTART;
+}
+
+void weft_pace_init(struct weft_send *send)
+{
+	hrtimer_setup(&send->pace.timer, pace_expired, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_SOFT);
+}
+
+void weft_pace_set(struct weft_send *send, u32 rate, u32 burst, u32 mtu)
+{
+	struct weft_pace *pace = &send->pace;
+
+	hrtimer_cancel(&pace->timer);
+	send->paced = rate;
+	send->run_packets = WEFT_RUN_PACKETS;
+	pace->rate = rate;
+	pace->due = 0;
+	if (!rate)
+		return;
+	if (!burst)
+		burst = rate / BITS_PER_BYTE;
+	pace->burst = weft_pace_ns(burst, rate);
+	send->run_packets = clamp_t(u32, burst / mtu, 1, WEFT_RUN_PACKETS);
+}
+
+bool weft_pace_holds(struct weft_send *send)
+{
+	struct weft_pace *pace = &send->pace;
+
+	if (hrtimer_is_queued(&pace->timer))
+		return true;
+	if (!weft_pace_is_ahead(pace, ktime_get()))
+		return false;
+	hrtimer_start(&pace->timer, pace->due, HRTIMER_MODE_ABS_SOFT);
+	return true;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/paging.h"
+
+#include <rdma/ib_verbs.h>
+
+#include "object/qp.h"
+#include "params.h"
+
+#define PAGING_WRITE	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_ATOMIC)
+
+/**
+ * struct paging_part - a part of a span
+ * @addr: first byte
+ * @length: bytes; 0: nothing
+ */
+struct paging_part {
+	u64	addr;
+	u64	length;
+};
+
+/* What of @span, which begins at byte @at of the list, is before @end but not before @start. */
+static struct paging_part paging_part(const struct weft_span *span, u64 at, u64 start, u64 end)
+{
+	u64 from = max(at, start), to = min(at + span->length, end);
+
+	if (from >= to)
+		return (struct paging_part){};
+	return (struct paging_part){ span->addr + (from - at), to - from };
+}
+
+static u64 paging_length(const struct weft_paging_need *need)
+{
+	return min_t(u64, need->length, WEFT_PAGED_WINDOW);
+}
+
+/* References to all regions of a list, without the pages of those that are paged. */
+static int paging_open(const struct weft_paging_need *need, const struct weft_accessor *who,
+		       struct weft_sgl *sgl, const struct weft_sge *sge, u32 num)
+{
+	u32 i;
+	int err;
+
+	sgl->length = 0;
+	sgl->num = 0;
+	for (i = 0; i < num; i++) {
+		if (!sge[i].length)
+			continue;
+		err = weft_region_resolve_paged(who, sge[i].lkey, sge[i].addr, sge[i].length,
+						need->access, &sgl->span[sgl->num]);
+		if (err)
+			return err;
+		sgl->length += sge[i].length;
+		sgl->num++;
+	}
+	return 0;
+}
+
+static bool paging_is_paged(const struct weft_span *span)
+{
+	return span->region && span->region->mm;
+}
+
+/* Let the spans of a list have their pages. Return: the worst that one of them has to say. */
+static int paging_attach(const struct weft_paging_need *need, struct weft_sgl *sgl)
+{
+	u64 at = 0, end = need->offset + paging_length(need);
+	struct paging_part part;
+	int err, ret = 0;
+	u32 i;
+
+	for (i = 0; i < sgl->num; at += sgl->span[i++].length) {
+		part = paging_part(&sgl->span[i], at, need->offset, end);
+		if (!part.length || !paging_is_paged(&sgl->span[i]))
+			continue;
+		err = weft_pins_attach(need->paging->pins, &sgl->span[i], part.addr,
+				       part.length, need->access & PAGING_WRITE);
+		if (err == -EACCES)
+			return err;
+		if (err && ret != -EFAULT)
+			ret = err;
+	}
+	return ret;
+}
+
+static void paging_done(void *arg)
+{
+	struct weft_turn *turn = arg;
+	struct weft_qp *qp = turn->qp;
+
+	weft_turn_post(turn, WEFT_EV_RUN);
+	weft_qp_put(qp);
+}
+
+/* Have all that is needed pinned, and what may be soon. */
+static void paging_request(const struct weft_paging_need *need, const struct weft_sgl *sgl)
+{
+	u64 at = 0, length = min_t(u64, need->length + need->ahead, WEFT_PAGED_WINDOW);
+	struct weft_pins *pins = weft_pins_alloc(sgl->num);
+	struct paging_part part;
+	u32 i;
+
+	if (!pins) {
+		/* look again when the turn's work item has had its turn */
+		weft_turn_post(need->turn, WEFT_EV_RUN);
+		return;
+	}
+	for (i = 0; i < sgl->num; at += sgl->span[i++].length) {
+		part = paging_part(&sgl->span[i], at, need->offset, need->offset + length);
+		if (part.length && paging_is_paged(&sgl->span[i]))
+			weft_pins_add(pins, sgl->span[i].region, part.addr, part.length,
+				      need->access & PAGING_WRITE);
+	}
+	weft_qp_hold(need->turn->qp);
+	weft_pins_request(pins, &need->paging->pins, paging_done, need->turn);
+}
+
+/* Some pages are missing. All are asked for anew: what was pinned may be outdated. */
+static void paging_renew(const struct weft_paging_need *need, const struct weft_accessor *who,
+			 struct weft_sgl *sgl, const struct weft_sge *sge, u32 num)
+{
+	weft_sgl_release(sgl);
+	weft_paging_forget(need->paging);
+	if (!paging_open(need, who, sgl, sge, num))
+		paging_request(need, sgl);
+	else /* a key has gone just now: the next look will say so */
+		weft_turn_post(need->turn, WEFT_EV_RUN);
+	weft_sgl_release(sgl);
+}
+
+int weft_paging_resolve(const struct weft_paging_need *need, const struct weft_accessor *who,
+			struct weft_sgl *sgl, const struct weft_sge *sge, u32 num)
+{
+	struct weft_paging *paging = need->paging;
+	int err;
+
+	weft_assert_turn(need->turn);
+	/* what is left of another message may be outdated */
+	if (need->anew && !paging->parked)
+		weft_paging_forget(paging);
+	paging->parked = false;
+	err = paging_open(need, who, sgl, sge, num);
+	if (!err)
+		err = paging_attach(need, sgl);
+	if (!err)
+		return 0;
+	if (err == -EFAULT) {
+		paging_renew(need, who, sgl, sge, num);
+		paging->parked = true;
+	} else {
+		weft_sgl_release(sgl);
+		if (err == -EINPROGRESS)
+			paging->parked = true;
+		else
+			weft_paging_forget(paging);
+	}
+	return paging->parked ? -EFAULT : err;
+}
+
+void weft_paging_forget(struct weft_paging *paging)
+{
+	weft_pins_forget(paging->pins);
+	paging->parked = false;
+}
+
+void weft_paging_wait(struct weft_recv *recv, struct weft_qp *qp)
+{
+	weft_assert_turn(&recv->turn);
+	if (recv->waiter == qp)
+		return;
+	weft_paging_wake(recv);
+	weft_qp_hold(qp);
+	recv->waiter = qp;
+}
+
+void weft_paging_wake(struct weft_recv *recv)
+{
+	struct weft_qp *qp = recv->waiter;
+
+	if (likely(!qp))
+		return;
+	recv->waiter = NULL;
+	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+	weft_qp_put(qp);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Paged memory of a message (on-demand paging).
+ *
+ * The engine resolves memory as if it were there. When that says that some of it is
+ * paged, what is here is called instead, resolves it again, and either finds the pages
+ * pinned or has them pinned and says WEFT_FAULT_PAGES. Then the half parks: it leaves
+ * the message as it is and gives its turn back. It tries again when there is an event,
+ * as it would anyway, so parking is no state that anybody has to end.
+ *
+ * Pages of a half go when the last span to them does, at the end of a message, unless
+ * weft_paging_keep() says that more of the message is to come.
+ */
+#ifndef WEFT_ENGINE_PAGING_H
+#define WEFT_ENGINE_PAGING_H
+
+#include "engine/rules.h"
+#include "mem/copy.h"
+#include "mem/pins.h"
+#include "object/paging.h"
+
+struct weft_qp;
+struct weft_recv;
+struct weft_turn;
+
+/**
+ * struct weft_paging_need - what a message needs of its memory now
+ * @paging: of the half
+ * @turn: of the half, owned
+ * @access: see weft_sgl_resolve(), or the right that an rkey has to grant
+ * @offset: first byte of the list that will be accessed
+ * @length: bytes that will be; at most WEFT_PAGED_WINDOW are then
+ * @ahead: bytes after those that will probably be, soon
+ * @anew: it is the beginning of a message
+ */
+struct weft_paging_need {
+	struct weft_paging	*paging;
+	struct weft_turn	*turn;
+	u32			access;
+	u64			offset;
+	u64			length;
+	u64			ahead;
+	bool			anew;
+};
+
+/**
+ * weft_paging_resolve - weft_sgl_resolve() of a list with paged memory
+ * @need: what is needed
+ * @who: on whose behalf
+ * @sgl: result
+ * @sge: private copy of the list; instead of lkeys there may be rkeys
+ * @num: elements
+ *
+ * Return: 0: weft_sgl_release() is due, and what is needed may be accessed, nothing
+ * else; -EFAULT: not yet; or what is wrong.
+ */
+int weft_paging_resolve(const struct weft_paging_need *need, const struct weft_accessor *who,
+			struct weft_sgl *sgl, const struct weft_sge *sge, u32 num);
+
+/**
+ * weft_paging_forget - a half does not need its pages any more
+ * @paging: no span refers to them
+ */
+void weft_paging_forget(struct weft_paging *paging);
+
+/**
+ * weft_paging_keep - the pages will be needed again when the spans are gone
+ * @paging: spans may refer to its pages; a span that is attached later undoes it
+ */
+static inline void weft_paging_keep(struct weft_paging *paging)
+{
+	if (unlikely(paging->pins))
+		paging->pins->keep = true;
+}
+
+/**
+ * weft_paging_carry - the same, and what comes is no beginning of a message for them
+ * @paging: see weft_paging_keep()
+ */
+static inline void weft_paging_carry(struct weft_paging *paging)
+{
+	if (unlikely(paging->pins)) {
+		paging->pins->keep = true;
+		paging->parked = true;
+	}
+}
+
+/**
+ * weft_paging_wait - the send half of another QP waits for the pages of a receive half
+ * @recv: turn owned
+ * @qp: the other QP; its send turn gets WEFT_EV_RUN, perhaps too early
+ */
+void weft_paging_wait(struct weft_recv *recv, struct weft_qp *qp);
+
+/**
+ * weft_paging_wake - let it look again, if one waits
+ * @recv: turn owned or stopped
+ */
+void weft_paging_wake(struct weft_recv *recv);
+
+#endif /* WEFT_ENGINE_PAGING_H */

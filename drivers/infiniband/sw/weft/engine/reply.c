@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/reply.h"
+
+#include "engine/link.h"
+#include "engine/paging.h"
+#include "object/dev.h"
+#include "object/qp.h"
+#include "params.h"
+#include "trace.h"
+#include "wire/aeth.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
+
+static u8 reply_opcode(const struct weft_qp *qp, u8 operation)
+{
+	return WEFT_OPCODE(qp->transport, operation);
+}
+
+static void reply_start_run(struct weft_qp *qp, u8 operation, struct weft_run *run)
+{
+	struct weft_replying *replying = &qp->recv.replying;
+
+	*run = (struct weft_run){
+		.qp = qp,
+		.av = &qp->av,
+		.flow = &qp->recv.flow,
+		.num = 1,
+		.mtu = qp->mtu,
+		.hdr = {
+			.opcode = reply_opcode(qp, operation),
+			.migreq = true,
+			.pkey = WEFT_DEFAULT_PKEY,
+			.dqpn = qp->dest_qpn,
+			.psn = replying->psn,
+			.aeth.syndrome = replying->syndrome,
+			.aeth.msn = replying->msn,
+			.atomic_ack.original = replying->value,
+		},
+	};
+}
+
+/* Return: false: there was no room. */
+static bool reply_send_short(struct weft_qp *qp, u8 operation)
+{
+	struct weft_run run;
+	u32 sent;
+
+	reply_start_run(qp, operation, &run);
+	sent = qp->dev->wire->xmit(&run);
+	trace_weft_send(qp->qpn, &run.hdr, run.num, sent, 0);
+	if (!sent)
+		return false;
+	qp->recv.replying.kind = WEFT_REPLYING_NOTHING;
+	return true;
+}
+
+static u8 reply_read_operation(const struct weft_replying *replying, u32 length)
+{
+	bool last = replying->done + length == replying->length;
+
+	if (!replying->done)
+		return last ? WEFT_OP_READ_RESPONSE_ONLY : WEFT_OP_READ_RESPONSE_FIRST;
+	return last ? WEFT_OP_READ_RESPONSE_LAST : WEFT_OP_READ_RESPONSE_MIDDLE;
+}
+
+/*
+ * Get hold of the memory of a READ or FLUSH again. Return: WEFT_FAULT_PAGES: there are
+ * no pages yet; another fault: it is refused now.
+ */
+static enum weft_fault reply_resume(struct weft_qp *qp, const struct weft_request *req,
+				    u32 offset, u32 length)
+{
+	struct weft_replying *replying = &qp->recv.replying;
+	enum weft_fault fault = weft_message_enter(qp, replying->srqn);
+
+	if (!fault)
+		fault = weft_message_resume(qp, req, offset, length);
+	if (likely(!fault))
+		return WEFT_FAULT_NONE;
+	if (fault != WEFT_FAULT_PAGES)
+		weft_reply_refuse(qp, replying->psn, fault);
+	weft_message_leave(qp);
+	return fault;
+}
+
+static void reply_pause(struct weft_qp *qp)
+{
+	weft_message_pause(qp);
+	weft_message_leave(qp);
+}
+
+/*
+ * Some more packets of a READ response. Return: false: there was no room, or there are
+ * no pages yet.
+ */
+static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
+{
+	struct weft_replying *replying = &qp->recv.replying;
+	struct weft_request req = {
+		.opcode = WEFT_SQE_READ,
+		.rkey = replying->rkey,
+		.remote_addr = replying->va,
+		.length = replying->length,
+	};
+	u32 left = replying->length - replying->done, first, sent;
+	enum weft_fault fault;
+	struct weft_run run;
+
+	/* the first packet may be FIRST or MIDDLE, so that the run's others may
+	 * be MIDDLE
+	 */
+	first = min(left, qp->mtu);
+	reply_start_run(qp, reply_read_operation(replying, first), &run);
+	run.length = min(left, WEFT_RUN_PACKETS * qp->mtu);
+	run.num = weft_rules_psn_count(run.length, qp->mtu);
+	run.middle = reply_opcode(qp, WEFT_OP_READ_RESPONSE_MIDDLE);
+	run.last = run.length == left ?
+		   reply_opcode(qp, WEFT_OP_READ_RESPONSE_LAST) : run.middle;
+	run.payload = &qp->recv.iter;
+	fault = reply_resume(qp, &req, replying->done, run.length);
+	if (unlikely(fault))
+		return fault != WEFT_FAULT_PAGES;
+	sent = qp->dev->wire->xmit(&run);
+	reply_pause(qp);
+	trace_weft_send(qp->qpn, &run.hdr, run.num, sent, run.length);
+	replying->psn = weft_psn_add(replying->psn, sent);
+	replying->done += min(run.length, sent * qp->mtu);
+	*bytes -= min(run.length, sent * qp->mtu);
+	/* a READ of nothing is one packet, too */
+	if (sent == run.num && run.length == left) {
+		replying->kind = WEFT_REPLYING_NOTHING;
+		weft_paging_forget(&qp->recv.paging);
+	}
+	return sent == run.num;
+}
+
+/*
+ * Some more of a FLUSH; the answer is due when all is done. Return: false: there are no
+ * pages yet.
+ */
+static bool reply_flush_more(struct weft_qp *qp, s32 *bytes)
+{
+	struct weft_replying *replying = &qp->recv.replying;
+	u32 length = min_t(u64, replying->value, WEFT_COPY_CHUNK);
+	struct weft_request req = {
+		.opcode = WEFT_SQE_FLUSH,
+		.rkey = replying->rkey,
+		.remote_addr = replying->va,
+		.flush.placement = WEFT_PLACEMENT_PERSISTENT,
+	};
+	enum weft_fault fault = reply_resume(qp, &req, 0, length);
+
+	if (unlikely(fault))
+		return fault != WEFT_FAULT_PAGES;
+	weft_message_settle(qp, &req);
+	reply_pause(qp);
+	*bytes -= length;
+	replying->va += length;
+	replying->value -= length;
+	if (!replying->value)
+		replying->kind = WEFT_REPLYING_DONE;
+	return true;
+}
+
+bool weft_reply_go_on(struct weft_qp *qp, s32 *bytes)
+{
+	switch (qp->recv.replying.kind) {
+	case WEFT_REPLYING_ACK:
+		return reply_send_short(qp, WEFT_OP_ACK);
+	case WEFT_REPLYING_ATOMIC:
+		return reply_send_short(qp, WEFT_OP_ATOMIC_ACK);
+	case WEFT_REPLYING_DONE:
+		return reply_send_short(qp, WEFT_OP_READ_RESPONSE_ONLY);
+	case WEFT_REPLYING_READ:
+		return reply_send_read(qp, bytes);
+	case WEFT_REPLYING_FLUSH:
+		return reply_flush_more(qp, bytes);
+	default:
+		return true;
+	}
+}
+
+/* Receives there are for messages after the last one completed. */
+static u8 reply_credits(const struct weft_qp *qp)
+{
+	int pending;
+
+	/* those of an SRQ are for others, too */
+	if (!qp->recv.ring)
+		return WEFT_AETH_NO_CREDIT;
+	pending = weft_ring_pending(qp->recv.ring);
+	return pending < 0 ? 0 : weft_aeth_credit_code(pending + qp->recv.held);
+}
+
+struct weft_replying *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_reply_kind kind)
+{
+	struct weft_recv *recv = &qp->recv;
+
+	/* it acknowledges all that was before */
+	recv->ack_due = false;
+	recv->replying = (struct weft_replying){
+		.kind = kind,
+		.psn = psn,
+		.msn = recv->msn,
+		.syndrome = weft_aeth_syndrome(WEFT_AETH_ACK, reply_credits(qp)),
+	};
+	return &recv->replying;
+}
+
+void weft_reply_nak(struct weft_qp *qp, u32 psn, u8 syndrome)
+{
+	weft_reply_new(qp, psn, WEFT_REPLYING_ACK)->syndrome = syndrome;
+}
+
+static u8 reply_nak_code(enum ib_wc_status status)
+{
+	switch (status) {
+	case IB_WC_REM_ACCESS_ERR:
+		return WEFT_NAK_REMOTE_ACCESS;
+	case IB_WC_REM_OP_ERR:
+		return WEFT_NAK_REMOTE_OPERATION;
+	default:
+		return WEFT_NAK_INVALID_REQUEST;
+	}
+}
+
+void weft_reply_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault)
+{
+	const struct weft_verdict *verdict = weft_message_refuse(qp, fault);
+	struct weft_recv *recv = &qp->recv;
+
+	switch (verdict->reply) {
+	case WEFT_REPLY_RNR:
+		weft_reply_nak(qp, psn, weft_aeth_syndrome(WEFT_AETH_RNR_NAK,
+							   recv->rnr_timer));
+		recv->nak_sent = true;
+		break;
+	case WEFT_REPLY_NAK:
+		weft_reply_nak(qp, psn, weft_aeth_syndrome(WEFT_AETH_NAK,
+							   reply_nak_code(verdict->requester)));
+		break;
+	case WEFT_REPLY_NONE:
+		break;
+	}
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "mem/pins.h"
+
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+
+#include "compat/gup.h"
+
+/* Pages that are pinned in one go for a prefetch. */
+#define PINS_BATCH	256U
+
+/**
+ * enum pins_state - whose they are
+ * @PINS_PENDING: of the work item and of the half
+ * @PINS_READY: of the half
+ * @PINS_FORGOTTEN: of the work item
+ */
+enum pins_state {
+	PINS_PENDING,
+	PINS_READY,
+	PINS_FORGOTTEN,
+};
+
+/*
+ * Of its own: a work item may be stuck as long as a process pleases. It holds a
+ * reference to the module, so that only those that are not stuck are waited for.
+ */
+static struct workqueue_struct *pins_workqueue;
+
+struct weft_pins *weft_pins_alloc(u32 max)
+{
+	struct weft_pins *pins;
+
+	pins = kzalloc(struct_size(pins, pin, max), GFP_ATOMIC | __GFP_NOWARN);
+	if (pins)
+		pins->max = max;
+	return pins;
+}
+WEFT_EXPORT_FOR_TEST(weft_pins_alloc);
+
+/* What the process calls an address within the region. */
+static u64 pins_address(const struct weft_region *region, u64 addr)
+{
+	return addr - region->base;
+}
+
+void weft_pins_add(struct weft_pins *pins, const struct weft_region *region, u64 addr,
+		   u64 length, bool write)
+{
+	struct weft_pin *pin = &pins->pin[pins->num++];
+	u64 start = pins_address(region, addr);
+
+	pin->pins = pins;
+	pin->mm = region->mm;
+	mmgrab(pin->mm);
+	pin->start = start & PAGE_MASK;
+	pin->wanted = (offset_in_page(start) + length + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	pin->write = write;
+}
+WEFT_EXPORT_FOR_TEST(weft_pins_add);
+
+/* Return: pages, at most @num; or why there is none. No lock is held meanwhile. */
+static long pins_get(struct mm_struct *mm, u64 start, u32 num, bool write,
+		     struct page **pages)
+{
+	int locked = 1;
+	long got;
+
+	mmap_read_lock(mm);
+	got = pin_user_pages_remote(mm, start, num, write ? FOLL_WRITE : 0, pages, &locked);
+	if (locked)
+		mmap_read_unlock(mm);
+	return got ?: -EFAULT;
+}
+
+static void pin_get(struct weft_pin *pin, const atomic_t *state)
+{
+	struct page **pages;
+	long got;
+	u32 i;
+
+	pin->blocks = kvmalloc_array(pin->wanted, sizeof(*pin->blocks), GFP_KERNEL);
+	if (!pin->blocks)
+		return;
+	/* where pages are becomes where their memory is, in place */
+	BUILD_BUG_ON(sizeof(*pages) != sizeof(*pin->blocks));
+	pages = (struct page **)pin->blocks;
+	while (pin->num < pin->wanted && atomic_read(state) == PINS_PENDING) {
+		got = pins_get(pin->mm, pin->start + ((u64)pin->num << PAGE_SHIFT),
+			       pin->wanted - pin->num, pin->write, pages + pin->num);
+		if (got < 0)
+			break;
+		pin->num += got;
+	}
+	for (i = 0; i < pin->num; i++)
+		pin->blocks[i] = page_address(pages[i]);
+}
+
+static void pin_put(struct weft_pin *pin)
+{
+	struct page **pages = (struct page **)pin->blocks;
+	u32 i;
+
+	for (i = 0; i < pin->num; i++)
+		pages[i] = virt_to_page(pin->blocks[i]);
+	if (pin->num)
+		unpin_user_pages_dirty_lock(pages, pin->num, pin->write);
+	kvfree(pin->blocks);
+	mmdrop(pin->mm);
+}
+
+static void pins_free(struct weft_pins *pins)
+{
+	u32 i;
+
+	for (i = 0; i < pins->num; i++)
+		pin_put(&pins->pin[i]);
+	kfree(pins);
+}
+
+static void pins_get_worker(struct work_struct *work)
+{
+	struct weft_pins *pins = container_of(work, struct weft_pins, work);
+	void (*done)(void *arg) = pins->done;
+	void *arg = pins->arg;
+	struct weft_pin *pin;
+	u32 i;
+
+	for (i = 0; i < pins->num; i++) {
+		pin = &pins->pin[i];
+		/* without a process there is no memory */
+		if (!mmget_not_zero(pin->mm))
+			continue;
+		pin_get(pin, &pins->state);
+		mmput(pin->mm);
+	}
+	/* what was pinned is seen before it is ready; then it is the half's */
+	if (atomic_cmpxchg(&pins->state, PINS_PENDING, PINS_READY) == PINS_FORGOTTEN)
+		pins_free(pins);
+	done(arg);
+	weft_pins_leave();
+}
+
+static void pins_put_worker(struct work_struct *work)
+{
+	pins_free(container_of(work, struct weft_pins, work));
+}
+
+void weft_pins_request(struct weft_pins *pins, struct weft_pins **holder,
+		       void (*done)(void *arg), void *arg)
+{
+	pins->holder = holder;
+	pins->done = done;
+	pins->arg = arg;
+	*holder = pins;
+	INIT_WORK(&pins->work, pins_get_worker);
+	weft_pins_queue(&pins->work);
+}
+WEFT_EXPORT_FOR_TEST(weft_pins_request);
+
+void weft_pins_forget(struct weft_pins *pins)
+{
+	if (!pins)
+		return;
+	*pins->holder = NULL;
+	if (atomic_xchg(&pins->state, PINS_FORGOTTEN) != PINS_READY)
+		return;
+	/* dirty pages are locked for that: not here */
+	INIT_WORK(&pins->work, pins_put_worker);
+	queue_work(pins_workqueue, &pins->work);
+}
+WEFT_EXPORT_FOR_TEST(weft_pins_forget);
+
+bool weft_pins_pending(const struct weft_pins *pins)
+{
+	return pins && atomic_read(&pins->state) == PINS_PENDING;
+}
+WEFT_EXPORT_FOR_TEST(weft_pins_pending);
+
+/**
+ * struct pins_need - what a span needs, in the terms of the process
+ * @mm: whose memory
+ * @start: address of the first byte
+ * @end: one after the last byte
+ * @write: to be written
+ */
+struct pins_need {
+	struct mm_struct	*mm;
+	u64			start;
+	u64			end;
+	bool			write;
+};
+
+/* Does it begin among so many of the pages? */
+static bool pin_begins(const struct weft_pin *pin, const struct pins_need *need, u32 num)
+{
+	return pin->mm == need->mm && pin->write >= need->write &&
+	       need->start - pin->start < (u64)num << PAGE_SHIFT;
+}
+
+/* And does it end there? */
+static bool pin_covers(const struct weft_pin *pin, const struct pins_need *need, u32 num)
+{
+	return pin_begins(pin, need, num) &&
+	       need->end - pin->start <= (u64)num << PAGE_SHIFT;
+}
+
+static int pins_look_pending(const struct weft_pins *pins, const struct pins_need *need)
+{
+	u32 i;
+
+	for (i = 0; i < pins->num; i++)
+		if (pin_covers(&pins->pin[i], need, pins->pin[i].wanted))
+			return -EINPROGRESS;
+	return -EFAULT;
+}
+
+/* Was it for this very page that a pin was made, and are not all there? */
+static bool pin_failed(const struct weft_pin *pin, const struct pins_need *need)
+{
+	return pin->num < pin->wanted && pin_covers(pin, need, pin->wanted) &&
+	       pin->start == (need->start & PAGE_MASK);
+}
+
+/* Each pin is for one span. */
+static struct weft_pin *pins_look(struct weft_pins *pins, const struct pins_need *need)
+{
+	struct weft_pin *pin;
+	bool failed = false;
+	u32 i;
+
+	for (i = 0; i < pins->num; i++) {
+		pin = &pins->pin[i];
+		if (refcount_read(&pin->region.refs))
+			continue;
+		if (pin_covers(pin, need, pin->num))
+			return pin;
+		failed |= pin_failed(pin, need);
+	}
+	return ERR_PTR(failed ? -EACCES : -EFAULT);
+}
+
+/* The pages become a region for the time of an access. */
+static void pin_open(struct weft_pin *pin, struct weft_span *span, u64 addr, u64 length)
+{
+	struct weft_region *region = &pin->region;
+
+	region->kind = WEFT_REGION_PINNED;
+	region->parent = span->region;
+	region->iova = addr;
+	region->length = length;
+	region->base = pin->start + span->region->base;
+	region->blocks = pin->blocks;
+	region->page_shift = PAGE_SHIFT;
+	refcount_set(&region->refs, 1);
+	span->region = region;
+	pin->pins->users++;
+	/* whoever keeps them has to say so again */
+	pin->pins->keep = false;
+}
+
+int weft_pins_attach(struct weft_pins *pins, struct weft_span *span, u64 addr, u64 length,
+		     bool write)
+{
+	struct pins_need need = {
+		.mm = span->region->mm,
+		.start = pins_address(span->region, addr),
+		.end = pins_address(span->region, addr) + length,
+		.write = write,
+	};
+	struct weft_pin *pin;
+
+	if (!pins)
+		return -EFAULT;
+	/* the result of what was done before it was ready is seen */
+	if (atomic_read_acquire(&pins->state) == PINS_PENDING)
+		return pins_look_pending(pins, &need);
+	pin = pins_look(pins, &need);
+	if (IS_ERR(pin))
+		return PTR_ERR(pin);
+	pin_open(pin, span, addr, length);
+	return 0;
+}
+WEFT_EXPORT_FOR_TEST(weft_pins_attach);
+
+void weft_pins_detach(struct weft_region *region)
+{
+	struct weft_pins *pins = container_of(region, struct weft_pin, region)->pins;
+
+	weft_region_put(region->parent);
+	if (!--pins->users && !pins->keep)
+		weft_pins_forget(pins);
+}
+
+static long pins_prefetch_batch(struct mm_struct *mm, u64 start, u32 num, bool write,
+				struct page **pages)
+{
+	long got = pins_get(mm, start, num, write, pages);
+
+	if (got > 0)
+		unpin_user_pages(pages, got);
+	return got;
+}
+
+static int pins_prefetch(struct mm_struct *mm, u64 start, u64 length, bool write,
+			 struct page **pages)
+{
+	u64 left = (offset_in_page(start) + length + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	long got;
+
+	start &= PAGE_MASK;
+	while (left) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		got = pins_prefetch_batch(mm, start, min_t(u64, left, PINS_BATCH), write, pages);
+		if (got < 0)
+			return fatal_signal_pending(current) ? -EINTR : -EFAULT;
+		left -= got;
+		start += (u64)got << PAGE_SHIFT;
+		cond_resched();
+	}
+	return 0;
+}
+
+int weft_pins_prefetch(struct mm_struct *mm, u64 start, u64 length, bool write)
+{
+	struct page **pages;
+	int err = -EFAULT;
+
+	pages = kvmalloc_array(PINS_BATCH, sizeof(*pages), GFP_KERNEL);
+	if (!pages)
+		return -ENOMEM;
+	if (mmget_not_zero(mm)) {
+		err = pins_prefetch(mm, start, length, write, pages);
+		mmput(mm);
+	}
+	kvfree(pages);
+	return err;
+}
+
+void weft_pins_queue(struct work_struct *work)
+{
+	__module_get(THIS_MODULE);
+	queue_work(pins_workqueue, work);
+}
+
+void weft_pins_leave(void)
+{
+	module_put(THIS_MODULE);
+}
+
+int weft_pins_init(void)
+{
+	/* as many as there may be: most of those that wait do so for pages */
+	pins_workqueue = alloc_workqueue("weft_pins", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	return pins_workqueue ? 0 : -ENOMEM;
+}
+
+void weft_pins_exit(void)
+{
+	destroy_workqueue(pins_workqueue);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Pages of paged regions (on-demand paging), pinned for a message.
+ *
+ * A paged region has no memory, it only says whose memory it names. Nothing of it is
+ * kept anywhere, so there is nothing to invalidate: an access pins its pages first,
+ * as O_DIRECT does, and lets go of them when its message is done. What munmap(),
+ * fork(), mremap() or a truncated file mean for it follows from that.
+ *
+ * To pin may take for ever (userfaultfd), so the owner of a turn never does it. It
+ * writes down what it needs, hands that to a work item, and gives the turn back:
+ *
+ *	owner of the turn			work item
+ *
+ *	weft_pins_alloc(), weft_pins_add()
+ *	weft_pins_request()
+ *						pins; PENDING becomes READY
+ *						@done(): posts an event
+ *	weft_pins_attach()
+ *	copy
+ *	weft_region_put() of the spans:
+ *	the last one lets go of the pins
+ *						unpins, frees
+ *
+ * Who does not want the pages any more forgets them at any time and waits for nobody:
+ * while PENDING, the work item frees the pins when it is done; afterwards one is
+ * queued that does. The work item holds a reference to the mm only, not to the region:
+ * ib_dereg_mr() does not wait for it. An access refers to both, the region by way of
+ * the pinned pages, which are a region of their own for as long as a span is attached.
+ */
+#ifndef WEFT_MEM_PINS_H
+#define WEFT_MEM_PINS_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "mem/region.h"
+
+struct weft_pins;
+
+/**
+ * struct weft_pin - pages that follow each other
+ * @region: what a span that is attached refers to; without references when none is
+ * @pins: which it is one of
+ * @mm: whose pages
+ * @start: address of the first page in @mm
+ * @wanted: pages that are needed
+ * @num: pages that are pinned, the first ones
+ * @write: may be written
+ * @blocks: kernel address of each page
+ */
+struct weft_pin {
+	struct weft_region	region;
+	struct weft_pins	*pins;
+	struct mm_struct	*mm;
+	u64			start;
+	u32			wanted;
+	u32			num;
+	bool			write;
+	void			**blocks;
+};
+
+/**
+ * struct weft_pins - all the pages that a message needs at a time
+ *
+ * Written by the owner of the turn, but @state; and @pin by the work item as long as it
+ * is pending.
+ *
+ * @state: PENDING, READY or FORGOTTEN
+ * @holder: where the half keeps them; NULL is written there when they go
+ * @work: pins, or unpins
+ * @done: called in the work item when it has pinned, whether somebody still wants it
+ *	or not; @pins may be gone then
+ * @arg: of @done
+ * @users: spans that are attached
+ * @keep: when no span is attached any more they are needed again
+ * @max: entries of @pin
+ * @num: entries in use
+ * @pin: the pages
+ */
+struct weft_pins {
+	atomic_t		state;
+	struct weft_pins	**holder;
+	struct work_struct	work;
+	void			(*done)(void *arg);
+	void			*arg;
+	u32			users;
+	bool			keep;
+	u32			max;
+	u32			num;
+	struct weft_pin		pin[];
+};
+
+/**
+ * weft_pins_alloc - begin to write down what is needed
+ * @max: pieces it may be
+ *
+ * Context: any.
+ * Return: pins, not requested; or NULL.
+ */
+struct weft_pins *weft_pins_alloc(u32 max);
+
+/**
+ * weft_pins_add - write a piece down
+ * @pins: from weft_pins_alloc(), with room
+ * @region: paged, referenced by the caller, who may drop it afterwards
+ * @addr: first byte, within @region
+ * @length: bytes, at least 1, at most WEFT_PAGED_WINDOW
+ * @write: to be written
+ */
+void weft_pins_add(struct weft_pins *pins, const struct weft_region *region, u64 addr,
+		   u64 length, bool write);
+
+/**
+ * weft_pins_request - have them pinned
+ * @pins: written down
+ * @holder: becomes @pins
+ * @done: called when it has been done, in process context
+ * @arg: of @done
+ */
+void weft_pins_request(struct weft_pins *pins, struct weft_pins **holder,
+		       void (*done)(void *arg), void *arg);
+
+/**
+ * weft_pins_attach - let a span have its pages
+ * @pins: requested; NULL: none have been
+ * @span: of a paged region; refers to the pages afterwards
+ * @addr: first byte that will be accessed, within the span
+ * @length: bytes that will be, at least 1; no others may
+ * @write: they will be written
+ *
+ * Return: 0; -EFAULT: these are not pinned and have not been asked for; -EINPROGRESS:
+ * they have; -EACCES: it was tried and is not possible. @span is what it was unless 0.
+ */
+int weft_pins_attach(struct weft_pins *pins, struct weft_span *span, u64 addr, u64 length,
+		     bool write);
+
+/**
+ * weft_pins_detach - the last reference of a span to pinned pages is gone
+ * @region: of a pin
+ */
+void weft_pins_detach(struct weft_region *region);
+
+/**
+ * weft_pins_forget - nobody wants them any more
+ * @pins: requested, no span attached; NULL: nothing happens
+ *
+ * Context: any.
+ */
+void weft_pins_forget(struct weft_pins *pins);
+
+/**
+ * weft_pins_pending - is it not known yet whether they can be pinned?
+ * @pins: requested, or NULL
+ *
+ * Return: true: they are being pinned.
+ */
+bool weft_pins_pending(const struct weft_pins *pins);
+
+/**
+ * weft_pins_prefetch - make pages come, and let go of them
+ * @mm: whose
+ * @start: address of the first byte
+ * @length: bytes
+ * @write: they will be written
+ *
+ * Context: process, may sleep.
+ * Return: 0; -EFAULT: some cannot be accessed; -EINTR: the task is being killed;
+ * -ENOMEM.
+ */
+int weft_pins_prefetch(struct mm_struct *mm, u64 start, u64 length, bool write);
+
+/**
+ * weft_pins_queue - do something that may wait for pages in a work item
+ * @work: to be queued; ends with weft_pins_leave()
+ *
+ * The module stays until then: nobody waits for a work item that is stuck.
+ */
+void weft_pins_queue(struct work_struct *work);
+
+/**
+ * weft_pins_leave - a work item from weft_pins_queue() is done
+ *
+ * Only the workqueue waits for what is left of it.
+ */
+void weft_pins_leave(void);
+
+/**
+ * weft_pins_init - at module load
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int weft_pins_init(void);
+
+/**
+ * weft_pins_exit - at module unload, when no QP is left
+ */
+void weft_pins_exit(void);
+
+#endif /* WEFT_MEM_PINS_H */

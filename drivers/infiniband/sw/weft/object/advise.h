@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Advice about memory of paged regions.
+ *
+ * Nothing of a paged region is kept, so all a prefetch can do is to make the process
+ * have its pages, as they would be needed later on. That is what takes long.
+ */
+#ifndef WEFT_OBJECT_ADVISE_H
+#define WEFT_OBJECT_ADVISE_H
+
+#include <rdma/ib_verbs.h>
+
+/**
+ * weft_advise_mr - prefetch memory of paged regions
+ * @pd: protection domain
+ * @advice: PREFETCH, PREFETCH_WRITE, or PREFETCH_NO_FAULT, for which there is nothing
+ *	to be done
+ * @flags: IB_UVERBS_ADVISE_MR_FLAG_FLUSH: return when it has been done
+ * @sg_list: what of which region
+ * @num_sge: elements
+ * @attrs: unused
+ *
+ * Return: 0; -EOPNOTSUPP: another advice; -ENOENT: no such key, or of a region that is
+ * not paged; -EINVAL: nothing, or a memory window; -EPERM: another protection domain, or
+ * to be written and that is not granted; -EFAULT: outside the region, or (with FLUSH) of
+ * the process's memory; -EINTR; -ENOMEM.
+ */
+int weft_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
+		   struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs);
+
+#endif /* WEFT_OBJECT_ADVISE_H */

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "object/dmabuf.h"
+
+#include <linux/dma-resv.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/slab.h>
+
+#include "compat/dmabuf.h"
+
+/* of an exporter that moves its buffers unless they are pinned */
+static const struct dma_buf_attach_ops dmabuf_pinned_ops = COMPAT_DMABUF_PINNED;
+
+/* Whether the exporter may move the buffer although somebody is attached to it. */
+static bool dmabuf_moves(const struct dma_buf *dmabuf)
+{
+	return dmabuf->ops->pin;
+}
+
+/*
+ * A mapping alone does not keep a buffer where it is: exporters take it for one
+ * that ends before the lock is given back, and may move what nobody is attached
+ * to. Nothing is mapped for DMA, so the device need not be able to do any.
+ */
+static int dmabuf_attach(struct weft_dmabuf *buf, struct device *dev)
+{
+	struct dma_buf *dmabuf = buf->dmabuf;
+	int ret;
+
+	if (!dmabuf_moves(dmabuf)) {
+		buf->attach = dma_buf_attach(dmabuf, dev);
+		return PTR_ERR_OR_ZERO(buf->attach);
+	}
+	buf->attach = dma_buf_dynamic_attach(dmabuf, dev, &dmabuf_pinned_ops, NULL);
+	if (IS_ERR(buf->attach))
+		return PTR_ERR(buf->attach);
+	dma_resv_lock(dmabuf->resv, NULL);
+	ret = dma_buf_pin(buf->attach);
+	dma_resv_unlock(dmabuf->resv);
+	if (ret)
+		dma_buf_detach(dmabuf, buf->attach);
+	return ret;
+}
+
+static void dmabuf_detach(struct weft_dmabuf *buf)
+{
+	struct dma_buf *dmabuf = buf->dmabuf;
+
+	if (dmabuf_moves(dmabuf)) {
+		dma_resv_lock(dmabuf->resv, NULL);
+		dma_buf_unpin(buf->attach);
+		dma_resv_unlock(dmabuf->resv);
+	}
+	dma_buf_detach(dmabuf, buf->attach);
+}
+
+static int dmabuf_map(struct weft_dmabuf *buf)
+{
+	int ret = dma_buf_vmap_unlocked(buf->dmabuf, &buf->map);
+
+	if (ret)
+		return ret;
+	/* copies and atomics are those of memory */
+	if (!buf->map.is_iomem)
+		return 0;
+	dma_buf_vunmap_unlocked(buf->dmabuf, &buf->map);
+	return -EOPNOTSUPP;
+}
+
+/*
+ * The CPU's access begins with the registration and ends with it, since nobody
+ * knows when a peer begins: what devices have written before is seen, and so is by
+ * them later what was transferred. Where caches do not keep up with devices
+ * by themselves, a program has to use DMA_BUF_IOCTL_SYNC in between, as it has to
+ * for its own access.
+ */
+static int dmabuf_begin(struct weft_dmabuf *buf)
+{
+	return dma_buf_begin_cpu_access(buf->dmabuf, DMA_BIDIRECTIONAL);
+}
+
+static int dmabuf_open(struct weft_dmabuf *buf, int fd, bool writable)
+{
+	struct dma_buf *dmabuf = dma_buf_get(fd);
+
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	buf->dmabuf = dmabuf;
+	/* what mmap() would say */
+	if (writable && !(dmabuf->file->f_mode & FMODE_WRITE)) {
+		dma_buf_put(dmabuf);
+		return -EACCES;
+	}
+	if (!dmabuf->ops->vmap) {
+		dma_buf_put(dmabuf);
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+struct weft_dmabuf *weft_dmabuf_get(struct device *dev, int fd, bool writable)
+{
+	struct weft_dmabuf *buf;
+	int ret;
+
+	buf = kzalloc(sizeof(*buf), GFP_KERNEL_ACCOUNT);
+	if (!buf)
+		return ERR_PTR(-ENOMEM);
+	ret = dmabuf_open(buf, fd, writable);
+	if (ret)
+		goto err_free_buf;
+	ret = dmabuf_attach(buf, dev);
+	if (ret)
+		goto err_put_dmabuf;
+	ret = dmabuf_map(buf);
+	if (ret)
+		goto err_detach;
+	ret = dmabuf_begin(buf);
+	if (ret)
+		goto err_unmap;
+	return buf;
+
+err_unmap:
+	dma_buf_vunmap_unlocked(buf->dmabuf, &buf->map);
+err_detach:
+	dmabuf_detach(buf);
+err_put_dmabuf:
+	dma_buf_put(buf->dmabuf);
+err_free_buf:
+	kfree(buf);
+	return ERR_PTR(ret);
+}
+
+void weft_dmabuf_put(struct weft_dmabuf *buf)
+{
+	if (!buf)
+		return;
+	dma_buf_end_cpu_access(buf->dmabuf, DMA_BIDIRECTIONAL);
+	dma_buf_vunmap_unlocked(buf->dmabuf, &buf->map);
+	dmabuf_detach(buf);
+	dma_buf_put(buf->dmabuf);
+	kfree(buf);
+}
+
+void *weft_dmabuf_at(const struct weft_dmabuf *buf, u64 offset, u64 length)
+{
+	u64 size = buf->dmabuf->size;
+
+	if (offset > size || length > size - offset)
+		return NULL;
+	return buf->map.vaddr + offset;
+}
+
+COMPAT_IMPORT_DMA_BUF();

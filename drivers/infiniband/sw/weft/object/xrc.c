@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "object/xrc.h"
+
+#include <linux/slab.h>
+#include <linux/xarray.h>
+
+/* SRQ number to struct weft_xrc_name */
+static DEFINE_XARRAY_ALLOC1(xrc_names);
+static u32 xrc_next_srqn;
+
+int weft_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	return 0;
+}
+
+int weft_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
+{
+	return 0;
+}
+
+struct weft_xrc_name *weft_xrc_publish(struct weft_srq *srq)
+{
+	struct weft_xrc_name *name = kzalloc(sizeof(*name), GFP_KERNEL_ACCOUNT);
+
+	if (!name)
+		return ERR_PTR(-ENOMEM);
+	refcount_set(&name->refs, 1);
+	init_completion(&name->idle);
+	name->srq = srq;
+	if (xa_alloc_cyclic(&xrc_names, &name->srqn, name, XA_LIMIT(1, 0xffffff),
+			    &xrc_next_srqn, GFP_KERNEL_ACCOUNT) < 0) {
+		kfree(name);
+		return ERR_PTR(-ENOMEM);
+	}
+	return name;
+}
+
+void weft_xrc_unpublish(struct weft_xrc_name *name)
+{
+	xa_erase(&xrc_names, name->srqn);
+	weft_xrc_put(name);
+	wait_for_completion(&name->idle);
+	kfree_rcu(name, rcu);
+}
+
+struct weft_xrc_name *weft_xrc_get(u32 srqn)
+{
+	struct weft_xrc_name *name;
+
+	rcu_read_lock();
+	name = xa_load(&xrc_names, srqn);
+	if (name && !refcount_inc_not_zero(&name->refs))
+		name = NULL;
+	rcu_read_unlock();
+	return name;
+}
+
+void weft_xrc_put(struct weft_xrc_name *name)
+{
+	if (refcount_dec_and_test(&name->refs))
+		complete(&name->idle);
+}

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "ring/pages.h"
+
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+static void pages_put(struct page **pages, unsigned int num)
+{
+	while (num--)
+		__free_page(pages[num]);
+	kvfree(pages);
+}
+
+/* Not vmalloc_user(): these pages are to be charged to who asked for them. */
+static void *pages_map(size_t size)
+{
+	unsigned int num = size >> PAGE_SHIFT, i;
+	struct page **pages;
+	void *mem;
+
+	pages = kvmalloc_array(num, sizeof(*pages), GFP_KERNEL);
+	if (!pages)
+		return NULL;
+	for (i = 0; i < num; i++) {
+		pages[i] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!pages[i]) {
+			pages_put(pages, i);
+			return NULL;
+		}
+	}
+	/* VM_MAP_PUT_PAGES: vfree() drops the pages and frees the array */
+	mem = vmap(pages, num, VM_MAP | VM_USERMAP | VM_MAP_PUT_PAGES,
+		   PAGE_KERNEL);
+	if (!mem)
+		pages_put(pages, num);
+	return mem;
+}
+
+static void pages_release(struct weft_pages *pages)
+{
+	vfree(pages->mem);
+	kfree(pages);
+}
+
+struct weft_pages *weft_pages_alloc(size_t size, struct ib_ucontext *uctx)
+{
+	struct weft_pages *pages;
+
+	pages = kzalloc(sizeof(*pages), GFP_KERNEL_ACCOUNT);
+	if (!pages)
+		return ERR_PTR(-ENOMEM);
+	pages->size = PAGE_ALIGN(size);
+	pages->mem = pages_map(pages->size);
+	if (!pages->mem)
+		goto err_free_pages;
+	if (uctx && rdma_user_mmap_entry_insert(uctx, &pages->entry, pages->size))
+		goto err_release;
+	pages->named = uctx;
+	return pages;
+
+err_release:
+	vfree(pages->mem);
+err_free_pages:
+	kfree(pages);
+	return ERR_PTR(-ENOMEM);
+}
+WEFT_EXPORT_FOR_TEST(weft_pages_alloc);
+
+void weft_pages_free(struct weft_pages *pages)
+{
+	if (pages->named)
+		rdma_user_mmap_entry_remove(&pages->entry);
+	else
+		pages_release(pages);
+}
+WEFT_EXPORT_FOR_TEST(weft_pages_free);
+
+u64 weft_pages_key(const struct weft_pages *pages)
+{
+	return rdma_user_mmap_get_offset(&pages->entry);
+}
+
+void *weft_pages_linear(const struct weft_pages *pages, size_t index)
+{
+	return page_address(vmalloc_to_page(pages->mem + (index << PAGE_SHIFT)));
+}
+
+void weft_pages_mmap_free(struct rdma_user_mmap_entry *entry)
+{
+	pages_release(container_of(entry, struct weft_pages, entry));
+}
+
+int weft_pages_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
+{
+	struct rdma_user_mmap_entry *entry;
+	struct weft_pages *pages;
+	int ret = -EINVAL;
+
+	entry = rdma_user_mmap_entry_get(uctx, vma);
+	if (!entry)
+		return -EINVAL;
+	pages = container_of(entry, struct weft_pages, entry);
+	if (vma->vm_end - vma->vm_start == pages->size)
+		ret = remap_vmalloc_range(vma, pages->mem, 0);
+	rdma_user_mmap_entry_put(entry);
+	return ret;
+}

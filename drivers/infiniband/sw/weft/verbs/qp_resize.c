@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "verbs/qp_resize.h"
+
+#include <linux/log2.h>
+
+#include "engine/requester.h"
+#include "engine/window.h"
+#include "object/qp.h"
+#include "object/ucontext.h"
+#include "params.h"
+#include "ring/ring.h"
+
+/* The size of an entry stays: IBA 11.2.5.2 has the number of requests only. */
+static bool resize_valid(const struct weft_qp *qp, const struct ib_qp_cap *cap)
+{
+	if (qp->type == IB_QPT_XRC_TGT || cap->max_send_wr > WEFT_MAX_QP_WR ||
+	    cap->max_send_sge > qp->cap.max_send_sge ||
+	    cap->max_inline_data > qp->cap.max_inline_data)
+		return false;
+	return !qp->recv.ring || (cap->max_recv_wr <= WEFT_MAX_QP_WR &&
+			   cap->max_recv_sge <= qp->cap.max_recv_sge);
+}
+
+/* The ring to have in place of @old. Return: NULL: @old will do. */
+static struct weft_ring *resize_ring(const struct weft_ring *old, u32 max_wr,
+				     struct ib_ucontext *uctx, struct weft_ring_resp *resp)
+{
+	if (!max_wr || roundup_pow_of_two(max_wr) == old->entries)
+		return NULL;
+	return weft_ring_create(max_wr, old->stride, uctx, resp);
+}
+
+static int resize_rings(struct weft_qp *qp, struct ib_ucontext *uctx,
+			struct weft_qp_resize *resize, struct weft_modify_qp_resp *resp)
+{
+	struct weft_ring *ring;
+
+	ring = resize_ring(qp->send.ring, resize->max_send_wr, uctx, &resp->sq);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	resize->sq = ring;
+	if (!qp->recv.ring)
+		return 0;
+	ring = resize_ring(qp->recv.ring, resize->max_recv_wr, uctx, &resp->rq);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
+	resize->rq = ring;
+	return 0;
+}
+
+int weft_qp_resize_prepare(struct weft_qp *qp, const struct ib_qp_cap *cap,
+			   struct ib_udata *udata, struct weft_qp_resize *resize)
+{
+	struct weft_modify_qp_resp resp = {};
+	int ret;
+
+	*resize = (struct weft_qp_resize){
+		.max_send_wr = cap->max_send_wr,
+		.max_recv_wr = qp->recv.ring ? cap->max_recv_wr : 0,
+	};
+	if (!resize_valid(qp, cap))
+		return -EINVAL;
+	ret = resize_rings(qp, weft_udata_ucontext(udata), resize, &resp);
+	/*
+	 * Tell first: after the switch there is no way back, and with the turns
+	 * stopped a peer would wait for the process to have its page.
+	 */
+	if (!ret && udata)
+		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	return ret;
+}
+
+static bool resize_fits(const struct weft_ring *ring, u32 max_wr)
+{
+	int pending;
+
+	if (!max_wr)
+		return true;
+	pending = weft_ring_pending(ring);
+	return pending >= 0 && pending <= max_wr;
+}
+
+/* The new rings get all that is in the old ones, which do not change. */
+static int resize_carry(struct weft_qp *qp, const struct weft_qp_resize *resize)
+{
+	int ret;
+
+	if (!resize_fits(qp->send.ring, resize->max_send_wr) ||
+	    !resize_fits(qp->recv.ring, resize->max_recv_wr))
+		return -EINVAL;
+	/* a process may move its indexes still, and harms itself only */
+	if (resize->sq) {
+		ret = weft_ring_carry_over(resize->sq, qp->send.ring, false);
+		if (ret)
+			return ret;
+	}
+	return resize->rq ? weft_ring_carry_over(resize->rq, qp->recv.ring, false) : 0;
+}
+
+static int resize_exchange(struct weft_qp *qp, struct weft_qp_resize *resize)
+{
+	struct weft_ring *sq = qp->send.ring, *rq = qp->recv.ring;
+	int ret = resize_carry(qp, resize);
+
+	if (ret)
+		return ret;
+	if (resize->sq) {
+		weft_requester_follow(qp, resize->sq);
+		resize->sq = sq;
+	}
+	if (resize->rq) {
+		qp->recv.ring = resize->rq;
+		resize->rq = rq;
+	}
+	return 0;
+}
+
+int weft_qp_resize_switch(struct weft_qp *qp, struct weft_qp_resize *resize)
+{
+	unsigned long flags;
+	int ret;
+
+	if (resize->sq && qp->send.window.flights) {
+		ret = weft_window_create(qp, resize->sq->entries);
+		if (ret)
+			return ret;
+	}
+	if (qp->kernel) {
+		spin_lock_irqsave(&qp->post_lock, flags);
+		ret = resize_exchange(qp, resize);
+		spin_unlock_irqrestore(&qp->post_lock, flags);
+	} else {
+		/* the process is in the call, and posts nothing */
+		ret = resize_exchange(qp, resize);
+	}
+	if (ret)
+		return ret;
+	qp->cap.max_send_wr = qp->send.ring->entries;
+	qp->cap.max_recv_wr = qp->recv.ring ? qp->recv.ring->entries : 0;
+	return 0;
+}
+
+void weft_qp_resize_end(struct weft_qp_resize *resize)
+{
+	weft_ring_destroy(resize->rq);
+	weft_ring_destroy(resize->sq);
+}

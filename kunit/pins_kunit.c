@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Pins of paged regions, without any process: what is asked for, found and let go.
+ */
+#include "mem/pins.h"
+#include "mem/region.h"
+
+#include <linux/mm_types.h>
+#include <linux/slab.h>
+
+#include <kunit/test.h>
+#include <rdma/ib_verbs.h>
+
+#define PAGES	4
+/* where the region is for work requests, and in the process */
+#define IOVA	0x70010ULL
+#define START	(0x123450000ULL + (IOVA & ~PAGE_MASK))
+#define LENGTH	((u64)PAGES * PAGE_SIZE)
+
+/* Only its references count. A work item may drop one after the test. */
+static struct mm_struct nobody;
+
+/**
+ * struct fixture - a paged region of nobody
+ * @table: its key
+ * @pd: protection domain
+ * @region: LENGTH bytes from IOVA on
+ * @memory: PAGES + 1 pages
+ * @holder: the half's
+ * @blocks: of the pin; NULL: of what is not pinned
+ * @who: a QP
+ */
+struct fixture {
+	struct weft_region_table table;
+	int			pd;
+	struct weft_region	*region;
+	u8			*memory;
+	struct weft_pins	*holder;
+	void			**blocks;
+	struct weft_accessor	who;
+};
+
+static int pins_test_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+	struct weft_region *region;
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	/* one of each test stays, so it is never the last one */
+	atomic_inc(&nobody.mm_count);
+	fixture->memory = kunit_kzalloc(test, LENGTH + PAGE_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fixture->memory);
+	weft_region_table_init(&fixture->table);
+	region = weft_region_alloc(&fixture->table, GFP_KERNEL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(region));
+	region->pd = &fixture->pd;
+	region->access = IB_ACCESS_LOCAL_WRITE;
+	region->iova = IOVA;
+	region->length = LENGTH;
+	region->mm = &nobody;
+	region->base = IOVA - START;
+	region->blocks = WEFT_NO_BLOCKS;
+	region->page_shift = WEFT_NO_BLOCKS_SHIFT;
+	weft_region_publish(region);
+	fixture->region = region;
+	fixture->who.table = &fixture->table;
+	fixture->who.pd = &fixture->pd;
+	test->priv = fixture;
+	return 0;
+}
+
+static void pins_test_exit(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+
+	weft_region_kill(fixture->region);
+	weft_region_table_destroy(&fixture->table);
+}
+
+/* Pins of @length bytes at @offset that are on their way. */
+static struct weft_pins *pending(struct kunit *test, u64 offset, u64 length, bool write)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_pins *pins = weft_pins_alloc(1);
+
+	KUNIT_ASSERT_NOT_NULL(test, pins);
+	weft_pins_add(pins, fixture->region, IOVA + offset, length, write);
+	pins->holder = &fixture->holder;
+	fixture->holder = pins;
+	KUNIT_ASSERT_TRUE(test, weft_pins_pending(pins));
+	return pins;
+}
+
+/* The first @num pages have come. */
+static void ready(struct kunit *test, struct weft_pins *pins, u32 num)
+{
+	struct fixture *fixture = test->priv;
+	u32 i;
+
+	fixture->blocks = kunit_kcalloc(test, num + 1, sizeof(*fixture->blocks), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fixture->blocks);
+	/* backwards, so that it matters which is which */
+	for (i = 0; i < num; i++)
+		fixture->blocks[i] = fixture->memory + (PAGES - i) * PAGE_SIZE;
+	pins->pin[0].blocks = fixture->blocks;
+	pins->pin[0].num = num;
+	atomic_set(&pins->state, 1);
+}
+
+/* They are no pages of a process: nothing is to be unpinned. */
+static void take_back(struct weft_pins *pins)
+{
+	pins->pin[0].blocks = NULL;
+	pins->pin[0].num = 0;
+}
+
+static int attach(struct kunit *test, struct weft_pins *pins, u64 offset, u64 length,
+		  bool write, struct weft_span *span)
+{
+	struct fixture *fixture = test->priv;
+	int err;
+
+	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve_paged(&fixture->who, fixture->region->key,
+							   IOVA, LENGTH, IB_ACCESS_LOCAL_WRITE,
+							   span));
+	err = weft_pins_attach(pins, span, IOVA + offset, length, write);
+	if (err)
+		KUNIT_EXPECT_PTR_EQ(test, fixture->region, span->region);
+	return err;
+}
+
+static int try_attach(struct kunit *test, struct weft_pins *pins, u64 offset, u64 length,
+		      bool write)
+{
+	struct weft_span span;
+	int err = attach(test, pins, offset, length, write, &span);
+
+	if (!err)
+		pins->keep = true;
+	weft_region_put(span.region);
+	return err;
+}
+
+/* The ordinary way leads nowhere, after all that is checked has been. */
+static void pins_test_resolve(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	u32 key = fixture->region->key;
+	struct weft_span span;
+
+	KUNIT_EXPECT_EQ(test, -EFAULT, weft_region_resolve(&fixture->who, key, IOVA, 1, 0, &span));
+	KUNIT_EXPECT_NULL(test, span.region);
+	KUNIT_EXPECT_EQ(test, 0, weft_region_resolve(&fixture->who, key, 5, 0, 0, &span));
+	KUNIT_EXPECT_EQ(test, -ERANGE, weft_region_resolve(&fixture->who, key, IOVA - 1, 1, 0,
+							   &span));
+	KUNIT_EXPECT_EQ(test, -EACCES, weft_region_resolve(&fixture->who, key, IOVA, 1,
+							   IB_ACCESS_REMOTE_READ, &span));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_region_resolve(&fixture->who, key ^ 1, IOVA, 1, 0,
+							   &span));
+}
+
+static void pins_test_pending(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_pins *pins;
+
+	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, NULL, 0, 1, false));
+	pins = pending(test, PAGE_SIZE, PAGE_SIZE, false);
+	/* it begins in the middle of a page, so that is two */
+	KUNIT_EXPECT_EQ(test, 2U, pins->pin[0].wanted);
+	KUNIT_EXPECT_EQ(test, -EINPROGRESS, try_attach(test, pins, PAGE_SIZE, PAGE_SIZE, false));
+	KUNIT_EXPECT_EQ(test, -EINPROGRESS, try_attach(test, pins, PAGE_SIZE + 5, 1, false));
+	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, 0, 1, false));
+	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, 0, 2 * PAGE_SIZE, false));
+	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, PAGE_SIZE, 2 * PAGE_SIZE, false));
+	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, PAGE_SIZE, 1, true));
+	atomic_set(&pins->state, 1);
+	weft_pins_forget(pins);
+	KUNIT_EXPECT_NULL(test, fixture->holder);
+}
+
+/* Each byte is where its page is, and the region is used as long as the pages are. */
+static void pins_test_attach(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_pins *pins = pending(test, 0, LENGTH, true);
+	struct weft_span span;
+	u64 contiguous, i;
+
+	ready(test, pins, PAGES + 1);
+	KUNIT_ASSERT_EQ(test, 0, attach(test, pins, 0, LENGTH, true, &span));
+	KUNIT_EXPECT_EQ(test, WEFT_REGION_PINNED, span.region->kind);
+	KUNIT_EXPECT_EQ(test, 2U, refcount_read(&fixture->region->refs));
+	for (i = 0; i < LENGTH; i += 100) {
+		u64 at = offset_in_page(START) + i;
+
+		KUNIT_EXPECT_PTR_EQ(test, (void *)(fixture->memory +
+						   (PAGES - at / PAGE_SIZE) * PAGE_SIZE +
+						   at % PAGE_SIZE),
+				    weft_region_at(&span, IOVA + i, &contiguous));
+		KUNIT_EXPECT_EQ(test, PAGE_SIZE - at % PAGE_SIZE, contiguous);
+	}
+	/* a pin is for one span */
+	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, 0, 1, true));
+	take_back(pins);
+	weft_region_put(span.region);
+	KUNIT_EXPECT_NULL(test, fixture->holder);
+	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&fixture->region->refs));
+}
+
+/* Pages are kept for more of a message, once each time it is asked for. */
+static void pins_test_keep(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_pins *pins = pending(test, 0, LENGTH, false);
+	struct weft_span span;
+
+	ready(test, pins, PAGES + 1);
+	KUNIT_EXPECT_EQ(test, 0, try_attach(test, pins, 0, 100, false));
+	KUNIT_EXPECT_PTR_EQ(test, pins, fixture->holder);
+	KUNIT_EXPECT_EQ(test, 0, try_attach(test, pins, 100, 100, false));
+	KUNIT_EXPECT_PTR_EQ(test, pins, fixture->holder);
+	KUNIT_ASSERT_EQ(test, 0, attach(test, pins, 200, 100, false, &span));
+	take_back(pins);
+	weft_region_put(span.region);
+	KUNIT_EXPECT_NULL(test, fixture->holder);
+}
+
+/* Some pages have not come: those that have are there. */
+static void pins_test_failed(struct kunit *test)
+{
+	struct weft_pins *pins = pending(test, 0, LENGTH, true);
+	u64 there = 2 * PAGE_SIZE - offset_in_page(START);
+
+	ready(test, pins, 2);
+	KUNIT_EXPECT_EQ(test, 0, try_attach(test, pins, 0, there, true));
+	KUNIT_EXPECT_EQ(test, 0, try_attach(test, pins, there - 1, 1, true));
+	/* it was for this */
+	KUNIT_EXPECT_EQ(test, -EACCES, try_attach(test, pins, 0, there + 1, true));
+	/* it was not for this in particular: to be asked for */
+	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, there, 1, true));
+	take_back(pins);
+	weft_pins_forget(pins);
+}
+
+static struct kunit_case pins_test_cases[] = {
+	KUNIT_CASE(pins_test_resolve),
+	KUNIT_CASE(pins_test_pending),
+	KUNIT_CASE(pins_test_attach),
+	KUNIT_CASE(pins_test_keep),
+	KUNIT_CASE(pins_test_failed),
+	{}
+};
+
+static struct kunit_suite pins_test_suite = {
+	.name = "weft_pins",
+	.init = pins_test_init,
+	.exit = pins_test_exit,
+	.test_cases = pins_test_cases,
+};
+
+kunit_test_suite(pins_test_suite);
