@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What differs between the private interfaces of libibverbs that this provider
+ * What differs between the interfaces of libibverbs that this provider
  * builds against. The code calls the shape of the newest one; CMakeLists.txt
  * finds out which one there is.
  */
@@ -50,6 +50,25 @@ weft_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,
 #else
 	return ibv_cmd_create_qp_ex2(context, vqp, attr, cmd, cmd_size, resp,
 				     resp_size);
+#endif
+}
+
+/* ibv_wr_flush() */
+#ifdef WEFT_HAVE_WR_FLUSH
+#define WEFT_QP_EX_WITH_FLUSH	IBV_QP_EX_WITH_FLUSH
+#else
+#define WEFT_QP_EX_WITH_FLUSH	0
+#endif
+
+static inline int
+weft_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
+		       uint64_t iova, int fd, int access, struct verbs_mr *vmr)
+{
+#ifdef WEFT_HAVE_REG_DMABUF_MR_DRIVER
+	return ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr,
+				     NULL);
+#else
+	return ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr);
 #endif
 }
 

@@ -14,6 +14,8 @@
 #define NSEC_PER_SEC	1000000000ULL
 
 enum {
+	CQ_FLAGS = IBV_CREATE_CQ_ATTR_SINGLE_THREADED |
+		   IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
 	CQ_WC_FLAGS = IBV_WC_STANDARD_FLAGS |
 		      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
 		      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
@@ -320,7 +322,7 @@ static int cq_check_attr(const struct ibv_cq_init_attr_ex *attr)
 	if (!check_comp_mask(attr->wc_flags, CQ_WC_FLAGS))
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) &&
-	    !check_comp_mask(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED))
+	    !check_comp_mask(attr->flags, CQ_FLAGS))
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) &&
 	    !to_weft_pd(attr->parent_domain)->protection)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "compat.h"
 #include "weft.h"
 
 struct ibv_mr *weft_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
@@ -19,6 +20,28 @@ struct ibv_mr *weft_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 
 	ret = ibv_cmd_reg_mr(pd, addr, length, hca_va, access, vmr, &cmd,
 			     sizeof(cmd), &resp, sizeof(resp));
+	if (ret)
+		goto err_free_mr;
+	return &vmr->ibv_mr;
+
+err_free_mr:
+	free(vmr);
+	errno = ret;
+	return NULL;
+}
+
+struct ibv_mr *weft_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				  size_t length, uint64_t iova, int fd,
+				  int access)
+{
+	struct verbs_mr *vmr;
+	int ret;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	ret = weft_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr);
 	if (ret)
 		goto err_free_mr;
 	return &vmr->ibv_mr;
@@ -48,6 +71,12 @@ int weft_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 	return 0;
 }
 
+int weft_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		   uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge)
+{
+	return ibv_cmd_advise_mr(pd, advice, flags, sg_list, num_sge);
+}
+
 int weft_dereg_mr(struct verbs_mr *vmr)
 {
 	int ret;
@@ -58,6 +87,31 @@ int weft_dereg_mr(struct verbs_mr *vmr)
 
 	free(vmr);
 	return 0;
+}
+
+struct ibv_mr *weft_import_mr(struct ibv_pd *pd, uint32_t handle)
+{
+	struct verbs_mr *vmr;
+	int ret;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	ret = ibv_cmd_query_mr(pd, vmr, handle);
+	if (ret)
+		goto err_free_mr;
+	return &vmr->ibv_mr;
+
+err_free_mr:
+	free(vmr);
+	errno = ret;
+	return NULL;
+}
+
+void weft_unimport_mr(struct ibv_mr *mr)
+{
+	free(verbs_get_mr(mr));
 }
 
 struct ibv_mw *weft_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)

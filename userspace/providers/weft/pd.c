@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include <infiniband/cmd_write.h>
+
 #include "weft.h"
 
 /**
@@ -63,6 +65,40 @@ int weft_dealloc_pd(struct ibv_pd *ibpd)
 
 	free(pd);
 	return 0;
+}
+
+struct ibv_pd *weft_import_pd(struct ibv_context *context, uint32_t handle)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_PD, WEFT_METHOD_PD_QUERY, 1);
+	struct weft_pd *pd;
+	int ret;
+
+	pd = calloc(1, sizeof(*pd));
+	if (!pd)
+		return NULL;
+
+	fill_attr_in_obj(cmd, WEFT_ATTR_QUERY_PD_HANDLE, handle);
+	ret = execute_ioctl(context, cmd);
+	if (ret)
+		goto err_free_pd;
+
+	pd->pd.context = context;
+	pd->pd.handle = handle;
+	return &pd->pd;
+
+err_free_pd:
+	free(pd);
+	errno = ret;
+	return NULL;
+}
+
+/* One with parent domains cannot go, and this call cannot say so: it stays. */
+void weft_unimport_pd(struct ibv_pd *ibpd)
+{
+	struct weft_pd *pd = to_weft_pd(ibpd);
+
+	if (!atomic_load(&pd->users))
+		free(pd);
 }
 
 struct ibv_td *weft_alloc_td(struct ibv_context *context,

@@ -16,6 +16,7 @@
 #include <ccan/array_size.h>
 #include <util/compiler.h>
 
+#include "compat.h"
 #include "weft.h"
 
 enum {
@@ -30,7 +31,19 @@ enum {
 			  1 << WEFT_SQE_WRITE_IMM,
 	DATA_OPS	= INLINE_OPS | 1 << WEFT_SQE_READ |
 			  1 << WEFT_SQE_CMP_SWP | 1 << WEFT_SQE_FETCH_ADD,
+	/* ibv_wr_atomic_write() has the data with it, and takes no others */
+	POST_INLINE_OPS	= INLINE_OPS | 1 << WEFT_SQE_ATOMIC_WRITE,
+	POST_DATA_OPS	= DATA_OPS | 1 << WEFT_SQE_ATOMIC_WRITE,
 };
+
+/* Bytes of an ATOMIC WRITE; any slot has room for them. */
+#define ATOMIC_WRITE_LENGTH	8
+
+uint32_t weft_addressed_opcodes(enum ibv_qp_type type)
+{
+	return type == IBV_QPT_UD || type == IBV_QPT_XRC_SEND ?
+	       POST_DATA_OPS | 1 << WEFT_SQE_FLUSH : 0;
+}
 
 static const uint8_t sqe_opcodes[] = {
 	[IBV_WR_RDMA_WRITE]		= WEFT_SQE_WRITE,
@@ -43,6 +56,7 @@ static const uint8_t sqe_opcodes[] = {
 	[IBV_WR_LOCAL_INV]		= WEFT_SQE_LOCAL_INV,
 	[IBV_WR_BIND_MW]		= WEFT_SQE_BIND_MW,
 	[IBV_WR_SEND_WITH_INV]		= WEFT_SQE_SEND_INV,
+	[IBV_WR_ATOMIC_WRITE]		= WEFT_SQE_ATOMIC_WRITE,
 };
 
 static_assert(sizeof(struct weft_sge) == sizeof(struct ibv_sge) &&
@@ -78,11 +92,11 @@ static inline int rq_put(struct weft_queue *queue, const struct ibv_recv_wr *wr)
 /* 0, or why no work request can be posted to the receive queue */
 static inline int rq_refusal(const struct weft_qp *qp)
 {
-	if (unlikely(qp->vqp.qp.state == IBV_QPS_RESET || qp->vqp.qp.srq))
+	if (unlikely(qp->vqp.qp.state == IBV_QPS_RESET))
 		return EINVAL;
 	if (weft_queue_dead(&qp->rq))
 		return EIO;
-	return 0;
+	return likely(qp->rq.ring.entries) ? 0 : EINVAL;
 }
 
 int weft_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
@@ -136,10 +150,13 @@ int weft_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 
 /*
  * The table of ibv_post_send(3), except that UC has no SEND_WITH_INV: there is
- * no such opcode on the wire (IBA volume 1, table 38).
+ * no such opcode on the wire (IBA volume 1, table 38). FLUSH is not in it:
+ * struct ibv_send_wr has no place for what it needs.
  */
-uint32_t weft_send_opcodes(enum ibv_qp_type type)
+uint32_t weft_send_opcodes(struct ibv_context *context, enum ibv_qp_type type)
 {
+	const uint32_t placement = to_weft_context(context)->placement ?
+				   1 << IBV_WR_ATOMIC_WRITE : 0;
 	const uint32_t ud = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM;
 	const uint32_t uc = ud | 1 << IBV_WR_RDMA_WRITE |
 			    1 << IBV_WR_RDMA_WRITE_WITH_IMM |
@@ -147,10 +164,11 @@ uint32_t weft_send_opcodes(enum ibv_qp_type type)
 	const uint32_t rc = uc | 1 << IBV_WR_RDMA_READ |
 			    1 << IBV_WR_ATOMIC_CMP_AND_SWP |
 			    1 << IBV_WR_ATOMIC_FETCH_AND_ADD |
-			    1 << IBV_WR_SEND_WITH_INV;
+			    1 << IBV_WR_SEND_WITH_INV | placement;
 
 	switch (type) {
 	case IBV_QPT_RC:
+	case IBV_QPT_XRC_SEND:
 		return rc;
 	case IBV_QPT_UC:
 		return uc;
@@ -159,6 +177,15 @@ uint32_t weft_send_opcodes(enum ibv_qp_type type)
 	default:
 		return 0;
 	}
+}
+
+uint64_t weft_wr_ops(uint32_t opcodes)
+{
+	uint64_t ops = opcodes & ~(1U << IBV_WR_ATOMIC_WRITE);
+
+	if (opcodes & 1 << IBV_WR_ATOMIC_WRITE)
+		ops |= IBV_QP_EX_WITH_ATOMIC_WRITE | WEFT_QP_EX_WITH_FLUSH;
+	return ops;
 }
 
 static inline uint8_t sqe_flags(unsigned int send_flags)
@@ -235,13 +262,13 @@ static inline int put_data(const struct weft_sq *sq, struct weft_sqe *sqe,
 	uint32_t op = 1 << sqe->opcode;
 
 	if (wr->send_flags & IBV_SEND_INLINE) {
-		if (unlikely(!(op & INLINE_OPS)))
+		if (unlikely(!(op & POST_INLINE_OPS)))
 			return EINVAL;
 		return put_inline(sq, sqe, wr->sg_list, wr->num_sge);
 	}
 
 	sqe->inline_length = 0;
-	if (likely(op & DATA_OPS)) {
+	if (likely(op & POST_DATA_OPS)) {
 		sqe->num_sge = wr->num_sge;
 		put_sges((struct weft_sge *)(sqe + 1), wr->sg_list,
 			 wr->num_sge);
@@ -265,10 +292,14 @@ static inline int put_operation(const struct weft_qp *qp, struct weft_sqe *sqe,
 				const struct ibv_send_wr *wr,
 				enum ibv_mw_type window)
 {
+	if (qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND)
+		sqe->xrc.srqn = wr->qp_type.xrc.remote_srqn;
+
 	switch (wr->opcode) {
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 	case IBV_WR_RDMA_READ:
+	case IBV_WR_ATOMIC_WRITE:
 		sqe->remote_addr = wr->wr.rdma.remote_addr;
 		sqe->rkey = wr->wr.rdma.rkey;
 		return 0;
@@ -419,7 +450,7 @@ static inline struct weft_sqe *wr_begin(struct weft_qp *qp, uint8_t opcode)
 	sqe->inline_length = 0;
 
 	sq->sqe = sqe;
-	sq->unaddressed = qp->vqp.qp.qp_type == IBV_QPT_UD;
+	sq->unaddressed = sq->addressed & 1 << opcode;
 	sq->queue.producer++;
 	return sqe;
 }
@@ -513,6 +544,40 @@ static void wr_atomic_fetch_add(struct ibv_qp_ex *ibqp, uint32_t rkey,
 	}
 }
 
+static void wr_atomic_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
+			    uint64_t remote_addr, const void *atomic_wr)
+{
+	struct weft_sqe *sqe;
+
+	sqe = wr_begin_rdma(ibqp, WEFT_SQE_ATOMIC_WRITE, rkey, remote_addr);
+	if (likely(sqe)) {
+		sqe->flags |= WEFT_SQE_INLINE;
+		sqe->inline_length = ATOMIC_WRITE_LENGTH;
+		memcpy(sqe + 1, atomic_wr, ATOMIC_WRITE_LENGTH);
+	}
+}
+
+#ifdef WEFT_HAVE_WR_FLUSH
+static void wr_flush(struct ibv_qp_ex *ibqp, uint32_t rkey,
+		     uint64_t remote_addr, size_t len, uint8_t type,
+		     uint8_t level)
+{
+	struct weft_sqe *sqe;
+
+	sqe = wr_begin_rdma(ibqp, WEFT_SQE_FLUSH, rkey, remote_addr);
+	if (unlikely(!sqe))
+		return;
+	if (!type || type & ~(IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT) ||
+	    level > IBV_FLUSH_MR || len > UINT32_MAX) {
+		wr_fail(&to_weft_qp_ex(ibqp)->sq, EINVAL);
+		return;
+	}
+	sqe->flush.length = len;
+	sqe->flush.placement = type;
+	sqe->flush.selectivity = level;
+}
+#endif
+
 static void wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
 {
@@ -536,6 +601,19 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
 		return;
 	}
 	put_ud(sq->sqe, ah, remote_qpn, remote_qkey);
+	sq->unaddressed = false;
+}
+
+static void wr_set_xrc_srqn(struct ibv_qp_ex *ibqp, uint32_t remote_srqn)
+{
+	struct weft_sq *sq = &to_weft_qp_ex(ibqp)->sq;
+
+	if (unlikely(!sq->sqe || !sq->unaddressed ||
+		     ibqp->qp_base.qp_type != IBV_QPT_XRC_SEND)) {
+		wr_fail(sq, EINVAL);
+		return;
+	}
+	sq->sqe->xrc.srqn = remote_srqn;
 	sq->unaddressed = false;
 }
 
@@ -667,7 +745,7 @@ static_assert(IBV_QP_EX_WITH_RDMA_WRITE == 1 << IBV_WR_RDMA_WRITE &&
 	      IBV_QP_EX_WITH_LOCAL_INV == 1 << IBV_WR_LOCAL_INV &&
 	      IBV_QP_EX_WITH_BIND_MW == 1 << IBV_WR_BIND_MW &&
 	      IBV_QP_EX_WITH_SEND_WITH_INV == 1 << IBV_WR_SEND_WITH_INV,
-	      "one set of opcodes serves both ways to post");
+	      "bits of opcodes are flags of the ibv_wr functions, but for the newest");
 
 void weft_set_wr_ops(struct weft_qp *qp, uint64_t ops)
 {
@@ -693,8 +771,15 @@ void weft_set_wr_ops(struct weft_qp *qp, uint64_t ops)
 		ibqp->wr_bind_mw = wr_bind_mw;
 	if (ops & IBV_QP_EX_WITH_SEND_WITH_INV)
 		ibqp->wr_send_inv = wr_send_inv;
+	if (ops & IBV_QP_EX_WITH_ATOMIC_WRITE)
+		ibqp->wr_atomic_write = wr_atomic_write;
+#ifdef WEFT_HAVE_WR_FLUSH
+	if (ops & IBV_QP_EX_WITH_FLUSH)
+		ibqp->wr_flush = wr_flush;
+#endif
 
 	ibqp->wr_set_ud_addr = wr_set_ud_addr;
+	ibqp->wr_set_xrc_srqn = wr_set_xrc_srqn;
 	ibqp->wr_set_sge = wr_set_sge;
 	ibqp->wr_set_sge_list = wr_set_sge_list;
 	ibqp->wr_set_inline_data = wr_set_inline_data;

@@ -19,15 +19,16 @@ static struct weft_doorbell qp_doorbell(const struct weft_qp *qp,
 	};
 }
 
-static int qp_init_queues(struct weft_qp *qp, struct ibv_pd *pd,
-			  const struct ibv_qp_init_attr *attr,
+static int qp_init_queues(struct weft_qp *qp,
+			  const struct ibv_qp_init_attr_ex *attr,
 			  const struct uweft_create_qp_resp *resp)
 {
-	bool locked = weft_pd_shared(pd);
-	int cmd_fd = pd->context->cmd_fd;
+	bool locked = attr->pd && weft_pd_shared(attr->pd);
+	int cmd_fd = qp->vqp.qp.context->cmd_fd;
 	int ret;
 
-	qp->sq.opcodes = weft_send_opcodes(attr->qp_type);
+	qp->sq.opcodes = weft_send_opcodes(qp->vqp.qp.context, attr->qp_type);
+	qp->sq.addressed = weft_addressed_opcodes(attr->qp_type);
 	qp->sq.max_inline = attr->cap.max_inline_data;
 	qp->sq.flags = attr->sq_sig_all ? WEFT_SQE_SIGNALED : 0;
 	qp->sq.queue.doorbell = qp_doorbell(qp, WEFT_DOORBELL_SEND);
@@ -61,22 +62,16 @@ static void qp_copy_attr(struct ibv_qp_init_attr_ex *to,
 	to->sq_sig_all = from->sq_sig_all;
 }
 
-static struct weft_qp *qp_create(struct ibv_pd *pd,
-				 struct ibv_qp_init_attr *attr,
-				 uint32_t create_flags)
+static struct weft_qp *qp_create(struct ibv_context *context,
+				 struct ibv_qp_init_attr_ex *attr)
 {
-	struct ibv_qp_init_attr_ex attr_ex = {
-		.comp_mask = IBV_QP_INIT_ATTR_PD |
-			     IBV_QP_INIT_ATTR_CREATE_FLAGS,
-		.pd = pd,
-		.create_flags = create_flags,
-	};
 	struct uweft_create_qp_resp resp = {};
 	struct uweft_create_qp cmd = {};
 	struct weft_qp *qp;
 	int ret;
 
-	if (!weft_send_opcodes(attr->qp_type)) {
+	if (!weft_send_opcodes(context, attr->qp_type) &&
+	    attr->qp_type != IBV_QPT_XRC_RECV) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
@@ -85,16 +80,13 @@ static struct weft_qp *qp_create(struct ibv_pd *pd,
 	if (!qp)
 		return NULL;
 
-	qp_copy_attr(&attr_ex, attr);
 	cmd.cookie = (uintptr_t)qp;
-	ret = weft_cmd_create_qp_ex2(pd->context, &qp->vqp, &attr_ex,
-				     &cmd.ibv_cmd, sizeof(cmd), &resp.ibv_resp,
-				     sizeof(resp));
+	ret = weft_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv_cmd,
+				     sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	if (ret)
 		goto err_free_qp;
 
-	attr->cap = attr_ex.cap;
-	ret = qp_init_queues(qp, pd, attr, &resp);
+	ret = qp_init_queues(qp, attr, &resp);
 	if (ret)
 		goto err_destroy_qp;
 	return qp;
@@ -109,13 +101,28 @@ err_free_qp:
 
 struct ibv_qp *weft_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
+	struct ibv_qp_init_attr_ex attr_ex = {
+		.comp_mask = IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.pd = pd,
+	};
 	struct weft_qp *qp;
 
-	qp = qp_create(pd, attr, 0);
-	return qp ? &qp->vqp.qp : NULL;
+	qp_copy_attr(&attr_ex, attr);
+	qp = qp_create(pd->context, &attr_ex);
+	if (!qp)
+		return NULL;
+
+	attr->cap = attr_ex.cap;
+	return &qp->vqp.qp;
 }
 
-/* Which QP types have the flag is for the kernel to say. */
+enum {
+	QP_CREATE_FLAGS = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB |
+			  IBV_QP_CREATE_PCI_WRITE_END_PADDING,
+};
+
+/* Which QP types have a flag is for the kernel to say. */
 static uint32_t qp_create_flags(const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS))
@@ -123,22 +130,40 @@ static uint32_t qp_create_flags(const struct ibv_qp_init_attr_ex *attr)
 	return attr->create_flags;
 }
 
-/* 0, or the errno of an attribute that this device does not have */
-static int qp_check_attr_ex(const struct ibv_qp_init_attr_ex *attr)
+/* The padding of PCI writes is a hint, but the core knows it of UD alone. */
+static uint32_t qp_kernel_flags(const struct ibv_qp_init_attr_ex *attr)
 {
+	uint32_t flags = qp_create_flags(attr);
+
+	if (attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UC)
+		flags &= ~IBV_QP_CREATE_PCI_WRITE_END_PADDING;
+	return flags;
+}
+
+/* What a QP of this type belongs to. */
+static uint32_t qp_owner(const struct ibv_qp_init_attr_ex *attr)
+{
+	return attr->qp_type == IBV_QPT_XRC_RECV ? IBV_QP_INIT_ATTR_XRCD :
+						   IBV_QP_INIT_ATTR_PD;
+}
+
+/* 0, or the errno of an attribute that this device does not have */
+static int qp_check_attr_ex(struct ibv_context *context,
+			    const struct ibv_qp_init_attr_ex *attr)
+{
+	uint32_t opcodes = weft_send_opcodes(context, attr->qp_type);
+
 	if (!check_comp_mask(attr->comp_mask,
-			     IBV_QP_INIT_ATTR_PD |
+			     IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 			     IBV_QP_INIT_ATTR_CREATE_FLAGS |
 			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return EOPNOTSUPP;
-	if (!check_comp_mask(qp_create_flags(attr),
-			     IBV_QP_CREATE_BLOCK_SELF_MCAST_LB))
+	if (!check_comp_mask(qp_create_flags(attr), QP_CREATE_FLAGS))
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
-	    !check_comp_mask(attr->send_ops_flags,
-			     weft_send_opcodes(attr->qp_type)))
+	    !check_comp_mask(attr->send_ops_flags, weft_wr_ops(opcodes)))
 		return EOPNOTSUPP;
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD))
+	if (!(attr->comp_mask & qp_owner(attr)))
 		return EINVAL;
 	return 0;
 }
@@ -150,20 +175,29 @@ static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 struct ibv_qp *weft_create_qp_ex(struct ibv_context *context,
 				 struct ibv_qp_init_attr_ex *attr)
 {
+	struct ibv_qp_init_attr_ex attr_ex = {
+		.comp_mask = qp_owner(attr) | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = qp_kernel_flags(attr),
+	};
 	struct weft_qp *qp;
 	int ret;
 
-	ret = qp_check_attr_ex(attr);
+	ret = qp_check_attr_ex(context, attr);
 	if (ret) {
 		errno = ret;
 		return NULL;
 	}
 
-	qp = qp_create(attr->pd, (struct ibv_qp_init_attr *)attr,
-		       qp_create_flags(attr));
+	if (attr->qp_type == IBV_QPT_XRC_RECV)
+		attr_ex.xrcd = attr->xrcd;
+	else
+		attr_ex.pd = attr->pd;
+	qp_copy_attr(&attr_ex, (const struct ibv_qp_init_attr *)attr);
+	qp = qp_create(context, &attr_ex);
 	if (!qp)
 		return NULL;
 
+	attr->cap = attr_ex.cap;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		weft_set_wr_ops(qp, attr->send_ops_flags);
 		qp->vqp.comp_mask |= VERBS_QP_EX;
@@ -171,13 +205,53 @@ struct ibv_qp *weft_create_qp_ex(struct ibv_context *context,
 	return &qp->vqp.qp;
 }
 
+/* Another process's XRC target: what there is to do with it goes by the kernel. */
+struct ibv_qp *weft_open_qp(struct ibv_context *context,
+			    struct ibv_qp_open_attr *attr)
+{
+	struct ibv_qp_init_attr_ex no_attr = { .qp_type = IBV_QPT_XRC_RECV };
+	struct uweft_create_qp_resp no_queues = {};
+	struct ib_uverbs_create_qp_resp resp;
+	struct ibv_open_qp cmd = {};
+	struct weft_qp *qp;
+	int ret;
+
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return NULL;
+
+	ret = ibv_cmd_open_qp(context, &qp->vqp, sizeof(qp->vqp), attr, &cmd,
+			      sizeof(cmd), &resp, sizeof(resp));
+	if (ret)
+		goto err_free_qp;
+
+	ret = qp_init_queues(qp, &no_attr, &no_queues);
+	if (ret)
+		goto err_destroy_qp;
+	return &qp->vqp.qp;
+
+err_destroy_qp:
+	ibv_cmd_destroy_qp(&qp->vqp.qp);
+err_free_qp:
+	free(qp);
+	errno = ret;
+	return NULL;
+}
+
 int weft_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 		  struct ibv_qp_init_attr *init_attr)
 {
 	struct ibv_query_qp cmd;
+	int ret;
 
-	return ibv_cmd_query_qp(ibqp, attr, attr_mask, init_attr, &cmd,
-				sizeof(cmd));
+	ret = ibv_cmd_query_qp(ibqp, attr, attr_mask & ~IBV_QP_RATE_LIMIT,
+			       init_attr, &cmd, sizeof(cmd));
+	if (ret)
+		return ret;
+
+	if (attr_mask & IBV_QP_RATE_LIMIT)
+		attr->rate_limit = to_weft_qp(ibqp)->rate_limit;
+	return 0;
 }
 
 /*
@@ -188,8 +262,9 @@ static void qp_forget_completions(struct weft_qp *qp)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 
-	weft_cq_clean(to_weft_cq(ibqp->send_cq), qp);
-	if (ibqp->recv_cq != ibqp->send_cq)
+	if (ibqp->send_cq)
+		weft_cq_clean(to_weft_cq(ibqp->send_cq), qp);
+	if (ibqp->recv_cq && ibqp->recv_cq != ibqp->send_cq)
 		weft_cq_clean(to_weft_cq(ibqp->recv_cq), qp);
 }
 
@@ -204,6 +279,7 @@ static void qp_restart(struct weft_qp *qp)
 	struct weft_queue *rq = &qp->rq;
 
 	qp_forget_completions(qp);
+	qp->rate_limit = 0;
 
 	weft_lock(&sq->lock);
 	qp->vqp.qp.state = IBV_QPS_RESET;
@@ -215,10 +291,107 @@ static void qp_restart(struct weft_qp *qp)
 	weft_unlock(&rq->lock);
 }
 
+static bool queue_exceeds(struct weft_queue *queue, uint32_t max_wr)
+{
+	return max_wr && weft_queue_used(queue) > max_wr;
+}
+
+static void qp_get_cap(const struct weft_qp *qp, struct ibv_qp_cap *cap)
+{
+	cap->max_send_wr = qp->sq.queue.ring.entries;
+	cap->max_recv_wr = qp->rq.ring.entries;
+	cap->max_send_sge = qp->sq.queue.max_sge;
+	cap->max_recv_sge = qp->rq.max_sge;
+	cap->max_inline_data = qp->sq.max_inline;
+}
+
+static int qp_switch_rings(struct weft_qp *qp,
+			   const struct uweft_modify_qp_resp *resp)
+{
+	int cmd_fd = qp->vqp.qp.context->cmd_fd;
+	int sq_ret;
+	int rq_ret;
+
+	sq_ret = weft_queue_replace(&qp->sq.queue, cmd_fd, &resp->sq);
+	rq_ret = weft_queue_replace(&qp->rq, cmd_fd, &resp->rq);
+	return sq_ret ? sq_ret : rq_ret;
+}
+
+/* What the plain command has no room for. */
+static int qp_modify_ex(struct weft_qp *qp, struct ibv_qp_attr *attr,
+			int attr_mask, struct uweft_modify_qp *cmd,
+			struct uweft_modify_qp_resp *resp)
+{
+	int ret;
+
+	ret = ibv_cmd_modify_qp_ex(&qp->vqp.qp, attr, attr_mask, &cmd->ibv_cmd,
+				   sizeof(*cmd), &resp->ibv_resp,
+				   sizeof(*resp));
+	if (ret)
+		return ret;
+
+	if (attr_mask & IBV_QP_RATE_LIMIT)
+		qp->rate_limit = attr->rate_limit;
+	return 0;
+}
+
+/* Both queues are locked. */
+static int qp_resize_locked(struct weft_qp *qp, struct ibv_qp_attr *attr,
+			    int attr_mask)
+{
+	struct uweft_modify_qp_resp resp = {};
+	struct uweft_modify_qp cmd = {
+		.max_send_wr = attr->cap.max_send_wr,
+		.max_recv_wr = attr->cap.max_recv_wr,
+		.max_send_sge = attr->cap.max_send_sge,
+		.max_recv_sge = attr->cap.max_recv_sge,
+		.max_inline_data = attr->cap.max_inline_data,
+	};
+	int ret;
+
+	/* slots are free when their completions have been polled, not before */
+	if (queue_exceeds(&qp->sq.queue, attr->cap.max_send_wr) ||
+	    queue_exceeds(&qp->rq, attr->cap.max_recv_wr))
+		return EINVAL;
+
+	ret = qp_modify_ex(qp, attr, attr_mask, &cmd, &resp);
+	if (ret)
+		return ret;
+
+	ret = qp_switch_rings(qp, &resp);
+	qp_get_cap(qp, &attr->cap);
+	return ret;
+}
+
+/*
+ * A resize moves what was posted from one ring to the other: nothing may be
+ * posted from before the kernel begins until the new rings are in place.
+ */
+static int qp_resize(struct weft_qp *qp, struct ibv_qp_attr *attr,
+		     int attr_mask)
+{
+	int ret;
+
+	weft_lock(&qp->sq.queue.lock);
+	weft_lock(&qp->rq.lock);
+	ret = qp_resize_locked(qp, attr, attr_mask);
+	weft_unlock(&qp->rq.lock);
+	weft_unlock(&qp->sq.queue.lock);
+	return ret;
+}
+
 int weft_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 {
+	struct uweft_modify_qp_resp resp_ex = {};
+	struct uweft_modify_qp cmd_ex = {};
 	struct ibv_modify_qp cmd;
 	int ret;
+
+	if (attr_mask & IBV_QP_CAP)
+		return qp_resize(to_weft_qp(ibqp), attr, attr_mask);
+	if (attr_mask & IBV_QP_RATE_LIMIT)
+		return qp_modify_ex(to_weft_qp(ibqp), attr, attr_mask, &cmd_ex,
+				    &resp_ex);
 
 	ret = ibv_cmd_modify_qp(ibqp, attr, attr_mask, &cmd, sizeof(cmd));
 	if (ret)
@@ -227,6 +400,24 @@ int weft_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	if ((attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
 		qp_restart(to_weft_qp(ibqp));
 	return 0;
+}
+
+int weft_modify_qp_rate_limit(struct ibv_qp *ibqp,
+			      struct ibv_qp_rate_limit_attr *attr)
+{
+	struct ibv_qp_attr qp_attr = {
+		.rate_limit = attr->rate_limit,
+	};
+	struct uweft_modify_qp cmd = {
+		.max_burst_sz = attr->max_burst_sz,
+		.typical_pkt_sz = attr->typical_pkt_sz,
+	};
+	struct uweft_modify_qp_resp resp = {};
+
+	if (attr->comp_mask)
+		return EINVAL;
+	return qp_modify_ex(to_weft_qp(ibqp), &qp_attr, IBV_QP_RATE_LIMIT, &cmd,
+			    &resp);
 }
 
 int weft_destroy_qp(struct ibv_qp *ibqp)

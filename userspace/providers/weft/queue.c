@@ -28,6 +28,20 @@ void weft_queue_restart(struct weft_queue *queue)
 	weft_word_release(&queue->released, queue->producer);
 }
 
+int weft_queue_replace(struct weft_queue *queue, int cmd_fd,
+		       const struct weft_ring_resp *where)
+{
+	int ret;
+
+	if (!where->mmap_size)
+		return 0;
+
+	ret = weft_ring_replace(&queue->ring, cmd_fd, where);
+	/* the index goes on, how far it may go is looked at anew */
+	queue->limit = queue->producer;
+	return ret;
+}
+
 void weft_queue_destroy(struct weft_queue *queue)
 {
 	weft_lock_destroy(&queue->lock);

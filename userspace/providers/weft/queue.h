@@ -61,7 +61,7 @@ struct weft_doorbell {
 
 /**
  * struct weft_queue - a queue that the consumer posts to
- * @ring: shared with the kernel
+ * @ring: shared with the kernel; changed and looked at with @lock held
  * @lock: protects @producer, @limit and the slots from @producer on
  * @producer: next index to write; published when a post is complete
  * @limit: no slot is free from here on, as far as is known
@@ -101,6 +101,18 @@ int weft_queue_init(struct weft_queue *queue, int cmd_fd,
  * All slots of the queue of a QP are free afterwards.
  */
 void weft_queue_restart(struct weft_queue *queue);
+
+/**
+ * weft_queue_replace - go on in another ring
+ * @queue: of a QP, locked
+ * @cmd_fd: of the context
+ * @where: ring with all that is in the old one and not complete, and with as
+ *	many entries as there are slots in use; of size 0: the old one stays
+ *
+ * Return: 0, or the errno of mmap(): the queue is lost.
+ */
+int weft_queue_replace(struct weft_queue *queue, int cmd_fd,
+		       const struct weft_ring_resp *where);
 
 /**
  * weft_queue_destroy - undo weft_queue_init()
@@ -146,6 +158,15 @@ static inline bool weft_queue_full_srq(struct weft_queue *queue)
 }
 
 /**
+ * weft_queue_used - slots of a queue of a QP that are in use
+ * @queue: locked
+ */
+static inline uint32_t weft_queue_used(struct weft_queue *queue)
+{
+	return queue->producer - weft_word_acquire(&queue->released);
+}
+
+/**
  * weft_queue_dead - whether nothing posted is ever executed
  * @queue: any
  */
@@ -166,7 +187,6 @@ static inline bool weft_queue_dead(const struct weft_queue *queue)
  */
 static inline void weft_queue_commit(struct weft_queue *queue, uint32_t first)
 {
-	struct weft_ring_hdr *hdr = queue->ring.hdr;
 	uint32_t last = queue->producer;
 	uint32_t flags;
 
@@ -176,9 +196,10 @@ static inline void weft_queue_commit(struct weft_queue *queue, uint32_t first)
 	}
 
 	weft_ring_publish(&queue->ring, last);
+	/* with the lock held: without it a resize may take the ring away */
+	flags = weft_ring_flags_after_publish(&queue->ring);
 	weft_unlock(&queue->lock);
 
-	flags = weft_ring_flags_after_publish(hdr);
 	if (flags & WEFT_RING_NEED_DOORBELL && !(flags & WEFT_RING_DEAD))
 		weft_queue_ring(queue);
 }

@@ -141,15 +141,16 @@ static inline uint32_t weft_ring_consumer(const struct weft_ring *ring)
 
 /**
  * weft_ring_flags_after_publish - what the kernel wants to be told
- * @hdr: header of the ring that was published to
+ * @ring: that was published to
  *
  * F, pairs with G: either the kernel finds the entries, or its flag is found
  * here. B alone is not enough, the load of the flags would be free to pass it.
  */
-static inline uint32_t weft_ring_flags_after_publish(struct weft_ring_hdr *hdr)
+static inline uint32_t
+weft_ring_flags_after_publish(const struct weft_ring *ring)
 {
 	atomic_thread_fence(memory_order_seq_cst);
-	return atomic_load_explicit((weft_word *)&hdr->flags,
+	return atomic_load_explicit((weft_word *)&ring->hdr->flags,
 				    memory_order_relaxed);
 }
 

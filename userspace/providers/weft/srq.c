@@ -6,10 +6,6 @@
 #include "weft.h"
 #include "weft-abi.h"
 
-/*
- * There is no create_srq_ex(): libibverbs turns a basic SRQ into a call of this
- * function, and there is no other kind.
- */
 struct ibv_srq *weft_create_srq(struct ibv_pd *pd,
 				struct ibv_srq_init_attr *attr)
 {
@@ -42,6 +38,56 @@ err_free_srq:
 	free(srq);
 	errno = ret;
 	return NULL;
+}
+
+static struct ibv_srq *srq_create_xrc(struct ibv_context *context,
+				      struct ibv_srq_init_attr_ex *attr)
+{
+	struct uweft_create_xsrq_resp resp = {};
+	struct uweft_create_xsrq cmd = {};
+	struct weft_srq *srq;
+	int ret;
+
+	srq = calloc(1, sizeof(*srq));
+	if (!srq)
+		return NULL;
+
+	ret = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd.ibv_cmd,
+				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	if (ret)
+		goto err_free_srq;
+
+	ret = weft_queue_init(&srq->rq, context->cmd_fd, &resp.rq,
+			      attr->attr.max_sge, weft_pd_shared(attr->pd));
+	if (ret)
+		goto err_destroy_srq;
+	return &srq->vsrq.srq;
+
+err_destroy_srq:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free_srq:
+	free(srq);
+	errno = ret;
+	return NULL;
+}
+
+/* libibverbs makes a basic SRQ by weft_create_srq(). */
+struct ibv_srq *weft_create_srq_ex(struct ibv_context *context,
+				   struct ibv_srq_init_attr_ex *attr)
+{
+	uint32_t needed = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			  IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+
+	if (!check_comp_mask(attr->comp_mask, needed) ||
+	    attr->srq_type != IBV_SRQT_XRC) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if (attr->comp_mask != needed) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return srq_create_xrc(context, attr);
 }
 
 /*

@@ -6,6 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <infiniband/cmd_write.h>
+#include <util/util.h>
+
 #include "compat.h"
 #include "weft.h"
 #include "weft-abi.h"
@@ -24,17 +27,26 @@ static int query_device_ex(struct ibv_context *context,
 			   const struct ibv_query_device_ex_input *input,
 			   struct ibv_device_attr_ex *attr, size_t attr_size)
 {
-	struct ib_uverbs_ex_query_device_resp resp;
+	struct uweft_query_device_ex_resp resp = {};
 	size_t resp_size = sizeof(resp);
 	uint64_t version;
 	int ret;
 
-	ret = ibv_cmd_query_device_any(context, input, attr, attr_size, &resp,
-				       &resp_size);
+	ret = ibv_cmd_query_device_any(context, input, attr, attr_size,
+				       &resp.ibv_resp, &resp_size);
 	if (ret)
 		return ret;
 
-	version = resp.base.fw_ver;
+	if (attr_size >=
+	    offsetofend(struct ibv_device_attr_ex, packet_pacing_caps)) {
+		attr->packet_pacing_caps.qp_rate_limit_min =
+			resp.qp_rate_limit_min;
+		attr->packet_pacing_caps.qp_rate_limit_max =
+			resp.qp_rate_limit_max;
+		attr->packet_pacing_caps.supported_qpts = resp.supported_qpts;
+	}
+
+	version = resp.ibv_resp.base.fw_ver;
 	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
 		 "%u.%u.%u", (unsigned int)(version >> 32) & 0xffff,
 		 (unsigned int)(version >> 16) & 0xffff,
@@ -81,18 +93,22 @@ static void free_context(struct ibv_context *ibctx)
 }
 
 static const struct verbs_context_ops context_ops = {
+	.advise_mr		= weft_advise_mr,
+	.alloc_dm		= weft_alloc_dm,
 	.alloc_mw		= weft_alloc_mw,
 	.alloc_parent_domain	= weft_alloc_parent_domain,
 	.alloc_pd		= weft_alloc_pd,
 	.alloc_td		= weft_alloc_td,
 	.attach_mcast		= ibv_cmd_attach_mcast,
 	.bind_mw		= weft_bind_mw,
+	.close_xrcd		= weft_close_xrcd,
 	.create_ah		= weft_create_ah,
 	.create_cq		= weft_create_cq,
 	.create_cq_ex		= weft_create_cq_ex,
 	.create_qp		= weft_create_qp,
 	.create_qp_ex		= weft_create_qp_ex,
 	.create_srq		= weft_create_srq,
+	.create_srq_ex		= weft_create_srq_ex,
 	.dealloc_mw		= weft_dealloc_mw,
 	.dealloc_pd		= weft_dealloc_pd,
 	.dealloc_td		= weft_dealloc_td,
@@ -103,10 +119,17 @@ static const struct verbs_context_ops context_ops = {
 	.destroy_srq		= weft_destroy_srq,
 	.detach_mcast		= ibv_cmd_detach_mcast,
 	.free_context		= free_context,
+	.free_dm		= weft_free_dm,
 	.get_srq_num		= weft_get_srq_num,
+	.import_dm		= weft_import_dm,
+	.import_mr		= weft_import_mr,
+	.import_pd		= weft_import_pd,
 	.modify_cq		= weft_modify_cq,
 	.modify_qp		= weft_modify_qp,
+	.modify_qp_rate_limit	= weft_modify_qp_rate_limit,
 	.modify_srq		= weft_modify_srq,
+	.open_qp		= weft_open_qp,
+	.open_xrcd		= weft_open_xrcd,
 	.poll_cq		= weft_poll_cq,
 	.post_recv		= weft_post_recv,
 	.post_send		= weft_post_send,
@@ -116,11 +139,24 @@ static const struct verbs_context_ops context_ops = {
 	.query_qp		= weft_query_qp,
 	.query_rt_values	= query_rt_values,
 	.query_srq		= weft_query_srq,
+	.reg_dm_mr		= weft_reg_dm_mr,
+	.reg_dmabuf_mr		= weft_reg_dmabuf_mr,
 	.reg_mr			= weft_reg_mr,
 	.req_notify_cq		= weft_req_notify_cq,
 	.rereg_mr		= weft_rereg_mr,
 	.resize_cq		= weft_resize_cq,
+	.unimport_dm		= weft_unimport_dm,
+	.unimport_mr		= weft_unimport_mr,
+	.unimport_pd		= weft_unimport_pd,
 };
+
+static void set_up_context(struct weft_context *context, int doorbell_fd,
+			   uint64_t comp_mask)
+{
+	context->doorbell_fd = doorbell_fd;
+	context->placement = comp_mask & WEFT_UCONTEXT_PLACEMENT;
+	verbs_set_ops(&context->vctx, &context_ops);
+}
 
 static struct verbs_context *alloc_context(struct ibv_device *device,
 					   int cmd_fd, void *private_data)
@@ -141,8 +177,40 @@ static struct verbs_context *alloc_context(struct ibv_device *device,
 	if (ret)
 		goto err_uninit_context;
 
-	context->doorbell_fd = resp.doorbell_fd;
-	verbs_set_ops(&context->vctx, &context_ops);
+	set_up_context(context, resp.doorbell_fd, resp.comp_mask);
+	return &context->vctx;
+
+err_uninit_context:
+	verbs_uninit_context(&context->vctx);
+	free(context);
+	errno = ret;
+	return NULL;
+}
+
+/*
+ * The rings of what others have made in this context stay theirs: only handles
+ * are imported.
+ */
+static struct verbs_context *import_context(struct ibv_device *device,
+					    int cmd_fd)
+{
+	DECLARE_COMMAND_BUFFER_LINK(driver, UVERBS_OBJECT_DEVICE,
+				    UVERBS_METHOD_QUERY_CONTEXT, 1, NULL);
+	struct weft_alloc_ucontext_resp resp = {};
+	struct weft_context *context;
+	int ret;
+
+	context = verbs_init_and_alloc_context(device, cmd_fd, context, vctx,
+					       RDMA_DRIVER_WEFT);
+	if (!context)
+		return NULL;
+
+	fill_attr_out_ptr(driver, WEFT_ATTR_QUERY_CONTEXT_RESP, &resp);
+	ret = ibv_cmd_query_context(&context->vctx.context, driver);
+	if (ret)
+		goto err_uninit_context;
+
+	set_up_context(context, resp.doorbell_fd, resp.comp_mask);
 	return &context->vctx;
 
 err_uninit_context:
@@ -170,5 +238,6 @@ static const struct verbs_device_ops weft_device_ops = {
 	.alloc_device		= alloc_device,
 	.uninit_device		= uninit_device,
 	.alloc_context		= alloc_context,
+	.import_context		= import_context,
 };
 PROVIDER_DRIVER(weft, weft_device_ops);

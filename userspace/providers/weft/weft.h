@@ -16,11 +16,14 @@ struct weft_td;
 /**
  * struct weft_context - an open device
  * @vctx: of libibverbs
- * @doorbell_fd: takes the doorbell ioctls; closed with the context
+ * @doorbell_fd: takes the doorbell ioctls; closed with the context. A context that
+ *	was imported has one of its own.
+ * @placement: the device has FLUSH and ATOMIC WRITE
  */
 struct weft_context {
 	struct verbs_context vctx;
 	int doorbell_fd;
+	bool placement;
 };
 
 /**
@@ -41,16 +44,19 @@ struct weft_pd {
  * struct weft_sq - send queue
  * @queue: base
  * @opcodes: bit per enum ibv_wr_opcode that the QP type has; immutable
+ * @addressed: bit per enum weft_sqe_opcode that needs a destination of its own;
+ *	immutable
  * @max_inline: bytes; immutable
  * @flags: WEFT_SQE_SIGNALED when all work requests are; immutable
  * @batch_start: index at ibv_wr_start()
  * @batch_error: first errno since ibv_wr_start()
  * @sqe: work request being built by the ibv_wr calls, or NULL
- * @unaddressed: @sqe of a UD QP has no address handle yet
+ * @unaddressed: @sqe has no destination yet
  */
 struct weft_sq {
 	struct weft_queue queue;
 	uint32_t opcodes;
+	uint32_t addressed;
 	uint32_t max_inline;
 	uint8_t flags;
 	bool unaddressed;
@@ -64,11 +70,13 @@ struct weft_sq {
  * @vqp: of libibverbs
  * @sq: send queue
  * @rq: receive queue, without entries when the QP uses an SRQ
+ * @rate_limit: as last set, in kbit/s: uverbs does not return it
  */
 struct weft_qp {
 	struct verbs_qp vqp;
 	struct weft_sq sq;
 	struct weft_queue rq;
+	uint32_t rate_limit;
 };
 
 /**
@@ -112,6 +120,20 @@ struct weft_ah {
 	uint32_t ah_id;
 };
 
+/**
+ * struct weft_dm - device memory
+ * @vdm: of libibverbs
+ * @map: where it is mapped
+ * @map_size: bytes of @map
+ * @length: bytes that may be used
+ */
+struct weft_dm {
+	struct verbs_dm vdm;
+	uint8_t *map;
+	size_t map_size;
+	size_t length;
+};
+
 static inline struct weft_context *to_weft_context(struct ibv_context *context)
 {
 	return container_of(context, struct weft_context, vctx.context);
@@ -152,6 +174,11 @@ static inline struct weft_ah *to_weft_ah(struct ibv_ah *ah)
 	return container_of(ah, struct weft_ah, ah);
 }
 
+static inline struct weft_dm *to_weft_dm(struct ibv_dm *dm)
+{
+	return container_of(dm, struct weft_dm, vdm.dm);
+}
+
 /* A PD with a thread domain: the consumer promises one thread at a time. */
 static inline bool weft_pd_shared(struct ibv_pd *pd)
 {
@@ -170,13 +197,31 @@ static inline bool weft_pd_shared(struct ibv_pd *pd)
 void weft_cq_clean(struct weft_cq *cq, const struct weft_qp *qp);
 
 /**
- * weft_send_opcodes - what can be posted to a QP of a type
+ * weft_send_opcodes - what ibv_post_send() can post to a QP of a type
+ * @context: the device
  * @type: QP type
  *
- * Return: bit per enum ibv_wr_opcode, which are the bits of enum
- * ibv_qp_create_send_ops_flags as well; 0 for a type that is not supported.
+ * Return: bit per enum ibv_wr_opcode; 0 for a type that is not supported.
  */
-uint32_t weft_send_opcodes(enum ibv_qp_type type);
+uint32_t weft_send_opcodes(struct ibv_context *context, enum ibv_qp_type type);
+
+/**
+ * weft_wr_ops - what the ibv_wr functions can post to such a QP
+ * @opcodes: from weft_send_opcodes()
+ *
+ * Return: enum ibv_qp_create_send_ops_flags.
+ */
+uint64_t weft_wr_ops(uint32_t opcodes);
+
+/**
+ * weft_addressed_opcodes - what names its destination in each work request
+ * @type: QP type
+ *
+ * An address handle on UD, an SRQ on XRC.
+ *
+ * Return: bit per enum weft_sqe_opcode.
+ */
+uint32_t weft_addressed_opcodes(enum ibv_qp_type type);
 
 /**
  * weft_set_wr_ops - fill in the ibv_wr functions
@@ -188,6 +233,8 @@ void weft_set_wr_ops(struct weft_qp *qp, uint64_t ops);
 /* weft.c, pd.c, mem.c, ah.c */
 struct ibv_pd *weft_alloc_pd(struct ibv_context *context);
 int weft_dealloc_pd(struct ibv_pd *pd);
+struct ibv_pd *weft_import_pd(struct ibv_context *context, uint32_t handle);
+void weft_unimport_pd(struct ibv_pd *ibpd);
 struct ibv_td *weft_alloc_td(struct ibv_context *context,
 			     struct ibv_td_init_attr *attr);
 int weft_dealloc_td(struct ibv_td *td);
@@ -196,13 +243,30 @@ weft_alloc_parent_domain(struct ibv_context *context,
 			 struct ibv_parent_domain_init_attr *attr);
 struct ibv_mr *weft_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			   uint64_t hca_va, int access);
+struct ibv_mr *weft_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
+				  size_t length, uint64_t iova, int fd,
+				  int access);
 int weft_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		  void *addr, size_t length, int access);
+int weft_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
+		   uint32_t flags, struct ibv_sge *sg_list, uint32_t num_sge);
 int weft_dereg_mr(struct verbs_mr *vmr);
+struct ibv_mr *weft_import_mr(struct ibv_pd *pd, uint32_t handle);
+void weft_unimport_mr(struct ibv_mr *mr);
 struct ibv_mw *weft_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type);
 int weft_dealloc_mw(struct ibv_mw *mw);
 struct ibv_ah *weft_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr);
 int weft_destroy_ah(struct ibv_ah *ibah);
+
+/* dm.c */
+struct ibv_dm *weft_alloc_dm(struct ibv_context *context,
+			     struct ibv_alloc_dm_attr *attr);
+int weft_free_dm(struct ibv_dm *ibdm);
+struct ibv_dm *weft_import_dm(struct ibv_context *context, uint32_t handle);
+void weft_unimport_dm(struct ibv_dm *ibdm);
+struct ibv_mr *weft_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
+			      uint64_t offset, size_t length,
+			      unsigned int access);
 
 /* cq.c */
 struct ibv_cq *weft_create_cq(struct ibv_context *context, int cqe,
@@ -219,20 +283,31 @@ int weft_req_notify_cq(struct ibv_cq *ibcq, int solicited_only);
 /* srq.c */
 struct ibv_srq *weft_create_srq(struct ibv_pd *pd,
 				struct ibv_srq_init_attr *attr);
+struct ibv_srq *weft_create_srq_ex(struct ibv_context *context,
+				   struct ibv_srq_init_attr_ex *attr);
 int weft_modify_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr,
 		    int attr_mask);
 int weft_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
 int weft_destroy_srq(struct ibv_srq *ibsrq);
 int weft_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num);
 
+/* xrc.c */
+struct ibv_xrcd *weft_open_xrcd(struct ibv_context *context,
+				struct ibv_xrcd_init_attr *attr);
+int weft_close_xrcd(struct ibv_xrcd *ibxrcd);
+
 /* qp.c */
 struct ibv_qp *weft_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
 struct ibv_qp *weft_create_qp_ex(struct ibv_context *context,
 				 struct ibv_qp_init_attr_ex *attr);
+struct ibv_qp *weft_open_qp(struct ibv_context *context,
+			    struct ibv_qp_open_attr *attr);
 int weft_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 		  struct ibv_qp_init_attr *init_attr);
 int weft_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 		   int attr_mask);
+int weft_modify_qp_rate_limit(struct ibv_qp *ibqp,
+			      struct ibv_qp_rate_limit_attr *attr);
 int weft_destroy_qp(struct ibv_qp *ibqp);
 
 /* post.c */

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Device memory is memory of the kernel that this process maps, so copies to and
+ * from it are copies.
+ */
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <infiniband/cmd_write.h>
+
+#include "weft.h"
+#include "weft-abi.h"
+
+/* What offset and length of a copy have to be a multiple of. */
+#define DM_ALIGNMENT	4
+
+/*
+ * With the errors of hardware: a program that runs here shall not fail there.
+ */
+static int dm_check(const struct weft_dm *dm, uint64_t offset, size_t length)
+{
+	if (offset > dm->length || length > dm->length - offset)
+		return EFAULT;
+	if (offset % DM_ALIGNMENT || length % DM_ALIGNMENT)
+		return EINVAL;
+	return 0;
+}
+
+static int dm_memcpy_to(struct ibv_dm *ibdm, uint64_t offset,
+			const void *host_addr, size_t length)
+{
+	struct weft_dm *dm = to_weft_dm(ibdm);
+	int ret;
+
+	ret = dm_check(dm, offset, length);
+	if (!ret)
+		memcpy(dm->map + offset, host_addr, length);
+	return ret;
+}
+
+static int dm_memcpy_from(void *host_addr, struct ibv_dm *ibdm,
+			  uint64_t offset, size_t length)
+{
+	struct weft_dm *dm = to_weft_dm(ibdm);
+	int ret;
+
+	ret = dm_check(dm, offset, length);
+	if (!ret)
+		memcpy(host_addr, dm->map + offset, length);
+	return ret;
+}
+
+/* Map what the kernel has described. Return: 0 or an errno. */
+static int dm_map(struct weft_dm *dm, struct ibv_context *context,
+		  const struct weft_dm_resp *where)
+{
+	void *map;
+
+	map = mmap(NULL, where->mmap_size, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   context->cmd_fd, where->mmap_key);
+	if (map == MAP_FAILED)
+		return errno;
+
+	dm->map = map;
+	dm->map_size = where->mmap_size;
+	dm->length = where->length;
+	dm->vdm.dm.memcpy_to_dm = dm_memcpy_to;
+	dm->vdm.dm.memcpy_from_dm = dm_memcpy_from;
+	return 0;
+}
+
+static void dm_release(struct weft_dm *dm)
+{
+	munmap(dm->map, dm->map_size);
+	free(dm);
+}
+
+struct ibv_dm *weft_alloc_dm(struct ibv_context *context,
+			     struct ibv_alloc_dm_attr *attr)
+{
+	DECLARE_COMMAND_BUFFER_LINK(cmd, UVERBS_OBJECT_DM,
+				    UVERBS_METHOD_DM_ALLOC, 1, NULL);
+	struct weft_dm_resp resp = {};
+	struct weft_dm *dm;
+	int ret;
+
+	if (attr->comp_mask) {
+		errno = EINVAL;
+		return NULL;
+	}
+
+	dm = calloc(1, sizeof(*dm));
+	if (!dm)
+		return NULL;
+
+	fill_attr_out_ptr(cmd, WEFT_ATTR_ALLOC_DM_RESP, &resp);
+	ret = ibv_cmd_alloc_dm(context, attr, &dm->vdm, cmd);
+	if (ret)
+		goto err_free_dm;
+	ret = dm_map(dm, context, &resp);
+	if (ret)
+		goto err_dealloc;
+	return &dm->vdm.dm;
+
+err_dealloc:
+	ibv_cmd_free_dm(&dm->vdm);
+err_free_dm:
+	free(dm);
+	errno = ret;
+	return NULL;
+}
+
+int weft_free_dm(struct ibv_dm *ibdm)
+{
+	struct weft_dm *dm = to_weft_dm(ibdm);
+	int ret;
+
+	ret = ibv_cmd_free_dm(&dm->vdm);
+	if (ret)
+		return ret;
+
+	dm_release(dm);
+	return 0;
+}
+
+struct ibv_dm *weft_import_dm(struct ibv_context *context, uint32_t handle)
+{
+	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DM, WEFT_METHOD_DM_QUERY, 2);
+	struct weft_dm_resp resp = {};
+	struct weft_dm *dm;
+	int ret;
+
+	dm = calloc(1, sizeof(*dm));
+	if (!dm)
+		return NULL;
+
+	fill_attr_in_obj(cmd, WEFT_ATTR_QUERY_DM_HANDLE, handle);
+	fill_attr_out_ptr(cmd, WEFT_ATTR_QUERY_DM_RESP, &resp);
+	ret = execute_ioctl(context, cmd);
+	if (ret)
+		goto err_free_dm;
+	ret = dm_map(dm, context, &resp);
+	if (ret)
+		goto err_free_dm;
+
+	dm->vdm.handle = handle;
+	dm->vdm.dm.handle = handle;
+	dm->vdm.dm.comp_mask = IBV_DM_MASK_HANDLE;
+	dm->vdm.dm.context = context;
+	return &dm->vdm.dm;
+
+err_free_dm:
+	free(dm);
+	errno = ret;
+	return NULL;
+}
+
+void weft_unimport_dm(struct ibv_dm *ibdm)
+{
+	dm_release(to_weft_dm(ibdm));
+}
+
+struct ibv_mr *weft_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
+			      uint64_t offset, size_t length,
+			      unsigned int access)
+{
+	struct weft_dm *dm = to_weft_dm(ibdm);
+	struct verbs_mr *vmr;
+	int ret;
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	ret = ibv_cmd_reg_dm_mr(pd, &dm->vdm, offset, length, access, vmr,
+				NULL);
+	if (ret)
+		goto err_free_mr;
+	return &vmr->ibv_mr;
+
+err_free_mr:
+	free(vmr);
+	errno = ret;
+	return NULL;
+}
