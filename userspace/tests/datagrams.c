@@ -282,6 +282,7 @@ static struct ibv_ah *ah_marked(int gid)
 	struct ibv_ah_attr av;
 
 	av_to(&av, gid, gid);
+	av.sl = 5;
 	av.grh.traffic_class = 0x48;
 	av.grh.flow_label = 0x12345;
 	ah = ibv_create_ah(pd, &av);
@@ -314,6 +315,7 @@ static void grh_ipv4(void)
 	send_ud(1, 100);
 	wc = expect_ok(b.rcq, 10);
 	SAME(wc.wc_flags & IBV_WC_GRH, IBV_WC_GRH);
+	SAME(wc.sl, packets_forced() ? 0 : 5); /* no header has it */
 	/* annex 17: an IPv4 header is in the last 20 of the 40 bytes */
 	memcpy(&ip, b.buf + 20, 20);
 	SAME(ip.version, 4);
@@ -494,6 +496,40 @@ static void multicast_refused(void)
 	CHECK(attach(&rc, 3));
 }
 
+/* IBV_QP_CREATE_BLOCK_SELF_MCAST_LB */
+static void multicast_not_to_self(void)
+{
+	struct ibv_ah *to = ah_to_group(7);
+	struct ibv_send_wr *wr;
+
+	make_ud();
+	SAME(ibv_destroy_qp(a.qp), 0);
+	a.qp = ibv_create_qp_ex(ctx, &(struct ibv_qp_init_attr_ex){
+		.send_cq = a.scq, .recv_cq = a.rcq, .pd = pd, .qp_type = IBV_QPT_UD,
+		.cap = { 16, 16, 1, 1, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
+	});
+	CHECK(a.qp);
+	to_ready(&a);
+	SAME(attach(&a, 7), 0);
+	SAME(attach(&b, 7), 0);
+	post_recv(&a, 30, 4000, 2000);
+	post_recvs(&b, 2);
+	send_group(1, to);
+	expect_ud(0, 100);
+	expect_no_wc(a.rcq);
+	/* what others send it gets, and they get theirs */
+	wr = to_ah(swr(&b, 2, IBV_WR_SEND, 0, 100), to, &a);
+	wr->wr.ud.remote_qpn = 0xffffff;
+	post(&b, wr);
+	expect_ok(b.scq, 2);
+	expect_ok(a.rcq, 30);
+	expect_ok(b.rcq, 1);
+	SAME(detach(&a, 7), 0);
+	SAME(detach(&b, 7), 0);
+}
+
 static void multicast_many(void)
 {
 	struct end *ends = calloc(20, sizeof(*ends));
@@ -543,6 +579,7 @@ TESTS(
 	TEST(dropped_in_states), TEST(to_other_type), TEST(own_qkey),
 	TEST(receive_too_small), TEST(ah_destroyed), TEST(to_nobody), TEST(bad_ah),
 	TEST(grh_ipv4), TEST(grh_ipv6), TEST(init_ah_from_wc),
-	TEST(multicast), TEST(multicast_refused), TEST(multicast_many),
+	TEST(multicast), TEST(multicast_refused), TEST(multicast_not_to_self),
+	TEST(multicast_many),
 	TEST(multicast_qkey)
 )

@@ -559,7 +559,7 @@ static void invalidate_refused(void)
 	wr = swr(&a, 1, IBV_WR_SEND_WITH_INV, 0, 100);
 	wr->invalidate_rkey = 0x7fffff00;
 	refused(wr, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
-	CHECK(next_wc(b.rcq).status != IBV_WC_SUCCESS);
+	expect_wc(b.rcq, 91, IBV_WC_LOC_ACCESS_ERR);
 }
 
 /*

@@ -191,6 +191,19 @@ static void reset_after_error(void)
 	}
 }
 
+/* destroyed with work in its queues: nothing is reported of it any more */
+static void destroyed_with_work(void)
+{
+	make_pair(&a, &b, CONF());
+	post_recv(&a, 20, 1000, 100);
+	stuck_sends(1);
+	SAME(ibv_destroy_qp(a.qp), 0);
+	expect_no_wc(a.scq);
+	expect_no_wc(a.rcq);
+	expect_state(&b, IBV_QPS_RTS);
+	expect_no_event();
+}
+
 /*
  * ---- SQE: unreliable services ----
  */
@@ -550,6 +563,7 @@ TESTS(
 	TEST(error_flushes_unsignaled), TEST(error_from_every_state),
 	TEST(error_receives_nothing),
 	TEST(reset_clears), TEST(reset_clears_completions), TEST(reset_after_error),
+	TEST(destroyed_with_work),
 	TEST(sqe_uc), TEST(sqe_ud), TEST(sqe_ah_of_other_pd), TEST(sqe_not_for_rc),
 	TEST(sqd_event_when_asked), TEST(sqd_drains), TEST(sqd_receives), TEST(sqd_modify),
 	TEST(sqd_to_error_and_reset), TEST(sqd_fails),

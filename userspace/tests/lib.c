@@ -4,7 +4,10 @@
 
 #include <poll.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <stdarg.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 struct ibv_context *ctx;
@@ -178,6 +181,28 @@ void *memory(size_t size)
 	return p;
 }
 
+int uffd_hold(void *p, size_t size)
+{
+	struct uffdio_register reg = {
+		.range = { (uintptr_t)p, size },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+	struct uffdio_api api = { .api = UFFD_API };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	CHECK(fd >= 0);
+	SAME(ioctl(fd, UFFDIO_API, &api), 0);
+	SAME(ioctl(fd, UFFDIO_REGISTER, &reg), 0);
+	return fd;
+}
+
+void uffd_answer(int fd, void *p, size_t size)
+{
+	struct uffdio_zeropage zero = { .range = { (uintptr_t)p, size } };
+
+	SAME(ioctl(fd, UFFDIO_ZEROPAGE, &zero), 0);
+}
+
 static uint8_t pattern(size_t i, int seed)
 {
 	return i * 7 + (i >> 8) + seed * 31 + 1;
@@ -249,6 +274,7 @@ static void make_qp(struct end *e)
 					       IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
 					       IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
 					       IBV_QP_EX_WITH_SEND_WITH_INV;
+		attr.send_ops_flags |= conf->ops;
 		e->qp = ibv_create_qp_ex(ctx, &attr);
 	} else {
 		e->qp = ibv_create_qp(pd, (struct ibv_qp_init_attr *)&attr);
@@ -459,17 +485,22 @@ struct ibv_recv_wr *rwr(struct end *e, uint64_t id, size_t off, uint32_t length)
 	return wr;
 }
 
-struct ibv_send_wr *at(struct ibv_send_wr *wr, const struct end *peer, size_t off)
+struct ibv_send_wr *at_key(struct ibv_send_wr *wr, uint32_t rkey, uint64_t addr)
 {
 	if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP ||
 	    wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-		wr->wr.atomic.remote_addr = (uintptr_t)(peer->buf + off);
-		wr->wr.atomic.rkey = peer->mr->rkey;
+		wr->wr.atomic.remote_addr = addr;
+		wr->wr.atomic.rkey = rkey;
 	} else {
-		wr->wr.rdma.remote_addr = (uintptr_t)(peer->buf + off);
-		wr->wr.rdma.rkey = peer->mr->rkey;
+		wr->wr.rdma.remote_addr = addr;
+		wr->wr.rdma.rkey = rkey;
 	}
 	return wr;
+}
+
+struct ibv_send_wr *at(struct ibv_send_wr *wr, const struct end *peer, size_t off)
+{
+	return at_key(wr, peer->mr->rkey, (uintptr_t)(peer->buf + off));
 }
 
 struct ibv_send_wr *to_ah(struct ibv_send_wr *wr, struct ibv_ah *ah, const struct end *peer)
@@ -650,6 +681,19 @@ void check_works_(const char *file, int line, struct end *a, struct end *b)
 {
 	check_way(file, line, a, b);
 	check_way(file, line, b, a);
+}
+
+void expect_refusal_(const char *file, int line, struct end *a, struct end *b,
+		     struct ibv_send_wr *wr)
+{
+	uint64_t id = wr->wr_id;
+
+	post(a, wr);
+	expect_wc_(file, line, a->scq, id, IBV_WC_REM_ACCESS_ERR);
+	expect_event_(file, line, IBV_EVENT_QP_ACCESS_ERR, b->qp);
+	to_state(a, IBV_QPS_RESET);
+	to_state(b, IBV_QPS_RESET);
+	connect_ends(a, b);
 }
 
 /*

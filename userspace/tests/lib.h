@@ -102,6 +102,8 @@ bool packets_forced(void);		/* no local link, see weft(7) */
 uint64_t now_ns(void);
 void sleep_ms(int ms);
 void *memory(size_t size);		/* of pages, zeroed */
+int uffd_hold(void *p, size_t size);	/* its pages come with uffd_answer() */
+void uffd_answer(int fd, void *p, size_t size);
 void fill(void *p, size_t length, int seed);
 void check_filled(const void *p, size_t length, int seed);
 void check_zero(const void *p, size_t length);
@@ -111,6 +113,7 @@ struct conf {
 	enum ibv_qp_type type;
 	int sq, rq, sge, inline_data, cqe;
 	bool sig_all, ex;
+	uint64_t ops;			/* of the ibv_wr functions, more than usual */
 	int access;
 	int timeout, retry, rnr_retry, rnr_timer, rd, dest_rd;
 	int gid;			/* index; -1: IPv4 */
@@ -173,6 +176,7 @@ struct ibv_send_wr *swr(struct end *e, uint64_t id, enum ibv_wr_opcode opcode,
 struct ibv_recv_wr *rwr(struct end *e, uint64_t id, size_t off, uint32_t length);
 /* give @wr a remote address (of an atomic as well), an AH */
 struct ibv_send_wr *at(struct ibv_send_wr *wr, const struct end *peer, size_t off);
+struct ibv_send_wr *at_key(struct ibv_send_wr *wr, uint32_t rkey, uint64_t addr);
 struct ibv_send_wr *to_ah(struct ibv_send_wr *wr, struct ibv_ah *ah, const struct end *peer);
 
 void post(struct end *e, struct ibv_send_wr *wr);
@@ -200,6 +204,14 @@ void expect_no_event_(const char *file, int line, int ms);
 /* wait until the QP is in this state */
 void expect_state_(const char *file, int line, struct end *e, enum ibv_qp_state state);
 #define expect_state(e, state)		expect_state_(__FILE__, __LINE__, e, state)
+
+/*
+ * @wr, posted to @a, is refused by @b, which says so; then both are connected
+ * again
+ */
+void expect_refusal_(const char *file, int line, struct end *a, struct end *b,
+		     struct ibv_send_wr *wr);
+#define expect_refusal(a, b, wr)	expect_refusal_(__FILE__, __LINE__, a, b, wr)
 
 /* a send from @a arrives at @b, both ways: the connection works */
 void check_works_(const char *file, int line, struct end *a, struct end *b);

@@ -48,7 +48,7 @@ static bool one_in(uint32_t n)
 }
 
 /*
- * ---- Opcodes (IBA table 38) ----
+ * ---- Opcodes (IBA table 38, annex A19) ----
  */
 
 enum { RC = 0x00, UC = 0x20, UD = 0x60, CNP = 0x80 };
@@ -58,13 +58,13 @@ enum {
 	WRITE_FIRST, WRITE_MIDDLE, WRITE_LAST, WRITE_LAST_IMM, WRITE_ONLY, WRITE_ONLY_IMM,
 	READ_REQUEST, RESPONSE_FIRST, RESPONSE_MIDDLE, RESPONSE_LAST, RESPONSE_ONLY,
 	ACK, ATOMIC_ACK, CMP_SWP, FETCH_ADD, SEND_LAST_INV = 0x16, SEND_ONLY_INV,
-	NUM_OPERATIONS,
+	NUM_OPERATIONS, FLUSH = 0x1c, ATOMIC_WRITE,
 };
 
-enum { RETH = 1, ATOMIC = 2, AETH = 4, ORIGINAL = 8, IMM = 16, IETH = 32 };
+enum { RETH = 1, ATOMIC = 2, AETH = 4, ORIGINAL = 8, IMM = 16, IETH = 32, FETH = 64 };
 
-/* extension headers, and what payload there may be: none, all, some, any */
-enum { NONE, FULL, SOME, ANY };
+/* extension headers, and what payload there may be: none, all, some, any, 8 bytes */
+enum { NONE, FULL, SOME, ANY, WORD };
 
 static const struct {
 	uint8_t ext, payload;
@@ -92,6 +92,8 @@ static const struct {
 	[FETCH_ADD] = { ATOMIC, NONE },
 	[SEND_LAST_INV] = { IETH, SOME },
 	[SEND_ONLY_INV] = { IETH, ANY },
+	[FLUSH] = { FETH | RETH, NONE },
+	[ATOMIC_WRITE] = { RETH, WORD },
 };
 
 static uint32_t payload_of(uint8_t opcode)
@@ -103,6 +105,8 @@ static uint32_t payload_of(uint8_t opcode)
 		return MTU;
 	case SOME:
 		return 1 + below(MTU);
+	case WORD:
+		return 8;
 	default:
 		return one_in(3) ? below(MTU + 1) : below(32);
 	}
@@ -119,7 +123,7 @@ struct spec {
 	uint32_t qpn, psn;		/* and what is above their 24 bits */
 	uint32_t qkey, sqpn;
 	uint64_t va, add, compare;
-	uint32_t rkey, length;
+	uint32_t rkey, length, feth;
 	uint8_t syndrome;
 	uint32_t msn, imm;
 	uint32_t payload;
@@ -228,6 +232,8 @@ static uint8_t *put_headers(uint8_t *p, const struct spec *s, int pad)
 		p = put32(p, s->qkey);
 		p = put32(p, s->sqpn);
 	}
+	if (ext & FETH)
+		p = put32(p, s->feth);
 	if (ext & RETH) {
 		p = put64(p, s->va);
 		p = put32(p, s->rkey);

@@ -93,6 +93,7 @@ enum { OPEN, READ_ONLY, OTHER_PD, RECEIVES, NUM_REGIONS };
 static uint8_t *arena;
 static struct ibv_mr *mr[NUM_REGIONS];
 static struct ibv_pd *other_pd;
+static int open_access;		/* of OPEN, and of the victims */
 
 static uint8_t *region(int i)
 {
@@ -112,7 +113,12 @@ static void make_arena(void)
 	other_pd = ibv_alloc_pd(ctx);
 	CHECK(other_pd);
 	/* not quite to the ends, which are no ends of pages then */
-	mr[OPEN] = ibv_reg_mr(pd, region(OPEN) + 8, REGION - 24, ACCESS_ALL);
+	open_access = ACCESS_ALL | IBV_ACCESS_FLUSH_GLOBAL;
+	mr[OPEN] = ibv_reg_mr(pd, region(OPEN) + 8, REGION - 24, open_access);
+	if (!mr[OPEN]) { /* no FLUSH, then */
+		open_access = ACCESS_ALL;
+		mr[OPEN] = ibv_reg_mr(pd, region(OPEN) + 8, REGION - 24, open_access);
+	}
 	mr[READ_ONLY] = ibv_reg_mr(pd, region(READ_ONLY), REGION, IBV_ACCESS_REMOTE_READ);
 	mr[OTHER_PD] = ibv_reg_mr(other_pd, region(OTHER_PD), REGION, ACCESS_ALL);
 	mr[RECEIVES] = ibv_reg_mr(pd, region(RECEIVES), RECV_AREA, IBV_ACCESS_LOCAL_WRITE);
@@ -263,7 +269,7 @@ static void add_victim(enum ibv_qp_type type, enum ibv_qp_state state, int pendi
 	struct victim *v = &victims[num_victims++];
 
 	CHECK(num_victims <= MAX_VICTIMS);
-	v->e.conf = *CONF(.type = type, .timeout = 0, .retry = 7);
+	v->e.conf = *CONF(.type = type, .access = open_access, .timeout = 0, .retry = 7);
 	v->state = state;
 	v->is_pending = pending >= 0;
 	v->pending = pending >= 0 ? pending : IBV_WR_SEND;
@@ -490,7 +496,13 @@ static void draw_remote(struct spec *s)
 		s->length = MTU + below(4 * MTU);
 	if ((s->opcode & 31) >= CMP_SWP && (s->opcode & 31) <= FETCH_ADD)
 		s->va &= ~7ULL;
-	if ((s->opcode & 31) >= SEND_LAST_INV)
+	if ((s->opcode & 31) == ATOMIC_WRITE)
+		s->va &= ~7ULL;
+	if ((s->opcode & 31) == FLUSH) {
+		s->length = below(REGION);
+		s->feth = one_in(4) ? draw() : 1 | below(2) << 4;
+	}
+	if ((s->opcode & 31) >= SEND_LAST_INV && (s->opcode & 31) <= SEND_ONLY_INV)
 		s->rkey = one_in(2) ? mr[OPEN]->rkey : draw();
 }
 
@@ -611,6 +623,8 @@ static void draw_spec(struct spec *s)
 		s->opcode = UC | below(WRITE_ONLY_IMM + 1);
 	else if (v->is_pending && !one_in(4))
 		s->opcode = RC | (RESPONSE_FIRST + below(ATOMIC_ACK - RESPONSE_FIRST + 1));
+	else if (one_in(8))
+		s->opcode = RC | (FLUSH + below(2));
 	s->payload = payload_of(s->opcode);
 	s->psn = draw_psn(v, s->opcode) | (one_in(2) ? 0x80000000 : 0);
 	draw_remote(s);

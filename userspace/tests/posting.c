@@ -327,6 +327,33 @@ static void states(void)
 	SAME(try_recv(&a), EINVAL);
 }
 
+static uint64_t doorbells(void)
+{
+	uint64_t value;
+	char path[128];
+	FILE *file;
+
+	sleep_ms(20); /* it is read each 10 ms at most */
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/doorbells",
+		 ibv_get_device_name(ctx->device));
+	file = fopen(path, "r");
+	CHECK(file && fscanf(file, "%lu", &value) == 1);
+	fclose(file);
+	return value;
+}
+
+/* one for all of a list, at most */
+static void doorbell_of_a_list(void)
+{
+	uint64_t before;
+
+	make_pair(&a, &b, CONF());
+	before = doorbells();
+	post(&a, numbered(0, 10));
+	expect_executed(0, 10);
+	CHECK(doorbells() <= before + 1);
+}
+
 /*
  * ---- ibv_create_qp() ----
  */
@@ -382,6 +409,7 @@ static void capabilities(void)
 	}
 	note(NULL);
 	REFUSED(try_create(&good[0], IBV_QPT_RAW_PACKET, &attr), EOPNOTSUPP);
+	REFUSED(try_create(&good[0], IBV_QPT_DRIVER, &attr), EOPNOTSUPP);
 	CHECK(!try_create(&good[0], 99, &attr));
 }
 
@@ -665,6 +693,12 @@ static void create_ex_refused(void)
 		{ IBV_QPT_RC, IBV_QP_EX_WITH_SEND, IBV_QP_INIT_ATTR_CREATE_FLAGS, 1 << 20 },
 		{ IBV_QPT_RC, IBV_QP_EX_WITH_SEND, IBV_QP_INIT_ATTR_CREATE_FLAGS,
 		  IBV_QP_CREATE_SOURCE_QPN },
+		{ IBV_QPT_UD, IBV_QP_EX_WITH_SEND, IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		  IBV_QP_CREATE_SCATTER_FCS },
+		{ IBV_QPT_UD, IBV_QP_EX_WITH_SEND, IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		  IBV_QP_CREATE_CVLAN_STRIPPING },
+		{ IBV_QPT_RC, IBV_QP_EX_WITH_SEND, IBV_QP_INIT_ATTR_IND_TABLE },
+		{ IBV_QPT_RC, IBV_QP_EX_WITH_SEND, IBV_QP_INIT_ATTR_RX_HASH },
 	};
 	struct ibv_qp_init_attr_ex attr;
 	int i;
@@ -685,10 +719,43 @@ static void create_ex_refused(void)
 	}
 }
 
+/* a hint that is taken, and changes nothing */
+static void pci_write_end_padding(void)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_device_attr_ex dev;
+	int i;
+
+	SAME(ibv_query_device_ex(ctx, NULL, &dev), 0);
+	CHECK(dev.device_cap_flags_ex & IBV_DEVICE_PCI_WRITE_END_PADDING);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		note("type %d", types[i]);
+		make(&a, CONF(.type = types[i]));
+		make(&b, CONF(.type = types[i]));
+		SAME(ibv_destroy_qp(a.qp), 0);
+		attr = (struct ibv_qp_init_attr_ex){
+			.send_cq = a.scq, .recv_cq = a.rcq, .pd = pd,
+			.qp_type = types[i],
+			.cap = { 4, 4, 1, 1, 0 },
+			.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+			.create_flags = IBV_QP_CREATE_PCI_WRITE_END_PADDING,
+		};
+		a.qp = ibv_create_qp_ex(ctx, &attr);
+		CHECK(a.qp);
+		if (types[i] == IBV_QPT_UD)
+			continue;
+		connect_ends(&a, &b);
+		check_works(&a, &b);
+		unmake(&a);
+		unmake(&b);
+	}
+}
+
 TESTS(
 	TEST(send_queue_full), TEST(receive_queue_full), TEST(refused_in_a_list),
-	TEST(opcodes_of_types), TEST(ud_without_ah), TEST(states),
+	TEST(opcodes_of_types), TEST(ud_without_ah), TEST(states), TEST(doorbell_of_a_list),
 	TEST(capabilities), TEST(capabilities_are_real),
 	TEST(wr_operations), TEST(wr_abort_rolls_back), TEST(wr_error_rolls_back),
-	TEST(wr_states), TEST(wr_ud), TEST(create_ex_refused)
+	TEST(wr_states), TEST(wr_ud), TEST(create_ex_refused), TEST(pci_write_end_padding)
 )

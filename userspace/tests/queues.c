@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <time.h>
 
 static struct end a, b;
 
@@ -284,6 +285,21 @@ static void srq_receive_too_small(void)
 	expect_no_event();
 }
 
+/* what its QPs ask for a receive queue of their own is ignored */
+static void srq_ignores_receive_caps(void)
+{
+	struct ibv_qp_init_attr attr = {
+		.srq = make_srq(16), .qp_type = IBV_QPT_RC, .cap = { 1, -1U, 1, -1U, 0 },
+	};
+
+	make(&a, CONF());
+	attr.send_cq = a.scq;
+	attr.recv_cq = a.rcq;
+	CHECK(ibv_create_qp(pd, &attr));
+	SAME(attr.cap.max_recv_wr, 0);
+	SAME(attr.cap.max_recv_sge, 0);
+}
+
 /*
  * ---- Completion queues: size ----
  */
@@ -417,6 +433,73 @@ static void cq_overrun_shared(void)
 	for (i = 0; i < 4; i++)
 		expect_ok(cq, i);
 	CHECK(ibv_poll_cq(cq, 1, &(struct ibv_wc){}) < 0);
+}
+
+static struct ibv_cq *make_lossy_cq(int cqe)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = cqe,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
+	};
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(ctx, &attr);
+
+	CHECK(cq);
+	SAME(ibv_cq_ex_to_cq(cq)->cqe, cqe);
+	return ibv_cq_ex_to_cq(cq);
+}
+
+/* @e with other completion queues */
+static void make_lossy(struct end *e)
+{
+	make(e, CONF());
+	SAME(ibv_destroy_qp(e->qp), 0);
+	SAME(ibv_destroy_cq(e->scq), 0);
+	SAME(ibv_destroy_cq(e->rcq), 0);
+	e->scq = make_lossy_cq(8);
+	e->rcq = make_lossy_cq(4);
+	e->qp = ibv_create_qp(pd, &(struct ibv_qp_init_attr){
+		.send_cq = e->scq, .recv_cq = e->rcq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 64, .max_recv_wr = 64, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	});
+	CHECK(e->qp);
+}
+
+/* what finds no room is lost, and that is all */
+static void cq_overrun_ignored(void)
+{
+	int i, round;
+
+	make_lossy(&a);
+	make_lossy(&b);
+	connect_ends(&a, &b);
+	for (round = 0; round < 3; round++) {
+		note("round %d", round);
+		memset(b.buf, 0, BUF);
+		fill(a.buf, 100, round);
+		for (i = 0; i < 20; i++)
+			post_recv(&b, i, i * 100, 100);
+		for (i = 0; i < 20; i++)
+			post(&a, swr(&a, i, IBV_WR_SEND, 0, 100));
+		/* all are executed, those that are not reported as well */
+		while (!((volatile uint8_t *)b.buf)[1999])
+			sleep_ms(1);
+		sleep_ms(30);
+		for (i = 0; i < 20; i++)
+			check_filled(b.buf + i * 100, 100, round);
+		for (i = 0; i < 8; i++)
+			expect_ok(a.scq, i);
+		for (i = 0; i < 4; i++)
+			expect_ok(b.rcq, i);
+		expect_no_wc_now(a.scq);
+		expect_no_wc_now(b.rcq);
+		/* what comes later says that their room is free */
+		check_works(&a, &b);
+	}
+	expect_state(&a, IBV_QPS_RTS);
+	expect_state(&b, IBV_QPS_RTS);
+	expect_no_event();
 }
 
 /* completions of a QP that was destroyed are gone */
@@ -659,6 +742,99 @@ static void notify_survives_resize(void)
 	CHECK(!notified(QUIET_MS));
 }
 
+/* nobody is there to be told */
+static void notify_without_channel(void)
+{
+	make_pair(&a, &b, CONF());
+	SAME(ibv_req_notify_cq(b.rcq, 0), 0);
+	check_works(&a, &b);
+	SAME(ibv_req_notify_cq(b.rcq, 1), 0);
+	check_works(&a, &b);
+	expect_no_event();
+}
+
+/*
+ * ---- Completion queues: the other way to poll ----
+ */
+
+static uint64_t device_clock(void)
+{
+	struct ibv_values_ex values = { .comp_mask = IBV_VALUES_MASK_RAW_CLOCK };
+
+	SAME(ibv_query_rt_values_ex(ctx, &values), 0);
+	return values.raw_clock.tv_nsec;
+}
+
+static uint64_t wall_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return now.tv_sec * 1000000000ULL + now.tv_nsec;
+}
+
+static struct ibv_cq_ex *make_cq_ex(void)
+{
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 16,
+		.wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+			    IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
+		.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS,
+		.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED,
+	};
+	struct ibv_cq_ex *cq = ibv_create_cq_ex(ctx, &attr);
+
+	CHECK(cq);
+	attr.wc_flags |= IBV_WC_EX_WITH_CVLAN;
+	REFUSED(ibv_create_cq_ex(ctx, &attr), EOPNOTSUPP);
+	attr.wc_flags = IBV_WC_EX_WITH_FLOW_TAG;
+	REFUSED(ibv_create_cq_ex(ctx, &attr), EOPNOTSUPP);
+	attr.wc_flags = 0;
+	attr.flags = 1 << 20;
+	REFUSED(ibv_create_cq_ex(ctx, &attr), EOPNOTSUPP);
+	return cq;
+}
+
+/* both clocks, and the order in which it happened */
+static void cq_timestamps(void)
+{
+	struct ibv_cq_ex *cq = make_cq_ex();
+	struct ibv_poll_cq_attr attr = {};
+	uint64_t before, after, first, wall;
+
+	make(&a, CONF());
+	make(&b, CONF());
+	SAME(ibv_destroy_qp(a.qp), 0);
+	a.qp = ibv_create_qp(pd, &(struct ibv_qp_init_attr){
+		.send_cq = ibv_cq_ex_to_cq(cq), .recv_cq = a.rcq, .qp_type = IBV_QPT_RC,
+		.cap = { 16, 16, 1, 1, 0 },
+	});
+	CHECK(a.qp);
+	connect_ends(&a, &b);
+	SAME(ibv_start_poll(cq, &attr), ENOENT);
+	before = device_clock();
+	wall = wall_clock();
+	sleep_ms(1);
+	complete(7, 2);
+	after = device_clock();
+	SAME(ibv_start_poll(cq, &attr), 0);
+	SAME(cq->wr_id, 7);
+	SAME(cq->status, IBV_WC_SUCCESS);
+	SAME(ibv_wc_read_opcode(cq), IBV_WC_RDMA_WRITE);
+	SAME(ibv_wc_read_qp_num(cq), a.qp->qp_num);
+	first = ibv_wc_read_completion_ts(cq);
+	CHECK(first > before && first < after);
+	CHECK(ibv_wc_read_completion_wallclock_ns(cq) > wall);
+	CHECK(ibv_wc_read_completion_wallclock_ns(cq) < wall_clock());
+	SAME(ibv_next_poll(cq), 0);
+	SAME(cq->wr_id, 8);
+	CHECK(ibv_wc_read_completion_ts(cq) >= first);
+	SAME(ibv_next_poll(cq), ENOENT);
+	ibv_end_poll(cq);
+	attr.comp_mask = 1;
+	SAME(ibv_start_poll(cq, &attr), EINVAL);
+}
+
 static void comp_vectors(void)
 {
 	struct ibv_cq *cq;
@@ -680,9 +856,12 @@ TESTS(
 	TEST(srq_in_order), TEST(srq_full), TEST(srq_limit_one_shot),
 	TEST(srq_limit_too_high), TEST(srq_resize_with_outstanding),
 	TEST(srq_last_wqe_reached), TEST(srq_shared), TEST(srq_receive_too_small),
+	TEST(srq_ignores_receive_caps),
 	TEST(cq_resize_with_outstanding), TEST(cq_full_is_no_overrun), TEST(cq_overrun),
-	TEST(cq_overrun_receive), TEST(cq_overrun_shared), TEST(cq_of_destroyed_qp),
+	TEST(cq_overrun_receive), TEST(cq_overrun_shared), TEST(cq_overrun_ignored),
+	TEST(cq_of_destroyed_qp),
 	TEST(notify_one_shot), TEST(notify_only_new), TEST(notify_solicited),
 	TEST(notify_solicited_errors), TEST(notify_overrun), TEST(notify_moderated),
-	TEST(notify_survives_resize), TEST(comp_vectors)
+	TEST(notify_survives_resize), TEST(notify_without_channel), TEST(cq_timestamps),
+	TEST(comp_vectors)
 )

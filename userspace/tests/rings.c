@@ -189,7 +189,7 @@ static void send_entries(void)
 		uint16_t num_sge;
 		uint32_t inline_length;
 	} bad[] = {
-		{ "opcode 11", WEFT_SQE_OPCODES, WEFT_SQE_SIGNALED, 0, 0 },
+		{ "first opcode that is none", WEFT_SQE_OPCODES, WEFT_SQE_SIGNALED, 0, 0 },
 		{ "opcode 255", 255, WEFT_SQE_SIGNALED, 0, 0 },
 		{ "flags", WEFT_SQE_SEND, 0xff, 0, 0 },
 		{ "num_sge 33", WEFT_SQE_SEND, WEFT_SQE_SIGNALED, 33, 0 },

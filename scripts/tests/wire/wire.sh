@@ -174,6 +174,31 @@ exchange_joined()
 		"$WEFT_BIN/exchange -d weft9 -g $index9 $* 10.10.2.1"
 }
 
+# both_ends OPTION...: our program, in the background, until both are at it
+both_ends()
+{
+	own_build exchange
+	start server "$WEFT_BIN/exchange -d weft8 -g $index8 $*"
+	within 30 is_ready 18520
+	start client "ip netns exec ns9 $WEFT_BIN/exchange -d weft9 -g $index9 $* 10.10.2.1"
+	for end in server client; do
+		within 30 grep -q running "$out/$end" || { cat "$out/$end"; fail "the $end does not start"; }
+	done
+	before=$(counter weft8 rx_packets)
+	within 30 busy || fail "no traffic"
+}
+
+busy() { [ "$(counter weft8 rx_packets)" -gt $((before + 20)) ]; }
+
+# both_succeed: until they are done, and both of them well
+both_succeed()
+{
+	for end in server client; do
+		must_end $end "$limit"
+		[ "$job_status" = 0 ] || fail "the $end ended with $job_status"
+	done
+}
+
 #
 # ---- Two hosts
 #
