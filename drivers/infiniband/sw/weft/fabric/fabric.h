@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The fabrics of this host: for each net device that has InfiniBand ports a switch, the
+ * cables from those ports to it, and its uplinks.
+ */
+#ifndef WEFT_FABRIC_FABRIC_H
+#define WEFT_FABRIC_FABRIC_H
+
+#include "fabric/port.h"
+
+struct net_device;
+struct weft_fabric;
+
+/**
+ * weft_fabric_attach - connect the port of a channel adapter with its switch
+ * @ndev: the underlying net device; the caller keeps it
+ * @port: nothing is plugged in; stays until weft_fabric_detach()
+ * @guid: node GUID of the switch if there has to be a new one
+ *
+ * The cable is plugged in when the net device is up (IFF_UP), see
+ * weft_fabric_update().
+ *
+ * Context: process, RTNL is held, may sleep.
+ * Return: the fabric, or an error pointer: -ENOMEM; -ENOSPC: the switch has no port left.
+ */
+struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibport *port,
+				       __be64 guid);
+
+/**
+ * weft_fabric_detach - pull the cable out
+ * @fabric: from weft_fabric_attach()
+ * @port: of the same call
+ *
+ * Nothing is sent to, and nothing comes from, the port any more. The switch goes with
+ * the last port.
+ *
+ * Context: process, RTNL is held, sleeps.
+ */
+void weft_fabric_detach(struct weft_fabric *fabric, struct weft_ibport *port);
+
+/**
+ * weft_fabric_update - the net device has gone up or down, or has another speed
+ * @ndev: any
+ *
+ * Context: process, RTNL is held.
+ */
+void weft_fabric_update(struct net_device *ndev);
+
+#endif /* WEFT_FABRIC_FABRIC_H */
