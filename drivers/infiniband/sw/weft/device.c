@@ -17,6 +17,8 @@
 #include <rdma/weft-abi.h>
 
 #include "compat/port_event.h"
+#include "fabric/fabric.h"
+#include "link/ib.h"
 #include "link/roce.h"
 #include "link/udp.h"
 #include "object/dev.h"
@@ -24,6 +26,8 @@
 #include "object/table.h"
 #include "stats.h"
 #include "verbs/attributes.h"
+#include "verbs/hca.h"
+#include "verbs/ib_port.h"
 #include "verbs/ops.h"
 
 /*
@@ -50,6 +54,12 @@ static bool netdev_carries_ip(const struct net_device *ndev)
 	default:
 		return false;
 	}
+}
+
+/* Frames, or nobody to send them to. */
+static bool netdev_carries_frames(const struct net_device *ndev)
+{
+	return ndev->type == ARPHRD_ETHER || ndev->flags & IFF_LOOPBACK;
 }
 
 /*
@@ -219,7 +229,24 @@ static void instance_leave_netdev(struct weft_dev *dev)
 	ib_device_put(&dev->ibdev);
 }
 
-static void instance_event(struct weft_dev *dev, unsigned long event)
+/* Of an InfiniBand port: its cable and its state are the fabric's. */
+static void instance_ib_event(struct weft_dev *dev, unsigned long event)
+{
+	switch (event) {
+	case NETDEV_UP:
+	case NETDEV_DOWN:
+	case NETDEV_CHANGE:
+		weft_fabric_update(dev->ndev);
+		break;
+	case NETDEV_UNREGISTER:
+		instance_leave_netdev(dev);
+		break;
+	default:
+		break;
+	}
+}
+
+static void instance_roce_event(struct weft_dev *dev, unsigned long event)
 {
 	switch (event) {
 	case NETDEV_UP:
@@ -267,7 +294,10 @@ static int instance_netdev_event(struct notifier_block *nb,
 	struct weft_dev *dev;
 
 	while ((dev = instance_next(ndev, &index)))
-		instance_event(dev, event);
+		if (dev->hca)
+			instance_ib_event(dev, event);
+		else
+			instance_roce_event(dev, event);
 	return NOTIFY_DONE;
 }
 
@@ -282,11 +312,15 @@ static void instance_dealloc(struct ib_device *ibdev)
 
 	rtnl_lock();
 	weft_parent_destroy(dev);
+	if (dev->hca)
+		weft_hca_detach(dev);
 	if (dev->id)
 		weft_dev_unpublish(dev);
 	rtnl_unlock();
 	/* packets may be counted by who has just found a QP of ours */
 	synchronize_rcu();
+	if (dev->hca)
+		weft_hca_destroy(dev);
 	weft_region_table_destroy(&dev->regions);
 	xa_destroy(&dev->ahs);
 	xa_destroy(&dev->counters);
@@ -303,15 +337,15 @@ static const struct ib_device_ops instance_ops = {
 	COMPAT_OWN_PORT_EVENTS
 };
 
-static void instance_prepare(struct weft_dev *dev, struct net_device *ndev)
+static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool ib)
 {
 	struct ib_device *ibdev = &dev->ibdev;
 
 	dev_hold(ndev);
 	dev->ndev = ndev;
 	dev->port_state = IB_PORT_DOWN;
-	dev->wire = &weft_link_roce;
-	dev->local_link = weft_attribute_local_link();
+	dev->wire = ib ? &weft_link_ib : &weft_link_roce;
+	dev->local_link = !ib && weft_attribute_local_link();
 	spin_lock_init(&dev->gid_lock);
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
@@ -324,11 +358,14 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev)
 	ibdev->local_dma_lkey = 0;
 	strscpy(ibdev->node_desc, "weft", sizeof(ibdev->node_desc));
 	ibdev->driver_def = weft_device_uapi;
+	/* what is set first stays */
+	if (ib)
+		ib_set_device_ops(ibdev, &weft_ib_port_ops);
 	ib_set_device_ops(ibdev, &weft_device_ops);
 	ib_set_device_ops(ibdev, &instance_ops);
 }
 
-static int instance_allocate(struct weft_dev *dev)
+static int instance_allocate(struct weft_dev *dev, bool ib)
 {
 	int ret;
 
@@ -339,7 +376,7 @@ static int instance_allocate(struct weft_dev *dev)
 	if (ret)
 		return ret;
 	dev->ibdev.node_guid = dev->guid;
-	return 0;
+	return ib ? weft_hca_create(dev) : 0;
 }
 
 /* From here on the notifier sees the device. */
@@ -357,6 +394,9 @@ static int instance_attach(struct weft_dev *dev)
 	ret = weft_parent_create(dev);
 	if (ret)
 		return ret;
+	/* the core must not take the state of an InfiniBand port from the net device */
+	if (dev->hca)
+		return weft_hca_attach(dev);
 	dev->port_state = netdev_port_state(ndev);
 	return ib_device_set_netdev(&dev->ibdev, netdev_of_gids(ndev), 1);
 }
@@ -383,18 +423,29 @@ static int instance_register(struct weft_dev *dev, const char *name)
 	return ret == -ENFILE ? -EEXIST : ret;
 }
 
-int weft_device_add(const char *name, struct net_device *ndev)
+static int instance_register_roce(struct weft_dev *dev, const char *name)
 {
-	struct weft_dev *dev;
+	struct net *net = dev_net(dev->ndev);
 	int ret;
 
-	if (!netdev_carries_ip(ndev))
-		return -EOPNOTSUPP;
-	dev = ib_alloc_device(weft_dev, ibdev);
+	/* each GID has the sockets opened again; here one is told why not */
+	ret = weft_udp_open(net);
+	if (ret)
+		return ret;
+	ret = instance_register(dev, name);
+	weft_udp_close(net);
+	return ret;
+}
+
+static int instance_add(const char *name, struct net_device *ndev, bool ib)
+{
+	struct weft_dev *dev = ib_alloc_device(weft_dev, ibdev);
+	int ret;
+
 	if (!dev)
 		return -ENOMEM;
-	instance_prepare(dev, ndev);
-	ret = instance_allocate(dev);
+	instance_prepare(dev, ndev, ib);
+	ret = instance_allocate(dev, ib);
 	if (ret)
 		goto err_dealloc;
 	rtnl_lock();
@@ -402,12 +453,7 @@ int weft_device_add(const char *name, struct net_device *ndev)
 	rtnl_unlock();
 	if (ret)
 		goto err_dealloc;
-	/* each GID has the sockets opened again; here one is told why not */
-	ret = weft_udp_open(dev_net(ndev));
-	if (ret)
-		goto err_dealloc;
-	ret = instance_register(dev, name);
-	weft_udp_close(dev_net(ndev));
+	ret = ib ? instance_register(dev, name) : instance_register_roce(dev, name);
 	if (ret)
 		goto err_dealloc;
 	return 0;
@@ -415,6 +461,16 @@ int weft_device_add(const char *name, struct net_device *ndev)
 err_dealloc:
 	ib_dealloc_device(&dev->ibdev);
 	return ret;
+}
+
+int weft_device_add(const char *name, struct net_device *ndev)
+{
+	return netdev_carries_ip(ndev) ? instance_add(name, ndev, false) : -EOPNOTSUPP;
+}
+
+int weft_device_add_ib(const char *name, struct net_device *ndev)
+{
+	return netdev_carries_frames(ndev) ? instance_add(name, ndev, true) : -EOPNOTSUPP;
 }
 
 int weft_device_init(void)

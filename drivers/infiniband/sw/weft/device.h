@@ -27,6 +27,19 @@ struct net_device;
 int weft_device_add(const char *name, struct net_device *ndev);
 
 /**
+ * weft_device_add_ib - make a device with an InfiniBand port and register it
+ * @name: of the RDMA device
+ * @ndev: the net device below, borrowed: Ethernet or the loopback device
+ *
+ * Its port is connected with the ports of all such devices on the same net device, and
+ * with those of other hosts on the same Ethernet.
+ *
+ * Context: process, may sleep; takes RTNL.
+ * Return: as of weft_device_add(); -ENOSPC: there are too many on the net device.
+ */
+int weft_device_add_ib(const char *name, struct net_device *ndev);
+
+/**
  * weft_device_init - start to watch net devices
  *
  * Return: 0 or -ENOMEM.

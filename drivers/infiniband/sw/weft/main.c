@@ -5,7 +5,8 @@
 
 #include "device.h"
 #include "engine/work.h"
-#include "link/roce.h"
+#include "fabric/uplink.h"
+#include "link/room.h"
 #include "link/udp.h"
 #include "netlink.h"
 #include "object/table.h"
@@ -19,23 +20,28 @@ static int __init weft_init(void)
 	ret = weft_engine_init();
 	if (ret)
 		goto err_icrc_exit;
-	ret = weft_roce_init();
+	ret = weft_room_init();
 	if (ret)
 		goto err_engine_exit;
 	ret = weft_udp_init();
 	if (ret)
-		goto err_roce_exit;
-	ret = weft_device_init();
+		goto err_room_exit;
+	ret = weft_uplink_init();
 	if (ret)
 		goto err_udp_exit;
+	ret = weft_device_init();
+	if (ret)
+		goto err_uplink_exit;
 	/* last: from here on there may be devices */
 	weft_netlink_init();
 	return 0;
 
+err_uplink_exit:
+	weft_uplink_exit();
 err_udp_exit:
 	weft_udp_exit();
-err_roce_exit:
-	weft_roce_exit();
+err_room_exit:
+	weft_room_exit();
 err_engine_exit:
 	weft_engine_exit();
 err_icrc_exit:
@@ -47,8 +53,9 @@ static void __exit weft_exit(void)
 {
 	weft_netlink_exit();
 	weft_device_exit();
+	weft_uplink_exit();
 	weft_udp_exit();
-	weft_roce_exit();
+	weft_room_exit();
 	weft_engine_exit();
 	weft_icrc_exit();
 	/* RCU callbacks are code of this module */

@@ -12,14 +12,22 @@ static struct rdma_link_ops netlink_ops = {
 	.newlink = weft_device_add,
 };
 
+static struct rdma_link_ops netlink_ib_ops = {
+	.type = "weft_ib",
+	.newlink = weft_device_add_ib,
+};
+
 void weft_netlink_init(void)
 {
 	rdma_link_register(&netlink_ops);
+	rdma_link_register(&netlink_ib_ops);
 }
 
 void weft_netlink_exit(void)
 {
+	rdma_link_unregister(&netlink_ib_ops);
 	rdma_link_unregister(&netlink_ops);
 }
 
 MODULE_ALIAS_RDMA_LINK("weft");
+MODULE_ALIAS_RDMA_LINK("weft_ib");

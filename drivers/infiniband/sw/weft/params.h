@@ -7,6 +7,11 @@
 
 #include <linux/sizes.h>
 
+/* An OUI that is nobody's: weft has none of its own. */
+#define WEFT_VENDOR_ID		0xffffff
+#define WEFT_PART_ID		1
+#define WEFT_HW_VER		1
+
 /* Work requests a queue can be made for. A power of two: rings are. */
 #define WEFT_MAX_QP_WR		32768
 #define WEFT_MAX_SRQ_WR		32768

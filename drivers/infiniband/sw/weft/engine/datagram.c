@@ -10,6 +10,16 @@
 /* A Q_Key with the upper bit set stands for the QP's own (IBA 10.2.5). */
 #define DGRAM_QKEY_OWN	0x80000000
 
+/* Of QP 1 each work request says which. */
+static u16 dgram_pkey(const struct weft_qp *qp, const struct weft_sqe *sqe)
+{
+	const struct weft_hca *hca = qp->dev->hca;
+
+	if (hca && qp->type == IB_QPT_GSI && sqe->ud.pkey_index < WEFT_IB_PKEYS)
+		return READ_ONCE(hca->port.pkeys[sqe->ud.pkey_index]);
+	return weft_qp_pkey(qp);
+}
+
 void weft_datagram_send(struct weft_qp *qp, struct weft_datagram *dgram,
 			struct weft_answer *answer)
 {
@@ -24,9 +34,10 @@ void weft_datagram_send(struct weft_qp *qp, struct weft_datagram *dgram,
 	}
 	answer->outcome = WEFT_OUTCOME_DONE;
 	/* C10-93.1.1: too long for the port is dropped, without an error */
-	if (dgram->req.length > qp->mtu || !weft_dev_port_active(qp->dev))
+	if (dgram->req.length > qp->mtu || !weft_qp_port_open(qp))
 		return;
 	dgram->av = &av;
+	dgram->pkey = dgram_pkey(qp, sqe);
 	dgram->qpn = sqe->ud.remote_qpn;
 	dgram->qkey = sqe->ud.remote_qkey & DGRAM_QKEY_OWN ? qp->qkey :
 							     sqe->ud.remote_qkey;

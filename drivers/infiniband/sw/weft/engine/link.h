@@ -53,12 +53,14 @@ struct weft_answer {
  * @av: where to
  * @qpn: destination QP, WEFT_MCAST_QPN: the members of a group
  * @qkey: Q_Key it carries
+ * @pkey: P_Key it carries
  */
 struct weft_datagram {
 	struct weft_request	req;
 	struct weft_av		*av;
 	u32			qpn;
 	u32			qkey;
+	u16			pkey;
 };
 
 /**

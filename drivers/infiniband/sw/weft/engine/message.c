@@ -444,6 +444,9 @@ static void msg_complete_success(struct weft_qp *qp, const struct weft_request *
 		.ex = req->ex,
 		.src_qp = req->src_qpn,
 		.sl = req->sl,
+		.slid = req->slid,
+		.dlid_path_bits = req->path_bits,
+		.pkey_index = req->pkey_index,
 		.network_hdr_type = req->network_hdr_type,
 	};
 
@@ -459,9 +462,10 @@ static void msg_complete_success(struct weft_qp *qp, const struct weft_request *
 		break;
 	}
 	if (req->grh) {
-		cqe.vlan_id = qp->type == IB_QPT_GSI ?
+		cqe.vlan_id = qp->type == IB_QPT_GSI && !qp->dev->hca ?
 			      weft_dev_gid_vlan(qp->dev, req->dgid) : WEFT_VLAN_NONE;
-		cqe.wc_flags |= WEFT_WC_GRH;
+		if (req->has_grh)
+			cqe.wc_flags |= WEFT_WC_GRH;
 		cqe.byte_len += WEFT_GRH_BYTES;
 	}
 	msg_complete(qp, &cqe, req->solicited);
@@ -536,9 +540,10 @@ enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_requ
 	enum weft_fault fault;
 
 	weft_assert_turn(&qp->recv.turn);
-	if (!weft_qp_can_receive(qp) || !weft_dev_port_active(qp->dev))
+	if (!weft_qp_can_receive(qp) || !weft_qp_port_open(qp))
 		return WEFT_FAULT_BAD_REQUEST;
-	if (qp->qkey != qkey) {
+	/* QP 0 has no Q_Key (IBA 10.2.5) */
+	if (qp->qkey != qkey && qp->type != IB_QPT_SMI) {
 		weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_QKEY);
 		return WEFT_FAULT_BAD_REQUEST;
 	}

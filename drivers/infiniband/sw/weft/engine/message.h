@@ -45,7 +45,11 @@ struct weft_qp;
  * @flush.selectivity: enum weft_selectivity
  * @src_qpn: UD: sender
  * @grh: UD: 40 bytes put before the payload
- * @dgid: UD: destination address
+ * @has_grh: UD: they are a global route header
+ * @dgid: UD: destination address, with one
+ * @slid: UD: source LID, on an InfiniBand port
+ * @path_bits: UD: lower bits of the destination LID
+ * @pkey_index: UD: QP 1: where the P_Key is in the port's table
  * @sl: UD: service level
  * @network_hdr_type: UD: enum rdma_network_type
  */
@@ -70,7 +74,11 @@ struct weft_request {
 	};
 	u32		src_qpn;
 	const void	*grh;
+	bool		has_grh;
 	const union ib_gid	*dgid;
+	u16		slid;
+	u8		path_bits;
+	u16		pkey_index;
 	u8		sl;
 	u8		network_hdr_type;
 };

@@ -6,11 +6,15 @@
 #include <linux/ipv6.h>
 #include <net/ipv6.h>
 
-void weft_pkt_addresses(struct weft_pkt *pkt)
+#include "fabric/port.h"
+#include "wire/headers.h"
+
+static void pkt_ip_addresses(struct weft_pkt *pkt)
 {
 	const struct iphdr *ip = ip_hdr(pkt->skb);
 	const struct ipv6hdr *ip6 = ipv6_hdr(pkt->skb);
 
+	pkt->grh = true;
 	if (ip->version == 4) {
 		pkt->network = RDMA_NETWORK_IPV4;
 		ipv6_addr_set_v4mapped(ip->saddr, (struct in6_addr *)pkt->sgid.raw);
@@ -20,6 +24,31 @@ void weft_pkt_addresses(struct weft_pkt *pkt)
 		memcpy(&pkt->sgid, &ip6->saddr, sizeof(pkt->sgid));
 		memcpy(&pkt->dgid, &ip6->daddr, sizeof(pkt->dgid));
 	}
+}
+
+static const struct weft_wire_grh *pkt_wire_grh(const struct weft_pkt *pkt)
+{
+	return (const void *)skb_network_header(pkt->skb) + sizeof(struct weft_wire_lrh);
+}
+
+/* The link has looked at both headers. */
+static void pkt_ib_addresses(struct weft_pkt *pkt)
+{
+	pkt->network = RDMA_NETWORK_IB;
+	weft_lrh_decode(&pkt->lrh, skb_network_header(pkt->skb), WEFT_LRH_LENGTH_MAX);
+	pkt->grh = pkt->lrh.lnh == WEFT_LNH_GRH;
+	if (pkt->grh) {
+		memcpy(&pkt->sgid, pkt_wire_grh(pkt)->sgid, sizeof(pkt->sgid));
+		memcpy(&pkt->dgid, pkt_wire_grh(pkt)->dgid, sizeof(pkt->dgid));
+	}
+}
+
+void weft_pkt_addresses(struct weft_pkt *pkt)
+{
+	if (pkt->skb->protocol == htons(WEFT_IB_ETHERTYPE))
+		pkt_ib_addresses(pkt);
+	else
+		pkt_ip_addresses(pkt);
 }
 
 void weft_pkt_decode(struct weft_pkt *pkt, u32 trailer)
@@ -79,7 +108,11 @@ void weft_pkt_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES])
 {
 	const struct sk_buff *skb = pkt->skb;
 
-	if (pkt->network == RDMA_NETWORK_IPV4) {
+	if (!pkt->grh) {
+		memset(grh, 0, WEFT_GRH_BYTES);
+	} else if (pkt->network == RDMA_NETWORK_IB) {
+		memcpy(grh, pkt_wire_grh(pkt), WEFT_GRH_BYTES);
+	} else if (pkt->network == RDMA_NETWORK_IPV4) {
 		memset(grh, 0, WEFT_GRH_BYTES - sizeof(struct iphdr));
 		memcpy(grh + WEFT_GRH_BYTES - sizeof(struct iphdr), ip_hdr(skb),
 		       sizeof(struct iphdr));

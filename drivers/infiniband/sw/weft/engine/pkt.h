@@ -22,11 +22,14 @@ struct weft_qp;
 /**
  * struct weft_pkt - a packet
  *
- * A link fills in @skb and @net, weft_pkt_decode() does the rest.
+ * A link fills in @skb and @net, or of an InfiniBand port @dev, weft_pkt_decode() does
+ * the rest.
  *
  * @skb: its memory, owned by whoever has the packet
- * @net: namespace it arrived in, compared only
- * @network: IPv4 or IPv6; the header is at skb_network_header()
+ * @net: namespace it arrived in, compared only; NULL: an InfiniBand port
+ * @network: IPv4, IPv6 or IB; the header (IP, or the LRH) is at skb_network_header()
+ * @lrh: of IB
+ * @grh: there are addresses below
  * @hdr: decoded
  * @sgid: sender; an IPv4 address is mapped
  * @dgid: destination, likewise
@@ -38,6 +41,8 @@ struct weft_pkt {
 	struct sk_buff		*skb;
 	const struct net	*net;
 	enum rdma_network_type	network;
+	struct weft_lrh		lrh;
+	bool			grh;
 	struct weft_hdr		hdr;
 	union ib_gid		sgid;
 	union ib_gid		dgid;
@@ -82,6 +87,10 @@ void weft_pkt_addresses(struct weft_pkt *pkt);
  */
 static inline bool weft_pkt_is_on_path(const struct weft_pkt *pkt, const struct weft_av *av)
 {
+	if (av->ib && pkt->lrh.slid != av->dlid)
+		return false;
+	if (!av->grh)
+		return !pkt->grh;
 	return !memcmp(&pkt->sgid, &av->dgid, sizeof(pkt->sgid)) &&
 	       !memcmp(&pkt->dgid, &av->sgid, sizeof(pkt->dgid));
 }
@@ -98,7 +107,8 @@ void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spa
 /**
  * weft_pkt_grh - what a receiver of a datagram finds before the payload
  * @pkt: decoded
- * @grh: an IPv6 header; or 20 zero bytes and an IPv4 header (IBA A17.4.5)
+ * @grh: an IPv6 header, or the GRH; or 20 zero bytes and an IPv4 header (IBA A17.4.5).
+ *	Without a GRH it is not defined what they are: zero here.
  */
 void weft_pkt_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES]);
 

@@ -30,7 +30,7 @@ static void reply_start_run(struct weft_qp *qp, u8 operation, struct weft_run *r
 		.hdr = {
 			.opcode = reply_opcode(qp, operation),
 			.migreq = true,
-			.pkey = WEFT_DEFAULT_PKEY,
+			.pkey = weft_qp_pkey(qp),
 			.dqpn = qp->dest_qpn,
 			.psn = replying->psn,
 			.aeth.syndrome = replying->syndrome,

@@ -466,6 +466,20 @@ static enum weft_fault resp_unreliable(struct weft_qp *qp, const struct weft_pkt
 	return fault;
 }
 
+static void resp_datagram_lids(const struct weft_qp *qp, const struct weft_pkt *pkt,
+			       struct weft_request *req)
+{
+	const struct weft_ibport *port = &qp->dev->hca->port;
+
+	req->slid = pkt->lrh.slid;
+	req->sl = pkt->lrh.sl;
+	if (pkt->lrh.dlid < WEFT_LID_MCAST)
+		req->path_bits = pkt->lrh.dlid & (BIT(READ_ONCE(port->lmc)) - 1);
+	/* it may have changed since the packet was let in */
+	if (qp->type == IB_QPT_GSI)
+		req->pkey_index = max(weft_ibport_find_pkey(port, pkt->hdr.pkey), 0);
+}
+
 static enum weft_fault resp_datagram(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
@@ -478,12 +492,15 @@ static enum weft_fault resp_datagram(struct weft_qp *qp, const struct weft_pkt *
 		.ex = (__force u32)pkt->hdr.imm,
 		.src_qpn = pkt->hdr.deth.sqpn,
 		.grh = grh,
+		.has_grh = pkt->grh,
 		.dgid = &pkt->dgid,
 		.network_hdr_type = pkt->network,
 	};
 	enum weft_fault fault;
 	struct weft_iter from;
 
+	if (pkt->network == RDMA_NETWORK_IB)
+		resp_datagram_lids(qp, pkt, &req);
 	weft_pkt_grh(pkt, grh);
 	weft_pkt_payload(pkt, &spans, &from);
 	fault = weft_message_datagram(qp, &req, pkt->hdr.deth.qkey, &from);
@@ -518,7 +535,7 @@ static enum weft_fault resp_packet(struct weft_qp *qp, const struct weft_pkt *pk
 			weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
 		return WEFT_FAULT_NONE;
 	}
-	if (!weft_dev_port_active(qp->dev)) {
+	if (!weft_qp_port_open(qp)) {
 		weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
 		return WEFT_FAULT_NONE;
 	}

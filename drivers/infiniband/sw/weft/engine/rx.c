@@ -74,35 +74,77 @@ static bool rx_service_matches(const struct weft_qp *qp, u8 opcode)
 /* Of a connected QP the rest is checked with the half's turn. */
 static bool rx_address_matches(const struct weft_qp *qp, const struct weft_pkt *pkt)
 {
+	/* the link has looked at the LID */
+	if (pkt->network == RDMA_NETWORK_IB)
+		return true;
 	if (weft_qp_is_ud(qp))
 		return weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->dgid);
 	/* racy: while it changes either answer is right */
 	return READ_ONCE(qp->av.net) == pkt->net;
 }
 
+/* A number is unique on the host, but on InfiniBand one's own port has to have it. */
 static struct weft_qp *rx_find_qp(struct weft_pkt *pkt)
 {
-	if (pkt->hdr.dqpn != RX_GSI_QPN)
-		return weft_qp_get(pkt->hdr.dqpn);
-	return weft_qp_get_gsi(weft_dev_find_gid(pkt->net, &pkt->dgid));
+	struct weft_dev *dev = pkt->dev;
+	struct weft_qp *qp;
+
+	if (dev && pkt->hdr.dqpn <= RX_GSI_QPN)
+		return weft_qp_get_special(dev->id, pkt->hdr.dqpn);
+	if (pkt->hdr.dqpn == RX_GSI_QPN)
+		return weft_qp_get_special(weft_dev_find_gid(pkt->net, &pkt->dgid), RX_GSI_QPN);
+	qp = weft_qp_get(pkt->hdr.dqpn);
+	if (qp && dev && qp->dev_id != dev->id) {
+		weft_qp_put(qp);
+		return NULL;
+	}
+	return qp;
+}
+
+static bool rx_pkeys_match(u16 a, u16 b)
+{
+	return !((a ^ b) & RX_PKEY_BASE) && (a | b) & ~RX_PKEY_BASE;
+}
+
+/*
+ * RoCE has one P_Key. On InfiniBand QP 0 has none, QP 1 takes each of the port's, and
+ * all others their own (IBA 10.9).
+ */
+static bool rx_pkey_matches(const struct weft_pkt *pkt)
+{
+	const struct weft_hca *hca = pkt->network == RDMA_NETWORK_IB ? pkt->dev->hca : NULL;
+
+	if (!hca)
+		return (pkt->hdr.pkey & RX_PKEY_BASE) == (WEFT_DEFAULT_PKEY & RX_PKEY_BASE);
+	if (!pkt->qp || pkt->qp->type == IB_QPT_GSI)
+		return weft_ibport_find_pkey(&hca->port, pkt->hdr.pkey) >= 0;
+	/* racy while it is modified: either answer is right */
+	return pkt->qp->type == IB_QPT_SMI ||
+	       rx_pkeys_match(weft_qp_pkey(pkt->qp), pkt->hdr.pkey);
+}
+
+/* To a group: of RoCE by its address, of InfiniBand by its LID and GID. */
+static bool rx_is_multicast(const struct weft_pkt *pkt)
+{
+	if (pkt->network == RDMA_NETWORK_IB && pkt->lrh.dlid < WEFT_LID_MCAST)
+		return false;
+	return pkt->hdr.opcode >> 5 == WEFT_TRANSPORT_UD && pkt->grh &&
+	       rdma_is_multicast_addr((struct in6_addr *)pkt->dgid.raw);
 }
 
 bool weft_rx_admit(struct weft_pkt *pkt)
 {
-	pkt->dev = NULL;
-	pkt->qp = NULL;
 	weft_pkt_decode(pkt, RX_ICRC_BYTES);
 	if (pkt->malformed && !rx_has_answer(pkt))
 		return rx_refuse(pkt, WEFT_STAT_RX_MALFORMED);
-	if ((pkt->hdr.pkey & RX_PKEY_BASE) != (WEFT_DEFAULT_PKEY & RX_PKEY_BASE))
-		return rx_refuse(pkt, WEFT_STAT_RX_PKEY);
-	if (pkt->hdr.dqpn == WEFT_MCAST_QPN) {
-		if (pkt->hdr.opcode >> 5 == WEFT_TRANSPORT_UD &&
-		    rdma_is_multicast_addr((struct in6_addr *)pkt->dgid.raw))
-			return true;
+	if (pkt->hdr.dqpn != WEFT_MCAST_QPN)
+		pkt->qp = rx_find_qp(pkt);
+	else if (!rx_is_multicast(pkt))
 		return rx_refuse(pkt, WEFT_STAT_RX_UNKNOWN_QP);
-	}
-	pkt->qp = rx_find_qp(pkt);
+	if (!rx_pkey_matches(pkt))
+		return rx_refuse(pkt, WEFT_STAT_RX_PKEY);
+	if (pkt->hdr.dqpn == WEFT_MCAST_QPN)
+		return true;
 	if (!pkt->qp)
 		return rx_refuse(pkt, WEFT_STAT_RX_UNKNOWN_QP);
 	pkt->dev = pkt->qp->dev;
@@ -124,6 +166,17 @@ static void rx_to_half(struct weft_qp *qp, struct weft_pkt *pkt)
 		weft_responder_packet(qp, pkt);
 }
 
+/* Is a QP told what it has sent itself, and does not want to hear? */
+static bool rx_is_own(const struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	if (!(qp->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) ||
+	    qp->qpn != pkt->hdr.deth.sqpn)
+		return false;
+	if (pkt->network == RDMA_NETWORK_IB)
+		return weft_ibport_has_lid(&pkt->dev->hca->port, pkt->lrh.slid);
+	return weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->sgid);
+}
+
 /* To each member but, if it does not want that, the sender. */
 static u32 rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 {
@@ -137,9 +190,7 @@ static u32 rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 		struct weft_qp *qp = members->qp[i];
 
 		num++;
-		if (qp->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK &&
-		    qp->qpn == pkt->hdr.deth.sqpn &&
-		    weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->sgid))
+		if (rx_is_own(qp, pkt))
 			continue;
 		copy.skb = skb_clone(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
 		if (!copy.skb)
@@ -163,14 +214,21 @@ static u32 rx_multicast_on(const struct net_device *ndev, const struct weft_pkt 
 	return num;
 }
 
-static void rx_multicast(struct weft_pkt *pkt)
+static u32 rx_multicast_roce(const struct weft_pkt *pkt)
 {
 	const struct net_device *ndev = pkt->skb->dev;
-	u32 num;
+	u32 num = rx_multicast_on(ndev, pkt);
 
-	num = rx_multicast_on(ndev, pkt);
 	if (is_vlan_dev(ndev))
 		num += rx_multicast_on(vlan_dev_real_dev(ndev), pkt);
+	return num;
+}
+
+static void rx_multicast(struct weft_pkt *pkt)
+{
+	u32 num = pkt->network == RDMA_NETWORK_IB ? rx_members(pkt->dev, pkt) :
+						    rx_multicast_roce(pkt);
+
 	if (num)
 		weft_pkt_free(pkt);
 	else

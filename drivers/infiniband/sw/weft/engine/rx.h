@@ -11,8 +11,8 @@
 
 /**
  * weft_rx_admit - who is to get a packet, and may he?
- * @pkt: @pkt->skb and @pkt->net are set, see weft_pkt_decode(); the ICRC is
- *	not checked and cut off yet
+ * @pkt: @pkt->skb and @pkt->net, or @pkt->dev, are set, all else is zero, see
+ *	weft_pkt_decode(); the ICRC is not checked and cut off yet
  *
  * Decodes the packet and checks its form, destination QP, service and P_Key;
  * what needs the half's turn is checked there. Sets @pkt->dev and @pkt->qp.

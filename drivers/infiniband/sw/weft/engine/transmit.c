@@ -150,7 +150,7 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 		.hdr = {
 			.opcode = xmit_opcode(qp, xmit_operation(flight, from)),
 			.migreq = true,
-			.pkey = WEFT_DEFAULT_PKEY,
+			.pkey = weft_qp_pkey(qp),
 			.dqpn = qp->dest_qpn,
 			.psn = weft_psn_add(flight->first_psn, from),
 			.se = last && sqe->flags & WEFT_SQE_SOLICITED,

@@ -46,4 +46,13 @@ void weft_fabric_detach(struct weft_fabric *fabric, struct weft_ibport *port);
  */
 void weft_fabric_update(struct net_device *ndev);
 
+/**
+ * weft_fabric_speed - what lanes of a port can do on a net device
+ * @ndev: the underlying net device
+ *
+ * Context: process, RTNL is held.
+ * Return: see struct weft_ibport_param.
+ */
+u8 weft_fabric_speed(struct net_device *ndev);
+
 #endif /* WEFT_FABRIC_FABRIC_H */

@@ -400,7 +400,7 @@ static struct weft_qp *local_ud_peer(const struct weft_av *av, u32 qpn)
 {
 	struct weft_qp *peer;
 
-	peer = qpn == 1 ? weft_qp_get_gsi(av->target) : weft_qp_get(qpn);
+	peer = qpn == 1 ? weft_qp_get_special(av->target, qpn) : weft_qp_get(qpn);
 	if (!peer)
 		return NULL;
 	if (weft_qp_is_ud(peer) && local_ud_reaches(av, peer))
@@ -420,6 +420,7 @@ static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgr
 	weft_assert_turn(&qp->send.turn);
 	local_grh(av, local_datagram_length(req), grh);
 	req->grh = grh;
+	req->has_grh = true;
 	req->dgid = &av->dgid;
 	req->src_qpn = qp->qpn;
 	req->sl = av->sl;

@@ -12,10 +12,12 @@
 #include <linux/skbuff.h>
 
 #include "engine/link.h"
+#include "object/qp.h"
 #include "wire/codec.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
 #include "wire/opcode.h"
+#include "wire/psn.h"
 
 /* A shorter payload is copied sooner than its pages are referenced. */
 #define PACKET_MIN_REFERENCED	512U
@@ -122,7 +124,7 @@ static struct sk_buff *packet_build_referenced(const struct weft_run *run,
 		return NULL;
 	}
 	packet_reference(skb, run->payload, length);
-	memset(trailer, 0, hdr->pad);
+	memset(trailer, 0, trailer_length);
 	packet_add_page(skb, trailer, trailer_length);
 	return skb;
 }
@@ -139,8 +141,7 @@ struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_
 		return NULL;
 	if (length)
 		packet_copy(skb, run->payload, length);
-	skb_put_zero(skb, hdr->pad);
-	skb_put(skb, WEFT_ICRC_LENGTH);
+	skb_put_zero(skb, hdr->pad + WEFT_ICRC_LENGTH);
 	return skb;
 }
 
@@ -159,4 +160,61 @@ void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc)
 	length -= WEFT_ICRC_LENGTH;
 	crc = weft_icrc_update(crc, at, length);
 	weft_icrc_store((u8 *)at + length, crc);
+}
+
+u32 weft_packet_header(const struct weft_run *run, u32 i, struct weft_hdr *hdr)
+{
+	bool last = i + 1 == run->num;
+	u32 length = last ? run->length - i * run->mtu : run->mtu;
+
+	if (i)
+		hdr->opcode = last ? run->last : run->middle;
+	hdr->psn = weft_psn_add(run->hdr.psn, i);
+	hdr->ackreq = last && run->hdr.ackreq;
+	hdr->se = last && run->hdr.se;
+	hdr->pad = -length & 3;
+	return length;
+}
+
+static u8 packet_datagram_opcode(const struct weft_request *req)
+{
+	return WEFT_OPCODE(WEFT_TRANSPORT_UD,
+			   req->opcode == WEFT_SQE_SEND_IMM ? WEFT_OP_SEND_ONLY_IMM :
+							      WEFT_OP_SEND_ONLY);
+}
+
+void weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
+			  const struct weft_sgl *local, u32 (*xmit)(struct weft_run *run),
+			  struct weft_answer *answer)
+{
+	const struct weft_request *req = &dgram->req;
+	struct weft_iter payload;
+	struct weft_run run = {
+		.qp = qp,
+		.av = dgram->av,
+		.flow = &qp->send.flow,
+		.hdr = {
+			.opcode = packet_datagram_opcode(req),
+			.se = req->solicited,
+			.migreq = true,
+			.pkey = dgram->pkey,
+			.dqpn = dgram->qpn,
+			.psn = qp->send.psn,
+			.imm = (__force __be32)req->ex,
+			.deth.qkey = dgram->qkey,
+			.deth.sqpn = qp->qpn,
+		},
+		.num = 1,
+		.mtu = req->length,
+		.length = req->length,
+		.payload = &payload,
+	};
+
+	weft_sgl_iter(local, &payload);
+	if (!xmit(&run)) {
+		answer->outcome = WEFT_OUTCOME_STALLED;
+		return;
+	}
+	qp->send.psn = weft_psn_add(qp->send.psn, 1);
+	answer->outcome = WEFT_OUTCOME_DONE;
 }

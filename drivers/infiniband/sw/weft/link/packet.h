@@ -8,8 +8,12 @@
 #include <linux/types.h>
 
 struct sk_buff;
+struct weft_answer;
+struct weft_datagram;
 struct weft_hdr;
+struct weft_qp;
 struct weft_run;
+struct weft_sgl;
 
 /**
  * weft_packet_build - make a packet, but for the ICRC
@@ -17,6 +21,8 @@ struct weft_run;
  * @hdr: its headers
  * @length: bytes of payload
  * @room: bytes to be left free in front
+ *
+ * The ICRC is zero.
  *
  * Context: the turn of @run->flow is owned.
  * Return: the buffer, or NULL; then @run->payload may be anywhere.
@@ -31,5 +37,27 @@ struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_
  * @crc: of all up to the end of the BTH, see wire/icrc.h
  */
 void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc);
+
+/**
+ * weft_packet_header - what is different in the packets of a run
+ * @run: the run
+ * @i: number of the packet
+ * @hdr: result; that of the packet before, of the first one @run->hdr
+ *
+ * Return: bytes of payload it has.
+ */
+u32 weft_packet_header(const struct weft_run *run, u32 i, struct weft_hdr *hdr);
+
+/**
+ * weft_packet_datagram - send a UD message as the one packet it is
+ * @qp: sender; the send turn is owned
+ * @dgram: the message
+ * @local: what it sends
+ * @xmit: sends a run, see struct weft_link
+ * @answer: result
+ */
+void weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
+			  const struct weft_sgl *local, u32 (*xmit)(struct weft_run *run),
+			  struct weft_answer *answer);
 
 #endif /* WEFT_LINK_PACKET_H */

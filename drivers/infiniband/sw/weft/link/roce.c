@@ -1,36 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * RoCEv2, the way out.
- *
- * Room
- * ====
- *
- * A flow may have WEFT_TX_BYTES under way. Its packets are charged when they
- * are sent, by the owner of the turn, and discharged when they are freed, by
- * whoever frees them:
- *
- *	owner (roce_stall)              whoever frees (roce_freed)
- *
- *	stalled = true                  queued -= charge
- *	full barrier                    full barrier (atomic_sub_return)
- *	queued still too much?          stalled, and little enough queued?
- *	   then leave                      stalled = false
- *	stalled = false, go on             full barrier
- *	                                   post WEFT_EV_RUN
- *
- * Both sides store, fence, then load what the other one stores. So if the owner
- * finds too much queued, whoever frees the packet that makes it little enough
- * finds the flow stalled; nothing is added meanwhile, as only the owner adds.
- * The barrier before the event keeps the flag from being cleared after the
- * owner, having seen the event, has set it again. An event too many is harmless.
  */
 #include "link/roce.h"
 
-#include <linux/completion.h>
 #include <linux/etherdevice.h>
 #include <linux/ip.h>
-#include <linux/log2.h>
-#include <linux/percpu-refcount.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 #include <net/addrconf.h>
@@ -46,6 +21,7 @@
 
 #include "engine/link.h"
 #include "link/packet.h"
+#include "link/room.h"
 #include "link/udp.h"
 #include "object/dev.h"
 #include "object/flow.h"
@@ -58,17 +34,6 @@
 #include "wire/icrc.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
-
-/* A stalled flow goes on when no more than this is under way. */
-#define ROCE_TX_LOW		(WEFT_TX_BYTES / 2)
-
-/*
- * What a packet is charged has to be known when it is freed, and its truesize
- * may be another by then (pskb_expand_head()). So it is charged a power of two,
- * and which one is kept in the lower bits of the pointer to its flow.
- */
-#define ROCE_CHARGE_CLASSES	8
-#define ROCE_CHARGE_MIN_ORDER	9
 
 /**
  * struct roce_way - how packets get to their destination
@@ -84,10 +49,6 @@ struct roce_way {
 	bool			ipv4;
 };
 
-/* One reference for the module, one for each packet. */
-static struct percpu_ref roce_packets;
-static DECLARE_COMPLETION(roce_idle);
-
 static __be32 roce_ipv4(const union ib_gid *gid)
 {
 	return ((const struct in6_addr *)gid->raw)->s6_addr32[3];
@@ -96,82 +57,6 @@ static __be32 roce_ipv4(const union ib_gid *gid)
 static bool roce_is_ipv4(const union ib_gid *gid)
 {
 	return ipv6_addr_v4mapped((const struct in6_addr *)gid->raw);
-}
-
-static int roce_charge(unsigned long class)
-{
-	return 1 << (class + ROCE_CHARGE_MIN_ORDER);
-}
-
-/* The buffer is what counts; it is a power of two (or nearly) as allocated. */
-static unsigned long roce_charge_class(const struct sk_buff *skb)
-{
-	u32 buffer = skb->truesize - SKB_DATA_ALIGN(sizeof(struct sk_buff));
-
-	return clamp(order_base_2(buffer), ROCE_CHARGE_MIN_ORDER,
-		     ROCE_CHARGE_MIN_ORDER + ROCE_CHARGE_CLASSES - 1) -
-	       ROCE_CHARGE_MIN_ORDER;
-}
-
-/*
- * The destructor of our packets. The device may be gone; the reference to the
- * QP keeps the flow and its turn, and a turn that was stopped for good takes the
- * event and does nothing.
- */
-static void roce_freed(struct sk_buff *skb)
-{
-	unsigned long arg = (unsigned long)skb_shinfo(skb)->destructor_arg;
-	unsigned long class = arg % ROCE_CHARGE_CLASSES;
-	struct weft_flow *flow = (struct weft_flow *)(arg - class);
-	struct weft_qp *qp = flow->turn->qp;
-	int left;
-
-	left = atomic_sub_return(roce_charge(class), &flow->queued);
-	if (left <= ROCE_TX_LOW && READ_ONCE(flow->stalled)) {
-		WRITE_ONCE(flow->stalled, false);
-		smp_mb(); /* see the top of this file */
-		weft_turn_post(flow->turn, WEFT_EV_RUN);
-	}
-	weft_qp_put(qp);
-	percpu_ref_put(&roce_packets);
-}
-
-/* From here on roce_freed() is called when the packet is freed. */
-static void roce_own(struct sk_buff *skb, struct weft_flow *flow)
-{
-	unsigned long class = roce_charge_class(skb);
-
-	BUILD_BUG_ON(__alignof__(struct weft_flow) < ROCE_CHARGE_CLASSES);
-	weft_qp_hold(flow->turn->qp);
-	percpu_ref_get(&roce_packets);
-	atomic_add(roce_charge(class), &flow->queued);
-	/* nobody else looks at it while no flag says zerocopy */
-	skb_shinfo(skb)->destructor_arg = (void *)((unsigned long)flow + class);
-	skb->destructor = roce_freed;
-}
-
-/*
- * Return: true: more than @enough bytes are under way, and the event will come;
- * false: go on.
- */
-static bool roce_stall(const struct weft_run *run, int enough)
-{
-	struct weft_flow *flow = run->flow;
-
-	WRITE_ONCE(flow->stalled, true);
-	smp_mb(); /* see the top of this file */
-	if (atomic_read(&flow->queued) > enough) {
-		weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
-		return true;
-	}
-	WRITE_ONCE(flow->stalled, false);
-	return false;
-}
-
-static bool roce_has_room(const struct weft_run *run)
-{
-	return atomic_read(&run->flow->queued) < WEFT_TX_BYTES ||
-	       !roce_stall(run, ROCE_TX_LOW);
 }
 
 /*
@@ -403,7 +288,7 @@ static int roce_output(struct sk_buff *skb, const struct weft_run *run,
 	skb->priority = run->av->sl;
 	/* whoever keeps the packet takes a reference */
 	skb_dst_set_noref(skb, way->dst);
-	roce_own(skb, run->flow);
+	weft_room_take(run->flow, skb);
 	if (way->ipv4)
 		ret = ip_local_out(net, sk, skb);
 	else
@@ -459,27 +344,12 @@ static bool roce_packet(struct weft_run *run, const struct roce_way *way,
 	if (length)
 		*run->payload = start;
 	/* it was the fault of what is under way, perhaps of our own */
-	if (ret == -ENOBUFS && roce_stall(run, 0))
+	if (ret == -ENOBUFS && weft_room_wait(run))
 		return false;
 	if (length)
 		weft_iter_skip(run->payload, length);
 	weft_stats_inc(run->qp, WEFT_STAT_TX_DROPPED);
 	return true;
-}
-
-/* Make @hdr that of packet @i, and return how much payload it has. */
-static u32 roce_header(const struct weft_run *run, u32 i, struct weft_hdr *hdr)
-{
-	bool last = i + 1 == run->num;
-	u32 length = last ? run->length - i * run->mtu : run->mtu;
-
-	if (i)
-		hdr->opcode = last ? run->last : run->middle;
-	hdr->psn = weft_psn_add(run->hdr.psn, i);
-	hdr->ackreq = last && run->hdr.ackreq;
-	hdr->se = last && run->hdr.se;
-	hdr->pad = -length & 3;
-	return length;
 }
 
 static u32 roce_xmit(struct weft_run *run)
@@ -491,9 +361,9 @@ static u32 roce_xmit(struct weft_run *run)
 	weft_assert_turn(run->flow->turn);
 	roce_find_way(run, &way);
 	for (i = 0; i < run->num; i++) {
-		if (!roce_has_room(run))
+		if (!weft_room_left(run))
 			break;
-		length = roce_header(run, i, &hdr);
+		length = weft_packet_header(run, i, &hdr);
 		if (!roce_packet(run, &way, &hdr, length))
 			break;
 	}
@@ -501,46 +371,10 @@ static u32 roce_xmit(struct weft_run *run)
 	return i;
 }
 
-static u8 roce_datagram_opcode(const struct weft_request *req)
-{
-	return WEFT_OPCODE(WEFT_TRANSPORT_UD,
-			   req->opcode == WEFT_SQE_SEND_IMM ? WEFT_OP_SEND_ONLY_IMM :
-							      WEFT_OP_SEND_ONLY);
-}
-
 static void roce_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
 			  const struct weft_sgl *local, struct weft_answer *answer)
 {
-	const struct weft_request *req = &dgram->req;
-	struct weft_iter payload;
-	struct weft_run run = {
-		.qp = qp,
-		.av = dgram->av,
-		.flow = &qp->send.flow,
-		.hdr = {
-			.opcode = roce_datagram_opcode(req),
-			.se = req->solicited,
-			.migreq = true,
-			.pkey = WEFT_DEFAULT_PKEY,
-			.dqpn = dgram->qpn,
-			.psn = qp->send.psn,
-			.imm = (__force __be32)req->ex,
-			.deth.qkey = dgram->qkey,
-			.deth.sqpn = qp->qpn,
-		},
-		.num = 1,
-		.mtu = req->length,
-		.length = req->length,
-		.payload = &payload,
-	};
-
-	weft_sgl_iter(local, &payload);
-	if (!roce_xmit(&run)) {
-		answer->outcome = WEFT_OUTCOME_STALLED;
-		return;
-	}
-	qp->send.psn = weft_psn_add(qp->send.psn, 1);
-	answer->outcome = WEFT_OUTCOME_DONE;
+	weft_packet_datagram(qp, dgram, local, roce_xmit, answer);
 }
 
 const struct weft_link weft_link_roce = {
@@ -548,22 +382,3 @@ const struct weft_link weft_link_roce = {
 	.xmit = roce_xmit,
 	.forget = roce_forget,
 };
-
-static void roce_all_freed(struct percpu_ref *ref)
-{
-	complete(&roce_idle);
-}
-
-int weft_roce_init(void)
-{
-	return percpu_ref_init(&roce_packets, roce_all_freed, 0, GFP_KERNEL);
-}
-
-void weft_roce_exit(void)
-{
-	percpu_ref_kill(&roce_packets);
-	wait_for_completion(&roce_idle);
-	/* whoever freed the last one may not have returned yet */
-	synchronize_rcu();
-	percpu_ref_exit(&roce_packets);
-}

@@ -138,7 +138,7 @@ bool weft_ah_lookup(struct weft_dev *dev, u32 id, const struct ib_pd *pd,
 	entry = xa_load(&dev->ahs, id);
 	if (entry && entry->pd == pd) {
 		spin_lock_irqsave(&entry->lock, flags);
-		if (!entry->av.multicast)
+		if (!entry->av.multicast && !entry->av.ib)
 			weft_av_target(&entry->av);
 		*av = entry->av;
 		spin_unlock_irqrestore(&entry->lock, flags);

@@ -6,6 +6,7 @@
 #include <rdma/ib_cache.h>
 
 #include "object/dev.h"
+#include "object/hca.h"
 #include "object/table.h"
 
 /* Counts changes of addresses; 0 is no generation. */
@@ -31,27 +32,63 @@ static void av_set_source(struct weft_av *av, const struct ib_gid_attr *sgid_att
 	rcu_read_unlock();
 }
 
-int weft_av_init(struct weft_av *av, struct weft_dev *dev,
-		 const struct rdma_ah_attr *attr)
+static void av_set_route(struct weft_av *av, const struct ib_global_route *grh)
+{
+	av->grh = true;
+	av->dgid = grh->dgid;
+	av->flow_label = grh->flow_label;
+	av->sgid_index = grh->sgid_index;
+	av->hop_limit = grh->hop_limit;
+	av->traffic_class = grh->traffic_class;
+}
+
+/* LID 0 is nobody's; all are asked for by a group's LID and its GID (IBA 7.10). */
+static int av_init_ib(struct weft_av *av, const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 
-	if (!(rdma_ah_get_ah_flags(attr) & IB_AH_GRH) ||
-	    rdma_ah_get_port_num(attr) != 1 || !grh->sgid_attr ||
-	    grh->flow_label > 0xfffff || rdma_ah_get_sl(attr) > 15)
+	av->ib = true;
+	av->dlid = rdma_ah_get_dlid(attr);
+	av->path_bits = rdma_ah_get_path_bits(attr);
+	av->multicast = av->dlid >= WEFT_LID_MCAST && av->dlid != WEFT_LID_PERMISSIVE;
+	if (av->grh)
+		av->sgid = grh->sgid_attr->gid;
+	if (!av->dlid || rdma_ah_get_dlid(attr) > U16_MAX || av->path_bits > 127 ||
+	    (av->multicast && !av->grh))
 		return -EINVAL;
-	*av = (struct weft_av){
-		.dgid = grh->dgid,
-		.flow_label = grh->flow_label,
-		.sgid_index = grh->sgid_index,
-		.hop_limit = grh->hop_limit,
-		.traffic_class = grh->traffic_class,
-		.sl = rdma_ah_get_sl(attr),
-		.static_rate = rdma_ah_get_static_rate(attr),
-		.multicast = rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw),
-	};
+	return 0;
+}
+
+static void av_init_roce(struct weft_av *av, const struct weft_dev *dev,
+			 const struct rdma_ah_attr *attr)
+{
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+
+	av->multicast = rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw);
 	av_set_source(av, grh->sgid_attr);
 	av->local = READ_ONCE(dev->local_link) && (av->multicast || weft_av_target(av));
+}
+
+int weft_av_init(struct weft_av *av, struct weft_dev *dev,
+		 const struct rdma_ah_attr *attr)
+{
+	bool has_grh = rdma_ah_get_ah_flags(attr) & IB_AH_GRH;
+	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
+
+	if (rdma_ah_get_port_num(attr) != 1 || rdma_ah_get_sl(attr) > 15 ||
+	    (has_grh && (!grh->sgid_attr || grh->flow_label > 0xfffff)))
+		return -EINVAL;
+	*av = (struct weft_av){
+		.sl = rdma_ah_get_sl(attr),
+		.static_rate = rdma_ah_get_static_rate(attr),
+	};
+	if (has_grh)
+		av_set_route(av, grh);
+	if (dev->hca)
+		return av_init_ib(av, attr);
+	if (!has_grh)
+		return -EINVAL;
+	av_init_roce(av, dev, attr);
 	return 0;
 }
 
@@ -93,12 +130,17 @@ struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev)
 
 void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr)
 {
-	attr->type = RDMA_AH_ATTR_TYPE_ROCE;
+	attr->type = av->ib ? RDMA_AH_ATTR_TYPE_IB : RDMA_AH_ATTR_TYPE_ROCE;
 	rdma_ah_set_port_num(attr, 1);
 	rdma_ah_set_sl(attr, av->sl);
 	rdma_ah_set_static_rate(attr, av->static_rate);
-	rdma_ah_set_grh(attr, (union ib_gid *)&av->dgid, av->flow_label,
-			av->sgid_index, av->hop_limit, av->traffic_class);
+	if (av->ib) {
+		rdma_ah_set_dlid(attr, av->dlid);
+		rdma_ah_set_path_bits(attr, av->path_bits);
+	}
+	if (av->grh)
+		rdma_ah_set_grh(attr, (union ib_gid *)&av->dgid, av->flow_label,
+				av->sgid_index, av->hop_limit, av->traffic_class);
 }
 
 u32 weft_av_target(struct weft_av *av)

@@ -14,6 +14,11 @@ struct weft_dev;
  *
  * Immutable but @target and @generation.
  *
+ * @ib: on an InfiniBand port
+ * @grh: there is a global route; RoCE has always one. Without it @sgid, @dgid and what
+ *	belongs to them are zero.
+ * @dlid: InfiniBand: destination LID
+ * @path_bits: InfiniBand: lower bits of the source LID
  * @sgid: source
  * @dgid: destination
  * @net: namespace of the source, compared only
@@ -24,12 +29,16 @@ struct weft_dev;
  * @traffic_class: as given
  * @sl: service level
  * @static_rate: as given
- * @multicast: @dgid is a multicast address
+ * @multicast: to a group
  * @local: @dgid was on this host when the path was set: no packets are needed
  * @generation: weft_path_generation() when @target was looked up
  * @target: id of the local device that has @dgid, 0: none
  */
 struct weft_av {
+	bool			ib;
+	bool			grh;
+	u16			dlid;
+	u8			path_bits;
 	union ib_gid		sgid;
 	union ib_gid		dgid;
 	const struct net	*net;
@@ -52,8 +61,8 @@ struct weft_av {
  * @dev: the device
  * @attr: with its sgid_attr
  *
- * Return: 0; -EINVAL: no GRH, no such port or source GID, or a reserved
- * value.
+ * Return: 0; -EINVAL: no GRH (on InfiniBand: with a group), no such port or source GID,
+ * or a reserved value.
  */
 int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 		 const struct rdma_ah_attr *attr);

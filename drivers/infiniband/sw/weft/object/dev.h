@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A weft device: one ib_device with one RoCE port on a net device.
+ * A weft device: one ib_device with one port, RoCE or InfiniBand, on a net device.
  */
 #ifndef WEFT_OBJECT_DEV_H
 #define WEFT_OBJECT_DEV_H
@@ -12,6 +12,7 @@
 #include "params.h"
 
 struct kobject;
+struct weft_hca;
 struct weft_link;
 struct weft_qp;
 
@@ -45,9 +46,11 @@ struct weft_gid {
  * @parent: our virtual parent device, holds the net/ directory
  * @net_dir: the net/ directory; its link is kept right under RTNL
  * @wire: link that carries packets
+ * @hca: with an InfiniBand port, else NULL
  * @id: never used twice, names the device where a pointer could dangle
  * @guid: node GUID, network order
- * @port_state: enum ib_port_state; written under RTNL, read by anybody
+ * @port_state: enum ib_port_state; written under RTNL, of an InfiniBand port by what
+ *	happens to it; read by anybody
  * @regions: memory keys
  * @ahs: address handles, id to struct weft_ah_entry, RCU
  * @counters: of QPs counted by themselves, by id; of verbs/counter.c
@@ -56,7 +59,7 @@ struct weft_gid {
  * @gid_limit: entries from here on are free, under @gid_lock
  * @local_link: peers on this host are reached without packets
  * @gid_lock: protects @gids
- * @gsi: QP 1, RCU
+ * @special: QP 0 (of an InfiniBand port only) and QP 1, RCU
  * @mcast: multicast groups
  * @num_qp: QPs of this device
  * @dm_size: bytes of device memory that are allocated
@@ -68,6 +71,7 @@ struct weft_dev {
 	struct device		*parent;
 	struct kobject		*net_dir;
 	const struct weft_link	*wire;
+	struct weft_hca		*hca;
 	u32			id;
 	__be64			guid;
 	u32			port_state;
@@ -79,7 +83,7 @@ struct weft_dev {
 	struct weft_gid		gids[WEFT_GID_TBL_LEN];
 	u32			gid_limit;
 	bool			local_link;
-	struct weft_qp __rcu	*gsi;
+	struct weft_qp __rcu	*special[2];
 	struct weft_mcast_table	mcast;
 	atomic_t		num_qp;
 	atomic64_t		dm_size;

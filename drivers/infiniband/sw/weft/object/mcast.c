@@ -113,9 +113,20 @@ static struct weft_mcast_members *group_members(struct weft_mcast_table *table,
 					 lockdep_is_held(&table->lock));
 }
 
-static struct net_device *mcast_ndev(struct weft_mcast_table *table)
+/* So that packets to it arrive at all. On InfiniBand the subnet manager sees to that. */
+static int mcast_open(struct weft_mcast_table *table, const union ib_gid *gid)
 {
-	return container_of(table, struct weft_dev, mcast)->ndev;
+	const struct weft_dev *dev = container_of(table, struct weft_dev, mcast);
+
+	return dev->hca ? 0 : weft_group_join(dev->ndev, gid);
+}
+
+static void mcast_close(struct weft_mcast_table *table, const union ib_gid *gid)
+{
+	const struct weft_dev *dev = container_of(table, struct weft_dev, mcast);
+
+	if (!dev->hca)
+		weft_group_leave(dev->ndev, gid);
 }
 
 static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,
@@ -131,8 +142,7 @@ static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,
 	members = members_alloc(1);
 	if (!group || !members)
 		goto err_free;
-	/* so that packets to it arrive at all */
-	ret = weft_group_join(mcast_ndev(table), gid);
+	ret = mcast_open(table, gid);
 	if (ret)
 		goto err_free;
 	group->gid = *gid;
@@ -196,7 +206,7 @@ static int mcast_leave(struct weft_mcast_table *table,
 	if (old->num == 1) {
 		hlist_del_rcu(&group->node);
 		table->num_groups--;
-		weft_group_leave(mcast_ndev(table), &group->gid);
+		mcast_close(table, &group->gid);
 		kfree_rcu(group, rcu);
 	} else {
 		new = members_alloc(old->num - 1);

@@ -52,14 +52,17 @@ int weft_parent_create(struct weft_dev *dev)
 		goto err_free_link;
 	}
 	dev_set_drvdata(parent, link);
-	dev->net_dir = kobject_create_and_add("net", &parent->kobj);
-	if (!dev->net_dir) {
-		ret = -ENOMEM;
-		goto err_unregister;
+	/* below one with an InfiniBand port are the net devices of IPoIB */
+	if (!dev->hca) {
+		dev->net_dir = kobject_create_and_add("net", &parent->kobj);
+		if (!dev->net_dir) {
+			ret = -ENOMEM;
+			goto err_unregister;
+		}
 	}
 	dev->parent = parent;
 	dev->ibdev.dev.parent = parent;
-	ret = parent_link(dev);
+	ret = dev->net_dir ? parent_link(dev) : 0;
 	if (ret)
 		weft_parent_destroy(dev);
 	return ret;

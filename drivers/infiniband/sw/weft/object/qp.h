@@ -18,6 +18,7 @@
 
 #include "object/av.h"
 #include "object/dev.h"
+#include "object/hca.h"
 #include "object/recv.h"
 #include "object/send.h"
 #include "wire/operation.h"
@@ -36,7 +37,7 @@ struct weft_srq;
  * @rcu: freed after a grace period
  * @refs: one for the owner, one for each lookup and queued work
  * @qpn: QP number
- * @type: transport service; GSI is a UD QP with number 1
+ * @type: transport service; SMI and GSI are UD QPs with the numbers 0 and 1
  * @transport: how it says that on the wire
  * @state: enum ib_qp_state. Written by modify_qp with both turns stopped, and
  *	by the owner of either turn with weft_qp_set_error() or
@@ -60,6 +61,7 @@ struct weft_srq;
  * @av: connected: where to, with both turns stopped
  * @dest_qpn: connected: the peer, with both turns stopped
  * @qkey: UD, with both turns stopped
+ * @pkey_index: entry of the port's P_Key table, with both turns stopped
  * @mtu: connected: path MTU in bytes, with both turns stopped
  * @access: enum ib_access_flags the peer may use, with both turns stopped
  * @stats: what it counts into: @dev's or those of a counter, with both turns
@@ -94,6 +96,7 @@ struct weft_qp {
 	struct weft_av		av;
 	u32			dest_qpn;
 	u32			qkey;
+	u16			pkey_index;
 	u32			mtu;
 	u32			access;
 
@@ -174,7 +177,32 @@ static inline struct weft_accessor weft_qp_recv_accessor(const struct weft_qp *q
 
 static inline bool weft_qp_is_ud(const struct weft_qp *qp)
 {
-	return qp->type == IB_QPT_UD || qp->type == IB_QPT_GSI;
+	return qp->transport == WEFT_TRANSPORT_UD;
+}
+
+/**
+ * weft_qp_port_open - whether messages may leave and arrive
+ * @qp: any
+ *
+ * Return: true when the port is active; subnet management does not wait for that.
+ */
+static inline bool weft_qp_port_open(const struct weft_qp *qp)
+{
+	return weft_dev_port_active(qp->dev) || qp->type == IB_QPT_SMI;
+}
+
+/**
+ * weft_qp_pkey - the P_Key of what a QP sends, but for QP 1, which has one for each
+ *	work request
+ * @qp: one of its turns owned
+ *
+ * Return: what the table has now.
+ */
+static inline u16 weft_qp_pkey(const struct weft_qp *qp)
+{
+	const struct weft_hca *hca = qp->dev->hca;
+
+	return likely(!hca) ? WEFT_DEFAULT_PKEY : READ_ONCE(hca->port.pkeys[qp->pkey_index]);
 }
 
 /* Is each request answered? */

@@ -185,7 +185,7 @@ struct weft_qp *weft_qp_get(u32 qpn)
 	return qp;
 }
 
-struct weft_qp *weft_qp_get_gsi(u32 dev_id)
+struct weft_qp *weft_qp_get_special(u32 dev_id, u32 qpn)
 {
 	struct weft_qp *qp = NULL;
 	struct weft_dev *dev;
@@ -193,7 +193,7 @@ struct weft_qp *weft_qp_get_gsi(u32 dev_id)
 	rcu_read_lock();
 	dev = xa_load(&table_devices, dev_id);
 	if (dev)
-		qp = rcu_dereference(dev->gsi);
+		qp = rcu_dereference(dev->special[qpn]);
 	if (qp && !refcount_inc_not_zero(&qp->refs))
 		qp = NULL;
 	rcu_read_unlock();

@@ -115,12 +115,13 @@ void weft_qp_unpublish(struct weft_qp *qp);
 struct weft_qp *weft_qp_get(u32 qpn);
 
 /**
- * weft_qp_get_gsi - look QP 1 of a device up
+ * weft_qp_get_special - look QP 0 or QP 1 of a device up
  * @dev_id: of the device
+ * @qpn: 0 or 1
  *
  * Return: the QP with a reference, or NULL.
  */
-struct weft_qp *weft_qp_get_gsi(u32 dev_id);
+struct weft_qp *weft_qp_get_special(u32 dev_id, u32 qpn);
 
 /**
  * weft_table_exit - at module unload, when no device is left

@@ -19,6 +19,12 @@
 /* Whoever hints at how payload may cross a bus: there is none. */
 #define QP_HINTS	IB_QP_CREATE_PCI_WRITE_END_PADDING
 
+/* Number of a special QP (IBA 3.9.3), or -1. */
+static int qp_special(enum ib_qp_type type)
+{
+	return type == IB_QPT_SMI ? 0 : type == IB_QPT_GSI ? 1 : -1;
+}
+
 static int qp_check_type(struct weft_dev *dev, const struct ib_qp_init_attr *init,
 			 const struct ib_udata *udata)
 {
@@ -37,10 +43,14 @@ static int qp_check_type(struct weft_dev *dev, const struct ib_qp_init_attr *ini
 		fallthrough;
 	case IB_QPT_XRC_TGT:
 		return init->create_flags ? -EOPNOTSUPP : 0;
+	case IB_QPT_SMI:
+		if (!dev->hca)
+			return -EOPNOTSUPP;
+		fallthrough;
 	case IB_QPT_GSI:
 		if (udata || init->port_num != 1 || init->create_flags)
 			return -EINVAL;
-		return rcu_access_pointer(dev->gsi) ? -EBUSY : 0;
+		return rcu_access_pointer(dev->special[qp_special(init->qp_type)]) ? -EBUSY : 0;
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -171,7 +181,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->dev_id = dev->id;
 	qp->stats = dev->stats;
 	qp->ibqp = ibqp;
-	qp->link = &weft_link_local;
+	qp->link = dev->hca ? dev->wire : &weft_link_local;
 	mutex_init(&qp->modify_lock);
 	spin_lock_init(&qp->post_lock);
 	weft_turn_init(&qp->send.turn, qp, weft_requester_run);
@@ -185,26 +195,32 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 
 static int qp_name(struct weft_qp *qp)
 {
-	if (qp->type != IB_QPT_GSI)
+	int special = qp_special(qp->type);
+
+	if (special < 0)
 		return weft_qp_reserve(qp);
-	qp->qpn = 1;
+	qp->qpn = special;
 	return 0;
 }
 
 static void qp_publish(struct weft_qp *qp)
 {
-	if (qp->type == IB_QPT_GSI)
-		rcu_assign_pointer(qp->dev->gsi, qp);
-	else
+	int special = qp_special(qp->type);
+
+	if (special < 0)
 		weft_qp_publish(qp);
+	else
+		rcu_assign_pointer(qp->dev->special[special], qp);
 }
 
 static void qp_unpublish(struct weft_qp *qp)
 {
-	if (qp->type == IB_QPT_GSI)
-		RCU_INIT_POINTER(qp->dev->gsi, NULL);
-	else
+	int special = qp_special(qp->type);
+
+	if (special < 0)
 		weft_qp_unpublish(qp);
+	else
+		RCU_INIT_POINTER(qp->dev->special[special], NULL);
 }
 
 static int qp_read_cookie(struct weft_qp *qp, struct ib_udata *udata)

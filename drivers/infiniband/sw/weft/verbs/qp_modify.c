@@ -39,15 +39,21 @@ struct qp_change {
 	u32			burst;
 };
 
+/* On InfiniBand the subnet manager may set it at any time, so the greatest. */
 static enum ib_mtu port_mtu(const struct weft_dev *dev)
 {
-	return iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
+	return dev->hca ? IB_MTU_4096 : iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
+}
+
+static u32 port_pkeys(const struct weft_dev *dev)
+{
+	return dev->hca ? WEFT_IB_PKEYS : WEFT_PKEY_TBL_LEN;
 }
 
 static bool attr_numbers_valid(const struct weft_dev *dev,
 			       const struct ib_qp_attr *attr, int mask)
 {
-	return !((mask & IB_QP_PKEY_INDEX && attr->pkey_index >= WEFT_PKEY_TBL_LEN) ||
+	return !((mask & IB_QP_PKEY_INDEX && attr->pkey_index >= port_pkeys(dev)) ||
 		 (mask & IB_QP_PORT && attr->port_num != 1) ||
 		 (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~QP_ACCESS) ||
 		 (mask & IB_QP_PATH_MTU && (attr->path_mtu < IB_MTU_256 ||
@@ -186,6 +192,7 @@ static void qp_reset(struct weft_qp *qp)
 	qp->av = (struct weft_av){};
 	qp->access = 0;
 	qp->qkey = 0;
+	qp->pkey_index = 0;
 }
 
 static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
@@ -228,6 +235,8 @@ static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mas
 		qp->dest_qpn = attr->dest_qp_num;
 	if (mask & IB_QP_QKEY)
 		qp->qkey = attr->qkey;
+	if (mask & IB_QP_PKEY_INDEX)
+		qp->pkey_index = attr->pkey_index;
 	if (mask & IB_QP_ACCESS_FLAGS)
 		qp->access = attr->qp_access_flags;
 	if (mask & IB_QP_STATE)

@@ -13,13 +13,9 @@
 #include "link/udp.h"
 #include "object/av.h"
 #include "object/dev.h"
+#include "object/hca.h"
 #include "params.h"
 #include "stats.h"
-
-/* An OUI that is nobody's: weft has none of its own. */
-#define QUERY_VENDOR_ID		0xffffff
-#define QUERY_PART_ID		1
-#define QUERY_HW_VER		1
 
 /*
  * 4.096 us << 15, 134 ms: what a loaded host may take to run the task that
@@ -93,7 +89,6 @@ static void query_object_limits(struct ib_device_attr *attr)
 	attr->max_mcast_grp = WEFT_MAX_MCAST_GRP;
 	attr->max_mcast_qp_attach = WEFT_MAX_MCAST_ATTACH;
 	attr->max_total_mcast_qp_attach = WEFT_MAX_MCAST_GRP * WEFT_MAX_MCAST_ATTACH;
-	attr->max_pkeys = WEFT_PKEY_TBL_LEN;
 }
 
 /* What the core has no room for, for as much of it as the provider knows. */
@@ -131,11 +126,12 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		return -EINVAL;
 	memset(attr, 0, sizeof(*attr));
 	query_object_limits(attr);
+	attr->max_pkeys = to_weft_dev(ibdev)->hca ? WEFT_IB_PKEYS : WEFT_PKEY_TBL_LEN;
 	attr->fw_ver = query_fw_ver();
 	attr->sys_image_guid = to_weft_dev(ibdev)->guid;
-	attr->vendor_id = QUERY_VENDOR_ID;
-	attr->vendor_part_id = QUERY_PART_ID;
-	attr->hw_ver = QUERY_HW_VER;
+	attr->vendor_id = WEFT_VENDOR_ID;
+	attr->vendor_part_id = WEFT_PART_ID;
+	attr->hw_ver = WEFT_HW_VER;
 	attr->page_size_cap = GENMASK_ULL(31, PAGE_SHIFT);
 	attr->device_cap_flags = QUERY_DEVICE_CAPS | COMPAT_PLACEMENT_CAPS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |

@@ -23,6 +23,8 @@
 #define WEFT_LRH_LNH		GENMASK(1, 0)
 /* length, in words of 4 bytes from the LRH to the ICRC */
 #define WEFT_LRH_LENGTH		GENMASK(10, 0)
+/* Bytes that it can say. */
+#define WEFT_LRH_LENGTH_MAX	(2047 * 4)
 
 /**
  * struct weft_wire_lrh - local route header (IBA 7.7)

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What leaves goes into the fabric, what is for one's own LID comes back from here, and
+ * of what is for a group a copy does.
+ *
+ * What a sender on this host brings waits in a queue for a work item: he owns a turn. So
+ * packets of this host stay in order.
+ */
+#include "link/ib.h"
+
+#include <linux/skbuff.h>
+#include <net/ipv6.h>
+
+#include "engine/link.h"
+#include "engine/rx.h"
+#include "link/packet.h"
+#include "link/room.h"
+#include "object/dev.h"
+#include "object/hca.h"
+#include "object/qp.h"
+#include "stats.h"
+#include "wire/codec.h"
+#include "wire/headers.h"
+#include "wire/opcode.h"
+
+/* The lane of subnet management. */
+#define IB_VL_SMI	15
+
+/* What is in front of the BTH, and what a cable may put in front of that. */
+#define IB_ROOM		(sizeof(struct weft_wire_lrh) + sizeof(struct weft_wire_grh) + 64)
+
+static void ib_push_grh(struct sk_buff *skb, const struct weft_av *av)
+{
+	struct weft_grh grh = {
+		.flow_label = av->flow_label,
+		.length = skb->len,
+		.tclass = av->traffic_class,
+		.hop_limit = av->hop_limit,
+	};
+
+	memcpy(grh.sgid, &av->sgid, sizeof(grh.sgid));
+	memcpy(grh.dgid, &av->dgid, sizeof(grh.dgid));
+	weft_grh_encode(skb_push(skb, sizeof(struct weft_wire_grh)), &grh);
+}
+
+/* Without a LID yet it has the permissive one (IBA 14.2.2). */
+static u16 ib_source_lid(const struct weft_ibport *port, const struct weft_av *av)
+{
+	u16 lid = READ_ONCE(port->lid);
+
+	return lid ? lid | (av->path_bits & (BIT(READ_ONCE(port->lmc)) - 1)) :
+		     WEFT_LID_PERMISSIVE;
+}
+
+static void ib_push_lrh(struct sk_buff *skb, const struct weft_qp *qp,
+			const struct weft_av *av)
+{
+	struct weft_lrh lrh = {
+		.length = skb->len + sizeof(struct weft_wire_lrh),
+		.dlid = av->dlid,
+		.slid = ib_source_lid(&qp->dev->hca->port, av),
+		.vl = qp->type == IB_QPT_SMI ? IB_VL_SMI : 0,
+		.sl = av->sl,
+		.lnh = av->grh ? WEFT_LNH_GRH : WEFT_LNH_BTH,
+	};
+
+	weft_lrh_encode(skb_push(skb, sizeof(struct weft_wire_lrh)), &lrh);
+	skb_reset_network_header(skb);
+	skb->protocol = cpu_to_be16(WEFT_IB_ETHERTYPE);
+}
+
+static void ib_loop_back(struct weft_hca *hca, struct sk_buff *skb)
+{
+	if (!weft_dev_port_active(hca->dev)) {
+		kfree_skb(skb);
+		return;
+	}
+	skb_queue_tail(&hca->rx, skb);
+	queue_work(system_highpri_wq, &hca->rx_work);
+}
+
+/* A group may have members on this port, too; the switch does not send it back. */
+static void ib_output(struct weft_hca *hca, const struct weft_av *av, struct sk_buff *skb)
+{
+	struct sk_buff *copy;
+
+	if (av->dlid < WEFT_LID_MCAST && weft_ibport_has_lid(&hca->port, av->dlid)) {
+		ib_loop_back(hca, skb);
+		return;
+	}
+	copy = av->multicast ? skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN) : NULL;
+	if (copy)
+		ib_loop_back(hca, copy);
+	weft_ibport_xmit(&hca->port, skb);
+}
+
+/* Return: false: there is no memory, and it has to be sent again when there is. */
+static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 length)
+{
+	struct sk_buff *skb = weft_packet_build(run, hdr, length, IB_ROOM);
+
+	if (!skb)
+		return false;
+	if (run->av->grh)
+		ib_push_grh(skb, run->av);
+	ib_push_lrh(skb, run->qp, run->av);
+	weft_room_take(run->flow, skb);
+	local_bh_disable();
+	rcu_read_lock();
+	ib_output(run->qp->dev->hca, run->av, skb);
+	rcu_read_unlock();
+	local_bh_enable();
+	weft_stats_inc(run->qp, WEFT_STAT_TX_PACKETS);
+	return true;
+}
+
+/* Return: false: it has to be sent again when there is room. */
+static bool ib_packet(struct weft_run *run, const struct weft_hdr *hdr, u32 length)
+{
+	struct weft_iter start = {};
+
+	if (length)
+		start = *run->payload;
+	if (ib_send(run, hdr, length))
+		return true;
+	if (length)
+		*run->payload = start;
+	if (weft_room_wait(run))
+		return false;
+	/* as if it had been lost */
+	if (length)
+		weft_iter_skip(run->payload, length);
+	weft_stats_inc(run->qp, WEFT_STAT_TX_DROPPED);
+	return true;
+}
+
+static u32 ib_xmit(struct weft_run *run)
+{
+	struct weft_hdr hdr = run->hdr;
+	u32 i, length;
+
+	weft_assert_turn(run->flow->turn);
+	for (i = 0; i < run->num; i++) {
+		if (!weft_room_left(run))
+			break;
+		length = weft_packet_header(run, i, &hdr);
+		if (!ib_packet(run, &hdr, length))
+			break;
+	}
+	return i;
+}
+
+static void ib_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
+			const struct weft_sgl *local, struct weft_answer *answer)
+{
+	weft_packet_datagram(qp, dgram, local, ib_xmit, answer);
+}
+
+/* There are no routes but the switches'. */
+static void ib_forget(struct weft_flow *flow)
+{
+}
+
+const struct weft_link weft_link_ib = {
+	.datagram = ib_datagram,
+	.xmit = ib_xmit,
+	.forget = ib_forget,
+};
+
+/*
+ * The headers into one piece of memory, where they may be changed by nobody else. Return:
+ * bytes in front of the BTH, 0: there is something wrong with them.
+ */
+static u32 ib_pull_headers(struct sk_buff *skb)
+{
+	struct weft_lrh lrh;
+	struct weft_grh grh;
+	u32 front = sizeof(struct weft_wire_lrh);
+
+	if (weft_lrh_decode(&lrh, skb->data, skb->len))
+		return 0;
+	if (lrh.lnh == WEFT_LNH_GRH)
+		front += sizeof(struct weft_wire_grh);
+	if (!pskb_may_pull(skb, min_t(u32, skb->len, front + WEFT_HDR_MAX_LENGTH)))
+		return 0;
+	if (lrh.lnh == WEFT_LNH_GRH &&
+	    weft_grh_decode(&grh, skb->data + sizeof(struct weft_wire_lrh),
+			    skb->len - sizeof(struct weft_wire_lrh)))
+		return 0;
+	return front;
+}
+
+/* Is the port meant? Of a group each one is that gets the packet. */
+static bool ib_is_addressed(const struct weft_hca *hca, const struct sk_buff *skb)
+{
+	u16 dlid = be16_to_cpu(((const struct weft_wire_lrh *)skb->data)->dlid);
+
+	return dlid >= WEFT_LID_MCAST || weft_ibport_has_lid(&hca->port, dlid);
+}
+
+/* What is on the lane of subnet management is for QP 0, and nothing else is. */
+static bool ib_lane_matches(const struct weft_pkt *pkt)
+{
+	return (pkt->lrh.vl == IB_VL_SMI) == (pkt->qp && pkt->qp->type == IB_QPT_SMI);
+}
+
+static void ib_packet_in(struct weft_hca *hca, struct sk_buff *skb)
+{
+	struct weft_pkt pkt = { .skb = skb, .dev = hca->dev };
+	u32 front = ib_pull_headers(skb);
+
+	if (!front || !ib_is_addressed(hca, skb)) {
+		weft_ibport_count(&hca->port, WEFT_IBC_RCV_ERRORS);
+		kfree_skb(skb);
+		return;
+	}
+	skb_reset_network_header(skb);
+	skb->protocol = cpu_to_be16(WEFT_IB_ETHERTYPE);
+	__skb_pull(skb, front);
+	if (!weft_rx_admit(&pkt)) {
+		kfree_skb(skb);
+		return;
+	}
+	if (!ib_lane_matches(&pkt) || pskb_trim(skb, skb->len - WEFT_ICRC_LENGTH)) {
+		weft_rx_drop(&pkt, WEFT_STAT_RX_WRONG_ADDRESS);
+		return;
+	}
+	/* it may wait for long: the sender shall not */
+	skb_orphan(skb);
+	weft_rx_deliver(&pkt);
+}
+
+void weft_ib_receive(struct weft_ibport *port, struct sk_buff *skb, bool nested)
+{
+	struct weft_hca *hca = container_of(port, struct weft_hca, port);
+
+	if (nested) {
+		skb_queue_tail(&hca->rx, skb);
+		queue_work(system_highpri_wq, &hca->rx_work);
+	} else {
+		ib_packet_in(hca, skb);
+	}
+}
+
+static void ib_rx_worker(struct work_struct *work)
+{
+	struct weft_hca *hca = container_of(work, struct weft_hca, rx_work);
+	struct sk_buff *skb;
+
+	while ((skb = skb_dequeue(&hca->rx))) {
+		local_bh_disable();
+		rcu_read_lock();
+		ib_packet_in(hca, skb);
+		rcu_read_unlock();
+		local_bh_enable();
+		cond_resched();
+	}
+}
+
+void weft_ib_open(struct weft_hca *hca)
+{
+	skb_queue_head_init(&hca->rx);
+	INIT_WORK(&hca->rx_work, ib_rx_worker);
+}
+
+void weft_ib_close(struct weft_hca *hca)
+{
+	cancel_work_sync(&hca->rx_work);
+	skb_queue_purge(&hca->rx);
+}

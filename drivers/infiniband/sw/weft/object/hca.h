@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What a device with an InfiniBand port has: a channel adapter as the fabric and its
+ * subnet manager see it. No code.
+ */
+#ifndef WEFT_OBJECT_HCA_H
+#define WEFT_OBJECT_HCA_H
+
+#include <linux/workqueue.h>
+
+#include "fabric/node.h"
+
+struct weft_dev;
+struct weft_fabric;
+
+/**
+ * struct weft_hca - a channel adapter
+ * @dev: the device
+ * @port: its one port
+ * @node: what the agents answer with
+ * @fabric: which @port is connected with; under RTNL
+ * @rx: packets of this host for the port, to be received by @rx_work
+ * @rx_work: receives what came from the turn of a QP
+ */
+struct weft_hca {
+	struct weft_dev		*dev;
+	struct weft_ibport	port;
+	struct weft_ibnode	node;
+	struct weft_fabric	*fabric;
+	struct sk_buff_head	rx;
+	struct work_struct	rx_work;
+};
+
+#endif /* WEFT_OBJECT_HCA_H */

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "verbs/hca.h"
+
+#include <linux/err.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "fabric/fabric.h"
+#include "link/ib.h"
+#include "object/dev.h"
+#include "object/hca.h"
+#include "params.h"
+
+/*
+ * A switch has a GUID of its own: the one of its first channel adapter, as if that were
+ * administered by the other one, the vendor or the user (EUI-64).
+ */
+#define HCA_SWITCH_GUID		cpu_to_be64(1ULL << 57)
+
+#define HCA_PORT_CAPS \
+	(IB_PORT_TRAP_SUP | IB_PORT_SL_MAP_SUP | IB_PORT_SYS_IMAGE_GUID_SUP | \
+	 IB_PORT_CLIENT_REG_SUP)
+
+/* In the order in which they are to be told. */
+static const struct {
+	u32			happened;
+	enum ib_event_type	event;
+} hca_events[] = {
+	{ WEFT_IBPORT_LID,		IB_EVENT_LID_CHANGE },
+	{ WEFT_IBPORT_SM,		IB_EVENT_SM_CHANGE },
+	{ WEFT_IBPORT_GID,		IB_EVENT_GID_CHANGE },
+	{ WEFT_IBPORT_PKEY,		IB_EVENT_PKEY_CHANGE },
+	{ WEFT_IBPORT_ERR,		IB_EVENT_PORT_ERR },
+	{ WEFT_IBPORT_ACTIVE,		IB_EVENT_PORT_ACTIVE },
+	{ WEFT_IBPORT_REREGISTER,	IB_EVENT_CLIENT_REREGISTER },
+};
+
+static void hca_event(struct weft_ibport *port, u32 events)
+{
+	struct weft_dev *dev = container_of(port, struct weft_hca, port)->dev;
+	struct ib_event event = { .device = &dev->ibdev, .element.port_num = 1 };
+	int i;
+
+	WRITE_ONCE(dev->port_state, READ_ONCE(port->state));
+	/* fails before and after registration: nobody is listening */
+	if (!ib_device_try_get(&dev->ibdev))
+		return;
+	for (i = 0; i < ARRAY_SIZE(hca_events); i++) {
+		if (!(events & hca_events[i].happened))
+			continue;
+		event.event = hca_events[i].event;
+		ib_dispatch_event(&event);
+	}
+	ib_device_put(&dev->ibdev);
+}
+
+static const struct weft_ibport_ops hca_port_ops = {
+	.receive = weft_ib_receive,
+	.event = hca_event,
+};
+
+int weft_hca_create(struct weft_dev *dev)
+{
+	struct weft_hca *hca = kzalloc(sizeof(*hca), GFP_KERNEL);
+
+	if (!hca)
+		return -ENOMEM;
+	hca->dev = dev;
+	hca->node = (struct weft_ibnode){
+		.type = WEFT_NODE_CA,
+		.num_ports = 1,
+		.guid = dev->guid,
+		.vendor_id = WEFT_VENDOR_ID,
+		.device_id = WEFT_PART_ID,
+		.revision = WEFT_HW_VER,
+		.desc = dev->ibdev.node_desc,
+		.port[1] = &hca->port,
+	};
+	weft_ib_open(hca);
+	dev->hca = hca;
+	return 0;
+}
+
+int weft_hca_attach(struct weft_dev *dev)
+{
+	struct weft_hca *hca = dev->hca;
+	struct weft_ibport_param param = {
+		.ops = &hca_port_ops,
+		.num = 1,
+		.guid = dev->guid,
+		.cap_mask = HCA_PORT_CAPS,
+		.speed = weft_fabric_speed(dev->ndev),
+	};
+	struct weft_fabric *fabric;
+
+	ASSERT_RTNL();
+	weft_ibport_init(&hca->port, &param);
+	fabric = weft_fabric_attach(dev->ndev, &hca->port, dev->guid ^ HCA_SWITCH_GUID);
+	if (IS_ERR(fabric))
+		return PTR_ERR(fabric);
+	hca->fabric = fabric;
+	return 0;
+}
+
+void weft_hca_detach(struct weft_dev *dev)
+{
+	struct weft_hca *hca = dev->hca;
+
+	ASSERT_RTNL();
+	if (hca->fabric)
+		weft_fabric_detach(hca->fabric, &hca->port);
+	hca->fabric = NULL;
+}
+
+void weft_hca_destroy(struct weft_dev *dev)
+{
+	weft_ib_close(dev->hca);
+	kfree(dev->hca);
+	dev->hca = NULL;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The life of a channel adapter: its port in a fabric, and what the core is told of it.
+ */
+#ifndef WEFT_VERBS_HCA_H
+#define WEFT_VERBS_HCA_H
+
+struct weft_dev;
+
+/**
+ * weft_hca_create - give a device an InfiniBand port
+ * @dev: with its GUID; @dev->hca is set
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int weft_hca_create(struct weft_dev *dev);
+
+/**
+ * weft_hca_attach - connect the port with the fabric of the net device
+ * @dev: with a port
+ *
+ * Context: process, RTNL is held.
+ * Return: 0 or what weft_fabric_attach() says.
+ */
+int weft_hca_attach(struct weft_dev *dev);
+
+/**
+ * weft_hca_detach - undo weft_hca_attach(), if it was done
+ * @dev: with a port
+ *
+ * Context: process, RTNL is held, sleeps.
+ */
+void weft_hca_detach(struct weft_dev *dev);
+
+/**
+ * weft_hca_destroy - free what weft_hca_create() has made
+ * @dev: detached; nobody finds it any more, and a grace period has passed
+ */
+void weft_hca_destroy(struct weft_dev *dev);
+
+#endif /* WEFT_VERBS_HCA_H */

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "verbs/mad.h"
+
+#include <rdma/ib_mad.h>
+#include <rdma/ib_smi.h>
+
+#include "fabric/pma.h"
+#include "fabric/sma.h"
+#include "object/dev.h"
+#include "object/hca.h"
+
+#define MAD_ANSWERED	(IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY)
+
+static int mad_subnet(struct weft_hca *hca, u8 port_num, const struct ib_mad *in,
+		      struct ib_mad *out)
+{
+	struct weft_sma_effect effect;
+	enum weft_sma_verdict verdict;
+
+	verdict = weft_sma_process(&hca->node, port_num, (const struct ib_smp *)in,
+				   (struct ib_smp *)out, &effect);
+	if (effect.port)
+		weft_ibport_event(effect.port, effect.events);
+	switch (verdict) {
+	case WEFT_SMA_REPLY:
+		return MAD_ANSWERED;
+	case WEFT_SMA_DROP:
+		return IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_CONSUMED;
+	case WEFT_SMA_PASS:
+		break;
+	}
+	return IB_MAD_RESULT_SUCCESS;
+}
+
+int weft_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
+		     const struct ib_wc *wc, const struct ib_grh *grh,
+		     const struct ib_mad *in, struct ib_mad *out, size_t *out_size,
+		     u16 *out_pkey)
+{
+	struct weft_hca *hca = to_weft_dev(ibdev)->hca;
+
+	if (port_num != 1)
+		return IB_MAD_RESULT_FAILURE;
+	switch (in->mad_hdr.mgmt_class) {
+	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
+	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
+		return mad_subnet(hca, port_num, in, out);
+	case IB_MGMT_CLASS_PERF_MGMT:
+		return weft_pma_process(&hca->node, port_num, in, out) ?
+		       MAD_ANSWERED : IB_MAD_RESULT_SUCCESS;
+	default:
+		return IB_MAD_RESULT_SUCCESS;
+	}
+}
