@@ -69,12 +69,9 @@ static void ib_push_lrh(struct sk_buff *skb, const struct weft_qp *qp,
 	skb->protocol = cpu_to_be16(WEFT_IB_ETHERTYPE);
 }
 
-static void ib_loop_back(struct weft_hca *hca, struct sk_buff *skb)
+/* In the turn of a QP: later. */
+static void ib_defer(struct weft_hca *hca, struct sk_buff *skb)
 {
-	if (!weft_dev_port_active(hca->dev)) {
-		kfree_skb(skb);
-		return;
-	}
 	skb_queue_tail(&hca->rx, skb);
 	queue_work(system_highpri_wq, &hca->rx_work);
 }
@@ -85,12 +82,12 @@ static void ib_output(struct weft_hca *hca, const struct weft_av *av, struct sk_
 	struct sk_buff *copy;
 
 	if (av->dlid < WEFT_LID_MCAST && weft_ibport_has_lid(&hca->port, av->dlid)) {
-		ib_loop_back(hca, skb);
+		ib_defer(hca, skb);
 		return;
 	}
 	copy = av->multicast ? skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN) : NULL;
 	if (copy)
-		ib_loop_back(hca, copy);
+		ib_defer(hca, copy);
 	weft_ibport_xmit(&hca->port, skb);
 }
 
@@ -234,12 +231,10 @@ void weft_ib_receive(struct weft_ibport *port, struct sk_buff *skb, bool nested)
 {
 	struct weft_hca *hca = container_of(port, struct weft_hca, port);
 
-	if (nested) {
-		skb_queue_tail(&hca->rx, skb);
-		queue_work(system_highpri_wq, &hca->rx_work);
-	} else {
+	if (nested)
+		ib_defer(hca, skb);
+	else
 		ib_packet_in(hca, skb);
-	}
 }
 
 static void ib_rx_worker(struct work_struct *work)
