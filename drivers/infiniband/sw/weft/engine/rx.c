@@ -101,11 +101,6 @@ static struct weft_qp *rx_find_qp(struct weft_pkt *pkt)
 	return qp;
 }
 
-static bool rx_pkeys_match(u16 a, u16 b)
-{
-	return !((a ^ b) & RX_PKEY_BASE) && (a | b) & ~RX_PKEY_BASE;
-}
-
 /*
  * RoCE has one P_Key. On InfiniBand QP 0 has none, QP 1 takes each of the port's, and
  * all others their own (IBA 10.9).
@@ -120,7 +115,7 @@ static bool rx_pkey_matches(const struct weft_pkt *pkt)
 		return weft_ibport_find_pkey(&hca->port, pkt->hdr.pkey) >= 0;
 	/* racy while it is modified: either answer is right */
 	return pkt->qp->type == IB_QPT_SMI ||
-	       rx_pkeys_match(weft_qp_pkey(pkt->qp), pkt->hdr.pkey);
+	       weft_pkeys_match(weft_qp_pkey(pkt->qp), pkt->hdr.pkey);
 }
 
 /* To a group: of RoCE by its address, of InfiniBand by its LID and GID. */

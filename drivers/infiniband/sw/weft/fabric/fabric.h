@@ -55,4 +55,16 @@ void weft_fabric_update(struct net_device *ndev);
  */
 u8 weft_fabric_speed(struct net_device *ndev);
 
+/**
+ * weft_fabric_leads - whether what leaves one port for a LID comes to another one
+ * @fabric: of both
+ * @lid: destination
+ * @port: of a channel adapter of this host
+ *
+ * Context: any; @port is attached to @fabric.
+ * Return: true when the forwarding table of this host's switch says so.
+ */
+bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
+		       const struct weft_ibport *port);
+
 #endif /* WEFT_FABRIC_FABRIC_H */

@@ -283,12 +283,24 @@ static inline bool weft_ibport_has_lid(const struct weft_ibport *port, u16 lid)
 }
 
 /**
+ * weft_pkeys_match - whether two P_Keys are of one partition, and may talk
+ * @a: one
+ * @b: the other one
+ *
+ * Return: true if their lower 15 bits are equal and not both are limited members (IBA
+ * 10.9.3).
+ */
+static inline bool weft_pkeys_match(u16 a, u16 b)
+{
+	return !((a ^ b) & 0x7fff) && (a | b) & 0x8000;
+}
+
+/**
  * weft_ibport_find_pkey - where the P_Key of a packet is in the table
  * @port: the port
  * @pkey: of a packet
  *
- * Two of them match if their lower 15 bits are equal and not both are limited members
- * (IBA 10.9.3).
+ * See weft_pkeys_match().
  *
  * Return: index of a matching entry, or -ENOENT.
  */

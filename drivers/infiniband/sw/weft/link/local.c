@@ -8,6 +8,7 @@
 #include <rdma/ib_pack.h>
 
 #include "engine/paging.h"
+#include "fabric/fabric.h"
 #include "object/ah.h"
 #include "object/dev.h"
 #include "object/mcast.h"
@@ -188,6 +189,24 @@ static bool local_gid_equal(const union ib_gid *a, const union ib_gid *b)
 	       a->global.subnet_prefix == b->global.subnet_prefix;
 }
 
+/* Does what one QP sends come from where the other one expects it, and get there? */
+static bool local_lids_match(const struct weft_qp *qp, const struct weft_qp *peer)
+{
+	const struct weft_hca *from = qp->dev->hca, *to = peer->dev->hca;
+	u16 bits = BIT(READ_ONCE(from->port.lmc)) - 1;
+	u16 slid = READ_ONCE(from->port.lid) | (qp->av.path_bits & bits);
+
+	return peer->av.dlid == slid && weft_ibport_has_lid(&to->port, qp->av.dlid) &&
+	       (from == to || weft_fabric_leads(qp->av.fabric, qp->av.dlid, &to->port));
+}
+
+/* By LID, through one fabric, in one partition. */
+static bool local_ib_connected(const struct weft_qp *qp, const struct weft_qp *peer)
+{
+	return peer->av.fabric == qp->av.fabric && local_lids_match(qp, peer) &&
+	       weft_pkeys_match(weft_qp_pkey(qp), weft_qp_pkey(peer));
+}
+
 /*
  * Is the peer there, and are we connected with each other, by number and by
  * address? Its receive turn is owned.
@@ -197,7 +216,8 @@ static bool local_connected(const struct weft_qp *qp, const struct weft_qp *peer
 	return weft_qp_can_receive(peer) && weft_dev_port_active(peer->dev) &&
 	       peer->dest_qpn == qp->qpn && peer->av.net == qp->av.net &&
 	       local_gid_equal(&peer->av.dgid, &qp->av.sgid) &&
-	       local_gid_equal(&peer->av.sgid, &qp->av.dgid);
+	       local_gid_equal(&peer->av.sgid, &qp->av.dgid) &&
+	       peer->av.ib == qp->av.ib && (!qp->av.ib || local_ib_connected(qp, peer));
 }
 
 /*

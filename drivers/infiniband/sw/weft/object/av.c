@@ -43,11 +43,13 @@ static void av_set_route(struct weft_av *av, const struct ib_global_route *grh)
 }
 
 /* LID 0 is nobody's; all are asked for by a group's LID and its GID (IBA 7.10). */
-static int av_init_ib(struct weft_av *av, const struct rdma_ah_attr *attr)
+static int av_init_ib(struct weft_av *av, const struct weft_dev *dev,
+		      const struct rdma_ah_attr *attr)
 {
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 
 	av->ib = true;
+	av->fabric = dev->hca->fabric;
 	av->dlid = rdma_ah_get_dlid(attr);
 	av->path_bits = rdma_ah_get_path_bits(attr);
 	av->multicast = av->dlid >= WEFT_LID_MCAST && av->dlid != WEFT_LID_PERMISSIVE;
@@ -85,7 +87,7 @@ int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 	if (has_grh)
 		av_set_route(av, grh);
 	if (dev->hca)
-		return av_init_ib(av, attr);
+		return av_init_ib(av, dev, attr);
 	if (!has_grh)
 		return -EINVAL;
 	av_init_roce(av, dev, attr);
@@ -148,7 +150,8 @@ u32 weft_av_target(struct weft_av *av)
 	u32 generation = atomic_read_acquire(&path_generation);
 
 	if (unlikely(av->generation != generation)) {
-		av->target = weft_dev_find_gid(av->net, &av->dgid);
+		av->target = av->ib ? weft_dev_find_lid(av->fabric, av->dlid) :
+				      weft_dev_find_gid(av->net, &av->dgid);
 		av->generation = generation;
 	}
 	return av->target;

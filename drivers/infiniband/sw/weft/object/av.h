@@ -8,6 +8,7 @@
 #include <rdma/ib_verbs.h>
 
 struct weft_dev;
+struct weft_fabric;
 
 /**
  * struct weft_av - an address vector
@@ -19,6 +20,7 @@ struct weft_dev;
  *	belongs to them are zero.
  * @dlid: InfiniBand: destination LID
  * @path_bits: InfiniBand: lower bits of the source LID
+ * @fabric: InfiniBand: in which the LIDs are, compared only
  * @sgid: source
  * @dgid: destination
  * @net: namespace of the source, compared only
@@ -30,15 +32,17 @@ struct weft_dev;
  * @sl: service level
  * @static_rate: as given
  * @multicast: to a group
- * @local: @dgid was on this host when the path was set: no packets are needed
+ * @local: the destination was on this host when the path was set: no packets are needed;
+ *	on InfiniBand of a connected QP only
  * @generation: weft_path_generation() when @target was looked up
- * @target: id of the local device that has @dgid, 0: none
+ * @target: id of the local device that has @dgid, or on InfiniBand @dlid; 0: none
  */
 struct weft_av {
 	bool			ib;
 	bool			grh;
 	u16			dlid;
 	u8			path_bits;
+	const struct weft_fabric *fabric;
 	union ib_gid		sgid;
 	union ib_gid		dgid;
 	const struct net	*net;
@@ -91,14 +95,16 @@ void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr);
  * weft_av_target - which local device has the destination address
  * @av: unicast; the caller excludes others
  *
- * Looks again only after some address on this host has changed.
+ * Looks again only after some address on this host has changed. On InfiniBand its port is
+ * active.
  *
  * Return: id of a device, 0: none.
  */
 u32 weft_av_target(struct weft_av *av);
 
 /**
- * weft_path_changed - an address came or went: every path is looked up again
+ * weft_path_changed - an address (a GID or a LID) came or went: every path is looked up
+ *	again
  */
 void weft_path_changed(void);
 

@@ -6,6 +6,7 @@
 #include <net/net_namespace.h>
 
 #include "object/dev.h"
+#include "object/hca.h"
 #include "object/qp.h"
 
 /* id to struct weft_dev; an id is not used twice before 2^31 were */
@@ -122,6 +123,31 @@ u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid)
 	rcu_read_lock();
 	dev = weft_dev_get_gid(net, gid);
 	id = dev ? dev->id : 0;
+	rcu_read_unlock();
+	return id;
+}
+
+static bool dev_has_lid(const struct weft_dev *dev, const struct weft_fabric *fabric, u16 lid)
+{
+	const struct weft_hca *hca = dev->hca;
+
+	return hca && READ_ONCE(hca->fabric) == fabric && weft_dev_port_active(dev) &&
+	       weft_ibport_has_lid(&hca->port, lid);
+}
+
+u32 weft_dev_find_lid(const struct weft_fabric *fabric, u16 lid)
+{
+	struct weft_dev *dev;
+	unsigned long index;
+	u32 id = 0;
+
+	rcu_read_lock();
+	xa_for_each(&table_devices, index, dev) {
+		if (!dev_has_lid(dev, fabric, lid))
+			continue;
+		id = dev->id;
+		break;
+	}
 	rcu_read_unlock();
 	return id;
 }

@@ -13,6 +13,7 @@
 struct net;
 struct net_device;
 struct weft_dev;
+struct weft_fabric;
 struct weft_qp;
 union ib_gid;
 
@@ -38,6 +39,15 @@ void weft_dev_unpublish(struct weft_dev *dev);
  * Return: id of a device, 0 when there is none.
  */
 u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid);
+
+/**
+ * weft_dev_find_lid - which device has a LID, and an active port
+ * @fabric: in which it is
+ * @lid: of the destination
+ *
+ * Return: id of a device, 0 when there is none.
+ */
+u32 weft_dev_find_lid(const struct weft_fabric *fabric, u16 lid);
 
 /**
  * weft_dev_get_gid - the device that has an address

@@ -8,6 +8,7 @@
 
 #include "fabric/fabric.h"
 #include "link/ib.h"
+#include "object/av.h"
 #include "object/dev.h"
 #include "object/hca.h"
 #include "params.h"
@@ -43,6 +44,7 @@ static void hca_event(struct weft_ibport *port, u32 events)
 	int i;
 
 	WRITE_ONCE(dev->port_state, READ_ONCE(port->state));
+	weft_path_changed();
 	/* fails before and after registration: nobody is listening */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;

@@ -77,8 +77,12 @@ static int qp_validate_path(struct weft_qp *qp, const struct ib_qp_attr *attr,
 {
 	int ret = weft_av_init(av, qp->dev, &attr->ah_attr);
 
-	if (ret || av->local)
+	if (ret)
 		return ret;
+	if (av->ib)
+		av->local = READ_ONCE(qp->dev->local_link) && weft_av_target(av);
+	if (av->local)
+		return 0;
 	return weft_window_create(qp, qp->send.ring->entries);
 }
 
