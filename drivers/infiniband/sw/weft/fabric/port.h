@@ -61,7 +61,7 @@ enum weft_ibport_event {
 
 /**
  * enum weft_ibport_counter - what a port counts (IBA 16.1.3.5, 16.1.4.11)
- * @WEFT_IBC_XMIT_DATA: words of 4 bytes sent, LRH and all, without the ICRC
+ * @WEFT_IBC_XMIT_DATA: words of 4 bytes sent, from the LRH to the ICRC
  * @WEFT_IBC_RCV_DATA: words received
  * @WEFT_IBC_XMIT_PKTS: packets sent
  * @WEFT_IBC_RCV_PKTS: packets received
@@ -222,6 +222,26 @@ void weft_ibport_plug(struct weft_ibport *port, struct weft_cable *cable);
  * Context: any but hard interrupts.
  */
 void weft_ibport_unplug(struct weft_ibport *port);
+
+/**
+ * weft_ibport_move - give a port another state
+ * @port: its lock is held
+ * @phys: enum ib_port_phys_state
+ * @state: enum ib_port_state
+ *
+ * Return: enum weft_ibport_event, for weft_ibport_event() when the lock is free.
+ */
+u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state);
+
+/**
+ * weft_ibport_retrain - let the link go down, and come up again if there is a cable
+ * @port: its lock is held; not port 0 of a switch
+ * @phys: sleep or polling: what it is while there is no cable, and it is enabled again
+ *	if it was disabled; 0: LinkDownDefaultState says it, and it stays disabled
+ *
+ * Return: as weft_ibport_move().
+ */
+u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys);
 
 /**
  * weft_ibport_event - tell the node what has happened

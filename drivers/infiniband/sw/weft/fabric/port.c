@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "fabric/port.h"
+
+#include <linux/build_bug.h>
+#include <rdma/ib_mad.h>
+
+#include "params.h"
+#include "wire/codec.h"
+
+/* Virtual lane of subnet management packets, and the one of data. */
+#define IBPORT_VL_SMP		15
+#define IBPORT_VL_DATA		0
+
+/* LinkWidth: 1X, 4X */
+#define IBPORT_WIDTHS		3
+#define IBPORT_WIDTH		2
+/* MTUCap and NeighborMTU: 4096 */
+#define IBPORT_MTU		IB_MTU_4096
+/* Times of 4.096 us * 2^n: one second. */
+#define IBPORT_TIME		18
+
+static_assert(WEFT_IB_PKEYS % 32 == 0);
+static_assert(WEFT_IB_GUIDS % 8 == 0);
+
+static u8 ibport_phys(const struct weft_ibport *port)
+{
+	return port->info.portphysstate_linkdown >> 4;
+}
+
+static void ibport_set_state(struct weft_ibport *port, u8 phys, u8 state)
+{
+	struct ib_port_info *info = &port->info;
+
+	info->portphysstate_linkdown = phys << 4 | (info->portphysstate_linkdown & 15);
+	info->linkspeed_portstate = (info->linkspeed_portstate & 0xf0) | state;
+	WRITE_ONCE(port->state, state);
+}
+
+static void ibport_init_info(struct ib_port_info *info,
+			     const struct weft_ibport_param *param)
+{
+	/* what supports a speed supports the lower ones */
+	u8 speeds = param->speed | (param->speed - 1);
+
+	info->gid_prefix = cpu_to_be64(0xfe80000000000000ULL);
+	info->cap_mask = cpu_to_be32(param->cap_mask);
+	info->link_width_enabled = IBPORT_WIDTHS;
+	info->link_width_supported = IBPORT_WIDTHS;
+	info->link_width_active = IBPORT_WIDTH;
+	info->linkspeed_portstate = speeds << 4;
+	info->portphysstate_linkdown = IB_PORT_PHYS_STATE_POLLING;
+	info->linkspeedactive_enabled = param->speed << 4 | speeds;
+	info->neighbormtu_mastersmsl = IBPORT_MTU << 4;
+	info->vlcap_inittype = 1 << 4;
+	info->vl_arb_high_cap = WEFT_IB_VLARB / sizeof(struct ib_vl_weight_elem);
+	info->vl_arb_low_cap = WEFT_IB_VLARB / sizeof(struct ib_vl_weight_elem);
+	info->inittypereply_mtucap = IBPORT_MTU;
+	info->operationalvl_pei_peo_fpi_fpo = 1 << 4;
+	info->guid_cap = WEFT_IB_GUIDS;
+	info->clientrereg_resv_subnetto = IBPORT_TIME;
+	info->resv_resptimevalue = IBPORT_TIME;
+	/* thresholds that nothing reaches */
+	info->localphyerrors_overrunerrors = 0xff;
+}
+
+void weft_ibport_init(struct weft_ibport *port, const struct weft_ibport_param *param)
+{
+	spin_lock_init(&port->lock);
+	port->ops = param->ops;
+	port->num = param->num;
+	port->guid = param->guid;
+	port->guids[0] = param->guid;
+	port->pkeys[0] = WEFT_DEFAULT_PKEY;
+	port->sm_live = param->cap_mask & IB_PORT_SM;
+	ibport_init_info(&port->info, param);
+	if (port->num)
+		ibport_set_state(port, IB_PORT_PHYS_STATE_POLLING, IB_PORT_DOWN);
+	else
+		ibport_set_state(port, IB_PORT_PHYS_STATE_LINK_UP, IB_PORT_ACTIVE);
+}
+WEFT_EXPORT_FOR_TEST(weft_ibport_init);
+
+u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state)
+{
+	bool was_up = ibport_phys(port) == IB_PORT_PHYS_STATE_LINK_UP;
+	bool is_up = phys == IB_PORT_PHYS_STATE_LINK_UP;
+	u8 old = port->state;
+	u32 events = 0;
+
+	lockdep_assert_held(&port->lock);
+	ibport_set_state(port, phys, state);
+	if (was_up && !is_up)
+		weft_ibport_count(port, WEFT_IBC_LINK_DOWNED);
+	if (was_up != is_up || (old == IB_PORT_DOWN) != (state == IB_PORT_DOWN))
+		events |= WEFT_IBPORT_LINK;
+	if (old == IB_PORT_ACTIVE && state != IB_PORT_ACTIVE)
+		events |= WEFT_IBPORT_ERR;
+	if (old != IB_PORT_ACTIVE && state == IB_PORT_ACTIVE)
+		events |= WEFT_IBPORT_ACTIVE;
+	return events;
+}
+
+u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys)
+{
+	u32 events;
+
+	if (!phys && ibport_phys(port) == IB_PORT_PHYS_STATE_DISABLED)
+		return 0;
+	if (!phys)
+		phys = port->info.portphysstate_linkdown & 15;
+	events = weft_ibport_move(port, phys, IB_PORT_DOWN);
+	if (rcu_access_pointer(port->cable))
+		events |= weft_ibport_move(port, IB_PORT_PHYS_STATE_LINK_UP, IB_PORT_INIT);
+	return events;
+}
+
+/* Change what is plugged in, and follow it unless management has disabled the port. */
+static u32 ibport_connect(struct weft_ibport *port, struct weft_cable *cable)
+{
+	unsigned long flags;
+	u32 events = 0;
+
+	spin_lock_irqsave(&port->lock, flags);
+	rcu_assign_pointer(port->cable, cable);
+	if (ibport_phys(port) == IB_PORT_PHYS_STATE_DISABLED)
+		goto out_unlock;
+	if (cable)
+		events = weft_ibport_move(port, IB_PORT_PHYS_STATE_LINK_UP, IB_PORT_INIT);
+	else
+		events = weft_ibport_move(port, IB_PORT_PHYS_STATE_POLLING, IB_PORT_DOWN);
+out_unlock:
+	spin_unlock_irqrestore(&port->lock, flags);
+	return events;
+}
+
+void weft_ibport_plug(struct weft_ibport *port, struct weft_cable *cable)
+{
+	weft_ibport_event(port, ibport_connect(port, cable));
+}
+WEFT_EXPORT_FOR_TEST(weft_ibport_plug);
+
+void weft_ibport_unplug(struct weft_ibport *port)
+{
+	weft_ibport_event(port, ibport_connect(port, NULL));
+}
+WEFT_EXPORT_FOR_TEST(weft_ibport_unplug);
+
+void weft_ibport_event(struct weft_ibport *port, u32 events)
+{
+	if (events)
+		port->ops->event(port, events);
+}
+
+static bool ibport_is_multicast(const struct weft_lrh *lrh)
+{
+	return lrh->dlid >= WEFT_LID_MCAST && lrh->dlid != WEFT_LID_PERMISSIVE;
+}
+
+static void ibport_count_xmit(struct weft_ibport *port, const struct weft_lrh *lrh)
+{
+	atomic64_add(lrh->length / 4, &port->counters[WEFT_IBC_XMIT_DATA]);
+	weft_ibport_count(port, WEFT_IBC_XMIT_PKTS);
+	weft_ibport_count(port, ibport_is_multicast(lrh) ? WEFT_IBC_MULTICAST_XMIT :
+							   WEFT_IBC_UNICAST_XMIT);
+}
+
+static void ibport_count_rcv(struct weft_ibport *port, const struct weft_lrh *lrh)
+{
+	atomic64_add(lrh->length / 4, &port->counters[WEFT_IBC_RCV_DATA]);
+	weft_ibport_count(port, WEFT_IBC_RCV_PKTS);
+	weft_ibport_count(port, ibport_is_multicast(lrh) ? WEFT_IBC_MULTICAST_RCV :
+							   WEFT_IBC_UNICAST_RCV);
+}
+
+/* IBA 7.2.7: what leaves in which state */
+static bool ibport_may_xmit(struct weft_ibport *port, const struct weft_lrh *lrh)
+{
+	u8 state = READ_ONCE(port->state);
+
+	if (lrh->vl == IBPORT_VL_SMP)
+		return state != IB_PORT_DOWN;
+	return state == IB_PORT_ACTIVE;
+}
+
+void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb)
+{
+	struct weft_wire_lrh room, *wire;
+	struct weft_cable *cable;
+	struct weft_lrh lrh;
+
+	cable = rcu_dereference_check(port->cable, rcu_read_lock_bh_held());
+	wire = skb_header_pointer(skb, 0, sizeof(room), &room);
+	if (!cable || !wire ||
+	    weft_lrh_decode(&lrh, (u8 *)wire, skb->len) != WEFT_MALFORMED_NONE ||
+	    !ibport_may_xmit(port, &lrh)) {
+		weft_ibport_count(port, WEFT_IBC_XMIT_DISCARDS);
+		kfree_skb(skb);
+		return;
+	}
+	ibport_count_xmit(port, &lrh);
+	cable->xmit(cable, port, skb);
+}
+WEFT_EXPORT_FOR_TEST(weft_ibport_xmit);
+
+/* Read the LRH, and cut off what is behind the ICRC. */
+static bool ibport_open(struct sk_buff *skb, struct weft_lrh *lrh)
+{
+	if (!pskb_may_pull(skb, sizeof(struct weft_wire_lrh)))
+		return false;
+	if (weft_lrh_decode(lrh, skb->data, skb->len) != WEFT_MALFORMED_NONE)
+		return false;
+	if (lrh->vl == IBPORT_VL_SMP && ibport_is_multicast(lrh))
+		return false;
+	if (lrh->vl != IBPORT_VL_SMP && lrh->vl != IBPORT_VL_DATA)
+		return false;
+	return !pskb_trim(skb, lrh->length);
+}
+
+/* IBA 7.2.7: what comes in in which state */
+static bool ibport_may_receive(struct weft_ibport *port, const struct weft_lrh *lrh)
+{
+	u8 state = READ_ONCE(port->state);
+
+	if (lrh->vl == IBPORT_VL_SMP)
+		return state != IB_PORT_DOWN;
+	return state == IB_PORT_ARMED || state == IB_PORT_ACTIVE;
+}
+
+void weft_ibport_deliver(struct weft_ibport *port, struct sk_buff *skb, bool nested)
+{
+	struct weft_lrh lrh;
+
+	if (READ_ONCE(port->state) == IB_PORT_DOWN)
+		goto err_free;
+	if (!ibport_open(skb, &lrh)) {
+		weft_ibport_count(port, WEFT_IBC_RCV_ERRORS);
+		goto err_free;
+	}
+	if (!ibport_may_receive(port, &lrh))
+		goto err_free;
+	ibport_count_rcv(port, &lrh);
+	port->ops->receive(port, skb, nested);
+	return;
+
+err_free:
+	kfree_skb(skb);
+}
+WEFT_EXPORT_FOR_TEST(weft_ibport_deliver);
+
+int weft_ibport_find_pkey(const struct weft_ibport *port, u16 pkey)
+{
+	int limited = -ENOENT;
+	u16 own;
+	int i;
+
+	if (!(pkey & 0x7fff))
+		return -ENOENT;
+	for (i = 0; i < WEFT_IB_PKEYS; i++) {
+		own = READ_ONCE(port->pkeys[i]);
+		if ((own ^ pkey) & 0x7fff)
+			continue;
+		if (own & 0x8000)
+			return i;
+		if (limited < 0 && pkey & 0x8000)
+			limited = i;
+	}
+	return limited;
+}
+WEFT_EXPORT_FOR_TEST(weft_ibport_find_pkey);
