@@ -125,24 +125,19 @@ static bool agent_is_directed(const struct agent_packet *packet)
 	return packet->smp.mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE;
 }
 
-/* The subnet manager has heard of a trap. */
-static void agent_trap_repressed(struct agent_packet *packet)
+/* Whether the subnet manager says that it has heard of a trap. */
+static bool agent_is_repress(const struct agent_packet *packet)
 {
-	struct weft_agent *agent = packet->agent;
-
-	if (weft_notice_tid(agent->trap_change) == packet->smp.tid)
-		agent->trap_left = 0;
+	return packet->smp.method == IB_MGMT_METHOD_TRAP_REPRESS &&
+	       packet->smp.tid == weft_notice_tid(packet->agent->trap_change);
 }
 
 /* A request to the switch. What it has done is told when its answer is on the way. */
 static void agent_request(struct agent_packet *packet)
 {
+	bool repress = agent_is_repress(packet);
 	struct weft_sma_effect effect;
 
-	if (packet->smp.method == IB_MGMT_METHOD_TRAP_REPRESS) {
-		agent_trap_repressed(packet);
-		return;
-	}
 	if (weft_sma_process(packet->agent->node, packet->in_port, &packet->smp,
 			     &packet->smp, &effect) == WEFT_SMA_REPLY) {
 		if (agent_is_directed(packet))
@@ -150,6 +145,8 @@ static void agent_request(struct agent_packet *packet)
 		else
 			agent_answer(packet);
 	}
+	if (repress && !effect.bad_mkey)
+		packet->agent->trap_left = 0;
 	if (effect.port)
 		weft_ibport_event(effect.port, effect.events);
 }
