@@ -49,6 +49,7 @@ struct fdb_switch_info {
 	u8	reserved;
 	__be16	mcast_top;
 };
+
 static_assert(sizeof(struct fdb_switch_info) == 20);
 
 struct weft_fdb *weft_fdb_create(void)

@@ -28,6 +28,7 @@ struct notice {
 	__be16	lid;
 	u8	reserved[52];
 };
+
 static_assert(sizeof(struct notice) == IB_SMP_DATA_SIZE);
 
 __be64 weft_notice_tid(u32 number)
