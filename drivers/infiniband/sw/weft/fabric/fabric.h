@@ -47,11 +47,14 @@ void weft_fabric_detach(struct weft_fabric *fabric, struct weft_ibport *port);
 void weft_fabric_update(struct net_device *ndev);
 
 /**
- * weft_fabric_speed - what lanes of a port can do on a net device
- * @ndev: the underlying net device
+ * weft_fabric_speed - how fast the ports of a net device's fabric are
+ * @ndev: the net device
+ *
+ * The width is 4X, so that 1 is 10 Gb/s, less than which InfiniBand does not know. A net
+ * device that knows no speed is taken for one of 10 Gb/s.
  *
  * Context: process, RTNL is held.
- * Return: see struct weft_ibport_param.
+ * Return: see weft_ibport_param.speed.
  */
 u8 weft_fabric_speed(struct net_device *ndev);
 

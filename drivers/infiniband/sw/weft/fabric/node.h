@@ -33,9 +33,9 @@ struct weft_ibnode;
  * @desc: node description, 64 bytes, padded with zeros; may change while it is read
  * @port: by number; [0] is a switch's own, and NULL in a channel adapter
  * @switch_attribute: switch: Get or Set of SwitchInfo, LinearForwardingTable or
- *	MulticastForwardingTable, in @smp->data; sets @smp->status where it has to. Returns
- *	false: there is no such attribute. NULL in a channel adapter. May be called with
- *	bottom halves off; takes no lock of a port.
+ *	MulticastForwardingTable, in @smp->data; @smp->method says which of the two. Sets
+ *	@smp->status where it has to. Returns false: there is no such attribute. NULL in a
+ *	channel adapter. May be called with bottom halves off; takes no lock of a port.
  */
 struct weft_ibnode {
 	u8			type;

@@ -55,4 +55,14 @@ struct weft_ibport *weft_switch_take_port(struct weft_switch *sw, bool upper);
  */
 void weft_switch_give_port(struct weft_switch *sw, struct weft_ibport *port);
 
+/**
+ * weft_switch_way - by which port packets for a LID leave
+ * @sw: the switch
+ * @lid: unicast
+ *
+ * Context: any.
+ * Return: number of the port, or one that is none of a port.
+ */
+u8 weft_switch_way(const struct weft_switch *sw, u16 lid);
+
 #endif /* WEFT_FABRIC_SWITCH_H */

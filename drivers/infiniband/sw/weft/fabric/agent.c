@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "fabric/agent.h"
+
+#include <linux/bottom_half.h>
+#include <linux/rcupdate.h>
+
+#include "fabric/fdb.h"
+#include "fabric/mad.h"
+#include "fabric/notice.h"
+#include "fabric/pma.h"
+#include "fabric/route.h"
+#include "fabric/sma.h"
+
+/* Packets that wait: more than a subnet manager has on the way to all of a fabric. */
+#define AGENT_QUEUE		256
+/* Packets after which others of the workqueue's CPU get their turn. */
+#define AGENT_BATCH		64
+/* Times a trap is sent, how far apart, and after what delay: links come in groups. */
+#define AGENT_TRAPS		10
+#define AGENT_TRAP_PERIOD	HZ
+#define AGENT_TRAP_DELAY	(HZ / 50)
+
+/**
+ * struct agent_cb - control block of a packet in the queue
+ * @in_port: by which it came
+ */
+struct agent_cb {
+	u8	in_port;
+};
+
+/**
+ * struct agent_packet - a packet that is being looked at
+ * @agent: by whom
+ * @in_port: by which port it came
+ * @address: from its headers; later those of what is sent
+ * @mad: what is in it, of any class
+ * @smp: the same, of subnet management
+ */
+struct agent_packet {
+	struct weft_agent	*agent;
+	u8			in_port;
+	struct weft_mad_address	address;
+	union {
+		struct ib_mad	mad;
+		struct ib_smp	smp;
+	};
+};
+
+static struct agent_cb *agent_cb(struct sk_buff *skb)
+{
+	return (struct agent_cb *)skb->cb;
+}
+
+static struct weft_ibport *agent_own_port(const struct weft_agent *agent)
+{
+	return agent->node->port[0];
+}
+
+/* Out by a port; it looks for itself whether it may be sent there. */
+static void agent_send(struct agent_packet *packet, u8 port)
+{
+	struct sk_buff *skb;
+
+	/* what is for ourselves is not sent, and no way is none */
+	if (!port || port > packet->agent->node->num_ports)
+		return;
+	skb = weft_mad_build(&packet->address, &packet->mad, GFP_KERNEL);
+	if (!skb)
+		return;
+	local_bh_disable();
+	rcu_read_lock();
+	weft_ibport_xmit(packet->agent->node->port[port], skb);
+	rcu_read_unlock();
+	local_bh_enable();
+}
+
+/* Back to who asked. Where the tables name no way it is the one by which that came. */
+static void agent_answer(struct agent_packet *packet)
+{
+	u8 port;
+
+	weft_mad_answer(&packet->address);
+	port = weft_fdb_port(packet->agent->fdb, packet->address.dlid);
+	agent_send(packet, port == WEFT_FDB_NONE ? packet->in_port : port);
+}
+
+/* To a LID, from here: the directed part of a route ends. */
+static void agent_send_lid(struct agent_packet *packet, u16 lid)
+{
+	packet->address.dlid = lid;
+	packet->address.slid = READ_ONCE(agent_own_port(packet->agent)->lid);
+	if (packet->address.slid)
+		agent_send(packet, weft_fdb_port(packet->agent->fdb, lid));
+}
+
+static void agent_send_port(struct agent_packet *packet, u8 port)
+{
+	packet->address.dlid = WEFT_LID_PERMISSIVE;
+	packet->address.slid = WEFT_LID_PERMISSIVE;
+	agent_send(packet, port);
+}
+
+/* The answer goes back on the directed route, or by LID if that is how its end was. */
+static void agent_answer_directed(struct agent_packet *packet)
+{
+	struct ib_smp *smp = &packet->smp;
+	struct weft_route route;
+
+	smp->status |= IB_SMP_DIRECTION;
+	if (smp->dr_dlid != cpu_to_be16(WEFT_LID_PERMISSIVE) &&
+	    packet->address.dlid != WEFT_LID_PERMISSIVE) {
+		agent_answer(packet);
+		return;
+	}
+	route = weft_route_smp(smp, 0, false, packet->agent->node->num_ports);
+	if (route.verdict == WEFT_ROUTE_PORT)
+		agent_send_port(packet, route.port);
+	else if (route.verdict == WEFT_ROUTE_LID)
+		agent_send_lid(packet, route.lid);
+}
+
+static bool agent_is_directed(const struct agent_packet *packet)
+{
+	return packet->smp.mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE;
+}
+
+/* Whether the subnet manager says that it has heard of a trap. */
+static bool agent_is_repress(const struct agent_packet *packet)
+{
+	return packet->smp.method == IB_MGMT_METHOD_TRAP_REPRESS &&
+	       packet->smp.tid == weft_notice_tid(packet->agent->trap_change);
+}
+
+/* A request to the switch. What it has done is told when its answer is on the way. */
+static void agent_request(struct agent_packet *packet)
+{
+	bool repress = agent_is_repress(packet);
+	struct weft_sma_effect effect;
+
+	if (weft_sma_process(packet->agent->node, packet->in_port, &packet->smp,
+			     &packet->smp, &effect) == WEFT_SMA_REPLY) {
+		if (agent_is_directed(packet))
+			agent_answer_directed(packet);
+		else
+			agent_answer(packet);
+	}
+	if (repress && !effect.bad_mkey)
+		packet->agent->trap_left = 0;
+	if (effect.port)
+		weft_ibport_event(effect.port, effect.events);
+}
+
+static void agent_directed(struct agent_packet *packet)
+{
+	const struct weft_ibnode *node = packet->agent->node;
+	bool by_lid = packet->address.dlid != WEFT_LID_PERMISSIVE;
+	struct weft_route route;
+
+	route = weft_route_smp(&packet->smp, packet->in_port, by_lid, node->num_ports);
+	switch (route.verdict) {
+	case WEFT_ROUTE_DROP:
+		break;
+	case WEFT_ROUTE_PORT:
+		agent_send_port(packet, route.port);
+		break;
+	case WEFT_ROUTE_LID:
+		/* a route may end by LID where it ended already; no manager is here */
+		if (!weft_ibport_has_lid(node->port[0], route.lid))
+			agent_send_lid(packet, route.lid);
+		else if (!ib_get_smp_direction(&packet->smp))
+			agent_request(packet);
+		break;
+	case WEFT_ROUTE_HERE:
+		agent_request(packet);
+		break;
+	}
+}
+
+/* On QP 0 there are no keys, but a lane of its own, and no way but the local one. */
+static void agent_subnet(struct agent_packet *packet)
+{
+	const struct ib_smp *smp = &packet->smp;
+
+	if (packet->address.vl != WEFT_VL_SMP || packet->address.global ||
+	    smp->base_version != IB_MGMT_BASE_VERSION)
+		return;
+	if (smp->mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE)
+		agent_directed(packet);
+	else if (smp->mgmt_class == IB_MGMT_CLASS_SUBN_LID_ROUTED)
+		agent_request(packet);
+}
+
+/* QP 1: of its classes performance management is all there is. */
+static void agent_general(struct agent_packet *packet)
+{
+	const struct weft_mad_address *address = &packet->address;
+	struct weft_agent *agent = packet->agent;
+
+	if (address->vl == WEFT_VL_SMP || address->dlid == WEFT_LID_PERMISSIVE ||
+	    address->qkey != IB_QP1_QKEY ||
+	    weft_ibport_find_pkey(agent_own_port(agent), address->pkey) < 0)
+		return;
+	if (packet->mad.mad_hdr.base_version == IB_MGMT_BASE_VERSION &&
+	    packet->mad.mad_hdr.mgmt_class == IB_MGMT_CLASS_PERF_MGMT &&
+	    weft_pma_process(agent->node, packet->in_port, &packet->mad, &packet->mad))
+		agent_answer(packet);
+}
+
+static void agent_process(struct weft_agent *agent, struct sk_buff *skb)
+{
+	struct agent_packet packet;
+
+	if (!weft_mad_parse(skb, &packet.address, &packet.mad))
+		return;
+	packet.agent = agent;
+	packet.in_port = agent_cb(skb)->in_port;
+	if (packet.address.dqpn == 0)
+		agent_subnet(&packet);
+	else if (packet.address.dqpn == 1)
+		agent_general(&packet);
+}
+
+static void agent_work(struct work_struct *work)
+{
+	struct weft_agent *agent = container_of(work, struct weft_agent, work);
+	struct sk_buff *skb;
+	u32 i;
+
+	for (i = 0; i < AGENT_BATCH; i++) {
+		skb = skb_dequeue(&agent->queue);
+		if (!skb)
+			return;
+		agent_process(agent, skb);
+		consume_skb(skb);
+	}
+	queue_work(agent->workqueue, &agent->work);
+}
+
+void weft_agent_receive(struct weft_agent *agent, struct weft_ibport *port,
+			struct sk_buff *skb)
+{
+	/* approximate when several come at once, which is good enough for a bound */
+	if (skb_queue_len_lockless(&agent->queue) >= AGENT_QUEUE) {
+		weft_ibport_count(port, WEFT_IBC_VL15_DROPPED);
+		kfree_skb(skb);
+		return;
+	}
+	/* it may wait: it shall hold nothing of its sender */
+	skb_orphan(skb);
+	agent_cb(skb)->in_port = port->num;
+	skb_queue_tail(&agent->queue, skb);
+	queue_work(agent->workqueue, &agent->work);
+}
+
+/* Trap 128 to the subnet manager, if one is known. */
+static bool agent_send_trap(struct weft_agent *agent)
+{
+	struct weft_ibport *own = agent_own_port(agent);
+	struct agent_packet packet = { .agent = agent };
+	unsigned long flags;
+	u16 sm_lid;
+
+	spin_lock_irqsave(&own->lock, flags);
+	sm_lid = be16_to_cpu(own->info.sm_lid);
+	spin_unlock_irqrestore(&own->lock, flags);
+	if (!sm_lid || !READ_ONCE(own->lid))
+		return false;
+	weft_notice_link_change(&packet.smp, READ_ONCE(own->lid), agent->trap_change);
+	packet.address.vl = WEFT_VL_SMP;
+	packet.address.pkey = IB_DEFAULT_PKEY_FULL;
+	agent_send_lid(&packet, sm_lid);
+	return true;
+}
+
+static void agent_trap(struct work_struct *work)
+{
+	struct weft_agent *agent = container_of(to_delayed_work(work), struct weft_agent, trap);
+	u32 changes = atomic_read(&agent->changes);
+
+	if (changes != agent->trap_change) {
+		agent->trap_change = changes;
+		agent->trap_left = AGENT_TRAPS;
+	}
+	/* seen without a trap, by a sweep */
+	if (!test_bit(0, &agent->fdb->state_change))
+		agent->trap_left = 0;
+	if (!agent->trap_left || !agent_send_trap(agent))
+		return;
+	if (--agent->trap_left)
+		queue_delayed_work(agent->workqueue, &agent->trap, AGENT_TRAP_PERIOD);
+}
+
+void weft_agent_link_changed(struct weft_agent *agent)
+{
+	set_bit(0, &agent->fdb->state_change);
+	atomic_inc(&agent->changes);
+	mod_delayed_work(agent->workqueue, &agent->trap, AGENT_TRAP_DELAY);
+}
+
+int weft_agent_init(struct weft_agent *agent, struct weft_ibnode *node,
+		    struct weft_fdb *fdb)
+{
+	/*
+	 * One of its own, so that the answers do not wait for others: who sends a request
+	 * waits for 200 ms. No memory is reclaimed by way of management, so it has no
+	 * rescuer.
+	 */
+	agent->workqueue = alloc_ordered_workqueue("weft_agent", WQ_HIGHPRI);
+	if (!agent->workqueue)
+		return -ENOMEM;
+	agent->node = node;
+	agent->fdb = fdb;
+	skb_queue_head_init(&agent->queue);
+	INIT_WORK(&agent->work, agent_work);
+	INIT_DELAYED_WORK(&agent->trap, agent_trap);
+	return 0;
+}
+
+void weft_agent_exit(struct weft_agent *agent)
+{
+	if (!agent->workqueue)
+		return;
+	cancel_work_sync(&agent->work);
+	cancel_delayed_work_sync(&agent->trap);
+	destroy_workqueue(agent->workqueue);
+	skb_queue_purge(&agent->queue);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "fabric/switch.h"
+
+#include <linux/bitmap.h>
+#include <linux/err.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "fabric/agent.h"
+#include "fabric/fdb.h"
+#include "fabric/mad.h"
+
+/* An OUI that is nobody's, and what we call the switch under it. */
+#define SWITCH_VENDOR_ID	0xffffff
+#define SWITCH_DEVICE_ID	2
+#define SWITCH_REVISION		1
+
+/* Ports of one, its own included. */
+#define SWITCH_ALL_PORTS	(WEFT_SWITCH_PORTS + 1)
+
+/**
+ * struct switch_port - a port
+ * @ib: the port
+ * @sw: whose it is
+ */
+struct switch_port {
+	struct weft_ibport	ib;
+	struct weft_switch	*sw;
+};
+
+/**
+ * struct weft_switch - a switch
+ * @node: as management sees it
+ * @fdb: where packets go
+ * @agent: its own management agents
+ * @desc: node description
+ * @taken: which ports are; set and cleared without a lock
+ * @port: by number
+ */
+struct weft_switch {
+	struct weft_ibnode	node;
+	struct weft_fdb		*fdb;
+	struct weft_agent	agent;
+	char			desc[IB_SMP_DATA_SIZE];
+	DECLARE_BITMAP(taken, SWITCH_ALL_PORTS);
+	struct switch_port	port[SWITCH_ALL_PORTS];
+};
+
+static struct weft_switch *switch_of_port(struct weft_ibport *port)
+{
+	return container_of(port, struct switch_port, ib)->sw;
+}
+
+static void switch_no_way(struct weft_ibport *in, struct sk_buff *skb)
+{
+	weft_ibport_count(in, WEFT_IBC_RELAY_ERRORS);
+	kfree_skb(skb);
+}
+
+static void switch_unicast(struct weft_switch *sw, struct weft_ibport *in, u16 dlid,
+			   struct sk_buff *skb)
+{
+	u8 port = 0;
+
+	if (!weft_ibport_has_lid(sw->node.port[0], dlid))
+		port = weft_fdb_port(sw->fdb, dlid);
+	if (!port)
+		weft_agent_receive(&sw->agent, in, skb);
+	else if (port == WEFT_FDB_NONE || port == in->num)
+		switch_no_way(in, skb);
+	else
+		weft_ibport_xmit(sw->node.port[port], skb);
+}
+
+/* A copy shares the data: nobody who gets one writes to them. */
+static void switch_copy(struct weft_ibport *out, struct sk_buff *skb)
+{
+	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC);
+
+	if (copy)
+		weft_ibport_xmit(out, copy);
+	else
+		weft_ibport_count(out, WEFT_IBC_XMIT_DISCARDS);
+}
+
+static void switch_multicast(struct weft_switch *sw, struct weft_ibport *in, u16 dlid,
+			     struct sk_buff *skb)
+{
+	u64 ports = weft_fdb_ports(sw->fdb, dlid);
+
+	if (!ports) {
+		switch_no_way(in, skb);
+		return;
+	}
+	/* a port 0 without extras is in no group */
+	ports &= ~(BIT_ULL(in->num) | BIT_ULL(0));
+	if (!ports) {
+		consume_skb(skb);
+		return;
+	}
+	for (; ports & (ports - 1); ports &= ports - 1)
+		switch_copy(sw->node.port[__ffs64(ports)], skb);
+	weft_ibport_xmit(sw->node.port[__ffs64(ports)], skb);
+}
+
+static void switch_receive(struct weft_ibport *in, struct sk_buff *skb, bool nested)
+{
+	struct weft_switch *sw = switch_of_port(in);
+	u8 buf[sizeof(struct weft_wire_lrh)];
+	struct weft_lrh lrh;
+
+	if (skb_copy_bits(skb, 0, buf, sizeof(buf)) ||
+	    weft_lrh_decode(&lrh, buf, skb->len)) {
+		weft_ibport_count(in, WEFT_IBC_RCV_ERRORS);
+		kfree_skb(skb);
+		return;
+	}
+	if (lrh.dlid < WEFT_LID_MCAST)
+		switch_unicast(sw, in, lrh.dlid, skb);
+	else if (lrh.vl == WEFT_VL_SMP && lrh.dlid == WEFT_LID_PERMISSIVE)
+		weft_agent_receive(&sw->agent, in, skb);
+	else if (lrh.vl == WEFT_VL_SMP || lrh.dlid == WEFT_LID_PERMISSIVE)
+		switch_no_way(in, skb);
+	else
+		switch_multicast(sw, in, lrh.dlid, skb);
+}
+
+static void switch_event(struct weft_ibport *port, u32 events)
+{
+	if (events & WEFT_IBPORT_LINK)
+		weft_agent_link_changed(&switch_of_port(port)->agent);
+}
+
+static const struct weft_ibport_ops switch_port_ops = {
+	.receive = switch_receive,
+	.event = switch_event,
+};
+
+static bool switch_attribute(struct weft_ibnode *node, struct ib_smp *smp)
+{
+	struct weft_switch *sw = container_of(node, struct weft_switch, node);
+
+	return weft_fdb_attribute(sw->fdb, smp, smp->method == IB_MGMT_METHOD_SET);
+}
+
+/* Port 0 is where the node GUID is; the ports outside have none. */
+static void switch_init_ports(struct weft_switch *sw, __be64 guid, u8 speed)
+{
+	struct weft_ibport_param param = {
+		.ops = &switch_port_ops,
+		.guid = guid,
+		.cap_mask = IB_PORT_TRAP_SUP | IB_PORT_SYS_IMAGE_GUID_SUP,
+		.speed = speed,
+	};
+
+	for (; param.num < SWITCH_ALL_PORTS; param.num++) {
+		sw->port[param.num].sw = sw;
+		sw->node.port[param.num] = &sw->port[param.num].ib;
+		weft_ibport_init(sw->node.port[param.num], &param);
+		param.guid = 0;
+		param.cap_mask = 0;
+	}
+}
+
+static void switch_init_node(struct weft_switch *sw, __be64 guid, const char *name)
+{
+	struct weft_ibnode *node = &sw->node;
+
+	snprintf(sw->desc, sizeof(sw->desc), "weft switch %s", name);
+	node->type = WEFT_NODE_SWITCH;
+	node->num_ports = WEFT_SWITCH_PORTS;
+	node->guid = guid;
+	node->vendor_id = SWITCH_VENDOR_ID;
+	node->device_id = SWITCH_DEVICE_ID;
+	node->revision = SWITCH_REVISION;
+	node->desc = sw->desc;
+	node->switch_attribute = switch_attribute;
+}
+
+static void switch_free(struct weft_switch *sw)
+{
+	weft_agent_exit(&sw->agent);
+	weft_fdb_destroy(sw->fdb);
+	kvfree(sw);
+}
+
+struct weft_switch *weft_switch_create(__be64 guid, const char *name, u8 speed)
+{
+	struct weft_switch *sw = kvzalloc(sizeof(*sw), GFP_KERNEL);
+
+	if (!sw)
+		return ERR_PTR(-ENOMEM);
+	sw->fdb = weft_fdb_create();
+	if (!sw->fdb || weft_agent_init(&sw->agent, &sw->node, sw->fdb)) {
+		switch_free(sw);
+		return ERR_PTR(-ENOMEM);
+	}
+	switch_init_node(sw, guid, name);
+	switch_init_ports(sw, guid, speed);
+	set_bit(0, sw->taken);
+	return sw;
+}
+WEFT_EXPORT_FOR_TEST(weft_switch_create);
+
+void weft_switch_destroy(struct weft_switch *sw)
+{
+	/* packets that had come before the cables went are in the queue then */
+	synchronize_rcu();
+	switch_free(sw);
+}
+WEFT_EXPORT_FOR_TEST(weft_switch_destroy);
+
+struct weft_ibnode *weft_switch_node(struct weft_switch *sw)
+{
+	return &sw->node;
+}
+WEFT_EXPORT_FOR_TEST(weft_switch_node);
+
+struct weft_ibport *weft_switch_take_port(struct weft_switch *sw, bool upper)
+{
+	u8 num, i;
+
+	for (i = 1; i < SWITCH_ALL_PORTS; i++) {
+		num = upper ? SWITCH_ALL_PORTS - i : i;
+		if (!test_and_set_bit(num, sw->taken))
+			return sw->node.port[num];
+	}
+	return NULL;
+}
+WEFT_EXPORT_FOR_TEST(weft_switch_take_port);
+
+void weft_switch_give_port(struct weft_switch *sw, struct weft_ibport *port)
+{
+	clear_bit(port->num, sw->taken);
+}
+WEFT_EXPORT_FOR_TEST(weft_switch_give_port);
+
+u8 weft_switch_way(const struct weft_switch *sw, u16 lid)
+{
+	return weft_fdb_port(sw->fdb, lid);
+}

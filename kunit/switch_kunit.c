@@ -1,0 +1,513 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * fabric/switch.c, fdb.c and agent.c: forwarding, tables, traps, and packets that mean ill.
+ */
+#include <kunit/test.h>
+#include <linux/prandom.h>
+#include <linux/string.h>
+
+#include "switch_model.h"
+
+#define SWITCH_GUID	0x0200ff00fe000001ULL
+#define SWITCH_LID	9
+#define SWITCH_SM_LID	3
+#define SWITCH_MLID	0xc005
+#define SWITCH_SEED	0x77656674
+#define SWITCH_FUZZ	4000
+#define SWITCH_FLOOD	2000
+
+/* SwitchInfo, byte by byte. */
+#define INFO_TOP	6
+#define INFO_LIFE	11
+#define INFO_CHANGE	0x04
+
+#define STATUS_INVALID	(IB_SMP_DIRECTION | cpu_to_be16(IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE))
+
+static int switch_test_init(struct kunit *test)
+{
+	struct model *model = kunit_kzalloc(test, sizeof(*model), GFP_KERNEL);
+	int ret;
+
+	if (!model)
+		return -ENOMEM;
+	ret = model_create(model, SWITCH_GUID);
+	if (!ret)
+		test->priv = model;
+	return ret;
+}
+
+static void switch_test_exit(struct kunit *test)
+{
+	if (test->priv)
+		model_destroy(test->priv);
+}
+
+static void put16(u8 *p, u16 value)
+{
+	p[0] = value >> 8;
+	p[1] = value;
+}
+
+static bool ask(struct kunit *test, struct model_mad *mad, u8 method, __be16 attr, u32 mod)
+{
+	return model_ask(test->priv, mad, method, attr, mod);
+}
+
+/* LID n leaves by port n, but for the switch's own. What has changed before is seen. */
+static void set_tables(struct kunit *test, u16 top)
+{
+	struct model_mad mad = {};
+	u8 i;
+
+	put16(&mad.smp.data[INFO_TOP], top);
+	mad.smp.data[INFO_LIFE] = INFO_CHANGE;
+	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_SET,
+				    IB_SMP_ATTR_SWITCH_INFO, 0));
+	for (i = 0; i < IB_SMP_DATA_SIZE; i++)
+		mad.smp.data[i] = i;
+	mad.smp.data[SWITCH_LID] = 0;
+	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_SET,
+				    IB_SMP_ATTR_LINEAR_FORWARD_TABLE, 0));
+	KUNIT_ASSERT_EQ(test, mad.smp.status, IB_SMP_DIRECTION);
+	model_set_lids(test->priv, SWITCH_LID, SWITCH_SM_LID);
+}
+
+static struct model_mad data_packet(u16 slid, u16 dlid)
+{
+	struct model_mad packet = {
+		.address = {
+			.slid = slid, .dlid = dlid, .pkey = 0xffff,
+			.dqpn = 77, .sqpn = 78, .qkey = 79,
+		},
+	};
+
+	memset(&packet.mad, 0x5a, sizeof(packet.mad));
+	return packet;
+}
+
+static void forwards_by_lid(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct model_mad packet, got;
+
+	set_tables(test, 40);
+	packet = data_packet(1, 3);
+	model_send(model, 1, &packet);
+	KUNIT_ASSERT_TRUE(test, model_receive(model, 3, &got));
+	KUNIT_EXPECT_EQ(test, got.address.slid, 1);
+	KUNIT_EXPECT_EQ(test, got.address.dlid, 3);
+	KUNIT_EXPECT_EQ(test, got.address.qkey, 79);
+	KUNIT_EXPECT_MEMEQ(test, &got.mad, &packet.mad, sizeof(got.mad));
+	KUNIT_EXPECT_EQ(test, model_counter(model, 1, WEFT_IBC_RELAY_ERRORS), 0);
+	KUNIT_EXPECT_TRUE(test, model_is_silent(model, 2));
+}
+
+/* Back where it came from, beyond the top, no port, no such port, no such LID. */
+static void drops_without_way(struct kunit *test)
+{
+	static const u16 lids[] = { 1, 41, 38, 50, 0x100, 0xbfff };
+	struct model *model = test->priv;
+	struct model_mad packet;
+	u32 i;
+
+	set_tables(test, 40);
+	for (i = 0; i < ARRAY_SIZE(lids); i++) {
+		packet = data_packet(2, lids[i]);
+		model_send(model, 1, &packet);
+		KUNIT_EXPECT_EQ_MSG(test, model_counter(model, 1, WEFT_IBC_RELAY_ERRORS),
+				    i + 1, "LID %u", lids[i]);
+	}
+	for (i = 1; i <= MODEL_ENDS; i++)
+		KUNIT_EXPECT_TRUE(test, model_is_silent(model, i));
+}
+
+/* A port that has no cable, and one that is not active. */
+static void does_not_send_by_closed_port(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct model_mad packet;
+
+	set_tables(test, 40);
+	packet = data_packet(1, 20);
+	model_send(model, 1, &packet);
+	KUNIT_EXPECT_EQ(test, model_counter(model, 20, WEFT_IBC_XMIT_DISCARDS), 1);
+	WRITE_ONCE(model->node->port[2]->state, IB_PORT_INIT);
+	packet = data_packet(1, 2);
+	model_send(model, 1, &packet);
+	KUNIT_EXPECT_EQ(test, model_counter(model, 2, WEFT_IBC_XMIT_DISCARDS), 1);
+	packet.address.vl = WEFT_VL_SMP;
+	model_send(model, 1, &packet);
+	KUNIT_EXPECT_TRUE(test, model_receive(model, 2, &packet));
+}
+
+static void set_mask(struct kunit *test, u16 mask)
+{
+	struct model_mad mad = {};
+
+	put16(&mad.smp.data[(SWITCH_MLID - WEFT_LID_MCAST) * 2], mask);
+	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_SET,
+				    IB_SMP_ATTR_MCAST_FORWARD_TABLE, 0));
+}
+
+/* To every subset of the ports, and never back. */
+static void copies_to_group(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct model_mad packet, got;
+	u16 mask;
+	u8 i;
+
+	for (mask = 0; mask < BIT(MODEL_ENDS + 1); mask++) {
+		set_mask(test, mask);
+		packet = data_packet(1, SWITCH_MLID);
+		model_send(model, 2, &packet);
+		for (i = 1; i <= MODEL_ENDS; i++) {
+			KUNIT_EXPECT_EQ_MSG(test, skb_queue_len(&model->end[i].queue),
+					    i != 2 && mask & BIT(i) ? 1 : 0,
+					    "mask %#x, port %u", mask, i);
+			if (skb_queue_empty(&model->end[i].queue))
+				continue;
+			KUNIT_ASSERT_TRUE(test, model_receive(model, i, &got));
+			KUNIT_EXPECT_MEMEQ(test, &got.mad, &packet.mad, sizeof(got.mad));
+		}
+	}
+	/* the empty mask alone is no way */
+	KUNIT_EXPECT_EQ(test, model_counter(model, 2, WEFT_IBC_RELAY_ERRORS), 1);
+	packet = data_packet(1, WEFT_LID_MCAST + 1024);
+	model_send(model, 2, &packet);
+	KUNIT_EXPECT_EQ(test, model_counter(model, 2, WEFT_IBC_RELAY_ERRORS), 2);
+}
+
+static void switch_info_reads_back(struct kunit *test)
+{
+	static const u8 want[20] = {
+		0xc0, 0, 0, 0, 4, 0, 0x12, 0x34, 1, 2, 3, 18 << 3,
+	};
+	struct model_mad mad = {};
+
+	/* all ports have come up: that is a change */
+	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_GET,
+				    IB_SMP_ATTR_SWITCH_INFO, 0));
+	KUNIT_EXPECT_EQ(test, mad.smp.data[INFO_LIFE], INFO_CHANGE);
+	memset(mad.smp.data, 0xff, sizeof(mad.smp.data));
+	memcpy(&mad.smp.data[INFO_TOP], &want[INFO_TOP], 5);
+	mad.smp.data[INFO_LIFE] = 18 << 3 | INFO_CHANGE;
+	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_SET,
+				    IB_SMP_ATTR_SWITCH_INFO, 0));
+	KUNIT_EXPECT_EQ(test, mad.smp.status, IB_SMP_DIRECTION);
+	KUNIT_EXPECT_MEMEQ(test, mad.smp.data, want, sizeof(want));
+	memset(mad.smp.data, 0xff, sizeof(mad.smp.data));
+	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_GET,
+				    IB_SMP_ATTR_SWITCH_INFO, 0));
+	KUNIT_EXPECT_MEMEQ(test, mad.smp.data, want, sizeof(want));
+	KUNIT_EXPECT_EQ(test, mad.smp.data[20], 0);
+	put16(&mad.smp.data[INFO_TOP], WEFT_LID_MCAST);
+	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_SET,
+				    IB_SMP_ATTR_SWITCH_INFO, 0));
+	KUNIT_EXPECT_EQ(test, mad.smp.status, STATUS_INVALID);
+	KUNIT_EXPECT_MEMEQ(test, mad.smp.data, want, sizeof(want));
+}
+
+static void linear_table_reads_back(struct kunit *test)
+{
+	static const u32 blocks[] = { 0, 1, 766, 767 };
+	struct model_mad mad = {};
+	u32 i;
+
+	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_GET,
+				    IB_SMP_ATTR_LINEAR_FORWARD_TABLE, 5));
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(mad.smp.data, 0xff, IB_SMP_DATA_SIZE), NULL);
+	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
+		memset(mad.smp.data, i + 1, IB_SMP_DATA_SIZE);
+		KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_SET,
+					    IB_SMP_ATTR_LINEAR_FORWARD_TABLE, blocks[i]));
+	}
+	for (i = 0; i < ARRAY_SIZE(blocks); i++) {
+		KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_GET,
+					    IB_SMP_ATTR_LINEAR_FORWARD_TABLE, blocks[i]));
+		KUNIT_EXPECT_PTR_EQ(test, memchr_inv(mad.smp.data, i + 1, IB_SMP_DATA_SIZE),
+				    NULL);
+	}
+}
+
+/* Ports beyond 36 are not kept: the last position has 5 of its 16. */
+static void multicast_table_reads_back(struct kunit *test)
+{
+	static const u8 kept[][2] = { { 0xff, 0xff }, { 0xff, 0xff }, { 0x00, 0x1f } };
+	struct model_mad mad = {};
+	u32 position, block, i;
+
+	for (block = 0; block < 32; block += 31) {
+		for (position = 0; position < ARRAY_SIZE(kept); position++) {
+			memset(mad.smp.data, 0xff, IB_SMP_DATA_SIZE);
+			KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_SET,
+						    IB_SMP_ATTR_MCAST_FORWARD_TABLE,
+						    position << 28 | block));
+			for (i = 0; i < IB_SMP_DATA_SIZE; i++)
+				KUNIT_EXPECT_EQ(test, mad.smp.data[i], kept[position][i % 2]);
+		}
+	}
+	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_GET,
+				    IB_SMP_ATTR_MCAST_FORWARD_TABLE, 1));
+	KUNIT_EXPECT_PTR_EQ(test, memchr_inv(mad.smp.data, 0, IB_SMP_DATA_SIZE), NULL);
+}
+
+static void refuses_bad_modifiers(struct kunit *test)
+{
+	static const struct {
+		__be16	attr;
+		u32	mod;
+	} bad[] = {
+		{ IB_SMP_ATTR_SWITCH_INFO, 1 },
+		{ IB_SMP_ATTR_LINEAR_FORWARD_TABLE, 768 },
+		{ IB_SMP_ATTR_LINEAR_FORWARD_TABLE, 0xffffffff },
+		{ IB_SMP_ATTR_LINEAR_FORWARD_TABLE, 0x04000000 },
+		{ IB_SMP_ATTR_MCAST_FORWARD_TABLE, 32 },
+		{ IB_SMP_ATTR_MCAST_FORWARD_TABLE, 0x1ff },
+		{ IB_SMP_ATTR_MCAST_FORWARD_TABLE, 3U << 28 },
+		{ IB_SMP_ATTR_MCAST_FORWARD_TABLE, 0xffffffff },
+	};
+	struct model_mad mad = {};
+	u8 method;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(bad) * 2; i++) {
+		method = i % 2 ? IB_MGMT_METHOD_SET : IB_MGMT_METHOD_GET;
+		KUNIT_ASSERT_TRUE(test, ask(test, &mad, method, bad[i / 2].attr,
+					    bad[i / 2].mod));
+		KUNIT_EXPECT_EQ_MSG(test, mad.smp.status, STATUS_INVALID, "%u", i);
+	}
+}
+
+/* A trap as it comes to the subnet manager; false: none. */
+static bool receive_trap(struct model *model, struct model_mad *mad)
+{
+	return model_receive(model, SWITCH_SM_LID, mad) &&
+	       mad->smp.method == IB_MGMT_METHOD_TRAP;
+}
+
+static void tells_link_change(struct kunit *test)
+{
+	static const u8 notice[] = { 0x81, 0, 0, 2, 0, 128, 0, SWITCH_LID, 0, 0, 0, SWITCH_LID };
+	struct model *model = test->priv;
+	struct model_mad mad;
+
+	set_tables(test, 40);
+	weft_ibport_unplug(model->end[4].port);
+	KUNIT_ASSERT_TRUE(test, receive_trap(model, &mad));
+	KUNIT_EXPECT_EQ(test, mad.address.dlid, SWITCH_SM_LID);
+	KUNIT_EXPECT_EQ(test, mad.address.slid, SWITCH_LID);
+	KUNIT_EXPECT_EQ(test, mad.address.vl, WEFT_VL_SMP);
+	KUNIT_EXPECT_EQ(test, mad.address.dqpn, 0);
+	KUNIT_EXPECT_EQ(test, mad.smp.mgmt_class, IB_MGMT_CLASS_SUBN_LID_ROUTED);
+	KUNIT_EXPECT_EQ(test, mad.smp.attr_id, IB_SMP_ATTR_NOTICE);
+	KUNIT_EXPECT_MEMEQ(test, mad.smp.data, notice, sizeof(notice));
+	KUNIT_ASSERT_TRUE_MSG(test, receive_trap(model, &mad), "it is repeated");
+	mad.smp.method = IB_MGMT_METHOD_TRAP_REPRESS;
+	mad.address.dlid = SWITCH_LID;
+	mad.address.slid = SWITCH_SM_LID;
+	model_send(model, SWITCH_SM_LID, &mad);
+	KUNIT_EXPECT_FALSE_MSG(test, receive_trap(model, &mad), "it has been heard");
+	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_GET,
+				    IB_SMP_ATTR_SWITCH_INFO, 0));
+	KUNIT_EXPECT_TRUE(test, mad.smp.data[INFO_LIFE] & INFO_CHANGE);
+}
+
+static void change_seen_is_not_told(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct model_mad mad;
+
+	set_tables(test, 40);
+	weft_ibport_unplug(model->end[4].port);
+	KUNIT_ASSERT_TRUE(test, receive_trap(model, &mad));
+	memset(&mad, 0, sizeof(mad));
+	mad.smp.data[INFO_TOP + 1] = 40;
+	mad.smp.data[INFO_LIFE] = INFO_CHANGE;
+	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_SET,
+				    IB_SMP_ATTR_SWITCH_INFO, 0));
+	KUNIT_EXPECT_EQ(test, mad.smp.data[INFO_LIFE], 0);
+	KUNIT_EXPECT_FALSE(test, receive_trap(model, &mad));
+}
+
+/* A Get of PortCounters of all ports, by LID. */
+static struct model_mad counters_request(void)
+{
+	struct model_mad mad = {
+		.address = {
+			.slid = 2, .dlid = SWITCH_LID, .pkey = 0x7fff,
+			.dqpn = 1, .sqpn = 1, .qkey = IB_QP1_QKEY,
+		},
+		.mad.mad_hdr = {
+			.base_version = IB_MGMT_BASE_VERSION,
+			.mgmt_class = IB_MGMT_CLASS_PERF_MGMT,
+			.class_version = 1,
+			.method = IB_MGMT_METHOD_GET,
+			.attr_id = cpu_to_be16(0x12),
+		},
+	};
+
+	/* PortSelect */
+	mad.mad.data[41] = 1;
+	return mad;
+}
+
+static void answers_by_lid(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct model_mad mad;
+
+	set_tables(test, 40);
+	mad = counters_request();
+	model_send(model, 1, &mad);
+	KUNIT_ASSERT_TRUE(test, model_receive(model, 2, &mad));
+	KUNIT_EXPECT_EQ(test, mad.mad.mad_hdr.method, IB_MGMT_METHOD_GET_RESP);
+	KUNIT_EXPECT_EQ(test, mad.address.slid, SWITCH_LID);
+	KUNIT_EXPECT_EQ(test, mad.address.dlid, 2);
+	KUNIT_EXPECT_EQ(test, mad.address.qkey, IB_QP1_QKEY);
+	/* no way to this LID: back by the port it came by */
+	mad = counters_request();
+	mad.address.slid = 200;
+	model_send(model, 1, &mad);
+	KUNIT_ASSERT_TRUE(test, model_receive(model, 1, &mad));
+	KUNIT_EXPECT_EQ(test, mad.address.dlid, 200);
+}
+
+static void expect_no_answer(struct kunit *test, const struct model_mad *mad)
+{
+	model_send(test->priv, 1, mad);
+	KUNIT_EXPECT_TRUE(test, model_is_silent(test->priv, 2));
+	KUNIT_EXPECT_TRUE(test, model_is_silent(test->priv, 1));
+}
+
+static void answers_nobody_without_keys(struct kunit *test)
+{
+	struct model_mad mad;
+
+	set_tables(test, 40);
+	mad = counters_request();
+	mad.address.qkey++;
+	expect_no_answer(test, &mad);
+	mad = counters_request();
+	mad.address.pkey = 0x8001;
+	expect_no_answer(test, &mad);
+	mad = counters_request();
+	mad.address.dqpn = 2;
+	expect_no_answer(test, &mad);
+	mad = counters_request();
+	mad.address.vl = WEFT_VL_SMP;
+	expect_no_answer(test, &mad);
+	mad = counters_request();
+	mad.mad.mad_hdr.mgmt_class = IB_MGMT_CLASS_SUBN_ADM;
+	expect_no_answer(test, &mad);
+}
+
+/* What does not fit the queue is counted, and nothing else is lost. */
+static void queue_is_bounded(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct model_mad mad;
+	u64 dropped, answers = 0;
+	u32 i;
+
+	model_directed(&mad, IB_SMP_ATTR_NODE_INFO, 0, NULL, 0);
+	for (i = 0; i < SWITCH_FLOOD; i++)
+		model_send(model, 1, &mad);
+	dropped = model_counter(model, 1, WEFT_IBC_VL15_DROPPED);
+	while (answers + dropped < SWITCH_FLOOD && model_receive(model, 1, &mad))
+		answers++;
+	KUNIT_EXPECT_EQ(test, answers + dropped, SWITCH_FLOOD);
+}
+
+static void expect_alive(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct model_mad mad = {};
+	u8 i;
+
+	for (i = 1; i <= MODEL_ENDS; i++) {
+		while (!model_is_silent(model, i))
+			;
+		model_activate(model->node->port[i]);
+	}
+	KUNIT_EXPECT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_GET, IB_SMP_ATTR_NODE_INFO, 0));
+}
+
+static void survives_truncation(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct model_mad mad;
+	struct sk_buff *skb;
+	u32 length;
+
+	model_directed(&mad, IB_SMP_ATTR_NODE_INFO, 0, NULL, 0);
+	for (length = 0; length < 288; length++) {
+		skb = weft_mad_build(&mad.address, &mad.mad, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		skb_trim(skb, length);
+		/* some of them with a length that agrees */
+		if (length >= 8 && length % 8 == 0)
+			put16(&skb->data[4], length / 4);
+		model_send_skb(model, 1, skb);
+	}
+	KUNIT_EXPECT_TRUE(test, model_is_silent(model, 1));
+	expect_alive(test);
+}
+
+/* Any byte of a good packet may be another one. */
+static void survives_noise(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct rnd_state rnd;
+	struct model_mad mad;
+	struct sk_buff *skb;
+	u32 i, n;
+
+	prandom_seed_state(&rnd, SWITCH_SEED);
+	set_tables(test, 40);
+	for (i = 0; i < SWITCH_FUZZ; i++) {
+		if (i % 2)
+			model_directed(&mad, cpu_to_be16(prandom_u32_state(&rnd) % 0x40),
+				       prandom_u32_state(&rnd) & 0x3f, NULL, 0);
+		else
+			mad = counters_request();
+		if (i % 4 == 1)
+			mad.smp.method = IB_MGMT_METHOD_SET;
+		skb = weft_mad_build(&mad.address, &mad.mad, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		for (n = prandom_u32_state(&rnd) % 8; n; n--)
+			skb->data[prandom_u32_state(&rnd) % skb->len] =
+				prandom_u32_state(&rnd);
+		model_send_skb(model, 1 + i % MODEL_ENDS, skb);
+	}
+	/* what was set may be anything, a port's state too */
+	KUNIT_EXPECT_GT(test, model_counter(model, 1, WEFT_IBC_RCV_PKTS), 0);
+}
+
+static struct kunit_case switch_cases[] = {
+	KUNIT_CASE(forwards_by_lid),
+	KUNIT_CASE(drops_without_way),
+	KUNIT_CASE(does_not_send_by_closed_port),
+	KUNIT_CASE(copies_to_group),
+	KUNIT_CASE(switch_info_reads_back),
+	KUNIT_CASE(linear_table_reads_back),
+	KUNIT_CASE(multicast_table_reads_back),
+	KUNIT_CASE(refuses_bad_modifiers),
+	KUNIT_CASE(tells_link_change),
+	KUNIT_CASE(change_seen_is_not_told),
+	KUNIT_CASE(answers_by_lid),
+	KUNIT_CASE(answers_nobody_without_keys),
+	KUNIT_CASE(queue_is_bounded),
+	KUNIT_CASE(survives_truncation),
+	KUNIT_CASE(survives_noise),
+	{}
+};
+
+static struct kunit_suite switch_suite = {
+	.name = "weft_switch",
+	.init = switch_test_init,
+	.exit = switch_test_exit,
+	.test_cases = switch_cases,
+};
+
+kunit_test_suite(switch_suite);
