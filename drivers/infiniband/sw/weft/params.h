@@ -105,4 +105,38 @@
 /* Bytes of memory a half's packets may take until they have left. */
 #define WEFT_TX_BYTES		SZ_512K
 
+/* Bytes of a packet of a fabric: the greatest MTU, and more than all headers are. */
+#define WEFT_FRAME_PACKET	(4096U + 256U)
+/* Frames of an uplink without an acknowledgement. A power of two. */
+#define WEFT_ARQ_WINDOW		128U
+/* That many may always be under way, whatever has been lost. */
+#define WEFT_ARQ_MIN_WINDOW	16U
+/* Frames, and microseconds, after which what has come is acknowledged. */
+#define WEFT_ARQ_ACK_FRAMES	16U
+#define WEFT_ARQ_ACK_US		1000
+/* Microseconds without one until frames are sent again: at first, and at most. */
+#define WEFT_ARQ_RETRY_US	2000
+#define WEFT_ARQ_MAX_RETRY_US	50000
+/* Microseconds in which a gap is told, and repaired, once. */
+#define WEFT_ARQ_GAP_US		1000
+/* Microseconds without an acknowledgement after which there is no link any more. */
+#define WEFT_ARQ_GIVE_UP_US	1000000
+/* What may wait for the window, in bytes and packets: a few ms of a fast link. */
+#define WEFT_ARQ_WAIT_BYTES	SZ_4M
+#define WEFT_ARQ_WAIT_PACKETS	4096U
+/* Packets, or frames, that wait until another CPU has handed those before them on. */
+#define WEFT_ARQ_LANE		1024U
+
+/* Other switches that one has a cable to; half of its ports are for its own host. */
+#define WEFT_UPLINK_PEERS	18
+/* HELLOs that have come and are not looked at yet. */
+#define WEFT_UPLINK_NOTES	64U
+/* ms between two HELLOs, while there is somebody to get to know and later. */
+#define WEFT_HELLO_FAST_MS	100
+#define WEFT_HELLO_SLOW_MS	500
+/* ms that a new switch is in a hurry. */
+#define WEFT_HELLO_EAGER_MS	3000
+/* ms of silence after which a peer is gone: three HELLOs, and some. */
+#define WEFT_HELLO_DEAD_MS	1600
+
 #endif /* WEFT_PARAMS_H */

@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Go back N: the receiver takes frames in order only. It acknowledges what has come with
+ * each frame it sends anyway, or after some frames, or a short time. When one has been
+ * lost it says so once, and the sender goes back to it; if that gets lost, too, the
+ * sender does so when its time is up.
+ *
+ * What is handed on leaves through a lane: under the lock it is put into a queue, and
+ * who finds nobody at work there does the work, without the lock. So order is kept, and
+ * neither a net device nor a switch is called with the lock held, whatever they do.
+ */
+#include "fabric/arq.h"
+
+#include <linux/time64.h>
+
+#define ARQ_US(us)	((u64)(us) * NSEC_PER_USEC)
+
+static_assert((WEFT_ARQ_WINDOW & (WEFT_ARQ_WINDOW - 1)) == 0);
+
+void weft_arq_init(struct weft_arq *arq, const struct weft_arq_param *param)
+{
+	struct weft_arq_sender *sender = &arq->sender;
+
+	spin_lock_init(&arq->lock);
+	arq->param = *param;
+	sender->una = WEFT_FRAME_FIRST_SEQ;
+	sender->next = WEFT_FRAME_FIRST_SEQ;
+	sender->tail = WEFT_FRAME_FIRST_SEQ;
+	sender->back_seq = WEFT_FRAME_FIRST_SEQ - 1;
+	sender->window = WEFT_ARQ_WINDOW;
+	__skb_queue_head_init(&sender->wait);
+	arq->receiver.expected = WEFT_FRAME_FIRST_SEQ;
+	arq->receiver.gap_seq = WEFT_FRAME_FIRST_SEQ - 1;
+	__skb_queue_head_init(&arq->out.queue);
+	__skb_queue_head_init(&arq->in.queue);
+}
+WEFT_EXPORT_FOR_TEST(weft_arq_init);
+
+void weft_arq_resize(struct weft_arq *arq, u32 max_frame)
+{
+	WRITE_ONCE(arq->param.max_frame, max_frame);
+}
+
+static void arq_drain(struct weft_arq *arq, struct weft_arq_lane *lane,
+		      void (*hand_on)(struct weft_arq *arq, struct sk_buff *skb))
+{
+	struct sk_buff *skb;
+
+	spin_lock_bh(&arq->lock);
+	if (!lane->busy) {
+		lane->busy = true;
+		while ((skb = __skb_dequeue(&lane->queue))) {
+			spin_unlock_bh(&arq->lock);
+			hand_on(arq, skb);
+			spin_lock_bh(&arq->lock);
+		}
+		lane->busy = false;
+	}
+	spin_unlock_bh(&arq->lock);
+}
+
+static bool arq_lane_is_full(const struct weft_arq_lane *lane)
+{
+	return skb_queue_len(&lane->queue) >= WEFT_ARQ_LANE;
+}
+
+static struct weft_arq_slot *arq_slot(struct weft_arq *arq, u32 seq)
+{
+	return &arq->sender.slot[seq % WEFT_ARQ_WINDOW];
+}
+
+/* One alarm for both halves. One that comes too early is no harm, so it is not put off. */
+static void arq_arm(struct weft_arq *arq)
+{
+	u64 when = min_not_zero(arq->receiver.ack_at, arq->sender.retry_at);
+
+	if (!when || (arq->armed && arq->armed <= when))
+		return;
+	arq->armed = when;
+	arq->param.ops->arm(arq, when);
+}
+
+/* Without memory for it a frame is as good as lost. */
+static void arq_put(struct weft_arq *arq, struct weft_frame *frame,
+		    const struct sk_buff *packet, u32 offset)
+{
+	struct sk_buff *skb = NULL;
+
+	lockdep_assert_held(&arq->lock);
+	frame->nonce = arq->param.nonce;
+	frame->heard = arq->param.heard;
+	frame->ack = arq->receiver.expected;
+	if (!arq_lane_is_full(&arq->out))
+		skb = weft_frame_build(frame, packet, offset, &arq->param.room);
+	if (!skb)
+		return;
+	__skb_queue_tail(&arq->out.queue, skb);
+	arq->receiver.owed = 0;
+	arq->receiver.ack_at = 0;
+}
+
+static void arq_put_ack(struct weft_arq *arq, u8 flags)
+{
+	struct weft_frame frame = { .type = WEFT_FRAME_ACK, .flags = flags };
+
+	arq_put(arq, &frame, NULL, 0);
+}
+
+/*
+ * Twice the usual time, as it varies, and what the receiver may take for itself. Twice
+ * that each time it was not enough.
+ */
+static u64 arq_retry_time(const struct weft_arq *arq)
+{
+	u64 time = 2 * arq->sender.rtt + ARQ_US(WEFT_ARQ_RETRY_US);
+
+	return min(time << arq->sender.backoff, ARQ_US(WEFT_ARQ_MAX_RETRY_US));
+}
+
+static void arq_put_slot(struct weft_arq *arq, u32 seq, u64 now)
+{
+	struct weft_arq_sender *sender = &arq->sender;
+	struct weft_arq_slot *slot = arq_slot(arq, seq);
+	struct weft_frame frame = {
+		.type = WEFT_FRAME_DATA, .flags = slot->flags, .length = slot->length,
+		.seq = seq,
+	};
+
+	slot->resent = slot->sent;
+	slot->sent = now;
+	if (!sender->retry_at) {
+		sender->progress_at = now;
+		sender->retry_at = now + arq_retry_time(arq);
+	}
+	arq_put(arq, &frame, slot->packet, slot->offset);
+}
+
+/* The next part of the first packet that waits gets a slot. */
+static bool arq_cut(struct weft_arq *arq)
+{
+	struct weft_arq_sender *sender = &arq->sender;
+	struct sk_buff *packet = skb_peek(&sender->wait);
+	u32 room = READ_ONCE(arq->param.max_frame) - sizeof(struct weft_wire_frame);
+	struct weft_arq_slot *slot = arq_slot(arq, sender->tail);
+	struct weft_lrh lrh;
+
+	if (!packet || WARN_ON_ONCE(!weft_frame_lrh(&lrh, packet)))
+		return false;
+	*slot = (struct weft_arq_slot) {
+		.packet = packet, .offset = sender->cut,
+		.length = min(room, lrh.length - sender->cut),
+		.flags = sender->cut ? 0 : WEFT_FRAME_FIRST,
+	};
+	sender->tail++;
+	sender->cut += slot->length;
+	if (sender->cut == lrh.length) {
+		slot->flags |= WEFT_FRAME_LAST;
+		__skb_unlink(packet, &sender->wait);
+		sender->wait_bytes -= packet->len;
+		sender->cut = 0;
+	}
+	return true;
+}
+
+/* Send what the window has room for. */
+static void arq_pump(struct weft_arq *arq, u64 now)
+{
+	struct weft_arq_sender *sender = &arq->sender;
+
+	while (sender->next - sender->una < sender->window) {
+		if (sender->next == sender->tail && !arq_cut(arq))
+			break;
+		arq_put_slot(arq, sender->next++, now);
+	}
+	arq_arm(arq);
+}
+
+static void arq_go_back(struct weft_arq *arq, u64 now)
+{
+	struct weft_arq_sender *sender = &arq->sender;
+
+	sender->next = sender->una;
+	sender->retry_at = now + arq_retry_time(arq);
+	arq->param.ops->count(arq, WEFT_IBC_LINK_RECOVERIES);
+}
+
+/* Only of a frame that was sent once it is known which one has been acknowledged. */
+static void arq_measure(struct weft_arq *arq, const struct weft_arq_slot *slot, u64 now)
+{
+	struct weft_arq_sender *sender = &arq->sender;
+	u64 time = min(now - slot->sent, ARQ_US(WEFT_ARQ_MAX_RETRY_US));
+
+	if (slot->resent)
+		return;
+	sender->rtt = sender->rtt ? sender->rtt - sender->rtt / 8 + time / 8 : time;
+	sender->backoff = 0;
+}
+
+/* Frames before @ack have arrived; packets that have as a whole are put into @done. */
+static void arq_acknowledge(struct weft_arq *arq, u32 ack, u64 now, struct sk_buff_head *done)
+{
+	struct weft_arq_sender *sender = &arq->sender;
+	const struct weft_arq_slot *slot;
+
+	if ((s32)(ack - sender->tail) > 0) {
+		arq->param.ops->count(arq, WEFT_IBC_SYMBOL_ERRORS);
+		return;
+	}
+	if ((s32)(ack - sender->una) <= 0)
+		return;
+	arq_measure(arq, arq_slot(arq, ack - 1), now);
+	sender->window = min(sender->window + (ack - sender->una), WEFT_ARQ_WINDOW);
+	for (; sender->una != ack; sender->una++) {
+		slot = arq_slot(arq, sender->una);
+		if (slot->flags & WEFT_FRAME_LAST)
+			__skb_queue_tail(done, slot->packet);
+	}
+	if ((s32)(sender->next - ack) < 0)
+		sender->next = ack;
+	sender->progress_at = now;
+	sender->retry_at = ack == sender->tail ? 0 : now + arq_retry_time(arq);
+}
+
+/* The other end misses a frame. Said twice of the same one, it was sent again already. */
+static void arq_missing(struct weft_arq *arq, u32 seq, u64 now)
+{
+	struct weft_arq_sender *sender = &arq->sender;
+
+	if (seq != sender->una || sender->next == seq ||
+	    (sender->back_seq == seq && now - sender->back_at < ARQ_US(WEFT_ARQ_GAP_US)))
+		return;
+	sender->back_seq = seq;
+	sender->back_at = now;
+	sender->window = max(sender->window / 2, WEFT_ARQ_MIN_WINDOW);
+	arq_go_back(arq, now);
+}
+
+static void arq_owe_ack(struct weft_arq *arq, u64 now)
+{
+	struct weft_arq_receiver *receiver = &arq->receiver;
+
+	if (!receiver->ack_at)
+		receiver->ack_at = now + ARQ_US(WEFT_ARQ_ACK_US);
+	if (++receiver->owed >= WEFT_ARQ_ACK_FRAMES)
+		arq_put_ack(arq, 0);
+}
+
+/* Once, and then now and then: each frame that is under way comes past. */
+static void arq_tell_gap(struct weft_arq *arq, u64 now)
+{
+	struct weft_arq_receiver *receiver = &arq->receiver;
+
+	if (receiver->gap_seq == receiver->expected &&
+	    now - receiver->gap_at < ARQ_US(WEFT_ARQ_GAP_US))
+		return;
+	receiver->gap_seq = receiver->expected;
+	receiver->gap_at = now;
+	arq_put_ack(arq, WEFT_FRAME_GAP);
+}
+
+static void arq_accept(struct weft_arq *arq, u8 flags, struct sk_buff *skb, u64 now)
+{
+	struct sk_buff *packet;
+	int ret;
+
+	/* who cannot keep up acknowledges less */
+	if (arq_lane_is_full(&arq->in)) {
+		kfree_skb(skb);
+		return;
+	}
+	ret = weft_reasm_add(&arq->receiver.reasm, skb, flags, &packet);
+	if (ret == -ENOMEM)
+		return;
+	if (ret)
+		arq->param.ops->count(arq, WEFT_IBC_SYMBOL_ERRORS);
+	if (packet)
+		__skb_queue_tail(&arq->in.queue, packet);
+	arq->receiver.expected++;
+	arq_owe_ack(arq, now);
+}
+
+static void arq_accept_vl15(struct weft_arq *arq, u8 flags, struct sk_buff *skb)
+{
+	struct weft_reasm whole = {};
+	struct sk_buff *packet;
+
+	if (arq_lane_is_full(&arq->in)) {
+		arq->param.ops->count(arq, WEFT_IBC_VL15_DROPPED);
+		kfree_skb(skb);
+		return;
+	}
+	if (weft_reasm_add(&whole, skb, flags, &packet))
+		arq->param.ops->count(arq, WEFT_IBC_SYMBOL_ERRORS);
+	if (packet)
+		__skb_queue_tail(&arq->in.queue, packet);
+}
+
+static void arq_data(struct weft_arq *arq, const struct weft_frame *frame,
+		     struct sk_buff *skb, u64 now)
+{
+	s32 ahead = frame->seq - arq->receiver.expected;
+
+	if (frame->flags & WEFT_FRAME_VL15) {
+		arq_accept_vl15(arq, frame->flags, skb);
+		return;
+	}
+	if (!ahead) {
+		arq_accept(arq, frame->flags, skb, now);
+		return;
+	}
+	if (abs(ahead) > WEFT_ARQ_WINDOW)
+		arq->param.ops->count(arq, WEFT_IBC_SYMBOL_ERRORS);
+	else if (ahead > 0)
+		arq_tell_gap(arq, now);
+	else
+		arq_owe_ack(arq, now); /* the last one may have been lost */
+	kfree_skb(skb);
+}
+
+static void arq_consume(struct sk_buff_head *done)
+{
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(done)))
+		consume_skb(skb);
+}
+
+void weft_arq_receive(struct weft_arq *arq, const struct weft_frame *frame,
+		      struct sk_buff *skb, u64 now)
+{
+	struct sk_buff_head done;
+
+	__skb_queue_head_init(&done);
+	spin_lock_bh(&arq->lock);
+	if (arq->stopped) {
+		__skb_queue_tail(&done, skb);
+		goto out_unlock;
+	}
+	arq_acknowledge(arq, frame->ack, now, &done);
+	if (frame->flags & WEFT_FRAME_GAP && frame->type == WEFT_FRAME_ACK)
+		arq_missing(arq, frame->ack, now);
+	if (frame->type == WEFT_FRAME_DATA)
+		arq_data(arq, frame, skb, now);
+	else
+		__skb_queue_tail(&done, skb);
+	arq_pump(arq, now);
+out_unlock:
+	spin_unlock_bh(&arq->lock);
+	/* who sent them has room again, and is told so */
+	arq_consume(&done);
+	arq_drain(arq, &arq->out, arq->param.ops->send);
+	arq_drain(arq, &arq->in, arq->param.ops->deliver);
+}
+WEFT_EXPORT_FOR_TEST(weft_arq_receive);
+
+static bool arq_retry(struct weft_arq *arq, u64 now)
+{
+	struct weft_arq_sender *sender = &arq->sender;
+
+	if (now - sender->progress_at >= ARQ_US(WEFT_ARQ_GIVE_UP_US)) {
+		arq->stopped = true;
+		arq->param.ops->give_up(arq);
+		return false;
+	}
+	/* up to what WEFT_ARQ_MAX_RETRY_US allows */
+	sender->backoff = min(sender->backoff + 1, 8U);
+	sender->window = WEFT_ARQ_MIN_WINDOW;
+	arq_go_back(arq, now);
+	return true;
+}
+
+void weft_arq_timeout(struct weft_arq *arq, u64 now)
+{
+	spin_lock_bh(&arq->lock);
+	arq->armed = 0;
+	if (arq->stopped)
+		goto out_unlock;
+	if (arq->sender.retry_at && now >= arq->sender.retry_at && !arq_retry(arq, now))
+		goto out_unlock;
+	arq_pump(arq, now);
+	/* perhaps a frame has taken it along */
+	if (arq->receiver.ack_at && now >= arq->receiver.ack_at) {
+		arq->receiver.ack_at = now + ARQ_US(WEFT_ARQ_ACK_US);
+		arq_put_ack(arq, 0);
+	}
+	arq_arm(arq);
+out_unlock:
+	spin_unlock_bh(&arq->lock);
+	arq_drain(arq, &arq->out, arq->param.ops->send);
+}
+WEFT_EXPORT_FOR_TEST(weft_arq_timeout);
+
+/* Returns false: there is no room. */
+static bool arq_wait(struct weft_arq *arq, struct sk_buff *skb, u64 now)
+{
+	struct weft_arq_sender *sender = &arq->sender;
+
+	if (sender->wait_bytes + skb->len > WEFT_ARQ_WAIT_BYTES ||
+	    skb_queue_len(&sender->wait) >= WEFT_ARQ_WAIT_PACKETS)
+		return false;
+	__skb_queue_tail(&sender->wait, skb);
+	sender->wait_bytes += skb->len;
+	arq_pump(arq, now);
+	if (!skb_queue_empty(&sender->wait))
+		arq->param.ops->count(arq, WEFT_IBC_XMIT_WAIT);
+	return true;
+}
+
+/* Returns false: it is too long for a frame; the packet is not needed any more anyway. */
+static bool arq_put_vl15(struct weft_arq *arq, const struct sk_buff *skb, u32 length)
+{
+	struct weft_frame frame = {
+		.type = WEFT_FRAME_DATA, .length = length,
+		.flags = WEFT_FRAME_FIRST | WEFT_FRAME_LAST | WEFT_FRAME_VL15,
+	};
+
+	if (length > READ_ONCE(arq->param.max_frame) - sizeof(struct weft_wire_frame))
+		return false;
+	arq_put(arq, &frame, skb, 0);
+	return true;
+}
+
+/* Returns false: the packet is not, or not in part, in a queue. */
+static bool arq_xmit(struct weft_arq *arq, struct sk_buff *skb, u64 now)
+{
+	struct weft_lrh lrh;
+
+	if (arq->stopped || !weft_frame_lrh(&lrh, skb) || lrh.length > skb->len) {
+		arq->param.ops->count(arq, WEFT_IBC_XMIT_DISCARDS);
+		return false;
+	}
+	if (lrh.vl == 15) {
+		if (!arq_put_vl15(arq, skb, lrh.length))
+			arq->param.ops->count(arq, WEFT_IBC_XMIT_DISCARDS);
+		return false;
+	}
+	if (arq_wait(arq, skb, now))
+		return true;
+	arq->param.ops->count(arq, WEFT_IBC_XMIT_DISCARDS);
+	return false;
+}
+
+void weft_arq_xmit(struct weft_arq *arq, struct sk_buff *skb, u64 now)
+{
+	bool queued;
+
+	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (!skb)
+		return;
+	spin_lock_bh(&arq->lock);
+	queued = arq_xmit(arq, skb, now);
+	spin_unlock_bh(&arq->lock);
+	if (!queued)
+		kfree_skb(skb);
+	arq_drain(arq, &arq->out, arq->param.ops->send);
+}
+WEFT_EXPORT_FOR_TEST(weft_arq_xmit);
+
+void weft_arq_stop(struct weft_arq *arq)
+{
+	spin_lock_bh(&arq->lock);
+	arq->stopped = true;
+	spin_unlock_bh(&arq->lock);
+}
+WEFT_EXPORT_FOR_TEST(weft_arq_stop);
+
+void weft_arq_destroy(struct weft_arq *arq)
+{
+	struct weft_arq_sender *sender = &arq->sender;
+	const struct weft_arq_slot *slot;
+
+	for (; sender->una != sender->tail; sender->una++) {
+		slot = arq_slot(arq, sender->una);
+		if (slot->flags & WEFT_FRAME_LAST)
+			kfree_skb(slot->packet);
+	}
+	__skb_queue_purge(&sender->wait);
+	weft_reasm_reset(&arq->receiver.reasm);
+	__skb_queue_purge(&arq->out.queue);
+	__skb_queue_purge(&arq->in.queue);
+}
+WEFT_EXPORT_FOR_TEST(weft_arq_destroy);

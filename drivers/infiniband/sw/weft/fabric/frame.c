@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "fabric/frame.h"
+
+#include <linux/if_ether.h>
+#include <linux/pkt_sched.h>
+#include <linux/skbuff.h>
+
+#include "fabric/port.h"
+#include "params.h"
+
+#define FRAME_DATA_FLAGS	(WEFT_FRAME_FIRST | WEFT_FRAME_LAST | WEFT_FRAME_VL15)
+#define FRAME_WHOLE		(WEFT_FRAME_FIRST | WEFT_FRAME_LAST)
+/* What an upper layer reads of a packet first: all its headers. */
+#define FRAME_PULL		(sizeof(struct weft_wire_lrh) + sizeof(struct weft_wire_grh) + \
+				 WEFT_HDR_MAX_LENGTH)
+
+void weft_frame_encode(void *buf, const struct weft_frame *frame)
+{
+	struct weft_wire_frame *wire = buf;
+
+	wire->version = WEFT_FRAME_VERSION;
+	wire->type = frame->type;
+	wire->flags = frame->flags;
+	wire->reserved = 0;
+	wire->seq = cpu_to_be32(frame->seq);
+	wire->ack = cpu_to_be32(frame->ack);
+	wire->nonce = cpu_to_be32(frame->nonce);
+	wire->heard = cpu_to_be32(frame->heard);
+	wire->fabric = 0;
+	wire->length = cpu_to_be16(frame->length);
+}
+WEFT_EXPORT_FOR_TEST(weft_frame_encode);
+
+/* What is between two ends has a nonce of each; VL 15 is never in parts. */
+static bool frame_is_valid(const struct weft_frame *frame)
+{
+	switch (frame->type) {
+	case WEFT_FRAME_HELLO:
+		return !frame->flags && frame->length >= sizeof(struct weft_wire_hello);
+	case WEFT_FRAME_DATA:
+		return frame->nonce && frame->heard && frame->length &&
+		       frame->length <= WEFT_FRAME_PACKET &&
+		       !(frame->flags & ~FRAME_DATA_FLAGS) &&
+		       (!(frame->flags & WEFT_FRAME_VL15) || frame->flags == FRAME_DATA_FLAGS);
+	case WEFT_FRAME_ACK:
+		return frame->nonce && frame->heard && !(frame->flags & ~WEFT_FRAME_GAP);
+	case WEFT_FRAME_BYE:
+		return frame->nonce && frame->heard && !frame->flags;
+	default:
+		return false;
+	}
+}
+
+bool weft_frame_decode(struct weft_frame *frame, const void *buf, u32 len)
+{
+	const struct weft_wire_frame *wire = buf;
+
+	if (len < sizeof(*wire) || wire->version != WEFT_FRAME_VERSION || wire->fabric)
+		return false;
+	frame->type = wire->type;
+	frame->flags = wire->flags;
+	frame->length = be16_to_cpu(wire->length);
+	frame->seq = be32_to_cpu(wire->seq);
+	frame->ack = be32_to_cpu(wire->ack);
+	frame->nonce = be32_to_cpu(wire->nonce);
+	frame->heard = be32_to_cpu(wire->heard);
+	return frame->length <= len - sizeof(*wire) && frame_is_valid(frame);
+}
+WEFT_EXPORT_FOR_TEST(weft_frame_decode);
+
+void weft_hello_encode(void *buf, const struct weft_hello *hello)
+{
+	struct weft_wire_hello *wire = buf;
+
+	memset(wire, 0, sizeof(*wire));
+	wire->guid = hello->guid;
+	wire->max_frame = cpu_to_be16(hello->max_frame);
+}
+WEFT_EXPORT_FOR_TEST(weft_hello_encode);
+
+bool weft_hello_decode(struct weft_hello *hello, const void *buf)
+{
+	const struct weft_wire_hello *wire = buf;
+
+	hello->guid = wire->guid;
+	hello->max_frame = be16_to_cpu(wire->max_frame);
+	return hello->guid && hello->max_frame >= WEFT_FRAME_MIN_MTU;
+}
+WEFT_EXPORT_FOR_TEST(weft_hello_decode);
+
+bool weft_frame_lrh(struct weft_lrh *lrh, const struct sk_buff *skb)
+{
+	struct weft_wire_lrh buf;
+	const void *wire = skb_header_pointer(skb, 0, sizeof(buf), &buf);
+
+	/* decoding compares the length with the most there may be */
+	return wire && weft_lrh_decode(lrh, wire, WEFT_FRAME_PACKET) == WEFT_MALFORMED_NONE;
+}
+WEFT_EXPORT_FOR_TEST(weft_frame_lrh);
+
+struct sk_buff *weft_frame_build(const struct weft_frame *frame, const struct sk_buff *packet,
+				 u32 offset, const struct weft_frame_room *room)
+{
+	u32 length = sizeof(struct weft_wire_frame) + frame->length;
+	struct sk_buff *skb = alloc_skb(room->head + length + room->tail,
+					GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!skb)
+		return NULL;
+	skb_reserve(skb, room->head);
+	skb_reset_network_header(skb);
+	weft_frame_encode(skb_put(skb, sizeof(struct weft_wire_frame)), frame);
+	if (!packet) {
+		skb_put_zero(skb, frame->length);
+	} else if (skb_copy_bits(packet, offset, skb_put(skb, frame->length), frame->length)) {
+		kfree_skb(skb);
+		return NULL;
+	}
+	skb->protocol = htons(WEFT_IB_ETHERTYPE);
+	/* what keeps the fabric going does not wait behind what it carries */
+	if (frame->type != WEFT_FRAME_DATA || frame->flags & WEFT_FRAME_VL15)
+		skb->priority = TC_PRIO_CONTROL;
+	return skb;
+}
+WEFT_EXPORT_FOR_TEST(weft_frame_build);
+
+/* A packet as the fabric wants it, from bytes that are one. */
+static int reasm_complete(struct sk_buff *skb, u8 flags, struct sk_buff **packet)
+{
+	struct weft_lrh lrh;
+
+	if (!weft_frame_lrh(&lrh, skb) || lrh.length != skb->len ||
+	    (lrh.vl == 15) != !!(flags & WEFT_FRAME_VL15)) {
+		kfree_skb(skb);
+		return -EBADMSG;
+	}
+	if (!pskb_may_pull(skb, min_t(u32, skb->len, FRAME_PULL))) {
+		kfree_skb(skb);
+		return -ENOMEM;
+	}
+	skb_reset_network_header(skb);
+	skb_reset_transport_header(skb);
+	skb->protocol = htons(WEFT_IB_ETHERTYPE);
+	*packet = skb;
+	return 0;
+}
+
+/* Room for all of it, as the LRH says; what comes is compared with that. */
+static int reasm_begin(struct weft_reasm *reasm, const struct sk_buff *frame)
+{
+	struct weft_lrh lrh;
+
+	if (!weft_frame_lrh(&lrh, frame) || frame->len >= lrh.length)
+		return -EBADMSG;
+	reasm->skb = alloc_skb(NET_SKB_PAD + lrh.length, GFP_ATOMIC | __GFP_NOWARN);
+	if (!reasm->skb)
+		return -ENOMEM;
+	skb_reserve(reasm->skb, NET_SKB_PAD);
+	reasm->skb->dev = frame->dev;
+	reasm->total = lrh.length;
+	return 0;
+}
+
+static int reasm_append(struct weft_reasm *reasm, const struct sk_buff *frame, bool last)
+{
+	u32 left = reasm->total - reasm->skb->len;
+
+	if (last ? frame->len != left : frame->len >= left)
+		return -EBADMSG;
+	if (skb_copy_bits(frame, 0, skb_put(reasm->skb, frame->len), frame->len))
+		return -EBADMSG;
+	return 0;
+}
+
+static int reasm_part(struct weft_reasm *reasm, const struct sk_buff *frame, u8 flags,
+		      struct sk_buff **packet)
+{
+	bool last = flags & WEFT_FRAME_LAST, first = flags & WEFT_FRAME_FIRST;
+	struct sk_buff *skb;
+	int ret;
+
+	ret = first ? reasm_begin(reasm, frame) : reasm->skb ? 0 : -EBADMSG;
+	if (ret)
+		return ret;
+	ret = reasm_append(reasm, frame, last);
+	if (ret || !last)
+		return ret;
+	/* in one piece, so there is nothing that could fail for want of memory */
+	skb = reasm->skb;
+	reasm->skb = NULL;
+	return reasm_complete(skb, flags, packet);
+}
+
+int weft_reasm_add(struct weft_reasm *reasm, struct sk_buff *frame, u8 flags,
+		   struct sk_buff **packet)
+{
+	int ret = -EBADMSG;
+
+	*packet = NULL;
+	if (flags & WEFT_FRAME_FIRST && reasm->skb) {
+		kfree_skb(frame);
+	} else if ((flags & FRAME_WHOLE) == FRAME_WHOLE) {
+		/* the frame's own memory will do */
+		ret = reasm_complete(frame, flags, packet);
+	} else {
+		ret = reasm_part(reasm, frame, flags, packet);
+		consume_skb(frame);
+	}
+	if (ret == -EBADMSG)
+		weft_reasm_reset(reasm);
+	return ret;
+}
+WEFT_EXPORT_FOR_TEST(weft_reasm_add);
+
+void weft_reasm_reset(struct weft_reasm *reasm)
+{
+	kfree_skb(reasm->skb);
+	reasm->skb = NULL;
+}
+WEFT_EXPORT_FOR_TEST(weft_reasm_reset);

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * What is known of another switch on the net device, and whether there is to be a cable
+ * to it: the rules by which both ends agree on that. Without locks: its owner has one
+ * thread for it.
+ *
+ * See "HELLO" in Documentation/infiniband/weft/fabric.rst.
+ */
+#ifndef WEFT_FABRIC_PEER_H
+#define WEFT_FABRIC_PEER_H
+
+#include <linux/bits.h>
+#include <linux/if_ether.h>
+#include <linux/types.h>
+
+#include "fabric/frame.h"
+
+/**
+ * enum weft_peer_action - what is to be done, in this order
+ * @WEFT_PEER_PULL: the cable is to be pulled out
+ * @WEFT_PEER_FORGET: it is gone
+ * @WEFT_PEER_REPLY: it shall have a HELLO at once
+ * @WEFT_PEER_PLUG: a cable is to be plugged in
+ */
+enum weft_peer_action {
+	WEFT_PEER_PULL		= BIT(0),
+	WEFT_PEER_FORGET	= BIT(1),
+	WEFT_PEER_REPLY		= BIT(2),
+	WEFT_PEER_PLUG		= BIT(3),
+};
+
+/**
+ * struct weft_peer_note - a HELLO or BYE that has come
+ * @frame: its header
+ * @hello: what followed; of a HELLO
+ * @mac: who sent it
+ */
+struct weft_peer_note {
+	struct weft_frame	frame;
+	struct weft_hello	hello;
+	u8			mac[ETH_ALEN];
+};
+
+/**
+ * struct weft_peer - another switch
+ * @guid: node GUID of it
+ * @mac: where it is
+ * @nonce: ours, of this cable or the next one
+ * @heard: its nonce; 0: not heard yet
+ * @max_frame: what it takes
+ * @up: there is a cable
+ * @heard_at: jiffies of its last sign of life
+ * @agreed_at: jiffies when it named our nonce last
+ */
+struct weft_peer {
+	__be64		guid;
+	u8		mac[ETH_ALEN];
+	u32		nonce;
+	u32		heard;
+	u16		max_frame;
+	bool		up;
+	unsigned long	heard_at;
+	unsigned long	agreed_at;
+};
+
+/**
+ * weft_peer_init - a switch has been heard for the first time
+ * @peer: result
+ * @note: a HELLO; weft_peer_hear() is to be called with it, too
+ * @now: jiffies
+ */
+void weft_peer_init(struct weft_peer *peer, const struct weft_peer_note *note,
+		    unsigned long now);
+
+/**
+ * weft_peer_hear - it has sent something
+ * @peer: the switch
+ * @note: a HELLO or BYE of it
+ * @now: jiffies
+ *
+ * Return: what is to be done, a set of enum weft_peer_action.
+ */
+u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
+		   unsigned long now);
+
+/**
+ * weft_peer_check - has it fallen silent?
+ * @peer: the switch
+ * @now: jiffies
+ *
+ * Return: what is to be done, a set of enum weft_peer_action.
+ */
+u32 weft_peer_check(struct weft_peer *peer, unsigned long now);
+
+/**
+ * weft_peer_down - the cable is pulled out, or cannot be used any more
+ * @peer: the switch
+ *
+ * The next one has another nonce, so nothing that was sent by this one is taken for it,
+ * and the other end learns that it has to begin anew.
+ */
+void weft_peer_down(struct weft_peer *peer);
+
+#endif /* WEFT_FABRIC_PEER_H */

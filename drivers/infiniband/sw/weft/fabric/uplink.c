@@ -1,0 +1,671 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What comes is looked at in the soft interrupt: DATA and ACK go to the cable they are
+ * of, a HELLO or BYE is noted for a work item. That alone knows the peers, plugs cables
+ * in and pulls them out, so there is no lock for it.
+ */
+#include "fabric/uplink.h"
+
+#include <linux/etherdevice.h>
+#include <linux/hrtimer.h>
+#include <linux/if_arp.h>
+#include <linux/netdevice.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+
+#include "fabric/arq.h"
+#include "fabric/frame.h"
+#include "fabric/peer.h"
+#include "fabric/switch.h"
+#include "params.h"
+
+static_assert(WEFT_UPLINK_PEERS <= WEFT_SWITCH_PORTS / 2);
+
+/* Where HELLOs to everybody go: a group address of local administration. */
+static const u8 uplink_group[ETH_ALEN] = { 0x03, 0x57, 0x45, 0x46, 0x54, 0x01 };
+
+static struct workqueue_struct *uplink_wq;
+
+/**
+ * struct uplink - a cable to another switch
+ * @cable: that is plugged in
+ * @arq: this end of it
+ * @timer: of @arq
+ * @uplinks: whose
+ * @port: where it is plugged in
+ * @mac: where the other end is
+ * @heard_at: jiffies when a frame came by it last; anybody
+ * @gave_up: the other end does not acknowledge; set once, by anybody
+ */
+struct uplink {
+	struct weft_cable	cable;
+	struct weft_arq		arq;
+	struct hrtimer		timer;
+	struct weft_uplinks	*uplinks;
+	struct weft_ibport	*port;
+	u8			mac[ETH_ALEN];
+	unsigned long		heard_at;
+	bool			gave_up;
+};
+
+/**
+ * struct uplink_entry - another switch
+ * @peer: what is known of it; valid if there is a @port
+ * @port: for the cable to it, NULL: the entry is free
+ * @uplink: the cable, RCU; NULL: it is not plugged in
+ */
+struct uplink_entry {
+	struct weft_peer	peer;
+	struct weft_ibport	*port;
+	struct uplink __rcu	*uplink;
+};
+
+/**
+ * struct weft_uplinks - all of a switch
+ *
+ * Where nothing is said of locks @work alone uses it.
+ *
+ * @sw: the switch
+ * @guid: of it
+ * @ndev: net device; has all others, if it can
+ * @idle: it cannot: nothing else is valid
+ * @packets: gets us frames
+ * @work: does all that is not done by frame
+ * @lock: protects @notes, @first_note and @num_notes
+ * @notes: HELLOs and BYEs that have come, a ring
+ * @first_note: the oldest of them
+ * @num_notes: of them
+ * @entries: other switches; their cables are read by anybody
+ * @began: jiffies
+ * @hello_at: jiffies when the next HELLO goes
+ */
+struct weft_uplinks {
+	struct weft_switch	*sw;
+	__be64			guid;
+	struct net_device	*ndev;
+	bool			idle;
+	struct packet_type	packets;
+	struct delayed_work	work;
+	spinlock_t		lock;
+	struct weft_peer_note	notes[WEFT_UPLINK_NOTES];
+	u32			first_note;
+	u32			num_notes;
+	struct uplink_entry	entries[WEFT_UPLINK_PEERS];
+	unsigned long		began;
+	unsigned long		hello_at;
+};
+
+int weft_uplink_init(void)
+{
+	/* memory may be written out by a fabric */
+	uplink_wq = alloc_workqueue("weft_uplink", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return uplink_wq ? 0 : -ENOMEM;
+}
+
+void weft_uplink_exit(void)
+{
+	destroy_workqueue(uplink_wq);
+}
+
+/* Have the work done now. */
+static void uplinks_kick(struct weft_uplinks *uplinks)
+{
+	mod_delayed_work(uplink_wq, &uplinks->work, 0);
+}
+
+static struct weft_frame_room uplinks_room(const struct weft_uplinks *uplinks)
+{
+	return (struct weft_frame_room) {
+		.head = LL_RESERVED_SPACE(uplinks->ndev),
+		.tail = uplinks->ndev->needed_tailroom,
+	};
+}
+
+/* A frame that does not get away is as good as lost. */
+static void uplinks_send(const struct weft_uplinks *uplinks, const u8 *mac,
+			 struct sk_buff *skb)
+{
+	skb->dev = uplinks->ndev;
+	if (dev_hard_header(skb, skb->dev, WEFT_IB_ETHERTYPE, mac, NULL, skb->len) < 0)
+		kfree_skb(skb);
+	else
+		dev_queue_xmit(skb);
+}
+
+static struct uplink *uplink_of(struct weft_arq *arq)
+{
+	return container_of(arq, struct uplink, arq);
+}
+
+static void uplink_send(struct weft_arq *arq, struct sk_buff *frame)
+{
+	uplinks_send(uplink_of(arq)->uplinks, uplink_of(arq)->mac, frame);
+}
+
+static void uplink_deliver(struct weft_arq *arq, struct sk_buff *packet)
+{
+	weft_ibport_deliver(uplink_of(arq)->port, packet, false);
+}
+
+static void uplink_arm(struct weft_arq *arq, u64 when)
+{
+	hrtimer_start(&uplink_of(arq)->timer, ns_to_ktime(when), HRTIMER_MODE_ABS_SOFT);
+}
+
+static void uplink_count(struct weft_arq *arq, enum weft_ibport_counter counter)
+{
+	weft_ibport_count(uplink_of(arq)->port, counter);
+}
+
+static void uplink_give_up(struct weft_arq *arq)
+{
+	WRITE_ONCE(uplink_of(arq)->gave_up, true);
+	uplinks_kick(uplink_of(arq)->uplinks);
+}
+
+static const struct weft_arq_ops uplink_arq_ops = {
+	.send = uplink_send,
+	.deliver = uplink_deliver,
+	.arm = uplink_arm,
+	.count = uplink_count,
+	.give_up = uplink_give_up,
+};
+
+static enum hrtimer_restart uplink_timeout(struct hrtimer *timer)
+{
+	struct uplink *uplink = container_of(timer, struct uplink, timer);
+
+	rcu_read_lock();
+	weft_arq_timeout(&uplink->arq, ktime_get_ns());
+	rcu_read_unlock();
+	return HRTIMER_NORESTART;
+}
+
+static void uplink_xmit(struct weft_cable *cable, struct weft_ibport *from,
+			struct sk_buff *skb)
+{
+	struct uplink *uplink = container_of(cable, struct uplink, cable);
+
+	weft_arq_xmit(&uplink->arq, skb, ktime_get_ns());
+}
+
+/* What both take, as it is now: an MTU can be changed. */
+static u32 uplink_max_frame(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
+{
+	u32 both = min_t(u32, READ_ONCE(uplinks->ndev->mtu), peer->max_frame);
+
+	return clamp_t(u32, both, WEFT_FRAME_MIN_MTU,
+		       WEFT_FRAME_PACKET + sizeof(struct weft_wire_frame));
+}
+
+static struct uplink *uplink_create(struct weft_uplinks *uplinks,
+				    const struct uplink_entry *entry)
+{
+	struct weft_arq_param param = {
+		.ops = &uplink_arq_ops,
+		.nonce = entry->peer.nonce,
+		.heard = entry->peer.heard,
+		.max_frame = uplink_max_frame(uplinks, &entry->peer),
+		.room = uplinks_room(uplinks),
+	};
+	struct uplink *uplink = kzalloc(sizeof(*uplink), GFP_KERNEL);
+
+	if (!uplink)
+		return NULL;
+	uplink->cable.xmit = uplink_xmit;
+	uplink->uplinks = uplinks;
+	uplink->port = entry->port;
+	uplink->heard_at = jiffies;
+	ether_addr_copy(uplink->mac, entry->peer.mac);
+	weft_arq_init(&uplink->arq, &param);
+	hrtimer_setup(&uplink->timer, uplink_timeout, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	return uplink;
+}
+
+/* The cable of an entry; for @work, or when that is not run. */
+static struct uplink *uplink_get(const struct uplink_entry *entry)
+{
+	return rcu_dereference_protected(entry->uplink, true);
+}
+
+/* Without memory it is tried again with the next HELLO. */
+static void uplink_plug(struct weft_uplinks *uplinks, struct uplink_entry *entry)
+{
+	struct uplink *uplink = uplink_create(uplinks, entry);
+
+	if (!uplink)
+		return;
+	entry->peer.up = true;
+	/* the port first: what comes by a cable finds it plugged in */
+	weft_ibport_plug(entry->port, &uplink->cable);
+	rcu_assign_pointer(entry->uplink, uplink);
+}
+
+static void uplink_pull(struct uplink_entry *entry)
+{
+	struct uplink *uplink = uplink_get(entry);
+
+	RCU_INIT_POINTER(entry->uplink, NULL);
+	weft_ibport_unplug(entry->port);
+	weft_arq_stop(&uplink->arq);
+	hrtimer_cancel(&uplink->timer);
+	/* neither the port nor a frame that comes knows it any more */
+	synchronize_net();
+	weft_arq_destroy(&uplink->arq);
+	kfree(uplink);
+}
+
+static void uplinks_forget(struct weft_uplinks *uplinks, struct uplink_entry *entry)
+{
+	weft_switch_give_port(uplinks->sw, entry->port);
+	entry->port = NULL;
+}
+
+static void uplinks_put_hello(const struct weft_uplinks *uplinks, const u8 *mac,
+			      struct weft_frame frame)
+{
+	struct weft_hello hello = {
+		.guid = uplinks->guid,
+		.max_frame = min_t(u32, READ_ONCE(uplinks->ndev->mtu), U16_MAX),
+	};
+	struct weft_frame_room room = uplinks_room(uplinks);
+	struct sk_buff *skb = weft_frame_build(&frame, NULL, 0, &room);
+
+	if (!skb)
+		return;
+	weft_hello_encode(skb->data + sizeof(struct weft_wire_frame), &hello);
+	uplinks_send(uplinks, mac, skb);
+}
+
+static void uplinks_hello_everybody(const struct weft_uplinks *uplinks)
+{
+	struct weft_frame frame = {
+		.type = WEFT_FRAME_HELLO, .length = sizeof(struct weft_wire_hello),
+	};
+
+	uplinks_put_hello(uplinks, uplink_group, frame);
+}
+
+/* As long as DATA may be: where that does not get through there is no cable. */
+static void uplinks_hello(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
+{
+	struct weft_frame frame = {
+		.type = WEFT_FRAME_HELLO, .nonce = peer->nonce, .heard = peer->heard,
+		.length = uplink_max_frame(uplinks, peer) - sizeof(struct weft_wire_frame),
+	};
+
+	uplinks_put_hello(uplinks, peer->mac, frame);
+}
+
+static void uplinks_bye(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
+{
+	struct weft_frame frame = {
+		.type = WEFT_FRAME_BYE, .nonce = peer->nonce, .heard = peer->heard,
+	};
+	struct weft_frame_room room = uplinks_room(uplinks);
+	struct sk_buff *skb = weft_frame_build(&frame, NULL, 0, &room);
+
+	if (skb)
+		uplinks_send(uplinks, peer->mac, skb);
+}
+
+static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry, u32 actions)
+{
+	if (actions & WEFT_PEER_PULL)
+		uplink_pull(entry);
+	if (actions & WEFT_PEER_FORGET) {
+		uplinks_forget(uplinks, entry);
+		return;
+	}
+	/* plugged in before the other end knows that it may be */
+	if (actions & WEFT_PEER_PLUG)
+		uplink_plug(uplinks, entry);
+	if (actions & WEFT_PEER_REPLY)
+		uplinks_hello(uplinks, &entry->peer);
+}
+
+/* Can anything be sent, and come back? */
+static bool uplinks_usable(const struct weft_uplinks *uplinks)
+{
+	return netif_running(uplinks->ndev) && netif_carrier_ok(uplinks->ndev) &&
+	       READ_ONCE(uplinks->ndev->mtu) >= WEFT_FRAME_MIN_MTU;
+}
+
+static void uplinks_forget_all(struct weft_uplinks *uplinks)
+{
+	struct uplink_entry *entry;
+	int i;
+
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
+		entry = &uplinks->entries[i];
+		if (!entry->port)
+			continue;
+		if (entry->peer.up)
+			uplink_pull(entry);
+		uplinks_forget(uplinks, entry);
+	}
+}
+
+/* A BYE has no GUID; by their nonces both ends know each other. */
+static bool uplinks_is_from(const struct uplink_entry *entry, const struct weft_peer_note *note)
+{
+	if (note->frame.type == WEFT_FRAME_BYE)
+		return ether_addr_equal(entry->peer.mac, note->mac) &&
+		       entry->peer.nonce == note->frame.heard;
+	return entry->peer.guid == note->hello.guid;
+}
+
+static struct uplink_entry *uplinks_find(struct weft_uplinks *uplinks,
+					 const struct weft_peer_note *note)
+{
+	int i;
+
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
+		if (uplinks->entries[i].port && uplinks_is_from(&uplinks->entries[i], note))
+			return &uplinks->entries[i];
+	return NULL;
+}
+
+/* With a port, so that there is one when it comes to plug the cable in. */
+static struct uplink_entry *uplinks_add(struct weft_uplinks *uplinks,
+					const struct weft_peer_note *note)
+{
+	struct uplink_entry *entry;
+	int i;
+
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
+		entry = &uplinks->entries[i];
+		if (entry->port)
+			continue;
+		entry->port = weft_switch_take_port(uplinks->sw, true);
+		if (!entry->port)
+			break;
+		weft_peer_init(&entry->peer, note, jiffies);
+		return entry;
+	}
+	net_warn_ratelimited("weft: %s: no cable to switch %016llx: all are in use\n",
+			     uplinks->ndev->name, be64_to_cpu(note->hello.guid));
+	return NULL;
+}
+
+static void uplinks_hear(struct weft_uplinks *uplinks, const struct weft_peer_note *note)
+{
+	struct uplink_entry *entry;
+	u32 actions = 0;
+
+	if (note->frame.type == WEFT_FRAME_HELLO && note->hello.guid == uplinks->guid)
+		return; /* a loop */
+	entry = uplinks_find(uplinks, note);
+	if (!entry && note->frame.type == WEFT_FRAME_HELLO) {
+		entry = uplinks_add(uplinks, note);
+		actions = WEFT_PEER_REPLY;
+	}
+	if (entry)
+		uplinks_act(uplinks, entry,
+			    actions | weft_peer_hear(&entry->peer, note, jiffies));
+}
+
+static bool uplinks_take_note(struct weft_uplinks *uplinks, struct weft_peer_note *note)
+{
+	bool any;
+
+	spin_lock_bh(&uplinks->lock);
+	any = uplinks->num_notes;
+	if (any) {
+		*note = uplinks->notes[uplinks->first_note % WEFT_UPLINK_NOTES];
+		uplinks->first_note++;
+		uplinks->num_notes--;
+	}
+	spin_unlock_bh(&uplinks->lock);
+	return any;
+}
+
+/* A HELLO comes again; so what is too much is not missed. */
+static void uplinks_note(struct weft_uplinks *uplinks, const struct weft_peer_note *note)
+{
+	bool room;
+
+	spin_lock_bh(&uplinks->lock);
+	room = uplinks->num_notes < WEFT_UPLINK_NOTES;
+	if (room) {
+		uplinks->notes[(uplinks->first_note + uplinks->num_notes) %
+			       WEFT_UPLINK_NOTES] = *note;
+		uplinks->num_notes++;
+	}
+	spin_unlock_bh(&uplinks->lock);
+	if (room)
+		uplinks_kick(uplinks);
+}
+
+/* Whatever comes by a cable has the right nonces, so it counts as a HELLO. */
+static void uplinks_check(struct weft_uplinks *uplinks, struct uplink_entry *entry)
+{
+	struct weft_peer *peer = &entry->peer;
+	unsigned long heard_at;
+	u32 actions = 0;
+
+	if (peer->up) {
+		heard_at = READ_ONCE(uplink_get(entry)->heard_at);
+		if (time_after(heard_at, peer->agreed_at))
+			peer->agreed_at = heard_at;
+		weft_arq_resize(&uplink_get(entry)->arq, uplink_max_frame(uplinks, peer));
+		if (READ_ONCE(uplink_get(entry)->gave_up)) {
+			weft_peer_down(peer);
+			actions = WEFT_PEER_PULL | WEFT_PEER_REPLY;
+		}
+	}
+	uplinks_act(uplinks, entry, actions | weft_peer_check(peer, jiffies));
+}
+
+/* In a hurry: new here, alone, or with somebody that there is no cable to yet. */
+static u32 uplinks_period(const struct weft_uplinks *uplinks)
+{
+	const struct uplink_entry *entry;
+	u32 up = 0;
+	int i;
+
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
+		entry = &uplinks->entries[i];
+		if (entry->port && !entry->peer.up)
+			return WEFT_HELLO_FAST_MS;
+		up += !!entry->port;
+	}
+	if (!up || time_before(jiffies, uplinks->began + msecs_to_jiffies(WEFT_HELLO_EAGER_MS)))
+		return WEFT_HELLO_FAST_MS;
+	return WEFT_HELLO_SLOW_MS;
+}
+
+/* To everybody, for those that are new; and to each one, naming its nonce. */
+static void uplinks_hello_all(struct weft_uplinks *uplinks)
+{
+	int i;
+
+	if (time_before(jiffies, uplinks->hello_at))
+		return;
+	uplinks_hello_everybody(uplinks);
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
+		if (uplinks->entries[i].port)
+			uplinks_hello(uplinks, &uplinks->entries[i].peer);
+	uplinks->hello_at = jiffies + msecs_to_jiffies(uplinks_period(uplinks));
+}
+
+static void uplinks_work(struct work_struct *work)
+{
+	struct weft_uplinks *uplinks = container_of(to_delayed_work(work), struct weft_uplinks,
+						    work);
+	struct weft_peer_note note;
+	u32 i;
+
+	/* no more than one ring: others want to be run, too */
+	for (i = 0; i < WEFT_UPLINK_NOTES && uplinks_take_note(uplinks, &note); i++)
+		if (uplinks_usable(uplinks))
+			uplinks_hear(uplinks, &note);
+	if (uplinks_usable(uplinks)) {
+		for (i = 0; i < WEFT_UPLINK_PEERS; i++)
+			if (uplinks->entries[i].port)
+				uplinks_check(uplinks, &uplinks->entries[i]);
+		uplinks_hello_all(uplinks);
+	} else {
+		uplinks_forget_all(uplinks);
+	}
+	/* nothing when it has been kicked meanwhile */
+	queue_delayed_work(uplink_wq, &uplinks->work, msecs_to_jiffies(WEFT_HELLO_FAST_MS));
+}
+
+/* The cable to a net device; there may be one switch at most. RCU read side. */
+static struct uplink *uplinks_by_mac(const struct weft_uplinks *uplinks, const u8 *mac)
+{
+	struct uplink *uplink;
+	int i;
+
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
+		uplink = rcu_dereference(uplinks->entries[i].uplink);
+		if (uplink && ether_addr_equal(uplink->mac, mac))
+			return uplink;
+	}
+	return NULL;
+}
+
+static void uplinks_rcv_damaged(const struct weft_uplinks *uplinks, struct sk_buff *skb)
+{
+	struct uplink *uplink = uplinks_by_mac(uplinks, eth_hdr(skb)->h_source);
+
+	if (uplink)
+		weft_ibport_count(uplink->port, WEFT_IBC_SYMBOL_ERRORS);
+	kfree_skb(skb);
+}
+
+/* Belongs to the callee. What has other nonces is of a cable that is not any more. */
+static void uplinks_rcv_cable(const struct weft_uplinks *uplinks,
+			      const struct weft_frame *frame, struct sk_buff *skb)
+{
+	struct uplink *uplink = uplinks_by_mac(uplinks, eth_hdr(skb)->h_source);
+
+	if (!uplink || frame->nonce != uplink->arq.param.heard ||
+	    frame->heard != uplink->arq.param.nonce) {
+		kfree_skb(skb);
+		return;
+	}
+	WRITE_ONCE(uplink->heard_at, jiffies);
+	weft_arq_receive(&uplink->arq, frame, skb, ktime_get_ns());
+}
+
+static void uplinks_rcv_note(struct weft_uplinks *uplinks, const struct weft_frame *frame,
+			     struct sk_buff *skb)
+{
+	struct weft_peer_note note = { .frame = *frame };
+	struct weft_wire_hello buf;
+	const void *hello;
+
+	ether_addr_copy(note.mac, eth_hdr(skb)->h_source);
+	if (frame->type == WEFT_FRAME_HELLO) {
+		hello = skb_header_pointer(skb, 0, sizeof(buf), &buf);
+		if (!hello || !weft_hello_decode(&note.hello, hello))
+			goto out_free;
+	}
+	uplinks_note(uplinks, &note);
+out_free:
+	consume_skb(skb);
+}
+
+static bool uplinks_rcv_header(struct weft_frame *frame, struct sk_buff *skb)
+{
+	if (!pskb_may_pull(skb, sizeof(struct weft_wire_frame)) ||
+	    !weft_frame_decode(frame, skb->data, skb->len))
+		return false;
+	__skb_pull(skb, sizeof(struct weft_wire_frame));
+	return !pskb_trim(skb, frame->length);
+}
+
+/* Soft interrupt, RCU read side. */
+static int uplinks_rcv(struct sk_buff *skb, struct net_device *ndev,
+		       struct packet_type *packets, struct net_device *orig_ndev)
+{
+	struct weft_uplinks *uplinks = container_of(packets, struct weft_uplinks, packets);
+	struct weft_frame frame;
+
+	if (skb->pkt_type == PACKET_OTHERHOST || skb->pkt_type == PACKET_LOOPBACK ||
+	    !skb_mac_header_was_set(skb)) {
+		kfree_skb(skb);
+		return NET_RX_DROP;
+	}
+	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (!skb)
+		return NET_RX_DROP;
+	if (!uplinks_rcv_header(&frame, skb))
+		uplinks_rcv_damaged(uplinks, skb);
+	else if (frame.type == WEFT_FRAME_DATA || frame.type == WEFT_FRAME_ACK)
+		uplinks_rcv_cable(uplinks, &frame, skb);
+	else
+		uplinks_rcv_note(uplinks, &frame, skb);
+	return NET_RX_SUCCESS;
+}
+
+static void uplinks_start(struct weft_uplinks *uplinks)
+{
+	spin_lock_init(&uplinks->lock);
+	INIT_DELAYED_WORK(&uplinks->work, uplinks_work);
+	uplinks->began = jiffies;
+	uplinks->hello_at = jiffies;
+	uplinks->packets.type = htons(WEFT_IB_ETHERTYPE);
+	uplinks->packets.dev = uplinks->ndev;
+	uplinks->packets.func = uplinks_rcv;
+	dev_add_pack(&uplinks->packets);
+	uplinks_kick(uplinks);
+}
+
+struct weft_uplinks *weft_uplinks_open(struct weft_switch *sw, struct net_device *ndev)
+{
+	struct weft_uplinks *uplinks = kvzalloc(sizeof(*uplinks), GFP_KERNEL);
+	int ret;
+
+	if (!uplinks)
+		return ERR_PTR(-ENOMEM);
+	uplinks->sw = sw;
+	uplinks->ndev = ndev;
+	uplinks->guid = weft_switch_node(sw)->guid;
+	uplinks->idle = ndev->flags & IFF_LOOPBACK || ndev->type != ARPHRD_ETHER;
+	if (uplinks->idle)
+		return uplinks;
+	ret = dev_mc_add(ndev, uplink_group);
+	if (ret) {
+		kvfree(uplinks);
+		return ERR_PTR(ret);
+	}
+	uplinks_start(uplinks);
+	return uplinks;
+}
+
+static void uplinks_bye_all(struct weft_uplinks *uplinks)
+{
+	const struct uplink_entry *entry;
+	int i;
+
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
+		entry = &uplinks->entries[i];
+		if (entry->port && entry->peer.heard)
+			uplinks_bye(uplinks, &entry->peer);
+	}
+}
+
+void weft_uplinks_close(struct weft_uplinks *uplinks)
+{
+	if (!uplinks->idle) {
+		/* waits for what is being received */
+		dev_remove_pack(&uplinks->packets);
+		dev_mc_del(uplinks->ndev, uplink_group);
+		cancel_delayed_work_sync(&uplinks->work);
+		uplinks_bye_all(uplinks);
+		uplinks_forget_all(uplinks);
+		/* a cable may have given up just before */
+		cancel_delayed_work_sync(&uplinks->work);
+	}
+	kvfree(uplinks);
+}
+
+void weft_uplinks_carrier(struct weft_uplinks *uplinks)
+{
+	if (!uplinks->idle)
+		uplinks_kick(uplinks);
+}
