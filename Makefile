@@ -9,6 +9,7 @@ KDIR ?= /lib/modules/$(KVER)/build
 help:
 	@echo 'To try and to test, in virtual machines (as root):'
 	@echo '  make demo        weft at work: ping-pong, multicast and bandwidth over it'
+	@echo '  make demo-ib     an InfiniBand fabric: opensm, infiniband-diags and IPoIB over weft'
 	@echo '  make test        the tests worth running on each change'
 	@echo '                   (MINUTES=N: skip what has not begun by then)'
 	@echo '  make test-full   every test on every kernel'
@@ -40,7 +41,7 @@ install uninstall:
 prepare:
 	@scripts/$@
 
-demo kunit bench check: prepare
+demo demo-ib kunit bench check: prepare
 	@scripts/$@
 
 test: prepare
@@ -53,4 +54,4 @@ soak: prepare
 	@scripts/test --full ulp/090
 
 .PHONY: help modules modules_install clean provider install uninstall
-.PHONY: demo prepare test kunit bench check test-full soak
+.PHONY: demo demo-ib prepare test kunit bench check test-full soak

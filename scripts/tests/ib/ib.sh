@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# What tests of InfiniBand ports have in common. To be sourced first; it has
+# wire.sh, stock.sh and lib.sh, too:
+#
+#	. "$(dirname "$0")/ib.sh"
+#
+# A fabric is what hangs on a net device: one switch in each host, and all HCAs of
+# it. Without a subnet manager its ports stay in INIT.
+. "$(dirname "${BASH_SOURCE[0]}")/../wire/wire.sh"
+
+# A sweep of a subnet manager has to be over within so many seconds.
+patience=60
+[ "$WEFT_KERNEL" != debug ] || patience=180
+
+#
+# ---- HCAs
+#
+
+# add_ib NAME NETDEV: an HCA, removed at the end of the test
+add_ib()
+{
+	[ -e /sys/module/weft ] || modprobe weft
+	modprobe ib_umad
+	rdma link add "$1" type weft_ib netdev "$2"
+	defer remove_link "$1"
+	within 10 test -e "/sys/class/infiniband/$1/ports/1/state"
+	within 10 has_umad "$1" >/dev/null || fail "$1 has no umad device"
+}
+
+# hcas N [NETDEV]: weft_ib0 and so on, on lo
+hcas()
+{
+	local i
+	need rdma ibstat ibnetdiscover smpquery opensm
+	for ((i = 0; i < $1; i++)); do
+		add_ib weft_ib$i "${2-lo}"
+	done
+}
+
+# umad DEVICE: the file by which its MADs are sent and received
+umad()
+{
+	local d
+	for d in /sys/class/infiniband_mad/umad*; do
+		if [ -e "$d/ibdev" ] && [ "$(cat "$d/ibdev")" = "$1" ]; then
+			echo "/dev/infiniband/${d##*/}"
+			return
+		fi
+	done
+	return 1
+}
+
+has_umad() { [ -n "$(umad "$1" || true)" ]; }
+
+# port DEVICE FILE: of its port, in sysfs
+port()
+{
+	cat "/sys/class/infiniband/$1/ports/1/$2"
+}
+
+# state DEVICE: without its number: INIT, ACTIVE ...
+state()
+{
+	port "$1" state | cut -d ' ' -f 2
+}
+
+# lid DEVICE, sm_lid DEVICE: decimal
+lid() { echo $(($(port "$1" lid))); }
+sm_lid() { echo $(($(port "$1" sm_lid))); }
+
+# port_guid DEVICE: as 0x and 16 digits
+port_guid()
+{
+	port "$1" gids/0 | awk -F : '{ print "0x" $5 $6 $7 $8 }'
+}
+
+has_state() { [ "$(state "$1")" = "$2" ]; }
+has_lid() { [ "$(lid "$1")" != 0 ]; }
+sm_lid_is() { [ "$(sm_lid "$1")" = "$2" ]; }
+
+# becomes STATE DEVICE...: each of them, in time
+becomes()
+{
+	local want=$1 dev
+	shift
+	for dev; do
+		within "$patience" has_state "$dev" "$want" || {
+			for log in "$out"/sm-*/log; do
+				[ ! -e "$log" ] || tail -n 15 "$log"
+			done
+			fail "$dev is $(state "$dev"), not $want"
+		}
+	done
+}
+
+# switch_lid DEVICE: of the switch it is plugged into
+switch_lid()
+{
+	smpquery -C "$1" -D portinfo 0,1 0 | awk -F '[.:]+' '$1 == "Lid" { print $2 }'
+}
+
+#
+# ---- The subnet manager
+#
+
+declare -A sm
+
+# start_sm NAME DEVICE [OPTION]...: opensm at the port of DEVICE, in the background,
+# until stop_sm NAME or the end of the test. It looks at the fabric each second. Its
+# files are in a directory of its own, so it knows nothing of earlier ones.
+start_sm()
+{
+	local name=$1 dev=$2 dir=$out/sm-$1
+	shift 2
+	mkdir -p "$dir"
+	cat >"$dir/conf" <<-END
+		sweep_interval 1
+		sminfo_polling_timeout 500
+		polling_retry_number 2
+		transaction_timeout 500
+		force_log_flush TRUE
+	END
+	OSM_CACHE_DIR=$dir OSM_TMP_DIR=$dir opensm -F "$dir/conf" --dump_files_dir "$dir" \
+		-f "$dir/log" -g "$(port_guid "$dev")" "$@" >"$dir/out" 2>&1 </dev/null &
+	sm[$name]=$!
+	defer stop_sm "$name" KILL
+}
+
+# stop_sm NAME [SIGNAL]: unless it has been stopped
+stop_sm()
+{
+	local pid=${sm[$1]-}
+	[ -n "$pid" ] || return 0
+	unset "sm[$1]"
+	kill -"${2-TERM}" "$pid" 2>/dev/null || true
+	within 30 has_ended "$pid" >/dev/null || kill -KILL "$pid" 2>/dev/null || true
+	wait "$pid" 2>/dev/null || true
+}
+
+# managed DEVICE...: opensm at the first of them, and all are ACTIVE
+managed()
+{
+	start_sm first "$1"
+	becomes ACTIVE "$@"
+}
+
+#
+# ---- Programs that ask
+#
+
+# ask CMD...: it has to succeed. What it says is in the file "answer".
+ask()
+{
+	local status=0
+	timeout -k 5 "$limit" "$@" >"$out/answer" 2>&1 </dev/null || status=$?
+	show "$out/answer" "$*" $status
+	[ $status = 0 ] || fail "it failed: $*"
+}
+
+# answered REGEX: the last one said that
+answered()
+{
+	grep -aqE -e "$1" "$out/answer" || { cat "$out/answer"; fail "it did not say '$1'"; }
+}
+
+# lines N REGEX: the last one said that in N lines
+lines()
+{
+	local n
+	n=$(grep -acE -e "$2" "$out/answer" || true)
+	[ "$n" = "$1" ] || { cat "$out/answer"; fail "$n lines with '$2', not $1"; }
+}
+
+# value NAME: of a line "NAME:.....VALUE" that the last one said
+value()
+{
+	awk -v name="$1" '
+		index($0, name ":.") == 1 { sub(/^[^:]*:\.*/, ""); print; found = 1; exit }
+		END { exit !found }' "$out/answer" || { echo "it did not say '$1'" >&2; return 1; }
+}
+
+# asks CMD...: the same as a condition, for within
+asks()
+{
+	timeout -k 5 "$limit" "$@" >"$out/asked" 2>&1 </dev/null
+}
+
+# topology DEVICE SWITCHES CAS: what ibnetdiscover finds. As a condition.
+topology()
+{
+	asks ibnetdiscover -C "$1" || return
+	[ "$(grep -c '^Switch' "$out/asked")" = "$2" ] && [ "$(grep -c '^Ca' "$out/asked")" = "$3" ]
+}
+
+# pings DEVICE ADDRESS...: ibping gets an answer. As a condition.
+pings()
+{
+	asks ibping -C "$1" -t 1000 -c 1 "${@:2}" && grep -q ' 1 received' "$out/asked"
+}
+
+#
+# ---- IPoIB
+#
+
+# ib_netdev DEVICE: its IPoIB interface, which has its port's GUID
+ib_netdev()
+{
+	local guid dir
+	guid=$(port_guid "$1" | sed 's/^0x//; s/../:&/g')
+	for dir in /sys/class/net/*; do
+		case ${dir##*/} in
+		*.*)	continue ;; # one of a P_Key
+		esac
+		if [ "$(cat "$dir/type")" = 32 ] && grep -q "$guid\$" "$dir/address"; then
+			echo "${dir##*/}"
+			return
+		fi
+	done
+	return 1
+}
+
+has_ib_netdev() { [ -n "$(ib_netdev "$1" || true)" ]; }
+
+# ipoib DEVICE: the same, when it is there
+ipoib()
+{
+	within 20 has_ib_netdev "$1" >/dev/null || { echo "$1 has no IPoIB interface" >&2; return 1; }
+	ib_netdev "$1"
+}
+
+# load_ipoib: until the end of the test
+load_ipoib()
+{
+	modprobe ib_ipoib
+	defer modprobe -r ib_ipoib
+}
+
+# far CMD...: in the namespace "far"
+far() { ip netns exec far "$@"; }
+
+add_far()
+{
+	ip netns add far
+	defer ip netns del far
+	far ip link set lo up
+}
+
+# address_here NETDEV N, address_far NETDEV N: 10.20.0.N and fd00:20::N, and up
+address_here()
+{
+	echo 0 >"/proc/sys/net/ipv6/conf/$1/accept_dad"
+	ip addr add "10.20.0.$2/24" dev "$1"
+	ip addr add "fd00:20::$2/64" dev "$1" nodad
+	ip link set "$1" up
+}
+
+address_far()
+{
+	ip link set "$1" netns far
+	far ip addr add "10.20.0.$2/24" dev "$1"
+	far ip addr add "fd00:20::$2/64" dev "$1" nodad
+	far ip link set "$1" up
+}
+
+# reaches ADDRESS [OPTION]...: a ping is answered, in time
+reaches()
+{
+	within "$patience" asks ping -c 1 -W 2 "${@:2}" "$1" || {
+		cat "$out/asked"
+		fail "no answer from $1"
+	}
+}
+
+# how much transfer.py sends each way
+# shellcheck disable=SC2034 # for the tests
+transfer=$WEFT_TESTS/ib/transfer.py
+# shellcheck disable=SC2034
+transfer_size=$(count 4000000 40000000)
