@@ -7,6 +7,7 @@
 #include <linux/sched/signal.h>
 #include <rdma/ib_pack.h>
 
+#include "engine/migration.h"
 #include "engine/paging.h"
 #include "object/ah.h"
 #include "object/dev.h"
@@ -182,22 +183,16 @@ static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
 		answer->outcome = WEFT_OUTCOME_DONE;
 }
 
-static bool local_gid_equal(const union ib_gid *a, const union ib_gid *b)
-{
-	return a->global.interface_id == b->global.interface_id &&
-	       a->global.subnet_prefix == b->global.subnet_prefix;
-}
-
 /*
  * Is the peer there, and are we connected with each other, by number and by
  * address? Its receive turn is owned.
  */
-static bool local_connected(const struct weft_qp *qp, const struct weft_qp *peer)
+static enum weft_passage local_connected(struct weft_qp *qp, struct weft_qp *peer)
 {
-	return weft_qp_can_receive(peer) && weft_dev_port_active(peer->dev) &&
-	       peer->dest_qpn == qp->qpn && peer->av.net == qp->av.net &&
-	       local_gid_equal(&peer->av.dgid, &qp->av.sgid) &&
-	       local_gid_equal(&peer->av.sgid, &qp->av.dgid);
+	if (unlikely(!weft_qp_can_receive(peer) || !weft_dev_port_active(peer->dev) ||
+		     peer->dest_qpn != qp->qpn))
+		return WEFT_PASSAGE_NO;
+	return weft_migration_meeting(qp, peer);
 }
 
 /*
@@ -258,6 +253,7 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 				    struct weft_answer *answer)
 {
 	struct weft_qp *peer = local_peer(qp);
+	enum weft_passage passage;
 	struct weft_iter local;
 
 	weft_assert_turn(&qp->send.turn);
@@ -268,7 +264,11 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 		answer->outcome = WEFT_OUTCOME_STOPPED;
 		goto out_put_peer;
 	}
-	if (local_connected(qp, peer) && local_psn_expected(qp, peer)) {
+	passage = local_connected(qp, peer);
+	if (unlikely(passage == WEFT_PASSAGE_LATER)) {
+		weft_paging_wait(&peer->recv, qp);
+		answer->outcome = WEFT_OUTCOME_STALLED;
+	} else if (passage == WEFT_PASSAGE_YES && local_psn_expected(qp, peer)) {
 		weft_sgl_iter(sgl, &local);
 		local_deliver(qp, peer, req, &local, answer);
 		weft_message_leave(peer);

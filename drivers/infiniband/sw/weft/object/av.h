@@ -89,6 +89,19 @@ void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr);
 u32 weft_av_target(struct weft_av *av);
 
 /**
+ * weft_av_meets - whether what is sent on a path arrives on another one
+ * @av: of the receiver
+ * @from: of the sender
+ *
+ * Return: true when each is the way back of the other.
+ */
+static inline bool weft_av_meets(const struct weft_av *av, const struct weft_av *from)
+{
+	return av->net == from->net && !memcmp(&av->dgid, &from->sgid, sizeof(av->dgid)) &&
+	       !memcmp(&av->sgid, &from->dgid, sizeof(av->sgid));
+}
+
+/**
  * weft_path_changed - an address came or went: every path is looked up again
  */
 void weft_path_changed(void);

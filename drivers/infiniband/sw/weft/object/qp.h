@@ -18,6 +18,7 @@
 
 #include "object/av.h"
 #include "object/dev.h"
+#include "object/migration.h"
 #include "object/recv.h"
 #include "object/send.h"
 #include "wire/operation.h"
@@ -53,11 +54,12 @@ struct weft_srq;
  * @send_cq: completions of @send
  * @doorbell: the file descriptor that may ring; NULL for a kernel QP, and for an
  *	XRC target, which is not one process's
- * @modify_lock: serialises modify, query and destroy
+ * @migration: connected: another path
+ * @modify_lock: serialises modify, query, destroy and migration
  * @attr: attributes as last modified, under @modify_lock. What a half needs
  *	is copied into the half.
  * @cap: real capabilities
- * @av: connected: where to, with both turns stopped
+ * @av: connected: where to, with both turns stopped; see @migration
  * @dest_qpn: connected: the peer, with both turns stopped
  * @qkey: UD, with both turns stopped
  * @mtu: connected: path MTU in bytes, with both turns stopped
@@ -96,6 +98,7 @@ struct weft_qp {
 	u32			qkey;
 	u32			mtu;
 	u32			access;
+	struct weft_migration	migration;
 
 	struct mutex		modify_lock;
 	struct ib_qp_attr	attr;
@@ -181,6 +184,12 @@ static inline bool weft_qp_is_ud(const struct weft_qp *qp)
 static inline bool weft_qp_is_reliable(const struct weft_qp *qp)
 {
 	return qp->transport == WEFT_TRANSPORT_RC || qp->transport == WEFT_TRANSPORT_XRC;
+}
+
+/* Is there no other path in reserve? MigReq of a packet says so. */
+static inline bool weft_qp_has_migrated(const struct weft_qp *qp)
+{
+	return READ_ONCE(qp->migration.state) == IB_MIG_MIGRATED;
 }
 
 static inline void weft_qp_hold(struct weft_qp *qp)
