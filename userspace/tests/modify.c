@@ -230,33 +230,6 @@ static void invalid_masks(void)
 	}
 }
 
-/* what is not supported is refused and not forgotten */
-static void unsupported(void)
-{
-	struct ibv_qp_attr attr;
-	struct ibv_device_attr dev;
-	struct state before;
-
-	SAME(ibv_query_device(ctx, &dev), 0);
-	make(&peer, CONF());
-	make(&e, CONF());
-	attr = good_attr();
-	advance(0, 0, 3);
-	before = query();
-	if (!(dev.device_cap_flags & IBV_DEVICE_AUTO_PATH_MIG)) {
-		av_to(&attr.alt_ah_attr, gid4, gid4);
-		attr.alt_port_num = 1;
-		attr.alt_timeout = 5;
-		note("alternate path, though AUTO_PATH_MIG is not advertised");
-		CHECK(ibv_modify_qp(e.qp, &attr, IBV_QP_ALT_PATH));
-		expect_unchanged(&before);
-		attr.path_mig_state = IBV_MIG_REARM;
-		note("rearm, though AUTO_PATH_MIG is not advertised");
-		CHECK(ibv_modify_qp(e.qp, &attr, IBV_QP_PATH_MIG_STATE));
-		expect_unchanged(&before);
-	}
-}
-
 /* all pairs of states but those that there are */
 static void transitions(void)
 {
@@ -582,8 +555,8 @@ static void rkey_not_reused(void)
 }
 
 TESTS(
-	TEST(invalid_values), TEST(invalid_masks), TEST(unsupported), TEST(transitions),
-	TEST(cur_state), TEST(query_rc), TEST(query_live_changes), TEST(query_ud),
-	TEST(valid_extremes), TEST(psn_of_32_bits), TEST(nothing_to_modify),
+	TEST(invalid_values), TEST(invalid_masks), TEST(transitions), TEST(cur_state),
+	TEST(query_rc), TEST(query_live_changes), TEST(query_ud), TEST(valid_extremes),
+	TEST(psn_of_32_bits), TEST(nothing_to_modify),
 	TEST(privileged_qkey), TEST(qpn_not_reused), TEST(rkey_not_reused)
 )

@@ -420,6 +420,40 @@ struct weft_create_qp_resp {
 };
 
 /**
+ * struct weft_alt_path - an alternate path on RoCE
+ * @dgid: destination address
+ * @flow_label: as in struct ib_global_route
+ * @sgid_index: likewise
+ * @hop_limit: likewise
+ * @traffic_class: likewise
+ * @sl: as in struct rdma_ah_attr
+ * @static_rate: likewise
+ * @port_num: likewise; 0: no path is given, and all else is 0, too
+ * @timeout: alt_timeout of struct ib_qp_attr
+ * @reserved_1b: 0
+ * @pkey_index: alt_pkey_index
+ * @alt_port_num: alt_port_num
+ * @reserved_1f: 0
+ *
+ * The core takes one with IB_QP_ALT_PATH on InfiniBand only.
+ */
+struct weft_alt_path {
+	__u8		dgid[16];
+	__u32		flow_label;
+	__u8		sgid_index;
+	__u8		hop_limit;
+	__u8		traffic_class;
+	__u8		sl;
+	__u8		static_rate;
+	__u8		port_num;
+	__u8		timeout;
+	__u8		reserved_1b;
+	__u16		pkey_index;
+	__u8		alt_port_num;
+	__u8		reserved_1f;
+};
+
+/**
  * struct weft_modify_qp_req - what struct ib_uverbs_ex_modify_qp has no room for
  * @comp_mask: 0, for extensions
  * @max_send_wr: with IB_QP_CAP, as in struct ib_qp_cap; 0: stays as it is
@@ -431,6 +465,7 @@ struct weft_create_qp_resp {
  *	as the kernel likes
  * @typical_pkt_sz: with IB_QP_RATE_LIMIT, a hint
  * @reserved_24: 0
+ * @alt: stands for IB_QP_ALT_PATH
  */
 struct weft_modify_qp_req {
 	__aligned_u64	comp_mask;
@@ -442,6 +477,7 @@ struct weft_modify_qp_req {
 	__u32		max_burst_sz;
 	__u32		typical_pkt_sz;
 	__u32		reserved_24;
+	struct weft_alt_path alt;
 };
 
 /**

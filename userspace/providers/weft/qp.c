@@ -337,24 +337,23 @@ static int qp_modify_ex(struct weft_qp *qp, struct ibv_qp_attr *attr,
 
 /* Both queues are locked. */
 static int qp_resize_locked(struct weft_qp *qp, struct ibv_qp_attr *attr,
-			    int attr_mask)
+			    int attr_mask, struct uweft_modify_qp *cmd)
 {
 	struct uweft_modify_qp_resp resp = {};
-	struct uweft_modify_qp cmd = {
-		.max_send_wr = attr->cap.max_send_wr,
-		.max_recv_wr = attr->cap.max_recv_wr,
-		.max_send_sge = attr->cap.max_send_sge,
-		.max_recv_sge = attr->cap.max_recv_sge,
-		.max_inline_data = attr->cap.max_inline_data,
-	};
 	int ret;
+
+	cmd->max_send_wr = attr->cap.max_send_wr;
+	cmd->max_recv_wr = attr->cap.max_recv_wr;
+	cmd->max_send_sge = attr->cap.max_send_sge;
+	cmd->max_recv_sge = attr->cap.max_recv_sge;
+	cmd->max_inline_data = attr->cap.max_inline_data;
 
 	/* slots are free when their completions have been polled, not before */
 	if (queue_exceeds(&qp->sq.queue, attr->cap.max_send_wr) ||
 	    queue_exceeds(&qp->rq, attr->cap.max_recv_wr))
 		return EINVAL;
 
-	ret = qp_modify_ex(qp, attr, attr_mask, &cmd, &resp);
+	ret = qp_modify_ex(qp, attr, attr_mask, cmd, &resp);
 	if (ret)
 		return ret;
 
@@ -368,16 +367,54 @@ static int qp_resize_locked(struct weft_qp *qp, struct ibv_qp_attr *attr,
  * posted from before the kernel begins until the new rings are in place.
  */
 static int qp_resize(struct weft_qp *qp, struct ibv_qp_attr *attr,
-		     int attr_mask)
+		     int attr_mask, struct uweft_modify_qp *cmd)
 {
 	int ret;
 
 	weft_lock(&qp->sq.queue.lock);
 	weft_lock(&qp->rq.lock);
-	ret = qp_resize_locked(qp, attr, attr_mask);
+	ret = qp_resize_locked(qp, attr, attr_mask, cmd);
 	weft_unlock(&qp->rq.lock);
 	weft_unlock(&qp->sq.queue.lock);
 	return ret;
+}
+
+/*
+ * On RoCE the kernel's core refuses an alternate path that it knows of: it
+ * travels beside the attributes.
+ */
+static int qp_set_alt_path(struct ibv_context *context,
+			   const struct ibv_qp_attr *attr, int *attr_mask,
+			   struct weft_alt_path *alt)
+{
+	const struct ibv_ah_attr *ah = &attr->alt_ah_attr;
+	struct ibv_port_attr port;
+	int ret;
+
+	if (!(*attr_mask & IBV_QP_ALT_PATH))
+		return 0;
+
+	ret = ibv_query_port(context, ah->port_num, &port);
+	if (ret)
+		return ret;
+	if (port.link_layer != IBV_LINK_LAYER_ETHERNET)
+		return 0;
+	if (!ah->is_global)
+		return EINVAL;
+
+	*attr_mask &= ~IBV_QP_ALT_PATH;
+	memcpy(alt->dgid, ah->grh.dgid.raw, sizeof(alt->dgid));
+	alt->flow_label = ah->grh.flow_label;
+	alt->sgid_index = ah->grh.sgid_index;
+	alt->hop_limit = ah->grh.hop_limit;
+	alt->traffic_class = ah->grh.traffic_class;
+	alt->sl = ah->sl;
+	alt->static_rate = ah->static_rate;
+	alt->port_num = ah->port_num;
+	alt->timeout = attr->alt_timeout;
+	alt->pkey_index = attr->alt_pkey_index;
+	alt->alt_port_num = attr->alt_port_num;
+	return 0;
 }
 
 int weft_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
@@ -387,9 +424,13 @@ int weft_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	struct ibv_modify_qp cmd;
 	int ret;
 
+	ret = qp_set_alt_path(ibqp->context, attr, &attr_mask, &cmd_ex.alt);
+	if (ret)
+		return ret;
+
 	if (attr_mask & IBV_QP_CAP)
-		return qp_resize(to_weft_qp(ibqp), attr, attr_mask);
-	if (attr_mask & IBV_QP_RATE_LIMIT)
+		return qp_resize(to_weft_qp(ibqp), attr, attr_mask, &cmd_ex);
+	if (attr_mask & IBV_QP_RATE_LIMIT || cmd_ex.alt.port_num)
 		return qp_modify_ex(to_weft_qp(ibqp), attr, attr_mask, &cmd_ex,
 				    &resp_ex);
 

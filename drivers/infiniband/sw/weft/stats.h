@@ -85,7 +85,9 @@ struct weft_dev;
 	X(STALE_RESPONSES, stale_responses,				\
 	  "Responses that nobody waited for, dropped.")			\
 	X(RETRANSMITS, retransmits,					\
-	  "Request packets sent again.")
+	  "Request packets sent again.")				\
+	X(MIGRATIONS, migrations,					\
+	  "Times a QP has changed to its alternate path.")
 
 #define WEFT_STAT_ENUM(id, ...) WEFT_STAT_##id,
 

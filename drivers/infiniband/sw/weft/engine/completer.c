@@ -2,6 +2,7 @@
 
 #include "engine/completer.h"
 
+#include "engine/migration.h"
 #include "engine/pace.h"
 #include "engine/paging.h"
 #include "engine/pkt.h"
@@ -37,7 +38,11 @@ static void comp_retry(struct weft_qp *qp)
 	struct weft_send *send = &qp->send;
 
 	if (send->retry_left == 0) {
-		weft_window_fail(qp, weft_rules_status(WEFT_FAULT_RETRY), WEFT_FAULT_RETRY);
+		if (weft_migration_rescue(qp))
+			weft_transmit_patience(qp);
+		else
+			weft_window_fail(qp, weft_rules_status(WEFT_FAULT_RETRY),
+					 WEFT_FAULT_RETRY);
 		return;
 	}
 	send->retry_left--;
@@ -297,7 +302,7 @@ static bool comp_current(const struct weft_window *window, u32 psn)
 				  (window->sent - window->una) & WEFT_PSN_MASK);
 }
 
-/* Does the response just looked at have to wait for paged memory? */
+/* Does the response just looked at have to wait, for paged memory or another path? */
 static bool comp_is_parked(const struct weft_send *send)
 {
 	return unlikely(send->placing.parked);
@@ -316,7 +321,13 @@ static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 		weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
 		return;
 	}
-	if (!weft_pkt_is_on_path(pkt, &qp->av)) {
+	switch (weft_migration_packet(qp, pkt)) {
+	case WEFT_PASSAGE_YES:
+		break;
+	case WEFT_PASSAGE_LATER:
+		qp->send.placing.parked = true;
+		return;
+	default:
 		weft_stats_inc(qp, WEFT_STAT_RX_WRONG_ADDRESS);
 		return;
 	}

@@ -29,7 +29,7 @@ static void reply_start_run(struct weft_qp *qp, u8 operation, struct weft_run *r
 		.mtu = qp->mtu,
 		.hdr = {
 			.opcode = reply_opcode(qp, operation),
-			.migreq = true,
+			.migreq = weft_qp_has_migrated(qp),
 			.pkey = weft_qp_pkey(qp),
 			.dqpn = qp->dest_qpn,
 			.psn = replying->psn,

@@ -5,6 +5,7 @@
 #include "engine/completer.h"
 #include "engine/datagram.h"
 #include "engine/link.h"
+#include "engine/migration.h"
 #include "engine/pace.h"
 #include "engine/paging.h"
 #include "engine/sendq.h"
@@ -104,7 +105,8 @@ static void req_unanswered(struct weft_qp *qp)
 	if (weft_qp_state(qp) == IB_QPS_ERR)
 		return; /* it will be flushed */
 	if (send->retry_left == 0) {
-		req_fault(qp, WEFT_FAULT_RETRY);
+		if (!weft_migration_rescue(qp))
+			req_fault(qp, WEFT_FAULT_RETRY);
 		return;
 	}
 	send->retry_left--;

@@ -5,6 +5,7 @@
 #include <linux/sched.h>
 
 #include "engine/link.h"
+#include "engine/migration.h"
 #include "engine/paging.h"
 #include "engine/pkt.h"
 #include "engine/replay.h"
@@ -541,11 +542,16 @@ static enum weft_fault resp_packet(struct weft_qp *qp, const struct weft_pkt *pk
 	}
 	if (weft_qp_is_ud(qp))
 		return resp_datagram(qp, pkt);
-	if (!weft_pkt_is_on_path(pkt, &qp->av)) {
+	switch (weft_migration_packet(qp, pkt)) {
+	case WEFT_PASSAGE_YES:
+		return resp_connected(qp, pkt);
+	case WEFT_PASSAGE_LATER:
+		/* as if for pages: it waits */
+		return WEFT_FAULT_PAGES;
+	default:
 		weft_stats_inc(qp, WEFT_STAT_RX_WRONG_ADDRESS);
 		return WEFT_FAULT_NONE;
 	}
-	return resp_connected(qp, pkt);
 }
 
 /* Acknowledge all before the expected PSN, unless there will be more to say. */

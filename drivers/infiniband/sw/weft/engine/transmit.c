@@ -149,7 +149,7 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 		.last = xmit_opcode(qp, xmit_operation(flight, to - 1)),
 		.hdr = {
 			.opcode = xmit_opcode(qp, xmit_operation(flight, from)),
-			.migreq = true,
+			.migreq = weft_qp_has_migrated(qp),
 			.pkey = weft_qp_pkey(qp),
 			.dqpn = qp->dest_qpn,
 			.psn = weft_psn_add(flight->first_psn, from),

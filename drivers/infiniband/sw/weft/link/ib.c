@@ -43,22 +43,13 @@ static void ib_push_grh(struct sk_buff *skb, const struct weft_av *av)
 	weft_grh_encode(skb_push(skb, sizeof(struct weft_wire_grh)), &grh);
 }
 
-/* Without a LID yet it has the permissive one (IBA 14.2.2). */
-static u16 ib_source_lid(const struct weft_ibport *port, const struct weft_av *av)
-{
-	u16 lid = READ_ONCE(port->lid);
-
-	return lid ? lid | (av->path_bits & (BIT(READ_ONCE(port->lmc)) - 1)) :
-		     WEFT_LID_PERMISSIVE;
-}
-
 static void ib_push_lrh(struct sk_buff *skb, const struct weft_qp *qp,
 			const struct weft_av *av)
 {
 	struct weft_lrh lrh = {
 		.length = skb->len + sizeof(struct weft_wire_lrh),
 		.dlid = av->dlid,
-		.slid = ib_source_lid(&qp->dev->hca->port, av),
+		.slid = weft_av_source_lid(av),
 		.vl = qp->type == IB_QPT_SMI ? IB_VL_SMI : 0,
 		.sl = av->sl,
 		.lnh = av->grh ? WEFT_LNH_GRH : WEFT_LNH_BTH,

@@ -7,8 +7,8 @@
 #include <linux/sched/signal.h>
 #include <rdma/ib_pack.h>
 
+#include "engine/migration.h"
 #include "engine/paging.h"
-#include "fabric/fabric.h"
 #include "object/ah.h"
 #include "object/dev.h"
 #include "object/mcast.h"
@@ -183,41 +183,22 @@ static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
 		answer->outcome = WEFT_OUTCOME_DONE;
 }
 
-static bool local_gid_equal(const union ib_gid *a, const union ib_gid *b)
+/* RoCE has but one. */
+static bool local_partition(const struct weft_qp *qp, const struct weft_qp *peer)
 {
-	return a->global.interface_id == b->global.interface_id &&
-	       a->global.subnet_prefix == b->global.subnet_prefix;
-}
-
-/* Does what one QP sends come from where the other one expects it, and get there? */
-static bool local_lids_match(const struct weft_qp *qp, const struct weft_qp *peer)
-{
-	const struct weft_hca *from = qp->dev->hca, *to = peer->dev->hca;
-	u16 bits = BIT(READ_ONCE(from->port.lmc)) - 1;
-	u16 slid = READ_ONCE(from->port.lid) | (qp->av.path_bits & bits);
-
-	return peer->av.dlid == slid && weft_ibport_has_lid(&to->port, qp->av.dlid) &&
-	       (from == to || weft_fabric_leads(qp->av.fabric, qp->av.dlid, &to->port));
-}
-
-/* By LID, through one fabric, in one partition. */
-static bool local_ib_connected(const struct weft_qp *qp, const struct weft_qp *peer)
-{
-	return peer->av.fabric == qp->av.fabric && local_lids_match(qp, peer) &&
-	       weft_pkeys_match(weft_qp_pkey(qp), weft_qp_pkey(peer));
+	return !qp->av.ib || weft_pkeys_match(weft_qp_pkey(qp), weft_qp_pkey(peer));
 }
 
 /*
  * Is the peer there, and are we connected with each other, by number and by
  * address? Its receive turn is owned.
  */
-static bool local_connected(const struct weft_qp *qp, const struct weft_qp *peer)
+static enum weft_passage local_connected(struct weft_qp *qp, struct weft_qp *peer)
 {
-	return weft_qp_can_receive(peer) && weft_dev_port_active(peer->dev) &&
-	       peer->dest_qpn == qp->qpn && peer->av.net == qp->av.net &&
-	       local_gid_equal(&peer->av.dgid, &qp->av.sgid) &&
-	       local_gid_equal(&peer->av.sgid, &qp->av.dgid) &&
-	       peer->av.ib == qp->av.ib && (!qp->av.ib || local_ib_connected(qp, peer));
+	if (unlikely(!weft_qp_can_receive(peer) || !weft_dev_port_active(peer->dev) ||
+		     peer->dest_qpn != qp->qpn || !local_partition(qp, peer)))
+		return WEFT_PASSAGE_NO;
+	return weft_migration_meeting(qp, peer);
 }
 
 /*
@@ -278,6 +259,7 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 				    struct weft_answer *answer)
 {
 	struct weft_qp *peer = local_peer(qp);
+	enum weft_passage passage;
 	struct weft_iter local;
 
 	weft_assert_turn(&qp->send.turn);
@@ -288,7 +270,11 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 		answer->outcome = WEFT_OUTCOME_STOPPED;
 		goto out_put_peer;
 	}
-	if (local_connected(qp, peer) && local_psn_expected(qp, peer)) {
+	passage = local_connected(qp, peer);
+	if (unlikely(passage == WEFT_PASSAGE_LATER)) {
+		weft_paging_wait(&peer->recv, qp);
+		answer->outcome = WEFT_OUTCOME_STALLED;
+	} else if (passage == WEFT_PASSAGE_YES && local_psn_expected(qp, peer)) {
 		weft_sgl_iter(sgl, &local);
 		local_deliver(qp, peer, req, &local, answer);
 		weft_message_leave(peer);

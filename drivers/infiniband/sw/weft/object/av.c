@@ -5,6 +5,7 @@
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
+#include "fabric/fabric.h"
 #include "object/dev.h"
 #include "object/hca.h"
 #include "object/table.h"
@@ -49,6 +50,7 @@ static int av_init_ib(struct weft_av *av, const struct weft_dev *dev,
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 
 	av->ib = true;
+	av->port = &dev->hca->port;
 	av->fabric = dev->hca->fabric;
 	av->dlid = rdma_ah_get_dlid(attr);
 	av->path_bits = rdma_ah_get_path_bits(attr);
@@ -155,4 +157,20 @@ u32 weft_av_target(struct weft_av *av)
 		av->generation = generation;
 	}
 	return av->target;
+}
+
+u16 weft_av_source_lid(const struct weft_av *av)
+{
+	u16 lid = READ_ONCE(av->port->lid);
+
+	return lid ? lid | (av->path_bits & (BIT(READ_ONCE(av->port->lmc)) - 1)) :
+		     WEFT_LID_PERMISSIVE;
+}
+
+bool weft_av_meets_lids(const struct weft_av *av, const struct weft_av *from)
+{
+	return av->ib && av->fabric == from->fabric &&
+	       av->dlid == weft_av_source_lid(from) &&
+	       from->dlid == weft_av_source_lid(av) &&
+	       (av->port == from->port || weft_fabric_leads(av->fabric, from->dlid, av->port));
 }

@@ -9,6 +9,7 @@
 
 struct weft_dev;
 struct weft_fabric;
+struct weft_ibport;
 
 /**
  * struct weft_av - an address vector
@@ -20,7 +21,8 @@ struct weft_fabric;
  *	belongs to them are zero.
  * @dlid: InfiniBand: destination LID
  * @path_bits: InfiniBand: lower bits of the source LID
- * @fabric: InfiniBand: in which the LIDs are, compared only
+ * @port: InfiniBand: where it begins
+ * @fabric: InfiniBand: in which the LIDs are
  * @sgid: source
  * @dgid: destination
  * @net: namespace of the source, compared only
@@ -42,6 +44,7 @@ struct weft_av {
 	bool			grh;
 	u16			dlid;
 	u8			path_bits;
+	const struct weft_ibport *port;
 	const struct weft_fabric *fabric;
 	union ib_gid		sgid;
 	union ib_gid		dgid;
@@ -101,6 +104,32 @@ void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr);
  * Return: id of a device, 0: none.
  */
 u32 weft_av_target(struct weft_av *av);
+
+/**
+ * weft_av_source_lid - what packets of a path have as their source
+ * @av: on an InfiniBand port
+ *
+ * Return: the port's LID with the path bits; without a LID yet the permissive one (IBA
+ * 14.2.2).
+ */
+u16 weft_av_source_lid(const struct weft_av *av);
+
+/* The part of weft_av_meets() that is about LIDs, and the switch between the ports. */
+bool weft_av_meets_lids(const struct weft_av *av, const struct weft_av *from);
+
+/**
+ * weft_av_meets - whether what is sent on a path arrives on another one
+ * @av: of the receiver
+ * @from: of the sender
+ *
+ * Return: true when each is the way back of the other.
+ */
+static inline bool weft_av_meets(const struct weft_av *av, const struct weft_av *from)
+{
+	return av->net == from->net && !memcmp(&av->dgid, &from->sgid, sizeof(av->dgid)) &&
+	       !memcmp(&av->sgid, &from->dgid, sizeof(av->sgid)) &&
+	       (likely(!from->ib) || weft_av_meets_lids(av, from));
+}
 
 /**
  * weft_path_changed - an address (a GID or a LID) came or went: every path is looked up

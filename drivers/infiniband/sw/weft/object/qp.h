@@ -19,6 +19,7 @@
 #include "object/av.h"
 #include "object/dev.h"
 #include "object/hca.h"
+#include "object/migration.h"
 #include "object/recv.h"
 #include "object/send.h"
 #include "wire/operation.h"
@@ -54,11 +55,12 @@ struct weft_srq;
  * @send_cq: completions of @send
  * @doorbell: the file descriptor that may ring; NULL for a kernel QP, and for an
  *	XRC target, which is not one process's
- * @modify_lock: serialises modify, query and destroy
+ * @migration: connected: another path
+ * @modify_lock: serialises modify, query, destroy and migration
  * @attr: attributes as last modified, under @modify_lock. What a half needs
  *	is copied into the half.
  * @cap: real capabilities
- * @av: connected: where to, with both turns stopped
+ * @av: connected: where to, with both turns stopped; see @migration
  * @dest_qpn: connected: the peer, with both turns stopped
  * @qkey: UD, with both turns stopped
  * @pkey_index: entry of the port's P_Key table, with both turns stopped
@@ -99,6 +101,7 @@ struct weft_qp {
 	u16			pkey_index;
 	u32			mtu;
 	u32			access;
+	struct weft_migration	migration;
 
 	struct mutex		modify_lock;
 	struct ib_qp_attr	attr;
@@ -209,6 +212,12 @@ static inline u16 weft_qp_pkey(const struct weft_qp *qp)
 static inline bool weft_qp_is_reliable(const struct weft_qp *qp)
 {
 	return qp->transport == WEFT_TRANSPORT_RC || qp->transport == WEFT_TRANSPORT_XRC;
+}
+
+/* Is there no other path in reserve? MigReq of a packet says so. */
+static inline bool weft_qp_has_migrated(const struct weft_qp *qp)
+{
+	return READ_ONCE(qp->migration.state) == IB_MIG_MIGRATED;
 }
 
 static inline void weft_qp_hold(struct weft_qp *qp)

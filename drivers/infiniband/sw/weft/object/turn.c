@@ -13,11 +13,16 @@
 static struct workqueue_struct *turn_workqueue;
 
 /* The queued work holds a reference: the QP outlives it without a flush. */
+void weft_turn_queue_work(struct weft_qp *qp, struct work_struct *work)
+{
+	weft_qp_hold(qp);
+	if (!queue_work(turn_workqueue, work))
+		weft_qp_put(qp);
+}
+
 static void turn_queue(struct weft_turn *turn)
 {
-	weft_qp_hold(turn->qp);
-	if (!queue_work(turn_workqueue, &turn->work))
-		weft_qp_put(turn->qp);
+	weft_turn_queue_work(turn->qp, &turn->work);
 }
 
 static void turn_worker(struct work_struct *work)

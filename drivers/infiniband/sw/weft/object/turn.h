@@ -154,6 +154,15 @@ void weft_turn_defer(struct weft_turn *turn);
 	lockdep_assert(test_bit(WEFT_TURN_OWNED, &(turn)->bits))
 
 /**
+ * weft_turn_queue_work - have something done that takes both turns of a QP
+ * @qp: the QP; the queued work holds a reference, so that it outlives it without a flush
+ * @work: ends with weft_qp_put()
+ *
+ * Context: any.
+ */
+void weft_turn_queue_work(struct weft_qp *qp, struct work_struct *work);
+
+/**
  * weft_turn_init_workqueue - at module load
  *
  * Return: 0 or -ENOMEM.

@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "engine/migration.h"
 #include "engine/requester.h"
 #include "engine/responder.h"
 #include "engine/window.h"
@@ -186,6 +187,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	spin_lock_init(&qp->post_lock);
 	weft_turn_init(&qp->send.turn, qp, weft_requester_run);
 	weft_turn_init(&qp->recv.turn, qp, weft_responder_run);
+	weft_migration_init(qp);
 	if (qp->type == IB_QPT_XRC_TGT)
 		qp->xrcd = init->xrcd;
 	else
@@ -311,6 +313,7 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->sq_draining = attr->qp_state == IB_QPS_SQD && weft_send_is_busy(&qp->send);
 	if (!weft_qp_is_ud(qp))
 		weft_av_to_attr(&qp->av, &attr->ah_attr);
+	weft_migration_query(qp, attr);
 	*init = (struct ib_qp_init_attr){
 		.event_handler = ibqp->event_handler,
 		.qp_context = ibqp->qp_context,

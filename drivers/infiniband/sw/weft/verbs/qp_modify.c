@@ -8,8 +8,10 @@
 #include "verbs/qp.h"
 
 #include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
 
 #include "compat/placement.h"
+#include "engine/migration.h"
 #include "engine/pace.h"
 #include "engine/requester.h"
 #include "engine/responder.h"
@@ -30,11 +32,15 @@
 /**
  * struct qp_change - what is to be changed, besides what struct ib_qp_attr has
  * @av: with IB_QP_AV
+ * @alternate: with IB_QP_ALT_PATH
+ * @alt_source: the same: its source address, referenced, if no one else has a reference
  * @resize: with IB_QP_CAP
  * @burst: with IB_QP_RATE_LIMIT: bytes that may go at a time, or 0
  */
 struct qp_change {
 	struct weft_av		av;
+	struct weft_av		alternate;
+	const struct ib_gid_attr *alt_source;
 	struct weft_qp_resize	resize;
 	u32			burst;
 };
@@ -67,8 +73,9 @@ static bool attr_numbers_valid(const struct weft_dev *dev,
 		  attr->max_rd_atomic > WEFT_MAX_RD_ATOMIC) ||
 		 (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
 		  attr->max_dest_rd_atomic > WEFT_MAX_RD_ATOMIC) ||
-		 (mask & IB_QP_PATH_MIG_STATE &&
-		  attr->path_mig_state != IB_MIG_MIGRATED) ||
+		 (mask & IB_QP_ALT_PATH && (attr->alt_pkey_index >= port_pkeys(dev) ||
+					    attr->alt_port_num != 1 ||
+					    attr->alt_timeout > 31)) ||
 		 (mask & IB_QP_RATE_LIMIT && attr->rate_limit > WEFT_MAX_RATE));
 }
 
@@ -86,9 +93,33 @@ static int qp_validate_path(struct weft_qp *qp, const struct ib_qp_attr *attr,
 	return weft_window_create(qp, qp->send.ring->entries);
 }
 
+/* Packets are taken from one namespace, that of the path. */
+static int qp_validate_alternate(struct weft_qp *qp, const struct ib_qp_attr *attr,
+				 const struct weft_av *path, struct weft_av *alternate)
+{
+	int ret = weft_av_init(alternate, qp->dev, &attr->alt_ah_attr);
+
+	if (ret)
+		return ret;
+	return alternate->multicast || alternate->net != path->net ? -EINVAL : 0;
+}
+
+static int qp_validate_paths(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
+			     struct qp_change *change)
+{
+	int ret = 0;
+
+	if (mask & IB_QP_AV)
+		ret = qp_validate_path(qp, attr, &change->av);
+	if (ret || !(mask & IB_QP_ALT_PATH))
+		return ret;
+	return qp_validate_alternate(qp, attr, mask & IB_QP_AV ? &change->av : &qp->av,
+				     &change->alternate);
+}
+
 /* Both turns are stopped: the state stays what it is. */
 static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
-		       struct weft_av *av)
+		       struct qp_change *change)
 {
 	enum ib_qp_state from = weft_qp_state(qp);
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
@@ -105,7 +136,10 @@ static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int ma
 	if (from == IB_QPS_SQD && to == IB_QPS_SQD && mask & ~IB_QP_STATE &&
 	    weft_send_is_busy(&qp->send))
 		return -EINVAL;
-	return mask & IB_QP_AV ? qp_validate_path(qp, attr, av) : 0;
+	if (mask & IB_QP_PATH_MIG_STATE &&
+	    !weft_migration_allows(qp, attr->path_mig_state, mask & IB_QP_ALT_PATH))
+		return -EINVAL;
+	return qp_validate_paths(qp, attr, mask, change);
 }
 
 static void commit_send(struct weft_send *send, const struct ib_qp_attr *attr, int mask)
@@ -179,6 +213,7 @@ static void commit_path(struct weft_qp *qp, const struct weft_av *av)
 	qp->dev->wire->forget(&qp->send.flow);
 	qp->dev->wire->forget(&qp->recv.flow);
 	weft_window_reset(qp);
+	weft_migration_follow(qp);
 }
 
 static void qp_reset(struct weft_qp *qp)
@@ -187,6 +222,7 @@ static void qp_reset(struct weft_qp *qp)
 
 	weft_requester_reset(qp);
 	weft_responder_reset(qp);
+	weft_migration_reset(qp);
 	weft_ring_reset(qp->send.ring);
 	if (recv->ring) {
 		weft_ring_reset(recv->ring);
@@ -229,6 +265,8 @@ static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mas
 	commit_recv(&qp->recv, attr, mask);
 	if (mask & IB_QP_AV)
 		commit_path(qp, &change->av);
+	if (mask & IB_QP_ALT_PATH)
+		weft_migration_load(qp, &change->alternate, attr);
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		weft_responder_resize(qp);
 	if (mask & IB_QP_SQ_PSN)
@@ -247,31 +285,75 @@ static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mas
 		qp_enter(qp, attr->qp_state, attr, mask);
 	if (mask & IB_QP_RATE_LIMIT)
 		weft_pace_set(&qp->send, attr->rate_limit, change->burst, qp->mtu);
+	if (mask & IB_QP_PATH_MIG_STATE)
+		weft_migration_set(qp, attr->path_mig_state);
+}
+
+/* As ib_modify_qp() would have done it, had it not its own opinion of RoCE. */
+static int modify_set_alternate(struct ib_device *ibdev, const struct weft_alt_path *path,
+				struct ib_qp_attr *attr, struct qp_change *change)
+{
+	struct rdma_ah_attr *ah = &attr->alt_ah_attr;
+	const struct ib_gid_attr *source;
+	union ib_gid dgid;
+
+	source = rdma_get_gid_attr(ibdev, path->port_num, path->sgid_index);
+	if (IS_ERR(source))
+		return -EINVAL;
+	change->alt_source = source;
+	attr->alt_port_num = path->alt_port_num;
+	attr->alt_timeout = path->timeout;
+	attr->alt_pkey_index = path->pkey_index;
+	memcpy(dgid.raw, path->dgid, sizeof(dgid.raw));
+	memset(ah, 0, sizeof(*ah));
+	ah->type = rdma_ah_find_type(ibdev, path->port_num);
+	rdma_ah_set_port_num(ah, path->port_num);
+	rdma_ah_set_sl(ah, path->sl);
+	rdma_ah_set_static_rate(ah, path->static_rate);
+	rdma_ah_set_grh(ah, &dgid, path->flow_label, path->sgid_index, path->hop_limit,
+			path->traffic_class);
+	ah->grh.sgid_attr = source;
+	return 0;
+}
+
+static int modify_read_alternate(struct weft_qp *qp, const struct weft_alt_path *path,
+				 struct ib_qp_attr *attr, int *mask,
+				 struct qp_change *change)
+{
+	if (!path->port_num)
+		return memchr_inv(path, 0, sizeof(*path)) ? -EINVAL : 0;
+	if (path->reserved_1b || path->reserved_1f || *mask & IB_QP_ALT_PATH)
+		return -EINVAL;
+	if (!rdma_is_port_valid(&qp->dev->ibdev, path->port_num))
+		return -EINVAL;
+	*mask |= IB_QP_ALT_PATH;
+	return modify_set_alternate(&qp->dev->ibdev, path, attr, change);
 }
 
 /*
- * uverbs has no capabilities, and of a rate nothing but the number: a process gives
- * them in a request of ours.
+ * uverbs has no capabilities, of a rate nothing but the number, and of RoCE no alternate
+ * path: a process gives them in a request of ours. Its end, from the path on, may be
+ * missing.
  */
-static int modify_read_request(struct ib_udata *udata, struct ib_qp_attr *attr, int mask,
-			       struct qp_change *change)
+static int modify_read_request(struct weft_qp *qp, struct ib_udata *udata,
+			       struct ib_qp_attr *attr, int *mask, struct qp_change *change)
 {
-	size_t resp_size = mask & IB_QP_CAP ? sizeof(struct weft_modify_qp_resp) : 0;
-	struct weft_modify_qp_req req;
+	size_t resp_size = *mask & IB_QP_CAP ? sizeof(struct weft_modify_qp_resp) : 0;
+	struct weft_modify_qp_req req = {};
 	int ret;
 
-	if (!udata || !(mask & (IB_QP_CAP | IB_QP_RATE_LIMIT)))
+	if (!udata || (!udata->inlen && !(*mask & (IB_QP_CAP | IB_QP_RATE_LIMIT))))
 		return 0;
 	ret = weft_udata_check(udata, sizeof(req), resp_size);
 	if (ret)
 		return ret;
-	if (udata->inlen < sizeof(req))
+	if (udata->inlen < offsetof(struct weft_modify_qp_req, alt))
 		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	ret = ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen));
 	if (ret)
 		return ret;
 	if (req.reserved_24 || ((req.max_burst_sz || req.typical_pkt_sz) &&
-				!(mask & IB_QP_RATE_LIMIT && attr->rate_limit)))
+				!(*mask & IB_QP_RATE_LIMIT && attr->rate_limit)))
 		return -EINVAL;
 	change->burst = req.max_burst_sz;
 	attr->cap = (struct ib_qp_cap){
@@ -281,7 +363,7 @@ static int modify_read_request(struct ib_udata *udata, struct ib_qp_attr *attr, 
 		.max_recv_sge = req.max_recv_sge,
 		.max_inline_data = req.max_inline_data,
 	};
-	return 0;
+	return modify_read_alternate(qp, &req.alt, attr, mask, change);
 }
 
 /* The halves do not run from the first look at what is so until all is set. */
@@ -292,13 +374,28 @@ static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 
 	weft_turn_stop(&qp->send.turn);
 	weft_turn_stop(&qp->recv.turn);
-	ret = qp_validate(qp, attr, mask, &change->av);
+	ret = qp_validate(qp, attr, mask, change);
 	if (!ret && mask & IB_QP_CAP)
 		ret = weft_qp_resize_switch(qp, &change->resize);
 	if (!ret)
 		qp_commit(qp, attr, mask, change);
 	weft_turn_resume(&qp->recv.turn);
 	weft_turn_resume(&qp->send.turn);
+	return ret;
+}
+
+static int modify_locked(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
+			 struct ib_udata *udata, struct qp_change *change)
+{
+	int ret = 0;
+
+	if (mask & IB_QP_CAP)
+		ret = weft_qp_resize_prepare(qp, &attr->cap, udata, &change->resize);
+	if (!ret)
+		ret = modify_stopped(qp, attr, mask, change);
+	weft_qp_resize_end(&change->resize);
+	if (!ret && mask & IB_QP_CAP)
+		attr->cap = qp->cap;
 	return ret;
 }
 
@@ -311,18 +408,14 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;
-	ret = modify_read_request(udata, attr, mask, &change);
-	if (ret)
-		return ret;
-	mutex_lock(&qp->modify_lock);
-	if (mask & IB_QP_CAP)
-		ret = weft_qp_resize_prepare(qp, &attr->cap, udata, &change.resize);
-	if (!ret)
-		ret = modify_stopped(qp, attr, mask, &change);
-	weft_qp_resize_end(&change.resize);
-	if (!ret && mask & IB_QP_CAP)
-		attr->cap = qp->cap;
-	mutex_unlock(&qp->modify_lock);
+	ret = modify_read_request(qp, udata, attr, &mask, &change);
+	if (!ret) {
+		mutex_lock(&qp->modify_lock);
+		ret = modify_locked(qp, attr, mask, udata, &change);
+		mutex_unlock(&qp->modify_lock);
+	}
+	if (change.alt_source)
+		rdma_put_gid_attr(change.alt_source);
 	return ret;
 }
 WEFT_EXPORT_FOR_TEST(weft_modify_qp);

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A path is what both halves go by, so it changes with both turns stopped. A half that
+ * finds that it is time to migrate owns one of the two turns, and may not wait for the
+ * other one: it asks a work item. Until that has come, nothing is lost. A packet that
+ * must not be answered on the old path waits in its queue; a requester without answers
+ * goes on asking on the old path, and begins anew on the other one.
+ */
+#include "engine/migration.h"
+
+#include "engine/link.h"
+#include "engine/requester.h"
+#include "engine/transmit.h"
+#include "engine/window.h"
+#include "object/dev.h"
+#include "stats.h"
+
+/* Bits of struct weft_migration.asked. */
+enum migration_asked {
+	/* no answer */
+	MIGRATION_LOST,
+	/* the peer has migrated */
+	MIGRATION_PEER,
+	/* it has been done, somebody is to be told */
+	MIGRATION_TELL,
+};
+
+static void migration_ask(struct weft_qp *qp, enum migration_asked what)
+{
+	set_bit(what, &qp->migration.asked);
+	weft_turn_queue_work(qp, &qp->migration.work);
+}
+
+/* What was sent on the old path is sent again if nobody has heard of it. */
+static void migration_go_on(struct weft_qp *qp, bool lost)
+{
+	struct weft_send *send = &qp->send;
+	struct weft_window *window = &send->window;
+
+	weft_requester_reset_retries(send);
+	if (send->unanswered) {
+		send->unanswered = false;
+		send->waiting = false;
+	}
+	if (window->una == window->sent)
+		return;
+	if (lost) {
+		window->retried = true;
+		weft_window_rewind(qp, window->una);
+	}
+	weft_transmit_patience(qp);
+}
+
+/* Both turns are stopped, under the modify_lock. */
+static void migration_move(struct weft_qp *qp, bool lost)
+{
+	struct weft_migration *migration = &qp->migration;
+
+	swap(qp->av, migration->av);
+	migration->loaded = false;
+	WRITE_ONCE(migration->state, IB_MIG_MIGRATED);
+	qp->attr.timeout = migration->timeout;
+	qp->attr.port_num = migration->port_num;
+	qp->attr.pkey_index = migration->pkey_index;
+	qp->pkey_index = migration->pkey_index;
+	qp->send.timeout = migration->timeout;
+	qp->dev->wire->forget(&qp->send.flow);
+	qp->dev->wire->forget(&qp->recv.flow);
+	weft_stats_inc(qp, WEFT_STAT_MIGRATIONS);
+	migration_go_on(qp, lost);
+}
+
+/* The peer may have migrated before we have heard that it is armed. */
+static bool migration_is_due(const struct weft_qp *qp, unsigned long asked)
+{
+	u32 state = READ_ONCE(qp->migration.state);
+
+	if (state == IB_MIG_MIGRATED)
+		return false;
+	return asked & BIT(MIGRATION_PEER) ||
+	       (asked & BIT(MIGRATION_LOST) && state == IB_MIG_ARMED);
+}
+
+static void migration_serve(struct weft_qp *qp)
+{
+	struct weft_migration *migration = &qp->migration;
+	unsigned long asked;
+	bool moved;
+
+	weft_turn_stop(&qp->send.turn);
+	weft_turn_stop(&qp->recv.turn);
+	asked = xchg(&migration->asked, 0);
+	moved = asked & BIT(MIGRATION_TELL);
+	if (migration_is_due(qp, asked)) {
+		migration_move(qp, asked & BIT(MIGRATION_LOST));
+		moved = true;
+	}
+	if (moved)
+		weft_qp_event(qp, IB_EVENT_PATH_MIG);
+	weft_turn_resume(&qp->recv.turn);
+	weft_turn_resume(&qp->send.turn);
+}
+
+/* After destroy_qp the state is RESET, and both turns stay stopped. */
+static void migration_worker(struct work_struct *work)
+{
+	struct weft_qp *qp = container_of(work, struct weft_qp, migration.work);
+
+	mutex_lock(&qp->modify_lock);
+	if (READ_ONCE(qp->migration.asked) && weft_qp_can_receive(qp))
+		migration_serve(qp);
+	mutex_unlock(&qp->modify_lock);
+	weft_qp_put(qp);
+}
+
+void weft_migration_init(struct weft_qp *qp)
+{
+	INIT_WORK(&qp->migration.work, migration_worker);
+}
+
+void weft_migration_reset(struct weft_qp *qp)
+{
+	struct weft_migration *migration = &qp->migration;
+
+	migration->loaded = false;
+	migration->known = false;
+	WRITE_ONCE(migration->asked, 0);
+	WRITE_ONCE(migration->state, IB_MIG_MIGRATED);
+}
+
+bool weft_migration_allows(const struct weft_qp *qp, u32 to, bool loading)
+{
+	switch (to) {
+	case IB_MIG_MIGRATED:
+		return READ_ONCE(qp->migration.state) != IB_MIG_REARM;
+	case IB_MIG_REARM:
+		return loading || qp->migration.loaded;
+	default:
+		return false;
+	}
+}
+
+void weft_migration_follow(struct weft_qp *qp)
+{
+	struct weft_migration *migration = &qp->migration;
+
+	migration->av.local = qp->av.local;
+	migration->known = migration->loaded;
+}
+
+void weft_migration_load(struct weft_qp *qp, const struct weft_av *av,
+			 const struct ib_qp_attr *attr)
+{
+	struct weft_migration *migration = &qp->migration;
+
+	migration->av = *av;
+	migration->timeout = attr->alt_timeout;
+	migration->port_num = attr->alt_port_num;
+	migration->pkey_index = attr->alt_pkey_index;
+	migration->loaded = true;
+	weft_migration_follow(qp);
+}
+
+void weft_migration_set(struct weft_qp *qp, u32 to)
+{
+	struct weft_migration *migration = &qp->migration;
+
+	if (to == IB_MIG_REARM) {
+		WRITE_ONCE(migration->failed, false);
+		WRITE_ONCE(migration->state, IB_MIG_REARM);
+	} else if (!weft_qp_has_migrated(qp)) {
+		migration_move(qp, false);
+		migration_ask(qp, MIGRATION_TELL);
+	}
+}
+
+void weft_migration_query(const struct weft_qp *qp, struct ib_qp_attr *attr)
+{
+	const struct weft_migration *migration = &qp->migration;
+
+	attr->path_mig_state = READ_ONCE(migration->state);
+	if (!migration->loaded)
+		return;
+	weft_av_to_attr(&migration->av, &attr->alt_ah_attr);
+	attr->alt_timeout = migration->timeout;
+	attr->alt_port_num = migration->port_num;
+	attr->alt_pkey_index = migration->pkey_index;
+}
+
+bool weft_migration_rescue(struct weft_qp *qp)
+{
+	weft_assert_turn(&qp->send.turn);
+	if (READ_ONCE(qp->migration.state) != IB_MIG_ARMED)
+		return false;
+	migration_ask(qp, MIGRATION_LOST);
+	return true;
+}
+
+/*
+ * The peer has migrated to where we cannot follow. Not everything with MigReq says so:
+ * on our own path it may have been sent before the peer was armed.
+ */
+static void migration_mismatch(struct weft_qp *qp, bool migreq)
+{
+	struct weft_migration *migration = &qp->migration;
+
+	if (migreq && READ_ONCE(migration->state) == IB_MIG_ARMED &&
+	    !xchg(&migration->failed, true))
+		weft_qp_event(qp, IB_EVENT_PATH_MIG_ERR);
+}
+
+/* One of @own and @other is true: a packet came on the QP's own path, or the other one. */
+static enum weft_passage migration_hear(struct weft_qp *qp, bool own, bool other,
+					bool migreq)
+{
+	struct weft_migration *migration = &qp->migration;
+	u32 state = READ_ONCE(migration->state);
+
+	if (state == IB_MIG_MIGRATED)
+		return WEFT_PASSAGE_YES;
+	if (!migreq) {
+		cmpxchg(&migration->state, IB_MIG_REARM, IB_MIG_ARMED);
+		return WEFT_PASSAGE_YES;
+	}
+	/* the two may have the same addresses */
+	if (!other || (own && state == IB_MIG_REARM))
+		return WEFT_PASSAGE_YES;
+	migration_ask(qp, MIGRATION_PEER);
+	return WEFT_PASSAGE_LATER;
+}
+
+/* An alternate path counts while it is in reserve, one that was left until it is replaced. */
+static bool migration_other_counts(const struct weft_qp *qp)
+{
+	const struct weft_migration *migration = &qp->migration;
+
+	return migration->known && migration->loaded != weft_qp_has_migrated(qp);
+}
+
+static enum weft_passage migration_judge(struct weft_qp *qp, bool own, bool other,
+					 bool migreq)
+{
+	if (own || other)
+		return migration_hear(qp, own, other, migreq);
+	migration_mismatch(qp, migreq);
+	return WEFT_PASSAGE_NO;
+}
+
+enum weft_passage weft_migration_examine(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	bool other = migration_other_counts(qp) &&
+		     weft_pkt_is_on_path(pkt, &qp->migration.av);
+
+	return migration_judge(qp, weft_pkt_is_on_path(pkt, &qp->av), other,
+			       pkt->hdr.migreq);
+}
+
+/* @to gets something that @from has sent on its path. */
+static enum weft_passage migration_receive(struct weft_qp *to, const struct weft_qp *from)
+{
+	bool other = migration_other_counts(to) &&
+		     weft_av_meets(&to->migration.av, &from->av);
+
+	return migration_judge(to, weft_av_meets(&to->av, &from->av), other,
+			       weft_qp_has_migrated(from));
+}
+
+enum weft_passage weft_migration_confront(struct weft_qp *qp, struct weft_qp *peer)
+{
+	enum weft_passage passage = migration_receive(peer, qp);
+
+	return passage == WEFT_PASSAGE_YES ? migration_receive(qp, peer) : passage;
+}
