@@ -154,7 +154,8 @@ void model_directed(struct model_mad *mad, __be16 attr, u32 mod, const u8 *path,
 	smp->dr_slid = cpu_to_be16(WEFT_LID_PERMISSIVE);
 	smp->dr_dlid = cpu_to_be16(WEFT_LID_PERMISSIVE);
 	smp->initial_path[1] = 1;
-	memcpy(&smp->initial_path[2], path, hops);
+	if (hops)
+		memcpy(&smp->initial_path[2], path, hops);
 }
 
 bool model_answered(struct model_mad *mad)

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * fabric/fabric.c: two ports of channel adapters on the loopback device.
+ */
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/net_namespace.h>
+
+#include "fabric/fabric.h"
+#include "switch_model.h"
+
+#define FABRIC_GUID	0x0200ff00fe000020ULL
+#define FABRIC_ENDS	2
+/* Ports of a switch. */
+#define FABRIC_MANY	WEFT_SWITCH_PORTS
+
+/* A port of a channel adapter. */
+struct fabric_end {
+	struct weft_ibport	port;
+	struct weft_fabric	*fabric;
+	struct sk_buff_head	queue;
+	u32			events;
+};
+
+static void end_receive(struct weft_ibport *port, struct sk_buff *skb, bool nested)
+{
+	skb_queue_tail(&container_of(port, struct fabric_end, port)->queue, skb);
+}
+
+static void end_event(struct weft_ibport *port, u32 events)
+{
+	container_of(port, struct fabric_end, port)->events |= events;
+}
+
+static const struct weft_ibport_ops end_ops = {
+	.receive = end_receive,
+	.event = end_event,
+};
+
+static void end_attach(struct fabric_end *end, u64 guid)
+{
+	const struct weft_ibport_param param = {
+		.ops = &end_ops, .num = 1, .guid = cpu_to_be64(guid), .speed = 4,
+	};
+
+	skb_queue_head_init(&end->queue);
+	weft_ibport_init(&end->port, &param);
+	rtnl_lock();
+	end->fabric = weft_fabric_attach(init_net.loopback_dev, &end->port,
+					 cpu_to_be64(FABRIC_GUID));
+	rtnl_unlock();
+}
+
+static void end_detach(struct fabric_end *end)
+{
+	if (!IS_ERR(end->fabric)) {
+		rtnl_lock();
+		weft_fabric_detach(end->fabric, &end->port);
+		rtnl_unlock();
+	}
+	skb_queue_purge(&end->queue);
+}
+
+static void end_send(struct fabric_end *end, const struct model_mad *mad)
+{
+	struct sk_buff *skb = weft_mad_build(&mad->address, &mad->mad, GFP_KERNEL);
+
+	if (!skb)
+		return;
+	local_bh_disable();
+	rcu_read_lock();
+	weft_ibport_xmit(&end->port, skb);
+	rcu_read_unlock();
+	local_bh_enable();
+}
+
+static bool loopback_is_up(void)
+{
+	return READ_ONCE(init_net.loopback_dev->flags) & IFF_UP;
+}
+
+static void cable_follows_netdev(struct kunit *test)
+{
+	struct fabric_end *end = kunit_kzalloc(test, sizeof(*end), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, end);
+	end_attach(end, 1);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(end->fabric));
+	KUNIT_EXPECT_EQ(test, end->port.state, loopback_is_up() ? IB_PORT_INIT : IB_PORT_DOWN);
+	end_detach(end);
+	KUNIT_EXPECT_EQ(test, end->port.state, IB_PORT_DOWN);
+	KUNIT_EXPECT_NULL(test, rcu_access_pointer(end->port.cable));
+	if (loopback_is_up())
+		KUNIT_EXPECT_TRUE(test, end->events & WEFT_IBPORT_LINK);
+}
+
+/* From one through the switch to the switch's other ports, until it is the other's. */
+static void ports_reach_each_other(struct kunit *test)
+{
+	struct fabric_end *end = kunit_kcalloc(test, FABRIC_ENDS, sizeof(*end), GFP_KERNEL);
+	struct model_mad mad;
+	u8 port, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, end);
+	if (!loopback_is_up())
+		kunit_skip(test, "the loopback device is down");
+	for (i = 0; i < FABRIC_ENDS; i++)
+		end_attach(&end[i], i + 1);
+	KUNIT_EXPECT_PTR_EQ(test, end[0].fabric, end[1].fabric);
+	for (port = 1; port <= WEFT_SWITCH_PORTS; port++) {
+		model_directed(&mad, IB_SMP_ATTR_NODE_INFO, 0, &port, 1);
+		end_send(&end[0], &mad);
+	}
+	for (i = 0; i < 200 && skb_queue_empty(&end[1].queue); i++)
+		usleep_range(10000, 11000);
+	KUNIT_EXPECT_EQ(test, skb_queue_len(&end[1].queue), 1);
+	for (i = 0; i < FABRIC_ENDS; i++)
+		end_detach(&end[i]);
+}
+
+static void switch_gets_full(struct kunit *test)
+{
+	struct fabric_end *end = kunit_kcalloc(test, FABRIC_MANY + 1, sizeof(*end), GFP_KERNEL);
+	u32 i, attached = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, end);
+	for (i = 0; i <= FABRIC_MANY; i++) {
+		end_attach(&end[i], i + 1);
+		if (!IS_ERR(end[i].fabric))
+			attached++;
+		else
+			KUNIT_EXPECT_EQ(test, PTR_ERR(end[i].fabric), -ENOSPC);
+	}
+	KUNIT_EXPECT_LE(test, attached, FABRIC_MANY);
+	KUNIT_EXPECT_GT(test, attached, 0);
+	for (i = 0; i <= FABRIC_MANY; i++)
+		end_detach(&end[i]);
+}
+
+static struct kunit_case fabric_cases[] = {
+	KUNIT_CASE(cable_follows_netdev),
+	KUNIT_CASE(ports_reach_each_other),
+	KUNIT_CASE(switch_gets_full),
+	{}
+};
+
+static struct kunit_suite fabric_suite = {
+	.name = "weft_fabric",
+	.test_cases = fabric_cases,
+};
+
+kunit_test_suite(fabric_suite);
