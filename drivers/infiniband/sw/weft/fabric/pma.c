@@ -154,7 +154,8 @@ static void pma_add_port(struct weft_ibport *port, const struct pma_table *table
 
 	spin_lock_irqsave(&port->lock, flags);
 	for (field = table->fields; field < table->fields + table->num; field++)
-		*sums++ += pma_now(port, field) - *pma_base(port, table, field);
+		sums[field->counter] += pma_now(port, field) -
+					*pma_base(port, table, field);
 	spin_unlock_irqrestore(&port->lock, flags);
 }
 
@@ -186,7 +187,7 @@ static void pma_write_sums(u8 *data, const struct pma_table *table, const u64 *s
 	memset(data + 4, 0, table->size - 4);
 	for (field = table->fields; field < table->fields + table->num; field++)
 		pma_store(data + field->offset, field->size,
-			  min(*sums++, pma_greatest(field)));
+			  min(sums[field->counter], pma_greatest(field)));
 }
 
 static u16 pma_port_counters(struct weft_ibnode *node, struct ib_pma_mad *mad,

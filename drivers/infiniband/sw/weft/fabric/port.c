@@ -85,19 +85,20 @@ u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state)
 {
 	bool was_up = ibport_phys(port) == IB_PORT_PHYS_STATE_LINK_UP;
 	bool is_up = phys == IB_PORT_PHYS_STATE_LINK_UP;
-	u8 old = port->state;
+	bool was_down = port->state == IB_PORT_DOWN;
+	bool was_active = port->state == IB_PORT_ACTIVE;
+	bool is_down = state == IB_PORT_DOWN;
+	bool is_active = state == IB_PORT_ACTIVE;
 	u32 events = 0;
 
 	lockdep_assert_held(&port->lock);
 	ibport_set_state(port, phys, state);
 	if (was_up && !is_up)
 		weft_ibport_count(port, WEFT_IBC_LINK_DOWNED);
-	if (was_up != is_up || (old == IB_PORT_DOWN) != (state == IB_PORT_DOWN))
+	if (was_up != is_up || was_down != is_down)
 		events |= WEFT_IBPORT_LINK;
-	if (old == IB_PORT_ACTIVE && state != IB_PORT_ACTIVE)
-		events |= WEFT_IBPORT_ERR;
-	if (old != IB_PORT_ACTIVE && state == IB_PORT_ACTIVE)
-		events |= WEFT_IBPORT_ACTIVE;
+	if (was_active != is_active)
+		events |= is_active ? WEFT_IBPORT_ACTIVE : WEFT_IBPORT_ERR;
 	return events;
 }
 
@@ -217,7 +218,7 @@ static bool ibport_open(struct sk_buff *skb, struct weft_lrh *lrh)
 	return !pskb_trim(skb, lrh->length);
 }
 
-/* IBA 7.2.7: what comes in in which state */
+/* IBA 7.2.7: what is taken in which state */
 static bool ibport_may_receive(struct weft_ibport *port, const struct weft_lrh *lrh)
 {
 	u8 state = READ_ONCE(port->state);

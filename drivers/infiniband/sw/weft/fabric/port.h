@@ -118,8 +118,8 @@ struct weft_cable {
 /**
  * struct weft_ibport_ops - what the node that has a port does
  * @receive: a packet has come. Bottom halves off, RCU read side; the same holds as for
- *	weft_cable.xmit when @nested. Counted already; the packet belongs to the callee.
- *	@nested: the caller may hold the turn of a QP
+ *	weft_cable.xmit when it is nested, that is, the caller may hold the turn of a QP.
+ *	Counted already; the packet belongs to the callee.
  * @event: something has happened, a set of enum weft_ibport_event; no lock is held, any
  *	context but hard interrupts
  */

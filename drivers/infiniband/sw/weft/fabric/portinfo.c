@@ -14,22 +14,22 @@
 #define PORTINFO_ALL_WIDTHS	255
 #define PORTINFO_ALL_SPEEDS	15
 
-static u8 high(u8 byte)
+static u8 nibble_high(u8 byte)
 {
 	return byte >> 4;
 }
 
-static u8 low(u8 byte)
+static u8 nibble_low(u8 byte)
 {
 	return byte & 15;
 }
 
-static void set_high(u8 *byte, u8 value)
+static void nibble_set_high(u8 *byte, u8 value)
 {
-	*byte = value << 4 | low(*byte);
+	*byte = value << 4 | nibble_low(*byte);
 }
 
-static void set_low(u8 *byte, u8 value)
+static void nibble_set_low(u8 *byte, u8 value)
 {
 	*byte = (*byte & 0xf0) | value;
 }
@@ -65,29 +65,29 @@ static bool portinfo_enable(u8 supported, u8 all, u8 wanted, u8 *enabled)
 static bool portinfo_take_width_speed(struct ib_port_info *info,
 				      const struct ib_port_info *set)
 {
-	u8 speed = low(info->linkspeedactive_enabled);
+	u8 speed = nibble_low(info->linkspeedactive_enabled);
 
 	if (!portinfo_enable(info->link_width_supported, PORTINFO_ALL_WIDTHS,
 			     set->link_width_enabled, &info->link_width_enabled))
 		return false;
-	if (!portinfo_enable(high(info->linkspeed_portstate), PORTINFO_ALL_SPEEDS,
-			     low(set->linkspeedactive_enabled), &speed))
+	if (!portinfo_enable(nibble_high(info->linkspeed_portstate), PORTINFO_ALL_SPEEDS,
+			     nibble_low(set->linkspeedactive_enabled), &speed))
 		return false;
-	set_low(&info->linkspeedactive_enabled, speed);
+	nibble_set_low(&info->linkspeedactive_enabled, speed);
 	return true;
 }
 
 static bool portinfo_take_mtu(struct ib_port_info *info, const struct ib_port_info *set,
 			      bool own)
 {
-	u8 mtu = high(set->neighbormtu_mastersmsl);
+	u8 mtu = nibble_high(set->neighbormtu_mastersmsl);
 
 	/* a subnet manager need not know of one for a switch's own port */
 	if (!mtu && own)
 		return true;
-	if (!mtu || mtu > low(info->inittypereply_mtucap))
+	if (!mtu || mtu > nibble_low(info->inittypereply_mtucap))
 		return false;
-	set_high(&info->neighbormtu_mastersmsl, mtu);
+	nibble_set_high(&info->neighbormtu_mastersmsl, mtu);
 	return true;
 }
 
@@ -95,18 +95,18 @@ static bool portinfo_take_mtu(struct ib_port_info *info, const struct ib_port_in
 static bool portinfo_take_link(struct ib_port_info *info, const struct ib_port_info *set,
 			       bool own)
 {
-	u8 vls = high(set->operationalvl_pei_peo_fpi_fpo);
-	u8 link_down = low(set->portphysstate_linkdown);
+	u8 vls = nibble_high(set->operationalvl_pei_peo_fpi_fpo);
+	u8 link_down = nibble_low(set->portphysstate_linkdown);
 
 	if (!portinfo_take_width_speed(info, set) || !portinfo_take_mtu(info, set, own))
 		return false;
-	if (vls > high(info->vlcap_inittype) || link_down > IB_PORT_PHYS_STATE_POLLING)
+	if (vls > nibble_high(info->vlcap_inittype) || link_down > IB_PORT_PHYS_STATE_POLLING)
 		return false;
 	if (vls)
-		set_high(&info->operationalvl_pei_peo_fpi_fpo, vls);
+		nibble_set_high(&info->operationalvl_pei_peo_fpi_fpo, vls);
 	if (link_down)
-		set_low(&info->portphysstate_linkdown, link_down);
-	set_high(&info->inittypereply_mtucap, high(set->inittypereply_mtucap));
+		nibble_set_low(&info->portphysstate_linkdown, link_down);
+	nibble_set_high(&info->inittypereply_mtucap, nibble_high(set->inittypereply_mtucap));
 	info->vl_high_limit = set->vl_high_limit;
 	info->vlstallcnt_hoqlife = set->vlstallcnt_hoqlife;
 	info->localphyerrors_overrunerrors = set->localphyerrors_overrunerrors;
@@ -127,7 +127,7 @@ static bool portinfo_take_end(struct ib_port_info *info, const struct ib_port_in
 	info->sm_lid = set->sm_lid;
 	info->mkey_lease_period = set->mkey_lease_period;
 	info->mkeyprot_resv_lmc = set->mkeyprot_resv_lmc & (PORTINFO_MKEY_PROT | PORTINFO_LMC);
-	set_low(&info->neighbormtu_mastersmsl, low(set->neighbormtu_mastersmsl));
+	nibble_set_low(&info->neighbormtu_mastersmsl, nibble_low(set->neighbormtu_mastersmsl));
 	info->mkey_violations = set->mkey_violations;
 	info->pkey_violations = set->pkey_violations;
 	info->qkey_violations = set->qkey_violations;
@@ -174,7 +174,7 @@ static u32 portinfo_changes(const struct ib_port_info *old, const struct ib_port
 	    (old->mkeyprot_resv_lmc ^ new->mkeyprot_resv_lmc) & PORTINFO_LMC)
 		events |= WEFT_IBPORT_LID;
 	if (old->sm_lid != new->sm_lid ||
-	    low(old->neighbormtu_mastersmsl) != low(new->neighbormtu_mastersmsl))
+	    nibble_low(old->neighbormtu_mastersmsl) != nibble_low(new->neighbormtu_mastersmsl))
 		events |= WEFT_IBPORT_SM;
 	if (old->gid_prefix != new->gid_prefix)
 		events |= WEFT_IBPORT_GID;
@@ -192,8 +192,8 @@ bool weft_portinfo_set(const struct weft_ibnode *node, struct weft_ibport *port,
 		       const struct ib_port_info *set, u32 *events)
 {
 	bool external = portinfo_is_external(node, port);
-	u8 phys = high(set->portphysstate_linkdown);
-	u8 state = low(set->linkspeed_portstate);
+	u8 phys = nibble_high(set->portphysstate_linkdown);
+	u8 state = nibble_low(set->linkspeed_portstate);
 	struct ib_port_info new = port->info;
 
 	lockdep_assert_held(&port->lock);
