@@ -308,12 +308,12 @@ static void arq_data(struct weft_arq *arq, const struct weft_frame *frame,
 		arq_accept(arq, frame->flags, skb, now);
 		return;
 	}
-	if (abs(ahead) > WEFT_ARQ_WINDOW)
-		arq->param.ops->count(arq, WEFT_IBC_SYMBOL_ERRORS);
-	else if (ahead > 0)
+	if (ahead < 0)
+		arq_owe_ack(arq, now); /* the last one may have been lost */
+	else if (ahead < WEFT_ARQ_WINDOW)
 		arq_tell_gap(arq, now);
 	else
-		arq_owe_ack(arq, now); /* the last one may have been lost */
+		arq->param.ops->count(arq, WEFT_IBC_SYMBOL_ERRORS);
 	kfree_skb(skb);
 }
 

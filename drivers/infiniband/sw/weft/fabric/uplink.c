@@ -70,6 +70,7 @@ struct uplink_entry {
  * @guid: of it
  * @ndev: net device; has all others, if it can
  * @idle: it cannot: nothing else is valid
+ * @closed: @work does nothing any more
  * @packets: gets us frames
  * @work: does all that is not done by frame
  * @lock: protects @notes, @first_note and @num_notes
@@ -85,6 +86,7 @@ struct weft_uplinks {
 	__be64			guid;
 	struct net_device	*ndev;
 	bool			idle;
+	bool			closed;
 	struct packet_type	packets;
 	struct delayed_work	work;
 	spinlock_t		lock;
@@ -497,6 +499,8 @@ static void uplinks_work(struct work_struct *work)
 	struct weft_peer_note note;
 	u32 i;
 
+	if (READ_ONCE(uplinks->closed))
+		return;
 	/* no more than one ring: others want to be run, too */
 	for (i = 0; i < WEFT_UPLINK_NOTES && uplinks_take_note(uplinks, &note); i++)
 		if (uplinks_usable(uplinks))
@@ -655,10 +659,11 @@ void weft_uplinks_close(struct weft_uplinks *uplinks)
 		/* waits for what is being received */
 		dev_remove_pack(&uplinks->packets);
 		dev_mc_del(uplinks->ndev, uplink_group);
+		/* from now on the entries are ours, even if a cable has the work run */
+		WRITE_ONCE(uplinks->closed, true);
 		cancel_delayed_work_sync(&uplinks->work);
 		uplinks_bye_all(uplinks);
 		uplinks_forget_all(uplinks);
-		/* a cable may have given up just before */
 		cancel_delayed_work_sync(&uplinks->work);
 	}
 	kvfree(uplinks);

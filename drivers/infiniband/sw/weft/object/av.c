@@ -43,7 +43,10 @@ static void av_set_route(struct weft_av *av, const struct ib_global_route *grh)
 	av->traffic_class = grh->traffic_class;
 }
 
-/* LID 0 is nobody's; all are asked for by a group's LID and its GID (IBA 7.10). */
+/*
+ * LID 0 is nobody's, and what is sent there gets nowhere; the core has handles for it
+ * while there is no subnet manager. A group has a GID, too (IBA 7.10).
+ */
 static int av_init_ib(struct weft_av *av, const struct weft_dev *dev,
 		      const struct rdma_ah_attr *attr)
 {
@@ -57,7 +60,7 @@ static int av_init_ib(struct weft_av *av, const struct weft_dev *dev,
 	av->multicast = av->dlid >= WEFT_LID_MCAST && av->dlid != WEFT_LID_PERMISSIVE;
 	if (av->grh)
 		av->sgid = grh->sgid_attr->gid;
-	if (!av->dlid || rdma_ah_get_dlid(attr) > U16_MAX || av->path_bits > 127 ||
+	if (rdma_ah_get_dlid(attr) > U16_MAX || av->path_bits > 127 ||
 	    (av->multicast && !av->grh))
 		return -EINVAL;
 	return 0;

@@ -182,7 +182,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->dev_id = dev->id;
 	qp->stats = dev->stats;
 	qp->ibqp = ibqp;
-	qp->link = dev->hca ? dev->wire : &weft_link_local;
+	qp->link = &weft_link_local;
 	mutex_init(&qp->modify_lock);
 	spin_lock_init(&qp->post_lock);
 	weft_turn_init(&qp->send.turn, qp, weft_requester_run);

@@ -1,0 +1,628 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * fabric/arq.c: two ends with a wire between them that loses, doubles and reorders
+ * frames, and a clock that is turned by hand.
+ */
+#include <kunit/test.h>
+#include <linux/list.h>
+#include <linux/prandom.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+
+#include "fabric/arq.h"
+#include "params.h"
+
+#define ARQ_SEED	0x61727173
+#define ARQ_HEADER	sizeof(struct weft_wire_frame)
+#define ARQ_MS		1000000ULL
+#define ARQ_US		1000ULL
+/* Time that a frame takes, and that a late one takes at most. */
+#define ARQ_DELAY	(20 * ARQ_US)
+#define ARQ_LATE	(400 * ARQ_US)
+
+/* What the wire does, of 1000 frames. */
+struct arq_wire {
+	const char	*name;
+	u32		lost;
+	u32		doubled;
+	u32		late;
+	u32		max_frame;
+};
+
+/**
+ * struct arq_end - an end
+ * @arq: it
+ * @model: whose
+ * @alarm: when it wants to be called; 0: not at all
+ * @next: number of the packet that it has to get next
+ * @vl15: packets of VL 15 it got
+ * @counters: what it counted
+ * @given_up: when it gave up; 0: it did not
+ */
+struct arq_end {
+	struct weft_arq		arq;
+	struct arq_model	*model;
+	u64			alarm;
+	u32			next;
+	u32			vl15;
+	u32			counters[WEFT_IBC_COUNT];
+	u64			given_up;
+};
+
+/**
+ * struct arq_flying - a frame on the wire
+ * @list: of arq_model.wire
+ * @skb: the frame
+ * @to: end
+ * @when: it arrives
+ */
+struct arq_flying {
+	struct list_head	list;
+	struct sk_buff		*skb;
+	u32			to;
+	u64			when;
+};
+
+struct arq_model {
+	struct kunit		*test;
+	struct arq_wire		does;
+	struct arq_end		end[2];
+	struct list_head	wire;
+	struct rnd_state	rnd;
+	u64			now;
+	u32			frames;
+	u32			max_frame;
+};
+
+/* Packets that their destructors were called of. */
+static u32 arq_freed;
+
+static struct arq_end *arq_end_of(struct weft_arq *arq)
+{
+	return container_of(arq, struct arq_end, arq);
+}
+
+static bool arq_happens(struct arq_model *model, u32 of_1000)
+{
+	return prandom_u32_state(&model->rnd) % 1000 < of_1000;
+}
+
+static void arq_fly(struct arq_model *model, struct sk_buff *skb, u32 to)
+{
+	struct arq_flying *flying = kzalloc(sizeof(*flying), GFP_ATOMIC), *other;
+
+	KUNIT_ASSERT_NOT_NULL(model->test, flying);
+	flying->skb = skb;
+	flying->to = to;
+	flying->when = model->now + ARQ_DELAY;
+	if (arq_happens(model, model->does.late))
+		flying->when += prandom_u32_state(&model->rnd) % ARQ_LATE;
+	list_for_each_entry_reverse(other, &model->wire, list)
+		if (other->when <= flying->when)
+			break;
+	list_add(&flying->list, &other->list);
+}
+
+static void arq_model_send(struct weft_arq *arq, struct sk_buff *frame)
+{
+	struct arq_end *end = arq_end_of(arq);
+	struct arq_model *model = end->model;
+	u32 to = end == &model->end[0];
+
+	KUNIT_EXPECT_GE(model->test, skb_headroom(frame), 14U);
+	KUNIT_EXPECT_LE(model->test, frame->len, model->does.max_frame);
+	model->frames++;
+	if (arq_happens(model, model->does.doubled))
+		arq_fly(model, skb_clone(frame, GFP_ATOMIC), to);
+	if (arq_happens(model, model->does.lost))
+		kfree_skb(frame);
+	else
+		arq_fly(model, frame, to);
+}
+
+static u8 arq_byte(u32 number, u32 i)
+{
+	return number * 11 + i + i / 256;
+}
+
+/* Complete, and in order: its number is where the BTH would be. */
+static void arq_check_packet(struct arq_end *end, const struct sk_buff *packet)
+{
+	struct kunit *test = end->model->test;
+	u32 i, wrong = 0, number;
+
+	memcpy(&number, packet->data + 8, sizeof(number));
+	KUNIT_EXPECT_EQ(test, number, end->next);
+	end->next = number + 1;
+	for (i = 12; i < packet->len; i++)
+		wrong += packet->data[i] != arq_byte(number, i);
+	KUNIT_EXPECT_EQ(test, wrong, 0U);
+}
+
+static void arq_model_deliver(struct weft_arq *arq, struct sk_buff *packet)
+{
+	struct arq_end *end = arq_end_of(arq);
+	struct weft_lrh lrh;
+
+	KUNIT_EXPECT_TRUE(end->model->test, weft_frame_lrh(&lrh, packet));
+	KUNIT_EXPECT_EQ(end->model->test, lrh.length, packet->len);
+	if (lrh.vl == 15)
+		end->vl15++;
+	else
+		arq_check_packet(end, packet);
+	kfree_skb(packet);
+}
+
+static void arq_model_arm(struct weft_arq *arq, u64 when)
+{
+	arq_end_of(arq)->alarm = when;
+}
+
+static void arq_model_count(struct weft_arq *arq, enum weft_ibport_counter counter)
+{
+	arq_end_of(arq)->counters[counter]++;
+}
+
+static void arq_model_give_up(struct weft_arq *arq)
+{
+	arq_end_of(arq)->given_up = arq_end_of(arq)->model->now;
+}
+
+static const struct weft_arq_ops arq_model_ops = {
+	.send = arq_model_send,
+	.deliver = arq_model_deliver,
+	.arm = arq_model_arm,
+	.count = arq_model_count,
+	.give_up = arq_model_give_up,
+};
+
+static struct arq_model *arq_model_create(struct kunit *test, const struct arq_wire *does)
+{
+	struct arq_model *model = kunit_kzalloc(test, sizeof(*model), GFP_KERNEL);
+	struct weft_arq_param param = {
+		.ops = &arq_model_ops, .max_frame = does->max_frame, .room = { 16, 0 },
+	};
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, model);
+	model->test = test;
+	model->does = *does;
+	model->now = 5000 * ARQ_MS;
+	INIT_LIST_HEAD(&model->wire);
+	prandom_seed_state(&model->rnd, ARQ_SEED);
+	for (i = 0; i < 2; i++) {
+		model->end[i].model = model;
+		param.nonce = 1 + i;
+		param.heard = 2 - i;
+		weft_arq_init(&model->end[i].arq, &param);
+	}
+	arq_freed = 0;
+	return model;
+}
+
+static void arq_model_destroy(struct arq_model *model)
+{
+	struct arq_flying *flying, *next;
+	u32 i;
+
+	list_for_each_entry_safe(flying, next, &model->wire, list) {
+		kfree_skb(flying->skb);
+		kfree(flying);
+	}
+	for (i = 0; i < 2; i++) {
+		weft_arq_stop(&model->end[i].arq);
+		weft_arq_destroy(&model->end[i].arq);
+	}
+}
+
+/* Does not fail: what a wire makes of frames is what was sent. */
+static void arq_arrive(struct arq_model *model, struct arq_flying *flying)
+{
+	struct sk_buff *skb = flying->skb;
+	struct weft_frame frame;
+
+	list_del(&flying->list);
+	model->now = max(model->now, flying->when);
+	KUNIT_ASSERT_TRUE(model->test, weft_frame_decode(&frame, skb->data, skb->len));
+	KUNIT_EXPECT_EQ(model->test, frame.heard, flying->to + 1);
+	__skb_pull(skb, ARQ_HEADER);
+	weft_arq_receive(&model->end[flying->to].arq, &frame, skb, model->now);
+	kfree(flying);
+}
+
+static void arq_alarm(struct arq_model *model, struct arq_end *end)
+{
+	model->now = max(model->now, end->alarm);
+	end->alarm = 0;
+	weft_arq_timeout(&end->arq, model->now);
+}
+
+/* What is to happen next does; returns false when that is nothing, or later than @until. */
+static bool arq_step(struct arq_model *model, u64 until)
+{
+	struct arq_flying *first = list_first_entry_or_null(&model->wire, struct arq_flying, list);
+	u64 when = first ? first->when : U64_MAX;
+	struct arq_end *end = NULL;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		if (!model->end[i].alarm || model->end[i].alarm >= when)
+			continue;
+		end = &model->end[i];
+		when = end->alarm;
+	}
+	if (when > until)
+		return false;
+	if (end)
+		arq_alarm(model, end);
+	else
+		arq_arrive(model, first);
+	return true;
+}
+
+/* Until there is nothing more to be done; it must end. */
+static void arq_run(struct arq_model *model, u64 time)
+{
+	u64 until = model->now + time;
+
+	while (arq_step(model, until))
+		;
+	model->now = until;
+}
+
+static void arq_free(struct sk_buff *skb)
+{
+	arq_freed++;
+}
+
+static struct sk_buff *arq_packet(struct kunit *test, u32 number, u32 length, u8 vl)
+{
+	struct weft_lrh lrh = { .length = length, .dlid = 1, .vl = vl, .lnh = WEFT_LNH_BTH };
+	struct sk_buff *skb = alloc_skb(length, GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	weft_lrh_encode(skb_put(skb, 8), &lrh);
+	skb_put_data(skb, &number, sizeof(number));
+	for (i = 12; i < length; i++)
+		skb_put_u8(skb, arq_byte(number, i));
+	skb->destructor = arq_free;
+	return skb;
+}
+
+static void arq_xmit(struct arq_model *model, u32 from, u32 number, u32 length)
+{
+	weft_arq_xmit(&model->end[from].arq, arq_packet(model->test, number, length, 0),
+		      model->now);
+}
+
+static u32 arq_any_length(struct arq_model *model)
+{
+	return 24 + prandom_u32_state(&model->rnd) % ((4352 - 24) / 4 + 1) * 4;
+}
+
+static const struct arq_wire arq_wires[] = {
+	{ "clean", 0, 0, 0, 1500 },
+	{ "clean, large frames", 0, 0, 0, 4400 },
+	{ "clean, smallest frames", 0, 0, 0, 512 },
+	{ "1 per mille lost", 1, 0, 0, 1500 },
+	{ "1 percent lost", 10, 0, 0, 1500 },
+	{ "10 percent lost", 100, 0, 0, 1500 },
+	{ "30 percent lost", 300, 0, 0, 4400 },
+	{ "5 percent doubled", 0, 50, 0, 1500 },
+	{ "all doubled", 0, 1000, 0, 1500 },
+	{ "5 percent late", 0, 0, 50, 1501 },
+	{ "half is late", 0, 0, 500, 1500 },
+	{ "all of it", 50, 50, 50, 777 },
+	{ "all of it, large frames", 20, 20, 20, 4400 },
+};
+
+static void arq_wire_name(const struct arq_wire *wire, char *name)
+{
+	strscpy(name, wire->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(arq_wire, arq_wires, arq_wire_name);
+
+/* Each way, more at a time than the window takes, and then a few now and then. */
+static void all_arrives(struct kunit *test)
+{
+	struct arq_model *model = arq_model_create(test, test->param_value);
+	u32 i;
+
+	for (i = 0; i < 600; i++) {
+		arq_xmit(model, 0, i, arq_any_length(model));
+		arq_xmit(model, 1, i, arq_any_length(model));
+		if (i >= 300)
+			arq_run(model, ARQ_MS / 2);
+	}
+	arq_run(model, 20000 * ARQ_MS);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, model->end[i].next, 600U);
+		KUNIT_EXPECT_EQ(test, model->end[i].given_up, 0ULL);
+		KUNIT_EXPECT_EQ(test, model->end[i].counters[WEFT_IBC_SYMBOL_ERRORS], 0U);
+		KUNIT_EXPECT_EQ(test, model->end[i].counters[WEFT_IBC_XMIT_DISCARDS], 0U);
+	}
+	KUNIT_EXPECT_EQ(test, arq_freed, 1200U);
+	KUNIT_EXPECT_TRUE(test, list_empty(&model->wire));
+	arq_model_destroy(model);
+}
+
+/* Where nothing gets lost nothing is sent twice, and few frames are mere acknowledges. */
+static void nothing_is_sent_twice(struct kunit *test)
+{
+	static const struct arq_wire clean = { .max_frame = 1500 };
+	struct arq_model *model = arq_model_create(test, &clean);
+	u32 i;
+
+	for (i = 0; i < 1600; i++)
+		arq_xmit(model, 0, i, 1024);
+	arq_run(model, 1000 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, model->end[1].next, 1600U);
+	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_LINK_RECOVERIES], 0U);
+	KUNIT_EXPECT_EQ(test, model->frames, 1600U + 1600U / WEFT_ARQ_ACK_FRAMES);
+	arq_model_destroy(model);
+}
+
+static void lost_frame_is_told_once(struct kunit *test)
+{
+	static const struct arq_wire clean = { .max_frame = 1500 };
+	struct arq_model *model = arq_model_create(test, &clean);
+	struct arq_flying *first;
+	u64 began = model->now;
+	u32 i;
+
+	for (i = 0; i < 60; i++)
+		arq_xmit(model, 0, i, 1024);
+	first = list_first_entry(&model->wire, struct arq_flying, list);
+	list_del(&first->list);
+	kfree_skb(first->skb);
+	kfree(first);
+	while (model->end[1].next < 60 && arq_step(model, U64_MAX))
+		;
+	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_LINK_RECOVERIES], 1U);
+	/* there, the gap back, and there again: no time was waited for */
+	KUNIT_EXPECT_EQ(test, model->now - began, 3 * ARQ_DELAY);
+	arq_run(model, 100 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_LINK_RECOVERIES], 1U);
+	KUNIT_EXPECT_EQ(test, arq_freed, 60U);
+	arq_model_destroy(model);
+}
+
+static void last_frame_lost(struct kunit *test)
+{
+	static const struct arq_wire dead = { .lost = 1000, .max_frame = 1500 };
+	struct arq_model *model = arq_model_create(test, &dead);
+	u64 began = model->now;
+
+	arq_xmit(model, 0, 0, 1024);
+	model->does.lost = 0;
+	while (!model->end[1].next && arq_step(model, U64_MAX))
+		;
+	KUNIT_EXPECT_EQ(test, model->now - began, WEFT_ARQ_RETRY_US * ARQ_US + ARQ_DELAY);
+	KUNIT_EXPECT_EQ(test, model->end[1].next, 1U);
+	arq_model_destroy(model);
+}
+
+static void gives_up_once(struct kunit *test)
+{
+	static const struct arq_wire dead = { .lost = 1000, .max_frame = 1500 };
+	struct arq_model *model = arq_model_create(test, &dead);
+	struct arq_end *end = &model->end[0];
+	u64 began = model->now;
+
+	arq_xmit(model, 0, 0, 4096);
+	arq_xmit(model, 0, 1, 24);
+	arq_run(model, 10000 * ARQ_MS);
+	KUNIT_EXPECT_GE(test, end->given_up - began, WEFT_ARQ_GIVE_UP_US * ARQ_US);
+	KUNIT_EXPECT_LE(test, end->given_up - began,
+			(WEFT_ARQ_GIVE_UP_US + WEFT_ARQ_MAX_RETRY_US) * ARQ_US);
+	/* four frames each time */
+	KUNIT_EXPECT_EQ(test, model->frames, 4 + 4 * end->counters[WEFT_IBC_LINK_RECOVERIES]);
+	KUNIT_EXPECT_LE(test, end->counters[WEFT_IBC_LINK_RECOVERIES], 30U);
+	KUNIT_EXPECT_EQ(test, arq_freed, 0U);
+	arq_xmit(model, 0, 2, 24);
+	KUNIT_EXPECT_EQ(test, end->counters[WEFT_IBC_XMIT_DISCARDS], 1U);
+	KUNIT_EXPECT_EQ(test, end->alarm, 0ULL);
+	arq_model_destroy(model);
+	KUNIT_EXPECT_EQ(test, arq_freed, 3U);
+}
+
+/* An end that is silent for as long as it likes is no reason as long as all has come. */
+static void idle_does_not_give_up(struct kunit *test)
+{
+	static const struct arq_wire clean = { .max_frame = 1500 };
+	struct arq_model *model = arq_model_create(test, &clean);
+	u32 i;
+
+	for (i = 0; i < 5; i++) {
+		arq_xmit(model, 0, i, 1024);
+		arq_run(model, 5000 * ARQ_MS);
+	}
+	KUNIT_EXPECT_EQ(test, model->end[1].next, 5U);
+	KUNIT_EXPECT_EQ(test, model->end[0].given_up, 0ULL);
+	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_LINK_RECOVERIES], 0U);
+	arq_model_destroy(model);
+}
+
+static void window_and_queue_have_an_end(struct kunit *test)
+{
+	static const struct arq_wire clean = { .max_frame = 4400 };
+	struct arq_model *model = arq_model_create(test, &clean);
+	u32 *counters = model->end[0].counters;
+	u32 room = WEFT_ARQ_WAIT_BYTES / 4096, i;
+
+	for (i = 0; i < WEFT_ARQ_WINDOW + room; i++)
+		arq_xmit(model, 0, i, 4096);
+	KUNIT_EXPECT_EQ(test, model->frames, WEFT_ARQ_WINDOW);
+	KUNIT_EXPECT_EQ(test, counters[WEFT_IBC_XMIT_WAIT], room);
+	KUNIT_EXPECT_EQ(test, counters[WEFT_IBC_XMIT_DISCARDS], 0U);
+	KUNIT_EXPECT_EQ(test, arq_freed, 0U);
+	arq_xmit(model, 0, i, 24);
+	KUNIT_EXPECT_EQ(test, counters[WEFT_IBC_XMIT_DISCARDS], 1U);
+	KUNIT_EXPECT_EQ(test, arq_freed, 1U);
+	arq_run(model, 1000 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, model->end[1].next, WEFT_ARQ_WINDOW + room);
+	KUNIT_EXPECT_EQ(test, arq_freed, WEFT_ARQ_WINDOW + room + 1);
+	arq_model_destroy(model);
+}
+
+static void small_packets_have_an_end(struct kunit *test)
+{
+	static const struct arq_wire clean = { .max_frame = 1500 };
+	struct arq_model *model = arq_model_create(test, &clean);
+	u32 i;
+
+	for (i = 0; i <= WEFT_ARQ_WINDOW + WEFT_ARQ_WAIT_PACKETS; i++)
+		arq_xmit(model, 0, i, 24);
+	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_XMIT_DISCARDS], 1U);
+	arq_model_destroy(model);
+	KUNIT_EXPECT_EQ(test, arq_freed, i);
+}
+
+/* It waits for nothing, is not repeated, and not kept. */
+static void vl15_goes_by(struct kunit *test)
+{
+	static const struct arq_wire clean = { .max_frame = 512 };
+	struct arq_model *model = arq_model_create(test, &clean);
+	u32 i;
+
+	for (i = 0; i < 2 * WEFT_ARQ_WINDOW; i++)
+		arq_xmit(model, 0, i, 256);
+	weft_arq_xmit(&model->end[0].arq, arq_packet(test, 0, 328, 15), model->now);
+	KUNIT_EXPECT_EQ(test, arq_freed, 1U);
+	weft_arq_xmit(&model->end[0].arq, arq_packet(test, 0, 492, 15), model->now);
+	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_XMIT_DISCARDS], 1U);
+	arq_run(model, ARQ_DELAY);
+	KUNIT_EXPECT_EQ(test, model->end[1].vl15, 1U);
+	arq_run(model, 1000 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, model->end[1].vl15, 1U);
+	KUNIT_EXPECT_EQ(test, model->end[1].next, 2 * WEFT_ARQ_WINDOW);
+	arq_model_destroy(model);
+}
+
+static void malformed_is_not_sent(struct kunit *test)
+{
+	static const struct arq_wire clean = { .max_frame = 1500 };
+	struct arq_model *model = arq_model_create(test, &clean);
+	struct sk_buff *skb;
+
+	skb = arq_packet(test, 0, 1024, 0);
+	skb_trim(skb, 1020);
+	weft_arq_xmit(&model->end[0].arq, skb, model->now);
+	skb = arq_packet(test, 0, 1024, 0);
+	skb_trim(skb, 7);
+	weft_arq_xmit(&model->end[0].arq, skb, model->now);
+	skb = arq_packet(test, 0, 4356, 0);
+	weft_arq_xmit(&model->end[0].arq, skb, model->now);
+	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_XMIT_DISCARDS], 3U);
+	/* but what is behind the end of a packet is no harm, and is not sent */
+	skb = arq_packet(test, 0, 1028, 0);
+	skb->data[5] -= 1;
+	weft_arq_xmit(&model->end[0].arq, skb, model->now);
+	arq_run(model, 100 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, model->end[1].next, 1U);
+	KUNIT_EXPECT_EQ(test, arq_freed, 4U);
+	arq_model_destroy(model);
+}
+
+/* Any frame at all, from somebody who knows the nonces. */
+static void arq_inject(struct arq_model *model, u32 seq_span, u32 ack_span)
+{
+	struct weft_frame frame = {
+		.type = prandom_u32_state(&model->rnd) % 2 ? WEFT_FRAME_DATA : WEFT_FRAME_ACK,
+		.length = 1 + prandom_u32_state(&model->rnd) % 1400,
+		.flags = prandom_u32_state(&model->rnd) & 15,
+		.nonce = 2, .heard = 1,
+	};
+	struct weft_wire_frame wire;
+	struct sk_buff *skb;
+
+	weft_frame_encode(&wire, &frame);
+	if (!weft_frame_decode(&frame, &wire, 1500))
+		return;
+	skb = alloc_skb(1500, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(model->test, skb);
+	prandom_bytes_state(&model->rnd, skb_put(skb, frame.length), frame.length);
+	skb->data[0] &= 0xf0;
+	frame.seq = model->end[0].arq.receiver.expected;
+	frame.ack = model->end[0].arq.sender.una;
+	if (seq_span)
+		frame.seq += prandom_u32_state(&model->rnd) % seq_span - seq_span / 2;
+	if (ack_span)
+		frame.ack += prandom_u32_state(&model->rnd) % ack_span - ack_span / 2;
+	weft_arq_receive(&model->end[0].arq, &frame, skb, model->now);
+}
+
+/* What is far from what is expected does not harm what is under way. */
+static void strange_numbers(struct kunit *test)
+{
+	static const struct arq_wire clean = { .max_frame = 1500 };
+	struct arq_model *model = arq_model_create(test, &clean);
+	struct weft_frame frame = {
+		.type = WEFT_FRAME_DATA, .flags = WEFT_FRAME_FIRST | WEFT_FRAME_LAST,
+		.length = 24, .nonce = 2, .heard = 1,
+	};
+	u32 i;
+
+	for (i = 0; i < 300; i++) {
+		arq_xmit(model, 1, i, 2048);
+		arq_xmit(model, 0, i, 2048);
+		frame.seq = model->end[0].arq.receiver.expected + 1000 + 7777777 * i;
+		frame.ack = model->end[0].arq.sender.tail + 1 + 5000000 * i;
+		weft_arq_receive(&model->end[0].arq, &frame, arq_packet(test, 0, 24, 0),
+				 model->now);
+		arq_run(model, 100 * ARQ_US);
+	}
+	arq_run(model, 1000 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, model->end[0].next, 300U);
+	KUNIT_EXPECT_EQ(test, model->end[1].next, 300U);
+	KUNIT_EXPECT_GT(test, model->end[0].counters[WEFT_IBC_SYMBOL_ERRORS], 300U);
+	arq_model_destroy(model);
+}
+
+/* Nothing is hoped for but that all memory comes back, and that it ends. */
+static void garbage(struct kunit *test)
+{
+	static const struct arq_wire dead = { .lost = 1000, .max_frame = 1500 };
+	struct arq_model *model = arq_model_create(test, &dead);
+	u32 i;
+
+	for (i = 0; i < 20000; i++) {
+		if (i % 4 == 0)
+			weft_arq_xmit(&model->end[0].arq, arq_packet(test, i, 3000, 0),
+				      model->now);
+		arq_inject(model, i % 300, i % 1000);
+		KUNIT_ASSERT_LE(test, model->end[0].arq.sender.tail -
+				model->end[0].arq.sender.una, WEFT_ARQ_WINDOW);
+		model->now += 10 * ARQ_US;
+		if (model->end[0].alarm && model->now >= model->end[0].alarm)
+			arq_alarm(model, &model->end[0]);
+	}
+	KUNIT_EXPECT_EQ(test, model->end[0].next, 0U);
+	arq_model_destroy(model);
+	KUNIT_EXPECT_EQ(test, arq_freed, 5000U);
+}
+
+static struct kunit_case arq_cases[] = {
+	KUNIT_CASE_PARAM(all_arrives, arq_wire_gen_params),
+	KUNIT_CASE(nothing_is_sent_twice),
+	KUNIT_CASE(lost_frame_is_told_once),
+	KUNIT_CASE(last_frame_lost),
+	KUNIT_CASE(gives_up_once),
+	KUNIT_CASE(idle_does_not_give_up),
+	KUNIT_CASE(window_and_queue_have_an_end),
+	KUNIT_CASE(small_packets_have_an_end),
+	KUNIT_CASE(vl15_goes_by),
+	KUNIT_CASE(malformed_is_not_sent),
+	KUNIT_CASE(strange_numbers),
+	KUNIT_CASE(garbage),
+	{}
+};
+
+static struct kunit_suite arq_suite = {
+	.name = "weft_arq",
+	.test_cases = arq_cases,
+};
+
+kunit_test_suite(arq_suite);
