@@ -596,6 +596,7 @@ static void fake_node_create(struct fake_node *node, const struct fake_attr *att
 	/* now nothing happens by itself */
 	disable_work(&node->qp->send.turn.work);
 	disable_work(&node->qp->recv.turn.work);
+	disable_work(&node->qp->migration.work);
 	hrtimer_setup(&node->qp->send.timer, fake_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 }

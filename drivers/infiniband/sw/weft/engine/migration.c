@@ -139,6 +139,7 @@ bool weft_migration_allows(const struct weft_qp *qp, u32 to, bool loading)
 		return false;
 	}
 }
+WEFT_EXPORT_FOR_TEST(weft_migration_allows);
 
 void weft_migration_follow(struct weft_qp *qp)
 {
@@ -160,6 +161,7 @@ void weft_migration_load(struct weft_qp *qp, const struct weft_av *av,
 	migration->loaded = true;
 	weft_migration_follow(qp);
 }
+WEFT_EXPORT_FOR_TEST(weft_migration_load);
 
 void weft_migration_set(struct weft_qp *qp, u32 to)
 {
@@ -173,6 +175,7 @@ void weft_migration_set(struct weft_qp *qp, u32 to)
 		migration_ask(qp, MIGRATION_TELL);
 	}
 }
+WEFT_EXPORT_FOR_TEST(weft_migration_set);
 
 void weft_migration_query(const struct weft_qp *qp, struct ib_qp_attr *attr)
 {
@@ -254,6 +257,7 @@ enum weft_passage weft_migration_examine(struct weft_qp *qp, const struct weft_p
 	return migration_judge(qp, weft_pkt_is_on_path(pkt, &qp->av), other,
 			       pkt->hdr.migreq);
 }
+WEFT_EXPORT_FOR_TEST(weft_migration_examine);
 
 /* @to gets something that @from has sent on its path. */
 static enum weft_passage migration_receive(struct weft_qp *to, const struct weft_qp *from)
