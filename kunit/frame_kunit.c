@@ -195,7 +195,8 @@ static void packet_is_put_together(struct kunit *test)
 	static const u32 lengths[] = { 24, 28, 1000, 1476, 4096, 4222 / 4 * 4, 4352 };
 	u32 most = *(const u32 *)test->param_value, offset, part, i;
 	struct weft_reasm reasm = {};
-	struct sk_buff *original, *packet;
+	struct sk_buff *original, *packet, *piece;
+	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 		original = frame_packet(test, lengths[i], 0);
@@ -203,9 +204,10 @@ static void packet_is_put_together(struct kunit *test)
 		for (offset = 0; offset < lengths[i]; offset += part) {
 			KUNIT_EXPECT_NULL(test, packet);
 			part = min(most, lengths[i] - offset);
-			KUNIT_ASSERT_EQ(test, 0, weft_reasm_add(&reasm,
-				frame_part(test, original, offset, part),
-				frame_flags(offset, part, lengths[i]), &packet));
+			piece = frame_part(test, original, offset, part);
+			ret = weft_reasm_add(&reasm, piece, frame_flags(offset, part, lengths[i]),
+					     &packet);
+			KUNIT_ASSERT_EQ(test, 0, ret);
 		}
 		frame_expect_same(test, packet, original);
 		kfree_skb(original);
@@ -257,16 +259,17 @@ KUNIT_ARRAY_PARAM(frame_steps, frame_steps, frame_steps_name);
 static void parts_are_checked(struct kunit *test)
 {
 	const struct frame_steps *steps = test->param_value;
-	struct sk_buff *original = frame_packet(test, 1000, 0), *packet;
+	struct sk_buff *original = frame_packet(test, 1000, 0), *packet, *piece;
 	const struct frame_step *step;
 	struct weft_reasm reasm = {};
+	int ret;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(steps->step) && steps->step[i].length; i++) {
 		step = &steps->step[i];
-		KUNIT_EXPECT_EQ(test, step->ret, weft_reasm_add(&reasm,
-			frame_part(test, original, step->offset, step->length), step->flags,
-			&packet));
+		piece = frame_part(test, original, step->offset, step->length);
+		ret = weft_reasm_add(&reasm, piece, step->flags, &packet);
+		KUNIT_EXPECT_EQ(test, step->ret, ret);
 		KUNIT_EXPECT_EQ(test, !!packet, step->complete);
 		if (packet)
 			frame_expect_same(test, packet, original);
@@ -278,14 +281,17 @@ static void parts_are_checked(struct kunit *test)
 /* The VL of the LRH and what the frame says of it agree. */
 static void vl15_is_checked(struct kunit *test)
 {
-	struct sk_buff *original = frame_packet(test, 288, 15), *packet;
+	struct sk_buff *original = frame_packet(test, 288, 15), *packet, *piece;
 	struct weft_reasm reasm = {};
+	int ret;
 
-	KUNIT_EXPECT_EQ(test, -EBADMSG, weft_reasm_add(&reasm,
-		frame_part(test, original, 0, 288), FIRST | LAST, &packet));
+	piece = frame_part(test, original, 0, 288);
+	ret = weft_reasm_add(&reasm, piece, FIRST | LAST, &packet);
+	KUNIT_EXPECT_EQ(test, -EBADMSG, ret);
 	KUNIT_EXPECT_NULL(test, packet);
-	KUNIT_EXPECT_EQ(test, 0, weft_reasm_add(&reasm,
-		frame_part(test, original, 0, 288), FIRST | LAST | WEFT_FRAME_VL15, &packet));
+	piece = frame_part(test, original, 0, 288);
+	ret = weft_reasm_add(&reasm, piece, FIRST | LAST | WEFT_FRAME_VL15, &packet);
+	KUNIT_EXPECT_EQ(test, 0, ret);
 	frame_expect_same(test, packet, original);
 	kfree_skb(original);
 }

@@ -58,7 +58,7 @@ static int ibp_query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_
 }
 
 static int ibp_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
-				struct ib_port_modify *modify)
+			   struct ib_port_modify *modify)
 {
 	struct weft_ibport *port = ibp_of(ibdev);
 	unsigned long flags;
@@ -81,7 +81,7 @@ static int ibp_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
 }
 
 static int ibp_immutable(struct ib_device *ibdev, u32 port_num,
-			      struct ib_port_immutable *immutable)
+			 struct ib_port_immutable *immutable)
 {
 	if (port_num != 1)
 		return -EINVAL;
