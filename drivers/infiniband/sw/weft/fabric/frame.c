@@ -128,11 +128,11 @@ WEFT_EXPORT_FOR_TEST(weft_frame_build);
 /* A packet as the fabric wants it, from bytes that are one. */
 static int reasm_complete(struct sk_buff *skb, u8 flags, struct sk_buff **packet)
 {
-	bool is_smp = flags & WEFT_FRAME_VL15;
+	bool marked = flags & WEFT_FRAME_VL15;
 	struct weft_lrh lrh;
 
 	if (!weft_frame_lrh(&lrh, skb) || lrh.length != skb->len ||
-	    is_smp != (lrh.vl == 15)) {
+	    (marked ? lrh.vl != 15 : lrh.vl == 15)) {
 		kfree_skb(skb);
 		return -EBADMSG;
 	}
