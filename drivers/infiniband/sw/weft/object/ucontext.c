@@ -85,13 +85,8 @@ static int ucontext_check(struct ib_udata *udata)
 	struct weft_alloc_ucontext_req req;
 	int ret;
 
-	ret = weft_udata_check(udata, sizeof(req),
-			       sizeof(struct weft_alloc_ucontext_resp));
-	if (ret)
-		return ret;
-	if (udata->inlen < sizeof(req))
-		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, sizeof(req));
+	ret = weft_udata_read(udata, &req, sizeof(req), sizeof(req),
+			      sizeof(struct weft_alloc_ucontext_resp));
 	if (ret)
 		return ret;
 	return req.abi_version == WEFT_ABI_VERSION && !req.reserved_0c ? 0 : -EINVAL;
@@ -217,6 +212,19 @@ int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size)
 					       udata->inlen - req_size)))
 		return -EINVAL;
 	return 0;
+}
+
+int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size,
+		    size_t resp_size)
+{
+	int ret = weft_udata_check(udata, size, resp_size);
+
+	if (ret)
+		return ret;
+	if (udata->inlen < least)
+		return -EINVAL;
+	memset(req, 0, size);
+	return ib_copy_from_udata(req, udata, min(size, udata->inlen));
 }
 
 struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata)

@@ -61,6 +61,19 @@ void weft_disassociate_ucontext(struct ib_ucontext *ibuc);
 int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size);
 
 /**
+ * weft_udata_read - read a request, and check what weft_udata_check() does
+ * @udata: of a process
+ * @req: result, @size bytes; what the request has not is zero
+ * @least: bytes that it must have
+ * @size: bytes of the request this kernel knows; it begins with comp_mask
+ * @resp_size: bytes of the response
+ *
+ * Return: 0; -EINVAL; -EFAULT.
+ */
+int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size,
+		    size_t resp_size);
+
+/**
  * weft_udata_ucontext - the user context of a call
  * @udata: NULL for a kernel consumer
  *

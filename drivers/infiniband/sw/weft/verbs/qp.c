@@ -234,13 +234,10 @@ static int qp_read_cookie(struct weft_qp *qp, struct ib_udata *udata)
 	qp->cookie = qp->kernel ? (uintptr_t)qp->ibqp : 0;
 	if (!udata)
 		return 0;
-	ret = weft_udata_check(udata, sizeof(req), sizeof(struct weft_create_qp_resp));
-	if (ret)
-		return ret;
-	if (udata->inlen < sizeof(req))
-		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, sizeof(req));
-	qp->cookie = req.cookie;
+	ret = weft_udata_read(udata, &req, sizeof(req), sizeof(req),
+			      sizeof(struct weft_create_qp_resp));
+	if (!ret)
+		qp->cookie = req.cookie;
 	return ret;
 }
 

@@ -339,17 +339,13 @@ static int modify_read_request(struct weft_qp *qp, struct ib_udata *udata,
 			       struct ib_qp_attr *attr, int *mask, struct qp_change *change)
 {
 	size_t resp_size = *mask & IB_QP_CAP ? sizeof(struct weft_modify_qp_resp) : 0;
-	struct weft_modify_qp_req req = {};
+	struct weft_modify_qp_req req;
 	int ret;
 
 	if (!udata || (!udata->inlen && !(*mask & (IB_QP_CAP | IB_QP_RATE_LIMIT))))
 		return 0;
-	ret = weft_udata_check(udata, sizeof(req), resp_size);
-	if (ret)
-		return ret;
-	if (udata->inlen < offsetof(struct weft_modify_qp_req, alt))
-		return -EINVAL;
-	ret = ib_copy_from_udata(&req, udata, min(sizeof(req), udata->inlen));
+	ret = weft_udata_read(udata, &req, offsetof(struct weft_modify_qp_req, alt), sizeof(req),
+			      resp_size);
 	if (ret)
 		return ret;
 	if (req.reserved_24 || ((req.max_burst_sz || req.typical_pkt_sz) &&
