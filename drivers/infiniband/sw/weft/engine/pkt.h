@@ -31,7 +31,7 @@ struct weft_qp;
  * @lrh: of IB
  * @grh: there are addresses below
  * @hdr: decoded
- * @sgid: sender; an IPv4 address is mapped
+ * @sgid: sender; an IPv4 address is mapped; zero without @grh
  * @dgid: destination, likewise
  * @dev: device that counts what becomes of it; set by weft_rx_admit()
  * @qp: destination, referenced; NULL: a multicast group; likewise
@@ -87,10 +87,8 @@ void weft_pkt_addresses(struct weft_pkt *pkt);
  */
 static inline bool weft_pkt_is_on_path(const struct weft_pkt *pkt, const struct weft_av *av)
 {
-	if (av->ib && pkt->lrh.slid != av->dlid)
+	if (av->ib && (pkt->lrh.slid != av->dlid || pkt->grh != av->grh))
 		return false;
-	if (!av->grh)
-		return !pkt->grh;
 	return !memcmp(&pkt->sgid, &av->dgid, sizeof(pkt->sgid)) &&
 	       !memcmp(&pkt->dgid, &av->sgid, sizeof(pkt->dgid));
 }
