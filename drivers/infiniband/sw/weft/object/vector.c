@@ -3,6 +3,7 @@
 #include "object/vector.h"
 
 #include <linux/cpumask.h>
+#include <linux/smp.h>
 
 #include "object/cq.h"
 
@@ -53,7 +54,12 @@ WEFT_EXPORT_FOR_TEST(weft_vector_raise);
 void weft_vector_quiesce(struct weft_cq *cq)
 {
 	irq_work_sync(&cq->local);
-	/* what a CPU is sent it does in order; one that is offline has done it */
+	/*
+	 * The lock is given back just before the handler is called. Only then a call that
+	 * is waited for comes after it: of those that wait a CPU takes such calls first,
+	 * and one to our own CPU at once.
+	 */
+	smp_cond_load_acquire(&cq->remote.node.u_flags, !(VAL & CSD_FLAG_LOCK));
 	smp_call_function_single(cq->cpu, vector_nothing, NULL, true);
 }
 WEFT_EXPORT_FOR_TEST(weft_vector_quiesce);
