@@ -164,6 +164,17 @@ bool weft_ibport_is_ready(struct weft_ibport *port)
 	return ready;
 }
 
+bool weft_ibport_is_disabled(struct weft_ibport *port)
+{
+	unsigned long flags;
+	bool disabled;
+
+	spin_lock_irqsave(&port->lock, flags);
+	disabled = ibport_phys(port) == IB_PORT_PHYS_STATE_DISABLED;
+	spin_unlock_irqrestore(&port->lock, flags);
+	return disabled;
+}
+
 u32 weft_ibport_follow(struct weft_ibport *port, bool up, bool anew)
 {
 	unsigned long flags;

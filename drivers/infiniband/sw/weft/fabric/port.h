@@ -258,6 +258,15 @@ u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys);
 bool weft_ibport_is_ready(struct weft_ibport *port);
 
 /**
+ * weft_ibport_is_disabled - whether management has disabled a port
+ * @port: its lock is not held
+ *
+ * Context: any but hard interrupts.
+ * Return: true when it has.
+ */
+bool weft_ibport_is_disabled(struct weft_ibport *port);
+
+/**
  * weft_ibport_follow - let the link go up or down because of the other end
  * @port: its lock is not held
  * @up: both ends are ready: LinkUp, INIT; else Polling, DOWN, unless it is disabled
