@@ -32,6 +32,7 @@ struct weft_notice weft_notice_local_change(u8 changes)
 		.local.changes = cpu_to_be16(changes),
 	};
 }
+WEFT_EXPORT_FOR_TEST(weft_notice_local_change);
 
 static void notice_set_route(struct weft_notice *notice, const struct ib_smp *smp)
 {

@@ -101,6 +101,7 @@ u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state)
 		events |= is_active ? WEFT_IBPORT_ACTIVE : WEFT_IBPORT_ERR;
 	return events;
 }
+WEFT_EXPORT_FOR_TEST(weft_ibport_move);
 
 u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys)
 {
@@ -115,6 +116,7 @@ u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys)
 		events |= weft_ibport_move(port, IB_PORT_PHYS_STATE_LINK_UP, IB_PORT_INIT);
 	return events;
 }
+WEFT_EXPORT_FOR_TEST(weft_ibport_retrain);
 
 /* Change what is plugged in, and follow it unless management has disabled the port. */
 static u32 ibport_connect(struct weft_ibport *port, struct weft_cable *cable)
@@ -190,12 +192,14 @@ u32 weft_ibport_follow(struct weft_ibport *port, bool up, bool anew)
 	spin_unlock_irqrestore(&port->lock, flags);
 	return events;
 }
+WEFT_EXPORT_FOR_TEST(weft_ibport_follow);
 
 void weft_ibport_tell(struct weft_ibport *port, u32 events)
 {
 	if (events)
 		port->ops->event(port, events);
 }
+WEFT_EXPORT_FOR_TEST(weft_ibport_tell);
 
 static void ibport_tell_cable(struct weft_ibport *port)
 {

@@ -226,6 +226,7 @@ void weft_traps_refused(struct weft_traps *traps, u16 slid, const struct ib_smp 
 	if (smp->method != IB_MGMT_METHOD_TRAP_REPRESS)
 		weft_traps_raise(traps, &notice);
 }
+WEFT_EXPORT_FOR_TEST(weft_traps_refused);
 
 void weft_traps_repress(struct weft_traps *traps, __be64 tid)
 {
