@@ -23,6 +23,7 @@
  * @issuer_lid: LID of who sends it
  * @toggle: of who is asked for it; 0 in a trap
  * @switch_lid: trap 128: of the switch
+ * @details: of other traps
  * @local: trap 144: what has changed at a port from its own side
  * @local.lid: of the port
  * @local.other: it is not CapabilityMask, or not alone

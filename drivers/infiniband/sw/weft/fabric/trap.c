@@ -176,23 +176,28 @@ void weft_traps_init(struct weft_traps *traps, struct weft_ibnode *node,
 }
 WEFT_EXPORT_FOR_TEST(weft_traps_init);
 
-/* What is under way already is not put off. */
-static void trap_replace(struct weft_trap *trap, const struct weft_notice *notice, u32 number)
+/*
+ * What is under way already is not put off. Return: it is due earlier than what there was,
+ * if there was anything.
+ */
+static bool trap_replace(struct weft_trap *trap, const struct weft_notice *notice, u32 number)
 {
 	bool urgent = notice->type == IB_NOTICE_TYPE_URGENT;
 	u64 due = get_jiffies_64() + TRAP_DELAY;
 	struct weft_notice old = trap->notice;
+	bool sooner;
 
 	trap->notice = *notice;
 	trap->number = number;
 	if (!urgent)
 		due = max(due, trap->rest);
-	if (trap->left) {
+	if (trap->left)
 		weft_notice_merge(&trap->notice, &old);
-		due = min(due, trap->due);
-	}
+	sooner = !trap->left || due < trap->due;
 	trap->left = urgent ? TRAP_TIMES_URGENT : TRAP_TIMES;
-	trap->due = due;
+	if (sooner)
+		trap->due = due;
+	return sooner;
 }
 
 void weft_traps_raise(struct weft_traps *traps, const struct weft_notice *notice)
@@ -203,8 +208,9 @@ void weft_traps_raise(struct weft_traps *traps, const struct weft_notice *notice
 	if (WARN_ON_ONCE(!trap))
 		return;
 	spin_lock_irqsave(&traps->lock, flags);
-	trap_replace(trap, notice, ++traps->number);
-	trap_arm(traps);
+	/* a flood costs no timers */
+	if (trap_replace(trap, notice, ++traps->number))
+		trap_arm(traps);
 	spin_unlock_irqrestore(&traps->lock, flags);
 }
 WEFT_EXPORT_FOR_TEST(weft_traps_raise);
