@@ -120,6 +120,133 @@ static void ports_reach_each_other(struct kunit *test)
 		end_detach(&end[i]);
 }
 
+/* Get or Set an attribute of the switch. */
+static bool end_ask(struct fabric_end *end, struct model_mad *mad, u8 method, __be16 attr,
+		    u32 mod)
+{
+	u8 data[IB_SMP_DATA_SIZE];
+	struct sk_buff *skb;
+	bool valid;
+	u32 i;
+
+	memcpy(data, mad->smp.data, sizeof(data));
+	model_directed(mad, attr, mod, NULL, 0);
+	memcpy(mad->smp.data, data, sizeof(data));
+	mad->smp.method = method;
+	end_send(end, mad);
+	for (i = 0; i < 200 && skb_queue_empty(&end->queue); i++)
+		usleep_range(10000, 11000);
+	skb = skb_dequeue(&end->queue);
+	valid = skb && weft_mad_parse(skb, &mad->address, &mad->mad) &&
+		mad->smp.method == IB_MGMT_METHOD_GET_RESP;
+	kfree_skb(skb);
+	return valid;
+}
+
+/* PortPhysicalState and PortState of a port of the switch, a digit each. */
+static u32 switch_state(struct kunit *test, struct fabric_end *end, u8 num)
+{
+	const struct ib_port_info *info;
+	struct model_mad mad = {};
+
+	KUNIT_EXPECT_TRUE(test, end_ask(end, &mad, IB_MGMT_METHOD_GET, IB_SMP_ATTR_PORT_INFO,
+					num));
+	info = (const struct ib_port_info *)mad.smp.data;
+	return info->portphysstate_linkdown >> 4 << 4 | (info->linkspeed_portstate & 15);
+}
+
+/* Which port of the switch one hangs on. */
+static u8 switch_port_of(struct kunit *test, struct fabric_end *end)
+{
+	struct model_mad mad = {};
+
+	KUNIT_EXPECT_TRUE(test, end_ask(end, &mad, IB_MGMT_METHOD_GET, IB_SMP_ATTR_NODE_INFO,
+					0));
+	return ((const struct ib_node_info *)mad.smp.data)->local_port_num;
+}
+
+/* As a subnet manager would: Polling, or Disabled. */
+static void end_set_phys(struct fabric_end *end, u8 phys)
+{
+	unsigned long flags;
+	u32 events;
+
+	spin_lock_irqsave(&end->port.lock, flags);
+	if (phys == IB_PORT_PHYS_STATE_DISABLED)
+		events = weft_ibport_move(&end->port, phys, IB_PORT_DOWN);
+	else
+		events = weft_ibport_retrain(&end->port, phys);
+	spin_unlock_irqrestore(&end->port.lock, flags);
+	weft_ibport_event(&end->port, events);
+}
+
+static void switch_set_phys(struct kunit *test, struct fabric_end *end, u8 num, u8 phys)
+{
+	struct model_mad mad = {};
+	struct ib_port_info *info = (struct ib_port_info *)mad.smp.data;
+
+	KUNIT_EXPECT_TRUE(test, end_ask(end, &mad, IB_MGMT_METHOD_GET, IB_SMP_ATTR_PORT_INFO,
+					num));
+	info->portphysstate_linkdown = (info->portphysstate_linkdown & 15) | phys << 4;
+	info->linkspeed_portstate &= 0xf0;
+	KUNIT_EXPECT_TRUE(test, end_ask(end, &mad, IB_MGMT_METHOD_SET, IB_SMP_ATTR_PORT_INFO,
+					num));
+	/* what it does to the other end is done after the answer, before the next one */
+	switch_state(test, end, num);
+}
+
+static u32 end_state(const struct fabric_end *end)
+{
+	return end->port.info.portphysstate_linkdown >> 4 << 4 | READ_ONCE(end->port.state);
+}
+
+#define POLLING		(IB_PORT_PHYS_STATE_POLLING << 4 | IB_PORT_DOWN)
+#define DISABLED	(IB_PORT_PHYS_STATE_DISABLED << 4 | IB_PORT_DOWN)
+#define LINK_UP		(IB_PORT_PHYS_STATE_LINK_UP << 4 | IB_PORT_INIT)
+
+static void link_has_two_ends(struct kunit *test)
+{
+	struct fabric_end *end = kunit_kcalloc(test, FABRIC_ENDS, sizeof(*end), GFP_KERNEL);
+	u8 num, i;
+
+	KUNIT_ASSERT_NOT_NULL(test, end);
+	if (!loopback_is_up())
+		kunit_skip(test, "the loopback device is down");
+	for (i = 0; i < FABRIC_ENDS; i++)
+		end_attach(&end[i], i + 1);
+	num = switch_port_of(test, &end[0]);
+	KUNIT_EXPECT_EQ(test, switch_state(test, &end[1], num), LINK_UP);
+
+	end_set_phys(&end[0], IB_PORT_PHYS_STATE_DISABLED);
+	KUNIT_EXPECT_EQ(test, end_state(&end[0]), DISABLED);
+	KUNIT_EXPECT_EQ(test, switch_state(test, &end[1], num), POLLING);
+	/* it takes two */
+	switch_set_phys(test, &end[1], num, IB_PORT_PHYS_STATE_POLLING);
+	KUNIT_EXPECT_EQ(test, end_state(&end[0]), DISABLED);
+	KUNIT_EXPECT_EQ(test, switch_state(test, &end[1], num), POLLING);
+	end_set_phys(&end[0], IB_PORT_PHYS_STATE_POLLING);
+	KUNIT_EXPECT_EQ(test, end_state(&end[0]), LINK_UP);
+	KUNIT_EXPECT_EQ(test, switch_state(test, &end[1], num), LINK_UP);
+
+	switch_set_phys(test, &end[1], num, IB_PORT_PHYS_STATE_DISABLED);
+	KUNIT_EXPECT_EQ(test, end_state(&end[0]), POLLING);
+	end_set_phys(&end[0], IB_PORT_PHYS_STATE_POLLING);
+	KUNIT_EXPECT_EQ(test, end_state(&end[0]), POLLING);
+	KUNIT_EXPECT_EQ(test, switch_state(test, &end[1], num), DISABLED);
+	switch_set_phys(test, &end[1], num, IB_PORT_PHYS_STATE_POLLING);
+	KUNIT_EXPECT_EQ(test, end_state(&end[0]), LINK_UP);
+	KUNIT_EXPECT_EQ(test, switch_state(test, &end[1], num), LINK_UP);
+
+	/* one that is retrained begins anew at both ends */
+	model_activate(&end[0].port);
+	end[0].events = 0;
+	switch_set_phys(test, &end[1], num, IB_PORT_PHYS_STATE_POLLING);
+	KUNIT_EXPECT_EQ(test, end_state(&end[0]), LINK_UP);
+	KUNIT_EXPECT_EQ(test, end[0].events, WEFT_IBPORT_LINK | WEFT_IBPORT_ERR);
+	for (i = 0; i < FABRIC_ENDS; i++)
+		end_detach(&end[i]);
+}
+
 static void switch_gets_full(struct kunit *test)
 {
 	struct fabric_end *end = kunit_kcalloc(test, FABRIC_MANY + 1, sizeof(*end), GFP_KERNEL);
@@ -142,6 +269,7 @@ static void switch_gets_full(struct kunit *test)
 static struct kunit_case fabric_cases[] = {
 	KUNIT_CASE(cable_follows_netdev),
 	KUNIT_CASE(ports_reach_each_other),
+	KUNIT_CASE(link_has_two_ends),
 	KUNIT_CASE(switch_gets_full),
 	{}
 };

@@ -17,6 +17,12 @@ static void fake_xmit(struct weft_cable *cable, struct weft_ibport *from,
 	kfree_skb(skb);
 }
 
+static void fake_link(struct weft_cable *cable, struct weft_ibport *from)
+{
+	lockdep_assert_not_held(&from->lock);
+	to_fake_port(from)->links++;
+}
+
 static void fake_receive(struct weft_ibport *port, struct sk_buff *skb, bool nested)
 {
 	to_fake_port(port)->received++;
@@ -55,6 +61,7 @@ static void fake_port_init(struct fake_node *fake, u8 num)
 
 	weft_ibport_init(&fake->port[num].ib, &param);
 	fake->port[num].cable.xmit = fake_xmit;
+	fake->port[num].cable.link = fake_link;
 	fake->node.port[num] = &fake->port[num].ib;
 }
 

@@ -18,6 +18,7 @@
  * @ib: the port; the node owns it
  * @cable: for it
  * @events: what it was told since that was last set to zero
+ * @links: times that @cable was told that its link has changed
  * @sent: packets that have left by @cable
  * @received: packets that came in
  * @length: bytes of the last packet, either way
@@ -26,6 +27,7 @@ struct fake_port {
 	struct weft_ibport	ib;
 	struct weft_cable	cable;
 	u32			events;
+	u32			links;
 	u32			sent;
 	u32			received;
 	u32			length;

@@ -350,6 +350,100 @@ static void knows_its_lids(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, weft_ibport_has_lid(port, 0x14));
 }
 
+/* It has 16 bits, and stays where it cannot go on. */
+static void counts_violations(struct kunit *test)
+{
+	struct weft_ibport *port = &fake_port(test)->ib;
+	int i;
+
+	weft_ibport_violation(port, false);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(port->info.pkey_violations), 1);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(port->info.qkey_violations), 0);
+	port->info.qkey_violations = cpu_to_be16(0xfeff);
+	weft_ibport_violation(port, true);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(port->info.qkey_violations), 0xff00);
+	port->info.qkey_violations = cpu_to_be16(0xfffe);
+	port->info.pkey_violations = cpu_to_be16(0xfffe);
+	for (i = 0; i < 3; i++) {
+		weft_ibport_violation(port, true);
+		weft_ibport_violation(port, false);
+	}
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(port->info.qkey_violations), 0xffff);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(port->info.pkey_violations), 0xffff);
+	KUNIT_EXPECT_EQ(test, counted(fake_port(test), WEFT_IBC_RCV_CONSTRAINT), 0);
+}
+
+/* Of what management does; not of the cable itself. */
+static void tells_the_cable(struct kunit *test)
+{
+	struct fake_port *port = fake_port(test);
+
+	weft_ibport_plug(&port->ib, &port->cable);
+	KUNIT_EXPECT_EQ(test, port->links, 0);
+	weft_ibport_event(&port->ib, WEFT_IBPORT_LID | WEFT_IBPORT_ACTIVE);
+	weft_ibport_event(&port->ib, 0);
+	KUNIT_EXPECT_EQ(test, port->links, 0);
+	weft_ibport_event(&port->ib, WEFT_IBPORT_LINK);
+	KUNIT_EXPECT_EQ(test, port->links, 1);
+	weft_ibport_tell(&port->ib, WEFT_IBPORT_LINK);
+	weft_ibport_unplug(&port->ib);
+	weft_ibport_event(&port->ib, WEFT_IBPORT_LINK);
+	KUNIT_EXPECT_EQ(test, port->links, 1);
+}
+
+/**
+ * struct follow_row - how a port follows the other end
+ * @phys: before
+ * @up: both are ready
+ * @anew: the other end went down first
+ * @want: phys after that
+ * @events: what has happened
+ */
+struct follow_row {
+	u8	phys;
+	bool	up;
+	bool	anew;
+	u8	want;
+	u32	events;
+};
+
+static const struct follow_row follow_rows[] = {
+	{ IB_PORT_PHYS_STATE_LINK_UP, true, false, IB_PORT_PHYS_STATE_LINK_UP, 0 },
+	{ IB_PORT_PHYS_STATE_LINK_UP, true, true, IB_PORT_PHYS_STATE_LINK_UP,
+	  WEFT_IBPORT_LINK | WEFT_IBPORT_ERR },
+	{ IB_PORT_PHYS_STATE_LINK_UP, false, false, IB_PORT_PHYS_STATE_POLLING,
+	  WEFT_IBPORT_LINK | WEFT_IBPORT_ERR },
+	{ IB_PORT_PHYS_STATE_POLLING, true, false, IB_PORT_PHYS_STATE_LINK_UP,
+	  WEFT_IBPORT_LINK },
+	{ IB_PORT_PHYS_STATE_POLLING, true, true, IB_PORT_PHYS_STATE_LINK_UP,
+	  WEFT_IBPORT_LINK },
+	{ IB_PORT_PHYS_STATE_POLLING, false, true, IB_PORT_PHYS_STATE_POLLING, 0 },
+	{ IB_PORT_PHYS_STATE_SLEEP, false, false, IB_PORT_PHYS_STATE_SLEEP, 0 },
+	{ IB_PORT_PHYS_STATE_DISABLED, false, true, IB_PORT_PHYS_STATE_DISABLED, 0 },
+	{ IB_PORT_PHYS_STATE_DISABLED, true, true, IB_PORT_PHYS_STATE_DISABLED, 0 },
+};
+
+static void follows(struct kunit *test)
+{
+	struct fake_port *port = fake_port(test);
+	struct weft_ibport *ib = &port->ib;
+	const struct follow_row *row;
+	int i;
+
+	weft_ibport_plug(ib, &port->cable);
+	for (i = 0; i < ARRAY_SIZE(follow_rows); i++) {
+		row = &follow_rows[i];
+		ib->info.portphysstate_linkdown = row->phys << 4 | 2;
+		force_state(ib, row->phys == IB_PORT_PHYS_STATE_LINK_UP ? IB_PORT_ACTIVE :
+									  IB_PORT_DOWN);
+		KUNIT_EXPECT_EQ_MSG(test, weft_ibport_follow(ib, row->up, row->anew),
+				    row->events, "row %d", i);
+		KUNIT_EXPECT_EQ_MSG(test, ib->info.portphysstate_linkdown >> 4, row->want,
+				    "row %d", i);
+	}
+	KUNIT_EXPECT_EQ(test, port->links, 0);
+}
+
 static struct kunit_case ibport_cases[] = {
 	KUNIT_CASE(starts_down),
 	KUNIT_CASE(own_port_of_a_switch),
@@ -363,6 +457,9 @@ static struct kunit_case ibport_cases[] = {
 	KUNIT_CASE(survives_anything),
 	KUNIT_CASE(finds_pkeys),
 	KUNIT_CASE(knows_its_lids),
+	KUNIT_CASE(counts_violations),
+	KUNIT_CASE(tells_the_cable),
+	KUNIT_CASE(follows),
 	{}
 };
 

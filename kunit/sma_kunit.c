@@ -253,6 +253,11 @@ static void methods_and_versions(struct kunit *test)
 	sm_request(sm, IB_MGMT_METHOD_TRAP_REPRESS, IB_SMP_ATTR_NOTICE, 0);
 	KUNIT_EXPECT_EQ(test, sm_process(sm), WEFT_SMA_DROP);
 	KUNIT_EXPECT_FALSE(test, sm->effect.bad_mkey);
+	KUNIT_EXPECT_TRUE(test, sm->effect.represses);
+	sm_request(sm, IB_MGMT_METHOD_TRAP_REPRESS, IB_SMP_ATTR_NOTICE, 0);
+	sm->smp.class_version = 2;
+	KUNIT_EXPECT_EQ(test, sm_process(sm), WEFT_SMA_DROP);
+	KUNIT_EXPECT_FALSE(test, sm->effect.represses);
 }
 
 /* A subnet manager answers for itself, M_Key or not. */
@@ -307,6 +312,7 @@ static void mkey_level_0(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, violations(sm), 0);
 	expect_refused(test, SET, IB_SMP_ATTR_PORT_INFO);
 	expect_refused(test, IB_MGMT_METHOD_TRAP_REPRESS, IB_SMP_ATTR_NOTICE);
+	KUNIT_EXPECT_FALSE(test, sm->effect.represses);
 	KUNIT_EXPECT_EQ(test, violations(sm), 2);
 }
 

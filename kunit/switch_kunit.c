@@ -333,6 +333,42 @@ static void change_seen_is_not_told(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, receive_trap(model, &mad));
 }
 
+/* The wrong M_Key, and by which way it came. */
+static void tells_bad_mkey(struct kunit *test)
+{
+	static const u8 notice[] = {
+		0x82, 0, 0, 2, 1, 0, 0, SWITCH_LID, 0, 0, 0, 0,
+		0xff, 0xff, 0xff, 0xff, IB_MGMT_METHOD_SET, 0, 0, 0x15, 0, 0, 0, 2,
+		0, 0, 0, 0, 0, 0, 0, 5, 0, 0x81, 0, 1,
+	};
+	struct model *model = test->priv;
+	struct weft_ibport *own = model->node->port[0];
+	struct model_mad mad;
+
+	set_tables(test, 40);
+	own->info.mkey = cpu_to_be64(77);
+	model_directed(&mad, IB_SMP_ATTR_PORT_INFO, 2, NULL, 0);
+	mad.smp.method = IB_MGMT_METHOD_SET;
+	mad.smp.mkey = cpu_to_be64(5);
+	model_send(model, 1, &mad);
+	KUNIT_ASSERT_TRUE(test, receive_trap(model, &mad));
+	KUNIT_EXPECT_MEMEQ(test, mad.smp.data, notice, sizeof(notice));
+	/* a TrapRepress needs the M_Key, and gets no trap */
+	mad.smp.method = IB_MGMT_METHOD_TRAP_REPRESS;
+	mad.smp.mkey = cpu_to_be64(5);
+	mad.address.dlid = SWITCH_LID;
+	mad.address.slid = SWITCH_SM_LID;
+	model_send(model, SWITCH_SM_LID, &mad);
+	KUNIT_ASSERT_TRUE(test, receive_trap(model, &mad));
+	KUNIT_EXPECT_MEMEQ(test, mad.smp.data, notice, sizeof(notice));
+	mad.smp.method = IB_MGMT_METHOD_TRAP_REPRESS;
+	mad.smp.mkey = own->info.mkey;
+	mad.address.dlid = SWITCH_LID;
+	mad.address.slid = SWITCH_SM_LID;
+	model_send(model, SWITCH_SM_LID, &mad);
+	KUNIT_EXPECT_FALSE(test, receive_trap(model, &mad));
+}
+
 /* A Get of PortCounters of all ports, by LID. */
 static struct model_mad counters_request(void)
 {
@@ -385,6 +421,7 @@ static void expect_no_answer(struct kunit *test, const struct model_mad *mad)
 
 static void answers_nobody_without_keys(struct kunit *test)
 {
+	const struct weft_ibport *own = ((struct model *)test->priv)->node->port[0];
 	struct model_mad mad;
 
 	set_tables(test, 40);
@@ -394,6 +431,8 @@ static void answers_nobody_without_keys(struct kunit *test)
 	mad = counters_request();
 	mad.address.pkey = 0x8001;
 	expect_no_answer(test, &mad);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(own->info.qkey_violations), 1);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(own->info.pkey_violations), 1);
 	mad = counters_request();
 	mad.address.dqpn = 2;
 	expect_no_answer(test, &mad);
@@ -501,6 +540,7 @@ static struct kunit_case switch_cases[] = {
 	KUNIT_CASE(refuses_bad_modifiers),
 	KUNIT_CASE(tells_link_change),
 	KUNIT_CASE(change_seen_is_not_told),
+	KUNIT_CASE(tells_bad_mkey),
 	KUNIT_CASE(answers_by_lid),
 	KUNIT_CASE(answers_nobody_without_keys),
 	KUNIT_CASE(queue_is_bounded),

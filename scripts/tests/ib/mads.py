@@ -5,6 +5,8 @@
 usage: mads.py answers UMAD
        mads.py routes UMAD
        mads.py fuzz UMAD COUNT SEED [LID]...
+       mads.py key UMAD COUNT LID QPN PKEY-INDEX
+       mads.py phys UMAD PORT STATE [HOP]...
 
 answers  ask the agent of the port itself, of the switch and of the HCA at the
          switch's second port what it does not have, and compare the status of the
@@ -14,6 +16,9 @@ routes   directed routes that lead nowhere, with pointers that point anywhere; t
 fuzz     COUNT MADs of subnet and performance management, random but for what makes
          them arrive: along directed routes, and to these LIDs. Ports are no use
          after that.
+key      COUNT MADs to a QP, with the Q_Key of QP 1, and with this P_Key of the port
+phys     Set the physical state of a port (2: Polling, 3: Disabled); of the port itself,
+         or of the node at the end of a directed route
 """
 import errno
 import fcntl
@@ -53,11 +58,11 @@ class Umad:
         fcntl.ioctl(self.fd, REGISTER_AGENT, request)
         return struct.unpack_from("=I", request)[0]
 
-    def send(self, mad, qpn=0, lid=PERMISSIVE, timeout=0):
+    def send(self, mad, qpn=0, lid=PERMISSIVE, timeout=0, pkey_index=0):
         """False: the kernel does not want to send that."""
-        header = HEADER.pack(self.agents[qpn], 0, timeout, 0, len(mad), struct.pack(">I", qpn),
+        header = HEADER.pack(self.agents[min(qpn, 1)], 0, timeout, 0, len(mad), struct.pack(">I", qpn),
                              struct.pack(">I", QP1_QKEY if qpn else 0), struct.pack(">H", lid),
-                             0, 0, 0, 0, 0, 0, bytes(16), bytes(4), 0, bytes(6))
+                             0, 0, 0, 0, 0, 0, bytes(16), bytes(4), pkey_index, bytes(6))
         try:
             os.write(self.fd, header + mad)
         except OSError as e:
@@ -208,6 +213,21 @@ def fuzz(umad, count, seed, lids):
     print("seed %d: %d of %d could be sent" % (seed, sent, count))
 
 
+def key(umad, count, lid, qpn, pkey_index):
+    mad = struct.pack(">BBBBHHQHHI", 1, PERFORMANCE, 1, GET, 0, 0, 0, 0x12, 0, 0).ljust(256, b"\0")
+    for n in range(count):
+        if not umad.send(mad, qpn, lid, pkey_index=pkey_index):
+            sys.exit("mads.py: it could not be sent")
+        time.sleep(0.002)
+
+
+def phys(umad, port, state, path):
+    info = changed(changed(port_info(umad, path, port), 32, 0, 0xf), 33, state << 4, 0xf0)
+    answer = umad.ask(directed(path, PORT_INFO, port, SET, info))
+    if not answer or struct.unpack_from(">H", answer, 4)[0] & 0x1c:
+        sys.exit("mads.py: it was not set")
+
+
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
@@ -216,6 +236,10 @@ def main():
         answers(umad)
     elif what == "routes":
         routes(umad)
+    elif what == "key":
+        key(umad, *(int(a, 0) for a in sys.argv[3:7]))
+    elif what == "phys":
+        phys(umad, int(sys.argv[3]), int(sys.argv[4]), tuple(int(a) for a in sys.argv[5:]))
     elif what == "fuzz":
         fuzz(umad, int(sys.argv[3]), int(sys.argv[4]), [int(a, 0) for a in sys.argv[5:]])
     else:

@@ -7,6 +7,7 @@
 #include "engine/sendq.h"
 #include "object/cq.h"
 #include "object/dev.h"
+#include "object/hca.h"
 #include "object/key.h"
 #include "object/qp.h"
 #include "object/srq.h"
@@ -532,6 +533,26 @@ const struct weft_verdict *weft_message_refuse(struct weft_qp *qp,
 	return verdict;
 }
 
+/* On InfiniBand the port and the subnet manager are interested, too (IBA 10.2.5). */
+static void msg_bad_qkey(struct weft_qp *qp, const struct weft_request *req, u32 qkey)
+{
+	const struct weft_wire_grh *grh = req->grh;
+	const struct weft_violation violation = {
+		.slid = req->slid,
+		.dlid = req->dlid,
+		.sl = req->sl,
+		.key = qkey,
+		.sqpn = req->src_qpn,
+		.dqpn = qp->qpn,
+		.sgid = req->has_grh ? grh->sgid : NULL,
+		.dgid = req->has_grh ? grh->dgid : NULL,
+	};
+
+	weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_QKEY);
+	if (qp->dev->hca)
+		weft_traps_violation(&qp->dev->hca->traps, WEFT_TRAP_BAD_QKEY, &violation);
+}
+
 enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
 				      u32 qkey, struct weft_iter *src)
 {
@@ -544,7 +565,7 @@ enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_requ
 		return WEFT_FAULT_BAD_REQUEST;
 	/* QP 0 has no Q_Key (IBA 10.2.5) */
 	if (qp->qkey != qkey && qp->type != IB_QPT_SMI) {
-		weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_QKEY);
+		msg_bad_qkey(qp, req, qkey);
 		return WEFT_FAULT_BAD_REQUEST;
 	}
 	fault = weft_message_begin(qp, req);

@@ -48,6 +48,7 @@ struct weft_qp;
  * @has_grh: UD: they are a global route header
  * @dgid: UD: destination address, with one
  * @slid: UD: source LID, on an InfiniBand port
+ * @dlid: UD: destination LID, on an InfiniBand port
  * @path_bits: UD: lower bits of the destination LID
  * @pkey_index: UD: QP 1: where the P_Key is in the port's table
  * @sl: UD: service level
@@ -77,6 +78,7 @@ struct weft_request {
 	bool		has_grh;
 	const union ib_gid	*dgid;
 	u16		slid;
+	u16		dlid;
 	u8		path_bits;
 	u16		pkey_index;
 	u8		sl;

@@ -473,6 +473,7 @@ static void resp_datagram_lids(const struct weft_qp *qp, const struct weft_pkt *
 	const struct weft_ibport *port = &qp->dev->hca->port;
 
 	req->slid = pkt->lrh.slid;
+	req->dlid = pkt->lrh.dlid;
 	req->sl = pkt->lrh.sl;
 	if (pkt->lrh.dlid < WEFT_LID_MCAST)
 		req->path_bits = pkt->lrh.dlid & (BIT(READ_ONCE(port->lmc)) - 1);

@@ -9,6 +9,7 @@
 #include "engine/completer.h"
 #include "engine/responder.h"
 #include "object/dev.h"
+#include "object/hca.h"
 #include "object/mcast.h"
 #include "object/qp.h"
 #include "object/table.h"
@@ -118,6 +119,26 @@ static bool rx_pkey_matches(const struct weft_pkt *pkt)
 	       weft_pkeys_match(weft_qp_pkey(pkt->qp), pkt->hdr.pkey);
 }
 
+/* On InfiniBand the port and the subnet manager are interested, too (IBA 10.9.4). */
+static bool rx_refuse_pkey(struct weft_pkt *pkt)
+{
+	bool ud = pkt->hdr.opcode >> 5 == WEFT_TRANSPORT_UD;
+	const struct weft_violation violation = {
+		.slid = pkt->lrh.slid,
+		.dlid = pkt->lrh.dlid,
+		.sl = pkt->lrh.sl,
+		.key = pkt->hdr.pkey,
+		.sqpn = ud ? pkt->hdr.deth.sqpn : 0,
+		.dqpn = pkt->hdr.dqpn,
+		.sgid = pkt->grh ? pkt->sgid.raw : NULL,
+		.dgid = pkt->grh ? pkt->dgid.raw : NULL,
+	};
+
+	if (pkt->network == RDMA_NETWORK_IB)
+		weft_traps_violation(&pkt->dev->hca->traps, WEFT_TRAP_BAD_PKEY, &violation);
+	return rx_refuse(pkt, WEFT_STAT_RX_PKEY);
+}
+
 /* To a group: of RoCE by its address, of InfiniBand by its LID and GID. */
 static bool rx_is_multicast(const struct weft_pkt *pkt)
 {
@@ -137,7 +158,7 @@ bool weft_rx_admit(struct weft_pkt *pkt)
 	else if (!rx_is_multicast(pkt))
 		return rx_refuse(pkt, WEFT_STAT_RX_UNKNOWN_QP);
 	if (!rx_pkey_matches(pkt))
-		return rx_refuse(pkt, WEFT_STAT_RX_PKEY);
+		return rx_refuse_pkey(pkt);
 	if (pkt->hdr.dqpn == WEFT_MCAST_QPN)
 		return true;
 	if (!pkt->qp)

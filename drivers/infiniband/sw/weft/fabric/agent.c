@@ -7,7 +7,6 @@
 
 #include "fabric/fdb.h"
 #include "fabric/mad.h"
-#include "fabric/notice.h"
 #include "fabric/pma.h"
 #include "fabric/route.h"
 #include "fabric/sma.h"
@@ -16,10 +15,6 @@
 #define AGENT_QUEUE		256
 /* Packets after which others of the workqueue's CPU get their turn. */
 #define AGENT_BATCH		64
-/* Times a trap is sent, how far apart, and after what delay: links come in groups. */
-#define AGENT_TRAPS		10
-#define AGENT_TRAP_PERIOD	HZ
-#define AGENT_TRAP_DELAY	(HZ / 50)
 
 /**
  * struct agent_cb - control block of a packet in the queue
@@ -58,19 +53,24 @@ static struct weft_ibport *agent_own_port(const struct weft_agent *agent)
 }
 
 /* Out by a port; it looks for itself whether it may be sent there. */
+static void agent_xmit(const struct weft_agent *agent, u8 port, struct sk_buff *skb)
+{
+	/* what is for ourselves is not sent, and no way is none */
+	if (port && port <= agent->node->num_ports)
+		weft_ibport_xmit(agent->node->port[port], skb);
+	else
+		kfree_skb(skb);
+}
+
 static void agent_send(struct agent_packet *packet, u8 port)
 {
-	struct sk_buff *skb;
+	struct sk_buff *skb = weft_mad_build(&packet->address, &packet->mad, GFP_KERNEL);
 
-	/* what is for ourselves is not sent, and no way is none */
-	if (!port || port > packet->agent->node->num_ports)
-		return;
-	skb = weft_mad_build(&packet->address, &packet->mad, GFP_KERNEL);
 	if (!skb)
 		return;
 	local_bh_disable();
 	rcu_read_lock();
-	weft_ibport_xmit(packet->agent->node->port[port], skb);
+	agent_xmit(packet->agent, port, skb);
 	rcu_read_unlock();
 	local_bh_enable();
 }
@@ -125,17 +125,10 @@ static bool agent_is_directed(const struct agent_packet *packet)
 	return packet->smp.mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE;
 }
 
-/* Whether the subnet manager says that it has heard of a trap. */
-static bool agent_is_repress(const struct agent_packet *packet)
-{
-	return packet->smp.method == IB_MGMT_METHOD_TRAP_REPRESS &&
-	       packet->smp.tid == weft_notice_tid(packet->agent->trap_change);
-}
-
 /* A request to the switch. What it has done is told when its answer is on the way. */
 static void agent_request(struct agent_packet *packet)
 {
-	bool repress = agent_is_repress(packet);
+	struct weft_traps *traps = &packet->agent->traps;
 	struct weft_sma_effect effect;
 
 	if (weft_sma_process(packet->agent->node, packet->in_port, &packet->smp,
@@ -145,8 +138,10 @@ static void agent_request(struct agent_packet *packet)
 		else
 			agent_answer(packet);
 	}
-	if (repress && !effect.bad_mkey)
-		packet->agent->trap_left = 0;
+	if (effect.represses)
+		weft_traps_repress(traps, packet->smp.tid);
+	if (effect.bad_mkey)
+		weft_traps_refused(traps, packet->address.slid, &packet->smp);
 	if (effect.port)
 		weft_ibport_event(effect.port, effect.events);
 }
@@ -191,6 +186,38 @@ static void agent_subnet(struct agent_packet *packet)
 		agent_request(packet);
 }
 
+static void agent_violation(struct agent_packet *packet, u16 trap, u32 key)
+{
+	const struct weft_mad_address *address = &packet->address;
+	const struct weft_violation violation = {
+		.slid = address->slid,
+		.dlid = address->dlid,
+		.sl = address->sl,
+		.key = key,
+		.sqpn = address->sqpn,
+		.dqpn = address->dqpn,
+		.sgid = address->global ? address->grh.sgid : NULL,
+		.dgid = address->global ? address->grh.dgid : NULL,
+	};
+
+	weft_traps_violation(&packet->agent->traps, trap, &violation);
+}
+
+static bool agent_has_keys(struct agent_packet *packet)
+{
+	const struct weft_mad_address *address = &packet->address;
+
+	if (weft_ibport_find_pkey(agent_own_port(packet->agent), address->pkey) < 0) {
+		agent_violation(packet, WEFT_TRAP_BAD_PKEY, address->pkey);
+		return false;
+	}
+	if (address->qkey != IB_QP1_QKEY) {
+		agent_violation(packet, WEFT_TRAP_BAD_QKEY, address->qkey);
+		return false;
+	}
+	return true;
+}
+
 /* QP 1: of its classes performance management is all there is. */
 static void agent_general(struct agent_packet *packet)
 {
@@ -198,8 +225,7 @@ static void agent_general(struct agent_packet *packet)
 	struct weft_agent *agent = packet->agent;
 
 	if (address->vl == WEFT_VL_SMP || address->dlid == WEFT_LID_PERMISSIVE ||
-	    address->qkey != IB_QP1_QKEY ||
-	    weft_ibport_find_pkey(agent_own_port(agent), address->pkey) < 0)
+	    !agent_has_keys(packet))
 		return;
 	if (packet->mad.mad_hdr.base_version == IB_MGMT_BASE_VERSION &&
 	    packet->mad.mad_hdr.mgmt_class == IB_MGMT_CLASS_PERF_MGMT &&
@@ -253,49 +279,36 @@ void weft_agent_receive(struct weft_agent *agent, struct weft_ibport *port,
 	queue_work(agent->workqueue, &agent->work);
 }
 
-/* Trap 128 to the subnet manager, if one is known. */
-static bool agent_send_trap(struct weft_agent *agent)
+static struct weft_agent *agent_of_traps(struct weft_traps *traps)
 {
-	struct weft_ibport *own = agent_own_port(agent);
-	struct agent_packet packet = { .agent = agent };
-	unsigned long flags;
-	u16 sm_lid;
-
-	spin_lock_irqsave(&own->lock, flags);
-	sm_lid = be16_to_cpu(own->info.sm_lid);
-	spin_unlock_irqrestore(&own->lock, flags);
-	if (!sm_lid || !READ_ONCE(own->lid))
-		return false;
-	weft_notice_link_change(&packet.smp, READ_ONCE(own->lid), agent->trap_change);
-	packet.address.vl = WEFT_VL_SMP;
-	packet.address.pkey = IB_DEFAULT_PKEY_FULL;
-	agent_send_lid(&packet, sm_lid);
-	return true;
+	return container_of(traps, struct weft_agent, traps);
 }
 
-static void agent_trap(struct work_struct *work)
+/* A link change that has been seen without a trap, by a sweep, is not. */
+static bool agent_wants_trap(struct weft_traps *traps, const struct weft_notice *notice)
 {
-	struct weft_agent *agent = container_of(to_delayed_work(work), struct weft_agent, trap);
-	u32 changes = atomic_read(&agent->changes);
-
-	if (changes != agent->trap_change) {
-		agent->trap_change = changes;
-		agent->trap_left = AGENT_TRAPS;
-	}
-	/* seen without a trap, by a sweep */
-	if (!test_bit(0, &agent->fdb->state_change))
-		agent->trap_left = 0;
-	if (!agent->trap_left || !agent_send_trap(agent))
-		return;
-	if (--agent->trap_left)
-		queue_delayed_work(agent->workqueue, &agent->trap, AGENT_TRAP_PERIOD);
+	return notice->trap != cpu_to_be16(WEFT_TRAP_LINK_CHANGE) ||
+	       test_bit(0, &agent_of_traps(traps)->fdb->state_change);
 }
+
+static void agent_send_trap(struct weft_traps *traps, u16 dlid, struct sk_buff *skb)
+{
+	struct weft_agent *agent = agent_of_traps(traps);
+
+	agent_xmit(agent, weft_fdb_port(agent->fdb, dlid), skb);
+}
+
+static const struct weft_traps_ops agent_traps_ops = {
+	.wanted = agent_wants_trap,
+	.send = agent_send_trap,
+};
 
 void weft_agent_link_changed(struct weft_agent *agent)
 {
+	struct weft_notice notice = weft_notice_link_change();
+
 	set_bit(0, &agent->fdb->state_change);
-	atomic_inc(&agent->changes);
-	mod_delayed_work(agent->workqueue, &agent->trap, AGENT_TRAP_DELAY);
+	weft_traps_raise(&agent->traps, &notice);
 }
 
 int weft_agent_init(struct weft_agent *agent, struct weft_ibnode *node,
@@ -313,7 +326,7 @@ int weft_agent_init(struct weft_agent *agent, struct weft_ibnode *node,
 	agent->fdb = fdb;
 	skb_queue_head_init(&agent->queue);
 	INIT_WORK(&agent->work, agent_work);
-	INIT_DELAYED_WORK(&agent->trap, agent_trap);
+	weft_traps_init(&agent->traps, node, &agent_traps_ops, agent->workqueue);
 	return 0;
 }
 
@@ -322,7 +335,7 @@ void weft_agent_exit(struct weft_agent *agent)
 	if (!agent->workqueue)
 		return;
 	cancel_work_sync(&agent->work);
-	cancel_delayed_work_sync(&agent->trap);
+	weft_traps_close(&agent->traps);
 	destroy_workqueue(agent->workqueue);
 	skb_queue_purge(&agent->queue);
 }

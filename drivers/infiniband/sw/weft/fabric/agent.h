@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 
 #include "fabric/node.h"
+#include "fabric/trap.h"
 
 struct weft_fdb;
 struct weft_ibport;
@@ -19,12 +20,9 @@ struct weft_ibport;
  * @node: the switch
  * @fdb: its tables
  * @queue: packets for it; of those that came last the port is in their control block
- * @workqueue: runs one of @work and @trap at a time
+ * @workqueue: runs @work, and the traps
  * @work: takes what is in @queue
- * @trap: sends trap 128, and again until it is heard
- * @changes: times that the state of some port changed
- * @trap_change: value of @changes that is being told; @trap and @work alone use it
- * @trap_left: times it will be sent yet; likewise
+ * @traps: what there is to tell
  */
 struct weft_agent {
 	struct weft_ibnode	*node;
@@ -32,10 +30,7 @@ struct weft_agent {
 	struct sk_buff_head	queue;
 	struct workqueue_struct	*workqueue;
 	struct work_struct	work;
-	struct delayed_work	trap;
-	atomic_t		changes;
-	u32			trap_change;
-	u8			trap_left;
+	struct weft_traps	traps;
 };
 
 /**

@@ -22,6 +22,7 @@
  * @port: of the channel adapter
  * @switch_port: at the other end
  * @plugged: whether it is plugged in, at both ends
+ * @lock: one end at a time makes the other one follow; the locks of the ports are inside
  */
 struct fabric_link {
 	struct list_head	list;
@@ -29,6 +30,7 @@ struct fabric_link {
 	struct weft_ibport	*port;
 	struct weft_ibport	*switch_port;
 	bool			plugged;
+	spinlock_t		lock;
 };
 
 /**
@@ -81,6 +83,32 @@ static void link_xmit(struct weft_cable *cable, struct weft_ibport *from,
 	weft_ibport_deliver(from == link->port ? link->switch_port : link->port, skb, true);
 }
 
+/*
+ * The link is up when both ends are ready for it. When one of them has gone up, perhaps
+ * after it had gone down, the other one does the same.
+ */
+static void link_settle(struct fabric_link *link, const struct weft_ibport *from)
+{
+	struct weft_ibport *ends[] = { link->port, link->switch_port };
+	u32 events[ARRAY_SIZE(ends)];
+	unsigned long flags;
+	bool up;
+	int i;
+
+	spin_lock_irqsave(&link->lock, flags);
+	up = weft_ibport_is_ready(ends[0]) && weft_ibport_is_ready(ends[1]);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		events[i] = weft_ibport_follow(ends[i], up, from && ends[i] != from);
+	spin_unlock_irqrestore(&link->lock, flags);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		weft_ibport_tell(ends[i], events[i]);
+}
+
+static void link_link(struct weft_cable *cable, struct weft_ibport *from)
+{
+	link_settle(container_of(cable, struct fabric_link, cable), from);
+}
+
 /* The switch first and last: a port that is up can be sent to, and its peer hears it. */
 static void link_plug(struct fabric_link *link)
 {
@@ -89,6 +117,7 @@ static void link_plug(struct fabric_link *link)
 	link->plugged = true;
 	weft_ibport_plug(link->switch_port, &link->cable);
 	weft_ibport_plug(link->port, &link->cable);
+	link_settle(link, NULL);
 }
 
 /* Another cable may be plugged in at once: nobody sends by this one any more. */
@@ -137,6 +166,8 @@ static int link_create(struct weft_fabric *fabric, struct weft_ibport *port)
 		return -ENOSPC;
 	}
 	link->cable.xmit = link_xmit;
+	link->cable.link = link_link;
+	spin_lock_init(&link->lock);
 	link->port = port;
 	list_add_tail(&link->list, &fabric->links);
 	link_update(link, fabric->ndev);

@@ -101,6 +101,7 @@ u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state)
 		events |= is_active ? WEFT_IBPORT_ACTIVE : WEFT_IBPORT_ERR;
 	return events;
 }
+WEFT_EXPORT_FOR_TEST(weft_ibport_move);
 
 u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys)
 {
@@ -115,6 +116,7 @@ u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys)
 		events |= weft_ibport_move(port, IB_PORT_PHYS_STATE_LINK_UP, IB_PORT_INIT);
 	return events;
 }
+WEFT_EXPORT_FOR_TEST(weft_ibport_retrain);
 
 /* Change what is plugged in, and follow it unless management has disabled the port. */
 static u32 ibport_connect(struct weft_ibport *port, struct weft_cable *cable)
@@ -137,21 +139,98 @@ out_unlock:
 
 void weft_ibport_plug(struct weft_ibport *port, struct weft_cable *cable)
 {
-	weft_ibport_event(port, ibport_connect(port, cable));
+	weft_ibport_tell(port, ibport_connect(port, cable));
 }
 WEFT_EXPORT_FOR_TEST(weft_ibport_plug);
 
 void weft_ibport_unplug(struct weft_ibport *port)
 {
-	weft_ibport_event(port, ibport_connect(port, NULL));
+	weft_ibport_tell(port, ibport_connect(port, NULL));
 }
 WEFT_EXPORT_FOR_TEST(weft_ibport_unplug);
 
-void weft_ibport_event(struct weft_ibport *port, u32 events)
+static bool ibport_is_ready(const struct weft_ibport *port)
+{
+	return rcu_access_pointer(port->cable) &&
+	       ibport_phys(port) != IB_PORT_PHYS_STATE_DISABLED;
+}
+
+bool weft_ibport_is_ready(struct weft_ibport *port)
+{
+	unsigned long flags;
+	bool ready;
+
+	spin_lock_irqsave(&port->lock, flags);
+	ready = ibport_is_ready(port);
+	spin_unlock_irqrestore(&port->lock, flags);
+	return ready;
+}
+
+bool weft_ibport_is_disabled(struct weft_ibport *port)
+{
+	unsigned long flags;
+	bool disabled;
+
+	spin_lock_irqsave(&port->lock, flags);
+	disabled = ibport_phys(port) == IB_PORT_PHYS_STATE_DISABLED;
+	spin_unlock_irqrestore(&port->lock, flags);
+	return disabled;
+}
+
+u32 weft_ibport_follow(struct weft_ibport *port, bool up, bool anew)
+{
+	unsigned long flags;
+	u32 events = 0;
+	bool is_up;
+
+	spin_lock_irqsave(&port->lock, flags);
+	is_up = ibport_phys(port) == IB_PORT_PHYS_STATE_LINK_UP;
+	if (is_up && (anew || !up))
+		events = weft_ibport_move(port, IB_PORT_PHYS_STATE_POLLING, IB_PORT_DOWN);
+	if (up && (anew || !is_up) && ibport_is_ready(port))
+		events |= weft_ibport_move(port, IB_PORT_PHYS_STATE_LINK_UP, IB_PORT_INIT);
+	spin_unlock_irqrestore(&port->lock, flags);
+	return events;
+}
+WEFT_EXPORT_FOR_TEST(weft_ibport_follow);
+
+void weft_ibport_tell(struct weft_ibport *port, u32 events)
 {
 	if (events)
 		port->ops->event(port, events);
 }
+WEFT_EXPORT_FOR_TEST(weft_ibport_tell);
+
+static void ibport_tell_cable(struct weft_ibport *port)
+{
+	struct weft_cable *cable;
+
+	rcu_read_lock();
+	cable = rcu_dereference(port->cable);
+	if (cable && cable->link)
+		cable->link(cable, port);
+	rcu_read_unlock();
+}
+
+void weft_ibport_event(struct weft_ibport *port, u32 events)
+{
+	weft_ibport_tell(port, events);
+	if (events & WEFT_IBPORT_LINK)
+		ibport_tell_cable(port);
+}
+WEFT_EXPORT_FOR_TEST(weft_ibport_event);
+
+void weft_ibport_violation(struct weft_ibport *port, bool qkey)
+{
+	__be16 *count = qkey ? &port->info.qkey_violations : &port->info.pkey_violations;
+	unsigned long flags;
+
+	spin_lock_irqsave(&port->lock, flags);
+	if (*count != cpu_to_be16(U16_MAX))
+		*count = cpu_to_be16(be16_to_cpu(*count) + 1);
+	spin_unlock_irqrestore(&port->lock, flags);
+}
+WEFT_EXPORT_FOR_TEST(weft_ibport_violation);
 
 static bool ibport_is_multicast(const struct weft_lrh *lrh)
 {

@@ -109,10 +109,15 @@ enum weft_ibport_counter {
  *	may hold the turn of a QP, so what is at the other end must not be run from here
  *	but by a queue, unless it only forwards. The packet belongs to the callee.
  *	@from is the port it leaves.
+ * @link: management has taken the link of @from down, or up, or both in a row; the other
+ *	end has to follow. NULL: it does not. RCU read side, any context but hard
+ *	interrupts; no lock of a port is held. Calls weft_ibport_tell(), never
+ *	weft_ibport_event().
  */
 struct weft_cable {
 	void (*xmit)(struct weft_cable *cable, struct weft_ibport *from,
 		     struct sk_buff *skb);
+	void (*link)(struct weft_cable *cable, struct weft_ibport *from);
 };
 
 /**
@@ -244,11 +249,60 @@ u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state);
 u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys);
 
 /**
- * weft_ibport_event - tell the node what has happened
+ * weft_ibport_is_ready - whether one end of a link is
+ * @port: its lock is not held
+ *
+ * Context: any but hard interrupts.
+ * Return: true when a cable is plugged in, and management has not disabled the port.
+ */
+bool weft_ibport_is_ready(struct weft_ibport *port);
+
+/**
+ * weft_ibport_is_disabled - whether management has disabled a port
+ * @port: its lock is not held
+ *
+ * Context: any but hard interrupts.
+ * Return: true when it has.
+ */
+bool weft_ibport_is_disabled(struct weft_ibport *port);
+
+/**
+ * weft_ibport_follow - let the link go up or down because of the other end
+ * @port: its lock is not held
+ * @up: both ends are ready: LinkUp, INIT; else Polling, DOWN, unless it is disabled
+ * @anew: if it is up it goes down first
+ *
+ * Context: any but hard interrupts.
+ * Return: enum weft_ibport_event, for weft_ibport_tell().
+ */
+u32 weft_ibport_follow(struct weft_ibport *port, bool up, bool anew);
+
+/**
+ * weft_ibport_tell - tell the node what has happened
  * @port: its lock is not held
  * @events: enum weft_ibport_event; 0: nothing is done
  */
+void weft_ibport_tell(struct weft_ibport *port, u32 events);
+
+/**
+ * weft_ibport_event - tell the node, and the cable, what management has done
+ * @port: its lock is not held
+ * @events: enum weft_ibport_event; 0: nothing is done
+ *
+ * Context: any but hard interrupts.
+ */
 void weft_ibport_event(struct weft_ibport *port, u32 events);
+
+/**
+ * weft_ibport_violation - count a packet with a wrong key in PortInfo
+ * @port: its lock is not held
+ * @qkey: the Q_Key was wrong; else the P_Key
+ *
+ * Not PortRcvConstraintErrors: that is for the filters of a switch (IBA 16.1.3.5).
+ *
+ * Context: any.
+ */
+void weft_ibport_violation(struct weft_ibport *port, bool qkey);
 
 /**
  * weft_ibport_xmit - send a packet, and count it

@@ -423,8 +423,10 @@ enum weft_sma_verdict weft_sma_process(struct weft_ibnode *node, u8 in_port,
 	if (!status && !sma_check_mkey(port, out, effect))
 		return WEFT_SMA_DROP;
 	/* which nothing answers */
-	if (out->method == IB_MGMT_METHOD_TRAP_REPRESS)
+	if (out->method == IB_MGMT_METHOD_TRAP_REPRESS) {
+		effect->represses = !status;
 		return WEFT_SMA_DROP;
+	}
 	if (!status)
 		status = sma_process_attribute(&req);
 	return req.gone ? WEFT_SMA_DROP : sma_reply(out, status);

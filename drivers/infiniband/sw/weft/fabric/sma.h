@@ -28,11 +28,13 @@ enum weft_sma_verdict {
  * @port: to which port, or NULL
  * @events: enum weft_ibport_event, for weft_ibport_event() after the answer is made
  * @bad_mkey: it had a wrong M_Key: trap 256 is due
+ * @represses: it is a TrapRepress: the trap with its transaction ID has been heard
  */
 struct weft_sma_effect {
 	struct weft_ibport	*port;
 	u32			events;
 	bool			bad_mkey;
+	bool			represses;
 };
 
 /**

@@ -150,7 +150,8 @@ static void switch_init_ports(struct weft_switch *sw, __be64 guid, u8 speed)
 	struct weft_ibport_param param = {
 		.ops = &switch_port_ops,
 		.guid = guid,
-		.cap_mask = IB_PORT_TRAP_SUP | IB_PORT_SYS_IMAGE_GUID_SUP,
+		.cap_mask = IB_PORT_TRAP_SUP | IB_PORT_SYS_IMAGE_GUID_SUP |
+			    IB_PORT_DR_NOTICE_SUP,
 		.speed = speed,
 	};
 

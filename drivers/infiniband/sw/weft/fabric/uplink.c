@@ -36,7 +36,8 @@ static struct workqueue_struct *uplink_wq;
  * @port: where it is plugged in
  * @mac: where the other end is
  * @heard_at: jiffies when a frame came by it last; anybody
- * @gave_up: the other end does not acknowledge; set once, by anybody
+ * @useless: it is to be pulled out: the other end does not acknowledge, or management
+ *	has taken the link down; set once, by anybody
  */
 struct uplink {
 	struct weft_cable	cable;
@@ -46,7 +47,7 @@ struct uplink {
 	struct weft_ibport	*port;
 	u8			mac[ETH_ALEN];
 	unsigned long		heard_at;
-	bool			gave_up;
+	bool			useless;
 };
 
 /**
@@ -160,10 +161,15 @@ static void uplink_count(struct weft_arq *arq, enum weft_ibport_counter counter)
 	weft_ibport_count(uplink_of(arq)->port, counter);
 }
 
+static void uplink_abandon(struct uplink *uplink)
+{
+	WRITE_ONCE(uplink->useless, true);
+	uplinks_kick(uplink->uplinks);
+}
+
 static void uplink_give_up(struct weft_arq *arq)
 {
-	WRITE_ONCE(uplink_of(arq)->gave_up, true);
-	uplinks_kick(uplink_of(arq)->uplinks);
+	uplink_abandon(uplink_of(arq));
 }
 
 static const struct weft_arq_ops uplink_arq_ops = {
@@ -192,6 +198,12 @@ static void uplink_xmit(struct weft_cable *cable, struct weft_ibport *from,
 	weft_arq_xmit(&uplink->arq, skb, ktime_get_ns());
 }
 
+/* The next one goes up at both ends; while the port is disabled there is none. */
+static void uplink_link(struct weft_cable *cable, struct weft_ibport *from)
+{
+	uplink_abandon(container_of(cable, struct uplink, cable));
+}
+
 /* What both take, as it is now: an MTU can be changed. */
 static u32 uplink_max_frame(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
 {
@@ -216,6 +228,7 @@ static struct uplink *uplink_create(struct weft_uplinks *uplinks,
 	if (!uplink)
 		return NULL;
 	uplink->cable.xmit = uplink_xmit;
+	uplink->cable.link = uplink_link;
 	uplink->uplinks = uplinks;
 	uplink->port = entry->port;
 	uplink->heard_at = jiffies;
@@ -289,11 +302,16 @@ static void uplinks_hello_everybody(const struct weft_uplinks *uplinks)
 	uplinks_put_hello(uplinks, uplink_group, frame);
 }
 
-/* As long as DATA may be: where that does not get through there is no cable. */
-static void uplinks_hello(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
+/*
+ * As long as DATA may be: where that does not get through there is no cable. With a port
+ * that is disabled there is none either: the other end is told that it is not heard.
+ */
+static void uplinks_hello(const struct weft_uplinks *uplinks, const struct uplink_entry *entry)
 {
+	const struct weft_peer *peer = &entry->peer;
 	struct weft_frame frame = {
-		.type = WEFT_FRAME_HELLO, .nonce = peer->nonce, .heard = peer->heard,
+		.type = WEFT_FRAME_HELLO, .nonce = peer->nonce,
+		.heard = weft_ibport_is_disabled(entry->port) ? 0 : peer->heard,
 		.length = uplink_max_frame(uplinks, peer) - sizeof(struct weft_wire_frame),
 	};
 
@@ -321,10 +339,10 @@ static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry
 		return;
 	}
 	/* plugged in before the other end knows that it may be */
-	if (actions & WEFT_PEER_PLUG)
+	if (actions & WEFT_PEER_PLUG && !weft_ibport_is_disabled(entry->port))
 		uplink_plug(uplinks, entry);
 	if (actions & WEFT_PEER_REPLY)
-		uplinks_hello(uplinks, &entry->peer);
+		uplinks_hello(uplinks, entry);
 }
 
 /* Can anything be sent, and come back? */
@@ -452,7 +470,8 @@ static void uplinks_check(struct weft_uplinks *uplinks, struct uplink_entry *ent
 		if (time_after(heard_at, peer->agreed_at))
 			peer->agreed_at = heard_at;
 		weft_arq_resize(&uplink_get(entry)->arq, uplink_max_frame(uplinks, peer));
-		if (READ_ONCE(uplink_get(entry)->gave_up)) {
+		if (READ_ONCE(uplink_get(entry)->useless) ||
+		    weft_ibport_is_disabled(entry->port)) {
 			weft_peer_down(peer);
 			actions = WEFT_PEER_PULL | WEFT_PEER_REPLY;
 		}
@@ -488,7 +507,7 @@ static void uplinks_hello_all(struct weft_uplinks *uplinks)
 	uplinks_hello_everybody(uplinks);
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
 		if (uplinks->entries[i].port)
-			uplinks_hello(uplinks, &uplinks->entries[i].peer);
+			uplinks_hello(uplinks, &uplinks->entries[i]);
 	uplinks->hello_at = jiffies + msecs_to_jiffies(uplinks_period(uplinks));
 }
 

@@ -67,19 +67,23 @@ static void ib_defer(struct weft_hca *hca, struct sk_buff *skb)
 	queue_work(system_highpri_wq, &hca->rx_work);
 }
 
+void weft_ib_send(struct weft_hca *hca, u16 dlid, struct sk_buff *skb)
+{
+	if (dlid < WEFT_LID_MCAST && weft_ibport_has_lid(&hca->port, dlid))
+		ib_defer(hca, skb);
+	else
+		weft_ibport_xmit(&hca->port, skb);
+}
+
 /* A group may have members on this port, too; the switch does not send it back. */
 static void ib_output(struct weft_hca *hca, const struct weft_av *av, struct sk_buff *skb)
 {
 	struct sk_buff *copy;
 
-	if (av->dlid < WEFT_LID_MCAST && weft_ibport_has_lid(&hca->port, av->dlid)) {
-		ib_defer(hca, skb);
-		return;
-	}
 	copy = av->multicast ? skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN) : NULL;
 	if (copy)
 		ib_defer(hca, copy);
-	weft_ibport_xmit(&hca->port, skb);
+	weft_ib_send(hca, av->dlid, skb);
 }
 
 /* Return: false: there is no memory, and it has to be sent again when there is. */

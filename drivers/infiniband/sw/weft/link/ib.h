@@ -30,6 +30,16 @@ void weft_ib_open(struct weft_hca *hca);
 void weft_ib_close(struct weft_hca *hca);
 
 /**
+ * weft_ib_send - a packet that is made already leaves
+ * @hca: by its port; or it comes back
+ * @dlid: its destination
+ * @skb: the packet, see fabric/port.h; belongs to the callee
+ *
+ * Context: bottom halves off, RCU read side; between weft_ib_open() and weft_ib_close().
+ */
+void weft_ib_send(struct weft_hca *hca, u16 dlid, struct sk_buff *skb);
+
+/**
  * weft_ib_receive - a packet has come to a port
  * @port: of a channel adapter
  * @skb: the packet, see fabric/port.h; belongs to the callee

@@ -9,6 +9,7 @@
 #include <linux/workqueue.h>
 
 #include "fabric/node.h"
+#include "fabric/trap.h"
 
 struct weft_dev;
 struct weft_fabric;
@@ -18,6 +19,7 @@ struct weft_fabric;
  * @dev: the device
  * @port: its one port
  * @node: what the agents answer with
+ * @traps: what there is to tell the subnet manager
  * @fabric: which @port is connected with; under RTNL
  * @rx: packets of this host for the port, to be received by @rx_work
  * @rx_work: receives what came from the turn of a QP
@@ -26,6 +28,7 @@ struct weft_hca {
 	struct weft_dev		*dev;
 	struct weft_ibport	port;
 	struct weft_ibnode	node;
+	struct weft_traps	traps;
 	struct weft_fabric	*fabric;
 	struct sk_buff_head	rx;
 	struct work_struct	rx_work;

@@ -21,7 +21,7 @@
 
 #define HCA_PORT_CAPS \
 	(IB_PORT_TRAP_SUP | IB_PORT_SL_MAP_SUP | IB_PORT_SYS_IMAGE_GUID_SUP | \
-	 IB_PORT_CLIENT_REG_SUP)
+	 IB_PORT_DR_NOTICE_SUP | IB_PORT_CAP_MASK_NOTICE_SUP | IB_PORT_CLIENT_REG_SUP)
 
 /* In the order in which they are to be told. */
 static const struct {
@@ -57,6 +57,15 @@ static void hca_event(struct weft_ibport *port, u32 events)
 	ib_device_put(&dev->ibdev);
 }
 
+static void hca_send_trap(struct weft_traps *traps, u16 dlid, struct sk_buff *skb)
+{
+	weft_ib_send(container_of(traps, struct weft_hca, traps), dlid, skb);
+}
+
+static const struct weft_traps_ops hca_traps_ops = {
+	.send = hca_send_trap,
+};
+
 static const struct weft_ibport_ops hca_port_ops = {
 	.receive = weft_ib_receive,
 	.event = hca_event,
@@ -80,6 +89,7 @@ int weft_hca_create(struct weft_dev *dev)
 		.port[1] = &hca->port,
 	};
 	weft_ib_open(hca);
+	weft_traps_init(&hca->traps, &hca->node, &hca_traps_ops, system_highpri_wq);
 	dev->hca = hca;
 	return 0;
 }
@@ -113,6 +123,8 @@ void weft_hca_detach(struct weft_dev *dev)
 	if (hca->fabric)
 		weft_fabric_detach(hca->fabric, &hca->port);
 	hca->fabric = NULL;
+	/* what they send may come back: before it is not received any more */
+	weft_traps_close(&hca->traps);
 }
 
 void weft_hca_destroy(struct weft_dev *dev)

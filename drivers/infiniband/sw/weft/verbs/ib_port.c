@@ -61,8 +61,9 @@ static int ibp_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
 			   struct ib_port_modify *modify)
 {
 	struct weft_ibport *port = ibp_of(ibdev);
+	struct weft_notice notice = weft_notice_local_change(0);
 	unsigned long flags;
-	u32 caps;
+	u32 before, caps;
 
 	if (port_num != 1)
 		return -EINVAL;
@@ -70,13 +71,15 @@ static int ibp_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
 	    (modify->set_port_cap_mask | modify->clr_port_cap_mask) & ~IBP_AGENTS)
 		return -EOPNOTSUPP;
 	spin_lock_irqsave(&port->lock, flags);
-	caps = be32_to_cpu(port->info.cap_mask);
-	caps = (caps | modify->set_port_cap_mask) & ~modify->clr_port_cap_mask;
+	before = be32_to_cpu(port->info.cap_mask);
+	caps = (before | modify->set_port_cap_mask) & ~modify->clr_port_cap_mask;
 	port->info.cap_mask = cpu_to_be32(caps);
 	WRITE_ONCE(port->sm_live, caps & IB_PORT_SM);
 	if (mask & IB_PORT_RESET_QKEY_CNTR)
 		port->info.qkey_violations = 0;
 	spin_unlock_irqrestore(&port->lock, flags);
+	if (caps != before)
+		weft_traps_raise(&to_weft_dev(ibdev)->hca->traps, &notice);
 	return 0;
 }
 

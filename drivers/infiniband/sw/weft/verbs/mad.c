@@ -12,14 +12,17 @@
 
 #define MAD_ANSWERED	(IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY)
 
-static int mad_subnet(struct weft_hca *hca, u8 port_num, const struct ib_mad *in,
-		      struct ib_mad *out)
+static int mad_subnet(struct weft_hca *hca, u8 port_num, u16 slid, const struct ib_smp *in,
+		      struct ib_smp *out)
 {
 	struct weft_sma_effect effect;
 	enum weft_sma_verdict verdict;
 
-	verdict = weft_sma_process(&hca->node, port_num, (const struct ib_smp *)in,
-				   (struct ib_smp *)out, &effect);
+	verdict = weft_sma_process(&hca->node, port_num, in, out, &effect);
+	if (effect.represses)
+		weft_traps_repress(&hca->traps, in->tid);
+	if (effect.bad_mkey)
+		weft_traps_refused(&hca->traps, slid, in);
 	if (effect.port)
 		weft_ibport_event(effect.port, effect.events);
 	switch (verdict) {
@@ -45,7 +48,8 @@ int weft_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 	switch (in->mad_hdr.mgmt_class) {
 	case IB_MGMT_CLASS_SUBN_LID_ROUTED:
 	case IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE:
-		return mad_subnet(hca, port_num, in, out);
+		return mad_subnet(hca, port_num, wc ? wc->slid : WEFT_LID_PERMISSIVE,
+				  (const struct ib_smp *)in, (struct ib_smp *)out);
 	case IB_MGMT_CLASS_PERF_MGMT:
 		return weft_pma_process(&hca->node, port_num, in, out) ?
 		       MAD_ANSWERED : IB_MAD_RESULT_SUCCESS;

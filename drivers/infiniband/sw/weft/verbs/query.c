@@ -156,11 +156,16 @@ void weft_get_dev_fw_str(struct ib_device *ibdev, char *str)
 int weft_modify_device(struct ib_device *ibdev, int mask,
 		       struct ib_device_modify *modify)
 {
+	struct weft_notice notice = weft_notice_local_change(IB_NOTICE_TRAP_NODE_DESC_CHG);
+	struct weft_hca *hca = to_weft_dev(ibdev)->hca;
+
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
 		return -EOPNOTSUPP;
-	if (mask & IB_DEVICE_MODIFY_NODE_DESC)
-		memcpy(ibdev->node_desc, modify->node_desc,
-		       sizeof(ibdev->node_desc));
+	if (!(mask & IB_DEVICE_MODIFY_NODE_DESC))
+		return 0;
+	memcpy(ibdev->node_desc, modify->node_desc, sizeof(ibdev->node_desc));
+	if (hca)
+		weft_traps_raise(&hca->traps, &notice);
 	return 0;
 }
 
