@@ -54,7 +54,7 @@ static void frame_expect_same(struct kunit *test, struct sk_buff *packet,
 	KUNIT_EXPECT_TRUE(test, packet->protocol == htons(WEFT_IB_ETHERTYPE));
 	KUNIT_EXPECT_PTR_EQ(test, skb_network_header(packet), packet->data);
 	KUNIT_ASSERT_EQ(test, skb_linearize(packet), 0);
-	KUNIT_EXPECT_MEMEQ(test, packet->data, original->data, original->len);
+	KUNIT_EXPECT_EQ(test, memcmp(packet->data, original->data, original->len), 0);
 	kfree_skb(packet);
 }
 
@@ -72,9 +72,9 @@ static void header_is_laid_out(struct kunit *test)
 	u8 buf[FRAME_HEADER];
 
 	weft_frame_encode(buf, &frame);
-	KUNIT_EXPECT_MEMEQ(test, buf, bytes, sizeof(bytes));
+	KUNIT_EXPECT_EQ(test, memcmp(buf, bytes, sizeof(bytes)), 0);
 	KUNIT_ASSERT_TRUE(test, weft_frame_decode(&decoded, buf, FRAME_HEADER + 0x120));
-	KUNIT_EXPECT_MEMEQ(test, &decoded, &frame, sizeof(frame));
+	KUNIT_EXPECT_EQ(test, memcmp(&decoded, &frame, sizeof(frame)), 0);
 	/* behind it there may be padding, but nothing may be missing */
 	KUNIT_EXPECT_TRUE(test, weft_frame_decode(&decoded, buf, FRAME_HEADER + 0x121));
 	KUNIT_EXPECT_FALSE(test, weft_frame_decode(&decoded, buf, FRAME_HEADER + 0x11f));
@@ -194,8 +194,9 @@ static void packet_is_put_together(struct kunit *test)
 {
 	static const u32 lengths[] = { 24, 28, 1000, 1476, 4096, 4222 / 4 * 4, 4352 };
 	u32 most = *(const u32 *)test->param_value, offset, part, i;
+	struct sk_buff *original, *packet, *frame;
 	struct weft_reasm reasm = {};
-	struct sk_buff *original, *packet;
+	u8 flags;
 
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 		original = frame_packet(test, lengths[i], 0);
@@ -203,9 +204,9 @@ static void packet_is_put_together(struct kunit *test)
 		for (offset = 0; offset < lengths[i]; offset += part) {
 			KUNIT_EXPECT_NULL(test, packet);
 			part = min(most, lengths[i] - offset);
-			KUNIT_ASSERT_EQ(test, 0, weft_reasm_add(&reasm,
-				frame_part(test, original, offset, part),
-				frame_flags(offset, part, lengths[i]), &packet));
+			flags = frame_flags(offset, part, lengths[i]);
+			frame = frame_part(test, original, offset, part);
+			KUNIT_ASSERT_EQ(test, weft_reasm_add(&reasm, frame, flags, &packet), 0);
 		}
 		frame_expect_same(test, packet, original);
 		kfree_skb(original);
@@ -257,16 +258,17 @@ KUNIT_ARRAY_PARAM(frame_steps, frame_steps, frame_steps_name);
 static void parts_are_checked(struct kunit *test)
 {
 	const struct frame_steps *steps = test->param_value;
-	struct sk_buff *original = frame_packet(test, 1000, 0), *packet;
+	struct sk_buff *original = frame_packet(test, 1000, 0), *packet, *frame;
 	const struct frame_step *step;
 	struct weft_reasm reasm = {};
+	int ret;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(steps->step) && steps->step[i].length; i++) {
 		step = &steps->step[i];
-		KUNIT_EXPECT_EQ(test, step->ret, weft_reasm_add(&reasm,
-			frame_part(test, original, step->offset, step->length), step->flags,
-			&packet));
+		frame = frame_part(test, original, step->offset, step->length);
+		ret = weft_reasm_add(&reasm, frame, step->flags, &packet);
+		KUNIT_EXPECT_EQ(test, ret, step->ret);
 		KUNIT_EXPECT_EQ(test, !!packet, step->complete);
 		if (packet)
 			frame_expect_same(test, packet, original);
@@ -278,14 +280,16 @@ static void parts_are_checked(struct kunit *test)
 /* The VL of the LRH and what the frame says of it agree. */
 static void vl15_is_checked(struct kunit *test)
 {
-	struct sk_buff *original = frame_packet(test, 288, 15), *packet;
+	struct sk_buff *original = frame_packet(test, 288, 15), *packet, *frame;
+	u8 flags = FIRST | LAST;
 	struct weft_reasm reasm = {};
 
-	KUNIT_EXPECT_EQ(test, -EBADMSG, weft_reasm_add(&reasm,
-		frame_part(test, original, 0, 288), FIRST | LAST, &packet));
+	frame = frame_part(test, original, 0, 288);
+	KUNIT_EXPECT_EQ(test, weft_reasm_add(&reasm, frame, flags, &packet), -EBADMSG);
 	KUNIT_EXPECT_NULL(test, packet);
-	KUNIT_EXPECT_EQ(test, 0, weft_reasm_add(&reasm,
-		frame_part(test, original, 0, 288), FIRST | LAST | WEFT_FRAME_VL15, &packet));
+	flags |= WEFT_FRAME_VL15;
+	frame = frame_part(test, original, 0, 288);
+	KUNIT_EXPECT_EQ(test, weft_reasm_add(&reasm, frame, flags, &packet), 0);
 	frame_expect_same(test, packet, original);
 	kfree_skb(original);
 }

@@ -102,7 +102,7 @@
 
 /* Bytes of a packet of a fabric: the greatest MTU, and more than all headers are. */
 #define WEFT_FRAME_PACKET	(4096U + 256U)
-/* Frames of an uplink without an acknowledgement. A power of two. */
+/* Frames of an uplink without an acknowledge. A power of two. */
 #define WEFT_ARQ_WINDOW		128U
 /* That many may always be under way, whatever has been lost. */
 #define WEFT_ARQ_MIN_WINDOW	16U
@@ -114,7 +114,7 @@
 #define WEFT_ARQ_MAX_RETRY_US	50000
 /* Microseconds in which a gap is told, and repaired, once. */
 #define WEFT_ARQ_GAP_US		1000
-/* Microseconds without an acknowledgement after which there is no link any more. */
+/* Microseconds without an acknowledge after which there is no link any more. */
 #define WEFT_ARQ_GIVE_UP_US	1000000
 /* What may wait for the window, in bytes and packets: a few ms of a fast link. */
 #define WEFT_ARQ_WAIT_BYTES	SZ_4M

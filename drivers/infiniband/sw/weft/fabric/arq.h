@@ -90,14 +90,14 @@ struct weft_arq_param {
  * Slots from @una to @tail are used; those from @next on are to be sent again.
  *
  * @slot: by number of the frame
- * @una: the oldest frame without an acknowledgement
+ * @una: the oldest frame without an acknowledge
  * @next: the frame to be sent next
  * @tail: the first one that has never been sent
  * @window: that many may be under way
  * @wait: packets, the first perhaps in part in slots
  * @wait_bytes: of them
  * @cut: bytes of the first that are in slots
- * @rtt: smoothed time from frame to acknowledgement, ns; 0: not known
+ * @rtt: smoothed time from frame to acknowledge, ns; 0: not known
  * @backoff: times in a row that time was up
  * @retry_at: when @una is to be sent again, 0: nothing is under way
  * @progress_at: when @una became the oldest
@@ -124,7 +124,7 @@ struct weft_arq_sender {
 /**
  * struct weft_arq_receiver - the half that receives
  * @expected: number of the next frame
- * @owed: frames that have come since the last acknowledgement
+ * @owed: frames that have come since the last acknowledge
  * @ack_at: when to acknowledge them; 0: there are none
  * @gap_seq: what was expected when a gap was told last
  * @gap_at: when

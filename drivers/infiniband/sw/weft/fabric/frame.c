@@ -128,10 +128,11 @@ WEFT_EXPORT_FOR_TEST(weft_frame_build);
 /* A packet as the fabric wants it, from bytes that are one. */
 static int reasm_complete(struct sk_buff *skb, u8 flags, struct sk_buff **packet)
 {
+	u8 vl15 = flags & WEFT_FRAME_VL15;
 	struct weft_lrh lrh;
 
 	if (!weft_frame_lrh(&lrh, skb) || lrh.length != skb->len ||
-	    (lrh.vl == 15) != !!(flags & WEFT_FRAME_VL15)) {
+	    (vl15 ? lrh.vl != 15 : lrh.vl == 15)) {
 		kfree_skb(skb);
 		return -EBADMSG;
 	}
@@ -142,6 +143,9 @@ static int reasm_complete(struct sk_buff *skb, u8 flags, struct sk_buff **packet
 	skb_reset_network_header(skb);
 	skb_reset_transport_header(skb);
 	skb->protocol = htons(WEFT_IB_ETHERTYPE);
+	skb->ip_summed = CHECKSUM_NONE;
+	/* which may be gone before the packet is */
+	skb->dev = NULL;
 	*packet = skb;
 	return 0;
 }
@@ -157,7 +161,6 @@ static int reasm_begin(struct weft_reasm *reasm, const struct sk_buff *frame)
 	if (!reasm->skb)
 		return -ENOMEM;
 	skb_reserve(reasm->skb, NET_SKB_PAD);
-	reasm->skb->dev = frame->dev;
 	reasm->total = lrh.length;
 	return 0;
 }
