@@ -54,7 +54,7 @@ static void frame_expect_same(struct kunit *test, struct sk_buff *packet,
 	KUNIT_EXPECT_TRUE(test, packet->protocol == htons(WEFT_IB_ETHERTYPE));
 	KUNIT_EXPECT_PTR_EQ(test, skb_network_header(packet), packet->data);
 	KUNIT_ASSERT_EQ(test, skb_linearize(packet), 0);
-	KUNIT_EXPECT_MEMEQ(test, packet->data, original->data, original->len);
+	KUNIT_EXPECT_EQ(test, memcmp(packet->data, original->data, original->len), 0);
 	kfree_skb(packet);
 }
 
@@ -63,6 +63,7 @@ static void header_is_laid_out(struct kunit *test)
 	static const u8 bytes[] = {
 		1, 2, 7, 0, 0x01, 0x02, 0x03, 0x04, 0x11, 0x12, 0x13, 0x14,
 		0x21, 0x22, 0x23, 0x24, 0x31, 0x32, 0x33, 0x34, 0, 0, 0x01, 0x20,
+		0, 0, 0, 0,
 	};
 	struct weft_frame frame = {
 		.type = WEFT_FRAME_DATA, .length = 0x120, .seq = 0x01020304, .ack = 0x11121314,
@@ -72,9 +73,9 @@ static void header_is_laid_out(struct kunit *test)
 	u8 buf[FRAME_HEADER];
 
 	weft_frame_encode(buf, &frame);
-	KUNIT_EXPECT_MEMEQ(test, buf, bytes, sizeof(bytes));
+	KUNIT_EXPECT_EQ(test, memcmp(buf, bytes, sizeof(bytes)), 0);
 	KUNIT_ASSERT_TRUE(test, weft_frame_decode(&decoded, buf, FRAME_HEADER + 0x120));
-	KUNIT_EXPECT_MEMEQ(test, &decoded, &frame, sizeof(frame));
+	KUNIT_EXPECT_EQ(test, memcmp(&decoded, &frame, sizeof(frame)), 0);
 	/* behind it there may be padding, but nothing may be missing */
 	KUNIT_EXPECT_TRUE(test, weft_frame_decode(&decoded, buf, FRAME_HEADER + 0x121));
 	KUNIT_EXPECT_FALSE(test, weft_frame_decode(&decoded, buf, FRAME_HEADER + 0x11f));
@@ -153,6 +154,28 @@ static void hello_is_checked(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, weft_hello_decode(&decoded, buf));
 }
 
+/* Each byte counts but padding. */
+static void damage_is_found(struct kunit *test)
+{
+	struct sk_buff *packet = frame_packet(test, 100, 0), *skb;
+	struct weft_frame frame = { .type = WEFT_FRAME_DATA, .length = 100 };
+	u32 i;
+
+	skb = weft_frame_build(&frame, packet, 0, &frame_room);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	weft_frame_seal(skb);
+	KUNIT_EXPECT_TRUE(test, weft_frame_is_intact(skb, 100));
+	for (i = 0; i < skb->len; i++) {
+		skb->data[i] ^= 0x10;
+		KUNIT_EXPECT_FALSE(test, weft_frame_is_intact(skb, 100));
+		skb->data[i] ^= 0x10;
+	}
+	KUNIT_EXPECT_FALSE(test, weft_frame_is_intact(skb, 99));
+	KUNIT_EXPECT_FALSE(test, weft_frame_is_intact(skb, 101));
+	kfree_skb(skb);
+	kfree_skb(packet);
+}
+
 static void random_headers(struct kunit *test)
 {
 	struct rnd_state rnd;
@@ -194,6 +217,7 @@ static void packet_is_put_together(struct kunit *test)
 {
 	static const u32 lengths[] = { 24, 28, 1000, 1476, 4096, 4222 / 4 * 4, 4352 };
 	u32 most = *(const u32 *)test->param_value, offset, part, i;
+	struct sk_buff *original, *packet, *frame;
 	struct weft_reasm reasm = {};
 	struct sk_buff *original, *packet, *piece;
 	int ret;
@@ -357,6 +381,7 @@ static struct kunit_case frame_cases[] = {
 	KUNIT_CASE(header_is_laid_out),
 	KUNIT_CASE_PARAM(header_is_checked, frame_row_gen_params),
 	KUNIT_CASE(hello_is_checked),
+	KUNIT_CASE(damage_is_found),
 	KUNIT_CASE(random_headers),
 	KUNIT_CASE_PARAM(packet_is_put_together, frame_part_gen_params),
 	KUNIT_CASE_PARAM(parts_are_checked, frame_steps_gen_params),

@@ -5,9 +5,12 @@
 #include <kunit/test.h>
 #include <linux/etherdevice.h>
 #include <linux/jiffies.h>
+#include <linux/prandom.h>
 
 #include "fabric/peer.h"
 #include "params.h"
+
+#define PEER_SEED	0x70656572
 
 /* Any time, and close to where jiffies wrap. */
 #define PEER_NOW	((unsigned long)-5)
@@ -227,6 +230,47 @@ static void other_mac_is_not_heard(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, pair.peer[1].up);
 }
 
+/* Both think the same of the cable, or one of them learns that it is wrong. */
+static bool peer_agree(const struct peer_pair *pair)
+{
+	return pair->peer[0].up && pair->peer[1].up &&
+	       pair->peer[0].heard == pair->peer[1].nonce &&
+	       pair->peer[1].heard == pair->peer[0].nonce;
+}
+
+/*
+ * HELLOs that get lost, or come late, and ends that pull the cable out for no reason:
+ * as soon as they leave that off, a few HELLOs are enough.
+ */
+static void they_always_agree(struct kunit *test)
+{
+	struct weft_peer_note late[2];
+	struct peer_pair pair;
+	struct rnd_state rnd;
+	u32 i, j, from;
+
+	prandom_seed_state(&rnd, PEER_SEED);
+	peer_connect(test, &pair);
+	late[0] = peer_note(&pair, 0);
+	late[1] = peer_note(&pair, 1);
+	for (i = 0; i < 1000; i++) {
+		for (j = 0; j < 20; j++) {
+			from = prandom_u32_state(&rnd) % 2;
+			if (prandom_u32_state(&rnd) % 8 == 0)
+				weft_peer_down(&pair.peer[from]);
+			if (prandom_u32_state(&rnd) % 4 == 0)
+				late[from] = peer_note(&pair, from);
+			if (prandom_u32_state(&rnd) % 4 == 0)
+				peer_hear(&pair, !from, &late[from]);
+			if (prandom_u32_state(&rnd) % 2)
+				peer_say(&pair, from);
+		}
+		for (j = 0; j < 6 && !peer_agree(&pair); j++)
+			peer_say(&pair, j % 2);
+		KUNIT_ASSERT_TRUE(test, peer_agree(&pair));
+	}
+}
+
 static struct kunit_case peer_cases[] = {
 	KUNIT_CASE(three_hellos),
 	KUNIT_CASE(one_way_is_no_cable),
@@ -238,6 +282,7 @@ static struct kunit_case peer_cases[] = {
 	KUNIT_CASE(late_hello_is_no_restart),
 	KUNIT_CASE(bye),
 	KUNIT_CASE(other_mac_is_not_heard),
+	KUNIT_CASE(they_always_agree),
 	{}
 };
 

@@ -7,12 +7,14 @@ usage: frames.py NETDEV COUNT SEED
 NETDEV is the other end of the net device that has the fabric. Frames that come from
 there are collected for a while; then COUNT are sent: some of them as they came, from
 other addresses, most with bytes changed, cut short or made longer, and some at random.
+Most have the right checksum all the same.
 """
 import random
 import select
 import socket
 import sys
 import time
+import zlib
 
 PROTOCOL = 0x88b5
 COLLECT = 3  # seconds
@@ -29,6 +31,17 @@ def collect(sock):
         if address[2] != socket.PACKET_OUTGOING and frame not in frames:
             frames.append(frame)
     return frames
+
+
+def sealed(frame):
+    """With the checksum of its header and as many bytes as that says."""
+    frame = bytearray(frame)
+    if len(frame) < 14 + 28:
+        return frame
+    frame[14 + 24:14 + 28] = bytes(4)
+    end = 14 + 28 + int.from_bytes(frame[14 + 22:14 + 24], "big")
+    frame[14 + 24:14 + 28] = zlib.crc32(frame[14:end]).to_bytes(4, "little")
+    return frame
 
 
 def mutated(source, frame, addresses):
@@ -66,6 +79,8 @@ def main(netdev, count, seed):
             frame = bytes(12) + PROTOCOL.to_bytes(2, "big") + source.randbytes(source.randrange(0, 1486))
         else:
             frame = bytes(mutated(source, source.choice(frames), addresses))
+        if source.random() < 0.9:
+            frame = bytes(sealed(frame))
         frame = source.choice(targets) + frame[6:]
         try:
             sent += sock.send(frame) > 0

@@ -283,16 +283,17 @@ static void arq_accept_vl15(struct weft_arq *arq, u8 flags, struct sk_buff *skb)
 {
 	struct weft_reasm whole = {};
 	struct sk_buff *packet;
+	int ret = -ENOMEM;
 
-	if (arq_lane_is_full(&arq->in)) {
-		arq->param.ops->count(arq, WEFT_IBC_VL15_DROPPED);
+	if (arq_lane_is_full(&arq->in))
 		kfree_skb(skb);
-		return;
-	}
-	if (weft_reasm_add(&whole, skb, flags, &packet))
-		arq->param.ops->count(arq, WEFT_IBC_SYMBOL_ERRORS);
-	if (packet)
+	else
+		ret = weft_reasm_add(&whole, skb, flags, &packet);
+	if (!ret)
 		__skb_queue_tail(&arq->in.queue, packet);
+	else
+		arq->param.ops->count(arq, ret == -ENOMEM ? WEFT_IBC_VL15_DROPPED :
+							    WEFT_IBC_SYMBOL_ERRORS);
 }
 
 static void arq_data(struct weft_arq *arq, const struct weft_frame *frame,

@@ -8,6 +8,7 @@
 
 #include "fabric/port.h"
 #include "params.h"
+#include "wire/icrc.h"
 
 #define FRAME_DATA_FLAGS	(WEFT_FRAME_FIRST | WEFT_FRAME_LAST | WEFT_FRAME_VL15)
 #define FRAME_WHOLE		(WEFT_FRAME_FIRST | WEFT_FRAME_LAST)
@@ -29,8 +30,35 @@ void weft_frame_encode(void *buf, const struct weft_frame *frame)
 	wire->heard = cpu_to_be32(frame->heard);
 	wire->fabric = 0;
 	wire->length = cpu_to_be16(frame->length);
+	memset(wire->check, 0, sizeof(wire->check));
 }
 WEFT_EXPORT_FOR_TEST(weft_frame_encode);
+
+static u32 frame_crc(const struct sk_buff *skb, u32 length)
+{
+	const struct weft_wire_frame *wire = (const void *)skb->data;
+	struct weft_wire_frame header = *wire;
+
+	memset(header.check, 0, sizeof(header.check));
+	return weft_icrc_update(weft_icrc_update(~0U, &header, sizeof(header)), wire + 1, length);
+}
+
+void weft_frame_seal(struct sk_buff *skb)
+{
+	struct weft_wire_frame *wire = (void *)skb->data;
+
+	weft_icrc_store(wire->check, frame_crc(skb, skb->len - sizeof(*wire)));
+}
+WEFT_EXPORT_FOR_TEST(weft_frame_seal);
+
+bool weft_frame_is_intact(struct sk_buff *skb, u32 length)
+{
+	if (!pskb_may_pull(skb, sizeof(struct weft_wire_frame) + length))
+		return false;
+	return weft_icrc_matches(((const struct weft_wire_frame *)skb->data)->check,
+				 frame_crc(skb, length));
+}
+WEFT_EXPORT_FOR_TEST(weft_frame_is_intact);
 
 /* What is between two ends has a nonce of each; VL 15 is never in parts. */
 static bool frame_is_valid(const struct weft_frame *frame)
@@ -143,6 +171,9 @@ static int reasm_complete(struct sk_buff *skb, u8 flags, struct sk_buff **packet
 	skb_reset_network_header(skb);
 	skb_reset_transport_header(skb);
 	skb->protocol = htons(WEFT_IB_ETHERTYPE);
+	skb->ip_summed = CHECKSUM_NONE;
+	/* which may be gone before the packet is */
+	skb->dev = NULL;
 	*packet = skb;
 	return 0;
 }
@@ -158,7 +189,6 @@ static int reasm_begin(struct weft_reasm *reasm, const struct sk_buff *frame)
 	if (!reasm->skb)
 		return -ENOMEM;
 	skb_reserve(reasm->skb, NET_SKB_PAD);
-	reasm->skb->dev = frame->dev;
 	reasm->total = lrh.length;
 	return 0;
 }

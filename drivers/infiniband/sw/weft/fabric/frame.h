@@ -55,6 +55,7 @@ enum weft_frame_type {
  * @heard: nonce of the receiver; 0: not heard yet
  * @fabric: 0
  * @length: bytes that follow; what is behind them is padding of Ethernet
+ * @check: CRC-32 of the header, in which it counts as zero, and of what follows
  */
 struct weft_wire_frame {
 	u8	version;
@@ -67,8 +68,9 @@ struct weft_wire_frame {
 	__be32	heard;
 	__be16	fabric;
 	__be16	length;
+	u8	check[4];
 } __packed;
-static_assert(sizeof(struct weft_wire_frame) == 24);
+static_assert(sizeof(struct weft_wire_frame) == 28);
 
 /**
  * struct weft_wire_hello - what follows in a HELLO
@@ -134,7 +136,25 @@ struct weft_reasm {
 };
 
 /**
- * weft_frame_encode - write the header of a frame
+ * weft_frame_seal - compute the checksum of a frame
+ * @skb: from weft_frame_build(), complete
+ *
+ * The checksum of Ethernet is gone where a bridge or a virtual machine takes a frame
+ * over, and ICRCs are not computed.
+ */
+void weft_frame_seal(struct sk_buff *skb);
+
+/**
+ * weft_frame_is_intact - compare the checksum of a frame
+ * @skb: its header is decoded; may be made linear
+ * @length: bytes that follow the header
+ *
+ * Return: true when it is the right one.
+ */
+bool weft_frame_is_intact(struct sk_buff *skb, u32 length);
+
+/**
+ * weft_frame_encode - write the header of a frame, without a checksum
  * @buf: room for struct weft_wire_frame
  * @frame: what to write
  */

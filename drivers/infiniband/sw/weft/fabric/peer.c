@@ -65,9 +65,17 @@ static u32 peer_hello(struct weft_peer *peer, const struct weft_frame *frame,
 {
 	u32 actions = 0;
 
-	/* to all, or meant for a cable that is not any more: it does not know yet */
-	if (!frame->nonce || (frame->heard && frame->heard != peer->nonce))
+	if (!frame->nonce)
 		return 0;
+	/*
+	 * Of a cable that is not any more: it does not know yet, or this one is late. If
+	 * neither knows what the other one says now, one has to begin with nothing.
+	 */
+	if (frame->heard && frame->heard != peer->nonce) {
+		if (!peer->up)
+			peer->heard = 0;
+		return 0;
+	}
 	if (frame->nonce != peer->heard)
 		actions = peer_learn(peer, frame->nonce);
 	if (frame->heard != peer->nonce)

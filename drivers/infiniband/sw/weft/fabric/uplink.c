@@ -130,6 +130,7 @@ static void uplinks_send(const struct weft_uplinks *uplinks, const u8 *mac,
 			 struct sk_buff *skb)
 {
 	skb->dev = uplinks->ndev;
+	weft_frame_seal(skb);
 	if (dev_hard_header(skb, skb->dev, WEFT_IB_ETHERTYPE, mac, NULL, skb->len) < 0)
 		kfree_skb(skb);
 	else
@@ -536,15 +537,20 @@ static void uplinks_work(struct work_struct *work)
 	queue_delayed_work(uplink_wq, &uplinks->work, msecs_to_jiffies(WEFT_HELLO_FAST_MS));
 }
 
-/* The cable to a net device; there may be one switch at most. RCU read side. */
-static struct uplink *uplinks_by_mac(const struct weft_uplinks *uplinks, const u8 *mac)
+/* RCU read side. What has other nonces is of a cable that is not any more. */
+static struct uplink *uplinks_by_frame(const struct weft_uplinks *uplinks,
+				       const struct weft_frame *frame, const u8 *mac)
 {
+	const struct weft_arq_param *param;
 	struct uplink *uplink;
 	int i;
 
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
 		uplink = rcu_dereference(uplinks->entries[i].uplink);
-		if (uplink && ether_addr_equal(uplink->mac, mac))
+		if (!uplink || !ether_addr_equal(uplink->mac, mac))
+			continue;
+		param = &uplink->arq.param;
+		if (!frame || (frame->nonce == param->heard && frame->heard == param->nonce))
 			return uplink;
 	}
 	return NULL;
@@ -552,21 +558,19 @@ static struct uplink *uplinks_by_mac(const struct weft_uplinks *uplinks, const u
 
 static void uplinks_rcv_damaged(const struct weft_uplinks *uplinks, struct sk_buff *skb)
 {
-	struct uplink *uplink = uplinks_by_mac(uplinks, eth_hdr(skb)->h_source);
+	struct uplink *uplink = uplinks_by_frame(uplinks, NULL, eth_hdr(skb)->h_source);
 
 	if (uplink)
 		weft_ibport_count(uplink->port, WEFT_IBC_SYMBOL_ERRORS);
 	kfree_skb(skb);
 }
 
-/* Belongs to the callee. What has other nonces is of a cable that is not any more. */
 static void uplinks_rcv_cable(const struct weft_uplinks *uplinks,
 			      const struct weft_frame *frame, struct sk_buff *skb)
 {
-	struct uplink *uplink = uplinks_by_mac(uplinks, eth_hdr(skb)->h_source);
+	struct uplink *uplink = uplinks_by_frame(uplinks, frame, eth_hdr(skb)->h_source);
 
-	if (!uplink || frame->nonce != uplink->arq.param.heard ||
-	    frame->heard != uplink->arq.param.nonce) {
+	if (!uplink) {
 		kfree_skb(skb);
 		return;
 	}
@@ -582,6 +586,8 @@ static void uplinks_rcv_note(struct weft_uplinks *uplinks, const struct weft_fra
 	const void *hello;
 
 	ether_addr_copy(note.mac, eth_hdr(skb)->h_source);
+	if (!is_valid_ether_addr(note.mac))
+		goto out_free;
 	if (frame->type == WEFT_FRAME_HELLO) {
 		hello = skb_header_pointer(skb, 0, sizeof(buf), &buf);
 		if (!hello || !weft_hello_decode(&note.hello, hello))
@@ -595,7 +601,8 @@ out_free:
 static bool uplinks_rcv_header(struct weft_frame *frame, struct sk_buff *skb)
 {
 	if (!pskb_may_pull(skb, sizeof(struct weft_wire_frame)) ||
-	    !weft_frame_decode(frame, skb->data, skb->len))
+	    !weft_frame_decode(frame, skb->data, skb->len) ||
+	    !weft_frame_is_intact(skb, frame->length))
 		return false;
 	__skb_pull(skb, sizeof(struct weft_wire_frame));
 	return !pskb_trim(skb, frame->length);
