@@ -74,13 +74,14 @@ u8 weft_fabric_speed(struct net_device *ndev)
 	return mbps >= SPEED_20000 ? 2 : 1;
 }
 
-/* Into the other end, which may be a channel adapter whose QP's turn the sender has. */
+/* Into the other end, which may be the channel adapter of this very QP. */
 static void link_xmit(struct weft_cable *cable, struct weft_ibport *from,
 		      struct sk_buff *skb)
 {
 	struct fabric_link *link = container_of(cable, struct fabric_link, cable);
 
-	weft_ibport_deliver(from == link->port ? link->switch_port : link->port, skb, true);
+	weft_ibport_deliver(from == link->port ? link->switch_port : link->port, skb,
+			    weft_hop(skb)->nested);
 }
 
 /*

@@ -320,6 +320,7 @@ void weft_ibport_deliver(struct weft_ibport *port, struct sk_buff *skb, bool nes
 	if (!ibport_may_receive(port, &lrh))
 		goto err_free;
 	ibport_count_rcv(port, &lrh);
+	weft_hop(skb)->nested = nested;
 	port->ops->receive(port, skb, nested);
 	return;
 

@@ -104,6 +104,19 @@ enum weft_ibport_counter {
 };
 
 /**
+ * struct weft_hop - control block of a packet on its way through the fabric of this host
+ * @nested: who brings it may hold the turn of a QP
+ */
+struct weft_hop {
+	bool	nested;
+};
+
+static inline struct weft_hop *weft_hop(struct sk_buff *skb)
+{
+	return (struct weft_hop *)skb->cb;
+}
+
+/**
  * struct weft_cable - what a port is connected with
  * @xmit: carry a packet to the other end. Bottom halves off, RCU read side; the caller
  *	may hold the turn of a QP, so what is at the other end must not be run from here
@@ -320,7 +333,7 @@ void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb);
  * weft_ibport_deliver - a cable brings a packet
  * @port: where it arrives
  * @skb: belongs to the callee
- * @nested: see weft_ibport_ops.receive
+ * @nested: the caller may hold the turn of a QP, see struct weft_hop
  *
  * Counts; drops what the state does not allow (in INIT all but subnet management packets)
  * and what is malformed (weft_lrh_decode()).

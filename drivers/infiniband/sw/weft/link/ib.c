@@ -96,6 +96,7 @@ static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 
 	if (run->av->grh)
 		ib_push_grh(skb, run->av);
 	ib_push_lrh(skb, run->qp, run->av);
+	weft_hop(skb)->nested = true;
 	weft_room_take(run->flow, skb);
 	local_bh_disable();
 	rcu_read_lock();
