@@ -219,8 +219,7 @@ static void packet_is_put_together(struct kunit *test)
 	u32 most = *(const u32 *)test->param_value, offset, part, i;
 	struct sk_buff *original, *packet, *frame;
 	struct weft_reasm reasm = {};
-	struct sk_buff *original, *packet, *piece;
-	int ret;
+	u8 flags;
 
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 		original = frame_packet(test, lengths[i], 0);
@@ -228,10 +227,9 @@ static void packet_is_put_together(struct kunit *test)
 		for (offset = 0; offset < lengths[i]; offset += part) {
 			KUNIT_EXPECT_NULL(test, packet);
 			part = min(most, lengths[i] - offset);
-			piece = frame_part(test, original, offset, part);
-			ret = weft_reasm_add(&reasm, piece, frame_flags(offset, part, lengths[i]),
-					     &packet);
-			KUNIT_ASSERT_EQ(test, 0, ret);
+			flags = frame_flags(offset, part, lengths[i]);
+			frame = frame_part(test, original, offset, part);
+			KUNIT_ASSERT_EQ(test, weft_reasm_add(&reasm, frame, flags, &packet), 0);
 		}
 		frame_expect_same(test, packet, original);
 		kfree_skb(original);
@@ -283,7 +281,7 @@ KUNIT_ARRAY_PARAM(frame_steps, frame_steps, frame_steps_name);
 static void parts_are_checked(struct kunit *test)
 {
 	const struct frame_steps *steps = test->param_value;
-	struct sk_buff *original = frame_packet(test, 1000, 0), *packet, *piece;
+	struct sk_buff *original = frame_packet(test, 1000, 0), *packet, *frame;
 	const struct frame_step *step;
 	struct weft_reasm reasm = {};
 	int ret;
@@ -291,9 +289,9 @@ static void parts_are_checked(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(steps->step) && steps->step[i].length; i++) {
 		step = &steps->step[i];
-		piece = frame_part(test, original, step->offset, step->length);
-		ret = weft_reasm_add(&reasm, piece, step->flags, &packet);
-		KUNIT_EXPECT_EQ(test, step->ret, ret);
+		frame = frame_part(test, original, step->offset, step->length);
+		ret = weft_reasm_add(&reasm, frame, step->flags, &packet);
+		KUNIT_EXPECT_EQ(test, ret, step->ret);
 		KUNIT_EXPECT_EQ(test, !!packet, step->complete);
 		if (packet)
 			frame_expect_same(test, packet, original);
@@ -305,17 +303,16 @@ static void parts_are_checked(struct kunit *test)
 /* The VL of the LRH and what the frame says of it agree. */
 static void vl15_is_checked(struct kunit *test)
 {
-	struct sk_buff *original = frame_packet(test, 288, 15), *packet, *piece;
+	struct sk_buff *original = frame_packet(test, 288, 15), *packet, *frame;
+	u8 flags = FIRST | LAST;
 	struct weft_reasm reasm = {};
-	int ret;
 
-	piece = frame_part(test, original, 0, 288);
-	ret = weft_reasm_add(&reasm, piece, FIRST | LAST, &packet);
-	KUNIT_EXPECT_EQ(test, -EBADMSG, ret);
+	frame = frame_part(test, original, 0, 288);
+	KUNIT_EXPECT_EQ(test, weft_reasm_add(&reasm, frame, flags, &packet), -EBADMSG);
 	KUNIT_EXPECT_NULL(test, packet);
-	piece = frame_part(test, original, 0, 288);
-	ret = weft_reasm_add(&reasm, piece, FIRST | LAST | WEFT_FRAME_VL15, &packet);
-	KUNIT_EXPECT_EQ(test, 0, ret);
+	flags |= WEFT_FRAME_VL15;
+	frame = frame_part(test, original, 0, 288);
+	KUNIT_EXPECT_EQ(test, weft_reasm_add(&reasm, frame, flags, &packet), 0);
 	frame_expect_same(test, packet, original);
 	kfree_skb(original);
 }
