@@ -8,6 +8,7 @@
 #include <linux/skbuff.h>
 
 #include "fabric/frame.h"
+#include "fabric/node.h"
 #include "fabric/port.h"
 #include "params.h"
 
@@ -139,17 +140,33 @@ static void header_is_checked(struct kunit *test)
 
 static void hello_is_checked(struct kunit *test)
 {
-	struct weft_hello hello = { .guid = cpu_to_be64(0x1122), .max_frame = 1500 }, decoded;
+	const struct weft_hello good = {
+		.guid = cpu_to_be64(0x1122), .max_frame = 1500, .type = WEFT_NODE_CA,
+	};
 	u8 buf[sizeof(struct weft_wire_hello)];
+	struct weft_hello hello = good, decoded;
 
 	weft_hello_encode(buf, &hello);
 	KUNIT_EXPECT_TRUE(test, weft_hello_decode(&decoded, buf));
 	KUNIT_EXPECT_TRUE(test, decoded.guid == hello.guid);
 	KUNIT_EXPECT_EQ(test, decoded.max_frame, 1500);
+	KUNIT_EXPECT_EQ(test, decoded.type, WEFT_NODE_CA);
+	hello.type = WEFT_NODE_SWITCH;
+	weft_hello_encode(buf, &hello);
+	KUNIT_EXPECT_TRUE(test, weft_hello_decode(&decoded, buf));
+	KUNIT_EXPECT_EQ(test, decoded.type, WEFT_NODE_SWITCH);
+
 	hello.max_frame = WEFT_FRAME_MIN_MTU - 1;
 	weft_hello_encode(buf, &hello);
 	KUNIT_EXPECT_FALSE(test, weft_hello_decode(&decoded, buf));
-	hello = (struct weft_hello) { .max_frame = 1500 };
+	hello = good;
+	hello.guid = 0;
+	weft_hello_encode(buf, &hello);
+	KUNIT_EXPECT_FALSE(test, weft_hello_decode(&decoded, buf));
+	for (hello = good, hello.type = WEFT_NODE_SWITCH + 1; hello.type; hello.type++) {
+		weft_hello_encode(buf, &hello);
+		KUNIT_EXPECT_FALSE(test, weft_hello_decode(&decoded, buf));
+	}
 	weft_hello_encode(buf, &hello);
 	KUNIT_EXPECT_FALSE(test, weft_hello_decode(&decoded, buf));
 }

@@ -127,14 +127,14 @@
 /* Packets, or frames, that wait until another CPU has handed those before them on. */
 #define WEFT_ARQ_LANE		1024U
 
-/* Other switches that one has a cable to; half of its ports are for its own host. */
+/* Nodes of other hosts that a switch has a cable to; half of its ports are for its own host. */
 #define WEFT_UPLINK_PEERS	18
 /* HELLOs that have come and are not looked at yet. */
 #define WEFT_UPLINK_NOTES	64U
 /* ms between two HELLOs, while there is somebody to get to know and later. */
 #define WEFT_HELLO_FAST_MS	100
 #define WEFT_HELLO_SLOW_MS	500
-/* ms that a new switch is in a hurry. */
+/* ms that a new node is in a hurry. */
 #define WEFT_HELLO_EAGER_MS	3000
 /* ms of silence after which a peer is gone: three HELLOs, and some. */
 #define WEFT_HELLO_DEAD_MS	1600

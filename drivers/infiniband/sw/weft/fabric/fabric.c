@@ -9,6 +9,8 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
+#include "fabric/cord.h"
+#include "fabric/pair.h"
 #include "fabric/switch.h"
 #include "fabric/uplink.h"
 
@@ -16,35 +18,35 @@
 #define FABRIC_DEFAULT_MBPS	SPEED_10000
 
 /**
- * struct fabric_link - from a port of a channel adapter to one of the switch
+ * struct fabric_link - a port of a channel adapter, and the cord from it to the switch
  * @list: of weft_fabric.links
- * @cable: the same for both ends
+ * @cord: to @switch_port
  * @port: of the channel adapter
- * @switch_port: at the other end
- * @plugged: whether it is plugged in, at both ends
- * @lock: one end at a time makes the other one follow; the locks of the ports are inside
+ * @switch_port: of the switch
  */
 struct fabric_link {
 	struct list_head	list;
-	struct weft_cable	cable;
+	struct weft_cord	*cord;
 	struct weft_ibport	*port;
 	struct weft_ibport	*switch_port;
-	bool			plugged;
-	spinlock_t		lock;
 };
 
 /**
- * struct weft_fabric - the fabric of a net device
+ * struct weft_fabric - the fabric of a net device: a switch and what hangs on it, or a pair
  * @list: of fabrics
  * @ndev: the net device
- * @sw: its switch
+ * @pair: two ends of a cable; NULL: there is a switch. All that follows is valid then.
+ * @sw: the switch
+ * @node: who it is for the uplinks
  * @uplinks: of the switch
  * @links: to it
  */
 struct weft_fabric {
 	struct list_head	list;
 	struct net_device	*ndev;
+	struct weft_pair	*pair;
 	struct weft_switch	*sw;
+	struct weft_uplink_node	node;
 	struct weft_uplinks	*uplinks;
 	struct list_head	links;
 };
@@ -74,102 +76,55 @@ u8 weft_fabric_speed(struct net_device *ndev)
 	return mbps >= SPEED_20000 ? 2 : 1;
 }
 
-/* Into the other end, which may be the channel adapter of this very QP. */
-static void link_xmit(struct weft_cable *cable, struct weft_ibport *from,
-		      struct sk_buff *skb)
-{
-	struct fabric_link *link = container_of(cable, struct fabric_link, cable);
-
-	weft_ibport_deliver(from == link->port ? link->switch_port : link->port, skb,
-			    weft_hop(skb)->nested);
-}
-
-/*
- * The link is up when both ends are ready for it. When one of them has gone up, perhaps
- * after it had gone down, the other one does the same.
- */
-static void link_settle(struct fabric_link *link, const struct weft_ibport *from)
-{
-	struct weft_ibport *ends[] = { link->port, link->switch_port };
-	u32 events[ARRAY_SIZE(ends)];
-	unsigned long flags;
-	bool up;
-	int i;
-
-	spin_lock_irqsave(&link->lock, flags);
-	up = weft_ibport_is_ready(ends[0]) && weft_ibport_is_ready(ends[1]);
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		events[i] = weft_ibport_follow(ends[i], up, from && ends[i] != from);
-	spin_unlock_irqrestore(&link->lock, flags);
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		weft_ibport_tell(ends[i], events[i]);
-}
-
-static void link_link(struct weft_cable *cable, struct weft_ibport *from)
-{
-	link_settle(container_of(cable, struct fabric_link, cable), from);
-}
-
-/* The switch first and last: a port that is up can be sent to, and its peer hears it. */
-static void link_plug(struct fabric_link *link)
-{
-	if (link->plugged)
-		return;
-	link->plugged = true;
-	weft_ibport_plug(link->switch_port, &link->cable);
-	weft_ibport_plug(link->port, &link->cable);
-	link_settle(link, NULL);
-}
-
-/* Another cable may be plugged in at once: nobody sends by this one any more. */
-static void link_unplug(struct fabric_link *link)
-{
-	if (!link->plugged)
-		return;
-	link->plugged = false;
-	weft_ibport_unplug(link->port);
-	weft_ibport_unplug(link->switch_port);
-	synchronize_net();
-}
-
 static void link_update(struct fabric_link *link, const struct net_device *ndev)
 {
-	if (ndev->flags & IFF_UP)
-		link_plug(link);
-	else
-		link_unplug(link);
+	weft_cord_update(link->cord, ndev->flags & IFF_UP);
 }
 
 bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 		       const struct weft_ibport *port)
 {
-	const struct weft_cable *cable;
-	bool leads = false;
+	const struct weft_ibport *far_end;
+	bool leads;
 
 	rcu_read_lock();
-	cable = rcu_dereference(port->cable);
-	if (cable)
-		leads = weft_switch_way(fabric->sw, lid) ==
-			container_of(cable, struct fabric_link, cable)->switch_port->num;
+	far_end = weft_cord_far_end(port);
+	/* of a pair both are at the ends of the cord */
+	leads = far_end && (fabric->pair || weft_switch_way(fabric->sw, lid) == far_end->num);
 	rcu_read_unlock();
 	return leads;
 }
+WEFT_EXPORT_FOR_TEST(weft_fabric_leads);
 
-static int link_create(struct weft_fabric *fabric, struct weft_ibport *port)
+static struct fabric_link *link_alloc(struct weft_ibport *port,
+				      struct weft_ibport *switch_port)
 {
 	struct fabric_link *link = kzalloc(sizeof(*link), GFP_KERNEL);
 
 	if (!link)
-		return -ENOMEM;
-	link->switch_port = weft_switch_take_port(fabric->sw, false);
-	if (!link->switch_port) {
+		return NULL;
+	link->cord = weft_cord_create(port, switch_port);
+	if (!link->cord) {
 		kfree(link);
-		return -ENOSPC;
+		return NULL;
 	}
-	link->cable.xmit = link_xmit;
-	link->cable.link = link_link;
-	spin_lock_init(&link->lock);
 	link->port = port;
+	link->switch_port = switch_port;
+	return link;
+}
+
+static int link_create(struct weft_fabric *fabric, struct weft_ibport *port)
+{
+	struct weft_ibport *switch_port = weft_switch_take_port(fabric->sw, false);
+	struct fabric_link *link;
+
+	if (!switch_port)
+		return -ENOSPC;
+	link = link_alloc(port, switch_port);
+	if (!link) {
+		weft_switch_give_port(fabric->sw, switch_port);
+		return -ENOMEM;
+	}
 	list_add_tail(&link->list, &fabric->links);
 	link_update(link, fabric->ndev);
 	return 0;
@@ -177,7 +132,7 @@ static int link_create(struct weft_fabric *fabric, struct weft_ibport *port)
 
 static void link_destroy(struct weft_fabric *fabric, struct fabric_link *link)
 {
-	link_unplug(link);
+	weft_cord_destroy(link->cord);
 	list_del(&link->list);
 	weft_switch_give_port(fabric->sw, link->switch_port);
 	kfree(link);
@@ -204,18 +159,42 @@ static struct weft_fabric *fabric_find(const struct net_device *ndev)
 	return NULL;
 }
 
-static int fabric_open(struct weft_fabric *fabric, __be64 guid)
+static struct weft_ibport *fabric_take(struct weft_uplink_node *node)
+{
+	return weft_switch_take_port(container_of(node, struct weft_fabric, node)->sw, true);
+}
+
+static void fabric_give(struct weft_uplink_node *node, struct weft_ibport *port)
+{
+	weft_switch_give_port(container_of(node, struct weft_fabric, node)->sw, port);
+}
+
+static const struct weft_uplink_ops fabric_uplink_ops = {
+	.take = fabric_take,
+	.give = fabric_give,
+};
+
+static int fabric_open_switch(struct weft_fabric *fabric, __be64 guid)
 {
 	struct net_device *ndev = fabric->ndev;
 
 	fabric->sw = weft_switch_create(guid, ndev->name, weft_fabric_speed(ndev));
 	if (IS_ERR(fabric->sw))
 		return PTR_ERR(fabric->sw);
-	fabric->uplinks = weft_uplinks_open(fabric->sw, ndev);
+	fabric->node = (struct weft_uplink_node) {
+		.ops = &fabric_uplink_ops, .guid = guid, .type = WEFT_NODE_SWITCH,
+	};
+	fabric->uplinks = weft_uplinks_open(&fabric->node, ndev);
 	if (!IS_ERR(fabric->uplinks))
 		return 0;
 	weft_switch_destroy(fabric->sw);
 	return PTR_ERR(fabric->uplinks);
+}
+
+static int fabric_open_pair(struct weft_fabric *fabric)
+{
+	fabric->pair = weft_pair_create(fabric->ndev);
+	return fabric->pair ? 0 : -ENOMEM;
 }
 
 static struct weft_fabric *fabric_create(struct net_device *ndev, __be64 guid)
@@ -227,7 +206,7 @@ static struct weft_fabric *fabric_create(struct net_device *ndev, __be64 guid)
 		return ERR_PTR(-ENOMEM);
 	fabric->ndev = ndev;
 	INIT_LIST_HEAD(&fabric->links);
-	ret = fabric_open(fabric, guid);
+	ret = guid ? fabric_open_switch(fabric, guid) : fabric_open_pair(fabric);
 	if (ret) {
 		kfree(fabric);
 		return ERR_PTR(ret);
@@ -236,14 +215,23 @@ static struct weft_fabric *fabric_create(struct net_device *ndev, __be64 guid)
 	return fabric;
 }
 
+static bool fabric_is_empty(const struct weft_fabric *fabric)
+{
+	return fabric->pair ? weft_pair_is_empty(fabric->pair) : list_empty(&fabric->links);
+}
+
 /* Unless a port uses it yet. */
 static void fabric_release(struct weft_fabric *fabric)
 {
-	if (!list_empty(&fabric->links))
+	if (!fabric_is_empty(fabric))
 		return;
 	list_del(&fabric->list);
-	weft_uplinks_close(fabric->uplinks);
-	weft_switch_destroy(fabric->sw);
+	if (fabric->pair) {
+		weft_pair_destroy(fabric->pair);
+	} else {
+		weft_uplinks_close(fabric->uplinks);
+		weft_switch_destroy(fabric->sw);
+	}
 	kfree(fabric);
 }
 
@@ -257,7 +245,7 @@ struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibpo
 	fabric = fabric_find(ndev) ?: fabric_create(ndev, guid);
 	if (IS_ERR(fabric))
 		return fabric;
-	ret = link_create(fabric, port);
+	ret = fabric->pair ? weft_pair_attach(fabric->pair, port) : link_create(fabric, port);
 	if (ret) {
 		fabric_release(fabric);
 		return ERR_PTR(ret);
@@ -266,30 +254,45 @@ struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibpo
 }
 WEFT_EXPORT_FOR_TEST(weft_fabric_attach);
 
+static void fabric_cut_off(struct weft_fabric *fabric, const struct weft_ibport *port)
+{
+	struct fabric_link *link = link_find(fabric, port);
+
+	if (!WARN_ON(!link))
+		link_destroy(fabric, link);
+}
+
 void weft_fabric_detach(struct weft_fabric *fabric, struct weft_ibport *port)
 {
-	struct fabric_link *link;
-
 	ASSERT_RTNL();
-	link = link_find(fabric, port);
-	if (WARN_ON(!link))
-		return;
-	link_destroy(fabric, link);
+	if (fabric->pair)
+		weft_pair_detach(fabric->pair, port);
+	else
+		fabric_cut_off(fabric, port);
 	fabric_release(fabric);
 }
 WEFT_EXPORT_FOR_TEST(weft_fabric_detach);
 
+static void fabric_update_switch(struct weft_fabric *fabric)
+{
+	struct fabric_link *link;
+
+	list_for_each_entry(link, &fabric->links, list)
+		link_update(link, fabric->ndev);
+	weft_uplinks_carrier(fabric->uplinks);
+}
+
 void weft_fabric_update(struct net_device *ndev)
 {
 	struct weft_fabric *fabric;
-	struct fabric_link *link;
 
 	ASSERT_RTNL();
 	fabric = fabric_find(ndev);
 	if (!fabric)
 		return;
-	list_for_each_entry(link, &fabric->links, list)
-		link_update(link, ndev);
-	weft_uplinks_carrier(fabric->uplinks);
+	if (fabric->pair)
+		weft_pair_update(fabric->pair);
+	else
+		fabric_update_switch(fabric);
 }
 WEFT_EXPORT_FOR_TEST(weft_fabric_update);

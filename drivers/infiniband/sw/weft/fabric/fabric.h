@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The fabrics of this host: for each net device that has InfiniBand ports a switch, the
- * cables from those ports to it, and its uplinks.
+ * cords from those ports to it, and its uplinks; or, without a switch, a pair.
  */
 #ifndef WEFT_FABRIC_FABRIC_H
 #define WEFT_FABRIC_FABRIC_H
@@ -12,16 +12,17 @@ struct net_device;
 struct weft_fabric;
 
 /**
- * weft_fabric_attach - connect the port of a channel adapter with its switch
+ * weft_fabric_attach - connect the port of a channel adapter with the fabric
  * @ndev: the underlying net device; the caller keeps it
  * @port: nothing is plugged in; stays until weft_fabric_detach()
- * @guid: node GUID of the switch if there has to be a new one
+ * @guid: if there has to be a new fabric: node GUID of its switch; 0: it shall be a pair
  *
  * The cable is plugged in when the net device is up (IFF_UP), see
- * weft_fabric_update().
+ * weft_fabric_update(), and there is somebody at its other end, as a switch always is.
  *
  * Context: process, RTNL is held, may sleep.
- * Return: the fabric, or an error pointer: -ENOMEM; -ENOSPC: the switch has no port left.
+ * Return: the fabric, or an error pointer: -ENOMEM; -ENOSPC: the switch has no port left,
+ * or the pair no end.
  */
 struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibport *port,
 				       __be64 guid);
@@ -31,7 +32,7 @@ struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibpo
  * @fabric: from weft_fabric_attach()
  * @port: of the same call
  *
- * Nothing is sent to, and nothing comes from, the port any more. The switch goes with
+ * Nothing is sent to, and nothing comes from, the port any more. The fabric goes with
  * the last port.
  *
  * Context: process, RTNL is held, sleeps.
@@ -65,7 +66,8 @@ u8 weft_fabric_speed(struct net_device *ndev);
  * @port: of a channel adapter of this host
  *
  * Context: any; @port is attached to @fabric.
- * Return: true when the forwarding table of this host's switch says so.
+ * Return: true when the forwarding table of this host's switch says so, or they are at the
+ * ends of one cable.
  */
 bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 		       const struct weft_ibport *port);

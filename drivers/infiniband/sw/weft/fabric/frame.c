@@ -6,6 +6,7 @@
 #include <linux/pkt_sched.h>
 #include <linux/skbuff.h>
 
+#include "fabric/node.h"
 #include "fabric/port.h"
 #include "params.h"
 #include "wire/icrc.h"
@@ -104,6 +105,7 @@ void weft_hello_encode(void *buf, const struct weft_hello *hello)
 	memset(wire, 0, sizeof(*wire));
 	wire->guid = hello->guid;
 	wire->max_frame = cpu_to_be16(hello->max_frame);
+	wire->type = hello->type;
 }
 WEFT_EXPORT_FOR_TEST(weft_hello_encode);
 
@@ -113,7 +115,9 @@ bool weft_hello_decode(struct weft_hello *hello, const void *buf)
 
 	hello->guid = wire->guid;
 	hello->max_frame = be16_to_cpu(wire->max_frame);
-	return hello->guid && hello->max_frame >= WEFT_FRAME_MIN_MTU;
+	hello->type = wire->type;
+	return hello->guid && hello->max_frame >= WEFT_FRAME_MIN_MTU &&
+	       (hello->type == WEFT_NODE_CA || hello->type == WEFT_NODE_SWITCH);
 }
 WEFT_EXPORT_FOR_TEST(weft_hello_decode);
 

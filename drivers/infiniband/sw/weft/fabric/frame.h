@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Frames of an uplink: what is on the wire between two switches. Encoding, decoding,
+ * Frames of an uplink: what is on the wire between two nodes. Encoding, decoding,
  * and making packets of frames again.
  *
  * See "Frames" in Documentation/infiniband/weft/fabric.rst.
@@ -24,7 +24,7 @@ struct sk_buff;
 
 /**
  * enum weft_frame_type - what a frame is for
- * @WEFT_FRAME_HELLO: here is a switch
+ * @WEFT_FRAME_HELLO: here is a node
  * @WEFT_FRAME_DATA: a packet or a part of one
  * @WEFT_FRAME_ACK: nothing but what each frame of a cable says: what has come
  * @WEFT_FRAME_BYE: the cable is pulled out
@@ -74,14 +74,16 @@ static_assert(sizeof(struct weft_wire_frame) == 28);
 
 /**
  * struct weft_wire_hello - what follows in a HELLO
- * @guid: node GUID of the switch
+ * @guid: node GUID of the sender
  * @max_frame: bytes it takes behind the Ethernet header
+ * @type: WEFT_NODE_SWITCH or WEFT_NODE_CA
  * @reserved: 0
  */
 struct weft_wire_hello {
 	__be64	guid;
 	__be16	max_frame;
-	u8	reserved[6];
+	u8	type;
+	u8	reserved[5];
 } __packed;
 static_assert(sizeof(struct weft_wire_hello) == 16);
 
@@ -107,12 +109,14 @@ struct weft_frame {
 
 /**
  * struct weft_hello - struct weft_wire_hello in CPU order
- * @guid: node GUID of the switch
+ * @guid: node GUID of the sender
  * @max_frame: bytes it takes behind the Ethernet header
+ * @type: WEFT_NODE_SWITCH or WEFT_NODE_CA
  */
 struct weft_hello {
 	__be64	guid;
 	u16	max_frame;
+	u8	type;
 };
 
 /**
@@ -182,7 +186,7 @@ void weft_hello_encode(void *buf, const struct weft_hello *hello);
  * @hello: result; valid when true is returned
  * @buf: where it begins; as much as struct weft_wire_hello is there
  *
- * Return: false: no switch that we could have a cable to.
+ * Return: false: no node that we could have a cable to.
  */
 bool weft_hello_decode(struct weft_hello *hello, const void *buf);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is known of another switch on the net device, and whether there is to be a cable
+ * What is known of another node on the net device, and whether there is to be a cable
  * to it: the rules by which both ends agree on that. Without locks: its owner has one
  * thread for it.
  *
@@ -42,7 +42,7 @@ struct weft_peer_note {
 };
 
 /**
- * struct weft_peer - another switch
+ * struct weft_peer - another node: a switch, or a channel adapter that hangs on none
  * @guid: node GUID of it
  * @mac: where it is
  * @nonce: ours, of this cable or the next one
@@ -64,7 +64,7 @@ struct weft_peer {
 };
 
 /**
- * weft_peer_init - a switch has been heard for the first time
+ * weft_peer_init - a node has been heard for the first time
  * @peer: result
  * @note: a HELLO; weft_peer_hear() is to be called with it, too
  * @now: jiffies
@@ -74,7 +74,7 @@ void weft_peer_init(struct weft_peer *peer, const struct weft_peer_note *note,
 
 /**
  * weft_peer_hear - it has sent something
- * @peer: the switch
+ * @peer: the node
  * @note: a HELLO or BYE of it
  * @now: jiffies
  *
@@ -85,7 +85,7 @@ u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
 
 /**
  * weft_peer_check - has it fallen silent?
- * @peer: the switch
+ * @peer: the node
  * @now: jiffies
  *
  * Return: what is to be done, a set of enum weft_peer_action.
@@ -93,8 +93,20 @@ u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
 u32 weft_peer_check(struct weft_peer *peer, unsigned long now);
 
 /**
+ * weft_peer_is_vain - has it been waited for in vain?
+ * @peer: the node
+ * @now: jiffies
+ *
+ * For when there is another one that the port could be had for. How long it takes is
+ * another time for each nonce: if several wait for one another, one gives up first.
+ *
+ * Return: true when it is alive, but there has been no cable to it for long.
+ */
+bool weft_peer_is_vain(const struct weft_peer *peer, unsigned long now);
+
+/**
  * weft_peer_down - the cable is pulled out, or cannot be used any more
- * @peer: the switch
+ * @peer: the node
  *
  * The next one has another nonce, so nothing that was sent by this one is taken for it,
  * and the other end learns that it has to begin anew.

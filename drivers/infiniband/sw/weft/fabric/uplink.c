@@ -16,8 +16,8 @@
 
 #include "fabric/arq.h"
 #include "fabric/frame.h"
+#include "fabric/node.h"
 #include "fabric/peer.h"
-#include "fabric/switch.h"
 #include "params.h"
 
 static_assert(WEFT_UPLINK_PEERS <= WEFT_SWITCH_PORTS / 2);
@@ -28,7 +28,7 @@ static const u8 uplink_group[ETH_ALEN] = { 0x03, 0x57, 0x45, 0x46, 0x54, 0x01 };
 static struct workqueue_struct *uplink_wq;
 
 /**
- * struct uplink - a cable to another switch
+ * struct uplink - a cable to another node
  * @cable: that is plugged in
  * @arq: this end of it
  * @timer: of @arq
@@ -51,7 +51,7 @@ struct uplink {
 };
 
 /**
- * struct uplink_entry - another switch
+ * struct uplink_entry - another node
  * @peer: what is known of it; valid if there is a @port
  * @port: for the cable to it, NULL: the entry is free
  * @uplink: the cable, RCU; NULL: it is not plugged in
@@ -63,12 +63,11 @@ struct uplink_entry {
 };
 
 /**
- * struct weft_uplinks - all of a switch
+ * struct weft_uplinks - all of a node
  *
  * Where nothing is said of locks @work alone uses it.
  *
- * @sw: the switch
- * @guid: of it
+ * @node: whose
  * @ndev: net device; has all others, if it can
  * @idle: it cannot: nothing else is valid
  * @closed: @work does nothing any more
@@ -78,13 +77,13 @@ struct uplink_entry {
  * @notes: HELLOs and BYEs that have come, a ring
  * @first_note: the oldest of them
  * @num_notes: of them
- * @entries: other switches; their cables are read by anybody
+ * @entries: other nodes; their cables are read by anybody
  * @began: jiffies
  * @hello_at: jiffies when the next HELLO goes
+ * @told: that there is no port for somebody
  */
 struct weft_uplinks {
-	struct weft_switch	*sw;
-	__be64			guid;
+	struct weft_uplink_node	*node;
 	struct net_device	*ndev;
 	bool			idle;
 	bool			closed;
@@ -97,6 +96,7 @@ struct weft_uplinks {
 	struct uplink_entry	entries[WEFT_UPLINK_PEERS];
 	unsigned long		began;
 	unsigned long		hello_at;
+	bool			told;
 };
 
 int weft_uplink_init(void)
@@ -274,15 +274,17 @@ static void uplink_pull(struct uplink_entry *entry)
 
 static void uplinks_forget(struct weft_uplinks *uplinks, struct uplink_entry *entry)
 {
-	weft_switch_give_port(uplinks->sw, entry->port);
+	uplinks->node->ops->give(uplinks->node, entry->port);
 	entry->port = NULL;
+	uplinks->told = false;
 }
 
 static void uplinks_put_hello(const struct weft_uplinks *uplinks, const u8 *mac,
 			      struct weft_frame frame)
 {
 	struct weft_hello hello = {
-		.guid = uplinks->guid,
+		.guid = uplinks->node->guid,
+		.type = uplinks->node->type,
 		.max_frame = min_t(u32, READ_ONCE(uplinks->ndev->mtu), U16_MAX),
 	};
 	struct weft_frame_room room = uplinks_room(uplinks);
@@ -389,8 +391,7 @@ static struct uplink_entry *uplinks_find(struct weft_uplinks *uplinks,
 }
 
 /* With a port, so that there is one when it comes to plug the cable in. */
-static struct uplink_entry *uplinks_add(struct weft_uplinks *uplinks,
-					const struct weft_peer_note *note)
+static struct uplink_entry *uplinks_take(struct weft_uplinks *uplinks)
 {
 	struct uplink_entry *entry;
 	int i;
@@ -399,14 +400,45 @@ static struct uplink_entry *uplinks_add(struct weft_uplinks *uplinks,
 		entry = &uplinks->entries[i];
 		if (entry->port)
 			continue;
-		entry->port = weft_switch_take_port(uplinks->sw, true);
-		if (!entry->port)
-			break;
+		entry->port = uplinks->node->ops->take(uplinks->node);
+		return entry->port ? entry : NULL;
+	}
+	return NULL;
+}
+
+/* Those that wait for one another would do so for ever if none of them gave up. */
+static bool uplinks_make_room(struct weft_uplinks *uplinks)
+{
+	struct uplink_entry *entry;
+	int i;
+
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
+		entry = &uplinks->entries[i];
+		if (!entry->port || !weft_peer_is_vain(&entry->peer, jiffies))
+			continue;
+		uplinks_forget(uplinks, entry);
+		return true;
+	}
+	return false;
+}
+
+static struct uplink_entry *uplinks_add(struct weft_uplinks *uplinks,
+					const struct weft_peer_note *note)
+{
+	struct uplink_entry *entry = uplinks_take(uplinks);
+
+	if (!entry && uplinks_make_room(uplinks))
+		entry = uplinks_take(uplinks);
+	if (entry) {
 		weft_peer_init(&entry->peer, note, jiffies);
 		return entry;
 	}
-	net_warn_ratelimited("weft: %s: no cable to switch %016llx: all are in use\n",
-			     uplinks->ndev->name, be64_to_cpu(note->hello.guid));
+	if (!uplinks->told)
+		net_warn_ratelimited("weft: %s: no cable to %s %016llx: all are in use\n",
+				     uplinks->ndev->name,
+				     note->hello.type == WEFT_NODE_CA ? "HCA" : "switch",
+				     be64_to_cpu(note->hello.guid));
+	uplinks->told = true;
 	return NULL;
 }
 
@@ -415,7 +447,7 @@ static void uplinks_hear(struct weft_uplinks *uplinks, const struct weft_peer_no
 	struct uplink_entry *entry;
 	u32 actions = 0;
 
-	if (note->frame.type == WEFT_FRAME_HELLO && note->hello.guid == uplinks->guid)
+	if (note->frame.type == WEFT_FRAME_HELLO && note->hello.guid == uplinks->node->guid)
 		return; /* a loop */
 	entry = uplinks_find(uplinks, note);
 	if (!entry && note->frame.type == WEFT_FRAME_HELLO) {
@@ -498,6 +530,19 @@ static u32 uplinks_period(const struct weft_uplinks *uplinks)
 	return WEFT_HELLO_SLOW_MS;
 }
 
+/* Does it look for others? A channel adapter has one port. */
+static bool uplinks_is_open(const struct weft_uplinks *uplinks)
+{
+	int i;
+
+	if (uplinks->node->type != WEFT_NODE_CA)
+		return true;
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
+		if (uplinks->entries[i].port && uplinks->entries[i].peer.up)
+			return false;
+	return true;
+}
+
 /* To everybody, for those that are new; and to each one, naming its nonce. */
 static void uplinks_hello_all(struct weft_uplinks *uplinks)
 {
@@ -505,7 +550,8 @@ static void uplinks_hello_all(struct weft_uplinks *uplinks)
 
 	if (time_before(jiffies, uplinks->hello_at))
 		return;
-	uplinks_hello_everybody(uplinks);
+	if (uplinks_is_open(uplinks))
+		uplinks_hello_everybody(uplinks);
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
 		if (uplinks->entries[i].port)
 			uplinks_hello(uplinks, &uplinks->entries[i]);
@@ -645,16 +691,16 @@ static void uplinks_start(struct weft_uplinks *uplinks)
 	uplinks_kick(uplinks);
 }
 
-struct weft_uplinks *weft_uplinks_open(struct weft_switch *sw, struct net_device *ndev)
+struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
+				       struct net_device *ndev)
 {
 	struct weft_uplinks *uplinks = kvzalloc(sizeof(*uplinks), GFP_KERNEL);
 	int ret;
 
 	if (!uplinks)
 		return ERR_PTR(-ENOMEM);
-	uplinks->sw = sw;
+	uplinks->node = node;
 	uplinks->ndev = ndev;
-	uplinks->guid = weft_switch_node(sw)->guid;
 	uplinks->idle = ndev->flags & IFF_LOOPBACK || ndev->type != ARPHRD_ETHER;
 	if (uplinks->idle)
 		return uplinks;

@@ -1,16 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Uplinks of a switch: by frames on a net device it finds the switches of other hosts,
- * and has a cable to each of them.
+ * Uplinks of a node: by frames on a net device it finds the nodes of other hosts, and has
+ * a cable to each of them as long as it has ports. Nodes are switches, or channel adapters
+ * that hang on none.
  *
  * See "Frames" in Documentation/infiniband/weft/fabric.rst for what is on the wire.
  */
 #ifndef WEFT_FABRIC_UPLINK_H
 #define WEFT_FABRIC_UPLINK_H
 
+#include <linux/types.h>
+
 struct net_device;
-struct weft_switch;
+struct weft_ibport;
+struct weft_uplink_node;
 struct weft_uplinks;
+
+/**
+ * struct weft_uplink_ops - what a node does for its uplinks
+ *
+ * Context of both: process. They do not take RTNL.
+ *
+ * @take: a port for a cable, nothing is plugged in; NULL: there is none, for now
+ * @give: back, nothing is plugged in any more
+ */
+struct weft_uplink_ops {
+	struct weft_ibport *(*take)(struct weft_uplink_node *node);
+	void (*give)(struct weft_uplink_node *node, struct weft_ibport *port);
+};
+
+/**
+ * struct weft_uplink_node - whose uplinks they are
+ * @ops: what it does for them
+ * @guid: node GUID
+ * @type: WEFT_NODE_SWITCH, or WEFT_NODE_CA, which has one port: once a cable is plugged in
+ *	it looks for nobody else
+ */
+struct weft_uplink_node {
+	const struct weft_uplink_ops	*ops;
+	__be64				guid;
+	u8				type;
+};
 
 /**
  * weft_uplink_init - at module load
@@ -25,18 +55,19 @@ int weft_uplink_init(void);
 void weft_uplink_exit(void);
 
 /**
- * weft_uplinks_open - find other switches, and connect with them
- * @sw: a switch
+ * weft_uplinks_open - find other nodes, and connect with them
+ * @node: one of this host; stays until weft_uplinks_close()
  * @ndev: Ethernet, or the loopback device, on which there is nobody else; the caller
  *	keeps it
  *
- * A cable to a switch is plugged into a port when both have heard of each other, and
+ * A cable to another node is plugged into a port when both have heard of each other, and
  * pulled out when it falls silent, starts anew, or the carrier goes.
  *
  * Context: process, RTNL is held.
  * Return: the uplinks, or an error pointer: -ENOMEM.
  */
-struct weft_uplinks *weft_uplinks_open(struct weft_switch *sw, struct net_device *ndev);
+struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
+				       struct net_device *ndev);
 
 /**
  * weft_uplinks_close - pull all cables out, and say good-bye
