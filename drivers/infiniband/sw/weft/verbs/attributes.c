@@ -16,6 +16,15 @@ bool weft_attribute_local_link(void)
 	return READ_ONCE(attr_local_link);
 }
 
+static bool attr_ib_switch = true;
+module_param_named(ib_switch, attr_ib_switch, bool, 0644);
+MODULE_PARM_DESC(ib_switch, "InfiniBand ports hang on a switch, not on one cable (of new fabrics)");
+
+bool weft_attribute_ib_switch(void)
+{
+	return READ_ONCE(attr_ib_switch);
+}
+
 static ssize_t local_link_show(struct device *device, struct device_attribute *attr,
 			       char *buf)
 {

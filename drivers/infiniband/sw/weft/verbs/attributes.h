@@ -20,4 +20,11 @@ extern const struct attribute_group weft_attribute_group;
  */
 bool weft_attribute_local_link(void);
 
+/**
+ * weft_attribute_ib_switch - whether the fabric of a net device has a switch
+ *
+ * Return: the module's parameter of this name; the fabrics that there are keep theirs.
+ */
+bool weft_attribute_ib_switch(void);
+
 #endif /* WEFT_VERBS_ATTRIBUTES_H */

@@ -12,6 +12,7 @@
 #include "object/dev.h"
 #include "object/hca.h"
 #include "params.h"
+#include "verbs/attributes.h"
 
 /*
  * A switch has a GUID of its own: the one of its first channel adapter, as if that were
@@ -105,10 +106,13 @@ int weft_hca_attach(struct weft_dev *dev)
 		.speed = weft_fabric_speed(dev->ndev),
 	};
 	struct weft_fabric *fabric;
+	__be64 switch_guid = 0;
 
 	ASSERT_RTNL();
 	weft_ibport_init(&hca->port, &param);
-	fabric = weft_fabric_attach(dev->ndev, &hca->port, dev->guid ^ HCA_SWITCH_GUID);
+	if (weft_attribute_ib_switch())
+		switch_guid = dev->guid ^ HCA_SWITCH_GUID;
+	fabric = weft_fabric_attach(dev->ndev, &hca->port, switch_guid);
 	if (IS_ERR(fabric))
 		return PTR_ERR(fabric);
 	hca->fabric = fabric;
