@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fabric/fabric.c: two ports of channel adapters on the loopback device.
+ * fabric/fabric.c: two ports of channel adapters on the loopback device, on a switch or
+ * back to back (fabric/pair.c).
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -13,6 +14,8 @@
 
 #define FABRIC_GUID	0x0200ff00fe000020ULL
 #define FABRIC_ENDS	2
+/* Of a pair, and one too many. */
+#define PAIR_ENDS	3
 /* Ports of a switch. */
 #define FABRIC_MANY	WEFT_SWITCH_PORTS
 
@@ -39,18 +42,24 @@ static const struct weft_ibport_ops end_ops = {
 	.event = end_event,
 };
 
-static void end_attach(struct fabric_end *end, u64 guid)
+static void end_attach_to(struct fabric_end *end, u64 guid, u64 switch_guid)
 {
 	const struct weft_ibport_param param = {
 		.ops = &end_ops, .num = 1, .guid = cpu_to_be64(guid), .speed = 4,
 	};
 
 	skb_queue_head_init(&end->queue);
+	memset(&end->port, 0, sizeof(end->port));
 	weft_ibport_init(&end->port, &param);
 	rtnl_lock();
 	end->fabric = weft_fabric_attach(init_net.loopback_dev, &end->port,
-					 cpu_to_be64(FABRIC_GUID));
+					 cpu_to_be64(switch_guid));
 	rtnl_unlock();
+}
+
+static void end_attach(struct fabric_end *end, u64 guid)
+{
+	end_attach_to(end, guid, FABRIC_GUID);
 }
 
 static void end_detach(struct fabric_end *end)
@@ -266,11 +275,117 @@ static void switch_gets_full(struct kunit *test)
 		end_detach(&end[i]);
 }
 
+/* Without a switch; false: the loopback device has a fabric already. */
+static bool pair_begin(struct fabric_end *end)
+{
+	u8 i;
+
+	for (i = 0; i < PAIR_ENDS; i++)
+		end_attach_to(&end[i], i + 1, 0);
+	return !IS_ERR(end[0].fabric) && !IS_ERR(end[1].fabric) &&
+	       PTR_ERR_OR_ZERO(end[2].fabric) == -ENOSPC;
+}
+
+static void pair_end(struct fabric_end *end)
+{
+	u8 i;
+
+	for (i = 0; i < PAIR_ENDS; i++)
+		end_detach(&end[i]);
+}
+
+static struct fabric_end *pair_init(struct kunit *test)
+{
+	struct fabric_end *end = kunit_kcalloc(test, PAIR_ENDS, sizeof(*end), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, end);
+	if (!loopback_is_up())
+		kunit_skip(test, "the loopback device is down");
+	if (!pair_begin(end)) {
+		pair_end(end);
+		kunit_skip(test, "the loopback device is in use");
+	}
+	return end;
+}
+
+static bool end_leads(const struct fabric_end *end)
+{
+	return weft_fabric_leads(end->fabric, 1, &end->port);
+}
+
+static void pair_has_two_ends(struct kunit *test)
+{
+	struct fabric_end *end = pair_init(test);
+
+	KUNIT_EXPECT_PTR_EQ(test, end[0].fabric, end[1].fabric);
+	KUNIT_EXPECT_EQ(test, end_state(&end[0]), LINK_UP);
+	KUNIT_EXPECT_EQ(test, end_state(&end[1]), LINK_UP);
+	KUNIT_EXPECT_EQ(test, end_state(&end[2]), POLLING);
+	KUNIT_EXPECT_TRUE(test, end_leads(&end[0]) && end_leads(&end[1]));
+
+	end_set_phys(&end[0], IB_PORT_PHYS_STATE_DISABLED);
+	KUNIT_EXPECT_EQ(test, end_state(&end[0]), DISABLED);
+	KUNIT_EXPECT_EQ(test, end_state(&end[1]), POLLING);
+	end_set_phys(&end[1], IB_PORT_PHYS_STATE_POLLING);
+	KUNIT_EXPECT_EQ(test, end_state(&end[1]), POLLING);
+	end_set_phys(&end[0], IB_PORT_PHYS_STATE_POLLING);
+	KUNIT_EXPECT_EQ(test, end_state(&end[0]), LINK_UP);
+	KUNIT_EXPECT_EQ(test, end_state(&end[1]), LINK_UP);
+	pair_end(end);
+}
+
+/* What leaves one end comes out of the other, whatever its way is to be. */
+static void pair_carries(struct kunit *test)
+{
+	struct fabric_end *end = pair_init(test);
+	struct model_mad mad;
+	u8 i;
+
+	model_directed(&mad, IB_SMP_ATTR_NODE_INFO, 0, NULL, 0);
+	for (i = 0; i < 2; i++) {
+		end_send(&end[i], &mad);
+		KUNIT_EXPECT_EQ(test, skb_queue_len(&end[i].queue), i);
+		KUNIT_EXPECT_EQ(test, skb_queue_len(&end[!i].queue), 1);
+	}
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&end[2].queue));
+	pair_end(end);
+}
+
+/* Either may go: the other end is free then, for the next one. */
+static void pair_changes(struct kunit *test)
+{
+	struct fabric_end *end = pair_init(test);
+	u8 i;
+
+	for (i = 0; i < 2; i++) {
+		end_detach(&end[i]);
+		KUNIT_EXPECT_EQ(test, end_state(&end[i]), POLLING);
+		KUNIT_EXPECT_EQ(test, end_state(&end[!i]), POLLING);
+		KUNIT_EXPECT_FALSE(test, end_leads(&end[!i]));
+		end_attach_to(&end[2], 3, 0);
+		KUNIT_EXPECT_PTR_EQ(test, end[2].fabric, end[!i].fabric);
+		KUNIT_EXPECT_EQ(test, end_state(&end[2]), LINK_UP);
+		KUNIT_EXPECT_EQ(test, end_state(&end[!i]), LINK_UP);
+		/* what there is stays without a switch, whatever is asked for */
+		end_attach(&end[i], i + 1);
+		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(end[i].fabric), -ENOSPC);
+		end_detach(&end[2]);
+		end_attach(&end[i], i + 1);
+		KUNIT_EXPECT_PTR_EQ(test, end[i].fabric, end[!i].fabric);
+		KUNIT_EXPECT_EQ(test, end_state(&end[i]), LINK_UP);
+	}
+	for (i = 0; i < 2; i++)
+		end_detach(&end[i]);
+}
+
 static struct kunit_case fabric_cases[] = {
 	KUNIT_CASE(cable_follows_netdev),
 	KUNIT_CASE(ports_reach_each_other),
 	KUNIT_CASE(link_has_two_ends),
 	KUNIT_CASE(switch_gets_full),
+	KUNIT_CASE(pair_has_two_ends),
+	KUNIT_CASE(pair_carries),
+	KUNIT_CASE(pair_changes),
 	{}
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fabric/peer.c: two switches that hear each other, or not, agree on a cable.
+ * fabric/peer.c: two nodes that hear each other, or not, agree on a cable.
  */
 #include <kunit/test.h>
 #include <linux/etherdevice.h>
@@ -15,7 +15,7 @@
 /* Any time, and close to where jiffies wrap. */
 #define PEER_NOW	((unsigned long)-5)
 
-/* Two switches, 0 and 1: what each knows of the other. */
+/* Two nodes, 0 and 1: what each knows of the other. */
 struct peer_pair {
 	struct weft_peer	peer[2];
 	unsigned long		now;
@@ -23,7 +23,7 @@ struct peer_pair {
 
 static const u8 peer_mac[2][ETH_ALEN] = { { 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 2 } };
 
-/* What switch @from says now. */
+/* What node @from says now. */
 static struct weft_peer_note peer_note(const struct peer_pair *pair, u32 from)
 {
 	struct weft_peer_note note = {
@@ -230,6 +230,41 @@ static void other_mac_is_not_heard(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, pair.peer[1].up);
 }
 
+/* Alive, but it has another one: its port may be given to somebody else, in time. */
+static void waiting_in_vain(struct kunit *test)
+{
+	unsigned long dead = msecs_to_jiffies(WEFT_HELLO_DEAD_MS);
+	struct peer_pair pair = { .now = PEER_NOW };
+	u32 nonce;
+
+	peer_meet(&pair);
+	for (nonce = 1; nonce < 4 * WEFT_HELLO_DEAD_MS; nonce++) {
+		pair.peer[0].nonce = nonce;
+		KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.peer[0], pair.now));
+		KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.peer[0], pair.now + dead));
+		KUNIT_EXPECT_TRUE(test,
+				  weft_peer_is_vain(&pair.peer[0], pair.now + 2 * dead + 1));
+	}
+	/* not all at the same time */
+	pair.now += dead + dead / 2;
+	pair.peer[0].nonce = WEFT_HELLO_DEAD_MS;
+	KUNIT_EXPECT_TRUE(test, weft_peer_is_vain(&pair.peer[0], pair.now));
+	pair.peer[0].nonce = WEFT_HELLO_DEAD_MS - 1;
+	KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.peer[0], pair.now));
+}
+
+static void cable_is_not_vain(struct kunit *test)
+{
+	unsigned long dead = msecs_to_jiffies(WEFT_HELLO_DEAD_MS);
+	struct peer_pair pair;
+
+	peer_connect(test, &pair);
+	KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.peer[0], pair.now + 3 * dead));
+	weft_peer_down(&pair.peer[0]);
+	KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.peer[0], pair.now + dead));
+	KUNIT_EXPECT_TRUE(test, weft_peer_is_vain(&pair.peer[0], pair.now + 3 * dead));
+}
+
 /* Both think the same of the cable, or one of them learns that it is wrong. */
 static bool peer_agree(const struct peer_pair *pair)
 {
@@ -282,6 +317,8 @@ static struct kunit_case peer_cases[] = {
 	KUNIT_CASE(late_hello_is_no_restart),
 	KUNIT_CASE(bye),
 	KUNIT_CASE(other_mac_is_not_heard),
+	KUNIT_CASE(waiting_in_vain),
+	KUNIT_CASE(cable_is_not_vain),
 	KUNIT_CASE(they_always_agree),
 	{}
 };
