@@ -7,7 +7,7 @@
 #	. "$(dirname "$0")/ib.sh"
 #
 # A fabric is what hangs on a net device: one switch in each host, and all HCAs of
-# it. Without a subnet manager its ports stay in INIT.
+# it; or two HCAs and no switch (back_to_back). Without a subnet manager its ports stay in INIT.
 . "$(dirname "${BASH_SOURCE[0]}")/../wire/wire.sh"
 
 # A sweep of a subnet manager has to be over within so many seconds.
@@ -37,6 +37,19 @@ hcas()
 	for ((i = 0; i < $1; i++)); do
 		add_ib weft_ib$i "${2-lo}"
 	done
+}
+
+# with_switch 0|1: fabrics that are made from now on have a switch or, with 0, are a cable
+with_switch()
+{
+	[ -e /sys/module/weft ] || modprobe weft
+	echo "$1" >/sys/module/weft/parameters/ib_switch
+}
+
+back_to_back()
+{
+	with_switch 0
+	defer with_switch 1
 }
 
 # umad DEVICE: the file by which its MADs are sent and received
