@@ -6,6 +6,7 @@
 #include <linux/moduleparam.h>
 
 #include "object/dev.h"
+#include "params.h"
 
 static bool attr_local_link = true;
 module_param_named(local_link, attr_local_link, bool, 0644);
@@ -50,7 +51,25 @@ static ssize_t local_link_store(struct device *device, struct device_attribute *
 
 static DEVICE_ATTR_RW(local_link);
 
+/* What ibstat and others show of an adapter. */
+static ssize_t hca_type_show(struct device *device, struct device_attribute *attr,
+			     char *buf)
+{
+	return sysfs_emit(buf, "weft\n");
+}
+
+static DEVICE_ATTR_RO(hca_type);
+
+static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%x\n", WEFT_HW_VER);
+}
+
+static DEVICE_ATTR_RO(hw_rev);
+
 static struct attribute *attr_attributes[] = {
+	&dev_attr_hca_type.attr,
+	&dev_attr_hw_rev.attr,
 	&dev_attr_local_link.attr,
 	NULL
 };

@@ -25,6 +25,7 @@ static void ibp_info(const struct ib_port_info *info, struct ib_port_attr *attr)
 	attr->phys_state = info->portphysstate_linkdown >> 4;
 	attr->max_mtu = info->inittypereply_mtucap & 15;
 	attr->active_mtu = info->neighbormtu_mastersmsl >> 4;
+	attr->subnet_prefix = be64_to_cpu(info->gid_prefix);
 	attr->port_cap_flags = be32_to_cpu(info->cap_mask);
 	attr->bad_pkey_cntr = be16_to_cpu(info->pkey_violations);
 	attr->qkey_viol_cntr = be16_to_cpu(info->qkey_violations);
