@@ -113,8 +113,9 @@ static int post_inline(const struct weft_qp *qp, const struct ib_send_wr *wr, vo
 }
 
 /* Whoever posts it may change the headers as soon as that is done. */
-static int post_lso(const struct ib_send_wr *wr, struct weft_lso *lso)
+static int post_lso(const struct weft_qp *qp, const struct ib_send_wr *wr)
 {
+	struct weft_lso *lso = weft_sq_lso(qp->send.ring, qp->send.ring->client);
 	const struct ib_ud_wr *ud = ud_wr(wr);
 
 	if (wr->send_flags & IB_SEND_INLINE || ud->mss < 1 || ud->mss > U16_MAX ||
@@ -126,7 +127,7 @@ static int post_lso(const struct ib_send_wr *wr, struct weft_lso *lso)
 	return weft_lso_valid(lso) ? 0 : -EINVAL;
 }
 
-static bool post_may_checksum(const struct weft_qp *qp)
+static bool post_may_sum(const struct weft_qp *qp)
 {
 	return qp->type == IB_QPT_UD && qp->dev->hca;
 }
@@ -138,12 +139,12 @@ static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
 
 	if (opcode < 0 || !weft_sendq_allows(qp, opcode) ||
 	    wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge ||
-	    (wr->send_flags & IB_SEND_IP_CSUM && !post_may_checksum(qp)))
+	    (wr->send_flags & IB_SEND_IP_CSUM && !post_may_sum(qp)))
 		return -EINVAL;
 	sqe = weft_ring_reserve(qp->send.ring);
 	if (!sqe)
 		return -ENOMEM;
-	if (opcode == WEFT_SQE_LSO && post_lso(wr, weft_sq_lso(qp->send.ring, qp->send.ring->client)))
+	if (opcode == WEFT_SQE_LSO && post_lso(qp, wr))
 		return -EINVAL;
 	sqe->wr_id = wr->wr_id;
 	sqe->opcode = opcode;
