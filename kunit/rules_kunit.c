@@ -297,6 +297,8 @@ static const struct rules_opcode_row rules_opcode_rows[] = {
 	{ "Register Memory Region", WEFT_SQE_REG_MR, true, true, false },
 	{ "FLUSH", WEFT_SQE_FLUSH, true, false, false },
 	{ "ATOMIC WRITE", WEFT_SQE_ATOMIC_WRITE, true, false, false },
+	/* some QPs have it, but no service */
+	{ "LSO", WEFT_SQE_LSO, false, false, false },
 	{ "first that is none", WEFT_SQE_OPCODES, false, false, false },
 	{ "32, as bit 0", 32, false, false, false },
 	{ "64, as bit 0", 64, false, false, false },

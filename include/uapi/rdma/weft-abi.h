@@ -148,7 +148,9 @@ enum weft_sqe_opcode {
 	/* where WEFT_UCONTEXT_PLACEMENT is set */
 	WEFT_SQE_FLUSH		= 11,
 	WEFT_SQE_ATOMIC_WRITE	= 12,
-	WEFT_SQE_OPCODES	= 13,
+	/* of kernel consumers: the QP of a process cannot be made for it */
+	WEFT_SQE_LSO		= 13,
+	WEFT_SQE_OPCODES	= 14,
 };
 
 /* struct weft_sqe.flags */
@@ -158,7 +160,9 @@ enum weft_sqe_flags {
 	WEFT_SQE_FENCE		= 1 << 2,
 	/* the payload of @length bytes stands in place of the sge list */
 	WEFT_SQE_INLINE		= 1 << 3,
-	WEFT_SQE_FLAGS		= (1 << 4) - 1,
+	/* UD, where WEFT_UCONTEXT_IP_CSUM is set: fill in the checksums of IP, TCP, UDP */
+	WEFT_SQE_IP_CSUM	= 1 << 4,
+	WEFT_SQE_FLAGS		= (1 << 5) - 1,
 };
 
 /**
@@ -343,6 +347,8 @@ struct weft_alloc_ucontext_req {
 enum weft_ucontext_mask {
 	/* the device has WEFT_SQE_FLUSH and WEFT_SQE_ATOMIC_WRITE */
 	WEFT_UCONTEXT_PLACEMENT	= 1 << 0,
+	/* the device has WEFT_SQE_IP_CSUM */
+	WEFT_UCONTEXT_IP_CSUM	= 1 << 1,
 };
 
 /**

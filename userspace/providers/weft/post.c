@@ -179,6 +179,13 @@ uint32_t weft_send_opcodes(struct ibv_context *context, enum ibv_qp_type type)
 	}
 }
 
+uint32_t weft_send_flags(struct ibv_context *context, enum ibv_qp_type type)
+{
+	const bool ip_csum = type == IBV_QPT_UD && to_weft_context(context)->ip_csum;
+
+	return SEND_FLAGS | (ip_csum ? IBV_SEND_IP_CSUM : 0);
+}
+
 uint64_t weft_wr_ops(uint32_t opcodes)
 {
 	uint64_t ops = opcodes & ~(1U << IBV_WR_ATOMIC_WRITE);
@@ -193,7 +200,8 @@ static inline uint8_t sqe_flags(unsigned int send_flags)
 	return (send_flags & IBV_SEND_SIGNALED ? WEFT_SQE_SIGNALED : 0) |
 	       (send_flags & IBV_SEND_SOLICITED ? WEFT_SQE_SOLICITED : 0) |
 	       (send_flags & IBV_SEND_FENCE ? WEFT_SQE_FENCE : 0) |
-	       (send_flags & IBV_SEND_INLINE ? WEFT_SQE_INLINE : 0);
+	       (send_flags & IBV_SEND_INLINE ? WEFT_SQE_INLINE : 0) |
+	       (send_flags & IBV_SEND_IP_CSUM ? WEFT_SQE_IP_CSUM : 0);
 }
 
 /*
@@ -340,7 +348,7 @@ static inline int sq_put(struct weft_qp *qp, const struct ibv_send_wr *wr,
 	int ret;
 
 	if (unlikely(!sq_has_opcode(sq, wr->opcode) ||
-		     (wr->send_flags & ~SEND_FLAGS) ||
+		     (wr->send_flags & ~sq->send_flags) ||
 		     (uint32_t)wr->num_sge > sq->queue.max_sge))
 		return EINVAL;
 	if (unlikely(weft_queue_full(&sq->queue)))
@@ -437,7 +445,7 @@ static inline struct weft_sqe *wr_begin(struct weft_qp *qp, uint8_t opcode)
 
 	if (unlikely(sq->batch_error))
 		return NULL;
-	if (unlikely(sq->unaddressed || (flags & ~SEND_FLAGS)))
+	if (unlikely(sq->unaddressed || (flags & ~sq->send_flags)))
 		return wr_fail(sq, EINVAL);
 	if (unlikely(weft_queue_full(&sq->queue)))
 		return wr_fail(sq, ENOMEM);

@@ -155,6 +155,7 @@ static void set_up_context(struct weft_context *context, int doorbell_fd,
 {
 	context->doorbell_fd = doorbell_fd;
 	context->placement = comp_mask & WEFT_UCONTEXT_PLACEMENT;
+	context->ip_csum = comp_mask & WEFT_UCONTEXT_IP_CSUM;
 	verbs_set_ops(&context->vctx, &context_ops);
 }
 

@@ -19,11 +19,13 @@ struct weft_td;
  * @doorbell_fd: takes the doorbell ioctls; closed with the context. A context that
  *	was imported has one of its own.
  * @placement: the device has FLUSH and ATOMIC WRITE
+ * @ip_csum: the device has IBV_SEND_IP_CSUM, of UD
  */
 struct weft_context {
 	struct verbs_context vctx;
 	int doorbell_fd;
 	bool placement;
+	bool ip_csum;
 };
 
 /**
@@ -44,6 +46,7 @@ struct weft_pd {
  * struct weft_sq - send queue
  * @queue: base
  * @opcodes: bit per enum ibv_wr_opcode that the QP type has; immutable
+ * @send_flags: set of enum ibv_send_flags that the QP type has; immutable
  * @addressed: bit per enum weft_sqe_opcode that needs a destination of its own;
  *	immutable
  * @max_inline: bytes; immutable
@@ -56,6 +59,7 @@ struct weft_pd {
 struct weft_sq {
 	struct weft_queue queue;
 	uint32_t opcodes;
+	uint32_t send_flags;
 	uint32_t addressed;
 	uint32_t max_inline;
 	uint8_t flags;
@@ -204,6 +208,15 @@ void weft_cq_clean(struct weft_cq *cq, const struct weft_qp *qp);
  * Return: bit per enum ibv_wr_opcode; 0 for a type that is not supported.
  */
 uint32_t weft_send_opcodes(struct ibv_context *context, enum ibv_qp_type type);
+
+/**
+ * weft_send_flags - what may be said of work requests of a QP of a type
+ * @context: the device
+ * @type: QP type
+ *
+ * Return: set of enum ibv_send_flags.
+ */
+uint32_t weft_send_flags(struct ibv_context *context, enum ibv_qp_type type);
 
 /**
  * weft_wr_ops - what the ibv_wr functions can post to such a QP

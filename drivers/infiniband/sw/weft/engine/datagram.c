@@ -3,6 +3,7 @@
 #include "engine/datagram.h"
 
 #include "engine/link.h"
+#include "engine/lso.h"
 #include "object/ah.h"
 #include "object/dev.h"
 #include "object/qp.h"
@@ -20,22 +21,56 @@ static u16 dgram_pkey(const struct weft_qp *qp, const struct weft_sqe *sqe)
 	return weft_qp_pkey(qp);
 }
 
+static void dgram_refuse(struct weft_answer *answer, enum weft_fault fault)
+{
+	answer->outcome = WEFT_OUTCOME_REFUSED;
+	answer->status = weft_rules_status(fault);
+	answer->fault = fault;
+}
+
+/* What an HCA does with packets of IPoIB. */
+static enum weft_fault dgram_offload(struct weft_qp *qp, struct weft_datagram *dgram)
+{
+	const struct weft_sqe *sqe = &qp->send.wqe.sqe;
+
+	dgram->ip_csum = sqe->flags & WEFT_SQE_IP_CSUM;
+	dgram->lso = NULL;
+	if (unlikely(dgram->ip_csum && !qp->dev->hca))
+		return WEFT_FAULT_MALFORMED;
+	if (likely(sqe->opcode != WEFT_SQE_LSO))
+		return WEFT_FAULT_NONE;
+	if (!dgram->req.length || dgram->req.length > WEFT_LSO_MAX_LENGTH)
+		return WEFT_FAULT_LOCAL_LENGTH;
+	dgram->ip_csum = true;
+	dgram->lso = weft_sq_lso(qp->send.ring, qp->send.wqe.index);
+	return WEFT_FAULT_NONE;
+}
+
+static u32 dgram_longest(const struct weft_datagram *dgram)
+{
+	return unlikely(dgram->lso) ? weft_lso_longest(dgram->lso, dgram->req.length) :
+				      dgram->req.length;
+}
+
 void weft_datagram_send(struct weft_qp *qp, struct weft_datagram *dgram,
 			struct weft_answer *answer)
 {
 	const struct weft_sqe *sqe = &qp->send.wqe.sqe;
+	enum weft_fault fault = dgram_offload(qp, dgram);
 	struct weft_av av;
 
-	if (!weft_ah_lookup(qp->dev, sqe->ud.ah_id, qp->pd, &av)) {
-		answer->outcome = WEFT_OUTCOME_REFUSED;
-		answer->status = weft_rules_status(WEFT_FAULT_ADDRESS);
-		answer->fault = WEFT_FAULT_ADDRESS;
+	if (!fault && !weft_ah_lookup(qp->dev, sqe->ud.ah_id, qp->pd, &av))
+		fault = WEFT_FAULT_ADDRESS;
+	if (fault) {
+		dgram_refuse(answer, fault);
 		return;
 	}
 	answer->outcome = WEFT_OUTCOME_DONE;
 	/* C10-93.1.1: too long for the port is dropped, without an error */
-	if (dgram->req.length > qp->mtu || !weft_qp_port_open(qp))
+	if (dgram_longest(dgram) > qp->mtu || !weft_qp_port_open(qp)) {
+		qp->send.done = 0;
 		return;
+	}
 	dgram->av = &av;
 	dgram->pkey = dgram_pkey(qp, sqe);
 	dgram->qpn = sqe->ud.remote_qpn;

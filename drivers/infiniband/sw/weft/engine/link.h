@@ -11,6 +11,7 @@
 
 struct weft_av;
 struct weft_flow;
+struct weft_lso;
 
 /**
  * enum weft_outcome - what became of a message
@@ -20,9 +21,9 @@ struct weft_flow;
  * @WEFT_OUTCOME_LOST: no answer
  * @WEFT_OUTCOME_STOPPED: given up halfway because somebody wants one of the
  *	turns or the task is being killed, or not begun because it might sleep;
- *	to be done again from the start
+ *	to be done again from the start, an LSO from weft_send.done
  * @WEFT_OUTCOME_STALLED: a packet did not fit, or the peer has to wait for paged
- *	memory; the send turn will get an event, then it is to be done again
+ *	memory; the send turn will get an event, then it is to be done again, likewise
  */
 enum weft_outcome {
 	WEFT_OUTCOME_DONE,
@@ -54,6 +55,8 @@ struct weft_answer {
  * @qpn: destination QP, WEFT_MCAST_QPN: the members of a group
  * @qkey: Q_Key it carries
  * @pkey: P_Key it carries
+ * @ip_csum: the checksums of IP and above are to be filled in; on InfiniBand only
+ * @lso: it is cut into packets with these headers; NULL: it is one packet
  */
 struct weft_datagram {
 	struct weft_request	req;
@@ -61,6 +64,8 @@ struct weft_datagram {
 	u32			qpn;
 	u32			qkey;
 	u16			pkey;
+	bool			ip_csum;
+	const struct weft_lso	*lso;
 };
 
 /**
@@ -78,6 +83,7 @@ struct weft_datagram {
  * @payload: where they are; advanced. Not looked at when @length is 0.
  * @by_reference: they need not be copied. If they change before they have arrived
  *	the packet is lost, so not for what may change, and not a second time.
+ * @ip_csum: the same as in struct weft_datagram, not @by_reference
  */
 struct weft_run {
 	struct weft_qp		*qp;
@@ -91,6 +97,7 @@ struct weft_run {
 	u32			length;
 	struct weft_iter	*payload;
 	bool			by_reference;
+	bool			ip_csum;
 };
 
 /**

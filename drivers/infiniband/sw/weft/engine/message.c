@@ -467,6 +467,8 @@ static void msg_complete_success(struct weft_qp *qp, const struct weft_request *
 			      weft_dev_gid_vlan(qp->dev, req->dgid) : WEFT_VLAN_NONE;
 		if (req->has_grh)
 			cqe.wc_flags |= WEFT_WC_GRH;
+		if (req->ip_csum_ok)
+			cqe.wc_flags |= WEFT_WC_IP_CSUM_OK;
 		cqe.byte_len += WEFT_GRH_BYTES;
 	}
 	msg_complete(qp, &cqe, req->solicited);

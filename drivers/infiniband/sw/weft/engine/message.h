@@ -44,6 +44,7 @@ struct weft_qp;
  * @flush.placement: enum weft_placement
  * @flush.selectivity: enum weft_selectivity
  * @src_qpn: UD: sender
+ * @ip_csum_ok: UD: the checksums of IP and above have been verified
  * @grh: UD: 40 bytes put before the payload
  * @has_grh: UD: they are a global route header
  * @dgid: UD: destination address, with one
@@ -74,6 +75,7 @@ struct weft_request {
 		} flush;
 	};
 	u32		src_qpn;
+	bool		ip_csum_ok;
 	const void	*grh;
 	bool		has_grh;
 	const union ib_gid	*dgid;

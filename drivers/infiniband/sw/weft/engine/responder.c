@@ -4,6 +4,7 @@
 
 #include <linux/sched.h>
 
+#include "engine/ipcsum.h"
 #include "engine/link.h"
 #include "engine/migration.h"
 #include "engine/paging.h"
@@ -505,6 +506,8 @@ static enum weft_fault resp_datagram(struct weft_qp *qp, const struct weft_pkt *
 		resp_datagram_lids(qp, pkt, &req);
 	weft_pkt_grh(pkt, grh);
 	weft_pkt_payload(pkt, &spans, &from);
+	if (pkt->network == RDMA_NETWORK_IB && qp->type == IB_QPT_UD)
+		req.ip_csum_ok = weft_ipcsum_verify(from, req.length);
 	fault = weft_message_datagram(qp, &req, pkt->hdr.deth.qkey, &from);
 	if (!fault)
 		weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);

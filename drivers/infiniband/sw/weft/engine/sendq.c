@@ -25,6 +25,7 @@ static const u8 sendq_wc_opcode[WEFT_SQE_OPCODES] = {
 	[WEFT_SQE_REG_MR]	= IB_WC_REG_MR,
 	[WEFT_SQE_FLUSH]	= IB_WC_FLUSH,
 	[WEFT_SQE_ATOMIC_WRITE]	= IB_WC_ATOMIC_WRITE,
+	[WEFT_SQE_LSO]		= IB_WC_LSO,
 };
 
 /* The order of looking and asking: see the proof in weft-abi.h. */
@@ -53,6 +54,12 @@ bool weft_sendq_next(struct weft_qp *qp, u32 ahead)
 	return true;
 }
 
+bool weft_sendq_allows(const struct weft_qp *qp, u8 opcode)
+{
+	return likely(weft_rules_opcode_allowed(qp->type, opcode)) ||
+	       (opcode == WEFT_SQE_LSO && qp->create_flags & IB_QP_CREATE_IPOIB_UD_LSO);
+}
+
 enum weft_fault weft_sendq_check(const struct weft_qp *qp)
 {
 	const struct weft_send *send = &qp->send;
@@ -60,7 +67,7 @@ enum weft_fault weft_sendq_check(const struct weft_qp *qp)
 
 	if (unlikely(send->malformed))
 		return WEFT_FAULT_MALFORMED;
-	if (unlikely(!weft_rules_opcode_allowed(qp->type, opcode)))
+	if (unlikely(!weft_sendq_allows(qp, opcode)))
 		return WEFT_FAULT_OPCODE;
 	if (unlikely(weft_sendq_is_response(opcode) && !send->max_rd_atomic))
 		return WEFT_FAULT_NO_CREDIT;

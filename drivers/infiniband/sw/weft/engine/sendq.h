@@ -80,6 +80,15 @@ bool weft_sendq_next(struct weft_qp *qp, u32 ahead);
 enum weft_fault weft_sendq_check(const struct weft_qp *qp);
 
 /**
+ * weft_sendq_allows - may such a work request be posted at all?
+ * @qp: the QP
+ * @opcode: enum weft_sqe_opcode
+ *
+ * Return: true: the service has the operation; LSO: the QP was made for it.
+ */
+bool weft_sendq_allows(const struct weft_qp *qp, u8 opcode);
+
+/**
  * weft_sendq_gather - resolve the memory of a work request
  * @qp: the QP; @qp->send.sgl is the result
  * @sqe: the request

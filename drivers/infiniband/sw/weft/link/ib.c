@@ -11,6 +11,7 @@
 #include <linux/skbuff.h>
 #include <net/ipv6.h>
 
+#include "engine/ipcsum.h"
 #include "engine/link.h"
 #include "engine/rx.h"
 #include "link/packet.h"
@@ -93,6 +94,8 @@ static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 
 
 	if (!skb)
 		return false;
+	if (unlikely(run->ip_csum))
+		weft_ipcsum_fill(skb->data + weft_opcode(hdr->opcode)->length, length);
 	if (run->av->grh)
 		ib_push_grh(skb, run->av);
 	ib_push_lrh(skb, run->qp, run->av);

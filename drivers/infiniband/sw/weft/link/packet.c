@@ -12,6 +12,7 @@
 #include <linux/skbuff.h>
 
 #include "engine/link.h"
+#include "engine/lso.h"
 #include "object/qp.h"
 #include "wire/codec.h"
 #include "wire/headers.h"
@@ -183,13 +184,12 @@ static u8 packet_datagram_opcode(const struct weft_request *req)
 							      WEFT_OP_SEND_ONLY);
 }
 
-void weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
-			  const struct weft_sgl *local, u32 (*xmit)(struct weft_run *run),
-			  struct weft_answer *answer)
+static void packet_datagram_run(struct weft_qp *qp, const struct weft_datagram *dgram,
+				struct weft_iter *payload, struct weft_run *run)
 {
 	const struct weft_request *req = &dgram->req;
-	struct weft_iter payload;
-	struct weft_run run = {
+
+	*run = (struct weft_run){
 		.qp = qp,
 		.av = dgram->av,
 		.flow = &qp->send.flow,
@@ -207,14 +207,60 @@ void weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
 		.num = 1,
 		.mtu = req->length,
 		.length = req->length,
-		.payload = &payload,
+		.payload = payload,
+		.ip_csum = dgram->ip_csum,
 	};
+}
 
-	weft_sgl_iter(local, &payload);
-	if (!xmit(&run)) {
-		answer->outcome = WEFT_OUTCOME_STALLED;
+static enum weft_outcome packet_send_one(struct weft_qp *qp,
+					 u32 (*xmit)(struct weft_run *run),
+					 struct weft_run *run)
+{
+	run->hdr.psn = qp->send.psn;
+	if (!xmit(run))
+		return WEFT_OUTCOME_STALLED;
+	qp->send.psn = weft_psn_add(qp->send.psn, 1);
+	return WEFT_OUTCOME_DONE;
+}
+
+/* From where it was left on: what has been sent is not sent again. */
+static noinline_for_stack enum weft_outcome
+packet_send_lso(struct weft_qp *qp, const struct weft_datagram *dgram,
+		const struct weft_sgl *local, u32 (*xmit)(struct weft_run *run))
+{
+	struct weft_send *send = &qp->send;
+	struct weft_iter payload;
+	struct weft_lso_cut cut;
+	struct weft_run run;
+
+	packet_datagram_run(qp, dgram, &payload, &run);
+	weft_lso_begin(&cut, dgram->lso, local, send->done);
+	while (send->done < dgram->req.length) {
+		if (weft_turn_stopping(&send->turn))
+			return WEFT_OUTCOME_STOPPED;
+		run.length = weft_lso_packet(&cut, &payload);
+		run.mtu = run.length;
+		if (packet_send_one(qp, xmit, &run) != WEFT_OUTCOME_DONE)
+			return WEFT_OUTCOME_STALLED;
+		send->done = weft_lso_sent(&cut);
+		cond_resched();
+	}
+	send->done = 0;
+	return WEFT_OUTCOME_DONE;
+}
+
+void weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
+			  const struct weft_sgl *local, u32 (*xmit)(struct weft_run *run),
+			  struct weft_answer *answer)
+{
+	struct weft_iter payload;
+	struct weft_run run;
+
+	if (unlikely(dgram->lso)) {
+		answer->outcome = packet_send_lso(qp, dgram, local, xmit);
 		return;
 	}
-	qp->send.psn = weft_psn_add(qp->send.psn, 1);
-	answer->outcome = WEFT_OUTCOME_DONE;
+	packet_datagram_run(qp, dgram, &payload, &run);
+	weft_sgl_iter(local, &payload);
+	answer->outcome = packet_send_one(qp, xmit, &run);
 }

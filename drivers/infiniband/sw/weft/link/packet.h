@@ -49,7 +49,7 @@ void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc);
 u32 weft_packet_header(const struct weft_run *run, u32 i, struct weft_hdr *hdr);
 
 /**
- * weft_packet_datagram - send a UD message as the one packet it is
+ * weft_packet_datagram - send a UD message as the one packet it is, or an LSO as several
  * @qp: sender; the send turn is owned
  * @dgram: the message
  * @local: what it sends

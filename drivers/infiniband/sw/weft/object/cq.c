@@ -226,6 +226,8 @@ static int cqe_wc_flags(const struct weft_cqe *cqe)
 		flags |= IB_WC_WITH_IMM;
 	if (cqe->wc_flags & WEFT_WC_WITH_INV)
 		flags |= IB_WC_WITH_INVALIDATE;
+	if (cqe->wc_flags & WEFT_WC_IP_CSUM_OK)
+		flags |= IB_WC_IP_CSUM_OK;
 	return flags;
 }
 

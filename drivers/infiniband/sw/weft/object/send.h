@@ -119,7 +119,7 @@ struct weft_pace {
  * @run_packets: that are sent at a time
  * @psn: of the next request
  * @done: bytes of @wqe that the local link has moved, if it moves a paged message in
- *	windows; see the same of the peer's receive half
+ *	windows; see the same of the peer's receive half. Bytes of an LSO that have left.
  * @timer: ends @waiting
  * @timeout: attribute, 4.096 us * 2^n, 0: for ever
  * @retry_cnt: attribute

@@ -14,6 +14,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "compat/placement.h"
+#include "object/dev.h"
 #include "object/qp.h"
 #include "object/table.h"
 #include "params.h"
@@ -128,10 +129,12 @@ static int doorbell_install_or_close(const struct doorbell_file *new, int ret)
 	return ret;
 }
 
-static struct weft_alloc_ucontext_resp ucontext_resp(const struct doorbell_file *new)
+static struct weft_alloc_ucontext_resp ucontext_resp(const struct ib_ucontext *ibuc,
+						     const struct doorbell_file *new)
 {
 	return (struct weft_alloc_ucontext_resp){
-		.comp_mask = COMPAT_PLACEMENT_CAPS ? WEFT_UCONTEXT_PLACEMENT : 0,
+		.comp_mask = (COMPAT_PLACEMENT_CAPS ? WEFT_UCONTEXT_PLACEMENT : 0) |
+			     (to_weft_dev(ibuc->device)->hca ? WEFT_UCONTEXT_IP_CSUM : 0),
 		.doorbell_fd = new->fd,
 		.max_inline = WEFT_MAX_INLINE,
 	};
@@ -155,7 +158,7 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	ret = doorbell_open(&new, doorbell);
 	if (ret)
 		goto err_put_doorbell;
-	resp = ucontext_resp(&new);
+	resp = ucontext_resp(ibuc, &new);
 	ret = doorbell_install_or_close(&new, ib_copy_to_udata(udata, &resp, sizeof(resp)));
 	if (ret)
 		goto err_put_doorbell;
@@ -177,7 +180,7 @@ int weft_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *att
 	ret = doorbell_open(&new, uctx->doorbell);
 	if (ret)
 		return ret;
-	resp = ucontext_resp(&new);
+	resp = ucontext_resp(ibuc, &new);
 	ret = uverbs_copy_to_struct_or_zero(attrs, WEFT_ATTR_QUERY_CONTEXT_RESP, &resp,
 					    sizeof(resp));
 	return doorbell_install_or_close(&new, ret);

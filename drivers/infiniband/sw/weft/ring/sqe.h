@@ -37,6 +37,24 @@ struct weft_rwqe {
 	struct weft_sge		sge[WEFT_MAX_SGE];
 };
 
+/* Bytes of headers an LSO may have: of IPoIB, and the longest of IPv4 and TCP. */
+#define WEFT_LSO_HEADERS	124U
+
+/**
+ * struct weft_lso - what a WEFT_SQE_LSO has besides, at the end of its slot
+ * @mss: bytes of payload of each packet but the last
+ * @length: of @header
+ * @header: of each packet, but for what is different
+ */
+struct weft_lso {
+	u16			mss;
+	u16			length;
+	u8			header[WEFT_LSO_HEADERS];
+};
+
+/* By how much the slots of a send queue are longer that has any. */
+#define WEFT_LSO_ROOM		sizeof(struct weft_lso)
+
 /**
  * weft_sq_stride - bytes of a send queue entry
  * @max_sge: elements it must hold
@@ -72,6 +90,19 @@ static inline u32 weft_rq_stride(u32 max_sge)
 static inline const void *weft_sq_inline(const struct weft_ring *ring, u32 index)
 {
 	return (const void __force *)(weft_ring_slot(ring, index) + sizeof(struct weft_sqe));
+}
+
+/**
+ * weft_sq_lso - where the headers of an LSO are
+ * @ring: of a kernel consumer, with WEFT_LSO_ROOM in each slot
+ * @index: of the work request
+ *
+ * Return: them; valid until weft_ring_release().
+ */
+static inline struct weft_lso *weft_sq_lso(const struct weft_ring *ring, u32 index)
+{
+	return (struct weft_lso __force *)(weft_ring_slot(ring, index) + ring->stride -
+					   WEFT_LSO_ROOM);
 }
 
 /**

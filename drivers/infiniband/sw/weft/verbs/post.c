@@ -7,8 +7,9 @@
 #include "verbs/qp.h"
 
 #include "compat/placement.h"
+#include "engine/lso.h"
 #include "engine/requester.h"
-#include "engine/rules.h"
+#include "engine/sendq.h"
 #include "object/ah.h"
 #include "object/qp.h"
 #include "object/srq.h"
@@ -40,6 +41,8 @@ static int post_opcode(unsigned int opcode)
 	/* of FLUSH struct ib_send_wr says nothing */
 	case IB_WR_ATOMIC_WRITE:
 		return WEFT_SQE_ATOMIC_WRITE;
+	case IB_WR_LSO:
+		return WEFT_SQE_LSO;
 	default:
 		return -EINVAL;
 	}
@@ -50,7 +53,8 @@ static u8 post_flags(const struct weft_qp *qp, const struct ib_send_wr *wr)
 	return (wr->send_flags & IB_SEND_SIGNALED ? WEFT_SQE_SIGNALED : 0) |
 	       (wr->send_flags & IB_SEND_SOLICITED ? WEFT_SQE_SOLICITED : 0) |
 	       (wr->send_flags & IB_SEND_FENCE ? WEFT_SQE_FENCE : 0) |
-	       (wr->send_flags & IB_SEND_INLINE ? WEFT_SQE_INLINE : 0);
+	       (wr->send_flags & IB_SEND_INLINE ? WEFT_SQE_INLINE : 0) |
+	       (wr->send_flags & IB_SEND_IP_CSUM ? WEFT_SQE_IP_CSUM : 0);
 }
 
 static void post_service(const struct weft_qp *qp, const struct ib_send_wr *wr,
@@ -108,18 +112,40 @@ static int post_inline(const struct weft_qp *qp, const struct ib_send_wr *wr, vo
 	return length;
 }
 
+/* Whoever posts it may change the headers as soon as that is done. */
+static int post_lso(const struct weft_qp *qp, const struct ib_send_wr *wr)
+{
+	struct weft_lso *lso = weft_sq_lso(qp->send.ring, qp->send.ring->client);
+	const struct ib_ud_wr *ud = ud_wr(wr);
+
+	if (wr->send_flags & IB_SEND_INLINE || ud->mss < 1 || ud->mss > U16_MAX ||
+	    ud->hlen < 0 || ud->hlen > WEFT_LSO_HEADERS)
+		return -EINVAL;
+	lso->mss = ud->mss;
+	lso->length = ud->hlen;
+	memcpy(lso->header, ud->header, ud->hlen);
+	return weft_lso_valid(lso) ? 0 : -EINVAL;
+}
+
+static bool post_may_sum(const struct weft_qp *qp)
+{
+	return qp->type == IB_QPT_UD && qp->dev->hca;
+}
+
 static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
 {
 	int opcode = post_opcode(wr->opcode), length;
 	struct weft_sqe *sqe;
 
-	if (opcode < 0 || !weft_rules_opcode_allowed(qp->type, opcode) ||
+	if (opcode < 0 || !weft_sendq_allows(qp, opcode) ||
 	    wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge ||
-	    wr->send_flags & IB_SEND_IP_CSUM)
+	    (wr->send_flags & IB_SEND_IP_CSUM && !post_may_sum(qp)))
 		return -EINVAL;
 	sqe = weft_ring_reserve(qp->send.ring);
 	if (!sqe)
 		return -ENOMEM;
+	if (opcode == WEFT_SQE_LSO && post_lso(qp, wr))
+		return -EINVAL;
 	sqe->wr_id = wr->wr_id;
 	sqe->opcode = opcode;
 	sqe->flags = post_flags(qp, wr);

@@ -26,6 +26,13 @@ static int qp_special(enum ib_qp_type type)
 	return type == IB_QPT_SMI ? 0 : type == IB_QPT_GSI ? 1 : -1;
 }
 
+/* The flags a UD QP may have. */
+static u32 qp_ud_flags(const struct weft_dev *dev, const struct ib_udata *udata)
+{
+	return IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |
+	       (dev->hca && !udata ? IB_QP_CREATE_IPOIB_UD_LSO : 0);
+}
+
 static int qp_check_type(struct weft_dev *dev, const struct ib_qp_init_attr *init,
 			 const struct ib_udata *udata)
 {
@@ -36,7 +43,7 @@ static int qp_check_type(struct weft_dev *dev, const struct ib_qp_init_attr *ini
 	case IB_QPT_UC:
 		return flags ? -EOPNOTSUPP : 0;
 	case IB_QPT_UD:
-		return flags & ~IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK ? -EOPNOTSUPP : 0;
+		return flags & ~qp_ud_flags(dev, udata) ? -EOPNOTSUPP : 0;
 	case IB_QPT_XRC_INI:
 		/* a work request of the kernel cannot name an SRQ */
 		if (!udata)
@@ -81,10 +88,16 @@ static int qp_check_cap(const struct ib_qp_init_attr *init)
 	return 0;
 }
 
+/* What a slot of the send queue has besides elements and inline data. */
+static u32 qp_lso_room(const struct weft_qp *qp)
+{
+	return qp->create_flags & IB_QP_CREATE_IPOIB_UD_LSO ? ALIGN(WEFT_LSO_ROOM, 64) : 0;
+}
+
 /* Real capabilities: what the strides have room for, at least as requested. */
 static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 {
-	u32 room = qp->send.ring->stride - sizeof(struct weft_sqe);
+	u32 room = qp->send.ring->stride - sizeof(struct weft_sqe) - qp_lso_room(qp);
 
 	cap->max_send_wr = qp->send.ring->entries;
 	cap->max_send_sge = min_t(u32, room / sizeof(struct weft_sge), WEFT_MAX_SGE);
@@ -108,7 +121,8 @@ static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *ini
 			   struct ib_ucontext *uctx, struct weft_create_qp_resp *resp)
 {
 	const struct ib_qp_cap *cap = &init->cap;
-	u32 stride = weft_sq_stride(max(cap->max_send_sge, 1U), cap->max_inline_data);
+	u32 stride = weft_sq_stride(max(cap->max_send_sge, 1U), cap->max_inline_data) +
+		     qp_lso_room(qp);
 
 	if (qp->type == IB_QPT_XRC_TGT)
 		return qp_create_hidden_ring(qp);

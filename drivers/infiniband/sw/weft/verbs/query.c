@@ -136,6 +136,10 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->device_cap_flags = QUERY_DEVICE_CAPS | COMPAT_PLACEMENT_CAPS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
 				 IBK_SG_GAPS_REG | IBK_ON_DEMAND_PAGING;
+	if (to_weft_dev(ibdev)->hca) {
+		attr->device_cap_flags |= IB_DEVICE_UD_IP_CSUM;
+		attr->kernel_cap_flags |= IBK_UD_TSO;
+	}
 	query_odp(&attr->odp_caps);
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/ipcsum.h"
+
+#include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <linux/udp.h>
+#include <net/checksum.h>
+#include <net/ip.h>
+
+#include "mem/copy.h"
+
+/* The longest IPv4 header, and that of TCP as far as its checksum. */
+#define IPCSUM_HEADERS	(WEFT_IPCSUM_ENCAP + 60U + sizeof(struct tcphdr))
+
+/**
+ * struct ipcsum_place - where in a packet all is that matters
+ * @ip_length: of an IPv4 header; 0: IPv6
+ * @addresses: offset of both
+ * @address_bytes: length of both
+ * @transport: offset of TCP or UDP
+ * @end: of it, as IP says
+ * @protocol: IPPROTO_TCP or IPPROTO_UDP; 0: neither, or a fragment
+ * @check: offset of its checksum
+ */
+struct ipcsum_place {
+	u32	ip_length;
+	u32	addresses;
+	u32	address_bytes;
+	u32	transport;
+	u32	end;
+	u8	protocol;
+	u32	check;
+};
+
+/* A packet may begin anywhere. */
+static u32 ipcsum_word(const u8 *at)
+{
+	return at[0] << 8 | at[1];
+}
+
+static void ipcsum_find_transport(struct ipcsum_place *place, const u8 *head, u32 have,
+				  u8 protocol)
+{
+	u32 at = place->transport, length = place->end - at;
+
+	if (protocol == IPPROTO_TCP && length >= sizeof(struct tcphdr) &&
+	    have - at >= sizeof(struct tcphdr)) {
+		place->check = at + offsetof(struct tcphdr, check);
+		place->protocol = protocol;
+	} else if (protocol == IPPROTO_UDP && length >= sizeof(struct udphdr) &&
+		   have - at >= sizeof(struct udphdr) &&
+		   ipcsum_word(head + at + offsetof(struct udphdr, len)) == length) {
+		place->check = at + offsetof(struct udphdr, check);
+		place->protocol = protocol;
+	}
+}
+
+static bool ipcsum_find_v4(struct ipcsum_place *place, const u8 *head, u32 have, u32 length)
+{
+	const u8 *ip = head + WEFT_IPCSUM_ENCAP;
+	u32 total;
+
+	if (have < WEFT_IPCSUM_ENCAP + sizeof(struct iphdr) || ip[0] >> 4 != 4)
+		return false;
+	place->ip_length = (ip[0] & 15) * 4;
+	place->transport = WEFT_IPCSUM_ENCAP + place->ip_length;
+	total = ipcsum_word(ip + offsetof(struct iphdr, tot_len));
+	place->end = WEFT_IPCSUM_ENCAP + total;
+	if (place->ip_length < sizeof(struct iphdr) || place->transport > have ||
+	    total < place->ip_length || place->end > length)
+		return false;
+	place->addresses = WEFT_IPCSUM_ENCAP + offsetof(struct iphdr, saddr);
+	place->address_bytes = 8;
+	if (!(ipcsum_word(ip + offsetof(struct iphdr, frag_off)) & (IP_MF | IP_OFFSET)))
+		ipcsum_find_transport(place, head, have, ip[offsetof(struct iphdr, protocol)]);
+	return true;
+}
+
+static bool ipcsum_find_v6(struct ipcsum_place *place, const u8 *head, u32 have, u32 length)
+{
+	const u8 *ip = head + WEFT_IPCSUM_ENCAP;
+
+	place->transport = WEFT_IPCSUM_ENCAP + sizeof(struct ipv6hdr);
+	if (have < place->transport || ip[0] >> 4 != 6)
+		return false;
+	place->end = place->transport +
+		     ipcsum_word(ip + offsetof(struct ipv6hdr, payload_len));
+	if (place->end > length)
+		return false;
+	place->addresses = WEFT_IPCSUM_ENCAP + offsetof(struct ipv6hdr, saddr);
+	place->address_bytes = 32;
+	ipcsum_find_transport(place, head, have, ip[offsetof(struct ipv6hdr, nexthdr)]);
+	return true;
+}
+
+/* Of the packet's @length bytes the first @have are in @head. */
+static bool ipcsum_find(struct ipcsum_place *place, const u8 *head, u32 have, u32 length)
+{
+	*place = (struct ipcsum_place){};
+	if (have < WEFT_IPCSUM_ENCAP)
+		return false;
+	switch (ipcsum_word(head)) {
+	case ETH_P_IP:
+		return ipcsum_find_v4(place, head, have, length);
+	case ETH_P_IPV6:
+		return ipcsum_find_v6(place, head, have, length);
+	default:
+		return false;
+	}
+}
+
+static __wsum ipcsum_pseudo_header(const struct ipcsum_place *place, const u8 *head)
+{
+	__wsum sum = csum_partial(head + place->addresses, place->address_bytes, 0);
+
+	sum = csum_add(sum, (__force __wsum)cpu_to_be32(place->end - place->transport));
+	return csum_add(sum, (__force __wsum)cpu_to_be32(place->protocol));
+}
+
+static void ipcsum_store(u8 *at, __sum16 sum)
+{
+	memcpy(at, &sum, sizeof(sum));
+}
+
+static void ipcsum_fill_ip(const struct ipcsum_place *place, u8 *ip)
+{
+	ipcsum_store(ip + offsetof(struct iphdr, check), 0);
+	ipcsum_store(ip + offsetof(struct iphdr, check),
+		     csum_fold(csum_partial(ip, place->ip_length, 0)));
+}
+
+static void ipcsum_fill_transport(const struct ipcsum_place *place, u8 *packet)
+{
+	__sum16 sum;
+
+	ipcsum_store(packet + place->check, 0);
+	sum = csum_fold(csum_partial(packet + place->transport,
+				     place->end - place->transport,
+				     ipcsum_pseudo_header(place, packet)));
+	/* 0 would say that there is none */
+	if (place->protocol == IPPROTO_UDP && !sum)
+		sum = CSUM_MANGLED_0;
+	ipcsum_store(packet + place->check, sum);
+}
+
+void weft_ipcsum_fill(void *packet, u32 length)
+{
+	struct ipcsum_place place;
+
+	if (!ipcsum_find(&place, packet, length, length))
+		return;
+	if (place.ip_length)
+		ipcsum_fill_ip(&place, packet + WEFT_IPCSUM_ENCAP);
+	if (place.protocol)
+		ipcsum_fill_transport(&place, packet);
+}
+WEFT_EXPORT_FOR_TEST(weft_ipcsum_fill);
+
+static __wsum ipcsum_add(__wsum sum, struct weft_iter *from, u32 length)
+{
+	u32 done = 0;
+	u64 piece;
+	void *at;
+
+	while (done < length) {
+		at = weft_iter_piece(from, &piece);
+		piece = min_t(u64, piece, length - done);
+		sum = csum_block_add(sum, csum_partial(at, piece, 0), done);
+		weft_iter_skip(from, piece);
+		done += piece;
+	}
+	return sum;
+}
+
+bool weft_ipcsum_verify(struct weft_iter packet, u32 length)
+{
+	u32 have = min_t(u32, length, IPCSUM_HEADERS);
+	u8 head[IPCSUM_HEADERS] __aligned(4);
+	struct weft_span span = { .addr = (uintptr_t)head, .length = have };
+	struct weft_iter from = packet, to;
+	struct ipcsum_place place;
+	__wsum sum;
+
+	if (!have)
+		return false;
+	weft_span_iter(&span, &to);
+	weft_copy(&to, &from, have);
+	if (!ipcsum_find(&place, head, have, length) || !place.protocol)
+		return false;
+	if (place.protocol == IPPROTO_UDP && !ipcsum_word(head + place.check))
+		return false;
+	if (place.ip_length &&
+	    csum_fold(csum_partial(head + WEFT_IPCSUM_ENCAP, place.ip_length, 0)))
+		return false;
+	weft_iter_skip(&packet, place.transport);
+	sum = ipcsum_add(ipcsum_pseudo_header(&place, head), &packet,
+			 place.end - place.transport);
+	return !csum_fold(sum);
+}
+WEFT_EXPORT_FOR_TEST(weft_ipcsum_verify);
