@@ -10,7 +10,7 @@
 #include "object/vector.h"
 
 #define VECTOR_NEVER	-1
-#define VECTOR_TIMES	1000
+#define VECTOR_TIMES	200
 
 static void vector_handler(struct ib_cq *ibcq, void *ran_on)
 {
