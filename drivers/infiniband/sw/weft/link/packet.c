@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A payload is copied behind the headers or, when it is long and the run allows
- * it, left where it is: the packet has references to the pages then. That saves
- * the copy, and the kernel the clearing of a large buffer. Pad and ICRC follow in
- * a fragment of their own.
+ * A short payload is copied behind the headers. A long one is left where it is when
+ * the run allows it: the packet has references to the pages then, and pad and ICRC
+ * follow in a fragment of their own. Else it is copied into that fragment. Headers
+ * and fragment are one piece of a page, which the kernel does not clear each time, as it
+ * does (init_on_alloc) with a buffer from kmalloc().
  */
 #include "link/packet.h"
 
@@ -20,8 +21,8 @@
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
-/* A shorter payload is copied sooner than its pages are referenced. */
-#define PACKET_MIN_REFERENCED	512U
+/* A shorter payload is copied behind the headers sooner than anything else. */
+#define PACKET_MIN_FRAGMENT	512U
 
 /* Where the next bytes are, and in @length how many of at most that are in one page. */
 static void *packet_piece(struct weft_iter *payload, u32 *length)
@@ -54,7 +55,7 @@ static bool packet_is_referenced(const struct weft_run *run, u32 length)
 {
 	const struct weft_region *region;
 
-	if (!run->by_reference || length < PACKET_MIN_REFERENCED)
+	if (!run->by_reference)
 		return false;
 	region = run->payload->span->region;
 	/* blocks of a process's memory are pages or more, in one span three at most */
@@ -88,62 +89,77 @@ static void packet_reference(struct sk_buff *skb, struct weft_iter *payload, u32
 	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 }
 
-static void packet_copy(struct sk_buff *skb, struct weft_iter *payload, u32 length)
+static void packet_copy(void *at, struct weft_iter *payload, u32 length)
 {
-	struct weft_span span = { .addr = (uintptr_t)skb_put(skb, length), .length = length };
+	struct weft_span span = { .addr = (uintptr_t)at, .length = length };
 	struct weft_iter to;
 
 	weft_span_iter(&span, &to);
 	weft_copy(&to, payload, length);
 }
 
-static struct sk_buff *packet_alloc(const struct weft_hdr *hdr, u32 room, u32 more)
+/* The headers, behind what is left free for others. */
+static void packet_put_headers(struct sk_buff *skb, const struct weft_hdr *hdr, u32 room)
 {
-	u32 length = weft_opcode(hdr->opcode)->length;
-	struct sk_buff *skb = alloc_skb(room + length + more, GFP_ATOMIC | __GFP_NOWARN);
+	skb_reserve(skb, room);
+	weft_hdr_encode(skb_put(skb, weft_opcode(hdr->opcode)->length), hdr);
+}
+
+static struct sk_buff *packet_build_short(const struct weft_run *run,
+					  const struct weft_hdr *hdr, u32 length,
+					  u32 room)
+{
+	u32 trailer = hdr->pad + WEFT_ICRC_LENGTH;
+	struct sk_buff *skb = alloc_skb(room + weft_opcode(hdr->opcode)->length + length +
+					trailer, GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!skb)
 		return NULL;
-	skb_reserve(skb, room);
-	weft_hdr_encode(skb_put(skb, length), hdr);
+	packet_put_headers(skb, hdr, room);
+	if (length)
+		packet_copy(skb_put(skb, length), run->payload, length);
+	skb_put_zero(skb, trailer);
 	return skb;
 }
 
-static struct sk_buff *packet_build_referenced(const struct weft_run *run,
-					       const struct weft_hdr *hdr, u32 length,
-					       u32 room)
+/* Return: NULL: there was no memory, and nothing has happened. */
+static struct sk_buff *packet_build_long(const struct weft_run *run,
+					 const struct weft_hdr *hdr, u32 length, u32 room)
 {
-	u32 trailer_length = hdr->pad + WEFT_ICRC_LENGTH;
-	void *trailer = netdev_alloc_frag(trailer_length);
+	u32 head = SKB_HEAD_ALIGN(room + weft_opcode(hdr->opcode)->length);
+	u32 copied = packet_is_referenced(run, length) ? 0 : length;
+	u32 trailer = hdr->pad + WEFT_ICRC_LENGTH;
+	void *buffer = netdev_alloc_frag_align(head + copied + trailer, SMP_CACHE_BYTES);
+	void *fragment = buffer + head;
 	struct sk_buff *skb;
 
-	if (!trailer)
+	if (!buffer)
 		return NULL;
-	skb = packet_alloc(hdr, room, 0);
+	skb = build_skb(buffer, head);
 	if (!skb) {
-		skb_free_frag(trailer);
+		skb_free_frag(buffer);
 		return NULL;
 	}
-	packet_reference(skb, run->payload, length);
-	memset(trailer, 0, trailer_length);
-	packet_add_page(skb, trailer, trailer_length);
+	packet_put_headers(skb, hdr, room);
+	if (copied)
+		packet_copy(fragment, run->payload, copied);
+	else
+		packet_reference(skb, run->payload, length);
+	memset(fragment + copied, 0, trailer);
+	get_page(virt_to_page(fragment));
+	packet_add_page(skb, fragment, copied + trailer);
 	return skb;
 }
 
 struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_hdr *hdr,
 				  u32 length, u32 room)
 {
-	struct sk_buff *skb;
+	struct sk_buff *skb = NULL;
 
-	if (packet_is_referenced(run, length))
-		return packet_build_referenced(run, hdr, length, room);
-	skb = packet_alloc(hdr, room, length + hdr->pad + WEFT_ICRC_LENGTH);
-	if (!skb)
-		return NULL;
-	if (length)
-		packet_copy(skb, run->payload, length);
-	skb_put_zero(skb, hdr->pad + WEFT_ICRC_LENGTH);
-	return skb;
+	/* a checksum is filled in where it is in one piece */
+	if (length >= PACKET_MIN_FRAGMENT && !run->ip_csum)
+		skb = packet_build_long(run, hdr, length, room);
+	return skb ?: packet_build_short(run, hdr, length, room);
 }
 
 void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc)

@@ -25,7 +25,7 @@ struct weft_sgl;
  * The ICRC is zero.
  *
  * Context: the turn of @run->flow is owned.
- * Return: the buffer, or NULL; then @run->payload may be anywhere.
+ * Return: the buffer, or NULL; then @run->payload is where it was.
  */
 struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_hdr *hdr,
 				  u32 length, u32 room);

@@ -20,6 +20,7 @@
 #include <rdma/weft-abi.h>
 
 #include "engine/link.h"
+#include "link/burst.h"
 #include "link/packet.h"
 #include "link/room.h"
 #include "link/udp.h"
@@ -214,8 +215,12 @@ static void roce_push_udp(struct sk_buff *skb, const struct roce_way *way)
 	udp->check = 0;
 }
 
-/* As it leaves: ip_local_out() sets the length to the same, and the checksum. */
-static void roce_push_ipv4(struct sk_buff *skb, const struct roce_way *way)
+/*
+ * As it leaves: ip_local_out() sets the length to the same, and the checksum. The
+ * identification follows the PSN, for bursts; what cannot be fragmented is free in it
+ * (RFC 6864).
+ */
+static void roce_push_ipv4(struct sk_buff *skb, const struct roce_way *way, u32 psn)
 {
 	struct iphdr *ip = skb_push(skb, sizeof(*ip));
 
@@ -226,6 +231,7 @@ static void roce_push_ipv4(struct sk_buff *skb, const struct roce_way *way)
 		.ihl = sizeof(*ip) / 4,
 		.tos = way->av->traffic_class,
 		.tot_len = cpu_to_be16(skb->len),
+		.id = cpu_to_be16(psn),
 		.frag_off = cpu_to_be16(IP_DF),
 		.ttl = way->av->hop_limit ?: ip4_dst_hoplimit(way->dst),
 		.protocol = IPPROTO_UDP,
@@ -278,11 +284,12 @@ static struct sock *roce_sock(const struct weft_run *run, const struct net *net,
 }
 
 /* Return: 0; -ENOBUFS: the queue of the net device is full; or another error. */
-static int roce_output(struct sk_buff *skb, const struct weft_run *run,
+static int roce_output(const struct weft_burst *burst, const struct weft_run *run,
 		       const struct roce_way *way)
 {
 	struct net *net = dev_net(READ_ONCE(way->dst->dev));
 	struct sock *sk = roce_sock(run, net, way->ipv4);
+	struct sk_buff *skb = weft_burst_close(burst);
 	int ret;
 
 	skb->priority = run->av->sl;
@@ -297,75 +304,115 @@ static int roce_output(struct sk_buff *skb, const struct weft_run *run,
 	return ret > 0 ? -ENOBUFS : ret;
 }
 
-/*
- * Return: 0; -ENETUNREACH: no route; -EMSGSIZE: too long for it; -ENOBUFS: no
- * memory, or no room in the queue of the net device; or what IP returned.
- */
-static int roce_send(const struct weft_run *run, const struct roce_way *way,
-		     const struct weft_hdr *hdr, u32 length)
+/* Return: a packet from the IP header to the ICRC, or NULL. */
+static struct sk_buff *roce_build(const struct weft_run *run, const struct roce_way *way,
+				  const struct weft_hdr *hdr, u32 length)
 {
-	u32 size = weft_opcode(hdr->opcode)->length + length + hdr->pad +
-		   WEFT_ICRC_LENGTH;
-	struct sk_buff *skb;
+	struct sk_buff *skb = weft_packet_build(run, hdr, length, roce_room(way));
 
-	if (!way->dst)
-		return -ENETUNREACH;
-	if (roce_ip_length(way) + sizeof(struct udphdr) + size > dst_mtu(way->dst))
-		return -EMSGSIZE;
-	skb = weft_packet_build(run, hdr, length, roce_room(way));
 	if (!skb)
-		return -ENOBUFS;
+		return NULL;
 	roce_push_udp(skb, way);
 	if (way->ipv4)
-		roce_push_ipv4(skb, way);
+		roce_push_ipv4(skb, way, hdr->psn);
 	else
 		roce_push_ipv6(skb, way);
 	roce_seal(skb, way);
-	return roce_output(skb, run, way);
+	return skb;
 }
 
-/* Return: false: it has to be sent again when there is room. */
-static bool roce_packet(struct weft_run *run, const struct roce_way *way,
-			const struct weft_hdr *hdr, u32 length)
+/* Bytes from the BTH to the ICRC. */
+static u32 roce_size(const struct weft_hdr *hdr, u32 length)
 {
+	return weft_opcode(hdr->opcode)->length + length + hdr->pad + WEFT_ICRC_LENGTH;
+}
+
+/*
+ * Make packets of a run, the first one of which is number @i, as many as go together.
+ * IPsec would take them apart at once.
+ *
+ * Return: 0; -ENETUNREACH: no route; -EMSGSIZE: the first one is too long for it;
+ * -ENOBUFS: no memory for it.
+ */
+static int roce_fill(struct weft_run *run, const struct roce_way *way, u32 i,
+		     struct weft_burst *burst)
+{
+	struct weft_hdr hdr = run->hdr;
+	struct sk_buff *skb;
+	u32 length, size;
+
+	if (!way->dst)
+		return -ENETUNREACH;
+	do {
+		length = weft_packet_header(run, i, &hdr);
+		size = roce_size(&hdr, length);
+		if (roce_ip_length(way) + sizeof(struct udphdr) + size > dst_mtu(way->dst))
+			return burst->head ? 0 : -EMSGSIZE;
+		if (!weft_burst_takes(burst, size))
+			break;
+		skb = roce_build(run, way, &hdr, length);
+		if (!skb)
+			return burst->head ? 0 : -ENOBUFS;
+		weft_burst_add(burst, skb);
+	} while (++i < run->num && !dst_xfrm(way->dst));
+	return 0;
+}
+
+/* @packets, of which number @i is the first, get lost. */
+static void roce_lose(struct weft_run *run, u32 i, u32 packets)
+{
+	u32 done = i * run->mtu;
+
+	if (run->length)
+		weft_iter_skip(run->payload, min(packets * run->mtu, run->length - done));
+	weft_stats_add(run->qp, WEFT_STAT_TX_DROPPED, packets);
+}
+
+/*
+ * Send packets of a run, the first one of which is number @i. Return: how many have
+ * gone; 0: to be sent again when there is room.
+ */
+static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i)
+{
+	struct weft_burst burst = {};
 	struct weft_iter start = {};
+	u32 packets;
 	int ret;
 
-	if (length)
+	if (run->length)
 		start = *run->payload;
 	/* keeps the net device of the route, and the socket of roce_sock() */
 	rcu_read_lock();
-	ret = roce_send(run, way, hdr, length);
+	ret = roce_fill(run, way, i, &burst);
+	if (!ret)
+		ret = roce_output(&burst, run, way);
 	rcu_read_unlock();
+	packets = burst.packets ?: 1;
 	if (!ret) {
-		weft_stats_inc(run->qp, WEFT_STAT_TX_PACKETS);
-		return true;
+		weft_stats_add(run->qp, WEFT_STAT_TX_PACKETS, packets);
+		return packets;
 	}
-	if (length)
+	if (run->length)
 		*run->payload = start;
 	/* it was the fault of what is under way, perhaps of our own */
 	if (ret == -ENOBUFS && weft_room_wait(run))
-		return false;
-	if (length)
-		weft_iter_skip(run->payload, length);
-	weft_stats_inc(run->qp, WEFT_STAT_TX_DROPPED);
-	return true;
+		return 0;
+	roce_lose(run, i, packets);
+	return packets;
 }
 
 static u32 roce_xmit(struct weft_run *run)
 {
-	struct weft_hdr hdr = run->hdr;
 	struct roce_way way;
-	u32 i, length;
+	u32 i = 0, packets;
 
 	weft_assert_turn(run->flow->turn);
 	roce_find_way(run, &way);
-	for (i = 0; i < run->num; i++) {
-		if (!weft_room_left(run))
+	while (i < run->num && weft_room_left(run)) {
+		packets = roce_burst(run, &way, i);
+		if (!packets)
 			break;
-		length = weft_packet_header(run, i, &hdr);
-		if (!roce_packet(run, &way, &hdr, length))
-			break;
+		i += packets;
 	}
 	roce_leave_way(run, &way);
 	return i;

@@ -19,6 +19,7 @@
 #include "stats.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
+#include "wire/opcode.h"
 
 /* Bytes of the shortest packet, UDP header and ICRC included. */
 #define LISTEN_MIN_LENGTH \
@@ -57,6 +58,22 @@ static unsigned int listen_net_id;
 static DEFINE_MUTEX(listen_mutex);
 static LIST_HEAD(listen_spaces);
 
+/* The headers are in one piece then; a payload that is in pages stays there. */
+static bool listen_pull_headers(struct sk_buff *skb)
+{
+	u32 bth = sizeof(struct udphdr) + sizeof(struct weft_wire_bth);
+	const struct weft_wire_bth *at;
+
+	if (!pskb_may_pull(skb, min(skb->len, bth)))
+		return false;
+	if (skb->len <= bth)
+		return true;
+	at = (const void *)skb->data + sizeof(struct udphdr);
+	return pskb_may_pull(skb, clamp_t(u32, sizeof(struct udphdr) +
+					       weft_opcode(at->opcode)->length,
+					  bth, skb->len));
+}
+
 /* All that is read below is in memory then, or can be read through page frags. */
 static bool listen_pull(struct sk_buff *skb)
 {
@@ -69,8 +86,7 @@ static bool listen_pull(struct sk_buff *skb)
 	for (i = 0; i < shared->nr_frags; i++)
 		if (!skb_frag_page(&shared->frags[i]))
 			return false; /* memory of a device */
-	return pskb_may_pull(skb, min_t(u32, skb->len, sizeof(struct udphdr) +
-						       WEFT_HDR_MAX_LENGTH));
+	return listen_pull_headers(skb);
 }
 
 /*
@@ -111,13 +127,26 @@ static u32 listen_icrc(const struct sk_buff *skb)
 	return crc;
 }
 
+/* The last four bytes, which are there; in @buffer if they are not in one piece. */
+static const u8 *listen_trailer(const struct sk_buff *skb, u8 buffer[WEFT_ICRC_LENGTH])
+{
+	const struct skb_shared_info *shared = skb_shinfo(skb);
+	const skb_frag_t *last;
+
+	if (!shared->nr_frags)
+		return skb_tail_pointer(skb) - WEFT_ICRC_LENGTH;
+	last = &shared->frags[shared->nr_frags - 1];
+	if (skb_frag_size(last) >= WEFT_ICRC_LENGTH)
+		return skb_frag_address(last) + skb_frag_size(last) - WEFT_ICRC_LENGTH;
+	skb_copy_bits(skb, skb->len - WEFT_ICRC_LENGTH, buffer, WEFT_ICRC_LENGTH);
+	return buffer;
+}
+
 static bool listen_icrc_valid(const struct sk_buff *skb)
 {
-	u8 trailer[WEFT_ICRC_LENGTH];
+	u8 buffer[WEFT_ICRC_LENGTH];
 
-	return !skb_copy_bits(skb, skb->len - sizeof(trailer), trailer,
-			      sizeof(trailer)) &&
-	       weft_icrc_matches(trailer, listen_icrc(skb));
+	return weft_icrc_matches(listen_trailer(skb, buffer), listen_icrc(skb));
 }
 
 /* To a QP or a group; the cheap checks come before the one of all bytes. */

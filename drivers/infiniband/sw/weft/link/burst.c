@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A list of complete packets (fraglist GSO, as GRO makes them of packets that a
+ * router forwards). Routing tables, firewall and queue see one packet. Taken apart it
+ * is as late as can be: by UDP of the receiver where the net device is a virtual one,
+ * such as lo or veth, else on the way into the driver. That costs little: each packet
+ * has its headers, of which only the identification and the length of IP are written
+ * anew. The identifications are counted up from the first one's, so that the others
+ * have to have those that follow.
+ */
+#include "link/burst.h"
+
+#include <linux/ip.h>
+#include <linux/skbuff.h>
+#include <linux/udp.h>
+
+/* What the length of an IPv4 packet can say. */
+#define BURST_MAX_LENGTH	65535U
+
+bool weft_burst_takes(const struct weft_burst *burst, u32 size)
+{
+	return !burst->head ||
+	       (size <= burst->size && burst->length + size <= BURST_MAX_LENGTH);
+}
+
+static u32 burst_headers(const struct sk_buff *skb)
+{
+	return skb_transport_offset(skb) + sizeof(struct udphdr);
+}
+
+void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb)
+{
+	struct sk_buff *head = burst->head;
+
+	burst->packets++;
+	if (!head) {
+		burst->head = skb;
+		burst->last = skb;
+		burst->length = skb->len;
+		burst->size = skb->len - burst_headers(skb);
+		return;
+	}
+	/* in a list a packet begins behind its headers */
+	__skb_pull(skb, burst_headers(skb));
+	burst->length += skb->len;
+	if (burst->last == head)
+		skb_shinfo(head)->frag_list = skb;
+	else
+		burst->last->next = skb;
+	burst->last = skb;
+	head->len += skb->len;
+	head->data_len += skb->len;
+	head->truesize += skb->truesize;
+}
+
+struct sk_buff *weft_burst_close(const struct weft_burst *burst)
+{
+	struct skb_shared_info *shared = skb_shinfo(burst->head);
+	struct sk_buff *skb = burst->head;
+
+	if (burst->packets == 1)
+		return skb;
+	shared->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST;
+	shared->gso_size = burst->size;
+	shared->gso_segs = burst->packets;
+	/* there is none, so nothing is to be done about it */
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	udp_hdr(skb)->len = cpu_to_be16(skb->len - skb_transport_offset(skb));
+	return skb;
+}

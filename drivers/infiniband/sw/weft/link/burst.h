@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Packets of a run that go through IP as one buffer.
+ */
+#ifndef WEFT_LINK_BURST_H
+#define WEFT_LINK_BURST_H
+
+#include <linux/types.h>
+
+struct sk_buff;
+
+/**
+ * struct weft_burst - packets of one run, being collected; all zero: none
+ * @head: the first one, which has the others in its list
+ * @last: the last one
+ * @packets: how many
+ * @size: bytes of the first one, from the BTH to the ICRC; none is larger
+ * @length: bytes of all, with the headers of IP and UDP of the first one
+ */
+struct weft_burst {
+	struct sk_buff	*head;
+	struct sk_buff	*last;
+	u32		packets;
+	u32		size;
+	u32		length;
+};
+
+/**
+ * weft_burst_takes - whether there is room for another packet
+ * @burst: any
+ * @size: bytes of the packet, from the BTH to the ICRC
+ */
+bool weft_burst_takes(const struct weft_burst *burst, u32 size);
+
+/**
+ * weft_burst_add - append a packet
+ * @burst: takes it
+ * @skb: complete, from the IP header to the ICRC; belongs to the burst
+ */
+void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb);
+
+/**
+ * weft_burst_close - there will be no more
+ * @burst: not empty
+ *
+ * Return: what goes to IP.
+ */
+struct sk_buff *weft_burst_close(const struct weft_burst *burst);
+
+#endif /* WEFT_LINK_BURST_H */
