@@ -381,7 +381,8 @@ no_giants()
 {
 	local netdev
 	for netdev; do
-		ethtool -K "$netdev" gso off gro off tso off tx-udp-segmentation off >/dev/null 2>&1 || true
+		ethtool -K "$netdev" gso off gro off tso off tx-udp-segmentation off \
+			tx-gso-list off >/dev/null 2>&1 || true
 	done
 }
 
