@@ -22,6 +22,7 @@ bool weft_burst_takes(const struct weft_burst *burst, u32 size)
 	return !burst->head ||
 	       (size <= burst->size && burst->length + size <= BURST_MAX_LENGTH);
 }
+WEFT_EXPORT_FOR_TEST(weft_burst_takes);
 
 static u32 burst_headers(const struct sk_buff *skb)
 {
@@ -52,6 +53,7 @@ void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb)
 	head->data_len += skb->len;
 	head->truesize += skb->truesize;
 }
+WEFT_EXPORT_FOR_TEST(weft_burst_add);
 
 struct sk_buff *weft_burst_close(const struct weft_burst *burst)
 {
@@ -68,3 +70,4 @@ struct sk_buff *weft_burst_close(const struct weft_burst *burst)
 	udp_hdr(skb)->len = cpu_to_be16(skb->len - skb_transport_offset(skb));
 	return skb;
 }
+WEFT_EXPORT_FOR_TEST(weft_burst_close);
