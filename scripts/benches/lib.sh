@@ -18,7 +18,8 @@
 
 # not empty: within minutes
 : "${BENCH_QUICK=}"
-bench_bin=/tmp/weft-bench
+# the programs of userspace/bench; an emulated compiler would take its time
+bench_bin=/share
 
 # result WHAT WHO UNIT VALUE
 result()
@@ -40,18 +41,6 @@ choose()
 # Wall clock is measured so many times, all in turn.
 # shellcheck disable=SC2034 # for the parts
 rounds=$(choose 5 1)
-
-# bench_build PROGRAM...: of userspace/bench
-bench_build()
-{
-	local name dir=$WEFT_TOP/userspace/bench
-	need gcc
-	mkdir -p "$bench_bin"
-	for name; do
-		[ -e "$bench_bin/$name" ] || gcc -std=gnu11 -D_GNU_SOURCE -O2 -o "$bench_bin/$name" \
-			"$dir/$name.c" "$dir/cost.c" "$dir/rdma.c" -libverbs
-	done
-}
 
 # cost PREFIX WHO UNIT COLUMN PROGRAM ARGUMENT...: one of these that prints
 # "OPERATION,SIZE,MIN,MEDIAN"; COLUMN is 3 or 4
