@@ -16,7 +16,8 @@ help:
 	@echo '  make soak        NVMe-oF for ten minutes, with a port that goes down and up'
 	@echo '  make check       the tests of the source alone'
 	@echo '  make kunit       the unit tests alone'
-	@echo '  make bench       what operations cost, beside rdma_rxe and TCP'
+	@echo '  make bench       how fast it is, beside rdma_rxe, TCP and copies, and beside the'
+	@echo '                   targets (QUICK=1: within 5 minutes; scripts/bench --list)'
 	@echo '                   (one test: scripts/test NAME; any command: scripts/vm)'
 	@echo 'To use, on this machine:'
 	@echo '  make install     module, provider and man page (with DKMS if it is there)'
@@ -41,8 +42,11 @@ install uninstall:
 prepare:
 	@scripts/$@
 
-demo demo-ib kunit bench check: prepare
+demo demo-ib kunit check: prepare
 	@scripts/$@
+
+bench: prepare
+	@scripts/bench $(if $(QUICK),--quick)
 
 test: prepare
 	@scripts/test $(if $(MINUTES),--minutes $(MINUTES))

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * verbs_rate - WRITEs a second, of several QPs on as many CPUs at once
+ *
+ * usage: verbs_rate DEVICE GID-INDEX PROCESSES SIZE BATCH MILLISECONDS
+ *
+ * Each process is bound to a CPU of its own and has both ends of a connection, a
+ * context and a CQ. They begin together, and post batches for so long. Prints
+ * messages a second of all of them.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cost.h"
+#include "rdma.h"
+
+#define MAX_PROCESSES 64
+
+struct shared {
+	int ready;
+	struct {
+		uint64_t messages, ns;
+	} of[MAX_PROCESSES];
+};
+
+static struct shared *shared;
+static uint32_t size;
+static int processes, batch;
+
+static void bind_cpu(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		die("sched_setaffinity");
+}
+
+static void one_batch(struct end *ends)
+{
+	post_batch(&ends[0], &ends[1], size, batch);
+	wait_completions(ends[0].device->cq, ends[0].device->cq, 1);
+}
+
+/* Nobody begins before all are ready. */
+static void meet(void)
+{
+	__atomic_add_fetch(&shared->ready, 1, __ATOMIC_ACQ_REL);
+	while (__atomic_load_n(&shared->ready, __ATOMIC_ACQUIRE) < processes)
+		usleep(100);
+}
+
+static void run(int me, const char *name, int gid_index, uint64_t ns)
+{
+	struct device device;
+	struct end ends[2] = { { .device = &device }, { .device = &device } };
+	uint64_t start, messages = 0, past = 0;
+	int e;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	bind_cpu(me);
+	open_device(&device, name, gid_index);
+	for (e = 0; e < 2; e++) {
+		create_memory(&ends[e], size);
+		create_qp(&ends[e]);
+	}
+	connect_ends(&ends[0], &ends[1]);
+	one_batch(ends);
+	meet();
+	start = now();
+	while (past < ns) {
+		one_batch(ends);
+		messages += batch;
+		past = now() - start;
+	}
+	shared->of[me].messages = messages;
+	shared->of[me].ns = past;
+	_exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	double rate = 0;
+	int i, status;
+
+	if (argc != 7) {
+		fprintf(stderr, "usage: verbs_rate DEVICE GID-INDEX PROCESSES SIZE BATCH MILLISECONDS\n");
+		return 2;
+	}
+	processes = atoi(argv[3]);
+	size = atoi(argv[4]);
+	batch = atoi(argv[5]);
+	if (processes < 1 || processes > MAX_PROCESSES || batch < 1 || batch > 64)
+		return 2;
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		die("memory");
+	for (i = 0; i < processes; i++)
+		if (!fork())
+			run(i, argv[1], atoi(argv[2]), atoi(argv[6]) * 1000000ULL);
+	for (i = 0; i < processes; i++)
+		if (wait(&status) < 0 || status)
+			die("a process failed");
+	for (i = 0; i < processes; i++)
+		rate += shared->of[i].messages * 1e9 / shared->of[i].ns;
+	printf("%.0f\n", rate);
+	return 0;
+}
