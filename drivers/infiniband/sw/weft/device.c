@@ -467,6 +467,7 @@ int weft_device_add(const char *name, struct net_device *ndev)
 {
 	return netdev_carries_ip(ndev) ? instance_add(name, ndev, false) : -EOPNOTSUPP;
 }
+WEFT_EXPORT_FOR_TEST(weft_device_add);
 
 int weft_device_add_ib(const char *name, struct net_device *ndev)
 {
