@@ -193,6 +193,17 @@ static int path_of(char path[PATH_MAX], const char *dir, const char *name)
 	return snprintf(path, PATH_MAX, "%s/%s", dir, name) < PATH_MAX ? 0 : ENAMETOOLONG;
 }
 
+/* A file by its directory and its name. Return: the directory. */
+static struct fid *get_path(struct message *in, char path[PATH_MAX])
+{
+	char name[NAME_MAX + 1];
+	struct fid *dir = fid_get(in);
+
+	get_name(in, name);
+	in->bad = in->bad || path_of(path, dir->path, name);
+	return dir;
+}
+
 /* The bits of Linux' own flags that a file is opened with. */
 static int fid_open(struct fid *fid, uint32_t flags, mode_t mode)
 {
@@ -275,17 +286,12 @@ static int answer_lopen(struct message *in, struct message *out)
 
 static int answer_lcreate(struct message *in, struct message *out)
 {
-	char name[NAME_MAX + 1], path[PATH_MAX];
-	struct fid *fid = fid_get(in);
-	uint32_t flags, mode;
+	char path[PATH_MAX];
+	struct fid *fid = get_path(in, path);
+	uint32_t flags = get(in, 4), mode = get(in, 4);
 
-	get_name(in, name);
-	flags = get(in, 4);
-	mode = get(in, 4);
 	if (in->bad)
 		return EINVAL;
-	if (path_of(path, fid->path, name))
-		return ENAMETOOLONG;
 	strcpy(fid->path, path);
 	return answer_opened(fid, out, fid_open(fid, flags | O_CREAT, mode & 0777));
 }
@@ -413,43 +419,35 @@ static int answer_setattr(struct message *in, struct message *out)
 
 static int answer_mkdir(struct message *in, struct message *out)
 {
-	char name[NAME_MAX + 1], path[PATH_MAX];
-	struct fid *fid = fid_get(in);
+	char path[PATH_MAX];
 	uint32_t mode;
 
-	get_name(in, name);
+	get_path(in, path);
 	mode = get(in, 4);
 	if (in->bad)
 		return EINVAL;
-	if (path_of(path, fid->path, name))
-		return ENAMETOOLONG;
 	return mkdir(path, mode & 07777) ? errno : put_qid_of(out, path);
 }
 
 static int answer_unlinkat(struct message *in, struct message *out)
 {
-	char name[NAME_MAX + 1], path[PATH_MAX];
-	struct fid *fid = fid_get(in);
+	char path[PATH_MAX];
+	uint32_t flags;
 
-	get_name(in, name);
+	get_path(in, path);
+	flags = get(in, 4);
 	if (in->bad)
 		return EINVAL;
-	if (path_of(path, fid->path, name))
-		return ENAMETOOLONG;
-	return (get(in, 4) & AT_REMOVEDIR ? rmdir(path) : unlink(path)) ? errno : 0;
+	return (flags & AT_REMOVEDIR ? rmdir(path) : unlink(path)) ? errno : 0;
 }
 
 static int answer_renameat(struct message *in, struct message *out)
 {
-	char name[NAME_MAX + 1], from[PATH_MAX], to[PATH_MAX];
-	struct fid *fid = fid_get(in);
+	char from[PATH_MAX], to[PATH_MAX];
 
-	get_name(in, name);
-	if (in->bad || path_of(from, fid->path, name))
-		return EINVAL;
-	fid = fid_get(in);
-	get_name(in, name);
-	if (in->bad || path_of(to, fid->path, name))
+	get_path(in, from);
+	get_path(in, to);
+	if (in->bad)
 		return EINVAL;
 	return rename(from, to) ? errno : 0;
 }
