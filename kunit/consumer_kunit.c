@@ -73,6 +73,18 @@ static struct ib_device *consumer_dev;
 static union ib_gid consumer_gid;
 static u16 consumer_gid_index;
 
+static void count_up(u32 *counter)
+{
+	/* what else a handler notes down is there when it is counted: see counted() */
+	smp_store_release(counter, *counter + 1);
+}
+
+static u32 counted(const u32 *counter)
+{
+	/* pairs with count_up() */
+	return smp_load_acquire(counter);
+}
+
 /*
  * ---- A device ----
  */
@@ -142,7 +154,7 @@ static void consumer_done(struct ib_cq *cq, struct ib_wc *wc)
 	queue->flushed += wc->status == IB_WC_WR_FLUSH_ERR;
 	queue->failed += wc->status != IB_WC_WR_FLUSH_ERR && wc->status != IB_WC_SUCCESS;
 	queue->astray += wr != &queue->wr[queue->done] || !consumer_in_context(cq, queue);
-	smp_store_release(&queue->done, queue->done + 1);
+	count_up(&queue->done);
 }
 
 static void consumer_event(struct ib_event *event, void *context)
@@ -345,7 +357,7 @@ static bool consumer_wait(struct consumer_end *end, const struct consumer_queue 
 	for (ms = 0; ms < CONSUMER_WAIT; ms++) {
 		if (end->cq->poll_ctx == IB_POLL_DIRECT)
 			ib_process_cq_direct(end->cq, -1);
-		if (smp_load_acquire(&queue->done) >= num)
+		if (counted(&queue->done) >= num)
 			return true;
 		usleep_range(1000, 1100);
 	}
@@ -355,7 +367,7 @@ static bool consumer_wait(struct consumer_end *end, const struct consumer_queue 
 static void consumer_expect(struct kunit *test, const struct consumer_queue *queue, u32 done,
 			    u32 flushed)
 {
-	KUNIT_EXPECT_EQ(test, smp_load_acquire(&queue->done), done);
+	KUNIT_EXPECT_EQ(test, counted(&queue->done), done);
 	KUNIT_EXPECT_EQ(test, queue->flushed, flushed);
 	KUNIT_EXPECT_EQ(test, queue->failed, 0U);
 	KUNIT_EXPECT_EQ(test, queue->astray, 0U);
@@ -474,7 +486,7 @@ static void chain_handler(struct ib_cq *cq, void *context)
 	chain->nested += READ_ONCE(chain->posting) == raw_smp_processor_id();
 	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
 	while (ib_poll_cq(cq, 1, &wc) > 0) {
-		smp_store_release(&chain->calls, chain->calls + 1);
+		count_up(&chain->calls);
 		if (!chain->left)
 			continue;
 		chain->left--;
@@ -495,7 +507,7 @@ static void chain_run(struct kunit *test, struct consumer_chain *chain)
 	chain->calls = 0;
 	chain->left = CONSUMER_WRS - 1;
 	irq_work_queue(&chain->hard);
-	for (ms = 0; ms < CONSUMER_WAIT && smp_load_acquire(&chain->calls) < CONSUMER_WRS; ms++)
+	for (ms = 0; ms < CONSUMER_WAIT && counted(&chain->calls) < CONSUMER_WRS; ms++)
 		usleep_range(1000, 1100);
 	KUNIT_EXPECT_EQ(test, chain->calls, (u32)CONSUMER_WRS);
 	KUNIT_EXPECT_EQ(test, chain->nested, 0U);
