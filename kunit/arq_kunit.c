@@ -14,6 +14,13 @@
 
 #define ARQ_SEED	0x61727173
 #define ARQ_HEADER	sizeof(struct weft_wire_frame)
+/* Of a packet: the headers before its number, bytes at most, and kinds of content. */
+#define ARQ_LRH		8
+#define ARQ_LONGEST	4356
+#define ARQ_PLACES	256
+/* Packets each way over a bad wire, and frames of garbage. */
+#define ARQ_PACKETS	320
+#define ARQ_GARBAGE	8000
 #define ARQ_MS		1000000ULL
 #define ARQ_US		1000ULL
 /* Time that a frame takes, and that a late one takes at most. */
@@ -74,8 +81,14 @@ struct arq_model {
 	u32			max_frame;
 };
 
+/* The wires that most tests have. */
+static const struct arq_wire arq_clean = { .max_frame = 1500 };
+static const struct arq_wire arq_dead = { .lost = 1000, .max_frame = 1500 };
+
 /* Packets that their destructors were called of. */
 static u32 arq_freed;
+/* What is in packets, from a place on that depends on their number. */
+static u8 arq_noise[ARQ_LONGEST + ARQ_PLACES];
 
 static struct arq_end *arq_end_of(struct weft_arq *arq)
 {
@@ -120,23 +133,23 @@ static void arq_model_send(struct weft_arq *arq, struct sk_buff *frame)
 		arq_fly(model, frame, to);
 }
 
-static u8 arq_byte(u32 number, u32 i)
+static const u8 *arq_content(u32 number)
 {
-	return number * 11 + i + i / 256;
+	return arq_noise + number % ARQ_PLACES;
 }
 
 /* Complete, and in order: its number is where the BTH would be. */
 static void arq_check_packet(struct arq_end *end, const struct sk_buff *packet)
 {
 	struct kunit *test = end->model->test;
-	u32 i, wrong = 0, number;
+	const u8 *number_at = packet->data + ARQ_LRH;
+	u32 number;
 
-	memcpy(&number, packet->data + 8, sizeof(number));
+	memcpy(&number, number_at, sizeof(number));
 	KUNIT_EXPECT_EQ(test, number, end->next);
 	end->next = number + 1;
-	for (i = 12; i < packet->len; i++)
-		wrong += packet->data[i] != arq_byte(number, i);
-	KUNIT_EXPECT_EQ(test, wrong, 0U);
+	KUNIT_EXPECT_EQ(test, memcmp(number_at + sizeof(number), arq_content(number),
+				     packet->len - ARQ_LRH - sizeof(number)), 0);
 }
 
 static void arq_model_deliver(struct weft_arq *arq, struct sk_buff *packet)
@@ -279,13 +292,11 @@ static struct sk_buff *arq_packet(struct kunit *test, u32 number, u32 length, u8
 {
 	struct weft_lrh lrh = { .length = length, .dlid = 1, .vl = vl, .lnh = WEFT_LNH_BTH };
 	struct sk_buff *skb = alloc_skb(length, GFP_KERNEL);
-	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, skb);
-	weft_lrh_encode(skb_put(skb, 8), &lrh);
+	weft_lrh_encode(skb_put(skb, ARQ_LRH), &lrh);
 	skb_put_data(skb, &number, sizeof(number));
-	for (i = 12; i < length; i++)
-		skb_put_u8(skb, arq_byte(number, i));
+	skb_put_data(skb, arq_content(number), length - skb->len);
 	skb->destructor = arq_free;
 	return skb;
 }
@@ -294,6 +305,20 @@ static void arq_xmit(struct arq_model *model, u32 from, u32 number, u32 length)
 {
 	weft_arq_xmit(&model->end[from].arq, arq_packet(model->test, number, length, 0),
 		      model->now);
+}
+
+/* So many packets, from 0 on, at once. */
+static void arq_xmit_many(struct arq_model *model, u32 from, u32 num, u32 length)
+{
+	u32 i;
+
+	for (i = 0; i < num; i++)
+		arq_xmit(model, from, i, length);
+}
+
+static u32 arq_counted(const struct arq_model *model, enum weft_ibport_counter counter)
+{
+	return model->end[0].counters[counter];
 }
 
 static u32 arq_any_length(struct arq_model *model)
@@ -330,20 +355,20 @@ static void all_arrives(struct kunit *test)
 	struct arq_model *model = arq_model_create(test, test->param_value);
 	u32 i;
 
-	for (i = 0; i < 600; i++) {
+	for (i = 0; i < ARQ_PACKETS; i++) {
 		arq_xmit(model, 0, i, arq_any_length(model));
 		arq_xmit(model, 1, i, arq_any_length(model));
-		if (i >= 300)
+		if (i >= ARQ_PACKETS / 2)
 			arq_run(model, ARQ_MS / 2);
 	}
 	arq_run(model, 20000 * ARQ_MS);
 	for (i = 0; i < 2; i++) {
-		KUNIT_EXPECT_EQ(test, model->end[i].next, 600U);
+		KUNIT_EXPECT_EQ(test, model->end[i].next, (u32)ARQ_PACKETS);
 		KUNIT_EXPECT_EQ(test, model->end[i].given_up, 0ULL);
 		KUNIT_EXPECT_EQ(test, model->end[i].counters[WEFT_IBC_SYMBOL_ERRORS], 0U);
 		KUNIT_EXPECT_EQ(test, model->end[i].counters[WEFT_IBC_XMIT_DISCARDS], 0U);
 	}
-	KUNIT_EXPECT_EQ(test, arq_freed, 1200U);
+	KUNIT_EXPECT_EQ(test, arq_freed, 2U * ARQ_PACKETS);
 	KUNIT_EXPECT_TRUE(test, list_empty(&model->wire));
 	arq_model_destroy(model);
 }
@@ -351,48 +376,41 @@ static void all_arrives(struct kunit *test)
 /* Where nothing gets lost nothing is sent twice, and few frames are mere acknowledges. */
 static void nothing_is_sent_twice(struct kunit *test)
 {
-	static const struct arq_wire clean = { .max_frame = 1500 };
-	struct arq_model *model = arq_model_create(test, &clean);
-	u32 i;
+	struct arq_model *model = arq_model_create(test, &arq_clean);
 
-	for (i = 0; i < 1600; i++)
-		arq_xmit(model, 0, i, 1024);
+	arq_xmit_many(model, 0, 1600, 1024);
 	arq_run(model, 1000 * ARQ_MS);
 	KUNIT_EXPECT_EQ(test, model->end[1].next, 1600U);
-	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_LINK_RECOVERIES], 0U);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_LINK_RECOVERIES), 0U);
 	KUNIT_EXPECT_EQ(test, model->frames, 1600U + 1600U / WEFT_ARQ_ACK_FRAMES);
 	arq_model_destroy(model);
 }
 
 static void lost_frame_is_told_once(struct kunit *test)
 {
-	static const struct arq_wire clean = { .max_frame = 1500 };
-	struct arq_model *model = arq_model_create(test, &clean);
+	struct arq_model *model = arq_model_create(test, &arq_clean);
 	struct arq_flying *first;
 	u64 began = model->now;
-	u32 i;
 
-	for (i = 0; i < 60; i++)
-		arq_xmit(model, 0, i, 1024);
+	arq_xmit_many(model, 0, 60, 1024);
 	first = list_first_entry(&model->wire, struct arq_flying, list);
 	list_del(&first->list);
 	kfree_skb(first->skb);
 	kfree(first);
 	while (model->end[1].next < 60 && arq_step(model, U64_MAX))
 		;
-	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_LINK_RECOVERIES], 1U);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_LINK_RECOVERIES), 1U);
 	/* there, the gap back, and there again: no time was waited for */
 	KUNIT_EXPECT_EQ(test, model->now - began, 3 * ARQ_DELAY);
 	arq_run(model, 100 * ARQ_MS);
-	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_LINK_RECOVERIES], 1U);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_LINK_RECOVERIES), 1U);
 	KUNIT_EXPECT_EQ(test, arq_freed, 60U);
 	arq_model_destroy(model);
 }
 
 static void last_frame_lost(struct kunit *test)
 {
-	static const struct arq_wire dead = { .lost = 1000, .max_frame = 1500 };
-	struct arq_model *model = arq_model_create(test, &dead);
+	struct arq_model *model = arq_model_create(test, &arq_dead);
 	u64 began = model->now;
 
 	arq_xmit(model, 0, 0, 1024);
@@ -406,8 +424,7 @@ static void last_frame_lost(struct kunit *test)
 
 static void gives_up_once(struct kunit *test)
 {
-	static const struct arq_wire dead = { .lost = 1000, .max_frame = 1500 };
-	struct arq_model *model = arq_model_create(test, &dead);
+	struct arq_model *model = arq_model_create(test, &arq_dead);
 	struct arq_end *end = &model->end[0];
 	u64 began = model->now;
 
@@ -431,8 +448,7 @@ static void gives_up_once(struct kunit *test)
 /* An end that is silent for as long as it likes is no reason as long as all has come. */
 static void idle_does_not_give_up(struct kunit *test)
 {
-	static const struct arq_wire clean = { .max_frame = 1500 };
-	struct arq_model *model = arq_model_create(test, &clean);
+	struct arq_model *model = arq_model_create(test, &arq_clean);
 	u32 i;
 
 	for (i = 0; i < 5; i++) {
@@ -441,7 +457,7 @@ static void idle_does_not_give_up(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, model->end[1].next, 5U);
 	KUNIT_EXPECT_EQ(test, model->end[0].given_up, 0ULL);
-	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_LINK_RECOVERIES], 0U);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_LINK_RECOVERIES), 0U);
 	arq_model_destroy(model);
 }
 
@@ -449,17 +465,15 @@ static void window_and_queue_have_an_end(struct kunit *test)
 {
 	static const struct arq_wire clean = { .max_frame = 4400 };
 	struct arq_model *model = arq_model_create(test, &clean);
-	u32 *counters = model->end[0].counters;
-	u32 room = WEFT_ARQ_WAIT_BYTES / 4096, i;
+	u32 room = WEFT_ARQ_WAIT_BYTES / 4096;
 
-	for (i = 0; i < WEFT_ARQ_WINDOW + room; i++)
-		arq_xmit(model, 0, i, 4096);
+	arq_xmit_many(model, 0, WEFT_ARQ_WINDOW + room, 4096);
 	KUNIT_EXPECT_EQ(test, model->frames, WEFT_ARQ_WINDOW);
-	KUNIT_EXPECT_EQ(test, counters[WEFT_IBC_XMIT_WAIT], room);
-	KUNIT_EXPECT_EQ(test, counters[WEFT_IBC_XMIT_DISCARDS], 0U);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_WAIT), room);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 0U);
 	KUNIT_EXPECT_EQ(test, arq_freed, 0U);
-	arq_xmit(model, 0, i, 24);
-	KUNIT_EXPECT_EQ(test, counters[WEFT_IBC_XMIT_DISCARDS], 1U);
+	arq_xmit(model, 0, WEFT_ARQ_WINDOW + room, 24);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 1U);
 	KUNIT_EXPECT_EQ(test, arq_freed, 1U);
 	arq_run(model, 1000 * ARQ_MS);
 	KUNIT_EXPECT_EQ(test, model->end[1].next, WEFT_ARQ_WINDOW + room);
@@ -469,15 +483,13 @@ static void window_and_queue_have_an_end(struct kunit *test)
 
 static void small_packets_have_an_end(struct kunit *test)
 {
-	static const struct arq_wire clean = { .max_frame = 1500 };
-	struct arq_model *model = arq_model_create(test, &clean);
-	u32 i;
+	struct arq_model *model = arq_model_create(test, &arq_clean);
+	u32 num = WEFT_ARQ_WINDOW + WEFT_ARQ_WAIT_PACKETS + 1;
 
-	for (i = 0; i <= WEFT_ARQ_WINDOW + WEFT_ARQ_WAIT_PACKETS; i++)
-		arq_xmit(model, 0, i, 24);
-	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_XMIT_DISCARDS], 1U);
+	arq_xmit_many(model, 0, num, 24);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 1U);
 	arq_model_destroy(model);
-	KUNIT_EXPECT_EQ(test, arq_freed, i);
+	KUNIT_EXPECT_EQ(test, arq_freed, num);
 }
 
 /* It waits for nothing, is not repeated, and not kept. */
@@ -485,14 +497,12 @@ static void vl15_goes_by(struct kunit *test)
 {
 	static const struct arq_wire clean = { .max_frame = 512 };
 	struct arq_model *model = arq_model_create(test, &clean);
-	u32 i;
 
-	for (i = 0; i < 2 * WEFT_ARQ_WINDOW; i++)
-		arq_xmit(model, 0, i, 256);
+	arq_xmit_many(model, 0, 2 * WEFT_ARQ_WINDOW, 256);
 	weft_arq_xmit(&model->end[0].arq, arq_packet(test, 0, 328, 15), model->now);
 	KUNIT_EXPECT_EQ(test, arq_freed, 1U);
 	weft_arq_xmit(&model->end[0].arq, arq_packet(test, 0, 492, 15), model->now);
-	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_XMIT_DISCARDS], 1U);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 1U);
 	arq_run(model, ARQ_DELAY);
 	KUNIT_EXPECT_EQ(test, model->end[1].vl15, 1U);
 	arq_run(model, 1000 * ARQ_MS);
@@ -503,19 +513,17 @@ static void vl15_goes_by(struct kunit *test)
 
 static void malformed_is_not_sent(struct kunit *test)
 {
-	static const struct arq_wire clean = { .max_frame = 1500 };
-	struct arq_model *model = arq_model_create(test, &clean);
+	struct arq_model *model = arq_model_create(test, &arq_clean);
+	static const u32 length[][2] = { { 1024, 1020 }, { 1024, 7 }, { 4356, 4356 } };
 	struct sk_buff *skb;
+	u32 i;
 
-	skb = arq_packet(test, 0, 1024, 0);
-	skb_trim(skb, 1020);
-	weft_arq_xmit(&model->end[0].arq, skb, model->now);
-	skb = arq_packet(test, 0, 1024, 0);
-	skb_trim(skb, 7);
-	weft_arq_xmit(&model->end[0].arq, skb, model->now);
-	skb = arq_packet(test, 0, 4356, 0);
-	weft_arq_xmit(&model->end[0].arq, skb, model->now);
-	KUNIT_EXPECT_EQ(test, model->end[0].counters[WEFT_IBC_XMIT_DISCARDS], 3U);
+	for (i = 0; i < ARRAY_SIZE(length); i++) {
+		skb = arq_packet(test, 0, length[i][0], 0);
+		skb_trim(skb, length[i][1]);
+		weft_arq_xmit(&model->end[0].arq, skb, model->now);
+	}
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 3U);
 	/* but what is behind the end of a packet is no harm, and is not sent */
 	skb = arq_packet(test, 0, 1028, 0);
 	skb->data[5] -= 1;
@@ -557,8 +565,7 @@ static void arq_inject(struct arq_model *model, u32 seq_span, u32 ack_span)
 /* What is far from what is expected does not harm what is under way. */
 static void strange_numbers(struct kunit *test)
 {
-	static const struct arq_wire clean = { .max_frame = 1500 };
-	struct arq_model *model = arq_model_create(test, &clean);
+	struct arq_model *model = arq_model_create(test, &arq_clean);
 	struct weft_frame frame = {
 		.type = WEFT_FRAME_DATA, .flags = WEFT_FRAME_FIRST | WEFT_FRAME_LAST,
 		.length = 24, .nonce = 2, .heard = 1,
@@ -577,18 +584,17 @@ static void strange_numbers(struct kunit *test)
 	arq_run(model, 1000 * ARQ_MS);
 	KUNIT_EXPECT_EQ(test, model->end[0].next, 300U);
 	KUNIT_EXPECT_EQ(test, model->end[1].next, 300U);
-	KUNIT_EXPECT_GT(test, model->end[0].counters[WEFT_IBC_SYMBOL_ERRORS], 300U);
+	KUNIT_EXPECT_GT(test, arq_counted(model, WEFT_IBC_SYMBOL_ERRORS), 300U);
 	arq_model_destroy(model);
 }
 
 /* Nothing is hoped for but that all memory comes back, and that it ends. */
 static void garbage(struct kunit *test)
 {
-	static const struct arq_wire dead = { .lost = 1000, .max_frame = 1500 };
-	struct arq_model *model = arq_model_create(test, &dead);
+	struct arq_model *model = arq_model_create(test, &arq_dead);
 	u32 i;
 
-	for (i = 0; i < 20000; i++) {
+	for (i = 0; i < ARQ_GARBAGE; i++) {
 		if (i % 4 == 0)
 			weft_arq_xmit(&model->end[0].arq, arq_packet(test, i, 3000, 0),
 				      model->now);
@@ -601,7 +607,7 @@ static void garbage(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, model->end[0].next, 0U);
 	arq_model_destroy(model);
-	KUNIT_EXPECT_EQ(test, arq_freed, 5000U);
+	KUNIT_EXPECT_EQ(test, arq_freed, ARQ_GARBAGE / 4U);
 }
 
 static struct kunit_case arq_cases[] = {
@@ -620,8 +626,18 @@ static struct kunit_case arq_cases[] = {
 	{}
 };
 
+static int arq_suite_init(struct kunit_suite *suite)
+{
+	struct rnd_state rnd;
+
+	prandom_seed_state(&rnd, ARQ_SEED);
+	prandom_bytes_state(&rnd, arq_noise, sizeof(arq_noise));
+	return 0;
+}
+
 static struct kunit_suite arq_suite = {
 	.name = "weft_arq",
+	.suite_init = arq_suite_init,
 	.test_cases = arq_cases,
 };
 

@@ -14,6 +14,8 @@
 
 #define FRAME_SEED	0x66726d65
 #define FRAME_FUZZ	20000
+/* of those that want memory each time */
+#define FRAME_PARTS	4000
 #define FRAME_HEADER	sizeof(struct weft_wire_frame)
 
 static const struct weft_frame_room frame_room = { .head = 16, .tail = 4 };
@@ -376,7 +378,7 @@ static void random_parts(struct kunit *test)
 	u32 i, offset, length;
 
 	prandom_seed_state(&rnd, FRAME_SEED);
-	for (i = 0; i < FRAME_FUZZ; i++) {
+	for (i = 0; i < FRAME_PARTS; i++) {
 		offset = prandom_u32_state(&rnd) % 3 ? prandom_u32_state(&rnd) % 4000 : 0;
 		length = 1 + prandom_u32_state(&rnd) % (4352 - offset);
 		weft_reasm_add(&reasm, frame_part(test, original, offset, length),

@@ -11,7 +11,7 @@
 #include "wire/codec.h"
 
 #define IBPORT_SEED	0x706f7274
-#define IBPORT_FUZZ	20000
+#define IBPORT_FUZZ	5000
 
 /* LRH, BTH, DETH, some data, ICRC */
 #define IBPORT_LENGTH	(8 + 12 + 8 + 256 + 4)

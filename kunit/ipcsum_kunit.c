@@ -14,7 +14,7 @@
 #include "mem/copy.h"
 
 #define SEED	0x1b5c
-#define ROUNDS	20000
+#define ROUNDS	4000
 #define SIZE	2048
 #define SPANS	8
 

@@ -14,7 +14,7 @@
 #include "engine/ipcsum.h"
 
 #define SEED	0x150150
-#define ROUNDS	400
+#define ROUNDS	150
 
 /* Of TCP */
 #define FIN	0x01

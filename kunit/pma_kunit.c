@@ -10,7 +10,7 @@
 #include "fake_node.h"
 
 #define PMA_SEED	0x706d6120
-#define PMA_FUZZ	20000
+#define PMA_FUZZ	6000
 
 #define PMA_EVERYTHING	0xffff
 #define PMA_ALL		255

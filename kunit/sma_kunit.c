@@ -12,7 +12,7 @@
 #include "fake_sm.h"
 
 #define SMA_SEED	0x736d6100
-#define SMA_FUZZ	50000
+#define SMA_FUZZ	15000
 
 #define SMA_MKEY	0x0123456789abcdefULL
 #define SMA_SM_LID	1

@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 
 #include <rdma/ib_user_verbs.h>
@@ -433,6 +435,56 @@ static void locked_memory(void)
 	REFUSED(ibv_reg_mr(pd, p, 4096, ACCESS_ALL), ENOMEM);
 }
 
+#define CGROUPS		"/tmp/weft-cgroups"
+#define CGROUP		CGROUPS "/weft"
+
+static void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	CHECK(fd >= 0);
+	SAME(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* bytes of this process, by its memory cgroup */
+static long charged(void)
+{
+	FILE *f = fopen(CGROUP "/memory.current", "r");
+	long bytes;
+
+	CHECK(f);
+	SAME(fscanf(f, "%ld", &bytes), 1);
+	fclose(f);
+	return bytes;
+}
+
+/* memory that no limit of locked memory counts: 4 MiB each */
+static void rings_are_charged(void)
+{
+	struct ibv_cq *cq[4];
+	long before;
+	int i;
+
+	CHECK(!mkdir(CGROUPS, 0700) || errno == EEXIST);
+	SAME(mount("none", CGROUPS, "cgroup2", 0, NULL), 0);
+	write_text(CGROUPS "/cgroup.subtree_control", "+memory");
+	CHECK(!mkdir(CGROUP, 0700) || errno == EEXIST);
+	write_text(CGROUP "/cgroup.procs", "0");
+	before = charged();
+	for (i = 0; i < ARRAY_SIZE(cq); i++) {
+		cq[i] = ibv_create_cq(ctx, 65536, NULL, NULL, 0);
+		CHECK(cq[i]);
+	}
+	CHECK(charged() >= before + (15 << 20));
+	for (i = 0; i < ARRAY_SIZE(cq); i++)
+		SAME(ibv_destroy_cq(cq[i]), 0);
+	CHECK(charged() < before + (4 << 20));
+	write_text(CGROUPS "/cgroup.procs", "0");
+	SAME(rmdir(CGROUP), 0);
+	SAME(umount(CGROUPS), 0);
+}
+
 static void no_descriptors(void)
 {
 	struct rlimit limit = { 64, 64 };
@@ -457,5 +509,5 @@ static void no_descriptors(void)
 TESTS(
 	TEST(doorbell_arguments), TEST(doorbell_of_others), TEST(mappings), TEST(unmapped),
 	TEST(forked), TEST(context_data), TEST(command_fuzz), TEST(locked_memory),
-	TEST(no_descriptors)
+	TEST(rings_are_charged), TEST(no_descriptors)
 )

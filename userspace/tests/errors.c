@@ -232,8 +232,8 @@ static void timeout_0(void)
  * ---- The responder refuses ----
  */
 
-/* @wr fails with @status; the responder goes to ERR, with @event if not -1 */
-static void refused(struct ibv_send_wr *wr, enum ibv_wc_status status, int event)
+/* @wr fails with @status, and the requester goes to ERR */
+static void fails(struct ibv_send_wr *wr, enum ibv_wc_status status)
 {
 	post_recv(&a, 90, 60000, 100);
 	wr->wr_id = 1;
@@ -243,6 +243,12 @@ static void refused(struct ibv_send_wr *wr, enum ibv_wc_status status, int event
 	expect_wc(a.scq, 2, IBV_WC_WR_FLUSH_ERR);
 	expect_wc(a.rcq, 90, IBV_WC_WR_FLUSH_ERR);
 	expect_state(&a, IBV_QPS_ERR);
+}
+
+/* so does the responder, with @event if not -1 */
+static void refused(struct ibv_send_wr *wr, enum ibv_wc_status status, int event)
+{
+	fails(wr, status);
 	expect_state(&b, IBV_QPS_ERR);
 	if (event >= 0)
 		expect_event(event, b.qp);
@@ -569,15 +575,8 @@ static void invalidate_refused(void)
 /* @wr fails with @status; nothing is seen of it at the responder */
 static void local_fault(struct ibv_send_wr *wr, enum ibv_wc_status status)
 {
-	post_recv(&a, 90, 60000, 100);
 	post_recv(&b, 91, 50000, 100);
-	wr->wr_id = 1;
-	post(&a, wr);
-	post(&a, swr(&a, 2, IBV_WR_SEND, 0, 10));
-	expect_wc(a.scq, 1, status);
-	expect_wc(a.scq, 2, IBV_WC_WR_FLUSH_ERR);
-	expect_wc(a.rcq, 90, IBV_WC_WR_FLUSH_ERR);
-	expect_state(&a, IBV_QPS_ERR);
+	fails(wr, status);
 	expect_state(&b, IBV_QPS_RTS);
 	expect_no_wc_now(b.rcq);
 	expect_no_event();

@@ -312,20 +312,6 @@ void unmake(struct end *e)
 	memset(e, 0, sizeof(*e));
 }
 
-void to_init(struct end *e)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT,
-		.port_num = 1,
-		.qp_access_flags = e->conf.access,
-		.qkey = QKEY,
-	};
-
-	SAME(ibv_modify_qp(e->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
-			   (e->conf.type == IBV_QPT_UD ? IBV_QP_QKEY :
-							IBV_QP_ACCESS_FLAGS)), 0);
-}
-
 void av_to(struct ibv_ah_attr *av, int from_gid, int to_gid)
 {
 	*av = (struct ibv_ah_attr){
@@ -348,43 +334,74 @@ struct ibv_ah *ah_to(int from_gid, int to_gid)
 	return ah;
 }
 
-void to_rtr(struct end *e, const struct end *peer)
+struct ibv_qp_attr step_attr(const struct end *e, const struct end *peer,
+			     enum ibv_qp_state state)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTR,
+		.qp_state = state,
+		.port_num = 1,
+		.qp_access_flags = e->conf.access,
+		.qkey = QKEY,
 		.path_mtu = port.active_mtu,
 		.min_rnr_timer = e->conf.rnr_timer,
 		.max_dest_rd_atomic = e->conf.dest_rd,
-	};
-	int mask = IBV_QP_STATE;
-
-	if (e->conf.type != IBV_QPT_UD) {
-		attr.dest_qp_num = peer->qp->qp_num;
-		attr.rq_psn = peer->psn;
-		av_to(&attr.ah_attr, e->conf.gid, peer->conf.gid);
-		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	}
-	if (e->conf.type == IBV_QPT_RC)
-		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	SAME(ibv_modify_qp(e->qp, &attr, mask), 0);
-}
-
-void to_rts(struct end *e)
-{
-	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_RTS,
 		.sq_psn = e->psn,
 		.timeout = e->conf.timeout,
 		.retry_cnt = e->conf.retry,
 		.rnr_retry = e->conf.rnr_retry,
 		.max_rd_atomic = e->conf.rd,
 	};
-	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
 
-	if (e->conf.type == IBV_QPT_RC)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	SAME(ibv_modify_qp(e->qp, &attr, mask), 0);
+	if (peer) {
+		attr.dest_qp_num = peer->qp->qp_num;
+		attr.rq_psn = peer->psn;
+		av_to(&attr.ah_attr, e->conf.gid, peer->conf.gid);
+	}
+	return attr;
+}
+
+int step_mask(const struct end *e, enum ibv_qp_state state)
+{
+	bool ud = e->conf.type == IBV_QPT_UD, rc = e->conf.type == IBV_QPT_RC;
+
+	switch (state) {
+	case IBV_QPS_INIT:
+		return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+		       (ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS);
+	case IBV_QPS_RTR:
+		return IBV_QP_STATE |
+		       (ud ? 0 : IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+				 IBV_QP_RQ_PSN) |
+		       (rc ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0);
+	case IBV_QPS_RTS:
+		return IBV_QP_STATE | IBV_QP_SQ_PSN |
+		       (rc ? IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			     IBV_QP_MAX_QP_RD_ATOMIC : 0);
+	default:
+		return IBV_QP_STATE;
+	}
+}
+
+static void step(struct end *e, const struct end *peer, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = step_attr(e, peer, state);
+
+	SAME(ibv_modify_qp(e->qp, &attr, step_mask(e, state)), 0);
+}
+
+void to_init(struct end *e)
+{
+	step(e, NULL, IBV_QPS_INIT);
+}
+
+void to_rtr(struct end *e, const struct end *peer)
+{
+	step(e, peer, IBV_QPS_RTR);
+}
+
+void to_rts(struct end *e)
+{
+	step(e, NULL, IBV_QPS_RTS);
 }
 
 void to_ready(struct end *e)
@@ -446,6 +463,13 @@ void make_pair(struct end *a, struct end *b, const struct conf *conf)
 
 #define LIVE_WRS 64
 
+static void set_sge(struct ibv_sge *sge, const struct end *e, size_t off, uint32_t length)
+{
+	sge->addr = (uintptr_t)(e->buf + off);
+	sge->length = length;
+	sge->lkey = e->mr->lkey;
+}
+
 struct ibv_send_wr *swr(struct end *e, uint64_t id, enum ibv_wr_opcode opcode,
 			size_t off, uint32_t length)
 {
@@ -456,9 +480,7 @@ struct ibv_send_wr *swr(struct end *e, uint64_t id, enum ibv_wr_opcode opcode,
 
 	next %= LIVE_WRS;
 	memset(wr, 0, sizeof(*wr));
-	sge->addr = (uintptr_t)(e->buf + off);
-	sge->length = length;
-	sge->lkey = e->mr->lkey;
+	set_sge(sge, e, off, length);
 	wr->wr_id = id;
 	wr->opcode = opcode;
 	wr->send_flags = IBV_SEND_SIGNALED;
@@ -476,9 +498,7 @@ struct ibv_recv_wr *rwr(struct end *e, uint64_t id, size_t off, uint32_t length)
 
 	next %= LIVE_WRS;
 	memset(wr, 0, sizeof(*wr));
-	sge->addr = (uintptr_t)(e->buf + off);
-	sge->length = length;
-	sge->lkey = e->mr->lkey;
+	set_sge(sge, e, off, length);
 	wr->wr_id = id;
 	wr->sg_list = sge;
 	wr->num_sge = length ? 1 : 0;

@@ -148,6 +148,11 @@ void to_init(struct end *e);
 void to_rtr(struct end *e, const struct end *peer);
 void to_rts(struct end *e);
 void to_ready(struct end *e);				/* a UD QP, to RTS */
+/* what these three ask for, and the bits that lead to a state from the one before */
+struct ibv_qp_attr step_attr(const struct end *e, const struct end *peer,
+			     enum ibv_qp_state state);
+int step_mask(const struct end *e, enum ibv_qp_state state);
+
 /* rings of this process: those that were mapped since the last call */
 struct map {
 	void *start;

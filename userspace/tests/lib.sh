@@ -19,7 +19,8 @@ own_build()
 	done
 	for name; do
 		[ -e "$WEFT_BIN/$name" ] ||
-			gcc -o "$WEFT_BIN/$name" "$WEFT_BIN/$name.o" "$WEFT_BIN/lib.o" -libverbs -lpthread
+			gcc -Wl,--as-needed -o "$WEFT_BIN/$name" "$WEFT_BIN/$name.o" "$WEFT_BIN/lib.o" \
+				-libverbs -lrdmacm -lpthread
 	done
 }
 

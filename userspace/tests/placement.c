@@ -31,11 +31,15 @@ static bool placement(void)
 	return caps() & CAP_ATOMIC_WRITE;
 }
 
-static void make_both(const struct conf *conf)
+/* Return: there is something to be tried. */
+static bool make_both(const struct conf *conf)
 {
+	if (!placement())
+		return false;
 	make_pair(&a, &b, conf);
 	mr = ibv_reg_mr(pd, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_FLUSH_GLOBAL);
 	CHECK(mr);
+	return true;
 }
 
 #define MAKE(...)							\
@@ -180,9 +184,8 @@ static void atomic_write_data(void)
 	size_t off;
 	int i;
 
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	for (i = 0; i < ARRAY_SIZE(offsets); i++) {
 		off = offsets[i];
 		note("offset %zu", off);
@@ -204,9 +207,8 @@ static void atomic_write_posted(void)
 	struct ibv_send_wr *wr;
 	int i;
 
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	for (i = 0; i < 3; i++) {
 		note("way %d", i);
 		fill(a.buf, 20, i);
@@ -236,9 +238,8 @@ static void atomic_write_order(void)
 	uint64_t value;
 	int i;
 
-	if (!placement())
+	if (!MAKE(.rd = 1, .dest_rd = 1))
 		return;
-	MAKE(.rd = 1, .dest_rd = 1);
 	qp = ibv_qp_to_qp_ex(a.qp);
 	for (value = 1; value <= ROUNDS; value++) {
 		fill(a.buf, 5000, value);
@@ -283,9 +284,8 @@ static void atomic_write_whole(void)
 	pthread_t thread;
 	int i;
 
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	SAME(pthread_create(&thread, NULL, read_words, NULL), 0);
 	for (i = 0; i < 4 * ROUNDS; i++) {
 		atomic_write(i, mr->rkey, ADDR(128), i & 1 ? -1ULL : 0);
@@ -300,9 +300,8 @@ static void atomic_write_misaligned(void)
 	struct ibv_mr *odd;
 	int i;
 
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	for (i = 1; i < 8; i++) {
 		note("by %d", i);
 		atomic_write(i, mr->rkey, ADDR(64 + i), -1ULL);
@@ -324,9 +323,8 @@ static void atomic_write_rights(void)
 {
 	struct ibv_mr *readable;
 
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	readable = ibv_reg_mr(pd, b.buf, BUF, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
 					      IBV_ACCESS_REMOTE_ATOMIC);
 	CHECK(readable);
@@ -356,9 +354,8 @@ static void atomic_write_local_errors(void)
 	uint64_t value = 1;
 	int i;
 
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
 		note("%d bytes", lengths[i]);
 		post(&a, at(swr(&a, i, IBV_WR_ATOMIC_WRITE, 0, lengths[i]), &b, 0));
@@ -405,9 +402,8 @@ static void flush_data(void)
 	};
 	int i;
 
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		note("row %d", i);
 		fill(a.buf, 10000, i);
@@ -429,9 +425,8 @@ static void flush_then_write(void)
 	struct ibv_qp_ex *qp;
 	uint64_t value;
 
-	if (!placement())
+	if (!MAKE(.rd = 2, .dest_rd = 2))
 		return;
-	MAKE(.rd = 2, .dest_rd = 2);
 	qp = ibv_qp_to_qp_ex(a.qp);
 	for (value = 1; value <= 100; value++) {
 		fill(a.buf, 3000, value);
@@ -455,9 +450,8 @@ static void flush_refused(void)
 {
 	struct ibv_mr *plain;
 
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	plain = ibv_reg_mr(pd, b.buf, BUF, ACCESS_ALL);
 	CHECK(plain);
 	note("right of the region");
@@ -501,9 +495,8 @@ static void flush_not_posted(void)
 	uint64_t value = 1;
 	int i;
 
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		note("row %d", i);
 		qp = begin(i);
@@ -565,9 +558,8 @@ static void flush_window(void)
 	struct ibv_mw *mw;
 	uint32_t rkey;
 
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	plain = ibv_reg_mr(pd, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
 	region = ibv_reg_mr(pd, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND |
 					    IBV_ACCESS_FLUSH_GLOBAL);
@@ -604,9 +596,8 @@ static void paged(void)
 	struct ibv_mr *region, *odd;
 	uint8_t *p;
 
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	p = memory(BUF);
 	region = ibv_reg_mr(pd, p, BUF, access);
 	odd = ibv_reg_mr(pd, p + 4, 8192, access | IBV_ACCESS_ZERO_BASED);
@@ -663,9 +654,8 @@ static void credits(void)
 /* in ERR they are flushed, in order */
 static void in_error(void)
 {
-	if (!placement())
+	if (!MAKE())
 		return;
-	MAKE();
 	to_state(&a, IBV_QPS_ERR);
 	atomic_write(1, mr->rkey, ADDR(0), 1);
 	flush(2, mr->rkey, ADDR(0), 8, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);

@@ -73,34 +73,13 @@ static void refused(void)
  */
 
 /* with what leads from the state before to @state */
-static int limit_with(enum ibv_qp_state state, int mask, uint32_t kbps)
+static int limit_with(enum ibv_qp_state state, uint32_t kbps)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = state,
-		.port_num = 1,
-		.qp_access_flags = a.conf.access,
-		.path_mtu = port.active_mtu,
-		.dest_qp_num = b.qp->qp_num,
-		.rq_psn = b.psn,
-		.sq_psn = a.psn,
-		.max_dest_rd_atomic = 1,
-		.max_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.rate_limit = kbps,
-	};
+	struct ibv_qp_attr attr = step_attr(&a, &b, state);
 
-	av_to(&attr.ah_attr, a.conf.gid, b.conf.gid);
-	return ibv_modify_qp(a.qp, &attr, mask | IBV_QP_STATE | IBV_QP_RATE_LIMIT);
+	attr.rate_limit = kbps;
+	return ibv_modify_qp(a.qp, &attr, step_mask(&a, state) | IBV_QP_RATE_LIMIT);
 }
-
-#define TO_INIT	(IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)
-#define TO_RTR	(IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | \
-		 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER)
-#define TO_RTS	(IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | \
-		 IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
 
 static void states(void)
 {
@@ -110,20 +89,20 @@ static void states(void)
 	to_rtr(&b, &a);
 	to_rts(&b);
 	REFUSED(try_limit(&a, 1000, 0), EINVAL);
-	REFUSED(limit_with(IBV_QPS_INIT, TO_INIT, 1000), EINVAL);
+	REFUSED(limit_with(IBV_QPS_INIT, 1000), EINVAL);
 	to_init(&a);
 	REFUSED(try_limit(&a, 1000, 0), EINVAL);
 	SAME(limit_of(&a), 0);
-	SAME(limit_with(IBV_QPS_RTR, TO_RTR, 1000), 0);
+	SAME(limit_with(IBV_QPS_RTR, 1000), 0);
 	SAME(limit_of(&a), 1000);
 	/* the value is wrong: the state stays as well */
-	REFUSED(limit_with(IBV_QPS_RTS, TO_RTS, -1), EINVAL);
+	REFUSED(limit_with(IBV_QPS_RTS, -1), EINVAL);
 	expect_state(&a, IBV_QPS_RTR);
-	SAME(limit_with(IBV_QPS_RTS, TO_RTS, 2000), 0);
+	SAME(limit_with(IBV_QPS_RTS, 2000), 0);
 	expect_state(&a, IBV_QPS_RTS);
 	SAME(limit_of(&a), 2000);
 	limit(&a, 3000, 0);
-	REFUSED(limit_with(IBV_QPS_SQD, 0, 1000), EINVAL);
+	REFUSED(limit_with(IBV_QPS_SQD, 1000), EINVAL);
 	to_state(&a, IBV_QPS_SQD);
 	REFUSED(try_limit(&a, 1000, 0), EINVAL);
 	to_state(&a, IBV_QPS_RTS);

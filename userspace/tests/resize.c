@@ -350,35 +350,15 @@ static void flushed_after_resize(void)
 /* with what leads to @state; @state of now: nothing else */
 static int resize_with(enum ibv_qp_state state, int sq)
 {
-	struct ibv_qp_attr attr = {
-		.qp_state = state,
-		.port_num = 1,
-		.qp_access_flags = a.conf.access,
-		.path_mtu = port.active_mtu,
-		.dest_qp_num = b.qp->qp_num,
-		.rq_psn = b.psn,
-		.sq_psn = a.psn,
-		.max_dest_rd_atomic = 1,
-		.max_rd_atomic = 1,
-		.min_rnr_timer = 12,
-		.timeout = 14,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
-		.cap.max_send_wr = sq,
-	};
-	int mask = IBV_QP_CAP | IBV_QP_STATE, from = state_of(&a);
+	struct ibv_qp_attr attr = step_attr(&a, &b, state);
+	enum ibv_qp_state from = state_of(&a);
+	int mask = IBV_QP_CAP;
 
-	if (state == from)
-		mask = IBV_QP_CAP;
-	else if (state == IBV_QPS_INIT)
-		mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
-	else if (state == IBV_QPS_RTR)
-		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-			IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	else if (state == IBV_QPS_RTS && from == IBV_QPS_RTR)
-		mask |= IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-			IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-	av_to(&attr.ah_attr, a.conf.gid, b.conf.gid);
+	attr.cap.max_send_wr = sq;
+	if (from == IBV_QPS_SQD)
+		mask |= IBV_QP_STATE;
+	else if (state != from)
+		mask |= step_mask(&a, state);
 	return ibv_modify_qp(a.qp, &attr, mask);
 }
 

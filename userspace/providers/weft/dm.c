@@ -177,12 +177,5 @@ struct ibv_mr *weft_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *ibdm,
 
 	ret = ibv_cmd_reg_dm_mr(pd, &dm->vdm, offset, length, access, vmr,
 				NULL);
-	if (ret)
-		goto err_free_mr;
-	return &vmr->ibv_mr;
-
-err_free_mr:
-	free(vmr);
-	errno = ret;
-	return NULL;
+	return weft_new_mr(vmr, ret);
 }

@@ -6,6 +6,16 @@
 #include "compat.h"
 #include "weft.h"
 
+struct ibv_mr *weft_new_mr(struct verbs_mr *vmr, int ret)
+{
+	if (!ret)
+		return &vmr->ibv_mr;
+
+	free(vmr);
+	errno = ret;
+	return NULL;
+}
+
 struct ibv_mr *weft_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			   uint64_t hca_va, int access)
 {
@@ -20,14 +30,7 @@ struct ibv_mr *weft_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 
 	ret = ibv_cmd_reg_mr(pd, addr, length, hca_va, access, vmr, &cmd,
 			     sizeof(cmd), &resp, sizeof(resp));
-	if (ret)
-		goto err_free_mr;
-	return &vmr->ibv_mr;
-
-err_free_mr:
-	free(vmr);
-	errno = ret;
-	return NULL;
+	return weft_new_mr(vmr, ret);
 }
 
 struct ibv_mr *weft_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
@@ -42,14 +45,7 @@ struct ibv_mr *weft_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 		return NULL;
 
 	ret = weft_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr);
-	if (ret)
-		goto err_free_mr;
-	return &vmr->ibv_mr;
-
-err_free_mr:
-	free(vmr);
-	errno = ret;
-	return NULL;
+	return weft_new_mr(vmr, ret);
 }
 
 int weft_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
@@ -99,14 +95,7 @@ struct ibv_mr *weft_import_mr(struct ibv_pd *pd, uint32_t handle)
 		return NULL;
 
 	ret = ibv_cmd_query_mr(pd, vmr, handle);
-	if (ret)
-		goto err_free_mr;
-	return &vmr->ibv_mr;
-
-err_free_mr:
-	free(vmr);
-	errno = ret;
-	return NULL;
+	return weft_new_mr(vmr, ret);
 }
 
 void weft_unimport_mr(struct ibv_mr *mr)

@@ -6,6 +6,29 @@
 #include "weft.h"
 #include "weft-abi.h"
 
+/* What the kernel has answered with @ret: the SRQ, or NULL and errno, and it is freed. */
+static struct ibv_srq *srq_finish(struct weft_srq *srq, int ret,
+				  struct ibv_pd *pd,
+				  const struct weft_ring_resp *ring,
+				  uint32_t max_sge)
+{
+	if (ret)
+		goto err_free_srq;
+
+	ret = weft_queue_init(&srq->rq, pd->context->cmd_fd, ring, max_sge,
+			      weft_pd_shared(pd));
+	if (ret)
+		goto err_destroy_srq;
+	return &srq->vsrq.srq;
+
+err_destroy_srq:
+	ibv_cmd_destroy_srq(&srq->vsrq.srq);
+err_free_srq:
+	free(srq);
+	errno = ret;
+	return NULL;
+}
+
 struct ibv_srq *weft_create_srq(struct ibv_pd *pd,
 				struct ibv_srq_init_attr *attr)
 {
@@ -20,24 +43,9 @@ struct ibv_srq *weft_create_srq(struct ibv_pd *pd,
 
 	ret = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &cmd.ibv_cmd,
 				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
-	if (ret)
-		goto err_free_srq;
-
-	ret = weft_queue_init(&srq->rq, pd->context->cmd_fd, &resp.rq,
-			      attr->attr.max_sge, weft_pd_shared(pd));
-	if (ret)
-		goto err_destroy_srq;
-
 	srq->vsrq.srq_type = IBV_SRQT_BASIC;
 	srq->vsrq.srq_num = resp.srqn;
-	return &srq->vsrq.srq;
-
-err_destroy_srq:
-	ibv_cmd_destroy_srq(&srq->vsrq.srq);
-err_free_srq:
-	free(srq);
-	errno = ret;
-	return NULL;
+	return srq_finish(srq, ret, pd, &resp.rq, attr->attr.max_sge);
 }
 
 static struct ibv_srq *srq_create_xrc(struct ibv_context *context,
@@ -54,21 +62,7 @@ static struct ibv_srq *srq_create_xrc(struct ibv_context *context,
 
 	ret = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd.ibv_cmd,
 				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
-	if (ret)
-		goto err_free_srq;
-
-	ret = weft_queue_init(&srq->rq, context->cmd_fd, &resp.rq,
-			      attr->attr.max_sge, weft_pd_shared(attr->pd));
-	if (ret)
-		goto err_destroy_srq;
-	return &srq->vsrq.srq;
-
-err_destroy_srq:
-	ibv_cmd_destroy_srq(&srq->vsrq.srq);
-err_free_srq:
-	free(srq);
-	errno = ret;
-	return NULL;
+	return srq_finish(srq, ret, attr->pd, &resp.rq, attr->attr.max_sge);
 }
 
 /* libibverbs makes a basic SRQ by weft_create_srq(). */

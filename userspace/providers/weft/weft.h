@@ -254,6 +254,8 @@ int weft_dealloc_td(struct ibv_td *td);
 struct ibv_pd *
 weft_alloc_parent_domain(struct ibv_context *context,
 			 struct ibv_parent_domain_init_attr *attr);
+/* What the kernel has answered with @ret: the region, or NULL and errno, and it is freed. */
+struct ibv_mr *weft_new_mr(struct verbs_mr *vmr, int ret);
 struct ibv_mr *weft_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			   uint64_t hca_va, int access);
 struct ibv_mr *weft_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,

@@ -16,6 +16,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/weft-abi.h>
 
+#include "compat/netns.h"
 #include "compat/port_event.h"
 #include "fabric/fabric.h"
 #include "link/ib.h"
@@ -437,9 +438,20 @@ static int instance_register_roce(struct weft_dev *dev, const char *name)
 	return ret;
 }
 
-static int instance_add(const char *name, struct net_device *ndev, bool ib)
+/* In exclusive mode it is born where its net device is, as nobody sees it elsewhere. */
+static struct weft_dev *instance_alloc(struct net *net)
 {
 	struct weft_dev *dev = ib_alloc_device(weft_dev, ibdev);
+
+	if (!dev || rdma_dev_access_netns(&dev->ibdev, net))
+		return dev;
+	ib_dealloc_device(&dev->ibdev);
+	return ib_alloc_device_with_net(weft_dev, ibdev, net);
+}
+
+static int instance_add(const char *name, struct net_device *ndev, bool ib)
+{
+	struct weft_dev *dev = instance_alloc(dev_net(ndev));
 	int ret;
 
 	if (!dev)
@@ -467,6 +479,7 @@ int weft_device_add(const char *name, struct net_device *ndev)
 {
 	return netdev_carries_ip(ndev) ? instance_add(name, ndev, false) : -EOPNOTSUPP;
 }
+WEFT_EXPORT_FOR_TEST(weft_device_add);
 
 int weft_device_add_ib(const char *name, struct net_device *ndev)
 {
