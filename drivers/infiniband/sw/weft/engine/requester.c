@@ -378,17 +378,35 @@ static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 	}
 }
 
-static void req_run(struct weft_qp *qp, struct req_budget *budget)
+/* Return: true when the rest is to be deferred. */
+static bool req_turn(struct weft_qp *qp, struct req_budget *budget)
 {
 	struct weft_send *send = &qp->send;
-	bool defer;
 
+	budget->stalled = false;
 	if (weft_turn_take(&send->turn) & BIT(WEFT_EV_TIMER))
 		req_timeout(qp);
 	/* who defers a packet posts an event after it: none is overlooked */
 	if (!skb_queue_empty_lockless(&send->packets))
 		weft_completer_work(qp);
-	defer = req_work(qp, budget);
+	return req_work(qp, budget);
+}
+
+/*
+ * On one host the answer to a packet is often there before the sender has looked up: an
+ * event more is seen to here, for less than a work item costs.
+ */
+static void req_run(struct weft_qp *qp, struct req_budget *budget)
+{
+	struct weft_send *send = &qp->send;
+	bool defer = req_turn(qp, budget);
+
+	while (!defer && weft_turn_has_events(&send->turn) && budget->wqes) {
+		budget->wqes--;
+		if (!budget->atomic)
+			cond_resched();
+		defer = req_turn(qp, budget);
+	}
 	if (defer)
 		weft_turn_defer(&send->turn);
 	else

@@ -2,9 +2,7 @@
 /*
  * A short payload is copied behind the headers. A long one is left where it is when
  * the run allows it: the packet has references to the pages then, and pad and ICRC
- * follow in a fragment of their own. Else it is copied into that fragment. Headers
- * and fragment are one piece of a page, which the kernel does not clear each time, as it
- * does (init_on_alloc) with a buffer from kmalloc().
+ * follow in a fragment of their own. Else it is copied into that fragment.
  */
 #include "link/packet.h"
 
@@ -23,6 +21,8 @@
 
 /* A shorter payload is copied behind the headers sooner than anything else. */
 #define PACKET_MIN_FRAGMENT	512U
+/* So that there are several in a page. */
+#define PACKET_MAX_HEAD		1024U
 
 /* Where the next bytes are, and in @length how many of at most that are in one page. */
 static void *packet_piece(struct weft_iter *payload, u32 *length)
@@ -105,13 +105,45 @@ static void packet_put_headers(struct sk_buff *skb, const struct weft_hdr *hdr, 
 	weft_hdr_encode(skb_put(skb, weft_opcode(hdr->opcode)->length), hdr);
 }
 
+/*
+ * An empty buffer of @head bytes, and memory for a fragment of @more: a piece of a page,
+ * which the kernel does not clear each time, as it does (init_on_alloc) with what comes
+ * from kmalloc().
+ */
+static struct sk_buff *packet_alloc(u32 head, u32 more, void **fragment)
+{
+	u32 size = SKB_HEAD_ALIGN(head);
+	void *buffer = netdev_alloc_frag_align(size + more, SMP_CACHE_BYTES);
+	struct sk_buff *skb;
+
+	if (!buffer)
+		return NULL;
+	skb = build_skb(buffer, size);
+	if (!skb) {
+		skb_free_frag(buffer);
+		return NULL;
+	}
+	*fragment = buffer + size;
+	return skb;
+}
+
+static struct sk_buff *packet_alloc_linear(u32 head)
+{
+	struct sk_buff *skb = NULL;
+	void *fragment;
+
+	if (head <= PACKET_MAX_HEAD)
+		skb = packet_alloc(head, 0, &fragment);
+	return skb ?: alloc_skb(head, GFP_ATOMIC | __GFP_NOWARN);
+}
+
 static struct sk_buff *packet_build_short(const struct weft_run *run,
 					  const struct weft_hdr *hdr, u32 length,
 					  u32 room)
 {
+	u32 head = room + weft_opcode(hdr->opcode)->length;
 	u32 trailer = hdr->pad + WEFT_ICRC_LENGTH;
-	struct sk_buff *skb = alloc_skb(room + weft_opcode(hdr->opcode)->length + length +
-					trailer, GFP_ATOMIC | __GFP_NOWARN);
+	struct sk_buff *skb = packet_alloc_linear(head + length + trailer);
 
 	if (!skb)
 		return NULL;
@@ -126,20 +158,15 @@ static struct sk_buff *packet_build_short(const struct weft_run *run,
 static struct sk_buff *packet_build_long(const struct weft_run *run,
 					 const struct weft_hdr *hdr, u32 length, u32 room)
 {
-	u32 head = SKB_HEAD_ALIGN(room + weft_opcode(hdr->opcode)->length);
 	u32 copied = packet_is_referenced(run, length) ? 0 : length;
+	u32 head = room + weft_opcode(hdr->opcode)->length;
 	u32 trailer = hdr->pad + WEFT_ICRC_LENGTH;
-	void *buffer = netdev_alloc_frag_align(head + copied + trailer, SMP_CACHE_BYTES);
-	void *fragment = buffer + head;
 	struct sk_buff *skb;
+	void *fragment;
 
-	if (!buffer)
+	skb = packet_alloc(head, copied + trailer, &fragment);
+	if (!skb)
 		return NULL;
-	skb = build_skb(buffer, head);
-	if (!skb) {
-		skb_free_frag(buffer);
-		return NULL;
-	}
 	packet_put_headers(skb, hdr, room);
 	if (copied)
 		packet_copy(fragment, run->payload, copied);

@@ -137,6 +137,19 @@ static inline unsigned long weft_turn_take(struct weft_turn *turn)
 }
 
 /**
+ * weft_turn_has_events - whether there is more to do already
+ * @turn: owned by the caller
+ *
+ * Return: true when an event has come since weft_turn_take(), and nobody waits in
+ * weft_turn_stop().
+ */
+static inline bool weft_turn_has_events(const struct weft_turn *turn)
+{
+	return unlikely(READ_ONCE(turn->bits) & WEFT_TURN_EVENTS) &&
+	       !weft_turn_stopping(turn);
+}
+
+/**
  * weft_turn_release - give the turn back
  * @turn: owned by the caller
  *
