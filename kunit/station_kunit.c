@@ -128,4 +128,5 @@ static struct kunit_suite station_suite = {
 	.name = "weft_station",
 	.test_cases = station_cases,
 };
+
 kunit_test_suite(station_suite);
