@@ -10,6 +10,7 @@
 #include <net/net_namespace.h>
 
 #include "fabric/fabric.h"
+#include "fabric/station.h"
 #include "switch_model.h"
 
 #define FABRIC_GUID	0x0200ff00fe000020ULL
@@ -42,6 +43,9 @@ static const struct weft_ibport_ops end_ops = {
 	.event = end_event,
 };
 
+/* No hosts but this one. */
+static const struct weft_stations end_peers;
+
 static void end_attach_to(struct fabric_end *end, u64 guid, u64 switch_guid)
 {
 	const struct weft_ibport_param param = {
@@ -53,7 +57,7 @@ static void end_attach_to(struct fabric_end *end, u64 guid, u64 switch_guid)
 	weft_ibport_init(&end->port, &param);
 	rtnl_lock();
 	end->fabric = weft_fabric_attach(init_net.loopback_dev, &end->port,
-					 cpu_to_be64(switch_guid));
+					 cpu_to_be64(switch_guid), &end_peers);
 	rtnl_unlock();
 }
 

@@ -97,6 +97,7 @@ static void starts_down(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port->ib.info.linkspeed_portstate, 0x71);
 	KUNIT_EXPECT_EQ(test, port->ib.info.linkspeedactive_enabled, 0x47);
 	KUNIT_EXPECT_EQ(test, port->ib.lid, 0);
+	KUNIT_EXPECT_EQ(test, port->ib.mtu, IB_MTU_4096);
 	KUNIT_EXPECT_EQ(test, port->ib.pkeys[0], 0xffff);
 	KUNIT_EXPECT_TRUE(test, port->ib.guids[0] == port->ib.guid);
 }
@@ -351,6 +352,68 @@ static void knows_its_lids(struct kunit *test)
 }
 
 /* It has 16 bits, and stays where it cannot go on. */
+static struct sk_buff *long_packet(struct kunit *test, u8 vl, u32 length)
+{
+	struct sk_buff *skb = packet(test, vl, 5, length - IBPORT_LENGTH);
+	struct weft_lrh lrh = { .length = length, .dlid = 5, .vl = vl, .lnh = WEFT_LNH_BTH };
+
+	weft_lrh_encode(skb->data, &lrh);
+	return skb;
+}
+
+/**
+ * struct length_row - how long a packet may be
+ * @vl: its lane
+ * @mtu: NeighborMTU
+ * @length: of the packet, LRH and ICRC included
+ * @out: it may leave
+ * @in: it may come in
+ */
+struct length_row {
+	u8	vl;
+	u8	mtu;
+	u32	length;
+	bool	out;
+	bool	in;
+};
+
+static const struct length_row length_rows[] = {
+	{ 0, IB_MTU_4096, 4096 + 124, true, true },
+	{ 0, IB_MTU_4096, 4096 + 128, false, false },
+	{ 0, IB_MTU_1024, 1024 + 124, true, true },
+	/* it is what the other end takes, and no limit to what we do */
+	{ 0, IB_MTU_1024, 1024 + 128, false, true },
+	{ 0, IB_MTU_256, 256 + 124, true, true },
+	{ 0, IB_MTU_256, 256 + 128, false, true },
+	{ 15, IB_MTU_4096, 256 + 124, true, true },
+	{ 15, IB_MTU_4096, 256 + 128, false, false },
+	{ 15, IB_MTU_256, 256 + 124, true, true },
+};
+
+static void length_row_desc(const struct length_row *row, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "VL %u, MTU %u, %u bytes", row->vl, row->mtu,
+		 row->length);
+}
+
+KUNIT_ARRAY_PARAM(length_row, length_rows, length_row_desc);
+
+static void passes_by_length(struct kunit *test)
+{
+	const struct length_row *row = test->param_value;
+	struct fake_port *port = fake_port(test);
+
+	weft_ibport_plug(&port->ib, &port->cable);
+	force_state(&port->ib, IB_PORT_ACTIVE);
+	port->ib.mtu = row->mtu;
+	transmit(port, long_packet(test, row->vl, row->length));
+	KUNIT_EXPECT_EQ(test, port->sent, row->out);
+	KUNIT_EXPECT_EQ(test, counted(port, WEFT_IBC_XMIT_DISCARDS), !row->out);
+	deliver(port, long_packet(test, row->vl, row->length));
+	KUNIT_EXPECT_EQ(test, port->received, row->in);
+	KUNIT_EXPECT_EQ(test, counted(port, WEFT_IBC_RCV_ERRORS), !row->in);
+}
+
 static void counts_violations(struct kunit *test)
 {
 	struct weft_ibport *port = &fake_port(test)->ib;
@@ -450,6 +513,7 @@ static struct kunit_case ibport_cases[] = {
 	KUNIT_CASE(plug_and_unplug),
 	KUNIT_CASE(disabled_stays_down),
 	KUNIT_CASE_PARAM(passes_by_state, passage_row_gen_params),
+	KUNIT_CASE_PARAM(passes_by_length, length_row_gen_params),
 	KUNIT_CASE(nothing_without_cable),
 	KUNIT_CASE(counts),
 	KUNIT_CASE(excess_is_trimmed),

@@ -34,7 +34,7 @@ static struct weft_peer_note peer_note(const struct peer_pair *pair, u32 from)
 		.hello = { .guid = cpu_to_be64(0x100 + from), .max_frame = 1500 },
 	};
 
-	ether_addr_copy(note.mac, peer_mac[from]);
+	ether_addr_copy(note.from.mac, peer_mac[from]);
 	return note;
 }
 
@@ -225,7 +225,7 @@ static void other_mac_is_not_heard(struct kunit *test)
 	note = peer_note(&pair, 0);
 	note.frame.nonce++;
 	note.frame.heard = 0;
-	note.mac[0] ^= 4;
+	note.from.mac[0] ^= 4;
 	KUNIT_EXPECT_EQ(test, peer_hear(&pair, 1, &note), 0U);
 	KUNIT_EXPECT_TRUE(test, pair.peer[1].up);
 }

@@ -193,6 +193,16 @@ static void all_or_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(sm_info(sm)->gid_prefix), 0xfe80000000000000ULL);
 }
 
+static void mtu_is_kept(struct kunit *test)
+{
+	struct fake_sm *sm = test->priv;
+
+	sm_begin_set(test, 1, IB_PORT_NOP)->neighbormtu_mastersmsl = IB_MTU_1024 << 4;
+	KUNIT_EXPECT_EQ(test, sm_end_set(test, 1), 0);
+	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->mtu, IB_MTU_1024);
+	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->info.neighbormtu_mastersmsl, IB_MTU_1024 << 4);
+}
+
 static void lid_zero_is_invalid(struct kunit *test)
 {
 	sm_begin_set(test, 1, IB_PORT_NOP)->lid = 0;
@@ -267,6 +277,7 @@ static struct kunit_case portinfo_cases[] = {
 	KUNIT_CASE(disable_and_enable),
 	KUNIT_CASE(disable_from_here),
 	KUNIT_CASE_PARAM(all_or_nothing, invalid_row_gen_params),
+	KUNIT_CASE(mtu_is_kept),
 	KUNIT_CASE(lid_zero_is_invalid),
 	KUNIT_CASE(widths_and_speeds),
 	KUNIT_CASE(read_only_fields_stay),

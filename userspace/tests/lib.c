@@ -148,7 +148,7 @@ void open_device(void)
 	ibv_free_device_list(list);
 	CHECK(!ibv_query_port(ctx, 1, &port));
 	find_gids();
-	if (gid4 < 0)
+	if (gid4 < 0 && port.link_layer == IBV_LINK_LAYER_ETHERNET)
 		FAIL("%s has no GID of an IPv4 address", name);
 	pd = ibv_alloc_pd(ctx);
 	CHECK(pd);

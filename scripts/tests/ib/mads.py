@@ -7,6 +7,8 @@ usage: mads.py answers UMAD
        mads.py fuzz UMAD COUNT SEED [LID]...
        mads.py key UMAD COUNT LID QPN PKEY-INDEX
        mads.py phys UMAD PORT STATE [HOP]...
+       mads.py mtu UMAD PORT MTU [HOP]...
+       mads.py route UMAD LID PORT [HOP]...
 
 answers  ask the agent of the port itself, of the switch and of the HCA at the
          switch's second port what it does not have, and compare the status of the
@@ -19,6 +21,9 @@ fuzz     COUNT MADs of subnet and performance management, random but for what ma
 key      COUNT MADs to a QP, with the Q_Key of QP 1, and with this P_Key of the port
 phys     Set the physical state of a port (2: Polling, 3: Disabled); of the port itself,
          or of the node at the end of a directed route
+mtu      the same with NeighborMTU (1: 256 bytes, 5: 4096)
+route    Set by which port packets for a LID leave, in the LinearForwardingTable of the
+         switch at the end of a directed route (255: by none); prints what it was before
 """
 import errno
 import fcntl
@@ -221,11 +226,30 @@ def key(umad, count, lid, qpn, pkey_index):
         time.sleep(0.002)
 
 
-def phys(umad, port, state, path):
-    info = changed(changed(port_info(umad, path, port), 32, 0, 0xf), 33, state << 4, 0xf0)
-    answer = umad.ask(directed(path, PORT_INFO, port, SET, info))
+def must_set(umad, path, attribute, modifier, data):
+    answer = umad.ask(directed(path, attribute, modifier, SET, bytes(data)))
     if not answer or struct.unpack_from(">H", answer, 4)[0] & 0x1c:
         sys.exit("mads.py: it was not set")
+
+
+def phys(umad, port, state, path):
+    info = changed(changed(port_info(umad, path, port), 32, 0, 0xf), 33, state << 4, 0xf0)
+    must_set(umad, path, PORT_INFO, port, info)
+
+
+def mtu(umad, port, value, path):
+    info = changed(changed(port_info(umad, path, port), 32, 0, 0xf), 33, 0, 0xf0)
+    must_set(umad, path, PORT_INFO, port, changed(info, 36, value << 4, 0xf0))
+
+
+def route(umad, lid, port, path):
+    answer = umad.ask(directed(path, LINEAR, lid // 64))
+    if not answer or struct.unpack_from(">H", answer, 4)[0] & 0x1c:
+        sys.exit("mads.py: no LinearForwardingTable")
+    block = bytearray(answer[64:128])
+    print(block[lid % 64])
+    block[lid % 64] = port
+    must_set(umad, path, LINEAR, lid // 64, block)
 
 
 def main():
@@ -238,8 +262,9 @@ def main():
         routes(umad)
     elif what == "key":
         key(umad, *(int(a, 0) for a in sys.argv[3:7]))
-    elif what == "phys":
-        phys(umad, int(sys.argv[3]), int(sys.argv[4]), tuple(int(a) for a in sys.argv[5:]))
+    elif what in ("phys", "mtu", "route"):
+        {"phys": phys, "mtu": mtu, "route": route}[what](umad, int(sys.argv[3], 0), int(sys.argv[4], 0),
+                                                         tuple(int(a) for a in sys.argv[5:]))
     elif what == "fuzz":
         fuzz(umad, int(sys.argv[3]), int(sys.argv[4]), [int(a, 0) for a in sys.argv[5:]])
     else:

@@ -19,6 +19,7 @@
 #include "compat/netns.h"
 #include "compat/port_event.h"
 #include "fabric/fabric.h"
+#include "fabric/station.h"
 #include "link/ib.h"
 #include "link/roce.h"
 #include "link/udp.h"
@@ -57,10 +58,15 @@ static bool netdev_carries_ip(const struct net_device *ndev)
 	}
 }
 
-/* Frames, or nobody to send them to. */
+/* Frames, or nobody to send them to; or what they are put into. */
 static bool netdev_carries_frames(const struct net_device *ndev)
 {
-	return ndev->type == ARPHRD_ETHER || ndev->flags & IFF_LOOPBACK;
+	struct weft_stations peers;
+
+	if (ndev->type == ARPHRD_ETHER || ndev->flags & IFF_LOOPBACK)
+		return true;
+	weft_attribute_ib_peers(&peers);
+	return peers.num && netdev_carries_ip(ndev);
 }
 
 /*

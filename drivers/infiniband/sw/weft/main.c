@@ -10,6 +10,7 @@
 #include "link/udp.h"
 #include "netlink.h"
 #include "object/table.h"
+#include "verbs/removal.h"
 #include "wire/icrc.h"
 
 static int __init weft_init(void)
@@ -29,13 +30,18 @@ static int __init weft_init(void)
 	ret = weft_uplink_init();
 	if (ret)
 		goto err_udp_exit;
-	ret = weft_device_init();
+	ret = weft_removal_init();
 	if (ret)
 		goto err_uplink_exit;
+	ret = weft_device_init();
+	if (ret)
+		goto err_removal_exit;
 	/* last: from here on there may be devices */
 	weft_netlink_init();
 	return 0;
 
+err_removal_exit:
+	weft_removal_exit();
 err_uplink_exit:
 	weft_uplink_exit();
 err_udp_exit:
@@ -52,6 +58,7 @@ err_icrc_exit:
 static void __exit weft_exit(void)
 {
 	weft_netlink_exit();
+	weft_removal_exit();
 	weft_device_exit();
 	weft_uplink_exit();
 	weft_udp_exit();

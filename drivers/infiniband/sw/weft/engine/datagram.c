@@ -28,6 +28,19 @@ static void dgram_refuse(struct weft_answer *answer, enum weft_fault fault)
 	answer->fault = fault;
 }
 
+/*
+ * When a device is removed the core leaves all multicast groups, and waits until the subnet
+ * administration has answered. That may be gone already, or about to go as well; and it will
+ * see the port go down. As if the QP were being flushed, it is not asked any more.
+ */
+static bool dgram_is_vain(const struct weft_qp *qp, const struct weft_av *av)
+{
+	const struct weft_hca *hca = qp->dev->hca;
+
+	return unlikely(qp->type == IB_QPT_GSI) && hca && READ_ONCE(hca->leaving) &&
+	       av->dlid == READ_ONCE(hca->port.sm_lid);
+}
+
 /* What an HCA does with packets of IPoIB. */
 static enum weft_fault dgram_offload(struct weft_qp *qp, struct weft_datagram *dgram)
 {
@@ -63,6 +76,10 @@ void weft_datagram_send(struct weft_qp *qp, struct weft_datagram *dgram,
 		fault = WEFT_FAULT_ADDRESS;
 	if (fault) {
 		dgram_refuse(answer, fault);
+		return;
+	}
+	if (dgram_is_vain(qp, &av)) {
+		answer->outcome = WEFT_OUTCOME_FLUSHED;
 		return;
 	}
 	answer->outcome = WEFT_OUTCOME_DONE;

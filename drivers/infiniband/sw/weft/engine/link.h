@@ -17,6 +17,7 @@ struct weft_lso;
  * enum weft_outcome - what became of a message
  * @WEFT_OUTCOME_DONE: delivered (reliable), or gone its way (unreliable)
  * @WEFT_OUTCOME_REFUSED: the responder refused it, see @status and @fault
+ * @WEFT_OUTCOME_FLUSHED: it is not sent any more, and the send queue goes on
  * @WEFT_OUTCOME_RNR: the responder has no receive work request
  * @WEFT_OUTCOME_LOST: no answer
  * @WEFT_OUTCOME_STOPPED: given up halfway because somebody wants one of the
@@ -28,6 +29,7 @@ struct weft_lso;
 enum weft_outcome {
 	WEFT_OUTCOME_DONE,
 	WEFT_OUTCOME_REFUSED,
+	WEFT_OUTCOME_FLUSHED,
 	WEFT_OUTCOME_RNR,
 	WEFT_OUTCOME_LOST,
 	WEFT_OUTCOME_STOPPED,

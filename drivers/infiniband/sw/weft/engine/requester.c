@@ -89,6 +89,12 @@ static void req_rnr(struct weft_qp *qp, u8 rnr_timer)
 	weft_requester_wait(send, weft_rules_rnr_ns(rnr_timer));
 }
 
+static void req_flush_one(struct weft_qp *qp)
+{
+	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
+	req_complete(qp, IB_WC_WR_FLUSH_ERR, WEFT_FAULT_FLUSHED, 0);
+}
+
 /* Timeout 0 means to wait for ever. */
 static void req_lost(struct weft_send *send)
 {
@@ -169,6 +175,9 @@ static void req_answered(struct weft_qp *qp, const struct weft_answer *answer,
 		break;
 	case WEFT_OUTCOME_REFUSED:
 		req_fail(qp, answer->status, answer->fault);
+		break;
+	case WEFT_OUTCOME_FLUSHED:
+		req_flush_one(qp);
 		break;
 	case WEFT_OUTCOME_RNR:
 		req_rnr(qp, answer->rnr_timer);
@@ -283,8 +292,7 @@ static void req_flush(struct weft_qp *qp)
 	req_forget_paged(send);
 	req_flush_flights(qp);
 	while (!weft_turn_stopping(&send->turn) && (send->active || req_next(qp))) {
-		weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
-		req_complete(qp, IB_WC_WR_FLUSH_ERR, WEFT_FAULT_FLUSHED, 0);
+		req_flush_one(qp);
 		cond_resched();
 	}
 }

@@ -10,8 +10,11 @@
 #include <linux/slab.h>
 
 #include "fabric/cord.h"
+#include "fabric/ether.h"
 #include "fabric/pair.h"
+#include "fabric/station.h"
 #include "fabric/switch.h"
+#include "fabric/tunnel.h"
 #include "fabric/uplink.h"
 
 /* Mbit/s of a net device that knows none, such as lo. */
@@ -35,6 +38,7 @@ struct fabric_link {
  * struct weft_fabric - the fabric of a net device: a switch and what hangs on it, or a pair
  * @list: of fabrics
  * @ndev: the net device
+ * @carrier: to the fabric's part in other hosts
  * @pair: two ends of a cable; NULL: there is a switch. All that follows is valid then.
  * @sw: the switch
  * @node: who it is for the uplinks
@@ -44,6 +48,7 @@ struct fabric_link {
 struct weft_fabric {
 	struct list_head	list;
 	struct net_device	*ndev;
+	struct weft_carrier	*carrier;
 	struct weft_pair	*pair;
 	struct weft_switch	*sw;
 	struct weft_uplink_node	node;
@@ -184,7 +189,7 @@ static int fabric_open_switch(struct weft_fabric *fabric, __be64 guid)
 	fabric->node = (struct weft_uplink_node) {
 		.ops = &fabric_uplink_ops, .guid = guid, .type = WEFT_NODE_SWITCH,
 	};
-	fabric->uplinks = weft_uplinks_open(&fabric->node, ndev);
+	fabric->uplinks = weft_uplinks_open(&fabric->node, fabric->carrier);
 	if (!IS_ERR(fabric->uplinks))
 		return 0;
 	weft_switch_destroy(fabric->sw);
@@ -193,22 +198,43 @@ static int fabric_open_switch(struct weft_fabric *fabric, __be64 guid)
 
 static int fabric_open_pair(struct weft_fabric *fabric)
 {
-	fabric->pair = weft_pair_create(fabric->ndev);
+	fabric->pair = weft_pair_create(fabric->carrier);
 	return fabric->pair ? 0 : -ENOMEM;
 }
 
-static struct weft_fabric *fabric_create(struct net_device *ndev, __be64 guid)
+static struct weft_fabric *fabric_alloc(struct net_device *ndev,
+					const struct weft_stations *peers)
 {
 	struct weft_fabric *fabric = kzalloc(sizeof(*fabric), GFP_KERNEL);
+
+	if (!fabric)
+		return NULL;
+	fabric->ndev = ndev;
+	INIT_LIST_HEAD(&fabric->links);
+	fabric->carrier = peers->num ? weft_tunnel_create(ndev, peers) : weft_ether_create(ndev);
+	if (fabric->carrier)
+		return fabric;
+	kfree(fabric);
+	return NULL;
+}
+
+static void fabric_free(struct weft_fabric *fabric)
+{
+	fabric->carrier->ops->destroy(fabric->carrier);
+	kfree(fabric);
+}
+
+static struct weft_fabric *fabric_create(struct net_device *ndev, __be64 guid,
+					 const struct weft_stations *peers)
+{
+	struct weft_fabric *fabric = fabric_alloc(ndev, peers);
 	int ret;
 
 	if (!fabric)
 		return ERR_PTR(-ENOMEM);
-	fabric->ndev = ndev;
-	INIT_LIST_HEAD(&fabric->links);
 	ret = guid ? fabric_open_switch(fabric, guid) : fabric_open_pair(fabric);
 	if (ret) {
-		kfree(fabric);
+		fabric_free(fabric);
 		return ERR_PTR(ret);
 	}
 	list_add_tail(&fabric->list, &fabrics);
@@ -232,17 +258,17 @@ static void fabric_release(struct weft_fabric *fabric)
 		weft_uplinks_close(fabric->uplinks);
 		weft_switch_destroy(fabric->sw);
 	}
-	kfree(fabric);
+	fabric_free(fabric);
 }
 
 struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibport *port,
-				       __be64 guid)
+				       __be64 guid, const struct weft_stations *peers)
 {
 	struct weft_fabric *fabric;
 	int ret;
 
 	ASSERT_RTNL();
-	fabric = fabric_find(ndev) ?: fabric_create(ndev, guid);
+	fabric = fabric_find(ndev) ?: fabric_create(ndev, guid, peers);
 	if (IS_ERR(fabric))
 		return fabric;
 	ret = fabric->pair ? weft_pair_attach(fabric->pair, port) : link_create(fabric, port);
@@ -296,3 +322,26 @@ void weft_fabric_update(struct net_device *ndev)
 		fabric_update_switch(fabric);
 }
 WEFT_EXPORT_FOR_TEST(weft_fabric_update);
+
+int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_stations *peers)
+{
+	ASSERT_RTNL();
+	if (!weft_carrier_is_tunnel(fabric->carrier))
+		return -EOPNOTSUPP;
+	return weft_tunnel_set_peers(fabric->carrier, peers);
+}
+
+void weft_fabric_get_peers(const struct weft_fabric *fabric, struct weft_stations *peers)
+{
+	ASSERT_RTNL();
+	peers->num = 0;
+	if (weft_carrier_is_tunnel(fabric->carrier))
+		weft_tunnel_get_peers(fabric->carrier, peers);
+}
+
+u64 weft_fabric_strangers(const struct weft_fabric *fabric)
+{
+	ASSERT_RTNL();
+	return weft_carrier_is_tunnel(fabric->carrier) ?
+	       weft_tunnel_strangers(fabric->carrier) : 0;
+}

@@ -10,22 +10,25 @@
 
 struct net_device;
 struct weft_fabric;
+struct weft_stations;
 
 /**
  * weft_fabric_attach - connect the port of a channel adapter with the fabric
  * @ndev: the underlying net device; the caller keeps it
  * @port: nothing is plugged in; stays until weft_fabric_detach()
  * @guid: if there has to be a new fabric: node GUID of its switch; 0: it shall be a pair
+ * @peers: of a new fabric: hosts that it extends to, by UDP; none: those on the same
+ *	Ethernet
  *
  * The cable is plugged in when the net device is up (IFF_UP), see
  * weft_fabric_update(), and there is somebody at its other end, as a switch always is.
  *
  * Context: process, RTNL is held, may sleep.
  * Return: the fabric, or an error pointer: -ENOMEM; -ENOSPC: the switch has no port left,
- * or the pair no end.
+ * or the pair no end; of a new fabric with @peers what its sockets say.
  */
 struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibport *port,
-				       __be64 guid);
+				       __be64 guid, const struct weft_stations *peers);
 
 /**
  * weft_fabric_detach - pull the cable out
@@ -71,5 +74,33 @@ u8 weft_fabric_speed(struct net_device *ndev);
  */
 bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 		       const struct weft_ibport *port);
+
+/**
+ * weft_fabric_set_peers - hosts that a fabric extends to from now on
+ * @fabric: one that was made with some
+ * @peers: them
+ *
+ * Context: process, RTNL is held, sleeps.
+ * Return: 0 or -ENOMEM; -EOPNOTSUPP: it extends to those on the same Ethernet.
+ */
+int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_stations *peers);
+
+/**
+ * weft_fabric_get_peers - hosts that a fabric extends to by UDP
+ * @fabric: any
+ * @peers: result
+ *
+ * Context: process, RTNL is held.
+ */
+void weft_fabric_get_peers(const struct weft_fabric *fabric, struct weft_stations *peers);
+
+/**
+ * weft_fabric_strangers - datagrams that came from somebody who is no peer
+ * @fabric: any
+ *
+ * Context: process, RTNL is held.
+ * Return: their number.
+ */
+u64 weft_fabric_strangers(const struct weft_fabric *fabric);
 
 #endif /* WEFT_FABRIC_FABRIC_H */

@@ -8,6 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
+#include "fabric/carrier.h"
 #include "fabric/cord.h"
 #include "fabric/node.h"
 #include "fabric/uplink.h"
@@ -20,15 +21,15 @@
  *
  * RTNL protects it, but for what the uplinks are told by.
  *
- * @ndev: the net device
+ * @carrier: to other hosts
  * @ports: of this host; [0] alone, or both at the ends of @cord
  * @cord: between them
- * @uplinks: of [0], while it is alone; NULL: there was no memory for them
+ * @uplinks: of [0], while it is alone; NULL: they could not be opened
  * @node: who it is for them
  * @taken: the other end is, by @uplinks or by [1]: first come, first served
  */
 struct weft_pair {
-	struct net_device	*ndev;
+	struct weft_carrier	*carrier;
 	struct weft_ibport	*ports[2];
 	struct weft_cord	*cord;
 	struct weft_uplinks	*uplinks;
@@ -59,10 +60,10 @@ static int pair_listen(struct weft_pair *pair)
 {
 	struct weft_uplinks *uplinks;
 
-	if (pair->ndev->reg_state != NETREG_REGISTERED)
+	if (pair->carrier->ndev->reg_state != NETREG_REGISTERED)
 		return 0;
 	pair->node.guid = pair->ports[0]->guid;
-	uplinks = weft_uplinks_open(&pair->node, pair->ndev);
+	uplinks = weft_uplinks_open(&pair->node, pair->carrier);
 	if (IS_ERR(uplinks))
 		return PTR_ERR(uplinks);
 	pair->uplinks = uplinks;
@@ -78,7 +79,7 @@ static void pair_stop_listening(struct weft_pair *pair)
 
 static void pair_update_cord(struct weft_pair *pair)
 {
-	weft_cord_update(pair->cord, pair->ndev->flags & IFF_UP);
+	weft_cord_update(pair->cord, pair->carrier->ndev->flags & IFF_UP);
 }
 
 static int pair_attach_first(struct weft_pair *pair, struct weft_ibport *port)
@@ -127,7 +128,7 @@ static void pair_part(struct weft_pair *pair, const struct weft_ibport *port)
 	pair->ports[1] = NULL;
 	clear_bit_unlock(PAIR_FAR_END, &pair->taken);
 	if (pair_listen(pair))
-		netdev_warn(pair->ndev, "weft: no memory to look for other hosts\n");
+		netdev_warn(pair->carrier->ndev, "weft: cannot look for other hosts\n");
 }
 
 void weft_pair_detach(struct weft_pair *pair, struct weft_ibport *port)
@@ -151,7 +152,7 @@ void weft_pair_update(struct weft_pair *pair)
 	else if (pair->uplinks)
 		weft_uplinks_carrier(pair->uplinks);
 	else if (pair->ports[0])
-		/* it is tried again: if there is no memory yet it stays as it is */
+		/* it is tried again: if it is in vain it stays as it is */
 		pair_listen(pair);
 }
 
@@ -160,13 +161,13 @@ bool weft_pair_is_empty(const struct weft_pair *pair)
 	return !pair->ports[0];
 }
 
-struct weft_pair *weft_pair_create(struct net_device *ndev)
+struct weft_pair *weft_pair_create(struct weft_carrier *carrier)
 {
 	struct weft_pair *pair = kzalloc(sizeof(*pair), GFP_KERNEL);
 
 	if (!pair)
 		return NULL;
-	pair->ndev = ndev;
+	pair->carrier = carrier;
 	pair->node.ops = &pair_uplink_ops;
 	pair->node.type = WEFT_NODE_CA;
 	return pair;

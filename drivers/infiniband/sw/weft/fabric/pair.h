@@ -11,16 +11,16 @@
 
 #include "fabric/port.h"
 
-struct net_device;
+struct weft_carrier;
 struct weft_pair;
 
 /**
  * weft_pair_create - make a cable, nothing at either end
- * @ndev: where other hosts are; the caller keeps it
+ * @carrier: to other hosts; the caller keeps it
  *
  * Return: the pair, or NULL: no memory.
  */
-struct weft_pair *weft_pair_create(struct net_device *ndev);
+struct weft_pair *weft_pair_create(struct weft_carrier *carrier);
 
 /**
  * weft_pair_destroy - free a pair
@@ -41,7 +41,7 @@ bool weft_pair_is_empty(const struct weft_pair *pair);
  * @pair: the pair
  * @port: of a channel adapter, its GUID is that of the node, too; nothing is plugged in
  *
- * Return: 0 or -ENOMEM; -ENOSPC: both ends are taken.
+ * Return: 0 or -ENOMEM; -ENOSPC: both ends are taken; or why no frames can come.
  */
 int weft_pair_attach(struct weft_pair *pair, struct weft_ibport *port);
 

@@ -2,7 +2,6 @@
 
 #include "fabric/peer.h"
 
-#include <linux/etherdevice.h>
 #include <linux/jiffies.h>
 #include <linux/random.h>
 
@@ -23,12 +22,12 @@ void weft_peer_init(struct weft_peer *peer, const struct weft_peer_note *note,
 {
 	*peer = (struct weft_peer) {
 		.guid = note->hello.guid,
+		.station = note->from,
 		.nonce = peer_new_nonce(0),
 		.max_frame = note->hello.max_frame,
 		.heard_at = now,
 		.agreed_at = now,
 	};
-	ether_addr_copy(peer->mac, note->mac);
 }
 WEFT_EXPORT_FOR_TEST(weft_peer_init);
 
@@ -88,7 +87,7 @@ u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
 		   unsigned long now)
 {
 	/* two with the same GUID: the one that was here first */
-	if (!ether_addr_equal(peer->mac, note->mac))
+	if (!weft_station_equal(&peer->station, &note->from))
 		return 0;
 	if (note->frame.type == WEFT_FRAME_BYE)
 		return peer_bye(peer, &note->frame);

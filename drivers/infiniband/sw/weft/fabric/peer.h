@@ -10,10 +10,10 @@
 #define WEFT_FABRIC_PEER_H
 
 #include <linux/bits.h>
-#include <linux/if_ether.h>
 #include <linux/types.h>
 
 #include "fabric/frame.h"
+#include "fabric/station.h"
 
 /**
  * enum weft_peer_action - what is to be done, in this order
@@ -33,18 +33,18 @@ enum weft_peer_action {
  * struct weft_peer_note - a HELLO or BYE that has come
  * @frame: its header
  * @hello: what followed; of a HELLO
- * @mac: who sent it
+ * @from: who sent it
  */
 struct weft_peer_note {
 	struct weft_frame	frame;
 	struct weft_hello	hello;
-	u8			mac[ETH_ALEN];
+	struct weft_station	from;
 };
 
 /**
  * struct weft_peer - another node: a switch, or a channel adapter that hangs on none
  * @guid: node GUID of it
- * @mac: where it is
+ * @station: where it is
  * @nonce: ours, of this cable or the next one
  * @heard: its nonce; 0: not heard yet
  * @max_frame: what it takes
@@ -54,7 +54,7 @@ struct weft_peer_note {
  */
 struct weft_peer {
 	__be64		guid;
-	u8		mac[ETH_ALEN];
+	struct weft_station station;
 	u32		nonce;
 	u32		heard;
 	u16		max_frame;

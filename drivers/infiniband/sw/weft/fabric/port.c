@@ -17,6 +17,8 @@
 #define IBPORT_WIDTH		2
 /* MTUCap and NeighborMTU: 4096 */
 #define IBPORT_MTU		IB_MTU_4096
+/* Bytes of a packet beside its payload, from the LRH to the ICRC, at most (IBA 7.7.8) */
+#define IBPORT_HEADERS		124
 /* Times of 4.096 us * 2^n: one second. */
 #define IBPORT_TIME		18
 
@@ -72,6 +74,7 @@ void weft_ibport_init(struct weft_ibport *port, const struct weft_ibport_param *
 	port->guid = param->guid;
 	port->guids[0] = param->guid;
 	port->pkeys[0] = WEFT_DEFAULT_PKEY;
+	port->mtu = IBPORT_MTU;
 	port->sm_live = param->cap_mask & IB_PORT_SM;
 	ibport_init_info(&port->info, param);
 	if (port->num)
@@ -263,6 +266,14 @@ static bool ibport_may_xmit(struct weft_ibport *port, const struct weft_lrh *lrh
 	return state == IB_PORT_ACTIVE;
 }
 
+/* VL 15 has an MTU of its own, which each link has. */
+static bool ibport_fits(const struct weft_lrh *lrh, enum ib_mtu mtu)
+{
+	if (lrh->vl == IBPORT_VL_SMP)
+		mtu = IB_MTU_256;
+	return lrh->length <= ib_mtu_enum_to_int(mtu) + IBPORT_HEADERS;
+}
+
 void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb)
 {
 	struct weft_wire_lrh room, *wire;
@@ -273,7 +284,7 @@ void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb)
 	wire = skb_header_pointer(skb, 0, sizeof(room), &room);
 	if (!cable || !wire ||
 	    weft_lrh_decode(&lrh, (u8 *)wire, skb->len) != WEFT_MALFORMED_NONE ||
-	    !ibport_may_xmit(port, &lrh)) {
+	    !ibport_may_xmit(port, &lrh) || !ibport_fits(&lrh, READ_ONCE(port->mtu))) {
 		weft_ibport_count(port, WEFT_IBC_XMIT_DISCARDS);
 		kfree_skb(skb);
 		return;
@@ -293,6 +304,8 @@ static bool ibport_open(struct sk_buff *skb, struct weft_lrh *lrh)
 	if (lrh->vl == IBPORT_VL_SMP && ibport_is_multicast(lrh))
 		return false;
 	if (lrh->vl != IBPORT_VL_SMP && lrh->vl != IBPORT_VL_DATA)
+		return false;
+	if (!ibport_fits(lrh, IBPORT_MTU))
 		return false;
 	return !pskb_trim(skb, lrh->length);
 }

@@ -74,7 +74,8 @@ enum weft_ibport_event {
  * @WEFT_IBC_LINK_DOWNED: times the link went down
  * @WEFT_IBC_RCV_ERRORS: packets received that were malformed
  * @WEFT_IBC_RELAY_ERRORS: switch: packets it has no way for
- * @WEFT_IBC_XMIT_DISCARDS: packets not sent: the port was down, or out of room
+ * @WEFT_IBC_XMIT_DISCARDS: packets not sent: the port was down, or out of room, or they
+ *	were longer than NeighborMTU allows
  * @WEFT_IBC_XMIT_CONSTRAINT: packets not sent because of their P_Key
  * @WEFT_IBC_RCV_CONSTRAINT: packets refused because of their P_Key
  * @WEFT_IBC_VL15_DROPPED: subnet management packets for which there was no room
@@ -158,6 +159,8 @@ struct weft_ibport_ops {
  * @lid: the same as in @info, CPU order, as all of these for those who read without
  *	lock; 0: none yet
  * @lmc: lower bits of a LID that do not count
+ * @mtu: NeighborMTU, enum ib_mtu
+ * @sm_lid: of its subnet manager
  * @state: enum ib_port_state
  * @pkeys: P_Key table, CPU order; written under @lock, read by anybody
  * @guids: GUIDInfo; written under @lock
@@ -178,6 +181,8 @@ struct weft_ibport {
 	struct ib_port_info	info;
 	u16			lid;
 	u8			lmc;
+	u8			mtu;
+	u16			sm_lid;
 	u8			state;
 	u16			pkeys[WEFT_IB_PKEYS];
 	__be64			guids[WEFT_IB_GUIDS];
@@ -323,7 +328,8 @@ void weft_ibport_violation(struct weft_ibport *port, bool qkey);
  * @skb: belongs to the callee
  *
  * Dropped, and counted as discarded, when the state does not allow it: in INIT and ARMED
- * subnet management packets alone leave (those on VL 15).
+ * subnet management packets alone leave (those on VL 15). The same when it is longer than
+ * the link's MTU allows (IBA 7.7.8).
  *
  * Context: bottom halves off, RCU read side; see weft_cable.xmit.
  */
@@ -336,7 +342,7 @@ void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb);
  * @nested: the caller may hold the turn of a QP, see struct weft_hop
  *
  * Counts; drops what the state does not allow (in INIT all but subnet management packets)
- * and what is malformed (weft_lrh_decode()).
+ * and what is malformed (weft_lrh_decode()), or longer than MTUCap allows.
  *
  * Context: bottom halves off, RCU read side.
  */

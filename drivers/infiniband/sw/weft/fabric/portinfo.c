@@ -186,6 +186,8 @@ static void portinfo_commit(struct weft_ibport *port, const struct ib_port_info 
 	port->info = *info;
 	WRITE_ONCE(port->lid, be16_to_cpu(info->lid));
 	WRITE_ONCE(port->lmc, info->mkeyprot_resv_lmc & PORTINFO_LMC);
+	WRITE_ONCE(port->sm_lid, be16_to_cpu(info->sm_lid));
+	WRITE_ONCE(port->mtu, nibble_high(info->neighbormtu_mastersmsl));
 }
 
 bool weft_portinfo_set(const struct weft_ibnode *node, struct weft_ibport *port,

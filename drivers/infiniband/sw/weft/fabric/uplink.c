@@ -6,24 +6,20 @@
  */
 #include "fabric/uplink.h"
 
-#include <linux/etherdevice.h>
 #include <linux/hrtimer.h>
-#include <linux/if_arp.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
 #include "fabric/arq.h"
+#include "fabric/carrier.h"
 #include "fabric/frame.h"
 #include "fabric/node.h"
 #include "fabric/peer.h"
 #include "params.h"
 
 static_assert(WEFT_UPLINK_PEERS <= WEFT_SWITCH_PORTS / 2);
-
-/* Where HELLOs to everybody go: a group address of local administration. */
-static const u8 uplink_group[ETH_ALEN] = { 0x03, 0x57, 0x45, 0x46, 0x54, 0x01 };
 
 static struct workqueue_struct *uplink_wq;
 
@@ -34,7 +30,7 @@ static struct workqueue_struct *uplink_wq;
  * @timer: of @arq
  * @uplinks: whose
  * @port: where it is plugged in
- * @mac: where the other end is
+ * @to: where the other end is
  * @heard_at: jiffies when a frame came by it last; anybody
  * @useless: it is to be pulled out: the other end does not acknowledge, or management
  *	has taken the link down; set once, by anybody
@@ -45,7 +41,7 @@ struct uplink {
 	struct hrtimer		timer;
 	struct weft_uplinks	*uplinks;
 	struct weft_ibport	*port;
-	u8			mac[ETH_ALEN];
+	struct weft_station	to;
 	unsigned long		heard_at;
 	bool			useless;
 };
@@ -68,10 +64,8 @@ struct uplink_entry {
  * Where nothing is said of locks @work alone uses it.
  *
  * @node: whose
- * @ndev: net device; has all others, if it can
- * @idle: it cannot: nothing else is valid
+ * @carrier: takes frames to all others, and brings theirs; idle: nothing else is valid
  * @closed: @work does nothing any more
- * @packets: gets us frames
  * @work: does all that is not done by frame
  * @lock: protects @notes, @first_note and @num_notes
  * @notes: HELLOs and BYEs that have come, a ring
@@ -84,10 +78,8 @@ struct uplink_entry {
  */
 struct weft_uplinks {
 	struct weft_uplink_node	*node;
-	struct net_device	*ndev;
-	bool			idle;
+	struct weft_carrier	*carrier;
 	bool			closed;
-	struct packet_type	packets;
 	struct delayed_work	work;
 	spinlock_t		lock;
 	struct weft_peer_note	notes[WEFT_UPLINK_NOTES];
@@ -119,22 +111,19 @@ static void uplinks_kick(struct weft_uplinks *uplinks)
 
 static struct weft_frame_room uplinks_room(const struct weft_uplinks *uplinks)
 {
+	const struct net_device *ndev = uplinks->carrier->ndev;
+
 	return (struct weft_frame_room) {
-		.head = LL_RESERVED_SPACE(uplinks->ndev),
-		.tail = uplinks->ndev->needed_tailroom,
+		.head = LL_RESERVED_SPACE(ndev) + uplinks->carrier->ops->head,
+		.tail = ndev->needed_tailroom,
 	};
 }
 
-/* A frame that does not get away is as good as lost. */
-static void uplinks_send(const struct weft_uplinks *uplinks, const u8 *mac,
+static void uplinks_send(const struct weft_uplinks *uplinks, const struct weft_station *to,
 			 struct sk_buff *skb)
 {
-	skb->dev = uplinks->ndev;
 	weft_frame_seal(skb);
-	if (dev_hard_header(skb, skb->dev, WEFT_IB_ETHERTYPE, mac, NULL, skb->len) < 0)
-		kfree_skb(skb);
-	else
-		dev_queue_xmit(skb);
+	uplinks->carrier->ops->send(uplinks->carrier, to, skb);
 }
 
 static struct uplink *uplink_of(struct weft_arq *arq)
@@ -144,7 +133,7 @@ static struct uplink *uplink_of(struct weft_arq *arq)
 
 static void uplink_send(struct weft_arq *arq, struct sk_buff *frame)
 {
-	uplinks_send(uplink_of(arq)->uplinks, uplink_of(arq)->mac, frame);
+	uplinks_send(uplink_of(arq)->uplinks, &uplink_of(arq)->to, frame);
 }
 
 static void uplink_deliver(struct weft_arq *arq, struct sk_buff *packet)
@@ -208,7 +197,8 @@ static void uplink_link(struct weft_cable *cable, struct weft_ibport *from)
 /* What both take, as it is now: an MTU can be changed. */
 static u32 uplink_max_frame(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
 {
-	u32 both = min_t(u32, READ_ONCE(uplinks->ndev->mtu), peer->max_frame);
+	u32 ours = uplinks->carrier->ops->max_frame(uplinks->carrier, &peer->station);
+	u32 both = min_t(u32, ours, peer->max_frame);
 
 	return clamp_t(u32, both, WEFT_FRAME_MIN_MTU,
 		       WEFT_FRAME_PACKET + sizeof(struct weft_wire_frame));
@@ -233,7 +223,7 @@ static struct uplink *uplink_create(struct weft_uplinks *uplinks,
 	uplink->uplinks = uplinks;
 	uplink->port = entry->port;
 	uplink->heard_at = jiffies;
-	ether_addr_copy(uplink->mac, entry->peer.mac);
+	uplink->to = entry->peer.station;
 	weft_arq_init(&uplink->arq, &param);
 	hrtimer_setup(&uplink->timer, uplink_timeout, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	return uplink;
@@ -279,21 +269,26 @@ static void uplinks_forget(struct weft_uplinks *uplinks, struct uplink_entry *en
 	uplinks->told = false;
 }
 
-static void uplinks_put_hello(const struct weft_uplinks *uplinks, const u8 *mac,
-			      struct weft_frame frame)
+/* What we take, whoever sends it. */
+static u32 uplinks_max_frame(const struct weft_uplinks *uplinks)
+{
+	return uplinks->carrier->ops->max_frame(uplinks->carrier, NULL);
+}
+
+static struct sk_buff *uplinks_build_hello(const struct weft_uplinks *uplinks,
+					   const struct weft_frame *frame)
 {
 	struct weft_hello hello = {
 		.guid = uplinks->node->guid,
 		.type = uplinks->node->type,
-		.max_frame = min_t(u32, READ_ONCE(uplinks->ndev->mtu), U16_MAX),
+		.max_frame = min_t(u32, uplinks_max_frame(uplinks), U16_MAX),
 	};
 	struct weft_frame_room room = uplinks_room(uplinks);
-	struct sk_buff *skb = weft_frame_build(&frame, NULL, 0, &room);
+	struct sk_buff *skb = weft_frame_build(frame, NULL, 0, &room);
 
-	if (!skb)
-		return;
-	weft_hello_encode(skb->data + sizeof(struct weft_wire_frame), &hello);
-	uplinks_send(uplinks, mac, skb);
+	if (skb)
+		weft_hello_encode(skb->data + sizeof(struct weft_wire_frame), &hello);
+	return skb;
 }
 
 static void uplinks_hello_everybody(const struct weft_uplinks *uplinks)
@@ -301,8 +296,12 @@ static void uplinks_hello_everybody(const struct weft_uplinks *uplinks)
 	struct weft_frame frame = {
 		.type = WEFT_FRAME_HELLO, .length = sizeof(struct weft_wire_hello),
 	};
+	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame);
 
-	uplinks_put_hello(uplinks, uplink_group, frame);
+	if (!skb)
+		return;
+	weft_frame_seal(skb);
+	uplinks->carrier->ops->send_all(uplinks->carrier, skb);
 }
 
 /*
@@ -317,8 +316,10 @@ static void uplinks_hello(const struct weft_uplinks *uplinks, const struct uplin
 		.heard = weft_ibport_is_disabled(entry->port) ? 0 : peer->heard,
 		.length = uplink_max_frame(uplinks, peer) - sizeof(struct weft_wire_frame),
 	};
+	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame);
 
-	uplinks_put_hello(uplinks, peer->mac, frame);
+	if (skb)
+		uplinks_send(uplinks, &peer->station, skb);
 }
 
 static void uplinks_bye(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
@@ -330,7 +331,7 @@ static void uplinks_bye(const struct weft_uplinks *uplinks, const struct weft_pe
 	struct sk_buff *skb = weft_frame_build(&frame, NULL, 0, &room);
 
 	if (skb)
-		uplinks_send(uplinks, peer->mac, skb);
+		uplinks_send(uplinks, &peer->station, skb);
 }
 
 static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry, u32 actions)
@@ -351,8 +352,10 @@ static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry
 /* Can anything be sent, and come back? */
 static bool uplinks_usable(const struct weft_uplinks *uplinks)
 {
-	return netif_running(uplinks->ndev) && netif_carrier_ok(uplinks->ndev) &&
-	       READ_ONCE(uplinks->ndev->mtu) >= WEFT_FRAME_MIN_MTU;
+	const struct net_device *ndev = uplinks->carrier->ndev;
+
+	return netif_running(ndev) && netif_carrier_ok(ndev) &&
+	       uplinks_max_frame(uplinks) >= WEFT_FRAME_MIN_MTU;
 }
 
 static void uplinks_forget_all(struct weft_uplinks *uplinks)
@@ -374,7 +377,7 @@ static void uplinks_forget_all(struct weft_uplinks *uplinks)
 static bool uplinks_is_from(const struct uplink_entry *entry, const struct weft_peer_note *note)
 {
 	if (note->frame.type == WEFT_FRAME_BYE)
-		return ether_addr_equal(entry->peer.mac, note->mac) &&
+		return weft_station_equal(&entry->peer.station, &note->from) &&
 		       entry->peer.nonce == note->frame.heard;
 	return entry->peer.guid == note->hello.guid;
 }
@@ -435,7 +438,7 @@ static struct uplink_entry *uplinks_add(struct weft_uplinks *uplinks,
 	}
 	if (!uplinks->told)
 		net_warn_ratelimited("weft: %s: no cable to %s %016llx: all are in use\n",
-				     uplinks->ndev->name,
+				     uplinks->carrier->ndev->name,
 				     note->hello.type == WEFT_NODE_CA ? "HCA" : "switch",
 				     be64_to_cpu(note->hello.guid));
 	uplinks->told = true;
@@ -585,7 +588,8 @@ static void uplinks_work(struct work_struct *work)
 
 /* RCU read side. What has other nonces is of a cable that is not any more. */
 static struct uplink *uplinks_by_frame(const struct weft_uplinks *uplinks,
-				       const struct weft_frame *frame, const u8 *mac)
+				       const struct weft_frame *frame,
+				       const struct weft_station *from)
 {
 	const struct weft_arq_param *param;
 	struct uplink *uplink;
@@ -593,7 +597,7 @@ static struct uplink *uplinks_by_frame(const struct weft_uplinks *uplinks,
 
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
 		uplink = rcu_dereference(uplinks->entries[i].uplink);
-		if (!uplink || !ether_addr_equal(uplink->mac, mac))
+		if (!uplink || !weft_station_equal(&uplink->to, from))
 			continue;
 		param = &uplink->arq.param;
 		if (!frame || (frame->nonce == param->heard && frame->heard == param->nonce))
@@ -602,9 +606,10 @@ static struct uplink *uplinks_by_frame(const struct weft_uplinks *uplinks,
 	return NULL;
 }
 
-static void uplinks_rcv_damaged(const struct weft_uplinks *uplinks, struct sk_buff *skb)
+static void uplinks_rcv_damaged(const struct weft_uplinks *uplinks,
+				const struct weft_station *from, struct sk_buff *skb)
 {
-	struct uplink *uplink = uplinks_by_frame(uplinks, NULL, eth_hdr(skb)->h_source);
+	struct uplink *uplink = uplinks_by_frame(uplinks, NULL, from);
 
 	if (uplink)
 		weft_ibport_count(uplink->port, WEFT_IBC_SYMBOL_ERRORS);
@@ -612,9 +617,10 @@ static void uplinks_rcv_damaged(const struct weft_uplinks *uplinks, struct sk_bu
 }
 
 static void uplinks_rcv_cable(const struct weft_uplinks *uplinks,
-			      const struct weft_frame *frame, struct sk_buff *skb)
+			      const struct weft_frame *frame,
+			      const struct weft_station *from, struct sk_buff *skb)
 {
-	struct uplink *uplink = uplinks_by_frame(uplinks, frame, eth_hdr(skb)->h_source);
+	struct uplink *uplink = uplinks_by_frame(uplinks, frame, from);
 
 	if (!uplink) {
 		kfree_skb(skb);
@@ -625,15 +631,12 @@ static void uplinks_rcv_cable(const struct weft_uplinks *uplinks,
 }
 
 static void uplinks_rcv_note(struct weft_uplinks *uplinks, const struct weft_frame *frame,
-			     struct sk_buff *skb)
+			     const struct weft_station *from, struct sk_buff *skb)
 {
-	struct weft_peer_note note = { .frame = *frame };
+	struct weft_peer_note note = { .frame = *frame, .from = *from };
 	struct weft_wire_hello buf;
 	const void *hello;
 
-	ether_addr_copy(note.mac, eth_hdr(skb)->h_source);
-	if (!is_valid_ether_addr(note.mac))
-		goto out_free;
 	if (frame->type == WEFT_FRAME_HELLO) {
 		hello = skb_header_pointer(skb, 0, sizeof(buf), &buf);
 		if (!hello || !weft_hello_decode(&note.hello, hello))
@@ -654,45 +657,38 @@ static bool uplinks_rcv_header(struct weft_frame *frame, struct sk_buff *skb)
 	return !pskb_trim(skb, frame->length);
 }
 
-/* Soft interrupt, RCU read side. */
-static int uplinks_rcv(struct sk_buff *skb, struct net_device *ndev,
-		       struct packet_type *packets, struct net_device *orig_ndev)
+static void uplinks_rcv(void *context, const struct weft_station *from, struct sk_buff *skb)
 {
-	struct weft_uplinks *uplinks = container_of(packets, struct weft_uplinks, packets);
+	struct weft_uplinks *uplinks = context;
 	struct weft_frame frame;
 
-	if (skb->pkt_type == PACKET_OTHERHOST || skb->pkt_type == PACKET_LOOPBACK ||
-	    !skb_mac_header_was_set(skb)) {
-		kfree_skb(skb);
-		return NET_RX_DROP;
-	}
-	skb = skb_share_check(skb, GFP_ATOMIC);
-	if (!skb)
-		return NET_RX_DROP;
 	if (!uplinks_rcv_header(&frame, skb))
-		uplinks_rcv_damaged(uplinks, skb);
+		uplinks_rcv_damaged(uplinks, from, skb);
 	else if (frame.type == WEFT_FRAME_DATA || frame.type == WEFT_FRAME_ACK)
-		uplinks_rcv_cable(uplinks, &frame, skb);
+		uplinks_rcv_cable(uplinks, &frame, from, skb);
 	else
-		uplinks_rcv_note(uplinks, &frame, skb);
-	return NET_RX_SUCCESS;
+		uplinks_rcv_note(uplinks, &frame, from, skb);
 }
 
-static void uplinks_start(struct weft_uplinks *uplinks)
+static int uplinks_start(struct weft_uplinks *uplinks)
 {
+	struct weft_carrier *carrier = uplinks->carrier;
+	int ret;
+
 	spin_lock_init(&uplinks->lock);
 	INIT_DELAYED_WORK(&uplinks->work, uplinks_work);
 	uplinks->began = jiffies;
 	uplinks->hello_at = jiffies;
-	uplinks->packets.type = htons(WEFT_IB_ETHERTYPE);
-	uplinks->packets.dev = uplinks->ndev;
-	uplinks->packets.func = uplinks_rcv;
-	dev_add_pack(&uplinks->packets);
-	uplinks_kick(uplinks);
+	carrier->receive = uplinks_rcv;
+	carrier->context = uplinks;
+	ret = carrier->ops->open(carrier);
+	if (!ret)
+		uplinks_kick(uplinks);
+	return ret;
 }
 
 struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
-				       struct net_device *ndev)
+				       struct weft_carrier *carrier)
 {
 	struct weft_uplinks *uplinks = kvzalloc(sizeof(*uplinks), GFP_KERNEL);
 	int ret;
@@ -700,17 +696,14 @@ struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 	if (!uplinks)
 		return ERR_PTR(-ENOMEM);
 	uplinks->node = node;
-	uplinks->ndev = ndev;
-	uplinks->idle = ndev->flags & IFF_LOOPBACK || ndev->type != ARPHRD_ETHER;
-	if (uplinks->idle)
+	uplinks->carrier = carrier;
+	if (carrier->idle)
 		return uplinks;
-	ret = dev_mc_add(ndev, uplink_group);
-	if (ret) {
-		kvfree(uplinks);
-		return ERR_PTR(ret);
-	}
-	uplinks_start(uplinks);
-	return uplinks;
+	ret = uplinks_start(uplinks);
+	if (!ret)
+		return uplinks;
+	kvfree(uplinks);
+	return ERR_PTR(ret);
 }
 
 static void uplinks_bye_all(struct weft_uplinks *uplinks)
@@ -727,15 +720,14 @@ static void uplinks_bye_all(struct weft_uplinks *uplinks)
 
 void weft_uplinks_close(struct weft_uplinks *uplinks)
 {
-	if (!uplinks->idle) {
-		/* waits for what is being received */
-		dev_remove_pack(&uplinks->packets);
-		dev_mc_del(uplinks->ndev, uplink_group);
-		/* from now on the entries are ours, even if a cable has the work run */
+	if (!uplinks->carrier->idle) {
+		/* from now on the entries are ours, even if a frame has the work run */
 		WRITE_ONCE(uplinks->closed, true);
 		cancel_delayed_work_sync(&uplinks->work);
 		uplinks_bye_all(uplinks);
 		uplinks_forget_all(uplinks);
+		/* waits for what is being received */
+		uplinks->carrier->ops->close(uplinks->carrier);
 		cancel_delayed_work_sync(&uplinks->work);
 	}
 	kvfree(uplinks);
@@ -743,6 +735,11 @@ void weft_uplinks_close(struct weft_uplinks *uplinks)
 
 void weft_uplinks_carrier(struct weft_uplinks *uplinks)
 {
-	if (!uplinks->idle)
-		uplinks_kick(uplinks);
+	struct weft_carrier *carrier = uplinks->carrier;
+
+	if (carrier->idle)
+		return;
+	if (carrier->ops->update)
+		carrier->ops->update(carrier);
+	uplinks_kick(uplinks);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Uplinks of a node: by frames on a net device it finds the nodes of other hosts, and has
+ * Uplinks of a node: by frames that a carrier takes it finds the nodes of other hosts, and has
  * a cable to each of them as long as it has ports. Nodes are switches, or channel adapters
  * that hang on none.
  *
@@ -11,7 +11,7 @@
 
 #include <linux/types.h>
 
-struct net_device;
+struct weft_carrier;
 struct weft_ibport;
 struct weft_uplink_node;
 struct weft_uplinks;
@@ -57,17 +57,16 @@ void weft_uplink_exit(void);
 /**
  * weft_uplinks_open - find other nodes, and connect with them
  * @node: one of this host; stays until weft_uplinks_close()
- * @ndev: Ethernet, or the loopback device, on which there is nobody else; the caller
- *	keeps it
+ * @carrier: of the net device; the caller keeps it, and nobody else has it open
  *
  * A cable to another node is plugged into a port when both have heard of each other, and
  * pulled out when it falls silent, starts anew, or the carrier goes.
  *
  * Context: process, RTNL is held.
- * Return: the uplinks, or an error pointer: -ENOMEM.
+ * Return: the uplinks, or an error pointer: -ENOMEM, or why the carrier cannot be opened.
  */
 struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
-				       struct net_device *ndev);
+				       struct weft_carrier *carrier);
 
 /**
  * weft_uplinks_close - pull all cables out, and say good-bye

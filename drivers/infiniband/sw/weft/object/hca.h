@@ -21,6 +21,7 @@ struct weft_fabric;
  * @node: what the agents answer with
  * @traps: what there is to tell the subnet manager
  * @fabric: which @port is connected with; under RTNL
+ * @leaving: the device is being removed; set once
  * @rx: packets of this host for the port, to be received by @rx_work
  * @rx_work: receives what came from the turn of a QP
  */
@@ -30,6 +31,7 @@ struct weft_hca {
 	struct weft_ibnode	node;
 	struct weft_traps	traps;
 	struct weft_fabric	*fabric;
+	bool			leaving;
 	struct sk_buff_head	rx;
 	struct work_struct	rx_work;
 };

@@ -4,9 +4,12 @@
 
 #include <linux/kstrtox.h>
 #include <linux/moduleparam.h>
+#include <linux/mutex.h>
 
+#include "fabric/station.h"
 #include "object/dev.h"
 #include "params.h"
+#include "verbs/hca.h"
 
 static bool attr_local_link = true;
 module_param_named(local_link, attr_local_link, bool, 0644);
@@ -24,6 +27,42 @@ MODULE_PARM_DESC(ib_switch, "InfiniBand ports hang on a switch, not on one cable
 bool weft_attribute_ib_switch(void)
 {
 	return READ_ONCE(attr_ib_switch);
+}
+
+static struct weft_stations attr_ib_peers;
+static DEFINE_MUTEX(attr_ib_peers_lock);
+
+static int attr_ib_peers_set(const char *text, const struct kernel_param *param)
+{
+	int ret;
+
+	mutex_lock(&attr_ib_peers_lock);
+	ret = weft_stations_parse(&attr_ib_peers, text);
+	mutex_unlock(&attr_ib_peers_lock);
+	return ret;
+}
+
+static int attr_ib_peers_get(char *buf, const struct kernel_param *param)
+{
+	struct weft_stations peers;
+
+	weft_attribute_ib_peers(&peers);
+	return weft_stations_print(&peers, buf, PAGE_SIZE);
+}
+
+static const struct kernel_param_ops attr_ib_peers_ops = {
+	.set = attr_ib_peers_set,
+	.get = attr_ib_peers_get,
+};
+
+module_param_cb(ib_peers, &attr_ib_peers_ops, NULL, 0644);
+MODULE_PARM_DESC(ib_peers, "Addresses of hosts that InfiniBand fabrics extend to by UDP (new ones)");
+
+void weft_attribute_ib_peers(struct weft_stations *peers)
+{
+	mutex_lock(&attr_ib_peers_lock);
+	*peers = attr_ib_peers;
+	mutex_unlock(&attr_ib_peers_lock);
 }
 
 static ssize_t local_link_show(struct device *device, struct device_attribute *attr,
@@ -51,6 +90,38 @@ static ssize_t local_link_store(struct device *device, struct device_attribute *
 
 static DEVICE_ATTR_RW(local_link);
 
+static ssize_t ib_peers_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	struct weft_stations peers;
+
+	weft_hca_get_peers(rdma_device_to_drv_device(device, struct weft_dev, ibdev), &peers);
+	return weft_stations_print(&peers, buf, PAGE_SIZE);
+}
+
+static ssize_t ib_peers_store(struct device *device, struct device_attribute *attr,
+			      const char *buf, size_t count)
+{
+	struct weft_stations peers;
+	int ret = weft_stations_parse(&peers, buf);
+
+	if (!ret)
+		ret = weft_hca_set_peers(rdma_device_to_drv_device(device, struct weft_dev, ibdev),
+					 &peers);
+	return ret ?: count;
+}
+
+static DEVICE_ATTR_RW(ib_peers);
+
+static ssize_t ib_strangers_show(struct device *device, struct device_attribute *attr,
+				 char *buf)
+{
+	struct weft_dev *dev = rdma_device_to_drv_device(device, struct weft_dev, ibdev);
+
+	return sysfs_emit(buf, "%llu\n", weft_hca_strangers(dev));
+}
+
+static DEVICE_ATTR_RO(ib_strangers);
+
 /* What ibstat and others show of an adapter. */
 static ssize_t hca_type_show(struct device *device, struct device_attribute *attr,
 			     char *buf)
@@ -76,4 +147,17 @@ static struct attribute *attr_attributes[] = {
 
 const struct attribute_group weft_attribute_group = {
 	.attrs = attr_attributes,
+};
+
+static struct attribute *attr_ib_attributes[] = {
+	&dev_attr_hca_type.attr,
+	&dev_attr_hw_rev.attr,
+	&dev_attr_ib_peers.attr,
+	&dev_attr_ib_strangers.attr,
+	&dev_attr_local_link.attr,
+	NULL
+};
+
+const struct attribute_group weft_attribute_ib_group = {
+	.attrs = attr_ib_attributes,
 };

@@ -7,11 +7,19 @@
 
 #include <linux/sysfs.h>
 
+struct weft_stations;
+
 /*
  * local_link: whether peers on this host are reached without packets. For paths
  * that are set from now on: a QP keeps its link, an address handle likewise.
  */
 extern const struct attribute_group weft_attribute_group;
+
+/*
+ * The same of a device with an InfiniBand port, and: ib_peers, hosts that its fabric extends
+ * to by UDP; ib_strangers, datagrams that came from others.
+ */
+extern const struct attribute_group weft_attribute_ib_group;
 
 /**
  * weft_attribute_local_link - local_link of a new device
@@ -26,5 +34,11 @@ bool weft_attribute_local_link(void);
  * Return: the module's parameter of this name; the fabrics that there are keep theirs.
  */
 bool weft_attribute_ib_switch(void);
+
+/**
+ * weft_attribute_ib_peers - hosts that a new fabric extends to by UDP
+ * @peers: result: the module's parameter of this name; none: frames go on Ethernet
+ */
+void weft_attribute_ib_peers(struct weft_stations *peers);
 
 #endif /* WEFT_VERBS_ATTRIBUTES_H */

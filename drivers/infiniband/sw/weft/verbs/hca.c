@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 
 #include "fabric/fabric.h"
+#include "fabric/station.h"
 #include "link/ib.h"
 #include "object/av.h"
 #include "object/dev.h"
@@ -105,6 +106,7 @@ int weft_hca_attach(struct weft_dev *dev)
 		.cap_mask = HCA_PORT_CAPS,
 		.speed = weft_fabric_speed(dev->ndev),
 	};
+	struct weft_stations peers;
 	struct weft_fabric *fabric;
 	__be64 switch_guid = 0;
 
@@ -112,7 +114,8 @@ int weft_hca_attach(struct weft_dev *dev)
 	weft_ibport_init(&hca->port, &param);
 	if (weft_attribute_ib_switch())
 		switch_guid = dev->guid ^ HCA_SWITCH_GUID;
-	fabric = weft_fabric_attach(dev->ndev, &hca->port, switch_guid);
+	weft_attribute_ib_peers(&peers);
+	fabric = weft_fabric_attach(dev->ndev, &hca->port, switch_guid, &peers);
 	if (IS_ERR(fabric))
 		return PTR_ERR(fabric);
 	hca->fabric = fabric;
@@ -136,4 +139,31 @@ void weft_hca_destroy(struct weft_dev *dev)
 	weft_ib_close(dev->hca);
 	kfree(dev->hca);
 	dev->hca = NULL;
+}
+
+void weft_hca_get_peers(struct weft_dev *dev, struct weft_stations *peers)
+{
+	rtnl_lock();
+	weft_fabric_get_peers(dev->hca->fabric, peers);
+	rtnl_unlock();
+}
+
+int weft_hca_set_peers(struct weft_dev *dev, const struct weft_stations *peers)
+{
+	int ret;
+
+	rtnl_lock();
+	ret = weft_fabric_set_peers(dev->hca->fabric, peers);
+	rtnl_unlock();
+	return ret;
+}
+
+u64 weft_hca_strangers(struct weft_dev *dev)
+{
+	u64 strangers;
+
+	rtnl_lock();
+	strangers = weft_fabric_strangers(dev->hca->fabric);
+	rtnl_unlock();
+	return strangers;
 }

@@ -5,7 +5,10 @@
 #ifndef WEFT_VERBS_HCA_H
 #define WEFT_VERBS_HCA_H
 
+#include <linux/types.h>
+
 struct weft_dev;
+struct weft_stations;
 
 /**
  * weft_hca_create - give a device an InfiniBand port
@@ -37,5 +40,33 @@ void weft_hca_detach(struct weft_dev *dev);
  * @dev: detached; nobody finds it any more, and a grace period has passed
  */
 void weft_hca_destroy(struct weft_dev *dev);
+
+/**
+ * weft_hca_get_peers - hosts that the fabric extends to by UDP
+ * @dev: with a port, attached
+ * @peers: result
+ *
+ * Context: process, takes RTNL.
+ */
+void weft_hca_get_peers(struct weft_dev *dev, struct weft_stations *peers);
+
+/**
+ * weft_hca_set_peers - the same from now on
+ * @dev: with a port, attached
+ * @peers: them
+ *
+ * Context: process, takes RTNL.
+ * Return: 0 or what weft_fabric_set_peers() says.
+ */
+int weft_hca_set_peers(struct weft_dev *dev, const struct weft_stations *peers);
+
+/**
+ * weft_hca_strangers - datagrams that came to the fabric from others
+ * @dev: with a port, attached
+ *
+ * Context: process, takes RTNL.
+ * Return: their number.
+ */
+u64 weft_hca_strangers(struct weft_dev *dev);
 
 #endif /* WEFT_VERBS_HCA_H */

@@ -7,6 +7,7 @@
 #include "object/dev.h"
 #include "object/hca.h"
 #include "params.h"
+#include "verbs/attributes.h"
 #include "verbs/mad.h"
 
 /* What may be changed in CapabilityMask from this side: who runs at the port. */
@@ -128,6 +129,7 @@ static int ibp_query_gid(struct ib_device *ibdev, u32 port_num, int index, union
 }
 
 const struct ib_device_ops weft_ib_port_ops = {
+	.device_group = &weft_attribute_ib_group,
 	.get_link_layer = ibp_link_layer,
 	.get_port_immutable = ibp_immutable,
 	.modify_port = ibp_modify_port,

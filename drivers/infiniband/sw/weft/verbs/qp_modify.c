@@ -45,10 +45,15 @@ struct qp_change {
 	u32			burst;
 };
 
-/* On InfiniBand the subnet manager may set it at any time, so the greatest. */
 static enum ib_mtu port_mtu(const struct weft_dev *dev)
 {
-	return dev->hca ? IB_MTU_4096 : iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
+	return dev->hca ? READ_ONCE(dev->hca->port.mtu) : iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
+}
+
+/* On InfiniBand the subnet manager may set it at any time: the port drops what is longer. */
+static enum ib_mtu port_datagram_mtu(const struct weft_dev *dev)
+{
+	return dev->hca ? IB_MTU_4096 : port_mtu(dev);
 }
 
 static u32 port_pkeys(const struct weft_dev *dev)
@@ -244,7 +249,7 @@ static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
 		break;
 	case IB_QPS_RTR:
 		if (weft_qp_is_ud(qp))
-			qp->mtu = ib_mtu_enum_to_int(port_mtu(qp->dev));
+			qp->mtu = ib_mtu_enum_to_int(port_datagram_mtu(qp->dev));
 		break;
 	case IB_QPS_SQD:
 		qp->send.drained = false;

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A carrier: what takes frames from host to host. There are two, Ethernet (fabric/ether.h)
+ * and UDP (fabric/tunnel.h). No code.
+ */
+#ifndef WEFT_FABRIC_CARRIER_H
+#define WEFT_FABRIC_CARRIER_H
+
+#include <linux/types.h>
+
+struct net_device;
+struct sk_buff;
+struct weft_carrier;
+struct weft_station;
+
+/**
+ * struct weft_carrier_ops - one kind of it
+ *
+ * A frame that does not get away is as good as lost.
+ *
+ * @open: frames may come from now on. Context: process, RTNL is held. Return: 0, or why not.
+ * @close: none comes any more, none is sent any more, when it returns. Context: process,
+ *	sleeps; RTNL may be held.
+ * @update: the net device has gone up or down, while it is open. Context: process, RTNL is
+ *	held. NULL: nothing to do.
+ * @send: a frame, sealed, to a station; while it is open. Belongs to the callee. Context:
+ *	any but hard interrupts.
+ * @send_all: the same to all that there may be
+ * @max_frame: bytes of a frame that get to a station, or with NULL that can be received.
+ *	Context: process. Return: 0: there is no way.
+ * @destroy: free it; it is closed. Context: process, sleeps; RTNL may be held.
+ * @head: bytes in front of a frame, beside those of the net device
+ */
+struct weft_carrier_ops {
+	int (*open)(struct weft_carrier *carrier);
+	void (*close)(struct weft_carrier *carrier);
+	void (*update)(struct weft_carrier *carrier);
+	void (*send)(struct weft_carrier *carrier, const struct weft_station *to,
+		     struct sk_buff *skb);
+	void (*send_all)(struct weft_carrier *carrier, struct sk_buff *skb);
+	u32 (*max_frame)(struct weft_carrier *carrier, const struct weft_station *to);
+	void (*destroy)(struct weft_carrier *carrier);
+	u16 head;
+};
+
+/**
+ * struct weft_carrier - what takes frames from host to host
+ * @ops: what kind it is
+ * @ndev: net device; who has made it keeps it
+ * @idle: nobody else can be on the net device: it is not to be opened
+ * @receive: a frame has come, not shared, perhaps not in one piece; belongs to the callee.
+ *	Soft interrupt, RCU read side. Set by who opens it.
+ * @context: first argument of @receive
+ */
+struct weft_carrier {
+	const struct weft_carrier_ops *ops;
+	struct net_device	*ndev;
+	bool			idle;
+	void (*receive)(void *context, const struct weft_station *from, struct sk_buff *skb);
+	void			*context;
+};
+
+#endif /* WEFT_FABRIC_CARRIER_H */

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "fabric/ether.h"
+
+#include <linux/etherdevice.h>
+#include <linux/if_arp.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+
+#include "fabric/port.h"
+#include "fabric/station.h"
+
+/* Where HELLOs to everybody go: a group address of local administration. */
+static const u8 ether_group[ETH_ALEN] = { 0x03, 0x57, 0x45, 0x46, 0x54, 0x01 };
+
+/**
+ * struct ether - frames on Ethernet
+ * @carrier: what others see of it
+ * @packets: gets us frames
+ */
+struct ether {
+	struct weft_carrier	carrier;
+	struct packet_type	packets;
+};
+
+static struct ether *ether_of(struct weft_carrier *carrier)
+{
+	return container_of(carrier, struct ether, carrier);
+}
+
+static bool ether_is_for_us(const struct sk_buff *skb)
+{
+	return skb->pkt_type != PACKET_OTHERHOST && skb->pkt_type != PACKET_LOOPBACK &&
+	       skb_mac_header_was_set(skb) && is_valid_ether_addr(eth_hdr(skb)->h_source);
+}
+
+/* Soft interrupt, RCU read side. */
+static int ether_rcv(struct sk_buff *skb, struct net_device *ndev,
+		     struct packet_type *packets, struct net_device *orig_ndev)
+{
+	struct ether *ether = container_of(packets, struct ether, packets);
+	struct weft_station from = {};
+
+	if (!ether_is_for_us(skb)) {
+		kfree_skb(skb);
+		return NET_RX_DROP;
+	}
+	skb = skb_share_check(skb, GFP_ATOMIC);
+	if (!skb)
+		return NET_RX_DROP;
+	ether_addr_copy(from.mac, eth_hdr(skb)->h_source);
+	ether->carrier.receive(ether->carrier.context, &from, skb);
+	return NET_RX_SUCCESS;
+}
+
+static int ether_open(struct weft_carrier *carrier)
+{
+	struct ether *ether = ether_of(carrier);
+	int ret;
+
+	ret = dev_mc_add(carrier->ndev, ether_group);
+	if (ret)
+		return ret;
+	ether->packets.type = htons(WEFT_IB_ETHERTYPE);
+	ether->packets.dev = carrier->ndev;
+	ether->packets.func = ether_rcv;
+	dev_add_pack(&ether->packets);
+	return 0;
+}
+
+static void ether_close(struct weft_carrier *carrier)
+{
+	/* waits for what is being received */
+	dev_remove_pack(&ether_of(carrier)->packets);
+	dev_mc_del(carrier->ndev, ether_group);
+}
+
+static void ether_xmit(struct weft_carrier *carrier, const u8 *mac, struct sk_buff *skb)
+{
+	skb->dev = carrier->ndev;
+	if (dev_hard_header(skb, skb->dev, WEFT_IB_ETHERTYPE, mac, NULL, skb->len) < 0)
+		kfree_skb(skb);
+	else
+		dev_queue_xmit(skb);
+}
+
+static void ether_send(struct weft_carrier *carrier, const struct weft_station *to,
+		       struct sk_buff *skb)
+{
+	ether_xmit(carrier, to->mac, skb);
+}
+
+static void ether_send_all(struct weft_carrier *carrier, struct sk_buff *skb)
+{
+	ether_xmit(carrier, ether_group, skb);
+}
+
+static u32 ether_max_frame(struct weft_carrier *carrier, const struct weft_station *to)
+{
+	return READ_ONCE(carrier->ndev->mtu);
+}
+
+static void ether_destroy(struct weft_carrier *carrier)
+{
+	kfree(ether_of(carrier));
+}
+
+static const struct weft_carrier_ops ether_ops = {
+	.open = ether_open,
+	.close = ether_close,
+	.send = ether_send,
+	.send_all = ether_send_all,
+	.max_frame = ether_max_frame,
+	.destroy = ether_destroy,
+};
+
+struct weft_carrier *weft_ether_create(struct net_device *ndev)
+{
+	struct ether *ether = kzalloc(sizeof(*ether), GFP_KERNEL);
+
+	if (!ether)
+		return NULL;
+	ether->carrier.ops = &ether_ops;
+	ether->carrier.ndev = ndev;
+	ether->carrier.idle = ndev->flags & IFF_LOOPBACK || ndev->type != ARPHRD_ETHER;
+	return &ether->carrier;
+}

@@ -1,0 +1,618 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * A socket of each family is bound to the net device, so two fabrics of a namespace do not
+ * see each other's datagrams. They go out by that net device, too.
+ */
+#include "fabric/tunnel.h"
+
+#include <linux/ip.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/skbuff.h>
+#include <linux/slab.h>
+#include <linux/udp.h>
+#include <net/ip.h>
+#include <net/ip6_checksum.h>
+#include <net/ipv6.h>
+#include <net/route.h>
+#include <net/sock.h>
+
+#include "compat/dst_cache.h"
+#include "compat/udp.h"
+#include "fabric/station.h"
+
+/* struct udp_tunnel_sock_cfg: any value but 0 has encap_rcv called. */
+#define TUNNEL_ENCAP_TYPE	1
+
+/**
+ * struct tunnel_way - to another host
+ * @to: where
+ * @cache: routes, and our address
+ */
+struct tunnel_way {
+	struct weft_station	to;
+	struct dst_cache	cache;
+};
+
+/**
+ * struct tunnel_ways - to all of them
+ * @num: of them
+ * @way: each
+ */
+struct tunnel_ways {
+	u32			num;
+	struct tunnel_way	way[];
+};
+
+/**
+ * struct tunnel - frames in UDP
+ * @carrier: what others see of it
+ * @opened: it is
+ * @up: the sockets are open; set under RTNL, read by who sends
+ * @v4: socket, under RTNL
+ * @v6: the same; NULL: there is no IPv6
+ * @ways: to others, RCU, written under RTNL
+ * @strangers: datagrams that came from elsewhere
+ */
+struct tunnel {
+	struct weft_carrier	carrier;
+	bool			opened;
+	bool			up;
+	struct sock		*v4;
+	struct sock		*v6;
+	struct tunnel_ways __rcu *ways;
+	atomic64_t		strangers;
+};
+
+/**
+ * struct tunnel_route - how a datagram gets to another host
+ * @dst: referenced
+ * @saddr: our address
+ */
+struct tunnel_route {
+	struct dst_entry	*dst;
+	struct weft_station	saddr;
+};
+
+static const struct weft_carrier_ops tunnel_ops;
+
+static struct tunnel *tunnel_of(struct weft_carrier *carrier)
+{
+	return container_of(carrier, struct tunnel, carrier);
+}
+
+/*
+ * ---- Ways ----
+ */
+
+static void ways_free(struct tunnel_ways *ways)
+{
+	u32 i;
+
+	for (i = 0; i < ways->num; i++)
+		dst_cache_destroy(&ways->way[i].cache);
+	kfree(ways);
+}
+
+static struct tunnel_ways *ways_create(const struct weft_stations *peers)
+{
+	struct tunnel_ways *ways = kzalloc(struct_size(ways, way, peers->num), GFP_KERNEL);
+	u32 i;
+
+	if (!ways)
+		return NULL;
+	ways->num = peers->num;
+	for (i = 0; i < peers->num; i++) {
+		ways->way[i].to = peers->station[i];
+		if (dst_cache_init(&ways->way[i].cache, GFP_KERNEL)) {
+			/* those that are not made yet are NULL, which may be freed */
+			ways_free(ways);
+			return NULL;
+		}
+	}
+	return ways;
+}
+
+static struct tunnel_way *ways_find(struct tunnel_ways *ways, const struct weft_station *to)
+{
+	u32 i;
+
+	for (i = 0; i < ways->num; i++)
+		if (weft_station_equal(&ways->way[i].to, to))
+			return &ways->way[i];
+	return NULL;
+}
+
+static struct tunnel_ways *tunnel_ways_rtnl(const struct tunnel *tunnel)
+{
+	return rtnl_dereference(tunnel->ways);
+}
+
+/*
+ * ---- Routes ----
+ */
+
+static __be32 station_ipv4(const struct weft_station *station)
+{
+	return station->ip.s6_addr32[3];
+}
+
+static struct dst_entry *tunnel_lookup_ipv4(struct net_device *ndev, struct tunnel_way *way,
+					    struct tunnel_route *route)
+{
+	__be16 port = htons(WEFT_TUNNEL_PORT);
+	struct net *net = dev_net(ndev);
+	struct flowi4 fl4;
+	struct rtable *rt;
+
+	flowi4_init_output(&fl4, ndev->ifindex, 0, 0, RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
+			   station_ipv4(&way->to), 0, port, port, sock_net_uid(net, NULL));
+	rt = ip_route_output_key(net, &fl4);
+	if (IS_ERR(rt))
+		return NULL;
+	if (rt->rt_type != RTN_UNICAST) {
+		ip_rt_put(rt);
+		return NULL;
+	}
+	dst_cache_set_ip4(&way->cache, &rt->dst, fl4.saddr);
+	weft_station_set_ipv4(&route->saddr, fl4.saddr);
+	return &rt->dst;
+}
+
+static struct dst_entry *tunnel_route_ipv4(struct net_device *ndev, struct tunnel_way *way,
+					   struct tunnel_route *route)
+{
+	struct rtable *rt;
+	__be32 saddr;
+
+	rt = dst_cache_get_ip4(&way->cache, &saddr);
+	if (!rt)
+		return tunnel_lookup_ipv4(ndev, way, route);
+	weft_station_set_ipv4(&route->saddr, saddr);
+	return &rt->dst;
+}
+
+static struct dst_entry *tunnel_lookup_ipv6(struct net_device *ndev, struct tunnel_way *way,
+					    struct tunnel_route *route)
+{
+	struct net *net = dev_net(ndev);
+	struct flowi6 fl6 = {
+		.flowi6_oif = ndev->ifindex,
+		.flowi6_proto = IPPROTO_UDP,
+		.flowi6_uid = sock_net_uid(net, NULL),
+		.daddr = way->to.ip,
+		.fl6_dport = htons(WEFT_TUNNEL_PORT),
+		.fl6_sport = htons(WEFT_TUNNEL_PORT),
+	};
+	struct dst_entry *dst;
+
+	dst = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
+	if (IS_ERR(dst))
+		return NULL;
+	/* our own address */
+	if (READ_ONCE(dst->dev)->flags & IFF_LOOPBACK) {
+		dst_release(dst);
+		return NULL;
+	}
+	dst_cache_set_ip6(&way->cache, dst, &fl6.saddr);
+	route->saddr.ip = fl6.saddr;
+	return dst;
+}
+
+static struct dst_entry *tunnel_route_ipv6(struct net_device *ndev, struct tunnel_way *way,
+					   struct tunnel_route *route)
+{
+	return dst_cache_get_ip6(&way->cache, &route->saddr.ip) ?:
+	       tunnel_lookup_ipv6(ndev, way, route);
+}
+
+/*
+ * To one of the peers. With the sockets open the net device is up, so it stays in its
+ * namespace. Bottom halves off, RCU read side.
+ *
+ * Return: the way, its route referenced; NULL: there is none.
+ */
+static struct tunnel_way *tunnel_route(struct tunnel *tunnel, struct tunnel_way *way,
+				       struct tunnel_route *route)
+{
+	struct net_device *ndev = tunnel->carrier.ndev;
+
+	if (!READ_ONCE(tunnel->up))
+		return NULL;
+	if (weft_station_is_ipv4(&way->to))
+		route->dst = tunnel_route_ipv4(ndev, way, route);
+	else if (IS_ENABLED(CONFIG_IPV6) && READ_ONCE(tunnel->v6))
+		route->dst = tunnel_route_ipv6(ndev, way, route);
+	else
+		route->dst = NULL;
+	return route->dst ? way : NULL;
+}
+
+/*
+ * ---- The way out ----
+ */
+
+static u32 tunnel_headers(bool ipv4)
+{
+	return sizeof(struct udphdr) + (ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
+}
+
+static void tunnel_push_udp(struct sk_buff *skb)
+{
+	struct udphdr *udp = skb_push(skb, sizeof(*udp));
+
+	skb_reset_transport_header(skb);
+	udp->source = htons(WEFT_TUNNEL_PORT);
+	udp->dest = htons(WEFT_TUNNEL_PORT);
+	udp->len = htons(skb->len);
+	/* frames have a better one; with IPv6 there has to be one */
+	udp->check = 0;
+}
+
+/* As it leaves: ip_local_out() sets the length to the same, and the checksum. */
+static void tunnel_push_ipv4(struct sk_buff *skb, const struct tunnel_way *way,
+			     const struct tunnel_route *route)
+{
+	struct iphdr *ip = skb_push(skb, sizeof(*ip));
+
+	skb_reset_network_header(skb);
+	skb->protocol = htons(ETH_P_IP);
+	*ip = (struct iphdr){
+		.version = 4,
+		.ihl = sizeof(*ip) / 4,
+		.tot_len = htons(skb->len),
+		.frag_off = htons(IP_DF),
+		.ttl = ip4_dst_hoplimit(route->dst),
+		.protocol = IPPROTO_UDP,
+		.saddr = station_ipv4(&route->saddr),
+		.daddr = station_ipv4(&way->to),
+	};
+}
+
+/* As it leaves: ip6_local_out() sets the length to the same. */
+static void tunnel_push_ipv6(struct sk_buff *skb, const struct tunnel_way *way,
+			     const struct tunnel_route *route)
+{
+	u32 length = skb->len;
+	struct ipv6hdr *ip;
+
+	udp6_set_csum(false, skb, &route->saddr.ip, &way->to.ip, length);
+	ip = skb_push(skb, sizeof(*ip));
+	skb_reset_network_header(skb);
+	skb->protocol = htons(ETH_P_IPV6);
+	ip6_flow_hdr(ip, 0, 0);
+	ip->payload_len = htons(length);
+	ip->nexthdr = IPPROTO_UDP;
+	ip->hop_limit = ip6_dst_hoplimit(route->dst);
+	ip->saddr = route->saddr.ip;
+	ip->daddr = way->to.ip;
+}
+
+/* The route's reference goes with the packet. */
+static void tunnel_output(struct sk_buff *skb, const struct tunnel_way *way,
+			  const struct tunnel_route *route)
+{
+	bool ipv4 = weft_station_is_ipv4(&way->to);
+	struct net_device *out = READ_ONCE(route->dst->dev);
+
+	skb_dst_set(skb, route->dst);
+	if (skb_cow_head(skb, LL_RESERVED_SPACE(out) + route->dst->header_len +
+			 tunnel_headers(ipv4))) {
+		kfree_skb(skb);
+		return;
+	}
+	skb->ip_summed = CHECKSUM_NONE;
+	tunnel_push_udp(skb);
+	if (ipv4) {
+		tunnel_push_ipv4(skb, way, route);
+		ip_local_out(dev_net(out), NULL, skb);
+	} else {
+		tunnel_push_ipv6(skb, way, route);
+		ip6_local_out(dev_net(out), NULL, skb);
+	}
+}
+
+static void tunnel_xmit(struct tunnel *tunnel, struct tunnel_way *way, struct sk_buff *skb)
+{
+	struct tunnel_route route;
+
+	if (tunnel_route(tunnel, way, &route))
+		tunnel_output(skb, way, &route);
+	else
+		kfree_skb(skb);
+}
+
+static void tunnel_send(struct weft_carrier *carrier, const struct weft_station *to,
+			struct sk_buff *skb)
+{
+	struct tunnel *tunnel = tunnel_of(carrier);
+	struct tunnel_way *way;
+
+	local_bh_disable();
+	rcu_read_lock();
+	way = ways_find(rcu_dereference(tunnel->ways), to);
+	if (way)
+		tunnel_xmit(tunnel, way, skb);
+	else
+		kfree_skb(skb);
+	rcu_read_unlock();
+	local_bh_enable();
+}
+
+static void tunnel_send_all(struct weft_carrier *carrier, struct sk_buff *skb)
+{
+	struct tunnel *tunnel = tunnel_of(carrier);
+	struct tunnel_ways *ways;
+	struct sk_buff *copy;
+	u32 i;
+
+	local_bh_disable();
+	rcu_read_lock();
+	ways = rcu_dereference(tunnel->ways);
+	for (i = 0; i < ways->num; i++) {
+		copy = skb_copy(skb, GFP_ATOMIC | __GFP_NOWARN);
+		if (copy)
+			tunnel_xmit(tunnel, &ways->way[i], copy);
+	}
+	rcu_read_unlock();
+	local_bh_enable();
+	consume_skb(skb);
+}
+
+/* What a router has said of the path's MTU is in the route. */
+static u32 tunnel_path_mtu(struct tunnel *tunnel, const struct weft_station *to)
+{
+	struct tunnel_route route;
+	struct tunnel_way *way;
+	u32 mtu = 0;
+
+	local_bh_disable();
+	rcu_read_lock();
+	way = ways_find(rcu_dereference(tunnel->ways), to);
+	if (way && tunnel_route(tunnel, way, &route)) {
+		mtu = dst_mtu(route.dst);
+		dst_release(route.dst);
+	}
+	rcu_read_unlock();
+	local_bh_enable();
+	return mtu;
+}
+
+static u32 tunnel_max_frame(struct weft_carrier *carrier, const struct weft_station *to)
+{
+	u32 headers = tunnel_headers(to && weft_station_is_ipv4(to));
+	u32 mtu = READ_ONCE(carrier->ndev->mtu);
+
+	if (to)
+		mtu = min(mtu, tunnel_path_mtu(tunnel_of(carrier), to));
+	return mtu > headers ? mtu - headers : 0;
+}
+
+/*
+ * ---- The way in ----
+ */
+
+/* Who is no peer, or is not its kernel, is a stranger: the port is one of any user's. */
+static bool tunnel_is_peer(struct tunnel *tunnel, const struct sk_buff *skb,
+			   const struct weft_station *from)
+{
+	return udp_hdr(skb)->source == htons(WEFT_TUNNEL_PORT) &&
+	       ways_find(rcu_dereference(tunnel->ways), from);
+}
+
+/* A datagram, from its UDP header on. Soft interrupt, RCU read side. */
+static int tunnel_rcv(struct sock *sk, struct sk_buff *skb)
+{
+	struct tunnel *tunnel = rcu_dereference_sk_user_data(sk);
+	struct weft_station from;
+
+	if (!tunnel)
+		goto out_free;
+	if (sk->sk_family == AF_INET)
+		weft_station_set_ipv4(&from, ip_hdr(skb)->saddr);
+	else
+		from.ip = ipv6_hdr(skb)->saddr;
+	if (!tunnel_is_peer(tunnel, skb, &from)) {
+		atomic64_inc(&tunnel->strangers);
+		goto out_free;
+	}
+	if (!pskb_may_pull(skb, sizeof(struct udphdr)))
+		goto out_free;
+	__skb_pull(skb, sizeof(struct udphdr));
+	/* it may wait for long: it shall hold neither socket nor route */
+	skb_orphan(skb);
+	skb_scrub_packet(skb, true);
+	tunnel->carrier.receive(tunnel->carrier.context, &from, skb);
+	return 0;
+
+out_free:
+	kfree_skb(skb);
+	return 0;
+}
+
+/*
+ * ---- Sockets ----
+ */
+
+static struct sock *tunnel_sock_create(struct tunnel *tunnel, int family)
+{
+	struct net_device *ndev = tunnel->carrier.ndev;
+	struct udp_port_cfg port = {
+		.family = family,
+		.local_udp_port = htons(WEFT_TUNNEL_PORT),
+		.bind_ifindex = ndev->ifindex,
+		.use_udp6_rx_checksums = true,
+		.ipv6_v6only = true,
+	};
+	struct udp_tunnel_sock_cfg config = {
+		.sk_user_data = tunnel,
+		.encap_type = TUNNEL_ENCAP_TYPE,
+		.encap_rcv = tunnel_rcv,
+	};
+	struct socket *sock;
+	int ret;
+
+	ret = udp_sock_create(dev_net(ndev), &port, &sock);
+	if (ret)
+		return ERR_PTR(ret);
+	setup_udp_tunnel_sock(dev_net(ndev), sock->sk, &config);
+	return sock->sk;
+}
+
+static bool tunnel_no_ipv6(const struct sock *sk)
+{
+	return PTR_ERR(sk) == -EAFNOSUPPORT || PTR_ERR(sk) == -EPFNOSUPPORT;
+}
+
+static int tunnel_sockets_open(struct tunnel *tunnel)
+{
+	struct sock *v4, *v6;
+
+	v4 = tunnel_sock_create(tunnel, AF_INET);
+	if (IS_ERR(v4))
+		return PTR_ERR(v4);
+	v6 = tunnel_sock_create(tunnel, AF_INET6);
+	if (IS_ERR(v6) && !tunnel_no_ipv6(v6)) {
+		udp_tunnel_sock_release(v4);
+		synchronize_net();
+		return PTR_ERR(v6);
+	}
+	tunnel->v4 = v4;
+	WRITE_ONCE(tunnel->v6, IS_ERR(v6) ? NULL : v6);
+	WRITE_ONCE(tunnel->up, true);
+	return 0;
+}
+
+static int tunnel_start(struct tunnel *tunnel)
+{
+	int ret = tunnel_sockets_open(tunnel);
+
+	if (ret)
+		netdev_warn(tunnel->carrier.ndev, "weft: no UDP port %u for InfiniBand: %d\n",
+			    WEFT_TUNNEL_PORT, ret);
+	return ret;
+}
+
+static void tunnel_stop(struct tunnel *tunnel)
+{
+	struct tunnel_ways *ways = rcu_dereference_protected(tunnel->ways, true);
+	u32 i;
+
+	WRITE_ONCE(tunnel->up, false);
+	udp_tunnel_sock_release(tunnel->v4);
+	if (tunnel->v6)
+		udp_tunnel_sock_release(tunnel->v6);
+	/* what is being sent and received has ended, too */
+	synchronize_net();
+	tunnel->v4 = NULL;
+	tunnel->v6 = NULL;
+	/* they are of this namespace */
+	for (i = 0; i < ways->num; i++)
+		dst_cache_reset_now(&ways->way[i].cache);
+}
+
+static int tunnel_open(struct weft_carrier *carrier)
+{
+	struct tunnel *tunnel = tunnel_of(carrier);
+	int ret = 0;
+
+	ASSERT_RTNL();
+	if (carrier->ndev->flags & IFF_UP)
+		ret = tunnel_start(tunnel);
+	tunnel->opened = !ret;
+	return ret;
+}
+
+static void tunnel_close(struct weft_carrier *carrier)
+{
+	struct tunnel *tunnel = tunnel_of(carrier);
+
+	if (tunnel->up)
+		tunnel_stop(tunnel);
+	tunnel->opened = false;
+}
+
+/* If it fails it is tried again the next time. */
+static void tunnel_update(struct weft_carrier *carrier)
+{
+	struct tunnel *tunnel = tunnel_of(carrier);
+	bool up = carrier->ndev->flags & IFF_UP;
+
+	ASSERT_RTNL();
+	if (up && !tunnel->up)
+		tunnel_start(tunnel);
+	else if (!up && tunnel->up)
+		tunnel_stop(tunnel);
+}
+
+static void tunnel_destroy(struct weft_carrier *carrier)
+{
+	struct tunnel *tunnel = tunnel_of(carrier);
+
+	WARN_ON(tunnel->opened);
+	ways_free(rcu_dereference_protected(tunnel->ways, true));
+	kfree(tunnel);
+}
+
+static const struct weft_carrier_ops tunnel_ops = {
+	.open = tunnel_open,
+	.close = tunnel_close,
+	.update = tunnel_update,
+	.send = tunnel_send,
+	.send_all = tunnel_send_all,
+	.max_frame = tunnel_max_frame,
+	.destroy = tunnel_destroy,
+	.head = sizeof(struct ipv6hdr) + sizeof(struct udphdr),
+};
+
+struct weft_carrier *weft_tunnel_create(struct net_device *ndev,
+					const struct weft_stations *peers)
+{
+	struct tunnel *tunnel = kzalloc(sizeof(*tunnel), GFP_KERNEL);
+	struct tunnel_ways *ways = ways_create(peers);
+
+	if (!tunnel || !ways) {
+		kfree(tunnel);
+		if (ways)
+			ways_free(ways);
+		return NULL;
+	}
+	tunnel->carrier.ops = &tunnel_ops;
+	tunnel->carrier.ndev = ndev;
+	tunnel->carrier.idle = ndev->flags & IFF_LOOPBACK;
+	rcu_assign_pointer(tunnel->ways, ways);
+	return &tunnel->carrier;
+}
+
+bool weft_carrier_is_tunnel(const struct weft_carrier *carrier)
+{
+	return carrier->ops == &tunnel_ops;
+}
+
+int weft_tunnel_set_peers(struct weft_carrier *carrier, const struct weft_stations *peers)
+{
+	struct tunnel *tunnel = tunnel_of(carrier);
+	struct tunnel_ways *ways = ways_create(peers), *old = tunnel_ways_rtnl(tunnel);
+
+	if (!ways)
+		return -ENOMEM;
+	rcu_assign_pointer(tunnel->ways, ways);
+	synchronize_net();
+	ways_free(old);
+	return 0;
+}
+
+void weft_tunnel_get_peers(struct weft_carrier *carrier, struct weft_stations *peers)
+{
+	const struct tunnel_ways *ways = tunnel_ways_rtnl(tunnel_of(carrier));
+	u32 i;
+
+	for (i = 0; i < ways->num; i++)
+		peers->station[i] = ways->way[i].to;
+	peers->num = ways->num;
+}
+
+u64 weft_tunnel_strangers(struct weft_carrier *carrier)
+{
+	return atomic64_read(&tunnel_of(carrier)->strangers);
+}
