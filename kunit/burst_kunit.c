@@ -10,6 +10,7 @@
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 #include <net/gso.h>
+#include <net/ip.h>
 
 #include "link/burst.h"
 
