@@ -60,8 +60,8 @@ static struct party *party_of(struct rdma_cm_id *id)
 	return party;
 }
 
-/* with CQs that librdmacm makes, and a receive */
-static void party_prepare(struct party *party)
+/* With CQs that librdmacm makes, and a receive. Return: false: the other end has gone. */
+static bool party_prepare(struct party *party)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
@@ -72,12 +72,16 @@ static void party_prepare(struct party *party)
 	struct ibv_recv_wr wr = { .num_sge = 1 }, *bad;
 	struct ibv_sge sge = { (uintptr_t)party->data, MESSAGE };
 
-	SAME(rdma_create_qp(party->id, NULL, &attr), 0);
+	if (rdma_create_qp(party->id, NULL, &attr)) {
+		SAME(errno, EINVAL);
+		return false;
+	}
 	party->mr = ibv_reg_mr(party->id->pd, party->data, MESSAGE, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(party->mr);
 	sge.lkey = party->mr->lkey;
 	wr.sg_list = &sge;
 	SAME(ibv_post_recv(party->id->qp, &wr, &bad), 0);
+	return true;
 }
 
 static void party_end(struct party *party)
@@ -138,7 +142,10 @@ static void request(struct rdma_cm_id *id, enum wish wish)
 		party_end(party);
 		return;
 	}
-	party_prepare(party);
+	if (!party_prepare(party)) {
+		party_end(party);
+		return;
+	}
 	add(&live, 1);
 	/* fails if the client has gone by now */
 	if (rdma_accept(id, &param)) {
@@ -260,7 +267,7 @@ static struct party *ready(struct rdma_event_channel *channel, struct sockaddr_i
 	SAME(expect(party, RDMA_CM_EVENT_ADDR_RESOLVED), 0);
 	SAME(rdma_resolve_route(id, RESOLVE_MS), 0);
 	SAME(expect(party, RDMA_CM_EVENT_ROUTE_RESOLVED), 0);
-	party_prepare(party);
+	CHECK(party_prepare(party));
 	return party;
 }
 
