@@ -38,6 +38,8 @@ struct weft_srq;
  * @rcu: freed after a grace period
  * @refs: one for the owner, one for each lookup and queued work
  * @qpn: QP number
+ * @src_qpn: UD: the number that its datagrams come from; @qpn, unless it was created
+ *	with another one
  * @type: transport service; SMI and GSI are UD QPs with the numbers 0 and 1
  * @transport: how it says that on the wire
  * @state: enum ib_qp_state. Written by modify_qp with both turns stopped, and
@@ -79,6 +81,7 @@ struct weft_qp {
 	struct rcu_head		rcu;
 	refcount_t		refs;
 	u32			qpn;
+	u32			src_qpn;
 	enum ib_qp_type		type;
 	enum weft_transport	transport;
 	u32			state;
