@@ -170,6 +170,16 @@ static void read_with_inv_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc[0].opcode, IB_WC_RDMA_WRITE);
 }
 
+/* Who is in the kernel is told of a removal by the core, and drains its QPs. */
+static void end_spares_the_kernel(struct kunit *test)
+{
+	struct fake_node *node = &consumer_link(test)->node[0];
+
+	weft_qp_end(node->qp);
+	KUNIT_EXPECT_EQ(test, weft_qp_state(node->qp), IB_QPS_RTS);
+	KUNIT_EXPECT_FALSE(test, node->qp->removed);
+}
+
 static void consumer_exit(struct kunit *test)
 {
 	fake_link_destroy(test->priv);
@@ -182,6 +192,7 @@ static struct kunit_case consumer_cases[] = {
 	KUNIT_CASE(cqs_are_wanted),
 	KUNIT_CASE(attached_is_not_destroyed),
 	KUNIT_CASE(read_with_inv_refused),
+	KUNIT_CASE(end_spares_the_kernel),
 	{}
 };
 

@@ -23,12 +23,14 @@
 #include "link/udp.h"
 #include "object/dev.h"
 #include "object/parent.h"
+#include "object/qp.h"
 #include "object/table.h"
 #include "stats.h"
 #include "verbs/attributes.h"
 #include "verbs/hca.h"
 #include "verbs/ib_port.h"
 #include "verbs/ops.h"
+#include "verbs/qp.h"
 
 /*
  * GUID, in CPU order, to struct weft_dev: each GUID is given once. A device
@@ -305,6 +307,35 @@ static struct notifier_block instance_notifier = {
 	.notifier_call = instance_netdev_event,
 };
 
+/*
+ * We are a client of our own devices to be told of a removal, whoever asks for it. The
+ * core tells the youngest client first: us before ib_uverbs, which takes everything
+ * from the processes. Until then what they wait for can be completed.
+ */
+static int removal_add(struct ib_device *ibdev)
+{
+	return 0;
+}
+
+static void removal_remove(struct ib_device *ibdev, void *data)
+{
+	unsigned long index = 0;
+	struct weft_qp *qp;
+
+	if (ibdev->ops.driver_id != RDMA_DRIVER_WEFT)
+		return;
+	while ((qp = weft_qp_next(to_weft_dev(ibdev)->id, &index))) {
+		weft_qp_end(qp);
+		weft_qp_put(qp);
+	}
+}
+
+static struct ib_client removal_client = {
+	.name = "weft",
+	.add = removal_add,
+	.remove = removal_remove,
+};
+
 /* Frees what a device has, in whatever state of making it is. */
 static void instance_dealloc(struct ib_device *ibdev)
 {
@@ -477,9 +508,12 @@ int weft_device_init(void)
 {
 	int ret;
 
-	ret = register_netdevice_notifier(&instance_notifier);
+	ret = ib_register_client(&removal_client);
 	if (ret)
 		return ret;
+	ret = register_netdevice_notifier(&instance_notifier);
+	if (ret)
+		goto err_client;
 	ret = register_inetaddr_notifier(&gids_inet_notifier);
 	if (ret)
 		goto err_netdevice;
@@ -492,6 +526,8 @@ err_inetaddr:
 	unregister_inetaddr_notifier(&gids_inet_notifier);
 err_netdevice:
 	unregister_netdevice_notifier(&instance_notifier);
+err_client:
+	ib_unregister_client(&removal_client);
 	return ret;
 }
 
@@ -503,4 +539,5 @@ void weft_device_exit(void)
 	cancel_delayed_work_sync(&gids_rescan);
 	/* waits for what instance_leave_netdev() has queued as well */
 	ib_unregister_driver(RDMA_DRIVER_WEFT);
+	ib_unregister_client(&removal_client);
 }

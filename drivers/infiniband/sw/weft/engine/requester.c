@@ -261,13 +261,14 @@ static void req_forget_paged(struct weft_send *send)
 static void req_flush_flights(struct weft_qp *qp)
 {
 	struct weft_window *window = &qp->send.window;
+	enum weft_fault fault = weft_rules_flushed(qp->removed);
 	const struct weft_flight *flight;
 
 	for (; !weft_window_is_empty(window); window->head++) {
 		flight = weft_window_at(window, window->head);
 		weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
-		weft_sendq_complete(qp, &flight->sqe, flight->index, IB_WC_WR_FLUSH_ERR,
-				    WEFT_FAULT_FLUSHED, 0);
+		weft_sendq_complete(qp, &flight->sqe, flight->index,
+				    weft_rules_status(fault), fault, 0);
 	}
 	weft_window_reset(qp);
 }
@@ -275,6 +276,7 @@ static void req_flush_flights(struct weft_qp *qp)
 /* ERR, or SQE: what is in the queue completes in order, as flushed. */
 static void req_flush(struct weft_qp *qp)
 {
+	enum weft_fault fault = weft_rules_flushed(qp->removed);
 	struct weft_send *send = &qp->send;
 
 	send->waiting = false;
@@ -284,7 +286,7 @@ static void req_flush(struct weft_qp *qp)
 	req_flush_flights(qp);
 	while (!weft_turn_stopping(&send->turn) && (send->active || req_next(qp))) {
 		weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
-		req_complete(qp, IB_WC_WR_FLUSH_ERR, WEFT_FAULT_FLUSHED, 0);
+		req_complete(qp, weft_rules_status(fault), fault, 0);
 		cond_resched();
 	}
 }

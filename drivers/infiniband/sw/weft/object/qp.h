@@ -47,6 +47,8 @@ struct weft_srq;
  *	weft_qp_set_sqe(). Read by anybody.
  * @kernel: the consumer is in the kernel
  * @sig_all: every send work request is signaled
+ * @removed: of a process whose device is being removed: flushed work requests say so;
+ *	with both turns stopped
  * @create_flags: enum ib_qp_create_flags
  * @cookie: returned in every completion
  * @dev: the device; not used after destroy_qp
@@ -87,6 +89,7 @@ struct weft_qp {
 	u32			state;
 	bool			kernel;
 	bool			sig_all;
+	bool			removed;
 	u32			create_flags;
 	u64			cookie;
 	u32			dev_id;
