@@ -30,6 +30,10 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #define COMPAT_GUP_WITHOUT_VMAS
 #endif
+/* ib_device_ops.fill_res_srq_entry is there. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+#define COMPAT_HAS_FILL_RES_SRQ
+#endif
 /* ib_device_ops.create_cq and friends take the attribute bundle. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define COMPAT_HAS_CREATE_CQ_ATTRS
