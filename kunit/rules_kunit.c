@@ -243,6 +243,7 @@ static const struct rules_status_row rules_status_rows[] = {
 	{ "Bad Response Error", WEFT_FAULT_BAD_RESPONSE, IB_WC_BAD_RESP_ERR },
 	{ "no way to go on, queue", WEFT_FAULT_QUEUE_INDEX, IB_WC_FATAL_ERR },
 	{ "no way to go on, completions", WEFT_FAULT_CQ_OVERRUN, IB_WC_FATAL_ERR },
+	{ "no way to go on, device", WEFT_FAULT_REMOVED, IB_WC_FATAL_ERR },
 };
 
 static void rules_status_row_desc(const struct rules_status_row *row, char *desc)

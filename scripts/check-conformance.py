@@ -72,7 +72,7 @@ def test_errors(test):
     if not os.access(os.path.join(top, "scripts/tests", script), os.X_OK):
         return ["there is no test %s" % script]
     known = cases(script)
-    is_python = known is None and "run_tests.py" in read("scripts/tests", script)
+    is_python = known is None and "run_suite" in read("scripts/tests", script)
     if not names and (known or is_python):
         return ["%s: no case is named" % script]
     if is_python:

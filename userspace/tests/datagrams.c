@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * UD: addressing, what is dropped, the GRH, multicast.
+ * UD: addressing, what is dropped, the GRH, another source, multicast.
  */
 #include "lib.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
+#include <fcntl.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
 
@@ -378,6 +379,180 @@ static void init_ah_from_wc(void)
 	}
 }
 
+/* of InfiniBand alone: with a LID, and no GRH */
+static void by_lid(void)
+{
+	struct ibv_ah_attr av = { .dlid = port.lid, .sl = 2, .port_num = 1 };
+	struct ibv_wc wc;
+
+	if (port.link_layer != IBV_LINK_LAYER_INFINIBAND)
+		return;
+	make_ud();
+	ah = ibv_create_ah(pd, &av);
+	CHECK(ah);
+	fill(a.buf, 100, 1);
+	memset(b.buf, 0, BUF);
+	post_recv(&b, 10, 0, 4000);
+	send_ud(1, 100);
+	wc = expect_ok(b.rcq, 10);
+	SAME(wc.wc_flags & IBV_WC_GRH, 0);
+	SAME(wc.byte_len, 100 + GRH);
+	SAME(wc.slid, port.lid);
+	SAME(wc.dlid_path_bits, 0);
+	SAME(wc.sl, 2);
+	SAME(wc.src_qp, a.qp->qp_num);
+	check_filled(b.buf + GRH, 100, 1);
+	SAME(ibv_init_ah_from_wc(ctx, 1, &wc, (struct ibv_grh *)b.buf, &av), 0);
+	SAME(av.is_global, 0);
+	SAME(av.dlid, port.lid);
+	SAME(av.sl, 2);
+	reply_by(ibv_create_ah_from_wc(pd, &wc, (struct ibv_grh *)b.buf, 1));
+}
+
+/*
+ * ---- In the name of another QP: IBV_QP_CREATE_SOURCE_QPN ----
+ */
+
+static struct ibv_qp *create_flagged(const struct end *e, uint32_t flags, uint32_t source)
+{
+	return ibv_create_qp_ex(ctx, &(struct ibv_qp_init_attr_ex){
+		.send_cq = e->scq, .recv_cq = e->rcq, .pd = pd, .qp_type = IBV_QPT_UD,
+		.cap = { 16, 16, 4, 4, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = flags, .source_qpn = source,
+	});
+}
+
+/* @e has another QP from now on */
+static void remake(struct end *e, uint32_t flags, uint32_t source)
+{
+	SAME(ibv_destroy_qp(e->qp), 0);
+	e->qp = create_flagged(e, flags, source);
+	CHECK(e->qp);
+	to_ready(e);
+}
+
+/* any number of 24 bits, whether somebody has it or not */
+static void source_qpn(void)
+{
+	static const uint32_t numbers[] = { 0, 1, 0x123456, 0xffffff };
+	struct ibv_send_wr *wr;
+	struct ibv_wc wc;
+	int i;
+
+	make_ud();
+	fill(a.buf, 500, 1);
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		note("%#x", numbers[i]);
+		remake(&a, IBV_QP_CREATE_SOURCE_QPN, numbers[i]);
+		CHECK(a.qp->qp_num != numbers[i]);
+		memset(b.buf, 0, BUF);
+		post_recv(&b, 1, 0, 2000);
+		wr = to_ah(swr(&a, 2, IBV_WR_SEND_WITH_IMM, 0, 500), ah, &b);
+		wr->imm_data = htonl(i);
+		post(&a, wr);
+		SAME(expect_ok(a.scq, 2).qp_num, a.qp->qp_num);
+		wc = expect_ok(b.rcq, 1);
+		SAME(wc.src_qp, numbers[i]);
+		SAME(wc.qp_num, b.qp->qp_num);
+		SAME(wc.imm_data, htonl(i));
+		check_filled(b.buf + GRH, 500, 1);
+	}
+	/* without the flag it means nothing */
+	remake(&a, 0, 0x123456);
+	post_recv(&b, 1, 0, 2000);
+	send_ud(2, 100);
+	expect_ud(1, 100);
+}
+
+/* an answer goes to whom the number belongs; the sender has its own, too */
+static void source_qpn_answered(void)
+{
+	struct ibv_send_wr *wr;
+	struct ibv_wc wc;
+	struct end c;
+
+	make_ud();
+	make(&c, CONF(.type = IBV_QPT_UD));
+	to_ready(&c);
+	remake(&a, IBV_QP_CREATE_SOURCE_QPN, c.qp->qp_num);
+	post_recv(&a, 10, 0, 2000);
+	post_recv(&b, 11, 0, 2000);
+	post_recv(&c, 12, 0, 2000);
+	post(&a, to_ah(swr(&a, 1, IBV_WR_SEND, 0, 100), ah, &b));
+	expect_ok(a.scq, 1);
+	wc = expect_ok(b.rcq, 11);
+	SAME(wc.src_qp, c.qp->qp_num);
+	wr = to_ah(swr(&b, 2, IBV_WR_SEND, 0, 100), ah, &a);
+	wr->wr.ud.remote_qpn = wc.src_qp;
+	post(&b, wr);
+	expect_ok(b.scq, 2);
+	SAME(expect_ok(c.rcq, 12).qp_num, c.qp->qp_num);
+	expect_no_wc(a.rcq);
+	wr->wr.ud.remote_qpn = a.qp->qp_num;
+	post(&b, wr);
+	expect_ok(b.scq, 2);
+	SAME(expect_ok(a.rcq, 10).src_qp, b.qp->qp_num);
+	expect_no_event();
+}
+
+static void refuse_source(struct ibv_qp_init_attr_ex *attr, int error)
+{
+	attr->cap = (struct ibv_qp_cap){ 1, 1, 1, 1, 0 };
+	attr->comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS;
+	attr->create_flags = IBV_QP_CREATE_SOURCE_QPN;
+	note("type %d, number %#x", attr->qp_type, attr->source_qpn);
+	REFUSED(ibv_create_qp_ex(ctx, attr), error);
+}
+
+static void source_qpn_of_types(void)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_XRC_SEND };
+	struct ibv_xrcd_init_attr domain = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1, .oflags = O_CREAT,
+	};
+	struct ibv_qp_init_attr_ex attr;
+	int i;
+
+	make_ud();
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		attr = (struct ibv_qp_init_attr_ex){
+			.send_cq = a.scq, .pd = pd, .qp_type = types[i], .source_qpn = 7,
+			.recv_cq = types[i] == IBV_QPT_XRC_SEND ? NULL : a.rcq,
+			.comp_mask = IBV_QP_INIT_ATTR_PD,
+		};
+		refuse_source(&attr, EOPNOTSUPP);
+	}
+	attr = (struct ibv_qp_init_attr_ex){
+		.qp_type = IBV_QPT_XRC_RECV, .source_qpn = 7,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = ibv_open_xrcd(ctx, &domain),
+	};
+	CHECK(attr.xrcd);
+	refuse_source(&attr, EOPNOTSUPP);
+}
+
+static void source_qpn_refused(void)
+{
+	static const uint32_t bad[] = { 1 << 24, 0x80000000, 0xffffffff };
+	struct ibv_qp_init_attr_ex attr;
+	int i;
+
+	make_ud();
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		attr = (struct ibv_qp_init_attr_ex){
+			.send_cq = a.scq, .recv_cq = a.rcq, .pd = pd, .qp_type = IBV_QPT_UD,
+			.comp_mask = IBV_QP_INIT_ATTR_PD, .source_qpn = bad[i],
+		};
+		refuse_source(&attr, EINVAL);
+	}
+	/* only who may open raw sockets may pretend to be another one */
+	CHECK(!setresuid(65534, 65534, 65534));
+	attr.source_qpn = 7;
+	refuse_source(&attr, EPERM);
+	CHECK(create_flagged(&a, IBV_QP_CREATE_BLOCK_SELF_MCAST_LB, 7));
+}
+
 /*
  * ---- Multicast ----
  */
@@ -503,15 +678,7 @@ static void multicast_not_to_self(void)
 	struct ibv_send_wr *wr;
 
 	make_ud();
-	SAME(ibv_destroy_qp(a.qp), 0);
-	a.qp = ibv_create_qp_ex(ctx, &(struct ibv_qp_init_attr_ex){
-		.send_cq = a.scq, .recv_cq = a.rcq, .pd = pd, .qp_type = IBV_QPT_UD,
-		.cap = { 16, 16, 1, 1, 0 },
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
-		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
-	});
-	CHECK(a.qp);
-	to_ready(&a);
+	remake(&a, IBV_QP_CREATE_BLOCK_SELF_MCAST_LB, 0);
 	SAME(attach(&a, 7), 0);
 	SAME(attach(&b, 7), 0);
 	post_recv(&a, 30, 4000, 2000);
@@ -528,6 +695,33 @@ static void multicast_not_to_self(void)
 	expect_ok(b.rcq, 1);
 	SAME(detach(&a, 7), 0);
 	SAME(detach(&b, 7), 0);
+}
+
+/* who has another number on the wire knows by that what it has sent itself */
+static void multicast_source_qpn(void)
+{
+	struct ibv_ah *to = ah_to_group(8);
+	uint32_t flags = IBV_QP_CREATE_SOURCE_QPN | IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
+
+	make_ud();
+	remake(&a, flags, 0x4711);
+	SAME(attach(&a, 8), 0);
+	SAME(attach(&b, 8), 0);
+	post_recv(&a, 30, 4000, 2000);
+	post_recvs(&b, 2);
+	send_group(1, to);
+	SAME(expect_ok(b.rcq, 0).src_qp, 0x4711);
+	expect_no_wc(a.rcq);
+	/* with nothing against it */
+	SAME(detach(&a, 8), 0);
+	remake(&a, IBV_QP_CREATE_SOURCE_QPN, 0x4711);
+	SAME(attach(&a, 8), 0);
+	post_recv(&a, 31, 4000, 2000);
+	send_group(2, to);
+	SAME(expect_ok(b.rcq, 1).src_qp, 0x4711);
+	SAME(expect_ok(a.rcq, 31).src_qp, 0x4711);
+	SAME(detach(&a, 8), 0);
+	SAME(detach(&b, 8), 0);
 }
 
 static void multicast_many(void)
@@ -579,7 +773,8 @@ TESTS(
 	TEST(dropped_in_states), TEST(to_other_type), TEST(own_qkey),
 	TEST(receive_too_small), TEST(ah_destroyed), TEST(to_nobody), TEST(bad_ah),
 	TEST(grh_ipv4), TEST(grh_ipv6), TEST(init_ah_from_wc),
+	TEST(by_lid), TEST(source_qpn), TEST(source_qpn_answered), TEST(source_qpn_of_types),
+	TEST(source_qpn_refused),
 	TEST(multicast), TEST(multicast_refused), TEST(multicast_not_to_self),
-	TEST(multicast_many),
-	TEST(multicast_qkey)
+	TEST(multicast_source_qpn), TEST(multicast_many), TEST(multicast_qkey)
 )

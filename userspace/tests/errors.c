@@ -747,6 +747,44 @@ static void used_again(void)
 	check_works(&a, &b);
 }
 
+/*
+ * ---- No device ----
+ */
+
+/*
+ * What is outstanding will never be done. Somebody else removes the device: $REMOVAL
+ * is set then.
+ */
+static void fatal_err(void)
+{
+	struct ibv_wc wc;
+	struct end c;
+
+	if (!getenv("REMOVAL"))
+		return;
+	make_pair(&a, &b, CONF(.rnr_timer = 14));
+	make(&c, CONF(.type = IBV_QPT_UD));
+	to_init(&c);
+	post_recv(&a, 10, 0, 100);
+	post_recv(&a, 11, 0, 100);
+	post_recv(&c, 12, 0, 100);
+	/* there is no receive for them */
+	post(&a, swr(&a, 1, IBV_WR_SEND, 0, 100));
+	post(&a, swr(&a, 2, IBV_WR_SEND, 0, 100));
+	printf("running\n");
+	wc = expect_wc(a.scq, 1, IBV_WC_FATAL_ERR);
+	CHECK(wc.vendor_err);
+	SAME(wc.qp_num, a.qp->qp_num);
+	expect_wc(a.scq, 2, IBV_WC_FATAL_ERR);
+	expect_wc(a.rcq, 10, IBV_WC_FATAL_ERR);
+	expect_wc(a.rcq, 11, IBV_WC_FATAL_ERR);
+	expect_wc(c.rcq, 12, IBV_WC_FATAL_ERR);
+	expect_event(IBV_EVENT_DEVICE_FATAL, NULL);
+	/* and after those there are no others */
+	SAME(ibv_poll_cq(a.scq, 1, &wc), -1);
+	SAME(errno, EIO);
+}
+
 TESTS(
 	TEST(rnr_then_success), TEST(rnr_write_imm), TEST(rnr_retry_exc),
 	TEST(rnr_count_starts_again),
@@ -760,5 +798,5 @@ TESTS(
 	TEST(receive_bad_element), TEST(invalidate_refused),
 	TEST(loc_prot_err), TEST(loc_prot_err_no_local_write), TEST(loc_len_err_atomic),
 	TEST(atomic_two_elements), TEST(loc_qp_op_err_no_credit), TEST(unsignaled_error),
-	TEST(earlier_succeed), TEST(used_again)
+	TEST(earlier_succeed), TEST(used_again), TEST(fatal_err)
 )

@@ -99,12 +99,13 @@ int run_tests(const struct test *tests, int num, int argc, char **argv)
  * ---- The device ----
  */
 
+/* An InfiniBand port has one that is good for all. */
 static void find_gids(void)
 {
 	struct ibv_gid_entry entry;
 	int i;
 
-	gid4 = gid6 = -1;
+	gid4 = gid6 = port.link_layer == IBV_LINK_LAYER_INFINIBAND ? 0 : -1;
 	for (i = 0; i < port.gid_tbl_len; i++) {
 		if (ibv_query_gid_ex(ctx, 1, i, &entry, 0) ||
 		    entry.gid_type != IBV_GID_TYPE_ROCE_V2)
@@ -317,6 +318,7 @@ void av_to(struct ibv_ah_attr *av, int from_gid, int to_gid)
 	*av = (struct ibv_ah_attr){
 		.is_global = 1,
 		.port_num = 1,
+		.dlid = port.lid,
 		.grh.sgid_index = from_gid,
 		.grh.hop_limit = 64,
 	};

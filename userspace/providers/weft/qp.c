@@ -120,6 +120,7 @@ struct ibv_qp *weft_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 
 enum {
 	QP_CREATE_FLAGS = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB |
+			  IBV_QP_CREATE_SOURCE_QPN |
 			  IBV_QP_CREATE_PCI_WRITE_END_PADDING,
 };
 
@@ -193,6 +194,8 @@ struct ibv_qp *weft_create_qp_ex(struct ibv_context *context,
 		attr_ex.xrcd = attr->xrcd;
 	else
 		attr_ex.pd = attr->pd;
+	if (attr_ex.create_flags & IBV_QP_CREATE_SOURCE_QPN)
+		attr_ex.source_qpn = attr->source_qpn;
 	qp_copy_attr(&attr_ex, (const struct ibv_qp_init_attr *)attr);
 	qp = qp_create(context, &attr_ex);
 	if (!qp)

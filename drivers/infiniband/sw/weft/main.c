@@ -77,3 +77,5 @@ MODULE_AUTHOR("weft developers");
 MODULE_DESCRIPTION("Software RDMA devices on any network interface");
 MODULE_VERSION(WEFT_VERSION);
 MODULE_LICENSE("Dual BSD/GPL");
+/* to be its younger client, see verbs/removal.c */
+MODULE_SOFTDEP("pre: ib_uverbs");

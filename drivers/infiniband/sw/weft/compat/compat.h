@@ -30,6 +30,10 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #define COMPAT_GUP_WITHOUT_VMAS
 #endif
+/* ib_device_ops.fill_res_srq_entry is there. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+#define COMPAT_HAS_FILL_RES_SRQ
+#endif
 /* ib_device_ops.create_cq and friends take the attribute bundle. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define COMPAT_HAS_CREATE_CQ_ATTRS
@@ -46,9 +50,12 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
 #define COMPAT_HAS_DMABUF_OPTIONAL_MOVE
 #endif
-/* ib_device_ops.reg_user_mr takes a DMA handle. */
+/* ib_device_ops.reg_user_mr takes a DMA handle, and CAP_NET_RAW is that of the
+ * device's namespace.
+ */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define COMPAT_HAS_DMAH
+#define COMPAT_HAS_RAW_CAP
 #endif
 /* crc32_le() is as fast as the processor allows. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)

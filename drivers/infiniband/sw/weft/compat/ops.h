@@ -88,4 +88,10 @@ static int compat_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 #define COMPAT_RESIZE_CQ .resize_cq = compat_resize_cq
 #endif
 
+#ifdef COMPAT_HAS_FILL_RES_SRQ
+#define COMPAT_FILL_RES_SRQ .fill_res_srq_entry = weft_fill_res_srq_entry,
+#else
+#define COMPAT_FILL_RES_SRQ
+#endif
+
 #endif /* WEFT_COMPAT_OPS_H */

@@ -71,13 +71,14 @@ static void msg_flush_held(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 	bool target = qp->type == IB_QPT_XRC_TGT;
+	enum weft_fault fault = weft_rules_flushed(qp->removed);
 
 	if (target && !msg_enter_srq(recv, recv->srqn)) {
 		recv->held = false;
 		return;
 	}
 	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
-	msg_complete_error(qp, IB_WC_WR_FLUSH_ERR, WEFT_FAULT_FLUSHED);
+	msg_complete_error(qp, weft_rules_status(fault), fault);
 	if (target)
 		msg_leave_srq(recv);
 }

@@ -91,8 +91,10 @@ static void req_rnr(struct weft_qp *qp, u8 rnr_timer)
 
 static void req_flush_one(struct weft_qp *qp)
 {
+	enum weft_fault fault = weft_rules_flushed(qp->removed);
+
 	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
-	req_complete(qp, IB_WC_WR_FLUSH_ERR, WEFT_FAULT_FLUSHED, 0);
+	req_complete(qp, weft_rules_status(fault), fault, 0);
 }
 
 /* Timeout 0 means to wait for ever. */
@@ -270,13 +272,14 @@ static void req_forget_paged(struct weft_send *send)
 static void req_flush_flights(struct weft_qp *qp)
 {
 	struct weft_window *window = &qp->send.window;
+	enum weft_fault fault = weft_rules_flushed(qp->removed);
 	const struct weft_flight *flight;
 
 	for (; !weft_window_is_empty(window); window->head++) {
 		flight = weft_window_at(window, window->head);
 		weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
-		weft_sendq_complete(qp, &flight->sqe, flight->index, IB_WC_WR_FLUSH_ERR,
-				    WEFT_FAULT_FLUSHED, 0);
+		weft_sendq_complete(qp, &flight->sqe, flight->index,
+				    weft_rules_status(fault), fault, 0);
 	}
 	weft_window_reset(qp);
 }

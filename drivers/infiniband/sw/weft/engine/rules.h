@@ -42,6 +42,7 @@
  * @WEFT_FAULT_QUEUE_INDEX: the consumer's ring index is impossible
  * @WEFT_FAULT_CQ_OVERRUN: a completion was lost
  * @WEFT_FAULT_XRC_SRQ: responder: no such SRQ in the XRC domain
+ * @WEFT_FAULT_REMOVED: the device has been removed
  * @WEFT_FAULTS: number of faults
  * @WEFT_FAULT_PAGES: none, and never the fault of a completion: paged memory is on its
  *	way, and the half will get WEFT_EV_RUN when it is there
@@ -75,6 +76,7 @@ enum weft_fault {
 	WEFT_FAULT_QUEUE_INDEX,
 	WEFT_FAULT_CQ_OVERRUN,
 	WEFT_FAULT_XRC_SRQ,
+	WEFT_FAULT_REMOVED,
 	WEFT_FAULTS,
 	WEFT_FAULT_PAGES
 };
@@ -149,6 +151,17 @@ const struct weft_verdict *weft_rules_verdict(enum weft_fault fault,
  * Return: the completion status.
  */
 enum ib_wc_status weft_rules_status(enum weft_fault fault);
+
+/**
+ * weft_rules_flushed - why work requests are flushed
+ * @removed: their device is being removed
+ *
+ * Return: the fault.
+ */
+static inline enum weft_fault weft_rules_flushed(bool removed)
+{
+	return unlikely(removed) ? WEFT_FAULT_REMOVED : WEFT_FAULT_FLUSHED;
+}
 
 /**
  * weft_rules_opcode_allowed - whether a service has an operation

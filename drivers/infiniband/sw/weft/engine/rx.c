@@ -186,7 +186,7 @@ static void rx_to_half(struct weft_qp *qp, struct weft_pkt *pkt)
 static bool rx_is_own(const struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	if (!(qp->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK) ||
-	    qp->qpn != pkt->hdr.deth.sqpn)
+	    qp->src_qpn != pkt->hdr.deth.sqpn)
 		return false;
 	if (pkt->network == RDMA_NETWORK_IB)
 		return weft_ibport_has_lid(&pkt->dev->hca->port, pkt->lrh.slid);

@@ -428,7 +428,7 @@ static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgr
 	req->grh = grh;
 	req->has_grh = true;
 	req->dgid = &av->dgid;
-	req->src_qpn = qp->qpn;
+	req->src_qpn = qp->src_qpn;
 	req->sl = av->sl;
 	req->network_hdr_type = ipv6_addr_v4mapped((struct in6_addr *)av->sgid.raw) ?
 				RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;

@@ -245,7 +245,7 @@ static void packet_datagram_run(struct weft_qp *qp, const struct weft_datagram *
 			.psn = qp->send.psn,
 			.imm = (__force __be32)req->ex,
 			.deth.qkey = dgram->qkey,
-			.deth.sqpn = qp->qpn,
+			.deth.sqpn = qp->src_qpn,
 		},
 		.num = 1,
 		.mtu = req->length,

@@ -21,7 +21,7 @@ struct weft_fabric;
  * @node: what the agents answer with
  * @traps: what there is to tell the subnet manager
  * @fabric: which @port is connected with; under RTNL
- * @leaving: the device is being removed; set once
+ * @leaving: the device is being removed, or moves to another namespace
  * @rx: packets of this host for the port, to be received by @rx_work
  * @rx_work: receives what came from the turn of a QP
  */

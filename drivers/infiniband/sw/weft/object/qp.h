@@ -38,6 +38,8 @@ struct weft_srq;
  * @rcu: freed after a grace period
  * @refs: one for the owner, one for each lookup and queued work
  * @qpn: QP number
+ * @src_qpn: UD: the number that its datagrams come from; @qpn, unless it was created
+ *	with another one
  * @type: transport service; SMI and GSI are UD QPs with the numbers 0 and 1
  * @transport: how it says that on the wire
  * @state: enum ib_qp_state. Written by modify_qp with both turns stopped, and
@@ -45,6 +47,8 @@ struct weft_srq;
  *	weft_qp_set_sqe(). Read by anybody.
  * @kernel: the consumer is in the kernel
  * @sig_all: every send work request is signaled
+ * @removed: of a process whose device is being removed: flushed work requests say so;
+ *	with both turns stopped
  * @create_flags: enum ib_qp_create_flags
  * @cookie: returned in every completion
  * @dev: the device; not used after destroy_qp
@@ -79,11 +83,13 @@ struct weft_qp {
 	struct rcu_head		rcu;
 	refcount_t		refs;
 	u32			qpn;
+	u32			src_qpn;
 	enum ib_qp_type		type;
 	enum weft_transport	transport;
 	u32			state;
 	bool			kernel;
 	bool			sig_all;
+	bool			removed;
 	u32			create_flags;
 	u64			cookie;
 	u32			dev_id;

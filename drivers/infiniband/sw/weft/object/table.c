@@ -211,6 +211,18 @@ struct weft_qp *weft_qp_get(u32 qpn)
 	return qp;
 }
 
+struct weft_qp *weft_qp_next(u32 dev_id, unsigned long *index)
+{
+	struct weft_qp *qp;
+
+	rcu_read_lock();
+	while ((qp = xa_find_after(&table_qps, index, ULONG_MAX, XA_PRESENT)))
+		if (qp->dev_id == dev_id && refcount_inc_not_zero(&qp->refs))
+			break;
+	rcu_read_unlock();
+	return qp;
+}
+
 struct weft_qp *weft_qp_get_special(u32 dev_id, u32 qpn)
 {
 	struct weft_qp *qp = NULL;

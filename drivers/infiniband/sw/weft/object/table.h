@@ -125,6 +125,15 @@ void weft_qp_unpublish(struct weft_qp *qp);
 struct weft_qp *weft_qp_get(u32 qpn);
 
 /**
+ * weft_qp_next - the QPs of a device, one after the other
+ * @dev_id: of the device
+ * @index: where the last one was, 0 at first
+ *
+ * Return: the QP, referenced; NULL: there are no more.
+ */
+struct weft_qp *weft_qp_next(u32 dev_id, unsigned long *index);
+
+/**
  * weft_qp_get_special - look QP 0 or QP 1 of a device up
  * @dev_id: of the device
  * @qpn: 0 or 1

@@ -21,6 +21,7 @@
 #include "verbs/counter.h"
 #include "verbs/qp.h"
 #include "verbs/query.h"
+#include "verbs/resource.h"
 
 #include "compat/ops.h"
 
@@ -70,6 +71,9 @@ const struct ib_device_ops weft_device_ops = {
 	.detach_mcast = weft_detach_mcast,
 	.device_group = &weft_attribute_group,
 	.disassociate_ucontext = weft_disassociate_ucontext,
+	.fill_res_cq_entry = weft_fill_res_cq_entry,
+	.fill_res_mr_entry = weft_fill_res_mr_entry,
+	.fill_res_qp_entry = weft_fill_res_qp_entry,
 	.get_dev_fw_str = weft_get_dev_fw_str,
 	.get_dma_mr = weft_get_dma_mr,
 	.get_hw_stats = weft_get_hw_stats,
@@ -102,6 +106,7 @@ const struct ib_device_ops weft_device_ops = {
 	.req_notify_cq = weft_req_notify_cq,
 	.rereg_user_mr = weft_rereg_user_mr,
 	COMPAT_RESIZE_CQ,
+	COMPAT_FILL_RES_SRQ
 
 	COMPAT_COUNTER
 	INIT_RDMA_OBJ_SIZE(ib_ah, weft_ah, ibah),

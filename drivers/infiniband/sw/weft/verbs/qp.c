@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "compat/raw_cap.h"
 #include "engine/migration.h"
 #include "engine/requester.h"
 #include "engine/responder.h"
@@ -29,7 +30,7 @@ static int qp_special(enum ib_qp_type type)
 /* The flags a UD QP may have. */
 static u32 qp_ud_flags(const struct weft_dev *dev, const struct ib_udata *udata)
 {
-	return IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |
+	return IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_QP_CREATE_SOURCE_QPN |
 	       (dev->hca && !udata ? IB_QP_CREATE_IPOIB_UD_LSO : 0);
 }
 
@@ -62,6 +63,17 @@ static int qp_check_type(struct weft_dev *dev, const struct ib_qp_init_attr *ini
 	default:
 		return -EOPNOTSUPP;
 	}
+}
+
+/* Who may send in the name of another QP: not each way through the core asks. */
+static int qp_check_source(struct weft_dev *dev, const struct ib_qp_init_attr *init,
+			   const struct ib_udata *udata)
+{
+	if (!(init->create_flags & IB_QP_CREATE_SOURCE_QPN))
+		return 0;
+	if (udata && !rdma_dev_has_raw_cap(&dev->ibdev))
+		return -EPERM;
+	return init->source_qpn > 0xffffff ? -EINVAL : 0;
 }
 
 /* Of the others the receive capabilities are ignored. */
@@ -209,14 +221,17 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	return qp;
 }
 
-static int qp_name(struct weft_qp *qp)
+static int qp_name(struct weft_qp *qp, const struct ib_qp_init_attr *init)
 {
 	int special = qp_special(qp->type);
+	int ret = 0;
 
 	if (special < 0)
-		return weft_qp_reserve(qp);
-	qp->qpn = special;
-	return 0;
+		ret = weft_qp_reserve(qp);
+	else
+		qp->qpn = special;
+	qp->src_qpn = qp->create_flags & IB_QP_CREATE_SOURCE_QPN ? init->source_qpn : qp->qpn;
+	return ret;
 }
 
 static void qp_publish(struct weft_qp *qp)
@@ -271,7 +286,8 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct weft_qp *qp;
 	int ret;
 
-	ret = qp_check_type(dev, init, udata) ?: qp_check_cap(init) ?: qp_count(dev);
+	ret = qp_check_type(dev, init, udata) ?: qp_check_source(dev, init, udata) ?:
+	      qp_check_cap(init) ?: qp_count(dev);
 	if (ret)
 		return ret;
 	qp = qp_alloc(ibqp, init, udata);
@@ -286,7 +302,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	qp_set_cap(qp, &init->cap);
 	weft_requester_init(qp);
 	weft_responder_init(qp);
-	ret = qp_name(qp);
+	ret = qp_name(qp, init);
 	if (ret)
 		goto err_destroy_rings;
 	if (udata) {
@@ -335,6 +351,7 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
 		.qp_type = qp->type,
 		.create_flags = qp->create_flags,
+		.source_qpn = qp->create_flags & IB_QP_CREATE_SOURCE_QPN ? qp->src_qpn : 0,
 	};
 	mutex_unlock(&qp->modify_lock);
 	return 0;

@@ -7,6 +7,8 @@
 
 #include <rdma/ib_verbs.h>
 
+struct weft_qp;
+
 int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		   struct ib_udata *udata);
 int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
@@ -14,6 +16,16 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+
+/**
+ * weft_qp_end - complete what a process waits for, now that the device goes
+ * @qp: any; of the kernel: it is left alone, its consumer is told otherwise
+ *
+ * Into ERR, and what is outstanding completes with FATAL_ERR.
+ *
+ * Context: process, may sleep.
+ */
+void weft_qp_end(struct weft_qp *qp);
 
 int weft_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);

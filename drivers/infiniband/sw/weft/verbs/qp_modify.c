@@ -420,3 +420,22 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 WEFT_EXPORT_FOR_TEST(weft_modify_qp);
+
+/* In RESET, or when it has been destroyed, nothing is outstanding. */
+void weft_qp_end(struct weft_qp *qp)
+{
+	const struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct qp_change change = {};
+
+	if (qp->kernel)
+		return;
+	mutex_lock(&qp->modify_lock);
+	if (weft_qp_state(qp) != IB_QPS_RESET) {
+		qp->removed = true;
+		modify_stopped(qp, &attr, IB_QP_STATE, &change);
+	}
+	mutex_unlock(&qp->modify_lock);
+	flush_work(&qp->recv.turn.work);
+	flush_work(&qp->send.turn.work);
+}
+WEFT_EXPORT_FOR_TEST(weft_qp_end);

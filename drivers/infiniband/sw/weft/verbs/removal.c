@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Clients are told in the reverse order of their registration. The one that waits for answers
- * of the subnet administration is part of the core, so it comes after us.
+ * Clients are told in the reverse order of their registration: we before ib_uverbs, which
+ * takes everything from the processes, and before that part of the core which waits for
+ * answers of the subnet administration.
  */
 #include "verbs/removal.h"
 
@@ -10,17 +11,42 @@
 
 #include "object/dev.h"
 #include "object/hca.h"
+#include "object/qp.h"
+#include "object/table.h"
+#include "verbs/qp.h"
 
 static int removal_add(struct ib_device *ibdev)
 {
-	bool ours = ibdev->ops.driver_id == (enum rdma_driver_id)RDMA_DRIVER_WEFT;
+	struct weft_hca *hca;
 
-	return ours && to_weft_dev(ibdev)->hca ? 0 : -EOPNOTSUPP;
+	if (ibdev->ops.driver_id != (enum rdma_driver_id)RDMA_DRIVER_WEFT)
+		return -EOPNOTSUPP;
+	/* it may have been away, on its way to another namespace */
+	hca = to_weft_dev(ibdev)->hca;
+	if (hca)
+		WRITE_ONCE(hca->leaving, false);
+	return 0;
+}
+
+/* What processes wait for is completed, while they can see it. */
+static void removal_end_qps(struct weft_dev *dev)
+{
+	unsigned long index = 0;
+	struct weft_qp *qp;
+
+	while ((qp = weft_qp_next(dev->id, &index))) {
+		weft_qp_end(qp);
+		weft_qp_put(qp);
+	}
 }
 
 static void removal_begins(struct ib_device *ibdev, void *client_data)
 {
-	WRITE_ONCE(to_weft_dev(ibdev)->hca->leaving, true);
+	struct weft_dev *dev = to_weft_dev(ibdev);
+
+	if (dev->hca)
+		WRITE_ONCE(dev->hca->leaving, true);
+	removal_end_qps(dev);
 }
 
 static struct ib_client removal_client = {

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * verbs/qp.h: what a consumer in the kernel gets, and what it is refused.
+ */
+#include <kunit/test.h>
+
+#include "fake_link.h"
+#include "verbs/qp.h"
+
+/**
+ * struct kernel_qp - a QP more on a node of a link
+ * @ib: the QP
+ * @init: how to make it: good for UD
+ */
+struct kernel_qp {
+	struct weft_ib_qp	ib;
+	struct ib_qp_init_attr	init;
+};
+
+static struct fake_link *kernel_link(struct kunit *test)
+{
+	struct fake_attr attr = {
+		.type = IB_QPT_RC, .retry_cnt = 1, .max_rd_atomic = 1, .max_wr = 4,
+	};
+
+	return fake_link_create(test, &attr, 1);
+}
+
+static struct kernel_qp *kernel_prepare(struct kunit *test)
+{
+	struct kernel_qp *qp = kunit_kzalloc(test, sizeof(*qp), GFP_KERNEL);
+	struct fake_node *node = &kernel_link(test)->node[0];
+
+	KUNIT_ASSERT_NOT_NULL(test, qp);
+	qp->ib.ibqp = (struct ib_qp){ .device = &node->dev.ibdev, .pd = &node->pd };
+	qp->init = (struct ib_qp_init_attr){
+		.send_cq = &node->send_cq.ibcq,
+		.recv_cq = &node->recv_cq.ibcq,
+		.cap = { .max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1 },
+		.qp_type = IB_QPT_UD,
+		.port_num = 1,
+	};
+	return qp;
+}
+
+static int kernel_create(struct kernel_qp *qp)
+{
+	struct ib_qp_init_attr init = qp->init;
+
+	return weft_create_qp(&qp->ib.ibqp, &init, NULL);
+}
+
+static void kernel_destroy(struct kunit *test, struct kernel_qp *qp)
+{
+	KUNIT_EXPECT_EQ(test, weft_destroy_qp(&qp->ib.ibqp, NULL), 0);
+}
+
+/* Of UD, of 24 bits, and the QP's own number when nothing else is asked for. */
+static void source_qpn_of_the_kernel(struct kunit *test)
+{
+	struct kernel_qp *qp = kernel_prepare(test);
+
+	qp->init.source_qpn = 0x123456;
+	KUNIT_ASSERT_EQ(test, kernel_create(qp), 0);
+	KUNIT_EXPECT_EQ(test, qp->ib.qp->src_qpn, qp->ib.qp->qpn);
+	kernel_destroy(test, qp);
+
+	qp->init.create_flags = IB_QP_CREATE_SOURCE_QPN;
+	KUNIT_ASSERT_EQ(test, kernel_create(qp), 0);
+	KUNIT_EXPECT_EQ(test, qp->ib.qp->src_qpn, 0x123456);
+	KUNIT_EXPECT_NE(test, qp->ib.qp->qpn, 0x123456);
+	kernel_destroy(test, qp);
+
+	qp->init.source_qpn = 1 << 24;
+	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EINVAL);
+	qp->init.source_qpn = 7;
+	qp->init.qp_type = IB_QPT_RC;
+	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EOPNOTSUPP);
+	qp->init.qp_type = IB_QPT_UC;
+	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EOPNOTSUPP);
+}
+
+static void flags_refused(struct kunit *test)
+{
+	static const u32 flags[] = {
+		IB_QP_CREATE_NETIF_QP, IB_QP_CREATE_INTEGRITY_EN, IB_QP_CREATE_CROSS_CHANNEL,
+		IB_QP_CREATE_MANAGED_SEND, IB_QP_CREATE_MANAGED_RECV,
+		IB_QP_CREATE_SCATTER_FCS, IB_QP_CREATE_CVLAN_STRIPPING,
+		/* there is no InfiniBand port */
+		IB_QP_CREATE_IPOIB_UD_LSO,
+	};
+	static const enum ib_qp_type types[] = { IB_QPT_UD, IB_QPT_RC, IB_QPT_UC };
+	struct kernel_qp *qp = kernel_prepare(test);
+	u32 i, j;
+
+	for (i = 0; i < ARRAY_SIZE(flags); i++)
+		for (j = 0; j < ARRAY_SIZE(types); j++) {
+			qp->init.create_flags = flags[i];
+			qp->init.qp_type = types[j];
+			KUNIT_EXPECT_EQ_MSG(test, kernel_create(qp), -EOPNOTSUPP,
+					    "flags %#x, type %d", flags[i], types[j]);
+		}
+}
+
+static void types_refused(struct kunit *test)
+{
+	struct kernel_qp *qp = kernel_prepare(test);
+
+	/* QP 0 is of InfiniBand ports */
+	qp->init.qp_type = IB_QPT_SMI;
+	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EOPNOTSUPP);
+	qp->init.qp_type = IB_QPT_RAW_PACKET;
+	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EOPNOTSUPP);
+	/* no work request of the kernel can name an SRQ */
+	qp->init.qp_type = IB_QPT_XRC_INI;
+	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EOPNOTSUPP);
+	qp->init.qp_type = IB_QPT_GSI;
+	qp->init.port_num = 2;
+	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EINVAL);
+}
+
+static void cqs_are_wanted(struct kunit *test)
+{
+	struct kernel_qp *qp = kernel_prepare(test);
+	struct ib_qp_init_attr init = qp->init;
+
+	qp->init.send_cq = NULL;
+	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EINVAL);
+	qp->init = init;
+	qp->init.recv_cq = NULL;
+	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EINVAL);
+	qp->init = init;
+	KUNIT_ASSERT_EQ(test, kernel_create(qp), 0);
+	kernel_destroy(test, qp);
+}
+
+static void attached_is_not_destroyed(struct kunit *test)
+{
+	struct kernel_qp *qp = kernel_prepare(test);
+
+	KUNIT_ASSERT_EQ(test, kernel_create(qp), 0);
+	atomic_set(&qp->ib.qp->mcast_groups, 1);
+	KUNIT_EXPECT_EQ(test, weft_destroy_qp(&qp->ib.ibqp, NULL), -EBUSY);
+	atomic_set(&qp->ib.qp->mcast_groups, 0);
+	kernel_destroy(test, qp);
+}
+
+/* An operation of iWARP; what was posted before it is not taken back. */
+static void read_with_inv_refused(struct kunit *test)
+{
+	struct fake_link *link = kernel_link(test);
+	struct fake_node *node = &link->node[0];
+	struct ib_rdma_wr read = {
+		.wr.opcode = IB_WR_RDMA_READ_WITH_INV, .wr.send_flags = IB_SEND_SIGNALED,
+		.remote_addr = fake_node_addr(&link->node[1], 0),
+		.rkey = link->node[1].region->key,
+	};
+	struct ib_rdma_wr write = {
+		.wr.opcode = IB_WR_RDMA_WRITE, .wr.send_flags = IB_SEND_SIGNALED,
+		.wr.next = &read.wr, .remote_addr = read.remote_addr, .rkey = read.rkey,
+	};
+	const struct ib_send_wr *bad = NULL;
+	struct ib_wc wc[2];
+
+	KUNIT_EXPECT_EQ(test, weft_post_send(&node->ib_qp.ibqp, &write.wr, &bad), -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_send_wr *)&read.wr);
+	fake_link_settle(link);
+	KUNIT_EXPECT_EQ(test, weft_poll_cq(&node->send_cq.ibcq, 2, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc[0].opcode, IB_WC_RDMA_WRITE);
+}
+
+/* Who is in the kernel is told of a removal by the core, and drains its QPs. */
+static void end_spares_the_kernel(struct kunit *test)
+{
+	struct fake_node *node = &kernel_link(test)->node[0];
+
+	weft_qp_end(node->qp);
+	KUNIT_EXPECT_EQ(test, weft_qp_state(node->qp), IB_QPS_RTS);
+	KUNIT_EXPECT_FALSE(test, node->qp->removed);
+}
+
+static void kernel_exit(struct kunit *test)
+{
+	fake_link_destroy(test->priv);
+}
+
+static struct kunit_case kernel_qp_cases[] = {
+	KUNIT_CASE(source_qpn_of_the_kernel),
+	KUNIT_CASE(flags_refused),
+	KUNIT_CASE(types_refused),
+	KUNIT_CASE(cqs_are_wanted),
+	KUNIT_CASE(attached_is_not_destroyed),
+	KUNIT_CASE(read_with_inv_refused),
+	KUNIT_CASE(end_spares_the_kernel),
+	{}
+};
+
+static struct kunit_suite kernel_qp_suite = {
+	.name = "weft_kernel_qp",
+	.exit = kernel_exit,
+	.test_cases = kernel_qp_cases,
+};
+
+kunit_test_suite(kernel_qp_suite);
