@@ -29,6 +29,8 @@ struct weft_burst {
  * weft_burst_takes - whether there is room for another packet
  * @burst: any
  * @size: bytes of the packet, from the BTH to the ICRC
+ *
+ * Return: whether weft_burst_add() may be called.
  */
 bool weft_burst_takes(const struct weft_burst *burst, u32 size);
 
