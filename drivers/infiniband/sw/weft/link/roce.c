@@ -337,16 +337,18 @@ static u32 roce_size(const struct weft_hdr *hdr, u32 length)
 static int roce_fill(struct weft_run *run, const struct roce_way *way, u32 i,
 		     struct weft_burst *burst)
 {
+	u32 front = roce_ip_length(way) + sizeof(struct udphdr);
 	struct weft_hdr hdr = run->hdr;
+	u32 length, size, mtu;
 	struct sk_buff *skb;
-	u32 length, size;
 
 	if (!way->dst)
 		return -ENETUNREACH;
+	mtu = dst_mtu(way->dst);
 	do {
 		length = weft_packet_header(run, i, &hdr);
 		size = roce_size(&hdr, length);
-		if (roce_ip_length(way) + sizeof(struct udphdr) + size > dst_mtu(way->dst))
+		if (front + size > mtu)
 			return burst->head ? 0 : -EMSGSIZE;
 		if (!weft_burst_takes(burst, size))
 			break;
