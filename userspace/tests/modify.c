@@ -80,7 +80,7 @@ static const struct {
 	{ IBV_QPT_UD, { INIT_UD, 0, IBV_QP_SQ_PSN } },
 };
 
-static int step_mask(int type, int step)
+static int way_mask(int type, int step)
 {
 	return ways[type].masks[step] | IBV_QP_STATE;
 }
@@ -93,7 +93,7 @@ static void advance(int type, int from, int steps)
 
 	for (i = from; i < steps; i++) {
 		attr.qp_state = IBV_QPS_INIT + i;
-		SAME(ibv_modify_qp(e.qp, &attr, step_mask(type, i)), 0);
+		SAME(ibv_modify_qp(e.qp, &attr, way_mask(type, i)), 0);
 		expect_state(&e, IBV_QPS_INIT + i);
 	}
 }
@@ -185,7 +185,7 @@ static void invalid_values(void)
 				attr.qp_state = IBV_QPS_INIT + step;
 				wrongs[i].set(&attr);
 				/* EINVAL, but the core has ENODATA for a GID */
-				CHECK(ibv_modify_qp(e.qp, &attr, step_mask(t, step)));
+				CHECK(ibv_modify_qp(e.qp, &attr, way_mask(t, step)));
 				expect_unchanged(&before);
 				tried++;
 			}
@@ -210,7 +210,7 @@ static void invalid_masks(void)
 			for (bit = 1; bit < 1 << 21; bit <<= 1) {
 				note("type %d, to state %d, bit %#x", ways[t].type,
 				     step + 1, bit);
-				mask = step_mask(t, step);
+				mask = way_mask(t, step);
 				if (bit == IBV_QP_STATE)
 					continue;
 				/* optional ones, which good_attr() has */
@@ -299,12 +299,12 @@ static void cur_state(void)
 			continue;
 		note("cur_qp_state %d, it is RTR", cur);
 		attr.cur_qp_state = cur;
-		REFUSED(ibv_modify_qp(e.qp, &attr, step_mask(0, 2) | IBV_QP_CUR_STATE),
+		REFUSED(ibv_modify_qp(e.qp, &attr, way_mask(0, 2) | IBV_QP_CUR_STATE),
 			EINVAL);
 		expect_unchanged(&before);
 	}
 	attr.cur_qp_state = IBV_QPS_RTR;
-	SAME(ibv_modify_qp(e.qp, &attr, step_mask(0, 2) | IBV_QP_CUR_STATE), 0);
+	SAME(ibv_modify_qp(e.qp, &attr, way_mask(0, 2) | IBV_QP_CUR_STATE), 0);
 	expect_state(&e, IBV_QPS_RTS);
 	attr.cur_qp_state = IBV_QPS_SQD;
 	REFUSED(ibv_modify_qp(e.qp, &attr, IBV_QP_STATE | IBV_QP_CUR_STATE), EINVAL);
@@ -419,14 +419,14 @@ static void valid_extremes(void)
 	attr.rq_psn = 0xffffff;
 	attr.max_dest_rd_atomic = 128;
 	attr.min_rnr_timer = 31;
-	SAME(ibv_modify_qp(e.qp, &attr, step_mask(0, 1)), 0);
+	SAME(ibv_modify_qp(e.qp, &attr, way_mask(0, 1)), 0);
 	attr.qp_state = IBV_QPS_RTS;
 	attr.sq_psn = 0xffffff;
 	attr.timeout = 31;
 	attr.retry_cnt = 7;
 	attr.rnr_retry = 7;
 	attr.max_rd_atomic = 128;
-	SAME(ibv_modify_qp(e.qp, &attr, step_mask(0, 2)), 0);
+	SAME(ibv_modify_qp(e.qp, &attr, way_mask(0, 2)), 0);
 	got = query();
 	SAME(got.attr.timeout, 31);
 	SAME(got.attr.max_rd_atomic, 128);
@@ -498,15 +498,15 @@ static void privileged_qkey(void)
 	struct state got;
 
 	make(&e, CONF(.type = IBV_QPT_UD));
-	SAME(ibv_modify_qp(e.qp, &attr, step_mask(2, 0)), 0);
+	SAME(ibv_modify_qp(e.qp, &attr, way_mask(2, 0)), 0);
 	got = query();
 	SAME(got.attr.qkey, 0x80000001);
 	to_state(&e, IBV_QPS_RESET);
 	CHECK(!setresuid(65534, 65534, 65534));
-	REFUSED(ibv_modify_qp(e.qp, &attr, step_mask(2, 0)), EPERM);
+	REFUSED(ibv_modify_qp(e.qp, &attr, way_mask(2, 0)), EPERM);
 	expect_state(&e, IBV_QPS_RESET);
 	attr.qkey = 0x7fffffff;
-	SAME(ibv_modify_qp(e.qp, &attr, step_mask(2, 0)), 0);
+	SAME(ibv_modify_qp(e.qp, &attr, way_mask(2, 0)), 0);
 }
 
 /*
