@@ -25,7 +25,6 @@ struct weft_qp;
  * @ifindex: of the entry's net device
  * @gone: the namespace has ended before its entry
  * @type: RoCEv2 only
- * @vlan_id: of the entry's net device, WEFT_VLAN_NONE: it is no VLAN
  */
 struct weft_gid {
 	union ib_gid		gid;
@@ -33,7 +32,6 @@ struct weft_gid {
 	int			ifindex;
 	bool			gone;
 	enum ib_gid_type	type;
-	u16			vlan_id;
 };
 
 /**

@@ -4,6 +4,7 @@
 
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_cache.h>
 
 #include "object/dev.h"
 #include "object/hca.h"
@@ -89,18 +90,14 @@ void weft_dev_net_gone(const struct net *net)
 
 u16 weft_dev_gid_vlan(struct weft_dev *dev, const union ib_gid *gid)
 {
+	const struct ib_gid_attr *attr;
 	u16 vlan_id = WEFT_VLAN_NONE;
-	unsigned long flags;
-	u32 i;
 
-	spin_lock_irqsave(&dev->gid_lock, flags);
-	for (i = 0; i < dev->gid_limit; i++) {
-		if (dev->gids[i].net && !memcmp(&dev->gids[i].gid, gid, sizeof(*gid))) {
-			vlan_id = dev->gids[i].vlan_id;
-			break;
-		}
-	}
-	spin_unlock_irqrestore(&dev->gid_lock, flags);
+	attr = rdma_find_gid_by_port(&dev->ibdev, gid, IB_GID_TYPE_ROCE_UDP_ENCAP, 1, NULL);
+	if (IS_ERR(attr))
+		return vlan_id;
+	rdma_read_gid_l2_fields(attr, &vlan_id, NULL);
+	rdma_put_gid_attr(attr);
 	return vlan_id;
 }
 

@@ -82,6 +82,9 @@ void weft_dev_net_gone(const struct net *net);
  * @dev: the device
  * @gid: the address
  *
+ * As the core sees it when it looks for the address of a received message: that of a
+ * bond of VLANs, for one, has the id of the first of them, as long as it is there.
+ *
  * Return: VLAN id, WEFT_VLAN_NONE: by none, or there is no such address.
  */
 u16 weft_dev_gid_vlan(struct weft_dev *dev, const union ib_gid *gid);

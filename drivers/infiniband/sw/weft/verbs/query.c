@@ -323,7 +323,6 @@ int weft_add_gid(const struct ib_gid_attr *attr, void **context)
 {
 	struct weft_gid entry = { .gid = attr->gid, .type = attr->gid_type };
 	const struct net_device *ndev;
-
 	int ret;
 
 	rcu_read_lock();
@@ -331,7 +330,6 @@ int weft_add_gid(const struct ib_gid_attr *attr, void **context)
 	if (ndev) {
 		entry.net = dev_net(ndev);
 		entry.ifindex = ndev->ifindex;
-		entry.vlan_id = rdma_vlan_dev_vlan_id(ndev);
 	}
 	rcu_read_unlock();
 	if (!entry.net)
