@@ -67,7 +67,9 @@ connect()
 	local address=$1
 	shift
 	modprobe "nvme-$transport"
-	nvme connect -t "$transport" -a "$address" -s 4420 -n "$NQN" "$@"
+	# the tool does not say why
+	nvme connect -t "$transport" -a "$address" -s 4420 -n "$NQN" "$@" ||
+		{ dmesg | grep nvme | tail -n 5; fail "nvme connect to $address"; }
 	defer disconnect
 	within 20 test -b /dev/nvme0n1
 }
