@@ -627,6 +627,55 @@ static void placement_bad_response(struct kunit *test)
 	}
 }
 
+/* Keys name nothing any more. */
+static void req_kill_region(struct fake_link *link)
+{
+	weft_region_kill(link->node[0].region);
+	link->node[0].region = NULL;
+}
+
+static void req_expect_no_wc(struct fake_link *link)
+{
+	struct ib_wc wc;
+
+	KUNIT_EXPECT_EQ(link->test, weft_poll_cq(&link->node[0].send_cq.ibcq, 1, &wc), 0);
+}
+
+/*
+ * The memory of a message goes when half of it has been sent. It fails when those before
+ * it are answered, which a NAK of its first half says, too; and then no one fails for that.
+ */
+static void fails_once(struct kunit *test)
+{
+	static const struct req_step naks[] = {
+		NAK(WEFT_WINDOW_PACKETS - 1, WEFT_NAK_REMOTE_ACCESS),
+		RNR(WEFT_WINDOW_PACKETS - 1),
+	};
+	struct fake_link *link;
+	u32 i, psn;
+
+	for (i = 0; i < ARRAY_SIZE(naks); i++) {
+		link = req_create(test);
+		link->node[0].qp->send.rnr_retry = 0;
+		/* of one packet, and of two */
+		req_post_times(link, 0, 1);
+		req_post_times(link, REQ_REQUESTS - 1, WEFT_WINDOW_PACKETS / 2);
+		KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_WINDOW_PACKETS);
+		req_clear_wire(link, &psn);
+		req_kill_region(link);
+		req_ack(link, 0, 0, WEFT_AETH_NO_CREDIT);
+		req_expect_no_wc(link);
+		req_deliver(link, &naks[i]);
+		fake_link_run_halves(link);
+		req_expect_wc(link, REQ_REQUESTS - 1, IB_WC_LOC_PROT_ERR, IB_WC_SEND);
+		req_expect_no_wc(link);
+		KUNIT_EXPECT_EQ(test, link->node[0].qp->state, IB_QPS_ERR);
+		KUNIT_EXPECT_EQ(test, weft_ring_pending(link->node[0].qp->send.ring), 0);
+		fake_link_destroy(link);
+		test->priv = NULL;
+	}
+}
+
 static void req_exit(struct kunit *test)
 {
 	fake_link_destroy(test->priv);
@@ -639,6 +688,7 @@ static struct kunit_case req_cases[] = {
 	KUNIT_CASE(window_is_bounded),
 	KUNIT_CASE(long_read_in_parts),
 	KUNIT_CASE(credits_are_kept),
+	KUNIT_CASE(fails_once),
 	KUNIT_CASE(placement_is_answered),
 	KUNIT_CASE(placement_bad_response),
 	{}
