@@ -2,7 +2,7 @@
 /*
  * The requester, response by response: what completes, what is sent again.
  */
-#include "fake_link.h"
+#include "rc_model.h"
 
 #include <kunit/test.h>
 
@@ -16,6 +16,8 @@
 #define REQ_PSN		0xfffffdU
 #define REQ_REQUESTS	4
 #define REQ_PAYLOAD	512
+/* Packets of a message that takes longer than a soft interrupt, one at a time. */
+#define REQ_LONG	100
 /* Offsets: what is sent, what comes back, and the peer's memory. */
 #define REQ_SOURCE	0
 #define REQ_SINK	(4 * PAGE_SIZE)
@@ -676,6 +678,74 @@ static void fails_once(struct kunit *test)
 	}
 }
 
+static void req_post_inline(struct fake_link *link, u32 id)
+{
+	u8 data[10] = {};
+	struct ib_sge sge = { .addr = (uintptr_t)data, .length = sizeof(data) };
+	struct ib_send_wr wr = {
+		.wr_id = id,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_INLINE,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	const struct ib_send_wr *bad;
+
+	KUNIT_ASSERT_EQ(link->test, 0, weft_post_send(&link->node[0].ib_qp.ibqp, &wr, &bad));
+}
+
+/* On UC, a message of which some packets have been sent when its memory goes. */
+static struct fake_link *req_create_half_sent(struct kunit *test)
+{
+	static const struct fake_attr attr = {
+		.type = IB_QPT_UC,
+		.psn = { REQ_PSN, 0 },
+		.max_wr = 16,
+		.sig_all = true,
+	};
+	struct fake_link *link = fake_link_create(test, &attr, 1);
+	u32 psn;
+
+	link->node[0].qp->send.run_packets = 1;
+	req_post_wr(link, 0, IB_WR_SEND, REQ_SOURCE, 0, REQ_LONG * FAKE_MTU);
+	KUNIT_EXPECT_GT(test, link->sent[0], 0);
+	KUNIT_EXPECT_LT(test, link->sent[0], REQ_LONG);
+	req_clear_wire(link, &psn);
+	req_kill_region(link);
+	return link;
+}
+
+/* What comes after the long message has the PSNs behind it. */
+static void req_expect_works(struct fake_link *link, u32 id)
+{
+	struct weft_pkt pkt;
+
+	rc_modify(&link->node[0], IB_QPS_RTS, 0);
+	req_post_inline(link, id);
+	fake_link_run_halves(link);
+	KUNIT_ASSERT_TRUE(link->test, fake_link_take(link, &pkt));
+	KUNIT_EXPECT_EQ(link->test, pkt.hdr.opcode,
+			WEFT_OPCODE(WEFT_TRANSPORT_UC, WEFT_OP_SEND_ONLY));
+	KUNIT_EXPECT_EQ(link->test, pkt.hdr.psn, req_psn(REQ_LONG));
+	weft_pkt_free(&pkt);
+	KUNIT_EXPECT_TRUE(link->test, skb_queue_empty(&link->wire));
+	req_expect_wc(link, id, IB_WC_SUCCESS, IB_WC_SEND);
+	fake_link_expect_quiet(link);
+}
+
+/* SQE is entered from SQD, too (IBA 10.3.1.6). */
+static void drain_fails(struct kunit *test)
+{
+	struct fake_link *link = req_create_half_sent(test);
+
+	rc_modify(&link->node[0], IB_QPS_SQD, 0);
+	fake_link_run_halves(link);
+	req_expect_wc(link, 0, IB_WC_LOC_PROT_ERR, IB_WC_SEND);
+	KUNIT_ASSERT_EQ(test, link->node[0].qp->state, IB_QPS_SQE);
+	req_expect_no_wc(link);
+	req_expect_works(link, 1);
+}
+
 static void req_exit(struct kunit *test)
 {
 	fake_link_destroy(test->priv);
@@ -689,6 +759,7 @@ static struct kunit_case req_cases[] = {
 	KUNIT_CASE(long_read_in_parts),
 	KUNIT_CASE(credits_are_kept),
 	KUNIT_CASE(fails_once),
+	KUNIT_CASE(drain_fails),
 	KUNIT_CASE(placement_is_answered),
 	KUNIT_CASE(placement_bad_response),
 	{}

@@ -46,6 +46,7 @@ static void req_fail(struct weft_qp *qp, enum ib_wc_status status,
 	struct weft_send *send = &qp->send;
 
 	send->active = false;
+	send->done = 0;
 	weft_sendq_fail(qp, &send->wqe.sqe, send->wqe.index, status, fault);
 }
 
