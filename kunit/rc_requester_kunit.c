@@ -746,6 +746,21 @@ static void drain_fails(struct kunit *test)
 	req_expect_works(link, 1);
 }
 
+/* Whoever hears of the failure first leaves SQE before the work item has flushed. */
+static void sqe_left_at_once(struct kunit *test)
+{
+	struct fake_link *link = req_create_half_sent(test);
+
+	req_post_inline(link, 1);
+	req_expect_wc(link, 0, IB_WC_LOC_PROT_ERR, IB_WC_SEND);
+	KUNIT_ASSERT_EQ(test, link->node[0].qp->state, IB_QPS_SQE);
+	req_expect_no_wc(link);
+	rc_modify(&link->node[0], IB_QPS_RTS, 0);
+	req_expect_wc(link, 1, IB_WC_WR_FLUSH_ERR, IB_WC_SEND);
+	req_expect_no_wc(link);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&link->wire));
+}
+
 static void req_exit(struct kunit *test)
 {
 	fake_link_destroy(test->priv);
@@ -760,6 +775,7 @@ static struct kunit_case req_cases[] = {
 	KUNIT_CASE(credits_are_kept),
 	KUNIT_CASE(fails_once),
 	KUNIT_CASE(drain_fails),
+	KUNIT_CASE(sqe_left_at_once),
 	KUNIT_CASE(placement_is_answered),
 	KUNIT_CASE(placement_bad_response),
 	{}

@@ -285,8 +285,7 @@ static void req_flush_flights(struct weft_qp *qp)
 	weft_window_reset(qp);
 }
 
-/* ERR, or SQE: what is in the queue completes in order, as flushed. */
-static void req_flush(struct weft_qp *qp)
+static void req_flush_begun(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 
@@ -295,7 +294,29 @@ static void req_flush(struct weft_qp *qp)
 	hrtimer_try_to_cancel(&send->timer);
 	req_forget_paged(send);
 	req_flush_flights(qp);
+}
+
+/* ERR, or SQE: what is in the queue completes in order, as flushed. */
+static void req_flush(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+
+	req_flush_begun(qp);
 	while (!weft_turn_stopping(&send->turn) && (send->active || req_next(qp))) {
+		req_flush_one(qp);
+		cond_resched();
+	}
+}
+
+/* What is posted meanwhile need not be: there is an end to it. */
+void weft_requester_flush(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	int left = weft_ring_pending(send->ring);
+
+	weft_assert_turn(&send->turn);
+	req_flush_begun(qp);
+	for (; left > 0 && (send->active || req_next(qp)); left--) {
 		req_flush_one(qp);
 		cond_resched();
 	}
