@@ -413,6 +413,26 @@ static void rnr_delay_as_told(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
 }
 
+/* The retry timer expires just as the RNR NAK comes: the delay is not over with that. */
+static void rnr_delay_and_retry(struct kunit *test)
+{
+	struct fake_link *link = req_create(test);
+	struct weft_send *send = &link->node[0].qp->send;
+	const struct req_step rnr = RNR(0);
+	u32 psn;
+
+	req_post_times(link, 0, 1);
+	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
+	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->timer));
+	weft_turn_post(&send->turn, WEFT_EV_TIMER);
+	req_deliver(link, &rnr);
+	KUNIT_EXPECT_TRUE(test, send->waiting);
+	KUNIT_EXPECT_FALSE(test, req_clear_wire(link, &psn));
+	KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
+}
+
 /* No more packets without an answer than a net device's backlog takes. */
 static void window_is_bounded(struct kunit *test)
 {
@@ -770,6 +790,7 @@ static struct kunit_case req_cases[] = {
 	KUNIT_CASE_PARAM(responses_in_order, req_row_gen_params),
 	KUNIT_CASE(timer_too_early),
 	KUNIT_CASE(rnr_delay_as_told),
+	KUNIT_CASE(rnr_delay_and_retry),
 	KUNIT_CASE(window_is_bounded),
 	KUNIT_CASE(long_read_in_parts),
 	KUNIT_CASE(credits_are_kept),

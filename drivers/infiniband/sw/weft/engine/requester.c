@@ -127,6 +127,9 @@ static void req_timeout(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 
+	/* what it expired for is over: it has been started again since */
+	if (hrtimer_is_queued(&send->timer))
+		return;
 	if (!send->waiting) {
 		if (!weft_window_is_empty(&send->window))
 			weft_completer_timeout(qp);
