@@ -2,7 +2,7 @@
 /*
  * The requester, response by response: what completes, what is sent again.
  */
-#include "fake_link.h"
+#include "rc_model.h"
 
 #include <kunit/test.h>
 
@@ -16,6 +16,8 @@
 #define REQ_PSN		0xfffffdU
 #define REQ_REQUESTS	4
 #define REQ_PAYLOAD	512
+/* Packets of a message that takes longer than a soft interrupt, one at a time. */
+#define REQ_LONG	100
 /* Offsets: what is sent, what comes back, and the peer's memory. */
 #define REQ_SOURCE	0
 #define REQ_SINK	(4 * PAGE_SIZE)
@@ -411,6 +413,26 @@ static void rnr_delay_as_told(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
 }
 
+/* The retry timer expires just as the RNR NAK comes: the delay is not over with that. */
+static void rnr_delay_and_retry(struct kunit *test)
+{
+	struct fake_link *link = req_create(test);
+	struct weft_send *send = &link->node[0].qp->send;
+	const struct req_step rnr = RNR(0);
+	u32 psn;
+
+	req_post_times(link, 0, 1);
+	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
+	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->timer));
+	weft_turn_post(&send->turn, WEFT_EV_TIMER);
+	req_deliver(link, &rnr);
+	KUNIT_EXPECT_TRUE(test, send->waiting);
+	KUNIT_EXPECT_FALSE(test, req_clear_wire(link, &psn));
+	KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
+}
+
 /* No more packets without an answer than a net device's backlog takes. */
 static void window_is_bounded(struct kunit *test)
 {
@@ -627,6 +649,138 @@ static void placement_bad_response(struct kunit *test)
 	}
 }
 
+/* Keys name nothing any more. */
+static void req_kill_region(struct fake_link *link)
+{
+	weft_region_kill(link->node[0].region);
+	link->node[0].region = NULL;
+}
+
+static void req_expect_no_wc(struct fake_link *link)
+{
+	struct ib_wc wc;
+
+	KUNIT_EXPECT_EQ(link->test, weft_poll_cq(&link->node[0].send_cq.ibcq, 1, &wc), 0);
+}
+
+/*
+ * The memory of a message goes when half of it has been sent. It fails when those before
+ * it are answered, which a NAK of its first half says, too; and then no one fails for that.
+ */
+static void fails_once(struct kunit *test)
+{
+	static const struct req_step naks[] = {
+		NAK(WEFT_WINDOW_PACKETS - 1, WEFT_NAK_REMOTE_ACCESS),
+		RNR(WEFT_WINDOW_PACKETS - 1),
+	};
+	struct fake_link *link;
+	u32 i, psn;
+
+	for (i = 0; i < ARRAY_SIZE(naks); i++) {
+		link = req_create(test);
+		link->node[0].qp->send.rnr_retry = 0;
+		/* of one packet, and of two */
+		req_post_times(link, 0, 1);
+		req_post_times(link, REQ_REQUESTS - 1, WEFT_WINDOW_PACKETS / 2);
+		KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_WINDOW_PACKETS);
+		req_clear_wire(link, &psn);
+		req_kill_region(link);
+		req_ack(link, 0, 0, WEFT_AETH_NO_CREDIT);
+		req_expect_no_wc(link);
+		req_deliver(link, &naks[i]);
+		fake_link_run_halves(link);
+		req_expect_wc(link, REQ_REQUESTS - 1, IB_WC_LOC_PROT_ERR, IB_WC_SEND);
+		req_expect_no_wc(link);
+		KUNIT_EXPECT_EQ(test, link->node[0].qp->state, IB_QPS_ERR);
+		KUNIT_EXPECT_EQ(test, weft_ring_pending(link->node[0].qp->send.ring), 0);
+		fake_link_destroy(link);
+		test->priv = NULL;
+	}
+}
+
+static void req_post_inline(struct fake_link *link, u32 id)
+{
+	u8 data[10] = {};
+	struct ib_sge sge = { .addr = (uintptr_t)data, .length = sizeof(data) };
+	struct ib_send_wr wr = {
+		.wr_id = id,
+		.opcode = IB_WR_SEND,
+		.send_flags = IB_SEND_INLINE,
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	const struct ib_send_wr *bad;
+
+	KUNIT_ASSERT_EQ(link->test, 0, weft_post_send(&link->node[0].ib_qp.ibqp, &wr, &bad));
+}
+
+/* On UC, a message of which some packets have been sent when its memory goes. */
+static struct fake_link *req_create_half_sent(struct kunit *test)
+{
+	static const struct fake_attr attr = {
+		.type = IB_QPT_UC,
+		.psn = { REQ_PSN, 0 },
+		.max_wr = 16,
+		.sig_all = true,
+	};
+	struct fake_link *link = fake_link_create(test, &attr, 1);
+	u32 psn;
+
+	link->node[0].qp->send.run_packets = 1;
+	req_post_wr(link, 0, IB_WR_SEND, REQ_SOURCE, 0, REQ_LONG * FAKE_MTU);
+	KUNIT_EXPECT_GT(test, link->sent[0], 0);
+	KUNIT_EXPECT_LT(test, link->sent[0], REQ_LONG);
+	req_clear_wire(link, &psn);
+	req_kill_region(link);
+	return link;
+}
+
+/* What comes after the long message has the PSNs behind it. */
+static void req_expect_works(struct fake_link *link, u32 id)
+{
+	struct weft_pkt pkt;
+
+	rc_modify(&link->node[0], IB_QPS_RTS, 0);
+	req_post_inline(link, id);
+	fake_link_run_halves(link);
+	KUNIT_ASSERT_TRUE(link->test, fake_link_take(link, &pkt));
+	KUNIT_EXPECT_EQ(link->test, pkt.hdr.opcode,
+			WEFT_OPCODE(WEFT_TRANSPORT_UC, WEFT_OP_SEND_ONLY));
+	KUNIT_EXPECT_EQ(link->test, pkt.hdr.psn, req_psn(REQ_LONG));
+	weft_pkt_free(&pkt);
+	KUNIT_EXPECT_TRUE(link->test, skb_queue_empty(&link->wire));
+	req_expect_wc(link, id, IB_WC_SUCCESS, IB_WC_SEND);
+	fake_link_expect_quiet(link);
+}
+
+/* SQE is entered from SQD, too (IBA 10.3.1.6). */
+static void drain_fails(struct kunit *test)
+{
+	struct fake_link *link = req_create_half_sent(test);
+
+	rc_modify(&link->node[0], IB_QPS_SQD, 0);
+	fake_link_run_halves(link);
+	req_expect_wc(link, 0, IB_WC_LOC_PROT_ERR, IB_WC_SEND);
+	KUNIT_ASSERT_EQ(test, link->node[0].qp->state, IB_QPS_SQE);
+	req_expect_no_wc(link);
+	req_expect_works(link, 1);
+}
+
+/* Whoever hears of the failure first leaves SQE before the work item has flushed. */
+static void sqe_left_at_once(struct kunit *test)
+{
+	struct fake_link *link = req_create_half_sent(test);
+
+	req_post_inline(link, 1);
+	req_expect_wc(link, 0, IB_WC_LOC_PROT_ERR, IB_WC_SEND);
+	KUNIT_ASSERT_EQ(test, link->node[0].qp->state, IB_QPS_SQE);
+	req_expect_no_wc(link);
+	rc_modify(&link->node[0], IB_QPS_RTS, 0);
+	req_expect_wc(link, 1, IB_WC_WR_FLUSH_ERR, IB_WC_SEND);
+	req_expect_no_wc(link);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&link->wire));
+}
+
 static void req_exit(struct kunit *test)
 {
 	fake_link_destroy(test->priv);
@@ -636,9 +790,13 @@ static struct kunit_case req_cases[] = {
 	KUNIT_CASE_PARAM(responses_in_order, req_row_gen_params),
 	KUNIT_CASE(timer_too_early),
 	KUNIT_CASE(rnr_delay_as_told),
+	KUNIT_CASE(rnr_delay_and_retry),
 	KUNIT_CASE(window_is_bounded),
 	KUNIT_CASE(long_read_in_parts),
 	KUNIT_CASE(credits_are_kept),
+	KUNIT_CASE(fails_once),
+	KUNIT_CASE(drain_fails),
+	KUNIT_CASE(sqe_left_at_once),
 	KUNIT_CASE(placement_is_answered),
 	KUNIT_CASE(placement_bad_response),
 	{}

@@ -79,10 +79,16 @@ static bool comp_acknowledge(struct weft_qp *qp, u32 end)
 	return una == end;
 }
 
+/* What has been acknowledged may have been all that a flight with a fault waited for. */
+static bool comp_has_failed(const struct weft_qp *qp)
+{
+	return weft_qp_state(qp) == IB_QPS_ERR;
+}
+
 /* A response has been lost; of those that follow only the first one says so. */
 static void comp_implied_nak(struct weft_qp *qp)
 {
-	if (qp->send.window.retried)
+	if (qp->send.window.retried || comp_has_failed(qp))
 		return;
 	weft_stats_inc(qp, WEFT_STAT_IMPLIED_NAKS);
 	comp_retry(qp);
@@ -157,6 +163,8 @@ static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
 		comp_implied_nak(qp);
 		return;
 	}
+	if (unlikely(comp_has_failed(qp)))
+		return;
 	switch (weft_aeth_type(hdr->aeth.syndrome)) {
 	case WEFT_AETH_RNR_NAK:
 		comp_rnr_nak(qp, code);

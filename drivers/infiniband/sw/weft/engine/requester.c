@@ -46,6 +46,7 @@ static void req_fail(struct weft_qp *qp, enum ib_wc_status status,
 	struct weft_send *send = &qp->send;
 
 	send->active = false;
+	send->done = 0;
 	weft_sendq_fail(qp, &send->wqe.sqe, send->wqe.index, status, fault);
 }
 
@@ -126,6 +127,9 @@ static void req_timeout(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 
+	/* what it expired for is over: it has been started again since */
+	if (hrtimer_is_queued(&send->timer))
+		return;
 	if (!send->waiting) {
 		if (!weft_window_is_empty(&send->window))
 			weft_completer_timeout(qp);
@@ -284,8 +288,7 @@ static void req_flush_flights(struct weft_qp *qp)
 	weft_window_reset(qp);
 }
 
-/* ERR, or SQE: what is in the queue completes in order, as flushed. */
-static void req_flush(struct weft_qp *qp)
+static void req_flush_begun(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 
@@ -294,7 +297,29 @@ static void req_flush(struct weft_qp *qp)
 	hrtimer_try_to_cancel(&send->timer);
 	req_forget_paged(send);
 	req_flush_flights(qp);
+}
+
+/* ERR, or SQE: what is in the queue completes in order, as flushed. */
+static void req_flush(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+
+	req_flush_begun(qp);
 	while (!weft_turn_stopping(&send->turn) && (send->active || req_next(qp))) {
+		req_flush_one(qp);
+		cond_resched();
+	}
+}
+
+/* What is posted meanwhile need not be: there is an end to it. */
+void weft_requester_flush(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	int left = weft_ring_pending(send->ring);
+
+	weft_assert_turn(&send->turn);
+	req_flush_begun(qp);
+	for (; left > 0 && (send->active || req_next(qp)); left--) {
 		req_flush_one(qp);
 		cond_resched();
 	}

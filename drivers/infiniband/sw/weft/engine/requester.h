@@ -68,6 +68,14 @@ void weft_requester_init(struct weft_qp *qp);
 void weft_requester_reset(struct weft_qp *qp);
 
 /**
+ * weft_requester_flush - complete all that has been posted as flushed
+ * @qp: in SQE; send turn stopped
+ *
+ * Context: process, may sleep.
+ */
+void weft_requester_flush(struct weft_qp *qp);
+
+/**
  * weft_requester_follow - go on in another ring
  * @qp: send turn stopped
  * @ring: with all that was in the QP's, which nobody looks at any more

@@ -125,9 +125,12 @@ void weft_window_fail(struct weft_qp *qp, enum ib_wc_status status,
 	struct weft_window *window = &qp->send.window;
 	const struct weft_flight *flight = weft_window_at(window, window->head);
 
-	/* what comes behind it is flushed, and forgets where it was */
+	/* what comes behind it is flushed, or (UC, in RTS again) begins where it ends */
 	window->head++;
 	window->cur = window->head;
+	window->una = weft_flight_end(flight);
+	window->next = window->una;
+	window->sent = window->una;
 	weft_sendq_fail(qp, &flight->sqe, flight->index, status, fault);
 }
 

@@ -14,8 +14,8 @@
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 
-/* What the length of an IPv4 packet can say. */
-#define BURST_MAX_LENGTH	65535U
+/* What the length of an IPv4 packet can say, of that of a tunnel, too. */
+#define BURST_MAX_LENGTH	(65535U - WEFT_BURST_ROOM)
 
 bool weft_burst_takes(const struct weft_burst *burst, u32 size)
 {

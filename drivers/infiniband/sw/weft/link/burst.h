@@ -9,6 +9,15 @@
 
 struct sk_buff;
 
+/*
+ * Bytes that have to be free in front of each packet but the first one, besides those of
+ * the route's net device. What comes later may take the burst apart inside of a tunnel,
+ * or tagged: it looks for room in front of the first one only, and copies the headers of
+ * that to where there has to be some in front of the others. The longest tunnel: Ethernet
+ * with two tags, IPv6, UDP and GENEVE with all options, and Ethernet again.
+ */
+#define WEFT_BURST_ROOM		384U
+
 /**
  * struct weft_burst - packets of one run, being collected; all zero: none
  * @head: the first one, which has the others in its list
@@ -37,7 +46,8 @@ bool weft_burst_takes(const struct weft_burst *burst, u32 size);
 /**
  * weft_burst_add - append a packet
  * @burst: takes it
- * @skb: complete, from the IP header to the ICRC; belongs to the burst
+ * @skb: complete, from the IP header to the ICRC, with WEFT_BURST_ROOM in front unless it
+ *	is the first one; belongs to the burst
  */
 void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb);
 

@@ -304,11 +304,11 @@ static int roce_output(const struct weft_burst *burst, const struct weft_run *ru
 	return ret > 0 ? -ENOBUFS : ret;
 }
 
-/* Return: a packet from the IP header to the ICRC, or NULL. */
+/* Return: a packet from the IP header to the ICRC, with @room in front, or NULL. */
 static struct sk_buff *roce_build(const struct weft_run *run, const struct roce_way *way,
-				  const struct weft_hdr *hdr, u32 length)
+				  const struct weft_hdr *hdr, u32 length, u32 room)
 {
-	struct sk_buff *skb = weft_packet_build(run, hdr, length, roce_room(way));
+	struct sk_buff *skb = weft_packet_build(run, hdr, length, roce_room(way) + room);
 
 	if (!skb)
 		return NULL;
@@ -352,7 +352,7 @@ static int roce_fill(struct weft_run *run, const struct roce_way *way, u32 i,
 			return burst->head ? 0 : -EMSGSIZE;
 		if (!weft_burst_takes(burst, size))
 			break;
-		skb = roce_build(run, way, &hdr, length);
+		skb = roce_build(run, way, &hdr, length, burst->head ? WEFT_BURST_ROOM : 0);
 		if (!skb)
 			return burst->head ? 0 : -ENOBUFS;
 		weft_burst_add(burst, skb);

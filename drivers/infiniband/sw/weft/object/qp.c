@@ -27,7 +27,9 @@ void weft_qp_set_error(struct weft_qp *qp)
 
 void weft_qp_set_sqe(struct weft_qp *qp)
 {
-	cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQE);
+	/* whichever it is stays so but for ERR: modify_qp waits for the send turn */
+	if (cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQE) == IB_QPS_SQD)
+		cmpxchg(&qp->state, IB_QPS_SQD, IB_QPS_SQE);
 }
 
 void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)

@@ -246,7 +246,7 @@ void weft_qp_put(struct weft_qp *qp);
 void weft_qp_set_error(struct weft_qp *qp);
 
 /**
- * weft_qp_set_sqe - from RTS into SQE
+ * weft_qp_set_sqe - from RTS or SQD into SQE
  * @qp: UC or UD, send turn owned
  */
 void weft_qp_set_sqe(struct weft_qp *qp);

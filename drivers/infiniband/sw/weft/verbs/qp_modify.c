@@ -367,6 +367,17 @@ static int modify_read_request(struct weft_qp *qp, struct ib_udata *udata,
 	return modify_read_alternate(qp, &req.alt, attr, mask, change);
 }
 
+/*
+ * The way out of SQE: what was posted before has to be flushed (IBA 10.3.1.6), and who knows
+ * of the failure may have been faster than the half.
+ */
+static void modify_flush(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	if (weft_qp_state(qp) == IB_QPS_SQE && mask & IB_QP_STATE &&
+	    attr->qp_state == IB_QPS_RTS)
+		weft_requester_flush(qp);
+}
+
 /* The halves do not run from the first look at what is so until all is set. */
 static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
 			  struct qp_change *change)
@@ -375,6 +386,7 @@ static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 
 	weft_turn_stop(&qp->send.turn);
 	weft_turn_stop(&qp->recv.turn);
+	modify_flush(qp, attr, mask);
 	ret = qp_validate(qp, attr, mask, change);
 	if (!ret && mask & IB_QP_CAP)
 		ret = weft_qp_resize_switch(qp, &change->resize);
