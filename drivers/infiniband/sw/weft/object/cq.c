@@ -140,6 +140,7 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return ret;
 	spin_lock_init(&cq->lock);
 	spin_lock_init(&cq->poll_lock);
+	mutex_init(&cq->resize_lock);
 	weft_vector_init(cq, attr->comp_vector);
 	hrtimer_setup(&cq->moderation.timer, cq_late, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
@@ -178,6 +179,7 @@ static struct weft_ring *cq_switch_ring(struct weft_cq *cq,
 	struct weft_ring *old = cq->ring;
 	unsigned long flags;
 
+	lockdep_assert_held(&cq->resize_lock);
 	spin_lock_irqsave(&cq->lock, flags);
 	*ret = weft_ring_carry_over(ring, old, true);
 	if (!*ret)
@@ -209,9 +211,11 @@ int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 		weft_ring_destroy(ring);
 		return ret;
 	}
+	mutex_lock(&cq->resize_lock);
 	weft_ring_destroy(cq_switch_ring(cq, ring, &ret));
 	if (!ret)
 		ibcq->cqe = cq->ring->entries;
+	mutex_unlock(&cq->resize_lock);
 	return ret;
 }
 
