@@ -213,7 +213,6 @@ static void create_sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring->entries, row->entries);
 	KUNIT_EXPECT_EQ(test, ring->stride, row->stride);
 	KUNIT_EXPECT_EQ(test, ring->pages->size, PAGE_ALIGN(row->size));
-	KUNIT_EXPECT_FALSE(test, ring->user);
 	KUNIT_EXPECT_NULL(test, memchr_inv(header(ring), 0, ring->pages->size));
 	/* all of the last slot is ours */
 	memset(slot(ring, ring->entries - 1), 0xff, ring->stride);

@@ -38,6 +38,7 @@ struct weft_moderation {
  *	@moderation
  * @poll_lock: a kernel consumer's side of @ring
  * @resize_lock: serialises resize: the core does not
+ * @user: its consumer is a process; immutable
  * @ring: the ring; replaced by resize
  * @overrun: it overflowed once and takes nothing any more
  *	(IBA 11.6.3.1: CQ error)
@@ -53,6 +54,7 @@ struct weft_cq {
 	spinlock_t		lock;
 	spinlock_t		poll_lock;
 	struct mutex		resize_lock;
+	bool			user;
 	struct weft_ring	*ring;
 	bool			overrun;
 	bool			ignore_overrun;

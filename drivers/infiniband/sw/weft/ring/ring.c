@@ -25,7 +25,6 @@ struct weft_ring *weft_ring_create(u32 entries, u32 stride,
 		return ERR_PTR(-ENOMEM);
 	ring->entries = roundup_pow_of_two(max(entries, 1U));
 	ring->stride = stride;
-	ring->user = uctx;
 	ring->pages = weft_pages_alloc(WEFT_RING_HDR_SIZE + (size_t)ring->entries * stride,
 				       uctx);
 	if (IS_ERR(ring->pages)) {

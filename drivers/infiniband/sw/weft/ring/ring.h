@@ -34,7 +34,6 @@ struct weft_pages;
  * @slots: shared entries
  * @entries: power of two
  * @stride: bytes per entry
- * @user: the client is a user process
  * @device: our index: producer of a completion queue, else consumer
  * @client: index of a kernel client
  */
@@ -44,7 +43,6 @@ struct weft_ring {
 	void __weft_shared		*slots;
 	u32				entries;
 	u32				stride;
-	bool				user;
 	u32				device;
 	u32				client;
 };
