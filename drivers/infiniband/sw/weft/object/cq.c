@@ -180,10 +180,12 @@ static struct weft_ring *cq_switch_ring(struct weft_cq *cq,
 {
 	struct weft_ring *old = cq->ring;
 	unsigned long flags;
+	u32 copied;
 
 	lockdep_assert_held(&cq->resize_lock);
+	copied = weft_ring_carry_ahead(ring, old);
 	spin_lock_irqsave(&cq->lock, flags);
-	*ret = weft_ring_carry_over(ring, old, true);
+	*ret = weft_ring_carry_rest(ring, old, true, copied);
 	if (!*ret)
 		cq->ring = ring;
 	spin_unlock_irqrestore(&cq->lock, flags);
