@@ -525,13 +525,11 @@ static void fake_cq_create(struct fake_node *node, struct weft_cq *cq)
 		KUNIT_FAIL_AND_ABORT(test, "no memory for a CQ");
 	}
 	/* its handler is called at once, and not by a vector */
-	cq->ring->user = true;
+	cq->user = true;
 }
 
 static void fake_cq_destroy(struct weft_cq *cq)
 {
-	if (cq->ring)
-		cq->ring->user = false;
 	weft_ring_destroy(cq->ring);
 }
 

@@ -3,9 +3,12 @@
  * verbs/qp.h: what a consumer in the kernel gets, and what it is refused.
  */
 #include <kunit/test.h>
+#include <linux/skbuff.h>
 
+#include "engine/rx.h"
 #include "fake_link.h"
 #include "verbs/qp.h"
+#include "wire/operation.h"
 
 /**
  * struct kernel_qp - a QP more on a node of a link
@@ -145,6 +148,47 @@ static void attached_is_not_destroyed(struct kunit *test)
 	kernel_destroy(test, qp);
 }
 
+static u32 packets_freed;
+
+static void packet_freed(struct sk_buff *skb)
+{
+	packets_freed++;
+}
+
+static void kernel_deliver(struct kunit *test, struct weft_qp *qp, u8 operation)
+{
+	struct weft_pkt pkt = {
+		.skb = alloc_skb(SZ_1K, GFP_KERNEL), .qp = qp, .dev = qp->dev,
+		.hdr = { .opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, operation), .dqpn = qp->qpn },
+	};
+
+	KUNIT_ASSERT_NOT_NULL(test, pkt.skb);
+	pkt.skb->destructor = packet_freed;
+	local_bh_disable();
+	rcu_read_lock();
+	weft_rx_deliver(&pkt);
+	rcu_read_unlock();
+	local_bh_enable();
+}
+
+/* Packets that have found the QP before it is destroyed, and their half afterwards. */
+static void packets_after_the_end(struct kunit *test)
+{
+	struct kernel_qp *kernel = kernel_prepare(test);
+	struct weft_qp *qp;
+
+	kernel->init.qp_type = IB_QPT_RC;
+	KUNIT_ASSERT_EQ(test, kernel_create(kernel), 0);
+	qp = kernel->ib.qp;
+	weft_qp_hold(qp);
+	weft_qp_hold(qp);
+	kernel_destroy(test, kernel);
+	packets_freed = 0;
+	kernel_deliver(test, qp, WEFT_OP_SEND_ONLY);
+	kernel_deliver(test, qp, WEFT_OP_ACK);
+	KUNIT_EXPECT_EQ(test, packets_freed, 2);
+}
+
 /* An operation of iWARP; what was posted before it is not taken back. */
 static void read_with_inv_refused(struct kunit *test)
 {
@@ -191,6 +235,7 @@ static struct kunit_case kernel_qp_cases[] = {
 	KUNIT_CASE(types_refused),
 	KUNIT_CASE(cqs_are_wanted),
 	KUNIT_CASE(attached_is_not_destroyed),
+	KUNIT_CASE(packets_after_the_end),
 	KUNIT_CASE(read_with_inv_refused),
 	KUNIT_CASE(end_spares_the_kernel),
 	{}

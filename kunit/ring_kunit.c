@@ -213,7 +213,6 @@ static void create_sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring->entries, row->entries);
 	KUNIT_EXPECT_EQ(test, ring->stride, row->stride);
 	KUNIT_EXPECT_EQ(test, ring->pages->size, PAGE_ALIGN(row->size));
-	KUNIT_EXPECT_FALSE(test, ring->user);
 	KUNIT_EXPECT_NULL(test, memchr_inv(header(ring), 0, ring->pages->size));
 	/* all of the last slot is ours */
 	memset(slot(ring, ring->entries - 1), 0xff, ring->stride);
@@ -568,6 +567,62 @@ static void carry_over_ignores_own_header(struct kunit *test)
 	get_all(test, to, row->completion, 2, 3);
 }
 
+/* What has been copied ahead is not copied again, and what has come since is not forgotten. */
+static void carry_ahead_then_rest(struct kunit *test)
+{
+	const struct ring_row *row = test->param_value;
+	struct weft_ring *from = ring_for_row(test);
+	struct weft_ring *to = ring_new(test, 2 * RING_ENTRIES);
+	bool completion = row->completion;
+	u32 copied;
+
+	put_all(test, from, completion, 0, 5);
+	get_all(test, from, completion, 0, 2);
+	copied = weft_ring_carry_ahead(to, from);
+	KUNIT_EXPECT_EQ(test, copied, row->start + 5);
+	*slot(from, row->start + 4) = 999;
+	put_all(test, from, completion, 5, 4);
+	get_all(test, from, completion, 2, 1);
+	KUNIT_EXPECT_EQ(test, weft_ring_carry_rest(to, from, completion, copied), 0);
+	KUNIT_EXPECT_EQ(test, outstanding(to, completion), 6);
+	get_all(test, to, completion, 3, 6);
+}
+
+/* All that was copied ahead is gone before the rest is. */
+static void carry_ahead_for_nothing(struct kunit *test)
+{
+	const struct ring_row *row = test->param_value;
+	struct weft_ring *from = ring_for_row(test);
+	struct weft_ring *to = ring_new(test, RING_ENTRIES);
+	bool completion = row->completion;
+	u32 copied;
+
+	put_all(test, from, completion, 0, 5);
+	copied = weft_ring_carry_ahead(to, from);
+	get_all(test, from, completion, 0, 5);
+	put_all(test, from, completion, 5, 8);
+	get_all(test, from, completion, 5, 2);
+	KUNIT_EXPECT_EQ(test, weft_ring_carry_rest(to, from, completion, copied), 0);
+	get_all(test, to, completion, 7, 6);
+}
+
+/* Neither index is believed. */
+static void carry_ahead_too_much(struct kunit *test)
+{
+	const struct ring_row *row = test->param_value;
+	struct weft_ring *from = ring_for_row(test);
+	struct weft_ring *to = ring_new(test, RING_ENTRIES / 2);
+	u32 copied;
+
+	put_all(test, from, row->completion, 0, RING_ENTRIES / 2 + 1);
+	copied = weft_ring_carry_ahead(to, from);
+	KUNIT_EXPECT_TRUE(test, ring_untouched(to));
+	/* now there is room */
+	get_all(test, from, row->completion, 0, 1);
+	KUNIT_EXPECT_EQ(test, weft_ring_carry_rest(to, from, row->completion, copied), 0);
+	get_all(test, to, row->completion, 1, RING_ENTRIES / 2);
+}
+
 /* A larger ring must not make an impossible index possible. */
 static void carry_over_with_producer(struct kunit *test)
 {
@@ -731,6 +786,9 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE_PARAM(carry_over_goes_on, ring_row_gen_params),
 	KUNIT_CASE_PARAM(carry_over_too_much, ring_row_gen_params),
 	KUNIT_CASE_PARAM(carry_over_ignores_own_header, ring_row_gen_params),
+	KUNIT_CASE_PARAM(carry_ahead_then_rest, ring_row_gen_params),
+	KUNIT_CASE_PARAM(carry_ahead_for_nothing, ring_row_gen_params),
+	KUNIT_CASE_PARAM(carry_ahead_too_much, ring_row_gen_params),
 	KUNIT_CASE_PARAM(carry_over_with_producer, ring_index_row_gen_params),
 	KUNIT_CASE_PARAM(carry_over_with_consumer, ring_index_row_gen_params),
 	KUNIT_CASE_PARAM(random_operations, ring_row_gen_params),

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -392,6 +393,50 @@ static void command_fuzz(void)
 	check_works(&a, &b);
 }
 
+#define RESIZERS	4
+
+/* one of several threads that resize a CQ, and none keeps the others from it */
+static void *resizer(void *arg)
+{
+	const struct ibv_cq *cq = arg;
+	struct {
+		struct ib_uverbs_resize_cq_resp core;
+		struct weft_resize_cq_resp weft;
+	} resp;
+	struct {
+		struct ib_uverbs_resize_cq core;
+		struct weft_resize_cq_req weft;
+	} cmd = {
+		.core.response = (uintptr_t)&resp,
+		.core.cq_handle = cq->handle,
+	};
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		cmd.core.cqe = 1 << i % 8;
+		SAME(command(ctx->cmd_fd, IB_USER_VERBS_CMD_RESIZE_CQ, &cmd, sizeof(cmd),
+			     sizeof(resp)), 0);
+		SAME(resp.weft.cq.entries, cmd.core.cqe);
+	}
+	return NULL;
+}
+
+static void resizers(void)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	pthread_t t[RESIZERS];
+	int i;
+
+	CHECK(cq);
+	for (i = 0; i < RESIZERS; i++)
+		SAME(pthread_create(&t[i], NULL, resizer, cq), 0);
+	for (i = 0; i < RESIZERS; i++)
+		SAME(pthread_join(t[i], NULL), 0);
+	SAME(ibv_destroy_cq(cq), 0);
+	make_pair(&a, &b, CONF());
+	check_works(&a, &b);
+}
+
 /*
  * ---- Limits ----
  */
@@ -508,6 +553,6 @@ static void no_descriptors(void)
 
 TESTS(
 	TEST(doorbell_arguments), TEST(doorbell_of_others), TEST(mappings), TEST(unmapped),
-	TEST(forked), TEST(context_data), TEST(command_fuzz), TEST(locked_memory),
-	TEST(rings_are_charged), TEST(no_descriptors)
+	TEST(forked), TEST(context_data), TEST(command_fuzz), TEST(resizers),
+	TEST(locked_memory), TEST(rings_are_charged), TEST(no_descriptors)
 )

@@ -459,13 +459,25 @@ void weft_requester_run(struct weft_qp *qp)
 	cond_resched();
 }
 
+/*
+ * The caller has the QP, and not its device, which is freed a grace period after the turns
+ * of its last QP have been stopped.
+ */
+static void req_count_doorbell(struct weft_qp *qp)
+{
+	rcu_read_lock();
+	if (!weft_turn_stopping(&qp->send.turn))
+		weft_stats_inc(qp->dev, WEFT_STAT_DOORBELLS);
+	rcu_read_unlock();
+}
+
 void weft_requester_doorbell(struct weft_qp *qp)
 {
 	struct req_budget budget = {
 		.wqes = WEFT_DOORBELL_WQES, .bytes = WEFT_DOORBELL_BYTES,
 	};
 
-	weft_stats_inc(qp->dev, WEFT_STAT_DOORBELLS);
+	req_count_doorbell(qp);
 	if (weft_turn_try(&qp->send.turn))
 		req_run(qp, &budget);
 	else

@@ -23,9 +23,10 @@ static void cq_overrun_event(struct weft_cq *cq)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
 
+/* No lock is held: the ring may be another one already. */
 static void cq_notify(struct weft_cq *cq)
 {
-	if (cq->ring->user)
+	if (cq->user)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 	else
 		weft_vector_raise(cq);
@@ -140,6 +141,8 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		return ret;
 	spin_lock_init(&cq->lock);
 	spin_lock_init(&cq->poll_lock);
+	mutex_init(&cq->resize_lock);
+	cq->user = udata;
 	weft_vector_init(cq, attr->comp_vector);
 	hrtimer_setup(&cq->moderation.timer, cq_late, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
@@ -165,7 +168,7 @@ int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct weft_cq *cq = to_weft_cq(ibcq);
 
 	hrtimer_cancel(&cq->moderation.timer);
-	if (!cq->ring->user)
+	if (!cq->user)
 		weft_vector_quiesce(cq);
 	weft_ring_destroy(cq->ring);
 	return 0;
@@ -177,9 +180,12 @@ static struct weft_ring *cq_switch_ring(struct weft_cq *cq,
 {
 	struct weft_ring *old = cq->ring;
 	unsigned long flags;
+	u32 copied;
 
+	lockdep_assert_held(&cq->resize_lock);
+	copied = weft_ring_carry_ahead(ring, old);
 	spin_lock_irqsave(&cq->lock, flags);
-	*ret = weft_ring_carry_over(ring, old, true);
+	*ret = weft_ring_carry_rest(ring, old, true, copied);
 	if (!*ret)
 		cq->ring = ring;
 	spin_unlock_irqrestore(&cq->lock, flags);
@@ -209,9 +215,11 @@ int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 		weft_ring_destroy(ring);
 		return ret;
 	}
+	mutex_lock(&cq->resize_lock);
 	weft_ring_destroy(cq_switch_ring(cq, ring, &ret));
 	if (!ret)
 		ibcq->cqe = cq->ring->entries;
+	mutex_unlock(&cq->resize_lock);
 	return ret;
 }
 
@@ -283,7 +291,7 @@ int weft_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	spin_lock_irqsave(&cq->poll_lock, irq_flags);
 	weft_ring_arm(cq->ring, (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
 		      WEFT_ARM_SOLICITED : WEFT_ARM_ANY);
-	if (flags & IB_CQ_REPORT_MISSED_EVENTS && !cq->ring->user)
+	if (flags & IB_CQ_REPORT_MISSED_EVENTS && !cq->user)
 		ret = !!weft_ring_has_completions(cq->ring);
 	spin_unlock_irqrestore(&cq->poll_lock, irq_flags);
 	return ret;

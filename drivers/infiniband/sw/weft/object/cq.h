@@ -7,6 +7,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
+#include <linux/mutex.h>
 #include <linux/smp.h>
 
 #include <rdma/ib_verbs.h>
@@ -36,6 +37,8 @@ struct weft_moderation {
  * @lock: protects @ring (its device side, and the pointer), @overrun and
  *	@moderation
  * @poll_lock: a kernel consumer's side of @ring
+ * @resize_lock: serialises resize: the core does not
+ * @user: its consumer is a process; immutable
  * @ring: the ring; replaced by resize
  * @overrun: it overflowed once and takes nothing any more
  *	(IBA 11.6.3.1: CQ error)
@@ -50,6 +53,8 @@ struct weft_cq {
 	struct ib_cq		ibcq;
 	spinlock_t		lock;
 	spinlock_t		poll_lock;
+	struct mutex		resize_lock;
+	bool			user;
 	struct weft_ring	*ring;
 	bool			overrun;
 	bool			ignore_overrun;

@@ -6,8 +6,12 @@
 
 void weft_qp_put(struct weft_qp *qp)
 {
-	if (refcount_dec_and_test(&qp->refs))
-		kfree_rcu(qp, rcu);
+	if (!refcount_dec_and_test(&qp->refs))
+		return;
+	/* who had found it before it was destroyed may have brought a packet after that */
+	skb_queue_purge(&qp->send.packets);
+	skb_queue_purge(&qp->recv.packets);
+	kfree_rcu(qp, rcu);
 }
 
 void weft_qp_set_error(struct weft_qp *qp)

@@ -127,10 +127,13 @@ static struct weft_ring *srq_switch_ring(struct weft_srq *srq,
 {
 	struct weft_ring *old = srq->ring;
 	unsigned long flags;
+	u32 copied;
 
+	lockdep_assert_held(&srq->modify_lock);
+	copied = weft_ring_carry_ahead(ring, old);
 	spin_lock_irqsave(&srq->post_lock, flags);
 	spin_lock(&srq->lock);
-	*ret = weft_ring_carry_over(ring, old, false);
+	*ret = weft_ring_carry_rest(ring, old, false, copied);
 	if (!*ret)
 		srq->ring = ring;
 	spin_unlock(&srq->lock);

@@ -3,10 +3,14 @@
 #include "ring/ring.h"
 
 #include <linux/log2.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include "params.h"
 #include "ring/pages.h"
+
+/* Entries that are copied in one go. A power of two. */
+#define RING_COPY_BATCH	1024U
 
 static_assert(sizeof(struct weft_ring_hdr) <= WEFT_RING_HDR_SIZE);
 static_assert(sizeof(struct weft_sqe) == 64);
@@ -25,7 +29,6 @@ struct weft_ring *weft_ring_create(u32 entries, u32 stride,
 		return ERR_PTR(-ENOMEM);
 	ring->entries = roundup_pow_of_two(max(entries, 1U));
 	ring->stride = stride;
-	ring->user = uctx;
 	ring->pages = weft_pages_alloc(WEFT_RING_HDR_SIZE + (size_t)ring->entries * stride,
 				       uctx);
 	if (IS_ERR(ring->pages)) {
@@ -110,8 +113,32 @@ bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_pop);
 
-int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from,
-			 bool completion)
+static void ring_copy_slot(struct weft_ring *to, const struct weft_ring *from, u32 index)
+{
+	memcpy((void __force *)weft_ring_slot(to, index),
+	       (void __force *)weft_ring_slot(from, index), from->stride);
+}
+
+/* Each of the indexes is only a hint: what is wrong here is not used later. */
+u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from)
+{
+	u32 i = weft_shared_load(&from->hdr->consumer);
+	/* A, pairs with B */
+	u32 producer = weft_shared_load_acquire(&from->hdr->producer);
+
+	if (producer - i > min(to->entries, from->entries))
+		return i;
+	for (; i != producer; i++) {
+		ring_copy_slot(to, from, i);
+		if (i % RING_COPY_BATCH == 0)
+			cond_resched();
+	}
+	return producer;
+}
+WEFT_EXPORT_FOR_TEST(weft_ring_carry_ahead);
+
+int weft_ring_carry_rest(struct weft_ring *to, struct weft_ring *from, bool completion,
+			 u32 copied)
 {
 	u32 producer, consumer, i;
 
@@ -121,9 +148,10 @@ int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from,
 		   from->device;
 	if (producer - consumer > min(to->entries, from->entries))
 		return -EINVAL;
-	for (i = consumer; i != producer; i++)
-		memcpy((void __force *)weft_ring_slot(to, i),
-		       (void __force *)weft_ring_slot(from, i), from->stride);
+	/* all of it may have been consumed meanwhile, and more */
+	i = copied - consumer <= producer - consumer ? copied : consumer;
+	for (; i != producer; i++)
+		ring_copy_slot(to, from, i);
 	to->device = from->device;
 	to->client = from->client;
 	weft_shared_store(&to->hdr->flags, weft_shared_load(&from->hdr->flags));
@@ -132,4 +160,4 @@ int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from,
 	weft_shared_store_release(&to->hdr->producer, producer);
 	return 0;
 }
-WEFT_EXPORT_FOR_TEST(weft_ring_carry_over);
+WEFT_EXPORT_FOR_TEST(weft_ring_carry_rest);

@@ -34,7 +34,6 @@ struct weft_pages;
  * @slots: shared entries
  * @entries: power of two
  * @stride: bytes per entry
- * @user: the client is a user process
  * @device: our index: producer of a completion queue, else consumer
  * @client: index of a kernel client
  */
@@ -44,7 +43,6 @@ struct weft_ring {
 	void __weft_shared		*slots;
 	u32				entries;
 	u32				stride;
-	bool				user;
 	u32				device;
 	u32				client;
 };
@@ -264,18 +262,48 @@ bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe);
 u32 weft_ring_has_completions(const struct weft_ring *ring);
 
 /**
- * weft_ring_carry_over - move what is between consumer and producer
+ * weft_ring_carry_ahead - copy what is in a ring to the one that will replace it
+ * @to: empty
+ * @from: same stride; both sides may move
+ *
+ * With it a lock need not be held for all that is in a ring.
+ *
+ * Context: process, may sleep.
+ * Return: what is before this index has been copied.
+ */
+u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from);
+
+/**
+ * weft_ring_carry_rest - move what is between consumer and producer
  * @to: empty, with at least as many entries as are outstanding in @from
  * @from: same stride; neither side moves meanwhile (the device because the
  *	caller holds its lock, the client because it is in the call that asks
  *	for the resize; one that moves harms itself only)
  * @completion: @from is a completion queue
+ * @copied: from weft_ring_carry_ahead(); a process that moved its index in between gets
+ *	what it deserves, within the ring
  *
  * Indexes go on where they were.
  *
  * Return: 0; -EINVAL: does not fit, or the client's index is impossible.
  */
-int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from,
-			 bool completion);
+int weft_ring_carry_rest(struct weft_ring *to, struct weft_ring *from, bool completion,
+			 u32 copied);
+
+/**
+ * weft_ring_carry_over - the same for a ring of which nothing has been copied
+ * @to: see weft_ring_carry_rest()
+ * @from: see weft_ring_carry_rest()
+ * @completion: see weft_ring_carry_rest()
+ *
+ * Return: see weft_ring_carry_rest().
+ */
+static inline int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from,
+				       bool completion)
+{
+	u32 first = completion ? weft_shared_load(&from->hdr->consumer) : from->device;
+
+	return weft_ring_carry_rest(to, from, completion, first);
+}
 
 #endif /* WEFT_RING_RING_H */

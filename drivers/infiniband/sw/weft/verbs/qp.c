@@ -298,7 +298,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	ret = qp_read_cookie(qp, udata) ?:
 	      qp_create_rings(qp, init, weft_udata_ucontext(udata), &resp);
 	if (ret)
-		goto err_put_qp;
+		goto err_free_qp;
 	qp_set_cap(qp, &init->cap);
 	weft_requester_init(qp);
 	weft_responder_init(qp);
@@ -319,8 +319,8 @@ err_unpublish:
 	qp_unpublish(qp);
 err_destroy_rings:
 	qp_destroy_rings(qp);
-err_put_qp:
-	weft_qp_put(qp);
+err_free_qp:
+	kfree(qp);
 err_uncount:
 	atomic_dec(&dev->num_qp);
 	return ret;

@@ -50,10 +50,13 @@ static enum ib_mtu port_mtu(const struct weft_dev *dev)
 	return dev->hca ? READ_ONCE(dev->hca->port.mtu) : iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
 }
 
-/* On InfiniBand the subnet manager may set it at any time: the port drops what is longer. */
+/*
+ * On InfiniBand the subnet manager may set it at any time: the port drops what is longer.
+ * Of a net device that is too small for any packet it is what the port says it is.
+ */
 static enum ib_mtu port_datagram_mtu(const struct weft_dev *dev)
 {
-	return dev->hca ? IB_MTU_4096 : port_mtu(dev);
+	return dev->hca ? IB_MTU_4096 : port_mtu(dev) ?: IB_MTU_256;
 }
 
 static u32 port_pkeys(const struct weft_dev *dev)
