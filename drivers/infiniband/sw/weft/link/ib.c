@@ -212,10 +212,13 @@ static bool ib_is_addressed(const struct weft_hca *hca, const struct sk_buff *sk
 	return dlid >= WEFT_LID_MCAST || weft_ibport_has_lid(&hca->port, dlid);
 }
 
-/* What is on the lane of subnet management is for QP 0, and nothing else is. */
+/* What is on the lane of subnet management is for QP 0, and may go without a LID. */
 static bool ib_lane_matches(const struct weft_pkt *pkt)
 {
-	return (pkt->lrh.vl == IB_VL_SMI) == (pkt->qp && pkt->qp->type == IB_QPT_SMI);
+	bool smi = pkt->qp && pkt->qp->type == IB_QPT_SMI;
+
+	return (pkt->lrh.vl == IB_VL_SMI) == smi &&
+	       (smi || pkt->lrh.dlid != WEFT_LID_PERMISSIVE);
 }
 
 static void ib_packet_in(struct weft_hca *hca, struct sk_buff *skb)
