@@ -71,7 +71,7 @@ struct weft_dev;
 	X(RX_OPCODE, rx_opcode,						\
 	  "Packets dropped because their opcode is not one of the QP's transport service.") \
 	X(RX_QUEUE_FULL, rx_queue_full,					\
-	  "Packets dropped because too many were waiting for the QP.")	\
+	  "Packets dropped because too many were waiting for the QP, or the port.")	\
 	X(DUPLICATES, duplicates,					\
 	  "Requests received again.")					\
 	X(OUT_OF_SEQUENCE, out_of_sequence,				\

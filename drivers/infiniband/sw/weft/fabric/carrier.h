@@ -22,7 +22,7 @@ struct weft_station;
  * @close: none comes any more, none is sent any more, when it returns. Context: process,
  *	sleeps; RTNL may be held.
  * @update: the net device has gone up or down, while it is open. Context: process, RTNL is
- *	held. NULL: nothing to do.
+ *	held.
  * @send: a frame, sealed, to a station; while it is open. Belongs to the callee. Context:
  *	any but hard interrupts.
  * @send_all: the same to all that there may be

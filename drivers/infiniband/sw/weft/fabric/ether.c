@@ -5,6 +5,7 @@
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
 #include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
 #include "fabric/port.h"
@@ -17,10 +18,12 @@ static const u8 ether_group[ETH_ALEN] = { 0x03, 0x57, 0x45, 0x46, 0x54, 0x01 };
  * struct ether - frames on Ethernet
  * @carrier: what others see of it
  * @packets: gets us frames
+ * @joined: the net device takes what goes to everybody; under RTNL
  */
 struct ether {
 	struct weft_carrier	carrier;
 	struct packet_type	packets;
+	bool			joined;
 };
 
 static struct ether *ether_of(struct weft_carrier *carrier)
@@ -53,12 +56,41 @@ static int ether_rcv(struct sk_buff *skb, struct net_device *ndev,
 	return NET_RX_SUCCESS;
 }
 
+/*
+ * As long as the net device is up: when it moves to another namespace it is down, and forgets
+ * all groups.
+ */
+static int ether_join(struct ether *ether)
+{
+	struct net_device *ndev = ether->carrier.ndev;
+	bool up = ndev->flags & IFF_UP;
+	int ret = 0;
+
+	ASSERT_RTNL();
+	if (up == ether->joined)
+		return 0;
+	if (up)
+		ret = dev_mc_add(ndev, ether_group);
+	else
+		dev_mc_del(ndev, ether_group);
+	if (!ret)
+		ether->joined = up;
+	return ret;
+}
+
+/* If it fails it is tried again the next time. */
+static void ether_update(struct weft_carrier *carrier)
+{
+	if (ether_join(ether_of(carrier)))
+		netdev_warn(carrier->ndev, "weft: no memory to hear new hosts\n");
+}
+
 static int ether_open(struct weft_carrier *carrier)
 {
 	struct ether *ether = ether_of(carrier);
 	int ret;
 
-	ret = dev_mc_add(carrier->ndev, ether_group);
+	ret = ether_join(ether);
 	if (ret)
 		return ret;
 	ether->packets.type = htons(WEFT_IB_ETHERTYPE);
@@ -70,9 +102,13 @@ static int ether_open(struct weft_carrier *carrier)
 
 static void ether_close(struct weft_carrier *carrier)
 {
+	struct ether *ether = ether_of(carrier);
+
 	/* waits for what is being received */
-	dev_remove_pack(&ether_of(carrier)->packets);
-	dev_mc_del(carrier->ndev, ether_group);
+	dev_remove_pack(&ether->packets);
+	if (ether->joined)
+		dev_mc_del(carrier->ndev, ether_group);
+	ether->joined = false;
 }
 
 static void ether_xmit(struct weft_carrier *carrier, const u8 *mac, struct sk_buff *skb)
@@ -108,6 +144,7 @@ static void ether_destroy(struct weft_carrier *carrier)
 static const struct weft_carrier_ops ether_ops = {
 	.open = ether_open,
 	.close = ether_close,
+	.update = ether_update,
 	.send = ether_send,
 	.send_all = ether_send_all,
 	.max_frame = ether_max_frame,

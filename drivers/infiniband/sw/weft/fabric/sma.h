@@ -47,10 +47,10 @@ struct weft_sma_effect {
  * @effect: what has changed; always filled in
  *
  * NodeDescription, NodeInfo, GUIDInfo, PortInfo, P_KeyTable, SLtoVLMappingTable,
- * VLArbitrationTable, SMInfo (read only, when nobody else answers it); of a switch what
- * weft_ibnode.switch_attribute knows. What is Set is what Get returns. Unknown methods,
- * attributes and modifiers get the status of IBA 13.4.7. M_Key protection and its lease
- * (IBA 14.2.4).
+ * VLArbitrationTable; of a switch what weft_ibnode.switch_attribute knows. SMInfo is a subnet
+ * manager's: without one at the port it is an attribute that is not there. What is Set is what
+ * Get returns. Unknown methods, attributes and modifiers get the status of IBA 13.4.7. M_Key
+ * protection and its lease (IBA 14.2.4).
  *
  * Context: any but hard interrupts.
  * Return: what is to be done.

@@ -739,7 +739,6 @@ void weft_uplinks_carrier(struct weft_uplinks *uplinks)
 
 	if (carrier->idle)
 		return;
-	if (carrier->ops->update)
-		carrier->ops->update(carrier);
+	carrier->ops->update(carrier);
 	uplinks_kick(uplinks);
 }

@@ -19,6 +19,7 @@
 #include "object/dev.h"
 #include "object/hca.h"
 #include "object/qp.h"
+#include "params.h"
 #include "stats.h"
 #include "wire/codec.h"
 #include "wire/headers.h"
@@ -61,9 +62,18 @@ static void ib_push_lrh(struct sk_buff *skb, const struct weft_qp *qp,
 	skb->protocol = cpu_to_be16(WEFT_IB_ETHERTYPE);
 }
 
-/* In the turn of a QP: later. */
+/*
+ * In the turn of a QP: later. Who sends waits for what is still here. Nobody does for the
+ * copies that a switch makes for a group: they are dropped when there are too many.
+ */
 static void ib_defer(struct weft_hca *hca, struct sk_buff *skb)
 {
+	/* approximate when several come at once, which is good enough for a bound */
+	if (!skb->destructor && skb_queue_len_lockless(&hca->rx) >= WEFT_QUEUE_PACKETS) {
+		weft_stats_inc(hca->dev, WEFT_STAT_RX_QUEUE_FULL);
+		kfree_skb(skb);
+		return;
+	}
 	skb_queue_tail(&hca->rx, skb);
 	queue_work(system_highpri_wq, &hca->rx_work);
 }
@@ -77,14 +87,22 @@ void weft_ib_send(struct weft_hca *hca, u16 dlid, struct sk_buff *skb)
 }
 
 /* A group may have members on this port, too; the switch does not send it back. */
-static void ib_output(struct weft_hca *hca, const struct weft_av *av, struct sk_buff *skb)
+static void ib_copy_back(const struct weft_run *run, struct sk_buff *skb)
 {
-	struct sk_buff *copy;
+	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 
-	copy = av->multicast ? skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN) : NULL;
-	if (copy)
-		ib_defer(hca, copy);
-	weft_ib_send(hca, av->dlid, skb);
+	if (!copy)
+		return;
+	/* the packet may be freed at once, for want of other members */
+	weft_room_take(run->flow, copy);
+	ib_defer(run->qp->dev->hca, copy);
+}
+
+static void ib_output(const struct weft_run *run, struct sk_buff *skb)
+{
+	if (run->av->multicast)
+		ib_copy_back(run, skb);
+	weft_ib_send(run->qp->dev->hca, run->av->dlid, skb);
 }
 
 /* Return: false: there is no memory, and it has to be sent again when there is. */
@@ -103,7 +121,7 @@ static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 
 	weft_room_take(run->flow, skb);
 	local_bh_disable();
 	rcu_read_lock();
-	ib_output(run->qp->dev->hca, run->av, skb);
+	ib_output(run, skb);
 	rcu_read_unlock();
 	local_bh_enable();
 	weft_stats_inc(run->qp, WEFT_STAT_TX_PACKETS);
@@ -194,10 +212,13 @@ static bool ib_is_addressed(const struct weft_hca *hca, const struct sk_buff *sk
 	return dlid >= WEFT_LID_MCAST || weft_ibport_has_lid(&hca->port, dlid);
 }
 
-/* What is on the lane of subnet management is for QP 0, and nothing else is. */
+/* What is on the lane of subnet management is for QP 0, and may go without a LID. */
 static bool ib_lane_matches(const struct weft_pkt *pkt)
 {
-	return (pkt->lrh.vl == IB_VL_SMI) == (pkt->qp && pkt->qp->type == IB_QPT_SMI);
+	bool smi = pkt->qp && pkt->qp->type == IB_QPT_SMI;
+
+	return (pkt->lrh.vl == IB_VL_SMI) == smi &&
+	       (smi || pkt->lrh.dlid != WEFT_LID_PERMISSIVE);
 }
 
 static void ib_packet_in(struct weft_hca *hca, struct sk_buff *skb)
@@ -235,6 +256,7 @@ void weft_ib_receive(struct weft_ibport *port, struct sk_buff *skb, bool nested)
 	else
 		ib_packet_in(hca, skb);
 }
+WEFT_EXPORT_FOR_TEST(weft_ib_receive);
 
 static void ib_rx_worker(struct work_struct *work)
 {
@@ -256,9 +278,11 @@ void weft_ib_open(struct weft_hca *hca)
 	skb_queue_head_init(&hca->rx);
 	INIT_WORK(&hca->rx_work, ib_rx_worker);
 }
+WEFT_EXPORT_FOR_TEST(weft_ib_open);
 
 void weft_ib_close(struct weft_hca *hca)
 {
 	cancel_work_sync(&hca->rx_work);
 	skb_queue_purge(&hca->rx);
 }
+WEFT_EXPORT_FOR_TEST(weft_ib_close);

@@ -47,8 +47,8 @@ struct weft_gid {
  * @hca: with an InfiniBand port, else NULL
  * @id: never used twice, names the device where a pointer could dangle
  * @guid: node GUID, network order
- * @port_state: enum ib_port_state; written under RTNL, of an InfiniBand port by what
- *	happens to it; read by anybody
+ * @port_state: enum ib_port_state; written under RTNL, of an InfiniBand port under its
+ *	lock, by what happens to it; read by anybody
  * @regions: memory keys
  * @ahs: address handles, id to struct weft_ah_entry, RCU
  * @counters: of QPs counted by themselves, by id; of verbs/counter.c

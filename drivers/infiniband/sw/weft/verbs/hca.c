@@ -39,14 +39,24 @@ static const struct {
 	{ WEFT_IBPORT_REREGISTER,	IB_EVENT_CLIENT_REREGISTER },
 };
 
+/* Two of them may be told at the same time: what stays is what the port is. */
+static void hca_take_state(struct weft_dev *dev, struct weft_ibport *port)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&port->lock, flags);
+	WRITE_ONCE(dev->port_state, port->state);
+	spin_unlock_irqrestore(&port->lock, flags);
+	weft_path_changed();
+}
+
 static void hca_event(struct weft_ibport *port, u32 events)
 {
 	struct weft_dev *dev = container_of(port, struct weft_hca, port)->dev;
 	struct ib_event event = { .device = &dev->ibdev, .element.port_num = 1 };
 	int i;
 
-	WRITE_ONCE(dev->port_state, READ_ONCE(port->state));
-	weft_path_changed();
+	hca_take_state(dev, port);
 	/* fails before and after registration: nobody is listening */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
