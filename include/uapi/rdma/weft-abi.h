@@ -131,6 +131,12 @@ struct weft_sge {
 	__u32		lkey;
 };
 
+/*
+ * Where WEFT_UCONTEXT_NULL_KEY is set: the lkey of ibv_alloc_null_mr(), in any protection
+ * domain. At any address zeros are read, and what is written is lost. It is no rkey.
+ */
+#define WEFT_NULL_KEY		0xff
+
 /* struct weft_sqe.opcode */
 enum weft_sqe_opcode {
 	WEFT_SQE_SEND		= 0,
@@ -349,6 +355,8 @@ enum weft_ucontext_mask {
 	WEFT_UCONTEXT_PLACEMENT	= 1 << 0,
 	/* the device has WEFT_SQE_IP_CSUM */
 	WEFT_UCONTEXT_IP_CSUM	= 1 << 1,
+	/* WEFT_NULL_KEY names memory that is none */
+	WEFT_UCONTEXT_NULL_KEY	= 1 << 2,
 };
 
 /**
