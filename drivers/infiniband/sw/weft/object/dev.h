@@ -14,6 +14,7 @@
 struct kobject;
 struct weft_hca;
 struct weft_link;
+struct weft_speed;
 struct weft_qp;
 
 #define WEFT_VLAN_NONE	0xffff
@@ -51,6 +52,8 @@ struct weft_gid {
  * @guid: node GUID, network order
  * @port_state: enum ib_port_state; written under RTNL, of an InfiniBand port by what
  *	happens to it; read by anybody
+ * @speed: of a RoCE port: what was told of it last; NULL: nothing yet
+ * @speed_work: looks whether it is another one
  * @regions: memory keys
  * @ahs: address handles, id to struct weft_ah_entry, RCU
  * @counters: of QPs counted by themselves, by id; of verbs/counter.c
@@ -75,6 +78,8 @@ struct weft_dev {
 	u32			id;
 	__be64			guid;
 	u32			port_state;
+	const struct weft_speed	*speed;
+	struct work_struct	speed_work;
 	struct weft_region_table regions;
 	struct xarray		ahs;
 	struct xarray		counters;
