@@ -65,6 +65,11 @@ struct weft_gid {
  * @special: QP 0 (of an InfiniBand port only) and QP 1, RCU
  * @mcast: multicast groups
  * @num_qp: QPs of this device
+ * @num_cq: likewise
+ * @num_srq: likewise
+ * @num_pd: likewise
+ * @num_mr: likewise
+ * @num_mw: likewise
  * @dm_size: bytes of device memory that are allocated
  * @stats: counters, per CPU
  */
@@ -91,6 +96,11 @@ struct weft_dev {
 	struct weft_qp __rcu	*special[2];
 	struct weft_mcast_table	mcast;
 	atomic_t		num_qp;
+	atomic_t		num_cq;
+	atomic_t		num_srq;
+	atomic_t		num_pd;
+	atomic_t		num_mr;
+	atomic_t		num_mw;
 	atomic64_t		dm_size;
 	struct weft_stats __percpu *stats;
 };
