@@ -4,6 +4,7 @@
  */
 #include "mem/region.h"
 #include "compat/placement.h"
+#include "mem/copy.h"
 #include "object/dev.h"
 #include "object/mr.h"
 #include "object/mw.h"
@@ -12,6 +13,7 @@
 #include <linux/workqueue.h>
 
 #include <kunit/test.h>
+#include <rdma/weft-abi.h>
 
 #define PAGES	4
 #define IOVA	0x10000ULL
@@ -652,6 +654,57 @@ static void bind_wrong_objects(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, mw.rkey));
 }
 
+/* In any protection domain, at any address; what is written is not what is read. */
+static void null_key(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_accessor who = fixture->who;
+	struct weft_span from, to;
+	struct weft_iter src, dst;
+	u64 contiguous, word = ~0ULL;
+	struct weft_span memory = { .addr = (uintptr_t)&word, .length = sizeof(word) };
+
+	who.pd = &fixture->other_pd;
+	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve(&who, WEFT_NULL_KEY, U64_MAX - 2, 1ULL << 31,
+						     IB_ACCESS_LOCAL_WRITE, &to));
+	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve(&who, WEFT_NULL_KEY, 5, 1ULL << 31, 0, &from));
+	KUNIT_EXPECT_PTR_NE(test, weft_region_at(&to, 0, &contiguous),
+			    weft_region_at(&from, 0, &contiguous));
+	/* across the end of the address space, and many pages */
+	weft_span_iter(&memory, &src);
+	weft_span_iter(&to, &dst);
+	weft_copy(&dst, &src, sizeof(word));
+	weft_span_iter(&from, &src);
+	weft_copy(&dst, &src, 10 * PAGE_SIZE + 1);
+	KUNIT_EXPECT_EQ(test, 10ULL * PAGE_SIZE + 9, dst.offset);
+	weft_iter_skip(&src, (1ULL << 31) - src.offset - sizeof(word));
+	weft_span_iter(&memory, &dst);
+	weft_copy(&dst, &src, sizeof(word));
+	KUNIT_EXPECT_EQ(test, 0ULL, word);
+	weft_region_put(to.region);
+	weft_region_put(from.region);
+}
+
+static void null_key_is_local(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_span span;
+	u32 bit;
+
+	for (bit = 1; bit < 256; bit <<= 1)
+		KUNIT_EXPECT_EQ(test, -EINVAL, try_access(&fixture->who, WEFT_NULL_KEY ^ bit,
+							  0, 8, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, try_access(&fixture->who, WEFT_NULL_KEY, 0, 8,
+						  IB_ACCESS_REMOTE_READ));
+	KUNIT_EXPECT_EQ(test, -EINVAL, try_access(&fixture->who, WEFT_NULL_KEY, 0, 8,
+						  IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE));
+	KUNIT_EXPECT_EQ(test, -EINVAL, try_access(&fixture->who, WEFT_NULL_KEY, 0, 8,
+						  IB_ACCESS_REMOTE_ATOMIC));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_region_resolve_all(&fixture->who, WEFT_NULL_KEY,
+							       IB_ACCESS_REMOTE_READ, &span));
+	KUNIT_EXPECT_NULL(test, weft_region_get(&fixture->dev->regions, WEFT_NULL_KEY));
+}
+
 static struct kunit_case region_test_cases[] = {
 	KUNIT_CASE_PARAM(resolve_access, access_gen_params),
 	KUNIT_CASE(resolve_length_zero),
@@ -673,6 +726,8 @@ static struct kunit_case region_test_cases[] = {
 	KUNIT_CASE(bind_to_a_sealed_region),
 	KUNIT_CASE_PARAM(bind_rules, bind_gen_params),
 	KUNIT_CASE(bind_wrong_objects),
+	KUNIT_CASE(null_key),
+	KUNIT_CASE(null_key_is_local),
 	{ }
 };
 

@@ -554,9 +554,51 @@ static void rkey_not_reused(void)
 	}
 }
 
+/* enhanced connection establishment: there is nothing to agree on */
+static void ece(void)
+{
+	struct ibv_ece asked = { .vendor_id = 0xffffff, .options = 1 }, none = {};
+	struct state before;
+	int steps;
+
+	make(&peer, CONF());
+	make(&e, CONF());
+	for (steps = 0; steps <= 3; steps++) {
+		note("after %d steps", steps);
+		if (steps)
+			advance(0, steps - 1, steps);
+		before = query();
+		REFUSED(ibv_set_ece(e.qp, &asked), EOPNOTSUPP);
+		REFUSED(ibv_set_ece(e.qp, &none), EOPNOTSUPP);
+		REFUSED(ibv_query_ece(e.qp, &asked), EOPNOTSUPP);
+		expect_unchanged(&before);
+	}
+}
+
+/* Words of a message may be stored in any order, but for the last one: no promise. */
+static void data_in_order(void)
+{
+	static const enum ibv_wr_opcode opcodes[] = {
+		IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE,
+		IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_RDMA_READ,
+	};
+	int i, t;
+
+	make(&peer, CONF());
+	for (t = 0; t < ARRAY_SIZE(ways); t++) {
+		make(&e, CONF(.type = ways[t].type));
+		for (i = 0; i < ARRAY_SIZE(opcodes); i++) {
+			note("type %d opcode %d", ways[t].type, opcodes[i]);
+			SAME(ibv_query_qp_data_in_order(e.qp, opcodes[i], 0), 0);
+			SAME(ibv_query_qp_data_in_order(e.qp, opcodes[i],
+							IBV_QUERY_QP_DATA_IN_ORDER_RETURN_CAPS), 0);
+		}
+	}
+}
+
 TESTS(
 	TEST(invalid_values), TEST(invalid_masks), TEST(transitions), TEST(cur_state),
 	TEST(query_rc), TEST(query_live_changes), TEST(query_ud), TEST(valid_extremes),
-	TEST(psn_of_32_bits), TEST(nothing_to_modify),
+	TEST(psn_of_32_bits), TEST(nothing_to_modify), TEST(ece), TEST(data_in_order),
 	TEST(privileged_qkey), TEST(qpn_not_reused), TEST(rkey_not_reused)
 )

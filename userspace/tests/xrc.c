@@ -273,6 +273,35 @@ static void sends_by_number(void)
 	}
 }
 
+/* memory that is none, at both ends */
+static void null_regions(void)
+{
+	struct ibv_recv_wr wr = { .wr_id = 10, .num_sge = 1 }, *bad;
+	struct ibv_mr *null, *real;
+	struct sink sink = {};
+	struct ibv_sge sge;
+
+	make_connected();
+	make_sink(&sink, xrcd);
+	null = ibv_alloc_null_mr(sink.pd);
+	CHECK(null);
+	sge = (struct ibv_sge){ .length = 20000, .lkey = null->lkey };
+	wr.sg_list = &sge;
+	SAME(ibv_post_srq_recv(sink.srq, &wr, &bad), 0);
+	send_to(sink.num, IBV_WR_SEND, 0, 20000, 1);
+	expect_ok(scq, 1);
+	expect_received(&sink, 10, 20000, 0);
+	/* and back, by another key: zeros */
+	real = from_mr;
+	from_mr = null;
+	fill(sink.buf, BUF, 1);
+	rdma_to(&sink, sink.num, IBV_WR_RDMA_WRITE, 0, 20000, 2);
+	expect_ok(scq, 2);
+	check_zero(sink.buf, 20000);
+	from_mr = real;
+	SAME(ibv_dereg_mr(null), 0);
+}
+
 /* what has no receive, too: whose memory it is says the SRQ */
 static void rdma_and_atomics(void)
 {
@@ -615,6 +644,7 @@ static void target_outlives_its_maker(void)
 
 TESTS(
 	TEST(sends_by_number),
+	TEST(null_regions),
 	TEST(rdma_and_atomics),
 	TEST(not_ready),
 	TEST(unknown_number),

@@ -131,6 +131,12 @@ struct weft_sge {
 	__u32		lkey;
 };
 
+/*
+ * Where WEFT_UCONTEXT_NULL_KEY is set: the lkey of ibv_alloc_null_mr(), in any protection
+ * domain. At any address zeros are read, and what is written is lost. It is no rkey.
+ */
+#define WEFT_NULL_KEY		0xff
+
 /* struct weft_sqe.opcode */
 enum weft_sqe_opcode {
 	WEFT_SQE_SEND		= 0,
@@ -349,6 +355,8 @@ enum weft_ucontext_mask {
 	WEFT_UCONTEXT_PLACEMENT	= 1 << 0,
 	/* the device has WEFT_SQE_IP_CSUM */
 	WEFT_UCONTEXT_IP_CSUM	= 1 << 1,
+	/* WEFT_NULL_KEY names memory that is none */
+	WEFT_UCONTEXT_NULL_KEY	= 1 << 2,
 };
 
 /**
@@ -591,6 +599,171 @@ struct weft_dm_resp {
 	__aligned_u64	mmap_key;
 	__aligned_u64	mmap_size;
 	__aligned_u64	length;
+};
+
+/*
+ * What RDMA_NLDEV_ATTR_RES_RAW has ("rdma resource show qp -r"), in the order of bytes of
+ * the host. Later versions are longer, what is there stays where it is. Figures that
+ * change while they are read need not be of one moment.
+ */
+
+/* struct weft_raw_qp.flags */
+enum weft_raw_qp_flags {
+	/* the path leads to the local link */
+	WEFT_RAW_QP_LOCAL	= 1 << 0,
+	/* of the kernel */
+	WEFT_RAW_QP_KERNEL	= 1 << 1,
+	WEFT_RAW_QP_SIG_ALL	= 1 << 2,
+	/* a request has been begun and is not complete */
+	WEFT_RAW_QP_BUSY	= 1 << 3,
+};
+
+/**
+ * struct weft_raw_qp - of a QP
+ * @qpn: its number
+ * @dest_qpn: of the peer
+ * @src_qpn: that packets say they are from
+ * @type: enum ib_qp_type
+ * @state: enum ib_qp_state
+ * @path_mig_state: enum ib_mig_state
+ * @flags: enum weft_raw_qp_flags
+ * @access: enum ib_access_flags
+ * @qkey: of UD
+ * @mtu: bytes of a packet's payload
+ * @max_send_wr: the capabilities it has
+ * @max_recv_wr: likewise
+ * @max_send_sge: likewise
+ * @max_recv_sge: likewise
+ * @max_inline_data: likewise
+ * @next_sq_psn: of the next request
+ * @unanswered_psn: the oldest one that waits for an answer
+ * @next_rq_psn: that is expected
+ * @msn: messages that have been received, 24 bits
+ * @pkey_index: of the port's table
+ * @timeout: as in struct ib_qp_attr
+ * @retry_cnt: likewise
+ * @rnr_retry: likewise
+ * @min_rnr_timer: likewise
+ * @max_rd_atomic: likewise
+ * @max_dest_rd_atomic: likewise
+ * @retry_left: of @retry_cnt
+ * @rnr_left: of @rnr_retry
+ * @sgid_index: of the path
+ * @sl: likewise
+ * @dlid: likewise, on InfiniBand
+ * @reserved_4e: 0
+ * @dgid: of the path
+ */
+struct weft_raw_qp {
+	__u32	qpn;
+	__u32	dest_qpn;
+	__u32	src_qpn;
+	__u8	type;
+	__u8	state;
+	__u8	path_mig_state;
+	__u8	flags;
+	__u32	access;
+	__u32	qkey;
+	__u32	mtu;
+	__u32	max_send_wr;
+	__u32	max_recv_wr;
+	__u32	max_send_sge;
+	__u32	max_recv_sge;
+	__u32	max_inline_data;
+	__u32	next_sq_psn;
+	__u32	unanswered_psn;
+	__u32	next_rq_psn;
+	__u32	msn;
+	__u16	pkey_index;
+	__u8	timeout;
+	__u8	retry_cnt;
+	__u8	rnr_retry;
+	__u8	min_rnr_timer;
+	__u8	max_rd_atomic;
+	__u8	max_dest_rd_atomic;
+	__u8	retry_left;
+	__u8	rnr_left;
+	__u8	sgid_index;
+	__u8	sl;
+	__u16	dlid;
+	__u16	reserved_4e;
+	__u8	dgid[16];
+};
+
+/* struct weft_raw_cq.flags */
+enum weft_raw_cq_flags {
+	WEFT_RAW_CQ_OVERRUN	= 1 << 0,
+	WEFT_RAW_CQ_TIMESTAMPS	= 1 << 1,
+	/* of the kernel */
+	WEFT_RAW_CQ_KERNEL	= 1 << 2,
+};
+
+/**
+ * struct weft_raw_cq - of a completion queue
+ * @entries: of its ring
+ * @completions: that have come, modulo 2^32
+ * @flags: enum weft_raw_cq_flags
+ * @moderation_count: as set by ibv_modify_cq()
+ */
+struct weft_raw_cq {
+	__u32	entries;
+	__u32	completions;
+	__u32	flags;
+	__u32	moderation_count;
+};
+
+/* struct weft_raw_mr.flags */
+enum weft_raw_mr_flags {
+	/* of pinned memory of a process */
+	WEFT_RAW_MR_PINNED	= 1 << 0,
+	/* of a dma-buf */
+	WEFT_RAW_MR_DMABUF	= 1 << 1,
+	/* on-demand paging */
+	WEFT_RAW_MR_PAGED	= 1 << 2,
+	/* fast registration, of the kernel */
+	WEFT_RAW_MR_FASTREG	= 1 << 3,
+};
+
+/**
+ * struct weft_raw_mr - of a memory region
+ * @iova: first address
+ * @length: bytes
+ * @key: lkey and rkey
+ * @access: enum ib_access_flags
+ * @flags: enum weft_raw_mr_flags
+ * @windows: that are bound to it
+ */
+struct weft_raw_mr {
+	__aligned_u64	iova;
+	__aligned_u64	length;
+	__u32		key;
+	__u32		access;
+	__u32		flags;
+	__u32		windows;
+};
+
+/* struct weft_raw_srq.flags */
+enum weft_raw_srq_flags {
+	WEFT_RAW_SRQ_ERROR	= 1 << 0,
+	WEFT_RAW_SRQ_XRC	= 1 << 1,
+};
+
+/**
+ * struct weft_raw_srq - of a shared receive queue
+ * @srqn: its number
+ * @entries: of its ring
+ * @taken: receives that messages have got, modulo 2^32
+ * @max_sge: elements of a receive
+ * @limit: that raises an event; 0: none
+ * @flags: enum weft_raw_srq_flags
+ */
+struct weft_raw_srq {
+	__u32	srqn;
+	__u32	entries;
+	__u32	taken;
+	__u32	max_sge;
+	__u32	limit;
+	__u32	flags;
 };
 
 #endif /* WEFT_ABI_USER_H */

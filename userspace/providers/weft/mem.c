@@ -5,6 +5,7 @@
 
 #include "compat.h"
 #include "weft.h"
+#include "weft-abi.h"
 
 struct ibv_mr *weft_new_mr(struct verbs_mr *vmr, int ret)
 {
@@ -48,6 +49,32 @@ struct ibv_mr *weft_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 	return weft_new_mr(vmr, ret);
 }
 
+/*
+ * The kernel knows no object for it, only the key. The handle is none, so that nobody
+ * imports another one by it.
+ */
+struct ibv_mr *weft_alloc_null_mr(struct ibv_pd *pd)
+{
+	struct verbs_mr *vmr;
+
+	if (!to_weft_context(pd->context)->null_key) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+
+	vmr = calloc(1, sizeof(*vmr));
+	if (!vmr)
+		return NULL;
+
+	vmr->ibv_mr.context = pd->context;
+	vmr->ibv_mr.pd = pd;
+	vmr->ibv_mr.handle = UINT32_MAX;
+	vmr->ibv_mr.lkey = WEFT_NULL_KEY;
+	vmr->mr_type = IBV_MR_TYPE_NULL_MR;
+	atomic_fetch_add(&to_weft_pd(pd)->users, 1);
+	return &vmr->ibv_mr;
+}
+
 int weft_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		  void *addr, size_t length, int access)
 {
@@ -75,9 +102,12 @@ int weft_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,
 
 int weft_dereg_mr(struct verbs_mr *vmr)
 {
-	int ret;
+	int ret = 0;
 
-	ret = ibv_cmd_dereg_mr(vmr);
+	if (vmr->mr_type == IBV_MR_TYPE_NULL_MR)
+		atomic_fetch_sub(&to_weft_pd(vmr->ibv_mr.pd)->users, 1);
+	else
+		ret = ibv_cmd_dereg_mr(vmr);
 	if (ret)
 		return ret;
 

@@ -96,6 +96,7 @@ static const struct verbs_context_ops context_ops = {
 	.advise_mr		= weft_advise_mr,
 	.alloc_dm		= weft_alloc_dm,
 	.alloc_mw		= weft_alloc_mw,
+	.alloc_null_mr		= weft_alloc_null_mr,
 	.alloc_parent_domain	= weft_alloc_parent_domain,
 	.alloc_pd		= weft_alloc_pd,
 	.alloc_td		= weft_alloc_td,
@@ -156,6 +157,7 @@ static void set_up_context(struct weft_context *context, int doorbell_fd,
 	context->doorbell_fd = doorbell_fd;
 	context->placement = comp_mask & WEFT_UCONTEXT_PLACEMENT;
 	context->ip_csum = comp_mask & WEFT_UCONTEXT_IP_CSUM;
+	context->null_key = comp_mask & WEFT_UCONTEXT_NULL_KEY;
 	verbs_set_ops(&context->vctx, &context_ops);
 }
 

@@ -20,12 +20,14 @@ struct weft_td;
  *	was imported has one of its own.
  * @placement: the device has FLUSH and ATOMIC WRITE
  * @ip_csum: the device has IBV_SEND_IP_CSUM, of UD
+ * @null_key: the device has WEFT_NULL_KEY
  */
 struct weft_context {
 	struct verbs_context vctx;
 	int doorbell_fd;
 	bool placement;
 	bool ip_csum;
+	bool null_key;
 };
 
 /**
@@ -33,7 +35,7 @@ struct weft_context {
  * @pd: of libibverbs
  * @protection: what a parent domain was made from; NULL: not a parent domain
  * @td: thread domain of a parent domain, or NULL
- * @users: parent domains made from it
+ * @users: parent domains made from it, and null MRs
  */
 struct weft_pd {
 	struct ibv_pd pd;
@@ -261,6 +263,7 @@ struct ibv_mr *weft_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 struct ibv_mr *weft_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 				  size_t length, uint64_t iova, int fd,
 				  int access);
+struct ibv_mr *weft_alloc_null_mr(struct ibv_pd *pd);
 int weft_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		  void *addr, size_t length, int access);
 int weft_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice,

@@ -31,6 +31,7 @@
 #include "verbs/hca.h"
 #include "verbs/ib_port.h"
 #include "verbs/ops.h"
+#include "verbs/speed.h"
 
 /*
  * GUID, in CPU order, to struct weft_dev: each GUID is given once. A device
@@ -258,10 +259,12 @@ static void instance_roce_event(struct weft_dev *dev, unsigned long event)
 	switch (event) {
 	case NETDEV_UP:
 		port_up(dev);
+		weft_speed_changed(dev);
 		break;
 	case NETDEV_DOWN:
 	case NETDEV_CHANGE:
 		port_update(dev);
+		weft_speed_changed(dev);
 		break;
 	case NETDEV_REGISTER:
 	case NETDEV_CHANGENAME:
@@ -271,6 +274,7 @@ static void instance_roce_event(struct weft_dev *dev, unsigned long event)
 		instance_leave_netdev(dev);
 		break;
 	case NETDEV_BONDING_FAILOVER:
+		weft_speed_changed(dev);
 		/* the core is not done before some work of its own has run */
 		schedule_delayed_work(&gids_rescan, HZ);
 		break;
@@ -317,6 +321,7 @@ static void instance_dealloc(struct ib_device *ibdev)
 {
 	struct weft_dev *dev = to_weft_dev(ibdev);
 
+	weft_speed_stop(dev);
 	rtnl_lock();
 	weft_parent_destroy(dev);
 	if (dev->hca)
@@ -358,6 +363,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	weft_region_table_init(&dev->regions);
 	weft_mcast_init(&dev->mcast);
+	weft_speed_init(dev);
 
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;

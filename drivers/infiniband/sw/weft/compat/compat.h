@@ -81,6 +81,10 @@
 /* ib_umem_get() became ib_umem_get_va(). */
 #define COMPAT_HAS_UMEM_GET_VA
 #endif
+/* There is IB_EVENT_DEVICE_SPEED_CHANGE. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+#define COMPAT_HAS_SPEED_CHANGE
+#endif
 
 #include <linux/hrtimer.h>
 

@@ -89,7 +89,9 @@ static int compat_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 #endif
 
 #ifdef COMPAT_HAS_FILL_RES_SRQ
-#define COMPAT_FILL_RES_SRQ .fill_res_srq_entry = weft_fill_res_srq_entry,
+#define COMPAT_FILL_RES_SRQ						\
+	.fill_res_srq_entry = weft_fill_res_srq_entry,			\
+	.fill_res_srq_entry_raw = weft_fill_res_srq_entry_raw,
 #else
 #define COMPAT_FILL_RES_SRQ
 #endif

@@ -24,4 +24,13 @@ static inline void compat_ignore_port_event(struct ib_device *ibdev,
 #define COMPAT_OWN_PORT_EVENTS
 #endif
 
+/* @event has its device and its port. Older cores have no word for it. */
+static inline void compat_dispatch_speed_change(struct ib_event *event)
+{
+#ifdef COMPAT_HAS_SPEED_CHANGE
+	event->event = IB_EVENT_DEVICE_SPEED_CHANGE;
+	ib_dispatch_event(event);
+#endif
+}
+
 #endif /* WEFT_COMPAT_PORT_EVENT_H */

@@ -8,8 +8,10 @@
 #include <linux/slab.h>
 
 #include <rdma/ib_verbs.h>
+#include <rdma/weft-abi.h>
 
 #include "compat/placement.h"
+#include "mem/null.h"
 #include "mem/pins.h"
 
 #define REGION_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
@@ -281,6 +283,8 @@ void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *cont
 	u32 low = 0, high = region->num_pieces, middle;
 	const struct weft_piece *piece;
 
+	if (region->kind == WEFT_REGION_NULL)
+		return weft_null_at(region, addr, contiguous);
 	/* the last piece that does not begin after it is in [low, high) */
 	while (high - low > 1) {
 		middle = low + (high - low) / 2;
@@ -317,6 +321,15 @@ static int region_check(const struct weft_region *region,
 	return 0;
 }
 
+/* A key that no region has. */
+static noinline int region_resolve_null(u32 key, u32 access, struct weft_span *span)
+{
+	if (key != WEFT_NULL_KEY || access & REGION_REMOTE)
+		return -EINVAL;
+	span->region = weft_null_get(access & IB_ACCESS_LOCAL_WRITE);
+	return 0;
+}
+
 static __always_inline int region_resolve(const struct weft_accessor *who, u32 key,
 					  u64 addr, u64 length, u32 access, bool paged,
 					  struct weft_span *span)
@@ -334,7 +347,7 @@ static __always_inline int region_resolve(const struct weft_accessor *who, u32 k
 
 	region = region_lookup(who->table, key, U32_MAX);
 	if (unlikely(!region))
-		return -EINVAL;
+		return region_resolve_null(key, access, span);
 	err = region_check(region, who, addr, length, access);
 	if (unlikely(err)) {
 		weft_region_put(region);

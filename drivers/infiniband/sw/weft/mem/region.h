@@ -61,6 +61,7 @@ struct weft_piece {
  * @WEFT_REGION_MW2: a memory window of type 2 (2B), bound or not
  * @WEFT_REGION_FASTREG: a memory region for fast registration, valid or not
  * @WEFT_REGION_PINNED: no key's: pages of a paged region, for a message (mem/pins.h)
+ * @WEFT_REGION_NULL: what WEFT_NULL_KEY names (mem/null.h)
  */
 enum weft_region_kind {
 	WEFT_REGION_MR		= 0,
@@ -68,6 +69,7 @@ enum weft_region_kind {
 	WEFT_REGION_MW2		= 2,
 	WEFT_REGION_FASTREG	= 3,
 	WEFT_REGION_PINNED	= 4,
+	WEFT_REGION_NULL	= 5,
 };
 
 /*
@@ -332,7 +334,7 @@ static inline bool weft_region_contains(const struct weft_region *region,
  *
  * A memory window is refused for local access (@access without a REMOTE flag)
  * and, when it is of type 2, for every QP but the one it is bound to. The
- * local DMA key is refused for remote access.
+ * local DMA key is refused for remote access, and so is WEFT_NULL_KEY.
  *
  * The reference keeps ib_dereg_mr() waiting: hold it for a copy, never while
  * waiting for a peer.

@@ -5,6 +5,7 @@
 #include <linux/timekeeping.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "object/count.h"
 #include "object/dev.h"
 #include "object/ucontext.h"
 #include "object/vector.h"
@@ -126,19 +127,12 @@ static bool cq_attr_valid(const struct ib_device *ibdev,
 	       !(attr->flags & ~CQ_FLAGS);
 }
 
-int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+static int cq_make(struct weft_cq *cq, const struct ib_cq_init_attr *attr,
 		   struct ib_udata *udata)
 {
 	struct weft_create_cq_resp resp = {};
-	struct weft_cq *cq = to_weft_cq(ibcq);
 	int ret;
 
-	if (!cq_attr_valid(ibcq->device, attr))
-		return -EINVAL;
-	ret = weft_udata_check(udata, sizeof(struct weft_create_cq_req),
-			       sizeof(resp));
-	if (ret)
-		return ret;
 	spin_lock_init(&cq->lock);
 	spin_lock_init(&cq->poll_lock);
 	mutex_init(&cq->resize_lock);
@@ -152,7 +146,7 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 				    weft_udata_ucontext(udata), &resp.cq);
 	if (IS_ERR(cq->ring))
 		return PTR_ERR(cq->ring);
-	ibcq->cqe = cq->ring->entries;
+	cq->ibcq.cqe = cq->ring->entries;
 	if (udata) {
 		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
 		if (ret) {
@@ -163,6 +157,25 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	return 0;
 }
 
+int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata)
+{
+	struct weft_dev *dev = to_weft_dev(ibcq->device);
+	int ret;
+
+	if (!cq_attr_valid(ibcq->device, attr))
+		return -EINVAL;
+	ret = weft_udata_check(udata, sizeof(struct weft_create_cq_req),
+			       sizeof(struct weft_create_cq_resp)) ?:
+	      weft_count_take(&dev->num_cq, WEFT_MAX_CQ);
+	if (ret)
+		return ret;
+	ret = cq_make(to_weft_cq(ibcq), attr, udata);
+	if (ret)
+		weft_count_give(&dev->num_cq);
+	return ret;
+}
+
 int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct weft_cq *cq = to_weft_cq(ibcq);
@@ -171,6 +184,7 @@ int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	if (!cq->user)
 		weft_vector_quiesce(cq);
 	weft_ring_destroy(cq->ring);
+	weft_count_give(&to_weft_dev(ibcq->device)->num_cq);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 struct kobject;
 struct weft_hca;
 struct weft_link;
+struct weft_speed;
 struct weft_qp;
 
 #define WEFT_VLAN_NONE	0xffff
@@ -49,6 +50,8 @@ struct weft_gid {
  * @guid: node GUID, network order
  * @port_state: enum ib_port_state; written under RTNL, of an InfiniBand port under its
  *	lock, by what happens to it; read by anybody
+ * @speed: of a RoCE port: what was told of it last; NULL: nothing yet
+ * @speed_work: looks whether it is another one
  * @regions: memory keys
  * @ahs: address handles, id to struct weft_ah_entry, RCU
  * @counters: of QPs counted by themselves, by id; of verbs/counter.c
@@ -60,6 +63,11 @@ struct weft_gid {
  * @special: QP 0 (of an InfiniBand port only) and QP 1, RCU
  * @mcast: multicast groups
  * @num_qp: QPs of this device
+ * @num_cq: likewise
+ * @num_srq: likewise
+ * @num_pd: likewise
+ * @num_mr: likewise
+ * @num_mw: likewise
  * @dm_size: bytes of device memory that are allocated
  * @stats: counters, per CPU
  */
@@ -73,6 +81,8 @@ struct weft_dev {
 	u32			id;
 	__be64			guid;
 	u32			port_state;
+	const struct weft_speed	*speed;
+	struct work_struct	speed_work;
 	struct weft_region_table regions;
 	struct xarray		ahs;
 	struct xarray		counters;
@@ -84,6 +94,11 @@ struct weft_dev {
 	struct weft_qp __rcu	*special[2];
 	struct weft_mcast_table	mcast;
 	atomic_t		num_qp;
+	atomic_t		num_cq;
+	atomic_t		num_srq;
+	atomic_t		num_pd;
+	atomic_t		num_mr;
+	atomic_t		num_mw;
 	atomic64_t		dm_size;
 	struct weft_stats __percpu *stats;
 };

@@ -7,6 +7,7 @@
 #include "compat/placement.h"
 #include "compat/umem.h"
 #include "mem/fastreg.h"
+#include "object/count.h"
 #include "object/dev.h"
 #include "object/dm.h"
 #include "object/dmabuf.h"
@@ -173,26 +174,40 @@ static void mr_set_keys(struct weft_mr *mr)
 /* An MR that pins nothing, with a region that is not published. */
 static struct weft_mr *mr_alloc(struct weft_dev *dev, gfp_t gfp)
 {
-	struct weft_mr *mr = kzalloc(sizeof(*mr), gfp);
 	struct weft_region *region;
+	struct weft_mr *mr;
 
-	if (!mr)
+	if (weft_count_take(&dev->num_mr, WEFT_MAX_MR))
 		return ERR_PTR(-ENOMEM);
+	mr = kzalloc(sizeof(*mr), gfp);
+	if (!mr)
+		goto err_give;
 	region = weft_region_alloc(&dev->regions, gfp);
-	if (IS_ERR(region)) {
-		kfree(mr);
-		return ERR_CAST(region);
-	}
+	if (IS_ERR(region))
+		goto err_free;
+	mr->dev = dev;
 	mr->region = region;
 	mr_set_keys(mr);
 	return mr;
+
+err_free:
+	kfree(mr);
+err_give:
+	weft_count_give(&dev->num_mr);
+	return ERR_PTR(-ENOMEM);
+}
+
+static void mr_free(struct weft_mr *mr)
+{
+	weft_count_give(&mr->dev->num_mr);
+	kfree(mr);
 }
 
 /* Undo mr_alloc(). */
 static void mr_discard(struct weft_mr *mr)
 {
 	weft_region_kill(mr->region);
-	kfree(mr);
+	mr_free(mr);
 }
 
 struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access)
@@ -320,7 +335,6 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 			       struct ib_udata *udata)
 {
 	struct mr_terms terms = { .pd = pd, .iova = iova, .access = access };
-	struct weft_dev *dev = to_weft_dev(pd->device);
 	struct weft_mr *mr;
 	int err;
 
@@ -332,37 +346,29 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 	if (access & IB_ACCESS_ON_DEMAND)
 		return mr_reg_paged(start, length, &terms);
 
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL_ACCOUNT);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
+	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
 	mr->umem = mr_pin(pd->device, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		err = PTR_ERR(mr->umem);
-		goto err_free_mr;
-	}
-	mr->region = weft_region_alloc(&dev->regions, GFP_KERNEL_ACCOUNT);
-	if (IS_ERR(mr->region)) {
-		err = PTR_ERR(mr->region);
-		goto err_release_umem;
+		goto err_discard;
 	}
 	err = mr_map(mr->region, mr->umem);
 	if (err)
-		goto err_kill_region;
+		goto err_release_umem;
 
 	mr->iova = iova;
 	mr->access = access;
 	mr->ib_mr.length = length;
 	mr_set_terms(mr->region, start, length, &terms);
-	mr_set_keys(mr);
 	weft_region_publish(mr->region);
 	return &mr->ib_mr;
 
-err_kill_region:
-	weft_region_kill(mr->region);
 err_release_umem:
 	ib_umem_release(mr->umem);
-err_free_mr:
-	kfree(mr);
+err_discard:
+	mr_discard(mr);
 	return ERR_PTR(err);
 }
 WEFT_EXPORT_FOR_TEST(weft_reg_user_mr);
@@ -635,7 +641,7 @@ int weft_dereg_mr(struct ib_mr *ib_mr, struct ib_udata *udata)
 	int err = mr_end(mr);
 
 	if (!err)
-		kfree(mr);
+		mr_free(mr);
 	return err;
 }
 WEFT_EXPORT_FOR_TEST(weft_dereg_mr);

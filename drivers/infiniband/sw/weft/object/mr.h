@@ -15,6 +15,7 @@ struct ib_dmah;
 struct ib_umem;
 struct scatterlist;
 struct uverbs_attr_bundle;
+struct weft_dev;
 struct weft_dmabuf;
 
 /**
@@ -24,6 +25,7 @@ struct weft_dmabuf;
  * deregisters it, so no lock is needed.
  *
  * @ib_mr: allocated and freed here, not by the core
+ * @dev: the device, which counts it
  * @region: what the keys name; owns the blocks
  * @umem: the memory that is pinned, or NULL
  * @dmabuf: the memory, if it is that of a dma-buf, or NULL
@@ -33,6 +35,7 @@ struct weft_dmabuf;
  */
 struct weft_mr {
 	struct ib_mr		ib_mr;
+	struct weft_dev		*dev;
 	struct weft_region	*region;
 	struct ib_umem		*umem;
 	struct weft_dmabuf	*dmabuf;

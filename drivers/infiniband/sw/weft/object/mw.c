@@ -6,6 +6,7 @@
 
 #include "compat/placement.h"
 #include "mem/region.h"
+#include "object/count.h"
 #include "object/dev.h"
 
 #include <linux/slab.h>
@@ -23,9 +24,13 @@ int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata)
 	struct weft_dev *dev = to_weft_dev(ib_mw->device);
 	struct weft_region *window;
 
+	if (weft_count_take(&dev->num_mw, WEFT_MAX_MW))
+		return -ENOMEM;
 	window = weft_region_alloc(&dev->regions, GFP_KERNEL_ACCOUNT);
-	if (IS_ERR(window))
+	if (IS_ERR(window)) {
+		weft_count_give(&dev->num_mw);
 		return PTR_ERR(window);
+	}
 	window->kind = ib_mw->type == IB_MW_TYPE_1 ? WEFT_REGION_MW1 :
 						     WEFT_REGION_MW2;
 	window->pd = ib_mw->pd;
@@ -43,6 +48,7 @@ int weft_dealloc_mw(struct ib_mw *ib_mw)
 	window = weft_region_withdraw(&dev->regions, ib_mw->rkey);
 	if (!WARN_ON(!window))
 		weft_region_retire(window);
+	weft_count_give(&dev->num_mw);
 	return 0;
 }
 WEFT_EXPORT_FOR_TEST(weft_dealloc_mw);

@@ -7,13 +7,18 @@
 #define UVERBS_MODULE_NAME weft
 #include <rdma/uverbs_named_ioctl.h>
 
+#include "object/count.h"
+#include "object/dev.h"
+#include "params.h"
+
 int weft_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	return 0;
+	return weft_count_take(&to_weft_dev(ibpd->device)->num_pd, WEFT_MAX_PD);
 }
 
 int weft_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
+	weft_count_give(&to_weft_dev(ibpd->device)->num_pd);
 	return 0;
 }
 

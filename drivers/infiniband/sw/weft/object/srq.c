@@ -4,6 +4,7 @@
 
 #include <rdma/uverbs_ioctl.h>
 
+#include "object/count.h"
 #include "object/dev.h"
 #include "object/ucontext.h"
 #include "object/xrc.h"
@@ -82,21 +83,12 @@ static void srq_end(struct weft_srq *srq)
 	weft_ring_destroy(srq->ring);
 }
 
-int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+static int srq_make(struct weft_srq *srq, struct ib_srq_init_attr *init,
 		    struct ib_udata *udata)
 {
-	struct weft_srq *srq = to_weft_srq(ibsrq);
 	struct weft_create_srq_resp resp = {};
 	int ret;
 
-	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
-		return -EOPNOTSUPP;
-	if (!srq_attr_valid(init))
-		return -EINVAL;
-	ret = weft_udata_check(udata, sizeof(struct weft_create_srq_req),
-			       sizeof(resp));
-	if (ret)
-		return ret;
 	spin_lock_init(&srq->lock);
 	spin_lock_init(&srq->post_lock);
 	mutex_init(&srq->modify_lock);
@@ -118,6 +110,27 @@ int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		if (ret)
 			srq_end(srq);
 	}
+	return ret;
+}
+
+int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
+		    struct ib_udata *udata)
+{
+	struct weft_dev *dev = to_weft_dev(ibsrq->device);
+	int ret;
+
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
+		return -EOPNOTSUPP;
+	if (!srq_attr_valid(init))
+		return -EINVAL;
+	ret = weft_udata_check(udata, sizeof(struct weft_create_srq_req),
+			       sizeof(struct weft_create_srq_resp)) ?:
+	      weft_count_take(&dev->num_srq, WEFT_MAX_SRQ);
+	if (ret)
+		return ret;
+	ret = srq_make(to_weft_srq(ibsrq), init, udata);
+	if (ret)
+		weft_count_give(&dev->num_srq);
 	return ret;
 }
 
@@ -222,6 +235,7 @@ int weft_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 int weft_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	srq_end(to_weft_srq(ibsrq));
+	weft_count_give(&to_weft_dev(ibsrq->device)->num_srq);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "engine/window.h"
 #include "link/local.h"
 #include "object/cq.h"
+#include "object/count.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "object/srq.h"
@@ -270,14 +271,6 @@ static int qp_read_cookie(struct weft_qp *qp, struct ib_udata *udata)
 	return ret;
 }
 
-static int qp_count(struct weft_dev *dev)
-{
-	if (atomic_inc_return(&dev->num_qp) <= WEFT_MAX_QP)
-		return 0;
-	atomic_dec(&dev->num_qp);
-	return -ENOMEM;
-}
-
 int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		   struct ib_udata *udata)
 {
@@ -287,7 +280,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	int ret;
 
 	ret = qp_check_type(dev, init, udata) ?: qp_check_source(dev, init, udata) ?:
-	      qp_check_cap(init) ?: qp_count(dev);
+	      qp_check_cap(init) ?: weft_count_take(&dev->num_qp, WEFT_MAX_QP);
 	if (ret)
 		return ret;
 	qp = qp_alloc(ibqp, init, udata);
@@ -322,7 +315,7 @@ err_destroy_rings:
 err_free_qp:
 	kfree(qp);
 err_uncount:
-	atomic_dec(&dev->num_qp);
+	weft_count_give(&dev->num_qp);
 	return ret;
 }
 WEFT_EXPORT_FOR_TEST(weft_create_qp);
@@ -380,7 +373,7 @@ int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	mutex_unlock(&qp->modify_lock);
 	weft_window_destroy(qp);
 	qp_destroy_rings(qp);
-	atomic_dec(&qp->dev->num_qp);
+	weft_count_give(&qp->dev->num_qp);
 	weft_qp_put(qp);
 	return 0;
 }

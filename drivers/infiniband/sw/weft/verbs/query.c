@@ -2,9 +2,7 @@
 
 #include "verbs/query.h"
 
-#include <linux/ethtool.h>
 #include <linux/netdevice.h>
-#include <linux/rtnetlink.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
 #include <rdma/weft-abi.h>
@@ -16,6 +14,7 @@
 #include "object/hca.h"
 #include "params.h"
 #include "stats.h"
+#include "verbs/speed.h"
 
 /*
  * 4.096 us << 15, 134 ms: what a loaded host may take to run the task that
@@ -26,9 +25,6 @@
 /* Completions are stamped in nanoseconds. */
 #define QUERY_CLOCK_KHZ		1000000
 
-/* Mbit/s of a net device that knows none, such as lo: what veth says. */
-#define QUERY_DEFAULT_MBPS	SPEED_10000
-
 #define QUERY_DEVICE_CAPS \
 	(IB_DEVICE_RESIZE_MAX_WR | IB_DEVICE_BAD_QKEY_CNTR | \
 	 IB_DEVICE_UD_AV_PORT_ENFORCE | IB_DEVICE_CURR_QP_STATE_MOD | \
@@ -36,25 +32,6 @@
 	 IB_DEVICE_RC_RNR_NAK_GEN | IB_DEVICE_SRQ_RESIZE | IB_DEVICE_MEM_WINDOW | \
 	 IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_MEM_MGT_EXTENSIONS | \
 	 IB_DEVICE_XRC | IB_DEVICE_PCI_WRITE_END_PADDING | IB_DEVICE_AUTO_PATH_MIG)
-
-/* Ethernet speeds in the terms of InfiniBand, fastest first. */
-static const struct query_speed {
-	u32	mbps;
-	u16	speed;
-	u8	width;
-} query_speeds[] = {
-	{ SPEED_400000,	IB_SPEED_NDR,	IB_WIDTH_4X },
-	{ SPEED_200000,	IB_SPEED_HDR,	IB_WIDTH_4X },
-	{ SPEED_100000,	IB_SPEED_EDR,	IB_WIDTH_4X },
-	{ SPEED_50000,	IB_SPEED_EDR,	IB_WIDTH_2X },
-	{ SPEED_40000,	IB_SPEED_FDR10,	IB_WIDTH_4X },
-	{ SPEED_25000,	IB_SPEED_EDR,	IB_WIDTH_1X },
-	{ SPEED_20000,	IB_SPEED_DDR,	IB_WIDTH_4X },
-	{ SPEED_10000,	IB_SPEED_FDR10,	IB_WIDTH_1X },
-	{ SPEED_5000,	IB_SPEED_DDR,	IB_WIDTH_1X },
-	/* there is nothing slower to say */
-	{ 0,		IB_SPEED_SDR,	IB_WIDTH_1X },
-};
 
 static u64 query_fw_ver(void)
 {
@@ -173,35 +150,6 @@ int weft_modify_device(struct ib_device *ibdev, int mask,
 	return 0;
 }
 
-/*
- * Not ib_get_eth_speed(): it writes a line to the kernel log for each query
- * of a net device that knows no speed.
- */
-static u32 query_mbps(struct net_device *ndev)
-{
-	struct ethtool_link_ksettings settings = {};
-	u32 mbps = QUERY_DEFAULT_MBPS;
-
-	rtnl_lock();
-	if (ndev->reg_state == NETREG_REGISTERED &&
-	    !__ethtool_get_link_ksettings(ndev, &settings) &&
-	    settings.base.speed && settings.base.speed != (u32)SPEED_UNKNOWN)
-		mbps = settings.base.speed;
-	rtnl_unlock();
-	return mbps;
-}
-
-static void query_speed(struct net_device *ndev, struct ib_port_attr *attr)
-{
-	const struct query_speed *entry = query_speeds;
-	u32 mbps = query_mbps(ndev);
-
-	while (mbps < entry->mbps)
-		entry++;
-	attr->active_speed = entry->speed;
-	attr->active_width = entry->width;
-}
-
 static u8 query_phys_state(const struct weft_dev *dev)
 {
 	if (weft_dev_port_active(dev))
@@ -237,7 +185,7 @@ int weft_query_port(struct ib_device *ibdev, u32 port_num,
 	attr->max_msg_sz = WEFT_MAX_MSG;
 	attr->max_vl_num = 1;
 	attr->qkey_viol_cntr = weft_stats_sum(dev, WEFT_STAT_UD_DROPPED_QKEY);
-	query_speed(dev->ndev, attr);
+	weft_speed_query(dev, attr);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <net/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
+#include <rdma/weft-abi.h>
 
 #include "link/local.h"
 #include "object/cq.h"
@@ -12,6 +13,9 @@
 #include "object/qp.h"
 #include "object/srq.h"
 #include "object/table.h"
+
+/* QP 1; each device has those two. */
+#define RESOURCE_LAST_SPECIAL	1
 
 /* What is read here changes at any time; no two figures need to be of one moment. */
 struct resource_figure {
@@ -56,15 +60,28 @@ static int resource_put_qp(struct sk_buff *msg, const struct weft_qp *qp)
 }
 
 /* The core's handle may be all that is left: a look into the table says so. */
+static struct weft_qp *resource_get_qp(const struct ib_qp *ibqp)
+{
+	const u32 id = to_weft_dev(ibqp->device)->id;
+	struct weft_qp *qp;
+
+	if (ibqp->qp_num <= RESOURCE_LAST_SPECIAL)
+		return weft_qp_get_special(id, ibqp->qp_num);
+	qp = weft_qp_get(ibqp->qp_num);
+	if (!qp || qp->dev_id == id)
+		return qp;
+	weft_qp_put(qp);
+	return NULL;
+}
+
 int weft_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 {
-	struct weft_qp *qp = weft_qp_get(ibqp->qp_num);
-	int ret = 0;
+	struct weft_qp *qp = resource_get_qp(ibqp);
+	int ret;
 
 	if (!qp)
 		return 0;
-	if (qp->dev_id == to_weft_dev(ibqp->device)->id)
-		ret = resource_put_qp(msg, qp);
+	ret = resource_put_qp(msg, qp);
 	weft_qp_put(qp);
 	return ret;
 }
@@ -103,4 +120,144 @@ int weft_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
 	};
 
 	return resource_put(msg, figures, ARRAY_SIZE(figures));
+}
+
+static u8 resource_qp_flags(const struct weft_qp *qp)
+{
+	return (READ_ONCE(qp->link) == &weft_link_local ? WEFT_RAW_QP_LOCAL : 0) |
+	       (qp->kernel ? WEFT_RAW_QP_KERNEL : 0) |
+	       (qp->sig_all ? WEFT_RAW_QP_SIG_ALL : 0) |
+	       (weft_send_is_busy(&qp->send) ? WEFT_RAW_QP_BUSY : 0);
+}
+
+static void resource_raw_sizes(struct weft_raw_qp *raw, const struct ib_qp_cap *cap)
+{
+	raw->max_send_wr = READ_ONCE(cap->max_send_wr);
+	raw->max_recv_wr = READ_ONCE(cap->max_recv_wr);
+	raw->max_send_sge = READ_ONCE(cap->max_send_sge);
+	raw->max_recv_sge = READ_ONCE(cap->max_recv_sge);
+	raw->max_inline_data = READ_ONCE(cap->max_inline_data);
+}
+
+static void resource_raw_halves(struct weft_raw_qp *raw, const struct weft_qp *qp)
+{
+	const struct weft_send *send = &qp->send;
+	const struct weft_recv *recv = &qp->recv;
+
+	raw->next_sq_psn = READ_ONCE(send->psn);
+	raw->unanswered_psn = READ_ONCE(send->window.una);
+	raw->next_rq_psn = READ_ONCE(recv->psn);
+	raw->msn = READ_ONCE(recv->msn);
+	raw->timeout = READ_ONCE(send->timeout);
+	raw->retry_cnt = READ_ONCE(send->retry_cnt);
+	raw->rnr_retry = READ_ONCE(send->rnr_retry);
+	raw->min_rnr_timer = READ_ONCE(recv->rnr_timer);
+	raw->max_rd_atomic = READ_ONCE(send->max_rd_atomic);
+	raw->max_dest_rd_atomic = READ_ONCE(recv->max_dest_rd_atomic);
+	raw->retry_left = READ_ONCE(send->retry_left);
+	raw->rnr_left = READ_ONCE(send->rnr_left);
+}
+
+static void resource_raw_path(struct weft_raw_qp *raw, const struct weft_av *av)
+{
+	raw->sgid_index = READ_ONCE(av->sgid_index);
+	raw->sl = READ_ONCE(av->sl);
+	raw->dlid = READ_ONCE(av->dlid);
+	memcpy(raw->dgid, &av->dgid, sizeof(raw->dgid));
+}
+
+static struct weft_raw_qp resource_raw_qp(const struct weft_qp *qp)
+{
+	struct weft_raw_qp raw = {
+		.qpn = qp->qpn,
+		.dest_qpn = READ_ONCE(qp->dest_qpn),
+		.src_qpn = qp->src_qpn,
+		.type = qp->type,
+		.state = weft_qp_state(qp),
+		.path_mig_state = READ_ONCE(qp->migration.state),
+		.flags = resource_qp_flags(qp),
+		.access = READ_ONCE(qp->access),
+		.qkey = READ_ONCE(qp->qkey),
+		.mtu = READ_ONCE(qp->mtu),
+		.pkey_index = READ_ONCE(qp->pkey_index),
+	};
+
+	resource_raw_sizes(&raw, &qp->cap);
+	resource_raw_halves(&raw, qp);
+	resource_raw_path(&raw, &qp->av);
+	return raw;
+}
+
+int weft_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
+{
+	struct weft_qp *qp = resource_get_qp(ibqp);
+	struct weft_raw_qp raw;
+
+	/* an entry without data would be an error; this leaves it out */
+	if (!qp)
+		return -EAGAIN;
+	raw = resource_raw_qp(qp);
+	weft_qp_put(qp);
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(raw), &raw);
+}
+
+int weft_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq)
+{
+	struct weft_cq *cq = to_weft_cq(ibcq);
+	struct weft_raw_cq raw = {};
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	raw.entries = cq->ring->entries;
+	raw.completions = cq->ring->device;
+	raw.flags = (cq->overrun ? WEFT_RAW_CQ_OVERRUN : 0) |
+		    (cq->timestamp ? WEFT_RAW_CQ_TIMESTAMPS : 0) |
+		    (cq->user ? 0 : WEFT_RAW_CQ_KERNEL);
+	raw.moderation_count = cq->moderation.count;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(raw), &raw);
+}
+
+static u32 resource_mr_flags(const struct weft_mr *mr, const struct weft_region *region)
+{
+	return (READ_ONCE(mr->umem) ? WEFT_RAW_MR_PINNED : 0) |
+	       (READ_ONCE(mr->dmabuf) ? WEFT_RAW_MR_DMABUF : 0) |
+	       (region->mm ? WEFT_RAW_MR_PAGED : 0) |
+	       (region->fastreg ? WEFT_RAW_MR_FASTREG : 0);
+}
+
+int weft_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ib_mr)
+{
+	const struct weft_mr *mr = to_weft_mr(ib_mr);
+	const struct weft_region *region;
+	struct weft_raw_mr raw = {};
+
+	/* that it is changed meanwhile frees the old one, after a grace period */
+	rcu_read_lock();
+	region = READ_ONCE(mr->region);
+	raw.iova = READ_ONCE(region->iova);
+	raw.length = READ_ONCE(region->length);
+	raw.key = READ_ONCE(region->key);
+	raw.access = READ_ONCE(region->access);
+	raw.flags = resource_mr_flags(mr, region);
+	raw.windows = max(atomic_read(&region->bound), 0);
+	rcu_read_unlock();
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(raw), &raw);
+}
+
+int weft_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
+{
+	struct weft_srq *srq = to_weft_srq(ibsrq);
+	struct weft_raw_srq raw = {};
+	unsigned long flags;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	raw.srqn = srq->srqn;
+	raw.entries = srq->ring->entries;
+	raw.taken = srq->ring->device;
+	raw.max_sge = srq->max_sge;
+	raw.limit = srq->limit;
+	raw.flags = (srq->error ? WEFT_RAW_SRQ_ERROR : 0) | (srq->xrc ? WEFT_RAW_SRQ_XRC : 0);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return nla_put(msg, RDMA_NLDEV_ATTR_RES_RAW, sizeof(raw), &raw);
 }

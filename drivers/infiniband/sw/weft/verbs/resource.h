@@ -15,4 +15,13 @@ int weft_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
 int weft_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ib_mr);
 int weft_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq);
 
+/*
+ * The same of "rdma resource show -r": struct weft_raw_qp and so on of the user ABI. The
+ * core wants CAP_NET_ADMIN.
+ */
+int weft_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp);
+int weft_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq);
+int weft_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ib_mr);
+int weft_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq);
+
 #endif /* WEFT_VERBS_RESOURCE_H */

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "mem/null.h"
+
+#include <linux/mm.h>
+
+#include "mem/region.h"
+
+/* Each page stands for all of them. */
+static const u8 null_zeros[PAGE_SIZE] __aligned(PAGE_SIZE);
+static u8 null_sink[PAGE_SIZE] __aligned(PAGE_SIZE);
+
+static struct weft_piece null_source_piece = { .addr = (void *)null_zeros };
+static struct weft_piece null_sink_piece = { .addr = null_sink };
+
+/* The module's own reference is never dropped. */
+static struct weft_region null_source = {
+	.refs = REFCOUNT_INIT(1),
+	.length = U64_MAX,
+	.num_pieces = 1,
+	.pieces = &null_source_piece,
+	.kind = WEFT_REGION_NULL,
+};
+
+static struct weft_region null_target = {
+	.refs = REFCOUNT_INIT(1),
+	.length = U64_MAX,
+	.num_pieces = 1,
+	.pieces = &null_sink_piece,
+	.kind = WEFT_REGION_NULL,
+};
+
+struct weft_region *weft_null_get(bool write)
+{
+	struct weft_region *region = write ? &null_target : &null_source;
+
+	refcount_inc(&region->refs);
+	return region;
+}
+
+void *weft_null_at(const struct weft_region *region, u64 addr, u64 *contiguous)
+{
+	*contiguous = PAGE_SIZE - offset_in_page(addr);
+	return region->pieces->addr + offset_in_page(addr);
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "verbs/speed.h"
+
+#include <linux/ethtool.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+
+#include "compat/port_event.h"
+#include "object/dev.h"
+
+/* Mbit/s of a net device that knows none, such as lo: what veth says. */
+#define SPEED_DEFAULT_MBPS	SPEED_10000
+
+/**
+ * struct weft_speed - a speed of Ethernet in the terms of InfiniBand
+ * @mbps: from here on
+ * @speed: enum ib_port_speed
+ * @width: enum ib_port_width
+ */
+struct weft_speed {
+	u32	mbps;
+	u16	speed;
+	u8	width;
+};
+
+/* Fastest first. */
+static const struct weft_speed speed_table[] = {
+	{ SPEED_400000,	IB_SPEED_NDR,	IB_WIDTH_4X },
+	{ SPEED_200000,	IB_SPEED_HDR,	IB_WIDTH_4X },
+	{ SPEED_100000,	IB_SPEED_EDR,	IB_WIDTH_4X },
+	{ SPEED_50000,	IB_SPEED_EDR,	IB_WIDTH_2X },
+	{ SPEED_40000,	IB_SPEED_FDR10,	IB_WIDTH_4X },
+	{ SPEED_25000,	IB_SPEED_EDR,	IB_WIDTH_1X },
+	{ SPEED_20000,	IB_SPEED_DDR,	IB_WIDTH_4X },
+	{ SPEED_10000,	IB_SPEED_FDR10,	IB_WIDTH_1X },
+	{ SPEED_5000,	IB_SPEED_DDR,	IB_WIDTH_1X },
+	/* there is nothing slower to say */
+	{ 0,		IB_SPEED_SDR,	IB_WIDTH_1X },
+};
+
+/*
+ * Not ib_get_eth_speed(): it writes a line to the kernel log for each query
+ * of a net device that knows no speed.
+ */
+static u32 speed_mbps(struct net_device *ndev)
+{
+	struct ethtool_link_ksettings settings = {};
+	u32 mbps = SPEED_DEFAULT_MBPS;
+
+	rtnl_lock();
+	if (ndev->reg_state == NETREG_REGISTERED &&
+	    !__ethtool_get_link_ksettings(ndev, &settings) &&
+	    settings.base.speed && settings.base.speed != (u32)SPEED_UNKNOWN)
+		mbps = settings.base.speed;
+	rtnl_unlock();
+	return mbps;
+}
+
+static const struct weft_speed *speed_of(struct net_device *ndev)
+{
+	const struct weft_speed *entry = speed_table;
+	u32 mbps = speed_mbps(ndev);
+
+	while (mbps < entry->mbps)
+		entry++;
+	return entry;
+}
+
+static void speed_tell(struct ib_device *ibdev)
+{
+	struct ib_event event = { .device = ibdev, .element.port_num = 1 };
+
+	compat_dispatch_speed_change(&event);
+}
+
+/* The reference to the device is that of weft_speed_changed(). */
+static void speed_worker(struct work_struct *work)
+{
+	struct weft_dev *dev = container_of(work, struct weft_dev, speed_work);
+	const struct weft_speed *entry = speed_of(dev->ndev);
+
+	if (xchg(&dev->speed, entry) != entry)
+		speed_tell(&dev->ibdev);
+	ib_device_put(&dev->ibdev);
+}
+
+void weft_speed_init(struct weft_dev *dev)
+{
+	INIT_WORK(&dev->speed_work, speed_worker);
+}
+
+void weft_speed_stop(struct weft_dev *dev)
+{
+	cancel_work_sync(&dev->speed_work);
+}
+
+void weft_speed_changed(struct weft_dev *dev)
+{
+	/* fails before and after registration: nobody is listening */
+	if (ib_device_try_get(&dev->ibdev) && !schedule_work(&dev->speed_work))
+		ib_device_put(&dev->ibdev);
+}
+
+void weft_speed_query(struct weft_dev *dev, struct ib_port_attr *attr)
+{
+	const struct weft_speed *entry = speed_of(dev->ndev);
+	const struct weft_speed *told = cmpxchg(&dev->speed, NULL, entry);
+
+	/* the core asks before anybody listens: that is the first one */
+	if (told && told != entry)
+		weft_speed_changed(dev);
+	attr->active_speed = entry->speed;
+	attr->active_width = entry->width;
+}

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What ibv_query_device(3) says there is no more of, and what the rdma cgroup leaves.
+ */
+#include "lib.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+static struct ibv_device_attr dev;
+
+/* hundreds of thousands of system calls, perhaps on a machine that is emulated */
+#define LONG_TIME	400
+
+/*
+ * ---- Of a device ----
+ */
+
+/* One more than there may be is refused; one less, and it is not. Nothing is lost. */
+static void pds(void)
+{
+	struct ibv_pd **all, *more;
+	int num = 0;
+
+	alarm(LONG_TIME);
+	SAME(ibv_query_device(ctx, &dev), 0);
+	all = calloc(dev.max_pd, sizeof(*all));
+	CHECK(all);
+	while (num < dev.max_pd && (all[num] = ibv_alloc_pd(ctx)))
+		num++;
+	/* that of this program, and those of the kernel, count as well */
+	CHECK(num < dev.max_pd && num > dev.max_pd - 100);
+	REFUSED(ibv_alloc_pd(ctx), ENOMEM);
+	SAME(ibv_dealloc_pd(all[--num]), 0);
+	more = ibv_alloc_pd(ctx);
+	CHECK(more);
+	REFUSED(ibv_alloc_pd(ctx), ENOMEM);
+	SAME(ibv_dealloc_pd(more), 0);
+	while (num)
+		SAME(ibv_dealloc_pd(all[--num]), 0);
+	free(all);
+}
+
+static void address_handles(void)
+{
+	struct ibv_ah_attr attr;
+	struct ibv_ah **all;
+	int num = 0;
+
+	alarm(LONG_TIME);
+	SAME(ibv_query_device(ctx, &dev), 0);
+	all = calloc(dev.max_ah, sizeof(*all));
+	CHECK(all);
+	memset(&attr, 0, sizeof(attr));
+	av_to(&attr, gid4, gid4);
+	/* to a group: of that nobody has to ask for an address */
+	memcpy(attr.grh.dgid.raw + 12, (uint8_t[]){ 239, 7, 0, 1 }, 4);
+	while (num < dev.max_ah && (all[num] = ibv_create_ah(pd, &attr)))
+		num++;
+	/* the kernel may have some, too */
+	CHECK(num > dev.max_ah - 100);
+	REFUSED(ibv_create_ah(pd, &attr), ENOMEM);
+	SAME(ibv_destroy_ah(all[--num]), 0);
+	all[num] = ibv_create_ah(pd, &attr);
+	CHECK(all[num++]);
+	while (num)
+		SAME(ibv_destroy_ah(all[--num]), 0);
+	free(all);
+}
+
+/* a group of its own for each number, of link scope */
+static union ibv_gid group(uint32_t num)
+{
+	union ibv_gid gid = { .raw = { 0xff, 0x12, 0x77, 0x65, 0x66, 0x74 } };
+
+	num = htobe32(num);
+	memcpy(gid.raw + 12, &num, sizeof(num));
+	return gid;
+}
+
+static int attach(struct end *e, uint32_t num)
+{
+	union ibv_gid gid = group(num);
+
+	return ibv_attach_mcast(e->qp, &gid, 0);
+}
+
+static int detach(struct end *e, uint32_t num)
+{
+	union ibv_gid gid = group(num);
+
+	return ibv_detach_mcast(e->qp, &gid, 0);
+}
+
+static void multicast_groups(void)
+{
+	struct end a;
+	int num;
+
+	SAME(ibv_query_device(ctx, &dev), 0);
+	make(&a, CONF(.type = IBV_QPT_UD));
+	to_ready(&a);
+	for (num = 0; num < dev.max_mcast_grp; num++) {
+		note("group %d", num);
+		SAME(attach(&a, num), 0);
+	}
+	REFUSED(attach(&a, num), ENOMEM);
+	/* again is not one more */
+	SAME(attach(&a, 0), 0);
+	SAME(detach(&a, 5), 0);
+	SAME(attach(&a, num), 0);
+	REFUSED(attach(&a, 5), ENOMEM);
+	SAME(detach(&a, num), 0);
+	while (num--)
+		if (num != 5)
+			SAME(detach(&a, num), 0);
+	unmake(&a);
+}
+
+static void multicast_members(void)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_recv_sge = 1 },
+	};
+	union ibv_gid gid = group(1);
+	struct ibv_qp **qp;
+	int i;
+
+	SAME(ibv_query_device(ctx, &dev), 0);
+	init.send_cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	CHECK(init.send_cq);
+	init.recv_cq = init.send_cq;
+	qp = calloc(dev.max_mcast_qp_attach + 1, sizeof(*qp));
+	for (i = 0; i <= dev.max_mcast_qp_attach; i++) {
+		qp[i] = ibv_create_qp(pd, &init);
+		CHECK(qp[i]);
+		if (i < dev.max_mcast_qp_attach)
+			SAME(ibv_attach_mcast(qp[i], &gid, 0), 0);
+	}
+	i--;
+	REFUSED(ibv_attach_mcast(qp[i], &gid, 0), ENOMEM);
+	SAME(ibv_detach_mcast(qp[7], &gid, 0), 0);
+	SAME(ibv_attach_mcast(qp[i], &gid, 0), 0);
+	REFUSED(ibv_attach_mcast(qp[7], &gid, 0), ENOMEM);
+	for (; i >= 0; i--) {
+		if (i != 7)
+			SAME(ibv_detach_mcast(qp[i], &gid, 0), 0);
+		SAME(ibv_destroy_qp(qp[i]), 0);
+	}
+	SAME(ibv_destroy_cq(init.send_cq), 0);
+}
+
+/* the largest there may be, and one more */
+static void sizes(void)
+{
+	struct ibv_srq_init_attr attr = {};
+	struct ibv_srq *srq;
+	struct ibv_cq *cq;
+
+	SAME(ibv_query_device(ctx, &dev), 0);
+	REFUSED(ibv_create_cq(ctx, dev.max_cqe + 1, NULL, NULL, 0), EINVAL);
+	cq = ibv_create_cq(ctx, 1, NULL, NULL, 0);
+	CHECK(cq);
+	REFUSED(ibv_resize_cq(cq, dev.max_cqe + 1), EINVAL);
+	SAME(ibv_destroy_cq(cq), 0);
+	attr.attr.max_wr = dev.max_srq_wr + 1;
+	attr.attr.max_sge = 1;
+	REFUSED(ibv_create_srq(pd, &attr), EINVAL);
+	attr.attr.max_wr = 1;
+	attr.attr.max_sge = dev.max_srq_sge + 1;
+	REFUSED(ibv_create_srq(pd, &attr), EINVAL);
+	attr.attr.max_wr = dev.max_srq_wr;
+	attr.attr.max_sge = dev.max_srq_sge;
+	srq = ibv_create_srq(pd, &attr);
+	CHECK(srq);
+	SAME(attr.attr.max_wr, dev.max_srq_wr);
+	SAME(ibv_destroy_srq(srq), 0);
+}
+
+/*
+ * ---- Of a cgroup ----
+ */
+
+#define CGROUPS		"/tmp/weft-limits"
+#define CGROUP		CGROUPS "/weft"
+
+static void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	CHECK(fd >= 0);
+	SAME(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* this process is in a cgroup with these limits */
+static void enter(int handles, int objects)
+{
+	char text[128];
+
+	CHECK(!mkdir(CGROUPS, 0700) || errno == EEXIST);
+	SAME(mount("none", CGROUPS, "cgroup2", 0, NULL), 0);
+	write_text(CGROUPS "/cgroup.subtree_control", "+rdma");
+	CHECK(!mkdir(CGROUP, 0700) || errno == EEXIST);
+	snprintf(text, sizeof(text), "%s hca_handle=%d hca_object=%d",
+		 ibv_get_device_name(ctx->device), handles, objects);
+	write_text(CGROUP "/rdma.max", text);
+	write_text(CGROUP "/cgroup.procs", "0");
+}
+
+static void leave(void)
+{
+	write_text(CGROUPS "/cgroup.procs", "0");
+	SAME(rmdir(CGROUP), 0);
+	SAME(umount(CGROUPS), 0);
+}
+
+/* what the cgroup has of the device; nothing is no line */
+static int charged(const char *what)
+{
+	char line[256], *found;
+	FILE *f = fopen(CGROUP "/rdma.current", "r");
+	int value = 0;
+
+	CHECK(f);
+	while (fgets(line, sizeof(line), f)) {
+		if (strncmp(line, ibv_get_device_name(ctx->device),
+			    strlen(ibv_get_device_name(ctx->device))))
+			continue;
+		found = strstr(line, what);
+		CHECK(found);
+		value = atoi(found + strlen(what) + 1);
+	}
+	fclose(f);
+	return value;
+}
+
+static void cgroup_objects(void)
+{
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1, .max_sge = 1 } };
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_UD, .cap = { .max_send_wr = 1 } };
+	struct ibv_alloc_dm_attr dm = { .length = 4096 };
+	struct ibv_ah_attr av = {};
+	struct ibv_pd *first, *second;
+	void *p = memory(4096);
+	struct ibv_cq *cq;
+	int i;
+
+	enter(4, 3);
+	av_to(&av, gid4, gid4);
+	first = ibv_alloc_pd(ctx);
+	second = ibv_alloc_pd(ctx);
+	cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	CHECK(first && second && cq);
+	init.send_cq = cq;
+	init.recv_cq = cq;
+	for (i = 0; i < 3; i++) {
+		SAME(charged("hca_object"), 3);
+		REFUSED(ibv_alloc_pd(ctx), EAGAIN);
+		REFUSED(ibv_create_cq(ctx, 16, NULL, NULL, 0), EAGAIN);
+		REFUSED(ibv_create_srq(first, &srq), EAGAIN);
+		REFUSED(ibv_create_qp(first, &init), EAGAIN);
+		REFUSED(ibv_reg_mr(first, p, 4096, 0), EAGAIN);
+		REFUSED(ibv_alloc_mw(first, IBV_MW_TYPE_1), EAGAIN);
+		REFUSED(ibv_create_ah(first, &av), EAGAIN);
+		REFUSED(ibv_alloc_dm(ctx, &dm), EAGAIN);
+		/* what is given back is there again */
+		SAME(ibv_dealloc_pd(second), 0);
+		SAME(charged("hca_object"), 2);
+		second = ibv_alloc_pd(ctx);
+		CHECK(second);
+	}
+	SAME(ibv_dealloc_pd(second), 0);
+	SAME(ibv_dealloc_pd(first), 0);
+	SAME(ibv_destroy_cq(cq), 0);
+	SAME(charged("hca_object"), 0);
+	leave();
+}
+
+/* what a process has that dies is given back as well */
+static void cgroup_handles(void)
+{
+	struct ibv_context *more;
+	int status;
+	pid_t pid;
+
+	enter(1, 100);
+	pid = fork();
+	if (!pid) {
+		open_device();
+		CHECK(ibv_alloc_pd(ctx));
+		SAME(charged("hca_handle"), 1);
+		REFUSED(ibv_open_device(ctx->device), EAGAIN);
+		_exit(0);
+	}
+	SAME(waitpid(pid, &status, 0), pid);
+	SAME(status, 0);
+	SAME(charged("hca_handle"), 0);
+	SAME(charged("hca_object"), 0);
+	more = ibv_open_device(ctx->device);
+	CHECK(more);
+	SAME(charged("hca_handle"), 1);
+	SAME(ibv_close_device(more), 0);
+	SAME(charged("hca_handle"), 0);
+	leave();
+}
+
+TESTS(
+	TEST(pds), TEST(address_handles), TEST(multicast_groups), TEST(multicast_members),
+	TEST(sizes), TEST(cgroup_objects), TEST(cgroup_handles)
+)
