@@ -195,24 +195,35 @@ static void write_text(const char *path, const char *text)
 	close(fd);
 }
 
-/* this process is in a cgroup with these limits */
-static void enter(int handles, int objects)
+/* a number, or "max" */
+static void limit(const char *handles, const char *objects)
 {
 	char text[128];
 
+	snprintf(text, sizeof(text), "%s hca_handle=%s hca_object=%s",
+		 ibv_get_device_name(ctx->device), handles, objects);
+	write_text(CGROUP "/rdma.max", text);
+}
+
+/* this process is in a cgroup with these limits */
+static void enter(const char *handles, const char *objects)
+{
 	CHECK(!mkdir(CGROUPS, 0700) || errno == EEXIST);
 	SAME(mount("none", CGROUPS, "cgroup2", 0, NULL), 0);
 	write_text(CGROUPS "/cgroup.subtree_control", "+rdma");
 	CHECK(!mkdir(CGROUP, 0700) || errno == EEXIST);
-	snprintf(text, sizeof(text), "%s hca_handle=%d hca_object=%d",
-		 ibv_get_device_name(ctx->device), handles, objects);
-	write_text(CGROUP "/rdma.max", text);
+	limit(handles, objects);
 	write_text(CGROUP "/cgroup.procs", "0");
 }
 
+/*
+ * The kernel forgets limits that nothing is charged to when they are raised, and not when
+ * the cgroup goes: then it finds freed memory when the device goes.
+ */
 static void leave(void)
 {
 	write_text(CGROUPS "/cgroup.procs", "0");
+	limit("max", "max");
 	SAME(rmdir(CGROUP), 0);
 	SAME(umount(CGROUPS), 0);
 }
@@ -248,7 +259,7 @@ static void cgroup_objects(void)
 	struct ibv_cq *cq;
 	int i;
 
-	enter(4, 3);
+	enter("4", "3");
 	av_to(&av, gid4, gid4);
 	first = ibv_alloc_pd(ctx);
 	second = ibv_alloc_pd(ctx);
@@ -286,7 +297,7 @@ static void cgroup_handles(void)
 	int status;
 	pid_t pid;
 
-	enter(1, 100);
+	enter("1", "100");
 	pid = fork();
 	if (!pid) {
 		open_device();
