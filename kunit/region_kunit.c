@@ -540,6 +540,7 @@ static void dereg_mr_refuses_bound_windows(struct kunit *test)
 
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mr);
+	mr->dev = fixture->dev;
 	mr->region = fixture->region;
 	mr->region->blocks = NULL;
 	add_window(test, &mw, IB_MW_TYPE_1);
