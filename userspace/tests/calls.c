@@ -483,15 +483,6 @@ static void locked_memory(void)
 #define CGROUPS		"/tmp/weft-cgroups"
 #define CGROUP		CGROUPS "/weft"
 
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	CHECK(fd >= 0);
-	SAME(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-}
-
 /* bytes of this process, by its memory cgroup */
 static long charged(void)
 {

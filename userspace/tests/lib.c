@@ -751,6 +751,15 @@ int new_maps(struct map *maps, int max)
 	return num;
 }
 
+void write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY);
+
+	CHECK(fd >= 0);
+	SAME(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
 int doorbell_fd(void)
 {
 	char path[64], target[256];

@@ -162,6 +162,7 @@ struct map {
 
 int new_maps(struct map *maps, int max);
 int doorbell_fd(void);
+void write_text(const char *path, const char *text);	/* to a file of cgroups */
 
 int try_state(struct end *e, enum ibv_qp_state state);
 void to_state(struct end *e, enum ibv_qp_state state);

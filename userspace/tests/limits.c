@@ -4,7 +4,6 @@
  */
 #include "lib.h"
 
-#include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 
@@ -185,15 +184,6 @@ static void sizes(void)
 
 #define CGROUPS		"/tmp/weft-limits"
 #define CGROUP		CGROUPS "/weft"
-
-static void write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	CHECK(fd >= 0);
-	SAME(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-}
 
 /* a number, or "max" */
 static void limit(const char *handles, const char *objects)
