@@ -154,23 +154,25 @@ static void disabled_stays_down(struct kunit *test)
  * @vl: of the packet
  * @out: it may leave
  * @in: it may come in
+ * @after: state of the port when it has
  */
 struct passage_row {
 	u8	state;
 	u8	vl;
 	bool	out;
 	bool	in;
+	u8	after;
 };
 
 static const struct passage_row passage_rows[] = {
-	{ IB_PORT_DOWN, 15, false, false },
-	{ IB_PORT_DOWN, 0, false, false },
-	{ IB_PORT_INIT, 15, true, true },
-	{ IB_PORT_INIT, 0, false, false },
-	{ IB_PORT_ARMED, 15, true, true },
-	{ IB_PORT_ARMED, 0, false, true },
-	{ IB_PORT_ACTIVE, 15, true, true },
-	{ IB_PORT_ACTIVE, 0, true, true },
+	{ IB_PORT_DOWN, 15, false, false, IB_PORT_DOWN },
+	{ IB_PORT_DOWN, 0, false, false, IB_PORT_DOWN },
+	{ IB_PORT_INIT, 15, true, true, IB_PORT_INIT },
+	{ IB_PORT_INIT, 0, false, false, IB_PORT_INIT },
+	{ IB_PORT_ARMED, 15, true, true, IB_PORT_ARMED },
+	{ IB_PORT_ARMED, 0, false, true, IB_PORT_ACTIVE },
+	{ IB_PORT_ACTIVE, 15, true, true, IB_PORT_ACTIVE },
+	{ IB_PORT_ACTIVE, 0, true, true, IB_PORT_ACTIVE },
 };
 
 static void passage_row_desc(const struct passage_row *row, char *desc)
@@ -191,8 +193,14 @@ static void passes_by_state(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port->sent, row->out);
 	KUNIT_EXPECT_EQ(test, counted(port, WEFT_IBC_XMIT_PKTS), row->out);
 	KUNIT_EXPECT_EQ(test, counted(port, WEFT_IBC_XMIT_DISCARDS), !row->out);
+	KUNIT_EXPECT_EQ(test, port->ib.state, row->state);
+	port->events = 0;
 	deliver(port, packet(test, row->vl, 5, 0));
 	KUNIT_EXPECT_EQ(test, port->received, row->in);
+	KUNIT_EXPECT_EQ(test, port->ib.state, row->after);
+	KUNIT_EXPECT_EQ(test, port->ib.info.linkspeed_portstate & 15, row->after);
+	KUNIT_EXPECT_EQ(test, port->events,
+			row->after == row->state ? 0 : WEFT_IBPORT_ACTIVE);
 	KUNIT_EXPECT_EQ(test, counted(port, WEFT_IBC_RCV_PKTS), row->in);
 	KUNIT_EXPECT_EQ(test, counted(port, WEFT_IBC_RCV_ERRORS), 0);
 }
@@ -266,6 +274,34 @@ static void malformed_is_an_error(struct kunit *test)
 	deliver(port, alloc_skb(8, GFP_KERNEL | __GFP_NOFAIL));
 	KUNIT_EXPECT_EQ(test, port->received, 0);
 	KUNIT_EXPECT_EQ(test, counted(port, WEFT_IBC_RCV_ERRORS), 5);
+}
+
+/* What is damaged says nothing of the other end, and one packet is enough. */
+static void armed_until_data_come(struct kunit *test)
+{
+	struct fake_port *port = fake_port(test);
+	struct sk_buff *skb = packet(test, 0, 5, 0);
+
+	weft_ibport_plug(&port->ib, &port->cable);
+	force_state(&port->ib, IB_PORT_ARMED);
+	port->events = 0;
+	skb_trim(skb, IBPORT_LENGTH - 4);
+	deliver(port, skb);
+	deliver(port, packet(test, 1, 5, 0));
+	KUNIT_EXPECT_EQ(test, port->ib.state, IB_PORT_ARMED);
+	transmit(port, packet(test, 0, 5, 0));
+	KUNIT_EXPECT_EQ(test, port->sent, 0);
+	KUNIT_EXPECT_EQ(test, port->events, 0);
+
+	deliver(port, packet(test, 0, 0xc000, 0));
+	KUNIT_EXPECT_EQ(test, port->events, WEFT_IBPORT_ACTIVE);
+	KUNIT_EXPECT_EQ(test, port->ib.info.portphysstate_linkdown, 0x52);
+	port->events = 0;
+	deliver(port, packet(test, 0, 5, 0));
+	KUNIT_EXPECT_EQ(test, port->events, 0);
+	transmit(port, packet(test, 0, 5, 0));
+	KUNIT_EXPECT_EQ(test, port->sent, 1);
+	KUNIT_EXPECT_EQ(test, port->received, 2);
 }
 
 static void survives_anything(struct kunit *test)
@@ -518,6 +554,7 @@ static struct kunit_case ibport_cases[] = {
 	KUNIT_CASE(counts),
 	KUNIT_CASE(excess_is_trimmed),
 	KUNIT_CASE(malformed_is_an_error),
+	KUNIT_CASE(armed_until_data_come),
 	KUNIT_CASE(survives_anything),
 	KUNIT_CASE(finds_pkeys),
 	KUNIT_CASE(knows_its_lids),

@@ -320,6 +320,22 @@ static bool ibport_may_receive(struct weft_ibport *port, const struct weft_lrh *
 	return state == IB_PORT_ARMED || state == IB_PORT_ACTIVE;
 }
 
+/*
+ * IBA 7.2.7: the other end would not send data if it were not active, so the subnet manager
+ * has armed all there is. The rest of its orders need not be waited for.
+ */
+static void ibport_activate(struct weft_ibport *port)
+{
+	unsigned long flags;
+	u32 events = 0;
+
+	spin_lock_irqsave(&port->lock, flags);
+	if (port->state == IB_PORT_ARMED)
+		events = weft_ibport_move(port, ibport_phys(port), IB_PORT_ACTIVE);
+	spin_unlock_irqrestore(&port->lock, flags);
+	weft_ibport_tell(port, events);
+}
+
 void weft_ibport_deliver(struct weft_ibport *port, struct sk_buff *skb, bool nested)
 {
 	struct weft_lrh lrh;
@@ -332,6 +348,8 @@ void weft_ibport_deliver(struct weft_ibport *port, struct sk_buff *skb, bool nes
 	}
 	if (!ibport_may_receive(port, &lrh))
 		goto err_free;
+	if (lrh.vl != IBPORT_VL_SMP && unlikely(READ_ONCE(port->state) == IB_PORT_ARMED))
+		ibport_activate(port);
 	ibport_count_rcv(port, &lrh);
 	weft_hop(skb)->nested = nested;
 	port->ops->receive(port, skb, nested);

@@ -342,9 +342,10 @@ void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb);
  * @nested: the caller may hold the turn of a QP, see struct weft_hop
  *
  * Counts; drops what the state does not allow (in INIT all but subnet management packets)
- * and what is malformed (weft_lrh_decode()), or longer than MTUCap allows.
+ * and what is malformed (weft_lrh_decode()), or longer than MTUCap allows. A port that is
+ * ARMED becomes ACTIVE by the first packet of data, and raises the event.
  *
- * Context: bottom halves off, RCU read side.
+ * Context: bottom halves off, RCU read side; the lock of the port is not held.
  */
 void weft_ibport_deliver(struct weft_ibport *port, struct sk_buff *skb, bool nested);
 
