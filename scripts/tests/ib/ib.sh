@@ -286,6 +286,55 @@ reaches()
 	}
 }
 
+# ipoib_mode NETDEV MODE MTU [CMD...]: of an IPoIB interface; CMD enters its namespace
+ipoib_mode()
+{
+	"${@:4}" sh -c "echo $2 >/sys/class/net/$1/mode && ip link set $1 mtu $3"
+	[ "$("${@:4}" cat "/sys/class/net/$1/mode")" = "$2" ] || fail "$1 is not in $2 mode"
+}
+
+#
+# ---- Three hosts that are namespaces
+#
+
+# at_host N CMD...: on the host of weft_ibN
+at_host() { ip netns exec "host$1" "${@:2}"; }
+
+# three_hosts: namespaces host0 to host2, each with the interface of an HCA: host_netdev[N],
+# which has 10.20.0.N+1 and fd00:20::N+1
+declare -a host_netdev
+three_hosts()
+{
+	local n
+	for n in 0 1 2; do
+		ip netns add host$n
+		defer ip netns del host$n
+		at_host $n ip link set lo up
+		host_netdev[n]=$(ipoib weft_ib$n)
+		ip link set "${host_netdev[n]}" netns host$n
+		at_host $n ip addr add 10.20.0.$((n + 1))/24 dev "${host_netdev[n]}"
+		at_host $n ip addr add fd00:20::$((n + 1))/64 dev "${host_netdev[n]}" nodad
+		at_host $n ip link set "${host_netdev[n]}" up
+	done
+}
+
+# reached FROM ADDRESS [OPTION]...: host FROM gets an answer, in time
+reached()
+{
+	within "$patience" asks ip netns exec "host$1" ping -c 1 -W 2 "${@:3}" "$2" || {
+		cat "$out/asked"
+		fail "no answer from $2 to host $1"
+	}
+}
+
+#
+# ---- Two hosts
+#
+
+# to_peer NAME VALUE: to be had there by of_peer NAME, from the next meeting on
+to_peer() { echo "$2" >"$together.$1.of.$NODE"; }
+of_peer() { cat "$together.$1.of.$PEER"; }
+
 # how much transfer.py sends each way
 # shellcheck disable=SC2034 # for the tests
 transfer=$WEFT_TESTS/ib/transfer.py
