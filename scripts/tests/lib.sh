@@ -100,11 +100,29 @@ remove_link()
 # unplug NETDEV SECONDS: take an interface down for so long. It keeps its addresses.
 unplug()
 {
+	unplug_until "$1" sleep "$2"
+}
+
+# unplug_until NETDEV CMD...: the same as long as CMD takes
+unplug_until()
+{
 	echo 1 >"/proc/sys/net/ipv6/conf/$1/keep_addr_on_down"
 	defer ip link set "$1" up
 	ip link set "$1" down
-	sleep "$2"
+	"${@:2}"
 	ip link set "$1" up
+}
+
+# rc_qps DEVICE: the numbers of its connected QPs, sorted
+rc_qps()
+{
+	rdma resource show qp link "$1" | grep 'type RC' | grep -o 'lqpn [0-9]*' | sort || true
+}
+
+# other_qps DEVICE BEFORE: are its connected QPs others than rc_qps has said?
+other_qps()
+{
+	[ "$(rc_qps "$1")" != "$2" ]
 }
 
 # gid_index DEVICE ADDRESS: the index of the RoCEv2 GID of an IP address.

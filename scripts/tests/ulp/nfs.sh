@@ -32,10 +32,10 @@ start_serving()
 
 stop_serving() { rpc.nfsd 0; }
 
-# mount_nfs DIR
+# mount_nfs DIR [VERSION]: each version is a client, with connections of its own
 mount_nfs()
 {
-	local version=4.2
+	local version=${2-4.2}
 	# the debug kernel has no newer client
 	[ "$WEFT_KERNEL" != debug ] || version=4.0
 	mkdir -p "$1"

@@ -6,6 +6,8 @@ NVMET=/sys/kernel/config/nvmet
 NQN=nqn.2026-01.org.example:weft
 # or tcp
 : "${transport=rdma}"
+# what is written to, and how
+: "${disk=/dev/nvme0n1}" "${engine=libaio}"
 
 # target ADDRESS DEVICE...: export block devices as namespaces 1, 2...
 target()
@@ -82,7 +84,7 @@ verified()
 	local name=$1
 	shift
 	# a file in place of a device that has gone would do for it
-	fio --name="$name" --filename=/dev/nvme0n1 --allow_file_create=0 --direct=1 --ioengine=libaio \
+	fio --name="$name" --filename="$disk" --allow_file_create=0 --direct=1 --ioengine="$engine" \
 		--verify=crc32c --verify_fatal=1 --verify_state_save=0 --minimal --output-format=terse "$@" >"/tmp/$name.fio" ||
 		{ cat "/tmp/$name.fio"; fail "fio $name: status $?"; }
 	printf '%s: verified\n' "$name"

@@ -12,23 +12,24 @@ import random
 import socket
 import sys
 
+# of the server; the client may have the same address, and has the next one
 PORT = 18600
 # asked for; the system may allow less
 BUFFER = 4 << 20
 MAX = 128 << 10
 
 
-def rds(address):
+def rds(address, port):
     sock = socket.socket(socket.AF_RDS, socket.SOCK_SEQPACKET, 0)
     for option in socket.SO_SNDBUF, socket.SO_RCVBUF:
         sock.setsockopt(socket.SOL_SOCKET, option, BUFFER)
     sock.settimeout(60)
-    sock.bind((address, PORT))
+    sock.bind((address, port))
     return sock
 
 
 def serve(address, count):
-    sock = rds(address)
+    sock = rds(address, PORT)
     print("ready", flush=True)
     for _ in range(int(count)):
         data, peer = sock.recvfrom(MAX)
@@ -36,7 +37,7 @@ def serve(address, count):
 
 
 def send(address, peer, count):
-    sock = rds(address)
+    sock = rds(address, PORT + 1)
     rng = random.Random(1)
     same = 0
     for i in range(int(count)):

@@ -4,6 +4,7 @@
 # A SCSI target of the kernel (LIO), and disks that appear. To be sourced after
 # lib.sh.
 TARGET=/sys/kernel/config/target
+IQN=iqn.2026-01.org.example:weft
 
 # ram_disk: a disk in memory, 64 MiB, for the target
 ram_disk()
@@ -63,4 +64,129 @@ file_system()
 	diff -r "$WEFT_TOP/drivers" /mnt/disk/drivers
 	umount /mnt/disk
 	printf '%s: a file system with a tree\n' "$1"
+}
+
+#
+# ---- iSER
+#
+
+# iser_target ADDRESS: the disk, for whoever comes; he may write
+iser_target()
+{
+	local i tpg=$TARGET/iscsi/$IQN/tpgt_1
+	modprobe ib_isert
+	mkdir -p "$tpg"
+	defer rmdir "$TARGET/iscsi"
+	defer rmdir "$TARGET/iscsi/$IQN"
+	defer rmdir "$tpg"
+	export_disk "$tpg"
+	for i in generate_node_acls:1 cache_dynamic_acls:1 authentication:0 demo_mode_write_protect:0; do
+		echo "${i#*:}" >"$tpg/attrib/${i%:*}"
+	done
+	mkdir "$tpg/np/$1:3260"
+	defer rmdir "$tpg/np/$1:3260"
+	echo 1 >"$tpg/np/$1:3260/iser"
+	echo 1 >"$tpg/enable"
+	defer sh -c "echo 0 >$tpg/enable"
+}
+
+# iser_login ADDRESS: its disk is $disk then
+iser_login()
+{
+	local before
+	portal=$1
+	modprobe sd_mod
+	modprobe ib_iser
+	mkdir -p /run/lock/iscsi
+	echo "InitiatorName=iqn.2026-01.org.example:initiator" >/etc/iscsi/initiatorname.iscsi
+	iscsid
+	defer pkill -x iscsid
+	iser_node -o new
+	defer iser_node -o delete
+	iser_node -o update -n iface.transport_name -v iser
+	before=$(disks)
+	iser_node --login
+	defer iser_logout
+	disk=$(new_disk "$before")
+	iscsiadm -m session -P 1 | grep 'Iface Transport: iser'
+}
+
+iser_node() { iscsiadm -m node -T "$IQN" -p "$portal" "$@"; }
+
+iser_logout() { ! iser_node 2>/dev/null | grep -q . || iser_node --logout || true; }
+
+# survives CMD...: what is written while CMD takes the port away is there when it is
+# back, by another connection
+survives()
+{
+	local i writer before
+	before=$(rc_qps weft0)
+	rm -f /tmp/written
+	defer rm -f /tmp/written
+	dd if=/dev/urandom of=/tmp/random bs=1M count=8 status=none
+	for ((i = 0; i < 1000; i++)); do
+		dd if=/tmp/random of="$disk" bs=64k oflag=direct status=none || exit 1
+		[ ! -e /tmp/written ] || exit 0
+	done &
+	writer=$!
+	"$@"
+	: >/tmp/written
+	wait $writer || fail "writing failed when there was no port"
+	other_qps weft0 "$before" || fail "it is the same connection"
+	cmp -n 8388608 /tmp/random "$disk"
+}
+
+#
+# ---- SRP, over RDMA-CM
+#
+
+# srp_target INITIATOR: the disk, for the initiator with this address
+srp_target()
+{
+	local wwn tpg
+	modprobe ib_srpt
+	defer modprobe -r ib_srpt
+	mkdir -p "$TARGET/srpt"
+	echo 5555 >"$TARGET/srpt/discovery_auth/rdma_cm_port"
+	# the port's GUID: initiators have the names of their addresses there
+	wwn=$(cut -d : -f 5- </sys/class/infiniband/weft0/ports/1/gids/0)
+	tpg=$TARGET/srpt/$wwn/$wwn
+	mkdir -p "$tpg"
+	defer rmdir "$TARGET/srpt"
+	defer rmdir "$TARGET/srpt/$wwn"
+	defer rmdir "$tpg"
+	export_disk "$tpg"
+	mkdir "$tpg/acls/$1"
+	defer rmdir "$tpg/acls/$1"
+	mkdir "$tpg/acls/$1/lun_0"
+	defer rmdir "$tpg/acls/$1/lun_0"
+	ln -s "$tpg/lun/lun_0" "$tpg/acls/$1/lun_0/lun"
+	defer rm -f "$tpg/acls/$1/lun_0/lun"
+	echo 1 >"$tpg/enable"
+	defer sh -c "echo 0 >$tpg/enable"
+}
+
+# srp_guid: what a target here is called
+srp_guid() { tr -d : </sys/class/infiniband/weft0/node_guid; }
+
+# srp_login ADDRESS GUID: its disk is $disk then
+srp_login()
+{
+	local before
+	modprobe sd_mod
+	modprobe ib_srp
+	defer modprobe -r ib_srp
+	before=$(disks)
+	echo "id_ext=$2,ioc_guid=$2,dest=$1:5555" >/sys/class/infiniband_srp/srp-weft0-1/add_target
+	disk=$(new_disk "$before")
+	rdma resource show qp link weft0 | grep -m 1 'type RC state RTS'
+}
+
+srp_logout()
+{
+	local i
+	for i in /sys/class/srp_remote_ports/*/delete; do
+		echo 1 >"$i"
+	done
+	within 20 test ! -b "$disk"
 }

@@ -343,9 +343,23 @@ static void instance_dealloc(struct ib_device *ibdev)
 	dev_put(dev->ndev);
 }
 
+/* With a reference. It is the one that the core has been told of. */
+static struct net_device *instance_port_netdev(struct ib_device *ibdev, u32 port)
+{
+	const struct weft_dev *dev = to_weft_dev(ibdev);
+	struct net_device *ndev;
+
+	if (dev->hca)
+		return NULL;
+	ndev = netdev_of_gids(dev->ndev);
+	dev_hold(ndev);
+	return ndev;
+}
+
 /* What goes with the life of a device; the verbs are in verbs/ops.c. */
 static const struct ib_device_ops instance_ops = {
 	.dealloc_driver = instance_dealloc,
+	.get_netdev = COMPAT_WANTS_GET_NETDEV ? instance_port_netdev : NULL,
 	COMPAT_OWN_PORT_EVENTS
 };
 

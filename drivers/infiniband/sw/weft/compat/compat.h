@@ -38,6 +38,14 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define COMPAT_HAS_CREATE_CQ_ATTRS
 #endif
+/* Which net device a port has the core knows; but as long as it kept that to itself SMC
+ * asked the driver, and took a device that had no answer for none of its own.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define COMPAT_WANTS_GET_NETDEV true
+#else
+#define COMPAT_WANTS_GET_NETDEV false
+#endif
 /* ib_device_ops.reg_user_mr_dmabuf takes the attribute bundle. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #define COMPAT_HAS_DMABUF_ATTRS
