@@ -124,7 +124,8 @@ static void check_file(const char *name, const u8 *from, bool v6)
 		exit(2);
 	}
 	while (fread(&head, sizeof(head), 1, f) == 1) {
-		if (head.captured > sizeof(frame) || fread(frame, 1, head.captured, f) != head.captured) {
+		if (head.captured > sizeof(frame) ||
+		    fread(frame, 1, head.captured, f) != head.captured) {
 			fprintf(stderr, "%s: cut off\n", name);
 			exit(2);
 		}
