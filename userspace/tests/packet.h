@@ -134,6 +134,7 @@ struct spec {
 	int scribble;			/* bytes of the headers that are random */
 	int udp_short;			/* the UDP length is less by that */
 	bool options;			/* of IPv4 */
+	bool may_fragment;		/* IPv4 without DF */
 	bool noise;			/* no header at all */
 	bool bad_icrc, no_icrc;
 };
@@ -276,7 +277,7 @@ static uint8_t *put_ip(uint8_t *p, const struct spec *s)
 	*p++ = below(256) & ~3;
 	p = put16(p, 0); /* later */
 	p = put16(p, ++id ?: ++id);
-	p = put16(p, 0x4000);
+	p = put16(p, s->may_fragment ? 0 : 0x4000);
 	*p++ = 64;
 	*p++ = IPPROTO_UDP;
 	p = put16(p, 0); /* the kernel does that */
@@ -351,6 +352,52 @@ static void send_all(struct packet *packets, int num, bool v6)
 		if (done <= 0)
 			FAIL("sendmmsg of %d bytes: %s", packets[i].length, strerror(errno));
 	}
+}
+
+/* Bytes behind the headers of IP in the first of two fragments. */
+#define FRAGMENT	64
+
+static uint32_t fragmented;		/* packets so far: the number of IPv6 fragments */
+
+/* @offset, of these bytes; @more: another one follows */
+static void fragment_ipv4(struct packet *to, const struct packet *from, int offset, bool more)
+{
+	int length = more ? FRAGMENT : from->length - 20 - offset;
+
+	memcpy(to->data, from->data, 20);
+	memcpy(to->data + 20, from->data + 20 + offset, length);
+	to->length = 20 + length;
+	put16(to->data + 2, to->length);
+	put16(to->data + 6, offset / 8 | (more ? 0x2000 : 0));
+}
+
+static void fragment_ipv6(struct packet *to, const struct packet *from, int offset, bool more)
+{
+	int length = more ? FRAGMENT : from->length - 40 - offset;
+	uint8_t *p = to->data + 40;
+
+	memcpy(to->data, from->data, 40);
+	put16(to->data + 4, 8 + length);
+	to->data[6] = IPPROTO_FRAGMENT;
+	*p++ = IPPROTO_UDP;
+	*p++ = 0;
+	p = put16(p, offset | more);
+	p = put32(p, fragmented);
+	memcpy(p, from->data + 40 + offset, length);
+	to->length = 40 + 8 + length;
+}
+
+/* The same packet in two pieces. */
+static void send_fragments(const struct packet *packet, bool v6)
+{
+	void (*fragment)(struct packet *, const struct packet *, int, bool);
+	struct packet two[2];
+
+	fragmented++;
+	fragment = v6 ? fragment_ipv6 : fragment_ipv4;
+	fragment(&two[0], packet, 0, true);
+	fragment(&two[1], packet, FRAGMENT, false);
+	send_all(two, 2, v6);
 }
 
 static void open_sockets(const char *netns)

@@ -388,7 +388,10 @@ static void expect_counter(const char *names, const struct spec *s)
 	int i;
 
 	build(&packet, s);
-	send_all(&packet, 1, s->v6);
+	if (s->may_fragment)
+		send_fragments(&packet, s->v6);
+	else
+		send_all(&packet, 1, s->v6);
 	note("%s, IPv%d, opcode %#x", names, s->v6 ? 6 : 4, s->opcode);
 	expect_sum(sum + 1, before);
 	for (i = 0; i < NUM_COUNTERS; i++)
@@ -408,13 +411,14 @@ static void expect_counter(const char *names, const struct spec *s)
 	} while (0)
 
 /* It arrives: with this the ICRC that we compute is right, too. */
-static void arrives(struct victim *v)
+static void arrives_as(struct victim *v, bool in_fragments)
 {
 	int grh = v->e.conf.type == IBV_QPT_UD ? 40 : 0;
 	struct spec s = good_send(v);
 	uint64_t id = (v - victims) << 8;
 	struct ibv_wc wc;
 
+	s.may_fragment = in_fragments;
 	drain();
 	expect_counter("rx_packets", &s);
 	wc = expect_ok(rcq, id);
@@ -423,11 +427,17 @@ static void arrives(struct victim *v)
 	arm(v);
 }
 
+static void arrives(struct victim *v)
+{
+	arrives_as(v, false);
+}
+
 static void cases_of(enum ibv_qp_type type, bool v6)
 {
 	struct victim *v = find(type, IBV_QPS_RTR, v6);
 
 	arrives(v);
+	arrives_as(v, true); /* IP has put it together, and it is one packet */
 	arrives(find(type, IBV_QPS_RTS, v6));
 	arrives(find(type, IBV_QPS_SQD, v6));
 	if (type != IBV_QPT_RC)
@@ -437,6 +447,7 @@ static void cases_of(enum ibv_qp_type type, bool v6)
 	COUNTED("rx_not_ready rx_wrong_address", find(type, IBV_QPS_INIT, v6));
 	COUNTED("rx_not_ready", find(type, IBV_QPS_ERR, v6));
 	COUNTED("rx_icrc", v, s->bad_icrc = true);
+	COUNTED("rx_icrc", v, s->bad_icrc = s->may_fragment = true);
 	COUNTED("rx_unknown_qp", v, s->qpn = 0xfffff0);
 	COUNTED("rx_pkey", v, s->pkey = 0x1234);
 	COUNTED("rx_opcode", v, s->opcode = (type == IBV_QPT_UC ? RC : UC) | SEND_ONLY);

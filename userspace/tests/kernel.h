@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * As much of the kernel as drivers/infiniband/sw/weft/wire wants of it, for a program
+ * that has those files in it. To be included in front of each.
+ */
+#ifndef TESTS_KERNEL_H
+#define TESTS_KERNEL_H
+
+#include <assert.h>
+#include <endian.h>
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define U32_MAX			UINT32_MAX
+#define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
+#define BIT(n)			(1U << (n))
+#define GENMASK(high, low)	(~0U >> (31 - (high)) & ~0U << (low))
+#define FIELD_GET(mask, value)	(((value) & (mask)) >> __builtin_ctz(mask))
+#define FIELD_PREP(mask, value)	((u32)(value) << __builtin_ctz(mask) & (mask))
+
+#define cpu_to_be16(value)	htobe16(value)
+#define cpu_to_be32(value)	htobe32(value)
+#define cpu_to_be64(value)	htobe64(value)
+#define cpu_to_le16(value)	htole16(value)
+#define cpu_to_le32(value)	htole32(value)
+#define be16_to_cpu(value)	be16toh(value)
+#define be32_to_cpu(value)	be32toh(value)
+#define be64_to_cpu(value)	be64toh(value)
+
+#define __packed		__attribute__((__packed__))
+#define __force
+#define __init
+#define __initconst
+#define __ro_after_init
+#define WEFT_EXPORT_FOR_TEST(symbol) static_assert(true, #symbol)
+
+static inline u32 crc32_le(u32 crc, const void *data, size_t len)
+{
+	const u8 *p = data;
+	int i;
+
+	while (len--) {
+		crc ^= *p++;
+		for (i = 0; i < 8; i++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return crc;
+}
+
+static inline void compat_crc32_init(void)
+{
+}
+
+static inline void compat_crc32_exit(void)
+{
+}
+
+#endif /* TESTS_KERNEL_H */
