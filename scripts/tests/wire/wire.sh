@@ -200,6 +200,43 @@ both_succeed()
 }
 
 #
+# ---- Multicast groups
+#
+
+# groups_job NAME ARG...: our program, which is in groups, run by $with. It takes its
+# orders from a pipe.
+with='' # a command, such as "ip netns exec ns9"
+declare -A orders
+groups_job()
+{
+	local fd
+	own_build groups
+	mkfifo "$out/$1.in"
+	start "$1" "$with $WEFT_BIN/groups ${*:2} <$out/$1.in"
+	exec {fd}>"$out/$1.in"
+	orders[$1]=$fd
+	within 30 grep -q attached "$out/$1" || { cat "$out/$1"; fail "$1 does not attach"; }
+}
+
+# tell NAME ORDER: to groups_job
+tell()
+{
+	echo "$2" >&"${orders[$1]}"
+}
+
+# expect_groups NETDEV N WHAT: it is in so many of groups_job's, soon; seen by $with
+expect_groups()
+{
+	within 10 is_in_groups "$1" "$2" || { $with ip maddr show dev "$1"; fail "not $2 groups: $3"; }
+	printf '%d groups: %s\n' "$2" "$3"
+}
+
+is_in_groups()
+{
+	[ "$($with ip maddr show dev "$1" | grep -cE 'inet +239\.7\.|inet6 +ff1e::7:')" = "$2" ]
+}
+
+#
 # ---- Two hosts
 #
 

@@ -175,10 +175,29 @@ static int gids_inet_event(struct notifier_block *nb, unsigned long event, void 
 	return gids_address_event(ifa->ifa_dev->dev, event);
 }
 
+/*
+ * There is one way that IPv6 comes back to a net device of which no other notifier is
+ * told: with an address.
+ */
+static void groups_inet6_event(const struct inet6_dev *in6_dev, unsigned long event)
+{
+	unsigned long index = 0;
+	struct weft_dev *dev;
+
+	if (event != NETDEV_UP)
+		return;
+	rcu_read_lock();
+	while ((dev = weft_dev_on(in6_dev->dev, &index)))
+		if (!dev->hca)
+			weft_groups_address(&dev->mcast.groups, in6_dev);
+	rcu_read_unlock();
+}
+
 static int gids_inet6_event(struct notifier_block *nb, unsigned long event, void *info)
 {
 	const struct inet6_ifaddr *ifa = info;
 
+	groups_inet6_event(ifa->idev, event);
 	return gids_address_event(ifa->idev->dev, event);
 }
 
@@ -256,6 +275,7 @@ static void instance_ib_event(struct weft_dev *dev, unsigned long event)
 
 static void instance_roce_event(struct weft_dev *dev, unsigned long event)
 {
+	weft_groups_look(&dev->mcast.groups);
 	switch (event) {
 	case NETDEV_UP:
 		port_up(dev);
@@ -314,6 +334,8 @@ static int instance_netdev_event(struct notifier_block *nb,
 
 static struct notifier_block instance_notifier = {
 	.notifier_call = instance_netdev_event,
+	/* weft_groups_look() sees what IP has made of it */
+	.priority = ADDRCONF_NOTIFY_PRIORITY - 1,
 };
 
 /* Frees what a device has, in whatever state of making it is. */
@@ -329,8 +351,9 @@ static void instance_dealloc(struct ib_device *ibdev)
 	if (dev->id)
 		weft_dev_unpublish(dev);
 	rtnl_unlock();
-	/* packets may be counted by who has just found a QP of ours */
+	/* packets may be counted, and addresses told, by who has just found a QP, or us */
 	synchronize_rcu();
+	weft_groups_stop(&dev->mcast.groups);
 	if (dev->hca)
 		weft_hca_destroy(dev);
 	weft_region_table_destroy(&dev->regions);
@@ -376,7 +399,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	weft_region_table_init(&dev->regions);
-	weft_mcast_init(&dev->mcast);
+	weft_mcast_init(&dev->mcast, ndev);
 	weft_speed_init(dev);
 
 	ibdev->node_type = RDMA_NODE_IB_CA;

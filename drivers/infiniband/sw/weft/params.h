@@ -48,6 +48,8 @@
 #define WEFT_MAX_RD_ATOMIC	128
 #define WEFT_MAX_MCAST_GRP	8192
 #define WEFT_MAX_MCAST_ATTACH	1024
+/* Groups that a net device joins again while others wait for RTNL. */
+#define WEFT_REJOIN_GROUPS	64
 
 /* Entries of the GID table: each address of each VLAN counts. */
 #define WEFT_GID_TBL_LEN	256

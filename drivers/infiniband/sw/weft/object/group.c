@@ -7,64 +7,213 @@
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <net/ipv6.h>
-#include <rdma/ib_verbs.h>
 
-static const struct in6_addr *group_address(const union ib_gid *mgid)
+#include "params.h"
+
+static const struct in6_addr *group_address(const struct weft_membership *membership)
 {
-	return (const struct in6_addr *)mgid->raw;
+	return (const struct in6_addr *)membership->mgid.raw;
 }
 
-static bool group_is_ipv4(const union ib_gid *mgid)
+static __be32 group_address_ipv4(const struct weft_membership *membership)
 {
-	const struct in6_addr *address = group_address(mgid);
-
-	return ipv6_addr_v4mapped(address) && ipv4_is_multicast(address->s6_addr32[3]);
+	return group_address(membership)->s6_addr32[3];
 }
 
-static bool group_is_ipv6(const union ib_gid *mgid)
+static bool group_is_ipv4(const struct weft_membership *membership)
 {
-	return IS_ENABLED(CONFIG_IPV6) && ipv6_addr_is_multicast(group_address(mgid));
+	return ipv6_addr_v4mapped(group_address(membership)) &&
+	       ipv4_is_multicast(group_address_ipv4(membership));
 }
 
-static int group_join_ipv4(struct net_device *ndev, const union ib_gid *mgid)
+static bool group_is_ipv6(const struct weft_membership *membership)
 {
-	struct in_device *in_dev = __in_dev_get_rtnl(ndev);
+	return IS_ENABLED(CONFIG_IPV6) &&
+	       ipv6_addr_is_multicast(group_address(membership));
+}
 
-	if (!in_dev)
+static int group_enter_ipv4(struct weft_groups *groups, struct weft_membership *membership)
+{
+	if (!groups->in_dev)
 		return -ENODEV;
-	ip_mc_inc_group(in_dev, group_address(mgid)->s6_addr32[3]);
+	ip_mc_inc_group(groups->in_dev, group_address_ipv4(membership));
+	list_move_tail(&membership->node, &groups->ipv4.joined);
 	return 0;
 }
 
-static void group_leave_ipv4(struct net_device *ndev, const union ib_gid *mgid)
+static int group_enter_ipv6(struct weft_groups *groups, struct weft_membership *membership)
 {
-	struct in_device *in_dev = __in_dev_get_rtnl(ndev);
+	int ret;
 
-	if (in_dev)
-		ip_mc_dec_group(in_dev, group_address(mgid)->s6_addr32[3]);
+	if (!groups->in6_dev)
+		return -ENODEV;
+	ret = ipv6_dev_mc_inc(groups->ndev, group_address(membership));
+	if (!ret)
+		list_move_tail(&membership->node, &groups->ipv6.joined);
+	return ret;
 }
 
-int weft_group_join(struct net_device *ndev, const union ib_gid *mgid)
+static int group_enter(struct weft_groups *groups, struct weft_membership *membership)
 {
 	int ret = -EINVAL;
 
+	if (group_is_ipv4(membership))
+		ret = group_enter_ipv4(groups, membership);
+	else if (group_is_ipv6(membership))
+		ret = group_enter_ipv6(groups, membership);
+	membership->joined = !ret;
+	return ret;
+}
+
+static void group_quit(struct weft_groups *groups, struct weft_membership *membership)
+{
+	if (group_is_ipv4(membership))
+		ip_mc_dec_group(groups->in_dev, group_address_ipv4(membership));
+	else
+		ipv6_dev_mc_dec(groups->ndev, group_address(membership));
+}
+
+/* What they were kept in has gone, and they with it. */
+static void memberships_lose(struct weft_memberships *memberships)
+{
+	struct weft_membership *membership;
+
+	list_for_each_entry(membership, &memberships->joined, node)
+		membership->joined = false;
+	list_splice_tail_init(&memberships->joined, &memberships->lost);
+}
+
+static void groups_look_ipv4(struct weft_groups *groups)
+{
+	struct in_device *present = __in_dev_get_rtnl(groups->ndev);
+	struct in_device *before = groups->in_dev;
+
+	if (present == before)
+		return;
+	memberships_lose(&groups->ipv4);
+	if (present)
+		in_dev_hold(present);
+	groups->in_dev = present;
+	if (before)
+		in_dev_put(before);
+}
+
+static void groups_look_ipv6(struct weft_groups *groups)
+{
+	struct inet6_dev *present = __in6_dev_get(groups->ndev);
+	struct inet6_dev *before = groups->in6_dev;
+
+	if (present == before)
+		return;
+	memberships_lose(&groups->ipv6);
+	if (present)
+		in6_dev_hold(present);
+	WRITE_ONCE(groups->in6_dev, present);
+	if (before)
+		in6_dev_put(before);
+}
+
+/*
+ * Whether the net device still has what the memberships are kept in. As it is
+ * referenced, what has the same address is the same.
+ */
+static void groups_look(struct weft_groups *groups)
+{
+	ASSERT_RTNL();
+	groups_look_ipv4(groups);
+	if (IS_ENABLED(CONFIG_IPV6))
+		groups_look_ipv6(groups);
+}
+
+static struct weft_membership *memberships_lost(struct weft_memberships *memberships)
+{
+	return list_first_entry_or_null(&memberships->lost, struct weft_membership, node);
+}
+
+/* One that can be taken again, as there is something to keep it in. */
+static struct weft_membership *groups_lost(struct weft_groups *groups)
+{
+	struct weft_membership *lost = NULL;
+
+	if (groups->in_dev)
+		lost = memberships_lost(&groups->ipv4);
+	if (!lost && groups->in6_dev)
+		lost = memberships_lost(&groups->ipv6);
+	return lost;
+}
+
+/* Not all at once: each costs IP a walk through those that are there. */
+static void groups_worker(struct work_struct *work)
+{
+	struct weft_groups *groups = container_of(work, struct weft_groups, rejoin.work);
+	struct weft_membership *lost;
+	int ret = 0, i;
+
 	rtnl_lock();
-	if (group_is_ipv4(mgid))
-		ret = group_join_ipv4(ndev, mgid);
-	else if (group_is_ipv6(mgid))
-		ret = __in6_dev_get(ndev) ?
-		      ipv6_dev_mc_inc(ndev, group_address(mgid)) : -ENODEV;
+	groups_look(groups);
+	lost = groups_lost(groups);
+	for (i = 0; i < WEFT_REJOIN_GROUPS && lost && !ret; i++) {
+		ret = group_enter(groups, lost);
+		lost = groups_lost(groups);
+	}
+	rtnl_unlock();
+	/* there was no memory: later */
+	if (lost)
+		schedule_delayed_work(&groups->rejoin, ret ? HZ : 0);
+}
+
+void weft_groups_init(struct weft_groups *groups, struct net_device *ndev)
+{
+	groups->ndev = ndev;
+	INIT_LIST_HEAD(&groups->ipv4.joined);
+	INIT_LIST_HEAD(&groups->ipv4.lost);
+	INIT_LIST_HEAD(&groups->ipv6.joined);
+	INIT_LIST_HEAD(&groups->ipv6.lost);
+	INIT_DELAYED_WORK(&groups->rejoin, groups_worker);
+}
+
+void weft_groups_stop(struct weft_groups *groups)
+{
+	cancel_delayed_work_sync(&groups->rejoin);
+	if (groups->in_dev)
+		in_dev_put(groups->in_dev);
+	if (groups->in6_dev)
+		in6_dev_put(groups->in6_dev);
+}
+
+void weft_groups_look(struct weft_groups *groups)
+{
+	groups_look(groups);
+	if (groups_lost(groups))
+		schedule_delayed_work(&groups->rejoin, 0);
+}
+
+void weft_groups_address(struct weft_groups *groups, const struct inet6_dev *in6_dev)
+{
+	if (READ_ONCE(groups->in6_dev) != in6_dev)
+		schedule_delayed_work(&groups->rejoin, 0);
+}
+
+int weft_group_join(struct weft_groups *groups, struct weft_membership *membership,
+		    const union ib_gid *mgid)
+{
+	int ret;
+
+	membership->mgid = *mgid;
+	INIT_LIST_HEAD(&membership->node);
+	rtnl_lock();
+	weft_groups_look(groups);
+	ret = group_enter(groups, membership);
 	rtnl_unlock();
 	return ret;
 }
 
-void weft_group_leave(struct net_device *ndev, const union ib_gid *mgid)
+void weft_group_leave(struct weft_groups *groups, struct weft_membership *membership)
 {
 	rtnl_lock();
-	if (group_is_ipv4(mgid))
-		group_leave_ipv4(ndev, mgid);
-	else if (group_is_ipv6(mgid))
-		/* fails when it is not a member any more */
-		ipv6_dev_mc_dec(ndev, group_address(mgid));
+	weft_groups_look(groups);
+	if (membership->joined)
+		group_quit(groups, membership);
+	list_del(&membership->node);
 	rtnl_unlock();
 }

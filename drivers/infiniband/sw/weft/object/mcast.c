@@ -7,7 +7,6 @@
 #include <linux/slab.h>
 
 #include "object/dev.h"
-#include "object/group.h"
 #include "object/qp.h"
 #include "params.h"
 
@@ -16,19 +15,22 @@
  * @node: in a bucket
  * @rcu: freed after a grace period
  * @gid: of the group
+ * @membership: of the net device; of RoCE only
  * @members: never NULL nor empty, RCU
  */
 struct weft_mcast_group {
 	struct hlist_node	node;
 	struct rcu_head		rcu;
 	union ib_gid		gid;
+	struct weft_membership	membership;
 	struct weft_mcast_members __rcu *members;
 };
 
-void weft_mcast_init(struct weft_mcast_table *table)
+void weft_mcast_init(struct weft_mcast_table *table, struct net_device *ndev)
 {
 	int i;
 
+	weft_groups_init(&table->groups, ndev);
 	mutex_init(&table->lock);
 	for (i = 0; i < WEFT_MCAST_BUCKETS; i++)
 		INIT_HLIST_HEAD(&table->bucket[i]);
@@ -114,19 +116,19 @@ static struct weft_mcast_members *group_members(struct weft_mcast_table *table,
 }
 
 /* So that packets to it arrive at all. On InfiniBand the subnet manager sees to that. */
-static int mcast_open(struct weft_mcast_table *table, const union ib_gid *gid)
+static int mcast_open(struct weft_mcast_table *table, struct weft_mcast_group *group)
 {
 	const struct weft_dev *dev = container_of(table, struct weft_dev, mcast);
 
-	return dev->hca ? 0 : weft_group_join(dev->ndev, gid);
+	return dev->hca ? 0 : weft_group_join(&table->groups, &group->membership, &group->gid);
 }
 
-static void mcast_close(struct weft_mcast_table *table, const union ib_gid *gid)
+static void mcast_close(struct weft_mcast_table *table, struct weft_mcast_group *group)
 {
 	const struct weft_dev *dev = container_of(table, struct weft_dev, mcast);
 
 	if (!dev->hca)
-		weft_group_leave(dev->ndev, gid);
+		weft_group_leave(&table->groups, &group->membership);
 }
 
 static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,
@@ -142,10 +144,10 @@ static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,
 	members = members_alloc(1);
 	if (!group || !members)
 		goto err_free;
-	ret = mcast_open(table, gid);
+	group->gid = *gid;
+	ret = mcast_open(table, group);
 	if (ret)
 		goto err_free;
-	group->gid = *gid;
 	members_add(members, qp);
 	RCU_INIT_POINTER(group->members, members);
 	hlist_add_head_rcu(&group->node, mcast_bucket(table, gid));
@@ -206,7 +208,7 @@ static int mcast_leave(struct weft_mcast_table *table,
 	if (old->num == 1) {
 		hlist_del_rcu(&group->node);
 		table->num_groups--;
-		mcast_close(table, &group->gid);
+		mcast_close(table, group);
 		kfree_rcu(group, rcu);
 	} else {
 		new = members_alloc(old->num - 1);

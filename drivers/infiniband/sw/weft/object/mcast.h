@@ -10,6 +10,9 @@
 #include <linux/refcount.h>
 #include <rdma/ib_verbs.h>
 
+#include "object/group.h"
+
+struct net_device;
 struct weft_dev;
 struct weft_qp;
 
@@ -20,11 +23,13 @@ struct weft_qp;
  * @lock: serialises changes
  * @bucket: groups by hash of their GID, RCU
  * @num_groups: under @lock
+ * @groups: which of them the net device has joined
  */
 struct weft_mcast_table {
 	struct mutex		lock;
 	struct hlist_head	bucket[WEFT_MCAST_BUCKETS];
 	u32			num_groups;
+	struct weft_groups	groups;
 };
 
 /**
@@ -47,8 +52,9 @@ struct weft_mcast_members {
 /**
  * weft_mcast_init - prepare a device's table
  * @table: of the device
+ * @ndev: its net device
  */
-void weft_mcast_init(struct weft_mcast_table *table);
+void weft_mcast_init(struct weft_mcast_table *table, struct net_device *ndev);
 
 int weft_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int weft_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
