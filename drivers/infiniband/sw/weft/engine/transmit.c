@@ -220,7 +220,7 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 	bool response = weft_sendq_is_response(flight->sqe.opcode);
 	struct weft_iter payload;
 	enum weft_fault fault;
-	struct weft_run run;
+	struct weft_run run __uninitialized;
 	u32 sent;
 
 	xmit_build(qp, flight, from, to, &run);
