@@ -259,7 +259,7 @@ static void comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,
 			       const struct weft_opcode *op)
 {
 	struct weft_flight *flight = comp_expecting(qp, &pkt->hdr);
-	struct weft_payload_spans spans;
+	struct weft_payload_spans spans __uninitialized;
 	struct weft_iter from;
 	u32 packet, length;
 	u64 offset;
@@ -364,7 +364,7 @@ static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 
 void weft_completer_work(struct weft_qp *qp)
 {
-	struct weft_pkt pkt;
+	struct weft_pkt pkt __uninitialized;
 
 	weft_assert_turn(&qp->send.turn);
 	while (!weft_turn_stopping(&qp->send.turn) &&

@@ -43,7 +43,7 @@ static void reply_start_run(struct weft_qp *qp, u8 operation, struct weft_run *r
 /* Return: false: there was no room. */
 static bool reply_send_short(struct weft_qp *qp, u8 operation)
 {
-	struct weft_run run;
+	struct weft_run run __uninitialized;
 	u32 sent;
 
 	reply_start_run(qp, operation, &run);
@@ -105,7 +105,7 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 	};
 	u32 left = replying->length - replying->done, first, sent;
 	enum weft_fault fault;
-	struct weft_run run;
+	struct weft_run run __uninitialized;
 
 	/* the first packet may be FIRST or MIDDLE, so that the run's others may
 	 * be MIDDLE

@@ -213,7 +213,7 @@ static void req_message(struct weft_qp *qp, struct req_budget *budget)
 {
 	struct weft_send *send = &qp->send;
 	struct weft_answer answer = {};
-	struct weft_datagram dgram;
+	struct weft_datagram dgram __uninitialized;
 	enum weft_fault fault;
 
 	fault = weft_sendq_gather(qp, &send->wqe.sqe, send->wqe.sge, send->wqe.inline_data);
@@ -460,15 +460,16 @@ void weft_requester_run(struct weft_qp *qp)
 }
 
 /*
- * The caller has the QP, and not its device, which is freed a grace period after the turns
- * of its last QP have been stopped.
+ * Somebody else has the turn. The caller has the QP, and not its device, which is freed
+ * a grace period after the turns of its last QP have been stopped.
  */
-static void req_count_doorbell(struct weft_qp *qp)
+static void req_leave_doorbell(struct weft_qp *qp)
 {
 	rcu_read_lock();
 	if (!weft_turn_stopping(&qp->send.turn))
 		weft_stats_inc(qp->dev, WEFT_STAT_DOORBELLS);
 	rcu_read_unlock();
+	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
 }
 
 void weft_requester_doorbell(struct weft_qp *qp)
@@ -477,11 +478,12 @@ void weft_requester_doorbell(struct weft_qp *qp)
 		.wqes = WEFT_DOORBELL_WQES, .bytes = WEFT_DOORBELL_BYTES,
 	};
 
-	req_count_doorbell(qp);
-	if (weft_turn_try(&qp->send.turn))
-		req_run(qp, &budget);
-	else
-		weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+	if (unlikely(!weft_turn_try(&qp->send.turn))) {
+		req_leave_doorbell(qp);
+		return;
+	}
+	weft_stats_inc(qp->dev, WEFT_STAT_DOORBELLS);
+	req_run(qp, &budget);
 }
 
 void weft_requester_continue(struct weft_qp *qp)

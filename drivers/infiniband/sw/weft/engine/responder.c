@@ -126,7 +126,7 @@ static enum weft_fault resp_atomic_write(struct weft_qp *qp, const struct weft_p
 		.rkey = hdr->reth.rkey,
 		.remote_addr = hdr->reth.va,
 	};
-	struct weft_payload_spans spans;
+	struct weft_payload_spans spans __uninitialized;
 	enum weft_fault fault;
 	struct weft_iter from;
 
@@ -254,7 +254,7 @@ static enum weft_fault resp_data(struct weft_qp *qp, const struct weft_pkt *pkt,
 	struct weft_progress *progress = &recv->progress;
 	bool last = op->segment & WEFT_SEGMENT_LAST;
 	u32 payload = pkt->hdr.payload;
-	struct weft_payload_spans spans;
+	struct weft_payload_spans spans __uninitialized;
 	struct weft_request req;
 	enum weft_fault fault;
 	struct weft_iter from;
@@ -487,7 +487,7 @@ static enum weft_fault resp_datagram(struct weft_qp *qp, const struct weft_pkt *
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
 	u8 grh[WEFT_GRH_BYTES] __aligned(8);
-	struct weft_payload_spans spans;
+	struct weft_payload_spans spans __uninitialized;
 	struct weft_request req = {
 		.opcode = op->ext & WEFT_EXT_IMM ? WEFT_SQE_SEND_IMM : WEFT_SQE_SEND,
 		.solicited = pkt->hdr.se,
@@ -572,13 +572,13 @@ static void resp_acknowledge(struct weft_qp *qp)
  * The peer has lost some of a READ response and asks for it again: nobody wants
  * what is left to send of the first one.
  */
-static void resp_supersede(struct weft_recv *recv)
+static noinline_for_stack void resp_supersede(struct weft_recv *recv)
 {
 	struct weft_replying *replying = &recv->replying;
 	const struct weft_resource *resource;
 	struct weft_pkt pkt;
 
-	if (replying->kind != WEFT_REPLYING_READ || !weft_pkt_peek(&recv->packets, &pkt) ||
+	if (!weft_pkt_peek(&recv->packets, &pkt) ||
 	    pkt.malformed || weft_opcode(pkt.hdr.opcode)->kind != WEFT_KIND_READ ||
 	    !weft_psn_before(pkt.hdr.psn, recv->psn))
 		return;
@@ -606,13 +606,14 @@ static void resp_park(struct weft_qp *qp, struct weft_pkt *pkt, struct resp_budg
 static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 {
 	struct weft_recv *recv = &qp->recv;
-	struct weft_pkt pkt;
+	struct weft_pkt pkt __uninitialized;
 
 	for (;;) {
 		if (weft_turn_stopping(&recv->turn))
 			return false;
 		resp_acknowledge(qp);
-		resp_supersede(recv);
+		if (unlikely(recv->replying.kind == WEFT_REPLYING_READ))
+			resp_supersede(recv);
 		if (recv->replying.kind) {
 			if (budget->bytes < 0)
 				return true;

@@ -150,6 +150,37 @@ enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
 	return sendq_check_length(sqe, &qp->send.sgl);
 }
 
+static u64 sendq_length(const struct weft_swqe *wqe)
+{
+	u64 length = 0;
+	u32 i;
+
+	if (wqe->sqe.flags & WEFT_SQE_INLINE)
+		return wqe->sqe.inline_length;
+	for (i = 0; i < wqe->sqe.num_sge; i++)
+		length += wqe->sge[i].length;
+	return length;
+}
+
+enum weft_fault weft_sendq_measure(struct weft_qp *qp, u32 *length)
+{
+	struct weft_send *send = &qp->send;
+	const struct weft_sqe *sqe = &send->wqe.sqe;
+	u64 sum = sendq_length(&send->wqe);
+	enum weft_fault fault;
+
+	if (unlikely(!sendq_length_valid(sqe->opcode, sum)))
+		return WEFT_FAULT_LOCAL_LENGTH;
+	*length = sum;
+	if (likely(!weft_sendq_returns_data(sqe->opcode)))
+		return WEFT_FAULT_NONE;
+	fault = weft_sendq_gather(qp, sqe, send->wqe.sge, NULL);
+	if (unlikely(fault == WEFT_FAULT_PAGES))
+		fault = weft_sendq_page(qp, &send->paging, sqe, send->wqe.sge, 0, 0);
+	weft_sgl_release(&send->sgl);
+	return fault;
+}
+
 static int sendq_bind(const struct weft_accessor *who, const struct weft_sqe *sqe)
 {
 	struct weft_mw_request request = {

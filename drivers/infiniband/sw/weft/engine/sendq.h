@@ -102,7 +102,19 @@ enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe
 				  const struct weft_sge *sge, const void *inline_data);
 
 /**
- * weft_sendq_page - the same when some of the memory is paged
+ * weft_sendq_measure - check a work request that will be sent in packets
+ * @qp: the QP; @qp->send.wqe is looked at
+ * @length: result: bytes of the message
+ *
+ * Memory that data are to come into has to be there; that of data that go out is
+ * looked at when they do.
+ *
+ * Return: WEFT_FAULT_NONE, or what is wrong with it.
+ */
+enum weft_fault weft_sendq_measure(struct weft_qp *qp, u32 *length);
+
+/**
+ * weft_sendq_page - what weft_sendq_gather() does, when some of the memory is paged
  * @qp: the QP; @qp->send.sgl is the result
  * @paging: of the send half
  * @sqe: the request

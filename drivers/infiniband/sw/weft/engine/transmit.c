@@ -220,7 +220,7 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 	bool response = weft_sendq_is_response(flight->sqe.opcode);
 	struct weft_iter payload;
 	enum weft_fault fault;
-	struct weft_run run;
+	struct weft_run run __uninitialized;
 	u32 sent;
 
 	xmit_build(qp, flight, from, to, &run);
@@ -335,13 +335,7 @@ static bool xmit_take(struct weft_qp *qp)
 		return false;
 	fault = weft_sendq_check(qp);
 	if (!fault && !weft_sendq_is_local(send->wqe.sqe.opcode)) {
-		fault = weft_sendq_gather(qp, &send->wqe.sqe, send->wqe.sge,
-					  send->wqe.inline_data);
-		if (unlikely(fault == WEFT_FAULT_PAGES))
-			fault = weft_sendq_page(qp, &send->paging, &send->wqe.sqe,
-						send->wqe.sge, 0, 0);
-		length = send->sgl.length;
-		weft_sgl_release(&send->sgl);
+		fault = weft_sendq_measure(qp, &length);
 		if (weft_rules_psn_count(length, qp->mtu) > XMIT_MAX_PSNS)
 			fault = WEFT_FAULT_LOCAL_LENGTH;
 	}

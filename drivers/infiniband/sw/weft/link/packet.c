@@ -274,7 +274,7 @@ packet_send_lso(struct weft_qp *qp, const struct weft_datagram *dgram,
 	struct weft_send *send = &qp->send;
 	struct weft_iter payload;
 	struct weft_lso_cut cut;
-	struct weft_run run;
+	struct weft_run run __uninitialized;
 
 	packet_datagram_run(qp, dgram, &payload, &run);
 	weft_lso_begin(&cut, dgram->lso, local, send->done);
@@ -297,7 +297,7 @@ void weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
 			  struct weft_answer *answer)
 {
 	struct weft_iter payload;
-	struct weft_run run;
+	struct weft_run run __uninitialized;
 
 	if (unlikely(dgram->lso)) {
 		answer->outcome = packet_send_lso(qp, dgram, local, xmit);

@@ -93,7 +93,8 @@ static const u8 op_ext_length[] __initconst = {
 	sizeof(struct weft_wire_ieth),
 };
 
-static struct weft_opcode op_table[256] __ro_after_init;
+struct weft_opcode weft_opcodes[256] __ro_after_init;
+WEFT_EXPORT_FOR_TEST(weft_opcodes);
 
 static u8 __init op_length(u16 ext)
 {
@@ -120,7 +121,7 @@ static void __init op_fill(const struct op_row *row, u8 transport)
 {
 	struct weft_opcode *op;
 
-	op = &op_table[WEFT_OPCODE(transport, row->operation)];
+	op = &weft_opcodes[WEFT_OPCODE(transport, row->operation)];
 	*op = row->opcode;
 	op->transport = transport;
 	op->ext |= op_prefix(transport, op->flags);
@@ -137,12 +138,6 @@ void __init weft_opcode_init(void)
 			if (op_rows[i].transports & BIT(transport))
 				op_fill(&op_rows[i], transport);
 }
-
-const struct weft_opcode *weft_opcode(u8 opcode)
-{
-	return &op_table[opcode];
-}
-WEFT_EXPORT_FOR_TEST(weft_opcode);
 
 bool weft_opcode_follows(u8 prev, u8 cur)
 {

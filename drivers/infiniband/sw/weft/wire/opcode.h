@@ -134,6 +134,9 @@ struct weft_opcode {
 	u8		flags;
 };
 
+/* Read by weft_opcode(). */
+extern struct weft_opcode weft_opcodes[256];
+
 /**
  * weft_opcode_init - fill the table; before it every opcode is invalid
  *
@@ -149,7 +152,10 @@ void __init weft_opcode_init(void);
  * Return: Its description, never NULL; of kind WEFT_KIND_INVALID when the
  * opcode is reserved or not supported.
  */
-const struct weft_opcode *weft_opcode(u8 opcode);
+static inline const struct weft_opcode *weft_opcode(u8 opcode)
+{
+	return &weft_opcodes[opcode];
+}
 
 /**
  * weft_opcode_follows - may one packet come after another?
