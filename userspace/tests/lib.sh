@@ -32,3 +32,13 @@ own()
 	cd "$WEFT_OWN" || return
 	"$WEFT_BIN/$1" "${@:2}"
 }
+
+# speed_is WANT DEVICE [PORT]: what ibv_query_port_speed() says, after own_build speed;
+# older kernels know no such method
+speed_is()
+{
+	local want=$1 got
+	[ "$WEFT_KERNEL" = 7.2 ] || want=EPROTONOSUPPORT
+	got=$(WEFT_DEVICE=$2 "$WEFT_BIN/speed" "${3-1}")
+	[ "$got" = "$want" ] || fail "the speed of $2, port ${3-1}, is $got, not $want"
+}

@@ -60,6 +60,13 @@ weft_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,
 #define WEFT_QP_EX_WITH_FLUSH	0
 #endif
 
+/* ibv_query_port_speed(), a member of struct verbs_context_ops */
+#ifdef WEFT_HAVE_QUERY_PORT_SPEED
+#define WEFT_QUERY_PORT_SPEED	.query_port_speed = ibv_cmd_query_port_speed,
+#else
+#define WEFT_QUERY_PORT_SPEED
+#endif
+
 static inline int
 weft_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 		       uint64_t iova, int fd, int access, struct verbs_mr *vmr)

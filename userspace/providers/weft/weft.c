@@ -137,6 +137,7 @@ static const struct verbs_context_ops context_ops = {
 	.post_srq_recv		= weft_post_srq_recv,
 	.query_device_ex	= query_device_ex,
 	.query_port		= query_port,
+	WEFT_QUERY_PORT_SPEED
 	.query_qp		= weft_query_qp,
 	.query_rt_values	= query_rt_values,
 	.query_srq		= weft_query_srq,

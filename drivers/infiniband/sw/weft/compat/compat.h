@@ -88,10 +88,8 @@
 #define COMPAT_HAS_RESIZE_USER_CQ
 /* ib_umem_get() became ib_umem_get_va(). */
 #define COMPAT_HAS_UMEM_GET_VA
-#endif
-/* There is IB_EVENT_DEVICE_SPEED_CHANGE. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
-#define COMPAT_HAS_SPEED_CHANGE
+/* There are ib_device_ops.query_port_speed and IB_EVENT_DEVICE_SPEED_CHANGE. */
+#define COMPAT_HAS_PORT_SPEED
 #endif
 
 #include <linux/hrtimer.h>

@@ -27,7 +27,7 @@ static inline void compat_ignore_port_event(struct ib_device *ibdev,
 /* @event has its device and its port. Older cores have no word for it. */
 static inline void compat_dispatch_speed_change(struct ib_event *event)
 {
-#ifdef COMPAT_HAS_SPEED_CHANGE
+#ifdef COMPAT_HAS_PORT_SPEED
 	event->event = IB_EVENT_DEVICE_SPEED_CHANGE;
 	ib_dispatch_event(event);
 #endif

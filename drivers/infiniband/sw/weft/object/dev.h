@@ -14,7 +14,6 @@
 struct kobject;
 struct weft_hca;
 struct weft_link;
-struct weft_speed;
 struct weft_qp;
 
 #define WEFT_VLAN_NONE	0xffff
@@ -50,7 +49,7 @@ struct weft_gid {
  * @guid: node GUID, network order
  * @port_state: enum ib_port_state; written under RTNL, of an InfiniBand port under its
  *	lock, by what happens to it; read by anybody
- * @speed: of a RoCE port: what was told of it last; NULL: nothing yet
+ * @speed: of a RoCE port, in Mbit/s: what was told of it last; 0: nothing yet
  * @speed_work: looks whether it is another one
  * @regions: memory keys
  * @ahs: address handles, id to struct weft_ah_entry, RCU
@@ -81,7 +80,7 @@ struct weft_dev {
 	u32			id;
 	__be64			guid;
 	u32			port_state;
-	const struct weft_speed	*speed;
+	u32			speed;
 	struct work_struct	speed_work;
 	struct weft_region_table regions;
 	struct xarray		ahs;

@@ -4,6 +4,7 @@
 
 #include <rdma/ib_mad.h>
 
+#include "compat/port_speed.h"
 #include "object/dev.h"
 #include "object/hca.h"
 #include "params.h"
@@ -14,6 +15,9 @@
 #define IBP_AGENTS \
 	(IB_PORT_SM | IB_PORT_CM_SUP | IB_PORT_DEVICE_MGMT_SUP | IB_PORT_SNMP_TUNNEL_SUP | \
 	 IB_PORT_VENDOR_CLASS_SUP)
+
+/* A lane of SDR, 2.5 Gb/s, in the unit of ib_device_ops.query_port_speed: 100 Mb/s. */
+#define IBP_SDR_SPEED	25
 
 static struct weft_ibport *ibp_of(struct ib_device *ibdev)
 {
@@ -56,6 +60,21 @@ static int ibp_query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_
 	attr->gid_tbl_len = WEFT_IB_GUIDS;
 	attr->pkey_tbl_len = WEFT_IB_PKEYS;
 	attr->max_msg_sz = WEFT_MAX_MSG;
+	return 0;
+}
+
+/* Link speeds are bits, and up to QDR each is that many times the first. */
+static int __maybe_unused ibp_query_port_speed(struct ib_device *ibdev, u32 port_num,
+					       u64 *speed)
+{
+	struct ib_port_attr attr = {};
+	int ret = ibp_query_port(ibdev, port_num, &attr);
+	int lanes;
+
+	if (ret)
+		return ret;
+	lanes = attr.state == IB_PORT_DOWN ? 0 : ib_width_enum_to_int(attr.active_width);
+	*speed = lanes * attr.active_speed * IBP_SDR_SPEED;
 	return 0;
 }
 
@@ -137,4 +156,5 @@ const struct ib_device_ops weft_ib_port_ops = {
 	.query_gid = ibp_query_gid,
 	.query_pkey = ibp_query_pkey,
 	.query_port = ibp_query_port,
+	COMPAT_QUERY_PORT_SPEED(ibp_query_port_speed)
 };

@@ -24,6 +24,7 @@
 #include "verbs/resource.h"
 
 #include "compat/ops.h"
+#include "compat/port_speed.h"
 
 const struct uapi_definition weft_device_uapi[] = {
 	UAPI_DEF_CHAIN(weft_dm_uapi),
@@ -108,6 +109,7 @@ const struct ib_device_ops weft_device_ops = {
 	.reg_user_mr_dmabuf = compat_reg_user_mr_dmabuf,
 	.req_notify_cq = weft_req_notify_cq,
 	.rereg_user_mr = weft_rereg_user_mr,
+	COMPAT_QUERY_PORT_SPEED(weft_query_port_speed)
 	COMPAT_RESIZE_CQ,
 	COMPAT_FILL_RES_SRQ
 

@@ -25,6 +25,9 @@
 /* Completions are stamped in nanoseconds. */
 #define QUERY_CLOCK_KHZ		1000000
 
+/* Mbit/s that ib_device_ops.query_port_speed counts. */
+#define QUERY_SPEED_UNIT	100
+
 #define QUERY_DEVICE_CAPS \
 	(IB_DEVICE_RESIZE_MAX_WR | IB_DEVICE_BAD_QKEY_CNTR | \
 	 IB_DEVICE_UD_AV_PORT_ENFORCE | IB_DEVICE_CURR_QP_STATE_MOD | \
@@ -186,6 +189,19 @@ int weft_query_port(struct ib_device *ibdev, u32 port_num,
 	attr->max_vl_num = 1;
 	attr->qkey_viol_cntr = weft_stats_sum(dev, WEFT_STAT_UD_DROPPED_QKEY);
 	weft_speed_query(dev, attr);
+	return 0;
+}
+
+int weft_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
+{
+	struct weft_dev *dev = to_weft_dev(ibdev);
+	u64 mbps;
+
+	if (port_num != 1)
+		return -EINVAL;
+	/* upwards: 0 says that nothing goes through */
+	mbps = weft_speed_mbps(dev);
+	*speed = weft_dev_port_active(dev) ? DIV_ROUND_UP(mbps, QUERY_SPEED_UNIT) : 0;
 	return 0;
 }
 

@@ -50,6 +50,18 @@ int weft_query_port(struct ib_device *ibdev, u32 port_num,
 		    struct ib_port_attr *attr);
 
 /**
+ * weft_query_port_speed - ib_device_ops.query_port_speed
+ * @ibdev: the device
+ * @port_num: 1
+ * @speed: result, in units of 100 Mbit/s: of the net device, as it is and not as near as
+ *	InfiniBand has it; 0 when the port is down
+ *
+ * Context: process, takes RTNL.
+ * Return: 0; -EINVAL: no such port.
+ */
+int weft_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed);
+
+/**
  * weft_modify_port - ib_device_ops.modify_port
  * @ibdev: the device
  * @port_num: 1

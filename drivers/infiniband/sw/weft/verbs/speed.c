@@ -43,7 +43,7 @@ static const struct weft_speed speed_table[] = {
  * Not ib_get_eth_speed(): it writes a line to the kernel log for each query
  * of a net device that knows no speed.
  */
-static u32 speed_mbps(struct net_device *ndev)
+static u32 speed_of(struct net_device *ndev)
 {
 	struct ethtool_link_ksettings settings = {};
 	u32 mbps = SPEED_DEFAULT_MBPS;
@@ -57,16 +57,6 @@ static u32 speed_mbps(struct net_device *ndev)
 	return mbps;
 }
 
-static const struct weft_speed *speed_of(struct net_device *ndev)
-{
-	const struct weft_speed *entry = speed_table;
-	u32 mbps = speed_mbps(ndev);
-
-	while (mbps < entry->mbps)
-		entry++;
-	return entry;
-}
-
 static void speed_tell(struct ib_device *ibdev)
 {
 	struct ib_event event = { .device = ibdev, .element.port_num = 1 };
@@ -78,9 +68,9 @@ static void speed_tell(struct ib_device *ibdev)
 static void speed_worker(struct work_struct *work)
 {
 	struct weft_dev *dev = container_of(work, struct weft_dev, speed_work);
-	const struct weft_speed *entry = speed_of(dev->ndev);
+	u32 mbps = speed_of(dev->ndev);
 
-	if (xchg(&dev->speed, entry) != entry)
+	if (xchg(&dev->speed, mbps) != mbps)
 		speed_tell(&dev->ibdev);
 	ib_device_put(&dev->ibdev);
 }
@@ -102,14 +92,24 @@ void weft_speed_changed(struct weft_dev *dev)
 		ib_device_put(&dev->ibdev);
 }
 
-void weft_speed_query(struct weft_dev *dev, struct ib_port_attr *attr)
+u32 weft_speed_mbps(struct weft_dev *dev)
 {
-	const struct weft_speed *entry = speed_of(dev->ndev);
-	const struct weft_speed *told = cmpxchg(&dev->speed, NULL, entry);
+	u32 mbps = speed_of(dev->ndev);
+	u32 told = cmpxchg(&dev->speed, 0, mbps);
 
 	/* the core asks before anybody listens: that is the first one */
-	if (told && told != entry)
+	if (told && told != mbps)
 		weft_speed_changed(dev);
+	return mbps;
+}
+
+void weft_speed_query(struct weft_dev *dev, struct ib_port_attr *attr)
+{
+	const struct weft_speed *entry = speed_table;
+	u32 mbps = weft_speed_mbps(dev);
+
+	while (mbps < entry->mbps)
+		entry++;
 	attr->active_speed = entry->speed;
 	attr->active_width = entry->width;
 }

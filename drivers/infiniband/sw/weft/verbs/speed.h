@@ -38,9 +38,18 @@ void weft_speed_stop(struct weft_dev *dev);
 void weft_speed_changed(struct weft_dev *dev);
 
 /**
+ * weft_speed_mbps - the speed of the net device
+ * @dev: with a RoCE port
+ *
+ * Context: process, takes RTNL.
+ * Return: Mbit/s, not 0.
+ */
+u32 weft_speed_mbps(struct weft_dev *dev);
+
+/**
  * weft_speed_query - what ib_query_port() says of it
  * @dev: with a RoCE port
- * @attr: active_speed and active_width are set
+ * @attr: active_speed and active_width are set: what InfiniBand has a word for
  *
  * Context: process, takes RTNL.
  */
