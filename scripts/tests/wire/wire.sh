@@ -476,8 +476,9 @@ multicast_across()
 	for server in a b; do
 		n=10
 		[ $server = b ] || n=$1
+		# virtio_net tells the other side of its groups from a work item
 		across "log:mckey: joined" "stdbuf -oL mckey -m 239.1.1.1 -b $own -C $n -S 200" \
-			"mckey -m 239.1.1.1 -b $own -C $n -S 200 -s"
+			"sh -c 'sleep 1; exec mckey -m 239.1.1.1 -b $own -C $n -S 200 -s'"
 		said $who 'return status 0'
 		[ $who = client ] || said server 'data transfers complete'
 	done
