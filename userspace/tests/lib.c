@@ -131,7 +131,7 @@ bool packets_forced(void)
 	return local == '0';
 }
 
-void open_device(void)
+void open_context(void)
 {
 	const char *name = getenv("WEFT_DEVICE") ?: "weft0";
 	struct ibv_device **list;
@@ -147,10 +147,15 @@ void open_device(void)
 	ctx = ibv_open_device(list[i]);
 	CHECK(ctx);
 	ibv_free_device_list(list);
+}
+
+void open_device(void)
+{
+	open_context();
 	CHECK(!ibv_query_port(ctx, 1, &port));
 	find_gids();
 	if (gid4 < 0 && port.link_layer == IBV_LINK_LAYER_ETHERNET)
-		FAIL("%s has no GID of an IPv4 address", name);
+		FAIL("%s has no GID of an IPv4 address", ibv_get_device_name(ctx->device));
 	pd = ibv_alloc_pd(ctx);
 	CHECK(pd);
 	CHECK(!fcntl(ctx->async_fd, F_SETFL, O_NONBLOCK));

@@ -96,6 +96,7 @@ extern struct ibv_context *ctx;
 extern struct ibv_pd *pd;
 extern struct ibv_port_attr port;
 extern int gid4, gid6;			/* their indexes; on InfiniBand -1 */
+void open_context(void);		/* ctx alone, as the device has perhaps no addresses */
 void open_device(void);			/* for a child that forks itself */
 bool packets_forced(void);		/* no local link, see weft(7) */
 

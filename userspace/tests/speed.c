@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 
 	if (argc != 2)
 		return 2;
-	open_device();
+	open_context();
 	error = query_port_speed(strtoull(argv[1], NULL, 0), &speed);
 	if (error)
 		printf("%s\n", strerrorname_np(error));
