@@ -39,6 +39,6 @@ mount_nfs()
 	# the debug kernel has no newer client
 	[ "$WEFT_KERNEL" != debug ] || version=4.0
 	mkdir -p "$1"
-	mount -t nfs4 -o vers=$version,proto=rdma,port=20049,nosharecache 10.9.0.1:/ "$1"
+	mount -t nfs4 -o "vers=$version,proto=rdma,port=20049,nosharecache" 10.9.0.1:/ "$1"
 	defer umount "$1"
 }
