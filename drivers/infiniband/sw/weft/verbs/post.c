@@ -48,13 +48,22 @@ static int post_opcode(unsigned int opcode)
 	}
 }
 
+/*
+ * A datagram alone has headers to sum. To other QPs the flag says nothing: IPoIB posts to a
+ * connection what its last datagram has left in the work request.
+ */
+static bool post_is_summed(const struct weft_qp *qp, const struct ib_send_wr *wr)
+{
+	return wr->send_flags & IB_SEND_IP_CSUM && qp->type == IB_QPT_UD;
+}
+
 static u8 post_flags(const struct weft_qp *qp, const struct ib_send_wr *wr)
 {
 	return (wr->send_flags & IB_SEND_SIGNALED ? WEFT_SQE_SIGNALED : 0) |
 	       (wr->send_flags & IB_SEND_SOLICITED ? WEFT_SQE_SOLICITED : 0) |
 	       (wr->send_flags & IB_SEND_FENCE ? WEFT_SQE_FENCE : 0) |
 	       (wr->send_flags & IB_SEND_INLINE ? WEFT_SQE_INLINE : 0) |
-	       (wr->send_flags & IB_SEND_IP_CSUM ? WEFT_SQE_IP_CSUM : 0);
+	       (post_is_summed(qp, wr) ? WEFT_SQE_IP_CSUM : 0);
 }
 
 static void post_service(const struct weft_qp *qp, const struct ib_send_wr *wr,
@@ -127,11 +136,6 @@ static int post_lso(const struct weft_qp *qp, const struct ib_send_wr *wr)
 	return weft_lso_valid(lso) ? 0 : -EINVAL;
 }
 
-static bool post_may_sum(const struct weft_qp *qp)
-{
-	return qp->type == IB_QPT_UD && qp->dev->hca;
-}
-
 static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
 {
 	int opcode = post_opcode(wr->opcode), length;
@@ -139,7 +143,7 @@ static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
 
 	if (opcode < 0 || !weft_sendq_allows(qp, opcode) ||
 	    wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge ||
-	    (wr->send_flags & IB_SEND_IP_CSUM && !post_may_sum(qp)))
+	    (post_is_summed(qp, wr) && !qp->dev->hca))
 		return -EINVAL;
 	sqe = weft_ring_reserve(qp->send.ring);
 	if (!sqe)
