@@ -169,6 +169,7 @@ enum weft_fault weft_sendq_measure(struct weft_qp *qp, u32 *length)
 	u64 sum = sendq_length(&send->wqe);
 	enum weft_fault fault;
 
+	weft_assert_turn(&send->turn);
 	if (unlikely(!sendq_length_valid(sqe->opcode, sum)))
 		return WEFT_FAULT_LOCAL_LENGTH;
 	*length = sum;
