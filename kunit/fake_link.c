@@ -18,6 +18,7 @@
 #include "stats.h"
 #include "verbs/qp.h"
 #include "wire/opcode.h"
+#include "wire/psn.h"
 
 #define FAKE_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
@@ -617,6 +618,7 @@ static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
 	qp->mtu = FAKE_MTU;
 	qp->access = FAKE_ACCESS;
 	qp->recv.psn = attr->psn[peer - node->link->node];
+	qp->recv.ack_psn = weft_psn_add(qp->recv.psn, -1);
 	qp->recv.rnr_timer = FAKE_RNR_TIMER;
 	qp->recv.max_dest_rd_atomic = attr->max_rd_atomic;
 	qp->send.psn = attr->psn[node - node->link->node];

@@ -174,6 +174,22 @@ static const struct resp_row resp_rows[] = {
 		PACKET(SEND_FIRST, 1, .length = 256, BACK(ACK, 1, 1)),
 		PACKET(SEND_LAST, 2, .length = 1, ASK, BACK(ACK, 2, 2))) },
 
+	/* no acknowledge has the PSN of what it does not answer */
+	{ "SEND again, behind an atomic", .received = 1,
+	  STEPS(PACKET(SEND_ONLY, 0, .post = 1),
+		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = 0),
+		PACKET(SEND_ONLY, 0, ASK, BACK(ACK, 0, 2)),
+		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = 0)) },
+	{ "SEND again, behind a READ", .received = 2,
+	  STEPS(PACKET(SEND_ONLY, 0, .post = 2, ASK, BACK(ACK, 0, 1)),
+		PACKET(READ_REQUEST, 1, .total = 600, BACK(DATA, 1, 2)),
+		PACKET(SEND_ONLY, 0, BACK(ACK, 0, 2)),
+		PACKET(SEND_ONLY, 4, ASK, BACK(ACK, 4, 3)),
+		PACKET(SEND_ONLY, 0, BACK(ACK, 4, 3))) },
+	{ "SEND again of a connection before",
+	  STEPS(PACKET(FETCH_ADD, 0, BACK(ATOMIC, 0, 1), .value = 0),
+		PACKET(SEND_ONLY, -1, BACK(ACK, -1, 1))) },
+
 	/* IBA 9.7.5.2.8: what follows is dropped, until it is tried again */
 	{ "RNR", .received = 1,
 	  STEPS(PACKET(SEND_ONLY, 0, BACK(RNR, 0, 0)),

@@ -365,6 +365,7 @@ static enum weft_fault resp_expected(struct weft_qp *qp, const struct weft_pkt *
 		return fault;
 	if (recv->replying.kind)
 		return fault; /* what is answered has moved the PSN itself */
+	recv->ack_psn = recv->psn;
 	recv->psn = weft_psn_add(recv->psn, 1);
 	recv->ack_due |= pkt->hdr.ackreq;
 	return fault;
@@ -558,14 +559,14 @@ static enum weft_fault resp_packet(struct weft_qp *qp, const struct weft_pkt *pk
 	}
 }
 
-/* Acknowledge all before the expected PSN, unless there will be more to say. */
+/* Acknowledge what an acknowledge answers, unless there will be more to say. */
 static void resp_acknowledge(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
 	if (!recv->ack_due || recv->replying.kind || !skb_queue_empty(&recv->packets))
 		return;
-	weft_reply_new(qp, weft_psn_add(recv->psn, -1), WEFT_REPLYING_ACK);
+	weft_reply_new(qp, recv->ack_psn, WEFT_REPLYING_ACK);
 }
 
 /*
@@ -598,7 +599,7 @@ static void resp_park(struct weft_qp *qp, struct weft_pkt *pkt, struct resp_budg
 	weft_pkt_undo(pkt, &recv->packets);
 	if (!recv->ack_due || recv->replying.kind)
 		return;
-	weft_reply_new(qp, weft_psn_add(recv->psn, -1), WEFT_REPLYING_ACK);
+	weft_reply_new(qp, recv->ack_psn, WEFT_REPLYING_ACK);
 	weft_reply_go_on(qp, &budget->bytes);
 }
 

@@ -128,12 +128,15 @@ struct weft_progress {
  * @num_resources: entries of @resources
  * @next_resource: the oldest one
  * @nak_sent: the requester has been told to go back to @psn
- * @ack_due: an acknowledge of all before @psn waits for more to acknowledge
+ * @ack_due: an acknowledge of @ack_psn waits for more to acknowledge
  * @held: @wqe has been taken and is not complete
  * @malformed: @wqe could not be made sense of
  * @comm_est: the first message after RTR has been seen
  * @last_wqe: LAST_WQE_REACHED has been raised
  * @psn: expected PSN
+ * @ack_psn: the last one executed that an acknowledge answers. One with the PSN of a
+ *	READ or an atomic, whose answer has been lost, would tell the peer to go back
+ *	(IBA 9.7.5.2.5), and rdma_rxe completes the atomic by it.
  * @msn: messages completed, 24 bits
  * @done: bytes of a message that the local link has moved, if it moves it in windows.
  *	It goes on there when the sender knows the same number.
@@ -168,6 +171,7 @@ struct weft_recv {
 	bool			comm_est;
 	bool			last_wqe;
 	u32			psn;
+	u32			ack_psn;
 	u32			msn;
 	u32			done;
 	u8			rnr_timer;

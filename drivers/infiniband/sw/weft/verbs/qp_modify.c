@@ -168,8 +168,10 @@ static void commit_send(struct weft_send *send, const struct ib_qp_attr *attr, i
 
 static void commit_recv(struct weft_recv *recv, const struct ib_qp_attr *attr, int mask)
 {
-	if (mask & IB_QP_RQ_PSN)
+	if (mask & IB_QP_RQ_PSN) {
 		recv->psn = attr->rq_psn & WEFT_PSN_MASK;
+		recv->ack_psn = weft_psn_add(recv->psn, -1);
+	}
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		recv->rnr_timer = attr->min_rnr_timer;
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
