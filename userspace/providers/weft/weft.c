@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,9 @@
 #include "compat.h"
 #include "weft.h"
 #include "weft-abi.h"
+
+#define ASSERT_SIZE(_name, _size) static_assert(sizeof(struct _name) == (_size), #_name);
+WEFT_ABI_SIZES(ASSERT_SIZE)
 
 /*
  * The name is only looked at where the kernel cannot tell the driver id. It

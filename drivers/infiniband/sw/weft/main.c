@@ -2,6 +2,7 @@
 
 #include <linux/module.h>
 #include <linux/rcupdate.h>
+#include <rdma/weft-abi.h>
 
 #include "device.h"
 #include "engine/work.h"
@@ -12,6 +13,9 @@
 #include "object/table.h"
 #include "verbs/removal.h"
 #include "wire/icrc.h"
+
+#define ASSERT_SIZE(_name, _size) static_assert(sizeof(struct _name) == (_size));
+WEFT_ABI_SIZES(ASSERT_SIZE)
 
 static int __init weft_init(void)
 {

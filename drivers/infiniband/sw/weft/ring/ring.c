@@ -13,14 +13,6 @@
 #define RING_COPY_BATCH	1024U
 
 static_assert(sizeof(struct weft_ring_hdr) <= WEFT_RING_HDR_SIZE);
-static_assert(sizeof(struct weft_sqe) == 64);
-static_assert(sizeof(struct weft_rqe) == 16);
-static_assert(sizeof(struct weft_cqe) == 64);
-static_assert(sizeof(struct weft_sge) == 16);
-static_assert(sizeof(struct weft_raw_qp) == 96);
-static_assert(sizeof(struct weft_raw_cq) == 16);
-static_assert(sizeof(struct weft_raw_mr) == 32);
-static_assert(sizeof(struct weft_raw_srq) == 24);
 
 struct weft_ring *weft_ring_create(u32 entries, u32 stride,
 				   struct ib_ucontext *uctx,
