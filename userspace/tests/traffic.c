@@ -7,6 +7,7 @@
  *	traffic many N		N connections between two processes
  */
 #include "lib.h"
+#include "usage.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -250,7 +251,7 @@ static void many_end(int me, int num)
 	_exit(0);
 }
 
-static int many(int num)
+static void connect_many(int num)
 {
 	int status, i;
 	pid_t pid[2];
@@ -267,8 +268,17 @@ static int many(int num)
 		SAME(waitpid(pid[i], &status, 0), pid[i]);
 		SAME(status, 0);
 	}
+}
+
+/* and nothing is left of them when the processes have ended */
+static int many(int num)
+{
+	int grow;
+
+	connect_many(num / 5 + 1);
+	grow = usage_watch(connect_many, num);
 	printf("%d QPs in each of two processes\n", num);
-	return 0;
+	return !!grow;
 }
 
 int main(int argc, char **argv)
