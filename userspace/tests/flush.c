@@ -4,6 +4,12 @@
  */
 #include "lib.h"
 
+#include <pthread.h>
+
+/* work requests of a queue that races with ERR, and how many come surely later */
+#define RACE		4096
+#define LATE		8
+
 static struct end a, b;
 
 /* three that wait for a receive at @b, the first of them on its way */
@@ -114,6 +120,109 @@ static void error_receives_nothing(void)
 	to_state(&b, IBV_QPS_ERR);
 	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	expect_wc(a.scq, 1, IBV_WC_RETRY_EXC_ERR);
+}
+
+/*
+ * A thread that posts while another one sets ERR
+ */
+struct race {
+	void (*post)(int i);
+	int posted;		/* so far */
+	bool flushing;		/* ERR has been set */
+};
+
+static struct race race;
+
+static void race_receive(int i)
+{
+	post_recv(&a, i, 0, 100);
+}
+
+static void race_send(int i)
+{
+	post(&a, at(swr(&a, i, IBV_WR_RDMA_WRITE, 0, 8), &b, 0));
+}
+
+static bool race_flushing(void)
+{
+	return __atomic_load_n(&race.flushing, __ATOMIC_ACQUIRE);
+}
+
+static void *race_post(void *arg)
+{
+	int i, end;
+
+	for (i = 0; i < RACE - LATE && !race_flushing(); i++) {
+		race.post(i);
+		__atomic_store_n(&race.posted, i + 1, __ATOMIC_RELEASE);
+	}
+	while (!race_flushing())
+		sched_yield();
+	for (end = i + LATE; i < end; i++)
+		race.post(i);
+	race.posted = end;
+	return NULL;
+}
+
+/* ERR when there are @from of them */
+static void race_once(void (*post)(int i), int from)
+{
+	pthread_t thread;
+
+	race = (struct race){ .post = post };
+	SAME(pthread_create(&thread, NULL, race_post, NULL), 0);
+	while (__atomic_load_n(&race.posted, __ATOMIC_ACQUIRE) < from)
+		sched_yield();
+	to_state(&a, IBV_QPS_ERR);
+	__atomic_store_n(&race.flushing, true, __ATOMIC_RELEASE);
+	SAME(pthread_join(thread, NULL), 0);
+}
+
+/* as new, and what is still on its way has other PSNs */
+static void race_again(void)
+{
+	to_state(&a, IBV_QPS_RESET);
+	to_state(&b, IBV_QPS_RESET);
+	a.psn = (a.psn + 3 * RACE) & 0xffffff;
+	connect_ends(&a, &b);
+}
+
+/* whether a receive is posted before, during or after: it completes once */
+static void error_races_receives(void)
+{
+	int num = repeat(200, 500), i, n;
+
+	make_pair(&a, &b, CONF(.rq = RACE, .cqe = RACE));
+	for (i = 0; i < num; i++) {
+		race_once(race_receive, i % 50);
+		note("round %d, %d posted", i, race.posted);
+		for (n = 0; n < race.posted; n++)
+			expect_wc(a.rcq, n, IBV_WC_WR_FLUSH_ERR);
+		expect_no_wc_now(a.rcq);
+		race_again();
+	}
+}
+
+/* sends, too; none is executed behind one that was flushed */
+static void error_races_sends(void)
+{
+	int num = repeat(100, 300), i, n;
+	enum ibv_wc_status status;
+	struct ibv_wc wc;
+
+	make_pair(&a, &b, CONF(.sq = RACE, .cqe = RACE));
+	for (i = 0; i < num; i++) {
+		race_once(race_send, i % 20);
+		note("round %d, %d posted", i, race.posted);
+		for (n = 0, status = IBV_WC_SUCCESS; n < race.posted; n++, status = wc.status) {
+			wc = next_wc(a.scq);
+			SAME(wc.wr_id, n);
+			CHECK(wc.status == IBV_WC_WR_FLUSH_ERR || wc.status == status);
+		}
+		SAME(status, IBV_WC_WR_FLUSH_ERR);
+		expect_no_wc_now(a.scq);
+		race_again();
+	}
 }
 
 /*
@@ -562,6 +671,7 @@ TESTS(
 	TEST(error_flushes_in_order), TEST(error_flushes_late_posts),
 	TEST(error_flushes_unsignaled), TEST(error_from_every_state),
 	TEST(error_receives_nothing),
+	TEST(error_races_receives), TEST(error_races_sends),
 	TEST(reset_clears), TEST(reset_clears_completions), TEST(reset_after_error),
 	TEST(destroyed_with_work),
 	TEST(sqe_uc), TEST(sqe_ud), TEST(sqe_ah_of_other_pd), TEST(sqe_not_for_rc),

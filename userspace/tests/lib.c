@@ -161,9 +161,22 @@ void open_device(void)
 	CHECK(!fcntl(ctx->async_fd, F_SETFL, O_NONBLOCK));
 }
 
+void open_named(const char *name)
+{
+	SAME(setenv("WEFT_DEVICE", name, 1), 0);
+	open_device();
+}
+
 /*
- * ---- Time and memory ----
+ * ---- Numbers, time and memory ----
  */
+
+int repeat(int num, int full)
+{
+	const char *tier = getenv("WEFT_TIER");
+
+	return tier && !strcmp(tier, "full") ? full : num;
+}
 
 uint64_t now_ns(void)
 {

@@ -98,8 +98,10 @@ extern struct ibv_port_attr port;
 extern int gid4, gid6;			/* their indexes; on InfiniBand -1 */
 void open_context(void);		/* ctx alone, as the device has perhaps no addresses */
 void open_device(void);			/* for a child that forks itself */
+void open_named(const char *name);	/* this one from now on */
 bool packets_forced(void);		/* no local link, see weft(7) */
 
+int repeat(int num, int full);		/* how often, as count() of scripts/tests/lib.sh */
 uint64_t now_ns(void);
 void sleep_ms(int ms);
 void *memory(size_t size);		/* of pages, zeroed */

@@ -32,8 +32,7 @@ static void open_side(struct side *side, const char *variable)
 
 	if (!name)
 		FAIL("$%s says no device", variable);
-	SAME(setenv("WEFT_DEVICE", name, 1), 0);
-	open_device();
+	open_named(name);
 	SAME(port.link_layer, IBV_LINK_LAYER_INFINIBAND);
 	SAME(port.state, IBV_PORT_ACTIVE);
 	if (!port.lmc)
