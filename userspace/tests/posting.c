@@ -327,33 +327,6 @@ static void states(void)
 	SAME(try_recv(&a), EINVAL);
 }
 
-static uint64_t doorbells(void)
-{
-	uint64_t value;
-	char path[128];
-	FILE *file;
-
-	sleep_ms(20); /* it is read each 10 ms at most */
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/doorbells",
-		 ibv_get_device_name(ctx->device));
-	file = fopen(path, "r");
-	CHECK(file && fscanf(file, "%lu", &value) == 1);
-	fclose(file);
-	return value;
-}
-
-/* one for all of a list, at most */
-static void doorbell_of_a_list(void)
-{
-	uint64_t before;
-
-	make_pair(&a, &b, CONF());
-	before = doorbells();
-	post(&a, numbered(0, 10));
-	expect_executed(0, 10);
-	CHECK(doorbells() <= before + 1);
-}
-
 /*
  * ---- ibv_create_qp() ----
  */
@@ -754,7 +727,7 @@ static void pci_write_end_padding(void)
 
 TESTS(
 	TEST(send_queue_full), TEST(receive_queue_full), TEST(refused_in_a_list),
-	TEST(opcodes_of_types), TEST(ud_without_ah), TEST(states), TEST(doorbell_of_a_list),
+	TEST(opcodes_of_types), TEST(ud_without_ah), TEST(states),
 	TEST(capabilities), TEST(capabilities_are_real),
 	TEST(wr_operations), TEST(wr_abort_rolls_back), TEST(wr_error_rolls_back),
 	TEST(wr_states), TEST(wr_ud), TEST(create_ex_refused), TEST(pci_write_end_padding)
