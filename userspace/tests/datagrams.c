@@ -5,7 +5,6 @@
 #include "lib.h"
 
 #include <arpa/inet.h>
-#include <endian.h>
 #include <fcntl.h>
 #include <netinet/ip.h>
 #include <netinet/ip6.h>
@@ -609,13 +608,13 @@ static int detach(struct end *e, int last)
 	return ibv_detach_mcast(e->qp, &gid, 0);
 }
 
-static void send_group(uint64_t id, struct ibv_ah *to)
+static void send_group(struct end *e, uint64_t id, struct ibv_ah *to)
 {
-	struct ibv_send_wr *wr = to_ah(swr(&a, id, IBV_WR_SEND, 0, 100), to, &b);
+	struct ibv_send_wr *wr = to_ah(swr(e, id, IBV_WR_SEND, 0, 100), to, e);
 
 	wr->wr.ud.remote_qpn = 0xffffff;
-	post(&a, wr);
-	expect_ok(a.scq, id);
+	post(e, wr);
+	expect_ok(e->scq, id);
 }
 
 static void post_recvs(struct end *e, int num)
@@ -636,12 +635,12 @@ static void multicast(void)
 	post_recvs(&b, 8);
 	post_recv(&a, 30, 4000, 2000);
 	/* nobody */
-	send_group(1, to);
+	send_group(&a, 1, to);
 	expect_no_wc(b.rcq);
 	/* one, attached twice: one copy */
 	SAME(attach(&b, 3), 0);
 	SAME(attach(&b, 3), 0);
-	send_group(2, to);
+	send_group(&a, 2, to);
 	expect_ud(0, 100);
 	check_filled(b.buf + GRH, 100, 1);
 	memcpy(&ip, b.buf + 20, 20);
@@ -651,15 +650,15 @@ static void multicast(void)
 	expect_no_wc_now(a.rcq);
 	/* the sender too: each gets one */
 	SAME(attach(&a, 3), 0);
-	send_group(3, to);
+	send_group(&a, 3, to);
 	expect_ud(1, 100);
 	expect_ok(a.rcq, 30);
 	/* another group is another group */
-	send_group(4, ah_to_group(4));
+	send_group(&a, 4, ah_to_group(4));
 	expect_no_wc(b.rcq);
 	SAME(detach(&a, 3), 0);
 	SAME(detach(&b, 3), 0);
-	send_group(5, to);
+	send_group(&a, 5, to);
 	expect_no_wc(b.rcq);
 	expect_no_event();
 }
@@ -677,7 +676,7 @@ static void multicast_refused(void)
 	/* attached: not destroyed */
 	REFUSED(ibv_destroy_qp(b.qp), EBUSY);
 	post_recvs(&b, 1);
-	send_group(1, ah_to_group(3));
+	send_group(&a, 1, ah_to_group(3));
 	expect_ud(0, 100);
 	SAME(detach(&b, 3), 0);
 	CHECK(detach(&b, 3));
@@ -693,7 +692,6 @@ static void multicast_refused(void)
 static void multicast_not_to_self(void)
 {
 	struct ibv_ah *to = ah_to_group(7);
-	struct ibv_send_wr *wr;
 
 	make_ud();
 	remake(&a, IBV_QP_CREATE_BLOCK_SELF_MCAST_LB, 0);
@@ -701,14 +699,11 @@ static void multicast_not_to_self(void)
 	SAME(attach(&b, 7), 0);
 	post_recv(&a, 30, 4000, 2000);
 	post_recvs(&b, 2);
-	send_group(1, to);
+	send_group(&a, 1, to);
 	expect_ud(0, 100);
 	expect_no_wc(a.rcq);
 	/* what others send it gets, and they get theirs */
-	wr = to_ah(swr(&b, 2, IBV_WR_SEND, 0, 100), to, &a);
-	wr->wr.ud.remote_qpn = 0xffffff;
-	post(&b, wr);
-	expect_ok(b.scq, 2);
+	send_group(&b, 2, to);
 	expect_ok(a.rcq, 30);
 	expect_ok(b.rcq, 1);
 	SAME(detach(&a, 7), 0);
@@ -727,7 +722,7 @@ static void multicast_source_qpn(void)
 	SAME(attach(&b, 8), 0);
 	post_recv(&a, 30, 4000, 2000);
 	post_recvs(&b, 2);
-	send_group(1, to);
+	send_group(&a, 1, to);
 	SAME(expect_ok(b.rcq, 0).src_qp, 0x4711);
 	expect_no_wc(a.rcq);
 	/* with nothing against it */
@@ -735,7 +730,7 @@ static void multicast_source_qpn(void)
 	remake(&a, IBV_QP_CREATE_SOURCE_QPN, 0x4711);
 	SAME(attach(&a, 8), 0);
 	post_recv(&a, 31, 4000, 2000);
-	send_group(2, to);
+	send_group(&a, 2, to);
 	SAME(expect_ok(b.rcq, 1).src_qp, 0x4711);
 	SAME(expect_ok(a.rcq, 31).src_qp, 0x4711);
 	SAME(detach(&a, 8), 0);
@@ -756,8 +751,8 @@ static void multicast_many(void)
 		if (i % 3)
 			post_recvs(&ends[i], 2);
 	}
-	send_group(1, to);
-	send_group(2, to);
+	send_group(&a, 1, to);
+	send_group(&a, 2, to);
 	for (i = 0; i < 20; i++) {
 		if (i % 3) {
 			expect_ok(ends[i].rcq, 0);
@@ -765,6 +760,34 @@ static void multicast_many(void)
 		}
 		expect_no_wc_now(ends[i].rcq);
 	}
+}
+
+/* another device of the net device hears the same */
+static void multicast_two_devices(void)
+{
+	struct ibv_ah *to = ah_to_group(9);
+	struct end c;
+
+	make_ud();
+	post_recvs(&b, 4);
+	open_named("weft1");
+	make(&c, CONF(.type = IBV_QPT_UD));
+	to_ready(&c);
+	post_recvs(&c, 4);
+	/* a member there alone; one on each, for either of them */
+	SAME(attach(&c, 9), 0);
+	send_group(&a, 1, to);
+	SAME(expect_ok(c.rcq, 0).src_qp, a.qp->qp_num);
+	SAME(attach(&b, 9), 0);
+	send_group(&a, 2, to);
+	expect_ok(c.rcq, 1);
+	expect_ud(0, 100);
+	send_group(&c, 3, ah_to_group(9));
+	expect_ok(c.rcq, 2);
+	SAME(expect_ok(b.rcq, 1).src_qp, c.qp->qp_num);
+	/* a copy each, and not one more */
+	expect_no_wc(b.rcq);
+	expect_no_wc_now(c.rcq);
 }
 
 /* the key counts here as well */
@@ -782,7 +805,7 @@ static void multicast_qkey(void)
 	post(&a, wr);
 	expect_ok(a.scq, 1);
 	expect_no_wc(b.rcq);
-	send_group(2, to);
+	send_group(&a, 2, to);
 	expect_ud(0, 100);
 }
 
@@ -873,5 +896,5 @@ TESTS(
 	TEST(source_qpn_refused),
 	TEST(multicast), TEST(multicast_refused), TEST(multicast_not_to_self),
 	TEST(multicast_source_qpn), TEST(multicast_many), TEST(multicast_qkey),
-	TEST(lid_group_flood)
+	TEST(multicast_two_devices), TEST(lid_group_flood)
 )
