@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A device, and what the kernel's consumers ask of it by way of the core: completions in
- * each context, draining, the end of a shared receive queue, refusals.
+ * each context, draining, the end of a shared receive queue, groups, refusals.
  */
 #include <kunit/test.h>
 #include <linux/irq_work.h>
@@ -599,6 +599,33 @@ static void last_wqe_is_told_once(struct kunit *test)
 }
 
 /*
+ * ---- Groups ----
+ */
+
+/* The core counts for itself, and the device as well, whoever asks it. */
+static void attached_is_not_destroyed(struct kunit *test)
+{
+	struct consumer *consumer = consumer_create(test);
+	struct consumer_end *a = &consumer->end[0];
+	struct ib_qp_init_attr attr;
+	union ib_gid group;
+
+	consumer_make_cqs(test, consumer, IB_POLL_WORKQUEUE);
+	attr = consumer_qp_attr(a);
+	attr.qp_type = IB_QPT_UD;
+	a->qp = ib_create_qp(consumer->pd, &attr);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(a->qp));
+	/* 239.1.1.7 */
+	ipv6_addr_set_v4mapped(htonl(0xef010107), (struct in6_addr *)&group);
+	KUNIT_ASSERT_EQ(test, 0, ib_attach_mcast(a->qp, &group, 0));
+	KUNIT_EXPECT_EQ(test, ib_destroy_qp(a->qp), -EBUSY);
+	KUNIT_ASSERT_EQ(test, consumer_dev->ops.destroy_qp(a->qp, NULL), -EBUSY);
+	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(a->qp, &group, 0));
+	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(a->qp));
+	a->qp = NULL;
+}
+
+/*
  * ---- Refusals ----
  */
 
@@ -610,6 +637,8 @@ static void what_is_not_there_is_not_told(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, attr->sig_prot_cap, 0);
 	KUNIT_EXPECT_EQ(test, attr->sig_guard_cap, 0);
 	KUNIT_EXPECT_EQ(test, attr->masked_atomic_cap, IB_ATOMIC_NONE);
+	/* addresses are those of the CPU */
+	KUNIT_EXPECT_NULL(test, consumer_dev->dma_device);
 }
 
 static void refused_objects(struct kunit *test)
@@ -687,6 +716,7 @@ static struct kunit_case consumer_cases[] = {
 	KUNIT_CASE_PARAM(drains_in_context, consumer_context_gen_params),
 	KUNIT_CASE(handler_is_not_nested),
 	KUNIT_CASE(last_wqe_is_told_once),
+	KUNIT_CASE(attached_is_not_destroyed),
 	KUNIT_CASE(what_is_not_there_is_not_told),
 	KUNIT_CASE(refused_objects),
 	KUNIT_CASE_PARAM(refused_requests, consumer_opcode_gen_params),

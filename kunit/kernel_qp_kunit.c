@@ -137,17 +137,6 @@ static void cqs_are_wanted(struct kunit *test)
 	kernel_destroy(test, qp);
 }
 
-static void attached_is_not_destroyed(struct kunit *test)
-{
-	struct kernel_qp *qp = kernel_prepare(test);
-
-	KUNIT_ASSERT_EQ(test, kernel_create(qp), 0);
-	atomic_set(&qp->ib.qp->mcast_groups, 1);
-	KUNIT_EXPECT_EQ(test, weft_destroy_qp(&qp->ib.ibqp, NULL), -EBUSY);
-	atomic_set(&qp->ib.qp->mcast_groups, 0);
-	kernel_destroy(test, qp);
-}
-
 static u32 packets_freed;
 
 static void packet_freed(struct sk_buff *skb)
@@ -234,7 +223,6 @@ static struct kunit_case kernel_qp_cases[] = {
 	KUNIT_CASE(flags_refused),
 	KUNIT_CASE(types_refused),
 	KUNIT_CASE(cqs_are_wanted),
-	KUNIT_CASE(attached_is_not_destroyed),
 	KUNIT_CASE(packets_after_the_end),
 	KUNIT_CASE(read_with_inv_refused),
 	KUNIT_CASE(end_spares_the_kernel),
