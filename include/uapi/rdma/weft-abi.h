@@ -767,36 +767,36 @@ struct weft_raw_srq {
 };
 
 /*
- * Bytes of each structure, which the kernel and the provider both assert:
- * check(name, size).
+ * Bytes of each structure, which the kernel and the provider both assert: true
+ * when check(name, size) is for all.
  */
 #define WEFT_ABI_SIZES(check)				\
-	check(weft_ring_hdr, 192)			\
-	check(weft_sge, 16)				\
-	check(weft_sqe, 64)				\
-	check(weft_rqe, 16)				\
-	check(weft_cqe, 64)				\
-	check(weft_ring_resp, 24)			\
-	check(weft_alloc_ucontext_req, 16)		\
-	check(weft_alloc_ucontext_resp, 16)		\
-	check(weft_query_device_resp, 24)		\
-	check(weft_create_cq_req, 8)			\
-	check(weft_create_cq_resp, 32)			\
-	check(weft_resize_cq_req, 8)			\
-	check(weft_resize_cq_resp, 24)			\
-	check(weft_create_qp_req, 16)			\
-	check(weft_create_qp_resp, 56)			\
-	check(weft_alt_path, 32)			\
-	check(weft_modify_qp_req, 72)			\
-	check(weft_modify_qp_resp, 56)			\
-	check(weft_create_srq_req, 8)			\
-	check(weft_create_srq_resp, 40)			\
-	check(weft_modify_srq_req, 16)			\
-	check(weft_create_ah_resp, 8)			\
-	check(weft_dm_resp, 24)				\
-	check(weft_raw_qp, 96)				\
-	check(weft_raw_cq, 16)				\
-	check(weft_raw_mr, 32)				\
-	check(weft_raw_srq, 24)
+	(check(weft_ring_hdr, 192) &&			\
+	 check(weft_sge, 16) &&				\
+	 check(weft_sqe, 64) &&				\
+	 check(weft_rqe, 16) &&				\
+	 check(weft_cqe, 64) &&				\
+	 check(weft_ring_resp, 24) &&			\
+	 check(weft_alloc_ucontext_req, 16) &&		\
+	 check(weft_alloc_ucontext_resp, 16) &&		\
+	 check(weft_query_device_resp, 24) &&		\
+	 check(weft_create_cq_req, 8) &&		\
+	 check(weft_create_cq_resp, 32) &&		\
+	 check(weft_resize_cq_req, 8) &&		\
+	 check(weft_resize_cq_resp, 24) &&		\
+	 check(weft_create_qp_req, 16) &&		\
+	 check(weft_create_qp_resp, 56) &&		\
+	 check(weft_alt_path, 32) &&			\
+	 check(weft_modify_qp_req, 72) &&		\
+	 check(weft_modify_qp_resp, 56) &&		\
+	 check(weft_create_srq_req, 8) &&		\
+	 check(weft_create_srq_resp, 40) &&		\
+	 check(weft_modify_srq_req, 16) &&		\
+	 check(weft_create_ah_resp, 8) &&		\
+	 check(weft_dm_resp, 24) &&			\
+	 check(weft_raw_qp, 96) &&			\
+	 check(weft_raw_cq, 16) &&			\
+	 check(weft_raw_mr, 32) &&			\
+	 check(weft_raw_srq, 24))
 
 #endif /* WEFT_ABI_USER_H */

@@ -14,8 +14,8 @@
 #include "weft.h"
 #include "weft-abi.h"
 
-#define ASSERT_SIZE(_name, _size) static_assert(sizeof(struct _name) == (_size), #_name);
-WEFT_ABI_SIZES(ASSERT_SIZE)
+#define SIZE_IS(_name, _size) (sizeof(struct _name) == (_size))
+static_assert(WEFT_ABI_SIZES(SIZE_IS), "the ABI");
 
 /*
  * The name is only looked at where the kernel cannot tell the driver id. It

@@ -14,8 +14,8 @@
 #include "verbs/removal.h"
 #include "wire/icrc.h"
 
-#define ASSERT_SIZE(_name, _size) static_assert(sizeof(struct _name) == (_size));
-WEFT_ABI_SIZES(ASSERT_SIZE)
+#define SIZE_IS(_name, _size) (sizeof(struct _name) == (_size))
+static_assert(WEFT_ABI_SIZES(SIZE_IS));
 
 static int __init weft_init(void)
 {
