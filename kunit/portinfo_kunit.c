@@ -248,10 +248,13 @@ static void read_only_fields_stay(struct kunit *test)
 	set->vlcap_inittype = 0x44;
 	set->inittypereply_mtucap = 1;
 	set->guid_cap = 1;
+	/* only ports of switches filter */
+	set->operationalvl_pei_peo_fpi_fpo |= 15;
 	set->resv_resptimevalue = 1;
 	KUNIT_EXPECT_EQ(test, sm_end_set(test, 1), OK);
 	before.lid = cpu_to_be16(SM_LID);
 	KUNIT_EXPECT_EQ(test, memcmp(&sm_port(sm, 1)->info, &before, sizeof(before)), 0);
+	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->filters, 0);
 }
 
 static void ports_by_number(struct kunit *test)

@@ -117,7 +117,8 @@ static void discover_switch(struct kunit *test)
 				i ? IB_PORT_INIT : IB_PORT_ACTIVE);
 	}
 	KUNIT_EXPECT_EQ(test, sm_ask(test, GET, IB_SMP_ATTR_PKEY_TABLE, 0), OK);
-	KUNIT_EXPECT_EQ(test, sm_ask(test, GET, IB_SMP_ATTR_PKEY_TABLE, 1 << 16), BAD_VALUE);
+	KUNIT_EXPECT_EQ(test, sm_ask(test, GET, IB_SMP_ATTR_PKEY_TABLE, 3 << 16 | 1), OK);
+	KUNIT_EXPECT_EQ(test, sm_ask(test, GET, IB_SMP_ATTR_PKEY_TABLE, 4 << 16), BAD_VALUE);
 }
 
 static void opensm_brings_up_a_switch(struct kunit *test)
@@ -174,6 +175,29 @@ static void pkey_table(struct kunit *test)
 	/* that is a port, and of no meaning here */
 	KUNIT_EXPECT_EQ(test, sm_ask(test, GET, IB_SMP_ATTR_PKEY_TABLE, 9 << 16 | 1), OK);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(pkeys[31]), 0x8123);
+}
+
+/* A table for each port, whatever port is asked by. */
+static void pkey_tables_of_a_switch(struct kunit *test)
+{
+	struct fake_sm *sm = test->priv;
+	__be16 *pkeys = (__be16 *)sm->smp.data;
+
+	sm_use_switch(test);
+	sm->in_port = 2;
+	memset(sm->smp.data, 0, sizeof(sm->smp.data));
+	pkeys[0] = cpu_to_be16(0x8123);
+	KUNIT_EXPECT_EQ(test, sm_ask(test, SET, IB_SMP_ATTR_PKEY_TABLE, 3 << 16), OK);
+	KUNIT_EXPECT_PTR_EQ(test, sm->effect.port, sm_port(sm, 3));
+	KUNIT_EXPECT_EQ(test, sm->effect.events, WEFT_IBPORT_PKEY);
+	KUNIT_EXPECT_EQ(test, sm_port(sm, 3)->pkeys[0], 0x8123);
+	KUNIT_EXPECT_EQ(test, sm_port(sm, 2)->pkeys[0], 0xffff);
+	KUNIT_EXPECT_EQ(test, sm_port(sm, 0)->pkeys[0], 0xffff);
+	KUNIT_EXPECT_EQ(test, sm_ask(test, GET, IB_SMP_ATTR_PKEY_TABLE, 0), OK);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(pkeys[0]), 0xffff);
+	KUNIT_EXPECT_EQ(test, sm_ask(test, SET, IB_SMP_ATTR_PKEY_TABLE, 4 << 16), BAD_VALUE);
+	KUNIT_EXPECT_EQ(test, sm_ask(test, SET, IB_SMP_ATTR_PKEY_TABLE, 3 << 16 | 2),
+			BAD_VALUE);
 }
 
 static void guid_info(struct kunit *test)
@@ -506,6 +530,7 @@ static struct kunit_case sma_cases[] = {
 	KUNIT_CASE(opensm_brings_up_a_ca),
 	KUNIT_CASE(opensm_brings_up_a_switch),
 	KUNIT_CASE(pkey_table),
+	KUNIT_CASE(pkey_tables_of_a_switch),
 	KUNIT_CASE(guid_info),
 	KUNIT_CASE(lane_tables),
 	KUNIT_CASE(methods_and_versions),

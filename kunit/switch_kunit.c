@@ -185,6 +185,7 @@ static void switch_info_reads_back(struct kunit *test)
 {
 	static const u8 want[20] = {
 		0xc0, 0, 0, 0, 4, 0, 0x12, 0x34, 1, 2, 3, 18 << 3,
+		0, 0, 0, WEFT_IB_PKEYS, 0xf0,
 	};
 	struct model_mad mad = {};
 

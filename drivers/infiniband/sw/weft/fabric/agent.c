@@ -6,6 +6,7 @@
 #include <linux/rcupdate.h>
 
 #include "fabric/fdb.h"
+#include "fabric/filter.h"
 #include "fabric/mad.h"
 #include "fabric/pma.h"
 #include "fabric/route.h"
@@ -53,11 +54,11 @@ static struct weft_ibport *agent_own_port(const struct weft_agent *agent)
 }
 
 /* Out by a port; it looks for itself whether it may be sent there. */
-static void agent_xmit(const struct weft_agent *agent, u8 port, struct sk_buff *skb)
+static void agent_xmit(struct weft_agent *agent, u8 port, struct sk_buff *skb)
 {
 	/* what is for ourselves is not sent, and no way is none */
 	if (port && port <= agent->node->num_ports)
-		weft_ibport_xmit(agent->node->port[port], skb);
+		weft_filter_xmit(&agent->traps, agent->node->port[port], skb);
 	else
 		kfree_skb(skb);
 }
@@ -205,9 +206,11 @@ static void agent_violation(struct agent_packet *packet, u16 trap, u32 key)
 
 static bool agent_has_keys(struct agent_packet *packet)
 {
-	const struct weft_mad_address *address = &packet->address;
+	const struct weft_ibport *port = agent_own_port(packet->agent);
+	struct weft_mad_address *address = &packet->address;
+	int index = weft_ibport_find_pkey(port, address->pkey);
 
-	if (weft_ibport_find_pkey(agent_own_port(packet->agent), address->pkey) < 0) {
+	if (index < 0) {
 		agent_violation(packet, WEFT_TRAP_BAD_PKEY, address->pkey);
 		return false;
 	}
@@ -215,6 +218,8 @@ static bool agent_has_keys(struct agent_packet *packet)
 		agent_violation(packet, WEFT_TRAP_BAD_QKEY, address->qkey);
 		return false;
 	}
+	/* a limited member hears full members only, so that is what answers as one */
+	address->pkey = READ_ONCE(port->pkeys[index]);
 	return true;
 }
 

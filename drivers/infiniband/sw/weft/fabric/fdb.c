@@ -18,6 +18,8 @@
 #define FDB_MCAST_POSITION	GENMASK(31, 28)
 #define FDB_MCAST_BLOCK		GENMASK(8, 0)
 
+/* flags: what the ports can keep out, in both directions: P_Keys and raw packets */
+#define FDB_FILTERS		GENMASK(7, 4)
 /* life_state */
 #define FDB_LIFE_TIME		GENMASK(7, 3)
 #define FDB_STATE_CHANGE	BIT(2)
@@ -32,7 +34,7 @@
  * @life_state: LifeTimeValue, PortStateChange, OptimizedSLtoVLMappingProgramming
  * @lids_per_port: of a random table
  * @partition_cap: entries of the P_Key tables that ports enforce
- * @flags: of enforcement and of port 0: none
+ * @flags: what can be enforced; of port 0 nothing
  * @reserved: 0
  * @mcast_top: valid with IB_PORT_MCAST_FDB_TOP_SUP, which is not there
  */
@@ -113,6 +115,8 @@ static void fdb_get_info(const struct weft_fdb *fdb, struct ib_smp *smp)
 		.mcast_cap = cpu_to_be16(WEFT_FDB_MLIDS),
 		.top = cpu_to_be16(fdb->top),
 		.life_state = FIELD_PREP(FDB_LIFE_TIME, fdb->life_time),
+		.partition_cap = cpu_to_be16(WEFT_IB_PKEYS),
+		.flags = FDB_FILTERS,
 	};
 
 	memcpy(info.defaults, fdb->defaults, sizeof(info.defaults));

@@ -84,6 +84,40 @@ struct weft_notice weft_notice_bad_key(u16 trap, const struct weft_violation *vi
 	return notice;
 }
 
+static u16 notice_valid(const struct weft_violation *violation)
+{
+	u16 valid = WEFT_NOTICE_HAS_LIDS | WEFT_NOTICE_HAS_PKEY | WEFT_NOTICE_HAS_SL |
+		    WEFT_NOTICE_HAS_DQPN;
+
+	if (violation->sqpn)
+		valid |= WEFT_NOTICE_HAS_SQPN;
+	if (violation->sgid && violation->dgid)
+		valid |= WEFT_NOTICE_HAS_GIDS;
+	return valid;
+}
+
+struct weft_notice weft_notice_filtered(u8 port, const struct weft_violation *violation)
+{
+	struct weft_notice notice = {
+		.type = IB_NOTICE_TYPE_SECURITY,
+		.trap = cpu_to_be16(WEFT_TRAP_FILTERED),
+		.valid = cpu_to_be16(notice_valid(violation)),
+		.filter.slid = cpu_to_be16(violation->slid),
+		.filter.dlid = cpu_to_be16(violation->dlid),
+		.filter.pkey = cpu_to_be16(violation->key),
+		.filter.sl_sqpn = cpu_to_be32((u32)violation->sl << NOTICE_SL_SHIFT |
+					      violation->sqpn),
+		.filter.dqpn = cpu_to_be32(violation->dqpn),
+		.filter.port = port,
+	};
+
+	if (violation->sgid)
+		memcpy(notice.filter.sgid, violation->sgid, sizeof(notice.filter.sgid));
+	if (violation->dgid)
+		memcpy(notice.filter.dgid, violation->dgid, sizeof(notice.filter.dgid));
+	return notice;
+}
+
 void weft_notice_merge(struct weft_notice *notice, const struct weft_notice *old)
 {
 	if (notice->trap != cpu_to_be16(WEFT_TRAP_LOCAL_CHANGE))
@@ -110,6 +144,9 @@ static void notice_set_issuer(struct weft_notice *notice,
 	case WEFT_TRAP_LOCAL_CHANGE:
 		notice->local.lid = notice->issuer_lid;
 		notice->local.cap_mask = issuer->cap_mask;
+		break;
+	case WEFT_TRAP_FILTERED:
+		notice->filter.lid = notice->issuer_lid;
 		break;
 	}
 }

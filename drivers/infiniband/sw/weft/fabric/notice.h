@@ -5,6 +5,7 @@
 #ifndef WEFT_FABRIC_NOTICE_H
 #define WEFT_FABRIC_NOTICE_H
 
+#include <linux/bits.h>
 #include <linux/types.h>
 #include <rdma/ib_smi.h>
 
@@ -14,6 +15,15 @@
 #define WEFT_TRAP_BAD_MKEY	256
 #define WEFT_TRAP_BAD_PKEY	257
 #define WEFT_TRAP_BAD_QKEY	258
+#define WEFT_TRAP_FILTERED	259
+
+/* weft_notice.valid, by field; LIDs and GIDs are those of both ends */
+#define WEFT_NOTICE_HAS_LIDS	(BIT(15) | BIT(14))
+#define WEFT_NOTICE_HAS_PKEY	BIT(13)
+#define WEFT_NOTICE_HAS_SL	BIT(12)
+#define WEFT_NOTICE_HAS_SQPN	BIT(11)
+#define WEFT_NOTICE_HAS_DQPN	BIT(10)
+#define WEFT_NOTICE_HAS_GIDS	(BIT(9) | BIT(8))
 
 /**
  * struct weft_notice - Notice, of generic type
@@ -23,6 +33,7 @@
  * @issuer_lid: LID of who sends it
  * @toggle: of who is asked for it; 0 in a trap
  * @switch_lid: trap 128: of the switch
+ * @valid: trap 259: which of its fields say something, WEFT_NOTICE_HAS_*
  * @details: of other traps
  * @local: trap 144: what has changed at a port from its own side
  * @local.lid: of the port
@@ -46,6 +57,16 @@
  * @key.dqpn: destination QP
  * @key.sgid: sender's, 0: it had no GRH
  * @key.dgid: likewise
+ * @filter: trap 259: a packet with a P_Key that a port of a switch does not let pass
+ * @filter.slid: who has sent it
+ * @filter.dlid: to whom
+ * @filter.pkey: that it had
+ * @filter.sl_sqpn: as in @key
+ * @filter.dqpn: destination QP
+ * @filter.sgid: sender's
+ * @filter.dgid: destination's
+ * @filter.lid: of the switch
+ * @filter.port: number of its port
  */
 struct weft_notice {
 	u8	type;
@@ -53,7 +74,10 @@ struct weft_notice {
 	__be16	trap;
 	__be16	issuer_lid;
 	__be16	toggle;
-	__be16	switch_lid;
+	union {
+		__be16	switch_lid;
+		__be16	valid;
+	};
 	union {
 		u8 details[52];
 		struct {
@@ -84,6 +108,17 @@ struct weft_notice {
 			u8	sgid[16];
 			u8	dgid[16];
 		} __packed key;
+		struct {
+			__be16	slid;
+			__be16	dlid;
+			__be16	pkey;
+			__be32	sl_sqpn;
+			__be32	dqpn;
+			u8	sgid[16];
+			u8	dgid[16];
+			__be16	lid;
+			u8	port;
+		} __packed filter;
 	};
 } __packed;
 
@@ -141,6 +176,15 @@ struct weft_notice weft_notice_bad_mkey(u16 slid, const struct ib_smp *smp);
  * Return: the notice.
  */
 struct weft_notice weft_notice_bad_key(u16 trap, const struct weft_violation *violation);
+
+/**
+ * weft_notice_filtered - trap 259: a port of a switch has not let a packet pass
+ * @port: its number
+ * @violation: the packet
+ *
+ * Return: the notice.
+ */
+struct weft_notice weft_notice_filtered(u8 port, const struct weft_violation *violation);
 
 /**
  * weft_notice_merge - a notice takes the place of one that was not heard yet

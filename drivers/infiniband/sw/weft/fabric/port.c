@@ -2,6 +2,7 @@
 
 #include "fabric/port.h"
 
+#include <linux/bitfield.h>
 #include <linux/build_bug.h>
 #include <rdma/ib_mad.h>
 
@@ -310,6 +311,20 @@ static bool ibport_open(struct sk_buff *skb, struct weft_lrh *lrh)
 	return !pskb_trim(skb, lrh->length);
 }
 
+/* What there is no way for anyway is told apart where management wants to know. */
+static enum weft_ibport_counter ibport_refusal(const struct weft_ibport *port,
+					       const struct sk_buff *skb)
+{
+	const struct weft_wire_lrh *wire;
+	struct weft_wire_lrh room;
+
+	wire = skb_header_pointer(skb, 0, sizeof(room), &room);
+	if (wire && READ_ONCE(port->filters) & WEFT_IBPORT_RAW_IN &&
+	    FIELD_GET(WEFT_LRH_LNH, wire->sl_lnh) < WEFT_LNH_BTH)
+		return WEFT_IBC_RCV_CONSTRAINT;
+	return WEFT_IBC_RCV_ERRORS;
+}
+
 /* IBA 7.2.7: what is taken in which state */
 static bool ibport_may_receive(struct weft_ibport *port, const struct weft_lrh *lrh)
 {
@@ -343,7 +358,7 @@ void weft_ibport_deliver(struct weft_ibport *port, struct sk_buff *skb, bool nes
 	if (READ_ONCE(port->state) == IB_PORT_DOWN)
 		goto err_free;
 	if (!ibport_open(skb, &lrh)) {
-		weft_ibport_count(port, WEFT_IBC_RCV_ERRORS);
+		weft_ibport_count(port, ibport_refusal(port, skb));
 		goto err_free;
 	}
 	if (!ibport_may_receive(port, &lrh))

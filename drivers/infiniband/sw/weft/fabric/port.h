@@ -76,8 +76,8 @@ enum weft_ibport_event {
  * @WEFT_IBC_RELAY_ERRORS: switch: packets it has no way for
  * @WEFT_IBC_XMIT_DISCARDS: packets not sent: the port was down, or out of room, or they
  *	were longer than NeighborMTU allows
- * @WEFT_IBC_XMIT_CONSTRAINT: packets not sent because of their P_Key
- * @WEFT_IBC_RCV_CONSTRAINT: packets refused because of their P_Key
+ * @WEFT_IBC_XMIT_CONSTRAINT: switch: packets not sent because of their P_Key
+ * @WEFT_IBC_RCV_CONSTRAINT: switch: packets refused because of their P_Key, or raw ones
  * @WEFT_IBC_VL15_DROPPED: subnet management packets for which there was no room
  * @WEFT_IBC_XMIT_WAIT: times there was something to send, but no credit
  * @WEFT_IBC_COUNT: number of values
@@ -102,6 +102,24 @@ enum weft_ibport_counter {
 	WEFT_IBC_VL15_DROPPED,
 	WEFT_IBC_XMIT_WAIT,
 	WEFT_IBC_COUNT,
+};
+
+/**
+ * enum weft_ibport_filter - what an external port of a switch keeps out, a set
+ *
+ * The same bits as in PortInfo.
+ *
+ * @WEFT_IBPORT_RAW_OUT: FilterRawOutbound; no raw packet gets as far as that
+ * @WEFT_IBPORT_RAW_IN: FilterRawInbound
+ * @WEFT_IBPORT_PKEY_OUT: PartitionEnforcementOutbound: what the P_Key table does not have,
+ *	of what leaves
+ * @WEFT_IBPORT_PKEY_IN: PartitionEnforcementInbound: likewise, of what comes
+ */
+enum weft_ibport_filter {
+	WEFT_IBPORT_RAW_OUT	= BIT(0),
+	WEFT_IBPORT_RAW_IN	= BIT(1),
+	WEFT_IBPORT_PKEY_OUT	= BIT(2),
+	WEFT_IBPORT_PKEY_IN	= BIT(3),
 };
 
 /**
@@ -162,6 +180,7 @@ struct weft_ibport_ops {
  * @mtu: NeighborMTU, enum ib_mtu
  * @sm_lid: of its subnet manager
  * @state: enum ib_port_state
+ * @filters: enum weft_ibport_filter; none but of external ports of a switch
  * @pkeys: P_Key table, CPU order; written under @lock, read by anybody
  * @guids: GUIDInfo; written under @lock
  * @sl_to_vl: SLtoVLMappingTable, two SLs a byte, under @lock
@@ -184,6 +203,7 @@ struct weft_ibport {
 	u8			mtu;
 	u16			sm_lid;
 	u8			state;
+	u8			filters;
 	u16			pkeys[WEFT_IB_PKEYS];
 	__be64			guids[WEFT_IB_GUIDS];
 	u8			sl_to_vl[8];

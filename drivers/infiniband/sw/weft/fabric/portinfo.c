@@ -188,6 +188,7 @@ static void portinfo_commit(struct weft_ibport *port, const struct ib_port_info 
 	WRITE_ONCE(port->lmc, info->mkeyprot_resv_lmc & PORTINFO_LMC);
 	WRITE_ONCE(port->sm_lid, be16_to_cpu(info->sm_lid));
 	WRITE_ONCE(port->mtu, nibble_high(info->neighbormtu_mastersmsl));
+	WRITE_ONCE(port->filters, nibble_low(info->operationalvl_pei_peo_fpi_fpo));
 }
 
 bool weft_portinfo_set(const struct weft_ibnode *node, struct weft_ibport *port,
@@ -205,6 +206,9 @@ bool weft_portinfo_set(const struct weft_ibnode *node, struct weft_ibport *port,
 		return false;
 	if (!external && !portinfo_take_end(&new, set))
 		return false;
+	if (external)
+		nibble_set_low(&new.operationalvl_pei_peo_fpi_fpo,
+			       nibble_low(set->operationalvl_pei_peo_fpi_fpo));
 	*events = portinfo_changes(&port->info, &new);
 	portinfo_commit(port, &new);
 	if (port->num)

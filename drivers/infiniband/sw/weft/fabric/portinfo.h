@@ -26,7 +26,7 @@ void weft_portinfo_get(const struct weft_ibnode *node, const struct weft_ibport 
  * @events: result: enum weft_ibport_event
  *
  * What is read only is ignored, and so is what the port does not have: the state of a
- * switch's own port never changes, its external ports have no LID.
+ * switch's own port never changes, its external ports have no LID; they alone filter.
  *
  * Return: false: a field is invalid, nothing has been changed.
  */

@@ -181,9 +181,17 @@ static bool sma_set_pkeys(u16 *pkeys, const __be16 *set)
 	return changed;
 }
 
+/* In a switch each port has a table: the external ones for what they enforce. */
+static struct weft_ibport *sma_pkey_port(const struct sma_request *req)
+{
+	if (sma_is_switch(req))
+		return sma_port(req->node, req->mod >> 16);
+	return sma_own_port(req->node, req->in_port);
+}
+
 static u16 sma_pkey_table(struct sma_request *req)
 {
-	struct weft_ibport *port = sma_own_port(req->node, req->in_port);
+	struct weft_ibport *port = sma_pkey_port(req);
 	u32 block = req->mod & 0xffff;
 	__be16 set[SMA_PKEYS];
 	unsigned long flags;
@@ -191,10 +199,7 @@ static u16 sma_pkey_table(struct sma_request *req)
 	u16 *pkeys;
 	int i;
 
-	/* external ports of a switch enforce no partitions: they have no table */
-	if (sma_is_switch(req) && req->mod >> 16)
-		return IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE;
-	if (block >= WEFT_IB_PKEYS / SMA_PKEYS)
+	if (!port || block >= WEFT_IB_PKEYS / SMA_PKEYS)
 		return IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE;
 	pkeys = &port->pkeys[block * SMA_PKEYS];
 	memcpy(set, req->smp->data, sizeof(set));

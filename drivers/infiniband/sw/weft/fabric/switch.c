@@ -9,6 +9,7 @@
 
 #include "fabric/agent.h"
 #include "fabric/fdb.h"
+#include "fabric/filter.h"
 #include "fabric/mad.h"
 
 /* An OUI that is nobody's, and what we call the switch under it. */
@@ -58,6 +59,11 @@ static void switch_no_way(struct weft_ibport *in, struct sk_buff *skb)
 	kfree_skb(skb);
 }
 
+static void switch_xmit(struct weft_switch *sw, u8 port, struct sk_buff *skb)
+{
+	weft_filter_xmit(&sw->agent.traps, sw->node.port[port], skb);
+}
+
 static void switch_unicast(struct weft_switch *sw, struct weft_ibport *in, u16 dlid,
 			   struct sk_buff *skb)
 {
@@ -70,18 +76,18 @@ static void switch_unicast(struct weft_switch *sw, struct weft_ibport *in, u16 d
 	else if (port == WEFT_FDB_NONE || port == in->num)
 		switch_no_way(in, skb);
 	else
-		weft_ibport_xmit(sw->node.port[port], skb);
+		switch_xmit(sw, port, skb);
 }
 
 /* A copy shares the data: nobody who gets one writes to them. */
-static void switch_copy(struct weft_ibport *out, struct sk_buff *skb)
+static void switch_copy(struct weft_switch *sw, u8 port, struct sk_buff *skb)
 {
 	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC);
 
 	if (copy)
-		weft_ibport_xmit(out, copy);
+		switch_xmit(sw, port, copy);
 	else
-		weft_ibport_count(out, WEFT_IBC_XMIT_DISCARDS);
+		weft_ibport_count(sw->node.port[port], WEFT_IBC_XMIT_DISCARDS);
 }
 
 static void switch_multicast(struct weft_switch *sw, struct weft_ibport *in, u16 dlid,
@@ -100,8 +106,8 @@ static void switch_multicast(struct weft_switch *sw, struct weft_ibport *in, u16
 		return;
 	}
 	for (; ports & (ports - 1); ports &= ports - 1)
-		switch_copy(sw->node.port[__ffs64(ports)], skb);
-	weft_ibport_xmit(sw->node.port[__ffs64(ports)], skb);
+		switch_copy(sw, __ffs64(ports), skb);
+	switch_xmit(sw, __ffs64(ports), skb);
 }
 
 static void switch_receive(struct weft_ibport *in, struct sk_buff *skb, bool nested)
@@ -116,7 +122,9 @@ static void switch_receive(struct weft_ibport *in, struct sk_buff *skb, bool nes
 		kfree_skb(skb);
 		return;
 	}
-	if (lrh.dlid < WEFT_LID_MCAST)
+	if (!weft_filter_admits(&sw->agent.traps, in, WEFT_IBPORT_PKEY_IN, skb))
+		kfree_skb(skb);
+	else if (lrh.dlid < WEFT_LID_MCAST)
 		switch_unicast(sw, in, lrh.dlid, skb);
 	else if (lrh.vl == WEFT_VL_SMP && lrh.dlid == WEFT_LID_PERMISSIVE)
 		weft_agent_receive(&sw->agent, in, skb);
@@ -240,4 +248,10 @@ WEFT_EXPORT_FOR_TEST(weft_switch_give_port);
 u8 weft_switch_way(const struct weft_switch *sw, u16 lid)
 {
 	return weft_fdb_port(sw->fdb, lid);
+}
+
+void weft_switch_refused(struct weft_switch *sw, struct weft_ibport *port, u8 filter,
+			 const struct weft_violation *violation)
+{
+	weft_filter_refused(&sw->agent.traps, port, filter, violation);
 }

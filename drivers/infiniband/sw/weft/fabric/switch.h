@@ -10,6 +10,7 @@
 #include "fabric/node.h"
 
 struct weft_switch;
+struct weft_violation;
 
 /**
  * weft_switch_create - make a switch, all ports down
@@ -64,5 +65,19 @@ void weft_switch_give_port(struct weft_switch *sw, struct weft_ibport *port);
  * Return: number of the port, or one that is none of a port.
  */
 u8 weft_switch_way(const struct weft_switch *sw, u16 lid);
+
+/**
+ * weft_switch_refused - what would have been a packet does not pass a port
+ * @sw: the switch
+ * @port: of it
+ * @filter: WEFT_IBPORT_PKEY_IN or WEFT_IBPORT_PKEY_OUT
+ * @violation: what would have been in its headers
+ *
+ * See weft_filter_refused().
+ *
+ * Context: any.
+ */
+void weft_switch_refused(struct weft_switch *sw, struct weft_ibport *port, u8 filter,
+			 const struct weft_violation *violation);
 
 #endif /* WEFT_FABRIC_SWITCH_H */

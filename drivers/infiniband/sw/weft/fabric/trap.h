@@ -15,8 +15,8 @@
 #include "fabric/node.h"
 #include "fabric/notice.h"
 
-/* Kinds of traps that there are: 128, 144, 256 to 258. */
-#define WEFT_TRAP_KINDS		5
+/* Kinds of traps that there are: 128, 144, 256 to 259. */
+#define WEFT_TRAP_KINDS		6
 
 struct weft_traps;
 
