@@ -9,7 +9,9 @@
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 
+#include "fabric/cord.h"
 #include "fabric/fabric.h"
+#include "fabric/notice.h"
 #include "fabric/station.h"
 #include "switch_model.h"
 
@@ -382,11 +384,52 @@ static void pair_changes(struct kunit *test)
 		end_detach(&end[i]);
 }
 
+static u8 end_filter(const struct fabric_end *from, const struct fabric_end *to, u16 pkey)
+{
+	return weft_fabric_filter(&from->port, &to->port, pkey);
+}
+
+/* What does not become packets is looked at as if it did, and counted. */
+static void filters_without_packets(struct kunit *test)
+{
+	struct fabric_end *end = kunit_kcalloc(test, FABRIC_ENDS, sizeof(*end), GFP_KERNEL);
+	const struct weft_violation violation = { .key = 0x8001 };
+	struct weft_ibport *far_end;
+
+	KUNIT_ASSERT_NOT_NULL(test, end);
+	if (!loopback_is_up())
+		kunit_skip(test, "the loopback device is down");
+	end_attach(&end[0], 1);
+	end_attach(&end[1], 2);
+	KUNIT_EXPECT_EQ(test, end_filter(&end[0], &end[1], 0x8001), 0);
+	rcu_read_lock();
+	far_end = weft_cord_far_end(&end[0].port);
+	rcu_read_unlock();
+	KUNIT_EXPECT_NOT_NULL(test, far_end);
+	if (far_end) {
+		WRITE_ONCE(far_end->filters, WEFT_IBPORT_PKEY_IN | WEFT_IBPORT_PKEY_OUT);
+		KUNIT_EXPECT_EQ(test, end_filter(&end[0], &end[1], 0x8001),
+				WEFT_IBPORT_PKEY_IN);
+		KUNIT_EXPECT_EQ(test, end_filter(&end[1], &end[0], 0x8001),
+				WEFT_IBPORT_PKEY_OUT);
+		KUNIT_EXPECT_EQ(test, end_filter(&end[0], &end[1], 0xffff), 0);
+		KUNIT_EXPECT_EQ(test, end_filter(&end[0], &end[0], 0x8001), 0);
+		weft_fabric_refused(end[0].fabric, &end[0].port, WEFT_IBPORT_PKEY_IN,
+				    &violation);
+		KUNIT_EXPECT_EQ(test, atomic64_read(&far_end->counters[WEFT_IBC_RCV_CONSTRAINT]),
+				1);
+		WRITE_ONCE(far_end->filters, 0);
+	}
+	end_detach(&end[0]);
+	end_detach(&end[1]);
+}
+
 static struct kunit_case fabric_cases[] = {
 	KUNIT_CASE(cable_follows_netdev),
 	KUNIT_CASE(ports_reach_each_other),
 	KUNIT_CASE(link_has_two_ends),
 	KUNIT_CASE(switch_gets_full),
+	KUNIT_CASE(filters_without_packets),
 	KUNIT_CASE(pair_has_two_ends),
 	KUNIT_CASE(pair_carries),
 	KUNIT_CASE(pair_changes),

@@ -111,7 +111,7 @@ void weft_cord_destroy(struct weft_cord *cord)
 	kfree(cord);
 }
 
-const struct weft_ibport *weft_cord_far_end(const struct weft_ibport *port)
+struct weft_ibport *weft_cord_far_end(const struct weft_ibport *port)
 {
 	struct weft_cable *cable = rcu_dereference(port->cable);
 
@@ -119,3 +119,4 @@ const struct weft_ibport *weft_cord_far_end(const struct weft_ibport *port)
 		return NULL;
 	return cord_other(cord_of_cable(cable), port);
 }
+WEFT_EXPORT_FOR_TEST(weft_cord_far_end);

@@ -45,6 +45,6 @@ void weft_cord_update(struct weft_cord *cord, bool plugged);
  * Return: the other end of the cord that is plugged in; NULL: nothing is, or another
  * cable.
  */
-const struct weft_ibport *weft_cord_far_end(const struct weft_ibport *port);
+struct weft_ibport *weft_cord_far_end(const struct weft_ibport *port);
 
 #endif /* WEFT_FABRIC_CORD_H */

@@ -11,6 +11,7 @@
 
 #include "fabric/cord.h"
 #include "fabric/ether.h"
+#include "fabric/filter.h"
 #include "fabric/pair.h"
 #include "fabric/station.h"
 #include "fabric/switch.h"
@@ -100,6 +101,40 @@ bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 	return leads;
 }
 WEFT_EXPORT_FOR_TEST(weft_fabric_leads);
+
+u8 weft_fabric_filter(const struct weft_ibport *from, const struct weft_ibport *to, u16 pkey)
+{
+	const struct weft_ibport *in, *out;
+	u8 filter = 0;
+
+	if (from == to)
+		return 0;
+	rcu_read_lock();
+	/* of a pair these are ports of channel adapters, which have no filters */
+	in = weft_cord_far_end(from);
+	out = weft_cord_far_end(to);
+	if (in && !weft_filter_passes(in, WEFT_IBPORT_PKEY_IN, pkey))
+		filter = WEFT_IBPORT_PKEY_IN;
+	else if (out && !weft_filter_passes(out, WEFT_IBPORT_PKEY_OUT, pkey))
+		filter = WEFT_IBPORT_PKEY_OUT;
+	rcu_read_unlock();
+	return filter;
+}
+WEFT_EXPORT_FOR_TEST(weft_fabric_filter);
+
+void weft_fabric_refused(const struct weft_fabric *fabric, const struct weft_ibport *port,
+			 u8 filter, const struct weft_violation *violation)
+{
+	struct weft_ibport *far_end;
+
+	rcu_read_lock();
+	far_end = weft_cord_far_end(port);
+	/* as long as that is there the fabric is */
+	if (far_end && !fabric->pair)
+		weft_switch_refused(fabric->sw, far_end, filter, violation);
+	rcu_read_unlock();
+}
+WEFT_EXPORT_FOR_TEST(weft_fabric_refused);
 
 static struct fabric_link *link_alloc(struct weft_ibport *port,
 				      struct weft_ibport *switch_port)

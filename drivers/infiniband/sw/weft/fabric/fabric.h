@@ -11,6 +11,7 @@
 struct net_device;
 struct weft_fabric;
 struct weft_stations;
+struct weft_violation;
 
 /**
  * weft_fabric_attach - connect the port of a channel adapter with the fabric
@@ -74,6 +75,30 @@ u8 weft_fabric_speed(struct net_device *ndev);
  */
 bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 		       const struct weft_ibport *port);
+
+/**
+ * weft_fabric_filter - whether the switch lets what leaves one port get to another one
+ * @from: of a channel adapter of this host
+ * @to: likewise, on the same fabric
+ * @pkey: of what is sent
+ *
+ * Context: any.
+ * Return: 0: it does. WEFT_IBPORT_PKEY_IN: the switch's port that @from is plugged into
+ * does not; WEFT_IBPORT_PKEY_OUT: the one of @to does not.
+ */
+u8 weft_fabric_filter(const struct weft_ibport *from, const struct weft_ibport *to, u16 pkey);
+
+/**
+ * weft_fabric_refused - that has not passed: it is counted and told as of a packet
+ * @fabric: to which @port is attached, unless it has been detached
+ * @port: of a channel adapter, the one that the switch's port is of that has refused it
+ * @filter: from weft_fabric_filter()
+ * @violation: what would have been in the headers
+ *
+ * Context: any.
+ */
+void weft_fabric_refused(const struct weft_fabric *fabric, const struct weft_ibport *port,
+			 u8 filter, const struct weft_violation *violation);
 
 /**
  * weft_fabric_set_peers - hosts that a fabric extends to from now on

@@ -9,6 +9,8 @@
 
 #include "engine/migration.h"
 #include "engine/paging.h"
+#include "fabric/fabric.h"
+#include "fabric/notice.h"
 #include "object/ah.h"
 #include "object/dev.h"
 #include "object/mcast.h"
@@ -183,10 +185,47 @@ static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
 		answer->outcome = WEFT_OUTCOME_DONE;
 }
 
+static void local_filtered(const struct weft_qp *qp, const struct weft_qp *peer, u16 pkey,
+			   u8 filter)
+{
+	const struct weft_av *av = &qp->av;
+	const struct weft_violation violation = {
+		.slid = weft_av_source_lid(av),
+		.dlid = av->dlid,
+		.sl = av->sl,
+		.key = pkey,
+		.dqpn = qp->dest_qpn,
+		.sgid = av->grh ? av->sgid.raw : NULL,
+		.dgid = av->grh ? av->dgid.raw : NULL,
+	};
+
+	weft_fabric_refused(av->fabric, filter == WEFT_IBPORT_PKEY_IN ? av->port : peer->av.port,
+			    filter, &violation);
+}
+
+/* What the switch between the two lets pass, as if it were a packet. */
+static bool local_passes(const struct weft_qp *qp, const struct weft_qp *peer, u16 pkey)
+{
+	u8 filter;
+
+	/* there is nothing between them */
+	if (qp->av.fabric != peer->av.fabric)
+		return false;
+	filter = weft_fabric_filter(qp->av.port, peer->av.port, pkey);
+	if (unlikely(filter))
+		local_filtered(qp, peer, pkey, filter);
+	return !filter;
+}
+
 /* RoCE has but one. */
 static bool local_partition(const struct weft_qp *qp, const struct weft_qp *peer)
 {
-	return !qp->av.ib || weft_pkeys_match(weft_qp_pkey(qp), weft_qp_pkey(peer));
+	u16 pkey;
+
+	if (!qp->av.ib)
+		return true;
+	pkey = weft_qp_pkey(qp);
+	return local_passes(qp, peer, pkey) && weft_pkeys_match(pkey, weft_qp_pkey(peer));
 }
 
 /*
