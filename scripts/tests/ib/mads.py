@@ -9,6 +9,7 @@ usage: mads.py answers UMAD
        mads.py phys UMAD PORT STATE [HOP]...
        mads.py mtu UMAD PORT MTU [HOP]...
        mads.py route UMAD LID PORT [HOP]...
+       mads.py pkey UMAD INDEX PKEY [HOP]...
 
 answers  ask the agent of the port itself, of the switch and of the HCA at the
          switch's second port what it does not have, and compare the status of the
@@ -24,6 +25,8 @@ phys     Set the physical state of a port (2: Polling, 3: Disabled); of the port
 mtu      the same with NeighborMTU (1: 256 bytes, 5: 4096)
 route    Set by which port packets for a LID leave, in the LinearForwardingTable of the
          switch at the end of a directed route (255: by none); prints what it was before
+pkey     Set an entry of the P_KeyTable, of the port itself or of the node at the end of a
+         directed route
 """
 import errno
 import fcntl
@@ -253,6 +256,15 @@ def route(umad, lid, port, path):
     must_set(umad, path, LINEAR, lid // 64, block)
 
 
+def pkey(umad, index, value, path):
+    answer = umad.ask(directed(path, PKEY_TABLE, index // 32))
+    if not answer or struct.unpack_from(">H", answer, 4)[0] & 0x1c:
+        sys.exit("mads.py: no P_KeyTable")
+    block = bytearray(answer[64:128])
+    struct.pack_into(">H", block, index % 32 * 2, value)
+    must_set(umad, path, PKEY_TABLE, index // 32, block)
+
+
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
@@ -263,9 +275,9 @@ def main():
         routes(umad)
     elif what == "key":
         key(umad, *(int(a, 0) for a in sys.argv[3:7]))
-    elif what in ("phys", "mtu", "route"):
-        {"phys": phys, "mtu": mtu, "route": route}[what](umad, int(sys.argv[3], 0), int(sys.argv[4], 0),
-                                                         tuple(int(a) for a in sys.argv[5:]))
+    elif what in ("phys", "mtu", "route", "pkey"):
+        {"phys": phys, "mtu": mtu, "route": route, "pkey": pkey}[what](
+            umad, int(sys.argv[3], 0), int(sys.argv[4], 0), tuple(int(a) for a in sys.argv[5:]))
     elif what == "fuzz":
         fuzz(umad, int(sys.argv[3]), int(sys.argv[4]), [int(a, 0) for a in sys.argv[5:]])
     else:
