@@ -249,6 +249,7 @@ u8 weft_switch_way(const struct weft_switch *sw, u16 lid)
 {
 	return weft_fdb_port(sw->fdb, lid);
 }
+WEFT_EXPORT_FOR_TEST(weft_switch_way);
 
 void weft_switch_refused(struct weft_switch *sw, struct weft_ibport *port, u8 filter,
 			 const struct weft_violation *violation)
