@@ -176,6 +176,26 @@ static const struct codec_vector codec_vectors[] = {
 			.psn = 6, .reth = { 0x4008, 0x0a0b, 8 },
 		},
 	}, {
+		.name = "RC masked compare and swap",
+		.bytes = {
+			0xd3, 0x00, 0xff, 0xff, 0x00, 0x00, 0x01, 0x00,
+			0x00, 0x00, 0x00, 0x07,
+			0x00, 0x00, 0x7f, 0xff, 0x00, 0x00, 0x10, 0x08,
+			0xca, 0xfe, 0xf0, 0x0d,
+			0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08,
+			0xf8, 0xf7, 0xf6, 0xf5, 0xf4, 0xf3, 0xf2, 0xf1,
+			0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0x00, 0x00,
+			0x80, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01,
+		},
+		.len = 56,
+		.hdr = {
+			.length = 56, .opcode = 0xd3,
+			.pkey = 0xffff, .dqpn = 0x100, .psn = 7,
+			.atomic = { 0x7fff00001008, 0xcafef00d,
+				    0x0102030405060708, 0xf8f7f6f5f4f3f2f1 },
+			.masks = { 0xffff0000, 0x8000000000000001 },
+		},
+	}, {
 		.name = "RC RDMA READ response first",
 		.bytes = {
 			0x0d, 0x00, 0xff, 0xff, 0x00, 0x00, 0x01, 0x00,
@@ -306,6 +326,7 @@ static const struct codec_field {
 	CODEC_FIELD(FETH, feth),
 	CODEC_FIELD(RETH, reth),
 	CODEC_FIELD(ATOMIC, atomic),
+	CODEC_FIELD(MASKS, masks),
 	CODEC_FIELD(AETH, aeth),
 	CODEC_FIELD(ATOMIC_ACK, atomic_ack),
 	CODEC_FIELD(IMM, imm),
@@ -369,6 +390,8 @@ static void random_ext(struct rnd_state *rnd, struct weft_hdr *hdr)
 	hdr->atomic.rkey = prandom_u32_state(rnd);
 	hdr->atomic.swap_add = random_u64(rnd);
 	hdr->atomic.compare = random_u64(rnd);
+	hdr->masks.swap = random_u64(rnd);
+	hdr->masks.compare_add = random_u64(rnd);
 	hdr->atomic_ack.original = random_u64(rnd);
 }
 

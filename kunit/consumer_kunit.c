@@ -40,6 +40,7 @@ struct consumer_wr {
  * @flushed: of these with WR_FLUSH_ERR
  * @failed: of these with another error
  * @astray: of these out of order, or in the wrong context
+ * @opcode: of the last completion
  */
 struct consumer_queue {
 	struct consumer_wr	wr[CONSUMER_WRS];
@@ -48,6 +49,7 @@ struct consumer_queue {
 	u32			flushed;
 	u32			failed;
 	u32			astray;
+	enum ib_wc_opcode	opcode;
 };
 
 /* A QP, its queues and its memory. */
@@ -153,6 +155,7 @@ static void consumer_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	queue->flushed += wc->status == IB_WC_WR_FLUSH_ERR;
 	queue->failed += wc->status != IB_WC_WR_FLUSH_ERR && wc->status != IB_WC_SUCCESS;
+	queue->opcode = wc->opcode;
 	queue->astray += wr != &queue->wr[queue->done] || !consumer_in_context(cq, queue);
 	count_up(&queue->done);
 }
@@ -274,6 +277,9 @@ static int consumer_modify(struct ib_qp *qp, enum ib_qp_state state, u32 peer)
 		/* for ever: who sends without a receive waits */
 		.rnr_retry = 7,
 		.min_rnr_timer = 12,
+		.qp_access_flags = IB_ACCESS_REMOTE_ATOMIC,
+		.max_rd_atomic = 1,
+		.max_dest_rd_atomic = 1,
 	};
 	int mask = IB_QP_STATE;
 
@@ -626,6 +632,96 @@ static void attached_is_not_destroyed(struct kunit *test)
 }
 
 /*
+ * ---- Masked atomics ----
+ */
+
+/**
+ * struct consumer_masked_row - a masked atomic, by the local link
+ * @name: of the row
+ * @wr: the request, but for where to
+ * @before: word of the peer's
+ * @after: likewise
+ * @opcode: of the completion
+ */
+struct consumer_masked_row {
+	const char		*name;
+	struct ib_atomic_wr	wr;
+	u64			before;
+	u64			after;
+	enum ib_wc_opcode	opcode;
+};
+
+#define CONSUMER_SWAP(...)							\
+	{ .wr.opcode = IB_WR_MASKED_ATOMIC_CMP_AND_SWP, __VA_ARGS__ }
+#define CONSUMER_ADD(...)							\
+	{ .wr.opcode = IB_WR_MASKED_ATOMIC_FETCH_AND_ADD, __VA_ARGS__ }
+
+static const struct consumer_masked_row consumer_masked_rows[] = {
+	{ "swap", CONSUMER_SWAP(.compare_add = 0x1134, .compare_add_mask = 0xf0ff,
+				.swap = U64_MAX, .swap_mask = 0xff0000),
+	  0x1234, 0xff1234, IB_WC_MASKED_COMP_SWAP },
+	{ "no swap", CONSUMER_SWAP(.compare_add = 0x1134, .compare_add_mask = 0xff00,
+				   .swap = U64_MAX, .swap_mask = 0xff0000),
+	  0x1234, 0x1234, IB_WC_MASKED_COMP_SWAP },
+	{ "add to one field", CONSUMER_ADD(.compare_add = 3), U64_MAX, 2, IB_WC_MASKED_FETCH_ADD },
+	{ "add to two fields", CONSUMER_ADD(.compare_add = 0x0000000200000003ULL,
+					    .compare_add_mask = 0x8000000080000000ULL),
+	  0xffffffffffffffffULL, 0x0000000100000002ULL, IB_WC_MASKED_FETCH_ADD },
+};
+
+static void consumer_masked_desc(const struct consumer_masked_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(consumer_masked, consumer_masked_rows, consumer_masked_desc);
+
+static int consumer_post_atomic(struct consumer_end *end, const struct ib_atomic_wr *like,
+				u64 remote_addr, u32 rkey)
+{
+	struct ib_sge sge = consumer_sge(end, 0);
+	struct ib_atomic_wr wr = *like;
+
+	sge.length = sizeof(u64);
+	wr.wr.wr_cqe = &end->send.wr[0].cqe;
+	wr.wr.send_flags = IB_SEND_SIGNALED;
+	wr.wr.sg_list = &sge;
+	wr.wr.num_sge = 1;
+	wr.remote_addr = remote_addr;
+	wr.rkey = rkey;
+	return ib_post_send(end->qp, &wr.wr, NULL);
+}
+
+static void masked_atomics(struct kunit *test)
+{
+	const struct consumer_masked_row *row = test->param_value;
+	struct consumer *consumer = consumer_pair(test, IB_POLL_WORKQUEUE);
+	struct consumer_end *a = &consumer->end[0], *b = &consumer->end[1];
+	u64 *word = (u64 *)b->memory;
+	struct ib_mr *mr;
+
+	*word = row->before;
+	mr = consumer_dev->ops.get_dma_mr(consumer->pd,
+					  IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_ATOMIC);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(mr));
+	KUNIT_EXPECT_EQ(test, 0, consumer_post_atomic(a, &row->wr, (uintptr_t)word, mr->rkey));
+	KUNIT_EXPECT_TRUE(test, consumer_wait(a, &a->send, 1));
+	consumer_expect(test, &a->send, 1, 0);
+	KUNIT_EXPECT_EQ(test, a->send.opcode, row->opcode);
+	KUNIT_EXPECT_EQ(test, *(u64 *)a->memory, row->before);
+	KUNIT_EXPECT_EQ(test, *word, row->after);
+	KUNIT_EXPECT_EQ(test, 0, consumer_dev->ops.dereg_mr(mr, NULL));
+}
+
+static void masked_atomics_are_told(struct kunit *test)
+{
+	const struct ib_device_attr *attr = &consumer_dev->attrs;
+
+	KUNIT_EXPECT_EQ(test, attr->atomic_cap, IB_ATOMIC_GLOB);
+	KUNIT_EXPECT_EQ(test, attr->masked_atomic_cap, IB_ATOMIC_GLOB);
+}
+
+/*
  * ---- Refusals ----
  */
 
@@ -636,7 +732,6 @@ static void what_is_not_there_is_not_told(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, attr->kernel_cap_flags & IBK_INTEGRITY_HANDOVER);
 	KUNIT_EXPECT_EQ(test, attr->sig_prot_cap, 0);
 	KUNIT_EXPECT_EQ(test, attr->sig_guard_cap, 0);
-	KUNIT_EXPECT_EQ(test, attr->masked_atomic_cap, IB_ATOMIC_NONE);
 	/* addresses are those of the CPU */
 	KUNIT_EXPECT_NULL(test, consumer_dev->dma_device);
 }
@@ -667,8 +762,6 @@ struct consumer_opcode_row {
 };
 
 static const struct consumer_opcode_row consumer_opcode_rows[] = {
-	{ "masked compare and swap", IB_WR_MASKED_ATOMIC_CMP_AND_SWP },
-	{ "masked fetch and add", IB_WR_MASKED_ATOMIC_FETCH_AND_ADD },
 	{ "integrity", IB_WR_REG_MR_INTEGRITY },
 	{ "READ with invalidate", IB_WR_RDMA_READ_WITH_INV },
 	{ "LSO", IB_WR_LSO },
@@ -717,6 +810,8 @@ static struct kunit_case consumer_cases[] = {
 	KUNIT_CASE(handler_is_not_nested),
 	KUNIT_CASE(last_wqe_is_told_once),
 	KUNIT_CASE(attached_is_not_destroyed),
+	KUNIT_CASE_PARAM(masked_atomics, consumer_masked_gen_params),
+	KUNIT_CASE(masked_atomics_are_told),
 	KUNIT_CASE(what_is_not_there_is_not_told),
 	KUNIT_CASE(refused_objects),
 	KUNIT_CASE_PARAM(refused_requests, consumer_opcode_gen_params),

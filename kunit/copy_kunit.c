@@ -286,6 +286,92 @@ static void atomic_returns_the_old_value(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (1ULL << 63) + 8, *word);
 }
 
+/* Fields of 8 and 16 bits, and what the upper ends of the word do. */
+static const struct masked_add_row {
+	const char	*name;
+	u64		before;
+	u64		add;
+	u64		ends;
+	u64		after;
+} masked_add_rows[] = {
+	{ "one field, as without a mask", U64_MAX, 2, 0, 1 },
+	{ "one field with its end", U64_MAX, 2, 1ULL << 63, 1 },
+	{ "carry within a field", 0x00ff, 0x0001, 0x8000, 0x0100 },
+	{ "no carry out of a field", 0x00ff, 0x0001, 0x0080, 0x0000 },
+	{ "two carries, one stopped", 0xffff, 0x0101, 0x0080, 0x10000 },
+	{ "the field above takes its own addend only", 0x01ff, 0x0101, 0x0080, 0x0200 },
+	{ "end set in both", 0x80, 0x80, 0x80, 0 },
+	{ "end set in one, carry from below", 0xc0, 0x40, 0x80, 0 },
+	{ "end becomes set", 0x40, 0x40, 0x80, 0x80 },
+	{ "each byte a field", 0xfffefdfcfbfaf9f8ULL, 0x0303030303030303ULL,
+	  0x8080808080808080ULL, 0x020100fffefdfcfbULL },
+	{ "each bit a field", 0xf0f0, 0xff00, U64_MAX, 0x0ff0 },
+	{ "field of the lowest bit", 1, 1, 1, 0 },
+	{ "field of the highest bit", 1ULL << 63, 1ULL << 63, 3ULL << 62, 0 },
+};
+
+static void masked_add_row_desc(const struct masked_add_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(masked_add_row, masked_add_rows, masked_add_row_desc);
+
+static void masked_add_of_fields(struct kunit *test)
+{
+	const struct masked_add_row *row = test->param_value;
+	u64 words[3] = { 1, row->before, 1 };
+	struct weft_span span = { .addr = (uintptr_t)&words[1], .length = 8 };
+
+	KUNIT_EXPECT_EQ(test, row->before,
+			weft_atomic_masked_fetch_add(&span, row->add, row->ends));
+	KUNIT_EXPECT_EQ(test, row->after, words[1]);
+	KUNIT_EXPECT_EQ(test, 1ULL, words[0]);
+	KUNIT_EXPECT_EQ(test, 1ULL, words[2]);
+}
+
+static const struct masked_swap_row {
+	const char	*name;
+	u64		before;
+	u64		compare;
+	u64		compare_mask;
+	u64		swap;
+	u64		swap_mask;
+	u64		after;
+} masked_swap_rows[] = {
+	{ "all bits, equal", 5, 5, U64_MAX, 9, U64_MAX, 9 },
+	{ "all bits, not equal", 5, 4, U64_MAX, 9, U64_MAX, 5 },
+	{ "only the highest differs", 1ULL << 63, 0, U64_MAX, 9, U64_MAX, 1ULL << 63 },
+	{ "what differs does not count", 0x1234, 0xff34, 0xff, 0xabcd, U64_MAX, 0xabcd },
+	{ "what differs counts", 0x1234, 0xff34, 0x100, 0xabcd, U64_MAX, 0x1234 },
+	{ "nothing counts", 0x1234, 0, 0, 0xabcd, U64_MAX, 0xabcd },
+	{ "some are swapped", 0x1234, 0x1234, U64_MAX, 0xabcd, 0x0ff0, 0x1bc4 },
+	{ "none is swapped", 0x1234, 0x1234, U64_MAX, 0xabcd, 0, 0x1234 },
+	{ "half is compared, the other swapped", 0x1111111122222222ULL, 0x22222222, U32_MAX,
+	  0x3333333344444444ULL, 0xffffffff00000000ULL, 0x3333333322222222ULL },
+};
+
+static void masked_swap_row_desc(const struct masked_swap_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(masked_swap_row, masked_swap_rows, masked_swap_row_desc);
+
+static void masked_swap_of_bits(struct kunit *test)
+{
+	const struct masked_swap_row *row = test->param_value;
+	u64 words[3] = { 1, row->before, 1 };
+	struct weft_span span = { .addr = (uintptr_t)&words[1], .length = 8 };
+
+	KUNIT_EXPECT_EQ(test, row->before,
+			weft_atomic_masked_cmp_swp(&span, row->compare, row->compare_mask,
+						   row->swap, row->swap_mask));
+	KUNIT_EXPECT_EQ(test, row->after, words[1]);
+	KUNIT_EXPECT_EQ(test, 1ULL, words[0]);
+	KUNIT_EXPECT_EQ(test, 1ULL, words[2]);
+}
+
 static void atomic_write_of_a_word(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -316,6 +402,8 @@ static struct kunit_case copy_test_cases[] = {
 	KUNIT_CASE(copy_kernel_address),
 	KUNIT_CASE(sgl_resolve_failure_releases),
 	KUNIT_CASE(atomic_returns_the_old_value),
+	KUNIT_CASE_PARAM(masked_add_of_fields, masked_add_row_gen_params),
+	KUNIT_CASE_PARAM(masked_swap_of_bits, masked_swap_row_gen_params),
 	KUNIT_CASE(atomic_write_of_a_word),
 	{ }
 };

@@ -15,7 +15,7 @@ struct iba_row {
 	const char	*packet;
 };
 
-/* Table 38; XRC: A14; FLUSH and ATOMIC WRITE: A19; CNP: A17. */
+/* Table 38; XRC: A14; FLUSH and ATOMIC WRITE: A19; CNP: A17; the last two: weft's own. */
 static const struct iba_row iba_rows[] = {
 	{ 0x00, "RC SEND First", "PayLd" },
 	{ 0x01, "RC SEND Middle", "PayLd" },
@@ -83,6 +83,8 @@ static const struct iba_row iba_rows[] = {
 	{ 0xb7, "XRC SEND Only with Invalidate", "XRCETH IETH PayLd" },
 	{ 0xbc, "XRC FLUSH", "XRCETH FETH RETH" },
 	{ 0xbd, "XRC ATOMIC WRITE", "XRCETH RETH PayLd8" },
+	{ 0xd3, "RC masked CmpSwap", "AtomicETH Masks" },
+	{ 0xd4, "RC masked FetchAdd", "AtomicETH Masks" },
 };
 
 static void iba_row_desc(const struct iba_row *row, char *desc)
@@ -124,6 +126,7 @@ static const struct iba_header {
 	{ "FETH",		WEFT_EXT_FETH,		4 },
 	{ "RETH",		WEFT_EXT_RETH,		16 },
 	{ "AtomicETH",		WEFT_EXT_ATOMIC,	28 },
+	{ "Masks",		WEFT_EXT_MASKS,		16 },
 	{ "AETH",		WEFT_EXT_AETH,		4 },
 	{ "AtomicAckETH",	WEFT_EXT_ATOMIC_ACK,	8 },
 	{ "ImmDt",		WEFT_EXT_IMM,		4 },
@@ -173,6 +176,8 @@ static const struct iba_kind {
 	{ "WRITE",		WEFT_KIND_WRITE },
 	{ "READ Request",	WEFT_KIND_READ },
 	{ "READ response",	WEFT_KIND_READ_RESPONSE },
+	{ "masked CmpSwap",	WEFT_KIND_MASKED_CMP_SWP },
+	{ "masked FetchAdd",	WEFT_KIND_MASKED_FETCH_ADD },
 	{ "CmpSwap",		WEFT_KIND_CMP_SWP },
 	{ "FetchAdd",		WEFT_KIND_FETCH_ADD },
 	{ "FLUSH",		WEFT_KIND_FLUSH },
@@ -243,7 +248,7 @@ static void opcode_meaning_matches_iba(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, op->name);
 }
 
-/* Reserved, RD, manufacturer specific: whatever the table has not got. */
+/* Reserved, RD, of other manufacturers: whatever the table has not got. */
 static void opcode_unlisted_is_invalid(struct kunit *test)
 {
 	const struct weft_opcode *op;
@@ -257,6 +262,17 @@ static void opcode_unlisted_is_invalid(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, weft_opcode(WEFT_OPCODE_NONE)->kind,
 			WEFT_KIND_INVALID);
+}
+
+/* What is reserved for a service is refused by it; of other manufacturers nobody knows. */
+static void opcode_unlisted_has_a_service(struct kunit *test)
+{
+	unsigned int opcode;
+
+	for (opcode = 0; opcode < 256; opcode++)
+		if (!iba_find(opcode))
+			KUNIT_EXPECT_EQ_MSG(test, weft_opcode(opcode)->transport, opcode / 32,
+					    "opcode %#x", opcode);
 }
 
 /* "RC SEND", if the name says that more of this message is to come. */
@@ -326,6 +342,8 @@ static const struct payload_row payload_rows[] = {
 	{ "read request, one byte", 0x0c, 1, 256, false },
 	{ "acknowledge, empty", 0x11, 0, 0, true },
 	{ "acknowledge, four bytes", 0x11, 4, 0, false },
+	{ "masked compare and swap, empty", 0xd3, 0, 256, true },
+	{ "masked fetch and add, eight bytes", 0xd4, 8, 256, false },
 	{ "flush, one byte", 0x1c, 1, 256, false },
 	{ "atomic write, 8", 0x1d, 8, 256, true },
 	{ "atomic write, 4", 0x1d, 4, 0, false },
@@ -356,6 +374,7 @@ static struct kunit_case opcode_cases[] = {
 	KUNIT_CASE_PARAM(opcode_headers_match_iba, iba_row_gen_params),
 	KUNIT_CASE_PARAM(opcode_meaning_matches_iba, iba_row_gen_params),
 	KUNIT_CASE(opcode_unlisted_is_invalid),
+	KUNIT_CASE(opcode_unlisted_has_a_service),
 	KUNIT_CASE(opcode_follows_all_pairs),
 	KUNIT_CASE_PARAM(opcode_payload_valid_row, payload_row_gen_params),
 	{}

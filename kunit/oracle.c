@@ -35,6 +35,10 @@ static enum ib_wc_opcode send_wc_opcode(enum ib_wr_opcode opcode)
 		return IB_WC_COMP_SWAP;
 	case IB_WR_ATOMIC_FETCH_AND_ADD:
 		return IB_WC_FETCH_ADD;
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+		return IB_WC_MASKED_COMP_SWAP;
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
+		return IB_WC_MASKED_FETCH_ADD;
 	case IB_WR_ATOMIC_WRITE:
 		return IB_WC_ATOMIC_WRITE;
 	default:
@@ -73,15 +77,58 @@ static void complete_recv(struct oracle_way *way, const struct oracle_send *send
 	way->num_recv_wc++;
 }
 
+/* Bit by bit, as one does it on paper. */
+static u64 add_fields(u64 a, u64 b, u64 ends)
+{
+	u64 sum = 0, bit;
+	u32 i, digit = 0;
+
+	for (i = 0; i < 64; i++) {
+		bit = 1ULL << i;
+		digit += !!(a & bit) + !!(b & bit);
+		if (digit & 1)
+			sum |= bit;
+		digit = ends & bit ? 0 : digit / 2;
+	}
+	return sum;
+}
+
+static u64 swap_bits(u64 before, const struct oracle_send *send)
+{
+	u64 bit, after = before;
+	u32 i;
+
+	for (i = 0; i < 64; i++) {
+		bit = 1ULL << i;
+		if (send->compare_add_mask & bit && (before & bit) != (send->compare_add & bit))
+			return before;
+		if (send->swap_mask & bit)
+			after = (after & ~bit) | (send->swap & bit);
+	}
+	return after;
+}
+
+static u64 after_atomic(u64 before, const struct oracle_send *send)
+{
+	switch (send->opcode) {
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		return before == send->compare_add ? send->swap : before;
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+		return swap_bits(before, send);
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
+		return add_fields(before, send->compare_add, send->compare_add_mask);
+	default:
+		return before + send->compare_add;
+	}
+}
+
 static void execute_atomic(struct oracle_way *way, const struct oracle_send *send)
 {
 	u64 before, after;
 	u32 i;
 
 	memcpy(&before, way->remote + send->remote, sizeof(before));
-	after = before + send->compare_add;
-	if (send->opcode == IB_WR_ATOMIC_CMP_AND_SWP)
-		after = before == send->compare_add ? send->swap : before;
+	after = after_atomic(before, send);
 	memcpy(way->remote + send->remote, &after, sizeof(after));
 	for (i = 0; i < sizeof(before); i++)
 		*byte_at(way->local, send->sge, i) = ((u8 *)&before)[i];

@@ -35,6 +35,8 @@ struct oracle_sge {
  * @imm: immediate data
  * @compare_add: operand of an atomic
  * @swap: operand of COMPARE & SWAP
+ * @compare_add_mask: of a masked atomic
+ * @swap_mask: of masked COMPARE & SWAP
  */
 struct oracle_send {
 	u64			wr_id;
@@ -46,6 +48,8 @@ struct oracle_send {
 	__be32			imm;
 	u64			compare_add;
 	u64			swap;
+	u64			compare_add_mask;
+	u64			swap_mask;
 };
 
 /**
@@ -117,9 +121,16 @@ void oracle_execute(struct oracle_way *way, u32 mtu);
  */
 u32 oracle_length(const struct oracle_sge *sge, u32 num);
 
+static inline bool oracle_is_masked(enum ib_wr_opcode opcode)
+{
+	return opcode == IB_WR_MASKED_ATOMIC_CMP_AND_SWP ||
+	       opcode == IB_WR_MASKED_ATOMIC_FETCH_AND_ADD;
+}
+
 static inline bool oracle_is_atomic(enum ib_wr_opcode opcode)
 {
-	return opcode == IB_WR_ATOMIC_CMP_AND_SWP || opcode == IB_WR_ATOMIC_FETCH_AND_ADD;
+	return opcode == IB_WR_ATOMIC_CMP_AND_SWP || opcode == IB_WR_ATOMIC_FETCH_AND_ADD ||
+	       oracle_is_masked(opcode);
 }
 
 /* Whether it is about one word. */

@@ -94,6 +94,7 @@ static enum ib_wr_opcode rc_choose_opcode(struct rc *rc)
 		IB_WR_SEND, IB_WR_SEND_WITH_IMM, IB_WR_RDMA_WRITE,
 		IB_WR_RDMA_WRITE_WITH_IMM, IB_WR_RDMA_READ, IB_WR_RDMA_READ,
 		IB_WR_ATOMIC_CMP_AND_SWP, IB_WR_ATOMIC_FETCH_AND_ADD, IB_WR_ATOMIC_WRITE,
+		IB_WR_MASKED_ATOMIC_CMP_AND_SWP, IB_WR_MASKED_ATOMIC_FETCH_AND_ADD,
 	};
 
 	return opcodes[fake_random(rc->link, ARRAY_SIZE(opcodes))];
@@ -154,6 +155,31 @@ static u32 rc_choose_zone(struct rc *rc, const struct oracle_send *send)
 	return send->flags & IB_SEND_FENCE && fake_random(rc->link, 2) ? RC_SINK : RC_SOURCE;
 }
 
+/* Mostly of the lower bits, where the small values are. */
+static u64 rc_choose_mask(struct rc *rc)
+{
+	static const u64 masks[] = { 0, 1, 2, 3, 0x80, 0x8000000000000001ULL, U64_MAX };
+	u32 i = fake_random(rc->link, ARRAY_SIZE(masks) + 1);
+
+	if (i < ARRAY_SIZE(masks))
+		return masks[i];
+	return (u64)prandom_u32_state(&rc->link->random) << 32 |
+	       prandom_u32_state(&rc->link->random);
+}
+
+static void rc_choose_operands(struct rc *rc, struct oracle_send *send)
+{
+	send->compare_add = fake_random(rc->link, 3);
+	send->swap = fake_random(rc->link, 3);
+	if (!oracle_is_masked(send->opcode))
+		return;
+	send->compare_add_mask = rc_choose_mask(rc);
+	send->swap_mask = rc_choose_mask(rc);
+	/* fields beyond the first one */
+	if (fake_random(rc->link, 2))
+		send->compare_add |= rc_choose_mask(rc);
+}
+
 static void rc_choose_send(struct rc *rc, struct rc_way *way, struct oracle_send *send)
 {
 	u32 length;
@@ -168,8 +194,7 @@ static void rc_choose_send(struct rc *rc, struct rc_way *way, struct oracle_send
 	else
 		length = rc_choose_length_rdma(rc);
 	send->remote = rc_choose_remote(rc, send->opcode, length);
-	send->compare_add = fake_random(rc->link, 3);
-	send->swap = fake_random(rc->link, 3);
+	rc_choose_operands(rc, send);
 	rc_choose_fence(rc, way, send, length);
 	rc_choose_flags(rc, send, length);
 	send->num_sge = rc_choose_sge(rc, send->sge, rc_choose_zone(rc, send), length);
@@ -237,6 +262,8 @@ static void rc_post_send(struct fake_node *node, const struct oracle_send *send)
 		.remote_addr = fake_node_addr(peer, send->remote),
 		.compare_add = send->compare_add,
 		.swap = send->swap,
+		.compare_add_mask = send->compare_add_mask,
+		.swap_mask = send->swap_mask,
 		.rkey = peer->region->key,
 	};
 	struct ib_rdma_wr rdma = {

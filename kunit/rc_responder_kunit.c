@@ -51,6 +51,7 @@ enum resp_answer {
 /**
  * struct resp_step - a packet, and what comes back
  * @operation: enum weft_operation
+ * @own: of WEFT_TRANSPORT_OWN; its masks are 0
  * @psn: from the first one that is expected on
  * @length: bytes of payload
  * @total: length in the RETH
@@ -68,6 +69,7 @@ enum resp_answer {
  */
 struct resp_step {
 	u8			operation;
+	bool			own;
 	s32			psn;
 	u32			length;
 	u32			total;
@@ -105,6 +107,7 @@ struct resp_row {
 #define PACKET(_operation, _psn, ...) \
 	{ .operation = WEFT_OP_##_operation, .psn = (_psn), __VA_ARGS__ }
 #define ASK	.ackreq = true
+#define OWN	.own = true
 #define TO(_placement)	.placement = WEFT_PLACEMENT_##_placement
 #define BACK(_answer, _at, _msn) .answer = (_answer), .at = (_at), .msn = (_msn)
 #define STEPS(...)							\
@@ -255,6 +258,8 @@ static const struct resp_row resp_rows[] = {
 	  STEPS(PACKET(READ_REQUEST, 0, .length = 4, .total = 4, BACK(NAK_REQUEST, 0, 0))) },
 	{ "atomic with payload", INVALID,
 	  STEPS(PACKET(FETCH_ADD, 0, .length = 1, BACK(NAK_REQUEST, 0, 0))) },
+	{ "masked atomic with payload", INVALID,
+	  STEPS(PACKET(MASKED_FETCH_ADD, 0, OWN, .length = 8, BACK(NAK_REQUEST, 0, 0))) },
 	{ "WRITE ONLY, more than announced", INVALID,
 	  STEPS(PACKET(WRITE_ONLY, 0, .length = 9, .total = 8, BACK(NAK_REQUEST, 0, 0))) },
 	{ "WRITE ONLY, less than announced", INVALID,
@@ -336,6 +341,13 @@ static const struct resp_row resp_rows[] = {
 		PACKET(FETCH_ADD, 2, BACK(ATOMIC, 2, 3), .value = 2),
 		PACKET(FETCH_ADD, 0),
 		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 3), .value = 1)) },
+	{ "masked atomic again",
+	  STEPS(PACKET(MASKED_FETCH_ADD, 0, OWN, BACK(ATOMIC, 0, 1), .value = 0),
+		PACKET(MASKED_FETCH_ADD, 0, OWN, BACK(ATOMIC, 0, 1), .value = 0),
+		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = 1),
+		PACKET(MASKED_FETCH_ADD, 0, OWN, BACK(ATOMIC, 0, 2), .value = 0),
+		PACKET(MASKED_CMP_SWP, 2, OWN, BACK(ATOMIC, 2, 3), .value = 2),
+		PACKET(MASKED_CMP_SWP, 2, OWN, BACK(ATOMIC, 2, 3), .value = 2)) },
 	{ "atomic again that was none", .received = 1,
 	  STEPS(PACKET(SEND_ONLY, 0, .post = 1, ASK, BACK(ACK, 0, 1)),
 		PACKET(FETCH_ADD, 0),
@@ -507,13 +519,19 @@ static void resp_post(struct fake_node *node)
 	KUNIT_ASSERT_EQ(node->link->test, 0, weft_post_recv(&node->ib_qp.ibqp, &wr, &bad));
 }
 
+static u8 resp_opcode(const struct resp_step *step, bool uc)
+{
+	if (step->own)
+		return WEFT_OPCODE(WEFT_TRANSPORT_OWN, step->operation);
+	return WEFT_OPCODE(uc ? WEFT_TRANSPORT_UC : WEFT_TRANSPORT_RC, step->operation);
+}
+
 static void resp_deliver(struct fake_link *link, const struct resp_step *step, bool uc)
 {
 	static const u8 payload[RESP_PAYLOAD];
 	struct fake_node *node = &link->node[1];
 	struct weft_hdr hdr = {
-		.opcode = WEFT_OPCODE(uc ? WEFT_TRANSPORT_UC : WEFT_TRANSPORT_RC,
-				      step->operation),
+		.opcode = resp_opcode(step, uc),
 		.migreq = true,
 		.pkey = WEFT_DEFAULT_PKEY,
 		.dqpn = node->qp->qpn,

@@ -300,6 +300,8 @@ static const struct rules_opcode_row rules_opcode_rows[] = {
 	{ "ATOMIC WRITE", WEFT_SQE_ATOMIC_WRITE, true, false, false },
 	/* some QPs have it, but no service */
 	{ "LSO", WEFT_SQE_LSO, false, false, false },
+	{ "masked Compare and Swap", WEFT_SQE_MASKED_CMP_SWP, false, false, false },
+	{ "masked Fetch and Add", WEFT_SQE_MASKED_FETCH_ADD, false, false, false },
 	{ "first that is none", WEFT_SQE_OPCODES, false, false, false },
 	{ "32, as bit 0", 32, false, false, false },
 	{ "64, as bit 0", 64, false, false, false },

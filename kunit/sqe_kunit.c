@@ -54,7 +54,7 @@ static const struct sqe_row sqe_rows[] = {
 	{ "64 elements, room", 32, 1024, WEFT_SQE_SEND, 0, 64, 0, -EINVAL },
 	{ "most elements", 32, 1024, WEFT_SQE_SEND, 0, 0xffff, 0, -EINVAL },
 	{ "product of 16 bits is 0", 32, 1024, WEFT_SQE_SEND, 0, 0x1000, 0, -EINVAL },
-	{ "last opcode", 4, 0, WEFT_SQE_LSO, 0, 1, 0, 0 },
+	{ "last opcode", 4, 0, WEFT_SQE_MASKED_FETCH_ADD, 0, 1, 0, 0 },
 	{ "first without a meaning", 4, 0, WEFT_SQE_OPCODES, 0, 0, 0, -EINVAL },
 	{ "last opcode of all", 4, 0, 0xff, 0, 0, 0, -EINVAL },
 	{ "all flags", 4, 64, WEFT_SQE_SEND, WEFT_SQE_FLAGS, 0, 64, 0 },
@@ -77,6 +77,10 @@ static const struct sqe_row sqe_rows[] = {
 	{ "inline RDMA READ of nothing", 1, 64, WEFT_SQE_READ, WEFT_SQE_INLINE, 0, 0, -EINVAL },
 	{ "inline Compare and Swap", 1, 64, WEFT_SQE_CMP_SWP, WEFT_SQE_INLINE, 0, 8, -EINVAL },
 	{ "inline Fetch and Add", 1, 64, WEFT_SQE_FETCH_ADD, WEFT_SQE_INLINE, 0, 8, -EINVAL },
+	{ "inline masked Compare and Swap", 1, 64, WEFT_SQE_MASKED_CMP_SWP, WEFT_SQE_INLINE, 0, 8,
+	  -EINVAL },
+	{ "inline masked Fetch and Add", 1, 64, WEFT_SQE_MASKED_FETCH_ADD, WEFT_SQE_INLINE, 0, 8,
+	  -EINVAL },
 	{ "inline ATOMIC WRITE", 1, 0, WEFT_SQE_ATOMIC_WRITE, WEFT_SQE_INLINE, 0, 8, 0 },
 	{ "length, not inline", 1, 64, WEFT_SQE_SEND, 0, 0, 1, -EINVAL },
 	{ "length and element, not inline", 1, 64, WEFT_SQE_SEND, 0, 1, 16, -EINVAL },
@@ -231,11 +235,12 @@ static bool sqe_may(const struct weft_sqe *sqe, u64 stride)
 {
 	u64 elements = 16ULL * sqe->num_sge, payload = sqe->inline_length;
 
-	if (sqe->opcode > 13 || sqe->flags > 31)
+	bool answered = (sqe->opcode >= 5 && sqe->opcode <= 7) || sqe->opcode >= 14;
+
+	if (sqe->opcode > 15 || sqe->flags > 31)
 		return false;
 	if (sqe->flags & 8)
-		return (sqe->opcode < 5 || sqe->opcode > 7) && elements == 0 &&
-		       64 + payload <= stride;
+		return !answered && elements == 0 && 64 + payload <= stride;
 	return payload == 0 && elements <= 512 && 64 + elements <= stride;
 }
 

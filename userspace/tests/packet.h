@@ -48,10 +48,10 @@ static bool one_in(uint32_t n)
 }
 
 /*
- * ---- Opcodes (IBA table 38, annex A19) ----
+ * ---- Opcodes (IBA table 38, annex A19; of OWN two, the masked atomics) ----
  */
 
-enum { RC = 0x00, UC = 0x20, UD = 0x60, CNP = 0x80 };
+enum { RC = 0x00, UC = 0x20, UD = 0x60, CNP = 0x80, OWN = 0xc0 };
 
 enum {
 	SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_LAST_IMM, SEND_ONLY, SEND_ONLY_IMM,
@@ -123,6 +123,7 @@ struct spec {
 	uint32_t qpn, psn;		/* and what is above their 24 bits */
 	uint32_t qkey, sqpn;
 	uint64_t va, add, compare;
+	uint64_t swap_mask, compare_mask;
 	uint32_t rkey, length, feth;
 	uint8_t syndrome;
 	uint32_t msn, imm;
@@ -245,6 +246,10 @@ static uint8_t *put_headers(uint8_t *p, const struct spec *s, int pad)
 		p = put32(p, s->rkey);
 		p = put64(p, s->add);
 		p = put64(p, s->compare);
+	}
+	if (ext & ATOMIC && (s->opcode & 0xe0) == OWN) {
+		p = put64(p, s->swap_mask);
+		p = put64(p, s->compare_mask);
 	}
 	if (ext & AETH)
 		p = put32(p, (uint32_t)s->syndrome << 24 | (s->msn & 0xffffff));

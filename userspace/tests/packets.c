@@ -454,6 +454,9 @@ static void cases_of(enum ibv_qp_type type, bool v6)
 	if (type != IBV_QPT_RC) /* there it has an answer, and so it is the QP's */
 		COUNTED("rx_malformed", v, s->opcode |= 0x1f);
 	COUNTED("rx_malformed", v, s->opcode = 0xff);
+	COUNTED("rx_malformed", v, s->opcode = OWN | SEND_ONLY);
+	if (type != IBV_QPT_RC)
+		COUNTED("rx_opcode", v, s->opcode = OWN | FETCH_ADD; s->payload = 0);
 	COUNTED("rx_malformed", v, s->flags = 1); /* the version */
 	COUNTED("rx_malformed", v, s->payload = 0; s->pad = 1);
 	COUNTED("rx_malformed", v, s->payload = 0; s->cut = 5);
@@ -625,7 +628,8 @@ static void draw_spec(struct spec *s)
 		.v6 = v->v6, .flags = one_in(2) ? 0 : (draw() & 0xc0), .pkey = 0xffff,
 		.qpn = v->e.qp->qp_num | (one_in(8) ? draw() << 30 : 0),
 		.qkey = QKEY, .sqpn = one_in(4) ? draw() : PEER_QPN, .add = draw(),
-		.compare = draw(), .syndrome = draw_syndrome(), .msn = draw(), .imm = draw(),
+		.compare = draw(), .swap_mask = draw(), .compare_mask = draw(),
+		.syndrome = draw_syndrome(), .msn = draw(), .imm = draw(),
 	};
 	s->opcode = transport(v) | below(NUM_OPERATIONS);
 	if (v->e.conf.type == IBV_QPT_UD)
@@ -636,6 +640,8 @@ static void draw_spec(struct spec *s)
 		s->opcode = RC | (RESPONSE_FIRST + below(ATOMIC_ACK - RESPONSE_FIRST + 1));
 	else if (one_in(8))
 		s->opcode = RC | (FLUSH + below(2));
+	else if (one_in(8))
+		s->opcode = OWN | (CMP_SWP + below(2));
 	s->payload = payload_of(s->opcode);
 	s->psn = draw_psn(v, s->opcode) | (one_in(2) ? 0x80000000 : 0);
 	draw_remote(s);

@@ -191,6 +191,10 @@ static void send_entries(void)
 	} bad[] = {
 		{ "first opcode that is none", WEFT_SQE_OPCODES, WEFT_SQE_SIGNALED, 0, 0 },
 		{ "opcode 255", 255, WEFT_SQE_SIGNALED, 0, 0 },
+		/* of kernel consumers */
+		{ "LSO", WEFT_SQE_LSO, WEFT_SQE_SIGNALED, 0, 0 },
+		{ "masked Compare and Swap", WEFT_SQE_MASKED_CMP_SWP, WEFT_SQE_SIGNALED, 1, 0 },
+		{ "masked Fetch and Add", WEFT_SQE_MASKED_FETCH_ADD, WEFT_SQE_SIGNALED, 1, 0 },
 		{ "flags", WEFT_SQE_SEND, 0xff, 0, 0 },
 		{ "num_sge 33", WEFT_SQE_SEND, WEFT_SQE_SIGNALED, 33, 0 },
 		{ "num_sge 65535", WEFT_SQE_SEND, WEFT_SQE_SIGNALED, 65535, 0 },

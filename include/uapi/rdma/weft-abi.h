@@ -156,7 +156,10 @@ enum weft_sqe_opcode {
 	WEFT_SQE_ATOMIC_WRITE	= 12,
 	/* of kernel consumers: the QP of a process cannot be made for it */
 	WEFT_SQE_LSO		= 13,
-	WEFT_SQE_OPCODES	= 14,
+	/* of kernel consumers: no verb of a process asks for them */
+	WEFT_SQE_MASKED_CMP_SWP	= 14,
+	WEFT_SQE_MASKED_FETCH_ADD = 15,
+	WEFT_SQE_OPCODES	= 16,
 };
 
 /* struct weft_sqe.flags */
@@ -182,7 +185,8 @@ enum weft_sqe_flags {
  *	and WRITE_IMM; rkey of SEND_INV and LOCAL_INV
  * @rkey: remote key of WRITE, READ, atomics, FLUSH and ATOMIC_WRITE
  * @remote_addr: likewise, the remote address
- * @atomic: operands of CMP_SWP (compare, swap) and FETCH_ADD (compare_add)
+ * @atomic: operands of CMP_SWP (compare, swap) and FETCH_ADD (compare_add); of the masked
+ *	ones the bits that are compared, or that end a field, and the bits that are swapped
  * @xrc: beside @atomic: @xrc.srqn, number of the peer's SRQ, of all that an XRC
  *	initiator sends
  * @ud: destination of a UD work request; @ud.ah_id from weft_create_ah_resp
@@ -207,6 +211,8 @@ struct weft_sqe {
 		struct {
 			__aligned_u64	compare_add;
 			__aligned_u64	swap;
+			__aligned_u64	compare_add_mask;
+			__aligned_u64	swap_mask;
 		} atomic;
 		struct {
 			__aligned_u64	atomic[2];

@@ -399,10 +399,21 @@ void weft_message_fetch(struct weft_qp *qp, struct weft_iter *dst, u64 length)
 
 u64 weft_message_atomic(struct weft_qp *qp, const struct weft_request *req)
 {
+	const struct weft_span *span = &qp->recv.span;
+
 	weft_assert_turn(&qp->recv.turn);
-	if (req->opcode == WEFT_SQE_CMP_SWP)
-		return weft_atomic_cmp_swp(&qp->recv.span, req->compare_add, req->swap);
-	return weft_atomic_fetch_add(&qp->recv.span, req->compare_add);
+	switch (req->opcode) {
+	case WEFT_SQE_CMP_SWP:
+		return weft_atomic_cmp_swp(span, req->compare_add, req->swap);
+	case WEFT_SQE_FETCH_ADD:
+		return weft_atomic_fetch_add(span, req->compare_add);
+	case WEFT_SQE_MASKED_CMP_SWP:
+		return weft_atomic_masked_cmp_swp(span, req->compare_add, req->compare_add_mask,
+						  req->swap, req->swap_mask);
+	default:
+		return weft_atomic_masked_fetch_add(span, req->compare_add,
+						    req->compare_add_mask);
+	}
 }
 
 void weft_message_atomic_write(struct weft_qp *qp, struct weft_iter *src)

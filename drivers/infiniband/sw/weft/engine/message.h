@@ -39,6 +39,8 @@ struct weft_qp;
  * @remote_addr: remote address
  * @compare_add: operand of an atomic
  * @swap: operand of an atomic
+ * @compare_add_mask: of a masked one
+ * @swap_mask: of a masked one
  * @flush: FLUSH
  * @flush.length: bytes it is about, with WEFT_SELECT_RANGE
  * @flush.placement: enum weft_placement
@@ -67,6 +69,8 @@ struct weft_request {
 		struct {
 			u64	compare_add;
 			u64	swap;
+			u64	compare_add_mask;
+			u64	swap_mask;
 		};
 		struct {
 			u32	length;

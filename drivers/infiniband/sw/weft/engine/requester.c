@@ -159,6 +159,8 @@ static void req_build(const struct weft_swqe *wqe, u64 length,
 	if (weft_sendq_is_atomic(sqe->opcode)) {
 		req->compare_add = sqe->atomic.compare_add;
 		req->swap = sqe->atomic.swap;
+		req->compare_add_mask = sqe->atomic.compare_add_mask;
+		req->swap_mask = sqe->atomic.swap_mask;
 	} else if (unlikely(sqe->opcode == WEFT_SQE_FLUSH)) {
 		req->flush.length = sqe->flush.length;
 		req->flush.placement = sqe->flush.placement;

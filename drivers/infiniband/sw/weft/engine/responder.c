@@ -85,26 +85,45 @@ static enum weft_fault resp_read(struct weft_qp *qp, const struct weft_pkt *pkt)
 	return WEFT_FAULT_NONE;
 }
 
+static u8 resp_atomic_opcode(enum weft_kind kind)
+{
+	switch (kind) {
+	case WEFT_KIND_CMP_SWP:
+		return WEFT_SQE_CMP_SWP;
+	case WEFT_KIND_MASKED_CMP_SWP:
+		return WEFT_SQE_MASKED_CMP_SWP;
+	case WEFT_KIND_MASKED_FETCH_ADD:
+		return WEFT_SQE_MASKED_FETCH_ADD;
+	default:
+		return WEFT_SQE_FETCH_ADD;
+	}
+}
+
+static struct weft_request resp_atomic_request(const struct weft_hdr *hdr, enum weft_kind kind)
+{
+	bool swap = kind == WEFT_KIND_CMP_SWP || kind == WEFT_KIND_MASKED_CMP_SWP;
+
+	return (struct weft_request){
+		.opcode = resp_atomic_opcode(kind),
+		.length = sizeof(u64),
+		.rkey = hdr->atomic.rkey,
+		.remote_addr = hdr->atomic.va,
+		.compare_add = swap ? hdr->atomic.compare : hdr->atomic.swap_add,
+		.swap = hdr->atomic.swap_add,
+		.compare_add_mask = hdr->masks.compare_add,
+		.swap_mask = hdr->masks.swap,
+	};
+}
+
 static enum weft_fault resp_atomic(struct weft_qp *qp, const struct weft_pkt *pkt,
 				   enum weft_kind kind)
 {
 	const struct weft_hdr *hdr = &pkt->hdr;
-	struct weft_request req = {
-		.opcode = kind == WEFT_KIND_CMP_SWP ? WEFT_SQE_CMP_SWP : WEFT_SQE_FETCH_ADD,
-		.length = sizeof(u64),
-		.rkey = hdr->atomic.rkey,
-		.remote_addr = hdr->atomic.va,
-	};
+	struct weft_request req = resp_atomic_request(hdr, kind);
 	struct weft_recv *recv = &qp->recv;
 	struct weft_resource *resource;
 	enum weft_fault fault;
 
-	if (kind == WEFT_KIND_CMP_SWP) {
-		req.compare_add = hdr->atomic.compare;
-		req.swap = hdr->atomic.swap_add;
-	} else {
-		req.compare_add = hdr->atomic.swap_add;
-	}
 	fault = weft_message_begin(qp, &req);
 	if (fault)
 		return fault;
@@ -294,6 +313,8 @@ static enum weft_fault resp_execute(struct weft_qp *qp, const struct weft_pkt *p
 		return resp_read(qp, pkt);
 	case WEFT_KIND_CMP_SWP:
 	case WEFT_KIND_FETCH_ADD:
+	case WEFT_KIND_MASKED_CMP_SWP:
+	case WEFT_KIND_MASKED_FETCH_ADD:
 		return resp_atomic(qp, pkt, op->kind);
 	case WEFT_KIND_FLUSH:
 		return resp_flush(qp, pkt);
@@ -308,7 +329,8 @@ static bool resp_needs_resource(const struct weft_opcode *op)
 {
 	return BIT(op->kind) & (BIT(WEFT_KIND_READ) | BIT(WEFT_KIND_CMP_SWP) |
 				BIT(WEFT_KIND_FETCH_ADD) | BIT(WEFT_KIND_FLUSH) |
-				BIT(WEFT_KIND_ATOMIC_WRITE));
+				BIT(WEFT_KIND_ATOMIC_WRITE) | BIT(WEFT_KIND_MASKED_CMP_SWP) |
+				BIT(WEFT_KIND_MASKED_FETCH_ADD));
 }
 
 /* What answers a request that needs a resource. */

@@ -52,23 +52,25 @@ void weft_rx_drop(struct weft_pkt *pkt, enum weft_stat why)
 /* A responder answers a request of a known service, however strange. */
 static bool rx_has_answer(const struct weft_pkt *pkt)
 {
+	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
+
 	return (pkt->malformed == WEFT_MALFORMED_OPCODE ||
 		pkt->malformed == WEFT_MALFORMED_PAYLOAD) &&
-	       (pkt->hdr.opcode >> 5 == WEFT_TRANSPORT_RC ||
-		pkt->hdr.opcode >> 5 == WEFT_TRANSPORT_XRC) &&
-	       !(weft_opcode(pkt->hdr.opcode)->flags & WEFT_OPCODE_RESPONSE);
+	       (op->transport == WEFT_TRANSPORT_RC || op->transport == WEFT_TRANSPORT_XRC) &&
+	       !(op->flags & WEFT_OPCODE_RESPONSE);
 }
 
 static bool rx_service_matches(const struct weft_qp *qp, u8 opcode)
 {
+	const struct weft_opcode *op = weft_opcode(opcode);
 	bool response;
 
-	if (opcode >> 5 != qp->transport)
+	if (op->transport != qp->transport)
 		return false;
 	if (qp->transport != WEFT_TRANSPORT_XRC)
 		return true;
 	/* requests go one way, responses the other */
-	response = weft_opcode(opcode)->flags & WEFT_OPCODE_RESPONSE;
+	response = op->flags & WEFT_OPCODE_RESPONSE;
 	return response == (qp->type == IB_QPT_XRC_INI);
 }
 

@@ -26,6 +26,8 @@ static const u8 sendq_wc_opcode[WEFT_SQE_OPCODES] = {
 	[WEFT_SQE_FLUSH]	= IB_WC_FLUSH,
 	[WEFT_SQE_ATOMIC_WRITE]	= IB_WC_ATOMIC_WRITE,
 	[WEFT_SQE_LSO]		= IB_WC_LSO,
+	[WEFT_SQE_MASKED_CMP_SWP]	= IB_WC_MASKED_COMP_SWAP,
+	[WEFT_SQE_MASKED_FETCH_ADD]	= IB_WC_MASKED_FETCH_ADD,
 };
 
 /* The order of looking and asking: see the proof in weft-abi.h. */
@@ -54,10 +56,24 @@ bool weft_sendq_next(struct weft_qp *qp, u32 ahead)
 	return true;
 }
 
+/* What some QPs have, but no service. */
+static bool sendq_allows_more(const struct weft_qp *qp, u8 opcode)
+{
+	switch (opcode) {
+	case WEFT_SQE_LSO:
+		return qp->create_flags & IB_QP_CREATE_IPOIB_UD_LSO;
+	case WEFT_SQE_MASKED_CMP_SWP:
+	case WEFT_SQE_MASKED_FETCH_ADD:
+		return qp->kernel && qp->type == IB_QPT_RC;
+	default:
+		return false;
+	}
+}
+
 bool weft_sendq_allows(const struct weft_qp *qp, u8 opcode)
 {
 	return likely(weft_rules_opcode_allowed(qp->type, opcode)) ||
-	       (opcode == WEFT_SQE_LSO && qp->create_flags & IB_QP_CREATE_IPOIB_UD_LSO);
+	       sendq_allows_more(qp, opcode);
 }
 
 enum weft_fault weft_sendq_check(const struct weft_qp *qp)

@@ -18,8 +18,10 @@ struct weft_qp;
 /* Sets of enum weft_sqe_opcode; who asks has made sure that the opcode is one. */
 #define WEFT_SENDQ_LOCAL	(BIT(WEFT_SQE_LOCAL_INV) | BIT(WEFT_SQE_BIND_MW) | \
 				 BIT(WEFT_SQE_REG_MR))
-#define WEFT_SENDQ_DATA		(BIT(WEFT_SQE_READ) | BIT(WEFT_SQE_CMP_SWP) | \
-				 BIT(WEFT_SQE_FETCH_ADD))
+#define WEFT_SENDQ_MASKED	(BIT(WEFT_SQE_MASKED_CMP_SWP) | BIT(WEFT_SQE_MASKED_FETCH_ADD))
+#define WEFT_SENDQ_ATOMIC	(BIT(WEFT_SQE_CMP_SWP) | BIT(WEFT_SQE_FETCH_ADD) | \
+				 WEFT_SENDQ_MASKED)
+#define WEFT_SENDQ_DATA		(BIT(WEFT_SQE_READ) | WEFT_SENDQ_ATOMIC)
 #define WEFT_SENDQ_RESPONSE	(WEFT_SENDQ_DATA | BIT(WEFT_SQE_FLUSH) | \
 				 BIT(WEFT_SQE_ATOMIC_WRITE))
 /* Those whose messages have one length. */
@@ -27,7 +29,13 @@ struct weft_qp;
 
 static inline bool weft_sendq_is_atomic(u8 opcode)
 {
-	return opcode == WEFT_SQE_CMP_SWP || opcode == WEFT_SQE_FETCH_ADD;
+	return BIT(opcode) & WEFT_SENDQ_ATOMIC;
+}
+
+/* An atomic that IBA does not have? */
+static inline bool weft_sendq_is_masked(u8 opcode)
+{
+	return BIT(opcode) & WEFT_SENDQ_MASKED;
 }
 
 /* Does it take a receive of the peer's? */
@@ -84,7 +92,8 @@ enum weft_fault weft_sendq_check(const struct weft_qp *qp);
  * @qp: the QP
  * @opcode: enum weft_sqe_opcode
  *
- * Return: true: the service has the operation; LSO: the QP was made for it.
+ * Return: true: the service has the operation; LSO: the QP was made for it; masked atomics:
+ * it is an RC QP of a kernel consumer.
  */
 bool weft_sendq_allows(const struct weft_qp *qp, u8 opcode);
 

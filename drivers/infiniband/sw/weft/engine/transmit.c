@@ -56,6 +56,8 @@ static const struct xmit_operations xmit_operations[WEFT_SQE_OPCODES] = {
 	[WEFT_SQE_FETCH_ADD]	= { .only = WEFT_OP_FETCH_ADD },
 	[WEFT_SQE_FLUSH]	= { .only = WEFT_OP_FLUSH },
 	[WEFT_SQE_ATOMIC_WRITE]	= { .only = WEFT_OP_ATOMIC_WRITE },
+	[WEFT_SQE_MASKED_CMP_SWP]	= { .only = WEFT_OP_MASKED_CMP_SWP },
+	[WEFT_SQE_MASKED_FETCH_ADD]	= { .only = WEFT_OP_MASKED_FETCH_ADD },
 };
 
 static u8 xmit_opcode(const struct weft_qp *qp, u8 operation)
@@ -91,12 +93,21 @@ static u8 xmit_operation(const struct weft_flight *flight, u32 packet)
 
 static void xmit_build_atomic(const struct weft_sqe *sqe, struct weft_hdr *hdr)
 {
-	bool swap = sqe->opcode == WEFT_SQE_CMP_SWP;
+	bool swap = sqe->opcode == WEFT_SQE_CMP_SWP || sqe->opcode == WEFT_SQE_MASKED_CMP_SWP;
 
 	hdr->atomic.va = sqe->remote_addr;
 	hdr->atomic.rkey = sqe->rkey;
 	hdr->atomic.compare = swap ? sqe->atomic.compare_add : 0;
 	hdr->atomic.swap_add = swap ? sqe->atomic.swap : sqe->atomic.compare_add;
+}
+
+/* Of RC, but the opcode is none of IBA. */
+static void xmit_build_masked(const struct weft_sqe *sqe, struct weft_hdr *hdr)
+{
+	hdr->opcode = WEFT_OPCODE(WEFT_TRANSPORT_OWN, xmit_operations[sqe->opcode].only);
+	hdr->masks.compare_add = sqe->atomic.compare_add_mask;
+	hdr->masks.swap = sqe->atomic.swap_mask;
+	xmit_build_atomic(sqe, hdr);
 }
 
 /* One packet asks for @packets of a READ, or for all of something else. */
@@ -118,6 +129,10 @@ static void xmit_build_response(const struct weft_flight *flight, u32 packets,
 		break;
 	case WEFT_SQE_ATOMIC_WRITE:
 		run->length = flight->length;
+		break;
+	case WEFT_SQE_MASKED_CMP_SWP:
+	case WEFT_SQE_MASKED_FETCH_ADD:
+		xmit_build_masked(sqe, hdr);
 		break;
 	default:
 		xmit_build_atomic(sqe, hdr);

@@ -95,6 +95,8 @@ static bool local_execute(struct weft_qp *qp, struct weft_qp *peer,
 	switch (req->opcode) {
 	case WEFT_SQE_CMP_SWP:
 	case WEFT_SQE_FETCH_ADD:
+	case WEFT_SQE_MASKED_CMP_SWP:
+	case WEFT_SQE_MASKED_FETCH_ADD:
 		local_atomic(peer, req, local);
 		return true;
 	case WEFT_SQE_ATOMIC_WRITE:

@@ -340,6 +340,37 @@ u64 weft_atomic_fetch_add(const struct weft_span *span, u64 add)
 }
 WEFT_EXPORT_FOR_TEST(weft_atomic_fetch_add);
 
+u64 weft_atomic_masked_cmp_swp(const struct weft_span *span, u64 compare, u64 compare_mask,
+			       u64 swap, u64 swap_mask)
+{
+	atomic64_t *word = copy_word_at(span);
+	s64 before = atomic64_read(word);
+
+	while (!((before ^ compare) & compare_mask) &&
+	       !atomic64_try_cmpxchg(word, &before,
+				     (before & ~swap_mask) | (swap & swap_mask)))
+		;
+	return before;
+}
+WEFT_EXPORT_FOR_TEST(weft_atomic_masked_cmp_swp);
+
+/* Nothing is carried out of a bit that is 0 in both; the sum there is without a carry. */
+static u64 copy_add_fields(u64 a, u64 b, u64 ends)
+{
+	return ((a & ~ends) + (b & ~ends)) ^ ((a ^ b) & ends);
+}
+
+u64 weft_atomic_masked_fetch_add(const struct weft_span *span, u64 add, u64 ends)
+{
+	atomic64_t *word = copy_word_at(span);
+	s64 before = atomic64_read(word);
+
+	while (!atomic64_try_cmpxchg(word, &before, copy_add_fields(before, add, ends)))
+		;
+	return before;
+}
+WEFT_EXPORT_FOR_TEST(weft_atomic_masked_fetch_add);
+
 bool weft_span_is_word(const struct weft_span *span)
 {
 	u64 contiguous;

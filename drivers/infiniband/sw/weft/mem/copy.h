@@ -129,6 +129,29 @@ u64 weft_atomic_cmp_swp(const struct weft_span *span, u64 compare, u64 swap);
 u64 weft_atomic_fetch_add(const struct weft_span *span, u64 add);
 
 /**
+ * weft_atomic_masked_cmp_swp - compare and swap some bits of eight bytes of a span
+ * @span: eight bytes at an address that is a multiple of eight
+ * @compare: expected value
+ * @compare_mask: bits of it that count
+ * @swap: new value
+ * @swap_mask: bits of it that are stored
+ *
+ * Return: the value before.
+ */
+u64 weft_atomic_masked_cmp_swp(const struct weft_span *span, u64 compare, u64 compare_mask,
+			       u64 swap, u64 swap_mask);
+
+/**
+ * weft_atomic_masked_fetch_add - add to fields of eight bytes of a span
+ * @span: eight bytes at an address that is a multiple of eight
+ * @add: addends, each where its field is
+ * @ends: uppermost bit of each field: no carry leaves it
+ *
+ * Return: the value before.
+ */
+u64 weft_atomic_masked_fetch_add(const struct weft_span *span, u64 add, u64 ends);
+
+/**
  * weft_span_is_word - whether one store can write eight bytes of a span
  * @span: at least eight bytes
  *

@@ -20,7 +20,8 @@ static void copy_in_sges(struct weft_sge *to, const void __weft_shared *from, u3
 /* What a peer sends back is stored in the sge list, never in the ring. */
 static bool sqe_may_inline(u8 opcode)
 {
-	return opcode < WEFT_SQE_READ || opcode > WEFT_SQE_FETCH_ADD;
+	return opcode < WEFT_SQE_READ ||
+	       (opcode > WEFT_SQE_FETCH_ADD && opcode < WEFT_SQE_MASKED_CMP_SWP);
 }
 
 static bool sqe_valid(const struct weft_sqe *sqe, u32 room)

@@ -43,6 +43,10 @@ static int post_opcode(unsigned int opcode)
 		return WEFT_SQE_ATOMIC_WRITE;
 	case IB_WR_LSO:
 		return WEFT_SQE_LSO;
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+		return WEFT_SQE_MASKED_CMP_SWP;
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
+		return WEFT_SQE_MASKED_FETCH_ADD;
 	default:
 		return -EINVAL;
 	}
@@ -66,6 +70,18 @@ static u8 post_flags(const struct weft_qp *qp, const struct ib_send_wr *wr)
 	       (post_is_summed(qp, wr) ? WEFT_SQE_IP_CSUM : 0);
 }
 
+static void post_atomic(const struct ib_atomic_wr *wr, struct weft_sqe *sqe)
+{
+	sqe->remote_addr = wr->remote_addr;
+	sqe->rkey = wr->rkey;
+	sqe->atomic.compare_add = wr->compare_add;
+	sqe->atomic.swap = wr->swap;
+	if (weft_sendq_is_masked(sqe->opcode)) {
+		sqe->atomic.compare_add_mask = wr->compare_add_mask;
+		sqe->atomic.swap_mask = wr->swap_mask;
+	}
+}
+
 static void post_service(const struct weft_qp *qp, const struct ib_send_wr *wr,
 			 struct weft_sqe *sqe)
 {
@@ -79,10 +95,9 @@ static void post_service(const struct weft_qp *qp, const struct ib_send_wr *wr,
 		break;
 	case WEFT_SQE_CMP_SWP:
 	case WEFT_SQE_FETCH_ADD:
-		sqe->remote_addr = atomic_wr(wr)->remote_addr;
-		sqe->rkey = atomic_wr(wr)->rkey;
-		sqe->atomic.compare_add = atomic_wr(wr)->compare_add;
-		sqe->atomic.swap = atomic_wr(wr)->swap;
+	case WEFT_SQE_MASKED_CMP_SWP:
+	case WEFT_SQE_MASKED_FETCH_ADD:
+		post_atomic(atomic_wr(wr), sqe);
 		break;
 	case WEFT_SQE_REG_MR:
 		sqe->mw.rkey = reg_wr(wr)->mr->rkey;

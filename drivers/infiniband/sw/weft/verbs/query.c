@@ -124,7 +124,7 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	attr->atomic_cap = IB_ATOMIC_GLOB;
-	attr->masked_atomic_cap = IB_ATOMIC_NONE;
+	attr->masked_atomic_cap = attr->atomic_cap;
 	attr->local_ca_ack_delay = QUERY_CA_ACK_DELAY;
 	attr->max_dm_size = WEFT_MAX_DM_SIZE;
 	attr->timestamp_mask = U64_MAX;

@@ -77,6 +77,15 @@ static const u8 *decode_atomic(struct weft_hdr *hdr, const u8 *p)
 	return p + sizeof(*atomic);
 }
 
+static const u8 *decode_masks(struct weft_hdr *hdr, const u8 *p)
+{
+	const struct weft_wire_masks *masks = (const void *)p;
+
+	hdr->masks.swap = be64_to_cpu(masks->swap);
+	hdr->masks.compare_add = be64_to_cpu(masks->compare_add);
+	return p + sizeof(*masks);
+}
+
 static const u8 *decode_aeth(struct weft_hdr *hdr, const u8 *p)
 {
 	const struct weft_wire_aeth *aeth = (const void *)p;
@@ -123,6 +132,8 @@ static void decode_ext(struct weft_hdr *hdr, const u8 *p, u16 ext)
 		p = decode_reth(hdr, p);
 	if (ext & WEFT_EXT_ATOMIC)
 		p = decode_atomic(hdr, p);
+	if (ext & WEFT_EXT_MASKS)
+		p = decode_masks(hdr, p);
 	if (ext & WEFT_EXT_AETH)
 		p = decode_aeth(hdr, p);
 	if (ext & WEFT_EXT_ATOMIC_ACK)
@@ -231,6 +242,15 @@ static u8 *encode_atomic(u8 *p, const struct weft_hdr *hdr)
 	return p + sizeof(*atomic);
 }
 
+static u8 *encode_masks(u8 *p, const struct weft_hdr *hdr)
+{
+	struct weft_wire_masks *masks = (void *)p;
+
+	masks->swap = cpu_to_be64(hdr->masks.swap);
+	masks->compare_add = cpu_to_be64(hdr->masks.compare_add);
+	return p + sizeof(*masks);
+}
+
 static u8 *encode_aeth(u8 *p, const struct weft_hdr *hdr)
 {
 	struct weft_wire_aeth *aeth = (void *)p;
@@ -277,6 +297,8 @@ static u8 *encode_ext(u8 *p, const struct weft_hdr *hdr, u16 ext)
 		p = encode_reth(p, hdr);
 	if (ext & WEFT_EXT_ATOMIC)
 		p = encode_atomic(p, hdr);
+	if (ext & WEFT_EXT_MASKS)
+		p = encode_masks(p, hdr);
 	if (ext & WEFT_EXT_AETH)
 		p = encode_aeth(p, hdr);
 	if (ext & WEFT_EXT_ATOMIC_ACK)

@@ -79,6 +79,9 @@ enum weft_malformed {
  * @atomic.rkey: remote key
  * @atomic.swap_add: value to store, or to add
  * @atomic.compare: value to compare with
+ * @masks: of a masked atomic
+ * @masks.swap: bits that are swapped
+ * @masks.compare_add: bits that are compared, or that end a field
  * @atomic_ack: result
  * @atomic_ack.original: value found at the remote address
  */
@@ -126,6 +129,10 @@ struct weft_hdr {
 		u64	swap_add;
 		u64	compare;
 	} atomic;
+	struct {
+		u64	swap;
+		u64	compare_add;
+	} masks;
 	struct {
 		u64	original;
 	} atomic_ack;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Headers as they lie on the wire: IBA volume 1 chapters 7 to 9, annexes A14
- * (XRC), A17 (RoCEv2) and A19 (FLUSH, ATOMIC WRITE).
+ * (XRC), A17 (RoCEv2) and A19 (FLUSH, ATOMIC WRITE); one is weft's own.
  *
  * Every field is in network order; codec.c alone converts them. The structs
  * are packed because a packet may start at any address. Bits without a mask are
@@ -219,6 +219,17 @@ struct weft_wire_atomic {
 static_assert(sizeof(struct weft_wire_atomic) == 28);
 
 /**
+ * struct weft_wire_masks - follows a struct weft_wire_atomic, of no standard
+ * @swap: bits that are swapped; of FETCH & ADD 0
+ * @compare_add: bits that are compared; of FETCH & ADD the uppermost of each field
+ */
+struct weft_wire_masks {
+	__be64	swap;
+	__be64	compare_add;
+} __packed;
+static_assert(sizeof(struct weft_wire_masks) == 16);
+
+/**
  * struct weft_wire_atomic_ack - atomic ACK extended transport header (IBA 9.3)
  * @original: value found at the remote address
  */
@@ -245,10 +256,10 @@ struct weft_wire_ieth {
 } __packed;
 static_assert(sizeof(struct weft_wire_ieth) == 4);
 
-/* Bytes from the BTH to the last extension header: XRC COMPARE & SWAP. */
+/* Bytes from the BTH to the last extension header: masked atomics. */
 #define WEFT_HDR_MAX_LENGTH						\
-	(sizeof(struct weft_wire_bth) + sizeof(struct weft_wire_xrceth) +	\
-	 sizeof(struct weft_wire_atomic))
+	(sizeof(struct weft_wire_bth) + sizeof(struct weft_wire_atomic) +	\
+	 sizeof(struct weft_wire_masks))
 
 /* Payload of an ATOMIC WRITE, and the reserved bytes that fill up a CNP. */
 #define WEFT_ATOMIC_WRITE_LENGTH	8

@@ -12,6 +12,7 @@
 #define UD	BIT(WEFT_TRANSPORT_UD)
 #define CNP	BIT(WEFT_TRANSPORT_CNP)
 #define XRC	BIT(WEFT_TRANSPORT_XRC)
+#define OWN	BIT(WEFT_TRANSPORT_OWN)
 
 #define REQUEST		WEFT_OPCODE_REQUEST
 #define RESPONSE	WEFT_OPCODE_RESPONSE
@@ -21,6 +22,7 @@
 #define AETH		WEFT_EXT_AETH
 #define IMM		WEFT_EXT_IMM
 #define IETH		WEFT_EXT_IETH
+#define MASKED		(WEFT_EXT_ATOMIC | WEFT_EXT_MASKS)
 
 /* A row of the operation table: what holds whatever the transport is. */
 struct op_row {
@@ -63,6 +65,8 @@ static const struct op_row op_rows[] __initconst = {
 	    WEFT_EXT_ATOMIC),
 	ROW(FETCH_ADD,      RC | XRC, FETCH_ADD, ONLY, NONE, REQUEST,
 	    WEFT_EXT_ATOMIC),
+	ROW(MASKED_CMP_SWP, OWN, MASKED_CMP_SWP, ONLY, NONE, REQUEST, MASKED),
+	ROW(MASKED_FETCH_ADD, OWN, MASKED_FETCH_ADD, ONLY, NONE, REQUEST, MASKED),
 	ROW(FLUSH,          RC | XRC, FLUSH, ONLY, NONE, REQUEST,
 	    WEFT_EXT_FETH | RETH),
 	ROW(ATOMIC_WRITE,   RC | XRC, ATOMIC_WRITE, ONLY, ATOMIC, REQUEST, RETH),
@@ -87,6 +91,7 @@ static const u8 op_ext_length[] __initconst = {
 	sizeof(struct weft_wire_feth),
 	sizeof(struct weft_wire_reth),
 	sizeof(struct weft_wire_atomic),
+	sizeof(struct weft_wire_masks),
 	sizeof(struct weft_wire_aeth),
 	sizeof(struct weft_wire_atomic_ack),
 	sizeof(struct weft_wire_imm),
@@ -117,13 +122,19 @@ static u16 __init op_prefix(u8 transport, u8 flags)
 	return 0;
 }
 
+/* The service that has it. */
+static u8 __init op_service(u8 transport)
+{
+	return transport == WEFT_TRANSPORT_OWN ? WEFT_TRANSPORT_RC : transport;
+}
+
 static void __init op_fill(const struct op_row *row, u8 transport)
 {
 	struct weft_opcode *op;
 
 	op = &weft_opcodes[WEFT_OPCODE(transport, row->operation)];
 	*op = row->opcode;
-	op->transport = transport;
+	op->transport = op_service(transport);
 	op->ext |= op_prefix(transport, op->flags);
 	op->length = op_length(op->ext);
 }
@@ -133,6 +144,8 @@ void __init weft_opcode_init(void)
 	unsigned int i;
 	u8 transport;
 
+	for (i = 0; i < ARRAY_SIZE(weft_opcodes); i++)
+		weft_opcodes[i].transport = i >> 5;
 	for (i = 0; i < ARRAY_SIZE(op_rows); i++)
 		for (transport = 0; transport < 8; transport++)
 			if (op_rows[i].transports & BIT(transport))

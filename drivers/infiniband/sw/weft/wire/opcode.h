@@ -22,12 +22,14 @@
  * @WEFT_KIND_READ: request of an RDMA READ
  * @WEFT_KIND_READ_RESPONSE: response to READ, FLUSH or ATOMIC WRITE
  * @WEFT_KIND_ACK: acknowledge
- * @WEFT_KIND_ATOMIC_ACK: response to CMP_SWP or FETCH_ADD
+ * @WEFT_KIND_ATOMIC_ACK: response to CMP_SWP or FETCH_ADD, masked or not
  * @WEFT_KIND_CMP_SWP: COMPARE & SWAP
  * @WEFT_KIND_FETCH_ADD: FETCH & ADD
  * @WEFT_KIND_FLUSH: FLUSH
  * @WEFT_KIND_ATOMIC_WRITE: ATOMIC WRITE
  * @WEFT_KIND_CNP: congestion notification, neither request nor response
+ * @WEFT_KIND_MASKED_CMP_SWP: COMPARE & SWAP of some bits
+ * @WEFT_KIND_MASKED_FETCH_ADD: FETCH & ADD of several fields
  */
 enum weft_kind {
 	WEFT_KIND_INVALID	= 0,
@@ -42,6 +44,8 @@ enum weft_kind {
 	WEFT_KIND_FLUSH,
 	WEFT_KIND_ATOMIC_WRITE,
 	WEFT_KIND_CNP,
+	WEFT_KIND_MASKED_CMP_SWP,
+	WEFT_KIND_MASKED_FETCH_ADD,
 };
 
 /**
@@ -83,6 +87,7 @@ enum weft_payload {
  * @WEFT_EXT_FETH: struct weft_wire_feth
  * @WEFT_EXT_RETH: struct weft_wire_reth
  * @WEFT_EXT_ATOMIC: struct weft_wire_atomic
+ * @WEFT_EXT_MASKS: struct weft_wire_masks
  * @WEFT_EXT_AETH: struct weft_wire_aeth
  * @WEFT_EXT_ATOMIC_ACK: struct weft_wire_atomic_ack
  * @WEFT_EXT_IMM: struct weft_wire_imm
@@ -94,10 +99,11 @@ enum weft_ext {
 	WEFT_EXT_FETH		= BIT(2),
 	WEFT_EXT_RETH		= BIT(3),
 	WEFT_EXT_ATOMIC		= BIT(4),
-	WEFT_EXT_AETH		= BIT(5),
-	WEFT_EXT_ATOMIC_ACK	= BIT(6),
-	WEFT_EXT_IMM		= BIT(7),
-	WEFT_EXT_IETH		= BIT(8),
+	WEFT_EXT_MASKS		= BIT(5),
+	WEFT_EXT_AETH		= BIT(6),
+	WEFT_EXT_ATOMIC_ACK	= BIT(7),
+	WEFT_EXT_IMM		= BIT(8),
+	WEFT_EXT_IETH		= BIT(9),
 };
 
 /**
@@ -117,8 +123,8 @@ enum weft_opcode_flags {
  * @name: of the operation, without the transport
  * @ext: enum weft_ext, extension headers present
  * @length: bytes of the BTH and all extension headers
- * @transport: enum weft_transport
- * @kind: enum weft_kind; WEFT_KIND_INVALID: nothing else is meaningful
+ * @transport: enum weft_transport: whose QPs it is for
+ * @kind: enum weft_kind; WEFT_KIND_INVALID: nothing else is meaningful but @transport
  * @segment: enum weft_segment
  * @payload: enum weft_payload
  * @flags: enum weft_opcode_flags

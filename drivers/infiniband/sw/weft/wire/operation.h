@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The values of an opcode, as IBA gave them out.
+ * The values of an opcode, as IBA gave them out; and two of weft, from those that it has left
+ * to manufacturers.
  */
 #ifndef WEFT_WIRE_OPERATION_H
 #define WEFT_WIRE_OPERATION_H
@@ -23,6 +24,7 @@
  * @WEFT_TRANSPORT_UD: unreliable datagram
  * @WEFT_TRANSPORT_CNP: congestion notification packet (IBA A17)
  * @WEFT_TRANSPORT_XRC: extended reliable connection (IBA A14)
+ * @WEFT_TRANSPORT_OWN: manufacturer specific; what weft has there is of reliable connections
  */
 enum weft_transport {
 	WEFT_TRANSPORT_RC	= 0,
@@ -31,6 +33,7 @@ enum weft_transport {
 	WEFT_TRANSPORT_UD	= 3,
 	WEFT_TRANSPORT_CNP	= 4,
 	WEFT_TRANSPORT_XRC	= 5,
+	WEFT_TRANSPORT_OWN	= 6,
 };
 
 /**
@@ -62,6 +65,8 @@ enum weft_transport {
  * @WEFT_OP_FLUSH: FLUSH (IBA A19)
  * @WEFT_OP_ATOMIC_WRITE: ATOMIC WRITE (IBA A19)
  * @WEFT_OP_CNP: the one operation of WEFT_TRANSPORT_CNP
+ * @WEFT_OP_MASKED_CMP_SWP: of WEFT_TRANSPORT_OWN: COMPARE & SWAP of some bits
+ * @WEFT_OP_MASKED_FETCH_ADD: of WEFT_TRANSPORT_OWN: FETCH & ADD of several fields
  */
 enum weft_operation {
 	WEFT_OP_SEND_FIRST		= 0x00,
@@ -90,6 +95,8 @@ enum weft_operation {
 	WEFT_OP_FLUSH			= 0x1c,
 	WEFT_OP_ATOMIC_WRITE		= 0x1d,
 	WEFT_OP_CNP			= 0x01,
+	WEFT_OP_MASKED_CMP_SWP		= 0x13,
+	WEFT_OP_MASKED_FETCH_ADD	= 0x14,
 };
 
 #endif /* WEFT_WIRE_OPERATION_H */
