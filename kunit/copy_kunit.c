@@ -157,6 +157,16 @@ static void copy_many_blocks(struct kunit *test)
 	}
 }
 
+static struct weft_sgl copy_list(struct kunit *test)
+{
+	struct weft_sgl sgl = {
+		.span = kunit_kcalloc(test, WEFT_MAX_SGE, sizeof(*sgl.span), GFP_KERNEL),
+	};
+
+	KUNIT_ASSERT_NOT_NULL(test, sgl.span);
+	return sgl;
+}
+
 /* Cut @length bytes from @offset of @buffer on into spans of any size. */
 static void cut(struct fixture *fixture, struct weft_sgl *sgl, struct buffer *buffer,
 		u64 offset, u64 length)
@@ -182,13 +192,11 @@ static void copy_lists(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct weft_span src = { &fixture->src.region };
 	struct weft_span dst = { &fixture->dst.region };
-	struct weft_sgl *lists;
+	struct weft_sgl lists[] = { copy_list(test), copy_list(test) };
 	struct weft_iter from, to;
 	u64 length, left, piece;
 	int i;
 
-	lists = kunit_kcalloc(test, 2, sizeof(*lists), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, lists);
 	for (i = 0; i < ROUNDS; i++) {
 		length = 1 + prandom_u32_state(&fixture->random) % (i & 1 ? SIZE / 2 : 99);
 		src.addr = IOVA + prandom_u32_state(&fixture->random) % (SIZE / 2);
@@ -240,11 +248,9 @@ static void sgl_resolve_failure_releases(struct kunit *test)
 	struct weft_region_table table;
 	struct weft_accessor who = { .table = &table, .kernel = true };
 	struct weft_sge sge[] = { { 1, 5, 0 }, { 2, 0, 99 }, { 3, 7, 0 }, { 4, 1, 0 } };
+	struct weft_sgl sgl = copy_list(test);
 	struct weft_region *region;
-	struct weft_sgl *sgl;
 
-	sgl = kunit_kzalloc(test, sizeof(*sgl), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, sgl);
 	weft_region_table_init(&table);
 	region = weft_region_alloc(&table, GFP_KERNEL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(region));
@@ -252,18 +258,18 @@ static void sgl_resolve_failure_releases(struct kunit *test)
 	weft_region_publish(region);
 	sge[2].lkey = region->key;
 
-	KUNIT_EXPECT_EQ(test, 0, weft_sgl_resolve(sgl, &who, sge, ARRAY_SIZE(sge), 0));
-	KUNIT_EXPECT_EQ(test, 3u, sgl->num);
-	KUNIT_EXPECT_EQ(test, 13ULL, sgl->length);
+	KUNIT_EXPECT_EQ(test, 0, weft_sgl_resolve(&sgl, &who, sge, ARRAY_SIZE(sge), 0));
+	KUNIT_EXPECT_EQ(test, 3u, sgl.num);
+	KUNIT_EXPECT_EQ(test, 13ULL, sgl.length);
 	KUNIT_EXPECT_EQ(test, 2u, refcount_read(&region->refs));
-	weft_sgl_release(sgl);
-	KUNIT_EXPECT_EQ(test, 0u, sgl->num);
+	weft_sgl_release(&sgl);
+	KUNIT_EXPECT_EQ(test, 0u, sgl.num);
 	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&region->refs));
 
 	sge[3].lkey = region->key ^ 1;
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_sgl_resolve(sgl, &who, sge,
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_sgl_resolve(&sgl, &who, sge,
 							ARRAY_SIZE(sge), 0));
-	KUNIT_EXPECT_EQ(test, 0u, sgl->num);
+	KUNIT_EXPECT_EQ(test, 0u, sgl.num);
 	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&region->refs));
 	weft_region_kill(region);
 	weft_region_table_destroy(&table);

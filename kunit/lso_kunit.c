@@ -28,6 +28,7 @@
  * @packet: the current one
  * @lso: its headers
  * @sgl: where @stream is
+ * @span: of @sgl
  * @cut: under test
  * @random: with a constant seed
  */
@@ -36,6 +37,7 @@ struct fixture {
 	u8			*packet;
 	struct weft_lso		lso;
 	struct weft_sgl		sgl;
+	struct weft_span	span[WEFT_MAX_SGE];
 	struct weft_lso_cut	cut;
 	struct rnd_state	random;
 };
@@ -46,6 +48,7 @@ static int lso_test_init(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
 	test->priv = fixture;
+	fixture->sgl.span = fixture->span;
 	fixture->stream = kunit_kzalloc(test, WEFT_LSO_MAX_LENGTH, GFP_KERNEL);
 	fixture->packet = kunit_kzalloc(test, WEFT_LSO_MAX_LENGTH, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, fixture->stream);

@@ -121,6 +121,22 @@ static void *sqe_result(struct kunit *test, size_t size)
 	return result;
 }
 
+static struct weft_swqe *sqe_send_result(struct kunit *test)
+{
+	struct weft_swqe *wqe = sqe_result(test, sizeof(*wqe));
+
+	wqe->sge = sqe_result(test, WEFT_MAX_SGE * sizeof(*wqe->sge));
+	return wqe;
+}
+
+static struct weft_rwqe *sqe_recv_result(struct kunit *test)
+{
+	struct weft_rwqe *wqe = sqe_result(test, sizeof(*wqe));
+
+	wqe->sge = sqe_result(test, WEFT_MAX_SGE * sizeof(*wqe->sge));
+	return wqe;
+}
+
 /* As a client does, with other junk behind it each time. Return: the slot. */
 static void *sqe_post(struct kunit *test, struct weft_ring *ring, const void *wr,
 		      size_t length)
@@ -152,7 +168,7 @@ static void sq_next_row(struct kunit *test)
 	const struct sqe_row *row = test->param_value;
 	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(row->max_sge,
 							       row->max_inline));
-	struct weft_swqe *wqe = sqe_result(test, sizeof(*wqe));
+	struct weft_swqe *wqe = sqe_send_result(test);
 	struct weft_sqe sqe;
 	u8 *entry;
 
@@ -177,12 +193,12 @@ static void sq_next_row(struct kunit *test)
 static void sq_next_copies_no_more(struct kunit *test)
 {
 	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(32, 0));
-	struct weft_swqe *wqe = sqe_result(test, sizeof(*wqe));
+	struct weft_swqe *wqe = sqe_send_result(test);
 	struct weft_sqe sqe = {};
 	u32 num;
 
 	for (num = 0; num <= WEFT_MAX_SGE; num++) {
-		memset(wqe, SQE_POISON, sizeof(*wqe));
+		memset(wqe->sge, SQE_POISON, WEFT_MAX_SGE * sizeof(*wqe->sge));
 		sqe.num_sge = num;
 		sqe_post(test, ring, &sqe, sizeof(sqe));
 		KUNIT_EXPECT_EQ(test, weft_sq_next(ring, 0, wqe), 0);
@@ -196,7 +212,7 @@ static void sq_next_copies_no_more(struct kunit *test)
 static void sq_next_copy_is_private(struct kunit *test)
 {
 	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(4, 0));
-	struct weft_swqe *wqe = sqe_result(test, sizeof(*wqe));
+	struct weft_swqe *wqe = sqe_send_result(test);
 	struct weft_sqe sqe = { .wr_id = SQE_WR_ID, .num_sge = 4 };
 	struct weft_sge sge[4];
 	u8 *entry;
@@ -212,7 +228,7 @@ static void sq_next_copy_is_private(struct kunit *test)
 static void sq_next_follows_device_index(struct kunit *test)
 {
 	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(1, 0));
-	struct weft_swqe *wqe = sqe_result(test, sizeof(*wqe));
+	struct weft_swqe *wqe = sqe_send_result(test);
 	struct weft_sqe sqe = {};
 	u32 i;
 
@@ -255,7 +271,7 @@ static int sqe_try(struct weft_ring *ring, const struct weft_sqe *sqe,
 static void sq_next_each_opcode_and_flag(struct kunit *test)
 {
 	struct weft_ring *ring = sqe_ring(test, 128);
-	struct weft_swqe *wqe = sqe_result(test, sizeof(*wqe));
+	struct weft_swqe *wqe = sqe_send_result(test);
 	struct weft_sqe sqe = {};
 	u32 i;
 
@@ -270,7 +286,7 @@ static void sq_next_each_opcode_and_flag(struct kunit *test)
 
 static void sq_next_each_num_sge(struct kunit *test)
 {
-	struct weft_swqe *wqe = sqe_result(test, sizeof(*wqe));
+	struct weft_swqe *wqe = sqe_send_result(test);
 	struct weft_ring *ring;
 	struct weft_sqe sqe = {};
 	u32 i, stride;
@@ -304,7 +320,7 @@ static u32 sqe_near(struct rnd_state *rnd, u32 limit)
 
 static void sq_next_random(struct kunit *test)
 {
-	struct weft_swqe *wqe = sqe_result(test, sizeof(*wqe));
+	struct weft_swqe *wqe = sqe_send_result(test);
 	struct weft_ring *ring = sqe_ring(test, 1088);
 	struct weft_sqe sqe = {};
 	struct rnd_state rnd;
@@ -377,7 +393,7 @@ static void rq_next_row(struct kunit *test)
 {
 	const struct rqe_row *row = test->param_value;
 	struct weft_ring *ring = sqe_ring(test, weft_rq_stride(row->max_sge));
-	struct weft_rwqe *wqe = sqe_result(test, sizeof(*wqe));
+	struct weft_rwqe *wqe = sqe_recv_result(test);
 	struct weft_rqe rqe = { .wr_id = SQE_WR_ID, .num_sge = row->num_sge };
 	u32 num = row->ret ? 0 : row->num_sge;
 	u8 *entry;
@@ -398,7 +414,7 @@ static void rq_next_row(struct kunit *test)
 static void rq_next_in_order(struct kunit *test)
 {
 	struct weft_ring *ring = sqe_ring(test, weft_rq_stride(2));
-	struct weft_rwqe *wqe = sqe_result(test, sizeof(*wqe));
+	struct weft_rwqe *wqe = sqe_recv_result(test);
 	struct weft_rqe rqe = {};
 	u32 i, j;
 
@@ -422,7 +438,7 @@ static void rq_next_in_order(struct kunit *test)
 static void rq_next_copy_is_private(struct kunit *test)
 {
 	struct weft_ring *ring = sqe_ring(test, weft_rq_stride(3));
-	struct weft_rwqe *wqe = sqe_result(test, sizeof(*wqe));
+	struct weft_rwqe *wqe = sqe_recv_result(test);
 	struct weft_rqe rqe = { .wr_id = SQE_WR_ID, .num_sge = 3 };
 	struct weft_sge sge[3];
 	u8 *entry;

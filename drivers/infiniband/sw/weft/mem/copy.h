@@ -13,12 +13,13 @@
  * struct weft_sgl - a resolved scatter/gather list
  * @length: bytes in all
  * @num: spans in use
- * @span: each with a reference, see struct weft_span
+ * @span: each with a reference, see struct weft_span; room for the longest list it is
+ *	used for
  */
 struct weft_sgl {
 	u64			length;
 	u32			num;
-	struct weft_span	span[WEFT_MAX_SGE];
+	struct weft_span	*span;
 };
 
 /**

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A queue pair: identity, attributes, and its two halves.
+ * A queue pair: identity, attributes, and its two halves. Behind it is the room for the
+ * lists of both, as long as its work requests can be.
  *
  * What the core calls a QP (struct ib_qp, freed by the core as soon as
  * destroy_qp returns) is only a handle to struct weft_qp, which is counted

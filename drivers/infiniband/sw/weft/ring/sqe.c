@@ -24,15 +24,14 @@ static bool sqe_may_inline(u8 opcode)
 	       (opcode > WEFT_SQE_FETCH_ADD && opcode < WEFT_SQE_MASKED_CMP_SWP);
 }
 
-static bool sqe_valid(const struct weft_sqe *sqe, u32 room)
+static bool sqe_valid(const struct weft_sqe *sqe, u32 room, u32 num_sge)
 {
 	if (sqe->opcode >= WEFT_SQE_OPCODES || sqe->flags & ~WEFT_SQE_FLAGS)
 		return false;
 	if (sqe->flags & WEFT_SQE_INLINE)
 		return sqe_may_inline(sqe->opcode) && !sqe->num_sge &&
 		       sqe->inline_length <= room;
-	return !sqe->inline_length && sqe->num_sge <= WEFT_MAX_SGE &&
-	       sqe->num_sge * sizeof(struct weft_sge) <= room;
+	return !sqe->inline_length && sqe->num_sge <= num_sge;
 }
 
 int weft_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *wqe)
@@ -41,7 +40,7 @@ int weft_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *wqe)
 
 	wqe->index = ring->device + ahead;
 	copy_in(&wqe->sqe, sqe, sizeof(wqe->sqe));
-	if (!sqe_valid(&wqe->sqe, ring->stride - sizeof(*sqe)))
+	if (!sqe_valid(&wqe->sqe, ring->stride - sizeof(*sqe), weft_sq_sges(ring->stride)))
 		return -EINVAL;
 	if (wqe->sqe.flags & WEFT_SQE_INLINE)
 		wqe->inline_data = (const void __force *)(sqe + 1);
@@ -54,7 +53,6 @@ WEFT_EXPORT_FOR_TEST(weft_sq_next);
 int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe)
 {
 	const struct weft_rqe __weft_shared *rqe = weft_ring_take(ring, 0);
-	u32 room = ring->stride - sizeof(*rqe);
 	struct weft_rqe copy;
 	int ret = 0;
 
@@ -62,8 +60,7 @@ int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe)
 	wqe->index = ring->device;
 	wqe->wr_id = copy.wr_id;
 	wqe->num_sge = copy.num_sge;
-	if (copy.num_sge > WEFT_MAX_SGE ||
-	    copy.num_sge * sizeof(struct weft_sge) > room) {
+	if (copy.num_sge > weft_rq_sges(ring->stride)) {
 		wqe->num_sge = 0;
 		ret = -EINVAL;
 	}

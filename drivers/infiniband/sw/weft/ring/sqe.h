@@ -12,7 +12,7 @@
  * struct weft_swqe - private copy of a send work request
  * @sqe: the request; @sqe.num_sge and @sqe.inline_length are in bounds
  * @index: ring index
- * @sge: its scatter/gather list
+ * @sge: its scatter/gather list; room for weft_sq_sges()
  * @inline_data: its payload when WEFT_SQE_INLINE, still in the ring: it is
  *	opaque, and the slot is not reused before completion
  */
@@ -20,21 +20,21 @@ struct weft_swqe {
 	struct weft_sqe		sqe;
 	u32			index;
 	const void		*inline_data;
-	struct weft_sge		sge[WEFT_MAX_SGE];
+	struct weft_sge		*sge;
 };
 
 /**
  * struct weft_rwqe - private copy of a receive work request
  * @wr_id: for the completion
  * @index: ring index
- * @num_sge: at most WEFT_MAX_SGE
- * @sge: its scatter/gather list
+ * @num_sge: at most weft_rq_sges()
+ * @sge: its scatter/gather list; room for so many
  */
 struct weft_rwqe {
 	u64			wr_id;
 	u32			index;
 	u32			num_sge;
-	struct weft_sge		sge[WEFT_MAX_SGE];
+	struct weft_sge		*sge;
 };
 
 /* Bytes of headers an LSO may have: of IPoIB, and the longest of IPv4 and TCP. */
@@ -78,6 +78,30 @@ static inline u32 weft_sq_stride(u32 max_sge, u32 max_inline)
 static inline u32 weft_rq_stride(u32 max_sge)
 {
 	return sizeof(struct weft_rqe) + max(max_sge, 1U) * sizeof(struct weft_sge);
+}
+
+/**
+ * weft_sq_sges - elements that a send queue entry can have
+ * @stride: of the queue, weft_sq_stride() or more
+ *
+ * Return: at most WEFT_MAX_SGE; not less than it was made for.
+ */
+static inline u32 weft_sq_sges(u32 stride)
+{
+	return min_t(u32, (stride - sizeof(struct weft_sqe)) / sizeof(struct weft_sge),
+		     WEFT_MAX_SGE);
+}
+
+/**
+ * weft_rq_sges - elements that a receive queue entry can have
+ * @stride: of the queue, weft_rq_stride()
+ *
+ * Return: at most WEFT_MAX_SGE.
+ */
+static inline u32 weft_rq_sges(u32 stride)
+{
+	return min_t(u32, (stride - sizeof(struct weft_rqe)) / sizeof(struct weft_sge),
+		     WEFT_MAX_SGE);
 }
 
 /**

@@ -102,15 +102,28 @@ static int qp_check_cap(const struct ib_qp_init_attr *init)
 }
 
 /* What a slot of the send queue has besides elements and inline data. */
-static u32 qp_lso_room(const struct weft_qp *qp)
+static u32 qp_lso_room(u32 create_flags)
 {
-	return qp->create_flags & IB_QP_CREATE_IPOIB_UD_LSO ? ALIGN(WEFT_LSO_ROOM, 64) : 0;
+	return create_flags & IB_QP_CREATE_IPOIB_UD_LSO ? ALIGN(WEFT_LSO_ROOM, 64) : 0;
+}
+
+static u32 qp_sq_stride(const struct ib_qp_init_attr *init)
+{
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return weft_sq_stride(1, 0);
+	return weft_sq_stride(max(init->cap.max_send_sge, 1U), init->cap.max_inline_data) +
+	       qp_lso_room(init->create_flags);
+}
+
+static u32 qp_rq_stride(const struct ib_qp_init_attr *init)
+{
+	return weft_rq_stride(init->cap.max_recv_sge);
 }
 
 /* Real capabilities: what the strides have room for, at least as requested. */
 static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 {
-	u32 room = qp->send.ring->stride - sizeof(struct weft_sqe) - qp_lso_room(qp);
+	u32 room = qp->send.ring->stride - sizeof(struct weft_sqe) - qp_lso_room(qp->create_flags);
 
 	cap->max_send_wr = qp->send.ring->entries;
 	cap->max_send_sge = min_t(u32, room / sizeof(struct weft_sge), WEFT_MAX_SGE);
@@ -124,9 +137,9 @@ static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 }
 
 /* An XRC target has a send queue that nobody sees: no half asks whether it has. */
-static int qp_create_hidden_ring(struct weft_qp *qp)
+static int qp_create_hidden_ring(struct weft_qp *qp, const struct ib_qp_init_attr *init)
 {
-	qp->send.ring = weft_ring_create(1, weft_sq_stride(1, 0), NULL, NULL);
+	qp->send.ring = weft_ring_create(1, qp_sq_stride(init), NULL, NULL);
 	return PTR_ERR_OR_ZERO(qp->send.ring);
 }
 
@@ -134,19 +147,15 @@ static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *ini
 			   struct ib_ucontext *uctx, struct weft_create_qp_resp *resp)
 {
 	const struct ib_qp_cap *cap = &init->cap;
-	u32 stride = weft_sq_stride(max(cap->max_send_sge, 1U), cap->max_inline_data) +
-		     qp_lso_room(qp);
 
 	if (qp->type == IB_QPT_XRC_TGT)
-		return qp_create_hidden_ring(qp);
-	qp->send.ring = weft_ring_create(cap->max_send_wr, stride, uctx, &resp->sq);
+		return qp_create_hidden_ring(qp, init);
+	qp->send.ring = weft_ring_create(cap->max_send_wr, qp_sq_stride(init), uctx, &resp->sq);
 	if (IS_ERR(qp->send.ring))
 		return PTR_ERR(qp->send.ring);
 	if (!qp_has_rq(init))
 		return 0;
-	qp->recv.ring = weft_ring_create(cap->max_recv_wr,
-					 weft_rq_stride(cap->max_recv_sge), uctx,
-					 &resp->rq);
+	qp->recv.ring = weft_ring_create(cap->max_recv_wr, qp_rq_stride(init), uctx, &resp->rq);
 	if (IS_ERR(qp->recv.ring)) {
 		weft_ring_destroy(qp->send.ring);
 		return PTR_ERR(qp->recv.ring);
@@ -189,11 +198,43 @@ static void qp_set_owner(struct weft_qp *qp, const struct ib_qp_init_attr *init,
 	qp->doorbell = weft_udata_doorbell(udata);
 }
 
+/* Elements that a work request of the receive half can have. */
+static u32 qp_recv_sges(const struct ib_qp_init_attr *init)
+{
+	/* each request names its SRQ */
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return WEFT_MAX_SGE;
+	if (qp_has_rq(init))
+		return weft_rq_sges(qp_rq_stride(init));
+	return init->srq ? to_weft_srq(init->srq)->max_sge : 1;
+}
+
+/* With both lists behind it: as long as they would ever be, most would not fit a page. */
+static struct weft_qp *qp_alloc_lists(const struct ib_qp_init_attr *init)
+{
+	u32 send = weft_sq_sges(qp_sq_stride(init)), recv = qp_recv_sges(init);
+	struct weft_span *span;
+	struct weft_sge *sge;
+	struct weft_qp *qp;
+
+	qp = kzalloc(sizeof(*qp) + (send + recv) * (sizeof(*span) + sizeof(*sge)),
+		     GFP_KERNEL_ACCOUNT);
+	if (!qp)
+		return NULL;
+	span = (struct weft_span *)(qp + 1);
+	qp->send.sgl.span = span;
+	qp->recv.sgl.span = span + send;
+	sge = (struct weft_sge *)(span + send + recv);
+	qp->send.wqe.sge = sge;
+	qp->recv.wqe.sge = sge + send;
+	return qp;
+}
+
 static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
 				struct ib_udata *udata)
 {
 	struct weft_dev *dev = to_weft_dev(ibqp->device);
-	struct weft_qp *qp = kzalloc(sizeof(*qp), GFP_KERNEL_ACCOUNT);
+	struct weft_qp *qp = qp_alloc_lists(init);
 
 	if (!qp)
 		return NULL;
