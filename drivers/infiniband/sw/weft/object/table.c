@@ -17,6 +17,11 @@ static u32 table_next_device;
 /* QP number to struct weft_qp; NULL while reserved */
 static DEFINE_XARRAY_ALLOC(table_qps);
 static u32 table_next_qpn;
+/*
+ * Number of the QP that went last, 0: none; it stays reserved. Numbers ascend, so
+ * otherwise who makes one QP after the other would make nodes of the tree for each.
+ */
+static u32 table_last_qpn;
 
 /*
  * The newest QP for each value of the low bits of its number: most lookups end
@@ -188,7 +193,11 @@ void weft_qp_unpublish(struct weft_qp *qp)
 	struct weft_qp __rcu **newest = table_newest_qp(qp->qpn);
 
 	xa_lock(&table_qps);
-	__xa_erase(&table_qps, qp->qpn);
+	/* is reserved as before: NULL in an allocating array */
+	__xa_store(&table_qps, qp->qpn, NULL, 0);
+	if (table_last_qpn)
+		__xa_erase(&table_qps, table_last_qpn);
+	table_last_qpn = qp->qpn;
 	if (rcu_access_pointer(*newest) == qp)
 		RCU_INIT_POINTER(*newest, NULL);
 	xa_unlock(&table_qps);
