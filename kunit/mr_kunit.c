@@ -428,7 +428,7 @@ static void reg_dm_mr_any_place(struct kunit *test)
 	mr = reg_dm(test, dm, 0, SIZE, 0);
 	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, 0, SIZE, 0));
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
-	weft_pages_free(dm->pages);
+	weft_pages_put(dm->pages);
 }
 
 static void reg_dm_mr_access(struct kunit *test)
@@ -459,7 +459,7 @@ static void reg_dm_mr_access(struct kunit *test)
 	mr = reg_dm(test, dm, OFFSET, 0, all);
 	KUNIT_EXPECT_EQ(test, -ERANGE, try_access(&fixture->who, mr->rkey, 0, 1, all));
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
-	weft_pages_free(dm->pages);
+	weft_pages_put(dm->pages);
 }
 
 static struct kunit_case mr_test_cases[] = {

@@ -740,31 +740,42 @@ void expect_refusal_(const char *file, int line, struct end *a, struct end *b,
  * ---- Behind the provider's back ----
  */
 
-int new_maps(struct map *maps, int max)
+int all_maps(struct map *maps, int max)
 {
-	static uint64_t known[256];
-	static int num_known;
 	FILE *file = fopen("/proc/self/maps", "r");
-	uint64_t start, end, offset, all[256];
-	int i, num = 0, num_all = 0;
+	uint64_t start, end, offset;
 	char line[512];
+	int num = 0;
 
 	CHECK(file);
 	while (fgets(line, sizeof(line), file)) {
 		if (!strstr(line, "/uverbs") ||
 		    sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) != 3)
 			continue;
-		CHECK(num_all < ARRAY_SIZE(all));
-		all[num_all++] = offset;
-		for (i = 0; i < num_known && known[i] != offset; i++)
-			;
-		if (i < num_known)
-			continue;
 		CHECK(num < max);
 		maps[num++] = (struct map){ (void *)start, end - start, offset };
 	}
 	fclose(file);
-	memcpy(known, all, sizeof(known));
+	return num;
+}
+
+int new_maps(struct map *maps, int max)
+{
+	static uint64_t known[256];
+	static int num_known;
+	struct map all[256];
+	int i, k, num = 0, num_all = all_maps(all, ARRAY_SIZE(all));
+
+	for (i = 0; i < num_all; i++) {
+		for (k = 0; k < num_known && known[k] != all[i].offset; k++)
+			;
+		if (k < num_known)
+			continue;
+		CHECK(num < max);
+		maps[num++] = all[i];
+	}
+	for (i = 0; i < num_all; i++)
+		known[i] = all[i].offset;
 	num_known = num_all;
 	return num;
 }

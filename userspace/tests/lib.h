@@ -156,14 +156,15 @@ struct ibv_qp_attr step_attr(const struct end *e, const struct end *peer,
 			     enum ibv_qp_state state);
 int step_mask(const struct end *e, enum ibv_qp_state state);
 
-/* rings of this process: those that were mapped since the last call */
+/* memory of the kernel that this process has mapped: a ring, or both of a QP */
 struct map {
 	void *start;
 	size_t size;
 	uint64_t offset;
 };
 
-int new_maps(struct map *maps, int max);
+int all_maps(struct map *maps, int max);
+int new_maps(struct map *maps, int max);		/* since the last call */
 int doorbell_fd(void);
 void write_text(const char *path, const char *text);	/* to a file of cgroups */
 

@@ -32,15 +32,38 @@ static struct ibv_cq *cq_seen(struct map *map)
 	return cq;
 }
 
-/* only a send queue asks for a doorbell from the start */
+static volatile struct weft_ring_hdr *hdr(struct map *map)
+{
+	return map->start;
+}
+
+/* Where its rings are: in new memory, or in what a QP had that is gone. */
+static struct map qp_seen(struct end *e, struct ibv_qp_init_attr *attr)
+{
+	struct map map, old[64];
+	bool dead[64];
+	int i, num;
+
+	num = all_maps(old, 64);
+	for (i = 0; i < num; i++)
+		dead[i] = hdr(&old[i])->flags & WEFT_RING_DEAD;
+	e->qp = ibv_create_qp(pd, attr);
+	CHECK(e->qp);
+	for (i = 0; i < num; i++)
+		if (dead[i] && !(hdr(&old[i])->flags & WEFT_RING_DEAD))
+			return old[i];
+	SAME(new_maps(&map, 1), 1);
+	return map;
+}
+
 static void make_seen(struct end *e, struct rings *r)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
 		.cap = { 16, 16, 2, 2, 64 },
 	};
-	struct weft_ring_hdr *first;
-	struct map two[2];
+	struct map both;
+	size_t sq;
 
 	memset(e, 0, sizeof(*e));
 	e->conf = *CONF(.timeout = 12, .retry = 3);
@@ -52,12 +75,17 @@ static void make_seen(struct end *e, struct rings *r)
 	e->rcq = cq_seen(&r->rcq);
 	attr.send_cq = e->scq;
 	attr.recv_cq = e->rcq;
-	e->qp = ibv_create_qp(pd, &attr);
-	CHECK(e->mr && e->qp);
-	SAME(new_maps(two, 2), 2);
-	first = two[0].start;
-	r->sq = first->flags & WEFT_RING_NEED_DOORBELL ? two[0] : two[1];
-	r->rq = first->flags & WEFT_RING_NEED_DOORBELL ? two[1] : two[0];
+	CHECK(e->mr);
+	both = qp_seen(e, &attr);
+	/* a slot has just the room for the inline data, and the rings begin at 256 bytes */
+	sq = WEFT_RING_HDR_SIZE + attr.cap.max_send_wr *
+	     (sizeof(struct weft_sqe) + attr.cap.max_inline_data);
+	sq = (sq + WEFT_RING_HDR_SIZE - 1) & -WEFT_RING_HDR_SIZE;
+	r->sq = (struct map){ both.start, sq, both.offset };
+	r->rq = (struct map){ (char *)both.start + sq, both.size - sq, both.offset };
+	/* only a send queue asks for a doorbell from the start */
+	SAME(hdr(&r->sq)->flags, WEFT_RING_NEED_DOORBELL);
+	SAME(hdr(&r->rq)->flags, 0);
 }
 
 static void make_both(void)
@@ -70,11 +98,6 @@ static void make_both(void)
 	make_seen(&b, &rb);
 	connect_ends(&a, &b);
 	check_works(&a, &b);
-}
-
-static volatile struct weft_ring_hdr *hdr(struct map *map)
-{
-	return map->start;
 }
 
 static int ring(struct end *e, unsigned long cmd)

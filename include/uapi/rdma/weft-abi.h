@@ -3,9 +3,9 @@
  * weft-abi.h - the contract between weft.ko and its rdma-core provider.
  *
  * Three kinds of memory are shared, all of them rings: the send queue, the
- * receive queue (of a QP or an SRQ) and the completion queue. A ring is one
- * mmap'd area: a struct weft_ring_hdr, padded to WEFT_RING_HDR_SIZE bytes,
- * then a power of two of fixed-size entries.
+ * receive queue (of a QP or an SRQ) and the completion queue. A ring lies in
+ * mmap'd memory in one piece: a struct weft_ring_hdr, padded to
+ * WEFT_RING_HDR_SIZE bytes, then a power of two of fixed-size entries.
  *
  * Indexes are free-running 32 bit counters; entry i lives in slot
  * i & (entries - 1). Each side keeps its own index privately and only
@@ -75,7 +75,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 
 /* Raised when an old provider could misread a new kernel. */
-#define WEFT_ABI_VERSION	1
+#define WEFT_ABI_VERSION	2
 
 /* "WEFT": outside the range of the upstream enum rdma_driver_id. */
 #define RDMA_DRIVER_WEFT	0x57454654
@@ -330,17 +330,18 @@ struct weft_cqe {
 /**
  * struct weft_ring_resp - where and how big a ring is
  * @mmap_key: offset to give to mmap() of the command file descriptor
- * @mmap_size: bytes to map, header included; 0: there is no such ring
+ * @mmap_size: bytes to map, with all that is in the same memory; 0: there is no
+ *	such ring
  * @entries: power of two
  * @stride: bytes per entry
- * @reserved_14: 0
+ * @offset: of the header, from where the memory is mapped
  */
 struct weft_ring_resp {
 	__aligned_u64	mmap_key;
 	__u32		mmap_size;
 	__u32		entries;
 	__u32		stride;
-	__u32		reserved_14;
+	__u32		offset;
 };
 
 /**
@@ -431,12 +432,18 @@ struct weft_create_qp_req {
  * struct weft_create_qp_resp - rings of a QP
  * @comp_mask: 0, for extensions
  * @sq: send queue
- * @rq: receive queue, absent when the QP has an SRQ
+ * @rq: receive queue, absent when the QP has an SRQ; in the same memory
+ * @pages_id: of that memory. When the QP is destroyed, and neither ring was
+ *	resized, the context may keep it for another QP: the same memory has
+ *	the same id then, and no other memory of the context ever has. A process that
+ *	has it mapped still need not map it again. The headers are as new; the
+ *	entries are not cleared. 0: it is not kept.
  */
 struct weft_create_qp_resp {
 	__aligned_u64	comp_mask;
 	struct weft_ring_resp sq;
 	struct weft_ring_resp rq;
+	__aligned_u64	pages_id;
 };
 
 /**
@@ -791,7 +798,7 @@ struct weft_raw_srq {
 	 check(weft_resize_cq_req, 8) &&		\
 	 check(weft_resize_cq_resp, 24) &&		\
 	 check(weft_create_qp_req, 16) &&		\
-	 check(weft_create_qp_resp, 56) &&		\
+	 check(weft_create_qp_resp, 64) &&		\
 	 check(weft_alt_path, 32) &&			\
 	 check(weft_modify_qp_req, 72) &&		\
 	 check(weft_modify_qp_resp, 56) &&		\

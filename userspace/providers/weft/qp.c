@@ -19,13 +19,39 @@ static struct weft_doorbell qp_doorbell(const struct weft_qp *qp,
 	};
 }
 
+/* Both rings are in the same memory; what another process has made has none. */
+static int qp_map_rings(struct weft_qp *qp,
+			const struct uweft_create_qp_resp *resp)
+{
+	struct ibv_context *context = qp->vqp.qp.context;
+	struct weft_map *map;
+
+	if (!resp->sq.mmap_size) {
+		weft_ring_absent(&qp->sq.queue.ring);
+		weft_ring_absent(&qp->rq.ring);
+		return 0;
+	}
+
+	map = weft_map_get(&to_weft_context(context)->maps, context->cmd_fd,
+			   &resp->sq, resp->pages_id);
+	if (!map)
+		return errno;
+	weft_ring_place(&qp->sq.queue.ring, map, &resp->sq);
+	weft_ring_place(&qp->rq.ring, map, &resp->rq);
+	weft_map_put(map);
+	return 0;
+}
+
 static int qp_init_queues(struct weft_qp *qp,
 			  const struct ibv_qp_init_attr_ex *attr,
 			  const struct uweft_create_qp_resp *resp)
 {
 	bool locked = attr->pd && weft_pd_shared(attr->pd);
-	int cmd_fd = qp->vqp.qp.context->cmd_fd;
 	int ret;
+
+	ret = qp_map_rings(qp, resp);
+	if (ret)
+		return ret;
 
 	qp->sq.opcodes = weft_send_opcodes(qp->vqp.qp.context, attr->qp_type);
 	qp->sq.send_flags = weft_send_flags(qp->vqp.qp.context, attr->qp_type);
@@ -33,21 +59,11 @@ static int qp_init_queues(struct weft_qp *qp,
 	qp->sq.max_inline = attr->cap.max_inline_data;
 	qp->sq.flags = attr->sq_sig_all ? WEFT_SQE_SIGNALED : 0;
 	qp->sq.queue.doorbell = qp_doorbell(qp, WEFT_DOORBELL_SEND);
-	ret = weft_queue_init(&qp->sq.queue, cmd_fd, &resp->sq,
-			      attr->cap.max_send_sge, locked);
-	if (ret)
-		return ret;
+	weft_queue_init(&qp->sq.queue, attr->cap.max_send_sge, locked);
 
 	qp->rq.doorbell = qp_doorbell(qp, WEFT_DOORBELL_RECV);
-	ret = weft_queue_init(&qp->rq, cmd_fd, &resp->rq,
-			      attr->cap.max_recv_sge, locked);
-	if (ret)
-		goto err_destroy_sq;
+	weft_queue_init(&qp->rq, attr->cap.max_recv_sge, locked);
 	return 0;
-
-err_destroy_sq:
-	weft_queue_destroy(&qp->sq.queue);
-	return ret;
 }
 
 /* The part that plain and extended attributes have in common. */

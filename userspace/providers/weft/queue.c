@@ -5,20 +5,11 @@
 #include <errno.h>
 #include <sys/ioctl.h>
 
-int weft_queue_init(struct weft_queue *queue, int cmd_fd,
-		    const struct weft_ring_resp *where, uint32_t max_sge,
-		    bool locked)
+void weft_queue_init(struct weft_queue *queue, uint32_t max_sge, bool locked)
 {
-	int ret;
-
-	ret = weft_ring_map(&queue->ring, cmd_fd, where);
-	if (ret)
-		return ret;
-
 	queue->max_sge = max_sge;
 	weft_lock_init(&queue->lock, locked);
 	weft_queue_restart(queue);
-	return 0;
 }
 
 void weft_queue_restart(struct weft_queue *queue)

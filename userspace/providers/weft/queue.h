@@ -81,18 +81,12 @@ struct weft_queue {
 };
 
 /**
- * weft_queue_init - map the ring of a queue
- * @queue: zeroed but for its doorbell
- * @cmd_fd: of the context
- * @where: ring, as the kernel said
+ * weft_queue_init - prepare a queue
+ * @queue: zeroed but for its ring and its doorbell
  * @max_sge: of a work request
  * @locked: several threads may post
- *
- * Return: 0, or the errno of mmap().
  */
-int weft_queue_init(struct weft_queue *queue, int cmd_fd,
-		    const struct weft_ring_resp *where, uint32_t max_sge,
-		    bool locked);
+void weft_queue_init(struct weft_queue *queue, uint32_t max_sge, bool locked);
 
 /**
  * weft_queue_restart - take the position from the ring
@@ -115,7 +109,7 @@ int weft_queue_replace(struct weft_queue *queue, int cmd_fd,
 		       const struct weft_ring_resp *where);
 
 /**
- * weft_queue_destroy - undo weft_queue_init()
+ * weft_queue_destroy - undo weft_queue_init(), and give the ring up
  * @queue: nobody uses it any more
  */
 void weft_queue_destroy(struct weft_queue *queue);

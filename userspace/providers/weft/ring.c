@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "ring.h"
 
@@ -36,35 +35,45 @@ void weft_ring_lost(struct weft_ring *ring)
 	ring_without_entries(ring, &lost_hdr);
 }
 
+void weft_ring_place(struct weft_ring *ring, struct weft_map *map,
+		     const struct weft_ring_resp *where)
+{
+	if (!where->mmap_size) {
+		weft_ring_absent(ring);
+		return;
+	}
+
+	ring->hdr = (void *)((uint8_t *)map->start + where->offset);
+	ring->slots = (uint8_t *)ring->hdr + WEFT_RING_HDR_SIZE;
+	ring->entries = where->entries;
+	ring->mask = where->entries - 1;
+	ring->stride = where->stride;
+	ring->map = map;
+	map->users++;
+}
+
 int weft_ring_map(struct weft_ring *ring, int fd,
 		  const struct weft_ring_resp *where)
 {
-	void *map;
+	struct weft_map *map;
 
 	if (!where->mmap_size) {
 		weft_ring_absent(ring);
 		return 0;
 	}
 
-	map = mmap(NULL, where->mmap_size, PROT_READ | PROT_WRITE, MAP_SHARED,
-		   fd, where->mmap_key);
-	if (map == MAP_FAILED)
+	map = weft_map_new(fd, where);
+	if (!map)
 		return errno;
-
-	ring->hdr = map;
-	ring->slots = (uint8_t *)map + WEFT_RING_HDR_SIZE;
-	ring->entries = where->entries;
-	ring->mask = where->entries - 1;
-	ring->stride = where->stride;
-	ring->map = map;
-	ring->map_size = where->mmap_size;
+	weft_ring_place(ring, map, where);
+	weft_map_put(map);
 	return 0;
 }
 
 void weft_ring_unmap(struct weft_ring *ring)
 {
 	if (ring->map)
-		munmap(ring->map, ring->map_size);
+		weft_map_put(ring->map);
 	weft_ring_absent(ring);
 }
 

@@ -17,6 +17,8 @@
 
 #include <rdma/weft-abi.h>
 
+#include "map.h"
+
 /**
  * struct weft_ring - a mapped ring
  * @hdr: header; never NULL, see weft_ring_absent() and weft_ring_lost()
@@ -24,8 +26,7 @@
  * @entries: power of two, 0 when there is no ring
  * @mask: @entries - 1
  * @stride: bytes from one entry to the next
- * @map: what to unmap, NULL when nothing is mapped
- * @map_size: bytes of @map
+ * @map: its memory, NULL when it has none
  */
 struct weft_ring {
 	struct weft_ring_hdr *hdr;
@@ -33,17 +34,25 @@ struct weft_ring {
 	uint32_t entries;
 	uint32_t mask;
 	uint32_t stride;
-	uint32_t map_size;
-	void *map;
+	struct weft_map *map;
 };
 
 /**
- * weft_ring_map - map a ring
+ * weft_ring_place - a ring in memory that is mapped
+ * @ring: takes a reference to @map, unless it is absent
+ * @map: the memory
+ * @where: what the kernel said; a ring of size 0 becomes an absent one
+ */
+void weft_ring_place(struct weft_ring *ring, struct weft_map *map,
+		     const struct weft_ring_resp *where);
+
+/**
+ * weft_ring_map - map a ring that has memory of its own
  * @ring: written on success only
  * @fd: command file descriptor of the context
  * @where: what the kernel said; a ring of size 0 becomes an absent one
  *
- * Return: 0, or the errno of mmap().
+ * Return: 0, ENOMEM, or the errno of mmap().
  */
 int weft_ring_map(struct weft_ring *ring, int fd,
 		  const struct weft_ring_resp *where);
@@ -54,7 +63,7 @@ int weft_ring_map(struct weft_ring *ring, int fd,
  * @fd: command file descriptor of the context
  * @where: the new ring
  *
- * Return: 0, or the errno of mmap().
+ * Return: 0, ENOMEM, or the errno of mmap().
  */
 int weft_ring_replace(struct weft_ring *ring, int fd,
 		      const struct weft_ring_resp *where);

@@ -15,10 +15,10 @@ static struct ibv_srq *srq_finish(struct weft_srq *srq, int ret,
 	if (ret)
 		goto err_free_srq;
 
-	ret = weft_queue_init(&srq->rq, pd->context->cmd_fd, ring, max_sge,
-			      weft_pd_shared(pd));
+	ret = weft_ring_map(&srq->rq.ring, pd->context->cmd_fd, ring);
 	if (ret)
 		goto err_destroy_srq;
+	weft_queue_init(&srq->rq, max_sge, weft_pd_shared(pd));
 	return &srq->vsrq.srq;
 
 err_destroy_srq:

@@ -9,6 +9,7 @@
 
 #include <infiniband/driver.h>
 
+#include "map.h"
 #include "queue.h"
 
 struct weft_td;
@@ -18,6 +19,7 @@ struct weft_td;
  * @vctx: of libibverbs
  * @doorbell_fd: takes the doorbell ioctls; closed with the context. A context that
  *	was imported has one of its own.
+ * @maps: memory that QPs had, which may be that of another QP again
  * @placement: the device has FLUSH and ATOMIC WRITE
  * @ip_csum: the device has IBV_SEND_IP_CSUM, of UD
  * @null_key: the device has WEFT_NULL_KEY
@@ -25,6 +27,7 @@ struct weft_td;
 struct weft_context {
 	struct verbs_context vctx;
 	int doorbell_fd;
+	struct weft_map_shelf maps;
 	bool placement;
 	bool ip_csum;
 	bool null_key;

@@ -24,6 +24,13 @@
 /* Bytes of a message (IBA 9.7.6): 2^31. */
 #define WEFT_MAX_MSG		(1U << 31)
 
+/*
+ * What a context keeps of its QPs that are gone for those that come: so many pieces of
+ * memory, of at most so many bytes each. A QP with a few hundred work requests has less.
+ */
+#define WEFT_SHELF_PIECES	16U
+#define WEFT_SHELF_BYTES	SZ_64K
+
 /* QP numbers are 24 bits; 0 and 1 are special, the first few kept free. */
 #define WEFT_MIN_QPN		16
 #define WEFT_MAX_QPN		((1 << 24) - 2)

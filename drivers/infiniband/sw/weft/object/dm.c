@@ -63,7 +63,7 @@ struct ib_dm *weft_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
 	return &dm->ib_dm;
 
 err_free_pages:
-	weft_pages_free(dm->pages);
+	weft_pages_put(dm->pages);
 err_free_dm:
 	kfree(dm);
 err_unreserve:
@@ -77,7 +77,7 @@ int weft_dealloc_dm(struct ib_dm *ib_dm, struct uverbs_attr_bundle *attrs)
 	struct weft_dm *dm = to_weft_dm(ib_dm);
 
 	atomic64_sub(dm->pages->size, &dev->dm_size);
-	weft_pages_free(dm->pages);
+	weft_pages_put(dm->pages);
 	kfree(dm);
 	return 0;
 }

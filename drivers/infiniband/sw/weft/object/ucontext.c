@@ -164,6 +164,7 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	if (ret)
 		goto err_put_doorbell;
 	uctx->doorbell = doorbell;
+	weft_shelf_init(&uctx->shelf, ibuc);
 	return 0;
 
 err_put_doorbell:
@@ -191,6 +192,7 @@ void weft_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
 	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
 
+	weft_shelf_clear(&uctx->shelf);
 	WRITE_ONCE(uctx->doorbell->dead, true);
 	kref_put(&uctx->doorbell->kref, doorbell_free);
 }
@@ -245,6 +247,14 @@ struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata)
 		rdma_udata_to_drv_context(udata, struct weft_ucontext, ibuc);
 
 	return uctx ? uctx->doorbell : NULL;
+}
+
+struct weft_shelf *weft_udata_shelf(struct ib_udata *udata)
+{
+	struct weft_ucontext *uctx =
+		rdma_udata_to_drv_context(udata, struct weft_ucontext, ibuc);
+
+	return uctx ? &uctx->shelf : NULL;
 }
 
 ADD_UVERBS_ATTRIBUTES_SIMPLE(ucontext_query, UVERBS_OBJECT_DEVICE,

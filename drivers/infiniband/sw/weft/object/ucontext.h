@@ -8,6 +8,8 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
+#include "ring/shelf.h"
+
 struct weft_doorbell;
 struct weft_qp;
 
@@ -20,10 +22,12 @@ struct weft_qp;
  * @ibuc: first, freed by the core when the last one has closed the file
  * @doorbell: what the QPs of this context can be rung by; each process has a file
  *	of its own for it
+ * @shelf: what it keeps for the rings of its QPs
  */
 struct weft_ucontext {
 	struct ib_ucontext	ibuc;
 	struct weft_doorbell	*doorbell;
+	struct weft_shelf	shelf;
 };
 
 /* What uverbs knows of contexts beyond the core's own methods. */
@@ -46,7 +50,8 @@ int weft_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *att
  * @ibuc: of the process
  *
  * Nothing to do: each ring is marked dead when its object is destroyed, which
- * the core does next, and stays mapped, pages and all.
+ * the core does next, and stays mapped, pages and all. What the context keeps goes with
+ * it.
  */
 void weft_disassociate_ucontext(struct ib_ucontext *ibuc);
 
@@ -88,6 +93,14 @@ struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata);
  * Return: the doorbell, NULL for a kernel consumer. Compared only.
  */
 struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata);
+
+/**
+ * weft_udata_shelf - where the rings of a QP made in this call come from
+ * @udata: NULL for a kernel consumer
+ *
+ * Return: the shelf, NULL for a kernel consumer.
+ */
+struct weft_shelf *weft_udata_shelf(struct ib_udata *udata);
 
 /**
  * typedef weft_doorbell_fn - what a doorbell does

@@ -6,6 +6,8 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
+#include "ring/shelf.h"
+
 static void pages_put(struct page **pages, unsigned int num)
 {
 	while (num--)
@@ -58,6 +60,7 @@ struct weft_pages *weft_pages_alloc(size_t size, struct ib_ucontext *uctx)
 	if (uctx && rdma_user_mmap_entry_insert(uctx, &pages->entry, pages->size))
 		goto err_release;
 	pages->named = uctx;
+	refcount_set(&pages->users, 1);
 	return pages;
 
 err_release:
@@ -75,7 +78,17 @@ void weft_pages_free(struct weft_pages *pages)
 	else
 		pages_release(pages);
 }
-WEFT_EXPORT_FOR_TEST(weft_pages_free);
+
+void weft_pages_put(struct weft_pages *pages)
+{
+	if (!refcount_dec_and_test(&pages->users))
+		return;
+	if (pages->shelf)
+		weft_shelf_keep(pages);
+	else
+		weft_pages_free(pages);
+}
+WEFT_EXPORT_FOR_TEST(weft_pages_put);
 
 u64 weft_pages_key(const struct weft_pages *pages)
 {

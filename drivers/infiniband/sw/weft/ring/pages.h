@@ -5,23 +5,34 @@
 #ifndef WEFT_RING_PAGES_H
 #define WEFT_RING_PAGES_H
 
+#include <linux/refcount.h>
 #include <rdma/ib_verbs.h>
+
+struct weft_shelf;
 
 /**
  * struct weft_pages - zeroed pages, charged to whoever asked for them
  *
- * Immutable.
+ * Immutable but @users and @kept.
  *
  * @entry: names them in mmap(); only when @named
  * @mem: where they are in one piece, in the kernel
  * @size: bytes, a multiple of the page size
  * @named: a process may map them
+ * @users: rings in them, and whoever else has a reference
+ * @shelf: where they go when there are none, or NULL: they are freed then
+ * @id: with a @shelf: no other ones of the context ever have it; otherwise 0
+ * @kept: on @shelf, under its lock
  */
 struct weft_pages {
 	struct rdma_user_mmap_entry	entry;
 	void				*mem;
 	size_t				size;
 	bool				named;
+	refcount_t			users;
+	struct weft_shelf		*shelf;
+	u64				id;
+	struct list_head		kept;
 };
 
 /**
@@ -29,14 +40,27 @@ struct weft_pages {
  * @size: bytes; rounded up to pages
  * @uctx: of the process that may map them, or NULL
  *
- * Return: the pages, or ERR_PTR(-ENOMEM).
+ * Return: the pages, for weft_pages_put(); or ERR_PTR(-ENOMEM).
  */
 struct weft_pages *weft_pages_alloc(size_t size, struct ib_ucontext *uctx);
 
+static inline void weft_pages_hold(struct weft_pages *pages)
+{
+	refcount_inc(&pages->users);
+}
+
+/**
+ * weft_pages_put - drop a reference
+ * @pages: with the last one they go where they came from
+ *
+ * Context: process, may sleep.
+ */
+void weft_pages_put(struct weft_pages *pages);
+
 /**
  * weft_pages_free - give pages up
- * @pages: from weft_pages_alloc(). The memory goes when the last mapping or
- *	mmap() in progress is done with it.
+ * @pages: used by nobody. The memory goes when the last mapping or mmap() in progress is
+ *	done with it.
  */
 void weft_pages_free(struct weft_pages *pages);
 

@@ -2,7 +2,6 @@
 
 #include "ring/ring.h"
 
-#include <linux/log2.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -14,31 +13,51 @@
 
 static_assert(sizeof(struct weft_ring_hdr) <= WEFT_RING_HDR_SIZE);
 
-struct weft_ring *weft_ring_create(u32 entries, u32 stride,
-				   struct ib_ucontext *uctx,
-				   struct weft_ring_resp *resp)
+/* For the process that will map it. */
+static void ring_describe(const struct weft_ring *ring, size_t offset,
+			  struct weft_ring_resp *resp)
 {
-	struct weft_ring *ring;
+	resp->mmap_key = weft_pages_key(ring->pages);
+	resp->mmap_size = ring->pages->size;
+	resp->entries = ring->entries;
+	resp->stride = ring->stride;
+	resp->offset = offset;
+}
 
-	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
+struct weft_ring *weft_ring_place(struct weft_pages *pages, size_t offset, u32 entries,
+				  u32 stride, struct weft_ring_resp *resp)
+{
+	struct weft_ring *ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
+
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	ring->entries = roundup_pow_of_two(max(entries, 1U));
 	ring->stride = stride;
-	ring->pages = weft_pages_alloc(WEFT_RING_HDR_SIZE + (size_t)ring->entries * stride,
-				       uctx);
-	if (IS_ERR(ring->pages)) {
-		kfree(ring);
-		return ERR_PTR(-ENOMEM);
-	}
-	ring->hdr = (struct weft_ring_hdr __weft_shared __force *)ring->pages->mem;
-	ring->slots = (void __weft_shared __force *)(ring->pages->mem + WEFT_RING_HDR_SIZE);
-	if (uctx) {
-		resp->mmap_key = weft_pages_key(ring->pages);
-		resp->mmap_size = ring->pages->size;
-		resp->entries = ring->entries;
-		resp->stride = stride;
-	}
+	ring->hdr = (struct weft_ring_hdr __weft_shared __force *)(pages->mem + offset);
+	ring->slots = (void __weft_shared __force *)(pages->mem + offset + WEFT_RING_HDR_SIZE);
+	weft_ring_reset(ring);
+	weft_shared_store(&ring->hdr->arm, WEFT_ARM_NONE);
+	weft_shared_store(&ring->hdr->flags, 0);
+	weft_pages_hold(pages);
+	ring->pages = pages;
+	if (pages->named)
+		ring_describe(ring, offset, resp);
+	return ring;
+}
+WEFT_EXPORT_FOR_TEST(weft_ring_place);
+
+struct weft_ring *weft_ring_create(u32 entries, u32 stride,
+				   struct ib_ucontext *uctx,
+				   struct weft_ring_resp *resp)
+{
+	struct weft_pages *pages;
+	struct weft_ring *ring;
+
+	pages = weft_pages_alloc(weft_ring_size(entries, stride), uctx);
+	if (IS_ERR(pages))
+		return ERR_CAST(pages);
+	ring = weft_ring_place(pages, 0, entries, stride, resp);
+	weft_pages_put(pages);
 	return ring;
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_create);
@@ -48,7 +67,7 @@ void weft_ring_destroy(struct weft_ring *ring)
 	if (!ring)
 		return;
 	weft_ring_set_flags(ring, WEFT_RING_DEAD | WEFT_RING_NEED_DOORBELL, 0);
-	weft_pages_free(ring->pages);
+	weft_pages_put(ring->pages);
 	kfree(ring);
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_destroy);

@@ -13,6 +13,7 @@
 #ifndef WEFT_RING_RING_H
 #define WEFT_RING_RING_H
 
+#include <linux/log2.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/weft-abi.h>
 
@@ -29,7 +30,7 @@ struct weft_pages;
  *
  * Immutable after creation but @device and @client.
  *
- * @pages: its memory
+ * @pages: its memory, perhaps with another ring in it
  * @hdr: shared header
  * @slots: shared entries
  * @entries: power of two
@@ -73,6 +74,35 @@ static inline void __weft_shared *weft_ring_slot(const struct weft_ring *ring, u
 {
 	return ring->slots + (size_t)(index & (ring->entries - 1)) * ring->stride;
 }
+
+/**
+ * weft_ring_size - bytes that a ring takes
+ * @entries: at least so many
+ * @stride: bytes per entry
+ *
+ * Return: the size, so that another ring may begin behind it.
+ */
+static inline size_t weft_ring_size(u32 entries, u32 stride)
+{
+	size_t slots = (size_t)roundup_pow_of_two(max(entries, 1U)) * stride;
+
+	return WEFT_RING_HDR_SIZE + ALIGN(slots, WEFT_RING_HDR_SIZE);
+}
+
+/**
+ * weft_ring_place - make a ring in memory that there is
+ * @pages: not used there; the ring takes a reference of its own
+ * @offset: of the ring, a multiple of WEFT_RING_HDR_SIZE
+ * @entries: at least so many; rounded up to a power of two
+ * @stride: bytes per entry
+ * @resp: where and how big it is, for the process; not used if @pages have no name
+ *
+ * Whatever is in the memory does not matter.
+ *
+ * Return: the ring, or ERR_PTR(-ENOMEM).
+ */
+struct weft_ring *weft_ring_place(struct weft_pages *pages, size_t offset, u32 entries,
+				  u32 stride, struct weft_ring_resp *resp);
 
 /**
  * weft_ring_create - allocate a ring

@@ -18,6 +18,8 @@
 #include "object/srq.h"
 #include "object/table.h"
 #include "object/ucontext.h"
+#include "ring/pages.h"
+#include "ring/shelf.h"
 
 /* Whoever hints at how payload may cross a bus: there is none. */
 #define QP_HINTS	IB_QP_CREATE_PCI_WRITE_END_PADDING
@@ -143,24 +145,48 @@ static int qp_create_hidden_ring(struct weft_qp *qp, const struct ib_qp_init_att
 	return PTR_ERR_OR_ZERO(qp->send.ring);
 }
 
-static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init,
-			   struct ib_ucontext *uctx, struct weft_create_qp_resp *resp)
+/* The receive queue, if there is one, behind the send queue. */
+static int qp_place_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init,
+			  struct weft_pages *pages, struct weft_create_qp_resp *resp)
 {
 	const struct ib_qp_cap *cap = &init->cap;
+	u32 stride = qp_sq_stride(init);
 
-	if (qp->type == IB_QPT_XRC_TGT)
-		return qp_create_hidden_ring(qp, init);
-	qp->send.ring = weft_ring_create(cap->max_send_wr, qp_sq_stride(init), uctx, &resp->sq);
+	qp->send.ring = weft_ring_place(pages, 0, cap->max_send_wr, stride, &resp->sq);
 	if (IS_ERR(qp->send.ring))
 		return PTR_ERR(qp->send.ring);
 	if (!qp_has_rq(init))
 		return 0;
-	qp->recv.ring = weft_ring_create(cap->max_recv_wr, qp_rq_stride(init), uctx, &resp->rq);
+	qp->recv.ring = weft_ring_place(pages, weft_ring_size(cap->max_send_wr, stride),
+					cap->max_recv_wr, qp_rq_stride(init), &resp->rq);
 	if (IS_ERR(qp->recv.ring)) {
 		weft_ring_destroy(qp->send.ring);
 		return PTR_ERR(qp->recv.ring);
 	}
 	return 0;
+}
+
+/* Both in the same memory: to map it is most of what they cost. */
+static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init,
+			   struct weft_shelf *shelf, struct weft_create_qp_resp *resp)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+	struct weft_pages *pages;
+	size_t size;
+	int ret;
+
+	if (qp->type == IB_QPT_XRC_TGT)
+		return qp_create_hidden_ring(qp, init);
+	size = weft_ring_size(cap->max_send_wr, qp_sq_stride(init));
+	if (qp_has_rq(init))
+		size += weft_ring_size(cap->max_recv_wr, qp_rq_stride(init));
+	pages = shelf ? weft_shelf_get(shelf, size) : weft_pages_alloc(size, NULL);
+	if (IS_ERR(pages))
+		return PTR_ERR(pages);
+	resp->pages_id = pages->id;
+	ret = qp_place_rings(qp, init, pages, resp);
+	weft_pages_put(pages);
+	return ret;
 }
 
 static void qp_destroy_rings(struct weft_qp *qp)
@@ -330,7 +356,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		goto err_uncount;
 	}
 	ret = qp_read_cookie(qp, udata) ?:
-	      qp_create_rings(qp, init, weft_udata_ucontext(udata), &resp);
+	      qp_create_rings(qp, init, weft_udata_shelf(udata), &resp);
 	if (ret)
 		goto err_free_qp;
 	qp_set_cap(qp, &init->cap);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+
+#include "map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+/* More than the kernel keeps would be of no use. */
+#define MAP_SHELF_MAX	16
+
+struct weft_map *weft_map_new(int fd, const struct weft_ring_resp *where)
+{
+	struct weft_map *map;
+
+	map = calloc(1, sizeof(*map));
+	if (!map)
+		return NULL;
+
+	map->start = mmap(NULL, where->mmap_size, PROT_READ | PROT_WRITE,
+			  MAP_SHARED, fd, where->mmap_key);
+	if (map->start == MAP_FAILED) {
+		free(map);
+		return NULL;
+	}
+	map->size = where->mmap_size;
+	map->users = 1;
+	return map;
+}
+
+static void map_destroy(struct weft_map *map)
+{
+	munmap(map->start, map->size);
+	free(map);
+}
+
+static struct weft_map *map_take(struct weft_map_shelf *shelf, uint64_t id)
+{
+	struct weft_map **at;
+	struct weft_map *map;
+
+	pthread_spin_lock(&shelf->lock);
+	for (at = &shelf->first; *at && (*at)->id != id; at = &(*at)->next)
+		;
+	map = *at;
+	if (map)
+		*at = map->next;
+	pthread_spin_unlock(&shelf->lock);
+	return map;
+}
+
+struct weft_map *weft_map_get(struct weft_map_shelf *shelf, int fd,
+			      const struct weft_ring_resp *where, uint64_t id)
+{
+	struct weft_map *map;
+
+	if (!id)
+		return weft_map_new(fd, where);
+
+	map = map_take(shelf, id);
+	if (map) {
+		map->users = 1;
+		return map;
+	}
+
+	map = weft_map_new(fd, where);
+	if (map) {
+		map->id = id;
+		map->shelf = shelf;
+	}
+	return map;
+}
+
+/* Return: the oldest one, when there are too many; or NULL. */
+static struct weft_map *map_keep(struct weft_map *map)
+{
+	struct weft_map_shelf *shelf = map->shelf;
+	struct weft_map *oldest;
+	struct weft_map **at;
+	int num = 0;
+
+	pthread_spin_lock(&shelf->lock);
+	map->next = shelf->first;
+	shelf->first = map;
+	for (at = &shelf->first; *at && num < MAP_SHELF_MAX; at = &(*at)->next)
+		num++;
+	oldest = *at;
+	*at = NULL;
+	pthread_spin_unlock(&shelf->lock);
+	return oldest;
+}
+
+void weft_map_put(struct weft_map *map)
+{
+	if (--map->users)
+		return;
+	if (map->shelf)
+		map = map_keep(map);
+	if (map)
+		map_destroy(map);
+}
+
+void weft_map_shelf_init(struct weft_map_shelf *shelf)
+{
+	pthread_spin_init(&shelf->lock, PTHREAD_PROCESS_PRIVATE);
+	shelf->first = NULL;
+}
+
+void weft_map_shelf_destroy(struct weft_map_shelf *shelf)
+{
+	struct weft_map *map;
+
+	while ((map = shelf->first)) {
+		shelf->first = map->next;
+		map_destroy(map);
+	}
+	pthread_spin_destroy(&shelf->lock);
+}
