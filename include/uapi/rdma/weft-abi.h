@@ -433,11 +433,11 @@ struct weft_create_qp_req {
  * @comp_mask: 0, for extensions
  * @sq: send queue
  * @rq: receive queue, absent when the QP has an SRQ; in the same memory
- * @pages_id: of that memory. When the QP is destroyed, and neither ring was
- *	resized, the context may keep it for another QP: the same memory has
- *	the same id then, and no other memory of the context ever has. A process that
- *	has it mapped still need not map it again. The headers are as new; the
- *	entries are not cleared. 0: it is not kept.
+ * @pages_id: of that memory. When neither ring is used any more the context may
+ *	keep it for another QP: the same memory has the same id then, and no
+ *	other memory of the context ever has. A process that has it mapped
+ *	still need not map it again. The headers are as new; the entries are
+ *	not cleared. 0: it is not kept.
  */
 struct weft_create_qp_resp {
 	__aligned_u64	comp_mask;
