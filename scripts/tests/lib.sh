@@ -24,11 +24,13 @@ defer()
 
 run_deferred()
 {
-	local status=$? i
+	local status=$? what
 	trap - EXIT
 	set +e
-	for ((i = ${#deferred[@]} - 1; i >= 0; i--)); do
-		eval "${deferred[i]}"
+	while [ ${#deferred[@]} -gt 0 ]; do
+		what=${deferred[-1]}
+		unset 'deferred[-1]'
+		eval "$what"
 	done
 	exit "$status"
 }
