@@ -4,10 +4,8 @@
 
 #include <linux/slab.h>
 
-void weft_qp_put(struct weft_qp *qp)
+void weft_qp_free(struct weft_qp *qp)
 {
-	if (!refcount_dec_and_test(&qp->refs))
-		return;
 	/* who had found it before it was destroyed may have brought a packet after that */
 	skb_queue_purge(&qp->send.packets);
 	skb_queue_purge(&qp->recv.packets);

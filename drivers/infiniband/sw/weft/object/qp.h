@@ -232,11 +232,18 @@ static inline void weft_qp_hold(struct weft_qp *qp)
 	refcount_inc(&qp->refs);
 }
 
+/* The last reference is gone: see weft_qp_put(). */
+void weft_qp_free(struct weft_qp *qp);
+
 /**
  * weft_qp_put - drop a reference
  * @qp: freed after a grace period when it was the last
  */
-void weft_qp_put(struct weft_qp *qp);
+static inline void weft_qp_put(struct weft_qp *qp)
+{
+	if (refcount_dec_and_test(&qp->refs))
+		weft_qp_free(qp);
+}
 
 /**
  * weft_qp_set_error - into ERR, from a state in which a half may run

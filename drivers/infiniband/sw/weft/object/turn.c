@@ -49,38 +49,26 @@ static int turn_wait(struct weft_turn *turn, unsigned int mode)
 {
 	int ret;
 
-	/* full barrier, pairs with the one in turn_unlock() */
+	/* full barrier, pairs with the one in weft_turn_release() */
 	atomic_inc_return(&turn->waiters);
 	ret = wait_on_bit_lock(&turn->bits, WEFT_TURN_OWNED, mode);
 	atomic_dec(&turn->waiters);
 	return ret;
 }
 
-int weft_turn_own(struct weft_turn *turn)
+int weft_turn_wait(struct weft_turn *turn)
 {
-	if (likely(!test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits)))
-		return 0;
 	return turn_wait(turn, TASK_KILLABLE) ? -EINTR : 0;
 }
 
-static void turn_unlock(struct weft_turn *turn)
+void weft_turn_pass(struct weft_turn *turn)
 {
-	clear_bit_unlock(WEFT_TURN_OWNED, &turn->bits);
-	/* either we see the waiter or the event, or they see the free bit */
-	smp_mb__after_atomic();
-	if (unlikely(atomic_read(&turn->waiters)))
+	if (atomic_read(&turn->waiters))
 		wake_up_bit(&turn->bits, WEFT_TURN_OWNED);
-}
-
-void weft_turn_release(struct weft_turn *turn)
-{
-	weft_assert_turn(turn);
-	turn_unlock(turn);
-	if (unlikely(READ_ONCE(turn->bits) & WEFT_TURN_EVENTS) &&
-	    !weft_turn_stopping(turn))
+	if (READ_ONCE(turn->bits) & WEFT_TURN_EVENTS && !weft_turn_stopping(turn))
 		turn_queue(turn);
 }
-WEFT_EXPORT_FOR_TEST(weft_turn_release);
+WEFT_EXPORT_FOR_TEST(weft_turn_pass);
 
 void weft_turn_defer(struct weft_turn *turn)
 {
@@ -92,7 +80,7 @@ void weft_turn_defer(struct weft_turn *turn)
 void weft_turn_post(struct weft_turn *turn, int event)
 {
 	set_bit(event, &turn->bits);
-	smp_mb__after_atomic(); /* pairs with turn_unlock() */
+	smp_mb__after_atomic(); /* pairs with weft_turn_release() */
 	if (!(READ_ONCE(turn->bits) & (BIT(WEFT_TURN_OWNED) | BIT(WEFT_TURN_STOP))))
 		turn_queue(turn);
 }

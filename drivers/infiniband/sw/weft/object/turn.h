@@ -70,6 +70,9 @@ static inline bool weft_turn_try(struct weft_turn *turn)
 	       !test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits);
 }
 
+/* Somebody else has it: see weft_turn_own(). */
+int weft_turn_wait(struct weft_turn *turn);
+
 /**
  * weft_turn_own - wait for the turn
  * @turn: a receive turn
@@ -77,7 +80,12 @@ static inline bool weft_turn_try(struct weft_turn *turn)
  * Context: process; the caller owns at most one send turn.
  * Return: 0; -EINTR: the task is being killed.
  */
-int weft_turn_own(struct weft_turn *turn);
+static inline int weft_turn_own(struct weft_turn *turn)
+{
+	if (likely(!test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits)))
+		return 0;
+	return weft_turn_wait(turn);
+}
 
 /**
  * weft_turn_stop - make the owner end soon, and own the turn
@@ -149,22 +157,34 @@ static inline bool weft_turn_has_events(const struct weft_turn *turn)
 	       !weft_turn_stopping(turn);
 }
 
+#define weft_assert_turn(turn) \
+	lockdep_assert(test_bit(WEFT_TURN_OWNED, &(turn)->bits))
+
+/* Somebody waits for it, or has left an event: see weft_turn_release(). */
+void weft_turn_pass(struct weft_turn *turn);
+
 /**
  * weft_turn_release - give the turn back
  * @turn: owned by the caller
  *
  * Events that came meanwhile are left to a work item.
  */
-void weft_turn_release(struct weft_turn *turn);
+static inline void weft_turn_release(struct weft_turn *turn)
+{
+	weft_assert_turn(turn);
+	clear_bit_unlock(WEFT_TURN_OWNED, &turn->bits);
+	/* either we see the waiter or the event, or they see the free bit */
+	smp_mb__after_atomic();
+	if (unlikely(atomic_read(&turn->waiters) ||
+		     READ_ONCE(turn->bits) & WEFT_TURN_EVENTS))
+		weft_turn_pass(turn);
+}
 
 /**
  * weft_turn_defer - give the turn back and go on in a work item
  * @turn: owned by the caller
  */
 void weft_turn_defer(struct weft_turn *turn);
-
-#define weft_assert_turn(turn) \
-	lockdep_assert(test_bit(WEFT_TURN_OWNED, &(turn)->bits))
 
 /**
  * weft_turn_queue_work - have something done that takes both turns of a QP
