@@ -17,6 +17,8 @@
 #include <linux/libnvdimm.h>
 #include <linux/string.h>
 
+#include "mem/lookup.h"
+
 /* Words of eight bytes from which on a string instruction is shorter. */
 #define COPY_BULK	8
 
@@ -235,86 +237,82 @@ void weft_iter_skip(struct weft_iter *iter, u64 length)
 }
 WEFT_EXPORT_FOR_TEST(weft_iter_skip);
 
-/*
- * Return where a position is, and in @length what is in one piece there. At
- * the end of a span that is nothing.
- */
-static __always_inline void *copy_locate(const struct weft_iter *iter, u64 *length)
+void *weft_iter_piece(struct weft_iter *iter, u64 *length)
 {
-	const struct weft_span *span = iter->span;
+	const struct weft_span *span;
 	u64 contiguous;
 	void *at;
 
-	*length = span->length - iter->offset;
-	if (!*length)
-		return NULL;
+	copy_skip(iter);
+	span = iter->span;
 	at = weft_region_at(span, span->addr + iter->offset, &contiguous);
-	*length = min(*length, contiguous);
+	*length = min(span->length - iter->offset, contiguous);
 	return at;
 }
 
-void *weft_iter_piece(struct weft_iter *iter, u64 *length)
+/*
+ * Return: where a position is, if @length bytes follow there that are easily found in one
+ * piece; or NULL. @length is not 0.
+ */
+static __always_inline void *copy_at_once(const struct weft_iter *iter, u64 length)
 {
-	copy_skip(iter);
-	return copy_locate(iter, length);
+	const struct weft_span *span = iter->span;
+	const struct weft_region *region = span->region;
+	u64 addr = span->addr + iter->offset, contiguous;
+	void *at;
+
+	if (unlikely(length > span->length - iter->offset))
+		return NULL;
+	if (likely(region && region->blocks)) {
+		at = weft_region_at_block(region, addr, &contiguous);
+		return likely(length <= contiguous) ? at : NULL;
+	}
+	return region && region->pieces ? NULL : (void *)(uintptr_t)addr;
 }
 
 void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 {
-	u64 run_from, run_to;
 	const void *from;
 	void *to;
 
 	if (unlikely(!length))
 		return;
 	/* most messages are small and cross no boundary */
-	to = copy_locate(dst, &run_to);
-	from = copy_locate(src, &run_from);
-	if (unlikely(length > run_to || length > run_from)) {
+	to = copy_at_once(dst, length);
+	from = copy_at_once(src, length);
+	if (unlikely(!to || !from)) {
 		copy_pieces(dst, src, length);
 		return;
 	}
-	copy_piece(to, from, length);
 	dst->offset += length;
 	src->offset += length;
+	copy_piece(to, from, length);
 }
 WEFT_EXPORT_FOR_TEST(weft_copy);
 
 int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
 		     const struct weft_sge *sge, u32 num, u32 access)
 {
-	u32 i;
+	struct weft_span *span = sgl->span;
 	int err;
 
 	sgl->length = 0;
 	sgl->num = 0;
-	for (i = 0; i < num; i++) {
-		if (!sge[i].length)
+	for (; num; num--, sge++) {
+		if (unlikely(!sge->length))
 			continue;
-		err = weft_region_resolve(who, sge[i].lkey, sge[i].addr,
-					  sge[i].length, access,
-					  &sgl->span[sgl->num]);
+		err = weft_lookup_resolve(who, sge->lkey, sge->addr, sge->length, access,
+					  false, span++);
 		if (unlikely(err)) {
 			weft_sgl_release(sgl);
 			return err;
 		}
-		sgl->length += sge[i].length;
+		sgl->length += sge->length;
 		sgl->num++;
 	}
 	return 0;
 }
 WEFT_EXPORT_FOR_TEST(weft_sgl_resolve);
-
-void weft_sgl_release(struct weft_sgl *sgl)
-{
-	u32 i;
-
-	for (i = 0; i < sgl->num; i++)
-		weft_region_put(sgl->span[i].region);
-	sgl->length = 0;
-	sgl->num = 0;
-}
-WEFT_EXPORT_FOR_TEST(weft_sgl_release);
 
 /* An aligned word never crosses a block: blocks are pages or more. */
 static void *copy_word_at(const struct weft_span *span)

@@ -53,7 +53,15 @@ int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
  * weft_sgl_release - drop the references of a list
  * @sgl: resolved; is empty afterwards
  */
-void weft_sgl_release(struct weft_sgl *sgl);
+static inline void weft_sgl_release(struct weft_sgl *sgl)
+{
+	u32 i;
+
+	for (i = 0; i < sgl->num; i++)
+		weft_region_put(sgl->span[i].region);
+	sgl->length = 0;
+	sgl->num = 0;
+}
 
 /**
  * weft_sgl_iter - start at the first byte of a list

@@ -10,36 +10,23 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/weft-abi.h>
 
-#include "compat/placement.h"
+#include "mem/lookup.h"
 #include "mem/null.h"
 #include "mem/pins.h"
-
-#define REGION_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
-			 IB_ACCESS_REMOTE_ATOMIC | COMPAT_ACCESS_FLUSH)
-
-static unsigned long region_index(u32 key)
-{
-	return key >> 8;
-}
-
-static struct weft_region __rcu **region_newest(struct weft_region_table *table, u32 key)
-{
-	return &table->newest[region_index(key) % WEFT_NEWEST_REGIONS];
-}
 
 static void region_insert(struct weft_region *region)
 {
 	struct weft_region_table *table = region->table;
 
 	/* allocates nothing: the entry is reserved, or another region's */
-	__xa_store(&table->xa, region_index(region->key), region, 0);
-	rcu_assign_pointer(*region_newest(table, region->key), region);
+	__xa_store(&table->xa, weft_lookup_index(region->key), region, 0);
+	rcu_assign_pointer(*weft_lookup_newest(table, region->key), region);
 }
 
 static struct weft_region *region_erase(struct weft_region_table *table, u32 key)
 {
-	struct weft_region __rcu **newest = region_newest(table, key);
-	struct weft_region *region = __xa_erase(&table->xa, region_index(key));
+	struct weft_region __rcu **newest = weft_lookup_newest(table, key);
+	struct weft_region *region = __xa_erase(&table->xa, weft_lookup_index(key));
 
 	if (region && rcu_access_pointer(*newest) == region)
 		RCU_INIT_POINTER(*newest, NULL);
@@ -134,7 +121,7 @@ bool weft_region_replace(struct weft_region *old, struct weft_region *new)
 	bool found;
 
 	xa_lock_irqsave(xa, flags);
-	found = xa_load(xa, region_index(old->key)) == old;
+	found = xa_load(xa, weft_lookup_index(old->key)) == old;
 	if (found) {
 		region_insert(new);
 		old->replaced = true;
@@ -200,82 +187,38 @@ bool weft_region_seal(struct weft_region *region)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_seal);
 
-/* RCU is held. */
-static __always_inline struct weft_region *
-region_find(struct weft_region_table *table, u32 key)
-{
-	struct weft_region *region = rcu_dereference(*region_newest(table, key));
-
-	if (unlikely(!region || region_index(region->key ^ key)))
-		region = xa_load(&table->xa, region_index(key));
-	return region;
-}
-
-/* The bits of @mask have to match beside the index. */
-static __always_inline struct weft_region *
-region_lookup(struct weft_region_table *table, u32 key, u32 mask)
-{
-	struct weft_region *region;
-
-	rcu_read_lock();
-	region = region_find(table, key);
-	if (region && !refcount_inc_not_zero(&region->refs))
-		region = NULL;
-	rcu_read_unlock();
-	if (!region)
-		return NULL;
-	/* pairs with the barrier of fastreg_register(): it may be valid again */
-	smp_acquire__after_ctrl_dep();
-	if (unlikely((region->key ^ key) & mask)) {
-		weft_region_put(region);
-		return NULL;
-	}
-	return region;
-}
-
 struct weft_region *weft_region_peek(struct weft_region_table *table, u32 key)
 {
-	return region_find(table, key);
+	return weft_lookup_find(table, key);
 }
 
 struct weft_region *weft_region_get(struct weft_region_table *table, u32 key)
 {
-	return region_lookup(table, key, U32_MAX);
+	return weft_lookup_get(table, key, U32_MAX);
 }
 WEFT_EXPORT_FOR_TEST(weft_region_get);
 
 struct weft_region *weft_region_get_by_index(struct weft_region_table *table,
 					     u32 key)
 {
-	return region_lookup(table, key, 0);
+	return weft_lookup_get(table, key, 0);
 }
 
-static bool region_is_window(const struct weft_region *region)
-{
-	return region->kind == WEFT_REGION_MW1 || region->kind == WEFT_REGION_MW2;
-}
-
-static void region_last_put(struct weft_region *region)
+void weft_region_last_put(struct weft_region *region)
 {
 	if (region->kind == WEFT_REGION_PINNED) {
 		weft_pins_detach(region);
 		return;
 	}
 	/* weft_region_kill() frees a memory region, nobody waits for a window */
-	if (!region_is_window(region)) {
+	if (!weft_lookup_is_window(region)) {
 		complete_all(&region->idle);
 		return;
 	}
 	weft_region_put(region->parent);
 	region_free(region);
 }
-
-void weft_region_put(struct weft_region *region)
-{
-	if (region && refcount_dec_and_test(&region->refs))
-		region_last_put(region);
-}
-WEFT_EXPORT_FOR_TEST(weft_region_put);
+WEFT_EXPORT_FOR_TEST(weft_region_last_put);
 
 void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *contiguous)
 {
@@ -299,92 +242,39 @@ void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *cont
 }
 WEFT_EXPORT_FOR_TEST(weft_region_at_piece);
 
-static bool region_window_open(const struct weft_region *region,
-			       const struct weft_accessor *who, u32 access)
-{
-	return access & REGION_REMOTE &&
-	       (!region->qpn || region->qpn == who->qpn);
-}
-
-static int region_check(const struct weft_region *region,
-			const struct weft_accessor *who, u64 addr, u64 length,
-			u32 access)
-{
-	if (unlikely(region->pd != who->pd))
-		return -EINVAL;
-	if (region_is_window(region) && !region_window_open(region, who, access))
-		return -EINVAL;
-	if (unlikely(access & ~region->access))
-		return -EACCES;
-	if (unlikely(!weft_region_contains(region, addr, length)))
-		return -ERANGE;
-	return 0;
-}
-
 /* A key that no region has. */
-static noinline int region_resolve_null(u32 key, u32 access, struct weft_span *span)
+int weft_region_resolve_null(u32 key, u32 access, struct weft_span *span)
 {
-	if (key != WEFT_NULL_KEY || access & REGION_REMOTE)
+	if (key != WEFT_NULL_KEY || access & WEFT_LOOKUP_REMOTE)
 		return -EINVAL;
 	span->region = weft_null_get(access & IB_ACCESS_LOCAL_WRITE);
-	return 0;
-}
-
-static __always_inline int region_resolve(const struct weft_accessor *who, u32 key,
-					  u64 addr, u64 length, u32 access, bool paged,
-					  struct weft_span *span)
-{
-	struct weft_region *region;
-	int err;
-
-	span->region = NULL;
-	span->addr = addr;
-	span->length = length;
-	if (!length)
-		return 0;
-	if (!key && who->kernel && !(access & REGION_REMOTE))
-		return 0;
-
-	region = region_lookup(who->table, key, U32_MAX);
-	if (unlikely(!region))
-		return region_resolve_null(key, access, span);
-	err = region_check(region, who, addr, length, access);
-	if (unlikely(err)) {
-		weft_region_put(region);
-		return err;
-	}
-	if (unlikely(region->mm) && !paged) {
-		weft_region_put(region);
-		return -EFAULT;
-	}
-	span->region = region;
 	return 0;
 }
 
 int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 			u64 length, u32 access, struct weft_span *span)
 {
-	return region_resolve(who, key, addr, length, access, false, span);
+	return weft_lookup_resolve(who, key, addr, length, access, false, span);
 }
 WEFT_EXPORT_FOR_TEST(weft_region_resolve);
 
 int weft_region_resolve_paged(const struct weft_accessor *who, u32 key, u64 addr,
 			      u64 length, u32 access, struct weft_span *span)
 {
-	return region_resolve(who, key, addr, length, access, true, span);
+	return weft_lookup_resolve(who, key, addr, length, access, true, span);
 }
 WEFT_EXPORT_FOR_TEST(weft_region_resolve_paged);
 
 int weft_region_resolve_all(const struct weft_accessor *who, u32 key, u32 access,
 			    struct weft_span *span)
 {
-	struct weft_region *region = region_lookup(who->table, key, U32_MAX);
+	struct weft_region *region = weft_lookup_get(who->table, key, U32_MAX);
 	int err;
 
 	span->region = NULL;
 	if (!region)
 		return -EINVAL;
-	err = region_check(region, who, region->iova, region->length, access);
+	err = weft_lookup_check(region, who, region->iova, region->length, access);
 	if (err) {
 		weft_region_put(region);
 		return err;

@@ -301,11 +301,18 @@ struct weft_region *weft_region_get_by_index(struct weft_region_table *table,
  */
 struct weft_region *weft_region_peek(struct weft_region_table *table, u32 key);
 
+/* The last reference is gone: see weft_region_put(). */
+void weft_region_last_put(struct weft_region *region);
+
 /**
  * weft_region_put - drop a reference
  * @region: may be NULL
  */
-void weft_region_put(struct weft_region *region);
+static inline void weft_region_put(struct weft_region *region)
+{
+	if (region && refcount_dec_and_test(&region->refs))
+		weft_region_last_put(region);
+}
 
 /**
  * weft_region_contains - whether a piece of memory is inside a region
@@ -346,6 +353,9 @@ static inline bool weft_region_contains(const struct weft_region *region,
  */
 int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 			u64 length, u32 access, struct weft_span *span);
+
+/* The part of weft_region_resolve() that is about keys that no region has. */
+int weft_region_resolve_null(u32 key, u32 access, struct weft_span *span);
 
 /**
  * weft_region_resolve_paged - check an access to a region that may be paged
@@ -388,6 +398,23 @@ int weft_region_resolve_all(const struct weft_accessor *who, u32 key, u32 access
 void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *contiguous);
 
 /**
+ * weft_region_at_block - weft_region_at() of a region that is made of blocks
+ * @region: the region
+ * @addr: address within the region
+ * @contiguous: result: bytes that follow in one piece
+ *
+ * Return: kernel address.
+ */
+static __always_inline void *weft_region_at_block(const struct weft_region *region, u64 addr,
+						  u64 *contiguous)
+{
+	u64 offset = addr - region->base, block = 1ULL << region->page_shift;
+
+	*contiguous = block - (offset & (block - 1));
+	return region->blocks[offset >> region->page_shift] + (offset & (block - 1));
+}
+
+/**
  * weft_region_at - where a byte of a span's memory is
  * @span: resolved
  * @addr: address within the span
@@ -399,19 +426,13 @@ static inline void *weft_region_at(const struct weft_span *span, u64 addr,
 				   u64 *contiguous)
 {
 	const struct weft_region *region = span->region;
-	u64 offset, block;
 
-	if (!region || !region->blocks) {
-		if (region && region->pieces)
-			return weft_region_at_piece(region, addr, contiguous);
-		*contiguous = U64_MAX;
-		return (void *)(uintptr_t)addr;
-	}
-	offset = addr - region->base;
-	block = 1ULL << region->page_shift;
-	*contiguous = block - (offset & (block - 1));
-	return region->blocks[offset >> region->page_shift] +
-	       (offset & (block - 1));
+	if (region && region->blocks)
+		return weft_region_at_block(region, addr, contiguous);
+	if (region && region->pieces)
+		return weft_region_at_piece(region, addr, contiguous);
+	*contiguous = U64_MAX;
+	return (void *)(uintptr_t)addr;
 }
 
 #endif /* WEFT_MEM_REGION_H */

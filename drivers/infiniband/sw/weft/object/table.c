@@ -207,13 +207,14 @@ struct weft_qp *weft_qp_get(u32 qpn)
 {
 	struct weft_qp *qp;
 
-	rcu_read_lock();
-	qp = rcu_dereference(*table_newest_qp(qpn));
+	/* a read side section, too, and inline */
+	rcu_read_lock_sched();
+	qp = rcu_dereference_sched(*table_newest_qp(qpn));
 	if (unlikely(!qp || qp->qpn != qpn))
 		qp = xa_load(&table_qps, qpn);
 	if (qp && !refcount_inc_not_zero(&qp->refs))
 		qp = NULL;
-	rcu_read_unlock();
+	rcu_read_unlock_sched();
 	return qp;
 }
 
