@@ -688,7 +688,6 @@ static void completion_event(struct kunit *test)
 static struct ib_mw *rc_bind(struct rc *rc)
 {
 	struct fake_node *node = &rc->link->node[0];
-	struct weft_accessor who = weft_qp_accessor(node->qp);
 	struct kunit *test = rc->test;
 	struct weft_mw_request request = {
 		.lkey = node->region->key,
@@ -706,7 +705,7 @@ static struct ib_mw *rc_bind(struct rc *rc)
 	KUNIT_ASSERT_EQ(test, weft_alloc_mw(mw, NULL), 0);
 	request.rkey = mw->rkey;
 	request.new_rkey = mw->rkey;
-	KUNIT_EXPECT_EQ(test, weft_mw_bind(&who, &request), 0);
+	KUNIT_EXPECT_EQ(test, weft_mw_bind(&node->qp->send.who, &request), 0);
 	return mw;
 }
 

@@ -53,7 +53,7 @@ static bool msg_enter_srq(struct weft_recv *recv, u32 srqn)
 		return false;
 	recv->srq = recv->name->srq;
 	recv->cq = to_weft_cq(recv->srq->ibsrq.ext.cq);
-	recv->pd = recv->srq->ibsrq.pd;
+	recv->who.pd = recv->srq->ibsrq.pd;
 	return true;
 }
 
@@ -63,7 +63,7 @@ static void msg_leave_srq(struct weft_recv *recv)
 	recv->name = NULL;
 	recv->srq = NULL;
 	recv->cq = NULL;
-	recv->pd = NULL;
+	recv->who.pd = NULL;
 }
 
 /* The one of an XRC SRQ that is gone is gone, too. */
@@ -147,8 +147,7 @@ static u64 msg_ahead(u64 offset, u64 end, u64 length)
 }
 
 /* The receive that is held has paged memory. */
-static enum weft_fault msg_page_recv(struct weft_qp *qp, const struct weft_accessor *who,
-				     u64 offset, u64 end)
+static enum weft_fault msg_page_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
 	struct weft_recv *recv = &qp->recv;
 	struct weft_paging_need need = {
@@ -162,7 +161,8 @@ static enum weft_fault msg_page_recv(struct weft_qp *qp, const struct weft_acces
 	};
 	int err;
 
-	err = weft_paging_resolve(&need, who, &recv->sgl, recv->wqe.sge, recv->wqe.num_sge);
+	err = weft_paging_resolve(&need, &recv->who, &recv->sgl, recv->wqe.sge,
+				  recv->wqe.num_sge);
 	if (!err)
 		return WEFT_FAULT_NONE;
 	return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_RECV_PROTECTION;
@@ -171,15 +171,14 @@ static enum weft_fault msg_page_recv(struct weft_qp *qp, const struct weft_acces
 /* The receive that is held has room for @end bytes; go to @offset. */
 static enum weft_fault msg_open_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
-	struct weft_accessor who = weft_qp_recv_accessor(qp);
 	struct weft_recv *recv = &qp->recv;
 	enum weft_fault fault;
 	int err;
 
-	err = weft_sgl_resolve(&recv->sgl, &who, recv->wqe.sge, recv->wqe.num_sge,
+	err = weft_sgl_resolve(&recv->sgl, &recv->who, recv->wqe.sge, recv->wqe.num_sge,
 			       IB_ACCESS_LOCAL_WRITE);
 	if (unlikely(err)) {
-		fault = err == -EFAULT ? msg_page_recv(qp, &who, offset, end) :
+		fault = err == -EFAULT ? msg_page_recv(qp, offset, end) :
 					 WEFT_FAULT_RECV_PROTECTION;
 		if (fault)
 			return fault;
@@ -223,8 +222,8 @@ static u32 msg_access(const struct weft_request *req)
 }
 
 /* An rkey names paged memory. */
-static enum weft_fault msg_page_remote(struct weft_qp *qp, const struct weft_accessor *who,
-				       const struct weft_request *req, u64 offset, u32 length)
+static enum weft_fault msg_page_remote(struct weft_qp *qp, const struct weft_request *req,
+				       u64 offset, u32 length)
 {
 	struct weft_recv *recv = &qp->recv;
 	u32 left = req->length > offset ? req->length - offset : 0;
@@ -243,7 +242,7 @@ static enum weft_fault msg_page_remote(struct weft_qp *qp, const struct weft_acc
 	};
 	int err;
 
-	err = weft_paging_resolve(&need, who, &recv->sgl, &sge, 1);
+	err = weft_paging_resolve(&need, &recv->who, &recv->sgl, &sge, 1);
 	if (err)
 		return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_REMOTE_ACCESS;
 	/* the reference moves */
@@ -255,15 +254,14 @@ static enum weft_fault msg_page_remote(struct weft_qp *qp, const struct weft_acc
 static enum weft_fault msg_open_remote(struct weft_qp *qp, const struct weft_request *req,
 				       u64 offset, u32 length)
 {
-	struct weft_accessor who = weft_qp_recv_accessor(qp);
 	struct weft_recv *recv = &qp->recv;
 	enum weft_fault fault;
 	int err;
 
-	err = weft_region_resolve(&who, req->rkey, req->remote_addr + offset, length,
+	err = weft_region_resolve(&recv->who, req->rkey, req->remote_addr + offset, length,
 				  msg_access(req), &recv->span);
 	if (unlikely(err)) {
-		fault = err == -EFAULT ? msg_page_remote(qp, &who, req, offset, length) :
+		fault = err == -EFAULT ? msg_page_remote(qp, req, offset, length) :
 					 WEFT_FAULT_REMOTE_ACCESS;
 		if (fault)
 			return fault;
@@ -301,13 +299,12 @@ static enum weft_fault msg_begin_word(struct weft_qp *qp, const struct weft_requ
  */
 static enum weft_fault msg_begin_flush(struct weft_qp *qp, const struct weft_request *req)
 {
-	struct weft_accessor who = weft_qp_recv_accessor(qp);
 	struct weft_span *span = &qp->recv.span;
 
 	if (!req->flush.placement || req->flush.placement & ~WEFT_PLACEMENTS ||
 	    req->flush.selectivity > WEFT_SELECT_REGION)
 		return WEFT_FAULT_BAD_REQUEST;
-	if (weft_region_resolve_all(&who, req->rkey, msg_access(req), span))
+	if (weft_region_resolve_all(&qp->recv.who, req->rkey, msg_access(req), span))
 		return WEFT_FAULT_REMOTE_ACCESS;
 	if (req->flush.selectivity == WEFT_SELECT_RANGE) {
 		if (!weft_region_contains(span->region, req->remote_addr, req->flush.length)) {
@@ -488,9 +485,7 @@ static void msg_complete_success(struct weft_qp *qp, const struct weft_request *
 
 static enum weft_fault msg_invalidate(struct weft_qp *qp, u32 rkey)
 {
-	struct weft_accessor who = weft_qp_recv_accessor(qp);
-
-	switch (weft_key_invalidate(&who, rkey, false)) {
+	switch (weft_key_invalidate(&qp->recv.who, rkey, false)) {
 	case 0:
 		return WEFT_FAULT_NONE;
 	case -EBUSY:

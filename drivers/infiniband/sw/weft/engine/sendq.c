@@ -129,7 +129,6 @@ static __always_inline enum weft_fault sendq_check_length(const struct weft_sqe 
 enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe,
 				  const struct weft_sge *sge, const void *inline_data)
 {
-	struct weft_accessor who = weft_qp_accessor(qp);
 	struct weft_sgl *sgl = &qp->send.sgl;
 	int err;
 
@@ -137,7 +136,7 @@ enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe
 	if (sqe->flags & WEFT_SQE_INLINE) {
 		sendq_inline(sgl, inline_data, sqe->inline_length);
 	} else {
-		err = weft_sgl_resolve(sgl, &who, sge, sqe->num_sge, sendq_access(sqe));
+		err = weft_sgl_resolve(sgl, &qp->send.who, sge, sqe->num_sge, sendq_access(sqe));
 		if (unlikely(err))
 			return sendq_fault(err);
 	}
@@ -148,7 +147,6 @@ enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
 				const struct weft_sqe *sqe, const struct weft_sge *sge,
 				u64 offset, u64 length)
 {
-	struct weft_accessor who = weft_qp_accessor(qp);
 	struct weft_paging_need need = {
 		.paging = paging,
 		.turn = &qp->send.turn,
@@ -160,7 +158,7 @@ enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
 	};
 	int err;
 
-	err = weft_paging_resolve(&need, &who, &qp->send.sgl, sge, sqe->num_sge);
+	err = weft_paging_resolve(&need, &qp->send.who, &qp->send.sgl, sge, sqe->num_sge);
 	if (err)
 		return sendq_fault(err);
 	return sendq_check_length(sqe, &qp->send.sgl);
@@ -238,9 +236,7 @@ static int sendq_local(const struct weft_accessor *who, const struct weft_sqe *s
 
 enum weft_fault weft_sendq_local(struct weft_qp *qp, const struct weft_sqe *sqe)
 {
-	struct weft_accessor who = weft_qp_accessor(qp);
-
-	return sendq_local(&who, sqe) ? WEFT_FAULT_BIND : WEFT_FAULT_NONE;
+	return sendq_local(&qp->send.who, sqe) ? WEFT_FAULT_BIND : WEFT_FAULT_NONE;
 }
 
 void weft_sendq_complete(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,

@@ -153,38 +153,6 @@ static inline bool weft_qp_can_receive(const struct weft_qp *qp)
 	return state >= IB_QPS_RTR && state <= IB_QPS_SQE;
 }
 
-/**
- * weft_qp_accessor - on whose behalf a requester accesses memory
- * @qp: send turn owned
- *
- * Return: the accessor.
- */
-static inline struct weft_accessor weft_qp_accessor(const struct weft_qp *qp)
-{
-	return (struct weft_accessor){
-		.table = &qp->dev->regions,
-		.pd = qp->pd,
-		.qpn = qp->qpn,
-		.kernel = qp->kernel,
-	};
-}
-
-/**
- * weft_qp_recv_accessor - on whose behalf a responder accesses memory
- * @qp: receive turn owned
- *
- * Return: the accessor.
- */
-static inline struct weft_accessor weft_qp_recv_accessor(const struct weft_qp *qp)
-{
-	return (struct weft_accessor){
-		.table = &qp->dev->regions,
-		.pd = qp->recv.pd,
-		.qpn = qp->qpn,
-		.kernel = qp->kernel,
-	};
-}
-
 static inline bool weft_qp_is_ud(const struct weft_qp *qp)
 {
 	return qp->transport == WEFT_TRANSPORT_UD;

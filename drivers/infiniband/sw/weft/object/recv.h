@@ -112,12 +112,13 @@ struct weft_progress {
  * stopped.
  *
  * @turn: who may
+ * @who: on whose behalf memory is accessed; immutable, but for the protection domain of
+ *	an XRC target, see @srq
  * @ring: receive queue, NULL with an SRQ and on XRC
  * @srq: receive work requests come from here, or NULL: from @ring. Of an XRC
  *	target the one that the request names that is being executed, like @cq
- *	and @pd; NULL in between.
+ *	and @who.pd; NULL in between.
  * @cq: completions
- * @pd: protection domain
  * @name: XRC target: holds @srq
  * @srqn: XRC target: where the work request that is held came from
  * @flow: packets under way
@@ -151,10 +152,10 @@ struct weft_progress {
  */
 struct weft_recv {
 	struct weft_turn	turn;
+	struct weft_accessor	who;
 	struct weft_ring	*ring;
 	struct weft_srq		*srq;
 	struct weft_cq		*cq;
-	struct ib_pd		*pd;
 	struct weft_xrc_name	*name;
 	u32			srqn;
 	struct weft_flow	flow;

@@ -103,6 +103,7 @@ struct weft_pace {
  * stopped.
  *
  * @turn: who may
+ * @who: on whose behalf memory is accessed; immutable
  * @ring: send queue
  * @flow: packets under way
  * @packets: responses to be processed
@@ -134,6 +135,7 @@ struct weft_pace {
  */
 struct weft_send {
 	struct weft_turn	turn;
+	struct weft_accessor	who;
 	struct weft_ring	*ring;
 	struct weft_flow	flow;
 	struct sk_buff_head	packets;

@@ -215,7 +215,6 @@ static void qp_set_owner(struct weft_qp *qp, const struct ib_qp_init_attr *init,
 			 struct ib_udata *udata)
 {
 	qp->pd = qp->ibqp->pd;
-	qp->recv.pd = qp->pd;
 	qp->send_cq = to_weft_cq(init->send_cq);
 	if (init->recv_cq)
 		qp->recv.cq = to_weft_cq(init->recv_cq);
@@ -287,6 +286,18 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	else
 		qp_set_owner(qp, init, udata);
 	return qp;
+}
+
+/* On whose behalf its halves access memory; a message tells an XRC target. */
+static void qp_set_accessors(struct weft_qp *qp)
+{
+	qp->send.who = (struct weft_accessor){
+		.table = &qp->dev->regions,
+		.pd = qp->pd,
+		.qpn = qp->qpn,
+		.kernel = qp->kernel,
+	};
+	qp->recv.who = qp->send.who;
 }
 
 static int qp_name(struct weft_qp *qp, const struct ib_qp_init_attr *init)
@@ -365,6 +376,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	ret = qp_name(qp, init);
 	if (ret)
 		goto err_destroy_rings;
+	qp_set_accessors(qp);
 	if (udata) {
 		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
 		if (ret)
