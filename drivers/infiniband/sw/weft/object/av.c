@@ -10,13 +10,12 @@
 #include "object/hca.h"
 #include "object/table.h"
 
-/* Counts changes of addresses; 0 is no generation. */
-static atomic_t path_generation = ATOMIC_INIT(1);
+atomic_t weft_path_generation = ATOMIC_INIT(1);
 
 void weft_path_changed(void)
 {
-	if (!atomic_inc_return(&path_generation))
-		atomic_inc(&path_generation);
+	if (!atomic_inc_return(&weft_path_generation))
+		atomic_inc(&weft_path_generation);
 }
 
 static void av_set_source(struct weft_av *av, const struct ib_gid_attr *sgid_attr)
@@ -150,16 +149,11 @@ void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr)
 				av->sgid_index, av->hop_limit, av->traffic_class);
 }
 
-u32 weft_av_target(struct weft_av *av)
+void weft_av_look_up(struct weft_av *av, u32 generation)
 {
-	u32 generation = atomic_read_acquire(&path_generation);
-
-	if (unlikely(av->generation != generation)) {
-		av->target = av->ib ? weft_dev_find_lid(av->fabric, av->dlid) :
-				      weft_dev_find_gid(av->net, &av->dgid);
-		av->generation = generation;
-	}
-	return av->target;
+	av->target = av->ib ? weft_dev_find_lid(av->fabric, av->dlid) :
+			      weft_dev_find_gid(av->net, &av->dgid);
+	av->generation = generation;
 }
 
 u16 weft_av_source_lid(const struct weft_av *av)

@@ -36,7 +36,7 @@ struct weft_ibport;
  * @multicast: to a group
  * @local: the destination was on this host when the path was set: no packets are needed;
  *	on InfiniBand of a connected QP only
- * @generation: weft_path_generation() when @target was looked up
+ * @generation: weft_path_generation when @target was looked up
  * @target: id of the local device that has @dgid, or on InfiniBand @dlid; 0: none
  */
 struct weft_av {
@@ -94,6 +94,12 @@ struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev);
  */
 void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr);
 
+/* Counts changes of addresses; 0 is no generation. */
+extern atomic_t weft_path_generation;
+
+/* It was looked up before the last of them: see weft_av_target(). */
+void weft_av_look_up(struct weft_av *av, u32 generation);
+
 /**
  * weft_av_target - which local device has the destination address
  * @av: unicast; the caller excludes others
@@ -103,7 +109,14 @@ void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr);
  *
  * Return: id of a device, 0: none.
  */
-u32 weft_av_target(struct weft_av *av);
+static inline u32 weft_av_target(struct weft_av *av)
+{
+	u32 generation = atomic_read_acquire(&weft_path_generation);
+
+	if (unlikely(av->generation != generation))
+		weft_av_look_up(av, generation);
+	return av->target;
+}
 
 /**
  * weft_av_source_lid - what packets of a path have as their source

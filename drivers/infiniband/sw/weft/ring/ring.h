@@ -70,6 +70,14 @@ static inline void weft_shared_store_release(u32 __weft_shared *p, u32 value)
 	smp_store_release((u32 __force *)p, value);
 }
 
+/* The one read of an entry: the barrier is for the compiler, that it uses only the copy. */
+static __always_inline void weft_shared_copy(void *to, const void __weft_shared *from,
+					     size_t length)
+{
+	memcpy(to, (const void __force *)from, length);
+	barrier();
+}
+
 static inline void __weft_shared *weft_ring_slot(const struct weft_ring *ring, u32 index)
 {
 	return ring->slots + (size_t)(index & (ring->entries - 1)) * ring->stride;

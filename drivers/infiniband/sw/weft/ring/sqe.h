@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Work requests: from the shared ring into a private, checked copy.
+ *
+ * Inline: each message takes one of either kind.
  */
 #ifndef WEFT_RING_SQE_H
 #define WEFT_RING_SQE_H
@@ -129,6 +131,41 @@ static inline struct weft_lso *weft_sq_lso(const struct weft_ring *ring, u32 ind
 					   WEFT_LSO_ROOM);
 }
 
+/* Copy a list of elements. */
+static __always_inline void weft_shared_copy_sges(struct weft_sge *to,
+						  const void __weft_shared *from, u32 num)
+{
+	const struct weft_sge __weft_shared *sge = from;
+
+	for (; num; num--)
+		weft_shared_copy(to++, sge++, sizeof(*to));
+}
+
+/* What a peer sends back is stored in the sge list, never in the ring. */
+static inline bool weft_sqe_may_inline(u8 opcode)
+{
+	return opcode < WEFT_SQE_READ ||
+	       (opcode > WEFT_SQE_FETCH_ADD && opcode < WEFT_SQE_MASKED_CMP_SWP);
+}
+
+/**
+ * weft_sqe_valid - whether a work request makes sense
+ * @sqe: private copy
+ * @room: bytes of inline data that a slot can hold
+ * @num_sge: elements that it can
+ *
+ * Return: true when all that says how much of a slot is used is in bounds.
+ */
+static __always_inline bool weft_sqe_valid(const struct weft_sqe *sqe, u32 room, u32 num_sge)
+{
+	if (unlikely(sqe->opcode >= WEFT_SQE_OPCODES || sqe->flags & ~WEFT_SQE_FLAGS))
+		return false;
+	if (sqe->flags & WEFT_SQE_INLINE)
+		return weft_sqe_may_inline(sqe->opcode) && !sqe->num_sge &&
+		       sqe->inline_length <= room;
+	return !sqe->inline_length && sqe->num_sge <= num_sge;
+}
+
 /**
  * weft_sq_next - copy the next send work request
  * @ring: with more than @ahead pending; the slot is not released
@@ -138,7 +175,22 @@ static inline struct weft_lso *weft_sq_lso(const struct weft_ring *ring, u32 ind
  * Return: 0; -EINVAL: malformed, only @wqe->sqe.wr_id, @wqe->sqe.opcode and
  * @wqe->index can be relied on.
  */
-int weft_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *wqe);
+static __always_inline int weft_sq_next(const struct weft_ring *ring, u32 ahead,
+					struct weft_swqe *wqe)
+{
+	const struct weft_sqe __weft_shared *sqe = weft_ring_take(ring, ahead);
+
+	wqe->index = ring->device + ahead;
+	weft_shared_copy(&wqe->sqe, sqe, sizeof(wqe->sqe));
+	if (unlikely(!weft_sqe_valid(&wqe->sqe, ring->stride - sizeof(*sqe),
+				     weft_sq_sges(ring->stride))))
+		return -EINVAL;
+	if (wqe->sqe.flags & WEFT_SQE_INLINE)
+		wqe->inline_data = (const void __force *)(sqe + 1);
+	else
+		weft_shared_copy_sges(wqe->sge, sqe + 1, wqe->sqe.num_sge);
+	return 0;
+}
 
 /**
  * weft_rq_next - take the next receive work request and release its slot
@@ -147,6 +199,23 @@ int weft_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *wqe)
  *
  * Return: 0; -EINVAL: malformed, @wqe->num_sge is 0.
  */
-int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe);
+static __always_inline int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe)
+{
+	const struct weft_rqe __weft_shared *rqe = weft_ring_take(ring, 0);
+	struct weft_rqe copy;
+	int ret = 0;
+
+	weft_shared_copy(&copy, rqe, sizeof(copy));
+	wqe->index = ring->device;
+	wqe->wr_id = copy.wr_id;
+	wqe->num_sge = copy.num_sge;
+	if (unlikely(copy.num_sge > weft_rq_sges(ring->stride))) {
+		wqe->num_sge = 0;
+		ret = -EINVAL;
+	}
+	weft_shared_copy_sges(wqe->sge, rqe + 1, wqe->num_sge);
+	weft_ring_release(ring);
+	return ret;
+}
 
 #endif /* WEFT_RING_SQE_H */
