@@ -84,13 +84,10 @@ static void msg_flush_held(struct weft_qp *qp)
 }
 
 /* With a receive of another SRQ the message that it was for has been given up. */
-enum weft_fault weft_message_enter(struct weft_qp *qp, u32 srqn)
+enum weft_fault weft_message_enter_srq(struct weft_qp *qp, u32 srqn)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	weft_assert_turn(&recv->turn);
-	if (likely(qp->type != IB_QPT_XRC_TGT))
-		return WEFT_FAULT_NONE;
 	if (recv->held && recv->srqn != srqn) {
 		if (recv->progress.opcode != WEFT_OPCODE_NONE)
 			return WEFT_FAULT_BAD_REQUEST;
@@ -104,19 +101,17 @@ enum weft_fault weft_message_enter(struct weft_qp *qp, u32 srqn)
 	return WEFT_FAULT_XRC_SRQ;
 }
 
-void weft_message_leave(struct weft_qp *qp)
+void weft_message_leave_srq(struct weft_qp *qp)
 {
-	weft_assert_turn(&qp->recv.turn);
-	if (unlikely(qp->recv.name))
-		msg_leave_srq(&qp->recv);
+	msg_leave_srq(&qp->recv);
 }
 
-static enum weft_fault msg_take_rwqe(struct weft_qp *qp)
+static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 	int ret;
 
-	if (recv->held)
+	if (unlikely(recv->held))
 		return recv->malformed ? WEFT_FAULT_RECV_MALFORMED : WEFT_FAULT_NONE;
 	if (recv->srq) {
 		ret = weft_srq_take(recv->srq, &recv->wqe);
@@ -169,7 +164,7 @@ static enum weft_fault msg_page_recv(struct weft_qp *qp, u64 offset, u64 end)
 }
 
 /* The receive that is held has room for @end bytes; go to @offset. */
-static enum weft_fault msg_open_recv(struct weft_qp *qp, u64 offset, u64 end)
+static __always_inline enum weft_fault msg_open_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
 	struct weft_recv *recv = &qp->recv;
 	enum weft_fault fault;
@@ -183,7 +178,7 @@ static enum weft_fault msg_open_recv(struct weft_qp *qp, u64 offset, u64 end)
 		if (fault)
 			return fault;
 	}
-	if (end > recv->sgl.length) {
+	if (unlikely(end > recv->sgl.length)) {
 		weft_sgl_release(&recv->sgl);
 		return WEFT_FAULT_RECV_LENGTH;
 	}
@@ -359,7 +354,7 @@ enum weft_fault weft_message_begin(struct weft_qp *qp, const struct weft_request
 	msg_comm_est(qp);
 	if (weft_sendq_needs_receive(req->opcode))
 		fault = msg_take_rwqe(qp);
-	if (fault)
+	if (unlikely(fault))
 		return fault;
 	if (req->opcode <= WEFT_SQE_SEND_INV)
 		return msg_begin_send(qp, req);
@@ -380,18 +375,6 @@ enum weft_fault weft_message_resume(struct weft_qp *qp, const struct weft_reques
 		return qp->recv.held ? msg_open_recv(qp, offset, offset + length) :
 				       WEFT_FAULT_BAD_REQUEST;
 	return msg_open_remote(qp, req, offset, length);
-}
-
-void weft_message_place(struct weft_qp *qp, struct weft_iter *src, u64 length)
-{
-	weft_assert_turn(&qp->recv.turn);
-	weft_copy(&qp->recv.iter, src, length);
-}
-
-void weft_message_fetch(struct weft_qp *qp, struct weft_iter *dst, u64 length)
-{
-	weft_assert_turn(&qp->recv.turn);
-	weft_copy(dst, &qp->recv.iter, length);
 }
 
 u64 weft_message_atomic(struct weft_qp *qp, const struct weft_request *req)
@@ -445,6 +428,25 @@ u64 weft_message_settle(struct weft_qp *qp, const struct weft_request *req)
 	return left;
 }
 
+/* What the receiver of a datagram learns of its sender, and of its way. */
+static void msg_describe_datagram(struct weft_qp *qp, const struct weft_request *req,
+				  struct weft_cqe *cqe)
+{
+	cqe->byte_len += WEFT_GRH_BYTES;
+	cqe->src_qp = req->src_qpn;
+	cqe->sl = req->sl;
+	cqe->slid = req->slid;
+	cqe->dlid_path_bits = req->path_bits;
+	cqe->pkey_index = req->pkey_index;
+	cqe->network_hdr_type = req->network_hdr_type;
+	cqe->vlan_id = qp->type == IB_QPT_GSI && !qp->dev->hca ?
+		       weft_dev_gid_vlan(qp->dev, req->dgid) : WEFT_VLAN_NONE;
+	if (req->has_grh)
+		cqe->wc_flags |= WEFT_WC_GRH;
+	if (req->ip_csum_ok)
+		cqe->wc_flags |= WEFT_WC_IP_CSUM_OK;
+}
+
 static void msg_complete_success(struct weft_qp *qp, const struct weft_request *req)
 {
 	struct weft_cqe cqe = {
@@ -452,12 +454,6 @@ static void msg_complete_success(struct weft_qp *qp, const struct weft_request *
 		.opcode = IB_WC_RECV,
 		.byte_len = req->length,
 		.ex = req->ex,
-		.src_qp = req->src_qpn,
-		.sl = req->sl,
-		.slid = req->slid,
-		.dlid_path_bits = req->path_bits,
-		.pkey_index = req->pkey_index,
-		.network_hdr_type = req->network_hdr_type,
 	};
 
 	switch (req->opcode) {
@@ -471,15 +467,8 @@ static void msg_complete_success(struct weft_qp *qp, const struct weft_request *
 		cqe.wc_flags = WEFT_WC_WITH_INV;
 		break;
 	}
-	if (req->grh) {
-		cqe.vlan_id = qp->type == IB_QPT_GSI && !qp->dev->hca ?
-			      weft_dev_gid_vlan(qp->dev, req->dgid) : WEFT_VLAN_NONE;
-		if (req->has_grh)
-			cqe.wc_flags |= WEFT_WC_GRH;
-		if (req->ip_csum_ok)
-			cqe.wc_flags |= WEFT_WC_IP_CSUM_OK;
-		cqe.byte_len += WEFT_GRH_BYTES;
-	}
+	if (req->grh)
+		msg_describe_datagram(qp, req, &cqe);
 	msg_complete(qp, &cqe, req->solicited);
 }
 

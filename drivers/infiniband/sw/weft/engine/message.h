@@ -20,8 +20,7 @@
 
 #include "engine/rules.h"
 #include "mem/copy.h"
-
-struct weft_qp;
+#include "object/qp.h"
 
 /* Bytes a receiver of a datagram finds before the payload. */
 #define WEFT_GRH_BYTES	40U
@@ -45,9 +44,10 @@ struct weft_qp;
  * @flush.length: bytes it is about, with WEFT_SELECT_RANGE
  * @flush.placement: enum weft_placement
  * @flush.selectivity: enum weft_selectivity
+ * @grh: UD: 40 bytes put before the payload; NULL: it is no datagram, and what follows
+ *	is not looked at
  * @src_qpn: UD: sender
  * @ip_csum_ok: UD: the checksums of IP and above have been verified
- * @grh: UD: 40 bytes put before the payload
  * @has_grh: UD: they are a global route header
  * @dgid: UD: destination address, with one
  * @slid: UD: source LID, on an InfiniBand port
@@ -78,9 +78,9 @@ struct weft_request {
 			u8	selectivity;
 		} flush;
 	};
+	const void	*grh;
 	u32		src_qpn;
 	bool		ip_csum_ok;
-	const void	*grh;
 	bool		has_grh;
 	const union ib_gid	*dgid;
 	u16		slid;
@@ -90,6 +90,12 @@ struct weft_request {
 	u8		sl;
 	u8		network_hdr_type;
 };
+
+/* The part of weft_message_enter() that is about XRC. */
+enum weft_fault weft_message_enter_srq(struct weft_qp *qp, u32 srqn);
+
+/* The same of weft_message_leave(). */
+void weft_message_leave_srq(struct weft_qp *qp);
 
 /**
  * weft_message_enter - an XRC target turns to the SRQ that a request names
@@ -104,7 +110,13 @@ struct weft_request {
  * target's XRC domain; WEFT_FAULT_BAD_REQUEST: another one than at the beginning
  * of the message.
  */
-enum weft_fault weft_message_enter(struct weft_qp *qp, u32 srqn);
+static inline enum weft_fault weft_message_enter(struct weft_qp *qp, u32 srqn)
+{
+	weft_assert_turn(&qp->recv.turn);
+	if (likely(qp->type != IB_QPT_XRC_TGT))
+		return WEFT_FAULT_NONE;
+	return weft_message_enter_srq(qp, srqn);
+}
 
 /**
  * weft_message_leave - end what weft_message_enter() has begun
@@ -112,7 +124,12 @@ enum weft_fault weft_message_enter(struct weft_qp *qp, u32 srqn);
  *
  * The memory of the message has been let go of.
  */
-void weft_message_leave(struct weft_qp *qp);
+static inline void weft_message_leave(struct weft_qp *qp)
+{
+	weft_assert_turn(&qp->recv.turn);
+	if (unlikely(qp->recv.name))
+		weft_message_leave_srq(qp);
+}
 
 /**
  * weft_message_begin - accept or refuse a message
@@ -176,7 +193,11 @@ enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_requ
  * @src: payload
  * @length: bytes, not more than are left
  */
-void weft_message_place(struct weft_qp *qp, struct weft_iter *src, u64 length);
+static inline void weft_message_place(struct weft_qp *qp, struct weft_iter *src, u64 length)
+{
+	weft_assert_turn(&qp->recv.turn);
+	weft_copy(&qp->recv.iter, src, length);
+}
 
 /**
  * weft_message_fetch - get data that is being read
@@ -184,7 +205,11 @@ void weft_message_place(struct weft_qp *qp, struct weft_iter *src, u64 length);
  * @dst: where to
  * @length: bytes, not more than are left
  */
-void weft_message_fetch(struct weft_qp *qp, struct weft_iter *dst, u64 length);
+static inline void weft_message_fetch(struct weft_qp *qp, struct weft_iter *dst, u64 length)
+{
+	weft_assert_turn(&qp->recv.turn);
+	weft_copy(dst, &qp->recv.iter, length);
+}
 
 /**
  * weft_message_atomic - execute an atomic

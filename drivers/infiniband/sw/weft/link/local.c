@@ -44,36 +44,35 @@ static bool local_window_ends(struct weft_qp *qp, struct weft_qp *peer, u64 done
 
 /* Return: false when given up halfway. */
 static bool local_move(struct weft_qp *qp, struct weft_qp *peer,
-		       const struct weft_request *req, struct weft_iter *local)
+		       const struct weft_request *req)
 {
 	u64 left = req->length - qp->send.done, length;
 
-	while (left) {
+	for (;;) {
 		length = min_t(u64, left, WEFT_COPY_CHUNK);
 		if (req->opcode == WEFT_SQE_READ)
-			weft_message_fetch(peer, local, length);
+			weft_message_fetch(peer, &qp->send.iter, length);
 		else
-			weft_message_place(peer, local, length);
+			weft_message_place(peer, &qp->send.iter, length);
 		left -= length;
-		if (left) {
-			if (local_stopping(qp, peer) ||
-			    local_window_ends(qp, peer, req->length - left))
-				return false;
-			cond_resched();
-		}
+		if (likely(!left))
+			return true;
+		if (local_stopping(qp, peer) ||
+		    local_window_ends(qp, peer, req->length - left))
+			return false;
+		cond_resched();
 	}
-	return true;
 }
 
-static void local_atomic(struct weft_qp *peer, const struct weft_request *req,
-			 struct weft_iter *local)
+static noinline void local_atomic(struct weft_qp *qp, struct weft_qp *peer,
+				  const struct weft_request *req)
 {
 	u64 before = weft_message_atomic(peer, req);
 	struct weft_span span = { .addr = (uintptr_t)&before, .length = sizeof(before) };
 	struct weft_iter from;
 
 	weft_span_iter(&span, &from);
-	weft_copy(local, &from, sizeof(before));
+	weft_copy(&qp->send.iter, &from, sizeof(before));
 }
 
 /* Return: false when given up halfway. */
@@ -90,22 +89,22 @@ static bool local_flush(struct weft_qp *qp, struct weft_qp *peer,
 
 /* Return: false when given up halfway. */
 static bool local_execute(struct weft_qp *qp, struct weft_qp *peer,
-			  const struct weft_request *req, struct weft_iter *local)
+			  const struct weft_request *req)
 {
 	switch (req->opcode) {
 	case WEFT_SQE_CMP_SWP:
 	case WEFT_SQE_FETCH_ADD:
 	case WEFT_SQE_MASKED_CMP_SWP:
 	case WEFT_SQE_MASKED_FETCH_ADD:
-		local_atomic(peer, req, local);
+		local_atomic(qp, peer, req);
 		return true;
 	case WEFT_SQE_ATOMIC_WRITE:
-		weft_message_atomic_write(peer, local);
+		weft_message_atomic_write(peer, &qp->send.iter);
 		return true;
 	case WEFT_SQE_FLUSH:
 		return local_flush(qp, peer, req);
 	default:
-		return local_move(qp, peer, req, local);
+		return local_move(qp, peer, req);
 	}
 }
 
@@ -136,7 +135,7 @@ static void local_refuse(struct weft_qp *peer, enum weft_fault fault,
  * before: then it all begins anew, with other pages of ours.
  */
 static enum weft_fault local_resume(struct weft_qp *qp, struct weft_qp *peer,
-				    const struct weft_request *req, struct weft_iter *local)
+				    const struct weft_request *req)
 {
 	u32 done = qp->send.done;
 
@@ -145,50 +144,49 @@ static enum weft_fault local_resume(struct weft_qp *qp, struct weft_qp *peer,
 		weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
 		return WEFT_FAULT_PAGES;
 	}
-	weft_iter_skip(local, done);
+	weft_iter_skip(&qp->send.iter, done);
 	return weft_message_resume(peer, req, done, req->length - done);
 }
 
 static enum weft_fault local_open(struct weft_qp *qp, struct weft_qp *peer,
-				  const struct weft_request *req, struct weft_iter *local)
+				  const struct weft_request *req)
 {
 	if (likely(!qp->send.done))
 		return weft_message_begin(peer, req);
-	return local_resume(qp, peer, req, local);
+	return local_resume(qp, peer, req);
 }
 
 /* With the peer's receive turn: from begin to end. */
 static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
-			  const struct weft_request *req, struct weft_iter *local,
-			  struct weft_answer *answer)
+			  const struct weft_request *req, struct weft_answer *answer)
 {
 	enum weft_fault fault = weft_message_enter(peer, req->srqn);
 
 	if (!fault)
-		fault = local_open(qp, peer, req, local);
+		fault = local_open(qp, peer, req);
 	if (unlikely(fault == WEFT_FAULT_PAGES)) {
 		weft_paging_wait(&peer->recv, qp);
 		answer->outcome = WEFT_OUTCOME_STALLED;
 		return;
 	}
-	if (fault) {
+	if (unlikely(fault)) {
 		local_refuse(peer, fault, answer);
 		return;
 	}
-	if (!local_execute(qp, peer, req, local)) {
+	if (unlikely(!local_execute(qp, peer, req))) {
 		weft_message_pause(peer);
 		answer->outcome = WEFT_OUTCOME_STOPPED;
 		return;
 	}
 	fault = weft_message_end(peer, req);
-	if (fault)
+	if (unlikely(fault))
 		local_refuse(peer, fault, answer);
 	else
 		answer->outcome = WEFT_OUTCOME_DONE;
 }
 
-static void local_filtered(const struct weft_qp *qp, const struct weft_qp *peer, u16 pkey,
-			   u8 filter)
+static noinline void local_filtered(const struct weft_qp *qp, const struct weft_qp *peer,
+				    u16 pkey, u8 filter)
 {
 	const struct weft_av *av = &qp->av;
 	const struct weft_violation violation = {
@@ -301,7 +299,6 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 {
 	struct weft_qp *peer = local_peer(qp);
 	enum weft_passage passage;
-	struct weft_iter local;
 
 	weft_assert_turn(&qp->send.turn);
 	answer->outcome = WEFT_OUTCOME_LOST;
@@ -316,8 +313,8 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 		weft_paging_wait(&peer->recv, qp);
 		answer->outcome = WEFT_OUTCOME_STALLED;
 	} else if (passage == WEFT_PASSAGE_YES && local_psn_expected(qp, peer)) {
-		weft_sgl_iter(sgl, &local);
-		local_deliver(qp, peer, req, &local, answer);
+		weft_sgl_iter(sgl, &qp->send.iter);
+		local_deliver(qp, peer, req, answer);
 		weft_message_leave(peer);
 		if (answer->outcome == WEFT_OUTCOME_DONE)
 			local_advance(qp, peer, req->length);

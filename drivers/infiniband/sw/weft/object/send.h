@@ -130,12 +130,14 @@ struct weft_pace {
  * @pace: limit of the rate
  * @wqe: private copy of the current work request
  * @sgl: its memory, only while it is being executed
+ * @iter: position in @sgl on the local link
  * @paging: paged memory of what is being sent, or of @wqe
  * @placing: paged memory that a response goes to
  */
 struct weft_send {
 	struct weft_turn	turn;
 	struct weft_accessor	who;
+	u32			opcodes;
 	struct weft_ring	*ring;
 	struct weft_flow	flow;
 	struct sk_buff_head	packets;
@@ -161,6 +163,7 @@ struct weft_send {
 	struct weft_pace	pace;
 	struct weft_swqe	wqe;
 	struct weft_sgl		sgl;
+	struct weft_iter	iter;
 	struct weft_paging	paging;
 	struct weft_paging	placing;
 };
