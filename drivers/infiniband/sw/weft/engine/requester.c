@@ -142,20 +142,19 @@ static void req_timeout(struct weft_qp *qp)
 		weft_transmit_patience(qp);
 }
 
-static void req_build(const struct weft_swqe *wqe, u64 length,
-		      struct weft_request *req)
+/* @req: of what it has for datagrams only that it is none. */
+static void req_build(const struct weft_send *send, struct weft_request *req)
 {
-	const struct weft_sqe *sqe = &wqe->sqe;
+	const struct weft_sqe *sqe = &send->wqe.sqe;
 
-	*req = (struct weft_request){
-		.opcode = sqe->opcode,
-		.solicited = sqe->flags & WEFT_SQE_SOLICITED,
-		.length = length,
-		.ex = sqe->ex,
-		.rkey = sqe->rkey,
-		.srqn = sqe->xrc.srqn,
-		.remote_addr = sqe->remote_addr,
-	};
+	req->opcode = sqe->opcode;
+	req->solicited = sqe->flags & WEFT_SQE_SOLICITED;
+	req->length = send->sgl.length;
+	req->ex = sqe->ex;
+	req->rkey = sqe->rkey;
+	req->srqn = sqe->xrc.srqn;
+	req->remote_addr = sqe->remote_addr;
+	req->grh = NULL;
 	if (weft_sendq_is_atomic(sqe->opcode)) {
 		req->compare_add = sqe->atomic.compare_add;
 		req->swap = sqe->atomic.swap;
@@ -211,12 +210,28 @@ static enum weft_fault req_page(struct weft_qp *qp)
 			       send->done, WEFT_PAGED_WINDOW);
 }
 
+static void req_connected(struct weft_qp *qp, bool atomic, struct weft_answer *answer)
+{
+	struct weft_request req __uninitialized;
+
+	req_build(&qp->send, &req);
+	qp->link->message(qp, &req, &qp->send.sgl, atomic, answer);
+}
+
+static noinline void req_datagram(struct weft_qp *qp, struct weft_answer *answer)
+{
+	struct weft_datagram dgram = {};
+
+	req_build(&qp->send, &dgram.req);
+	weft_datagram_send(qp, &dgram, answer);
+}
+
 static void req_message(struct weft_qp *qp, struct req_budget *budget)
 {
 	struct weft_send *send = &qp->send;
 	struct weft_answer answer = {};
-	struct weft_datagram dgram __uninitialized;
 	enum weft_fault fault;
+	u32 length;
 
 	fault = weft_sendq_gather(qp, &send->wqe.sqe, send->wqe.sge, send->wqe.inline_data);
 	if (unlikely(fault == WEFT_FAULT_PAGES))
@@ -227,13 +242,13 @@ static void req_message(struct weft_qp *qp, struct req_budget *budget)
 			req_fault(qp, fault);
 		return;
 	}
-	req_build(&send->wqe, send->sgl.length, &dgram.req);
+	length = send->sgl.length;
 	if (weft_qp_is_ud(qp))
-		weft_datagram_send(qp, &dgram, &answer);
+		req_datagram(qp, &answer);
 	else
-		qp->link->message(qp, &dgram.req, &send->sgl, budget->atomic, &answer);
+		req_connected(qp, budget->atomic, &answer);
 	weft_sgl_release(&send->sgl);
-	req_answered(qp, &answer, dgram.req.length, budget);
+	req_answered(qp, &answer, length, budget);
 }
 
 static void req_execute(struct weft_qp *qp, struct req_budget *budget)
@@ -260,12 +275,18 @@ static void req_execute(struct weft_qp *qp, struct req_budget *budget)
 		req_complete(qp, IB_WC_SUCCESS, WEFT_FAULT_NONE, 0);
 }
 
-static bool req_next(struct weft_qp *qp)
+static __always_inline bool req_next(struct weft_qp *qp)
 {
 	if (!weft_sendq_next(qp, 0))
 		return false;
 	qp->send.active = true;
 	return true;
+}
+
+/* Is there something to be flushed? */
+static noinline bool req_has_more(struct weft_qp *qp)
+{
+	return qp->send.active || req_next(qp);
 }
 
 static void req_forget_paged(struct weft_send *send)
@@ -307,7 +328,7 @@ static void req_flush(struct weft_qp *qp)
 	struct weft_send *send = &qp->send;
 
 	req_flush_begun(qp);
-	while (!weft_turn_stopping(&send->turn) && (send->active || req_next(qp))) {
+	while (!weft_turn_stopping(&send->turn) && req_has_more(qp)) {
 		req_flush_one(qp);
 		cond_resched();
 	}
@@ -321,7 +342,7 @@ void weft_requester_flush(struct weft_qp *qp)
 
 	weft_assert_turn(&send->turn);
 	req_flush_begun(qp);
-	for (; left > 0 && (send->active || req_next(qp)); left--) {
+	for (; left > 0 && req_has_more(qp); left--) {
 		req_flush_one(qp);
 		cond_resched();
 	}
@@ -352,21 +373,14 @@ static bool req_step(struct weft_qp *qp, bool take, struct req_budget *budget)
 	return !budget->stalled;
 }
 
-/* The same for a QP whose rate is limited: nothing goes before its time. */
-static bool req_paced_step(struct weft_qp *qp, struct req_budget *budget)
+/* The step of a QP whose rate is limited has taken @bytes. */
+static void req_charge(struct weft_qp *qp, s64 bytes)
 {
 	struct weft_send *send = &qp->send;
-	s64 before = budget->bytes;
-	bool more;
 
-	if (weft_pace_holds(send))
-		return false;
-	more = req_step(qp, true, budget);
 	/* what a READ has brought was sent by the peer */
-	if (budget->bytes != before &&
-	    !(qp->link->message && weft_sendq_is_response(send->wqe.sqe.opcode)))
-		weft_pace_charge(&send->pace, ktime_get(), before - budget->bytes);
-	return more;
+	if (bytes && !(qp->link->message && weft_sendq_is_response(send->wqe.sqe.opcode)))
+		weft_pace_charge(&send->pace, ktime_get(), bytes);
 }
 
 /* Whether the next step would have to be made by a process. */
@@ -380,7 +394,8 @@ static bool req_may_sleep(const struct weft_qp *qp)
 static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 {
 	struct weft_send *send = &qp->send;
-	bool take, more;
+	bool take, more, paced;
+	s64 before;
 
 	for (;;) {
 		switch (weft_qp_state(qp)) {
@@ -408,9 +423,14 @@ static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 		    (budget->atomic && req_may_sleep(qp)))
 			return true;
 		budget->wqes--;
-		/* what drains a queue does not wait */
-		more = unlikely(send->paced) && take ? req_paced_step(qp, budget) :
-						       req_step(qp, take, budget);
+		/* what drains a queue does not wait for its time */
+		paced = unlikely(send->paced) && take;
+		if (paced && weft_pace_holds(send))
+			return false;
+		before = budget->bytes;
+		more = req_step(qp, take, budget);
+		if (paced)
+			req_charge(qp, before - budget->bytes);
 		if (!more)
 			return false;
 	}
@@ -437,13 +457,15 @@ static bool req_turn(struct weft_qp *qp, struct req_budget *budget)
 static void req_run(struct weft_qp *qp, struct req_budget *budget)
 {
 	struct weft_send *send = &qp->send;
-	bool defer = req_turn(qp, budget);
+	bool defer;
 
-	while (!defer && weft_turn_has_events(&send->turn) && budget->wqes) {
+	for (;;) {
+		defer = req_turn(qp, budget);
+		if (likely(defer || !weft_turn_has_events(&send->turn) || !budget->wqes))
+			break;
 		budget->wqes--;
 		if (!budget->atomic)
 			cond_resched();
-		defer = req_turn(qp, budget);
 	}
 	if (defer)
 		weft_turn_defer(&send->turn);
@@ -509,10 +531,22 @@ void weft_requester_post(struct weft_qp *qp)
 	local_bh_enable();
 }
 
+static u32 req_opcodes(const struct weft_qp *qp)
+{
+	u32 opcodes = 0;
+	u8 opcode;
+
+	for (opcode = 0; opcode < WEFT_SQE_OPCODES; opcode++)
+		if (weft_sendq_allows(qp, opcode))
+			opcodes |= BIT(opcode);
+	return opcodes;
+}
+
 void weft_requester_init(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 
+	send->opcodes = req_opcodes(qp);
 	hrtimer_setup(&send->timer, req_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 	weft_pace_init(send);

@@ -30,32 +30,6 @@ static const u8 sendq_wc_opcode[WEFT_SQE_OPCODES] = {
 	[WEFT_SQE_MASKED_FETCH_ADD]	= IB_WC_MASKED_FETCH_ADD,
 };
 
-/* The order of looking and asking: see the proof in weft-abi.h. */
-bool weft_sendq_next(struct weft_qp *qp, u32 ahead)
-{
-	struct weft_send *send = &qp->send;
-	int pending = weft_ring_pending(send->ring);
-
-	weft_assert_turn(&send->turn);
-	if (pending >= 0 && pending <= ahead) {
-		weft_ring_arm_doorbell(send->ring);
-		send->doorbell_armed = true;
-		pending = weft_ring_pending(send->ring);
-		if (pending >= 0 && pending <= ahead)
-			return false;
-	}
-	if (unlikely(pending < 0)) {
-		weft_qp_fatal(qp);
-		return false;
-	}
-	if (send->doorbell_armed) {
-		weft_ring_set_flags(send->ring, 0, WEFT_RING_NEED_DOORBELL);
-		send->doorbell_armed = false;
-	}
-	send->malformed = weft_sq_next(send->ring, ahead, &send->wqe);
-	return true;
-}
-
 /* What some QPs have, but no service. */
 static bool sendq_allows_more(const struct weft_qp *qp, u8 opcode)
 {
@@ -74,20 +48,6 @@ bool weft_sendq_allows(const struct weft_qp *qp, u8 opcode)
 {
 	return likely(weft_rules_opcode_allowed(qp->type, opcode)) ||
 	       sendq_allows_more(qp, opcode);
-}
-
-enum weft_fault weft_sendq_check(const struct weft_qp *qp)
-{
-	const struct weft_send *send = &qp->send;
-	u8 opcode = send->wqe.sqe.opcode;
-
-	if (unlikely(send->malformed))
-		return WEFT_FAULT_MALFORMED;
-	if (unlikely(!weft_sendq_allows(qp, opcode)))
-		return WEFT_FAULT_OPCODE;
-	if (unlikely(weft_sendq_is_response(opcode) && !send->max_rd_atomic))
-		return WEFT_FAULT_NO_CREDIT;
-	return WEFT_FAULT_NONE;
 }
 
 static void sendq_inline(struct weft_sgl *sgl, const void *data, u32 length)

@@ -10,10 +10,10 @@
 
 #include "engine/rules.h"
 #include "mem/copy.h"
+#include "object/qp.h"
 #include "ring/sqe.h"
 
 struct weft_paging;
-struct weft_qp;
 
 /* Sets of enum weft_sqe_opcode; who asks has made sure that the opcode is one. */
 #define WEFT_SENDQ_LOCAL	(BIT(WEFT_SQE_LOCAL_INV) | BIT(WEFT_SQE_BIND_MW) | \
@@ -73,11 +73,34 @@ static inline bool weft_sendq_may_sleep(u8 opcode)
  * @ahead: work requests that have been taken and are not complete
  *
  * Into @qp->send.wqe; sets @qp->send.malformed. With an empty queue the client
- * is asked to ring.
+ * is asked to ring. The order of looking and asking: see the proof in weft-abi.h.
  *
  * Return: false: there is none.
  */
-bool weft_sendq_next(struct weft_qp *qp, u32 ahead);
+static __always_inline bool weft_sendq_next(struct weft_qp *qp, u32 ahead)
+{
+	struct weft_send *send = &qp->send;
+	int pending = weft_ring_pending(send->ring);
+
+	weft_assert_turn(&send->turn);
+	if (pending >= 0 && pending <= ahead) {
+		weft_ring_arm_doorbell(send->ring);
+		send->doorbell_armed = true;
+		pending = weft_ring_pending(send->ring);
+		if (likely(pending >= 0 && pending <= ahead))
+			return false;
+	}
+	if (unlikely(pending < 0)) {
+		weft_qp_fatal(qp);
+		return false;
+	}
+	if (send->doorbell_armed) {
+		weft_ring_set_flags(send->ring, 0, WEFT_RING_NEED_DOORBELL);
+		send->doorbell_armed = false;
+	}
+	send->malformed = weft_sq_next(send->ring, ahead, &send->wqe);
+	return true;
+}
 
 /**
  * weft_sendq_check - whether a work request may be executed
@@ -85,7 +108,19 @@ bool weft_sendq_next(struct weft_qp *qp, u32 ahead);
  *
  * Return: WEFT_FAULT_NONE, or what is wrong with @qp->send.wqe.
  */
-enum weft_fault weft_sendq_check(const struct weft_qp *qp);
+static inline enum weft_fault weft_sendq_check(const struct weft_qp *qp)
+{
+	const struct weft_send *send = &qp->send;
+	u8 opcode = send->wqe.sqe.opcode;
+
+	if (unlikely(send->malformed))
+		return WEFT_FAULT_MALFORMED;
+	if (unlikely(!(BIT(opcode) & send->opcodes)))
+		return WEFT_FAULT_OPCODE;
+	if (unlikely(weft_sendq_is_response(opcode) && !send->max_rd_atomic))
+		return WEFT_FAULT_NO_CREDIT;
+	return WEFT_FAULT_NONE;
+}
 
 /**
  * weft_sendq_allows - may such a work request be posted at all?

@@ -104,6 +104,7 @@ struct weft_pace {
  *
  * @turn: who may
  * @who: on whose behalf memory is accessed; immutable
+ * @opcodes: bit per enum weft_sqe_opcode that it executes; immutable
  * @ring: send queue
  * @flow: packets under way
  * @packets: responses to be processed
