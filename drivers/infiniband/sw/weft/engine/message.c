@@ -17,8 +17,11 @@
 #include "stats.h"
 #include "wire/headers.h"
 
-/* Complete the receive work request that is held. */
-static void msg_complete(struct weft_qp *qp, struct weft_cqe *cqe, bool solicited)
+/* Complete the receive work request that is held; @cqe says the rest. */
+static __always_inline void msg_complete(struct weft_qp *qp, struct weft_cq *cq,
+					 struct weft_cqe *cqe, bool solicited,
+					 unsigned long flags)
+	__releases(&cq->lock)
 {
 	struct weft_recv *recv = &qp->recv;
 
@@ -29,20 +32,22 @@ static void msg_complete(struct weft_qp *qp, struct weft_cqe *cqe, bool solicite
 	cqe->qp_num = qp->qpn;
 	cqe->flags = WEFT_CQE_RECV | (recv->srq ? WEFT_CQE_SRQ : 0);
 	cqe->port_num = 1;
-	if (!weft_cq_push(recv->cq, cqe, solicited))
+	if (unlikely(!weft_cq_push(cq, cqe, solicited, flags)))
 		weft_qp_fatal(qp);
 }
 
 static void msg_complete_error(struct weft_qp *qp, enum ib_wc_status status,
 			       enum weft_fault fault)
 {
+	struct weft_cq *cq = qp->recv.cq;
+	unsigned long flags = weft_cq_begin(cq);
 	struct weft_cqe cqe = {
 		.status = status,
 		.opcode = IB_WC_RECV,
 		.vendor_err = fault,
 	};
 
-	msg_complete(qp, &cqe, true);
+	msg_complete(qp, cq, &cqe, true, flags);
 }
 
 /* An XRC target serves an SRQ from here on, until msg_leave_srq(). */
@@ -265,7 +270,7 @@ static enum weft_fault msg_open_remote(struct weft_qp *qp, const struct weft_req
 	return WEFT_FAULT_NONE;
 }
 
-static void msg_release(struct weft_qp *qp)
+static __always_inline void msg_release(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
@@ -428,48 +433,59 @@ u64 weft_message_settle(struct weft_qp *qp, const struct weft_request *req)
 	return left;
 }
 
-/* What the receiver of a datagram learns of its sender, and of its way. */
-static void msg_describe_datagram(struct weft_qp *qp, const struct weft_request *req,
-				  struct weft_cqe *cqe)
+static u8 msg_wc_flags(u8 opcode)
 {
-	cqe->byte_len += WEFT_GRH_BYTES;
-	cqe->src_qp = req->src_qpn;
-	cqe->sl = req->sl;
-	cqe->slid = req->slid;
-	cqe->dlid_path_bits = req->path_bits;
-	cqe->pkey_index = req->pkey_index;
-	cqe->network_hdr_type = req->network_hdr_type;
-	cqe->vlan_id = qp->type == IB_QPT_GSI && !qp->dev->hca ?
-		       weft_dev_gid_vlan(qp->dev, req->dgid) : WEFT_VLAN_NONE;
-	if (req->has_grh)
-		cqe->wc_flags |= WEFT_WC_GRH;
-	if (req->ip_csum_ok)
-		cqe->wc_flags |= WEFT_WC_IP_CSUM_OK;
+	switch (opcode) {
+	case WEFT_SQE_SEND_IMM:
+	case WEFT_SQE_WRITE_IMM:
+		return WEFT_WC_WITH_IMM;
+	case WEFT_SQE_SEND_INV:
+		return WEFT_WC_WITH_INV;
+	default:
+		return 0;
+	}
 }
 
-static void msg_complete_success(struct weft_qp *qp, const struct weft_request *req)
+static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft_request *req)
 {
 	struct weft_cqe cqe = {
 		.status = IB_WC_SUCCESS,
 		.opcode = IB_WC_RECV,
-		.byte_len = req->length,
+		.byte_len = req->length + WEFT_GRH_BYTES,
 		.ex = req->ex,
+		.wc_flags = msg_wc_flags(req->opcode),
+		.src_qp = req->src_qpn,
+		.sl = req->sl,
+		.slid = req->slid,
+		.dlid_path_bits = req->path_bits,
+		.pkey_index = req->pkey_index,
+		.network_hdr_type = req->network_hdr_type,
+		.vlan_id = WEFT_VLAN_NONE,
 	};
 
-	switch (req->opcode) {
-	case WEFT_SQE_WRITE_IMM:
-		cqe.opcode = IB_WC_RECV_RDMA_WITH_IMM;
-		fallthrough;
-	case WEFT_SQE_SEND_IMM:
-		cqe.wc_flags = WEFT_WC_WITH_IMM;
-		break;
-	case WEFT_SQE_SEND_INV:
-		cqe.wc_flags = WEFT_WC_WITH_INV;
-		break;
-	}
-	if (req->grh)
-		msg_describe_datagram(qp, req, &cqe);
-	msg_complete(qp, &cqe, req->solicited);
+	if (qp->type == IB_QPT_GSI && !qp->dev->hca)
+		cqe.vlan_id = weft_dev_gid_vlan(qp->dev, req->dgid);
+	if (req->has_grh)
+		cqe.wc_flags |= WEFT_WC_GRH;
+	if (req->ip_csum_ok)
+		cqe.wc_flags |= WEFT_WC_IP_CSUM_OK;
+	msg_complete(qp, qp->recv.cq, &cqe, req->solicited, weft_cq_begin(qp->recv.cq));
+}
+
+static void msg_complete_message(struct weft_qp *qp, const struct weft_request *req)
+{
+	struct weft_cq *cq = qp->recv.cq;
+	unsigned long flags = weft_cq_begin(cq);
+	struct weft_cqe cqe = {
+		.status = IB_WC_SUCCESS,
+		.opcode = req->opcode == WEFT_SQE_WRITE_IMM ? IB_WC_RECV_RDMA_WITH_IMM :
+							      IB_WC_RECV,
+		.byte_len = req->length,
+		.ex = req->ex,
+		.wc_flags = msg_wc_flags(req->opcode),
+	};
+
+	msg_complete(qp, cq, &cqe, req->solicited, flags);
 }
 
 static enum weft_fault msg_invalidate(struct weft_qp *qp, u32 rkey)
@@ -498,8 +514,10 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 	}
 	weft_stats_inc(qp, WEFT_STAT_RCVD_MESSAGES);
 	weft_stats_add(qp, WEFT_STAT_RCVD_BYTES, req->length);
-	if (weft_sendq_needs_receive(req->opcode))
-		msg_complete_success(qp, req);
+	if (unlikely(req->grh))
+		msg_complete_datagram(qp, req);
+	else if (weft_sendq_needs_receive(req->opcode))
+		msg_complete_message(qp, req);
 	return WEFT_FAULT_NONE;
 }
 

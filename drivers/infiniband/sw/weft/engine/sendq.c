@@ -199,27 +199,33 @@ enum weft_fault weft_sendq_local(struct weft_qp *qp, const struct weft_sqe *sqe)
 	return sendq_local(&qp->send.who, sqe) ? WEFT_FAULT_BIND : WEFT_FAULT_NONE;
 }
 
-void weft_sendq_complete(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,
-			 enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
+static void sendq_push(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,
+		       enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
 {
+	struct weft_cq *cq = qp->send_cq;
+	unsigned long flags = weft_cq_begin(cq);
 	struct weft_cqe cqe = {
 		.wr_id = sqe->wr_id,
 		.cookie = qp->cookie,
 		.qp_num = qp->qpn,
 		.byte_len = byte_len,
 		.wqe_index = index,
-		.status = status,
 		.vendor_err = fault,
+		.status = status,
+		.opcode = sqe->opcode < WEFT_SQE_OPCODES ? sendq_wc_opcode[sqe->opcode] : 0,
 		.port_num = 1,
 	};
 
-	if (sqe->opcode < WEFT_SQE_OPCODES)
-		cqe.opcode = sendq_wc_opcode[sqe->opcode];
-	weft_ring_release(qp->send.ring);
-	if (!status && !qp->sig_all && !(sqe->flags & WEFT_SQE_SIGNALED))
-		return;
-	if (!weft_cq_push(qp->send_cq, &cqe, status))
+	if (unlikely(!weft_cq_push(cq, &cqe, status, flags)))
 		weft_qp_fatal(qp);
+}
+
+void weft_sendq_complete(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,
+			 enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
+{
+	weft_ring_release(qp->send.ring);
+	if (status || qp->sig_all || sqe->flags & WEFT_SQE_SIGNALED)
+		sendq_push(qp, sqe, index, status, fault, byte_len);
 }
 
 void weft_sendq_fail(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,

@@ -2,7 +2,6 @@
 
 #include "object/cq.h"
 
-#include <linux/timekeeping.h>
 #include <rdma/uverbs_ioctl.h>
 
 #include "object/count.h"
@@ -87,33 +86,33 @@ int weft_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec)
 	return 0;
 }
 
-bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cqe, bool solicited)
+u32 weft_cq_settle(struct weft_cq *cq, bool pushed, bool solicited)
 {
-	bool pushed = false, notify = false, first_overrun = false;
-	unsigned long flags;
+	u32 sequel = 0;
 
-	if (cq->timestamp)
-		cqe->timestamp = ktime_get_raw_ns();
-	spin_lock_irqsave(&cq->lock, flags);
-	if (likely(!cq->overrun)) {
-		pushed = weft_ring_push(cq->ring, cqe) || cq->ignore_overrun;
-		if (unlikely(!pushed)) {
-			cq->overrun = true;
-			first_overrun = true;
-			weft_ring_set_flags(cq->ring, WEFT_RING_OVERRUN, 0);
-		}
+	lockdep_assert_held(&cq->lock);
+	if (cq->overrun)
+		return WEFT_CQ_LOST;
+	if (!pushed && !cq->ignore_overrun) {
+		cq->overrun = true;
+		weft_ring_set_flags(cq->ring, WEFT_RING_OVERRUN, 0);
+		sequel = WEFT_CQ_LOST | WEFT_CQ_ERROR;
 		/* an overrun counts as a completion: nobody may sleep on */
-		if (unlikely(cq->moderation.count))
-			notify = cq_moderate(cq, solicited || !pushed);
-		else
-			notify = weft_ring_disarm(cq->ring, solicited || !pushed);
+		solicited = true;
 	}
-	spin_unlock_irqrestore(&cq->lock, flags);
-	if (first_overrun)
+	if (cq->moderation.count ? cq_moderate(cq, solicited) :
+				   weft_ring_disarm(cq->ring, solicited))
+		sequel |= WEFT_CQ_NOTIFY;
+	return sequel;
+}
+
+bool weft_cq_finish(struct weft_cq *cq, u32 sequel)
+{
+	if (sequel & WEFT_CQ_ERROR)
 		cq_overrun_event(cq);
-	if (notify)
+	if (sequel & WEFT_CQ_NOTIFY)
 		cq_notify(cq);
-	return pushed;
+	return !(sequel & WEFT_CQ_LOST);
 }
 
 #define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \

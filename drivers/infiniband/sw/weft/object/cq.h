@@ -9,6 +9,7 @@
 #include <linux/irq_work.h>
 #include <linux/mutex.h>
 #include <linux/smp.h>
+#include <linux/timekeeping.h>
 
 #include <rdma/ib_verbs.h>
 
@@ -80,18 +81,70 @@ int weft_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int weft_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
 /**
+ * enum weft_cq_sequel - what is still to be done for a completion, without the lock
+ * @WEFT_CQ_NOTIFY: raise the event that was asked for
+ * @WEFT_CQ_ERROR: raise CQ_ERR
+ * @WEFT_CQ_LOST: tell whose completion it was that it is lost
+ */
+enum weft_cq_sequel {
+	WEFT_CQ_NOTIFY	= 1,
+	WEFT_CQ_ERROR	= 2,
+	WEFT_CQ_LOST	= 4,
+};
+
+/* An overflow, or moderation: see weft_cq_push(). With the lock; returns what is to be done. */
+u32 weft_cq_settle(struct weft_cq *cq, bool pushed, bool solicited);
+
+/* Do it; returns what weft_cq_push() does. */
+bool weft_cq_finish(struct weft_cq *cq, u32 sequel);
+
+/**
+ * weft_cq_begin - a completion is about to be added
+ * @cq: the queue; locked until weft_cq_push()
+ *
+ * What is filled in afterwards goes straight into the ring, if the compiler sees both.
+ *
+ * Context: any.
+ * Return: flags for weft_cq_push().
+ */
+static __always_inline unsigned long weft_cq_begin(struct weft_cq *cq)
+	__acquires(&cq->lock)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	return flags;
+}
+
+/**
  * weft_cq_push - add a completion and raise the event if one was asked for
  * @cq: the queue
  * @cqe: copied; the timestamp is filled in here
  * @solicited: whether it counts as solicited; every error does
  *	(ibv_req_notify_cq(3))
+ * @flags: from weft_cq_begin()
  *
  * On overflow the CQ goes into error and CQ_ERR is raised, once; one that may
  * overflow loses the completion and no more.
  *
- * Context: any.
  * Return: false when the CQ is in error: the QP must go into ERR.
  */
-bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cqe, bool solicited);
+static __always_inline bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cqe,
+					 bool solicited, unsigned long flags)
+	__releases(&cq->lock)
+{
+	bool pushed;
+	u32 sequel;
+
+	if (unlikely(cq->timestamp))
+		cqe->timestamp = ktime_get_raw_ns();
+	pushed = likely(!cq->overrun) && weft_ring_push(cq->ring, cqe);
+	if (likely(pushed && !cq->moderation.count))
+		sequel = weft_ring_disarm(cq->ring, solicited) ? WEFT_CQ_NOTIFY : 0;
+	else
+		sequel = weft_cq_settle(cq, pushed, solicited);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return likely(!sequel) || weft_cq_finish(cq, sequel);
+}
 
 #endif /* WEFT_OBJECT_CQ_H */

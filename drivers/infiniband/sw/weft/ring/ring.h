@@ -210,6 +210,38 @@ static inline void weft_ring_arm_doorbell(struct weft_ring *ring)
 	smp_mb(); /* G, pairs with F */
 }
 
+/*
+ * Member by member: then one that has just been put together need not be in memory, where
+ * it would be cleared, filled in, and copied.
+ */
+static __always_inline void weft_shared_store_cqe(struct weft_cqe __weft_shared *slot,
+						  const struct weft_cqe *cqe)
+{
+	struct weft_cqe *to = (struct weft_cqe __force *)slot;
+
+	to->wr_id = cqe->wr_id;
+	to->cookie = cqe->cookie;
+	to->timestamp = cqe->timestamp;
+	to->qp_num = cqe->qp_num;
+	to->src_qp = cqe->src_qp;
+	to->byte_len = cqe->byte_len;
+	to->ex = cqe->ex;
+	to->wqe_index = cqe->wqe_index;
+	to->vendor_err = cqe->vendor_err;
+	to->pkey_index = cqe->pkey_index;
+	to->slid = cqe->slid;
+	to->status = cqe->status;
+	to->opcode = cqe->opcode;
+	to->wc_flags = cqe->wc_flags;
+	to->flags = cqe->flags;
+	to->sl = cqe->sl;
+	to->dlid_path_bits = cqe->dlid_path_bits;
+	to->network_hdr_type = cqe->network_hdr_type;
+	to->port_num = cqe->port_num;
+	to->vlan_id = cqe->vlan_id;
+	to->reserved_3e = cqe->reserved_3e;
+}
+
 /**
  * weft_ring_push - publish a completion
  * @ring: completion queue
@@ -219,14 +251,14 @@ static inline void weft_ring_arm_doorbell(struct weft_ring *ring)
  *
  * Return: false when the ring is full.
  */
-static inline bool weft_ring_push(struct weft_ring *ring, const struct weft_cqe *cqe)
+static __always_inline bool weft_ring_push(struct weft_ring *ring, const struct weft_cqe *cqe)
 {
 	/* D, pairs with C; an impossible index counts as full */
 	u32 used = ring->device - weft_shared_load_acquire(&ring->hdr->consumer);
 
 	if (used >= ring->entries)
 		return false;
-	memcpy((void __force *)weft_ring_slot(ring, ring->device), cqe, sizeof(*cqe));
+	weft_shared_store_cqe(weft_ring_slot(ring, ring->device), cqe);
 	/* B, pairs with A */
 	weft_shared_store_release(&ring->hdr->producer, ++ring->device);
 	return true;
