@@ -147,7 +147,7 @@ static u64 msg_ahead(u64 offset, u64 end, u64 length)
 }
 
 /* The receive that is held has paged memory. */
-static enum weft_fault msg_page_recv(struct weft_qp *qp, u64 offset, u64 end)
+static noinline enum weft_fault msg_page_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
 	struct weft_recv *recv = &qp->recv;
 	struct weft_paging_need need = {
@@ -193,9 +193,13 @@ static __always_inline enum weft_fault msg_open_recv(struct weft_qp *qp, u64 off
 	return WEFT_FAULT_NONE;
 }
 
-static enum weft_fault msg_begin_send(struct weft_qp *qp,
-				      const struct weft_request *req)
+static __always_inline enum weft_fault msg_begin_send(struct weft_qp *qp,
+						      const struct weft_request *req)
 {
+	enum weft_fault fault = msg_take_rwqe(qp);
+
+	if (unlikely(fault))
+		return fault;
 	return msg_open_recv(qp, 0, req->length + (req->grh ? WEFT_GRH_BYTES : 0ULL));
 }
 
@@ -222,8 +226,9 @@ static u32 msg_access(const struct weft_request *req)
 }
 
 /* An rkey names paged memory. */
-static enum weft_fault msg_page_remote(struct weft_qp *qp, const struct weft_request *req,
-				       u64 offset, u32 length)
+static noinline enum weft_fault msg_page_remote(struct weft_qp *qp,
+						const struct weft_request *req,
+						u64 offset, u32 length)
 {
 	struct weft_recv *recv = &qp->recv;
 	u32 left = req->length > offset ? req->length - offset : 0;
@@ -351,25 +356,23 @@ static void msg_comm_est(struct weft_qp *qp)
 		weft_qp_event(qp, IB_EVENT_COMM_EST);
 }
 
+enum weft_fault weft_message_begin_immediate(struct weft_qp *qp)
+{
+	weft_assert_turn(&qp->recv.turn);
+	return msg_take_rwqe(qp);
+}
+
 enum weft_fault weft_message_begin(struct weft_qp *qp, const struct weft_request *req)
 {
 	enum weft_fault fault = WEFT_FAULT_NONE;
 
 	weft_assert_turn(&qp->recv.turn);
 	msg_comm_est(qp);
-	if (weft_sendq_needs_receive(req->opcode))
-		fault = msg_take_rwqe(qp);
-	if (unlikely(fault))
-		return fault;
 	if (req->opcode <= WEFT_SQE_SEND_INV)
 		return msg_begin_send(qp, req);
-	return msg_begin_rdma(qp, req);
-}
-
-enum weft_fault weft_message_begin_immediate(struct weft_qp *qp)
-{
-	weft_assert_turn(&qp->recv.turn);
-	return msg_take_rwqe(qp);
+	if (req->opcode == WEFT_SQE_WRITE_IMM)
+		fault = weft_message_begin_immediate(qp);
+	return fault ?: msg_begin_rdma(qp, req);
 }
 
 enum weft_fault weft_message_resume(struct weft_qp *qp, const struct weft_request *req,

@@ -210,7 +210,8 @@ static enum weft_fault req_page(struct weft_qp *qp)
 			       send->done, WEFT_PAGED_WINDOW);
 }
 
-static void req_connected(struct weft_qp *qp, bool atomic, struct weft_answer *answer)
+static __always_inline void req_connected(struct weft_qp *qp, bool atomic,
+					  struct weft_answer *answer)
 {
 	struct weft_request req __uninitialized;
 

@@ -42,26 +42,43 @@ static bool local_window_ends(struct weft_qp *qp, struct weft_qp *peer, u64 done
 	return true;
 }
 
+static void local_copy(struct weft_qp *qp, struct weft_qp *peer, u8 opcode, u64 length)
+{
+	if (opcode == WEFT_SQE_READ)
+		weft_message_fetch(peer, &qp->send.iter, length);
+	else
+		weft_message_place(peer, &qp->send.iter, length);
+}
+
 /* Return: false when given up halfway. */
-static bool local_move(struct weft_qp *qp, struct weft_qp *peer,
-		       const struct weft_request *req)
+static noinline bool local_move_long(struct weft_qp *qp, struct weft_qp *peer,
+				     const struct weft_request *req)
 {
 	u64 left = req->length - qp->send.done, length;
 
 	for (;;) {
 		length = min_t(u64, left, WEFT_COPY_CHUNK);
-		if (req->opcode == WEFT_SQE_READ)
-			weft_message_fetch(peer, &qp->send.iter, length);
-		else
-			weft_message_place(peer, &qp->send.iter, length);
+		local_copy(qp, peer, req->opcode, length);
 		left -= length;
-		if (likely(!left))
+		if (!left)
 			return true;
 		if (local_stopping(qp, peer) ||
 		    local_window_ends(qp, peer, req->length - left))
 			return false;
 		cond_resched();
 	}
+}
+
+/* Return: false when given up halfway. */
+static bool local_move(struct weft_qp *qp, struct weft_qp *peer,
+		       const struct weft_request *req)
+{
+	u32 left = req->length - qp->send.done;
+
+	if (unlikely(left > WEFT_COPY_CHUNK))
+		return local_move_long(qp, peer, req);
+	local_copy(qp, peer, req->opcode, left);
+	return true;
 }
 
 static noinline void local_atomic(struct weft_qp *qp, struct weft_qp *peer,
@@ -91,6 +108,8 @@ static bool local_flush(struct weft_qp *qp, struct weft_qp *peer,
 static bool local_execute(struct weft_qp *qp, struct weft_qp *peer,
 			  const struct weft_request *req)
 {
+	if (likely(req->opcode <= WEFT_SQE_READ))
+		return local_move(qp, peer, req);
 	switch (req->opcode) {
 	case WEFT_SQE_CMP_SWP:
 	case WEFT_SQE_FETCH_ADD:
@@ -101,10 +120,8 @@ static bool local_execute(struct weft_qp *qp, struct weft_qp *peer,
 	case WEFT_SQE_ATOMIC_WRITE:
 		weft_message_atomic_write(peer, &qp->send.iter);
 		return true;
-	case WEFT_SQE_FLUSH:
-		return local_flush(qp, peer, req);
 	default:
-		return local_move(qp, peer, req);
+		return local_flush(qp, peer, req);
 	}
 }
 

@@ -290,8 +290,8 @@ void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 }
 WEFT_EXPORT_FOR_TEST(weft_copy);
 
-int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
-		     const struct weft_sge *sge, u32 num, u32 access)
+static noinline int sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
+				     const struct weft_sge *sge, u32 num, u32 access)
 {
 	struct weft_span *span = sgl->span;
 	int err;
@@ -299,7 +299,7 @@ int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
 	sgl->length = 0;
 	sgl->num = 0;
 	for (; num; num--, sge++) {
-		if (unlikely(!sge->length))
+		if (!sge->length)
 			continue;
 		err = weft_lookup_resolve(who, sge->lkey, sge->addr, sge->length, access,
 					  false, span++);
@@ -311,6 +311,40 @@ int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
 		sgl->num++;
 	}
 	return 0;
+}
+
+/*
+ * Most lists are one element, of one of the newest regions, and right. Return: false: this
+ * one is not, and sgl_resolve_list() will say what it is.
+ */
+static __always_inline bool sgl_resolve_one(struct weft_sgl *sgl,
+					    const struct weft_accessor *who,
+					    const struct weft_sge *sge, u32 access)
+{
+	struct weft_region *region = weft_lookup_get_newest(who->table, sge->lkey);
+	struct weft_span *span = sgl->span;
+
+	if (unlikely(!region))
+		return false;
+	if (unlikely(weft_lookup_check(region, who, sge->addr, sge->length, access) ||
+		     region->mm)) {
+		weft_region_put(region);
+		return false;
+	}
+	span->region = region;
+	span->addr = sge->addr;
+	span->length = sge->length;
+	sgl->length = sge->length;
+	sgl->num = 1;
+	return true;
+}
+
+int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
+		     const struct weft_sge *sge, u32 num, u32 access)
+{
+	if (likely(num == 1 && sge->length) && sgl_resolve_one(sgl, who, sge, access))
+		return 0;
+	return sgl_resolve_list(sgl, who, sge, num, access);
 }
 WEFT_EXPORT_FOR_TEST(weft_sgl_resolve);
 

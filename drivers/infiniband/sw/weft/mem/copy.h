@@ -55,12 +55,11 @@ int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
  */
 static inline void weft_sgl_release(struct weft_sgl *sgl)
 {
-	u32 i;
+	const struct weft_span *span = sgl->span;
 
-	for (i = 0; i < sgl->num; i++)
-		weft_region_put(sgl->span[i].region);
+	for (; sgl->num; sgl->num--, span++)
+		weft_region_put(span->region);
 	sgl->length = 0;
-	sgl->num = 0;
 }
 
 /**

@@ -78,6 +78,34 @@ weft_lookup_get(struct weft_region_table *table, u32 key, u32 mask)
 	return region;
 }
 
+/**
+ * weft_lookup_get_newest - the same, of the newest regions only
+ * @table: of the device
+ * @key: looked for, all of it
+ *
+ * Return: the region with a reference; NULL: weft_lookup_get() may know better.
+ */
+static __always_inline struct weft_region *
+weft_lookup_get_newest(struct weft_region_table *table, u32 key)
+{
+	struct weft_region *region;
+
+	rcu_read_lock_sched();
+	region = rcu_dereference_sched(*weft_lookup_newest(table, key));
+	if (region && (region->key != key || !refcount_inc_not_zero(&region->refs)))
+		region = NULL;
+	rcu_read_unlock_sched();
+	if (unlikely(!region))
+		return NULL;
+	/* see weft_lookup_get() */
+	smp_acquire__after_ctrl_dep();
+	if (unlikely(region->key != key)) {
+		weft_region_put(region);
+		return NULL;
+	}
+	return region;
+}
+
 static inline bool weft_lookup_is_window(const struct weft_region *region)
 {
 	return region->kind == WEFT_REGION_MW1 || region->kind == WEFT_REGION_MW2;

@@ -70,7 +70,7 @@ static inline void weft_shared_store_release(u32 __weft_shared *p, u32 value)
 	smp_store_release((u32 __force *)p, value);
 }
 
-/* The one read of an entry: the barrier is for the compiler, that it uses only the copy. */
+/* The one read of memory: the barrier is for the compiler, that it uses only the copy. */
 static __always_inline void weft_shared_copy(void *to, const void __weft_shared *from,
 					     size_t length)
 {

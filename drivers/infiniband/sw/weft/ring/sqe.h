@@ -202,18 +202,17 @@ static __always_inline int weft_sq_next(const struct weft_ring *ring, u32 ahead,
 static __always_inline int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe)
 {
 	const struct weft_rqe __weft_shared *rqe = weft_ring_take(ring, 0);
-	struct weft_rqe copy;
+	u32 num_sge = weft_shared_load(&rqe->num_sge);
 	int ret = 0;
 
-	weft_shared_copy(&copy, rqe, sizeof(copy));
 	wqe->index = ring->device;
-	wqe->wr_id = copy.wr_id;
-	wqe->num_sge = copy.num_sge;
-	if (unlikely(copy.num_sge > weft_rq_sges(ring->stride))) {
-		wqe->num_sge = 0;
+	weft_shared_copy(&wqe->wr_id, &rqe->wr_id, sizeof(wqe->wr_id));
+	if (unlikely(num_sge > weft_rq_sges(ring->stride))) {
+		num_sge = 0;
 		ret = -EINVAL;
 	}
-	weft_shared_copy_sges(wqe->sge, rqe + 1, wqe->num_sge);
+	wqe->num_sge = num_sge;
+	weft_shared_copy_sges(wqe->sge, rqe + 1, num_sge);
 	weft_ring_release(ring);
 	return ret;
 }
