@@ -195,13 +195,18 @@ uint64_t weft_wr_ops(uint32_t opcodes)
 	return ops;
 }
 
+static_assert(IBV_SEND_SIGNALED >> 1 == WEFT_SQE_SIGNALED &&
+	      IBV_SEND_SOLICITED >> 1 == WEFT_SQE_SOLICITED &&
+	      IBV_SEND_FENCE << 2 == WEFT_SQE_FENCE &&
+	      (IBV_SEND_INLINE | IBV_SEND_IP_CSUM) ==
+		      (WEFT_SQE_INLINE | WEFT_SQE_IP_CSUM),
+	      "flags are moved together");
+
 static inline uint8_t sqe_flags(unsigned int send_flags)
 {
-	return (send_flags & IBV_SEND_SIGNALED ? WEFT_SQE_SIGNALED : 0) |
-	       (send_flags & IBV_SEND_SOLICITED ? WEFT_SQE_SOLICITED : 0) |
-	       (send_flags & IBV_SEND_FENCE ? WEFT_SQE_FENCE : 0) |
-	       (send_flags & IBV_SEND_INLINE ? WEFT_SQE_INLINE : 0) |
-	       (send_flags & IBV_SEND_IP_CSUM ? WEFT_SQE_IP_CSUM : 0);
+	return (send_flags & (IBV_SEND_SIGNALED | IBV_SEND_SOLICITED)) >> 1 |
+	       (send_flags & IBV_SEND_FENCE) << 2 |
+	       (send_flags & (IBV_SEND_INLINE | IBV_SEND_IP_CSUM));
 }
 
 /*
