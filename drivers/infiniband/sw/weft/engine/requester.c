@@ -167,19 +167,19 @@ static void req_build(const struct weft_send *send, struct weft_request *req)
 	}
 }
 
-static void req_answered(struct weft_qp *qp, const struct weft_answer *answer,
-			 u32 length, struct req_budget *budget)
+static void req_done(struct weft_qp *qp, u32 length, struct req_budget *budget)
 {
-	struct weft_send *send = &qp->send;
+	budget->bytes -= length;
+	weft_stats_inc(qp, WEFT_STAT_SENT_MESSAGES);
+	weft_stats_add(qp, WEFT_STAT_SENT_BYTES, length);
+	weft_requester_reset_retries(&qp->send);
+	req_complete(qp, IB_WC_SUCCESS, WEFT_FAULT_NONE, length);
+}
 
+static noinline void req_not_done(struct weft_qp *qp, const struct weft_answer *answer,
+				  struct req_budget *budget)
+{
 	switch (answer->outcome) {
-	case WEFT_OUTCOME_DONE:
-		budget->bytes -= length;
-		weft_stats_inc(qp, WEFT_STAT_SENT_MESSAGES);
-		weft_stats_add(qp, WEFT_STAT_SENT_BYTES, length);
-		weft_requester_reset_retries(send);
-		req_complete(qp, IB_WC_SUCCESS, WEFT_FAULT_NONE, length);
-		break;
 	case WEFT_OUTCOME_REFUSED:
 		req_fail(qp, answer->status, answer->fault);
 		break;
@@ -190,13 +190,15 @@ static void req_answered(struct weft_qp *qp, const struct weft_answer *answer,
 		req_rnr(qp, answer->rnr_timer);
 		break;
 	case WEFT_OUTCOME_LOST:
-		req_lost(send);
+		req_lost(&qp->send);
 		break;
 	case WEFT_OUTCOME_STOPPED:
 		budget->wqes = 0;
 		break;
 	case WEFT_OUTCOME_STALLED:
 		budget->stalled = true;
+		break;
+	case WEFT_OUTCOME_DONE:
 		break;
 	}
 }
@@ -249,7 +251,10 @@ static void req_message(struct weft_qp *qp, struct req_budget *budget)
 	else
 		req_connected(qp, budget->atomic, &answer);
 	weft_sgl_release(&send->sgl);
-	req_answered(qp, &answer, length, budget);
+	if (likely(answer.outcome == WEFT_OUTCOME_DONE))
+		req_done(qp, length, budget);
+	else
+		req_not_done(qp, &answer, budget);
 }
 
 static void req_execute(struct weft_qp *qp, struct req_budget *budget)
@@ -371,6 +376,9 @@ static bool req_step(struct weft_qp *qp, bool take, struct req_budget *budget)
 	if (!send->active && !(take && req_next(qp)))
 		return false;
 	req_execute(qp, budget);
+	/* the usual end; who changes the state from here on posts an event after it */
+	if (!send->active && weft_qp_state(qp) == IB_QPS_RTS && weft_sendq_is_empty(qp, 0))
+		return false;
 	return !budget->stalled;
 }
 

@@ -68,29 +68,46 @@ static inline bool weft_sendq_may_sleep(u8 opcode)
 }
 
 /**
+ * weft_sendq_is_empty - is there no next work request?
+ * @qp: the QP
+ * @ahead: work requests that have been taken and are not complete
+ *
+ * With an empty queue the client is asked to ring. The order of looking and asking: see
+ * the proof in weft-abi.h.
+ *
+ * Return: true: there is none; false: there is one, or the client's index is impossible.
+ */
+static __always_inline bool weft_sendq_is_empty(struct weft_qp *qp, u32 ahead)
+{
+	struct weft_send *send = &qp->send;
+	int pending = weft_ring_pending(send->ring);
+
+	weft_assert_turn(&send->turn);
+	if (pending < 0 || pending > ahead)
+		return false;
+	weft_ring_arm_doorbell(send->ring);
+	send->doorbell_armed = true;
+	pending = weft_ring_pending(send->ring);
+	return likely(pending >= 0 && pending <= ahead);
+}
+
+/**
  * weft_sendq_next - copy the next work request
  * @qp: the QP
  * @ahead: work requests that have been taken and are not complete
  *
  * Into @qp->send.wqe; sets @qp->send.malformed. With an empty queue the client
- * is asked to ring. The order of looking and asking: see the proof in weft-abi.h.
+ * is asked to ring.
  *
  * Return: false: there is none.
  */
 static __always_inline bool weft_sendq_next(struct weft_qp *qp, u32 ahead)
 {
 	struct weft_send *send = &qp->send;
-	int pending = weft_ring_pending(send->ring);
 
-	weft_assert_turn(&send->turn);
-	if (pending >= 0 && pending <= ahead) {
-		weft_ring_arm_doorbell(send->ring);
-		send->doorbell_armed = true;
-		pending = weft_ring_pending(send->ring);
-		if (likely(pending >= 0 && pending <= ahead))
-			return false;
-	}
-	if (unlikely(pending < 0)) {
+	if (weft_sendq_is_empty(qp, ahead))
+		return false;
+	if (unlikely(weft_ring_pending(send->ring) < 0)) {
 		weft_qp_fatal(qp);
 		return false;
 	}
