@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include <kunit/test.h>
+#include <rdma/ib_verbs.h>
 
 #define PAGES	16
 #define SIZE	(PAGES * PAGE_SIZE)
@@ -275,6 +276,71 @@ static void sgl_resolve_failure_releases(struct kunit *test)
 	weft_region_table_destroy(&table);
 }
 
+/* A list of one element, of a region to which nobody else refers. */
+static void resolve_single(struct kunit *test, const struct weft_accessor *who,
+			   struct weft_region *region, struct weft_sge sge, u32 access, int ret)
+{
+	struct weft_sgl sgl = copy_list(test);
+	u32 num = !ret && sge.length ? 1 : 0;
+
+	KUNIT_EXPECT_EQ(test, ret, weft_sgl_resolve(&sgl, who, &sge, 1, access));
+	KUNIT_ASSERT_EQ(test, num, sgl.num);
+	KUNIT_EXPECT_EQ(test, num ? sge.length : 0ULL, sgl.length);
+	KUNIT_EXPECT_EQ(test, 1 + num, refcount_read(&region->refs));
+	if (num) {
+		KUNIT_EXPECT_PTR_EQ(test, region, sgl.span[0].region);
+		KUNIT_EXPECT_EQ(test, sge.addr, sgl.span[0].addr);
+		KUNIT_EXPECT_EQ(test, (u64)sge.length, sgl.span[0].length);
+	}
+	weft_sgl_release(&sgl);
+	KUNIT_EXPECT_EQ(test, 0u, sgl.num);
+	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&region->refs));
+}
+
+static void resolve_singles(struct kunit *test, const struct weft_accessor *who,
+			    struct weft_region *region)
+{
+	struct weft_accessor other = { .table = who->table, .pd = test };
+	u32 key = region->key;
+
+	resolve_single(test, who, region, (struct weft_sge){ 10, 20, key }, 0, 0);
+	resolve_single(test, who, region, (struct weft_sge){ 0, 100, key }, 0, 0);
+	resolve_single(test, who, region, (struct weft_sge){ 10, 0, key }, 0, 0);
+	resolve_single(test, who, region, (struct weft_sge){ 10, 0, key ^ 1 }, 0, 0);
+	resolve_single(test, who, region, (struct weft_sge){ 10, 20, key ^ 1 }, 0, -EINVAL);
+	resolve_single(test, &other, region, (struct weft_sge){ 10, 20, key }, 0, -EINVAL);
+	resolve_single(test, who, region, (struct weft_sge){ 10, 20, key },
+		       IB_ACCESS_LOCAL_WRITE, -EACCES);
+	resolve_single(test, who, region, (struct weft_sge){ 81, 20, key }, 0, -ERANGE);
+	region->mm = (struct mm_struct *)test;
+	resolve_single(test, who, region, (struct weft_sge){ 10, 20, key }, 0, -EFAULT);
+	region->mm = NULL;
+}
+
+/* Of two regions only one can be the newest where both are looked for. */
+static void sgl_resolve_single(struct kunit *test)
+{
+	struct weft_region_table *table = kunit_kzalloc(test, sizeof(*table), GFP_KERNEL);
+	struct weft_accessor who = { .table = table };
+	struct weft_region *regions[2];
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, table);
+	weft_region_table_init(table);
+	for (i = 0; i < 2; i++) {
+		regions[i] = weft_region_alloc(table, GFP_KERNEL);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(regions[i]));
+		regions[i]->length = 100;
+		weft_region_publish(regions[i]);
+		table->next = (regions[i]->key >> 8) + WEFT_NEWEST_REGIONS;
+	}
+	for (i = 0; i < 2; i++)
+		resolve_singles(test, &who, regions[i]);
+	for (i = 0; i < 2; i++)
+		weft_region_kill(regions[i]);
+	weft_region_table_destroy(table);
+}
+
 static void atomic_returns_the_old_value(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -407,6 +473,7 @@ static struct kunit_case copy_test_cases[] = {
 	KUNIT_CASE(copy_overlapping),
 	KUNIT_CASE(copy_kernel_address),
 	KUNIT_CASE(sgl_resolve_failure_releases),
+	KUNIT_CASE(sgl_resolve_single),
 	KUNIT_CASE(atomic_returns_the_old_value),
 	KUNIT_CASE_PARAM(masked_add_of_fields, masked_add_row_gen_params),
 	KUNIT_CASE_PARAM(masked_swap_of_bits, masked_swap_row_gen_params),
