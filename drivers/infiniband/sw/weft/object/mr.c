@@ -16,9 +16,8 @@
 #include <linux/ioport.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
-
-#include <rdma/iter.h>
 
 /* What remains are promises and hints that a copy by the CPU need not use. */
 #define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -32,9 +31,6 @@
 
 /* What can be had of memory that is not a process's: no windows, no paging, no FLUSH. */
 #define MR_BUFFER_ACCESS	(MR_DMA_ACCESS | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
-
-/* Blocks of a region that are looked up in one go. */
-#define MR_BLOCKS_BATCH	SZ_64K
 
 /**
  * struct mr_terms - what a region is registered for
@@ -60,24 +56,31 @@ static int mr_alloc_blocks(struct weft_region *region, size_t num, unsigned long
 	return 0;
 }
 
-/* Look the address of each block up. Blocks are counted from @umem->address. */
+/*
+ * Look the address of each block up. Blocks are counted from @umem->address. Elements of the
+ * list begin and end with blocks, but for the first and the last byte of all.
+ */
 static int mr_map(struct weft_region *region, struct ib_umem *umem)
 {
 	unsigned long size = ib_umem_find_best_pgsz(umem, PAGE_MASK, umem->address);
-	struct ib_block_iter biter;
-	size_t i = 0;
+	struct scatterlist *sg;
+	unsigned int i;
+	void **block;
+	u64 at, end;
 
 	if (!size)
 		return -EINVAL;
 	if (mr_alloc_blocks(region, ib_umem_num_dma_blocks(umem, size), size))
 		return -ENOMEM;
 
-	/* there is no DMA: a DMA address is a kernel address */
-	rdma_umem_for_each_dma_block(umem, &biter, size) {
-		region->blocks[i++] =
-			(void *)(uintptr_t)rdma_block_iter_dma_address(&biter);
-		if (i % MR_BLOCKS_BATCH == 0)
-			cond_resched();
+	block = region->blocks;
+	for_each_sgtable_dma_sg(&umem->sgt_append.sgt, sg, i) {
+		at = sg_dma_address(sg);
+		end = at + sg_dma_len(sg);
+		/* there is no DMA: a DMA address is a kernel address */
+		for (at = ALIGN_DOWN(at, size); at < end; at += size)
+			*block++ = (void *)(uintptr_t)at;
+		cond_resched();
 	}
 	return 0;
 }
