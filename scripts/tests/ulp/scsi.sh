@@ -140,7 +140,7 @@ survives()
 # ---- SRP, over RDMA-CM
 #
 
-# srp_target INITIATOR: the disk, for the initiator with this address, or port
+# srp_target INITIATOR: the disk, for the initiator with this address
 srp_target()
 {
 	local wwn tpg
