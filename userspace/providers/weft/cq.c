@@ -436,7 +436,6 @@ int weft_destroy_cq(struct ibv_cq *ibcq)
 
 	weft_ring_unmap(&cq->ring);
 	pthread_spin_destroy(&cq->arm_lock);
-	weft_lock_destroy(&cq->lock);
 	free(cq);
 	return 0;
 }

@@ -5,6 +5,23 @@
 #include <errno.h>
 #include <sys/ioctl.h>
 
+/* Leaves the core to its other threads, the holder of the lock among them. */
+static inline void weft_cpu_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+	__builtin_ia32_pause();
+#endif
+}
+
+void weft_lock_wait(struct weft_lock *lock)
+{
+	do {
+		/* not by exchanges: these would take the line from its holder */
+		while (atomic_load_explicit(&lock->held, memory_order_relaxed))
+			weft_cpu_relax();
+	} while (!weft_lock_try(lock));
+}
+
 void weft_queue_init(struct weft_queue *queue, uint32_t max_sge, bool locked)
 {
 	queue->max_sge = max_sge;
@@ -35,7 +52,6 @@ int weft_queue_replace(struct weft_queue *queue, int cmd_fd,
 
 void weft_queue_destroy(struct weft_queue *queue)
 {
-	weft_lock_destroy(&queue->lock);
 	weft_ring_unmap(&queue->ring);
 }
 

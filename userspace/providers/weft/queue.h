@@ -6,7 +6,7 @@
 #ifndef WEFT_QUEUE_H
 #define WEFT_QUEUE_H
 
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,35 +16,45 @@
 
 /**
  * struct weft_lock - a lock that is left out when the caller serialises
- * @spin: only used when @needed
+ * @held: only set when @needed
  * @needed: immutable; false in a thread domain or a single threaded CQ
+ *
+ * It spins, and is inline: a post and a poll take one each, as a rule without
+ * anybody else there.
  */
 struct weft_lock {
-	pthread_spinlock_t spin;
+	atomic_bool held;
 	bool needed;
 };
 
 static inline void weft_lock_init(struct weft_lock *lock, bool needed)
 {
-	pthread_spin_init(&lock->spin, PTHREAD_PROCESS_PRIVATE);
+	atomic_init(&lock->held, false);
 	lock->needed = needed;
 }
 
-static inline void weft_lock_destroy(struct weft_lock *lock)
+/**
+ * weft_lock_wait - take a lock that somebody has
+ * @lock: is needed
+ */
+void weft_lock_wait(struct weft_lock *lock);
+
+static inline bool weft_lock_try(struct weft_lock *lock)
 {
-	pthread_spin_destroy(&lock->spin);
+	return !atomic_exchange_explicit(&lock->held, true,
+					 memory_order_acquire);
 }
 
 static inline void weft_lock(struct weft_lock *lock)
 {
-	if (lock->needed)
-		pthread_spin_lock(&lock->spin);
+	if (lock->needed && unlikely(!weft_lock_try(lock)))
+		weft_lock_wait(lock);
 }
 
+/* One store is less than to ask whether it is needed. */
 static inline void weft_unlock(struct weft_lock *lock)
 {
-	if (lock->needed)
-		pthread_spin_unlock(&lock->spin);
+	atomic_store_explicit(&lock->held, false, memory_order_release);
 }
 
 /**
