@@ -26,7 +26,7 @@ enum {
  * completion, so the ring is looked at once more after them; what it says now
  * is final.
  */
-static int cq_empty(struct weft_cq *cq)
+static __attribute__((noinline)) int cq_empty(struct weft_cq *cq)
 {
 	uint32_t flags = weft_ring_flags_final(&cq->ring);
 
@@ -40,7 +40,7 @@ static int cq_empty(struct weft_cq *cq)
 }
 
 /* How many completions can be taken: 0 to wanted, or -EIO: never again one. */
-static int cq_available(struct weft_cq *cq, uint32_t wanted)
+static inline int cq_available(struct weft_cq *cq, uint32_t wanted)
 {
 	int ret;
 
@@ -55,20 +55,18 @@ static int cq_available(struct weft_cq *cq, uint32_t wanted)
 	return min_t(uint32_t, cq->producer - cq->consumer, wanted);
 }
 
-/* Takes the next completion, which gives work queue slots back to its QP. */
-static const struct weft_cqe *cq_take(struct weft_cq *cq)
+/* Gives the work queue slots back that a completion frees. */
+static inline void cq_free_slots(const struct weft_cqe *cqe)
 {
-	const struct weft_cqe *cqe = weft_ring_slot(&cq->ring, cq->consumer++);
 	struct weft_qp *qp = (struct weft_qp *)(uintptr_t)cqe->cookie;
 
 	if (!(cqe->flags & WEFT_CQE_RECV))
 		weft_word_release(&qp->sq.queue.released, cqe->wqe_index + 1);
 	else if (!(cqe->flags & WEFT_CQE_SRQ))
 		weft_word_release(&qp->rq.released, cqe->wqe_index + 1);
-	return cqe;
 }
 
-static void cq_fill_wc(const struct weft_cqe *cqe, struct ibv_wc *wc)
+static inline void cq_fill_wc(const struct weft_cqe *cqe, struct ibv_wc *wc)
 {
 	wc->wr_id = cqe->wr_id;
 	wc->status = cqe->status;
@@ -85,21 +83,35 @@ static void cq_fill_wc(const struct weft_cqe *cqe, struct ibv_wc *wc)
 	wc->dlid_path_bits = cqe->dlid_path_bits;
 }
 
+/* With a copy of the ring: as far as the compiler knows, any store may change it. */
+static inline void cq_take(struct weft_cq *cq, uint32_t count,
+			   struct ibv_wc *wc)
+{
+	const struct weft_ring ring = cq->ring;
+	uint32_t consumer = cq->consumer;
+	const struct weft_cqe *cqe;
+
+	for (; count; count--, consumer++, wc++) {
+		cqe = weft_ring_slot(&ring, consumer);
+		cq_free_slots(cqe);
+		cq_fill_wc(cqe, wc);
+	}
+	cq->consumer = consumer;
+	weft_ring_release(&ring, consumer);
+}
+
 int weft_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 {
 	struct weft_cq *cq = to_weft_cq(ibcq);
 	int count;
-	int i;
 
 	if (unlikely(num_entries <= 0))
 		return 0;
 
 	weft_lock(&cq->lock);
 	count = cq_available(cq, num_entries);
-	for (i = 0; i < count; i++)
-		cq_fill_wc(cq_take(cq), &wc[i]);
 	if (count > 0)
-		weft_ring_release(&cq->ring, cq->consumer);
+		cq_take(cq, count, wc);
 	weft_unlock(&cq->lock);
 
 	if (unlikely(count < 0))
@@ -121,7 +133,8 @@ int weft_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 
 static void cq_show(struct weft_cq *cq)
 {
-	cq->cqe = cq_take(cq);
+	cq->cqe = weft_ring_slot(&cq->ring, cq->consumer++);
+	cq_free_slots(cq->cqe);
 	cq->vcq.cq_ex.wr_id = cq->cqe->wr_id;
 	cq->vcq.cq_ex.status = cq->cqe->status;
 }
