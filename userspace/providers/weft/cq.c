@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include <ccan/minmax.h>
@@ -66,6 +67,14 @@ static inline void cq_free_slots(const struct weft_cqe *cqe)
 		weft_word_release(&qp->rq.released, cqe->wqe_index + 1);
 }
 
+#define QP_NUMS_SIZE	(2 * sizeof(uint32_t))
+
+static_assert(offsetof(struct ibv_wc, src_qp) ==
+		      offsetof(struct ibv_wc, qp_num) + sizeof(uint32_t) &&
+	      offsetof(struct weft_cqe, src_qp) ==
+		      offsetof(struct weft_cqe, qp_num) + sizeof(uint32_t),
+	      "both numbers are copied at once");
+
 static inline void cq_fill_wc(const struct weft_cqe *cqe, struct ibv_wc *wc)
 {
 	wc->wr_id = cqe->wr_id;
@@ -74,8 +83,8 @@ static inline void cq_fill_wc(const struct weft_cqe *cqe, struct ibv_wc *wc)
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = cqe->byte_len;
 	wc->invalidated_rkey = cqe->ex;
-	wc->qp_num = cqe->qp_num;
-	wc->src_qp = cqe->src_qp;
+	/* @src_qp, too */
+	memcpy(&wc->qp_num, &cqe->qp_num, QP_NUMS_SIZE);
 	wc->wc_flags = cqe->wc_flags;
 	wc->pkey_index = cqe->pkey_index;
 	wc->slid = cqe->slid;
