@@ -8,7 +8,6 @@
 
 #include "object/dev.h"
 #include "object/hca.h"
-#include "object/qp.h"
 
 /* id to struct weft_dev; an id is not used twice before 2^31 were */
 static DEFINE_XARRAY_ALLOC1(table_devices);
@@ -23,11 +22,8 @@ static u32 table_next_qpn;
  */
 static u32 table_last_qpn;
 
-/*
- * The newest QP for each value of the low bits of its number: most lookups end
- * here. Written under the lock of table_qps.
- */
-static struct weft_qp __rcu *table_newest_qps[WEFT_NEWEST_QPS];
+/* Written under the lock of table_qps. */
+struct weft_qp __rcu *weft_newest_qps[WEFT_NEWEST_QPS];
 
 int weft_dev_publish(struct weft_dev *dev)
 {
@@ -174,23 +170,18 @@ int weft_qp_reserve(struct weft_qp *qp)
 	return ret < 0 ? -ENOMEM : 0;
 }
 
-static struct weft_qp __rcu **table_newest_qp(u32 qpn)
-{
-	return &table_newest_qps[qpn % WEFT_NEWEST_QPS];
-}
-
 void weft_qp_publish(struct weft_qp *qp)
 {
 	xa_lock(&table_qps);
 	/* the slot is reserved: cannot fail */
 	__xa_store(&table_qps, qp->qpn, qp, 0);
-	rcu_assign_pointer(*table_newest_qp(qp->qpn), qp);
+	rcu_assign_pointer(*weft_newest_qp(qp->qpn), qp);
 	xa_unlock(&table_qps);
 }
 
 void weft_qp_unpublish(struct weft_qp *qp)
 {
-	struct weft_qp __rcu **newest = table_newest_qp(qp->qpn);
+	struct weft_qp __rcu **newest = weft_newest_qp(qp->qpn);
 
 	xa_lock(&table_qps);
 	/* is reserved as before: NULL in an allocating array */
@@ -203,19 +194,9 @@ void weft_qp_unpublish(struct weft_qp *qp)
 	xa_unlock(&table_qps);
 }
 
-struct weft_qp *weft_qp_get(u32 qpn)
+struct weft_qp *weft_qp_find(u32 qpn)
 {
-	struct weft_qp *qp;
-
-	/* a read side section, too, and inline */
-	rcu_read_lock_sched();
-	qp = rcu_dereference_sched(*table_newest_qp(qpn));
-	if (unlikely(!qp || qp->qpn != qpn))
-		qp = xa_load(&table_qps, qpn);
-	if (qp && !refcount_inc_not_zero(&qp->refs))
-		qp = NULL;
-	rcu_read_unlock_sched();
-	return qp;
+	return xa_load(&table_qps, qpn);
 }
 
 struct weft_qp *weft_qp_next(u32 dev_id, unsigned long *index)

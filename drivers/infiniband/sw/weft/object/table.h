@@ -8,13 +8,16 @@
 #ifndef WEFT_OBJECT_TABLE_H
 #define WEFT_OBJECT_TABLE_H
 
+#include <linux/rcupdate.h>
 #include <linux/types.h>
+
+#include "object/qp.h"
+#include "params.h"
 
 struct net;
 struct net_device;
 struct weft_dev;
 struct weft_fabric;
-struct weft_qp;
 union ib_gid;
 
 /**
@@ -119,13 +122,39 @@ void weft_qp_publish(struct weft_qp *qp);
  */
 void weft_qp_unpublish(struct weft_qp *qp);
 
+/* The newest QP for each value of the low bits of its number: most lookups end here. */
+extern struct weft_qp __rcu *weft_newest_qps[WEFT_NEWEST_QPS];
+
+static inline struct weft_qp __rcu **weft_newest_qp(u32 qpn)
+{
+	return &weft_newest_qps[qpn % WEFT_NEWEST_QPS];
+}
+
+/* The part of weft_qp_get() for one that is not among them. */
+struct weft_qp *weft_qp_find(u32 qpn);
+
 /**
  * weft_qp_get - look a QP up
  * @qpn: its number
  *
+ * Inline: a message on the local link does it twice.
+ *
  * Return: the QP with a reference, or NULL.
  */
-struct weft_qp *weft_qp_get(u32 qpn);
+static inline struct weft_qp *weft_qp_get(u32 qpn)
+{
+	struct weft_qp *qp;
+
+	/* a read side section, too, and no call */
+	rcu_read_lock_sched();
+	qp = rcu_dereference_sched(*weft_newest_qp(qpn));
+	if (unlikely(!qp || qp->qpn != qpn))
+		qp = weft_qp_find(qpn);
+	if (qp && !refcount_inc_not_zero(&qp->refs))
+		qp = NULL;
+	rcu_read_unlock_sched();
+	return qp;
+}
 
 /**
  * weft_qp_next - the QPs of a device, one after the other
