@@ -273,27 +273,6 @@ static void filters_copies_of_a_group(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, model_counter(model, 4, WEFT_IBC_XMIT_CONSTRAINT), 1);
 }
 
-/* A Get of PortCounters from a LID. */
-static struct model_mad counters_request(u16 slid, u16 pkey)
-{
-	struct model_mad mad = {
-		.address = {
-			.slid = slid, .dlid = FILTER_LID, .pkey = pkey,
-			.dqpn = 1, .sqpn = 1, .qkey = IB_QP1_QKEY,
-		},
-		.mad.mad_hdr = {
-			.base_version = IB_MGMT_BASE_VERSION,
-			.mgmt_class = IB_MGMT_CLASS_PERF_MGMT,
-			.class_version = 1,
-			.method = IB_MGMT_METHOD_GET,
-			.attr_id = cpu_to_be16(0x12),
-		},
-	};
-
-	mad.mad.data[41] = 1;
-	return mad;
-}
-
 /* What the switch itself says is no exception. */
 static void filters_answers(struct kunit *test)
 {
@@ -303,13 +282,13 @@ static void filters_answers(struct kunit *test)
 	/* who is a limited member gets an answer that it may hear */
 	set_pkey(test, 2, 0x7fff);
 	set_filters(test, 2, WEFT_IBPORT_PKEY_IN | WEFT_IBPORT_PKEY_OUT);
-	mad = counters_request(2, 0x7fff);
+	mad = model_counters_request(2, FILTER_LID, 0x7fff);
 	model_send(model, 2, &mad);
 	KUNIT_ASSERT_TRUE(test, model_receive(model, 2, &mad));
 	KUNIT_EXPECT_EQ(test, mad.mad.mad_hdr.method, IB_MGMT_METHOD_GET_RESP);
 	KUNIT_EXPECT_EQ(test, mad.address.pkey, 0xffff);
 	set_pkey(test, 2, 0x8001);
-	mad = counters_request(2, 0xffff);
+	mad = model_counters_request(2, FILTER_LID, 0xffff);
 	model_send(model, 1, &mad);
 	KUNIT_EXPECT_TRUE(test, model_is_silent(model, 2));
 	KUNIT_EXPECT_EQ(test, model_counter(model, 2, WEFT_IBC_XMIT_CONSTRAINT), 1);

@@ -370,35 +370,13 @@ static void tells_bad_mkey(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, receive_trap(model, &mad));
 }
 
-/* A Get of PortCounters of all ports, by LID. */
-static struct model_mad counters_request(void)
-{
-	struct model_mad mad = {
-		.address = {
-			.slid = 2, .dlid = SWITCH_LID, .pkey = 0x7fff,
-			.dqpn = 1, .sqpn = 1, .qkey = IB_QP1_QKEY,
-		},
-		.mad.mad_hdr = {
-			.base_version = IB_MGMT_BASE_VERSION,
-			.mgmt_class = IB_MGMT_CLASS_PERF_MGMT,
-			.class_version = 1,
-			.method = IB_MGMT_METHOD_GET,
-			.attr_id = cpu_to_be16(0x12),
-		},
-	};
-
-	/* PortSelect */
-	mad.mad.data[41] = 1;
-	return mad;
-}
-
 static void answers_by_lid(struct kunit *test)
 {
 	struct model *model = test->priv;
 	struct model_mad mad;
 
 	set_tables(test, 40);
-	mad = counters_request();
+	mad = model_counters_request(2, SWITCH_LID, 0x7fff);
 	model_send(model, 1, &mad);
 	KUNIT_ASSERT_TRUE(test, model_receive(model, 2, &mad));
 	KUNIT_EXPECT_EQ(test, mad.mad.mad_hdr.method, IB_MGMT_METHOD_GET_RESP);
@@ -406,7 +384,7 @@ static void answers_by_lid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mad.address.dlid, 2);
 	KUNIT_EXPECT_EQ(test, mad.address.qkey, IB_QP1_QKEY);
 	/* no way to this LID: back by the port it came by */
-	mad = counters_request();
+	mad = model_counters_request(2, SWITCH_LID, 0x7fff);
 	mad.address.slid = 200;
 	model_send(model, 1, &mad);
 	KUNIT_ASSERT_TRUE(test, model_receive(model, 1, &mad));
@@ -426,21 +404,21 @@ static void answers_nobody_without_keys(struct kunit *test)
 	struct model_mad mad;
 
 	set_tables(test, 40);
-	mad = counters_request();
+	mad = model_counters_request(2, SWITCH_LID, 0x7fff);
 	mad.address.qkey++;
 	expect_no_answer(test, &mad);
-	mad = counters_request();
+	mad = model_counters_request(2, SWITCH_LID, 0x7fff);
 	mad.address.pkey = 0x8001;
 	expect_no_answer(test, &mad);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(own->info.qkey_violations), 1);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(own->info.pkey_violations), 1);
-	mad = counters_request();
+	mad = model_counters_request(2, SWITCH_LID, 0x7fff);
 	mad.address.dqpn = 2;
 	expect_no_answer(test, &mad);
-	mad = counters_request();
+	mad = model_counters_request(2, SWITCH_LID, 0x7fff);
 	mad.address.vl = WEFT_VL_SMP;
 	expect_no_answer(test, &mad);
-	mad = counters_request();
+	mad = model_counters_request(2, SWITCH_LID, 0x7fff);
 	mad.mad.mad_hdr.mgmt_class = IB_MGMT_CLASS_SUBN_ADM;
 	expect_no_answer(test, &mad);
 }
@@ -513,7 +491,7 @@ static void survives_noise(struct kunit *test)
 			model_directed(&mad, cpu_to_be16(prandom_u32_state(&rnd) % 0x40),
 				       prandom_u32_state(&rnd) & 0x3f, NULL, 0);
 		else
-			mad = counters_request();
+			mad = model_counters_request(2, SWITCH_LID, 0x7fff);
 		if (i % 4 == 1)
 			mad.smp.method = IB_MGMT_METHOD_SET;
 		skb = weft_mad_build(&mad.address, &mad.mad, GFP_KERNEL);

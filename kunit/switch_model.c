@@ -182,3 +182,24 @@ bool model_ask(struct model *model, struct model_mad *mad, u8 method, __be16 att
 	model_send(model, 1, mad);
 	return model_receive(model, 1, mad) && model_answered(mad);
 }
+
+struct model_mad model_counters_request(u16 slid, u16 dlid, u16 pkey)
+{
+	struct model_mad mad = {
+		.address = {
+			.slid = slid, .dlid = dlid, .pkey = pkey,
+			.dqpn = 1, .sqpn = 1, .qkey = IB_QP1_QKEY,
+		},
+		.mad.mad_hdr = {
+			.base_version = IB_MGMT_BASE_VERSION,
+			.mgmt_class = IB_MGMT_CLASS_PERF_MGMT,
+			.class_version = 1,
+			.method = IB_MGMT_METHOD_GET,
+			.attr_id = cpu_to_be16(0x12),
+		},
+	};
+
+	/* PortSelect */
+	mad.mad.data[41] = 1;
+	return mad;
+}

@@ -76,4 +76,7 @@ bool model_answered(struct model_mad *mad);
 /* Get or Set an attribute of the switch itself from port 1; false: no answer. */
 bool model_ask(struct model *model, struct model_mad *mad, u8 method, __be16 attr, u32 mod);
 
+/* A Get of PortCounters of port 1, by LID. */
+struct model_mad model_counters_request(u16 slid, u16 dlid, u16 pkey);
+
 #endif /* WEFT_KUNIT_SWITCH_MODEL_H */
