@@ -377,7 +377,7 @@ static bool req_step(struct weft_qp *qp, bool take, struct req_budget *budget)
 		return false;
 	req_execute(qp, budget);
 	/* the usual end; who changes the state from here on posts an event after it */
-	if (!send->active && weft_qp_state(qp) == IB_QPS_RTS && weft_sendq_is_empty(qp, 0))
+	if (!send->active && weft_qp_state(qp) == IB_QPS_RTS && !weft_sendq_look(qp, 0))
 		return false;
 	return !budget->stalled;
 }

@@ -68,27 +68,28 @@ static inline bool weft_sendq_may_sleep(u8 opcode)
 }
 
 /**
- * weft_sendq_is_empty - is there no next work request?
+ * weft_sendq_look - is there a next work request?
  * @qp: the QP
  * @ahead: work requests that have been taken and are not complete
  *
  * With an empty queue the client is asked to ring. The order of looking and asking: see
- * the proof in weft-abi.h.
+ * the proof in weft-abi.h. What is returned is what the client's index said when it was read
+ * last: nobody has to read it again.
  *
- * Return: true: there is none; false: there is one, or the client's index is impossible.
+ * Return: how many there are; 0: none; negative: the client's index is impossible.
  */
-static __always_inline bool weft_sendq_is_empty(struct weft_qp *qp, u32 ahead)
+static __always_inline int weft_sendq_look(struct weft_qp *qp, int ahead)
 {
 	struct weft_send *send = &qp->send;
 	int pending = weft_ring_pending(send->ring);
 
 	weft_assert_turn(&send->turn);
-	if (pending < 0 || pending > ahead)
-		return false;
-	weft_ring_arm_doorbell(send->ring);
-	send->doorbell_armed = true;
-	pending = weft_ring_pending(send->ring);
-	return likely(pending >= 0 && pending <= ahead);
+	if (pending >= 0 && pending <= ahead) {
+		weft_ring_arm_doorbell(send->ring);
+		send->doorbell_armed = true;
+		pending = weft_ring_pending(send->ring);
+	}
+	return pending < 0 ? pending : max(pending - ahead, 0);
 }
 
 /**
@@ -104,10 +105,11 @@ static __always_inline bool weft_sendq_is_empty(struct weft_qp *qp, u32 ahead)
 static __always_inline bool weft_sendq_next(struct weft_qp *qp, u32 ahead)
 {
 	struct weft_send *send = &qp->send;
+	int more = weft_sendq_look(qp, ahead);
 
-	if (weft_sendq_is_empty(qp, ahead))
+	if (!more)
 		return false;
-	if (unlikely(weft_ring_pending(send->ring) < 0)) {
+	if (unlikely(more < 0)) {
 		weft_qp_fatal(qp);
 		return false;
 	}

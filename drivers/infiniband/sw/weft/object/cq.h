@@ -136,6 +136,7 @@ static __always_inline bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cq
 	bool pushed;
 	u32 sequel;
 
+	lockdep_assert_held(&cq->lock);
 	if (unlikely(cq->timestamp))
 		cqe->timestamp = ktime_get_raw_ns();
 	pushed = likely(!cq->overrun) && weft_ring_push(cq->ring, cqe);
