@@ -38,6 +38,7 @@ enum wish {
 struct party {
 	struct rdma_cm_id *id;
 	enum wish wish;
+	bool moved;	/* the server's thread that has accepted it is done with it */
 	struct ibv_mr *mr;
 	uint8_t data[MESSAGE];
 };
@@ -157,17 +158,30 @@ static void request(struct rdma_cm_id *id, enum wish wish)
 		return;
 	}
 	add(&accepted, 1);
-	/* from here on it is the other thread's */
-	if (wish == MOVE)
-		SAME(rdma_migrate_id(id, other_channel), 0);
+	if (wish != MOVE)
+		return;
+	SAME(rdma_migrate_id(id, other_channel), 0);
+	__atomic_store_n(&party->moved, true, __ATOMIC_RELEASE);
+}
+
+/*
+ * Events come by the other channel before rdma_migrate_id() has returned, which writes
+ * to the id.
+ */
+static void await_move(const struct party *party)
+{
+	while (party->wish == MOVE && !__atomic_load_n(&party->moved, __ATOMIC_ACQUIRE))
+		sched_yield();
 }
 
 static void handle(struct rdma_cm_id *id, enum rdma_cm_event_type type, enum wish wish)
 {
-	switch (type) {
-	case RDMA_CM_EVENT_CONNECT_REQUEST:
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		request(id, wish);
-		break;
+		return;
+	}
+	await_move(id->context);
+	switch (type) {
 	case RDMA_CM_EVENT_ESTABLISHED:
 		if (((struct party *)id->context)->wish == LEAVE)
 			rdma_disconnect(id);
