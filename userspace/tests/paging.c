@@ -185,6 +185,50 @@ static void elements(void)
 	}
 }
 
+/* a paged element, and one that is not after it: fill the list of @wr, which is of @length */
+static void mixed_list(struct ibv_send_wr *wr, struct ibv_mr *pinned, uint32_t length)
+{
+	wr->num_sge = 2;
+	wr->sg_list[1] = (struct ibv_sge){ (uintptr_t)pinned->addr, length, pinned->lkey };
+}
+
+/* what has only the first packets of a message in it is other memory for the next message */
+static void replaced(void)
+{
+	const uint32_t paged = 4096, rest = 60000;
+	struct ibv_send_wr *wr;
+	struct ibv_mr *pinned;
+	int i;
+
+	make_both(CONF(), MiB);
+	pinned = ibv_reg_mr(pd, memory(BUF), BUF, ACCESS_ALL);
+	CHECK(pinned);
+	for (i = 0; i < 10; i++) {
+		note("SEND %d", i);
+		madvise(a.buf, MiB, MADV_DONTNEED);
+		fill(a.buf, paged, i);
+		fill(pinned->addr, rest, i + 100);
+		post_recv(&b, 1, 0, paged + rest);
+		wr = swr(&a, 2, IBV_WR_SEND, 0, paged);
+		mixed_list(wr, pinned, rest);
+		post(&a, wr);
+		expect_ok(a.scq, 2);
+		SAME(expect_ok(b.rcq, 1).byte_len, paged + rest);
+		check_filled(b.buf, paged, i);
+		check_filled(b.buf + paged, rest, i + 100);
+
+		note("READ %d", i);
+		madvise(a.buf, MiB, MADV_DONTNEED);
+		memset(pinned->addr, 0, rest);
+		wr = at(swr(&a, 3, IBV_WR_RDMA_READ, 0, paged), &b, 0);
+		mixed_list(wr, pinned, rest);
+		post(&a, wr);
+		expect_ok(a.scq, 3);
+		check_filled(a.buf, paged, i);
+		check_filled(pinned->addr, rest, i + 100);
+	}
+}
+
 /* messages that are longer than what is pinned at a time */
 static void windows(void)
 {
@@ -727,8 +771,8 @@ static void whose_memory(void)
 }
 
 TESTS(
-	TEST(advertised), TEST(untouched), TEST(elements), TEST(windows), TEST(unreliable),
-	TEST(datagrams), TEST(mapped_anew), TEST(forked), TEST(moved), TEST(truncated),
+	TEST(advertised), TEST(untouched), TEST(elements), TEST(replaced), TEST(windows),
+	TEST(unreliable), TEST(datagrams), TEST(mapped_anew), TEST(forked), TEST(moved), TEST(truncated),
 	TEST(unmapped), TEST(implicit), TEST(window_onto_it), TEST(reregistered),
 	TEST(advised), TEST(late_receive), TEST(late_send), TEST(never), TEST(never_exit),
 	TEST(whose_memory)
