@@ -220,6 +220,8 @@ static bool comp_place(struct weft_qp *qp, const struct weft_flight *flight, u64
 		weft_copy(&to, from, length);
 	}
 	weft_sgl_release(sgl);
+	if (offset + length == flight->length)
+		weft_paging_end(&qp->send.placing);
 	return true;
 }
 

@@ -8,8 +8,9 @@
  * the message as it is and gives its turn back. It tries again when there is an event,
  * as it would anyway, so parking is no state that anybody has to end.
  *
- * Pages of a half go when the last span to them does, at the end of a message, unless
- * weft_paging_keep() says that more of the message is to come.
+ * Pages of a half go when the last span to them does, unless weft_paging_keep() says that
+ * more of the message is to come. Whoever says that calls weft_paging_end() in the end:
+ * what is left of the message need not be paged.
  */
 #ifndef WEFT_ENGINE_PAGING_H
 #define WEFT_ENGINE_PAGING_H
@@ -62,6 +63,16 @@ int weft_paging_resolve(const struct weft_paging_need *need, const struct weft_a
  * @paging: no span refers to them
  */
 void weft_paging_forget(struct weft_paging *paging);
+
+/**
+ * weft_paging_end - the message is over, whether its last part was paged or not
+ * @paging: no span refers to its pages
+ */
+static inline void weft_paging_end(struct weft_paging *paging)
+{
+	if (unlikely(paging->pins))
+		weft_paging_forget(paging);
+}
 
 /**
  * weft_paging_keep - the pages will be needed again when the spans are gone

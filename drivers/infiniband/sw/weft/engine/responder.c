@@ -296,6 +296,7 @@ static enum weft_fault resp_data(struct weft_qp *qp, const struct weft_pkt *pkt,
 	}
 	req.length = progress->done + payload;
 	fault = weft_message_end(qp, &req);
+	weft_paging_end(&recv->paging);
 	if (!fault)
 		resp_message_done(recv);
 	return fault;

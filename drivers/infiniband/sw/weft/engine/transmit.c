@@ -272,8 +272,10 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 		sent = to - from;
 	}
 	xmit_sent(qp, weft_psn_add(flight->first_psn, from + sent), response ? 1 : sent);
-	if (from + sent == flight->psns)
+	if (from + sent == flight->psns) {
+		weft_paging_end(&qp->send.paging);
 		xmit_flight_done(qp, flight);
+	}
 	return from + sent == to;
 }
 
