@@ -119,6 +119,7 @@ switch_lid()
 #
 
 declare -A sm
+sm_options='' # lines of the file of those that are started from now on
 
 # start_sm NAME DEVICE [OPTION]...: opensm at the port of DEVICE, in the background,
 # until stop_sm NAME or the end of the test. It looks at the fabric each second. Its
@@ -134,6 +135,7 @@ start_sm()
 		polling_retry_number 2
 		transaction_timeout 500
 		force_log_flush TRUE
+		$sm_options
 	END
 	OSM_CACHE_DIR=$dir OSM_TMP_DIR=$dir opensm -F "$dir/conf" --dump_files_dir "$dir" \
 		-f "$dir/log" -g "$(port_guid "$dev")" "$@" >"$dir/out" 2>&1 </dev/null &

@@ -13,6 +13,7 @@
 #include "fabric/notice.h"
 #include "object/ah.h"
 #include "object/dev.h"
+#include "object/hca.h"
 #include "object/mcast.h"
 #include "object/qp.h"
 #include "object/table.h"
@@ -202,11 +203,12 @@ static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
 		answer->outcome = WEFT_OUTCOME_DONE;
 }
 
-static noinline void local_filtered(const struct weft_qp *qp, const struct weft_qp *peer,
-				    u16 pkey, u8 filter)
+/* What there is to tell of a message that is refused, as if it were a packet. */
+static struct weft_violation local_violation(const struct weft_qp *qp, u16 pkey)
 {
 	const struct weft_av *av = &qp->av;
-	const struct weft_violation violation = {
+
+	return (struct weft_violation){
 		.slid = weft_av_source_lid(av),
 		.dlid = av->dlid,
 		.sl = av->sl,
@@ -215,9 +217,15 @@ static noinline void local_filtered(const struct weft_qp *qp, const struct weft_
 		.sgid = av->grh ? av->sgid.raw : NULL,
 		.dgid = av->grh ? av->dgid.raw : NULL,
 	};
+}
 
-	weft_fabric_refused(av->fabric, filter == WEFT_IBPORT_PKEY_IN ? av->port : peer->av.port,
-			    filter, &violation);
+static noinline void local_filtered(const struct weft_qp *qp, const struct weft_qp *peer,
+				    u16 pkey, u8 filter)
+{
+	const struct weft_violation violation = local_violation(qp, pkey);
+	const struct weft_av *end = filter == WEFT_IBPORT_PKEY_IN ? &qp->av : &peer->av;
+
+	weft_fabric_refused(qp->av.fabric, end->port, filter, &violation);
 }
 
 /* What the switch between the two lets pass, as if it were a packet. */
@@ -234,15 +242,29 @@ static bool local_passes(const struct weft_qp *qp, const struct weft_qp *peer, u
 	return !filter;
 }
 
-/* RoCE has but one. */
-static bool local_partition(const struct weft_qp *qp, const struct weft_qp *peer)
+/* The peer's port counts it, and the subnet manager is told. */
+static noinline void local_bad_pkey(const struct weft_qp *qp, struct weft_qp *peer, u16 pkey)
+{
+	const struct weft_violation violation = local_violation(qp, pkey);
+
+	weft_traps_violation(&peer->dev->hca->traps, WEFT_TRAP_BAD_PKEY, &violation);
+	weft_stats_inc(peer, WEFT_STAT_RX_PKEY);
+}
+
+/* RoCE has but one. Whose LID is not the one that is meant has nothing to do with it. */
+static bool local_partition(const struct weft_qp *qp, struct weft_qp *peer)
 {
 	u16 pkey;
 
 	if (!qp->av.ib)
 		return true;
 	pkey = weft_qp_pkey(qp);
-	return local_passes(qp, peer, pkey) && weft_pkeys_match(pkey, weft_qp_pkey(peer));
+	if (peer->dev_id != qp->av.target || !local_passes(qp, peer, pkey))
+		return false;
+	if (likely(weft_pkeys_match(pkey, weft_qp_pkey(peer))))
+		return true;
+	local_bad_pkey(qp, peer, pkey);
+	return false;
 }
 
 /*
