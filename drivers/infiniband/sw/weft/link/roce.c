@@ -278,7 +278,7 @@ static void roce_seal(struct sk_buff *skb, const struct roce_way *way)
 static struct sock *roce_sock(const struct weft_run *run, const struct net *net,
 			      bool ipv4)
 {
-	if (!run->av->multicast || !run->qp->dev->local_link)
+	if (!run->av->multicast || !run->av->local)
 		return NULL;
 	return weft_udp_sock(net, ipv4 ? AF_INET : AF_INET6);
 }
