@@ -129,6 +129,15 @@ struct weft_stats {
 	this_cpu_inc((whose)->stats->count[stat])
 
 /**
+ * weft_stats_name - what users know a counter by
+ * @stat: which
+ *
+ * Context: any.
+ * Return: its name, for good.
+ */
+const char *weft_stats_name(enum weft_stat stat);
+
+/**
  * weft_stats_sum - read a counter
  * @dev: the device
  * @stat: which
