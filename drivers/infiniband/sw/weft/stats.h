@@ -31,7 +31,7 @@ struct weft_dev;
 	X(RNR_RETRIES, rnr_retries,					\
 	  "Requests tried again after the peer was not ready.")		\
 	X(TRANSPORT_RETRIES, transport_retries,				\
-	  "Requests tried again because no answer came in time.")	\
+	  "Retries: no answer came in time, or one said that something was lost.") \
 	X(NAKS_SENT, naks_sent,						\
 	  "Requests refused: access, invalid request, operational error.") \
 	X(UD_DROPPED_NO_RECEIVE, ud_dropped_no_receive,			\
