@@ -101,7 +101,7 @@ static bool is_response(uint8_t opcode)
 	return (opcode & 31) >= RESPONSE_FIRST && (opcode & 31) <= ATOMIC_ACK;
 }
 
-static uint32_t payload_of(uint8_t opcode)
+static inline uint32_t payload_of(uint8_t opcode)
 {
 	switch (operations[opcode & 31].payload) {
 	case NONE:
@@ -425,7 +425,7 @@ static void fragment_ipv6(struct packet *to, const struct packet *from, int offs
 }
 
 /* The same packet in two pieces. */
-static void send_fragments(const struct packet *packet, bool v6)
+static inline void send_fragments(const struct packet *packet, bool v6)
 {
 	void (*fragment)(struct packet *, const struct packet *, int, bool);
 	struct packet two[2];
