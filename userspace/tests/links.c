@@ -103,4 +103,6 @@ static void multicast(void)
 	SAME(sent_packets(), before + 2);
 }
 
-TESTS(TEST(unicast), TEST(multicast))
+TESTS(
+	TEST(unicast), TEST(multicast)
+)
