@@ -31,7 +31,7 @@ struct weft_dev;
 	X(RNR_RETRIES, rnr_retries,					\
 	  "Requests tried again after the peer was not ready.")		\
 	X(TRANSPORT_RETRIES, transport_retries,				\
-	  "Requests tried again because no answer came in time.")	\
+	  "Retries: no answer came in time, or one said that something was lost.") \
 	X(NAKS_SENT, naks_sent,						\
 	  "Requests refused: access, invalid request, operational error.") \
 	X(UD_DROPPED_NO_RECEIVE, ud_dropped_no_receive,			\
@@ -127,6 +127,15 @@ struct weft_stats {
  */
 #define weft_stats_inc(whose, stat) \
 	this_cpu_inc((whose)->stats->count[stat])
+
+/**
+ * weft_stats_name - what users know a counter by
+ * @stat: which
+ *
+ * Context: any.
+ * Return: its name, for good.
+ */
+const char *weft_stats_name(enum weft_stat stat);
 
 /**
  * weft_stats_sum - read a counter

@@ -486,7 +486,7 @@ static struct weft_qp *local_ud_peer(const struct weft_av *av, u32 qpn)
 	peer = qpn == 1 ? weft_qp_get_special(av->target, qpn) : weft_qp_get(qpn);
 	if (!peer)
 		return NULL;
-	if (weft_qp_is_ud(peer) && local_ud_reaches(av, peer))
+	if (weft_qp_is_ud(peer) && weft_qp_can_receive(peer) && local_ud_reaches(av, peer))
 		return peer;
 	weft_qp_put(peer);
 	return NULL;

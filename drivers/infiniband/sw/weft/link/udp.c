@@ -190,6 +190,17 @@ static int listen_rcv(struct sock *sk, struct sk_buff *skb)
 	return 0;
 }
 
+/*
+ * Whose is the packet that an ICMP error is about? Only if it is somebody's does the
+ * kernel learn from it, as the MTU of the path. It was sent to our port, but by what no
+ * socket has.
+ */
+static int listen_err_lookup(struct sock *sk, struct sk_buff *skb)
+{
+	return be16_to_cpu(udp_hdr(skb)->source) < IB_ROCE_UDP_ENCAP_VALID_PORT_MIN ?
+	       -ENOENT : 0;
+}
+
 static struct sock *listen_create(struct net *net, int family)
 {
 	struct udp_port_cfg port = {
@@ -201,6 +212,7 @@ static struct sock *listen_create(struct net *net, int family)
 	struct udp_tunnel_sock_cfg tunnel = {
 		.encap_type = LISTEN_ENCAP_TYPE,
 		.encap_rcv = listen_rcv,
+		.encap_err_lookup = listen_err_lookup,
 	};
 	struct socket *sock;
 	int ret;
