@@ -20,7 +20,7 @@ static const char * const quiet[] = {
 	"cq_overruns", "flushed_wrs", "tx_dropped", "tx_stalls", "rx_malformed", "rx_icrc",
 	"rx_unknown_qp", "rx_wrong_address", "rx_pkey", "rx_not_ready", "rx_opcode",
 	"rx_queue_full", "duplicates", "out_of_sequence", "seq_naks_sent", "seq_naks_rcvd",
-	"implied_naks", "stale_responses", "retransmits", "migrations",
+	"implied_naks", "stale_responses", "retransmits", "migrations", "rx_no_memory",
 };
 
 static const char * const busy[] = {

@@ -87,7 +87,9 @@ struct weft_dev;
 	X(RETRANSMITS, retransmits,					\
 	  "Request packets sent again.")				\
 	X(MIGRATIONS, migrations,					\
-	  "Times a QP has changed to its alternate path.")
+	  "Times a QP has changed to its alternate path.")		\
+	X(RX_NO_MEMORY, rx_no_memory,					\
+	  "Packets, or copies of them for a group, dropped for want of memory.")
 
 #define WEFT_STAT_ENUM(id, ...) WEFT_STAT_##id,
 

@@ -33,13 +33,14 @@ bool weft_rx_admit(struct weft_pkt *pkt);
 void weft_rx_deliver(struct weft_pkt *pkt);
 
 /**
- * weft_rx_malformed - count a packet that cannot even be admitted
+ * weft_rx_dismiss - count a packet that cannot even be admitted
  * @pkt: @pkt->skb and @pkt->net are set, the network header is in memory; the
  *	caller frees it
+ * @why: counter
  *
  * Context: soft interrupts, RCU read side.
  */
-void weft_rx_malformed(struct weft_pkt *pkt);
+void weft_rx_dismiss(struct weft_pkt *pkt, enum weft_stat why);
 
 /**
  * weft_rx_drop - an admitted packet goes no further

@@ -158,9 +158,13 @@ static void listen_packet(struct weft_pkt *pkt)
 		kfree_skb(skb);
 		return;
 	}
-	/* trimming fails only for want of memory, of a clone with frags */
-	if (!listen_icrc_valid(skb) || pskb_trim(skb, skb->len - WEFT_ICRC_LENGTH)) {
+	if (!listen_icrc_valid(skb)) {
 		weft_rx_drop(pkt, WEFT_STAT_RX_ICRC);
+		return;
+	}
+	/* there is none when it is a clone with frags */
+	if (pskb_trim(skb, skb->len - WEFT_ICRC_LENGTH)) {
+		weft_rx_drop(pkt, WEFT_STAT_RX_NO_MEMORY);
 		return;
 	}
 	/* it may wait for long: it shall hold no socket */
@@ -177,11 +181,12 @@ static int listen_rcv(struct sock *sk, struct sk_buff *skb)
 	struct weft_pkt pkt = { .skb = skb, .net = sock_net(sk) };
 
 	if (!listen_pull(skb)) {
+		weft_rx_dismiss(&pkt, WEFT_STAT_RX_NO_MEMORY);
 		kfree_skb(skb);
 		return 0;
 	}
 	if (!listen_well_formed(skb)) {
-		weft_rx_malformed(&pkt);
+		weft_rx_dismiss(&pkt, WEFT_STAT_RX_MALFORMED);
 		kfree_skb(skb);
 		return 0;
 	}
