@@ -114,6 +114,23 @@ TRACE_EVENT(weft_drop,
 		  __entry->dqpn, __entry->opcode, __entry->psn, __entry->why)
 );
 
+/* A datagram is dropped by the QP it has come to, in a packet or without one. */
+TRACE_EVENT(weft_datagram_drop,
+	TP_PROTO(u32 qpn, u32 src_qpn, enum weft_stat why),
+	TP_ARGS(qpn, src_qpn, why),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, src_qpn)
+		__array(char, why, WEFT_TRACE_NAME)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->src_qpn = src_qpn;
+		strscpy(__entry->why, weft_stats_name(why), WEFT_TRACE_NAME);
+	),
+	TP_printk("qp %#x from qp %#x: %s", __entry->qpn, __entry->src_qpn, __entry->why)
+);
+
 /* Packets are sent again from a PSN on. */
 TRACE_EVENT(weft_retry,
 	TP_PROTO(u32 qpn, u32 psn, u32 left),

@@ -15,6 +15,7 @@
 #include "object/xrc.h"
 #include "params.h"
 #include "stats.h"
+#include "trace.h"
 #include "wire/headers.h"
 
 /* Complete the receive work request that is held; @cqe says the rest. */
@@ -568,8 +569,15 @@ static void msg_bad_qkey(struct weft_qp *qp, const struct weft_request *req, u32
 	};
 
 	weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_QKEY);
+	trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_UD_DROPPED_QKEY);
 	if (qp->dev->hca)
 		weft_traps_violation(&qp->dev->hca->traps, WEFT_TRAP_BAD_QKEY, &violation);
+}
+
+static void msg_no_receive(struct weft_qp *qp, const struct weft_request *req)
+{
+	weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
+	trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
 }
 
 enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
@@ -592,7 +600,7 @@ enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_requ
 		return fault;
 	if (fault) {
 		if (fault == WEFT_FAULT_RNR)
-			weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
+			msg_no_receive(qp, req);
 		weft_message_refuse(qp, fault);
 		return WEFT_FAULT_NONE;
 	}

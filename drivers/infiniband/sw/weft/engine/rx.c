@@ -7,13 +7,13 @@
 #include <rdma/ib_addr.h>
 
 #include "engine/completer.h"
+#include "engine/drop.h"
 #include "engine/responder.h"
 #include "object/dev.h"
 #include "object/hca.h"
 #include "object/mcast.h"
 #include "object/qp.h"
 #include "object/table.h"
-#include "trace.h"
 #include "wire/opcode.h"
 
 #define RX_ICRC_BYTES	4
@@ -54,8 +54,9 @@ static bool rx_refuse(struct weft_pkt *pkt, enum weft_stat why)
 	if (!dev)
 		dev = rx_any_dev(pkt);
 	if (dev)
-		weft_stats_inc(dev, why);
-	trace_weft_drop(&pkt->hdr, why);
+		weft_stats_drop(dev, &pkt->hdr, why);
+	else
+		trace_weft_drop(&pkt->hdr, why);
 	if (pkt->qp)
 		weft_qp_put(pkt->qp);
 	pkt->qp = NULL;
@@ -237,7 +238,7 @@ static u32 rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 			continue;
 		copy.skb = skb_clone(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
 		if (!copy.skb) {
-			weft_stats_inc(dev, WEFT_STAT_RX_NO_MEMORY);
+			weft_stats_drop(dev, &pkt->hdr, WEFT_STAT_RX_NO_MEMORY);
 			continue; /* it is unreliable */
 		}
 		weft_stats_inc(dev, WEFT_STAT_MCAST_COPIES);
