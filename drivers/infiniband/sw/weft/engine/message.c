@@ -261,11 +261,15 @@ static enum weft_fault msg_open_remote(struct weft_qp *qp, const struct weft_req
 				       u64 offset, u32 length)
 {
 	struct weft_recv *recv = &qp->recv;
+	u64 addr = req->remote_addr + offset;
+	u32 access = msg_access(req);
 	enum weft_fault fault;
-	int err;
+	int err = 0;
 
-	err = weft_region_resolve(&recv->who, req->rkey, req->remote_addr + offset, length,
-				  msg_access(req), &recv->span);
+	if (unlikely(!length) ||
+	    !weft_lookup_usual(&recv->who, req->rkey, addr, length, access, &recv->span))
+		err = weft_region_resolve(&recv->who, req->rkey, addr, length, access,
+					  &recv->span);
 	if (unlikely(err)) {
 		fault = err == -EFAULT ? msg_page_remote(qp, req, offset, length) :
 					 WEFT_FAULT_REMOTE_ACCESS;

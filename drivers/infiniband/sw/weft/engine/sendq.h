@@ -152,6 +152,37 @@ static inline enum weft_fault weft_sendq_check(const struct weft_qp *qp)
 bool weft_sendq_allows(const struct weft_qp *qp, u8 opcode);
 
 /**
+ * weft_sendq_length_valid - whether a message may be so long
+ * @opcode: enum weft_sqe_opcode
+ * @length: bytes
+ *
+ * Return: true when it may.
+ */
+static __always_inline bool weft_sendq_length_valid(u8 opcode, u64 length)
+{
+	if (likely(!(BIT(opcode) & WEFT_SENDQ_FIXED)))
+		return length <= WEFT_MAX_MSG;
+	return length == (opcode == WEFT_SQE_FLUSH ? 0 : sizeof(u64));
+}
+
+/* The rights that a work request needs to its own memory. */
+static __always_inline u32 weft_sendq_access(u8 opcode)
+{
+	return weft_sendq_returns_data(opcode) ? IB_ACCESS_LOCAL_WRITE : 0;
+}
+
+/* Inline data are a list of one element that needs no reference. */
+static __always_inline void weft_sendq_inline(struct weft_sgl *sgl, const void *data,
+					      u32 length)
+{
+	sgl->length = length;
+	sgl->num = length ? 1 : 0;
+	sgl->span[0].region = NULL;
+	sgl->span[0].addr = (uintptr_t)data;
+	sgl->span[0].length = length;
+}
+
+/**
  * weft_sendq_gather - resolve the memory of a work request
  * @qp: the QP; @qp->send.sgl is the result
  * @sqe: the request
@@ -161,8 +192,27 @@ bool weft_sendq_allows(const struct weft_qp *qp, u8 opcode);
  * Return: WEFT_FAULT_NONE: weft_sgl_release() is due; WEFT_FAULT_PAGES:
  * weft_sendq_page() is; or why not.
  */
-enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe,
-				  const struct weft_sge *sge, const void *inline_data);
+static __always_inline enum weft_fault
+weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe, const struct weft_sge *sge,
+		  const void *inline_data)
+{
+	struct weft_sgl *sgl = &qp->send.sgl;
+	int err;
+
+	weft_assert_turn(&qp->send.turn);
+	if (sqe->flags & WEFT_SQE_INLINE) {
+		weft_sendq_inline(sgl, inline_data, sqe->inline_length);
+	} else {
+		err = weft_sgl_resolve(sgl, &qp->send.who, sge, sqe->num_sge,
+				       weft_sendq_access(sqe->opcode));
+		if (unlikely(err))
+			return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_LOCAL_PROTECTION;
+	}
+	if (likely(weft_sendq_length_valid(sqe->opcode, sgl->length)))
+		return WEFT_FAULT_NONE;
+	weft_sgl_release(sgl);
+	return WEFT_FAULT_LOCAL_LENGTH;
+}
 
 /**
  * weft_sendq_measure - check a work request that will be sent in packets
