@@ -185,7 +185,7 @@ static void elements(void)
 	}
 }
 
-/* a paged element, and one that is not after it: fill the list of @wr, which is of @length */
+/* after the paged element of @wr one of @length bytes that is not */
 static void mixed_list(struct ibv_send_wr *wr, struct ibv_mr *pinned, uint32_t length)
 {
 	wr->num_sge = 2;
@@ -772,8 +772,8 @@ static void whose_memory(void)
 
 TESTS(
 	TEST(advertised), TEST(untouched), TEST(elements), TEST(replaced), TEST(windows),
-	TEST(unreliable), TEST(datagrams), TEST(mapped_anew), TEST(forked), TEST(moved), TEST(truncated),
-	TEST(unmapped), TEST(implicit), TEST(window_onto_it), TEST(reregistered),
+	TEST(unreliable), TEST(datagrams), TEST(mapped_anew), TEST(forked), TEST(moved),
+	TEST(truncated), TEST(unmapped), TEST(implicit), TEST(window_onto_it), TEST(reregistered),
 	TEST(advised), TEST(late_receive), TEST(late_send), TEST(never), TEST(never_exit),
 	TEST(whose_memory)
 )

@@ -9,8 +9,9 @@
  * as it would anyway, so parking is no state that anybody has to end.
  *
  * Pages of a half go when the last span to them does, unless weft_paging_keep() says that
- * more of the message is to come. Whoever says that calls weft_paging_end() in the end:
- * what is left of the message need not be paged.
+ * more of the message is to come. The rest need not be paged: who sends or receives packets
+ * calls weft_paging_end() after the last one. On the local link pages that the last window
+ * did not need are kept until the next message begins, which forgets them (@anew below).
  */
 #ifndef WEFT_ENGINE_PAGING_H
 #define WEFT_ENGINE_PAGING_H
