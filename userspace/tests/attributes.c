@@ -96,14 +96,14 @@ static const struct row {
 	FIELD(_bit, _ah.sl), FIELD(_bit, _ah.static_rate), \
 	FIELD(_bit, _ah.is_global), FIELD(_bit, _ah.port_num)
 
-/* what ibv_query_qp() returns as it was set */
+/* what ibv_query_qp() returns as it was set; the core does not return en_sqd_async_notify */
 static const struct field {
 	int bit;
 	const char *name;
 	size_t offset, size;
 } fields[] = {
-	FIELD(STATE, qp_state), FIELD(EN_SQD_ASYNC_NOTIFY, en_sqd_async_notify),
-	FIELD(ACCESS_FLAGS, qp_access_flags), FIELD(PKEY_INDEX, pkey_index),
+	FIELD(STATE, qp_state), FIELD(ACCESS_FLAGS, qp_access_flags),
+	FIELD(PKEY_INDEX, pkey_index),
 	FIELD(PORT, port_num), FIELD(QKEY, qkey), FIELDS_AH(AV, ah_attr),
 	FIELD(PATH_MTU, path_mtu), FIELD(TIMEOUT, timeout), FIELD(RETRY_CNT, retry_cnt),
 	FIELD(RNR_RETRY, rnr_retry), FIELD(RQ_PSN, rq_psn), FIELD(SQ_PSN, sq_psn),
@@ -129,6 +129,7 @@ static struct ibv_qp_attr good_attr(const struct transition *t)
 	struct ibv_qp_attr attr = {
 		.qp_state = t->to,
 		.cur_qp_state = t->from,
+		.en_sqd_async_notify = 1,
 		.port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ,
 		.qkey = 0x4711,
@@ -159,7 +160,6 @@ static struct ibv_qp_attr other_attr(const struct transition *t)
 {
 	struct ibv_qp_attr attr = good_attr(t);
 
-	attr.en_sqd_async_notify = 1;
 	attr.qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
 	attr.qkey = 0x4712;
 	attr.max_dest_rd_atomic = 1;

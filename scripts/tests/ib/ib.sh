@@ -79,6 +79,12 @@ state()
 	port "$1" state | cut -d ' ' -f 2
 }
 
+# has_pkey DEVICE PKEY: 0x and 4 digits. As a condition.
+has_pkey()
+{
+	grep -qix "$2" "/sys/class/infiniband/$1"/ports/1/pkeys/*
+}
+
 # lid DEVICE, sm_lid DEVICE: decimal
 lid() { echo $(($(port "$1" lid))); }
 sm_lid() { echo $(($(port "$1" sm_lid))); }
