@@ -138,6 +138,8 @@
 /* What may wait for the window, in bytes and packets: a few ms of a fast link. */
 #define WEFT_ARQ_WAIT_BYTES	SZ_4M
 #define WEFT_ARQ_WAIT_PACKETS	4096U
+/* Copies for a group have one part of so many of that, and leave the rest to others. */
+#define WEFT_ARQ_COPY_PART	2U
 /* Packets, or frames, that wait until another CPU has handed those before them on. */
 #define WEFT_ARQ_LANE		1024U
 
