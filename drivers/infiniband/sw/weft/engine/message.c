@@ -159,14 +159,11 @@ static noinline enum weft_fault msg_page_recv(struct weft_qp *qp, u64 offset, u6
 		.length = end - offset,
 		.ahead = msg_ahead(offset, end, WEFT_MAX_MSG),
 		.anew = !offset,
+		.refusal = WEFT_FAULT_RECV_PROTECTION,
 	};
-	int err;
 
-	err = weft_paging_resolve(&need, &recv->who, &recv->sgl, recv->wqe.sge,
-				  recv->wqe.num_sge);
-	if (!err)
-		return WEFT_FAULT_NONE;
-	return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_RECV_PROTECTION;
+	return weft_paging_resolve(&need, &recv->who, &recv->sgl, recv->wqe.sge,
+				   recv->wqe.num_sge);
 }
 
 /* The receive that is held has room for @end bytes; go to @offset. */
@@ -245,12 +242,13 @@ static noinline enum weft_fault msg_page_remote(struct weft_qp *qp,
 		.length = length,
 		.ahead = sge.length - length,
 		.anew = !offset,
+		.refusal = WEFT_FAULT_REMOTE_ACCESS,
 	};
-	int err;
+	enum weft_fault fault;
 
-	err = weft_paging_resolve(&need, &recv->who, &recv->sgl, &sge, 1);
-	if (err)
-		return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_REMOTE_ACCESS;
+	fault = weft_paging_resolve(&need, &recv->who, &recv->sgl, &sge, 1);
+	if (fault)
+		return fault;
 	/* the reference moves */
 	recv->span = recv->sgl.span[0];
 	recv->sgl.num = 0;

@@ -43,6 +43,8 @@
  * @WEFT_FAULT_CQ_OVERRUN: a completion was lost
  * @WEFT_FAULT_XRC_SRQ: responder: no such SRQ in the XRC domain
  * @WEFT_FAULT_REMOVED: the device has been removed
+ * @WEFT_FAULT_NO_MEMORY: there is no memory for paged memory, of a local element, or at
+ *	the responder
  * @WEFT_FAULTS: number of faults
  * @WEFT_FAULT_PAGES: none, and never the fault of a completion: paged memory is on its
  *	way, and the half will get WEFT_EV_RUN when it is there
@@ -77,6 +79,7 @@ enum weft_fault {
 	WEFT_FAULT_CQ_OVERRUN,
 	WEFT_FAULT_XRC_SRQ,
 	WEFT_FAULT_REMOVED,
+	WEFT_FAULT_NO_MEMORY,
 	WEFT_FAULTS,
 	WEFT_FAULT_PAGES
 };
@@ -136,7 +139,7 @@ enum weft_service weft_rules_service(enum ib_qp_type type);
 
 /**
  * weft_rules_verdict - consequences of a fault that the responder found
- * @fault: WEFT_FAULT_RNR to WEFT_FAULT_BAD_REQUEST
+ * @fault: WEFT_FAULT_RNR to WEFT_FAULT_BAD_REQUEST, XRC_SRQ or NO_MEMORY
  * @service: of the QP
  *
  * Return: the verdict.
@@ -146,7 +149,7 @@ const struct weft_verdict *weft_rules_verdict(enum weft_fault fault,
 
 /**
  * weft_rules_status - status of a work request that failed at the requester
- * @fault: any but WEFT_FAULT_NONE and those of a responder
+ * @fault: any but WEFT_FAULT_NONE and those of a responder alone
  *
  * Return: the completion status.
  */

@@ -62,12 +62,13 @@ enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
 		.length = length,
 		/* a message that is sent in packets will go on */
 		.ahead = length ? offset : 0,
+		.refusal = WEFT_FAULT_LOCAL_PROTECTION,
 	};
-	int err;
+	enum weft_fault fault;
 
-	err = weft_paging_resolve(&need, &qp->send.who, &qp->send.sgl, sge, sqe->num_sge);
-	if (err)
-		return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_LOCAL_PROTECTION;
+	fault = weft_paging_resolve(&need, &qp->send.who, &qp->send.sgl, sge, sqe->num_sge);
+	if (fault)
+		return fault;
 	if (weft_sendq_length_valid(sqe->opcode, qp->send.sgl.length))
 		return WEFT_FAULT_NONE;
 	weft_sgl_release(&qp->send.sgl);
