@@ -244,8 +244,8 @@ static const struct rules_status_row rules_status_rows[] = {
 	{ "Remote Access Error", WEFT_FAULT_NAK_ACCESS, IB_WC_REM_ACCESS_ERR },
 	{ "Remote Operation Error", WEFT_FAULT_NAK_OPERATION, IB_WC_REM_OP_ERR },
 	{ "Bad Response Error", WEFT_FAULT_BAD_RESPONSE, IB_WC_BAD_RESP_ERR },
-	{ "no way to go on, queue", WEFT_FAULT_QUEUE_INDEX, IB_WC_FATAL_ERR },
-	{ "no way to go on, completions", WEFT_FAULT_CQ_OVERRUN, IB_WC_FATAL_ERR },
+	{ "Work Request Flushed Error, queue", WEFT_FAULT_QUEUE_INDEX, IB_WC_WR_FLUSH_ERR },
+	{ "Work Request Flushed Error, CQ", WEFT_FAULT_CQ_OVERRUN, IB_WC_WR_FLUSH_ERR },
 	{ "no way to go on, device", WEFT_FAULT_REMOVED, IB_WC_FATAL_ERR },
 	/* of a requester's own memory */
 	{ "General Error", WEFT_FAULT_NO_MEMORY, IB_WC_GENERAL_ERR },

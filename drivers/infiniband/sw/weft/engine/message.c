@@ -34,7 +34,7 @@ static __always_inline void msg_complete(struct weft_qp *qp, struct weft_cq *cq,
 	cqe->flags = WEFT_CQE_RECV | (recv->srq ? WEFT_CQE_SRQ : 0);
 	cqe->port_num = 1;
 	if (unlikely(!weft_cq_push(cq, cqe, solicited, flags)))
-		weft_qp_fatal(qp);
+		weft_qp_fatal(qp, WEFT_FAULT_CQ_OVERRUN);
 }
 
 static void msg_complete_error(struct weft_qp *qp, enum ib_wc_status status,
@@ -77,7 +77,7 @@ static void msg_flush_held(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 	bool target = qp->type == IB_QPT_XRC_TGT;
-	enum weft_fault fault = weft_rules_flushed(qp->removed);
+	enum weft_fault fault = weft_rules_flushed(READ_ONCE(qp->fault));
 
 	if (target && !msg_enter_srq(recv, recv->srqn)) {
 		recv->held = false;
@@ -128,7 +128,8 @@ static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp)
 		else if (!ret)
 			ret = -EAGAIN;
 		else
-			weft_qp_fatal(qp); /* it scribbled over its ring */
+			/* it scribbled over its ring */
+			weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
 	}
 	if (ret && ret != -EINVAL)
 		return WEFT_FAULT_RNR;

@@ -92,7 +92,7 @@ static void req_rnr(struct weft_qp *qp, u8 rnr_timer)
 
 static void req_flush_one(struct weft_qp *qp)
 {
-	enum weft_fault fault = weft_rules_flushed(qp->removed);
+	enum weft_fault fault = weft_rules_flushed(READ_ONCE(qp->fault));
 
 	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
 	req_complete(qp, weft_rules_status(fault), fault, 0);
@@ -305,7 +305,7 @@ static void req_forget_paged(struct weft_send *send)
 static void req_flush_flights(struct weft_qp *qp)
 {
 	struct weft_window *window = &qp->send.window;
-	enum weft_fault fault = weft_rules_flushed(qp->removed);
+	enum weft_fault fault = weft_rules_flushed(READ_ONCE(qp->fault));
 	const struct weft_flight *flight;
 
 	for (; !weft_window_is_empty(window); window->head++) {

@@ -39,8 +39,8 @@
  * @WEFT_FAULT_NAK_ACCESS: the peer does not allow the access
  * @WEFT_FAULT_NAK_OPERATION: the peer could not execute the request
  * @WEFT_FAULT_BAD_RESPONSE: the peer's response is not what was asked for
- * @WEFT_FAULT_QUEUE_INDEX: the consumer's ring index is impossible
- * @WEFT_FAULT_CQ_OVERRUN: a completion was lost
+ * @WEFT_FAULT_QUEUE_INDEX: flushed, as the consumer's ring index is impossible
+ * @WEFT_FAULT_CQ_OVERRUN: flushed, as a completion was lost
  * @WEFT_FAULT_XRC_SRQ: responder: no such SRQ in the XRC domain
  * @WEFT_FAULT_REMOVED: the device has been removed
  * @WEFT_FAULT_NO_MEMORY: there is no memory for paged memory, of a local element, or at
@@ -157,13 +157,15 @@ enum ib_wc_status weft_rules_status(enum weft_fault fault);
 
 /**
  * weft_rules_flushed - why work requests are flushed
- * @removed: their device is being removed
+ * @fault: enum weft_fault that has put their QP into ERR, or 0
  *
  * Return: the fault.
  */
-static inline enum weft_fault weft_rules_flushed(bool removed)
+static inline enum weft_fault weft_rules_flushed(u32 fault)
 {
-	return unlikely(removed) ? WEFT_FAULT_REMOVED : WEFT_FAULT_FLUSHED;
+	if (likely(!fault))
+		return WEFT_FAULT_FLUSHED;
+	return fault;
 }
 
 /**

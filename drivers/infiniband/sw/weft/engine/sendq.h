@@ -110,7 +110,7 @@ static __always_inline bool weft_sendq_next(struct weft_qp *qp, u32 ahead)
 	if (!more)
 		return false;
 	if (unlikely(more < 0)) {
-		weft_qp_fatal(qp);
+		weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
 		return false;
 	}
 	if (send->doorbell_armed) {

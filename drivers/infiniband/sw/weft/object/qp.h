@@ -48,8 +48,9 @@ struct weft_srq;
  *	weft_qp_set_sqe(). Read by anybody.
  * @kernel: the consumer is in the kernel
  * @sig_all: every send work request is signaled
- * @removed: of a process whose device is being removed: flushed work requests say so;
- *	with both turns stopped
+ * @fault: enum weft_fault that ends it, for the vendor_err of what is flushed, or 0. Set
+ *	by weft_qp_fatal(), and when the device is being removed (of a process's QP);
+ *	cleared with both turns stopped
  * @create_flags: enum ib_qp_create_flags
  * @cookie: returned in every completion
  * @dev: the device; not used after destroy_qp
@@ -90,7 +91,7 @@ struct weft_qp {
 	u32			state;
 	bool			kernel;
 	bool			sig_all;
-	bool			removed;
+	u32			fault;
 	u32			create_flags;
 	u64			cookie;
 	u32			dev_id;
@@ -239,7 +240,8 @@ void weft_qp_event(struct weft_qp *qp, enum ib_event_type type);
 /**
  * weft_qp_fatal - raise QP_FATAL and go into ERR, unless in ERR already
  * @qp: either turn owned
+ * @fault: enum weft_fault: why
  */
-void weft_qp_fatal(struct weft_qp *qp);
+void weft_qp_fatal(struct weft_qp *qp, u32 fault);
 
 #endif /* WEFT_OBJECT_QP_H */
