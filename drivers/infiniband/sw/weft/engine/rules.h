@@ -18,7 +18,7 @@
  * @WEFT_FAULT_LOCAL_PROTECTION: lkey, address, length or right of a local
  *	element
  * @WEFT_FAULT_ADDRESS: address handle of another protection domain, or gone
- * @WEFT_FAULT_BIND: BIND_MW or LOCAL_INV refused
+ * @WEFT_FAULT_BIND: BIND_MW, LOCAL_INV or REG_MR refused
  * @WEFT_FAULT_NO_CREDIT: max_rd_atomic is 0
  * @WEFT_FAULT_RETRY: no answer, retries used up
  * @WEFT_FAULT_RNR_RETRY: no receive work request, retries used up
