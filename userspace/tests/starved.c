@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * On-demand paging when there is no memory: the kernel's fault injection lets no page be
- * allocated by who pins for us (Documentation/fault-injection/fault-injection.rst).
+ * allocated by who pins for us. It has been told whom that is (verbs/542-own-starved).
  */
 #include "lib.h"
 
@@ -27,49 +27,11 @@ static void set(const char *name, const char *value)
 	write_text(path, value);
 }
 
-static void set_address(const char *name, unsigned long address)
-{
-	char value[32];
-
-	snprintf(value, sizeof(value), "%#lx", address);
-	set(name, value);
-}
-
-/* the first symbol of the module behind @after, of this name if there is one */
-static unsigned long find_symbol(const char *wanted, unsigned long after)
-{
-	unsigned long address, found = -1UL;
-	char line[512], name[256], module[64];
-	FILE *f = fopen("/proc/kallsyms", "r");
-
-	CHECK(f);
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx %*c %255s [%63[^]]]", &address, name, module) == 3 &&
-		    !strcmp(module, "weft") && (!wanted || !strcmp(name, wanted)) &&
-		    address > after && address < found)
-			found = address;
-	fclose(f);
-	CHECK(found != -1UL);
-	return found;
-}
-
 /* from now on: so many times, -1: until feed() */
 static void starve(int times)
 {
-	unsigned long worker = find_symbol("pins_get_worker", 0);
 	char value[16];
 
-	set("probability", "0");
-	set_address("require-start", worker);
-	set_address("require-end", find_symbol(NULL, worker));
-	set("stacktrace-depth", "32");
-	set("min-order", "0");
-	set("ignore-gfp-wait", "N");
-	set("ignore-gfp-highmem", "N");
-	set("task-filter", "N");
-	set("interval", "1");
-	set("space", "0");
-	set("verbose", "0");
 	snprintf(value, sizeof(value), "%d", times);
 	set("times", value);
 	set("probability", "100");
