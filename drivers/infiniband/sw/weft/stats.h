@@ -131,6 +131,23 @@ struct weft_stats {
 	this_cpu_inc((whose)->stats->count[stat])
 
 /**
+ * weft_stats_message - count a message, and its bytes
+ * @stats: of a struct weft_qp, one of whose turns is owned
+ * @messages: WEFT_STAT_SENT_MESSAGES or WEFT_STAT_RCVD_MESSAGES
+ * @length: bytes
+ *
+ * Context: any.
+ */
+static __always_inline void weft_stats_message(struct weft_stats __percpu *stats,
+					       enum weft_stat messages, u32 length)
+{
+	BUILD_BUG_ON(WEFT_STAT_SENT_BYTES != WEFT_STAT_SENT_MESSAGES + 1 ||
+		     WEFT_STAT_RCVD_BYTES != WEFT_STAT_RCVD_MESSAGES + 1);
+	this_cpu_inc(stats->count[messages]);
+	this_cpu_add(stats->count[messages + 1], length);
+}
+
+/**
  * weft_stats_name - what users know a counter by
  * @stat: which
  *

@@ -440,18 +440,11 @@ u64 weft_message_settle(struct weft_qp *qp, const struct weft_request *req)
 	return left;
 }
 
-static u8 msg_wc_flags(u8 opcode)
-{
-	switch (opcode) {
-	case WEFT_SQE_SEND_IMM:
-	case WEFT_SQE_WRITE_IMM:
-		return WEFT_WC_WITH_IMM;
-	case WEFT_SQE_SEND_INV:
-		return WEFT_WC_WITH_INV;
-	default:
-		return 0;
-	}
-}
+static const u8 msg_wc_flags[WEFT_SQE_OPCODES] = {
+	[WEFT_SQE_SEND_IMM]	= WEFT_WC_WITH_IMM,
+	[WEFT_SQE_SEND_INV]	= WEFT_WC_WITH_INV,
+	[WEFT_SQE_WRITE_IMM]	= WEFT_WC_WITH_IMM,
+};
 
 static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft_request *req)
 {
@@ -460,7 +453,7 @@ static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft
 		.opcode = IB_WC_RECV,
 		.byte_len = req->length + WEFT_GRH_BYTES,
 		.ex = req->ex,
-		.wc_flags = msg_wc_flags(req->opcode),
+		.wc_flags = msg_wc_flags[req->opcode],
 		.src_qp = req->src_qpn,
 		.sl = req->sl,
 		.slid = req->slid,
@@ -489,7 +482,7 @@ static void msg_complete_message(struct weft_qp *qp, const struct weft_request *
 							      IB_WC_RECV,
 		.byte_len = req->length,
 		.ex = req->ex,
-		.wc_flags = msg_wc_flags(req->opcode),
+		.wc_flags = msg_wc_flags[req->opcode],
 	};
 
 	msg_complete(qp, cq, &cqe, req->solicited, flags);
@@ -519,8 +512,7 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 		if (fault)
 			return fault;
 	}
-	weft_stats_inc(qp, WEFT_STAT_RCVD_MESSAGES);
-	weft_stats_add(qp, WEFT_STAT_RCVD_BYTES, req->length);
+	weft_stats_message(qp->stats, WEFT_STAT_RCVD_MESSAGES, req->length);
 	if (unlikely(req->grh))
 		msg_complete_datagram(qp, req);
 	else if (weft_sendq_needs_receive(req->opcode))

@@ -170,8 +170,7 @@ static void req_build(const struct weft_send *send, struct weft_request *req)
 static void req_done(struct weft_qp *qp, u32 length, struct req_budget *budget)
 {
 	budget->bytes -= length;
-	weft_stats_inc(qp, WEFT_STAT_SENT_MESSAGES);
-	weft_stats_add(qp, WEFT_STAT_SENT_BYTES, length);
+	weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, length);
 	weft_requester_reset_retries(&qp->send);
 	req_complete(qp, IB_WC_SUCCESS, WEFT_FAULT_NONE, length);
 }

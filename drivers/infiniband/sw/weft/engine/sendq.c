@@ -163,7 +163,7 @@ static void sendq_push(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index
 		.wqe_index = index,
 		.vendor_err = fault,
 		.status = status,
-		.opcode = sqe->opcode < WEFT_SQE_OPCODES ? sendq_wc_opcode[sqe->opcode] : 0,
+		.opcode = sendq_wc_opcode[sqe->opcode],
 		.port_num = 1,
 	};
 

@@ -302,12 +302,6 @@ static void local_advance(struct weft_qp *qp, struct weft_qp *peer, u32 length)
 	}
 }
 
-/* XRC initiators are connected with XRC targets, others with their like. */
-static bool local_type_matches(const struct weft_qp *qp, const struct weft_qp *peer)
-{
-	return peer->type == (qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type);
-}
-
 static struct weft_qp *local_peer(struct weft_qp *qp)
 {
 	struct weft_qp *peer;
@@ -317,7 +311,7 @@ static struct weft_qp *local_peer(struct weft_qp *qp)
 	peer = weft_qp_get(qp->dest_qpn);
 	if (!peer)
 		return NULL;
-	if (local_type_matches(qp, peer))
+	if (peer->type == qp->peer_type)
 		return peer;
 	weft_qp_put(peer);
 	return NULL;

@@ -42,6 +42,8 @@ struct weft_srq;
  * @src_qpn: UD: the number that its datagrams come from; @qpn, unless it was created
  *	with another one
  * @type: transport service; SMI and GSI are UD QPs with the numbers 0 and 1
+ * @peer_type: connected: what the peer has to be: XRC initiators are connected with XRC
+ *	targets, others with their like
  * @transport: how it says that on the wire
  * @state: enum ib_qp_state. Written by modify_qp with both turns stopped, and
  *	by the owner of either turn with weft_qp_set_error() or
@@ -87,6 +89,7 @@ struct weft_qp {
 	u32			qpn;
 	u32			src_qpn;
 	enum ib_qp_type		type;
+	enum ib_qp_type		peer_type;
 	enum weft_transport	transport;
 	u32			state;
 	bool			kernel;
