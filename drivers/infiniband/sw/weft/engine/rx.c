@@ -16,7 +16,6 @@
 #include "object/table.h"
 #include "wire/opcode.h"
 
-#define RX_ICRC_BYTES	4
 #define RX_GSI_QPN	1
 /* The upper bit of a P_Key says full or limited member. */
 #define RX_PKEY_BASE	0x7fff
@@ -65,6 +64,7 @@ static bool rx_refuse(struct weft_pkt *pkt, enum weft_stat why)
 
 void weft_rx_dismiss(struct weft_pkt *pkt, enum weft_stat why)
 {
+	pkt->hdr = (struct weft_hdr){};
 	weft_pkt_addresses(pkt);
 	rx_refuse(pkt, why);
 }
@@ -178,7 +178,7 @@ static bool rx_is_multicast(const struct weft_pkt *pkt)
 
 bool weft_rx_admit(struct weft_pkt *pkt)
 {
-	weft_pkt_decode(pkt, RX_ICRC_BYTES);
+	weft_pkt_decode(pkt);
 	if (pkt->malformed && !rx_has_answer(pkt))
 		return rx_refuse(pkt, WEFT_STAT_RX_MALFORMED);
 	if (pkt->hdr.dqpn != WEFT_MCAST_QPN)

@@ -162,11 +162,6 @@ static void listen_packet(struct weft_pkt *pkt)
 		weft_rx_drop(pkt, WEFT_STAT_RX_ICRC);
 		return;
 	}
-	/* there is none when it is a clone with frags */
-	if (pskb_trim(skb, skb->len - WEFT_ICRC_LENGTH)) {
-		weft_rx_drop(pkt, WEFT_STAT_RX_NO_MEMORY);
-		return;
-	}
 	/* it may wait for long: it shall hold no socket */
 	skb_orphan(skb);
 	weft_rx_deliver(pkt);
@@ -178,8 +173,9 @@ static void listen_packet(struct weft_pkt *pkt)
  */
 static int listen_rcv(struct sock *sk, struct sk_buff *skb)
 {
-	struct weft_pkt pkt = { .skb = skb, .net = sock_net(sk) };
+	struct weft_pkt pkt __uninitialized;
 
+	weft_pkt_init(&pkt, skb, sock_net(sk), NULL);
 	if (!listen_pull(skb)) {
 		weft_rx_dismiss(&pkt, WEFT_STAT_RX_NO_MEMORY);
 		kfree_skb(skb);
