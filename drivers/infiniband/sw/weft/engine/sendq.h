@@ -68,13 +68,31 @@ static inline bool weft_sendq_may_sleep(u8 opcode)
 }
 
 /**
+ * weft_sendq_disarm - what is posted from now on will be found without a doorbell
+ * @qp: the QP; weft_sendq_look() is due
+ *
+ * Worth it when that takes a while: for a single short message it is cheaper to leave the
+ * client ring than to ask it anew, which takes a barrier.
+ */
+static __always_inline void weft_sendq_disarm(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+
+	weft_assert_turn(&send->turn);
+	if (!send->doorbell_armed)
+		return;
+	weft_ring_set_flags(send->ring, 0, WEFT_RING_NEED_DOORBELL);
+	send->doorbell_armed = false;
+}
+
+/**
  * weft_sendq_look - is there a next work request?
  * @qp: the QP
  * @ahead: work requests that have been taken and are not complete
  *
- * With an empty queue the client is asked to ring. The order of looking and asking: see
- * the proof in weft-abi.h. What is returned is what the client's index said when it was read
- * last: nobody has to read it again.
+ * With an empty queue the client is asked to ring, unless it has been. The order of
+ * looking and asking: see the proof in weft-abi.h. What is returned is what the client's
+ * index said when it was read last: nobody has to read it again.
  *
  * Return: how many there are; 0: none; negative: the client's index is impossible.
  */
@@ -84,7 +102,7 @@ static __always_inline int weft_sendq_look(struct weft_qp *qp, int ahead)
 	int pending = weft_ring_pending(send->ring);
 
 	weft_assert_turn(&send->turn);
-	if (pending >= 0 && pending <= ahead) {
+	if (!send->doorbell_armed && pending >= 0 && pending <= ahead) {
 		weft_ring_arm_doorbell(send->ring);
 		send->doorbell_armed = true;
 		pending = weft_ring_pending(send->ring);
@@ -113,10 +131,8 @@ static __always_inline bool weft_sendq_next(struct weft_qp *qp, u32 ahead)
 		weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
 		return false;
 	}
-	if (send->doorbell_armed) {
-		weft_ring_set_flags(send->ring, 0, WEFT_RING_NEED_DOORBELL);
-		send->doorbell_armed = false;
-	}
+	if (more > 1)
+		weft_sendq_disarm(qp);
 	send->malformed = weft_sq_next(send->ring, ahead, &send->wqe);
 	return true;
 }

@@ -308,6 +308,8 @@ static bool xmit_flight(struct weft_qp *qp, struct weft_flight *flight, s64 *byt
 
 	if (!from && xmit_is_fenced(qp, &flight->sqe))
 		return false;
+	if (to > 1)
+		weft_sendq_disarm(qp);
 	if (weft_sendq_is_response(flight->sqe.opcode))
 		return xmit_response(qp, flight, from, bytes);
 	unanswered = weft_window_unanswered(window);

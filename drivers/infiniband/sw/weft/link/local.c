@@ -9,6 +9,7 @@
 
 #include "engine/migration.h"
 #include "engine/paging.h"
+#include "engine/sendq.h"
 #include "fabric/fabric.h"
 #include "fabric/notice.h"
 #include "object/ah.h"
@@ -57,6 +58,7 @@ static noinline bool local_move_long(struct weft_qp *qp, struct weft_qp *peer,
 {
 	u64 left = req->length - qp->send.done, length;
 
+	weft_sendq_disarm(qp);
 	for (;;) {
 		length = min_t(u64, left, WEFT_COPY_CHUNK);
 		local_copy(qp, peer, req->opcode, length);
