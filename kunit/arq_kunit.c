@@ -492,6 +492,76 @@ static void small_packets_have_an_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arq_freed, num);
 }
 
+/**
+ * struct arq_kind - whose a packet is
+ * @name: for the log
+ * @group: it goes to a group
+ * @waits: its sender waits until it is freed
+ * @part: one part of so many of what may wait is for those
+ */
+struct arq_kind {
+	const char	*name;
+	bool		group;
+	bool		waits;
+	u32		part;
+};
+
+static const struct arq_kind arq_kinds[] = {
+	{ "to one, its sender waits", false, true, 1 },
+	{ "to one, from another host", false, false, 1 },
+	{ "to a group, its sender waits", true, true, 1 },
+	{ "a copy for a group", true, false, WEFT_ARQ_COPY_PART },
+};
+
+static void arq_kind_name(const struct arq_kind *kind, char *name)
+{
+	strscpy(name, kind->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(arq_kind, arq_kinds, arq_kind_name);
+
+static void arq_xmit_kind(struct arq_model *model, u32 number, u32 length)
+{
+	const struct arq_kind *kind = model->test->param_value;
+	struct sk_buff *skb = arq_packet(model->test, number, length, 0);
+
+	if (kind->group)
+		((struct weft_wire_lrh *)skb->data)->dlid = cpu_to_be16(WEFT_LID_MCAST);
+	if (!kind->waits)
+		skb->destructor = NULL;
+	weft_arq_xmit(&model->end[0].arq, skb, model->now);
+}
+
+/* So many such packets may wait in all, of its kind a part of them. */
+static void arq_expect_room(struct kunit *test, u32 length, u32 all)
+{
+	static const struct arq_wire clean = { .max_frame = 4400 };
+	const struct arq_kind *kind = test->param_value;
+	struct arq_model *model = arq_model_create(test, &clean);
+	u32 room = WEFT_ARQ_WINDOW + all / kind->part, i;
+
+	for (i = 0; i < room; i++)
+		arq_xmit_kind(model, i, length);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 0U);
+	arq_xmit_kind(model, room, length);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 1U);
+	/* who waits finds the rest, and no more */
+	for (; i < WEFT_ARQ_WINDOW + all; i++)
+		arq_xmit(model, 0, i, length);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 1U);
+	arq_xmit(model, 0, i, length);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 2U);
+	arq_run(model, 1000 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, model->end[1].next, WEFT_ARQ_WINDOW + all);
+	arq_model_destroy(model);
+}
+
+static void copies_leave_room(struct kunit *test)
+{
+	arq_expect_room(test, 4096, WEFT_ARQ_WAIT_BYTES / 4096);
+	arq_expect_room(test, 24, WEFT_ARQ_WAIT_PACKETS);
+}
+
 /* It waits for nothing, is not repeated, and not kept. */
 static void vl15_goes_by(struct kunit *test)
 {
@@ -619,6 +689,7 @@ static struct kunit_case arq_cases[] = {
 	KUNIT_CASE(idle_does_not_give_up),
 	KUNIT_CASE(window_and_queue_have_an_end),
 	KUNIT_CASE(small_packets_have_an_end),
+	KUNIT_CASE_PARAM(copies_leave_room, arq_kind_gen_params),
 	KUNIT_CASE(vl15_goes_by),
 	KUNIT_CASE(malformed_is_not_sent),
 	KUNIT_CASE(strange_numbers),

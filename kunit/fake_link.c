@@ -130,9 +130,9 @@ static void fake_copy(void *to, struct weft_iter *from, u32 length)
 		weft_copy(&iter, from, length);
 }
 
-/* The end of a payload goes into pages, as a net device may have it. */
+/* The end of a payload, and @trailer zeros, go into pages, as a net device may have them. */
 static bool fake_put_frags(struct fake_link *link, struct sk_buff *skb,
-			   struct weft_iter *payload, u32 length, u32 pad)
+			   struct weft_iter *payload, u32 length, u32 trailer)
 {
 	struct page *page = alloc_page(GFP_ATOMIC | __GFP_ZERO);
 	u32 cut = fake_random(link, length);
@@ -144,7 +144,7 @@ static bool fake_put_frags(struct fake_link *link, struct sk_buff *skb,
 		get_page(page);
 		skb_add_rx_frag(skb, 0, page, 0, cut, PAGE_SIZE / 2);
 	}
-	skb_add_rx_frag(skb, !!cut, page, cut, length - cut + pad, PAGE_SIZE / 2);
+	skb_add_rx_frag(skb, !!cut, page, cut, length - cut + trailer, PAGE_SIZE / 2);
 	return true;
 }
 
@@ -165,22 +165,25 @@ static struct sk_buff *fake_packet(struct fake_node *from, struct weft_hdr *hdr,
 {
 	u8 headers[WEFT_HDR_MAX_LENGTH];
 	struct fake_link *link = from->link;
-	u32 header, linear = length;
+	u32 header, trailer, linear = length;
 	struct sk_buff *skb;
 
 	hdr->pad = -length & 3;
+	/* nobody looks at the ICRC */
+	trailer = hdr->pad + WEFT_ICRC_LENGTH;
 	header = fake_encode(headers, hdr);
 	if (fake_random(link, 2))
 		linear = min(length, (u32)WEFT_HDR_MAX_LENGTH - header);
-	skb = alloc_skb(sizeof(struct iphdr) + WEFT_HDR_MAX_LENGTH + linear + 3, GFP_ATOMIC);
+	skb = alloc_skb(sizeof(struct iphdr) + WEFT_HDR_MAX_LENGTH + linear + trailer,
+			GFP_ATOMIC);
 	if (!skb)
 		return NULL;
 	fake_put_ip(skb, from->ip, fake_node_peer(from)->ip);
 	skb_put_data(skb, headers, header);
 	fake_copy(skb_put(skb, linear), payload, linear);
 	if (linear == length) {
-		skb_put_zero(skb, hdr->pad);
-	} else if (!fake_put_frags(link, skb, payload, length - linear, hdr->pad)) {
+		skb_put_zero(skb, trailer);
+	} else if (!fake_put_frags(link, skb, payload, length - linear, trailer)) {
 		kfree_skb(skb);
 		return NULL;
 	}
@@ -274,9 +277,11 @@ static const struct weft_link fake_link_ops = {
 /* As a link does it in a soft interrupt. */
 static void fake_receive(struct fake_node *node, struct sk_buff *skb)
 {
-	struct weft_pkt pkt = { .skb = skb, .qp = node->qp, .dev = &node->dev };
+	struct weft_pkt pkt;
 
-	weft_pkt_decode(&pkt, 0);
+	weft_pkt_init(&pkt, skb, NULL, &node->dev);
+	pkt.qp = node->qp;
+	weft_pkt_decode(&pkt);
 	KUNIT_EXPECT_EQ(node->link->test, pkt.hdr.dqpn, node->qp->qpn);
 	weft_qp_hold(node->qp);
 	local_bh_disable();
@@ -481,8 +486,8 @@ bool fake_link_take(struct fake_link *link, struct weft_pkt *pkt)
 {
 	if (skb_queue_empty(&link->wire))
 		return false;
-	*pkt = (struct weft_pkt){ .skb = fake_take(link, 0) };
-	weft_pkt_decode(pkt, 0);
+	weft_pkt_init(pkt, fake_take(link, 0), NULL, NULL);
+	weft_pkt_decode(pkt);
 	return true;
 }
 

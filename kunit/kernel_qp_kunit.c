@@ -210,7 +210,7 @@ static void end_spares_the_kernel(struct kunit *test)
 
 	weft_qp_end(node->qp);
 	KUNIT_EXPECT_EQ(test, weft_qp_state(node->qp), IB_QPS_RTS);
-	KUNIT_EXPECT_FALSE(test, node->qp->removed);
+	KUNIT_EXPECT_EQ(test, node->qp->fault, 0U);
 }
 
 static void kernel_exit(struct kunit *test)

@@ -11,6 +11,9 @@
 #include "object/mw.h"
 #include "ring/pages.h"
 
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/mm.h>
 #include <linux/mman.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -258,6 +261,133 @@ static void reg_user_mr_paged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
 }
 
+/**
+ * struct barren - a page that the first accesses are refused
+ * @says: what they are told
+ * @refused: how many are
+ * @faults: how many accesses there were
+ * @page: what the others find
+ */
+struct barren {
+	vm_fault_t	says;
+	int		refused;
+	atomic_t	faults;
+	struct page	*page;
+};
+
+static vm_fault_t barren_fault(struct vm_fault *vmf)
+{
+	struct barren *barren = vmf->vma->vm_file->private_data;
+
+	if (atomic_inc_return(&barren->faults) <= barren->refused)
+		return barren->says;
+	get_page(barren->page);
+	vmf->page = barren->page;
+	return 0;
+}
+
+static const struct vm_operations_struct barren_vm_ops = { .fault = barren_fault };
+
+static int barren_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	vma->vm_ops = &barren_vm_ops;
+	return 0;
+}
+
+static const struct file_operations barren_fops = {
+	.owner = THIS_MODULE,
+	.mmap = barren_mmap,
+};
+
+static unsigned long barren_map(struct kunit *test, struct barren *barren)
+{
+	struct file *file = anon_inode_getfile("[weft_barren]", &barren_fops, barren, O_RDWR);
+	unsigned long start;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	start = vm_mmap(file, 0, PAGE_SIZE, PROT_READ, MAP_PRIVATE, 0);
+	fput(file);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(start));
+	return start;
+}
+
+/* Return: whether a page could be had, as weft_pins_attach() says it. */
+static int barren_attach(struct kunit *test, unsigned long start)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_pins *holder, *pins = weft_pins_alloc(1);
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct weft_span span;
+	struct ib_mr *mr;
+	int err;
+
+	KUNIT_ASSERT_NOT_NULL(test, pins);
+	mr = reg(test, start - fixture->start, PAGE_SIZE, start, IB_ACCESS_ON_DEMAND);
+	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve_paged(&fixture->who, mr->lkey, start,
+							   1, 0, &span));
+	weft_pins_add(pins, span.region, start, 1, false);
+	weft_pins_request(pins, &holder, pinned, &done);
+	wait_for_completion(&done);
+	err = weft_pins_attach(pins, &span, start, 1, false);
+	weft_region_put(span.region);
+	if (err)
+		weft_pins_forget(pins);
+	KUNIT_EXPECT_NULL(test, holder);
+	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
+	return err;
+}
+
+/**
+ * struct barren_row - how often an access is refused, and what becomes of it
+ * @name: of the case
+ * @says: what it is told
+ * @refused: times; INT_MAX: for ever
+ * @err: what is the end of it
+ * @min: accesses that there are at least
+ * @max: and at most
+ */
+struct barren_row {
+	const char	*name;
+	vm_fault_t	says;
+	int		refused;
+	int		err;
+	int		min;
+	int		max;
+};
+
+static const struct barren_row barren_rows[] = {
+	{ "there is memory", VM_FAULT_OOM, 0, 0, 1, 1 },
+	{ "there is at the second time", VM_FAULT_OOM, 1, 0, 2, 2 },
+	{ "there is none", VM_FAULT_OOM, INT_MAX, -ENOMEM, 2, 20 },
+	{ "it may not be accessed", VM_FAULT_SIGBUS, INT_MAX, -EACCES, 1, 1 },
+};
+
+static void barren_row_desc(const struct barren_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(barren_row, barren_rows, barren_row_desc);
+
+/* What there is no memory for is tried again, but not for ever; what is forbidden is not. */
+static void pages_refused(struct kunit *test)
+{
+	const struct barren_row *row = test->param_value;
+	struct barren barren = { .says = row->says, .refused = row->refused };
+	unsigned long start;
+
+	barren.page = alloc_page(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, barren.page);
+	start = barren_map(test, &barren);
+	KUNIT_EXPECT_EQ(test, row->err, barren_attach(test, start));
+	KUNIT_EXPECT_GE(test, atomic_read(&barren.faults), row->min);
+	KUNIT_EXPECT_LE(test, atomic_read(&barren.faults), row->max);
+	KUNIT_EXPECT_EQ(test, 0, vm_munmap(start, PAGE_SIZE));
+	/* the last reference to the file, which has one to this module */
+	flush_delayed_fput();
+	put_page(barren.page);
+}
+
 static void rereg_user_mr_access(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -468,6 +598,7 @@ static struct kunit_case mr_test_cases[] = {
 	KUNIT_CASE(reg_user_mr_zero_based),
 	KUNIT_CASE(reg_user_mr_refuses),
 	KUNIT_CASE(reg_user_mr_paged),
+	KUNIT_CASE_PARAM(pages_refused, barren_row_gen_params),
 	KUNIT_CASE(rereg_user_mr_access),
 	KUNIT_CASE(rereg_user_mr_pd),
 	KUNIT_CASE(rereg_user_mr_all),

@@ -243,12 +243,28 @@ static void pins_test_failed(struct kunit *test)
 	weft_pins_forget(pins);
 }
 
+/* Why is said for what was asked for, and nothing else. */
+static void pins_test_no_memory(struct kunit *test)
+{
+	struct weft_pins *pins = pending(test, 0, LENGTH, true);
+	u64 there = 2 * PAGE_SIZE - offset_in_page(START);
+
+	ready(test, pins, 2);
+	pins->pin[0].err = -ENOMEM;
+	KUNIT_EXPECT_EQ(test, 0, try_attach(test, pins, 0, there, true));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, try_attach(test, pins, 0, there + 1, true));
+	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, there, 1, true));
+	take_back(pins);
+	weft_pins_forget(pins);
+}
+
 static struct kunit_case pins_test_cases[] = {
 	KUNIT_CASE(pins_test_resolve),
 	KUNIT_CASE(pins_test_pending),
 	KUNIT_CASE(pins_test_attach),
 	KUNIT_CASE(pins_test_keep),
 	KUNIT_CASE(pins_test_failed),
+	KUNIT_CASE(pins_test_no_memory),
 	{}
 };
 

@@ -15,6 +15,8 @@
 #define QP_BITS		32
 /* What the core's table does not have, or not always; see additional_attributes(). */
 #define QP_ADDITIONAL	(IB_QP_CAP | IB_QP_RATE_LIMIT)
+/* What it does not have of UC in SQD, though uverbs adds it there; see path_of_uc(). */
+#define QP_ADDITIONAL_UC IB_QP_PORT
 
 struct qp_state_type {
 	const char	*name;
@@ -154,11 +156,18 @@ static bool core_allows(const struct transition *t, u32 mask)
 				  (enum ib_qp_attr_mask)mask);
 }
 
+static u32 additional(const struct transition *t)
+{
+	if (t->type == IB_QPT_UC && t->from == IB_QPS_SQD && t->to == IB_QPS_SQD)
+		return QP_ADDITIONAL | QP_ADDITIONAL_UC;
+	return QP_ADDITIONAL;
+}
+
 static void compare(struct transition *t, u32 mask)
 {
 	bool ours, core;
 
-	if (mask & QP_ADDITIONAL)
+	if (mask & additional(t))
 		return;
 	ours = weft_qp_state_allows(t->type, t->from, t->to, mask);
 	core = core_allows(t, mask);
@@ -348,11 +357,29 @@ static void additional_attributes(struct kunit *test)
 	}
 }
 
+/*
+ * Who gives a path in SQD gives its port as well: uverbs does. The core's table has that of
+ * RC, and would have no process change the path of UC.
+ */
+static void path_of_uc(struct kunit *test)
+{
+	u32 mask = IB_QP_AV | QP_ADDITIONAL_UC;
+
+	KUNIT_EXPECT_TRUE(test, weft_qp_state_allows(IB_QPT_UC, IB_QPS_SQD, IB_QPS_SQD, mask));
+	KUNIT_EXPECT_TRUE(test, weft_qp_state_allows(IB_QPT_RC, IB_QPS_SQD, IB_QPS_SQD, mask));
+	KUNIT_EXPECT_FALSE(test, weft_qp_state_allows(IB_QPT_UC, IB_QPS_SQD, IB_QPS_RTS, mask));
+	KUNIT_EXPECT_FALSE(test, weft_qp_state_allows(IB_QPT_UD, IB_QPS_SQD, IB_QPS_SQD, mask));
+	/* a difference that is none any more has to go */
+	KUNIT_EXPECT_FALSE(test, ib_modify_qp_is_ok(IB_QPS_SQD, IB_QPS_SQD, IB_QPT_UC,
+						    (enum ib_qp_attr_mask)mask));
+}
+
 static struct kunit_case qp_state_cases[] = {
 	KUNIT_CASE_PARAM(allows_what_the_core_does, qp_state_type_gen_params),
 	KUNIT_CASE(required_is_required),
 	KUNIT_CASE_PARAM(arrows_of_the_diagram, qp_state_type_gen_params),
 	KUNIT_CASE_PARAM(additional_attributes, qp_state_type_gen_params),
+	KUNIT_CASE(path_of_uc),
 	{}
 };
 

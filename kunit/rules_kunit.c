@@ -63,6 +63,8 @@ static const struct rules_row rules_rows[] = {
 	/* A14: of XRC, which has the rules of RC */
 	{ "XRC SRQ", WEFT_FAULT_XRC_SRQ, { C, D, D },
 	  IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS },
+	{ "local QP error, no memory", WEFT_FAULT_NO_MEMORY, { A, A, A },
+	  IB_WC_REM_OP_ERR, IB_WC_LOC_QP_OP_ERR },
 };
 
 /**
@@ -193,7 +195,8 @@ static void verdict_rows_are_complete(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, rules_is_responders(fault),
 				    (fault >= WEFT_FAULT_RNR &&
 				     fault <= WEFT_FAULT_BAD_REQUEST) ||
-				    fault == WEFT_FAULT_XRC_SRQ, "fault %d", fault);
+				    fault == WEFT_FAULT_XRC_SRQ ||
+				    fault == WEFT_FAULT_NO_MEMORY, "fault %d", fault);
 }
 
 /* Nothing is told to a peer, or done to a QP, for what is no fault of a peer. */
@@ -241,9 +244,11 @@ static const struct rules_status_row rules_status_rows[] = {
 	{ "Remote Access Error", WEFT_FAULT_NAK_ACCESS, IB_WC_REM_ACCESS_ERR },
 	{ "Remote Operation Error", WEFT_FAULT_NAK_OPERATION, IB_WC_REM_OP_ERR },
 	{ "Bad Response Error", WEFT_FAULT_BAD_RESPONSE, IB_WC_BAD_RESP_ERR },
-	{ "no way to go on, queue", WEFT_FAULT_QUEUE_INDEX, IB_WC_FATAL_ERR },
-	{ "no way to go on, completions", WEFT_FAULT_CQ_OVERRUN, IB_WC_FATAL_ERR },
+	{ "Work Request Flushed Error, queue", WEFT_FAULT_QUEUE_INDEX, IB_WC_WR_FLUSH_ERR },
+	{ "Work Request Flushed Error, CQ", WEFT_FAULT_CQ_OVERRUN, IB_WC_WR_FLUSH_ERR },
 	{ "no way to go on, device", WEFT_FAULT_REMOVED, IB_WC_FATAL_ERR },
+	/* of a requester's own memory */
+	{ "General Error", WEFT_FAULT_NO_MEMORY, IB_WC_GENERAL_ERR },
 };
 
 static void rules_status_row_desc(const struct rules_status_row *row, char *desc)

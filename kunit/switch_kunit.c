@@ -181,6 +181,32 @@ static void copies_to_group(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, model_counter(model, 2, WEFT_IBC_RELAY_ERRORS), 2);
 }
 
+static void sender_waits(struct sk_buff *skb)
+{
+}
+
+/* By one port its sender waits; what leaves by the others is bounded by where it waits. */
+static void copies_have_no_sender(struct kunit *test)
+{
+	struct model_mad packet = data_packet(1, SWITCH_MLID);
+	struct sk_buff *skb = weft_mad_build(&packet.address, &packet.mad, GFP_KERNEL);
+	struct model *model = test->priv;
+	u32 senders = 0;
+	u8 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	set_mask(test, GENMASK(MODEL_ENDS, 1));
+	skb->destructor = sender_waits;
+	model_send_skb(model, 1, skb);
+	for (i = 2; i <= MODEL_ENDS; i++) {
+		skb = skb_dequeue(&model->end[i].queue);
+		KUNIT_ASSERT_NOT_NULL_MSG(test, skb, "port %u", i);
+		senders += skb->destructor == sender_waits;
+		kfree_skb(skb);
+	}
+	KUNIT_EXPECT_EQ(test, senders, 1U);
+}
+
 static void switch_info_reads_back(struct kunit *test)
 {
 	static const u8 want[20] = {
@@ -513,6 +539,7 @@ static struct kunit_case switch_cases[] = {
 	KUNIT_CASE(drops_without_way),
 	KUNIT_CASE(does_not_send_by_closed_port),
 	KUNIT_CASE(copies_to_group),
+	KUNIT_CASE(copies_have_no_sender),
 	KUNIT_CASE(switch_info_reads_back),
 	KUNIT_CASE(linear_table_reads_back),
 	KUNIT_CASE(multicast_table_reads_back),

@@ -8,13 +8,15 @@ The last column of each table in conformance.rst has tests, separated by
 semicolons: a script of scripts/tests, and cases of what it runs. These are in
 the TESTS() of the program in userspace/tests that it gives to "own", in the
 KUnit suites, or in the python suite of rdma-core, where the table must not name
-one that is skipped. A row that works has a test.
+one that is skipped. A row that works has a test. The rows of the table of
+vendor_err have the numbers and the names of enum weft_fault.
 """
 import os
 import re
 import sys
 
 STATUS = re.compile(r"works|refused with E[A-Z]+|no service of weft can cause it|not yet")
+REASON = re.compile(r"(\d+) ([A-Z_]+): ")
 PYTHON_TEST = re.compile(r"test_\w+\.\w+\.test_\w+")
 top = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 
@@ -80,12 +82,30 @@ def test_errors(test):
     return ["%s has no case %s" % (script, n) for n in names if n not in (known or ())]
 
 
+def faults():
+    """The names of enum weft_fault, in the order of their numbers."""
+    text = read("drivers/infiniband/sw/weft/engine/rules.h")
+    return re.findall(r"^\tWEFT_FAULT_(\w+),?$", re.search(r"^enum weft_fault {\n(.*?)^}", text, re.M | re.S)[1], re.M)
+
+
+def reason_errors(cell):
+    """What is wrong with a row of vendor_err: NUMBER NAME: ..."""
+    said = REASON.match(cell)
+    if not said:
+        return ["there is no number and name"]
+    number, name = int(said[1]), said[2]
+    is_name = faults()[number] if number < len(faults()) else "none"
+    return [] if is_name == name else ["%d is %s" % (number, is_name)]
+
+
 def row_errors(header, row):
     if len(row) != len(header):
         return ["%d cells, not %d" % (len(row), len(header))]
     errors = []
     if header[1] == "status" and not STATUS.fullmatch(row[1]):
         errors.append("'%s' is no status" % row[1])
+    if header[0] == "vendor_err":
+        errors += reason_errors(row[0])
     if not row[-1] and (header[1] != "status" or row[1] == "works"):
         errors.append("there is no test")
     for test in filter(None, map(str.strip, row[-1].split(";"))):

@@ -127,6 +127,12 @@ other_qps()
 	[ "$(rc_qps "$1")" != "$2" ]
 }
 
+# gone_qps DEVICE BEFORE: is there none any more of those that rc_qps has said?
+gone_qps()
+{
+	! grep -qxF "$2" <<<"$(rc_qps "$1")"
+}
+
 # gid_index DEVICE ADDRESS: the index of the RoCEv2 GID of an IP address.
 gid_index()
 {

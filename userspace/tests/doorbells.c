@@ -36,17 +36,8 @@ static void expect_executed(int num)
 
 static uint64_t doorbells(void)
 {
-	uint64_t value;
-	char path[128];
-	FILE *file;
-
-	sleep_ms(20); /* it is read each 10 ms at most */
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/doorbells",
-		 ibv_get_device_name(ctx->device));
-	file = fopen(path, "r");
-	CHECK(file && fscanf(file, "%lu", &value) == 1);
-	fclose(file);
-	return value;
+	sleep_ms(20);
+	return counter("doorbells");
 }
 
 /* one for all of a list, at most */

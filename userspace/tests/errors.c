@@ -6,6 +6,7 @@
 #include "lib.h"
 
 static struct end a, b;
+static uint32_t reason;		/* vendor_err of what failed last, see fails() */
 
 /*
  * ---- No receive work request ----
@@ -239,7 +240,7 @@ static void fails(struct ibv_send_wr *wr, enum ibv_wc_status status)
 	wr->wr_id = 1;
 	post(&a, wr);
 	post(&a, swr(&a, 2, IBV_WR_SEND, 0, 10));
-	expect_wc(a.scq, 1, status);
+	reason = expect_wc(a.scq, 1, status).vendor_err;
 	expect_wc(a.scq, 2, IBV_WC_WR_FLUSH_ERR);
 	expect_wc(a.rcq, 90, IBV_WC_WR_FLUSH_ERR);
 	expect_state(&a, IBV_QPS_ERR);
@@ -748,6 +749,91 @@ static void used_again(void)
 }
 
 /*
+ * ---- vendor_err ----
+ *
+ * conformance.rst has the numbers.
+ */
+
+static void reasons_of_requester(void)
+{
+	struct ibv_send_wr *wr;
+
+	make_pair(&a, &b, CONF());
+	local_fault(at(swr(&a, 1, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 4), &b, 0),
+		    IBV_WC_LOC_LEN_ERR);
+	SAME(reason, 4);
+	make_pair(&a, &b, CONF());
+	wr = swr(&a, 1, IBV_WR_SEND, 0, 100);
+	wr->sg_list->lkey = 0;
+	local_fault(wr, IBV_WC_LOC_PROT_ERR);
+	SAME(reason, 5);
+	make_pair(&a, &b, CONF(.rd = 0));
+	local_fault(rdma(IBV_WR_RDMA_READ), IBV_WC_LOC_QP_OP_ERR);
+	SAME(reason, 8);
+	make_pair(&a, &b, CONF(.timeout = 12, .retry = 0));
+	to_state(&b, IBV_QPS_RESET);
+	fails(rdma(IBV_WR_RDMA_WRITE), IBV_WC_RETRY_EXC_ERR);
+	SAME(reason, 9);
+	make_pair(&a, &b, CONF(.rnr_retry = 0));
+	fails(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_RNR_RETRY_EXC_ERR);
+	SAME(reason, 10);
+	post(&a, swr(&a, 3, IBV_WR_SEND, 0, 100));
+	SAME(expect_wc(a.scq, 3, IBV_WC_WR_FLUSH_ERR).vendor_err, 1);
+}
+
+/* On the local link the requester knows what the responder does, else what the NAK says. */
+static void expect_reasons(uint32_t responder, uint32_t nak)
+{
+	SAME(reason, packets_forced() ? nak : responder);
+}
+
+static void reasons_of_responder(void)
+{
+	struct ibv_send_wr *wr;
+	struct ibv_recv_wr *rw;
+
+	make_pair(&a, &b, CONF());
+	wr = rdma(IBV_WR_RDMA_WRITE);
+	spoil_rkey(wr);
+	refused(wr, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
+	expect_reasons(12, 22);
+	make(&a, CONF());
+	make(&b, CONF(.access = IBV_ACCESS_LOCAL_WRITE));
+	connect_ends(&a, &b);
+	refused(rdma(IBV_WR_RDMA_WRITE), IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+	expect_reasons(13, 21);
+	make_pair(&a, &b, CONF());
+	wr = rdma(IBV_WR_ATOMIC_FETCH_AND_ADD);
+	*addr_of(wr) += 1;
+	refused(wr, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+	expect_reasons(14, 21);
+	make_pair(&a, &b, CONF(.dest_rd = 0));
+	refused(rdma(IBV_WR_RDMA_READ), IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+	expect_reasons(15, 21);
+	make_pair(&a, &b, CONF());
+	post_recv(&b, 91, 0, 10);
+	post_recv(&b, 92, 0, 10);
+	refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+	expect_reasons(16, 21);
+	SAME(expect_wc(b.rcq, 91, IBV_WC_LOC_LEN_ERR).vendor_err, 16);
+	SAME(expect_wc(b.rcq, 92, IBV_WC_WR_FLUSH_ERR).vendor_err, 1);
+	make_pair(&a, &b, CONF());
+	rw = rwr(&b, 91, 0, 100);
+	rw->sg_list->lkey ^= 0x100;
+	post_r(&b, rw);
+	refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_OP_ERR, IBV_EVENT_QP_FATAL);
+	expect_reasons(17, 23);
+	SAME(expect_wc(b.rcq, 91, IBV_WC_LOC_PROT_ERR).vendor_err, 17);
+	make_pair(&a, &b, CONF());
+	post_recv(&b, 91, 0, 100);
+	wr = swr(&a, 1, IBV_WR_SEND_WITH_INV, 0, 100);
+	wr->invalidate_rkey = 0x7fffff00;
+	refused(wr, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
+	expect_reasons(19, 22);
+	SAME(expect_wc(b.rcq, 91, IBV_WC_LOC_ACCESS_ERR).vendor_err, 19);
+}
+
+/*
  * ---- No device ----
  */
 
@@ -773,7 +859,7 @@ static void fatal_err(void)
 	post(&a, swr(&a, 2, IBV_WR_SEND, 0, 100));
 	printf("running\n");
 	wc = expect_wc(a.scq, 1, IBV_WC_FATAL_ERR);
-	CHECK(wc.vendor_err);
+	SAME(wc.vendor_err, 28);
 	SAME(wc.qp_num, a.qp->qp_num);
 	expect_wc(a.scq, 2, IBV_WC_FATAL_ERR);
 	expect_wc(a.rcq, 10, IBV_WC_FATAL_ERR);
@@ -797,5 +883,6 @@ TESTS(
 	TEST(receive_bad_element), TEST(invalidate_refused),
 	TEST(loc_prot_err), TEST(loc_prot_err_no_local_write), TEST(loc_len_err_atomic),
 	TEST(atomic_two_elements), TEST(loc_qp_op_err_no_credit), TEST(unsignaled_error),
-	TEST(earlier_succeed), TEST(used_again), TEST(fatal_err)
+	TEST(earlier_succeed), TEST(used_again), TEST(reasons_of_requester),
+	TEST(reasons_of_responder), TEST(fatal_err)
 )

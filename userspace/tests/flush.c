@@ -397,7 +397,7 @@ static void sqe_ah_of_other_pd(void)
 	ah = ah_to(gid4, gid4);
 	pd = ours;
 	post(&a, to_ah(swr(&a, 1, IBV_WR_SEND, 0, 100), ah, &b));
-	expect_wc(a.scq, 1, IBV_WC_LOC_QP_OP_ERR);
+	SAME(expect_wc(a.scq, 1, IBV_WC_LOC_QP_OP_ERR).vendor_err, 6);
 	expect_state(&a, IBV_QPS_SQE);
 	to_state(&a, IBV_QPS_RTS);
 }

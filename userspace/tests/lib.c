@@ -117,18 +117,49 @@ static void find_gids(void)
 	}
 }
 
-bool packets_forced(void)
+static FILE *open_attribute(const char *name, const char *mode)
 {
-	char path[100], local = '1';
+	char path[256];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/local_link",
-		 ibv_get_device_name(ctx->device));
-	file = fopen(path, "r");
-	if (!file || fread(&local, 1, 1, file) != 1)
-		FAIL("cannot read %s", path);
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/%s",
+		 ibv_get_device_name(ctx->device), name);
+	file = fopen(path, mode);
+	if (!file)
+		FAIL("cannot open %s", path);
+	return file;
+}
+
+static uint64_t read_attribute(const char *name)
+{
+	FILE *file = open_attribute(name, "r");
+	uint64_t value;
+
+	if (fscanf(file, "%lu", &value) != 1)
+		FAIL("%s is no number", name);
 	fclose(file);
-	return local == '0';
+	return value;
+}
+
+bool packets_forced(void)
+{
+	return !read_attribute("local_link");
+}
+
+void force_packets(bool forced)
+{
+	FILE *file = open_attribute("local_link", "w");
+
+	CHECK(fprintf(file, "%d\n", !forced) > 0);
+	SAME(fclose(file), 0);
+}
+
+uint64_t counter(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "ports/1/hw_counters/%s", name);
+	return read_attribute(path);
 }
 
 void open_context(void)

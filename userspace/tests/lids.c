@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A connection between the InfiniBand ports of $WEFT_DEVICE and $WEFT_PEER, each of which
- * has two LIDs: the path is between the first ones, the alternate path between the others.
+ * What goes between the InfiniBand ports of $WEFT_DEVICE and $WEFT_PEER, each of which has
+ * several LIDs: by each pair of them; and connections with a path between the first ones, and
+ * an alternate path between others.
  *
  * $GONE is a command that makes the first LID of $WEFT_PEER useless, and $BACK undoes it.
  */
 #include "lib.h"
 
 #define ALT_TIMEOUT	13
+#define GRH		40
 
 /* one end, and what the library has for a device */
 struct side {
@@ -15,6 +17,7 @@ struct side {
 	struct ibv_pd *pd;
 	struct ibv_port_attr port;
 	struct end end;
+	int bits;	/* which of its LIDs it is connected by */
 };
 
 static struct side a, b;
@@ -42,6 +45,15 @@ static void open_side(struct side *side, const char *variable)
 	side->port = port;
 }
 
+static struct ibv_ah_attr path_between(const struct side *side, const struct side *peer)
+{
+	return (struct ibv_ah_attr) {
+		.dlid = peer->port.lid | peer->bits,
+		.src_path_bits = side->bits,
+		.port_num = 1,
+	};
+}
+
 static struct ibv_ah_attr path_to(const struct side *peer, int bits)
 {
 	return (struct ibv_ah_attr) {
@@ -61,7 +73,7 @@ static void side_to_rtr(struct side *side, const struct side *peer)
 		.rq_psn = peer->end.psn,
 		.min_rnr_timer = conf->rnr_timer,
 		.max_dest_rd_atomic = conf->dest_rd,
-		.ah_attr = path_to(peer, 0),
+		.ah_attr = path_between(side, peer),
 	};
 	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
 		   IBV_QP_RQ_PSN;
@@ -71,9 +83,15 @@ static void side_to_rtr(struct side *side, const struct side *peer)
 	SAME(ibv_modify_qp(side->end.qp, &attr, mask), 0);
 }
 
+static void open_sides(void)
+{
+	open_side(&a, "WEFT_DEVICE");
+	open_side(&b, "WEFT_PEER");
+}
+
 static void connect_sides(const struct conf *conf)
 {
-	open_side(&b, "WEFT_PEER");
+	use(&b);
 	make(&b.end, conf);
 	to_init(&b.end);
 	use(&a);
@@ -88,7 +106,7 @@ static void connect_sides(const struct conf *conf)
 
 static void begin(const struct conf *conf)
 {
-	open_side(&a, "WEFT_DEVICE");
+	open_sides();
 	connect_sides(conf);
 }
 
@@ -150,20 +168,20 @@ static void migrate(const struct side *side)
 }
 
 /* that of its QP; what a subnet manager does has events, too */
-static void expect_migration(const struct side *side)
+static void expect_qp_event(const struct side *side, enum ibv_event_type type)
 {
 	uint64_t end = now_ns() + WAIT_MS * 1000000ULL;
 	struct ibv_async_event event;
 
 	for (;;) {
 		if (now_ns() > end)
-			FAIL("no PATH_MIG");
+			FAIL("no event '%s'", ibv_event_type_str(type));
 		if (ibv_get_async_event(side->ctx, &event)) {
 			sleep_ms(1);
 			continue;
 		}
 		ibv_ack_async_event(&event);
-		if (event.event_type == IBV_EVENT_PATH_MIG)
+		if (event.event_type == type)
 			break;
 		if (event.event_type < IBV_EVENT_PORT_ACTIVE)
 			FAIL("event %d", event.event_type);
@@ -177,8 +195,8 @@ static void expect_both_on(int bits)
 	expect_mig(&b, IBV_MIG_MIGRATED);
 	expect_path(&a, &b, bits);
 	expect_path(&b, &a, bits);
-	expect_migration(&a);
-	expect_migration(&b);
+	expect_qp_event(&a, IBV_EVENT_PATH_MIG);
+	expect_qp_event(&b, IBV_EVENT_PATH_MIG);
 }
 
 static void command(const char *name)
@@ -193,6 +211,98 @@ static void command(const char *name)
 /*
  * ---- Cases ----
  */
+
+/* each LID of the one port with each of the other */
+static void for_each_pair(void (*check)(void))
+{
+	open_sides();
+	for (a.bits = 0; a.bits < 1 << a.port.lmc; a.bits++) {
+		for (b.bits = 0; b.bits < 1 << b.port.lmc; b.bits++) {
+			note("LIDs %d and %d", a.port.lid | a.bits, b.port.lid | b.bits);
+			check();
+			unmake(&a.end);
+			unmake(&b.end);
+		}
+	}
+}
+
+static void connected_by_pair(enum ibv_qp_type type)
+{
+	struct ibv_qp_attr attr;
+
+	connect_sides(CONF(.type = type));
+	check_works(&a.end, &b.end);
+	attr = query(&b);
+	SAME(attr.ah_attr.dlid, a.port.lid | a.bits);
+	SAME(attr.ah_attr.src_path_bits, b.bits);
+}
+
+static void rc_by_pair(void)
+{
+	connected_by_pair(IBV_QPT_RC);
+}
+
+static void uc_by_pair(void)
+{
+	connected_by_pair(IBV_QPT_UC);
+}
+
+static void connections_by_each_lid(void)
+{
+	for_each_pair(rc_by_pair);
+}
+
+static void unreliable_by_each_lid(void)
+{
+	for_each_pair(uc_by_pair);
+}
+
+/* the receiver is told by which LIDs it came, and its answer goes back by them */
+static void answer_datagram(struct ibv_wc *wc)
+{
+	struct ibv_ah *ah = ibv_create_ah_from_wc(b.pd, wc, (struct ibv_grh *)b.end.buf, 1);
+
+	CHECK(ah);
+	post_recv(&a.end, 3, 0, 100 + GRH);
+	post(&b.end, to_ah(swr(&b.end, 4, IBV_WR_SEND, GRH, 100), ah, &a.end));
+	expect_ok(b.end.scq, 4);
+	*wc = expect_ok(a.end.rcq, 3);
+	SAME(wc->slid, b.port.lid | b.bits);
+	SAME(wc->dlid_path_bits, a.bits);
+	check_filled(a.end.buf + GRH, 100, 5);
+	SAME(ibv_destroy_ah(ah), 0);
+}
+
+static void datagram_by_pair(void)
+{
+	struct ibv_ah_attr path = path_between(&a, &b);
+	struct ibv_ah *ah;
+	struct ibv_wc wc;
+
+	use(&b);
+	make(&b.end, CONF(.type = IBV_QPT_UD));
+	to_ready(&b.end);
+	use(&a);
+	make(&a.end, CONF(.type = IBV_QPT_UD));
+	to_ready(&a.end);
+	ah = ibv_create_ah(a.pd, &path);
+	CHECK(ah);
+	fill(a.end.buf, 100, 5);
+	post_recv(&b.end, 1, 0, 100 + GRH);
+	post(&a.end, to_ah(swr(&a.end, 2, IBV_WR_SEND, 0, 100), ah, &b.end));
+	expect_ok(a.end.scq, 2);
+	wc = expect_ok(b.end.rcq, 1);
+	SAME(wc.slid, a.port.lid | a.bits);
+	SAME(wc.dlid_path_bits, b.bits);
+	check_filled(b.end.buf + GRH, 100, 5);
+	answer_datagram(&wc);
+	SAME(ibv_destroy_ah(ah), 0);
+}
+
+static void datagrams_by_each_lid(void)
+{
+	for_each_pair(datagram_by_pair);
+}
 
 static void query_returns(void)
 {
@@ -269,6 +379,29 @@ static void path_fails(void)
 	expect_both_on(0);
 }
 
+/* the peer has gone to LIDs that are not those of our alternate path */
+static void other_alternates(void)
+{
+	struct ibv_ah_attr path;
+
+	begin(CONF(.timeout = 12, .retry = 2));
+	/* it comes from that LID, but the other one of the peer */
+	path = path_to(&a, 0);
+	path.src_path_bits = 1;
+	SAME(rearm(&a, path_to(&b, 1)), 0);
+	SAME(rearm(&b, path), 0);
+	check_works(&a.end, &b.end);
+	expect_mig(&a, IBV_MIG_ARMED);
+	expect_mig(&b, IBV_MIG_ARMED);
+	migrate(&a);
+	expect_qp_event(&a, IBV_EVENT_PATH_MIG);
+	post_recv(&b.end, 1, 0, 100);
+	post(&a.end, swr(&a.end, 2, IBV_WR_SEND, 0, 100));
+	expect_wc(a.end.scq, 2, IBV_WC_RETRY_EXC_ERR);
+	expect_qp_event(&b, IBV_EVENT_PATH_MIG_ERR);
+	SAME(query(&b).path_mig_state, IBV_MIG_ARMED);
+}
+
 /* without an alternate path it is the end */
 static void nowhere_to_go(void)
 {
@@ -281,6 +414,7 @@ static void nowhere_to_go(void)
 }
 
 TESTS(
+	TEST(connections_by_each_lid), TEST(unreliable_by_each_lid), TEST(datagrams_by_each_lid),
 	TEST(query_returns), TEST(invalid_paths), TEST(explicit_rc), TEST(explicit_uc),
-	TEST(path_fails), TEST(nowhere_to_go)
+	TEST(path_fails), TEST(other_alternates), TEST(nowhere_to_go)
 )

@@ -51,7 +51,7 @@ static bool one_in(uint32_t n)
  * ---- Opcodes (IBA table 38, annex A19; of OWN two, the masked atomics) ----
  */
 
-enum { RC = 0x00, UC = 0x20, UD = 0x60, CNP = 0x80, OWN = 0xc0 };
+enum { RC = 0x00, UC = 0x20, UD = 0x60, CNP = 0x80, XRC = 0xa0, OWN = 0xc0 };
 
 enum {
 	SEND_FIRST, SEND_MIDDLE, SEND_LAST, SEND_LAST_IMM, SEND_ONLY, SEND_ONLY_IMM,
@@ -96,7 +96,12 @@ static const struct {
 	[ATOMIC_WRITE] = { RETH, WORD },
 };
 
-static uint32_t payload_of(uint8_t opcode)
+static bool is_response(uint8_t opcode)
+{
+	return (opcode & 31) >= RESPONSE_FIRST && (opcode & 31) <= ATOMIC_ACK;
+}
+
+static inline uint32_t payload_of(uint8_t opcode)
 {
 	switch (operations[opcode & 31].payload) {
 	case NONE:
@@ -121,7 +126,7 @@ struct spec {
 	uint8_t opcode, flags;		/* flags without the pad */
 	uint16_t pkey;
 	uint32_t qpn, psn;		/* and what is above their 24 bits */
-	uint32_t qkey, sqpn;
+	uint32_t qkey, sqpn, srqn;
 	uint64_t va, add, compare;
 	uint64_t swap_mask, compare_mask;
 	uint32_t rkey, length, feth;
@@ -129,6 +134,7 @@ struct spec {
 	uint32_t msn, imm;
 	uint32_t payload;
 	int seed;			/* of the payload */
+	bool checksum;			/* of UDP; without it there is none */
 	/* what is wrong with it */
 	int pad;			/* wrong by that much */
 	int cut, extra;			/* bytes less or more, before the ICRC */
@@ -137,7 +143,7 @@ struct spec {
 	bool options;			/* of IPv4 */
 	bool may_fragment;		/* IPv4 without DF */
 	bool noise;			/* no header at all */
-	bool bad_icrc, no_icrc;
+	bool bad_icrc, no_icrc, bad_checksum;
 };
 
 struct packet {
@@ -234,6 +240,8 @@ static uint8_t *put_headers(uint8_t *p, const struct spec *s, int pad)
 		p = put32(p, s->qkey);
 		p = put32(p, s->sqpn);
 	}
+	if ((s->opcode & 0xe0) == XRC && !is_response(s->opcode))
+		p = put32(p, s->srqn);
 	if (ext & FETH)
 		p = put32(p, s->feth);
 	if (ext & RETH) {
@@ -292,6 +300,28 @@ static uint8_t *put_ip(uint8_t *p, const struct spec *s)
 	return s->options ? put32(p, 0x01010100) : p;
 }
 
+static uint32_t add_words(uint32_t sum, const uint8_t *p, size_t length)
+{
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		sum += i & 1 ? p[i] : p[i] << 8;
+	return sum;
+}
+
+/* of what the header of UDP says there is; 0 would mean that there is none */
+static uint16_t udp_checksum(const uint8_t *ip, const uint8_t *udp)
+{
+	uint16_t length = udp[4] << 8 | udp[5];
+	uint32_t sum = IPPROTO_UDP + length;
+
+	sum = ip[0] >> 4 == 4 ? add_words(sum, ip + 12, 8) : add_words(sum, ip + 8, 32);
+	sum = add_words(sum, udp, length);
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return sum == 0xffff ? sum : ~sum;
+}
+
 static void build(struct packet *packet, const struct spec *s)
 {
 	uint8_t *ip = packet->data, *udp, *bth, *p;
@@ -331,6 +361,8 @@ static void build(struct packet *packet, const struct spec *s)
 	/* the UDP of the receiver cuts the rest off */
 	if (s->udp_short && s->udp_short <= total - (udp + 8 - ip))
 		put16(udp + 4, total - (udp - ip) - s->udp_short);
+	if (s->checksum || s->bad_checksum)
+		put16(udp + 6, udp_checksum(ip, udp) ^ (s->bad_checksum ? 0x1000 : 0) ?: 1);
 	packet->length = total;
 }
 
@@ -393,7 +425,7 @@ static void fragment_ipv6(struct packet *to, const struct packet *from, int offs
 }
 
 /* The same packet in two pieces. */
-static void send_fragments(const struct packet *packet, bool v6)
+static inline void send_fragments(const struct packet *packet, bool v6)
 {
 	void (*fragment)(struct packet *, const struct packet *, int, bool);
 	struct packet two[2];

@@ -34,17 +34,10 @@ static uint64_t at_first[NUM_COUNTERS], at_last[NUM_COUNTERS];
 static uint64_t read_counters(uint64_t *values)
 {
 	uint64_t sum = 0;
-	char path[256];
-	FILE *file;
 	int i;
 
 	for (i = 0; i < NUM_COUNTERS; i++) {
-		snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/%s",
-			 ibv_get_device_name(ctx->device), counters[i]);
-		file = fopen(path, "r");
-		if (!file || fscanf(file, "%lu", &values[i]) != 1)
-			FAIL("no counter %s", path);
-		fclose(file);
+		values[i] = counter(counters[i]);
 		sum += values[i];
 	}
 	return sum;
@@ -64,7 +57,7 @@ static void expect_sum(uint64_t sum, const uint64_t *from)
 	uint64_t end = now_ns() + WAIT_MS * 1000000ULL, is;
 
 	do {
-		sleep_ms(12); /* they are read each 10 ms at most */
+		sleep_ms(12);
 		is = read_counters(at_last);
 	} while (is < sum && now_ns() < end);
 	if (is == sum)
@@ -85,7 +78,8 @@ static void expect_sum(uint64_t sum, const uint64_t *from)
 #define RECV_BUFFER	1536
 #define RECV_GUARD	64
 #define RECVS		8
-#define MAX_VICTIMS	64
+#define MAX_VICTIMS	80
+#define OF_SRQ		(MAX_VICTIMS - 1)	/* whose receives are the SRQ's */
 #define RECV_AREA	(MAX_VICTIMS * RECVS * (RECV_BUFFER + RECV_GUARD))
 
 enum { OPEN, READ_ONLY, OTHER_PD, RECEIVES, NUM_REGIONS };
@@ -166,19 +160,33 @@ struct victim {
 static struct victim victims[MAX_VICTIMS];
 static int num_victims;
 static struct ibv_cq *scq, *rcq;
+static struct ibv_xrcd *xrcd;
+static struct ibv_srq *srq;		/* of all XRC targets */
+static uint32_t srq_num;
 
-static void give_receives(struct victim *v)
+static bool is_xrc(const struct victim *v)
 {
-	int i, index = v - victims;
+	return v->e.conf.type == IBV_QPT_XRC_SEND || v->e.conf.type == IBV_QPT_XRC_RECV;
+}
 
-	for (i = 0; i < RECVS; i++) {
-		struct ibv_sge sge = { (uintptr_t)receive(index, i), RECV_BUFFER,
-				       mr[RECEIVES]->lkey };
-		struct ibv_recv_wr wr = { .wr_id = index << 8 | i, .sg_list = &sge, .num_sge = 1 };
-		struct ibv_recv_wr *bad;
+/* a receive by its number, of a victim or the SRQ */
+static int give_receive(uint64_t id)
+{
+	struct ibv_sge sge = { (uintptr_t)receive(id >> 8, id & 0xff), RECV_BUFFER,
+			       mr[RECEIVES]->lkey };
+	struct ibv_recv_wr wr = { .wr_id = id, .sg_list = &sge, .num_sge = 1 }, *bad;
 
-		SAME(ibv_post_recv(v->e.qp, &wr, &bad), 0);
-	}
+	if (id >> 8 == OF_SRQ)
+		return ibv_post_srq_recv(srq, &wr, &bad);
+	return ibv_post_recv(victims[id >> 8].e.qp, &wr, &bad);
+}
+
+static void give_receives(int index)
+{
+	int i;
+
+	for (i = 0; i < RECVS; i++)
+		SAME(give_receive(index << 8 | i), 0);
 }
 
 static void victim_to_rtr(struct victim *v)
@@ -199,7 +207,7 @@ static void victim_to_rtr(struct victim *v)
 
 	if (v->e.conf.type != IBV_QPT_UD)
 		mask |= IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-	if (v->e.conf.type == IBV_QPT_RC)
+	if (v->e.conf.type == IBV_QPT_RC || v->e.conf.type == IBV_QPT_XRC_RECV)
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	if (v->v6) {
 		memcpy(attr.ah_attr.grh.dgid.raw, &from6, 16);
@@ -210,12 +218,25 @@ static void victim_to_rtr(struct victim *v)
 	SAME(ibv_modify_qp(v->e.qp, &attr, mask), 0);
 }
 
+static void victim_to_rts(struct victim *v)
+{
+	struct ibv_qp_attr attr = step_attr(&v->e, NULL, IBV_QPS_RTS);
+	int mask = step_mask(&v->e, IBV_QPS_RTS);
+
+	if (is_xrc(v))
+		mask |= IBV_QP_TIMEOUT;
+	if (v->e.conf.type == IBV_QPT_XRC_SEND)
+		mask |= IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
+	SAME(ibv_modify_qp(v->e.qp, &attr, mask), 0);
+}
+
 static void post_pending(struct victim *v)
 {
 	struct ibv_sge sge = { (uintptr_t)region(OPEN) + 1024, 2000, mr[OPEN]->lkey };
 	struct ibv_send_wr *bad, wr = {
 		.wr_id = 1000 + (v - victims), .sg_list = &sge, .num_sge = 1,
 		.opcode = v->pending, .send_flags = IBV_SEND_SIGNALED,
+		.qp_type.xrc.remote_srqn = srq_num,
 	};
 	int i;
 
@@ -249,13 +270,14 @@ static void arm(struct victim *v)
 	if (v->state == IBV_QPS_RESET)
 		return;
 	to_init(&v->e);
-	give_receives(v);
+	if (!is_xrc(v))
+		give_receives(v - victims);
 	if (v->state == IBV_QPS_INIT)
 		return;
 	victim_to_rtr(v);
 	if (v->state == IBV_QPS_RTR)
 		return;
-	to_rts(&v->e);
+	victim_to_rts(v);
 	if (v->is_pending || v->state == IBV_QPS_SQE)
 		post_pending(v);
 	if (v->state == IBV_QPS_SQD || v->state == IBV_QPS_ERR)
@@ -264,22 +286,74 @@ static void arm(struct victim *v)
 	note(NULL);
 }
 
+static struct ibv_qp *victim_qp(enum ibv_qp_type type)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = scq, .recv_cq = rcq, .qp_type = type,
+		.cap = { 16, 2 * RECVS, 1, 1, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = pd,
+	};
+
+	if (type == IBV_QPT_XRC_SEND) {
+		attr.recv_cq = NULL;
+		attr.cap.max_recv_wr = attr.cap.max_recv_sge = 0;
+	} else if (type == IBV_QPT_XRC_RECV) {
+		attr = (struct ibv_qp_init_attr_ex){
+			.qp_type = type, .comp_mask = IBV_QP_INIT_ATTR_XRCD, .xrcd = xrcd,
+		};
+	}
+	return ibv_create_qp_ex(ctx, &attr);
+}
+
 static void add_victim(enum ibv_qp_type type, enum ibv_qp_state state, int pending, bool v6)
 {
 	struct victim *v = &victims[num_victims++];
 
-	CHECK(num_victims <= MAX_VICTIMS);
+	CHECK(num_victims < MAX_VICTIMS);
 	v->e.conf = *CONF(.type = type, .access = open_access, .timeout = 0, .retry = 7);
 	v->state = state;
 	v->is_pending = pending >= 0;
 	v->pending = pending >= 0 ? pending : IBV_WR_SEND;
 	v->v6 = v6;
-	v->e.qp = ibv_create_qp(pd, &(struct ibv_qp_init_attr){
-		.send_cq = scq, .recv_cq = rcq, .qp_type = type,
-		.cap = { 16, 2 * RECVS, 1, 1, 0 },
-	});
+	v->e.qp = victim_qp(type);
 	CHECK(v->e.qp);
 	arm(v);
+}
+
+static void make_srq(void)
+{
+	struct ibv_xrcd_init_attr domain = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1, .oflags = O_CREAT,
+	};
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = RECVS, .max_sge = 1 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC, .pd = pd, .cq = rcq,
+	};
+
+	xrcd = ibv_open_xrcd(ctx, &domain);
+	CHECK(xrcd);
+	attr.xrcd = xrcd;
+	srq = ibv_create_srq_ex(ctx, &attr);
+	CHECK(srq);
+	SAME(ibv_get_srq_num(srq, &srq_num), 0);
+	give_receives(OF_SRQ);
+}
+
+static void add_xrc_victims(bool v6)
+{
+	static const enum ibv_qp_state states[] = {
+		IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_ERR,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(states); i++)
+		add_victim(IBV_QPT_XRC_RECV, states[i], -1, v6);
+	add_victim(IBV_QPT_XRC_SEND, IBV_QPS_RTS, -1, v6);
+	add_victim(IBV_QPT_XRC_SEND, IBV_QPS_RTS, IBV_WR_SEND, v6);
+	add_victim(IBV_QPT_XRC_SEND, IBV_QPS_RTS, IBV_WR_RDMA_READ, v6);
 }
 
 static void make_victims(void)
@@ -297,7 +371,9 @@ static void make_victims(void)
 	scq = ibv_create_cq(ctx, 65536, NULL, NULL, 0);
 	rcq = ibv_create_cq(ctx, 65536, NULL, NULL, 0);
 	CHECK(scq && rcq);
+	make_srq();
 	for (v6 = 0; v6 < 2; v6++) {
+		add_xrc_victims(v6);
 		for (i = 0; i < ARRAY_SIZE(types); i++)
 			for (j = 0; j < ARRAY_SIZE(states); j++)
 				if (types[i] != IBV_QPT_RC || states[j] != IBV_QPS_SQE)
@@ -310,8 +386,6 @@ static void make_victims(void)
 /* take completions, give receives back */
 static void drain(void)
 {
-	struct ibv_recv_wr wr = {}, *bad;
-	struct ibv_sge sge;
 	struct ibv_wc wc;
 	int index;
 
@@ -320,18 +394,15 @@ static void drain(void)
 			victims[wc.wr_id - 1000].touched = true;
 	while (ibv_poll_cq(rcq, 1, &wc) > 0) {
 		index = wc.wr_id >> 8;
-		CHECK(index < num_victims);
-		if (wc.status) {
+		CHECK(index < num_victims || index == OF_SRQ);
+		if (wc.status && index != OF_SRQ) {
 			victims[index].touched |= victims[index].state != IBV_QPS_ERR;
 			continue;
 		}
 		/* a WRITE with immediate data says how much it has written */
-		if (wc.opcode == IBV_WC_RECV && wc.byte_len > RECV_BUFFER)
+		if (!wc.status && wc.opcode == IBV_WC_RECV && wc.byte_len > RECV_BUFFER)
 			FAIL("%u bytes in a receive of %d", wc.byte_len, RECV_BUFFER);
-		sge = (struct ibv_sge){ (uintptr_t)receive(index, wc.wr_id & 0xff), RECV_BUFFER,
-					mr[RECEIVES]->lkey };
-		wr = (struct ibv_recv_wr){ .wr_id = wc.wr_id, .sg_list = &sge, .num_sge = 1 };
-		ibv_post_recv(victims[index].e.qp, &wr, &bad); /* not if it is in RESET */
+		give_receive(wc.wr_id); /* not if the QP is in RESET */
 	}
 }
 
@@ -347,6 +418,9 @@ static void repair(void)
 		if (v->touched || state_of(&v->e) != v->state || one_in(4))
 			arm(v);
 	}
+	/* who was reset may have taken one away */
+	for (i = 0; i < RECVS && !give_receive(OF_SRQ << 8 | i); i++)
+		;
 	drain();
 }
 
@@ -367,6 +441,8 @@ static struct victim *find(enum ibv_qp_type type, enum ibv_qp_state state, bool 
 
 static uint8_t transport(const struct victim *v)
 {
+	if (is_xrc(v))
+		return XRC;
 	return v->e.conf.type == IBV_QPT_RC ? RC : v->e.conf.type == IBV_QPT_UC ? UC : UD;
 }
 
@@ -376,7 +452,7 @@ static struct spec good_send(struct victim *v)
 	return (struct spec){
 		.v6 = v->v6, .opcode = transport(v) | SEND_ONLY, .pkey = 0xffff,
 		.qpn = v->e.qp->qp_num, .psn = v->rq_psn, .qkey = QKEY, .sqpn = PEER_QPN,
-		.payload = 101, .seed = 7,
+		.payload = 101, .seed = 7, .srqn = srq_num,
 	};
 }
 
@@ -411,25 +487,51 @@ static void expect_counter(const char *names, const struct spec *s)
 	} while (0)
 
 /* It arrives: with this the ICRC that we compute is right, too. */
-static void arrives_as(struct victim *v, bool in_fragments)
+static void arrives_as(struct victim *v, const struct spec *s)
 {
 	int grh = v->e.conf.type == IBV_QPT_UD ? 40 : 0;
-	struct spec s = good_send(v);
-	uint64_t id = (v - victims) << 8;
 	struct ibv_wc wc;
 
-	s.may_fragment = in_fragments;
 	drain();
-	expect_counter("rx_packets", &s);
-	wc = expect_ok(rcq, id);
+	expect_counter("rx_packets", s);
+	wc = next_wc(rcq);
+	SAME(wc.status, IBV_WC_SUCCESS);
+	SAME(wc.wr_id >> 8, is_xrc(v) ? OF_SRQ : v - victims);
 	SAME(wc.byte_len, 101 + grh);
-	check_filled(receive(v - victims, 0) + grh, 101, 7);
+	check_filled(receive(wc.wr_id >> 8, wc.wr_id & 0xff) + grh, 101, 7);
+	if (is_xrc(v))
+		SAME(give_receive(wc.wr_id), 0);
 	arm(v);
 }
 
 static void arrives(struct victim *v)
 {
-	arrives_as(v, false);
+	struct spec s = good_send(v);
+
+	arrives_as(v, &s);
+}
+
+/* IP has put it together, and it is one packet */
+static void arrives_in_fragments(struct victim *v)
+{
+	struct spec s = good_send(v);
+
+	s.may_fragment = true;
+	arrives_as(v, &s);
+}
+
+/* UDP's own is looked at before any of ours, and counted there */
+static void arrives_with_checksum(struct victim *v)
+{
+	struct spec s = good_send(v);
+	struct packet packet;
+
+	s.bad_checksum = true;
+	build(&packet, &s);
+	send_all(&packet, 1, s.v6);
+	s.bad_checksum = false;
+	s.checksum = true;
+	arrives_as(v, &s);
 }
 
 static void cases_of(enum ibv_qp_type type, bool v6)
@@ -437,7 +539,8 @@ static void cases_of(enum ibv_qp_type type, bool v6)
 	struct victim *v = find(type, IBV_QPS_RTR, v6);
 
 	arrives(v);
-	arrives_as(v, true); /* IP has put it together, and it is one packet */
+	arrives_in_fragments(v);
+	arrives_with_checksum(v);
 	arrives(find(type, IBV_QPS_RTS, v6));
 	arrives(find(type, IBV_QPS_SQD, v6));
 	if (type != IBV_QPT_RC)
@@ -473,6 +576,32 @@ static void cases_of(enum ibv_qp_type type, bool v6)
 	arrives(v);
 }
 
+static void cases_of_xrc(bool v6)
+{
+	struct victim *v = find(IBV_QPT_XRC_RECV, IBV_QPS_RTR, v6);
+	struct victim *ini = find(IBV_QPT_XRC_SEND, IBV_QPS_RTS, v6);
+
+	arrives(v);
+	arrives(find(IBV_QPT_XRC_RECV, IBV_QPS_RTS, v6));
+	COUNTED("rx_not_ready rx_wrong_address", find(IBV_QPT_XRC_RECV, IBV_QPS_INIT, v6));
+	COUNTED("rx_not_ready", find(IBV_QPT_XRC_RECV, IBV_QPS_ERR, v6));
+	COUNTED("rx_icrc", v, s->bad_icrc = true);
+	COUNTED("rx_wrong_address", v, s->stranger = true);
+	/* the number of the SRQ is cut off */
+	COUNTED("rx_malformed", v, s->payload = 0; s->cut = 1);
+	COUNTED("rx_malformed", v, s->payload = 0; s->cut = 4);
+	/* requests go one way, answers the other */
+	COUNTED("rx_opcode", v, s->opcode = RC | SEND_ONLY);
+	COUNTED("rx_opcode", v, s->opcode = XRC | ACK; s->payload = 0);
+	COUNTED("rx_opcode", ini);
+	arrives(v);
+	/* no such SRQ: that is answered */
+	COUNTED("rx_packets", v, s->srqn ^= 0xabcdef);
+	expect_state(&v->e, IBV_QPS_ERR);
+	arm(v);
+	arrives(v);
+}
+
 static int cases(void)
 {
 	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD };
@@ -481,9 +610,11 @@ static int cases(void)
 	make_victims();
 	sleep_ms(200); /* until all that has to be is flushed */
 	read_counters(at_first);
-	for (v6 = 0; v6 < 2; v6++)
+	for (v6 = 0; v6 < 2; v6++) {
 		for (i = 0; i < ARRAY_SIZE(types); i++)
 			cases_of(types[i], v6);
+		cases_of_xrc(v6);
+	}
 	check_arena();
 	read_counters(at_last);
 	show_counters(at_first);
@@ -504,7 +635,7 @@ static void draw_remote(struct spec *s)
 	s->rkey = mr[i]->rkey;
 	s->va = (uintptr_t)mr[i]->addr + below(REGION + 64) - (one_in(4) ? 32 : 0);
 	s->length = s->payload;
-	if (s->opcode == (RC | READ_REQUEST))
+	if ((s->opcode & 31) == READ_REQUEST)
 		s->length = below(one_in(2) ? 5000 : REGION);
 	if ((s->opcode & 31) == WRITE_FIRST)
 		s->length = MTU + below(4 * MTU);
@@ -522,7 +653,7 @@ static void draw_remote(struct spec *s)
 
 static uint32_t draw_psn(struct victim *v, uint8_t opcode)
 {
-	bool response = (opcode & 31) >= RESPONSE_FIRST && (opcode & 31) <= ATOMIC_ACK;
+	bool response = is_response(opcode);
 	uint32_t base = response ? v->e.psn : v->rq_psn;
 
 	switch (below(8)) {
@@ -616,6 +747,23 @@ static void draw_fault(struct spec *s)
 	}
 }
 
+static uint8_t draw_opcode(const struct victim *v)
+{
+	uint8_t service = transport(v);
+
+	if (service == UD)
+		return UD | (SEND_ONLY + below(2));
+	if (service == UC)
+		return UC | below(WRITE_ONLY_IMM + 1);
+	if ((v->is_pending || v->e.conf.type == IBV_QPT_XRC_SEND) && !one_in(4))
+		return service | (RESPONSE_FIRST + below(ATOMIC_ACK - RESPONSE_FIRST + 1));
+	if (one_in(8))
+		return service | (FLUSH + below(2));
+	if (one_in(8))
+		return OWN | (CMP_SWP + below(2));
+	return service | below(NUM_OPERATIONS);
+}
+
 static void draw_spec(struct spec *s)
 {
 	struct victim *v = &victims[below(num_victims)];
@@ -630,18 +778,9 @@ static void draw_spec(struct spec *s)
 		.qkey = QKEY, .sqpn = one_in(4) ? draw() : PEER_QPN, .add = draw(),
 		.compare = draw(), .swap_mask = draw(), .compare_mask = draw(),
 		.syndrome = draw_syndrome(), .msn = draw(), .imm = draw(),
+		.srqn = one_in(8) ? draw() : srq_num, .checksum = one_in(4),
 	};
-	s->opcode = transport(v) | below(NUM_OPERATIONS);
-	if (v->e.conf.type == IBV_QPT_UD)
-		s->opcode = UD | (SEND_ONLY + below(2));
-	else if (v->e.conf.type == IBV_QPT_UC)
-		s->opcode = UC | below(WRITE_ONLY_IMM + 1);
-	else if (v->is_pending && !one_in(4))
-		s->opcode = RC | (RESPONSE_FIRST + below(ATOMIC_ACK - RESPONSE_FIRST + 1));
-	else if (one_in(8))
-		s->opcode = RC | (FLUSH + below(2));
-	else if (one_in(8))
-		s->opcode = OWN | (CMP_SWP + below(2));
+	s->opcode = draw_opcode(v);
 	s->payload = payload_of(s->opcode);
 	s->psn = draw_psn(v, s->opcode) | (one_in(2) ? 0x80000000 : 0);
 	draw_remote(s);

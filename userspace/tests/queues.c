@@ -365,10 +365,13 @@ static void cq_overrun(void)
 	int i;
 
 	make_pair(&a, &b, CONF(.sq = 64, .cqe = 8));
+	post_recv(&a, 60, 0, 100);
 	complete(0, 20);
 	expect_event(IBV_EVENT_CQ_ERR, a.scq);
 	expect_event(IBV_EVENT_QP_FATAL, a.qp);
 	expect_no_event();
+	/* flushed, and why */
+	SAME(expect_wc(a.rcq, 60, IBV_WC_WR_FLUSH_ERR).vendor_err, 26);
 	expect_state(&a, IBV_QPS_ERR);
 	expect_state(&b, IBV_QPS_RTS);
 	/* those that fitted, then it is broken for ever */

@@ -177,10 +177,13 @@ static void send_producer(void)
 	for (i = 0; i < ARRAY_SIZE(lies); i++) {
 		note("producer %#x", lies[i]);
 		make_both();
+		post_recv(&a, 7, 0, 10);
 		/* relative to where it is, so that it is a lie for sure */
 		hdr(&ra.sq)->producer += lies[i];
 		SAME(ring(&a, WEFT_DOORBELL_SEND), 0);
 		expect_fatal(&a);
+		/* flushed, and why */
+		SAME(expect_wc(a.rcq, 7, IBV_WC_WR_FLUSH_ERR).vendor_err, 25);
 		expect_state(&b, IBV_QPS_RTS);
 		expect_no_event();
 		SAME(ibv_destroy_qp(a.qp), 0);

@@ -85,7 +85,7 @@ static void bind_1_fails(struct ibv_mw *mw, struct ibv_mw_bind bind)
 	uint32_t rkey = mw->rkey;
 
 	SAME(ibv_bind_mw(b.qp, mw, &bind), 0);
-	expect_wc(b.scq, 600, IBV_WC_MW_BIND_ERR);
+	SAME(expect_wc(b.scq, 600, IBV_WC_MW_BIND_ERR).vendor_err, 7);
 	expect_state(&b, IBV_QPS_ERR);
 	mw->rkey = rkey;
 	to_state(&a, IBV_QPS_RESET);

@@ -79,6 +79,12 @@ state()
 	port "$1" state | cut -d ' ' -f 2
 }
 
+# has_pkey DEVICE PKEY: 0x and 4 digits. As a condition.
+has_pkey()
+{
+	grep -qix "$2" "/sys/class/infiniband/$1"/ports/1/pkeys/*
+}
+
 # lid DEVICE, sm_lid DEVICE: decimal
 lid() { echo $(($(port "$1" lid))); }
 sm_lid() { echo $(($(port "$1" sm_lid))); }
@@ -119,6 +125,7 @@ switch_lid()
 #
 
 declare -A sm
+sm_options='' # lines of the file of those that are started from now on
 
 # start_sm NAME DEVICE [OPTION]...: opensm at the port of DEVICE, in the background,
 # until stop_sm NAME or the end of the test. It looks at the fabric each second. Its
@@ -134,6 +141,7 @@ start_sm()
 		polling_retry_number 2
 		transaction_timeout 500
 		force_log_flush TRUE
+		$sm_options
 	END
 	OSM_CACHE_DIR=$dir OSM_TMP_DIR=$dir opensm -F "$dir/conf" --dump_files_dir "$dir" \
 		-f "$dir/log" -g "$(port_guid "$dev")" "$@" >"$dir/out" 2>&1 </dev/null &

@@ -10,6 +10,7 @@ usage: mads.py answers UMAD
        mads.py mtu UMAD PORT MTU [HOP]...
        mads.py route UMAD LID PORT [HOP]...
        mads.py pkey UMAD INDEX PKEY [HOP]...
+       mads.py guid UMAD INDEX GUID [HOP]...
 
 answers  ask the agent of the port itself, of the switch and of the HCA at the
          switch's second port what it does not have, and compare the status of the
@@ -27,6 +28,7 @@ route    Set by which port packets for a LID leave, in the LinearForwardingTable
          switch at the end of a directed route (255: by none); prints what it was before
 pkey     Set an entry of the P_KeyTable, of the port itself or of the node at the end of a
          directed route
+guid     the same of GUIDInfo
 """
 import errno
 import fcntl
@@ -230,6 +232,13 @@ def key(umad, count, lid, qpn, pkey_index):
         time.sleep(0.002)
 
 
+def must_get(umad, path, attribute, modifier):
+    answer = umad.ask(directed(path, attribute, modifier))
+    if not answer or struct.unpack_from(">H", answer, 4)[0] & 0x1c:
+        sys.exit("mads.py: no attribute %#x of %s" % (attribute, path))
+    return bytearray(answer[64:128])
+
+
 def must_set(umad, path, attribute, modifier, data):
     answer = umad.ask(directed(path, attribute, modifier, SET, bytes(data)))
     if not answer or struct.unpack_from(">H", answer, 4)[0] & 0x1c:
@@ -247,22 +256,22 @@ def mtu(umad, port, value, path):
 
 
 def route(umad, lid, port, path):
-    answer = umad.ask(directed(path, LINEAR, lid // 64))
-    if not answer or struct.unpack_from(">H", answer, 4)[0] & 0x1c:
-        sys.exit("mads.py: no LinearForwardingTable")
-    block = bytearray(answer[64:128])
+    block = must_get(umad, path, LINEAR, lid // 64)
     print(block[lid % 64])
     block[lid % 64] = port
     must_set(umad, path, LINEAR, lid // 64, block)
 
 
 def pkey(umad, index, value, path):
-    answer = umad.ask(directed(path, PKEY_TABLE, index // 32))
-    if not answer or struct.unpack_from(">H", answer, 4)[0] & 0x1c:
-        sys.exit("mads.py: no P_KeyTable")
-    block = bytearray(answer[64:128])
+    block = must_get(umad, path, PKEY_TABLE, index // 32)
     struct.pack_into(">H", block, index % 32 * 2, value)
     must_set(umad, path, PKEY_TABLE, index // 32, block)
+
+
+def guid(umad, index, value, path):
+    block = must_get(umad, path, GUID_INFO, index // 8)
+    struct.pack_into(">Q", block, index % 8 * 8, value)
+    must_set(umad, path, GUID_INFO, index // 8, block)
 
 
 def main():
@@ -275,8 +284,8 @@ def main():
         routes(umad)
     elif what == "key":
         key(umad, *(int(a, 0) for a in sys.argv[3:7]))
-    elif what in ("phys", "mtu", "route", "pkey"):
-        {"phys": phys, "mtu": mtu, "route": route, "pkey": pkey}[what](
+    elif what in ("phys", "mtu", "route", "pkey", "guid"):
+        {"phys": phys, "mtu": mtu, "route": route, "pkey": pkey, "guid": guid}[what](
             umad, int(sys.argv[3], 0), int(sys.argv[4], 0), tuple(int(a) for a in sys.argv[5:]))
     elif what == "fuzz":
         fuzz(umad, int(sys.argv[3]), int(sys.argv[4]), [int(a, 0) for a in sys.argv[5:]])

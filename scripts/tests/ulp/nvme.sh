@@ -78,6 +78,22 @@ connect()
 
 disconnect() { nvme disconnect -n "$NQN" >/dev/null; }
 
+#
+# ---- A controller that is lost
+#
+# A link that is down for a moment costs it nothing, as RC's retries last longer. What ends it
+# are keep-alives that are not answered, after 5 s, and then it says "connecting".
+
+lost() { grep -qx connecting /sys/class/nvme/nvme*/state; }
+
+live() { grep -qx live /sys/class/nvme/nvme*/state; }
+
+# reconnects: how often a controller has come back by itself since the machine was booted
+reconnects() { dmesg | grep -c 'nvme.*: Successfully reconnected' || true; }
+
+# reconnected BEFORE: one more than reconnects has said
+reconnected() { live && [ "$(reconnects)" -gt "$1" ]; }
+
 # verified NAME OPTION...: write with fio, and read what was written
 verified()
 {

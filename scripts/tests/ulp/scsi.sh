@@ -22,13 +22,19 @@ ram_disk()
 	echo 1 >"$TARGET/core/rd_mcp_0/disk/enable"
 }
 
-# export_disk TPG: as LUN 0
+# export_disk TPG: as LUN 0, until the test ends
 export_disk()
 {
+	defer withdraw_disk "$1"
 	mkdir "$1/lun/lun_0"
-	defer rmdir "$1/lun/lun_0"
 	ln -s "$TARGET/core/rd_mcp_0/disk" "$1/lun/lun_0/disk"
-	defer rm -f "$1/lun/lun_0/disk"
+}
+
+withdraw_disk()
+{
+	[ -e "$1/lun/lun_0" ] || return 0
+	rm -f "$1/lun/lun_0/disk"
+	rmdir "$1/lun/lun_0"
 }
 
 disks() { (cd /sys/block && ls -d sd* 2>/dev/null) || true; }
@@ -74,6 +80,7 @@ file_system()
 iser_target()
 {
 	local i tpg=$TARGET/iscsi/$IQN/tpgt_1
+	listener=$tpg/np/$1:3260/iser
 	modprobe ib_isert
 	mkdir -p "$tpg"
 	defer rmdir "$TARGET/iscsi"
@@ -85,9 +92,16 @@ iser_target()
 	done
 	mkdir "$tpg/np/$1:3260"
 	defer rmdir "$tpg/np/$1:3260"
-	echo 1 >"$tpg/np/$1:3260/iser"
+	echo 1 >"$listener"
 	echo 1 >"$tpg/enable"
 	defer sh -c "echo 0 >$tpg/enable"
+}
+
+# iser_listen: again, on a device that is new. Linux does not do so by itself.
+iser_listen()
+{
+	echo 0 >"$listener"
+	echo 1 >"$listener"
 }
 
 # iser_login ADDRESS: its disk is $disk then
@@ -143,27 +157,34 @@ survives()
 # srp_target INITIATOR: the disk, for the initiator with this address
 srp_target()
 {
-	local wwn tpg
+	local wwn
 	modprobe ib_srpt
 	defer modprobe -r ib_srpt
 	mkdir -p "$TARGET/srpt"
 	echo 5555 >"$TARGET/srpt/discovery_auth/rdma_cm_port"
 	# the port's GUID: initiators have the names of their addresses there
 	wwn=$(cut -d : -f 5- </sys/class/infiniband/weft0/ports/1/gids/0)
-	tpg=$TARGET/srpt/$wwn/$wwn
-	mkdir -p "$tpg"
-	defer rmdir "$TARGET/srpt"
-	defer rmdir "$TARGET/srpt/$wwn"
-	defer rmdir "$tpg"
-	export_disk "$tpg"
-	mkdir "$tpg/acls/$1"
-	defer rmdir "$tpg/acls/$1"
-	mkdir "$tpg/acls/$1/lun_0"
-	defer rmdir "$tpg/acls/$1/lun_0"
-	ln -s "$tpg/lun/lun_0" "$tpg/acls/$1/lun_0/lun"
-	defer rm -f "$tpg/acls/$1/lun_0/lun"
-	echo 1 >"$tpg/enable"
-	defer sh -c "echo 0 >$tpg/enable"
+	srp_tpg=$TARGET/srpt/$wwn/$wwn
+	srp_acl=$srp_tpg/acls/$1
+	mkdir -p "$srp_tpg"
+	export_disk "$srp_tpg"
+	# before that is undone: the ACL refers to it
+	defer srp_withdraw
+	mkdir "$srp_acl"
+	mkdir "$srp_acl/lun_0"
+	ln -s "$srp_tpg/lun/lun_0" "$srp_acl/lun_0/lun"
+	echo 1 >"$srp_tpg/enable"
+}
+
+# srp_withdraw: no target any more, as its directories are those of one device
+srp_withdraw()
+{
+	[ -e "$srp_tpg" ] || return 0
+	echo 0 >"$srp_tpg/enable"
+	rm -f "$srp_acl/lun_0/lun"
+	rmdir "$srp_acl/lun_0" "$srp_acl"
+	withdraw_disk "$srp_tpg"
+	rmdir "$srp_tpg" "${srp_tpg%/*}" "$TARGET/srpt"
 }
 
 # srp_guid: what a target here is called

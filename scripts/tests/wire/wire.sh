@@ -224,6 +224,32 @@ tell()
 	echo "$2" >&"${orders[$1]}"
 }
 
+# socket_joins NAME NETDEV: somebody else, run by $with, is in the first group of either
+# family
+socket_joins()
+{
+	cat >"$out/member.py" <<-'END'
+		import signal, socket, sys
+		index = socket.if_nametoindex(sys.argv[1]).to_bytes(4, sys.byteorder)
+		v4 = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+		v4.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+		              socket.inet_aton("239.7.0.1") + bytes(4) + index)
+		v6 = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+		v6.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_JOIN_GROUP,
+		              socket.inet_pton(socket.AF_INET6, "ff1e::7:1") + index)
+		print("joined", flush=True)
+		signal.pause()
+	END
+	start "$1" "$with python3 $out/member.py $2"
+	within 30 grep -q joined "$out/$1" || { cat "$out/$1"; fail "the socket does not join"; }
+}
+
+socket_ends()
+{
+	kill_job "$1"
+	must_end "$1" 10
+}
+
 # expect_groups NETDEV N WHAT: it is in so many of groups_job's, soon; seen by $with
 expect_groups()
 {

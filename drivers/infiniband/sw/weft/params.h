@@ -17,8 +17,13 @@
 #define WEFT_MAX_SRQ_WR		32768
 /* Completions a CQ can be made for; the ring is one power of two. */
 #define WEFT_MAX_CQE		(1 << 22)
-/* Scatter/gather elements of a work request, and of an RDMA READ. */
+/* Scatter/gather elements of a work request. */
 #define WEFT_MAX_SGE		32
+/*
+ * What the core is told of an RDMA READ, which has room for as many as others: with more
+ * NFS would make its regions no longer than so many pages.
+ */
+#define WEFT_MAX_SGE_RD		16
 /* Bytes of inline data: what fits a message of a key-value store. */
 #define WEFT_MAX_INLINE		1024
 /* Bytes of a message (IBA 9.7.6): 2^31. */
@@ -133,6 +138,8 @@
 /* What may wait for the window, in bytes and packets: a few ms of a fast link. */
 #define WEFT_ARQ_WAIT_BYTES	SZ_4M
 #define WEFT_ARQ_WAIT_PACKETS	4096U
+/* Copies for a group have one part of so many of that, and leave the rest to others. */
+#define WEFT_ARQ_COPY_PART	2U
 /* Packets, or frames, that wait until another CPU has handed those before them on. */
 #define WEFT_ARQ_LANE		1024U
 

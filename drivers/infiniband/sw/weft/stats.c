@@ -14,6 +14,11 @@ static const struct rdma_stat_desc stats_descs[WEFT_STAT_NUM] = {
 	WEFT_STATS(STATS_DESC)
 };
 
+const char *weft_stats_name(enum weft_stat stat)
+{
+	return stats_descs[stat].name;
+}
+
 static u64 stats_sum(const struct weft_stats __percpu *stats, enum weft_stat stat)
 {
 	u64 sum = 0;

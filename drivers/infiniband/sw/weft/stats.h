@@ -31,7 +31,7 @@ struct weft_dev;
 	X(RNR_RETRIES, rnr_retries,					\
 	  "Requests tried again after the peer was not ready.")		\
 	X(TRANSPORT_RETRIES, transport_retries,				\
-	  "Requests tried again because no answer came in time.")	\
+	  "Retries: no answer came in time, or one said that something was lost.") \
 	X(NAKS_SENT, naks_sent,						\
 	  "Requests refused: access, invalid request, operational error.") \
 	X(UD_DROPPED_NO_RECEIVE, ud_dropped_no_receive,			\
@@ -87,7 +87,9 @@ struct weft_dev;
 	X(RETRANSMITS, retransmits,					\
 	  "Request packets sent again.")				\
 	X(MIGRATIONS, migrations,					\
-	  "Times a QP has changed to its alternate path.")
+	  "Times a QP has changed to its alternate path.")		\
+	X(RX_NO_MEMORY, rx_no_memory,					\
+	  "Packets, or copies of them for a group, dropped for want of memory.")
 
 #define WEFT_STAT_ENUM(id, ...) WEFT_STAT_##id,
 
@@ -127,6 +129,32 @@ struct weft_stats {
  */
 #define weft_stats_inc(whose, stat) \
 	this_cpu_inc((whose)->stats->count[stat])
+
+/**
+ * weft_stats_message - count a message, and its bytes
+ * @stats: of a struct weft_qp, one of whose turns is owned
+ * @messages: WEFT_STAT_SENT_MESSAGES or WEFT_STAT_RCVD_MESSAGES
+ * @length: bytes
+ *
+ * Context: any.
+ */
+static __always_inline void weft_stats_message(struct weft_stats __percpu *stats,
+					       enum weft_stat messages, u32 length)
+{
+	BUILD_BUG_ON(WEFT_STAT_SENT_BYTES != WEFT_STAT_SENT_MESSAGES + 1 ||
+		     WEFT_STAT_RCVD_BYTES != WEFT_STAT_RCVD_MESSAGES + 1);
+	this_cpu_inc(stats->count[messages]);
+	this_cpu_add(stats->count[messages + 1], length);
+}
+
+/**
+ * weft_stats_name - what users know a counter by
+ * @stat: which
+ *
+ * Context: any.
+ * Return: its name, for good.
+ */
+const char *weft_stats_name(enum weft_stat stat);
 
 /**
  * weft_stats_sum - read a counter

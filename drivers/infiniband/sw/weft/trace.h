@@ -11,7 +11,11 @@
 
 #include <linux/tracepoint.h>
 
+#include "stats.h"
 #include "wire/codec.h"
+
+/* Bytes of the longest name of a counter. */
+#define WEFT_TRACE_NAME		32
 
 /* A run of packets has been handed to the link: @sent of them went. */
 TRACE_EVENT(weft_send,
@@ -90,24 +94,41 @@ DEFINE_EVENT(weft_packet, weft_defer,
 	TP_ARGS(qpn, hdr, expected)
 );
 
-/* A packet is dropped; why is an enum weft_stat. */
+/* A packet is dropped, and counted; why is said by the name of the counter. */
 TRACE_EVENT(weft_drop,
-	TP_PROTO(const struct weft_hdr *hdr, int why),
+	TP_PROTO(const struct weft_hdr *hdr, enum weft_stat why),
 	TP_ARGS(hdr, why),
 	TP_STRUCT__entry(
 		__field(u32, dqpn)
 		__field(u32, psn)
 		__field(u8, opcode)
-		__field(int, why)
+		__array(char, why, WEFT_TRACE_NAME)
 	),
 	TP_fast_assign(
 		__entry->dqpn = hdr->dqpn;
 		__entry->psn = hdr->psn;
 		__entry->opcode = hdr->opcode;
-		__entry->why = why;
+		strscpy(__entry->why, weft_stats_name(why), WEFT_TRACE_NAME);
 	),
-	TP_printk("to qp %#x opcode %#04x psn %u: counter %d",
+	TP_printk("to qp %#x opcode %#04x psn %u: %s",
 		  __entry->dqpn, __entry->opcode, __entry->psn, __entry->why)
+);
+
+/* A datagram is dropped by the QP it has come to, in a packet or without one. */
+TRACE_EVENT(weft_datagram_drop,
+	TP_PROTO(u32 qpn, u32 src_qpn, enum weft_stat why),
+	TP_ARGS(qpn, src_qpn, why),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, src_qpn)
+		__array(char, why, WEFT_TRACE_NAME)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->src_qpn = src_qpn;
+		strscpy(__entry->why, weft_stats_name(why), WEFT_TRACE_NAME);
+	),
+	TP_printk("qp %#x from qp %#x: %s", __entry->qpn, __entry->src_qpn, __entry->why)
 );
 
 /* Packets are sent again from a PSN on. */

@@ -2,6 +2,7 @@
 
 #include "engine/completer.h"
 
+#include "engine/drop.h"
 #include "engine/migration.h"
 #include "engine/pace.h"
 #include "engine/paging.h"
@@ -328,7 +329,7 @@ static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 	if (state == IB_QPS_RESET)
 		return; /* the device may be gone with the QP */
 	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || !weft_qp_is_reliable(qp)) {
-		weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
+		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_NOT_READY);
 		return;
 	}
 	switch (weft_migration_packet(qp, pkt)) {
@@ -338,13 +339,13 @@ static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 		qp->send.placing.parked = true;
 		return;
 	default:
-		weft_stats_inc(qp, WEFT_STAT_RX_WRONG_ADDRESS);
+		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_WRONG_ADDRESS);
 		return;
 	}
 	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
 	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.window.una);
 	if (!comp_current(&qp->send.window, pkt->hdr.psn)) {
-		weft_stats_inc(qp, WEFT_STAT_STALE_RESPONSES);
+		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_STALE_RESPONSES);
 		return;
 	}
 	if (op->ext & WEFT_EXT_AETH)
@@ -421,7 +422,7 @@ void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 	if (skb_queue_len_lockless(&send->packets) < WEFT_QUEUE_PACKETS) {
 		weft_pkt_defer(pkt, &send->packets);
 	} else {
-		weft_stats_inc(qp->dev, WEFT_STAT_RX_QUEUE_FULL);
+		weft_stats_drop(qp->dev, &pkt->hdr, WEFT_STAT_RX_QUEUE_FULL);
 		weft_pkt_free(pkt);
 	}
 	weft_turn_post(&send->turn, WEFT_EV_RUN);

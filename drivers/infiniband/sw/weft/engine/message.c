@@ -15,6 +15,7 @@
 #include "object/xrc.h"
 #include "params.h"
 #include "stats.h"
+#include "trace.h"
 #include "wire/headers.h"
 
 /* Complete the receive work request that is held; @cqe says the rest. */
@@ -33,7 +34,7 @@ static __always_inline void msg_complete(struct weft_qp *qp, struct weft_cq *cq,
 	cqe->flags = WEFT_CQE_RECV | (recv->srq ? WEFT_CQE_SRQ : 0);
 	cqe->port_num = 1;
 	if (unlikely(!weft_cq_push(cq, cqe, solicited, flags)))
-		weft_qp_fatal(qp);
+		weft_qp_fatal(qp, WEFT_FAULT_CQ_OVERRUN);
 }
 
 static void msg_complete_error(struct weft_qp *qp, enum ib_wc_status status,
@@ -76,7 +77,7 @@ static void msg_flush_held(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 	bool target = qp->type == IB_QPT_XRC_TGT;
-	enum weft_fault fault = weft_rules_flushed(qp->removed);
+	enum weft_fault fault = weft_rules_flushed(READ_ONCE(qp->fault));
 
 	if (target && !msg_enter_srq(recv, recv->srqn)) {
 		recv->held = false;
@@ -127,7 +128,8 @@ static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp)
 		else if (!ret)
 			ret = -EAGAIN;
 		else
-			weft_qp_fatal(qp); /* it scribbled over its ring */
+			/* it scribbled over its ring */
+			weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
 	}
 	if (ret && ret != -EINVAL)
 		return WEFT_FAULT_RNR;
@@ -158,14 +160,11 @@ static noinline enum weft_fault msg_page_recv(struct weft_qp *qp, u64 offset, u6
 		.length = end - offset,
 		.ahead = msg_ahead(offset, end, WEFT_MAX_MSG),
 		.anew = !offset,
+		.refusal = WEFT_FAULT_RECV_PROTECTION,
 	};
-	int err;
 
-	err = weft_paging_resolve(&need, &recv->who, &recv->sgl, recv->wqe.sge,
-				  recv->wqe.num_sge);
-	if (!err)
-		return WEFT_FAULT_NONE;
-	return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_RECV_PROTECTION;
+	return weft_paging_resolve(&need, &recv->who, &recv->sgl, recv->wqe.sge,
+				   recv->wqe.num_sge);
 }
 
 /* The receive that is held has room for @end bytes; go to @offset. */
@@ -244,12 +243,13 @@ static noinline enum weft_fault msg_page_remote(struct weft_qp *qp,
 		.length = length,
 		.ahead = sge.length - length,
 		.anew = !offset,
+		.refusal = WEFT_FAULT_REMOTE_ACCESS,
 	};
-	int err;
+	enum weft_fault fault;
 
-	err = weft_paging_resolve(&need, &recv->who, &recv->sgl, &sge, 1);
-	if (err)
-		return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_REMOTE_ACCESS;
+	fault = weft_paging_resolve(&need, &recv->who, &recv->sgl, &sge, 1);
+	if (fault)
+		return fault;
 	/* the reference moves */
 	recv->span = recv->sgl.span[0];
 	recv->sgl.num = 0;
@@ -260,11 +260,15 @@ static enum weft_fault msg_open_remote(struct weft_qp *qp, const struct weft_req
 				       u64 offset, u32 length)
 {
 	struct weft_recv *recv = &qp->recv;
+	u64 addr = req->remote_addr + offset;
+	u32 access = msg_access(req);
 	enum weft_fault fault;
-	int err;
+	int err = 0;
 
-	err = weft_region_resolve(&recv->who, req->rkey, req->remote_addr + offset, length,
-				  msg_access(req), &recv->span);
+	if (unlikely(!length) ||
+	    !weft_lookup_usual(&recv->who, req->rkey, addr, length, access, &recv->span))
+		err = weft_region_resolve(&recv->who, req->rkey, addr, length, access,
+					  &recv->span);
 	if (unlikely(err)) {
 		fault = err == -EFAULT ? msg_page_remote(qp, req, offset, length) :
 					 WEFT_FAULT_REMOTE_ACCESS;
@@ -436,18 +440,11 @@ u64 weft_message_settle(struct weft_qp *qp, const struct weft_request *req)
 	return left;
 }
 
-static u8 msg_wc_flags(u8 opcode)
-{
-	switch (opcode) {
-	case WEFT_SQE_SEND_IMM:
-	case WEFT_SQE_WRITE_IMM:
-		return WEFT_WC_WITH_IMM;
-	case WEFT_SQE_SEND_INV:
-		return WEFT_WC_WITH_INV;
-	default:
-		return 0;
-	}
-}
+static const u8 msg_wc_flags[WEFT_SQE_OPCODES] = {
+	[WEFT_SQE_SEND_IMM]	= WEFT_WC_WITH_IMM,
+	[WEFT_SQE_SEND_INV]	= WEFT_WC_WITH_INV,
+	[WEFT_SQE_WRITE_IMM]	= WEFT_WC_WITH_IMM,
+};
 
 static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft_request *req)
 {
@@ -456,7 +453,7 @@ static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft
 		.opcode = IB_WC_RECV,
 		.byte_len = req->length + WEFT_GRH_BYTES,
 		.ex = req->ex,
-		.wc_flags = msg_wc_flags(req->opcode),
+		.wc_flags = msg_wc_flags[req->opcode],
 		.src_qp = req->src_qpn,
 		.sl = req->sl,
 		.slid = req->slid,
@@ -485,7 +482,7 @@ static void msg_complete_message(struct weft_qp *qp, const struct weft_request *
 							      IB_WC_RECV,
 		.byte_len = req->length,
 		.ex = req->ex,
-		.wc_flags = msg_wc_flags(req->opcode),
+		.wc_flags = msg_wc_flags[req->opcode],
 	};
 
 	msg_complete(qp, cq, &cqe, req->solicited, flags);
@@ -515,8 +512,7 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 		if (fault)
 			return fault;
 	}
-	weft_stats_inc(qp, WEFT_STAT_RCVD_MESSAGES);
-	weft_stats_add(qp, WEFT_STAT_RCVD_BYTES, req->length);
+	weft_stats_message(qp->stats, WEFT_STAT_RCVD_MESSAGES, req->length);
 	if (unlikely(req->grh))
 		msg_complete_datagram(qp, req);
 	else if (weft_sendq_needs_receive(req->opcode))
@@ -568,8 +564,15 @@ static void msg_bad_qkey(struct weft_qp *qp, const struct weft_request *req, u32
 	};
 
 	weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_QKEY);
+	trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_UD_DROPPED_QKEY);
 	if (qp->dev->hca)
 		weft_traps_violation(&qp->dev->hca->traps, WEFT_TRAP_BAD_QKEY, &violation);
+}
+
+static void msg_no_receive(struct weft_qp *qp, const struct weft_request *req)
+{
+	weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
+	trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
 }
 
 enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
@@ -592,7 +595,7 @@ enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_requ
 		return fault;
 	if (fault) {
 		if (fault == WEFT_FAULT_RNR)
-			weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
+			msg_no_receive(qp, req);
 		weft_message_refuse(qp, fault);
 		return WEFT_FAULT_NONE;
 	}

@@ -62,6 +62,12 @@ static bool paging_is_paged(const struct weft_span *span)
 	return span->region && span->region->mm;
 }
 
+/* Will trying again not help? */
+static bool paging_is_final(int err)
+{
+	return err == -EACCES || err == -ENOMEM;
+}
+
 /* Let the spans of a list have their pages. Return: the worst that one of them has to say. */
 static int paging_attach(const struct weft_paging_need *need, struct weft_sgl *sgl)
 {
@@ -76,7 +82,7 @@ static int paging_attach(const struct weft_paging_need *need, struct weft_sgl *s
 			continue;
 		err = weft_pins_attach(need->paging->pins, &sgl->span[i], part.addr,
 				       part.length, need->access & PAGING_WRITE);
-		if (err == -EACCES)
+		if (paging_is_final(err))
 			return err;
 		if (err && ret != -EFAULT)
 			ret = err;
@@ -129,8 +135,9 @@ static void paging_renew(const struct weft_paging_need *need, const struct weft_
 	weft_sgl_release(sgl);
 }
 
-int weft_paging_resolve(const struct weft_paging_need *need, const struct weft_accessor *who,
-			struct weft_sgl *sgl, const struct weft_sge *sge, u32 num)
+enum weft_fault weft_paging_resolve(const struct weft_paging_need *need,
+				    const struct weft_accessor *who, struct weft_sgl *sgl,
+				    const struct weft_sge *sge, u32 num)
 {
 	struct weft_paging *paging = need->paging;
 	int err;
@@ -144,18 +151,19 @@ int weft_paging_resolve(const struct weft_paging_need *need, const struct weft_a
 	if (!err)
 		err = paging_attach(need, sgl);
 	if (!err)
-		return 0;
+		return WEFT_FAULT_NONE;
 	if (err == -EFAULT) {
 		paging_renew(need, who, sgl, sge, num);
 		paging->parked = true;
-	} else {
-		weft_sgl_release(sgl);
-		if (err == -EINPROGRESS)
-			paging->parked = true;
-		else
-			weft_paging_forget(paging);
+		return WEFT_FAULT_PAGES;
 	}
-	return paging->parked ? -EFAULT : err;
+	weft_sgl_release(sgl);
+	if (err == -EINPROGRESS) {
+		paging->parked = true;
+		return WEFT_FAULT_PAGES;
+	}
+	weft_paging_forget(paging);
+	return err == -ENOMEM ? WEFT_FAULT_NO_MEMORY : need->refusal;
 }
 
 void weft_paging_forget(struct weft_paging *paging)

@@ -34,6 +34,7 @@ struct weft_turn;
  * @length: bytes that will be; at most WEFT_PAGED_WINDOW are then
  * @ahead: bytes after those that will probably be, soon
  * @anew: it is the beginning of a message
+ * @refusal: what to call it when the memory may not be accessed
  */
 struct weft_paging_need {
 	struct weft_paging	*paging;
@@ -43,6 +44,7 @@ struct weft_paging_need {
 	u64			length;
 	u64			ahead;
 	bool			anew;
+	enum weft_fault		refusal;
 };
 
 /**
@@ -53,11 +55,12 @@ struct weft_paging_need {
  * @sge: private copy of the list; instead of lkeys there may be rkeys
  * @num: elements
  *
- * Return: 0: weft_sgl_release() is due, and what is needed may be accessed, nothing
- * else; -EFAULT: not yet; or what is wrong.
+ * Return: WEFT_FAULT_NONE: weft_sgl_release() is due, and what is needed may be accessed,
+ * nothing else; WEFT_FAULT_PAGES: not yet; WEFT_FAULT_NO_MEMORY; or @need->refusal.
  */
-int weft_paging_resolve(const struct weft_paging_need *need, const struct weft_accessor *who,
-			struct weft_sgl *sgl, const struct weft_sge *sge, u32 num);
+enum weft_fault weft_paging_resolve(const struct weft_paging_need *need,
+				    const struct weft_accessor *who, struct weft_sgl *sgl,
+				    const struct weft_sge *sge, u32 num);
 
 /**
  * weft_paging_forget - a half does not need its pages any more

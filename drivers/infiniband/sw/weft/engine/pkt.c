@@ -37,10 +37,13 @@ static void pkt_ib_addresses(struct weft_pkt *pkt)
 	pkt->network = RDMA_NETWORK_IB;
 	weft_lrh_decode(&pkt->lrh, skb_network_header(pkt->skb), WEFT_LRH_LENGTH_MAX);
 	pkt->grh = pkt->lrh.lnh == WEFT_LNH_GRH;
-	if (pkt->grh) {
-		memcpy(&pkt->sgid, pkt_wire_grh(pkt)->sgid, sizeof(pkt->sgid));
-		memcpy(&pkt->dgid, pkt_wire_grh(pkt)->dgid, sizeof(pkt->dgid));
+	if (!pkt->grh) {
+		pkt->sgid = zgid;
+		pkt->dgid = zgid;
+		return;
 	}
+	memcpy(&pkt->sgid, pkt_wire_grh(pkt)->sgid, sizeof(pkt->sgid));
+	memcpy(&pkt->dgid, pkt_wire_grh(pkt)->dgid, sizeof(pkt->dgid));
 }
 
 void weft_pkt_addresses(struct weft_pkt *pkt)
@@ -51,16 +54,16 @@ void weft_pkt_addresses(struct weft_pkt *pkt)
 		pkt_ip_addresses(pkt);
 }
 
-void weft_pkt_decode(struct weft_pkt *pkt, u32 trailer)
+void weft_pkt_decode(struct weft_pkt *pkt)
 {
 	const struct sk_buff *skb = pkt->skb;
 
 	weft_pkt_addresses(pkt);
-	if (skb->len < trailer)
+	if (skb->len < WEFT_ICRC_LENGTH)
 		pkt->malformed = WEFT_MALFORMED_SHORT;
 	else
 		pkt->malformed = weft_hdr_decode(&pkt->hdr, skb->data,
-						 skb->len - trailer);
+						 skb->len - WEFT_ICRC_LENGTH);
 }
 WEFT_EXPORT_FOR_TEST(weft_pkt_decode);
 
@@ -138,8 +141,8 @@ static bool pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
 {
 	if (!skb)
 		return false;
-	*pkt = (struct weft_pkt){ .skb = skb };
-	weft_pkt_decode(pkt, 0);
+	weft_pkt_init(pkt, skb, NULL, NULL);
+	weft_pkt_decode(pkt);
 	return true;
 }
 

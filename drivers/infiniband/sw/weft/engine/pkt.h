@@ -3,7 +3,7 @@
  * A packet that was received, as the engine sees it.
  *
  * The memory is a socket buffer; nothing but this file and the links knows
- * that. Its data begins with the BTH and ends with the pad.
+ * that. Its data begins with the BTH and ends with the ICRC.
  */
 #ifndef WEFT_ENGINE_PKT_H
 #define WEFT_ENGINE_PKT_H
@@ -22,8 +22,7 @@ struct weft_qp;
 /**
  * struct weft_pkt - a packet
  *
- * A link fills in @skb and @net, or of an InfiniBand port @dev, weft_pkt_decode() does
- * the rest.
+ * weft_pkt_init() is a link's, weft_pkt_decode() does the rest.
  *
  * @skb: its memory, owned by whoever has the packet
  * @net: namespace it arrived in, compared only; NULL: an InfiniBand port
@@ -62,19 +61,34 @@ struct weft_payload_spans {
 };
 
 /**
+ * weft_pkt_init - begin with a packet
+ * @pkt: written; what weft_pkt_decode() sets is not looked at before, and left as it is
+ * @skb: its memory
+ * @net: namespace it arrived in; NULL: an InfiniBand port
+ * @dev: whose port; NULL: it is not known yet
+ */
+static inline void weft_pkt_init(struct weft_pkt *pkt, struct sk_buff *skb,
+				 const struct net *net, struct weft_dev *dev)
+{
+	pkt->skb = skb;
+	pkt->net = net;
+	pkt->dev = dev;
+	pkt->qp = NULL;
+}
+
+/**
  * weft_pkt_decode - read the headers, find the addresses
- * @pkt: @pkt->skb and @pkt->net are set. The network header, without options,
+ * @pkt: from weft_pkt_init(). The network header, without options,
  *	is in memory, and of the data as many bytes as the longest headers
  *	(WEFT_HDR_MAX_LENGTH) or all there are.
- * @trailer: bytes that follow the pad: 4 while the ICRC is there
  *
  * Sets @pkt->malformed; the addresses are valid in any case.
  */
-void weft_pkt_decode(struct weft_pkt *pkt, u32 trailer);
+void weft_pkt_decode(struct weft_pkt *pkt);
 
 /**
  * weft_pkt_addresses - find the addresses alone
- * @pkt: @pkt->skb is set; the network header, without options, is in memory
+ * @pkt: from weft_pkt_init(); the network header, without options, is in memory
  */
 void weft_pkt_addresses(struct weft_pkt *pkt);
 

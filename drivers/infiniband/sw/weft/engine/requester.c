@@ -92,7 +92,7 @@ static void req_rnr(struct weft_qp *qp, u8 rnr_timer)
 
 static void req_flush_one(struct weft_qp *qp)
 {
-	enum weft_fault fault = weft_rules_flushed(qp->removed);
+	enum weft_fault fault = weft_rules_flushed(READ_ONCE(qp->fault));
 
 	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
 	req_complete(qp, weft_rules_status(fault), fault, 0);
@@ -170,8 +170,7 @@ static void req_build(const struct weft_send *send, struct weft_request *req)
 static void req_done(struct weft_qp *qp, u32 length, struct req_budget *budget)
 {
 	budget->bytes -= length;
-	weft_stats_inc(qp, WEFT_STAT_SENT_MESSAGES);
-	weft_stats_add(qp, WEFT_STAT_SENT_BYTES, length);
+	weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, length);
 	weft_requester_reset_retries(&qp->send);
 	req_complete(qp, IB_WC_SUCCESS, WEFT_FAULT_NONE, length);
 }
@@ -305,7 +304,7 @@ static void req_forget_paged(struct weft_send *send)
 static void req_flush_flights(struct weft_qp *qp)
 {
 	struct weft_window *window = &qp->send.window;
-	enum weft_fault fault = weft_rules_flushed(qp->removed);
+	enum weft_fault fault = weft_rules_flushed(READ_ONCE(qp->fault));
 	const struct weft_flight *flight;
 
 	for (; !weft_window_is_empty(window); window->head++) {

@@ -4,6 +4,7 @@
 
 #include <linux/sched.h>
 
+#include "engine/drop.h"
 #include "engine/ipcsum.h"
 #include "engine/link.h"
 #include "engine/migration.h"
@@ -395,11 +396,11 @@ static enum weft_fault resp_expected(struct weft_qp *qp, const struct weft_pkt *
 }
 
 /* IBA 9.7.5.1.1: some have been lost. Said once, until the right one comes. */
-static void resp_gap(struct weft_qp *qp)
+static void resp_gap(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	weft_stats_inc(qp, WEFT_STAT_OUT_OF_SEQUENCE);
+	weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_OUT_OF_SEQUENCE);
 	if (recv->nak_sent)
 		return;
 	recv->nak_sent = true;
@@ -455,7 +456,7 @@ static enum weft_fault resp_reliable(struct weft_qp *qp, const struct weft_pkt *
 	if (likely(!ahead))
 		return resp_expected(qp, pkt);
 	if (ahead > 0)
-		resp_gap(qp);
+		resp_gap(qp, pkt);
 	else
 		resp_duplicate(qp, pkt);
 	return WEFT_FAULT_NONE;
@@ -476,7 +477,7 @@ static enum weft_fault resp_unreliable(struct weft_qp *qp, const struct weft_pkt
 		recv->psn = pkt->hdr.psn;
 	}
 	if (pkt->hdr.psn != recv->psn) {
-		weft_stats_inc(qp, WEFT_STAT_OUT_OF_SEQUENCE);
+		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_OUT_OF_SEQUENCE);
 		recv->progress.opcode = WEFT_OPCODE_NONE;
 		return WEFT_FAULT_NONE;
 	}
@@ -532,6 +533,7 @@ static enum weft_fault resp_datagram(struct weft_qp *qp, const struct weft_pkt *
 	weft_pkt_payload(pkt, &spans, &from);
 	if (pkt->network == RDMA_NETWORK_IB && qp->type == IB_QPT_UD)
 		req.ip_csum_ok = weft_ipcsum_verify(from, req.length);
+	trace_weft_request(qp->qpn, &pkt->hdr, pkt->hdr.psn);
 	fault = weft_message_datagram(qp, &req, pkt->hdr.deth.qkey, &from);
 	if (!fault)
 		weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
@@ -561,11 +563,11 @@ static enum weft_fault resp_packet(struct weft_qp *qp, const struct weft_pkt *pk
 	if (!weft_qp_can_receive(qp)) {
 		/* the device may be gone with the QP: RESET counts nowhere */
 		if (weft_qp_state(qp) != IB_QPS_RESET)
-			weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
+			weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_NOT_READY);
 		return WEFT_FAULT_NONE;
 	}
 	if (!weft_qp_port_open(qp)) {
-		weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
+		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_NOT_READY);
 		return WEFT_FAULT_NONE;
 	}
 	if (weft_qp_is_ud(qp))
@@ -577,7 +579,7 @@ static enum weft_fault resp_packet(struct weft_qp *qp, const struct weft_pkt *pk
 		/* as if for pages: it waits */
 		return WEFT_FAULT_PAGES;
 	default:
-		weft_stats_inc(qp, WEFT_STAT_RX_WRONG_ADDRESS);
+		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_WRONG_ADDRESS);
 		return WEFT_FAULT_NONE;
 	}
 }
@@ -686,7 +688,7 @@ static void resp_enqueue(struct weft_qp *qp, struct weft_pkt *pkt)
 	struct weft_recv *recv = &qp->recv;
 
 	if (skb_queue_len_lockless(&recv->packets) >= WEFT_QUEUE_PACKETS) {
-		weft_stats_inc(qp->dev, WEFT_STAT_RX_QUEUE_FULL);
+		weft_stats_drop(qp->dev, &pkt->hdr, WEFT_STAT_RX_QUEUE_FULL);
 		weft_pkt_free(pkt);
 		return;
 	}

@@ -18,7 +18,7 @@
  * @WEFT_FAULT_LOCAL_PROTECTION: lkey, address, length or right of a local
  *	element
  * @WEFT_FAULT_ADDRESS: address handle of another protection domain, or gone
- * @WEFT_FAULT_BIND: BIND_MW or LOCAL_INV refused
+ * @WEFT_FAULT_BIND: BIND_MW, LOCAL_INV or REG_MR refused
  * @WEFT_FAULT_NO_CREDIT: max_rd_atomic is 0
  * @WEFT_FAULT_RETRY: no answer, retries used up
  * @WEFT_FAULT_RNR_RETRY: no receive work request, retries used up
@@ -39,10 +39,12 @@
  * @WEFT_FAULT_NAK_ACCESS: the peer does not allow the access
  * @WEFT_FAULT_NAK_OPERATION: the peer could not execute the request
  * @WEFT_FAULT_BAD_RESPONSE: the peer's response is not what was asked for
- * @WEFT_FAULT_QUEUE_INDEX: the consumer's ring index is impossible
- * @WEFT_FAULT_CQ_OVERRUN: a completion was lost
+ * @WEFT_FAULT_QUEUE_INDEX: flushed, as the consumer's ring index is impossible
+ * @WEFT_FAULT_CQ_OVERRUN: flushed, as a completion was lost
  * @WEFT_FAULT_XRC_SRQ: responder: no such SRQ in the XRC domain
  * @WEFT_FAULT_REMOVED: the device has been removed
+ * @WEFT_FAULT_NO_MEMORY: there is no memory for paged memory, of a local element, or at
+ *	the responder
  * @WEFT_FAULTS: number of faults
  * @WEFT_FAULT_PAGES: none, and never the fault of a completion: paged memory is on its
  *	way, and the half will get WEFT_EV_RUN when it is there
@@ -77,6 +79,7 @@ enum weft_fault {
 	WEFT_FAULT_CQ_OVERRUN,
 	WEFT_FAULT_XRC_SRQ,
 	WEFT_FAULT_REMOVED,
+	WEFT_FAULT_NO_MEMORY,
 	WEFT_FAULTS,
 	WEFT_FAULT_PAGES
 };
@@ -136,7 +139,7 @@ enum weft_service weft_rules_service(enum ib_qp_type type);
 
 /**
  * weft_rules_verdict - consequences of a fault that the responder found
- * @fault: WEFT_FAULT_RNR to WEFT_FAULT_BAD_REQUEST
+ * @fault: WEFT_FAULT_RNR to WEFT_FAULT_BAD_REQUEST, XRC_SRQ or NO_MEMORY
  * @service: of the QP
  *
  * Return: the verdict.
@@ -146,7 +149,7 @@ const struct weft_verdict *weft_rules_verdict(enum weft_fault fault,
 
 /**
  * weft_rules_status - status of a work request that failed at the requester
- * @fault: any but WEFT_FAULT_NONE and those of a responder
+ * @fault: any but WEFT_FAULT_NONE and those of a responder alone
  *
  * Return: the completion status.
  */
@@ -154,13 +157,15 @@ enum ib_wc_status weft_rules_status(enum weft_fault fault);
 
 /**
  * weft_rules_flushed - why work requests are flushed
- * @removed: their device is being removed
+ * @fault: enum weft_fault that has put their QP into ERR, or 0
  *
  * Return: the fault.
  */
-static inline enum weft_fault weft_rules_flushed(bool removed)
+static inline enum weft_fault weft_rules_flushed(u32 fault)
 {
-	return unlikely(removed) ? WEFT_FAULT_REMOVED : WEFT_FAULT_FLUSHED;
+	if (likely(!fault))
+		return WEFT_FAULT_FLUSHED;
+	return fault;
 }
 
 /**

@@ -7,40 +7,66 @@
 #include <rdma/ib_addr.h>
 
 #include "engine/completer.h"
+#include "engine/drop.h"
 #include "engine/responder.h"
 #include "object/dev.h"
 #include "object/hca.h"
 #include "object/mcast.h"
 #include "object/qp.h"
 #include "object/table.h"
-#include "trace.h"
 #include "wire/opcode.h"
 
-#define RX_ICRC_BYTES	4
 #define RX_GSI_QPN	1
 /* The upper bit of a P_Key says full or limited member. */
 #define RX_PKEY_BASE	0x7fff
 
-/* No device can be found by a QP: count on one that has the address. */
+/*
+ * The next device that shares the link a packet came by: those on @ndev, then those below
+ * it if that is a VLAN, which becomes @ndev. At first *@index is 0.
+ */
+static struct weft_dev *rx_next_dev(const struct net_device **ndev, unsigned long *index)
+{
+	struct weft_dev *dev = weft_dev_on(*ndev, index);
+
+	if (dev || !is_vlan_dev(*ndev))
+		return dev;
+	*ndev = vlan_dev_real_dev(*ndev);
+	*index = 0;
+	return weft_dev_on(*ndev, index);
+}
+
+/* No device can be found by a QP: one that has the address, or hears the group. */
+static struct weft_dev *rx_any_dev(const struct weft_pkt *pkt)
+{
+	const struct net_device *ndev = pkt->skb->dev;
+	unsigned long index = 0;
+
+	if (rdma_is_multicast_addr((struct in6_addr *)pkt->dgid.raw))
+		return rx_next_dev(&ndev, &index);
+	return weft_dev_get_gid(pkt->net, &pkt->dgid);
+}
+
 static bool rx_refuse(struct weft_pkt *pkt, enum weft_stat why)
 {
 	struct weft_dev *dev = pkt->dev;
 
 	if (!dev)
-		dev = weft_dev_get_gid(pkt->net, &pkt->dgid);
+		dev = rx_any_dev(pkt);
 	if (dev)
-		weft_stats_inc(dev, why);
-	trace_weft_drop(&pkt->hdr, why);
+		weft_stats_drop(dev, &pkt->hdr, why);
+	else
+		trace_weft_drop(&pkt->hdr, why);
 	if (pkt->qp)
 		weft_qp_put(pkt->qp);
 	pkt->qp = NULL;
 	return false;
 }
 
-void weft_rx_malformed(struct weft_pkt *pkt)
+void weft_rx_dismiss(struct weft_pkt *pkt, enum weft_stat why)
 {
+	pkt->hdr = (struct weft_hdr){};
 	weft_pkt_addresses(pkt);
-	rx_refuse(pkt, WEFT_STAT_RX_MALFORMED);
+	rx_refuse(pkt, why);
 }
 
 void weft_rx_drop(struct weft_pkt *pkt, enum weft_stat why)
@@ -152,7 +178,7 @@ static bool rx_is_multicast(const struct weft_pkt *pkt)
 
 bool weft_rx_admit(struct weft_pkt *pkt)
 {
-	weft_pkt_decode(pkt, RX_ICRC_BYTES);
+	weft_pkt_decode(pkt);
 	if (pkt->malformed && !rx_has_answer(pkt))
 		return rx_refuse(pkt, WEFT_STAT_RX_MALFORMED);
 	if (pkt->hdr.dqpn != WEFT_MCAST_QPN)
@@ -211,8 +237,10 @@ static u32 rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 		if (rx_is_own(qp, pkt))
 			continue;
 		copy.skb = skb_clone(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
-		if (!copy.skb)
+		if (!copy.skb) {
+			weft_stats_drop(dev, &pkt->hdr, WEFT_STAT_RX_NO_MEMORY);
 			continue; /* it is unreliable */
+		}
 		weft_stats_inc(dev, WEFT_STAT_MCAST_COPIES);
 		weft_responder_packet(qp, &copy);
 	}
@@ -220,25 +248,15 @@ static u32 rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 	return num;
 }
 
-/* Each weft device on a net device shares its link. */
-static u32 rx_multicast_on(const struct net_device *ndev, const struct weft_pkt *pkt)
+static u32 rx_multicast_roce(const struct weft_pkt *pkt)
 {
+	const struct net_device *ndev = pkt->skb->dev;
 	unsigned long index = 0;
 	struct weft_dev *dev;
 	u32 num = 0;
 
-	while ((dev = weft_dev_on(ndev, &index)))
+	while ((dev = rx_next_dev(&ndev, &index)))
 		num += rx_members(dev, pkt);
-	return num;
-}
-
-static u32 rx_multicast_roce(const struct weft_pkt *pkt)
-{
-	const struct net_device *ndev = pkt->skb->dev;
-	u32 num = rx_multicast_on(ndev, pkt);
-
-	if (is_vlan_dev(ndev))
-		num += rx_multicast_on(vlan_dev_real_dev(ndev), pkt);
 	return num;
 }
 

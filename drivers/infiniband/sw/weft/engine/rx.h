@@ -11,8 +11,7 @@
 
 /**
  * weft_rx_admit - who is to get a packet, and may he?
- * @pkt: @pkt->skb and @pkt->net, or @pkt->dev, are set, all else is zero, see
- *	weft_pkt_decode(); the ICRC is not checked and cut off yet
+ * @pkt: from weft_pkt_init(), see weft_pkt_decode(); the ICRC is not checked yet
  *
  * Decodes the packet and checks its form, destination QP, service and P_Key;
  * what needs the half's turn is checked there. Sets @pkt->dev and @pkt->qp.
@@ -25,7 +24,7 @@ bool weft_rx_admit(struct weft_pkt *pkt);
 
 /**
  * weft_rx_deliver - process a packet, or have it processed
- * @pkt: admitted, its ICRC is right and cut off; belongs to the callee, with
+ * @pkt: admitted, its ICRC is right; belongs to the callee, with
  *	the reference to @pkt->qp
  *
  * Context: soft interrupts.
@@ -33,13 +32,13 @@ bool weft_rx_admit(struct weft_pkt *pkt);
 void weft_rx_deliver(struct weft_pkt *pkt);
 
 /**
- * weft_rx_malformed - count a packet that cannot even be admitted
- * @pkt: @pkt->skb and @pkt->net are set, the network header is in memory; the
- *	caller frees it
+ * weft_rx_dismiss - count a packet that cannot even be admitted
+ * @pkt: from weft_pkt_init(), the network header is in memory; the caller frees it
+ * @why: counter
  *
  * Context: soft interrupts, RCU read side.
  */
-void weft_rx_malformed(struct weft_pkt *pkt);
+void weft_rx_dismiss(struct weft_pkt *pkt, enum weft_stat why);
 
 /**
  * weft_rx_drop - an admitted packet goes no further

@@ -50,59 +50,6 @@ bool weft_sendq_allows(const struct weft_qp *qp, u8 opcode)
 	       sendq_allows_more(qp, opcode);
 }
 
-static void sendq_inline(struct weft_sgl *sgl, const void *data, u32 length)
-{
-	sgl->length = length;
-	sgl->num = length ? 1 : 0;
-	sgl->span[0].region = NULL;
-	sgl->span[0].addr = (uintptr_t)data;
-	sgl->span[0].length = length;
-}
-
-static bool sendq_length_valid(u8 opcode, u64 length)
-{
-	if (likely(!(BIT(opcode) & WEFT_SENDQ_FIXED)))
-		return length <= WEFT_MAX_MSG;
-	return length == (opcode == WEFT_SQE_FLUSH ? 0 : sizeof(u64));
-}
-
-static u32 sendq_access(const struct weft_sqe *sqe)
-{
-	return weft_sendq_returns_data(sqe->opcode) ? IB_ACCESS_LOCAL_WRITE : 0;
-}
-
-static enum weft_fault sendq_fault(int err)
-{
-	return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_LOCAL_PROTECTION;
-}
-
-static __always_inline enum weft_fault sendq_check_length(const struct weft_sqe *sqe,
-							  struct weft_sgl *sgl)
-{
-	if (unlikely(!sendq_length_valid(sqe->opcode, sgl->length))) {
-		weft_sgl_release(sgl);
-		return WEFT_FAULT_LOCAL_LENGTH;
-	}
-	return WEFT_FAULT_NONE;
-}
-
-enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe,
-				  const struct weft_sge *sge, const void *inline_data)
-{
-	struct weft_sgl *sgl = &qp->send.sgl;
-	int err;
-
-	weft_assert_turn(&qp->send.turn);
-	if (sqe->flags & WEFT_SQE_INLINE) {
-		sendq_inline(sgl, inline_data, sqe->inline_length);
-	} else {
-		err = weft_sgl_resolve(sgl, &qp->send.who, sge, sqe->num_sge, sendq_access(sqe));
-		if (unlikely(err))
-			return sendq_fault(err);
-	}
-	return sendq_check_length(sqe, sgl);
-}
-
 enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
 				const struct weft_sqe *sqe, const struct weft_sge *sge,
 				u64 offset, u64 length)
@@ -110,18 +57,22 @@ enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
 	struct weft_paging_need need = {
 		.paging = paging,
 		.turn = &qp->send.turn,
-		.access = sendq_access(sqe),
+		.access = weft_sendq_access(sqe->opcode),
 		.offset = offset,
 		.length = length,
 		/* a message that is sent in packets will go on */
 		.ahead = length ? offset : 0,
+		.refusal = WEFT_FAULT_LOCAL_PROTECTION,
 	};
-	int err;
+	enum weft_fault fault;
 
-	err = weft_paging_resolve(&need, &qp->send.who, &qp->send.sgl, sge, sqe->num_sge);
-	if (err)
-		return sendq_fault(err);
-	return sendq_check_length(sqe, &qp->send.sgl);
+	fault = weft_paging_resolve(&need, &qp->send.who, &qp->send.sgl, sge, sqe->num_sge);
+	if (fault)
+		return fault;
+	if (weft_sendq_length_valid(sqe->opcode, qp->send.sgl.length))
+		return WEFT_FAULT_NONE;
+	weft_sgl_release(&qp->send.sgl);
+	return WEFT_FAULT_LOCAL_LENGTH;
 }
 
 static u64 sendq_length(const struct weft_swqe *wqe)
@@ -144,7 +95,7 @@ enum weft_fault weft_sendq_measure(struct weft_qp *qp, u32 *length)
 	enum weft_fault fault;
 
 	weft_assert_turn(&send->turn);
-	if (unlikely(!sendq_length_valid(sqe->opcode, sum)))
+	if (unlikely(!weft_sendq_length_valid(sqe->opcode, sum)))
 		return WEFT_FAULT_LOCAL_LENGTH;
 	*length = sum;
 	if (likely(!weft_sendq_returns_data(sqe->opcode)))
@@ -212,12 +163,12 @@ static void sendq_push(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index
 		.wqe_index = index,
 		.vendor_err = fault,
 		.status = status,
-		.opcode = sqe->opcode < WEFT_SQE_OPCODES ? sendq_wc_opcode[sqe->opcode] : 0,
+		.opcode = sendq_wc_opcode[sqe->opcode],
 		.port_num = 1,
 	};
 
 	if (unlikely(!weft_cq_push(cq, &cqe, status, flags)))
-		weft_qp_fatal(qp);
+		weft_qp_fatal(qp, WEFT_FAULT_CQ_OVERRUN);
 }
 
 void weft_sendq_complete(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,

@@ -68,13 +68,31 @@ static inline bool weft_sendq_may_sleep(u8 opcode)
 }
 
 /**
+ * weft_sendq_disarm - what is posted from now on will be found without a doorbell
+ * @qp: the QP; weft_sendq_look() is due
+ *
+ * Worth it when that takes a while: for a single short message it is cheaper to leave the
+ * client ring than to ask it anew, which takes a barrier.
+ */
+static __always_inline void weft_sendq_disarm(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+
+	weft_assert_turn(&send->turn);
+	if (!send->doorbell_armed)
+		return;
+	weft_ring_set_flags(send->ring, 0, WEFT_RING_NEED_DOORBELL);
+	send->doorbell_armed = false;
+}
+
+/**
  * weft_sendq_look - is there a next work request?
  * @qp: the QP
  * @ahead: work requests that have been taken and are not complete
  *
- * With an empty queue the client is asked to ring. The order of looking and asking: see
- * the proof in weft-abi.h. What is returned is what the client's index said when it was read
- * last: nobody has to read it again.
+ * With an empty queue the client is asked to ring, unless it has been. The order of
+ * looking and asking: see the proof in weft-abi.h. What is returned is what the client's
+ * index said when it was read last: nobody has to read it again.
  *
  * Return: how many there are; 0: none; negative: the client's index is impossible.
  */
@@ -84,7 +102,7 @@ static __always_inline int weft_sendq_look(struct weft_qp *qp, int ahead)
 	int pending = weft_ring_pending(send->ring);
 
 	weft_assert_turn(&send->turn);
-	if (pending >= 0 && pending <= ahead) {
+	if (!send->doorbell_armed && pending >= 0 && pending <= ahead) {
 		weft_ring_arm_doorbell(send->ring);
 		send->doorbell_armed = true;
 		pending = weft_ring_pending(send->ring);
@@ -110,13 +128,11 @@ static __always_inline bool weft_sendq_next(struct weft_qp *qp, u32 ahead)
 	if (!more)
 		return false;
 	if (unlikely(more < 0)) {
-		weft_qp_fatal(qp);
+		weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
 		return false;
 	}
-	if (send->doorbell_armed) {
-		weft_ring_set_flags(send->ring, 0, WEFT_RING_NEED_DOORBELL);
-		send->doorbell_armed = false;
-	}
+	if (more > 1)
+		weft_sendq_disarm(qp);
 	send->malformed = weft_sq_next(send->ring, ahead, &send->wqe);
 	return true;
 }
@@ -152,6 +168,37 @@ static inline enum weft_fault weft_sendq_check(const struct weft_qp *qp)
 bool weft_sendq_allows(const struct weft_qp *qp, u8 opcode);
 
 /**
+ * weft_sendq_length_valid - whether a message may be so long
+ * @opcode: enum weft_sqe_opcode
+ * @length: bytes
+ *
+ * Return: true when it may.
+ */
+static __always_inline bool weft_sendq_length_valid(u8 opcode, u64 length)
+{
+	if (likely(!(BIT(opcode) & WEFT_SENDQ_FIXED)))
+		return length <= WEFT_MAX_MSG;
+	return length == (opcode == WEFT_SQE_FLUSH ? 0 : sizeof(u64));
+}
+
+/* The rights that a work request needs to its own memory. */
+static __always_inline u32 weft_sendq_access(u8 opcode)
+{
+	return weft_sendq_returns_data(opcode) ? IB_ACCESS_LOCAL_WRITE : 0;
+}
+
+/* Inline data are a list of one element that needs no reference. */
+static __always_inline void weft_sendq_inline(struct weft_sgl *sgl, const void *data,
+					      u32 length)
+{
+	sgl->length = length;
+	sgl->num = length ? 1 : 0;
+	sgl->span[0].region = NULL;
+	sgl->span[0].addr = (uintptr_t)data;
+	sgl->span[0].length = length;
+}
+
+/**
  * weft_sendq_gather - resolve the memory of a work request
  * @qp: the QP; @qp->send.sgl is the result
  * @sqe: the request
@@ -161,8 +208,27 @@ bool weft_sendq_allows(const struct weft_qp *qp, u8 opcode);
  * Return: WEFT_FAULT_NONE: weft_sgl_release() is due; WEFT_FAULT_PAGES:
  * weft_sendq_page() is; or why not.
  */
-enum weft_fault weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe,
-				  const struct weft_sge *sge, const void *inline_data);
+static __always_inline enum weft_fault
+weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe, const struct weft_sge *sge,
+		  const void *inline_data)
+{
+	struct weft_sgl *sgl = &qp->send.sgl;
+	int err;
+
+	weft_assert_turn(&qp->send.turn);
+	if (sqe->flags & WEFT_SQE_INLINE) {
+		weft_sendq_inline(sgl, inline_data, sqe->inline_length);
+	} else {
+		err = weft_sgl_resolve(sgl, &qp->send.who, sge, sqe->num_sge,
+				       weft_sendq_access(sqe->opcode));
+		if (unlikely(err))
+			return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_LOCAL_PROTECTION;
+	}
+	if (likely(weft_sendq_length_valid(sqe->opcode, sgl->length)))
+		return WEFT_FAULT_NONE;
+	weft_sgl_release(sgl);
+	return WEFT_FAULT_LOCAL_LENGTH;
+}
 
 /**
  * weft_sendq_measure - check a work request that will be sent in packets

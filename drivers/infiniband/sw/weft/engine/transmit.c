@@ -308,6 +308,8 @@ static bool xmit_flight(struct weft_qp *qp, struct weft_flight *flight, s64 *byt
 
 	if (!from && xmit_is_fenced(qp, &flight->sqe))
 		return false;
+	if (to > 1)
+		weft_sendq_disarm(qp);
 	if (weft_sendq_is_response(flight->sqe.opcode))
 		return xmit_response(qp, flight, from, bytes);
 	unanswered = weft_window_unanswered(window);
@@ -339,7 +341,7 @@ static bool xmit_local(struct weft_qp *qp, struct weft_flight *flight)
 	return true;
 }
 
-/* The next work request becomes a flight. */
+/* The next work request becomes a flight. Return: false: there is none. */
 static bool xmit_take(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
@@ -370,18 +372,34 @@ bool weft_transmit_may_sleep(const struct weft_qp *qp)
 	       weft_sendq_may_sleep(weft_window_at(window, window->cur)->sqe.opcode);
 }
 
+/* All that has been taken is on its way, and no more is there; as the client is told. */
+static bool xmit_is_idle(struct weft_qp *qp)
+{
+	const struct weft_window *window = &qp->send.window;
+
+	/* who changes the state from here on posts an event after it */
+	return window->cur == window->tail && weft_qp_state(qp) == IB_QPS_RTS &&
+	       !weft_sendq_look(qp, window->tail - window->head);
+}
+
 bool weft_transmit_step(struct weft_qp *qp, bool take, s64 *bytes)
 {
 	struct weft_window *window = &qp->send.window;
 	struct weft_flight *flight;
 
 	weft_assert_turn(&qp->send.turn);
-	if (window->cur == window->tail)
-		return take && xmit_take(qp);
+	if (window->cur == window->tail) {
+		if (!take || !xmit_take(qp))
+			return false;
+		flight = weft_window_at(window, window->tail - 1);
+		/* it has failed, or the next step may sleep: whether it may is the caller's to say */
+		if (flight->fault || !flight->psns)
+			return true;
+	}
 	flight = weft_window_at(window, window->cur);
 	if (flight->fault)
 		return false;
 	if (!flight->psns)
 		return xmit_local(qp, flight);
-	return xmit_flight(qp, flight, bytes);
+	return xmit_flight(qp, flight, bytes) && !xmit_is_idle(qp);
 }

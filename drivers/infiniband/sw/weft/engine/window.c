@@ -111,10 +111,8 @@ static void window_complete(struct weft_qp *qp, const struct weft_flight *flight
 	struct weft_window *window = &qp->send.window;
 
 	window->head++;
-	if (flight->psns) {
-		weft_stats_inc(qp, WEFT_STAT_SENT_MESSAGES);
-		weft_stats_add(qp, WEFT_STAT_SENT_BYTES, flight->length);
-	}
+	if (flight->psns)
+		weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, flight->length);
 	weft_sendq_complete(qp, &flight->sqe, flight->index, IB_WC_SUCCESS,
 			    WEFT_FAULT_NONE, flight->length);
 }

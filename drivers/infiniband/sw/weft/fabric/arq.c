@@ -391,20 +391,31 @@ out_unlock:
 }
 WEFT_EXPORT_FOR_TEST(weft_arq_timeout);
 
-/* Returns false: there is no room. */
-static bool arq_wait(struct weft_arq *arq, struct sk_buff *skb, u64 now)
+/* What a switch has made for a group, here or on another host: nobody waits for it. */
+static bool arq_is_copy(const struct sk_buff *skb, const struct weft_lrh *lrh)
+{
+	return lrh->dlid >= WEFT_LID_MCAST && !skb->destructor;
+}
+
+/* However many copies there are, who waits for what he has sent finds room. */
+static bool arq_has_room(const struct weft_arq_sender *sender, const struct sk_buff *skb,
+			 const struct weft_lrh *lrh)
+{
+	u32 part = arq_is_copy(skb, lrh) ? WEFT_ARQ_COPY_PART : 1;
+
+	return sender->wait_bytes + skb->len <= WEFT_ARQ_WAIT_BYTES / part &&
+	       skb_queue_len(&sender->wait) < WEFT_ARQ_WAIT_PACKETS / part;
+}
+
+static void arq_wait(struct weft_arq *arq, struct sk_buff *skb, u64 now)
 {
 	struct weft_arq_sender *sender = &arq->sender;
 
-	if (sender->wait_bytes + skb->len > WEFT_ARQ_WAIT_BYTES ||
-	    skb_queue_len(&sender->wait) >= WEFT_ARQ_WAIT_PACKETS)
-		return false;
 	__skb_queue_tail(&sender->wait, skb);
 	sender->wait_bytes += skb->len;
 	arq_pump(arq, now);
 	if (!skb_queue_empty(&sender->wait))
 		arq->param.ops->count(arq, WEFT_IBC_XMIT_WAIT);
-	return true;
 }
 
 /* Returns false: it is too long for a frame; the packet is not needed any more anyway. */
@@ -435,10 +446,12 @@ static bool arq_xmit(struct weft_arq *arq, struct sk_buff *skb, u64 now)
 			arq->param.ops->count(arq, WEFT_IBC_XMIT_DISCARDS);
 		return false;
 	}
-	if (arq_wait(arq, skb, now))
-		return true;
-	arq->param.ops->count(arq, WEFT_IBC_XMIT_DISCARDS);
-	return false;
+	if (!arq_has_room(&arq->sender, skb, &lrh)) {
+		arq->param.ops->count(arq, WEFT_IBC_XMIT_DISCARDS);
+		return false;
+	}
+	arq_wait(arq, skb, now);
+	return true;
 }
 
 void weft_arq_xmit(struct weft_arq *arq, struct sk_buff *skb, u64 now)

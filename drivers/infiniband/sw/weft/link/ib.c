@@ -223,7 +223,7 @@ static bool ib_lane_matches(const struct weft_pkt *pkt)
 
 static void ib_packet_in(struct weft_hca *hca, struct sk_buff *skb)
 {
-	struct weft_pkt pkt = { .skb = skb, .dev = hca->dev };
+	struct weft_pkt pkt __uninitialized;
 	u32 front = ib_pull_headers(skb);
 
 	if (!front || !ib_is_addressed(hca, skb)) {
@@ -234,11 +234,12 @@ static void ib_packet_in(struct weft_hca *hca, struct sk_buff *skb)
 	skb_reset_network_header(skb);
 	skb->protocol = cpu_to_be16(WEFT_IB_ETHERTYPE);
 	__skb_pull(skb, front);
+	weft_pkt_init(&pkt, skb, NULL, hca->dev);
 	if (!weft_rx_admit(&pkt)) {
 		kfree_skb(skb);
 		return;
 	}
-	if (!ib_lane_matches(&pkt) || pskb_trim(skb, skb->len - WEFT_ICRC_LENGTH)) {
+	if (!ib_lane_matches(&pkt)) {
 		weft_rx_drop(&pkt, WEFT_STAT_RX_WRONG_ADDRESS);
 		return;
 	}

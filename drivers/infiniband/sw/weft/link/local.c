@@ -9,10 +9,12 @@
 
 #include "engine/migration.h"
 #include "engine/paging.h"
+#include "engine/sendq.h"
 #include "fabric/fabric.h"
 #include "fabric/notice.h"
 #include "object/ah.h"
 #include "object/dev.h"
+#include "object/hca.h"
 #include "object/mcast.h"
 #include "object/qp.h"
 #include "object/table.h"
@@ -56,6 +58,7 @@ static noinline bool local_move_long(struct weft_qp *qp, struct weft_qp *peer,
 {
 	u64 left = req->length - qp->send.done, length;
 
+	weft_sendq_disarm(qp);
 	for (;;) {
 		length = min_t(u64, left, WEFT_COPY_CHUNK);
 		local_copy(qp, peer, req->opcode, length);
@@ -202,11 +205,12 @@ static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
 		answer->outcome = WEFT_OUTCOME_DONE;
 }
 
-static noinline void local_filtered(const struct weft_qp *qp, const struct weft_qp *peer,
-				    u16 pkey, u8 filter)
+/* What there is to tell of a message that is refused, as if it were a packet. */
+static struct weft_violation local_violation(const struct weft_qp *qp, u16 pkey)
 {
 	const struct weft_av *av = &qp->av;
-	const struct weft_violation violation = {
+
+	return (struct weft_violation){
 		.slid = weft_av_source_lid(av),
 		.dlid = av->dlid,
 		.sl = av->sl,
@@ -215,9 +219,15 @@ static noinline void local_filtered(const struct weft_qp *qp, const struct weft_
 		.sgid = av->grh ? av->sgid.raw : NULL,
 		.dgid = av->grh ? av->dgid.raw : NULL,
 	};
+}
 
-	weft_fabric_refused(av->fabric, filter == WEFT_IBPORT_PKEY_IN ? av->port : peer->av.port,
-			    filter, &violation);
+static noinline void local_filtered(const struct weft_qp *qp, const struct weft_qp *peer,
+				    u16 pkey, u8 filter)
+{
+	const struct weft_violation violation = local_violation(qp, pkey);
+	const struct weft_av *end = filter == WEFT_IBPORT_PKEY_IN ? &qp->av : &peer->av;
+
+	weft_fabric_refused(qp->av.fabric, end->port, filter, &violation);
 }
 
 /* What the switch between the two lets pass, as if it were a packet. */
@@ -234,15 +244,29 @@ static bool local_passes(const struct weft_qp *qp, const struct weft_qp *peer, u
 	return !filter;
 }
 
-/* RoCE has but one. */
-static bool local_partition(const struct weft_qp *qp, const struct weft_qp *peer)
+/* The peer's port counts it, and the subnet manager is told. */
+static noinline void local_bad_pkey(const struct weft_qp *qp, struct weft_qp *peer, u16 pkey)
+{
+	const struct weft_violation violation = local_violation(qp, pkey);
+
+	weft_traps_violation(&peer->dev->hca->traps, WEFT_TRAP_BAD_PKEY, &violation);
+	weft_stats_inc(peer, WEFT_STAT_RX_PKEY);
+}
+
+/* RoCE has but one. Whose LID is not the one that is meant has nothing to do with it. */
+static bool local_partition(const struct weft_qp *qp, struct weft_qp *peer)
 {
 	u16 pkey;
 
 	if (!qp->av.ib)
 		return true;
 	pkey = weft_qp_pkey(qp);
-	return local_passes(qp, peer, pkey) && weft_pkeys_match(pkey, weft_qp_pkey(peer));
+	if (peer->dev_id != qp->av.target || !local_passes(qp, peer, pkey))
+		return false;
+	if (likely(weft_pkeys_match(pkey, weft_qp_pkey(peer))))
+		return true;
+	local_bad_pkey(qp, peer, pkey);
+	return false;
 }
 
 /*
@@ -280,12 +304,6 @@ static void local_advance(struct weft_qp *qp, struct weft_qp *peer, u32 length)
 	}
 }
 
-/* XRC initiators are connected with XRC targets, others with their like. */
-static bool local_type_matches(const struct weft_qp *qp, const struct weft_qp *peer)
-{
-	return peer->type == (qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type);
-}
-
 static struct weft_qp *local_peer(struct weft_qp *qp)
 {
 	struct weft_qp *peer;
@@ -295,7 +313,7 @@ static struct weft_qp *local_peer(struct weft_qp *qp)
 	peer = weft_qp_get(qp->dest_qpn);
 	if (!peer)
 		return NULL;
-	if (local_type_matches(qp, peer))
+	if (peer->type == qp->peer_type)
 		return peer;
 	weft_qp_put(peer);
 	return NULL;
@@ -464,7 +482,7 @@ static struct weft_qp *local_ud_peer(const struct weft_av *av, u32 qpn)
 	peer = qpn == 1 ? weft_qp_get_special(av->target, qpn) : weft_qp_get(qpn);
 	if (!peer)
 		return NULL;
-	if (weft_qp_is_ud(peer) && local_ud_reaches(av, peer))
+	if (weft_qp_is_ud(peer) && weft_qp_can_receive(peer) && local_ud_reaches(av, peer))
 		return peer;
 	weft_qp_put(peer);
 	return NULL;

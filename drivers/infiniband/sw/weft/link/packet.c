@@ -13,6 +13,7 @@
 #include "engine/link.h"
 #include "engine/lso.h"
 #include "object/qp.h"
+#include "trace.h"
 #include "wire/codec.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
@@ -259,8 +260,12 @@ static enum weft_outcome packet_send_one(struct weft_qp *qp,
 					 u32 (*xmit)(struct weft_run *run),
 					 struct weft_run *run)
 {
+	u32 sent;
+
 	run->hdr.psn = qp->send.psn;
-	if (!xmit(run))
+	sent = xmit(run);
+	trace_weft_send(qp->qpn, &run->hdr, run->num, sent, run->length);
+	if (!sent)
 		return WEFT_OUTCOME_STALLED;
 	qp->send.psn = weft_psn_add(qp->send.psn, 1);
 	return WEFT_OUTCOME_DONE;

@@ -278,7 +278,7 @@ static void roce_seal(struct sk_buff *skb, const struct roce_way *way)
 static struct sock *roce_sock(const struct weft_run *run, const struct net *net,
 			      bool ipv4)
 {
-	if (!run->av->multicast || !run->qp->dev->local_link)
+	if (!run->av->multicast || !run->av->local)
 		return NULL;
 	return weft_udp_sock(net, ipv4 ? AF_INET : AF_INET6);
 }
@@ -328,13 +328,13 @@ static u32 roce_size(const struct weft_hdr *hdr, u32 length)
 }
 
 /*
- * Make packets of a run, the first one of which is number @i, as many as go together.
- * IPsec would take them apart at once.
+ * Make packets of a run, the first one of which is number @i, as many as go together, up
+ * to @most. IPsec would take them apart at once.
  *
  * Return: 0; -ENETUNREACH: no route; -EMSGSIZE: the first one is too long for it;
  * -ENOBUFS: no memory for it.
  */
-static int roce_fill(struct weft_run *run, const struct roce_way *way, u32 i,
+static int roce_fill(struct weft_run *run, const struct roce_way *way, u32 i, u32 most,
 		     struct weft_burst *burst)
 {
 	u32 front = roce_ip_length(way) + sizeof(struct udphdr);
@@ -356,7 +356,7 @@ static int roce_fill(struct weft_run *run, const struct roce_way *way, u32 i,
 		if (!skb)
 			return burst->head ? 0 : -ENOBUFS;
 		weft_burst_add(burst, skb);
-	} while (++i < run->num && !dst_xfrm(way->dst));
+	} while (++i < run->num && burst->packets < most && !dst_xfrm(way->dst));
 	return 0;
 }
 
@@ -371,10 +371,10 @@ static void roce_lose(struct weft_run *run, u32 i, u32 packets)
 }
 
 /*
- * Send packets of a run, the first one of which is number @i. Return: how many have
- * gone; 0: to be sent again when there is room.
+ * Send packets of a run, the first one of which is number @i, @most of them together.
+ * Return: how many have gone; 0: to be sent again when there is room.
  */
-static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i)
+static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u32 most)
 {
 	struct weft_burst burst = {};
 	struct weft_iter start = {};
@@ -385,7 +385,7 @@ static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i)
 		start = *run->payload;
 	/* keeps the net device of the route, and the socket of roce_sock() */
 	rcu_read_lock();
-	ret = roce_fill(run, way, i, &burst);
+	ret = roce_fill(run, way, i, most, &burst);
 	if (!ret)
 		ret = roce_output(&burst, run, way);
 	rcu_read_unlock();
@@ -399,6 +399,9 @@ static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i)
 	/* it was the fault of what is under way, perhaps of our own */
 	if (ret == -ENOBUFS && weft_room_wait(run))
 		return 0;
+	/* the queue is too short for so many at once, though it may be empty */
+	if (ret == -ENOBUFS && packets > 1)
+		return roce_burst(run, way, i, 1);
 	roce_lose(run, i, packets);
 	return packets;
 }
@@ -411,7 +414,7 @@ static u32 roce_xmit(struct weft_run *run)
 	weft_assert_turn(run->flow->turn);
 	roce_find_way(run, &way);
 	while (i < run->num && weft_room_left(run)) {
-		packets = roce_burst(run, &way, i);
+		packets = roce_burst(run, &way, i, run->num);
 		if (!packets)
 			break;
 		i += packets;

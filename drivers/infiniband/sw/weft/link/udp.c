@@ -158,8 +158,7 @@ static void listen_packet(struct weft_pkt *pkt)
 		kfree_skb(skb);
 		return;
 	}
-	/* trimming fails only for want of memory, of a clone with frags */
-	if (!listen_icrc_valid(skb) || pskb_trim(skb, skb->len - WEFT_ICRC_LENGTH)) {
+	if (!listen_icrc_valid(skb)) {
 		weft_rx_drop(pkt, WEFT_STAT_RX_ICRC);
 		return;
 	}
@@ -174,20 +173,33 @@ static void listen_packet(struct weft_pkt *pkt)
  */
 static int listen_rcv(struct sock *sk, struct sk_buff *skb)
 {
-	struct weft_pkt pkt = { .skb = skb, .net = sock_net(sk) };
+	struct weft_pkt pkt __uninitialized;
 
+	weft_pkt_init(&pkt, skb, sock_net(sk), NULL);
 	if (!listen_pull(skb)) {
+		weft_rx_dismiss(&pkt, WEFT_STAT_RX_NO_MEMORY);
 		kfree_skb(skb);
 		return 0;
 	}
 	if (!listen_well_formed(skb)) {
-		weft_rx_malformed(&pkt);
+		weft_rx_dismiss(&pkt, WEFT_STAT_RX_MALFORMED);
 		kfree_skb(skb);
 		return 0;
 	}
 	__skb_pull(skb, sizeof(struct udphdr));
 	listen_packet(&pkt);
 	return 0;
+}
+
+/*
+ * Whose is the packet that an ICMP error is about? Only if it is somebody's does the
+ * kernel learn from it, as the MTU of the path. It was sent to our port, but by what no
+ * socket has.
+ */
+static int listen_err_lookup(struct sock *sk, struct sk_buff *skb)
+{
+	return be16_to_cpu(udp_hdr(skb)->source) < IB_ROCE_UDP_ENCAP_VALID_PORT_MIN ?
+	       -ENOENT : 0;
 }
 
 static struct sock *listen_create(struct net *net, int family)
@@ -201,6 +213,7 @@ static struct sock *listen_create(struct net *net, int family)
 	struct udp_tunnel_sock_cfg tunnel = {
 		.encap_type = LISTEN_ENCAP_TYPE,
 		.encap_rcv = listen_rcv,
+		.encap_err_lookup = listen_err_lookup,
 	};
 	struct socket *sock;
 	int ret;

@@ -11,13 +11,9 @@
  */
 #include "mem/copy.h"
 
-#include <rdma/weft-abi.h>
-
 #include <linux/atomic.h>
 #include <linux/libnvdimm.h>
 #include <linux/string.h>
-
-#include "mem/lookup.h"
 
 /* Words of eight bytes from which on a string instruction is shorter. */
 #define COPY_BULK	8
@@ -290,8 +286,8 @@ void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 }
 WEFT_EXPORT_FOR_TEST(weft_copy);
 
-static noinline int sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
-				     const struct weft_sge *sge, u32 num, u32 access)
+int weft_sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
+			  const struct weft_sge *sge, u32 num, u32 access)
 {
 	struct weft_span *span = sgl->span;
 	int err;
@@ -312,41 +308,7 @@ static noinline int sgl_resolve_list(struct weft_sgl *sgl, const struct weft_acc
 	}
 	return 0;
 }
-
-/*
- * Most lists are one element, of one of the newest regions, and right. Return: false: this
- * one is not, and sgl_resolve_list() will say what it is.
- */
-static __always_inline bool sgl_resolve_one(struct weft_sgl *sgl,
-					    const struct weft_accessor *who,
-					    const struct weft_sge *sge, u32 access)
-{
-	struct weft_region *region = weft_lookup_get_newest(who->table, sge->lkey);
-	struct weft_span *span = sgl->span;
-
-	if (unlikely(!region))
-		return false;
-	if (unlikely(weft_lookup_check(region, who, sge->addr, sge->length, access) ||
-		     region->mm)) {
-		weft_region_put(region);
-		return false;
-	}
-	span->region = region;
-	span->addr = sge->addr;
-	span->length = sge->length;
-	sgl->length = sge->length;
-	sgl->num = 1;
-	return true;
-}
-
-int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
-		     const struct weft_sge *sge, u32 num, u32 access)
-{
-	if (likely(num == 1 && sge->length) && sgl_resolve_one(sgl, who, sge, access))
-		return 0;
-	return sgl_resolve_list(sgl, who, sge, num, access);
-}
-WEFT_EXPORT_FOR_TEST(weft_sgl_resolve);
+WEFT_EXPORT_FOR_TEST(weft_sgl_resolve_list);
 
 /* An aligned word never crosses a block: blocks are pages or more. */
 static void *copy_word_at(const struct weft_span *span)

@@ -6,6 +6,9 @@
 #ifndef WEFT_MEM_COPY_H
 #define WEFT_MEM_COPY_H
 
+#include <rdma/weft-abi.h>
+
+#include "mem/lookup.h"
 #include "mem/region.h"
 #include "params.h"
 
@@ -34,6 +37,10 @@ struct weft_iter {
 	u64			offset;
 };
 
+/* What weft_sgl_resolve() does for a list that is not as most of them are. */
+int weft_sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
+			  const struct weft_sge *sge, u32 num, u32 access);
+
 /**
  * weft_sgl_resolve - check and pin each element of a work request
  * @sgl: result; nothing is pinned on failure
@@ -46,8 +53,18 @@ struct weft_iter {
  *
  * Return: 0 or what weft_region_resolve() returned.
  */
-int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
-		     const struct weft_sge *sge, u32 num, u32 access);
+static __always_inline int weft_sgl_resolve(struct weft_sgl *sgl,
+					    const struct weft_accessor *who,
+					    const struct weft_sge *sge, u32 num, u32 access)
+{
+	if (unlikely(num != 1 || !sge->length ||
+		     !weft_lookup_usual(who, sge->lkey, sge->addr, sge->length, access,
+					sgl->span)))
+		return weft_sgl_resolve_list(sgl, who, sge, num, access);
+	sgl->length = sge->length;
+	sgl->num = 1;
+	return 0;
+}
 
 /**
  * weft_sgl_release - drop the references of a list

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * What a key names, and whether an access to it is right: the code of mem/region.h's
- * lookups, for mem/ itself. It is inline because every message does all of that for each
- * element of its lists.
+ * lookups. It is inline because every message does all of that for each element of its
+ * lists. Outside of mem/ only weft_lookup_usual() is used.
  *
  * To disable preemption is a read side section of RCU, too, and takes no call.
  */
@@ -142,6 +142,36 @@ static __always_inline int weft_lookup_check(const struct weft_region *region,
 	if (unlikely(!weft_region_contains(region, addr, length)))
 		return -ERANGE;
 	return 0;
+}
+
+/**
+ * weft_lookup_usual - weft_region_resolve() of what is accessed usually
+ * @who: on whose behalf
+ * @key: lkey or rkey
+ * @addr: first byte
+ * @length: bytes, not 0
+ * @access: all the enum ib_access_flags the access needs
+ * @span: result
+ *
+ * Return: true; false: it is none of the newest regions, or paged, or the access is
+ * wrong. weft_region_resolve() knows, and @span is as it was.
+ */
+static __always_inline bool weft_lookup_usual(const struct weft_accessor *who, u32 key,
+					      u64 addr, u64 length, u32 access,
+					      struct weft_span *span)
+{
+	struct weft_region *region = weft_lookup_get_newest(who->table, key);
+
+	if (unlikely(!region))
+		return false;
+	if (unlikely(weft_lookup_check(region, who, addr, length, access) || region->mm)) {
+		weft_region_put(region);
+		return false;
+	}
+	span->region = region;
+	span->addr = addr;
+	span->length = length;
+	return true;
 }
 
 /**

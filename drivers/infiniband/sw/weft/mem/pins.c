@@ -2,6 +2,7 @@
 
 #include "mem/pins.h"
 
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -10,6 +11,12 @@
 
 /* Pages that are pinned in one go for a prefetch. */
 #define PINS_BATCH	256U
+/*
+ * How often a work item rests when there is no memory for pages, and how long: the time in
+ * which the kernel makes room, by ending a process if need be.
+ */
+#define PINS_RESTS	5
+#define PINS_REST_MS	20
 
 /**
  * enum pins_state - whose they are
@@ -57,6 +64,7 @@ void weft_pins_add(struct weft_pins *pins, const struct weft_region *region, u64
 	mmgrab(pin->mm);
 	pin->start = start & PAGE_MASK;
 	pin->wanted = (offset_in_page(start) + length + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	pin->err = -EACCES;
 	pin->write = write;
 }
 WEFT_EXPORT_FOR_TEST(weft_pins_add);
@@ -75,25 +83,53 @@ static long pins_get(struct mm_struct *mm, u64 start, u32 num, bool write,
 	return got ?: -EFAULT;
 }
 
-static void pin_get(struct weft_pin *pin, const atomic_t *state)
+static bool pins_wanted(const atomic_t *state)
+{
+	return atomic_read(state) == PINS_PENDING;
+}
+
+/* Return: false: no more of that. */
+static bool pins_rest(const atomic_t *state, u32 *rests)
+{
+	if (!*rests || !pins_wanted(state))
+		return false;
+	--*rests;
+	msleep(PINS_REST_MS);
+	return true;
+}
+
+/* Pin the pages that are missing. Return: 0, also when nobody wants them; or why not. */
+static int pin_try(struct weft_pin *pin, const atomic_t *state)
 {
 	struct page **pages;
 	long got;
-	u32 i;
 
-	pin->blocks = kvmalloc_array(pin->wanted, sizeof(*pin->blocks), GFP_KERNEL);
 	if (!pin->blocks)
-		return;
+		pin->blocks = kvmalloc_array(pin->wanted, sizeof(*pin->blocks), GFP_KERNEL);
+	if (!pin->blocks)
+		return -ENOMEM;
 	/* where pages are becomes where their memory is, in place */
 	BUILD_BUG_ON(sizeof(*pages) != sizeof(*pin->blocks));
 	pages = (struct page **)pin->blocks;
-	while (pin->num < pin->wanted && atomic_read(state) == PINS_PENDING) {
+	while (pin->num < pin->wanted && pins_wanted(state)) {
 		got = pins_get(pin->mm, pin->start + ((u64)pin->num << PAGE_SHIFT),
 			       pin->wanted - pin->num, pin->write, pages + pin->num);
 		if (got < 0)
-			break;
+			return got == -ENOMEM ? -ENOMEM : -EACCES;
 		pin->num += got;
 	}
+	return 0;
+}
+
+static void pin_get(struct weft_pin *pin, const atomic_t *state, u32 *rests)
+{
+	struct page **pages;
+	u32 i;
+
+	do
+		pin->err = pin_try(pin, state);
+	while (pin->err == -ENOMEM && pins_rest(state, rests));
+	pages = (struct page **)pin->blocks;
 	for (i = 0; i < pin->num; i++)
 		pin->blocks[i] = page_address(pages[i]);
 }
@@ -125,15 +161,15 @@ static void pins_get_worker(struct work_struct *work)
 	struct weft_pins *pins = container_of(work, struct weft_pins, work);
 	void (*done)(void *arg) = pins->done;
 	void *arg = pins->arg;
+	u32 i, rests = PINS_RESTS;
 	struct weft_pin *pin;
-	u32 i;
 
 	for (i = 0; i < pins->num; i++) {
 		pin = &pins->pin[i];
 		/* without a process there is no memory */
 		if (!mmget_not_zero(pin->mm))
 			continue;
-		pin_get(pin, &pins->state);
+		pin_get(pin, &pins->state, &rests);
 		mmput(pin->mm);
 	}
 	/* what was pinned is seen before it is ready; then it is the half's */
@@ -228,7 +264,7 @@ static bool pin_failed(const struct weft_pin *pin, const struct pins_need *need)
 static struct weft_pin *pins_look(struct weft_pins *pins, const struct pins_need *need)
 {
 	struct weft_pin *pin;
-	bool failed = false;
+	int err = -EFAULT;
 	u32 i;
 
 	for (i = 0; i < pins->num; i++) {
@@ -237,9 +273,10 @@ static struct weft_pin *pins_look(struct weft_pins *pins, const struct pins_need
 			continue;
 		if (pin_covers(pin, need, pin->num))
 			return pin;
-		failed |= pin_failed(pin, need);
+		if (pin_failed(pin, need))
+			err = pin->err;
 	}
-	return ERR_PTR(failed ? -EACCES : -EFAULT);
+	return ERR_PTR(err);
 }
 
 /* The pages become a region for the time of an access. */

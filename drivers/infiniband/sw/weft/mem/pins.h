@@ -47,6 +47,7 @@ struct weft_pins;
  * @start: address of the first page in @mm
  * @wanted: pages that are needed
  * @num: pages that are pinned, the first ones
+ * @err: why not all are pinned, if some are missing
  * @write: may be written
  * @blocks: kernel address of each page
  */
@@ -57,6 +58,7 @@ struct weft_pin {
 	u64			start;
 	u32			wanted;
 	u32			num;
+	int			err;
 	bool			write;
 	void			**blocks;
 };
@@ -131,7 +133,8 @@ void weft_pins_request(struct weft_pins *pins, struct weft_pins **holder,
  * @write: they will be written
  *
  * Return: 0; -EFAULT: these are not pinned and have not been asked for; -EINPROGRESS:
- * they have; -EACCES: it was tried and is not possible. @span is what it was unless 0.
+ * they have; it was tried, and they may not be accessed (-EACCES) or there was no memory
+ * for them (-ENOMEM). @span is what it was unless 0.
  */
 int weft_pins_attach(struct weft_pins *pins, struct weft_span *span, u64 addr, u64 length,
 		     bool write);

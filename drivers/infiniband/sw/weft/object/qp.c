@@ -46,10 +46,12 @@ void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)
 		qp->ibqp->event_handler(&event, qp->ibqp->qp_context);
 }
 
-void weft_qp_fatal(struct weft_qp *qp)
+void weft_qp_fatal(struct weft_qp *qp, u32 fault)
 {
 	if (weft_qp_state(qp) == IB_QPS_ERR)
 		return;
+	/* the other half may be doing the same: one of them is the first */
+	cmpxchg(&qp->fault, 0, fault);
 	weft_qp_event(qp, IB_EVENT_QP_FATAL);
 	weft_qp_set_error(qp);
 }

@@ -42,14 +42,17 @@ struct weft_srq;
  * @src_qpn: UD: the number that its datagrams come from; @qpn, unless it was created
  *	with another one
  * @type: transport service; SMI and GSI are UD QPs with the numbers 0 and 1
+ * @peer_type: connected: what the peer has to be: XRC initiators are connected with XRC
+ *	targets, others with their like
  * @transport: how it says that on the wire
  * @state: enum ib_qp_state. Written by modify_qp with both turns stopped, and
  *	by the owner of either turn with weft_qp_set_error() or
  *	weft_qp_set_sqe(). Read by anybody.
  * @kernel: the consumer is in the kernel
  * @sig_all: every send work request is signaled
- * @removed: of a process whose device is being removed: flushed work requests say so;
- *	with both turns stopped
+ * @fault: enum weft_fault that ends it, for the vendor_err of what is flushed, or 0. Set
+ *	by weft_qp_fatal(), and when the device is being removed (of a process's QP);
+ *	cleared with both turns stopped
  * @create_flags: enum ib_qp_create_flags
  * @cookie: returned in every completion
  * @dev: the device; not used after destroy_qp
@@ -86,11 +89,12 @@ struct weft_qp {
 	u32			qpn;
 	u32			src_qpn;
 	enum ib_qp_type		type;
+	enum ib_qp_type		peer_type;
 	enum weft_transport	transport;
 	u32			state;
 	bool			kernel;
 	bool			sig_all;
-	bool			removed;
+	u32			fault;
 	u32			create_flags;
 	u64			cookie;
 	u32			dev_id;
@@ -239,7 +243,8 @@ void weft_qp_event(struct weft_qp *qp, enum ib_event_type type);
 /**
  * weft_qp_fatal - raise QP_FATAL and go into ERR, unless in ERR already
  * @qp: either turn owned
+ * @fault: enum weft_fault: why
  */
-void weft_qp_fatal(struct weft_qp *qp);
+void weft_qp_fatal(struct weft_qp *qp, u32 fault);
 
 #endif /* WEFT_OBJECT_QP_H */

@@ -102,15 +102,24 @@ u16 weft_dev_gid_vlan(struct weft_dev *dev, const union ib_gid *gid)
 	return vlan_id;
 }
 
+/*
+ * Devices on one net device have the same addresses. What names none of them is for the one
+ * that rdma_cm takes: the first that is seen in the namespace.
+ */
 struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid)
 {
-	struct weft_dev *dev;
+	struct weft_dev *dev, *unseen = NULL;
 	unsigned long index;
 
-	xa_for_each(&table_devices, index, dev)
-		if (dev_has_gid(dev, net, gid))
+	xa_for_each(&table_devices, index, dev) {
+		if (!dev_has_gid(dev, net, gid))
+			continue;
+		if (rdma_dev_access_netns(&dev->ibdev, net))
 			return dev;
-	return NULL;
+		if (!unseen)
+			unseen = dev;
+	}
+	return unseen;
 }
 
 u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid)

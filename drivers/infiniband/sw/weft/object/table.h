@@ -57,6 +57,8 @@ u32 weft_dev_find_lid(const struct weft_fabric *fabric, u16 lid);
  * @net: namespace of the sender
  * @gid: of the destination
  *
+ * Of several the first that @net sees, or if it sees none, the first.
+ *
  * Context: RCU read side.
  * Return: the device, or NULL.
  */

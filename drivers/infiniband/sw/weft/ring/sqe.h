@@ -148,22 +148,27 @@ static inline bool weft_sqe_may_inline(u8 opcode)
 	       (opcode > WEFT_SQE_FETCH_ADD && opcode < WEFT_SQE_MASKED_CMP_SWP);
 }
 
+/* Does a list have room? @room: bytes */
+static __always_inline bool weft_sges_fit(u32 num_sge, u32 room)
+{
+	return num_sge <= WEFT_MAX_SGE && num_sge * sizeof(struct weft_sge) <= room;
+}
+
 /**
  * weft_sqe_valid - whether a work request makes sense
  * @sqe: private copy
- * @room: bytes of inline data that a slot can hold
- * @num_sge: elements that it can
+ * @room: bytes of a list or of inline data that a slot can hold
  *
  * Return: true when all that says how much of a slot is used is in bounds.
  */
-static __always_inline bool weft_sqe_valid(const struct weft_sqe *sqe, u32 room, u32 num_sge)
+static __always_inline bool weft_sqe_valid(const struct weft_sqe *sqe, u32 room)
 {
 	if (unlikely(sqe->opcode >= WEFT_SQE_OPCODES || sqe->flags & ~WEFT_SQE_FLAGS))
 		return false;
 	if (sqe->flags & WEFT_SQE_INLINE)
 		return weft_sqe_may_inline(sqe->opcode) && !sqe->num_sge &&
 		       sqe->inline_length <= room;
-	return !sqe->inline_length && sqe->num_sge <= num_sge;
+	return !sqe->inline_length && weft_sges_fit(sqe->num_sge, room);
 }
 
 /**
@@ -172,8 +177,8 @@ static __always_inline bool weft_sqe_valid(const struct weft_sqe *sqe, u32 room,
  * @ahead: work requests that have been taken and are not complete
  * @wqe: result
  *
- * Return: 0; -EINVAL: malformed, only @wqe->sqe.wr_id, @wqe->sqe.opcode and
- * @wqe->index can be relied on.
+ * Return: 0; -EINVAL: malformed, only @wqe->sqe.wr_id and @wqe->index can be relied on,
+ * and that @wqe->sqe.opcode is one.
  */
 static __always_inline int weft_sq_next(const struct weft_ring *ring, u32 ahead,
 					struct weft_swqe *wqe)
@@ -182,9 +187,11 @@ static __always_inline int weft_sq_next(const struct weft_ring *ring, u32 ahead,
 
 	wqe->index = ring->device + ahead;
 	weft_shared_copy(&wqe->sqe, sqe, sizeof(wqe->sqe));
-	if (unlikely(!weft_sqe_valid(&wqe->sqe, ring->stride - sizeof(*sqe),
-				     weft_sq_sges(ring->stride))))
+	if (unlikely(!weft_sqe_valid(&wqe->sqe, ring->stride - sizeof(*sqe)))) {
+		if (wqe->sqe.opcode >= WEFT_SQE_OPCODES)
+			wqe->sqe.opcode = WEFT_SQE_SEND;
 		return -EINVAL;
+	}
 	if (wqe->sqe.flags & WEFT_SQE_INLINE)
 		wqe->inline_data = (const void __force *)(sqe + 1);
 	else
@@ -207,7 +214,7 @@ static __always_inline int weft_rq_next(struct weft_ring *ring, struct weft_rwqe
 
 	wqe->index = ring->device;
 	weft_shared_copy(&wqe->wr_id, &rqe->wr_id, sizeof(wqe->wr_id));
-	if (unlikely(num_sge > weft_rq_sges(ring->stride))) {
+	if (unlikely(!weft_sges_fit(num_sge, ring->stride - sizeof(*rqe)))) {
 		num_sge = 0;
 		ret = -EINVAL;
 	}

@@ -265,6 +265,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 		return NULL;
 	refcount_set(&qp->refs, 1);
 	qp->type = init->qp_type;
+	qp->peer_type = qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
 	qp->transport = qp_transport(init->qp_type);
 	qp->state = IB_QPS_RESET;
 	/* the core hides from us that it is a process that makes a target */

@@ -15,6 +15,7 @@
 #include "engine/pace.h"
 #include "engine/requester.h"
 #include "engine/responder.h"
+#include "engine/rules.h"
 #include "engine/window.h"
 #include "link/local.h"
 #include "object/dev.h"
@@ -238,6 +239,7 @@ static void qp_reset(struct weft_qp *qp)
 		weft_ring_reset(recv->ring);
 		weft_ring_set_flags(recv->ring, 0, WEFT_RING_NEED_DOORBELL);
 	}
+	qp->fault = 0;
 	qp->attr = (struct ib_qp_attr){};
 	qp->av = (struct weft_av){};
 	qp->access = 0;
@@ -448,7 +450,7 @@ void weft_qp_end(struct weft_qp *qp)
 		return;
 	mutex_lock(&qp->modify_lock);
 	if (weft_qp_state(qp) != IB_QPS_RESET) {
-		qp->removed = true;
+		WRITE_ONCE(qp->fault, WEFT_FAULT_REMOVED);
 		modify_stopped(qp, &attr, IB_QP_STATE, &change);
 	}
 	mutex_unlock(&qp->modify_lock);

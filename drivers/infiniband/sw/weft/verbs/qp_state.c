@@ -41,7 +41,8 @@ struct qp_transition {
 #define LIVE_UD		(CUR | QKEY)
 #define DRAINED_RC	(PORT | IB_QP_AV | RETRIES | IB_QP_MAX_QP_RD_ATOMIC | \
 			 IB_QP_MAX_DEST_RD_ATOMIC | ALT | ACCESS | PKEY | RNR | MIG)
-#define DRAINED_UC	(IB_QP_AV | ALT | ACCESS | PKEY | MIG)
+/* uverbs adds the port to a path */
+#define DRAINED_UC	(PORT | IB_QP_AV | ALT | ACCESS | PKEY | MIG)
 #define DRAINED_INI	(PORT | IB_QP_AV | RETRIES | IB_QP_MAX_QP_RD_ATOMIC | \
 			 ALT | ACCESS | PKEY | MIG)
 #define DRAINED_TGT	(PORT | IB_QP_AV | IB_QP_TIMEOUT | IB_QP_MAX_DEST_RD_ATOMIC | \

@@ -51,7 +51,7 @@ static void query_object_limits(struct ib_device_attr *attr)
 	attr->max_qp_wr = WEFT_MAX_QP_WR;
 	attr->max_send_sge = WEFT_MAX_SGE;
 	attr->max_recv_sge = WEFT_MAX_SGE;
-	attr->max_sge_rd = WEFT_MAX_SGE;
+	attr->max_sge_rd = WEFT_MAX_SGE_RD;
 	attr->max_cq = WEFT_MAX_CQ;
 	attr->max_cqe = WEFT_MAX_CQE;
 	attr->max_mr = WEFT_MAX_MR;

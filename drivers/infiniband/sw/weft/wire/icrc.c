@@ -49,7 +49,7 @@ u32 weft_icrc_begin_ipv4(const struct iphdr *ip, const struct udphdr *udp,
 		struct iphdr		ip;
 		struct udphdr		udp;
 		struct weft_wire_bth	bth;
-	} __packed head;
+	} __packed head __aligned(8);
 
 	memcpy(&head.ip, ip, sizeof(head.ip));
 	memcpy(&head.udp, udp, sizeof(head.udp));
@@ -70,7 +70,7 @@ u32 weft_icrc_begin_ipv6(const struct ipv6hdr *ip, const struct udphdr *udp,
 		struct ipv6hdr		ip;
 		struct udphdr		udp;
 		struct weft_wire_bth	bth;
-	} __packed head;
+	} __packed head __aligned(8);
 
 	memcpy(&head.ip, ip, sizeof(head.ip));
 	memcpy(&head.udp, udp, sizeof(head.udp));

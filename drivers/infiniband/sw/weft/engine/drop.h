@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The end of a packet that goes no further: it is counted, and told of.
+ */
+#ifndef WEFT_ENGINE_DROP_H
+#define WEFT_ENGINE_DROP_H
+
+#include "stats.h"
+#include "trace.h"
+
+/**
+ * weft_stats_drop - count a packet that is dropped, and trace it
+ * @whose: as of weft_stats_inc()
+ * @hdr: its headers
+ * @why: counter
+ *
+ * Context: any.
+ */
+#define weft_stats_drop(whose, hdr, why)		\
+	do {						\
+		enum weft_stat why_ = (why);		\
+							\
+		weft_stats_inc(whose, why_);		\
+		trace_weft_drop(hdr, why_);		\
+	} while (0)
+
+#endif /* WEFT_ENGINE_DROP_H */

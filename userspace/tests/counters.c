@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Counters: each counts what it is said to count, and nothing else. What depends on
+ * the link is one thing without packets and another one with them.
+ */
+#include "lib.h"
+
+static struct end a, b;
+
+/*
+ * ---- How far each has moved ----
+ */
+
+#define ANY	(-1)
+
+/* all but those that every message moves */
+static const char * const quiet[] = {
+	"rnr_naks_sent", "rnr_retries", "transport_retries", "naks_sent",
+	"ud_dropped_no_receive", "ud_dropped_qkey", "ud_dropped_no_qp", "mcast_copies",
+	"cq_overruns", "flushed_wrs", "tx_dropped", "tx_stalls", "rx_malformed", "rx_icrc",
+	"rx_unknown_qp", "rx_wrong_address", "rx_pkey", "rx_not_ready", "rx_opcode",
+	"rx_queue_full", "duplicates", "out_of_sequence", "seq_naks_sent", "seq_naks_rcvd",
+	"implied_naks", "stale_responses", "retransmits", "migrations", "rx_no_memory",
+};
+
+static const char * const busy[] = {
+	"sent_messages", "sent_bytes", "rcvd_messages", "rcvd_bytes", "tx_packets", "rx_packets",
+};
+
+#define NUM_QUIET	ARRAY_SIZE(quiet)
+#define NUM_ALL		(NUM_QUIET + ARRAY_SIZE(busy))
+
+struct moved {
+	const char *name;
+	long by;
+};
+
+static uint64_t before[NUM_ALL], now[NUM_ALL];
+static bool packets;
+
+static const char *name_of(int i)
+{
+	return i < NUM_QUIET ? quiet[i] : busy[i - NUM_QUIET];
+}
+
+static void read_all(uint64_t *values)
+{
+	int i;
+
+	sleep_ms(20);
+	for (i = 0; i < NUM_ALL; i++)
+		values[i] = counter(name_of(i));
+}
+
+static void begin(void)
+{
+	packets = packets_forced();
+	read_all(before);
+}
+
+/* Those that @list does not name stand still, but the busy ones. */
+static long expected(const struct moved *list, int i)
+{
+	for (; list->name; list++)
+		if (!strcmp(list->name, name_of(i)))
+			return list->by;
+	return i < NUM_QUIET ? 0 : ANY;
+}
+
+static bool is_as_expected(const struct moved *list, int i)
+{
+	long by = expected(list, i);
+
+	return by == ANY || now[i] - before[i] == by;
+}
+
+static bool are_as_expected(const struct moved *list)
+{
+	int i;
+
+	for (i = 0; i < NUM_ALL; i++)
+		if (!is_as_expected(list, i))
+			return false;
+	return true;
+}
+
+static void expect_moved(const struct moved *list)
+{
+	uint64_t end = now_ns() + WAIT_MS * 1000000ULL;
+	int i;
+
+	do
+		read_all(now);
+	while (!are_as_expected(list) && now_ns() < end);
+	read_all(now); /* and it stays so */
+	for (i = 0; i < NUM_ALL; i++)
+		if (!is_as_expected(list, i))
+			FAIL("%s: %ld more, expected %ld", name_of(i), (long)(now[i] - before[i]),
+			     expected(list, i));
+	memcpy(before, now, sizeof(before));
+}
+
+#define MOVED(...)	expect_moved((struct moved[]){ __VA_ARGS__, {} })
+
+/* all answers come in time, however slow the machine is */
+#define PATIENT(...)	CONF(.timeout = 20, __VA_ARGS__)
+
+/*
+ * ---- Connected ----
+ */
+
+static void messages(void)
+{
+	int i;
+
+	make_pair(&a, &b, PATIENT());
+	begin();
+	for (i = 0; i < 3; i++) {
+		post_recv(&b, i, 0, 100);
+		post(&a, swr(&a, i, IBV_WR_SEND, 0, 100));
+		expect_ok(a.scq, i);
+	}
+	post(&a, at(swr(&a, 3, IBV_WR_RDMA_WRITE, 0, 10000), &b, 0));
+	expect_ok(a.scq, 3);
+	post(&a, at(swr(&a, 4, IBV_WR_RDMA_READ, 0, 20000), &b, 0));
+	expect_ok(a.scq, 4);
+	MOVED({ "sent_messages", 5 }, { "sent_bytes", 30300 }, { "rcvd_messages", 5 },
+	      { "rcvd_bytes", 30300 }, { "tx_packets", packets ? ANY : 0 },
+	      { "rx_packets", packets ? ANY : 0 });
+}
+
+static void not_ready(void)
+{
+	make_pair(&a, &b, PATIENT(.rnr_retry = 2, .rnr_timer = 14));
+	begin();
+	post(&a, swr(&a, 1, IBV_WR_SEND, 0, 100));
+	expect_wc(a.scq, 1, IBV_WC_RNR_RETRY_EXC_ERR);
+	MOVED({ "rnr_naks_sent", 3 }, { "rnr_retries", 2 }, { "retransmits", packets ? 2 : 0 },
+	      { "rcvd_messages", 0 });
+}
+
+static void refused(void)
+{
+	make_pair(&a, &b, PATIENT());
+	begin();
+	post(&a, at_key(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), b.mr->rkey ^ 0xff00,
+			(uintptr_t)b.buf));
+	expect_wc(a.scq, 1, IBV_WC_REM_ACCESS_ERR);
+	expect_event(IBV_EVENT_QP_ACCESS_ERR, b.qp);
+	MOVED({ "naks_sent", 1 }, { "rcvd_messages", 0 });
+}
+
+static void unanswered(void)
+{
+	make_pair(&a, &b, CONF(.timeout = 12, .retry = 2));
+	to_state(&b, IBV_QPS_ERR);
+	begin();
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_wc(a.scq, 1, IBV_WC_RETRY_EXC_ERR);
+	MOVED({ "transport_retries", 2 }, { "retransmits", packets ? 2 : 0 },
+	      { "rx_not_ready", packets ? 3 : 0 });
+}
+
+static void flushed(void)
+{
+	int i;
+
+	make_pair(&a, &b, PATIENT());
+	begin();
+	for (i = 0; i < 4; i++)
+		post_recv(&b, i, 0, 100);
+	to_state(&b, IBV_QPS_ERR);
+	post_recv(&b, 4, 0, 100);
+	for (i = 0; i < 5; i++)
+		expect_wc(b.rcq, i, IBV_WC_WR_FLUSH_ERR);
+	to_state(&a, IBV_QPS_ERR);
+	for (i = 0; i < 3; i++)
+		post(&a, swr(&a, i, IBV_WR_SEND, 0, 100));
+	for (i = 0; i < 3; i++)
+		expect_wc(a.scq, i, IBV_WC_WR_FLUSH_ERR);
+	MOVED({ "flushed_wrs", 8 }, { "sent_messages", 0 });
+}
+
+/* what else moves when the QP fails depends on what is on its way then */
+static void overrun(void)
+{
+	uint64_t overruns = counter("cq_overruns");
+	int i;
+
+	make_pair(&a, &b, CONF(.timeout = 20, .sq = 64, .cqe = 8));
+	for (i = 0; i < 20; i++)
+		post(&a, at(swr(&a, i, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_event(IBV_EVENT_CQ_ERR, a.scq);
+	expect_state(&a, IBV_QPS_ERR);
+	sleep_ms(20);
+	SAME(counter("cq_overruns"), overruns + 1);
+}
+
+/*
+ * ---- Datagrams ----
+ */
+
+static struct ibv_ah *ah;
+
+static struct ibv_send_wr *datagram(const struct end *to)
+{
+	return to_ah(swr(&a, 1, IBV_WR_SEND, 0, 100), ah, to);
+}
+
+static void send_datagram(struct ibv_send_wr *wr)
+{
+	post(&a, wr);
+	expect_ok(a.scq, 1);
+}
+
+static void make_ud(void)
+{
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UD));
+	ah = ah_to(gid4, gid4);
+	begin();
+}
+
+static void no_receive(void)
+{
+	make_ud();
+	send_datagram(datagram(&b));
+	MOVED({ "ud_dropped_no_receive", 1 }, { "rcvd_messages", 0 });
+	post_recv(&b, 2, 0, 200);
+	send_datagram(datagram(&b));
+	expect_ok(b.rcq, 2);
+	MOVED({ "rcvd_messages", 1 }, { "rcvd_bytes", 100 });
+}
+
+static void wrong_qkey(void)
+{
+	struct ibv_send_wr *wr;
+
+	make_ud();
+	post_recv(&b, 2, 0, 200);
+	wr = datagram(&b);
+	wr->wr.ud.remote_qkey++;
+	send_datagram(wr);
+	MOVED({ "ud_dropped_qkey", 1 }, { "rcvd_messages", 0 });
+}
+
+/* as a packet it has a counter for each of the reasons */
+static void no_qp(void)
+{
+	struct ibv_send_wr *wr;
+	struct end rc, rc_peer;
+
+	make_ud();
+	wr = datagram(&b);
+	wr->wr.ud.remote_qpn = 0x7ffff0;
+	send_datagram(wr);
+	MOVED({ packets ? "rx_unknown_qp" : "ud_dropped_no_qp", 1 });
+	make_pair(&rc, &rc_peer, CONF());
+	send_datagram(datagram(&rc));
+	MOVED({ packets ? "rx_opcode" : "ud_dropped_no_qp", 1 });
+	to_state(&b, IBV_QPS_ERR);
+	send_datagram(datagram(&b));
+	MOVED({ packets ? "rx_not_ready" : "ud_dropped_no_qp", 1 });
+}
+
+static const union ibv_gid group = { .raw = { [10] = 0xff, [11] = 0xff, 239, 1, 3, 1 } };
+
+static struct ibv_ah *ah_to_group(void)
+{
+	struct ibv_ah_attr av;
+	struct ibv_ah *to;
+
+	av_to(&av, gid4, gid4);
+	av.grh.dgid = group;
+	to = ibv_create_ah(pd, &av);
+	CHECK(to);
+	return to;
+}
+
+static struct ibv_send_wr *to_group(struct ibv_ah *to)
+{
+	struct ibv_send_wr *wr = to_ah(swr(&a, 1, IBV_WR_SEND, 0, 100), to, &b);
+
+	wr->wr.ud.remote_qpn = 0xffffff;
+	return wr;
+}
+
+static void copies(void)
+{
+	struct end c;
+
+	make_ud();
+	make(&c, CONF(.type = IBV_QPT_UD));
+	to_ready(&c);
+	SAME(ibv_attach_mcast(b.qp, &group, 0), 0);
+	SAME(ibv_attach_mcast(c.qp, &group, 0), 0);
+	post_recv(&b, 2, 0, 200);
+	post_recv(&c, 3, 0, 200);
+	send_datagram(to_group(ah_to_group()));
+	expect_ok(b.rcq, 2);
+	expect_ok(c.rcq, 3);
+	MOVED({ "mcast_copies", 2 }, { "rcvd_messages", 2 });
+}
+
+/*
+ * ---- A queue of packets that is full ----
+ */
+
+#define FLOOD	1100	/* more than may wait for a QP, which are 1024 */
+
+/* receives in memory that does not come until it is told to */
+static int hold_receives(void)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	int i, fd;
+
+	b.buf = memory(page);
+	b.mr = ibv_reg_mr(pd, b.buf, page, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	CHECK(b.mr);
+	fd = uffd_hold(b.buf, page);
+	for (i = 0; i < FLOOD; i++)
+		post_recv(&b, i, 0, 140);
+	return fd;
+}
+
+static void queue_full(void)
+{
+	uint64_t dropped = counter("rx_queue_full");
+	int fd, i;
+
+	if (!packets_forced())
+		return;
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UD, .rq = FLOOD, .cqe = FLOOD));
+	ah = ah_to(gid4, gid4);
+	fd = hold_receives();
+	for (i = 0; i < FLOOD; i++)
+		send_datagram(datagram(&b));
+	sleep_ms(200); /* until the last one is there */
+	dropped = counter("rx_queue_full") - dropped;
+	CHECK(dropped > 0 && dropped <= FLOOD - 1024);
+	uffd_answer(fd, b.buf, sysconf(_SC_PAGESIZE));
+	for (i = 0; i < FLOOD - dropped; i++)
+		expect_ok(b.rcq, i);
+	expect_no_wc(b.rcq);
+}
+
+TESTS(
+	TEST(messages), TEST(not_ready), TEST(refused), TEST(unanswered), TEST(flushed),
+	TEST(overrun), TEST(no_receive), TEST(wrong_qkey), TEST(no_qp), TEST(copies),
+	TEST(queue_full)
+)

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * On-demand paging when there is no memory: the kernel's fault injection lets no page be
+ * allocated by who pins for us. It has been told whom that is (verbs/542-own-starved).
+ */
+#include "lib.h"
+
+#define INJECTION	"/sys/kernel/debug/fail_page_alloc/"
+#define PAGED		(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
+#define PATIENT		CONF(.timeout = 18)
+#define PAGE		4096
+/* vendor_err */
+#define NAK_OPERATION	23
+#define NO_MEMORY	29
+
+static struct end a, b;
+
+/*
+ * ---- Fault injection ----
+ */
+
+static void set(const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), INJECTION "%s", name);
+	write_text(path, value);
+}
+
+/* from now on: so many times, -1: until feed() */
+static void starve(int times)
+{
+	char value[16];
+
+	snprintf(value, sizeof(value), "%d", times);
+	set("times", value);
+	set("probability", "100");
+}
+
+static void feed(void)
+{
+	set("probability", "0");
+}
+
+static int times_left(void)
+{
+	FILE *f = fopen(INJECTION "times", "r");
+	int times;
+
+	CHECK(f);
+	SAME(fscanf(f, "%d", &times), 1);
+	fclose(f);
+	return times;
+}
+
+/*
+ * ---- Ends ----
+ */
+
+/*
+ * Memory without pages, in a paged region, takes the place of the end's. Shared memory,
+ * as it has pages of its own when it is read, too.
+ */
+static void make_paged(struct end *e)
+{
+	SAME(ibv_dereg_mr(e->mr), 0);
+	munmap(e->buf, BUF);
+	e->buf = mmap(NULL, BUF, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(e->buf != MAP_FAILED);
+	e->mr = ibv_reg_mr(pd, e->buf, BUF, PAGED);
+	CHECK(e->mr);
+}
+
+/* as an error has left them */
+static void again(void)
+{
+	to_state(&a, IBV_QPS_RESET);
+	to_state(&b, IBV_QPS_RESET);
+	connect_ends(&a, &b);
+}
+
+/*
+ * ---- The requester's memory ----
+ */
+
+/* @wr cannot be executed, and can when there is memory again */
+static void fails_here(struct ibv_send_wr *wr)
+{
+	note("opcode %d", wr->opcode);
+	starve(-1);
+	post(&a, wr);
+	SAME(expect_wc(a.scq, wr->wr_id, IBV_WC_GENERAL_ERR).vendor_err, NO_MEMORY);
+	feed();
+	expect_state(&a, IBV_QPS_ERR);
+	expect_state(&b, IBV_QPS_RTS);
+	expect_no_wc_now(b.rcq);
+	expect_no_event();
+	again();
+	if (wr->opcode == IBV_WR_SEND)
+		post_recv(&b, 9, 0, 100);
+	post(&a, wr);
+	expect_ok(a.scq, wr->wr_id);
+	if (wr->opcode == IBV_WR_SEND)
+		expect_ok(b.rcq, 9);
+}
+
+/* each has a page of its own */
+static void requester(void)
+{
+	make_pair(&a, &b, PATIENT);
+	make_paged(&a);
+	post_recv(&b, 8, 0, 100);
+	fails_here(swr(&a, 1, IBV_WR_SEND, 0, 100));
+	fails_here(at(swr(&a, 2, IBV_WR_RDMA_WRITE, PAGE, 100), &b, 0));
+	fails_here(at(swr(&a, 3, IBV_WR_RDMA_READ, 2 * PAGE, 100), &b, 0));
+	fails_here(at(swr(&a, 4, IBV_WR_ATOMIC_FETCH_AND_ADD, 3 * PAGE, 8), &b, 0));
+	check_works(&a, &b);
+}
+
+/* those that nobody answers; receives go on */
+static void unreliable_requester(void)
+{
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UC));
+	make_paged(&a);
+	starve(-1);
+	post(&a, swr(&a, 1, IBV_WR_SEND, 0, 100));
+	SAME(expect_wc(a.scq, 1, IBV_WC_GENERAL_ERR).vendor_err, NO_MEMORY);
+	feed();
+	expect_state(&a, IBV_QPS_SQE);
+	expect_no_event();
+	to_state(&a, IBV_QPS_RTS);
+	check_works(&a, &b);
+}
+
+/*
+ * ---- The responder's memory ----
+ */
+
+static void expect_reason(uint32_t reason)
+{
+	SAME(reason, packets_forced() ? NAK_OPERATION : NO_MEMORY);
+}
+
+/* @b cannot execute @wr, which would have been good for both */
+static void fails_there(struct ibv_send_wr *wr)
+{
+	note("opcode %d", wr->opcode);
+	starve(-1);
+	post(&a, wr);
+	expect_reason(expect_wc(a.scq, wr->wr_id, IBV_WC_REM_OP_ERR).vendor_err);
+	feed();
+	expect_event(IBV_EVENT_QP_FATAL, b.qp);
+	expect_state(&a, IBV_QPS_ERR);
+	expect_state(&b, IBV_QPS_ERR);
+}
+
+static void responder(void)
+{
+	make_pair(&a, &b, PATIENT);
+	make_paged(&b);
+	post_recv(&b, 8, 0, 100);
+	post_recv(&b, 9, PAGE, 100);
+	fails_there(swr(&a, 1, IBV_WR_SEND, 0, 100));
+	SAME(expect_wc(b.rcq, 8, IBV_WC_LOC_QP_OP_ERR).vendor_err, NO_MEMORY);
+	expect_wc(b.rcq, 9, IBV_WC_WR_FLUSH_ERR);
+	expect_no_event();
+	again();
+	fails_there(at(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), &b, 2 * PAGE));
+	again();
+	fails_there(at(swr(&a, 3, IBV_WR_RDMA_READ, 0, 100), &b, 3 * PAGE));
+	again();
+	fails_there(at(swr(&a, 4, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8), &b, 4 * PAGE));
+	expect_no_event();
+	expect_no_wc_now(b.rcq);
+	again();
+	check_works(&a, &b);
+}
+
+/* the sender does not know */
+static void unreliable_responder(void)
+{
+	struct ibv_ah *ah = ah_to(gid4, gid4);
+
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UD));
+	make_paged(&b);
+	post_recv(&b, 1, 0, 200);
+	starve(-1);
+	post(&a, to_ah(swr(&a, 2, IBV_WR_SEND, 0, 100), ah, &b));
+	expect_ok(a.scq, 2);
+	SAME(expect_wc(b.rcq, 1, IBV_WC_LOC_QP_OP_ERR).vendor_err, NO_MEMORY);
+	feed();
+	expect_event(IBV_EVENT_QP_FATAL, b.qp);
+	expect_state(&b, IBV_QPS_ERR);
+	expect_no_event();
+}
+
+/*
+ * ---- Not for ever ----
+ */
+
+/* it is tried more than once */
+static void for_a_moment(void)
+{
+	make_pair(&a, &b, PATIENT);
+	make_paged(&b);
+	fill(a.buf, 100, 1);
+	starve(1);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_ok(a.scq, 1);
+	SAME(times_left(), 0);
+	feed();
+	check_filled(b.buf, 100, 1);
+	expect_no_event();
+}
+
+TESTS(
+	TEST(requester), TEST(unreliable_requester), TEST(responder),
+	TEST(unreliable_responder), TEST(for_a_moment)
+)
