@@ -392,7 +392,7 @@ bool weft_transmit_step(struct weft_qp *qp, bool take, s64 *bytes)
 		if (!take || !xmit_take(qp))
 			return false;
 		flight = weft_window_at(window, window->tail - 1);
-		/* it has failed, or the next step may sleep: whether it may is the caller's to say */
+		/* it has failed, or the next step may sleep, and may not do that here */
 		if (flight->fault || !flight->psns)
 			return true;
 	}
