@@ -347,4 +347,4 @@ of_peer() { cat "$together.$1.of.$PEER"; }
 # shellcheck disable=SC2034 # for the tests
 transfer=$WEFT_TESTS/ib/transfer.py
 # shellcheck disable=SC2034
-transfer_size=$(count 4000000 40000000)
+transfer_size=$(count 1000000 40000000)
