@@ -377,6 +377,7 @@ static void roce_lose(struct weft_run *run, u32 i, u32 packets)
 static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u32 most)
 {
 	struct weft_burst burst = {};
+	bool used = weft_room_is_used(run);
 	struct weft_iter start = {};
 	u32 packets;
 	int ret;
@@ -399,8 +400,11 @@ static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u
 	/* it was the fault of what is under way, perhaps of our own */
 	if (ret == -ENOBUFS && weft_room_wait(run))
 		return 0;
-	/* the queue is too short for so many at once, though it may be empty */
-	if (ret == -ENOBUFS && packets > 1)
+	/*
+	 * What was under way then has left since, and nobody else of this flow sends. Or the
+	 * queue is too short for so many at once, though it may be empty.
+	 */
+	if (ret == -ENOBUFS && (used || packets > 1))
 		return roce_burst(run, way, i, 1);
 	roce_lose(run, i, packets);
 	return packets;

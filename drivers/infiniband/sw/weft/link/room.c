@@ -124,6 +124,11 @@ bool weft_room_left(const struct weft_run *run)
 	       !room_stall(run, ROOM_TX_LOW);
 }
 
+bool weft_room_is_used(const struct weft_run *run)
+{
+	return atomic_read(&run->flow->queued);
+}
+
 bool weft_room_wait(const struct weft_run *run)
 {
 	return room_stall(run, 0);

@@ -45,6 +45,14 @@ void weft_room_take(struct weft_flow *flow, struct sk_buff *skb);
 bool weft_room_left(const struct weft_run *run);
 
 /**
+ * weft_room_is_used - whether something is under way
+ * @run: about to be sent, its turn is owned
+ *
+ * Return: true: there may be; false: nothing is.
+ */
+bool weft_room_is_used(const struct weft_run *run);
+
+/**
  * weft_room_wait - wait until nothing is under way
  * @run: could not be sent for another reason than want of room; its turn is owned
  *
