@@ -486,13 +486,7 @@ static void locked_memory(void)
 /* bytes of this process, by its memory cgroup */
 static long charged(void)
 {
-	FILE *f = fopen(CGROUP "/memory.current", "r");
-	long bytes;
-
-	CHECK(f);
-	SAME(fscanf(f, "%ld", &bytes), 1);
-	fclose(f);
-	return bytes;
+	return read_number(CGROUP "/memory.current");
 }
 
 /* memory that no limit of locked memory counts: 4 MiB each */

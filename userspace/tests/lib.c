@@ -820,6 +820,17 @@ void write_text(const char *path, const char *text)
 	close(fd);
 }
 
+long read_number(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	long number;
+
+	CHECK(file);
+	SAME(fscanf(file, "%ld", &number), 1);
+	fclose(file);
+	return number;
+}
+
 int doorbell_fd(void)
 {
 	char path[64], target[256];

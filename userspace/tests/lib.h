@@ -168,7 +168,8 @@ struct map {
 int all_maps(struct map *maps, int max);
 int new_maps(struct map *maps, int max);		/* since the last call */
 int doorbell_fd(void);
-void write_text(const char *path, const char *text);	/* to a file of cgroups */
+void write_text(const char *path, const char *text);	/* to a file of the kernel's */
+long read_number(const char *path);			/* of one */
 
 int try_state(struct end *e, enum ibv_qp_state state);
 void to_state(struct end *e, enum ibv_qp_state state);

@@ -42,17 +42,6 @@ static void feed(void)
 	set("probability", "0");
 }
 
-static int times_left(void)
-{
-	FILE *f = fopen(INJECTION "times", "r");
-	int times;
-
-	CHECK(f);
-	SAME(fscanf(f, "%d", &times), 1);
-	fclose(f);
-	return times;
-}
-
 /*
  * ---- Ends ----
  */
@@ -207,7 +196,7 @@ static void for_a_moment(void)
 	starve(1);
 	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	expect_ok(a.scq, 1);
-	SAME(times_left(), 0);
+	SAME(read_number(INJECTION "times"), 0);
 	feed();
 	check_filled(b.buf, 100, 1);
 	expect_no_event();
