@@ -159,10 +159,12 @@ bool weft_pkt_next(struct sk_buff_head *queue, struct weft_pkt *pkt);
 /**
  * weft_pkt_free - give the memory back
  * @pkt: decoded or not
+ *
+ * In a soft interrupt the CPU keeps it for its next packet.
  */
 static inline void weft_pkt_free(struct weft_pkt *pkt)
 {
-	consume_skb(pkt->skb);
+	napi_consume_skb(pkt->skb, in_softirq());
 }
 
 #endif /* WEFT_ENGINE_PKT_H */

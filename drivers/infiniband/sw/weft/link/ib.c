@@ -119,11 +119,9 @@ static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 
 	ib_push_lrh(skb, run->qp, run->av);
 	weft_hop(skb)->nested = true;
 	weft_room_take(run->flow, skb);
-	local_bh_disable();
 	rcu_read_lock();
 	ib_output(run, skb);
 	rcu_read_unlock();
-	local_bh_enable();
 	weft_stats_inc(run->qp, WEFT_STAT_TX_PACKETS);
 	return true;
 }
@@ -132,10 +130,14 @@ static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 
 static bool ib_packet(struct weft_run *run, const struct weft_hdr *hdr, u32 length)
 {
 	struct weft_iter start = {};
+	bool sent;
 
 	if (length)
 		start = *run->payload;
-	if (ib_send(run, hdr, length))
+	local_bh_disable();
+	sent = ib_send(run, hdr, length);
+	local_bh_enable();
+	if (sent)
 		return true;
 	if (length)
 		*run->payload = start;

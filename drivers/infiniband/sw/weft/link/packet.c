@@ -109,17 +109,18 @@ static void packet_put_headers(struct sk_buff *skb, const struct weft_hdr *hdr, 
 /*
  * An empty buffer of @head bytes, and memory for a fragment of @more: a piece of a page,
  * which the kernel does not clear each time, as it does (init_on_alloc) with what comes
- * from kmalloc().
+ * from kmalloc(). Both come from what the CPU keeps for soft interrupts, where
+ * weft_pkt_free() puts the buffer again.
  */
 static struct sk_buff *packet_alloc(u32 head, u32 more, void **fragment)
 {
 	u32 size = SKB_HEAD_ALIGN(head);
-	void *buffer = netdev_alloc_frag_align(size + more, SMP_CACHE_BYTES);
+	void *buffer = napi_alloc_frag_align(size + more, SMP_CACHE_BYTES);
 	struct sk_buff *skb;
 
 	if (!buffer)
 		return NULL;
-	skb = build_skb(buffer, size);
+	skb = napi_build_skb(buffer, size);
 	if (!skb) {
 		skb_free_frag(buffer);
 		return NULL;

@@ -24,7 +24,7 @@ struct weft_sgl;
  *
  * The ICRC is zero.
  *
- * Context: the turn of @run->flow is owned.
+ * Context: the turn of @run->flow is owned, soft interrupts are off.
  * Return: the buffer, or NULL; then @run->payload is where it was.
  */
 struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_hdr *hdr,

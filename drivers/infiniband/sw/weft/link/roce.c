@@ -384,12 +384,15 @@ static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u
 
 	if (run->length)
 		start = *run->payload;
+	/* as weft_packet_build() wants; and what has come up runs when all have left */
+	local_bh_disable();
 	/* keeps the net device of the route, and the socket of roce_sock() */
 	rcu_read_lock();
 	ret = roce_fill(run, way, i, most, &burst);
 	if (!ret)
 		ret = roce_output(&burst, run, way);
 	rcu_read_unlock();
+	local_bh_enable();
 	packets = burst.packets ?: 1;
 	if (!ret) {
 		weft_stats_add(run->qp, WEFT_STAT_TX_PACKETS, packets);
