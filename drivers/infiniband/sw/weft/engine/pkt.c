@@ -158,5 +158,5 @@ bool weft_pkt_peek(struct sk_buff_head *queue, struct weft_pkt *pkt)
 
 bool weft_pkt_next(struct sk_buff_head *queue, struct weft_pkt *pkt)
 {
-	return pkt_again(skb_dequeue(queue), pkt);
+	return !skb_queue_empty_lockless(queue) && pkt_again(skb_dequeue(queue), pkt);
 }

@@ -18,14 +18,14 @@
 
 /**
  * struct req_budget - what is left to do before the rest is deferred
- * @wqes: work requests
  * @bytes: bytes
+ * @wqes: work requests
  * @atomic: nothing may sleep
  * @stalled: a packet did not fit, or paged memory is on its way: an event will come
  */
 struct req_budget {
-	u32	wqes;
 	s64	bytes;
+	u32	wqes;
 	bool	atomic;
 	bool	stalled;
 };
@@ -461,8 +461,10 @@ static bool req_turn(struct weft_qp *qp, struct req_budget *budget)
 /*
  * On one host the answer to a packet is often there before the sender has looked up: an
  * event more is seen to here, for less than a work item costs.
+ *
+ * Return: true: the turn is still owned, and the rest is to be deferred.
  */
-static void req_run(struct weft_qp *qp, struct req_budget *budget)
+static bool req_run(struct weft_qp *qp, struct req_budget *budget)
 {
 	struct weft_send *send = &qp->send;
 	bool defer;
@@ -475,10 +477,18 @@ static void req_run(struct weft_qp *qp, struct req_budget *budget)
 		if (!budget->atomic)
 			cond_resched();
 	}
-	if (defer)
-		weft_turn_defer(&send->turn);
-	else
+	if (!defer)
 		weft_turn_release(&send->turn);
+	return defer;
+}
+
+static bool req_run_atomic(struct weft_qp *qp)
+{
+	struct req_budget budget = {
+		.wqes = WEFT_SOFTIRQ_WQES, .bytes = WEFT_SOFTIRQ_BYTES, .atomic = true,
+	};
+
+	return req_run(qp, &budget);
 }
 
 void weft_requester_run(struct weft_qp *qp)
@@ -487,7 +497,8 @@ void weft_requester_run(struct weft_qp *qp)
 		.wqes = WEFT_WORK_WQES, .bytes = WEFT_DOORBELL_BYTES,
 	};
 
-	req_run(qp, &budget);
+	if (req_run(qp, &budget))
+		weft_turn_defer(&qp->send.turn);
 	cond_resched();
 }
 
@@ -504,6 +515,20 @@ static void req_leave_doorbell(struct weft_qp *qp)
 	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
 }
 
+/*
+ * A few packets. What they bring about on this host begins when the turn is free again, so
+ * that no answer has to be put aside. Return: as of req_run().
+ */
+static noinline bool req_send_packets(struct weft_qp *qp)
+{
+	bool defer;
+
+	local_bh_disable();
+	defer = req_run_atomic(qp);
+	local_bh_enable();
+	return defer;
+}
+
 void weft_requester_doorbell(struct weft_qp *qp)
 {
 	struct req_budget budget = {
@@ -515,16 +540,16 @@ void weft_requester_doorbell(struct weft_qp *qp)
 		return;
 	}
 	weft_stats_inc(qp->dev, WEFT_STAT_DOORBELLS);
-	req_run(qp, &budget);
+	if (!qp->link->message && !req_send_packets(qp))
+		return;
+	if (unlikely(req_run(qp, &budget)))
+		weft_turn_defer(&qp->send.turn);
 }
 
 void weft_requester_continue(struct weft_qp *qp)
 {
-	struct req_budget budget = {
-		.wqes = WEFT_SOFTIRQ_WQES, .bytes = WEFT_SOFTIRQ_BYTES, .atomic = true,
-	};
-
-	req_run(qp, &budget);
+	if (req_run_atomic(qp))
+		weft_turn_defer(&qp->send.turn);
 }
 
 void weft_requester_post(struct weft_qp *qp)

@@ -166,7 +166,8 @@ enum weft_malformed weft_hdr_decode(struct weft_hdr *hdr, const u8 *buf,
 		return WEFT_MALFORMED_LENGTH;
 	if (hdr->pad > len - op->length)
 		return WEFT_MALFORMED_PAD;
-	decode_ext(hdr, p, op->ext);
+	if (op->ext)
+		decode_ext(hdr, p, op->ext);
 	hdr->length = op->length;
 	hdr->payload = len - op->length - hdr->pad;
 	if (!weft_opcode_payload_valid(op, hdr->payload, 0))
