@@ -256,12 +256,15 @@ static void roce_push_ipv6(struct sk_buff *skb, const struct roce_way *way)
 	memcpy(&ip->daddr, &way->av->dgid, sizeof(ip->daddr));
 }
 
-/* The last of all: the headers are complete. */
-static void roce_seal(struct sk_buff *skb, const struct roce_way *way)
+/* The last of all: the headers are complete, and the ICRC is zero. */
+static void roce_seal(struct sk_buff *skb, const struct weft_run *run,
+		      const struct roce_way *way)
 {
 	const struct weft_wire_bth *bth = (const void *)(udp_hdr(skb) + 1);
 	u32 crc;
 
+	if (!READ_ONCE(run->qp->dev->icrc) && !run->av->multicast)
+		return;
 	if (way->ipv4)
 		crc = weft_icrc_begin_ipv4(ip_hdr(skb), udp_hdr(skb), bth);
 	else
@@ -317,7 +320,7 @@ static struct sk_buff *roce_build(const struct weft_run *run, const struct roce_
 		roce_push_ipv4(skb, way, hdr->psn);
 	else
 		roce_push_ipv6(skb, way);
-	roce_seal(skb, way);
+	roce_seal(skb, run, way);
 	return skb;
 }
 

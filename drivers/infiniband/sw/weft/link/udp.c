@@ -15,6 +15,7 @@
 
 #include "compat/udp.h"
 #include "engine/rx.h"
+#include "object/dev.h"
 #include "object/table.h"
 #include "stats.h"
 #include "wire/headers.h"
@@ -142,11 +143,14 @@ static const u8 *listen_trailer(const struct sk_buff *skb, u8 buffer[WEFT_ICRC_L
 	return buffer;
 }
 
-static bool listen_icrc_valid(const struct sk_buff *skb)
+/* Of a packet for one QP the device is known, and may do without. */
+static bool listen_icrc_valid(const struct weft_pkt *pkt)
 {
 	u8 buffer[WEFT_ICRC_LENGTH];
 
-	return weft_icrc_matches(listen_trailer(skb, buffer), listen_icrc(skb));
+	if (pkt->dev && !READ_ONCE(pkt->dev->icrc))
+		return true;
+	return weft_icrc_matches(listen_trailer(pkt->skb, buffer), listen_icrc(pkt->skb));
 }
 
 /* To a QP or a group; the cheap checks come before the one of all bytes. */
@@ -158,7 +162,7 @@ static void listen_packet(struct weft_pkt *pkt)
 		kfree_skb(skb);
 		return;
 	}
-	if (!listen_icrc_valid(skb)) {
+	if (!listen_icrc_valid(pkt)) {
 		weft_rx_drop(pkt, WEFT_STAT_RX_ICRC);
 		return;
 	}

@@ -58,6 +58,8 @@ struct weft_gid {
  * @gids: what the core put into the GID table, under @gid_lock
  * @gid_limit: entries from here on are free, under @gid_lock
  * @local_link: peers on this host are reached without packets
+ * @icrc: RoCEv2 packets for one QP are sent with an ICRC, which those that come are
+ *	checked by; those for a group always are
  * @gid_lock: protects @gids
  * @special: QP 0 (of an InfiniBand port only) and QP 1, RCU
  * @mcast: multicast groups
@@ -90,6 +92,7 @@ struct weft_dev {
 	struct weft_gid		gids[WEFT_GID_TBL_LEN];
 	u32			gid_limit;
 	bool			local_link;
+	bool			icrc;
 	struct weft_qp __rcu	*special[2];
 	struct weft_mcast_table	mcast;
 	atomic_t		num_qp;

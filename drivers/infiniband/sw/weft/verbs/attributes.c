@@ -65,36 +65,54 @@ void weft_attribute_ib_peers(struct weft_stations *peers)
 	mutex_unlock(&attr_ib_peers_lock);
 }
 
-static ssize_t local_link_show(struct device *device, struct device_attribute *attr,
-			       char *buf)
+static struct weft_dev *attr_dev(struct device *device)
 {
-	const struct weft_dev *dev =
-		rdma_device_to_drv_device(device, struct weft_dev, ibdev);
-
-	return sysfs_emit(buf, "%d\n", READ_ONCE(dev->local_link));
+	return rdma_device_to_drv_device(device, struct weft_dev, ibdev);
 }
 
-static ssize_t local_link_store(struct device *device, struct device_attribute *attr,
-				const char *buf, size_t count)
+static ssize_t attr_set_bool(bool *attribute, const char *buf, size_t count)
 {
-	struct weft_dev *dev =
-		rdma_device_to_drv_device(device, struct weft_dev, ibdev);
 	bool value;
 	int ret = kstrtobool(buf, &value);
 
 	if (ret)
 		return ret;
-	WRITE_ONCE(dev->local_link, value);
+	WRITE_ONCE(*attribute, value);
 	return count;
 }
 
+static ssize_t local_link_show(struct device *device, struct device_attribute *attr,
+			       char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(attr_dev(device)->local_link));
+}
+
+static ssize_t local_link_store(struct device *device, struct device_attribute *attr,
+				const char *buf, size_t count)
+{
+	return attr_set_bool(&attr_dev(device)->local_link, buf, count);
+}
+
 static DEVICE_ATTR_RW(local_link);
+
+static ssize_t icrc_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(attr_dev(device)->icrc));
+}
+
+static ssize_t icrc_store(struct device *device, struct device_attribute *attr,
+			  const char *buf, size_t count)
+{
+	return attr_set_bool(&attr_dev(device)->icrc, buf, count);
+}
+
+static DEVICE_ATTR_RW(icrc);
 
 static ssize_t ib_peers_show(struct device *device, struct device_attribute *attr, char *buf)
 {
 	struct weft_stations peers;
 
-	weft_hca_get_peers(rdma_device_to_drv_device(device, struct weft_dev, ibdev), &peers);
+	weft_hca_get_peers(attr_dev(device), &peers);
 	return weft_stations_print(&peers, buf, PAGE_SIZE);
 }
 
@@ -105,8 +123,7 @@ static ssize_t ib_peers_store(struct device *device, struct device_attribute *at
 	int ret = weft_stations_parse(&peers, buf);
 
 	if (!ret)
-		ret = weft_hca_set_peers(rdma_device_to_drv_device(device, struct weft_dev, ibdev),
-					 &peers);
+		ret = weft_hca_set_peers(attr_dev(device), &peers);
 	return ret ?: count;
 }
 
@@ -115,9 +132,7 @@ static DEVICE_ATTR_RW(ib_peers);
 static ssize_t ib_strangers_show(struct device *device, struct device_attribute *attr,
 				 char *buf)
 {
-	struct weft_dev *dev = rdma_device_to_drv_device(device, struct weft_dev, ibdev);
-
-	return sysfs_emit(buf, "%llu\n", weft_hca_strangers(dev));
+	return sysfs_emit(buf, "%llu\n", weft_hca_strangers(attr_dev(device)));
 }
 
 static DEVICE_ATTR_RO(ib_strangers);
@@ -141,6 +156,7 @@ static DEVICE_ATTR_RO(hw_rev);
 static struct attribute *attr_attributes[] = {
 	&dev_attr_hca_type.attr,
 	&dev_attr_hw_rev.attr,
+	&dev_attr_icrc.attr,
 	&dev_attr_local_link.attr,
 	NULL
 };

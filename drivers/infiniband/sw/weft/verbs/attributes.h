@@ -12,11 +12,13 @@ struct weft_stations;
 /*
  * local_link: whether peers on this host are reached without packets. For paths
  * that are set from now on: a QP keeps its link, an address handle likewise.
+ *
+ * icrc: whether RoCEv2 packets for one QP are sent with an ICRC, and checked by it.
  */
 extern const struct attribute_group weft_attribute_group;
 
 /*
- * The same of a device with an InfiniBand port, and: ib_peers, hosts that its fabric extends
+ * Of a device with an InfiniBand port: local_link, and ib_peers, hosts that its fabric extends
  * to by UDP; ib_strangers, datagrams that came from others.
  */
 extern const struct attribute_group weft_attribute_ib_group;
