@@ -181,6 +181,12 @@ def rows_host():
 
 
 def rows_many():
+    for size, text in (2**30, "1 GiB"), (2**26, "64 MiB"):
+        for who, words in ("weft", ""), ("packets", ", packets"):
+            for name in "write", "read":
+                yield Row("SEND 8 B beside %s %s%s" % (name.upper(), text, words), "instructions", MOST,
+                          of("fairness/%s-%d" % (name, size), who), None, lambda v: 1e6, "1 ms",
+                          [("beside nothing", of("fairness/nothing-0", who))])
     yield row("round trip, 100 of 10,000 QPs", "ns", MOST, "many/many", times(1.2, "many/one", "weft"),
               "1.2 of one pair", [("one pair", of("many/one"))], rxe=False)
     yield row("an idle QP of 1,000, with rings", "bytes", MOST, "many/memory-1000", 24576)

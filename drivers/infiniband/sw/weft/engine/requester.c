@@ -441,6 +441,8 @@ static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 			req_charge(qp, before - budget->bytes);
 		if (!more)
 			return false;
+		if (!budget->atomic)
+			cond_resched();
 	}
 }
 

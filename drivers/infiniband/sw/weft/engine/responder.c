@@ -25,10 +25,12 @@
  * struct resp_budget - what is left to do before the rest is deferred
  * @packets: request packets
  * @bytes: of answers
+ * @atomic: nothing may sleep
  */
 struct resp_budget {
 	s32	packets;
 	s32	bytes;
+	bool	atomic;
 };
 
 static void resp_message_done(struct weft_recv *recv)
@@ -628,6 +630,13 @@ static void resp_park(struct weft_qp *qp, struct weft_pkt *pkt, struct resp_budg
 	weft_reply_go_on(qp, &budget->bytes);
 }
 
+/* Let others have the CPU now and then. */
+static void resp_rest(const struct resp_budget *budget)
+{
+	if (!budget->atomic)
+		cond_resched();
+}
+
 /* Return: true when the rest is to be deferred. */
 static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 {
@@ -645,6 +654,7 @@ static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 				return true;
 			if (!weft_reply_go_on(qp, &budget->bytes))
 				return false;
+			resp_rest(budget);
 			continue;
 		}
 		if (budget->packets-- <= 0)
@@ -656,6 +666,7 @@ static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 			return false;
 		}
 		weft_pkt_free(&pkt);
+		resp_rest(budget);
 	}
 }
 
@@ -699,7 +710,7 @@ static void resp_enqueue(struct weft_qp *qp, struct weft_pkt *pkt)
 void weft_responder_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	struct resp_budget budget = {
-		.packets = WEFT_SOFTIRQ_WQES, .bytes = WEFT_SOFTIRQ_BYTES,
+		.packets = WEFT_SOFTIRQ_WQES, .bytes = WEFT_SOFTIRQ_BYTES, .atomic = true,
 	};
 	struct weft_recv *recv = &qp->recv;
 
