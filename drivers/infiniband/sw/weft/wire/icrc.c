@@ -30,12 +30,11 @@ void weft_icrc_exit(void)
 }
 
 /* The one place that computes a CRC-32. */
-u32 weft_icrc_update(u32 crc, const void *data, size_t len)
+u32 weft_icrc_bytes(u32 crc, const void *data, size_t len)
 {
-	/* some pieces of a packet are empty, which crc32_le() takes long to see */
-	return len ? crc32_le(crc, data, len) : crc;
+	return crc32_le(crc, data, len);
 }
-WEFT_EXPORT_FOR_TEST(weft_icrc_update);
+WEFT_EXPORT_FOR_TEST(weft_icrc_bytes);
 
 /* The byte with the congestion marks. */
 static void icrc_mask_bth(struct weft_wire_bth *bth)

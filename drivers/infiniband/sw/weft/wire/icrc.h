@@ -77,15 +77,29 @@ u32 weft_icrc_begin_ib(const struct weft_wire_lrh *lrh,
 		       const struct weft_wire_bth *bth);
 
 /**
- * weft_icrc_update - go on with some bytes
+ * weft_icrc_bytes - go on with some bytes: see weft_icrc_update()
  * @crc: so far
  * @data: bytes
- * @len: how many, may be 0
+ * @len: how many
  *
  * Context: Any.
  * Return: The ICRC so far.
  */
-u32 weft_icrc_update(u32 crc, const void *data, size_t len);
+u32 weft_icrc_bytes(u32 crc, const void *data, size_t len);
+
+/**
+ * weft_icrc_update - go on with some bytes
+ * @crc: so far
+ * @data: bytes
+ * @len: how many; may be 0, as some pieces of a packet are empty
+ *
+ * Context: Any.
+ * Return: The ICRC so far.
+ */
+static inline u32 weft_icrc_update(u32 crc, const void *data, size_t len)
+{
+	return len ? weft_icrc_bytes(crc, data, len) : crc;
+}
 
 /**
  * weft_icrc_store - end: write the ICRC
