@@ -4,10 +4,10 @@
  *
  * usage: fair_cost DEVICE GID-INDEX OPERATION SIZE ITERATIONS
  *
- * A process reads or writes SIZE bytes at a time (OPERATION), over and over. Another one, which comes first
- * whenever the kernel looks (SCHED_FIFO), wakes up now and then, sends 8 bytes between two
- * QPs of its own and polls both completions. Prints "OPERATION,SIZE,NS": from the time it was to
- * wake up, at worst. Without a message to wait for it says as much with SIZE 0.
+ * A process reads or writes SIZE bytes at a time (OPERATION), over and over. Another one,
+ * which comes first whenever the kernel looks (SCHED_FIFO), wakes up now and then, sends 8
+ * bytes between two QPs of its own and polls both completions. Prints "OPERATION,SIZE,NS":
+ * from the time it was to wake up, at worst. With SIZE 0 there is nobody to wait for.
  */
 #include <sched.h>
 #include <signal.h>

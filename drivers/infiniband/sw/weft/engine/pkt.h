@@ -160,7 +160,9 @@ bool weft_pkt_next(struct sk_buff_head *queue, struct weft_pkt *pkt);
  * weft_pkt_free - give the memory back
  * @pkt: decoded or not
  *
- * In a soft interrupt the CPU keeps it for its next packet.
+ * In a soft interrupt the CPU keeps the buffer for its next packet.
+ *
+ * Context: any but hard interrupts.
  */
 static inline void weft_pkt_free(struct weft_pkt *pkt)
 {
