@@ -54,11 +54,12 @@ remove_namespace()
 	[ ! -e "$dir" ] || { echo 0 >"$dir/enable"; rmdir "$dir"; }
 }
 
-# memory_disk: null_blk's nullb0, which remembers what was written. It completes in
-# hard interrupts, where the target posts its answers then.
+# memory_disk: null_blk's nullb0, which remembers what was written. As a disk with NVMe it
+# has a queue for each CPU, and completes in hard interrupts, where the target posts its
+# answers then.
 memory_disk()
 {
-	modprobe null_blk nr_devices=1 gb=1 memory_backed=1 bs=512 irqmode=2
+	modprobe null_blk nr_devices=1 gb=1 memory_backed=1 bs=512 irqmode=2 submit_queues="$(nproc)"
 	defer modprobe -r null_blk
 	within 10 test -b /dev/nullb0
 }

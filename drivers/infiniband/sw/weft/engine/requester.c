@@ -554,15 +554,29 @@ void weft_requester_continue(struct weft_qp *qp)
 		weft_turn_defer(&qp->send.turn);
 }
 
+/* In a soft interrupt, or as if in one. */
+static void req_posted(struct weft_qp *qp)
+{
+	if (weft_turn_try(&qp->send.turn))
+		weft_requester_continue(qp);
+	else
+		weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+}
+
+static void req_tasklet(struct tasklet_struct *tasklet)
+{
+	req_posted(container_of(tasklet, struct weft_qp, send.posted));
+}
+
 void weft_requester_post(struct weft_qp *qp)
 {
-	if (irqs_disabled() || !weft_turn_try(&qp->send.turn)) {
-		weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+	if (irqs_disabled()) {
+		tasklet_schedule(&qp->send.posted);
 		return;
 	}
 	/* completion handlers then run when all is done */
 	local_bh_disable();
-	weft_requester_continue(qp);
+	req_posted(qp);
 	local_bh_enable();
 }
 
@@ -584,6 +598,7 @@ void weft_requester_init(struct weft_qp *qp)
 	send->opcodes = req_opcodes(qp);
 	hrtimer_setup(&send->timer, req_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
+	tasklet_setup(&send->posted, req_tasklet);
 	weft_pace_init(send);
 	skb_queue_head_init(&send->packets);
 	send->flow.turn = &send->turn;
@@ -594,6 +609,7 @@ void weft_requester_reset(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 
+	tasklet_kill(&send->posted);
 	hrtimer_cancel(&send->timer);
 	weft_pace_set(send, 0, 0, qp->mtu);
 	skb_queue_purge(&send->packets);

@@ -6,7 +6,7 @@
 #define WEFT_OBJECT_CQ_H
 
 #include <linux/hrtimer.h>
-#include <linux/irq_work.h>
+#include <linux/interrupt.h>
 #include <linux/mutex.h>
 #include <linux/smp.h>
 #include <linux/timekeeping.h>
@@ -62,7 +62,7 @@ struct weft_cq {
 	bool			timestamp;
 	struct weft_moderation	moderation;
 	int			cpu;
-	struct irq_work		local;
+	struct tasklet_struct	local;
 	call_single_data_t	remote;
 };
 

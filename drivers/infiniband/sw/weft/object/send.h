@@ -6,6 +6,7 @@
 #define WEFT_OBJECT_SEND_H
 
 #include <linux/hrtimer.h>
+#include <linux/interrupt.h>
 #include <linux/skbuff.h>
 
 #include "mem/copy.h"
@@ -123,6 +124,7 @@ struct weft_pace {
  * @done: bytes of @wqe that the local link has moved, if it moves a paged message in
  *	windows; see the same of the peer's receive half. Bytes of an LSO that have left.
  * @timer: ends @waiting
+ * @posted: takes the turn, for a kernel consumer that has posted with interrupts disabled
  * @timeout: attribute, 4.096 us * 2^n, 0: for ever
  * @retry_cnt: attribute
  * @rnr_retry: attribute, 7: for ever
@@ -156,6 +158,7 @@ struct weft_send {
 	u32			psn;
 	u32			done;
 	struct hrtimer		timer;
+	struct tasklet_struct	posted;
 	u8			timeout;
 	u8			retry_cnt;
 	u8			rnr_retry;

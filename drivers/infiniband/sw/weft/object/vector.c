@@ -3,6 +3,7 @@
 #include "object/vector.h"
 
 #include <linux/cpumask.h>
+#include <linux/interrupt.h>
 #include <linux/smp.h>
 
 #include "object/cq.h"
@@ -12,9 +13,9 @@ static void vector_interrupt(struct weft_cq *cq)
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
-static void vector_local(struct irq_work *work)
+static void vector_local(struct tasklet_struct *tasklet)
 {
-	vector_interrupt(container_of(work, struct weft_cq, local));
+	vector_interrupt(container_of(tasklet, struct weft_cq, local));
 }
 
 static void vector_remote(void *cq)
@@ -33,10 +34,26 @@ void weft_vector_init(struct weft_cq *cq, unsigned int vector)
 	for_each_possible_cpu(cpu)
 		if (!vector--)
 			cq->cpu = cpu;
-	init_irq_work(&cq->local, vector_local);
+	tasklet_setup(&cq->local, vector_local);
 	INIT_CSD(&cq->remote, vector_remote, cq);
 }
 WEFT_EXPORT_FOR_TEST(weft_vector_init);
+
+/*
+ * An interrupt to oneself would cost more than the handler. The soft interrupt is due at
+ * the latest when bottom halves are enabled again: that is here, or when whoever posts is
+ * done, or when an interrupt is.
+ */
+static void vector_raise_here(struct weft_cq *cq)
+{
+	if (irqs_disabled()) {
+		tasklet_hi_schedule(&cq->local);
+		return;
+	}
+	local_bh_disable();
+	tasklet_hi_schedule(&cq->local);
+	local_bh_enable();
+}
 
 /* One that is on its way already will do: the handler has not begun. */
 void weft_vector_raise(struct weft_cq *cq)
@@ -44,7 +61,7 @@ void weft_vector_raise(struct weft_cq *cq)
 	int cpu = get_cpu();
 
 	if (cpu == cq->cpu || !cpu_online(cq->cpu))
-		irq_work_queue(&cq->local);
+		vector_raise_here(cq);
 	else
 		smp_call_function_single_async(cq->cpu, &cq->remote);
 	put_cpu();
@@ -53,7 +70,7 @@ WEFT_EXPORT_FOR_TEST(weft_vector_raise);
 
 void weft_vector_quiesce(struct weft_cq *cq)
 {
-	irq_work_sync(&cq->local);
+	tasklet_kill(&cq->local);
 	/*
 	 * The lock is given back just before the handler is called. Only then a call that
 	 * is waited for comes after it: of those that wait a CPU takes such calls first,

@@ -2,10 +2,10 @@
 /*
  * Completion vectors: what an interrupt is to hardware.
  *
- * A kernel consumer's completion handler runs in a hard interrupt of the CPU that
- * its CQ's vector stands for, never on the stack of whoever pushed the completion:
- * handlers post, and posting may push. A user's handler only wakes a task up and is
- * called at once.
+ * A kernel consumer's completion handler runs in an interrupt of the CPU that its CQ's
+ * vector stands for: a soft one if the completion was pushed there, else a hard one. It is
+ * never called by whoever pushed the completion: handlers post, and posting may push. A
+ * user's handler only wakes a task up and is called at once.
  */
 #ifndef WEFT_OBJECT_VECTOR_H
 #define WEFT_OBJECT_VECTOR_H
