@@ -237,6 +237,9 @@ def rows_above():
                 continue
             yield row("%s %s" % (text, name), "IO/s", LEAST, what, times(3, what), "3 rxe", beside)
             yield row("  beside TCP", "IO/s", LEAST, what, times(1, what, "tcp"), "TCP")
+    what = "nvme-cost/read-4k-32"
+    yield row("NVMe-oF read-4k-32, one CPU", "instructions", INFO, what,
+              beside=[("packets", of(what, "packets")), ("TCP", of(what, "tcp"))])
     yield Row("IPoIB, datagram with LSO", "MiB/s", LEAST, of("ipoib/bandwidth", "ipoib"), None,
               times(0.4, "ipoib/bandwidth", "tcp"), "0.4 TCP below", [("TCP below", of("ipoib/bandwidth", "tcp"))])
 
