@@ -16,7 +16,7 @@ import sys
 LAYER = {"compat": 0, "wire": 1, "ring": 2, "mem": 2, "fabric": 2, "object": 3, "engine": 4,
          "link": 5, "verbs": 6, "": 7}
 # Headers of the top directory that say nothing of the layers: who may use them.
-LEAVES = {"params.h": 0, "stats.h": 3, "trace.h": 3, "fault.h": 3}
+LEAVES = {"params.h": 0, "stats.h": 3, "trace.h": 3}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 
 
@@ -56,6 +56,8 @@ def cycle(graph):
 
 
 def main():
+    if sys.argv[1:2] in (["-h"], ["--help"]):
+        sys.exit(print(__doc__))
     here = os.path.dirname(os.path.realpath(__file__))
     top = sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "../drivers/infiniband/sw/weft")
     errors = []
@@ -92,6 +94,9 @@ def main():
 
     for e in errors:
         print(e)
+    if not includes:
+        errors.append("%s: no file of the driver" % top)
+        print(errors[0])
     if not errors:
         print("%d files in %d layers" % (len(includes), len(set(LAYER.values()))))
     sys.exit(bool(errors))
