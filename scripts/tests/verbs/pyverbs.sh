@@ -28,7 +28,7 @@ failures()
 # run_suite SKIPS: no failure, and the tests that are skipped are those of the file SKIPS
 run_suite()
 {
-	local status=0 bad=''
+	local status=0 bad='' cannot_write='this kernel has no events that a process writes'
 	need python3 rdma
 	[ -e $suite/run_tests.py ] || skip "the tests are not installed: $suite"
 	huge_pages 32
@@ -38,6 +38,9 @@ run_suite()
 	for f in *.gz; do
 		[ ! -e "$f" ] || gunzip "$f"
 	done
+	# RDMA_USER_CM_CMD_WRITE_CM_EVENT, without which this cannot pass with any device
+	[ "$WEFT_KERNEL" = 7.2 ] ||
+		sed -i "s/^    def test_rdmacm_async_resolve_addrinfo/    @unittest.skip('$cannot_write')\n&/" test_rdmacm.py
 	modprobe rdma_ucm
 	add_link weft0 eth0
 	gid weft0 10.9.0.1 >/dev/null

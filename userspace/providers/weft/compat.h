@@ -60,6 +60,14 @@ weft_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,
 #define WEFT_QP_EX_WITH_FLUSH	0
 #endif
 
+/* a parent domain for ibv_alloc_buf() in a confidential guest */
+#ifdef WEFT_HAVE_CC_UNPROTECTED_ALLOC
+#define WEFT_ALLOW_CC_UNPROTECTED_ALLOC \
+	IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC
+#else
+#define WEFT_ALLOW_CC_UNPROTECTED_ALLOC	0
+#endif
+
 /* ibv_query_port_speed(), a member of struct verbs_context_ops */
 #ifdef WEFT_HAVE_QUERY_PORT_SPEED
 #define WEFT_QUERY_PORT_SPEED	.query_port_speed = ibv_cmd_query_port_speed,

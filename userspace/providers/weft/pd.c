@@ -5,6 +5,7 @@
 
 #include <infiniband/cmd_write.h>
 
+#include "compat.h"
 #include "weft.h"
 
 /**
@@ -132,7 +133,8 @@ int weft_dealloc_td(struct ibv_td *ibtd)
 
 /*
  * The allocators of a parent domain are for buffers that a provider allocates.
- * All queues of weft are kernel memory: they are accepted and never called.
+ * All queues of weft are kernel memory: they are accepted and never called. Nor does
+ * weft need memory that a confidential guest shares with its host.
  */
 struct ibv_pd *
 weft_alloc_parent_domain(struct ibv_context *context,
@@ -144,7 +146,8 @@ weft_alloc_parent_domain(struct ibv_context *context,
 		return NULL;
 	if (!check_comp_mask(attr->comp_mask,
 			     IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
-			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT)) {
+			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT |
+			     WEFT_ALLOW_CC_UNPROTECTED_ALLOC)) {
 		errno = EINVAL;
 		return NULL;
 	}
