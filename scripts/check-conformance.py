@@ -8,8 +8,10 @@ The last column of each table in conformance.rst has tests, separated by
 semicolons: a script of scripts/tests, and cases of what it runs. These are in
 the TESTS() of the program in userspace/tests that it gives to "own", in the
 KUnit suites, or in the python suite of rdma-core, where the table must not name
-one that is skipped. A row that works has a test. The rows of the table of
-vendor_err have the numbers and the names of enum weft_fault.
+one that is skipped. A row that works or is refused has a test, but for what another
+driver's calls could ask for (mlx5dv), which no program can ask of weft. The rows of the
+table of vendor_err have the numbers and the names of enum weft_fault. And admin.rst has
+the name of each counter and of each tracepoint.
 """
 import os
 import re
@@ -18,6 +20,8 @@ import sys
 STATUS = re.compile(r"works|refused with E[A-Z]+|no service of weft can cause it|not yet")
 REASON = re.compile(r"(\d+) ([A-Z_]+): ")
 PYTHON_TEST = re.compile(r"test_\w+\.\w+\.test_\w+")
+if sys.argv[1:2] in (["-h"], ["--help"]):
+    sys.exit(print(__doc__))
 top = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 
 
@@ -45,6 +49,16 @@ def tables(text):
         yield header, rows
 
 
+def run_cases(text, program, known):
+    """Those of the cases of a program that a script runs: which it names, or all."""
+    text = text.replace("\\\n", " ")
+    calls = re.findall(r'^own %s\b(.*)|"\$WEFT_BIN/%s"(.*)' % (program, program), text, re.M)
+    words = [re.findall(r"\w+|\$", own + called) for own, called in calls]
+    if any("$" in w or not set(w) & set(known) for w in words):
+        return known
+    return [case for case in known if any(case in w for w in words)]
+
+
 def cases(script):
     """The cases that a script's tests may name; None: it has none."""
     text = read("scripts/tests", script)
@@ -52,7 +66,7 @@ def cases(script):
     if program:
         source = read("userspace/tests", program[1] + ".c")
         listed = re.search(r"^TESTS\((.*?)^\)", source, re.M | re.S)
-        return re.findall(r"\bTEST\((\w+)\)", listed[1]) if listed else None
+        return run_cases(text, program[1], re.findall(r"\bTEST\((\w+)\)", listed[1])) if listed else None
     if script.startswith("kunit/"):
         sources = [n for n in os.listdir(os.path.join(top, "kunit")) if n.endswith(".c")]
         return re.findall(r"\bKUNIT_CASE(?:_PARAM)?\((\w+)", "".join(read("kunit", n) for n in sources))
@@ -106,16 +120,34 @@ def row_errors(header, row):
         errors.append("'%s' is no status" % row[1])
     if header[0] == "vendor_err":
         errors += reason_errors(row[0])
-    if not row[-1] and (header[1] != "status" or row[1] == "works"):
+    if not row[-1] and not header[0].startswith("mlx5dv") and \
+            (header[1] != "status" or row[1].startswith(("works", "refused"))):
         errors.append("there is no test")
     for test in filter(None, map(str.strip, row[-1].split(";"))):
         errors += test_errors(test)
     return errors
 
 
+def observed():
+    """What a running device shows: the names of counters and of tracepoints."""
+    driver = "drivers/infiniband/sw/weft/"
+    yield from re.findall(r"^\tX\(\w+, (\w+),", read(driver + "stats.h"), re.M)
+    yield from re.findall(r"^TRACE_EVENT\((\w+),", read(driver + "trace.h"), re.M)
+    yield from re.findall(r"^DEFINE_EVENT\(\w+, (\w+),", read(driver + "trace.h"), re.M)
+
+
+def unexplained():
+    """Those of which the administrator is told nothing."""
+    text = read("Documentation/infiniband/weft/admin.rst")
+    return [name for name in observed() if "``%s``" % name not in text]
+
+
 def main():
     name = "Documentation/infiniband/weft/conformance.rst"
     num, bad = 0, 0
+    for what in unexplained():
+        print("Documentation/infiniband/weft/admin.rst: nothing of %s" % what)
+        bad += 1
     for header, rows in tables(read(name)):
         for number, row in rows:
             num += 1
