@@ -200,9 +200,11 @@ void consumer_exit(struct kunit *test)
 		ib_dealloc_pd(consumer->pd);
 }
 
-int consumer_modify(struct ib_qp *qp, enum ib_qp_state state, u32 peer)
+int consumer_state_attr(struct ib_qp_attr *attr, enum ib_qp_state state, u32 peer)
 {
-	struct ib_qp_attr attr = {
+	int mask = IB_QP_STATE;
+
+	*attr = (struct ib_qp_attr){
 		.qp_state = state,
 		.port_num = 1,
 		.path_mtu = IB_MTU_1024,
@@ -217,11 +219,9 @@ int consumer_modify(struct ib_qp *qp, enum ib_qp_state state, u32 peer)
 		.max_rd_atomic = 1,
 		.max_dest_rd_atomic = 1,
 	};
-	int mask = IB_QP_STATE;
-
-	attr.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
-	rdma_ah_set_port_num(&attr.ah_attr, 1);
-	rdma_ah_set_grh(&attr.ah_attr, &consumer_gid, 0, consumer_gid_index, 64, 0);
+	attr->ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(&attr->ah_attr, 1);
+	rdma_ah_set_grh(&attr->ah_attr, &consumer_gid, 0, consumer_gid_index, 64, 0);
 	if (state == IB_QPS_INIT)
 		mask |= IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS;
 	if (state == IB_QPS_RTR)
@@ -230,6 +230,14 @@ int consumer_modify(struct ib_qp *qp, enum ib_qp_state state, u32 peer)
 	if (state == IB_QPS_RTS)
 		mask |= IB_QP_SQ_PSN | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
 			IB_QP_MAX_QP_RD_ATOMIC;
+	return mask;
+}
+
+int consumer_modify(struct ib_qp *qp, enum ib_qp_state state, u32 peer)
+{
+	struct ib_qp_attr attr;
+	int mask = consumer_state_attr(&attr, state, peer);
+
 	return ib_modify_qp(qp, &attr, mask);
 }
 

@@ -140,6 +140,16 @@ struct ib_qp_init_attr consumer_qp_attr(struct consumer_end *end);
 void consumer_make_qps(struct kunit *test, struct consumer *consumer);
 
 /**
+ * consumer_state_attr - what a QP wants to get into another state
+ * @attr: result, with a path whatever the state
+ * @state: the state
+ * @peer: number of the other QP
+ *
+ * Return: enum ib_qp_attr_mask: what is wanted of it.
+ */
+int consumer_state_attr(struct ib_qp_attr *attr, enum ib_qp_state state, u32 peer);
+
+/**
  * consumer_modify - a QP into another state, with all that this wants
  * @qp: the QP
  * @state: the state

@@ -6,6 +6,7 @@
 #include <kunit/test.h>
 #include <linux/irq_work.h>
 #include <net/ipv6.h>
+#include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
 #include "consumer.h"
@@ -395,6 +396,82 @@ static void refused_requests(struct kunit *test)
 	ib_drain_qp(b->qp);
 }
 
+#define CONSUMER_ALT_TIMEOUT	9
+
+/* As good as the path that the QP has. */
+static void alternate_set(struct ib_qp_attr *attr)
+{
+	attr->alt_ah_attr = attr->ah_attr;
+	attr->alt_port_num = 1;
+	attr->alt_timeout = CONSUMER_ALT_TIMEOUT;
+}
+
+static void alternate_query(struct kunit *test, struct ib_qp *qp, struct ib_qp_attr *attr)
+{
+	struct ib_qp_init_attr init;
+
+	memset(attr, 0, sizeof(*attr));
+	KUNIT_ASSERT_EQ(test, 0, ib_query_qp(qp, attr, 0, &init));
+}
+
+/* With what gets the QP into a state; or, in that, with nothing else. */
+static void alternate_refused(struct kunit *test, struct ib_qp *qp, enum ib_qp_state state,
+			      u32 peer, bool alone)
+{
+	struct ib_qp_attr attr, before, after;
+	int mask = consumer_state_attr(&attr, state, peer);
+
+	alternate_set(&attr);
+	alternate_query(test, qp, &before);
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			ib_modify_qp(qp, &attr, IB_QP_ALT_PATH | (alone ? 0 : mask)));
+	alternate_query(test, qp, &after);
+	KUNIT_EXPECT_MEMEQ(test, &after, &before, sizeof(before));
+}
+
+/* There is nothing wrong with it: who asks the device without the core gets it. */
+static void alternate_taken(struct kunit *test, struct ib_qp *qp, u32 peer)
+{
+	const struct ib_gid_attr *source;
+	struct ib_qp_attr attr;
+
+	consumer_state_attr(&attr, IB_QPS_RTS, peer);
+	alternate_set(&attr);
+	source = rdma_get_gid_attr(consumer_dev, 1, attr.ah_attr.grh.sgid_index);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(source));
+	attr.alt_ah_attr.grh.sgid_attr = source;
+	KUNIT_EXPECT_EQ(test, 0, consumer_dev->ops.modify_qp(qp, &attr, IB_QP_ALT_PATH, NULL));
+	rdma_put_gid_attr(source);
+	alternate_query(test, qp, &attr);
+	KUNIT_EXPECT_EQ(test, (int)attr.alt_timeout, CONSUMER_ALT_TIMEOUT);
+}
+
+/* The core knows of RoCE no alternate path, in whichever state. */
+static void alternate_path_is_refused(struct kunit *test)
+{
+	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
+	struct consumer *consumer = consumer_create(test);
+	struct consumer_end *a = &consumer->end[0], *b = &consumer->end[1];
+	u32 i;
+
+	consumer_make_cqs(test, consumer, IB_POLL_WORKQUEUE);
+	consumer_make_qps(test, consumer);
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		if (i)
+			alternate_refused(test, a->qp, states[i], b->qp->qp_num, false);
+		KUNIT_ASSERT_EQ(test, 0, consumer_modify(a->qp, states[i], b->qp->qp_num));
+		KUNIT_ASSERT_EQ(test, 0, consumer_modify(b->qp, states[i], a->qp->qp_num));
+	}
+	alternate_refused(test, a->qp, IB_QPS_RTS, b->qp->qp_num, true);
+	KUNIT_ASSERT_EQ(test, 0, consumer_post_recv(b, 0));
+	KUNIT_ASSERT_EQ(test, 0, consumer_post_send(a, 0));
+	KUNIT_EXPECT_TRUE(test, consumer_wait(a, &a->send, 1));
+	KUNIT_EXPECT_TRUE(test, consumer_wait(b, &b->recv, 1));
+	consumer_expect(test, &a->send, 1, 0);
+	consumer_expect(test, &b->recv, 1, 0);
+	alternate_taken(test, a->qp, b->qp->qp_num);
+}
+
 static struct kunit_case consumer_cases[] = {
 	KUNIT_CASE_PARAM(completes_in_context, consumer_context_gen_params),
 	KUNIT_CASE_PARAM(drains_in_context, consumer_context_gen_params),
@@ -405,6 +482,7 @@ static struct kunit_case consumer_cases[] = {
 	KUNIT_CASE(what_is_not_there_is_not_told),
 	KUNIT_CASE(refused_objects),
 	KUNIT_CASE_PARAM(refused_requests, consumer_opcode_gen_params),
+	KUNIT_CASE(alternate_path_is_refused),
 	{}
 };
 
