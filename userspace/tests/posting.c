@@ -510,6 +510,47 @@ static void wr_operations(void)
 	SAME(v, 8);
 }
 
+static void wr_operations_uc(void)
+{
+	struct ibv_data_buf bufs[2];
+	struct ibv_qp_ex *qp;
+	struct ibv_wc wc;
+	int i;
+
+	make_pair(&a, &b, CONF(.ex = true, .type = IBV_QPT_UC, .inline_data = 256));
+	fill(a.buf, 200, 1);
+	for (i = 0; i < 3; i++)
+		post_recv(&b, 20 + i, 1000 + i * 1000, 100);
+	qp = start(&a);
+	qp->wr_id = 1;
+	ibv_wr_send(qp);
+	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.buf, 100);
+	qp->wr_id = 2;
+	ibv_wr_send_imm(qp, htonl(99));
+	ibv_wr_set_inline_data(qp, a.buf, 100);
+	qp->wr_id = 3;
+	ibv_wr_rdma_write(qp, b.mr->rkey, (uintptr_t)b.buf + 600);
+	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.buf, 100);
+	qp->wr_id = 4;
+	ibv_wr_rdma_write_imm(qp, b.mr->rkey, (uintptr_t)b.buf, htonl(98));
+	bufs[0] = (struct ibv_data_buf){ a.buf, 50 };
+	bufs[1] = (struct ibv_data_buf){ a.buf + 50, 70 };
+	ibv_wr_set_inline_data_list(qp, 2, bufs);
+	SAME(ibv_wr_complete(qp), 0);
+	for (i = 1; i <= 4; i++)
+		SAME(expect_ok(a.scq, i).opcode, i < 3 ? IBV_WC_SEND : IBV_WC_RDMA_WRITE);
+	SAME(expect_ok(b.rcq, 20).wc_flags, 0);
+	SAME(expect_ok(b.rcq, 21).imm_data, htonl(99));
+	wc = expect_ok(b.rcq, 22);
+	SAME(wc.imm_data, htonl(98));
+	SAME(wc.opcode, IBV_WC_RECV_RDMA_WITH_IMM);
+	check_filled(b.buf + 1000, 100, 1);
+	check_filled(b.buf + 2000, 100, 1);
+	check_filled(b.buf + 600, 100, 1);
+	check_filled(b.buf, 120, 1);
+	check_works(&a, &b);
+}
+
 static void wr_abort_rolls_back(void)
 {
 	struct ibv_qp_ex *qp;
@@ -692,6 +733,52 @@ static void create_ex_refused(void)
 	}
 }
 
+/* each operation that there is, or might be, asked of each type */
+static void send_ops_of_types(void)
+{
+	const uint64_t ud = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+	const uint64_t uc = ud | IBV_QP_EX_WITH_RDMA_WRITE |
+			    IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+			    IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW;
+	const uint64_t rc = uc | IBV_QP_EX_WITH_RDMA_READ |
+			    IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+			    IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD |
+			    IBV_QP_EX_WITH_SEND_WITH_INV;
+	/* FLUSH and ATOMIC_WRITE: placement.c knows where they are */
+	const uint64_t placement = 3 << 11;
+	const struct {
+		enum ibv_qp_type type;
+		uint64_t ops, unsure;
+	} types[] = {
+		{ IBV_QPT_RC, rc, placement }, { IBV_QPT_UC, uc }, { IBV_QPT_UD, ud },
+		{ IBV_QPT_XRC_SEND, rc, placement },
+	};
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_qp *qp;
+	int t, op;
+
+	make(&a, CONF());
+	for (t = 0; t < ARRAY_SIZE(types); t++) {
+		for (op = 0; op < 64; op++) {
+			note("type %d, operation %d", types[t].type, op);
+			attr = (struct ibv_qp_init_attr_ex){
+				.send_cq = a.scq, .recv_cq = a.rcq, .pd = pd,
+				.qp_type = types[t].type,
+				.cap = { 1, 1, 1, 1, 0 },
+				.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+				.send_ops_flags = 1ULL << op,
+			};
+			if (types[t].ops >> op & 1) {
+				qp = ibv_create_qp_ex(ctx, &attr);
+				CHECK(qp);
+				SAME(ibv_destroy_qp(qp), 0);
+			} else if (!(types[t].unsure >> op & 1)) {
+				REFUSED(ibv_create_qp_ex(ctx, &attr), EOPNOTSUPP);
+			}
+		}
+	}
+}
+
 /* a hint that is taken, and changes nothing */
 static void pci_write_end_padding(void)
 {
@@ -729,6 +816,7 @@ TESTS(
 	TEST(send_queue_full), TEST(receive_queue_full), TEST(refused_in_a_list),
 	TEST(opcodes_of_types), TEST(ud_without_ah), TEST(states),
 	TEST(capabilities), TEST(capabilities_are_real),
-	TEST(wr_operations), TEST(wr_abort_rolls_back), TEST(wr_error_rolls_back),
-	TEST(wr_states), TEST(wr_ud), TEST(create_ex_refused), TEST(pci_write_end_padding)
+	TEST(wr_operations), TEST(wr_operations_uc), TEST(wr_abort_rolls_back),
+	TEST(wr_error_rolls_back), TEST(wr_states), TEST(wr_ud),
+	TEST(create_ex_refused), TEST(send_ops_of_types), TEST(pci_write_end_padding)
 )

@@ -323,6 +323,118 @@ static void type_2_refused(void)
 }
 
 /*
+ * ---- By ibv_wr_start() ----
+ */
+
+static struct ibv_qp_ex *wr_start(struct end *e, uint64_t id)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(e->qp);
+
+	CHECK(qp);
+	ibv_wr_start(qp);
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	qp->wr_id = id;
+	return qp;
+}
+
+/* 1000 bytes at the begin of @b that may be written */
+static void wr_bind(struct ibv_mw *mw, uint32_t rkey)
+{
+	const struct ibv_mw_bind_info info = {
+		.mr = mr,
+		.addr = ADDR(0),
+		.length = 1000,
+		.mw_access_flags = IBV_ACCESS_REMOTE_WRITE,
+	};
+	struct ibv_qp_ex *qp = wr_start(&b, 900);
+
+	ibv_wr_bind_mw(qp, mw, rkey, &info);
+	SAME(ibv_wr_complete(qp), 0);
+	SAME(expect_ok(b.scq, 900).opcode, IBV_WC_BIND_MW);
+}
+
+static void wr_local_inv(uint32_t rkey)
+{
+	struct ibv_qp_ex *qp = wr_start(&b, 901);
+
+	ibv_wr_local_inv(qp, rkey);
+	SAME(ibv_wr_complete(qp), 0);
+	SAME(expect_ok(b.scq, 901).opcode, IBV_WC_LOCAL_INV);
+}
+
+/* the peer's way; the message arrives at 2000 */
+static void wr_send_inv(uint32_t rkey)
+{
+	struct ibv_qp_ex *qp;
+	struct ibv_wc wc;
+
+	fill(a.buf, 60, 3);
+	post_recv(&b, 902, 2000, 100);
+	qp = wr_start(&a, 903);
+	ibv_wr_send_inv(qp, rkey);
+	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.buf, 60);
+	SAME(ibv_wr_complete(qp), 0);
+	SAME(expect_ok(a.scq, 903).opcode, IBV_WC_SEND);
+	wc = expect_ok(b.rcq, 902);
+	SAME(wc.opcode, IBV_WC_RECV);
+	SAME(wc.wc_flags, IBV_WC_WITH_INV);
+	SAME(wc.invalidated_rkey, rkey);
+	SAME(wc.byte_len, 60);
+	check_filled(b.buf + 2000, 60, 3);
+}
+
+static void make_both_ex(enum ibv_qp_type type)
+{
+	make_pair(&a, &b, CONF(.type = type, .ex = true));
+	mr = ibv_reg_mr(pd, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	CHECK(mr);
+}
+
+/* bound, invalidated by the peer, bound again, and invalidated by its owner */
+static void wr_invalidate(void)
+{
+	struct ibv_mw *mw = window(IBV_MW_TYPE_2);
+	uint32_t rkey = ibv_inc_rkey(mw->rkey);
+
+	make_both_ex(IBV_QPT_RC);
+	wr_bind(mw, rkey);
+	fill(a.buf, 100, 1);
+	CHECK(can_write(rkey, 0, 100));
+	check_filled(b.buf, 100, 1);
+	wr_send_inv(rkey);
+	CHECK(!can_write(rkey, 0, 100));
+	rkey = ibv_inc_rkey(rkey);
+	wr_bind(mw, rkey);
+	fill(a.buf, 100, 2);
+	CHECK(can_write(rkey, 0, 100));
+	check_filled(b.buf, 100, 2);
+	wr_local_inv(rkey);
+	fill(a.buf, 100, 4);
+	CHECK(!can_write(rkey, 0, 100));
+	check_filled(b.buf, 100, 2);
+	check_works(&a, &b);
+}
+
+/* UC has no SEND_WITH_INV, and does not say when it drops something */
+static void wr_invalidate_uc(void)
+{
+	struct ibv_mw *mw = window(IBV_MW_TYPE_2);
+	uint32_t rkey = ibv_inc_rkey(mw->rkey);
+
+	make_both_ex(IBV_QPT_UC);
+	wr_bind(mw, rkey);
+	fill(a.buf, 100, 1);
+	CHECK(can_write(rkey, 500, 100));
+	check_works(&a, &b);
+	check_filled(b.buf + 500, 100, 1);
+	wr_local_inv(rkey);
+	fill(a.buf, 100, 2);
+	CHECK(can_write(rkey, 500, 100));
+	check_works(&a, &b);
+	check_filled(b.buf + 500, 100, 1);
+}
+
+/*
  * ---- Regions ----
  */
 
@@ -423,6 +535,7 @@ static void iova(void)
 
 TESTS(
 	TEST(type_1), TEST(bind_refused), TEST(bind_other_pd), TEST(type_2),
-	TEST(type_2_zero_based), TEST(type_2_refused), TEST(dereg_with_window),
-	TEST(rereg), TEST(reg_refused), TEST(iova)
+	TEST(type_2_zero_based), TEST(type_2_refused), TEST(wr_invalidate),
+	TEST(wr_invalidate_uc), TEST(dereg_with_window), TEST(rereg),
+	TEST(reg_refused), TEST(iova)
 )
