@@ -27,15 +27,11 @@
  * posted at once, and both sides have theirs at the same time. Atomics are all on
  * one word, so that one that is done twice, or too early, shows in the next.
  */
-#include "lib.h"
+#include "peer.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/tcp.h>
 #include <sched.h>
-#include <sys/socket.h>
-#include <sys/time.h>
 
 #define SLOTS		16
 #define CANARY		64		/* bytes around what may be written */
@@ -83,7 +79,7 @@ static struct ibv_mr peer_mr;
 static struct hello us, them;
 static struct ibv_ah *ah;
 static struct ibv_mw *window;
-static int sock, me;			/* 0: the server */
+static int me;				/* 0: the server */
 static uint32_t slot_size, mtu;
 static struct op mine[SLOTS], theirs[SLOTS];
 static int num_mine, num_theirs;
@@ -244,49 +240,6 @@ static void check_canary(size_t from, size_t length)
  * ---- The other side ----
  */
 
-static void tell(const void *p, size_t size)
-{
-	if (send(sock, p, size, MSG_NOSIGNAL) != (ssize_t)size)
-		FAIL("the peer is gone: %s", strerror(errno));
-}
-
-static void hear(void *p, size_t size)
-{
-	ssize_t num = recv(sock, p, size, MSG_WAITALL);
-
-	if (num != (ssize_t)size)
-		FAIL("the peer is gone, or late: %zd (%s)", num, strerror(errno));
-}
-
-static void meet_peer(void)
-{
-	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_family = AF_INET };
-	struct timeval limit = { .tv_sec = wait_limit_ns / 1000000000 };
-	struct addrinfo *info;
-	int fd, one = 1;
-
-	me = opt.address ? 1 : 0;
-	if (!opt.address)
-		hints.ai_flags = AI_PASSIVE;
-	CHECK(!getaddrinfo(opt.address, opt.tcp_port, &hints, &info));
-	fd = socket(info->ai_family, SOCK_STREAM, 0);
-	CHECK(fd >= 0);
-	if (opt.address) {
-		CHECK(!connect(fd, info->ai_addr, info->ai_addrlen));
-		sock = fd;
-	} else {
-		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-		CHECK(!bind(fd, info->ai_addr, info->ai_addrlen));
-		CHECK(!listen(fd, 1));
-		sock = accept(fd, NULL, NULL);
-		CHECK(sock >= 0);
-		close(fd);
-	}
-	freeaddrinfo(info);
-	setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-}
-
 /* Return: whether the peer wants to stop */
 static bool sync_peer(int batch, uint32_t window_rkey, bool stop, uint32_t *peer_window)
 {
@@ -303,11 +256,6 @@ static bool sync_peer(int batch, uint32_t window_rkey, bool stop, uint32_t *peer
 /*
  * ---- Connection ----
  */
-
-static bool is_other_driver(void)
-{
-	return !strncmp(ibv_get_device_name(ctx->device), "rxe", 3);
-}
 
 static enum ibv_mtu mtu_value(uint32_t num)
 {
@@ -851,7 +799,8 @@ int main(int argc, char **argv)
 	make(&e, CONF(.type = opt.type, .sq = 2 * SLOTS, .rq = 2 * SLOTS, .timeout = opt.timeout,
 		      .retry = opt.retry, .gid = opt.gid));
 	make_memory();
-	meet_peer();
+	me = opt.address ? 1 : 0;
+	meet_peer(opt.address, opt.tcp_port, wait_limit_ns / 1000000000);
 	introduce();
 	join();
 	sync_peer(0, 0, 0, NULL);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * What a QP makes of single packets of its peer: losses, repetitions, NAKs, and what
- * counts them.
+ * counts them; responses that are not what it has asked for.
  *
  *	forged NAMESPACE PEER4
  *
@@ -207,9 +207,117 @@ static void is_told_to_wait(void)
 	MOVED([PACKETS] = 1);
 }
 
+/*
+ * ---- Bad responses ----
+ *
+ * What was not asked for ends the request, and the QP (IBA 9.9.2.4.1).
+ */
+
+#define BAD_RESPONSE	24		/* vendor_err, see conformance.rst */
+#define NAK_RD_REQUEST	0x64		/* nothing for RC */
+#define NAK_RESERVED	0x65
+#define NAK_LAST	0x7f		/* reserved, too */
+#define THREE		(2 * MTU + LENGTH)	/* bytes: a READ response of three packets */
+#define SINK		32768
+
+struct answer {
+	uint8_t operation, syndrome;
+	uint32_t payload;
+};
+
+/* a request, and what comes for it with one PSN after the other: the last one is bad */
+struct bad {
+	const char *name;
+	enum ibv_wr_opcode opcode;
+	uint32_t length;
+	int answers;
+	struct answer answer[3];
+};
+
+#define DATA(_operation, _payload)	{ RESPONSE_ ## _operation, NO_CREDITS, _payload }
+#define NAK(_syndrome)			{ ACK, _syndrome, 0 }
+#define WORD_BACK			{ ATOMIC_ACK, NO_CREDITS, 0 }
+#define BAD(_name, _opcode, _length, ...)					\
+	{ _name, IBV_WR_ ## _opcode, _length,					\
+	  ARRAY_SIZE(((struct answer[]){ __VA_ARGS__ })), { __VA_ARGS__ } }
+
+static const struct bad bads[] = {
+	BAD("one byte short", RDMA_READ, LENGTH, DATA(ONLY, LENGTH - 1)),
+	BAD("one byte too long", RDMA_READ, LENGTH, DATA(ONLY, LENGTH + 1)),
+	BAD("no bytes", RDMA_READ, LENGTH, DATA(ONLY, 0)),
+	BAD("first one is short", RDMA_READ, THREE, DATA(FIRST, MTU - 1)),
+	BAD("first one is long", RDMA_READ, THREE, DATA(FIRST, MTU + 1)),
+	BAD("middle one is short", RDMA_READ, THREE, DATA(FIRST, MTU), DATA(MIDDLE, MTU - 1)),
+	BAD("middle one is long", RDMA_READ, THREE, DATA(FIRST, MTU), DATA(MIDDLE, MTU + 1)),
+	BAD("last one is short", RDMA_READ, THREE,
+	    DATA(FIRST, MTU), DATA(MIDDLE, MTU), DATA(LAST, LENGTH - 1)),
+	BAD("last one is long", RDMA_READ, THREE,
+	    DATA(FIRST, MTU), DATA(MIDDLE, MTU), DATA(LAST, LENGTH + 1)),
+	BAD("one packet of three", RDMA_READ, THREE, DATA(ONLY, MTU)),
+	BAD("one packet short", RDMA_READ, THREE, DATA(FIRST, MTU), DATA(LAST, MTU)),
+	BAD("the middle is missing", RDMA_READ, THREE, DATA(FIRST, MTU), DATA(LAST, LENGTH)),
+	BAD("does not end", RDMA_READ, THREE,
+	    DATA(FIRST, MTU), DATA(MIDDLE, MTU), DATA(MIDDLE, MTU)),
+	BAD("READ response to a WRITE", RDMA_WRITE, LENGTH, DATA(ONLY, LENGTH)),
+	BAD("READ response to an atomic", ATOMIC_FETCH_AND_ADD, 8, DATA(ONLY, 8)),
+	BAD("atomic response to a READ", RDMA_READ, 8, WORD_BACK),
+	BAD("atomic response to a SEND", SEND, LENGTH, WORD_BACK),
+	BAD("NAK of reliable datagrams", RDMA_WRITE, LENGTH, NAK(NAK_RD_REQUEST)),
+	BAD("reserved NAK", RDMA_WRITE, LENGTH, NAK(NAK_RESERVED)),
+	BAD("the last of the reserved NAKs", SEND, LENGTH, NAK(NAK_LAST)),
+	BAD("reserved NAK of a READ", RDMA_READ, LENGTH, NAK(NAK_RESERVED)),
+	BAD("reserved NAK of an atomic", ATOMIC_FETCH_AND_ADD, 8, NAK(NAK_RESERVED)),
+	BAD("reserved NAK within a READ", RDMA_READ, THREE, DATA(FIRST, MTU), NAK(NAK_RESERVED)),
+};
+
+/* what has come before the bad one is there, and nothing of that */
+static void check_sink(const struct bad *bad)
+{
+	uint32_t good = (bad->answers - 1) * MTU;
+	int i;
+
+	for (i = 0; i < bad->answers - 1; i++)
+		check_filled(e.buf + SINK + i * MTU, MTU, 3);
+	check_zero(e.buf + SINK + good, BUF - SINK - good);
+}
+
+static void answers_badly(const struct bad *bad)
+{
+	uint32_t psn;
+	int i;
+
+	note("%s", bad->name);
+	make_connected();
+	psn = e.psn;
+	post_recv(&e, 9, 0, 4096);
+	/* not answered, but for what is answered behind it */
+	post(&e, at(swr(&e, 1, IBV_WR_RDMA_WRITE, 0, LENGTH), &e, 0));
+	post(&e, at(swr(&e, 2, bad->opcode, SINK, bad->length), &e, 0));
+	post(&e, at(swr(&e, 3, IBV_WR_RDMA_WRITE, 0, LENGTH), &e, 0));
+	for (i = 0; i < bad->answers; i++)
+		send_packet(bad->answer[i].operation, ++psn, bad->answer[i].syndrome,
+			    bad->answer[i].payload);
+	expect_ok(e.scq, 1);
+	SAME(expect_wc(e.scq, 2, IBV_WC_BAD_RESP_ERR).vendor_err, BAD_RESPONSE);
+	expect_wc(e.scq, 3, IBV_WC_WR_FLUSH_ERR);
+	expect_wc(e.rcq, 9, IBV_WC_WR_FLUSH_ERR);
+	expect_state(&e, IBV_QPS_ERR);
+	check_sink(bad);
+	/* whatever comes now, and is asked for */
+	send_answer(psn + 1, NO_CREDITS);
+	post(&e, at(swr(&e, 4, IBV_WR_RDMA_READ, SINK, LENGTH), &e, 0));
+	post_recv(&e, 10, 0, 4096);
+	expect_wc(e.scq, 4, IBV_WC_WR_FLUSH_ERR);
+	expect_wc(e.rcq, 10, IBV_WC_WR_FLUSH_ERR);
+	expect_no_event_(__FILE__, __LINE__, 0);
+	unmake(&e);
+	note(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	union ibv_gid gid;
+	int i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc != 3) {
@@ -229,5 +337,9 @@ int main(int argc, char **argv)
 	is_told_to_wait();
 	expect_state(&e, IBV_QPS_RTS);
 	printf("all of it is counted\n");
+	unmake(&e);
+	for (i = 0; i < ARRAY_SIZE(bads); i++)
+		answers_badly(&bads[i]);
+	printf("%d bad responses are told of\n", i);
 	return 0;
 }

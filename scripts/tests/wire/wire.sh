@@ -380,6 +380,16 @@ exchange_across()
 	across 18520 "$cmd" "$cmd $(address $server)"
 }
 
+# refusals_across NETWORK: what each node's device refuses the other one's
+refusals_across()
+{
+	local cmd
+	own_build refusals
+	cmd="$WEFT_BIN/refusals -d $dev -g $(gid "$dev" "$(address "$NODE" "$1")")"
+	across 18520 "$cmd" "$cmd $(address $server)"
+	said $who 'all as it has to be'
+}
+
 # devices KIND_A KIND_B: each node's device, in $dev: weft0, or rxe0
 devices()
 {

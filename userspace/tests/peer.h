@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * A program that runs at both ends, with devices of any driver and on any hosts: what
+ * one tells the other, by TCP.
+ */
+#ifndef TESTS_PEER_H
+#define TESTS_PEER_H
+
+#include "lib.h"
+
+#include <netdb.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+
+static int sock;
+
+static void tell(const void *p, size_t size)
+{
+	if (send(sock, p, size, MSG_NOSIGNAL) != (ssize_t)size)
+		FAIL("the peer is gone: %s", strerror(errno));
+}
+
+static void hear(void *p, size_t size)
+{
+	ssize_t num = recv(sock, p, size, MSG_WAITALL);
+
+	if (num != (ssize_t)size)
+		FAIL("the peer is gone, or late: %zd (%s)", num, strerror(errno));
+}
+
+/* Without @address the other one comes here. It has so many @seconds for an answer. */
+static void meet_peer(const char *address, const char *tcp_port, int seconds)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_family = AF_INET };
+	struct timeval limit = { .tv_sec = seconds };
+	struct addrinfo *info;
+	int fd, one = 1;
+
+	if (!address)
+		hints.ai_flags = AI_PASSIVE;
+	CHECK(!getaddrinfo(address, tcp_port, &hints, &info));
+	fd = socket(info->ai_family, SOCK_STREAM, 0);
+	CHECK(fd >= 0);
+	if (address) {
+		CHECK(!connect(fd, info->ai_addr, info->ai_addrlen));
+		sock = fd;
+	} else {
+		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+		CHECK(!bind(fd, info->ai_addr, info->ai_addrlen));
+		CHECK(!listen(fd, 1));
+		sock = accept(fd, NULL, NULL);
+		CHECK(sock >= 0);
+		close(fd);
+	}
+	freeaddrinfo(info);
+	setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+}
+
+static bool is_other_driver(void)
+{
+	return !strncmp(ibv_get_device_name(ctx->device), "rxe", 3);
+}
+
+#endif /* TESTS_PEER_H */
