@@ -374,6 +374,17 @@ static void finds_pkeys(struct kunit *test)
 				    pkey_rows[i].index, "P_Key %#x", pkey_rows[i].pkey);
 }
 
+static void matches_pkeys(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, weft_pkeys_match(0x8001, 0x0001));
+	KUNIT_EXPECT_TRUE(test, weft_pkeys_match(0x8001, 0x8001));
+	KUNIT_EXPECT_FALSE(test, weft_pkeys_match(0x0001, 0x0001));
+	KUNIT_EXPECT_FALSE(test, weft_pkeys_match(0x8001, 0x8002));
+	/* no partition: what an entry has that was taken away */
+	KUNIT_EXPECT_FALSE(test, weft_pkeys_match(0x0000, 0x8000));
+	KUNIT_EXPECT_FALSE(test, weft_pkeys_match(0x8000, 0x8000));
+}
+
 static void knows_its_lids(struct kunit *test)
 {
 	struct weft_ibport *port = &fake_port(test)->ib;
@@ -557,6 +568,7 @@ static struct kunit_case ibport_cases[] = {
 	KUNIT_CASE(armed_until_data_come),
 	KUNIT_CASE(survives_anything),
 	KUNIT_CASE(finds_pkeys),
+	KUNIT_CASE(matches_pkeys),
 	KUNIT_CASE(knows_its_lids),
 	KUNIT_CASE(counts_violations),
 	KUNIT_CASE(tells_the_cable),

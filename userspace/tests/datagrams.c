@@ -809,84 +809,6 @@ static void multicast_qkey(void)
 	expect_ud(0, 100);
 }
 
-/*
- * ---- A group of InfiniBand, by its LID ----
- */
-
-#define FLOOD		4000
-#define FLOOD_MEMBERS	8
-#define FLOOD_LENGTH	4000
-#define FLOOD_LID	0xc7f0
-
-static const union ibv_gid flood_gid = { .raw = { [0] = 0xff, [1] = 0x12, [15] = 7 } };
-
-static struct ibv_ah *ah_to_lid_group(void)
-{
-	struct ibv_ah_attr av = {
-		.dlid = FLOOD_LID, .port_num = 1, .is_global = 1,
-		.grh = { .dgid = flood_gid, .hop_limit = 1 },
-	};
-
-	return ibv_create_ah(pd, &av);
-}
-
-static void join_flood(struct end *e)
-{
-	int i;
-
-	make(e, CONF(.type = IBV_QPT_UD, .rq = FLOOD, .cqe = FLOOD));
-	to_ready(e);
-	SAME(ibv_attach_mcast(e->qp, &flood_gid, FLOOD_LID), 0);
-	for (i = 0; i < FLOOD; i++)
-		post_recv(e, i, 0, FLOOD_LENGTH + GRH);
-}
-
-/* all at once */
-static void post_flood(struct end *e, struct ibv_ah *to)
-{
-	struct ibv_send_wr *wr = calloc(FLOOD, sizeof(*wr)), *bad;
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)e->buf, .length = FLOOD_LENGTH, .lkey = e->mr->lkey,
-	};
-	int i;
-
-	CHECK(wr);
-	for (i = 0; i < FLOOD; i++)
-		wr[i] = (struct ibv_send_wr){
-			.wr_id = i, .next = i + 1 < FLOOD ? &wr[i + 1] : NULL,
-			.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND,
-			.wr.ud = { .ah = to, .remote_qpn = 0xffffff, .remote_qkey = QKEY },
-		};
-	SAME(ibv_post_send(e->qp, wr, &bad), 0);
-	free(wr);
-}
-
-/*
- * Nobody but this port is in the group, so the switch has no use for the packets. Their
- * sender has to wait for who receives the copies, and none of those is lost.
- */
-static void lid_group_flood(void)
-{
-	struct end *member = calloc(FLOOD_MEMBERS, sizeof(*member));
-	struct ibv_ah *to;
-	int i, n;
-
-	if (port.link_layer != IBV_LINK_LAYER_INFINIBAND)
-		return;
-	to = ah_to_lid_group();
-	CHECK(member && to);
-	for (i = 0; i < FLOOD_MEMBERS; i++)
-		join_flood(&member[i]);
-	make(&a, CONF(.type = IBV_QPT_UD, .sq = FLOOD, .cqe = FLOOD));
-	to_ready(&a);
-	post_flood(&a, to);
-	for (i = 0; i < FLOOD_MEMBERS; i++) {
-		note("member %d", i);
-		for (n = 0; n < FLOOD; n++)
-			SAME(expect_ok(member[i].rcq, n).byte_len, FLOOD_LENGTH + GRH);
-	}
-}
-
 TESTS(
 	TEST(arrives), TEST(immediate), TEST(scattered_header), TEST(dropped), TEST(mtu_of_the_port),
 	TEST(dropped_in_states), TEST(to_other_type), TEST(own_qkey),
@@ -896,5 +818,5 @@ TESTS(
 	TEST(source_qpn_refused),
 	TEST(multicast), TEST(multicast_refused), TEST(multicast_not_to_self),
 	TEST(multicast_source_qpn), TEST(multicast_many), TEST(multicast_qkey),
-	TEST(multicast_two_devices), TEST(lid_group_flood)
+	TEST(multicast_two_devices)
 )

@@ -85,6 +85,14 @@ has_pkey()
 	grep -qix "$2" "/sys/class/infiniband/$1"/ports/1/pkeys/*
 }
 
+# pkey_index DEVICE PKEY: where that is in the table
+pkey_index()
+{
+	local file
+	file=$(grep -lix "$2" "/sys/class/infiniband/$1"/ports/1/pkeys/* | head -n 1)
+	[ -n "$file" ] && echo "${file##*/}"
+}
+
 # lid DEVICE, sm_lid DEVICE: decimal
 lid() { echo $(($(port "$1" lid))); }
 sm_lid() { echo $(($(port "$1" sm_lid))); }

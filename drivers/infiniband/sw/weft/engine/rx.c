@@ -26,13 +26,13 @@
  */
 static struct weft_dev *rx_next_dev(const struct net_device **ndev, unsigned long *index)
 {
-	struct weft_dev *dev = weft_dev_on(*ndev, index);
+	struct weft_dev *dev = weft_roce_dev_on(*ndev, index);
 
 	if (dev || !is_vlan_dev(*ndev))
 		return dev;
 	*ndev = vlan_dev_real_dev(*ndev);
 	*index = 0;
-	return weft_dev_on(*ndev, index);
+	return weft_roce_dev_on(*ndev, index);
 }
 
 /* No device can be found by a QP: one that has the address, or hears the group. */
@@ -221,7 +221,14 @@ static bool rx_is_own(const struct weft_qp *qp, const struct weft_pkt *pkt)
 	return weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->sgid);
 }
 
-/* To each member but, if it does not want that, the sender. */
+/* A port may be in more partitions than a member: the table of the port was not all. */
+static bool rx_is_of_partition(const struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	return pkt->network != RDMA_NETWORK_IB ||
+	       weft_pkeys_match(weft_qp_pkey(qp), pkt->hdr.pkey);
+}
+
+/* To each member of its partition but, if it does not want that, the sender. */
 static u32 rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 {
 	struct weft_mcast_members *members = weft_mcast_members_get(&dev->mcast, &pkt->dgid);
@@ -236,6 +243,10 @@ static u32 rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 		num++;
 		if (rx_is_own(qp, pkt))
 			continue;
+		if (!rx_is_of_partition(qp, pkt)) {
+			weft_stats_drop(dev, &pkt->hdr, WEFT_STAT_RX_PKEY);
+			continue;
+		}
 		copy.skb = skb_clone(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
 		if (!copy.skb) {
 			weft_stats_drop(dev, &pkt->hdr, WEFT_STAT_RX_NO_MEMORY);

@@ -401,12 +401,12 @@ static inline bool weft_ibport_has_lid(const struct weft_ibport *port, u16 lid)
  * @a: one
  * @b: the other one
  *
- * Return: true if their lower 15 bits are equal and not both are limited members (IBA
- * 10.9.3).
+ * Return: true if their lower 15 bits are equal, and not 0, which is no partition's, and
+ * not both are limited members (IBA 10.9.3).
  */
 static inline bool weft_pkeys_match(u16 a, u16 b)
 {
-	return !((a ^ b) & 0x7fff) && (a | b) & 0x8000;
+	return a & 0x7fff && !((a ^ b) & 0x7fff) && (a | b) & 0x8000;
 }
 
 /**

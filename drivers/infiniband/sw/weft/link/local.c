@@ -446,7 +446,7 @@ static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
 	weft_mcast_members_put(members);
 }
 
-/* To each weft device on our net device: they share its link. */
+/* To each RoCE device on our net device: they share its link. */
 static void local_multicast(struct weft_qp *qp, const struct weft_datagram *dgram,
 			    const struct weft_sgl *sgl, struct weft_answer *answer)
 {
@@ -455,7 +455,7 @@ static void local_multicast(struct weft_qp *qp, const struct weft_datagram *dgra
 
 	for (;;) {
 		rcu_read_lock();
-		dev = weft_dev_on(qp->dev->ndev, &index);
+		dev = weft_roce_dev_on(qp->dev->ndev, &index);
 		if (dev && !ib_device_try_get(&dev->ibdev))
 			dev = ERR_PTR(-ENODEV);
 		rcu_read_unlock();
