@@ -324,11 +324,15 @@ static int instance_netdev_event(struct notifier_block *nb,
 	unsigned long index = 0;
 	struct weft_dev *dev;
 
-	while ((dev = instance_next(ndev, &index)))
+	while ((dev = instance_next(ndev, &index))) {
+		/* as of a bond that gets interfaces of IPoIB: frames have other addresses there */
+		if (dev->hca && event == NETDEV_PRE_TYPE_CHANGE)
+			return notifier_from_errno(-EBUSY);
 		if (dev->hca)
 			instance_ib_event(dev, event);
 		else
 			instance_roce_event(dev, event);
+	}
 	return NOTIFY_DONE;
 }
 
