@@ -187,9 +187,8 @@ static void groups_inet6_event(const struct inet6_dev *in6_dev, unsigned long ev
 	if (event != NETDEV_UP)
 		return;
 	rcu_read_lock();
-	while ((dev = weft_dev_on(in6_dev->dev, &index)))
-		if (!dev->hca)
-			weft_groups_address(&dev->mcast.groups, in6_dev);
+	while ((dev = weft_roce_dev_on(in6_dev->dev, &index)))
+		weft_groups_address(&dev->mcast.groups, in6_dev);
 	rcu_read_unlock();
 }
 
@@ -566,8 +565,9 @@ void weft_device_exit(void)
 {
 	unregister_inet6addr_notifier(&gids_inet6_notifier);
 	unregister_inetaddr_notifier(&gids_inet_notifier);
-	unregister_netdevice_notifier(&instance_notifier);
-	cancel_delayed_work_sync(&gids_rescan);
 	/* waits for what instance_leave_netdev() has queued as well */
 	ib_unregister_driver(RDMA_DRIVER_WEFT);
+	/* until then a net device may leave its namespace, and that end */
+	unregister_netdevice_notifier(&instance_notifier);
+	cancel_delayed_work_sync(&gids_rescan);
 }
