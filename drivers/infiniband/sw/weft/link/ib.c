@@ -25,6 +25,8 @@
 #include "wire/headers.h"
 #include "wire/opcode.h"
 
+/* Packets that one run of the work item receives: others on its CPU have their turn then. */
+#define IB_RX_BATCH	64
 /* The lane of subnet management. */
 #define IB_VL_SMI	15
 
@@ -214,13 +216,20 @@ static bool ib_is_addressed(const struct weft_hca *hca, const struct sk_buff *sk
 	return dlid >= WEFT_LID_MCAST || weft_ibport_has_lid(&hca->port, dlid);
 }
 
-/* What is on the lane of subnet management is for QP 0, and may go without a LID. */
+/*
+ * What is on the lane of subnet management is for QP 0, and may go without a LID. What
+ * goes by the LID of a group is for no QP alone.
+ */
 static bool ib_lane_matches(const struct weft_pkt *pkt)
 {
 	bool smi = pkt->qp && pkt->qp->type == IB_QPT_SMI;
+	bool lane = pkt->lrh.vl == IB_VL_SMI;
 
-	return (pkt->lrh.vl == IB_VL_SMI) == smi &&
-	       (smi || pkt->lrh.dlid != WEFT_LID_PERMISSIVE);
+	if (lane != smi)
+		return false;
+	if (pkt->lrh.dlid == WEFT_LID_PERMISSIVE)
+		return smi;
+	return pkt->lrh.dlid < WEFT_LID_MCAST || !pkt->qp;
 }
 
 static void ib_packet_in(struct weft_hca *hca, struct sk_buff *skb)
@@ -265,8 +274,12 @@ static void ib_rx_worker(struct work_struct *work)
 {
 	struct weft_hca *hca = container_of(work, struct weft_hca, rx_work);
 	struct sk_buff *skb;
+	int i;
 
-	while ((skb = skb_dequeue(&hca->rx))) {
+	for (i = 0; i < IB_RX_BATCH; i++) {
+		skb = skb_dequeue(&hca->rx);
+		if (!skb)
+			return;
 		local_bh_disable();
 		rcu_read_lock();
 		ib_packet_in(hca, skb);
@@ -274,6 +287,7 @@ static void ib_rx_worker(struct work_struct *work)
 		local_bh_enable();
 		cond_resched();
 	}
+	queue_work(system_highpri_wq, &hca->rx_work);
 }
 
 void weft_ib_open(struct weft_hca *hca)
