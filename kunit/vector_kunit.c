@@ -4,6 +4,9 @@
  */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
 #include <linux/smp.h>
 
 #include "object/cq.h"
@@ -11,6 +14,20 @@
 
 #define VECTOR_NEVER	-1
 #define VECTOR_TIMES	200
+#define VECTOR_MS	300
+#define VECTOR_MAX_CPUS	8
+
+/**
+ * struct vector_watch - a handler that takes its time
+ * @inside: calls at this moment
+ * @calls: in all
+ * @twice: there was more than one at a time
+ */
+struct vector_watch {
+	atomic_t	inside;
+	atomic_t	calls;
+	bool		twice;
+};
 
 static void vector_handler(struct ib_cq *ibcq, void *ran_on)
 {
@@ -42,8 +59,61 @@ static void vector_is_a_cpu(struct kunit *test)
 	}
 }
 
+static void vector_watcher(struct ib_cq *ibcq, void *context)
+{
+	struct vector_watch *watch = context;
+
+	if (atomic_inc_return(&watch->inside) > 1)
+		WRITE_ONCE(watch->twice, true);
+	atomic_inc(&watch->calls);
+	udelay(5);
+	atomic_dec(&watch->inside);
+}
+
+static int vector_raiser(void *cq)
+{
+	while (!kthread_should_stop()) {
+		weft_vector_raise(cq);
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Documentation/infiniband/core_locking.rst: whoever raises it, one handler runs at a time. */
+static void handler_runs_alone(struct kunit *test)
+{
+	struct task_struct *task[VECTOR_MAX_CPUS];
+	struct vector_watch watch = {};
+	int cpu, num = 0, calls;
+	struct weft_cq *cq;
+
+	cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	cq->ibcq.comp_handler = vector_watcher;
+	cq->ibcq.cq_context = &watch;
+	weft_vector_init(cq, 0);
+	for_each_online_cpu(cpu) {
+		if (num == VECTOR_MAX_CPUS)
+			break;
+		task[num] = kthread_create_on_cpu(vector_raiser, cq, cpu, "weft_raiser/%u");
+		if (IS_ERR(task[num]))
+			break;
+		wake_up_process(task[num++]);
+	}
+	msleep(VECTOR_MS);
+	while (num--)
+		kthread_stop(task[num]);
+	weft_vector_quiesce(cq);
+	calls = atomic_read(&watch.calls);
+	KUNIT_EXPECT_GT(test, calls, 0);
+	KUNIT_EXPECT_FALSE(test, watch.twice);
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, atomic_read(&watch.calls), calls);
+}
+
 static struct kunit_case vector_cases[] = {
 	KUNIT_CASE(vector_is_a_cpu),
+	KUNIT_CASE(handler_runs_alone),
 	{}
 };
 

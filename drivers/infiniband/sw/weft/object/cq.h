@@ -47,8 +47,9 @@ struct weft_moderation {
  * @timestamp: completions carry one
  * @moderation: of events
  * @cpu: of a kernel consumer: where its handler runs
- * @local: raises it on this CPU
- * @remote: raises it on another one
+ * @local: calls it, once at a time
+ * @remote: schedules @local on @cpu
+ * @on_way: bit 0: @remote is, and one that raises it leaves it at that
  */
 struct weft_cq {
 	struct ib_cq		ibcq;
@@ -64,6 +65,7 @@ struct weft_cq {
 	int			cpu;
 	struct tasklet_struct	local;
 	call_single_data_t	remote;
+	unsigned long		on_way;
 };
 
 static inline struct weft_cq *to_weft_cq(struct ib_cq *ibcq)

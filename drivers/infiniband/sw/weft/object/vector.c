@@ -8,19 +8,21 @@
 
 #include "object/cq.h"
 
-static void vector_interrupt(struct weft_cq *cq)
+static void vector_interrupt(struct tasklet_struct *tasklet)
 {
+	struct weft_cq *cq = container_of(tasklet, struct weft_cq, local);
+
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
-static void vector_local(struct tasklet_struct *tasklet)
+static void vector_remote(void *arg)
 {
-	vector_interrupt(container_of(tasklet, struct weft_cq, local));
-}
+	struct weft_cq *cq = arg;
 
-static void vector_remote(void *cq)
-{
-	vector_interrupt(cq);
+	/* who finds it cleared raises it again */
+	clear_bit(0, &cq->on_way);
+	smp_mb__after_atomic(); /* who does not has pushed before the handler looks */
+	tasklet_hi_schedule(&cq->local);
 }
 
 static void vector_nothing(void *unused)
@@ -34,7 +36,7 @@ void weft_vector_init(struct weft_cq *cq, unsigned int vector)
 	for_each_possible_cpu(cpu)
 		if (!vector--)
 			cq->cpu = cpu;
-	tasklet_setup(&cq->local, vector_local);
+	tasklet_setup(&cq->local, vector_interrupt);
 	INIT_CSD(&cq->remote, vector_remote, cq);
 }
 WEFT_EXPORT_FOR_TEST(weft_vector_init);
@@ -62,7 +64,7 @@ void weft_vector_raise(struct weft_cq *cq)
 
 	if (cpu == cq->cpu || !cpu_online(cq->cpu))
 		vector_raise_here(cq);
-	else
+	else if (!test_and_set_bit(0, &cq->on_way)) /* one CPU at a time may call */
 		smp_call_function_single_async(cq->cpu, &cq->remote);
 	put_cpu();
 }
@@ -70,13 +72,13 @@ WEFT_EXPORT_FOR_TEST(weft_vector_raise);
 
 void weft_vector_quiesce(struct weft_cq *cq)
 {
-	tasklet_kill(&cq->local);
 	/*
-	 * The lock is given back just before the handler is called. Only then a call that
+	 * The lock is given back just before the function is called. Only then a call that
 	 * is waited for comes after it: of those that wait a CPU takes such calls first,
 	 * and one to our own CPU at once.
 	 */
 	smp_cond_load_acquire(&cq->remote.node.u_flags, !(VAL & CSD_FLAG_LOCK));
 	smp_call_function_single(cq->cpu, vector_nothing, NULL, true);
+	tasklet_kill(&cq->local);
 }
 WEFT_EXPORT_FOR_TEST(weft_vector_quiesce);

@@ -2,10 +2,10 @@
 /*
  * Completion vectors: what an interrupt is to hardware.
  *
- * A kernel consumer's completion handler runs in an interrupt of the CPU that its CQ's
- * vector stands for: a soft one if the completion was pushed there, else a hard one. It is
- * never called by whoever pushed the completion: handlers post, and posting may push. A
- * user's handler only wakes a task up and is called at once.
+ * A kernel consumer's completion handler runs in a soft interrupt of the CPU that its CQ's
+ * vector stands for, and never twice at a time. It is not called by whoever pushed the
+ * completion: handlers post, and posting may push (Documentation/infiniband/core_locking.rst).
+ * A user's handler only wakes a task up and is called at once.
  */
 #ifndef WEFT_OBJECT_VECTOR_H
 #define WEFT_OBJECT_VECTOR_H
