@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 
 #include "compat/placement.h"
+#include "engine/window.h"
 #include "verbs/qp.h"
 #include "wire/aeth.h"
 #include "wire/opcode.h"
@@ -391,6 +392,35 @@ static void timer_too_early(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
 	KUNIT_EXPECT_EQ(test, psn, REQ_PSN);
 	KUNIT_EXPECT_EQ(test, send->retry_left, 6);
+}
+
+/* The answer was there before the timer, but somebody else had the turn. */
+static void answer_is_not_late(struct kunit *test)
+{
+	struct fake_link *link = req_create(test);
+	struct weft_send *send = &link->node[0].qp->send;
+	struct weft_hdr hdr = {
+		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_ACK),
+		.pkey = WEFT_DEFAULT_PKEY,
+		.dqpn = link->node[0].qp->qpn,
+		.psn = REQ_PSN,
+		.aeth = { .syndrome = WEFT_AETH_NO_CREDIT, .msn = 1 },
+	};
+	u32 psn;
+
+	req_post_times(link, 0, 1);
+	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
+	KUNIT_ASSERT_TRUE(test, weft_turn_try(&send->turn));
+	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
+	KUNIT_EXPECT_FALSE(test, weft_window_is_empty(&send->window));
+	hrtimer_cancel(&send->timer);
+	send->window.deadline = 0;
+	send->retry_left = 0;
+	weft_turn_post(&send->turn, WEFT_EV_TIMER);
+	weft_turn_release(&send->turn);
+	fake_link_run_halves(link);
+	KUNIT_EXPECT_TRUE(test, weft_window_is_empty(&send->window));
+	KUNIT_EXPECT_EQ(test, link->node[0].qp->state, IB_QPS_RTS);
 }
 
 /* IBA 9.7.5.2.8: as long as the responder says, and not until the retry timer. */
@@ -789,6 +819,7 @@ static void req_exit(struct kunit *test)
 static struct kunit_case req_cases[] = {
 	KUNIT_CASE_PARAM(responses_in_order, req_row_gen_params),
 	KUNIT_CASE(timer_too_early),
+	KUNIT_CASE(answer_is_not_late),
 	KUNIT_CASE(rnr_delay_as_told),
 	KUNIT_CASE(rnr_delay_and_retry),
 	KUNIT_CASE(window_is_bounded),

@@ -365,20 +365,23 @@ static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 	}
 }
 
-void weft_completer_work(struct weft_qp *qp)
+bool weft_completer_work(struct weft_qp *qp, u32 most)
 {
 	struct weft_pkt pkt __uninitialized;
 
 	weft_assert_turn(&qp->send.turn);
-	while (!weft_turn_stopping(&qp->send.turn) &&
-	       weft_pkt_next(&qp->send.packets, &pkt)) {
+	for (; most; most--) {
+		if (weft_turn_stopping(&qp->send.turn) ||
+		    !weft_pkt_next(&qp->send.packets, &pkt))
+			return false;
 		comp_packet(qp, &pkt);
 		if (comp_is_parked(&qp->send)) {
 			weft_pkt_undo(&pkt, &qp->send.packets);
-			return;
+			return false;
 		}
 		weft_pkt_free(&pkt);
 	}
+	return true;
 }
 
 void weft_completer_timeout(struct weft_qp *qp)
@@ -402,6 +405,19 @@ void weft_completer_timeout(struct weft_qp *qp)
 		comp_retry(qp);
 }
 
+/* Whoever it comes from: the turn may be somebody else's, or the first of them wait for memory. */
+static void comp_enqueue(struct weft_qp *qp, struct weft_pkt *pkt)
+{
+	struct weft_send *send = &qp->send;
+
+	if (skb_queue_len_lockless(&send->packets) < WEFT_QUEUE_PACKETS) {
+		weft_pkt_defer(pkt, &send->packets);
+		return;
+	}
+	weft_stats_drop(qp->dev, &pkt->hdr, WEFT_STAT_RX_QUEUE_FULL);
+	weft_pkt_free(pkt);
+}
+
 void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	struct weft_send *send = &qp->send;
@@ -414,16 +430,11 @@ void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 			else
 				weft_pkt_free(pkt);
 		} else {
-			weft_pkt_defer(pkt, &send->packets);
+			comp_enqueue(qp, pkt);
 		}
 		weft_requester_continue(qp);
 		return;
 	}
-	if (skb_queue_len_lockless(&send->packets) < WEFT_QUEUE_PACKETS) {
-		weft_pkt_defer(pkt, &send->packets);
-	} else {
-		weft_stats_drop(qp->dev, &pkt->hdr, WEFT_STAT_RX_QUEUE_FULL);
-		weft_pkt_free(pkt);
-	}
+	comp_enqueue(qp, pkt);
 	weft_turn_post(&send->turn, WEFT_EV_RUN);
 }

@@ -21,8 +21,11 @@ void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt);
 /**
  * weft_completer_work - process the responses that wait
  * @qp: send turn owned
+ * @most: of them
+ *
+ * Return: true: there are more, and they need not wait for anything.
  */
-void weft_completer_work(struct weft_qp *qp);
+bool weft_completer_work(struct weft_qp *qp, u32 most);
 
 /**
  * weft_completer_timeout - the timer expired, perhaps too early

@@ -446,17 +446,31 @@ static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 	}
 }
 
+/* Return: true when the rest is to be deferred, and @events looked at then. */
+static bool req_responses(struct weft_qp *qp, const struct req_budget *budget,
+			  unsigned long events)
+{
+	if (!weft_completer_work(qp, budget->atomic ? WEFT_SOFTIRQ_WQES : WEFT_QUEUE_PACKETS))
+		return false;
+	if (events & BIT(WEFT_EV_TIMER))
+		weft_turn_post(&qp->send.turn, WEFT_EV_TIMER);
+	return true;
+}
+
 /* Return: true when the rest is to be deferred. */
 static bool req_turn(struct weft_qp *qp, struct req_budget *budget)
 {
 	struct weft_send *send = &qp->send;
+	unsigned long events;
 
 	budget->stalled = false;
-	if (weft_turn_take(&send->turn) & BIT(WEFT_EV_TIMER))
-		req_timeout(qp);
+	events = weft_turn_take(&send->turn);
 	/* who defers a packet posts an event after it: none is overlooked */
-	if (!skb_queue_empty_lockless(&send->packets))
-		weft_completer_work(qp);
+	if (!skb_queue_empty_lockless(&send->packets) && req_responses(qp, budget, events))
+		return true;
+	/* after them: what has come is not late */
+	if (events & BIT(WEFT_EV_TIMER))
+		req_timeout(qp);
 	return req_work(qp, budget);
 }
 
