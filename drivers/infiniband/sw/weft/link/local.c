@@ -507,8 +507,12 @@ static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgr
 				RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
 	if (av->multicast && dgram->qpn == WEFT_MCAST_QPN) {
 		local_multicast(qp, dgram, sgl, answer);
-		/* who has no pages for it has not got it */
-		if (answer->outcome == WEFT_OUTCOME_STALLED)
+		/*
+		 * Who has no pages for it has not got it, nor who was busy when our task was
+		 * killed: others would get it twice.
+		 */
+		if (answer->outcome == WEFT_OUTCOME_STALLED ||
+		    answer->outcome == WEFT_OUTCOME_STOPPED)
 			answer->outcome = WEFT_OUTCOME_DONE;
 		return;
 	}

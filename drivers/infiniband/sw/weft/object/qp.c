@@ -12,19 +12,22 @@ void weft_qp_free(struct weft_qp *qp)
 	kfree_rcu(qp, rcu);
 }
 
-void weft_qp_set_error(struct weft_qp *qp)
+bool weft_qp_set_error(struct weft_qp *qp)
 {
 	u32 state = READ_ONCE(qp->state), old;
+	bool changed = false;
 
 	/* the other half may be doing the same, or set SQE */
 	while (state >= IB_QPS_RTR && state <= IB_QPS_SQE) {
 		old = cmpxchg(&qp->state, state, IB_QPS_ERR);
-		if (old == state)
+		changed = old == state;
+		if (changed)
 			break;
 		state = old;
 	}
 	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
 	weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
+	return changed;
 }
 
 void weft_qp_set_sqe(struct weft_qp *qp)
@@ -52,6 +55,6 @@ void weft_qp_fatal(struct weft_qp *qp, u32 fault)
 		return;
 	/* the other half may be doing the same: one of them is the first */
 	cmpxchg(&qp->fault, 0, fault);
-	weft_qp_event(qp, IB_EVENT_QP_FATAL);
-	weft_qp_set_error(qp);
+	if (weft_qp_set_error(qp))
+		weft_qp_event(qp, IB_EVENT_QP_FATAL);
 }

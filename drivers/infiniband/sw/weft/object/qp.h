@@ -222,8 +222,10 @@ static inline void weft_qp_put(struct weft_qp *qp)
  * @qp: either turn owned
  *
  * Both halves are made to flush.
+ *
+ * Return: true if it was not in ERR, nor put there by the other half meanwhile.
  */
-void weft_qp_set_error(struct weft_qp *qp);
+bool weft_qp_set_error(struct weft_qp *qp);
 
 /**
  * weft_qp_set_sqe - from RTS or SQD into SQE
