@@ -445,6 +445,45 @@ static void gives_up_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arq_freed, 3U);
 }
 
+/* Who brings a frame, or the timer, has looked at the clock, and had to wait for the lock. */
+static void late_clock_is_no_silence(struct kunit *test)
+{
+	struct arq_model *model = arq_model_create(test, &arq_clean);
+	struct weft_frame gap = {
+		.type = WEFT_FRAME_ACK, .flags = WEFT_FRAME_GAP, .nonce = 2, .heard = 1,
+		.ack = WEFT_FRAME_FIRST_SEQ,
+	};
+	struct weft_arq *arq = &model->end[0].arq;
+	u64 early = model->now - 5 * ARQ_MS;
+
+	arq_xmit(model, 0, 0, 1024);
+	weft_arq_receive(arq, &gap, arq_packet(test, 0, 24, 0), early);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_LINK_RECOVERIES), 1U);
+	weft_arq_timeout(arq, early + WEFT_ARQ_RETRY_US * ARQ_US);
+	KUNIT_EXPECT_EQ(test, model->end[0].given_up, 0ULL);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_LINK_RECOVERIES), 2U);
+	arq_run(model, 100 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, model->end[1].next, 1U);
+	KUNIT_EXPECT_FALSE(test, arq->stopped);
+	arq_model_destroy(model);
+}
+
+/* The same: what was acknowledged before it was sent took no time. */
+static void late_clock_is_no_delay(struct kunit *test)
+{
+	struct arq_model *model = arq_model_create(test, &arq_clean);
+	struct weft_frame ack = {
+		.type = WEFT_FRAME_ACK, .nonce = 2, .heard = 1, .ack = WEFT_FRAME_FIRST_SEQ + 1,
+	};
+
+	arq_xmit(model, 0, 0, 1024);
+	weft_arq_receive(&model->end[0].arq, &ack, arq_packet(test, 0, 24, 0),
+			 model->now - ARQ_US);
+	KUNIT_EXPECT_EQ(test, arq_freed, 2U);
+	KUNIT_EXPECT_EQ(test, model->end[0].arq.sender.rtt, 0ULL);
+	arq_model_destroy(model);
+}
+
 /* An end that is silent for as long as it likes is no reason as long as all has come. */
 static void idle_does_not_give_up(struct kunit *test)
 {
@@ -686,6 +725,8 @@ static struct kunit_case arq_cases[] = {
 	KUNIT_CASE(lost_frame_is_told_once),
 	KUNIT_CASE(last_frame_lost),
 	KUNIT_CASE(gives_up_once),
+	KUNIT_CASE(late_clock_is_no_silence),
+	KUNIT_CASE(late_clock_is_no_delay),
 	KUNIT_CASE(idle_does_not_give_up),
 	KUNIT_CASE(window_and_queue_have_an_end),
 	KUNIT_CASE(small_packets_have_an_end),

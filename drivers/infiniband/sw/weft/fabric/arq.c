@@ -64,6 +64,12 @@ static bool arq_lane_is_full(const struct weft_arq_lane *lane)
 	return skb_queue_len(&lane->queue) >= WEFT_ARQ_LANE;
 }
 
+/* The clock is read before the lock is taken, so it may be behind what was noted. */
+static u64 arq_since(u64 then, u64 now)
+{
+	return (s64)(now - then) > 0 ? now - then : 0;
+}
+
 static struct weft_arq_slot *arq_slot(struct weft_arq *arq, u32 seq)
 {
 	return &arq->sender.slot[seq % WEFT_ARQ_WINDOW];
@@ -188,7 +194,7 @@ static void arq_go_back(struct weft_arq *arq, u64 now)
 static void arq_measure(struct weft_arq *arq, const struct weft_arq_slot *slot, u64 now)
 {
 	struct weft_arq_sender *sender = &arq->sender;
-	u64 time = min(now - slot->sent, ARQ_US(WEFT_ARQ_MAX_RETRY_US));
+	u64 time = min(arq_since(slot->sent, now), ARQ_US(WEFT_ARQ_MAX_RETRY_US));
 
 	if (slot->resent)
 		return;
@@ -227,7 +233,8 @@ static void arq_missing(struct weft_arq *arq, u32 seq, u64 now)
 	struct weft_arq_sender *sender = &arq->sender;
 
 	if (seq != sender->una || sender->next == seq ||
-	    (sender->back_seq == seq && now - sender->back_at < ARQ_US(WEFT_ARQ_GAP_US)))
+	    (sender->back_seq == seq &&
+	     arq_since(sender->back_at, now) < ARQ_US(WEFT_ARQ_GAP_US)))
 		return;
 	sender->back_seq = seq;
 	sender->back_at = now;
@@ -251,7 +258,7 @@ static void arq_tell_gap(struct weft_arq *arq, u64 now)
 	struct weft_arq_receiver *receiver = &arq->receiver;
 
 	if (receiver->gap_seq == receiver->expected &&
-	    now - receiver->gap_at < ARQ_US(WEFT_ARQ_GAP_US))
+	    arq_since(receiver->gap_at, now) < ARQ_US(WEFT_ARQ_GAP_US))
 		return;
 	receiver->gap_seq = receiver->expected;
 	receiver->gap_at = now;
@@ -358,7 +365,7 @@ static bool arq_retry(struct weft_arq *arq, u64 now)
 {
 	struct weft_arq_sender *sender = &arq->sender;
 
-	if (now - sender->progress_at >= ARQ_US(WEFT_ARQ_GIVE_UP_US)) {
+	if (arq_since(sender->progress_at, now) >= ARQ_US(WEFT_ARQ_GIVE_UP_US)) {
 		arq->stopped = true;
 		arq->param.ops->give_up(arq);
 		return false;

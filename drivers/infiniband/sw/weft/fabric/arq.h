@@ -5,7 +5,7 @@
  * lost, as IBA has it.
  *
  * It knows neither net devices nor clocks: who has it gives it the frames and the time,
- * in ns of a clock that does not go back.
+ * in ns of a clock that does not go back. Who comes first need not have looked at it first.
  */
 #ifndef WEFT_FABRIC_ARQ_H
 #define WEFT_FABRIC_ARQ_H
