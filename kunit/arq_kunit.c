@@ -620,6 +620,27 @@ static void vl15_goes_by(struct kunit *test)
 	arq_model_destroy(model);
 }
 
+/* Another CPU is at the frames before them, and takes its time. */
+static void vl15_without_room_is_counted(struct kunit *test)
+{
+	struct arq_model *model = arq_model_create(test, &arq_clean);
+	struct weft_arq *arq = &model->end[0].arq;
+	u32 i;
+
+	arq->out.busy = true;
+	for (i = 0; i < WEFT_ARQ_LANE; i++)
+		weft_arq_xmit(arq, arq_packet(test, 0, 328, 15), model->now);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 0U);
+	weft_arq_xmit(arq, arq_packet(test, 0, 328, 15), model->now);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 1U);
+	arq->out.busy = false;
+	weft_arq_timeout(arq, model->now);
+	arq_run(model, ARQ_DELAY);
+	KUNIT_EXPECT_EQ(test, model->end[1].vl15, WEFT_ARQ_LANE);
+	KUNIT_EXPECT_EQ(test, arq_freed, WEFT_ARQ_LANE + 1);
+	arq_model_destroy(model);
+}
+
 static void malformed_is_not_sent(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_clean);
@@ -732,6 +753,7 @@ static struct kunit_case arq_cases[] = {
 	KUNIT_CASE(small_packets_have_an_end),
 	KUNIT_CASE_PARAM(copies_leave_room, arq_kind_gen_params),
 	KUNIT_CASE(vl15_goes_by),
+	KUNIT_CASE(vl15_without_room_is_counted),
 	KUNIT_CASE(malformed_is_not_sent),
 	KUNIT_CASE(strange_numbers),
 	KUNIT_CASE(garbage),

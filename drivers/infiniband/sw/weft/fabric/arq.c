@@ -86,8 +86,8 @@ static void arq_arm(struct weft_arq *arq)
 	arq->param.ops->arm(arq, when);
 }
 
-/* Without memory for it a frame is as good as lost. */
-static void arq_put(struct weft_arq *arq, struct weft_frame *frame,
+/* Returns false: without room or memory for it a frame is as good as lost. */
+static bool arq_put(struct weft_arq *arq, struct weft_frame *frame,
 		    const struct sk_buff *packet, u32 offset)
 {
 	struct sk_buff *skb = NULL;
@@ -99,10 +99,11 @@ static void arq_put(struct weft_arq *arq, struct weft_frame *frame,
 	if (!arq_lane_is_full(&arq->out))
 		skb = weft_frame_build(frame, packet, offset, &arq->param.room);
 	if (!skb)
-		return;
+		return false;
 	__skb_queue_tail(&arq->out.queue, skb);
 	arq->receiver.owed = 0;
 	arq->receiver.ack_at = 0;
+	return true;
 }
 
 static void arq_put_ack(struct weft_arq *arq, u8 flags)
@@ -425,7 +426,7 @@ static void arq_wait(struct weft_arq *arq, struct sk_buff *skb, u64 now)
 		arq->param.ops->count(arq, WEFT_IBC_XMIT_WAIT);
 }
 
-/* Returns false: it is too long for a frame; the packet is not needed any more anyway. */
+/* Returns false: it is lost; the packet is not needed any more anyway. */
 static bool arq_put_vl15(struct weft_arq *arq, const struct sk_buff *skb, u32 length)
 {
 	struct weft_frame frame = {
@@ -435,8 +436,7 @@ static bool arq_put_vl15(struct weft_arq *arq, const struct sk_buff *skb, u32 le
 
 	if (length > READ_ONCE(arq->param.max_frame) - sizeof(struct weft_wire_frame))
 		return false;
-	arq_put(arq, &frame, skb, 0);
-	return true;
+	return arq_put(arq, &frame, skb, 0);
 }
 
 /* Returns false: the packet is not, or not in part, in a queue. */
