@@ -48,8 +48,8 @@ struct weft_carrier_ops {
  * @ops: what kind it is
  * @ndev: net device; who has made it keeps it
  * @idle: nobody else can be on the net device: it is not to be opened
- * @receive: a frame has come, not shared, perhaps not in one piece; belongs to the callee.
- *	Soft interrupt, RCU read side. Set by who opens it.
+ * @receive: a frame has come, not shared, perhaps not in one piece, and nobody's: it has no
+ *	destructor; belongs to the callee. Soft interrupt, RCU read side. Set by who opens it.
  * @context: first argument of @receive
  */
 struct weft_carrier {

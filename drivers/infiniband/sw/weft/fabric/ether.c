@@ -52,6 +52,8 @@ static int ether_rcv(struct sk_buff *skb, struct net_device *ndev,
 	if (!skb)
 		return NET_RX_DROP;
 	ether_addr_copy(from.mac, eth_hdr(skb)->h_source);
+	/* it may wait for long, and who has sent it, to a veth say, shall not */
+	skb_orphan(skb);
 	ether->carrier.receive(ether->carrier.context, &from, skb);
 	return NET_RX_SUCCESS;
 }
