@@ -83,6 +83,7 @@ struct arq_model {
 
 /* The wires that most tests have. */
 static const struct arq_wire arq_clean = { .max_frame = 1500 };
+static const struct arq_wire arq_large = { .max_frame = 4400 };
 static const struct arq_wire arq_dead = { .lost = 1000, .max_frame = 1500 };
 
 /* Packets that their destructors were called of. */
@@ -500,56 +501,66 @@ static void idle_does_not_give_up(struct kunit *test)
 	arq_model_destroy(model);
 }
 
-static void window_and_queue_have_an_end(struct kunit *test)
+static void window_has_an_end(struct kunit *test)
 {
-	static const struct arq_wire clean = { .max_frame = 4400 };
-	struct arq_model *model = arq_model_create(test, &clean);
-	u32 room = WEFT_ARQ_WAIT_BYTES / 4096;
+	struct arq_model *model = arq_model_create(test, &arq_large);
+	u32 more = 2 * WEFT_ARQ_WAIT_BYTES / 4096;
 
-	arq_xmit_many(model, 0, WEFT_ARQ_WINDOW + room, 4096);
+	arq_xmit_many(model, 0, WEFT_ARQ_WINDOW + more, 4096);
 	KUNIT_EXPECT_EQ(test, model->frames, WEFT_ARQ_WINDOW);
-	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_WAIT), room);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_WAIT), more);
 	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 0U);
 	KUNIT_EXPECT_EQ(test, arq_freed, 0U);
-	arq_xmit(model, 0, WEFT_ARQ_WINDOW + room, 24);
-	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 1U);
-	KUNIT_EXPECT_EQ(test, arq_freed, 1U);
-	arq_run(model, 1000 * ARQ_MS);
-	KUNIT_EXPECT_EQ(test, model->end[1].next, WEFT_ARQ_WINDOW + room);
-	KUNIT_EXPECT_EQ(test, arq_freed, WEFT_ARQ_WINDOW + room + 1);
+	arq_run(model, 2000 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, model->end[1].next, WEFT_ARQ_WINDOW + more);
+	KUNIT_EXPECT_EQ(test, arq_freed, WEFT_ARQ_WINDOW + more);
 	arq_model_destroy(model);
 }
 
-static void small_packets_have_an_end(struct kunit *test)
+/* All have the same data: of packets that nobody gets what they have in common is enough. */
+static void arq_expect_bound(struct kunit *test, u32 length, u32 room)
 {
-	struct arq_model *model = arq_model_create(test, &arq_clean);
-	u32 num = WEFT_ARQ_WINDOW + WEFT_ARQ_WAIT_PACKETS + 1;
+	struct arq_model *model = arq_model_create(test, &arq_large);
+	struct sk_buff *packet = arq_packet(test, 0, length, 0), *skb;
+	u32 last = WEFT_ARQ_WINDOW + room, i;
 
-	arq_xmit_many(model, 0, num, 24);
+	for (i = 0; i <= last; i++) {
+		if (i == last)
+			KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 0U);
+		skb = skb_clone(packet, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		skb->destructor = arq_free;
+		weft_arq_xmit(&model->end[0].arq, skb, model->now);
+	}
 	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 1U);
+	KUNIT_EXPECT_EQ(test, arq_freed, 1U);
 	arq_model_destroy(model);
-	KUNIT_EXPECT_EQ(test, arq_freed, num);
+	kfree_skb(packet);
+	KUNIT_EXPECT_EQ(test, arq_freed, last + 2);
+}
+
+/* Each of their senders stops by itself, so the bound is for when there are very many. */
+static void queue_of_senders_has_an_end(struct kunit *test)
+{
+	arq_expect_bound(test, 4096, WEFT_ARQ_OWNED_BYTES / 4096);
+	arq_expect_bound(test, 24, WEFT_ARQ_OWNED_PACKETS);
 }
 
 /**
- * struct arq_kind - whose a packet is
+ * struct arq_kind - what a packet is that no sender waits for
  * @name: for the log
  * @group: it goes to a group
- * @waits: its sender waits until it is freed
  * @part: one part of so many of what may wait is for those
  */
 struct arq_kind {
 	const char	*name;
 	bool		group;
-	bool		waits;
 	u32		part;
 };
 
 static const struct arq_kind arq_kinds[] = {
-	{ "to one, its sender waits", false, true, 1 },
-	{ "to one, from another host", false, false, 1 },
-	{ "to a group, its sender waits", true, true, 1 },
-	{ "a copy for a group", true, false, WEFT_ARQ_COPY_PART },
+	{ "to one, from another host", false, 1 },
+	{ "a copy for a group", true, WEFT_ARQ_COPY_PART },
 };
 
 static void arq_kind_name(const struct arq_kind *kind, char *name)
@@ -559,43 +570,47 @@ static void arq_kind_name(const struct arq_kind *kind, char *name)
 
 KUNIT_ARRAY_PARAM(arq_kind, arq_kinds, arq_kind_name);
 
-static void arq_xmit_kind(struct arq_model *model, u32 number, u32 length)
+static void arq_xmit_as(struct arq_model *model, u32 number, u32 length, bool group, bool waits)
 {
-	const struct arq_kind *kind = model->test->param_value;
 	struct sk_buff *skb = arq_packet(model->test, number, length, 0);
 
-	if (kind->group)
+	if (group)
 		((struct weft_wire_lrh *)skb->data)->dlid = cpu_to_be16(WEFT_LID_MCAST);
-	if (!kind->waits)
+	if (!waits)
 		skb->destructor = NULL;
 	weft_arq_xmit(&model->end[0].arq, skb, model->now);
 }
 
-/* So many such packets may wait in all, of its kind a part of them. */
+/*
+ * Of what no sender waits for so many packets may wait, of a kind a part of them. Who waits
+ * finds room all the same, to a group or not, and what he sends takes none from others.
+ */
 static void arq_expect_room(struct kunit *test, u32 length, u32 all)
 {
-	static const struct arq_wire clean = { .max_frame = 4400 };
 	const struct arq_kind *kind = test->param_value;
-	struct arq_model *model = arq_model_create(test, &clean);
-	u32 room = WEFT_ARQ_WINDOW + all / kind->part, i;
+	struct arq_model *model = arq_model_create(test, &arq_large);
+	u32 owned = WEFT_ARQ_WINDOW + all + 100, i;
 
-	for (i = 0; i < room; i++)
-		arq_xmit_kind(model, i, length);
+	for (i = 0; i < owned; i++)
+		arq_xmit_as(model, i, length, i % 2, true);
+	for (; i < owned + all / kind->part; i++)
+		arq_xmit_as(model, i, length, kind->group, false);
 	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 0U);
-	arq_xmit_kind(model, room, length);
+	arq_xmit_as(model, i, length, kind->group, false);
 	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 1U);
-	/* who waits finds the rest, and no more */
-	for (; i < WEFT_ARQ_WINDOW + all; i++)
-		arq_xmit(model, 0, i, length);
+	for (; i < owned + all; i++)
+		arq_xmit_as(model, i, length, false, false);
 	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 1U);
-	arq_xmit(model, 0, i, length);
+	arq_xmit_as(model, i, length, false, false);
 	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 2U);
-	arq_run(model, 1000 * ARQ_MS);
-	KUNIT_EXPECT_EQ(test, model->end[1].next, WEFT_ARQ_WINDOW + all);
+	arq_xmit_as(model, i, length, kind->group, true);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 2U);
+	arq_run(model, 2000 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, model->end[1].next, owned + all + 1);
 	arq_model_destroy(model);
 }
 
-static void copies_leave_room(struct kunit *test)
+static void queue_of_others_has_an_end(struct kunit *test)
 {
 	arq_expect_room(test, 4096, WEFT_ARQ_WAIT_BYTES / 4096);
 	arq_expect_room(test, 24, WEFT_ARQ_WAIT_PACKETS);
@@ -749,9 +764,9 @@ static struct kunit_case arq_cases[] = {
 	KUNIT_CASE(late_clock_is_no_silence),
 	KUNIT_CASE(late_clock_is_no_delay),
 	KUNIT_CASE(idle_does_not_give_up),
-	KUNIT_CASE(window_and_queue_have_an_end),
-	KUNIT_CASE(small_packets_have_an_end),
-	KUNIT_CASE_PARAM(copies_leave_room, arq_kind_gen_params),
+	KUNIT_CASE(window_has_an_end),
+	KUNIT_CASE(queue_of_senders_has_an_end),
+	KUNIT_CASE_PARAM(queue_of_others_has_an_end, arq_kind_gen_params),
 	KUNIT_CASE(vl15_goes_by),
 	KUNIT_CASE(vl15_without_room_is_counted),
 	KUNIT_CASE(malformed_is_not_sent),

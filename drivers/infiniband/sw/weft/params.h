@@ -140,6 +140,9 @@
 #define WEFT_ARQ_WAIT_PACKETS	4096U
 /* Copies for a group have one part of so many of that, and leave the rest to others. */
 #define WEFT_ARQ_COPY_PART	2U
+/* The same of packets whose senders have no more than WEFT_TX_BYTES each under way. */
+#define WEFT_ARQ_OWNED_BYTES	SZ_64M
+#define WEFT_ARQ_OWNED_PACKETS	65536U
 /* Packets, or frames, that wait until another CPU has handed those before them on. */
 #define WEFT_ARQ_LANE		1024U
 

@@ -142,6 +142,30 @@ static void arq_put_slot(struct weft_arq *arq, u32 seq, u64 now)
 	arq_put(arq, &frame, slot->packet, slot->offset);
 }
 
+static struct weft_arq_load *arq_load(struct weft_arq_sender *sender,
+				      const struct sk_buff *packet)
+{
+	return packet->destructor ? &sender->owned : &sender->loose;
+}
+
+static void arq_enqueue(struct weft_arq_sender *sender, struct sk_buff *packet)
+{
+	struct weft_arq_load *load = arq_load(sender, packet);
+
+	__skb_queue_tail(&sender->wait, packet);
+	load->packets++;
+	load->bytes += packet->len;
+}
+
+static void arq_dequeue(struct weft_arq_sender *sender, struct sk_buff *packet)
+{
+	struct weft_arq_load *load = arq_load(sender, packet);
+
+	__skb_unlink(packet, &sender->wait);
+	load->packets--;
+	load->bytes -= packet->len;
+}
+
 /* The next part of the first packet that waits gets a slot. */
 static bool arq_cut(struct weft_arq *arq)
 {
@@ -162,8 +186,7 @@ static bool arq_cut(struct weft_arq *arq)
 	sender->cut += slot->length;
 	if (sender->cut == lrh.length) {
 		slot->flags |= WEFT_FRAME_LAST;
-		__skb_unlink(packet, &sender->wait);
-		sender->wait_bytes -= packet->len;
+		arq_dequeue(sender, packet);
 		sender->cut = 0;
 	}
 	return true;
@@ -405,22 +428,27 @@ static bool arq_is_copy(const struct sk_buff *skb, const struct weft_lrh *lrh)
 	return lrh->dlid >= WEFT_LID_MCAST && !skb->destructor;
 }
 
-/* However many copies there are, who waits for what he has sent finds room. */
-static bool arq_has_room(const struct weft_arq_sender *sender, const struct sk_buff *skb,
+/*
+ * Who waits for what he has sent is bounded by that, and dropping it would cost a retry: there
+ * is room for many of those. Others have their own, so neither kind takes any from the other.
+ */
+static bool arq_has_room(struct weft_arq_sender *sender, const struct sk_buff *skb,
 			 const struct weft_lrh *lrh)
 {
+	const struct weft_arq_load *load = arq_load(sender, skb);
 	u32 part = arq_is_copy(skb, lrh) ? WEFT_ARQ_COPY_PART : 1;
+	struct weft_arq_load most = { WEFT_ARQ_WAIT_PACKETS / part, WEFT_ARQ_WAIT_BYTES / part };
 
-	return sender->wait_bytes + skb->len <= WEFT_ARQ_WAIT_BYTES / part &&
-	       skb_queue_len(&sender->wait) < WEFT_ARQ_WAIT_PACKETS / part;
+	if (skb->destructor)
+		most = (struct weft_arq_load){ WEFT_ARQ_OWNED_PACKETS, WEFT_ARQ_OWNED_BYTES };
+	return load->packets < most.packets && load->bytes + skb->len <= most.bytes;
 }
 
 static void arq_wait(struct weft_arq *arq, struct sk_buff *skb, u64 now)
 {
 	struct weft_arq_sender *sender = &arq->sender;
 
-	__skb_queue_tail(&sender->wait, skb);
-	sender->wait_bytes += skb->len;
+	arq_enqueue(sender, skb);
 	arq_pump(arq, now);
 	if (!skb_queue_empty(&sender->wait))
 		arq->param.ops->count(arq, WEFT_IBC_XMIT_WAIT);

@@ -85,6 +85,16 @@ struct weft_arq_param {
 };
 
 /**
+ * struct weft_arq_load - packets that wait
+ * @packets: number of them
+ * @bytes: in them
+ */
+struct weft_arq_load {
+	u32	packets;
+	u32	bytes;
+};
+
+/**
  * struct weft_arq_sender - the half that sends
  *
  * Slots from @una to @tail are used; those from @next on are to be sent again.
@@ -95,7 +105,8 @@ struct weft_arq_param {
  * @tail: the first one that has never been sent
  * @window: that many may be under way
  * @wait: packets, the first perhaps in part in slots
- * @wait_bytes: of them
+ * @owned: of them those with a destructor: their sender waits until they are freed
+ * @loose: the others
  * @cut: bytes of the first that are in slots
  * @rtt: smoothed time from frame to acknowledgment, ns; 0: not known
  * @backoff: times in a row that time was up
@@ -111,7 +122,8 @@ struct weft_arq_sender {
 	u32			tail;
 	u32			window;
 	struct sk_buff_head	wait;
-	u32			wait_bytes;
+	struct weft_arq_load	owned;
+	struct weft_arq_load	loose;
 	u32			cut;
 	u64			rtt;
 	u32			backoff;
