@@ -43,6 +43,7 @@ struct arq_wire {
  * @alarm: when it wants to be called; 0: not at all
  * @next: number of the packet that it has to get next
  * @vl15: packets of VL 15 it got
+ * @hops: of the packet that it got last
  * @counters: what it counted
  * @given_up: when it gave up; 0: it did not
  */
@@ -52,6 +53,7 @@ struct arq_end {
 	u64			alarm;
 	u32			next;
 	u32			vl15;
+	u8			hops;
 	u32			counters[WEFT_IBC_COUNT];
 	u64			given_up;
 };
@@ -160,6 +162,7 @@ static void arq_model_deliver(struct weft_arq *arq, struct sk_buff *packet)
 
 	KUNIT_EXPECT_TRUE(end->model->test, weft_frame_lrh(&lrh, packet));
 	KUNIT_EXPECT_EQ(end->model->test, lrh.length, packet->len);
+	end->hops = weft_hop(packet)->hops;
 	if (lrh.vl == 15)
 		end->vl15++;
 	else
@@ -240,6 +243,8 @@ static void arq_arrive(struct arq_model *model, struct arq_flying *flying)
 	KUNIT_ASSERT_TRUE(model->test, weft_frame_decode(&frame, skb->data, skb->len));
 	KUNIT_EXPECT_EQ(model->test, frame.heard, flying->to + 1);
 	__skb_pull(skb, ARQ_HEADER);
+	/* a net device leaves there what it likes */
+	memset(skb->cb, 0xff, sizeof(skb->cb));
 	weft_arq_receive(&model->end[flying->to].arq, &frame, skb, model->now);
 	kfree(flying);
 }
@@ -635,6 +640,33 @@ static void vl15_goes_by(struct kunit *test)
 	arq_model_destroy(model);
 }
 
+/* Whatever a packet is made of, and when some of it is sent twice. */
+static void hops_are_counted(struct kunit *test)
+{
+	static const struct arq_wire bad = { .lost = 200, .max_frame = 1500 };
+	static const u32 lengths[] = { 24, 1024, 4096 };
+	struct arq_model *model = arq_model_create(test, &bad);
+	struct sk_buff *skb;
+	u32 i;
+
+	for (i = 0; i < 24; i++) {
+		skb = arq_packet(test, i, lengths[i % ARRAY_SIZE(lengths)], 0);
+		weft_hop(skb)->hops = i;
+		weft_arq_xmit(&model->end[0].arq, skb, model->now);
+		arq_run(model, 500 * ARQ_MS);
+		KUNIT_EXPECT_EQ(test, model->end[1].next, i + 1);
+		KUNIT_EXPECT_EQ(test, model->end[1].hops, i + 1);
+	}
+	model->does.lost = 0;
+	skb = arq_packet(test, 0, 328, 15);
+	weft_hop(skb)->hops = WEFT_MAX_HOPS;
+	weft_arq_xmit(&model->end[0].arq, skb, model->now);
+	arq_run(model, ARQ_DELAY);
+	KUNIT_EXPECT_EQ(test, model->end[1].vl15, 1U);
+	KUNIT_EXPECT_EQ(test, model->end[1].hops, WEFT_MAX_HOPS + 1);
+	arq_model_destroy(model);
+}
+
 /* Another CPU is at the frames before them, and takes its time. */
 static void vl15_without_room_is_counted(struct kunit *test)
 {
@@ -769,6 +801,7 @@ static struct kunit_case arq_cases[] = {
 	KUNIT_CASE_PARAM(queue_of_others_has_an_end, arq_kind_gen_params),
 	KUNIT_CASE(vl15_goes_by),
 	KUNIT_CASE(vl15_without_room_is_counted),
+	KUNIT_CASE(hops_are_counted),
 	KUNIT_CASE(malformed_is_not_sent),
 	KUNIT_CASE(strange_numbers),
 	KUNIT_CASE(garbage),

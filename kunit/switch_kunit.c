@@ -6,6 +6,7 @@
 #include <linux/prandom.h>
 #include <linux/string.h>
 
+#include "params.h"
 #include "switch_model.h"
 
 #define SWITCH_GUID		0x0200ff00fe000001ULL
@@ -562,4 +563,94 @@ static struct kunit_suite switch_suite = {
 	.test_cases = switch_cases,
 };
 
-kunit_test_suite(switch_suite);
+/* Switches in a circle, each with a cable from its port 2 to port 1 of the next one. */
+#define CIRCLE_MODELS	3
+#define CIRCLE_LID	2
+#define CIRCLE_PATIENCE	1000
+
+struct circle {
+	struct model	model[CIRCLE_MODELS];
+	u32		num;
+};
+
+static void circle_exit(struct kunit *test)
+{
+	struct circle *circle = test->priv;
+
+	while (circle && circle->num)
+		model_destroy(&circle->model[--circle->num]);
+}
+
+static int circle_init(struct kunit *test)
+{
+	struct circle *circle = kunit_kzalloc(test, sizeof(*circle), GFP_KERNEL);
+	int ret = 0;
+
+	if (!circle)
+		return -ENOMEM;
+	test->priv = circle;
+	while (!ret && circle->num < CIRCLE_MODELS) {
+		ret = model_create(&circle->model[circle->num], SWITCH_GUID + circle->num);
+		circle->num += !ret;
+	}
+	if (ret)
+		circle_exit(test);
+	return ret;
+}
+
+/* Each one says that the next one knows the way. */
+static void circle_set_tables(struct kunit *test)
+{
+	struct circle *circle = test->priv;
+	struct model_mad mad = {};
+	u32 i;
+
+	for (i = 0; i < CIRCLE_MODELS; i++) {
+		mad.smp.data[INFO_TOP + 1] = CIRCLE_LID;
+		KUNIT_ASSERT_TRUE(test, model_ask(&circle->model[i], &mad, IB_MGMT_METHOD_SET,
+						  IB_SMP_ATTR_SWITCH_INFO, 0));
+		memset(mad.smp.data, 2, sizeof(mad.smp.data));
+		KUNIT_ASSERT_TRUE(test, model_ask(&circle->model[i], &mad, IB_MGMT_METHOD_SET,
+						  IB_SMP_ATTR_LINEAR_FORWARD_TABLE, 0));
+		memset(mad.smp.data, 0, sizeof(mad.smp.data));
+	}
+}
+
+static void circle_expect_end(struct kunit *test, u8 vl)
+{
+	struct circle *circle = test->priv;
+	struct model *model = circle->model;
+	struct model_mad packet = data_packet(1, CIRCLE_LID);
+	u32 hops = 0, last = (WEFT_MAX_HOPS + 1) % CIRCLE_MODELS;
+	u64 before = model_counter(&model[last], 1, WEFT_IBC_RELAY_ERRORS);
+
+	packet.address.vl = vl;
+	model_send(&model[0], 1, &packet);
+	while (hops < CIRCLE_PATIENCE &&
+	       model_carry(&model[hops % CIRCLE_MODELS], 2, &model[(hops + 1) % CIRCLE_MODELS], 1))
+		hops++;
+	/* who gets it by one cable too many drops it */
+	KUNIT_EXPECT_EQ(test, hops, WEFT_MAX_HOPS + 1);
+	KUNIT_EXPECT_EQ(test, model_counter(&model[last], 1, WEFT_IBC_RELAY_ERRORS), before + 1);
+}
+
+static void circle_has_an_end(struct kunit *test)
+{
+	circle_set_tables(test);
+	circle_expect_end(test, 0);
+	circle_expect_end(test, WEFT_VL_SMP);
+}
+
+static struct kunit_case circle_cases[] = {
+	KUNIT_CASE(circle_has_an_end),
+	{}
+};
+
+static struct kunit_suite circle_suite = {
+	.name = "weft_circle",
+	.init = circle_init,
+	.exit = circle_exit,
+	.test_cases = circle_cases,
+};
+
+kunit_test_suites(&switch_suite, &circle_suite);

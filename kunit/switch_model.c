@@ -100,6 +100,17 @@ void model_send(struct model *model, u8 port, const struct model_mad *mad)
 		model_send_skb(model, port, skb);
 }
 
+bool model_carry(struct model *from, u8 from_port, struct model *to, u8 to_port)
+{
+	struct sk_buff *skb = skb_dequeue(&from->end[from_port].queue);
+
+	if (!skb)
+		return false;
+	weft_hop(skb)->hops++;
+	model_send_skb(to, to_port, skb);
+	return true;
+}
+
 static struct sk_buff *model_dequeue(struct model *model, u8 port, u32 patience)
 {
 	struct sk_buff *skb = skb_dequeue(&model->end[port].queue);

@@ -63,6 +63,9 @@ void model_set_lids(struct model *model, u16 lid, u16 sm_lid);
 void model_send_skb(struct model *model, u8 port, struct sk_buff *skb);
 void model_send(struct model *model, u8 port, const struct model_mad *mad);
 
+/* What has come out of one goes into the other, as by an uplink; false: nothing has. */
+bool model_carry(struct model *from, u8 from_port, struct model *to, u8 to_port);
+
 /* What has come out by a port; waits for it. Returns false if there is nothing. */
 bool model_receive(struct model *model, u8 port, struct model_mad *mad);
 /* Nothing comes out, and nothing will. */

@@ -146,6 +146,8 @@
 /* Packets, or frames, that wait until another CPU has handed those before them on. */
 #define WEFT_ARQ_LANE		1024U
 
+/* Cables between hosts that a packet goes by at most: as many as a directed route has. */
+#define WEFT_MAX_HOPS		64U
 /* Nodes of other hosts that a switch has a cable to; half of its ports are for its own host. */
 #define WEFT_UPLINK_PEERS	18
 /* HELLOs that have come and are not looked at yet. */

@@ -130,7 +130,7 @@ static void arq_put_slot(struct weft_arq *arq, u32 seq, u64 now)
 	struct weft_arq_slot *slot = arq_slot(arq, seq);
 	struct weft_frame frame = {
 		.type = WEFT_FRAME_DATA, .flags = slot->flags, .length = slot->length,
-		.seq = seq,
+		.hops = weft_hop(slot->packet)->hops + 1, .seq = seq,
 	};
 
 	slot->resent = slot->sent;
@@ -289,7 +289,16 @@ static void arq_tell_gap(struct weft_arq *arq, u64 now)
 	arq_put_ack(arq, WEFT_FRAME_GAP);
 }
 
-static void arq_accept(struct weft_arq *arq, u8 flags, struct sk_buff *skb, u64 now)
+/* The packet that @frame was the last one of is complete. */
+static void arq_hand_in(struct weft_arq *arq, const struct weft_frame *frame,
+			struct sk_buff *packet)
+{
+	weft_hop(packet)->hops = frame->hops;
+	__skb_queue_tail(&arq->in.queue, packet);
+}
+
+static void arq_accept(struct weft_arq *arq, const struct weft_frame *frame,
+		       struct sk_buff *skb, u64 now)
 {
 	struct sk_buff *packet;
 	int ret;
@@ -299,18 +308,19 @@ static void arq_accept(struct weft_arq *arq, u8 flags, struct sk_buff *skb, u64 
 		kfree_skb(skb);
 		return;
 	}
-	ret = weft_reasm_add(&arq->receiver.reasm, skb, flags, &packet);
+	ret = weft_reasm_add(&arq->receiver.reasm, skb, frame->flags, &packet);
 	if (ret == -ENOMEM)
 		return;
 	if (ret)
 		arq->param.ops->count(arq, WEFT_IBC_SYMBOL_ERRORS);
 	if (packet)
-		__skb_queue_tail(&arq->in.queue, packet);
+		arq_hand_in(arq, frame, packet);
 	arq->receiver.expected++;
 	arq_owe_ack(arq, now);
 }
 
-static void arq_accept_vl15(struct weft_arq *arq, u8 flags, struct sk_buff *skb)
+static void arq_accept_vl15(struct weft_arq *arq, const struct weft_frame *frame,
+			    struct sk_buff *skb)
 {
 	struct weft_reasm whole = {};
 	struct sk_buff *packet;
@@ -319,9 +329,9 @@ static void arq_accept_vl15(struct weft_arq *arq, u8 flags, struct sk_buff *skb)
 	if (arq_lane_is_full(&arq->in))
 		kfree_skb(skb);
 	else
-		ret = weft_reasm_add(&whole, skb, flags, &packet);
+		ret = weft_reasm_add(&whole, skb, frame->flags, &packet);
 	if (!ret)
-		__skb_queue_tail(&arq->in.queue, packet);
+		arq_hand_in(arq, frame, packet);
 	else
 		arq->param.ops->count(arq, ret == -ENOMEM ? WEFT_IBC_VL15_DROPPED :
 							    WEFT_IBC_SYMBOL_ERRORS);
@@ -333,11 +343,11 @@ static void arq_data(struct weft_arq *arq, const struct weft_frame *frame,
 	s32 ahead = frame->seq - arq->receiver.expected;
 
 	if (frame->flags & WEFT_FRAME_VL15) {
-		arq_accept_vl15(arq, frame->flags, skb);
+		arq_accept_vl15(arq, frame, skb);
 		return;
 	}
 	if (!ahead) {
-		arq_accept(arq, frame->flags, skb, now);
+		arq_accept(arq, frame, skb, now);
 		return;
 	}
 	if (ahead < 0)
@@ -455,11 +465,12 @@ static void arq_wait(struct weft_arq *arq, struct sk_buff *skb, u64 now)
 }
 
 /* Returns false: it is lost; the packet is not needed any more anyway. */
-static bool arq_put_vl15(struct weft_arq *arq, const struct sk_buff *skb, u32 length)
+static bool arq_put_vl15(struct weft_arq *arq, struct sk_buff *skb, u32 length)
 {
 	struct weft_frame frame = {
 		.type = WEFT_FRAME_DATA, .length = length,
 		.flags = WEFT_FRAME_FIRST | WEFT_FRAME_LAST | WEFT_FRAME_VL15,
+		.hops = weft_hop(skb)->hops + 1,
 	};
 
 	if (length > READ_ONCE(arq->param.max_frame) - sizeof(struct weft_wire_frame))

@@ -190,7 +190,8 @@ void weft_arq_resize(struct weft_arq *arq, u32 max_frame);
 /**
  * weft_arq_xmit - send a packet
  * @arq: an end of a cable
- * @skb: belongs to the callee; not changed, and freed when all of it has arrived
+ * @skb: belongs to the callee; not changed, and freed when all of it has arrived. At the other
+ *	end its weft_hop.hops is one more.
  * @now: time
  *
  * Context: bottom halves off.

@@ -24,7 +24,7 @@ void weft_frame_encode(void *buf, const struct weft_frame *frame)
 	wire->version = WEFT_FRAME_VERSION;
 	wire->type = frame->type;
 	wire->flags = frame->flags;
-	wire->reserved = 0;
+	wire->hops = frame->hops;
 	wire->seq = cpu_to_be32(frame->seq);
 	wire->ack = cpu_to_be32(frame->ack);
 	wire->nonce = cpu_to_be32(frame->nonce);
@@ -89,6 +89,7 @@ bool weft_frame_decode(struct weft_frame *frame, const void *buf, u32 len)
 		return false;
 	frame->type = wire->type;
 	frame->flags = wire->flags;
+	frame->hops = wire->hops;
 	frame->length = be16_to_cpu(wire->length);
 	frame->seq = be32_to_cpu(wire->seq);
 	frame->ack = be32_to_cpu(wire->ack);

@@ -48,7 +48,7 @@ enum weft_frame_type {
  * @version: WEFT_FRAME_VERSION
  * @type: enum weft_frame_type
  * @flags: WEFT_FRAME_FIRST and so on
- * @reserved: 0
+ * @hops: DATA: cables between hosts that the packet has gone by, this one counted; else 0
  * @seq: DATA but of VL 15: number of this frame
  * @ack: DATA, ACK: number of the frame that is expected next
  * @nonce: of the sender, new for each cable; 0: HELLO to everybody
@@ -61,7 +61,7 @@ struct weft_wire_frame {
 	u8	version;
 	u8	type;
 	u8	flags;
-	u8	reserved;
+	u8	hops;
 	__be32	seq;
 	__be32	ack;
 	__be32	nonce;
@@ -91,6 +91,7 @@ static_assert(sizeof(struct weft_wire_hello) == 16);
  * struct weft_frame - struct weft_wire_frame in CPU order
  * @type: enum weft_frame_type
  * @flags: WEFT_FRAME_FIRST and so on
+ * @hops: cables that the packet has gone by
  * @length: bytes that follow
  * @seq: number of this frame
  * @ack: number of the frame that is expected next
@@ -100,6 +101,7 @@ static_assert(sizeof(struct weft_wire_hello) == 16);
 struct weft_frame {
 	u8	type;
 	u8	flags;
+	u8	hops;
 	u16	length;
 	u32	seq;
 	u32	ack;

@@ -73,7 +73,7 @@ enum weft_ibport_event {
  * @WEFT_IBC_LINK_RECOVERIES: times the link had to send again
  * @WEFT_IBC_LINK_DOWNED: times the link went down
  * @WEFT_IBC_RCV_ERRORS: packets received that were malformed
- * @WEFT_IBC_RELAY_ERRORS: switch: packets it has no way for
+ * @WEFT_IBC_RELAY_ERRORS: switch: packets it has no way for, or that go in circles
  * @WEFT_IBC_XMIT_DISCARDS: packets not sent: the port was down, or out of room, or they
  *	were longer than NeighborMTU allows
  * @WEFT_IBC_XMIT_CONSTRAINT: switch: packets not sent because of their P_Key
@@ -125,9 +125,11 @@ enum weft_ibport_filter {
 /**
  * struct weft_hop - control block of a packet on its way through the fabric of this host
  * @nested: who brings it may hold the turn of a QP
+ * @hops: cables to other hosts that it has gone by; one that begins here has 0
  */
 struct weft_hop {
 	bool	nested;
+	u8	hops;
 };
 
 static inline struct weft_hop *weft_hop(struct sk_buff *skb)
@@ -358,7 +360,7 @@ void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb);
 /**
  * weft_ibport_deliver - a cable brings a packet
  * @port: where it arrives
- * @skb: belongs to the callee
+ * @skb: belongs to the callee; weft_hop.hops is valid
  * @nested: the caller may hold the turn of a QP, see struct weft_hop
  *
  * Counts; drops what the state does not allow (in INIT all but subnet management packets)

@@ -11,6 +11,7 @@
 #include "fabric/fdb.h"
 #include "fabric/filter.h"
 #include "fabric/mad.h"
+#include "params.h"
 
 /* An OUI that is nobody's, and what we call the switch under it. */
 #define SWITCH_VENDOR_ID	0xffffff
@@ -110,6 +111,12 @@ static void switch_multicast(struct weft_switch *sw, struct weft_ibport *in, u16
 	switch_xmit(sw, __ffs64(ports), skb);
 }
 
+/* With tables that are out of date, or wrong: there is nothing else that would end it. */
+static bool switch_is_circling(struct sk_buff *skb)
+{
+	return weft_hop(skb)->hops > WEFT_MAX_HOPS;
+}
+
 static void switch_receive(struct weft_ibport *in, struct sk_buff *skb, bool nested)
 {
 	struct weft_switch *sw = switch_of_port(in);
@@ -122,7 +129,9 @@ static void switch_receive(struct weft_ibport *in, struct sk_buff *skb, bool nes
 		kfree_skb(skb);
 		return;
 	}
-	if (!weft_filter_admits(&sw->agent.traps, in, WEFT_IBPORT_PKEY_IN, skb))
+	if (switch_is_circling(skb))
+		switch_no_way(in, skb);
+	else if (!weft_filter_admits(&sw->agent.traps, in, WEFT_IBPORT_PKEY_IN, skb))
 		kfree_skb(skb);
 	else if (lrh.dlid < WEFT_LID_MCAST)
 		switch_unicast(sw, in, lrh.dlid, skb);
