@@ -17,6 +17,9 @@
 #define SWITCH_FUZZ		1600
 #define SWITCH_FUZZ_BURST	200
 #define SWITCH_FLOOD		2000
+/* More than there is room for, and what a subnet manager finds room for all the same. */
+#define SWITCH_GENERALS		400
+#define SWITCH_SMPS		100
 
 /* SwitchInfo, byte by byte. */
 #define INFO_TOP	6
@@ -467,6 +470,62 @@ static void queue_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, answers + dropped, SWITCH_FLOOD);
 }
 
+/* Packets one like another, with a spinlock held. */
+static void flood(struct kunit *test, const struct model_mad *mad, u32 num)
+{
+	struct sk_buff *skb;
+
+	while (num--) {
+		skb = weft_mad_build(&mad->address, &mad->mad, GFP_ATOMIC);
+		if (skb)
+			model_send_skb(test->priv, 1, skb);
+	}
+}
+
+/* There is no such QP; it is not a matter of room. */
+static void data_are_not_queued(struct kunit *test)
+{
+	struct model_mad packet = data_packet(2, SWITCH_LID);
+	struct model *model = test->priv;
+	u32 i;
+
+	set_tables(test, 40);
+	for (i = 0; i < SWITCH_FLOOD; i++)
+		model_send(model, 1, &packet);
+	/* nor is QP 0 on this lane */
+	packet = model_counters_request(2, SWITCH_LID, 0x7fff);
+	packet.address.dqpn = 0;
+	model_send(model, 1, &packet);
+	KUNIT_EXPECT_EQ(test, model_counter(model, 1, WEFT_IBC_RELAY_ERRORS), SWITCH_FLOOD + 1);
+	KUNIT_EXPECT_EQ(test, model_counter(model, 1, WEFT_IBC_RCV_ERRORS), 0);
+	KUNIT_EXPECT_EQ(test, model_counter(model, 1, WEFT_IBC_VL15_DROPPED), 0);
+}
+
+/* While the agents wait for a lock all kinds of requests come, of which one has half. */
+static void data_leave_room_for_management(struct kunit *test)
+{
+	struct model_mad general, smp;
+	struct model *model = test->priv;
+	u32 smps = 0, generals;
+
+	set_tables(test, 40);
+	general = model_counters_request(2, SWITCH_LID, 0x7fff);
+	model_directed(&smp, IB_SMP_ATTR_PORT_INFO, 1, NULL, 0);
+	spin_lock_bh(&model->node->port[1]->lock);
+	flood(test, &general, SWITCH_GENERALS);
+	flood(test, &smp, SWITCH_SMPS);
+	spin_unlock_bh(&model->node->port[1]->lock);
+	KUNIT_EXPECT_EQ(test, model_counter(model, 1, WEFT_IBC_VL15_DROPPED), 0);
+	while (smps < SWITCH_SMPS && model_receive(model, 1, &smp))
+		smps += model_answered(&smp);
+	KUNIT_EXPECT_EQ(test, smps, SWITCH_SMPS);
+	/* those before them have been answered, too */
+	generals = skb_queue_len(&model->end[2].queue);
+	KUNIT_EXPECT_GT(test, generals, 0);
+	KUNIT_EXPECT_EQ(test, model_counter(model, 1, WEFT_IBC_RCV_ERRORS) + generals,
+			SWITCH_GENERALS);
+}
+
 static void expect_alive(struct kunit *test)
 {
 	struct model *model = test->priv;
@@ -551,6 +610,8 @@ static struct kunit_case switch_cases[] = {
 	KUNIT_CASE(answers_by_lid),
 	KUNIT_CASE(answers_nobody_without_keys),
 	KUNIT_CASE(queue_is_bounded),
+	KUNIT_CASE(data_are_not_queued),
+	KUNIT_CASE(data_leave_room_for_management),
 	KUNIT_CASE(survives_truncation),
 	KUNIT_CASE(survives_noise),
 	{}

@@ -18,6 +18,26 @@
 #define AGENT_BATCH		64
 
 /**
+ * struct agent_class - packets that wait for us
+ * @room: no more of them when so many wait, of whatever class
+ * @dropped: what is counted then
+ */
+struct agent_class {
+	u32				room;
+	enum weft_ibport_counter	dropped;
+};
+
+/*
+ * A subnet manager must reach us whatever else is sent here. Of the lane of data all but QP 1
+ * has no place to go to, and that is half of the queue at most.
+ */
+static const struct agent_class agent_classes[] = {
+	[WEFT_MAD_NONE] = { 0, WEFT_IBC_RELAY_ERRORS },
+	[WEFT_MAD_SUBNET] = { AGENT_QUEUE, WEFT_IBC_VL15_DROPPED },
+	[WEFT_MAD_GENERAL] = { AGENT_QUEUE / 2, WEFT_IBC_RCV_ERRORS },
+};
+
+/**
  * struct agent_cb - control block of a packet in the queue
  * @in_port: by which it came
  */
@@ -271,9 +291,11 @@ static void agent_work(struct work_struct *work)
 void weft_agent_receive(struct weft_agent *agent, struct weft_ibport *port,
 			struct sk_buff *skb)
 {
+	const struct agent_class *class = &agent_classes[weft_mad_kind(skb)];
+
 	/* approximate when several come at once, which is good enough for a bound */
-	if (skb_queue_len_lockless(&agent->queue) >= AGENT_QUEUE) {
-		weft_ibport_count(port, WEFT_IBC_VL15_DROPPED);
+	if (skb_queue_len_lockless(&agent->queue) >= class->room) {
+		weft_ibport_count(port, class->dropped);
 		kfree_skb(skb);
 		return;
 	}

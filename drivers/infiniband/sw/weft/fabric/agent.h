@@ -61,7 +61,9 @@ void weft_agent_exit(struct weft_agent *agent);
  * @port: by which it came
  * @skb: belongs to the callee
  *
- * When the queue is full it is dropped, and counted as WEFT_IBC_VL15_DROPPED.
+ * When the queue is full it is dropped, and counted as WEFT_IBC_VL15_DROPPED. What is not on
+ * that lane is dropped when it is half full, WEFT_IBC_RCV_ERRORS, and always if it is not for
+ * QP 1, WEFT_IBC_RELAY_ERRORS: there is no other QP here.
  *
  * Context: any but hard interrupts.
  */

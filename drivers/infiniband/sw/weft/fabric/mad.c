@@ -54,23 +54,50 @@ static bool mad_parse_bth(const struct sk_buff *skb, const struct weft_lrh *lrh,
 	return true;
 }
 
+static bool mad_parse_lrh(const struct sk_buff *skb, struct weft_lrh *lrh)
+{
+	u8 buf[sizeof(struct weft_wire_lrh)];
+
+	return !skb_copy_bits(skb, 0, buf, sizeof(buf)) &&
+	       weft_lrh_decode(lrh, buf, skb->len) == WEFT_MALFORMED_NONE;
+}
+
+/* All that is in front of the MAD; @offset: where that is. */
+static bool mad_parse_address(const struct sk_buff *skb, const struct weft_lrh *lrh,
+			      struct weft_mad_address *address, u32 *offset)
+{
+	memset(address, 0, sizeof(*address));
+	address->dlid = lrh->dlid;
+	address->slid = lrh->slid;
+	address->vl = lrh->vl;
+	address->sl = lrh->sl;
+	*offset = sizeof(struct weft_wire_lrh);
+	return mad_parse_grh(skb, lrh, address, offset) &&
+	       mad_parse_bth(skb, lrh, address, offset);
+}
+
+enum weft_mad_kind weft_mad_kind(const struct sk_buff *skb)
+{
+	struct weft_mad_address address;
+	struct weft_lrh lrh;
+	u32 offset;
+
+	if (!mad_parse_lrh(skb, &lrh))
+		return WEFT_MAD_NONE;
+	if (lrh.vl == WEFT_VL_SMP)
+		return WEFT_MAD_SUBNET;
+	if (mad_parse_address(skb, &lrh, &address, &offset) && address.dqpn == 1)
+		return WEFT_MAD_GENERAL;
+	return WEFT_MAD_NONE;
+}
+
 bool weft_mad_parse(const struct sk_buff *skb, struct weft_mad_address *address,
 		    struct ib_mad *mad)
 {
-	u8 buf[sizeof(struct weft_wire_lrh)];
-	u32 offset = sizeof(buf);
 	struct weft_lrh lrh;
+	u32 offset;
 
-	if (skb_copy_bits(skb, 0, buf, sizeof(buf)) ||
-	    weft_lrh_decode(&lrh, buf, skb->len))
-		return false;
-	memset(address, 0, sizeof(*address));
-	address->dlid = lrh.dlid;
-	address->slid = lrh.slid;
-	address->vl = lrh.vl;
-	address->sl = lrh.sl;
-	return mad_parse_grh(skb, &lrh, address, &offset) &&
-	       mad_parse_bth(skb, &lrh, address, &offset) &&
+	return mad_parse_lrh(skb, &lrh) && mad_parse_address(skb, &lrh, address, &offset) &&
 	       !skb_copy_bits(skb, offset, mad, IB_MGMT_MAD_SIZE);
 }
 WEFT_EXPORT_FOR_TEST(weft_mad_parse);

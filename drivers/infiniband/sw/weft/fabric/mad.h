@@ -42,6 +42,28 @@ struct weft_mad_address {
 };
 
 /**
+ * enum weft_mad_kind - what is for a management agent
+ * @WEFT_MAD_NONE: nothing of that
+ * @WEFT_MAD_SUBNET: it is on the lane of subnet management, whatever is in it
+ * @WEFT_MAD_GENERAL: a MAD for QP 1 on another lane
+ */
+enum weft_mad_kind {
+	WEFT_MAD_NONE,
+	WEFT_MAD_SUBNET,
+	WEFT_MAD_GENERAL,
+};
+
+/**
+ * weft_mad_kind - tell by its headers what kind of management packet it is
+ * @skb: a packet of a fabric; anything may be in it. It is not written to, and its data
+ *	may be anywhere.
+ *
+ * Context: any.
+ * Return: its kind.
+ */
+enum weft_mad_kind weft_mad_kind(const struct sk_buff *skb);
+
+/**
  * weft_mad_parse - take a management packet apart
  * @skb: a packet of a fabric; anything may be in it. It is not written to, and its data
  *	may be anywhere.

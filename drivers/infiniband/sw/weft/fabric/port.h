@@ -72,8 +72,10 @@ enum weft_ibport_event {
  * @WEFT_IBC_SYMBOL_ERRORS: frames of the link that were damaged
  * @WEFT_IBC_LINK_RECOVERIES: times the link had to send again
  * @WEFT_IBC_LINK_DOWNED: times the link went down
- * @WEFT_IBC_RCV_ERRORS: packets received that were malformed
- * @WEFT_IBC_RELAY_ERRORS: switch: packets it has no way for, or that go in circles
+ * @WEFT_IBC_RCV_ERRORS: packets received that were malformed, or that a switch's own agents
+ *	had no room for, but those of subnet management
+ * @WEFT_IBC_RELAY_ERRORS: switch: packets it has no way for, or that go in circles, or that
+ *	are for a QP which it does not have
  * @WEFT_IBC_XMIT_DISCARDS: packets not sent: the port was down, or out of room, or they
  *	were longer than NeighborMTU allows
  * @WEFT_IBC_XMIT_CONSTRAINT: switch: packets not sent because of their P_Key
