@@ -85,7 +85,7 @@ static void agent_xmit(struct weft_agent *agent, u8 port, struct sk_buff *skb)
 
 static void agent_send(struct agent_packet *packet, u8 port)
 {
-	struct sk_buff *skb = weft_mad_build(&packet->address, &packet->mad, GFP_KERNEL);
+	struct sk_buff *skb = weft_mad_build(&packet->address, &packet->mad, GFP_NOIO);
 
 	if (!skb)
 		return;
@@ -343,10 +343,10 @@ int weft_agent_init(struct weft_agent *agent, struct weft_ibnode *node,
 {
 	/*
 	 * One of its own, so that the answers do not wait for others: who sends a request
-	 * waits for 200 ms. No memory is reclaimed by way of management, so it has no
-	 * rescuer.
+	 * waits for 200 ms. Memory may be written out by a fabric, and without its subnet
+	 * manager that ends when a cable is plugged in anew: so it has a rescuer.
 	 */
-	agent->workqueue = alloc_ordered_workqueue("weft_agent", WQ_HIGHPRI);
+	agent->workqueue = alloc_ordered_workqueue("weft_agent", WQ_HIGHPRI | WQ_MEM_RECLAIM);
 	if (!agent->workqueue)
 		return -ENOMEM;
 	agent->node = node;

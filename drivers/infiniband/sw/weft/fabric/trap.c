@@ -132,7 +132,7 @@ static void trap_send(struct weft_traps *traps, const struct trap_way *way,
 	struct ib_smp smp;
 
 	weft_notice_smp(&smp, &trap->notice, &way->issuer, trap->number);
-	skb = weft_mad_build(&address, (const struct ib_mad *)&smp, GFP_KERNEL);
+	skb = weft_mad_build(&address, (const struct ib_mad *)&smp, GFP_NOIO);
 	if (!skb)
 		return;
 	local_bh_disable();

@@ -214,7 +214,8 @@ static struct uplink *uplink_create(struct weft_uplinks *uplinks,
 		.max_frame = uplink_max_frame(uplinks, &entry->peer),
 		.room = uplinks_room(uplinks),
 	};
-	struct uplink *uplink = kzalloc(sizeof(*uplink), GFP_KERNEL);
+	/* memory may be written out by this very cable */
+	struct uplink *uplink = kzalloc(sizeof(*uplink), GFP_NOIO);
 
 	if (!uplink)
 		return NULL;
