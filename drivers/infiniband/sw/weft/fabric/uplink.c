@@ -51,11 +51,14 @@ struct uplink {
  * @peer: what is known of it; valid if there is a @port
  * @port: for the cable to it, NULL: the entry is free
  * @uplink: the cable, RCU; NULL: it is not plugged in
+ * @pulled: the cable when it has been pulled out, until a grace period has passed. Until then
+ *	the port is neither used for another one nor given back.
  */
 struct uplink_entry {
 	struct weft_peer	peer;
 	struct weft_ibport	*port;
 	struct uplink __rcu	*uplink;
+	struct uplink		*pulled;
 };
 
 /**
@@ -249,6 +252,7 @@ static void uplink_plug(struct weft_uplinks *uplinks, struct uplink_entry *entry
 	rcu_assign_pointer(entry->uplink, uplink);
 }
 
+/* To be followed by uplinks_settle(). */
 static void uplink_pull(struct uplink_entry *entry)
 {
 	struct uplink *uplink = uplink_get(entry);
@@ -257,10 +261,30 @@ static void uplink_pull(struct uplink_entry *entry)
 	weft_ibport_unplug(entry->port);
 	weft_arq_stop(&uplink->arq);
 	hrtimer_cancel(&uplink->timer);
-	/* neither the port nor a frame that comes knows it any more */
-	synchronize_net();
+	entry->pulled = uplink;
+}
+
+static void uplink_free(struct uplink *uplink)
+{
 	weft_arq_destroy(&uplink->arq);
 	kfree(uplink);
+}
+
+/* Neither a port nor a frame that comes knows any more what has been pulled out. */
+static void uplinks_settle(struct weft_uplinks *uplinks)
+{
+	bool waited = false;
+	int i;
+
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
+		if (!uplinks->entries[i].pulled)
+			continue;
+		if (!waited)
+			synchronize_net();
+		waited = true;
+		uplink_free(uplinks->entries[i].pulled);
+		uplinks->entries[i].pulled = NULL;
+	}
 }
 
 static void uplinks_forget(struct weft_uplinks *uplinks, struct uplink_entry *entry)
@@ -337,8 +361,10 @@ static void uplinks_bye(const struct weft_uplinks *uplinks, const struct weft_pe
 
 static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry, u32 actions)
 {
-	if (actions & WEFT_PEER_PULL)
+	if (actions & WEFT_PEER_PULL) {
 		uplink_pull(entry);
+		uplinks_settle(uplinks);
+	}
 	if (actions & WEFT_PEER_FORGET) {
 		uplinks_forget(uplinks, entry);
 		return;
@@ -366,12 +392,13 @@ static void uplinks_forget_all(struct weft_uplinks *uplinks)
 
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
 		entry = &uplinks->entries[i];
-		if (!entry->port)
-			continue;
-		if (entry->peer.up)
+		if (entry->port && entry->peer.up)
 			uplink_pull(entry);
-		uplinks_forget(uplinks, entry);
 	}
+	uplinks_settle(uplinks);
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
+		if (uplinks->entries[i].port)
+			uplinks_forget(uplinks, &uplinks->entries[i]);
 }
 
 /* A BYE has no GUID; by their nonces both ends know each other. */
@@ -495,8 +522,11 @@ static void uplinks_note(struct weft_uplinks *uplinks, const struct weft_peer_no
 		uplinks_kick(uplinks);
 }
 
-/* Whatever comes by a cable has the right nonces, so it counts as a HELLO. */
-static void uplinks_check(struct weft_uplinks *uplinks, struct uplink_entry *entry)
+/*
+ * Whatever comes by a cable has the right nonces, so it counts as a HELLO. Returns what is to
+ * be done.
+ */
+static u32 uplinks_check(struct weft_uplinks *uplinks, struct uplink_entry *entry)
 {
 	struct weft_peer *peer = &entry->peer;
 	unsigned long heard_at;
@@ -513,7 +543,28 @@ static void uplinks_check(struct weft_uplinks *uplinks, struct uplink_entry *ent
 			actions = WEFT_PEER_PULL | WEFT_PEER_REPLY;
 		}
 	}
-	uplinks_act(uplinks, entry, actions | weft_peer_check(peer, jiffies));
+	return actions | weft_peer_check(peer, jiffies);
+}
+
+/* Those that are to be pulled out are first: all of them wait for the same grace period. */
+static void uplinks_check_all(struct weft_uplinks *uplinks)
+{
+	u32 actions[WEFT_UPLINK_PEERS] = {};
+	struct uplink_entry *entry;
+	int i;
+
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
+		entry = &uplinks->entries[i];
+		if (!entry->port)
+			continue;
+		actions[i] = uplinks_check(uplinks, entry);
+		if (actions[i] & WEFT_PEER_PULL)
+			uplink_pull(entry);
+	}
+	uplinks_settle(uplinks);
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
+		if (uplinks->entries[i].port)
+			uplinks_act(uplinks, &uplinks->entries[i], actions[i] & ~WEFT_PEER_PULL);
 }
 
 /* In a hurry: new here, alone, or with somebody that there is no cable to yet. */
@@ -576,9 +627,7 @@ static void uplinks_work(struct work_struct *work)
 		if (uplinks_usable(uplinks))
 			uplinks_hear(uplinks, &note);
 	if (uplinks_usable(uplinks)) {
-		for (i = 0; i < WEFT_UPLINK_PEERS; i++)
-			if (uplinks->entries[i].port)
-				uplinks_check(uplinks, &uplinks->entries[i]);
+		uplinks_check_all(uplinks);
 		uplinks_hello_all(uplinks);
 	} else {
 		uplinks_forget_all(uplinks);
