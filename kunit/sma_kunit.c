@@ -73,9 +73,10 @@ static void opensm_brings_up_a_ca(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->lmc, 1);
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->state, IB_PORT_INIT);
 
-	/* reads back as it was set, but for the order to register anew */
+	/* reads back as it was set; the order to register anew is in this answer only */
 	got = *sm_info(sm);
-	KUNIT_EXPECT_EQ(test, got.clientrereg_resv_subnetto, 17);
+	KUNIT_EXPECT_EQ(test, got.clientrereg_resv_subnetto, 0x80 | 17);
+	got.clientrereg_resv_subnetto = 17;
 	KUNIT_EXPECT_EQ(test, got.neighbormtu_mastersmsl, IB_MTU_2048 << 4 | 3);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(got.sm_lid), SMA_SM_LID);
 	KUNIT_EXPECT_EQ(test, sm_ask(test, GET, IB_SMP_ATTR_PORT_INFO, 1), OK);
@@ -83,6 +84,13 @@ static void opensm_brings_up_a_ca(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, sm_set_state(test, BIT(31) | 1, IB_PORT_NOP), OK);
 	KUNIT_EXPECT_EQ(test, sm->effect.events, 0);
+	KUNIT_EXPECT_EQ(test, sm_info(sm)->clientrereg_resv_subnetto, 17);
+	/* nor in that to one that is refused */
+	set = sm_begin_set(test, 1, IB_PORT_NOP);
+	set->clientrereg_resv_subnetto = 0x80 | 17;
+	set->lid = cpu_to_be16(0xffff);
+	KUNIT_EXPECT_EQ(test, sm_end_set(test, 1), BAD_VALUE);
+	KUNIT_EXPECT_EQ(test, sm_info(sm)->clientrereg_resv_subnetto, 17);
 	KUNIT_EXPECT_EQ(test, sm_set_state(test, 1, IB_PORT_ARMED), OK);
 	KUNIT_EXPECT_EQ(test, sm->effect.events, 0);
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->state, IB_PORT_ARMED);
@@ -134,9 +142,11 @@ static void opensm_brings_up_a_switch(struct kunit *test)
 	/* its own port has a LID, and no state that could be set */
 	set = sm_begin_set(test, 0, IB_PORT_DOWN);
 	set->lid = cpu_to_be16(SM_LID);
+	set->clientrereg_resv_subnetto |= 0x80;
 	KUNIT_EXPECT_EQ(test, sm_end_set(test, 0), OK);
 	KUNIT_EXPECT_PTR_EQ(test, sm->effect.port, sm_port(sm, 0));
-	KUNIT_EXPECT_EQ(test, sm->effect.events, WEFT_IBPORT_LID);
+	KUNIT_EXPECT_EQ(test, sm->effect.events, WEFT_IBPORT_LID | WEFT_IBPORT_REREGISTER);
+	KUNIT_EXPECT_TRUE(test, sm_info(sm)->clientrereg_resv_subnetto & 0x80);
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 0)->lid, SM_LID);
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 0)->state, IB_PORT_ACTIVE);
 
@@ -147,6 +157,7 @@ static void opensm_brings_up_a_switch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_end_set(test, 3), OK);
 	KUNIT_EXPECT_EQ(test, sm->effect.events, 0);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(sm_info(sm)->lid), 0);
+	KUNIT_EXPECT_FALSE(test, sm_info(sm)->clientrereg_resv_subnetto & 0x80);
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 3)->lid, 0);
 	KUNIT_EXPECT_EQ(test, sm_set_state(test, 3, IB_PORT_ACTIVE), OK);
 	KUNIT_EXPECT_PTR_EQ(test, sm->effect.port, sm_port(sm, 3));

@@ -8,7 +8,6 @@
 #define PORTINFO_MKEY_PROT	GENMASK(7, 6)
 #define PORTINFO_LMC		GENMASK(2, 0)
 /* clientrereg_resv_subnetto */
-#define PORTINFO_REREGISTER	BIT(7)
 #define PORTINFO_SUBNET_TIMEOUT	GENMASK(4, 0)
 /* LinkWidthEnabled, LinkSpeedEnabled: all that is supported */
 #define PORTINFO_ALL_WIDTHS	255
@@ -213,7 +212,7 @@ bool weft_portinfo_set(const struct weft_ibnode *node, struct weft_ibport *port,
 	portinfo_commit(port, &new);
 	if (port->num)
 		*events |= portinfo_move(port, state, phys);
-	if (!external && set->clientrereg_resv_subnetto & PORTINFO_REREGISTER)
+	if (!external && set->clientrereg_resv_subnetto & WEFT_PORTINFO_REREGISTER)
 		*events |= WEFT_IBPORT_REREGISTER;
 	return true;
 }

@@ -5,7 +5,12 @@
 #ifndef WEFT_FABRIC_PORTINFO_H
 #define WEFT_FABRIC_PORTINFO_H
 
+#include <linux/bits.h>
+
 #include "fabric/node.h"
+
+/* clientrereg_resv_subnetto: ClientReregister. It is an order, and not kept. */
+#define WEFT_PORTINFO_REREGISTER	BIT(7)
 
 /**
  * weft_portinfo_get - PortInfo as Get returns it

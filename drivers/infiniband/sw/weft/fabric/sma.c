@@ -161,6 +161,9 @@ static u16 sma_port_info(struct sma_request *req)
 	spin_unlock_irqrestore(&port->lock, flags);
 	if (!sma_is_set(req) && sma_mkey_prot(&info) && info.mkey != req->smp->mkey)
 		info.mkey = 0;
+	/* IBA o14-12.2.1: the answer to the order has it, and nothing that is read later */
+	if (events & WEFT_IBPORT_REREGISTER)
+		info.clientrereg_resv_subnetto |= WEFT_PORTINFO_REREGISTER;
 	info.local_port_num = req->in_port;
 	memcpy(req->smp->data, &info, sizeof(info));
 	sma_changed(req, port, events);

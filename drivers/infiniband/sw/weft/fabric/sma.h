@@ -49,8 +49,9 @@ struct weft_sma_effect {
  * NodeDescription, NodeInfo, GUIDInfo, PortInfo, P_KeyTable, SLtoVLMappingTable,
  * VLArbitrationTable; of a switch what weft_ibnode.switch_attribute knows. SMInfo is a subnet
  * manager's: without one at the port it is an attribute that is not there. What is Set is what
- * Get returns. Unknown methods, attributes and modifiers get the status of IBA 13.4.7. M_Key
- * protection and its lease (IBA 14.2.4).
+ * Get returns; ClientReregister of PortInfo is an order, and only the answer to it has it.
+ * Unknown methods, attributes and modifiers get the status of IBA 13.4.7. M_Key protection and
+ * its lease (IBA 14.2.4).
  *
  * Context: any but hard interrupts.
  * Return: what is to be done.
