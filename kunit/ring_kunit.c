@@ -14,6 +14,8 @@
 #define RING_SEED	0x72696e67
 #define RING_ROUNDS	5000
 #define RING_ENTRIES	8U
+/* more than is copied with a lock held */
+#define RING_LARGE	4096U
 /* of the rings that the random operations resize to */
 #define RING_MAX	64U
 
@@ -623,6 +625,39 @@ static void carry_ahead_too_much(struct kunit *test)
 	get_all(test, to, row->completion, 1, RING_ENTRIES / 2);
 }
 
+/* A large ring full of completions. Its client says that it has had them, up to @index. */
+static void carry_hidden(struct kunit *test, u32 index)
+{
+	struct weft_ring *from = ring_new(test, RING_LARGE);
+	struct weft_ring *to = ring_new(test, RING_LARGE);
+	u32 copied;
+
+	ring_start(from, 0xfffffffd);
+	put_all(test, from, true, 0, RING_LARGE);
+	header(from)->producer = index;
+	header(from)->consumer = index;
+	copied = weft_ring_carry_ahead(to, from);
+	/* and when nothing has been copied that it has not */
+	header(from)->consumer = 0xfffffffd;
+	KUNIT_EXPECT_EQ(test, weft_ring_carry_rest(to, from, true, copied), -EAGAIN);
+	KUNIT_EXPECT_TRUE(test, ring_untouched(to));
+	/* somebody honest has it done without the lock */
+	header(from)->producer = from->device;
+	copied = weft_ring_carry_ahead(to, from);
+	KUNIT_EXPECT_EQ(test, copied, from->device);
+	KUNIT_EXPECT_EQ(test, weft_ring_carry_rest(to, from, true, copied), 0);
+	get_all(test, to, true, 0, RING_LARGE);
+}
+
+/* No process decides how much is copied with a lock held. */
+static void carry_rest_is_short(struct kunit *test)
+{
+	/* where they begin, somewhere among them, and behind them */
+	carry_hidden(test, 0xfffffffd);
+	carry_hidden(test, 5);
+	carry_hidden(test, 0xfffffffd + RING_LARGE + 5);
+}
+
 /* A larger ring must not make an impossible index possible. */
 static void carry_over_with_producer(struct kunit *test)
 {
@@ -789,6 +824,7 @@ static struct kunit_case ring_cases[] = {
 	KUNIT_CASE_PARAM(carry_ahead_then_rest, ring_row_gen_params),
 	KUNIT_CASE_PARAM(carry_ahead_for_nothing, ring_row_gen_params),
 	KUNIT_CASE_PARAM(carry_ahead_too_much, ring_row_gen_params),
+	KUNIT_CASE(carry_rest_is_short),
 	KUNIT_CASE_PARAM(carry_over_with_producer, ring_index_row_gen_params),
 	KUNIT_CASE_PARAM(carry_over_with_consumer, ring_index_row_gen_params),
 	KUNIT_CASE_PARAM(random_operations, ring_row_gen_params),

@@ -192,16 +192,19 @@ static struct weft_ring *cq_switch_ring(struct weft_cq *cq,
 					struct weft_ring *ring, int *ret)
 {
 	struct weft_ring *old = cq->ring;
+	int tries = WEFT_RING_CARRIES;
 	unsigned long flags;
 	u32 copied;
 
 	lockdep_assert_held(&cq->resize_lock);
-	copied = weft_ring_carry_ahead(ring, old);
-	spin_lock_irqsave(&cq->lock, flags);
-	*ret = weft_ring_carry_rest(ring, old, true, copied);
-	if (!*ret)
-		cq->ring = ring;
-	spin_unlock_irqrestore(&cq->lock, flags);
+	do {
+		copied = weft_ring_carry_ahead(ring, old);
+		spin_lock_irqsave(&cq->lock, flags);
+		*ret = weft_ring_carry_rest(ring, old, true, copied);
+		if (!*ret)
+			cq->ring = ring;
+		spin_unlock_irqrestore(&cq->lock, flags);
+	} while (*ret == -EAGAIN && --tries);
 	return *ret ? ring : old;
 }
 

@@ -139,18 +139,21 @@ static struct weft_ring *srq_switch_ring(struct weft_srq *srq,
 					 struct weft_ring *ring, int *ret)
 {
 	struct weft_ring *old = srq->ring;
+	int tries = WEFT_RING_CARRIES;
 	unsigned long flags;
 	u32 copied;
 
 	lockdep_assert_held(&srq->modify_lock);
-	copied = weft_ring_carry_ahead(ring, old);
-	spin_lock_irqsave(&srq->post_lock, flags);
-	spin_lock(&srq->lock);
-	*ret = weft_ring_carry_rest(ring, old, false, copied);
-	if (!*ret)
-		srq->ring = ring;
-	spin_unlock(&srq->lock);
-	spin_unlock_irqrestore(&srq->post_lock, flags);
+	do {
+		copied = weft_ring_carry_ahead(ring, old);
+		spin_lock_irqsave(&srq->post_lock, flags);
+		spin_lock(&srq->lock);
+		*ret = weft_ring_carry_rest(ring, old, false, copied);
+		if (!*ret)
+			srq->ring = ring;
+		spin_unlock(&srq->lock);
+		spin_unlock_irqrestore(&srq->post_lock, flags);
+	} while (*ret == -EAGAIN && --tries);
 	return *ret ? ring : old;
 }
 

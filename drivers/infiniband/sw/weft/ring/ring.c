@@ -8,7 +8,7 @@
 #include "params.h"
 #include "ring/pages.h"
 
-/* Entries that are copied in one go. A power of two. */
+/* Entries that are copied in one go, or with a lock held. A power of two. */
 #define RING_COPY_BATCH	1024U
 
 static_assert(sizeof(struct weft_ring_hdr) <= WEFT_RING_HDR_SIZE);
@@ -128,6 +128,27 @@ bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_pop);
 
+/**
+ * struct ring_extent - what is in a ring
+ * @consumer: index of the first entry
+ * @producer: one after the last
+ */
+struct ring_extent {
+	u32	consumer;
+	u32	producer;
+};
+
+/* Each index is read once: a process may write them at any time. */
+static struct ring_extent ring_extent(const struct weft_ring *ring, bool completion)
+{
+	const u32 __weft_shared *client = completion ? &ring->hdr->consumer :
+					  &ring->hdr->producer;
+	u32 index = weft_shared_load_acquire(client);
+
+	return completion ? (struct ring_extent){ index, ring->device } :
+	       (struct ring_extent){ ring->device, index };
+}
+
 static void ring_copy_slot(struct weft_ring *to, const struct weft_ring *from, u32 index)
 {
 	memcpy((void __force *)weft_ring_slot(to, index),
@@ -138,41 +159,59 @@ static void ring_copy_slot(struct weft_ring *to, const struct weft_ring *from, u
 u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from)
 {
 	u32 i = weft_shared_load(&from->hdr->consumer);
-	/* A, pairs with B */
-	u32 producer = weft_shared_load_acquire(&from->hdr->producer);
+	u32 end = i + min(to->entries, from->entries);
+	u32 producer;
 
-	if (producer - i > min(to->entries, from->entries))
-		return i;
-	for (; i != producer; i++) {
-		ring_copy_slot(to, from, i);
-		if (i % RING_COPY_BATCH == 0)
-			cond_resched();
+	for (;;) {
+		/* A, pairs with B */
+		producer = weft_shared_load_acquire(&from->hdr->producer);
+		if (i == producer || producer - i > end - i)
+			return i;
+		for (; i != producer; i++) {
+			ring_copy_slot(to, from, i);
+			if (i % RING_COPY_BATCH == 0)
+				cond_resched();
+		}
 	}
-	return producer;
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_carry_ahead);
 
-int weft_ring_carry_rest(struct weft_ring *to, struct weft_ring *from, bool completion,
-			 u32 copied)
+/* Move what is between the indexes, at most @most of which have to be copied. */
+static int ring_carry(struct weft_ring *to, struct weft_ring *from,
+		      const struct ring_extent *extent, u32 copied, u32 most)
 {
-	u32 producer, consumer, i;
+	u32 num = extent->producer - extent->consumer, i;
 
-	producer = completion ? from->device :
-		   weft_shared_load_acquire(&from->hdr->producer);
-	consumer = completion ? weft_shared_load_acquire(&from->hdr->consumer) :
-		   from->device;
-	if (producer - consumer > min(to->entries, from->entries))
+	if (num > min(to->entries, from->entries))
 		return -EINVAL;
 	/* all of it may have been consumed meanwhile, and more */
-	i = copied - consumer <= producer - consumer ? copied : consumer;
-	for (; i != producer; i++)
+	i = copied - extent->consumer <= num ? copied : extent->consumer;
+	if (extent->producer - i > most)
+		return -EAGAIN;
+	for (; i != extent->producer; i++)
 		ring_copy_slot(to, from, i);
 	to->device = from->device;
 	to->client = from->client;
 	weft_shared_store(&to->hdr->flags, weft_shared_load(&from->hdr->flags));
 	weft_shared_store(&to->hdr->arm, weft_shared_load(&from->hdr->arm));
-	weft_shared_store(&to->hdr->consumer, consumer);
-	weft_shared_store_release(&to->hdr->producer, producer);
+	weft_shared_store(&to->hdr->consumer, extent->consumer);
+	weft_shared_store_release(&to->hdr->producer, extent->producer);
 	return 0;
 }
+
+int weft_ring_carry_rest(struct weft_ring *to, struct weft_ring *from, bool completion,
+			 u32 copied)
+{
+	struct ring_extent extent = ring_extent(from, completion);
+
+	return ring_carry(to, from, &extent, copied, RING_COPY_BATCH);
+}
 WEFT_EXPORT_FOR_TEST(weft_ring_carry_rest);
+
+int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from, bool completion)
+{
+	struct ring_extent extent = ring_extent(from, completion);
+
+	return ring_carry(to, from, &extent, extent.consumer, U32_MAX);
+}
+WEFT_EXPORT_FOR_TEST(weft_ring_carry_over);

@@ -331,12 +331,16 @@ bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe);
  */
 u32 weft_ring_has_completions(const struct weft_ring *ring);
 
+/* How often to carry ahead before giving up, for a ring that fills meanwhile. */
+#define WEFT_RING_CARRIES	8
+
 /**
  * weft_ring_carry_ahead - copy what is in a ring to the one that will replace it
  * @to: empty
  * @from: same stride; both sides may move
  *
- * With it a lock need not be held for all that is in a ring.
+ * With it a lock need not be held for all that is in a ring. Entries that come meanwhile
+ * are copied as well.
  *
  * Context: process, may sleep.
  * Return: what is before this index has been copied.
@@ -355,7 +359,9 @@ u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from);
  *
  * Indexes go on where they were.
  *
- * Return: 0; -EINVAL: does not fit, or the client's index is impossible.
+ * Return: 0; -EINVAL: does not fit, or the client's index is impossible; -EAGAIN: too much
+ * is left to be copied with a lock held, weft_ring_carry_ahead() is due once more. Only if
+ * 0 there is anything new in @to that counts.
  */
 int weft_ring_carry_rest(struct weft_ring *to, struct weft_ring *from, bool completion,
 			 u32 copied);
@@ -366,14 +372,10 @@ int weft_ring_carry_rest(struct weft_ring *to, struct weft_ring *from, bool comp
  * @from: see weft_ring_carry_rest()
  * @completion: see weft_ring_carry_rest()
  *
- * Return: see weft_ring_carry_rest().
+ * However much it is. For rings that are not large.
+ *
+ * Return: 0; -EINVAL: see weft_ring_carry_rest().
  */
-static inline int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from,
-				       bool completion)
-{
-	u32 first = completion ? weft_shared_load(&from->hdr->consumer) : from->device;
-
-	return weft_ring_carry_rest(to, from, completion, first);
-}
+int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from, bool completion);
 
 #endif /* WEFT_RING_RING_H */
