@@ -4,6 +4,8 @@
 
 #include <linux/delay.h>
 #include <linux/module.h>
+#include <linux/pid.h>
+#include <linux/rculist.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 
@@ -331,18 +333,57 @@ void weft_pins_detach(struct weft_region *region)
 		weft_pins_forget(pins);
 }
 
-static long pins_prefetch_batch(struct mm_struct *mm, u64 start, u32 num, bool write,
-				struct page **pages)
-{
-	long got = pins_get(mm, start, num, write, pages);
+/**
+ * struct pins_advice - what a prefetch is for
+ * @mm: whose memory
+ * @tgid: the process
+ * @write: to be written
+ * @pages: room for PINS_BATCH
+ */
+struct pins_advice {
+	struct mm_struct	*mm;
+	struct pid		*tgid;
+	bool			write;
+	struct page		**pages;
+};
 
+/*
+ * Does the process still have the memory, and does it go on? A reference to the mm does
+ * not tell: work items may have those that are left.
+ */
+static bool pins_is_lived_in(const struct mm_struct *mm, struct pid *tgid)
+{
+	struct task_struct *leader, *thread;
+	bool found = false;
+
+	rcu_read_lock();
+	leader = pid_task(tgid, PIDTYPE_TGID);
+	if (leader && !(READ_ONCE(leader->signal->flags) & SIGNAL_GROUP_EXIT)) {
+		/* any of its threads: the first one may have ended */
+		list_for_each_entry_rcu(thread, &leader->signal->thread_head, thread_node) {
+			found = READ_ONCE(thread->mm) == mm;
+			if (found)
+				break;
+		}
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+static long pins_prefetch_batch(const struct pins_advice *advice, u64 start, u32 num)
+{
+	long got;
+
+	if (!pins_is_lived_in(advice->mm, advice->tgid) || !mmget_not_zero(advice->mm))
+		return -EFAULT;
+	got = pins_get(advice->mm, start, num, advice->write, advice->pages);
+	mmput(advice->mm);
 	if (got > 0)
-		unpin_user_pages(pages, got);
+		unpin_user_pages(advice->pages, got);
 	return got;
 }
 
-static int pins_prefetch(struct mm_struct *mm, u64 start, u64 length, bool write,
-			 struct page **pages)
+static int pins_prefetch(const struct pins_advice *advice, u64 start, u64 length)
 {
 	u64 left = (offset_in_page(start) + length + PAGE_SIZE - 1) >> PAGE_SHIFT;
 	long got;
@@ -351,7 +392,7 @@ static int pins_prefetch(struct mm_struct *mm, u64 start, u64 length, bool write
 	while (left) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
-		got = pins_prefetch_batch(mm, start, min_t(u64, left, PINS_BATCH), write, pages);
+		got = pins_prefetch_batch(advice, start, min_t(u64, left, PINS_BATCH));
 		if (got < 0)
 			return fatal_signal_pending(current) ? -EINTR : -EFAULT;
 		left -= got;
@@ -361,19 +402,17 @@ static int pins_prefetch(struct mm_struct *mm, u64 start, u64 length, bool write
 	return 0;
 }
 
-int weft_pins_prefetch(struct mm_struct *mm, u64 start, u64 length, bool write)
+int weft_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 length,
+		       bool write)
 {
-	struct page **pages;
-	int err = -EFAULT;
+	struct pins_advice advice = { .mm = mm, .tgid = tgid, .write = write };
+	int err;
 
-	pages = kvmalloc_array(PINS_BATCH, sizeof(*pages), GFP_KERNEL);
-	if (!pages)
+	advice.pages = kvmalloc_array(PINS_BATCH, sizeof(*advice.pages), GFP_KERNEL);
+	if (!advice.pages)
 		return -ENOMEM;
-	if (mmget_not_zero(mm)) {
-		err = pins_prefetch(mm, start, length, write, pages);
-		mmput(mm);
-	}
-	kvfree(pages);
+	err = pins_prefetch(&advice, start, length);
+	kvfree(advice.pages);
 	return err;
 }
 

@@ -164,6 +164,7 @@ bool weft_pins_pending(const struct weft_pins *pins);
 /**
  * weft_pins_prefetch - make pages come, and let go of them
  * @mm: whose
+ * @tgid: the process; when it ends, or has another mm, no more pages come
  * @start: address of the first byte
  * @length: bytes
  * @write: they will be written
@@ -172,7 +173,8 @@ bool weft_pins_pending(const struct weft_pins *pins);
  * Return: 0; -EFAULT: some cannot be accessed; -EINTR: the task is being killed;
  * -ENOMEM.
  */
-int weft_pins_prefetch(struct mm_struct *mm, u64 start, u64 length, bool write);
+int weft_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 length,
+		       bool write);
 
 /**
  * weft_pins_queue - do something that may wait for pages in a work item

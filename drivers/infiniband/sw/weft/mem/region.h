@@ -26,6 +26,7 @@
 #include "params.h"
 
 struct mm_struct;
+struct pid;
 struct weft_fastreg;
 struct weft_region;
 struct weft_sge;
@@ -95,6 +96,8 @@ enum weft_region_kind {
  * @length: bytes from @iova; 0: a memory window that is not bound
  * @mm: paged (on-demand paging): whose memory it is; kept by the memory region, a
  *	memory window borrows it; NULL: the memory is always there
+ * @tgid: paged: the process that had @mm then, with a reference of the memory region's;
+ *	a memory window has none
  * @base: address (modulo 2^64) of the first byte of the first block; of a paged region
  *	what the process calls address 0
  * @blocks: kernel address of each block of 1 << @page_shift bytes, of pages that
@@ -123,6 +126,7 @@ struct weft_region {
 	u64			iova;
 	u64			length;
 	struct mm_struct	*mm;
+	struct pid		*tgid;
 	u64			base;
 	void			**blocks;
 	u32			page_shift;

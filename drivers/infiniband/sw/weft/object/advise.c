@@ -2,6 +2,7 @@
 
 #include "object/advise.h"
 
+#include <linux/pid.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -12,11 +13,13 @@
 /**
  * struct advise_range - memory to be prefetched
  * @mm: whose, with a reference
+ * @tgid: the process, with a reference
  * @start: address of the first byte in @mm
  * @length: bytes
  */
 struct advise_range {
 	struct mm_struct	*mm;
+	struct pid		*tgid;
 	u64			start;
 	u64			length;
 };
@@ -62,6 +65,7 @@ static int advise_add(struct advise_prefetch *prefetch, struct ib_pd *pd,
 		mmgrab(region->mm);
 		prefetch->range[prefetch->num++] = (struct advise_range){
 			.mm = region->mm,
+			.tgid = get_pid(region->tgid),
 			.start = sge->addr - region->base,
 			.length = sge->length,
 		};
@@ -78,8 +82,8 @@ static int advise_run(const struct advise_prefetch *prefetch)
 
 	for (i = 0; !err && i < prefetch->num; i++) {
 		range = &prefetch->range[i];
-		err = weft_pins_prefetch(range->mm, range->start, range->length,
-					 prefetch->write);
+		err = weft_pins_prefetch(range->mm, range->tgid, range->start,
+					 range->length, prefetch->write);
 	}
 	return err;
 }
@@ -88,8 +92,10 @@ static void advise_free(struct advise_prefetch *prefetch)
 {
 	u32 i;
 
-	for (i = 0; i < prefetch->num; i++)
+	for (i = 0; i < prefetch->num; i++) {
 		mmdrop(prefetch->range[i].mm);
+		put_pid(prefetch->range[i].tgid);
+	}
 	kvfree(prefetch);
 }
 

@@ -15,6 +15,7 @@
 
 #include <linux/ioport.h>
 #include <linux/mm.h>
+#include <linux/pid.h>
 #include <linux/sched/mm.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
@@ -325,6 +326,7 @@ static struct ib_mr *mr_reg_paged(u64 start, u64 length, const struct mr_terms *
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mmgrab(current->mm);
+	mr->region->tgid = get_task_pid(current, PIDTYPE_TGID);
 	mr->iova = terms->iova;
 	mr->access = terms->access;
 	mr->ib_mr.length = length;
@@ -619,6 +621,7 @@ WEFT_EXPORT_FOR_TEST(weft_rereg_user_mr);
 static int mr_end(struct weft_mr *mr)
 {
 	struct mm_struct *mm = mr->region->mm;
+	struct pid *tgid = mr->region->tgid;
 	void **blocks = mr->region->blocks;
 
 	if (mr->region->fastreg) {
@@ -630,6 +633,7 @@ static int mr_end(struct weft_mr *mr)
 	weft_region_kill(mr->region);
 	if (mm) {
 		mmdrop(mm);
+		put_pid(tgid);
 		return 0;
 	}
 	kvfree(blocks);
