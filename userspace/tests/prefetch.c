@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Prefetches of a process that is gone: others do not notice.
+ * On-demand paging of a process that is gone, or whose pages never come: others do not
+ * notice.
  */
 #include "lib.h"
 
@@ -8,7 +9,12 @@
 #include <sys/prctl.h>
 
 #define PAGED		(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
+#define MiB		(1UL << 20)
 #define GiB		(1UL << 30)
+/* more than a workqueue runs at a time: 512, or from Linux 6.16 on 2048 */
+#define HELD		2100
+
+static struct end a, b;
 
 static void *paged(size_t size, struct ibv_mr **mr)
 {
@@ -27,6 +33,100 @@ static void prefetch(const struct ibv_mr *mr, void *p, uint32_t length)
 	struct ibv_sge sge = { (uintptr_t)p, length, mr->lkey };
 
 	SAME(ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &sge, 1), 0);
+}
+
+static void make_paged(struct end *e)
+{
+	SAME(ibv_dereg_mr(e->mr), 0);
+	munmap(e->buf, BUF);
+	e->buf = paged(BUF, &e->mr);
+}
+
+/* a process that does @run, says so, and then nothing more */
+static pid_t child(void (*run)(void))
+{
+	int up[2];
+	pid_t pid;
+	char c;
+
+	SAME(pipe(up), 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		open_device();
+		run();
+		SAME(write(up[1], "x", 1), 1);
+		for (;;)
+			pause();
+	}
+	close(up[1]);
+	SAME(read(up[0], &c, 1), 1);
+	close(up[0]);
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	int status;
+
+	SAME(kill(pid, SIGKILL), 0);
+	SAME(waitpid(pid, &status, 0), pid);
+	/* and it was there until now */
+	CHECK(WIFSIGNALED(status));
+}
+
+static void never_answer(void)
+{
+	struct ibv_mr *mr;
+	void *p = paged(MiB, &mr);
+	int i;
+
+	uffd_hold(p, MiB);
+	for (i = 0; i < HELD; i++)
+		prefetch(mr, p, 1);
+	/* as many as can have begun */
+	sleep_ms(1000);
+}
+
+static void send_paged(int num)
+{
+	int i;
+
+	for (i = 0; i < num; i++) {
+		note("round %d", i);
+		madvise(a.buf, BUF, MADV_DONTNEED);
+		madvise(b.buf, BUF, MADV_DONTNEED);
+		fill(a.buf, 4096, i);
+		post_recv(&b, 1, 0, 4096);
+		post(&a, swr(&a, 2, IBV_WR_SEND, 0, 4096));
+		expect_ok(b.rcq, 1);
+		expect_ok(a.scq, 2);
+		check_filled(b.buf, 4096, i);
+	}
+}
+
+/* prefetches of another process wait for ever: messages do not */
+static void another_waits(void)
+{
+	pid_t pid = child(never_answer);
+
+	make_pair(&a, &b, CONF());
+	make_paged(&a);
+	make_paged(&b);
+	send_paged(20);
+	end_child(pid);
+	send_paged(20);
+}
+
+/* nor do those of the same process */
+static void prefetches_wait(void)
+{
+	make_pair(&a, &b, CONF());
+	make_paged(&a);
+	make_paged(&b);
+	never_answer();
+	send_paged(20);
 }
 
 static long available_kb(void)
@@ -87,14 +187,6 @@ static void exits(void)
 	memory_comes_back(before);
 }
 
-static void end_child(pid_t pid)
-{
-	int status;
-
-	SAME(kill(pid, SIGKILL), 0);
-	SAME(waitpid(pid, &status, 0), pid);
-}
-
 /* it goes on, but the memory is not its any more */
 static void executes(void)
 {
@@ -115,5 +207,5 @@ static void executes(void)
 }
 
 TESTS(
-	TEST(exits), TEST(executes)
+	TEST(another_waits), TEST(prefetches_wait), TEST(exits), TEST(executes)
 )

@@ -32,11 +32,91 @@ enum pins_state {
 	PINS_FORGOTTEN,
 };
 
-/*
- * Of its own: a work item may be stuck as long as a process pleases. It holds a
- * reference to the module, so that only those that are not stuck are waited for.
+/* Messages of a context that wait for pages, and prefetches. More wait in a queue. */
+#define PINS_MESSAGES	64
+#define PINS_PREFETCHES	4
+
+/**
+ * struct weft_pins_lane - work items that wait for the pages of a context's processes
+ *
+ * One may be stuck as long as a process pleases. It holds a reference to the module, so
+ * that only those that are not stuck are waited for.
+ *
+ * @refs: one of the context, one for each work item
+ * @messages: those that pin
+ * @prefetches: those that prefetch
+ * @end: frees it
  */
+struct weft_pins_lane {
+	refcount_t		refs;
+	struct workqueue_struct	*messages;
+	struct workqueue_struct	*prefetches;
+	struct work_struct	end;
+};
+
+/* For what waits for no process: to unpin, and to free lanes. */
 static struct workqueue_struct *pins_workqueue;
+
+/* Of kernel consumers. */
+static struct weft_pins_lane *pins_kernel_lane;
+
+static void lane_free(struct weft_pins_lane *lane)
+{
+	if (lane->messages)
+		destroy_workqueue(lane->messages);
+	if (lane->prefetches)
+		destroy_workqueue(lane->prefetches);
+	kfree(lane);
+}
+
+static void lane_end(struct work_struct *work)
+{
+	lane_free(container_of(work, struct weft_pins_lane, end));
+}
+
+struct weft_pins_lane *weft_pins_lane_create(void)
+{
+	struct weft_pins_lane *lane = kzalloc(sizeof(*lane), GFP_KERNEL_ACCOUNT);
+
+	if (!lane)
+		return NULL;
+	refcount_set(&lane->refs, 1);
+	INIT_WORK(&lane->end, lane_end);
+	lane->messages = alloc_workqueue("weft_pins", WQ_UNBOUND, PINS_MESSAGES);
+	lane->prefetches = alloc_workqueue("weft_prefetch", WQ_UNBOUND, PINS_PREFETCHES);
+	if (lane->messages && lane->prefetches)
+		return lane;
+	lane_free(lane);
+	return NULL;
+}
+
+void weft_pins_lane_put(struct weft_pins_lane *lane)
+{
+	/* the last one may be a work item of the lane itself */
+	if (lane && refcount_dec_and_test(&lane->refs))
+		queue_work(pins_workqueue, &lane->end);
+}
+
+/* Return: the lane, for a work item that will be queued there. */
+static struct weft_pins_lane *lane_enter(struct weft_pins_lane *lane)
+{
+	if (!lane)
+		lane = pins_kernel_lane;
+	refcount_inc(&lane->refs);
+	__module_get(THIS_MODULE);
+	return lane;
+}
+
+void weft_pins_queue_prefetch(struct weft_pins_lane *lane, struct work_struct *work)
+{
+	queue_work(lane_enter(lane)->prefetches, work);
+}
+
+void weft_pins_leave(struct weft_pins_lane *lane)
+{
+	weft_pins_lane_put(lane ?: pins_kernel_lane);
+	module_put(THIS_MODULE);
+}
 
 struct weft_pins *weft_pins_alloc(u32 max)
 {
@@ -61,6 +141,8 @@ void weft_pins_add(struct weft_pins *pins, const struct weft_region *region, u64
 	struct weft_pin *pin = &pins->pin[pins->num++];
 	u64 start = pins_address(region, addr);
 
+	/* all that are of one protection domain have the same */
+	pins->lane = region->lane;
 	pin->pins = pins;
 	pin->mm = region->mm;
 	mmgrab(pin->mm);
@@ -161,6 +243,7 @@ static void pins_free(struct weft_pins *pins)
 static void pins_get_worker(struct work_struct *work)
 {
 	struct weft_pins *pins = container_of(work, struct weft_pins, work);
+	struct weft_pins_lane *lane = pins->lane;
 	void (*done)(void *arg) = pins->done;
 	void *arg = pins->arg;
 	u32 i, rests = PINS_RESTS;
@@ -178,7 +261,7 @@ static void pins_get_worker(struct work_struct *work)
 	if (atomic_cmpxchg(&pins->state, PINS_PENDING, PINS_READY) == PINS_FORGOTTEN)
 		pins_free(pins);
 	done(arg);
-	weft_pins_leave();
+	weft_pins_leave(lane);
 }
 
 static void pins_put_worker(struct work_struct *work)
@@ -194,7 +277,7 @@ void weft_pins_request(struct weft_pins *pins, struct weft_pins **holder,
 	pins->arg = arg;
 	*holder = pins;
 	INIT_WORK(&pins->work, pins_get_worker);
-	weft_pins_queue(&pins->work);
+	queue_work(lane_enter(pins->lane)->messages, &pins->work);
 }
 WEFT_EXPORT_FOR_TEST(weft_pins_request);
 
@@ -416,25 +499,21 @@ int weft_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 le
 	return err;
 }
 
-void weft_pins_queue(struct work_struct *work)
-{
-	__module_get(THIS_MODULE);
-	queue_work(pins_workqueue, work);
-}
-
-void weft_pins_leave(void)
-{
-	module_put(THIS_MODULE);
-}
-
 int weft_pins_init(void)
 {
-	/* as many as there may be: most of those that wait do so for pages */
-	pins_workqueue = alloc_workqueue("weft_pins", WQ_UNBOUND, WQ_MAX_ACTIVE);
-	return pins_workqueue ? 0 : -ENOMEM;
+	pins_workqueue = alloc_workqueue("weft_unpin", WQ_UNBOUND, 0);
+	if (!pins_workqueue)
+		return -ENOMEM;
+	pins_kernel_lane = weft_pins_lane_create();
+	if (pins_kernel_lane)
+		return 0;
+	destroy_workqueue(pins_workqueue);
+	return -ENOMEM;
 }
 
 void weft_pins_exit(void)
 {
+	weft_pins_lane_put(pins_kernel_lane);
+	/* which frees what lanes are left first */
 	destroy_workqueue(pins_workqueue);
 }

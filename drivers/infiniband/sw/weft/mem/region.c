@@ -107,6 +107,7 @@ struct weft_region *weft_region_successor(const struct weft_region *old, gfp_t g
 	region->length = old->length;
 	region->mm = old->mm;
 	region->tgid = old->tgid;
+	region->lane = old->lane;
 	region->base = old->base;
 	region->blocks = old->blocks;
 	region->page_shift = old->page_shift;

@@ -28,6 +28,7 @@
 struct mm_struct;
 struct pid;
 struct weft_fastreg;
+struct weft_pins_lane;
 struct weft_region;
 struct weft_sge;
 
@@ -98,6 +99,8 @@ enum weft_region_kind {
  *	memory window borrows it; NULL: the memory is always there
  * @tgid: paged: the process that had @mm then, with a reference of the memory region's;
  *	a memory window has none
+ * @lane: paged: where what waits for pages does so, of the process's context; NULL: where
+ *	all do that have no context
  * @base: address (modulo 2^64) of the first byte of the first block; of a paged region
  *	what the process calls address 0
  * @blocks: kernel address of each block of 1 << @page_shift bytes, of pages that
@@ -127,6 +130,7 @@ struct weft_region {
 	u64			length;
 	struct mm_struct	*mm;
 	struct pid		*tgid;
+	struct weft_pins_lane	*lane;
 	u64			base;
 	void			**blocks;
 	u32			page_shift;

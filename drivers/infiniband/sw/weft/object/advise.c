@@ -27,12 +27,14 @@ struct advise_range {
 /**
  * struct advise_prefetch - what one call wants to be prefetched
  * @work: does it
+ * @lane: where
  * @write: to be written
  * @num: entries of @range in use
  * @range: the memory
  */
 struct advise_prefetch {
 	struct work_struct	work;
+	struct weft_pins_lane	*lane;
 	bool			write;
 	u32			num;
 	struct advise_range	range[];
@@ -69,6 +71,8 @@ static int advise_add(struct advise_prefetch *prefetch, struct ib_pd *pd,
 			.start = sge->addr - region->base,
 			.length = sge->length,
 		};
+		/* all that are of one protection domain have the same */
+		prefetch->lane = region->lane;
 	}
 	weft_region_put(region);
 	return err;
@@ -102,11 +106,12 @@ static void advise_free(struct advise_prefetch *prefetch)
 static void advise_worker(struct work_struct *work)
 {
 	struct advise_prefetch *prefetch = container_of(work, struct advise_prefetch, work);
+	struct weft_pins_lane *lane = prefetch->lane;
 
 	/* it is too late to tell anybody */
 	advise_run(prefetch);
 	advise_free(prefetch);
-	weft_pins_leave();
+	weft_pins_leave(lane);
 }
 
 static struct advise_prefetch *advise_prepare(struct ib_pd *pd, bool write,
@@ -149,7 +154,7 @@ int weft_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32
 	if (advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT &&
 	    !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
 		INIT_WORK(&prefetch->work, advise_worker);
-		weft_pins_queue(&prefetch->work);
+		weft_pins_queue_prefetch(prefetch->lane, &prefetch->work);
 		return 0;
 	}
 	if (advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)

@@ -11,6 +11,7 @@
 #include "object/dev.h"
 #include "object/dm.h"
 #include "object/dmabuf.h"
+#include "object/ucontext.h"
 #include "ring/pages.h"
 
 #include <linux/ioport.h>
@@ -315,18 +316,24 @@ int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
 }
 WEFT_EXPORT_FOR_TEST(weft_map_mr_sg);
 
-static struct ib_mr *mr_reg_paged(u64 start, u64 length, const struct mr_terms *terms)
+static struct ib_mr *mr_reg_paged(u64 start, u64 length, const struct mr_terms *terms,
+				  struct ib_udata *udata)
 {
 	struct weft_dev *dev = to_weft_dev(terms->pd->device);
+	struct weft_pins_lane *lane;
 	struct weft_mr *mr;
 
 	if (!current->mm)
 		return ERR_PTR(-EINVAL);
+	lane = weft_udata_lane(udata);
+	if (IS_ERR(lane))
+		return ERR_CAST(lane);
 	mr = mr_alloc(dev, GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mmgrab(current->mm);
 	mr->region->tgid = get_task_pid(current, PIDTYPE_TGID);
+	mr->region->lane = lane;
 	mr->iova = terms->iova;
 	mr->access = terms->access;
 	mr->ib_mr.length = length;
@@ -349,7 +356,7 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 	if (err)
 		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)
-		return mr_reg_paged(start, length, &terms);
+		return mr_reg_paged(start, length, &terms, udata);
 
 	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(mr))

@@ -11,6 +11,7 @@
 #include "ring/shelf.h"
 
 struct weft_doorbell;
+struct weft_pins_lane;
 struct weft_qp;
 
 /**
@@ -23,11 +24,13 @@ struct weft_qp;
  * @doorbell: what the QPs of this context can be rung by; each process has a file
  *	of its own for it
  * @shelf: what it keeps for the rings of its QPs
+ * @lane: where what waits for its pages does so; made for the first paged region
  */
 struct weft_ucontext {
 	struct ib_ucontext	ibuc;
 	struct weft_doorbell	*doorbell;
 	struct weft_shelf	shelf;
+	struct weft_pins_lane	*lane;
 };
 
 /* What uverbs knows of contexts beyond the core's own methods. */
@@ -101,6 +104,14 @@ struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata);
  * Return: the shelf, NULL for a kernel consumer.
  */
 struct weft_shelf *weft_udata_shelf(struct ib_udata *udata);
+
+/**
+ * weft_udata_lane - where what waits for the pages of a region made in this call does so
+ * @udata: NULL for a kernel consumer
+ *
+ * Return: the context's lane, which regions borrow; NULL for a kernel consumer; -ENOMEM.
+ */
+struct weft_pins_lane *weft_udata_lane(struct ib_udata *udata);
 
 /**
  * typedef weft_doorbell_fn - what a doorbell does
