@@ -4,6 +4,7 @@
  * notice.
  */
 #include "lib.h"
+#include "usage.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -129,6 +130,31 @@ static void prefetches_wait(void)
 	send_paged(20);
 }
 
+/* a message that waits for its page, and is not wanted any more */
+static void post_and_reset(int num)
+{
+	int i;
+
+	for (i = 0; i < num; i++) {
+		note("reset %d", i);
+		post(&a, swr(&a, 1, IBV_WR_SEND, 0, 100));
+		to_state(&a, IBV_QPS_RESET);
+		to_state(&b, IBV_QPS_RESET);
+		connect_ends(&a, &b);
+	}
+	note(NULL);
+}
+
+static void resets(void)
+{
+	make_pair(&a, &b, CONF());
+	make_paged(&a);
+	uffd_hold(a.buf, BUF);
+	/* from here on they wait for their turn as well */
+	post_and_reset(100);
+	SAME(usage_watch(post_and_reset, 400), 0);
+}
+
 static long available_kb(void)
 {
 	FILE *file = fopen("/proc/meminfo", "r");
@@ -207,5 +233,5 @@ static void executes(void)
 }
 
 TESTS(
-	TEST(another_waits), TEST(prefetches_wait), TEST(exits), TEST(executes)
+	TEST(another_waits), TEST(prefetches_wait), TEST(resets), TEST(exits), TEST(executes)
 )

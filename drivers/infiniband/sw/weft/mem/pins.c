@@ -269,6 +269,26 @@ static void pins_put_worker(struct work_struct *work)
 	pins_free(container_of(work, struct weft_pins, work));
 }
 
+/* In place of pins_get_worker(), which has not begun. */
+static void pins_cancel_worker(struct work_struct *work)
+{
+	struct weft_pins *pins = container_of(work, struct weft_pins, work);
+	struct weft_pins_lane *lane = pins->lane;
+	void (*done)(void *arg) = pins->done;
+	void *arg = pins->arg;
+
+	pins_free(pins);
+	done(arg);
+	weft_pins_leave(lane);
+}
+
+/* Dirty pages are locked for that, and an mm may go with it: not here. */
+static void pins_end(struct weft_pins *pins, work_func_t worker)
+{
+	INIT_WORK(&pins->work, worker);
+	queue_work(pins_workqueue, &pins->work);
+}
+
 void weft_pins_request(struct weft_pins *pins, struct weft_pins **holder,
 		       void (*done)(void *arg), void *arg)
 {
@@ -286,11 +306,11 @@ void weft_pins_forget(struct weft_pins *pins)
 	if (!pins)
 		return;
 	*pins->holder = NULL;
-	if (atomic_xchg(&pins->state, PINS_FORGOTTEN) != PINS_READY)
-		return;
-	/* dirty pages are locked for that: not here */
-	INIT_WORK(&pins->work, pins_put_worker);
-	queue_work(pins_workqueue, &pins->work);
+	/* before it is forgotten: once it is, the work item may free it */
+	if (weft_pins_pending(pins) && cancel_work(&pins->work))
+		pins_end(pins, pins_cancel_worker);
+	else if (atomic_xchg(&pins->state, PINS_FORGOTTEN) == PINS_READY)
+		pins_end(pins, pins_put_worker);
 }
 WEFT_EXPORT_FOR_TEST(weft_pins_forget);
 

@@ -23,10 +23,11 @@
  *						unpins, frees
  *
  * Who does not want the pages any more forgets them at any time and waits for nobody:
- * while PENDING, the work item frees the pins when it is done; afterwards one is
- * queued that does. The work item holds a reference to the mm only, not to the region:
- * ib_dereg_mr() does not wait for it. An access refers to both, the region by way of
- * the pinned pages, which are a region of their own for as long as a span is attached.
+ * if the work item has begun, and is PENDING, it frees the pins when it is done; otherwise
+ * another one is queued that does, and the first one never begins. The work item holds a
+ * reference to the mm only, not to the region: ib_dereg_mr() does not wait for it. An
+ * access refers to both, the region by way of the pinned pages, which are a region of
+ * their own for as long as a span is attached.
  *
  * As it may take for ever, each user context has a lane: only so many work items of it run
  * at a time, the rest waits, and those of other contexts do not notice. Prefetches, of
@@ -79,8 +80,8 @@ struct weft_pin {
  * @holder: where the half keeps them; NULL is written there when they go
  * @work: pins, or unpins
  * @lane: where it pins
- * @done: called in the work item when it has pinned, whether somebody still wants it
- *	or not; @pins may be gone then
+ * @done: called in a work item when it has pinned, or will not, whether somebody still
+ *	wants it or not; @pins may be gone then
  * @arg: of @done
  * @users: spans that are attached
  * @keep: when no span is attached any more they are needed again
@@ -126,7 +127,7 @@ void weft_pins_add(struct weft_pins *pins, const struct weft_region *region, u64
  * weft_pins_request - have them pinned
  * @pins: written down
  * @holder: becomes @pins
- * @done: called when it has been done, in process context
+ * @done: called when it has been done, or forgotten before, in process context
  * @arg: of @done
  */
 void weft_pins_request(struct weft_pins *pins, struct weft_pins **holder,
