@@ -542,8 +542,71 @@ static void no_descriptors(void)
 	check_works(&a, &b);
 }
 
+/*
+ * A resize of nothing, raw: the answer goes to @page.
+ */
+struct raw_resize {
+	uint8_t *page;
+	int error;
+};
+
+static void *resize_into(void *arg)
+{
+	struct raw_resize *raw = arg;
+	struct {
+		struct ib_uverbs_cmd_hdr hdr;
+		struct ib_uverbs_ex_cmd_hdr ex;
+		struct ib_uverbs_ex_modify_qp core;
+		struct weft_modify_qp_req req;
+	} cmd = {
+		.hdr = {
+			.command = IB_USER_VERBS_CMD_FLAG_EXTENDED | IB_USER_VERBS_EX_CMD_MODIFY_QP,
+			.in_words = sizeof(cmd.core) / 8,
+			.out_words = sizeof(struct ib_uverbs_ex_modify_qp_resp) / 8,
+		},
+		.ex = {
+			.response = (uintptr_t)raw->page,
+			.provider_in_words = sizeof(cmd.req) / 8,
+			.provider_out_words = sizeof(struct weft_modify_qp_resp) / 8,
+		},
+		.core.base = { .qp_handle = a.qp->handle, .attr_mask = IBV_QP_CAP },
+	};
+
+	errno = 0;
+	raw->error = write(ctx->cmd_fd, &cmd, sizeof(cmd)) < 0 ? errno : 0;
+	return NULL;
+}
+
+/* What waits for a page that does not come holds up nobody who looks, or goes on. */
+static void resize_without_end(void)
+{
+	long size = sysconf(_SC_PAGESIZE);
+	struct raw_resize raw = { .page = memory(size) };
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+	pthread_t thread;
+	int fd;
+
+	make_pair(&a, &b, CONF());
+	fd = uffd_hold(raw.page, size);
+	SAME(pthread_create(&thread, NULL, resize_into, &raw), 0);
+	sleep_ms(300);
+	note("meanwhile");
+	SAME(ibv_query_qp(a.qp, &attr, QP_ATTRS, &init), 0);
+	SAME(system("timeout 10 rdma resource show qp >/dev/null"), 0);
+	check_works(&a, &b);
+	SAME(pthread_tryjoin_np(thread, NULL), EBUSY);
+	note("then");
+	uffd_answer(fd, raw.page, size);
+	SAME(pthread_join(thread, NULL), 0);
+	SAME(raw.error, 0);
+	close(fd);
+	check_works(&a, &b);
+}
+
 TESTS(
 	TEST(doorbell_arguments), TEST(doorbell_of_others), TEST(mappings), TEST(unmapped),
 	TEST(forked), TEST(context_data), TEST(command_fuzz), TEST(resizers),
-	TEST(locked_memory), TEST(rings_are_charged), TEST(no_descriptors)
+	TEST(locked_memory), TEST(rings_are_charged), TEST(no_descriptors),
+	TEST(resize_without_end)
 )

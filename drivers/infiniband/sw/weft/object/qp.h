@@ -64,6 +64,7 @@ struct weft_srq;
  * @doorbell: the file descriptor that may ring; NULL for a kernel QP, and for an
  *	XRC target, which is not one process's
  * @migration: connected: another path
+ * @resize_lock: serialises resizes, which wait for the process to have its page
  * @modify_lock: serialises modify, query, destroy and migration
  * @attr: attributes as last modified, under @modify_lock. What a half needs
  *	is copied into the half.
@@ -114,6 +115,7 @@ struct weft_qp {
 	u32			access;
 	struct weft_migration	migration;
 
+	struct mutex		resize_lock;
 	struct mutex		modify_lock;
 	struct ib_qp_attr	attr;
 	struct ib_qp_cap	cap;

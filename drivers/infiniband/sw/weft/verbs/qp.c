@@ -277,6 +277,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->stats = dev->stats;
 	qp->ibqp = ibqp;
 	qp->link = &weft_link_local;
+	mutex_init(&qp->resize_lock);
 	mutex_init(&qp->modify_lock);
 	spin_lock_init(&qp->post_lock);
 	weft_turn_init(&qp->send.turn, qp, weft_requester_run);

@@ -405,17 +405,29 @@ static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 }
 
 static int modify_locked(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
-			 struct ib_udata *udata, struct qp_change *change)
+			 struct qp_change *change)
 {
-	int ret = 0;
+	int ret;
 
-	if (mask & IB_QP_CAP)
-		ret = weft_qp_resize_prepare(qp, &attr->cap, udata, &change->resize);
-	if (!ret)
-		ret = modify_stopped(qp, attr, mask, change);
-	weft_qp_resize_end(&change->resize);
+	mutex_lock(&qp->modify_lock);
+	ret = modify_stopped(qp, attr, mask, change);
 	if (!ret && mask & IB_QP_CAP)
 		attr->cap = qp->cap;
+	mutex_unlock(&qp->modify_lock);
+	return ret;
+}
+
+static int modify_resize(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
+			 struct ib_udata *udata, struct qp_change *change)
+{
+	int ret;
+
+	mutex_lock(&qp->resize_lock);
+	ret = weft_qp_resize_prepare(qp, &attr->cap, udata, &change->resize);
+	if (!ret)
+		ret = modify_locked(qp, attr, mask, change);
+	weft_qp_resize_end(&change->resize);
+	mutex_unlock(&qp->resize_lock);
 	return ret;
 }
 
@@ -429,11 +441,10 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
 		return -EOPNOTSUPP;
 	ret = modify_read_request(qp, udata, attr, &mask, &change);
-	if (!ret) {
-		mutex_lock(&qp->modify_lock);
-		ret = modify_locked(qp, attr, mask, udata, &change);
-		mutex_unlock(&qp->modify_lock);
-	}
+	if (!ret && mask & IB_QP_CAP)
+		ret = modify_resize(qp, attr, mask, udata, &change);
+	else if (!ret)
+		ret = modify_locked(qp, attr, mask, &change);
 	if (change.alt_source)
 		rdma_put_gid_attr(change.alt_source);
 	return ret;

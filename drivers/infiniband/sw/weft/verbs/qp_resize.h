@@ -26,7 +26,7 @@ struct weft_qp_resize {
 
 /**
  * weft_qp_resize_prepare - make the new rings, and tell the process of them
- * @qp: any; modify_lock held, its halves run
+ * @qp: any; resize_lock held and nothing that others wait for, its halves run
  * @cap: asked for; members that are 0 ask for nothing, those of the receive
  *	queue are ignored with an SRQ
  * @udata: of the call, NULL for a kernel consumer
