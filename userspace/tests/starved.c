@@ -2,10 +2,12 @@
 /*
  * On-demand paging when there is no memory: the kernel's fault injection lets no page be
  * allocated by who pins for us. It has been told whom that is (verbs/542-own-starved).
+ * And what has to succeed without memory, which weft_detach_mcast() gets none of.
  */
 #include "lib.h"
 
 #define INJECTION	"/sys/kernel/debug/fail_page_alloc/"
+#define LEAVING		"/sys/kernel/debug/failslab/"
 #define PAGED		(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
 #define PATIENT		CONF(.timeout = 18)
 #define PAGE		4096
@@ -202,7 +204,49 @@ static void for_a_moment(void)
 	expect_no_event();
 }
 
+/*
+ * ---- A multicast group is left ----
+ */
+
+static void send_to_group(struct ibv_ah *to, uint64_t id)
+{
+	struct ibv_send_wr *wr = to_ah(swr(&a, id, IBV_WR_SEND, 0, 100), to, &a);
+
+	wr->wr.ud.remote_qpn = 0xffffff;
+	post(&a, wr);
+	expect_ok(a.scq, id);
+}
+
+static void leaves_group(void)
+{
+	union ibv_gid group = { .raw = { [10] = 0xff, [11] = 0xff, [12] = 239, [15] = 77 } };
+	struct ibv_ah_attr av = { .is_global = 1, .port_num = 1, .grh.sgid_index = gid4,
+				  .grh.hop_limit = 1, .grh.dgid = group };
+	struct ibv_ah *to = ibv_create_ah(pd, &av);
+	struct end c;
+	int i;
+
+	CHECK(to);
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UD));
+	make(&c, CONF(.type = IBV_QPT_UD));
+	to_ready(&c);
+	SAME(ibv_attach_mcast(c.qp, &group, 0), 0);
+	for (i = 0; i < 4; i++) {
+		SAME(ibv_attach_mcast(b.qp, &group, 0), 0);
+		write_text(LEAVING "probability", "100");
+		SAME(ibv_detach_mcast(b.qp, &group, 0), 0);
+		write_text(LEAVING "probability", "0");
+		SAME(read_number(LEAVING "times"), 99 - i);
+		post_recv(&c, i, 0, 200);
+		post_recv(&b, i, 0, 200);
+		send_to_group(to, i);
+		expect_ok(c.rcq, i);
+		expect_no_wc_now(b.rcq);
+	}
+	SAME(ibv_destroy_qp(b.qp), 0);
+}
+
 TESTS(
 	TEST(requester), TEST(unreliable_requester), TEST(responder),
-	TEST(unreliable_responder), TEST(for_a_moment)
+	TEST(unreliable_responder), TEST(for_a_moment), TEST(leaves_group)
 )

@@ -2,6 +2,7 @@
 
 #include "object/mcast.h"
 
+#include <linux/delay.h>
 #include <linux/jhash.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
@@ -16,7 +17,7 @@
  * @rcu: freed after a grace period
  * @gid: of the group
  * @membership: of the net device; of RoCE only
- * @members: never NULL nor empty, RCU
+ * @members: never empty, RCU; NULL for a moment, see mcast_leave_in_place()
  */
 struct weft_mcast_group {
 	struct hlist_node	node;
@@ -199,28 +200,59 @@ out_unlock:
 	return ret;
 }
 
-static int mcast_leave(struct weft_mcast_table *table,
-		       struct weft_mcast_group *group, struct weft_qp *qp)
+static void mcast_remove(struct weft_mcast_table *table, struct weft_mcast_group *group)
+{
+	struct weft_mcast_members *last = group_members(table, group);
+
+	hlist_del_rcu(&group->node);
+	table->num_groups--;
+	mcast_close(table, group);
+	weft_mcast_members_put(last);
+	kfree_rcu(group, rcu);
+}
+
+/*
+ * Without memory for other members, as leaving must not fail: the process may be about to
+ * end for want of memory. Nobody hears the group until those who deliver to it are done.
+ */
+static void mcast_leave_in_place(struct weft_mcast_group *group,
+				 struct weft_mcast_members *members, struct weft_qp *qp)
+{
+	u32 i, num = 0;
+
+	RCU_INIT_POINTER(group->members, NULL);
+	synchronize_rcu();
+	while (refcount_read(&members->refs) > 1)
+		usleep_range(100, 1000);
+	smp_mb(); /* they have read the members before they let go */
+	for (i = 0; i < members->num; i++)
+		if (members->qp[i] != qp)
+			members->qp[num++] = members->qp[i];
+	members->num = num;
+	rcu_assign_pointer(group->members, members);
+	weft_qp_put(qp);
+}
+
+static void mcast_leave(struct weft_mcast_table *table,
+			struct weft_mcast_group *group, struct weft_qp *qp)
 {
 	struct weft_mcast_members *old = group_members(table, group), *new;
 	u32 i;
 
 	if (old->num == 1) {
-		hlist_del_rcu(&group->node);
-		table->num_groups--;
-		mcast_close(table, group);
-		kfree_rcu(group, rcu);
-	} else {
-		new = members_alloc(old->num - 1);
-		if (!new)
-			return -ENOMEM;
-		for (i = 0; i < old->num; i++)
-			if (old->qp[i] != qp)
-				members_add(new, old->qp[i]);
-		rcu_assign_pointer(group->members, new);
+		mcast_remove(table, group);
+		return;
 	}
+	new = members_alloc(old->num - 1);
+	if (!new) {
+		mcast_leave_in_place(group, old, qp);
+		return;
+	}
+	for (i = 0; i < old->num; i++)
+		if (old->qp[i] != qp)
+			members_add(new, old->qp[i]);
+	rcu_assign_pointer(group->members, new);
 	weft_mcast_members_put(old);
-	return 0;
 }
 
 int weft_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
@@ -232,10 +264,11 @@ int weft_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 
 	mutex_lock(&table->lock);
 	group = mcast_find(table, gid);
-	if (group && members_has(group_members(table, group), qp))
-		ret = mcast_leave(table, group, qp);
-	if (!ret)
+	if (group && members_has(group_members(table, group), qp)) {
+		mcast_leave(table, group, qp);
 		atomic_dec(&qp->mcast_groups);
+		ret = 0;
+	}
 	mutex_unlock(&table->lock);
 	return ret;
 }

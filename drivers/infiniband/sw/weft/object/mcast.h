@@ -35,7 +35,7 @@ struct weft_mcast_table {
 /**
  * struct weft_mcast_members - the members of a group at one time
  *
- * Immutable: a change makes a new one.
+ * Immutable while more than the group refers to it: a change makes a new one.
  *
  * @rcu: freed after a grace period
  * @refs: one for the group, one for each delivery in progress
