@@ -12,7 +12,7 @@
 #define PAGED		(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
 #define MiB		(1UL << 20)
 #define GiB		(1UL << 30)
-/* more than a workqueue runs at a time: 512, or from Linux 6.16 on 2048 */
+/* more than a workqueue runs at a time: 512, or 2048 in newer kernels */
 #define HELD		2100
 
 static struct end a, b;

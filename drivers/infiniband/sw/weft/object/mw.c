@@ -138,6 +138,7 @@ static void mw_open(struct weft_region *new, struct weft_region *region,
 	new->iova = request->access & IB_ZERO_BASED ? 0 : request->addr;
 	new->length = request->length;
 	new->mm = region->mm;
+	new->lane = region->lane;
 	new->base = region->base + (new->iova - request->addr);
 	new->blocks = region->blocks;
 	new->page_shift = region->page_shift;
