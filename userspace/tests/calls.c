@@ -542,17 +542,9 @@ static void no_descriptors(void)
 	check_works(&a, &b);
 }
 
-/*
- * A resize of nothing, raw: the answer goes to @page.
- */
-struct raw_resize {
-	uint8_t *page;
-	int error;
-};
-
-static void *resize_into(void *arg)
+/* modify_qp of @a as uverbs gets it; the answer goes to @page */
+static int raw_modify(int mask, int max_send_wr, void *page)
 {
-	struct raw_resize *raw = arg;
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
 		struct ib_uverbs_ex_cmd_hdr ex;
@@ -565,15 +557,29 @@ static void *resize_into(void *arg)
 			.out_words = sizeof(struct ib_uverbs_ex_modify_qp_resp) / 8,
 		},
 		.ex = {
-			.response = (uintptr_t)raw->page,
+			.response = (uintptr_t)page,
 			.provider_in_words = sizeof(cmd.req) / 8,
 			.provider_out_words = sizeof(struct weft_modify_qp_resp) / 8,
 		},
-		.core.base = { .qp_handle = a.qp->handle, .attr_mask = IBV_QP_CAP },
+		.core.base = { .qp_handle = a.qp->handle, .attr_mask = mask, .min_rnr_timer = 1 },
+		.req.max_send_wr = max_send_wr,
 	};
 
 	errno = 0;
-	raw->error = write(ctx->cmd_fd, &cmd, sizeof(cmd)) < 0 ? errno : 0;
+	return write(ctx->cmd_fd, &cmd, sizeof(cmd)) < 0 ? errno : 0;
+}
+
+/* A resize of nothing. */
+struct raw_resize {
+	uint8_t *page;
+	int error;
+};
+
+static void *resize_into(void *arg)
+{
+	struct raw_resize *raw = arg;
+
+	raw->error = raw_modify(IBV_QP_CAP, 0, raw->page);
 	return NULL;
 }
 
@@ -604,9 +610,54 @@ static void resize_without_end(void)
 	check_works(&a, &b);
 }
 
+/* @body, and behind it what a provider that knows more may ask for */
+static void try_more(int number, const void *body, size_t in, size_t out)
+{
+	uint8_t buf[256] = {};
+
+	note("command %d", number);
+	memcpy(buf, body, in);
+	SAME(command(ctx->cmd_fd, number, buf, in, out), 0);
+	SAME(command(ctx->cmd_fd, number, buf, in + 16, out), 0);
+	buf[in + 12] = 1;
+	SAME(command(ctx->cmd_fd, number, buf, in + 16, out), EINVAL);
+}
+
+/* What is asked for and not known is refused, whatever the call. */
+static void asks_for_more(void)
+{
+	struct ib_uverbs_alloc_pd alloc_pd = { .response = (uintptr_t)response };
+	struct ib_uverbs_alloc_mw alloc_mw = {
+		.response = (uintptr_t)response, .pd_handle = pd->handle, .mw_type = IBV_MW_TYPE_1,
+	};
+	struct ib_uverbs_reg_mr reg_mr = {
+		.response = (uintptr_t)response, .pd_handle = pd->handle, .length = 4096,
+		.access_flags = IBV_ACCESS_LOCAL_WRITE,
+	};
+	struct ib_uverbs_open_xrcd open_xrcd = {
+		.response = (uintptr_t)response, .fd = -1, .oflags = O_CREAT,
+	};
+
+	make_pair(&a, &b, CONF());
+	reg_mr.start = (uintptr_t)a.buf;
+	reg_mr.hca_va = reg_mr.start;
+	try_more(IB_USER_VERBS_CMD_ALLOC_PD, &alloc_pd, sizeof(alloc_pd),
+		 sizeof(struct ib_uverbs_alloc_pd_resp));
+	try_more(IB_USER_VERBS_CMD_ALLOC_MW, &alloc_mw, sizeof(alloc_mw),
+		 sizeof(struct ib_uverbs_alloc_mw_resp));
+	try_more(IB_USER_VERBS_CMD_REG_MR, &reg_mr, sizeof(reg_mr),
+		 sizeof(struct ib_uverbs_reg_mr_resp));
+	try_more(IB_USER_VERBS_CMD_OPEN_XRCD, &open_xrcd, sizeof(open_xrcd),
+		 sizeof(struct ib_uverbs_open_xrcd_resp));
+	note("modify_qp");
+	SAME(raw_modify(IBV_QP_MIN_RNR_TIMER, 0, response), 0);
+	SAME(raw_modify(IBV_QP_MIN_RNR_TIMER, 1, response), EINVAL);
+	check_works(&a, &b);
+}
+
 TESTS(
 	TEST(doorbell_arguments), TEST(doorbell_of_others), TEST(mappings), TEST(unmapped),
 	TEST(forked), TEST(context_data), TEST(command_fuzz), TEST(resizers),
 	TEST(locked_memory), TEST(rings_are_charged), TEST(no_descriptors),
-	TEST(resize_without_end)
+	TEST(resize_without_end), TEST(asks_for_more)
 )

@@ -8,6 +8,7 @@
 #include <rdma/weft-abi.h>
 
 #include "object/dev.h"
+#include "object/ucontext.h"
 
 /**
  * struct weft_ah_entry - what a work request names
@@ -59,6 +60,9 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	struct weft_ah_entry *entry;
 	int ret;
 
+	ret = weft_udata_empty(udata);
+	if (ret)
+		return ret;
 	if (udata && udata->outlen < sizeof(resp))
 		return -EINVAL;
 	entry = kzalloc(sizeof(*entry), init->flags & RDMA_CREATE_AH_SLEEPABLE ?

@@ -352,7 +352,7 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 
 	if (dmah)
 		return ERR_PTR(-EOPNOTSUPP);
-	err = mr_check(start, length, iova, access);
+	err = weft_udata_empty(udata) ?: mr_check(start, length, iova, access);
 	if (err)
 		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)
@@ -599,7 +599,7 @@ struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 	struct mr_terms terms = { };
 	int err;
 
-	if (!mr->umem && !mr->region->mm)
+	if ((!mr->umem && !mr->region->mm) || weft_udata_empty(udata))
 		return ERR_PTR(-EINVAL);
 	if (flags & ~IB_MR_REREG_SUPPORTED)
 		return ERR_PTR(-EOPNOTSUPP);

@@ -8,6 +8,7 @@
 #include "mem/region.h"
 #include "object/count.h"
 #include "object/dev.h"
+#include "object/ucontext.h"
 
 #include <linux/slab.h>
 
@@ -23,7 +24,10 @@ int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata)
 {
 	struct weft_dev *dev = to_weft_dev(ib_mw->device);
 	struct weft_region *window;
+	int ret = weft_udata_empty(udata);
 
+	if (ret)
+		return ret;
 	if (weft_count_take(&dev->num_mw, WEFT_MAX_MW))
 		return -ENOMEM;
 	window = weft_region_alloc(&dev->regions, GFP_KERNEL_ACCOUNT);

@@ -9,11 +9,14 @@
 
 #include "object/count.h"
 #include "object/dev.h"
+#include "object/ucontext.h"
 #include "params.h"
 
 int weft_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	return weft_count_take(&to_weft_dev(ibpd->device)->num_pd, WEFT_MAX_PD);
+	int ret = weft_udata_empty(udata);
+
+	return ret ?: weft_count_take(&to_weft_dev(ibpd->device)->num_pd, WEFT_MAX_PD);
 }
 
 int weft_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)

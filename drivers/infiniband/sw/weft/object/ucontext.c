@@ -222,6 +222,13 @@ int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size)
 	return 0;
 }
 
+int weft_udata_empty(struct ib_udata *udata)
+{
+	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+		return -EINVAL;
+	return 0;
+}
+
 int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size,
 		    size_t resp_size)
 {

@@ -69,6 +69,14 @@ void weft_disassociate_ucontext(struct ib_ucontext *ibuc);
 int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size);
 
 /**
+ * weft_udata_empty - check a call that has no request of ours
+ * @udata: NULL for a kernel consumer
+ *
+ * Return: 0; -EINVAL: there is one, of a provider that knows more.
+ */
+int weft_udata_empty(struct ib_udata *udata);
+
+/**
  * weft_udata_read - read a request, and check what weft_udata_check() does
  * @udata: of a process
  * @req: result, @size bytes; what the request has not is zero

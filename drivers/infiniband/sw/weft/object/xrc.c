@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
 #include "object/xrc.h"
+#include "object/ucontext.h"
 
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -11,7 +12,7 @@ static u32 xrc_next_srqn;
 
 int weft_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	return 0;
+	return weft_udata_empty(udata);
 }
 
 int weft_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)

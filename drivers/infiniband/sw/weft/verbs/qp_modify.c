@@ -342,6 +342,12 @@ static int modify_read_alternate(struct weft_qp *qp, const struct weft_alt_path 
 	return modify_set_alternate(&qp->dev->ibdev, path, attr, change);
 }
 
+static bool modify_has_cap(const struct weft_modify_qp_req *req)
+{
+	return req->max_send_wr || req->max_recv_wr || req->max_send_sge ||
+	       req->max_recv_sge || req->max_inline_data;
+}
+
 /*
  * uverbs has no capabilities, of a rate nothing but the number, and of RoCE no alternate
  * path: a process gives them in a request of ours. Its end, from the path on, may be
@@ -360,8 +366,10 @@ static int modify_read_request(struct weft_qp *qp, struct ib_udata *udata,
 			      resp_size);
 	if (ret)
 		return ret;
-	if (req.reserved_24 || ((req.max_burst_sz || req.typical_pkt_sz) &&
-				!(*mask & IB_QP_RATE_LIMIT && attr->rate_limit)))
+	if (req.reserved_24 || (modify_has_cap(&req) && !(*mask & IB_QP_CAP)))
+		return -EINVAL;
+	if ((req.max_burst_sz || req.typical_pkt_sz) &&
+	    !(*mask & IB_QP_RATE_LIMIT && attr->rate_limit))
 		return -EINVAL;
 	change->burst = req.max_burst_sz;
 	attr->cap = (struct ib_qp_cap){
