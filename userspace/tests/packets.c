@@ -568,6 +568,8 @@ static void cases_of(enum ibv_qp_type type, bool v6)
 		COUNTED("rx_wrong_address", v, s->stranger = true);
 	else
 		COUNTED("ud_dropped_qkey", v, s->qkey++);
+	if (type == IBV_QPT_UD) /* longer than a MAD, for which QP 1 has no room */
+		COUNTED("rx_malformed", v, s->qpn = 1; s->qkey = GSI_QKEY; s->payload = 260);
 	/* what may be in a packet that is right */
 	COUNTED("rx_packets", v, s->qpn |= 0xc0000000); /* congestion was seen */
 	COUNTED("rx_packets", v, s->flags = 0xc0); /* SE, and M as hardware has it */

@@ -2,6 +2,8 @@
 
 #include "engine/message.h"
 
+#include <rdma/ib_mad.h>
+
 #include "compat/placement.h"
 #include "engine/paging.h"
 #include "engine/sendq.h"
@@ -575,6 +577,23 @@ static void msg_no_receive(struct weft_qp *qp, const struct weft_request *req)
 	trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
 }
 
+/*
+ * A stranger may have sent it, and shall not end a QP that has no room for it. MADs are of
+ * one length, and no port has a longer MTU.
+ */
+static bool msg_is_too_long(const struct weft_qp *qp, u32 length)
+{
+	bool mad = qp->type == IB_QPT_GSI || qp->type == IB_QPT_SMI;
+
+	return length > (mad ? IB_MGMT_MAD_SIZE : ib_mtu_enum_to_int(IB_MTU_4096));
+}
+
+static void msg_too_long(struct weft_qp *qp, const struct weft_request *req)
+{
+	weft_stats_inc(qp->dev, WEFT_STAT_RX_MALFORMED);
+	trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_RX_MALFORMED);
+}
+
 enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
 				      u32 qkey, struct weft_iter *src)
 {
@@ -588,6 +607,10 @@ enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_requ
 	/* QP 0 has no Q_Key (IBA 10.2.5) */
 	if (qp->qkey != qkey && qp->type != IB_QPT_SMI) {
 		msg_bad_qkey(qp, req, qkey);
+		return WEFT_FAULT_BAD_REQUEST;
+	}
+	if (unlikely(msg_is_too_long(qp, req->length))) {
+		msg_too_long(qp, req);
 		return WEFT_FAULT_BAD_REQUEST;
 	}
 	fault = weft_message_begin(qp, req);
