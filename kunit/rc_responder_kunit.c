@@ -694,6 +694,38 @@ static void read_again_while_answered(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
+/* A copy of a READ comes late: its key is gone, as the requester has told us to do. */
+static void read_again_without_key(struct kunit *test)
+{
+	const struct resp_step read = PACKET(READ_REQUEST, 0, .total = 2 * FAKE_MTU);
+	struct fake_link *link = resp_create(test, IB_QPT_RC);
+	struct fake_node *node = &link->node[1];
+	struct weft_hdr hdr = {
+		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_READ_REQUEST),
+		.migreq = true,
+		.pkey = WEFT_DEFAULT_PKEY,
+		.dqpn = node->qp->qpn,
+		.psn = RESP_PSN,
+		.reth = {
+			.va = fake_node_addr(node, 0),
+			.rkey = node->region->key,
+			.length = 2 * FAKE_MTU,
+		},
+	};
+
+	resp_deliver(link, &read, false);
+	fake_link_settle(link);
+	KUNIT_EXPECT_EQ(test, link->sent[1], 2);
+	weft_region_kill(node->region);
+	node->region = NULL;
+	fake_link_deliver(&link->node[0], &hdr, NULL, 0);
+	fake_link_settle(link);
+	KUNIT_EXPECT_EQ(test, link->sent[1], 2);
+	KUNIT_EXPECT_EQ(test, node->qp->state, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, node->events[IB_EVENT_QP_ACCESS_ERR], 0);
+	fake_link_expect_quiet(link);
+}
+
 /* Memory that is persistent, and too much for one go: a page many times. */
 static struct weft_region *resp_create_large(struct fake_link *link)
 {
@@ -800,6 +832,7 @@ static void acknowledge_before_reset(struct kunit *test)
 static struct kunit_case resp_cases[] = {
 	KUNIT_CASE_PARAM(packets_in_order, resp_row_gen_params),
 	KUNIT_CASE(read_again_while_answered),
+	KUNIT_CASE(read_again_without_key),
 	KUNIT_CASE(flush_in_pieces),
 	KUNIT_CASE(flush_memory_gone),
 	KUNIT_CASE(acknowledge_before_reset),

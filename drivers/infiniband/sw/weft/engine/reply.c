@@ -65,8 +65,22 @@ static u8 reply_read_operation(const struct weft_replying *replying, u32 length)
 }
 
 /*
+ * The memory is gone. Who asks again for what he was given may have it by now, and have
+ * said so, and this is a packet that came late: then it is no fault.
+ */
+static void reply_give_up(struct weft_qp *qp, enum weft_fault fault)
+{
+	struct weft_replying *replying = &qp->recv.replying;
+
+	if (replying->again)
+		replying->kind = WEFT_REPLYING_NOTHING;
+	else
+		weft_reply_refuse(qp, replying->psn, fault);
+}
+
+/*
  * Get hold of the memory of a READ or FLUSH again. Return: WEFT_FAULT_PAGES: there are
- * no pages yet; another fault: it is refused now.
+ * no pages yet; another fault: it is given up now.
  */
 static enum weft_fault reply_resume(struct weft_qp *qp, const struct weft_request *req,
 				    u32 offset, u32 length)
@@ -79,7 +93,7 @@ static enum weft_fault reply_resume(struct weft_qp *qp, const struct weft_reques
 	if (likely(!fault))
 		return WEFT_FAULT_NONE;
 	if (fault != WEFT_FAULT_PAGES)
-		weft_reply_refuse(qp, replying->psn, fault);
+		reply_give_up(qp, fault);
 	weft_message_leave(qp);
 	return fault;
 }

@@ -423,6 +423,7 @@ static void resp_read_again(struct weft_qp *qp, const struct weft_pkt *pkt,
 	    hdr->reth.length > resource->length - offset)
 		return;
 	replying = weft_reply_new(qp, hdr->psn, WEFT_REPLYING_READ);
+	replying->again = true;
 	replying->srqn = hdr->xrceth.srqn;
 	replying->rkey = hdr->reth.rkey;
 	replying->va = hdr->reth.va;

@@ -75,8 +75,11 @@ void weft_transmit_patience(struct weft_qp *qp)
 	if (!send->timeout || !weft_qp_is_reliable(qp))
 		return;
 	send->window.deadline = ktime_add_ns(ktime_get(), ns);
-	/* not hrtimer_active(): one whose callback still runs has expired */
-	if (!hrtimer_is_queued(&send->timer))
+	/*
+	 * Not hrtimer_active(): one whose callback still runs has expired. That which a wait
+	 * has started may have, too, and somebody is about to see it.
+	 */
+	if (!send->waiting && !hrtimer_is_queued(&send->timer))
 		hrtimer_start(&send->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
 }
 

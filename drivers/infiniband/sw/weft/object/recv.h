@@ -63,6 +63,7 @@ struct weft_resource {
 /**
  * struct weft_replying - an answer under way
  * @kind: what it is
+ * @again: it has been given before
  * @syndrome: of an ACK
  * @psn: of the next packet of the answer
  * @msn: messages complete when the request was executed
@@ -75,6 +76,7 @@ struct weft_resource {
  */
 struct weft_replying {
 	enum weft_reply_kind	kind;
+	bool			again;
 	u8			syndrome;
 	u32			psn;
 	u32			msn;
