@@ -9,8 +9,9 @@
  * and the vendor_err of the request, of what is behind it and of the receive, the states
  * and the events, and the memory (IBA volume 1, 9.9.2 and 10.10).
  *
- * Of rdma_rxe only what it makes of our NAKs. It has no asynchronous events and no
- * vendor_err, and what it completes its receives with is its own affair; it is shown.
+ * Of rdma_rxe only what it makes of our NAKs. It has neither these events nor a
+ * vendor_err, and what it completes its receives with is its own affair: that of one that
+ * is too short, or has a bad lkey, with LOC_QP_OP_ERR. It is shown.
  */
 #include "peer.h"
 
@@ -157,7 +158,8 @@ static void introduce(const struct refusal *r)
 {
 	us.qpn = e.qp->qp_num;
 	us.psn = e.psn;
-	us.rkey = us.bad_rkey = e.mr->rkey;
+	us.rkey = e.mr->rkey;
+	us.bad_rkey = us.rkey;
 	us.addr = (uintptr_t)e.buf;
 	us.bad_addr = us.addr + TARGET;
 	us.is_rxe = is_other_driver();
@@ -299,12 +301,12 @@ static void show_receives(const struct refusal *r)
 
 static void has_refused(const struct refusal *r)
 {
-	check_zero(e.buf, RECEIVES);
-	check_zero(e.buf + RECEIVES + RECEIVE, BUF - RECEIVES - RECEIVE);
 	if (us.is_rxe) {
 		show_receives(r);
 		return;
 	}
+	check_zero(e.buf, RECEIVES);
+	check_zero(e.buf + RECEIVES + RECEIVE, BUF - RECEIVES - RECEIVE);
 	if (r->fault == NO_RECEIVE) {
 		expect_no_wc_now(e.rcq);
 		expect_state(&e, IBV_QPS_RTS);

@@ -446,15 +446,21 @@ static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 	}
 }
 
-/* Return: true when the rest is to be deferred, and @events looked at then. */
-static bool req_responses(struct weft_qp *qp, const struct req_budget *budget,
-			  unsigned long events)
+/*
+ * What has come is not late: answers before the timer. Return: true when the rest is to be
+ * deferred, and @events looked at then.
+ */
+static noinline bool req_answers(struct weft_qp *qp, const struct req_budget *budget,
+				 unsigned long events)
 {
-	if (!weft_completer_work(qp, budget->atomic ? WEFT_SOFTIRQ_WQES : WEFT_QUEUE_PACKETS))
-		return false;
-	if (events & BIT(WEFT_EV_TIMER))
+	u32 most = budget->atomic ? WEFT_SOFTIRQ_WQES : WEFT_QUEUE_PACKETS;
+	bool more = weft_completer_work(qp, most), timer = events & BIT(WEFT_EV_TIMER);
+
+	if (more && timer)
 		weft_turn_post(&qp->send.turn, WEFT_EV_TIMER);
-	return true;
+	else if (timer)
+		req_timeout(qp);
+	return more;
 }
 
 /* Return: true when the rest is to be deferred. */
@@ -466,11 +472,9 @@ static bool req_turn(struct weft_qp *qp, struct req_budget *budget)
 	budget->stalled = false;
 	events = weft_turn_take(&send->turn);
 	/* who defers a packet posts an event after it: none is overlooked */
-	if (!skb_queue_empty_lockless(&send->packets) && req_responses(qp, budget, events))
+	if (unlikely(events & BIT(WEFT_EV_TIMER) || !skb_queue_empty_lockless(&send->packets)) &&
+	    req_answers(qp, budget, events))
 		return true;
-	/* after them: what has come is not late */
-	if (events & BIT(WEFT_EV_TIMER))
-		req_timeout(qp);
 	return req_work(qp, budget);
 }
 
