@@ -17,10 +17,12 @@ static void pkt_ip_addresses(struct weft_pkt *pkt)
 	pkt->grh = true;
 	if (ip->version == 4) {
 		pkt->network = RDMA_NETWORK_IPV4;
+		pkt->ifindex = 0;
 		ipv6_addr_set_v4mapped(ip->saddr, (struct in6_addr *)pkt->sgid.raw);
 		ipv6_addr_set_v4mapped(ip->daddr, (struct in6_addr *)pkt->dgid.raw);
 	} else {
 		pkt->network = RDMA_NETWORK_IPV6;
+		pkt->ifindex = inet6_iif(pkt->skb);
 		memcpy(&pkt->sgid, &ip6->saddr, sizeof(pkt->sgid));
 		memcpy(&pkt->dgid, &ip6->daddr, sizeof(pkt->dgid));
 	}
@@ -35,6 +37,7 @@ static const struct weft_wire_grh *pkt_wire_grh(const struct weft_pkt *pkt)
 static void pkt_ib_addresses(struct weft_pkt *pkt)
 {
 	pkt->network = RDMA_NETWORK_IB;
+	pkt->ifindex = 0;
 	weft_lrh_decode(&pkt->lrh, skb_network_header(pkt->skb), WEFT_LRH_LENGTH_MAX);
 	pkt->grh = pkt->lrh.lnh == WEFT_LNH_GRH;
 	if (!pkt->grh) {

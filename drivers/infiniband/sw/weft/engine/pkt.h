@@ -26,6 +26,7 @@ struct weft_qp;
  *
  * @skb: its memory, owned by whoever has the packet
  * @net: namespace it arrived in, compared only; NULL: an InfiniBand port
+ * @ifindex: net device it came by; 0 but for IPv6
  * @network: IPv4, IPv6 or IB; the header (IP, or the LRH) is at skb_network_header()
  * @lrh: of IB
  * @grh: there are addresses below
@@ -39,6 +40,7 @@ struct weft_qp;
 struct weft_pkt {
 	struct sk_buff		*skb;
 	const struct net	*net;
+	int			ifindex;
 	enum rdma_network_type	network;
 	struct weft_lrh		lrh;
 	bool			grh;

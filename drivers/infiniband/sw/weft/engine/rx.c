@@ -43,7 +43,7 @@ static struct weft_dev *rx_any_dev(const struct weft_pkt *pkt)
 
 	if (rdma_is_multicast_addr((struct in6_addr *)pkt->dgid.raw))
 		return rx_next_dev(&ndev, &index);
-	return weft_dev_get_gid(pkt->net, &pkt->dgid);
+	return weft_dev_get_gid(pkt->net, &pkt->dgid, pkt->ifindex);
 }
 
 static bool rx_refuse(struct weft_pkt *pkt, enum weft_stat why)
@@ -107,7 +107,7 @@ static bool rx_address_matches(const struct weft_qp *qp, const struct weft_pkt *
 	if (pkt->network == RDMA_NETWORK_IB)
 		return true;
 	if (weft_qp_is_ud(qp))
-		return weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->dgid);
+		return weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->dgid, pkt->ifindex);
 	/* racy: while it changes either answer is right */
 	return READ_ONCE(qp->av.net) == pkt->net;
 }
@@ -121,7 +121,8 @@ static struct weft_qp *rx_find_qp(struct weft_pkt *pkt)
 	if (dev && pkt->hdr.dqpn <= RX_GSI_QPN)
 		return weft_qp_get_special(dev->id, pkt->hdr.dqpn);
 	if (pkt->hdr.dqpn == RX_GSI_QPN)
-		return weft_qp_get_special(weft_dev_find_gid(pkt->net, &pkt->dgid), RX_GSI_QPN);
+		return weft_qp_get_special(weft_dev_find_gid(pkt->net, &pkt->dgid, pkt->ifindex),
+					   RX_GSI_QPN);
 	qp = weft_qp_get(pkt->hdr.dqpn);
 	if (qp && dev && qp->dev_id != dev->id) {
 		weft_qp_put(qp);
@@ -218,7 +219,7 @@ static bool rx_is_own(const struct weft_qp *qp, const struct weft_pkt *pkt)
 		return false;
 	if (pkt->network == RDMA_NETWORK_IB)
 		return weft_ibport_has_lid(&pkt->dev->hca->port, pkt->lrh.slid);
-	return weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->sgid);
+	return weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->sgid, pkt->ifindex);
 }
 
 /* A port may be in more partitions than a member: the table of the port was not all. */

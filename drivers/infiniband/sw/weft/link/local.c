@@ -472,7 +472,7 @@ static void local_multicast(struct weft_qp *qp, const struct weft_datagram *dgra
 static bool local_ud_reaches(const struct weft_av *av, const struct weft_qp *peer)
 {
 	return peer->dev_id == av->target ||
-	       weft_dev_has_gid(peer->dev_id, av->net, &av->dgid);
+	       weft_dev_has_gid(peer->dev_id, av->net, &av->dgid, av->ifindex);
 }
 
 static struct weft_qp *local_ud_peer(const struct weft_av *av, u32 qpn)

@@ -152,7 +152,7 @@ void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr)
 void weft_av_look_up(struct weft_av *av, u32 generation)
 {
 	av->target = av->ib ? weft_dev_find_lid(av->fabric, av->dlid) :
-			      weft_dev_find_gid(av->net, &av->dgid);
+			      weft_dev_find_gid(av->net, &av->dgid, av->ifindex);
 	av->generation = generation;
 }
 

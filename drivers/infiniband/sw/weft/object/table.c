@@ -4,6 +4,7 @@
 
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
 
 #include "object/dev.h"
@@ -39,8 +40,17 @@ void weft_dev_unpublish(struct weft_dev *dev)
 	xa_erase(&table_devices, dev->id);
 }
 
+/* Each link may have the same link-local address. */
+static bool gid_matches(const struct weft_gid *entry, const struct net *net,
+			const union ib_gid *gid, int ifindex)
+{
+	return entry->net == net && !entry->gone && !memcmp(&entry->gid, gid, sizeof(*gid)) &&
+	       (!rdma_link_local_addr((struct in6_addr *)gid->raw) ||
+		entry->ifindex == ifindex);
+}
+
 static bool dev_has_gid(struct weft_dev *dev, const struct net *net,
-			const union ib_gid *gid)
+			const union ib_gid *gid, int ifindex)
 {
 	unsigned long flags;
 	bool found = false;
@@ -48,20 +58,19 @@ static bool dev_has_gid(struct weft_dev *dev, const struct net *net,
 
 	spin_lock_irqsave(&dev->gid_lock, flags);
 	for (i = 0; i < dev->gid_limit && !found; i++)
-		found = dev->gids[i].net == net && !dev->gids[i].gone &&
-			!memcmp(&dev->gids[i].gid, gid, sizeof(*gid));
+		found = gid_matches(&dev->gids[i], net, gid, ifindex);
 	spin_unlock_irqrestore(&dev->gid_lock, flags);
 	return found;
 }
 
-bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid)
+bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid, int ifindex)
 {
 	struct weft_dev *dev;
 	bool found;
 
 	rcu_read_lock();
 	dev = xa_load(&table_devices, id);
-	found = dev && dev_has_gid(dev, net, gid);
+	found = dev && dev_has_gid(dev, net, gid, ifindex);
 	rcu_read_unlock();
 	return found;
 }
@@ -106,13 +115,14 @@ u16 weft_dev_gid_vlan(struct weft_dev *dev, const union ib_gid *gid)
  * Devices on one net device have the same addresses. What names none of them is for the one
  * that rdma_cm takes: the first that is seen in the namespace.
  */
-struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid)
+struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid,
+				  int ifindex)
 {
 	struct weft_dev *dev, *unseen = NULL;
 	unsigned long index;
 
 	xa_for_each(&table_devices, index, dev) {
-		if (!dev_has_gid(dev, net, gid))
+		if (!dev_has_gid(dev, net, gid, ifindex))
 			continue;
 		if (rdma_dev_access_netns(&dev->ibdev, net))
 			return dev;
@@ -122,13 +132,13 @@ struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid
 	return unseen;
 }
 
-u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid)
+u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid, int ifindex)
 {
 	struct weft_dev *dev;
 	u32 id;
 
 	rcu_read_lock();
-	dev = weft_dev_get_gid(net, gid);
+	dev = weft_dev_get_gid(net, gid, ifindex);
 	id = dev ? dev->id : 0;
 	rcu_read_unlock();
 	return id;

@@ -38,10 +38,11 @@ void weft_dev_unpublish(struct weft_dev *dev);
  * weft_dev_find_gid - which device has an address
  * @net: namespace of the sender
  * @gid: of the destination
+ * @ifindex: net device on whose link @gid is, if it is a link-local one
  *
  * Return: id of a device, 0 when there is none.
  */
-u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid);
+u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid, int ifindex);
 
 /**
  * weft_dev_find_lid - which device has a LID, and an active port
@@ -56,23 +57,26 @@ u32 weft_dev_find_lid(const struct weft_fabric *fabric, u16 lid);
  * weft_dev_get_gid - the device that has an address
  * @net: namespace of the sender
  * @gid: of the destination
+ * @ifindex: net device on whose link @gid is, if it is a link-local one
  *
  * Of several the first that @net sees, or if it sees none, the first.
  *
  * Context: RCU read side.
  * Return: the device, or NULL.
  */
-struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid);
+struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid,
+				  int ifindex);
 
 /**
  * weft_dev_has_gid - whether a device has an address
  * @id: of the device
  * @net: namespace of the sender
  * @gid: of the destination
+ * @ifindex: net device on whose link @gid is, if it is a link-local one
  *
  * Return: true when it has.
  */
-bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid);
+bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid, int ifindex);
 
 /**
  * weft_dev_net_gone - a namespace ends: its addresses are nobody's any more
