@@ -39,12 +39,14 @@
 /**
  * struct roce_way - how packets get to their destination
  * @av: their addresses
+ * @net: namespace they go out in, referenced; NULL: the flow has had @dst
  * @dst: route, referenced by the flow or by roce_xmit(); NULL: there is none
  * @sport: UDP source port
  * @ipv4: else IPv6
  */
 struct roce_way {
 	const struct weft_av	*av;
+	struct net		*net;
 	struct dst_entry	*dst;
 	__be16			sport;
 	bool			ipv4;
@@ -125,24 +127,20 @@ static struct dst_entry *roce_route_ipv6(struct net *net, const struct roce_way 
 	return IS_ERR(dst) ? NULL : dst;
 }
 
-/* Return: a route, referenced, or NULL. */
-static struct dst_entry *roce_route(struct weft_dev *dev, const struct roce_way *way)
+/* Sets @way->net and @way->dst. */
+static void roce_route(struct weft_dev *dev, struct roce_way *way)
 {
 	const struct weft_av *av = way->av;
-	struct dst_entry *dst;
-	struct net *net;
 
 	if (roce_is_ipv4(&av->sgid) != way->ipv4)
-		return NULL;
-	net = weft_av_source_net(av, dev);
-	if (!net)
-		return NULL;
+		return;
+	way->net = weft_av_source_net(av, dev);
+	if (!way->net)
+		return;
 	if (way->ipv4)
-		dst = roce_route_ipv4(net, way, av->ifindex);
+		way->dst = roce_route_ipv4(way->net, way, av->ifindex);
 	else
-		dst = roce_route_ipv6(net, way, av->ifindex);
-	put_net(net);
-	return dst;
+		way->dst = roce_route_ipv6(way->net, way, av->ifindex);
 }
 
 static void roce_forget(struct weft_flow *flow)
@@ -154,7 +152,7 @@ static void roce_forget(struct weft_flow *flow)
 /*
  * A route may outlive its namespace in a flow, as net devices move out of one
  * that ends. What is behind dst->ops must not go then: those of IPv6 and of
- * IPsec are a namespace's own.
+ * IPsec are a namespace's own, which has to be kept as long as they are.
  */
 static bool roce_may_keep(const struct weft_run *run, const struct roce_way *way)
 {
@@ -179,7 +177,7 @@ static void roce_find_way(struct weft_run *run, struct roce_way *way)
 		return;
 	}
 	roce_forget(flow);
-	way->dst = roce_route(run->qp->dev, way);
+	roce_route(run->qp->dev, way);
 	if (roce_may_keep(run, way)) {
 		flow->dst = way->dst;
 		flow->cookie = 0; /* IPv4 has none */
@@ -190,6 +188,8 @@ static void roce_leave_way(const struct weft_run *run, const struct roce_way *wa
 {
 	if (way->dst != run->flow->dst)
 		dst_release(way->dst);
+	if (way->net)
+		put_net(way->net);
 }
 
 static u32 roce_ip_length(const struct roce_way *way)
