@@ -100,10 +100,13 @@ joined()
 	index9=$(gid weft9 10.10.1.2)
 }
 
-# cable A B NET4 [NET6]: veth$A here, veth$B in ns9
+# cable A B NET4 [NET6]: veth$A here, veth$B in ns9. queues=N: that many each way
+queues=1
 cable()
 {
-	ip link add "veth$1" type veth peer name "veth$2" netns ns9
+	local each="numtxqueues $queues numrxqueues $queues"
+	# shellcheck disable=SC2086 # words
+	ip link add "veth$1" $each type veth peer name "veth$2" $each netns ns9
 	defer remove_netdev "veth$1"
 	ip addr add "$3.1/24" dev "veth$1"
 	there ip addr add "$3.2/24" dev "veth$2"

@@ -286,6 +286,19 @@ static struct sock *roce_sock(const struct weft_run *run, const struct net *net,
 	return weft_udp_sock(net, ipv4 ? AF_INET : AF_INET6);
 }
 
+/*
+ * A net device may have queues for each CPU. One half runs now here, now there: what is
+ * under way must not be overtaken by what goes through another queue.
+ */
+static void roce_choose_queue(const struct weft_run *run, struct sk_buff *skb)
+{
+#ifdef CONFIG_XPS
+	if (!weft_room_is_used(run))
+		run->flow->sender_cpu = raw_smp_processor_id() + 1;
+	skb->sender_cpu = run->flow->sender_cpu;
+#endif
+}
+
 /* Return: 0; -ENOBUFS: the queue of the net device is full; or another error. */
 static int roce_output(const struct weft_burst *burst, const struct weft_run *run,
 		       const struct roce_way *way)
@@ -298,6 +311,7 @@ static int roce_output(const struct weft_burst *burst, const struct weft_run *ru
 	skb->priority = run->av->sl;
 	/* whoever keeps the packet takes a reference */
 	skb_dst_set_noref(skb, way->dst);
+	roce_choose_queue(run, skb);
 	weft_room_take(run->flow, skb);
 	if (way->ipv4)
 		ret = ip_local_out(net, sk, skb);

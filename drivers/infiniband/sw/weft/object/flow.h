@@ -22,6 +22,8 @@ struct weft_turn;
  * @dst: route to the QP's destination; NULL: to be looked up. Connected QPs
  *	only.
  * @cookie: for dst_check()
+ * @sender_cpu: which of the net device's queues it goes through (XPS): number of a CPU,
+ *	and 1
  */
 struct weft_flow {
 	struct weft_turn	*turn;
@@ -29,6 +31,7 @@ struct weft_flow {
 	bool			stalled;
 	struct dst_entry	*dst;
 	u32			cookie;
+	u32			sender_cpu;
 };
 
 #endif /* WEFT_OBJECT_FLOW_H */
