@@ -47,6 +47,55 @@ static struct ibv_pd *make_parent(struct ibv_td *td)
 	return parent;
 }
 
+static void is_used(struct ibv_pd *domain)
+{
+	REFUSED(ibv_dealloc_pd(domain), EBUSY);
+}
+
+/* Each of the three keeps the domain, which cannot be taken from below what is in it. */
+static void kept(void)
+{
+	struct ibv_pd *domain = make_parent(NULL);
+	struct ibv_cq_init_attr_ex attr = {
+		.cqe = 4, .comp_mask = IBV_CQ_INIT_ATTR_MASK_PD, .parent_domain = domain,
+	};
+	struct ibv_srq_init_attr srq_attr = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq *srq;
+	struct ibv_cq_ex *cq;
+	struct ibv_qp *qp;
+
+	note("a CQ");
+	cq = ibv_create_cq_ex(ctx, &attr);
+	CHECK(cq);
+	is_used(domain);
+	note("an SRQ");
+	srq = ibv_create_srq(domain, &srq_attr);
+	CHECK(srq);
+	qp = ibv_create_qp(domain, &(struct ibv_qp_init_attr){
+		.send_cq = ibv_cq_ex_to_cq(cq), .recv_cq = ibv_cq_ex_to_cq(cq), .srq = srq,
+		.qp_type = IBV_QPT_RC, .cap = { 4, 0, 1, 0, 0 },
+	});
+	CHECK(qp);
+	SAME(ibv_destroy_qp(qp), 0);
+	is_used(domain);
+	SAME(ibv_destroy_srq(srq), 0);
+	is_used(domain);
+	SAME(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+	note("a QP of other queues");
+	cq = ibv_create_cq_ex(ctx, &(struct ibv_cq_init_attr_ex){ .cqe = 4 });
+	CHECK(cq);
+	qp = ibv_create_qp(domain, &(struct ibv_qp_init_attr){
+		.send_cq = ibv_cq_ex_to_cq(cq), .recv_cq = ibv_cq_ex_to_cq(cq),
+		.qp_type = IBV_QPT_RC, .cap = { 4, 4, 1, 1, 0 },
+	});
+	CHECK(qp);
+	is_used(domain);
+	SAME(ibv_destroy_qp(qp), 0);
+	SAME(ibv_destroy_cq(ibv_cq_ex_to_cq(cq)), 0);
+	SAME(ibv_dealloc_pd(domain), 0);
+	SAME(ibv_dealloc_pd(pd), 0);
+}
+
 /* a CQ, an SRQ, two QPs and their memory: all of @domain, whose memory is that of pd */
 static void exchange_in(struct ibv_pd *domain)
 {
@@ -144,5 +193,5 @@ static void refused(void)
 }
 
 TESTS(
-	TEST(parent), TEST(thread), TEST(refused)
+	TEST(parent), TEST(thread), TEST(kept), TEST(refused)
 )

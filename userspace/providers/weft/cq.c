@@ -379,6 +379,8 @@ struct ibv_cq_ex *weft_create_cq_ex(struct ibv_context *context,
 		return NULL;
 
 	cq_set_ex_ops(&cq->vcq.cq_ex);
+	if (attr->comp_mask & IBV_CQ_INIT_ATTR_MASK_PD)
+		cq->parent = weft_parent_use(attr->parent_domain);
 	return &cq->vcq.cq_ex;
 }
 
@@ -458,6 +460,7 @@ int weft_destroy_cq(struct ibv_cq *ibcq)
 
 	weft_ring_unmap(&cq->ring);
 	pthread_spin_destroy(&cq->arm_lock);
+	weft_parent_unuse(cq->parent);
 	free(cq);
 	return 0;
 }

@@ -106,6 +106,7 @@ static struct weft_qp *qp_create(struct ibv_context *context,
 	ret = qp_init_queues(qp, attr, &resp);
 	if (ret)
 		goto err_destroy_qp;
+	qp->parent = weft_parent_use(attr->pd);
 	return qp;
 
 err_destroy_qp:
@@ -493,6 +494,7 @@ int weft_destroy_qp(struct ibv_qp *ibqp)
 	qp_forget_completions(qp);
 	weft_queue_destroy(&qp->rq);
 	weft_queue_destroy(&qp->sq.queue);
+	weft_parent_unuse(qp->parent);
 	free(qp);
 	return 0;
 }

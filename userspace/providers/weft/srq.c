@@ -19,6 +19,7 @@ static struct ibv_srq *srq_finish(struct weft_srq *srq, int ret,
 	if (ret)
 		goto err_destroy_srq;
 	weft_queue_init(&srq->rq, max_sge, weft_pd_shared(pd));
+	srq->parent = weft_parent_use(pd);
 	return &srq->vsrq.srq;
 
 err_destroy_srq:
@@ -144,6 +145,7 @@ int weft_destroy_srq(struct ibv_srq *ibsrq)
 		return ret;
 
 	weft_queue_destroy(&srq->rq);
+	weft_parent_unuse(srq->parent);
 	free(srq);
 	return 0;
 }

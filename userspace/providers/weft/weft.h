@@ -38,7 +38,7 @@ struct weft_context {
  * @pd: of libibverbs
  * @protection: what a parent domain was made from; NULL: not a parent domain
  * @td: thread domain of a parent domain, or NULL
- * @users: parent domains made from it, and null MRs
+ * @users: parent domains made from it, null MRs, and what was made in a parent domain
  */
 struct weft_pd {
 	struct ibv_pd pd;
@@ -80,22 +80,26 @@ struct weft_sq {
  * @sq: send queue
  * @rq: receive queue, without entries when the QP uses an SRQ
  * @rate_limit: as last set, in kbit/s: uverbs does not return it
+ * @parent: parent domain it was made in, or NULL; immutable
  */
 struct weft_qp {
 	struct verbs_qp vqp;
 	struct weft_sq sq;
 	struct weft_queue rq;
 	uint32_t rate_limit;
+	struct weft_pd *parent;
 };
 
 /**
  * struct weft_srq - shared receive queue
  * @vsrq: of libibverbs
  * @rq: its queue
+ * @parent: parent domain it was made in, or NULL; immutable
  */
 struct weft_srq {
 	struct verbs_srq vsrq;
 	struct weft_queue rq;
+	struct weft_pd *parent;
 };
 
 /**
@@ -108,6 +112,7 @@ struct weft_srq {
  * @consumer: next index to take
  * @producer: entries before this index may be taken
  * @cqe: current entry of a batch
+ * @parent: parent domain it was made in, or NULL; immutable
  */
 struct weft_cq {
 	struct verbs_cq vcq;
@@ -117,6 +122,7 @@ struct weft_cq {
 	uint32_t consumer;
 	uint32_t producer;
 	const struct weft_cqe *cqe;
+	struct weft_pd *parent;
 };
 
 /**
@@ -192,6 +198,28 @@ static inline struct weft_dm *to_weft_dm(struct ibv_dm *dm)
 static inline bool weft_pd_shared(struct ibv_pd *pd)
 {
 	return !to_weft_pd(pd)->td;
+}
+
+/**
+ * weft_parent_use - something is made in a domain
+ * @pd: a parent domain, which it keeps; or a PD, whose users the kernel counts; or NULL
+ *
+ * Return: the parent domain, for weft_parent_unuse() when it is destroyed, or NULL.
+ */
+static inline struct weft_pd *weft_parent_use(struct ibv_pd *pd)
+{
+	struct weft_pd *parent = pd ? to_weft_pd(pd) : NULL;
+
+	if (!parent || !parent->protection)
+		return NULL;
+	atomic_fetch_add(&parent->users, 1);
+	return parent;
+}
+
+static inline void weft_parent_unuse(struct weft_pd *parent)
+{
+	if (parent)
+		atomic_fetch_sub(&parent->users, 1);
 }
 
 /**
