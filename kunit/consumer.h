@@ -160,11 +160,12 @@ int consumer_state_attr(struct ib_qp_attr *attr, enum ib_qp_state state, u32 pee
 int consumer_modify(struct ib_qp *qp, enum ib_qp_state state, u32 peer);
 
 /**
- * consumer_connect - both QPs into RTS
+ * consumer_connect - both QPs into RTR, or RTS
  * @test: the test
  * @consumer: with QPs in RESET
+ * @last: which one
  */
-void consumer_connect(struct kunit *test, struct consumer *consumer);
+void consumer_connect(struct kunit *test, struct consumer *consumer, enum ib_qp_state last);
 
 /**
  * consumer_pair - a consumer with two connected QPs

@@ -170,7 +170,7 @@ static void chain_of_vector(struct kunit *test, u32 vector)
 	a->send_cq = ib_create_cq(consumer_dev, chain_handler, NULL, chain, &attr);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(a->send_cq));
 	consumer_make_qps(test, consumer);
-	consumer_connect(test, consumer);
+	consumer_connect(test, consumer, IB_QPS_RTS);
 	ib_req_notify_cq(a->send_cq, IB_CQ_NEXT_COMP);
 	for (i = 0; i < CONSUMER_WRS; i++)
 		KUNIT_ASSERT_EQ(test, 0, consumer_post_recv(b, i));
@@ -194,6 +194,58 @@ static void handler_is_not_nested(struct kunit *test)
 
 	for (vector = 0; vector < consumer_dev->num_comp_vectors; vector++)
 		chain_of_vector(test, vector);
+}
+
+/**
+ * struct consumer_told - a QP that is told of an event
+ * @posting: who is in ib_post_send() just now
+ * @times: the event was told
+ * @nested: of these on the stack of ib_post_send()
+ */
+struct consumer_told {
+	struct task_struct	*posting;
+	u32			times;
+	u32			nested;
+};
+
+static void told_handler(struct ib_event *event, void *context)
+{
+	struct consumer_told *told = context;
+
+	if (event->event != IB_EVENT_COMM_EST)
+		return;
+	told->nested += READ_ONCE(told->posting) == current;
+	consumer_count_up(&told->times);
+}
+
+/* The peer's event has its cause in ib_post_send(), and its handler is not called there. */
+static void event_is_not_nested(struct kunit *test)
+{
+	struct consumer_told *told = kunit_kzalloc(test, sizeof(*told), GFP_KERNEL);
+	struct consumer *consumer = consumer_create(test);
+	struct consumer_end *a = &consumer->end[0], *b = &consumer->end[1];
+	u32 ms;
+
+	KUNIT_ASSERT_NOT_NULL(test, told);
+	consumer_make_cqs(test, consumer, IB_POLL_WORKQUEUE);
+	consumer_make_qps(test, consumer);
+	b->qp->event_handler = told_handler;
+	b->qp->qp_context = told;
+	consumer_connect(test, consumer, IB_QPS_RTR);
+	KUNIT_ASSERT_EQ(test, 0, consumer_modify(a->qp, IB_QPS_RTS, b->qp->qp_num));
+	KUNIT_ASSERT_EQ(test, 0, consumer_post_recv(b, 0));
+	WRITE_ONCE(told->posting, current);
+	KUNIT_EXPECT_EQ(test, 0, consumer_post_send(a, 0));
+	WRITE_ONCE(told->posting, NULL);
+	KUNIT_EXPECT_TRUE(test, consumer_wait(b, &b->recv, 1));
+	for (ms = 0; ms < CONSUMER_WAIT && !consumer_counted(&told->times); ms++)
+		usleep_range(1000, 1100);
+	consumer_quiet();
+	KUNIT_EXPECT_EQ(test, told->times, 1U);
+	KUNIT_EXPECT_EQ(test, told->nested, 0U);
+	/* the QPs end before what the handler writes to */
+	consumer_exit(test);
+	test->priv = NULL;
 }
 
 /*
@@ -476,6 +528,7 @@ static struct kunit_case consumer_cases[] = {
 	KUNIT_CASE_PARAM(completes_in_context, consumer_context_gen_params),
 	KUNIT_CASE_PARAM(drains_in_context, consumer_context_gen_params),
 	KUNIT_CASE(handler_is_not_nested),
+	KUNIT_CASE(event_is_not_nested),
 	KUNIT_CASE(attached_is_not_destroyed),
 	KUNIT_CASE_PARAM(masked_atomics, consumer_masked_gen_params),
 	KUNIT_CASE(masked_atomics_are_told),

@@ -153,7 +153,7 @@ static struct consumer *drain_create_srq(struct kunit *test)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(consumer->srq));
 	consumer_make_cqs(test, consumer, IB_POLL_WORKQUEUE);
 	consumer_make_qps(test, consumer);
-	consumer_connect(test, consumer);
+	consumer_connect(test, consumer, IB_QPS_RTS);
 	return consumer;
 }
 
@@ -194,7 +194,7 @@ static void last_wqe_is_told_once(struct kunit *test)
 		consumer_quiet();
 		KUNIT_EXPECT_EQ(test, atomic_read(&b->last_wqes), i);
 		drain_reset(test, consumer);
-		consumer_connect(test, consumer);
+		consumer_connect(test, consumer, IB_QPS_RTS);
 	}
 }
 
@@ -232,7 +232,7 @@ static void drain_leaves_the_shared_queue(struct kunit *test)
 	consumer_quiet();
 	consumer_expect(test, &b->recv, 0, 0);
 	drain_reset(test, consumer);
-	consumer_connect(test, consumer);
+	consumer_connect(test, consumer, IB_QPS_RTS);
 	for (i = 0; i < DRAIN_WRS; i++)
 		KUNIT_ASSERT_EQ(test, 0, consumer_post_send(a, i));
 	KUNIT_EXPECT_TRUE(test, consumer_wait(b, &b->recv, DRAIN_WRS));

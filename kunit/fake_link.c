@@ -597,7 +597,8 @@ static void fake_node_create(struct fake_node *node, const struct fake_attr *att
 	ibqp->qp_context = node;
 	KUNIT_ASSERT_EQ(test, weft_create_qp(ibqp, &init, NULL), 0);
 	node->qp = node->ib_qp.qp;
-	/* now nothing happens by itself */
+	/* now nothing happens by itself, and events are told at once */
+	node->qp->events.deferred = false;
 	disable_work(&node->qp->send.turn.work);
 	disable_work(&node->qp->recv.turn.work);
 	disable_work(&node->qp->migration.work);

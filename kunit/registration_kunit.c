@@ -329,7 +329,7 @@ static struct consumer *rw_create(struct kunit *test)
 	reg_peer(consumer)->sges = consumer_dev->attrs.max_send_sge;
 	consumer_make_cqs(test, consumer, IB_POLL_WORKQUEUE);
 	consumer_make_qps(test, consumer);
-	consumer_connect(test, consumer);
+	consumer_connect(test, consumer, IB_QPS_RTS);
 	consumer->mr = ib_alloc_mr(consumer->pd, IB_MR_TYPE_MEM_REG, 1);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(consumer->mr));
 	reg_map_memory(test, consumer);

@@ -10,17 +10,23 @@
 #include "object/vector.h"
 #include "stats.h"
 
-static void cq_overrun_event(struct weft_cq *cq)
+static void cq_tell(struct weft_events *events, enum ib_event_type type)
 {
+	struct weft_cq *cq = container_of(events, struct weft_cq, events);
 	struct ib_event event = {
 		.device = cq->ibcq.device,
 		.element.cq = &cq->ibcq,
-		.event = IB_EVENT_CQ_ERR,
+		.event = type,
 	};
 
-	weft_stats_inc(to_weft_dev(cq->ibcq.device), WEFT_STAT_CQ_OVERRUNS);
 	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+}
+
+static void cq_overrun_event(struct weft_cq *cq)
+{
+	weft_stats_inc(to_weft_dev(cq->ibcq.device), WEFT_STAT_CQ_OVERRUNS);
+	weft_events_raise(&cq->events, IB_EVENT_CQ_ERR);
 }
 
 /* No lock is held: the ring may be another one already. */
@@ -136,6 +142,7 @@ static int cq_make(struct weft_cq *cq, const struct ib_cq_init_attr *attr,
 	spin_lock_init(&cq->poll_lock);
 	mutex_init(&cq->resize_lock);
 	cq->user = udata;
+	weft_events_init(&cq->events, !cq->user, cq_tell);
 	weft_vector_init(cq, attr->comp_vector);
 	hrtimer_setup(&cq->moderation.timer, cq_late, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
@@ -182,6 +189,7 @@ int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	hrtimer_cancel(&cq->moderation.timer);
 	if (!cq->user)
 		weft_vector_quiesce(cq);
+	weft_events_end(&cq->events);
 	weft_ring_destroy(cq->ring);
 	weft_count_give(&to_weft_dev(ibcq->device)->num_cq);
 	return 0;

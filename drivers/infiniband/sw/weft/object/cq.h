@@ -13,6 +13,7 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "object/event.h"
 #include "ring/ring.h"
 
 /**
@@ -46,6 +47,7 @@ struct weft_moderation {
  * @ignore_overrun: what finds no room is dropped instead
  * @timestamp: completions carry one
  * @moderation: of events
+ * @events: asynchronous ones
  * @cpu: of a kernel consumer: where its handler runs
  * @local: calls it, once at a time
  * @remote: schedules @local on @cpu
@@ -62,6 +64,7 @@ struct weft_cq {
 	bool			ignore_overrun;
 	bool			timestamp;
 	struct weft_moderation	moderation;
+	struct weft_events	events;
 	int			cpu;
 	struct tasklet_struct	local;
 	call_single_data_t	remote;

@@ -37,8 +37,9 @@ void weft_qp_set_sqe(struct weft_qp *qp)
 		cmpxchg(&qp->state, IB_QPS_SQD, IB_QPS_SQE);
 }
 
-void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)
+static void qp_tell(struct weft_events *events, enum ib_event_type type)
 {
+	struct weft_qp *qp = container_of(events, struct weft_qp, events);
 	struct ib_event event = {
 		.device = qp->ibqp->device,
 		.element.qp = qp->ibqp,
@@ -47,6 +48,16 @@ void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)
 
 	if (qp->ibqp->event_handler)
 		qp->ibqp->event_handler(&event, qp->ibqp->qp_context);
+}
+
+void weft_qp_events_init(struct weft_qp *qp)
+{
+	weft_events_init(&qp->events, qp->kernel, qp_tell);
+}
+
+void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)
+{
+	weft_events_raise(&qp->events, type);
 }
 
 void weft_qp_fatal(struct weft_qp *qp, u32 fault)

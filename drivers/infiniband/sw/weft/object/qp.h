@@ -19,6 +19,7 @@
 
 #include "object/av.h"
 #include "object/dev.h"
+#include "object/event.h"
 #include "object/hca.h"
 #include "object/migration.h"
 #include "object/recv.h"
@@ -80,6 +81,7 @@ struct weft_srq;
  * @link: what carries the messages of a connected QP, with both turns stopped;
  *	a UD QP chooses for each address
  * @post_lock: a kernel consumer's producer side of both rings
+ * @events: affiliated asynchronous ones
  * @mcast_groups: groups it is attached to, under the core's or mcast's lock
  * @send: send half
  * @recv: receive half
@@ -120,6 +122,7 @@ struct weft_qp {
 	struct ib_qp_attr	attr;
 	struct ib_qp_cap	cap;
 	spinlock_t		post_lock;
+	struct weft_events	events;
 	atomic_t		mcast_groups;
 
 	struct weft_send	send ____cacheline_aligned_in_smp;
@@ -234,6 +237,9 @@ bool weft_qp_set_error(struct weft_qp *qp);
  * @qp: UC or UD, send turn owned
  */
 void weft_qp_set_sqe(struct weft_qp *qp);
+
+/* In create_qp; weft_events_end() in destroy_qp. */
+void weft_qp_events_init(struct weft_qp *qp);
 
 /**
  * weft_qp_event - raise an affiliated asynchronous event

@@ -11,8 +11,9 @@
 
 static atomic_t srq_next_number = ATOMIC_INIT(0);
 
-static void srq_event(struct weft_srq *srq, enum ib_event_type type)
+static void srq_tell(struct weft_events *events, enum ib_event_type type)
 {
+	struct weft_srq *srq = container_of(events, struct weft_srq, events);
 	struct ib_event event = {
 		.device = srq->ibsrq.device,
 		.element.srq = &srq->ibsrq,
@@ -50,9 +51,9 @@ int weft_srq_take(struct weft_srq *srq, struct weft_rwqe *wqe)
 	}
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (limit)
-		srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+		weft_events_raise(&srq->events, IB_EVENT_SRQ_LIMIT_REACHED);
 	if (error)
-		srq_event(srq, IB_EVENT_SRQ_ERR);
+		weft_events_raise(&srq->events, IB_EVENT_SRQ_ERR);
 	return ret;
 }
 
@@ -80,6 +81,7 @@ static void srq_end(struct weft_srq *srq)
 {
 	if (srq->xrc)
 		weft_xrc_unpublish(srq->xrc);
+	weft_events_end(&srq->events);
 	weft_ring_destroy(srq->ring);
 }
 
@@ -92,6 +94,7 @@ static int srq_make(struct weft_srq *srq, struct ib_srq_init_attr *init,
 	spin_lock_init(&srq->lock);
 	spin_lock_init(&srq->post_lock);
 	mutex_init(&srq->modify_lock);
+	weft_events_init(&srq->events, !udata, srq_tell);
 	srq->max_sge = max(init->attr.max_sge, 1U);
 	srq->ring = weft_ring_create(init->attr.max_wr, weft_rq_stride(srq->max_sge),
 				     weft_udata_ucontext(udata), &resp.rq);
@@ -192,7 +195,7 @@ static int srq_set_limit(struct weft_srq *srq, u32 limit)
 	below = srq_below_limit(srq, weft_ring_pending(srq->ring));
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (below)
-		srq_event(srq, IB_EVENT_SRQ_LIMIT_REACHED);
+		weft_events_raise(&srq->events, IB_EVENT_SRQ_LIMIT_REACHED);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "object/event.h"
 #include "ring/sqe.h"
 
 struct weft_xrc_name;
@@ -22,6 +23,7 @@ struct weft_xrc_name;
  * @limit: raise an event below so many work requests; 0: disarmed
  * @error: the consumer's index was impossible; nothing is taken any more
  * @srqn: SRQ number
+ * @events: asynchronous ones
  * @xrc: an XRC SRQ: what XRC target QPs find by the number; else NULL
  */
 struct weft_srq {
@@ -34,6 +36,7 @@ struct weft_srq {
 	u32			limit;
 	bool			error;
 	u32			srqn;
+	struct weft_events	events;
 	struct weft_xrc_name	*xrc;
 };
 

@@ -283,6 +283,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	weft_turn_init(&qp->send.turn, qp, weft_requester_run);
 	weft_turn_init(&qp->recv.turn, qp, weft_responder_run);
 	weft_migration_init(qp);
+	weft_qp_events_init(qp);
 	if (qp->type == IB_QPT_XRC_TGT)
 		qp->xrcd = init->xrcd;
 	else
@@ -452,6 +453,7 @@ int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	weft_turn_release(&qp->recv.turn);
 	weft_turn_release(&qp->send.turn);
 	mutex_unlock(&qp->modify_lock);
+	weft_events_end(&qp->events);
 	weft_window_destroy(qp);
 	qp_destroy_rings(qp);
 	weft_count_give(&qp->dev->num_qp);
