@@ -154,6 +154,10 @@ struct sk_buff *weft_frame_build(const struct weft_frame *frame, const struct sk
 	/* what keeps the fabric going does not wait behind what it carries */
 	if (frame->type != WEFT_FRAME_DATA || frame->flags & WEFT_FRAME_VL15)
 		skb->priority = TC_PRIO_CONTROL;
+#ifdef CONFIG_XPS
+	/* who overtakes others costs all of them: one queue of the net device, whoever sends */
+	skb->sender_cpu = 1;
+#endif
 	return skb;
 }
 WEFT_EXPORT_FOR_TEST(weft_frame_build);
