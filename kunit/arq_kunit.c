@@ -142,12 +142,14 @@ static const u8 *arq_content(u32 number)
 }
 
 /* Complete, and in order: its number is where the BTH would be. */
-static void arq_check_packet(struct arq_end *end, const struct sk_buff *packet)
+static void arq_check_packet(struct arq_end *end, struct sk_buff *packet)
 {
 	struct kunit *test = end->model->test;
-	const u8 *number_at = packet->data + ARQ_LRH;
+	const u8 *number_at;
 	u32 number;
 
+	KUNIT_ASSERT_EQ(test, skb_linearize(packet), 0);
+	number_at = packet->data + ARQ_LRH;
 	memcpy(&number, number_at, sizeof(number));
 	KUNIT_EXPECT_EQ(test, number, end->next);
 	end->next = number + 1;

@@ -372,6 +372,29 @@ static void pages_will_do(struct kunit *test)
 	kfree_skb(original);
 }
 
+/* The memory of frames becomes the packet's, but not while somebody else looks at it. */
+static void frames_are_joined(struct kunit *test)
+{
+	struct sk_buff *original = frame_packet(test, 4096, 0), *frame, *tap, *packet;
+	struct weft_reasm reasm = {};
+	u32 tapped;
+
+	for (tapped = 0; tapped < 2; tapped++) {
+		frame = frame_part(test, original, 0, 1400);
+		tap = tapped ? skb_clone(frame, GFP_KERNEL) : NULL;
+		KUNIT_ASSERT_EQ(test, 0, weft_reasm_add(&reasm, frame, FIRST, &packet));
+		frame = frame_part(test, original, 1400, 1400);
+		KUNIT_ASSERT_EQ(test, 0, weft_reasm_add(&reasm, frame, 0, &packet));
+		frame = frame_part(test, original, 2800, 1296);
+		KUNIT_ASSERT_EQ(test, 0, weft_reasm_add(&reasm, frame, LAST, &packet));
+		KUNIT_ASSERT_NOT_NULL(test, packet);
+		KUNIT_EXPECT_EQ(test, skb_is_nonlinear(packet), !tapped);
+		frame_expect_same(test, packet, original);
+		kfree_skb(tap);
+	}
+	kfree_skb(original);
+}
+
 static void random_parts(struct kunit *test)
 {
 	struct sk_buff *original = frame_packet(test, 4352, 0), *packet;
@@ -405,6 +428,7 @@ static struct kunit_case frame_cases[] = {
 	KUNIT_CASE_PARAM(parts_are_checked, frame_steps_gen_params),
 	KUNIT_CASE(vl15_is_checked),
 	KUNIT_CASE(pages_will_do),
+	KUNIT_CASE(frames_are_joined),
 	KUNIT_CASE(random_parts),
 	{}
 };

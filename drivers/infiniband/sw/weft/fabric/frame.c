@@ -13,6 +13,11 @@
 
 #define FRAME_DATA_FLAGS	(WEFT_FRAME_FIRST | WEFT_FRAME_LAST | WEFT_FRAME_VL15)
 #define FRAME_WHOLE		(WEFT_FRAME_FIRST | WEFT_FRAME_LAST)
+/*
+ * Memory is that of a net device: a piece of a page, if it is not too small or too large. Many
+ * kernels clear what comes from kmalloc() each time (init_on_alloc).
+ */
+#define FRAME_GFP		(GFP_ATOMIC | __GFP_NOWARN)
 /* What an upper layer reads of a packet first: all its headers. */
 #define FRAME_PULL		(sizeof(struct weft_wire_lrh) + sizeof(struct weft_wire_grh) + \
 				 WEFT_HDR_MAX_LENGTH)
@@ -136,8 +141,8 @@ struct sk_buff *weft_frame_build(const struct weft_frame *frame, const struct sk
 				 u32 offset, const struct weft_frame_room *room)
 {
 	u32 length = sizeof(struct weft_wire_frame) + frame->length;
-	struct sk_buff *skb = alloc_skb(room->head + length + room->tail,
-					GFP_ATOMIC | __GFP_NOWARN);
+	struct sk_buff *skb = __netdev_alloc_skb(NULL, room->head + length + room->tail,
+						 FRAME_GFP);
 
 	if (!skb)
 		return NULL;
@@ -187,46 +192,100 @@ static int reasm_complete(struct sk_buff *skb, u8 flags, struct sk_buff **packet
 	return 0;
 }
 
-/* Room for all of it, as the LRH says; what comes is compared with that. */
-static int reasm_begin(struct weft_reasm *reasm, const struct sk_buff *frame)
+/* The first frame is the packet that the others are added to. Belongs to the callee. */
+static int reasm_begin(struct weft_reasm *reasm, struct sk_buff *frame)
 {
 	struct weft_lrh lrh;
+	int ret = -EBADMSG;
 
 	if (!weft_frame_lrh(&lrh, frame) || frame->len >= lrh.length)
-		return -EBADMSG;
-	reasm->skb = alloc_skb(NET_SKB_PAD + lrh.length, GFP_ATOMIC | __GFP_NOWARN);
-	if (!reasm->skb)
-		return -ENOMEM;
-	skb_reserve(reasm->skb, NET_SKB_PAD);
+		goto err_free;
+	/* when the packet is complete nothing shall fail for want of memory */
+	ret = -ENOMEM;
+	if (!pskb_may_pull(frame, min_t(u32, frame->len, FRAME_PULL)))
+		goto err_free;
+	reasm->skb = frame;
 	reasm->total = lrh.length;
 	return 0;
+
+err_free:
+	kfree_skb(frame);
+	return ret;
 }
 
-static int reasm_append(struct weft_reasm *reasm, const struct sk_buff *frame, bool last)
+/* In one piece, with room for all of it. */
+static int reasm_flatten(struct weft_reasm *reasm)
 {
-	u32 left = reasm->total - reasm->skb->len;
+	u32 length = reasm->skb->len;
+	struct sk_buff *skb = __netdev_alloc_skb(NULL, reasm->total, FRAME_GFP);
 
-	if (last ? frame->len != left : frame->len >= left)
+	if (!skb)
+		return -ENOMEM;
+	if (skb_copy_bits(reasm->skb, 0, skb_put(skb, length), length)) {
+		kfree_skb(skb);
 		return -EBADMSG;
-	if (skb_copy_bits(frame, 0, skb_put(reasm->skb, frame->len), frame->len))
-		return -EBADMSG;
+	}
+	consume_skb(reasm->skb);
+	reasm->skb = skb;
 	return 0;
 }
 
-static int reasm_part(struct weft_reasm *reasm, const struct sk_buff *frame, u8 flags,
+/* The frame's memory is taken over if it can be, as a piece of a page can. */
+static int reasm_join(struct weft_reasm *reasm, struct sk_buff *frame)
+{
+	bool stolen;
+	int delta, ret;
+
+	if (skb_try_coalesce(reasm->skb, frame, &stolen, &delta)) {
+		reasm->skb->truesize += delta;
+		kfree_skb_partial(frame, stolen);
+		return 0;
+	}
+	if (skb_cloned(reasm->skb) || skb_tailroom(reasm->skb) < frame->len) {
+		ret = reasm_flatten(reasm);
+		if (ret)
+			return ret;
+	}
+	if (skb_copy_bits(frame, 0, skb_put(reasm->skb, frame->len), frame->len))
+		return -EBADMSG;
+	consume_skb(frame);
+	return 0;
+}
+
+static bool reasm_takes(const struct weft_reasm *reasm, const struct sk_buff *frame, bool last)
+{
+	u32 left;
+
+	if (!reasm->skb)
+		return false;
+	left = reasm->total - reasm->skb->len;
+	return last ? frame->len == left : frame->len < left;
+}
+
+/* A frame that is not the first. Belongs to the callee. */
+static int reasm_append(struct weft_reasm *reasm, struct sk_buff *frame, bool last)
+{
+	int ret = -EBADMSG;
+
+	if (reasm_takes(reasm, frame, last))
+		ret = reasm_join(reasm, frame);
+	if (ret)
+		kfree_skb(frame);
+	return ret;
+}
+
+static int reasm_part(struct weft_reasm *reasm, struct sk_buff *frame, u8 flags,
 		      struct sk_buff **packet)
 {
-	bool last = flags & WEFT_FRAME_LAST, first = flags & WEFT_FRAME_FIRST;
+	bool last = flags & WEFT_FRAME_LAST;
 	struct sk_buff *skb;
 	int ret;
 
-	ret = first ? reasm_begin(reasm, frame) : reasm->skb ? 0 : -EBADMSG;
-	if (ret)
-		return ret;
+	if (flags & WEFT_FRAME_FIRST)
+		return reasm_begin(reasm, frame);
 	ret = reasm_append(reasm, frame, last);
 	if (ret || !last)
 		return ret;
-	/* in one piece, so there is nothing that could fail for want of memory */
 	skb = reasm->skb;
 	reasm->skb = NULL;
 	return reasm_complete(skb, flags, packet);
@@ -245,7 +304,6 @@ int weft_reasm_add(struct weft_reasm *reasm, struct sk_buff *frame, u8 flags,
 		ret = reasm_complete(frame, flags, packet);
 	} else {
 		ret = reasm_part(reasm, frame, flags, packet);
-		consume_skb(frame);
 	}
 	if (ret == -EBADMSG)
 		weft_reasm_reset(reasm);

@@ -22,8 +22,8 @@
 
 /* A shorter payload is copied behind the headers sooner than anything else. */
 #define PACKET_MIN_FRAGMENT	512U
-/* So that there are several in a page. */
-#define PACKET_MAX_HEAD		1024U
+/* Longer ones are not for what hands out pieces of pages. */
+#define PACKET_MAX_HEAD		SKB_WITH_OVERHEAD(PAGE_SIZE)
 
 /* Where the next bytes are, and in @length how many of at most that are in one page. */
 static void *packet_piece(struct weft_iter *payload, u32 *length)
