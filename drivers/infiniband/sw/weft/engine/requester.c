@@ -394,8 +394,8 @@ static void req_charge(struct weft_qp *qp, s64 bytes)
 /* Whether the next step would have to be made by a process. */
 static bool req_may_sleep(const struct weft_qp *qp)
 {
-	/* a datagram waits for the turn of each receiver */
-	return weft_qp_is_ud(qp) || weft_transmit_may_sleep(qp);
+	/* the local link waits for the turn of each receiver; InfiniBand has packets alone */
+	return (weft_qp_is_ud(qp) && !qp->dev->hca) || weft_transmit_may_sleep(qp);
 }
 
 /* Return: true when the rest is to be deferred. */

@@ -276,18 +276,19 @@ static void ib_rx_worker(struct work_struct *work)
 	struct sk_buff *skb;
 	int i;
 
+	/* as in a soft interrupt: who is told of it is told when all is there */
+	local_bh_disable();
+	rcu_read_lock();
 	for (i = 0; i < IB_RX_BATCH; i++) {
 		skb = skb_dequeue(&hca->rx);
 		if (!skb)
-			return;
-		local_bh_disable();
-		rcu_read_lock();
+			break;
 		ib_packet_in(hca, skb);
-		rcu_read_unlock();
-		local_bh_enable();
-		cond_resched();
 	}
-	queue_work(system_highpri_wq, &hca->rx_work);
+	rcu_read_unlock();
+	local_bh_enable();
+	if (i == IB_RX_BATCH)
+		queue_work(system_highpri_wq, &hca->rx_work);
 }
 
 void weft_ib_open(struct weft_hca *hca)

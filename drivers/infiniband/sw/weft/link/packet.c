@@ -22,6 +22,8 @@
 
 /* A shorter payload is copied behind the headers sooner than anything else. */
 #define PACKET_MIN_FRAGMENT	512U
+/* Of a stream that is cut into packets so many are sent at a time. */
+#define PACKET_BATCH		32U
 /* Longer ones are not for what hands out pieces of pages. */
 #define PACKET_MAX_HEAD		SKB_WITH_OVERHEAD(PAGE_SIZE)
 
@@ -272,6 +274,27 @@ static enum weft_outcome packet_send_one(struct weft_qp *qp,
 	return WEFT_OUTCOME_DONE;
 }
 
+/* Some packets; what they bring about begins when all have left. */
+static enum weft_outcome packet_send_cut(struct weft_qp *qp, struct weft_run *run,
+					 struct weft_lso_cut *cut,
+					 u32 (*xmit)(struct weft_run *run))
+{
+	enum weft_outcome outcome = WEFT_OUTCOME_DONE;
+	u32 i;
+
+	local_bh_disable();
+	for (i = 0; i < PACKET_BATCH && cut->done < cut->length; i++) {
+		run->length = weft_lso_packet(cut, run->payload);
+		run->mtu = run->length;
+		outcome = packet_send_one(qp, xmit, run);
+		if (outcome != WEFT_OUTCOME_DONE)
+			break;
+		qp->send.done = weft_lso_sent(cut);
+	}
+	local_bh_enable();
+	return outcome;
+}
+
 /* From where it was left on: what has been sent is not sent again. */
 static noinline_for_stack enum weft_outcome
 packet_send_lso(struct weft_qp *qp, const struct weft_datagram *dgram,
@@ -281,18 +304,16 @@ packet_send_lso(struct weft_qp *qp, const struct weft_datagram *dgram,
 	struct weft_iter payload;
 	struct weft_lso_cut cut;
 	struct weft_run run __uninitialized;
+	enum weft_outcome outcome;
 
 	packet_datagram_run(qp, dgram, &payload, &run);
 	weft_lso_begin(&cut, dgram->lso, local, send->done);
-	while (send->done < dgram->req.length) {
+	while (cut.done < cut.length) {
 		if (weft_turn_stopping(&send->turn))
 			return WEFT_OUTCOME_STOPPED;
-		run.length = weft_lso_packet(&cut, &payload);
-		run.mtu = run.length;
-		if (packet_send_one(qp, xmit, &run) != WEFT_OUTCOME_DONE)
-			return WEFT_OUTCOME_STALLED;
-		send->done = weft_lso_sent(&cut);
-		cond_resched();
+		outcome = packet_send_cut(qp, &run, &cut, xmit);
+		if (outcome != WEFT_OUTCOME_DONE)
+			return outcome;
 	}
 	send->done = 0;
 	return WEFT_OUTCOME_DONE;
