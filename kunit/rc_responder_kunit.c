@@ -7,6 +7,7 @@
 #include <kunit/test.h>
 
 #include "compat/placement.h"
+#include "engine/paging.h"
 #include "verbs/qp.h"
 #include "wire/aeth.h"
 #include "wire/opcode.h"
@@ -694,11 +695,19 @@ static void read_again_while_answered(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
-/* A copy of a READ comes late: its key is gone, as the requester has told us to do. */
-static void read_again_without_key(struct kunit *test)
+/* A READ of two packets, answered. */
+static void resp_read_whole(struct fake_link *link)
 {
 	const struct resp_step read = PACKET(READ_REQUEST, 0, .total = 2 * FAKE_MTU);
-	struct fake_link *link = resp_create(test, IB_QPT_RC);
+
+	resp_deliver(link, &read, false);
+	fake_link_settle(link);
+	KUNIT_EXPECT_EQ(link->test, link->sent[1], 2);
+}
+
+/* It comes once more when its key is gone: nothing is answered. */
+static void resp_read_late(struct fake_link *link)
+{
 	struct fake_node *node = &link->node[1];
 	struct weft_hdr hdr = {
 		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_READ_REQUEST),
@@ -713,16 +722,45 @@ static void read_again_without_key(struct kunit *test)
 		},
 	};
 
-	resp_deliver(link, &read, false);
-	fake_link_settle(link);
-	KUNIT_EXPECT_EQ(test, link->sent[1], 2);
 	weft_region_kill(node->region);
 	node->region = NULL;
 	fake_link_deliver(&link->node[0], &hdr, NULL, 0);
 	fake_link_settle(link);
-	KUNIT_EXPECT_EQ(test, link->sent[1], 2);
-	KUNIT_EXPECT_EQ(test, node->qp->state, IB_QPS_RTS);
-	KUNIT_EXPECT_EQ(test, node->events[IB_EVENT_QP_ACCESS_ERR], 0);
+	KUNIT_EXPECT_EQ(link->test, link->sent[1], 2);
+}
+
+/* A copy of a READ comes late: its key is gone, as the requester has told us to do. */
+static void read_again_without_key(struct kunit *test)
+{
+	struct fake_link *link = resp_create(test, IB_QPT_RC);
+
+	resp_read_whole(link);
+	resp_read_late(link);
+	KUNIT_EXPECT_EQ(test, link->node[1].qp->state, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, link->node[1].events[IB_EVENT_QP_ACCESS_ERR], 0);
+	fake_link_expect_quiet(link);
+}
+
+/*
+ * The same of memory that was paged and has come meanwhile: a later message shall not find it,
+ * as other memory may be at its address then.
+ */
+static void read_again_without_pages(struct kunit *test)
+{
+	struct fake_link *link = resp_create(test, IB_QPT_RC);
+	struct fake_node *node = &link->node[1];
+	struct weft_paging *paging = &node->qp->recv.paging;
+	struct weft_pins *pins = weft_pins_alloc(1);
+
+	KUNIT_ASSERT_NOT_NULL(test, pins);
+	resp_read_whole(link);
+	pins->holder = &paging->pins;
+	atomic_set(&pins->state, 1); /* ready */
+	paging->pins = pins;
+	weft_paging_carry(paging);
+	resp_read_late(link);
+	KUNIT_EXPECT_NULL(test, paging->pins);
+	KUNIT_EXPECT_FALSE(test, paging->parked);
 	fake_link_expect_quiet(link);
 }
 
@@ -833,6 +871,7 @@ static struct kunit_case resp_cases[] = {
 	KUNIT_CASE_PARAM(packets_in_order, resp_row_gen_params),
 	KUNIT_CASE(read_again_while_answered),
 	KUNIT_CASE(read_again_without_key),
+	KUNIT_CASE(read_again_without_pages),
 	KUNIT_CASE(flush_in_pieces),
 	KUNIT_CASE(flush_memory_gone),
 	KUNIT_CASE(acknowledge_before_reset),

@@ -72,10 +72,12 @@ static void reply_give_up(struct weft_qp *qp, enum weft_fault fault)
 {
 	struct weft_replying *replying = &qp->recv.replying;
 
-	if (replying->again)
+	if (replying->again) {
+		weft_paging_forget(&qp->recv.paging);
 		replying->kind = WEFT_REPLYING_NOTHING;
-	else
+	} else {
 		weft_reply_refuse(qp, replying->psn, fault);
+	}
 }
 
 /*
