@@ -17,7 +17,8 @@
  * Memory is that of a net device: a piece of a page, if it is not too small or too large. Many
  * kernels clear what comes from kmalloc() each time (init_on_alloc).
  */
-#define FRAME_GFP		(GFP_ATOMIC | __GFP_NOWARN)
+/* not from what is kept for those who write memory out: a net device may drop such frames */
+#define FRAME_GFP		(GFP_ATOMIC | __GFP_NOWARN | __GFP_NOMEMALLOC)
 /* What an upper layer reads of a packet first: all its headers. */
 #define FRAME_PULL		(sizeof(struct weft_wire_lrh) + sizeof(struct weft_wire_grh) + \
 				 WEFT_HDR_MAX_LENGTH)
@@ -237,7 +238,6 @@ static int reasm_join(struct weft_reasm *reasm, struct sk_buff *frame)
 	int delta, ret;
 
 	if (skb_try_coalesce(reasm->skb, frame, &stolen, &delta)) {
-		reasm->skb->truesize += delta;
 		kfree_skb_partial(frame, stolen);
 		return 0;
 	}
