@@ -12,10 +12,10 @@ struct weft_qp;
 /**
  * weft_datagram_send - send the current work request of a UD QP
  * @qp: send turn owned, @qp->send.sgl resolved
- * @dgram: @dgram->req is built, the rest is filled in
+ * @dgram: @dgram->req is built and @dgram->atomic said, the rest is filled in
  * @answer: result
  *
- * Context: process, may sleep.
+ * Context: may sleep, unless @dgram->atomic.
  */
 void weft_datagram_send(struct weft_qp *qp, struct weft_datagram *dgram,
 			struct weft_answer *answer);

@@ -59,6 +59,7 @@ struct weft_answer {
  * @pkey: P_Key it carries
  * @ip_csum: the checksums of IP and above are to be filled in; on InfiniBand only
  * @lso: it is cut into packets with these headers; NULL: it is one packet
+ * @atomic: nothing may sleep, nor go on for long
  */
 struct weft_datagram {
 	struct weft_request	req;
@@ -68,6 +69,7 @@ struct weft_datagram {
 	u16			pkey;
 	bool			ip_csum;
 	const struct weft_lso	*lso;
+	bool			atomic;
 };
 
 /**
@@ -107,7 +109,8 @@ struct weft_run {
  * @message: of a connected QP: carry a message to its end. The send turn of
  *	@qp is owned; @local is what it sends from or reads into. May sleep
  *	unless @atomic. NULL: the link has packets only.
- * @datagram: of a UD QP: the same. May sleep.
+ * @datagram: of a UD QP: the same. May sleep unless @dgram->atomic: then it has packets
+ *	alone.
  * @xmit: send packets. The turn of @run->flow is owned. Any context but hard
  *	interrupts. Returns how many packets have gone (or been lost on the
  *	way, which is no concern of the engine's); fewer than @run->num only

@@ -220,9 +220,9 @@ static __always_inline void req_connected(struct weft_qp *qp, bool atomic,
 	qp->link->message(qp, &req, &qp->send.sgl, atomic, answer);
 }
 
-static noinline void req_datagram(struct weft_qp *qp, struct weft_answer *answer)
+static noinline void req_datagram(struct weft_qp *qp, bool atomic, struct weft_answer *answer)
 {
-	struct weft_datagram dgram = {};
+	struct weft_datagram dgram = { .atomic = atomic };
 
 	req_build(&qp->send, &dgram.req);
 	weft_datagram_send(qp, &dgram, answer);
@@ -246,7 +246,7 @@ static void req_message(struct weft_qp *qp, struct req_budget *budget)
 	}
 	length = send->sgl.length;
 	if (weft_qp_is_ud(qp))
-		req_datagram(qp, &answer);
+		req_datagram(qp, budget->atomic, &answer);
 	else
 		req_connected(qp, budget->atomic, &answer);
 	weft_sgl_release(&send->sgl);

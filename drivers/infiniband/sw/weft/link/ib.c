@@ -274,20 +274,20 @@ static void ib_rx_worker(struct work_struct *work)
 {
 	struct weft_hca *hca = container_of(work, struct weft_hca, rx_work);
 	struct sk_buff *skb;
-	int i;
+	int done = 0;
 
 	/* as in a soft interrupt: who is told of it is told when all is there */
 	local_bh_disable();
 	rcu_read_lock();
-	for (i = 0; i < IB_RX_BATCH; i++) {
+	do {
 		skb = skb_dequeue(&hca->rx);
 		if (!skb)
 			break;
 		ib_packet_in(hca, skb);
-	}
+	} while (++done < IB_RX_BATCH && !need_resched());
 	rcu_read_unlock();
 	local_bh_enable();
-	if (i == IB_RX_BATCH)
+	if (skb)
 		queue_work(system_highpri_wq, &hca->rx_work);
 }
 

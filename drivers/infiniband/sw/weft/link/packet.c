@@ -308,15 +308,16 @@ packet_send_lso(struct weft_qp *qp, const struct weft_datagram *dgram,
 
 	packet_datagram_run(qp, dgram, &payload, &run);
 	weft_lso_begin(&cut, dgram->lso, local, send->done);
-	while (cut.done < cut.length) {
-		if (weft_turn_stopping(&send->turn))
-			return WEFT_OUTCOME_STOPPED;
+	do {
 		outcome = packet_send_cut(qp, &run, &cut, xmit);
 		if (outcome != WEFT_OUTCOME_DONE)
 			return outcome;
-	}
-	send->done = 0;
-	return WEFT_OUTCOME_DONE;
+		if (cut.done == cut.length) {
+			send->done = 0;
+			return WEFT_OUTCOME_DONE;
+		}
+	} while (!dgram->atomic && !weft_turn_stopping(&send->turn));
+	return WEFT_OUTCOME_STOPPED;
 }
 
 void weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
