@@ -7,7 +7,7 @@
 #include "engine/requester.h"
 #include "engine/responder.h"
 #include "mem/pins.h"
-#include "object/turn.h"
+#include "object/queue.h"
 #include "object/ucontext.h"
 #include "wire/opcode.h"
 
@@ -20,7 +20,7 @@ int __init weft_engine_init(void)
 	ret = weft_pins_init();
 	if (ret)
 		return ret;
-	ret = weft_turn_init_workqueue();
+	ret = weft_queue_init();
 	if (ret)
 		weft_pins_exit();
 	return ret;
@@ -30,5 +30,5 @@ void weft_engine_exit(void)
 {
 	/* what pins posts to turns */
 	weft_pins_exit();
-	weft_turn_exit_workqueue();
+	weft_queue_exit();
 }

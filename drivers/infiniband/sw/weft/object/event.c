@@ -4,6 +4,8 @@
 
 #include <linux/bitops.h>
 
+#include "object/queue.h"
+
 static void events_worker(struct work_struct *work)
 {
 	struct weft_events *events = container_of(work, struct weft_events, work);
@@ -30,7 +32,7 @@ void weft_events_raise(struct weft_events *events, enum ib_event_type type)
 		return;
 	}
 	set_bit(type, &events->pending);
-	schedule_work(&events->work);
+	weft_queue_work(&events->work);
 }
 
 void weft_events_end(struct weft_events *events)

@@ -41,7 +41,8 @@ void weft_events_init(struct weft_events *events, bool kernel,
  * @events: the object's
  * @type: what
  *
- * What happens again before a kernel consumer has been told of it is told once.
+ * What happens again before a kernel consumer has been told of it is told once, and of what
+ * happens together it is told in the order of enum ib_event_type.
  *
  * Context: any.
  */

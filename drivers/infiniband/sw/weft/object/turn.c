@@ -5,18 +5,13 @@
 #include <linux/wait_bit.h>
 
 #include "object/qp.h"
-
-/*
- * Unbound: a half that copies for long must not keep a CPU's other work
- * waiting. MEM_RECLAIM: storage may depend on its progress.
- */
-static struct workqueue_struct *turn_workqueue;
+#include "object/queue.h"
 
 /* The queued work holds a reference: the QP outlives it without a flush. */
 void weft_turn_queue_work(struct weft_qp *qp, struct work_struct *work)
 {
 	weft_qp_hold(qp);
-	if (!queue_work(turn_workqueue, work))
+	if (!weft_queue_work(work))
 		weft_qp_put(qp);
 }
 
@@ -97,15 +92,4 @@ void weft_turn_resume(struct weft_turn *turn)
 {
 	clear_bit(WEFT_TURN_STOP, &turn->bits);
 	weft_turn_defer(turn);
-}
-
-int weft_turn_init_workqueue(void)
-{
-	turn_workqueue = alloc_workqueue("weft", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return turn_workqueue ? 0 : -ENOMEM;
-}
-
-void weft_turn_exit_workqueue(void)
-{
-	destroy_workqueue(turn_workqueue);
 }

@@ -195,16 +195,4 @@ void weft_turn_defer(struct weft_turn *turn);
  */
 void weft_turn_queue_work(struct weft_qp *qp, struct work_struct *work);
 
-/**
- * weft_turn_init_workqueue - at module load
- *
- * Return: 0 or -ENOMEM.
- */
-int weft_turn_init_workqueue(void);
-
-/**
- * weft_turn_exit_workqueue - at module unload, when no QP is left
- */
-void weft_turn_exit_workqueue(void);
-
 #endif /* WEFT_OBJECT_TURN_H */
