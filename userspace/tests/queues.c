@@ -430,8 +430,10 @@ static void cq_overrun_shared(void)
 	complete(0, 6);
 	expect_event(IBV_EVENT_CQ_ERR, cq);
 	expect_event(IBV_EVENT_QP_FATAL, a.qp);
-	post(&c, at(swr(&c, 9, IBV_WR_RDMA_WRITE, 0, 8), &d, 0));
+	/* which had nothing to complete */
 	expect_event(IBV_EVENT_QP_FATAL, c.qp);
+	expect_state(&c, IBV_QPS_ERR);
+	post(&c, at(swr(&c, 9, IBV_WR_RDMA_WRITE, 0, 8), &d, 0));
 	expect_no_event();
 	for (i = 0; i < 4; i++)
 		expect_ok(cq, i);

@@ -36,7 +36,7 @@ static __always_inline void msg_complete(struct weft_qp *qp, struct weft_cq *cq,
 	cqe->flags = WEFT_CQE_RECV | (recv->srq ? WEFT_CQE_SRQ : 0);
 	cqe->port_num = 1;
 	if (unlikely(!weft_cq_push(cq, cqe, solicited, flags)))
-		weft_qp_fatal(qp, WEFT_FAULT_CQ_OVERRUN);
+		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
 }
 
 static void msg_complete_error(struct weft_qp *qp, enum ib_wc_status status,

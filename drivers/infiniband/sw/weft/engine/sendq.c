@@ -168,7 +168,7 @@ static void sendq_push(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index
 	};
 
 	if (unlikely(!weft_cq_push(cq, &cqe, status, flags)))
-		weft_qp_fatal(qp, WEFT_FAULT_CQ_OVERRUN);
+		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
 }
 
 void weft_sendq_complete(struct weft_qp *qp, const struct weft_sqe *sqe, u32 index,

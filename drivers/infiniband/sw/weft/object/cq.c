@@ -6,6 +6,9 @@
 
 #include "object/count.h"
 #include "object/dev.h"
+#include "object/qp.h"
+#include "object/queue.h"
+#include "object/table.h"
 #include "object/ucontext.h"
 #include "object/vector.h"
 #include "stats.h"
@@ -21,6 +24,34 @@ static void cq_tell(struct weft_events *events, enum ib_event_type type)
 
 	if (cq->ibcq.event_handler)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
+}
+
+/* An XRC target has none of its own: the SRQ that a message names has. */
+static bool cq_is_of(const struct weft_cq *cq, const struct weft_qp *qp)
+{
+	return qp->send_cq == cq || (qp->recv.cq == cq && !qp->xrcd);
+}
+
+static void cq_fail_worker(struct work_struct *work)
+{
+	struct weft_cq *cq = container_of(work, struct weft_cq, fail_work);
+	u32 dev_id = to_weft_dev(cq->ibcq.device)->id;
+	unsigned long index = 0;
+	struct weft_qp *qp;
+
+	while ((qp = weft_qp_next(dev_id, &index))) {
+		if (cq_is_of(cq, qp))
+			weft_qp_fatal_now(qp, READ_ONCE(cq->fault));
+		weft_qp_put(qp);
+	}
+}
+
+void weft_cq_fail(struct weft_cq *cq, u32 fault)
+{
+	if (READ_ONCE(cq->fault))
+		return;
+	WRITE_ONCE(cq->fault, fault);
+	weft_queue_work(&cq->fail_work);
 }
 
 static void cq_overrun_event(struct weft_cq *cq)
@@ -143,6 +174,7 @@ static int cq_make(struct weft_cq *cq, const struct ib_cq_init_attr *attr,
 	mutex_init(&cq->resize_lock);
 	cq->user = udata;
 	weft_events_init(&cq->events, !cq->user, cq_tell);
+	INIT_WORK(&cq->fail_work, cq_fail_worker);
 	weft_vector_init(cq, attr->comp_vector);
 	hrtimer_setup(&cq->moderation.timer, cq_late, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
@@ -189,6 +221,7 @@ int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	hrtimer_cancel(&cq->moderation.timer);
 	if (!cq->user)
 		weft_vector_quiesce(cq);
+	cancel_work_sync(&cq->fail_work);
 	weft_events_end(&cq->events);
 	weft_ring_destroy(cq->ring);
 	weft_count_give(&to_weft_dev(ibcq->device)->num_cq);

@@ -48,6 +48,8 @@ struct weft_moderation {
  * @timestamp: completions carry one
  * @moderation: of events
  * @events: asynchronous ones
+ * @fault: what weft_cq_fail() was told, or 0
+ * @fail_work: takes its QPs to ERR
  * @cpu: of a kernel consumer: where its handler runs
  * @local: calls it, once at a time
  * @remote: schedules @local on @cpu
@@ -65,6 +67,8 @@ struct weft_cq {
 	bool			timestamp;
 	struct weft_moderation	moderation;
 	struct weft_events	events;
+	u32			fault;
+	struct work_struct	fail_work;
 	int			cpu;
 	struct tasklet_struct	local;
 	call_single_data_t	remote;
@@ -104,6 +108,17 @@ u32 weft_cq_settle(struct weft_cq *cq, bool pushed, bool solicited);
 bool weft_cq_finish(struct weft_cq *cq, u32 sequel);
 
 /**
+ * weft_cq_fail - let all QPs of a CQ in error go into ERR, also those that do not know of it
+ * @cq: in error
+ * @fault: enum weft_fault: why
+ *
+ * Soon, and once. What is made afterwards finds out by its first completion.
+ *
+ * Context: any.
+ */
+void weft_cq_fail(struct weft_cq *cq, u32 fault);
+
+/**
  * weft_cq_begin - a completion is about to be added
  * @cq: the queue; locked until weft_cq_push()
  *
@@ -132,7 +147,7 @@ static __always_inline unsigned long weft_cq_begin(struct weft_cq *cq)
  * On overflow the CQ goes into error and CQ_ERR is raised, once; one that may
  * overflow loses the completion and no more.
  *
- * Return: false when the CQ is in error: the QP must go into ERR.
+ * Return: false when the CQ is in error: see weft_qp_lost().
  */
 static __always_inline bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cqe,
 					 bool solicited, unsigned long flags)

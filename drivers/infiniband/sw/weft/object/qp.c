@@ -4,6 +4,8 @@
 
 #include <linux/slab.h>
 
+#include "object/cq.h"
+
 void weft_qp_free(struct weft_qp *qp)
 {
 	/* who had found it before it was destroyed may have brought a packet after that */
@@ -68,4 +70,22 @@ void weft_qp_fatal(struct weft_qp *qp, u32 fault)
 	cmpxchg(&qp->fault, 0, fault);
 	if (weft_qp_set_error(qp))
 		weft_qp_event(qp, IB_EVENT_QP_FATAL);
+}
+
+void weft_qp_lost(struct weft_qp *qp, struct weft_cq *cq, u32 fault)
+{
+	weft_qp_fatal(qp, fault);
+	weft_cq_fail(cq, fault);
+}
+
+void weft_qp_fatal_now(struct weft_qp *qp, u32 fault)
+{
+	mutex_lock(&qp->modify_lock);
+	/* after destroy_qp it is in RESET, and has no handle any more */
+	if (weft_qp_can_receive(qp)) {
+		weft_turn_stop(&qp->send.turn);
+		weft_qp_fatal(qp, fault);
+		weft_turn_resume(&qp->send.turn);
+	}
+	mutex_unlock(&qp->modify_lock);
 }

@@ -257,4 +257,21 @@ void weft_qp_event(struct weft_qp *qp, enum ib_event_type type);
  */
 void weft_qp_fatal(struct weft_qp *qp, u32 fault);
 
+/**
+ * weft_qp_lost - a completion found no room: see weft_cq_push()
+ * @qp: either turn owned; weft_qp_fatal()
+ * @cq: in error; so are all its QPs, soon
+ * @fault: enum weft_fault: why
+ */
+void weft_qp_lost(struct weft_qp *qp, struct weft_cq *cq, u32 fault);
+
+/**
+ * weft_qp_fatal_now - the same of a QP that somebody else may be at work with
+ * @qp: referenced; what is in RESET, INIT or ERR stays there
+ * @fault: enum weft_fault: why
+ *
+ * Context: process, may sleep; takes the modify_lock, and stops a turn.
+ */
+void weft_qp_fatal_now(struct weft_qp *qp, u32 fault);
+
 #endif /* WEFT_OBJECT_QP_H */
