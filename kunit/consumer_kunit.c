@@ -92,6 +92,8 @@ static void drains_in_context(struct kunit *test)
  * @left: sends that the handler still posts
  * @calls: of the handler
  * @nested: those on the stack of ib_post_send()
+ * @cpu: of the completion vector
+ * @elsewhere: calls of the handler on other CPUs
  * @errors: posts that failed
  */
 struct consumer_chain {
@@ -101,6 +103,8 @@ struct consumer_chain {
 	u32			left;
 	u32			calls;
 	u32			nested;
+	int			cpu;
+	u32			elsewhere;
 	u32			errors;
 };
 
@@ -124,6 +128,7 @@ static void chain_handler(struct ib_cq *cq, void *context)
 	struct ib_wc wc;
 
 	chain->nested += READ_ONCE(chain->posting) == raw_smp_processor_id();
+	chain->elsewhere += raw_smp_processor_id() != chain->cpu;
 	ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
 	while (ib_poll_cq(cq, 1, &wc) > 0) {
 		consumer_count_up(&chain->calls);
@@ -151,10 +156,12 @@ static void chain_run(struct kunit *test, struct consumer_chain *chain)
 		usleep_range(1000, 1100);
 	KUNIT_EXPECT_EQ(test, chain->calls, (u32)CONSUMER_WRS);
 	KUNIT_EXPECT_EQ(test, chain->nested, 0U);
+	KUNIT_EXPECT_EQ(test, chain->elsewhere, 0U);
 	KUNIT_EXPECT_EQ(test, chain->errors, 0U);
 }
 
-static void chain_of_vector(struct kunit *test, u32 vector)
+/* @cpu: whose vector it is, online */
+static void chain_of_vector(struct kunit *test, u32 vector, int cpu)
 {
 	struct ib_cq_init_attr attr = { .cqe = CONSUMER_WRS, .comp_vector = vector };
 	struct consumer_chain *chain = kunit_kzalloc(test, sizeof(*chain), GFP_KERNEL);
@@ -165,6 +172,7 @@ static void chain_of_vector(struct kunit *test, u32 vector)
 	KUNIT_ASSERT_NOT_NULL(test, chain);
 	chain->end = a;
 	chain->posting = CONSUMER_NOBODY;
+	chain->cpu = cpu;
 	init_irq_work(&chain->hard, chain_begin);
 	consumer_make_cqs(test, consumer, IB_POLL_WORKQUEUE);
 	a->send_cq = ib_create_cq(consumer_dev, chain_handler, NULL, chain, &attr);
@@ -186,14 +194,18 @@ static void chain_of_vector(struct kunit *test, u32 vector)
 
 /*
  * From hard interrupts, and from a handler of completions: the handler is never called by
- * ib_post_send(), on whichever CPU.
+ * ib_post_send(), on whichever CPU, and always on the CPU of its vector.
  */
 static void handler_is_not_nested(struct kunit *test)
 {
-	u32 vector;
+	u32 vector = 0;
+	int cpu;
 
-	for (vector = 0; vector < consumer_dev->num_comp_vectors; vector++)
-		chain_of_vector(test, vector);
+	for_each_possible_cpu(cpu) {
+		if (cpu_online(cpu))
+			chain_of_vector(test, vector, cpu);
+		vector++;
+	}
 }
 
 /**
