@@ -13,18 +13,20 @@ build_dir()
 	printf '%s\n' "$dir"
 }
 
-# sync_sources DIR SRC...: make DIR a copy of what this checkout has as SRC, and
+# sync_sources [-n] DIR SRC...: make DIR a copy of what this checkout has as SRC, and
 # print what has changed. A changed file is new for make, whatever its time was.
-# Files that only a build makes stay.
+# Files that only a build makes stay. With -n: print what would change.
 sync_sources()
 {
-	local dir=$1 f exist=()
+	local dry=() dir f exist=()
+	[ "$1" != -n ] || { dry=(-n); shift; }
+	dir=$1
 	shift
 	for f; do
 		[ ! -e "$WEFT_TOP/$f" ] || exist+=("$f")
 	done
 	need_packages rsync
-	(cd "$WEFT_TOP" && rsync -rlpc --relative --delete --itemize-changes --omit-dir-times \
+	(cd "$WEFT_TOP" && rsync "${dry[@]}" -rlpc --relative --delete --itemize-changes --omit-dir-times \
 		--exclude='*.o' --exclude='*.o.d' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' \
 		--exclude='*.cmd' --exclude='modules.order' --exclude='Module.symvers' \
 		--exclude='.module-common.*' --exclude='*.swp' --exclude='*~' \
