@@ -28,6 +28,7 @@ static const struct qp_state_type qp_state_types[] = {
 	{ "UC", IB_QPT_UC },
 	{ "UD", IB_QPT_UD },
 	{ "GSI", IB_QPT_GSI },
+	{ "SMI", IB_QPT_SMI },
 	{ "XRC_INI", IB_QPT_XRC_INI },
 	{ "XRC_TGT", IB_QPT_XRC_TGT },
 };
@@ -87,6 +88,8 @@ static const struct qp_state_required qp_state_required_rows[] = {
 	/* its port is that of its creation */
 	{ IB_QPT_GSI, IB_QPS_RESET, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_QKEY },
 	{ IB_QPT_GSI, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN },
+	{ IB_QPT_SMI, IB_QPS_RESET, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_QKEY },
+	{ IB_QPT_SMI, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN },
 	/* IBA A14: the initiator has the requester's half of RC, the target the other */
 	{ IB_QPT_XRC_INI, IB_QPS_RESET, IB_QPS_INIT,
 	  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },

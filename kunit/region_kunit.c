@@ -640,6 +640,11 @@ static void bind_wrong_objects(struct kunit *test)
 	request = bind_request(test, &mw);
 	/* C10-72 */
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&other, &request));
+	/* the window's is right, that of the region is not */
+	fixture->region->pd = &fixture->other_pd;
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request));
+	fixture->region->pd = &fixture->pd;
+	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
 	request.lkey ^= 1;
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request));
 	request.lkey = mw.rkey;

@@ -542,8 +542,8 @@ static void no_descriptors(void)
 	check_works(&a, &b);
 }
 
-/* modify_qp of @a as uverbs gets it; the answer goes to @page */
-static int raw_modify(int mask, int max_send_wr, void *page)
+/* modify_qp of @a as uverbs gets it, with @ours bytes of our request; the answer goes to @page */
+static int raw_modify_with(size_t ours, int mask, int max_send_wr, void *page)
 {
 	struct {
 		struct ib_uverbs_cmd_hdr hdr;
@@ -558,7 +558,7 @@ static int raw_modify(int mask, int max_send_wr, void *page)
 		},
 		.ex = {
 			.response = (uintptr_t)page,
-			.provider_in_words = sizeof(cmd.req) / 8,
+			.provider_in_words = ours / 8,
 			.provider_out_words = sizeof(struct weft_modify_qp_resp) / 8,
 		},
 		.core.base = { .qp_handle = a.qp->handle, .attr_mask = mask, .min_rnr_timer = 1 },
@@ -566,7 +566,12 @@ static int raw_modify(int mask, int max_send_wr, void *page)
 	};
 
 	errno = 0;
-	return write(ctx->cmd_fd, &cmd, sizeof(cmd)) < 0 ? errno : 0;
+	return write(ctx->cmd_fd, &cmd, sizeof(cmd) - sizeof(cmd.req) + ours) < 0 ? errno : 0;
+}
+
+static int raw_modify(int mask, int max_send_wr, void *page)
+{
+	return raw_modify_with(sizeof(struct weft_modify_qp_req), mask, max_send_wr, page);
 }
 
 /* A resize of nothing. */
@@ -655,9 +660,32 @@ static void asks_for_more(void)
 	check_works(&a, &b);
 }
 
+/* Capabilities, and a rate, are what our request says: without it they are not guessed. */
+static void asks_for_nothing(void)
+{
+	const size_t least = offsetof(struct weft_modify_qp_req, alt);
+	struct ib_uverbs_modify_qp plain = { .attr_mask = IBV_QP_MIN_RNR_TIMER };
+	size_t ours;
+
+	make_pair(&a, &b, CONF());
+	plain.qp_handle = a.qp->handle;
+	note("a command without room for it");
+	SAME(command(ctx->cmd_fd, IB_USER_VERBS_CMD_MODIFY_QP, &plain, sizeof(plain), 0), 0);
+	plain.attr_mask = IBV_QP_CAP;
+	SAME(command(ctx->cmd_fd, IB_USER_VERBS_CMD_MODIFY_QP, &plain, sizeof(plain), 0), EINVAL);
+	for (ours = 0; ours < least; ours += 8) {
+		note("%zu bytes", ours);
+		SAME(raw_modify_with(ours, IBV_QP_CAP, 0, response), EINVAL);
+		SAME(raw_modify_with(ours, IBV_QP_RATE_LIMIT, 0, response), EINVAL);
+	}
+	note("as much as it takes");
+	SAME(raw_modify_with(least, IBV_QP_CAP, 0, response), 0);
+	check_works(&a, &b);
+}
+
 TESTS(
 	TEST(doorbell_arguments), TEST(doorbell_of_others), TEST(mappings), TEST(unmapped),
 	TEST(forked), TEST(context_data), TEST(command_fuzz), TEST(resizers),
 	TEST(locked_memory), TEST(rings_are_charged), TEST(no_descriptors),
-	TEST(resize_without_end), TEST(asks_for_more)
+	TEST(resize_without_end), TEST(asks_for_more), TEST(asks_for_nothing)
 )

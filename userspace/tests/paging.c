@@ -395,6 +395,80 @@ static void moved(void)
 	check_works(&a, &b);
 }
 
+#define PIECES		8
+#define PIECE		100000
+
+/* how many are done before one finds nothing there; those behind it are flushed */
+static int pieces_done(void)
+{
+	struct ibv_wc wc;
+	int i, done = 0;
+
+	for (i = 0; i < PIECES; i++) {
+		wc = next_wc(a.scq);
+		SAME(wc.wr_id, i);
+		if (done == i && wc.status == IBV_WC_SUCCESS)
+			done++;
+		else
+			SAME(wc.status, done == i ? IBV_WC_REM_ACCESS_ERR : IBV_WC_WR_FLUSH_ERR);
+	}
+	return done;
+}
+
+static void post_pieces(int seed)
+{
+	struct ibv_send_wr *wrs[PIECES];
+	int i;
+
+	fill(a.buf, PIECES * PIECE, seed);
+	for (i = 0; i < PIECES; i++) {
+		wrs[i] = at(swr(&a, i, IBV_WR_RDMA_WRITE, i * PIECE, PIECE), &b, i * PIECE);
+		if (i)
+			wrs[i - 1]->next = wrs[i];
+	}
+	post(&a, wrs[0]);
+}
+
+static void move(uint8_t *from, uint8_t *to)
+{
+	CHECK(mremap(from, MiB, MiB, MREMAP_MAYMOVE | MREMAP_FIXED, to) == to);
+}
+
+/* away, or away and back: the memory has all that was done, wherever it is now */
+static void moved_under_traffic(void)
+{
+	uint8_t *away;
+	int i, done;
+	bool back;
+
+	make_both(CONF(), MiB);
+	for (i = 0; i < 40; i++) {
+		back = i % 2;
+		note("round %d", i);
+		away = mmap(NULL, MiB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(away != MAP_FAILED);
+		post_pieces(i);
+		/* now at once, now when some of them are done */
+		usleep(i / 2 * 20);
+		move(b.buf, away);
+		if (back)
+			move(away, b.buf);
+		done = pieces_done();
+		SAME(memcmp(back ? b.buf : away, a.buf, done * PIECE), 0);
+		if (done < PIECES) {
+			expect_event(IBV_EVENT_QP_ACCESS_ERR, b.qp);
+			again();
+		}
+		if (!back) {
+			write_refused(0, PIECE, 1000 + i);
+			move(away, b.buf);
+		}
+		write_ok(0, PIECE, 2000 + i);
+	}
+	expect_no_event();
+	check_works(&a, &b);
+}
+
 static void truncated(void)
 {
 	char name[] = "/tmp/weft-paging-XXXXXX";
@@ -544,6 +618,7 @@ static void window_onto_it(void)
 
 static void reregistered(void)
 {
+	struct ibv_mr *pinned;
 	uint8_t *other;
 
 	make_both(CONF(), MiB);
@@ -561,8 +636,15 @@ static void reregistered(void)
 	b.buf = other;
 	write_ok(0, 5000, 5);
 	note("not paged any more");
-	CHECK(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL) != 0);
+	REFUSED(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL),
+		EOPNOTSUPP);
 	write_ok(0, 5000, 6);
+	note("paged from now on");
+	pinned = ibv_reg_mr(pd, b.buf, MiB, ACCESS_ALL);
+	CHECK(pinned);
+	REFUSED(ibv_rereg_mr(pinned, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, PAGED),
+		EOPNOTSUPP);
+	SAME(ibv_dereg_mr(pinned), 0);
 }
 
 static int advise(struct ibv_mr *mr, size_t off, uint32_t length,
@@ -773,7 +855,7 @@ static void whose_memory(void)
 TESTS(
 	TEST(advertised), TEST(untouched), TEST(elements), TEST(replaced), TEST(windows),
 	TEST(unreliable), TEST(datagrams), TEST(mapped_anew), TEST(forked), TEST(moved),
-	TEST(truncated), TEST(unmapped), TEST(implicit), TEST(window_onto_it), TEST(reregistered),
-	TEST(advised), TEST(late_receive), TEST(late_send), TEST(never), TEST(never_exit),
-	TEST(whose_memory)
+	TEST(moved_under_traffic), TEST(truncated), TEST(unmapped), TEST(implicit),
+	TEST(window_onto_it), TEST(reregistered), TEST(advised), TEST(late_receive),
+	TEST(late_send), TEST(never), TEST(never_exit), TEST(whose_memory)
 )

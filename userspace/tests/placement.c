@@ -595,9 +595,11 @@ static void paged(void)
 	unsigned char there[BUF / 4096] = {};
 	struct ibv_mr *region, *odd;
 	uint8_t *p;
+	int error;
 
 	if (!MAKE())
 		return;
+	error = caps() & CAP_FLUSH_PERSISTENT ? EINVAL : EOPNOTSUPP;
 	p = memory(BUF);
 	region = ibv_reg_mr(pd, p, BUF, access);
 	odd = ibv_reg_mr(pd, p + 4, 8192, access | IBV_ACCESS_ZERO_BASED);
@@ -621,9 +623,9 @@ static void paged(void)
 	note("persistence");
 	flush(7, region->rkey, (uintptr_t)p, 8, IBV_FLUSH_PERSISTENT, IBV_FLUSH_RANGE);
 	expect_refused(7, IBV_WC_REM_ACCESS_ERR);
-	CHECK(!ibv_reg_mr(pd, p, BUF, access | IBV_ACCESS_FLUSH_PERSISTENT));
-	CHECK(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
-			   access | IBV_ACCESS_FLUSH_PERSISTENT));
+	REFUSED(ibv_reg_mr(pd, p, BUF, access | IBV_ACCESS_FLUSH_PERSISTENT), error);
+	REFUSED(ibv_rereg_mr(region, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			     access | IBV_ACCESS_FLUSH_PERSISTENT), error);
 	note(NULL);
 	check_zero(p, 4088);
 	check_zero(p + 4096, BUF - 4096);

@@ -274,6 +274,24 @@ static void ud_without_ah(void)
 	expect_state(&a, IBV_QPS_RTS);
 }
 
+/* RoCE has no checksums to fill in, not of UD either */
+static void ud_checksum_flag(void)
+{
+	struct ibv_send_wr *wr, *bad = NULL;
+	struct ibv_ah *ah = ah_to(gid4, gid4);
+
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UD));
+	wr = to_ah(swr(&a, 1, IBV_WR_SEND, 0, 100), ah, &b);
+	wr->send_flags |= IBV_SEND_IP_CSUM;
+	SAME(ibv_post_send(a.qp, wr, &bad), EINVAL);
+	CHECK(bad == wr);
+	expect_no_wc(a.scq);
+	expect_state(&a, IBV_QPS_RTS);
+	wr->send_flags &= ~IBV_SEND_IP_CSUM;
+	post(&a, wr);
+	expect_ok(a.scq, 1);
+}
+
 static int try_send(struct end *e)
 {
 	struct ibv_send_wr *wr = swr(e, 1, IBV_WR_SEND, 0, 0), *bad = NULL;
@@ -814,7 +832,7 @@ static void pci_write_end_padding(void)
 
 TESTS(
 	TEST(send_queue_full), TEST(receive_queue_full), TEST(refused_in_a_list),
-	TEST(opcodes_of_types), TEST(ud_without_ah), TEST(states),
+	TEST(opcodes_of_types), TEST(ud_without_ah), TEST(ud_checksum_flag), TEST(states),
 	TEST(capabilities), TEST(capabilities_are_real),
 	TEST(wr_operations), TEST(wr_operations_uc), TEST(wr_abort_rolls_back),
 	TEST(wr_error_rolls_back), TEST(wr_states), TEST(wr_ud),

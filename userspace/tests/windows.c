@@ -138,17 +138,14 @@ static void type_1(void)
 
 static void bind_refused(void)
 {
-	struct ibv_mr *no_bind, *no_write, *other_mr;
-	struct ibv_pd *other = ibv_alloc_pd(ctx);
-	struct ibv_mw *mw, *other_mw;
+	struct ibv_mr *no_bind, *no_write;
+	struct ibv_mw *mw;
 
 	make_both();
 	mw = window(IBV_MW_TYPE_1);
 	no_bind = ibv_reg_mr(pd, b.buf, BUF, ACCESS_ALL);
 	no_write = ibv_reg_mr(pd, b.buf, BUF, IBV_ACCESS_MW_BIND | IBV_ACCESS_REMOTE_READ);
-	other_mr = ibv_reg_mr(other, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
-	other_mw = ibv_alloc_mw(other, IBV_MW_TYPE_1);
-	CHECK(no_bind && no_write && other_mr && other_mw);
+	CHECK(no_bind && no_write);
 	note("region without MW_BIND");
 	bind_1_fails(mw, bind_of(no_bind, 0, 100, IBV_ACCESS_REMOTE_READ));
 	note("region without local write, window to write");
@@ -162,7 +159,6 @@ static void bind_refused(void)
 	note("window begins before the region");
 	bind_1_fails(mw, bind_of(mr, -1, 100, IBV_ACCESS_REMOTE_READ));
 	note(NULL);
-	/* libibverbs or the kernel see to the PD */
 	bind_1(mw, 0, 100, IBV_ACCESS_REMOTE_READ);
 	SAME(ibv_dealloc_mw(mw), 0);
 	/* a region without local write can be read through a window */
@@ -173,27 +169,41 @@ static void bind_refused(void)
 	expect_no_event();
 }
 
-/* another PD's window or region */
-static void bind_other_pd(void)
+/* a region, and a window of @type, of another PD */
+static void make_others(struct ibv_mr **other_mr, struct ibv_mw **other_mw,
+			enum ibv_mw_type type)
 {
 	struct ibv_pd *other = ibv_alloc_pd(ctx);
+
+	CHECK(other);
+	*other_mr = ibv_reg_mr(other, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	*other_mw = ibv_alloc_mw(other, type);
+	CHECK(*other_mr && *other_mw);
+}
+
+/* libibverbs looks whether both are of one PD, the device whether it is that of the QP */
+static void bind_other_pd(void)
+{
+	struct ibv_mw *mw, *other_mw;
 	struct ibv_mw_bind bind;
 	struct ibv_mr *other_mr;
-	struct ibv_mw *mw;
-	int i, ret;
 
-	for (i = 0; i < 2; i++) {
-		note("%s", i ? "window" : "region");
-		make_both();
-		other_mr = ibv_reg_mr(other, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
-		mw = ibv_alloc_mw(i ? other : pd, IBV_MW_TYPE_1);
-		CHECK(other_mr && mw);
-		bind = bind_of(i ? mr : other_mr, 0, 100, IBV_ACCESS_REMOTE_READ);
-		ret = ibv_bind_mw(b.qp, mw, &bind);
-		/* refused at once, or by the device */
-		if (!ret)
-			expect_wc(b.scq, 600, IBV_WC_MW_BIND_ERR);
-	}
+	make_both();
+	mw = window(IBV_MW_TYPE_1);
+	make_others(&other_mr, &other_mw, IBV_MW_TYPE_1);
+	note("region");
+	bind = bind_of(other_mr, 0, 100, IBV_ACCESS_REMOTE_READ);
+	SAME(ibv_bind_mw(b.qp, mw, &bind), EPERM);
+	note("window");
+	bind = bind_of(mr, 0, 100, IBV_ACCESS_REMOTE_READ);
+	SAME(ibv_bind_mw(b.qp, other_mw, &bind), EPERM);
+	expect_no_wc(b.scq);
+	note("both");
+	bind_1_fails(other_mw, bind_of(other_mr, 0, 100, IBV_ACCESS_REMOTE_READ));
+	note(NULL);
+	SAME(ibv_dereg_mr(other_mr), 0);
+	bind_1(mw, 0, 100, IBV_ACCESS_REMOTE_READ);
+	expect_no_event();
 }
 
 static struct ibv_send_wr *bind_2(struct ibv_mw *mw, uint32_t rkey, size_t off, size_t length,
@@ -276,7 +286,7 @@ static void type_2_fails(struct ibv_send_wr *wr)
 	uint64_t id = wr->wr_id;
 
 	post(&b, wr);
-	expect_wc(b.scq, id, IBV_WC_MW_BIND_ERR);
+	SAME(expect_wc(b.scq, id, IBV_WC_MW_BIND_ERR).vendor_err, 7);
 	expect_state(&b, IBV_QPS_ERR);
 	expect_no_event();
 	to_state(&a, IBV_QPS_RESET);
@@ -296,7 +306,7 @@ static void type_2_refused(void)
 	mw1 = window(IBV_MW_TYPE_1);
 	/* each type has its call */
 	bind = bind_of(mr, 0, 100, IBV_ACCESS_REMOTE_READ);
-	CHECK(ibv_bind_mw(b.qp, mw, &bind));
+	SAME(ibv_bind_mw(b.qp, mw, &bind), EINVAL);
 	wr = bind_2(mw1, ibv_inc_rkey(mw1->rkey), 0, 100, IBV_ACCESS_REMOTE_READ);
 	SAME(ibv_post_send(b.qp, wr, &bad), EINVAL);
 	expect_no_wc_now(b.scq);
@@ -320,6 +330,37 @@ static void type_2_refused(void)
 	bind_1(mw1, 0, 100, IBV_ACCESS_REMOTE_READ);
 	type_2_fails(local_inv(mw1->rkey));
 	CHECK(access_works(IBV_WR_RDMA_READ, mw1->rkey, ADDR(0), 100));
+}
+
+/* one of them, or both, of another PD than the QP; only the device looks */
+static void type_2_other_pd(void)
+{
+	struct ibv_mw *mw, *other_mw;
+	struct ibv_mr *other_mr;
+	struct ibv_send_wr *wr;
+	uint32_t rkey;
+
+	make_both();
+	mw = window(IBV_MW_TYPE_2);
+	rkey = ibv_inc_rkey(mw->rkey);
+	make_others(&other_mr, &other_mw, IBV_MW_TYPE_2);
+	note("region");
+	wr = bind_2(mw, rkey, 0, 100, IBV_ACCESS_REMOTE_READ);
+	wr->bind_mw.bind_info.mr = other_mr;
+	type_2_fails(wr);
+	note("window");
+	type_2_fails(bind_2(other_mw, ibv_inc_rkey(other_mw->rkey), 0, 100,
+			    IBV_ACCESS_REMOTE_READ));
+	note("both");
+	wr = bind_2(other_mw, ibv_inc_rkey(other_mw->rkey), 0, 100, IBV_ACCESS_REMOTE_READ);
+	wr->bind_mw.bind_info.mr = other_mr;
+	type_2_fails(wr);
+	note(NULL);
+	/* nothing is bound to it, and the window is as it was */
+	SAME(ibv_dereg_mr(other_mr), 0);
+	post(&b, bind_2(mw, rkey, 0, 100, IBV_ACCESS_REMOTE_READ));
+	expect_ok(b.scq, 700);
+	CHECK(access_works(IBV_WR_RDMA_READ, rkey, ADDR(0), 100));
 }
 
 /*
@@ -486,7 +527,7 @@ static void rereg(void)
 	bind.bind_info.addr = (uintptr_t)other;
 	SAME(ibv_bind_mw(b.qp, mw, &bind), 0);
 	expect_ok(b.scq, 600);
-	CHECK(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL));
+	REFUSED(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL), EBUSY);
 	SAME(ibv_dealloc_mw(mw), 0);
 	/* PD */
 	SAME(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_PD, other_pd, NULL, 0, 0), 0);
@@ -535,7 +576,7 @@ static void iova(void)
 
 TESTS(
 	TEST(type_1), TEST(bind_refused), TEST(bind_other_pd), TEST(type_2),
-	TEST(type_2_zero_based), TEST(type_2_refused), TEST(wr_invalidate),
-	TEST(wr_invalidate_uc), TEST(dereg_with_window), TEST(rereg),
+	TEST(type_2_zero_based), TEST(type_2_refused), TEST(type_2_other_pd),
+	TEST(wr_invalidate), TEST(wr_invalidate_uc), TEST(dereg_with_window), TEST(rereg),
 	TEST(reg_refused), TEST(iova)
 )
