@@ -265,6 +265,35 @@ is_in_groups()
 	[ "$($with ip maddr show dev "$1" | grep -cE 'inet +239\.7\.|inet6 +ff1e::7:')" = "$2" ]
 }
 
+# expect_macs NETDEV WHAT: soon it receives at the link addresses of those groups that it
+# is in, and at no other one of that kind; seen by $with
+expect_macs()
+{
+	within 10 has_macs "$1" || { $with ip maddr show dev "$1"; fail "not the addresses of its groups: $2"; }
+}
+
+# the last 23 bits of IPv4's group, and the last 32 of IPv6's
+has_macs()
+{
+	$with ip maddr show dev "$1" | awk '
+		$1 == "link" && $2 ~ /^(01:00:5e:07|33:33:00:07):/ { have[$2] }
+		$1 == "inet" && $2 ~ /^239\.7\./ {
+			split($2, byte, ".")
+			want[sprintf("01:00:5e:%02x:%02x:%02x", byte[2] % 128, byte[3], byte[4])]
+		}
+		$1 == "inet6" && $2 ~ /^ff1e::7:/ {
+			last = "000" substr($2, length("ff1e::7:") + 1)
+			want["33:33:00:07:" substr(last, length(last) - 3, 2) ":" substr(last, length(last) - 1)]
+		}
+		END {
+			for (mac in want)
+				bad += !(mac in have)
+			for (mac in have)
+				bad += !(mac in want)
+			exit bad > 0
+		}'
+}
+
 #
 # ---- Two hosts
 #
