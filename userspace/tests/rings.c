@@ -23,6 +23,9 @@ struct rings {
 
 static struct rings ra, rb;
 
+/* work requests of a queue */
+static uint32_t depth = 16;
+
 static struct ibv_cq *cq_seen(struct map *map)
 {
 	struct ibv_cq *cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
@@ -60,7 +63,7 @@ static void make_seen(struct end *e, struct rings *r)
 {
 	struct ibv_qp_init_attr attr = {
 		.qp_type = IBV_QPT_RC,
-		.cap = { 16, 16, 2, 2, 64 },
+		.cap = { depth, depth, 2, 2, 64 },
 	};
 	struct map both;
 	size_t sq;
@@ -312,6 +315,65 @@ static void receive_entries(void)
 	}
 }
 
+/**
+ * struct poster - posts without end, and without any work request
+ * @ring: always full
+ * @over: enough
+ */
+struct poster {
+	volatile struct weft_ring_hdr	*ring;
+	volatile bool			over;
+};
+
+static void *post_on(void *arg)
+{
+	struct poster *poster = arg;
+
+	while (!poster->over)
+		poster->ring->producer = poster->ring->consumer + depth;
+	return NULL;
+}
+
+/*
+ * A QP in ERR flushes what is there. More than that, of which nobody tells it, it does not
+ * look at in its receive queue: others wait for it meanwhile.
+ */
+static void flushed_without_end(void)
+{
+	struct map *queues[] = { &rb.rq, &rb.sq };
+	struct poster poster;
+	pthread_t thread;
+	uint32_t before;
+	int i;
+
+	/* so that the poster is the faster one */
+	depth = 16384;
+	for (i = 0; i < 2; i++) {
+		note(i ? "send queue" : "receive queue");
+		make_both();
+		poster.ring = hdr(queues[i]);
+		poster.over = false;
+		before = poster.ring->consumer;
+		SAME(pthread_create(&thread, NULL, post_on, &poster), 0);
+		while (poster.ring->producer == poster.ring->consumer)
+			;
+		to_state(&b, IBV_QPS_ERR);
+		/* until there is no room for what is flushed, and beyond */
+		expect_event(IBV_EVENT_CQ_ERR, i ? b.scq : b.rcq);
+		post(&a, swr(&a, 1, IBV_WR_SEND, 0, 8));
+		expect_wc(a.scq, 1, IBV_WC_RETRY_EXC_ERR);
+		poster.over = true;
+		pthread_join(thread, NULL);
+		if (!i)
+			SAME(poster.ring->consumer, before + depth);
+		expect_no_event();
+		SAME(ibv_destroy_qp(a.qp), 0);
+		SAME(ibv_destroy_qp(b.qp), 0);
+	}
+	depth = 16;
+	note(NULL);
+}
+
 /* an impossible consumer index is a full queue */
 static void completion_consumer(void)
 {
@@ -510,6 +572,6 @@ static void all_at_once(void)
 
 TESTS(
 	TEST(send_producer), TEST(send_consumer_and_flags), TEST(send_entries),
-	TEST(receive_producer), TEST(receive_entries), TEST(completion_consumer), TEST(completion_arm),
-	TEST(srq_ring), TEST(all_at_once)
+	TEST(receive_producer), TEST(receive_entries), TEST(flushed_without_end),
+	TEST(completion_consumer), TEST(completion_arm), TEST(srq_ring), TEST(all_at_once)
 )

@@ -631,15 +631,18 @@ enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_requ
 
 /*
  * Late posts: the doorbell is armed before the scan, see the proof in
- * weft-abi.h. Ends at an impossible index; the QP is in ERR already.
+ * weft-abi.h. Ends at an impossible index; the QP is in ERR already. Who posts
+ * meanwhile rings: it has an end, others wait for the turn.
  */
 static void msg_flush_queue(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
+	int left;
 
 	weft_ring_arm_doorbell(recv->ring);
-	while (weft_ring_pending(recv->ring) > 0 &&
-	       !weft_turn_stopping(&recv->turn)) {
+	for (left = weft_ring_pending(recv->ring); left > 0; left--) {
+		if (weft_turn_stopping(&recv->turn) || weft_ring_pending(recv->ring) <= 0)
+			break;
 		weft_rq_next(recv->ring, &recv->wqe);
 		msg_flush_held(qp);
 		cond_resched();

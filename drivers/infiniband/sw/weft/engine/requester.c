@@ -327,30 +327,30 @@ static void req_flush_begun(struct weft_qp *qp)
 	req_flush_flights(qp);
 }
 
-/* ERR, or SQE: what is in the queue completes in order, as flushed. */
-static void req_flush(struct weft_qp *qp)
+/*
+ * ERR, or SQE: what is in the queue completes in order, as flushed. Return: true: more has
+ * been posted meanwhile.
+ */
+static bool req_flush(struct weft_qp *qp)
 {
-	struct weft_send *send = &qp->send;
+	/* an impossible index is found when the request in progress is done */
+	int left = max(weft_ring_pending(qp->send.ring), 1);
 
 	req_flush_begun(qp);
-	while (!weft_turn_stopping(&send->turn) && req_has_more(qp)) {
+	for (; req_has_more(qp); left--) {
+		if (!left)
+			return true;
 		req_flush_one(qp);
 		cond_resched();
 	}
+	return false;
 }
 
-/* What is posted meanwhile need not be: there is an end to it. */
+/* What is posted meanwhile need not be. */
 void weft_requester_flush(struct weft_qp *qp)
 {
-	struct weft_send *send = &qp->send;
-	int left = weft_ring_pending(send->ring);
-
-	weft_assert_turn(&send->turn);
-	req_flush_begun(qp);
-	for (; left > 0 && req_has_more(qp); left--) {
-		req_flush_one(qp);
-		cond_resched();
-	}
+	weft_assert_turn(&qp->send.turn);
+	req_flush(qp);
 }
 
 /* SQD with nothing in progress: the event after the last completion, once. */
@@ -420,8 +420,7 @@ static bool req_work(struct weft_qp *qp, struct req_budget *budget)
 		case IB_QPS_ERR:
 			if (budget->atomic)
 				return true;
-			req_flush(qp);
-			return false;
+			return req_flush(qp);
 		default:
 			return false;
 		}
