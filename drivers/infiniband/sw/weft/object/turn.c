@@ -40,6 +40,13 @@ void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp,
 	INIT_WORK(&turn->work, turn_worker);
 }
 
+bool weft_turn_refuse(struct weft_turn *turn)
+{
+	weft_turn_release(turn);
+	return false;
+}
+WEFT_EXPORT_FOR_TEST(weft_turn_refuse);
+
 static int turn_wait(struct weft_turn *turn, unsigned int mode)
 {
 	int ret;

@@ -58,6 +58,9 @@ struct weft_turn {
 void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp,
 		    void (*run)(struct weft_qp *qp));
 
+/* Give a stopped turn back. Return: false. */
+bool weft_turn_refuse(struct weft_turn *turn);
+
 /**
  * weft_turn_try - own the turn if it is free and nobody wants it stopped
  * @turn: any
@@ -66,8 +69,10 @@ void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp,
  */
 static inline bool weft_turn_try(struct weft_turn *turn)
 {
-	return !test_bit(WEFT_TURN_STOP, &turn->bits) &&
-	       !test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits);
+	if (test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits))
+		return false;
+	smp_mb__after_atomic(); /* either we see STOP, or who has set it waits for us */
+	return likely(!test_bit(WEFT_TURN_STOP, &turn->bits)) || weft_turn_refuse(turn);
 }
 
 /* Somebody else has it: see weft_turn_own(). */
