@@ -114,6 +114,7 @@ int weft_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	struct weft_ah_entry *entry = to_weft_ah(ibah)->entry;
 	unsigned long flags;
 
+	*attr = (struct rdma_ah_attr){};
 	spin_lock_irqsave(&entry->lock, flags);
 	weft_av_to_attr(&entry->av, attr);
 	spin_unlock_irqrestore(&entry->lock, flags);
