@@ -537,6 +537,8 @@ static void sqd_modify(void)
 	make_pair(&a, &b, CONF(.rnr_timer = 14));
 	stuck_sends(1);
 	SAME(to_sqd(&a, 1), 0);
+	/* once more, and without a word of the event: it has been asked for */
+	SAME(to_sqd(&a, -1), 0);
 	REFUSED(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_RETRY_CNT | IBV_QP_TIMEOUT),
 		EINVAL);
 	SAME(ibv_query_qp(a.qp, &attr, QP_ATTRS, &init), 0);

@@ -259,6 +259,9 @@ static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
 			qp->mtu = ib_mtu_enum_to_int(port_datagram_mtu(qp->dev));
 		break;
 	case IB_QPS_SQD:
+		/* who is there already waits for the event that he has asked for */
+		if (weft_qp_state(qp) == IB_QPS_SQD)
+			break;
 		qp->send.drained = false;
 		qp->send.sqd_notify = mask & IB_QP_EN_SQD_ASYNC_NOTIFY &&
 				      attr->en_sqd_async_notify;
