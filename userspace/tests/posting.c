@@ -6,6 +6,7 @@
 #include "lib.h"
 
 #include <arpa/inet.h>
+#include <pthread.h>
 
 static struct end a, b;
 
@@ -598,6 +599,45 @@ static void wr_abort_rolls_back(void)
 	expect_no_wc_now(a.scq);
 }
 
+static void *reset_a(void *unused)
+{
+	to_state(&a, IBV_QPS_RESET);
+	return NULL;
+}
+
+/* what is posted while the QP is on its way to RESET is gone with all that was before */
+static void wr_reset_meanwhile(void)
+{
+	struct ibv_qp_ex *qp;
+	pthread_t thread;
+	int i;
+
+	make_pair(&a, &b, CONF(.ex = true, .sq = 16));
+	for (i = 0; i < 5; i++) {
+		note("round %d", i);
+		qp = start(&a);
+		wr_number(qp, 0);
+		wr_number(qp, 1);
+		SAME(ibv_wr_complete(qp), 0);
+		expect_executed(0, 2);
+		memset(b.buf, 0, BUF);
+		qp = start(&a);
+		wr_number(qp, 2);
+		SAME(pthread_create(&thread, NULL, reset_a, NULL), 0);
+		while (state_of(&a) != IBV_QPS_RESET)
+			;
+		sleep_ms(20);
+		ibv_wr_complete(qp);
+		pthread_join(thread, NULL);
+		to_state(&b, IBV_QPS_RESET);
+		connect_ends(&a, &b);
+		expect_no_wc(a.scq);
+		check_zero(b.buf, BUF);
+		expect_no_event();
+	}
+	check_works(&a, &b);
+}
+
 /* one of a batch is wrong: none runs, and the error is said once */
 static void wr_error_rolls_back(void)
 {
@@ -834,7 +874,7 @@ TESTS(
 	TEST(send_queue_full), TEST(receive_queue_full), TEST(refused_in_a_list),
 	TEST(opcodes_of_types), TEST(ud_without_ah), TEST(ud_checksum_flag), TEST(states),
 	TEST(capabilities), TEST(capabilities_are_real),
-	TEST(wr_operations), TEST(wr_operations_uc), TEST(wr_abort_rolls_back),
+	TEST(wr_operations), TEST(wr_operations_uc), TEST(wr_abort_rolls_back), TEST(wr_reset_meanwhile),
 	TEST(wr_error_rolls_back), TEST(wr_states), TEST(wr_ud),
 	TEST(create_ex_refused), TEST(send_ops_of_types), TEST(pci_write_end_padding)
 )

@@ -283,16 +283,22 @@ static void qp_forget_completions(struct weft_qp *qp)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 
+	/* an XRC target has no CQ, an initiator none to receive: these may be gone */
+	if (ibqp->qp_type == IBV_QPT_XRC_RECV)
+		return;
 	if (ibqp->send_cq)
 		weft_cq_clean(to_weft_cq(ibqp->send_cq), qp);
-	if (ibqp->recv_cq && ibqp->recv_cq != ibqp->send_cq)
+	if (ibqp->recv_cq && ibqp->recv_cq != ibqp->send_cq &&
+	    ibqp->qp_type != IBV_QPT_XRC_SEND)
 		weft_cq_clean(to_weft_cq(ibqp->recv_cq), qp);
 }
 
 /*
  * Completions first: until they are gone a poller may still store an old index
- * where the restart puts the new one. The state is set here too, and not only
- * by libibverbs after this call, so that no post gets in between.
+ * where the restart puts the new one. What is posted between the kernel's RESET
+ * and here is taken back: the kernel does not look before the next INIT. The
+ * state is set here too, and not only by libibverbs after this call, so that
+ * nothing is posted after that.
  */
 static void qp_restart(struct weft_qp *qp)
 {
@@ -304,10 +310,12 @@ static void qp_restart(struct weft_qp *qp)
 
 	weft_lock(&sq->lock);
 	qp->vqp.qp.state = IBV_QPS_RESET;
+	weft_ring_publish(&sq->ring, 0);
 	weft_queue_restart(sq);
 	weft_unlock(&sq->lock);
 
 	weft_lock(&rq->lock);
+	weft_ring_publish(&rq->ring, 0);
 	weft_queue_restart(rq);
 	weft_unlock(&rq->lock);
 }
