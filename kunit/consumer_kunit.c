@@ -536,6 +536,25 @@ static void alternate_path_is_refused(struct kunit *test)
 	alternate_taken(test, a->qp, b->qp->qp_num);
 }
 
+/* Into whatever the caller had there, as the MAD layer has what was on its stack. */
+static void address_handle_is_told(struct kunit *test)
+{
+	struct consumer *consumer = consumer_create(test);
+	struct rdma_ah_attr found, want;
+	struct ib_qp_attr path;
+	struct ib_ah *ah;
+
+	consumer_state_attr(&path, IB_QPS_RTR, 0);
+	ah = rdma_create_ah(consumer->pd, &path.ah_attr, RDMA_CREATE_AH_SLEEPABLE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ah));
+	want = path.ah_attr;
+	want.grh.sgid_attr = NULL;
+	memset(&found, 0xff, sizeof(found));
+	KUNIT_EXPECT_EQ(test, 0, consumer_dev->ops.query_ah(ah, &found));
+	KUNIT_EXPECT_MEMEQ(test, &found, &want, sizeof(want));
+	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+}
+
 static struct kunit_case consumer_cases[] = {
 	KUNIT_CASE_PARAM(completes_in_context, consumer_context_gen_params),
 	KUNIT_CASE_PARAM(drains_in_context, consumer_context_gen_params),
@@ -548,6 +567,7 @@ static struct kunit_case consumer_cases[] = {
 	KUNIT_CASE(refused_objects),
 	KUNIT_CASE_PARAM(refused_requests, consumer_opcode_gen_params),
 	KUNIT_CASE(alternate_path_is_refused),
+	KUNIT_CASE(address_handle_is_told),
 	{}
 };
 
