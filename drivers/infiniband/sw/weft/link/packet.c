@@ -37,6 +37,12 @@ static void *packet_piece(struct weft_iter *payload, u32 *length)
 	return at;
 }
 
+/* A dma-buf's pages are its exporter's, who need not look whether anybody holds them. */
+static bool packet_is_exported(const struct weft_region *region)
+{
+	return region && region->pieces && region->kind != WEFT_REGION_FASTREG;
+}
+
 /* Of the kernel's memory there are pages that no packet may hold: a slab's, say. */
 static bool packet_may_hold(struct weft_iter payload, u32 length)
 {
@@ -46,8 +52,8 @@ static bool packet_may_hold(struct weft_iter payload, u32 length)
 	for (; length; length -= piece) {
 		piece = length;
 		at = packet_piece(&payload, &piece);
-		if (++frags == MAX_SKB_FRAGS || !virt_addr_valid(at) ||
-		    !sendpage_ok(virt_to_page(at)))
+		if (++frags == MAX_SKB_FRAGS || packet_is_exported(payload.span->region) ||
+		    !virt_addr_valid(at) || !sendpage_ok(virt_to_page(at)))
 			return false;
 		weft_iter_skip(&payload, piece);
 	}
