@@ -197,6 +197,63 @@ static void overrun(void)
 }
 
 /*
+ * ---- Of the device ----
+ */
+
+struct device_counts {
+	uint64_t qp_errors, registrations, prefetches, page_waits;
+};
+
+static struct device_counts device_counts(void)
+{
+	sleep_ms(20); /* the core keeps them for 10 */
+	return (struct device_counts){
+		.qp_errors = device_counter("qp_errors"),
+		.registrations = device_counter("registrations"),
+		.prefetches = device_counter("prefetches"),
+		.page_waits = device_counter("page_waits"),
+	};
+}
+
+/* One of each. */
+static void of_the_device(void)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	uint8_t *p = memory(4 * page);
+	struct device_counts first, last;
+	struct ibv_sge sge;
+
+	make_pair(&a, &b, PATIENT());
+	first = device_counts();
+	b.buf = p;
+	b.mr = ibv_reg_mr(pd, p, 4 * page, ACCESS_ALL | IBV_ACCESS_ON_DEMAND);
+	CHECK(b.mr);
+	last = device_counts();
+	SAME(last.registrations - first.registrations, 1);
+	sge = (struct ibv_sge){ (uintptr_t)p, page, b.mr->lkey };
+	SAME(ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH,
+			   &sge, 1), 0);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 2 * page));
+	expect_ok(a.scq, 1);
+	last = device_counts();
+	SAME(last.prefetches - first.prefetches, 1);
+	SAME(last.page_waits - first.page_waits, 1);
+	SAME(last.qp_errors - first.qp_errors, 0);
+
+	/* an error takes both ends; a program that does so is none */
+	post(&a, at_key(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), b.mr->rkey ^ 0xff00,
+			(uintptr_t)p));
+	expect_wc(a.scq, 2, IBV_WC_REM_ACCESS_ERR);
+	expect_state(&b, IBV_QPS_ERR);
+	make_pair(&a, &b, CONF());
+	to_state(&a, IBV_QPS_ERR);
+	last = device_counts();
+	SAME(last.qp_errors - first.qp_errors, 2);
+	SAME(last.prefetches - first.prefetches, 1);
+	SAME(last.page_waits - first.page_waits, 1);
+}
+
+/*
  * ---- Datagrams ----
  */
 
@@ -345,6 +402,6 @@ static void queue_full(void)
 
 TESTS(
 	TEST(messages), TEST(not_ready), TEST(refused), TEST(unanswered), TEST(flushed),
-	TEST(overrun), TEST(no_receive), TEST(wrong_qkey), TEST(no_qp), TEST(copies),
-	TEST(queue_full)
+	TEST(overrun), TEST(of_the_device), TEST(no_receive), TEST(wrong_qkey), TEST(no_qp),
+	TEST(copies), TEST(queue_full)
 )

@@ -162,6 +162,14 @@ uint64_t counter(const char *name)
 	return read_attribute(path);
 }
 
+uint64_t device_counter(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "hw_counters/%s", name);
+	return read_attribute(path);
+}
+
 void open_context(void)
 {
 	const char *name = getenv("WEFT_DEVICE") ?: "weft0";

@@ -101,7 +101,8 @@ void open_device(void);			/* for a child that forks itself */
 void open_named(const char *name);	/* this one from now on */
 bool packets_forced(void);		/* no local link, see weft(7) */
 void force_packets(bool forced);	/* on paths that are set afterwards */
-uint64_t counter(const char *name);	/* of the device; it is read each 10 ms at most */
+uint64_t counter(const char *name);	/* of the port; it is read each 10 ms at most */
+uint64_t device_counter(const char *name);	/* of the device, likewise */
 
 int repeat(int num, int full);		/* how often, as count() of scripts/tests/lib.sh */
 uint64_t now_ns(void);

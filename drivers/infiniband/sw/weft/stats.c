@@ -14,6 +14,13 @@ static const struct rdma_stat_desc stats_descs[WEFT_STAT_NUM] = {
 	WEFT_STATS(STATS_DESC)
 };
 
+#define DEV_STATS_DESC(id, counter, doc) \
+	[WEFT_DEV_STAT_##id] = { .name = #counter, .priv = doc },
+
+static const struct rdma_stat_desc dev_stats_descs[WEFT_DEV_STAT_NUM] = {
+	WEFT_DEV_STATS(DEV_STATS_DESC)
+};
+
 const char *weft_stats_name(enum weft_stat stat)
 {
 	return stats_descs[stat].name;
@@ -43,6 +50,12 @@ void weft_stats_fill(const struct weft_stats __percpu *stats, struct rdma_hw_sta
 		to->value[i] = stats_sum(stats, i);
 }
 
+struct rdma_hw_stats *weft_alloc_hw_device_stats(struct ib_device *ibdev)
+{
+	return rdma_alloc_hw_stats_struct(dev_stats_descs, WEFT_DEV_STAT_NUM,
+					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+}
+
 struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port_num)
 {
@@ -50,11 +63,24 @@ struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev,
 					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
+static int dev_stats_fill(struct weft_dev *dev, struct rdma_hw_stats *to)
+{
+	int i;
+
+	for (i = 0; i < WEFT_DEV_STAT_NUM; i++)
+		to->value[i] = atomic64_read(&dev->counts[i]);
+	return WEFT_DEV_STAT_NUM;
+}
+
 int weft_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port_num, int index)
 {
+	struct weft_dev *dev = to_weft_dev(ibdev);
+
+	if (!port_num)
+		return dev_stats_fill(dev, stats);
 	if (port_num != 1)
 		return -EINVAL;
-	weft_stats_fill(to_weft_dev(ibdev)->stats, stats);
+	weft_stats_fill(dev->stats, stats);
 	return WEFT_STAT_NUM;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Counters of a device, shown by "rdma statistic" and below
- * /sys/class/infiniband/.../ports/1/hw_counters.
+ * Counters of a port, shown by "rdma statistic" and below
+ * /sys/class/infiniband/.../ports/1/hw_counters, and those of a device that no port
+ * has to do with, in /sys/class/infiniband/.../hw_counters.
  */
 #ifndef WEFT_STATS_H
 #define WEFT_STATS_H
 
+#include <linux/atomic.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
 
@@ -91,6 +93,17 @@ struct weft_dev;
 	X(RX_NO_MEMORY, rx_no_memory,					\
 	  "Packets, or copies of them for a group, dropped for want of memory.")
 
+/* The same, of a device. */
+#define WEFT_DEV_STATS(X)						\
+	X(QP_ERRORS, qp_errors,						\
+	  "QPs that an error, not a program, took to the state ERR.")	\
+	X(REGISTRATIONS, registrations,					\
+	  "Memory regions that were made.")				\
+	X(PREFETCHES, prefetches,					\
+	  "Requests to prefetch memory of on-demand paging.")		\
+	X(PAGE_WAITS, page_waits,					\
+	  "Times that a message had to wait for memory of on-demand paging.")
+
 #define WEFT_STAT_ENUM(id, ...) WEFT_STAT_##id,
 
 /* WEFT_STAT_...: a counter; WEFT_STATS() has the meaning of each. */
@@ -100,6 +113,16 @@ enum weft_stat {
 };
 
 #undef WEFT_STAT_ENUM
+
+#define WEFT_DEV_STAT_ENUM(id, ...) WEFT_DEV_STAT_##id,
+
+/* WEFT_DEV_STAT_...: a counter; WEFT_DEV_STATS() has the meaning of each. */
+enum weft_dev_stat {
+	WEFT_DEV_STATS(WEFT_DEV_STAT_ENUM)
+	WEFT_DEV_STAT_NUM,
+};
+
+#undef WEFT_DEV_STAT_ENUM
 
 /**
  * struct weft_stats - the counters of one CPU
@@ -148,6 +171,16 @@ static __always_inline void weft_stats_message(struct weft_stats __percpu *stats
 }
 
 /**
+ * weft_dev_stats_inc - count something of the device
+ * @dev: struct weft_dev
+ * @stat: enum weft_dev_stat
+ *
+ * Context: any; not on the path of a message that has all it needs.
+ */
+#define weft_dev_stats_inc(dev, stat) \
+	atomic64_inc(&(dev)->counts[stat])
+
+/**
  * weft_stats_name - what users know a counter by
  * @stat: which
  *
@@ -176,6 +209,15 @@ u64 weft_stats_sum(const struct weft_dev *dev, enum weft_stat stat);
 void weft_stats_fill(const struct weft_stats __percpu *stats, struct rdma_hw_stats *to);
 
 /**
+ * weft_alloc_hw_device_stats - ib_device_ops.alloc_hw_device_stats
+ * @ibdev: the device
+ *
+ * Context: process, may sleep.
+ * Return: for the core to free, or NULL.
+ */
+struct rdma_hw_stats *weft_alloc_hw_device_stats(struct ib_device *ibdev);
+
+/**
  * weft_alloc_hw_port_stats - ib_device_ops.alloc_hw_port_stats
  * @ibdev: the device
  * @port_num: 1
@@ -189,8 +231,8 @@ struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev,
 /**
  * weft_get_hw_stats - ib_device_ops.get_hw_stats
  * @ibdev: the device
- * @stats: from weft_alloc_hw_port_stats(), filled in
- * @port_num: 1
+ * @stats: from weft_alloc_hw_port_stats() or weft_alloc_hw_device_stats(), filled in
+ * @port_num: 1; 0: those of the device
  * @index: ignored, all counters are read
  *
  * Context: process, holds the lock of @stats.

@@ -4,6 +4,7 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "object/dev.h"
 #include "object/qp.h"
 #include "params.h"
 
@@ -118,6 +119,7 @@ static void paging_request(const struct weft_paging_need *need, const struct wef
 			weft_pins_add(pins, sgl->span[i].region, part.addr, part.length,
 				      need->access & PAGING_WRITE);
 	}
+	weft_dev_stats_inc(need->turn->qp->dev, WEFT_DEV_STAT_PAGE_WAITS);
 	weft_qp_hold(need->turn->qp);
 	weft_pins_request(pins, &need->paging->pins, paging_done, need->turn);
 }

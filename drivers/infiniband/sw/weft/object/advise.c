@@ -151,6 +151,7 @@ int weft_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32
 				  sg_list, num_sge);
 	if (IS_ERR(prefetch))
 		return PTR_ERR(prefetch);
+	weft_dev_stats_inc(to_weft_dev(pd->device), WEFT_DEV_STAT_PREFETCHES);
 	if (advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT &&
 	    !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
 		INIT_WORK(&prefetch->work, advise_worker);

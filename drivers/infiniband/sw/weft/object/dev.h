@@ -10,6 +10,7 @@
 #include "mem/region.h"
 #include "object/mcast.h"
 #include "params.h"
+#include "stats.h"
 
 struct kobject;
 struct weft_hca;
@@ -70,7 +71,8 @@ struct weft_gid {
  * @num_mr: likewise
  * @num_mw: likewise
  * @dm_size: bytes of device memory that are allocated
- * @stats: counters, per CPU
+ * @counts: counters of the device, by enum weft_dev_stat
+ * @stats: counters of the port, per CPU
  */
 struct weft_dev {
 	struct ib_device	ibdev;
@@ -102,6 +104,7 @@ struct weft_dev {
 	atomic_t		num_mr;
 	atomic_t		num_mw;
 	atomic64_t		dm_size;
+	atomic64_t		counts[WEFT_DEV_STAT_NUM];
 	struct weft_stats __percpu *stats;
 };
 

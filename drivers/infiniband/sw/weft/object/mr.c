@@ -208,6 +208,12 @@ static void mr_free(struct weft_mr *mr)
 	kfree(mr);
 }
 
+static void mr_publish(struct weft_mr *mr)
+{
+	weft_region_publish(mr->region);
+	weft_dev_stats_inc(mr->dev, WEFT_DEV_STAT_REGISTRATIONS);
+}
+
 /* Undo mr_alloc(). */
 static void mr_discard(struct weft_mr *mr)
 {
@@ -225,7 +231,7 @@ struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access)
 	mr->region->access = access & MR_DMA_ACCESS;
 	mr->region->length = U64_MAX;
 	mr->access = access;
-	weft_region_publish(mr->region);
+	mr_publish(mr);
 	return &mr->ib_mr;
 }
 WEFT_EXPORT_FOR_TEST(weft_get_dma_mr);
@@ -247,7 +253,7 @@ struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_
 		mr_discard(mr);
 		return ERR_PTR(err);
 	}
-	weft_region_publish(mr->region);
+	mr_publish(mr);
 	return &mr->ib_mr;
 }
 WEFT_EXPORT_FOR_TEST(weft_alloc_mr);
@@ -338,7 +344,7 @@ static struct ib_mr *mr_reg_paged(u64 start, u64 length, const struct mr_terms *
 	mr->access = terms->access;
 	mr->ib_mr.length = length;
 	mr_set_paged(mr->region, current->mm, terms, start, length);
-	weft_region_publish(mr->region);
+	mr_publish(mr);
 	return &mr->ib_mr;
 }
 
@@ -374,7 +380,7 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 	mr->access = access;
 	mr->ib_mr.length = length;
 	mr_set_terms(mr->region, start, length, &terms);
-	weft_region_publish(mr->region);
+	mr_publish(mr);
 	return &mr->ib_mr;
 
 err_release_umem:
@@ -432,7 +438,7 @@ struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, 
 	mr->access = access;
 	mr->ib_mr.length = length;
 	mr_set_terms(mr->region, (uintptr_t)mr->piece.addr, length, &terms);
-	weft_region_publish(mr->region);
+	mr_publish(mr);
 	return &mr->ib_mr;
 }
 
@@ -471,7 +477,7 @@ struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
 	mr->access = attr->access_flags;
 	mr->ib_mr.length = attr->length;
 	mr_set_terms(mr->region, attr->offset, attr->length, &terms);
-	weft_region_publish(mr->region);
+	mr_publish(mr);
 	return &mr->ib_mr;
 }
 WEFT_EXPORT_FOR_TEST(weft_reg_dm_mr);

@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 
 #include "object/cq.h"
+#include "object/dev.h"
 
 void weft_qp_free(struct weft_qp *qp)
 {
@@ -27,6 +28,8 @@ bool weft_qp_set_error(struct weft_qp *qp)
 			break;
 		state = old;
 	}
+	if (changed)
+		weft_dev_stats_inc(qp->dev, WEFT_DEV_STAT_QP_ERRORS);
 	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
 	weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
 	return changed;

@@ -41,6 +41,7 @@ const struct ib_device_ops weft_device_ops = {
 	.add_gid = weft_add_gid,
 	.advise_mr = weft_advise_mr,
 	.alloc_dm = weft_alloc_dm,
+	.alloc_hw_device_stats = weft_alloc_hw_device_stats,
 	.alloc_hw_port_stats = weft_alloc_hw_port_stats,
 	.alloc_mr = weft_alloc_mr,
 	.alloc_mw = weft_alloc_mw,
