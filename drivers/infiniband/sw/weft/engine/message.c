@@ -466,7 +466,7 @@ static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft
 	};
 
 	if (qp->type == IB_QPT_GSI && !qp->dev->hca)
-		cqe.vlan_id = weft_dev_gid_vlan(qp->dev, req->dgid);
+		cqe.vlan_id = req->vlan_id;
 	if (req->has_grh)
 		cqe.wc_flags |= WEFT_WC_GRH;
 	if (req->ip_csum_ok)

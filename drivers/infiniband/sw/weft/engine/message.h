@@ -49,11 +49,11 @@
  * @src_qpn: UD: sender
  * @ip_csum_ok: UD: the checksums of IP and above have been verified
  * @has_grh: UD: they are a global route header
- * @dgid: UD: destination address, with one
  * @slid: UD: source LID, on an InfiniBand port
  * @dlid: UD: destination LID, on an InfiniBand port
  * @path_bits: UD: lower bits of the destination LID
  * @pkey_index: UD: QP 1: where the P_Key is in the port's table
+ * @vlan_id: UD: QP 1 of RoCE: of the destination address, WEFT_VLAN_NONE: it has none
  * @sl: UD: service level
  * @network_hdr_type: UD: enum rdma_network_type
  */
@@ -82,11 +82,11 @@ struct weft_request {
 	u32		src_qpn;
 	bool		ip_csum_ok;
 	bool		has_grh;
-	const union ib_gid	*dgid;
 	u16		slid;
 	u16		dlid;
 	u8		path_bits;
 	u16		pkey_index;
+	u16		vlan_id;
 	u8		sl;
 	u8		network_hdr_type;
 };

@@ -14,6 +14,7 @@
 #include "engine/reply.h"
 #include "object/dev.h"
 #include "object/qp.h"
+#include "object/table.h"
 #include "params.h"
 #include "stats.h"
 #include "trace.h"
@@ -524,7 +525,6 @@ static enum weft_fault resp_datagram(struct weft_qp *qp, const struct weft_pkt *
 		.src_qpn = pkt->hdr.deth.sqpn,
 		.grh = grh,
 		.has_grh = pkt->grh,
-		.dgid = &pkt->dgid,
 		.network_hdr_type = pkt->network,
 	};
 	enum weft_fault fault;
@@ -532,6 +532,8 @@ static enum weft_fault resp_datagram(struct weft_qp *qp, const struct weft_pkt *
 
 	if (pkt->network == RDMA_NETWORK_IB)
 		resp_datagram_lids(qp, pkt, &req);
+	else if (qp->type == IB_QPT_GSI)
+		req.vlan_id = weft_dev_gid_vlan(qp->dev, pkt->net, &pkt->dgid, pkt->ifindex);
 	weft_pkt_grh(pkt, grh);
 	weft_pkt_payload(pkt, &spans, &from);
 	if (pkt->network == RDMA_NETWORK_IB && qp->type == IB_QPT_UD)

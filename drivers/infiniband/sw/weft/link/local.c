@@ -500,7 +500,6 @@ static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgr
 	local_grh(av, local_datagram_length(req), grh);
 	req->grh = grh;
 	req->has_grh = true;
-	req->dgid = &av->dgid;
 	req->src_qpn = qp->src_qpn;
 	req->sl = av->sl;
 	req->network_hdr_type = ipv6_addr_v4mapped((struct in6_addr *)av->sgid.raw) ?
@@ -521,6 +520,8 @@ static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgr
 		weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_QP);
 		return;
 	}
+	if (peer->type == IB_QPT_GSI)
+		req->vlan_id = weft_dev_gid_vlan(peer->dev, av->net, &av->dgid, av->ifindex);
 	local_datagram(peer, dgram, sgl, answer);
 	weft_qp_put(peer);
 }

@@ -49,18 +49,26 @@ static bool gid_matches(const struct weft_gid *entry, const struct net *net,
 		entry->ifindex == ifindex);
 }
 
-static bool dev_has_gid(struct weft_dev *dev, const struct net *net,
-			const union ib_gid *gid, int ifindex)
+/* Return: index of the entry, -1: there is none. */
+static int dev_gid_index(struct weft_dev *dev, const struct net *net,
+			 const union ib_gid *gid, int ifindex)
 {
 	unsigned long flags;
-	bool found = false;
+	int found = -1;
 	u32 i;
 
 	spin_lock_irqsave(&dev->gid_lock, flags);
-	for (i = 0; i < dev->gid_limit && !found; i++)
-		found = gid_matches(&dev->gids[i], net, gid, ifindex);
+	for (i = 0; i < dev->gid_limit && found < 0; i++)
+		if (gid_matches(&dev->gids[i], net, gid, ifindex))
+			found = i;
 	spin_unlock_irqrestore(&dev->gid_lock, flags);
 	return found;
+}
+
+static bool dev_has_gid(struct weft_dev *dev, const struct net *net,
+			const union ib_gid *gid, int ifindex)
+{
+	return dev_gid_index(dev, net, gid, ifindex) >= 0;
 }
 
 bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid, int ifindex)
@@ -98,12 +106,16 @@ void weft_dev_net_gone(const struct net *net)
 	rcu_read_unlock();
 }
 
-u16 weft_dev_gid_vlan(struct weft_dev *dev, const union ib_gid *gid)
+u16 weft_dev_gid_vlan(struct weft_dev *dev, const struct net *net,
+		      const union ib_gid *gid, int ifindex)
 {
+	int index = dev_gid_index(dev, net, gid, ifindex);
 	const struct ib_gid_attr *attr;
 	u16 vlan_id = WEFT_VLAN_NONE;
 
-	attr = rdma_find_gid_by_port(&dev->ibdev, gid, IB_GID_TYPE_ROCE_UDP_ENCAP, 1, NULL);
+	if (index < 0)
+		return vlan_id;
+	attr = rdma_get_gid_attr(&dev->ibdev, 1, index);
 	if (IS_ERR(attr))
 		return vlan_id;
 	rdma_read_gid_l2_fields(attr, &vlan_id, NULL);

@@ -89,14 +89,17 @@ void weft_dev_net_gone(const struct net *net);
 /**
  * weft_dev_gid_vlan - by which VLAN an address of a device is reached
  * @dev: the device
+ * @net: namespace of the address
  * @gid: the address
+ * @ifindex: net device, of a link-local address
  *
  * As the core sees it when it looks for the address of a received message: that of a
  * bond of VLANs, for one, has the id of the first of them, as long as it is there.
  *
  * Return: VLAN id, WEFT_VLAN_NONE: by none, or there is no such address.
  */
-u16 weft_dev_gid_vlan(struct weft_dev *dev, const union ib_gid *gid);
+u16 weft_dev_gid_vlan(struct weft_dev *dev, const struct net *net,
+		      const union ib_gid *gid, int ifindex);
 
 /**
  * weft_dev_on - walk the devices on a net device
