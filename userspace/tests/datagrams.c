@@ -686,6 +686,27 @@ static void multicast(void)
 	expect_no_event();
 }
 
+/* Without one of the sender's it is the host's. */
+static void multicast_default_hops(void)
+{
+	struct ibv_ah_attr av;
+	struct iphdr ip;
+
+	make_ud();
+	post_recvs(&b, 1);
+	SAME(attach(&b, 3), 0);
+	av_to(&av, gid4, gid4);
+	av.grh.dgid = group(3);
+	av.grh.hop_limit = 0;
+	ah = ibv_create_ah(pd, &av);
+	CHECK(ah);
+	send_group(&a, 1, ah);
+	expect_ud(0, 100);
+	memcpy(&ip, b.buf + 20, 20);
+	SAME(ip.ttl, read_number("/proc/sys/net/ipv4/ip_default_ttl"));
+	SAME(detach(&b, 3), 0);
+}
+
 static void multicast_refused(void)
 {
 	union ibv_gid gid;
@@ -839,7 +860,7 @@ TESTS(
 	TEST(grh_ipv4), TEST(grh_ipv6), TEST(init_ah_from_wc),
 	TEST(by_lid), TEST(source_qpn), TEST(source_qpn_answered), TEST(source_qpn_of_types),
 	TEST(source_qpn_refused),
-	TEST(multicast), TEST(multicast_refused), TEST(multicast_not_to_self),
+	TEST(multicast), TEST(multicast_default_hops), TEST(multicast_refused), TEST(multicast_not_to_self),
 	TEST(multicast_source_qpn), TEST(multicast_many), TEST(multicast_qkey),
 	TEST(multicast_two_devices)
 )

@@ -388,7 +388,7 @@ static void local_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_BYTE
 		ip->tos = av->traffic_class;
 		ip->tot_len = cpu_to_be16(length + sizeof(*ip));
 		ip->frag_off = cpu_to_be16(IP_DF);
-		ip->ttl = av->hop_limit;
+		ip->ttl = av->hop_limit ?: IPDEFTTL;
 		ip->protocol = IPPROTO_UDP;
 		ip->saddr = sgid->s6_addr32[3];
 		ip->daddr = dgid->s6_addr32[3];
@@ -397,7 +397,7 @@ static void local_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_BYTE
 		ip6_flow_hdr(ip6, av->traffic_class, cpu_to_be32(av->flow_label));
 		ip6->payload_len = cpu_to_be16(length);
 		ip6->nexthdr = IPPROTO_UDP;
-		ip6->hop_limit = av->hop_limit;
+		ip6->hop_limit = av->hop_limit ?: IPDEFTTL;
 		ip6->saddr = *sgid;
 		ip6->daddr = *dgid;
 	}
