@@ -48,6 +48,8 @@ void failed(const char *file, int line, const char *format, ...)
 	_exit(1);
 }
 
+static void expect_no_event_twice(void);
+
 static int run_one(const struct test *test)
 {
 	const char *kernel = getenv("WEFT_KERNEL");
@@ -60,6 +62,7 @@ static int run_one(const struct test *test)
 		alarm(kernel && !strcmp(kernel, "debug") ? 240 : 90);
 		open_device();
 		test->run();
+		expect_no_event_twice();
 		fflush(stdout);
 		_exit(0);
 	}
@@ -700,6 +703,34 @@ static bool wait_event(struct ibv_async_event *event, int ms)
 	return true;
 }
 
+/* Events of objects that a case has expected: what has happened once is told once. */
+static struct {
+	enum ibv_event_type type;
+	void *element;
+} expected_events[64];
+static unsigned int num_expected_events;
+
+static void remember_event(enum ibv_event_type type, void *element)
+{
+	if (!element || num_expected_events == ARRAY_SIZE(expected_events))
+		return;
+	expected_events[num_expected_events].type = type;
+	expected_events[num_expected_events++].element = element;
+}
+
+static void expect_no_event_twice(void)
+{
+	struct ibv_async_event event;
+	unsigned int i;
+
+	while (num_expected_events && wait_event(&event, 0))
+		for (i = 0; i < num_expected_events; i++)
+			if (event.event_type == expected_events[i].type &&
+			    (void *)event.element.qp == expected_events[i].element)
+				FAIL("event '%s' of the same object came once more",
+				     ibv_event_type_str(event.event_type));
+}
+
 void expect_event_(const char *file, int line, enum ibv_event_type type, void *element)
 {
 	struct ibv_async_event event;
@@ -713,6 +744,7 @@ void expect_event_(const char *file, int line, enum ibv_event_type type, void *e
 	if (element && (void *)event.element.qp != element)
 		failed(file, line, "event '%s' is of another object",
 		       ibv_event_type_str(type));
+	remember_event(type, element);
 }
 
 void expect_no_event_(const char *file, int line, int ms)
