@@ -14,6 +14,7 @@
 #include "engine/requester.h"
 #include "engine/rx.h"
 #include "engine/window.h"
+#include "link/packet.h"
 #include "mem/copy.h"
 #include "stats.h"
 #include "verbs/qp.h"
@@ -211,15 +212,8 @@ static void fake_check_run(const struct weft_run *run)
 /* Header and payload of one packet of a run. Return: bytes of payload. */
 static u32 fake_take_of_run(const struct weft_run *run, u32 i, struct weft_hdr *hdr)
 {
-	bool last = i + 1 == run->num;
-
 	*hdr = run->hdr;
-	hdr->psn = weft_psn_add(run->hdr.psn, i);
-	if (i)
-		hdr->opcode = last ? run->last : run->middle;
-	hdr->ackreq = last && run->hdr.ackreq;
-	hdr->se = last && run->hdr.se;
-	return last ? run->length - i * run->mtu : run->mtu;
+	return weft_packet_header(run, i, hdr);
 }
 
 static void fake_send(struct fake_node *node, const struct weft_run *run, u32 i)
@@ -232,7 +226,8 @@ static void fake_send(struct fake_node *node, const struct weft_run *run, u32 i)
 
 	KUNIT_EXPECT_TRUE_MSG(link->test, weft_opcode_payload_valid(op, length, FAKE_MTU),
 			      "opcode %#x with %u bytes", hdr.opcode, length);
-	/* IBA 9.2.3 */
+	/* IBA 9.2.3: of what uses up a receive, the end */
+	KUNIT_EXPECT_TRUE(link->test, !hdr.se || op->flags & WEFT_OPCODE_RECV);
 	KUNIT_EXPECT_TRUE(link->test, !hdr.se || op->segment & WEFT_SEGMENT_LAST);
 	link->sent[node - link->node]++;
 	if (node == link->node && hdr.psn == link->watch_psn &&

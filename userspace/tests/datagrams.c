@@ -13,6 +13,8 @@
 
 /* of handles; no host has it by itself */
 #define HOPS	9
+/* a traffic class, the lower two bits of which are those of ECN */
+#define MARK	0x4a
 
 static struct end a, b;
 static struct ibv_ah *ah;
@@ -325,7 +327,7 @@ static struct ibv_ah *ah_marked(int gid)
 
 	av_to(&av, gid, gid);
 	av.sl = 5;
-	av.grh.traffic_class = 0x48;
+	av.grh.traffic_class = MARK;
 	av.grh.flow_label = 0x12345;
 	ah = create_ah(&av);
 	return ah;
@@ -362,7 +364,8 @@ static void grh_ipv4(void)
 	SAME(ip.version, 4);
 	SAME(ip.ihl, 5);
 	SAME(ip.protocol, IPPROTO_UDP);
-	SAME(ip.tos, 0x48);
+	SAME(ip.tos, MARK);
+	check_zero(b.buf, 20);
 	/* not HOPS: the core puts the route's in its place, but for a group */
 	SAME(ip.ttl, read_number("/proc/sys/net/ipv4/ip_default_ttl"));
 	SAME(ip.saddr, want.s_addr);
@@ -389,7 +392,7 @@ static void grh_ipv6(void)
 	wc = expect_ok(b.rcq, 10);
 	SAME(wc.wc_flags & IBV_WC_GRH, IBV_WC_GRH);
 	memcpy(&ip, b.buf, 40);
-	SAME(ntohl(ip.ip6_flow), 6 << 28 | 0x48 << 20 | 0x12345);
+	SAME(ntohl(ip.ip6_flow), 6 << 28 | MARK << 20 | 0x12345);
 	SAME(ip.ip6_nxt, IPPROTO_UDP);
 	/* see grh_ipv4 */
 	SAME(ip.ip6_hlim, read_number("/proc/sys/net/ipv6/conf/lo/hop_limit"));

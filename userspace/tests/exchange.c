@@ -428,6 +428,9 @@ static void request(int i, uint32_t window_rkey)
 	struct ibv_send_wr *wr = swr(&e, i, op->opcode, place(OURS, i) + op->off, op->length);
 
 	wr->imm_data = htonl(op->imm);
+	/* of some, whatever they are */
+	if (i % 3 == 0)
+		wr->send_flags |= IBV_SEND_SOLICITED;
 	if (opt.type == IBV_QPT_UD) {
 		wr->wr.ud.ah = ah;
 		wr->wr.ud.remote_qpn = them.qpn;

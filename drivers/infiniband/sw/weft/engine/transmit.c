@@ -60,6 +60,15 @@ static const struct xmit_operations xmit_operations[WEFT_SQE_OPCODES] = {
 	[WEFT_SQE_MASKED_FETCH_ADD]	= { .only = WEFT_OP_MASKED_FETCH_ADD },
 };
 
+/* What the peer completes a receive for, and may solicit an event (IBA 9.2.3). */
+#define XMIT_SOLICITS	(BIT(WEFT_SQE_SEND) | BIT(WEFT_SQE_SEND_IMM) | \
+			 BIT(WEFT_SQE_SEND_INV) | BIT(WEFT_SQE_WRITE_IMM))
+
+static bool xmit_solicits(const struct weft_sqe *sqe)
+{
+	return sqe->flags & WEFT_SQE_SOLICITED && BIT(sqe->opcode) & XMIT_SOLICITS;
+}
+
 static u8 xmit_opcode(const struct weft_qp *qp, u8 operation)
 {
 	return WEFT_OPCODE(qp->transport, operation);
@@ -171,7 +180,7 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 			.pkey = weft_qp_pkey(qp),
 			.dqpn = qp->dest_qpn,
 			.psn = weft_psn_add(flight->first_psn, from),
-			.se = last && sqe->flags & WEFT_SQE_SOLICITED,
+			.se = last && xmit_solicits(sqe),
 			.imm = (__force __be32)sqe->ex,
 			.ieth.rkey = sqe->ex,
 			.xrceth.srqn = sqe->xrc.srqn,

@@ -129,7 +129,7 @@ static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 
 }
 
 /* Return: false: it has to be sent again when there is room. */
-static bool ib_packet(struct weft_run *run, const struct weft_hdr *hdr, u32 length)
+static bool ib_packet(struct weft_run *run, u32 i, const struct weft_hdr *hdr, u32 length)
 {
 	struct weft_iter start = {};
 	bool sent;
@@ -145,10 +145,7 @@ static bool ib_packet(struct weft_run *run, const struct weft_hdr *hdr, u32 leng
 		*run->payload = start;
 	if (weft_room_wait(run))
 		return false;
-	/* as if it had been lost */
-	if (length)
-		weft_iter_skip(run->payload, length);
-	weft_stats_inc(run->qp, WEFT_STAT_TX_DROPPED);
+	weft_packet_lost(run, i, 1);
 	return true;
 }
 
@@ -162,7 +159,7 @@ static u32 ib_xmit(struct weft_run *run)
 		if (!weft_room_left(run))
 			break;
 		length = weft_packet_header(run, i, &hdr);
-		if (!ib_packet(run, &hdr, length))
+		if (!ib_packet(run, i, &hdr, length))
 			break;
 	}
 	return i;

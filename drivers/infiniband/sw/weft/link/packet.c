@@ -13,6 +13,7 @@
 #include "engine/link.h"
 #include "engine/lso.h"
 #include "object/qp.h"
+#include "stats.h"
 #include "trace.h"
 #include "wire/codec.h"
 #include "wire/headers.h"
@@ -228,6 +229,21 @@ u32 weft_packet_header(const struct weft_run *run, u32 i, struct weft_hdr *hdr)
 	hdr->se = last && run->hdr.se;
 	hdr->pad = -length & 3;
 	return length;
+}
+WEFT_EXPORT_FOR_TEST(weft_packet_header);
+
+void weft_packet_lost(struct weft_run *run, u32 i, u32 packets)
+{
+	u32 end = i + packets, length;
+	struct weft_hdr hdr = run->hdr;
+
+	for (; i < end; i++) {
+		length = weft_packet_header(run, i, &hdr);
+		if (length)
+			weft_iter_skip(run->payload, length);
+		trace_weft_drop(&hdr, WEFT_STAT_TX_DROPPED);
+	}
+	weft_stats_add(run->qp, WEFT_STAT_TX_DROPPED, packets);
 }
 
 static u8 packet_datagram_opcode(const struct weft_request *req)

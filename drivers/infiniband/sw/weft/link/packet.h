@@ -49,6 +49,16 @@ void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc);
 u32 weft_packet_header(const struct weft_run *run, u32 i, struct weft_hdr *hdr);
 
 /**
+ * weft_packet_lost - packets of a run do not leave, and are not tried again
+ * @run: the run; @run->payload is where that of the first one begins, and is advanced
+ * @i: number of the first one
+ * @packets: how many
+ *
+ * Context: the turn of @run->flow is owned.
+ */
+void weft_packet_lost(struct weft_run *run, u32 i, u32 packets);
+
+/**
  * weft_packet_datagram - send a UD message as the one packet it is, or an LSO as several
  * @qp: sender; the send turn is owned
  * @dgram: the message

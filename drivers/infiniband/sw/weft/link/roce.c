@@ -377,16 +377,6 @@ static int roce_fill(struct weft_run *run, const struct roce_way *way, u32 i, u3
 	return 0;
 }
 
-/* @packets, of which number @i is the first, get lost. */
-static void roce_lose(struct weft_run *run, u32 i, u32 packets)
-{
-	u32 done = i * run->mtu;
-
-	if (run->length)
-		weft_iter_skip(run->payload, min(packets * run->mtu, run->length - done));
-	weft_stats_add(run->qp, WEFT_STAT_TX_DROPPED, packets);
-}
-
 /*
  * Send packets of a run, the first one of which is number @i, @most of them together.
  * Return: how many have gone; 0: to be sent again when there is room.
@@ -426,7 +416,7 @@ static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u
 	 */
 	if (ret == -ENOBUFS && (used || packets > 1))
 		return roce_burst(run, way, i, 1);
-	roce_lose(run, i, packets);
+	weft_packet_lost(run, i, packets);
 	return packets;
 }
 
