@@ -145,6 +145,59 @@ static void post_and_reset(int num)
 	note(NULL);
 }
 
+static void take_away(int how)
+{
+	uint64_t start = now_ns();
+	pid_t pid;
+
+	switch (how) {
+	case 0:
+		SAME(munmap(b.buf, BUF), 0);
+		break;
+	case 1:
+		SAME(madvise(b.buf, BUF, MADV_DONTNEED), 0);
+		break;
+	case 2:
+		CHECK(mremap(b.buf, BUF, BUF / 2, 0) == b.buf);
+		break;
+	case 3:
+		pid = fork();
+		CHECK(pid >= 0);
+		if (!pid)
+			_exit(0);
+		SAME(waitpid(pid, NULL, 0), pid);
+		break;
+	}
+	/* much longer than it takes, and nothing else would end it */
+	CHECK(now_ns() - start < 5000000000ULL);
+}
+
+/* what takes memory away waits for no message that waits for it */
+static void taken_away(void)
+{
+	static const char * const names[] = { "munmap", "madvise", "mremap", "fork" };
+	int how, fd;
+
+	for (how = 0; how < ARRAY_SIZE(names); how++) {
+		note("%s", names[how]);
+		make_pair(&a, &b, CONF(.timeout = 20));
+		make_paged(&b);
+		fd = uffd_hold(b.buf, BUF);
+		post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_no_wc(a.scq);
+		take_away(how);
+		close(fd);
+		if (how) {
+			expect_ok(a.scq, 1);
+		} else {
+			expect_wc(a.scq, 1, IBV_WC_REM_ACCESS_ERR);
+			expect_event(IBV_EVENT_QP_ACCESS_ERR, b.qp);
+		}
+		to_state(&a, IBV_QPS_ERR);
+		to_state(&b, IBV_QPS_ERR);
+	}
+}
+
 static void resets(void)
 {
 	make_pair(&a, &b, CONF());
@@ -233,5 +286,6 @@ static void executes(void)
 }
 
 TESTS(
-	TEST(another_waits), TEST(prefetches_wait), TEST(resets), TEST(exits), TEST(executes)
+	TEST(another_waits), TEST(prefetches_wait), TEST(resets), TEST(taken_away),
+	TEST(exits), TEST(executes)
 )

@@ -804,6 +804,31 @@ static void remote_keys_xrc(void)
 	send_inv_xrc("of another PD's window", key_of_other_pd);
 }
 
+/* the QP does not allow it, though the region does: nobody is told, and nothing is used up */
+static void not_enabled_uc(void)
+{
+	struct ibv_wc wc;
+
+	make(&a, CONF(.type = IBV_QPT_UC));
+	make(&b, CONF(.type = IBV_QPT_UC, .access = IBV_ACCESS_LOCAL_WRITE));
+	connect_ends(&a, &b);
+	fill_both();
+	post_recv(&b, 91, 0, 100);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_ok(a.scq, 1);
+	post(&a, at(swr(&a, 2, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 100), &b, 0));
+	expect_ok(a.scq, 2);
+	expect_no_wc(b.rcq);
+	post(&a, swr(&a, 3, IBV_WR_SEND, 0, 0));
+	expect_ok(a.scq, 3);
+	wc = expect_ok(b.rcq, 91);
+	SAME(wc.opcode, IBV_WC_RECV);
+	SAME(wc.byte_len, 0);
+	check_both();
+	expect_no_event();
+}
+
 TESTS(
-	TEST(local_keys), TEST(receive_keys), TEST(remote_keys_uc), TEST(remote_keys_xrc)
+	TEST(local_keys), TEST(receive_keys), TEST(remote_keys_uc), TEST(remote_keys_xrc),
+	TEST(not_enabled_uc)
 )

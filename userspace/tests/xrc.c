@@ -18,6 +18,15 @@ static struct ibv_cq *scq;
 static uint8_t *from;			/* memory of the initiator */
 static struct ibv_mr *from_mr;
 
+/* what the QPs are made with, and connected */
+static struct {
+	uint64_t ops;			/* of the initiator, beside SEND */
+	uint32_t create_flags;
+	int access;			/* beside ACCESS_ALL */
+	uint8_t rnr_retry;
+	uint8_t timeout, retry_cnt;
+} conf = { .rnr_retry = 7, .timeout = 17, .retry_cnt = 7 };
+
 /* an SRQ with a CQ, a PD and memory of its own */
 struct sink {
 	struct ibv_pd *pd;
@@ -85,7 +94,8 @@ static void sink_post(struct sink *sink, uint64_t id, size_t off, uint32_t lengt
 static void set_init(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {
-		.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = ACCESS_ALL,
+		.qp_state = IBV_QPS_INIT, .port_num = 1,
+		.qp_access_flags = ACCESS_ALL | conf.access,
 	};
 
 	SAME(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -113,9 +123,9 @@ static void set_rts(struct ibv_qp *qp, uint32_t psn, int more)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_RTS,
 		.sq_psn = psn,
-		.timeout = 17,
-		.retry_cnt = 7,
-		.rnr_retry = 7,
+		.timeout = conf.timeout,
+		.retry_cnt = conf.retry_cnt,
+		.rnr_retry = conf.rnr_retry,
 		.max_rd_atomic = 4,
 	};
 
@@ -126,8 +136,9 @@ static struct ibv_qp *make_target(void)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_XRC_RECV,
-		.comp_mask = IBV_QP_INIT_ATTR_XRCD,
+		.comp_mask = IBV_QP_INIT_ATTR_XRCD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
 		.xrcd = xrcd,
+		.create_flags = conf.create_flags,
 	};
 	struct ibv_qp *qp = ibv_create_qp_ex(ctx, &attr);
 
@@ -139,11 +150,13 @@ static struct ibv_qp *make_initiator(void)
 {
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_XRC_SEND,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS |
+			     IBV_QP_INIT_ATTR_CREATE_FLAGS,
 		.pd = pd,
 		.send_cq = scq,
 		.cap = { .max_send_wr = 16, .max_send_sge = 2 },
-		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_LOCAL_INV,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_LOCAL_INV | conf.ops,
+		.create_flags = conf.create_flags,
 	};
 	struct ibv_qp *qp = ibv_create_qp_ex(ctx, &attr);
 
@@ -152,14 +165,19 @@ static struct ibv_qp *make_initiator(void)
 	return qp;
 }
 
-static void connect_pair(void)
+/* a target works in RTR as well as in RTS */
+static void connect_to_rtr(void)
 {
 	set_init(ini);
 	set_init(tgt);
 	set_rtr(ini, tgt->qp_num, PSN_TGT, 0);
 	set_rtr(tgt, ini->qp_num, PSN_INI, IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 	set_rts(ini, PSN_INI, IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
-	/* a target works in RTR as well as in RTS */
+}
+
+static void connect_pair(void)
+{
+	connect_to_rtr();
 	set_rts(tgt, PSN_TGT, 0);
 }
 
@@ -484,6 +502,170 @@ static void too_long(void)
 	check_zero(sink.buf + 100, 5000);
 }
 
+/* the first message tells who is not in RTS yet that there is a peer, once */
+static void communication_established(void)
+{
+	struct sink sink = {};
+
+	xrcd = open_domain(NULL, O_CREAT);
+	make_unconnected();
+	connect_to_rtr();
+	make_sink(&sink, xrcd);
+	sink_post(&sink, 1, 0, 100);
+	sink_post(&sink, 2, 0, 100);
+	expect_no_event();
+	send_to(sink.num, IBV_WR_SEND, 0, 50, 3);
+	expect_ok(scq, 3);
+	expect_received(&sink, 1, 50, 0);
+	expect_event(IBV_EVENT_COMM_EST, tgt);
+	send_to(sink.num, IBV_WR_SEND, 0, 60, 4);
+	expect_ok(scq, 4);
+	expect_received(&sink, 2, 60, 0);
+	expect_no_event();
+	set_rts(tgt, PSN_TGT, 0);
+	sink_post(&sink, 5, 0, 100);
+	send_to(sink.num, IBV_WR_SEND, 0, 70, 6);
+	expect_ok(scq, 6);
+	expect_received(&sink, 5, 70, 0);
+	expect_no_event();
+}
+
+static void rnr_exceeded(void)
+{
+	struct sink sink = {};
+
+	conf.rnr_retry = 1;
+	make_connected();
+	make_sink(&sink, xrcd);
+	send_to(sink.num, IBV_WR_SEND, 0, 50, 1);
+	expect_wc(scq, 1, IBV_WC_RNR_RETRY_EXC_ERR);
+	expect_no_wc_now(sink.cq);
+}
+
+static void retries_exceeded(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+	struct sink sink = {};
+
+	conf.timeout = 12;
+	conf.retry_cnt = 2;
+	make_connected();
+	make_sink(&sink, xrcd);
+	sink_post(&sink, 2, 0, 100);
+	SAME(ibv_modify_qp(tgt, &attr, IBV_QP_STATE), 0);
+	send_to(sink.num, IBV_WR_SEND, 0, 50, 1);
+	expect_wc(scq, 1, IBV_WC_RETRY_EXC_ERR);
+	expect_no_wc_now(sink.cq);
+}
+
+/* of an SRQ that is several connections' */
+static void limit(void)
+{
+	struct ibv_srq_attr attr = { .srq_limit = 2 };
+	struct sink sink = {};
+	int i;
+
+	make_connected();
+	make_sink(&sink, xrcd);
+	for (i = 0; i < 4; i++)
+		sink_post(&sink, i, 0, 100);
+	SAME(ibv_modify_srq(sink.srq, &attr, IBV_SRQ_LIMIT), 0);
+	SAME(ibv_query_srq(sink.srq, &attr), 0);
+	SAME(attr.srq_limit, 2);
+	for (i = 0; i < 2; i++) {
+		send_to(sink.num, IBV_WR_SEND, 0, 50, i);
+		expect_ok(scq, i);
+	}
+	expect_no_event();
+	send_to(sink.num, IBV_WR_SEND, 0, 50, 2);
+	expect_ok(scq, 2);
+	expect_event(IBV_EVENT_SRQ_LIMIT_REACHED, sink.srq);
+	send_to(sink.num, IBV_WR_SEND, 0, 50, 3);
+	expect_ok(scq, 3);
+	expect_no_event();
+	SAME(ibv_query_srq(sink.srq, &attr), 0);
+	SAME(attr.srq_limit, 0);
+}
+
+/* the CQ of the SRQ overruns: it is the target that has nowhere to complete to */
+static void overrun(void)
+{
+	struct sink sink = {};
+	struct ibv_wc wc;
+	int i;
+
+	make_connected();
+	make_sink(&sink, xrcd);
+	SAME(ibv_resize_cq(sink.cq, 4), 0);
+	for (i = 0; i < 6; i++)
+		sink_post(&sink, i, 0, 100);
+	for (i = 0; i < 6; i++)
+		send_to(sink.num, IBV_WR_SEND, 0, 50, i);
+	expect_event(IBV_EVENT_CQ_ERR, sink.cq);
+	expect_event(IBV_EVENT_QP_FATAL, tgt);
+	expect_no_event();
+	for (i = 0; i < 4; i++)
+		expect_received(&sink, i, 50, 0);
+	CHECK(ibv_poll_cq(sink.cq, 1, &wc) < 0);
+}
+
+#define CAP_ATOMIC_WRITE	(1ULL << 40)	/* in device_cap_flags_ex */
+
+/* FLUSH and ATOMIC WRITE, where the device has them: the SRQ says whose memory it is */
+static void placement(void)
+{
+	struct ibv_device_attr_ex attr;
+	uint64_t value = 0x1122334455667788;
+	struct sink sink = {};
+	struct ibv_qp_ex *ex;
+
+	SAME(ibv_query_device_ex(ctx, NULL, &attr), 0);
+	if (!(attr.device_cap_flags_ex & CAP_ATOMIC_WRITE))
+		return;
+	conf.ops = IBV_QP_EX_WITH_FLUSH | IBV_QP_EX_WITH_ATOMIC_WRITE;
+	conf.access = IBV_ACCESS_FLUSH_GLOBAL;
+	make_connected();
+	make_sink(&sink, xrcd);
+	SAME(ibv_dereg_mr(sink.mr), 0);
+	sink.mr = ibv_reg_mr(sink.pd, sink.buf, BUF, ACCESS_ALL | IBV_ACCESS_FLUSH_GLOBAL);
+	CHECK(sink.mr);
+	ex = ibv_qp_to_qp_ex(ini);
+
+	/* without a number it is nobody's */
+	ibv_wr_start(ex);
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_atomic_write(ex, sink.mr->rkey, (uintptr_t)sink.buf + 64, &value);
+	REFUSED(ibv_wr_complete(ex), EINVAL);
+
+	ibv_wr_start(ex);
+	ex->wr_id = 1;
+	ibv_wr_atomic_write(ex, sink.mr->rkey, (uintptr_t)sink.buf + 64, &value);
+	ibv_wr_set_xrc_srqn(ex, sink.num);
+	ex->wr_id = 2;
+	ibv_wr_flush(ex, sink.mr->rkey, (uintptr_t)sink.buf, 4096, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	ibv_wr_set_xrc_srqn(ex, sink.num);
+	SAME(ibv_wr_complete(ex), 0);
+	expect_ok(scq, 1);
+	expect_ok(scq, 2);
+	SAME(*(uint64_t *)(sink.buf + 64), value);
+	check_zero(sink.buf, 64);
+	check_zero(sink.buf + 72, 64);
+}
+
+/* a hint about a bus that there is none of */
+static void pci_write_end_padding(void)
+{
+	struct sink sink = {};
+
+	conf.create_flags = IBV_QP_CREATE_PCI_WRITE_END_PADDING;
+	make_connected();
+	make_sink(&sink, xrcd);
+	sink_post(&sink, 1, 0, 100);
+	send_to(sink.num, IBV_WR_SEND, 0, 50, 2);
+	expect_ok(scq, 2);
+	expect_received(&sink, 1, 50, 0);
+}
+
 static void refused_creation(void)
 {
 	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_XRC_RECV };
@@ -656,6 +838,13 @@ TESTS(
 	TEST(paged),
 	TEST(paged_destroyed_srq),
 	TEST(too_long),
+	TEST(communication_established),
+	TEST(rnr_exceeded),
+	TEST(retries_exceeded),
+	TEST(limit),
+	TEST(overrun),
+	TEST(placement),
+	TEST(pci_write_end_padding),
 	TEST(refused_creation),
 	TEST(refused_posts),
 	TEST(attributes),

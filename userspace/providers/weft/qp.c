@@ -154,7 +154,7 @@ static uint32_t qp_kernel_flags(const struct ibv_qp_init_attr_ex *attr)
 {
 	uint32_t flags = qp_create_flags(attr);
 
-	if (attr->qp_type == IBV_QPT_RC || attr->qp_type == IBV_QPT_UC)
+	if (attr->qp_type != IBV_QPT_UD)
 		flags &= ~IBV_QP_CREATE_PCI_WRITE_END_PADDING;
 	return flags;
 }
