@@ -9,6 +9,7 @@ there are collected for a while; then COUNT are sent: some of them as they came,
 other addresses, most with bytes changed, cut short or made longer, and some at random.
 Most have the right checksum all the same.
 """
+import errno
 import random
 import select
 import socket
@@ -84,8 +85,10 @@ def main(netdev, count, seed):
         frame = source.choice(targets) + frame[6:]
         try:
             sent += sock.send(frame) > 0
-        except OSError:
-            pass  # a queue is full
+        except OSError as e:
+            if e.errno in (errno.ENXIO, errno.ENODEV, errno.ENETDOWN):
+                sys.exit("frames.py: %s is gone" % netdev)
+            # else a queue is full
         if n % 64 == 0:
             time.sleep(0.002)
             # what it answers is good to be changed, too
