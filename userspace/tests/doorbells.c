@@ -59,6 +59,29 @@ static void doorbell_of_a_list(void)
 	CHECK(doorbells() <= before + 1);
 }
 
+/* The kernel cannot be told: what was posted by then counts as posted, nothing else is taken. */
+static void doorbell_closed(void)
+{
+	struct ibv_send_wr *first, *second, *bad = NULL;
+
+	make_pair(&a, &b, CONF());
+	close(doorbell_fd());
+	first = numbered(0);
+	second = numbered(1);
+	SAME(ibv_post_send(a.qp, first, &bad), 0);
+	REFUSED(ibv_post_send(a.qp, second, &bad), EIO);
+	CHECK(bad == second);
+	sleep_ms(100);
+	SAME(b.buf[1], 0);
+	to_state(&a, IBV_QPS_RESET);
+	to_state(&b, IBV_QPS_RESET);
+	connect_ends(&a, &b);
+	REFUSED(ibv_post_send(a.qp, second, &bad), EIO);
+	sleep_ms(100);
+	SAME(b.buf[1], 0);
+	SAME(ibv_destroy_qp(a.qp), 0);
+}
+
 /* a message that takes a while */
 struct big {
 	uint8_t *from, *to;
@@ -221,5 +244,6 @@ static void no_system_calls(void)
 }
 
 TESTS(
-	TEST(doorbell_of_a_list), TEST(no_doorbell_while_it_runs), TEST(no_system_calls)
+	TEST(doorbell_of_a_list), TEST(doorbell_closed), TEST(no_doorbell_while_it_runs),
+	TEST(no_system_calls)
 )
