@@ -2,12 +2,13 @@
 /*
  * On-demand paging when there is no memory: the kernel's fault injection lets no page be
  * allocated by who pins for us. It has been told whom that is (verbs/542-own-starved).
- * And what has to succeed without memory, which weft_detach_mcast() gets none of.
+ * And what has to succeed without memory, which weft_detach_mcast() gets none of; and what
+ * has to fail as a whole, which is connects_later() alone: weft_window_create() gets none.
  */
 #include "lib.h"
 
 #define INJECTION	"/sys/kernel/debug/fail_page_alloc/"
-#define LEAVING		"/sys/kernel/debug/failslab/"
+#define SLAB		"/sys/kernel/debug/failslab/"
 #define PAGED		(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
 #define PATIENT		CONF(.timeout = 18)
 #define PAGE		4096
@@ -233,10 +234,10 @@ static void leaves_group(void)
 	SAME(ibv_attach_mcast(c.qp, &group, 0), 0);
 	for (i = 0; i < 4; i++) {
 		SAME(ibv_attach_mcast(b.qp, &group, 0), 0);
-		write_text(LEAVING "probability", "100");
+		write_text(SLAB "probability", "100");
 		SAME(ibv_detach_mcast(b.qp, &group, 0), 0);
-		write_text(LEAVING "probability", "0");
-		SAME(read_number(LEAVING "times"), 99 - i);
+		write_text(SLAB "probability", "0");
+		SAME(read_number(SLAB "times"), 99 - i);
 		post_recv(&c, i, 0, 200);
 		post_recv(&b, i, 0, 200);
 		send_to_group(to, i);
@@ -246,7 +247,43 @@ static void leaves_group(void)
 	SAME(ibv_destroy_qp(b.qp), 0);
 }
 
+static struct ibv_qp_attr all_of(const struct end *e)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr = {};
+
+	SAME(ibv_query_qp(e->qp, &attr, -1, &init), 0);
+	return attr;
+}
+
+/* a path of packets wants memory: without it nothing has changed, and it can be tried again */
+static void connects_later(void)
+{
+	struct ibv_qp_attr before, after, attr;
+
+	force_packets(true);
+	make(&a, CONF());
+	make(&b, CONF());
+	to_init(&a);
+	to_init(&b);
+	before = all_of(&a);
+	attr = step_attr(&a, &b, IBV_QPS_RTR);
+	write_text(SLAB "probability", "100");
+	REFUSED(ibv_modify_qp(a.qp, &attr, step_mask(&a, IBV_QPS_RTR)), ENOMEM);
+	write_text(SLAB "probability", "0");
+	after = all_of(&a);
+	SAME(memcmp(&before, &after, sizeof(after)), 0);
+	SAME(after.qp_state, IBV_QPS_INIT);
+	SAME(after.dest_qp_num, 0);
+	to_rtr(&a, &b);
+	to_rtr(&b, &a);
+	to_rts(&a);
+	to_rts(&b);
+	check_works(&a, &b);
+	force_packets(false);
+}
+
 TESTS(
 	TEST(requester), TEST(unreliable_requester), TEST(responder),
-	TEST(unreliable_responder), TEST(for_a_moment), TEST(leaves_group)
+	TEST(unreliable_responder), TEST(for_a_moment), TEST(leaves_group), TEST(connects_later)
 )
