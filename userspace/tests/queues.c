@@ -605,17 +605,16 @@ static void send_flagged(enum ibv_wr_opcode op, int flags)
 	expect_ok(b.rcq, 2);
 }
 
-static void notify_solicited(void)
+static void notify_solicited_of(enum ibv_qp_type type)
 {
 	static const enum ibv_wr_opcode ops[] = {
 		IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM,
 	};
 	int i;
 
-	make_channel();
-	make_pair(&a, &b, CONF(.channel = channel));
+	make_pair(&a, &b, CONF(.type = type, .channel = channel));
 	for (i = 0; i < ARRAY_SIZE(ops); i++) {
-		note("opcode %d", ops[i]);
+		note("type %d, opcode %d", type, ops[i]);
 		SAME(ibv_req_notify_cq(b.rcq, 1), 0);
 		send_flagged(ops[i], 0);
 		CHECK(!notified(QUIET_MS));
@@ -634,6 +633,15 @@ static void notify_solicited(void)
 	SAME(ibv_req_notify_cq(b.rcq, 0), 0);
 	send_flagged(IBV_WR_SEND, 0);
 	CHECK(notified(WAIT_MS) == b.rcq);
+}
+
+static void notify_solicited(void)
+{
+	make_channel();
+	notify_solicited_of(IBV_QPT_UC);
+	unmake(&a);
+	unmake(&b);
+	notify_solicited_of(IBV_QPT_RC);
 }
 
 /* errors count as solicited, successes of one's own sends do not */

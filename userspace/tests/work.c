@@ -449,6 +449,25 @@ static void inline_1k(void)
 	}
 }
 
+static void inline_datagram(void)
+{
+	struct ibv_send_wr *wr;
+	struct ibv_ah_attr av;
+
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UD, .inline_data = 1024));
+	av_to(&av, gid4, gid4);
+	post_recv(&b, 2, 0, 2000);
+	fill(a.buf, 1024, 5);
+	wr = to_ah(swr(&a, 1, IBV_WR_SEND, 0, 1024), ibv_create_ah(pd, &av), &b);
+	wr->sg_list->lkey = 0xdead;
+	wr->send_flags |= IBV_SEND_INLINE;
+	post(&a, wr);
+	memset(a.buf, 0, 1024);
+	expect_ok(a.scq, 1);
+	expect_ok(b.rcq, 2);
+	check_filled(b.buf + 40, 1024, 5);
+}
+
 /*
  * ---- Signaling, order ----
  */
@@ -649,6 +668,7 @@ TESTS(
 	TEST(zero_length), TEST(lengths), TEST(long_message),
 	TEST(changing_memory),
 	TEST(sges_send), TEST(sges_write), TEST(sges_read), TEST(inline_1k),
+	TEST(inline_datagram),
 	TEST(unsignaled), TEST(unsignaled_take_room), TEST(sig_all), TEST(fence),
 	TEST(order), TEST(self_connected), TEST(uc_loses), TEST(over_ipv6)
 )
