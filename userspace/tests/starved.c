@@ -252,7 +252,7 @@ static struct ibv_qp_attr all_of(const struct end *e)
 	struct ibv_qp_init_attr init;
 	struct ibv_qp_attr attr = {};
 
-	SAME(ibv_query_qp(e->qp, &attr, -1, &init), 0);
+	SAME(ibv_query_qp(e->qp, &attr, step_mask(e, IBV_QPS_RTR), &init), 0);
 	return attr;
 }
 
