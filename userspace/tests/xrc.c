@@ -165,6 +165,13 @@ static struct ibv_qp *make_initiator(void)
 	return qp;
 }
 
+static void set_err(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	SAME(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+}
+
 /* a target works in RTR as well as in RTS */
 static void connect_to_rtr(void)
 {
@@ -544,7 +551,6 @@ static void rnr_exceeded(void)
 
 static void retries_exceeded(void)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	struct sink sink = {};
 
 	conf.timeout = 12;
@@ -552,7 +558,7 @@ static void retries_exceeded(void)
 	make_connected();
 	make_sink(&sink, xrcd);
 	sink_post(&sink, 2, 0, 100);
-	SAME(ibv_modify_qp(tgt, &attr, IBV_QP_STATE), 0);
+	set_err(tgt);
 	send_to(sink.num, IBV_WR_SEND, 0, 50, 1);
 	expect_wc(scq, 1, IBV_WC_RETRY_EXC_ERR);
 	expect_no_wc_now(sink.cq);
@@ -763,17 +769,16 @@ static void attributes(void)
 
 static void flushed(void)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 	struct sink sink = {};
 
 	make_connected();
 	make_sink(&sink, xrcd);
 	sink_post(&sink, 1, 0, 100);
-	SAME(ibv_modify_qp(ini, &attr, IBV_QP_STATE), 0);
+	set_err(ini);
 	send_to(sink.num, IBV_WR_SEND, 0, 50, 1);
 	expect_wc(scq, 1, IBV_WC_WR_FLUSH_ERR);
 	/* what other connections may use stays */
-	SAME(ibv_modify_qp(tgt, &attr, IBV_QP_STATE), 0);
+	set_err(tgt);
 	expect_no_wc(sink.cq);
 }
 

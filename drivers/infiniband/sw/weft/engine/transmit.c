@@ -60,13 +60,10 @@ static const struct xmit_operations xmit_operations[WEFT_SQE_OPCODES] = {
 	[WEFT_SQE_MASKED_FETCH_ADD]	= { .only = WEFT_OP_MASKED_FETCH_ADD },
 };
 
-/* What the peer completes a receive for, and may solicit an event (IBA 9.2.3). */
-#define XMIT_SOLICITS	(BIT(WEFT_SQE_SEND) | BIT(WEFT_SQE_SEND_IMM) | \
-			 BIT(WEFT_SQE_SEND_INV) | BIT(WEFT_SQE_WRITE_IMM))
-
+/* Only the end of what takes a receive may solicit an event (IBA 9.2.3). */
 static bool xmit_solicits(const struct weft_sqe *sqe)
 {
-	return sqe->flags & WEFT_SQE_SOLICITED && BIT(sqe->opcode) & XMIT_SOLICITS;
+	return sqe->flags & WEFT_SQE_SOLICITED && weft_sendq_needs_receive(sqe->opcode);
 }
 
 static u8 xmit_opcode(const struct weft_qp *qp, u8 operation)
