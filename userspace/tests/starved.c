@@ -225,7 +225,7 @@ static void leaves_group(void)
 				  .grh.hop_limit = 1, .grh.dgid = group };
 	struct ibv_ah *to = ibv_create_ah(pd, &av);
 	struct end c;
-	int i;
+	int i, left = 100;
 
 	CHECK(to);
 	make_pair(&a, &b, CONF(.type = IBV_QPT_UD));
@@ -237,7 +237,9 @@ static void leaves_group(void)
 		write_text(SLAB "probability", "100");
 		SAME(ibv_detach_mcast(b.qp, &group, 0), 0);
 		write_text(SLAB "probability", "0");
-		SAME(read_number(SLAB "times"), 99 - i);
+		/* what the network stack asks for may be more than once */
+		CHECK(read_number(SLAB "times") < left);
+		left = read_number(SLAB "times");
 		post_recv(&c, i, 0, 200);
 		post_recv(&b, i, 0, 200);
 		send_to_group(to, i);
