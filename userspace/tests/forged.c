@@ -10,8 +10,11 @@
  */
 #include "packet.h"
 
+#include <sys/time.h>
+
 #define PEER_QPN	0x123456
 #define RQ_PSN		0xfffffe	/* wraps soon */
+#define ACK_REQUEST	0x80000000	/* beside a PSN */
 #define NO_CREDITS	0x1f		/* an ACK that says nothing of them */
 #define NAK_SEQUENCE	0x60
 #define RNR_NAK		0x21		/* 10 us */
@@ -19,11 +22,11 @@
 
 static struct end e;
 
-static void make_connected(void)
+static void make_connected(struct ibv_srq *srq)
 {
 	struct ibv_qp_attr attr;
 
-	make(&e, CONF(.timeout = 0));
+	make(&e, CONF(.timeout = 0, .srq = srq));
 	to_init(&e);
 	attr = step_attr(&e, NULL, IBV_QPS_RTR);
 	attr.dest_qp_num = PEER_QPN;
@@ -39,7 +42,7 @@ static void send_packet(uint8_t operation, uint32_t psn, uint8_t syndrome, uint3
 {
 	struct spec s = {
 		.opcode = RC | operation, .flags = 0x40, .pkey = 0xffff, .qpn = e.qp->qp_num,
-		.psn = psn & 0xffffff, .syndrome = syndrome, .payload = payload, .seed = 3,
+		.psn = psn & (ACK_REQUEST | 0xffffff), .syndrome = syndrome, .payload = payload, .seed = 3,
 	};
 	struct packet packet;
 
@@ -135,6 +138,57 @@ static void loses_requests(void)
 		check_filled(e.buf + 4096 * i, LENGTH, 3);
 	}
 	expect_no_wc(e.rcq);
+}
+
+/* what is sent to the peer */
+static int ear;
+
+static void open_ear(const char *netns)
+{
+	struct timeval limit = { .tv_sec = WAIT_MS / 1000 };
+	int here = enter_netns(netns);
+
+	ear = socket(AF_INET, SOCK_RAW, IPPROTO_UDP);
+	CHECK(ear >= 0);
+	CHECK(!setsockopt(ear, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)));
+	leave_netns(here);
+}
+
+/* the syndrome of the next ACK, which has to be of this PSN */
+static uint8_t hear_ack(uint32_t psn)
+{
+	uint8_t packet[MAX_PACKET], *udp, *bth;
+	uint32_t heard;
+
+	do {
+		CHECK(recv(ear, packet, sizeof(packet), 0) > 0);
+		udp = packet + (packet[0] & 15) * 4;
+		bth = udp + 8;
+	} while ((udp[2] << 8 | udp[3]) != PORT || bth[0] != (RC | ACK));
+	heard = bth[9] << 16 | bth[10] << 8 | bth[11];
+	SAME(heard, psn & 0xffffff);
+	return bth[12];
+}
+
+/* an ACK says how many receives there are; those of an SRQ are for others, too (IBA 9.7.7.2) */
+static void grants_credits(struct ibv_srq *srq)
+{
+	static const uint8_t code_of_left[] = { 0, 1, 2, 3, 4, 4, 5, 5 };
+	int i, num = ARRAY_SIZE(code_of_left);
+
+	make_connected(srq);
+	for (i = 0; i < num; i++) {
+		if (srq)
+			post_srq(srq, &e, i, 4096 * i, 4096);
+		else
+			post_recv(&e, i, 4096 * i, 4096);
+	}
+	for (i = 0; i < num; i++) {
+		send_request(ACK_REQUEST | ((RQ_PSN + i) & 0xffffff));
+		SAME(hear_ack(RQ_PSN + i), srq ? NO_CREDITS : code_of_left[num - 1 - i]);
+		expect_ok(e.rcq, i);
+	}
+	unmake(&e);
 }
 
 /*
@@ -287,7 +341,7 @@ static void answers_badly(const struct bad *bad)
 	int i;
 
 	note("%s", bad->name);
-	make_connected();
+	make_connected(NULL);
 	psn = e.psn;
 	post_recv(&e, 9, 0, 4096);
 	/* not answered, but for what is answered behind it */
@@ -316,6 +370,7 @@ static void answers_badly(const struct bad *bad)
 
 int main(int argc, char **argv)
 {
+	struct ibv_srq *srq;
 	union ibv_gid gid;
 	int i;
 
@@ -330,7 +385,7 @@ int main(int argc, char **argv)
 	CHECK(inet_pton(AF_INET, argv[2], &from4) == 1);
 	SAME(ibv_query_gid(ctx, 1, gid4, &gid), 0);
 	memcpy(&to4, gid.raw + 12, 4);
-	make_connected();
+	make_connected(NULL);
 	loses_requests();
 	hears_of_losses();
 	misses_a_response();
@@ -338,6 +393,13 @@ int main(int argc, char **argv)
 	expect_state(&e, IBV_QPS_RTS);
 	printf("all of it is counted\n");
 	unmake(&e);
+	open_ear(argv[1]);
+	grants_credits(NULL);
+	srq = ibv_create_srq(pd, &(struct ibv_srq_init_attr){ .attr = { .max_wr = 16, .max_sge = 1 } });
+	CHECK(srq);
+	grants_credits(srq);
+	SAME(ibv_destroy_srq(srq), 0);
+	printf("credits are those that there are\n");
 	for (i = 0; i < ARRAY_SIZE(bads); i++)
 		answers_badly(&bads[i]);
 	printf("%d bad responses are told of\n", i);

@@ -437,21 +437,34 @@ static inline void send_fragments(const struct packet *packet, bool v6)
 	send_all(two, 2, v6);
 }
 
-static void open_sockets(const char *netns)
+/* Returns what leave_netns() wants. */
+static int enter_netns(const char *name)
 {
 	int here = open("/proc/self/ns/net", O_RDONLY), there;
 	char path[256];
 
-	snprintf(path, sizeof(path), "/run/netns/%s", netns);
+	snprintf(path, sizeof(path), "/run/netns/%s", name);
 	there = open(path, O_RDONLY);
 	CHECK(here >= 0 && there >= 0);
 	CHECK(!setns(there, CLONE_NEWNET));
+	close(there);
+	return here;
+}
+
+static void leave_netns(int here)
+{
+	CHECK(!setns(here, CLONE_NEWNET));
+	close(here);
+}
+
+static void open_sockets(const char *netns)
+{
+	int here = enter_netns(netns);
+
 	sock4 = socket(AF_INET, SOCK_RAW, IPPROTO_RAW);
 	sock6 = socket(AF_INET6, SOCK_RAW, IPPROTO_RAW);
 	CHECK(sock4 >= 0 && sock6 >= 0);
-	CHECK(!setns(here, CLONE_NEWNET));
-	close(here);
-	close(there);
+	leave_netns(here);
 }
 
 #endif /* TESTS_PACKET_H */

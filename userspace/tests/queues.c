@@ -594,15 +594,20 @@ static void notify_only_new(void)
 
 static void send_flagged(enum ibv_wr_opcode op, int flags)
 {
+	struct ibv_ah *ah = a.conf.type == IBV_QPT_UD ? ah_to(gid4, gid4) : NULL;
 	struct ibv_send_wr *wr = swr(&a, 1, op, 0, 10);
 
-	post_recv(&b, 2, 0, 10);
+	post_recv(&b, 2, 0, 40 + 10);
 	if (op == IBV_WR_RDMA_WRITE_WITH_IMM)
 		at(wr, &b, 0);
+	if (ah)
+		to_ah(wr, ah, &b);
 	wr->send_flags |= flags;
 	post(&a, wr);
 	expect_ok(a.scq, 1);
 	expect_ok(b.rcq, 2);
+	if (ah)
+		SAME(ibv_destroy_ah(ah), 0);
 }
 
 static void notify_solicited_of(enum ibv_qp_type type)
@@ -610,10 +615,10 @@ static void notify_solicited_of(enum ibv_qp_type type)
 	static const enum ibv_wr_opcode ops[] = {
 		IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM,
 	};
-	int i;
+	int i, num = type == IBV_QPT_UD ? 2 : ARRAY_SIZE(ops);
 
 	make_pair(&a, &b, CONF(.type = type, .channel = channel));
-	for (i = 0; i < ARRAY_SIZE(ops); i++) {
+	for (i = 0; i < num; i++) {
 		note("type %d, opcode %d", type, ops[i]);
 		SAME(ibv_req_notify_cq(b.rcq, 1), 0);
 		send_flagged(ops[i], 0);
@@ -633,15 +638,16 @@ static void notify_solicited_of(enum ibv_qp_type type)
 	SAME(ibv_req_notify_cq(b.rcq, 0), 0);
 	send_flagged(IBV_WR_SEND, 0);
 	CHECK(notified(WAIT_MS) == b.rcq);
+	unmake(&a);
+	unmake(&b);
 }
 
 static void notify_solicited(void)
 {
 	make_channel();
-	notify_solicited_of(IBV_QPT_UC);
-	unmake(&a);
-	unmake(&b);
 	notify_solicited_of(IBV_QPT_RC);
+	notify_solicited_of(IBV_QPT_UC);
+	notify_solicited_of(IBV_QPT_UD);
 }
 
 /* errors count as solicited, successes of one's own sends do not */
@@ -704,9 +710,10 @@ static void notify_moderated(void)
 {
 	struct ibv_modify_cq_attr refused = { .attr_mask = IBV_CQ_ATTR_MODERATE << 1 };
 	struct ibv_device_attr_ex attr;
+	uint64_t start;
 
 	SAME(ibv_query_device_ex(ctx, NULL, &attr), 0);
-	CHECK(attr.cq_mod_caps.max_cq_count >= 4 && attr.cq_mod_caps.max_cq_period >= 10000);
+	CHECK(attr.cq_mod_caps.max_cq_count >= 4 && attr.cq_mod_caps.max_cq_period >= 60000);
 	make_channel();
 	make_pair(&a, &b, CONF(.channel = channel));
 	REFUSED(ibv_modify_cq(a.scq, &refused), EINVAL);
@@ -726,12 +733,14 @@ static void notify_moderated(void)
 	CHECK(notified(WAIT_MS) == a.scq);
 	complete(4, 8);
 	CHECK(!notified(QUIET_MS));
-	/* by time */
-	moderate(a.scq, 1000, 10000);
+	/* by time, and not before */
+	moderate(a.scq, 1000, 60000);
 	SAME(ibv_req_notify_cq(a.scq, 0), 0);
 	CHECK(!notified(QUIET_MS));
+	start = now_ns();
 	complete(12, 1);
 	CHECK(notified(WAIT_MS) == a.scq);
+	CHECK(now_ns() - start >= 60000000);
 	/* what waits is told when there is no moderation any more */
 	moderate(a.scq, 1000, 0);
 	SAME(ibv_req_notify_cq(a.scq, 0), 0);

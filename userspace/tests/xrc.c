@@ -5,6 +5,7 @@
 #include "lib.h"
 
 #include <fcntl.h>
+#include <poll.h>
 
 #define XRCD_FILE	"/tmp/weft-xrcd"
 
@@ -18,13 +19,14 @@ static struct ibv_cq *scq;
 static uint8_t *from;			/* memory of the initiator */
 static struct ibv_mr *from_mr;
 
-/* what the QPs are made with, and connected */
+/* what QPs and CQs are made with, and connected */
 static struct {
 	uint64_t ops;			/* of the initiator, beside SEND */
 	uint32_t create_flags;
 	int access;			/* beside ACCESS_ALL */
 	uint8_t rnr_retry;
 	uint8_t timeout, retry_cnt;
+	struct ibv_comp_channel *channel;	/* of SRQs' CQs */
 } conf = { .rnr_retry = 7, .timeout = 17, .retry_cnt = 7 };
 
 /* an SRQ with a CQ, a PD and memory of its own */
@@ -70,7 +72,7 @@ static void make_sink(struct sink *sink, struct ibv_xrcd *domain)
 
 	sink->pd = ibv_alloc_pd(ctx);
 	CHECK(sink->pd);
-	sink->cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
+	sink->cq = ibv_create_cq(ctx, 64, NULL, conf.channel, 0);
 	CHECK(sink->cq);
 	attr = srq_attr(sink, domain);
 	sink->srq = ibv_create_srq_ex(ctx, &attr);
@@ -564,6 +566,39 @@ static void retries_exceeded(void)
 	expect_no_wc_now(sink.cq);
 }
 
+/* what is solicited notifies, at the CQ of the SRQ that it is for */
+static void solicited(void)
+{
+	struct ibv_send_wr wr = {
+		.wr_id = 2, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SOLICITED,
+	};
+	struct sink sink = {}, other = {};
+	struct pollfd fd = { .events = POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+
+	conf.channel = ibv_create_comp_channel(ctx);
+	CHECK(conf.channel);
+	fd.fd = conf.channel->fd;
+	make_connected();
+	make_sink(&sink, xrcd);
+	make_sink(&other, xrcd);
+	SAME(ibv_req_notify_cq(sink.cq, 1), 0);
+	SAME(ibv_req_notify_cq(other.cq, 1), 0);
+	sink_post(&sink, 1, 0, 100);
+	send_to(sink.num, IBV_WR_SEND, 0, 50, 1);
+	expect_received(&sink, 1, 50, 0);
+	SAME(poll(&fd, 1, QUIET_MS), 0);
+	sink_post(&sink, 2, 0, 100);
+	SAME(try_send(ini, sink.num, &wr), 0);
+	expect_received(&sink, 2, 0, 0);
+	SAME(poll(&fd, 1, WAIT_MS), 1);
+	SAME(ibv_get_cq_event(conf.channel, &cq, &context), 0);
+	CHECK(cq == sink.cq);
+	ibv_ack_cq_events(cq, 1);
+	SAME(poll(&fd, 1, QUIET_MS), 0);
+}
+
 /* of an SRQ that is several connections' */
 static void limit(void)
 {
@@ -846,6 +881,7 @@ TESTS(
 	TEST(communication_established),
 	TEST(rnr_exceeded),
 	TEST(retries_exceeded),
+	TEST(solicited),
 	TEST(limit),
 	TEST(overrun),
 	TEST(placement),
