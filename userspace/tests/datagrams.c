@@ -375,8 +375,10 @@ static void grh_ipv4(void)
 	reply_by(ibv_create_ah_from_wc(pd, &wc, (struct ibv_grh *)b.buf, 1));
 }
 
+/* InfiniBand's GRH is one of IPv6, but for what follows: 0x1b, a BTH (IBA 8.3.6) */
 static void grh_ipv6(void)
 {
+	bool ib = port.link_layer == IBV_LINK_LAYER_INFINIBAND;
 	union ibv_gid gid;
 	struct ip6_hdr ip;
 	struct ibv_wc wc;
@@ -393,9 +395,9 @@ static void grh_ipv6(void)
 	SAME(wc.wc_flags & IBV_WC_GRH, IBV_WC_GRH);
 	memcpy(&ip, b.buf, 40);
 	SAME(ntohl(ip.ip6_flow), 6 << 28 | MARK << 20 | 0x12345);
-	SAME(ip.ip6_nxt, IPPROTO_UDP);
+	SAME(ip.ip6_nxt, ib ? 0x1b : IPPROTO_UDP);
 	/* see grh_ipv4 */
-	SAME(ip.ip6_hlim, read_number("/proc/sys/net/ipv6/conf/lo/hop_limit"));
+	SAME(ip.ip6_hlim, ib ? HOPS : read_number("/proc/sys/net/ipv6/conf/lo/hop_limit"));
 	SAME(memcmp(&ip.ip6_src, &gid, 16), 0);
 	SAME(memcmp(&ip.ip6_dst, &gid, 16), 0);
 	CHECK(ntohs(ip.ip6_plen) >= 100);
@@ -420,7 +422,13 @@ static void init_ah_from_wc(void)
 		SAME(ibv_init_ah_from_wc(ctx, 1, &wc, (struct ibv_grh *)b.buf, &av), 0);
 		SAME(av.is_global, 1);
 		SAME(av.grh.sgid_index, gids[i]);
+		SAME(av.grh.traffic_class, MARK);
 		SAME(memcmp(&av.grh.dgid, &gid, 16), 0);
+		if (port.link_layer != IBV_LINK_LAYER_INFINIBAND)
+			continue;
+		SAME(av.dlid, port.lid);
+		SAME(av.sl, 5);
+		SAME(av.grh.flow_label, 0x12345);
 	}
 }
 

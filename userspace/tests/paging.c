@@ -13,6 +13,7 @@
 
 static struct end a, b;
 static size_t page;
+static bool whole;	/* regions are of the whole address space: implicit ODP */
 
 static void *map_at(void *addr, size_t size)
 {
@@ -32,7 +33,7 @@ static void make_paged(struct end *e, size_t size)
 	SAME(ibv_dereg_mr(e->mr), 0);
 	munmap(e->buf, BUF);
 	e->buf = map_at(NULL, size);
-	e->mr = ibv_reg_mr(pd, e->buf, size, PAGED);
+	e->mr = whole ? ibv_reg_mr(pd, NULL, SIZE_MAX, PAGED) : ibv_reg_mr(pd, e->buf, size, PAGED);
 	CHECK(e->mr);
 }
 
@@ -559,13 +560,8 @@ static void implicit(void)
 	uint8_t *p;
 	int i;
 
+	whole = true;
 	make_both(CONF(), MiB);
-	SAME(ibv_dereg_mr(b.mr), 0);
-	SAME(ibv_dereg_mr(a.mr), 0);
-	a.mr = ibv_reg_mr(pd, NULL, SIZE_MAX, PAGED);
-	CHECK(a.mr);
-	b.mr = ibv_reg_mr(pd, NULL, SIZE_MAX, PAGED);
-	CHECK(b.mr);
 	write_ok(0, 100000, 1);
 	for (i = 0; i < 20; i++) {
 		p = map_at(NULL, MiB);
@@ -586,6 +582,14 @@ static void implicit(void)
 	REFUSED(ibv_reg_mr(pd, NULL, SIZE_MAX, PAGED | IBV_ACCESS_ZERO_BASED), EINVAL);
 	b.buf = p;
 	check_works(&a, &b);
+}
+
+static void implicit_of_services(void)
+{
+	whole = true;
+	untouched();
+	unreliable();
+	datagrams();
 }
 
 /* a memory window onto a paged region */
@@ -859,6 +863,6 @@ TESTS(
 	TEST(advertised), TEST(untouched), TEST(elements), TEST(replaced), TEST(windows),
 	TEST(unreliable), TEST(datagrams), TEST(mapped_anew), TEST(forked), TEST(moved),
 	TEST(moved_under_traffic), TEST(truncated), TEST(unmapped), TEST(implicit),
-	TEST(window_onto_it), TEST(reregistered), TEST(advised), TEST(late_receive),
-	TEST(late_send), TEST(never), TEST(never_exit), TEST(whose_memory)
+	TEST(implicit_of_services), TEST(window_onto_it), TEST(reregistered), TEST(advised),
+	TEST(late_receive), TEST(late_send), TEST(never), TEST(never_exit), TEST(whose_memory)
 )

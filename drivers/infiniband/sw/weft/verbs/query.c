@@ -77,7 +77,8 @@ static int query_respond(struct ib_udata *udata)
 	struct weft_query_device_resp resp = {
 		.qp_rate_limit_min = WEFT_MIN_RATE,
 		.qp_rate_limit_max = WEFT_MAX_RATE,
-		.supported_qpts = BIT(IB_QPT_RC) | BIT(IB_QPT_UC) | BIT(IB_QPT_UD),
+		.supported_qpts = BIT(IB_QPT_RC) | BIT(IB_QPT_UC) | BIT(IB_QPT_UD) |
+				  BIT(IB_QPT_XRC_INI),
 	};
 
 	if (!udata || !udata->outlen)
