@@ -175,6 +175,18 @@ managed()
 	becomes ACTIVE "$@"
 }
 
+# told NUMBER LID: the subnet manager "first" has got that trap from there. As a condition.
+told()
+{
+	grep -aq "num:$1[ (].*from LID:$2 " "$out/sm-first/log"
+}
+
+# expect_told NUMBER LID
+expect_told()
+{
+	within "$patience" told "$@" || { tail -n 15 "$out/sm-first/log"; fail "no trap $1 from LID $2"; }
+}
+
 #
 # ---- Programs that ask
 #
