@@ -22,6 +22,7 @@ help:
 	@echo 'To use, on this machine:'
 	@echo '  make install     module, provider and man page (with DKMS if it is there)'
 	@echo '  make uninstall'
+	@echo '  make package     Debian packages of them: weft-dkms, ibverbs-provider-weft'
 	@echo '  make modules     weft.ko for KDIR=$(KDIR)'
 	@echo '  make provider    the rdma-core provider for the rdma-core of this machine'
 	@echo '  make clean       remove what was built of this tree, here and in the cache'
@@ -35,6 +36,9 @@ clean:
 
 provider:
 	scripts/build-provider --host
+
+package:
+	@scripts/package
 
 install uninstall:
 	KVER=$(KVER) KDIR=$(KDIR) scripts/install $@
@@ -57,5 +61,5 @@ test-full: prepare
 soak: prepare
 	@scripts/test --full ulp/090
 
-.PHONY: help modules modules_install clean provider install uninstall
+.PHONY: help modules modules_install clean provider package install uninstall
 .PHONY: demo demo-ib prepare test kunit bench check test-full soak

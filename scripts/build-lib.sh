@@ -38,3 +38,10 @@ weft_version()
 {
 	sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$WEFT_TOP/dkms.conf"
 }
+
+# dkms_source DIR: what DKMS has to have
+dkms_source()
+{
+	mkdir -p "$1"
+	sync_sources "$1" Kbuild Makefile dkms.conf COPYING LICENSES drivers include >/dev/null
+}
