@@ -35,7 +35,7 @@ static void vector_handler(struct ib_cq *ibcq, void *ran_on)
 }
 
 /* One vector for each possible CPU, in their order. */
-static void vector_is_a_cpu(struct kunit *test)
+static void vector_each_cpu(struct kunit *test, enum ib_poll_context context)
 {
 	unsigned int vector = 0;
 	struct weft_cq *cq;
@@ -46,6 +46,7 @@ static void vector_is_a_cpu(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, cq);
 		cq->ibcq.comp_handler = vector_handler;
 		cq->ibcq.cq_context = &ran_on;
+		cq->ibcq.poll_ctx = context;
 		weft_vector_init(cq, vector++);
 		if (!cpu_online(cpu))
 			continue;
@@ -57,6 +58,18 @@ static void vector_is_a_cpu(struct kunit *test)
 			KUNIT_ASSERT_EQ_MSG(test, ran_on, cpu, "vector %u", vector - 1);
 		}
 	}
+}
+
+static void vector_is_a_cpu(struct kunit *test)
+{
+	vector_each_cpu(test, IB_POLL_DIRECT);
+}
+
+/* What the core polls it polls on the CPU on which it was told. */
+static void polled_on_that_cpu(struct kunit *test)
+{
+	vector_each_cpu(test, IB_POLL_SOFTIRQ);
+	vector_each_cpu(test, IB_POLL_WORKQUEUE);
 }
 
 static void vector_watcher(struct ib_cq *ibcq, void *context)
@@ -113,6 +126,7 @@ static void handler_runs_alone(struct kunit *test)
 
 static struct kunit_case vector_cases[] = {
 	KUNIT_CASE(vector_is_a_cpu),
+	KUNIT_CASE(polled_on_that_cpu),
 	KUNIT_CASE(handler_runs_alone),
 	{}
 };

@@ -15,6 +15,19 @@ static void vector_interrupt(struct tasklet_struct *tasklet)
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
+/*
+ * The core's handler of a CQ that it polls only schedules that, for this CPU, and may be
+ * called anywhere: a tasklet would be a second soft interrupt for each. Others do what they
+ * like.
+ */
+static void vector_schedule(struct weft_cq *cq)
+{
+	if (cq->ibcq.poll_ctx == IB_POLL_DIRECT)
+		tasklet_hi_schedule(&cq->local);
+	else
+		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+}
+
 static void vector_remote(void *arg)
 {
 	struct weft_cq *cq = arg;
@@ -22,7 +35,7 @@ static void vector_remote(void *arg)
 	/* who finds it cleared raises it again */
 	clear_bit(0, &cq->on_way);
 	smp_mb__after_atomic(); /* who does not has pushed before the handler looks */
-	tasklet_hi_schedule(&cq->local);
+	vector_schedule(cq);
 }
 
 static void vector_nothing(void *unused)
@@ -49,11 +62,11 @@ WEFT_EXPORT_FOR_TEST(weft_vector_init);
 static void vector_raise_here(struct weft_cq *cq)
 {
 	if (irqs_disabled()) {
-		tasklet_hi_schedule(&cq->local);
+		vector_schedule(cq);
 		return;
 	}
 	local_bh_disable();
-	tasklet_hi_schedule(&cq->local);
+	vector_schedule(cq);
 	local_bh_enable();
 }
 

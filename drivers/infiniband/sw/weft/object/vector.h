@@ -5,7 +5,9 @@
  * A kernel consumer's completion handler runs in a soft interrupt of the CPU that its CQ's
  * vector stands for, and never twice at a time. It is not called by whoever pushed the
  * completion: handlers post, and posting may push (Documentation/infiniband/core_locking.rst).
- * A user's handler only wakes a task up and is called at once.
+ * The handler of a CQ from ib_alloc_cq() only schedules the poll that calls the consumer, on
+ * the CPU it is called on: that one may be called in a hard interrupt, and more than once at
+ * a time. A user's handler only wakes a task up and is called at once.
  */
 #ifndef WEFT_OBJECT_VECTOR_H
 #define WEFT_OBJECT_VECTOR_H
