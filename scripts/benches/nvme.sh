@@ -7,9 +7,10 @@
 [ "$who" != tcp ] || transport=tcp
 . "$WEFT_TOP/scripts/tests/ulp/nvme.sh"
 
-# name of the operation, and what fio calls it
+# name of the operation, and what fio calls it; -cpus: by a process on each
 nvme_operations="read-4k-1 --rw=randread --bs=4k --iodepth=1
 read-4k-32 --rw=randread --bs=4k --iodepth=32
+read-4k-32-cpus --rw=randread --bs=4k --iodepth=32 --numjobs=$(nproc) --group_reporting --cpus_allowed=0-$(($(nproc) - 1)) --cpus_allowed_policy=split
 read-1m-4 --rw=read --bs=1m --iodepth=4
 write-1m-4 --rw=write --bs=1m --iodepth=4"
 

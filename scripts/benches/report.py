@@ -149,6 +149,11 @@ def rows_wire():
                       beside=[("TCP", of(name + "/tcp-1048576", "tcp"))])
         yield row("veth %d: round trip 8 B" % mtu, unit, MOST, name + "/pingpong-8",
                   times(1, name + "/tcp-8", "tcp"), "TCP", [("TCP", of(name + "/tcp-8", "tcp"))], rxe=False)
+    for size in 40, 1040:
+        udp = "flood/udp-%d" % size
+        for name, words in ("noise", "no packet"), ("qpn", "no such QP"), ("icrc", "wrong ICRC"):
+            yield row("dropped, %d B: %s" % (size, words), unit, MOST, "flood/%s-%d" % (name, size),
+                      times(1.1, udp, "kernel"), "1.1 UDP", [("UDP", of(udp, "kernel"))], rxe=False)
     for name in "send", "write", "read":
         yield row("allocations, local " + name.upper(), "a message", MOST, "allocations/local-" + name, 0.01,
                   "0", rxe=False)
@@ -229,10 +234,10 @@ def rows_round_trip(place, name, text):
 
 def rows_above():
     for part, text in ("nvme", "NVMe-oF"), ("nvme-hosts", "NVMe-oF, two hosts"):
-        for name in "read-4k-1", "read-4k-32", "read-1m-4", "write-1m-4":
+        for name in "read-4k-1", "read-4k-32", "read-4k-32-cpus", "read-1m-4", "write-1m-4":
             what = "%s/%s" % (part, name)
             beside = [("packets", of(what, "packets")), ("TCP", of(what, "tcp"))]
-            if name != "read-4k-32":
+            if not name.startswith("read-4k-32"):
                 yield row("%s %s" % (text, name), "IO/s", INFO, what, beside=beside)
                 continue
             yield row("%s %s" % (text, name), "IO/s", LEAST, what, times(3, what), "3 rxe", beside)
