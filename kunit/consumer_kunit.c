@@ -85,6 +85,52 @@ static void drains_in_context(struct kunit *test)
 }
 
 /**
+ * struct consumer_hard - a CQ that is polled in a hard interrupt
+ * @work: the interrupt
+ * @cq: the CQ
+ * @polled: completions
+ * @failed: of these without success
+ */
+struct consumer_hard {
+	struct irq_work		work;
+	struct ib_cq		*cq;
+	u32			polled;
+	u32			failed;
+};
+
+static void hard_poll(struct irq_work *work)
+{
+	struct consumer_hard *hard = container_of(work, struct consumer_hard, work);
+	struct ib_wc wc;
+
+	while (ib_poll_cq(hard->cq, 1, &wc) > 0) {
+		hard->failed += wc.status != IB_WC_SUCCESS;
+		hard->polled++;
+	}
+}
+
+static void polled_in_hard_interrupt(struct kunit *test)
+{
+	struct consumer *consumer = consumer_pair(test, IB_POLL_DIRECT);
+	struct consumer_end *a = &consumer->end[0], *b = &consumer->end[1];
+	struct consumer_hard hard = { .cq = a->cq };
+	u32 i, ms;
+
+	init_irq_work(&hard.work, hard_poll);
+	for (i = 0; i < CONSUMER_WRS; i++)
+		KUNIT_ASSERT_EQ(test, 0, consumer_post_recv(b, i));
+	for (i = 0; i < CONSUMER_WRS; i++)
+		KUNIT_ASSERT_EQ(test, 0, consumer_post_send(a, i));
+	for (ms = 0; ms < CONSUMER_WAIT && hard.polled < CONSUMER_WRS; ms++) {
+		irq_work_queue(&hard.work);
+		irq_work_sync(&hard.work);
+		usleep_range(1000, 1100);
+	}
+	KUNIT_EXPECT_EQ(test, hard.polled, (u32)CONSUMER_WRS);
+	KUNIT_EXPECT_EQ(test, hard.failed, 0U);
+}
+
+/**
  * struct consumer_chain - a QP whose completion handler posts the next send
  * @end: its
  * @hard: what is to happen in a hard interrupt
@@ -558,6 +604,7 @@ static void address_handle_is_told(struct kunit *test)
 static struct kunit_case consumer_cases[] = {
 	KUNIT_CASE_PARAM(completes_in_context, consumer_context_gen_params),
 	KUNIT_CASE_PARAM(drains_in_context, consumer_context_gen_params),
+	KUNIT_CASE(polled_in_hard_interrupt),
 	KUNIT_CASE(handler_is_not_nested),
 	KUNIT_CASE(event_is_not_nested),
 	KUNIT_CASE(attached_is_not_destroyed),
