@@ -227,18 +227,28 @@ static void commit_path(struct weft_qp *qp, const struct weft_av *av)
 	weft_migration_follow(qp);
 }
 
-static void qp_reset(struct weft_qp *qp)
+/* A kernel consumer that posts meanwhile finds the state, or what it has posted is gone. */
+static void qp_reset_rings(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
+	unsigned long flags;
 
-	weft_requester_reset(qp);
-	weft_responder_reset(qp);
-	weft_migration_reset(qp);
+	spin_lock_irqsave(&qp->post_lock, flags);
+	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	weft_ring_reset(qp->send.ring);
 	if (recv->ring) {
 		weft_ring_reset(recv->ring);
 		weft_ring_set_flags(recv->ring, 0, WEFT_RING_NEED_DOORBELL);
 	}
+	spin_unlock_irqrestore(&qp->post_lock, flags);
+}
+
+static void qp_reset(struct weft_qp *qp)
+{
+	weft_requester_reset(qp);
+	weft_responder_reset(qp);
+	weft_migration_reset(qp);
+	qp_reset_rings(qp);
 	qp->fault = 0;
 	qp->attr = (struct ib_qp_attr){};
 	qp->av = (struct weft_av){};
