@@ -152,7 +152,7 @@ static void resized(void)
 		send_to(sink.num, IBV_WR_SEND, i * 100, 100, i);
 	SAME(try_resize(ini, 8, 0), 0);
 	SAME(sends_of(ini), 8);
-	REFUSED(try_resize(ini, 4, 0), ENOMEM);
+	REFUSED(try_resize(ini, 4, 0), EINVAL);
 	SAME(sends_of(ini), 8);
 	SAME(try_resize(ini, 64, 0), 0);
 	SAME(sends_of(ini), 64);
