@@ -17,15 +17,16 @@ static void vector_interrupt(struct tasklet_struct *tasklet)
 
 /*
  * The core's handler of a CQ that it polls only schedules that, for this CPU, and may be
- * called anywhere: a tasklet would be a second soft interrupt for each. Others do what they
- * like.
+ * called anywhere: a tasklet would be a second soft interrupt for each. Of an ib_create_cq()
+ * poll_ctx says nothing; what the core polls has room for completions. Other handlers do what
+ * they like.
  */
 static void vector_schedule(struct weft_cq *cq)
 {
-	if (cq->ibcq.poll_ctx == IB_POLL_DIRECT)
-		tasklet_hi_schedule(&cq->local);
-	else
+	if (cq->ibcq.wc)
 		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	else
+		tasklet_hi_schedule(&cq->local);
 }
 
 static void vector_remote(void *arg)
