@@ -5,7 +5,7 @@
  * usage: flood_cost KIND SIZE ITERATIONS ADDRESS NETNS
  *
  *	udp	to a socket of UDP whose buffer is full
- *	noise	to RoCE's port, zeros: no packet of RoCE
+ *	noise	to RoCE's port: no packet of RoCE, as its version is another one
  *	qpn	a SEND to a QP that there is not
  *	icrc	one to QP 1, whose ICRC is wrong
  *
@@ -68,11 +68,13 @@ static int port_of(const char *kind)
 {
 	if (!strcmp(kind, "udp"))
 		return full_socket();
-	if (!strcmp(kind, "qpn"))
+	if (!strcmp(kind, "noise"))
+		packet[1] = 0x0f;
+	else if (!strcmp(kind, "qpn"))
 		set_bth(RC_SEND_ONLY, NO_QPN);
 	else if (!strcmp(kind, "icrc"))
 		set_bth(UD_SEND_ONLY, 1);
-	else if (strcmp(kind, "noise"))
+	else
 		die(kind);
 	return ROCE_PORT;
 }
