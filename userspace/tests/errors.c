@@ -161,7 +161,7 @@ static void retry_exc_not_connected(void)
 	make_pair(&a, &b, CONF(.timeout = 14, .retry = 1));
 	make(&c, CONF(.timeout = 14, .retry = 1));
 	/* a packet does not say which QP sent it: there the PSN is all there is */
-	c.psn = a.psn + (packets_forced() ? 1000 : 0);
+	c.psn = (a.psn + (packets_forced() ? 1000 : 0)) & 0xffffff;
 	to_init(&c);
 	to_rtr(&c, &b);
 	to_rts(&c);
@@ -194,7 +194,7 @@ static void retry_exc_wrong_psn(void)
 	to_init(&b);
 	to_rtr(&a, &b);
 	to_rtr(&b, &a);
-	a.psn += 5;
+	a.psn = (a.psn + 5) & 0xffffff;
 	to_rts(&a);
 	to_rts(&b);
 	retries_exceeded(14, 1);
