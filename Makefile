@@ -25,7 +25,7 @@ help:
 	@echo '  make package     Debian packages of them: weft-dkms, ibverbs-provider-weft'
 	@echo '  make modules     weft.ko for KDIR=$(KDIR)'
 	@echo '  make provider    the rdma-core provider for the rdma-core of this machine'
-	@echo '  make clean       remove what was built of this tree, here and in the cache'
+	@echo '  make clean       remove what was built, here and in the cache'
 
 modules modules_install:
 	$(MAKE) -C $(KDIR) M=$(CURDIR) $@

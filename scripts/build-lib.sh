@@ -13,6 +13,15 @@ build_dir()
 	printf '%s\n' "$dir"
 }
 
+# objects_dir NAME: where NAME is compiled, whatever checkout it is of: by one of them at
+# a time, which locks "objects-NAME".
+objects_dir()
+{
+	local dir=$WEFT_CACHE/objects/$1
+	mkdir -p "$dir"
+	printf '%s\n' "$dir"
+}
+
 # sync_sources [-n] DIR SRC...: make DIR a copy of what this checkout has as SRC, and
 # print what has changed. A changed file is new for make, whatever its time was.
 # Files that only a build makes stay. With -n: print what would change.
