@@ -12,9 +12,9 @@
 #include "params.h"
 #include "stats.h"
 
-struct kobject;
 struct weft_hca;
 struct weft_link;
+struct weft_parent;
 struct weft_qp;
 
 #define WEFT_VLAN_NONE	0xffff
@@ -42,8 +42,7 @@ struct weft_gid {
  *
  * @ibdev: first, allocated and freed by the core (after a grace period)
  * @ndev: the net device, with a reference
- * @parent: our virtual parent device, holds the net/ directory
- * @net_dir: the net/ directory; its link is kept right under RTNL
+ * @parent: our virtual parent device, of object/parent.c; under RTNL
  * @wire: link that carries packets
  * @hca: with an InfiniBand port, else NULL
  * @id: never used twice, names the device where a pointer could dangle
@@ -77,8 +76,7 @@ struct weft_gid {
 struct weft_dev {
 	struct ib_device	ibdev;
 	struct net_device	*ndev;
-	struct device		*parent;
-	struct kobject		*net_dir;
+	struct weft_parent	*parent;
 	const struct weft_link	*wire;
 	struct weft_hca		*hca;
 	u32			id;

@@ -3,6 +3,7 @@
 #include "object/parent.h"
 
 #include <linux/device.h>
+#include <linux/list.h>
 #include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
@@ -11,66 +12,87 @@
 
 #include "object/dev.h"
 
-/* The parent's driver data is the name of the link, empty: there is none. */
+struct weft_parent {
+	struct device *dev;
+	/* net/, if there is one, and the link's name there; empty: it is not there */
+	struct kobject *net_dir;
+	char link[IFNAMSIZ];
+	struct list_head left;
+};
 
-static int parent_link(struct weft_dev *dev)
+/* Under RTNL: those whose device has gone, but not all that others put below it. */
+static LIST_HEAD(parents_left);
+
+static int parent_link(struct weft_parent *parent, struct net_device *ndev)
 {
-	char *link = dev_get_drvdata(dev->parent);
 	int ret;
 
-	strscpy(link, dev->ndev->name, IFNAMSIZ);
-	ret = sysfs_create_link(dev->net_dir, &dev->ndev->dev.kobj, link);
+	strscpy(parent->link, ndev->name, IFNAMSIZ);
+	ret = sysfs_create_link(parent->net_dir, &ndev->dev.kobj, parent->link);
 	if (ret)
-		link[0] = '\0';
+		parent->link[0] = '\0';
 	return ret;
 }
 
-static void parent_unlink(struct weft_dev *dev)
+static void parent_unlink(struct weft_parent *parent)
 {
-	char *link = dev_get_drvdata(dev->parent);
+	if (parent->link[0])
+		sysfs_remove_link(parent->net_dir, parent->link);
+	parent->link[0] = '\0';
+}
 
-	if (link[0])
-		sysfs_remove_link(dev->net_dir, link);
-	link[0] = '\0';
+static bool parent_is_empty(const struct weft_parent *parent)
+{
+	struct device *child = device_find_any_child(parent->dev);
+
+	put_device(child);
+	return !child;
+}
+
+static void parent_free(struct weft_parent *parent)
+{
+	list_del(&parent->left);
+	root_device_unregister(parent->dev);
+	kfree(parent);
+}
+
+static void parents_sweep(void)
+{
+	struct weft_parent *parent, *next;
+
+	list_for_each_entry_safe(parent, next, &parents_left, left)
+		if (parent_is_empty(parent))
+			parent_free(parent);
 }
 
 int weft_parent_create(struct weft_dev *dev)
 {
 	char name[sizeof("weft-") + 10];
-	struct device *parent;
-	char *link;
+	struct weft_parent *parent;
 	int ret;
 
 	ASSERT_RTNL();
-	link = kzalloc(IFNAMSIZ, GFP_KERNEL);
-	if (!link)
+	parents_sweep();
+	parent = kzalloc(sizeof(*parent), GFP_KERNEL);
+	if (!parent)
 		return -ENOMEM;
 	snprintf(name, sizeof(name), "weft-%u", dev->id);
-	parent = root_device_register(name);
-	if (IS_ERR(parent)) {
-		ret = PTR_ERR(parent);
-		goto err_free_link;
+	parent->dev = root_device_register(name);
+	if (IS_ERR(parent->dev)) {
+		ret = PTR_ERR(parent->dev);
+		kfree(parent);
+		return ret;
 	}
-	dev_set_drvdata(parent, link);
-	/* below one with an InfiniBand port are the net devices of IPoIB */
-	if (!dev->hca) {
-		dev->net_dir = kobject_create_and_add("net", &parent->kobj);
-		if (!dev->net_dir) {
-			ret = -ENOMEM;
-			goto err_unregister;
-		}
-	}
+	INIT_LIST_HEAD(&parent->left);
 	dev->parent = parent;
-	dev->ibdev.dev.parent = parent;
-	ret = dev->net_dir ? parent_link(dev) : 0;
+	dev->ibdev.dev.parent = parent->dev;
+	/* below one with an InfiniBand port are the net devices of IPoIB */
+	if (dev->hca)
+		return 0;
+	parent->net_dir = kobject_create_and_add("net", &parent->dev->kobj);
+	ret = parent->net_dir ? parent_link(parent, dev->ndev) : -ENOMEM;
 	if (ret)
 		weft_parent_destroy(dev);
-	return ret;
-
-err_unregister:
-	root_device_unregister(parent);
-err_free_link:
-	kfree(link);
 	return ret;
 }
 
@@ -82,8 +104,8 @@ void weft_parent_rename(struct weft_dev *dev)
 	if (!dev->parent)
 		return;
 	/* sysfs_rename_link() wants both ends in the same namespace */
-	parent_unlink(dev);
-	ret = parent_link(dev);
+	parent_unlink(dev->parent);
+	ret = parent_link(dev->parent, dev->ndev);
 	if (ret)
 		ibdev_warn(&dev->ibdev, "no link to %s in sysfs: %d\n",
 			   dev->ndev->name, ret);
@@ -91,17 +113,26 @@ void weft_parent_rename(struct weft_dev *dev)
 
 void weft_parent_destroy(struct weft_dev *dev)
 {
-	struct device *parent = dev->parent;
-	char *link;
+	struct weft_parent *parent = dev->parent;
 
 	ASSERT_RTNL();
 	if (!parent)
 		return;
-	link = dev_get_drvdata(parent);
-	parent_unlink(dev);
-	kobject_put(dev->net_dir);
+	parent_unlink(parent);
+	kobject_put(parent->net_dir);
+	parent->net_dir = NULL;
 	dev->ibdev.dev.parent = NULL;
 	dev->parent = NULL;
-	root_device_unregister(parent);
-	kfree(link);
+	list_add(&parent->left, &parents_left);
+	parents_sweep();
+}
+
+void weft_parents_exit(void)
+{
+	struct weft_parent *parent, *next;
+
+	rtnl_lock();
+	list_for_each_entry_safe(parent, next, &parents_left, left)
+		parent_free(parent);
+	rtnl_unlock();
 }

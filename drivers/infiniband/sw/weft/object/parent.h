@@ -6,6 +6,11 @@
  * device of a port. With the net device's own parent there, udev would take
  * weft for that hardware and rename it. So each weft device has a parent of
  * its own whose net/ directory has a link to the net device.
+ *
+ * Others put devices below it, too, as the SCSI hosts of iSER, which outlive
+ * the weft device. In sysfs they would go with their parent, and nobody could
+ * find them there to end them: the parent stays until they are gone, or weft
+ * is unloaded.
  */
 #ifndef WEFT_OBJECT_PARENT_H
 #define WEFT_OBJECT_PARENT_H
@@ -30,11 +35,18 @@ int weft_parent_create(struct weft_dev *dev);
 void weft_parent_rename(struct weft_dev *dev);
 
 /**
- * weft_parent_destroy - undo weft_parent_create()
+ * weft_parent_destroy - undo weft_parent_create(), when nothing is below it any more
  * @dev: not or no longer registered; may have no parent
  *
  * Context: process, holds RTNL.
  */
 void weft_parent_destroy(struct weft_dev *dev);
+
+/**
+ * weft_parents_exit - when weft is unloaded: no parent stays
+ *
+ * Context: process; there are no devices. Takes RTNL.
+ */
+void weft_parents_exit(void);
 
 #endif /* WEFT_OBJECT_PARENT_H */
