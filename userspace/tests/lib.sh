@@ -6,21 +6,15 @@
 WEFT_OWN=$WEFT_TOP/userspace/tests
 WEFT_BIN=/tmp/weft-own
 
-# own_build NAME...: compile, unless it has been done
+# own_build NAME...: compile, unless it has been done (scripts/test does it beforehand)
 own_build()
 {
 	local name
-	need gcc
-	mkdir -p "$WEFT_BIN"
-	for name in lib usage "$@"; do
-		[ "$WEFT_BIN/$name.o" -nt "$WEFT_OWN/$name.c" ] ||
-			gcc -std=gnu11 -D_GNU_SOURCE -O1 -Wall -Wno-override-init -I "$WEFT_OWN" -I "$WEFT_TOP/include/uapi" \
-				-c -o "$WEFT_BIN/$name.o" "$WEFT_OWN/$name.c"
-	done
 	for name; do
-		[ -e "$WEFT_BIN/$name" ] ||
-			gcc -Wl,--as-needed -o "$WEFT_BIN/$name" "$WEFT_BIN/$name.o" "$WEFT_BIN/lib.o" "$WEFT_BIN/usage.o" \
-				-libverbs -lrdmacm -lpthread
+		[ "$WEFT_BIN/$name" -nt "$WEFT_OWN/$name.c" ] && continue
+		need gcc make
+		mkdir -p "$WEFT_BIN"
+		make -s -C "$WEFT_OWN" "BIN=$WEFT_BIN" "$WEFT_BIN/$name"
 	done
 }
 
