@@ -273,35 +273,69 @@ static void answer_datagram(struct ibv_wc *wc)
 	SAME(ibv_destroy_ah(ah), 0);
 }
 
-static void datagram_by_pair(void)
+static void make_datagram_sides(void)
 {
-	struct ibv_ah_attr path = path_between(&a, &b);
-	struct ibv_ah *ah;
-	struct ibv_wc wc;
-
 	use(&b);
 	make(&b.end, CONF(.type = IBV_QPT_UD));
 	to_ready(&b.end);
 	use(&a);
 	make(&a.end, CONF(.type = IBV_QPT_UD));
 	to_ready(&a.end);
-	ah = ibv_create_ah(a.pd, &path);
+}
+
+static void send_datagram(struct ibv_ah_attr path, int seed)
+{
+	struct ibv_ah *ah = ibv_create_ah(a.pd, &path);
+
 	CHECK(ah);
-	fill(a.end.buf, 100, 5);
-	post_recv(&b.end, 1, 0, 100 + GRH);
+	fill(a.end.buf, 100, seed);
 	post(&a.end, to_ah(swr(&a.end, 2, IBV_WR_SEND, 0, 100), ah, &b.end));
 	expect_ok(a.end.scq, 2);
-	wc = expect_ok(b.end.rcq, 1);
-	SAME(wc.slid, a.port.lid | a.bits);
-	SAME(wc.dlid_path_bits, b.bits);
-	check_filled(b.end.buf + GRH, 100, 5);
-	answer_datagram(&wc);
 	SAME(ibv_destroy_ah(ah), 0);
+}
+
+static struct ibv_wc datagram_arrives(int seed)
+{
+	struct ibv_wc wc = expect_ok(b.end.rcq, 1);
+
+	SAME(wc.slid, a.port.lid | a.bits);
+	check_filled(b.end.buf + GRH, 100, seed);
+	return wc;
+}
+
+static void datagram_by_pair(void)
+{
+	struct ibv_wc wc;
+
+	make_datagram_sides();
+	post_recv(&b.end, 1, 0, 100 + GRH);
+	send_datagram(path_between(&a, &b), 5);
+	wc = datagram_arrives(5);
+	SAME(wc.dlid_path_bits, b.bits);
+	answer_datagram(&wc);
 }
 
 static void datagrams_by_each_lid(void)
 {
 	for_each_pair(datagram_by_pair);
+}
+
+/* to where the switch has no way nothing gets */
+static void datagrams_by_switch(void)
+{
+	open_sides();
+	make_datagram_sides();
+	command("GONE");
+	post_recv(&b.end, 1, 0, 100 + GRH);
+	send_datagram(path_to(&b, 0), 6);
+	a.bits = 1;
+	send_datagram(path_to(&b, 1), 7);
+	datagram_arrives(7);
+	command("BACK");
+	a.bits = 0;
+	post_recv(&b.end, 1, 0, 100 + GRH);
+	send_datagram(path_to(&b, 0), 8);
+	datagram_arrives(8);
 }
 
 static void query_returns(void)
@@ -415,6 +449,7 @@ static void nowhere_to_go(void)
 
 TESTS(
 	TEST(connections_by_each_lid), TEST(unreliable_by_each_lid), TEST(datagrams_by_each_lid),
+	TEST(datagrams_by_switch),
 	TEST(query_returns), TEST(invalid_paths), TEST(explicit_rc), TEST(explicit_uc),
 	TEST(path_fails), TEST(other_alternates), TEST(nowhere_to_go)
 )

@@ -71,6 +71,7 @@ void weft_datagram_send(struct weft_qp *qp, struct weft_datagram *dgram,
 	const struct weft_sqe *sqe = &qp->send.wqe.sqe;
 	enum weft_fault fault = dgram_offload(qp, dgram);
 	struct weft_av av;
+	bool local;
 
 	if (!fault && !weft_ah_lookup(qp->dev, sqe->ud.ah_id, qp->pd, &av))
 		fault = WEFT_FAULT_ADDRESS;
@@ -93,12 +94,14 @@ void weft_datagram_send(struct weft_qp *qp, struct weft_datagram *dgram,
 	dgram->qpn = sqe->ud.remote_qpn;
 	dgram->qkey = sqe->ud.remote_qkey & DGRAM_QKEY_OWN ? qp->qkey :
 							     sqe->ud.remote_qkey;
+	/* what is to be made of it is made of packets */
+	local = av.local && !dgram->atomic && !dgram->ip_csum;
 	/* the wire first: it is the one that may have to try again */
-	if (!av.local || av.multicast)
+	if (!local || av.multicast)
 		qp->dev->wire->datagram(qp, dgram, &qp->send.sgl, answer);
-	if (av.local && answer->outcome == WEFT_OUTCOME_DONE)
+	if (local && answer->outcome == WEFT_OUTCOME_DONE)
 		qp->link->datagram(qp, dgram, &qp->send.sgl, answer);
-	/* as a packet it can wait for the receiver's pages, and we need not */
-	if (unlikely(answer->outcome == WEFT_OUTCOME_STALLED) && av.local && !av.multicast)
+	/* as a packet it can wait for the receiver's pages, and we need not; and a switch drops it */
+	if (unlikely(answer->outcome == WEFT_OUTCOME_STALLED) && local && !av.multicast)
 		qp->dev->wire->datagram(qp, dgram, &qp->send.sgl, answer);
 }

@@ -5,6 +5,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/sched/signal.h>
+#include <linux/udp.h>
 #include <rdma/ib_pack.h>
 
 #include "engine/migration.h"
@@ -19,6 +20,7 @@
 #include "object/qp.h"
 #include "object/table.h"
 #include "stats.h"
+#include "wire/codec.h"
 #include "wire/psn.h"
 
 /* Whether a long copy should be given up: somebody wants to stop a half. */
@@ -365,16 +367,16 @@ out:
 	}
 }
 
-/* UDP, BTH, DETH, immediate data, payload, pad and ICRC of a datagram. */
+/* BTH, DETH, immediate data, payload, pad and ICRC of a datagram. */
 static u32 local_datagram_length(const struct weft_request *req)
 {
 	u32 immediate = req->opcode == WEFT_SQE_SEND_IMM ? 4 : 0;
 
-	return 8 + 12 + 8 + immediate + ALIGN(req->length, 4) + 4;
+	return 12 + 8 + immediate + ALIGN(req->length, 4) + 4;
 }
 
-/* What a receiver finds in its first 40 bytes (IBA A17.4.5). */
-static void local_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_BYTES])
+/* What a receiver on RoCE finds in its first 40 bytes (IBA A17.4.5). */
+static void local_roce_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_BYTES])
 {
 	const struct in6_addr *sgid = (const struct in6_addr *)av->sgid.raw;
 	const struct in6_addr *dgid = (const struct in6_addr *)av->dgid.raw;
@@ -403,22 +405,73 @@ static void local_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_BYTE
 	}
 }
 
+/* What a receiver on InfiniBand finds there. */
+static void local_ib_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_BYTES])
+{
+	struct weft_grh header = {
+		.flow_label = av->flow_label,
+		.length = length,
+		.tclass = av->traffic_class,
+		.hop_limit = av->hop_limit,
+	};
+
+	memcpy(header.sgid, &av->sgid, sizeof(header.sgid));
+	memcpy(header.dgid, &av->dgid, sizeof(header.dgid));
+	weft_grh_encode(grh, &header);
+}
+
+/*
+ * Does a datagram get to @peer by the switches, and through its filters and into the
+ * partition? If not it has to go as a packet, which is counted, and told, where it ends.
+ */
+static bool local_ib_reaches(const struct weft_datagram *dgram, const struct weft_qp *peer)
+{
+	const struct weft_av *av = dgram->av;
+	const struct weft_ibport *port;
+
+	if (!weft_qp_can_receive(peer) || peer->dev_id != av->target ||
+	    !weft_dev_port_active(peer->dev))
+		return false;
+	port = &peer->dev->hca->port;
+	return (port == av->port || weft_fabric_leads(av->fabric, av->dlid, port)) &&
+	       !weft_fabric_filter(av->port, port, dgram->pkey) &&
+	       weft_pkeys_match(dgram->pkey, weft_qp_pkey(peer));
+}
+
+static u8 local_path_bits(const struct weft_av *av, const struct weft_qp *peer)
+{
+	return av->dlid & (BIT(READ_ONCE(peer->dev->hca->port.lmc)) - 1);
+}
+
+/* The receive turn is owned. WEFT_FAULT_PAGES: or else it has to go as a packet. */
+static enum weft_fault local_place(struct weft_qp *peer, struct weft_datagram *dgram,
+				   const struct weft_sgl *sgl)
+{
+	struct weft_iter from;
+
+	if (dgram->av->ib) {
+		if (!local_ib_reaches(dgram, peer))
+			return WEFT_FAULT_PAGES;
+		dgram->req.path_bits = local_path_bits(dgram->av, peer);
+	}
+	weft_sgl_iter(sgl, &from);
+	return weft_message_datagram(peer, &dgram->req, dgram->qkey, &from);
+}
+
 /*
  * One copy of a datagram into one QP, or nothing: it is unreliable. A receiver that has
  * to wait for paged memory must not keep the sender waiting: it is STALLED then.
  */
-static bool local_datagram(struct weft_qp *peer, const struct weft_datagram *dgram,
+static bool local_datagram(struct weft_qp *peer, struct weft_datagram *dgram,
 			   const struct weft_sgl *sgl, struct weft_answer *answer)
 {
 	enum weft_fault fault;
-	struct weft_iter from;
 
 	if (weft_turn_own(&peer->recv.turn)) {
 		answer->outcome = WEFT_OUTCOME_STOPPED;
 		return false;
 	}
-	weft_sgl_iter(sgl, &from);
-	fault = weft_message_datagram(peer, &dgram->req, dgram->qkey, &from);
+	fault = local_place(peer, dgram, sgl);
 	weft_turn_release(&peer->recv.turn);
 	if (unlikely(fault == WEFT_FAULT_PAGES))
 		answer->outcome = WEFT_OUTCOME_STALLED;
@@ -426,7 +479,7 @@ static bool local_datagram(struct weft_qp *peer, const struct weft_datagram *dgr
 }
 
 static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
-			       const struct weft_datagram *dgram,
+			       struct weft_datagram *dgram,
 			       const struct weft_sgl *sgl, struct weft_answer *answer)
 {
 	struct weft_mcast_members *members;
@@ -447,7 +500,7 @@ static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
 }
 
 /* To each RoCE device on our net device: they share its link. */
-static void local_multicast(struct weft_qp *qp, const struct weft_datagram *dgram,
+static void local_multicast(struct weft_qp *qp, struct weft_datagram *dgram,
 			    const struct weft_sgl *sgl, struct weft_answer *answer)
 {
 	unsigned long index = 0;
@@ -488,20 +541,17 @@ static struct weft_qp *local_ud_peer(const struct weft_av *av, u32 qpn)
 	return NULL;
 }
 
-static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgram,
-				   const struct weft_sgl *sgl, struct weft_answer *answer)
+static void local_roce_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
+				const struct weft_sgl *sgl, struct weft_answer *answer)
 {
 	const struct weft_av *av = dgram->av;
 	struct weft_request *req = &dgram->req;
 	u8 grh[WEFT_GRH_BYTES] __aligned(8);
 	struct weft_qp *peer;
 
-	weft_assert_turn(&qp->send.turn);
-	local_grh(av, local_datagram_length(req), grh);
+	local_roce_grh(av, sizeof(struct udphdr) + local_datagram_length(req), grh);
 	req->grh = grh;
 	req->has_grh = true;
-	req->src_qpn = qp->src_qpn;
-	req->sl = av->sl;
 	req->network_hdr_type = ipv6_addr_v4mapped((struct in6_addr *)av->sgid.raw) ?
 				RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
 	if (av->multicast && dgram->qpn == WEFT_MCAST_QPN) {
@@ -515,7 +565,7 @@ static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgr
 			answer->outcome = WEFT_OUTCOME_DONE;
 		return;
 	}
-	peer = local_ud_peer(dgram->av, dgram->qpn);
+	peer = local_ud_peer(av, dgram->qpn);
 	if (!peer) {
 		weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_QP);
 		return;
@@ -524,6 +574,44 @@ static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgr
 		req->vlan_id = weft_dev_gid_vlan(peer->dev, av->net, &av->dgid, av->ifindex);
 	local_datagram(peer, dgram, sgl, answer);
 	weft_qp_put(peer);
+}
+
+/* Management is always in packets, which are counted. */
+static void local_ib_datagram(struct weft_datagram *dgram, const struct weft_sgl *sgl,
+			      struct weft_answer *answer)
+{
+	const struct weft_av *av = dgram->av;
+	struct weft_request *req = &dgram->req;
+	u8 grh[WEFT_GRH_BYTES] __aligned(8) = {};
+	struct weft_qp *peer = weft_qp_get(dgram->qpn);
+
+	if (!peer || peer->type != IB_QPT_UD) {
+		answer->outcome = WEFT_OUTCOME_STALLED;
+		goto out;
+	}
+	if (av->grh)
+		local_ib_grh(av, local_datagram_length(req), grh);
+	req->grh = grh;
+	req->has_grh = av->grh;
+	req->network_hdr_type = RDMA_NETWORK_IB;
+	req->slid = weft_av_source_lid(av);
+	req->dlid = av->dlid;
+	local_datagram(peer, dgram, sgl, answer);
+out:
+	if (peer)
+		weft_qp_put(peer);
+}
+
+static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgram,
+				   const struct weft_sgl *sgl, struct weft_answer *answer)
+{
+	weft_assert_turn(&qp->send.turn);
+	dgram->req.src_qpn = qp->src_qpn;
+	dgram->req.sl = dgram->av->sl;
+	if (dgram->av->ib)
+		local_ib_datagram(dgram, sgl, answer);
+	else
+		local_roce_datagram(qp, dgram, sgl, answer);
 }
 
 const struct weft_link weft_link_local = {

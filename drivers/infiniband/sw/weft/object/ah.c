@@ -74,6 +74,9 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	ret = weft_av_init(&entry->av, dev, init->ah_attr);
 	if (ret)
 		goto err_free_entry;
+	/* the kernel's consumers are IPoIB and management, which are about packets */
+	if (entry->av.ib && udata)
+		weft_av_find_peer(&entry->av, dev);
 	ret = ah_publish(dev, entry, GFP_ATOMIC);
 	if (ret)
 		goto err_free_entry;
@@ -143,7 +146,7 @@ bool weft_ah_lookup(struct weft_dev *dev, u32 id, const struct ib_pd *pd,
 	entry = xa_load(&dev->ahs, id);
 	if (entry && entry->pd == pd) {
 		spin_lock_irqsave(&entry->lock, flags);
-		if (!entry->av.multicast && !entry->av.ib)
+		if (!entry->av.multicast && (entry->av.local || !entry->av.ib))
 			weft_av_target(&entry->av);
 		*av = entry->av;
 		spin_unlock_irqrestore(&entry->lock, flags);

@@ -65,6 +65,13 @@ static int av_init_ib(struct weft_av *av, const struct weft_dev *dev,
 	return 0;
 }
 
+void weft_av_find_peer(struct weft_av *av, const struct weft_dev *dev)
+{
+	/* a group on InfiniBand has its members from the switches */
+	av->local = READ_ONCE(dev->local_link) &&
+		    (av->multicast ? !av->ib : weft_av_target(av));
+}
+
 static void av_init_roce(struct weft_av *av, const struct weft_dev *dev,
 			 const struct rdma_ah_attr *attr)
 {
@@ -72,7 +79,7 @@ static void av_init_roce(struct weft_av *av, const struct weft_dev *dev,
 
 	av->multicast = rdma_is_multicast_addr((struct in6_addr *)grh->dgid.raw);
 	av_set_source(av, grh->sgid_attr);
-	av->local = READ_ONCE(dev->local_link) && (av->multicast || weft_av_target(av));
+	weft_av_find_peer(av, dev);
 }
 
 int weft_av_init(struct weft_av *av, struct weft_dev *dev,

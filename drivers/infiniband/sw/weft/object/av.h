@@ -35,7 +35,7 @@ struct weft_ibport;
  * @static_rate: as given
  * @multicast: to a group
  * @local: the destination was on this host when the path was set: no packets are needed;
- *	on InfiniBand of a connected QP only
+ *	see weft_av_find_peer()
  * @generation: weft_path_generation when @target was looked up
  * @target: id of the local device that has @dgid, or on InfiniBand @dlid; 0: none
  */
@@ -73,6 +73,14 @@ struct weft_av {
  */
 int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 		 const struct rdma_ah_attr *attr);
+
+/**
+ * weft_av_find_peer - whether a path can be one of the local link
+ * @av: of weft_av_init(), which does that for RoCE; on InfiniBand the caller decides,
+ *	as much of what goes there has to be in packets
+ * @dev: the device
+ */
+void weft_av_find_peer(struct weft_av *av, const struct weft_dev *dev);
 
 /**
  * weft_av_source_net - where packets of a path go out

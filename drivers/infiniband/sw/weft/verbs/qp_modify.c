@@ -96,7 +96,7 @@ static int qp_validate_path(struct weft_qp *qp, const struct ib_qp_attr *attr,
 	if (ret)
 		return ret;
 	if (av->ib)
-		av->local = READ_ONCE(qp->dev->local_link) && weft_av_target(av);
+		weft_av_find_peer(av, qp->dev);
 	if (av->local)
 		return 0;
 	return weft_window_create(qp, qp->send.ring->entries);
