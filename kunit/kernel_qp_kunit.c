@@ -7,6 +7,7 @@
 
 #include "engine/rx.h"
 #include "fake_link.h"
+#include "object/hca.h"
 #include "verbs/qp.h"
 #include "wire/operation.h"
 
@@ -203,6 +204,33 @@ static void read_with_inv_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc[0].opcode, IB_WC_RDMA_WRITE);
 }
 
+/* IPoIB leaves in its work request what the last datagram was. */
+static void datagram_left_over(struct kunit *test)
+{
+	struct weft_hca *hca = kunit_kzalloc(test, sizeof(*hca), GFP_KERNEL);
+	struct fake_link *link = kernel_link(test);
+	struct fake_node *node = &link->node[0];
+	struct ib_ud_wr send = {
+		.wr.opcode = IB_WR_LSO, .wr.send_flags = IB_SEND_SIGNALED | IB_SEND_IP_CSUM,
+		.hlen = 60, .mss = 2000,
+	};
+	struct ib_recv_wr recv = {};
+	struct ib_wc wc[2];
+
+	KUNIT_ASSERT_NOT_NULL(test, hca);
+	KUNIT_EXPECT_EQ(test, weft_post_recv(&link->node[1].ib_qp.ibqp, &recv, NULL), 0);
+	/* on RoCE there is no such consumer */
+	KUNIT_EXPECT_EQ(test, weft_post_send(&node->ib_qp.ibqp, &send.wr, NULL), -EINVAL);
+	hca->port.pkeys[0] = WEFT_DEFAULT_PKEY;
+	node->dev.hca = hca;
+	KUNIT_EXPECT_EQ(test, weft_post_send(&node->ib_qp.ibqp, &send.wr, NULL), 0);
+	fake_link_settle(link);
+	node->dev.hca = NULL;
+	KUNIT_EXPECT_EQ(test, weft_poll_cq(&node->send_cq.ibcq, 2, wc), 1);
+	KUNIT_EXPECT_EQ(test, wc[0].status, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, wc[0].opcode, IB_WC_SEND);
+}
+
 /* Who is in the kernel is told of a removal by the core, and drains its QPs. */
 static void end_spares_the_kernel(struct kunit *test)
 {
@@ -225,6 +253,7 @@ static struct kunit_case kernel_qp_cases[] = {
 	KUNIT_CASE(cqs_are_wanted),
 	KUNIT_CASE(packets_after_the_end),
 	KUNIT_CASE(read_with_inv_refused),
+	KUNIT_CASE(datagram_left_over),
 	KUNIT_CASE(end_spares_the_kernel),
 	{}
 };

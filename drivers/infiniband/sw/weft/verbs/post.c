@@ -53,12 +53,21 @@ static int post_opcode(unsigned int opcode)
 }
 
 /*
- * A datagram alone has headers to sum. To other QPs the flag says nothing: IPoIB posts to a
- * connection what its last datagram has left in the work request.
+ * A datagram alone has headers to sum, and to cut for. To other QPs on an InfiniBand port that
+ * says nothing: IPoIB posts to a connection what its last datagram has left in the work request.
  */
 static bool post_is_summed(const struct weft_qp *qp, const struct ib_send_wr *wr)
 {
 	return wr->send_flags & IB_SEND_IP_CSUM && qp->type == IB_QPT_UD;
+}
+
+static int post_operation(const struct weft_qp *qp, const struct ib_send_wr *wr)
+{
+	int opcode = post_opcode(wr->opcode);
+
+	if (opcode == WEFT_SQE_LSO && qp->type != IB_QPT_UD && qp->dev->hca)
+		return WEFT_SQE_SEND;
+	return opcode;
 }
 
 static u8 post_flags(const struct weft_qp *qp, const struct ib_send_wr *wr)
@@ -153,7 +162,7 @@ static int post_lso(const struct weft_qp *qp, const struct ib_send_wr *wr)
 
 static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
 {
-	int opcode = post_opcode(wr->opcode), length;
+	int opcode = post_operation(qp, wr), length;
 	struct weft_sqe *sqe;
 
 	if (opcode < 0 || !weft_sendq_allows(qp, opcode) ||
