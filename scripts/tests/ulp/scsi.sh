@@ -6,20 +6,15 @@
 TARGET=/sys/kernel/config/target
 IQN=iqn.2026-01.org.example:weft
 
-# target_core: the target, and where it is told what to do
-target_core()
+# ram_disk: a disk in memory, 64 MiB, for the target
+ram_disk()
 {
+	modprobe sd_mod
 	# for targets in user space, and not wanted here
 	echo install target_core_user true >/etc/modprobe.d/weft-scsi.conf
 	defer rm -f /etc/modprobe.d/weft-scsi.conf
 	modprobe target_core_mod
 	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
-}
-
-# ram_disk: a disk in memory, 64 MiB, for the target
-ram_disk()
-{
-	target_core
 	mkdir -p "$TARGET/core/rd_mcp_0/disk"
 	defer rmdir "$TARGET/core/rd_mcp_0"
 	defer rmdir "$TARGET/core/rd_mcp_0/disk"
