@@ -101,7 +101,7 @@ void weft_datagram_send(struct weft_qp *qp, struct weft_datagram *dgram,
 		qp->dev->wire->datagram(qp, dgram, &qp->send.sgl, answer);
 	if (local && answer->outcome == WEFT_OUTCOME_DONE)
 		qp->link->datagram(qp, dgram, &qp->send.sgl, answer);
-	/* as a packet it can wait for the receiver's pages, and we need not; and a switch drops it */
+	/* a packet can wait for the receiver's pages, and we need not; and a switch drops it */
 	if (unlikely(answer->outcome == WEFT_OUTCOME_STALLED) && local && !av.multicast)
 		qp->dev->wire->datagram(qp, dgram, &qp->send.sgl, answer);
 }

@@ -394,7 +394,7 @@ static void req_charge(struct weft_qp *qp, s64 bytes)
 /* Whether the next step would have to be made by a process. */
 static bool req_may_sleep(const struct weft_qp *qp)
 {
-	/* the local link waits for the turn of each receiver; InfiniBand can have packets instead */
+	/* the local link waits for the turn of each receiver; InfiniBand has packets, too */
 	return (weft_qp_is_ud(qp) && !qp->dev->hca) || weft_transmit_may_sleep(qp);
 }
 
