@@ -6,8 +6,8 @@
 TARGET=/sys/kernel/config/target
 IQN=iqn.2026-01.org.example:weft
 
-# ram_disk: a disk in memory, 64 MiB, for the target
-ram_disk()
+# target_core: what a target is made of
+target_core()
 {
 	modprobe sd_mod
 	# for targets in user space, and not wanted here
@@ -15,6 +15,12 @@ ram_disk()
 	defer rm -f /etc/modprobe.d/weft-scsi.conf
 	modprobe target_core_mod
 	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
+}
+
+# ram_disk: a disk in memory, 64 MiB, for the target
+ram_disk()
+{
+	target_core
 	mkdir -p "$TARGET/core/rd_mcp_0/disk"
 	defer rmdir "$TARGET/core/rd_mcp_0"
 	defer rmdir "$TARGET/core/rd_mcp_0/disk"
@@ -95,6 +101,28 @@ iser_target()
 	echo 1 >"$listener"
 	echo 1 >"$tpg/enable"
 	defer sh -c "echo 0 >$tpg/enable"
+}
+
+# iser_targetcli ADDRESS: the same, and its disk, as an administrator makes them
+iser_targetcli()
+{
+	target_core
+	mkdir -p /run/dbus
+	dbus-daemon --system --fork
+	defer pkill -x dbus-daemon
+	defer targetcli clearconfig confirm=True
+	targetcli <<-EOT
+		set global auto_save_on_exit=false auto_add_default_portal=false
+		/backstores/ramdisk create name=disk size=64M
+		/iscsi create $IQN
+		/iscsi/$IQN/tpg1/luns create /backstores/ramdisk/disk
+		/iscsi/$IQN/tpg1/portals create $1 3260
+		/iscsi/$IQN/tpg1/portals/$1:3260 enable_iser true
+		/iscsi/$IQN/tpg1 set attribute generate_node_acls=1 cache_dynamic_acls=1
+		/iscsi/$IQN/tpg1 set attribute authentication=0 demo_mode_write_protect=0
+	EOT
+	# it succeeds whatever its commands do
+	rdma resource show cm_id | grep "state LISTEN.*$1:3260"
 }
 
 # iser_listen: again, on a device that is new. Linux does not do so by itself.
