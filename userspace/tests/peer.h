@@ -23,10 +23,17 @@ static void tell(const void *p, size_t size)
 
 static void hear(void *p, size_t size)
 {
-	ssize_t num = recv(sock, p, size, MSG_WAITALL);
+	size_t done;
+	ssize_t num;
 
-	if (num != (ssize_t)size)
-		FAIL("the peer is gone, or late: %zd (%s)", num, strerror(errno));
+	for (done = 0; done < size; done += num) {
+		/* interrupted as well when the host is suspended */
+		do
+			num = recv(sock, (char *)p + done, size - done, MSG_WAITALL);
+		while (num < 0 && errno == EINTR);
+		if (num <= 0)
+			FAIL("the peer is gone, or late: %zd (%s)", num, strerror(errno));
+	}
 }
 
 /* Without @address the other one comes here. It has so many @seconds for an answer. */
