@@ -49,6 +49,31 @@ static void error_flushes_in_order(void)
 	expect_no_event();
 }
 
+/* by modify_qp the send queue before the receive queue: one CQ shows that */
+static void error_flushes_sends_first(void)
+{
+	int round, i;
+
+	make(&a, CONF(.one_cq = true));
+	for (round = 0; round < 200; round++) {
+		note("round %d", round);
+		to_init(&a);
+		for (i = 0; i < 5; i++)
+			post_recv(&a, 20 + i, 0, 100);
+		to_rtr(&a, &a);
+		to_rts(&a);
+		to_state(&a, IBV_QPS_SQD);
+		for (i = 0; i < 3; i++)
+			post(&a, swr(&a, i, IBV_WR_SEND, 0, 100));
+		to_state(&a, IBV_QPS_ERR);
+		for (i = 0; i < 3; i++)
+			expect_wc(a.scq, i, IBV_WC_WR_FLUSH_ERR);
+		for (i = 0; i < 5; i++)
+			expect_wc(a.scq, 20 + i, IBV_WC_WR_FLUSH_ERR);
+		to_state(&a, IBV_QPS_RESET);
+	}
+}
+
 /* what is posted later is flushed too, however late */
 static void error_flushes_late_posts(void)
 {
@@ -670,7 +695,8 @@ static void init_drops(void)
 }
 
 TESTS(
-	TEST(error_flushes_in_order), TEST(error_flushes_late_posts),
+	TEST(error_flushes_in_order), TEST(error_flushes_sends_first),
+	TEST(error_flushes_late_posts),
 	TEST(error_flushes_unsignaled), TEST(error_from_every_state),
 	TEST(error_receives_nothing),
 	TEST(error_races_receives), TEST(error_races_sends),

@@ -354,7 +354,7 @@ void make(struct end *e, const struct conf *conf)
 	e->psn = next_psn++ & 0xffffff;
 	e->scq = ibv_create_cq(ctx, conf->cqe, e, conf->channel, 0);
 	CHECK(e->scq);
-	e->rcq = ibv_create_cq(ctx, conf->cqe, e, conf->channel, 0);
+	e->rcq = conf->one_cq ? e->scq : ibv_create_cq(ctx, conf->cqe, e, conf->channel, 0);
 	CHECK(e->rcq);
 	e->buf = memory(BUF);
 	e->mr = ibv_reg_mr(pd, e->buf, BUF, ACCESS_ALL);
@@ -368,7 +368,8 @@ void unmake(struct end *e)
 		SAME(ibv_destroy_qp(e->qp), 0);
 	SAME(ibv_dereg_mr(e->mr), 0);
 	SAME(ibv_destroy_cq(e->scq), 0);
-	SAME(ibv_destroy_cq(e->rcq), 0);
+	if (!e->conf.one_cq)
+		SAME(ibv_destroy_cq(e->rcq), 0);
 	munmap(e->buf, BUF);
 	memset(e, 0, sizeof(*e));
 }

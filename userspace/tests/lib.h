@@ -119,6 +119,7 @@ struct conf {
 	enum ibv_qp_type type;
 	int sq, rq, sge, inline_data, cqe;
 	bool sig_all, ex;
+	bool one_cq;			/* for both queues */
 	uint64_t ops;			/* of the ibv_wr functions, more than usual */
 	int access;
 	int timeout, retry, rnr_retry, rnr_timer, rd, dest_rd;

@@ -399,7 +399,7 @@ static int modify_read_request(struct weft_qp *qp, struct ib_udata *udata,
  * The way out of SQE: what was posted before has to be flushed (IBA 10.3.1.6), and who knows
  * of the failure may have been faster than the half.
  */
-static void modify_flush(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask)
+static void modify_leaves_sqe(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
 	if (weft_qp_state(qp) == IB_QPS_SQE && mask & IB_QP_STATE &&
 	    attr->qp_state == IB_QPS_RTS)
@@ -414,12 +414,15 @@ static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 
 	weft_turn_stop(&qp->send.turn);
 	weft_turn_stop(&qp->recv.turn);
-	modify_flush(qp, attr, mask);
+	modify_leaves_sqe(qp, attr, mask);
 	ret = qp_validate(qp, attr, mask, change);
 	if (!ret && mask & IB_QP_CAP)
 		ret = weft_qp_resize_switch(qp, &change->resize);
 	if (!ret)
 		qp_commit(qp, attr, mask, change);
+	/* the send queue before the receive queue: the halves do not wait for each other */
+	if (!ret && weft_qp_state(qp) == IB_QPS_ERR)
+		weft_requester_flush(qp);
 	weft_turn_resume(&qp->recv.turn);
 	weft_turn_resume(&qp->send.turn);
 	return ret;
