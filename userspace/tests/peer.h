@@ -65,9 +65,63 @@ static void meet_peer(const char *address, const char *tcp_port, int seconds)
 	setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
-static bool is_other_driver(void)
+static inline bool is_other_driver(void)
 {
 	return !strncmp(ibv_get_device_name(ctx->device), "rxe", 3);
+}
+
+/* of programs that have no others: [-d NAME] [-g INDEX] [-p PORT] [ADDRESS] */
+struct peer_options {
+	const char *address, *tcp_port;
+	int gid;
+};
+
+static inline struct peer_options peer_options(int argc, char **argv)
+{
+	struct peer_options opt = { .tcp_port = "18520" };
+	int c;
+
+	while ((c = getopt(argc, argv, "d:g:p:")) != -1) {
+		switch (c) {
+		case 'd':
+			setenv("WEFT_DEVICE", optarg, 1);
+			break;
+		case 'g':
+			opt.gid = atoi(optarg);
+			break;
+		case 'p':
+			opt.tcp_port = optarg;
+			break;
+		default:
+			exit(2);
+		}
+	}
+	opt.address = argv[optind];
+	return opt;
+}
+
+/* a QP that was made with the index of a GID, with the peer's, in a path MTU of 1024 */
+static inline void join_peer(struct end *e, uint32_t qpn, uint32_t psn, union ibv_gid gid)
+{
+	struct ibv_qp_attr attr = step_attr(e, NULL, IBV_QPS_RTR);
+
+	to_init(e);
+	attr.dest_qp_num = qpn;
+	attr.rq_psn = psn;
+	attr.path_mtu = IBV_MTU_1024;
+	av_to(&attr.ah_attr, e->conf.gid, e->conf.gid);
+	attr.ah_attr.grh.dgid = gid;
+	SAME(ibv_modify_qp(e->qp, &attr, step_mask(e, IBV_QPS_RTR)), 0);
+	to_rts(e);
+}
+
+/* the other one has got as far */
+static inline void meet_again(void)
+{
+	char ready = 0;
+
+	tell(&ready, 1);
+	hear(&ready, 1);
 }
 
 #endif /* TESTS_PEER_H */

@@ -75,11 +75,7 @@ struct hello {
 	bool is_rxe;
 };
 
-static struct {
-	const char *address, *tcp_port;
-	int gid;
-} opt = { .tcp_port = "18520" };
-
+static struct peer_options opt;
 static struct end e;			/* ours */
 static struct ibv_mr *limited;
 static struct hello us, them;
@@ -176,20 +172,6 @@ static void introduce(const struct refusal *r)
 	hear(&them, sizeof(them));
 }
 
-static void join(void)
-{
-	struct ibv_qp_attr attr = step_attr(&e, NULL, IBV_QPS_RTR);
-
-	to_init(&e);
-	attr.dest_qp_num = them.qpn;
-	attr.rq_psn = them.psn;
-	attr.path_mtu = IBV_MTU_1024;
-	av_to(&attr.ah_attr, opt.gid, opt.gid);
-	attr.ah_attr.grh.dgid = them.gid;
-	SAME(ibv_modify_qp(e.qp, &attr, step_mask(&e, IBV_QPS_RTR)), 0);
-	to_rts(&e);
-}
-
 static void begin(const struct refusal *r, bool refuser)
 {
 	int denied = refuser && r->fault == SERVICE ? right(r) : 0;
@@ -200,16 +182,7 @@ static void begin(const struct refusal *r, bool refuser)
 	limited = ibv_reg_mr(pd, e.buf, BUF, ACCESS_ALL & ~right(r));
 	CHECK(limited);
 	introduce(r);
-	join();
-}
-
-/* the other one has got as far */
-static void sync_peer(void)
-{
-	char ready = 0;
-
-	tell(&ready, 1);
-	hear(&ready, 1);
+	join_peer(&e, them.qpn, them.psn, them.gid);
 }
 
 static void end(void)
@@ -329,36 +302,14 @@ static void run(const struct refusal *r, bool refuser)
 	begin(r, refuser);
 	if (refuser)
 		prepare(r);
-	sync_peer();
+	meet_again();
 	if (!refuser)
 		request(r);
-	sync_peer();
+	meet_again();
 	if (refuser)
 		has_refused(r);
 	end();
 	note(NULL);
-}
-
-static void options(int argc, char **argv)
-{
-	int c;
-
-	while ((c = getopt(argc, argv, "d:g:p:")) != -1) {
-		switch (c) {
-		case 'd':
-			setenv("WEFT_DEVICE", optarg, 1);
-			break;
-		case 'g':
-			opt.gid = atoi(optarg);
-			break;
-		case 'p':
-			opt.tcp_port = optarg;
-			break;
-		default:
-			exit(2);
-		}
-	}
-	opt.address = argv[optind];
 }
 
 int main(int argc, char **argv)
@@ -366,7 +317,7 @@ int main(int argc, char **argv)
 	int side, i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	options(argc, argv);
+	opt = peer_options(argc, argv);
 	open_device();
 	meet_peer(opt.address, opt.tcp_port, SECONDS);
 	/* the server requests first */

@@ -422,6 +422,20 @@ refusals_across()
 	said $who 'all as it has to be'
 }
 
+# placed_across NETWORK: FLUSH and ATOMIC WRITE, of which the core of 6.1 knows nothing
+placed_across()
+{
+	local cmd
+	own_build placed
+	cmd="$WEFT_BIN/placed -d $dev -g $(gid "$dev" "$(address "$NODE" "$1")")"
+	across 18520 "$cmd" "$cmd $(address $server)"
+	if [ "$WEFT_KERNEL" = 6.1 ]; then
+		said $who cannot
+	else
+		said $who 'all as it has to be'
+	fi
+}
+
 # devices KIND_A KIND_B: each node's device, in $dev: weft0, or rxe0
 devices()
 {
