@@ -87,15 +87,16 @@ static void advertised(void)
 	struct ibv_device_attr_ex attr;
 	const uint32_t sends = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV |
 			       IBV_ODP_SUPPORT_SRQ_RECV;
-	const uint32_t all = sends | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
-			     IBV_ODP_SUPPORT_ATOMIC;
-	/* FLUSH and ATOMIC WRITE, for which newer kernels and libraries have words */
-	const uint32_t placement = 1 << 6 | 1 << 7;
+	uint32_t all = sends | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ |
+		       IBV_ODP_SUPPORT_ATOMIC;
 
 	SAME(ibv_query_device_ex(ctx, NULL, &attr), 0);
+	/* with ATOMIC WRITE, itself and FLUSH, for which newer libraries have words */
+	if (attr.device_cap_flags_ex & 1ULL << 40)
+		all |= 1 << 6 | 1 << 7;
 	SAME(attr.odp_caps.general_caps, IBV_ODP_SUPPORT | IBV_ODP_SUPPORT_IMPLICIT);
-	SAME(attr.odp_caps.per_transport_caps.rc_odp_caps & ~placement, all);
-	SAME(attr.xrc_odp_caps & ~placement, all & ~IBV_ODP_SUPPORT_RECV);
+	SAME(attr.odp_caps.per_transport_caps.rc_odp_caps, all);
+	SAME(attr.xrc_odp_caps, all & ~IBV_ODP_SUPPORT_RECV);
 	SAME(attr.odp_caps.per_transport_caps.uc_odp_caps, sends | IBV_ODP_SUPPORT_WRITE);
 	SAME(attr.odp_caps.per_transport_caps.ud_odp_caps, sends);
 }

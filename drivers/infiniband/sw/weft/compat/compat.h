@@ -22,7 +22,7 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define COMPAT_HAS_PLACEMENT
 #endif
-/* And that they may be there for on-demand paging. */
+/* And has words for them with on-demand paging. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
 #define COMPAT_HAS_ODP_PLACEMENT
 #endif

@@ -13,8 +13,10 @@
 #define COMPAT_PLACEMENT_CAPS						\
 	(IB_DEVICE_ATOMIC_WRITE | IB_DEVICE_FLUSH_GLOBAL |		\
 	 (IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API) ? IB_DEVICE_FLUSH_PERSISTENT : 0))
+#define COMPAT_ODP_PLACEMENT_CAPS	(IB_ODP_SUPPORT_FLUSH | IB_ODP_SUPPORT_ATOMIC_WRITE)
 #else
-#define COMPAT_PLACEMENT_CAPS	0
+#define COMPAT_PLACEMENT_CAPS		0
+#define COMPAT_ODP_PLACEMENT_CAPS	0
 
 /* The values of later kernels. */
 enum {
@@ -26,10 +28,12 @@ enum {
 };
 #endif
 
-#ifdef COMPAT_HAS_ODP_PLACEMENT
-#define COMPAT_ODP_PLACEMENT_CAPS	(IB_ODP_SUPPORT_FLUSH | IB_ODP_SUPPORT_ATOMIC_WRITE)
-#else
-#define COMPAT_ODP_PLACEMENT_CAPS	0
+#ifndef COMPAT_HAS_ODP_PLACEMENT
+/* The same: the core hands on what a device says. */
+enum {
+	IB_ODP_SUPPORT_FLUSH		= 1 << 6,
+	IB_ODP_SUPPORT_ATOMIC_WRITE	= 1 << 7,
+};
 #endif
 
 /* Rights that let a peer FLUSH. */
