@@ -594,6 +594,17 @@ struct ibv_send_wr *to_ah(struct ibv_send_wr *wr, struct ibv_ah *ah, const struc
 	return wr;
 }
 
+struct ibv_qp_ex *wr_start(struct end *e, uint64_t id)
+{
+	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(e->qp);
+
+	CHECK(qp);
+	ibv_wr_start(qp);
+	qp->wr_flags = IBV_SEND_SIGNALED;
+	qp->wr_id = id;
+	return qp;
+}
+
 void post(struct end *e, struct ibv_send_wr *wr)
 {
 	struct ibv_send_wr *bad = NULL;

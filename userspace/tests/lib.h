@@ -194,6 +194,9 @@ struct ibv_send_wr *at(struct ibv_send_wr *wr, const struct end *peer, size_t of
 struct ibv_send_wr *at_key(struct ibv_send_wr *wr, uint32_t rkey, uint64_t addr);
 struct ibv_send_wr *to_ah(struct ibv_send_wr *wr, struct ibv_ah *ah, const struct end *peer);
 
+/* the same with ibv_wr_start() and friends, of a QP that has them: signaled */
+struct ibv_qp_ex *wr_start(struct end *e, uint64_t id);
+
 void post(struct end *e, struct ibv_send_wr *wr);
 void post_r(struct end *e, struct ibv_recv_wr *wr);
 void post_recv(struct end *e, uint64_t id, size_t off, uint32_t length);

@@ -85,19 +85,9 @@ static uint32_t length_of(int round)
 	return lengths[round % ARRAY_SIZE(lengths)];
 }
 
-static struct ibv_qp_ex *start(uint64_t id)
-{
-	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(e.qp);
-
-	ibv_wr_start(qp);
-	qp->wr_id = id;
-	qp->wr_flags = IBV_SEND_SIGNALED;
-	return qp;
-}
-
 static void post_write(uint64_t id, uint32_t length)
 {
-	struct ibv_qp_ex *qp = start(id);
+	struct ibv_qp_ex *qp = wr_start(&e, id);
 
 	ibv_wr_rdma_write(qp, them.rkey, them.addr + DATA);
 	ibv_wr_set_sge(qp, mr->lkey, (uintptr_t)e.buf + DATA, length);
@@ -106,7 +96,7 @@ static void post_write(uint64_t id, uint32_t length)
 
 static void post_flush(uint64_t id, uint32_t rkey, uint32_t length, uint8_t level)
 {
-	struct ibv_qp_ex *qp = start(id);
+	struct ibv_qp_ex *qp = wr_start(&e, id);
 
 	ibv_wr_flush(qp, rkey, them.addr + DATA, length, IBV_FLUSH_GLOBAL, level);
 	SAME(ibv_wr_complete(qp), 0);
@@ -114,7 +104,7 @@ static void post_flush(uint64_t id, uint32_t rkey, uint32_t length, uint8_t leve
 
 static void post_word(uint64_t id, uint32_t rkey, uint64_t value)
 {
-	struct ibv_qp_ex *qp = start(id);
+	struct ibv_qp_ex *qp = wr_start(&e, id);
 
 	ibv_wr_atomic_write(qp, rkey, them.addr, &value);
 	SAME(ibv_wr_complete(qp), 0);

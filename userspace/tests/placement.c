@@ -56,19 +56,9 @@ static void reconnect(void)
 
 #define ADDR(off)	((uintptr_t)b.buf + (off))
 
-static struct ibv_qp_ex *begin(uint64_t id)
-{
-	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(a.qp);
-
-	ibv_wr_start(qp);
-	qp->wr_id = id;
-	qp->wr_flags = IBV_SEND_SIGNALED;
-	return qp;
-}
-
 static void atomic_write(uint64_t id, uint32_t rkey, uint64_t addr, uint64_t value)
 {
-	struct ibv_qp_ex *qp = begin(id);
+	struct ibv_qp_ex *qp = wr_start(&a, id);
 
 	ibv_wr_atomic_write(qp, rkey, addr, &value);
 	SAME(ibv_wr_complete(qp), 0);
@@ -77,7 +67,7 @@ static void atomic_write(uint64_t id, uint32_t rkey, uint64_t addr, uint64_t val
 static int try_flush(uint64_t id, uint32_t rkey, uint64_t addr, size_t length, uint8_t type,
 		     uint8_t level)
 {
-	struct ibv_qp_ex *qp = begin(id);
+	struct ibv_qp_ex *qp = wr_start(&a, id);
 
 	ibv_wr_flush(qp, rkey, addr, length, type, level);
 	return ibv_wr_complete(qp);
@@ -374,7 +364,7 @@ static void atomic_write_local_errors(void)
 	wr->send_flags |= IBV_SEND_INLINE;
 	SAME(ibv_post_send(a.qp, wr, &bad), EINVAL);
 	note("data, once more");
-	qp = begin(7);
+	qp = wr_start(&a, 7);
 	ibv_wr_atomic_write(qp, mr->rkey, ADDR(0), &value);
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.buf, 8);
 	SAME(ibv_wr_complete(qp), EINVAL);
@@ -499,13 +489,13 @@ static void flush_not_posted(void)
 		return;
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
 		note("row %d", i);
-		qp = begin(i);
+		qp = wr_start(&a, i);
 		ibv_wr_atomic_write(qp, mr->rkey, ADDR(0), &value);
 		ibv_wr_flush(qp, mr->rkey, ADDR(0), bad[i].length, bad[i].type, bad[i].level);
 		SAME(ibv_wr_complete(qp), EINVAL);
 	}
 	note("with data");
-	qp = begin(9);
+	qp = wr_start(&a, 9);
 	ibv_wr_flush(qp, mr->rkey, ADDR(0), 8, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.buf, 8);
 	SAME(ibv_wr_complete(qp), EINVAL);

@@ -444,16 +444,6 @@ static void capabilities_are_real(void)
  * ---- ibv_wr_start() ----
  */
 
-static struct ibv_qp_ex *start(struct end *e)
-{
-	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(e->qp);
-
-	CHECK(qp);
-	ibv_wr_start(qp);
-	qp->wr_flags = IBV_SEND_SIGNALED;
-	return qp;
-}
-
 static void wr_number(struct ibv_qp_ex *qp, int i)
 {
 	a.buf[i] = i + 1;
@@ -476,7 +466,7 @@ static void wr_operations(void)
 	post_recv(&b, 21, 2000, 100);
 	post_recv(&b, 22, 3000, 100);
 	memcpy(b.buf + 800, &v, 8);
-	qp = start(&a);
+	qp = wr_start(&a, 0);
 	qp->wr_id = 1;
 	ibv_wr_send(qp);
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.buf, 100);
@@ -540,7 +530,7 @@ static void wr_operations_uc(void)
 	fill(a.buf, 200, 1);
 	for (i = 0; i < 3; i++)
 		post_recv(&b, 20 + i, 1000 + i * 1000, 100);
-	qp = start(&a);
+	qp = wr_start(&a, 0);
 	qp->wr_id = 1;
 	ibv_wr_send(qp);
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.buf, 100);
@@ -579,22 +569,22 @@ static void wr_abort_rolls_back(void)
 	for (i = 0; i < 10; i++) {
 		note("round %d", i);
 		memset(b.buf, 0, BUF);
-		qp = start(&a);
+		qp = wr_start(&a, 0);
 		wr_number(qp, 10);
 		wr_number(qp, 11);
 		wr_number(qp, 12);
 		ibv_wr_abort(qp);
 		expect_no_wc_now(a.scq);
-		qp = start(&a);
+		qp = wr_start(&a, 0);
 		wr_number(qp, 0);
 		wr_number(qp, 1);
 		SAME(ibv_wr_complete(qp), 0);
 		expect_executed(0, 2);
 	}
 	/* an empty batch */
-	qp = start(&a);
+	qp = wr_start(&a, 0);
 	SAME(ibv_wr_complete(qp), 0);
-	qp = start(&a);
+	qp = wr_start(&a, 0);
 	ibv_wr_abort(qp);
 	expect_no_wc_now(a.scq);
 }
@@ -615,13 +605,13 @@ static void wr_reset_meanwhile(void)
 	make_pair(&a, &b, CONF(.ex = true, .sq = 16));
 	for (i = 0; i < 5; i++) {
 		note("round %d", i);
-		qp = start(&a);
+		qp = wr_start(&a, 0);
 		wr_number(qp, 0);
 		wr_number(qp, 1);
 		SAME(ibv_wr_complete(qp), 0);
 		expect_executed(0, 2);
 		memset(b.buf, 0, BUF);
-		qp = start(&a);
+		qp = wr_start(&a, 0);
 		wr_number(qp, 2);
 		SAME(pthread_create(&thread, NULL, reset_a, NULL), 0);
 		while (state_of(&a) != IBV_QPS_RESET)
@@ -651,7 +641,7 @@ static void wr_error_rolls_back(void)
 	for (way = 0; way < 6; way++) {
 		note("way %d", way);
 		memset(b.buf, 0, BUF);
-		qp = start(&a);
+		qp = wr_start(&a, 0);
 		error = EINVAL;
 		wr_number(qp, 0);
 		qp->wr_id = 1;
@@ -687,7 +677,7 @@ static void wr_error_rolls_back(void)
 		wr_number(qp, 2);
 		SAME(ibv_wr_complete(qp), error);
 		expect_executed(0, 0);
-		qp = start(&a);
+		qp = wr_start(&a, 0);
 		wr_number(qp, 0);
 		SAME(ibv_wr_complete(qp), 0);
 		expect_executed(0, 1);
@@ -701,17 +691,17 @@ static void wr_states(void)
 
 	make(&a, CONF(.ex = true));
 	make(&b, CONF(.ex = true));
-	qp = start(&a);
+	qp = wr_start(&a, 0);
 	wr_number(qp, 0);
 	SAME(ibv_wr_complete(qp), EINVAL);
 	connect_ends(&a, &b);
 	expect_executed(0, 0);
-	qp = start(&a);
+	qp = wr_start(&a, 0);
 	wr_number(qp, 0);
 	SAME(ibv_wr_complete(qp), 0);
 	expect_executed(0, 1);
 	to_state(&a, IBV_QPS_ERR);
-	qp = start(&a);
+	qp = wr_start(&a, 0);
 	wr_number(qp, 1);
 	SAME(ibv_wr_complete(qp), 0);
 	expect_wc(a.scq, 1, IBV_WC_WR_FLUSH_ERR);
@@ -724,7 +714,7 @@ static void wr_ud(void)
 
 	make_pair(&a, &b, CONF(.ex = true, .type = IBV_QPT_UD));
 	post_recv(&b, 9, 0, 200);
-	qp = start(&a);
+	qp = wr_start(&a, 0);
 	qp->wr_id = 1;
 	ibv_wr_send_imm(qp, htonl(5));
 	ibv_wr_set_ud_addr(qp, ah, b.qp->qp_num, QKEY);
@@ -733,11 +723,11 @@ static void wr_ud(void)
 	expect_ok(a.scq, 1);
 	SAME(expect_ok(b.rcq, 9).imm_data, htonl(5));
 	/* without an address */
-	qp = start(&a);
+	qp = wr_start(&a, 0);
 	ibv_wr_send(qp);
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.buf, 10);
 	SAME(ibv_wr_complete(qp), EINVAL);
-	qp = start(&a);
+	qp = wr_start(&a, 0);
 	ibv_wr_send(qp);
 	ibv_wr_set_sge(qp, a.mr->lkey, (uintptr_t)a.buf, 10);
 	ibv_wr_send(qp);

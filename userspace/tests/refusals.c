@@ -197,11 +197,8 @@ static void end(void)
 
 static void post_atomic(const struct refusal *r)
 {
-	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(e.qp);
+	struct ibv_qp_ex *qp = wr_start(&e, 2);
 
-	ibv_wr_start(qp);
-	qp->wr_id = 2;
-	qp->wr_flags = IBV_SEND_SIGNALED;
 	if (r->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		ibv_wr_atomic_fetch_add(qp, them.bad_rkey, them.bad_addr, 1);
 	else

@@ -367,17 +367,6 @@ static void type_2_other_pd(void)
  * ---- By ibv_wr_start() ----
  */
 
-static struct ibv_qp_ex *wr_start(struct end *e, uint64_t id)
-{
-	struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(e->qp);
-
-	CHECK(qp);
-	ibv_wr_start(qp);
-	qp->wr_flags = IBV_SEND_SIGNALED;
-	qp->wr_id = id;
-	return qp;
-}
-
 /* 1000 bytes at the begin of @b that may be written */
 static void wr_bind(struct ibv_mw *mw, uint32_t rkey)
 {
