@@ -229,14 +229,16 @@ port_state()
 }
 
 # perftest SERVER_OPTIONS CLIENT_OPTIONS PROGRAM OPTION...: both ends of a
-# program of perftest. The client's options are the server's with an address. Once more
-# if it could not tell how fast its clock is, as on a host that is busy with others.
+# program of perftest. The client's options are the server's with an address. With -R
+# they meet by rdma_cm. Once more if it could not tell how fast its clock is, as on a host
+# that is busy with others.
 perftest()
 {
-	local server=$1 client=$2
+	local server=$1 client=$2 where=18515
 	shift 2
+	[[ " $* " != *" -R "* ]] || where=cm:18515
 	for _ in 1 2 3; do
-		talk 18515 "$* -F $server" "$* -F $client"
+		talk "$where" "$* -F $server" "$* -F $client"
 		all_zero client || break
 	done
 }
