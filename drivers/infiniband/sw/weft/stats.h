@@ -55,7 +55,7 @@ struct weft_dev;
 	X(TX_DROPPED, tx_dropped,					\
 	  "Packets not sent: no route, too long for it, no memory, refused by the queue.") \
 	X(TX_STALLS, tx_stalls,						\
-	  "Times a QP had to wait for packets of its own to leave.")	\
+	  "Times a QP had to wait for packets to leave: its own, or others' in a full queue.")	\
 	X(RX_PACKETS, rx_packets,					\
 	  "Packets that a QP received; those of a multicast group count once for each.") \
 	X(RX_MALFORMED, rx_malformed,					\

@@ -402,6 +402,7 @@ static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u
 	local_bh_enable();
 	packets = burst.packets ?: 1;
 	if (!ret) {
+		run->flow->hopes = 0;
 		weft_stats_add(run->qp, WEFT_STAT_TX_PACKETS, packets);
 		return packets;
 	}
@@ -416,6 +417,8 @@ static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u
 	 */
 	if (ret == -ENOBUFS && (used || packets > 1))
 		return roce_burst(run, way, i, 1);
+	if (ret == -ENOBUFS && weft_room_hope(run))
+		return 0;
 	weft_packet_lost(run, i, packets);
 	return packets;
 }

@@ -22,6 +22,8 @@
 #include "link/room.h"
 
 #include <linux/completion.h>
+#include <linux/hrtimer.h>
+#include <linux/llist.h>
 #include <linux/log2.h>
 #include <linux/percpu-refcount.h>
 #include <linux/skbuff.h>
@@ -44,9 +46,19 @@
 #define ROOM_CHARGE_CLASSES	8
 #define ROOM_CHARGE_MIN_ORDER	9
 
-/* One reference for the module, one for each packet. */
+/*
+ * A queue that others have filled tells nobody when it has room again: it is asked, as
+ * often as that. A queue that takes nothing in all that time will not.
+ */
+#define ROOM_HOPE_NS		NSEC_PER_MSEC
+#define ROOM_HOPES		100
+
+/* One reference for the module, one for each packet, and each flow that hopes. */
 static struct percpu_ref room_packets;
 static DECLARE_COMPLETION(room_idle);
+
+static LLIST_HEAD(room_hoping);
+static struct hrtimer room_timer;
 
 static int room_charge(unsigned long class)
 {
@@ -134,6 +146,42 @@ bool weft_room_wait(const struct weft_run *run)
 	return room_stall(run, 0);
 }
 
+static enum hrtimer_restart room_hoped(struct hrtimer *timer)
+{
+	struct llist_node *hoping = llist_del_all(&room_hoping);
+	struct weft_flow *flow, *next;
+
+	llist_for_each_entry_safe(flow, next, hoping, hope) {
+		struct weft_qp *qp = flow->turn->qp;
+
+		/* from here on it may be in the list again, when the turn has the event */
+		smp_store_release(&flow->hoping, false);
+		weft_turn_post(flow->turn, WEFT_EV_RUN);
+		weft_qp_put(qp);
+		percpu_ref_put(&room_packets);
+	}
+	return HRTIMER_NORESTART;
+}
+
+bool weft_room_hope(const struct weft_run *run)
+{
+	struct weft_flow *flow = run->flow;
+
+	if (flow->hopes == ROOM_HOPES)
+		return false;
+	/* the turn may run for another reason, before it has been long enough */
+	if (smp_load_acquire(&flow->hoping))
+		return true;
+	flow->hopes++;
+	flow->hoping = true;
+	weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
+	weft_qp_hold(flow->turn->qp);
+	percpu_ref_get(&room_packets);
+	if (llist_add(&flow->hope, &room_hoping))
+		hrtimer_start(&room_timer, ns_to_ktime(ROOM_HOPE_NS), HRTIMER_MODE_REL_SOFT);
+	return true;
+}
+
 static void room_all_freed(struct percpu_ref *ref)
 {
 	complete(&room_idle);
@@ -141,6 +189,7 @@ static void room_all_freed(struct percpu_ref *ref)
 
 int weft_room_init(void)
 {
+	hrtimer_setup(&room_timer, room_hoped, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 	return percpu_ref_init(&room_packets, room_all_freed, 0, GFP_KERNEL);
 }
 
@@ -148,6 +197,7 @@ void weft_room_exit(void)
 {
 	percpu_ref_kill(&room_packets);
 	wait_for_completion(&room_idle);
+	hrtimer_cancel(&room_timer);
 	/* whoever freed the last one may not have returned yet */
 	synchronize_rcu();
 	percpu_ref_exit(&room_packets);

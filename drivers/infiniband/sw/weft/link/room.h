@@ -60,4 +60,12 @@ bool weft_room_is_used(const struct weft_run *run);
  */
 bool weft_room_wait(const struct weft_run *run);
 
+/**
+ * weft_room_hope - wait a moment for others to make room
+ * @run: could not be sent, though nothing is under way; its turn is owned
+ *
+ * Return: true: the turn will get WEFT_EV_RUN; false: that was often enough.
+ */
+bool weft_room_hope(const struct weft_run *run);
+
 #endif /* WEFT_LINK_ROOM_H */

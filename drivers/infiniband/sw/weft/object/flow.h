@@ -6,6 +6,7 @@
 #define WEFT_OBJECT_FLOW_H
 
 #include <linux/atomic.h>
+#include <linux/llist.h>
 #include <linux/types.h>
 
 struct dst_entry;
@@ -14,11 +15,15 @@ struct weft_turn;
 /**
  * struct weft_flow - a half's packets, and the way they go
  *
- * Written by the owner of @turn only, but @queued and @stalled.
+ * Written by the owner of @turn only, but @queued, @stalled, @hoping and @hope.
  *
  * @turn: of the half; gets WEFT_EV_RUN when there is room again
  * @queued: bytes of packets that have been sent and not been freed
  * @stalled: the half waits for room; cleared by whoever makes it
+ * @hoping: the half waits for room that others make, who tell nobody; a reference to
+ *	the QP goes with it
+ * @hope: in the list of those
+ * @hopes: how often it has waited like that since a packet of it has been taken
  * @dst: route to the QP's destination; NULL: to be looked up. Connected QPs
  *	only.
  * @cookie: for dst_check()
@@ -29,6 +34,9 @@ struct weft_flow {
 	struct weft_turn	*turn;
 	atomic_t		queued;
 	bool			stalled;
+	bool			hoping;
+	u8			hopes;
+	struct llist_node	hope;
 	struct dst_entry	*dst;
 	u32			cookie;
 	u32			sender_cpu;
