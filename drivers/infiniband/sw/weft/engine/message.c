@@ -114,6 +114,18 @@ void weft_message_leave_srq(struct weft_qp *qp)
 	msg_leave_srq(&qp->recv);
 }
 
+/*
+ * Somebody has scribbled over the ring. The SRQ that an XRC request names is one process's,
+ * the QP is not: then it is as if there was no such SRQ.
+ */
+static noinline enum weft_fault msg_queue_broken(struct weft_qp *qp)
+{
+	if (qp->type == IB_QPT_XRC_TGT)
+		return WEFT_FAULT_XRC_SRQ;
+	weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
+	return WEFT_FAULT_RNR;
+}
+
 static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -127,14 +139,11 @@ static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp)
 		ret = weft_ring_pending(recv->ring);
 		if (ret > 0)
 			ret = weft_rq_next(recv->ring, &recv->wqe);
-		else if (!ret)
-			ret = -EAGAIN;
 		else
-			/* it scribbled over its ring */
-			weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
+			ret = ret ? -EIO : -EAGAIN;
 	}
 	if (ret && ret != -EINVAL)
-		return WEFT_FAULT_RNR;
+		return ret == -EAGAIN ? WEFT_FAULT_RNR : msg_queue_broken(qp);
 	recv->held = true;
 	recv->srqn = recv->srq ? recv->srq->srqn : 0;
 	recv->malformed = ret;

@@ -41,13 +41,14 @@ int weft_srq_take(struct weft_srq *srq, struct weft_rwqe *wqe)
 	int pending, ret = -EAGAIN;
 
 	spin_lock_irqsave(&srq->lock, flags);
-	pending = srq->error ? 0 : weft_ring_pending(srq->ring);
+	pending = srq->error ? -EIO : weft_ring_pending(srq->ring);
 	if (pending > 0) {
 		ret = weft_rq_next(srq->ring, wqe);
 		limit = srq_below_limit(srq, pending - 1);
 	} else if (pending < 0) {
+		ret = -EIO;
+		error = !srq->error;
 		srq->error = true;
-		error = true;
 	}
 	spin_unlock_irqrestore(&srq->lock, flags);
 	if (limit)

@@ -61,7 +61,8 @@ int weft_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
  *
  * Raises the limit event when the queue falls below its limit, once.
  *
- * Return: 0; -EAGAIN: there is none; -EINVAL: malformed, but taken.
+ * Return: 0; -EAGAIN: there is none; -EINVAL: malformed, but taken; -EIO: the queue is
+ * in error.
  */
 int weft_srq_take(struct weft_srq *srq, struct weft_rwqe *wqe);
 
