@@ -570,5 +570,4 @@ void weft_device_exit(void)
 	/* until then a net device may leave its namespace, and that end */
 	unregister_netdevice_notifier(&instance_notifier);
 	cancel_delayed_work_sync(&gids_rescan);
-	weft_parents_exit();
 }

@@ -3,25 +3,29 @@
 #include "object/parent.h"
 
 #include <linux/device.h>
-#include <linux/list.h>
-#include <linux/module.h>
 #include <linux/netdevice.h>
+#include <linux/platform_device.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "object/dev.h"
 
-struct weft_parent {
-	struct device *dev;
-	/* net/, if there is one, and the link's name there; empty: it is not there */
-	struct kobject *net_dir;
-	char link[IFNAMSIZ];
-	struct list_head left;
-};
+/* A number makes it unique; nothing binds to it. */
+#define PARENT_NAME	"weft"
 
-/* Under RTNL: those whose device has gone, but not all that others put below it. */
-static LIST_HEAD(parents_left);
+/**
+ * struct weft_parent - what a device has of its parent, which has it as driver data
+ * @dev: the parent; may stay when the device has gone
+ * @net_dir: net/, if there is one
+ * @link: name of the link there; empty: it is not there
+ */
+struct weft_parent {
+	struct platform_device	*dev;
+	struct kobject		*net_dir;
+	char			link[IFNAMSIZ];
+};
 
 static int parent_link(struct weft_parent *parent, struct net_device *ndev)
 {
@@ -41,33 +45,49 @@ static void parent_unlink(struct weft_parent *parent)
 	parent->link[0] = '\0';
 }
 
-static bool parent_is_empty(const struct weft_parent *parent)
+/* One whose device has gone, and all that others had put below it. */
+static int parent_is_over(struct device *dev, const void *data)
 {
-	struct device *child = device_find_any_child(parent->dev);
+	struct device *child;
 
+	if (strcmp(to_platform_device(dev)->name, PARENT_NAME) || dev_get_drvdata(dev))
+		return 0;
+	child = device_find_any_child(dev);
 	put_device(child);
 	return !child;
 }
 
-static void parent_free(struct weft_parent *parent)
-{
-	list_del(&parent->left);
-	root_device_unregister(parent->dev);
-	kfree(parent);
-}
-
+/* Those that were left, even by a module that has been unloaded since. */
 static void parents_sweep(void)
 {
-	struct weft_parent *parent, *next;
+	struct device *dev;
 
-	list_for_each_entry_safe(parent, next, &parents_left, left)
-		if (parent_is_empty(parent))
-			parent_free(parent);
+	ASSERT_RTNL();
+	while ((dev = bus_find_device(&platform_bus_type, NULL, NULL, parent_is_over))) {
+		platform_device_unregister(to_platform_device(dev));
+		put_device(dev);
+	}
+}
+
+/* Before anybody looks, it is somebody's. */
+static struct platform_device *parent_register(struct weft_parent *parent)
+{
+	struct platform_device *dev;
+	int ret;
+
+	dev = platform_device_alloc(PARENT_NAME, PLATFORM_DEVID_AUTO);
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	platform_set_drvdata(dev, parent);
+	ret = platform_device_add(dev);
+	if (!ret)
+		return dev;
+	platform_device_put(dev);
+	return ERR_PTR(ret);
 }
 
 int weft_parent_create(struct weft_dev *dev)
 {
-	char name[sizeof("weft-") + 10];
 	struct weft_parent *parent;
 	int ret;
 
@@ -76,20 +96,18 @@ int weft_parent_create(struct weft_dev *dev)
 	parent = kzalloc(sizeof(*parent), GFP_KERNEL);
 	if (!parent)
 		return -ENOMEM;
-	snprintf(name, sizeof(name), "weft-%u", dev->id);
-	parent->dev = root_device_register(name);
+	parent->dev = parent_register(parent);
 	if (IS_ERR(parent->dev)) {
 		ret = PTR_ERR(parent->dev);
 		kfree(parent);
 		return ret;
 	}
-	INIT_LIST_HEAD(&parent->left);
 	dev->parent = parent;
-	dev->ibdev.dev.parent = parent->dev;
+	dev->ibdev.dev.parent = &parent->dev->dev;
 	/* below one with an InfiniBand port are the net devices of IPoIB */
 	if (dev->hca)
 		return 0;
-	parent->net_dir = kobject_create_and_add("net", &parent->dev->kobj);
+	parent->net_dir = kobject_create_and_add("net", &parent->dev->dev.kobj);
 	ret = parent->net_dir ? parent_link(parent, dev->ndev) : -ENOMEM;
 	if (ret)
 		weft_parent_destroy(dev);
@@ -120,19 +138,9 @@ void weft_parent_destroy(struct weft_dev *dev)
 		return;
 	parent_unlink(parent);
 	kobject_put(parent->net_dir);
-	parent->net_dir = NULL;
+	platform_set_drvdata(parent->dev, NULL);
 	dev->ibdev.dev.parent = NULL;
 	dev->parent = NULL;
-	list_add(&parent->left, &parents_left);
+	kfree(parent);
 	parents_sweep();
-}
-
-void weft_parents_exit(void)
-{
-	struct weft_parent *parent, *next;
-
-	rtnl_lock();
-	list_for_each_entry_safe(parent, next, &parents_left, left)
-		parent_free(parent);
-	rtnl_unlock();
 }

@@ -9,8 +9,9 @@
  *
  * Others put devices below it, too, as the SCSI hosts of iSER, which outlive
  * the weft device. In sysfs they would go with their parent, and nobody could
- * find them there to end them: the parent stays until they are gone, or weft
- * is unloaded.
+ * find them there to end them: the parent stays until they are gone. That is
+ * looked for when the next device comes or goes. It may be after weft was
+ * unloaded and loaded again, so nothing of a parent is code of ours.
  */
 #ifndef WEFT_OBJECT_PARENT_H
 #define WEFT_OBJECT_PARENT_H
@@ -41,12 +42,5 @@ void weft_parent_rename(struct weft_dev *dev);
  * Context: process, holds RTNL.
  */
 void weft_parent_destroy(struct weft_dev *dev);
-
-/**
- * weft_parents_exit - when weft is unloaded: no parent stays
- *
- * Context: process; there are no devices. Takes RTNL.
- */
-void weft_parents_exit(void);
 
 #endif /* WEFT_OBJECT_PARENT_H */
