@@ -36,6 +36,7 @@ typedef uint64_t u64;
 #define be64_to_cpu(value)	be64toh(value)
 
 #define __packed		__attribute__((__packed__))
+#define __aligned(bytes)	__attribute__((__aligned__(bytes)))
 #define __force
 #define __init
 #define __initconst
