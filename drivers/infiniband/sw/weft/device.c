@@ -70,6 +70,12 @@ static bool netdev_carries_frames(const struct net_device *ndev)
 	return peers.num && netdev_carries_ip(ndev);
 }
 
+/* What carries the frames of a VLAN interface; NULL: it is none. */
+static struct net_device *netdev_below(const struct net_device *ndev)
+{
+	return is_vlan_dev(ndev) ? vlan_dev_real_dev(ndev) : NULL;
+}
+
 /*
  * The net device the core shall collect GIDs for. With a VLAN interface it
  * would find no IP address at all: it looks for those of a VLAN when it walks
@@ -77,7 +83,7 @@ static bool netdev_carries_frames(const struct net_device *ndev)
  */
 static struct net_device *netdev_of_gids(struct net_device *ndev)
 {
-	return is_vlan_dev(ndev) ? vlan_dev_real_dev(ndev) : ndev;
+	return netdev_below(ndev) ?: ndev;
 }
 
 static u32 netdev_port_state(const struct net_device *ndev)
@@ -175,28 +181,34 @@ static int gids_inet_event(struct notifier_block *nb, unsigned long event, void 
 	return gids_address_event(ifa->ifa_dev->dev, event);
 }
 
-/*
- * There is one way that IPv6 comes back to a net device of which no other notifier is
- * told: with an address.
- */
-static void groups_inet6_event(const struct inet6_dev *in6_dev, unsigned long event)
+static void reach_address(const struct net_device *ndev)
 {
 	unsigned long index = 0;
 	struct weft_dev *dev;
 
+	rcu_read_lock();
+	while (ndev && (dev = weft_roce_dev_on(ndev, &index)))
+		weft_reach_later(&dev->mcast.reach);
+	rcu_read_unlock();
+}
+
+/*
+ * There is one way that IPv6 comes back to a net device of which no other notifier is
+ * told: with an address.
+ */
+static void reach_inet6_event(const struct net_device *ndev, unsigned long event)
+{
 	if (event != NETDEV_UP)
 		return;
-	rcu_read_lock();
-	while ((dev = weft_roce_dev_on(in6_dev->dev, &index)))
-		weft_groups_address(&dev->mcast.groups, in6_dev);
-	rcu_read_unlock();
+	reach_address(ndev);
+	reach_address(netdev_below(ndev));
 }
 
 static int gids_inet6_event(struct notifier_block *nb, unsigned long event, void *info)
 {
 	const struct inet6_ifaddr *ifa = info;
 
-	groups_inet6_event(ifa->idev, event);
+	reach_inet6_event(ifa->idev->dev, event);
 	return gids_address_event(ifa->idev->dev, event);
 }
 
@@ -272,10 +284,15 @@ static void instance_ib_event(struct weft_dev *dev, unsigned long event)
 	}
 }
 
-static void instance_roce_event(struct weft_dev *dev, unsigned long event)
+static void instance_roce_event(struct weft_dev *dev, unsigned long event, void *info)
 {
-	weft_groups_look(&dev->mcast.groups);
+	const struct netdev_notifier_changeupper_info *upper = info;
+
+	weft_reach_look(&dev->mcast.reach);
 	switch (event) {
+	case NETDEV_CHANGEUPPER:
+		weft_reach_upper(&dev->mcast.reach, upper->upper_dev, upper->linking);
+		break;
 	case NETDEV_UP:
 		port_up(dev);
 		weft_speed_changed(dev);
@@ -316,6 +333,17 @@ static struct weft_dev *instance_next(const struct net_device *ndev,
 	return dev;
 }
 
+/* Something has happened to a VLAN interface on the net device. */
+static void instance_vlan_event(const struct net_device *ndev)
+{
+	unsigned long index = 0;
+	struct weft_dev *dev;
+
+	while ((dev = instance_next(ndev, &index)))
+		if (!dev->hca)
+			weft_reach_look(&dev->mcast.reach);
+}
+
 static int instance_netdev_event(struct notifier_block *nb,
 				 unsigned long event, void *info)
 {
@@ -323,6 +351,8 @@ static int instance_netdev_event(struct notifier_block *nb,
 	unsigned long index = 0;
 	struct weft_dev *dev;
 
+	if (netdev_below(ndev))
+		instance_vlan_event(netdev_below(ndev));
 	while ((dev = instance_next(ndev, &index))) {
 		/* as of a bond that gets interfaces of IPoIB: frames have other addresses there */
 		if (dev->hca && event == NETDEV_PRE_TYPE_CHANGE)
@@ -330,14 +360,14 @@ static int instance_netdev_event(struct notifier_block *nb,
 		if (dev->hca)
 			instance_ib_event(dev, event);
 		else
-			instance_roce_event(dev, event);
+			instance_roce_event(dev, event, info);
 	}
 	return NOTIFY_DONE;
 }
 
 static struct notifier_block instance_notifier = {
 	.notifier_call = instance_netdev_event,
-	/* weft_groups_look() sees what IP has made of it */
+	/* weft_reach_look() sees what IP has made of it */
 	.priority = ADDRCONF_NOTIFY_PRIORITY - 1,
 };
 
@@ -356,7 +386,7 @@ static void instance_dealloc(struct ib_device *ibdev)
 	rtnl_unlock();
 	/* packets may be counted, and addresses told, by who has just found a QP, or us */
 	synchronize_rcu();
-	weft_groups_stop(&dev->mcast.groups);
+	weft_reach_stop(&dev->mcast.reach);
 	if (dev->hca)
 		weft_hca_destroy(dev);
 	weft_region_table_destroy(&dev->regions);
@@ -451,6 +481,7 @@ static int instance_attach(struct weft_dev *dev)
 	/* the core must not take the state of an InfiniBand port from the net device */
 	if (dev->hca)
 		return weft_hca_attach(dev);
+	weft_reach_start(&dev->mcast.reach);
 	dev->port_state = netdev_port_state(ndev);
 	return ib_device_set_netdev(&dev->ibdev, netdev_of_gids(ndev), 1);
 }

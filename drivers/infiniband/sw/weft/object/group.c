@@ -8,8 +8,6 @@
 #include <net/addrconf.h>
 #include <net/ipv6.h>
 
-#include "params.h"
-
 static const struct in6_addr *group_address(const struct weft_membership *membership)
 {
 	return (const struct in6_addr *)membership->mgid.raw;
@@ -142,24 +140,23 @@ static struct weft_membership *groups_lost(struct weft_groups *groups)
 	return lost;
 }
 
-/* Not all at once: each costs IP a walk through those that are there. */
-static void groups_worker(struct work_struct *work)
+bool weft_groups_look(struct weft_groups *groups)
 {
-	struct weft_groups *groups = container_of(work, struct weft_groups, rejoin.work);
-	struct weft_membership *lost;
-	int ret = 0, i;
-
-	rtnl_lock();
 	groups_look(groups);
-	lost = groups_lost(groups);
-	for (i = 0; i < WEFT_REJOIN_GROUPS && lost && !ret; i++) {
+	return groups_lost(groups);
+}
+
+int weft_groups_rejoin(struct weft_groups *groups, u32 *most)
+{
+	struct weft_membership *lost;
+	int ret = 0;
+
+	ASSERT_RTNL();
+	while (*most && !ret && (lost = groups_lost(groups))) {
 		ret = group_enter(groups, lost);
-		lost = groups_lost(groups);
+		--*most;
 	}
-	rtnl_unlock();
-	/* there was no memory: later */
-	if (lost)
-		schedule_delayed_work(&groups->rejoin, ret ? HZ : 0);
+	return ret;
 }
 
 void weft_groups_init(struct weft_groups *groups, struct net_device *ndev)
@@ -169,51 +166,68 @@ void weft_groups_init(struct weft_groups *groups, struct net_device *ndev)
 	INIT_LIST_HEAD(&groups->ipv4.lost);
 	INIT_LIST_HEAD(&groups->ipv6.joined);
 	INIT_LIST_HEAD(&groups->ipv6.lost);
-	INIT_DELAYED_WORK(&groups->rejoin, groups_worker);
 }
 
-void weft_groups_stop(struct weft_groups *groups)
+void weft_groups_put(struct weft_groups *groups)
 {
-	cancel_delayed_work_sync(&groups->rejoin);
 	if (groups->in_dev)
 		in_dev_put(groups->in_dev);
 	if (groups->in6_dev)
 		in6_dev_put(groups->in6_dev);
 }
 
-void weft_groups_look(struct weft_groups *groups)
+static int memberships_each(struct weft_memberships *memberships,
+			    int (*visit)(struct weft_membership *membership, void *arg),
+			    void *arg)
 {
-	groups_look(groups);
-	if (groups_lost(groups))
-		schedule_delayed_work(&groups->rejoin, 0);
+	struct weft_membership *membership, *next;
+	int ret;
+
+	list_for_each_entry_safe(membership, next, &memberships->joined, node) {
+		ret = visit(membership, arg);
+		if (ret)
+			return ret;
+	}
+	list_for_each_entry_safe(membership, next, &memberships->lost, node) {
+		ret = visit(membership, arg);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
-void weft_groups_address(struct weft_groups *groups, const struct inet6_dev *in6_dev)
+int weft_groups_each(struct weft_groups *groups,
+		     int (*visit)(struct weft_membership *membership, void *arg), void *arg)
 {
-	if (READ_ONCE(groups->in6_dev) != in6_dev)
-		schedule_delayed_work(&groups->rejoin, 0);
+	ASSERT_RTNL();
+	return memberships_each(&groups->ipv4, visit, arg) ?:
+	       memberships_each(&groups->ipv6, visit, arg);
 }
 
 int weft_group_join(struct weft_groups *groups, struct weft_membership *membership,
 		    const union ib_gid *mgid)
 {
-	int ret;
-
 	membership->mgid = *mgid;
 	INIT_LIST_HEAD(&membership->node);
-	rtnl_lock();
-	weft_groups_look(groups);
-	ret = group_enter(groups, membership);
-	rtnl_unlock();
-	return ret;
+	groups_look(groups);
+	return group_enter(groups, membership);
+}
+
+void weft_group_await(struct weft_groups *groups, struct weft_membership *membership,
+		      const union ib_gid *mgid)
+{
+	struct weft_memberships *family;
+
+	if (!weft_group_join(groups, membership, mgid))
+		return;
+	family = group_is_ipv4(membership) ? &groups->ipv4 : &groups->ipv6;
+	list_add_tail(&membership->node, &family->lost);
 }
 
 void weft_group_leave(struct weft_groups *groups, struct weft_membership *membership)
 {
-	rtnl_lock();
-	weft_groups_look(groups);
+	groups_look(groups);
 	if (membership->joined)
 		group_quit(groups, membership);
 	list_del(&membership->node);
-	rtnl_unlock();
 }

@@ -12,7 +12,6 @@
 #define WEFT_OBJECT_GROUP_H
 
 #include <linux/list.h>
-#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 struct in_device;
@@ -43,13 +42,12 @@ struct weft_memberships {
 };
 
 /**
- * struct weft_groups - groups that a device has had its net device join, under RTNL
+ * struct weft_groups - groups that a net device has been made to join, under RTNL
  * @ndev: the net device, alive as long as this
  * @in_dev: its configuration of IPv4 at the last look, with a reference; NULL: none
  * @in6_dev: of IPv6, likewise
  * @ipv4: memberships
  * @ipv6: likewise
- * @rejoin: takes again what was lost
  */
 struct weft_groups {
 	struct net_device	*ndev;
@@ -57,43 +55,54 @@ struct weft_groups {
 	struct inet6_dev	*in6_dev;
 	struct weft_memberships	ipv4;
 	struct weft_memberships	ipv6;
-	struct delayed_work	rejoin;
 };
 
 /**
- * weft_groups_init - prepare a device's groups
+ * weft_groups_init - prepare a net device's groups
  * @groups: zeroed
  * @ndev: the net device
  */
 void weft_groups_init(struct weft_groups *groups, struct net_device *ndev);
 
 /**
- * weft_groups_stop - nobody joins any more, or tells of events
- * @groups: of a device that will be freed
- *
- * Context: process, without RTNL.
+ * weft_groups_put - nobody uses them any more
+ * @groups: without a membership
  */
-void weft_groups_stop(struct weft_groups *groups);
+void weft_groups_put(struct weft_groups *groups);
 
 /**
  * weft_groups_look - something has happened to the net device
- * @groups: of a device on it
+ * @groups: the net device's
  *
  * IP has been told before. References to what it has done away with are dropped, so
  * that no net device waits for them.
  *
  * Context: RTNL is held.
+ * Return: whether there is something to be taken again by weft_groups_rejoin().
  */
-void weft_groups_look(struct weft_groups *groups);
+bool weft_groups_look(struct weft_groups *groups);
 
 /**
- * weft_groups_address - the net device has got an IPv6 address
- * @groups: of a device on it, which weft_groups_stop() will stop after a grace period
- * @in6_dev: the address's, which may have been made for it
+ * weft_groups_rejoin - take again what was lost
+ * @groups: after weft_groups_look()
+ * @most: how many; becomes less
  *
- * Context: any, RCU read side.
+ * Context: process, RTNL is held.
+ * Return: 0 or -ENOMEM.
  */
-void weft_groups_address(struct weft_groups *groups, const struct inet6_dev *in6_dev);
+int weft_groups_rejoin(struct weft_groups *groups, u32 *most);
+
+/**
+ * weft_groups_each - visit each membership, joined or lost
+ * @groups: the net device's
+ * @visit: called for each until it returns what is not 0; may end that membership
+ * @arg: for @visit
+ *
+ * Context: RTNL is held.
+ * Return: what @visit has returned last; 0: there was none.
+ */
+int weft_groups_each(struct weft_groups *groups,
+		     int (*visit)(struct weft_membership *membership, void *arg), void *arg);
 
 /**
  * weft_group_join - a net device shall receive a group's packets
@@ -103,7 +112,7 @@ void weft_groups_address(struct weft_groups *groups, const struct inet6_dev *in6
  *
  * IP counts: others may join the same group.
  *
- * Context: process, takes RTNL.
+ * Context: process, RTNL is held.
  * Return: 0; -EINVAL: no multicast address, or there is no IPv6; -ENODEV: the
  * net device has no addresses of that family; -ENOMEM.
  */
@@ -111,11 +120,22 @@ int weft_group_join(struct weft_groups *groups, struct weft_membership *membersh
 		    const union ib_gid *mgid);
 
 /**
- * weft_group_leave - undo weft_group_join()
+ * weft_group_await - the same, and if it cannot be now it is as if it was lost
+ * @groups: the net device's
+ * @membership: of the caller, who keeps it until weft_group_leave()
+ * @mgid: the group, which some net device has joined
+ *
+ * Context: process, RTNL is held.
+ */
+void weft_group_await(struct weft_groups *groups, struct weft_membership *membership,
+		      const union ib_gid *mgid);
+
+/**
+ * weft_group_leave - undo weft_group_join() or weft_group_await()
  * @groups: the net device's; it may have lost its membership meanwhile
  * @membership: that was joined
  *
- * Context: process, takes RTNL.
+ * Context: process, RTNL is held.
  */
 void weft_group_leave(struct weft_groups *groups, struct weft_membership *membership);
 

@@ -16,14 +16,14 @@
  * @node: in a bucket
  * @rcu: freed after a grace period
  * @gid: of the group
- * @membership: of the net device; of RoCE only
+ * @hearing: of RoCE only
  * @members: never empty, RCU; NULL for a moment, see mcast_leave_in_place()
  */
 struct weft_mcast_group {
 	struct hlist_node	node;
 	struct rcu_head		rcu;
 	union ib_gid		gid;
-	struct weft_membership	membership;
+	struct weft_hearing	hearing;
 	struct weft_mcast_members __rcu *members;
 };
 
@@ -31,7 +31,7 @@ void weft_mcast_init(struct weft_mcast_table *table, struct net_device *ndev)
 {
 	int i;
 
-	weft_groups_init(&table->groups, ndev);
+	weft_reach_init(&table->reach, ndev);
 	mutex_init(&table->lock);
 	for (i = 0; i < WEFT_MCAST_BUCKETS; i++)
 		INIT_HLIST_HEAD(&table->bucket[i]);
@@ -121,7 +121,7 @@ static int mcast_open(struct weft_mcast_table *table, struct weft_mcast_group *g
 {
 	const struct weft_dev *dev = container_of(table, struct weft_dev, mcast);
 
-	return dev->hca ? 0 : weft_group_join(&table->groups, &group->membership, &group->gid);
+	return dev->hca ? 0 : weft_reach_join(&table->reach, &group->hearing, &group->gid);
 }
 
 static void mcast_close(struct weft_mcast_table *table, struct weft_mcast_group *group)
@@ -129,7 +129,7 @@ static void mcast_close(struct weft_mcast_table *table, struct weft_mcast_group 
 	const struct weft_dev *dev = container_of(table, struct weft_dev, mcast);
 
 	if (!dev->hca)
-		weft_group_leave(&table->groups, &group->membership);
+		weft_reach_leave(&table->reach, &group->hearing);
 }
 
 static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,

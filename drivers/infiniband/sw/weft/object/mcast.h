@@ -10,7 +10,7 @@
 #include <linux/refcount.h>
 #include <rdma/ib_verbs.h>
 
-#include "object/group.h"
+#include "object/reach.h"
 
 struct net_device;
 struct weft_dev;
@@ -23,13 +23,13 @@ struct weft_qp;
  * @lock: serialises changes
  * @bucket: groups by hash of their GID, RCU
  * @num_groups: under @lock
- * @groups: which of them the net device has joined
+ * @reach: net devices that have joined them
  */
 struct weft_mcast_table {
 	struct mutex		lock;
 	struct hlist_head	bucket[WEFT_MCAST_BUCKETS];
 	u32			num_groups;
-	struct weft_groups	groups;
+	struct weft_reach	reach;
 };
 
 /**
