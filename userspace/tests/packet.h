@@ -123,6 +123,7 @@ static inline uint32_t payload_of(uint8_t opcode)
 
 struct spec {
 	bool v6, stranger;		/* from another address */
+	bool group;			/* to one */
 	uint8_t opcode, flags;		/* flags without the pad */
 	uint16_t pkey;
 	uint32_t qpn, psn;		/* and what is above their 24 bits */
@@ -270,8 +271,27 @@ static uint8_t *put_headers(uint8_t *p, const struct spec *s, int pad)
 	return p;
 }
 
-static struct in_addr from4, stranger4, to4;
-static struct in6_addr from6, stranger6, to6;
+static struct in_addr from4, stranger4, to4, group4;
+static struct in6_addr from6, stranger6, to6, group6;
+
+/* ours, those of the peer and of a stranger, and a group for either family */
+static inline void find_addresses(const char *peer4, const char *peer6)
+{
+	union ibv_gid gid;
+
+	CHECK(inet_pton(AF_INET, peer4, &from4) == 1);
+	CHECK(inet_pton(AF_INET6, peer6, &from6) == 1);
+	stranger4.s_addr = from4.s_addr ^ htonl(0x40);
+	stranger6 = from6;
+	stranger6.s6_addr[15] ^= 0x40;
+	CHECK(gid6 >= 0);
+	SAME(ibv_query_gid(ctx, 1, gid4, &gid), 0);
+	memcpy(&to4, gid.raw + 12, 4);
+	SAME(ibv_query_gid(ctx, 1, gid6, &gid), 0);
+	memcpy(&to6, gid.raw, 16);
+	CHECK(inet_pton(AF_INET, "239.7.0.1", &group4) == 1);
+	CHECK(inet_pton(AF_INET6, "ff1e::7:1", &group6) == 1);
+}
 
 static uint8_t *put_ip(uint8_t *p, const struct spec *s)
 {
@@ -283,7 +303,7 @@ static uint8_t *put_ip(uint8_t *p, const struct spec *s)
 		*p++ = IPPROTO_UDP;
 		*p++ = 64;
 		memcpy(p, s->stranger ? &stranger6 : &from6, 16);
-		memcpy(p + 16, &to6, 16);
+		memcpy(p + 16, s->group ? &group6 : &to6, 16);
 		return p + 32;
 	}
 	*p++ = s->options ? 0x46 : 0x45;
@@ -295,7 +315,7 @@ static uint8_t *put_ip(uint8_t *p, const struct spec *s)
 	*p++ = IPPROTO_UDP;
 	p = put16(p, 0); /* the kernel does that */
 	memcpy(p, s->stranger ? &stranger4 : &from4, 4);
-	memcpy(p + 4, &to4, 4);
+	memcpy(p + 4, s->group ? &group4 : &to4, 4);
 	p += 8;
 	return s->options ? put32(p, 0x01010100) : p;
 }
@@ -371,18 +391,22 @@ static int sock4, sock6;
 /* Returns with @num more packets on their way. */
 static void send_all(struct packet *packets, int num, bool v6)
 {
-	struct sockaddr_in6 sin6 = { .sin6_family = AF_INET6, .sin6_addr = to6 };
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_addr = to4 };
+	struct sockaddr_in6 sin6[BATCH];
+	struct sockaddr_in sin[BATCH];
 	struct mmsghdr msgs[BATCH] = {};
 	struct iovec iovs[BATCH];
 	int i, done;
 
 	for (i = 0; i < num; i++) {
+		sin6[i] = (struct sockaddr_in6){ .sin6_family = AF_INET6 };
+		memcpy(&sin6[i].sin6_addr, packets[i].data + 24, 16);
+		sin[i] = (struct sockaddr_in){ .sin_family = AF_INET };
+		memcpy(&sin[i].sin_addr, packets[i].data + 16, 4);
 		iovs[i] = (struct iovec){ packets[i].data, packets[i].length };
 		msgs[i].msg_hdr.msg_iov = &iovs[i];
 		msgs[i].msg_hdr.msg_iovlen = 1;
-		msgs[i].msg_hdr.msg_name = v6 ? (void *)&sin6 : (void *)&sin;
-		msgs[i].msg_hdr.msg_namelen = v6 ? sizeof(sin6) : sizeof(sin);
+		msgs[i].msg_hdr.msg_name = v6 ? (void *)&sin6[i] : (void *)&sin[i];
+		msgs[i].msg_hdr.msg_namelen = v6 ? sizeof(sin6[i]) : sizeof(sin[i]);
 	}
 	for (i = 0; i < num; i += done) {
 		done = sendmmsg(v6 ? sock6 : sock4, msgs + i, num - i, 0);
