@@ -135,6 +135,21 @@ static int mr_check(u64 start, u64 length, u64 iova, int access)
 	return 0;
 }
 
+/* Of the firmware, or of one that is older than the standard for it. */
+static bool mr_range_is_persistent(phys_addr_t start, size_t length)
+{
+	static const unsigned long kinds[] = {
+		IORES_DESC_PERSISTENT_MEMORY, IORES_DESC_PERSISTENT_MEMORY_LEGACY,
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (region_intersects(start, length, IORESOURCE_MEM, kinds[i]) ==
+		    REGION_INTERSECTS)
+			return true;
+	return false;
+}
+
 /* Whether memory keeps its content without power: a FLUSH can promise no more. */
 static bool mr_is_persistent(const struct ib_umem *umem)
 {
@@ -142,8 +157,7 @@ static bool mr_is_persistent(const struct ib_umem *umem)
 	unsigned int i;
 
 	for_each_sgtable_sg(&umem->sgt_append.sgt, sg, i) {
-		if (region_intersects(page_to_phys(sg_page(sg)), sg->length, IORESOURCE_MEM,
-				      IORES_DESC_PERSISTENT_MEMORY) != REGION_INTERSECTS)
+		if (!mr_range_is_persistent(page_to_phys(sg_page(sg)), sg->length))
 			return false;
 		cond_resched();
 	}
