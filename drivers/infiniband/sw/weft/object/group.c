@@ -106,7 +106,7 @@ static void groups_look_ipv6(struct weft_groups *groups)
 	memberships_lose(&groups->ipv6);
 	if (present)
 		in6_dev_hold(present);
-	WRITE_ONCE(groups->in6_dev, present);
+	groups->in6_dev = present;
 	if (before)
 		in6_dev_put(before);
 }
