@@ -4,7 +4,7 @@
  * It may only harm itself: a witness of ours, a process with a connection of
  * its own, has to work all the time.
  */
-#include "lib.h"
+#include "xrc.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -431,6 +431,32 @@ static void srq_ring(void)
 	expect_no_event();
 }
 
+/* the target may be others', too: it refuses a request for such an SRQ */
+static void xrc_srq_ring(void)
+{
+	struct map maps[64], *map;
+	struct sink sink = {};
+	uint32_t before;
+
+	make_connected();
+	new_maps(maps, 64);
+	make_sink(&sink, xrcd);
+	/* its own, and its CQ's */
+	SAME(new_maps(maps, 64), 2);
+	before = hdr(&maps[0])->producer;
+	sink_post(&sink, 1, 0, 100);
+	map = hdr(&maps[0])->producer == before ? &maps[1] : &maps[0];
+	send_to(sink.num, IBV_WR_SEND, 0, 50, 2);
+	expect_ok(scq, 2);
+	expect_received(&sink, 1, 50, 0);
+	hdr(map)->producer += 0x40000000;
+	send_to(sink.num, IBV_WR_SEND, 0, 50, 3);
+	expect_event(IBV_EVENT_SRQ_ERR, sink.srq);
+	expect_event(IBV_EVENT_QP_REQ_ERR, tgt);
+	expect_wc(scq, 3, IBV_WC_REM_INV_REQ_ERR);
+	expect_no_event();
+}
+
 /*
  * ---- All lies at once, while it works ----
  */
@@ -576,5 +602,6 @@ static void all_at_once(void)
 TESTS(
 	TEST(send_producer), TEST(send_consumer_and_flags), TEST(send_entries),
 	TEST(receive_producer), TEST(receive_entries), TEST(flushed_without_end),
-	TEST(completion_consumer), TEST(completion_arm), TEST(srq_ring), TEST(all_at_once)
+	TEST(completion_consumer), TEST(completion_arm), TEST(srq_ring), TEST(xrc_srq_ring),
+	TEST(all_at_once)
 )
