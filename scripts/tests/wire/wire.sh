@@ -326,6 +326,26 @@ tell_failure()
 	[ "$status" = 0 ] || : >"$together.failed.$NODE"
 }
 
+# can_suspend: a kernel that may be tried with "suspended". Not for 6.1: that resets the
+# guest's disks, and all that was in flight there is lost.
+can_suspend()
+{
+	local delay=/sys/module/suspend/parameters/pm_test_delay
+	[ -w /sys/power/pm_test ] || skip "this kernel cannot try a suspend"
+	grep -qw mem /sys/power/state || skip "this kernel cannot be suspended"
+	defer sh -c "echo none >/sys/power/pm_test; echo $(cat $delay) >$delay"
+}
+
+# suspended LEVEL SECONDS: as far as that, which "devices" is without the processors
+suspended()
+{
+	local start=$EPOCHREALTIME
+	echo "$1" >/sys/power/pm_test
+	echo "$2" >/sys/module/suspend/parameters/pm_test_delay
+	echo mem >/sys/power/state
+	took "a suspend of $1" 60 "$start"
+}
+
 # meet NAME: wait for the other node, as "barrier" does, whose directory this is
 together=/run/weft/sync/${0##*/}
 meet()
