@@ -65,8 +65,12 @@ struct sk_buff *weft_burst_close(const struct weft_burst *burst)
 	shared->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST;
 	shared->gso_size = burst->size;
 	shared->gso_segs = burst->packets;
-	/* there is none, so nothing is to be done about it */
+	/*
+	 * There is none, so nothing is to be done about it; nor when each tunnel on the way has
+	 * taken one level away. Without any it would be none that a burst may leave with.
+	 */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	skb->csum_level = SKB_MAX_CSUM_LEVEL;
 	udp_hdr(skb)->len = cpu_to_be16(skb->len - skb_transport_offset(skb));
 	return skb;
 }
