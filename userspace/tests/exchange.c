@@ -162,7 +162,12 @@ static int plan(struct op *ops, int batch, int side)
 		struct op *op = &ops[i];
 
 		memset(op, 0, sizeof(*op));
-		op->opcode = inv && i == SLOTS - 1 ? IBV_WR_SEND_WITH_INV : draw_opcode(&state);
+		op->opcode = draw_opcode(&state);
+		if (i == SLOTS - 1 && inv)
+			op->opcode = IBV_WR_SEND_WITH_INV;
+		/* of UC nothing else says that those before it have come */
+		if (i == SLOTS - 1 && opt.type == IBV_QPT_UC && !opt.lossy)
+			op->opcode = IBV_WR_SEND;
 		op->recv = op->opcode == IBV_WR_SEND || op->opcode == IBV_WR_SEND_WITH_IMM ||
 			   op->opcode == IBV_WR_SEND_WITH_INV ||
 			   op->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
