@@ -16,6 +16,7 @@
 #include "engine/window.h"
 #include "link/packet.h"
 #include "mem/copy.h"
+#include "object/vector.h"
 #include "stats.h"
 #include "verbs/qp.h"
 #include "wire/opcode.h"
@@ -525,8 +526,9 @@ static void fake_cq_create(struct fake_node *node, struct weft_cq *cq)
 		cq->ring = NULL;
 		KUNIT_FAIL_AND_ABORT(test, "no memory for a CQ");
 	}
-	/* its handler is called at once, and not by a vector */
+	/* its handler is called at once, and not by an interrupt */
 	cq->user = true;
+	weft_vector_init(cq, 0);
 }
 
 static void fake_cq_destroy(struct weft_cq *cq)

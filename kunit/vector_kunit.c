@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * object/vector.h: where a kernel consumer's completion handler runs.
+ * object/vector.h: where a completion handler runs.
  */
 #include <kunit/test.h>
 #include <linux/cpumask.h>
@@ -73,6 +73,32 @@ static void polled_on_that_cpu(struct kunit *test)
 	vector_each_cpu(test, &wc);
 }
 
+/* Of no vector but the first one: that is everywhere. */
+static void vector_of_a_process(struct kunit *test)
+{
+	int cpu, here, want, ran_on, i;
+	unsigned int vector = 0;
+	struct weft_cq *cq;
+
+	for_each_possible_cpu(cpu) {
+		cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, cq);
+		cq->user = true;
+		cq->ibcq.comp_handler = vector_handler;
+		cq->ibcq.cq_context = &ran_on;
+		weft_vector_init(cq, vector++);
+		for (i = 0; i < VECTOR_TIMES; i++) {
+			ran_on = VECTOR_NEVER;
+			here = get_cpu();
+			want = cpu_online(cpu) && vector > 1 ? cpu : here;
+			weft_vector_raise(cq);
+			put_cpu();
+			weft_vector_quiesce(cq);
+			KUNIT_ASSERT_EQ_MSG(test, ran_on, want, "vector %u", vector - 1);
+		}
+	}
+}
+
 static void vector_watcher(struct ib_cq *ibcq, void *context)
 {
 	struct vector_watch *watch = context;
@@ -128,6 +154,7 @@ static void handler_runs_alone(struct kunit *test)
 static struct kunit_case vector_cases[] = {
 	KUNIT_CASE(vector_is_a_cpu),
 	KUNIT_CASE(polled_on_that_cpu),
+	KUNIT_CASE(vector_of_a_process),
 	KUNIT_CASE(handler_runs_alone),
 	{}
 };

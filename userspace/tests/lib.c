@@ -352,9 +352,10 @@ void make(struct end *e, const struct conf *conf)
 	if (e->conf.gid < 0)
 		e->conf.gid = gid4;
 	e->psn = next_psn++ & 0xffffff;
-	e->scq = ibv_create_cq(ctx, conf->cqe, e, conf->channel, 0);
+	e->scq = ibv_create_cq(ctx, conf->cqe, e, conf->channel, conf->vector);
 	CHECK(e->scq);
-	e->rcq = conf->one_cq ? e->scq : ibv_create_cq(ctx, conf->cqe, e, conf->channel, 0);
+	e->rcq = conf->one_cq ? e->scq :
+				ibv_create_cq(ctx, conf->cqe, e, conf->channel, conf->vector);
 	CHECK(e->rcq);
 	e->buf = memory(BUF);
 	e->mr = ibv_reg_mr(pd, e->buf, BUF, ACCESS_ALL);

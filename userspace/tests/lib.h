@@ -126,6 +126,7 @@ struct conf {
 	int gid;			/* index; -1: IPv4 */
 	struct ibv_srq *srq;
 	struct ibv_comp_channel *channel;
+	int vector;			/* of both CQs */
 };
 
 #define ACCESS_ALL (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |	\

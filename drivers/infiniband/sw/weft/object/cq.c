@@ -60,15 +60,6 @@ static void cq_overrun_event(struct weft_cq *cq)
 	weft_events_raise(&cq->events, IB_EVENT_CQ_ERR);
 }
 
-/* No lock is held: the ring may be another one already. */
-static void cq_notify(struct weft_cq *cq)
-{
-	if (cq->user)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
-	else
-		weft_vector_raise(cq);
-}
-
 /* The event for what has come since the last one. Return: somebody has asked for it. */
 static bool cq_raise(struct weft_cq *cq)
 {
@@ -104,7 +95,7 @@ static enum hrtimer_restart cq_late(struct hrtimer *timer)
 	notify = cq->moderation.unraised && cq_raise(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (notify)
-		cq_notify(cq);
+		weft_vector_raise(cq);
 	return HRTIMER_NORESTART;
 }
 
@@ -147,8 +138,9 @@ bool weft_cq_finish(struct weft_cq *cq, u32 sequel)
 {
 	if (sequel & WEFT_CQ_ERROR)
 		cq_overrun_event(cq);
+	/* no lock is held: the ring may be another one already */
 	if (sequel & WEFT_CQ_NOTIFY)
-		cq_notify(cq);
+		weft_vector_raise(cq);
 	return !(sequel & WEFT_CQ_LOST);
 }
 
@@ -219,8 +211,7 @@ int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	struct weft_cq *cq = to_weft_cq(ibcq);
 
 	hrtimer_cancel(&cq->moderation.timer);
-	if (!cq->user)
-		weft_vector_quiesce(cq);
+	weft_vector_quiesce(cq);
 	cancel_work_sync(&cq->fail_work);
 	weft_events_end(&cq->events);
 	weft_ring_destroy(cq->ring);

@@ -50,9 +50,9 @@ struct weft_moderation {
  * @events: asynchronous ones
  * @fault: what weft_cq_fail() was told, or 0
  * @fail_work: takes its QPs to ERR
- * @cpu: of a kernel consumer: where its handler runs
- * @local: calls it, once at a time
- * @remote: schedules @local on @cpu
+ * @cpu: where its handler runs (object/vector.h)
+ * @local: calls a kernel consumer's, once at a time
+ * @remote: calls it or schedules @local on @cpu
  * @on_way: bit 0: @remote is, and one that raises it leaves it at that
  */
 struct weft_cq {

@@ -8,23 +8,29 @@
 
 #include "object/cq.h"
 
-static void vector_interrupt(struct tasklet_struct *tasklet)
-{
-	struct weft_cq *cq = container_of(tasklet, struct weft_cq, local);
+/* in place of a CPU: any */
+#define VECTOR_HERE	-1
 
+static void vector_call(struct weft_cq *cq)
+{
 	cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
 }
 
+static void vector_interrupt(struct tasklet_struct *tasklet)
+{
+	vector_call(container_of(tasklet, struct weft_cq, local));
+}
+
 /*
- * The core's handler of a CQ that it polls only schedules that, for this CPU, and may be
- * called anywhere: a tasklet would be a second soft interrupt for each. Of an ib_create_cq()
+ * A process's handler may be called anywhere. The core's, of a CQ that it polls, only
+ * schedules that, for this CPU, and may be, too: a tasklet would be a second soft interrupt for each. Of an ib_create_cq()
  * poll_ctx says nothing; what the core polls has room for completions. Other handlers do what
  * they like.
  */
 static void vector_schedule(struct weft_cq *cq)
 {
-	if (cq->ibcq.wc)
-		cq->ibcq.comp_handler(&cq->ibcq, cq->ibcq.cq_context);
+	if (cq->user || cq->ibcq.wc)
+		vector_call(cq);
 	else
 		tasklet_hi_schedule(&cq->local);
 }
@@ -47,6 +53,10 @@ void weft_vector_init(struct weft_cq *cq, unsigned int vector)
 {
 	int cpu;
 
+	if (cq->user && !vector) {
+		cq->cpu = VECTOR_HERE;
+		return;
+	}
 	for_each_possible_cpu(cpu)
 		if (!vector--)
 			cq->cpu = cpu;
@@ -74,8 +84,13 @@ static void vector_raise_here(struct weft_cq *cq)
 /* One that is on its way already will do: the handler has not begun. */
 void weft_vector_raise(struct weft_cq *cq)
 {
-	int cpu = get_cpu();
+	int cpu;
 
+	if (cq->cpu == VECTOR_HERE) {
+		vector_call(cq);
+		return;
+	}
+	cpu = get_cpu();
 	if (cpu == cq->cpu || !cpu_online(cq->cpu))
 		vector_raise_here(cq);
 	else if (!test_and_set_bit(0, &cq->on_way)) /* one CPU at a time may call */
@@ -86,6 +101,8 @@ WEFT_EXPORT_FOR_TEST(weft_vector_raise);
 
 void weft_vector_quiesce(struct weft_cq *cq)
 {
+	if (cq->cpu == VECTOR_HERE)
+		return;
 	/*
 	 * The lock is given back just before the function is called. Only then a call that
 	 * is waited for comes after it: of those that wait a CPU takes such calls first,
