@@ -2,16 +2,19 @@
 /*
  * On-demand paging when there is no memory: the kernel's fault injection lets no page be
  * allocated by who pins for us. It has been told whom that is (verbs/542-own-starved).
- * And what has to succeed without memory, which weft_detach_mcast() gets none of; and what
- * has to fail as a whole, which is connects_later() alone: weft_window_create() gets none.
+ * And what has to succeed without memory, now or later, or to fail as a whole: the script says
+ * which function gets none.
  */
 #include "lib.h"
+
+#include <arpa/inet.h>
 
 #define INJECTION	"/sys/kernel/debug/fail_page_alloc/"
 #define SLAB		"/sys/kernel/debug/failslab/"
 #define PAGED		(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
 #define PATIENT		CONF(.timeout = 18)
 #define PAGE		4096
+#define VLAN		"starved5"
 /* vendor_err */
 #define NAK_OPERATION	23
 #define NO_MEMORY	29
@@ -206,8 +209,11 @@ static void for_a_moment(void)
 }
 
 /*
- * ---- A multicast group is left ----
+ * ---- Multicast groups ----
  */
+
+#define GROUP		"239.0.0.77"
+static union ibv_gid group = { .raw = { [10] = 0xff, [11] = 0xff, [12] = 239, [15] = 77 } };
 
 static void send_to_group(struct ibv_ah *to, uint64_t id)
 {
@@ -218,9 +224,9 @@ static void send_to_group(struct ibv_ah *to, uint64_t id)
 	expect_ok(a.scq, id);
 }
 
+/* weft_detach_mcast() gets no memory, and succeeds */
 static void leaves_group(void)
 {
-	union ibv_gid group = { .raw = { [10] = 0xff, [11] = 0xff, [12] = 239, [15] = 77 } };
 	struct ibv_ah_attr av = { .is_global = 1, .port_num = 1, .grh.sgid_index = gid4,
 				  .grh.hop_limit = 1, .grh.dgid = group };
 	struct ibv_ah *to = ibv_create_ah(pd, &av);
@@ -249,6 +255,63 @@ static void leaves_group(void)
 	SAME(ibv_destroy_qp(b.qp), 0);
 }
 
+/* so that the net device is in it, and asks for nothing when it joins */
+static void join_by_socket(void)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	struct ip_mreq join = { .imr_multiaddr.s_addr = inet_addr(GROUP) };
+	union ibv_gid own;
+
+	SAME(ibv_query_gid(ctx, 1, gid4, &own), 0);
+	memcpy(&join.imr_interface, own.raw + 12, 4);
+	SAME(setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &join, sizeof(join)), 0);
+}
+
+static bool vlan_is_member(void)
+{
+	return !system("ip maddr show dev " VLAN " | grep -q 'inet *" GROUP "'");
+}
+
+/* a group is joined with all VLANs, or not at all (weft_reach_join() gets no memory) */
+static void joins_vlan_or_fails(void)
+{
+	SAME(system("ip link add link eth0 name " VLAN " type vlan id 5"), 0);
+	join_by_socket();
+	make(&a, CONF(.type = IBV_QPT_UD));
+	write_text(SLAB "probability", "100");
+	REFUSED(ibv_attach_mcast(a.qp, &group, 0), ENOMEM);
+	write_text(SLAB "probability", "0");
+	REFUSED(ibv_detach_mcast(a.qp, &group, 0), EINVAL);
+	CHECK(!vlan_is_member());
+	SAME(ibv_attach_mcast(a.qp, &group, 0), 0);
+	CHECK(vlan_is_member());
+	SAME(ibv_detach_mcast(a.qp, &group, 0), 0);
+	CHECK(!vlan_is_member());
+	SAME(system("ip link del " VLAN), 0);
+}
+
+/* a VLAN that comes joins later (weft_reach_upper() gets no memory) */
+static void vlan_joins_later(void)
+{
+	long left = read_number(SLAB "times");
+	int i;
+
+	make(&a, CONF(.type = IBV_QPT_UD));
+	SAME(ibv_attach_mcast(a.qp, &group, 0), 0);
+	write_text(SLAB "probability", "100");
+	SAME(system("ip link add link eth0 name " VLAN " type vlan id 5"), 0);
+	write_text(SLAB "probability", "0");
+	CHECK(read_number(SLAB "times") < left);
+	for (i = 0; i < WAIT_MS && !vlan_is_member(); i += 100)
+		sleep_ms(100);
+	CHECK(vlan_is_member());
+	SAME(system("ip link del " VLAN), 0);
+}
+
+/*
+ * ---- All or nothing ----
+ */
+
 static struct ibv_qp_attr all_of(const struct end *e)
 {
 	struct ibv_qp_init_attr init;
@@ -258,7 +321,10 @@ static struct ibv_qp_attr all_of(const struct end *e)
 	return attr;
 }
 
-/* a path of packets wants memory: without it nothing has changed, and it can be tried again */
+/*
+ * a path of packets wants memory (weft_window_create()): without it nothing has changed, and
+ * it can be tried again
+ */
 static void connects_later(void)
 {
 	struct ibv_qp_attr before, after, attr;
@@ -287,5 +353,6 @@ static void connects_later(void)
 
 TESTS(
 	TEST(requester), TEST(unreliable_requester), TEST(responder),
-	TEST(unreliable_responder), TEST(for_a_moment), TEST(leaves_group), TEST(connects_later)
+	TEST(unreliable_responder), TEST(for_a_moment), TEST(leaves_group),
+	TEST(joins_vlan_or_fails), TEST(vlan_joins_later), TEST(connects_later)
 )

@@ -43,6 +43,26 @@ static uint8_t *receive(int victim, int slot)
 	return region(RECEIVES) + (victim * RECVS + slot) * (RECV_BUFFER + RECV_GUARD);
 }
 
+/* what no packet may write */
+static void each_canary(void (*see_to)(const void *p, size_t length, int seed))
+{
+	int i;
+
+	for (i = 0; i < NUM_REGIONS; i++)
+		see_to(region(i) - GUARD, GUARD, i);
+	see_to(region(OPEN), 8, 100);
+	see_to(region(OPEN) + REGION - 16, 16, 101);
+	see_to(region(READ_ONLY), REGION, 102);
+	see_to(region(OTHER_PD), REGION, 103);
+	for (i = 0; i < MAX_VICTIMS * RECVS; i++)
+		see_to(receive(0, i) + RECV_BUFFER, RECV_GUARD, i);
+}
+
+static void set_canary(const void *p, size_t length, int seed)
+{
+	fill((void *)p, length, seed);
+}
+
 static void make_arena(void)
 {
 	int i;
@@ -62,29 +82,13 @@ static void make_arena(void)
 	mr[RECEIVES] = ibv_reg_mr(pd, region(RECEIVES), RECV_AREA, IBV_ACCESS_LOCAL_WRITE);
 	for (i = 0; i < NUM_REGIONS; i++)
 		CHECK(mr[i]);
-	for (i = 0; i < NUM_REGIONS; i++)
-		fill(region(i) - GUARD, GUARD, i);
-	fill(region(OPEN), 8, 100);
-	fill(region(OPEN) + REGION - 16, 16, 101);
-	fill(region(READ_ONLY), REGION, 102);
-	fill(region(OTHER_PD), REGION, 103);
-	for (i = 0; i < MAX_VICTIMS * RECVS; i++)
-		fill(receive(0, i) + RECV_BUFFER, RECV_GUARD, i);
+	each_canary(set_canary);
 }
 
 static void check_arena(void)
 {
-	int i;
-
 	note("canaries");
-	for (i = 0; i < NUM_REGIONS; i++)
-		check_filled(region(i) - GUARD, GUARD, i);
-	check_filled(region(OPEN), 8, 100);
-	check_filled(region(OPEN) + REGION - 16, 16, 101);
-	check_filled(region(READ_ONLY), REGION, 102);
-	check_filled(region(OTHER_PD), REGION, 103);
-	for (i = 0; i < MAX_VICTIMS * RECVS; i++)
-		check_filled(receive(0, i) + RECV_BUFFER, RECV_GUARD, i);
+	each_canary(check_filled);
 	note(NULL);
 }
 

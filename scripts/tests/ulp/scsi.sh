@@ -43,6 +43,9 @@ withdraw_disk()
 	rmdir "$1/lun/lun_0"
 }
 
+# parents: how many devices of weft sysfs has, those that are kept for an initiator, too
+parents() { find /sys/devices/platform -maxdepth 1 -name 'weft.*' | wc -l; }
+
 disks() { (cd /sys/block && ls -d sd* 2>/dev/null) || true; }
 
 # new_disk BEFORE: the one that was not in the list BEFORE, when it is there

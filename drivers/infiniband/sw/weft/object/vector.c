@@ -22,10 +22,10 @@ static void vector_interrupt(struct tasklet_struct *tasklet)
 }
 
 /*
- * A process's handler may be called anywhere. The core's, of a CQ that it polls, only
- * schedules that, for this CPU, and may be, too: a tasklet would be a second soft interrupt for each. Of an ib_create_cq()
- * poll_ctx says nothing; what the core polls has room for completions. Other handlers do what
- * they like.
+ * A process's handler may be called anywhere. So may the core's, of a CQ that it polls, which
+ * only schedules that, for this CPU: a tasklet would be a second soft interrupt for each. Of an
+ * ib_create_cq() poll_ctx says nothing; what the core polls has room for completions. Other
+ * handlers do what they like.
  */
 static void vector_schedule(struct weft_cq *cq)
 {
