@@ -160,12 +160,10 @@ iser_node() { iscsiadm -m node -T "$IQN" -p "$portal" "$@"; }
 
 iser_logout() { ! iser_node 2>/dev/null | grep -q . || iser_node --logout || true; }
 
-# survives CMD...: what is written while CMD takes the port away is there when it is
-# back, by another connection
+# survives CMD...: what is written while CMD takes the port away is there when it is back
 survives()
 {
-	local i writer before
-	before=$(rc_qps weft0)
+	local i writer
 	rm -f /tmp/written
 	defer rm -f /tmp/written
 	dd if=/dev/urandom of=/tmp/random bs=1M count=8 status=none
@@ -177,8 +175,16 @@ survives()
 	"$@"
 	: >/tmp/written
 	wait $writer || fail "writing failed when there was no port"
-	other_qps weft0 "$before" || fail "it is the same connection"
 	cmp -n 8388608 /tmp/random "$disk"
+}
+
+# reconnects CMD...: likewise, by another connection
+reconnects()
+{
+	local before
+	before=$(rc_qps weft0)
+	survives "$@"
+	other_qps weft0 "$before" || fail "it is the same connection"
 }
 
 #
