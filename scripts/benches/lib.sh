@@ -90,11 +90,13 @@ end_turn()
 	[ ! -e /sys/module/rdma_rxe ] || modprobe -r rdma_rxe
 }
 
-# icrc 0|1: of the packets between the devices of "joined"
+# icrc 0|1: of the packets of all devices here
 icrc()
 {
-	echo "$1" >/sys/class/infiniband/weft8/icrc
-	echo "$1" >/sys/class/infiniband/weft9/icrc
+	local file
+	for file in /sys/class/infiniband/weft*/icrc; do
+		echo "$1" >"$file"
+	done
 }
 
 # large_frames: of eth0, for a path MTU of 4096, the best that rdma_rxe can have

@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # What the parts with NVMe-oF have in common. To be sourced after lib.sh, with "who" set to
-# weft, packets, rxe or tcp.
+# weft, packets, bare, rxe or tcp.
 # shellcheck disable=SC2154 # of stock.sh
 [ "$who" != tcp ] || transport=tcp
 . "$WEFT_TOP/scripts/tests/ulp/nvme.sh"
