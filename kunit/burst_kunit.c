@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * link/burst.c: what the kernel makes of a burst again.
+ * link/burst.c: what the kernel makes of a burst again, and what we do.
  */
 #include <kunit/test.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/mm.h>
+#include <linux/netdevice.h>
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 #include <net/gso.h>
@@ -17,6 +18,8 @@
 #define BURST_ROOM	64
 #define BURST_LINEAR	32U
 #define BURST_ID	0xfffe
+/* after the first router */
+#define BURST_TTL	63
 
 static void burst_put_ipv4(struct sk_buff *skb, u32 length, u16 id)
 {
@@ -108,7 +111,36 @@ static struct sk_buff *burst_take_apart(struct kunit *test, struct sk_buff *skb)
 	return parts;
 }
 
-/* It is what burst_packet() has made, but for the checksum of IP. */
+/* As we do it: from the UDP header on. */
+static struct sk_buff *burst_open(struct kunit *test, struct sk_buff *skb)
+{
+	__skb_pull(skb, skb_transport_offset(skb));
+	KUNIT_ASSERT_TRUE(test, weft_burst_open(skb));
+	KUNIT_EXPECT_FALSE(test, skb_is_gso(skb));
+	return skb;
+}
+
+/* As it is in the last network, which may have room for tunnels. */
+static struct sk_buff *burst_close(struct kunit *test, const struct weft_burst *burst, bool ipv4)
+{
+	struct net_device *ndev = kunit_kzalloc(test, sizeof(*ndev), GFP_KERNEL);
+	struct sk_buff *skb;
+
+	KUNIT_ASSERT_NOT_NULL(test, ndev);
+	if (ipv4)
+		ndev->features = NETIF_F_GSO_UDP_TUNNEL;
+	skb = weft_burst_close(burst, ndev);
+	KUNIT_EXPECT_EQ(test, skb_is_gso(skb), burst->packets > 1);
+	KUNIT_EXPECT_EQ(test, !!(skb_shinfo(skb)->gso_type & SKB_GSO_UDP_TUNNEL),
+			ipv4 && burst->packets > 1);
+	if (ipv4)
+		ip_hdr(skb)->ttl = BURST_TTL;
+	else
+		ipv6_hdr(skb)->hop_limit = BURST_TTL;
+	return skb;
+}
+
+/* It is what burst_packet() has made, but for the checksum of IP, and what has changed. */
 static void burst_expect(struct kunit *test, struct sk_buff *skb, u32 packet, u32 size,
 			 bool ipv4)
 {
@@ -121,9 +153,10 @@ static void burst_expect(struct kunit *test, struct sk_buff *skb, u32 packet, u3
 	if (ipv4) {
 		KUNIT_EXPECT_EQ(test, ntohs(ip_hdr(skb)->id), (u16)(BURST_ID + packet));
 		KUNIT_EXPECT_EQ(test, ntohs(ip_hdr(skb)->tot_len), 28 + size);
-		KUNIT_EXPECT_EQ(test, ip_hdr(skb)->ttl, 64);
+		KUNIT_EXPECT_EQ(test, ip_hdr(skb)->ttl, BURST_TTL);
 	} else {
 		KUNIT_EXPECT_EQ(test, ntohs(ipv6_hdr(skb)->payload_len), 8 + size);
+		KUNIT_EXPECT_EQ(test, ipv6_hdr(skb)->hop_limit, BURST_TTL);
 	}
 	payload = (u8 *)(udp_hdr(skb) + 1);
 	KUNIT_ASSERT_EQ(test, skb_tail_pointer(skb) - payload, size);
@@ -132,7 +165,9 @@ static void burst_expect(struct kunit *test, struct sk_buff *skb, u32 packet, u3
 	KUNIT_EXPECT_EQ(test, i, size);
 }
 
-static void burst_round_trip(struct kunit *test, const u32 *size, u32 num, bool ipv4)
+static void burst_round_trip(struct kunit *test, const u32 *size, u32 num, bool ipv4,
+			     struct sk_buff *(*take_apart)(struct kunit *test,
+							   struct sk_buff *skb))
 {
 	struct weft_burst burst = {};
 	struct sk_buff *skb, *next;
@@ -143,11 +178,10 @@ static void burst_round_trip(struct kunit *test, const u32 *size, u32 num, bool 
 		weft_burst_add(&burst, burst_packet(test, i, size[i], ipv4));
 	}
 	KUNIT_EXPECT_EQ(test, burst.packets, num);
-	skb = weft_burst_close(&burst);
+	skb = burst_close(test, &burst, ipv4);
 	KUNIT_EXPECT_EQ(test, skb->len, burst.length);
-	KUNIT_EXPECT_EQ(test, skb_is_gso(skb), num > 1);
 	if (num > 1)
-		skb = burst_take_apart(test, skb);
+		skb = take_apart(test, skb);
 	for (i = 0; skb; skb = next, i++) {
 		next = skb->next;
 		skb_mark_not_on_list(skb);
@@ -164,8 +198,9 @@ static void burst_comes_apart(struct kunit *test)
 	u32 ipv4;
 
 	for (ipv4 = 0; ipv4 < 2; ipv4++) {
-		burst_round_trip(test, one, ARRAY_SIZE(one), ipv4);
-		burst_round_trip(test, several, ARRAY_SIZE(several), ipv4);
+		burst_round_trip(test, one, ARRAY_SIZE(one), ipv4, NULL);
+		burst_round_trip(test, several, ARRAY_SIZE(several), ipv4, burst_take_apart);
+		burst_round_trip(test, several, ARRAY_SIZE(several), ipv4, burst_open);
 	}
 }
 
@@ -178,9 +213,10 @@ static void burst_that_is_shared(struct kunit *test)
 
 	for (i = 0; i < 3; i++)
 		weft_burst_add(&burst, burst_packet(test, i, 1000, true));
-	skb = weft_burst_close(&burst);
+	skb = burst_close(test, &burst, true);
 	clone = skb_clone(skb, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, clone);
+	KUNIT_EXPECT_FALSE(test, weft_burst_open(skb));
 	skb = burst_take_apart(test, skb);
 	for (i = 0; i < 3 && skb; i++) {
 		struct sk_buff *next = skb->next;
@@ -193,6 +229,25 @@ static void burst_that_is_shared(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, i, 3);
 	KUNIT_EXPECT_PTR_EQ(test, skb, NULL);
 	kfree_skb(clone);
+}
+
+/* What a tunnel has put around it has other headers. */
+static void burst_in_a_tunnel(struct kunit *test)
+{
+	struct weft_burst burst = {};
+	struct sk_buff *skb;
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		weft_burst_add(&burst, burst_packet(test, i, 1000, true));
+	skb = burst_close(test, &burst, true);
+	__skb_pull(skb, skb_transport_offset(skb));
+	skb->encapsulation = 1;
+	KUNIT_EXPECT_FALSE(test, weft_burst_open(skb));
+	skb->encapsulation = 0;
+	skb_set_network_header(skb, -48);
+	KUNIT_EXPECT_FALSE(test, weft_burst_open(skb));
+	kfree_skb(skb);
 }
 
 static void burst_limits(struct kunit *test)
@@ -210,12 +265,13 @@ static void burst_limits(struct kunit *test)
 	/* and a tunnel's headers can be put in front of it */
 	KUNIT_EXPECT_TRUE(test, weft_burst_takes(&burst, 65535 - WEFT_BURST_ROOM - burst.length));
 	KUNIT_EXPECT_FALSE(test, weft_burst_takes(&burst, 65536 - WEFT_BURST_ROOM - burst.length));
-	kfree_skb(weft_burst_close(&burst));
+	kfree_skb(burst_close(test, &burst, true));
 }
 
 static struct kunit_case burst_cases[] = {
 	KUNIT_CASE(burst_comes_apart),
 	KUNIT_CASE(burst_that_is_shared),
+	KUNIT_CASE(burst_in_a_tunnel),
 	KUNIT_CASE(burst_limits),
 	{}
 };

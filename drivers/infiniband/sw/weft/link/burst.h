@@ -7,6 +7,7 @@
 
 #include <linux/types.h>
 
+struct net_device;
 struct sk_buff;
 
 /*
@@ -54,9 +55,21 @@ void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb);
 /**
  * weft_burst_close - there will be no more
  * @burst: not empty
+ * @ndev: the route's net device
  *
  * Return: what goes to IP.
  */
-struct sk_buff *weft_burst_close(const struct weft_burst *burst);
+struct sk_buff *weft_burst_close(const struct weft_burst *burst,
+				 const struct net_device *ndev);
+
+/**
+ * weft_burst_open - take apart what has come
+ * @head: a list of packets (SKB_GSO_FRAGLIST), from the first one's UDP header on
+ *
+ * Return: true: @head is the first of a list (&sk_buff.next) of packets from the UDP header on;
+ * false: the kernel has to do it, as others have this burst, too, or it has changed on
+ * its way. Nothing has happened then.
+ */
+bool weft_burst_open(struct sk_buff *head);
 
 #endif /* WEFT_LINK_BURST_H */

@@ -303,9 +303,10 @@ static void roce_choose_queue(const struct weft_run *run, struct sk_buff *skb)
 static int roce_output(const struct weft_burst *burst, const struct weft_run *run,
 		       const struct roce_way *way)
 {
-	struct net *net = dev_net(READ_ONCE(way->dst->dev));
+	const struct net_device *ndev = READ_ONCE(way->dst->dev);
+	struct sk_buff *skb = weft_burst_close(burst, ndev);
+	struct net *net = dev_net(ndev);
 	struct sock *sk = roce_sock(run, net, way->ipv4);
-	struct sk_buff *skb = weft_burst_close(burst);
 	int ret;
 
 	skb->priority = run->av->sl;

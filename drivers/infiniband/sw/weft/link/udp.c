@@ -11,10 +11,12 @@
 #include <linux/udp.h>
 #include <net/net_namespace.h>
 #include <net/netns/generic.h>
+#include <net/udp.h>
 #include <rdma/ib_verbs.h>
 
 #include "compat/udp.h"
 #include "engine/rx.h"
+#include "link/burst.h"
 #include "object/dev.h"
 #include "object/table.h"
 #include "stats.h"
@@ -171,27 +173,56 @@ static void listen_packet(struct weft_pkt *pkt)
 	weft_rx_deliver(pkt);
 }
 
-/*
- * A packet, from its UDP header on, the checksum (if it has one) verified.
- * Soft interrupt, RCU read side.
- */
-static int listen_rcv(struct sock *sk, struct sk_buff *skb)
+static void listen_one(const struct net *net, struct sk_buff *skb)
 {
 	struct weft_pkt pkt __uninitialized;
 
-	weft_pkt_init(&pkt, skb, sock_net(sk), NULL);
+	weft_pkt_init(&pkt, skb, net, NULL);
 	if (!listen_pull(skb)) {
 		weft_rx_dismiss(&pkt, WEFT_STAT_RX_NO_MEMORY);
 		kfree_skb(skb);
-		return 0;
+		return;
 	}
 	if (!listen_well_formed(skb)) {
 		weft_rx_dismiss(&pkt, WEFT_STAT_RX_MALFORMED);
 		kfree_skb(skb);
-		return 0;
+		return;
 	}
 	__skb_pull(skb, sizeof(struct udphdr));
 	listen_packet(&pkt);
+}
+
+/* As UDP does it. Return: the packets of a burst as a list, or NULL: it was dropped. */
+static struct sk_buff *listen_segment(struct sock *sk, struct sk_buff *skb)
+{
+	bool ipv4 = ip_hdr(skb)->version == 4;
+	struct sk_buff *list;
+
+	__skb_push(skb, -skb_mac_offset(skb));
+	list = udp_rcv_segment(sk, skb, ipv4);
+	for (skb = list; skb; skb = skb->next)
+		__skb_pull(skb, skb_transport_offset(skb));
+	return list;
+}
+
+/*
+ * A packet, or a burst, from its UDP header on, the checksum (if it has one) verified.
+ * Soft interrupt, RCU read side.
+ */
+static int listen_rcv(struct sock *sk, struct sk_buff *skb)
+{
+	struct sk_buff *next;
+
+	if (likely(!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST))) {
+		listen_one(sock_net(sk), skb);
+		return 0;
+	}
+	if (!weft_burst_open(skb))
+		skb = listen_segment(sk, skb);
+	skb_list_walk_safe(skb, skb, next) {
+		skb_mark_not_on_list(skb);
+		listen_one(sock_net(sk), skb);
+	}
 	return 0;
 }
 
@@ -229,6 +260,8 @@ static struct sock *listen_create(struct net *net, int family)
 	if (family == AF_INET6)
 		inet6_clear_bit(MC6_LOOP, sock->sk);
 	setup_udp_tunnel_sock(net, sock->sk, &tunnel);
+	/* bursts may come as they are */
+	udp_allow_gso(sock->sk);
 	return sock->sk;
 }
 
