@@ -121,6 +121,13 @@ rc_qps()
 	rdma resource show qp link "$1" | grep 'type RC' | grep -o 'lqpn [0-9]*' | sort || true
 }
 
+# tracefs: there is one, at $tracing
+tracefs()
+{
+	tracing=/sys/kernel/tracing
+	[ -e $tracing/events ] || mount -t tracefs none $tracing || skip "no tracefs here"
+}
+
 # other_qps DEVICE BEFORE: are its connected QPs others than rc_qps has said?
 other_qps()
 {
