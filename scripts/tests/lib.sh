@@ -71,6 +71,14 @@ count()
 	fi
 }
 
+# nap SECONDS: sleep, without a process. Of an emulated CPU that would take milliseconds,
+# and from what is being measured.
+exec {never}<> <(:)
+nap()
+{
+	read -rt "$1" -u "$never" || true
+}
+
 # within SECONDS CMD...: wait until CMD succeeds.
 within()
 {
@@ -78,7 +86,7 @@ within()
 	shift
 	until "$@"; do
 		[ $SECONDS -lt "$end" ] || { printf 'after %d s still not: %s\n' $SECONDS "$*"; return 1; }
-		sleep 0.1
+		nap 0.1
 	done
 }
 

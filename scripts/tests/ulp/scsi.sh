@@ -59,7 +59,7 @@ new_disk()
 				return
 			fi
 		done
-		sleep 0.1
+		nap 0.1
 	done
 	echo "no disk has appeared" >&2
 	return 1

@@ -59,7 +59,7 @@ converse()
 			client_status=none
 			break
 		fi
-		sleep 0.1
+		nap 0.1
 	done
 	[ "$client_status" = none ] || bounded "$out/client" "$3" || client_status=$?
 	if [ "$client_status" != 0 ]; then

@@ -355,7 +355,7 @@ meet()
 	until [ -e "$together.$1.$PEER" ]; do
 		! peer_failed || fail "node $PEER has failed"
 		[ $SECONDS -lt $end ] || fail "node $PEER does not come to '$1'"
-		sleep 0.1
+		nap 0.1
 	done
 }
 
@@ -382,7 +382,7 @@ across()
 		meet "ready$steps"
 		until has_ended $pid; do
 			! peer_failed || end_of $pid
-			sleep 0.1
+			nap 0.1
 		done
 		wait $pid || status=$?
 		show "$out/server" "$2" $status
