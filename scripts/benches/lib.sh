@@ -82,10 +82,13 @@ turn()
 	gid=$(gid "$dev" 10.9.0.1)
 }
 
+# end_turn: no device is left, and no module
 end_turn()
 {
-	remove_link weft0
-	remove_link rxe0
+	local device
+	for device in /sys/class/infiniband/weft* /sys/class/infiniband/rxe*; do
+		remove_link "${device##*/}"
+	done
 	unload_weft
 	[ ! -e /sys/module/rdma_rxe ] || modprobe -r rdma_rxe
 }
@@ -138,6 +141,13 @@ tcp_round_trip()
 {
 	awk '/latency/ && $4 == "ns" { print 2 * $3 / 1000; found = 1 } END { exit !found }' "$out/client" ||
 		fail "qperf has no latency"
+}
+
+# qperf_mib: MiB/s, of qperf with -uu as the client
+qperf_mib()
+{
+	awk '$1 == "bw" && $4 == "bytes/sec" { printf "%.2f", $3 / 2^20; found = 1 } END { exit !found }' "$out/client" ||
+		fail "qperf has no bandwidth"
 }
 
 # messages_of KIND BYTES: how many perftest moves in about a second

@@ -8,6 +8,7 @@ A line of LOG with "@bench,WHAT,WHO,UNIT,VALUE" is a sample. Of several the medi
 counts, and the spread is shown. CSV gets them all.
 """
 import csv
+import itertools
 import re
 import shutil
 import statistics
@@ -75,6 +76,15 @@ def of(what, who="weft", factor=1):
     def find(v):
         return factor * v(what, who)
     find.key = what, who
+    return find
+
+
+def of_two(what):
+    """A function that finds weft's figure if there is rdma_rxe's."""
+    def find(v):
+        v(what, "rxe")
+        return v(what)
+    find.key = what, "weft"
     return find
 
 
@@ -206,29 +216,28 @@ def rows_network():
         for mtu, part in (1500, 0.6), (9000, 0.8):
             name, tcp = "%s%d/" % (place, mtu), "%s%d/bandwidth" % (place, mtu)
             text = "%s %d: " % (place, mtu)
-            for operation in "write", "send":
-                for size, words in (65536, "64 KiB"), (2**20, "1 MiB"):
-                    what = name + "%s-%d" % (operation, size)
-                    yield row(text + "%s %s" % (operation.upper(), words), "MiB/s", LEAST, what,
-                              times(part, tcp, "tcp"), "%g TCP" % part, [("TCP", of(tcp, "tcp"))], rxe=place == "hosts")
-                    if place == "hosts":
-                        yield row("  beside rxe", "MiB/s", LEAST, what, times(4, what), "4 rxe")
-                        yield Row("  with rxe as the peer", "MiB/s", LEAST, of(what, "mixed"), of(what, "rxe"),
-                                  times(1, what), "rxe")
+            beside = [("TCP", of(tcp, "tcp")), ("the cable", of(name + "cable", "kernel"))]
+            for (operation, verb), (size, words) in itertools.product(
+                    (("write", "WRITE"), ("write-events", "WRITE by events"), ("send", "SEND")),
+                    ((65536, "64 KiB"), (2**20, "1 MiB"))):
+                what = name + "%s-%d" % (operation, size)
+                yield row(text + "%s %s" % (verb, words), "MiB/s", LEAST, what,
+                          times(part, tcp, "tcp"), "%g TCP" % part, beside)
+                yield Row("  beside rxe", "MiB/s", LEAST, of_two(what), of(what, "rxe"), times(4, what), "4 rxe")
+                yield Row("  with rxe as the peer", "MiB/s", LEAST, of(what, "mixed"), of(what, "rxe"),
+                          times(1, what), "rxe")
             yield Row(text + "WRITE 1 MiB without ICRC", "MiB/s", LEAST if place == "veth" else INFO,
                       of(name + "write-1048576", "bare"), None, times(1, tcp, "tcp"), "TCP", [("TCP", of(tcp, "tcp"))])
-            yield from rows_round_trip(place, name, text)
+            yield from rows_round_trip(name, text)
 
 
-def rows_round_trip(place, name, text):
+def rows_round_trip(name, text):
     beside = [("TCP", of(name + "round-trip", "tcp"))]
     for mode in "polling", "events":
         what = name + mode
-        yield row(text + "round trip 8 B, " + mode, "us", MOST, what, times(1, name + "round-trip", "tcp"), "TCP",
-                  beside, rxe=place == "hosts")
-        if place == "hosts":
-            yield row("  beside rxe", "us", MOST, what, times(0.6, what), "0.6 rxe")
-            yield Row("  with rxe as the peer", "us", MOST, of(what, "mixed"), of(what, "rxe"), times(1, what), "rxe")
+        yield row(text + "round trip 8 B, " + mode, "us", MOST, what, times(1, name + "round-trip", "tcp"), "TCP", beside)
+        yield Row("  beside rxe", "us", MOST, of_two(what), of(what, "rxe"), times(0.6, what), "0.6 rxe")
+        yield Row("  with rxe as the peer", "us", MOST, of(what, "mixed"), of(what, "rxe"), times(1, what), "rxe")
 
 
 def rows_above():
