@@ -110,7 +110,7 @@ static void ib_output(const struct weft_run *run, struct sk_buff *skb)
 /* Return: false: there is no memory, and it has to be sent again when there is. */
 static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 length)
 {
-	struct sk_buff *skb = weft_packet_build(run, hdr, length, IB_ROOM);
+	struct sk_buff *skb = weft_packet_build(run, hdr, length, IB_ROOM, false);
 
 	if (!skb)
 		return false;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A short payload is copied behind the headers. A long one is left where it is when
- * the run allows it: the packet has references to the pages then, and pad and ICRC
- * follow in a fragment of their own. Else it is copied into that fragment.
+ * A short payload is copied behind the headers, and any for a net device that takes
+ * packets in one piece only. A long one is left where it is when the run allows it: the
+ * packet has references to the pages then, and pad and ICRC follow in a fragment of their
+ * own. Else it is copied into that fragment.
  */
 #include "link/packet.h"
 
@@ -25,8 +26,8 @@
 #define PACKET_MIN_FRAGMENT	512U
 /* Of a stream that is cut into packets so many are sent at a time. */
 #define PACKET_BATCH		32U
-/* Longer ones are not for what hands out pieces of pages. */
-#define PACKET_MAX_HEAD		SKB_WITH_OVERHEAD(PAGE_SIZE)
+/* Enough for all but datagrams of IPoIB; longer ones would leave much of what is cut up. */
+#define PACKET_MAX_HEAD		SKB_WITH_OVERHEAD(2 * PAGE_SIZE)
 
 /* Where the next bytes are, and in @length how many of at most that are in one page. */
 static void *packet_piece(struct weft_iter *payload, u32 *length)
@@ -190,12 +191,12 @@ static struct sk_buff *packet_build_long(const struct weft_run *run,
 }
 
 struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_hdr *hdr,
-				  u32 length, u32 room)
+				  u32 length, u32 room, bool linear)
 {
 	struct sk_buff *skb = NULL;
 
 	/* a checksum is filled in where it is in one piece */
-	if (length >= PACKET_MIN_FRAGMENT && !run->ip_csum)
+	if (length >= PACKET_MIN_FRAGMENT && !run->ip_csum && !linear)
 		skb = packet_build_long(run, hdr, length, room);
 	return skb ?: packet_build_short(run, hdr, length, room);
 }

@@ -21,6 +21,7 @@ struct weft_sgl;
  * @hdr: its headers
  * @length: bytes of payload
  * @room: bytes to be left free in front
+ * @linear: all of it has to be in one piece
  *
  * The ICRC is zero.
  *
@@ -28,7 +29,7 @@ struct weft_sgl;
  * Return: the buffer, or NULL; then @run->payload is where it was.
  */
 struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_hdr *hdr,
-				  u32 length, u32 room);
+				  u32 length, u32 room, bool linear);
 
 /**
  * weft_packet_seal - compute the ICRC

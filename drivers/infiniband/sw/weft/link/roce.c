@@ -326,8 +326,12 @@ static int roce_output(const struct weft_burst *burst, const struct weft_run *ru
 static struct sk_buff *roce_build(const struct weft_run *run, const struct roce_way *way,
 				  const struct weft_hdr *hdr, u32 length, u32 room)
 {
-	struct sk_buff *skb = weft_packet_build(run, hdr, length, roce_room(way) + room);
+	const struct net_device *ndev = READ_ONCE(way->dst->dev);
+	struct sk_buff *skb;
 
+	/* one that takes no pieces, as virtio_net has without checksums, would have it copied */
+	skb = weft_packet_build(run, hdr, length, roce_room(way) + room,
+				!(ndev->features & NETIF_F_SG));
 	if (!skb)
 		return NULL;
 	roce_push_udp(skb, way);
