@@ -215,6 +215,7 @@ struct weft_replying *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_repl
 
 	/* it acknowledges all that was before */
 	recv->ack_due = false;
+	recv->unanswered = 0;
 	recv->replying = (struct weft_replying){
 		.kind = kind,
 		.psn = psn,

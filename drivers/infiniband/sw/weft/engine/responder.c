@@ -2,6 +2,7 @@
 
 #include "engine/responder.h"
 
+#include <linux/kernel_stat.h>
 #include <linux/sched.h>
 
 #include "engine/drop.h"
@@ -32,6 +33,10 @@ struct resp_budget {
 	s32	packets;
 	s32	bytes;
 	bool	atomic;
+};
+
+static const struct resp_budget resp_softirq_budget = {
+	.packets = WEFT_SOFTIRQ_WQES, .bytes = WEFT_SOFTIRQ_BYTES, .atomic = true,
 };
 
 static void resp_message_done(struct weft_recv *recv)
@@ -395,6 +400,7 @@ static enum weft_fault resp_expected(struct weft_qp *qp, const struct weft_pkt *
 	recv->ack_psn = recv->psn;
 	recv->psn = weft_psn_add(recv->psn, 1);
 	recv->ack_due |= pkt->hdr.ackreq;
+	recv->unanswered++;
 	return fault;
 }
 
@@ -710,11 +716,52 @@ static void resp_enqueue(struct weft_qp *qp, struct weft_pkt *pkt)
 	weft_pkt_defer(pkt, &recv->packets);
 }
 
+/*
+ * Is it the first acknowledge of this soft interrupt? Of a single message it should go
+ * at once, which also is cheaper.
+ */
+static bool resp_is_first(struct weft_recv *recv)
+{
+	u32 softirq = __this_cpu_read(kstat.softirqs[NET_RX_SOFTIRQ]);
+
+	if (recv->softirq == softirq)
+		return false;
+	recv->softirq = softirq;
+	return true;
+}
+
+/*
+ * Of messages that come together the others are acknowledged when the soft interrupt ends,
+ * all at once. But the sender of a long one must not wait for it.
+ *
+ * Return: nothing else is to be done now.
+ */
+static bool resp_is_done(struct weft_recv *recv)
+{
+	if (recv->replying.kind || !skb_queue_empty(&recv->packets))
+		return false;
+	if (!recv->ack_due)
+		return true;
+	if (recv->unanswered >= WEFT_ACK_PACKETS || resp_is_first(recv))
+		return false;
+	tasklet_schedule(&recv->late);
+	return true;
+}
+
+static void resp_late(struct tasklet_struct *tasklet)
+{
+	struct weft_qp *qp = container_of(tasklet, struct weft_qp, recv.late);
+	struct resp_budget budget = resp_softirq_budget;
+
+	if (weft_turn_try(&qp->recv.turn))
+		resp_release(qp, resp_work(qp, &budget));
+	else
+		weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
+}
+
 void weft_responder_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 {
-	struct resp_budget budget = {
-		.packets = WEFT_SOFTIRQ_WQES, .bytes = WEFT_SOFTIRQ_BYTES, .atomic = true,
-	};
+	struct resp_budget budget = resp_softirq_budget;
 	struct weft_recv *recv = &qp->recv;
 
 	if (!weft_turn_try(&recv->turn)) {
@@ -728,7 +775,7 @@ void weft_responder_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 		resp_park(qp, pkt, &budget);
 	else
 		weft_pkt_free(pkt);
-	resp_release(qp, resp_work(qp, &budget));
+	resp_release(qp, !resp_is_done(recv) && resp_work(qp, &budget));
 }
 
 void weft_responder_doorbell(struct weft_qp *qp)
@@ -741,6 +788,7 @@ void weft_responder_init(struct weft_qp *qp)
 	struct weft_recv *recv = &qp->recv;
 
 	skb_queue_head_init(&recv->packets);
+	tasklet_setup(&recv->late, resp_late);
 	recv->flow.turn = &recv->turn;
 	recv->progress.opcode = WEFT_OPCODE_NONE;
 }
@@ -769,12 +817,14 @@ void weft_responder_reset(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
+	tasklet_kill(&recv->late);
 	resp_end(qp);
 	weft_responder_resize(qp);
 	recv->replying.kind = WEFT_REPLYING_NOTHING;
 	recv->progress.opcode = WEFT_OPCODE_NONE;
 	recv->nak_sent = false;
 	recv->ack_due = false;
+	recv->unanswered = 0;
 	recv->held = false;
 	recv->comm_est = false;
 	recv->last_wqe = false;

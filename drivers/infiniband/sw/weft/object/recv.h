@@ -5,6 +5,7 @@
 #ifndef WEFT_OBJECT_RECV_H
 #define WEFT_OBJECT_RECV_H
 
+#include <linux/interrupt.h>
 #include <linux/skbuff.h>
 
 #include "mem/copy.h"
@@ -132,6 +133,9 @@ struct weft_progress {
  * @next_resource: the oldest one
  * @nak_sent: the requester has been told to go back to @psn
  * @ack_due: an acknowledge of @ack_psn waits for more to acknowledge
+ * @unanswered: packets executed since the last answer
+ * @softirq: which soft interrupt an acknowledge was last sent in at once
+ * @late: takes the turn, for an acknowledge that has waited long enough
  * @held: @wqe has been taken and is not complete
  * @malformed: @wqe could not be made sense of
  * @comm_est: the first message after RTR has been seen
@@ -169,6 +173,9 @@ struct weft_recv {
 	u32			next_resource;
 	bool			nak_sent;
 	bool			ack_due;
+	u32			unanswered;
+	u32			softirq;
+	struct tasklet_struct	late;
 	bool			held;
 	bool			malformed;
 	bool			comm_est;
