@@ -736,21 +736,23 @@ static bool resp_is_first(struct weft_recv *recv)
  *
  * Return: nothing else is to be done now.
  */
-static bool resp_is_done(struct weft_recv *recv)
+static bool resp_is_done(struct weft_qp *qp)
 {
+	struct weft_recv *recv = &qp->recv;
+
 	if (recv->replying.kind || !skb_queue_empty(&recv->packets))
 		return false;
 	if (!recv->ack_due)
 		return true;
 	if (recv->unanswered >= WEFT_ACK_PACKETS || resp_is_first(recv))
 		return false;
-	tasklet_schedule(&recv->late);
+	tasklet_schedule(&qp->late);
 	return true;
 }
 
 static void resp_late(struct tasklet_struct *tasklet)
 {
-	struct weft_qp *qp = container_of(tasklet, struct weft_qp, recv.late);
+	struct weft_qp *qp = container_of(tasklet, struct weft_qp, late);
 	struct resp_budget budget = resp_softirq_budget;
 
 	if (weft_turn_try(&qp->recv.turn))
@@ -775,7 +777,7 @@ void weft_responder_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 		resp_park(qp, pkt, &budget);
 	else
 		weft_pkt_free(pkt);
-	resp_release(qp, !resp_is_done(recv) && resp_work(qp, &budget));
+	resp_release(qp, !resp_is_done(qp) && resp_work(qp, &budget));
 }
 
 void weft_responder_doorbell(struct weft_qp *qp)
@@ -788,7 +790,7 @@ void weft_responder_init(struct weft_qp *qp)
 	struct weft_recv *recv = &qp->recv;
 
 	skb_queue_head_init(&recv->packets);
-	tasklet_setup(&recv->late, resp_late);
+	tasklet_setup(&qp->late, resp_late);
 	recv->flow.turn = &recv->turn;
 	recv->progress.opcode = WEFT_OPCODE_NONE;
 }
@@ -817,7 +819,7 @@ void weft_responder_reset(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	tasklet_kill(&recv->late);
+	tasklet_kill(&qp->late);
 	resp_end(qp);
 	weft_responder_resize(qp);
 	recv->replying.kind = WEFT_REPLYING_NOTHING;

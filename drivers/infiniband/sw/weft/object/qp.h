@@ -13,6 +13,7 @@
 #ifndef WEFT_OBJECT_QP_H
 #define WEFT_OBJECT_QP_H
 
+#include <linux/interrupt.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <rdma/ib_verbs.h>
@@ -83,6 +84,7 @@ struct weft_srq;
  * @post_lock: a kernel consumer's producer side of both rings
  * @events: affiliated asynchronous ones
  * @mcast_groups: groups it is attached to, under the core's or mcast's lock
+ * @late: takes the receive turn, for an acknowledge that has waited long enough
  * @send: send half
  * @recv: receive half
  */
@@ -124,6 +126,7 @@ struct weft_qp {
 	spinlock_t		post_lock;
 	struct weft_events	events;
 	atomic_t		mcast_groups;
+	struct tasklet_struct	late;
 
 	struct weft_send	send ____cacheline_aligned_in_smp;
 	struct weft_recv	recv ____cacheline_aligned_in_smp;

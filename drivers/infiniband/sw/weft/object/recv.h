@@ -5,7 +5,6 @@
 #ifndef WEFT_OBJECT_RECV_H
 #define WEFT_OBJECT_RECV_H
 
-#include <linux/interrupt.h>
 #include <linux/skbuff.h>
 
 #include "mem/copy.h"
@@ -135,7 +134,6 @@ struct weft_progress {
  * @ack_due: an acknowledge of @ack_psn waits for more to acknowledge
  * @unanswered: packets executed since the last answer
  * @softirq: which soft interrupt an acknowledge was last sent in at once
- * @late: takes the turn, for an acknowledge that has waited long enough
  * @held: @wqe has been taken and is not complete
  * @malformed: @wqe could not be made sense of
  * @comm_est: the first message after RTR has been seen
@@ -175,7 +173,6 @@ struct weft_recv {
 	bool			ack_due;
 	u32			unanswered;
 	u32			softirq;
-	struct tasklet_struct	late;
 	bool			held;
 	bool			malformed;
 	bool			comm_est;
