@@ -379,7 +379,7 @@ across()
 		bounded "$out/server" "$2" &
 		pid=$!
 		within "$limit" can_start "$1" "$pid"
-		meet "ready$steps"
+		meet "across-ready$steps"
 		until has_ended $pid; do
 			! peer_failed || end_of $pid
 			nap 0.1
@@ -387,12 +387,12 @@ across()
 		wait $pid || status=$?
 		show "$out/server" "$2" $status
 	else
-		meet "ready$steps"
+		meet "across-ready$steps"
 		bounded "$out/client" "$3" || status=$?
 		show "$out/client" "$3" $status
 	fi
 	[ $status = 0 ] || fail "the $who ended with $status"
-	meet "done$steps"
+	meet "across-done$steps"
 }
 
 # can_start READY PID: the server is ready, or there is no server any more

@@ -26,7 +26,7 @@
 #define PACKET_MIN_FRAGMENT	512U
 /* Of a stream that is cut into packets so many are sent at a time. */
 #define PACKET_BATCH		32U
-/* Enough for all but datagrams of IPoIB; longer ones would leave much of what is cut up. */
+/* Enough for a payload of 4 KiB; longer ones would leave much of what is cut up. */
 #define PACKET_MAX_HEAD		SKB_WITH_OVERHEAD(2 * PAGE_SIZE)
 
 /* Where the next bytes are, and in @length how many of at most that are in one page. */

@@ -84,7 +84,8 @@ struct weft_srq;
  * @post_lock: a kernel consumer's producer side of both rings
  * @events: affiliated asynchronous ones
  * @mcast_groups: groups it is attached to, under the core's or mcast's lock
- * @late: takes the receive turn, for an acknowledge that has waited long enough
+ * @late: takes the receive turn, for an acknowledge that has waited long enough. Scheduled
+ *	with that turn owned; weft_responder_reset(), which has stopped it, waits for the end.
  * @send: send half
  * @recv: receive half
  */
