@@ -172,16 +172,14 @@ static void roce_find_way(struct weft_run *run, struct roce_way *way)
 	};
 	if (!weft_dev_port_active(run->qp->dev))
 		return;
-	if (flow->dst && dst_check(flow->dst, flow->cookie)) {
+	if (flow->dst && dst_check(flow->dst, 0 /* IPv4 has no cookie */)) {
 		way->dst = flow->dst;
 		return;
 	}
 	roce_forget(flow);
 	roce_route(run->qp->dev, way);
-	if (roce_may_keep(run, way)) {
+	if (roce_may_keep(run, way))
 		flow->dst = way->dst;
-		flow->cookie = 0; /* IPv4 has none */
-	}
 }
 
 static void roce_leave_way(const struct weft_run *run, const struct roce_way *way)

@@ -6,9 +6,9 @@
  *
  *	owner (room_stall)              whoever frees (room_freed)
  *
- *	stalled = true                  queued -= charge
+ *	enough = ..., stalled = true    queued -= charge
  *	full barrier                    full barrier (atomic_sub_return)
- *	queued still too much?          stalled, and little enough queued?
+ *	queued more than enough?        stalled, and no more than enough queued?
  *	   then leave                      stalled = false
  *	stalled = false, go on             full barrier
  *	                                   post WEFT_EV_RUN
@@ -34,9 +34,6 @@
 #include "object/qp.h"
 #include "params.h"
 #include "stats.h"
-
-/* A stalled flow goes on when no more than this is under way. */
-#define ROOM_TX_LOW		(WEFT_TX_BYTES / 2)
 
 /*
  * What a packet is charged has to be known when it is freed, and its truesize
@@ -75,6 +72,61 @@ static unsigned long room_charge_class(const struct sk_buff *skb)
 	       ROOM_CHARGE_MIN_ORDER;
 }
 
+/* Return: false: it does already. */
+static bool room_join_hoping(struct weft_flow *flow)
+{
+	/* pairs with room_wake_hoping(), which has done with flow->hope */
+	if (cmpxchg_acquire(&flow->hoping, false, true))
+		return false;
+	weft_qp_hold(flow->turn->qp);
+	percpu_ref_get(&room_packets);
+	if (llist_add(&flow->hope, &room_hoping))
+		hrtimer_start(&room_timer, ns_to_ktime(ROOM_HOPE_NS), HRTIMER_MODE_REL_SOFT);
+	return true;
+}
+
+static void room_wake_hoping(void)
+{
+	struct llist_node *hoping = llist_del_all(&room_hoping);
+	struct weft_flow *flow, *next;
+
+	llist_for_each_entry_safe(flow, next, hoping, hope) {
+		struct weft_qp *qp = flow->turn->qp;
+
+		/* from here on it may be in the list again: pairs with room_join_hoping() */
+		smp_store_release(&flow->hoping, false);
+		weft_turn_post(flow->turn, WEFT_EV_RUN);
+		weft_qp_put(qp);
+		percpu_ref_put(&room_packets);
+	}
+}
+
+static enum hrtimer_restart room_hoped(struct hrtimer *timer)
+{
+	room_wake_hoping();
+	return HRTIMER_NORESTART;
+}
+
+/*
+ * What a flow has sent into a full queue leaves it, and the flow would fill it again before
+ * those who can only hope have looked. So these go first.
+ */
+static bool room_gives_way(struct weft_flow *flow)
+{
+	if (!READ_ONCE(flow->refused) || llist_empty(&room_hoping))
+		return false;
+	room_wake_hoping();
+	return room_join_hoping(flow);
+}
+
+static void room_go_on(struct weft_flow *flow)
+{
+	WRITE_ONCE(flow->stalled, false);
+	smp_mb(); /* see the top of this file */
+	if (!room_gives_way(flow))
+		weft_turn_post(flow->turn, WEFT_EV_RUN);
+}
+
 /*
  * The destructor of our packets. The device may be gone; the reference to the
  * QP keeps the flow and its turn, and a turn that was stopped for good takes the
@@ -89,11 +141,9 @@ static void room_freed(struct sk_buff *skb)
 	int left;
 
 	left = atomic_sub_return(room_charge(class), &flow->queued);
-	if (left <= ROOM_TX_LOW && READ_ONCE(flow->stalled)) {
-		WRITE_ONCE(flow->stalled, false);
-		smp_mb(); /* see the top of this file */
-		weft_turn_post(flow->turn, WEFT_EV_RUN);
-	}
+	/* pairs with room_stall() */
+	if (smp_load_acquire(&flow->stalled) && left <= READ_ONCE(flow->enough))
+		room_go_on(flow);
 	weft_qp_put(qp);
 	percpu_ref_put(&room_packets);
 }
@@ -116,11 +166,14 @@ void weft_room_take(struct weft_flow *flow, struct sk_buff *skb)
  * Return: true: more than @enough bytes are under way, and the event will come;
  * false: go on.
  */
-static bool room_stall(const struct weft_run *run, int enough)
+static bool room_stall(const struct weft_run *run, int enough, bool refused)
 {
 	struct weft_flow *flow = run->flow;
 
-	WRITE_ONCE(flow->stalled, true);
+	WRITE_ONCE(flow->enough, enough);
+	WRITE_ONCE(flow->refused, refused);
+	/* pairs with room_freed(): what is enough is seen first */
+	smp_store_release(&flow->stalled, true);
 	smp_mb(); /* see the top of this file */
 	if (atomic_read(&flow->queued) > enough) {
 		weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
@@ -132,8 +185,13 @@ static bool room_stall(const struct weft_run *run, int enough)
 
 bool weft_room_left(const struct weft_run *run)
 {
-	return atomic_read(&run->flow->queued) < WEFT_TX_BYTES ||
-	       !room_stall(run, ROOM_TX_LOW);
+	const struct weft_flow *flow = run->flow;
+
+	/* the turn may run for another reason, before the event has come */
+	if (READ_ONCE(flow->stalled) || READ_ONCE(flow->hoping))
+		return false;
+	return atomic_read(&flow->queued) < WEFT_TX_BYTES ||
+	       !room_stall(run, WEFT_TX_BYTES / 2, false);
 }
 
 bool weft_room_is_used(const struct weft_run *run)
@@ -141,26 +199,15 @@ bool weft_room_is_used(const struct weft_run *run)
 	return atomic_read(&run->flow->queued);
 }
 
+/* With another try for each packet that leaves it would be refused most of the time. */
 bool weft_room_wait(const struct weft_run *run)
 {
-	return room_stall(run, 0);
-}
+	int queued;
 
-static enum hrtimer_restart room_hoped(struct hrtimer *timer)
-{
-	struct llist_node *hoping = llist_del_all(&room_hoping);
-	struct weft_flow *flow, *next;
-
-	llist_for_each_entry_safe(flow, next, hoping, hope) {
-		struct weft_qp *qp = flow->turn->qp;
-
-		/* from here on it may be in the list again, when the turn has the event */
-		smp_store_release(&flow->hoping, false);
-		weft_turn_post(flow->turn, WEFT_EV_RUN);
-		weft_qp_put(qp);
-		percpu_ref_put(&room_packets);
-	}
-	return HRTIMER_NORESTART;
+	while ((queued = atomic_read(&run->flow->queued)))
+		if (room_stall(run, queued / 2, true))
+			return true;
+	return false;
 }
 
 bool weft_room_hope(const struct weft_run *run)
@@ -169,16 +216,10 @@ bool weft_room_hope(const struct weft_run *run)
 
 	if (flow->hopes == ROOM_HOPES)
 		return false;
-	/* the turn may run for another reason, before it has been long enough */
-	if (smp_load_acquire(&flow->hoping))
-		return true;
-	flow->hopes++;
-	flow->hoping = true;
-	weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
-	weft_qp_hold(flow->turn->qp);
-	percpu_ref_get(&room_packets);
-	if (llist_add(&flow->hope, &room_hoping))
-		hrtimer_start(&room_timer, ns_to_ktime(ROOM_HOPE_NS), HRTIMER_MODE_REL_SOFT);
+	if (room_join_hoping(flow)) {
+		flow->hopes++;
+		weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
+	}
 	return true;
 }
 

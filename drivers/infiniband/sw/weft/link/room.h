@@ -53,7 +53,7 @@ bool weft_room_left(const struct weft_run *run);
 bool weft_room_is_used(const struct weft_run *run);
 
 /**
- * weft_room_wait - wait until nothing is under way
+ * weft_room_wait - wait until half of what is under way has left
  * @run: could not be sent for another reason than want of room; its turn is owned
  *
  * Return: true: the turn will get WEFT_EV_RUN; false: nothing is.

@@ -19,27 +19,29 @@ struct weft_turn;
  *
  * @turn: of the half; gets WEFT_EV_RUN when there is room again
  * @queued: bytes of packets that have been sent and not been freed
+ * @enough: a half that waits goes on when no more than that is @queued
+ * @sender_cpu: which of the net device's queues it goes through (XPS): number of a CPU,
+ *	and 1
  * @stalled: the half waits for room; cleared by whoever makes it
+ * @refused: it does as the queue of the net device has refused a packet
  * @hoping: the half waits for room that others make, who tell nobody; a reference to
  *	the QP goes with it
  * @hope: in the list of those
  * @hopes: how often it has waited like that since a packet of it has been taken
  * @dst: route to the QP's destination; NULL: to be looked up. Connected QPs
  *	only.
- * @cookie: for dst_check()
- * @sender_cpu: which of the net device's queues it goes through (XPS): number of a CPU,
- *	and 1
  */
 struct weft_flow {
 	struct weft_turn	*turn;
 	atomic_t		queued;
+	int			enough;
+	u32			sender_cpu;
 	bool			stalled;
+	bool			refused;
 	bool			hoping;
 	u8			hopes;
 	struct llist_node	hope;
 	struct dst_entry	*dst;
-	u32			cookie;
-	u32			sender_cpu;
 };
 
 #endif /* WEFT_OBJECT_FLOW_H */
