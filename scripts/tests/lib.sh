@@ -90,6 +90,17 @@ within()
 	done
 }
 
+# netns_mode shared|exclusive: whether RDMA devices are in one network namespace each. It does
+# not change as long as there is another one, as one that is being removed.
+netns_mode() { within 20 rdma system set netns "$1" 2>/dev/null; }
+
+# exclusive_mode: until the end of the test
+exclusive_mode()
+{
+	defer netns_mode shared
+	netns_mode exclusive
+}
+
 # add_link NAME NETDEV: a weft device, removed at the end of the test. With
 # WEFT_LOCAL_LINK=0 it sends packets even to this host.
 add_link()
