@@ -116,8 +116,8 @@ struct weft_run {
  *	way, which is no concern of the engine's); fewer than @run->num only
  *	when there is no more room, and then the turn will get WEFT_EV_RUN.
  *	NULL: the link has no packets.
- * @forget: forget the route of a flow; its turn is owned or stopped. May be
- *	NULL.
+ * @forget: forget the route of a flow, and what it waits for there; its turn is owned or
+ *	stopped. May be NULL.
  */
 struct weft_link {
 	void (*message)(struct weft_qp *qp, const struct weft_request *req,

@@ -171,15 +171,10 @@ static void ib_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
 	weft_packet_datagram(qp, dgram, local, ib_xmit, answer);
 }
 
-/* There are no routes but the switches'. */
-static void ib_forget(struct weft_flow *flow)
-{
-}
-
 const struct weft_link weft_link_ib = {
 	.datagram = ib_datagram,
 	.xmit = ib_xmit,
-	.forget = ib_forget,
+	.forget = weft_room_forget, /* there are no routes but the switches' */
 };
 
 /*

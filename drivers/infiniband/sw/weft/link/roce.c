@@ -143,10 +143,16 @@ static void roce_route(struct weft_dev *dev, struct roce_way *way)
 		way->dst = roce_route_ipv6(way->net, way, av->ifindex);
 }
 
-static void roce_forget(struct weft_flow *flow)
+static void roce_forget_route(struct weft_flow *flow)
 {
 	dst_release(flow->dst);
 	flow->dst = NULL;
+}
+
+static void roce_forget(struct weft_flow *flow)
+{
+	roce_forget_route(flow);
+	weft_room_forget(flow);
 }
 
 /*
@@ -176,7 +182,7 @@ static void roce_find_way(struct weft_run *run, struct roce_way *way)
 		way->dst = flow->dst;
 		return;
 	}
-	roce_forget(flow);
+	roce_forget_route(flow);
 	roce_route(run->qp->dev, way);
 	if (roce_may_keep(run, way))
 		flow->dst = way->dst;

@@ -45,17 +45,29 @@
 
 /*
  * A queue that others have filled tells nobody when it has room again: it is asked, as
- * often as that. A queue that takes nothing in all that time will not.
+ * often as that. A queue that takes nothing for so long, however often it is asked, and of so
+ * many tries, however slow the machine, will not.
  */
 #define ROOM_HOPE_NS		NSEC_PER_MSEC
+#define ROOM_HOPE_JIFFIES	(HZ / 10)
 #define ROOM_HOPES		100
 
 /* One reference for the module, one for each packet, and each flow that hopes. */
 static struct percpu_ref room_packets;
 static DECLARE_COMPLETION(room_idle);
 
-static LLIST_HEAD(room_hoping);
-static struct hrtimer room_timer;
+/**
+ * struct room_hoping - flows that hope for room
+ * @flows: of them, who came last is first
+ * @timer: until they ask again
+ */
+struct room_hoping {
+	struct llist_head	flows;
+	struct hrtimer		timer;
+};
+
+/* By device: who sends by another one is in nobody's way. */
+static struct room_hoping room_hoping[16];
 
 static int room_charge(unsigned long class)
 {
@@ -72,29 +84,44 @@ static unsigned long room_charge_class(const struct sk_buff *skb)
 	       ROOM_CHARGE_MIN_ORDER;
 }
 
+static struct room_hoping *room_hoping_of(const struct weft_flow *flow)
+{
+	return &room_hoping[flow->turn->qp->dev_id % ARRAY_SIZE(room_hoping)];
+}
+
 /* Return: false: it does already. */
 static bool room_join_hoping(struct weft_flow *flow)
 {
+	struct room_hoping *hoping = room_hoping_of(flow);
+
 	/* pairs with room_wake_hoping(), which has done with flow->hope */
 	if (cmpxchg_acquire(&flow->hoping, false, true))
 		return false;
 	weft_qp_hold(flow->turn->qp);
 	percpu_ref_get(&room_packets);
-	if (llist_add(&flow->hope, &room_hoping))
-		hrtimer_start(&room_timer, ns_to_ktime(ROOM_HOPE_NS), HRTIMER_MODE_REL_SOFT);
+	/* others who join rely on the timer */
+	preempt_disable();
+	if (llist_add(&flow->hope, &hoping->flows))
+		hrtimer_start(&hoping->timer, ns_to_ktime(ROOM_HOPE_NS),
+			      HRTIMER_MODE_REL_SOFT);
+	preempt_enable();
 	return true;
 }
 
-static void room_wake_hoping(void)
+static void room_wake_hoping(struct room_hoping *hoping)
 {
-	struct llist_node *hoping = llist_del_all(&room_hoping);
+	struct llist_node *flows = llist_reverse_order(llist_del_all(&hoping->flows));
 	struct weft_flow *flow, *next;
 
-	llist_for_each_entry_safe(flow, next, hoping, hope) {
+	llist_for_each_entry_safe(flow, next, flows, hope) {
 		struct weft_qp *qp = flow->turn->qp;
 
-		/* from here on it may be in the list again: pairs with room_join_hoping() */
-		smp_store_release(&flow->hoping, false);
+		WRITE_ONCE(flow->hoping, false);
+		/*
+		 * From here on it may be in the list again; and who has the event must not
+		 * find it hoping, as no other one would come.
+		 */
+		smp_mb();
 		weft_turn_post(flow->turn, WEFT_EV_RUN);
 		weft_qp_put(qp);
 		percpu_ref_put(&room_packets);
@@ -103,7 +130,7 @@ static void room_wake_hoping(void)
 
 static enum hrtimer_restart room_hoped(struct hrtimer *timer)
 {
-	room_wake_hoping();
+	room_wake_hoping(container_of(timer, struct room_hoping, timer));
 	return HRTIMER_NORESTART;
 }
 
@@ -113,9 +140,11 @@ static enum hrtimer_restart room_hoped(struct hrtimer *timer)
  */
 static bool room_gives_way(struct weft_flow *flow)
 {
-	if (!READ_ONCE(flow->refused) || llist_empty(&room_hoping))
+	struct room_hoping *hoping = room_hoping_of(flow);
+
+	if (!READ_ONCE(flow->refused) || llist_empty(&hoping->flows))
 		return false;
-	room_wake_hoping();
+	room_wake_hoping(hoping);
 	return room_join_hoping(flow);
 }
 
@@ -194,6 +223,16 @@ bool weft_room_left(const struct weft_run *run)
 	       !room_stall(run, WEFT_TX_BYTES / 2, false);
 }
 
+void weft_room_forget(struct weft_flow *flow)
+{
+	flow->hopes = 0;
+	if (!READ_ONCE(flow->stalled))
+		return;
+	WRITE_ONCE(flow->stalled, false);
+	smp_mb(); /* see the top of this file */
+	weft_turn_post(flow->turn, WEFT_EV_RUN);
+}
+
 bool weft_room_is_used(const struct weft_run *run)
 {
 	return atomic_read(&run->flow->queued);
@@ -214,12 +253,14 @@ bool weft_room_hope(const struct weft_run *run)
 {
 	struct weft_flow *flow = run->flow;
 
-	if (flow->hopes == ROOM_HOPES)
-		return false;
-	if (room_join_hoping(flow)) {
+	if (!flow->hopes)
+		flow->since = jiffies;
+	if (flow->hopes < ROOM_HOPES)
 		flow->hopes++;
+	else if (time_after32(jiffies, flow->since + ROOM_HOPE_JIFFIES))
+		return false;
+	if (room_join_hoping(flow))
 		weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
-	}
 	return true;
 }
 
@@ -230,15 +271,24 @@ static void room_all_freed(struct percpu_ref *ref)
 
 int weft_room_init(void)
 {
-	hrtimer_setup(&room_timer, room_hoped, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(room_hoping); i++) {
+		init_llist_head(&room_hoping[i].flows);
+		hrtimer_setup(&room_hoping[i].timer, room_hoped, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_REL_SOFT);
+	}
 	return percpu_ref_init(&room_packets, room_all_freed, 0, GFP_KERNEL);
 }
 
 void weft_room_exit(void)
 {
+	unsigned int i;
+
 	percpu_ref_kill(&room_packets);
 	wait_for_completion(&room_idle);
-	hrtimer_cancel(&room_timer);
+	for (i = 0; i < ARRAY_SIZE(room_hoping); i++)
+		hrtimer_cancel(&room_hoping[i].timer);
 	/* whoever freed the last one may not have returned yet */
 	synchronize_rcu();
 	percpu_ref_exit(&room_packets);

@@ -45,6 +45,12 @@ void weft_room_take(struct weft_flow *flow, struct sk_buff *skb);
 bool weft_room_left(const struct weft_run *run);
 
 /**
+ * weft_room_forget - what a flow waits for is of a path that it leaves
+ * @flow: its turn is owned or stopped; gets WEFT_EV_RUN if it has waited
+ */
+void weft_room_forget(struct weft_flow *flow);
+
+/**
  * weft_room_is_used - whether something is under way
  * @run: about to be sent, its turn is owned
  *

@@ -27,7 +27,8 @@ struct weft_turn;
  * @hoping: the half waits for room that others make, who tell nobody; a reference to
  *	the QP goes with it
  * @hope: in the list of those
- * @hopes: how often it has waited like that since a packet of it has been taken
+ * @hopes: how often it has hoped since a packet of it has been taken, or enough
+ * @since: when it first did, in jiffies
  * @dst: route to the QP's destination; NULL: to be looked up. Connected QPs
  *	only.
  */
@@ -40,6 +41,7 @@ struct weft_flow {
 	bool			refused;
 	bool			hoping;
 	u8			hopes;
+	u32			since;
 	struct llist_node	hope;
 	struct dst_entry	*dst;
 };
