@@ -117,6 +117,26 @@ static void packet_put_headers(struct sk_buff *skb, const struct weft_hdr *hdr, 
 }
 
 /*
+ * What the CPU keeps is a chunk of some pages. Since 6.13 nothing longer than a page begins the
+ * next one when too little is left; a page does, or the one after it.
+ */
+static void *packet_fragment(u32 size)
+{
+	void *fragment = napi_alloc_frag_align(size, SMP_CACHE_BYTES);
+	void *page;
+	int tries;
+
+	for (tries = 0; unlikely(!fragment) && tries < 2; tries++) {
+		page = napi_alloc_frag(PAGE_SIZE);
+		if (!page)
+			return NULL;
+		skb_free_frag(page);
+		fragment = napi_alloc_frag_align(size, SMP_CACHE_BYTES);
+	}
+	return fragment;
+}
+
+/*
  * An empty buffer of @head bytes, and memory for a fragment of @more: a piece of a page,
  * which the kernel does not clear each time, as it does (init_on_alloc) with what comes
  * from kmalloc(). Both come from what the CPU keeps for soft interrupts, where
@@ -125,7 +145,7 @@ static void packet_put_headers(struct sk_buff *skb, const struct weft_hdr *hdr, 
 static struct sk_buff *packet_alloc(u32 head, u32 more, void **fragment)
 {
 	u32 size = SKB_HEAD_ALIGN(head);
-	void *buffer = napi_alloc_frag_align(size + more, SMP_CACHE_BYTES);
+	void *buffer = packet_fragment(size + more);
 	struct sk_buff *skb;
 
 	if (!buffer)
