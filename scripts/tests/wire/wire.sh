@@ -567,20 +567,20 @@ rdma_cm_across()
 	done
 }
 
-# multicast_across N: what one node sends to a group comes to the other one; node a
-# sends 10 messages, node b N
+# multicast_across N [TIMES]: what one node sends to a group comes to the other one; node a
+# sends 10 messages, node b N, as often as that
 multicast_across()
 {
-	local own n
+	local own n times
 	need mckey
 	modprobe rdma_ucm
 	own=$(address "$NODE" v4)
 	for server in a b; do
-		n=10
-		[ $server = b ] || n=$1
+		n=10 times=1
+		[ $server = b ] || n=$1 times=${2-1}
 		# virtio_net tells the other side of its groups from a work item
 		across "log:mckey: joined" "stdbuf -oL mckey -m 239.1.1.1 -b $own -C $n -S 200" \
-			"sh -c 'sleep 1; exec mckey -m 239.1.1.1 -b $own -C $n -S 200 -s'"
+			"sh -c 'sleep 1; for i in $(seq -s " " $times); do mckey -m 239.1.1.1 -b $own -C $n -S 200 -s || exit; done'"
 		said $who 'return status 0'
 		[ $who = client ] || said server 'data transfers complete'
 	done
