@@ -580,7 +580,7 @@ multicast_across()
 		[ $server = b ] || n=$1 times=${2-1}
 		# virtio_net tells the other side of its groups from a work item
 		across "log:mckey: joined" "stdbuf -oL mckey -m 239.1.1.1 -b $own -C $n -S 200" \
-			"sh -c 'sleep 1; for i in $(seq -s " " $times); do mckey -m 239.1.1.1 -b $own -C $n -S 200 -s || exit; done'"
+			"sh -c 'sleep 1; for i in $(seq -s " " "$times"); do mckey -m 239.1.1.1 -b $own -C $n -S 200 -s || exit; done'"
 		said $who 'return status 0'
 		[ $who = client ] || said server 'data transfers complete'
 	done
