@@ -190,7 +190,6 @@ WRONG(port_2, port_num, 2)
 WRONG(no_grh, ah_attr.is_global, 0)
 WRONG(av_port, ah_attr.port_num, 2)
 WRONG(gid_index, ah_attr.grh.sgid_index, port.gid_tbl_len - 1)
-WRONG(flow_label, ah_attr.grh.flow_label, 1 << 20)
 WRONG(sl, ah_attr.sl, 16)
 WRONG(mtu_0, path_mtu, 0)
 WRONG(mtu_6, path_mtu, 6)
@@ -206,7 +205,6 @@ WRONG(alt_timeout, alt_timeout, 32)
 WRONG(alt_pkey, alt_pkey_index, 1)
 WRONG(alt_no_grh, alt_ah_attr.is_global, 0)
 WRONG(alt_gid_index, alt_ah_attr.grh.sgid_index, port.gid_tbl_len - 1)
-WRONG(alt_flow_label, alt_ah_attr.grh.flow_label, 1 << 20)
 WRONG(alt_sl, alt_ah_attr.sl, 16)
 WRONG(mig_armed, path_mig_state, IBV_MIG_ARMED)
 WRONG(mig_rearm, path_mig_state, IBV_MIG_REARM)
@@ -230,7 +228,6 @@ static const struct wrong {
 	{ IBV_QP_AV, "no GRH", wrong_no_grh },
 	{ IBV_QP_AV, "port 2", wrong_av_port },
 	{ IBV_QP_AV, "an empty GID index", wrong_gid_index },
-	{ IBV_QP_AV, "flow label of 21 bits", wrong_flow_label },
 	{ IBV_QP_AV, "sl 16", wrong_sl },
 	{ IBV_QP_PATH_MTU, "0", wrong_mtu_0 },
 	{ IBV_QP_PATH_MTU, "6", wrong_mtu_6 },
@@ -246,7 +243,6 @@ static const struct wrong {
 	{ IBV_QP_ALT_PATH, "pkey_index 1", wrong_alt_pkey },
 	{ IBV_QP_ALT_PATH, "no GRH", wrong_alt_no_grh },
 	{ IBV_QP_ALT_PATH, "an empty GID index", wrong_alt_gid_index },
-	{ IBV_QP_ALT_PATH, "flow label of 21 bits", wrong_alt_flow_label },
 	{ IBV_QP_ALT_PATH, "sl 16", wrong_alt_sl },
 	{ IBV_QP_PATH_MIG_STATE, "ARMED", wrong_mig_armed },
 	{ IBV_QP_PATH_MIG_STATE, "REARM, and there is no path", wrong_mig_rearm },

@@ -36,7 +36,8 @@ static void av_set_route(struct weft_av *av, const struct ib_global_route *grh)
 {
 	av->grh = true;
 	av->dgid = grh->dgid;
-	av->flow_label = grh->flow_label;
+	/* as of an adapter no more than that leaves: UCX asks for all 32 bits */
+	av->flow_label = grh->flow_label & IB_GRH_FLOWLABEL_MASK;
 	av->sgid_index = grh->sgid_index;
 	av->hop_limit = grh->hop_limit;
 	av->traffic_class = grh->traffic_class;
@@ -89,7 +90,7 @@ int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 
 	if (rdma_ah_get_port_num(attr) != 1 || rdma_ah_get_sl(attr) > 15 ||
-	    (has_grh && (!grh->sgid_attr || grh->flow_label > 0xfffff)))
+	    (has_grh && !grh->sgid_attr))
 		return -EINVAL;
 	*av = (struct weft_av){
 		.sl = rdma_ah_get_sl(attr),
