@@ -182,8 +182,8 @@ static void check_source(struct ibv_wc *wc, const struct ibv_ah_attr *av)
 	wc->src_qp = 0;
 	SAME(wc->slid, ib ? port.lid | av->src_path_bits : 0);
 	SAME(wc->dlid_path_bits, ib ? av->dlid & ((1 << port.lmc) - 1) : 0);
-	/* packets of RoCE do not carry it */
-	SAME(wc->sl, !ib && packets_forced() ? 0 : SL);
+	/* packets of RoCE do not carry it: as of mlx5 it says IPv4 */
+	SAME(wc->sl, ib ? SL : 10);
 	SAME(wc->pkey_index, 0);
 }
 

@@ -269,6 +269,12 @@ enum weft_cqe_flags {
 	WEFT_CQE_SRQ		= 1 << 1,
 };
 
+/* struct weft_cqe.sl of a datagram on RoCE, for a process: what network it came by */
+enum weft_cqe_roce_sl {
+	WEFT_SL_ROCE_IPV6	= 9,
+	WEFT_SL_ROCE_IPV4	= 10,
+};
+
 /**
  * struct weft_cqe - a work completion
  * @wr_id: of the work request
@@ -288,7 +294,7 @@ enum weft_cqe_flags {
  * @opcode: the value of enum ibv_wc_opcode
  * @wc_flags: enum weft_cqe_wc_flags
  * @flags: enum weft_cqe_flags
- * @sl: UD: service level
+ * @sl: UD: service level; on RoCE, for a process: enum weft_cqe_roce_sl
  * @dlid_path_bits: UD on InfiniBand
  * @network_hdr_type: GSI on RoCE: enum rdma_network_type
  * @port_num: port the message came in by

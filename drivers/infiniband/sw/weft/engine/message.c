@@ -457,6 +457,18 @@ static const u8 msg_wc_flags[WEFT_SQE_OPCODES] = {
 	[WEFT_SQE_WRITE_IMM]	= WEFT_WC_WITH_IMM,
 };
 
+/*
+ * No packet of RoCE has a service level. Processes find there what network it came by, which
+ * they are to be told (IBA A17.4.5.1), and struct ibv_wc has no other place for: so does
+ * mlx5, and UCX looks.
+ */
+static u8 msg_service_level(const struct weft_qp *qp, const struct weft_request *req)
+{
+	if (qp->kernel || qp->dev->hca)
+		return req->sl;
+	return req->network_hdr_type == RDMA_NETWORK_IPV4 ? WEFT_SL_ROCE_IPV4 : WEFT_SL_ROCE_IPV6;
+}
+
 static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft_request *req)
 {
 	struct weft_cqe cqe = {
@@ -466,7 +478,7 @@ static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft
 		.ex = req->ex,
 		.wc_flags = msg_wc_flags[req->opcode],
 		.src_qp = req->src_qpn,
-		.sl = req->sl,
+		.sl = msg_service_level(qp, req),
 		.slid = req->slid,
 		.dlid_path_bits = req->path_bits,
 		.pkey_index = req->pkey_index,
