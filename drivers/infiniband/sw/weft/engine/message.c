@@ -458,9 +458,9 @@ static const u8 msg_wc_flags[WEFT_SQE_OPCODES] = {
 };
 
 /*
- * No packet of RoCE has a service level. Processes find there what network it came by, which
- * they are to be told (IBA A17.4.5.1), and struct ibv_wc has no other place for: so does
- * mlx5, and UCX looks.
+ * No packet of RoCE has a service level. Who receives it is to be told what network it came by
+ * (IBA A17.4.5.1); struct ibv_wc has no member for that, so mlx5 has taken this one, and UCX
+ * relies on it. Consumers in the kernel have network_hdr_type.
  */
 static u8 msg_service_level(const struct weft_qp *qp, const struct weft_request *req)
 {

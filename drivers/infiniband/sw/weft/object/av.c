@@ -36,7 +36,7 @@ static void av_set_route(struct weft_av *av, const struct ib_global_route *grh)
 {
 	av->grh = true;
 	av->dgid = grh->dgid;
-	/* as of an adapter no more than that leaves: UCX asks for all 32 bits */
+	/* what the header has bits for, as adapters do it: UCX sets all 32 */
 	av->flow_label = grh->flow_label & IB_GRH_FLOWLABEL_MASK;
 	av->sgid_index = grh->sgid_index;
 	av->hop_limit = grh->hop_limit;
