@@ -17,6 +17,8 @@
  *	-c N	traffic class		-f N		flow label
  *	-r	READs are of one packet: rdma_rxe neither answers when it is asked for
  *		the rest of one again, nor understands the answer when it asks
+ *	-W	and WRITEs in their place (rc): rdma_rxe since 6.2 does not even bear one that
+ *		comes twice
  *	-i	SEND_WITH_INV has to be among them, so both devices must have windows
  *	-L	packets may be lost: count what comes (uc, ud)
  *	-E	go on until the connection breaks, which has to be by
@@ -67,7 +69,7 @@ static struct {
 	enum ibv_qp_type type;
 	int gid, mtu, batches, seconds, seed, timeout, retry, traffic_class, flow_label;
 	uint32_t size;
-	bool lossy, cut, one_way, short_reads, want_inv;
+	bool lossy, cut, one_way, short_reads, no_reads, want_inv;
 } opt = {
 	.tcp_port = "18520", .type = IBV_QPT_RC, .gid = 0, .mtu = 0, .batches = 10,
 	.seed = 1, .timeout = 14, .retry = 7, .size = 9000,
@@ -125,13 +127,20 @@ static const enum ibv_wr_opcode rc_opcodes[] = {
 	IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_CMP_AND_SWP,
 }; /* and SEND_WITH_INV */
 
+static enum ibv_wr_opcode draw_rc_opcode(uint64_t *state)
+{
+	enum ibv_wr_opcode opcode = rc_opcodes[draw(state) % ARRAY_SIZE(rc_opcodes)];
+
+	return opt.no_reads && opcode == IBV_WR_RDMA_READ ? IBV_WR_RDMA_WRITE : opcode;
+}
+
 static enum ibv_wr_opcode draw_opcode(uint64_t *state)
 {
 	if (opt.lossy)
 		return IBV_WR_SEND_WITH_IMM;
 	switch (opt.type) {
 	case IBV_QPT_RC:
-		return rc_opcodes[draw(state) % ARRAY_SIZE(rc_opcodes)];
+		return draw_rc_opcode(state);
 	case IBV_QPT_UC:
 		return rc_opcodes[draw(state) % 4];
 	default:
@@ -731,7 +740,7 @@ static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "d:g:t:m:n:D:s:S:T:R:p:c:f:oriLE")) != -1) {
+	while ((c = getopt(argc, argv, "d:g:t:m:n:D:s:S:T:R:p:c:f:orWiLE")) != -1) {
 		switch (c) {
 		case 'd':
 			setenv("WEFT_DEVICE", optarg, 1);
@@ -777,6 +786,9 @@ static void options(int argc, char **argv)
 			break;
 		case 'r':
 			opt.short_reads = true;
+			break;
+		case 'W':
+			opt.no_reads = true;
 			break;
 		case 'i':
 			opt.want_inv = true;
