@@ -17,8 +17,8 @@
  *	-c N	traffic class		-f N		flow label
  *	-r	READs are of one packet: rdma_rxe neither answers when it is asked for
  *		the rest of one again, nor understands the answer when it asks
- *	-W	and WRITEs in their place (rc): rdma_rxe since 6.2 does not even bear one that
- *		comes twice
+ *	-W	WRITEs in place of READs (rc): rdma_rxe of 6.12 may fail at a READ that comes
+ *		twice, as its read_reply() takes the length of the request before it
  *	-i	SEND_WITH_INV has to be among them, so both devices must have windows
  *	-L	packets may be lost: count what comes (uc, ud)
  *	-E	go on until the connection breaks, which has to be by
