@@ -36,11 +36,14 @@ bounded()
 	timeout -k 5 "$limit" bash -c "exec $2" >"$1" 2>&1 </dev/null || return $?
 }
 
-# show FILE TITLE STATUS: for whoever reads the log of a test that failed
+# show FILE TITLE STATUS: for whoever reads the log of a test that failed: all of
+# it if this did, which may have said why at its beginning
 show()
 {
+	local lines=12
+	[ "$3" = 0 ] || lines=+1
 	printf '$ %s\n' "$2"
-	tail -n 12 "$1" | grep -av '^-*$' || true
+	tail -n $lines "$1" | grep -av '^-*$' || true
 	[ "$3" = 0 ] || printf '(status %s)\n' "$3"
 }
 
