@@ -16,9 +16,9 @@
  *	-p PORT	of TCP			-o		only the client requests
  *	-c N	traffic class		-f N		flow label
  *	-r	READs are of one packet: rdma_rxe neither answers when it is asked for
- *		the rest of one again, nor understands the answer when it asks
- *	-W	WRITEs in place of READs (rc): rdma_rxe of 6.12 may fail at a READ that comes
- *		twice, as its read_reply() takes the length of the request before it
+ *		the rest of one again, nor understands the answer when it asks; and no
+ *		WRITE is empty: after one it fails at a READ that comes twice, as its
+ *		read_reply() takes the length of the request before it
  *	-i	SEND_WITH_INV has to be among them, so both devices must have windows
  *	-L	packets may be lost: count what comes (uc, ud)
  *	-E	go on until the connection breaks, which has to be by
@@ -69,7 +69,7 @@ static struct {
 	enum ibv_qp_type type;
 	int gid, mtu, batches, seconds, seed, timeout, retry, traffic_class, flow_label;
 	uint32_t size;
-	bool lossy, cut, one_way, short_reads, no_reads, want_inv;
+	bool lossy, cut, one_way, short_reads, want_inv;
 } opt = {
 	.tcp_port = "18520", .type = IBV_QPT_RC, .gid = 0, .mtu = 0, .batches = 10,
 	.seed = 1, .timeout = 14, .retry = 7, .size = 9000,
@@ -127,20 +127,13 @@ static const enum ibv_wr_opcode rc_opcodes[] = {
 	IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_ATOMIC_CMP_AND_SWP,
 }; /* and SEND_WITH_INV */
 
-static enum ibv_wr_opcode draw_rc_opcode(uint64_t *state)
-{
-	enum ibv_wr_opcode opcode = rc_opcodes[draw(state) % ARRAY_SIZE(rc_opcodes)];
-
-	return opt.no_reads && opcode == IBV_WR_RDMA_READ ? IBV_WR_RDMA_WRITE : opcode;
-}
-
 static enum ibv_wr_opcode draw_opcode(uint64_t *state)
 {
 	if (opt.lossy)
 		return IBV_WR_SEND_WITH_IMM;
 	switch (opt.type) {
 	case IBV_QPT_RC:
-		return draw_rc_opcode(state);
+		return rc_opcodes[draw(state) % ARRAY_SIZE(rc_opcodes)];
 	case IBV_QPT_UC:
 		return rc_opcodes[draw(state) % 4];
 	default:
@@ -152,6 +145,20 @@ static bool is_atomic(const struct op *op)
 {
 	return op->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD ||
 	       op->opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+}
+
+/* rdma_rxe looks at the rkey of no bytes at times; and see -r */
+static bool may_be_empty(const struct op *op)
+{
+	switch (op->opcode) {
+	case IBV_WR_RDMA_READ:
+		return false;
+	case IBV_WR_RDMA_WRITE:
+	case IBV_WR_RDMA_WRITE_WITH_IMM:
+		return !op->window && !opt.short_reads;
+	default:
+		return true;
+	}
 }
 
 static uint64_t first_word(int batch)
@@ -185,8 +192,7 @@ static int plan(struct op *ops, int batch, int side)
 		op->imm = opt.lossy ? batch << 8 | i : draw(&state);
 		op->seed = (batch * SLOTS + i) * 2 + side;
 		op->window = inv && op->opcode == IBV_WR_RDMA_WRITE && draw(&state) % 2;
-		/* rdma_rxe looks at the rkey of no bytes at times */
-		if ((op->opcode == IBV_WR_RDMA_READ || op->window) && !op->length)
+		if (!op->length && !may_be_empty(op))
 			op->length = 1;
 		if (op->opcode == IBV_WR_RDMA_READ && opt.short_reads && op->length > mtu)
 			op->length = mtu;
@@ -740,7 +746,7 @@ static void options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt(argc, argv, "d:g:t:m:n:D:s:S:T:R:p:c:f:orWiLE")) != -1) {
+	while ((c = getopt(argc, argv, "d:g:t:m:n:D:s:S:T:R:p:c:f:oriLE")) != -1) {
 		switch (c) {
 		case 'd':
 			setenv("WEFT_DEVICE", optarg, 1);
@@ -786,9 +792,6 @@ static void options(int argc, char **argv)
 			break;
 		case 'r':
 			opt.short_reads = true;
-			break;
-		case 'W':
-			opt.no_reads = true;
 			break;
 		case 'i':
 			opt.want_inv = true;
