@@ -447,12 +447,17 @@ static u8 local_path_bits(const struct weft_av *av, const struct weft_qp *peer)
 static enum weft_fault local_place(struct weft_qp *peer, struct weft_datagram *dgram,
 				   const struct weft_sgl *sgl)
 {
+	const struct weft_av *av = dgram->av;
 	struct weft_iter from;
 
-	if (dgram->av->ib) {
+	if (av->ib) {
 		if (!local_ib_reaches(dgram, peer))
 			return WEFT_FAULT_PAGES;
-		dgram->req.path_bits = local_path_bits(dgram->av, peer);
+		dgram->req.path_bits = local_path_bits(av, peer);
+	} else if (peer->type == IB_QPT_GSI && weft_qp_can_receive(peer)) {
+		/* while it can receive, and its turn is ours, it has its device */
+		dgram->req.vlan_id = weft_dev_gid_vlan(peer->dev, av->net, &av->dgid,
+						       av->ifindex);
 	}
 	weft_sgl_iter(sgl, &from);
 	return weft_message_datagram(peer, &dgram->req, dgram->qkey, &from);
@@ -570,8 +575,6 @@ static void local_roce_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
 		weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_QP);
 		return;
 	}
-	if (peer->type == IB_QPT_GSI)
-		req->vlan_id = weft_dev_gid_vlan(peer->dev, av->net, &av->dgid, av->ifindex);
 	local_datagram(peer, dgram, sgl, answer);
 	weft_qp_put(peer);
 }
