@@ -259,7 +259,7 @@ static void sgl_resolve_failure_releases(struct kunit *test)
 	weft_region_publish(region);
 	sge[2].lkey = region->key;
 
-	KUNIT_EXPECT_EQ(test, 0, weft_sgl_resolve(&sgl, &who, sge, ARRAY_SIZE(sge), 0));
+	KUNIT_EXPECT_EQ(test, 0, weft_sgl_resolve(&sgl, &who, sge, ARRAY_SIZE(sge), U64_MAX, 0));
 	KUNIT_EXPECT_EQ(test, 3u, sgl.num);
 	KUNIT_EXPECT_EQ(test, 13ULL, sgl.length);
 	KUNIT_EXPECT_EQ(test, 2u, refcount_read(&region->refs));
@@ -269,11 +269,48 @@ static void sgl_resolve_failure_releases(struct kunit *test)
 
 	sge[3].lkey = region->key ^ 1;
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_sgl_resolve(&sgl, &who, sge,
-							ARRAY_SIZE(sge), 0));
+							ARRAY_SIZE(sge), U64_MAX, 0));
+	KUNIT_EXPECT_EQ(test, 0u, sgl.num);
+	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&region->refs));
+	/* a message of 11 bytes does not get to the last element, nor to the end of the third */
+	KUNIT_EXPECT_EQ(test, 0, weft_sgl_resolve(&sgl, &who, sge, ARRAY_SIZE(sge), 11, 0));
+	KUNIT_EXPECT_EQ(test, 2u, sgl.num);
+	KUNIT_EXPECT_EQ(test, 11ULL, sgl.length);
+	KUNIT_EXPECT_EQ(test, 6ULL, sgl.span[1].length);
+	weft_sgl_release(&sgl);
+	KUNIT_EXPECT_EQ(test, 0, weft_sgl_resolve(&sgl, &who, sge, ARRAY_SIZE(sge), 0, 0));
 	KUNIT_EXPECT_EQ(test, 0u, sgl.num);
 	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&region->refs));
 	weft_region_kill(region);
 	weft_region_table_destroy(&table);
+}
+
+/* Each cut of a list of three elements: the bytes that stay, and no reference too many. */
+static void sgl_cut_anywhere(struct kunit *test)
+{
+	struct weft_region region = { .refs = REFCOUNT_INIT(1), .length = 100 };
+	struct weft_sgl sgl = copy_list(test);
+	struct weft_iter iter;
+	u32 end, i;
+
+	for (end = 0; end < 20; end++) {
+		for (i = 0; i < 3; i++) {
+			refcount_inc(&region.refs);
+			sgl.span[i] = (struct weft_span){ &region, 10 * i, 5 };
+		}
+		sgl.num = 3;
+		sgl.length = 15;
+		weft_sgl_cut(&sgl, end);
+		KUNIT_EXPECT_EQ(test, min(DIV_ROUND_UP(end, 5), 3U), sgl.num);
+		KUNIT_EXPECT_EQ(test, 1 + sgl.num, refcount_read(&region.refs));
+		KUNIT_EXPECT_EQ(test, 15ULL, sgl.length);
+		weft_sgl_iter(&sgl, &iter);
+		KUNIT_EXPECT_EQ(test, (u64)min(end, 15U), weft_iter_left(&iter));
+		weft_iter_skip(&iter, min(end, 3U));
+		KUNIT_EXPECT_EQ(test, (u64)min(end, 15U) - min(end, 3U), weft_iter_left(&iter));
+		weft_sgl_release(&sgl);
+		KUNIT_EXPECT_EQ(test, 1u, refcount_read(&region.refs));
+	}
 }
 
 /* A list of one element, of a region to which nobody else refers. */
@@ -283,7 +320,7 @@ static void resolve_single(struct kunit *test, const struct weft_accessor *who,
 	struct weft_sgl sgl = copy_list(test);
 	u32 num = !ret && sge.length ? 1 : 0;
 
-	KUNIT_EXPECT_EQ(test, ret, weft_sgl_resolve(&sgl, who, &sge, 1, access));
+	KUNIT_EXPECT_EQ(test, ret, weft_sgl_resolve(&sgl, who, &sge, 1, U64_MAX, access));
 	KUNIT_ASSERT_EQ(test, num, sgl.num);
 	KUNIT_EXPECT_EQ(test, num ? sge.length : 0ULL, sgl.length);
 	KUNIT_EXPECT_EQ(test, 1 + num, refcount_read(&region->refs));
@@ -473,6 +510,7 @@ static struct kunit_case copy_test_cases[] = {
 	KUNIT_CASE(copy_overlapping),
 	KUNIT_CASE(copy_kernel_address),
 	KUNIT_CASE(sgl_resolve_failure_releases),
+	KUNIT_CASE(sgl_cut_anywhere),
 	KUNIT_CASE(sgl_resolve_single),
 	KUNIT_CASE(atomic_returns_the_old_value),
 	KUNIT_CASE_PARAM(masked_add_of_fields, masked_add_row_gen_params),

@@ -85,7 +85,7 @@
 /*
  * Bytes of on-demand paging memory that are pinned for a message at a time. A longer
  * message goes in windows, so that one process cannot pin all memory by having many
- * messages that wait for something. A multiple of WEFT_COPY_CHUNK.
+ * messages that wait for something. Not less than WEFT_COPY_CHUNK.
  */
 #define WEFT_PAGED_WINDOW	SZ_4M
 

@@ -62,6 +62,7 @@ static bool msg_enter_srq(struct weft_recv *recv, u32 srqn)
 	recv->srq = recv->name->srq;
 	recv->cq = to_weft_cq(recv->srq->ibsrq.ext.cq);
 	recv->who.pd = recv->srq->ibsrq.pd;
+	recv->taker.pd = recv->who.pd;
 	return true;
 }
 
@@ -72,6 +73,7 @@ static void msg_leave_srq(struct weft_recv *recv)
 	recv->srq = NULL;
 	recv->cq = NULL;
 	recv->who.pd = NULL;
+	recv->taker.pd = NULL;
 }
 
 /* The one of an XRC SRQ that is gone is gone, too. */
@@ -170,32 +172,31 @@ static noinline enum weft_fault msg_page_recv(struct weft_qp *qp, u64 offset, u6
 		.offset = offset,
 		.length = end - offset,
 		.ahead = msg_ahead(offset, end, WEFT_MAX_MSG),
+		.end = end,
 		.anew = !offset,
 		.refusal = WEFT_FAULT_RECV_PROTECTION,
 	};
 
-	return weft_paging_resolve(&need, &recv->who, &recv->sgl, recv->wqe.sge,
+	return weft_paging_resolve(&need, &recv->taker, &recv->sgl, recv->wqe.sge,
 				   recv->wqe.num_sge);
 }
 
-/* The receive that is held has room for @end bytes; go to @offset. */
+/* Open the first @end bytes of the receive that is held, and go to @offset. */
 static __always_inline enum weft_fault msg_open_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
 	struct weft_recv *recv = &qp->recv;
 	enum weft_fault fault;
 	int err;
 
-	err = weft_sgl_resolve(&recv->sgl, &recv->who, recv->wqe.sge, recv->wqe.num_sge,
+	if (unlikely(end > weft_rwqe_length(&recv->wqe)))
+		return WEFT_FAULT_RECV_LENGTH;
+	err = weft_sgl_resolve(&recv->sgl, &recv->taker, recv->wqe.sge, recv->wqe.num_sge, end,
 			       IB_ACCESS_LOCAL_WRITE);
 	if (unlikely(err)) {
 		fault = err == -EFAULT ? msg_page_recv(qp, offset, end) :
 					 WEFT_FAULT_RECV_PROTECTION;
 		if (fault)
 			return fault;
-	}
-	if (unlikely(end > recv->sgl.length)) {
-		weft_sgl_release(&recv->sgl);
-		return WEFT_FAULT_RECV_LENGTH;
 	}
 	weft_sgl_iter(&recv->sgl, &recv->iter);
 	if (offset)
@@ -253,6 +254,7 @@ static noinline enum weft_fault msg_page_remote(struct weft_qp *qp,
 		.access = msg_access(req),
 		.length = length,
 		.ahead = sge.length - length,
+		.end = U64_MAX,
 		.anew = !offset,
 		.refusal = WEFT_FAULT_REMOTE_ACCESS,
 	};

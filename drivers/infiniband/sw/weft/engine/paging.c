@@ -36,23 +36,26 @@ static u64 paging_length(const struct weft_paging_need *need)
 	return min_t(u64, need->length, WEFT_PAGED_WINDOW);
 }
 
-/* References to all regions of a list, without the pages of those that are paged. */
+/* References to all regions a message gets to, without the pages of those that are paged. */
 static int paging_open(const struct weft_paging_need *need, const struct weft_accessor *who,
 		       struct weft_sgl *sgl, const struct weft_sge *sge, u32 num)
 {
+	u64 end = need->end, length;
 	u32 i;
 	int err;
 
 	sgl->length = 0;
 	sgl->num = 0;
-	for (i = 0; i < num; i++) {
-		if (!sge[i].length)
+	for (i = 0; i < num && end; i++) {
+		length = min_t(u64, sge[i].length, end);
+		if (!length)
 			continue;
-		err = weft_region_resolve_paged(who, sge[i].lkey, sge[i].addr, sge[i].length,
+		err = weft_region_resolve_paged(who, sge[i].lkey, sge[i].addr, length,
 						need->access, &sgl->span[sgl->num]);
 		if (err)
 			return err;
-		sgl->length += sge[i].length;
+		end -= length;
+		sgl->length += length;
 		sgl->num++;
 	}
 	return 0;
@@ -152,8 +155,10 @@ enum weft_fault weft_paging_resolve(const struct weft_paging_need *need,
 	err = paging_open(need, who, sgl, sge, num);
 	if (!err)
 		err = paging_attach(need, sgl);
-	if (!err)
+	if (!err) {
+		weft_sgl_cut(sgl, need->offset + paging_length(need));
 		return WEFT_FAULT_NONE;
+	}
 	if (err == -EFAULT) {
 		paging_renew(need, who, sgl, sge, num);
 		paging->parked = true;

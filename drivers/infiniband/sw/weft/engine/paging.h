@@ -33,6 +33,7 @@ struct weft_turn;
  * @offset: first byte of the list that will be accessed
  * @length: bytes that will be; at most WEFT_PAGED_WINDOW are then
  * @ahead: bytes after those that will probably be, soon
+ * @end: bytes of the list that the message takes, U64_MAX: all; see weft_sgl_resolve()
  * @anew: it is the beginning of a message
  * @refusal: what to call it when the memory may not be accessed
  */
@@ -43,6 +44,7 @@ struct weft_paging_need {
 	u64			offset;
 	u64			length;
 	u64			ahead;
+	u64			end;
 	bool			anew;
 	enum weft_fault		refusal;
 };
@@ -55,8 +57,9 @@ struct weft_paging_need {
  * @sge: private copy of the list; instead of lkeys there may be rkeys
  * @num: elements
  *
- * Return: WEFT_FAULT_NONE: weft_sgl_release() is due, and what is needed may be accessed,
- * nothing else; WEFT_FAULT_PAGES: not yet; WEFT_FAULT_NO_MEMORY; or @need->refusal.
+ * Return: WEFT_FAULT_NONE: weft_sgl_release() is due. @sgl ends with the bytes that are
+ * needed: nothing behind them may be accessed, paged or not. WEFT_FAULT_PAGES: not yet;
+ * WEFT_FAULT_NO_MEMORY; or @need->refusal.
  */
 enum weft_fault weft_paging_resolve(const struct weft_paging_need *need,
 				    const struct weft_accessor *who, struct weft_sgl *sgl,

@@ -60,6 +60,7 @@ enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
 		.access = weft_sendq_access(sqe->opcode),
 		.offset = offset,
 		.length = length,
+		.end = U64_MAX,
 		/* a message that is sent in packets will go on */
 		.ahead = length ? offset : 0,
 		.refusal = WEFT_FAULT_LOCAL_PROTECTION,

@@ -219,7 +219,7 @@ weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe, const struct w
 	if (sqe->flags & WEFT_SQE_INLINE) {
 		weft_sendq_inline(sgl, inline_data, sqe->inline_length);
 	} else {
-		err = weft_sgl_resolve(sgl, &qp->send.who, sge, sqe->num_sge,
+		err = weft_sgl_resolve(sgl, &qp->send.who, sge, sqe->num_sge, U64_MAX,
 				       weft_sendq_access(sqe->opcode));
 		if (unlikely(err))
 			return err == -EFAULT ? WEFT_FAULT_PAGES : WEFT_FAULT_LOCAL_PROTECTION;

@@ -31,21 +31,6 @@ static bool local_stopping(const struct weft_qp *qp, const struct weft_qp *peer)
 	       fatal_signal_pending(current);
 }
 
-/*
- * Whether a copy has come to the end of what is pinned at a time, if any memory is
- * paged. It goes on from there, with what is pinned next; both halves remember where
- * that is, lest the one goes on with a message that the other one knows nothing of.
- */
-static bool local_window_ends(struct weft_qp *qp, struct weft_qp *peer, u64 done)
-{
-	BUILD_BUG_ON(WEFT_PAGED_WINDOW % WEFT_COPY_CHUNK);
-	if (done % WEFT_PAGED_WINDOW || !(qp->send.paging.pins || peer->recv.paging.pins))
-		return false;
-	qp->send.done = done;
-	peer->recv.done = done;
-	return true;
-}
-
 static void local_copy(struct weft_qp *qp, struct weft_qp *peer, u8 opcode, u64 length)
 {
 	if (opcode == WEFT_SQE_READ)
@@ -54,21 +39,33 @@ static void local_copy(struct weft_qp *qp, struct weft_qp *peer, u8 opcode, u64 
 		weft_message_place(peer, &qp->send.iter, length);
 }
 
-/* Return: false when given up halfway. */
+/*
+ * With paged memory on either side the lists end where its pages do, and the message goes
+ * on from there when the next ones are pinned. Both halves remember how far it has come:
+ * if one of them is reset meanwhile, the other must not go on with half a message.
+ *
+ * Return: false when given up halfway.
+ */
 static noinline bool local_move_long(struct weft_qp *qp, struct weft_qp *peer,
 				     const struct weft_request *req)
 {
-	u64 left = req->length - qp->send.done, length;
+	u64 window = min(weft_iter_left(&qp->send.iter), weft_iter_left(&peer->recv.iter));
+	u64 end = min_t(u64, req->length, qp->send.done + window);
+	u64 done = qp->send.done, length;
 
 	weft_sendq_disarm(qp);
 	for (;;) {
-		length = min_t(u64, left, WEFT_COPY_CHUNK);
+		length = min_t(u64, end - done, WEFT_COPY_CHUNK);
 		local_copy(qp, peer, req->opcode, length);
-		left -= length;
-		if (!left)
+		done += length;
+		if (done == req->length)
 			return true;
-		if (local_stopping(qp, peer) ||
-		    local_window_ends(qp, peer, req->length - left))
+		if (done == end) {
+			qp->send.done = done;
+			peer->recv.done = done;
+			return false;
+		}
+		if (local_stopping(qp, peer))
 			return false;
 		cond_resched();
 	}
@@ -80,6 +77,8 @@ static bool local_move(struct weft_qp *qp, struct weft_qp *peer,
 {
 	u32 left = req->length - qp->send.done;
 
+	/* so much is always pinned */
+	BUILD_BUG_ON(WEFT_PAGED_WINDOW < WEFT_COPY_CHUNK);
 	if (unlikely(left > WEFT_COPY_CHUNK))
 		return local_move_long(qp, peer, req);
 	local_copy(qp, peer, req->opcode, left);

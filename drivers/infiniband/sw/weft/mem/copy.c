@@ -221,6 +221,31 @@ static noinline void copy_pieces(struct weft_iter *dst, struct weft_iter *src,
 	cursor_store(&from, src);
 }
 
+void weft_sgl_cut(struct weft_sgl *sgl, u64 end)
+{
+	struct weft_span *span = sgl->span;
+	u32 i;
+
+	for (i = 0; i < sgl->num && end; i++, span++) {
+		span->length = min(span->length, end);
+		end -= span->length;
+	}
+	for (; sgl->num > i; span++, sgl->num--)
+		weft_region_put(span->region);
+}
+WEFT_EXPORT_FOR_TEST(weft_sgl_cut);
+
+u64 weft_iter_left(const struct weft_iter *iter)
+{
+	u64 length = 0;
+	u32 i;
+
+	for (i = 0; i < iter->left; i++)
+		length += iter->span[i].length;
+	return length - iter->offset;
+}
+WEFT_EXPORT_FOR_TEST(weft_iter_left);
+
 void weft_iter_skip(struct weft_iter *iter, u64 length)
 {
 	while (length > iter->span->length - iter->offset) {
@@ -273,6 +298,8 @@ void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 
 	if (unlikely(!length))
 		return;
+	/* a list of paged memory ends where its pages do: nothing behind may be touched */
+	lockdep_assert(weft_iter_left(dst) >= length && weft_iter_left(src) >= length);
 	/* most messages are small and cross no boundary */
 	to = copy_at_once(dst, length);
 	from = copy_at_once(src, length);
@@ -287,23 +314,26 @@ void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 WEFT_EXPORT_FOR_TEST(weft_copy);
 
 int weft_sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
-			  const struct weft_sge *sge, u32 num, u32 access)
+			  const struct weft_sge *sge, u32 num, u64 end, u32 access)
 {
 	struct weft_span *span = sgl->span;
+	u64 length;
 	int err;
 
 	sgl->length = 0;
 	sgl->num = 0;
-	for (; num; num--, sge++) {
-		if (!sge->length)
+	for (; num && end; num--, sge++) {
+		length = min_t(u64, sge->length, end);
+		if (!length)
 			continue;
-		err = weft_lookup_resolve(who, sge->lkey, sge->addr, sge->length, access,
-					  false, span++);
+		err = weft_lookup_resolve(who, sge->lkey, sge->addr, length, access, false,
+					  span++);
 		if (unlikely(err)) {
 			weft_sgl_release(sgl);
 			return err;
 		}
-		sgl->length += sge->length;
+		end -= length;
+		sgl->length += length;
 		sgl->num++;
 	}
 	return 0;

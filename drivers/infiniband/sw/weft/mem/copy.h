@@ -6,6 +6,7 @@
 #ifndef WEFT_MEM_COPY_H
 #define WEFT_MEM_COPY_H
 
+#include <linux/lockdep.h>
 #include <rdma/weft-abi.h>
 
 #include "mem/lookup.h"
@@ -14,10 +15,10 @@
 
 /**
  * struct weft_sgl - a resolved scatter/gather list
- * @length: bytes in all
+ * @length: bytes of the elements that were checked
  * @num: spans in use
  * @span: each with a reference, see struct weft_span; room for the longest list it is
- *	used for
+ *	used for. Together they are @length bytes, unless weft_sgl_cut() took some away.
  */
 struct weft_sgl {
 	u64			length;
@@ -39,7 +40,7 @@ struct weft_iter {
 
 /* What weft_sgl_resolve() does for a list that is not as most of them are. */
 int weft_sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
-			  const struct weft_sge *sge, u32 num, u32 access);
+			  const struct weft_sge *sge, u32 num, u64 end, u32 access);
 
 /**
  * weft_sgl_resolve - check and pin each element of a work request
@@ -47,21 +48,25 @@ int weft_sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
  * @who: on whose behalf
  * @sge: private copy of the list
  * @num: elements, at most WEFT_MAX_SGE
+ * @end: bytes of the list that a message takes, U64_MAX: all
  * @access: IB_ACCESS_LOCAL_WRITE to write, 0 to read
  *
- * Elements of length 0 are left out.
+ * Elements of length 0 are left out, and so is the memory that a message does not get to:
+ * programs post receives with elements that only long messages need.
  *
  * Return: 0 or what weft_region_resolve() returned.
  */
 static __always_inline int weft_sgl_resolve(struct weft_sgl *sgl,
 					    const struct weft_accessor *who,
-					    const struct weft_sge *sge, u32 num, u32 access)
+					    const struct weft_sge *sge, u32 num, u64 end,
+					    u32 access)
 {
-	if (unlikely(num != 1 || !sge->length ||
-		     !weft_lookup_usual(who, sge->lkey, sge->addr, sge->length, access,
-					sgl->span)))
-		return weft_sgl_resolve_list(sgl, who, sge, num, access);
-	sgl->length = sge->length;
+	u64 length = num == 1 ? min_t(u64, sge->length, end) : 0;
+
+	if (unlikely(!length || !weft_lookup_usual(who, sge->lkey, sge->addr, length, access,
+						   sgl->span)))
+		return weft_sgl_resolve_list(sgl, who, sge, num, end, access);
+	sgl->length = length;
 	sgl->num = 1;
 	return 0;
 }
@@ -102,6 +107,21 @@ static inline void weft_span_iter(const struct weft_span *span, struct weft_iter
 	iter->left = 1;
 	iter->offset = 0;
 }
+
+/**
+ * weft_sgl_cut - drop the end of a list, which may not be accessed
+ * @sgl: resolved
+ * @end: bytes of it that stay; @sgl->length says what it said
+ */
+void weft_sgl_cut(struct weft_sgl *sgl, u64 end);
+
+/**
+ * weft_iter_left - how many bytes may be accessed from a position on
+ * @iter: any
+ *
+ * Return: bytes, to the end of the last span.
+ */
+u64 weft_iter_left(const struct weft_iter *iter);
 
 /**
  * weft_iter_skip - advance a position

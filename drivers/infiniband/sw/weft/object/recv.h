@@ -114,12 +114,13 @@ struct weft_progress {
  * stopped.
  *
  * @turn: who may
- * @who: on whose behalf memory is accessed; immutable, but for the protection domain of
- *	an XRC target, see @srq
+ * @who: on whose behalf a peer accesses memory by its rkey; immutable, but for the
+ *	protection domain of an XRC target, see @srq
+ * @taker: on whose behalf receives are filled: @who, in the protection domain of @srq
  * @ring: receive queue, NULL with an SRQ and on XRC
  * @srq: receive work requests come from here, or NULL: from @ring. Of an XRC
- *	target the one that the request names that is being executed, like @cq
- *	and @who.pd; NULL in between.
+ *	target the one that the request names that is being executed, like @cq,
+ *	@who.pd and @taker.pd; NULL in between.
  * @cq: completions
  * @name: XRC target: holds @srq
  * @srqn: XRC target: where the work request that is held came from
@@ -157,6 +158,7 @@ struct weft_progress {
 struct weft_recv {
 	struct weft_turn	turn;
 	struct weft_accessor	who;
+	struct weft_accessor	taker;
 	struct weft_ring	*ring;
 	struct weft_srq		*srq;
 	struct weft_cq		*cq;

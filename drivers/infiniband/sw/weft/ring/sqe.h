@@ -200,13 +200,29 @@ static __always_inline int weft_sq_next(const struct weft_ring *ring, u32 ahead,
 }
 
 /**
- * weft_rq_next - take the next receive work request and release its slot
- * @ring: with something pending
+ * weft_rwqe_length - how long a message for a receive work request may be
+ * @wqe: the private copy
+ *
+ * Return: bytes of all its elements.
+ */
+static __always_inline u64 weft_rwqe_length(const struct weft_rwqe *wqe)
+{
+	u64 length = 0;
+	u32 i;
+
+	for (i = 0; i < wqe->num_sge; i++)
+		length += wqe->sge[i].length;
+	return length;
+}
+
+/**
+ * weft_rq_peek - copy the next receive work request
+ * @ring: with something pending; weft_ring_release() takes it
  * @wqe: result
  *
  * Return: 0; -EINVAL: malformed, @wqe->num_sge is 0.
  */
-static __always_inline int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe)
+static __always_inline int weft_rq_peek(struct weft_ring *ring, struct weft_rwqe *wqe)
 {
 	const struct weft_rqe __weft_shared *rqe = weft_ring_take(ring, 0);
 	u32 num_sge = weft_shared_load(&rqe->num_sge);
@@ -220,6 +236,20 @@ static __always_inline int weft_rq_next(struct weft_ring *ring, struct weft_rwqe
 	}
 	wqe->num_sge = num_sge;
 	weft_shared_copy_sges(wqe->sge, rqe + 1, num_sge);
+	return ret;
+}
+
+/**
+ * weft_rq_next - take the next receive work request and release its slot
+ * @ring: with something pending
+ * @wqe: result
+ *
+ * Return: as weft_rq_peek().
+ */
+static __always_inline int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe)
+{
+	int ret = weft_rq_peek(ring, wqe);
+
 	weft_ring_release(ring);
 	return ret;
 }

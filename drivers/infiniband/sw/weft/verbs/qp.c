@@ -301,6 +301,9 @@ static void qp_set_accessors(struct weft_qp *qp)
 		.kernel = qp->kernel,
 	};
 	qp->recv.who = qp->send.who;
+	qp->recv.taker = qp->send.who;
+	if (qp->recv.srq)
+		qp->recv.taker.pd = qp->recv.srq->ibsrq.pd;
 }
 
 static int qp_name(struct weft_qp *qp, const struct ib_qp_init_attr *init)
