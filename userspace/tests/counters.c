@@ -21,6 +21,7 @@ static const char * const quiet[] = {
 	"rx_unknown_qp", "rx_wrong_address", "rx_pkey", "rx_not_ready", "rx_opcode",
 	"rx_queue_full", "duplicates", "out_of_sequence", "seq_naks_sent", "seq_naks_rcvd",
 	"implied_naks", "stale_responses", "retransmits", "migrations", "rx_no_memory",
+	"rx_too_long",
 };
 
 static const char * const busy[] = {

@@ -91,7 +91,9 @@ struct weft_dev;
 	X(MIGRATIONS, migrations,					\
 	  "Times a QP has changed to its alternate path.")		\
 	X(RX_NO_MEMORY, rx_no_memory,					\
-	  "Packets, or copies of them for a group, dropped for want of memory.")
+	  "Packets, or copies of them for a group, dropped for want of memory.")	\
+	X(RX_TOO_LONG, rx_too_long,					\
+	  "Messages of UC and UD dropped because they were longer than the receive.")
 
 /* The same, of a device. */
 #define WEFT_DEV_STATS(X)						\

@@ -128,7 +128,11 @@ static noinline enum weft_fault msg_queue_broken(struct weft_qp *qp)
 	return WEFT_FAULT_RNR;
 }
 
-static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp)
+/*
+ * Take the next receive. One of an SRQ that has no room for @least bytes stays there, so that
+ * nobody drains the SRQ with datagrams that are too long.
+ */
+static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp, u64 least)
 {
 	struct weft_recv *recv = &qp->recv;
 	int ret;
@@ -136,7 +140,7 @@ static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp)
 	if (unlikely(recv->held))
 		return recv->malformed ? WEFT_FAULT_RECV_MALFORMED : WEFT_FAULT_NONE;
 	if (recv->srq) {
-		ret = weft_srq_take(recv->srq, &recv->wqe);
+		ret = weft_srq_take(recv->srq, least, &recv->wqe);
 	} else {
 		ret = weft_ring_pending(recv->ring);
 		if (ret > 0)
@@ -144,6 +148,8 @@ static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp)
 		else
 			ret = ret ? -EIO : -EAGAIN;
 	}
+	if (unlikely(ret == -EMSGSIZE))
+		return WEFT_FAULT_RECV_LENGTH;
 	if (ret && ret != -EINVAL)
 		return ret == -EAGAIN ? WEFT_FAULT_RNR : msg_queue_broken(qp);
 	recv->held = true;
@@ -207,11 +213,10 @@ static __always_inline enum weft_fault msg_open_recv(struct weft_qp *qp, u64 off
 static __always_inline enum weft_fault msg_begin_send(struct weft_qp *qp,
 						      const struct weft_request *req)
 {
-	enum weft_fault fault = msg_take_rwqe(qp);
+	u64 length = req->length + (req->grh ? WEFT_GRH_BYTES : 0ULL);
+	enum weft_fault fault = msg_take_rwqe(qp, req->grh ? length : 0);
 
-	if (unlikely(fault))
-		return fault;
-	return msg_open_recv(qp, 0, req->length + (req->grh ? WEFT_GRH_BYTES : 0ULL));
+	return unlikely(fault) ? fault : msg_open_recv(qp, 0, length);
 }
 
 static u32 msg_access_flush(u8 placement)
@@ -376,7 +381,7 @@ static void msg_comm_est(struct weft_qp *qp)
 enum weft_fault weft_message_begin_immediate(struct weft_qp *qp)
 {
 	weft_assert_turn(&qp->recv.turn);
-	return msg_take_rwqe(qp);
+	return msg_take_rwqe(qp, 0);
 }
 
 enum weft_fault weft_message_begin(struct weft_qp *qp, const struct weft_request *req)
@@ -560,6 +565,9 @@ const struct weft_verdict *weft_message_refuse(struct weft_qp *qp,
 
 	weft_assert_turn(&qp->recv.turn);
 	weft_paging_forget(&qp->recv.paging);
+	/* of a service that tells nobody, this is all there is to see of it */
+	if (fault == WEFT_FAULT_RECV_LENGTH && verdict->reply == WEFT_REPLY_NONE)
+		weft_stats_inc(qp, WEFT_STAT_RX_TOO_LONG);
 	if (verdict->responder && qp->recv.held)
 		msg_complete_error(qp, verdict->responder, fault);
 	if (verdict->has_event)
@@ -594,16 +602,21 @@ static void msg_bad_qkey(struct weft_qp *qp, const struct weft_request *req, u32
 		weft_traps_violation(&qp->dev->hca->traps, WEFT_TRAP_BAD_QKEY, &violation);
 }
 
-static void msg_no_receive(struct weft_qp *qp, const struct weft_request *req)
+/* Anybody may send a datagram: that there is no receive, or a short one, ends no QP. */
+static void msg_drop_datagram(struct weft_qp *qp, const struct weft_request *req,
+			      enum weft_fault fault)
 {
-	weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
-	trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
+	if (fault == WEFT_FAULT_RNR) {
+		weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_RECEIVE);
+		trace_weft_datagram_drop(qp->qpn, req->src_qpn,
+					 WEFT_STAT_UD_DROPPED_NO_RECEIVE);
+	} else if (fault == WEFT_FAULT_RECV_LENGTH) {
+		trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_RX_TOO_LONG);
+	}
+	weft_message_refuse(qp, fault);
 }
 
-/*
- * A stranger may have sent it, and shall not end a QP that has no room for it. MADs are of
- * one length, and no port has a longer MTU.
- */
+/* MADs are of one length, and no port has a longer MTU. */
 static bool msg_is_too_long(const struct weft_qp *qp, u32 length)
 {
 	bool mad = qp->type == IB_QPT_GSI || qp->type == IB_QPT_SMI;
@@ -640,9 +653,7 @@ enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_requ
 	if (unlikely(fault == WEFT_FAULT_PAGES))
 		return fault;
 	if (fault) {
-		if (fault == WEFT_FAULT_RNR)
-			msg_no_receive(qp, req);
-		weft_message_refuse(qp, fault);
+		msg_drop_datagram(qp, req, fault);
 		return WEFT_FAULT_NONE;
 	}
 	weft_span_iter(&grh, &from);

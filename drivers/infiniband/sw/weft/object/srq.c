@@ -34,7 +34,7 @@ static bool srq_below_limit(struct weft_srq *srq, int pending)
 	return true;
 }
 
-int weft_srq_take(struct weft_srq *srq, struct weft_rwqe *wqe)
+int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe)
 {
 	bool limit = false, error = false;
 	unsigned long flags;
@@ -43,8 +43,13 @@ int weft_srq_take(struct weft_srq *srq, struct weft_rwqe *wqe)
 	spin_lock_irqsave(&srq->lock, flags);
 	pending = srq->error ? -EIO : weft_ring_pending(srq->ring);
 	if (pending > 0) {
-		ret = weft_rq_next(srq->ring, wqe);
-		limit = srq_below_limit(srq, pending - 1);
+		ret = weft_rq_peek(srq->ring, wqe);
+		if (!ret && weft_rwqe_length(wqe) < least) {
+			ret = -EMSGSIZE;
+		} else {
+			weft_ring_release(srq->ring);
+			limit = srq_below_limit(srq, pending - 1);
+		}
 	} else if (pending < 0) {
 		ret = -EIO;
 		error = !srq->error;

@@ -57,14 +57,15 @@ int weft_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 /**
  * weft_srq_take - take a receive work request
  * @srq: the queue
+ * @least: bytes that it must have room for; one with less stays in the queue
  * @wqe: result
  *
  * Raises the limit event when the queue falls below its limit, once.
  *
- * Return: 0; -EAGAIN: there is none; -EINVAL: malformed, but taken; -EIO: the queue is
- * in error.
+ * Return: 0; -EAGAIN: there is none; -EMSGSIZE: the next one is too short; -EINVAL:
+ * malformed, but taken; -EIO: the queue is in error.
  */
-int weft_srq_take(struct weft_srq *srq, struct weft_rwqe *wqe);
+int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe);
 
 /**
  * weft_rq_write - a kernel consumer posts a receive work request
