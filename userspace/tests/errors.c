@@ -386,7 +386,8 @@ static void rem_access_err(void)
 			wr = rdma(rdma_ops[j]);
 			ways[i].spoil(wr);
 			refused(wr, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
-			expect_wc(b.rcq, 91, IBV_WC_WR_FLUSH_ERR);
+			expect_wc(b.rcq, 91, rdma_ops[j] == IBV_WR_RDMA_WRITE_WITH_IMM ?
+					     IBV_WC_LOC_ACCESS_ERR : IBV_WC_WR_FLUSH_ERR);
 			check_zero(b.buf, BUF);
 			check_filled(a.buf, 64, 5);
 			/* not unmake(): a region of spoil_right is left */
@@ -412,7 +413,8 @@ static void not_enabled(void)
 		connect_ends(&a, &b);
 		post_recv(&b, 91, 50000, 100);
 		refused(rdma(rdma_ops[j]), IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
-		expect_wc(b.rcq, 91, IBV_WC_WR_FLUSH_ERR);
+		expect_wc(b.rcq, 91, rdma_ops[j] == IBV_WR_RDMA_WRITE_WITH_IMM ?
+				     IBV_WC_REM_INV_REQ_ERR : IBV_WC_WR_FLUSH_ERR);
 		check_zero(b.buf, BUF);
 		unmake(&a);
 		unmake(&b);
@@ -536,6 +538,7 @@ static void receive_bad_element(void)
 							 IBV_ACCESS_REMOTE_READ)->lkey;
 			break;
 		case 4:
+			wr->sg_list[0].length = 99;
 			wr->sg_list[1] = wr->sg_list[0];
 			wr->sg_list[1].lkey ^= 0x100;
 			wr->num_sge = 2;

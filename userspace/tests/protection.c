@@ -18,6 +18,7 @@
 #define RECV_PROTECTION		17
 #define INVALIDATE		19
 #define NAK_ACCESS		22
+#define IMMEDIATE_ACCESS	30
 
 struct service {
 	const char *name;
@@ -544,7 +545,8 @@ static void receive_key(const struct service *service, enum ibv_wr_opcode op, in
 	note("%s, opcode %d, receive, %s, element %d", service->name, op, way->name, elements);
 	make_ends(service);
 	wr = work(op, 100, 1);
-	recv = rwr(&b, 91, 20000, 150 / elements);
+	/* the message gets to each byte of it */
+	recv = rwr(&b, 91, 20000, (service->type == IBV_QPT_UD ? 140 : 100) / elements);
 	recv->num_sge = elements;
 	recv->sg_list[1] = recv->sg_list[0];
 	recv->sg_list[1].addr += 10000;
@@ -711,10 +713,10 @@ static void remote_key_xrc(enum ibv_wr_opcode op, const struct way *way)
 	wr = work(op, 100, 1);
 	place = remote_place(wr, 100);
 	way->spoil(&place);
-	refused_xrc(wr, REMOTE_ACCESS);
+	refused_xrc(wr, op == IBV_WR_RDMA_WRITE_WITH_IMM ? IMMEDIATE_ACCESS : REMOTE_ACCESS);
 	/* which it has taken; others that share the SRQ need the rest */
 	if (op == IBV_WR_RDMA_WRITE_WITH_IMM)
-		expect_wc(b.rcq, 91, IBV_WC_WR_FLUSH_ERR);
+		expect_wc(b.rcq, 91, IBV_WC_LOC_ACCESS_ERR);
 	expect_no_wc_now(b.rcq);
 	check_both();
 	rejoin(&xrc);

@@ -369,6 +369,19 @@ static enum weft_fault msg_begin_rdma(struct weft_qp *qp,
 	return msg_open_remote(qp, req, 0, req->length);
 }
 
+/* The receive that a WRITE with immediate data has taken completes with its error. */
+static enum weft_fault msg_immediate_fault(enum weft_fault fault)
+{
+	switch (fault) {
+	case WEFT_FAULT_REMOTE_ACCESS:
+		return WEFT_FAULT_IMMEDIATE_ACCESS;
+	case WEFT_FAULT_NOT_ENABLED:
+		return WEFT_FAULT_IMMEDIATE_NOT_ENABLED;
+	default:
+		return fault;
+	}
+}
+
 static void msg_comm_est(struct weft_qp *qp)
 {
 	if (likely(qp->recv.comm_est))
@@ -386,25 +399,29 @@ enum weft_fault weft_message_begin_immediate(struct weft_qp *qp)
 
 enum weft_fault weft_message_begin(struct weft_qp *qp, const struct weft_request *req)
 {
-	enum weft_fault fault = WEFT_FAULT_NONE;
+	enum weft_fault fault;
 
 	weft_assert_turn(&qp->recv.turn);
 	msg_comm_est(qp);
 	if (req->opcode <= WEFT_SQE_SEND_INV)
 		return msg_begin_send(qp, req);
-	if (req->opcode == WEFT_SQE_WRITE_IMM)
-		fault = weft_message_begin_immediate(qp);
-	return fault ?: msg_begin_rdma(qp, req);
+	if (req->opcode != WEFT_SQE_WRITE_IMM)
+		return msg_begin_rdma(qp, req);
+	fault = weft_message_begin_immediate(qp);
+	return fault ?: msg_immediate_fault(msg_begin_rdma(qp, req));
 }
 
 enum weft_fault weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
 				    u64 offset, u32 length)
 {
+	enum weft_fault fault;
+
 	weft_assert_turn(&qp->recv.turn);
 	if (req->opcode <= WEFT_SQE_SEND_INV)
 		return qp->recv.held ? msg_open_recv(qp, offset, offset + length) :
 				       WEFT_FAULT_BAD_REQUEST;
-	return msg_open_remote(qp, req, offset, length);
+	fault = msg_open_remote(qp, req, offset, length);
+	return req->opcode == WEFT_SQE_WRITE_IMM ? msg_immediate_fault(fault) : fault;
 }
 
 u64 weft_message_atomic(struct weft_qp *qp, const struct weft_request *req)

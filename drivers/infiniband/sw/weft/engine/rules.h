@@ -45,6 +45,8 @@
  * @WEFT_FAULT_REMOVED: the device has been removed
  * @WEFT_FAULT_NO_MEMORY: there is no memory for paged memory, of a local element, or at
  *	the responder
+ * @WEFT_FAULT_IMMEDIATE_ACCESS: responder: REMOTE_ACCESS of a WRITE that has taken a receive
+ * @WEFT_FAULT_IMMEDIATE_NOT_ENABLED: responder: NOT_ENABLED of one
  * @WEFT_FAULTS: number of faults
  * @WEFT_FAULT_PAGES: none, and never the fault of a completion: paged memory is on its
  *	way, and the half will get WEFT_EV_RUN when it is there
@@ -80,6 +82,8 @@ enum weft_fault {
 	WEFT_FAULT_XRC_SRQ,
 	WEFT_FAULT_REMOVED,
 	WEFT_FAULT_NO_MEMORY,
+	WEFT_FAULT_IMMEDIATE_ACCESS,
+	WEFT_FAULT_IMMEDIATE_NOT_ENABLED,
 	WEFT_FAULTS,
 	WEFT_FAULT_PAGES
 };
@@ -139,7 +143,7 @@ enum weft_service weft_rules_service(enum ib_qp_type type);
 
 /**
  * weft_rules_verdict - consequences of a fault that the responder found
- * @fault: WEFT_FAULT_RNR to WEFT_FAULT_BAD_REQUEST, XRC_SRQ or NO_MEMORY
+ * @fault: WEFT_FAULT_RNR to WEFT_FAULT_BAD_REQUEST, or XRC_SRQ, NO_MEMORY or IMMEDIATE_x
  * @service: of the QP
  *
  * Return: the verdict.
