@@ -30,9 +30,10 @@ static void turn_worker(struct work_struct *work)
 	weft_qp_put(qp);
 }
 
-void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp,
-		    void (*run)(struct weft_qp *qp))
+void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp, const char *name,
+		    struct lock_class_key *key, void (*run)(struct weft_qp *qp))
 {
+	lockdep_init_map(&turn->dep_map, name, key, 0);
 	turn->bits = 0;
 	turn->qp = qp;
 	turn->run = run;
@@ -51,16 +52,25 @@ static int turn_wait(struct weft_turn *turn, unsigned int mode)
 {
 	int ret;
 
+	mutex_acquire(&turn->dep_map, 0, 0, _RET_IP_);
 	/* full barrier, pairs with the one in weft_turn_release() */
 	atomic_inc_return(&turn->waiters);
 	ret = wait_on_bit_lock(&turn->bits, WEFT_TURN_OWNED, mode);
 	atomic_dec(&turn->waiters);
+	if (ret)
+		mutex_release(&turn->dep_map, _RET_IP_);
 	return ret;
 }
 
 int weft_turn_wait(struct weft_turn *turn)
 {
-	return turn_wait(turn, TASK_KILLABLE) ? -EINTR : 0;
+	if (wait_on_bit(&turn->bits, WEFT_TURN_CLAIMED, TASK_KILLABLE) ||
+	    turn_wait(turn, TASK_KILLABLE))
+		return -EINTR;
+	if (likely(!weft_turn_stopping(turn)))
+		return 0;
+	weft_turn_release(turn);
+	return -EAGAIN;
 }
 
 void weft_turn_pass(struct weft_turn *turn)
@@ -81,6 +91,8 @@ void weft_turn_defer(struct weft_turn *turn)
 
 void weft_turn_post(struct weft_turn *turn, int event)
 {
+	/* pairs with weft_turn_take(): who takes the event finds what it tells of */
+	smp_mb__before_atomic();
 	set_bit(event, &turn->bits);
 	smp_mb__after_atomic(); /* pairs with weft_turn_release() */
 	if (!(READ_ONCE(turn->bits) & (BIT(WEFT_TURN_OWNED) | BIT(WEFT_TURN_STOP))))
@@ -90,13 +102,29 @@ WEFT_EXPORT_FOR_TEST(weft_turn_post);
 
 void weft_turn_stop(struct weft_turn *turn)
 {
+	set_bit(WEFT_TURN_CLAIMED, &turn->bits);
 	set_bit(WEFT_TURN_STOP, &turn->bits);
 	smp_mb__after_atomic(); /* STOP is seen before we wait for the owner */
 	turn_wait(turn, TASK_UNINTERRUPTIBLE);
 }
 
+/* Those who wait to own it try again. */
+static void turn_unclaim(struct weft_turn *turn)
+{
+	clear_bit_unlock(WEFT_TURN_CLAIMED, &turn->bits);
+	smp_mb__after_atomic(); /* see wake_up_bit() */
+	wake_up_bit(&turn->bits, WEFT_TURN_CLAIMED);
+}
+
 void weft_turn_resume(struct weft_turn *turn)
 {
 	clear_bit(WEFT_TURN_STOP, &turn->bits);
+	turn_unclaim(turn);
 	weft_turn_defer(turn);
+}
+
+void weft_turn_end(struct weft_turn *turn)
+{
+	turn_unclaim(turn);
+	weft_turn_release(turn);
 }

@@ -9,7 +9,11 @@
  *
  * Order: the owner of a send turn may wait for one receive turn; the owner of
  * a receive turn waits for no turn. weft_turn_stop() of a QP takes its send
- * turn, then its receive turn, holding no other. So there is no cycle.
+ * turn, then its receive turn, holding no other. So there is no cycle. Lockdep
+ * knows a turn as a lock, with a class for each of the two.
+ *
+ * weft_turn_stop() goes before everybody else: senders on this host, of which there may be
+ * many, wait in weft_turn_own() until it has been served.
  */
 #ifndef WEFT_OBJECT_TURN_H
 #define WEFT_OBJECT_TURN_H
@@ -23,8 +27,10 @@ struct weft_qp;
 /* bits of struct weft_turn.bits */
 enum weft_turn_bits {
 	WEFT_TURN_OWNED		= 0,
-	/* somebody waits in weft_turn_stop(): end soon, take no new turn */
+	/* somebody waits in weft_turn_stop(), or did: end soon, take no new turn */
 	WEFT_TURN_STOP		= 1,
+	/* and there will be weft_turn_resume() or weft_turn_end(): wait for that */
+	WEFT_TURN_CLAIMED	= 2,
 	/* events */
 	WEFT_EV_RUN		= 8,	/* there may be something to do */
 	WEFT_EV_TIMER		= 9,	/* the timer expired */
@@ -40,6 +46,7 @@ enum weft_turn_bits {
  * @run: called with the turn owned; ends with weft_turn_release() or
  *	weft_turn_defer()
  * @qp: whose half it is; @work holds a reference while queued
+ * @dep_map: held by the owner, for lockdep
  */
 struct weft_turn {
 	unsigned long		bits;
@@ -47,16 +54,19 @@ struct weft_turn {
 	struct work_struct	work;
 	void			(*run)(struct weft_qp *qp);
 	struct weft_qp		*qp;
+	struct lockdep_map	dep_map;
 };
 
 /**
  * weft_turn_init - prepare a turn that nobody owns
  * @turn: of a QP half
  * @qp: the QP
+ * @name: "weft_send_turn" or "weft_recv_turn"
+ * @key: one for each of the two
  * @run: what the work item does with the turn
  */
-void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp,
-		    void (*run)(struct weft_qp *qp));
+void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp, const char *name,
+		    struct lock_class_key *key, void (*run)(struct weft_qp *qp));
 
 /* Give a stopped turn back. Return: false. */
 bool weft_turn_refuse(struct weft_turn *turn);
@@ -71,11 +81,12 @@ static inline bool weft_turn_try(struct weft_turn *turn)
 {
 	if (test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits))
 		return false;
+	mutex_acquire(&turn->dep_map, 0, 1, _RET_IP_);
 	smp_mb__after_atomic(); /* either we see STOP, or who has set it waits for us */
 	return likely(!test_bit(WEFT_TURN_STOP, &turn->bits)) || weft_turn_refuse(turn);
 }
 
-/* Somebody else has it: see weft_turn_own(). */
+/* Somebody else has it, or wants it stopped: see weft_turn_own(). */
 int weft_turn_wait(struct weft_turn *turn);
 
 /**
@@ -83,13 +94,13 @@ int weft_turn_wait(struct weft_turn *turn);
  * @turn: a receive turn
  *
  * Context: process; the caller owns at most one send turn.
- * Return: 0; -EINTR: the task is being killed.
+ * Return: 0; -EINTR: the task is being killed; -EAGAIN: somebody stops it just now, or has
+ * ended it; to be tried again, if its QP is still there.
  */
 static inline int weft_turn_own(struct weft_turn *turn)
 {
-	if (likely(!test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits)))
-		return 0;
-	return weft_turn_wait(turn);
+	might_sleep();
+	return likely(weft_turn_try(turn)) ? 0 : weft_turn_wait(turn);
 }
 
 /**
@@ -106,6 +117,12 @@ void weft_turn_stop(struct weft_turn *turn);
  * @turn: stopped
  */
 void weft_turn_resume(struct weft_turn *turn);
+
+/**
+ * weft_turn_end - give a turn back that nobody will own any more
+ * @turn: stopped, of a QP that is being destroyed
+ */
+void weft_turn_end(struct weft_turn *turn);
 
 /**
  * weft_turn_stopping - whether the owner should end soon
@@ -139,13 +156,13 @@ static inline unsigned long weft_turn_take(struct weft_turn *turn)
 {
 	unsigned long events = READ_ONCE(turn->bits) & WEFT_TURN_EVENTS;
 
-	/* what is set here was set before, and set_bit() orders for us */
 	if (events & BIT(WEFT_EV_RUN))
 		clear_bit(WEFT_EV_RUN, &turn->bits);
 	if (events & BIT(WEFT_EV_TIMER))
 		clear_bit(WEFT_EV_TIMER, &turn->bits);
+	/* pairs with weft_turn_post(): what an event says is read after it has been taken */
 	if (events)
-		smp_mb__after_atomic(); /* taken before what they say is read */
+		smp_mb__after_atomic();
 	return events;
 }
 
@@ -162,8 +179,8 @@ static inline bool weft_turn_has_events(const struct weft_turn *turn)
 	       !weft_turn_stopping(turn);
 }
 
-#define weft_assert_turn(turn) \
-	lockdep_assert(test_bit(WEFT_TURN_OWNED, &(turn)->bits))
+/* The caller owns the turn. */
+#define weft_assert_turn(turn)	lockdep_assert_held(turn)
 
 /* Somebody waits for it, or has left an event: see weft_turn_release(). */
 void weft_turn_pass(struct weft_turn *turn);
@@ -177,6 +194,7 @@ void weft_turn_pass(struct weft_turn *turn);
 static inline void weft_turn_release(struct weft_turn *turn)
 {
 	weft_assert_turn(turn);
+	mutex_release(&turn->dep_map, _RET_IP_);
 	clear_bit_unlock(WEFT_TURN_OWNED, &turn->bits);
 	/* either we see the waiter or the event, or they see the free bit */
 	smp_mb__after_atomic();

@@ -24,6 +24,9 @@
 /* Whoever hints at how payload may cross a bus: there is none. */
 #define QP_HINTS	IB_QP_CREATE_PCI_WRITE_END_PADDING
 
+static struct lock_class_key qp_send_key;
+static struct lock_class_key qp_recv_key;
+
 /* Number of a special QP (IBA 3.9.3), or -1. */
 static int qp_special(enum ib_qp_type type)
 {
@@ -280,8 +283,10 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	mutex_init(&qp->resize_lock);
 	mutex_init(&qp->modify_lock);
 	spin_lock_init(&qp->post_lock);
-	weft_turn_init(&qp->send.turn, qp, weft_requester_run);
-	weft_turn_init(&qp->recv.turn, qp, weft_responder_run);
+	weft_turn_init(&qp->send.turn, qp, "weft_send_turn", &qp_send_key,
+		       weft_requester_run);
+	weft_turn_init(&qp->recv.turn, qp, "weft_recv_turn", &qp_recv_key,
+		       weft_responder_run);
 	weft_migration_init(qp);
 	weft_qp_events_init(qp);
 	if (qp->type == IB_QPT_XRC_TGT)
@@ -452,9 +457,9 @@ int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	weft_requester_reset(qp);
 	weft_responder_reset(qp);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
-	/* still stopped, so no half runs; waiters look at the state and leave */
-	weft_turn_release(&qp->recv.turn);
-	weft_turn_release(&qp->send.turn);
+	/* still stopped, so no half runs, and those who wait for a turn leave */
+	weft_turn_end(&qp->recv.turn);
+	weft_turn_end(&qp->send.turn);
 	mutex_unlock(&qp->modify_lock);
 	weft_events_end(&qp->events);
 	weft_window_destroy(qp);
