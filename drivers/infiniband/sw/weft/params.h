@@ -108,8 +108,12 @@
 /* kbit/s that a QP's rate can be limited to: what the fastest net devices have. */
 #define WEFT_MIN_RATE		1U
 #define WEFT_MAX_RATE		400000000U
-/* Packets that wait for a half; a well-behaved peer sends no more. */
+/*
+ * Packets that wait for a half, and bytes of their memory; a well-behaved peer sends no more:
+ * WEFT_WINDOW_PACKETS of the greatest MTU take 2 MiB.
+ */
 #define WEFT_QUEUE_PACKETS	1024
+#define WEFT_QUEUE_BYTES	SZ_8M
 /*
  * What a soft interrupt may do for a QP before it leaves the rest to a work
  * item.

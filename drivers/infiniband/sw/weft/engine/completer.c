@@ -405,17 +405,13 @@ void weft_completer_timeout(struct weft_qp *qp)
 		comp_retry(qp);
 }
 
-/* Whoever it comes from: the turn may be somebody else's, or the first of them wait for memory. */
+/* The turn may be somebody else's: no stranger shall fill the queue that the peer needs. */
 static void comp_enqueue(struct weft_qp *qp, struct weft_pkt *pkt)
 {
-	struct weft_send *send = &qp->send;
-
-	if (skb_queue_len_lockless(&send->packets) < WEFT_QUEUE_PACKETS) {
-		weft_pkt_defer(pkt, &send->packets);
-		return;
-	}
-	weft_stats_drop(qp->dev, &pkt->hdr, WEFT_STAT_RX_QUEUE_FULL);
-	weft_pkt_free(pkt);
+	if (!weft_migration_knows(qp, pkt))
+		weft_pkt_drop(pkt, qp->dev, WEFT_STAT_RX_WRONG_ADDRESS);
+	else if (!weft_pkt_defer(pkt, &qp->send.packets))
+		weft_pkt_drop(pkt, qp->dev, WEFT_STAT_RX_QUEUE_FULL);
 }
 
 void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt)
@@ -423,7 +419,7 @@ void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 	struct weft_send *send = &qp->send;
 
 	if (weft_turn_try(&send->turn)) {
-		if (skb_queue_empty(&send->packets)) {
+		if (weft_backlog_is_empty(&send->packets)) {
 			comp_packet(qp, pkt);
 			if (comp_is_parked(send))
 				weft_pkt_undo(pkt, &send->packets);

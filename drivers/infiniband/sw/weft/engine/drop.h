@@ -5,6 +5,7 @@
 #ifndef WEFT_ENGINE_DROP_H
 #define WEFT_ENGINE_DROP_H
 
+#include "engine/pkt.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -23,5 +24,19 @@
 		weft_stats_inc(whose, why_);		\
 		trace_weft_drop(hdr, why_);		\
 	} while (0)
+
+/**
+ * weft_pkt_drop - drop a packet that no half has looked at
+ * @pkt: decoded
+ * @dev: device that counts it
+ * @why: counter
+ *
+ * Context: any but hard interrupts.
+ */
+static inline void weft_pkt_drop(struct weft_pkt *pkt, struct weft_dev *dev, enum weft_stat why)
+{
+	weft_stats_drop(dev, &pkt->hdr, why);
+	weft_pkt_free(pkt);
+}
 
 #endif /* WEFT_ENGINE_DROP_H */

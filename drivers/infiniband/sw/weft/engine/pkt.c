@@ -7,7 +7,28 @@
 #include <net/ipv6.h>
 
 #include "fabric/port.h"
+#include "object/backlog.h"
+#include "params.h"
 #include "wire/headers.h"
+
+/**
+ * struct pkt_cb - the control buffer of a packet that waits in a queue
+ * @ip: of IPv4 or IPv6: the net device it came by
+ * @net: namespace it arrived in
+ */
+struct pkt_cb {
+	union {
+		struct inet_skb_parm	v4;
+		struct inet6_skb_parm	v6;
+	} ip;
+	const struct net		*net;
+};
+
+static struct pkt_cb *pkt_cb(struct sk_buff *skb)
+{
+	BUILD_BUG_ON(sizeof(struct pkt_cb) > sizeof(skb->cb));
+	return (struct pkt_cb *)skb->cb;
+}
 
 static void pkt_ip_addresses(struct weft_pkt *pkt)
 {
@@ -125,41 +146,75 @@ void weft_pkt_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES])
 	}
 }
 
-void weft_pkt_defer(struct weft_pkt *pkt, struct sk_buff_head *queue)
+/* The packet is to be looked at again, when the route that IP has cached may be gone. */
+static void pkt_keep(struct weft_pkt *pkt)
 {
-	/* what IP has cached of it is not there any more when we look again */
 	skb_dst_drop(pkt->skb);
-	skb_queue_tail(queue, pkt->skb);
+	pkt_cb(pkt->skb)->net = pkt->net;
 }
 
-void weft_pkt_undo(struct weft_pkt *pkt, struct sk_buff_head *queue)
+bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog)
 {
-	skb_dst_drop(pkt->skb);
-	skb_queue_head(queue, pkt->skb);
+	struct sk_buff_head *queue = &backlog->queue;
+	unsigned long flags;
+	bool fits;
+
+	pkt_keep(pkt);
+	spin_lock_irqsave(&queue->lock, flags);
+	fits = skb_queue_len(queue) < WEFT_QUEUE_PACKETS &&
+	       backlog->bytes < WEFT_QUEUE_BYTES;
+	if (fits) {
+		backlog->bytes += pkt->skb->truesize;
+		__skb_queue_tail(queue, pkt->skb);
+	}
+	spin_unlock_irqrestore(&queue->lock, flags);
+	return fits;
+}
+
+void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog)
+{
+	struct sk_buff_head *queue = &backlog->queue;
+	unsigned long flags;
+
+	pkt_keep(pkt);
+	spin_lock_irqsave(&queue->lock, flags);
+	backlog->bytes += pkt->skb->truesize;
+	__skb_queue_head(queue, pkt->skb);
+	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
 static bool pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
 {
 	if (!skb)
 		return false;
-	weft_pkt_init(pkt, skb, NULL, NULL);
+	weft_pkt_init(pkt, skb, pkt_cb(skb)->net, NULL);
 	weft_pkt_decode(pkt);
 	return true;
 }
 
-bool weft_pkt_peek(struct sk_buff_head *queue, struct weft_pkt *pkt)
+bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt)
 {
 	struct sk_buff *skb;
 	unsigned long flags;
 
 	/* for what is in the packet: its pointer could be read without */
-	spin_lock_irqsave(&queue->lock, flags);
-	skb = skb_peek(queue);
-	spin_unlock_irqrestore(&queue->lock, flags);
+	spin_lock_irqsave(&backlog->queue.lock, flags);
+	skb = skb_peek(&backlog->queue);
+	spin_unlock_irqrestore(&backlog->queue.lock, flags);
 	return pkt_again(skb, pkt);
 }
 
-bool weft_pkt_next(struct sk_buff_head *queue, struct weft_pkt *pkt)
+bool weft_pkt_next(struct weft_backlog *backlog, struct weft_pkt *pkt)
 {
-	return !skb_queue_empty_lockless(queue) && pkt_again(skb_dequeue(queue), pkt);
+	struct sk_buff *skb;
+	unsigned long flags;
+
+	if (weft_backlog_is_empty(backlog))
+		return false;
+	spin_lock_irqsave(&backlog->queue.lock, flags);
+	skb = __skb_dequeue(&backlog->queue);
+	if (skb)
+		backlog->bytes -= skb->truesize;
+	spin_unlock_irqrestore(&backlog->queue.lock, flags);
+	return pkt_again(skb, pkt);
 }

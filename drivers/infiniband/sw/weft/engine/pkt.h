@@ -16,6 +16,7 @@
 #include "wire/codec.h"
 
 struct net;
+struct weft_backlog;
 struct weft_dev;
 struct weft_qp;
 
@@ -128,35 +129,37 @@ void weft_pkt_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES]);
 
 /**
  * weft_pkt_defer - put a packet into a queue, to be decoded again later
- * @pkt: decoded; the memory is the queue's now
- * @queue: of a half
+ * @pkt: decoded; the memory is the queue's then
+ * @backlog: of a half
+ *
+ * Return: false: WEFT_QUEUE_PACKETS wait there, or WEFT_QUEUE_BYTES.
  */
-void weft_pkt_defer(struct weft_pkt *pkt, struct sk_buff_head *queue);
+bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog);
 
 /**
  * weft_pkt_undo - put a packet back that cannot be processed yet
  * @pkt: from weft_pkt_next(), or one that has found the queue empty
- * @queue: of a half, whose turn is owned; it becomes the next one
+ * @backlog: of a half, whose turn is owned; it becomes the next one
  */
-void weft_pkt_undo(struct weft_pkt *pkt, struct sk_buff_head *queue);
+void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog);
 
 /**
  * weft_pkt_peek - look at the next packet of a queue
- * @queue: of a half, whose turn is owned
+ * @backlog: of a half, whose turn is owned
  * @pkt: result, as of weft_pkt_next(); the queue keeps the memory
  *
  * Return: false when the queue is empty.
  */
-bool weft_pkt_peek(struct sk_buff_head *queue, struct weft_pkt *pkt);
+bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt);
 
 /**
  * weft_pkt_next - take the next packet out of a queue
- * @queue: of a half
- * @pkt: result, decoded, but @pkt->net, @pkt->dev and @pkt->qp are NULL
+ * @backlog: of a half
+ * @pkt: result, decoded, but @pkt->dev and @pkt->qp are NULL
  *
  * Return: false when the queue is empty.
  */
-bool weft_pkt_next(struct sk_buff_head *queue, struct weft_pkt *pkt);
+bool weft_pkt_next(struct weft_backlog *backlog, struct weft_pkt *pkt);
 
 /**
  * weft_pkt_free - give the memory back

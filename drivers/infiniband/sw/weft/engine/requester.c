@@ -471,7 +471,7 @@ static bool req_turn(struct weft_qp *qp, struct req_budget *budget)
 	budget->stalled = false;
 	events = weft_turn_take(&send->turn);
 	/* who defers a packet posts an event after it: none is overlooked */
-	if (unlikely(events & BIT(WEFT_EV_TIMER) || !skb_queue_empty_lockless(&send->packets)) &&
+	if (unlikely(events & BIT(WEFT_EV_TIMER) || !weft_backlog_is_empty(&send->packets)) &&
 	    req_answers(qp, budget, events))
 		return true;
 	return req_work(qp, budget);
@@ -617,7 +617,7 @@ void weft_requester_init(struct weft_qp *qp)
 		      HRTIMER_MODE_REL_SOFT);
 	tasklet_setup(&send->posted, req_tasklet);
 	weft_pace_init(send);
-	skb_queue_head_init(&send->packets);
+	weft_backlog_init(&send->packets);
 	send->flow.turn = &send->turn;
 	weft_requester_reset(qp);
 }
@@ -629,7 +629,7 @@ void weft_requester_reset(struct weft_qp *qp)
 	tasklet_kill(&send->posted);
 	hrtimer_cancel(&send->timer);
 	weft_pace_set(send, 0, 0, qp->mtu);
-	skb_queue_purge(&send->packets);
+	weft_backlog_purge(&send->packets);
 	qp->dev->wire->forget(&send->flow);
 	req_forget_paged(send);
 	weft_window_reset(qp);

@@ -600,7 +600,7 @@ static void resp_acknowledge(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	if (!recv->ack_due || recv->replying.kind || !skb_queue_empty(&recv->packets))
+	if (!recv->ack_due || recv->replying.kind || !weft_backlog_is_empty(&recv->packets))
 		return;
 	weft_reply_new(qp, recv->ack_psn, WEFT_REPLYING_ACK);
 }
@@ -667,7 +667,7 @@ static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 			continue;
 		}
 		if (budget->packets-- <= 0)
-			return !skb_queue_empty(&recv->packets);
+			return !weft_backlog_is_empty(&recv->packets);
 		if (!weft_pkt_next(&recv->packets, &pkt))
 			return false;
 		if (unlikely(resp_packet(qp, &pkt) == WEFT_FAULT_PAGES)) {
@@ -703,17 +703,16 @@ void weft_responder_run(struct weft_qp *qp)
 	cond_resched();
 }
 
+/* The turn may be somebody else's: no stranger shall fill the queue that the peer needs. */
 static void resp_enqueue(struct weft_qp *qp, struct weft_pkt *pkt)
 {
-	struct weft_recv *recv = &qp->recv;
-
-	if (skb_queue_len_lockless(&recv->packets) >= WEFT_QUEUE_PACKETS) {
-		weft_stats_drop(qp->dev, &pkt->hdr, WEFT_STAT_RX_QUEUE_FULL);
-		weft_pkt_free(pkt);
+	if (!weft_qp_is_ud(qp) && !weft_migration_knows(qp, pkt)) {
+		weft_pkt_drop(pkt, qp->dev, WEFT_STAT_RX_WRONG_ADDRESS);
 		return;
 	}
-	trace_weft_defer(qp->qpn, &pkt->hdr, recv->psn);
-	weft_pkt_defer(pkt, &recv->packets);
+	trace_weft_defer(qp->qpn, &pkt->hdr, qp->recv.psn);
+	if (!weft_pkt_defer(pkt, &qp->recv.packets))
+		weft_pkt_drop(pkt, qp->dev, WEFT_STAT_RX_QUEUE_FULL);
 }
 
 /*
@@ -740,7 +739,7 @@ static bool resp_is_done(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	if (recv->replying.kind || !skb_queue_empty(&recv->packets))
+	if (recv->replying.kind || !weft_backlog_is_empty(&recv->packets))
 		return false;
 	if (!recv->ack_due)
 		return true;
@@ -771,7 +770,7 @@ void weft_responder_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 		weft_turn_post(&recv->turn, WEFT_EV_RUN);
 		return;
 	}
-	if (!skb_queue_empty(&recv->packets) || recv->replying.kind)
+	if (!weft_backlog_is_empty(&recv->packets) || recv->replying.kind)
 		resp_enqueue(qp, pkt);
 	else if (unlikely(resp_packet(qp, pkt) == WEFT_FAULT_PAGES))
 		resp_park(qp, pkt, &budget);
@@ -789,7 +788,7 @@ void weft_responder_init(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	skb_queue_head_init(&recv->packets);
+	weft_backlog_init(&recv->packets);
 	tasklet_setup(&qp->late, resp_late);
 	recv->flow.turn = &recv->turn;
 	recv->progress.opcode = WEFT_OPCODE_NONE;
@@ -809,7 +808,7 @@ static void resp_end(struct weft_qp *qp)
 	struct weft_recv *recv = &qp->recv;
 	struct resp_budget budget = {};
 
-	skb_queue_purge(&recv->packets);
+	weft_backlog_purge(&recv->packets);
 	resp_acknowledge(qp);
 	if (recv->replying.kind < WEFT_REPLYING_READ)
 		weft_reply_go_on(qp, &budget.bytes);

@@ -10,8 +10,8 @@
 void weft_qp_free(struct weft_qp *qp)
 {
 	/* who had found it before it was destroyed may have brought a packet after that */
-	skb_queue_purge(&qp->send.packets);
-	skb_queue_purge(&qp->recv.packets);
+	weft_backlog_purge(&qp->send.packets);
+	weft_backlog_purge(&qp->recv.packets);
 	kfree_rcu(qp, rcu);
 }
 

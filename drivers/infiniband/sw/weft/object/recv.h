@@ -5,9 +5,8 @@
 #ifndef WEFT_OBJECT_RECV_H
 #define WEFT_OBJECT_RECV_H
 
-#include <linux/skbuff.h>
-
 #include "mem/copy.h"
+#include "object/backlog.h"
 #include "object/flow.h"
 #include "object/paging.h"
 #include "object/turn.h"
@@ -165,7 +164,7 @@ struct weft_recv {
 	struct weft_xrc_name	*name;
 	u32			srqn;
 	struct weft_flow	flow;
-	struct sk_buff_head	packets;
+	struct weft_backlog	packets;
 	struct weft_progress	progress;
 	struct weft_replying	replying;
 	struct weft_resource	*resources;

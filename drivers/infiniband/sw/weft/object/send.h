@@ -7,9 +7,9 @@
 
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
-#include <linux/skbuff.h>
 
 #include "mem/copy.h"
+#include "object/backlog.h"
 #include "object/flow.h"
 #include "object/paging.h"
 #include "object/turn.h"
@@ -143,7 +143,7 @@ struct weft_send {
 	u32			opcodes;
 	struct weft_ring	*ring;
 	struct weft_flow	flow;
-	struct sk_buff_head	packets;
+	struct weft_backlog	packets;
 	struct weft_window	window;
 	bool			active;
 	bool			malformed;
