@@ -100,7 +100,11 @@ static bool rx_service_matches(const struct weft_qp *qp, u8 opcode)
 	return response == (qp->type == IB_QPT_XRC_INI);
 }
 
-/* Of a connected QP the rest is checked with the half's turn. */
+/*
+ * Of a connected QP the rest is checked with the half's turn. One whose peer is reached by the
+ * local link has no use for packets: any process of this host could have sent them, from the
+ * address that both ends have.
+ */
 static bool rx_address_matches(const struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	/* the link has looked at the LID */
@@ -109,7 +113,7 @@ static bool rx_address_matches(const struct weft_qp *qp, const struct weft_pkt *
 	if (weft_qp_is_ud(qp))
 		return weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->dgid, pkt->ifindex);
 	/* racy: while it changes either answer is right */
-	return READ_ONCE(qp->av.net) == pkt->net;
+	return READ_ONCE(qp->av.net) == pkt->net && !READ_ONCE(qp->av.local);
 }
 
 /* A number is unique on the host, but on InfiniBand one's own port has to have it. */
