@@ -5,6 +5,8 @@
  */
 #include "lib.h"
 
+#include <signal.h>
+
 static struct end e, peer;
 
 /* everything that can be asked for */
@@ -596,9 +598,66 @@ static void data_in_order(void)
 	}
 }
 
+/* sends short datagrams to a QP of the parent, without end */
+static void send_for_ever(uint32_t qpn)
+{
+	struct ibv_send_wr *wr;
+	struct ibv_wc wc;
+	struct ibv_ah *ah;
+
+	open_device();
+	make(&peer, CONF(.type = IBV_QPT_UD, .sq = 64));
+	to_ready(&peer);
+	ah = ah_to(gid4, gid4);
+	for (;;) {
+		wr = to_ah(swr(&peer, 1, IBV_WR_SEND, 0, 1000), ah, &peer);
+		wr->wr.ud.remote_qpn = qpn;
+		post(&peer, wr);
+		expect_ok(peer.scq, 1);
+		while (ibv_poll_cq(peer.scq, 1, &wc) > 0)
+			;
+	}
+}
+
+/* Senders on the host write to the receiver's memory themselves: it can be modified anyway. */
+static void under_senders(void)
+{
+	struct ibv_qp_attr attr = { .qkey = QKEY };
+	uint64_t began, worst = 0, took;
+	pid_t pids[6];
+	int i;
+
+	make(&e, CONF(.type = IBV_QPT_UD));
+	to_ready(&e);
+	for (i = 0; i < ARRAY_SIZE(pids); i++) {
+		pids[i] = fork();
+		CHECK(pids[i] >= 0);
+		if (!pids[i])
+			send_for_ever(e.qp->qp_num);
+	}
+	sleep_ms(500);
+	for (i = 0; i < 50; i++) {
+		began = now_ns();
+		SAME(ibv_modify_qp(e.qp, &attr, IBV_QP_QKEY), 0);
+		took = now_ns() - began;
+		worst = took > worst ? took : worst;
+	}
+	began = now_ns();
+	unmake(&e);
+	took = now_ns() - began;
+	for (i = 0; i < ARRAY_SIZE(pids); i++) {
+		kill(pids[i], SIGKILL);
+		SAME(waitpid(pids[i], NULL, 0), pids[i]);
+	}
+	printf("modify %llu ms at worst, destroy %llu ms\n",
+	       (unsigned long long)worst / 1000000, (unsigned long long)took / 1000000);
+	CHECK(worst < WAIT_MS * 1000000ULL && took < WAIT_MS * 1000000ULL);
+}
+
 TESTS(
 	TEST(invalid_values), TEST(invalid_masks), TEST(transitions), TEST(cur_state),
 	TEST(query_rc), TEST(query_live_changes), TEST(query_ud), TEST(valid_extremes),
 	TEST(psn_of_32_bits), TEST(nothing_to_modify), TEST(ece), TEST(data_in_order),
-	TEST(privileged_qkey), TEST(qpn_not_reused), TEST(rkey_not_reused)
+	TEST(privileged_qkey), TEST(qpn_not_reused), TEST(rkey_not_reused),
+	TEST(under_senders)
 )
