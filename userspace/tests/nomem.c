@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Each control call without memory: the first allocation that weft makes in it fails, then
+ * the second one, and so on until none is left. A call fails as a whole, with ENOMEM, and
+ * does the same as ever the next time. The script tells the kernel's fault injection which
+ * code gets no memory (verbs/548-own-nomem), and looks for leaks.
+ *
+ * One that succeeds all the same, because it can do without, is undone and counts as well.
+ */
+#include "lib.h"
+
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <rdma/rdma_netlink.h>
+#include <sys/socket.h>
+
+#define SITES	1000	/* more than there are in a call */
+
+static struct end a, b;
+static int failures;
+
+/*
+ * ---- The walk ----
+ */
+
+static void write_nth(int nth)
+{
+	char text[16];
+	int fd = open("/proc/thread-self/fail-nth", O_WRONLY);
+
+	CHECK(fd >= 0);
+	snprintf(text, sizeof(text), "%d", nth);
+	CHECK(write(fd, text, strlen(text)) > 0);
+	close(fd);
+}
+
+/* Has the allocation that was asked for failed? */
+static bool was_injected(void)
+{
+	char text[16] = "";
+	int fd = open("/proc/thread-self/fail-nth", O_RDONLY);
+
+	CHECK(fd >= 0);
+	CHECK(read(fd, text, sizeof(text) - 1) > 0);
+	close(fd);
+	return !atoi(text);
+}
+
+/* @call returns 0, or an errno, with nothing to undo then */
+static void walk(const char *name, int (*call)(void), void (*undo)(void))
+{
+	bool failed_once;
+	int nth, ret;
+
+	for (nth = 1; nth < SITES; nth++) {
+		note("%s, allocation %d", name, nth);
+		write_nth(nth);
+		ret = call();
+		failed_once = was_injected();
+		write_nth(0);
+		if (!ret && undo)
+			undo();
+		if (!failed_once) {
+			SAME(ret, 0);
+			printf("%s: %d\n", name, nth - 1);
+			return;
+		}
+		failures += ret != 0;
+		if (ret)
+			SAME(ret, ENOMEM);
+	}
+	FAIL("it never ends");
+}
+
+#define WALK(name)		walk(#name, name, name##_undo)
+/* what cannot be undone, and is as it was if it has failed */
+#define WALK_ONCE(name)		walk(#name, name, NULL)
+
+/* of a call that returns NULL and sets errno */
+static int of_pointer(const void *p)
+{
+	return p ? 0 : errno;
+}
+
+/* of one that returns an errno, or -1 and sets it */
+static int of_number(int ret)
+{
+	return ret < 0 ? errno : ret;
+}
+
+/*
+ * ---- Objects ----
+ */
+
+static struct ibv_context *second;
+static int open_again(void)
+{
+	return of_pointer(second = ibv_open_device(ctx->device));
+}
+
+static void open_again_undo(void)
+{
+	SAME(ibv_close_device(second), 0);
+}
+
+static struct ibv_pd *domain;
+static int alloc_pd(void)
+{
+	return of_pointer(domain = ibv_alloc_pd(ctx));
+}
+
+static void alloc_pd_undo(void)
+{
+	SAME(ibv_dealloc_pd(domain), 0);
+}
+
+static struct ibv_cq *cq;
+static int create_cq(void)
+{
+	return of_pointer(cq = ibv_create_cq(ctx, 100, NULL, NULL, 0));
+}
+
+static void create_cq_undo(void)
+{
+	SAME(ibv_destroy_cq(cq), 0);
+}
+
+static int resize_cq(void)
+{
+	static int cqe = 100;
+
+	cqe = 300 - cqe;
+	return of_number(ibv_resize_cq(a.scq, cqe));
+}
+
+static void nothing_undo(void)
+{
+}
+
+static struct ibv_srq *srq;
+static int create_srq(void)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 100, .max_sge = 4 } };
+
+	return of_pointer(srq = ibv_create_srq(pd, &attr));
+}
+
+static void create_srq_undo(void)
+{
+	SAME(ibv_destroy_srq(srq), 0);
+}
+
+static int resize_srq(void)
+{
+	static int size = 100;
+	struct ibv_srq_attr attr = { .max_wr = size = 300 - size };
+
+	return of_number(ibv_modify_srq(srq, &attr, IBV_SRQ_MAX_WR));
+}
+
+static struct ibv_xrcd *xrcd;
+static int open_xrcd(void)
+{
+	struct ibv_xrcd_init_attr attr = {
+		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+		.fd = -1,
+		.oflags = O_CREAT,
+	};
+
+	return of_pointer(xrcd = ibv_open_xrcd(ctx, &attr));
+}
+
+static void open_xrcd_undo(void)
+{
+	SAME(ibv_close_xrcd(xrcd), 0);
+}
+
+static int create_xrc_srq(void)
+{
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = 16, .max_sge = 2 },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
+		.srq_type = IBV_SRQT_XRC,
+		.pd = pd,
+		.xrcd = xrcd,
+		.cq = a.rcq,
+	};
+
+	return of_pointer(srq = ibv_create_srq_ex(ctx, &attr));
+}
+
+static enum ibv_qp_type type;
+static struct ibv_qp *qp;
+static int create_qp(void)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = type,
+		.send_cq = type == IBV_QPT_XRC_RECV ? NULL : a.scq,
+		.recv_cq = type >= IBV_QPT_XRC_SEND ? NULL : a.rcq,
+		.comp_mask = type == IBV_QPT_XRC_RECV ? IBV_QP_INIT_ATTR_XRCD :
+							IBV_QP_INIT_ATTR_PD,
+		.pd = type == IBV_QPT_XRC_RECV ? NULL : pd,
+		.xrcd = type == IBV_QPT_XRC_RECV ? xrcd : NULL,
+		.cap = { .max_send_wr = 2000, .max_send_sge = 4 },
+	};
+
+	if (type < IBV_QPT_XRC_SEND) {
+		attr.cap.max_recv_wr = 2000;
+		attr.cap.max_recv_sge = 4;
+	}
+	return of_pointer(qp = ibv_create_qp_ex(ctx, &attr));
+}
+
+static void create_qp_undo(void)
+{
+	SAME(ibv_destroy_qp(qp), 0);
+}
+
+static struct ibv_ah *ah;
+static int create_ah(void)
+{
+	struct ibv_ah_attr av;
+
+	av_to(&av, gid4, gid4);
+	return of_pointer(ah = ibv_create_ah(pd, &av));
+}
+
+static void create_ah_undo(void)
+{
+	SAME(ibv_destroy_ah(ah), 0);
+}
+
+/*
+ * ---- Memory ----
+ */
+
+static struct ibv_mr *mr;
+static uint8_t *some;
+static size_t size;
+static int access_flags;
+static int reg_mr(void)
+{
+	return of_pointer(mr = ibv_reg_mr(pd, some, size, access_flags));
+}
+
+static void reg_mr_undo(void)
+{
+	SAME(ibv_dereg_mr(mr), 0);
+}
+
+/* ibv_rereg_mr() may leave no region behind when it fails; weft's keeps the old one */
+static int rereg_mr(void)
+{
+	return ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, some + 4096, 8192, 0) ?
+	       errno : 0;
+}
+
+static struct ibv_mw *mw;
+static enum ibv_mw_type mw_type;
+static int alloc_mw(void)
+{
+	return of_pointer(mw = ibv_alloc_mw(pd, mw_type));
+}
+
+static void alloc_mw_undo(void)
+{
+	SAME(ibv_dealloc_mw(mw), 0);
+}
+
+static struct ibv_dm *dm;
+static int alloc_dm(void)
+{
+	struct ibv_alloc_dm_attr attr = { .length = 100000 };
+
+	return of_pointer(dm = ibv_alloc_dm(ctx, &attr));
+}
+
+static void alloc_dm_undo(void)
+{
+	SAME(ibv_free_dm(dm), 0);
+}
+
+static int reg_dm_mr(void)
+{
+	return of_pointer(mr = ibv_reg_dm_mr(pd, dm, 0, 100000,
+					     ACCESS_ALL | IBV_ACCESS_ZERO_BASED));
+}
+
+static void memory_regions(void)
+{
+	some = memory(1 << 20);
+	size = 1 << 20;
+	access_flags = ACCESS_ALL;
+	WALK(reg_mr);
+	access_flags |= IBV_ACCESS_ON_DEMAND;
+	WALK(reg_mr);
+	access_flags = ACCESS_ALL;
+	SAME(reg_mr(), 0);
+	walk("rereg_mr", rereg_mr, nothing_undo);
+	reg_mr_undo();
+	mw_type = IBV_MW_TYPE_1;
+	WALK(alloc_mw);
+	mw_type = IBV_MW_TYPE_2;
+	WALK(alloc_mw);
+	WALK(alloc_dm);
+	SAME(alloc_dm(), 0);
+	walk("reg_dm_mr", reg_dm_mr, reg_mr_undo);
+	alloc_dm_undo();
+}
+
+/*
+ * ---- Connections and groups ----
+ */
+
+static enum ibv_qp_state target;
+static int step_up(void)
+{
+	struct ibv_qp_attr attr = step_attr(&a, target == IBV_QPS_RTR ? &b : NULL, target);
+
+	return of_number(ibv_modify_qp(a.qp, &attr, step_mask(&a, target)));
+}
+
+static void connections_of(enum ibv_qp_type qp_type)
+{
+	make(&a, CONF(.type = qp_type));
+	make(&b, CONF(.type = qp_type));
+	for (target = IBV_QPS_INIT; target <= IBV_QPS_RTS; target++) {
+		/* again and again until it succeeds: a step that fails changes nothing */
+		WALK_ONCE(step_up);
+		SAME(state_of(&a), target);
+	}
+	unmake(&a);
+	unmake(&b);
+}
+
+static int resize_qp(void)
+{
+	static int wrs = 100;
+	struct ibv_qp_attr attr = {
+		.cap = { .max_send_wr = 3000 - wrs, .max_recv_wr = 3000 - wrs },
+	};
+
+	wrs = attr.cap.max_send_wr;
+	return of_number(ibv_modify_qp(a.qp, &attr, IBV_QP_CAP));
+}
+
+static union ibv_gid group = { .raw = { 0xff, 0x1e, [15] = 0x77 } };
+static int attach(void)
+{
+	return of_number(ibv_attach_mcast(a.qp, &group, 0));
+}
+
+static void attach_undo(void)
+{
+	SAME(ibv_detach_mcast(a.qp, &group, 0), 0);
+}
+
+static void connections(void)
+{
+	connections_of(IBV_QPT_RC);
+	connections_of(IBV_QPT_UC);
+	connections_of(IBV_QPT_UD);
+	make(&a, CONF(.type = IBV_QPT_UD));
+	to_ready(&a);
+	walk("resize_qp", resize_qp, nothing_undo);
+	WALK(attach);
+	unmake(&a);
+}
+
+static void objects(void)
+{
+	static const enum ibv_qp_type types[] = {
+		IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV,
+	};
+	int i;
+
+	make(&a, CONF());
+	WALK(open_again);
+	/* there is something to fail: injection works */
+	CHECK(failures);
+	WALK(alloc_pd);
+	WALK(create_cq);
+	walk("resize_cq", resize_cq, nothing_undo);
+	WALK(create_srq);
+	SAME(create_srq(), 0);
+	walk("resize_srq", resize_srq, nothing_undo);
+	create_srq_undo();
+	WALK(open_xrcd);
+	SAME(open_xrcd(), 0);
+	walk("create_xrc_srq", create_xrc_srq, create_srq_undo);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		type = types[i];
+		WALK(create_qp);
+	}
+	WALK(create_ah);
+	open_xrcd_undo();
+	unmake(&a);
+}
+
+/*
+ * ---- Devices ----
+ */
+
+/* struct nlattr, then its value; return: where the next one goes */
+static char *put(char *at, int attribute, const void *value, size_t length)
+{
+	struct nlattr *head = (struct nlattr *)at;
+
+	head->nla_type = attribute;
+	head->nla_len = sizeof(*head) + length;
+	memcpy(head + 1, value, length);
+	return at + NLA_ALIGN(head->nla_len);
+}
+
+/* The kernel serves a request before sendto() returns. Return: 0, or an errno. */
+static int request(int command, char *message, char *end)
+{
+	struct nlmsghdr *head = (struct nlmsghdr *)message;
+	struct { struct nlmsghdr head; struct nlmsgerr error; char rest[4096]; } answer;
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA), ret;
+
+	CHECK(fd >= 0);
+	head->nlmsg_len = end - message;
+	head->nlmsg_type = RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
+	head->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+	ret = send(fd, message, head->nlmsg_len, 0);
+	ret = ret < 0 ? errno : 0;
+	if (!ret) {
+		CHECK(recv(fd, &answer, sizeof(answer), 0) > 0);
+		SAME(answer.head.nlmsg_type, NLMSG_ERROR);
+		ret = -answer.error.error;
+	}
+	close(fd);
+	return ret;
+}
+
+static const char *link_type;
+static int add_link(void)
+{
+	char message[512] = "", *at = message + NLMSG_HDRLEN;
+
+	at = put(at, RDMA_NLDEV_ATTR_DEV_NAME, "weft_nomem", 11);
+	at = put(at, RDMA_NLDEV_ATTR_LINK_TYPE, link_type, strlen(link_type) + 1);
+	at = put(at, RDMA_NLDEV_ATTR_NDEV_NAME, "lo", 3);
+	return request(RDMA_NLDEV_CMD_NEWLINK, message, at);
+}
+
+static uint32_t index_of(const char *name)
+{
+	struct ibv_device **devices = ibv_get_device_list(NULL);
+	int i, index = -1;
+
+	CHECK(devices);
+	for (i = 0; devices[i]; i++)
+		if (!strcmp(ibv_get_device_name(devices[i]), name))
+			index = ibv_get_device_index(devices[i]);
+	ibv_free_device_list(devices);
+	CHECK(index >= 0);
+	return index;
+}
+
+static void add_link_undo(void)
+{
+	char message[512] = "", *at = message + NLMSG_HDRLEN;
+	uint32_t index = index_of("weft_nomem");
+
+	at = put(at, RDMA_NLDEV_ATTR_DEV_INDEX, &index, sizeof(index));
+	SAME(request(RDMA_NLDEV_CMD_DELLINK, message, at), 0);
+}
+
+static void devices(void)
+{
+	link_type = "weft";
+	WALK(add_link);
+	link_type = "weft_ib";
+	WALK(add_link);
+}
+
+TESTS(TEST(objects), TEST(memory_regions), TEST(connections), TEST(devices))
