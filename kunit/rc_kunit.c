@@ -184,7 +184,7 @@ static const struct rc_refusal_row rc_refusal_rows[] = {
 	{ "WRITE, not enabled", IB_WR_RDMA_WRITE, 300, RC_REFUSE_QP, IB_WC_REM_INV_REQ_ERR,
 	  .event = IB_EVENT_QP_REQ_ERR },
 	{ "WRITE with immediate, range", IB_WR_RDMA_WRITE_WITH_IMM, 100, RC_REFUSE_RANGE,
-	  IB_WC_REM_ACCESS_ERR, .event = IB_EVENT_QP_ACCESS_ERR },
+	  IB_WC_REM_ACCESS_ERR, IB_WC_LOC_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR },
 	{ "READ, range", IB_WR_RDMA_READ, 1000, RC_REFUSE_RANGE, IB_WC_REM_ACCESS_ERR,
 	  .event = IB_EVENT_QP_ACCESS_ERR },
 	{ "READ, not enabled", IB_WR_RDMA_READ, 1000, RC_REFUSE_QP, IB_WC_REM_INV_REQ_ERR,

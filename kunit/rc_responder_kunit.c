@@ -468,11 +468,12 @@ static const struct resp_row resp_rows[] = {
 		PACKET(WRITE_FIRST, 1, .length = 256, .total = 257),
 		PACKET(WRITE_LAST_IMM, 2, .length = 1),
 		PACKET(SEND_ONLY, 3, .length = 1, .post = 1)) },
-	{ "UC, too long for the receive", .uc = true, .event = IB_EVENT_QP_FATAL,
+	{ "UC, too long for the receive", .uc = true, .received = 1,
 	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
 		PACKET(SEND_MIDDLE, 1, .length = 256),
 		PACKET(SEND_MIDDLE, 2, .length = 256),
-		PACKET(SEND_MIDDLE, 3, .length = 256)) },
+		PACKET(SEND_MIDDLE, 3, .length = 256),
+		PACKET(SEND_ONLY, 4, .length = 1)) },
 };
 
 static void resp_row_desc(const struct resp_row *row, char *desc)
