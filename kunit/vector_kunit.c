@@ -89,10 +89,11 @@ static void vector_of_a_process(struct kunit *test)
 		weft_vector_init(cq, vector++);
 		for (i = 0; i < VECTOR_TIMES; i++) {
 			ran_on = VECTOR_NEVER;
-			here = get_cpu();
+			migrate_disable();
+			here = smp_processor_id();
 			want = cpu_online(cpu) && vector > 1 ? cpu : here;
 			weft_vector_raise(cq);
-			put_cpu();
+			migrate_enable();
 			weft_vector_quiesce(cq);
 			KUNIT_ASSERT_EQ_MSG(test, ran_on, want, "vector %u", vector - 1);
 		}

@@ -17,6 +17,8 @@
 #define WARM		5
 #define MESSAGES	50
 
+#define PROCESSES	4
+
 static struct end a, b;
 static int handled;
 
@@ -174,7 +176,50 @@ static void destroyed_when_raised(void)
 	}
 }
 
+/* It sleeps until each message has come. */
+static void sleeper(void)
+{
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+	void *context;
+	int i;
+
+	open_device();
+	channel = ibv_create_comp_channel(ctx);
+	CHECK(channel);
+	make_pair(&a, &b, CONF(.vector = 1, .channel = channel));
+	for (i = 0; i < repeat(300, 2000); i++) {
+		SAME(ibv_req_notify_cq(b.rcq, 0), 0);
+		post_recv(&b, i, 0, 1);
+		post(&a, swr(&a, i, IBV_WR_SEND, 0, 1));
+		SAME(ibv_get_cq_event(channel, &cq, &context), 0);
+		ibv_ack_cq_events(cq, 1);
+		expect_ok(a.scq, i);
+		expect_ok(b.rcq, i);
+	}
+	fflush(stdout);
+	_exit(0);
+}
+
+/* On that CPU and on others: one is woken while another one is about to be. */
+static void several_at_once(void)
+{
+	pid_t pid[PROCESSES];
+	int i, status;
+
+	for (i = 0; i < PROCESSES; i++) {
+		pid[i] = fork();
+		CHECK(pid[i] >= 0);
+		if (!pid[i])
+			sleeper();
+	}
+	for (i = 0; i < PROCESSES; i++) {
+		SAME(waitpid(pid[i], &status, 0), pid[i]);
+		SAME(status, 0);
+	}
+}
+
 TESTS(
 	TEST(vector_is_a_cpu), TEST(first_is_where_it_was_made), TEST(no_others),
-	TEST(destroyed_when_raised)
+	TEST(destroyed_when_raised), TEST(several_at_once)
 )

@@ -65,6 +65,12 @@
 #define COMPAT_HAS_DMAH
 #define COMPAT_HAS_RAW_CAP
 #endif
+/* A workqueue whose work items stay on their CPU says so. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
+#define COMPAT_WQ_PERCPU	WQ_PERCPU
+#else
+#define COMPAT_WQ_PERCPU	0
+#endif
 /* crc32_le() is as fast as the processor allows. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define COMPAT_HAS_FAST_CRC32

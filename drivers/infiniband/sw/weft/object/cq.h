@@ -54,6 +54,7 @@ struct weft_moderation {
  * @local: calls a kernel consumer's, once at a time
  * @remote: calls it or schedules @local on @cpu
  * @on_way: bit 0: @remote is, and one that raises it leaves it at that
+ * @work: in place of @remote with PREEMPT_RT
  */
 struct weft_cq {
 	struct ib_cq		ibcq;
@@ -73,6 +74,7 @@ struct weft_cq {
 	struct tasklet_struct	local;
 	call_single_data_t	remote;
 	unsigned long		on_way;
+	struct work_struct	work;
 };
 
 static inline struct weft_cq *to_weft_cq(struct ib_cq *ibcq)

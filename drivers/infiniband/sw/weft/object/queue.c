@@ -8,18 +8,37 @@
  */
 static struct workqueue_struct *queue;
 
+/* With PREEMPT_RT only: for work items that stay on a CPU, in place of its interrupts. */
+static struct workqueue_struct *queue_of_cpus;
+
 bool weft_queue_work(struct work_struct *work)
 {
 	return queue_work(queue, work);
 }
 
+bool weft_queue_work_on(int cpu, struct work_struct *work)
+{
+	return queue_work_on(cpu, queue_of_cpus, work);
+}
+
 int weft_queue_init(void)
 {
 	queue = alloc_workqueue("weft", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return queue ? 0 : -ENOMEM;
+	if (!queue)
+		return -ENOMEM;
+	if (!IS_ENABLED(CONFIG_PREEMPT_RT))
+		return 0;
+	queue_of_cpus = alloc_workqueue("weft_cpu", COMPAT_WQ_PERCPU | WQ_HIGHPRI | WQ_MEM_RECLAIM,
+					0);
+	if (queue_of_cpus)
+		return 0;
+	destroy_workqueue(queue);
+	return -ENOMEM;
 }
 
 void weft_queue_exit(void)
 {
+	if (queue_of_cpus)
+		destroy_workqueue(queue_of_cpus);
 	destroy_workqueue(queue);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The workqueue of the objects: what is left to a process.
+ * The workqueues of the objects: what is left to a process.
  */
 #ifndef WEFT_OBJECT_QUEUE_H
 #define WEFT_OBJECT_QUEUE_H
@@ -15,6 +15,16 @@
  * Return: false when it was queued already.
  */
 bool weft_queue_work(struct work_struct *work);
+
+/**
+ * weft_queue_work_on - have a work item done at once, on a CPU
+ * @cpu: possible; if it is offline another one does it
+ * @work: short
+ *
+ * Context: any; with PREEMPT_RT only.
+ * Return: false when it was queued already.
+ */
+bool weft_queue_work_on(int cpu, struct work_struct *work);
 
 /**
  * weft_queue_init - at module load

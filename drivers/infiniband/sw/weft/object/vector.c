@@ -7,6 +7,7 @@
 #include <linux/smp.h>
 
 #include "object/cq.h"
+#include "object/queue.h"
 
 /* in place of a CPU: any */
 #define VECTOR_HERE	-1
@@ -45,6 +46,13 @@ static void vector_remote(void *arg)
 	vector_schedule(cq);
 }
 
+static void vector_worker(struct work_struct *work)
+{
+	local_bh_disable();
+	vector_schedule(container_of(work, struct weft_cq, work));
+	local_bh_enable();
+}
+
 static void vector_nothing(void *unused)
 {
 }
@@ -62,54 +70,72 @@ void weft_vector_init(struct weft_cq *cq, unsigned int vector)
 			cq->cpu = cpu;
 	tasklet_setup(&cq->local, vector_interrupt);
 	INIT_CSD(&cq->remote, vector_remote, cq);
+	INIT_WORK(&cq->work, vector_worker);
 }
 WEFT_EXPORT_FOR_TEST(weft_vector_init);
 
 /*
- * An interrupt to oneself would cost more than the handler. The soft interrupt is due at
- * the latest when bottom halves are enabled again: that is here, or when whoever posts is
- * done, or when an interrupt is.
+ * With PREEMPT_RT an interrupt sent to another CPU must not call the handler, whose spinlocks
+ * sleep, nor raise a soft interrupt: a work item on that CPU does it instead. One that is on its
+ * way already will do, as the handler has not begun.
  */
-static void vector_raise_here(struct weft_cq *cq)
+static void vector_send(struct weft_cq *cq)
 {
-	if (irqs_disabled()) {
-		vector_schedule(cq);
-		return;
-	}
-	local_bh_disable();
-	vector_schedule(cq);
-	local_bh_enable();
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		weft_queue_work_on(cq->cpu, &cq->work);
+	else if (!test_and_set_bit(0, &cq->on_way)) /* one CPU at a time may call */
+		smp_call_function_single_async(cq->cpu, &cq->remote);
 }
 
-/* One that is on its way already will do: the handler has not begun. */
+/* An interrupt to oneself would cost more than the handler. The caller stays on its CPU. */
+static void vector_raise(struct weft_cq *cq)
+{
+	if (smp_processor_id() == cq->cpu || !cpu_online(cq->cpu))
+		vector_schedule(cq);
+	else
+		vector_send(cq);
+}
+
+/*
+ * The soft interrupt is due at the latest when bottom halves are enabled again: that is here,
+ * or when the poster is done, or when an interrupt is. To disable them keeps the task on its
+ * CPU; to disable preemption would forbid the locks of the handler with PREEMPT_RT.
+ */
 void weft_vector_raise(struct weft_cq *cq)
 {
-	int cpu;
-
 	if (cq->cpu == VECTOR_HERE) {
 		vector_call(cq);
 		return;
 	}
-	cpu = get_cpu();
-	if (cpu == cq->cpu || !cpu_online(cq->cpu))
-		vector_raise_here(cq);
-	else if (!test_and_set_bit(0, &cq->on_way)) /* one CPU at a time may call */
-		smp_call_function_single_async(cq->cpu, &cq->remote);
-	put_cpu();
+	if (irqs_disabled()) {
+		vector_raise(cq);
+		return;
+	}
+	local_bh_disable();
+	vector_raise(cq);
+	local_bh_enable();
 }
 WEFT_EXPORT_FOR_TEST(weft_vector_raise);
+
+/*
+ * The lock is given back just before the function is called. Only then a call that is waited
+ * for comes after it: of those that wait a CPU takes such calls first, and one to our own CPU
+ * at once.
+ */
+static void vector_wait_remote(struct weft_cq *cq)
+{
+	smp_cond_load_acquire(&cq->remote.node.u_flags, !(VAL & CSD_FLAG_LOCK));
+	smp_call_function_single(cq->cpu, vector_nothing, NULL, true);
+}
 
 void weft_vector_quiesce(struct weft_cq *cq)
 {
 	if (cq->cpu == VECTOR_HERE)
 		return;
-	/*
-	 * The lock is given back just before the function is called. Only then a call that
-	 * is waited for comes after it: of those that wait a CPU takes such calls first,
-	 * and one to our own CPU at once.
-	 */
-	smp_cond_load_acquire(&cq->remote.node.u_flags, !(VAL & CSD_FLAG_LOCK));
-	smp_call_function_single(cq->cpu, vector_nothing, NULL, true);
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		flush_work(&cq->work);
+	else
+		vector_wait_remote(cq);
 	tasklet_kill(&cq->local);
 }
 WEFT_EXPORT_FOR_TEST(weft_vector_quiesce);

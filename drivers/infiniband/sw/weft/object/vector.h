@@ -9,6 +9,9 @@
  * the CPU it is called on: that one may be called in a hard interrupt, and more than once at
  * a time. So may a process's, which only wakes a task up. But vector 0 is what programs take
  * that do not care: a process that has it is woken where the completion was made.
+ *
+ * With PREEMPT_RT, where locks sleep, no handler is called in a hard interrupt: what comes from
+ * another CPU is left to a work item.
  */
 #ifndef WEFT_OBJECT_VECTOR_H
 #define WEFT_OBJECT_VECTOR_H
