@@ -585,9 +585,20 @@ static void req_tasklet(struct tasklet_struct *tasklet)
 	req_posted(container_of(tasklet, struct weft_qp, send.posted));
 }
 
+/*
+ * With PREEMPT_RT, to disable bottom halves is to take a lock. The consumer may hold one that its
+ * completion handler takes, which runs with bottom halves disabled: the order would be reversed.
+ */
+static bool req_may_disable_bh(void)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) && !in_softirq())
+		return false;
+	return !irqs_disabled();
+}
+
 void weft_requester_post(struct weft_qp *qp)
 {
-	if (irqs_disabled()) {
+	if (!req_may_disable_bh()) {
 		tasklet_schedule(&qp->send.posted);
 		return;
 	}

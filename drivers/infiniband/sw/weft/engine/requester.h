@@ -36,7 +36,7 @@ void weft_requester_doorbell(struct weft_qp *qp);
  * Runs in the caller's time what need not sleep, within a small budget.
  *
  * Context: any. In hard interrupts, and with interrupts disabled, it is left to
- * the soft interrupt that follows.
+ * the soft interrupt that follows; with PREEMPT_RT as well if bottom halves are enabled.
  */
 void weft_requester_post(struct weft_qp *qp);
 
