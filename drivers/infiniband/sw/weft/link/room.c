@@ -289,7 +289,10 @@ void weft_room_exit(void)
 	wait_for_completion(&room_idle);
 	for (i = 0; i < ARRAY_SIZE(room_hoping); i++)
 		hrtimer_cancel(&room_hoping[i].timer);
-	/* whoever freed the last one may not have returned yet */
-	synchronize_rcu();
+	/*
+	 * A task may have given up the last reference, or another one, and not have returned from
+	 * this module yet. It may be preempted there, outside any RCU read side.
+	 */
+	synchronize_rcu_tasks();
 	percpu_ref_exit(&room_packets);
 }
