@@ -67,7 +67,7 @@ static void group_quit(struct weft_groups *groups, struct weft_membership *membe
 {
 	if (group_is_ipv4(membership))
 		ip_mc_dec_group(groups->in_dev, group_address_ipv4(membership));
-	else
+	else if (IS_ENABLED(CONFIG_IPV6))
 		ipv6_dev_mc_dec(groups->ndev, group_address(membership));
 }
 
