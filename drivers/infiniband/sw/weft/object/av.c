@@ -108,21 +108,24 @@ int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 
 static bool av_is_from(const struct weft_av *av, const struct weft_gid *entry)
 {
-	return entry->net == av->net && entry->ifindex == av->ifindex && !entry->gone &&
-	       !memcmp(&entry->gid, &av->sgid, sizeof(av->sgid));
+	return entry && entry->net == av->net && entry->ifindex == av->ifindex &&
+	       !READ_ONCE(entry->gone) && !memcmp(&entry->gid, &av->sgid, sizeof(av->sgid));
 }
 
-/* The gid_lock is held. Return: the entry of the source address, or NULL. */
+/* RCU read side. Return: the entry of the source address, or NULL. */
 static const struct weft_gid *av_find_source(const struct weft_av *av,
 					     const struct weft_dev *dev)
 {
+	const struct weft_gid *entry = rcu_dereference(dev->gids[av->sgid_index]);
 	u32 i;
 
-	if (likely(av_is_from(av, &dev->gids[av->sgid_index])))
-		return &dev->gids[av->sgid_index];
-	for (i = 0; i < dev->gid_limit; i++)
-		if (av_is_from(av, &dev->gids[i]))
-			return &dev->gids[i];
+	if (likely(av_is_from(av, entry)))
+		return entry;
+	for (i = 0; i < WEFT_GID_TBL_LEN; i++) {
+		entry = rcu_dereference(dev->gids[i]);
+		if (av_is_from(av, entry))
+			return entry;
+	}
 	return NULL;
 }
 
@@ -130,15 +133,14 @@ struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev)
 {
 	const struct weft_gid *entry;
 	struct net *net = NULL;
-	unsigned long flags;
 
 	if (!av->net)
 		return NULL;
-	spin_lock_irqsave(&dev->gid_lock, flags);
+	rcu_read_lock();
 	entry = av_find_source(av, dev);
 	if (entry)
 		net = maybe_get_net(entry->net);
-	spin_unlock_irqrestore(&dev->gid_lock, flags);
+	rcu_read_unlock();
 	return net;
 }
 

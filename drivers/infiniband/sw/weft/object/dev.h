@@ -21,18 +21,27 @@ struct weft_qp;
 
 /**
  * struct weft_gid - an entry of the port's GID table, as the core set it
- * @gid: all zero: free
+ *
+ * Immutable but @gone; read under RCU.
+ *
+ * @node: for lookups by address, of object/table.c
+ * @rcu: freed after a grace period
+ * @dev: whose entry
+ * @index: in the table
+ * @gid: the address
  * @net: namespace of the entry's net device, alive as long as the entry
  * @ifindex: of the entry's net device
  * @gone: the namespace has ended before its entry
- * @type: RoCEv2 only
  */
 struct weft_gid {
+	struct hlist_node	node;
+	struct rcu_head		rcu;
+	struct weft_dev		*dev;
+	u32			index;
 	union ib_gid		gid;
 	struct net		*net;
 	int			ifindex;
 	bool			gone;
-	enum ib_gid_type	type;
 };
 
 /**
@@ -55,12 +64,10 @@ struct weft_gid {
  * @ahs: address handles, id to struct weft_ah_entry, RCU
  * @counters: of QPs counted by themselves, by id; of verbs/counter.c
  * @ah_next: cyclic allocation of @ahs, under its lock
- * @gids: what the core put into the GID table, under @gid_lock
- * @gid_limit: entries from here on are free, under @gid_lock
+ * @gids: what the core put into the GID table, RCU; set by weft_dev_set_gid()
  * @local_link: peers on this host are reached without packets
  * @icrc: RoCEv2 packets for one QP are sent with an ICRC, which those that come are
  *	checked by; those for a group always are
- * @gid_lock: protects @gids
  * @special: QP 0 (of an InfiniBand port only) and QP 1, RCU
  * @mcast: multicast groups
  * @num_qp: QPs of this device
@@ -88,9 +95,7 @@ struct weft_dev {
 	struct xarray		ahs;
 	struct xarray		counters;
 	u32			ah_next;
-	spinlock_t		gid_lock;
-	struct weft_gid		gids[WEFT_GID_TBL_LEN];
-	u32			gid_limit;
+	struct weft_gid __rcu	*gids[WEFT_GID_TBL_LEN];
 	bool			local_link;
 	bool			icrc;
 	struct weft_qp __rcu	*special[2];

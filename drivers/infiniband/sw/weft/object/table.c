@@ -2,6 +2,8 @@
 
 #include "object/table.h"
 
+#include <linux/hashtable.h>
+#include <linux/jhash.h>
 #include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
@@ -13,6 +15,13 @@
 /* id to struct weft_dev; an id is not used twice before 2^31 were */
 static DEFINE_XARRAY_ALLOC1(table_devices);
 static u32 table_next_device;
+
+/*
+ * Each struct weft_gid of each device, by namespace and address, RCU: packets that nobody
+ * wants cost a lookup, too.
+ */
+static DEFINE_HASHTABLE(table_gids, 10);
+static DEFINE_SPINLOCK(table_gids_lock);
 
 /* QP number to struct weft_qp; NULL while reserved */
 static DEFINE_XARRAY_ALLOC(table_qps);
@@ -40,82 +49,88 @@ void weft_dev_unpublish(struct weft_dev *dev)
 	xa_erase(&table_devices, dev->id);
 }
 
+static u32 gid_hash(const struct net *net, const union ib_gid *gid)
+{
+	return jhash2((const u32 *)gid->raw, sizeof(*gid) / sizeof(u32), hash_ptr(net, 32));
+}
+
+void weft_dev_set_gid(struct weft_dev *dev, u32 index, struct weft_gid *gid)
+{
+	struct weft_gid *before;
+
+	spin_lock(&table_gids_lock);
+	before = rcu_replace_pointer(dev->gids[index], gid, lockdep_is_held(&table_gids_lock));
+	if (before)
+		hash_del_rcu(&before->node);
+	if (gid)
+		hash_add_rcu(table_gids, &gid->node, gid_hash(gid->net, &gid->gid));
+	spin_unlock(&table_gids_lock);
+	if (before)
+		kfree_rcu(before, rcu);
+}
+
 /* Each link may have the same link-local address. */
 static bool gid_matches(const struct weft_gid *entry, const struct net *net,
 			const union ib_gid *gid, int ifindex)
 {
-	return entry->net == net && !entry->gone && !memcmp(&entry->gid, gid, sizeof(*gid)) &&
+	return entry->net == net && !READ_ONCE(entry->gone) &&
+	       !memcmp(&entry->gid, gid, sizeof(*gid)) &&
 	       (!rdma_link_local_addr((struct in6_addr *)gid->raw) ||
 		entry->ifindex == ifindex);
 }
 
-/* Return: index of the entry, -1: there is none. */
-static int dev_gid_index(struct weft_dev *dev, const struct net *net,
-			 const union ib_gid *gid, int ifindex)
+/* Return: the first entry of a device that matches, or NULL. RCU read side. */
+static const struct weft_gid *dev_find_gid(u32 id, const struct net *net,
+					   const union ib_gid *gid, int ifindex)
 {
-	unsigned long flags;
-	int found = -1;
-	u32 i;
+	const struct weft_gid *entry, *first = NULL;
 
-	spin_lock_irqsave(&dev->gid_lock, flags);
-	for (i = 0; i < dev->gid_limit && found < 0; i++)
-		if (gid_matches(&dev->gids[i], net, gid, ifindex))
-			found = i;
-	spin_unlock_irqrestore(&dev->gid_lock, flags);
-	return found;
-}
-
-static bool dev_has_gid(struct weft_dev *dev, const struct net *net,
-			const union ib_gid *gid, int ifindex)
-{
-	return dev_gid_index(dev, net, gid, ifindex) >= 0;
+	hash_for_each_possible_rcu(table_gids, entry, node, gid_hash(net, gid))
+		if (entry->dev->id == id && gid_matches(entry, net, gid, ifindex) &&
+		    (!first || entry->index < first->index))
+			first = entry;
+	return first;
 }
 
 bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid, int ifindex)
 {
-	struct weft_dev *dev;
 	bool found;
 
 	rcu_read_lock();
-	dev = xa_load(&table_devices, id);
-	found = dev && dev_has_gid(dev, net, gid, ifindex);
+	found = dev_find_gid(id, net, gid, ifindex);
 	rcu_read_unlock();
 	return found;
 }
 
-static void dev_net_gone(struct weft_dev *dev, const struct net *net)
-{
-	unsigned long flags;
-	u32 i;
-
-	spin_lock_irqsave(&dev->gid_lock, flags);
-	for (i = 0; i < dev->gid_limit; i++)
-		if (dev->gids[i].net == net)
-			dev->gids[i].gone = true;
-	spin_unlock_irqrestore(&dev->gid_lock, flags);
-}
-
 void weft_dev_net_gone(const struct net *net)
 {
-	struct weft_dev *dev;
-	unsigned long index;
+	struct weft_gid *entry;
+	bool found = false;
+	int bucket;
 
-	rcu_read_lock();
-	xa_for_each(&table_devices, index, dev)
-		dev_net_gone(dev, net);
-	rcu_read_unlock();
+	spin_lock(&table_gids_lock);
+	hash_for_each(table_gids, bucket, entry, node) {
+		if (entry->net != net)
+			continue;
+		WRITE_ONCE(entry->gone, true);
+		found = true;
+	}
+	spin_unlock(&table_gids_lock);
+	if (found)
+		synchronize_rcu();
 }
 
 u16 weft_dev_gid_vlan(struct weft_dev *dev, const struct net *net,
 		      const union ib_gid *gid, int ifindex)
 {
-	int index = dev_gid_index(dev, net, gid, ifindex);
+	const struct weft_gid *entry;
 	const struct ib_gid_attr *attr;
 	u16 vlan_id = WEFT_VLAN_NONE;
 
-	if (index < 0)
-		return vlan_id;
-	attr = rdma_get_gid_attr(&dev->ibdev, 1, index);
+	rcu_read_lock();
+	entry = dev_find_gid(dev->id, net, gid, ifindex);
+	attr = entry ? rdma_get_gid_attr(&dev->ibdev, 1, entry->index) : ERR_PTR(-ENOENT);
+	rcu_read_unlock();
 	if (IS_ERR(attr))
 		return vlan_id;
 	rdma_read_gid_l2_fields(attr, &vlan_id, NULL);
@@ -130,18 +145,20 @@ u16 weft_dev_gid_vlan(struct weft_dev *dev, const struct net *net,
 struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid,
 				  int ifindex)
 {
-	struct weft_dev *dev, *unseen = NULL;
-	unsigned long index;
+	const struct weft_gid *entry;
+	struct weft_dev *dev = NULL;
+	bool seen = false, sees;
 
-	xa_for_each(&table_devices, index, dev) {
-		if (!dev_has_gid(dev, net, gid, ifindex))
+	hash_for_each_possible_rcu(table_gids, entry, node, gid_hash(net, gid)) {
+		if (!gid_matches(entry, net, gid, ifindex))
 			continue;
-		if (rdma_dev_access_netns(&dev->ibdev, net))
-			return dev;
-		if (!unseen)
-			unseen = dev;
+		sees = rdma_dev_access_netns(&entry->dev->ibdev, net);
+		if (dev && (sees == seen ? dev->id < entry->dev->id : seen))
+			continue;
+		dev = entry->dev;
+		seen = sees;
 	}
-	return unseen;
+	return dev;
 }
 
 u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid, int ifindex)

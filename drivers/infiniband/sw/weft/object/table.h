@@ -18,6 +18,7 @@ struct net;
 struct net_device;
 struct weft_dev;
 struct weft_fabric;
+struct weft_gid;
 union ib_gid;
 
 /**
@@ -33,6 +34,16 @@ int weft_dev_publish(struct weft_dev *dev);
  * @dev: published; not freed before an RCU grace period
  */
 void weft_dev_unpublish(struct weft_dev *dev);
+
+/**
+ * weft_dev_set_gid - change an entry of a device's GID table
+ * @dev: the device
+ * @index: of the entry
+ * @gid: belongs to the table from here on; NULL: the entry is free
+ *
+ * What was there is freed after a grace period.
+ */
+void weft_dev_set_gid(struct weft_dev *dev, u32 index, struct weft_gid *gid);
 
 /**
  * weft_dev_find_gid - which device has an address
@@ -82,7 +93,10 @@ bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid, in
  * weft_dev_net_gone - a namespace ends: its addresses are nobody's any more
  * @net: the namespace
  *
- * The core takes the entries away later, in its own time.
+ * The core takes the entries away later, in its own time. Nobody is at one of them any more
+ * when this returns.
+ *
+ * Context: process.
  */
 void weft_dev_net_gone(const struct net *net);
 

@@ -3,6 +3,7 @@
 #include "verbs/query.h"
 
 #include <linux/netdevice.h>
+#include <linux/slab.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
 #include <rdma/weft-abi.h>
@@ -12,6 +13,7 @@
 #include "object/av.h"
 #include "object/dev.h"
 #include "object/hca.h"
+#include "object/table.h"
 #include "params.h"
 #include "stats.h"
 #include "verbs/speed.h"
@@ -246,81 +248,69 @@ int weft_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
 int weft_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 		   union ib_gid *gid)
 {
-	struct weft_dev *dev = to_weft_dev(ibdev);
-	unsigned long flags;
+	const struct weft_gid *entry;
 
 	if (port_num != 1 || index < 0 || index >= WEFT_GID_TBL_LEN)
 		return -EINVAL;
-	spin_lock_irqsave(&dev->gid_lock, flags);
-	*gid = dev->gids[index].gid;
-	spin_unlock_irqrestore(&dev->gid_lock, flags);
+	rcu_read_lock();
+	entry = rcu_dereference(to_weft_dev(ibdev)->gids[index]);
+	*gid = entry ? entry->gid : zgid;
+	rcu_read_unlock();
 	return 0;
 }
 
-/* One more than the last entry in use. */
-static u32 query_gid_limit(const struct weft_dev *dev)
+static void query_set_gid(const struct ib_gid_attr *attr, struct weft_gid *entry)
 {
-	u32 limit = WEFT_GID_TBL_LEN;
-
-	while (limit && !dev->gids[limit - 1].net)
-		limit--;
-	return limit;
-}
-
-static int query_set_gid(const struct ib_gid_attr *attr,
-			 const struct weft_gid *entry)
-{
-	struct weft_dev *dev = to_weft_dev(attr->device);
-	unsigned long flags;
-
-	if (attr->index >= WEFT_GID_TBL_LEN)
-		return -EINVAL;
-	spin_lock_irqsave(&dev->gid_lock, flags);
-	dev->gids[attr->index] = *entry;
-	dev->gid_limit = query_gid_limit(dev);
-	spin_unlock_irqrestore(&dev->gid_lock, flags);
+	weft_dev_set_gid(to_weft_dev(attr->device), attr->index, entry);
 	/* after the change: who looks again has to find it */
 	weft_path_changed();
-	return 0;
 }
 
 int weft_add_gid(const struct ib_gid_attr *attr, void **context)
 {
-	struct weft_gid entry = { .gid = attr->gid, .type = attr->gid_type };
 	const struct net_device *ndev;
-	int ret;
+	struct weft_gid *entry;
+	int ret = -ENODEV;
 
+	if (attr->index >= WEFT_GID_TBL_LEN)
+		return -EINVAL;
+	entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+	if (!entry)
+		return -ENOMEM;
+	entry->dev = to_weft_dev(attr->device);
+	entry->index = attr->index;
+	entry->gid = attr->gid;
 	rcu_read_lock();
 	ndev = rcu_dereference(attr->ndev);
 	if (ndev) {
-		entry.net = dev_net(ndev);
-		entry.ifindex = ndev->ifindex;
+		entry->net = dev_net(ndev);
+		entry->ifindex = ndev->ifindex;
 	}
 	rcu_read_unlock();
-	if (!entry.net)
-		return -ENODEV;
 	/* the core holds the net device, and that the namespace */
-	ret = weft_udp_open(entry.net);
-	if (ret)
+	if (entry->net)
+		ret = weft_udp_open(entry->net);
+	if (ret) {
+		kfree(entry);
 		return ret;
-	ret = query_set_gid(attr, &entry);
-	if (ret)
-		weft_udp_close(entry.net);
-	return ret;
+	}
+	query_set_gid(attr, entry);
+	return 0;
 }
 
 int weft_del_gid(const struct ib_gid_attr *attr, void **context)
 {
 	struct weft_dev *dev = to_weft_dev(attr->device);
-	const struct weft_gid free_entry = {};
+	const struct weft_gid *entry;
 	struct net *net;
-	int ret;
 
 	if (attr->index >= WEFT_GID_TBL_LEN)
 		return -EINVAL;
-	net = dev->gids[attr->index].net;
-	ret = query_set_gid(attr, &free_entry);
+	/* the core makes one change of a table at a time */
+	entry = rcu_dereference_protected(dev->gids[attr->index], true);
+	net = entry ? entry->net : NULL;
+	query_set_gid(attr, NULL);
 	if (net)
 		weft_udp_close(net);
-	return ret;
+	return 0;
 }
