@@ -4,6 +4,7 @@
 
 #include <linux/netdevice.h>
 #include <linux/slab.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_mad.h>
 #include <rdma/weft-abi.h>
@@ -266,9 +267,28 @@ static void query_set_gid(const struct ib_gid_attr *attr, struct weft_gid *entry
 	weft_path_changed();
 }
 
-int weft_add_gid(const struct ib_gid_attr *attr, void **context)
+/*
+ * The core holds the net device, which leaves a namespace that ends. Return: the namespace
+ * with a reference, NULL: there is none, or it ends.
+ */
+static struct net *query_gid_net(const struct ib_gid_attr *attr, int *ifindex)
 {
 	const struct net_device *ndev;
+	struct net *net = NULL;
+
+	rcu_read_lock();
+	ndev = rcu_dereference(attr->ndev);
+	if (ndev) {
+		net = maybe_get_net(dev_net(ndev));
+		*ifindex = ndev->ifindex;
+	}
+	rcu_read_unlock();
+	return net;
+}
+
+/* The sockets that are opened keep the entry's namespace known, until it ends or they close. */
+int weft_add_gid(const struct ib_gid_attr *attr, void **context)
+{
 	struct weft_gid *entry;
 	int ret = -ENODEV;
 
@@ -280,22 +300,20 @@ int weft_add_gid(const struct ib_gid_attr *attr, void **context)
 	entry->dev = to_weft_dev(attr->device);
 	entry->index = attr->index;
 	entry->gid = attr->gid;
-	rcu_read_lock();
-	ndev = rcu_dereference(attr->ndev);
-	if (ndev) {
-		entry->net = dev_net(ndev);
-		entry->ifindex = ndev->ifindex;
-	}
-	rcu_read_unlock();
-	/* the core holds the net device, and that the namespace */
-	if (entry->net)
-		ret = weft_udp_open(entry->net);
-	if (ret) {
-		kfree(entry);
-		return ret;
-	}
-	query_set_gid(attr, entry);
+	entry->net = query_gid_net(attr, &entry->ifindex);
+	if (!entry->net)
+		goto err_free;
+	ret = weft_udp_open(entry->net);
+	if (!ret)
+		query_set_gid(attr, entry);
+	put_net(entry->net);
+	if (ret)
+		goto err_free;
 	return 0;
+
+err_free:
+	kfree(entry);
+	return ret;
 }
 
 int weft_del_gid(const struct ib_gid_attr *attr, void **context)
