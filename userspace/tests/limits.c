@@ -4,7 +4,10 @@
  */
 #include "lib.h"
 
+#include <grp.h>
+#include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 static struct ibv_device_attr dev;
@@ -151,6 +154,147 @@ static void multicast_members(void)
 		SAME(ibv_destroy_qp(qp[i]), 0);
 	}
 	SAME(ibv_destroy_cq(init.send_cq), 0);
+}
+
+/* run by a user who has no rights, up to his exit; he tells when he has begun to wait */
+static pid_t user(uid_t uid, void (*what)(void))
+{
+	int ready[2];
+	pid_t pid;
+	char byte;
+
+	CHECK(!pipe(ready));
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		CHECK(!setgroups(0, NULL) && !setresgid(uid, uid, uid) && !setresuid(uid, uid, uid));
+		CHECK(!prctl(PR_SET_PDEATHSIG, SIGKILL));
+		open_device();
+		SAME(ibv_query_device(ctx, &dev), 0);
+		alarm(LONG_TIME);
+		what();
+		SAME(write(ready[1], "", 1), 1);
+		pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		FAIL("user %d has failed", uid);
+	close(ready[0]);
+	return pid;
+}
+
+static void end_user(pid_t pid)
+{
+	SAME(kill(pid, SIGKILL), 0);
+	SAME(waitpid(pid, NULL, 0), pid);
+}
+
+/* of one user: groups that he alone is in, from this number on */
+static int groups_from;
+
+/* until he is refused: it has to be after so many */
+static void take_groups(int want)
+{
+	struct end a;
+	int num = 0;
+
+	make(&a, CONF(.type = IBV_QPT_UD));
+	to_ready(&a);
+	while (num <= want) {
+		note("group %d", num);
+		if (attach(&a, groups_from + num))
+			break;
+		num++;
+	}
+	note(NULL);
+	SAME(num, want);
+	REFUSED(attach(&a, groups_from + num), ENOMEM);
+	/* one for another is as many as before */
+	SAME(detach(&a, groups_from), 0);
+	SAME(attach(&a, groups_from + num), 0);
+	REFUSED(attach(&a, groups_from), ENOMEM);
+}
+
+static void take_half(void)
+{
+	take_groups(dev.max_mcast_grp / 2);
+}
+
+static void take_quarter(void)
+{
+	take_groups(dev.max_mcast_grp / 4);
+}
+
+/* Who has no rights cannot take all groups: another user still has his. */
+static void multicast_groups_of_users(void)
+{
+	pid_t first, second;
+	struct end a;
+
+	alarm(2 * LONG_TIME);
+	SAME(ibv_query_device(ctx, &dev), 0);
+	first = user(65534, take_half);
+	groups_from = dev.max_mcast_grp;
+	second = user(65533, take_quarter);
+	/* a privileged one has of the rest what he wants */
+	make(&a, CONF(.type = IBV_QPT_UD));
+	to_ready(&a);
+	SAME(attach(&a, 2 * dev.max_mcast_grp), 0);
+	SAME(detach(&a, 2 * dev.max_mcast_grp), 0);
+	unmake(&a);
+	end_user(second);
+	end_user(first);
+}
+
+static struct ibv_qp *member(struct ibv_cq *cq)
+{
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_UD,
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_recv_sge = 1 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(pd, &init);
+
+	CHECK(qp);
+	return qp;
+}
+
+/* until he is refused: it has to be after so many */
+static void take_members(int want)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	union ibv_gid gid = group(1);
+	int num = 0;
+
+	CHECK(cq);
+	while (num <= want && !ibv_attach_mcast(member(cq), &gid, 0))
+		num++;
+	SAME(num, want);
+	REFUSED(ibv_attach_mcast(member(cq), &gid, 0), ENOMEM);
+}
+
+static void be_half(void)
+{
+	take_members(dev.max_mcast_qp_attach / 2);
+}
+
+static void be_quarter(void)
+{
+	take_members(dev.max_mcast_qp_attach / 4);
+}
+
+/* Nor the places of a group that others want to hear, too. */
+static void multicast_members_of_users(void)
+{
+	pid_t first, second;
+
+	SAME(ibv_query_device(ctx, &dev), 0);
+	first = user(65534, be_half);
+	second = user(65533, be_quarter);
+	end_user(second);
+	end_user(first);
 }
 
 /* the largest there may be, and one more */
@@ -315,5 +459,6 @@ static void cgroup_handles(void)
 
 TESTS(
 	TEST(pds), TEST(address_handles), TEST(multicast_groups), TEST(multicast_members),
+	TEST(multicast_groups_of_users), TEST(multicast_members_of_users),
 	TEST(sizes), TEST(cgroup_objects), TEST(cgroup_handles)
 )

@@ -2,6 +2,7 @@
 
 #include "object/mcast.h"
 
+#include <linux/capability.h>
 #include <linux/delay.h>
 #include <linux/jhash.h>
 #include <linux/rculist.h>
@@ -86,7 +87,7 @@ static struct weft_mcast_members *members_alloc(u32 num)
 {
 	struct weft_mcast_members *members;
 
-	members = kzalloc(struct_size(members, qp, num), GFP_KERNEL);
+	members = kzalloc(struct_size(members, qp, num), GFP_KERNEL_ACCOUNT);
 	if (members)
 		refcount_set(&members->refs, 1);
 	return members;
@@ -132,6 +133,52 @@ static void mcast_close(struct weft_mcast_table *table, struct weft_mcast_group 
 		weft_reach_leave(&table->reach, &group->hearing);
 }
 
+/*
+ * A group is on the account of the user whose QP is its member for the longest time, so
+ * nobody pays for one that he has left.
+ */
+static u32 mcast_groups_of(struct weft_mcast_table *table, kuid_t user)
+{
+	struct weft_mcast_group *group;
+	u32 i, num = 0;
+
+	for (i = 0; i < WEFT_MCAST_BUCKETS; i++)
+		hlist_for_each_entry(group, &table->bucket[i], node)
+			num += uid_eq(group_members(table, group)->qp[0]->user, user);
+	return num;
+}
+
+static u32 members_of(const struct weft_mcast_members *members, kuid_t user)
+{
+	u32 i, num = 0;
+
+	for (i = 0; i < members->num; i++)
+		num += uid_eq(members->qp[i]->user, user);
+	return num;
+}
+
+/*
+ * A user without CAP_SYS_RESOURCE may have as many as he leaves to others. So the first one
+ * gets half of all, the next one half of the rest, and none gets nothing. With no more than
+ * that in use altogether there is no need to count.
+ */
+static bool mcast_may_create(struct weft_mcast_table *table, const struct weft_qp *qp)
+{
+	u32 left = WEFT_MAX_MCAST_GRP - table->num_groups;
+
+	return left && (qp->kernel || table->num_groups < left ||
+			mcast_groups_of(table, qp->user) < left || capable(CAP_SYS_RESOURCE));
+}
+
+/* The same of the QPs in a group. */
+static bool mcast_may_join(const struct weft_mcast_members *members, const struct weft_qp *qp)
+{
+	u32 left = WEFT_MAX_MCAST_ATTACH - members->num;
+
+	return left && (qp->kernel || members->num < left ||
+			members_of(members, qp->user) < left || capable(CAP_SYS_RESOURCE));
+}
+
 static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,
 			struct weft_qp *qp)
 {
@@ -139,9 +186,9 @@ static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,
 	struct weft_mcast_group *group;
 	int ret = -ENOMEM;
 
-	if (table->num_groups >= WEFT_MAX_MCAST_GRP)
+	if (!mcast_may_create(table, qp))
 		return -ENOMEM;
-	group = kzalloc(sizeof(*group), GFP_KERNEL);
+	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	members = members_alloc(1);
 	if (!group || !members)
 		goto err_free;
@@ -167,7 +214,7 @@ static int mcast_join(struct weft_mcast_table *table,
 	struct weft_mcast_members *old = group_members(table, group), *new;
 	u32 i;
 
-	if (old->num >= WEFT_MAX_MCAST_ATTACH)
+	if (!mcast_may_join(old, qp))
 		return -ENOMEM;
 	new = members_alloc(old->num + 1);
 	if (!new)

@@ -56,6 +56,7 @@ struct weft_srq;
  *	by weft_qp_fatal(), and when the device is being removed (of a process's QP);
  *	cleared with both turns stopped
  * @create_flags: enum ib_qp_create_flags
+ * @user: on whose account it is, see weft_user()
  * @cookie: returned in every completion
  * @dev: the device; not used after destroy_qp
  * @dev_id: of the device
@@ -102,6 +103,7 @@ struct weft_qp {
 	bool			sig_all;
 	u32			fault;
 	u32			create_flags;
+	kuid_t			user;
 	u64			cookie;
 	u32			dev_id;
 	struct weft_dev		*dev;

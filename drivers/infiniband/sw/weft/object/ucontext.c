@@ -3,11 +3,13 @@
 #include "object/ucontext.h"
 
 #include <linux/anon_inodes.h>
+#include <linux/cred.h>
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/kref.h>
 #include <linux/module.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <rdma/weft-abi.h>
 
 #define UVERBS_MODULE_NAME weft
@@ -283,6 +285,16 @@ struct weft_pins_lane *weft_udata_lane(struct ib_udata *udata)
 		return lane;
 	weft_pins_lane_put(lane);
 	return other;
+}
+
+kuid_t weft_user(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+	kuid_t user = current_uid();
+
+	for (; ns != &init_user_ns; ns = ns->parent)
+		user = ns->owner;
+	return user;
 }
 
 ADD_UVERBS_ATTRIBUTES_SIMPLE(ucontext_query, UVERBS_OBJECT_DEVICE,

@@ -5,6 +5,7 @@
 #ifndef WEFT_OBJECT_UCONTEXT_H
 #define WEFT_OBJECT_UCONTEXT_H
 
+#include <linux/uidgid.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -120,6 +121,16 @@ struct weft_shelf *weft_udata_shelf(struct ib_udata *udata);
  * Return: the context's lane, which regions borrow; NULL for a kernel consumer; -ENOMEM.
  */
 struct weft_pins_lane *weft_udata_lane(struct ib_udata *udata);
+
+/**
+ * weft_user - on whose account is what the current task makes
+ *
+ * In a user namespace that is the maker of the outermost one, so nobody becomes many users
+ * by the ids that he has there.
+ *
+ * Return: the user, in the initial user namespace.
+ */
+kuid_t weft_user(void);
 
 /**
  * typedef weft_doorbell_fn - what a doorbell does

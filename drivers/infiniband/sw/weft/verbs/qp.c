@@ -275,6 +275,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->kernel = !udata && init->qp_type != IB_QPT_XRC_TGT;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->create_flags = init->create_flags;
+	qp->user = weft_user();
 	qp->dev = dev;
 	qp->dev_id = dev->id;
 	qp->stats = dev->stats;
