@@ -214,6 +214,7 @@ groups_job()
 {
 	local fd
 	own_build groups
+	rm -f "$out/$1.in"
 	mkfifo "$out/$1.in"
 	start "$1" "$with $WEFT_BIN/groups ${*:2} <$out/$1.in"
 	exec {fd}>"$out/$1.in"

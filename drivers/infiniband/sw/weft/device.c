@@ -181,27 +181,21 @@ static int gids_inet_event(struct notifier_block *nb, unsigned long event, void 
 	return gids_address_event(ifa->ifa_dev->dev, event);
 }
 
-static void reach_address(const struct net_device *ndev)
-{
-	unsigned long index = 0;
-	struct weft_dev *dev;
-
-	rcu_read_lock();
-	while (ndev && (dev = weft_roce_dev_on(ndev, &index)))
-		weft_reach_later(&dev->mcast.reach);
-	rcu_read_unlock();
-}
-
 /*
  * There is one way that IPv6 comes back to a net device of which no other notifier is
  * told: with an address.
  */
 static void reach_inet6_event(const struct net_device *ndev, unsigned long event)
 {
+	struct weft_dev *dev;
+	u32 id = 0;
+
 	if (event != NETDEV_UP)
 		return;
-	reach_address(ndev);
-	reach_address(netdev_below(ndev));
+	rcu_read_lock();
+	while ((dev = weft_reach_next(ndev, &id)))
+		weft_reach_later(&dev->mcast.reach);
+	rcu_read_unlock();
 }
 
 static int gids_inet6_event(struct notifier_block *nb, unsigned long event, void *info)
@@ -284,15 +278,9 @@ static void instance_ib_event(struct weft_dev *dev, unsigned long event)
 	}
 }
 
-static void instance_roce_event(struct weft_dev *dev, unsigned long event, void *info)
+static void instance_roce_event(struct weft_dev *dev, unsigned long event)
 {
-	const struct netdev_notifier_changeupper_info *upper = info;
-
-	weft_reach_look(&dev->mcast.reach);
 	switch (event) {
-	case NETDEV_CHANGEUPPER:
-		weft_reach_upper(&dev->mcast.reach, upper->upper_dev, upper->linking);
-		break;
 	case NETDEV_UP:
 		port_up(dev);
 		weft_speed_changed(dev);
@@ -333,17 +321,6 @@ static struct weft_dev *instance_next(const struct net_device *ndev,
 	return dev;
 }
 
-/* Something has happened to a VLAN interface on the net device. */
-static void instance_vlan_event(const struct net_device *ndev)
-{
-	unsigned long index = 0;
-	struct weft_dev *dev;
-
-	while ((dev = instance_next(ndev, &index)))
-		if (!dev->hca)
-			weft_reach_look(&dev->mcast.reach);
-}
-
 static int instance_netdev_event(struct notifier_block *nb,
 				 unsigned long event, void *info)
 {
@@ -351,8 +328,7 @@ static int instance_netdev_event(struct notifier_block *nb,
 	unsigned long index = 0;
 	struct weft_dev *dev;
 
-	if (netdev_below(ndev))
-		instance_vlan_event(netdev_below(ndev));
+	weft_reach_event(ndev, event);
 	while ((dev = instance_next(ndev, &index))) {
 		/* as of a bond that gets interfaces of IPoIB: frames have other addresses there */
 		if (dev->hca && event == NETDEV_PRE_TYPE_CHANGE)
@@ -360,14 +336,14 @@ static int instance_netdev_event(struct notifier_block *nb,
 		if (dev->hca)
 			instance_ib_event(dev, event);
 		else
-			instance_roce_event(dev, event, info);
+			instance_roce_event(dev, event);
 	}
 	return NOTIFY_DONE;
 }
 
 static struct notifier_block instance_notifier = {
 	.notifier_call = instance_netdev_event,
-	/* weft_reach_look() sees what IP has made of it */
+	/* weft_reach_event() sees what IP has made of it */
 	.priority = ADDRCONF_NOTIFY_PRIORITY - 1,
 };
 
@@ -381,12 +357,13 @@ static void instance_dealloc(struct ib_device *ibdev)
 	weft_parent_destroy(dev);
 	if (dev->hca)
 		weft_hca_detach(dev);
+	weft_reach_stop(&dev->mcast.reach);
 	if (dev->id)
 		weft_dev_unpublish(dev);
 	rtnl_unlock();
 	/* packets may be counted, and addresses told, by who has just found a QP, or us */
 	synchronize_rcu();
-	weft_reach_stop(&dev->mcast.reach);
+	weft_reach_exit(&dev->mcast.reach);
 	if (dev->hca)
 		weft_hca_destroy(dev);
 	weft_region_table_destroy(&dev->regions);

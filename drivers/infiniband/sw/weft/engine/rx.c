@@ -2,8 +2,7 @@
 
 #include "engine/rx.h"
 
-#include <linux/if_vlan.h>
-#include <linux/netdevice.h>
+#include <linux/skbuff.h>
 #include <rdma/ib_addr.h>
 
 #include "engine/completer.h"
@@ -13,6 +12,7 @@
 #include "object/hca.h"
 #include "object/mcast.h"
 #include "object/qp.h"
+#include "object/reach.h"
 #include "object/table.h"
 #include "wire/opcode.h"
 
@@ -20,29 +20,13 @@
 /* The upper bit of a P_Key says full or limited member. */
 #define RX_PKEY_BASE	0x7fff
 
-/*
- * The next device that shares the link a packet came by: those on @ndev, then those below
- * it if that is a VLAN, which becomes @ndev. At first *@index is 0.
- */
-static struct weft_dev *rx_next_dev(const struct net_device **ndev, unsigned long *index)
-{
-	struct weft_dev *dev = weft_roce_dev_on(*ndev, index);
-
-	if (dev || !is_vlan_dev(*ndev))
-		return dev;
-	*ndev = vlan_dev_real_dev(*ndev);
-	*index = 0;
-	return weft_roce_dev_on(*ndev, index);
-}
-
 /* No device can be found by a QP: one that has the address, or hears the group. */
 static struct weft_dev *rx_any_dev(const struct weft_pkt *pkt)
 {
-	const struct net_device *ndev = pkt->skb->dev;
-	unsigned long index = 0;
+	u32 id = 0;
 
 	if (rdma_is_multicast_addr((struct in6_addr *)pkt->dgid.raw))
-		return rx_next_dev(&ndev, &index);
+		return weft_reach_next(pkt->skb->dev, &id);
 	return weft_dev_get_gid(pkt->net, &pkt->dgid, pkt->ifindex);
 }
 
@@ -266,12 +250,10 @@ static u32 rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 
 static u32 rx_multicast_roce(const struct weft_pkt *pkt)
 {
-	const struct net_device *ndev = pkt->skb->dev;
-	unsigned long index = 0;
 	struct weft_dev *dev;
-	u32 num = 0;
+	u32 id = 0, num = 0;
 
-	while ((dev = rx_next_dev(&ndev, &index)))
+	while ((dev = weft_reach_next(pkt->skb->dev, &id)))
 		num += rx_members(dev, pkt);
 	return num;
 }

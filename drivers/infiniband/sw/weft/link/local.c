@@ -4,8 +4,10 @@
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/netdevice.h>
 #include <linux/sched/signal.h>
 #include <linux/udp.h>
+#include <net/net_namespace.h>
 #include <rdma/ib_pack.h>
 
 #include "engine/migration.h"
@@ -18,6 +20,7 @@
 #include "object/hca.h"
 #include "object/mcast.h"
 #include "object/qp.h"
+#include "object/reach.h"
 #include "object/table.h"
 #include "stats.h"
 #include "wire/codec.h"
@@ -503,16 +506,35 @@ static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
 	weft_mcast_members_put(members);
 }
 
-/* To each RoCE device on our net device: they share its link. */
+/*
+ * The next device that hears our own net device, or @net's one at @ifindex, which the
+ * datagram leaves by: a bridge, perhaps, whose other ports have devices, too.
+ */
+static struct weft_dev *local_next_dev(const struct weft_qp *qp, struct net *net, int ifindex,
+				       u32 *id)
+{
+	const struct net_device *out = net ? dev_get_by_index_rcu(net, ifindex) : NULL;
+	u32 next = *id;
+	struct weft_dev *dev = weft_reach_next(qp->dev->ndev, id);
+	struct weft_dev *other = out ? weft_reach_next(out, &next) : NULL;
+
+	if (!other || (dev && dev->id < other->id))
+		return dev;
+	*id = next;
+	return other;
+}
+
+/* To each device that shares the link. */
 static void local_multicast(struct weft_qp *qp, struct weft_datagram *dgram,
 			    const struct weft_sgl *sgl, struct weft_answer *answer)
 {
-	unsigned long index = 0;
+	struct net *net = weft_av_source_net(dgram->av, qp->dev);
 	struct weft_dev *dev;
+	u32 id = 0;
 
 	for (;;) {
 		rcu_read_lock();
-		dev = weft_roce_dev_on(qp->dev->ndev, &index);
+		dev = local_next_dev(qp, net, dgram->av->ifindex, &id);
 		if (dev && !ib_device_try_get(&dev->ibdev))
 			dev = ERR_PTR(-ENODEV);
 		rcu_read_unlock();
@@ -523,6 +545,8 @@ static void local_multicast(struct weft_qp *qp, struct weft_datagram *dgram,
 		local_multicast_on(qp, dev, dgram, sgl, answer);
 		ib_device_put(&dev->ibdev);
 	}
+	if (net)
+		put_net(net);
 }
 
 /* Devices on one net device have the same addresses; the target is one. */

@@ -2,146 +2,201 @@
 
 #include "object/reach.h"
 
-#include <linux/if_vlan.h>
+#include <linux/hashtable.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
+#include <linux/string.h>
+#include <net/bonding.h>
+#include <net/rtnetlink.h>
 
+#include "object/dev.h"
 #include "params.h"
 
-/**
- * struct reach_vlan - a VLAN interface
- * @node: in struct weft_reach.vlans
- * @groups: what it has joined; it is referenced
- */
-struct reach_vlan {
-	struct list_head	node;
-	struct weft_groups	groups;
-};
+/* Each struct weft_reach that is started, under RTNL. */
+static LIST_HEAD(reach_started);
+
+/* Each struct weft_reach_netdev of these, by its net device; written under RTNL, read by RCU. */
+static DEFINE_HASHTABLE(reach_netdevs, 10);
 
 /**
- * struct reach_tagged - membership of a VLAN interface
- * @membership: of @vlan
- * @node: in struct weft_hearing.tagged
- * @vlan: whose
+ * struct reach_upper - membership of a net device above the device's own one
+ * @membership: of @netdev
+ * @node: in struct weft_hearing.uppers
+ * @netdev: whose
  */
-struct reach_tagged {
+struct reach_upper {
 	struct weft_membership	membership;
 	struct list_head	node;
-	struct reach_vlan	*vlan;
+	struct weft_reach_netdev *netdev;
 };
 
-static int tagged_add(struct reach_vlan *vlan, struct weft_hearing *hearing)
+static int upper_join(struct weft_reach_netdev *netdev, struct weft_hearing *hearing)
 {
-	struct reach_tagged *tagged = kzalloc(sizeof(*tagged), GFP_KERNEL);
+	struct reach_upper *upper = kzalloc(sizeof(*upper), GFP_KERNEL_ACCOUNT);
 
-	if (!tagged)
+	if (!upper)
 		return -ENOMEM;
-	tagged->vlan = vlan;
-	list_add_tail(&tagged->node, &hearing->tagged);
-	weft_group_await(&vlan->groups, &tagged->membership, &hearing->own.mgid);
+	upper->netdev = netdev;
+	list_add_tail(&upper->node, &hearing->uppers);
+	weft_group_await(&netdev->groups, &upper->membership, &hearing->own.mgid);
 	return 0;
 }
 
-static void tagged_remove(struct reach_tagged *tagged)
+static void upper_leave(struct reach_upper *upper)
 {
-	weft_group_leave(&tagged->vlan->groups, &tagged->membership);
-	list_del(&tagged->node);
-	kfree(tagged);
+	weft_group_leave(&upper->netdev->groups, &upper->membership);
+	list_del(&upper->node);
+	kfree(upper);
 }
 
-/* Of the own net device: the VLAN interface joins the same. */
-static int vlan_follow(struct weft_membership *own, void *vlan)
+/* The own net device has joined: @netdev joins the same. */
+static int netdev_follow(struct weft_membership *own, void *netdev)
 {
-	return tagged_add(vlan, container_of(own, struct weft_hearing, own));
+	return upper_join(netdev, container_of(own, struct weft_hearing, own));
 }
 
-static int vlan_leave(struct weft_membership *membership, void *unused)
+static int netdev_leave(struct weft_membership *membership, void *unused)
 {
-	tagged_remove(container_of(membership, struct reach_tagged, membership));
+	upper_leave(container_of(membership, struct reach_upper, membership));
 	return 0;
 }
 
-static void vlan_remove(struct reach_vlan *vlan)
+static void netdev_remove(struct weft_reach_netdev *netdev)
 {
-	weft_groups_each(&vlan->groups, vlan_leave, NULL);
-	weft_groups_put(&vlan->groups);
-	dev_put(vlan->groups.ndev);
-	list_del(&vlan->node);
-	kfree(vlan);
+	hash_del_rcu(&netdev->hash);
+	weft_groups_each(&netdev->groups, netdev_leave, NULL);
+	weft_groups_put(&netdev->groups);
+	dev_put(netdev->groups.ndev);
+	list_del(&netdev->node);
+	kfree_rcu(netdev, rcu);
 }
 
-static int vlan_add(struct weft_reach *reach, struct net_device *ndev)
+static void netdev_insert(struct weft_reach_netdev *netdev)
 {
-	struct reach_vlan *vlan = kzalloc(sizeof(*vlan), GFP_KERNEL);
+	hash_add_rcu(reach_netdevs, &netdev->hash, (unsigned long)netdev->groups.ndev);
+}
+
+static int netdev_add(struct weft_reach *reach, struct net_device *ndev)
+{
+	struct weft_reach_netdev *netdev = kzalloc(sizeof(*netdev), GFP_KERNEL);
 	int ret;
 
-	if (!vlan)
+	if (!netdev)
 		return -ENOMEM;
 	dev_hold(ndev);
-	weft_groups_init(&vlan->groups, ndev);
-	list_add_tail(&vlan->node, &reach->vlans);
-	ret = weft_groups_each(&reach->own, vlan_follow, vlan);
+	netdev->reach = reach;
+	netdev->found = true;
+	weft_groups_init(&netdev->groups, ndev);
+	list_add_tail(&netdev->node, &reach->netdevs);
+	netdev_insert(netdev);
+	ret = weft_groups_each(&reach->own.groups, netdev_follow, netdev);
 	if (ret)
-		vlan_remove(vlan);
+		netdev_remove(netdev);
 	return ret;
 }
 
-static struct reach_vlan *reach_find(struct weft_reach *reach,
-				     const struct net_device *ndev)
+static struct weft_reach_netdev *reach_find(const struct weft_reach *reach,
+					    const struct net_device *ndev)
 {
-	struct reach_vlan *vlan;
+	struct weft_reach_netdev *netdev;
 
-	list_for_each_entry(vlan, &reach->vlans, node)
-		if (vlan->groups.ndev == ndev)
-			return vlan;
+	hash_for_each_possible(reach_netdevs, netdev, hash, (unsigned long)ndev)
+		if (netdev->groups.ndev == ndev && netdev->reach == reach)
+			return netdev;
 	return NULL;
 }
 
-/* Return: whether it is a VLAN interface on the device's net device. */
-static bool reach_has(const struct weft_reach *reach, const struct net_device *ndev)
+/* A bond that has one active slave drops the multicasts that come by the others. */
+static bool bond_takes(const struct net_device *bond, const struct net_device *slave)
 {
-	return is_vlan_dev(ndev) && vlan_dev_real_dev(ndev) == reach->own.ndev;
+	const struct net_device *active;
+
+	rcu_read_lock();
+	active = bond_option_active_slave_get_rcu(netdev_priv(bond));
+	rcu_read_unlock();
+	return !active || active == slave;
 }
 
-static int reach_add(struct weft_reach *reach, struct net_device *ndev)
+/* Interfaces of these kinds get copies of the multicasts that the one below takes as well. */
+static bool netdev_gets_copies(const struct net_device *upper)
 {
-	if (!reach_has(reach, ndev) || reach_find(reach, ndev))
-		return 0;
-	return vlan_add(reach, ndev);
+	static const char * const kinds[] = { "macvlan", "macvtap", "ipvlan", "ipvtap" };
+	int i;
+
+	for (i = 0; upper->rtnl_link_ops && i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(upper->rtnl_link_ops->kind, kinds[i]))
+			return true;
+	return false;
 }
 
-/* Those that are missing, for whatever reason. */
-static int reach_add_all(struct weft_reach *reach)
+/* Return: whether frames of @lower come up at @upper, and at no other net device. */
+static bool netdev_takes(const struct net_device *upper, const struct net_device *lower)
 {
+	return !netdev_gets_copies(upper) &&
+	       (!netif_is_bond_master(upper) || bond_takes(upper, lower));
+}
+
+static int reach_meet(struct weft_reach *reach, struct net_device *ndev, bool add)
+{
+	struct weft_reach_netdev *netdev = reach_find(reach, ndev);
+
+	if (!netdev)
+		return add ? netdev_add(reach, ndev) : -EAGAIN;
+	if (!netdev->found) {
+		netdev->found = true;
+		list_move_tail(&netdev->node, &reach->netdevs);
+	}
+	return 0;
+}
+
+/*
+ * From the own net device upwards: those that are met go to the end of the list, where
+ * they are looked at in turn. Net devices that are not met any more are removed.
+ *
+ * Return: 0; -EAGAIN: there are others, which are added only with @add; -ENOMEM.
+ */
+static int reach_follow(struct weft_reach *reach, bool add)
+{
+	struct weft_reach_netdev *netdev, *next;
 	struct net_device *upper;
 	struct list_head *i;
 	int ret = 0;
 
 	ASSERT_RTNL(); /* and that will do for RCU */
-	netdev_for_each_upper_dev_rcu(reach->own.ndev, upper, i)
-		ret = reach_add(reach, upper) ?: ret;
+	list_for_each_entry(netdev, &reach->netdevs, node)
+		netdev->found = netdev == &reach->own;
+	list_for_each_entry(netdev, &reach->netdevs, node) {
+		if (!netdev->found)
+			continue;
+		netdev_for_each_upper_dev_rcu(netdev->groups.ndev, upper, i)
+			if (netdev_takes(upper, netdev->groups.ndev))
+				ret = reach_meet(reach, upper, add) ?: ret;
+	}
+	list_for_each_entry_safe(netdev, next, &reach->netdevs, node)
+		if (!netdev->found)
+			netdev_remove(netdev);
 	return ret;
 }
 
 /* Return: whether there is something to be taken again. */
 static bool reach_look(struct weft_reach *reach)
 {
-	bool lost = weft_groups_look(&reach->own);
-	struct reach_vlan *vlan;
+	struct weft_reach_netdev *netdev;
+	bool lost = false;
 
-	list_for_each_entry(vlan, &reach->vlans, node)
-		lost |= weft_groups_look(&vlan->groups);
+	list_for_each_entry(netdev, &reach->netdevs, node)
+		lost |= weft_groups_look(&netdev->groups);
 	return lost;
 }
 
 static int reach_rejoin(struct weft_reach *reach, u32 *most)
 {
-	int ret = weft_groups_rejoin(&reach->own, most);
-	struct reach_vlan *vlan;
+	struct weft_reach_netdev *netdev;
+	int ret = 0;
 
-	list_for_each_entry(vlan, &reach->vlans, node)
-		ret = weft_groups_rejoin(&vlan->groups, most) ?: ret;
+	list_for_each_entry(netdev, &reach->netdevs, node)
+		ret = weft_groups_rejoin(&netdev->groups, most) ?: ret;
 	return ret;
 }
 
@@ -150,14 +205,16 @@ static void reach_worker(struct work_struct *work)
 {
 	struct weft_reach *reach = container_of(work, struct weft_reach, rejoin.work);
 	u32 most = WEFT_REJOIN_GROUPS;
-	bool lost;
-	int ret;
+	bool lost = false;
+	int ret = 0;
 
 	rtnl_lock();
-	ret = reach_add_all(reach);
-	reach_look(reach);
-	ret = reach_rejoin(reach, &most) ?: ret;
-	lost = reach_look(reach);
+	if (!list_empty(&reach->list)) {
+		ret = reach_follow(reach, true);
+		reach_look(reach);
+		ret = reach_rejoin(reach, &most) ?: ret;
+		lost = reach_look(reach);
+	}
 	rtnl_unlock();
 	/* there was no memory: later */
 	if (lost || ret)
@@ -166,34 +223,75 @@ static void reach_worker(struct work_struct *work)
 
 void weft_reach_init(struct weft_reach *reach, struct net_device *ndev)
 {
-	weft_groups_init(&reach->own, ndev);
-	INIT_LIST_HEAD(&reach->vlans);
+	INIT_LIST_HEAD(&reach->list);
+	INIT_LIST_HEAD(&reach->netdevs);
+	reach->own.reach = reach;
+	weft_groups_init(&reach->own.groups, ndev);
+	list_add(&reach->own.node, &reach->netdevs);
 	INIT_DELAYED_WORK(&reach->rejoin, reach_worker);
 }
 
 /* What is missing then is looked for again. */
 void weft_reach_start(struct weft_reach *reach)
 {
-	if (reach_add_all(reach))
+	ASSERT_RTNL();
+	list_add_tail(&reach->list, &reach_started);
+	netdev_insert(&reach->own);
+	if (reach_follow(reach, true))
 		schedule_delayed_work(&reach->rejoin, HZ);
 }
 
 void weft_reach_stop(struct weft_reach *reach)
 {
-	struct reach_vlan *vlan, *next;
+	struct weft_reach_netdev *netdev, *next;
 
-	cancel_delayed_work_sync(&reach->rejoin);
-	rtnl_lock();
-	list_for_each_entry_safe(vlan, next, &reach->vlans, node)
-		vlan_remove(vlan);
-	rtnl_unlock();
-	weft_groups_put(&reach->own);
+	ASSERT_RTNL();
+	list_for_each_entry_safe(netdev, next, &reach->netdevs, node)
+		if (netdev != &reach->own)
+			netdev_remove(netdev);
+	hash_del_rcu(&reach->own.hash);
+	list_del_init(&reach->list);
+	weft_groups_put(&reach->own.groups);
 }
 
-void weft_reach_look(struct weft_reach *reach)
+void weft_reach_exit(struct weft_reach *reach)
 {
-	if (reach_look(reach))
-		schedule_delayed_work(&reach->rejoin, 0);
+	cancel_delayed_work_sync(&reach->rejoin);
+}
+
+struct weft_dev *weft_reach_next(const struct net_device *ndev, u32 *id)
+{
+	struct weft_dev *dev, *next = NULL;
+	struct weft_reach_netdev *netdev;
+
+	hash_for_each_possible_rcu(reach_netdevs, netdev, hash, (unsigned long)ndev) {
+		if (netdev->groups.ndev != ndev)
+			continue;
+		dev = container_of(netdev->reach, struct weft_dev, mcast.reach);
+		if (dev->id > *id && (!next || dev->id < next->id))
+			next = dev;
+	}
+	if (next)
+		*id = next->id;
+	return next;
+}
+
+/* Net devices are added by the work item: the one below may be half in its place yet. */
+void weft_reach_event(const struct net_device *ndev, unsigned long event)
+{
+	struct weft_reach *reach;
+	bool missing;
+
+	ASSERT_RTNL();
+	list_for_each_entry(reach, &reach_started, list) {
+		/* the bond is not found by a slave that is to become the active one */
+		if (event != NETDEV_BONDING_FAILOVER && !reach_find(reach, ndev))
+			continue;
+		missing = (event == NETDEV_CHANGEUPPER || event == NETDEV_BONDING_FAILOVER) &&
+			  reach_follow(reach, false);
+		if (reach_look(reach) || missing)
+			schedule_delayed_work(&reach->rejoin, 0);
+	}
 }
 
 void weft_reach_later(struct weft_reach *reach)
@@ -201,50 +299,48 @@ void weft_reach_later(struct weft_reach *reach)
 	schedule_delayed_work(&reach->rejoin, 0);
 }
 
-void weft_reach_upper(struct weft_reach *reach, struct net_device *upper, bool linked)
-{
-	struct reach_vlan *vlan;
-
-	ASSERT_RTNL();
-	if (linked) {
-		if (reach_add(reach, upper))
-			schedule_delayed_work(&reach->rejoin, HZ);
-		return;
-	}
-	vlan = reach_find(reach, upper);
-	if (vlan)
-		vlan_remove(vlan);
-}
-
 static void reach_leave(struct weft_reach *reach, struct weft_hearing *hearing)
 {
-	struct reach_tagged *tagged, *next;
+	struct reach_upper *upper, *next;
 
-	list_for_each_entry_safe(tagged, next, &hearing->tagged, node)
-		tagged_remove(tagged);
-	weft_group_leave(&reach->own, &hearing->own);
+	list_for_each_entry_safe(upper, next, &hearing->uppers, node)
+		upper_leave(upper);
+	weft_group_leave(&reach->own.groups, &hearing->own);
+	if (reach_look(reach))
+		schedule_delayed_work(&reach->rejoin, 0);
+}
+
+/* The own net device first. */
+static int reach_join(struct weft_reach *reach, struct weft_hearing *hearing,
+		      const union ib_gid *mgid)
+{
+	struct weft_reach_netdev *netdev;
+	int ret;
+
+	ret = weft_group_join(&reach->own.groups, &hearing->own, mgid);
+	if (ret)
+		return ret;
+	list_for_each_entry(netdev, &reach->netdevs, node) {
+		if (netdev != &reach->own)
+			ret = upper_join(netdev, hearing);
+		if (ret) {
+			reach_leave(reach, hearing);
+			return ret;
+		}
+	}
+	if (reach_look(reach))
+		schedule_delayed_work(&reach->rejoin, 0);
+	return 0;
 }
 
 int weft_reach_join(struct weft_reach *reach, struct weft_hearing *hearing,
 		    const union ib_gid *mgid)
 {
-	struct reach_vlan *vlan;
 	int ret;
 
-	INIT_LIST_HEAD(&hearing->tagged);
+	INIT_LIST_HEAD(&hearing->uppers);
 	rtnl_lock();
-	ret = weft_group_join(&reach->own, &hearing->own, mgid);
-	if (ret)
-		goto out_unlock;
-	list_for_each_entry(vlan, &reach->vlans, node) {
-		ret = tagged_add(vlan, hearing);
-		if (ret)
-			break;
-	}
-	if (ret)
-		reach_leave(reach, hearing);
-	weft_reach_look(reach);
-out_unlock:
+	ret = reach_join(reach, hearing, mgid);
 	rtnl_unlock();
 	return ret;
 }
@@ -253,6 +349,5 @@ void weft_reach_leave(struct weft_reach *reach, struct weft_hearing *hearing)
 {
 	rtnl_lock();
 	reach_leave(reach, hearing);
-	weft_reach_look(reach);
 	rtnl_unlock();
 }

@@ -209,16 +209,6 @@ struct weft_dev *weft_dev_on(const struct net_device *ndev, unsigned long *index
 	return dev;
 }
 
-struct weft_dev *weft_roce_dev_on(const struct net_device *ndev, unsigned long *index)
-{
-	struct weft_dev *dev;
-
-	do {
-		dev = weft_dev_on(ndev, index);
-	} while (dev && dev->hca);
-	return dev;
-}
-
 int weft_qp_reserve(struct weft_qp *qp)
 {
 	int ret = xa_alloc_cyclic(&table_qps, &qp->qpn, NULL,

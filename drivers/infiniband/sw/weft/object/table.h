@@ -126,18 +126,6 @@ u16 weft_dev_gid_vlan(struct weft_dev *dev, const struct net *net,
 struct weft_dev *weft_dev_on(const struct net_device *ndev, unsigned long *index);
 
 /**
- * weft_roce_dev_on - walk those devices on a net device that share it as their link
- * @ndev: the net device
- * @index: 0 to begin, kept by the walk
- *
- * An InfiniBand port has a link of its own, the cable to its switch.
- *
- * Context: RCU read side.
- * Return: a device, or NULL at the end.
- */
-struct weft_dev *weft_roce_dev_on(const struct net_device *ndev, unsigned long *index);
-
-/**
  * weft_qp_reserve - take a QP number
  * @qp: @qp->qpn is set, not soon one that was used before
  *
