@@ -40,6 +40,10 @@ static int resource_put(struct sk_buff *msg, const struct resource_figure *figur
 	return 0;
 }
 
+/*
+ * The core shows these figures to everybody, and the raw form to administrators only. PSNs are
+ * in the raw form, because they are all that a forged packet needs to be taken.
+ */
 static int resource_put_qp(struct sk_buff *msg, const struct weft_qp *qp)
 {
 	const struct weft_send *send = &qp->send;
@@ -48,9 +52,6 @@ static int resource_put_qp(struct sk_buff *msg, const struct weft_qp *qp)
 		{ "rq_entries", READ_ONCE(qp->cap.max_recv_wr) },
 		{ "local_link", READ_ONCE(qp->link) == &weft_link_local },
 		{ "mtu", READ_ONCE(qp->mtu) },
-		{ "next_sq_psn", READ_ONCE(send->psn) },
-		{ "unanswered_psn", READ_ONCE(send->window.una) },
-		{ "next_rq_psn", READ_ONCE(qp->recv.psn) },
 		{ "retry_left", READ_ONCE(send->retry_left) },
 		{ "rnr_left", READ_ONCE(send->rnr_left) },
 		{ "src_qpn", qp->src_qpn },
