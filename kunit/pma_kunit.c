@@ -269,6 +269,49 @@ static void refuses_what_is_wrong(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, weft_pma_process(&fx->fake->node, 1, mad, mad));
 }
 
+/* A port without a node answers Get, and nothing else. */
+static void shows_figures(struct kunit *test)
+{
+	const u64 counts[WEFT_IBC_COUNT] = {
+		[WEFT_IBC_XMIT_DATA] = 0x100000000ULL, [WEFT_IBC_RCV_PKTS] = 7,
+		[WEFT_IBC_RCV_ERRORS] = 3,
+	};
+	struct pma_fixture *fx = test->priv;
+	struct ib_mad *mad = (struct ib_mad *)&fx->mad;
+	struct ib_pma_portcounters *pc = (void *)fx->mad.data;
+	struct ib_pma_portcounters_ext *ext = (void *)fx->mad.data;
+	struct ib_class_port_info *info = (void *)fx->mad.data;
+
+	mad->mad_hdr.method = IB_MGMT_METHOD_GET;
+	mad->mad_hdr.attr_id = IB_PMA_PORT_COUNTERS;
+	KUNIT_ASSERT_TRUE(test, weft_pma_show(counts, mad, mad));
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(mad->mad_hdr.status), 0);
+	KUNIT_EXPECT_EQ(test, mad->mad_hdr.method, IB_MGMT_METHOD_GET_RESP);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(pc->port_xmit_data), U32_MAX);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(pc->port_rcv_packets), 7);
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(pc->port_rcv_errors), 3);
+
+	mad->mad_hdr.method = IB_MGMT_METHOD_GET;
+	mad->mad_hdr.attr_id = IB_PMA_PORT_COUNTERS_EXT;
+	KUNIT_ASSERT_TRUE(test, weft_pma_show(counts, mad, mad));
+	KUNIT_EXPECT_EQ(test, be64_to_cpu(ext->port_xmit_data), 0x100000000ULL);
+
+	mad->mad_hdr.method = IB_MGMT_METHOD_GET;
+	mad->mad_hdr.attr_id = IB_PMA_CLASS_PORT_INFO;
+	KUNIT_ASSERT_TRUE(test, weft_pma_show(counts, mad, mad));
+	KUNIT_EXPECT_EQ(test, (__force u16)info->capability_mask,
+			(__force u16)IB_PMA_CLASS_CAP_EXT_WIDTH_NOIETF);
+
+	mad->mad_hdr.method = IB_MGMT_METHOD_GET;
+	mad->mad_hdr.attr_id = IB_PMA_PORT_SAMPLES_CONTROL;
+	KUNIT_ASSERT_TRUE(test, weft_pma_show(counts, mad, mad));
+	KUNIT_EXPECT_EQ(test, be16_to_cpu(mad->mad_hdr.status),
+			IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB);
+	mad->mad_hdr.method = IB_MGMT_METHOD_SET;
+	mad->mad_hdr.attr_id = IB_PMA_PORT_COUNTERS;
+	KUNIT_EXPECT_FALSE(test, weft_pma_show(counts, mad, mad));
+}
+
 /* A channel adapter has no port 0. */
 static void no_port_0(struct kunit *test)
 {
@@ -317,6 +360,7 @@ static struct kunit_case pma_cases[] = {
 	KUNIT_CASE(any_value_can_be_set),
 	KUNIT_CASE(all_ports_add_up),
 	KUNIT_CASE(refuses_what_is_wrong),
+	KUNIT_CASE(shows_figures),
 	KUNIT_CASE(no_port_0),
 	KUNIT_CASE(survives_anything),
 	{}

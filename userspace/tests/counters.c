@@ -5,6 +5,8 @@
  */
 #include "lib.h"
 
+#include <arpa/inet.h>
+
 static struct end a, b;
 
 /*
@@ -401,8 +403,142 @@ static void queue_full(void)
 	expect_no_wc(b.rcq);
 }
 
+/*
+ * ---- Counters that the specification has for a port ----
+ */
+
+#define GSI_QKEY	0x80010000
+#define GRH		40
+
+#define CLASS_PERF	4
+#define METHOD_GET	1
+#define METHOD_SET	2
+#define METHOD_GET_RESP	0x81
+#define PORT_COUNTERS	htons(0x12)
+#define UNSUPPORTED	htons(0xc)
+
+struct perf_mad {
+	uint8_t base_version, mgmt_class, class_version, method;
+	uint16_t status, class_specific;
+	uint64_t tid;
+	uint16_t attr_id, reserved_12;
+	uint32_t attr_mod;
+	uint8_t reserved_18[40];
+	uint8_t reserved_40, port_select;
+	uint16_t counter_select;
+	uint8_t counters[188];
+};
+
+static uint64_t port_counter(const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/counters/%s",
+		 ibv_get_device_name(ctx->device), name);
+	return read_number(path);
+}
+
+static void transfer_some(void)
+{
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		post_recv(&b, i, 0, 100);
+		post(&a, swr(&a, i, IBV_WR_SEND, 0, 100));
+		expect_ok(a.scq, i);
+	}
+	post(&a, at(swr(&a, 3, IBV_WR_RDMA_WRITE, 0, 10000), &b, 0));
+	expect_ok(a.scq, 3);
+}
+
+/* each is the sum of some in hw_counters */
+static void of_the_port(void)
+{
+	uint64_t sent, rcvd, packets_sent;
+
+	make_pair(&a, &b, PATIENT());
+	sent = port_counter("port_xmit_data");
+	rcvd = port_counter("port_rcv_data");
+	packets_sent = port_counter("port_xmit_packets");
+	transfer_some();
+	SAME(port_counter("port_xmit_data") - sent, 10300 / 4);
+	SAME(port_counter("port_rcv_data") - rcvd, 10300 / 4);
+	CHECK(!packets_forced() || port_counter("port_xmit_packets") >= packets_sent + 6);
+	sleep_ms(20);
+	SAME(port_counter("port_xmit_data"), counter("sent_bytes") / 4);
+	SAME(port_counter("port_rcv_data"), counter("rcvd_bytes") / 4);
+	SAME(port_counter("port_xmit_packets"), counter("tx_packets"));
+	SAME(port_counter("port_rcv_packets"), counter("rx_packets"));
+	SAME(port_counter("port_xmit_discards"), counter("tx_dropped"));
+	SAME(port_counter("port_rcv_errors"),
+	     counter("rx_malformed") + counter("rx_icrc") + counter("rx_queue_full") +
+	     counter("rx_no_memory"));
+	SAME(port_counter("symbol_error"), 0);
+}
+
+static void to_ready_gsi(struct end *e)
+{
+	struct ibv_qp_attr attr = step_attr(e, NULL, IBV_QPS_INIT);
+
+	attr.qkey = GSI_QKEY;
+	SAME(ibv_modify_qp(e->qp, &attr, step_mask(e, IBV_QPS_INIT)), 0);
+	to_rtr(e, NULL);
+	to_rts(e);
+}
+
+/* the answer of QP 1 of this port to @method of PortCounters */
+static struct perf_mad ask(struct ibv_ah *to, uint8_t method)
+{
+	struct ibv_send_wr *wr = swr(&a, 1, IBV_WR_SEND, 0, sizeof(struct perf_mad));
+	const struct perf_mad mad = {
+		.base_version = 1, .mgmt_class = CLASS_PERF, .class_version = 1,
+		.method = method, .tid = 0x1234, .attr_id = PORT_COUNTERS,
+		.port_select = 1, .counter_select = htons(0xffff),
+	};
+	struct perf_mad answer;
+
+	post_recv(&a, 2, 4096, GRH + sizeof(mad));
+	memcpy(a.buf, &mad, sizeof(mad));
+	wr->wr.ud.ah = to;
+	wr->wr.ud.remote_qpn = 1;
+	wr->wr.ud.remote_qkey = GSI_QKEY;
+	post(&a, wr);
+	expect_ok(a.scq, 1);
+	SAME(expect_ok(a.rcq, 2).byte_len, GRH + sizeof(mad));
+	memcpy(&answer, a.buf + 4096 + GRH, sizeof(answer));
+	SAME(answer.method, METHOD_GET_RESP);
+	SAME(answer.tid, mad.tid);
+	return answer;
+}
+
+/*
+ * A MAD reads and resets the counters of an InfiniBand port, as the specification has it. A RoCE
+ * port has no such agent: the core says so, and returns the request.
+ */
+static void asked_by_others(void)
+{
+	bool ib = port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+	static const uint8_t nothing[sizeof(((struct perf_mad *)0)->counters)];
+	struct perf_mad answer;
+	uint64_t sent;
+
+	make(&a, CONF(.type = IBV_QPT_UD));
+	to_ready_gsi(&a);
+	ah = ah_to(gid4, gid4);
+	ask(ah, METHOD_GET);
+	sent = port_counter("port_xmit_data");
+	CHECK(sent);
+	answer = ask(ah, METHOD_GET);
+	SAME(answer.status, ib ? 0 : UNSUPPORTED);
+	SAME(!memcmp(answer.counters, nothing, sizeof(nothing)), !ib);
+	answer = ask(ah, METHOD_SET);
+	SAME(answer.status, ib ? 0 : UNSUPPORTED);
+	/* those of the answer are the first that are counted after a reset */
+	CHECK((port_counter("port_xmit_data") > sent) == !ib);
+}
+
 TESTS(
 	TEST(messages), TEST(not_ready), TEST(refused), TEST(unanswered), TEST(flushed),
 	TEST(overrun), TEST(of_the_device), TEST(no_receive), TEST(wrong_qkey), TEST(no_qp),
-	TEST(copies), TEST(queue_full)
+	TEST(copies), TEST(queue_full), TEST(of_the_port), TEST(asked_by_others)
 )

@@ -211,13 +211,12 @@ static u16 pma_port_counters(struct weft_ibnode *node, struct ib_pma_mad *mad,
 	return 0;
 }
 
-static u16 pma_class_port_info(struct ib_pma_mad *mad)
+static u16 pma_class_port_info(struct ib_pma_mad *mad, __be16 capabilities)
 {
 	struct ib_class_port_info info = {
 		.base_version = IB_MGMT_BASE_VERSION,
 		.class_version = 1,
-		.capability_mask = IB_PMA_CLASS_CAP_ALLPORTSELECT |
-				   IB_PMA_CLASS_CAP_EXT_WIDTH | IB_PMA_CLASS_CAP_XMIT_WAIT,
+		.capability_mask = capabilities,
 		.cap_mask2_resp_time = cpu_to_be32(PMA_TIME),
 	};
 
@@ -228,24 +227,52 @@ static u16 pma_class_port_info(struct ib_pma_mad *mad)
 	return 0;
 }
 
+static const struct pma_table *pma_table_of(__be16 attr)
+{
+	switch (attr) {
+	case IB_PMA_PORT_COUNTERS:
+		return &pma_counters;
+	case IB_PMA_PORT_COUNTERS_EXT:
+		return &pma_counters_ext;
+	default:
+		return NULL;
+	}
+}
+
 static u16 pma_answer(struct weft_ibnode *node, struct ib_pma_mad *mad)
 {
 	const struct ib_mad_hdr *hdr = &mad->mad_hdr;
+	const struct pma_table *table = pma_table_of(hdr->attr_id);
 
 	if (hdr->base_version != IB_MGMT_BASE_VERSION || hdr->class_version != 1)
 		return IB_MGMT_MAD_STATUS_BAD_VERSION;
 	if (hdr->method != IB_MGMT_METHOD_GET && hdr->method != IB_MGMT_METHOD_SET)
 		return IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD;
-	switch (hdr->attr_id) {
-	case IB_PMA_CLASS_PORT_INFO:
-		return pma_class_port_info(mad);
-	case IB_PMA_PORT_COUNTERS:
-		return pma_port_counters(node, mad, &pma_counters);
-	case IB_PMA_PORT_COUNTERS_EXT:
-		return pma_port_counters(node, mad, &pma_counters_ext);
-	default:
+	if (hdr->attr_id == IB_PMA_CLASS_PORT_INFO)
+		return pma_class_port_info(mad, IB_PMA_CLASS_CAP_ALLPORTSELECT |
+						IB_PMA_CLASS_CAP_EXT_WIDTH |
+						IB_PMA_CLASS_CAP_XMIT_WAIT);
+	return table ? pma_port_counters(node, mad, table) :
+		       IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB;
+}
+
+static u16 pma_show(const u64 *counts, struct ib_pma_mad *mad)
+{
+	const struct pma_table *table = pma_table_of(mad->mad_hdr.attr_id);
+
+	/* such a port does not count multicast packets separately */
+	if (mad->mad_hdr.attr_id == IB_PMA_CLASS_PORT_INFO)
+		return pma_class_port_info(mad, IB_PMA_CLASS_CAP_EXT_WIDTH_NOIETF);
+	if (!table)
 		return IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB;
-	}
+	pma_write_sums(mad->data, table, counts);
+	return 0;
+}
+
+static void pma_respond(struct ib_mad *out, u16 status)
+{
+	out->mad_hdr.method = IB_MGMT_METHOD_GET_RESP;
+	out->mad_hdr.status = cpu_to_be16(status);
 }
 
 static bool pma_is_passed(const struct ib_mad_hdr *hdr)
@@ -258,14 +285,20 @@ static bool pma_is_passed(const struct ib_mad_hdr *hdr)
 bool weft_pma_process(struct weft_ibnode *node, u8 in_port, const struct ib_mad *in,
 		      struct ib_mad *out)
 {
-	u16 status;
-
 	if (pma_is_passed(&in->mad_hdr))
 		return false;
 	memmove(out, in, sizeof(*out));
-	status = pma_answer(node, (struct ib_pma_mad *)out);
-	out->mad_hdr.method = IB_MGMT_METHOD_GET_RESP;
-	out->mad_hdr.status = cpu_to_be16(status);
+	pma_respond(out, pma_answer(node, (struct ib_pma_mad *)out));
 	return true;
 }
 WEFT_EXPORT_FOR_TEST(weft_pma_process);
+
+bool weft_pma_show(const u64 *counts, const struct ib_mad *in, struct ib_mad *out)
+{
+	if (in->mad_hdr.method != IB_MGMT_METHOD_GET)
+		return false;
+	memmove(out, in, sizeof(*out));
+	pma_respond(out, pma_show(counts, (struct ib_pma_mad *)out));
+	return true;
+}
+WEFT_EXPORT_FOR_TEST(weft_pma_show);

@@ -26,4 +26,18 @@
 bool weft_pma_process(struct weft_ibnode *node, u8 in_port, const struct ib_mad *in,
 		      struct ib_mad *out);
 
+/**
+ * weft_pma_show - answer the kernel's own query for the counters of a port without a node
+ * @counts: by enum weft_ibport_counter
+ * @in: request, of class PERF_MGMT
+ * @out: answer, valid when true is returned; may be @in
+ *
+ * Get of ClassPortInfo, PortCounters and PortCountersExtended, the latter without the
+ * counters of unicast and multicast packets.
+ *
+ * Context: any.
+ * Return: false: it is no Get.
+ */
+bool weft_pma_show(const u64 *counts, const struct ib_mad *in, struct ib_mad *out);
+
 #endif /* WEFT_FABRIC_PMA_H */

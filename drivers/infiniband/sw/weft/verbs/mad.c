@@ -9,7 +9,10 @@
 #include "fabric/sma.h"
 #include "object/dev.h"
 #include "object/hca.h"
+#include "stats.h"
 
+/* Bytes that PortXmitData and PortRcvData count as one. */
+#define MAD_DATA_UNIT	4
 #define MAD_ANSWERED	(IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY)
 
 static int mad_subnet(struct weft_hca *hca, u8 port_num, u16 slid, const struct ib_smp *in,
@@ -56,4 +59,41 @@ int weft_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 	default:
 		return IB_MAD_RESULT_SUCCESS;
 	}
+}
+
+/*
+ * Counters of the specification, and the statistics that a RoCE port has for them. A counter
+ * with several statistics is their sum.
+ */
+static const struct {
+	enum weft_ibport_counter	counter;
+	enum weft_stat			stat;
+} mad_roce_counts[] = {
+	{ WEFT_IBC_XMIT_DATA,		WEFT_STAT_SENT_BYTES },
+	{ WEFT_IBC_RCV_DATA,		WEFT_STAT_RCVD_BYTES },
+	{ WEFT_IBC_XMIT_PKTS,		WEFT_STAT_TX_PACKETS },
+	{ WEFT_IBC_RCV_PKTS,		WEFT_STAT_RX_PACKETS },
+	{ WEFT_IBC_XMIT_DISCARDS,	WEFT_STAT_TX_DROPPED },
+	{ WEFT_IBC_RCV_ERRORS,		WEFT_STAT_RX_MALFORMED },
+	{ WEFT_IBC_RCV_ERRORS,		WEFT_STAT_RX_ICRC },
+	{ WEFT_IBC_RCV_ERRORS,		WEFT_STAT_RX_QUEUE_FULL },
+	{ WEFT_IBC_RCV_ERRORS,		WEFT_STAT_RX_NO_MEMORY },
+};
+
+int weft_process_mad_roce(struct ib_device *ibdev, int flags, u32 port_num,
+			  const struct ib_wc *wc, const struct ib_grh *grh,
+			  const struct ib_mad *in, struct ib_mad *out, size_t *out_size,
+			  u16 *out_pkey)
+{
+	u64 counts[WEFT_IBC_COUNT] = {};
+	int i;
+
+	if (wc || in->mad_hdr.mgmt_class != IB_MGMT_CLASS_PERF_MGMT)
+		return IB_MAD_RESULT_SUCCESS;
+	for (i = 0; i < ARRAY_SIZE(mad_roce_counts); i++)
+		counts[mad_roce_counts[i].counter] += weft_stats_sum(to_weft_dev(ibdev),
+								     mad_roce_counts[i].stat);
+	counts[WEFT_IBC_XMIT_DATA] /= MAD_DATA_UNIT;
+	counts[WEFT_IBC_RCV_DATA] /= MAD_DATA_UNIT;
+	return weft_pma_show(counts, in, out) ? MAD_ANSWERED : IB_MAD_RESULT_SUCCESS;
 }

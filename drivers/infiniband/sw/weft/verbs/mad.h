@@ -28,4 +28,28 @@ int weft_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		     const struct ib_mad *in, struct ib_mad *out, size_t *out_size,
 		     u16 *out_pkey);
 
+/**
+ * weft_process_mad_roce - show the counters of a RoCE port below ports/1/counters
+ * @ibdev: with a RoCE port
+ * @flags: see weft_process_mad()
+ * @port_num: see weft_process_mad()
+ * @wc: see weft_process_mad()
+ * @grh: see weft_process_mad()
+ * @in: see weft_process_mad()
+ * @out: see weft_process_mad()
+ * @out_size: see weft_process_mad()
+ * @out_pkey: see weft_process_mad()
+ *
+ * Answers the core's own queries, which have no @wc. RoCE has no performance management: MADs
+ * of others go on to the agents of the core and of programs, so they neither read nor reset a
+ * counter.
+ *
+ * Context: any but hard interrupts.
+ * Return: a set of IB_MAD_RESULT_*, see ib_verbs.h.
+ */
+int weft_process_mad_roce(struct ib_device *ibdev, int flags, u32 port_num,
+			  const struct ib_wc *wc, const struct ib_grh *grh,
+			  const struct ib_mad *in, struct ib_mad *out, size_t *out_size,
+			  u16 *out_pkey);
+
 #endif /* WEFT_VERBS_MAD_H */

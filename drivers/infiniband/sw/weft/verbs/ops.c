@@ -19,6 +19,7 @@
 #include "stats.h"
 #include "verbs/attributes.h"
 #include "verbs/counter.h"
+#include "verbs/mad.h"
 #include "verbs/qp.h"
 #include "verbs/query.h"
 #include "verbs/resource.h"
@@ -97,6 +98,7 @@ const struct ib_device_ops weft_device_ops = {
 	.post_recv = weft_post_recv,
 	.post_send = weft_post_send,
 	.post_srq_recv = weft_post_srq_recv,
+	.process_mad = weft_process_mad_roce,
 	.query_ah = weft_query_ah,
 	.query_device = weft_query_device,
 	.query_gid = weft_query_gid,
