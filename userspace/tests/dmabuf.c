@@ -264,6 +264,28 @@ static void rights(void)
 	check_filled(buffer.map + OFFSET, 100, 5);
 }
 
+/* of no length, at either end: only accesses of no bytes */
+static void empty(void)
+{
+	struct buffer buffer = make_buffer();
+	uint64_t offset;
+
+	make_pair(&a, &b, CONF());
+	for (offset = 0; offset <= SIZE; offset += SIZE) {
+		/* the core wants the two at the same place of a page */
+		struct ibv_mr *mr = ibv_reg_dmabuf_mr(pd, offset, 0, IOVA - OFFSET, buffer.fd,
+						      ACCESS_ALL);
+
+		CHECK(mr);
+		transfer(remote(IBV_WR_RDMA_WRITE, 0, 0, mr, -OFFSET));
+		transfer(remote(IBV_WR_RDMA_READ, 0, 0, mr, -OFFSET));
+		expect_refusal(&a, &b, remote(IBV_WR_RDMA_WRITE, 0, 1, mr, -OFFSET));
+		expect_refusal(&a, &b, remote(IBV_WR_RDMA_READ, 0, 1, mr, -OFFSET - 1));
+		SAME(ibv_dereg_mr(mr), 0);
+	}
+	check_zero(buffer.map, SIZE);
+}
+
 /*
  * ---- Life ----
  */
@@ -334,7 +356,7 @@ static void refused(void)
 	REFUSED(try(null, 0, PAGE, 0, ACCESS_ALL), EINVAL);
 	REFUSED(try(ctx->cmd_fd, 0, PAGE, 0, ACCESS_ALL), EINVAL);
 	note("place");
-	REFUSED(try(fd, 0, 0, 0, ACCESS_ALL), EINVAL);
+	REFUSED(try(fd, SIZE + PAGE, 0, 0, ACCESS_ALL), EINVAL);
 	REFUSED(try(fd, 0, SIZE + 1, 0, ACCESS_ALL), EINVAL);
 	REFUSED(try(fd, PAGE, SIZE, PAGE, ACCESS_ALL), EINVAL);
 	REFUSED(try(fd, SIZE, 1, 0, ACCESS_ALL), EINVAL);
@@ -377,6 +399,6 @@ static void read_only(void)
 }
 
 TESTS(
-	TEST(remote_access), TEST(local_access), TEST(atomics), TEST(rights),
+	TEST(remote_access), TEST(local_access), TEST(atomics), TEST(rights), TEST(empty),
 	TEST(all_is_closed), TEST(process_ends), TEST(refused), TEST(read_only)
 )

@@ -524,6 +524,115 @@ static void rereg(void)
 	SAME(ibv_dereg_mr(mr), 0);
 }
 
+/* one byte, or none, by the lkey of @region: from @a, or to @b */
+static void local_access(const struct ibv_mr *region, struct ibv_send_wr *wr,
+			 struct ibv_recv_wr *recv, bool from)
+{
+	struct ibv_sge *sge = from ? wr->sg_list : recv->sg_list;
+
+	sge->addr = (uintptr_t)region->addr;
+	sge->lkey = region->lkey;
+	post_r(&b, recv);
+	post(&a, wr);
+}
+
+static void check_empty_local(const struct ibv_mr *empty, bool from)
+{
+	struct ibv_send_wr *wr = swr(&a, 1, IBV_WR_SEND, 0, 1);
+	struct ibv_recv_wr *recv = rwr(&b, 2, 0, 1);
+
+	wr->sg_list->length = 0;
+	recv->sg_list->length = from;
+	local_access(empty, wr, recv, from);
+	expect_ok(a.scq, 1);
+	SAME(expect_ok(b.rcq, 2).byte_len, 0);
+
+	local_access(empty, swr(&a, 3, IBV_WR_SEND, 0, 1), rwr(&b, 4, 0, 1), from);
+	expect_wc(a.scq, 3, from ? IBV_WC_LOC_PROT_ERR : IBV_WC_REM_OP_ERR);
+	if (!from) {
+		expect_wc(b.rcq, 4, IBV_WC_LOC_PROT_ERR);
+		expect_event(IBV_EVENT_QP_FATAL, b.qp);
+	}
+	to_state(&a, IBV_QPS_RESET);
+	to_state(&b, IBV_QPS_RESET);
+	connect_ends(&a, &b);
+}
+
+/* the keys are good for nothing but accesses of no bytes */
+static void check_empty(const struct ibv_mr *empty)
+{
+	uint64_t addr = (uintptr_t)empty->addr;
+
+	SAME(empty->length, 0);
+	CHECK(access_works(IBV_WR_RDMA_WRITE, empty->rkey, addr, 0));
+	CHECK(access_works(IBV_WR_RDMA_READ, empty->rkey, addr, 0));
+	CHECK(!access_works(IBV_WR_RDMA_WRITE, empty->rkey, addr, 1));
+	CHECK(!access_works(IBV_WR_RDMA_READ, empty->rkey, addr, 1));
+	CHECK(!access_works(IBV_WR_RDMA_WRITE, empty->rkey, addr - 1, 1));
+	CHECK(!access_works(IBV_WR_ATOMIC_FETCH_AND_ADD, empty->rkey, addr & ~7UL, 8));
+	check_empty_local(empty, true);
+	check_empty_local(empty, false);
+}
+
+/* of no length, at a place in memory, between two pages, and where no memory is */
+static void reg_empty(void)
+{
+	uint8_t *p = memory(8192);
+	struct ibv_mr *empty;
+	int i;
+
+	make_both();
+	for (i = 0; i < 8; i++) {
+		uint8_t *at = (uint8_t *[]){ p + 100, p + 4096, p + 8192, NULL }[i / 2];
+		int access = ACCESS_ALL | (i % 2 ? IBV_ACCESS_ON_DEMAND : 0);
+
+		note("at %p, access %#x", at, access);
+		empty = ibv_reg_mr(pd, at, 0, access);
+		CHECK(empty);
+		check_empty(empty);
+		SAME(ibv_dereg_mr(empty), 0);
+	}
+	note(NULL);
+	/* of no length, too, the core wants address and iova at the same place of a page */
+	REFUSED(ibv_reg_mr_iova(pd, p, 0, 8, ACCESS_ALL), EINVAL);
+	/* zero based; no window fits it */
+	empty = ibv_reg_mr(pd, p, 0, ACCESS_ALL | IBV_ACCESS_ZERO_BASED);
+	CHECK(empty);
+	CHECK(access_works(IBV_WR_RDMA_WRITE, empty->rkey, 0, 0));
+	CHECK(!access_works(IBV_WR_RDMA_WRITE, empty->rkey, 0, 1));
+	mr = ibv_reg_mr(pd, b.buf, 0, ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	CHECK(mr);
+	bind_1_fails(window(IBV_MW_TYPE_1), bind_of(mr, 0, 1, IBV_ACCESS_REMOTE_READ));
+}
+
+/* to a region with memory; libibverbs does not let it go back, but another key is as good */
+static void rereg_empty(void)
+{
+	struct ibv_mr *empty;
+
+	make_both();
+	empty = ibv_reg_mr(pd, NULL, 0, ACCESS_ALL);
+	CHECK(empty);
+	SAME(ibv_rereg_mr(empty, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			  IBV_ACCESS_REMOTE_READ), 0);
+	CHECK(!access_works(IBV_WR_RDMA_READ, empty->rkey, 0, 1));
+	SAME(ibv_rereg_mr(empty, IBV_REREG_MR_CHANGE_TRANSLATION | IBV_REREG_MR_CHANGE_ACCESS,
+			  NULL, b.buf, BUF, ACCESS_ALL), 0);
+	fill(a.buf, 100, 3);
+	CHECK(can_write(empty->rkey, 500, 100));
+	check_filled(b.buf + 500, 100, 3);
+	SAME(ibv_dereg_mr(empty), 0);
+	/* a paged one stays paged */
+	empty = ibv_reg_mr(pd, NULL, 0, ACCESS_ALL | IBV_ACCESS_ON_DEMAND);
+	CHECK(empty);
+	CHECK(ibv_rereg_mr(empty, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, ACCESS_ALL));
+	SAME(ibv_rereg_mr(empty, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, b.buf, BUF, 0), 0);
+	fill(a.buf, 100, 4);
+	CHECK(can_write(empty->rkey, 600, 100));
+	check_filled(b.buf + 600, 100, 4);
+	SAME(ibv_dereg_mr(empty), 0);
+}
+
 static void reg_refused(void)
 {
 	uint8_t *p = memory(8192);
@@ -532,7 +641,6 @@ static void reg_refused(void)
 	/* remote write needs local write */
 	REFUSED(ibv_reg_mr(pd, p, 4096, IBV_ACCESS_REMOTE_WRITE), EINVAL);
 	REFUSED(ibv_reg_mr(pd, p, 4096, IBV_ACCESS_REMOTE_ATOMIC), EINVAL);
-	CHECK(!ibv_reg_mr(pd, p, 0, ACCESS_ALL));
 	CHECK(!ibv_reg_mr(pd, p, -1UL, ACCESS_ALL));
 	CHECK(!ibv_reg_mr(pd, p, 4096, 1 << 18));
 	munmap(p + 4096, 4096);
@@ -567,5 +675,5 @@ TESTS(
 	TEST(type_1), TEST(bind_refused), TEST(bind_other_pd), TEST(type_2),
 	TEST(type_2_zero_based), TEST(type_2_refused), TEST(type_2_other_pd),
 	TEST(wr_invalidate), TEST(wr_invalidate_uc), TEST(dereg_with_window), TEST(rereg),
-	TEST(reg_refused), TEST(iova)
+	TEST(reg_empty), TEST(rereg_empty), TEST(reg_refused), TEST(iova)
 )

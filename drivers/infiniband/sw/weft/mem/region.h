@@ -75,8 +75,8 @@ enum weft_region_kind {
 };
 
 /*
- * The blocks of a paged region. There are none, and no access may get so far; one
- * that did would fault instead of taking a process's address for the kernel's.
+ * The blocks of a paged region, or of one without a byte. There are none, and no access may get
+ * so far; one that did would fault instead of taking a process's address for the kernel's.
  */
 #define WEFT_NO_BLOCKS		((void **)ZERO_SIZE_PTR)
 #define WEFT_NO_BLOCKS_SHIFT	63
@@ -94,7 +94,7 @@ enum weft_region_kind {
  * @qpn: a type 2 memory window: the only QP that may use it; else 0
  * @pd: identity of the protection domain, never dereferenced
  * @iova: first address
- * @length: bytes from @iova; 0: a memory window that is not bound
+ * @length: bytes from @iova; 0: a memory window that is not bound, or a region of nothing
  * @mm: paged (on-demand paging): whose memory it is; kept by the memory region, a
  *	memory window borrows it; NULL: the memory is always there
  * @tgid: paged: the process that had @mm then, with a reference of the memory region's;

@@ -58,11 +58,17 @@ static int mr_alloc_blocks(struct weft_region *region, size_t num, unsigned long
 	return 0;
 }
 
+static void mr_set_no_blocks(struct weft_region *region)
+{
+	region->blocks = WEFT_NO_BLOCKS;
+	region->page_shift = WEFT_NO_BLOCKS_SHIFT;
+}
+
 /*
  * Look the address of each block up. Blocks are counted from @umem->address. Elements of the
  * list begin and end with blocks, but for the first and the last byte of all.
  */
-static int mr_map(struct weft_region *region, struct ib_umem *umem)
+static int mr_map_umem(struct weft_region *region, struct ib_umem *umem)
 {
 	unsigned long size = ib_umem_find_best_pgsz(umem, PAGE_MASK, umem->address);
 	struct scatterlist *sg;
@@ -84,6 +90,15 @@ static int mr_map(struct weft_region *region, struct ib_umem *umem)
 			*block++ = (void *)(uintptr_t)at;
 		cond_resched();
 	}
+	return 0;
+}
+
+/* @umem: from mr_pin() */
+static int mr_map(struct weft_region *region, struct ib_umem *umem)
+{
+	if (umem)
+		return mr_map_umem(region, umem);
+	mr_set_no_blocks(region);
 	return 0;
 }
 
@@ -114,8 +129,7 @@ static void mr_set_paged(struct weft_region *region, struct mm_struct *mm,
 			 const struct mr_terms *terms, u64 start, u64 length)
 {
 	region->mm = mm;
-	region->blocks = WEFT_NO_BLOCKS;
-	region->page_shift = WEFT_NO_BLOCKS_SHIFT;
+	mr_set_no_blocks(region);
 	mr_set_range(region, terms, start, length);
 }
 
@@ -123,7 +137,7 @@ static int mr_check(u64 start, u64 length, u64 iova, int access)
 {
 	if (access & ~MR_ACCESS)
 		return -EOPNOTSUPP;
-	if (!length || length - 1 > U64_MAX - start || length - 1 > U64_MAX - iova)
+	if (length && (length - 1 > U64_MAX - start || length - 1 > U64_MAX - iova))
 		return -EINVAL;
 	/* all of the address space, or nearly, is 0 where it is 0 */
 	if (access & IB_ACCESS_ON_DEMAND && length == U64_MAX &&
@@ -169,11 +183,15 @@ static int mr_check_memory(const struct ib_umem *umem, int access)
 	return access & IB_ACCESS_FLUSH_PERSISTENT && !mr_is_persistent(umem) ? -EINVAL : 0;
 }
 
+/* Return: see ib_umem_get(), or NULL: a region of no bytes has no pages. */
 static struct ib_umem *mr_pin(struct ib_device *ibdev, u64 start, u64 length, int access)
 {
-	struct ib_umem *umem = ib_umem_get_va(ibdev, start, length, access);
+	struct ib_umem *umem;
 	int err;
 
+	if (!length)
+		return NULL;
+	umem = ib_umem_get_va(ibdev, start, length, access);
 	if (IS_ERR(umem))
 		return umem;
 	err = mr_check_memory(umem, access);
@@ -354,6 +372,7 @@ static struct ib_mr *mr_reg_paged(u64 start, u64 length, const struct mr_terms *
 	mmgrab(current->mm);
 	mr->region->tgid = get_task_pid(current, PIDTYPE_TGID);
 	mr->region->lane = lane;
+	mr->user = true;
 	mr->iova = terms->iova;
 	mr->access = terms->access;
 	mr->ib_mr.length = length;
@@ -390,6 +409,7 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 	if (err)
 		goto err_release_umem;
 
+	mr->user = true;
 	mr->iova = iova;
 	mr->access = access;
 	mr->ib_mr.length = length;
@@ -519,18 +539,19 @@ static int mr_replace(struct weft_mr *mr, struct weft_region *region,
 }
 
 /* Change the region of @mr but not the memory it is made of. */
-static int mr_change_terms(struct weft_mr *mr, const struct mr_terms *terms)
+static int mr_change_terms(struct weft_mr *mr, u64 start, u64 length,
+			   const struct mr_terms *terms)
 {
 	struct weft_region *region;
 	int err;
 
-	err = mr_check_memory(mr->umem, terms->access);
+	err = mr->umem ? mr_check_memory(mr->umem, terms->access) : 0;
 	if (err)
 		return err;
 	region = weft_region_successor(mr->region, GFP_KERNEL_ACCOUNT);
 	if (!region)
 		return -ENOMEM;
-	mr_set_terms(region, mr->umem->address, mr->umem->length, terms);
+	mr_set_terms(region, start, length, terms);
 	err = mr_replace(mr, region, mr->umem);
 	if (err)
 		kfree(region);
@@ -574,7 +595,7 @@ err_release_umem:
 /* Whether the memory of @mr has to be pinned again for @access. */
 static bool mr_needs_pin(const struct weft_mr *mr, int access)
 {
-	return ib_access_writable(access) && !mr->umem->writable;
+	return ib_access_writable(access) && mr->umem && !mr->umem->writable;
 }
 
 /* Change a paged region; there is no memory to be changed. */
@@ -597,18 +618,19 @@ static int mr_change_paged(struct weft_mr *mr, u64 start, u64 length,
 static int mr_change(struct weft_mr *mr, int flags, u64 start, u64 length,
 		     const struct mr_terms *terms)
 {
-	const struct mm_struct *mm = mr->umem ? mr->umem->owning_mm : mr->region->mm;
+	const struct mm_struct *paged = mr->region->mm;
 
-	if (!(terms->access & IB_ACCESS_ON_DEMAND) != !!mr->umem)
+	if (!(terms->access & IB_ACCESS_ON_DEMAND) != !paged)
 		return -EOPNOTSUPP;
-	if (!mr->umem)
-		return flags & IB_MR_REREG_TRANS && mm != current->mm ?
+	if (paged)
+		return flags & IB_MR_REREG_TRANS && paged != current->mm ?
 		       -EINVAL : mr_change_paged(mr, start, length, terms);
 	if (flags & IB_MR_REREG_TRANS)
 		return mr_change_memory(mr, start, length, terms);
 	if (!mr_needs_pin(mr, terms->access))
-		return mr_change_terms(mr, terms);
-	return mm == current->mm ? mr_change_memory(mr, start, length, terms) : -EINVAL;
+		return mr_change_terms(mr, start, length, terms);
+	return mr->umem->owning_mm == current->mm ?
+	       mr_change_memory(mr, start, length, terms) : -EINVAL;
 }
 
 struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
@@ -619,7 +641,7 @@ struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 	struct mr_terms terms = { };
 	int err;
 
-	if ((!mr->umem && !mr->region->mm) || weft_udata_empty(udata))
+	if (!mr->user || weft_udata_empty(udata))
 		return ERR_PTR(-EINVAL);
 	if (flags & ~IB_MR_REREG_SUPPORTED)
 		return ERR_PTR(-EOPNOTSUPP);

@@ -28,6 +28,7 @@ struct weft_dmabuf;
  * @dev: the device, which counts it
  * @region: what the keys name; owns the blocks
  * @umem: the memory that is pinned, or NULL
+ * @user: of user memory: pinned, paged, or of length 0; can be reregistered
  * @dmabuf: the memory, if it is that of a dma-buf, or NULL
  * @piece: what the region of a dma-buf is made of
  * @iova: as the consumer gave it, IB_ZERO_BASED or not
@@ -38,6 +39,7 @@ struct weft_mr {
 	struct weft_dev		*dev;
 	struct weft_region	*region;
 	struct ib_umem		*umem;
+	bool			user;
 	struct weft_dmabuf	*dmabuf;
 	struct weft_piece	piece;
 	u64			iova;
@@ -92,8 +94,8 @@ int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
  *	make a region of an address range, whatever is there when it is accessed
  * @pd: protection domain
  * @start: user address
- * @length: bytes; with IB_ACCESS_ON_DEMAND and @start 0, U64_MAX is the whole address
- *	space (implicit)
+ * @length: bytes; 0: only accesses of no bytes succeed, and @start is not looked at; with
+ *	IB_ACCESS_ON_DEMAND and @start 0, U64_MAX is the whole address space (implicit)
  * @iova: address of the first byte for work requests; taken as 0 with
  *	IB_ZERO_BASED
  * @access: enum ib_access_flags, checked by the core against the device
@@ -103,10 +105,10 @@ int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
  * Atomics are not granted when addresses and memory differ in the low three
  * bits (an IB_ZERO_BASED region at an odd place): no word would be aligned.
  *
- * Return: the MR, or ERR_PTR(): -EOPNOTSUPP: access flags not supported, or
- * @dmah; -EINVAL: nothing, or beyond the end of the address space, or an implicit
- * region not at 0, or IB_ACCESS_FLUSH_PERSISTENT for memory that is not persistent or
- * not known yet; what ib_umem_get() returned; -ENOMEM.
+ * Return: the MR, or ERR_PTR(): -EOPNOTSUPP: access flags not supported, or @dmah;
+ * -EINVAL: beyond the end of the address space, or an implicit region not at 0, or
+ * IB_ACCESS_FLUSH_PERSISTENT for memory that is not persistent or not known yet; what
+ * ib_umem_get() returned; -ENOMEM.
  */
 struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			       int access, struct ib_dmah *dmah,
@@ -116,7 +118,7 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
  * weft_reg_user_mr_dmabuf - make a region of a dma-buf
  * @pd: protection domain
  * @offset: bytes of the dma-buf before it
- * @length: bytes
+ * @length: bytes, may be 0
  * @iova: address of the first byte for work requests
  * @fd: file descriptor of the dma-buf
  * @access: enum ib_access_flags, checked by the core
@@ -126,7 +128,7 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
  * It cannot be reregistered. Packets never refer to its pages: whoever exports
  * them may not let go of them one by one.
  *
- * Return: the MR, or ERR_PTR(): -EINVAL: nothing, or not inside of the dma-buf;
+ * Return: the MR, or ERR_PTR(): -EINVAL: not inside of the dma-buf;
  * -EOPNOTSUPP: access flags not supported (memory windows cannot be bound to it, and
  * it is neither paged nor flushed), or @dmah; else see weft_dmabuf_get().
  */
@@ -168,7 +170,7 @@ struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
  * region as it was.
  *
  * Return: NULL: @ib_mr goes on; ERR_PTR(): -EBUSY: memory windows are bound;
- * -EINVAL: @ib_mr is neither of pinned memory nor paged, or belongs to another process;
+ * -EINVAL: @ib_mr is not of user memory, or belongs to another process;
  * -EOPNOTSUPP: a paged region would become one that is not, or the other way round;
  * else see weft_reg_user_mr().
  */
