@@ -407,7 +407,8 @@ static uint32_t bind_window(void)
 	wr->bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
 	post(&e, wr);
 	wait_ok(e.scq, 500, "bind");
-	window->rkey = ibv_inc_rkey(window->rkey);
+	/* not every provider has done so */
+	window->rkey = wr->bind_mw.rkey;
 	return window->rkey;
 }
 

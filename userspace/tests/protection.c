@@ -451,7 +451,7 @@ static void goes_on(const struct service *service)
 	if (!window)
 		return;
 	/* nor has it been invalidated */
-	post(&a, at_key(swr(&a, 81, IBV_WR_RDMA_WRITE, 0, 100), ibv_inc_rkey(window->rkey),
+	post(&a, at_key(swr(&a, 81, IBV_WR_RDMA_WRITE, 0, 100), window->rkey,
 			(uintptr_t)b.buf));
 	expect_ok(a.scq, 81);
 }

@@ -253,14 +253,14 @@ static void type_2(void)
 	post(&b, local_inv(rkey));
 	SAME(expect_ok(b.scq, 800).opcode, IBV_WC_LOCAL_INV);
 	CHECK(!can_write(rkey, 1000, 8));
-	/* and again, with the next key; nobody has to tell struct ibv_mw of it */
-	rkey = ibv_inc_rkey(rkey);
-	post(&b, bind_2(mw, rkey, 0, 64, IBV_ACCESS_REMOTE_READ));
+	/* and again, with the next key, whatever struct ibv_mw says of the last one */
+	mw->rkey ^= 0x55;
+	post(&b, bind_2(mw, ibv_inc_rkey(rkey), 0, 64, IBV_ACCESS_REMOTE_READ));
 	expect_ok(b.scq, 700);
-	CHECK(access_works(IBV_WR_RDMA_READ, rkey, ADDR(0), 64));
-	CHECK(!access_works(IBV_WR_RDMA_READ, mw->rkey, ADDR(0), 64));
-	SAME(ibv_dealloc_mw(mw), 0);
+	CHECK(access_works(IBV_WR_RDMA_READ, ibv_inc_rkey(rkey), ADDR(0), 64));
 	CHECK(!access_works(IBV_WR_RDMA_READ, rkey, ADDR(0), 64));
+	SAME(ibv_dealloc_mw(mw), 0);
+	CHECK(!access_works(IBV_WR_RDMA_READ, ibv_inc_rkey(rkey), ADDR(0), 64));
 }
 
 /* zero based: addresses count from its begin */
@@ -330,6 +330,55 @@ static void type_2_refused(void)
 	bind_1(mw1, 0, 100, IBV_ACCESS_REMOTE_READ);
 	type_2_fails(local_inv(mw1->rkey));
 	CHECK(access_works(IBV_WR_RDMA_READ, mw1->rkey, ADDR(0), 100));
+}
+
+/* struct ibv_mw has the key that was posted last, and the old one if nothing was */
+static void type_2_key(void)
+{
+	struct ibv_send_wr *first, *second, *bad;
+	struct ibv_mw *mw, *other;
+	uint32_t old, rkey;
+
+	make_both();
+	mw = window(IBV_MW_TYPE_2);
+	other = window(IBV_MW_TYPE_2);
+	old = mw->rkey;
+	rkey = ibv_inc_rkey(old);
+	note("refused");
+	first = bind_2(mw, rkey, 0, 100, IBV_ACCESS_REMOTE_READ);
+	first->bind_mw.bind_info.mr = NULL;
+	SAME(ibv_post_send(b.qp, first, &bad), EINVAL);
+	first = bind_2(mw, rkey, 0, 100, IBV_ACCESS_REMOTE_READ);
+	first->send_flags |= IBV_SEND_INLINE;
+	SAME(ibv_post_send(b.qp, first, &bad), EINVAL);
+	SAME(mw->rkey, old);
+	note("the second of two is refused");
+	first = bind_2(mw, rkey, 0, 100, IBV_ACCESS_REMOTE_READ);
+	second = bind_2(other, ibv_inc_rkey(other->rkey), 0, 100, IBV_ACCESS_REMOTE_READ);
+	second->send_flags |= IBV_SEND_INLINE;
+	first->next = second;
+	old = other->rkey;
+	SAME(ibv_post_send(b.qp, first, &bad), EINVAL);
+	CHECK(bad == second);
+	SAME(mw->rkey, rkey);
+	SAME(other->rkey, old);
+	expect_ok(b.scq, 700);
+	CHECK(access_works(IBV_WR_RDMA_READ, mw->rkey, ADDR(0), 100));
+	note("bound again, all by what struct ibv_mw says");
+	post(&b, local_inv(mw->rkey));
+	expect_ok(b.scq, 800);
+	post(&b, bind_2(mw, ibv_inc_rkey(mw->rkey), 0, 100, IBV_ACCESS_REMOTE_READ));
+	expect_ok(b.scq, 700);
+	SAME(mw->rkey, ibv_inc_rkey(rkey));
+	CHECK(access_works(IBV_WR_RDMA_READ, mw->rkey, ADDR(0), 100));
+	note("the low eight bits are the program's choice");
+	rkey = mw->rkey;
+	post(&b, local_inv(rkey));
+	expect_ok(b.scq, 800);
+	post(&b, bind_2(mw, 0x7f, 0, 100, IBV_ACCESS_REMOTE_READ));
+	expect_ok(b.scq, 700);
+	SAME(mw->rkey, (rkey & ~0xffU) | 0x7f);
+	CHECK(access_works(IBV_WR_RDMA_READ, mw->rkey, ADDR(0), 100));
 }
 
 /* one of them, or both, of another PD than the QP; only the device looks */
@@ -462,6 +511,48 @@ static void wr_invalidate_uc(void)
 	CHECK(can_write(rkey, 500, 100));
 	check_works(&a, &b);
 	check_filled(b.buf + 500, 100, 1);
+}
+
+/* struct ibv_mw has the new key when the batch is complete, and not if it is given up */
+static void wr_key(void)
+{
+	struct ibv_mw *mw = window(IBV_MW_TYPE_2), *other = window(IBV_MW_TYPE_2);
+	uint32_t old = mw->rkey, other_old = other->rkey;
+	struct ibv_mw_bind_info info;
+	struct ibv_qp_ex *qp;
+
+	make_both_ex(IBV_QPT_RC);
+	info = bind_of(mr, 0, 100, IBV_ACCESS_REMOTE_WRITE).bind_info;
+	note("given up");
+	qp = wr_start(&b, 1);
+	ibv_wr_bind_mw(qp, mw, ibv_inc_rkey(old), &info);
+	ibv_wr_abort(qp);
+	SAME(mw->rkey, old);
+	note("something behind it is refused");
+	qp = wr_start(&b, 2);
+	ibv_wr_bind_mw(qp, mw, ibv_inc_rkey(old), &info);
+	ibv_wr_bind_mw(qp, window(IBV_MW_TYPE_1), 1, &info);
+	SAME(ibv_wr_complete(qp), EINVAL);
+	SAME(mw->rkey, old);
+	note("others around it");
+	qp = wr_start(&b, 3);
+	ibv_wr_bind_mw(qp, mw, ibv_inc_rkey(old), &info);
+	ibv_wr_local_inv(qp, ibv_inc_rkey(old));
+	ibv_wr_bind_mw(qp, other, ibv_inc_rkey(other_old), &info);
+	ibv_wr_bind_mw(qp, mw, ibv_inc_rkey(ibv_inc_rkey(old)), &info);
+	SAME(ibv_wr_complete(qp), 0);
+	SAME(mw->rkey, ibv_inc_rkey(ibv_inc_rkey(old)));
+	SAME(other->rkey, ibv_inc_rkey(other_old));
+	SAME(expect_ok(b.scq, 3).opcode, IBV_WC_BIND_MW);
+	SAME(expect_ok(b.scq, 3).opcode, IBV_WC_LOCAL_INV);
+	SAME(expect_ok(b.scq, 3).opcode, IBV_WC_BIND_MW);
+	SAME(expect_ok(b.scq, 3).opcode, IBV_WC_BIND_MW);
+	note(NULL);
+	CHECK(can_write(mw->rkey, 0, 100));
+	CHECK(can_write(other->rkey, 0, 100));
+	/* a batch without a bind after one with several */
+	wr_local_inv(mw->rkey);
+	SAME(mw->rkey, ibv_inc_rkey(ibv_inc_rkey(old)));
 }
 
 /*
@@ -674,6 +765,7 @@ static void iova(void)
 TESTS(
 	TEST(type_1), TEST(bind_refused), TEST(bind_other_pd), TEST(type_2),
 	TEST(type_2_zero_based), TEST(type_2_refused), TEST(type_2_other_pd),
-	TEST(wr_invalidate), TEST(wr_invalidate_uc), TEST(dereg_with_window), TEST(rereg),
-	TEST(reg_empty), TEST(rereg_empty), TEST(reg_refused), TEST(iova)
+	TEST(type_2_key), TEST(wr_invalidate), TEST(wr_invalidate_uc), TEST(wr_key),
+	TEST(dereg_with_window), TEST(rereg), TEST(reg_empty), TEST(rereg_empty),
+	TEST(reg_refused), TEST(iova)
 )

@@ -36,8 +36,11 @@ enum {
 	POST_DATA_OPS	= DATA_OPS | 1 << WEFT_SQE_ATOMIC_WRITE,
 };
 
-/* Bytes of an ATOMIC WRITE; any slot has room for them. */
+/* Bytes of an ATOMIC WRITE; any slot has room for them, or for a pointer. */
 #define ATOMIC_WRITE_LENGTH	8
+
+/* Bits of the key of a window that its consumer chooses. */
+#define MW_KEY_MASK		0xffU
 
 uint32_t weft_addressed_opcodes(enum ibv_qp_type type)
 {
@@ -250,6 +253,30 @@ static int put_bind(struct weft_sqe *sqe, const struct ibv_mw *mw,
 	return 0;
 }
 
+/*
+ * The key that the bind of @sqe gives @mw, of which the consumer chooses the low eight bits.
+ * Written when the post cannot fail any more; the consumer takes it back if the completion is
+ * an error.
+ */
+static void follow_bind(struct ibv_mw *mw, const struct weft_sqe *sqe)
+{
+	mw->rkey = (mw->rkey & ~MW_KEY_MASK) | (sqe->mw.new_rkey & MW_KEY_MASK);
+}
+
+/* Type 1 windows are for ibv_bind_mw() only, type 2 for all the others. */
+static int put_window(struct weft_sqe *sqe, const struct ibv_send_wr *wr,
+		      enum ibv_mw_type window)
+{
+	struct ibv_mw *mw = wr->bind_mw.mw;
+
+	/* the only reason that put_data() would find */
+	if (mw->type != window || wr->send_flags & IBV_SEND_INLINE ||
+	    put_bind(sqe, mw, wr->bind_mw.rkey, &wr->bind_mw.bind_info))
+		return EINVAL;
+	follow_bind(mw, sqe);
+	return 0;
+}
+
 static int put_inline(const struct weft_sq *sq, struct weft_sqe *sqe,
 		      const struct ibv_sge *sge, uint32_t num_sge)
 {
@@ -300,7 +327,6 @@ static inline void put_atomic(struct weft_sqe *sqe,
 	sqe->atomic.swap = wr->wr.atomic.swap;
 }
 
-/* Type 1 windows are for ibv_bind_mw() only, type 2 for all the others. */
 static inline int put_operation(const struct weft_qp *qp, struct weft_sqe *sqe,
 				const struct ibv_send_wr *wr,
 				enum ibv_mw_type window)
@@ -321,10 +347,7 @@ static inline int put_operation(const struct weft_qp *qp, struct weft_sqe *sqe,
 		put_atomic(sqe, wr);
 		return 0;
 	case IBV_WR_BIND_MW:
-		if (wr->bind_mw.mw->type != window)
-			return EINVAL;
-		return put_bind(sqe, wr->bind_mw.mw, wr->bind_mw.rkey,
-				&wr->bind_mw.bind_info);
+		return put_window(sqe, wr, window);
 	default:
 		break;
 	}
@@ -417,19 +440,12 @@ int weft_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 		},
 	};
 	struct ibv_send_wr *bad_wr;
-	int ret;
 
 	/* zero based addresses are for type 2 windows */
 	if (bind->bind_info.mw_access_flags & IBV_ACCESS_ZERO_BASED)
 		return EINVAL;
 
-	ret = sq_post(to_weft_qp(ibqp), &wr, &bad_wr, IBV_MW_TYPE_1);
-	if (ret)
-		return ret;
-
-	/* the consumer takes it back if the completion is an error */
-	mw->rkey = wr.bind_mw.rkey;
-	return 0;
+	return sq_post(to_weft_qp(ibqp), &wr, &bad_wr, IBV_MW_TYPE_1);
 }
 
 /* Returns NULL for the caller to return. The first error is the one told. */
@@ -600,8 +616,30 @@ static void wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw, uint32_t rkey,
 	sqe = wr_begin(qp, WEFT_SQE_BIND_MW);
 	if (unlikely(!sqe))
 		return;
-	if (mw->type != IBV_MW_TYPE_2 || put_bind(sqe, mw, rkey, info))
+	if (mw->type != IBV_MW_TYPE_2 || put_bind(sqe, mw, rkey, info)) {
 		wr_fail(&qp->sq, EINVAL);
+		return;
+	}
+	/* for wr_follow_binds(); the kernel reads nothing behind a bind */
+	memcpy(sqe + 1, &mw, sizeof(mw));
+	qp->sq.batch_binds = true;
+}
+
+/* The batch is complete: its windows have new keys. */
+static void wr_follow_binds(const struct weft_sq *sq)
+{
+	const struct weft_queue *queue = &sq->queue;
+	const struct weft_sqe *sqe;
+	struct ibv_mw *mw;
+	uint32_t i;
+
+	for (i = sq->batch_start; i != queue->producer; i++) {
+		sqe = weft_ring_slot(&queue->ring, i);
+		if (sqe->opcode != WEFT_SQE_BIND_MW)
+			continue;
+		memcpy(&mw, sqe + 1, sizeof(mw));
+		follow_bind(mw, sqe);
+	}
 }
 
 static void wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
@@ -715,6 +753,7 @@ static void wr_start(struct ibv_qp_ex *ibqp)
 	weft_lock(&sq->queue.lock);
 	sq->batch_start = sq->queue.producer;
 	sq->batch_error = sq_refusal(qp);
+	sq->batch_binds = false;
 	sq->unaddressed = false;
 	sq->sqe = NULL;
 }
@@ -740,6 +779,8 @@ static int wr_complete(struct ibv_qp_ex *ibqp)
 		wr_abort(ibqp);
 		return ret;
 	}
+	if (unlikely(sq->batch_binds))
+		wr_follow_binds(sq);
 
 	weft_queue_commit(&sq->queue, sq->batch_start);
 	return 0;

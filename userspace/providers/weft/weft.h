@@ -60,6 +60,7 @@ struct weft_pd {
  * @batch_error: first errno since ibv_wr_start()
  * @sqe: work request being built by the ibv_wr calls, or NULL
  * @unaddressed: @sqe has no destination yet
+ * @batch_binds: the batch has a bind of a memory window
  */
 struct weft_sq {
 	struct weft_queue queue;
@@ -69,6 +70,7 @@ struct weft_sq {
 	uint32_t max_inline;
 	uint8_t flags;
 	bool unaddressed;
+	bool batch_binds;
 	uint32_t batch_start;
 	int batch_error;
 	struct weft_sqe *sqe;

@@ -202,7 +202,7 @@ int weft_mw_bind(const struct weft_accessor *who,
 	struct weft_region *window;
 	int err;
 
-	/* libibverbs does not follow the key of a type 2 window */
+	/* binds that were posted before this one may have changed the low bits of its key */
 	window = weft_region_get_by_index(who->table, request->rkey);
 	if (!window)
 		return -EINVAL;
