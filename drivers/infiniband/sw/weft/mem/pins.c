@@ -3,7 +3,6 @@
 #include "mem/pins.h"
 
 #include <linux/delay.h>
-#include <linux/module.h>
 #include <linux/pid.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
@@ -32,91 +31,8 @@ enum pins_state {
 	PINS_FORGOTTEN,
 };
 
-/* Messages of a context that wait for pages, and prefetches. More wait in a queue. */
-#define PINS_MESSAGES	64
-#define PINS_PREFETCHES	4
-
-/**
- * struct weft_pins_lane - work items that wait for the pages of a context's processes
- *
- * One may be stuck as long as a process pleases. It holds a reference to the module, so
- * that only those that are not stuck are waited for.
- *
- * @refs: one of the context, one for each work item
- * @messages: those that pin
- * @prefetches: those that prefetch
- * @end: frees it
- */
-struct weft_pins_lane {
-	refcount_t		refs;
-	struct workqueue_struct	*messages;
-	struct workqueue_struct	*prefetches;
-	struct work_struct	end;
-};
-
-/* For what waits for no process: to unpin, and to free lanes. */
+/* For what waits for no process: to unpin. */
 static struct workqueue_struct *pins_workqueue;
-
-/* Of kernel consumers. */
-static struct weft_pins_lane *pins_kernel_lane;
-
-static void lane_free(struct weft_pins_lane *lane)
-{
-	if (lane->messages)
-		destroy_workqueue(lane->messages);
-	if (lane->prefetches)
-		destroy_workqueue(lane->prefetches);
-	kfree(lane);
-}
-
-static void lane_end(struct work_struct *work)
-{
-	lane_free(container_of(work, struct weft_pins_lane, end));
-}
-
-struct weft_pins_lane *weft_pins_lane_create(void)
-{
-	struct weft_pins_lane *lane = kzalloc(sizeof(*lane), GFP_KERNEL_ACCOUNT);
-
-	if (!lane)
-		return NULL;
-	refcount_set(&lane->refs, 1);
-	INIT_WORK(&lane->end, lane_end);
-	lane->messages = alloc_workqueue("weft_pins", WQ_UNBOUND, PINS_MESSAGES);
-	lane->prefetches = alloc_workqueue("weft_prefetch", WQ_UNBOUND, PINS_PREFETCHES);
-	if (lane->messages && lane->prefetches)
-		return lane;
-	lane_free(lane);
-	return NULL;
-}
-
-void weft_pins_lane_put(struct weft_pins_lane *lane)
-{
-	/* the last one may be a work item of the lane itself */
-	if (lane && refcount_dec_and_test(&lane->refs))
-		queue_work(pins_workqueue, &lane->end);
-}
-
-/* Return: the lane, for a work item that will be queued there. */
-static struct weft_pins_lane *lane_enter(struct weft_pins_lane *lane)
-{
-	if (!lane)
-		lane = pins_kernel_lane;
-	refcount_inc(&lane->refs);
-	__module_get(THIS_MODULE);
-	return lane;
-}
-
-void weft_pins_queue_prefetch(struct weft_pins_lane *lane, struct work_struct *work)
-{
-	queue_work(lane_enter(lane)->prefetches, work);
-}
-
-void weft_pins_leave(struct weft_pins_lane *lane)
-{
-	weft_pins_lane_put(lane ?: pins_kernel_lane);
-	module_put(THIS_MODULE);
-}
 
 struct weft_pins *weft_pins_alloc(u32 max)
 {
@@ -242,8 +158,8 @@ static void pins_free(struct weft_pins *pins)
 
 static void pins_get_worker(struct work_struct *work)
 {
-	struct weft_pins *pins = container_of(work, struct weft_pins, work);
-	struct weft_pins_lane *lane = pins->lane;
+	struct weft_pins *pins = container_of(work, struct weft_pins, item.work);
+	struct weft_lane *lane = pins->item.lane;
 	void (*done)(void *arg) = pins->done;
 	void *arg = pins->arg;
 	u32 i, rests = PINS_RESTS;
@@ -261,32 +177,32 @@ static void pins_get_worker(struct work_struct *work)
 	if (atomic_cmpxchg(&pins->state, PINS_PENDING, PINS_READY) == PINS_FORGOTTEN)
 		pins_free(pins);
 	done(arg);
-	weft_pins_leave(lane);
+	weft_lane_leave(lane, WEFT_LANE_MESSAGES);
 }
 
 static void pins_put_worker(struct work_struct *work)
 {
-	pins_free(container_of(work, struct weft_pins, work));
+	pins_free(container_of(work, struct weft_pins, item.work));
 }
 
 /* In place of pins_get_worker(), which has not begun. */
 static void pins_cancel_worker(struct work_struct *work)
 {
-	struct weft_pins *pins = container_of(work, struct weft_pins, work);
-	struct weft_pins_lane *lane = pins->lane;
+	struct weft_pins *pins = container_of(work, struct weft_pins, item.work);
+	struct weft_lane *lane = pins->item.lane;
 	void (*done)(void *arg) = pins->done;
 	void *arg = pins->arg;
 
 	pins_free(pins);
 	done(arg);
-	weft_pins_leave(lane);
+	weft_lane_drop(lane);
 }
 
 /* Dirty pages are locked for that, and an mm may go with it: not here. */
 static void pins_end(struct weft_pins *pins, work_func_t worker)
 {
-	INIT_WORK(&pins->work, worker);
-	queue_work(pins_workqueue, &pins->work);
+	INIT_WORK(&pins->item.work, worker);
+	queue_work(pins_workqueue, &pins->item.work);
 }
 
 void weft_pins_request(struct weft_pins *pins, struct weft_pins **holder,
@@ -296,8 +212,7 @@ void weft_pins_request(struct weft_pins *pins, struct weft_pins **holder,
 	pins->done = done;
 	pins->arg = arg;
 	*holder = pins;
-	INIT_WORK(&pins->work, pins_get_worker);
-	queue_work(lane_enter(pins->lane)->messages, &pins->work);
+	weft_lane_queue(pins->lane, WEFT_LANE_MESSAGES, &pins->item, pins_get_worker);
 }
 WEFT_EXPORT_FOR_TEST(weft_pins_request);
 
@@ -307,7 +222,7 @@ void weft_pins_forget(struct weft_pins *pins)
 		return;
 	*pins->holder = NULL;
 	/* before it is forgotten: once it is, the work item may free it */
-	if (weft_pins_pending(pins) && cancel_work(&pins->work))
+	if (weft_pins_pending(pins) && weft_lane_cancel(&pins->item))
 		pins_end(pins, pins_cancel_worker);
 	else if (atomic_xchg(&pins->state, PINS_FORGOTTEN) == PINS_READY)
 		pins_end(pins, pins_put_worker);
@@ -521,19 +436,19 @@ int weft_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 le
 
 int weft_pins_init(void)
 {
+	int ret;
+
 	pins_workqueue = alloc_workqueue("weft_unpin", WQ_UNBOUND, 0);
 	if (!pins_workqueue)
 		return -ENOMEM;
-	pins_kernel_lane = weft_pins_lane_create();
-	if (pins_kernel_lane)
-		return 0;
-	destroy_workqueue(pins_workqueue);
-	return -ENOMEM;
+	ret = weft_lane_init();
+	if (ret)
+		destroy_workqueue(pins_workqueue);
+	return ret;
 }
 
 void weft_pins_exit(void)
 {
-	weft_pins_lane_put(pins_kernel_lane);
-	/* which frees what lanes are left first */
 	destroy_workqueue(pins_workqueue);
+	weft_lane_exit();
 }

@@ -29,9 +29,7 @@
  * access refers to both, the region by way of the pinned pages, which are a region of
  * their own for as long as a span is attached.
  *
- * As it may take for ever, each user context has a lane: only so many work items of it run
- * at a time, the rest waits, and those of other contexts do not notice. Prefetches, of
- * which there are fewer at a time, do not hold up messages. What lets go of pages
+ * As it may take for ever, the work items run in lanes (mem/lane.h). What lets go of pages
  * waits for no process, and is common to all.
  */
 #ifndef WEFT_MEM_PINS_H
@@ -41,10 +39,10 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
+#include "mem/lane.h"
 #include "mem/region.h"
 
 struct weft_pins;
-struct weft_pins_lane;
 
 /**
  * struct weft_pin - pages that follow each other
@@ -78,8 +76,8 @@ struct weft_pin {
  *
  * @state: PENDING, READY or FORGOTTEN
  * @holder: where the half keeps them; NULL is written there when they go
- * @work: pins, or unpins
- * @lane: where it pins
+ * @item: pins, or unpins
+ * @lane: where it pins; NULL: where kernel consumers do
  * @done: called in a work item when it has pinned, or will not, whether somebody still
  *	wants it or not; @pins may be gone then
  * @arg: of @done
@@ -92,8 +90,8 @@ struct weft_pin {
 struct weft_pins {
 	atomic_t		state;
 	struct weft_pins	**holder;
-	struct work_struct	work;
-	struct weft_pins_lane	*lane;
+	struct weft_lane_item	item;
+	struct weft_lane	*lane;
 	void			(*done)(void *arg);
 	void			*arg;
 	u32			users;
@@ -184,39 +182,6 @@ bool weft_pins_pending(const struct weft_pins *pins);
  */
 int weft_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 length,
 		       bool write);
-
-/**
- * weft_pins_lane_create - make a lane, for a user context
- *
- * Context: process.
- * Return: it, with a reference; NULL: no memory.
- */
-struct weft_pins_lane *weft_pins_lane_create(void);
-
-/**
- * weft_pins_lane_put - drop the reference of weft_pins_lane_create()
- * @lane: may be NULL
- *
- * Work items that are queued stay. Nobody waits for them.
- */
-void weft_pins_lane_put(struct weft_pins_lane *lane);
-
-/**
- * weft_pins_queue_prefetch - do something that may wait for pages in a work item
- * @lane: of the memory; NULL: of kernel consumers
- * @work: to be queued; ends with weft_pins_leave()
- *
- * The module stays until then: nobody waits for a work item that is stuck.
- */
-void weft_pins_queue_prefetch(struct weft_pins_lane *lane, struct work_struct *work);
-
-/**
- * weft_pins_leave - a work item of a lane is done
- * @lane: which one
- *
- * Only the workqueue waits for what is left of it.
- */
-void weft_pins_leave(struct weft_pins_lane *lane);
 
 /**
  * weft_pins_init - at module load

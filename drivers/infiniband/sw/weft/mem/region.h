@@ -28,7 +28,7 @@
 struct mm_struct;
 struct pid;
 struct weft_fastreg;
-struct weft_pins_lane;
+struct weft_lane;
 struct weft_region;
 struct weft_sge;
 
@@ -130,7 +130,7 @@ struct weft_region {
 	u64			length;
 	struct mm_struct	*mm;
 	struct pid		*tgid;
-	struct weft_pins_lane	*lane;
+	struct weft_lane	*lane;
 	u64			base;
 	void			**blocks;
 	u32			page_shift;

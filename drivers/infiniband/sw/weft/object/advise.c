@@ -26,15 +26,15 @@ struct advise_range {
 
 /**
  * struct advise_prefetch - what one call wants to be prefetched
- * @work: does it
+ * @item: does it
  * @lane: where
  * @write: to be written
  * @num: entries of @range in use
  * @range: the memory
  */
 struct advise_prefetch {
-	struct work_struct	work;
-	struct weft_pins_lane	*lane;
+	struct weft_lane_item	item;
+	struct weft_lane	*lane;
 	bool			write;
 	u32			num;
 	struct advise_range	range[];
@@ -105,13 +105,13 @@ static void advise_free(struct advise_prefetch *prefetch)
 
 static void advise_worker(struct work_struct *work)
 {
-	struct advise_prefetch *prefetch = container_of(work, struct advise_prefetch, work);
-	struct weft_pins_lane *lane = prefetch->lane;
+	struct advise_prefetch *prefetch = container_of(work, struct advise_prefetch, item.work);
+	struct weft_lane *lane = prefetch->item.lane;
 
 	/* it is too late to tell anybody */
 	advise_run(prefetch);
 	advise_free(prefetch);
-	weft_pins_leave(lane);
+	weft_lane_leave(lane, WEFT_LANE_PREFETCHES);
 }
 
 static struct advise_prefetch *advise_prepare(struct ib_pd *pd, bool write,
@@ -154,8 +154,8 @@ int weft_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32
 	weft_dev_stats_inc(to_weft_dev(pd->device), WEFT_DEV_STAT_PREFETCHES);
 	if (advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT &&
 	    !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
-		INIT_WORK(&prefetch->work, advise_worker);
-		weft_pins_queue_prefetch(prefetch->lane, &prefetch->work);
+		weft_lane_queue(prefetch->lane, WEFT_LANE_PREFETCHES, &prefetch->item,
+				advise_worker);
 		return 0;
 	}
 	if (advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)

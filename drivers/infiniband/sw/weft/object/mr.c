@@ -358,7 +358,7 @@ static struct ib_mr *mr_reg_paged(u64 start, u64 length, const struct mr_terms *
 				  struct ib_udata *udata)
 {
 	struct weft_dev *dev = to_weft_dev(terms->pd->device);
-	struct weft_pins_lane *lane;
+	struct weft_lane *lane;
 	struct weft_mr *mr;
 
 	if (!current->mm)

@@ -16,7 +16,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "compat/placement.h"
-#include "mem/pins.h"
+#include "mem/lane.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "object/table.h"
@@ -196,7 +196,7 @@ void weft_dealloc_ucontext(struct ib_ucontext *ibuc)
 	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
 
 	weft_shelf_clear(&uctx->shelf);
-	weft_pins_lane_put(uctx->lane);
+	weft_lane_put(uctx->lane);
 	WRITE_ONCE(uctx->doorbell->dead, true);
 	kref_put(&uctx->doorbell->kref, doorbell_free);
 }
@@ -268,22 +268,22 @@ struct weft_shelf *weft_udata_shelf(struct ib_udata *udata)
 	return uctx ? &uctx->shelf : NULL;
 }
 
-struct weft_pins_lane *weft_udata_lane(struct ib_udata *udata)
+struct weft_lane *weft_udata_lane(struct ib_udata *udata)
 {
 	struct weft_ucontext *uctx =
 		rdma_udata_to_drv_context(udata, struct weft_ucontext, ibuc);
-	struct weft_pins_lane *lane, *other;
+	struct weft_lane *lane, *other;
 
 	if (!uctx || READ_ONCE(uctx->lane))
 		return uctx ? uctx->lane : NULL;
-	lane = weft_pins_lane_create();
+	lane = weft_lane_create();
 	if (!lane)
 		return ERR_PTR(-ENOMEM);
 	/* another thread may be here as well */
 	other = cmpxchg(&uctx->lane, NULL, lane);
 	if (!other)
 		return lane;
-	weft_pins_lane_put(lane);
+	weft_lane_put(lane);
 	return other;
 }
 

@@ -12,7 +12,7 @@
 #include "ring/shelf.h"
 
 struct weft_doorbell;
-struct weft_pins_lane;
+struct weft_lane;
 struct weft_qp;
 
 /**
@@ -31,7 +31,7 @@ struct weft_ucontext {
 	struct ib_ucontext	ibuc;
 	struct weft_doorbell	*doorbell;
 	struct weft_shelf	shelf;
-	struct weft_pins_lane	*lane;
+	struct weft_lane	*lane;
 };
 
 /* What uverbs knows of contexts beyond the core's own methods. */
@@ -120,7 +120,7 @@ struct weft_shelf *weft_udata_shelf(struct ib_udata *udata);
  *
  * Return: the context's lane, which regions borrow; NULL for a kernel consumer; -ENOMEM.
  */
-struct weft_pins_lane *weft_udata_lane(struct ib_udata *udata);
+struct weft_lane *weft_udata_lane(struct ib_udata *udata);
 
 /**
  * weft_user - on whose account is what the current task makes

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Lanes: how threads for what waits for pages are shared out between users and contexts.
+ */
+#include "mem/lane.h"
+
+#include <linux/completion.h>
+#include <linux/cred.h>
+#include <linux/delay.h>
+#include <linux/slab.h>
+
+#include <kunit/test.h>
+
+/* of mem/lane.c */
+#define ALL_HALF	256
+#define USER_HALF	64
+#define LONE_CONTEXT	32
+#define LONE_PREFETCHES	2
+
+#define ITEMS		1200
+#define LANES		32
+
+/* more than the threads that are left begin by themselves */
+#define PATIENCE_MS	10000
+#define QUIET_MS	100
+
+/**
+ * struct stuck - a work item that waits until it is told
+ * @item: of a lane
+ * @fixture: where it is counted
+ */
+struct stuck {
+	struct weft_lane_item	item;
+	struct fixture		*fixture;
+};
+
+/**
+ * struct fixture - work items that wait
+ * @go: they end
+ * @begun: those that have begun
+ * @ended: those that have ended
+ * @lane: lanes in use
+ * @lanes: how many
+ * @stuck: items in use
+ * @num: how many
+ */
+struct fixture {
+	struct completion	go;
+	atomic_t		begun;
+	atomic_t		ended;
+	struct weft_lane	*lane[LANES];
+	int			lanes;
+	struct stuck		*stuck;
+	int			num;
+};
+
+static void stuck_worker(struct work_struct *work)
+{
+	struct stuck *stuck = container_of(work, struct stuck, item.work);
+	struct weft_lane *lane = stuck->item.lane;
+	enum weft_lane_kind kind = stuck->item.kind;
+	struct fixture *fixture = stuck->fixture;
+
+	atomic_inc(&fixture->begun);
+	wait_for_completion(&fixture->go);
+	atomic_inc(&fixture->ended);
+	weft_lane_leave(lane, kind);
+}
+
+static int lane_test_init(struct kunit *test)
+{
+	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, fixture);
+	fixture->stuck = kunit_kcalloc(test, ITEMS, sizeof(*fixture->stuck), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, fixture->stuck);
+	init_completion(&fixture->go);
+	test->priv = fixture;
+	return 0;
+}
+
+static bool comes_to(const atomic_t *counter, int want)
+{
+	int i;
+
+	for (i = 0; i < PATIENCE_MS && atomic_read(counter) < want; i += 20)
+		msleep(20);
+	return atomic_read(counter) == want;
+}
+
+static void lane_test_exit(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	int i;
+
+	complete_all(&fixture->go);
+	/* those that waited, too, each when another one has ended */
+	comes_to(&fixture->ended, fixture->num);
+	KUNIT_EXPECT_EQ(test, fixture->num, atomic_read(&fixture->ended));
+	for (i = 0; i < fixture->num; i++)
+		flush_work(&fixture->stuck[i].item.work);
+	for (i = 0; i < fixture->lanes; i++)
+		weft_lane_put(fixture->lane[i]);
+}
+
+/* A context of a user. */
+static struct weft_lane *lane_of(struct kunit *test, u32 uid)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_lane *lane;
+	const struct cred *old;
+	struct cred *new;
+
+	KUNIT_ASSERT_LT(test, fixture->lanes, LANES);
+	new = prepare_creds();
+	KUNIT_ASSERT_NOT_NULL(test, new);
+	new->uid = KUIDT_INIT(uid);
+	old = override_creds(new);
+	lane = weft_lane_create();
+	revert_creds(old);
+	put_cred(new);
+	KUNIT_ASSERT_NOT_NULL(test, lane);
+	fixture->lane[fixture->lanes++] = lane;
+	return lane;
+}
+
+static struct stuck *fill(struct kunit *test, struct weft_lane *lane, enum weft_lane_kind kind,
+			  int num)
+{
+	struct fixture *fixture = test->priv;
+	struct stuck *first = &fixture->stuck[fixture->num];
+	int i;
+
+	KUNIT_ASSERT_LE(test, fixture->num + num, ITEMS);
+	for (i = 0; i < num; i++) {
+		first[i].fixture = fixture;
+		weft_lane_queue(lane, kind, &first[i].item, stuck_worker);
+	}
+	fixture->num += num;
+	return first;
+}
+
+/* So many have begun, and no more do. */
+static void expect_begun(struct kunit *test, int want)
+{
+	struct fixture *fixture = test->priv;
+
+	comes_to(&fixture->begun, want);
+	msleep(QUIET_MS);
+	KUNIT_EXPECT_EQ(test, want, atomic_read(&fixture->begun));
+}
+
+/* Nobody takes more than is left to the others, and each has at least one. */
+static void lane_test_contexts(struct kunit *test)
+{
+	int i, begun = LONE_CONTEXT;
+
+	fill(test, lane_of(test, 1000), WEFT_LANE_MESSAGES, 2 * LONE_CONTEXT);
+	expect_begun(test, begun);
+	fill(test, lane_of(test, 1000), WEFT_LANE_MESSAGES, 2 * LONE_CONTEXT);
+	begun += LONE_CONTEXT / 2;
+	expect_begun(test, begun);
+	for (i = 0; i < 10; i++) {
+		fill(test, lane_of(test, 1000), WEFT_LANE_MESSAGES, 1);
+		expect_begun(test, ++begun);
+	}
+}
+
+/* Return: how many have begun when no more do. */
+static int all_begun(const struct fixture *fixture)
+{
+	int last, begun = -1;
+
+	do {
+		last = begun;
+		msleep(2 * QUIET_MS);
+		begun = atomic_read(&fixture->begun);
+	} while (begun != last);
+	return begun;
+}
+
+/* A user with many contexts leaves the others what they need. */
+static void lane_test_users(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	int i, begun;
+	u32 user;
+
+	for (user = 0; user < 6; user++)
+		for (i = 0; i < 4; i++)
+			fill(test, lane_of(test, 1000 + user), WEFT_LANE_MESSAGES, 40);
+	/* but for the first of each they are of one half */
+	begun = all_begun(fixture);
+	KUNIT_EXPECT_GE(test, begun, 2 * USER_HALF);
+	KUNIT_EXPECT_LE(test, begun, ALL_HALF + 6);
+	fill(test, lane_of(test, 2000), WEFT_LANE_MESSAGES, 1);
+	expect_begun(test, begun + 1);
+	fill(test, lane_of(test, 2001), WEFT_LANE_MESSAGES, 1);
+	expect_begun(test, begun + 2);
+	/* and kernel consumers */
+	fill(test, NULL, WEFT_LANE_MESSAGES, 1);
+	expect_begun(test, begun + 3);
+}
+
+static void lane_test_prefetches(struct kunit *test)
+{
+	struct weft_lane *lane = lane_of(test, 1000);
+
+	fill(test, lane, WEFT_LANE_PREFETCHES, 100);
+	expect_begun(test, LONE_PREFETCHES);
+	fill(test, lane, WEFT_LANE_MESSAGES, 1);
+	expect_begun(test, LONE_PREFETCHES + 1);
+	fill(test, lane_of(test, 1000), WEFT_LANE_PREFETCHES, 1);
+	expect_begun(test, LONE_PREFETCHES + 2);
+}
+
+/* What waits can be canceled, and what has begun cannot. */
+static void lane_test_cancel(struct kunit *test)
+{
+	struct weft_lane *lane = lane_of(test, 1000);
+	struct fixture *fixture = test->priv;
+	struct stuck *stuck;
+	int i;
+
+	stuck = fill(test, lane, WEFT_LANE_MESSAGES, LONE_CONTEXT + 3);
+	expect_begun(test, LONE_CONTEXT);
+	KUNIT_EXPECT_FALSE(test, weft_lane_cancel(&stuck[0].item));
+	for (i = LONE_CONTEXT; i < LONE_CONTEXT + 3; i++) {
+		KUNIT_ASSERT_TRUE(test, weft_lane_cancel(&stuck[i].item));
+		weft_lane_drop(lane);
+	}
+	fixture->num -= 3;
+	expect_begun(test, LONE_CONTEXT);
+	/* nothing waits there any more: what comes is the next one */
+	fill(test, lane, WEFT_LANE_MESSAGES, 1);
+	expect_begun(test, LONE_CONTEXT);
+	complete(&fixture->go);
+	expect_begun(test, LONE_CONTEXT + 1);
+}
+
+static struct kunit_case lane_test_cases[] = {
+	KUNIT_CASE(lane_test_contexts),
+	KUNIT_CASE(lane_test_users),
+	KUNIT_CASE(lane_test_prefetches),
+	KUNIT_CASE(lane_test_cancel),
+	{}
+};
+
+static struct kunit_suite lane_test_suite = {
+	.name = "weft_lane",
+	.init = lane_test_init,
+	.exit = lane_test_exit,
+	.test_cases = lane_test_cases,
+};
+
+kunit_test_suite(lane_test_suite);
