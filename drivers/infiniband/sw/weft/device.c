@@ -23,6 +23,7 @@
 #include "link/ib.h"
 #include "link/roce.h"
 #include "link/udp.h"
+#include "object/advise.h"
 #include "object/dev.h"
 #include "object/parent.h"
 #include "object/table.h"
@@ -409,6 +410,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	weft_region_table_init(&dev->regions);
+	weft_advise_init(&dev->advices);
 	weft_mcast_init(&dev->mcast, ndev);
 	weft_speed_init(dev);
 

@@ -2,7 +2,9 @@
 
 #include "object/advise.h"
 
+#include <linux/completion.h>
 #include <linux/pid.h>
+#include <linux/refcount.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
@@ -26,8 +28,16 @@ struct advise_range {
 
 /**
  * struct advise_prefetch - what one call wants to be prefetched
+ *
+ * A work item does it even if the caller waits: pages may never come, and whoever ends the
+ * caller, or removes the device, must not wait for them.
+ *
  * @item: does it
  * @lane: where
+ * @refs: one of the work item, one of a caller that waits
+ * @list: in struct weft_advices, while a caller waits
+ * @done: nothing is waited for any more
+ * @err: result; -EIO until there is one
  * @write: to be written
  * @num: entries of @range in use
  * @range: the memory
@@ -35,6 +45,10 @@ struct advise_range {
 struct advise_prefetch {
 	struct weft_lane_item	item;
 	struct weft_lane	*lane;
+	refcount_t		refs;
+	struct list_head	list;
+	struct completion	done;
+	int			err;
 	bool			write;
 	u32			num;
 	struct advise_range	range[];
@@ -92,10 +106,12 @@ static int advise_run(const struct advise_prefetch *prefetch)
 	return err;
 }
 
-static void advise_free(struct advise_prefetch *prefetch)
+static void advise_put(struct advise_prefetch *prefetch)
 {
 	u32 i;
 
+	if (!refcount_dec_and_test(&prefetch->refs))
+		return;
 	for (i = 0; i < prefetch->num; i++) {
 		mmdrop(prefetch->range[i].mm);
 		put_pid(prefetch->range[i].tgid);
@@ -108,10 +124,69 @@ static void advise_worker(struct work_struct *work)
 	struct advise_prefetch *prefetch = container_of(work, struct advise_prefetch, item.work);
 	struct weft_lane *lane = prefetch->item.lane;
 
-	/* it is too late to tell anybody */
-	advise_run(prefetch);
-	advise_free(prefetch);
+	WRITE_ONCE(prefetch->err, advise_run(prefetch));
+	complete(&prefetch->done);
+	advise_put(prefetch);
 	weft_lane_leave(lane, WEFT_LANE_PREFETCHES);
+}
+
+/* The work item has a reference from now on. */
+static void advise_queue(struct advise_prefetch *prefetch)
+{
+	refcount_inc(&prefetch->refs);
+	weft_lane_queue(prefetch->lane, WEFT_LANE_PREFETCHES, &prefetch->item, advise_worker);
+}
+
+/* Return: false: the device is being removed. */
+static bool advise_enter(struct weft_advices *advices, struct advise_prefetch *prefetch)
+{
+	bool ended;
+
+	spin_lock(&advices->lock);
+	ended = advices->ended;
+	if (!ended)
+		list_add(&prefetch->list, &advices->waiting);
+	spin_unlock(&advices->lock);
+	return !ended;
+}
+
+static int advise_wait(struct weft_advices *advices, struct advise_prefetch *prefetch)
+{
+	int err;
+
+	if (!advise_enter(advices, prefetch))
+		return -EIO;
+	advise_queue(prefetch);
+	err = wait_for_completion_killable(&prefetch->done);
+	spin_lock(&advices->lock);
+	list_del(&prefetch->list);
+	spin_unlock(&advices->lock);
+	return err ? -EINTR : READ_ONCE(prefetch->err);
+}
+
+void weft_advise_init(struct weft_advices *advices)
+{
+	spin_lock_init(&advices->lock);
+	INIT_LIST_HEAD(&advices->waiting);
+	advices->ended = false;
+}
+
+void weft_advise_begin(struct weft_advices *advices)
+{
+	spin_lock(&advices->lock);
+	advices->ended = false;
+	spin_unlock(&advices->lock);
+}
+
+void weft_advise_end(struct weft_advices *advices)
+{
+	struct advise_prefetch *prefetch;
+
+	spin_lock(&advices->lock);
+	advices->ended = true;
+	list_for_each_entry(prefetch, &advices->waiting, list)
+		complete(&prefetch->done);
+	spin_unlock(&advices->lock);
 }
 
 static struct advise_prefetch *advise_prepare(struct ib_pd *pd, bool write,
@@ -126,11 +201,14 @@ static struct advise_prefetch *advise_prepare(struct ib_pd *pd, bool write,
 			    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 	if (!prefetch)
 		return ERR_PTR(-ENOMEM);
+	refcount_set(&prefetch->refs, 1);
+	init_completion(&prefetch->done);
+	prefetch->err = -EIO;
 	prefetch->write = write;
 	for (i = 0; i < num_sge; i++) {
 		err = advise_add(prefetch, pd, &sg_list[i]);
 		if (err) {
-			advise_free(prefetch);
+			advise_put(prefetch);
 			return ERR_PTR(err);
 		}
 	}
@@ -140,6 +218,7 @@ static struct advise_prefetch *advise_prepare(struct ib_pd *pd, bool write,
 int weft_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		   struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)
 {
+	struct weft_dev *dev = to_weft_dev(pd->device);
 	struct advise_prefetch *prefetch;
 	int err = 0;
 
@@ -151,15 +230,13 @@ int weft_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32
 				  sg_list, num_sge);
 	if (IS_ERR(prefetch))
 		return PTR_ERR(prefetch);
-	weft_dev_stats_inc(to_weft_dev(pd->device), WEFT_DEV_STAT_PREFETCHES);
-	if (advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT &&
-	    !(flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)) {
-		weft_lane_queue(prefetch->lane, WEFT_LANE_PREFETCHES, &prefetch->item,
-				advise_worker);
-		return 0;
+	weft_dev_stats_inc(dev, WEFT_DEV_STAT_PREFETCHES);
+	if (advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT) {
+		if (flags & IB_UVERBS_ADVISE_MR_FLAG_FLUSH)
+			err = advise_wait(&dev->advices, prefetch);
+		else
+			advise_queue(prefetch);
 	}
-	if (advice != IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
-		err = advise_run(prefetch);
-	advise_free(prefetch);
+	advise_put(prefetch);
 	return err;
 }

@@ -8,6 +8,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "mem/region.h"
+#include "object/advise.h"
 #include "object/mcast.h"
 #include "params.h"
 #include "stats.h"
@@ -64,6 +65,7 @@ struct weft_gid {
  * @ahs: address handles, id to struct weft_ah_entry, RCU
  * @counters: of QPs counted by themselves, by id; of verbs/counter.c
  * @ah_next: cyclic allocation of @ahs, under its lock
+ * @advices: calls that wait for a prefetch
  * @gids: what the core put into the GID table, RCU; set by weft_dev_set_gid()
  * @local_link: peers on this host are reached without packets
  * @icrc: RoCEv2 packets for one QP are sent with an ICRC, which those that come are
@@ -95,6 +97,7 @@ struct weft_dev {
 	struct xarray		ahs;
 	struct xarray		counters;
 	u32			ah_next;
+	struct weft_advices	advices;
 	struct weft_gid __rcu	*gids[WEFT_GID_TBL_LEN];
 	bool			local_link;
 	bool			icrc;

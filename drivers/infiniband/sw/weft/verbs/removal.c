@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/weft-abi.h>
 
+#include "object/advise.h"
 #include "object/dev.h"
 #include "object/hca.h"
 #include "object/qp.h"
@@ -17,14 +18,15 @@
 
 static int removal_add(struct ib_device *ibdev)
 {
-	struct weft_hca *hca;
+	struct weft_dev *dev;
 
 	if (ibdev->ops.driver_id != (enum rdma_driver_id)RDMA_DRIVER_WEFT)
 		return -EOPNOTSUPP;
 	/* it may have been away, on its way to another namespace */
-	hca = to_weft_dev(ibdev)->hca;
-	if (hca)
-		WRITE_ONCE(hca->leaving, false);
+	dev = to_weft_dev(ibdev);
+	weft_advise_begin(&dev->advices);
+	if (dev->hca)
+		WRITE_ONCE(dev->hca->leaving, false);
 	return 0;
 }
 
@@ -46,6 +48,7 @@ static void removal_begins(struct ib_device *ibdev, void *client_data)
 
 	if (dev->hca)
 		WRITE_ONCE(dev->hca->leaving, true);
+	weft_advise_end(&dev->advices);
 	removal_end_qps(dev);
 }
 
