@@ -5,6 +5,8 @@
 #include "mem/pins.h"
 #include "mem/region.h"
 
+#include <linux/completion.h>
+#include <linux/delay.h>
 #include <linux/mm_types.h>
 #include <linux/slab.h>
 
@@ -16,6 +18,8 @@
 #define IOVA	0x70010ULL
 #define START	(0x123450000ULL + (IOVA & ~PAGE_MASK))
 #define LENGTH	((u64)PAGES * PAGE_SIZE)
+/* after that they are old, and it has been looked */
+#define EXPIRED_MS	2000
 
 /* Only its references count. A work item may drop one after the test. */
 static struct mm_struct nobody;
@@ -104,6 +108,7 @@ static void ready(struct kunit *test, struct weft_pins *pins, u32 num)
 		fixture->blocks[i] = fixture->memory + (PAGES - i) * PAGE_SIZE;
 	pins->pin[0].blocks = fixture->blocks;
 	pins->pin[0].num = num;
+	pins->until = jiffies + 1000 * HZ;
 	atomic_set(&pins->state, 1);
 }
 
@@ -258,6 +263,62 @@ static void pins_test_no_memory(struct kunit *test)
 	weft_pins_forget(pins);
 }
 
+static void pins_test_done(void *arg)
+{
+	complete(arg);
+}
+
+/* Pins of all of it that have been tried, a moment ago. */
+static struct weft_pins *requested(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct weft_pins *pins = weft_pins_alloc(1);
+
+	KUNIT_ASSERT_NOT_NULL(test, pins);
+	weft_pins_add(pins, fixture->region, IOVA, LENGTH, true);
+	weft_pins_request(pins, &fixture->holder, pins_test_done, &done);
+	wait_for_completion(&done);
+	KUNIT_EXPECT_FALSE(test, weft_pins_pending(pins));
+	return pins;
+}
+
+/* Pages that nobody uses are let go of in time; what was asked for is asked for anew. */
+static void pins_test_expire(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_pins *pins = requested(test);
+
+	/* nobody has no memory */
+	KUNIT_EXPECT_EQ(test, -EACCES, try_attach(test, pins, 0, 1, true));
+	msleep(EXPIRED_MS);
+	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, 0, 1, true));
+	KUNIT_EXPECT_PTR_EQ(test, pins, fixture->holder);
+	weft_pins_forget(pins);
+	KUNIT_EXPECT_NULL(test, fixture->holder);
+}
+
+/* As long as they are used they stay, and go then though they are to be kept. */
+static void pins_test_old(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_pins *pins = requested(test);
+	struct weft_span span;
+
+	pins->pin[0].err = 0;
+	kvfree(pins->pin[0].blocks);
+	ready(test, pins, PAGES + 1);
+	pins->until = jiffies;
+	KUNIT_ASSERT_EQ(test, 0, attach(test, pins, 0, LENGTH, true, &span));
+	msleep(EXPIRED_MS);
+	KUNIT_EXPECT_EQ(test, PAGES + 1U, pins->pin[0].num);
+	KUNIT_EXPECT_PTR_EQ(test, pins, fixture->holder);
+	pins->keep = true;
+	take_back(pins);
+	weft_region_put(span.region);
+	KUNIT_EXPECT_NULL(test, fixture->holder);
+}
+
 static struct kunit_case pins_test_cases[] = {
 	KUNIT_CASE(pins_test_resolve),
 	KUNIT_CASE(pins_test_pending),
@@ -265,6 +326,8 @@ static struct kunit_case pins_test_cases[] = {
 	KUNIT_CASE(pins_test_keep),
 	KUNIT_CASE(pins_test_failed),
 	KUNIT_CASE(pins_test_no_memory),
+	KUNIT_CASE(pins_test_expire),
+	KUNIT_CASE(pins_test_old),
 	{}
 };
 

@@ -3,6 +3,7 @@
 #include "mem/pins.h"
 
 #include <linux/delay.h>
+#include <linux/memcontrol.h>
 #include <linux/pid.h>
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
@@ -10,37 +11,56 @@
 
 #include "compat/gup.h"
 
-/* Pages that are pinned in one go for a prefetch. */
+/* Pages that are pinned in one go for a prefetch; and while others of a message are waited for. */
 #define PINS_BATCH	256U
+#define PINS_STEP	16U
 /*
  * How often a work item rests when there is no memory for pages, and how long: the time in
  * which the kernel makes room, by ending a process if need be.
  */
 #define PINS_RESTS	5
 #define PINS_REST_MS	20
+/* How often pages come, and are gone before all of them are pinned. */
+#define PINS_TRIES	20
+/* Pages that no span is attached to are let go of after that time. */
+#define PINS_AGE	msecs_to_jiffies(1000)
 
 /**
  * enum pins_state - whose they are
  * @PINS_PENDING: of the work item and of the half
- * @PINS_READY: of the half
+ * @PINS_READY: of the half; and of pins_expire_worker() once they are old
  * @PINS_FORGOTTEN: of the work item
+ * @PINS_USED: of the half, spans are attached
+ * @PINS_EXPIRED: of pins_expire_worker(), which lets go of the pages, and of the half
  */
 enum pins_state {
 	PINS_PENDING,
 	PINS_READY,
 	PINS_FORGOTTEN,
+	PINS_USED,
+	PINS_EXPIRED,
 };
 
 /* For what waits for no process: to unpin. */
 static struct workqueue_struct *pins_workqueue;
 
+/* Pages that are pinned, the oldest first. */
+static DEFINE_SPINLOCK(pins_lock);
+static LIST_HEAD(pins_list);
+
+static void pins_expire_worker(struct work_struct *work);
+static DECLARE_DELAYED_WORK(pins_expire, pins_expire_worker);
+
 struct weft_pins *weft_pins_alloc(u32 max)
 {
 	struct weft_pins *pins;
 
+	/* charged to nobody, as the peer's process may be here; its pin->blocks are */
 	pins = kzalloc(struct_size(pins, pin, max), GFP_ATOMIC | __GFP_NOWARN);
-	if (pins)
-		pins->max = max;
+	if (!pins)
+		return NULL;
+	INIT_LIST_HEAD(&pins->list);
+	pins->max = max;
 	return pins;
 }
 WEFT_EXPORT_FOR_TEST(weft_pins_alloc);
@@ -69,6 +89,32 @@ void weft_pins_add(struct weft_pins *pins, const struct weft_region *region, u64
 }
 WEFT_EXPORT_FOR_TEST(weft_pins_add);
 
+/**
+ * struct pins_visit - what takes memory of a process
+ * @mm: its memory
+ * @before: the memory cgroup that paid before
+ */
+struct pins_visit {
+	struct mm_struct	*mm;
+	struct mem_cgroup	*before;
+};
+
+/* The process's memory cgroup pays until pins_visit_end(). Return: false: it is gone. */
+static bool pins_visit(struct pins_visit *visit, struct mm_struct *mm)
+{
+	if (!mmget_not_zero(mm))
+		return false;
+	visit->mm = mm;
+	visit->before = set_active_memcg(get_mem_cgroup_from_mm(mm));
+	return true;
+}
+
+static void pins_visit_end(const struct pins_visit *visit)
+{
+	mem_cgroup_put(set_active_memcg(visit->before));
+	mmput(visit->mm);
+}
+
 /* Return: pages, at most @num; or why there is none. No lock is held meanwhile. */
 static long pins_get(struct mm_struct *mm, u64 start, u32 num, bool write,
 		     struct page **pages)
@@ -78,6 +124,25 @@ static long pins_get(struct mm_struct *mm, u64 start, u32 num, bool write,
 
 	mmap_read_lock(mm);
 	got = pin_user_pages_remote(mm, start, num, write ? FOLL_WRITE : 0, pages, &locked);
+	if (locked)
+		mmap_read_unlock(mm);
+	return got ?: -EFAULT;
+}
+
+/*
+ * The same without waiting for a process, neither for a page nor for the lock, which another
+ * thread that faults may hold. Return: -EFAULT: the first is not there; -EAGAIN: the lock.
+ */
+static long pins_get_now(struct mm_struct *mm, u64 start, u32 num, bool write,
+			 struct page **pages)
+{
+	int locked = 1;
+	long got;
+
+	if (!mmap_read_trylock(mm))
+		return -EAGAIN;
+	got = pin_user_pages_remote(mm, start, num, FOLL_NOFAULT | (write ? FOLL_WRITE : 0),
+				    pages, &locked);
 	if (locked)
 		mmap_read_unlock(mm);
 	return got ?: -EFAULT;
@@ -98,62 +163,265 @@ static bool pins_rest(const atomic_t *state, u32 *rests)
 	return true;
 }
 
-/* Pin the pages that are missing. Return: 0, also when nobody wants them; or why not. */
-static int pin_try(struct weft_pin *pin, const atomic_t *state)
+/* Where pages are becomes where their memory is, in place. */
+static struct page **pin_pages(struct weft_pin *pin)
 {
-	struct page **pages;
+	BUILD_BUG_ON(sizeof(struct page *) != sizeof(*pin->blocks));
+	return (struct page **)pin->blocks;
+}
+
+/* Room for all pages. Return: false: there is none, or no process. */
+static bool pin_prepare(struct weft_pin *pin)
+{
+	struct pins_visit visit;
+
+	if (!pins_visit(&visit, pin->mm))
+		return false;
+	pin->blocks = kvmalloc_array(pin->wanted, sizeof(*pin->blocks), GFP_KERNEL_ACCOUNT);
+	pins_visit_end(&visit);
+	if (!pin->blocks)
+		pin->err = -ENOMEM;
+	return pin->blocks;
+}
+
+/*
+ * Let the pages come, and keep none while others are waited for: a process may let us wait
+ * for ever.
+ */
+static void pin_await(struct weft_pin *pin, const atomic_t *state, u32 *rests)
+{
+	struct page **pages = pin_pages(pin);
+	u64 start = pin->start;
+	u32 left = pin->good;
 	long got;
 
-	if (!pin->blocks)
-		pin->blocks = kvmalloc_array(pin->wanted, sizeof(*pin->blocks), GFP_KERNEL);
-	if (!pin->blocks)
-		return -ENOMEM;
-	/* where pages are becomes where their memory is, in place */
-	BUILD_BUG_ON(sizeof(*pages) != sizeof(*pin->blocks));
-	pages = (struct page **)pin->blocks;
-	while (pin->num < pin->wanted && pins_wanted(state)) {
-		got = pins_get(pin->mm, pin->start + ((u64)pin->num << PAGE_SHIFT),
-			       pin->wanted - pin->num, pin->write, pages + pin->num);
+	while (left && pins_wanted(state)) {
+		got = pins_get(pin->mm, start, min(left, PINS_STEP), pin->write, pages);
+		if (got == -ENOMEM && pins_rest(state, rests))
+			continue;
+		if (got < 0) {
+			pin->err = got == -ENOMEM ? -ENOMEM : -EACCES;
+			break;
+		}
+		unpin_user_pages(pages, got);
+		left -= got;
+		start += (u64)got << PAGE_SHIFT;
+		cond_resched();
+	}
+	pin->good -= left;
+}
+
+/* Return: 0: all that can be had are pinned; or why not. */
+static int pin_take(struct weft_pin *pin)
+{
+	long got;
+
+	while (pin->num < pin->good) {
+		got = pins_get_now(pin->mm, pin->start + ((u64)pin->num << PAGE_SHIFT),
+				   pin->good - pin->num, pin->write, pin_pages(pin) + pin->num);
 		if (got < 0)
-			return got == -ENOMEM ? -ENOMEM : -EACCES;
+			return got;
 		pin->num += got;
 	}
 	return 0;
 }
 
-static void pin_get(struct weft_pin *pin, const atomic_t *state, u32 *rests)
+static int pins_take(struct weft_pins *pins)
 {
-	struct page **pages;
+	struct pins_visit visit;
+	struct weft_pin *pin;
+	int err = 0;
 	u32 i;
 
-	do
-		pin->err = pin_try(pin, state);
-	while (pin->err == -ENOMEM && pins_rest(state, rests));
-	pages = (struct page **)pin->blocks;
-	for (i = 0; i < pin->num; i++)
-		pin->blocks[i] = page_address(pages[i]);
+	for (i = 0; !err && i < pins->num; i++) {
+		pin = &pins->pin[i];
+		/* without a process there is no memory */
+		if (!pin->good || !pins_visit(&visit, pin->mm)) {
+			pin->good = 0;
+			continue;
+		}
+		err = pin_take(pin);
+		pins_visit_end(&visit);
+	}
+	return err;
 }
 
-static void pin_put(struct weft_pin *pin)
+static void pins_drop(struct weft_pins *pins)
 {
-	struct page **pages = (struct page **)pin->blocks;
+	struct weft_pin *pin;
+	u32 i;
+
+	for (i = 0; i < pins->num; i++) {
+		pin = &pins->pin[i];
+		if (pin->num)
+			unpin_user_pages(pin_pages(pin), pin->num);
+		pin->num = 0;
+	}
+}
+
+static void pins_await(struct weft_pins *pins, u32 *rests)
+{
+	struct pins_visit visit;
+	struct weft_pin *pin;
+	u32 i;
+
+	for (i = 0; i < pins->num; i++) {
+		pin = &pins->pin[i];
+		if (!pin->good || !pins_visit(&visit, pin->mm))
+			continue;
+		pin_await(pin, &pins->state, rests);
+		pins_visit_end(&visit);
+	}
+}
+
+/* Pages that come are gone again at once. */
+static void pins_give_up(struct weft_pins *pins)
+{
+	u32 i;
+
+	for (i = 0; i < pins->num; i++)
+		if (pins->pin[i].good)
+			pins->pin[i].err = -ENOMEM;
+}
+
+/* All that is there is pinned at once; if something is missing, it is waited for before. */
+static void pins_get_all(struct weft_pins *pins)
+{
+	u32 i, rests = PINS_RESTS, tries = PINS_TRIES;
+	int err;
+
+	for (i = 0; i < pins->num; i++)
+		pins->pin[i].good = pin_prepare(&pins->pin[i]) ? pins->pin[i].wanted : 0;
+	while (pins_wanted(&pins->state)) {
+		err = pins_take(pins);
+		if (!err)
+			break;
+		pins_drop(pins);
+		if (err != -EAGAIN && !tries--) {
+			pins_give_up(pins);
+			break;
+		}
+		pins_await(pins, &rests);
+	}
+}
+
+/* Where the memory of the pages is. */
+static void pins_convert(struct weft_pins *pins)
+{
+	struct weft_pin *pin;
+	u32 i, page;
+
+	for (i = 0; i < pins->num; i++) {
+		pin = &pins->pin[i];
+		for (page = 0; page < pin->num; page++)
+			pin->blocks[page] = page_address(pin_pages(pin)[page]);
+	}
+}
+
+/* Let go of the pages. */
+static void pin_release(struct weft_pin *pin)
+{
+	struct page **pages = pin_pages(pin);
 	u32 i;
 
 	for (i = 0; i < pin->num; i++)
 		pages[i] = virt_to_page(pin->blocks[i]);
 	if (pin->num)
 		unpin_user_pages_dirty_lock(pages, pin->num, pin->write);
-	kvfree(pin->blocks);
-	mmdrop(pin->mm);
+	pin->num = 0;
+	/* nor has anything failed: what needs them asks anew */
+	pin->wanted = 0;
+}
+
+/* From now on they get old. */
+static void pins_watch(struct weft_pins *pins)
+{
+	unsigned long flags;
+
+	pins->until = jiffies + PINS_AGE;
+	spin_lock_irqsave(&pins_lock, flags);
+	list_add_tail(&pins->list, &pins_list);
+	spin_unlock_irqrestore(&pins_lock, flags);
+	queue_delayed_work(pins_workqueue, &pins_expire, PINS_AGE);
+}
+
+static void pins_unwatch(struct weft_pins *pins)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&pins_lock, flags);
+	list_del_init(&pins->list);
+	spin_unlock_irqrestore(&pins_lock, flags);
 }
 
 static void pins_free(struct weft_pins *pins)
 {
+	struct weft_pin *pin;
+	u32 i;
+
+	pins_unwatch(pins);
+	for (i = 0; i < pins->num; i++) {
+		pin = &pins->pin[i];
+		pin_release(pin);
+		kvfree(pin->blocks);
+		mmdrop(pin->mm);
+	}
+	kfree(pins);
+}
+
+static bool pins_is_old(const struct weft_pins *pins)
+{
+	return time_after_eq(jiffies, pins->until);
+}
+
+/*
+ * Return: pins that are old, and that the half does not use; or NULL. It has those that it
+ * uses looked at again, though it may see by itself how old they are when it is done.
+ */
+static struct weft_pins *pins_next_old(struct list_head *used)
+{
+	struct weft_pins *pins, *next, *old = NULL;
+
+	spin_lock_irq(&pins_lock);
+	list_for_each_entry_safe(pins, next, &pins_list, list) {
+		if (!pins_is_old(pins))
+			break;
+		if (atomic_cmpxchg(&pins->state, PINS_READY, PINS_EXPIRED) == PINS_READY) {
+			list_del_init(&pins->list);
+			old = pins;
+			break;
+		}
+		list_move_tail(&pins->list, used);
+	}
+	spin_unlock_irq(&pins_lock);
+	return old;
+}
+
+static void pins_expire_one(struct weft_pins *pins)
+{
 	u32 i;
 
 	for (i = 0; i < pins->num; i++)
-		pin_put(&pins->pin[i]);
-	kfree(pins);
+		pin_release(&pins->pin[i]);
+	/* they are empty, which the half sees by itself; unless it wants none of them any more */
+	if (atomic_cmpxchg(&pins->state, PINS_EXPIRED, PINS_READY) == PINS_FORGOTTEN)
+		pins_free(pins);
+}
+
+static void pins_expire_worker(struct work_struct *work)
+{
+	struct weft_pins *pins;
+	LIST_HEAD(used);
+	bool more;
+
+	while ((pins = pins_next_old(&used)))
+		pins_expire_one(pins);
+	spin_lock_irq(&pins_lock);
+	list_splice_tail(&used, &pins_list);
+	more = !list_empty(&pins_list);
+	spin_unlock_irq(&pins_lock);
+	if (more)
+		queue_delayed_work(pins_workqueue, &pins_expire, PINS_AGE / 4);
 }
 
 static void pins_get_worker(struct work_struct *work)
@@ -162,17 +430,10 @@ static void pins_get_worker(struct work_struct *work)
 	struct weft_lane *lane = pins->item.lane;
 	void (*done)(void *arg) = pins->done;
 	void *arg = pins->arg;
-	u32 i, rests = PINS_RESTS;
-	struct weft_pin *pin;
 
-	for (i = 0; i < pins->num; i++) {
-		pin = &pins->pin[i];
-		/* without a process there is no memory */
-		if (!mmget_not_zero(pin->mm))
-			continue;
-		pin_get(pin, &pins->state, &rests);
-		mmput(pin->mm);
-	}
+	pins_get_all(pins);
+	pins_convert(pins);
+	pins_watch(pins);
 	/* what was pinned is seen before it is ready; then it is the half's */
 	if (atomic_cmpxchg(&pins->state, PINS_PENDING, PINS_READY) == PINS_FORGOTTEN)
 		pins_free(pins);
@@ -218,13 +479,18 @@ WEFT_EXPORT_FOR_TEST(weft_pins_request);
 
 void weft_pins_forget(struct weft_pins *pins)
 {
+	int state;
+
 	if (!pins)
 		return;
 	*pins->holder = NULL;
 	/* before it is forgotten: once it is, the work item may free it */
-	if (weft_pins_pending(pins) && weft_lane_cancel(&pins->item))
+	if (weft_pins_pending(pins) && weft_lane_cancel(&pins->item)) {
 		pins_end(pins, pins_cancel_worker);
-	else if (atomic_xchg(&pins->state, PINS_FORGOTTEN) == PINS_READY)
+		return;
+	}
+	state = atomic_xchg(&pins->state, PINS_FORGOTTEN);
+	if (state == PINS_READY || state == PINS_USED)
 		pins_end(pins, pins_put_worker);
 }
 WEFT_EXPORT_FOR_TEST(weft_pins_forget);
@@ -318,6 +584,19 @@ static void pin_open(struct weft_pin *pin, struct weft_span *span, u64 addr, u64
 	pin->pins->keep = false;
 }
 
+/* Nobody else lets go of them until pins_unuse(). Return: false: somebody does. */
+static bool pins_use(struct weft_pins *pins)
+{
+	return pins->users ||
+	       atomic_cmpxchg(&pins->state, PINS_READY, PINS_USED) == PINS_READY;
+}
+
+static void pins_unuse(struct weft_pins *pins)
+{
+	if (!pins->users)
+		atomic_set_release(&pins->state, PINS_READY);
+}
+
 int weft_pins_attach(struct weft_pins *pins, struct weft_span *span, u64 addr, u64 length,
 		     bool write)
 {
@@ -334,9 +613,13 @@ int weft_pins_attach(struct weft_pins *pins, struct weft_span *span, u64 addr, u
 	/* the result of what was done before it was ready is seen */
 	if (atomic_read_acquire(&pins->state) == PINS_PENDING)
 		return pins_look_pending(pins, &need);
+	if (!pins_use(pins))
+		return -EFAULT;
 	pin = pins_look(pins, &need);
-	if (IS_ERR(pin))
+	if (IS_ERR(pin)) {
+		pins_unuse(pins);
 		return PTR_ERR(pin);
+	}
 	pin_open(pin, span, addr, length);
 	return 0;
 }
@@ -347,7 +630,11 @@ void weft_pins_detach(struct weft_region *region)
 	struct weft_pins *pins = container_of(region, struct weft_pin, region)->pins;
 
 	weft_region_put(region->parent);
-	if (!--pins->users && !pins->keep)
+	if (--pins->users)
+		return;
+	if (pins->keep && !pins_is_old(pins))
+		pins_unuse(pins);
+	else
 		weft_pins_forget(pins);
 }
 
@@ -390,12 +677,13 @@ static bool pins_is_lived_in(const struct mm_struct *mm, struct pid *tgid)
 
 static long pins_prefetch_batch(const struct pins_advice *advice, u64 start, u32 num)
 {
+	struct pins_visit visit;
 	long got;
 
-	if (!pins_is_lived_in(advice->mm, advice->tgid) || !mmget_not_zero(advice->mm))
+	if (!pins_is_lived_in(advice->mm, advice->tgid) || !pins_visit(&visit, advice->mm))
 		return -EFAULT;
 	got = pins_get(advice->mm, start, num, advice->write, advice->pages);
-	mmput(advice->mm);
+	pins_visit_end(&visit);
 	if (got > 0)
 		unpin_user_pages(advice->pages, got);
 	return got;
@@ -408,11 +696,9 @@ static int pins_prefetch(const struct pins_advice *advice, u64 start, u64 length
 
 	start &= PAGE_MASK;
 	while (left) {
-		if (fatal_signal_pending(current))
-			return -EINTR;
 		got = pins_prefetch_batch(advice, start, min_t(u64, left, PINS_BATCH));
 		if (got < 0)
-			return fatal_signal_pending(current) ? -EINTR : -EFAULT;
+			return -EFAULT;
 		left -= got;
 		start += (u64)got << PAGE_SHIFT;
 		cond_resched();
@@ -449,6 +735,7 @@ int weft_pins_init(void)
 
 void weft_pins_exit(void)
 {
+	cancel_delayed_work_sync(&pins_expire);
 	destroy_workqueue(pins_workqueue);
 	weft_lane_exit();
 }

@@ -7,6 +7,12 @@
  * as O_DIRECT does, and lets go of them when its message is done. What munmap(),
  * fork(), mremap() or a truncated file mean for it follows from that.
  *
+ * Such pins are short ones, which no limit of locked memory counts, so no process may make
+ * them long. Pages that are pinned already are not kept while others are waited for
+ * (pins_get_all()). Once all are, they stay for a second, or until a copy that is under way
+ * then has ended: after that pins_expire_worker() lets go of them, wherever the message is.
+ * If the message goes on it finds none, and asks for them anew.
+ *
  * To pin may take for ever (userfaultfd), so the owner of a turn never does it. It
  * writes down what it needs, hands that to a work item, and gives the turn back:
  *
@@ -51,6 +57,7 @@ struct weft_pins;
  * @mm: whose pages
  * @start: address of the first page in @mm
  * @wanted: pages that are needed
+ * @good: of these, pages that can be there, the first ones
  * @num: pages that are pinned, the first ones
  * @err: why not all are pinned, if some are missing
  * @write: may be written
@@ -62,6 +69,7 @@ struct weft_pin {
 	struct mm_struct	*mm;
 	u64			start;
 	u32			wanted;
+	u32			good;
 	u32			num;
 	int			err;
 	bool			write;
@@ -72,12 +80,14 @@ struct weft_pin {
  * struct weft_pins - all the pages that a message needs at a time
  *
  * Written by the owner of the turn, but @state; and @pin by the work item as long as it
- * is pending.
+ * is pending, or has expired.
  *
- * @state: PENDING, READY or FORGOTTEN
+ * @state: enum pins_state
  * @holder: where the half keeps them; NULL is written there when they go
  * @item: pins, or unpins
  * @lane: where it pins; NULL: where kernel consumers do
+ * @list: of all that are pinned, the oldest first
+ * @until: when they are old, in jiffies
  * @done: called in a work item when it has pinned, or will not, whether somebody still
  *	wants it or not; @pins may be gone then
  * @arg: of @done
@@ -92,6 +102,8 @@ struct weft_pins {
 	struct weft_pins	**holder;
 	struct weft_lane_item	item;
 	struct weft_lane	*lane;
+	struct list_head	list;
+	unsigned long		until;
 	void			(*done)(void *arg);
 	void			*arg;
 	u32			users;
@@ -139,9 +151,9 @@ void weft_pins_request(struct weft_pins *pins, struct weft_pins **holder,
  * @length: bytes that will be, at least 1; no others may
  * @write: they will be written
  *
- * Return: 0; -EFAULT: these are not pinned and have not been asked for; -EINPROGRESS:
- * they have; it was tried, and they may not be accessed (-EACCES) or there was no memory
- * for them (-ENOMEM). @span is what it was unless 0.
+ * Return: 0; -EFAULT: these are not pinned, or not any more, and have not been asked for;
+ * -EINPROGRESS: they have; it was tried, and they may not be accessed (-EACCES) or there was
+ * no memory for them (-ENOMEM). @span is what it was unless 0.
  */
 int weft_pins_attach(struct weft_pins *pins, struct weft_span *span, u64 addr, u64 length,
 		     bool write);
@@ -176,9 +188,8 @@ bool weft_pins_pending(const struct weft_pins *pins);
  * @length: bytes
  * @write: they will be written
  *
- * Context: process, may sleep.
- * Return: 0; -EFAULT: some cannot be accessed; -EINTR: the task is being killed;
- * -ENOMEM.
+ * Context: work item of a lane.
+ * Return: 0; -EFAULT: some cannot be accessed; -ENOMEM.
  */
 int weft_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 length,
 		       bool write);
