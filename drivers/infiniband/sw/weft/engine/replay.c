@@ -10,6 +10,10 @@ bool weft_replay_prepare(struct weft_recv *recv)
 {
 	if (likely(recv->resources))
 		return true;
+	/*
+	 * Charged to nobody, as a soft interrupt or the peer's process may be here; at most some
+	 * KiB for each QP, of which the rest is charged.
+	 */
 	recv->resources = kcalloc(recv->max_dest_rd_atomic, sizeof(*recv->resources),
 				  GFP_ATOMIC | __GFP_NOWARN);
 	recv->num_resources = recv->resources ? recv->max_dest_rd_atomic : 0;

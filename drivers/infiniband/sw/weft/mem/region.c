@@ -49,7 +49,7 @@ static struct weft_region *region_new(struct weft_region_table *table, gfp_t gfp
 
 void weft_region_table_init(struct weft_region_table *table)
 {
-	xa_init_flags(&table->xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
+	xa_init_flags(&table->xa, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	table->next = 0;
 }
 WEFT_EXPORT_FOR_TEST(weft_region_table_init);

@@ -65,8 +65,8 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		return ret;
 	if (udata && udata->outlen < sizeof(resp))
 		return -EINVAL;
-	entry = kzalloc(sizeof(*entry), init->flags & RDMA_CREATE_AH_SLEEPABLE ?
-			GFP_KERNEL : GFP_ATOMIC);
+	entry = kzalloc(sizeof(*entry), (init->flags & RDMA_CREATE_AH_SLEEPABLE ?
+					 GFP_KERNEL : GFP_ATOMIC) | (udata ? __GFP_ACCOUNT : 0));
 	if (!entry)
 		return -ENOMEM;
 	spin_lock_init(&entry->lock);

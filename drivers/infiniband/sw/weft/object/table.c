@@ -213,7 +213,7 @@ int weft_qp_reserve(struct weft_qp *qp)
 {
 	int ret = xa_alloc_cyclic(&table_qps, &qp->qpn, NULL,
 				  XA_LIMIT(WEFT_MIN_QPN, WEFT_MAX_QPN),
-				  &table_next_qpn, GFP_KERNEL);
+				  &table_next_qpn, GFP_KERNEL_ACCOUNT);
 
 	return ret < 0 ? -ENOMEM : 0;
 }
