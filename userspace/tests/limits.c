@@ -457,8 +457,54 @@ static void cgroup_handles(void)
 	leave();
 }
 
+/*
+ * ---- Of a memory cgroup ----
+ */
+
+/* what is allocated and charged to nobody; the rest has caches of its own */
+static long uncharged_objects(void)
+{
+	FILE *file = fopen("/proc/slabinfo", "r");
+	char line[512], name[64];
+	long num = 0, objects;
+
+	CHECK(file);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "%63s %ld", name, &objects) == 2 &&
+		    !strncmp(name, "kmalloc-", 8) && strncmp(name, "kmalloc-cg-", 11))
+			num += objects;
+	fclose(file);
+	return num;
+}
+
+#define HANDLES		10000
+/* of each: struct ib_uobject, and what the core allocates for us (struct weft_ah) */
+#define CORE_OBJECTS	2
+
+/* all but the core's part of an address handle */
+static void handles_are_charged(void)
+{
+	static struct ibv_ah *all[HANDLES];
+	struct ibv_ah_attr attr = {};
+	long before, more;
+	int i;
+
+	av_to(&attr, gid4, gid4);
+	memcpy(attr.grh.dgid.raw + 12, (uint8_t[]){ 239, 7, 0, 1 }, 4);
+	before = uncharged_objects();
+	for (i = 0; i < HANDLES; i++) {
+		all[i] = ibv_create_ah(pd, &attr);
+		CHECK(all[i]);
+	}
+	more = uncharged_objects() - before;
+	if (more > HANDLES * CORE_OBJECTS + HANDLES / 2)
+		FAIL("%d handles, and %ld objects that nobody pays for", HANDLES, more);
+	for (i = 0; i < HANDLES; i++)
+		SAME(ibv_destroy_ah(all[i]), 0);
+}
+
 TESTS(
 	TEST(pds), TEST(address_handles), TEST(multicast_groups), TEST(multicast_members),
 	TEST(multicast_groups_of_users), TEST(multicast_members_of_users),
-	TEST(sizes), TEST(cgroup_objects), TEST(cgroup_handles)
+	TEST(sizes), TEST(cgroup_objects), TEST(cgroup_handles), TEST(handles_are_charged)
 )

@@ -12,6 +12,7 @@
 #define PAGED		(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
 #define MiB		(1UL << 20)
 #define GiB		(1UL << 30)
+#define PAGE		4096UL
 /* more than a workqueue runs at a time: 512, or 2048 in newer kernels */
 #define HELD		2100
 
@@ -36,11 +37,18 @@ static void prefetch(const struct ibv_mr *mr, void *p, uint32_t length)
 	SAME(ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, 0, &sge, 1), 0);
 }
 
-static void make_paged(struct end *e)
+static void make_paged_of(struct end *e, size_t size)
 {
 	SAME(ibv_dereg_mr(e->mr), 0);
 	munmap(e->buf, BUF);
-	e->buf = paged(BUF, &e->mr);
+	e->buf = paged(size, &e->mr);
+	/* nothing but what is asked for shall come */
+	madvise(e->buf, size, MADV_NOHUGEPAGE);
+}
+
+static void make_paged(struct end *e)
+{
+	make_paged_of(e, BUF);
 }
 
 /* a process that does @run, says so, and then nothing more */
@@ -130,6 +138,49 @@ static void prefetches_wait(void)
 	send_paged(20);
 }
 
+/* of the whole system */
+static int threads(void)
+{
+	FILE *file = fopen("/proc/loadavg", "r");
+	int num;
+
+	CHECK(file);
+	SAME(fscanf(file, "%*s %*s %*s %*d/%d", &num), 1);
+	fclose(file);
+	return num;
+}
+
+#define CONTEXTS	40
+
+static void many_contexts(void)
+{
+	struct ibv_mr *mr;
+	int i, j;
+	void *p;
+
+	for (i = 0; i < CONTEXTS; i++) {
+		open_device();
+		p = paged(MiB, &mr);
+		uffd_hold(p, MiB);
+		for (j = 0; j < 10; j++)
+			prefetch(mr, p, 1);
+	}
+	sleep_ms(1000);
+}
+
+/* however many contexts a user has, it has no more of the kernel's threads */
+static void threads_are_few(void)
+{
+	int before = threads(), more;
+	pid_t pid = child(many_contexts);
+
+	/* some come and go all the time */
+	more = threads() - before;
+	end_child(pid);
+	if (more >= CONTEXTS)
+		FAIL("%d contexts have %d threads", CONTEXTS, more);
+}
+
 /* a message that waits for its page, and is not wanted any more */
 static void post_and_reset(int num)
 {
@@ -206,6 +257,106 @@ static void resets(void)
 	/* from here on they wait for their turn as well */
 	post_and_reset(100);
 	SAME(usage_watch(post_and_reset, 400), 0);
+}
+
+/* in the whole system, to the last one: the CPUs have counted some on their own */
+static long pinned_pages(void)
+{
+	long num = 0, value;
+	char name[64];
+	FILE *file;
+
+	write_text("/proc/sys/vm/stat_refresh", "1");
+	file = fopen("/proc/vmstat", "r");
+	CHECK(file);
+	while (fscanf(file, "%63s %ld", name, &value) == 2) {
+		if (!strcmp(name, "nr_foll_pin_acquired"))
+			num += value;
+		else if (!strcmp(name, "nr_foll_pin_released"))
+			num -= value;
+	}
+	fclose(file);
+	return num;
+}
+
+static bool fewer_pinned(long most)
+{
+	int i;
+
+	for (i = 0; i < 100 && pinned_pages() > most; i++)
+		sleep_ms(100);
+	return i < 100;
+}
+
+#define REST	500000
+
+/* a message of which the end does not come keeps no page of the receiver's */
+static void let_go(void)
+{
+	struct ibv_send_wr *wr;
+	struct ibv_mr *first;
+	long before, more;
+	int fd, i;
+
+	force_packets(true);
+	make_pair(&a, &b, CONF(.timeout = 20));
+	make_paged_of(&a, MiB);
+	make_paged_of(&b, MiB);
+	force_packets(false);
+	first = ibv_reg_mr(pd, memory(REST), REST, ACCESS_ALL);
+	CHECK(first);
+	fill(first->addr, REST, 1);
+	fd = uffd_hold(a.buf, MiB);
+	before = pinned_pages();
+	post_recv(&b, 1, 0, MiB);
+	wr = swr(&a, 2, IBV_WR_SEND, 0, 0);
+	wr->num_sge = 2;
+	wr->sg_list[0] = (struct ibv_sge){ (uintptr_t)first->addr, REST, first->lkey };
+	wr->sg_list[1] = (struct ibv_sge){ (uintptr_t)a.buf, PAGE, a.mr->lkey };
+	post(&a, wr);
+	for (i = 0, more = 0; i < 500 && more < 10; i++) {
+		sleep_ms(10);
+		more = pinned_pages() - before;
+	}
+	CHECK(more >= 10);
+	if (!fewer_pinned(before))
+		FAIL("%ld pages were pinned, %ld are", before, pinned_pages());
+	uffd_answer(fd, a.buf, PAGE);
+	expect_ok(a.scq, 2);
+	SAME(expect_ok(b.rcq, 1).byte_len, REST + PAGE);
+	check_filled(b.buf, REST, 1);
+	check_zero(b.buf + REST, PAGE);
+	close(fd);
+	check_works(&a, &b);
+}
+
+/* nor are the pages that are there kept while another one does not come */
+static void waits_without(void)
+{
+	const size_t there = MiB - PAGE;
+	long before;
+	int fd;
+
+	make_pair(&a, &b, CONF(.timeout = 20));
+	make_paged_of(&a, MiB);
+	make_paged_of(&b, MiB);
+	fill(a.buf, there, 1);
+	fd = uffd_hold(a.buf + there, PAGE);
+	before = pinned_pages();
+	post_recv(&b, 1, 0, MiB);
+	post(&a, swr(&a, 2, IBV_WR_SEND, 0, MiB));
+	expect_no_wc(a.scq);
+	/* but for a few that come with it */
+	if (!fewer_pinned(before + 16))
+		FAIL("%ld pages were pinned, %ld are", before, pinned_pages());
+	expect_no_wc(a.scq);
+	uffd_answer(fd, a.buf + there, PAGE);
+	expect_ok(a.scq, 2);
+	expect_ok(b.rcq, 1);
+	check_filled(b.buf, there, 1);
+	check_zero(b.buf + there, PAGE);
+	close(fd);
+	check_works(&a, &b);
 }
 
 static long available_kb(void)
@@ -285,7 +436,63 @@ static void executes(void)
 	end_child(pid);
 }
 
+#define SPARE		"weftspare"
+
+/* waits for what never comes, and ends with the errno */
+static pid_t waiting_child(void)
+{
+	struct ibv_sge sge = { .length = MiB };
+	struct ibv_mr *mr;
+	int ends[2];
+	pid_t pid;
+	char c;
+
+	SAME(pipe(ends), 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		SAME(setenv("WEFT_DEVICE", SPARE, 1), 0);
+		open_context();
+		pd = ibv_alloc_pd(ctx);
+		CHECK(pd);
+		sge.addr = (uintptr_t)paged(MiB, &mr);
+		sge.lkey = mr->lkey;
+		uffd_hold((void *)(uintptr_t)sge.addr, MiB);
+		SAME(write(ends[1], "x", 1), 1);
+		_exit(ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE,
+				    IBV_ADVISE_MR_FLAG_FLUSH, &sge, 1));
+	}
+	close(ends[1]);
+	SAME(read(ends[0], &c, 1), 1);
+	close(ends[0]);
+	/* and now it calls */
+	sleep_ms(500);
+	SAME(waitpid(pid, NULL, WNOHANG), 0);
+	return pid;
+}
+
+/* who waits for a prefetch can be killed, and holds up no removal of the device */
+static void wait_is_ended(void)
+{
+	int status;
+	pid_t pid;
+
+	SAME(system("ip link add " SPARE " type dummy && ip link set " SPARE " up"), 0);
+	SAME(system("rdma link add " SPARE " type weft netdev " SPARE), 0);
+	note("killed");
+	end_child(waiting_child());
+	note("removed");
+	pid = waiting_child();
+	SAME(system("timeout 30 rdma link delete " SPARE), 0);
+	SAME(waitpid(pid, &status, 0), pid);
+	CHECK(WIFEXITED(status));
+	SAME(WEXITSTATUS(status), EIO);
+	SAME(system("ip link del " SPARE), 0);
+}
+
 TESTS(
-	TEST(another_waits), TEST(prefetches_wait), TEST(resets), TEST(taken_away),
-	TEST(exits), TEST(executes)
+	TEST(another_waits), TEST(prefetches_wait), TEST(threads_are_few), TEST(resets),
+	TEST(taken_away), TEST(let_go), TEST(waits_without), TEST(exits), TEST(executes),
+	TEST(wait_is_ended)
 )
