@@ -210,8 +210,10 @@ static void lane_test_prefetches(struct kunit *test)
 	expect_begun(test, LONE_PREFETCHES);
 	fill(test, lane, WEFT_LANE_MESSAGES, 1);
 	expect_begun(test, LONE_PREFETCHES + 1);
-	fill(test, lane_of(test, 1000), WEFT_LANE_PREFETCHES, 1);
+	fill(test, lane, WEFT_LANE_RELEASES, 1);
 	expect_begun(test, LONE_PREFETCHES + 2);
+	fill(test, lane_of(test, 1000), WEFT_LANE_PREFETCHES, 1);
+	expect_begun(test, LONE_PREFETCHES + 3);
 }
 
 /* What waits can be canceled, and what has begun cannot. */

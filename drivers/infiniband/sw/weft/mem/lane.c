@@ -16,8 +16,10 @@
  */
 #define LANE_ALL_MESSAGES	512
 #define LANE_ALL_PREFETCHES	128
+#define LANE_ALL_RELEASES	256
 #define LANE_USER_MESSAGES	128
 #define LANE_USER_PREFETCHES	6
+#define LANE_USER_RELEASES	64
 
 /**
  * struct share - a share of the threads
@@ -58,7 +60,7 @@ struct lane_user {
 
 /**
  * struct weft_lane - the lane of a user context
- * @refs: one of the context, one of each work item
+ * @refs: one of the context, one of each work item, one of each pins
  * @user: who answers for it
  * @share: threads it has, by enum weft_lane_kind
  */
@@ -71,6 +73,7 @@ struct weft_lane {
 static const u32 lane_user_most[WEFT_LANE_KINDS] = {
 	[WEFT_LANE_MESSAGES] = LANE_USER_MESSAGES,
 	[WEFT_LANE_PREFETCHES] = LANE_USER_PREFETCHES,
+	[WEFT_LANE_RELEASES] = LANE_USER_RELEASES,
 };
 
 /* Protects all shares, and the lists of what waits. */
@@ -84,6 +87,10 @@ static struct share lane_all[WEFT_LANE_KINDS] = {
 	[WEFT_LANE_PREFETCHES] = {
 		.below = LIST_HEAD_INIT(lane_all[WEFT_LANE_PREFETCHES].below),
 		.most = LANE_ALL_PREFETCHES,
+	},
+	[WEFT_LANE_RELEASES] = {
+		.below = LIST_HEAD_INIT(lane_all[WEFT_LANE_RELEASES].below),
+		.most = LANE_ALL_RELEASES,
 	},
 };
 
@@ -377,6 +384,13 @@ struct weft_lane *weft_lane_create(void)
 	return lane_create(user_get_current());
 }
 WEFT_EXPORT_FOR_TEST(weft_lane_create);
+
+struct weft_lane *weft_lane_hold(struct weft_lane *lane)
+{
+	if (lane)
+		refcount_inc(&lane->refs);
+	return lane;
+}
 
 void weft_lane_put(struct weft_lane *lane)
 {

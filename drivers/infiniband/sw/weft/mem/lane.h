@@ -3,15 +3,16 @@
  * Threads for work items that wait for pages.
  *
  * Such a work item may be stuck for as long as a process pleases (userfaultfd, FUSE), and a
- * thread of the kernel with it. So threads are shared out: those of all to users, and those
- * of a user to its contexts, each of which has a lane. On both levels the same rule holds
- * (see share_has_room()):
+ * thread of the kernel with it. So may one that lets go of pages: dirty ones are locked for
+ * that, and a FUSE server may hold up whoever has the lock. So threads are shared out: those
+ * of all to users, and those of a user to its contexts, each of which has a lane. On both
+ * levels the same rule holds (see share_has_room()):
  *
  *	- who has none gets one as long as there is any;
  *	- more than one each comes from one half only, and nobody takes more of it than is
  *	  left to the others.
  *
- * What may not begin yet waits in its lane. Messages and prefetches are counted apart, so
+ * What may not begin yet waits in its lane. Each kind of work items is counted apart, so
  * prefetches do not hold up messages. The sum has a fixed limit.
  */
 #ifndef WEFT_MEM_LANE_H
@@ -26,11 +27,13 @@ struct weft_lane;
  * enum weft_lane_kind - what a work item does
  * @WEFT_LANE_MESSAGES: it pins the pages of a message
  * @WEFT_LANE_PREFETCHES: it prefetches
+ * @WEFT_LANE_RELEASES: it lets go of pages
  * @WEFT_LANE_KINDS: how many there are
  */
 enum weft_lane_kind {
 	WEFT_LANE_MESSAGES,
 	WEFT_LANE_PREFETCHES,
+	WEFT_LANE_RELEASES,
 	WEFT_LANE_KINDS,
 };
 
@@ -57,7 +60,15 @@ struct weft_lane_item {
 struct weft_lane *weft_lane_create(void);
 
 /**
- * weft_lane_put - drop the reference of weft_lane_create()
+ * weft_lane_hold - take one more reference
+ * @lane: may be NULL
+ *
+ * Return: @lane.
+ */
+struct weft_lane *weft_lane_hold(struct weft_lane *lane);
+
+/**
+ * weft_lane_put - drop a reference
  * @lane: may be NULL
  *
  * Work items that are queued stay. Nobody waits for them.

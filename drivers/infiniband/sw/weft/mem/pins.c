@@ -31,7 +31,7 @@
  * @PINS_READY: of the half; and of pins_expire_worker() once they are old
  * @PINS_FORGOTTEN: of the work item
  * @PINS_USED: of the half, spans are attached
- * @PINS_EXPIRED: of pins_expire_worker(), which lets go of the pages, and of the half
+ * @PINS_EXPIRED: of pins_expired_worker(), which lets go of the pages, and of the half
  */
 enum pins_state {
 	PINS_PENDING,
@@ -40,9 +40,6 @@ enum pins_state {
 	PINS_USED,
 	PINS_EXPIRED,
 };
-
-/* For what waits for no process: to unpin. */
-static struct workqueue_struct *pins_workqueue;
 
 /* Pages that are pinned, the oldest first. */
 static DEFINE_SPINLOCK(pins_lock);
@@ -78,7 +75,8 @@ void weft_pins_add(struct weft_pins *pins, const struct weft_region *region, u64
 	u64 start = pins_address(region, addr);
 
 	/* all that are of one protection domain have the same */
-	pins->lane = region->lane;
+	if (!pins->lane)
+		pins->lane = weft_lane_hold(region->lane);
 	pin->pins = pins;
 	pin->mm = region->mm;
 	mmgrab(pin->mm);
@@ -333,6 +331,12 @@ static void pin_release(struct weft_pin *pin)
 	pin->wanted = 0;
 }
 
+/* Dirty pages are locked for that, and an mm may go with it: not here. */
+static void pins_release(struct weft_pins *pins, work_func_t worker)
+{
+	weft_lane_queue(pins->lane, WEFT_LANE_RELEASES, &pins->item, worker);
+}
+
 /* From now on they get old. */
 static void pins_watch(struct weft_pins *pins)
 {
@@ -342,7 +346,7 @@ static void pins_watch(struct weft_pins *pins)
 	spin_lock_irqsave(&pins_lock, flags);
 	list_add_tail(&pins->list, &pins_list);
 	spin_unlock_irqrestore(&pins_lock, flags);
-	queue_delayed_work(pins_workqueue, &pins_expire, PINS_AGE);
+	schedule_delayed_work(&pins_expire, PINS_AGE);
 }
 
 static void pins_unwatch(struct weft_pins *pins)
@@ -366,6 +370,7 @@ static void pins_free(struct weft_pins *pins)
 		kvfree(pin->blocks);
 		mmdrop(pin->mm);
 	}
+	weft_lane_put(pins->lane);
 	kfree(pins);
 }
 
@@ -397,8 +402,10 @@ static struct weft_pins *pins_next_old(struct list_head *used)
 	return old;
 }
 
-static void pins_expire_one(struct weft_pins *pins)
+static void pins_expired_worker(struct work_struct *work)
 {
+	struct weft_pins *pins = container_of(work, struct weft_pins, item.work);
+	struct weft_lane *lane = pins->item.lane;
 	u32 i;
 
 	for (i = 0; i < pins->num; i++)
@@ -406,6 +413,7 @@ static void pins_expire_one(struct weft_pins *pins)
 	/* they are empty, which the half sees by itself; unless it wants none of them any more */
 	if (atomic_cmpxchg(&pins->state, PINS_EXPIRED, PINS_READY) == PINS_FORGOTTEN)
 		pins_free(pins);
+	weft_lane_leave(lane, WEFT_LANE_RELEASES);
 }
 
 static void pins_expire_worker(struct work_struct *work)
@@ -415,13 +423,13 @@ static void pins_expire_worker(struct work_struct *work)
 	bool more;
 
 	while ((pins = pins_next_old(&used)))
-		pins_expire_one(pins);
+		pins_release(pins, pins_expired_worker);
 	spin_lock_irq(&pins_lock);
 	list_splice_tail(&used, &pins_list);
 	more = !list_empty(&pins_list);
 	spin_unlock_irq(&pins_lock);
 	if (more)
-		queue_delayed_work(pins_workqueue, &pins_expire, PINS_AGE / 4);
+		schedule_delayed_work(&pins_expire, PINS_AGE / 4);
 }
 
 static void pins_get_worker(struct work_struct *work)
@@ -443,7 +451,11 @@ static void pins_get_worker(struct work_struct *work)
 
 static void pins_put_worker(struct work_struct *work)
 {
-	pins_free(container_of(work, struct weft_pins, item.work));
+	struct weft_pins *pins = container_of(work, struct weft_pins, item.work);
+	struct weft_lane *lane = pins->item.lane;
+
+	pins_free(pins);
+	weft_lane_leave(lane, WEFT_LANE_RELEASES);
 }
 
 /* In place of pins_get_worker(), which has not begun. */
@@ -456,14 +468,9 @@ static void pins_cancel_worker(struct work_struct *work)
 
 	pins_free(pins);
 	done(arg);
+	/* as the item that has not begun, and as this one */
 	weft_lane_drop(lane);
-}
-
-/* Dirty pages are locked for that, and an mm may go with it: not here. */
-static void pins_end(struct weft_pins *pins, work_func_t worker)
-{
-	INIT_WORK(&pins->item.work, worker);
-	queue_work(pins_workqueue, &pins->item.work);
+	weft_lane_leave(lane, WEFT_LANE_RELEASES);
 }
 
 void weft_pins_request(struct weft_pins *pins, struct weft_pins **holder,
@@ -486,12 +493,12 @@ void weft_pins_forget(struct weft_pins *pins)
 	*pins->holder = NULL;
 	/* before it is forgotten: once it is, the work item may free it */
 	if (weft_pins_pending(pins) && weft_lane_cancel(&pins->item)) {
-		pins_end(pins, pins_cancel_worker);
+		pins_release(pins, pins_cancel_worker);
 		return;
 	}
 	state = atomic_xchg(&pins->state, PINS_FORGOTTEN);
 	if (state == PINS_READY || state == PINS_USED)
-		pins_end(pins, pins_put_worker);
+		pins_release(pins, pins_put_worker);
 }
 WEFT_EXPORT_FOR_TEST(weft_pins_forget);
 
@@ -722,20 +729,11 @@ int weft_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 le
 
 int weft_pins_init(void)
 {
-	int ret;
-
-	pins_workqueue = alloc_workqueue("weft_unpin", WQ_UNBOUND, 0);
-	if (!pins_workqueue)
-		return -ENOMEM;
-	ret = weft_lane_init();
-	if (ret)
-		destroy_workqueue(pins_workqueue);
-	return ret;
+	return weft_lane_init();
 }
 
 void weft_pins_exit(void)
 {
 	cancel_delayed_work_sync(&pins_expire);
-	destroy_workqueue(pins_workqueue);
 	weft_lane_exit();
 }

@@ -35,8 +35,8 @@
  * access refers to both, the region by way of the pinned pages, which are a region of
  * their own for as long as a span is attached.
  *
- * As it may take for ever, the work items run in lanes (mem/lane.h). What lets go of pages
- * waits for no process, and is common to all.
+ * As it may take for ever, the work items run in lanes (mem/lane.h), those that let go of
+ * pages as well.
  */
 #ifndef WEFT_MEM_PINS_H
 #define WEFT_MEM_PINS_H
@@ -85,7 +85,7 @@ struct weft_pin {
  * @state: enum pins_state
  * @holder: where the half keeps them; NULL is written there when they go
  * @item: pins, or unpins
- * @lane: where it pins; NULL: where kernel consumers do
+ * @lane: where it does, with a reference; NULL: where it is done for kernel consumers
  * @list: of all that are pinned, the oldest first
  * @until: when they are old, in jiffies
  * @done: called in a work item when it has pinned, or will not, whether somebody still
