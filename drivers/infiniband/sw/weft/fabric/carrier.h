@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * A carrier: what takes frames from host to host. There are two, Ethernet (fabric/ether.h)
- * and UDP (fabric/tunnel.h). No code.
+ * and UDP (fabric/tunnel.h).
  */
 #ifndef WEFT_FABRIC_CARRIER_H
 #define WEFT_FABRIC_CARRIER_H
 
 #include <linux/types.h>
+
+#include "fabric/frame.h"
 
 struct net_device;
 struct sk_buff;
@@ -59,5 +61,33 @@ struct weft_carrier {
 	void (*receive)(void *context, const struct weft_station *from, struct sk_buff *skb);
 	void			*context;
 };
+
+/**
+ * weft_carrier_room - what is to be left around a frame
+ * @carrier: that is to take it
+ *
+ * Return: bytes before and behind it.
+ */
+struct weft_frame_room weft_carrier_room(const struct weft_carrier *carrier);
+
+/**
+ * weft_carrier_send - seal a frame and send it
+ * @carrier: open
+ * @to: where
+ * @frame: from weft_frame_build(); belongs to the callee
+ *
+ * Context: any but hard interrupts.
+ */
+void weft_carrier_send(struct weft_carrier *carrier, const struct weft_station *to,
+		       struct sk_buff *frame);
+
+/**
+ * weft_carrier_send_all - seal a frame and send it to everybody
+ * @carrier: open
+ * @frame: from weft_frame_build(); belongs to the callee
+ *
+ * Context: any but hard interrupts.
+ */
+void weft_carrier_send_all(struct weft_carrier *carrier, struct sk_buff *frame);
 
 #endif /* WEFT_FABRIC_CARRIER_H */

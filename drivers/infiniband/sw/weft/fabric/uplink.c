@@ -6,45 +6,21 @@
  */
 #include "fabric/uplink.h"
 
-#include <linux/hrtimer.h>
 #include <linux/netdevice.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "fabric/arq.h"
 #include "fabric/carrier.h"
 #include "fabric/frame.h"
 #include "fabric/node.h"
 #include "fabric/peer.h"
+#include "fabric/remote.h"
 #include "params.h"
 
 static_assert(WEFT_UPLINK_PEERS <= WEFT_SWITCH_PORTS / 2);
 
 static struct workqueue_struct *uplink_wq;
-
-/**
- * struct uplink - a cable to another node
- * @cable: that is plugged in
- * @arq: this end of it
- * @timer: of @arq
- * @uplinks: whose
- * @port: where it is plugged in
- * @to: where the other end is
- * @heard_at: jiffies when a frame came by it last; anybody
- * @useless: it is to be pulled out: the other end does not acknowledge, or management
- *	has taken the link down; set once, by anybody
- */
-struct uplink {
-	struct weft_cable	cable;
-	struct weft_arq		arq;
-	struct hrtimer		timer;
-	struct weft_uplinks	*uplinks;
-	struct weft_ibport	*port;
-	struct weft_station	to;
-	unsigned long		heard_at;
-	bool			useless;
-};
 
 /**
  * struct uplink_entry - another node
@@ -57,8 +33,8 @@ struct uplink {
 struct uplink_entry {
 	struct weft_peer	peer;
 	struct weft_ibport	*port;
-	struct uplink __rcu	*uplink;
-	struct uplink		*pulled;
+	struct weft_remote __rcu *uplink;
+	struct weft_remote	*pulled;
 };
 
 /**
@@ -112,89 +88,9 @@ static void uplinks_kick(struct weft_uplinks *uplinks)
 	mod_delayed_work(uplink_wq, &uplinks->work, 0);
 }
 
-static struct weft_frame_room uplinks_room(const struct weft_uplinks *uplinks)
+static void uplinks_abandon(void *context)
 {
-	const struct net_device *ndev = uplinks->carrier->ndev;
-
-	return (struct weft_frame_room) {
-		.head = LL_RESERVED_SPACE(ndev) + uplinks->carrier->ops->head,
-		.tail = ndev->needed_tailroom,
-	};
-}
-
-static void uplinks_send(const struct weft_uplinks *uplinks, const struct weft_station *to,
-			 struct sk_buff *skb)
-{
-	weft_frame_seal(skb);
-	uplinks->carrier->ops->send(uplinks->carrier, to, skb);
-}
-
-static struct uplink *uplink_of(struct weft_arq *arq)
-{
-	return container_of(arq, struct uplink, arq);
-}
-
-static void uplink_send(struct weft_arq *arq, struct sk_buff *frame)
-{
-	uplinks_send(uplink_of(arq)->uplinks, &uplink_of(arq)->to, frame);
-}
-
-static void uplink_deliver(struct weft_arq *arq, struct sk_buff *packet)
-{
-	weft_ibport_deliver(uplink_of(arq)->port, packet, false);
-}
-
-static void uplink_arm(struct weft_arq *arq, u64 when)
-{
-	hrtimer_start(&uplink_of(arq)->timer, ns_to_ktime(when), HRTIMER_MODE_ABS_SOFT);
-}
-
-static void uplink_count(struct weft_arq *arq, enum weft_ibport_counter counter)
-{
-	weft_ibport_count(uplink_of(arq)->port, counter);
-}
-
-static void uplink_abandon(struct uplink *uplink)
-{
-	WRITE_ONCE(uplink->useless, true);
-	uplinks_kick(uplink->uplinks);
-}
-
-static void uplink_give_up(struct weft_arq *arq)
-{
-	uplink_abandon(uplink_of(arq));
-}
-
-static const struct weft_arq_ops uplink_arq_ops = {
-	.send = uplink_send,
-	.deliver = uplink_deliver,
-	.arm = uplink_arm,
-	.count = uplink_count,
-	.give_up = uplink_give_up,
-};
-
-static enum hrtimer_restart uplink_timeout(struct hrtimer *timer)
-{
-	struct uplink *uplink = container_of(timer, struct uplink, timer);
-
-	rcu_read_lock();
-	weft_arq_timeout(&uplink->arq, ktime_get_ns());
-	rcu_read_unlock();
-	return HRTIMER_NORESTART;
-}
-
-static void uplink_xmit(struct weft_cable *cable, struct weft_ibport *from,
-			struct sk_buff *skb)
-{
-	struct uplink *uplink = container_of(cable, struct uplink, cable);
-
-	weft_arq_xmit(&uplink->arq, skb, ktime_get_ns());
-}
-
-/* The next one goes up at both ends; while the port is disabled there is none. */
-static void uplink_link(struct weft_cable *cable, struct weft_ibport *from)
-{
-	uplink_abandon(container_of(cable, struct uplink, cable));
+	uplinks_kick(context);
 }
 
 /* What both take, as it is now: an MTU can be changed. */
@@ -207,34 +103,8 @@ static u32 uplink_max_frame(const struct weft_uplinks *uplinks, const struct wef
 		       WEFT_FRAME_PACKET + sizeof(struct weft_wire_frame));
 }
 
-static struct uplink *uplink_create(struct weft_uplinks *uplinks,
-				    const struct uplink_entry *entry)
-{
-	struct weft_arq_param param = {
-		.ops = &uplink_arq_ops,
-		.nonce = entry->peer.nonce,
-		.heard = entry->peer.heard,
-		.max_frame = uplink_max_frame(uplinks, &entry->peer),
-		.room = uplinks_room(uplinks),
-	};
-	/* memory may be written out by this very cable */
-	struct uplink *uplink = kzalloc(sizeof(*uplink), GFP_NOIO);
-
-	if (!uplink)
-		return NULL;
-	uplink->cable.xmit = uplink_xmit;
-	uplink->cable.link = uplink_link;
-	uplink->uplinks = uplinks;
-	uplink->port = entry->port;
-	uplink->heard_at = jiffies;
-	uplink->to = entry->peer.station;
-	weft_arq_init(&uplink->arq, &param);
-	hrtimer_setup(&uplink->timer, uplink_timeout, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
-	return uplink;
-}
-
 /* The cable of an entry; for @work, or when that is not run. */
-static struct uplink *uplink_get(const struct uplink_entry *entry)
+static struct weft_remote *uplink_get(const struct uplink_entry *entry)
 {
 	return rcu_dereference_protected(entry->uplink, true);
 }
@@ -242,32 +112,31 @@ static struct uplink *uplink_get(const struct uplink_entry *entry)
 /* Without memory it is tried again with the next HELLO. */
 static void uplink_plug(struct weft_uplinks *uplinks, struct uplink_entry *entry)
 {
-	struct uplink *uplink = uplink_create(uplinks, entry);
+	const struct weft_peer *peer = &entry->peer;
+	struct weft_remote_param param = {
+		.carrier = uplinks->carrier, .port = entry->port, .to = peer->station,
+		.nonce = peer->nonce, .heard = peer->heard,
+		.max_frame = uplink_max_frame(uplinks, peer),
+		.abandon = uplinks_abandon, .context = uplinks,
+	};
+	struct weft_remote *uplink = weft_remote_create(&param);
 
 	if (!uplink)
 		return;
 	entry->peer.up = true;
 	/* the port first: what comes by a cable finds it plugged in */
-	weft_ibport_plug(entry->port, &uplink->cable);
+	weft_remote_plug(uplink);
 	rcu_assign_pointer(entry->uplink, uplink);
 }
 
 /* To be followed by uplinks_settle(). */
 static void uplink_pull(struct uplink_entry *entry)
 {
-	struct uplink *uplink = uplink_get(entry);
+	struct weft_remote *uplink = uplink_get(entry);
 
 	RCU_INIT_POINTER(entry->uplink, NULL);
-	weft_ibport_unplug(entry->port);
-	weft_arq_stop(&uplink->arq);
-	hrtimer_cancel(&uplink->timer);
+	weft_remote_pull(uplink);
 	entry->pulled = uplink;
-}
-
-static void uplink_free(struct uplink *uplink)
-{
-	weft_arq_destroy(&uplink->arq);
-	kfree(uplink);
 }
 
 /* Neither a port nor a frame that comes knows any more what has been pulled out. */
@@ -282,7 +151,7 @@ static void uplinks_settle(struct weft_uplinks *uplinks)
 		if (!waited)
 			synchronize_net();
 		waited = true;
-		uplink_free(uplinks->entries[i].pulled);
+		weft_remote_free(uplinks->entries[i].pulled);
 		uplinks->entries[i].pulled = NULL;
 	}
 }
@@ -308,7 +177,7 @@ static struct sk_buff *uplinks_build_hello(const struct weft_uplinks *uplinks,
 		.type = uplinks->node->type,
 		.max_frame = min_t(u32, uplinks_max_frame(uplinks), U16_MAX),
 	};
-	struct weft_frame_room room = uplinks_room(uplinks);
+	struct weft_frame_room room = weft_carrier_room(uplinks->carrier);
 	struct sk_buff *skb = weft_frame_build(frame, NULL, 0, &room);
 
 	if (skb)
@@ -323,10 +192,8 @@ static void uplinks_hello_everybody(const struct weft_uplinks *uplinks)
 	};
 	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame);
 
-	if (!skb)
-		return;
-	weft_frame_seal(skb);
-	uplinks->carrier->ops->send_all(uplinks->carrier, skb);
+	if (skb)
+		weft_carrier_send_all(uplinks->carrier, skb);
 }
 
 /*
@@ -344,7 +211,7 @@ static void uplinks_hello(const struct weft_uplinks *uplinks, const struct uplin
 	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame);
 
 	if (skb)
-		uplinks_send(uplinks, &peer->station, skb);
+		weft_carrier_send(uplinks->carrier, &peer->station, skb);
 }
 
 static void uplinks_bye(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
@@ -352,11 +219,11 @@ static void uplinks_bye(const struct weft_uplinks *uplinks, const struct weft_pe
 	struct weft_frame frame = {
 		.type = WEFT_FRAME_BYE, .nonce = peer->nonce, .heard = peer->heard,
 	};
-	struct weft_frame_room room = uplinks_room(uplinks);
+	struct weft_frame_room room = weft_carrier_room(uplinks->carrier);
 	struct sk_buff *skb = weft_frame_build(&frame, NULL, 0, &room);
 
 	if (skb)
-		uplinks_send(uplinks, &peer->station, skb);
+		weft_carrier_send(uplinks->carrier, &peer->station, skb);
 }
 
 static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry, u32 actions)
@@ -637,20 +504,16 @@ static void uplinks_work(struct work_struct *work)
 }
 
 /* RCU read side. What has other nonces is of a cable that is not any more. */
-static struct uplink *uplinks_by_frame(const struct weft_uplinks *uplinks,
-				       const struct weft_frame *frame,
-				       const struct weft_station *from)
+static struct weft_remote *uplinks_by_frame(const struct weft_uplinks *uplinks,
+					    const struct weft_frame *frame,
+					    const struct weft_station *from)
 {
-	const struct weft_arq_param *param;
-	struct uplink *uplink;
+	struct weft_remote *uplink;
 	int i;
 
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
 		uplink = rcu_dereference(uplinks->entries[i].uplink);
-		if (!uplink || !weft_station_equal(&uplink->to, from))
-			continue;
-		param = &uplink->arq.param;
-		if (!frame || (frame->nonce == param->heard && frame->heard == param->nonce))
+		if (uplink && weft_remote_is(uplink, frame, from))
 			return uplink;
 	}
 	return NULL;
@@ -659,10 +522,10 @@ static struct uplink *uplinks_by_frame(const struct weft_uplinks *uplinks,
 static void uplinks_rcv_damaged(const struct weft_uplinks *uplinks,
 				const struct weft_station *from, struct sk_buff *skb)
 {
-	struct uplink *uplink = uplinks_by_frame(uplinks, NULL, from);
+	struct weft_remote *uplink = uplinks_by_frame(uplinks, NULL, from);
 
 	if (uplink)
-		weft_ibport_count(uplink->port, WEFT_IBC_SYMBOL_ERRORS);
+		weft_ibport_count(uplink->param.port, WEFT_IBC_SYMBOL_ERRORS);
 	kfree_skb(skb);
 }
 
@@ -670,14 +533,12 @@ static void uplinks_rcv_cable(const struct weft_uplinks *uplinks,
 			      const struct weft_frame *frame,
 			      const struct weft_station *from, struct sk_buff *skb)
 {
-	struct uplink *uplink = uplinks_by_frame(uplinks, frame, from);
+	struct weft_remote *uplink = uplinks_by_frame(uplinks, frame, from);
 
-	if (!uplink) {
+	if (uplink)
+		weft_remote_receive(uplink, frame, skb);
+	else
 		kfree_skb(skb);
-		return;
-	}
-	WRITE_ONCE(uplink->heard_at, jiffies);
-	weft_arq_receive(&uplink->arq, frame, skb, ktime_get_ns());
 }
 
 static void uplinks_rcv_note(struct weft_uplinks *uplinks, const struct weft_frame *frame,

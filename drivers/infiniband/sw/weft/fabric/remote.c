@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "fabric/remote.h"
+
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "fabric/carrier.h"
+
+static struct weft_remote *remote_of(struct weft_arq *arq)
+{
+	return container_of(arq, struct weft_remote, arq);
+}
+
+static void remote_send(struct weft_arq *arq, struct sk_buff *frame)
+{
+	const struct weft_remote_param *param = &remote_of(arq)->param;
+
+	weft_carrier_send(param->carrier, &param->to, frame);
+}
+
+static void remote_deliver(struct weft_arq *arq, struct sk_buff *packet)
+{
+	weft_ibport_deliver(remote_of(arq)->param.port, packet, false);
+}
+
+static void remote_arm(struct weft_arq *arq, u64 when)
+{
+	hrtimer_start(&remote_of(arq)->timer, ns_to_ktime(when), HRTIMER_MODE_ABS_SOFT);
+}
+
+static void remote_count(struct weft_arq *arq, enum weft_ibport_counter counter)
+{
+	weft_ibport_count(remote_of(arq)->param.port, counter);
+}
+
+static void remote_abandon(struct weft_remote *remote)
+{
+	WRITE_ONCE(remote->useless, true);
+	remote->param.abandon(remote->param.context);
+}
+
+static void remote_give_up(struct weft_arq *arq)
+{
+	remote_abandon(remote_of(arq));
+}
+
+static const struct weft_arq_ops remote_arq_ops = {
+	.send = remote_send,
+	.deliver = remote_deliver,
+	.arm = remote_arm,
+	.count = remote_count,
+	.give_up = remote_give_up,
+};
+
+static enum hrtimer_restart remote_timeout(struct hrtimer *timer)
+{
+	struct weft_remote *remote = container_of(timer, struct weft_remote, timer);
+
+	rcu_read_lock();
+	weft_arq_timeout(&remote->arq, ktime_get_ns());
+	rcu_read_unlock();
+	return HRTIMER_NORESTART;
+}
+
+static void remote_xmit(struct weft_cable *cable, struct weft_ibport *from, struct sk_buff *skb)
+{
+	struct weft_remote *remote = container_of(cable, struct weft_remote, cable);
+
+	weft_arq_xmit(&remote->arq, skb, ktime_get_ns());
+}
+
+/* The next one goes up at both ends; while the port is disabled there is none. */
+static void remote_link(struct weft_cable *cable, struct weft_ibport *from)
+{
+	remote_abandon(container_of(cable, struct weft_remote, cable));
+}
+
+struct weft_remote *weft_remote_create(const struct weft_remote_param *param)
+{
+	struct weft_arq_param arq = {
+		.ops = &remote_arq_ops,
+		.nonce = param->nonce,
+		.heard = param->heard,
+		.max_frame = param->max_frame,
+		.room = weft_carrier_room(param->carrier),
+	};
+	struct weft_remote *remote = kzalloc(sizeof(*remote), GFP_NOIO);
+
+	if (!remote)
+		return NULL;
+	remote->cable.xmit = remote_xmit;
+	remote->cable.link = remote_link;
+	remote->param = *param;
+	remote->heard_at = jiffies;
+	weft_arq_init(&remote->arq, &arq);
+	hrtimer_setup(&remote->timer, remote_timeout, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+	return remote;
+}
+
+bool weft_remote_is(const struct weft_remote *remote, const struct weft_frame *frame,
+		    const struct weft_station *from)
+{
+	const struct weft_remote_param *param = &remote->param;
+
+	return weft_station_equal(&param->to, from) &&
+	       (!frame || (frame->nonce == param->heard && frame->heard == param->nonce));
+}
+
+void weft_remote_receive(struct weft_remote *remote, const struct weft_frame *frame,
+			 struct sk_buff *skb)
+{
+	WRITE_ONCE(remote->heard_at, jiffies);
+	weft_arq_receive(&remote->arq, frame, skb, ktime_get_ns());
+}
+
+void weft_remote_plug(struct weft_remote *remote)
+{
+	weft_ibport_plug(remote->param.port, &remote->cable);
+}
+
+void weft_remote_pull(struct weft_remote *remote)
+{
+	weft_ibport_unplug(remote->param.port);
+	weft_arq_stop(&remote->arq);
+	hrtimer_cancel(&remote->timer);
+}
+
+void weft_remote_free(struct weft_remote *remote)
+{
+	weft_arq_destroy(&remote->arq);
+	kfree(remote);
+}
