@@ -41,6 +41,7 @@ struct arq_wire {
  * @arq: it
  * @model: whose
  * @alarm: when it wants to be called; 0: not at all
+ * @more: it has left something over
  * @next: number of the packet that it has to get next
  * @vl15: packets of VL 15 it got
  * @hops: of the packet that it got last
@@ -51,6 +52,7 @@ struct arq_end {
 	struct weft_arq		arq;
 	struct arq_model	*model;
 	u64			alarm;
+	bool			more;
 	u32			next;
 	u32			vl15;
 	u8			hops;
@@ -182,6 +184,11 @@ static void arq_model_count(struct weft_arq *arq, enum weft_ibport_counter count
 	arq_end_of(arq)->counters[counter]++;
 }
 
+static void arq_model_more(struct weft_arq *arq)
+{
+	arq_end_of(arq)->more = true;
+}
+
 static void arq_model_give_up(struct weft_arq *arq)
 {
 	arq_end_of(arq)->given_up = arq_end_of(arq)->model->now;
@@ -192,6 +199,7 @@ static const struct weft_arq_ops arq_model_ops = {
 	.deliver = arq_model_deliver,
 	.arm = arq_model_arm,
 	.count = arq_model_count,
+	.more = arq_model_more,
 	.give_up = arq_model_give_up,
 };
 
@@ -258,7 +266,7 @@ static void arq_alarm(struct arq_model *model, struct arq_end *end)
 	weft_arq_timeout(&end->arq, model->now);
 }
 
-/* What is to happen next does; returns false when that is nothing, or later than @until. */
+/* What is to happen next does, a work item first; returns false: nothing, or not until @until. */
 static bool arq_step(struct arq_model *model, u64 until)
 {
 	struct arq_flying *first = list_first_entry_or_null(&model->wire, struct arq_flying, list);
@@ -267,6 +275,11 @@ static bool arq_step(struct arq_model *model, u64 until)
 	u32 i;
 
 	for (i = 0; i < 2; i++) {
+		if (model->end[i].more) {
+			model->end[i].more = false;
+			weft_arq_drain(&model->end[i].arq);
+			return true;
+		}
 		if (!model->end[i].alarm || model->end[i].alarm >= when)
 			continue;
 		end = &model->end[i];
@@ -693,6 +706,59 @@ static void vl15_without_room_is_counted(struct kunit *test)
 	arq_model_destroy(model);
 }
 
+/* WEFT_ARQ_WINDOW frames have been put into the lane by other CPUs. */
+static struct arq_model *arq_full_lane(struct kunit *test)
+{
+	struct arq_model *model = arq_model_create(test, &arq_clean);
+
+	model->end[0].arq.out.busy = true;
+	arq_xmit_many(model, 0, WEFT_ARQ_WINDOW, 24);
+	model->end[0].arq.out.busy = false;
+	return model;
+}
+
+/* Others may fill a lane while it is emptied, so nobody goes on until it is empty. */
+static void frames_have_a_budget(struct kunit *test)
+{
+	struct arq_model *model = arq_full_lane(test);
+
+	weft_arq_drain(&model->end[0].arq);
+	KUNIT_EXPECT_EQ(test, model->frames, WEFT_ARQ_BUDGET);
+	KUNIT_EXPECT_TRUE(test, model->end[0].more);
+	arq_run(model, 100 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_LINK_RECOVERIES), 0U);
+	KUNIT_EXPECT_EQ(test, model->end[1].next, WEFT_ARQ_WINDOW);
+	arq_model_destroy(model);
+}
+
+static void packets_have_a_budget(struct kunit *test)
+{
+	struct arq_model *model = arq_model_create(test, &arq_clean);
+	struct arq_end *end = &model->end[1];
+
+	end->arq.in.busy = true;
+	arq_xmit_many(model, 0, WEFT_ARQ_WINDOW, 24);
+	arq_run(model, ARQ_DELAY);
+	end->arq.in.busy = false;
+	weft_arq_drain(&end->arq);
+	KUNIT_EXPECT_EQ(test, end->next, WEFT_ARQ_BUDGET);
+	KUNIT_EXPECT_TRUE(test, end->more);
+	arq_run(model, 0);
+	KUNIT_EXPECT_EQ(test, end->next, WEFT_ARQ_WINDOW);
+	arq_model_destroy(model);
+}
+
+static void pulled_cable_has_no_more(struct kunit *test)
+{
+	struct arq_model *model = arq_full_lane(test);
+
+	weft_arq_stop(&model->end[0].arq);
+	weft_arq_drain(&model->end[0].arq);
+	KUNIT_EXPECT_FALSE(test, model->end[0].more);
+	arq_model_destroy(model);
+	KUNIT_EXPECT_EQ(test, arq_freed, WEFT_ARQ_WINDOW);
+}
+
 static void malformed_is_not_sent(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_clean);
@@ -807,6 +873,9 @@ static struct kunit_case arq_cases[] = {
 	KUNIT_CASE(vl15_goes_by),
 	KUNIT_CASE(vl15_without_room_is_counted),
 	KUNIT_CASE(hops_are_counted),
+	KUNIT_CASE(frames_have_a_budget),
+	KUNIT_CASE(packets_have_a_budget),
+	KUNIT_CASE(pulled_cable_has_no_more),
 	KUNIT_CASE(malformed_is_not_sent),
 	KUNIT_CASE(strange_numbers),
 	KUNIT_CASE(garbage),

@@ -149,6 +149,8 @@
 #define WEFT_ARQ_OWNED_PACKETS	65536U
 /* Packets, or frames, that wait until another CPU has handed those before them on. */
 #define WEFT_ARQ_LANE		1024U
+/* As many of them are handed on before the rest is left to a work item. */
+#define WEFT_ARQ_BUDGET		64U
 
 /* Cables between hosts that a packet goes by at most: as many as a directed route has. */
 #define WEFT_MAX_HOPS		64U

@@ -7,7 +7,9 @@
  *
  * What is handed on leaves through a lane: under the lock it is put into a queue, and
  * who finds nobody at work there does the work, without the lock. So order is kept, and
- * neither a net device nor a switch is called with the lock held, whatever they do.
+ * neither a net device nor a switch is called with the lock held, whatever they do. Nobody
+ * does it for long, as other CPUs may fill a lane as fast as one empties it: a work item
+ * goes on with the rest.
  */
 #include "fabric/arq.h"
 
@@ -44,20 +46,30 @@ void weft_arq_resize(struct weft_arq *arq, u32 max_frame)
 static void arq_drain(struct weft_arq *arq, struct weft_arq_lane *lane,
 		      void (*hand_on)(struct weft_arq *arq, struct sk_buff *skb))
 {
+	u32 budget = WEFT_ARQ_BUDGET;
 	struct sk_buff *skb;
 
 	spin_lock_bh(&arq->lock);
 	if (!lane->busy) {
 		lane->busy = true;
-		while ((skb = __skb_dequeue(&lane->queue))) {
+		while (budget-- && (skb = __skb_dequeue(&lane->queue))) {
 			spin_unlock_bh(&arq->lock);
 			hand_on(arq, skb);
 			spin_lock_bh(&arq->lock);
 		}
 		lane->busy = false;
+		if (!skb_queue_empty(&lane->queue) && !arq->stopped)
+			arq->param.ops->more(arq);
 	}
 	spin_unlock_bh(&arq->lock);
 }
+
+void weft_arq_drain(struct weft_arq *arq)
+{
+	arq_drain(arq, &arq->out, arq->param.ops->send);
+	arq_drain(arq, &arq->in, arq->param.ops->deliver);
+}
+WEFT_EXPORT_FOR_TEST(weft_arq_drain);
 
 static bool arq_lane_is_full(const struct weft_arq_lane *lane)
 {
@@ -390,8 +402,7 @@ out_unlock:
 	spin_unlock_bh(&arq->lock);
 	/* who sent them has room again, and is told so */
 	arq_consume(&done);
-	arq_drain(arq, &arq->out, arq->param.ops->send);
-	arq_drain(arq, &arq->in, arq->param.ops->deliver);
+	weft_arq_drain(arq);
 }
 WEFT_EXPORT_FOR_TEST(weft_arq_receive);
 

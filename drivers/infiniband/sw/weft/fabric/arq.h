@@ -30,6 +30,7 @@ struct weft_arq;
  * @arm: weft_arq_timeout() is to be called at @when, and not at what was said before;
  *	the lock is held
  * @count: something is to be counted; the lock may be held
+ * @more: weft_arq_drain() is to be called soon, in a work item; the lock is held
  * @give_up: nothing has been acknowledged for too long, once; the lock is held
  */
 struct weft_arq_ops {
@@ -37,6 +38,7 @@ struct weft_arq_ops {
 	void (*deliver)(struct weft_arq *arq, struct sk_buff *packet);
 	void (*arm)(struct weft_arq *arq, u64 when);
 	void (*count)(struct weft_arq *arq, enum weft_ibport_counter counter);
+	void (*more)(struct weft_arq *arq);
 	void (*give_up)(struct weft_arq *arq);
 };
 
@@ -220,10 +222,20 @@ void weft_arq_receive(struct weft_arq *arq, const struct weft_frame *frame,
 void weft_arq_timeout(struct weft_arq *arq, u64 now);
 
 /**
+ * weft_arq_drain - hand on what waits
+ * @arq: an end of a cable
+ *
+ * WEFT_ARQ_BUDGET of each lane at most; weft_arq_ops.more is called if there is more.
+ *
+ * Context: bottom halves off, RCU read side.
+ */
+void weft_arq_drain(struct weft_arq *arq);
+
+/**
  * weft_arq_stop - the cable is pulled out
  * @arq: an end of a cable
  *
- * weft_arq_ops.arm is not called any more when it returns.
+ * Neither weft_arq_ops.arm nor weft_arq_ops.more is called any more when it returns.
  *
  * Context: any but hard interrupts.
  */
@@ -231,7 +243,8 @@ void weft_arq_stop(struct weft_arq *arq);
 
 /**
  * weft_arq_destroy - free what has not been sent or delivered
- * @arq: stopped; a grace period has passed, and weft_arq_timeout() is not called
+ * @arq: stopped; a grace period has passed, and neither weft_arq_timeout() nor weft_arq_drain()
+ *	is called
  */
 void weft_arq_destroy(struct weft_arq *arq);
 

@@ -34,6 +34,11 @@ static void remote_count(struct weft_arq *arq, enum weft_ibport_counter counter)
 	weft_ibport_count(remote_of(arq)->param.port, counter);
 }
 
+static void remote_more(struct weft_arq *arq)
+{
+	queue_work(remote_of(arq)->param.wq, &remote_of(arq)->work);
+}
+
 static void remote_abandon(struct weft_remote *remote)
 {
 	WRITE_ONCE(remote->useless, true);
@@ -50,6 +55,7 @@ static const struct weft_arq_ops remote_arq_ops = {
 	.deliver = remote_deliver,
 	.arm = remote_arm,
 	.count = remote_count,
+	.more = remote_more,
 	.give_up = remote_give_up,
 };
 
@@ -61,6 +67,15 @@ static enum hrtimer_restart remote_timeout(struct hrtimer *timer)
 	weft_arq_timeout(&remote->arq, ktime_get_ns());
 	rcu_read_unlock();
 	return HRTIMER_NORESTART;
+}
+
+static void remote_work(struct work_struct *work)
+{
+	local_bh_disable();
+	rcu_read_lock();
+	weft_arq_drain(&container_of(work, struct weft_remote, work)->arq);
+	rcu_read_unlock();
+	local_bh_enable();
 }
 
 static void remote_xmit(struct weft_cable *cable, struct weft_ibport *from, struct sk_buff *skb)
@@ -94,6 +109,7 @@ struct weft_remote *weft_remote_create(const struct weft_remote_param *param)
 	remote->param = *param;
 	remote->heard_at = jiffies;
 	weft_arq_init(&remote->arq, &arq);
+	INIT_WORK(&remote->work, remote_work);
 	hrtimer_setup(&remote->timer, remote_timeout, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 	return remote;
 }
@@ -124,6 +140,7 @@ void weft_remote_pull(struct weft_remote *remote)
 	weft_ibport_unplug(remote->param.port);
 	weft_arq_stop(&remote->arq);
 	hrtimer_cancel(&remote->timer);
+	cancel_work_sync(&remote->work);
 }
 
 void weft_remote_free(struct weft_remote *remote)

@@ -8,6 +8,7 @@
 
 #include <linux/hrtimer.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include "fabric/arq.h"
 #include "fabric/port.h"
@@ -17,6 +18,7 @@ struct weft_carrier;
 
 /**
  * struct weft_remote_param - what a cable is made with
+ * @wq: has memory of its own: memory may be written out by the cable
  * @carrier: takes its frames
  * @port: where it is to be plugged in
  * @to: where the other end is
@@ -28,6 +30,7 @@ struct weft_carrier;
  * @context: argument of @abandon
  */
 struct weft_remote_param {
+	struct workqueue_struct	*wq;
 	struct weft_carrier	*carrier;
 	struct weft_ibport	*port;
 	struct weft_station	to;
@@ -43,6 +46,7 @@ struct weft_remote_param {
  * @cable: that is plugged in
  * @arq: this end of it
  * @timer: of @arq
+ * @work: hands on what @arq has left over
  * @param: immutable
  * @heard_at: jiffies when a frame came by it last; anybody
  * @useless: it is to be pulled out: the other end does not acknowledge, or management
@@ -52,6 +56,7 @@ struct weft_remote {
 	struct weft_cable	cable;
 	struct weft_arq		arq;
 	struct hrtimer		timer;
+	struct work_struct	work;
 	struct weft_remote_param param;
 	unsigned long		heard_at;
 	bool			useless;

@@ -114,7 +114,7 @@ static void uplink_plug(struct weft_uplinks *uplinks, struct uplink_entry *entry
 {
 	const struct weft_peer *peer = &entry->peer;
 	struct weft_remote_param param = {
-		.carrier = uplinks->carrier, .port = entry->port, .to = peer->station,
+		.wq = uplink_wq, .carrier = uplinks->carrier, .port = entry->port, .to = peer->station,
 		.nonce = peer->nonce, .heard = peer->heard,
 		.max_frame = uplink_max_frame(uplinks, peer),
 		.abandon = uplinks_abandon, .context = uplinks,
