@@ -155,10 +155,13 @@ static void hello_is_checked(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, decoded.guid == hello.guid);
 	KUNIT_EXPECT_EQ(test, decoded.max_frame, 1500);
 	KUNIT_EXPECT_EQ(test, decoded.type, WEFT_NODE_CA);
+	KUNIT_EXPECT_FALSE(test, decoded.answer);
+	hello.answer = true;
 	hello.type = WEFT_NODE_SWITCH;
 	weft_hello_encode(buf, &hello);
 	KUNIT_EXPECT_TRUE(test, weft_hello_decode(&decoded, buf));
 	KUNIT_EXPECT_EQ(test, decoded.type, WEFT_NODE_SWITCH);
+	KUNIT_EXPECT_TRUE(test, decoded.answer);
 
 	hello.max_frame = WEFT_FRAME_MIN_MTU - 1;
 	weft_hello_encode(buf, &hello);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fabric/peer.c: two nodes that hear each other, or not, agree on a cable.
+ * fabric/peer.c: two nodes that hear each other, or not, agree on a cable, and somebody who can
+ * send with the address of either, but does not see what is sent there.
  */
 #include <kunit/test.h>
 #include <linux/etherdevice.h>
 #include <linux/jiffies.h>
 #include <linux/prandom.h>
+#include <linux/random.h>
 
 #include "fabric/peer.h"
 #include "params.h"
@@ -14,66 +16,172 @@
 
 /* Any time, and close to where jiffies wrap. */
 #define PEER_NOW	((unsigned long)-5)
+/* A word of one node is followed by fewer of both. */
+#define PEER_TALK	10
 
-/* Two nodes, 0 and 1: what each knows of the other. */
+/**
+ * struct peer_node - a node
+ * @key: of its first nonces
+ * @known: it has an entry of the other one, @peer
+ * @peer: what it knows of the other one
+ * @deaf: it hears nothing
+ */
+struct peer_node {
+	siphash_key_t		key;
+	bool			known;
+	struct weft_peer	peer;
+	bool			deaf;
+};
+
+/**
+ * struct peer_pair - two nodes
+ * @node: 0 and 1
+ * @now: jiffies
+ * @said: HELLOs since peer_say()
+ */
 struct peer_pair {
-	struct weft_peer	peer[2];
+	struct peer_node	node[2];
 	unsigned long		now;
+	u32			said;
 };
 
 static const u8 peer_mac[2][ETH_ALEN] = { { 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 2 } };
 
-/* What node @from says now. */
-static struct weft_peer_note peer_note(const struct peer_pair *pair, u32 from)
+static struct weft_station peer_station(u32 of)
 {
-	struct weft_peer_note note = {
-		.frame = {
-			.type = WEFT_FRAME_HELLO, .nonce = pair->peer[from].nonce,
-			.heard = pair->peer[from].heard,
-		},
-		.hello = { .guid = cpu_to_be64(0x100 + from), .max_frame = 1500 },
-	};
+	struct weft_station station = {};
 
-	ether_addr_copy(note.from.mac, peer_mac[from]);
-	return note;
+	ether_addr_copy(station.mac, peer_mac[of]);
+	return station;
 }
 
-/* It is heard; the cable is plugged in and pulled out as is to be done. */
-static u32 peer_hear(struct peer_pair *pair, u32 by, const struct weft_peer_note *note)
+/* What @from is told by the other one. */
+static u32 peer_nonce(const struct peer_pair *pair, u32 from)
 {
-	u32 actions = weft_peer_hear(&pair->peer[by], note, pair->now);
+	const struct peer_node *node = &pair->node[from];
+	struct weft_station station = peer_station(!from);
 
+	return node->known ? node->peer.nonce : weft_peer_first_nonce(&node->key, &station);
+}
+
+/* A HELLO with the address of node @from. */
+static struct weft_peer_note peer_note_of(u32 from, u32 nonce, u32 heard)
+{
+	return (struct weft_peer_note) {
+		.frame = { .type = WEFT_FRAME_HELLO, .nonce = nonce, .heard = heard },
+		.hello = { .guid = cpu_to_be64(0x100 + from), .max_frame = 1500 },
+		.from = peer_station(from),
+	};
+}
+
+/* What node @from says now: to the other one, or if it does not know any to everybody. */
+static struct weft_peer_note peer_note(const struct peer_pair *pair, u32 from)
+{
+	const struct peer_node *node = &pair->node[from];
+
+	return node->known ? peer_note_of(from, node->peer.nonce, node->peer.heard) :
+			     peer_note_of(from, 0, 0);
+}
+
+static void peer_hear(struct peer_pair *pair, u32 by, const struct weft_peer_note *note);
+
+/* As an uplink does it. */
+static u32 peer_take(struct peer_pair *pair, u32 by, const struct weft_peer_note *note)
+{
+	struct peer_node *node = &pair->node[by];
+	u32 actions;
+
+	if (!node->known)
+		weft_peer_init(&node->peer, note, pair->now);
+	node->known = true;
+	actions = weft_peer_hear(&node->peer, note, pair->now);
+	if (actions & WEFT_PEER_FORGET) {
+		get_random_bytes(&node->key, sizeof(node->key));
+		node->known = false;
+		node->peer.up = false;
+	}
 	if (actions & WEFT_PEER_PLUG)
-		pair->peer[by].up = true;
+		node->peer.up = true;
 	return actions;
+}
+
+static void peer_reply(struct peer_pair *pair, u32 from, const struct weft_peer_note *note,
+		       enum weft_peer_verdict verdict, u32 actions)
+{
+	struct weft_peer_note reply = peer_note(pair, from);
+
+	if (verdict == WEFT_PEER_ANSWER) {
+		reply = peer_note_of(from, peer_nonce(pair, from), note->frame.nonce);
+		reply.hello.answer = true;
+	} else if (!(actions & (WEFT_PEER_REPLY | WEFT_PEER_PLUG))) {
+		return;
+	}
+	peer_hear(pair, !from, &reply);
+}
+
+/* It is heard, and what that leads to is, too. */
+static void peer_hear(struct peer_pair *pair, u32 by, const struct weft_peer_note *note)
+{
+	enum weft_peer_verdict verdict = WEFT_PEER_TAKE;
+	struct peer_node *node = &pair->node[by];
+	struct weft_peer *peer = node->known ? &node->peer : NULL;
+	u32 actions = 0;
+
+	pair->said++;
+	if (node->deaf)
+		return;
+	/* else it comes by the cable */
+	if (!peer || !peer->up || note->frame.nonce != peer->heard ||
+	    note->frame.heard != peer->nonce)
+		verdict = weft_peer_judge(peer, &note->frame, peer_nonce(pair, by), pair->now);
+	if (verdict == WEFT_PEER_TAKE)
+		actions = peer_take(pair, by, note);
+	peer_reply(pair, by, note, verdict, actions);
 }
 
 static u32 peer_say(struct peer_pair *pair, u32 from)
 {
 	struct weft_peer_note note = peer_note(pair, from);
 
-	return peer_hear(pair, !from, &note);
+	pair->said = 0;
+	peer_hear(pair, !from, &note);
+	return pair->said;
+}
+
+/* A node that has just been started. */
+static void peer_start(struct peer_pair *pair, u32 which)
+{
+	pair->node[which] = (struct peer_node) {};
+	get_random_bytes(&pair->node[which].key, sizeof(pair->node[which].key));
+}
+
+static bool peer_is_up(const struct peer_pair *pair, u32 which)
+{
+	return pair->node[which].known && pair->node[which].peer.up;
+}
+
+/* Both think the same of the cable. */
+static bool peer_agree(const struct peer_pair *pair)
+{
+	const struct weft_peer *one = &pair->node[0].peer, *other = &pair->node[1].peer;
+
+	return peer_is_up(pair, 0) && peer_is_up(pair, 1) &&
+	       one->heard == other->nonce && other->heard == one->nonce;
 }
 
 static void peer_meet(struct peer_pair *pair)
 {
-	struct weft_peer_note note;
-	u32 by;
-
-	for (by = 0; by < 2; by++) {
-		note = peer_note(pair, !by);
-		weft_peer_init(&pair->peer[by], &note, pair->now);
-	}
+	pair->now = PEER_NOW;
+	pair->said = 0;
+	peer_start(pair, 0);
+	peer_start(pair, 1);
 }
 
 static void peer_connect(struct kunit *test, struct peer_pair *pair)
 {
-	pair->now = PEER_NOW;
 	peer_meet(pair);
 	peer_say(pair, 0);
-	peer_say(pair, 1);
-	peer_say(pair, 0);
-	KUNIT_ASSERT_TRUE(test, pair->peer[0].up && pair->peer[1].up);
+	KUNIT_ASSERT_TRUE(test, peer_agree(pair));
 }
 
 /* Until both are up again, however often each of them says something. */
@@ -81,38 +189,181 @@ static void peer_reconnect(struct kunit *test, struct peer_pair *pair)
 {
 	u32 i;
 
-	for (i = 0; i < 6 && !(pair->peer[0].up && pair->peer[1].up); i++)
-		peer_say(pair, i % 2);
-	KUNIT_EXPECT_TRUE(test, pair->peer[0].up && pair->peer[1].up);
-	KUNIT_EXPECT_EQ(test, pair->peer[0].heard, pair->peer[1].nonce);
-	KUNIT_EXPECT_EQ(test, pair->peer[1].heard, pair->peer[0].nonce);
+	for (i = 0; i < 4 && !peer_agree(pair); i++)
+		KUNIT_EXPECT_LT(test, peer_say(pair, i % 2), PEER_TALK);
+	KUNIT_EXPECT_TRUE(test, peer_agree(pair));
 }
 
-static void three_hellos(struct kunit *test)
+/* Time passes without a word: as an uplink does it. */
+static u32 peer_check_after(struct peer_pair *pair, u32 which, unsigned long time)
 {
-	struct peer_pair pair = { .now = PEER_NOW };
+	u32 actions;
+
+	pair->now += time;
+	actions = weft_peer_check(&pair->node[which].peer, pair->now);
+	if (actions & WEFT_PEER_FORGET)
+		pair->node[which].known = false;
+	return actions;
+}
+
+static unsigned long peer_dead(void)
+{
+	return msecs_to_jiffies(WEFT_HELLO_DEAD_MS);
+}
+
+static void one_word_is_enough(struct kunit *test)
+{
+	struct peer_pair pair = {};
+	u32 from;
+
+	for (from = 0; from < 2; from++) {
+		peer_meet(&pair);
+		KUNIT_EXPECT_LT(test, peer_say(&pair, from), PEER_TALK);
+		KUNIT_EXPECT_TRUE(test, peer_agree(&pair));
+		KUNIT_EXPECT_NE(test, pair.node[0].peer.nonce, 0U);
+		/* there is nothing more to say */
+		KUNIT_EXPECT_EQ(test, peer_say(&pair, 0), 1U);
+		KUNIT_EXPECT_EQ(test, peer_say(&pair, 1), 1U);
+	}
+}
+
+/* A node whose weft is older says its nonce first, and does not know of answers. */
+static void older_node(struct kunit *test)
+{
+	struct peer_pair pair = {};
+	struct weft_peer_note note;
 
 	peer_meet(&pair);
-	KUNIT_EXPECT_NE(test, pair.peer[0].nonce, 0U);
-	KUNIT_EXPECT_EQ(test, peer_say(&pair, 0), WEFT_PEER_REPLY);
-	KUNIT_EXPECT_EQ(test, peer_say(&pair, 1), WEFT_PEER_REPLY | WEFT_PEER_PLUG);
-	KUNIT_EXPECT_EQ(test, peer_say(&pair, 0), WEFT_PEER_PLUG);
-	/* there is nothing more to say */
-	KUNIT_EXPECT_EQ(test, peer_say(&pair, 1), 0U);
-	KUNIT_EXPECT_EQ(test, peer_say(&pair, 0), 0U);
+	note = peer_note_of(0, 77, 0);
+	pair.node[0].deaf = true;
+	peer_hear(&pair, 1, &note);
+	KUNIT_EXPECT_FALSE(test, pair.node[1].known);
+	note = peer_note_of(0, 77, peer_nonce(&pair, 1));
+	peer_hear(&pair, 1, &note);
+	KUNIT_EXPECT_TRUE(test, peer_is_up(&pair, 1));
+	KUNIT_EXPECT_EQ(test, pair.node[1].peer.heard, 77U);
 }
 
-/* Who is heard only, or hears only, gets no cable. */
+/* Who is heard only, or hears only, gets no cable, and nothing is kept of him. */
 static void one_way_is_no_cable(struct kunit *test)
 {
-	struct peer_pair pair = { .now = PEER_NOW };
+	struct peer_pair pair = {};
 	u32 i;
 
 	peer_meet(&pair);
+	pair.node[0].deaf = true;
+	for (i = 0; i < 10; i++) {
+		peer_say(&pair, i % 2);
+		KUNIT_EXPECT_FALSE(test, pair.node[0].known || pair.node[1].known);
+	}
+}
+
+/* Short frames get through, long ones do not: an answer may be short. */
+static void answers_are_no_cable(struct kunit *test)
+{
+	struct peer_pair pair = {};
+	struct weft_peer_note note;
+	u32 i;
+
+	peer_meet(&pair);
+	pair.node[0].deaf = true;
+	for (i = 0; i < 10; i++) {
+		note = peer_note_of(0, 77, peer_nonce(&pair, 1));
+		note.hello.answer = true;
+		peer_hear(&pair, 1, &note);
+	}
+	KUNIT_EXPECT_TRUE(test, pair.node[1].known);
+	KUNIT_EXPECT_FALSE(test, peer_is_up(&pair, 1));
+	note.hello.answer = false;
+	peer_hear(&pair, 1, &note);
+	KUNIT_EXPECT_TRUE(test, peer_is_up(&pair, 1));
+}
+
+/*
+ * What somebody says who can send with the address of node @from, and does not see the nonces:
+ * he may know old ones, and guess. The other one shall have of it what @expected says.
+ */
+static void peer_forge(struct kunit *test, struct peer_pair *pair, u32 from,
+		       enum weft_peer_verdict expected)
+{
+	struct peer_node *node = &pair->node[!from];
+	struct weft_peer *peer = node->known ? &node->peer : NULL, before = node->peer;
+	u32 nonce = peer_nonce(pair, !from), i;
+	const u32 words[][2] = {
+		{ 0, 0 }, { 0, nonce }, { 666, 0 }, { 666, nonce ^ 1 }, { before.heard, 0 },
+		{ before.heard, nonce ^ 1 }, { nonce, 0 }, { 0, before.heard },
+	};
+	struct weft_peer_note note;
+
+	for (i = 0; i < ARRAY_SIZE(words); i++) {
+		note = peer_note_of(from, words[i][0], words[i][1]);
+		note.hello.max_frame = 512;
+		KUNIT_EXPECT_EQ(test, weft_peer_judge(peer, &note.frame, nonce, pair->now),
+				expected);
+		if (peer)
+			KUNIT_EXPECT_EQ(test, weft_peer_hear(peer, &note, pair->now), 0U);
+		note.frame.type = WEFT_FRAME_BYE;
+		if (peer)
+			KUNIT_EXPECT_EQ(test, weft_peer_hear(peer, &note, pair->now), 0U);
+	}
+	/* a sign of life at most */
+	before.heard_at = node->peer.heard_at;
+	KUNIT_EXPECT_MEMEQ(test, &node->peer, &before, sizeof(before));
+}
+
+static void forged_hello_pulls_nothing(struct kunit *test)
+{
+	struct peer_pair pair = {};
+	struct weft_peer_note note;
+
+	peer_connect(test, &pair);
+	peer_forge(test, &pair, 0, WEFT_PEER_DROP);
+	/* even if the nonce has been guessed: it has an end that is alive */
+	note = peer_note_of(0, 666, pair.node[1].peer.nonce);
+	peer_hear(&pair, 1, &note);
+	KUNIT_EXPECT_TRUE(test, peer_agree(&pair));
+	KUNIT_EXPECT_EQ(test, pair.node[1].peer.max_frame, 1500);
+}
+
+static void forged_hello_keeps_nobody_out(struct kunit *test)
+{
+	struct peer_pair pair = {};
+
+	peer_connect(test, &pair);
+	weft_peer_down(&pair.node[0].peer);
+	weft_peer_down(&pair.node[1].peer);
+	peer_forge(test, &pair, 0, WEFT_PEER_ANSWER);
+	peer_forge(test, &pair, 1, WEFT_PEER_ANSWER);
+	peer_reconnect(test, &pair);
+}
+
+/* Nodes that are invented have no more than one address's nonce, and nobody has that. */
+static void invented_nodes_are_not_kept(struct kunit *test)
+{
+	struct peer_pair pair = {};
+	u32 i, nonce;
+
+	peer_meet(&pair);
+	nonce = peer_nonce(&pair, 1);
+	for (i = 0; i < 100; i++)
+		peer_forge(test, &pair, 0, WEFT_PEER_ANSWER);
+	KUNIT_EXPECT_EQ(test, peer_nonce(&pair, 1), nonce);
+	KUNIT_EXPECT_FALSE(test, pair.node[1].known);
 	peer_say(&pair, 0);
-	for (i = 0; i < 10; i++)
-		KUNIT_EXPECT_EQ(test, peer_say(&pair, 0), 0U);
-	KUNIT_EXPECT_FALSE(test, pair.peer[0].up || pair.peer[1].up);
+	KUNIT_EXPECT_TRUE(test, peer_agree(&pair));
+}
+
+/* What a node is told at one address is of no use at another one, or to another node. */
+static void first_nonce_is_of_a_station(struct kunit *test)
+{
+	struct weft_station one = peer_station(0), other = peer_station(1);
+	siphash_key_t key = { { 1, 2 } }, other_key = { { 1, 3 } };
+	u32 nonce = weft_peer_first_nonce(&key, &one);
+
+	KUNIT_EXPECT_NE(test, nonce, 0U);
+	KUNIT_EXPECT_EQ(test, weft_peer_first_nonce(&key, &one), nonce);
+	KUNIT_EXPECT_NE(test, weft_peer_first_nonce(&key, &other), nonce);
+	KUNIT_EXPECT_NE(test, weft_peer_first_nonce(&other_key, &one), nonce);
 }
 
 static void hello_to_all_is_a_sign_of_life(struct kunit *test)
@@ -121,14 +372,11 @@ static void hello_to_all_is_a_sign_of_life(struct kunit *test)
 	struct weft_peer_note note;
 
 	peer_connect(test, &pair);
-	pair.now += msecs_to_jiffies(WEFT_HELLO_DEAD_MS) + 1;
-	note = peer_note(&pair, 0);
-	note.frame.nonce = 0;
-	note.frame.heard = 0;
-	KUNIT_EXPECT_EQ(test, peer_hear(&pair, 1, &note), 0U);
+	pair.now += peer_dead() + 1;
+	note = peer_note_of(0, 0, 0);
+	peer_hear(&pair, 1, &note);
 	/* but not one that it hears us */
-	KUNIT_EXPECT_EQ(test, weft_peer_check(&pair.peer[1], pair.now),
-			WEFT_PEER_PULL | WEFT_PEER_REPLY);
+	KUNIT_EXPECT_EQ(test, peer_check_after(&pair, 1, 0), WEFT_PEER_PULL | WEFT_PEER_REPLY);
 }
 
 static void silence(struct kunit *test)
@@ -137,30 +385,28 @@ static void silence(struct kunit *test)
 	u32 nonce;
 
 	peer_connect(test, &pair);
-	nonce = pair.peer[0].nonce;
-	pair.now += msecs_to_jiffies(WEFT_HELLO_DEAD_MS);
-	KUNIT_EXPECT_EQ(test, weft_peer_check(&pair.peer[0], pair.now), 0U);
-	pair.now++;
-	KUNIT_EXPECT_EQ(test, weft_peer_check(&pair.peer[0], pair.now),
+	nonce = pair.node[0].peer.nonce;
+	KUNIT_EXPECT_EQ(test, peer_check_after(&pair, 0, peer_dead()), 0U);
+	KUNIT_EXPECT_EQ(test, peer_check_after(&pair, 0, 1),
 			WEFT_PEER_PULL | WEFT_PEER_FORGET | WEFT_PEER_REPLY);
-	KUNIT_EXPECT_FALSE(test, pair.peer[0].up);
-	KUNIT_EXPECT_NE(test, pair.peer[0].nonce, nonce);
+	KUNIT_EXPECT_FALSE(test, pair.node[0].peer.up);
+	KUNIT_EXPECT_NE(test, pair.node[0].peer.nonce, nonce);
 }
 
-/* One end alone has pulled the cable out: the other one learns of it. */
+/* One end alone has pulled the cable out, and its good-bye is lost: the other one misses it. */
 static void pulled_at_one_end(struct kunit *test)
 {
 	struct peer_pair pair;
-	u32 actions;
 
 	peer_connect(test, &pair);
-	weft_peer_down(&pair.peer[0]);
-	/* it does not know yet, and what it says is of the old cable */
-	KUNIT_EXPECT_EQ(test, peer_say(&pair, 1), 0U);
-	KUNIT_EXPECT_EQ(test, pair.peer[0].heard, 0U);
-	actions = peer_say(&pair, 0);
-	KUNIT_EXPECT_EQ(test, actions, WEFT_PEER_PULL | WEFT_PEER_REPLY);
-	KUNIT_EXPECT_FALSE(test, pair.peer[1].up);
+	weft_peer_down(&pair.node[0].peer);
+	peer_say(&pair, 1);
+	peer_say(&pair, 0);
+	KUNIT_EXPECT_FALSE(test, peer_is_up(&pair, 0));
+	KUNIT_EXPECT_TRUE(test, peer_is_up(&pair, 1));
+	pair.now += peer_dead() + 1;
+	peer_say(&pair, 0);
+	KUNIT_EXPECT_EQ(test, peer_check_after(&pair, 1, 0), WEFT_PEER_PULL | WEFT_PEER_REPLY);
 	peer_reconnect(test, &pair);
 }
 
@@ -169,21 +415,48 @@ static void pulled_at_both_ends(struct kunit *test)
 	struct peer_pair pair;
 
 	peer_connect(test, &pair);
-	weft_peer_down(&pair.peer[0]);
-	weft_peer_down(&pair.peer[1]);
+	weft_peer_down(&pair.node[0].peer);
+	weft_peer_down(&pair.node[1].peer);
 	peer_reconnect(test, &pair);
 }
 
+/* A node that has begun anew waits until the one that it was has been missed. */
 static void restart(struct kunit *test)
 {
 	struct peer_pair pair;
-	struct weft_peer_note note;
+	u32 i, nonce;
 
 	peer_connect(test, &pair);
-	note = peer_note(&pair, 1);
-	weft_peer_init(&pair.peer[0], &note, pair.now);
-	KUNIT_EXPECT_EQ(test, peer_say(&pair, 0), WEFT_PEER_PULL | WEFT_PEER_REPLY);
+	nonce = pair.node[1].peer.nonce;
+	peer_start(&pair, 0);
+	for (i = 0; i < 10; i++)
+		peer_say(&pair, i % 2);
+	KUNIT_EXPECT_TRUE(test, peer_is_up(&pair, 1));
+	KUNIT_EXPECT_FALSE(test, peer_is_up(&pair, 0));
+	pair.now += peer_dead() + 1;
+	peer_say(&pair, 0);
+	KUNIT_EXPECT_EQ(test, peer_check_after(&pair, 1, 0), WEFT_PEER_PULL | WEFT_PEER_REPLY);
 	peer_reconnect(test, &pair);
+	KUNIT_EXPECT_NE(test, pair.node[1].peer.nonce, nonce);
+}
+
+/* Somebody says that a node has begun anew, as often as he likes, but that is there. */
+static void holder_is_not_silent(struct kunit *test)
+{
+	unsigned long pause = msecs_to_jiffies(WEFT_HELLO_SLOW_MS);
+	struct peer_pair pair;
+	u32 i, nonce;
+
+	peer_connect(test, &pair);
+	nonce = pair.node[1].peer.nonce;
+	for (i = 0; i < 20; i++) {
+		peer_forge(test, &pair, 0, WEFT_PEER_DROP);
+		KUNIT_EXPECT_EQ(test, peer_check_after(&pair, 1, pause), 0U);
+		peer_say(&pair, 0);
+		peer_say(&pair, 1);
+	}
+	KUNIT_EXPECT_TRUE(test, peer_agree(&pair));
+	KUNIT_EXPECT_EQ(test, pair.node[1].peer.nonce, nonce);
 }
 
 static void late_hello_is_no_restart(struct kunit *test)
@@ -193,27 +466,30 @@ static void late_hello_is_no_restart(struct kunit *test)
 
 	peer_connect(test, &pair);
 	late = peer_note(&pair, 0);
-	weft_peer_down(&pair.peer[0]);
+	weft_peer_down(&pair.node[0].peer);
+	weft_peer_down(&pair.node[1].peer);
 	peer_reconnect(test, &pair);
-	KUNIT_EXPECT_EQ(test, peer_hear(&pair, 1, &late), 0U);
-	KUNIT_EXPECT_TRUE(test, pair.peer[1].up);
+	peer_hear(&pair, 1, &late);
+	KUNIT_EXPECT_TRUE(test, peer_agree(&pair));
 }
 
 static void bye(struct kunit *test)
 {
 	struct peer_pair pair;
 	struct weft_peer_note note;
+	struct weft_peer *peer = &pair.node[1].peer;
 
 	peer_connect(test, &pair);
 	note = peer_note(&pair, 0);
 	note.frame.type = WEFT_FRAME_BYE;
 	note.frame.heard++;
-	KUNIT_EXPECT_EQ(test, peer_hear(&pair, 1, &note), 0U);
+	KUNIT_EXPECT_EQ(test, weft_peer_hear(peer, &note, pair.now), 0U);
 	note.frame.heard--;
 	note.frame.nonce++;
-	KUNIT_EXPECT_EQ(test, peer_hear(&pair, 1, &note), 0U);
+	KUNIT_EXPECT_EQ(test, weft_peer_hear(peer, &note, pair.now), 0U);
 	note.frame.nonce--;
-	KUNIT_EXPECT_EQ(test, peer_hear(&pair, 1, &note), WEFT_PEER_PULL | WEFT_PEER_FORGET);
+	KUNIT_EXPECT_EQ(test, weft_peer_hear(peer, &note, pair.now),
+			WEFT_PEER_PULL | WEFT_PEER_FORGET);
 }
 
 static void other_mac_is_not_heard(struct kunit *test)
@@ -222,98 +498,113 @@ static void other_mac_is_not_heard(struct kunit *test)
 	struct weft_peer_note note;
 
 	peer_connect(test, &pair);
-	note = peer_note(&pair, 0);
-	note.frame.nonce++;
-	note.frame.heard = 0;
+	weft_peer_down(&pair.node[1].peer);
+	note = peer_note_of(0, 666, pair.node[1].peer.nonce);
 	note.from.mac[0] ^= 4;
-	KUNIT_EXPECT_EQ(test, peer_hear(&pair, 1, &note), 0U);
-	KUNIT_EXPECT_TRUE(test, pair.peer[1].up);
+	KUNIT_EXPECT_EQ(test, weft_peer_hear(&pair.node[1].peer, &note, pair.now), 0U);
+	KUNIT_EXPECT_EQ(test, pair.node[1].peer.heard, 0U);
 }
 
 /* Alive, but it has another one: its port may be given to somebody else, in time. */
 static void waiting_in_vain(struct kunit *test)
 {
-	unsigned long dead = msecs_to_jiffies(WEFT_HELLO_DEAD_MS);
-	struct peer_pair pair = { .now = PEER_NOW };
+	unsigned long dead = peer_dead(), now;
+	struct peer_pair pair;
+	struct weft_peer *peer = &pair.node[0].peer;
 	u32 nonce;
 
-	peer_meet(&pair);
+	peer_connect(test, &pair);
+	weft_peer_down(peer);
+	now = pair.now;
 	for (nonce = 1; nonce < 4 * WEFT_HELLO_DEAD_MS; nonce++) {
-		pair.peer[0].nonce = nonce;
-		KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.peer[0], pair.now));
-		KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.peer[0], pair.now + dead));
-		KUNIT_EXPECT_TRUE(test,
-				  weft_peer_is_vain(&pair.peer[0], pair.now + 2 * dead + 1));
+		peer->nonce = nonce;
+		KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(peer, now));
+		KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(peer, now + dead));
+		KUNIT_EXPECT_TRUE(test, weft_peer_is_vain(peer, now + 2 * dead + 1));
 	}
 	/* not all at the same time */
-	pair.now += dead + dead / 2;
-	pair.peer[0].nonce = WEFT_HELLO_DEAD_MS;
-	KUNIT_EXPECT_TRUE(test, weft_peer_is_vain(&pair.peer[0], pair.now));
-	pair.peer[0].nonce = WEFT_HELLO_DEAD_MS - 1;
-	KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.peer[0], pair.now));
+	now += dead + dead / 2;
+	peer->nonce = WEFT_HELLO_DEAD_MS;
+	KUNIT_EXPECT_TRUE(test, weft_peer_is_vain(peer, now));
+	peer->nonce = WEFT_HELLO_DEAD_MS - 1;
+	KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(peer, now));
 }
 
 static void cable_is_not_vain(struct kunit *test)
 {
-	unsigned long dead = msecs_to_jiffies(WEFT_HELLO_DEAD_MS);
+	unsigned long dead = peer_dead();
 	struct peer_pair pair;
 
 	peer_connect(test, &pair);
-	KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.peer[0], pair.now + 3 * dead));
-	weft_peer_down(&pair.peer[0]);
-	KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.peer[0], pair.now + dead));
-	KUNIT_EXPECT_TRUE(test, weft_peer_is_vain(&pair.peer[0], pair.now + 3 * dead));
+	KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.node[0].peer, pair.now + 3 * dead));
+	weft_peer_down(&pair.node[0].peer);
+	KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(&pair.node[0].peer, pair.now + dead));
+	KUNIT_EXPECT_TRUE(test, weft_peer_is_vain(&pair.node[0].peer, pair.now + 3 * dead));
 }
 
-/* Both think the same of the cable, or one of them learns that it is wrong. */
-static bool peer_agree(const struct peer_pair *pair)
+/* HELLOs that come late, a node that begins anew, or pulls the cable out for no reason. */
+static void peer_trouble(struct peer_pair *pair, struct rnd_state *rnd,
+			 struct weft_peer_note *late)
 {
-	return pair->peer[0].up && pair->peer[1].up &&
-	       pair->peer[0].heard == pair->peer[1].nonce &&
-	       pair->peer[1].heard == pair->peer[0].nonce;
+	u32 from = prandom_u32_state(rnd) % 2;
+
+	if (prandom_u32_state(rnd) % 8 == 0)
+		weft_peer_down(&pair->node[from].peer);
+	if (prandom_u32_state(rnd) % 16 == 0)
+		peer_start(pair, from);
+	pair->node[0].deaf = prandom_u32_state(rnd) % 4 == 0;
+	pair->node[1].deaf = prandom_u32_state(rnd) % 4 == 0;
+	if (prandom_u32_state(rnd) % 4 == 0)
+		late[from] = peer_note(pair, from);
+	if (prandom_u32_state(rnd) % 4 == 0)
+		peer_hear(pair, !from, &late[from]);
+	if (prandom_u32_state(rnd) % 2)
+		peer_say(pair, from);
 }
 
-/*
- * HELLOs that get lost, or come late, and ends that pull the cable out for no reason:
- * as soon as they leave that off, a few HELLOs are enough.
- */
+/* As soon as they leave that off, a few HELLOs are enough, when a dead cable has been missed. */
 static void they_always_agree(struct kunit *test)
 {
 	struct weft_peer_note late[2];
 	struct peer_pair pair;
 	struct rnd_state rnd;
-	u32 i, j, from;
+	u32 i, j;
 
 	prandom_seed_state(&rnd, PEER_SEED);
 	peer_connect(test, &pair);
 	late[0] = peer_note(&pair, 0);
 	late[1] = peer_note(&pair, 1);
 	for (i = 0; i < 1000; i++) {
-		for (j = 0; j < 20; j++) {
-			from = prandom_u32_state(&rnd) % 2;
-			if (prandom_u32_state(&rnd) % 8 == 0)
-				weft_peer_down(&pair.peer[from]);
-			if (prandom_u32_state(&rnd) % 4 == 0)
-				late[from] = peer_note(&pair, from);
-			if (prandom_u32_state(&rnd) % 4 == 0)
-				peer_hear(&pair, !from, &late[from]);
-			if (prandom_u32_state(&rnd) % 2)
-				peer_say(&pair, from);
-		}
-		for (j = 0; j < 6 && !peer_agree(&pair); j++)
-			peer_say(&pair, j % 2);
+		for (j = 0; j < 20; j++)
+			peer_trouble(&pair, &rnd, late);
+		pair.node[0].deaf = false;
+		pair.node[1].deaf = false;
+		pair.now += peer_dead() + 1;
+		for (j = 0; j < 2; j++)
+			peer_say(&pair, j);
+		for (j = 0; j < 2; j++)
+			if (peer_is_up(&pair, j))
+				peer_check_after(&pair, j, 0);
+		peer_reconnect(test, &pair);
 		KUNIT_ASSERT_TRUE(test, peer_agree(&pair));
 	}
 }
 
 static struct kunit_case peer_cases[] = {
-	KUNIT_CASE(three_hellos),
+	KUNIT_CASE(one_word_is_enough),
+	KUNIT_CASE(older_node),
 	KUNIT_CASE(one_way_is_no_cable),
+	KUNIT_CASE(answers_are_no_cable),
+	KUNIT_CASE(forged_hello_pulls_nothing),
+	KUNIT_CASE(forged_hello_keeps_nobody_out),
+	KUNIT_CASE(invented_nodes_are_not_kept),
+	KUNIT_CASE(first_nonce_is_of_a_station),
 	KUNIT_CASE(hello_to_all_is_a_sign_of_life),
 	KUNIT_CASE(silence),
 	KUNIT_CASE(pulled_at_one_end),
 	KUNIT_CASE(pulled_at_both_ends),
 	KUNIT_CASE(restart),
+	KUNIT_CASE(holder_is_not_silent),
 	KUNIT_CASE(late_hello_is_no_restart),
 	KUNIT_CASE(bye),
 	KUNIT_CASE(other_mac_is_not_heard),

@@ -29,7 +29,7 @@ struct weft_station;
  *	any but hard interrupts.
  * @send_all: the same to all that there may be
  * @max_frame: bytes of a frame that get to a station, or with NULL that can be received.
- *	Context: process. Return: 0: there is no way.
+ *	Context: process, with NULL any. Return: 0: there is no way.
  * @destroy: free it; it is closed. Context: process, sleeps; RTNL may be held.
  * @head: bytes in front of a frame, beside those of the net device
  */

@@ -199,6 +199,11 @@ static struct weft_fabric *fabric_find(const struct net_device *ndev)
 	return NULL;
 }
 
+static bool fabric_has(struct weft_uplink_node *node)
+{
+	return weft_switch_has_port(container_of(node, struct weft_fabric, node)->sw);
+}
+
 static struct weft_ibport *fabric_take(struct weft_uplink_node *node)
 {
 	return weft_switch_take_port(container_of(node, struct weft_fabric, node)->sw, true);
@@ -210,6 +215,7 @@ static void fabric_give(struct weft_uplink_node *node, struct weft_ibport *port)
 }
 
 static const struct weft_uplink_ops fabric_uplink_ops = {
+	.has = fabric_has,
 	.take = fabric_take,
 	.give = fabric_give,
 };

@@ -113,6 +113,7 @@ void weft_hello_encode(void *buf, const struct weft_hello *hello)
 	wire->guid = hello->guid;
 	wire->max_frame = cpu_to_be16(hello->max_frame);
 	wire->type = hello->type;
+	wire->flags = hello->answer ? WEFT_HELLO_ANSWER : 0;
 }
 WEFT_EXPORT_FOR_TEST(weft_hello_encode);
 
@@ -123,6 +124,7 @@ bool weft_hello_decode(struct weft_hello *hello, const void *buf)
 	hello->guid = wire->guid;
 	hello->max_frame = be16_to_cpu(wire->max_frame);
 	hello->type = wire->type;
+	hello->answer = wire->flags & WEFT_HELLO_ANSWER;
 	return hello->guid && hello->max_frame >= WEFT_FRAME_MIN_MTU &&
 	       (hello->type == WEFT_NODE_CA || hello->type == WEFT_NODE_SWITCH);
 }

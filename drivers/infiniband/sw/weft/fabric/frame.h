@@ -43,6 +43,9 @@ enum weft_frame_type {
 /* of ACK: frames have come, but not the one that is expected */
 #define WEFT_FRAME_GAP		BIT(3)
 
+/* flags of a HELLO: it answers one, and is no longer than that */
+#define WEFT_HELLO_ANSWER	BIT(0)
+
 /**
  * struct weft_wire_frame - what each frame begins with, behind the Ethernet header
  * @version: WEFT_FRAME_VERSION
@@ -77,13 +80,15 @@ static_assert(sizeof(struct weft_wire_frame) == 28);
  * @guid: node GUID of the sender
  * @max_frame: bytes it takes behind the Ethernet header
  * @type: WEFT_NODE_SWITCH or WEFT_NODE_CA
+ * @flags: WEFT_HELLO_ANSWER; older nodes have 0, and do not look at it
  * @reserved: 0
  */
 struct weft_wire_hello {
 	__be64	guid;
 	__be16	max_frame;
 	u8	type;
-	u8	reserved[5];
+	u8	flags;
+	u8	reserved[4];
 } __packed;
 static_assert(sizeof(struct weft_wire_hello) == 16);
 
@@ -114,11 +119,13 @@ struct weft_frame {
  * @guid: node GUID of the sender
  * @max_frame: bytes it takes behind the Ethernet header
  * @type: WEFT_NODE_SWITCH or WEFT_NODE_CA
+ * @answer: WEFT_HELLO_ANSWER is set
  */
 struct weft_hello {
 	__be64	guid;
 	u16	max_frame;
 	u8	type;
+	bool	answer;
 };
 
 /**

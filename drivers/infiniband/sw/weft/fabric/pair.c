@@ -37,6 +37,11 @@ struct weft_pair {
 	unsigned long		taken;
 };
 
+static bool pair_has(struct weft_uplink_node *node)
+{
+	return !test_bit(PAIR_FAR_END, &container_of(node, struct weft_pair, node)->taken);
+}
+
 /* There is nobody at the other end, so it stays until the uplinks are closed. */
 static struct weft_ibport *pair_take(struct weft_uplink_node *node)
 {
@@ -51,6 +56,7 @@ static void pair_give(struct weft_uplink_node *node, struct weft_ibport *port)
 }
 
 static const struct weft_uplink_ops pair_uplink_ops = {
+	.has = pair_has,
 	.take = pair_take,
 	.give = pair_give,
 };

@@ -17,13 +17,30 @@ static u32 peer_new_nonce(u32 old)
 	return nonce;
 }
 
+u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_station *station)
+{
+	return (u32)siphash(station, sizeof(*station), key) ?: 1;
+}
+WEFT_EXPORT_FOR_TEST(weft_peer_first_nonce);
+
+enum weft_peer_verdict weft_peer_judge(struct weft_peer *peer, const struct weft_frame *frame,
+				       u32 nonce, unsigned long now)
+{
+	if (peer)
+		peer->heard_at = now;
+	if (peer && peer->up)
+		return WEFT_PEER_DROP;
+	return frame->nonce && frame->heard == nonce ? WEFT_PEER_TAKE : WEFT_PEER_ANSWER;
+}
+WEFT_EXPORT_FOR_TEST(weft_peer_judge);
+
 void weft_peer_init(struct weft_peer *peer, const struct weft_peer_note *note,
 		    unsigned long now)
 {
 	*peer = (struct weft_peer) {
 		.guid = note->hello.guid,
 		.station = note->from,
-		.nonce = peer_new_nonce(0),
+		.nonce = note->frame.heard,
 		.max_frame = note->hello.max_frame,
 		.heard_at = now,
 		.agreed_at = now,
@@ -41,46 +58,31 @@ WEFT_EXPORT_FOR_TEST(weft_peer_down);
 
 static u32 peer_bye(const struct weft_peer *peer, const struct weft_frame *frame)
 {
-	if (frame->nonce != peer->heard || frame->heard != peer->nonce)
+	if (!peer->up || frame->nonce != peer->heard || frame->heard != peer->nonce)
 		return 0;
-	return (peer->up ? WEFT_PEER_PULL : 0) | WEFT_PEER_FORGET;
+	return WEFT_PEER_PULL | WEFT_PEER_FORGET;
 }
 
-/* It has begun anew, or is new. */
-static u32 peer_learn(struct weft_peer *peer, u32 nonce)
-{
-	u32 actions = WEFT_PEER_REPLY;
-
-	if (peer->up) {
-		actions |= WEFT_PEER_PULL;
-		weft_peer_down(peer);
-	}
-	peer->heard = nonce;
-	return actions;
-}
-
-static u32 peer_hello(struct weft_peer *peer, const struct weft_frame *frame,
+/*
+ * An answer may be shorter than DATA is. So it does not show that such frames get through, as all
+ * other HELLOs do that name our nonce.
+ */
+static u32 peer_hello(struct weft_peer *peer, const struct weft_peer_note *note,
 		      unsigned long now)
 {
-	u32 actions = 0;
+	u32 nonce = note->frame.nonce, actions = 0;
 
-	if (!frame->nonce)
+	if (!nonce || note->frame.heard != peer->nonce || (peer->up && nonce != peer->heard))
 		return 0;
-	/*
-	 * Of a cable that is not any more: it does not know yet, or this one is late. If
-	 * neither knows what the other one says now, one has to begin with nothing.
-	 */
-	if (frame->heard && frame->heard != peer->nonce) {
-		if (!peer->up)
-			peer->heard = 0;
-		return 0;
-	}
-	if (frame->nonce != peer->heard)
-		actions = peer_learn(peer, frame->nonce);
-	if (frame->heard != peer->nonce)
-		return actions;
+	peer->heard_at = now;
 	peer->agreed_at = now;
-	return peer->up ? actions : actions | WEFT_PEER_PLUG;
+	peer->max_frame = note->hello.max_frame;
+	if (nonce != peer->heard)
+		actions |= WEFT_PEER_REPLY;
+	if (!peer->up && !note->hello.answer)
+		actions |= WEFT_PEER_PLUG;
+	peer->heard = nonce;
+	return actions;
 }
 
 u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
@@ -91,9 +93,7 @@ u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
 		return 0;
 	if (note->frame.type == WEFT_FRAME_BYE)
 		return peer_bye(peer, &note->frame);
-	peer->heard_at = now;
-	peer->max_frame = note->hello.max_frame;
-	return peer_hello(peer, &note->frame, now);
+	return peer_hello(peer, note, now);
 }
 WEFT_EXPORT_FOR_TEST(weft_peer_hear);
 

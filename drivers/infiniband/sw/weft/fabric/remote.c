@@ -135,12 +135,27 @@ void weft_remote_plug(struct weft_remote *remote)
 	weft_ibport_plug(remote->param.port, &remote->cable);
 }
 
+/* The other end need not wait until it misses us. */
+static void remote_bye(const struct weft_remote *remote)
+{
+	const struct weft_remote_param *param = &remote->param;
+	struct weft_frame frame = {
+		.type = WEFT_FRAME_BYE, .nonce = param->nonce, .heard = param->heard,
+	};
+	struct weft_frame_room room = weft_carrier_room(param->carrier);
+	struct sk_buff *skb = weft_frame_build(&frame, NULL, 0, &room);
+
+	if (skb)
+		weft_carrier_send(param->carrier, &param->to, skb);
+}
+
 void weft_remote_pull(struct weft_remote *remote)
 {
 	weft_ibport_unplug(remote->param.port);
 	weft_arq_stop(&remote->arq);
 	hrtimer_cancel(&remote->timer);
 	cancel_work_sync(&remote->work);
+	remote_bye(remote);
 }
 
 void weft_remote_free(struct weft_remote *remote)

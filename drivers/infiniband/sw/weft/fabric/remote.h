@@ -48,6 +48,7 @@ struct weft_remote_param {
  * @timer: of @arq
  * @work: hands on what @arq has left over
  * @param: immutable
+ * @max_frame: what the other end takes, as it said last; anybody
  * @heard_at: jiffies when a frame came by it last; anybody
  * @useless: it is to be pulled out: the other end does not acknowledge, or management
  *	has taken the link down; set once, by anybody
@@ -58,6 +59,7 @@ struct weft_remote {
 	struct hrtimer		timer;
 	struct work_struct	work;
 	struct weft_remote_param param;
+	u16			max_frame;
 	unsigned long		heard_at;
 	bool			useless;
 };
@@ -72,7 +74,7 @@ struct weft_remote {
 struct weft_remote *weft_remote_create(const struct weft_remote_param *param);
 
 /**
- * weft_remote_is - do a frame's nonces belong to a cable?
+ * weft_remote_is - does a frame have the nonces of a cable?
  * @remote: the cable
  * @frame: header of a frame; NULL: of any
  * @from: who sent it
@@ -102,7 +104,7 @@ void weft_remote_receive(struct weft_remote *remote, const struct weft_frame *fr
 void weft_remote_plug(struct weft_remote *remote);
 
 /**
- * weft_remote_pull - pull a cable out of its port
+ * weft_remote_pull - pull a cable out of its port, and say good-bye
  * @remote: plugged in; no frame is given to it any more
  *
  * Context: process, sleeps.

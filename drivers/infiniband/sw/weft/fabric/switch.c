@@ -235,6 +235,12 @@ struct weft_ibnode *weft_switch_node(struct weft_switch *sw)
 }
 WEFT_EXPORT_FOR_TEST(weft_switch_node);
 
+bool weft_switch_has_port(const struct weft_switch *sw)
+{
+	return find_next_zero_bit(sw->taken, SWITCH_ALL_PORTS, 1) < SWITCH_ALL_PORTS;
+}
+WEFT_EXPORT_FOR_TEST(weft_switch_has_port);
+
 struct weft_ibport *weft_switch_take_port(struct weft_switch *sw, bool upper)
 {
 	u8 num, i;

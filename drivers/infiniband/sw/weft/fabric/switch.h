@@ -40,6 +40,14 @@ void weft_switch_destroy(struct weft_switch *sw);
 struct weft_ibnode *weft_switch_node(struct weft_switch *sw);
 
 /**
+ * weft_switch_has_port - is there a port that nobody has?
+ * @sw: the switch
+ *
+ * Return: true when there is one, as things are.
+ */
+bool weft_switch_has_port(const struct weft_switch *sw);
+
+/**
  * weft_switch_take_port - take a port that nobody has
  * @sw: the switch
  * @upper: from the upper end: for a cable to another switch; else from the lower

@@ -392,7 +392,11 @@ static u32 tunnel_max_frame(struct weft_carrier *carrier, const struct weft_stat
  * ---- The way in ----
  */
 
-/* Who is no peer, or is not its kernel, is a stranger: the port is one of any user's. */
+/*
+ * Who is no peer is a stranger, and so is another port of a peer. But any user of a peer may get
+ * to send from this one, so that is no proof: nothing counts without a nonce that only the
+ * kernel there has been told (fabric/peer.h).
+ */
 static bool tunnel_is_peer(struct tunnel *tunnel, const struct sk_buff *skb,
 			   const struct weft_station *from)
 {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What comes is looked at in the soft interrupt: DATA and ACK go to the cable they are
- * of, a HELLO or BYE is noted for a work item. That alone knows the peers, plugs cables
- * in and pulls them out, so there is no lock for it.
+ * The soft interrupt gives a frame to the cable whose nonces it has. A HELLO without a cable is
+ * answered at once, and nothing is kept of it, until it names our nonce: then it is noted for a
+ * work item. That alone adds and removes peers, plugs cables in and pulls them out. So who only
+ * sends can fill no table, and takes no room from those who receive what we send.
  */
 #include "fabric/uplink.h"
 
 #include <linux/netdevice.h>
+#include <linux/random.h>
 #include <linux/rcupdate.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
@@ -23,7 +26,7 @@ static_assert(WEFT_UPLINK_PEERS <= WEFT_SWITCH_PORTS / 2);
 static struct workqueue_struct *uplink_wq;
 
 /**
- * struct uplink_entry - another node
+ * struct uplink_entry - another node, that has named our nonce
  * @peer: what is known of it; valid if there is a @port
  * @port: for the cable to it, NULL: the entry is free
  * @uplink: the cable, RCU; NULL: it is not plugged in
@@ -40,20 +43,23 @@ struct uplink_entry {
 /**
  * struct weft_uplinks - all of a node
  *
- * Where nothing is said of locks @work alone uses it.
+ * Where nothing is said of locks @work alone uses it. What it changes of an entry's peer or port
+ * it changes with @lock held, as the soft interrupt reads that.
  *
  * @node: whose
  * @carrier: takes frames to all others, and brings theirs; idle: nothing else is valid
  * @closed: @work does nothing any more
  * @work: does all that is not done by frame
- * @lock: protects @notes, @first_note and @num_notes
- * @notes: HELLOs and BYEs that have come, a ring
+ * @lock: protects the notes, and from @key to @told
+ * @notes: HELLOs and BYEs that have come and have our nonce, a ring
  * @first_note: the oldest of them
  * @num_notes: of them
+ * @key: of weft_peer_first_nonce()
+ * @open: there is room for one more node
+ * @told: that there was none for somebody
  * @entries: other nodes; their cables are read by anybody
  * @began: jiffies
  * @hello_at: jiffies when the next HELLO goes
- * @told: that there is no port for somebody
  */
 struct weft_uplinks {
 	struct weft_uplink_node	*node;
@@ -64,10 +70,12 @@ struct weft_uplinks {
 	struct weft_peer_note	notes[WEFT_UPLINK_NOTES];
 	u32			first_note;
 	u32			num_notes;
+	siphash_key_t		key;
+	bool			open;
+	bool			told;
 	struct uplink_entry	entries[WEFT_UPLINK_PEERS];
 	unsigned long		began;
 	unsigned long		hello_at;
-	bool			told;
 };
 
 int weft_uplink_init(void)
@@ -109,12 +117,13 @@ static struct weft_remote *uplink_get(const struct uplink_entry *entry)
 	return rcu_dereference_protected(entry->uplink, true);
 }
 
-/* Without memory it is tried again with the next HELLO. */
-static void uplink_plug(struct weft_uplinks *uplinks, struct uplink_entry *entry)
+/* Returns false: there is no memory, and it is tried again with the next HELLO. */
+static bool uplink_plug(struct weft_uplinks *uplinks, struct uplink_entry *entry)
 {
 	const struct weft_peer *peer = &entry->peer;
 	struct weft_remote_param param = {
-		.wq = uplink_wq, .carrier = uplinks->carrier, .port = entry->port, .to = peer->station,
+		.wq = uplink_wq, .carrier = uplinks->carrier,
+		.port = entry->port, .to = peer->station,
 		.nonce = peer->nonce, .heard = peer->heard,
 		.max_frame = uplink_max_frame(uplinks, peer),
 		.abandon = uplinks_abandon, .context = uplinks,
@@ -122,11 +131,15 @@ static void uplink_plug(struct weft_uplinks *uplinks, struct uplink_entry *entry
 	struct weft_remote *uplink = weft_remote_create(&param);
 
 	if (!uplink)
-		return;
+		return false;
+	uplink->max_frame = peer->max_frame;
+	spin_lock_bh(&uplinks->lock);
 	entry->peer.up = true;
+	spin_unlock_bh(&uplinks->lock);
 	/* the port first: what comes by a cable finds it plugged in */
 	weft_remote_plug(uplink);
 	rcu_assign_pointer(entry->uplink, uplink);
+	return true;
 }
 
 /* To be followed by uplinks_settle(). */
@@ -156,11 +169,17 @@ static void uplinks_settle(struct weft_uplinks *uplinks)
 	}
 }
 
+/* The next cable to the same node has another nonce, even if it is its first again. */
 static void uplinks_forget(struct weft_uplinks *uplinks, struct uplink_entry *entry)
 {
-	uplinks->node->ops->give(uplinks->node, entry->port);
+	struct weft_ibport *port = entry->port;
+
+	spin_lock_bh(&uplinks->lock);
 	entry->port = NULL;
+	get_random_bytes(&uplinks->key, sizeof(uplinks->key));
 	uplinks->told = false;
+	spin_unlock_bh(&uplinks->lock);
+	uplinks->node->ops->give(uplinks->node, port);
 }
 
 /* What we take, whoever sends it. */
@@ -170,11 +189,12 @@ static u32 uplinks_max_frame(const struct weft_uplinks *uplinks)
 }
 
 static struct sk_buff *uplinks_build_hello(const struct weft_uplinks *uplinks,
-					   const struct weft_frame *frame)
+					   const struct weft_frame *frame, bool answer)
 {
 	struct weft_hello hello = {
 		.guid = uplinks->node->guid,
 		.type = uplinks->node->type,
+		.answer = answer,
 		.max_frame = min_t(u32, uplinks_max_frame(uplinks), U16_MAX),
 	};
 	struct weft_frame_room room = weft_carrier_room(uplinks->carrier);
@@ -190,7 +210,7 @@ static void uplinks_hello_everybody(const struct weft_uplinks *uplinks)
 	struct weft_frame frame = {
 		.type = WEFT_FRAME_HELLO, .length = sizeof(struct weft_wire_hello),
 	};
-	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame);
+	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame, false);
 
 	if (skb)
 		weft_carrier_send_all(uplinks->carrier, skb);
@@ -208,19 +228,7 @@ static void uplinks_hello(const struct weft_uplinks *uplinks, const struct uplin
 		.heard = weft_ibport_is_disabled(entry->port) ? 0 : peer->heard,
 		.length = uplink_max_frame(uplinks, peer) - sizeof(struct weft_wire_frame),
 	};
-	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame);
-
-	if (skb)
-		weft_carrier_send(uplinks->carrier, &peer->station, skb);
-}
-
-static void uplinks_bye(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
-{
-	struct weft_frame frame = {
-		.type = WEFT_FRAME_BYE, .nonce = peer->nonce, .heard = peer->heard,
-	};
-	struct weft_frame_room room = weft_carrier_room(uplinks->carrier);
-	struct sk_buff *skb = weft_frame_build(&frame, NULL, 0, &room);
+	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame, false);
 
 	if (skb)
 		weft_carrier_send(uplinks->carrier, &peer->station, skb);
@@ -237,8 +245,9 @@ static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry
 		return;
 	}
 	/* plugged in before the other end knows that it may be */
-	if (actions & WEFT_PEER_PLUG && !weft_ibport_is_disabled(entry->port))
-		uplink_plug(uplinks, entry);
+	if (actions & WEFT_PEER_PLUG && !weft_ibport_is_disabled(entry->port) &&
+	    uplink_plug(uplinks, entry))
+		actions |= WEFT_PEER_REPLY;
 	if (actions & WEFT_PEER_REPLY)
 		uplinks_hello(uplinks, entry);
 }
@@ -289,72 +298,102 @@ static struct uplink_entry *uplinks_find(struct weft_uplinks *uplinks,
 }
 
 /* With a port, so that there is one when it comes to plug the cable in. */
-static struct uplink_entry *uplinks_take(struct weft_uplinks *uplinks)
+static struct uplink_entry *uplinks_take(struct weft_uplinks *uplinks,
+					 const struct weft_peer_note *note)
 {
 	struct uplink_entry *entry;
+	struct weft_ibport *port;
 	int i;
 
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
 		entry = &uplinks->entries[i];
 		if (entry->port)
 			continue;
-		entry->port = uplinks->node->ops->take(uplinks->node);
-		return entry->port ? entry : NULL;
+		port = uplinks->node->ops->take(uplinks->node);
+		if (!port)
+			return NULL;
+		spin_lock_bh(&uplinks->lock);
+		entry->port = port;
+		weft_peer_init(&entry->peer, note, jiffies);
+		spin_unlock_bh(&uplinks->lock);
+		return entry;
 	}
 	return NULL;
 }
 
 /* Those that wait for one another would do so for ever if none of them gave up. */
-static bool uplinks_make_room(struct weft_uplinks *uplinks)
+static struct uplink_entry *uplinks_vain(struct weft_uplinks *uplinks)
 {
 	struct uplink_entry *entry;
 	int i;
 
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
 		entry = &uplinks->entries[i];
-		if (!entry->port || !weft_peer_is_vain(&entry->peer, jiffies))
-			continue;
-		uplinks_forget(uplinks, entry);
-		return true;
+		if (entry->port && weft_peer_is_vain(&entry->peer, jiffies))
+			return entry;
 	}
-	return false;
+	return NULL;
 }
 
+static bool uplinks_has_room(struct weft_uplinks *uplinks)
+{
+	int i;
+
+	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
+		if (!uplinks->entries[i].port)
+			return uplinks->node->ops->has(uplinks->node) || uplinks_vain(uplinks);
+	return uplinks_vain(uplinks);
+}
+
+/* Is there somebody to be answered that nothing is known of? */
+static void uplinks_look_for_room(struct weft_uplinks *uplinks)
+{
+	bool open = uplinks_usable(uplinks) && uplinks_has_room(uplinks);
+
+	spin_lock_bh(&uplinks->lock);
+	uplinks->open = open;
+	spin_unlock_bh(&uplinks->lock);
+}
+
+static bool uplinks_is_first(struct weft_uplinks *uplinks, const struct weft_peer_note *note)
+{
+	u32 nonce;
+
+	spin_lock_bh(&uplinks->lock);
+	nonce = weft_peer_first_nonce(&uplinks->key, &note->from);
+	spin_unlock_bh(&uplinks->lock);
+	return note->frame.type == WEFT_FRAME_HELLO && note->frame.heard == nonce;
+}
+
+/* Somebody else may have come first since it was answered. */
 static struct uplink_entry *uplinks_add(struct weft_uplinks *uplinks,
 					const struct weft_peer_note *note)
 {
-	struct uplink_entry *entry = uplinks_take(uplinks);
+	struct uplink_entry *entry, *vain;
 
-	if (!entry && uplinks_make_room(uplinks))
-		entry = uplinks_take(uplinks);
-	if (entry) {
-		weft_peer_init(&entry->peer, note, jiffies);
-		return entry;
+	if (!uplinks_is_first(uplinks, note))
+		return NULL;
+	entry = uplinks_take(uplinks, note);
+	vain = entry ? NULL : uplinks_vain(uplinks);
+	if (vain) {
+		uplinks_forget(uplinks, vain);
+		entry = uplinks_take(uplinks, note);
 	}
-	if (!uplinks->told)
-		net_warn_ratelimited("weft: %s: no cable to %s %016llx: all are in use\n",
-				     uplinks->carrier->ndev->name,
-				     note->hello.type == WEFT_NODE_CA ? "HCA" : "switch",
-				     be64_to_cpu(note->hello.guid));
-	uplinks->told = true;
-	return NULL;
+	uplinks_look_for_room(uplinks);
+	return entry;
 }
 
 static void uplinks_hear(struct weft_uplinks *uplinks, const struct weft_peer_note *note)
 {
-	struct uplink_entry *entry;
-	u32 actions = 0;
+	struct uplink_entry *entry = uplinks_find(uplinks, note) ?: uplinks_add(uplinks, note);
+	u32 actions;
 
-	if (note->frame.type == WEFT_FRAME_HELLO && note->hello.guid == uplinks->node->guid)
-		return; /* a loop */
-	entry = uplinks_find(uplinks, note);
-	if (!entry && note->frame.type == WEFT_FRAME_HELLO) {
-		entry = uplinks_add(uplinks, note);
-		actions = WEFT_PEER_REPLY;
-	}
-	if (entry)
-		uplinks_act(uplinks, entry,
-			    actions | weft_peer_hear(&entry->peer, note, jiffies));
+	if (!entry)
+		return;
+	spin_lock_bh(&uplinks->lock);
+	actions = weft_peer_hear(&entry->peer, note, jiffies);
+	spin_unlock_bh(&uplinks->lock);
+	uplinks_act(uplinks, entry, actions);
 }
 
 static bool uplinks_take_note(struct weft_uplinks *uplinks, struct weft_peer_note *note)
@@ -375,42 +414,45 @@ static bool uplinks_take_note(struct weft_uplinks *uplinks, struct weft_peer_not
 /* A HELLO comes again; so what is too much is not missed. */
 static void uplinks_note(struct weft_uplinks *uplinks, const struct weft_peer_note *note)
 {
-	bool room;
-
-	spin_lock_bh(&uplinks->lock);
-	room = uplinks->num_notes < WEFT_UPLINK_NOTES;
-	if (room) {
-		uplinks->notes[(uplinks->first_note + uplinks->num_notes) %
-			       WEFT_UPLINK_NOTES] = *note;
-		uplinks->num_notes++;
-	}
-	spin_unlock_bh(&uplinks->lock);
-	if (room)
-		uplinks_kick(uplinks);
+	lockdep_assert_held(&uplinks->lock);
+	if (uplinks->num_notes == WEFT_UPLINK_NOTES)
+		return;
+	uplinks->notes[(uplinks->first_note + uplinks->num_notes) % WEFT_UPLINK_NOTES] = *note;
+	uplinks->num_notes++;
+	uplinks_kick(uplinks);
 }
 
-/*
- * Whatever comes by a cable has the right nonces, so it counts as a HELLO. Returns what is to
- * be done.
- */
+/* Whatever comes by a cable has the right nonces, so it counts as a HELLO. */
+static void uplinks_refresh(const struct weft_uplinks *uplinks, struct uplink_entry *entry)
+{
+	struct weft_remote *uplink = uplink_get(entry);
+	unsigned long heard_at = READ_ONCE(uplink->heard_at);
+	struct weft_peer *peer = &entry->peer;
+
+	peer->max_frame = READ_ONCE(uplink->max_frame);
+	if (time_after(heard_at, peer->agreed_at))
+		peer->agreed_at = heard_at;
+	if (time_after(heard_at, peer->heard_at))
+		peer->heard_at = heard_at;
+	if (READ_ONCE(uplink->useless) || weft_ibport_is_disabled(entry->port))
+		weft_peer_down(peer);
+}
+
+/* Returns what is to be done. */
 static u32 uplinks_check(struct weft_uplinks *uplinks, struct uplink_entry *entry)
 {
-	struct weft_peer *peer = &entry->peer;
-	unsigned long heard_at;
-	u32 actions = 0;
+	bool up = entry->peer.up;
+	u32 actions;
 
-	if (peer->up) {
-		heard_at = READ_ONCE(uplink_get(entry)->heard_at);
-		if (time_after(heard_at, peer->agreed_at))
-			peer->agreed_at = heard_at;
-		weft_arq_resize(&uplink_get(entry)->arq, uplink_max_frame(uplinks, peer));
-		if (READ_ONCE(uplink_get(entry)->useless) ||
-		    weft_ibport_is_disabled(entry->port)) {
-			weft_peer_down(peer);
-			actions = WEFT_PEER_PULL | WEFT_PEER_REPLY;
-		}
-	}
-	return actions | weft_peer_check(peer, jiffies);
+	spin_lock_bh(&uplinks->lock);
+	if (up)
+		uplinks_refresh(uplinks, entry);
+	actions = up && !entry->peer.up ? WEFT_PEER_PULL | WEFT_PEER_REPLY : 0;
+	actions |= weft_peer_check(&entry->peer, jiffies);
+	spin_unlock_bh(&uplinks->lock);
+	if (entry->peer.up)
+		weft_arq_resize(&uplink_get(entry)->arq, uplink_max_frame(uplinks, &entry->peer));
+	return actions;
 }
 
 /* Those that are to be pulled out are first: all of them wait for the same grace period. */
@@ -499,6 +541,7 @@ static void uplinks_work(struct work_struct *work)
 	} else {
 		uplinks_forget_all(uplinks);
 	}
+	uplinks_look_for_room(uplinks);
 	/* nothing when it has been kicked meanwhile */
 	queue_delayed_work(uplink_wq, &uplinks->work, msecs_to_jiffies(WEFT_HELLO_FAST_MS));
 }
@@ -541,6 +584,101 @@ static void uplinks_rcv_cable(const struct weft_uplinks *uplinks,
 		kfree_skb(skb);
 }
 
+/* No longer than the HELLO, so nobody can have us send more than he sends himself. */
+static void uplinks_answer(const struct weft_uplinks *uplinks, const struct weft_peer_note *note,
+			   u32 nonce)
+{
+	u32 most = min_t(u32, uplinks_max_frame(uplinks) - sizeof(struct weft_wire_frame),
+			 WEFT_FRAME_PACKET);
+	struct weft_frame frame = {
+		.type = WEFT_FRAME_HELLO, .nonce = nonce, .heard = note->frame.nonce,
+		.length = min_t(u32, note->frame.length, most),
+	};
+	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame, true);
+
+	if (skb)
+		weft_carrier_send(uplinks->carrier, &note->from, skb);
+}
+
+/* Who is not answered does not come to know our nonce. */
+static void uplinks_refuse(struct weft_uplinks *uplinks, const struct weft_hello *hello)
+{
+	if (!uplinks->told)
+		net_warn_ratelimited("weft: %s: no cable to %s %016llx: all are in use\n",
+				     uplinks->carrier->ndev->name,
+				     hello->type == WEFT_NODE_CA ? "HCA" : "switch",
+				     be64_to_cpu(hello->guid));
+	uplinks->told = true;
+}
+
+/* Of a node that we have no entry of. @nonce: result, ours */
+static enum weft_peer_verdict uplinks_judge_new(struct weft_uplinks *uplinks,
+						const struct weft_peer_note *note, u32 *nonce)
+{
+	*nonce = weft_peer_first_nonce(&uplinks->key, &note->from);
+	if (uplinks->open)
+		return weft_peer_judge(NULL, &note->frame, *nonce, jiffies);
+	uplinks_refuse(uplinks, &note->hello);
+	return WEFT_PEER_DROP;
+}
+
+/* A disabled port has no cable: the other end is not to think that it is heard. */
+static enum weft_peer_verdict uplinks_judge(struct weft_uplinks *uplinks,
+					    const struct weft_peer_note *note, u32 *nonce)
+{
+	struct uplink_entry *entry = uplinks_find(uplinks, note);
+	enum weft_peer_verdict verdict;
+
+	if (!entry)
+		return uplinks_judge_new(uplinks, note, nonce);
+	/* two with the same GUID: the one that was here first */
+	if (!weft_station_equal(&entry->peer.station, &note->from))
+		return WEFT_PEER_DROP;
+	*nonce = entry->peer.nonce;
+	verdict = weft_peer_judge(&entry->peer, &note->frame, *nonce, jiffies);
+	if (verdict == WEFT_PEER_ANSWER && weft_ibport_is_disabled(entry->port))
+		return WEFT_PEER_DROP;
+	return verdict;
+}
+
+/* A HELLO that comes by no cable. */
+static void uplinks_meet(struct weft_uplinks *uplinks, const struct weft_peer_note *note)
+{
+	enum weft_peer_verdict verdict;
+	u32 nonce;
+
+	spin_lock_bh(&uplinks->lock);
+	verdict = uplinks_judge(uplinks, note, &nonce);
+	if (verdict == WEFT_PEER_TAKE)
+		uplinks_note(uplinks, note);
+	spin_unlock_bh(&uplinks->lock);
+	if (verdict == WEFT_PEER_ANSWER)
+		uplinks_answer(uplinks, note, nonce);
+}
+
+static void uplinks_rcv_hello(struct weft_uplinks *uplinks, const struct weft_peer_note *note)
+{
+	struct weft_remote *uplink = uplinks_by_frame(uplinks, &note->frame, &note->from);
+
+	if (note->hello.guid == uplinks->node->guid)
+		return; /* a loop */
+	if (uplink) {
+		WRITE_ONCE(uplink->max_frame, note->hello.max_frame);
+		WRITE_ONCE(uplink->heard_at, jiffies);
+	} else if (!READ_ONCE(uplinks->closed) && uplinks_usable(uplinks)) {
+		uplinks_meet(uplinks, note);
+	}
+}
+
+static void uplinks_rcv_bye(struct weft_uplinks *uplinks, const struct weft_peer_note *note)
+{
+	if (!uplinks_by_frame(uplinks, &note->frame, &note->from))
+		return;
+	spin_lock_bh(&uplinks->lock);
+	uplinks_note(uplinks, note);
+	spin_unlock_bh(&uplinks->lock);
+}
+
 static void uplinks_rcv_note(struct weft_uplinks *uplinks, const struct weft_frame *frame,
 			     const struct weft_station *from, struct sk_buff *skb)
 {
@@ -548,13 +686,13 @@ static void uplinks_rcv_note(struct weft_uplinks *uplinks, const struct weft_fra
 	struct weft_wire_hello buf;
 	const void *hello;
 
-	if (frame->type == WEFT_FRAME_HELLO) {
+	if (frame->type == WEFT_FRAME_BYE) {
+		uplinks_rcv_bye(uplinks, &note);
+	} else {
 		hello = skb_header_pointer(skb, 0, sizeof(buf), &buf);
-		if (!hello || !weft_hello_decode(&note.hello, hello))
-			goto out_free;
+		if (hello && weft_hello_decode(&note.hello, hello))
+			uplinks_rcv_hello(uplinks, &note);
 	}
-	uplinks_note(uplinks, &note);
-out_free:
 	consume_skb(skb);
 }
 
@@ -587,6 +725,7 @@ static int uplinks_start(struct weft_uplinks *uplinks)
 	int ret;
 
 	spin_lock_init(&uplinks->lock);
+	get_random_bytes(&uplinks->key, sizeof(uplinks->key));
 	INIT_DELAYED_WORK(&uplinks->work, uplinks_work);
 	uplinks->began = jiffies;
 	uplinks->hello_at = jiffies;
@@ -617,25 +756,12 @@ struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 	return ERR_PTR(ret);
 }
 
-static void uplinks_bye_all(struct weft_uplinks *uplinks)
-{
-	const struct uplink_entry *entry;
-	int i;
-
-	for (i = 0; i < WEFT_UPLINK_PEERS; i++) {
-		entry = &uplinks->entries[i];
-		if (entry->port && entry->peer.heard)
-			uplinks_bye(uplinks, &entry->peer);
-	}
-}
-
 void weft_uplinks_close(struct weft_uplinks *uplinks)
 {
 	if (!uplinks->carrier->idle) {
 		/* from now on the entries are ours, even if a frame has the work run */
 		WRITE_ONCE(uplinks->closed, true);
 		cancel_delayed_work_sync(&uplinks->work);
-		uplinks_bye_all(uplinks);
 		uplinks_forget_all(uplinks);
 		/* waits for what is being received */
 		uplinks->carrier->ops->close(uplinks->carrier);

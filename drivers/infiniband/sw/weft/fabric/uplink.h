@@ -19,12 +19,14 @@ struct weft_uplinks;
 /**
  * struct weft_uplink_ops - what a node does for its uplinks
  *
- * Context of both: process. They do not take RTNL.
+ * Context of all: process. They do not take RTNL.
  *
+ * @has: is there a port that could be taken, as things are?
  * @take: a port for a cable, nothing is plugged in; NULL: there is none, for now
  * @give: back, nothing is plugged in any more
  */
 struct weft_uplink_ops {
+	bool (*has)(struct weft_uplink_node *node);
 	struct weft_ibport *(*take)(struct weft_uplink_node *node);
 	void (*give)(struct weft_uplink_node *node, struct weft_ibport *port);
 };
@@ -60,7 +62,7 @@ void weft_uplink_exit(void);
  * @carrier: of the net device; the caller keeps it, and nobody else has it open
  *
  * A cable to another node is plugged into a port when both have heard of each other, and
- * pulled out when it falls silent, starts anew, or the carrier goes.
+ * pulled out when it falls silent, says good-bye, or the carrier goes.
  *
  * Context: process, RTNL is held.
  * Return: the uplinks, or an error pointer: -ENOMEM, or why the carrier cannot be opened.
