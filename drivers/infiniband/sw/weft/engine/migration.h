@@ -112,15 +112,15 @@ static inline enum weft_passage weft_migration_packet(struct weft_qp *qp,
  * @qp: connected
  * @pkt: decoded
  *
- * Racy: while a path changes either answer is right. The owner of the half's turn asks
- * weft_migration_packet().
+ * The owner of the half's turn asks weft_migration_packet().
  *
  * Return: true: by the path, or by the other one.
  */
 static inline bool weft_migration_knows(const struct weft_qp *qp, const struct weft_pkt *pkt)
 {
-	return data_race(weft_pkt_is_on_path(pkt, &qp->av)) ||
-	       data_race(qp->migration.known && weft_pkt_is_on_path(pkt, &qp->migration.av));
+	/* data race: while a path changes either answer is right */
+	return data_race(weft_pkt_is_on_path(pkt, &qp->av) ||
+			 (qp->migration.known && weft_pkt_is_on_path(pkt, &qp->migration.av)));
 }
 
 /* With another path in play: see weft_migration_meeting(). */

@@ -160,9 +160,8 @@ static inline unsigned long weft_turn_take(struct weft_turn *turn)
 		clear_bit(WEFT_EV_RUN, &turn->bits);
 	if (events & BIT(WEFT_EV_TIMER))
 		clear_bit(WEFT_EV_TIMER, &turn->bits);
-	/* pairs with weft_turn_post(): what an event says is read after it has been taken */
 	if (events)
-		smp_mb__after_atomic();
+		smp_mb__after_atomic(); /* pairs with weft_turn_post(): taken, then looked at */
 	return events;
 }
 
