@@ -307,6 +307,8 @@ static void let_go(void)
 	CHECK(first);
 	fill(first->addr, REST, 1);
 	fd = uffd_hold(a.buf, MiB);
+	/* others' pages have been let go of by then */
+	sleep_ms(1200);
 	before = pinned_pages();
 	post_recv(&b, 1, 0, MiB);
 	wr = swr(&a, 2, IBV_WR_SEND, 0, 0);

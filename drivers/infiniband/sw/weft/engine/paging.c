@@ -36,27 +36,39 @@ static u64 paging_length(const struct weft_paging_need *need)
 	return min_t(u64, need->length, WEFT_PAGED_WINDOW);
 }
 
-/* References to all regions a message gets to, without the pages of those that are paged. */
-static int paging_open(const struct weft_paging_need *need, const struct weft_accessor *who,
-		       struct weft_sgl *sgl, const struct weft_sge *sge, u32 num)
+/*
+ * References to all regions that a message gets to, and may get to within @ahead bytes, without
+ * the pages of those that are paged. Faults of memory that it may never get to are none.
+ */
+static int paging_open(const struct weft_paging_need *need, u64 ahead,
+		       const struct weft_accessor *who, struct weft_sgl *sgl,
+		       const struct weft_sge *sge, u32 num)
 {
-	u64 end = need->end, length;
-	u32 i;
+	u64 limit = ahead > U64_MAX - need->end ? U64_MAX : need->end + ahead, length;
+	struct weft_span *span = sgl->span;
 	int err;
 
 	sgl->length = 0;
 	sgl->num = 0;
-	for (i = 0; i < num && end; i++) {
-		length = min_t(u64, sge[i].length, end);
+	for (; num && sgl->length < limit; num--, sge++) {
+		length = min_t(u64, sge->length, limit - sgl->length);
 		if (!length)
 			continue;
-		err = weft_region_resolve_paged(who, sge[i].lkey, sge[i].addr, length,
-						need->access, &sgl->span[sgl->num]);
+		err = weft_region_resolve_paged(who, sge->lkey, sge->addr, length, need->access,
+						span);
+		if (err && length > need->end - min(sgl->length, need->end)) {
+			limit = need->end;
+			if (sgl->length >= limit)
+				return 0;
+			length = limit - sgl->length;
+			err = weft_region_resolve_paged(who, sge->lkey, sge->addr, length,
+							need->access, span);
+		}
 		if (err)
 			return err;
-		end -= length;
 		sgl->length += length;
 		sgl->num++;
+		span++;
 	}
 	return 0;
 }
@@ -133,7 +145,7 @@ static void paging_renew(const struct weft_paging_need *need, const struct weft_
 {
 	weft_sgl_release(sgl);
 	weft_paging_forget(need->paging);
-	if (!paging_open(need, who, sgl, sge, num))
+	if (!paging_open(need, need->ahead, who, sgl, sge, num))
 		paging_request(need, sgl);
 	else /* a key has gone just now: the next look will say so */
 		weft_turn_post(need->turn, WEFT_EV_RUN);
@@ -152,7 +164,7 @@ enum weft_fault weft_paging_resolve(const struct weft_paging_need *need,
 	if (need->anew && !paging->parked)
 		weft_paging_forget(paging);
 	paging->parked = false;
-	err = paging_open(need, who, sgl, sge, num);
+	err = paging_open(need, 0, who, sgl, sge, num);
 	if (!err)
 		err = paging_attach(need, sgl);
 	if (!err) {
