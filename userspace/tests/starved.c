@@ -290,7 +290,7 @@ static void joins_vlan_or_fails(void)
 	SAME(system("ip link del " VLAN), 0);
 }
 
-/* a VLAN that comes joins later (weft_reach_upper() gets no memory) */
+/* a VLAN that comes joins later (reach_worker() gets no memory) */
 static void vlan_joins_later(void)
 {
 	long left = read_number(SLAB "times");
@@ -300,6 +300,8 @@ static void vlan_joins_later(void)
 	SAME(ibv_attach_mcast(a.qp, &group, 0), 0);
 	write_text(SLAB "probability", "100");
 	SAME(system("ip link add link eth0 name " VLAN " type vlan id 5"), 0);
+	for (i = 0; i < WAIT_MS && read_number(SLAB "times") == left; i += 10)
+		sleep_ms(10);
 	write_text(SLAB "probability", "0");
 	CHECK(read_number(SLAB "times") < left);
 	for (i = 0; i < WAIT_MS && !vlan_is_member(); i += 100)
