@@ -85,9 +85,9 @@ static bool rx_service_matches(const struct weft_qp *qp, u8 opcode)
 }
 
 /*
- * Of a connected QP the rest is checked with the half's turn. One whose peer is reached by the
- * local link has no use for packets: any process of this host could have sent them, from the
- * address that both ends have.
+ * The owner of the half's turn checks the rest of a connected QP's path. A QP whose peer is reached
+ * by the local link has no use for packets: any process of this host could have sent them, from
+ * the address that both ends have.
  */
 static bool rx_address_matches(const struct weft_qp *qp, const struct weft_pkt *pkt)
 {

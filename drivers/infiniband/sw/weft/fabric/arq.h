@@ -235,7 +235,7 @@ void weft_arq_drain(struct weft_arq *arq);
  * weft_arq_stop - the cable is pulled out
  * @arq: an end of a cable
  *
- * Neither weft_arq_ops.arm nor weft_arq_ops.more is called any more when it returns.
+ * When it returns, weft_arq_ops.arm and weft_arq_ops.more are not called any more.
  *
  * Context: any but hard interrupts.
  */

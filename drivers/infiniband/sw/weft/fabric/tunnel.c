@@ -393,9 +393,9 @@ static u32 tunnel_max_frame(struct weft_carrier *carrier, const struct weft_stat
  */
 
 /*
- * Who is no peer is a stranger, and so is another port of a peer. But any user of a peer may get
- * to send from this one, so that is no proof: nothing counts without a nonce that only the
- * kernel there has been told (fabric/peer.h).
+ * Other addresses than the peers' are strangers, and so is another port of a peer. But any user
+ * on a peer's host may get to send from this port, so that is no proof: nothing counts without
+ * a nonce that only the kernel there has been told (fabric/peer.h).
  */
 static bool tunnel_is_peer(struct tunnel *tunnel, const struct sk_buff *skb,
 			   const struct weft_station *from)

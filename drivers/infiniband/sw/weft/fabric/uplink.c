@@ -600,7 +600,7 @@ static void uplinks_answer(const struct weft_uplinks *uplinks, const struct weft
 		weft_carrier_send(uplinks->carrier, &note->from, skb);
 }
 
-/* Who is not answered does not come to know our nonce. */
+/* A node that gets no answer does not come to know our nonce. */
 static void uplinks_refuse(struct weft_uplinks *uplinks, const struct weft_hello *hello)
 {
 	if (!uplinks->told)
@@ -611,7 +611,7 @@ static void uplinks_refuse(struct weft_uplinks *uplinks, const struct weft_hello
 	uplinks->told = true;
 }
 
-/* Of a node that we have no entry of. @nonce: result, ours */
+/* The node has no entry yet. @nonce: result, ours */
 static enum weft_peer_verdict uplinks_judge_new(struct weft_uplinks *uplinks,
 						const struct weft_peer_note *note, u32 *nonce)
 {

@@ -38,7 +38,7 @@ struct share {
 };
 
 /**
- * struct lane_user - whoever answers for processes
+ * struct lane_user - the user who answers for processes
  *
  * @refs: one of each lane
  * @list: in lane_users
@@ -101,7 +101,7 @@ static LIST_HEAD(lane_users);
 /* For what waits for no process: to free users. */
 static struct workqueue_struct *lane_workqueue;
 
-/* Of kernel consumers. */
+/* The lane of kernel consumers. */
 static struct weft_lane *lane_kernel;
 
 /*

@@ -4,13 +4,13 @@
  *
  * Such a work item may be stuck for as long as a process pleases (userfaultfd, FUSE), and a
  * thread of the kernel with it. So may one that lets go of pages: dirty ones are locked for
- * that, and a FUSE server may hold up whoever has the lock. So threads are shared out: those
- * of all to users, and those of a user to its contexts, each of which has a lane. On both
- * levels the same rule holds (see share_has_room()):
+ * that, and a FUSE server may hold up the owner of the lock. So threads are shared out: all of
+ * them to users, and those of a user to its contexts, each of which has a lane. On both levels
+ * the same rule holds (see share_has_room()):
  *
- *	- who has none gets one as long as there is any;
- *	- more than one each comes from one half only, and nobody takes more of it than is
- *	  left to the others.
+ *	- a share without a thread gets one as long as there is any;
+ *	- more than one each comes from one half only, and no share takes more of it than it
+ *	  leaves to the others.
  *
  * What may not begin yet waits in its lane. Each kind of work items is counted apart, so
  * prefetches do not hold up messages. The sum has a fixed limit.
