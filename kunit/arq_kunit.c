@@ -266,7 +266,7 @@ static void arq_alarm(struct arq_model *model, struct arq_end *end)
 	weft_arq_timeout(&end->arq, model->now);
 }
 
-/* What is to happen next does, a work item first; returns false: nothing, or not until @until. */
+/* Let the next event happen, a work item first; returns false: there is none before @until. */
 static bool arq_step(struct arq_model *model, u64 until)
 {
 	struct arq_flying *first = list_first_entry_or_null(&model->wire, struct arq_flying, list);

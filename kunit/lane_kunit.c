@@ -216,7 +216,7 @@ static void lane_test_prefetches(struct kunit *test)
 	expect_begun(test, LONE_PREFETCHES + 3);
 }
 
-/* What waits can be canceled, and what has begun cannot. */
+/* An item that waits can be canceled, one that has begun cannot. */
 static void lane_test_cancel(struct kunit *test)
 {
 	struct weft_lane *lane = lane_of(test, 1000);

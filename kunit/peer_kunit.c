@@ -55,7 +55,7 @@ static struct weft_station peer_station(u32 of)
 	return station;
 }
 
-/* What @from is told by the other one. */
+/* The nonce that the other node tells @from. */
 static u32 peer_nonce(const struct peer_pair *pair, u32 from)
 {
 	const struct peer_node *node = &pair->node[from];
@@ -74,7 +74,7 @@ static struct weft_peer_note peer_note_of(u32 from, u32 nonce, u32 heard)
 	};
 }
 
-/* What node @from says now: to the other one, or if it does not know any to everybody. */
+/* The note that node @from sends now: to the other one, or to everybody if it knows none. */
 static struct weft_peer_note peer_note(const struct peer_pair *pair, u32 from)
 {
 	const struct peer_node *node = &pair->node[from];
@@ -244,7 +244,7 @@ static void older_node(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair.node[1].peer.heard, 77U);
 }
 
-/* Who is heard only, or hears only, gets no cable, and nothing is kept of him. */
+/* A node that is heard only, or hears only, gets no cable, and nothing is kept of it. */
 static void one_way_is_no_cable(struct kunit *test)
 {
 	struct peer_pair pair = {};

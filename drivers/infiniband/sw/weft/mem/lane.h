@@ -12,8 +12,8 @@
  *	- more than one each comes from one half only, and no share takes more of it than it
  *	  leaves to the others.
  *
- * What may not begin yet waits in its lane. Each kind of work items is counted apart, so
- * prefetches do not hold up messages. The sum has a fixed limit.
+ * A work item that may not begin yet waits in its lane. Each kind of work items is counted
+ * apart, so prefetches do not hold up messages. The sum has a fixed limit.
  */
 #ifndef WEFT_MEM_LANE_H
 #define WEFT_MEM_LANE_H

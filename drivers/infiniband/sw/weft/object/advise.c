@@ -29,8 +29,8 @@ struct advise_range {
 /**
  * struct advise_prefetch - what one call wants to be prefetched
  *
- * A work item does it even if the caller waits: pages may never come, and whoever ends the
- * caller, or removes the device, must not wait for them.
+ * A work item does it even if the caller waits: pages may never come, and neither the end of
+ * the caller nor the removal of the device must wait for them.
  *
  * @item: does it
  * @lane: where

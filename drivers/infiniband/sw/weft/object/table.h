@@ -41,7 +41,7 @@ void weft_dev_unpublish(struct weft_dev *dev);
  * @index: of the entry
  * @gid: belongs to the table from here on; NULL: the entry is free
  *
- * What was there is freed after a grace period.
+ * The entry that was there is freed after a grace period.
  */
 void weft_dev_set_gid(struct weft_dev *dev, u32 index, struct weft_gid *gid);
 
