@@ -613,6 +613,7 @@ static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
 {
 	struct fake_node *peer = fake_node_peer(node);
 	struct weft_qp *qp = node->qp;
+	struct weft_window window;
 
 	fake_gid(&qp->av.sgid, node->ip);
 	fake_gid(&qp->av.dgid, peer->ip);
@@ -629,7 +630,9 @@ static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
 	qp->send.retry_cnt = attr->retry_cnt;
 	qp->send.rnr_retry = attr->rnr_retry;
 	qp->send.max_rd_atomic = attr->max_rd_atomic;
-	KUNIT_ASSERT_EQ(node->link->test, weft_window_create(qp, qp->send.ring->entries), 0);
+	KUNIT_ASSERT_EQ(node->link->test,
+			weft_window_prepare(&window, qp, qp->send.ring->entries), 0);
+	weft_window_install(qp, &window);
 	weft_requester_reset(qp);
 	WRITE_ONCE(qp->state, IB_QPS_RTS);
 }

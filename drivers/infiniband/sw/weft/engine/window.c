@@ -10,32 +10,43 @@
 #include "params.h"
 #include "stats.h"
 
-int weft_window_create(struct weft_qp *qp, u32 entries)
+int weft_window_prepare(struct weft_window *larger, const struct weft_qp *qp, u32 entries)
 {
-	u32 num = roundup_pow_of_two(min_t(u32, entries, WEFT_WINDOW_WQES)), i;
-	struct weft_window *window = &qp->send.window;
-	struct weft_window larger = *window;
+	u32 num = roundup_pow_of_two(min_t(u32, entries, WEFT_WINDOW_WQES));
+	const struct weft_window *window = &qp->send.window;
 
-	if (window->flights && num - 1 <= window->mask)
+	*larger = (struct weft_window){
+		.stride = sizeof(struct weft_flight) +
+			  qp->cap.max_send_sge * sizeof(struct weft_sge),
+		.mask = num - 1,
+	};
+	/* only holders of modify_lock replace the memory */
+	if (window->flights && larger->mask <= window->mask)
 		return 0;
-	larger.stride = sizeof(struct weft_flight) +
-			qp->cap.max_send_sge * sizeof(struct weft_sge);
-	larger.flights = kvcalloc(num, larger.stride, GFP_KERNEL_ACCOUNT);
-	if (!larger.flights)
-		return -ENOMEM;
-	larger.mask = num - 1;
-	for (i = window->head; i != window->tail; i++)
-		memcpy(weft_window_at(&larger, i), weft_window_at(window, i), larger.stride);
-	kvfree(window->flights);
-	*window = larger;
-	return 0;
+	larger->flights = kvcalloc(num, larger->stride, GFP_KERNEL_ACCOUNT);
+	return larger->flights ? 0 : -ENOMEM;
 }
-WEFT_EXPORT_FOR_TEST(weft_window_create);
+WEFT_EXPORT_FOR_TEST(weft_window_prepare);
 
-void weft_window_destroy(struct weft_qp *qp)
+void weft_window_install(struct weft_qp *qp, struct weft_window *larger)
 {
-	kvfree(qp->send.window.flights);
-	qp->send.window.flights = NULL;
+	struct weft_window *window = &qp->send.window;
+	u32 i;
+
+	if (!larger->flights)
+		return;
+	for (i = window->head; i != window->tail; i++)
+		memcpy(weft_window_at(larger, i), weft_window_at(window, i), larger->stride);
+	swap(window->flights, larger->flights);
+	window->stride = larger->stride;
+	window->mask = larger->mask;
+}
+WEFT_EXPORT_FOR_TEST(weft_window_install);
+
+void weft_window_destroy(struct weft_window *window)
+{
+	kvfree(window->flights);
+	window->flights = NULL;
 }
 
 void weft_window_reset(struct weft_qp *qp)

@@ -3,7 +3,8 @@
  * The window: work requests that travel in packets, from the first packet to
  * the last answer. All are kept, so that any packet can be sent again.
  *
- * The send turn is owned or stopped in all of it.
+ * The send turn is owned or stopped in all of it but weft_window_prepare() and
+ * weft_window_destroy().
  */
 #ifndef WEFT_ENGINE_WINDOW_H
 #define WEFT_ENGINE_WINDOW_H
@@ -14,23 +15,28 @@
 #include "wire/psn.h"
 
 /**
- * weft_window_create - get memory for a window
- * @qp: connected QP
- * @entries: of its send queue
- *
- * Does nothing when there is one that is large enough; what is in a smaller one
- * stays in it.
+ * weft_window_prepare - get memory for a window, while the send half still runs
+ * @larger: result; without flights when the window of @qp is large enough already
+ * @qp: connected; the caller holds its modify_lock
+ * @entries: of the send queue that it has or gets
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
-int weft_window_create(struct weft_qp *qp, u32 entries);
+int weft_window_prepare(struct weft_window *larger, const struct weft_qp *qp, u32 entries);
+
+/**
+ * weft_window_install - move what is in a QP's window to prepared memory
+ * @qp: the one that @larger was prepared for
+ * @larger: gets the memory that was in use before; weft_window_destroy() is due
+ */
+void weft_window_install(struct weft_qp *qp, struct weft_window *larger);
 
 /**
  * weft_window_destroy - give the memory back
- * @qp: any
+ * @window: any
  */
-void weft_window_destroy(struct weft_qp *qp);
+void weft_window_destroy(struct weft_window *window);
 
 /**
  * weft_window_reset - empty the window; the next PSN is that of the send half

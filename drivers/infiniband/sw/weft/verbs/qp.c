@@ -463,7 +463,7 @@ int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	weft_turn_end(&qp->send.turn);
 	mutex_unlock(&qp->modify_lock);
 	weft_events_end(&qp->events);
-	weft_window_destroy(qp);
+	weft_window_destroy(&qp->send.window);
 	qp_destroy_rings(qp);
 	weft_count_give(&qp->dev->num_qp);
 	weft_qp_put(qp);

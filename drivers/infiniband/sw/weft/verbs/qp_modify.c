@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
 /*
- * modify_qp: validate everything, then commit everything. Nothing in the
- * commit can fail. What takes memory or the process's is prepared before.
+ * modify_qp: prepare what looks up or takes memory, stop both halves, validate everything,
+ * then commit everything. Nothing in the commit can fail.
  */
 
 #include "verbs/qp.h"
@@ -35,6 +35,7 @@
  * @av: with IB_QP_AV
  * @alternate: with IB_QP_ALT_PATH
  * @alt_source: the same: its source address, referenced, if no one else has a reference
+ * @window: memory for packets' work requests, if the path or the send queue needs more
  * @resize: with IB_QP_CAP
  * @burst: with IB_QP_RATE_LIMIT: bytes that may go at a time, or 0
  */
@@ -42,6 +43,7 @@ struct qp_change {
 	struct weft_av		av;
 	struct weft_av		alternate;
 	const struct ib_gid_attr *alt_source;
+	struct weft_window	window;
 	struct weft_qp_resize	resize;
 	u32			burst;
 };
@@ -88,47 +90,17 @@ static bool attr_numbers_valid(const struct weft_dev *dev,
 		 (mask & IB_QP_RATE_LIMIT && attr->rate_limit > WEFT_MAX_RATE));
 }
 
-static int qp_validate_path(struct weft_qp *qp, const struct ib_qp_attr *attr,
-			    struct weft_av *av)
-{
-	int ret = weft_av_init(av, qp->dev, &attr->ah_attr);
-
-	if (ret)
-		return ret;
-	if (av->ib)
-		weft_av_find_peer(av, qp->dev);
-	if (av->local)
-		return 0;
-	return weft_window_create(qp, qp->send.ring->entries);
-}
-
 /* Packets are taken from one namespace, that of the path. */
-static int qp_validate_alternate(struct weft_qp *qp, const struct ib_qp_attr *attr,
-				 const struct weft_av *path, struct weft_av *alternate)
+static bool qp_alternate_valid(const struct weft_qp *qp, const struct qp_change *change, int mask)
 {
-	int ret = weft_av_init(alternate, qp->dev, &attr->alt_ah_attr);
+	const struct weft_av *path = mask & IB_QP_AV ? &change->av : &qp->av;
 
-	if (ret)
-		return ret;
-	return alternate->multicast || alternate->net != path->net ? -EINVAL : 0;
-}
-
-static int qp_validate_paths(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
-			     struct qp_change *change)
-{
-	int ret = 0;
-
-	if (mask & IB_QP_AV)
-		ret = qp_validate_path(qp, attr, &change->av);
-	if (ret || !(mask & IB_QP_ALT_PATH))
-		return ret;
-	return qp_validate_alternate(qp, attr, mask & IB_QP_AV ? &change->av : &qp->av,
-				     &change->alternate);
+	return !change->alternate.multicast && change->alternate.net == path->net;
 }
 
 /* Both turns are stopped: the state stays what it is. */
 static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
-		       struct qp_change *change)
+		       const struct qp_change *change)
 {
 	enum ib_qp_state from = weft_qp_state(qp);
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
@@ -148,7 +120,9 @@ static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int ma
 	if (mask & IB_QP_PATH_MIG_STATE &&
 	    !weft_migration_allows(qp, attr->path_mig_state, mask & IB_QP_ALT_PATH))
 		return -EINVAL;
-	return qp_validate_paths(qp, attr, mask, change);
+	if (mask & IB_QP_ALT_PATH && !qp_alternate_valid(qp, change, mask))
+		return -EINVAL;
+	return 0;
 }
 
 static void commit_send(struct weft_send *send, const struct ib_qp_attr *attr, int mask)
@@ -283,11 +257,12 @@ static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
 }
 
 static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
-		      const struct qp_change *change)
+		      struct qp_change *change)
 {
 	commit_attr(&qp->attr, attr, mask);
 	commit_send(&qp->send, attr, mask);
 	commit_recv(&qp->recv, attr, mask);
+	weft_window_install(qp, &change->window);
 	if (mask & IB_QP_AV)
 		commit_path(qp, &change->av);
 	if (mask & IB_QP_ALT_PATH)
@@ -428,13 +403,41 @@ static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 	return ret;
 }
 
+/*
+ * All that looks up or sleeps for memory comes before the turns are stopped: a peer on this
+ * host waits while they are.
+ */
+static int modify_prepare(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
+			  struct qp_change *change)
+{
+	const struct weft_ring *sq = change->resize.sq ?: qp->send.ring;
+	bool packets = change->resize.sq && qp->send.window.flights;
+	int ret;
+
+	if (mask & IB_QP_AV) {
+		ret = weft_av_init(&change->av, qp->dev, &attr->ah_attr);
+		if (ret)
+			return ret;
+		if (change->av.ib)
+			weft_av_find_peer(&change->av, qp->dev);
+		packets |= !change->av.local;
+	}
+	if (mask & IB_QP_ALT_PATH) {
+		ret = weft_av_init(&change->alternate, qp->dev, &attr->alt_ah_attr);
+		if (ret)
+			return ret;
+	}
+	return packets ? weft_window_prepare(&change->window, qp, sq->entries) : 0;
+}
+
 static int modify_locked(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
 			 struct qp_change *change)
 {
 	int ret;
 
 	mutex_lock(&qp->modify_lock);
-	ret = modify_stopped(qp, attr, mask, change);
+	ret = modify_prepare(qp, attr, mask, change) ?: modify_stopped(qp, attr, mask, change);
+	weft_window_destroy(&change->window);
 	if (!ret && mask & IB_QP_CAP)
 		attr->cap = qp->cap;
 	mutex_unlock(&qp->modify_lock);

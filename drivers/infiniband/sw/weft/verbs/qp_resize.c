@@ -5,7 +5,6 @@
 #include <linux/log2.h>
 
 #include "engine/requester.h"
-#include "engine/window.h"
 #include "object/qp.h"
 #include "object/ucontext.h"
 #include "params.h"
@@ -121,11 +120,6 @@ int weft_qp_resize_switch(struct weft_qp *qp, struct weft_qp_resize *resize)
 	unsigned long flags;
 	int ret;
 
-	if (resize->sq && qp->send.window.flights) {
-		ret = weft_window_create(qp, resize->sq->entries);
-		if (ret)
-			return ret;
-	}
 	if (qp->kernel) {
 		spin_lock_irqsave(&qp->post_lock, flags);
 		ret = resize_exchange(qp, resize);

@@ -43,8 +43,7 @@ int weft_qp_resize_prepare(struct weft_qp *qp, const struct ib_qp_cap *cap,
  * @qp: both turns stopped
  * @resize: of weft_qp_resize_prepare()
  *
- * Return: 0; -EINVAL: more is outstanding than was asked for; -ENOMEM. Then
- * nothing has changed.
+ * Return: 0; -EINVAL: more is outstanding than was asked for, and nothing has changed.
  */
 int weft_qp_resize_switch(struct weft_qp *qp, struct weft_qp_resize *resize);
 
