@@ -146,6 +146,15 @@ static ssize_t hca_type_show(struct device *device, struct device_attribute *att
 
 static DEVICE_ATTR_RO(hca_type);
 
+/* Collectors of metrics take a device without it for a fault (prometheus-node-exporter 1.5). */
+static ssize_t board_id_show(struct device *device, struct device_attribute *attr,
+			     char *buf)
+{
+	return sysfs_emit(buf, "weft\n");
+}
+
+static DEVICE_ATTR_RO(board_id);
+
 static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%x\n", WEFT_HW_VER);
@@ -154,6 +163,7 @@ static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr,
 static DEVICE_ATTR_RO(hw_rev);
 
 static struct attribute *attr_attributes[] = {
+	&dev_attr_board_id.attr,
 	&dev_attr_hca_type.attr,
 	&dev_attr_hw_rev.attr,
 	&dev_attr_icrc.attr,
@@ -166,6 +176,7 @@ const struct attribute_group weft_attribute_group = {
 };
 
 static struct attribute *attr_ib_attributes[] = {
+	&dev_attr_board_id.attr,
 	&dev_attr_hca_type.attr,
 	&dev_attr_hw_rev.attr,
 	&dev_attr_ib_peers.attr,
