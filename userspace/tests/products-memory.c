@@ -601,8 +601,14 @@ static void settle(const struct maybe *m)
 	memcpy(area->model + off, is, length);
 }
 
+/* First what may be anything: other work of the round may or may not have written over it. */
 void settle_maybes(void)
 {
+	unsigned int i;
+
+	for (i = 0; i < num_maybes; i++)
+		if (!maybes[i].data)
+			settle(&maybes[i]);
 	while (num_maybes) {
 		settle(&maybes[--num_maybes]);
 		free(maybes[num_maybes].data);

@@ -135,14 +135,19 @@ void show_round(void)
  * ---- Coverage ----
  */
 
-static void show_row(const char *name, const unsigned long *row)
+/* Return: the sum. */
+static unsigned long show_row(const char *name, const unsigned long *row)
 {
+	unsigned long sum = 0;
 	int i;
 
 	printf("%-14s", name);
-	for (i = 0; i < SERVICES; i++)
+	for (i = 0; i < SERVICES; i++) {
 		printf(" %8lu", row[i]);
+		sum += row[i];
+	}
 	printf("\n");
+	return sum;
 }
 
 static void show_head(const char *name)
@@ -157,11 +162,12 @@ static void show_head(const char *name)
 
 static void show_counts(void)
 {
+	unsigned long done = 0;
 	int i, use;
 
 	show_head("operations");
 	for (i = 0; i < OPS; i++)
-		show_row(op_names[i], done_ops[i]);
+		done += show_row(op_names[i], done_ops[i]);
 	for (use = 0; use < USES; use++) {
 		show_head(use_names[use]);
 		for (i = 0; i < KINDS; i++)
@@ -170,8 +176,8 @@ static void show_counts(void)
 	for (i = 0; i < ARRAY_SIZE(done_statuses); i++)
 		if (done_statuses[i])
 			printf("%s: %lu\n", ibv_wc_status_str(i), done_statuses[i]);
-	printf("changes of memory: %lu; messages of more than 4 MiB: %lu\n", done_changes,
-	       done_long);
+	printf("messages: %lu, %lu of them of more than 4 MiB; changes of memory: %lu\n", done,
+	       done_long, done_changes);
 }
 
 static bool can_have_op(enum op op, enum service service)
