@@ -723,6 +723,24 @@ static void multicast_default_hops(void)
 	SAME(detach(&b, 3), 0);
 }
 
+/* The core has an attachment for each LID, though a group of RoCE is its GID alone. */
+static void multicast_lids(void)
+{
+	union ibv_gid gid = group(3);
+
+	make_ud();
+	post_recvs(&b, 2);
+	SAME(attach(&b, 3), 0);
+	SAME(ibv_attach_mcast(b.qp, &gid, 0xc001), 0);
+	SAME(detach(&b, 3), 0);
+	send_group(&a, 1, ah_to_group(3));
+	expect_ud(0, 100);
+	expect_no_wc(b.rcq);
+	REFUSED(ibv_destroy_qp(b.qp), EBUSY);
+	/* what the process leaves attached, the core detaches */
+	SAME(attach(&b, 3), 0);
+}
+
 static void multicast_refused(void)
 {
 	union ibv_gid gid;
@@ -876,7 +894,7 @@ TESTS(
 	TEST(grh_ipv4), TEST(grh_ipv6), TEST(init_ah_from_wc),
 	TEST(by_lid), TEST(source_qpn), TEST(source_qpn_answered), TEST(source_qpn_of_types),
 	TEST(source_qpn_refused),
-	TEST(multicast), TEST(multicast_default_hops), TEST(multicast_refused), TEST(multicast_not_to_self),
+	TEST(multicast), TEST(multicast_default_hops), TEST(multicast_lids), TEST(multicast_refused), TEST(multicast_not_to_self),
 	TEST(multicast_source_qpn), TEST(multicast_many), TEST(multicast_qkey),
 	TEST(multicast_two_devices)
 )

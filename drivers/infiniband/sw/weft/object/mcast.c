@@ -72,13 +72,18 @@ struct weft_mcast_members *weft_mcast_members_get(struct weft_mcast_table *table
 	return members;
 }
 
+static u32 members_all(const struct weft_mcast_members *members)
+{
+	return members->num + members->repeats;
+}
+
 void weft_mcast_members_put(struct weft_mcast_members *members)
 {
 	u32 i;
 
 	if (!refcount_dec_and_test(&members->refs))
 		return;
-	for (i = 0; i < members->num; i++)
+	for (i = 0; i < members_all(members); i++)
 		weft_qp_put(members->qp[i]);
 	kfree_rcu(members, rcu);
 }
@@ -93,21 +98,57 @@ static struct weft_mcast_members *members_alloc(u32 num)
 	return members;
 }
 
-static void members_add(struct weft_mcast_members *members, struct weft_qp *qp)
+/* Return: the index of the last attachment of @qp, members_all(): it has none. */
+static u32 members_last(const struct weft_mcast_members *members, const struct weft_qp *qp)
 {
-	weft_qp_hold(qp);
-	members->qp[members->num++] = qp;
+	u32 all = members_all(members), i;
+
+	for (i = all; i--;)
+		if (members->qp[i] == qp)
+			return i;
+	return all;
 }
 
-static bool members_has(const struct weft_mcast_members *members,
-			const struct weft_qp *qp)
+/* @members has room. The first attachment of a QP goes before all repeats. */
+static void members_add(struct weft_mcast_members *members, struct weft_qp *qp)
+{
+	u32 all = members_all(members);
+
+	weft_qp_hold(qp);
+	if (members_last(members, qp) < all) {
+		members->qp[all] = qp;
+		members->repeats++;
+	} else {
+		members->qp[all] = members->qp[members->num];
+		members->qp[members->num++] = qp;
+	}
+}
+
+/* The attachment at @i goes: of its QP the last one. */
+static void members_remove(struct weft_mcast_members *members, u32 i)
+{
+	struct weft_qp *qp = members->qp[i];
+	u32 behind = members_all(members) - i - 1;
+
+	memmove(&members->qp[i], &members->qp[i + 1], behind * sizeof(qp));
+	if (i < members->num)
+		members->num--;
+	else
+		members->repeats--;
+	weft_qp_put(qp);
+}
+
+/* @to has room, and is empty. */
+static void members_copy(struct weft_mcast_members *to, const struct weft_mcast_members *from)
 {
 	u32 i;
 
-	for (i = 0; i < members->num; i++)
-		if (members->qp[i] == qp)
-			return true;
-	return false;
+	to->num = from->num;
+	to->repeats = from->repeats;
+	for (i = 0; i < members_all(from); i++) {
+		weft_qp_hold(from->qp[i]);
+		to->qp[i] = from->qp[i];
+	}
 }
 
 static struct weft_mcast_members *group_members(struct weft_mcast_table *table,
@@ -152,7 +193,7 @@ static u32 members_of(const struct weft_mcast_members *members, kuid_t user)
 {
 	u32 i, num = 0;
 
-	for (i = 0; i < members->num; i++)
+	for (i = 0; i < members_all(members); i++)
 		num += uid_eq(members->qp[i]->user, user);
 	return num;
 }
@@ -170,12 +211,12 @@ static bool mcast_may_create(struct weft_mcast_table *table, const struct weft_q
 			mcast_groups_of(table, qp->user) < left || capable(CAP_SYS_RESOURCE));
 }
 
-/* The same of the QPs in a group. */
+/* The same of the attachments to a group. */
 static bool mcast_may_join(const struct weft_mcast_members *members, const struct weft_qp *qp)
 {
-	u32 left = WEFT_MAX_MCAST_ATTACH - members->num;
+	u32 all = members_all(members), left = WEFT_MAX_MCAST_ATTACH - all;
 
-	return left && (qp->kernel || members->num < left ||
+	return left && (qp->kernel || all < left ||
 			members_of(members, qp->user) < left || capable(CAP_SYS_RESOURCE));
 }
 
@@ -212,15 +253,13 @@ static int mcast_join(struct weft_mcast_table *table,
 		      struct weft_mcast_group *group, struct weft_qp *qp)
 {
 	struct weft_mcast_members *old = group_members(table, group), *new;
-	u32 i;
 
 	if (!mcast_may_join(old, qp))
 		return -ENOMEM;
-	new = members_alloc(old->num + 1);
+	new = members_alloc(members_all(old) + 1);
 	if (!new)
 		return -ENOMEM;
-	for (i = 0; i < old->num; i++)
-		members_add(new, old->qp[i]);
+	members_copy(new, old);
 	members_add(new, qp);
 	rcu_assign_pointer(group->members, new);
 	weft_mcast_members_put(old);
@@ -232,17 +271,14 @@ int weft_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	struct weft_mcast_table *table = &to_weft_dev(ibqp->device)->mcast;
 	struct weft_qp *qp = to_weft_qp(ibqp);
 	struct weft_mcast_group *group;
-	int ret = 0;
+	int ret;
 
 	mutex_lock(&table->lock);
 	group = mcast_find(table, gid);
-	/* attached twice is attached once (C11-30.1.1: one copy) */
-	if (group && members_has(group_members(table, group), qp))
-		goto out_unlock;
+	/* however often a QP is attached, it gets one copy (C11-30.1.1) */
 	ret = group ? mcast_join(table, group, qp) : mcast_create(table, gid, qp);
 	if (!ret)
 		atomic_inc(&qp->mcast_groups);
-out_unlock:
 	mutex_unlock(&table->lock);
 	return ret;
 }
@@ -263,41 +299,33 @@ static void mcast_remove(struct weft_mcast_table *table, struct weft_mcast_group
  * end for want of memory. Nobody hears the group until those who deliver to it are done.
  */
 static void mcast_leave_in_place(struct weft_mcast_group *group,
-				 struct weft_mcast_members *members, struct weft_qp *qp)
+				 struct weft_mcast_members *members, u32 index)
 {
-	u32 i, num = 0;
-
 	RCU_INIT_POINTER(group->members, NULL);
 	synchronize_rcu();
 	while (refcount_read(&members->refs) > 1)
 		usleep_range(100, 1000);
 	smp_mb(); /* they have read the members before they let go */
-	for (i = 0; i < members->num; i++)
-		if (members->qp[i] != qp)
-			members->qp[num++] = members->qp[i];
-	members->num = num;
+	members_remove(members, index);
 	rcu_assign_pointer(group->members, members);
-	weft_qp_put(qp);
 }
 
 static void mcast_leave(struct weft_mcast_table *table,
-			struct weft_mcast_group *group, struct weft_qp *qp)
+			struct weft_mcast_group *group, u32 index)
 {
 	struct weft_mcast_members *old = group_members(table, group), *new;
-	u32 i;
 
-	if (old->num == 1) {
+	if (members_all(old) == 1) {
 		mcast_remove(table, group);
 		return;
 	}
-	new = members_alloc(old->num - 1);
+	new = members_alloc(members_all(old));
 	if (!new) {
-		mcast_leave_in_place(group, old, qp);
+		mcast_leave_in_place(group, old, index);
 		return;
 	}
-	for (i = 0; i < old->num; i++)
-		if (old->qp[i] != qp)
-			members_add(new, old->qp[i]);
+	members_copy(new, old);
+	members_remove(new, index);
 	rcu_assign_pointer(group->members, new);
 	weft_mcast_members_put(old);
 }
@@ -306,13 +334,17 @@ int weft_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 {
 	struct weft_mcast_table *table = &to_weft_dev(ibqp->device)->mcast;
 	struct weft_qp *qp = to_weft_qp(ibqp);
+	struct weft_mcast_members *members;
 	struct weft_mcast_group *group;
 	int ret = -EINVAL;
+	u32 index;
 
 	mutex_lock(&table->lock);
 	group = mcast_find(table, gid);
-	if (group && members_has(group_members(table, group), qp)) {
-		mcast_leave(table, group, qp);
+	members = group ? group_members(table, group) : NULL;
+	index = members ? members_last(members, qp) : 0;
+	if (members && index < members_all(members)) {
+		mcast_leave(table, group, index);
 		atomic_dec(&qp->mcast_groups);
 		ret = 0;
 	}

@@ -37,15 +37,20 @@ struct weft_mcast_table {
  *
  * Immutable while more than the group refers to it: a change makes a new one.
  *
+ * The core counts an attachment for each GID and LID, and detaches each of them when the QP
+ * goes, while a RoCE group is its GID alone: one QP may be attached several times.
+ *
  * @rcu: freed after a grace period
  * @refs: one for the group, one for each delivery in progress
  * @num: QPs
- * @qp: each with a reference
+ * @repeats: attachments of these QPs beyond the first one
+ * @qp: the QPs, then one entry for each repeat; each entry has a reference
  */
 struct weft_mcast_members {
 	struct rcu_head		rcu;
 	refcount_t		refs;
 	u32			num;
+	u32			repeats;
 	struct weft_qp		*qp[];
 };
 
