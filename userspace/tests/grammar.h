@@ -65,6 +65,7 @@ struct call {
 	bool ex;
 	bool refused;			/* weft has none */
 	bool often;
+	bool unsafe;			/* on a kernel that checks its locks */
 	uint16_t object;
 	size_t size, out;		/* of the core's part and of its response */
 	size_t ours, ours_out;		/* of the driver's */
