@@ -382,6 +382,10 @@ static bool pins_is_old(const struct weft_pins *pins)
 /*
  * Return: pins that are old, and that the half does not use; or NULL. It has those that it
  * uses looked at again, though it may see by itself how old they are when it is done.
+ *
+ * Old pins go at the second look. A guest whose processors stood still finds all pins old when
+ * it goes on: before their halves, which have been told and wait for a processor as well, have
+ * used any. If they went then, a message of several windows would never end.
  */
 static struct weft_pins *pins_next_old(struct list_head *used)
 {
@@ -391,11 +395,13 @@ static struct weft_pins *pins_next_old(struct list_head *used)
 	list_for_each_entry_safe(pins, next, &pins_list, list) {
 		if (!pins_is_old(pins))
 			break;
-		if (atomic_cmpxchg(&pins->state, PINS_READY, PINS_EXPIRED) == PINS_READY) {
+		if (pins->seen_old &&
+		    atomic_cmpxchg(&pins->state, PINS_READY, PINS_EXPIRED) == PINS_READY) {
 			list_del_init(&pins->list);
 			old = pins;
 			break;
 		}
+		pins->seen_old = true;
 		list_move_tail(&pins->list, used);
 	}
 	spin_unlock_irq(&pins_lock);

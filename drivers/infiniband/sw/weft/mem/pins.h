@@ -9,7 +9,7 @@
  *
  * Such pins are short ones, which no limit of locked memory counts, so no process may make
  * them long. Pages that are pinned already are not kept while others are waited for
- * (pins_get_all()). Once all are, they stay for a second, or until a copy that is under way
+ * (pins_get_all()). Once all are, they stay for some more than a second, or until a copy that is under way
  * then has ended: after that pins_expire_worker() lets go of them, wherever the message is.
  * If the message goes on it finds none, and asks for them anew.
  *
@@ -88,6 +88,7 @@ struct weft_pin {
  * @lane: where it does, with a reference; NULL: where it is done for kernel consumers
  * @list: of all that are pinned, the oldest first
  * @until: when they are old, in jiffies
+ * @seen_old: pins_expire_worker() has found them old before; its own
  * @done: called in a work item when it has pinned, or will not, whether somebody still
  *	wants it or not; @pins may be gone then
  * @arg: of @done
@@ -104,6 +105,7 @@ struct weft_pins {
 	struct weft_lane	*lane;
 	struct list_head	list;
 	unsigned long		until;
+	bool			seen_old;
 	void			(*done)(void *arg);
 	void			*arg;
 	u32			users;
