@@ -57,6 +57,7 @@ static inline struct ibv_xrcd *open_domain(const char *path, int oflags)
 static inline struct ibv_srq_init_attr_ex srq_attr(struct sink *sink, struct ibv_xrcd *domain)
 {
 	return (struct ibv_srq_init_attr_ex){
+		.srq_context = sink,
 		.attr = { .max_wr = 16, .max_sge = 2 },
 		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
 			     IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ,
@@ -79,6 +80,7 @@ static inline void make_sink(struct sink *sink, struct ibv_xrcd *domain)
 	sink->srq = ibv_create_srq_ex(ctx, &attr);
 	CHECK(sink->srq);
 	CHECK(attr.attr.max_wr >= 16);
+	CHECK(sink->srq->srq_context == sink);
 	SAME(ibv_get_srq_num(sink->srq, &sink->num), 0);
 	CHECK(sink->num);
 	sink->buf = memory(BUF);

@@ -63,6 +63,8 @@ static struct ibv_srq *srq_create_xrc(struct ibv_context *context,
 
 	ret = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd.ibv_cmd,
 				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	/* which libibverbs does for a basic one alone */
+	srq->vsrq.srq.srq_context = attr->srq_context;
 	return srq_finish(srq, ret, attr->pd, &resp.rq, attr->attr.max_sge);
 }
 
