@@ -7,7 +7,6 @@
 #include <fcntl.h>
 
 #define MAX_ITEMS	600
-#define WINDOWS		3
 
 /* one thing, and by how much it may grow from one usage to the next */
 struct item {
@@ -165,7 +164,7 @@ static void settle(void)
 }
 
 /* The debug kernel's own records grow; who leaks memory there is told by kmemleak. */
-static struct usage *take(int num)
+struct usage *usage_take(int num)
 {
 	const char *kernel = getenv("WEFT_KERNEL");
 	struct usage *u = calloc(1, sizeof(*u));
@@ -190,6 +189,17 @@ static long value_of(const struct usage *u, const char *name)
 	return 0;
 }
 
+void usage_show(const struct usage *u)
+{
+	int i;
+
+	/* the lines that are not of a cache */
+	for (i = 0; i < u->num; i++)
+		if (strchr(u->items[i].name, ':'))
+			printf("%s%s %ld", i ? ", " : "", u->items[i].name, u->items[i].value);
+	printf("\n");
+}
+
 /* whether @item is more than it may be in each of @num usages after the one before */
 static bool grows(struct usage * const *u, int num, const struct item *item)
 {
@@ -201,8 +211,7 @@ static bool grows(struct usage * const *u, int num, const struct item *item)
 	return true;
 }
 
-/* Return: how many of them do */
-static int growing(struct usage * const *u, int num)
+int usage_growing(struct usage * const *u, int num)
 {
 	const struct item *item;
 	int i, count = 0;
@@ -220,19 +229,19 @@ static int growing(struct usage * const *u, int num)
 
 int usage_watch(void (*work)(int num), int num)
 {
-	struct usage *u[WINDOWS + 1];
+	struct usage *u[USAGE_WINDOWS + 1];
 	int i, j, count = 0;
 
-	u[0] = take(num);
-	for (i = 1; i <= WINDOWS; i++) {
+	u[0] = usage_take(num);
+	for (i = 1; i <= USAGE_WINDOWS; i++) {
 		work(num);
-		u[i] = take(num);
-		count = growing(u, i);
+		u[i] = usage_take(num);
+		count = usage_growing(u, i);
 		printf("%d times: of %d things %d grow\n", num, u[i]->num, count);
 		if (!count)
 			break;
 	}
-	for (j = 0; j < i && j <= WINDOWS; j++)
+	for (j = 0; j < i && j <= USAGE_WINDOWS; j++)
 		free(u[j]);
 	return count;
 }

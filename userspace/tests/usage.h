@@ -14,4 +14,22 @@
  */
 int usage_watch(void (*work)(int num), int num);
 
+/* how often a thing has to grow in a row before it is a leak */
+#define USAGE_WINDOWS	3
+
+struct usage;
+
+/* What is in use, of which more may be when something has been done @num times. */
+struct usage *usage_take(int num);
+
+/* Say what @u has. */
+void usage_show(const struct usage *u);
+
+/*
+ * Say what of @u[@num] is more than it may be in each of the @num usages after the first.
+ *
+ * Return: how many things
+ */
+int usage_growing(struct usage * const *u, int num);
+
 #endif /* TESTS_USAGE_H */
