@@ -13,7 +13,8 @@ help:
 	@echo '  make test        the tests worth running on each change'
 	@echo '                   (MINUTES=N: skip what has not begun by then)'
 	@echo '  make test-full   every test on every kernel'
-	@echo '  make soak        NVMe-oF for ten minutes, with a port that goes down and up'
+	@echo '  make soak        all kinds of traffic for ten minutes, while all that can goes away and'
+	@echo '                   comes back (MINUTES=N: for so long)'
 	@echo '  make check       the tests of the source alone'
 	@echo '  make kunit       the unit tests alone'
 	@echo '  make bench       how fast it is, beside rdma_rxe, TCP and copies, and beside the'
@@ -59,7 +60,7 @@ test-full: prepare
 	@scripts/test --full
 
 soak: prepare
-	@scripts/test --full ulp/090
+	@$(if $(MINUTES),WEFT_MINUTES=$(MINUTES)) scripts/test --full --kernel 6.12 -v soak/
 
 .PHONY: help modules modules_install clean provider package install uninstall
 .PHONY: demo demo-ib prepare test kunit bench check test-full soak
