@@ -27,6 +27,7 @@
 #include "object/dev.h"
 #include "object/parent.h"
 #include "object/table.h"
+#include "pause.h"
 #include "stats.h"
 #include "verbs/attributes.h"
 #include "verbs/hca.h"
@@ -258,6 +259,7 @@ static void instance_leave_netdev(struct weft_dev *dev)
 	/* not registered yet: weft_device_add() will look again */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
+	weft_pause(WEFT_PAUSE_DEVICE_NETDEV_LEAVES);
 	ib_unregister_device_queued(&dev->ibdev);
 	ib_device_put(&dev->ibdev);
 }
@@ -362,8 +364,10 @@ static void instance_dealloc(struct ib_device *ibdev)
 	if (dev->id)
 		weft_dev_unpublish(dev);
 	rtnl_unlock();
+	weft_pause(WEFT_PAUSE_DEVICE_UNPUBLISHED);
 	/* packets may be counted, and addresses told, by who has just found a QP, or us */
 	synchronize_rcu();
+	weft_pause(WEFT_PAUSE_DEVICE_UNUSED);
 	weft_reach_exit(&dev->mcast.reach);
 	if (dev->hca)
 		weft_hca_destroy(dev);
@@ -472,6 +476,7 @@ static int instance_register(struct weft_dev *dev, const char *name)
 	/* once it is registered, others may unregister it at any time */
 	get_device(&ibdev->dev);
 	ret = ib_register_device(ibdev, name, NULL);
+	weft_pause(WEFT_PAUSE_DEVICE_REGISTERED);
 	if (!ret) {
 		rtnl_lock();
 		if (ib_device_try_get(ibdev)) {
@@ -527,6 +532,7 @@ static int instance_add(const char *name, struct net_device *ndev, bool ib)
 	rtnl_unlock();
 	if (ret)
 		goto err_dealloc;
+	weft_pause(WEFT_PAUSE_DEVICE_ATTACHED);
 	ret = ib ? instance_register(dev, name) : instance_register_roce(dev, name);
 	if (ret)
 		goto err_dealloc;

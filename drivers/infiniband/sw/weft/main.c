@@ -11,6 +11,7 @@
 #include "link/udp.h"
 #include "netlink.h"
 #include "object/table.h"
+#include "pause.h"
 #include "verbs/removal.h"
 #include "wire/icrc.h"
 
@@ -22,6 +23,7 @@ static int __init weft_init(void)
 	int ret;
 
 	weft_icrc_init();
+	weft_pause_init();
 	ret = weft_engine_init();
 	if (ret)
 		goto err_icrc_exit;
@@ -55,6 +57,7 @@ err_room_exit:
 err_engine_exit:
 	weft_engine_exit();
 err_icrc_exit:
+	weft_pause_exit();
 	weft_icrc_exit();
 	return ret;
 }
@@ -68,6 +71,7 @@ static void __exit weft_exit(void)
 	weft_udp_exit();
 	weft_room_exit();
 	weft_engine_exit();
+	weft_pause_exit();
 	weft_icrc_exit();
 	/* RCU callbacks are code of this module */
 	rcu_barrier();

@@ -7,6 +7,7 @@
 #include "object/ah.h"
 #include "object/dev.h"
 #include "object/qp.h"
+#include "pause.h"
 
 /* A Q_Key with the upper bit set stands for the QP's own (IBA 10.2.5). */
 #define DGRAM_QKEY_OWN	0x80000000
@@ -83,6 +84,7 @@ void weft_datagram_send(struct weft_qp *qp, struct weft_datagram *dgram,
 		answer->outcome = WEFT_OUTCOME_FLUSHED;
 		return;
 	}
+	weft_pause(WEFT_PAUSE_AH_USE);
 	answer->outcome = WEFT_OUTCOME_DONE;
 	/* C10-93.1.1: too long for the port is dropped, without an error */
 	if (dgram_longest(dgram) > qp->mtu || !weft_qp_port_open(qp)) {

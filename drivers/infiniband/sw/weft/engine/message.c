@@ -16,6 +16,7 @@
 #include "object/table.h"
 #include "object/xrc.h"
 #include "params.h"
+#include "pause.h"
 #include "stats.h"
 #include "trace.h"
 #include "wire/headers.h"
@@ -59,6 +60,7 @@ static bool msg_enter_srq(struct weft_recv *recv, u32 srqn)
 	recv->name = weft_xrc_get(srqn);
 	if (!recv->name)
 		return false;
+	weft_pause(WEFT_PAUSE_XRC_ENTERED);
 	recv->srq = recv->name->srq;
 	recv->cq = to_weft_cq(recv->srq->ibsrq.ext.cq);
 	recv->who.pd = recv->srq->ibsrq.pd;
@@ -140,6 +142,7 @@ static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp, u64 lea
 	if (unlikely(recv->held))
 		return recv->malformed ? WEFT_FAULT_RECV_MALFORMED : WEFT_FAULT_NONE;
 	if (recv->srq) {
+		weft_pause(WEFT_PAUSE_SRQ_TAKE);
 		ret = weft_srq_take(recv->srq, least, &recv->wqe);
 	} else {
 		ret = weft_ring_pending(recv->ring);

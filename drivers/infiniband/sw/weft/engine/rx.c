@@ -14,6 +14,7 @@
 #include "object/qp.h"
 #include "object/reach.h"
 #include "object/table.h"
+#include "pause.h"
 #include "wire/opcode.h"
 
 #define RX_GSI_QPN	1
@@ -226,6 +227,7 @@ static u32 rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 
 	if (!members)
 		return 0;
+	weft_pause(WEFT_PAUSE_RX_MEMBERS);
 	for (i = 0; i < members->num; i++) {
 		struct weft_qp *qp = members->qp[i];
 
@@ -277,6 +279,7 @@ void weft_rx_deliver(struct weft_pkt *pkt)
 		rx_multicast(pkt);
 		return;
 	}
+	weft_pause(WEFT_PAUSE_RX_PACKET);
 	rx_to_half(qp, pkt);
 	weft_qp_put(qp);
 }

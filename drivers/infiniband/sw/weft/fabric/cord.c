@@ -5,6 +5,8 @@
 #include <linux/netdevice.h>
 #include <linux/slab.h>
 
+#include "pause.h"
+
 /**
  * struct weft_cord - a cable between two ports of this host
  * @cable: the same for both ends
@@ -78,6 +80,7 @@ static void cord_pull(struct weft_cord *cord)
 	cord->plugged = false;
 	weft_ibport_unplug(cord->ends[0]);
 	weft_ibport_unplug(cord->ends[1]);
+	weft_pause(WEFT_PAUSE_IB_UNPLUGGED);
 	synchronize_net();
 }
 

@@ -17,6 +17,7 @@
 #include "fabric/switch.h"
 #include "fabric/tunnel.h"
 #include "fabric/uplink.h"
+#include "pause.h"
 
 /* Mbit/s of a net device that knows none, such as lo. */
 #define FABRIC_DEFAULT_MBPS	SPEED_10000
@@ -95,6 +96,7 @@ bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 
 	rcu_read_lock();
 	far_end = weft_cord_far_end(port);
+	weft_pause(WEFT_PAUSE_IB_FAR_END);
 	/* of a pair both are at the ends of the cord */
 	leads = far_end && (fabric->pair || weft_switch_way(fabric->sw, lid) == far_end->num);
 	rcu_read_unlock();

@@ -20,6 +20,7 @@
 #include "object/hca.h"
 #include "object/qp.h"
 #include "params.h"
+#include "pause.h"
 #include "stats.h"
 #include "wire/codec.h"
 #include "wire/headers.h"
@@ -255,6 +256,7 @@ void weft_ib_receive(struct weft_ibport *port, struct sk_buff *skb, bool nested)
 {
 	struct weft_hca *hca = container_of(port, struct weft_hca, port);
 
+	weft_pause(WEFT_PAUSE_IB_RECEIVE);
 	if (nested)
 		ib_defer(hca, skb);
 	else

@@ -22,6 +22,7 @@
 #include "object/qp.h"
 #include "object/reach.h"
 #include "object/table.h"
+#include "pause.h"
 #include "stats.h"
 #include "wire/codec.h"
 #include "wire/psn.h"
@@ -343,10 +344,12 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 	answer->outcome = WEFT_OUTCOME_LOST;
 	if (!peer)
 		goto out;
+	weft_pause(WEFT_PAUSE_LOCAL_PEER);
 	if (!local_own(peer, req, atomic)) {
 		answer->outcome = WEFT_OUTCOME_STOPPED;
 		goto out_put_peer;
 	}
+	weft_pause(WEFT_PAUSE_LOCAL_OWNED);
 	passage = local_connected(qp, peer);
 	if (unlikely(passage == WEFT_PASSAGE_LATER)) {
 		weft_paging_wait(&peer->recv, qp);
@@ -474,10 +477,12 @@ static bool local_datagram(struct weft_qp *peer, struct weft_datagram *dgram,
 {
 	enum weft_fault fault;
 
+	weft_pause(WEFT_PAUSE_LOCAL_UD_PEER);
 	if (weft_turn_own(&peer->recv.turn)) {
 		answer->outcome = WEFT_OUTCOME_STOPPED;
 		return false;
 	}
+	weft_pause(WEFT_PAUSE_LOCAL_UD_OWNED);
 	fault = local_place(peer, dgram, sgl);
 	weft_turn_release(&peer->recv.turn);
 	if (unlikely(fault == WEFT_FAULT_PAGES))
@@ -495,6 +500,7 @@ static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
 	members = weft_mcast_members_get(&dev->mcast, &dgram->av->dgid);
 	if (!members)
 		return;
+	weft_pause(WEFT_PAUSE_LOCAL_MCAST_MEMBERS);
 	for (i = 0; i < members->num; i++) {
 		struct weft_qp *peer = members->qp[i];
 
@@ -542,6 +548,7 @@ static void local_multicast(struct weft_qp *qp, struct weft_datagram *dgram,
 			break;
 		if (IS_ERR(dev))
 			continue;
+		weft_pause(WEFT_PAUSE_LOCAL_MCAST_DEV);
 		local_multicast_on(qp, dev, dgram, sgl, answer);
 		ib_device_put(&dev->ibdev);
 	}

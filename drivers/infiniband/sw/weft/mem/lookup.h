@@ -14,6 +14,7 @@
 
 #include "compat/placement.h"
 #include "mem/region.h"
+#include "pause.h"
 
 /* The rights that a peer needs; without one of them an access is local. */
 #define WEFT_LOOKUP_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
@@ -64,6 +65,7 @@ weft_lookup_get(struct weft_region_table *table, u32 key, u32 mask)
 
 	rcu_read_lock_sched();
 	region = weft_lookup_find(table, key);
+	weft_pause(WEFT_PAUSE_KEY_FOUND);
 	if (region && !refcount_inc_not_zero(&region->refs))
 		region = NULL;
 	rcu_read_unlock_sched();
@@ -92,6 +94,7 @@ weft_lookup_get_newest(struct weft_region_table *table, u32 key)
 
 	rcu_read_lock_sched();
 	region = rcu_dereference_sched(*weft_lookup_newest(table, key));
+	weft_pause(WEFT_PAUSE_KEY_FOUND);
 	if (region && (region->key != key || !refcount_inc_not_zero(&region->refs)))
 		region = NULL;
 	rcu_read_unlock_sched();
@@ -168,6 +171,7 @@ static __always_inline bool weft_lookup_usual(const struct weft_accessor *who, u
 		weft_region_put(region);
 		return false;
 	}
+	weft_pause(WEFT_PAUSE_KEY_RESOLVED);
 	span->region = region;
 	span->addr = addr;
 	span->length = length;
@@ -210,6 +214,7 @@ static __always_inline int weft_lookup_resolve(const struct weft_accessor *who, 
 		weft_region_put(region);
 		return err;
 	}
+	weft_pause(WEFT_PAUSE_KEY_RESOLVED);
 	span->region = region;
 	return 0;
 }

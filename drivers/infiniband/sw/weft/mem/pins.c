@@ -10,6 +10,7 @@
 #include <linux/sched/signal.h>
 
 #include "compat/gup.h"
+#include "pause.h"
 
 /* Pages that are pinned in one go for a prefetch; and while others of a message are waited for. */
 #define PINS_BATCH	256U
@@ -416,6 +417,7 @@ static void pins_expired_worker(struct work_struct *work)
 
 	for (i = 0; i < pins->num; i++)
 		pin_release(&pins->pin[i]);
+	weft_pause(WEFT_PAUSE_PINS_EXPIRED);
 	/* they are empty, which the half sees by itself; unless it wants none of them any more */
 	if (atomic_cmpxchg(&pins->state, PINS_EXPIRED, PINS_READY) == PINS_FORGOTTEN)
 		pins_free(pins);
@@ -447,10 +449,12 @@ static void pins_get_worker(struct work_struct *work)
 
 	pins_get_all(pins);
 	pins_convert(pins);
+	weft_pause(WEFT_PAUSE_PINS_TAKEN);
 	pins_watch(pins);
 	/* what was pinned is seen before it is ready; then it is the half's */
 	if (atomic_cmpxchg(&pins->state, PINS_PENDING, PINS_READY) == PINS_FORGOTTEN)
 		pins_free(pins);
+	weft_pause(WEFT_PAUSE_PINS_READY);
 	done(arg);
 	weft_lane_leave(lane, WEFT_LANE_MESSAGES);
 }
@@ -502,6 +506,7 @@ void weft_pins_forget(struct weft_pins *pins)
 		pins_release(pins, pins_cancel_worker);
 		return;
 	}
+	weft_pause(WEFT_PAUSE_PINS_FORGET);
 	state = atomic_xchg(&pins->state, PINS_FORGOTTEN);
 	if (state == PINS_READY || state == PINS_USED)
 		pins_release(pins, pins_put_worker);
@@ -628,6 +633,7 @@ int weft_pins_attach(struct weft_pins *pins, struct weft_span *span, u64 addr, u
 		return pins_look_pending(pins, &need);
 	if (!pins_use(pins))
 		return -EFAULT;
+	weft_pause(WEFT_PAUSE_PINS_USE);
 	pin = pins_look(pins, &need);
 	if (IS_ERR(pin)) {
 		pins_unuse(pins);

@@ -13,6 +13,7 @@
 #include "mem/lookup.h"
 #include "mem/null.h"
 #include "mem/pins.h"
+#include "pause.h"
 
 static void region_insert(struct weft_region *region)
 {
@@ -148,6 +149,7 @@ void weft_region_kill(struct weft_region *region)
 	if (!region->replaced)
 		region_erase(region->table, region->key);
 	xa_unlock_irqrestore(xa, flags);
+	weft_pause(WEFT_PAUSE_REGION_ERASED);
 
 	/* one for fast registration has lost it at its end */
 	if (region->kind != WEFT_REGION_FASTREG)

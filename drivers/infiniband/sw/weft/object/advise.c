@@ -11,6 +11,7 @@
 #include "mem/pins.h"
 #include "mem/region.h"
 #include "object/dev.h"
+#include "pause.h"
 
 /**
  * struct advise_range - memory to be prefetched
@@ -76,6 +77,7 @@ static int advise_add(struct advise_prefetch *prefetch, struct ib_pd *pd,
 	region = weft_region_get(&dev->regions, sge->lkey);
 	if (!region)
 		return -ENOENT;
+	weft_pause(WEFT_PAUSE_ADVISE_FOUND);
 	err = advise_check(region, pd, sge, prefetch->write);
 	if (!err) {
 		mmgrab(region->mm);
@@ -124,6 +126,7 @@ static void advise_worker(struct work_struct *work)
 	struct advise_prefetch *prefetch = container_of(work, struct advise_prefetch, item.work);
 	struct weft_lane *lane = prefetch->item.lane;
 
+	weft_pause(WEFT_PAUSE_ADVISE_RUN);
 	WRITE_ONCE(prefetch->err, advise_run(prefetch));
 	complete(&prefetch->done);
 	advise_put(prefetch);

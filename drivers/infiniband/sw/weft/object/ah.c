@@ -9,6 +9,7 @@
 
 #include "object/dev.h"
 #include "object/ucontext.h"
+#include "pause.h"
 
 /**
  * struct weft_ah_entry - what a work request names
@@ -80,6 +81,7 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	ret = ah_publish(dev, entry, GFP_ATOMIC);
 	if (ret)
 		goto err_free_entry;
+	weft_pause(WEFT_PAUSE_AH_CREATE_PUBLISHED);
 	resp.ah_id = entry->id;
 	if (udata) {
 		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
@@ -127,6 +129,7 @@ int weft_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 int weft_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	ah_unpublish(to_weft_dev(ibah->device), to_weft_ah(ibah)->entry);
+	weft_pause(WEFT_PAUSE_AH_DESTROY);
 	return 0;
 }
 
@@ -144,6 +147,7 @@ bool weft_ah_lookup(struct weft_dev *dev, u32 id, const struct ib_pd *pd,
 
 	rcu_read_lock();
 	entry = xa_load(&dev->ahs, id);
+	weft_pause(WEFT_PAUSE_AH_FOUND);
 	if (entry && entry->pd == pd) {
 		spin_lock_irqsave(&entry->lock, flags);
 		if (!entry->av.multicast && (entry->av.local || !entry->av.ib))

@@ -11,6 +11,7 @@
 #include "object/table.h"
 #include "object/ucontext.h"
 #include "object/vector.h"
+#include "pause.h"
 #include "stats.h"
 
 static void cq_tell(struct weft_events *events, enum ib_event_type type)
@@ -40,6 +41,7 @@ static void cq_fail_worker(struct work_struct *work)
 	struct weft_qp *qp;
 
 	while ((qp = weft_qp_next(dev_id, &index))) {
+		weft_pause(WEFT_PAUSE_CQ_FAIL_QP);
 		if (cq_is_of(cq, qp))
 			weft_qp_fatal_now(qp, READ_ONCE(cq->fault));
 		weft_qp_put(qp);
@@ -109,6 +111,7 @@ int weft_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec)
 	cq->moderation.count = count;
 	cq->moderation.ns = usec * (u64)NSEC_PER_USEC;
 	spin_unlock_irqrestore(&cq->lock, flags);
+	weft_pause(WEFT_PAUSE_CQ_MODIFY);
 	/* what has waited under the old terms does not wait any more */
 	cq_late(&cq->moderation.timer);
 	return 0;
@@ -138,6 +141,7 @@ bool weft_cq_finish(struct weft_cq *cq, u32 sequel)
 {
 	if (sequel & WEFT_CQ_ERROR)
 		cq_overrun_event(cq);
+	weft_pause(WEFT_PAUSE_CQ_NOTIFY);
 	/* no lock is held: the ring may be another one already */
 	if (sequel & WEFT_CQ_NOTIFY)
 		weft_vector_raise(cq);
@@ -201,6 +205,7 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	if (ret)
 		return ret;
 	ret = cq_make(to_weft_cq(ibcq), attr, udata);
+	weft_pause(WEFT_PAUSE_CQ_CREATE_TOLD);
 	if (ret)
 		weft_count_give(&dev->num_cq);
 	return ret;
@@ -210,10 +215,12 @@ int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct weft_cq *cq = to_weft_cq(ibcq);
 
+	weft_pause(WEFT_PAUSE_CQ_DESTROY_BEGIN);
 	hrtimer_cancel(&cq->moderation.timer);
 	weft_vector_quiesce(cq);
 	cancel_work_sync(&cq->fail_work);
 	weft_events_end(&cq->events);
+	weft_pause(WEFT_PAUSE_CQ_DESTROY_QUIET);
 	weft_ring_destroy(cq->ring);
 	weft_count_give(&to_weft_dev(ibcq->device)->num_cq);
 	return 0;
@@ -263,8 +270,11 @@ int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 		weft_ring_destroy(ring);
 		return ret;
 	}
+	weft_pause(WEFT_PAUSE_CQ_RESIZE_TOLD);
 	mutex_lock(&cq->resize_lock);
-	weft_ring_destroy(cq_switch_ring(cq, ring, &ret));
+	ring = cq_switch_ring(cq, ring, &ret);
+	weft_pause(WEFT_PAUSE_CQ_RESIZE_SWITCHED);
+	weft_ring_destroy(ring);
 	if (!ret)
 		ibcq->cqe = cq->ring->entries;
 	mutex_unlock(&cq->resize_lock);

@@ -11,6 +11,7 @@
 #include "object/dev.h"
 #include "object/qp.h"
 #include "params.h"
+#include "pause.h"
 
 /**
  * struct weft_mcast_group - a group that somebody is attached to
@@ -64,6 +65,7 @@ struct weft_mcast_members *weft_mcast_members_get(struct weft_mcast_table *table
 
 	rcu_read_lock();
 	group = mcast_find(table, gid);
+	weft_pause(WEFT_PAUSE_MCAST_FOUND);
 	if (group)
 		members = rcu_dereference(group->members);
 	if (members && !refcount_inc_not_zero(&members->refs))
@@ -237,6 +239,7 @@ static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,
 	ret = mcast_open(table, group);
 	if (ret)
 		goto err_free;
+	weft_pause(WEFT_PAUSE_MCAST_ATTACH_HEARS);
 	members_add(members, qp);
 	RCU_INIT_POINTER(group->members, members);
 	hlist_add_head_rcu(&group->node, mcast_bucket(table, gid));
@@ -345,6 +348,7 @@ int weft_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	index = members ? members_last(members, qp) : 0;
 	if (members && index < members_all(members)) {
 		mcast_leave(table, group, index);
+		weft_pause(WEFT_PAUSE_MCAST_DETACH_GONE);
 		atomic_dec(&qp->mcast_groups);
 		ret = 0;
 	}

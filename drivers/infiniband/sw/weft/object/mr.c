@@ -12,6 +12,7 @@
 #include "object/dm.h"
 #include "object/dmabuf.h"
 #include "object/ucontext.h"
+#include "pause.h"
 #include "ring/pages.h"
 
 #include <linux/ioport.h>
@@ -242,6 +243,7 @@ static void mr_free(struct weft_mr *mr)
 
 static void mr_publish(struct weft_mr *mr)
 {
+	weft_pause(WEFT_PAUSE_MR_REG_MAPPED);
 	weft_region_publish(mr->region);
 	weft_dev_stats_inc(mr->dev, WEFT_DEV_STAT_REGISTRATIONS);
 }
@@ -524,12 +526,14 @@ static int mr_replace(struct weft_mr *mr, struct weft_region *region,
 	struct weft_region *old = mr->region;
 	void **blocks = old->blocks;
 
+	weft_pause(WEFT_PAUSE_MR_REREG_NEW);
 	if (!weft_region_seal(old))
 		return -EBUSY;
 	/* nobody else replaces or withdraws a memory region */
 	WARN_ON(!weft_region_replace(old, region));
 	mr->region = region;
 	mr->umem = umem;
+	weft_pause(WEFT_PAUSE_MR_REREG_REPLACED);
 	weft_region_kill(old);
 	if (umem != old_umem) {
 		kvfree(blocks);
@@ -679,6 +683,7 @@ static int mr_end(struct weft_mr *mr)
 	}
 	if (!weft_region_seal(mr->region))
 		return -EBUSY;
+	weft_pause(WEFT_PAUSE_MR_DEREG_SEALED);
 	weft_region_kill(mr->region);
 	if (mm) {
 		mmdrop(mm);

@@ -9,6 +9,7 @@
 #include "object/count.h"
 #include "object/dev.h"
 #include "object/ucontext.h"
+#include "pause.h"
 
 #include <linux/slab.h>
 
@@ -50,6 +51,7 @@ int weft_dealloc_mw(struct ib_mw *ib_mw)
 	struct weft_region *window;
 
 	window = weft_region_withdraw(&dev->regions, ib_mw->rkey);
+	weft_pause(WEFT_PAUSE_MW_DEALLOC);
 	if (!WARN_ON(!window))
 		weft_region_retire(window);
 	weft_count_give(&dev->num_mw);
@@ -193,6 +195,7 @@ static int mw_rebind(struct weft_region *window, const struct weft_accessor *who
 			return err;
 		}
 	}
+	weft_pause(WEFT_PAUSE_MW_BIND_OPEN);
 	return mw_replace(window, new);
 }
 
@@ -206,6 +209,7 @@ int weft_mw_bind(const struct weft_accessor *who,
 	window = weft_region_get_by_index(who->table, request->rkey);
 	if (!window)
 		return -EINVAL;
+	weft_pause(WEFT_PAUSE_MW_BIND_FOUND);
 	err = mw_rebind(window, who, request);
 	weft_region_put(window);
 	return err;

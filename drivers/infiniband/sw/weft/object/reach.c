@@ -12,6 +12,7 @@
 
 #include "object/dev.h"
 #include "params.h"
+#include "pause.h"
 
 /* Each struct weft_reach that is started, under RTNL. */
 static LIST_HEAD(reach_started);
@@ -271,6 +272,7 @@ struct weft_dev *weft_reach_next(const struct net_device *ndev, u32 *id)
 		if (dev->id > *id && (!next || dev->id < next->id))
 			next = dev;
 	}
+	weft_pause(WEFT_PAUSE_REACH_FOUND);
 	if (next)
 		*id = next->id;
 	return next;

@@ -8,6 +8,7 @@
 #include "object/dev.h"
 #include "object/ucontext.h"
 #include "object/xrc.h"
+#include "pause.h"
 
 static atomic_t srq_next_number = ATOMIC_INIT(0);
 
@@ -87,6 +88,7 @@ static void srq_end(struct weft_srq *srq)
 {
 	if (srq->xrc)
 		weft_xrc_unpublish(srq->xrc);
+	weft_pause(WEFT_PAUSE_SRQ_DESTROY);
 	weft_events_end(&srq->events);
 	weft_ring_destroy(srq->ring);
 }
@@ -111,6 +113,7 @@ static int srq_make(struct weft_srq *srq, struct ib_srq_init_attr *init,
 		weft_ring_destroy(srq->ring);
 		return ret;
 	}
+	weft_pause(WEFT_PAUSE_SRQ_CREATE_NAMED);
 	init->attr.max_wr = srq->ring->entries;
 	init->attr.max_sge = srq->max_sge;
 	resp.srqn = srq->srqn;
@@ -187,6 +190,7 @@ static int srq_resize(struct weft_srq *srq, u32 max_wr, struct ib_udata *udata)
 		weft_ring_destroy(ring);
 		return -EFAULT;
 	}
+	weft_pause(WEFT_PAUSE_SRQ_RESIZE_TOLD);
 	weft_ring_destroy(srq_switch_ring(srq, ring, &ret));
 	return ret;
 }

@@ -11,6 +11,7 @@
 
 #include "object/dev.h"
 #include "object/hca.h"
+#include "pause.h"
 
 /* id to struct weft_dev; an id is not used twice before 2^31 were */
 static DEFINE_XARRAY_ALLOC1(table_devices);
@@ -168,6 +169,7 @@ u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid, int ifinde
 
 	rcu_read_lock();
 	dev = weft_dev_get_gid(net, gid, ifindex);
+	weft_pause(WEFT_PAUSE_GID_FOUND);
 	id = dev ? dev->id : 0;
 	rcu_read_unlock();
 	return id;
@@ -191,6 +193,7 @@ u32 weft_dev_find_lid(const struct weft_fabric *fabric, u16 lid)
 	xa_for_each(&table_devices, index, dev) {
 		if (!dev_has_lid(dev, fabric, lid))
 			continue;
+		weft_pause(WEFT_PAUSE_IB_LID_FOUND);
 		id = dev->id;
 		break;
 	}

@@ -13,6 +13,7 @@
 
 #include "object/qp.h"
 #include "params.h"
+#include "pause.h"
 
 struct net;
 struct net_device;
@@ -173,6 +174,7 @@ static inline struct weft_qp *weft_qp_get(u32 qpn)
 	qp = rcu_dereference_sched(*weft_newest_qp(qpn));
 	if (unlikely(!qp || qp->qpn != qpn))
 		qp = weft_qp_find(qpn);
+	weft_pause(WEFT_PAUSE_QP_FOUND);
 	if (qp && !refcount_inc_not_zero(&qp->refs))
 		qp = NULL;
 	rcu_read_unlock_sched();

@@ -21,6 +21,7 @@
 #include "object/qp.h"
 #include "object/table.h"
 #include "params.h"
+#include "pause.h"
 
 /**
  * struct weft_doorbell - what a doorbell file names
@@ -60,6 +61,7 @@ static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn
 	qp = weft_qp_get(qpn);
 	if (unlikely(!qp))
 		return READ_ONCE(doorbell->dead) ? -EIO : -EINVAL;
+	weft_pause(WEFT_PAUSE_DOORBELL);
 	/* a QP of somebody else does not exist */
 	if (likely(qp->doorbell == doorbell))
 		fn(qp);
@@ -166,6 +168,7 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	ret = doorbell_install_or_close(&new, ib_copy_to_udata(udata, &resp, sizeof(resp)));
 	if (ret)
 		goto err_put_doorbell;
+	weft_pause(WEFT_PAUSE_UCONTEXT_TOLD);
 	uctx->doorbell = doorbell;
 	weft_shelf_init(&uctx->shelf, ibuc);
 	return 0;
@@ -197,6 +200,7 @@ void weft_dealloc_ucontext(struct ib_ucontext *ibuc)
 
 	weft_shelf_clear(&uctx->shelf);
 	weft_lane_put(uctx->lane);
+	weft_pause(WEFT_PAUSE_UCONTEXT_DEALLOC);
 	WRITE_ONCE(uctx->doorbell->dead, true);
 	kref_put(&uctx->doorbell->kref, doorbell_free);
 }

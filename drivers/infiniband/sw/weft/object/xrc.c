@@ -2,6 +2,7 @@
 
 #include "object/xrc.h"
 #include "object/ucontext.h"
+#include "pause.h"
 
 #include <linux/slab.h>
 #include <linux/xarray.h>
@@ -34,12 +35,14 @@ struct weft_xrc_name *weft_xrc_publish(struct weft_srq *srq)
 		kfree(name);
 		return ERR_PTR(-ENOMEM);
 	}
+	weft_pause(WEFT_PAUSE_XRC_PUBLISHED);
 	return name;
 }
 
 void weft_xrc_unpublish(struct weft_xrc_name *name)
 {
 	xa_erase(&xrc_names, name->srqn);
+	weft_pause(WEFT_PAUSE_XRC_UNPUBLISHED);
 	weft_xrc_put(name);
 	wait_for_completion(&name->idle);
 	kfree_rcu(name, rcu);
@@ -51,6 +54,7 @@ struct weft_xrc_name *weft_xrc_get(u32 srqn)
 
 	rcu_read_lock();
 	name = xa_load(&xrc_names, srqn);
+	weft_pause(WEFT_PAUSE_XRC_FOUND);
 	if (name && !refcount_inc_not_zero(&name->refs))
 		name = NULL;
 	rcu_read_unlock();

@@ -7,6 +7,7 @@
 
 #include "object/dev.h"
 #include "object/qp.h"
+#include "pause.h"
 #include "stats.h"
 
 /* What a QP counts into, kept by the id of its counter. */
@@ -66,6 +67,7 @@ int weft_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 p
 		if (IS_ERR(block))
 			return PTR_ERR(block);
 	}
+	weft_pause(WEFT_PAUSE_COUNTER_BIND);
 	counter_count_into(to_weft_qp(ibqp), block->stats);
 	/* the core reads it, and leaves it to us */
 	ibqp->counter = counter;
@@ -75,6 +77,7 @@ int weft_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 p
 int weft_counter_unbind_qp(struct ib_qp *ibqp, u32 port)
 {
 	counter_count_into(to_weft_qp(ibqp), to_weft_dev(ibqp->device)->stats);
+	weft_pause(WEFT_PAUSE_COUNTER_UNBIND);
 	ibqp->counter = NULL;
 	return 0;
 }
@@ -83,6 +86,7 @@ int weft_counter_dealloc(struct rdma_counter *counter)
 {
 	struct weft_dev *dev = to_weft_dev(counter->device);
 
+	weft_pause(WEFT_PAUSE_COUNTER_DEALLOC);
 	counter_block_free(xa_erase(&dev->counters, counter->id));
 	return 0;
 }
@@ -92,6 +96,7 @@ int weft_counter_update_stats(struct rdma_counter *counter)
 	struct weft_dev *dev = to_weft_dev(counter->device);
 	struct counter_block *block = xa_load(&dev->counters, counter->id);
 
+	weft_pause(WEFT_PAUSE_COUNTER_READ);
 	weft_stats_fill(block->stats, counter->stats);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include "object/dev.h"
 #include "object/hca.h"
 #include "params.h"
+#include "pause.h"
 #include "verbs/attributes.h"
 
 /*
@@ -139,6 +140,7 @@ void weft_hca_detach(struct weft_dev *dev)
 	ASSERT_RTNL();
 	if (hca->fabric)
 		weft_fabric_detach(hca->fabric, &hca->port);
+	weft_pause(WEFT_PAUSE_IB_DETACH);
 	hca->fabric = NULL;
 	/* what they send may come back: before it is not received any more */
 	weft_traps_close(&hca->traps);

@@ -18,6 +18,7 @@
 #include "object/srq.h"
 #include "object/table.h"
 #include "object/ucontext.h"
+#include "pause.h"
 #include "ring/pages.h"
 #include "ring/shelf.h"
 
@@ -385,6 +386,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	qp_set_cap(qp, &init->cap);
 	weft_requester_init(qp);
 	weft_responder_init(qp);
+	weft_pause(WEFT_PAUSE_QP_CREATE_NAMELESS);
 	ret = qp_name(qp, init);
 	if (ret)
 		goto err_destroy_rings;
@@ -394,9 +396,11 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		if (ret)
 			goto err_unpublish;
 	}
+	weft_pause(WEFT_PAUSE_QP_CREATE_TOLD);
 	container_of(ibqp, struct weft_ib_qp, ibqp)->qp = qp;
 	ibqp->qp_num = qp->qpn;
 	qp_publish(qp);
+	weft_pause(WEFT_PAUSE_QP_CREATE_PUBLISHED);
 	return 0;
 
 err_unpublish:
@@ -452,20 +456,25 @@ int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	if (atomic_read(&qp->mcast_groups))
 		return -EBUSY;
 	qp_unpublish(qp);
+	weft_pause(WEFT_PAUSE_QP_DESTROY_UNPUBLISHED);
 	mutex_lock(&qp->modify_lock);
 	weft_turn_stop(&qp->send.turn);
+	weft_pause(WEFT_PAUSE_QP_DESTROY_SEND_STOPPED);
 	weft_turn_stop(&qp->recv.turn);
 	weft_requester_reset(qp);
 	weft_responder_reset(qp);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
+	weft_pause(WEFT_PAUSE_QP_DESTROY_RESET);
 	/* still stopped, so no half runs, and those who wait for a turn leave */
 	weft_turn_end(&qp->recv.turn);
 	weft_turn_end(&qp->send.turn);
 	mutex_unlock(&qp->modify_lock);
+	weft_pause(WEFT_PAUSE_QP_DESTROY_ENDED);
 	weft_events_end(&qp->events);
 	weft_window_destroy(&qp->send.window);
 	qp_destroy_rings(qp);
 	weft_count_give(&qp->dev->num_qp);
+	weft_pause(WEFT_PAUSE_QP_DESTROY_EMPTY);
 	weft_qp_put(qp);
 	return 0;
 }

@@ -5,6 +5,7 @@
  * then commit everything. Nothing in the commit can fail.
  */
 
+#include "pause.h"
 #include "verbs/qp.h"
 
 #include <rdma/ib_addr.h>
@@ -387,10 +388,14 @@ static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 {
 	int ret;
 
+	weft_pause(WEFT_PAUSE_QP_MODIFY_BEGIN);
 	weft_turn_stop(&qp->send.turn);
+	weft_pause(WEFT_PAUSE_QP_MODIFY_SEND_STOPPED);
 	weft_turn_stop(&qp->recv.turn);
+	weft_pause(WEFT_PAUSE_QP_MODIFY_STOPPED);
 	modify_leaves_sqe(qp, attr, mask);
 	ret = qp_validate(qp, attr, mask, change);
+	weft_pause(WEFT_PAUSE_QP_MODIFY_VALID);
 	if (!ret && mask & IB_QP_CAP)
 		ret = weft_qp_resize_switch(qp, &change->resize);
 	if (!ret)
@@ -398,7 +403,9 @@ static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 	/* the send queue before the receive queue: the halves do not wait for each other */
 	if (!ret && weft_qp_state(qp) == IB_QPS_ERR)
 		weft_requester_flush(qp);
+	weft_pause(WEFT_PAUSE_QP_MODIFY_DONE);
 	weft_turn_resume(&qp->recv.turn);
+	weft_pause(WEFT_PAUSE_QP_MODIFY_RECV_RESUMED);
 	weft_turn_resume(&qp->send.turn);
 	return ret;
 }
@@ -451,6 +458,7 @@ static int modify_resize(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
 
 	mutex_lock(&qp->resize_lock);
 	ret = weft_qp_resize_prepare(qp, &attr->cap, udata, &change->resize);
+	weft_pause(WEFT_PAUSE_QP_RESIZE_TOLD);
 	if (!ret)
 		ret = modify_locked(qp, attr, mask, change);
 	weft_qp_resize_end(&change->resize);

@@ -16,6 +16,7 @@
 #include "object/hca.h"
 #include "object/table.h"
 #include "params.h"
+#include "pause.h"
 #include "stats.h"
 #include "verbs/speed.h"
 
@@ -303,6 +304,7 @@ int weft_add_gid(const struct ib_gid_attr *attr, void **context)
 	entry->net = query_gid_net(attr, &entry->ifindex);
 	if (!entry->net)
 		goto err_free;
+	weft_pause(WEFT_PAUSE_GID_ADD);
 	ret = weft_udp_open(entry->net);
 	if (!ret)
 		query_set_gid(attr, entry);
@@ -328,6 +330,7 @@ int weft_del_gid(const struct ib_gid_attr *attr, void **context)
 	entry = rcu_dereference_protected(dev->gids[attr->index], true);
 	net = entry ? entry->net : NULL;
 	query_set_gid(attr, NULL);
+	weft_pause(WEFT_PAUSE_GID_DEL);
 	if (net)
 		weft_udp_close(net);
 	return 0;

@@ -14,6 +14,7 @@
 #include "object/hca.h"
 #include "object/qp.h"
 #include "object/table.h"
+#include "pause.h"
 #include "verbs/qp.h"
 
 static int removal_add(struct ib_device *ibdev)
@@ -37,7 +38,9 @@ static void removal_end_qps(struct weft_dev *dev)
 	struct weft_qp *qp;
 
 	while ((qp = weft_qp_next(dev->id, &index))) {
+		weft_pause(WEFT_PAUSE_REMOVAL_QP);
 		weft_qp_end(qp);
+		weft_pause(WEFT_PAUSE_REMOVAL_QP_ENDED);
 		weft_qp_put(qp);
 	}
 }
@@ -48,6 +51,7 @@ static void removal_begins(struct ib_device *ibdev, void *client_data)
 
 	if (dev->hca)
 		WRITE_ONCE(dev->hca->leaving, true);
+	weft_pause(WEFT_PAUSE_REMOVAL_BEGINS);
 	weft_advise_end(&dev->advices);
 	removal_end_qps(dev);
 }

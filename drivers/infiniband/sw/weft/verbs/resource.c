@@ -13,6 +13,7 @@
 #include "object/qp.h"
 #include "object/srq.h"
 #include "object/table.h"
+#include "pause.h"
 
 /* QP 1; each device has those two. */
 #define RESOURCE_LAST_SPECIAL	1
@@ -82,6 +83,7 @@ int weft_fill_res_qp_entry(struct sk_buff *msg, struct ib_qp *ibqp)
 
 	if (!qp)
 		return 0;
+	weft_pause(WEFT_PAUSE_RESOURCE_QP);
 	ret = resource_put_qp(msg, qp);
 	weft_qp_put(qp);
 	return ret;
@@ -208,6 +210,7 @@ int weft_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq)
 	struct weft_raw_cq raw = {};
 	unsigned long flags;
 
+	weft_pause(WEFT_PAUSE_RESOURCE_CQ);
 	spin_lock_irqsave(&cq->lock, flags);
 	raw.entries = cq->ring->entries;
 	raw.completions = cq->ring->device;
@@ -236,6 +239,7 @@ int weft_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ib_mr)
 	/* that it is changed meanwhile frees the old one, after a grace period */
 	rcu_read_lock();
 	region = READ_ONCE(mr->region);
+	weft_pause(WEFT_PAUSE_RESOURCE_MR);
 	raw.iova = READ_ONCE(region->iova);
 	raw.length = READ_ONCE(region->length);
 	raw.key = READ_ONCE(region->key);
@@ -252,6 +256,7 @@ int weft_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
 	struct weft_raw_srq raw = {};
 	unsigned long flags;
 
+	weft_pause(WEFT_PAUSE_RESOURCE_SRQ);
 	spin_lock_irqsave(&srq->lock, flags);
 	raw.srqn = srq->srqn;
 	raw.entries = srq->ring->entries;

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "pause.h"
+
+#include <linux/atomic.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/ktime.h>
+#include <linux/mutex.h>
+#include <linux/preempt.h>
+#include <linux/rcupdate.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+/* A line that is written has no more characters. */
+#define PAUSE_LINE	64
+
+/**
+ * struct pause_point - a place
+ * @name: of the place
+ * @sleeps: all that come there may sleep
+ * @ms: how long who comes there stays; 0: it is let go of; under pause_lock
+ * @round: lines that were written for it: each lets those go that are there; likewise
+ * @left: how many more stay
+ * @hits: how many have come while there was a line for any point
+ * @stayed: how many have stayed
+ * @now: how many are there
+ */
+struct pause_point {
+	const char	*name;
+	bool		sleeps;
+	unsigned int	ms;
+	unsigned int	round;
+	atomic_t	left;
+	atomic_t	hits;
+	atomic_t	stayed;
+	atomic_t	now;
+};
+
+#define PAUSE_POINT(_name, _sleeps) \
+	[WEFT_PAUSE_##_name] = { .name = #_name, .sleeps = (_sleeps) },
+
+static struct pause_point pause_points[WEFT_PAUSE_NUM] = {
+	WEFT_PAUSES(PAUSE_POINT)
+};
+
+/* Counts the points that have a line. */
+DEFINE_STATIC_KEY_FALSE(weft_pause_key);
+WEFT_EXPORT_FOR_TEST(weft_pause_key);
+
+static DEFINE_MUTEX(pause_lock);
+static struct dentry *pause_dir;
+
+static bool pause_may_sleep(const struct pause_point *point)
+{
+	return point->sleeps || (IS_ENABLED(CONFIG_PREEMPT_COUNT) && preemptible() &&
+				 !rcu_preempt_depth());
+}
+
+static void pause_stay(struct pause_point *point)
+{
+	bool may_sleep = pause_may_sleep(point);
+	unsigned int round = READ_ONCE(point->round);
+	u64 end = ktime_get_mono_fast_ns() + READ_ONCE(point->ms) * (u64)NSEC_PER_MSEC;
+
+	while (READ_ONCE(point->round) == round && ktime_get_mono_fast_ns() < end) {
+		if (may_sleep)
+			usleep_range(1000, 2000);
+		else
+			mdelay(1);
+	}
+}
+
+void weft_pause_hold(enum weft_pause which)
+{
+	struct pause_point *point = &pause_points[which];
+
+	/* also of who does not stay: what is said of the place has to be true */
+	if (point->sleeps)
+		might_sleep();
+	atomic_inc(&point->hits);
+	if (atomic_dec_if_positive(&point->left) < 0)
+		return;
+	atomic_inc(&point->stayed);
+	atomic_inc(&point->now);
+	pause_stay(point);
+	atomic_dec(&point->now);
+}
+WEFT_EXPORT_FOR_TEST(weft_pause_hold);
+
+static void pause_set(struct pause_point *point, unsigned int ms, unsigned int times)
+{
+	bool was = point->ms;
+
+	lockdep_assert_held(&pause_lock);
+	atomic_set(&point->left, 0);
+	WRITE_ONCE(point->ms, ms);
+	WRITE_ONCE(point->round, point->round + 1);
+	atomic_set(&point->left, ms ? times : 0);
+	if (ms && !was)
+		static_branch_inc(&weft_pause_key);
+	else if (!ms && was)
+		static_branch_dec(&weft_pause_key);
+}
+
+static int pause_find(const char *name)
+{
+	int i;
+
+	for (i = 0; i < WEFT_PAUSE_NUM; i++)
+		if (!strcmp(pause_points[i].name, name))
+			return i;
+	return -ENOENT;
+}
+
+static int pause_command(const char *line)
+{
+	unsigned int ms, times;
+	char name[PAUSE_LINE + 1];
+	int which;
+
+	if (sscanf(line, "%64s %u %u", name, &ms, &times) != 3)
+		return -EINVAL;
+	which = pause_find(name);
+	if (which < 0)
+		return which;
+	mutex_lock(&pause_lock);
+	pause_set(&pause_points[which], ms, min_t(unsigned int, times, INT_MAX));
+	mutex_unlock(&pause_lock);
+	return 0;
+}
+
+static ssize_t pause_write(struct file *file, const char __user *buf, size_t count, loff_t *pos)
+{
+	char *line;
+	int ret;
+
+	if (count > PAUSE_LINE)
+		return -EINVAL;
+	line = memdup_user_nul(buf, count);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	ret = pause_command(line);
+	kfree(line);
+	return ret ?: count;
+}
+
+static int pause_show(struct seq_file *seq, void *unused)
+{
+	struct pause_point *point;
+	int i;
+
+	for (i = 0; i < WEFT_PAUSE_NUM; i++) {
+		point = &pause_points[i];
+		seq_printf(seq, "%s %d %d %d\n", point->name, atomic_read(&point->hits),
+			   atomic_read(&point->stayed), atomic_read(&point->now));
+	}
+	return 0;
+}
+
+static int pause_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, pause_show, NULL);
+}
+
+static const struct file_operations pause_fops = {
+	.owner		= THIS_MODULE,
+	.open		= pause_open,
+	.read		= seq_read,
+	.write		= pause_write,
+	.llseek		= seq_lseek,
+	.release	= single_release,
+};
+
+void weft_pause_init(void)
+{
+	pause_dir = debugfs_create_dir("weft", NULL);
+	debugfs_create_file("pause", 0600, pause_dir, NULL, &pause_fops);
+}
+
+void weft_pause_exit(void)
+{
+	debugfs_remove_recursive(pause_dir);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Fail points for races: a test holds whoever comes to one of these places, and does
+ * something else meanwhile. They are between the steps of a change, and between a lookup
+ * and the use of what it has found.
+ *
+ * A kernel with CONFIG_FAULT_INJECTION_DEBUG_FS has them, at the cost of a static key.
+ * /sys/kernel/debug/weft/pause takes lines "POINT MS TIMES": the next so many that come to
+ * the point stay for so long, or until another line for the point is written. "POINT 0 0"
+ * lets go. A read tells of each point its name, how many have come since the first line for
+ * a point that has not been let go of, how many have stayed, and how many are there now.
+ */
+#ifndef WEFT_PAUSE_H
+#define WEFT_PAUSE_H
+
+#include <linux/jump_label.h>
+
+/*
+ * POINT(name, sleeps): whether all that come to the place may sleep. If not, they sleep when
+ * they may, and spin when they may not.
+ */
+#define WEFT_PAUSES(POINT) \
+	/* a QP: made, but without a number; the process knows it; others find it */ \
+	POINT(QP_CREATE_NAMELESS, true) \
+	POINT(QP_CREATE_TOLD, true) \
+	POINT(QP_CREATE_PUBLISHED, true) \
+	/* modify_qp: nothing, the send half, both stopped; what is wanted is right; is set */ \
+	POINT(QP_MODIFY_BEGIN, true) \
+	POINT(QP_MODIFY_SEND_STOPPED, true) \
+	POINT(QP_MODIFY_STOPPED, true) \
+	POINT(QP_MODIFY_VALID, true) \
+	POINT(QP_MODIFY_DONE, true) \
+	POINT(QP_MODIFY_RECV_RESUMED, true) \
+	POINT(QP_RESIZE_TOLD, true) \
+	/* destroy_qp, likewise */ \
+	POINT(QP_DESTROY_UNPUBLISHED, true) \
+	POINT(QP_DESTROY_SEND_STOPPED, true) \
+	POINT(QP_DESTROY_RESET, true) \
+	POINT(QP_DESTROY_ENDED, true) \
+	POINT(QP_DESTROY_EMPTY, true) \
+	/* what has found a QP: without and with a reference */ \
+	POINT(QP_FOUND, false) \
+	POINT(DOORBELL, true) \
+	POINT(LOCAL_PEER, false) \
+	POINT(LOCAL_OWNED, false) \
+	POINT(LOCAL_UD_PEER, false) \
+	POINT(LOCAL_UD_OWNED, false) \
+	POINT(LOCAL_MCAST_DEV, false) \
+	POINT(LOCAL_MCAST_MEMBERS, false) \
+	POINT(RX_PACKET, false) \
+	POINT(RX_MEMBERS, false) \
+	/* addresses */ \
+	POINT(AH_CREATE_PUBLISHED, false) \
+	POINT(AH_FOUND, false) \
+	POINT(AH_USE, false) \
+	POINT(AH_DESTROY, false) \
+	POINT(GID_ADD, true) \
+	POINT(GID_FOUND, false) \
+	POINT(GID_DEL, true) \
+	/* CQs */ \
+	POINT(CQ_CREATE_TOLD, true) \
+	POINT(CQ_RESIZE_TOLD, true) \
+	POINT(CQ_RESIZE_SWITCHED, true) \
+	POINT(CQ_MODIFY, true) \
+	POINT(CQ_NOTIFY, false) \
+	POINT(CQ_FAIL_QP, true) \
+	POINT(CQ_DESTROY_BEGIN, true) \
+	POINT(CQ_DESTROY_QUIET, true) \
+	/* SRQs */ \
+	POINT(SRQ_CREATE_NAMED, true) \
+	POINT(SRQ_TAKE, false) \
+	POINT(SRQ_RESIZE_TOLD, true) \
+	POINT(SRQ_DESTROY, true) \
+	POINT(XRC_PUBLISHED, true) \
+	POINT(XRC_FOUND, false) \
+	POINT(XRC_ENTERED, false) \
+	POINT(XRC_UNPUBLISHED, true) \
+	/* memory */ \
+	POINT(KEY_FOUND, false) \
+	POINT(KEY_RESOLVED, false) \
+	POINT(MR_REG_MAPPED, true) \
+	POINT(MR_REREG_NEW, true) \
+	POINT(MR_REREG_REPLACED, true) \
+	POINT(MR_DEREG_SEALED, true) \
+	POINT(REGION_ERASED, true) \
+	POINT(MW_BIND_FOUND, false) \
+	POINT(MW_BIND_OPEN, false) \
+	POINT(MW_DEALLOC, true) \
+	POINT(PINS_TAKEN, true) \
+	POINT(PINS_READY, true) \
+	POINT(PINS_EXPIRED, true) \
+	POINT(PINS_FORGET, false) \
+	POINT(PINS_USE, false) \
+	POINT(ADVISE_FOUND, true) \
+	POINT(ADVISE_RUN, true) \
+	/* groups */ \
+	POINT(MCAST_ATTACH_HEARS, true) \
+	POINT(MCAST_FOUND, false) \
+	POINT(MCAST_DETACH_GONE, true) \
+	POINT(REACH_FOUND, false) \
+	/* counters */ \
+	POINT(COUNTER_BIND, true) \
+	POINT(COUNTER_UNBIND, true) \
+	POINT(COUNTER_DEALLOC, true) \
+	POINT(COUNTER_READ, true) \
+	/* contexts, and what looks at objects */ \
+	POINT(UCONTEXT_TOLD, true) \
+	POINT(UCONTEXT_DEALLOC, true) \
+	POINT(RESOURCE_QP, true) \
+	POINT(RESOURCE_CQ, true) \
+	POINT(RESOURCE_SRQ, true) \
+	POINT(RESOURCE_MR, false) \
+	/* devices */ \
+	POINT(DEVICE_ATTACHED, true) \
+	POINT(DEVICE_REGISTERED, true) \
+	POINT(DEVICE_NETDEV_LEAVES, true) \
+	POINT(DEVICE_UNPUBLISHED, true) \
+	POINT(DEVICE_UNUSED, true) \
+	POINT(REMOVAL_BEGINS, true) \
+	POINT(REMOVAL_QP, true) \
+	POINT(REMOVAL_QP_ENDED, true) \
+	/* InfiniBand */ \
+	POINT(IB_LID_FOUND, false) \
+	POINT(IB_FAR_END, false) \
+	POINT(IB_RECEIVE, false) \
+	POINT(IB_DETACH, true) \
+	POINT(IB_UNPLUGGED, true)
+
+#define WEFT_PAUSE_ID(_name, _sleeps)	WEFT_PAUSE_##_name,
+enum weft_pause {
+	WEFT_PAUSES(WEFT_PAUSE_ID)
+	WEFT_PAUSE_NUM
+};
+
+#ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
+DECLARE_STATIC_KEY_FALSE(weft_pause_key);
+
+/* The part of weft_pause() for when a test is about. */
+void weft_pause_hold(enum weft_pause which);
+
+/**
+ * weft_pause - a test may want to hold whoever comes here
+ * @which: the place
+ */
+static __always_inline void weft_pause(enum weft_pause which)
+{
+	if (static_branch_unlikely(&weft_pause_key))
+		weft_pause_hold(which);
+}
+
+/**
+ * weft_pause_init - at module load
+ */
+void weft_pause_init(void);
+
+/**
+ * weft_pause_exit - at module unload, when nobody comes to a point any more
+ */
+void weft_pause_exit(void);
+#else
+#define weft_pause(which)	do { } while (0)
+#define weft_pause_init()	do { } while (0)
+#define weft_pause_exit()	do { } while (0)
+#endif
+
+#endif /* WEFT_PAUSE_H */
