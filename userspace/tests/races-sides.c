@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The two sides of a race: what each has, and how it goes at the end.
+ */
+#include "races.h"
+
+#include <arpa/inet.h>
+
+/* posted to each queue */
+#define RECEIVES	12
+
+struct shared *sh;
+struct mine my;
+
+static int me;				/* which side */
+
+/*
+ * ---- Objects ----
+ */
+
+uint64_t new_id(void)
+{
+	uint64_t id = __atomic_fetch_add(&sh->next_id, 1, __ATOMIC_SEQ_CST);
+
+	CHECK(id < MAX_IDS);
+	return id;
+}
+
+static union ibv_gid group_gid(const char *address)
+{
+	union ibv_gid gid = {};
+
+	memset(gid.raw + 10, 0xff, 2);
+	SAME(inet_pton(AF_INET, address, gid.raw + 12), 1);
+	return gid;
+}
+
+void set_path(struct ibv_ah_attr *av, union ibv_gid dgid, uint16_t dlid)
+{
+	*av = (struct ibv_ah_attr){
+		.is_global = 1,
+		.port_num = 1,
+		.dlid = dlid,
+		.grh = { .dgid = dgid, .sgid_index = gid4, .hop_limit = 64 },
+	};
+}
+
+static struct ibv_ah *make_ah(union ibv_gid dgid, uint16_t dlid)
+{
+	struct ibv_ah_attr av;
+	struct ibv_ah *made;
+
+	set_path(&av, dgid, dlid);
+	made = ibv_create_ah(pd, &av);
+	CHECK(made);
+	return made;
+}
+
+static void build_rc(void)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 16, .max_sge = 4 } };
+	struct conf conf = *CONF(.timeout = 10, .retry = 3, .rnr_retry = 3, .rnr_timer = 1);
+	int i;
+
+	if (sh->needs & HAS_SRQ && me == FAR) {
+		my.srq = ibv_create_srq(pd, &attr);
+		CHECK(my.srq);
+		conf.srq = my.srq;
+	}
+	make(&my.rc, &conf);
+	to_init(&my.rc);
+	for (i = 0; i < RECEIVES; i++) {
+		if (conf.srq)
+			post_srq(conf.srq, &my.rc, new_id(), 0, 4096);
+		else
+			post_recv(&my.rc, new_id(), 0, 4096);
+	}
+	sh->side[me].rc_qpn = my.rc.qp->qp_num;
+	sh->side[me].rc_psn = my.rc.psn;
+	sh->side[me].key = my.rc.mr->rkey;
+	sh->side[me].addr = (uintptr_t)my.rc.buf;
+}
+
+static void build_ud(void)
+{
+	int i;
+
+	make(&my.ud, CONF(.type = IBV_QPT_UD));
+	to_ready(&my.ud);
+	for (i = 0; i < RECEIVES; i++)
+		post_recv(&my.ud, new_id(), 0, 4096);
+	sh->side[me].ud_qpn = my.ud.qp->qp_num;
+}
+
+static void build_member(void)
+{
+	int i;
+
+	my.group = group_gid("239.7.7.7");
+	my.other_group = group_gid("239.7.7.8");
+	make(&my.member, CONF(.type = IBV_QPT_UD));
+	to_ready(&my.member);
+	for (i = 0; i < RECEIVES; i++)
+		post_recv(&my.member, new_id(), 0, 4096);
+	SAME(ibv_attach_mcast(my.member.qp, &my.group, GROUP_LID), 0);
+	my.group_ah = make_ah(my.group, GROUP_LID);
+}
+
+static void build_xrc(void)
+{
+	int i;
+
+	if (me == NEAR) {
+		scq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
+		CHECK(scq);
+		from = memory(BUF);
+		from_mr = ibv_reg_mr(pd, from, BUF, ACCESS_ALL);
+		CHECK(from_mr);
+		ini = make_initiator();
+		set_init(ini);
+		sh->side[me].xrc_qpn = ini->qp_num;
+		my.ini = ini;
+		my.from = from;
+		my.from_mr = from_mr;
+		return;
+	}
+	xrcd = open_domain(NULL, O_CREAT);
+	tgt = make_target();
+	set_init(tgt);
+	sh->side[me].xrc_qpn = tgt->qp_num;
+	make_sink(&my.sink, xrcd);
+	sh->side[me].srqn = my.sink.num;
+	for (i = 0; i < RECEIVES; i++)
+		sink_post(&my.sink, new_id(), 0, 4096);
+	my.tgt = tgt;
+	my.xrcd = xrcd;
+}
+
+static void build_paged(void)
+{
+	my.paged = memory(PAGED_BYTES);
+	my.paged_mr = ibv_reg_mr(pd, my.paged, PAGED_BYTES, ACCESS_ALL | IBV_ACCESS_ON_DEMAND);
+	CHECK(my.paged_mr);
+	sh->side[me].paged_key = my.paged_mr->rkey;
+	sh->side[me].paged_addr = (uintptr_t)my.paged;
+}
+
+static void build(void)
+{
+	SAME(ibv_query_gid(ctx, 1, gid4, &sh->side[me].gid), 0);
+	sh->side[me].lid = port.lid;
+	if (sh->needs & (HAS_RC | HAS_SRQ | HAS_PAGED | HAS_WINDOW))
+		build_rc();
+	if (sh->needs & HAS_UD)
+		build_ud();
+	if (sh->needs & HAS_GROUP)
+		build_member();
+	if (sh->needs & HAS_XRC)
+		build_xrc();
+	if (sh->needs & HAS_PAGED && me == FAR)
+		build_paged();
+}
+
+int bind_window(void)
+{
+	struct ibv_mw_bind bind = {
+		.wr_id = new_id(), .send_flags = IBV_SEND_SIGNALED,
+		.bind_info = { my.bound_mr, (uintptr_t)my.rc.buf, 4096, IBV_ACCESS_REMOTE_WRITE },
+	};
+
+	return ibv_bind_mw(my.rc.qp, my.window, &bind);
+}
+
+static void build_window(void)
+{
+	my.bound_mr = ibv_reg_mr(pd, my.rc.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	my.window = ibv_alloc_mw(pd, IBV_MW_TYPE_1);
+	CHECK(my.bound_mr && my.window);
+	SAME(bind_window(), 0);
+	sh->side[me].window_key = my.window->rkey;
+}
+
+static void connect_rc(void)
+{
+	struct ibv_qp_attr attr = step_attr(&my.rc, NULL, IBV_QPS_RTR);
+
+	attr.dest_qp_num = my.peer->rc_qpn;
+	attr.rq_psn = my.peer->rc_psn;
+	set_path(&attr.ah_attr, my.peer->gid, my.peer->lid);
+	SAME(ibv_modify_qp(my.rc.qp, &attr, step_mask(&my.rc, IBV_QPS_RTR)), 0);
+	to_rts(&my.rc);
+}
+
+static void connect_xrc(void)
+{
+	struct ibv_qp *qp = me == NEAR ? ini : tgt;
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = my.peer->xrc_qpn,
+		.max_dest_rd_atomic = 4, .min_rnr_timer = 1, .rq_psn = 7,
+	};
+
+	set_path(&attr.ah_attr, my.peer->gid, my.peer->lid);
+	SAME(ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+			   IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+			   (me == FAR ? IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER : 0)), 0);
+	if (me == NEAR)
+		set_rts(qp, 7, IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void connect_side(void)
+{
+	if (my.rc.qp)
+		connect_rc();
+	if (sh->needs & HAS_UD)
+		my.ah = make_ah(my.peer->gid, my.peer->lid);
+	if (sh->needs & HAS_XRC)
+		connect_xrc();
+	if (sh->needs & HAS_WINDOW && me == FAR)
+		build_window();
+}
+
+/*
+ * ---- What a side does ----
+ */
+
+/* Both are that far. */
+static void meet(int step)
+{
+	uint64_t end = now_ns() + WAIT_MS * 1000000ULL;
+
+	__atomic_store_n(&sh->ready[me][step], 1, __ATOMIC_SEQ_CST);
+	while (!__atomic_load_n(&sh->ready[!me][step], __ATOMIC_SEQ_CST)) {
+		if (now_ns() > end)
+			FAIL("the other side is missing");
+		sleep_ms(1);
+	}
+}
+
+static void do_act(struct actor *actor)
+{
+	actor->err = actor->op->act();
+	__atomic_store_n(&actor->done, 1, __ATOMIC_SEQ_CST);
+}
+
+static void start(struct actor *actor)
+{
+	bool posts = actor->op->needs & (IN_PACKETS | LOCALLY);
+
+	if (actor->op->where == AT_FAR_ITSELF || (sh->together && posts)) {
+		do_act(actor);
+		return;
+	}
+	if (!fork()) {
+		actor->pid = getpid();
+		do_act(actor);
+		_exit(0);
+	}
+}
+
+static void start_what_is_due(void)
+{
+	int where, i;
+
+	for (i = 0; i < ACTORS; i++) {
+		if (!__atomic_load_n(&sh->actor[i].go, __ATOMIC_SEQ_CST))
+			continue;
+		where = sh->actor[i].op->where;
+		if (where == ELSEWHERE || (where == AT_NEAR) != (me == NEAR))
+			continue;
+		sh->actor[i].go = 0;
+		start(&sh->actor[i]);
+	}
+}
+
+static bool is_legal(enum ibv_wc_status status)
+{
+	switch (status) {
+	case IBV_WC_SUCCESS:
+	case IBV_WC_WR_FLUSH_ERR:
+	case IBV_WC_RETRY_EXC_ERR:
+	case IBV_WC_RNR_RETRY_EXC_ERR:
+	case IBV_WC_LOC_PROT_ERR:
+	case IBV_WC_LOC_QP_OP_ERR:
+	case IBV_WC_LOC_ACCESS_ERR:
+	case IBV_WC_MW_BIND_ERR:
+	case IBV_WC_REM_ACCESS_ERR:
+	case IBV_WC_REM_INV_REQ_ERR:
+	case IBV_WC_REM_OP_ERR:
+		return true;
+	case IBV_WC_FATAL_ERR:
+		return sh->leaves & REMOVES;
+	default:
+		return false;
+	}
+}
+
+static void check_cq(struct ibv_cq *cq)
+{
+	struct ibv_wc wc;
+
+	while (cq && ibv_poll_cq(cq, 1, &wc) > 0) {
+		if (wc.wr_id >= sh->next_id)
+			FAIL("completion %llu of nothing that was posted",
+			     (unsigned long long)wc.wr_id);
+		if (!is_legal(wc.status))
+			FAIL("completion %llu has status %s", (unsigned long long)wc.wr_id,
+			     ibv_wc_status_str(wc.status));
+		if (__atomic_fetch_add(&sh->completed[wc.wr_id], 1, __ATOMIC_SEQ_CST))
+			FAIL("completion %llu came twice", (unsigned long long)wc.wr_id);
+	}
+}
+
+/* A call that ends an object, unless somebody else has done so. */
+static void ends(const char *what, int ret)
+{
+	int err = ret < 0 ? errno : ret;
+
+	if (!err || (sh->leaves & REMOVES && (err == EIO || err == ENODEV)) ||
+	    (sh->leaves & (DESTROYS | REMOVES) && (err == ENOENT || err == EINVAL)))
+		return;
+	FAIL("%s: expected 0, got %s", what, strerror(err));
+}
+
+#define ENDS(call)	ends(#call, call)
+
+static void end_end(struct end *e)
+{
+	if (!e->qp)
+		return;
+	ENDS(ibv_destroy_qp(e->qp));
+	ENDS(ibv_dereg_mr(e->mr));
+	ENDS(ibv_destroy_cq(e->scq));
+	ENDS(ibv_destroy_cq(e->rcq));
+}
+
+static void end_xrc(void)
+{
+	if (ini)
+		ENDS(ibv_destroy_qp(ini));
+	if (from_mr)
+		ENDS(ibv_dereg_mr(from_mr));
+	if (scq)
+		ENDS(ibv_destroy_cq(scq));
+	if (!xrcd)
+		return;
+	ENDS(ibv_destroy_qp(tgt));
+	ENDS(ibv_destroy_srq(my.sink.srq));
+	ENDS(ibv_dereg_mr(my.sink.mr));
+	ENDS(ibv_destroy_cq(my.sink.cq));
+	ENDS(ibv_dealloc_pd(my.sink.pd));
+	ENDS(ibv_close_xrcd(xrcd));
+}
+
+static void end_side(void)
+{
+	struct ibv_cq *cqs[] = {
+		my.rc.scq, my.rc.rcq, my.ud.scq, my.ud.rcq, my.member.scq, my.member.rcq,
+		scq, my.sink.cq,
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cqs); i++)
+		check_cq(cqs[i]);
+	if (my.ah)
+		ENDS(ibv_destroy_ah(my.ah));
+	if (my.group_ah)
+		ENDS(ibv_destroy_ah(my.group_ah));
+	if (my.window)
+		ENDS(ibv_dealloc_mw(my.window));
+	if (my.bound_mr)
+		ENDS(ibv_dereg_mr(my.bound_mr));
+	if (my.paged_mr)
+		ENDS(ibv_dereg_mr(my.paged_mr));
+	if (my.member.qp)
+		ENDS(ibv_detach_mcast(my.member.qp, &my.group, GROUP_LID));
+	end_end(&my.member);
+	end_end(&my.ud);
+	end_end(&my.rc);
+	if (my.srq)
+		ENDS(ibv_destroy_srq(my.srq));
+	end_xrc();
+	ENDS(ibv_dealloc_pd(pd));
+	ibv_close_device(ctx);
+}
+
+void be_side(int side)
+{
+	me = side;
+	my.peer = &sh->side[!me];
+	open_named(devices[me]);
+	force_packets(sh->needs & IN_PACKETS);
+	build();
+	meet(0);
+	connect_side();
+	meet(1);
+	while (!__atomic_load_n(&sh->finish, __ATOMIC_SEQ_CST)) {
+		start_what_is_due();
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
+		usleep(500);
+	}
+	end_side();
+	_exit(0);
+}
+

@@ -1,0 +1,546 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What is done in a race. Most of it is done by a process that a side has forked: it has the
+ * side's objects, and a provider's view of them of its own, so that one may destroy what
+ * another one is using.
+ */
+#include "races.h"
+
+#include <fcntl.h>
+
+/*
+ * ---- Work ----
+ */
+
+/* It may be refused: another actor has done something to the QP. */
+static int send_off(struct ibv_qp *qp, struct ibv_send_wr *wr)
+{
+	struct ibv_send_wr *bad;
+
+	return ibv_post_send(qp, wr, &bad);
+}
+
+static int rc_work(enum ibv_wr_opcode opcode, uint32_t length, uint32_t key, uint64_t addr)
+{
+	return send_off(my.rc.qp, at_key(swr(&my.rc, new_id(), opcode, 8192, length), key, addr));
+}
+
+static int rc_send(void)
+{
+	return rc_work(IBV_WR_SEND, 1000, 0, 0);
+}
+
+static int rc_write(void)
+{
+	return rc_work(IBV_WR_RDMA_WRITE, 1000, my.peer->key, my.peer->addr + 8192);
+}
+
+static int rc_read(void)
+{
+	return rc_work(IBV_WR_RDMA_READ, 5000, my.peer->key, my.peer->addr + 8192);
+}
+
+static int rc_atomic(void)
+{
+	return rc_work(IBV_WR_ATOMIC_FETCH_AND_ADD, 8, my.peer->key, my.peer->addr);
+}
+
+static int rc_long(void)
+{
+	return rc_work(IBV_WR_RDMA_WRITE, BUF - 8192, my.peer->key, my.peer->addr);
+}
+
+static int write_window(void)
+{
+	return rc_work(IBV_WR_RDMA_WRITE, 1000, my.peer->window_key, my.peer->addr);
+}
+
+static int write_paged(void)
+{
+	return rc_work(IBV_WR_RDMA_WRITE, 9000, my.peer->paged_key, my.peer->paged_addr + 100);
+}
+
+
+static int datagram(struct end *e, struct ibv_ah *to, uint32_t qpn)
+{
+	struct ibv_send_wr *wr = swr(e, new_id(), IBV_WR_SEND, 8192, 200);
+
+	wr->wr.ud.ah = to;
+	wr->wr.ud.remote_qpn = qpn;
+	wr->wr.ud.remote_qkey = QKEY;
+	return send_off(e->qp, wr);
+}
+
+static int ud_send(void)
+{
+	return datagram(&my.ud, my.ah, my.peer->ud_qpn);
+}
+
+static int group_send(void)
+{
+	return datagram(&my.member, my.group_ah, 0xffffff);
+}
+
+static int xrc_send(void)
+{
+	struct ibv_sge sge = { (uintptr_t)my.from, 1000, my.from_mr->lkey };
+	struct ibv_send_wr wr = request(IBV_WR_SEND, &sge, new_id());
+
+	return try_send(my.ini, my.peer->srqn, &wr);
+}
+
+/* more completions than the CQ has room for */
+static int overrun(void)
+{
+	struct end e;
+	int i;
+
+	make(&e, CONF(.cqe = 1, .one_cq = true));
+	connect_ends(&e, &e);
+	for (i = 0; i < 4; i++)
+		post_recv(&e, 0, 0, 100);
+	for (i = 0; i < 4; i++)
+		post(&e, swr(&e, 0, IBV_WR_SEND, 0, 100));
+	for (i = 0; i < 1000 && state_of(&e) != IBV_QPS_ERR; i++)
+		sleep_ms(1);
+	unmake(&e);
+	return 0;
+}
+
+/*
+ * ---- QPs ----
+ */
+
+static int create_qp(void)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = my.rc.scq, .recv_cq = my.rc.rcq, .qp_type = IBV_QPT_RC,
+		.cap = { 16, 16, 2, 2, 0 },
+	};
+	struct ibv_qp *qp = ibv_create_qp(pd, &attr);
+
+	return qp ? ibv_destroy_qp(qp) : errno;
+}
+
+static int change_state(struct ibv_qp *qp, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = { .qp_state = state };
+
+	return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
+}
+
+static int rc_error(void)
+{
+	return change_state(my.rc.qp, IBV_QPS_ERR);
+}
+
+static int rc_reset(void)
+{
+	return change_state(my.rc.qp, IBV_QPS_RESET);
+}
+
+static int rc_drain(void)
+{
+	return change_state(my.rc.qp, IBV_QPS_SQD);
+}
+
+/* pages come for a QP that wants them no more, and are let go of when they are old */
+static int expire_pages(void)
+{
+	int ret;
+
+	write_text(PAUSE, "PINS_TAKEN 500 1");
+	ret = write_paged() ?: rc_error();
+	sleep_ms(500);
+	write_text(PAUSE, "PINS_TAKEN 0 0");
+	sleep_ms(1600);
+	return ret;
+}
+
+static int rc_modify(void)
+{
+	struct ibv_qp_attr attr = { .qp_access_flags = IBV_ACCESS_REMOTE_READ };
+
+	return ibv_modify_qp(my.rc.qp, &attr, IBV_QP_ACCESS_FLAGS);
+}
+
+static int rc_resize(void)
+{
+	struct ibv_qp_attr attr = { .cap = { .max_send_wr = 64, .max_recv_wr = my.srq ? 0 : 64 } };
+
+	return ibv_modify_qp(my.rc.qp, &attr, IBV_QP_CAP);
+}
+
+static int rc_query(void)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	return ibv_query_qp(my.rc.qp, &attr, QP_ATTRS, &init);
+}
+
+static int rc_destroy(void)
+{
+	return ibv_destroy_qp(my.rc.qp);
+}
+
+static int ud_error(void)
+{
+	return change_state(my.ud.qp, IBV_QPS_ERR);
+}
+
+static int ud_destroy(void)
+{
+	return ibv_destroy_qp(my.ud.qp);
+}
+
+static int member_destroy(void)
+{
+	return ibv_detach_mcast(my.member.qp, &my.group, GROUP_LID) ?: ibv_destroy_qp(my.member.qp);
+}
+
+static int target_destroy(void)
+{
+	return ibv_destroy_qp(my.tgt);
+}
+
+static int initiator_destroy(void)
+{
+	return ibv_destroy_qp(my.ini);
+}
+
+/*
+ * ---- CQs and SRQs ----
+ */
+
+static int create_cq(void)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 20, NULL, NULL, 0);
+
+	return cq ? ibv_destroy_cq(cq) : errno;
+}
+
+static int resize_cqs(void)
+{
+	return ibv_resize_cq(my.rc.scq, 1000) ?: ibv_resize_cq(my.rc.rcq, 1000);
+}
+
+static int moderate_cqs(void)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = { 4, 100 },
+	};
+
+	return ibv_modify_cq(my.rc.scq, &attr) ?: ibv_modify_cq(my.rc.rcq, &attr);
+}
+
+static int notify_cqs(void)
+{
+	return ibv_req_notify_cq(my.rc.scq, 0) ?: ibv_req_notify_cq(my.rc.rcq, 0);
+}
+
+/* as soon as nobody uses them */
+static int destroy_rc_cqs(void)
+{
+	return ibv_destroy_qp(my.rc.qp) ?: ibv_destroy_cq(my.rc.rcq) ?: ibv_destroy_cq(my.rc.scq);
+}
+
+static int destroy_used_cq(void)
+{
+	return ibv_destroy_cq(my.rc.rcq);
+}
+
+static int resize_srq(void)
+{
+	struct ibv_srq_attr attr = { .max_wr = 100, .srq_limit = 2 };
+
+	return ibv_modify_srq(my.srq, &attr, IBV_SRQ_MAX_WR) ?:
+	       ibv_modify_srq(my.srq, &attr, IBV_SRQ_LIMIT);
+}
+
+static int destroy_srq(void)
+{
+	return ibv_destroy_qp(my.rc.qp) ?: ibv_destroy_srq(my.srq);
+}
+
+static int create_xrc_srq(void)
+{
+	struct ibv_srq_init_attr_ex attr = srq_attr(&my.sink, my.xrcd);
+	struct ibv_srq *made = ibv_create_srq_ex(ctx, &attr);
+
+	return made ? ibv_destroy_srq(made) : errno;
+}
+
+static int destroy_xrc_srq(void)
+{
+	return ibv_destroy_srq(my.sink.srq) ?: ibv_destroy_cq(my.sink.cq);
+}
+
+/*
+ * ---- Memory ----
+ */
+
+static int reg_mr(void)
+{
+	struct ibv_mr *mr = ibv_reg_mr(pd, my.rc.buf, 8192, ACCESS_ALL);
+
+	return mr ? ibv_dereg_mr(mr) : errno;
+}
+
+static int rereg_mr(void)
+{
+	return ibv_rereg_mr(my.rc.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ) ? errno : 0;
+}
+
+static int rereg_memory(void)
+{
+	void *other = memory(BUF);
+
+	return ibv_rereg_mr(my.rc.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other, BUF, 0) ?
+	       errno : 0;
+}
+
+static int dereg_mr(void)
+{
+	return ibv_dereg_mr(my.rc.mr);
+}
+
+static int dereg_paged(void)
+{
+	return ibv_dereg_mr(my.paged_mr);
+}
+
+static int drop_pages(void)
+{
+	return madvise(my.paged, PAGED_BYTES, MADV_DONTNEED) ? errno : 0;
+}
+
+static int prefetch(void)
+{
+	struct ibv_sge sge = { (uintptr_t)my.paged, PAGED_BYTES, my.paged_mr->lkey };
+
+	return ibv_advise_mr(pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH,
+			     &sge, 1);
+}
+
+static int alloc_mw(void)
+{
+	struct ibv_mw *mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+
+	return mw ? ibv_dealloc_mw(mw) : errno;
+}
+
+static int dealloc_window(void)
+{
+	return ibv_dealloc_mw(my.window);
+}
+
+static int dereg_bound(void)
+{
+	return ibv_dereg_mr(my.bound_mr);
+}
+
+/*
+ * ---- The rest ----
+ */
+
+static int create_ah(void)
+{
+	struct ibv_ah_attr av;
+	struct ibv_ah *made;
+
+	set_path(&av, my.peer->gid, my.peer->lid);
+	made = ibv_create_ah(pd, &av);
+	return made ? ibv_destroy_ah(made) : errno;
+}
+
+static int destroy_ah(void)
+{
+	return ibv_destroy_ah(my.ah);
+}
+
+static int destroy_group_ah(void)
+{
+	return ibv_destroy_ah(my.group_ah);
+}
+
+static int attach(void)
+{
+	return ibv_attach_mcast(my.member.qp, &my.other_group, GROUP_LID) ?:
+	       ibv_detach_mcast(my.member.qp, &my.other_group, GROUP_LID);
+}
+
+static int detach(void)
+{
+	return ibv_detach_mcast(my.member.qp, &my.group, GROUP_LID) ?:
+	       ibv_attach_mcast(my.member.qp, &my.group, GROUP_LID);
+}
+
+static int dealloc_used_pd(void)
+{
+	return ibv_dealloc_pd(pd);
+}
+
+static int open_and_close(void)
+{
+	struct ibv_context *other = ibv_open_device(ctx->device);
+
+	return other ? ibv_close_device(other) : errno;
+}
+
+/* a program in our place; it says what it says */
+static int program(const char *command)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	dup2(null, 1);
+	dup2(null, 2);
+	execl("/bin/sh", "sh", "-c", command, NULL);
+	return errno;
+}
+
+static int del_near(void)
+{
+	return program("exec rdma link del weft0");
+}
+
+static int del_far(void)
+{
+	return program("exec rdma link del weft1");
+}
+
+static int add_link(void)
+{
+	return program("rdma link add weft2 type weft netdev wraces; exec rdma link del weft2");
+}
+
+static int del_netdev(void)
+{
+	return program("exec ip link del wraces");
+}
+
+static int netdev_down(void)
+{
+	return program("exec ip link set wraces down");
+}
+
+static int del_address(void)
+{
+	return program("exec ip addr del 10.77.0.1/24 dev wraces");
+}
+
+static int add_address(void)
+{
+	return program("exec ip addr add 10.77.0.2/24 dev wraces");
+}
+
+static int show(void)
+{
+	return program("for i in qp cq mr pd ctx srq cm_id; do rdma -dd resource show $i; done");
+}
+
+static int show_raw(void)
+{
+	return program("for i in qp cq mr srq; do rdma -r resource show $i; done");
+}
+
+static int count(void)
+{
+	char command[512];
+
+	snprintf(command, sizeof(command),
+		 "rdma statistic qp bind link weft1/1 lqpn %u; "
+		 "c=$(rdma statistic qp show link weft1/1 | grep -o 'cntn [0-9]*'); "
+		 "exec rdma statistic qp unbind link weft1/1 $c lqpn %u",
+		 sh->side[FAR].rc_qpn, sh->side[FAR].rc_qpn);
+	return program(command);
+}
+
+static int kill_far(void)
+{
+	return 0; /* races.c does it */
+}
+
+const struct op ops[] = {
+	{ "rc_send",		AT_NEAR, HAS_RC | LOCALLY, 0, rc_send },
+	{ "rc_write",		AT_NEAR, HAS_RC | LOCALLY, 0, rc_write },
+	{ "rc_read",		AT_NEAR, HAS_RC | LOCALLY, 0, rc_read },
+	{ "rc_atomic",		AT_NEAR, HAS_RC | LOCALLY, 0, rc_atomic },
+	{ "rc_long",		AT_NEAR, HAS_RC | LOCALLY, 0, rc_long },
+	{ "srq_send",		AT_NEAR, HAS_RC | HAS_SRQ | LOCALLY, 0, rc_send },
+	{ "packet_send",	AT_NEAR, HAS_RC | IN_PACKETS, 0, rc_send },
+	{ "packet_read",	AT_NEAR, HAS_RC | IN_PACKETS, 0, rc_read },
+	{ "prefetch",		AT_FAR, HAS_RC | HAS_PAGED, 0, prefetch },
+	{ "paged_write",	AT_NEAR, HAS_RC | HAS_PAGED | LOCALLY, 0, write_paged },
+	{ "drop_pages",		AT_FAR_ITSELF, HAS_RC | HAS_PAGED, 0, drop_pages },
+	{ "xrc_send",		AT_NEAR, HAS_XRC | LOCALLY, 0, xrc_send },
+	{ "back_send",		AT_FAR, HAS_RC | LOCALLY, 0, rc_send },
+	{ "back_read",		AT_FAR, HAS_RC | LOCALLY, 0, rc_read },
+	{ "ud_send",		AT_NEAR, HAS_UD | LOCALLY, 0, ud_send },
+	{ "ud_packet",		AT_NEAR, HAS_UD | IN_PACKETS, 0, ud_send },
+	{ "group_send",		AT_NEAR, HAS_GROUP | LOCALLY, 0, group_send },
+	{ "group_packet",	AT_NEAR, HAS_GROUP | IN_PACKETS, 0, group_send },
+	{ "window_write",	AT_NEAR, HAS_RC | HAS_WINDOW | LOCALLY, 0, write_window },
+	{ "bind_window",	AT_FAR, HAS_RC | HAS_WINDOW | LOCALLY, 0, bind_window },
+	{ "overrun",		AT_NEAR, 0, 0, overrun },
+	{ "create_qp",		AT_NEAR, HAS_RC, 0, create_qp },
+	{ "paged_expire",	AT_NEAR, HAS_RC | HAS_PAGED | LOCALLY, 0, expire_pages },
+	{ "error",		AT_NEAR, HAS_RC, 0, rc_error },
+	{ "reset",		AT_NEAR, HAS_RC, 0, rc_reset },
+	{ "drain",		AT_NEAR, HAS_RC, 0, rc_drain },
+	{ "modify",		AT_NEAR, HAS_RC, 0, rc_modify },
+	{ "resize",		AT_NEAR, HAS_RC, 0, rc_resize },
+	{ "query",		AT_NEAR, HAS_RC, 0, rc_query },
+	{ "destroy",		AT_NEAR, HAS_RC, DESTROYS, rc_destroy },
+	{ "far_error",		AT_FAR, HAS_RC, 0, rc_error },
+	{ "far_reset",		AT_FAR, HAS_RC, 0, rc_reset },
+	{ "far_modify",		AT_FAR, HAS_RC, 0, rc_modify },
+	{ "far_resize",		AT_FAR, HAS_RC, 0, rc_resize },
+	{ "far_destroy",	AT_FAR, HAS_RC, DESTROYS, rc_destroy },
+	{ "ud_error",		AT_FAR, HAS_UD, 0, ud_error },
+	{ "ud_destroy",		AT_FAR, HAS_UD, DESTROYS, ud_destroy },
+	{ "ud_destroy_sender",	AT_NEAR, HAS_UD, DESTROYS, ud_destroy },
+	{ "member_destroy",	AT_NEAR, HAS_GROUP, DESTROYS, member_destroy },
+	{ "target_destroy",	AT_FAR, HAS_XRC, DESTROYS, target_destroy },
+	{ "initiator_destroy",	AT_NEAR, HAS_XRC, DESTROYS, initiator_destroy },
+	{ "create_cq",		AT_NEAR, 0, 0, create_cq },
+	{ "resize_cqs",		AT_FAR, HAS_RC, 0, resize_cqs },
+	{ "moderate_cqs",	AT_FAR, HAS_RC, 0, moderate_cqs },
+	{ "notify_cqs",		AT_FAR, HAS_RC, 0, notify_cqs },
+	{ "destroy_cqs",	AT_FAR, HAS_RC, DESTROYS, destroy_rc_cqs },
+	{ "destroy_used_cq",	AT_FAR, HAS_RC, DESTROYS, destroy_used_cq },
+	{ "resize_srq",		AT_FAR, HAS_RC | HAS_SRQ, 0, resize_srq },
+	{ "destroy_srq",	AT_FAR, HAS_RC | HAS_SRQ, DESTROYS, destroy_srq },
+	{ "create_xrc_srq",	AT_FAR, HAS_XRC, 0, create_xrc_srq },
+	{ "destroy_xrc_srq",	AT_FAR, HAS_XRC, DESTROYS, destroy_xrc_srq },
+	{ "reg_mr",		AT_NEAR, HAS_RC, 0, reg_mr },
+	{ "rereg_mr",		AT_FAR, HAS_RC, 0, rereg_mr },
+	{ "rereg_memory",	AT_FAR, HAS_RC, 0, rereg_memory },
+	{ "dereg_mr",		AT_NEAR, HAS_RC, DESTROYS, dereg_mr },
+	{ "far_dereg_mr",	AT_FAR, HAS_RC, DESTROYS, dereg_mr },
+	{ "dereg_paged",	AT_FAR, HAS_RC | HAS_PAGED, DESTROYS, dereg_paged },
+	{ "alloc_mw",		AT_NEAR, 0, 0, alloc_mw },
+	{ "dealloc_window",	AT_FAR, HAS_RC | HAS_WINDOW, DESTROYS, dealloc_window },
+	{ "dereg_bound",	AT_FAR, HAS_RC | HAS_WINDOW, DESTROYS, dereg_bound },
+	{ "create_ah",		AT_NEAR, HAS_UD, 0, create_ah },
+	{ "destroy_ah",		AT_NEAR, HAS_UD, DESTROYS, destroy_ah },
+	{ "destroy_group_ah",	AT_NEAR, HAS_GROUP, DESTROYS, destroy_group_ah },
+	{ "attach",		AT_NEAR, HAS_GROUP, 0, attach },
+	{ "detach",		AT_NEAR, HAS_GROUP, DESTROYS, detach },
+	{ "dealloc_used_pd",	AT_NEAR, HAS_RC, DESTROYS, dealloc_used_pd },
+	{ "context",		AT_NEAR, 0, 0, open_and_close },
+	{ "kill_far",		ELSEWHERE, HAS_RC, KILLS_FAR, kill_far },
+	{ "del_near",		ELSEWHERE, HAS_RC, REMOVES, del_near },
+	{ "del_far",		ELSEWHERE, HAS_RC, REMOVES, del_far },
+	{ "add_link",		ELSEWHERE, 0, 0, add_link },
+	{ "del_netdev",		ELSEWHERE, HAS_RC, REMOVES | MOVES, del_netdev },
+	{ "netdev_down",	ELSEWHERE, HAS_RC, MOVES, netdev_down },
+	{ "del_address",	ELSEWHERE, HAS_RC, MOVES, del_address },
+	{ "add_address",	ELSEWHERE, 0, MOVES, add_address },
+	{ "show",		ELSEWHERE, HAS_RC, 0, show },
+	{ "show_raw",		ELSEWHERE, HAS_RC | HAS_SRQ, 0, show_raw },
+	{ "count",		ELSEWHERE, HAS_RC, 0, count },
+};
+
+const int num_ops = ARRAY_SIZE(ops);

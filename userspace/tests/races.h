@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Races: races.c has the cases, races-sides.c the objects, races-work.c what is done to them.
+ */
+#ifndef TESTS_RACES_H
+#define TESTS_RACES_H
+
+#include "lib.h"
+#include "xrc.h"
+
+#define ACTORS		3
+#define PAUSE		"/sys/kernel/debug/weft/pause"
+#define MAX_IDS		4096
+
+/* each side is a process, with a device of its own */
+enum { NEAR, FAR, SIDES };
+
+/* who does it: a side, in a process of its own; the side itself; or who has no objects */
+enum where { AT_NEAR, AT_FAR, AT_FAR_ITSELF, ELSEWHERE };
+
+/* what there has to be for it */
+enum {
+	HAS_RC		= 1,
+	HAS_SRQ		= 2,	/* of the far end of RC */
+	HAS_UD		= 4,
+	HAS_XRC		= 8,
+	HAS_GROUP	= 16,	/* with a member at each side */
+	HAS_PAGED	= 32,	/* memory of the far side, which the near one writes to */
+	HAS_WINDOW	= 64,	/* likewise */
+	IN_PACKETS	= 128,
+	LOCALLY		= 256,	/* or by the local link; who posts needs one of the two */
+};
+
+/* what it leaves behind */
+enum {
+	DESTROYS	= 1,	/* without an object */
+	REMOVES		= 2,	/* without a device */
+	KILLS_FAR	= 4,	/* without a process */
+	MOVES		= 8,	/* without an address */
+};
+
+struct op {
+	const char *name;
+	enum where where;
+	int needs, leaves;
+	int (*act)(void);	/* Return: errno, or 0 */
+};
+
+struct actor {
+	const struct op *op;
+	int go, done, err;
+	pid_t pid;
+	uint64_t asleep;	/* since when */
+};
+
+/* what one side knows of the other one */
+struct numbers {
+	union ibv_gid gid;
+	uint16_t lid;
+	uint32_t rc_qpn, rc_psn, ud_qpn, xrc_qpn, srqn;
+	uint32_t key, paged_key, window_key;
+	uint64_t addr, paged_addr;
+};
+
+/* of all processes of a case */
+struct shared {
+	int needs, leaves;
+	bool together;		/* who posts does it in the side's process, one after the other */
+	struct numbers side[SIDES];
+	int ready[SIDES][2];
+	int finish;
+	struct actor actor[ACTORS];
+	uint64_t next_id;
+	uint8_t completed[MAX_IDS];
+};
+
+/* what a side has, as a process of it sees it */
+struct mine {
+	const struct numbers *peer;
+	struct end rc, ud, member;
+	struct ibv_srq *srq;
+	struct ibv_qp *ini, *tgt;
+	struct ibv_xrcd *xrcd;
+	struct sink sink;
+	uint8_t *from;
+	struct ibv_mr *from_mr;
+	struct ibv_ah *ah, *group_ah;
+	union ibv_gid group, other_group;
+	uint8_t *paged;
+	struct ibv_mr *paged_mr, *bound_mr;
+	struct ibv_mw *window;
+};
+
+extern struct shared *sh;
+extern struct mine my;
+extern const struct op ops[];
+extern const int num_ops;
+
+extern const char * const devices[SIDES];
+
+#define PAGED_BYTES	16384
+/* of InfiniBand */
+#define GROUP_LID	0xc777
+
+uint64_t new_id(void);			/* of a work request */
+void set_path(struct ibv_ah_attr *av, union ibv_gid dgid, uint16_t dlid);
+int bind_window(void);
+__attribute__((noreturn)) void be_side(int side);
+
+#endif /* TESTS_RACES_H */
