@@ -9,9 +9,9 @@
  *
  * Such pins are short ones, which no limit of locked memory counts, so no process may make
  * them long. Pages that are pinned already are not kept while others are waited for
- * (pins_get_all()). Once all are, they stay for some more than a second, or until a copy that is under way
- * then has ended: after that pins_expire_worker() lets go of them, wherever the message is.
- * If the message goes on it finds none, and asks for them anew.
+ * (pins_get_all()). Once all are, they stay for a good second, or until a copy that is under
+ * way then has ended: after that pins_expire_worker() lets go of them, wherever the message
+ * is. If the message goes on it finds none, and asks for them anew.
  *
  * To pin may take for ever (userfaultfd), so the owner of a turn never does it. It
  * writes down what it needs, hands that to a work item, and gives the turn back:
