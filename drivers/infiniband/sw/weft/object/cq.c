@@ -214,6 +214,7 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct weft_cq *cq = to_weft_cq(ibcq);
+	struct weft_ring *ring = cq->ring;
 
 	weft_pause(WEFT_PAUSE_CQ_DESTROY_BEGIN);
 	hrtimer_cancel(&cq->moderation.timer);
@@ -221,7 +222,11 @@ int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	cancel_work_sync(&cq->fail_work);
 	weft_events_end(&cq->events);
 	weft_pause(WEFT_PAUSE_CQ_DESTROY_QUIET);
-	weft_ring_destroy(cq->ring);
+	/* a core without rdma_restrack_begin_del() may show it still */
+	spin_lock_irq(&cq->lock);
+	cq->ring = NULL;
+	spin_unlock_irq(&cq->lock);
+	weft_ring_destroy(ring);
 	weft_count_give(&to_weft_dev(ibcq->device)->num_cq);
 	return 0;
 }

@@ -86,11 +86,17 @@ static int srq_name(struct weft_srq *srq)
 
 static void srq_end(struct weft_srq *srq)
 {
+	struct weft_ring *ring = srq->ring;
+
 	if (srq->xrc)
 		weft_xrc_unpublish(srq->xrc);
 	weft_pause(WEFT_PAUSE_SRQ_DESTROY);
 	weft_events_end(&srq->events);
-	weft_ring_destroy(srq->ring);
+	/* a core without rdma_restrack_begin_del() may show it still */
+	spin_lock_irq(&srq->lock);
+	srq->ring = NULL;
+	spin_unlock_irq(&srq->lock);
+	weft_ring_destroy(ring);
 }
 
 static int srq_make(struct weft_srq *srq, struct ib_srq_init_attr *init,

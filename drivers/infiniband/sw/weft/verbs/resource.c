@@ -212,6 +212,11 @@ int weft_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq)
 
 	weft_pause(WEFT_PAUSE_RESOURCE_CQ);
 	spin_lock_irqsave(&cq->lock, flags);
+	if (!cq->ring) {
+		/* it is being destroyed: see weft_fill_res_qp_entry_raw() */
+		spin_unlock_irqrestore(&cq->lock, flags);
+		return -EAGAIN;
+	}
 	raw.entries = cq->ring->entries;
 	raw.completions = cq->ring->device;
 	raw.flags = (cq->overrun ? WEFT_RAW_CQ_OVERRUN : 0) |
@@ -258,6 +263,10 @@ int weft_fill_res_srq_entry_raw(struct sk_buff *msg, struct ib_srq *ibsrq)
 
 	weft_pause(WEFT_PAUSE_RESOURCE_SRQ);
 	spin_lock_irqsave(&srq->lock, flags);
+	if (!srq->ring) {
+		spin_unlock_irqrestore(&srq->lock, flags);
+		return -EAGAIN;
+	}
 	raw.srqn = srq->srqn;
 	raw.entries = srq->ring->entries;
 	raw.taken = srq->ring->device;
