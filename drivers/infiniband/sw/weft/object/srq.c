@@ -79,7 +79,6 @@ static int srq_name(struct weft_srq *srq)
 	srq->xrc = weft_xrc_publish(srq);
 	if (IS_ERR(srq->xrc))
 		return PTR_ERR(srq->xrc);
-	srq->srqn = srq->xrc->srqn;
 	srq->ibsrq.ext.xrc.srq_num = srq->srqn;
 	return 0;
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
 #include "object/xrc.h"
-#include "object/ucontext.h"
-#include "pause.h"
 
 #include <linux/slab.h>
 #include <linux/xarray.h>
+
+#include "object/srq.h"
+#include "object/ucontext.h"
+#include "pause.h"
 
 /* SRQ number to struct weft_xrc_name */
 static DEFINE_XARRAY_ALLOC1(xrc_names);
@@ -30,11 +32,14 @@ struct weft_xrc_name *weft_xrc_publish(struct weft_srq *srq)
 	refcount_set(&name->refs, 1);
 	init_completion(&name->idle);
 	name->srq = srq;
-	if (xa_alloc_cyclic(&xrc_names, &name->srqn, name, XA_LIMIT(1, 0xffffff),
+	/* the number first: a request that finds the SRQ reads it */
+	if (xa_alloc_cyclic(&xrc_names, &name->srqn, NULL, XA_LIMIT(1, 0xffffff),
 			    &xrc_next_srqn, GFP_KERNEL_ACCOUNT) < 0) {
 		kfree(name);
 		return ERR_PTR(-ENOMEM);
 	}
+	srq->srqn = name->srqn;
+	xa_store(&xrc_names, name->srqn, name, GFP_KERNEL);
 	weft_pause(WEFT_PAUSE_XRC_PUBLISHED);
 	return name;
 }
