@@ -25,7 +25,7 @@
 /* from here on a run is long enough to have every command accepted */
 #define ENOUGH		500000
 
-/* What is read and written without a lock: a stale number is as good as any. */
+/* Threads read and write it without a lock: a stale number is as good as any. */
 struct context {
 	int fd, doorbell, async;
 	uint32_t handle[KINDS][SLOTS];
@@ -342,7 +342,7 @@ static int do_ioctl(struct fuzzer *f, const struct call *call)
 	return 0;
 }
 
-/* What a doorbell may be told, and what other programs tell other files. */
+/* The two requests of a doorbell, and now and then one that it does not have. */
 static void do_doorbell(struct fuzzer *f)
 {
 	unsigned long request = one_of(f, 2) ? WEFT_DOORBELL_SEND : WEFT_DOORBELL_RECV;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a command of uverbs consists of. See grammar.c.
+ * The parts of a command of uverbs. See grammar.c.
  */
 #ifndef TESTS_GRAMMAR_H
 #define TESTS_GRAMMAR_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What is done in a race. Most of it is done by a process that a side has forked: it has the
- * side's objects, and a provider's view of them of its own, so that one may destroy what
- * another one is using.
+ * The operations of a race. A process that a side has forked does most of them: it has the
+ * side's objects, and its own copy of what the provider knows of them, so that one actor may
+ * destroy an object that another one is using.
  */
 #include "races.h"
 

@@ -449,7 +449,7 @@ static void discover_one(int op)
 	printf("\n");
 }
 
-/* Who leaves others without what they need cannot do it before them. */
+/* An operation that takes objects from the others comes after them. */
 static bool is_last(int op)
 {
 	return ops[op].leaves & ~DESTROYS;

@@ -19,7 +19,7 @@ int usage_watch(void (*work)(int num), int num);
 
 struct usage;
 
-/* What is in use, of which more may be when something has been done @num times. */
+/* Read what the kernel has in use. Something has been done @num times by then. */
 struct usage *usage_take(int num);
 
 /* Say what @u has. */

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# What disturbs the sources of a soak. To be sourced after sources.sh.
+# The disturbances of a soak. To be sourced after sources.sh.
 #
 # Two processes do so, one to the network and one to the machine, at the same time. Nobody
 # suspends the machine while a link is down, as what waits for a network cannot be frozen.
@@ -190,7 +190,7 @@ disturb()
 	deferred=()
 	trap run_deferred EXIT
 	mkdir -p "$out"
-	# the commands of it, for whoever has to know why it failed
+	# the commands of it, to know why it failed
 	set -x
 	mapfile -t whats < <(declare -F | sed -n "s/^declare -f \(${kind}_.*\)/\1/p" | grep -vxF "$without")
 	for ((n = 0; ; n++)); do

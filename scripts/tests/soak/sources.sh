@@ -223,7 +223,7 @@ run_source()
 {
 	local name=$1 n ok=0 broken=0 since status turn
 	cd "$WEFT_OWN" || return
-	# whoever looks at them comes first
+	# readers come first
 	renice -n 5 -p "$BASHPID" >/dev/null
 	for ((n = 0; ; n++)); do
 		while [ -e "$soak/pause" ]; do

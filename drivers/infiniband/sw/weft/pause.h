@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Fail points for races: a test holds whoever comes to one of these places, and does
- * something else meanwhile. They are between the steps of a change, and between a lookup
- * and the use of what it has found.
+ * Fail points for races: a test holds a task at one of these places, and has another one act
+ * meanwhile. The places are between the steps of a change, and between a lookup and the use of
+ * its result.
  *
- * A kernel with CONFIG_FAULT_INJECTION_DEBUG_FS has them, at the cost of a static key.
- * /sys/kernel/debug/weft/pause takes lines "POINT MS TIMES": the next so many that come to
- * the point stay for so long, or until another line for the point is written. "POINT 0 0"
- * lets go. A read tells of each point its name, how many have come since the first line for
- * a point that has not been let go of, how many have stayed, and how many are there now.
+ * Kernels with CONFIG_FAULT_INJECTION_DEBUG_FS have them, at the cost of a static key. A line
+ * "POINT MS TIMES" written to /sys/kernel/debug/weft/pause holds the next TIMES tasks that come
+ * to the point, each for MS milliseconds or until another line for the point is written;
+ * "POINT 0 0" lets them go. A read shows for each point its name, the tasks that have come
+ * while any point was armed, those that were held, and those that are held now.
  */
 #ifndef WEFT_PAUSE_H
 #define WEFT_PAUSE_H
@@ -139,7 +139,7 @@ DECLARE_STATIC_KEY_FALSE(weft_pause_key);
 void weft_pause_hold(enum weft_pause which);
 
 /**
- * weft_pause - a test may want to hold whoever comes here
+ * weft_pause - hold the task if a test wants it
  * @which: the place
  */
 static __always_inline void weft_pause(enum weft_pause which)
