@@ -56,7 +56,8 @@ struct uplink_entry {
  * @num_notes: of them
  * @key: of weft_peer_first_nonce()
  * @open: there is room for one more node
- * @told: that there was none for somebody
+ * @full: there is none, though cables can be used; neither, before the first look
+ * @told: the log has said so
  * @entries: other nodes; their cables are read by anybody
  * @began: jiffies
  * @hello_at: jiffies when the next HELLO goes
@@ -72,6 +73,7 @@ struct weft_uplinks {
 	u32			num_notes;
 	siphash_key_t		key;
 	bool			open;
+	bool			full;
 	bool			told;
 	struct uplink_entry	entries[WEFT_UPLINK_PEERS];
 	unsigned long		began;
@@ -348,10 +350,11 @@ static bool uplinks_has_room(struct weft_uplinks *uplinks)
 /* Is there somebody to be answered that nothing is known of? */
 static void uplinks_look_for_room(struct weft_uplinks *uplinks)
 {
-	bool open = uplinks_usable(uplinks) && uplinks_has_room(uplinks);
+	bool usable = uplinks_usable(uplinks), room = usable && uplinks_has_room(uplinks);
 
 	spin_lock_bh(&uplinks->lock);
-	uplinks->open = open;
+	uplinks->open = room;
+	uplinks->full = usable && !room;
 	spin_unlock_bh(&uplinks->lock);
 }
 
@@ -603,11 +606,12 @@ static void uplinks_answer(const struct weft_uplinks *uplinks, const struct weft
 /* A node that gets no answer does not come to know our nonce. */
 static void uplinks_refuse(struct weft_uplinks *uplinks, const struct weft_hello *hello)
 {
-	if (!uplinks->told)
-		net_warn_ratelimited("weft: %s: no cable to %s %016llx: all are in use\n",
-				     uplinks->carrier->ndev->name,
-				     hello->type == WEFT_NODE_CA ? "HCA" : "switch",
-				     be64_to_cpu(hello->guid));
+	if (!uplinks->full || uplinks->told)
+		return;
+	net_warn_ratelimited("weft: %s: no cable to %s %016llx: all are in use\n",
+			     uplinks->carrier->ndev->name,
+			     hello->type == WEFT_NODE_CA ? "HCA" : "switch",
+			     be64_to_cpu(hello->guid));
 	uplinks->told = true;
 }
 
