@@ -191,7 +191,8 @@ static void take_step(void)
 			done = draw_from(work_actions, num_work_actions);
 		}
 	} while (!done);
-	if (w->must_sync)
+	/* on InfiniBand a work item may execute what is posted: then it is not done yet */
+	if (w->must_sync || port.link_layer == IBV_LINK_LAYER_INFINIBAND)
 		sync_all();
 	if (one_in(64))
 		check_all();

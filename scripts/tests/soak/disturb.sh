@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # the files before it set what it reads
 #
 # The disturbances of a soak. To be sourced after sources.sh.
 #
@@ -76,8 +76,8 @@ net_eth0()
 	local before
 	before=$(reconnects)
 	did "eth0 down until the controller is lost"
-	breaks all unplug_until eth0 within $patience lost
-	within $patience reconnected "$before"
+	breaks all unplug_until eth0 within "$patience" lost
+	within "$patience" reconnected "$before"
 }
 
 net_eth0_blink()
@@ -118,8 +118,8 @@ net_sm()
 # another mode, and so other connections
 ipoib_modes()
 {
-	ipoib_mode "$ib_here" $1
-	ipoib_mode "$ib_there" $1 there
+	ipoib_mode "$ib_here" "$1"
+	ipoib_mode "$ib_there" "$1" there
 }
 net_mode()
 {

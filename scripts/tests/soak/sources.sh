@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154,SC2034 # it shares variables with the files before and behind it
 #
 # The sources of traffic of a soak. To be sourced after ib.sh, nvme.sh and nfs.sh.
 #
