@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-# shellcheck shell=bash disable=SC2154 # the files before it set what it reads
+# shellcheck shell=bash disable=SC2154,SC2034 # it shares variables with the files before it
 #
 # The disturbances of a soak. To be sourced after sources.sh.
 #
