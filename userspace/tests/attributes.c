@@ -6,6 +6,7 @@
  * what ibv_query_qp() returns.
  */
 #include "lib.h"
+#include "qpfields.h"
 
 #include <fcntl.h>
 
@@ -86,32 +87,9 @@ static const struct row {
  * ---- Values ----
  */
 
-#define FIELD(_bit, _member) \
-	{ IBV_QP_##_bit, #_member, offsetof(struct ibv_qp_attr, _member), \
-	  sizeof(((struct ibv_qp_attr *)0)->_member) }
-/* not the hop_limit: the core puts the route's in its place */
-#define FIELDS_AH(_bit, _ah) \
-	FIELD(_bit, _ah.grh.dgid), FIELD(_bit, _ah.grh.sgid_index), \
-	FIELD(_bit, _ah.grh.flow_label), FIELD(_bit, _ah.grh.traffic_class), \
-	FIELD(_bit, _ah.sl), FIELD(_bit, _ah.static_rate), \
-	FIELD(_bit, _ah.is_global), FIELD(_bit, _ah.port_num)
-
 /* what ibv_query_qp() returns as it was set; the core does not return en_sqd_async_notify */
-static const struct field {
-	int bit;
-	const char *name;
-	size_t offset, size;
-} fields[] = {
-	FIELD(STATE, qp_state), FIELD(ACCESS_FLAGS, qp_access_flags),
-	FIELD(PKEY_INDEX, pkey_index),
-	FIELD(PORT, port_num), FIELD(QKEY, qkey), FIELDS_AH(AV, ah_attr),
-	FIELD(PATH_MTU, path_mtu), FIELD(TIMEOUT, timeout), FIELD(RETRY_CNT, retry_cnt),
-	FIELD(RNR_RETRY, rnr_retry), FIELD(RQ_PSN, rq_psn), FIELD(SQ_PSN, sq_psn),
-	FIELD(MAX_QP_RD_ATOMIC, max_rd_atomic), FIELD(MIN_RNR_TIMER, min_rnr_timer),
-	FIELD(MAX_DEST_RD_ATOMIC, max_dest_rd_atomic), FIELDS_AH(ALT_PATH, alt_ah_attr),
-	FIELD(ALT_PATH, alt_pkey_index), FIELD(ALT_PATH, alt_port_num),
-	FIELD(ALT_PATH, alt_timeout), FIELD(PATH_MIG_STATE, path_mig_state),
-	FIELD(DEST_QPN, dest_qp_num),
+static const struct field fields[] = {
+	FIELD(STATE, qp_state), QP_FIELDS, FIELD(PATH_MIG_STATE, path_mig_state),
 };
 
 static void copy_fields(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)

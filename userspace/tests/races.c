@@ -421,7 +421,7 @@ static bool are_strangers(int a, int b)
 	return posts(a) && posts(b) && ops[a].where == ops[b].where;
 }
 
-/* Which points does somebody come to who does that? */
+/* Find the points that the operation @op leads to. */
 static void discover_one(int op)
 {
 	int before[MAX_POINTS], p;

@@ -4,6 +4,7 @@
  * asynchronous events. It is written from IBA volume 1 (11.2.5.3 and annex A14), the table
  * of the kernel's core, the manual pages of libibverbs and conformance.rst, not from weft.
  */
+#include "qpfields.h"
 #include "sequences.h"
 
 #include <pthread.h>
@@ -277,30 +278,7 @@ int modify_result(const struct qp *qp, const struct ibv_qp_attr *attr, int mask)
  * ---- Attributes ----
  */
 
-#define FIELD(_bit, _member) \
-	{ IBV_QP_##_bit, #_member, offsetof(struct ibv_qp_attr, _member), \
-	  sizeof(((struct ibv_qp_attr *)0)->_member) }
-/* not the hop_limit: the core puts the route's in its place */
-#define FIELDS_AH(_bit, _ah) \
-	FIELD(_bit, _ah.grh.dgid), FIELD(_bit, _ah.grh.sgid_index), \
-	FIELD(_bit, _ah.grh.flow_label), FIELD(_bit, _ah.grh.traffic_class), \
-	FIELD(_bit, _ah.sl), FIELD(_bit, _ah.static_rate), \
-	FIELD(_bit, _ah.is_global), FIELD(_bit, _ah.port_num)
-
-static const struct field {
-	int bit;
-	const char *name;
-	size_t offset, size;
-} fields[] = {
-	FIELD(ACCESS_FLAGS, qp_access_flags), FIELD(PKEY_INDEX, pkey_index),
-	FIELD(PORT, port_num), FIELD(QKEY, qkey), FIELDS_AH(AV, ah_attr),
-	FIELD(PATH_MTU, path_mtu), FIELD(TIMEOUT, timeout), FIELD(RETRY_CNT, retry_cnt),
-	FIELD(RNR_RETRY, rnr_retry), FIELD(RQ_PSN, rq_psn), FIELD(SQ_PSN, sq_psn),
-	FIELD(MAX_QP_RD_ATOMIC, max_rd_atomic), FIELD(MIN_RNR_TIMER, min_rnr_timer),
-	FIELD(MAX_DEST_RD_ATOMIC, max_dest_rd_atomic), FIELDS_AH(ALT_PATH, alt_ah_attr),
-	FIELD(ALT_PATH, alt_pkey_index), FIELD(ALT_PATH, alt_port_num),
-	FIELD(ALT_PATH, alt_timeout), FIELD(DEST_QPN, dest_qp_num),
-};
+static const struct field fields[] = { QP_FIELDS };
 
 /* The program does not wait for an event of the state that it leaves: it may not come. */
 static void doubt(enum ibv_event_type type, const struct obj *o)

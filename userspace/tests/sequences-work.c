@@ -144,7 +144,7 @@ static bool draw_send(struct send *wr, const struct qp *qp)
 	bool reads;
 
 	*wr = (struct send){ .id = next_wr_id(false), .op = draw_op(qp), .group = -1 };
-	/* what is not seen at the other end either may take its time */
+	/* it is signaled if the other end does not see it either: else nobody knows when it is done */
 	wr->signaled = right_of(wr->op) || !one_in(5);
 	wr->solicited = one_in(3);
 	reads = wr->op == IBV_WR_RDMA_READ || wr->op == IBV_WR_ATOMIC_FETCH_AND_ADD;

@@ -13,19 +13,19 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* A line that is written has no more characters. */
+/* Longest line that may be written. */
 #define PAUSE_LINE	64
 
 /**
  * struct pause_point - a place
  * @name: of the place
  * @sleeps: all that come there may sleep
- * @ms: how long who comes there stays; 0: it is let go of; under pause_lock
- * @round: lines that were written for it: each lets those go that are there; likewise
- * @left: how many more stay
- * @hits: how many have come while there was a line for any point
- * @stayed: how many have stayed
- * @now: how many are there
+ * @ms: how long a task is held; 0: the point is not armed; under pause_lock
+ * @round: lines written for the point, each of which releases the tasks held; likewise
+ * @left: tasks that are still to be held
+ * @hits: tasks that have come while any point was armed
+ * @stayed: tasks that were held
+ * @now: tasks that are held
  */
 struct pause_point {
 	const char	*name;
@@ -45,7 +45,7 @@ static struct pause_point pause_points[WEFT_PAUSE_NUM] = {
 	WEFT_PAUSES(PAUSE_POINT)
 };
 
-/* Counts the points that have a line. */
+/* Counts the points that are armed. */
 DEFINE_STATIC_KEY_FALSE(weft_pause_key);
 WEFT_EXPORT_FOR_TEST(weft_pause_key);
 
@@ -76,7 +76,7 @@ void weft_pause_hold(enum weft_pause which)
 {
 	struct pause_point *point = &pause_points[which];
 
-	/* also of who does not stay: what is said of the place has to be true */
+	/* checked for each task, so that a wrong entry in WEFT_PAUSES() shows */
 	if (point->sleeps)
 		might_sleep();
 	atomic_inc(&point->hits);

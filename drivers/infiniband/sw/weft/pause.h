@@ -38,7 +38,7 @@
 	POINT(QP_DESTROY_RESET, true) \
 	POINT(QP_DESTROY_ENDED, true) \
 	POINT(QP_DESTROY_EMPTY, true) \
-	/* what has found a QP: without and with a reference */ \
+	/* lookups of a QP, before and after the reference; deliveries to it */ \
 	POINT(QP_FOUND, false) \
 	POINT(DOORBELL, true) \
 	POINT(LOCAL_PEER, false) \
@@ -135,7 +135,7 @@ enum weft_pause {
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 DECLARE_STATIC_KEY_FALSE(weft_pause_key);
 
-/* The part of weft_pause() for when a test is about. */
+/* The slow part of weft_pause(). */
 void weft_pause_hold(enum weft_pause which);
 
 /**

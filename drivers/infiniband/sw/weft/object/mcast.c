@@ -126,7 +126,7 @@ static void members_add(struct weft_mcast_members *members, struct weft_qp *qp)
 	}
 }
 
-/* The attachment at @i goes: of its QP the last one. */
+/* Remove the attachment at @i, which is the last one of its QP. */
 static void members_remove(struct weft_mcast_members *members, u32 i)
 {
 	struct weft_qp *qp = members->qp[i];
