@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 /* More than the kernel keeps would be of no use. */
-#define MAP_SHELF_MAX	16
+#define MAP_CACHE_MAX	16
 
 struct weft_map *weft_map_new(int fd, const struct weft_ring_resp *where)
 {
@@ -34,22 +34,22 @@ static void map_destroy(struct weft_map *map)
 	free(map);
 }
 
-static struct weft_map *map_take(struct weft_map_shelf *shelf, uint64_t id)
+static struct weft_map *map_take(struct weft_map_cache *page_cache, uint64_t id)
 {
 	struct weft_map **at;
 	struct weft_map *map;
 
-	pthread_spin_lock(&shelf->lock);
-	for (at = &shelf->first; *at && (*at)->id != id; at = &(*at)->next)
+	pthread_spin_lock(&page_cache->lock);
+	for (at = &page_cache->first; *at && (*at)->id != id; at = &(*at)->next)
 		;
 	map = *at;
 	if (map)
 		*at = map->next;
-	pthread_spin_unlock(&shelf->lock);
+	pthread_spin_unlock(&page_cache->lock);
 	return map;
 }
 
-struct weft_map *weft_map_get(struct weft_map_shelf *shelf, int fd,
+struct weft_map *weft_map_get(struct weft_map_cache *page_cache, int fd,
 			      const struct weft_ring_resp *where, uint64_t id)
 {
 	struct weft_map *map;
@@ -57,7 +57,7 @@ struct weft_map *weft_map_get(struct weft_map_shelf *shelf, int fd,
 	if (!id)
 		return weft_map_new(fd, where);
 
-	map = map_take(shelf, id);
+	map = map_take(page_cache, id);
 	if (map) {
 		map->users = 1;
 		return map;
@@ -66,7 +66,7 @@ struct weft_map *weft_map_get(struct weft_map_shelf *shelf, int fd,
 	map = weft_map_new(fd, where);
 	if (map) {
 		map->id = id;
-		map->shelf = shelf;
+		map->page_cache = page_cache;
 	}
 	return map;
 }
@@ -74,19 +74,19 @@ struct weft_map *weft_map_get(struct weft_map_shelf *shelf, int fd,
 /* Return: the oldest one, when there are too many; or NULL. */
 static struct weft_map *map_keep(struct weft_map *map)
 {
-	struct weft_map_shelf *shelf = map->shelf;
+	struct weft_map_cache *page_cache = map->page_cache;
 	struct weft_map *oldest;
 	struct weft_map **at;
 	int num = 0;
 
-	pthread_spin_lock(&shelf->lock);
-	map->next = shelf->first;
-	shelf->first = map;
-	for (at = &shelf->first; *at && num < MAP_SHELF_MAX; at = &(*at)->next)
+	pthread_spin_lock(&page_cache->lock);
+	map->next = page_cache->first;
+	page_cache->first = map;
+	for (at = &page_cache->first; *at && num < MAP_CACHE_MAX; at = &(*at)->next)
 		num++;
 	oldest = *at;
 	*at = NULL;
-	pthread_spin_unlock(&shelf->lock);
+	pthread_spin_unlock(&page_cache->lock);
 	return oldest;
 }
 
@@ -94,25 +94,25 @@ void weft_map_put(struct weft_map *map)
 {
 	if (--map->users)
 		return;
-	if (map->shelf)
+	if (map->page_cache)
 		map = map_keep(map);
 	if (map)
 		map_destroy(map);
 }
 
-void weft_map_shelf_init(struct weft_map_shelf *shelf)
+void weft_map_cache_init(struct weft_map_cache *page_cache)
 {
-	pthread_spin_init(&shelf->lock, PTHREAD_PROCESS_PRIVATE);
-	shelf->first = NULL;
+	pthread_spin_init(&page_cache->lock, PTHREAD_PROCESS_PRIVATE);
+	page_cache->first = NULL;
 }
 
-void weft_map_shelf_destroy(struct weft_map_shelf *shelf)
+void weft_map_cache_destroy(struct weft_map_cache *page_cache)
 {
 	struct weft_map *map;
 
-	while ((map = shelf->first)) {
-		shelf->first = map->next;
+	while ((map = page_cache->first)) {
+		page_cache->first = map->next;
 		map_destroy(map);
 	}
-	pthread_spin_destroy(&shelf->lock);
+	pthread_spin_destroy(&page_cache->lock);
 }

@@ -21,24 +21,24 @@
  * @id: what the kernel calls it, 0: never the same again
  * @users: rings in it, and whoever else has a reference; those of one object,
  *	which its destruction or a lock serialises
- * @shelf: where it goes when there are none, or NULL
- * @next: in @shelf
+ * @page_cache: where it goes when there are none, or NULL
+ * @next: in @page_cache
  */
 struct weft_map {
 	void *start;
 	size_t size;
 	uint64_t id;
 	unsigned int users;
-	struct weft_map_shelf *shelf;
+	struct weft_map_cache *page_cache;
 	struct weft_map *next;
 };
 
 /**
- * struct weft_map_shelf - mappings of a context that nobody uses
+ * struct weft_map_cache - mappings of a context that nobody uses
  * @lock: protects the list
  * @first: the one that came last
  */
-struct weft_map_shelf {
+struct weft_map_cache {
 	pthread_spinlock_t lock;
 	struct weft_map *first;
 };
@@ -54,14 +54,14 @@ struct weft_map *weft_map_new(int fd, const struct weft_ring_resp *where);
 
 /**
  * weft_map_get - map memory, if it is not mapped still
- * @shelf: of the context
+ * @page_cache: of the context
  * @fd: command file descriptor of the context
  * @where: a ring in it
  * @id: of the memory, 0: it has none
  *
  * Return: the map, for weft_map_put(); NULL and errno.
  */
-struct weft_map *weft_map_get(struct weft_map_shelf *shelf, int fd,
+struct weft_map *weft_map_get(struct weft_map_cache *page_cache, int fd,
 			      const struct weft_ring_resp *where, uint64_t id);
 
 /**
@@ -70,9 +70,9 @@ struct weft_map *weft_map_get(struct weft_map_shelf *shelf, int fd,
  */
 void weft_map_put(struct weft_map *map);
 
-void weft_map_shelf_init(struct weft_map_shelf *shelf);
+void weft_map_cache_init(struct weft_map_cache *page_cache);
 
 /* Nobody uses any of its maps. */
-void weft_map_shelf_destroy(struct weft_map_shelf *shelf);
+void weft_map_cache_destroy(struct weft_map_cache *page_cache);
 
 #endif /* WEFT_MAP_H */

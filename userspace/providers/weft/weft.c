@@ -91,7 +91,7 @@ static void free_context(struct ibv_context *ibctx)
 {
 	struct weft_context *context = to_weft_context(ibctx);
 
-	weft_map_shelf_destroy(&context->maps);
+	weft_map_cache_destroy(&context->maps);
 	close(context->doorbell_fd);
 	verbs_uninit_context(&context->vctx);
 	free(context);
@@ -161,7 +161,7 @@ static void set_up_context(struct weft_context *context, int doorbell_fd,
 			   uint64_t comp_mask)
 {
 	context->doorbell_fd = doorbell_fd;
-	weft_map_shelf_init(&context->maps);
+	weft_map_cache_init(&context->maps);
 	context->placement = comp_mask & WEFT_UCONTEXT_PLACEMENT;
 	context->ip_csum = comp_mask & WEFT_UCONTEXT_IP_CSUM;
 	context->null_key = comp_mask & WEFT_UCONTEXT_NULL_KEY;

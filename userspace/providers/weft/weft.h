@@ -27,7 +27,7 @@ struct weft_td;
 struct weft_context {
 	struct verbs_context vctx;
 	int doorbell_fd;
-	struct weft_map_shelf maps;
+	struct weft_map_cache maps;
 	bool placement;
 	bool ip_csum;
 	bool null_key;

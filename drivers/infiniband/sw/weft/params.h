@@ -33,8 +33,8 @@
  * What a context keeps of its QPs that are gone for those that come: so many pieces of
  * memory, of at most so many bytes each. A QP with a few hundred work requests has less.
  */
-#define WEFT_SHELF_PIECES	16U
-#define WEFT_SHELF_BYTES	SZ_64K
+#define WEFT_PAGE_CACHE_PIECES	16U
+#define WEFT_PAGE_CACHE_BYTES	SZ_64K
 
 /* QP numbers are 24 bits; 0 and 1 are special, the first few kept free. */
 #define WEFT_MIN_QPN		16

@@ -170,7 +170,7 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		goto err_put_doorbell;
 	weft_pause(WEFT_PAUSE_UCONTEXT_TOLD);
 	uctx->doorbell = doorbell;
-	weft_shelf_init(&uctx->shelf, ibuc);
+	weft_page_cache_init(&uctx->page_cache, ibuc);
 	return 0;
 
 err_put_doorbell:
@@ -198,7 +198,7 @@ void weft_dealloc_ucontext(struct ib_ucontext *ibuc)
 {
 	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
 
-	weft_shelf_clear(&uctx->shelf);
+	weft_page_cache_clear(&uctx->page_cache);
 	weft_lane_put(uctx->lane);
 	weft_pause(WEFT_PAUSE_UCONTEXT_DEALLOC);
 	WRITE_ONCE(uctx->doorbell->dead, true);
@@ -264,12 +264,12 @@ struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata)
 	return uctx ? uctx->doorbell : NULL;
 }
 
-struct weft_shelf *weft_udata_shelf(struct ib_udata *udata)
+struct weft_page_cache *weft_udata_page_cache(struct ib_udata *udata)
 {
 	struct weft_ucontext *uctx =
 		rdma_udata_to_drv_context(udata, struct weft_ucontext, ibuc);
 
-	return uctx ? &uctx->shelf : NULL;
+	return uctx ? &uctx->page_cache : NULL;
 }
 
 struct weft_lane *weft_udata_lane(struct ib_udata *udata)

@@ -9,7 +9,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-#include "ring/shelf.h"
+#include "ring/page_cache.h"
 
 struct weft_doorbell;
 struct weft_lane;
@@ -24,13 +24,13 @@ struct weft_qp;
  * @ibuc: first, freed by the core when the last one has closed the file
  * @doorbell: what the QPs of this context can be rung by; each process has a file
  *	of its own for it
- * @shelf: what it keeps for the rings of its QPs
+ * @page_cache: what it keeps for the rings of its QPs
  * @lane: where what waits for its pages does so; made for the first paged region
  */
 struct weft_ucontext {
 	struct ib_ucontext	ibuc;
 	struct weft_doorbell	*doorbell;
-	struct weft_shelf	shelf;
+	struct weft_page_cache	page_cache;
 	struct weft_lane	*lane;
 };
 
@@ -107,12 +107,12 @@ struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata);
 struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata);
 
 /**
- * weft_udata_shelf - where the rings of a QP made in this call come from
+ * weft_udata_page_cache - where the rings of a QP made in this call come from
  * @udata: NULL for a kernel consumer
  *
- * Return: the shelf, NULL for a kernel consumer.
+ * Return: the page cache, or NULL for a kernel consumer.
  */
-struct weft_shelf *weft_udata_shelf(struct ib_udata *udata);
+struct weft_page_cache *weft_udata_page_cache(struct ib_udata *udata);
 
 /**
  * weft_udata_lane - where what waits for the pages of a region made in this call does so

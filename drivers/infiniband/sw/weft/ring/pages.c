@@ -6,7 +6,7 @@
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
-#include "ring/shelf.h"
+#include "ring/page_cache.h"
 
 static void pages_put(struct page **pages, unsigned int num)
 {
@@ -83,8 +83,8 @@ void weft_pages_put(struct weft_pages *pages)
 {
 	if (!refcount_dec_and_test(&pages->users))
 		return;
-	if (pages->shelf)
-		weft_shelf_keep(pages);
+	if (pages->page_cache)
+		weft_page_cache_keep(pages);
 	else
 		weft_pages_free(pages);
 }

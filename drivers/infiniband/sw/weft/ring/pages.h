@@ -8,7 +8,7 @@
 #include <linux/refcount.h>
 #include <rdma/ib_verbs.h>
 
-struct weft_shelf;
+struct weft_page_cache;
 
 /**
  * struct weft_pages - zeroed pages, charged to whoever asked for them
@@ -20,9 +20,9 @@ struct weft_shelf;
  * @size: bytes, a multiple of the page size
  * @named: a process may map them
  * @users: rings in them, and whoever else has a reference
- * @shelf: where they go when there are none, or NULL: they are freed then
- * @id: with a @shelf: no other ones of the context ever have it; otherwise 0
- * @kept: on @shelf, under its lock
+ * @page_cache: where they go when there are none, or NULL: they are freed then
+ * @id: with a @page_cache: no other ones of the context ever have it; otherwise 0
+ * @kept: on @page_cache, under its lock
  */
 struct weft_pages {
 	struct rdma_user_mmap_entry	entry;
@@ -30,7 +30,7 @@ struct weft_pages {
 	size_t				size;
 	bool				named;
 	refcount_t			users;
-	struct weft_shelf		*shelf;
+	struct weft_page_cache		*page_cache;
 	u64				id;
 	struct list_head		kept;
 };

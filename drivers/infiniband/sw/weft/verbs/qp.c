@@ -20,7 +20,7 @@
 #include "object/ucontext.h"
 #include "pause.h"
 #include "ring/pages.h"
-#include "ring/shelf.h"
+#include "ring/page_cache.h"
 
 /* Whoever hints at how payload may cross a bus: there is none. */
 #define QP_HINTS	IB_QP_CREATE_PCI_WRITE_END_PADDING
@@ -172,7 +172,7 @@ static int qp_place_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init
 
 /* Both in the same memory: to map it is most of what they cost. */
 static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init,
-			   struct weft_shelf *shelf, struct weft_create_qp_resp *resp)
+			   struct weft_page_cache *page_cache, struct weft_create_qp_resp *resp)
 {
 	const struct ib_qp_cap *cap = &init->cap;
 	struct weft_pages *pages;
@@ -184,7 +184,7 @@ static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *ini
 	size = weft_ring_size(cap->max_send_wr, qp_sq_stride(init));
 	if (qp_has_rq(init))
 		size += weft_ring_size(cap->max_recv_wr, qp_rq_stride(init));
-	pages = shelf ? weft_shelf_get(shelf, size) : weft_pages_alloc(size, NULL);
+	pages = page_cache ? weft_page_cache_get(page_cache, size) : weft_pages_alloc(size, NULL);
 	if (IS_ERR(pages))
 		return PTR_ERR(pages);
 	resp->pages_id = pages->id;
@@ -380,7 +380,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		goto err_uncount;
 	}
 	ret = qp_read_cookie(qp, udata) ?:
-	      qp_create_rings(qp, init, weft_udata_shelf(udata), &resp);
+	      qp_create_rings(qp, init, weft_udata_page_cache(udata), &resp);
 	if (ret)
 		goto err_free_qp;
 	qp_set_cap(qp, &init->cap);

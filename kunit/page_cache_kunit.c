@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ring/shelf.c: what a context keeps for the rings of its QPs, and rings in it.
+ * ring/page_cache.c: what a context keeps for the rings of its QPs, and rings in it.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -9,28 +9,28 @@
 #include "params.h"
 #include "ring/pages.h"
 #include "ring/ring.h"
-#include "ring/shelf.h"
+#include "ring/page_cache.h"
 
 /* Pages of a kernel client have no name, which makes no difference here. */
-static int shelf_test_init(struct kunit *test)
+static int page_cache_test_init(struct kunit *test)
 {
-	struct weft_shelf *shelf = kunit_kzalloc(test, sizeof(*shelf), GFP_KERNEL);
+	struct weft_page_cache *page_cache = kunit_kzalloc(test, sizeof(*page_cache), GFP_KERNEL);
 
-	KUNIT_ASSERT_NOT_NULL(test, shelf);
-	weft_shelf_init(shelf, NULL);
-	test->priv = shelf;
+	KUNIT_ASSERT_NOT_NULL(test, page_cache);
+	weft_page_cache_init(page_cache, NULL);
+	test->priv = page_cache;
 	return 0;
 }
 
-static void shelf_test_exit(struct kunit *test)
+static void page_cache_test_exit(struct kunit *test)
 {
 	if (test->priv)
-		weft_shelf_clear(test->priv);
+		weft_page_cache_clear(test->priv);
 }
 
-static struct weft_pages *shelf_get(struct kunit *test, size_t size)
+static struct weft_pages *page_cache_get(struct kunit *test, size_t size)
 {
-	struct weft_pages *pages = weft_shelf_get(test->priv, size);
+	struct weft_pages *pages = weft_page_cache_get(test->priv, size);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, pages);
 	KUNIT_EXPECT_EQ(test, refcount_read(&pages->users), 1);
@@ -38,16 +38,16 @@ static struct weft_pages *shelf_get(struct kunit *test, size_t size)
 	return pages;
 }
 
-static u32 shelf_num(struct kunit *test)
+static u32 page_cache_num(struct kunit *test)
 {
-	const struct weft_shelf *shelf = test->priv;
+	const struct weft_page_cache *page_cache = test->priv;
 
-	return shelf->num;
+	return page_cache->num;
 }
 
 static void new_ones_are_zero(struct kunit *test)
 {
-	struct weft_pages *pages = shelf_get(test, 3 * PAGE_SIZE);
+	struct weft_pages *pages = page_cache_get(test, 3 * PAGE_SIZE);
 
 	KUNIT_EXPECT_NULL(test, memchr_inv(pages->mem, 0, pages->size));
 	KUNIT_EXPECT_NE(test, pages->id, 0);
@@ -56,71 +56,71 @@ static void new_ones_are_zero(struct kunit *test)
 
 static void the_same_again(struct kunit *test)
 {
-	struct weft_pages *pages = shelf_get(test, PAGE_SIZE + 1);
+	struct weft_pages *pages = page_cache_get(test, PAGE_SIZE + 1);
 	u64 id = pages->id;
 
 	weft_pages_hold(pages);
 	weft_pages_put(pages);
 	/* still in use */
-	KUNIT_EXPECT_EQ(test, shelf_num(test), 0);
+	KUNIT_EXPECT_EQ(test, page_cache_num(test), 0);
 	weft_pages_put(pages);
-	KUNIT_EXPECT_EQ(test, shelf_num(test), 1);
+	KUNIT_EXPECT_EQ(test, page_cache_num(test), 1);
 	/* any size that takes as many pages */
-	KUNIT_EXPECT_PTR_EQ(test, shelf_get(test, 2 * PAGE_SIZE), pages);
+	KUNIT_EXPECT_PTR_EQ(test, page_cache_get(test, 2 * PAGE_SIZE), pages);
 	KUNIT_EXPECT_EQ(test, pages->id, id);
-	KUNIT_EXPECT_EQ(test, shelf_num(test), 0);
+	KUNIT_EXPECT_EQ(test, page_cache_num(test), 0);
 	weft_pages_put(pages);
 }
 
 static void another_size_is_new(struct kunit *test)
 {
-	struct weft_pages *pages = shelf_get(test, 2 * PAGE_SIZE), *others[2];
+	struct weft_pages *pages = page_cache_get(test, 2 * PAGE_SIZE), *others[2];
 	u64 id = pages->id;
 
 	weft_pages_put(pages);
-	others[0] = shelf_get(test, PAGE_SIZE);
-	others[1] = shelf_get(test, 3 * PAGE_SIZE);
+	others[0] = page_cache_get(test, PAGE_SIZE);
+	others[1] = page_cache_get(test, 3 * PAGE_SIZE);
 	KUNIT_EXPECT_NE(test, others[0]->id, id);
 	KUNIT_EXPECT_NE(test, others[1]->id, id);
 	KUNIT_EXPECT_NE(test, others[0]->id, others[1]->id);
 	weft_pages_put(others[0]);
 	weft_pages_put(others[1]);
-	KUNIT_EXPECT_EQ(test, shelf_num(test), 3);
+	KUNIT_EXPECT_EQ(test, page_cache_num(test), 3);
 }
 
 static void large_ones_are_not_kept(struct kunit *test)
 {
-	struct weft_pages *pages = shelf_get(test, WEFT_SHELF_BYTES + 1);
+	struct weft_pages *pages = page_cache_get(test, WEFT_PAGE_CACHE_BYTES + 1);
 
 	KUNIT_EXPECT_EQ(test, pages->id, 0);
 	weft_pages_put(pages);
-	KUNIT_EXPECT_EQ(test, shelf_num(test), 0);
-	pages = shelf_get(test, WEFT_SHELF_BYTES);
+	KUNIT_EXPECT_EQ(test, page_cache_num(test), 0);
+	pages = page_cache_get(test, WEFT_PAGE_CACHE_BYTES);
 	KUNIT_EXPECT_NE(test, pages->id, 0);
 	weft_pages_put(pages);
-	KUNIT_EXPECT_EQ(test, shelf_num(test), 1);
+	KUNIT_EXPECT_EQ(test, page_cache_num(test), 1);
 }
 
 /* The oldest ones give way, the newest one comes first. */
 static void not_too_many(struct kunit *test)
 {
-	struct weft_pages *pages[WEFT_SHELF_PIECES + 3];
+	struct weft_pages *pages[WEFT_PAGE_CACHE_PIECES + 3];
 	u64 last;
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(pages); i++)
-		pages[i] = shelf_get(test, PAGE_SIZE);
+		pages[i] = page_cache_get(test, PAGE_SIZE);
 	last = pages[ARRAY_SIZE(pages) - 1]->id;
 	for (i = 0; i < ARRAY_SIZE(pages); i++)
 		weft_pages_put(pages[i]);
-	KUNIT_EXPECT_EQ(test, shelf_num(test), WEFT_SHELF_PIECES);
-	for (i = 0; i < WEFT_SHELF_PIECES; i++) {
-		pages[i] = shelf_get(test, PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, page_cache_num(test), WEFT_PAGE_CACHE_PIECES);
+	for (i = 0; i < WEFT_PAGE_CACHE_PIECES; i++) {
+		pages[i] = page_cache_get(test, PAGE_SIZE);
 		KUNIT_EXPECT_EQ(test, pages[i]->id, last - i);
 	}
-	pages[i] = shelf_get(test, PAGE_SIZE);
+	pages[i] = page_cache_get(test, PAGE_SIZE);
 	KUNIT_EXPECT_GT(test, pages[i]->id, last);
-	for (i = 0; i <= WEFT_SHELF_PIECES; i++)
+	for (i = 0; i <= WEFT_PAGE_CACHE_PIECES; i++)
 		weft_pages_put(pages[i]);
 }
 
@@ -128,7 +128,7 @@ static void not_too_many(struct kunit *test)
 static void rings_in_junk(struct kunit *test)
 {
 	size_t size = weft_ring_size(3, 48);
-	struct weft_pages *pages = shelf_get(test, size + weft_ring_size(5, 64));
+	struct weft_pages *pages = page_cache_get(test, size + weft_ring_size(5, 64));
 	struct weft_ring *ring[2];
 	int i;
 
@@ -152,13 +152,13 @@ static void rings_in_junk(struct kunit *test)
 			(ptrdiff_t)pages->size);
 
 	weft_ring_destroy(ring[0]);
-	KUNIT_EXPECT_EQ(test, shelf_num(test), 0);
+	KUNIT_EXPECT_EQ(test, page_cache_num(test), 0);
 	KUNIT_EXPECT_EQ(test, weft_ring_pending(ring[1]), 0);
 	weft_ring_destroy(ring[1]);
-	KUNIT_EXPECT_EQ(test, shelf_num(test), 1);
+	KUNIT_EXPECT_EQ(test, page_cache_num(test), 1);
 }
 
-static struct kunit_case shelf_test_cases[] = {
+static struct kunit_case page_cache_test_cases[] = {
 	KUNIT_CASE(new_ones_are_zero),
 	KUNIT_CASE(the_same_again),
 	KUNIT_CASE(another_size_is_new),
@@ -168,11 +168,11 @@ static struct kunit_case shelf_test_cases[] = {
 	{ }
 };
 
-static struct kunit_suite shelf_test_suite = {
-	.name = "weft_shelf",
-	.init = shelf_test_init,
-	.exit = shelf_test_exit,
-	.test_cases = shelf_test_cases,
+static struct kunit_suite page_cache_test_suite = {
+	.name = "weft_page_cache",
+	.init = page_cache_test_init,
+	.exit = page_cache_test_exit,
+	.test_cases = page_cache_test_cases,
 };
 
-kunit_test_suite(shelf_test_suite);
+kunit_test_suite(page_cache_test_suite);

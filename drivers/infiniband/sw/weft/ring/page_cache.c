@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "ring/page_cache.h"
+
+#include <linux/err.h>
+#include <linux/mm.h>
+
+#include "params.h"
+#include "ring/pages.h"
+
+void weft_page_cache_init(struct weft_page_cache *page_cache, struct ib_ucontext *uctx)
+{
+	page_cache->uctx = uctx;
+	spin_lock_init(&page_cache->lock);
+	INIT_LIST_HEAD(&page_cache->pages);
+	page_cache->num = 0;
+	atomic64_set(&page_cache->last_id, 0);
+}
+WEFT_EXPORT_FOR_TEST(weft_page_cache_init);
+
+void weft_page_cache_clear(struct weft_page_cache *page_cache)
+{
+	struct weft_pages *pages, *next;
+
+	list_for_each_entry_safe(pages, next, &page_cache->pages, kept)
+		weft_pages_free(pages);
+	INIT_LIST_HEAD(&page_cache->pages);
+	page_cache->num = 0;
+}
+WEFT_EXPORT_FOR_TEST(weft_page_cache_clear);
+
+static struct weft_pages *page_cache_take(struct weft_page_cache *page_cache, size_t size)
+{
+	struct weft_pages *pages;
+
+	spin_lock(&page_cache->lock);
+	list_for_each_entry(pages, &page_cache->pages, kept) {
+		if (pages->size != size)
+			continue;
+		list_del(&pages->kept);
+		page_cache->num--;
+		spin_unlock(&page_cache->lock);
+		return pages;
+	}
+	spin_unlock(&page_cache->lock);
+	return NULL;
+}
+
+struct weft_pages *weft_page_cache_get(struct weft_page_cache *page_cache, size_t size)
+{
+	struct weft_pages *pages = page_cache_take(page_cache, PAGE_ALIGN(size));
+
+	if (pages) {
+		refcount_set(&pages->users, 1);
+		return pages;
+	}
+	pages = weft_pages_alloc(size, page_cache->uctx);
+	if (!IS_ERR(pages) && pages->size <= WEFT_PAGE_CACHE_BYTES) {
+		pages->page_cache = page_cache;
+		pages->id = atomic64_inc_return(&page_cache->last_id);
+	}
+	return pages;
+}
+WEFT_EXPORT_FOR_TEST(weft_page_cache_get);
+
+void weft_page_cache_keep(struct weft_pages *pages)
+{
+	struct weft_page_cache *page_cache = pages->page_cache;
+	struct weft_pages *oldest = NULL;
+
+	spin_lock(&page_cache->lock);
+	list_add(&pages->kept, &page_cache->pages);
+	if (page_cache->num < WEFT_PAGE_CACHE_PIECES) {
+		page_cache->num++;
+	} else {
+		oldest = list_last_entry(&page_cache->pages, struct weft_pages, kept);
+		list_del(&oldest->kept);
+	}
+	spin_unlock(&page_cache->lock);
+	if (oldest)
+		weft_pages_free(oldest);
+}
