@@ -9,7 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
 
-#include "fabric/cord.h"
+#include "fabric/local_cable.h"
 #include "fabric/fabric.h"
 #include "fabric/notice.h"
 #include "fabric/station.h"
@@ -403,7 +403,7 @@ static void filters_without_packets(struct kunit *test)
 	end_attach(&end[1], 2);
 	KUNIT_EXPECT_EQ(test, end_filter(&end[0], &end[1], 0x8001), 0);
 	rcu_read_lock();
-	far_end = weft_cord_far_end(&end[0].port);
+	far_end = weft_local_cable_far_end(&end[0].port);
 	rcu_read_unlock();
 	KUNIT_EXPECT_NOT_NULL(test, far_end);
 	if (far_end) {

@@ -9,7 +9,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
-#include "fabric/cord.h"
+#include "fabric/local_cable.h"
 #include "fabric/ether.h"
 #include "fabric/filter.h"
 #include "fabric/pair.h"
@@ -23,15 +23,15 @@
 #define FABRIC_DEFAULT_MBPS	SPEED_10000
 
 /**
- * struct fabric_link - a port of a channel adapter, and the cord from it to the switch
+ * struct fabric_link - a port of a channel adapter, and the local cable from it to the switch
  * @list: of weft_fabric.links
- * @cord: to @switch_port
+ * @local_cable: to @switch_port
  * @port: of the channel adapter
  * @switch_port: of the switch
  */
 struct fabric_link {
 	struct list_head	list;
-	struct weft_cord	*cord;
+	struct weft_local_cable	*local_cable;
 	struct weft_ibport	*port;
 	struct weft_ibport	*switch_port;
 };
@@ -85,7 +85,7 @@ u8 weft_fabric_speed(struct net_device *ndev)
 
 static void link_update(struct fabric_link *link, const struct net_device *ndev)
 {
-	weft_cord_update(link->cord, ndev->flags & IFF_UP);
+	weft_local_cable_update(link->local_cable, ndev->flags & IFF_UP);
 }
 
 bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
@@ -95,9 +95,9 @@ bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 	bool leads;
 
 	rcu_read_lock();
-	far_end = weft_cord_far_end(port);
+	far_end = weft_local_cable_far_end(port);
 	weft_pause(WEFT_PAUSE_IB_FAR_END);
-	/* of a pair both are at the ends of the cord */
+	/* of a pair both are at the ends of the local cable */
 	leads = far_end && (fabric->pair || weft_switch_way(fabric->sw, lid) == far_end->num);
 	rcu_read_unlock();
 	return leads;
@@ -113,8 +113,8 @@ u8 weft_fabric_filter(const struct weft_ibport *from, const struct weft_ibport *
 		return 0;
 	rcu_read_lock();
 	/* of a pair these are ports of channel adapters, which have no filters */
-	in = weft_cord_far_end(from);
-	out = weft_cord_far_end(to);
+	in = weft_local_cable_far_end(from);
+	out = weft_local_cable_far_end(to);
 	if (in && !weft_filter_passes(in, WEFT_IBPORT_PKEY_IN, pkey))
 		filter = WEFT_IBPORT_PKEY_IN;
 	else if (out && !weft_filter_passes(out, WEFT_IBPORT_PKEY_OUT, pkey))
@@ -130,7 +130,7 @@ void weft_fabric_refused(const struct weft_fabric *fabric, const struct weft_ibp
 	struct weft_ibport *far_end;
 
 	rcu_read_lock();
-	far_end = weft_cord_far_end(port);
+	far_end = weft_local_cable_far_end(port);
 	/* as long as that is there the fabric is */
 	if (far_end && !fabric->pair)
 		weft_switch_refused(fabric->sw, far_end, filter, violation);
@@ -145,8 +145,8 @@ static struct fabric_link *link_alloc(struct weft_ibport *port,
 
 	if (!link)
 		return NULL;
-	link->cord = weft_cord_create(port, switch_port);
-	if (!link->cord) {
+	link->local_cable = weft_local_cable_create(port, switch_port);
+	if (!link->local_cable) {
 		kfree(link);
 		return NULL;
 	}
@@ -174,7 +174,7 @@ static int link_create(struct weft_fabric *fabric, struct weft_ibport *port)
 
 static void link_destroy(struct weft_fabric *fabric, struct fabric_link *link)
 {
-	weft_cord_destroy(link->cord);
+	weft_local_cable_destroy(link->local_cable);
 	list_del(&link->list);
 	weft_switch_give_port(fabric->sw, link->switch_port);
 	kfree(link);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The fabrics of this host: for each net device that has InfiniBand ports a switch, the
- * cords from those ports to it, and its uplinks; or, without a switch, a pair.
+ * local cables from those ports to it, and its uplinks; or, without a switch, a pair.
  */
 #ifndef WEFT_FABRIC_FABRIC_H
 #define WEFT_FABRIC_FABRIC_H

@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 
 #include "fabric/carrier.h"
-#include "fabric/cord.h"
+#include "fabric/local_cable.h"
 #include "fabric/node.h"
 #include "fabric/uplink.h"
 
@@ -22,8 +22,8 @@
  * RTNL protects it, but for what the uplinks are told by.
  *
  * @carrier: to other hosts
- * @ports: of this host; [0] alone, or both at the ends of @cord
- * @cord: between them
+ * @ports: of this host; [0] alone, or both at the ends of @local_cable
+ * @local_cable: between them
  * @uplinks: of [0], while it is alone; NULL: they could not be opened
  * @node: who it is for them
  * @taken: the other end is, by @uplinks or by [1]: first come, first served
@@ -31,7 +31,7 @@
 struct weft_pair {
 	struct weft_carrier	*carrier;
 	struct weft_ibport	*ports[2];
-	struct weft_cord	*cord;
+	struct weft_local_cable	*local_cable;
 	struct weft_uplinks	*uplinks;
 	struct weft_uplink_node	node;
 	unsigned long		taken;
@@ -83,9 +83,9 @@ static void pair_stop_listening(struct weft_pair *pair)
 	pair->uplinks = NULL;
 }
 
-static void pair_update_cord(struct weft_pair *pair)
+static void pair_update_cable(struct weft_pair *pair)
 {
-	weft_cord_update(pair->cord, pair->carrier->ndev->flags & IFF_UP);
+	weft_local_cable_update(pair->local_cable, pair->carrier->ndev->flags & IFF_UP);
 }
 
 static int pair_attach_first(struct weft_pair *pair, struct weft_ibport *port)
@@ -101,18 +101,18 @@ static int pair_attach_first(struct weft_pair *pair, struct weft_ibport *port)
 
 static int pair_attach_second(struct weft_pair *pair, struct weft_ibport *port)
 {
-	struct weft_cord *cord = weft_cord_create(port, pair->ports[0]);
+	struct weft_local_cable *local_cable = weft_local_cable_create(port, pair->ports[0]);
 
-	if (!cord)
+	if (!local_cable)
 		return -ENOMEM;
 	if (test_and_set_bit(PAIR_FAR_END, &pair->taken)) {
-		weft_cord_destroy(cord);
+		weft_local_cable_destroy(local_cable);
 		return -ENOSPC;
 	}
 	pair_stop_listening(pair);
 	pair->ports[1] = port;
-	pair->cord = cord;
-	pair_update_cord(pair);
+	pair->local_cable = local_cable;
+	pair_update_cable(pair);
 	return 0;
 }
 
@@ -127,8 +127,8 @@ int weft_pair_attach(struct weft_pair *pair, struct weft_ibport *port)
 /* One that stays is the first one from now on. */
 static void pair_part(struct weft_pair *pair, const struct weft_ibport *port)
 {
-	weft_cord_destroy(pair->cord);
-	pair->cord = NULL;
+	weft_local_cable_destroy(pair->local_cable);
+	pair->local_cable = NULL;
 	if (port == pair->ports[0])
 		pair->ports[0] = pair->ports[1];
 	pair->ports[1] = NULL;
@@ -142,7 +142,7 @@ void weft_pair_detach(struct weft_pair *pair, struct weft_ibport *port)
 	ASSERT_RTNL();
 	if (WARN_ON(port != pair->ports[0] && port != pair->ports[1]))
 		return;
-	if (pair->cord) {
+	if (pair->local_cable) {
 		pair_part(pair, port);
 		return;
 	}
@@ -153,8 +153,8 @@ void weft_pair_detach(struct weft_pair *pair, struct weft_ibport *port)
 void weft_pair_update(struct weft_pair *pair)
 {
 	ASSERT_RTNL();
-	if (pair->cord)
-		pair_update_cord(pair);
+	if (pair->local_cable)
+		pair_update_cable(pair);
 	else if (pair->uplinks)
 		weft_uplinks_carrier(pair->uplinks);
 	else if (pair->ports[0])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * A cable to a node of another host, this end of it: fabric/arq.h, with a carrier, a timer and a
- * port. The other kind of cable, between two ports of this host, is fabric/cord.h.
+ * port. The other kind of cable, between two ports of this host, is fabric/local_cable.h.
  */
 #ifndef WEFT_FABRIC_REMOTE_H
 #define WEFT_FABRIC_REMOTE_H
