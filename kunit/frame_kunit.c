@@ -18,7 +18,7 @@
 #define FRAME_PARTS	4000
 #define FRAME_HEADER	sizeof(struct weft_wire_frame)
 
-static const struct weft_frame_room frame_room = { .head = 16, .tail = 4 };
+static const struct weft_frame_headroom frame_room = { .head = 16, .tail = 4 };
 
 /* A packet of any bytes behind a right LRH. */
 static struct sk_buff *frame_packet(struct kunit *test, u32 length, u8 vl)

@@ -83,7 +83,7 @@ struct weft_arq_param {
 	u32			nonce;
 	u32			heard;
 	u32			max_frame;
-	struct weft_frame_room	room;
+	struct weft_frame_headroom	room;
 };
 
 /**

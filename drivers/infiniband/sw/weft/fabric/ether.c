@@ -16,19 +16,19 @@ static const u8 ether_group[ETH_ALEN] = { 0x03, 0x57, 0x45, 0x46, 0x54, 0x01 };
 
 /**
  * struct ether - frames on Ethernet
- * @carrier: what others see of it
+ * @underlay: what others see of it
  * @packets: gets us frames
  * @joined: the net device takes what goes to everybody; under RTNL
  */
 struct ether {
-	struct weft_carrier	carrier;
+	struct weft_underlay	underlay;
 	struct packet_type	packets;
 	bool			joined;
 };
 
-static struct ether *ether_of(struct weft_carrier *carrier)
+static struct ether *ether_of(struct weft_underlay *underlay)
 {
-	return container_of(carrier, struct ether, carrier);
+	return container_of(underlay, struct ether, underlay);
 }
 
 static bool ether_is_for_us(const struct sk_buff *skb)
@@ -54,7 +54,7 @@ static int ether_rcv(struct sk_buff *skb, struct net_device *ndev,
 	ether_addr_copy(from.mac, eth_hdr(skb)->h_source);
 	/* it may wait for long, and who has sent it, to a veth say, shall not */
 	skb_orphan(skb);
-	ether->carrier.receive(ether->carrier.context, &from, skb);
+	ether->underlay.receive(ether->underlay.context, &from, skb);
 	return NET_RX_SUCCESS;
 }
 
@@ -64,7 +64,7 @@ static int ether_rcv(struct sk_buff *skb, struct net_device *ndev,
  */
 static int ether_join(struct ether *ether)
 {
-	struct net_device *ndev = ether->carrier.ndev;
+	struct net_device *ndev = ether->underlay.ndev;
 	bool up = ndev->flags & IFF_UP;
 	int ret = 0;
 
@@ -81,69 +81,69 @@ static int ether_join(struct ether *ether)
 }
 
 /* If it fails it is tried again the next time. */
-static void ether_update(struct weft_carrier *carrier)
+static void ether_update(struct weft_underlay *underlay)
 {
-	if (ether_join(ether_of(carrier)))
-		netdev_warn(carrier->ndev, "weft: no memory to hear new hosts\n");
+	if (ether_join(ether_of(underlay)))
+		netdev_warn(underlay->ndev, "weft: no memory to hear new hosts\n");
 }
 
-static int ether_open(struct weft_carrier *carrier)
+static int ether_open(struct weft_underlay *underlay)
 {
-	struct ether *ether = ether_of(carrier);
+	struct ether *ether = ether_of(underlay);
 	int ret;
 
 	ret = ether_join(ether);
 	if (ret)
 		return ret;
 	ether->packets.type = htons(WEFT_IB_ETHERTYPE);
-	ether->packets.dev = carrier->ndev;
+	ether->packets.dev = underlay->ndev;
 	ether->packets.func = ether_rcv;
 	dev_add_pack(&ether->packets);
 	return 0;
 }
 
-static void ether_close(struct weft_carrier *carrier)
+static void ether_close(struct weft_underlay *underlay)
 {
-	struct ether *ether = ether_of(carrier);
+	struct ether *ether = ether_of(underlay);
 
 	/* waits for what is being received */
 	dev_remove_pack(&ether->packets);
 	if (ether->joined)
-		dev_mc_del(carrier->ndev, ether_group);
+		dev_mc_del(underlay->ndev, ether_group);
 	ether->joined = false;
 }
 
-static void ether_xmit(struct weft_carrier *carrier, const u8 *mac, struct sk_buff *skb)
+static void ether_xmit(struct weft_underlay *underlay, const u8 *mac, struct sk_buff *skb)
 {
-	skb->dev = carrier->ndev;
+	skb->dev = underlay->ndev;
 	if (dev_hard_header(skb, skb->dev, WEFT_IB_ETHERTYPE, mac, NULL, skb->len) < 0)
 		kfree_skb(skb);
 	else
 		dev_queue_xmit(skb);
 }
 
-static void ether_send(struct weft_carrier *carrier, const struct weft_station *to,
+static void ether_send(struct weft_underlay *underlay, const struct weft_station *to,
 		       struct sk_buff *skb)
 {
-	ether_xmit(carrier, to->mac, skb);
+	ether_xmit(underlay, to->mac, skb);
 }
 
-static void ether_send_all(struct weft_carrier *carrier, struct sk_buff *skb)
+static void ether_send_all(struct weft_underlay *underlay, struct sk_buff *skb)
 {
-	ether_xmit(carrier, ether_group, skb);
+	ether_xmit(underlay, ether_group, skb);
 }
 
-static u32 ether_max_frame(struct weft_carrier *carrier, const struct weft_station *to)
+static u32 ether_max_frame(struct weft_underlay *underlay, const struct weft_station *to)
 {
-	return READ_ONCE(carrier->ndev->mtu);
+	return READ_ONCE(underlay->ndev->mtu);
 }
 
-static void ether_destroy(struct weft_carrier *carrier)
+static void ether_destroy(struct weft_underlay *underlay)
 {
-	kfree(ether_of(carrier));
+	kfree(ether_of(underlay));
 }
 
-static const struct weft_carrier_ops ether_ops = {
+static const struct weft_underlay_ops ether_ops = {
 	.open = ether_open,
 	.close = ether_close,
 	.update = ether_update,
@@ -153,14 +153,14 @@ static const struct weft_carrier_ops ether_ops = {
 	.destroy = ether_destroy,
 };
 
-struct weft_carrier *weft_ether_create(struct net_device *ndev)
+struct weft_underlay *weft_ether_create(struct net_device *ndev)
 {
 	struct ether *ether = kzalloc(sizeof(*ether), GFP_KERNEL);
 
 	if (!ether)
 		return NULL;
-	ether->carrier.ops = &ether_ops;
-	ether->carrier.ndev = ndev;
-	ether->carrier.idle = ndev->flags & IFF_LOOPBACK || ndev->type != ARPHRD_ETHER;
-	return &ether->carrier;
+	ether->underlay.ops = &ether_ops;
+	ether->underlay.ndev = ndev;
+	ether->underlay.idle = ndev->flags & IFF_LOOPBACK || ndev->type != ARPHRD_ETHER;
+	return &ether->underlay;
 }

@@ -5,14 +5,14 @@
 #ifndef WEFT_FABRIC_ETHER_H
 #define WEFT_FABRIC_ETHER_H
 
-#include "fabric/carrier.h"
+#include "fabric/underlay.h"
 
 /**
- * weft_ether_create - make a carrier
+ * weft_ether_create - make an underlay
  * @ndev: any; if it is not Ethernet, or is the loopback device, there is nobody else
  *
- * Return: the carrier, or NULL: no memory.
+ * Return: the underlay, or NULL: no memory.
  */
-struct weft_carrier *weft_ether_create(struct net_device *ndev);
+struct weft_underlay *weft_ether_create(struct net_device *ndev);
 
 #endif /* WEFT_FABRIC_ETHER_H */

@@ -40,7 +40,7 @@ struct fabric_link {
  * struct weft_fabric - the fabric of a net device: a switch and what hangs on it, or a pair
  * @list: of fabrics
  * @ndev: the net device
- * @carrier: to the fabric's part in other hosts
+ * @underlay: to the fabric's part in other hosts
  * @pair: two ends of a cable; NULL: there is a switch. All that follows is valid then.
  * @sw: the switch
  * @node: who it is for the uplinks
@@ -50,7 +50,7 @@ struct fabric_link {
 struct weft_fabric {
 	struct list_head	list;
 	struct net_device	*ndev;
-	struct weft_carrier	*carrier;
+	struct weft_underlay	*underlay;
 	struct weft_pair	*pair;
 	struct weft_switch	*sw;
 	struct weft_uplink_node	node;
@@ -232,7 +232,7 @@ static int fabric_open_switch(struct weft_fabric *fabric, __be64 guid)
 	fabric->node = (struct weft_uplink_node) {
 		.ops = &fabric_uplink_ops, .guid = guid, .type = WEFT_NODE_SWITCH,
 	};
-	fabric->uplinks = weft_uplinks_open(&fabric->node, fabric->carrier);
+	fabric->uplinks = weft_uplinks_open(&fabric->node, fabric->underlay);
 	if (!IS_ERR(fabric->uplinks))
 		return 0;
 	weft_switch_destroy(fabric->sw);
@@ -241,7 +241,7 @@ static int fabric_open_switch(struct weft_fabric *fabric, __be64 guid)
 
 static int fabric_open_pair(struct weft_fabric *fabric)
 {
-	fabric->pair = weft_pair_create(fabric->carrier);
+	fabric->pair = weft_pair_create(fabric->underlay);
 	return fabric->pair ? 0 : -ENOMEM;
 }
 
@@ -254,8 +254,8 @@ static struct weft_fabric *fabric_alloc(struct net_device *ndev,
 		return NULL;
 	fabric->ndev = ndev;
 	INIT_LIST_HEAD(&fabric->links);
-	fabric->carrier = peers->num ? weft_tunnel_create(ndev, peers) : weft_ether_create(ndev);
-	if (fabric->carrier)
+	fabric->underlay = peers->num ? weft_tunnel_create(ndev, peers) : weft_ether_create(ndev);
+	if (fabric->underlay)
 		return fabric;
 	kfree(fabric);
 	return NULL;
@@ -263,7 +263,7 @@ static struct weft_fabric *fabric_alloc(struct net_device *ndev,
 
 static void fabric_free(struct weft_fabric *fabric)
 {
-	fabric->carrier->ops->destroy(fabric->carrier);
+	fabric->underlay->ops->destroy(fabric->underlay);
 	kfree(fabric);
 }
 
@@ -348,7 +348,7 @@ static void fabric_update_switch(struct weft_fabric *fabric)
 
 	list_for_each_entry(link, &fabric->links, list)
 		link_update(link, fabric->ndev);
-	weft_uplinks_carrier(fabric->uplinks);
+	weft_uplinks_update(fabric->uplinks);
 }
 
 void weft_fabric_update(struct net_device *ndev)
@@ -369,22 +369,22 @@ WEFT_EXPORT_FOR_TEST(weft_fabric_update);
 int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_stations *peers)
 {
 	ASSERT_RTNL();
-	if (!weft_carrier_is_tunnel(fabric->carrier))
+	if (!weft_underlay_is_tunnel(fabric->underlay))
 		return -EOPNOTSUPP;
-	return weft_tunnel_set_peers(fabric->carrier, peers);
+	return weft_tunnel_set_peers(fabric->underlay, peers);
 }
 
 void weft_fabric_get_peers(const struct weft_fabric *fabric, struct weft_stations *peers)
 {
 	ASSERT_RTNL();
 	peers->num = 0;
-	if (weft_carrier_is_tunnel(fabric->carrier))
-		weft_tunnel_get_peers(fabric->carrier, peers);
+	if (weft_underlay_is_tunnel(fabric->underlay))
+		weft_tunnel_get_peers(fabric->underlay, peers);
 }
 
 u64 weft_fabric_strangers(const struct weft_fabric *fabric)
 {
 	ASSERT_RTNL();
-	return weft_carrier_is_tunnel(fabric->carrier) ?
-	       weft_tunnel_strangers(fabric->carrier) : 0;
+	return weft_underlay_is_tunnel(fabric->underlay) ?
+	       weft_tunnel_strangers(fabric->underlay) : 0;
 }

@@ -141,7 +141,7 @@ bool weft_frame_lrh(struct weft_lrh *lrh, const struct sk_buff *skb)
 WEFT_EXPORT_FOR_TEST(weft_frame_lrh);
 
 struct sk_buff *weft_frame_build(const struct weft_frame *frame, const struct sk_buff *packet,
-				 u32 offset, const struct weft_frame_room *room)
+				 u32 offset, const struct weft_frame_headroom *room)
 {
 	u32 length = sizeof(struct weft_wire_frame) + frame->length;
 	struct sk_buff *skb = __netdev_alloc_skb(NULL, room->head + length + room->tail,

@@ -129,11 +129,11 @@ struct weft_hello {
 };
 
 /**
- * struct weft_frame_room - what the net device wants around a frame
+ * struct weft_frame_headroom - what the net device wants around a frame
  * @head: bytes before it, for the Ethernet header and more
  * @tail: bytes behind it
  */
-struct weft_frame_room {
+struct weft_frame_headroom {
 	u16	head;
 	u16	tail;
 };
@@ -224,7 +224,7 @@ bool weft_frame_lrh(struct weft_lrh *lrh, const struct sk_buff *skb);
  * Return: the frame, without Ethernet header, or NULL: no memory.
  */
 struct sk_buff *weft_frame_build(const struct weft_frame *frame, const struct sk_buff *packet,
-				 u32 offset, const struct weft_frame_room *room);
+				 u32 offset, const struct weft_frame_headroom *room);
 
 /**
  * weft_reasm_add - add a frame to a packet

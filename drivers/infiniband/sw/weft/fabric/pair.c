@@ -8,7 +8,7 @@
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 
-#include "fabric/carrier.h"
+#include "fabric/underlay.h"
 #include "fabric/local_cable.h"
 #include "fabric/node.h"
 #include "fabric/uplink.h"
@@ -21,7 +21,7 @@
  *
  * RTNL protects it, but for what the uplinks are told by.
  *
- * @carrier: to other hosts
+ * @underlay: to other hosts
  * @ports: of this host; [0] alone, or both at the ends of @local_cable
  * @local_cable: between them
  * @uplinks: of [0], while it is alone; NULL: they could not be opened
@@ -29,7 +29,7 @@
  * @taken: the other end is, by @uplinks or by [1]: first come, first served
  */
 struct weft_pair {
-	struct weft_carrier	*carrier;
+	struct weft_underlay	*underlay;
 	struct weft_ibport	*ports[2];
 	struct weft_local_cable	*local_cable;
 	struct weft_uplinks	*uplinks;
@@ -66,10 +66,10 @@ static int pair_listen(struct weft_pair *pair)
 {
 	struct weft_uplinks *uplinks;
 
-	if (pair->carrier->ndev->reg_state != NETREG_REGISTERED)
+	if (pair->underlay->ndev->reg_state != NETREG_REGISTERED)
 		return 0;
 	pair->node.guid = pair->ports[0]->guid;
-	uplinks = weft_uplinks_open(&pair->node, pair->carrier);
+	uplinks = weft_uplinks_open(&pair->node, pair->underlay);
 	if (IS_ERR(uplinks))
 		return PTR_ERR(uplinks);
 	pair->uplinks = uplinks;
@@ -85,7 +85,7 @@ static void pair_stop_listening(struct weft_pair *pair)
 
 static void pair_update_cable(struct weft_pair *pair)
 {
-	weft_local_cable_update(pair->local_cable, pair->carrier->ndev->flags & IFF_UP);
+	weft_local_cable_update(pair->local_cable, pair->underlay->ndev->flags & IFF_UP);
 }
 
 static int pair_attach_first(struct weft_pair *pair, struct weft_ibport *port)
@@ -134,7 +134,7 @@ static void pair_part(struct weft_pair *pair, const struct weft_ibport *port)
 	pair->ports[1] = NULL;
 	clear_bit_unlock(PAIR_FAR_END, &pair->taken);
 	if (pair_listen(pair))
-		netdev_warn(pair->carrier->ndev, "weft: cannot look for other hosts\n");
+		netdev_warn(pair->underlay->ndev, "weft: cannot look for other hosts\n");
 }
 
 void weft_pair_detach(struct weft_pair *pair, struct weft_ibport *port)
@@ -156,7 +156,7 @@ void weft_pair_update(struct weft_pair *pair)
 	if (pair->local_cable)
 		pair_update_cable(pair);
 	else if (pair->uplinks)
-		weft_uplinks_carrier(pair->uplinks);
+		weft_uplinks_update(pair->uplinks);
 	else if (pair->ports[0])
 		/* it is tried again: if it is in vain it stays as it is */
 		pair_listen(pair);
@@ -167,13 +167,13 @@ bool weft_pair_is_empty(const struct weft_pair *pair)
 	return !pair->ports[0];
 }
 
-struct weft_pair *weft_pair_create(struct weft_carrier *carrier)
+struct weft_pair *weft_pair_create(struct weft_underlay *underlay)
 {
 	struct weft_pair *pair = kzalloc(sizeof(*pair), GFP_KERNEL);
 
 	if (!pair)
 		return NULL;
-	pair->carrier = carrier;
+	pair->underlay = underlay;
 	pair->node.ops = &pair_uplink_ops;
 	pair->node.type = WEFT_NODE_CA;
 	return pair;

@@ -11,16 +11,16 @@
 
 #include "fabric/port.h"
 
-struct weft_carrier;
+struct weft_underlay;
 struct weft_pair;
 
 /**
  * weft_pair_create - make a cable, nothing at either end
- * @carrier: to other hosts; the caller keeps it
+ * @underlay: to other hosts; the caller keeps it
  *
  * Return: the pair, or NULL: no memory.
  */
-struct weft_pair *weft_pair_create(struct weft_carrier *carrier);
+struct weft_pair *weft_pair_create(struct weft_underlay *underlay);
 
 /**
  * weft_pair_destroy - free a pair

@@ -5,7 +5,7 @@
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
 
-#include "fabric/carrier.h"
+#include "fabric/underlay.h"
 
 static struct weft_remote *remote_of(struct weft_arq *arq)
 {
@@ -16,7 +16,7 @@ static void remote_send(struct weft_arq *arq, struct sk_buff *frame)
 {
 	const struct weft_remote_param *param = &remote_of(arq)->param;
 
-	weft_carrier_send(param->carrier, &param->to, frame);
+	weft_underlay_send(param->underlay, &param->to, frame);
 }
 
 static void remote_deliver(struct weft_arq *arq, struct sk_buff *packet)
@@ -98,7 +98,7 @@ struct weft_remote *weft_remote_create(const struct weft_remote_param *param)
 		.nonce = param->nonce,
 		.heard = param->heard,
 		.max_frame = param->max_frame,
-		.room = weft_carrier_room(param->carrier),
+		.room = weft_underlay_headroom(param->underlay),
 	};
 	struct weft_remote *remote = kzalloc(sizeof(*remote), GFP_NOIO);
 
@@ -142,11 +142,11 @@ static void remote_bye(const struct weft_remote *remote)
 	struct weft_frame frame = {
 		.type = WEFT_FRAME_BYE, .nonce = param->nonce, .heard = param->heard,
 	};
-	struct weft_frame_room room = weft_carrier_room(param->carrier);
+	struct weft_frame_headroom room = weft_underlay_headroom(param->underlay);
 	struct sk_buff *skb = weft_frame_build(&frame, NULL, 0, &room);
 
 	if (skb)
-		weft_carrier_send(param->carrier, &param->to, skb);
+		weft_underlay_send(param->underlay, &param->to, skb);
 }
 
 void weft_remote_pull(struct weft_remote *remote)

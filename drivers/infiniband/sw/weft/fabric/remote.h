@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A cable to a node of another host, this end of it: fabric/arq.h, with a carrier, a timer and a
+ * A cable to a node of another host, this end of it: fabric/arq.h, with an underlay, a timer and a
  * port. The other kind of cable, between two ports of this host, is fabric/local_cable.h.
  */
 #ifndef WEFT_FABRIC_REMOTE_H
@@ -14,12 +14,12 @@
 #include "fabric/port.h"
 #include "fabric/station.h"
 
-struct weft_carrier;
+struct weft_underlay;
 
 /**
  * struct weft_remote_param - what a cable is made with
  * @wq: has memory of its own: memory may be written out by the cable
- * @carrier: takes its frames
+ * @underlay: takes its frames
  * @port: where it is to be plugged in
  * @to: where the other end is
  * @nonce: of this end
@@ -31,7 +31,7 @@ struct weft_carrier;
  */
 struct weft_remote_param {
 	struct workqueue_struct	*wq;
-	struct weft_carrier	*carrier;
+	struct weft_underlay	*underlay;
 	struct weft_ibport	*port;
 	struct weft_station	to;
 	u32			nonce;

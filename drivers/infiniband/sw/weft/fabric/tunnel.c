@@ -46,7 +46,7 @@ struct tunnel_ways {
 
 /**
  * struct tunnel - frames in UDP
- * @carrier: what others see of it
+ * @underlay: what others see of it
  * @opened: it is
  * @up: the sockets are open; set under RTNL, read by who sends
  * @v4: socket, under RTNL
@@ -55,7 +55,7 @@ struct tunnel_ways {
  * @strangers: datagrams that came from elsewhere
  */
 struct tunnel {
-	struct weft_carrier	carrier;
+	struct weft_underlay	underlay;
 	bool			opened;
 	bool			up;
 	struct sock		*v4;
@@ -74,11 +74,11 @@ struct tunnel_route {
 	struct weft_station	saddr;
 };
 
-static const struct weft_carrier_ops tunnel_ops;
+static const struct weft_underlay_ops tunnel_ops;
 
-static struct tunnel *tunnel_of(struct weft_carrier *carrier)
+static struct tunnel *tunnel_of(struct weft_underlay *underlay)
 {
-	return container_of(carrier, struct tunnel, carrier);
+	return container_of(underlay, struct tunnel, underlay);
 }
 
 /*
@@ -215,7 +215,7 @@ static struct dst_entry *tunnel_route_ipv6(struct net_device *ndev, struct tunne
 static struct tunnel_way *tunnel_route(struct tunnel *tunnel, struct tunnel_way *way,
 				       struct tunnel_route *route)
 {
-	struct net_device *ndev = tunnel->carrier.ndev;
+	struct net_device *ndev = tunnel->underlay.ndev;
 
 	if (!READ_ONCE(tunnel->up))
 		return NULL;
@@ -322,10 +322,10 @@ static void tunnel_xmit(struct tunnel *tunnel, struct tunnel_way *way, struct sk
 		kfree_skb(skb);
 }
 
-static void tunnel_send(struct weft_carrier *carrier, const struct weft_station *to,
+static void tunnel_send(struct weft_underlay *underlay, const struct weft_station *to,
 			struct sk_buff *skb)
 {
-	struct tunnel *tunnel = tunnel_of(carrier);
+	struct tunnel *tunnel = tunnel_of(underlay);
 	struct tunnel_way *way;
 
 	local_bh_disable();
@@ -339,9 +339,9 @@ static void tunnel_send(struct weft_carrier *carrier, const struct weft_station 
 	local_bh_enable();
 }
 
-static void tunnel_send_all(struct weft_carrier *carrier, struct sk_buff *skb)
+static void tunnel_send_all(struct weft_underlay *underlay, struct sk_buff *skb)
 {
-	struct tunnel *tunnel = tunnel_of(carrier);
+	struct tunnel *tunnel = tunnel_of(underlay);
 	struct tunnel_ways *ways;
 	struct sk_buff *copy;
 	u32 i;
@@ -378,13 +378,13 @@ static u32 tunnel_path_mtu(struct tunnel *tunnel, const struct weft_station *to)
 	return mtu;
 }
 
-static u32 tunnel_max_frame(struct weft_carrier *carrier, const struct weft_station *to)
+static u32 tunnel_max_frame(struct weft_underlay *underlay, const struct weft_station *to)
 {
 	u32 headers = tunnel_headers(to && weft_station_is_ipv4(to));
-	u32 mtu = READ_ONCE(carrier->ndev->mtu);
+	u32 mtu = READ_ONCE(underlay->ndev->mtu);
 
 	if (to)
-		mtu = min(mtu, tunnel_path_mtu(tunnel_of(carrier), to));
+		mtu = min(mtu, tunnel_path_mtu(tunnel_of(underlay), to));
 	return mtu > headers ? mtu - headers : 0;
 }
 
@@ -426,7 +426,7 @@ static int tunnel_rcv(struct sock *sk, struct sk_buff *skb)
 	/* it may wait for long: it shall hold neither socket nor route */
 	skb_orphan(skb);
 	skb_scrub_packet(skb, true);
-	tunnel->carrier.receive(tunnel->carrier.context, &from, skb);
+	tunnel->underlay.receive(tunnel->underlay.context, &from, skb);
 	return 0;
 
 out_free:
@@ -440,7 +440,7 @@ out_free:
 
 static struct sock *tunnel_sock_create(struct tunnel *tunnel, int family)
 {
-	struct net_device *ndev = tunnel->carrier.ndev;
+	struct net_device *ndev = tunnel->underlay.ndev;
 	struct udp_port_cfg port = {
 		.family = family,
 		.local_udp_port = htons(WEFT_TUNNEL_PORT),
@@ -492,7 +492,7 @@ static int tunnel_start(struct tunnel *tunnel)
 	int ret = tunnel_sockets_open(tunnel);
 
 	if (ret)
-		netdev_warn(tunnel->carrier.ndev, "weft: no UDP port %u for InfiniBand: %d\n",
+		netdev_warn(tunnel->underlay.ndev, "weft: no UDP port %u for InfiniBand: %d\n",
 			    WEFT_TUNNEL_PORT, ret);
 	return ret;
 }
@@ -515,21 +515,21 @@ static void tunnel_stop(struct tunnel *tunnel)
 		dst_cache_reset_now(&ways->way[i].cache);
 }
 
-static int tunnel_open(struct weft_carrier *carrier)
+static int tunnel_open(struct weft_underlay *underlay)
 {
-	struct tunnel *tunnel = tunnel_of(carrier);
+	struct tunnel *tunnel = tunnel_of(underlay);
 	int ret = 0;
 
 	ASSERT_RTNL();
-	if (carrier->ndev->flags & IFF_UP)
+	if (underlay->ndev->flags & IFF_UP)
 		ret = tunnel_start(tunnel);
 	tunnel->opened = !ret;
 	return ret;
 }
 
-static void tunnel_close(struct weft_carrier *carrier)
+static void tunnel_close(struct weft_underlay *underlay)
 {
-	struct tunnel *tunnel = tunnel_of(carrier);
+	struct tunnel *tunnel = tunnel_of(underlay);
 
 	if (tunnel->up)
 		tunnel_stop(tunnel);
@@ -537,10 +537,10 @@ static void tunnel_close(struct weft_carrier *carrier)
 }
 
 /* If it fails it is tried again the next time. */
-static void tunnel_update(struct weft_carrier *carrier)
+static void tunnel_update(struct weft_underlay *underlay)
 {
-	struct tunnel *tunnel = tunnel_of(carrier);
-	bool up = carrier->ndev->flags & IFF_UP;
+	struct tunnel *tunnel = tunnel_of(underlay);
+	bool up = underlay->ndev->flags & IFF_UP;
 
 	ASSERT_RTNL();
 	if (up && !tunnel->up)
@@ -549,16 +549,16 @@ static void tunnel_update(struct weft_carrier *carrier)
 		tunnel_stop(tunnel);
 }
 
-static void tunnel_destroy(struct weft_carrier *carrier)
+static void tunnel_destroy(struct weft_underlay *underlay)
 {
-	struct tunnel *tunnel = tunnel_of(carrier);
+	struct tunnel *tunnel = tunnel_of(underlay);
 
 	WARN_ON(tunnel->opened);
 	ways_free(rcu_dereference_protected(tunnel->ways, true));
 	kfree(tunnel);
 }
 
-static const struct weft_carrier_ops tunnel_ops = {
+static const struct weft_underlay_ops tunnel_ops = {
 	.open = tunnel_open,
 	.close = tunnel_close,
 	.update = tunnel_update,
@@ -569,8 +569,8 @@ static const struct weft_carrier_ops tunnel_ops = {
 	.head = sizeof(struct ipv6hdr) + sizeof(struct udphdr),
 };
 
-struct weft_carrier *weft_tunnel_create(struct net_device *ndev,
-					const struct weft_stations *peers)
+struct weft_underlay *weft_tunnel_create(struct net_device *ndev,
+					 const struct weft_stations *peers)
 {
 	struct tunnel *tunnel = kzalloc(sizeof(*tunnel), GFP_KERNEL);
 	struct tunnel_ways *ways = ways_create(peers);
@@ -581,21 +581,21 @@ struct weft_carrier *weft_tunnel_create(struct net_device *ndev,
 			ways_free(ways);
 		return NULL;
 	}
-	tunnel->carrier.ops = &tunnel_ops;
-	tunnel->carrier.ndev = ndev;
-	tunnel->carrier.idle = ndev->flags & IFF_LOOPBACK;
+	tunnel->underlay.ops = &tunnel_ops;
+	tunnel->underlay.ndev = ndev;
+	tunnel->underlay.idle = ndev->flags & IFF_LOOPBACK;
 	rcu_assign_pointer(tunnel->ways, ways);
-	return &tunnel->carrier;
+	return &tunnel->underlay;
 }
 
-bool weft_carrier_is_tunnel(const struct weft_carrier *carrier)
+bool weft_underlay_is_tunnel(const struct weft_underlay *underlay)
 {
-	return carrier->ops == &tunnel_ops;
+	return underlay->ops == &tunnel_ops;
 }
 
-int weft_tunnel_set_peers(struct weft_carrier *carrier, const struct weft_stations *peers)
+int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_stations *peers)
 {
-	struct tunnel *tunnel = tunnel_of(carrier);
+	struct tunnel *tunnel = tunnel_of(underlay);
 	struct tunnel_ways *ways = ways_create(peers), *old = tunnel_ways_rtnl(tunnel);
 
 	if (!ways)
@@ -606,9 +606,9 @@ int weft_tunnel_set_peers(struct weft_carrier *carrier, const struct weft_statio
 	return 0;
 }
 
-void weft_tunnel_get_peers(struct weft_carrier *carrier, struct weft_stations *peers)
+void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_stations *peers)
 {
-	const struct tunnel_ways *ways = tunnel_ways_rtnl(tunnel_of(carrier));
+	const struct tunnel_ways *ways = tunnel_ways_rtnl(tunnel_of(underlay));
 	u32 i;
 
 	for (i = 0; i < ways->num; i++)
@@ -616,7 +616,7 @@ void weft_tunnel_get_peers(struct weft_carrier *carrier, struct weft_stations *p
 	peers->num = ways->num;
 }
 
-u64 weft_tunnel_strangers(struct weft_carrier *carrier)
+u64 weft_tunnel_strangers(struct weft_underlay *underlay)
 {
-	return atomic64_read(&tunnel_of(carrier)->strangers);
+	return atomic64_read(&tunnel_of(underlay)->strangers);
 }

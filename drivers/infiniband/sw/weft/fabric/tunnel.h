@@ -8,7 +8,7 @@
 #ifndef WEFT_FABRIC_TUNNEL_H
 #define WEFT_FABRIC_TUNNEL_H
 
-#include "fabric/carrier.h"
+#include "fabric/underlay.h"
 
 struct weft_stations;
 
@@ -16,7 +16,7 @@ struct weft_stations;
 #define WEFT_TUNNEL_PORT	61453
 
 /**
- * weft_tunnel_create - make a carrier
+ * weft_tunnel_create - make an underlay
  * @ndev: by which its frames come and go, the loopback device: there is nobody else
  * @peers: other hosts; our own address may be among them
  *
@@ -24,22 +24,22 @@ struct weft_stations;
  * another namespace.
  *
  * Context: process, may sleep.
- * Return: the carrier, or NULL: no memory.
+ * Return: the underlay, or NULL: no memory.
  */
-struct weft_carrier *weft_tunnel_create(struct net_device *ndev,
-					const struct weft_stations *peers);
+struct weft_underlay *weft_tunnel_create(struct net_device *ndev,
+					 const struct weft_stations *peers);
 
 /**
- * weft_carrier_is_tunnel - what kind it is
- * @carrier: any
+ * weft_underlay_is_tunnel - what kind it is
+ * @underlay: any
  *
  * Return: true when it is one of weft_tunnel_create().
  */
-bool weft_carrier_is_tunnel(const struct weft_carrier *carrier);
+bool weft_underlay_is_tunnel(const struct weft_underlay *underlay);
 
 /**
  * weft_tunnel_set_peers - other hosts from now on
- * @carrier: a tunnel
+ * @underlay: a tunnel
  * @peers: them
  *
  * Who is not there any more is not heard.
@@ -47,23 +47,23 @@ bool weft_carrier_is_tunnel(const struct weft_carrier *carrier);
  * Context: process, RTNL is held, sleeps.
  * Return: 0 or -ENOMEM.
  */
-int weft_tunnel_set_peers(struct weft_carrier *carrier, const struct weft_stations *peers);
+int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_stations *peers);
 
 /**
  * weft_tunnel_get_peers - the other hosts
- * @carrier: a tunnel
+ * @underlay: a tunnel
  * @peers: result
  *
  * Context: process, RTNL is held.
  */
-void weft_tunnel_get_peers(struct weft_carrier *carrier, struct weft_stations *peers);
+void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_stations *peers);
 
 /**
  * weft_tunnel_strangers - datagrams that came from elsewhere
- * @carrier: a tunnel
+ * @underlay: a tunnel
  *
  * Return: their number.
  */
-u64 weft_tunnel_strangers(struct weft_carrier *carrier);
+u64 weft_tunnel_strangers(struct weft_underlay *underlay);
 
 #endif /* WEFT_FABRIC_TUNNEL_H */

@@ -14,7 +14,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
-#include "fabric/carrier.h"
+#include "fabric/underlay.h"
 #include "fabric/frame.h"
 #include "fabric/node.h"
 #include "fabric/peer.h"
@@ -47,7 +47,7 @@ struct uplink_entry {
  * it changes with @lock held, as the soft interrupt reads that.
  *
  * @node: whose
- * @carrier: takes frames to all others, and brings theirs; idle: nothing else is valid
+ * @underlay: takes frames to all others, and brings theirs; idle: nothing else is valid
  * @closed: @work does nothing any more
  * @work: does all that is not done by frame
  * @lock: protects the notes, and from @key to @told
@@ -64,7 +64,7 @@ struct uplink_entry {
  */
 struct weft_uplinks {
 	struct weft_uplink_node	*node;
-	struct weft_carrier	*carrier;
+	struct weft_underlay	*underlay;
 	bool			closed;
 	struct delayed_work	work;
 	spinlock_t		lock;
@@ -106,7 +106,7 @@ static void uplinks_abandon(void *context)
 /* What both take, as it is now: an MTU can be changed. */
 static u32 uplink_max_frame(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
 {
-	u32 ours = uplinks->carrier->ops->max_frame(uplinks->carrier, &peer->station);
+	u32 ours = uplinks->underlay->ops->max_frame(uplinks->underlay, &peer->station);
 	u32 both = min_t(u32, ours, peer->max_frame);
 
 	return clamp_t(u32, both, WEFT_FRAME_MIN_MTU,
@@ -124,7 +124,7 @@ static bool uplink_plug(struct weft_uplinks *uplinks, struct uplink_entry *entry
 {
 	const struct weft_peer *peer = &entry->peer;
 	struct weft_remote_param param = {
-		.wq = uplink_wq, .carrier = uplinks->carrier,
+		.wq = uplink_wq, .underlay = uplinks->underlay,
 		.port = entry->port, .to = peer->station,
 		.nonce = peer->nonce, .heard = peer->heard,
 		.max_frame = uplink_max_frame(uplinks, peer),
@@ -187,7 +187,7 @@ static void uplinks_forget(struct weft_uplinks *uplinks, struct uplink_entry *en
 /* What we take, whoever sends it. */
 static u32 uplinks_max_frame(const struct weft_uplinks *uplinks)
 {
-	return uplinks->carrier->ops->max_frame(uplinks->carrier, NULL);
+	return uplinks->underlay->ops->max_frame(uplinks->underlay, NULL);
 }
 
 static struct sk_buff *uplinks_build_hello(const struct weft_uplinks *uplinks,
@@ -199,7 +199,7 @@ static struct sk_buff *uplinks_build_hello(const struct weft_uplinks *uplinks,
 		.answer = answer,
 		.max_frame = min_t(u32, uplinks_max_frame(uplinks), U16_MAX),
 	};
-	struct weft_frame_room room = weft_carrier_room(uplinks->carrier);
+	struct weft_frame_headroom room = weft_underlay_headroom(uplinks->underlay);
 	struct sk_buff *skb = weft_frame_build(frame, NULL, 0, &room);
 
 	if (skb)
@@ -215,7 +215,7 @@ static void uplinks_hello_everybody(const struct weft_uplinks *uplinks)
 	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame, false);
 
 	if (skb)
-		weft_carrier_send_all(uplinks->carrier, skb);
+		weft_underlay_send_all(uplinks->underlay, skb);
 }
 
 /*
@@ -233,7 +233,7 @@ static void uplinks_hello(const struct weft_uplinks *uplinks, const struct uplin
 	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame, false);
 
 	if (skb)
-		weft_carrier_send(uplinks->carrier, &peer->station, skb);
+		weft_underlay_send(uplinks->underlay, &peer->station, skb);
 }
 
 static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry, u32 actions)
@@ -257,7 +257,7 @@ static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry
 /* Can anything be sent, and come back? */
 static bool uplinks_usable(const struct weft_uplinks *uplinks)
 {
-	const struct net_device *ndev = uplinks->carrier->ndev;
+	const struct net_device *ndev = uplinks->underlay->ndev;
 
 	return netif_running(ndev) && netif_carrier_ok(ndev) &&
 	       uplinks_max_frame(uplinks) >= WEFT_FRAME_MIN_MTU;
@@ -600,7 +600,7 @@ static void uplinks_answer(const struct weft_uplinks *uplinks, const struct weft
 	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame, true);
 
 	if (skb)
-		weft_carrier_send(uplinks->carrier, &note->from, skb);
+		weft_underlay_send(uplinks->underlay, &note->from, skb);
 }
 
 /* A node that gets no answer does not come to know our nonce. */
@@ -609,7 +609,7 @@ static void uplinks_refuse(struct weft_uplinks *uplinks, const struct weft_hello
 	if (!uplinks->full || uplinks->told)
 		return;
 	net_warn_ratelimited("weft: %s: no cable to %s %016llx: all are in use\n",
-			     uplinks->carrier->ndev->name,
+			     uplinks->underlay->ndev->name,
 			     hello->type == WEFT_NODE_CA ? "HCA" : "switch",
 			     be64_to_cpu(hello->guid));
 	uplinks->told = true;
@@ -725,7 +725,7 @@ static void uplinks_rcv(void *context, const struct weft_station *from, struct s
 
 static int uplinks_start(struct weft_uplinks *uplinks)
 {
-	struct weft_carrier *carrier = uplinks->carrier;
+	struct weft_underlay *underlay = uplinks->underlay;
 	int ret;
 
 	spin_lock_init(&uplinks->lock);
@@ -733,16 +733,16 @@ static int uplinks_start(struct weft_uplinks *uplinks)
 	INIT_DELAYED_WORK(&uplinks->work, uplinks_work);
 	uplinks->began = jiffies;
 	uplinks->hello_at = jiffies;
-	carrier->receive = uplinks_rcv;
-	carrier->context = uplinks;
-	ret = carrier->ops->open(carrier);
+	underlay->receive = uplinks_rcv;
+	underlay->context = uplinks;
+	ret = underlay->ops->open(underlay);
 	if (!ret)
 		uplinks_kick(uplinks);
 	return ret;
 }
 
 struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
-				       struct weft_carrier *carrier)
+				       struct weft_underlay *underlay)
 {
 	struct weft_uplinks *uplinks = kvzalloc(sizeof(*uplinks), GFP_KERNEL);
 	int ret;
@@ -750,8 +750,8 @@ struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 	if (!uplinks)
 		return ERR_PTR(-ENOMEM);
 	uplinks->node = node;
-	uplinks->carrier = carrier;
-	if (carrier->idle)
+	uplinks->underlay = underlay;
+	if (underlay->idle)
 		return uplinks;
 	ret = uplinks_start(uplinks);
 	if (!ret)
@@ -762,24 +762,24 @@ struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 
 void weft_uplinks_close(struct weft_uplinks *uplinks)
 {
-	if (!uplinks->carrier->idle) {
+	if (!uplinks->underlay->idle) {
 		/* from now on the entries are ours, even if a frame has the work run */
 		WRITE_ONCE(uplinks->closed, true);
 		cancel_delayed_work_sync(&uplinks->work);
 		uplinks_forget_all(uplinks);
 		/* waits for what is being received */
-		uplinks->carrier->ops->close(uplinks->carrier);
+		uplinks->underlay->ops->close(uplinks->underlay);
 		cancel_delayed_work_sync(&uplinks->work);
 	}
 	kvfree(uplinks);
 }
 
-void weft_uplinks_carrier(struct weft_uplinks *uplinks)
+void weft_uplinks_update(struct weft_uplinks *uplinks)
 {
-	struct weft_carrier *carrier = uplinks->carrier;
+	struct weft_underlay *underlay = uplinks->underlay;
 
-	if (carrier->idle)
+	if (underlay->idle)
 		return;
-	carrier->ops->update(carrier);
+	underlay->ops->update(underlay);
 	uplinks_kick(uplinks);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Uplinks of a node: by frames that a carrier takes it finds the nodes of other hosts, and has
+ * Uplinks of a node: by frames that an underlay takes it finds the nodes of other hosts, and has
  * a cable to each of them as long as it has ports. Nodes are switches, or channel adapters
  * that hang on none.
  *
@@ -11,7 +11,7 @@
 
 #include <linux/types.h>
 
-struct weft_carrier;
+struct weft_underlay;
 struct weft_ibport;
 struct weft_uplink_node;
 struct weft_uplinks;
@@ -59,16 +59,16 @@ void weft_uplink_exit(void);
 /**
  * weft_uplinks_open - find other nodes, and connect with them
  * @node: one of this host; stays until weft_uplinks_close()
- * @carrier: of the net device; the caller keeps it, and nobody else has it open
+ * @underlay: of the net device; the caller keeps it, and nobody else has it open
  *
  * A cable to another node is plugged into a port when both have heard of each other, and
- * pulled out when it falls silent, says good-bye, or the carrier goes.
+ * pulled out when it falls silent, says good-bye, or the net device loses its carrier.
  *
  * Context: process, RTNL is held.
- * Return: the uplinks, or an error pointer: -ENOMEM, or why the carrier cannot be opened.
+ * Return: the uplinks, or an error pointer: -ENOMEM, or why the underlay cannot be opened.
  */
 struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
-				       struct weft_carrier *carrier);
+				       struct weft_underlay *underlay);
 
 /**
  * weft_uplinks_close - pull all cables out, and say good-bye
@@ -79,11 +79,11 @@ struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 void weft_uplinks_close(struct weft_uplinks *uplinks);
 
 /**
- * weft_uplinks_carrier - the net device has gone up or down
+ * weft_uplinks_update - the net device has gone up or down
  * @uplinks: of that net device
  *
  * Context: process, RTNL is held.
  */
-void weft_uplinks_carrier(struct weft_uplinks *uplinks);
+void weft_uplinks_update(struct weft_uplinks *uplinks);
 
 #endif /* WEFT_FABRIC_UPLINK_H */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A carrier: what takes frames from host to host. There are two, Ethernet (fabric/ether.h)
+ * An underlay: what takes frames from host to host. There are two, Ethernet (fabric/ether.h)
  * and UDP (fabric/tunnel.h).
  */
-#ifndef WEFT_FABRIC_CARRIER_H
-#define WEFT_FABRIC_CARRIER_H
+#ifndef WEFT_FABRIC_UNDERLAY_H
+#define WEFT_FABRIC_UNDERLAY_H
 
 #include <linux/types.h>
 
@@ -12,11 +12,11 @@
 
 struct net_device;
 struct sk_buff;
-struct weft_carrier;
+struct weft_underlay;
 struct weft_station;
 
 /**
- * struct weft_carrier_ops - one kind of it
+ * struct weft_underlay_ops - one kind of it
  *
  * A frame that does not get away is as good as lost.
  *
@@ -33,20 +33,20 @@ struct weft_station;
  * @destroy: free it; it is closed. Context: process, sleeps; RTNL may be held.
  * @head: bytes in front of a frame, beside those of the net device
  */
-struct weft_carrier_ops {
-	int (*open)(struct weft_carrier *carrier);
-	void (*close)(struct weft_carrier *carrier);
-	void (*update)(struct weft_carrier *carrier);
-	void (*send)(struct weft_carrier *carrier, const struct weft_station *to,
+struct weft_underlay_ops {
+	int (*open)(struct weft_underlay *underlay);
+	void (*close)(struct weft_underlay *underlay);
+	void (*update)(struct weft_underlay *underlay);
+	void (*send)(struct weft_underlay *underlay, const struct weft_station *to,
 		     struct sk_buff *skb);
-	void (*send_all)(struct weft_carrier *carrier, struct sk_buff *skb);
-	u32 (*max_frame)(struct weft_carrier *carrier, const struct weft_station *to);
-	void (*destroy)(struct weft_carrier *carrier);
+	void (*send_all)(struct weft_underlay *underlay, struct sk_buff *skb);
+	u32 (*max_frame)(struct weft_underlay *underlay, const struct weft_station *to);
+	void (*destroy)(struct weft_underlay *underlay);
 	u16 head;
 };
 
 /**
- * struct weft_carrier - what takes frames from host to host
+ * struct weft_underlay - what takes frames from host to host
  * @ops: what kind it is
  * @ndev: net device; who has made it keeps it
  * @idle: nobody else can be on the net device: it is not to be opened
@@ -54,8 +54,8 @@ struct weft_carrier_ops {
  *	destructor; belongs to the callee. Soft interrupt, RCU read side. Set by who opens it.
  * @context: first argument of @receive
  */
-struct weft_carrier {
-	const struct weft_carrier_ops *ops;
+struct weft_underlay {
+	const struct weft_underlay_ops *ops;
 	struct net_device	*ndev;
 	bool			idle;
 	void (*receive)(void *context, const struct weft_station *from, struct sk_buff *skb);
@@ -63,31 +63,31 @@ struct weft_carrier {
 };
 
 /**
- * weft_carrier_room - what is to be left around a frame
- * @carrier: that is to take it
+ * weft_underlay_headroom - what is to be left around a frame
+ * @underlay: that is to take it
  *
  * Return: bytes before and behind it.
  */
-struct weft_frame_room weft_carrier_room(const struct weft_carrier *carrier);
+struct weft_frame_headroom weft_underlay_headroom(const struct weft_underlay *underlay);
 
 /**
- * weft_carrier_send - seal a frame and send it
- * @carrier: open
+ * weft_underlay_send - seal a frame and send it
+ * @underlay: open
  * @to: where
  * @frame: from weft_frame_build(); belongs to the callee
  *
  * Context: any but hard interrupts.
  */
-void weft_carrier_send(struct weft_carrier *carrier, const struct weft_station *to,
-		       struct sk_buff *frame);
+void weft_underlay_send(struct weft_underlay *underlay, const struct weft_station *to,
+			struct sk_buff *frame);
 
 /**
- * weft_carrier_send_all - seal a frame and send it to everybody
- * @carrier: open
+ * weft_underlay_send_all - seal a frame and send it to everybody
+ * @underlay: open
  * @frame: from weft_frame_build(); belongs to the callee
  *
  * Context: any but hard interrupts.
  */
-void weft_carrier_send_all(struct weft_carrier *carrier, struct sk_buff *frame);
+void weft_underlay_send_all(struct weft_underlay *underlay, struct sk_buff *frame);
 
-#endif /* WEFT_FABRIC_CARRIER_H */
+#endif /* WEFT_FABRIC_UNDERLAY_H */
