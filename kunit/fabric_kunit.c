@@ -12,7 +12,7 @@
 #include "fabric/local_cable.h"
 #include "fabric/fabric.h"
 #include "fabric/notice.h"
-#include "fabric/station.h"
+#include "fabric/underlay_addr.h"
 #include "switch_model.h"
 
 #define FABRIC_GUID	0x0200ff00fe000020ULL
@@ -46,7 +46,7 @@ static const struct weft_ibport_ops end_ops = {
 };
 
 /* No hosts but this one. */
-static const struct weft_stations end_peers;
+static const struct weft_underlay_addrs end_peers;
 
 static void end_attach_to(struct fabric_end *end, u64 guid, u64 switch_guid)
 {

@@ -47,21 +47,21 @@ struct peer_pair {
 
 static const u8 peer_mac[2][ETH_ALEN] = { { 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 2 } };
 
-static struct weft_station peer_station(u32 of)
+static struct weft_underlay_addr peer_addr(u32 of)
 {
-	struct weft_station station = {};
+	struct weft_underlay_addr addr = {};
 
-	ether_addr_copy(station.mac, peer_mac[of]);
-	return station;
+	ether_addr_copy(addr.mac, peer_mac[of]);
+	return addr;
 }
 
 /* The nonce that the other node tells @from. */
 static u32 peer_nonce(const struct peer_pair *pair, u32 from)
 {
 	const struct peer_node *node = &pair->node[from];
-	struct weft_station station = peer_station(!from);
+	struct weft_underlay_addr addr = peer_addr(!from);
 
-	return node->known ? node->peer.nonce : weft_peer_first_nonce(&node->key, &station);
+	return node->known ? node->peer.nonce : weft_peer_first_nonce(&node->key, &addr);
 }
 
 /* A HELLO with the address of node @from. */
@@ -70,7 +70,7 @@ static struct weft_peer_note peer_note_of(u32 from, u32 nonce, u32 heard)
 	return (struct weft_peer_note) {
 		.frame = { .type = WEFT_FRAME_HELLO, .nonce = nonce, .heard = heard },
 		.hello = { .guid = cpu_to_be64(0x100 + from), .max_frame = 1500 },
-		.from = peer_station(from),
+		.from = peer_addr(from),
 	};
 }
 
@@ -354,9 +354,9 @@ static void invented_nodes_are_not_kept(struct kunit *test)
 }
 
 /* What a node is told at one address is of no use at another one, or to another node. */
-static void first_nonce_is_of_a_station(struct kunit *test)
+static void first_nonce_is_of_an_address(struct kunit *test)
 {
-	struct weft_station one = peer_station(0), other = peer_station(1);
+	struct weft_underlay_addr one = peer_addr(0), other = peer_addr(1);
 	siphash_key_t key = { { 1, 2 } }, other_key = { { 1, 3 } };
 	u32 nonce = weft_peer_first_nonce(&key, &one);
 
@@ -598,7 +598,7 @@ static struct kunit_case peer_cases[] = {
 	KUNIT_CASE(forged_hello_pulls_nothing),
 	KUNIT_CASE(forged_hello_keeps_nobody_out),
 	KUNIT_CASE(invented_nodes_are_not_kept),
-	KUNIT_CASE(first_nonce_is_of_a_station),
+	KUNIT_CASE(first_nonce_is_of_an_address),
 	KUNIT_CASE(hello_to_all_is_a_sign_of_life),
 	KUNIT_CASE(silence),
 	KUNIT_CASE(pulled_at_one_end),

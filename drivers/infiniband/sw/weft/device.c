@@ -19,7 +19,7 @@
 #include "compat/netns.h"
 #include "compat/port_event.h"
 #include "fabric/fabric.h"
-#include "fabric/station.h"
+#include "fabric/underlay_addr.h"
 #include "link/ib.h"
 #include "link/roce.h"
 #include "link/udp.h"
@@ -64,7 +64,7 @@ static bool netdev_carries_ip(const struct net_device *ndev)
 /* Frames, or nobody to send them to; or what they are put into. */
 static bool netdev_carries_frames(const struct net_device *ndev)
 {
-	struct weft_stations peers;
+	struct weft_underlay_addrs peers;
 
 	if (ndev->type == ARPHRD_ETHER || ndev->flags & IFF_LOOPBACK)
 		return true;

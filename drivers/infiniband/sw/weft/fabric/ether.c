@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 
 #include "fabric/port.h"
-#include "fabric/station.h"
+#include "fabric/underlay_addr.h"
 
 /* Where HELLOs to everybody go: a group address of local administration. */
 static const u8 ether_group[ETH_ALEN] = { 0x03, 0x57, 0x45, 0x46, 0x54, 0x01 };
@@ -42,7 +42,7 @@ static int ether_rcv(struct sk_buff *skb, struct net_device *ndev,
 		     struct packet_type *packets, struct net_device *orig_ndev)
 {
 	struct ether *ether = container_of(packets, struct ether, packets);
-	struct weft_station from = {};
+	struct weft_underlay_addr from = {};
 
 	if (!ether_is_for_us(skb)) {
 		kfree_skb(skb);
@@ -122,7 +122,7 @@ static void ether_xmit(struct weft_underlay *underlay, const u8 *mac, struct sk_
 		dev_queue_xmit(skb);
 }
 
-static void ether_send(struct weft_underlay *underlay, const struct weft_station *to,
+static void ether_send(struct weft_underlay *underlay, const struct weft_underlay_addr *to,
 		       struct sk_buff *skb)
 {
 	ether_xmit(underlay, to->mac, skb);
@@ -133,7 +133,7 @@ static void ether_send_all(struct weft_underlay *underlay, struct sk_buff *skb)
 	ether_xmit(underlay, ether_group, skb);
 }
 
-static u32 ether_max_frame(struct weft_underlay *underlay, const struct weft_station *to)
+static u32 ether_max_frame(struct weft_underlay *underlay, const struct weft_underlay_addr *to)
 {
 	return READ_ONCE(underlay->ndev->mtu);
 }

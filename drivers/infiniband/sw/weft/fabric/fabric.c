@@ -13,7 +13,7 @@
 #include "fabric/ether.h"
 #include "fabric/filter.h"
 #include "fabric/pair.h"
-#include "fabric/station.h"
+#include "fabric/underlay_addr.h"
 #include "fabric/switch.h"
 #include "fabric/tunnel.h"
 #include "fabric/uplink.h"
@@ -246,7 +246,7 @@ static int fabric_open_pair(struct weft_fabric *fabric)
 }
 
 static struct weft_fabric *fabric_alloc(struct net_device *ndev,
-					const struct weft_stations *peers)
+					const struct weft_underlay_addrs *peers)
 {
 	struct weft_fabric *fabric = kzalloc(sizeof(*fabric), GFP_KERNEL);
 
@@ -268,7 +268,7 @@ static void fabric_free(struct weft_fabric *fabric)
 }
 
 static struct weft_fabric *fabric_create(struct net_device *ndev, __be64 guid,
-					 const struct weft_stations *peers)
+					 const struct weft_underlay_addrs *peers)
 {
 	struct weft_fabric *fabric = fabric_alloc(ndev, peers);
 	int ret;
@@ -305,7 +305,7 @@ static void fabric_release(struct weft_fabric *fabric)
 }
 
 struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibport *port,
-				       __be64 guid, const struct weft_stations *peers)
+				       __be64 guid, const struct weft_underlay_addrs *peers)
 {
 	struct weft_fabric *fabric;
 	int ret;
@@ -366,7 +366,7 @@ void weft_fabric_update(struct net_device *ndev)
 }
 WEFT_EXPORT_FOR_TEST(weft_fabric_update);
 
-int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_stations *peers)
+int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_underlay_addrs *peers)
 {
 	ASSERT_RTNL();
 	if (!weft_underlay_is_tunnel(fabric->underlay))
@@ -374,7 +374,7 @@ int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_stations
 	return weft_tunnel_set_peers(fabric->underlay, peers);
 }
 
-void weft_fabric_get_peers(const struct weft_fabric *fabric, struct weft_stations *peers)
+void weft_fabric_get_peers(const struct weft_fabric *fabric, struct weft_underlay_addrs *peers)
 {
 	ASSERT_RTNL();
 	peers->num = 0;

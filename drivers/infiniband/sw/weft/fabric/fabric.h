@@ -10,7 +10,7 @@
 
 struct net_device;
 struct weft_fabric;
-struct weft_stations;
+struct weft_underlay_addrs;
 struct weft_violation;
 
 /**
@@ -29,7 +29,7 @@ struct weft_violation;
  * or the pair no end; of a new fabric with @peers what its sockets say.
  */
 struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibport *port,
-				       __be64 guid, const struct weft_stations *peers);
+				       __be64 guid, const struct weft_underlay_addrs *peers);
 
 /**
  * weft_fabric_detach - pull the cable out
@@ -108,7 +108,7 @@ void weft_fabric_refused(const struct weft_fabric *fabric, const struct weft_ibp
  * Context: process, RTNL is held, sleeps.
  * Return: 0 or -ENOMEM; -EOPNOTSUPP: it extends to those on the same Ethernet.
  */
-int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_stations *peers);
+int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_underlay_addrs *peers);
 
 /**
  * weft_fabric_get_peers - hosts that a fabric extends to by UDP
@@ -117,7 +117,7 @@ int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_stations
  *
  * Context: process, RTNL is held.
  */
-void weft_fabric_get_peers(const struct weft_fabric *fabric, struct weft_stations *peers);
+void weft_fabric_get_peers(const struct weft_fabric *fabric, struct weft_underlay_addrs *peers);
 
 /**
  * weft_fabric_strangers - datagrams that came from somebody who is no peer

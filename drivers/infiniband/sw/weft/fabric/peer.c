@@ -17,9 +17,9 @@ static u32 peer_new_nonce(u32 old)
 	return nonce;
 }
 
-u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_station *station)
+u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_underlay_addr *addr)
 {
-	return (u32)siphash(station, sizeof(*station), key) ?: 1;
+	return (u32)siphash(addr, sizeof(*addr), key) ?: 1;
 }
 WEFT_EXPORT_FOR_TEST(weft_peer_first_nonce);
 
@@ -39,7 +39,7 @@ void weft_peer_init(struct weft_peer *peer, const struct weft_peer_note *note,
 {
 	*peer = (struct weft_peer) {
 		.guid = note->hello.guid,
-		.station = note->from,
+		.addr = note->from,
 		.nonce = note->frame.heard,
 		.max_frame = note->hello.max_frame,
 		.heard_at = now,
@@ -89,7 +89,7 @@ u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
 		   unsigned long now)
 {
 	/* two with the same GUID: the one that was here first */
-	if (!weft_station_equal(&peer->station, &note->from))
+	if (!weft_underlay_addr_equal(&peer->addr, &note->from))
 		return 0;
 	if (note->frame.type == WEFT_FRAME_BYE)
 		return peer_bye(peer, &note->frame);

@@ -16,7 +16,7 @@
 #include <linux/types.h>
 
 #include "fabric/frame.h"
-#include "fabric/station.h"
+#include "fabric/underlay_addr.h"
 
 /**
  * enum weft_peer_action - what is to be done, in this order
@@ -54,13 +54,13 @@ enum weft_peer_verdict {
 struct weft_peer_note {
 	struct weft_frame	frame;
 	struct weft_hello	hello;
-	struct weft_station	from;
+	struct weft_underlay_addr	from;
 };
 
 /**
  * struct weft_peer - another node: a switch, or a channel adapter that hangs on none
  * @guid: node GUID of it
- * @station: where it is
+ * @addr: where it is
  * @nonce: ours, of this cable or the next one
  * @heard: its nonce; 0: not heard yet
  * @max_frame: what it takes
@@ -70,7 +70,7 @@ struct weft_peer_note {
  */
 struct weft_peer {
 	__be64		guid;
-	struct weft_station station;
+	struct weft_underlay_addr addr;
 	u32		nonce;
 	u32		heard;
 	u16		max_frame;
@@ -82,13 +82,13 @@ struct weft_peer {
 /**
  * weft_peer_first_nonce - our nonce for a node that nothing is known of yet
  * @key: secret; another one after weft_peer_init() and the end of what that has made
- * @station: where the node is
+ * @addr: where the node is
  *
  * It is computed rather than kept, as anybody can invent nodes.
  *
  * Return: the nonce.
  */
-u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_station *station);
+u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_underlay_addr *addr);
 
 /**
  * weft_peer_judge - a HELLO has come, by no cable

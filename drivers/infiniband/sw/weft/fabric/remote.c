@@ -115,11 +115,11 @@ struct weft_remote *weft_remote_create(const struct weft_remote_param *param)
 }
 
 bool weft_remote_is(const struct weft_remote *remote, const struct weft_frame *frame,
-		    const struct weft_station *from)
+		    const struct weft_underlay_addr *from)
 {
 	const struct weft_remote_param *param = &remote->param;
 
-	return weft_station_equal(&param->to, from) &&
+	return weft_underlay_addr_equal(&param->to, from) &&
 	       (!frame || (frame->nonce == param->heard && frame->heard == param->nonce));
 }
 

@@ -12,7 +12,7 @@
 
 #include "fabric/arq.h"
 #include "fabric/port.h"
-#include "fabric/station.h"
+#include "fabric/underlay_addr.h"
 
 struct weft_underlay;
 
@@ -33,7 +33,7 @@ struct weft_remote_param {
 	struct workqueue_struct	*wq;
 	struct weft_underlay	*underlay;
 	struct weft_ibport	*port;
-	struct weft_station	to;
+	struct weft_underlay_addr	to;
 	u32			nonce;
 	u32			heard;
 	u32			max_frame;
@@ -82,7 +82,7 @@ struct weft_remote *weft_remote_create(const struct weft_remote_param *param);
  * Return: true when it comes by that cable.
  */
 bool weft_remote_is(const struct weft_remote *remote, const struct weft_frame *frame,
-		    const struct weft_station *from);
+		    const struct weft_underlay_addr *from);
 
 /**
  * weft_remote_receive - a frame has come by a cable

@@ -19,7 +19,7 @@
 
 #include "compat/dst_cache.h"
 #include "compat/udp.h"
-#include "fabric/station.h"
+#include "fabric/underlay_addr.h"
 
 /* struct udp_tunnel_sock_cfg: any value but 0 has encap_rcv called. */
 #define TUNNEL_ENCAP_TYPE	1
@@ -30,7 +30,7 @@
  * @cache: routes, and our address
  */
 struct tunnel_way {
-	struct weft_station	to;
+	struct weft_underlay_addr	to;
 	struct dst_cache	cache;
 };
 
@@ -71,7 +71,7 @@ struct tunnel {
  */
 struct tunnel_route {
 	struct dst_entry	*dst;
-	struct weft_station	saddr;
+	struct weft_underlay_addr	saddr;
 };
 
 static const struct weft_underlay_ops tunnel_ops;
@@ -94,7 +94,7 @@ static void ways_free(struct tunnel_ways *ways)
 	kfree(ways);
 }
 
-static struct tunnel_ways *ways_create(const struct weft_stations *peers)
+static struct tunnel_ways *ways_create(const struct weft_underlay_addrs *peers)
 {
 	struct tunnel_ways *ways = kzalloc(struct_size(ways, way, peers->num), GFP_KERNEL);
 	u32 i;
@@ -103,7 +103,7 @@ static struct tunnel_ways *ways_create(const struct weft_stations *peers)
 		return NULL;
 	ways->num = peers->num;
 	for (i = 0; i < peers->num; i++) {
-		ways->way[i].to = peers->station[i];
+		ways->way[i].to = peers->addr[i];
 		if (dst_cache_init(&ways->way[i].cache, GFP_KERNEL)) {
 			/* those that are not made yet are NULL, which may be freed */
 			ways_free(ways);
@@ -113,12 +113,12 @@ static struct tunnel_ways *ways_create(const struct weft_stations *peers)
 	return ways;
 }
 
-static struct tunnel_way *ways_find(struct tunnel_ways *ways, const struct weft_station *to)
+static struct tunnel_way *ways_find(struct tunnel_ways *ways, const struct weft_underlay_addr *to)
 {
 	u32 i;
 
 	for (i = 0; i < ways->num; i++)
-		if (weft_station_equal(&ways->way[i].to, to))
+		if (weft_underlay_addr_equal(&ways->way[i].to, to))
 			return &ways->way[i];
 	return NULL;
 }
@@ -132,9 +132,9 @@ static struct tunnel_ways *tunnel_ways_rtnl(const struct tunnel *tunnel)
  * ---- Routes ----
  */
 
-static __be32 station_ipv4(const struct weft_station *station)
+static __be32 addr_ipv4(const struct weft_underlay_addr *addr)
 {
-	return station->ip.s6_addr32[3];
+	return addr->ip.s6_addr32[3];
 }
 
 static struct dst_entry *tunnel_lookup_ipv4(struct net_device *ndev, struct tunnel_way *way,
@@ -146,7 +146,7 @@ static struct dst_entry *tunnel_lookup_ipv4(struct net_device *ndev, struct tunn
 	struct rtable *rt;
 
 	flowi4_init_output(&fl4, ndev->ifindex, 0, 0, RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
-			   station_ipv4(&way->to), 0, port, port, sock_net_uid(net, NULL));
+			   addr_ipv4(&way->to), 0, port, port, sock_net_uid(net, NULL));
 	rt = ip_route_output_key(net, &fl4);
 	if (IS_ERR(rt))
 		return NULL;
@@ -155,7 +155,7 @@ static struct dst_entry *tunnel_lookup_ipv4(struct net_device *ndev, struct tunn
 		return NULL;
 	}
 	dst_cache_set_ip4(&way->cache, &rt->dst, fl4.saddr);
-	weft_station_set_ipv4(&route->saddr, fl4.saddr);
+	weft_underlay_addr_set_ipv4(&route->saddr, fl4.saddr);
 	return &rt->dst;
 }
 
@@ -168,7 +168,7 @@ static struct dst_entry *tunnel_route_ipv4(struct net_device *ndev, struct tunne
 	rt = dst_cache_get_ip4(&way->cache, &saddr);
 	if (!rt)
 		return tunnel_lookup_ipv4(ndev, way, route);
-	weft_station_set_ipv4(&route->saddr, saddr);
+	weft_underlay_addr_set_ipv4(&route->saddr, saddr);
 	return &rt->dst;
 }
 
@@ -219,7 +219,7 @@ static struct tunnel_way *tunnel_route(struct tunnel *tunnel, struct tunnel_way 
 
 	if (!READ_ONCE(tunnel->up))
 		return NULL;
-	if (weft_station_is_ipv4(&way->to))
+	if (weft_underlay_addr_is_ipv4(&way->to))
 		route->dst = tunnel_route_ipv4(ndev, way, route);
 	else if (IS_ENABLED(CONFIG_IPV6) && READ_ONCE(tunnel->v6))
 		route->dst = tunnel_route_ipv6(ndev, way, route);
@@ -264,8 +264,8 @@ static void tunnel_push_ipv4(struct sk_buff *skb, const struct tunnel_way *way,
 		.frag_off = htons(IP_DF),
 		.ttl = ip4_dst_hoplimit(route->dst),
 		.protocol = IPPROTO_UDP,
-		.saddr = station_ipv4(&route->saddr),
-		.daddr = station_ipv4(&way->to),
+		.saddr = addr_ipv4(&route->saddr),
+		.daddr = addr_ipv4(&way->to),
 	};
 }
 
@@ -292,7 +292,7 @@ static void tunnel_push_ipv6(struct sk_buff *skb, const struct tunnel_way *way,
 static void tunnel_output(struct sk_buff *skb, const struct tunnel_way *way,
 			  const struct tunnel_route *route)
 {
-	bool ipv4 = weft_station_is_ipv4(&way->to);
+	bool ipv4 = weft_underlay_addr_is_ipv4(&way->to);
 	struct net_device *out = READ_ONCE(route->dst->dev);
 
 	skb_dst_set(skb, route->dst);
@@ -322,7 +322,7 @@ static void tunnel_xmit(struct tunnel *tunnel, struct tunnel_way *way, struct sk
 		kfree_skb(skb);
 }
 
-static void tunnel_send(struct weft_underlay *underlay, const struct weft_station *to,
+static void tunnel_send(struct weft_underlay *underlay, const struct weft_underlay_addr *to,
 			struct sk_buff *skb)
 {
 	struct tunnel *tunnel = tunnel_of(underlay);
@@ -360,7 +360,7 @@ static void tunnel_send_all(struct weft_underlay *underlay, struct sk_buff *skb)
 }
 
 /* What a router has said of the path's MTU is in the route. */
-static u32 tunnel_path_mtu(struct tunnel *tunnel, const struct weft_station *to)
+static u32 tunnel_path_mtu(struct tunnel *tunnel, const struct weft_underlay_addr *to)
 {
 	struct tunnel_route route;
 	struct tunnel_way *way;
@@ -378,9 +378,9 @@ static u32 tunnel_path_mtu(struct tunnel *tunnel, const struct weft_station *to)
 	return mtu;
 }
 
-static u32 tunnel_max_frame(struct weft_underlay *underlay, const struct weft_station *to)
+static u32 tunnel_max_frame(struct weft_underlay *underlay, const struct weft_underlay_addr *to)
 {
-	u32 headers = tunnel_headers(to && weft_station_is_ipv4(to));
+	u32 headers = tunnel_headers(to && weft_underlay_addr_is_ipv4(to));
 	u32 mtu = READ_ONCE(underlay->ndev->mtu);
 
 	if (to)
@@ -398,7 +398,7 @@ static u32 tunnel_max_frame(struct weft_underlay *underlay, const struct weft_st
  * a nonce that only the kernel there has been told (fabric/peer.h).
  */
 static bool tunnel_is_peer(struct tunnel *tunnel, const struct sk_buff *skb,
-			   const struct weft_station *from)
+			   const struct weft_underlay_addr *from)
 {
 	return udp_hdr(skb)->source == htons(WEFT_TUNNEL_PORT) &&
 	       ways_find(rcu_dereference(tunnel->ways), from);
@@ -408,12 +408,12 @@ static bool tunnel_is_peer(struct tunnel *tunnel, const struct sk_buff *skb,
 static int tunnel_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct tunnel *tunnel = rcu_dereference_sk_user_data(sk);
-	struct weft_station from;
+	struct weft_underlay_addr from;
 
 	if (!tunnel)
 		goto out_free;
 	if (sk->sk_family == AF_INET)
-		weft_station_set_ipv4(&from, ip_hdr(skb)->saddr);
+		weft_underlay_addr_set_ipv4(&from, ip_hdr(skb)->saddr);
 	else
 		from.ip = ipv6_hdr(skb)->saddr;
 	if (!tunnel_is_peer(tunnel, skb, &from)) {
@@ -570,7 +570,7 @@ static const struct weft_underlay_ops tunnel_ops = {
 };
 
 struct weft_underlay *weft_tunnel_create(struct net_device *ndev,
-					 const struct weft_stations *peers)
+					 const struct weft_underlay_addrs *peers)
 {
 	struct tunnel *tunnel = kzalloc(sizeof(*tunnel), GFP_KERNEL);
 	struct tunnel_ways *ways = ways_create(peers);
@@ -593,7 +593,7 @@ bool weft_underlay_is_tunnel(const struct weft_underlay *underlay)
 	return underlay->ops == &tunnel_ops;
 }
 
-int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_stations *peers)
+int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_underlay_addrs *peers)
 {
 	struct tunnel *tunnel = tunnel_of(underlay);
 	struct tunnel_ways *ways = ways_create(peers), *old = tunnel_ways_rtnl(tunnel);
@@ -606,13 +606,13 @@ int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_stat
 	return 0;
 }
 
-void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_stations *peers)
+void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_underlay_addrs *peers)
 {
 	const struct tunnel_ways *ways = tunnel_ways_rtnl(tunnel_of(underlay));
 	u32 i;
 
 	for (i = 0; i < ways->num; i++)
-		peers->station[i] = ways->way[i].to;
+		peers->addr[i] = ways->way[i].to;
 	peers->num = ways->num;
 }
 

@@ -10,7 +10,7 @@
 
 #include "fabric/underlay.h"
 
-struct weft_stations;
+struct weft_underlay_addrs;
 
 /* Source and destination, of those that IANA gives to nobody. */
 #define WEFT_TUNNEL_PORT	61453
@@ -27,7 +27,7 @@ struct weft_stations;
  * Return: the underlay, or NULL: no memory.
  */
 struct weft_underlay *weft_tunnel_create(struct net_device *ndev,
-					 const struct weft_stations *peers);
+					 const struct weft_underlay_addrs *peers);
 
 /**
  * weft_underlay_is_tunnel - what kind it is
@@ -47,7 +47,7 @@ bool weft_underlay_is_tunnel(const struct weft_underlay *underlay);
  * Context: process, RTNL is held, sleeps.
  * Return: 0 or -ENOMEM.
  */
-int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_stations *peers);
+int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_underlay_addrs *peers);
 
 /**
  * weft_tunnel_get_peers - the other hosts
@@ -56,7 +56,7 @@ int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_stat
  *
  * Context: process, RTNL is held.
  */
-void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_stations *peers);
+void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_underlay_addrs *peers);
 
 /**
  * weft_tunnel_strangers - datagrams that came from elsewhere

@@ -17,7 +17,7 @@ struct weft_frame_headroom weft_underlay_headroom(const struct weft_underlay *un
 	};
 }
 
-void weft_underlay_send(struct weft_underlay *underlay, const struct weft_station *to,
+void weft_underlay_send(struct weft_underlay *underlay, const struct weft_underlay_addr *to,
 			struct sk_buff *frame)
 {
 	weft_frame_seal(frame);

@@ -13,7 +13,7 @@
 struct net_device;
 struct sk_buff;
 struct weft_underlay;
-struct weft_station;
+struct weft_underlay_addr;
 
 /**
  * struct weft_underlay_ops - one kind of it
@@ -25,10 +25,10 @@ struct weft_station;
  *	sleeps; RTNL may be held.
  * @update: the net device has gone up or down, while it is open. Context: process, RTNL is
  *	held.
- * @send: a frame, sealed, to a station; while it is open. Belongs to the callee. Context:
+ * @send: a frame, sealed, to an address; while it is open. Belongs to the callee. Context:
  *	any but hard interrupts.
  * @send_all: the same to all that there may be
- * @max_frame: bytes of a frame that get to a station, or with NULL that can be received.
+ * @max_frame: bytes of a frame that get to an address, or with NULL that can be received.
  *	Context: process, with NULL any. Return: 0: there is no way.
  * @destroy: free it; it is closed. Context: process, sleeps; RTNL may be held.
  * @head: bytes in front of a frame, beside those of the net device
@@ -37,10 +37,10 @@ struct weft_underlay_ops {
 	int (*open)(struct weft_underlay *underlay);
 	void (*close)(struct weft_underlay *underlay);
 	void (*update)(struct weft_underlay *underlay);
-	void (*send)(struct weft_underlay *underlay, const struct weft_station *to,
+	void (*send)(struct weft_underlay *underlay, const struct weft_underlay_addr *to,
 		     struct sk_buff *skb);
 	void (*send_all)(struct weft_underlay *underlay, struct sk_buff *skb);
-	u32 (*max_frame)(struct weft_underlay *underlay, const struct weft_station *to);
+	u32 (*max_frame)(struct weft_underlay *underlay, const struct weft_underlay_addr *to);
 	void (*destroy)(struct weft_underlay *underlay);
 	u16 head;
 };
@@ -58,7 +58,7 @@ struct weft_underlay {
 	const struct weft_underlay_ops *ops;
 	struct net_device	*ndev;
 	bool			idle;
-	void (*receive)(void *context, const struct weft_station *from, struct sk_buff *skb);
+	void (*receive)(void *context, const struct weft_underlay_addr *from, struct sk_buff *skb);
 	void			*context;
 };
 
@@ -78,7 +78,7 @@ struct weft_frame_headroom weft_underlay_headroom(const struct weft_underlay *un
  *
  * Context: any but hard interrupts.
  */
-void weft_underlay_send(struct weft_underlay *underlay, const struct weft_station *to,
+void weft_underlay_send(struct weft_underlay *underlay, const struct weft_underlay_addr *to,
 			struct sk_buff *frame);
 
 /**

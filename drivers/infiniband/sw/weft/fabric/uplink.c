@@ -106,7 +106,7 @@ static void uplinks_abandon(void *context)
 /* What both take, as it is now: an MTU can be changed. */
 static u32 uplink_max_frame(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
 {
-	u32 ours = uplinks->underlay->ops->max_frame(uplinks->underlay, &peer->station);
+	u32 ours = uplinks->underlay->ops->max_frame(uplinks->underlay, &peer->addr);
 	u32 both = min_t(u32, ours, peer->max_frame);
 
 	return clamp_t(u32, both, WEFT_FRAME_MIN_MTU,
@@ -125,7 +125,7 @@ static bool uplink_plug(struct weft_uplinks *uplinks, struct uplink_entry *entry
 	const struct weft_peer *peer = &entry->peer;
 	struct weft_remote_param param = {
 		.wq = uplink_wq, .underlay = uplinks->underlay,
-		.port = entry->port, .to = peer->station,
+		.port = entry->port, .to = peer->addr,
 		.nonce = peer->nonce, .heard = peer->heard,
 		.max_frame = uplink_max_frame(uplinks, peer),
 		.abandon = uplinks_abandon, .context = uplinks,
@@ -233,7 +233,7 @@ static void uplinks_hello(const struct weft_uplinks *uplinks, const struct uplin
 	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame, false);
 
 	if (skb)
-		weft_underlay_send(uplinks->underlay, &peer->station, skb);
+		weft_underlay_send(uplinks->underlay, &peer->addr, skb);
 }
 
 static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry, u32 actions)
@@ -283,7 +283,7 @@ static void uplinks_forget_all(struct weft_uplinks *uplinks)
 static bool uplinks_is_from(const struct uplink_entry *entry, const struct weft_peer_note *note)
 {
 	if (note->frame.type == WEFT_FRAME_BYE)
-		return weft_station_equal(&entry->peer.station, &note->from) &&
+		return weft_underlay_addr_equal(&entry->peer.addr, &note->from) &&
 		       entry->peer.nonce == note->frame.heard;
 	return entry->peer.guid == note->hello.guid;
 }
@@ -552,7 +552,7 @@ static void uplinks_work(struct work_struct *work)
 /* RCU read side. What has other nonces is of a cable that is not any more. */
 static struct weft_remote *uplinks_by_frame(const struct weft_uplinks *uplinks,
 					    const struct weft_frame *frame,
-					    const struct weft_station *from)
+					    const struct weft_underlay_addr *from)
 {
 	struct weft_remote *uplink;
 	int i;
@@ -566,7 +566,7 @@ static struct weft_remote *uplinks_by_frame(const struct weft_uplinks *uplinks,
 }
 
 static void uplinks_rcv_damaged(const struct weft_uplinks *uplinks,
-				const struct weft_station *from, struct sk_buff *skb)
+				const struct weft_underlay_addr *from, struct sk_buff *skb)
 {
 	struct weft_remote *uplink = uplinks_by_frame(uplinks, NULL, from);
 
@@ -577,7 +577,7 @@ static void uplinks_rcv_damaged(const struct weft_uplinks *uplinks,
 
 static void uplinks_rcv_cable(const struct weft_uplinks *uplinks,
 			      const struct weft_frame *frame,
-			      const struct weft_station *from, struct sk_buff *skb)
+			      const struct weft_underlay_addr *from, struct sk_buff *skb)
 {
 	struct weft_remote *uplink = uplinks_by_frame(uplinks, frame, from);
 
@@ -636,7 +636,7 @@ static enum weft_peer_verdict uplinks_judge(struct weft_uplinks *uplinks,
 	if (!entry)
 		return uplinks_judge_new(uplinks, note, nonce);
 	/* two with the same GUID: the one that was here first */
-	if (!weft_station_equal(&entry->peer.station, &note->from))
+	if (!weft_underlay_addr_equal(&entry->peer.addr, &note->from))
 		return WEFT_PEER_DROP;
 	*nonce = entry->peer.nonce;
 	verdict = weft_peer_judge(&entry->peer, &note->frame, *nonce, jiffies);
@@ -684,7 +684,7 @@ static void uplinks_rcv_bye(struct weft_uplinks *uplinks, const struct weft_peer
 }
 
 static void uplinks_rcv_note(struct weft_uplinks *uplinks, const struct weft_frame *frame,
-			     const struct weft_station *from, struct sk_buff *skb)
+			     const struct weft_underlay_addr *from, struct sk_buff *skb)
 {
 	struct weft_peer_note note = { .frame = *frame, .from = *from };
 	struct weft_wire_hello buf;
@@ -710,7 +710,7 @@ static bool uplinks_rcv_header(struct weft_frame *frame, struct sk_buff *skb)
 	return !pskb_trim(skb, frame->length);
 }
 
-static void uplinks_rcv(void *context, const struct weft_station *from, struct sk_buff *skb)
+static void uplinks_rcv(void *context, const struct weft_underlay_addr *from, struct sk_buff *skb)
 {
 	struct weft_uplinks *uplinks = context;
 	struct weft_frame frame;

@@ -6,7 +6,7 @@
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
 
-#include "fabric/station.h"
+#include "fabric/underlay_addr.h"
 #include "object/dev.h"
 #include "params.h"
 #include "verbs/hca.h"
@@ -29,7 +29,7 @@ bool weft_attribute_ib_switch(void)
 	return READ_ONCE(attr_ib_switch);
 }
 
-static struct weft_stations attr_ib_peers;
+static struct weft_underlay_addrs attr_ib_peers;
 static DEFINE_MUTEX(attr_ib_peers_lock);
 
 static int attr_ib_peers_set(const char *text, const struct kernel_param *param)
@@ -37,17 +37,17 @@ static int attr_ib_peers_set(const char *text, const struct kernel_param *param)
 	int ret;
 
 	mutex_lock(&attr_ib_peers_lock);
-	ret = weft_stations_parse(&attr_ib_peers, text);
+	ret = weft_underlay_addrs_parse(&attr_ib_peers, text);
 	mutex_unlock(&attr_ib_peers_lock);
 	return ret;
 }
 
 static int attr_ib_peers_get(char *buf, const struct kernel_param *param)
 {
-	struct weft_stations peers;
+	struct weft_underlay_addrs peers;
 
 	weft_attribute_ib_peers(&peers);
-	return weft_stations_print(&peers, buf, PAGE_SIZE);
+	return weft_underlay_addrs_print(&peers, buf, PAGE_SIZE);
 }
 
 static const struct kernel_param_ops attr_ib_peers_ops = {
@@ -58,7 +58,7 @@ static const struct kernel_param_ops attr_ib_peers_ops = {
 module_param_cb(ib_peers, &attr_ib_peers_ops, NULL, 0644);
 MODULE_PARM_DESC(ib_peers, "Addresses of hosts that InfiniBand fabrics extend to by UDP (new ones)");
 
-void weft_attribute_ib_peers(struct weft_stations *peers)
+void weft_attribute_ib_peers(struct weft_underlay_addrs *peers)
 {
 	mutex_lock(&attr_ib_peers_lock);
 	*peers = attr_ib_peers;
@@ -110,17 +110,17 @@ static DEVICE_ATTR_RW(icrc);
 
 static ssize_t ib_peers_show(struct device *device, struct device_attribute *attr, char *buf)
 {
-	struct weft_stations peers;
+	struct weft_underlay_addrs peers;
 
 	weft_hca_get_peers(attr_dev(device), &peers);
-	return weft_stations_print(&peers, buf, PAGE_SIZE);
+	return weft_underlay_addrs_print(&peers, buf, PAGE_SIZE);
 }
 
 static ssize_t ib_peers_store(struct device *device, struct device_attribute *attr,
 			      const char *buf, size_t count)
 {
-	struct weft_stations peers;
-	int ret = weft_stations_parse(&peers, buf);
+	struct weft_underlay_addrs peers;
+	int ret = weft_underlay_addrs_parse(&peers, buf);
 
 	if (!ret)
 		ret = weft_hca_set_peers(attr_dev(device), &peers);

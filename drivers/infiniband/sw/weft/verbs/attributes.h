@@ -7,7 +7,7 @@
 
 #include <linux/sysfs.h>
 
-struct weft_stations;
+struct weft_underlay_addrs;
 
 /*
  * local_link: whether peers on this host are reached without packets. For paths
@@ -41,6 +41,6 @@ bool weft_attribute_ib_switch(void);
  * weft_attribute_ib_peers - hosts that a new fabric extends to by UDP
  * @peers: result: the module's parameter of this name; none: frames go on Ethernet
  */
-void weft_attribute_ib_peers(struct weft_stations *peers);
+void weft_attribute_ib_peers(struct weft_underlay_addrs *peers);
 
 #endif /* WEFT_VERBS_ATTRIBUTES_H */

@@ -7,7 +7,7 @@
 #include <linux/slab.h>
 
 #include "fabric/fabric.h"
-#include "fabric/station.h"
+#include "fabric/underlay_addr.h"
 #include "link/ib.h"
 #include "object/av.h"
 #include "object/dev.h"
@@ -117,7 +117,7 @@ int weft_hca_attach(struct weft_dev *dev)
 		.cap_mask = HCA_PORT_CAPS,
 		.speed = weft_fabric_speed(dev->ndev),
 	};
-	struct weft_stations peers;
+	struct weft_underlay_addrs peers;
 	struct weft_fabric *fabric;
 	__be64 switch_guid = 0;
 
@@ -153,14 +153,14 @@ void weft_hca_destroy(struct weft_dev *dev)
 	dev->hca = NULL;
 }
 
-void weft_hca_get_peers(struct weft_dev *dev, struct weft_stations *peers)
+void weft_hca_get_peers(struct weft_dev *dev, struct weft_underlay_addrs *peers)
 {
 	rtnl_lock();
 	weft_fabric_get_peers(dev->hca->fabric, peers);
 	rtnl_unlock();
 }
 
-int weft_hca_set_peers(struct weft_dev *dev, const struct weft_stations *peers)
+int weft_hca_set_peers(struct weft_dev *dev, const struct weft_underlay_addrs *peers)
 {
 	int ret;
 

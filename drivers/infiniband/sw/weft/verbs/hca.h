@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 struct weft_dev;
-struct weft_stations;
+struct weft_underlay_addrs;
 
 /**
  * weft_hca_create - give a device an InfiniBand port
@@ -48,7 +48,7 @@ void weft_hca_destroy(struct weft_dev *dev);
  *
  * Context: process, takes RTNL.
  */
-void weft_hca_get_peers(struct weft_dev *dev, struct weft_stations *peers);
+void weft_hca_get_peers(struct weft_dev *dev, struct weft_underlay_addrs *peers);
 
 /**
  * weft_hca_set_peers - the same from now on
@@ -58,7 +58,7 @@ void weft_hca_get_peers(struct weft_dev *dev, struct weft_stations *peers);
  * Context: process, takes RTNL.
  * Return: 0 or what weft_fabric_set_peers() says.
  */
-int weft_hca_set_peers(struct weft_dev *dev, const struct weft_stations *peers);
+int weft_hca_set_peers(struct weft_dev *dev, const struct weft_underlay_addrs *peers);
 
 /**
  * weft_hca_strangers - datagrams that came to the fabric from others

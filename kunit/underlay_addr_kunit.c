@@ -1,34 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fabric/station.c: addresses of hosts, as users write them and as they are shown.
+ * fabric/underlay_addr.c: addresses of hosts, as users write them and as they are shown.
  */
 #include <kunit/test.h>
 #include <linux/inet.h>
 
-#include "fabric/station.h"
+#include "fabric/underlay_addr.h"
 
 /* As long as a file of sysfs. */
 #define STATION_TEXT	4096
 
-static char *station_text(struct kunit *test, const struct weft_stations *list, size_t size)
+static char *addr_text(struct kunit *test, const struct weft_underlay_addrs *list, size_t size)
 {
 	char *text = kunit_kzalloc(test, STATION_TEXT, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, text);
-	KUNIT_EXPECT_EQ(test, weft_stations_print(list, text, size), (int)strlen(text));
+	KUNIT_EXPECT_EQ(test, weft_underlay_addrs_print(list, text, size), (int)strlen(text));
 	return text;
 }
 
 /* What @text is read as, written again. */
 static void expect_text(struct kunit *test, const char *text, u32 num, const char *again)
 {
-	struct weft_stations list;
+	struct weft_underlay_addrs list;
 
 	/* nothing that was there stays */
 	memset(&list, 0xff, sizeof(list));
-	KUNIT_ASSERT_EQ_MSG(test, weft_stations_parse(&list, text), 0, "'%s'", text);
+	KUNIT_ASSERT_EQ_MSG(test, weft_underlay_addrs_parse(&list, text), 0, "'%s'", text);
 	KUNIT_EXPECT_EQ(test, list.num, num);
-	KUNIT_EXPECT_STREQ(test, station_text(test, &list, STATION_TEXT), again);
+	KUNIT_EXPECT_STREQ(test, addr_text(test, &list, STATION_TEXT), again);
 }
 
 static void lists(struct kunit *test)
@@ -48,15 +48,15 @@ static void lists(struct kunit *test)
 
 static void kinds(struct kunit *test)
 {
-	struct weft_station same = {};
-	struct weft_stations list;
+	struct weft_underlay_addr same = {};
+	struct weft_underlay_addrs list;
 
-	KUNIT_ASSERT_EQ(test, weft_stations_parse(&list, "192.0.2.1 2001:db8::1"), 0);
-	KUNIT_EXPECT_TRUE(test, weft_station_is_ipv4(&list.station[0]));
-	KUNIT_EXPECT_FALSE(test, weft_station_is_ipv4(&list.station[1]));
-	weft_station_set_ipv4(&same, in_aton("192.0.2.1"));
-	KUNIT_EXPECT_TRUE(test, weft_station_equal(&list.station[0], &same));
-	KUNIT_EXPECT_FALSE(test, weft_station_equal(&list.station[1], &same));
+	KUNIT_ASSERT_EQ(test, weft_underlay_addrs_parse(&list, "192.0.2.1 2001:db8::1"), 0);
+	KUNIT_EXPECT_TRUE(test, weft_underlay_addr_is_ipv4(&list.addr[0]));
+	KUNIT_EXPECT_FALSE(test, weft_underlay_addr_is_ipv4(&list.addr[1]));
+	weft_underlay_addr_set_ipv4(&same, in_aton("192.0.2.1"));
+	KUNIT_EXPECT_TRUE(test, weft_underlay_addr_equal(&list.addr[0], &same));
+	KUNIT_EXPECT_FALSE(test, weft_underlay_addr_equal(&list.addr[1], &same));
 }
 
 static void no_addresses(struct kunit *test)
@@ -69,14 +69,14 @@ static void no_addresses(struct kunit *test)
 		"0.0.0.0", "127.0.0.1", "255.255.255.255", "224.0.0.1", "239.1.1.1", "::", "::1",
 		"ff02::1", "::ffff:127.0.0.1", "::ffff:224.0.0.1",
 	};
-	struct weft_stations list, before;
+	struct weft_underlay_addrs list, before;
 	u32 i;
 
-	KUNIT_ASSERT_EQ(test, weft_stations_parse(&list, "192.0.2.1"), 0);
+	KUNIT_ASSERT_EQ(test, weft_underlay_addrs_parse(&list, "192.0.2.1"), 0);
 	before = list;
 	for (i = 0; i < ARRAY_SIZE(text); i++) {
-		KUNIT_EXPECT_EQ_MSG(test, weft_stations_parse(&list, text[i]), -EINVAL, "'%s'",
-				    text[i]);
+		KUNIT_EXPECT_EQ_MSG(test, weft_underlay_addrs_parse(&list, text[i]), -EINVAL,
+				    "'%s'", text[i]);
 		KUNIT_EXPECT_EQ(test, memcmp(&list, &before, sizeof(list)), 0);
 	}
 }
@@ -84,38 +84,38 @@ static void no_addresses(struct kunit *test)
 static void too_many(struct kunit *test)
 {
 	char *text = kunit_kzalloc(test, STATION_TEXT, GFP_KERNEL);
-	struct weft_stations list;
+	struct weft_underlay_addrs list;
 	int length = 0;
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, text);
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
 		length += scnprintf(text + length, STATION_TEXT - length, "192.0.2.%u ", i + 1);
-	KUNIT_EXPECT_EQ(test, weft_stations_parse(&list, text), 0);
+	KUNIT_EXPECT_EQ(test, weft_underlay_addrs_parse(&list, text), 0);
 	KUNIT_EXPECT_EQ(test, list.num, WEFT_UPLINK_PEERS);
 	scnprintf(text + length, STATION_TEXT - length, "192.0.2.1");
-	KUNIT_EXPECT_EQ(test, weft_stations_parse(&list, text), 0);
+	KUNIT_EXPECT_EQ(test, weft_underlay_addrs_parse(&list, text), 0);
 	scnprintf(text + length, STATION_TEXT - length, "192.0.2.200");
-	KUNIT_EXPECT_EQ(test, weft_stations_parse(&list, text), -E2BIG);
+	KUNIT_EXPECT_EQ(test, weft_underlay_addrs_parse(&list, text), -E2BIG);
 	KUNIT_EXPECT_EQ(test, list.num, WEFT_UPLINK_PEERS);
 }
 
 /* The longest there are fit; where they do not, no byte behind the end is written. */
 static void room(struct kunit *test)
 {
-	struct weft_stations list = { .num = WEFT_UPLINK_PEERS };
+	struct weft_underlay_addrs list = { .num = WEFT_UPLINK_PEERS };
 	char *text;
 	u32 i;
 
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
-		memset(&list.station[i], 0xab, sizeof(list.station[i]));
-	text = station_text(test, &list, STATION_TEXT);
+		memset(&list.addr[i], 0xab, sizeof(list.addr[i]));
+	text = addr_text(test, &list, STATION_TEXT);
 	KUNIT_EXPECT_EQ(test, strlen(text), WEFT_UPLINK_PEERS * strlen("abab:") * 8);
 	for (i = 1; i < 100; i++)
-		KUNIT_EXPECT_LT(test, strlen(station_text(test, &list, i)), i);
+		KUNIT_EXPECT_LT(test, strlen(addr_text(test, &list, i)), i);
 }
 
-static struct kunit_case station_cases[] = {
+static struct kunit_case addr_cases[] = {
 	KUNIT_CASE(lists),
 	KUNIT_CASE(kinds),
 	KUNIT_CASE(no_addresses),
@@ -124,9 +124,9 @@ static struct kunit_case station_cases[] = {
 	{}
 };
 
-static struct kunit_suite station_suite = {
-	.name = "weft_station",
-	.test_cases = station_cases,
+static struct kunit_suite addr_suite = {
+	.name = "weft_underlay_addr",
+	.test_cases = addr_cases,
 };
 
-kunit_test_suite(station_suite);
+kunit_test_suite(addr_suite);
