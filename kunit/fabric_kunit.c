@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * fabric/fabric.c: two ports of channel adapters on the loopback device, on a switch or
- * back to back (fabric/pair.c).
+ * back to back (fabric/b2b.c).
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -17,7 +17,7 @@
 
 #define FABRIC_GUID	0x0200ff00fe000020ULL
 #define FABRIC_ENDS	2
-/* Of a pair, and one too many. */
+/* Of a back-to-back link, and one too many. */
 #define PAIR_ENDS	3
 /* Ports of a switch. */
 #define FABRIC_MANY	WEFT_SWITCH_PORTS
@@ -282,7 +282,7 @@ static void switch_gets_full(struct kunit *test)
 }
 
 /* Without a switch; false: the loopback device has a fabric already. */
-static bool pair_begin(struct fabric_end *end)
+static bool b2b_begin(struct fabric_end *end)
 {
 	u8 i;
 
@@ -292,7 +292,7 @@ static bool pair_begin(struct fabric_end *end)
 	       PTR_ERR_OR_ZERO(end[2].fabric) == -ENOSPC;
 }
 
-static void pair_end(struct fabric_end *end)
+static void b2b_end(struct fabric_end *end)
 {
 	u8 i;
 
@@ -300,15 +300,15 @@ static void pair_end(struct fabric_end *end)
 		end_detach(&end[i]);
 }
 
-static struct fabric_end *pair_init(struct kunit *test)
+static struct fabric_end *b2b_init(struct kunit *test)
 {
 	struct fabric_end *end = kunit_kcalloc(test, PAIR_ENDS, sizeof(*end), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, end);
 	if (!loopback_is_up())
 		kunit_skip(test, "the loopback device is down");
-	if (!pair_begin(end)) {
-		pair_end(end);
+	if (!b2b_begin(end)) {
+		b2b_end(end);
 		kunit_skip(test, "the loopback device is in use");
 	}
 	return end;
@@ -319,9 +319,9 @@ static bool end_leads(const struct fabric_end *end)
 	return weft_fabric_leads(end->fabric, 1, &end->port);
 }
 
-static void pair_has_two_ends(struct kunit *test)
+static void b2b_has_two_ends(struct kunit *test)
 {
-	struct fabric_end *end = pair_init(test);
+	struct fabric_end *end = b2b_init(test);
 
 	KUNIT_EXPECT_PTR_EQ(test, end[0].fabric, end[1].fabric);
 	KUNIT_EXPECT_EQ(test, end_state(&end[0]), LINK_UP);
@@ -337,13 +337,13 @@ static void pair_has_two_ends(struct kunit *test)
 	end_set_phys(&end[0], IB_PORT_PHYS_STATE_POLLING);
 	KUNIT_EXPECT_EQ(test, end_state(&end[0]), LINK_UP);
 	KUNIT_EXPECT_EQ(test, end_state(&end[1]), LINK_UP);
-	pair_end(end);
+	b2b_end(end);
 }
 
 /* What leaves one end comes out of the other, whatever its way is to be. */
-static void pair_carries(struct kunit *test)
+static void b2b_carries(struct kunit *test)
 {
-	struct fabric_end *end = pair_init(test);
+	struct fabric_end *end = b2b_init(test);
 	struct model_mad mad;
 	u8 i;
 
@@ -354,13 +354,13 @@ static void pair_carries(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, skb_queue_len(&end[!i].queue), 1);
 	}
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&end[2].queue));
-	pair_end(end);
+	b2b_end(end);
 }
 
 /* Either may go: the other end is free then, for the next one. */
-static void pair_changes(struct kunit *test)
+static void b2b_changes(struct kunit *test)
 {
-	struct fabric_end *end = pair_init(test);
+	struct fabric_end *end = b2b_init(test);
 	u8 i;
 
 	for (i = 0; i < 2; i++) {
@@ -430,9 +430,9 @@ static struct kunit_case fabric_cases[] = {
 	KUNIT_CASE(link_has_two_ends),
 	KUNIT_CASE(switch_gets_full),
 	KUNIT_CASE(filters_without_packets),
-	KUNIT_CASE(pair_has_two_ends),
-	KUNIT_CASE(pair_carries),
-	KUNIT_CASE(pair_changes),
+	KUNIT_CASE(b2b_has_two_ends),
+	KUNIT_CASE(b2b_carries),
+	KUNIT_CASE(b2b_changes),
 	{}
 };
 

@@ -12,7 +12,7 @@
 #include "fabric/local_cable.h"
 #include "fabric/ether.h"
 #include "fabric/filter.h"
-#include "fabric/pair.h"
+#include "fabric/b2b.h"
 #include "fabric/underlay_addr.h"
 #include "fabric/switch.h"
 #include "fabric/tunnel.h"
@@ -37,11 +37,11 @@ struct fabric_link {
 };
 
 /**
- * struct weft_fabric - the fabric of a net device: a switch and what hangs on it, or a pair
+ * struct weft_fabric - the fabric of a net device: a switch and its cables, or a back-to-back link
  * @list: of fabrics
  * @ndev: the net device
  * @underlay: to the fabric's part in other hosts
- * @pair: two ends of a cable; NULL: there is a switch. All that follows is valid then.
+ * @b2b: two ends of a cable; NULL: there is a switch. All that follows is valid then.
  * @sw: the switch
  * @node: who it is for the uplinks
  * @uplinks: of the switch
@@ -51,7 +51,7 @@ struct weft_fabric {
 	struct list_head	list;
 	struct net_device	*ndev;
 	struct weft_underlay	*underlay;
-	struct weft_pair	*pair;
+	struct weft_b2b		*b2b;
 	struct weft_switch	*sw;
 	struct weft_uplink_node	node;
 	struct weft_uplinks	*uplinks;
@@ -97,8 +97,8 @@ bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 	rcu_read_lock();
 	far_end = weft_local_cable_far_end(port);
 	weft_pause(WEFT_PAUSE_IB_FAR_END);
-	/* of a pair both are at the ends of the local cable */
-	leads = far_end && (fabric->pair || weft_switch_way(fabric->sw, lid) == far_end->num);
+	/* of a back-to-back link both are at the ends of the local cable */
+	leads = far_end && (fabric->b2b || weft_switch_way(fabric->sw, lid) == far_end->num);
 	rcu_read_unlock();
 	return leads;
 }
@@ -112,7 +112,7 @@ u8 weft_fabric_filter(const struct weft_ibport *from, const struct weft_ibport *
 	if (from == to)
 		return 0;
 	rcu_read_lock();
-	/* of a pair these are ports of channel adapters, which have no filters */
+	/* of a back-to-back link these are ports of channel adapters, which have no filters */
 	in = weft_local_cable_far_end(from);
 	out = weft_local_cable_far_end(to);
 	if (in && !weft_filter_passes(in, WEFT_IBPORT_PKEY_IN, pkey))
@@ -132,7 +132,7 @@ void weft_fabric_refused(const struct weft_fabric *fabric, const struct weft_ibp
 	rcu_read_lock();
 	far_end = weft_local_cable_far_end(port);
 	/* as long as that is there the fabric is */
-	if (far_end && !fabric->pair)
+	if (far_end && !fabric->b2b)
 		weft_switch_refused(fabric->sw, far_end, filter, violation);
 	rcu_read_unlock();
 }
@@ -239,10 +239,10 @@ static int fabric_open_switch(struct weft_fabric *fabric, __be64 guid)
 	return PTR_ERR(fabric->uplinks);
 }
 
-static int fabric_open_pair(struct weft_fabric *fabric)
+static int fabric_open_b2b(struct weft_fabric *fabric)
 {
-	fabric->pair = weft_pair_create(fabric->underlay);
-	return fabric->pair ? 0 : -ENOMEM;
+	fabric->b2b = weft_b2b_create(fabric->underlay);
+	return fabric->b2b ? 0 : -ENOMEM;
 }
 
 static struct weft_fabric *fabric_alloc(struct net_device *ndev,
@@ -275,7 +275,7 @@ static struct weft_fabric *fabric_create(struct net_device *ndev, __be64 guid,
 
 	if (!fabric)
 		return ERR_PTR(-ENOMEM);
-	ret = guid ? fabric_open_switch(fabric, guid) : fabric_open_pair(fabric);
+	ret = guid ? fabric_open_switch(fabric, guid) : fabric_open_b2b(fabric);
 	if (ret) {
 		fabric_free(fabric);
 		return ERR_PTR(ret);
@@ -286,7 +286,7 @@ static struct weft_fabric *fabric_create(struct net_device *ndev, __be64 guid,
 
 static bool fabric_is_empty(const struct weft_fabric *fabric)
 {
-	return fabric->pair ? weft_pair_is_empty(fabric->pair) : list_empty(&fabric->links);
+	return fabric->b2b ? weft_b2b_is_empty(fabric->b2b) : list_empty(&fabric->links);
 }
 
 /* Unless a port uses it yet. */
@@ -295,8 +295,8 @@ static void fabric_release(struct weft_fabric *fabric)
 	if (!fabric_is_empty(fabric))
 		return;
 	list_del(&fabric->list);
-	if (fabric->pair) {
-		weft_pair_destroy(fabric->pair);
+	if (fabric->b2b) {
+		weft_b2b_destroy(fabric->b2b);
 	} else {
 		weft_uplinks_close(fabric->uplinks);
 		weft_switch_destroy(fabric->sw);
@@ -314,7 +314,7 @@ struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibpo
 	fabric = fabric_find(ndev) ?: fabric_create(ndev, guid, peers);
 	if (IS_ERR(fabric))
 		return fabric;
-	ret = fabric->pair ? weft_pair_attach(fabric->pair, port) : link_create(fabric, port);
+	ret = fabric->b2b ? weft_b2b_attach(fabric->b2b, port) : link_create(fabric, port);
 	if (ret) {
 		fabric_release(fabric);
 		return ERR_PTR(ret);
@@ -334,8 +334,8 @@ static void fabric_cut_off(struct weft_fabric *fabric, const struct weft_ibport 
 void weft_fabric_detach(struct weft_fabric *fabric, struct weft_ibport *port)
 {
 	ASSERT_RTNL();
-	if (fabric->pair)
-		weft_pair_detach(fabric->pair, port);
+	if (fabric->b2b)
+		weft_b2b_detach(fabric->b2b, port);
 	else
 		fabric_cut_off(fabric, port);
 	fabric_release(fabric);
@@ -359,8 +359,8 @@ void weft_fabric_update(struct net_device *ndev)
 	fabric = fabric_find(ndev);
 	if (!fabric)
 		return;
-	if (fabric->pair)
-		weft_pair_update(fabric->pair);
+	if (fabric->b2b)
+		weft_b2b_update(fabric->b2b);
 	else
 		fabric_update_switch(fabric);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The fabrics of this host: for each net device that has InfiniBand ports a switch, the
- * local cables from those ports to it, and its uplinks; or, without a switch, a pair.
+ * local cables from those ports to it, and its uplinks; or, without a switch, a back-to-back link.
  */
 #ifndef WEFT_FABRIC_FABRIC_H
 #define WEFT_FABRIC_FABRIC_H
@@ -17,7 +17,7 @@ struct weft_violation;
  * weft_fabric_attach - connect the port of a channel adapter with the fabric
  * @ndev: the underlying net device; the caller keeps it
  * @port: nothing is plugged in; stays until weft_fabric_detach()
- * @guid: if there has to be a new fabric: node GUID of its switch; 0: it shall be a pair
+ * @guid: if there has to be a new fabric: node GUID of its switch; 0: a back-to-back link
  * @peers: of a new fabric: hosts that it extends to, by UDP; none: those on the same
  *	Ethernet
  *
@@ -26,7 +26,7 @@ struct weft_violation;
  *
  * Context: process, RTNL is held, may sleep.
  * Return: the fabric, or an error pointer: -ENOMEM; -ENOSPC: the switch has no port left,
- * or the pair no end; of a new fabric with @peers what its sockets say.
+ * or the back-to-back link no end; of a new fabric with @peers what its sockets say.
  */
 struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibport *port,
 				       __be64 guid, const struct weft_underlay_addrs *peers);

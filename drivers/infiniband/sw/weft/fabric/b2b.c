@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "fabric/b2b.h"
+
+#include <linux/bitops.h>
+#include <linux/err.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+
+#include "fabric/underlay.h"
+#include "fabric/local_cable.h"
+#include "fabric/node.h"
+#include "fabric/uplink.h"
+
+/* Bit of weft_b2b.taken */
+#define B2B_FAR_END	0
+
+/**
+ * struct weft_b2b - a fabric that is one cable
+ *
+ * RTNL protects it, but for what the uplinks are told by.
+ *
+ * @underlay: to other hosts
+ * @ports: of this host; [0] alone, or both at the ends of @local_cable
+ * @local_cable: between them
+ * @uplinks: of [0], while it is alone; NULL: they could not be opened
+ * @node: who it is for them
+ * @taken: the other end is, by @uplinks or by [1]: first come, first served
+ */
+struct weft_b2b {
+	struct weft_underlay	*underlay;
+	struct weft_ibport	*ports[2];
+	struct weft_local_cable	*local_cable;
+	struct weft_uplinks	*uplinks;
+	struct weft_uplink_node	node;
+	unsigned long		taken;
+};
+
+static bool b2b_has(struct weft_uplink_node *node)
+{
+	return !test_bit(B2B_FAR_END, &container_of(node, struct weft_b2b, node)->taken);
+}
+
+/* There is nobody at the other end, so it stays until the uplinks are closed. */
+static struct weft_ibport *b2b_take(struct weft_uplink_node *node)
+{
+	struct weft_b2b *b2b = container_of(node, struct weft_b2b, node);
+
+	return test_and_set_bit(B2B_FAR_END, &b2b->taken) ? NULL : b2b->ports[0];
+}
+
+static void b2b_give(struct weft_uplink_node *node, struct weft_ibport *port)
+{
+	clear_bit_unlock(B2B_FAR_END, &container_of(node, struct weft_b2b, node)->taken);
+}
+
+static const struct weft_uplink_ops b2b_uplink_ops = {
+	.has = b2b_has,
+	.take = b2b_take,
+	.give = b2b_give,
+};
+
+/* One whose net device is about to go need not find anybody. */
+static int b2b_listen(struct weft_b2b *b2b)
+{
+	struct weft_uplinks *uplinks;
+
+	if (b2b->underlay->ndev->reg_state != NETREG_REGISTERED)
+		return 0;
+	b2b->node.guid = b2b->ports[0]->guid;
+	uplinks = weft_uplinks_open(&b2b->node, b2b->underlay);
+	if (IS_ERR(uplinks))
+		return PTR_ERR(uplinks);
+	b2b->uplinks = uplinks;
+	return 0;
+}
+
+static void b2b_stop_listening(struct weft_b2b *b2b)
+{
+	if (b2b->uplinks)
+		weft_uplinks_close(b2b->uplinks);
+	b2b->uplinks = NULL;
+}
+
+static void b2b_update_cable(struct weft_b2b *b2b)
+{
+	weft_local_cable_update(b2b->local_cable, b2b->underlay->ndev->flags & IFF_UP);
+}
+
+static int b2b_attach_first(struct weft_b2b *b2b, struct weft_ibport *port)
+{
+	int ret;
+
+	b2b->ports[0] = port;
+	ret = b2b_listen(b2b);
+	if (ret)
+		b2b->ports[0] = NULL;
+	return ret;
+}
+
+static int b2b_attach_second(struct weft_b2b *b2b, struct weft_ibport *port)
+{
+	struct weft_local_cable *local_cable = weft_local_cable_create(port, b2b->ports[0]);
+
+	if (!local_cable)
+		return -ENOMEM;
+	if (test_and_set_bit(B2B_FAR_END, &b2b->taken)) {
+		weft_local_cable_destroy(local_cable);
+		return -ENOSPC;
+	}
+	b2b_stop_listening(b2b);
+	b2b->ports[1] = port;
+	b2b->local_cable = local_cable;
+	b2b_update_cable(b2b);
+	return 0;
+}
+
+int weft_b2b_attach(struct weft_b2b *b2b, struct weft_ibport *port)
+{
+	ASSERT_RTNL();
+	if (weft_b2b_is_empty(b2b))
+		return b2b_attach_first(b2b, port);
+	return b2b_attach_second(b2b, port);
+}
+
+/* One that stays is the first one from now on. */
+static void b2b_part(struct weft_b2b *b2b, const struct weft_ibport *port)
+{
+	weft_local_cable_destroy(b2b->local_cable);
+	b2b->local_cable = NULL;
+	if (port == b2b->ports[0])
+		b2b->ports[0] = b2b->ports[1];
+	b2b->ports[1] = NULL;
+	clear_bit_unlock(B2B_FAR_END, &b2b->taken);
+	if (b2b_listen(b2b))
+		netdev_warn(b2b->underlay->ndev, "weft: cannot look for other hosts\n");
+}
+
+void weft_b2b_detach(struct weft_b2b *b2b, struct weft_ibport *port)
+{
+	ASSERT_RTNL();
+	if (WARN_ON(port != b2b->ports[0] && port != b2b->ports[1]))
+		return;
+	if (b2b->local_cable) {
+		b2b_part(b2b, port);
+		return;
+	}
+	b2b_stop_listening(b2b);
+	b2b->ports[0] = NULL;
+}
+
+void weft_b2b_update(struct weft_b2b *b2b)
+{
+	ASSERT_RTNL();
+	if (b2b->local_cable)
+		b2b_update_cable(b2b);
+	else if (b2b->uplinks)
+		weft_uplinks_update(b2b->uplinks);
+	else if (b2b->ports[0])
+		/* it is tried again: if it is in vain it stays as it is */
+		b2b_listen(b2b);
+}
+
+bool weft_b2b_is_empty(const struct weft_b2b *b2b)
+{
+	return !b2b->ports[0];
+}
+
+struct weft_b2b *weft_b2b_create(struct weft_underlay *underlay)
+{
+	struct weft_b2b *b2b = kzalloc(sizeof(*b2b), GFP_KERNEL);
+
+	if (!b2b)
+		return NULL;
+	b2b->underlay = underlay;
+	b2b->node.ops = &b2b_uplink_ops;
+	b2b->node.type = WEFT_NODE_CA;
+	return b2b;
+}
+
+void weft_b2b_destroy(struct weft_b2b *b2b)
+{
+	kfree(b2b);
+}
