@@ -270,8 +270,10 @@ static void burst_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, burst.packets, 16);
 	KUNIT_EXPECT_EQ(test, burst.length, 28 + 16 * 4000);
 	/* and a tunnel's headers can be put in front of it */
-	KUNIT_EXPECT_TRUE(test, weft_burst_takes(&burst, 65535 - WEFT_BURST_ROOM - burst.length));
-	KUNIT_EXPECT_FALSE(test, weft_burst_takes(&burst, 65536 - WEFT_BURST_ROOM - burst.length));
+	KUNIT_EXPECT_TRUE(test, weft_burst_takes(&burst, 65535 - WEFT_BURST_HEADROOM -
+							      burst.length));
+	KUNIT_EXPECT_FALSE(test, weft_burst_takes(&burst, 65536 - WEFT_BURST_HEADROOM -
+							      burst.length));
 	kfree_skb(burst_close(test, &burst, true));
 }
 

@@ -7,7 +7,7 @@
 #include "device.h"
 #include "engine/work.h"
 #include "fabric/uplink.h"
-#include "link/room.h"
+#include "link/tx_credit.h"
 #include "link/udp.h"
 #include "netlink.h"
 #include "object/table.h"
@@ -27,12 +27,12 @@ static int __init weft_init(void)
 	ret = weft_engine_init();
 	if (ret)
 		goto err_icrc_exit;
-	ret = weft_room_init();
+	ret = weft_tx_credit_init();
 	if (ret)
 		goto err_engine_exit;
 	ret = weft_udp_init();
 	if (ret)
-		goto err_room_exit;
+		goto err_tx_credit_exit;
 	ret = weft_uplink_init();
 	if (ret)
 		goto err_udp_exit;
@@ -52,8 +52,8 @@ err_uplink_exit:
 	weft_uplink_exit();
 err_udp_exit:
 	weft_udp_exit();
-err_room_exit:
-	weft_room_exit();
+err_tx_credit_exit:
+	weft_tx_credit_exit();
 err_engine_exit:
 	weft_engine_exit();
 err_icrc_exit:
@@ -69,7 +69,7 @@ static void __exit weft_exit(void)
 	weft_device_exit();
 	weft_uplink_exit();
 	weft_udp_exit();
-	weft_room_exit();
+	weft_tx_credit_exit();
 	weft_engine_exit();
 	weft_pause_exit();
 	weft_icrc_exit();

@@ -21,7 +21,7 @@
 #include <linux/udp.h>
 
 /* What the length of an IPv4 packet can say, of that of a tunnel, too. */
-#define BURST_MAX_LENGTH	(65535U - WEFT_BURST_ROOM)
+#define BURST_MAX_LENGTH	(65535U - WEFT_BURST_HEADROOM)
 
 bool weft_burst_takes(const struct weft_burst *burst, u32 size)
 {

@@ -17,7 +17,7 @@ struct sk_buff;
  * that to where there has to be some in front of the others. The longest tunnel: Ethernet
  * with two tags, IPv6, UDP and GENEVE with all options, and Ethernet again.
  */
-#define WEFT_BURST_ROOM		384U
+#define WEFT_BURST_HEADROOM	384U
 
 /**
  * struct weft_burst - packets of one run, being collected; all zero: none
@@ -47,7 +47,7 @@ bool weft_burst_takes(const struct weft_burst *burst, u32 size);
 /**
  * weft_burst_add - append a packet
  * @burst: takes it
- * @skb: complete, from the IP header to the ICRC, with WEFT_BURST_ROOM in front unless it
+ * @skb: complete, from the IP header to the ICRC, with WEFT_BURST_HEADROOM in front unless it
  *	is the first one; belongs to the burst
  */
 void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb);

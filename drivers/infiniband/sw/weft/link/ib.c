@@ -15,7 +15,7 @@
 #include "engine/link.h"
 #include "engine/rx.h"
 #include "link/packet.h"
-#include "link/room.h"
+#include "link/tx_credit.h"
 #include "object/dev.h"
 #include "object/hca.h"
 #include "object/qp.h"
@@ -32,7 +32,7 @@
 #define IB_VL_SMI	15
 
 /* What is in front of the BTH, and what a cable may put in front of that. */
-#define IB_ROOM		(sizeof(struct weft_wire_lrh) + sizeof(struct weft_wire_grh) + 64)
+#define IB_HEADROOM	(sizeof(struct weft_wire_lrh) + sizeof(struct weft_wire_grh) + 64)
 
 static void ib_push_grh(struct sk_buff *skb, const struct weft_av *av)
 {
@@ -97,7 +97,7 @@ static void ib_copy_back(const struct weft_run *run, struct sk_buff *skb)
 	if (!copy)
 		return;
 	/* the packet may be freed at once, for want of other members */
-	weft_room_take(run->flow, copy);
+	weft_tx_credit_take(run->flow, copy);
 	ib_defer(run->qp->dev->hca, copy);
 }
 
@@ -111,7 +111,7 @@ static void ib_output(const struct weft_run *run, struct sk_buff *skb)
 /* Return: false: there is no memory, and it has to be sent again when there is. */
 static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 length)
 {
-	struct sk_buff *skb = weft_packet_build(run, hdr, length, IB_ROOM, false);
+	struct sk_buff *skb = weft_packet_build(run, hdr, length, IB_HEADROOM, false);
 
 	if (!skb)
 		return false;
@@ -121,7 +121,7 @@ static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 
 		ib_push_grh(skb, run->av);
 	ib_push_lrh(skb, run->qp, run->av);
 	weft_hop(skb)->nested = true;
-	weft_room_take(run->flow, skb);
+	weft_tx_credit_take(run->flow, skb);
 	rcu_read_lock();
 	ib_output(run, skb);
 	rcu_read_unlock();
@@ -144,7 +144,7 @@ static bool ib_packet(struct weft_run *run, u32 i, const struct weft_hdr *hdr, u
 		return true;
 	if (length)
 		*run->payload = start;
-	if (weft_room_wait(run))
+	if (weft_tx_credit_wait(run))
 		return false;
 	weft_packet_lost(run, i, 1);
 	return true;
@@ -157,7 +157,7 @@ static u32 ib_xmit(struct weft_run *run)
 
 	weft_assert_turn(run->flow->turn);
 	for (i = 0; i < run->num; i++) {
-		if (!weft_room_left(run))
+		if (!weft_tx_credit_left(run))
 			break;
 		length = weft_packet_header(run, i, &hdr);
 		if (!ib_packet(run, i, &hdr, length))
@@ -175,7 +175,7 @@ static void ib_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
 const struct weft_link weft_link_ib = {
 	.datagram = ib_datagram,
 	.xmit = ib_xmit,
-	.forget = weft_room_forget, /* there are no routes but the switches' */
+	.forget = weft_tx_credit_forget, /* there are no routes but the switches' */
 };
 
 /*

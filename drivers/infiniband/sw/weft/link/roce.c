@@ -22,7 +22,7 @@
 #include "engine/link.h"
 #include "link/burst.h"
 #include "link/packet.h"
-#include "link/room.h"
+#include "link/tx_credit.h"
 #include "link/udp.h"
 #include "object/dev.h"
 #include "object/flow.h"
@@ -152,7 +152,7 @@ static void roce_forget_route(struct weft_flow *flow)
 static void roce_forget(struct weft_flow *flow)
 {
 	roce_forget_route(flow);
-	weft_room_forget(flow);
+	weft_tx_credit_forget(flow);
 }
 
 /*
@@ -202,7 +202,7 @@ static u32 roce_ip_length(const struct roce_way *way)
 }
 
 /* What is in front of the BTH. */
-static u32 roce_room(const struct roce_way *way)
+static u32 roce_headroom(const struct roce_way *way)
 {
 	return LL_RESERVED_SPACE(READ_ONCE(way->dst->dev)) + way->dst->header_len +
 	       roce_ip_length(way) + sizeof(struct udphdr);
@@ -297,7 +297,7 @@ static struct sock *roce_sock(const struct weft_run *run, const struct net *net,
 static void roce_choose_queue(const struct weft_run *run, struct sk_buff *skb)
 {
 #ifdef CONFIG_XPS
-	if (!weft_room_is_used(run))
+	if (!weft_tx_credit_is_used(run))
 		run->flow->sender_cpu = raw_smp_processor_id() + 1;
 	skb->sender_cpu = run->flow->sender_cpu;
 #endif
@@ -317,7 +317,7 @@ static int roce_output(const struct weft_burst *burst, const struct weft_run *ru
 	/* whoever keeps the packet takes a reference */
 	skb_dst_set_noref(skb, way->dst);
 	roce_choose_queue(run, skb);
-	weft_room_take(run->flow, skb);
+	weft_tx_credit_take(run->flow, skb);
 	if (way->ipv4)
 		ret = ip_local_out(net, sk, skb);
 	else
@@ -334,7 +334,7 @@ static struct sk_buff *roce_build(const struct weft_run *run, const struct roce_
 	struct sk_buff *skb;
 
 	/* one that takes no pieces, as virtio_net has without checksums, would have it copied */
-	skb = weft_packet_build(run, hdr, length, roce_room(way) + room,
+	skb = weft_packet_build(run, hdr, length, roce_headroom(way) + room,
 				!(ndev->features & NETIF_F_SG));
 	if (!skb)
 		return NULL;
@@ -378,7 +378,7 @@ static int roce_fill(struct weft_run *run, const struct roce_way *way, u32 i, u3
 			return burst->head ? 0 : -EMSGSIZE;
 		if (!weft_burst_takes(burst, size))
 			break;
-		skb = roce_build(run, way, &hdr, length, burst->head ? WEFT_BURST_ROOM : 0);
+		skb = roce_build(run, way, &hdr, length, burst->head ? WEFT_BURST_HEADROOM : 0);
 		if (!skb)
 			return burst->head ? 0 : -ENOBUFS;
 		weft_burst_add(burst, skb);
@@ -393,7 +393,7 @@ static int roce_fill(struct weft_run *run, const struct roce_way *way, u32 i, u3
 static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u32 most)
 {
 	struct weft_burst burst = {};
-	bool used = weft_room_is_used(run);
+	bool used = weft_tx_credit_is_used(run);
 	struct weft_iter start = {};
 	u32 packets;
 	int ret;
@@ -411,14 +411,14 @@ static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u
 	local_bh_enable();
 	packets = burst.packets ?: 1;
 	if (!ret) {
-		run->flow->hopes = 0;
+		run->flow->backoffs = 0;
 		weft_stats_add(run->qp, WEFT_STAT_TX_PACKETS, packets);
 		return packets;
 	}
 	if (run->length)
 		*run->payload = start;
 	/* it was the fault of what is under way, perhaps of our own */
-	if (ret == -ENOBUFS && weft_room_wait(run))
+	if (ret == -ENOBUFS && weft_tx_credit_wait(run))
 		return 0;
 	/*
 	 * What was under way then has left since, and nobody else of this flow sends. Or the
@@ -426,7 +426,7 @@ static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u
 	 */
 	if (ret == -ENOBUFS && (used || packets > 1))
 		return roce_burst(run, way, i, 1);
-	if (ret == -ENOBUFS && weft_room_hope(run))
+	if (ret == -ENOBUFS && weft_tx_credit_backoff(run))
 		return 0;
 	weft_packet_lost(run, i, packets);
 	return packets;
@@ -439,7 +439,7 @@ static u32 roce_xmit(struct weft_run *run)
 
 	weft_assert_turn(run->flow->turn);
 	roce_find_way(run, &way);
-	while (i < run->num && weft_room_left(run)) {
+	while (i < run->num && weft_tx_credit_left(run)) {
 		packets = roce_burst(run, &way, i, run->num);
 		if (!packets)
 			break;

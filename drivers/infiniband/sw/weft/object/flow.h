@@ -15,7 +15,7 @@ struct weft_turn;
 /**
  * struct weft_flow - a half's packets, and the way they go
  *
- * Written by the owner of @turn only, but @queued, @stalled, @hoping and @hope.
+ * Written by the owner of @turn only, but @queued, @stalled, @backing_off and @backoff.
  *
  * @turn: of the half; gets WEFT_EV_RUN when there is room again
  * @queued: bytes of packets that have been sent and not been freed
@@ -24,11 +24,11 @@ struct weft_turn;
  *	and 1
  * @stalled: the half waits for room; cleared by whoever makes it
  * @refused: it does as the queue of the net device has refused a packet
- * @hoping: the half waits for room that others make, who tell nobody; a reference to
+ * @backing_off: the half waits for room that others make, who tell nobody; a reference to
  *	the QP goes with it
- * @hope: in the list of those
- * @hopes: how often it has hoped since a packet of it has been taken, or enough
- * @since: when it first did, in jiffies
+ * @backoff: in the list of those
+ * @backoffs: how often the flow backed off since the queue last took a packet, or enough
+ * @since: when it first backed off, in jiffies
  * @dst: route to the QP's destination; NULL: to be looked up. Connected QPs
  *	only.
  */
@@ -39,10 +39,10 @@ struct weft_flow {
 	u32			sender_cpu;
 	bool			stalled;
 	bool			refused;
-	bool			hoping;
-	u8			hopes;
+	bool			backing_off;
+	u8			backoffs;
 	u32			since;
-	struct llist_node	hope;
+	struct llist_node	backoff;
 	struct dst_entry	*dst;
 };
 

@@ -55,7 +55,7 @@ struct weft_lso {
 };
 
 /* By how much the slots of a send queue are longer that has any. */
-#define WEFT_LSO_ROOM		sizeof(struct weft_lso)
+#define WEFT_LSO_HEADROOM	sizeof(struct weft_lso)
 
 /**
  * weft_sq_stride - bytes of a send queue entry
@@ -120,7 +120,7 @@ static inline const void *weft_sq_inline(const struct weft_ring *ring, u32 index
 
 /**
  * weft_sq_lso - where the headers of an LSO are
- * @ring: of a kernel consumer, with WEFT_LSO_ROOM in each slot
+ * @ring: of a kernel consumer, with WEFT_LSO_HEADROOM in each slot
  * @index: of the work request
  *
  * Return: them; valid until weft_ring_release().
@@ -128,7 +128,7 @@ static inline const void *weft_sq_inline(const struct weft_ring *ring, u32 index
 static inline struct weft_lso *weft_sq_lso(const struct weft_ring *ring, u32 index)
 {
 	return (struct weft_lso __force *)(weft_ring_slot(ring, index) + ring->stride -
-					   WEFT_LSO_ROOM);
+					   WEFT_LSO_HEADROOM);
 }
 
 /* Copy a list of elements. */

@@ -108,9 +108,9 @@ static int qp_check_cap(const struct ib_qp_init_attr *init)
 }
 
 /* What a slot of the send queue has besides elements and inline data. */
-static u32 qp_lso_room(u32 create_flags)
+static u32 qp_lso_headroom(u32 create_flags)
 {
-	return create_flags & IB_QP_CREATE_IPOIB_UD_LSO ? ALIGN(WEFT_LSO_ROOM, 64) : 0;
+	return create_flags & IB_QP_CREATE_IPOIB_UD_LSO ? ALIGN(WEFT_LSO_HEADROOM, 64) : 0;
 }
 
 static u32 qp_sq_stride(const struct ib_qp_init_attr *init)
@@ -118,7 +118,7 @@ static u32 qp_sq_stride(const struct ib_qp_init_attr *init)
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return weft_sq_stride(1, 0);
 	return weft_sq_stride(max(init->cap.max_send_sge, 1U), init->cap.max_inline_data) +
-	       qp_lso_room(init->create_flags);
+	       qp_lso_headroom(init->create_flags);
 }
 
 static u32 qp_rq_stride(const struct ib_qp_init_attr *init)
@@ -129,7 +129,8 @@ static u32 qp_rq_stride(const struct ib_qp_init_attr *init)
 /* Real capabilities: what the strides have room for, at least as requested. */
 static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 {
-	u32 room = qp->send.ring->stride - sizeof(struct weft_sqe) - qp_lso_room(qp->create_flags);
+	u32 room = qp->send.ring->stride - sizeof(struct weft_sqe) -
+		   qp_lso_headroom(qp->create_flags);
 
 	cap->max_send_wr = qp->send.ring->entries;
 	cap->max_send_sge = min_t(u32, room / sizeof(struct weft_sge), WEFT_MAX_SGE);

@@ -4,7 +4,7 @@
  * are sent, by the owner of the turn, and discharged when they are freed, by
  * whoever frees them:
  *
- *	owner (room_stall)              whoever frees (room_freed)
+ *	owner (credit_stall)              whoever frees (credit_freed)
  *
  *	enough = ..., stalled = true    queued -= charge
  *	full barrier                    full barrier (atomic_sub_return)
@@ -19,7 +19,7 @@
  * The barrier before the event keeps the flag from being cleared after the
  * owner, having seen the event, has set it again. An event too many is harmless.
  */
-#include "link/room.h"
+#include "link/tx_credit.h"
 
 #include <linux/completion.h>
 #include <linux/hrtimer.h>
@@ -40,119 +40,119 @@
  * may be another by then (pskb_expand_head()). So it is charged a power of two,
  * and which one is kept in the lower bits of the pointer to its flow.
  */
-#define ROOM_CHARGE_CLASSES	8
-#define ROOM_CHARGE_MIN_ORDER	9
+#define CREDIT_CHARGE_CLASSES	8
+#define CREDIT_CHARGE_MIN_ORDER	9
 
 /*
  * A queue that others have filled tells nobody when it has room again: it is asked, as
  * often as that. A queue that takes nothing for so long, however often it is asked, and of so
  * many tries, however slow the machine, will not.
  */
-#define ROOM_HOPE_NS		NSEC_PER_MSEC
-#define ROOM_HOPE_JIFFIES	(HZ / 10)
-#define ROOM_HOPES		100
+#define CREDIT_BACKOFF_NS	NSEC_PER_MSEC
+#define CREDIT_BACKOFF_JIFFIES	(HZ / 10)
+#define CREDIT_BACKOFFS		100
 
-/* One reference for the module, one for each packet, and each flow that hopes. */
-static struct percpu_ref room_packets;
-static DECLARE_COMPLETION(room_idle);
+/* One reference for the module, one for each packet, and each flow that backs off. */
+static struct percpu_ref credit_packets;
+static DECLARE_COMPLETION(credit_idle);
 
 /**
- * struct room_hoping - flows that hope for room
+ * struct credit_backoff_list - flows that back off
  * @flows: of them, who came last is first
  * @timer: until they ask again
  */
-struct room_hoping {
+struct credit_backoff_list {
 	struct llist_head	flows;
 	struct hrtimer		timer;
 };
 
 /* By device: who sends by another one is in nobody's way. */
-static struct room_hoping room_hoping[16];
+static struct credit_backoff_list credit_lists[16];
 
-static int room_charge(unsigned long class)
+static int credit_charge(unsigned long class)
 {
-	return 1 << (class + ROOM_CHARGE_MIN_ORDER);
+	return 1 << (class + CREDIT_CHARGE_MIN_ORDER);
 }
 
 /* The buffer is what counts; it is a power of two (or nearly) as allocated. */
-static unsigned long room_charge_class(const struct sk_buff *skb)
+static unsigned long credit_charge_class(const struct sk_buff *skb)
 {
 	u32 buffer = skb->truesize - SKB_DATA_ALIGN(sizeof(struct sk_buff));
 
-	return clamp(order_base_2(buffer), ROOM_CHARGE_MIN_ORDER,
-		     ROOM_CHARGE_MIN_ORDER + ROOM_CHARGE_CLASSES - 1) -
-	       ROOM_CHARGE_MIN_ORDER;
+	return clamp(order_base_2(buffer), CREDIT_CHARGE_MIN_ORDER,
+		     CREDIT_CHARGE_MIN_ORDER + CREDIT_CHARGE_CLASSES - 1) -
+	       CREDIT_CHARGE_MIN_ORDER;
 }
 
-static struct room_hoping *room_hoping_of(const struct weft_flow *flow)
+static struct credit_backoff_list *credit_list_of(const struct weft_flow *flow)
 {
-	return &room_hoping[flow->turn->qp->dev_id % ARRAY_SIZE(room_hoping)];
+	return &credit_lists[flow->turn->qp->dev_id % ARRAY_SIZE(credit_lists)];
 }
 
 /* Return: false: it does already. */
-static bool room_join_hoping(struct weft_flow *flow)
+static bool credit_join_list(struct weft_flow *flow)
 {
-	struct room_hoping *hoping = room_hoping_of(flow);
+	struct credit_backoff_list *list = credit_list_of(flow);
 
-	/* pairs with room_wake_hoping(), which has done with flow->hope */
-	if (cmpxchg_acquire(&flow->hoping, false, true))
+	/* pairs with credit_wake_list(), which has done with flow->backoff */
+	if (cmpxchg_acquire(&flow->backing_off, false, true))
 		return false;
 	weft_qp_hold(flow->turn->qp);
-	percpu_ref_get(&room_packets);
+	percpu_ref_get(&credit_packets);
 	/* others who join rely on the timer */
 	preempt_disable();
-	if (llist_add(&flow->hope, &hoping->flows))
-		hrtimer_start(&hoping->timer, ns_to_ktime(ROOM_HOPE_NS),
+	if (llist_add(&flow->backoff, &list->flows))
+		hrtimer_start(&list->timer, ns_to_ktime(CREDIT_BACKOFF_NS),
 			      HRTIMER_MODE_REL_SOFT);
 	preempt_enable();
 	return true;
 }
 
-static void room_wake_hoping(struct room_hoping *hoping)
+static void credit_wake_list(struct credit_backoff_list *list)
 {
-	struct llist_node *flows = llist_reverse_order(llist_del_all(&hoping->flows));
+	struct llist_node *flows = llist_reverse_order(llist_del_all(&list->flows));
 	struct weft_flow *flow, *next;
 
-	llist_for_each_entry_safe(flow, next, flows, hope) {
+	llist_for_each_entry_safe(flow, next, flows, backoff) {
 		struct weft_qp *qp = flow->turn->qp;
 
-		WRITE_ONCE(flow->hoping, false);
+		WRITE_ONCE(flow->backing_off, false);
 		/*
 		 * From here on it may be in the list again; and who has the event must not
-		 * find it hoping, as no other one would come.
+		 * find it backing off, as no other one would come.
 		 */
 		smp_mb();
 		weft_turn_post(flow->turn, WEFT_EV_RUN);
 		weft_qp_put(qp);
-		percpu_ref_put(&room_packets);
+		percpu_ref_put(&credit_packets);
 	}
 }
 
-static enum hrtimer_restart room_hoped(struct hrtimer *timer)
+static enum hrtimer_restart credit_backoff_expired(struct hrtimer *timer)
 {
-	room_wake_hoping(container_of(timer, struct room_hoping, timer));
+	credit_wake_list(container_of(timer, struct credit_backoff_list, timer));
 	return HRTIMER_NORESTART;
 }
 
 /*
  * What a flow has sent into a full queue leaves it, and the flow would fill it again before
- * those who can only hope have looked. So these go first.
+ * those that back off have looked. So these go first.
  */
-static bool room_gives_way(struct weft_flow *flow)
+static bool credit_gives_way(struct weft_flow *flow)
 {
-	struct room_hoping *hoping = room_hoping_of(flow);
+	struct credit_backoff_list *list = credit_list_of(flow);
 
-	if (!READ_ONCE(flow->refused) || llist_empty(&hoping->flows))
+	if (!READ_ONCE(flow->refused) || llist_empty(&list->flows))
 		return false;
-	room_wake_hoping(hoping);
-	return room_join_hoping(flow);
+	credit_wake_list(list);
+	return credit_join_list(flow);
 }
 
-static void room_go_on(struct weft_flow *flow)
+static void credit_go_on(struct weft_flow *flow)
 {
 	WRITE_ONCE(flow->stalled, false);
 	smp_mb(); /* see the top of this file */
-	if (!room_gives_way(flow))
+	if (!credit_gives_way(flow))
 		weft_turn_post(flow->turn, WEFT_EV_RUN);
 }
 
@@ -161,47 +161,47 @@ static void room_go_on(struct weft_flow *flow)
  * QP keeps the flow and its turn, and a turn that was stopped for good takes the
  * event and does nothing.
  */
-static void room_freed(struct sk_buff *skb)
+static void credit_freed(struct sk_buff *skb)
 {
 	unsigned long arg = (unsigned long)skb_shinfo(skb)->destructor_arg;
-	unsigned long class = arg % ROOM_CHARGE_CLASSES;
+	unsigned long class = arg % CREDIT_CHARGE_CLASSES;
 	struct weft_flow *flow = (struct weft_flow *)(arg - class);
 	struct weft_qp *qp = flow->turn->qp;
 	int left;
 
-	left = atomic_sub_return(room_charge(class), &flow->queued);
-	/* pairs with room_stall() */
+	left = atomic_sub_return(credit_charge(class), &flow->queued);
+	/* pairs with credit_stall() */
 	if (smp_load_acquire(&flow->stalled) && left <= READ_ONCE(flow->enough))
-		room_go_on(flow);
+		credit_go_on(flow);
 	weft_qp_put(qp);
-	percpu_ref_put(&room_packets);
+	percpu_ref_put(&credit_packets);
 }
 
-/* From here on room_freed() is called when the packet is freed. */
-void weft_room_take(struct weft_flow *flow, struct sk_buff *skb)
+/* From here on credit_freed() is called when the packet is freed. */
+void weft_tx_credit_take(struct weft_flow *flow, struct sk_buff *skb)
 {
-	unsigned long class = room_charge_class(skb);
+	unsigned long class = credit_charge_class(skb);
 
-	BUILD_BUG_ON(__alignof__(struct weft_flow) < ROOM_CHARGE_CLASSES);
+	BUILD_BUG_ON(__alignof__(struct weft_flow) < CREDIT_CHARGE_CLASSES);
 	weft_qp_hold(flow->turn->qp);
-	percpu_ref_get(&room_packets);
-	atomic_add(room_charge(class), &flow->queued);
+	percpu_ref_get(&credit_packets);
+	atomic_add(credit_charge(class), &flow->queued);
 	/* nobody else looks at it while no flag says zerocopy */
 	skb_shinfo(skb)->destructor_arg = (void *)((unsigned long)flow + class);
-	skb->destructor = room_freed;
+	skb->destructor = credit_freed;
 }
 
 /*
  * Return: true: more than @enough bytes are under way, and the event will come;
  * false: go on.
  */
-static bool room_stall(const struct weft_run *run, int enough, bool refused)
+static bool credit_stall(const struct weft_run *run, int enough, bool refused)
 {
 	struct weft_flow *flow = run->flow;
 
 	WRITE_ONCE(flow->enough, enough);
 	WRITE_ONCE(flow->refused, refused);
-	/* pairs with room_freed(): what is enough is seen first */
+	/* pairs with credit_freed(): what is enough is seen first */
 	smp_store_release(&flow->stalled, true);
 	smp_mb(); /* see the top of this file */
 	if (atomic_read(&flow->queued) > enough) {
@@ -212,20 +212,20 @@ static bool room_stall(const struct weft_run *run, int enough, bool refused)
 	return false;
 }
 
-bool weft_room_left(const struct weft_run *run)
+bool weft_tx_credit_left(const struct weft_run *run)
 {
 	const struct weft_flow *flow = run->flow;
 
 	/* the turn may run for another reason, before the event has come */
-	if (READ_ONCE(flow->stalled) || READ_ONCE(flow->hoping))
+	if (READ_ONCE(flow->stalled) || READ_ONCE(flow->backing_off))
 		return false;
 	return atomic_read(&flow->queued) < WEFT_TX_BYTES ||
-	       !room_stall(run, WEFT_TX_BYTES / 2, false);
+	       !credit_stall(run, WEFT_TX_BYTES / 2, false);
 }
 
-void weft_room_forget(struct weft_flow *flow)
+void weft_tx_credit_forget(struct weft_flow *flow)
 {
-	flow->hopes = 0;
+	flow->backoffs = 0;
 	if (!READ_ONCE(flow->stalled))
 		return;
 	WRITE_ONCE(flow->stalled, false);
@@ -233,66 +233,66 @@ void weft_room_forget(struct weft_flow *flow)
 	weft_turn_post(flow->turn, WEFT_EV_RUN);
 }
 
-bool weft_room_is_used(const struct weft_run *run)
+bool weft_tx_credit_is_used(const struct weft_run *run)
 {
 	return atomic_read(&run->flow->queued);
 }
 
 /* With another try for each packet that leaves it would be refused most of the time. */
-bool weft_room_wait(const struct weft_run *run)
+bool weft_tx_credit_wait(const struct weft_run *run)
 {
 	int queued;
 
 	while ((queued = atomic_read(&run->flow->queued)))
-		if (room_stall(run, queued / 2, true))
+		if (credit_stall(run, queued / 2, true))
 			return true;
 	return false;
 }
 
-bool weft_room_hope(const struct weft_run *run)
+bool weft_tx_credit_backoff(const struct weft_run *run)
 {
 	struct weft_flow *flow = run->flow;
 
-	if (!flow->hopes)
+	if (!flow->backoffs)
 		flow->since = jiffies;
-	if (flow->hopes < ROOM_HOPES)
-		flow->hopes++;
-	else if (time_after32(jiffies, flow->since + ROOM_HOPE_JIFFIES))
+	if (flow->backoffs < CREDIT_BACKOFFS)
+		flow->backoffs++;
+	else if (time_after32(jiffies, flow->since + CREDIT_BACKOFF_JIFFIES))
 		return false;
-	if (room_join_hoping(flow))
+	if (credit_join_list(flow))
 		weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
 	return true;
 }
 
-static void room_all_freed(struct percpu_ref *ref)
+static void credit_all_freed(struct percpu_ref *ref)
 {
-	complete(&room_idle);
+	complete(&credit_idle);
 }
 
-int weft_room_init(void)
+int weft_tx_credit_init(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(room_hoping); i++) {
-		init_llist_head(&room_hoping[i].flows);
-		hrtimer_setup(&room_hoping[i].timer, room_hoped, CLOCK_MONOTONIC,
+	for (i = 0; i < ARRAY_SIZE(credit_lists); i++) {
+		init_llist_head(&credit_lists[i].flows);
+		hrtimer_setup(&credit_lists[i].timer, credit_backoff_expired, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_SOFT);
 	}
-	return percpu_ref_init(&room_packets, room_all_freed, 0, GFP_KERNEL);
+	return percpu_ref_init(&credit_packets, credit_all_freed, 0, GFP_KERNEL);
 }
 
-void weft_room_exit(void)
+void weft_tx_credit_exit(void)
 {
 	unsigned int i;
 
-	percpu_ref_kill(&room_packets);
-	wait_for_completion(&room_idle);
-	for (i = 0; i < ARRAY_SIZE(room_hoping); i++)
-		hrtimer_cancel(&room_hoping[i].timer);
+	percpu_ref_kill(&credit_packets);
+	wait_for_completion(&credit_idle);
+	for (i = 0; i < ARRAY_SIZE(credit_lists); i++)
+		hrtimer_cancel(&credit_lists[i].timer);
 	/*
 	 * A task may have given up the last reference, or another one, and not have returned from
 	 * this module yet. It may be preempted there, outside any RCU read side.
 	 */
 	synchronize_rcu_tasks();
-	percpu_ref_exit(&room_packets);
+	percpu_ref_exit(&credit_packets);
 }
