@@ -41,11 +41,11 @@
 /**
  * struct fake_cb - what belongs to a packet, in skb->cb
  * @link: the wire
- * @flow: has it under way; NULL: a copy of another packet
+ * @tx: has it under way; NULL: a copy of another packet
  */
 struct fake_cb {
 	struct fake_link	*link;
-	struct weft_flow	*flow;
+	struct weft_tx		*tx;
 };
 
 static struct fake_cb *fake_cb(struct sk_buff *skb)
@@ -66,11 +66,11 @@ static struct weft_turn *fake_turn(struct fake_link *link, u32 half)
 	return half % 2 ? &qp->recv.turn : &qp->send.turn;
 }
 
-static struct weft_flow *fake_flow(struct fake_link *link, u32 half)
+static struct weft_tx *fake_tx(struct fake_link *link, u32 half)
 {
 	struct weft_qp *qp = link->node[half / 2].qp;
 
-	return half % 2 ? &qp->recv.flow : &qp->send.flow;
+	return half % 2 ? &qp->recv.tx : &qp->send.tx;
 }
 
 /* Nobody shall run out of retries by chance: that is a test of its own. */
@@ -100,13 +100,13 @@ static void fake_freed(struct sk_buff *skb)
 	atomic_dec(&fake_cb(skb)->link->alive);
 }
 
-static void fake_own(struct fake_link *link, struct sk_buff *skb, struct weft_flow *flow)
+static void fake_own(struct fake_link *link, struct sk_buff *skb, struct weft_tx *tx)
 {
-	*fake_cb(skb) = (struct fake_cb){ .link = link, .flow = flow };
+	*fake_cb(skb) = (struct fake_cb){ .link = link, .tx = tx };
 	skb->destructor = fake_freed;
 	atomic_inc(&link->alive);
-	if (flow)
-		atomic_add(skb->len, &flow->queued);
+	if (tx)
+		atomic_add(skb->len, &tx->queued);
 }
 
 static void fake_put_ip(struct sk_buff *skb, __be32 saddr, __be32 daddr)
@@ -202,7 +202,7 @@ static void fake_check_run(const struct weft_run *run)
 
 	KUNIT_EXPECT_PTR_EQ(test, run->qp, node->qp);
 	KUNIT_EXPECT_PTR_EQ(test, run->av, &run->qp->av);
-	KUNIT_EXPECT_TRUE(test, test_bit(WEFT_TURN_OWNED, &run->flow->turn->bits));
+	KUNIT_EXPECT_TRUE(test, test_bit(WEFT_TURN_OWNED, &run->tx->turn->bits));
 	KUNIT_EXPECT_EQ(test, run->mtu, FAKE_MTU);
 	KUNIT_EXPECT_EQ(test, run->hdr.dqpn, fake_node_peer(node)->qp->qpn);
 	KUNIT_EXPECT_EQ(test, run->hdr.psn, run->hdr.psn & WEFT_PSN_MASK);
@@ -237,7 +237,7 @@ static void fake_send(struct fake_node *node, const struct weft_run *run, u32 i)
 	skb = fake_packet(node, &hdr, run->payload, length);
 	if (!skb)
 		return; /* a loss */
-	fake_own(link, skb, run->flow);
+	fake_own(link, skb, run->tx);
 	skb_queue_tail(&link->wire, skb);
 }
 
@@ -247,20 +247,20 @@ static u32 fake_xmit(struct weft_run *run)
 	u32 i, room = run->num;
 
 	fake_check_run(run);
-	if (run->flow->stalled)
+	if (run->tx->stalled)
 		return 0; /* still */
 	if (fake_chance(node->link, node->link->faults.stall)) {
 		room = fake_random(node->link, run->num);
-		run->flow->stalled = true;
+		run->tx->stalled = true;
 	}
 	for (i = 0; i < room; i++)
 		fake_send(node, run, i);
 	return room;
 }
 
-static void fake_forget(struct weft_flow *flow)
+static void fake_forget(struct weft_tx *tx)
 {
-	flow->dst = NULL;
+	tx->dst = NULL;
 }
 
 static const struct weft_link fake_link_ops = {
@@ -303,14 +303,14 @@ static void fake_receive_busy(struct fake_node *node, struct sk_buff *skb)
 static struct sk_buff *fake_take(struct fake_link *link, u32 i)
 {
 	struct sk_buff *skb = skb_peek(&link->wire);
-	struct weft_flow *flow;
+	struct weft_tx *tx;
 
 	while (i--)
 		skb = skb_peek_next(skb, &link->wire);
 	skb_unlink(skb, &link->wire);
-	flow = fake_cb(skb)->flow;
-	if (flow)
-		atomic_sub(skb->len, &flow->queued);
+	tx = fake_cb(skb)->tx;
+	if (tx)
+		atomic_sub(skb->len, &tx->queued);
 	return skb;
 }
 
@@ -364,15 +364,15 @@ static void fake_run(struct fake_link *link, u32 half)
 
 static bool fake_is_stalled(struct fake_link *link, u32 half)
 {
-	return fake_flow(link, half)->stalled;
+	return fake_tx(link, half)->stalled;
 }
 
 static void fake_make_room(struct fake_link *link, u32 half)
 {
-	struct weft_flow *flow = fake_flow(link, half);
+	struct weft_tx *tx = fake_tx(link, half);
 
-	flow->stalled = false;
-	weft_turn_post(flow->turn, WEFT_EV_RUN);
+	tx->stalled = false;
+	weft_turn_post(tx->turn, WEFT_EV_RUN);
 }
 
 /*
@@ -660,10 +660,10 @@ struct fake_link *fake_link_create(struct kunit *test, const struct fake_attr *a
 
 /* ---- the end ---- */
 
-static void fake_expect_flow_empty(struct kunit *test, const struct weft_flow *flow)
+static void fake_expect_tx_empty(struct kunit *test, const struct weft_tx *tx)
 {
-	KUNIT_EXPECT_EQ(test, atomic_read(&flow->queued), 0);
-	KUNIT_EXPECT_FALSE(test, flow->stalled);
+	KUNIT_EXPECT_EQ(test, atomic_read(&tx->queued), 0);
+	KUNIT_EXPECT_FALSE(test, tx->stalled);
 }
 
 static void fake_expect_node_quiet(struct kunit *test, const struct fake_node *node)
@@ -684,8 +684,8 @@ static void fake_expect_node_quiet(struct kunit *test, const struct fake_node *n
 	KUNIT_EXPECT_EQ(test, qp->send.window.next, qp->send.psn);
 	KUNIT_EXPECT_EQ(test, qp->send.window.sent, qp->send.psn);
 	KUNIT_EXPECT_EQ(test, qp->send.window.reads, 0);
-	fake_expect_flow_empty(test, &qp->send.flow);
-	fake_expect_flow_empty(test, &qp->recv.flow);
+	fake_expect_tx_empty(test, &qp->send.tx);
+	fake_expect_tx_empty(test, &qp->recv.tx);
 }
 
 void fake_link_expect_quiet(struct fake_link *link)

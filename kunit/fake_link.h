@@ -201,7 +201,7 @@ bool fake_link_take(struct fake_link *link, struct weft_pkt *pkt);
  * fake_link_expect_quiet - what must be true when all requests are complete
  * @link: the wire, nothing can happen
  *
- * No packet is alive, no memory referenced, no flow has packets or waits.
+ * No packet is alive, no memory referenced, no transmitter has packets or waits.
  */
 void fake_link_expect_quiet(struct fake_link *link);
 

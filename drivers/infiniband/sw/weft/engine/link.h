@@ -10,7 +10,7 @@
 #include "wire/codec.h"
 
 struct weft_av;
-struct weft_flow;
+struct weft_tx;
 struct weft_lso;
 
 /**
@@ -76,7 +76,7 @@ struct weft_datagram {
  * struct weft_run - packets of one message, to be sent one after the other
  * @qp: sender
  * @av: where to
- * @flow: of the half whose turn is owned
+ * @tx: of the half whose turn is owned
  * @hdr: of the first packet. Those behind it have PSNs that follow, and the
  *	opcodes below; @hdr.ackreq and @hdr.se are meant for the last one.
  * @middle: opcode of the packets between the first and the last
@@ -92,7 +92,7 @@ struct weft_datagram {
 struct weft_run {
 	struct weft_qp		*qp;
 	const struct weft_av	*av;
-	struct weft_flow	*flow;
+	struct weft_tx		*tx;
 	struct weft_hdr		hdr;
 	u8			middle;
 	u8			last;
@@ -111,12 +111,12 @@ struct weft_run {
  *	unless @atomic. NULL: the link has packets only.
  * @datagram: of a UD QP: the same. May sleep unless @dgram->atomic: then it has packets
  *	alone.
- * @xmit: send packets. The turn of @run->flow is owned. Any context but hard
+ * @xmit: send packets. The turn of @run->tx is owned. Any context but hard
  *	interrupts. Returns how many packets have gone (or been lost on the
  *	way, which is no concern of the engine's); fewer than @run->num only
  *	when there is no more room, and then the turn will get WEFT_EV_RUN.
  *	NULL: the link has no packets.
- * @forget: forget the route of a flow, and what it waits for there; its turn is owned or
+ * @forget: forget the route of a tx, and what it waits for there; its turn is owned or
  *	stopped. May be NULL.
  */
 struct weft_link {
@@ -126,7 +126,7 @@ struct weft_link {
 	void (*datagram)(struct weft_qp *qp, struct weft_datagram *dgram,
 			 const struct weft_sgl *local, struct weft_answer *answer);
 	u32 (*xmit)(struct weft_run *run);
-	void (*forget)(struct weft_flow *flow);
+	void (*forget)(struct weft_tx *tx);
 };
 
 #endif /* WEFT_ENGINE_LINK_H */

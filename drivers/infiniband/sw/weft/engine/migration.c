@@ -64,8 +64,8 @@ static void migration_move(struct weft_qp *qp, bool lost)
 	qp->attr.pkey_index = migration->pkey_index;
 	qp->pkey_index = migration->pkey_index;
 	qp->send.timeout = migration->timeout;
-	qp->dev->wire->forget(&qp->send.flow);
-	qp->dev->wire->forget(&qp->recv.flow);
+	qp->dev->wire->forget(&qp->send.tx);
+	qp->dev->wire->forget(&qp->recv.tx);
 	weft_stats_inc(qp, WEFT_STAT_MIGRATIONS);
 	migration_go_on(qp, lost);
 }

@@ -24,7 +24,7 @@ static void reply_start_run(struct weft_qp *qp, u8 operation, struct weft_run *r
 	*run = (struct weft_run){
 		.qp = qp,
 		.av = &qp->av,
-		.flow = &qp->recv.flow,
+		.tx = &qp->recv.tx,
 		.num = 1,
 		.mtu = qp->mtu,
 		.hdr = {

@@ -629,7 +629,7 @@ void weft_requester_init(struct weft_qp *qp)
 	tasklet_setup(&send->posted, req_tasklet);
 	weft_pace_init(send);
 	weft_backlog_init(&send->packets);
-	send->flow.turn = &send->turn;
+	send->tx.turn = &send->turn;
 	weft_requester_reset(qp);
 }
 
@@ -641,7 +641,7 @@ void weft_requester_reset(struct weft_qp *qp)
 	hrtimer_cancel(&send->timer);
 	weft_pace_set(send, 0, 0, qp->mtu);
 	weft_backlog_purge(&send->packets);
-	qp->dev->wire->forget(&send->flow);
+	qp->dev->wire->forget(&send->tx);
 	req_forget_paged(send);
 	weft_window_reset(qp);
 	send->window.ssn = 0;

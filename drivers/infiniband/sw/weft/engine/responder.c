@@ -790,7 +790,7 @@ void weft_responder_init(struct weft_qp *qp)
 
 	weft_backlog_init(&recv->packets);
 	tasklet_setup(&qp->late, resp_late);
-	recv->flow.turn = &recv->turn;
+	recv->tx.turn = &recv->turn;
 	recv->progress.opcode = WEFT_OPCODE_NONE;
 }
 
@@ -833,5 +833,5 @@ void weft_responder_reset(struct weft_qp *qp)
 	recv->done = 0;
 	weft_paging_forget(&recv->paging);
 	weft_paging_wake(recv);
-	qp->dev->wire->forget(&recv->flow);
+	qp->dev->wire->forget(&recv->tx);
 }

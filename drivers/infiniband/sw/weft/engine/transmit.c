@@ -164,7 +164,7 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 	*run = (struct weft_run){
 		.qp = qp,
 		.av = &qp->av,
-		.flow = &qp->send.flow,
+		.tx = &qp->send.tx,
 		.num = to - from,
 		.mtu = qp->mtu,
 		.by_reference = weft_qp_is_reliable(qp) && !(sqe->flags & WEFT_SQE_INLINE) &&

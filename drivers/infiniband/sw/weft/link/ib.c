@@ -97,7 +97,7 @@ static void ib_copy_back(const struct weft_run *run, struct sk_buff *skb)
 	if (!copy)
 		return;
 	/* the packet may be freed at once, for want of other members */
-	weft_tx_credit_take(run->flow, copy);
+	weft_tx_credit_take(run->tx, copy);
 	ib_defer(run->qp->dev->hca, copy);
 }
 
@@ -121,7 +121,7 @@ static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 
 		ib_push_grh(skb, run->av);
 	ib_push_lrh(skb, run->qp, run->av);
 	weft_hop(skb)->nested = true;
-	weft_tx_credit_take(run->flow, skb);
+	weft_tx_credit_take(run->tx, skb);
 	rcu_read_lock();
 	ib_output(run, skb);
 	rcu_read_unlock();
@@ -155,7 +155,7 @@ static u32 ib_xmit(struct weft_run *run)
 	struct weft_hdr hdr = run->hdr;
 	u32 i, length;
 
-	weft_assert_turn(run->flow->turn);
+	weft_assert_turn(run->tx->turn);
 	for (i = 0; i < run->num; i++) {
 		if (!weft_tx_credit_left(run))
 			break;

@@ -282,7 +282,7 @@ static void packet_datagram_run(struct weft_qp *qp, const struct weft_datagram *
 	*run = (struct weft_run){
 		.qp = qp,
 		.av = dgram->av,
-		.flow = &qp->send.flow,
+		.tx = &qp->send.tx,
 		.hdr = {
 			.opcode = packet_datagram_opcode(req),
 			.se = req->solicited,

@@ -25,7 +25,7 @@ struct weft_sgl;
  *
  * The ICRC is zero.
  *
- * Context: the turn of @run->flow is owned, soft interrupts are off.
+ * Context: the turn of @run->tx is owned, soft interrupts are off.
  * Return: the buffer, or NULL; then @run->payload is where it was.
  */
 struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_hdr *hdr,
@@ -55,7 +55,7 @@ u32 weft_packet_header(const struct weft_run *run, u32 i, struct weft_hdr *hdr);
  * @i: number of the first one
  * @packets: how many
  *
- * Context: the turn of @run->flow is owned.
+ * Context: the turn of @run->tx is owned.
  */
 void weft_packet_lost(struct weft_run *run, u32 i, u32 packets);
 

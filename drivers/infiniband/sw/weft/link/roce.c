@@ -25,7 +25,7 @@
 #include "link/tx_credit.h"
 #include "link/udp.h"
 #include "object/dev.h"
-#include "object/flow.h"
+#include "object/tx.h"
 #include "object/qp.h"
 #include "object/table.h"
 #include "params.h"
@@ -39,8 +39,8 @@
 /**
  * struct roce_way - how packets get to their destination
  * @av: their addresses
- * @net: namespace they go out in, referenced; NULL: the flow has had @dst
- * @dst: route, referenced by the flow or by roce_xmit(); NULL: there is none
+ * @net: namespace they go out in, referenced; NULL: the transmitter has had @dst
+ * @dst: route, referenced by the transmitter or by roce_xmit(); NULL: there is none
  * @sport: UDP source port
  * @ipv4: else IPv6
  */
@@ -143,20 +143,20 @@ static void roce_route(struct weft_dev *dev, struct roce_way *way)
 		way->dst = roce_route_ipv6(way->net, way, av->ifindex);
 }
 
-static void roce_forget_route(struct weft_flow *flow)
+static void roce_forget_route(struct weft_tx *tx)
 {
-	dst_release(flow->dst);
-	flow->dst = NULL;
+	dst_release(tx->dst);
+	tx->dst = NULL;
 }
 
-static void roce_forget(struct weft_flow *flow)
+static void roce_forget(struct weft_tx *tx)
 {
-	roce_forget_route(flow);
-	weft_tx_credit_forget(flow);
+	roce_forget_route(tx);
+	weft_tx_credit_forget(tx);
 }
 
 /*
- * A route may outlive its namespace in a flow, as net devices move out of one
+ * A route may outlive its namespace in a tx, as net devices move out of one
  * that ends. What is behind dst->ops must not go then: those of IPv6 and of
  * IPsec are a namespace's own, which has to be kept as long as they are.
  */
@@ -167,7 +167,7 @@ static bool roce_may_keep(const struct weft_run *run, const struct roce_way *way
 
 static void roce_find_way(struct weft_run *run, struct roce_way *way)
 {
-	struct weft_flow *flow = run->flow;
+	struct weft_tx *tx = run->tx;
 	const struct weft_av *av = run->av;
 
 	*way = (struct roce_way){
@@ -178,19 +178,19 @@ static void roce_find_way(struct weft_run *run, struct roce_way *way)
 	};
 	if (!weft_dev_port_active(run->qp->dev))
 		return;
-	if (flow->dst && dst_check(flow->dst, 0 /* IPv4 has no cookie */)) {
-		way->dst = flow->dst;
+	if (tx->dst && dst_check(tx->dst, 0 /* IPv4 has no cookie */)) {
+		way->dst = tx->dst;
 		return;
 	}
-	roce_forget_route(flow);
+	roce_forget_route(tx);
 	roce_route(run->qp->dev, way);
 	if (roce_may_keep(run, way))
-		flow->dst = way->dst;
+		tx->dst = way->dst;
 }
 
 static void roce_leave_way(const struct weft_run *run, const struct roce_way *way)
 {
-	if (way->dst != run->flow->dst)
+	if (way->dst != run->tx->dst)
 		dst_release(way->dst);
 	if (way->net)
 		put_net(way->net);
@@ -298,8 +298,8 @@ static void roce_choose_queue(const struct weft_run *run, struct sk_buff *skb)
 {
 #ifdef CONFIG_XPS
 	if (!weft_tx_credit_is_used(run))
-		run->flow->sender_cpu = raw_smp_processor_id() + 1;
-	skb->sender_cpu = run->flow->sender_cpu;
+		run->tx->sender_cpu = raw_smp_processor_id() + 1;
+	skb->sender_cpu = run->tx->sender_cpu;
 #endif
 }
 
@@ -317,7 +317,7 @@ static int roce_output(const struct weft_burst *burst, const struct weft_run *ru
 	/* whoever keeps the packet takes a reference */
 	skb_dst_set_noref(skb, way->dst);
 	roce_choose_queue(run, skb);
-	weft_tx_credit_take(run->flow, skb);
+	weft_tx_credit_take(run->tx, skb);
 	if (way->ipv4)
 		ret = ip_local_out(net, sk, skb);
 	else
@@ -411,7 +411,7 @@ static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u
 	local_bh_enable();
 	packets = burst.packets ?: 1;
 	if (!ret) {
-		run->flow->backoffs = 0;
+		run->tx->backoffs = 0;
 		weft_stats_add(run->qp, WEFT_STAT_TX_PACKETS, packets);
 		return packets;
 	}
@@ -421,7 +421,7 @@ static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u
 	if (ret == -ENOBUFS && weft_tx_credit_wait(run))
 		return 0;
 	/*
-	 * What was under way then has left since, and nobody else of this flow sends. Or the
+	 * What was under way then has left since, and nobody else of this transmitter sends. Or the
 	 * queue is too short for so many at once, though it may be empty.
 	 */
 	if (ret == -ENOBUFS && (used || packets > 1))
@@ -437,7 +437,7 @@ static u32 roce_xmit(struct weft_run *run)
 	struct roce_way way;
 	u32 i = 0, packets;
 
-	weft_assert_turn(run->flow->turn);
+	weft_assert_turn(run->tx->turn);
 	roce_find_way(run, &way);
 	while (i < run->num && weft_tx_credit_left(run)) {
 		packets = roce_burst(run, &way, i, run->num);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A flow may have WEFT_TX_BYTES under way. Its packets are charged when they
+ * A transmitter may have WEFT_TX_BYTES under way. Its packets are charged when they
  * are sent, by the owner of the turn, and discharged when they are freed, by
  * whoever frees them:
  *
@@ -15,7 +15,7 @@
  *
  * Both sides store, fence, then load what the other one stores. So if the owner
  * finds too much queued, whoever frees the packet that makes it little enough
- * finds the flow stalled; nothing is added meanwhile, as only the owner adds.
+ * finds the transmitter stalled; nothing is added meanwhile, as only the owner adds.
  * The barrier before the event keeps the flag from being cleared after the
  * owner, having seen the event, has set it again. An event too many is harmless.
  */
@@ -30,7 +30,7 @@
 
 #include "engine/link.h"
 #include "object/dev.h"
-#include "object/flow.h"
+#include "object/tx.h"
 #include "object/qp.h"
 #include "params.h"
 #include "stats.h"
@@ -38,7 +38,7 @@
 /*
  * What a packet is charged has to be known when it is freed, and its truesize
  * may be another by then (pskb_expand_head()). So it is charged a power of two,
- * and which one is kept in the lower bits of the pointer to its flow.
+ * and which one is kept in the lower bits of the pointer to its transmitter.
  */
 #define CREDIT_CHARGE_CLASSES	8
 #define CREDIT_CHARGE_MIN_ORDER	9
@@ -52,17 +52,17 @@
 #define CREDIT_BACKOFF_JIFFIES	(HZ / 10)
 #define CREDIT_BACKOFFS		100
 
-/* One reference for the module, one for each packet, and each flow that backs off. */
+/* One reference for the module, one for each packet, and each transmitter that backs off. */
 static struct percpu_ref credit_packets;
 static DECLARE_COMPLETION(credit_idle);
 
 /**
- * struct credit_backoff_list - flows that back off
- * @flows: of them, who came last is first
+ * struct credit_backoff_list - transmitters that back off
+ * @waiting: they, the last one that came first
  * @timer: until they ask again
  */
 struct credit_backoff_list {
-	struct llist_head	flows;
+	struct llist_head	waiting;
 	struct hrtimer		timer;
 };
 
@@ -84,24 +84,24 @@ static unsigned long credit_charge_class(const struct sk_buff *skb)
 	       CREDIT_CHARGE_MIN_ORDER;
 }
 
-static struct credit_backoff_list *credit_list_of(const struct weft_flow *flow)
+static struct credit_backoff_list *credit_list_of(const struct weft_tx *tx)
 {
-	return &credit_lists[flow->turn->qp->dev_id % ARRAY_SIZE(credit_lists)];
+	return &credit_lists[tx->turn->qp->dev_id % ARRAY_SIZE(credit_lists)];
 }
 
 /* Return: false: it does already. */
-static bool credit_join_list(struct weft_flow *flow)
+static bool credit_join_list(struct weft_tx *tx)
 {
-	struct credit_backoff_list *list = credit_list_of(flow);
+	struct credit_backoff_list *list = credit_list_of(tx);
 
-	/* pairs with credit_wake_list(), which has done with flow->backoff */
-	if (cmpxchg_acquire(&flow->backing_off, false, true))
+	/* pairs with credit_wake_list(), which has done with tx->backoff */
+	if (cmpxchg_acquire(&tx->backing_off, false, true))
 		return false;
-	weft_qp_hold(flow->turn->qp);
+	weft_qp_hold(tx->turn->qp);
 	percpu_ref_get(&credit_packets);
 	/* others who join rely on the timer */
 	preempt_disable();
-	if (llist_add(&flow->backoff, &list->flows))
+	if (llist_add(&tx->backoff, &list->waiting))
 		hrtimer_start(&list->timer, ns_to_ktime(CREDIT_BACKOFF_NS),
 			      HRTIMER_MODE_REL_SOFT);
 	preempt_enable();
@@ -110,19 +110,19 @@ static bool credit_join_list(struct weft_flow *flow)
 
 static void credit_wake_list(struct credit_backoff_list *list)
 {
-	struct llist_node *flows = llist_reverse_order(llist_del_all(&list->flows));
-	struct weft_flow *flow, *next;
+	struct llist_node *waiting = llist_reverse_order(llist_del_all(&list->waiting));
+	struct weft_tx *tx, *next;
 
-	llist_for_each_entry_safe(flow, next, flows, backoff) {
-		struct weft_qp *qp = flow->turn->qp;
+	llist_for_each_entry_safe(tx, next, waiting, backoff) {
+		struct weft_qp *qp = tx->turn->qp;
 
-		WRITE_ONCE(flow->backing_off, false);
+		WRITE_ONCE(tx->backing_off, false);
 		/*
 		 * From here on it may be in the list again; and who has the event must not
 		 * find it backing off, as no other one would come.
 		 */
 		smp_mb();
-		weft_turn_post(flow->turn, WEFT_EV_RUN);
+		weft_turn_post(tx->turn, WEFT_EV_RUN);
 		weft_qp_put(qp);
 		percpu_ref_put(&credit_packets);
 	}
@@ -135,59 +135,59 @@ static enum hrtimer_restart credit_backoff_expired(struct hrtimer *timer)
 }
 
 /*
- * What a flow has sent into a full queue leaves it, and the flow would fill it again before
- * those that back off have looked. So these go first.
+ * As its packets leave a full queue a transmitter would fill the queue again before those
+ * that back off have looked. So these go first.
  */
-static bool credit_gives_way(struct weft_flow *flow)
+static bool credit_gives_way(struct weft_tx *tx)
 {
-	struct credit_backoff_list *list = credit_list_of(flow);
+	struct credit_backoff_list *list = credit_list_of(tx);
 
-	if (!READ_ONCE(flow->refused) || llist_empty(&list->flows))
+	if (!READ_ONCE(tx->refused) || llist_empty(&list->waiting))
 		return false;
 	credit_wake_list(list);
-	return credit_join_list(flow);
+	return credit_join_list(tx);
 }
 
-static void credit_go_on(struct weft_flow *flow)
+static void credit_go_on(struct weft_tx *tx)
 {
-	WRITE_ONCE(flow->stalled, false);
+	WRITE_ONCE(tx->stalled, false);
 	smp_mb(); /* see the top of this file */
-	if (!credit_gives_way(flow))
-		weft_turn_post(flow->turn, WEFT_EV_RUN);
+	if (!credit_gives_way(tx))
+		weft_turn_post(tx->turn, WEFT_EV_RUN);
 }
 
 /*
  * The destructor of our packets. The device may be gone; the reference to the
- * QP keeps the flow and its turn, and a turn that was stopped for good takes the
+ * QP keeps the transmitter and its turn, and a turn that was stopped for good takes the
  * event and does nothing.
  */
 static void credit_freed(struct sk_buff *skb)
 {
 	unsigned long arg = (unsigned long)skb_shinfo(skb)->destructor_arg;
 	unsigned long class = arg % CREDIT_CHARGE_CLASSES;
-	struct weft_flow *flow = (struct weft_flow *)(arg - class);
-	struct weft_qp *qp = flow->turn->qp;
+	struct weft_tx *tx = (struct weft_tx *)(arg - class);
+	struct weft_qp *qp = tx->turn->qp;
 	int left;
 
-	left = atomic_sub_return(credit_charge(class), &flow->queued);
+	left = atomic_sub_return(credit_charge(class), &tx->queued);
 	/* pairs with credit_stall() */
-	if (smp_load_acquire(&flow->stalled) && left <= READ_ONCE(flow->enough))
-		credit_go_on(flow);
+	if (smp_load_acquire(&tx->stalled) && left <= READ_ONCE(tx->enough))
+		credit_go_on(tx);
 	weft_qp_put(qp);
 	percpu_ref_put(&credit_packets);
 }
 
 /* From here on credit_freed() is called when the packet is freed. */
-void weft_tx_credit_take(struct weft_flow *flow, struct sk_buff *skb)
+void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb)
 {
 	unsigned long class = credit_charge_class(skb);
 
-	BUILD_BUG_ON(__alignof__(struct weft_flow) < CREDIT_CHARGE_CLASSES);
-	weft_qp_hold(flow->turn->qp);
+	BUILD_BUG_ON(__alignof__(struct weft_tx) < CREDIT_CHARGE_CLASSES);
+	weft_qp_hold(tx->turn->qp);
 	percpu_ref_get(&credit_packets);
-	atomic_add(credit_charge(class), &flow->queued);
+	atomic_add(credit_charge(class), &tx->queued);
 	/* nobody else looks at it while no flag says zerocopy */
-	skb_shinfo(skb)->destructor_arg = (void *)((unsigned long)flow + class);
+	skb_shinfo(skb)->destructor_arg = (void *)((unsigned long)tx + class);
 	skb->destructor = credit_freed;
 }
 
@@ -197,45 +197,45 @@ void weft_tx_credit_take(struct weft_flow *flow, struct sk_buff *skb)
  */
 static bool credit_stall(const struct weft_run *run, int enough, bool refused)
 {
-	struct weft_flow *flow = run->flow;
+	struct weft_tx *tx = run->tx;
 
-	WRITE_ONCE(flow->enough, enough);
-	WRITE_ONCE(flow->refused, refused);
+	WRITE_ONCE(tx->enough, enough);
+	WRITE_ONCE(tx->refused, refused);
 	/* pairs with credit_freed(): what is enough is seen first */
-	smp_store_release(&flow->stalled, true);
+	smp_store_release(&tx->stalled, true);
 	smp_mb(); /* see the top of this file */
-	if (atomic_read(&flow->queued) > enough) {
+	if (atomic_read(&tx->queued) > enough) {
 		weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
 		return true;
 	}
-	WRITE_ONCE(flow->stalled, false);
+	WRITE_ONCE(tx->stalled, false);
 	return false;
 }
 
 bool weft_tx_credit_left(const struct weft_run *run)
 {
-	const struct weft_flow *flow = run->flow;
+	const struct weft_tx *tx = run->tx;
 
 	/* the turn may run for another reason, before the event has come */
-	if (READ_ONCE(flow->stalled) || READ_ONCE(flow->backing_off))
+	if (READ_ONCE(tx->stalled) || READ_ONCE(tx->backing_off))
 		return false;
-	return atomic_read(&flow->queued) < WEFT_TX_BYTES ||
+	return atomic_read(&tx->queued) < WEFT_TX_BYTES ||
 	       !credit_stall(run, WEFT_TX_BYTES / 2, false);
 }
 
-void weft_tx_credit_forget(struct weft_flow *flow)
+void weft_tx_credit_forget(struct weft_tx *tx)
 {
-	flow->backoffs = 0;
-	if (!READ_ONCE(flow->stalled))
+	tx->backoffs = 0;
+	if (!READ_ONCE(tx->stalled))
 		return;
-	WRITE_ONCE(flow->stalled, false);
+	WRITE_ONCE(tx->stalled, false);
 	smp_mb(); /* see the top of this file */
-	weft_turn_post(flow->turn, WEFT_EV_RUN);
+	weft_turn_post(tx->turn, WEFT_EV_RUN);
 }
 
 bool weft_tx_credit_is_used(const struct weft_run *run)
 {
-	return atomic_read(&run->flow->queued);
+	return atomic_read(&run->tx->queued);
 }
 
 /* With another try for each packet that leaves it would be refused most of the time. */
@@ -243,7 +243,7 @@ bool weft_tx_credit_wait(const struct weft_run *run)
 {
 	int queued;
 
-	while ((queued = atomic_read(&run->flow->queued)))
+	while ((queued = atomic_read(&run->tx->queued)))
 		if (credit_stall(run, queued / 2, true))
 			return true;
 	return false;
@@ -251,15 +251,15 @@ bool weft_tx_credit_wait(const struct weft_run *run)
 
 bool weft_tx_credit_backoff(const struct weft_run *run)
 {
-	struct weft_flow *flow = run->flow;
+	struct weft_tx *tx = run->tx;
 
-	if (!flow->backoffs)
-		flow->since = jiffies;
-	if (flow->backoffs < CREDIT_BACKOFFS)
-		flow->backoffs++;
-	else if (time_after32(jiffies, flow->since + CREDIT_BACKOFF_JIFFIES))
+	if (!tx->backoffs)
+		tx->since = jiffies;
+	if (tx->backoffs < CREDIT_BACKOFFS)
+		tx->backoffs++;
+	else if (time_after32(jiffies, tx->since + CREDIT_BACKOFF_JIFFIES))
 		return false;
-	if (credit_join_list(flow))
+	if (credit_join_list(tx))
 		weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
 	return true;
 }
@@ -274,7 +274,7 @@ int weft_tx_credit_init(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(credit_lists); i++) {
-		init_llist_head(&credit_lists[i].flows);
+		init_llist_head(&credit_lists[i].waiting);
 		hrtimer_setup(&credit_lists[i].timer, credit_backoff_expired, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_SOFT);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Tx credit of a flow: it may have WEFT_TX_BYTES of packets under way.
+ * Tx credit of a transmitter: it may have WEFT_TX_BYTES of packets under way.
  */
 #ifndef WEFT_LINK_TX_CREDIT_H
 #define WEFT_LINK_TX_CREDIT_H
@@ -8,7 +8,7 @@
 #include <linux/types.h>
 
 struct sk_buff;
-struct weft_flow;
+struct weft_tx;
 struct weft_run;
 
 /**
@@ -29,14 +29,14 @@ int weft_tx_credit_init(void);
 void weft_tx_credit_exit(void);
 
 /**
- * weft_tx_credit_take - charge a flow for a packet until it is freed
- * @flow: of the half that sends it, its turn is owned
+ * weft_tx_credit_take - charge a transmitter for a packet until it is freed
+ * @tx: of the half that sends it, its turn is owned
  * @skb: ours; its destructor is set
  */
-void weft_tx_credit_take(struct weft_flow *flow, struct sk_buff *skb);
+void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb);
 
 /**
- * weft_tx_credit_left - whether a flow has credit for a packet
+ * weft_tx_credit_left - whether a transmitter has credit for a packet
  * @run: about to be sent, its turn is owned
  *
  * Return: false: there is none, and the turn will get WEFT_EV_RUN.
@@ -44,10 +44,10 @@ void weft_tx_credit_take(struct weft_flow *flow, struct sk_buff *skb);
 bool weft_tx_credit_left(const struct weft_run *run);
 
 /**
- * weft_tx_credit_forget - what a flow waits for is of a path that it leaves
- * @flow: its turn is owned or stopped; gets WEFT_EV_RUN if it has waited
+ * weft_tx_credit_forget - what a transmitter waits for is of a path that it leaves
+ * @tx: its turn is owned or stopped; gets WEFT_EV_RUN if it has waited
  */
-void weft_tx_credit_forget(struct weft_flow *flow);
+void weft_tx_credit_forget(struct weft_tx *tx);
 
 /**
  * weft_tx_credit_is_used - whether something is under way

@@ -7,7 +7,7 @@
 
 #include "mem/copy.h"
 #include "object/backlog.h"
-#include "object/flow.h"
+#include "object/tx.h"
 #include "object/paging.h"
 #include "object/turn.h"
 #include "ring/sqe.h"
@@ -123,7 +123,7 @@ struct weft_progress {
  * @cq: completions
  * @name: XRC target: holds @srq
  * @srqn: XRC target: where the work request that is held came from
- * @flow: packets under way
+ * @tx: packets under way
  * @packets: requests to be processed
  * @progress: message that comes in packets
  * @replying: answer under way; nothing else is processed meanwhile
@@ -163,7 +163,7 @@ struct weft_recv {
 	struct weft_cq		*cq;
 	struct weft_xrc_name	*name;
 	u32			srqn;
-	struct weft_flow	flow;
+	struct weft_tx		tx;
 	struct weft_backlog	packets;
 	struct weft_progress	progress;
 	struct weft_replying	replying;

@@ -10,7 +10,7 @@
 
 #include "mem/copy.h"
 #include "object/backlog.h"
-#include "object/flow.h"
+#include "object/tx.h"
 #include "object/paging.h"
 #include "object/turn.h"
 #include "ring/sqe.h"
@@ -107,7 +107,7 @@ struct weft_pace {
  * @who: on whose behalf memory is accessed; immutable
  * @opcodes: bit per enum weft_sqe_opcode that it executes; immutable
  * @ring: send queue
- * @flow: packets under way
+ * @tx: packets under way
  * @packets: responses to be processed
  * @window: work requests that travel in packets
  * @active: @wqe is not complete yet
@@ -142,7 +142,7 @@ struct weft_send {
 	struct weft_accessor	who;
 	u32			opcodes;
 	struct weft_ring	*ring;
-	struct weft_flow	flow;
+	struct weft_tx		tx;
 	struct weft_backlog	packets;
 	struct weft_window	window;
 	bool			active;

@@ -196,8 +196,8 @@ static void commit_path(struct weft_qp *qp, const struct weft_av *av)
 {
 	qp->av = *av;
 	qp->link = av->local ? &weft_link_local : qp->dev->wire;
-	qp->dev->wire->forget(&qp->send.flow);
-	qp->dev->wire->forget(&qp->recv.flow);
+	qp->dev->wire->forget(&qp->send.tx);
+	qp->dev->wire->forget(&qp->recv.tx);
 	weft_window_reset(qp);
 	weft_migration_follow(qp);
 }

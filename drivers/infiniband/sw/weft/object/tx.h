@@ -2,8 +2,8 @@
 /*
  * What one half of a QP has under way on the wire.
  */
-#ifndef WEFT_OBJECT_FLOW_H
-#define WEFT_OBJECT_FLOW_H
+#ifndef WEFT_OBJECT_TX_H
+#define WEFT_OBJECT_TX_H
 
 #include <linux/atomic.h>
 #include <linux/llist.h>
@@ -13,7 +13,7 @@ struct dst_entry;
 struct weft_turn;
 
 /**
- * struct weft_flow - a half's packets, and the way they go
+ * struct weft_tx - a half's packets, and the way they go
  *
  * Written by the owner of @turn only, but @queued, @stalled, @backing_off and @backoff.
  *
@@ -27,12 +27,12 @@ struct weft_turn;
  * @backing_off: the half waits for room that others make, who tell nobody; a reference to
  *	the QP goes with it
  * @backoff: in the list of those
- * @backoffs: how often the flow backed off since the queue last took a packet, or enough
+ * @backoffs: how often the transmitter backed off since the queue last took a packet, or enough
  * @since: when it first backed off, in jiffies
  * @dst: route to the QP's destination; NULL: to be looked up. Connected QPs
  *	only.
  */
-struct weft_flow {
+struct weft_tx {
 	struct weft_turn	*turn;
 	atomic_t		queued;
 	int			enough;
@@ -46,4 +46,4 @@ struct weft_flow {
 	struct dst_entry	*dst;
 };
 
-#endif /* WEFT_OBJECT_FLOW_H */
+#endif /* WEFT_OBJECT_TX_H */
