@@ -19,7 +19,7 @@ enum mig_path { OWN, OTHER, NEITHER };
  * @state: enum ib_mig_state
  * @path: where it comes from
  * @migreq: its bit
- * @passage: what becomes of it
+ * @verdict: what becomes of it
  * @then: state, at once
  * @moved: the QP is on the other path when the work item has been there
  * @error: PATH_MIG_ERR
@@ -28,15 +28,15 @@ struct mig_case {
 	u32			state;
 	enum mig_path		path;
 	bool			migreq;
-	enum weft_passage	passage;
+	enum weft_path_verdict	verdict;
 	u32			then;
 	bool			moved;
 	bool			error;
 };
 
-#define YES	WEFT_PASSAGE_YES
-#define NO	WEFT_PASSAGE_NO
-#define LATER	WEFT_PASSAGE_LATER
+#define YES	WEFT_PATH_YES
+#define NO	WEFT_PATH_NO
+#define LATER	WEFT_PATH_LATER
 
 static const struct mig_case mig_cases[] = {
 	{ IB_MIG_MIGRATED, OWN, true, YES, IB_MIG_MIGRATED },
@@ -133,7 +133,7 @@ static void packet_by_path(struct kunit *test)
 		for (again = 0; again < 2; again++) {
 			pkt = mig_packet(node->qp, c->path, c->migreq);
 			KUNIT_EXPECT_EQ(test, (int)weft_migration_examine(node->qp, &pkt),
-					(int)c->passage);
+					(int)c->verdict);
 		}
 		KUNIT_EXPECT_EQ(test, node->qp->migration.state, c->then);
 		KUNIT_EXPECT_EQ(test, node->events[IB_EVENT_PATH_MIG_ERR], (u32)c->error);

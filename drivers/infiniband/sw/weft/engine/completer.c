@@ -333,9 +333,9 @@ static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 		return;
 	}
 	switch (weft_migration_packet(qp, pkt)) {
-	case WEFT_PASSAGE_YES:
+	case WEFT_PATH_YES:
 		break;
-	case WEFT_PASSAGE_LATER:
+	case WEFT_PATH_LATER:
 		qp->send.placing.parked = true;
 		return;
 	default:

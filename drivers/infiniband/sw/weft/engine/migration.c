@@ -213,23 +213,23 @@ static void migration_mismatch(struct weft_qp *qp, bool migreq)
 }
 
 /* One of @own and @other is true: a packet came on the QP's own path, or the other one. */
-static enum weft_passage migration_hear(struct weft_qp *qp, bool own, bool other,
-					bool migreq)
+static enum weft_path_verdict migration_hear(struct weft_qp *qp, bool own, bool other,
+					     bool migreq)
 {
 	struct weft_migration *migration = &qp->migration;
 	u32 state = READ_ONCE(migration->state);
 
 	if (state == IB_MIG_MIGRATED)
-		return WEFT_PASSAGE_YES;
+		return WEFT_PATH_YES;
 	if (!migreq) {
 		cmpxchg(&migration->state, IB_MIG_REARM, IB_MIG_ARMED);
-		return WEFT_PASSAGE_YES;
+		return WEFT_PATH_YES;
 	}
 	/* the two may have the same addresses */
 	if (!other || (own && state == IB_MIG_REARM))
-		return WEFT_PASSAGE_YES;
+		return WEFT_PATH_YES;
 	migration_ask(qp, MIGRATION_PEER);
-	return WEFT_PASSAGE_LATER;
+	return WEFT_PATH_LATER;
 }
 
 /* An alternate path counts while it is in reserve, one that was left until it is replaced. */
@@ -240,16 +240,16 @@ static bool migration_other_counts(const struct weft_qp *qp)
 	return migration->known && migration->loaded != weft_qp_has_migrated(qp);
 }
 
-static enum weft_passage migration_judge(struct weft_qp *qp, bool own, bool other,
-					 bool migreq)
+static enum weft_path_verdict migration_judge(struct weft_qp *qp, bool own, bool other,
+					      bool migreq)
 {
 	if (own || other)
 		return migration_hear(qp, own, other, migreq);
 	migration_mismatch(qp, migreq);
-	return WEFT_PASSAGE_NO;
+	return WEFT_PATH_NO;
 }
 
-enum weft_passage weft_migration_examine(struct weft_qp *qp, const struct weft_pkt *pkt)
+enum weft_path_verdict weft_migration_examine(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	bool other = migration_other_counts(qp) &&
 		     weft_pkt_is_on_path(pkt, &qp->migration.av);
@@ -260,7 +260,7 @@ enum weft_passage weft_migration_examine(struct weft_qp *qp, const struct weft_p
 WEFT_EXPORT_FOR_TEST(weft_migration_examine);
 
 /* @to gets something that @from has sent on its path. */
-static enum weft_passage migration_receive(struct weft_qp *to, const struct weft_qp *from)
+static enum weft_path_verdict migration_receive(struct weft_qp *to, const struct weft_qp *from)
 {
 	bool other = migration_other_counts(to) &&
 		     weft_av_meets(&to->migration.av, &from->av);
@@ -269,9 +269,9 @@ static enum weft_passage migration_receive(struct weft_qp *to, const struct weft
 			       weft_qp_has_migrated(from));
 }
 
-enum weft_passage weft_migration_confront(struct weft_qp *qp, struct weft_qp *peer)
+enum weft_path_verdict weft_migration_confront(struct weft_qp *qp, struct weft_qp *peer)
 {
-	enum weft_passage passage = migration_receive(peer, qp);
+	enum weft_path_verdict verdict = migration_receive(peer, qp);
 
-	return passage == WEFT_PASSAGE_YES ? migration_receive(qp, peer) : passage;
+	return verdict == WEFT_PATH_YES ? migration_receive(qp, peer) : verdict;
 }

@@ -14,16 +14,16 @@
 #include "object/qp.h"
 
 /**
- * enum weft_passage - what is to become of a packet, or of a message
- * @WEFT_PASSAGE_YES: it is welcome
- * @WEFT_PASSAGE_NO: it does not belong here
- * @WEFT_PASSAGE_LATER: it is welcome when the QP has migrated, which it will do soon:
+ * enum weft_path_verdict - what is to become of a packet, or of a message
+ * @WEFT_PATH_YES: it is welcome
+ * @WEFT_PATH_NO: it does not belong here
+ * @WEFT_PATH_LATER: it is welcome when the QP has migrated, which it will do soon:
  *	both of its halves will get WEFT_EV_RUN
  */
-enum weft_passage {
-	WEFT_PASSAGE_YES,
-	WEFT_PASSAGE_NO,
-	WEFT_PASSAGE_LATER,
+enum weft_path_verdict {
+	WEFT_PATH_YES,
+	WEFT_PATH_NO,
+	WEFT_PATH_LATER,
 };
 
 /**
@@ -90,7 +90,7 @@ void weft_migration_query(const struct weft_qp *qp, struct ib_qp_attr *attr);
 bool weft_migration_rescue(struct weft_qp *qp);
 
 /* With another path in play: see weft_migration_packet(). */
-enum weft_passage weft_migration_examine(struct weft_qp *qp, const struct weft_pkt *pkt);
+enum weft_path_verdict weft_migration_examine(struct weft_qp *qp, const struct weft_pkt *pkt);
 
 /**
  * weft_migration_packet - did a packet come from the peer, to us?
@@ -99,11 +99,11 @@ enum weft_passage weft_migration_examine(struct weft_qp *qp, const struct weft_p
  *
  * Return: LATER: the packet is put back, it will be looked at again.
  */
-static inline enum weft_passage weft_migration_packet(struct weft_qp *qp,
-						      const struct weft_pkt *pkt)
+static inline enum weft_path_verdict weft_migration_packet(struct weft_qp *qp,
+							   const struct weft_pkt *pkt)
 {
 	if (likely(weft_pkt_is_on_path(pkt, &qp->av) && weft_qp_has_migrated(qp)))
-		return WEFT_PASSAGE_YES;
+		return WEFT_PATH_YES;
 	return weft_migration_examine(qp, pkt);
 }
 
@@ -124,7 +124,7 @@ static inline bool weft_migration_knows(const struct weft_qp *qp, const struct w
 }
 
 /* With another path in play: see weft_migration_meeting(). */
-enum weft_passage weft_migration_confront(struct weft_qp *qp, struct weft_qp *peer);
+enum weft_path_verdict weft_migration_confront(struct weft_qp *qp, struct weft_qp *peer);
 
 /**
  * weft_migration_meeting - would a message and its answer find their ways?
@@ -135,12 +135,12 @@ enum weft_passage weft_migration_confront(struct weft_qp *qp, struct weft_qp *pe
  *
  * Return: LATER: one of them migrates first; it is not known which.
  */
-static inline enum weft_passage weft_migration_meeting(struct weft_qp *qp,
-						       struct weft_qp *peer)
+static inline enum weft_path_verdict weft_migration_meeting(struct weft_qp *qp,
+							    struct weft_qp *peer)
 {
 	if (likely(weft_av_meets(&peer->av, &qp->av) && weft_qp_has_migrated(qp) &&
 		   weft_qp_has_migrated(peer)))
-		return WEFT_PASSAGE_YES;
+		return WEFT_PATH_YES;
 	return weft_migration_confront(qp, peer);
 }
 

@@ -584,9 +584,9 @@ static enum weft_fault resp_packet(struct weft_qp *qp, const struct weft_pkt *pk
 	if (weft_qp_is_ud(qp))
 		return resp_datagram(qp, pkt);
 	switch (weft_migration_packet(qp, pkt)) {
-	case WEFT_PASSAGE_YES:
+	case WEFT_PATH_YES:
 		return resp_connected(qp, pkt);
-	case WEFT_PASSAGE_LATER:
+	case WEFT_PATH_LATER:
 		/* as if for pages: it waits */
 		return WEFT_FAULT_PAGES;
 	default:

@@ -278,11 +278,11 @@ static bool local_partition(const struct weft_qp *qp, struct weft_qp *peer)
  * Is the peer there, and are we connected with each other, by number and by
  * address? Its receive turn is owned.
  */
-static enum weft_passage local_connected(struct weft_qp *qp, struct weft_qp *peer)
+static enum weft_path_verdict local_connected(struct weft_qp *qp, struct weft_qp *peer)
 {
 	if (unlikely(!weft_qp_can_receive(peer) || !weft_dev_port_active(peer->dev) ||
 		     peer->dest_qpn != qp->qpn || !local_partition(qp, peer)))
-		return WEFT_PASSAGE_NO;
+		return WEFT_PATH_NO;
 	return weft_migration_meeting(qp, peer);
 }
 
@@ -338,7 +338,7 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 				    struct weft_answer *answer)
 {
 	struct weft_qp *peer = local_peer(qp);
-	enum weft_passage passage;
+	enum weft_path_verdict verdict;
 
 	weft_assert_turn(&qp->send.turn);
 	answer->outcome = WEFT_OUTCOME_LOST;
@@ -350,11 +350,11 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 		goto out_put_peer;
 	}
 	weft_pause(WEFT_PAUSE_LOCAL_OWNED);
-	passage = local_connected(qp, peer);
-	if (unlikely(passage == WEFT_PASSAGE_LATER)) {
+	verdict = local_connected(qp, peer);
+	if (unlikely(verdict == WEFT_PATH_LATER)) {
 		weft_paging_wait(&peer->recv, qp);
 		answer->outcome = WEFT_OUTCOME_STALLED;
-	} else if (passage == WEFT_PASSAGE_YES && local_psn_expected(qp, peer)) {
+	} else if (verdict == WEFT_PATH_YES && local_psn_expected(qp, peer)) {
 		weft_sgl_iter(sgl, &qp->send.iter);
 		local_deliver(qp, peer, req, answer);
 		weft_message_leave(peer);
