@@ -677,7 +677,7 @@ static void fake_expect_node_quiet(struct kunit *test, const struct fake_node *n
 	KUNIT_EXPECT_EQ(test, qp->recv.turn.bits, 0);
 	KUNIT_EXPECT_TRUE(test, weft_backlog_is_empty(&qp->send.packets));
 	KUNIT_EXPECT_TRUE(test, weft_backlog_is_empty(&qp->recv.packets));
-	KUNIT_EXPECT_EQ(test, (int)qp->recv.replying.kind, (int)WEFT_REPLYING_NOTHING);
+	KUNIT_EXPECT_EQ(test, (int)qp->recv.response.kind, (int)WEFT_RESPONSE_NOTHING);
 	KUNIT_EXPECT_FALSE(test, qp->recv.ack_due);
 	KUNIT_EXPECT_FALSE(test, weft_send_is_busy(&qp->send));
 	KUNIT_EXPECT_EQ(test, qp->send.window.una, qp->send.psn);

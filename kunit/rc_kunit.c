@@ -349,7 +349,7 @@ KUNIT_ARRAY_PARAM(rc_gone_row, rc_gone_rows, rc_gone_row_desc);
 static u32 rc_half_done(struct rc *rc, bool read)
 {
 	struct weft_recv *recv = &rc->link->node[1].qp->recv;
-	const u32 *done = read ? &recv->replying.done : &recv->progress.done;
+	const u32 *done = read ? &recv->response.done : &recv->progress.done;
 	u32 steps = 0;
 
 	while (*done < RC_GONE_AFTER * FAKE_MTU) {

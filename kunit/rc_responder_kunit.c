@@ -803,8 +803,8 @@ static void flush_in_pieces(struct kunit *test)
 	resp_deliver(link, &step, false);
 	resp_deliver(link, &behind, false);
 	KUNIT_EXPECT_EQ(test, link->sent[1], 0);
-	KUNIT_EXPECT_EQ(test, (int)link->node[1].qp->recv.replying.kind,
-			(int)WEFT_REPLYING_FLUSH);
+	KUNIT_EXPECT_EQ(test, (int)link->node[1].qp->recv.response.kind,
+			(int)WEFT_RESPONSE_FLUSH);
 	fake_link_run_halves(link);
 	KUNIT_ASSERT_TRUE(test, fake_link_take(link, &pkt));
 	resp_expect_packet(link, &flush, &pkt, 0, 1);

@@ -8,47 +8,47 @@
 
 bool weft_replay_prepare(struct weft_recv *recv)
 {
-	if (likely(recv->resources))
+	if (likely(recv->replay))
 		return true;
 	/*
 	 * Charged to nobody, as a soft interrupt or the peer's process may be here; at most some
 	 * KiB for each QP, of which the rest is charged.
 	 */
-	recv->resources = kcalloc(recv->max_dest_rd_atomic, sizeof(*recv->resources),
-				  GFP_ATOMIC | __GFP_NOWARN);
-	recv->num_resources = recv->resources ? recv->max_dest_rd_atomic : 0;
-	recv->next_resource = 0;
-	return recv->resources;
+	recv->replay = kcalloc(recv->max_dest_rd_atomic, sizeof(*recv->replay),
+			       GFP_ATOMIC | __GFP_NOWARN);
+	recv->replay_slots = recv->replay ? recv->max_dest_rd_atomic : 0;
+	recv->replay_next = 0;
+	return recv->replay;
 }
 
-struct weft_resource *weft_replay_keep(struct weft_recv *recv, u32 psn, u32 psns,
-				       enum weft_reply_kind kind)
+struct weft_replay_slot *weft_replay_keep(struct weft_recv *recv, u32 psn, u32 psns,
+					  enum weft_response_kind kind)
 {
-	struct weft_resource *resource = &recv->resources[recv->next_resource];
+	struct weft_replay_slot *slot = &recv->replay[recv->replay_next];
 
-	recv->next_resource = (recv->next_resource + 1) % recv->num_resources;
-	*resource = (struct weft_resource){ .psn = psn, .psns = psns, .kind = kind };
-	return resource;
+	recv->replay_next = (recv->replay_next + 1) % recv->replay_slots;
+	*slot = (struct weft_replay_slot){ .psn = psn, .psns = psns, .kind = kind };
+	return slot;
 }
 
 /* The youngest first: PSNs come again. */
-const struct weft_resource *weft_replay_find(const struct weft_recv *recv, u32 psn)
+const struct weft_replay_slot *weft_replay_find(const struct weft_recv *recv, u32 psn)
 {
-	const struct weft_resource *resource;
-	u32 i, num = recv->num_resources;
+	const struct weft_replay_slot *slot;
+	u32 i, num = recv->replay_slots;
 
 	for (i = 1; i <= num; i++) {
-		resource = &recv->resources[(recv->next_resource + num - i) % num];
-		if (resource->psns &&
-		    weft_psn_in_window(psn, resource->psn, resource->psns))
-			return resource;
+		slot = &recv->replay[(recv->replay_next + num - i) % num];
+		if (slot->psns &&
+		    weft_psn_in_window(psn, slot->psn, slot->psns))
+			return slot;
 	}
 	return NULL;
 }
 
 void weft_replay_free(struct weft_recv *recv)
 {
-	kfree(recv->resources);
-	recv->resources = NULL;
-	recv->num_resources = 0;
+	kfree(recv->replay);
+	recv->replay = NULL;
+	recv->replay_slots = 0;
 }

@@ -11,7 +11,7 @@
 #include "object/recv.h"
 
 /**
- * weft_replay_prepare - get memory for resources
+ * weft_replay_prepare - get memory for the slots
  * @recv: receive half, its max_dest_rd_atomic is not 0
  *
  * Does nothing when there is some.
@@ -27,19 +27,19 @@ bool weft_replay_prepare(struct weft_recv *recv);
  * @psns: PSNs of the responses
  * @kind: of the answer
  *
- * Return: the resource, for what else is to be kept.
+ * Return: the slot, for what else is to be kept.
  */
-struct weft_resource *weft_replay_keep(struct weft_recv *recv, u32 psn, u32 psns,
-				       enum weft_reply_kind kind);
+struct weft_replay_slot *weft_replay_keep(struct weft_recv *recv, u32 psn, u32 psns,
+					  enum weft_response_kind kind);
 
 /**
  * weft_replay_find - what was a request answered with?
  * @recv: receive half
  * @psn: of a request, or of a packet that answers it
  *
- * Return: the resource, or NULL.
+ * Return: the slot, or NULL.
  */
-const struct weft_resource *weft_replay_find(const struct weft_recv *recv, u32 psn);
+const struct weft_replay_slot *weft_replay_find(const struct weft_recv *recv, u32 psn);
 
 /**
  * weft_replay_free - forget all answers, give the memory back

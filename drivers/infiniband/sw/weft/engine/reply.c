@@ -19,7 +19,7 @@ static u8 reply_opcode(const struct weft_qp *qp, u8 operation)
 
 static void reply_start_run(struct weft_qp *qp, u8 operation, struct weft_run *run)
 {
-	struct weft_replying *replying = &qp->recv.replying;
+	struct weft_response *response = &qp->recv.response;
 
 	*run = (struct weft_run){
 		.qp = qp,
@@ -32,10 +32,10 @@ static void reply_start_run(struct weft_qp *qp, u8 operation, struct weft_run *r
 			.migreq = weft_qp_has_migrated(qp),
 			.pkey = weft_qp_pkey(qp),
 			.dqpn = qp->dest_qpn,
-			.psn = replying->psn,
-			.aeth.syndrome = replying->syndrome,
-			.aeth.msn = replying->msn,
-			.atomic_ack.original = replying->value,
+			.psn = response->psn,
+			.aeth.syndrome = response->syndrome,
+			.aeth.msn = response->msn,
+			.atomic_ack.original = response->value,
 		},
 	};
 }
@@ -51,15 +51,15 @@ static bool reply_send_short(struct weft_qp *qp, u8 operation)
 	trace_weft_send(qp->qpn, &run.hdr, run.num, sent, 0);
 	if (!sent)
 		return false;
-	qp->recv.replying.kind = WEFT_REPLYING_NOTHING;
+	qp->recv.response.kind = WEFT_RESPONSE_NOTHING;
 	return true;
 }
 
-static u8 reply_read_operation(const struct weft_replying *replying, u32 length)
+static u8 reply_read_operation(const struct weft_response *response, u32 length)
 {
-	bool last = replying->done + length == replying->length;
+	bool last = response->done + length == response->length;
 
-	if (!replying->done)
+	if (!response->done)
 		return last ? WEFT_OP_READ_RESPONSE_ONLY : WEFT_OP_READ_RESPONSE_FIRST;
 	return last ? WEFT_OP_READ_RESPONSE_LAST : WEFT_OP_READ_RESPONSE_MIDDLE;
 }
@@ -70,13 +70,13 @@ static u8 reply_read_operation(const struct weft_replying *replying, u32 length)
  */
 static void reply_give_up(struct weft_qp *qp, enum weft_fault fault)
 {
-	struct weft_replying *replying = &qp->recv.replying;
+	struct weft_response *response = &qp->recv.response;
 
-	if (replying->again) {
+	if (response->again) {
 		weft_paging_forget(&qp->recv.paging);
-		replying->kind = WEFT_REPLYING_NOTHING;
+		response->kind = WEFT_RESPONSE_NOTHING;
 	} else {
-		weft_reply_refuse(qp, replying->psn, fault);
+		weft_reply_refuse(qp, response->psn, fault);
 	}
 }
 
@@ -87,8 +87,8 @@ static void reply_give_up(struct weft_qp *qp, enum weft_fault fault)
 static enum weft_fault reply_resume(struct weft_qp *qp, const struct weft_request *req,
 				    u32 offset, u32 length)
 {
-	struct weft_replying *replying = &qp->recv.replying;
-	enum weft_fault fault = weft_message_enter(qp, replying->srqn);
+	struct weft_response *response = &qp->recv.response;
+	enum weft_fault fault = weft_message_enter(qp, response->srqn);
 
 	if (!fault)
 		fault = weft_message_resume(qp, req, offset, length);
@@ -112,14 +112,14 @@ static void reply_pause(struct weft_qp *qp)
  */
 static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 {
-	struct weft_replying *replying = &qp->recv.replying;
+	struct weft_response *response = &qp->recv.response;
 	struct weft_request req = {
 		.opcode = WEFT_SQE_READ,
-		.rkey = replying->rkey,
-		.remote_addr = replying->va,
-		.length = replying->length,
+		.rkey = response->rkey,
+		.remote_addr = response->va,
+		.length = response->length,
 	};
-	u32 left = replying->length - replying->done, first, sent;
+	u32 left = response->length - response->done, first, sent;
 	enum weft_fault fault;
 	struct weft_run run __uninitialized;
 
@@ -127,25 +127,25 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 	 * be MIDDLE
 	 */
 	first = min(left, qp->mtu);
-	reply_start_run(qp, reply_read_operation(replying, first), &run);
+	reply_start_run(qp, reply_read_operation(response, first), &run);
 	run.length = min(left, WEFT_RUN_PACKETS * qp->mtu);
 	run.num = weft_rules_psn_count(run.length, qp->mtu);
 	run.middle = reply_opcode(qp, WEFT_OP_READ_RESPONSE_MIDDLE);
 	run.last = run.length == left ?
 		   reply_opcode(qp, WEFT_OP_READ_RESPONSE_LAST) : run.middle;
 	run.payload = &qp->recv.iter;
-	fault = reply_resume(qp, &req, replying->done, run.length);
+	fault = reply_resume(qp, &req, response->done, run.length);
 	if (unlikely(fault))
 		return fault != WEFT_FAULT_PAGES;
 	sent = qp->dev->wire->xmit(&run);
 	reply_pause(qp);
 	trace_weft_send(qp->qpn, &run.hdr, run.num, sent, run.length);
-	replying->psn = weft_psn_add(replying->psn, sent);
-	replying->done += min(run.length, sent * qp->mtu);
+	response->psn = weft_psn_add(response->psn, sent);
+	response->done += min(run.length, sent * qp->mtu);
 	*bytes -= min(run.length, sent * qp->mtu);
 	/* a READ of nothing is one packet, too */
 	if (sent == run.num && run.length == left) {
-		replying->kind = WEFT_REPLYING_NOTHING;
+		response->kind = WEFT_RESPONSE_NOTHING;
 		weft_paging_forget(&qp->recv.paging);
 	}
 	return sent == run.num;
@@ -157,12 +157,12 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
  */
 static bool reply_flush_more(struct weft_qp *qp, s32 *bytes)
 {
-	struct weft_replying *replying = &qp->recv.replying;
-	u32 length = min_t(u64, replying->value, WEFT_COPY_CHUNK);
+	struct weft_response *response = &qp->recv.response;
+	u32 length = min_t(u64, response->value, WEFT_COPY_CHUNK);
 	struct weft_request req = {
 		.opcode = WEFT_SQE_FLUSH,
-		.rkey = replying->rkey,
-		.remote_addr = replying->va,
+		.rkey = response->rkey,
+		.remote_addr = response->va,
 		.flush.placement = WEFT_PLACEMENT_PERSISTENT,
 	};
 	enum weft_fault fault = reply_resume(qp, &req, 0, length);
@@ -172,25 +172,25 @@ static bool reply_flush_more(struct weft_qp *qp, s32 *bytes)
 	weft_message_settle(qp, &req);
 	reply_pause(qp);
 	*bytes -= length;
-	replying->va += length;
-	replying->value -= length;
-	if (!replying->value)
-		replying->kind = WEFT_REPLYING_DONE;
+	response->va += length;
+	response->value -= length;
+	if (!response->value)
+		response->kind = WEFT_RESPONSE_DONE;
 	return true;
 }
 
 bool weft_reply_go_on(struct weft_qp *qp, s32 *bytes)
 {
-	switch (qp->recv.replying.kind) {
-	case WEFT_REPLYING_ACK:
+	switch (qp->recv.response.kind) {
+	case WEFT_RESPONSE_ACK:
 		return reply_send_short(qp, WEFT_OP_ACK);
-	case WEFT_REPLYING_ATOMIC:
+	case WEFT_RESPONSE_ATOMIC:
 		return reply_send_short(qp, WEFT_OP_ATOMIC_ACK);
-	case WEFT_REPLYING_DONE:
+	case WEFT_RESPONSE_DONE:
 		return reply_send_short(qp, WEFT_OP_READ_RESPONSE_ONLY);
-	case WEFT_REPLYING_READ:
+	case WEFT_RESPONSE_READ:
 		return reply_send_read(qp, bytes);
-	case WEFT_REPLYING_FLUSH:
+	case WEFT_RESPONSE_FLUSH:
 		return reply_flush_more(qp, bytes);
 	default:
 		return true;
@@ -209,25 +209,25 @@ static u8 reply_credits(const struct weft_qp *qp)
 	return pending < 0 ? 0 : weft_aeth_credit_code(pending + qp->recv.held);
 }
 
-struct weft_replying *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_reply_kind kind)
+struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_response_kind kind)
 {
 	struct weft_recv *recv = &qp->recv;
 
 	/* it acknowledges all that was before */
 	recv->ack_due = false;
 	recv->unanswered = 0;
-	recv->replying = (struct weft_replying){
+	recv->response = (struct weft_response){
 		.kind = kind,
 		.psn = psn,
 		.msn = recv->msn,
 		.syndrome = weft_aeth_syndrome(WEFT_AETH_ACK, reply_credits(qp)),
 	};
-	return &recv->replying;
+	return &recv->response;
 }
 
 void weft_reply_nak(struct weft_qp *qp, u32 psn, u8 syndrome)
 {
-	weft_reply_new(qp, psn, WEFT_REPLYING_ACK)->syndrome = syndrome;
+	weft_reply_new(qp, psn, WEFT_RESPONSE_ACK)->syndrome = syndrome;
 }
 
 static u8 reply_nak_code(enum ib_wc_status status)

@@ -2,7 +2,7 @@
 /*
  * Answers of a responder, in packets.
  *
- * Only one is under way, in struct weft_replying. The receive turn is owned in all
+ * Only one is under way, in struct weft_response. The receive turn is owned in all
  * of it.
  */
 #ifndef WEFT_ENGINE_REPLY_H
@@ -23,7 +23,7 @@ struct weft_qp;
  *
  * Return: the answer, with nothing that belongs to its kind only.
  */
-struct weft_replying *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_reply_kind kind);
+struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_response_kind kind);
 
 /**
  * weft_reply_nak - answer with something else than an acknowledge

@@ -46,14 +46,14 @@ static void resp_message_done(struct weft_recv *recv)
 }
 
 /* A request of one packet has been executed; to be answered without data. */
-static struct weft_replying *resp_done(struct weft_qp *qp, u32 psn)
+static struct weft_response *resp_done(struct weft_qp *qp, u32 psn)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	weft_replay_keep(recv, psn, 1, WEFT_REPLYING_DONE);
+	weft_replay_keep(recv, psn, 1, WEFT_RESPONSE_DONE);
 	recv->psn = weft_psn_add(recv->psn, 1);
 	resp_message_done(recv);
-	return weft_reply_new(qp, psn, WEFT_REPLYING_DONE);
+	return weft_reply_new(qp, psn, WEFT_RESPONSE_DONE);
 }
 
 static enum weft_fault resp_read(struct weft_qp *qp, const struct weft_pkt *pkt)
@@ -66,8 +66,8 @@ static enum weft_fault resp_read(struct weft_qp *qp, const struct weft_pkt *pkt)
 		.remote_addr = hdr->reth.va,
 	};
 	struct weft_recv *recv = &qp->recv;
-	struct weft_replying *replying;
-	struct weft_resource *resource;
+	struct weft_response *response;
+	struct weft_replay_slot *slot;
 	enum weft_fault fault;
 	u32 psns;
 
@@ -79,18 +79,18 @@ static enum weft_fault resp_read(struct weft_qp *qp, const struct weft_pkt *pkt)
 	weft_paging_carry(&recv->paging);
 	weft_message_end(qp, &req);
 	psns = weft_rules_psn_count(req.length, qp->mtu);
-	resource = weft_replay_keep(recv, hdr->psn, psns, WEFT_REPLYING_READ);
-	resource->srqn = hdr->xrceth.srqn;
-	resource->rkey = req.rkey;
-	resource->va = req.remote_addr;
-	resource->length = req.length;
+	slot = weft_replay_keep(recv, hdr->psn, psns, WEFT_RESPONSE_READ);
+	slot->srqn = hdr->xrceth.srqn;
+	slot->rkey = req.rkey;
+	slot->va = req.remote_addr;
+	slot->length = req.length;
 	recv->psn = weft_psn_add(recv->psn, psns);
 	resp_message_done(recv);
-	replying = weft_reply_new(qp, hdr->psn, WEFT_REPLYING_READ);
-	replying->srqn = hdr->xrceth.srqn;
-	replying->rkey = req.rkey;
-	replying->va = req.remote_addr;
-	replying->length = req.length;
+	response = weft_reply_new(qp, hdr->psn, WEFT_RESPONSE_READ);
+	response->srqn = hdr->xrceth.srqn;
+	response->rkey = req.rkey;
+	response->va = req.remote_addr;
+	response->length = req.length;
 	return WEFT_FAULT_NONE;
 }
 
@@ -130,18 +130,18 @@ static enum weft_fault resp_atomic(struct weft_qp *qp, const struct weft_pkt *pk
 	const struct weft_hdr *hdr = &pkt->hdr;
 	struct weft_request req = resp_atomic_request(hdr, kind);
 	struct weft_recv *recv = &qp->recv;
-	struct weft_resource *resource;
+	struct weft_replay_slot *slot;
 	enum weft_fault fault;
 
 	fault = weft_message_begin(qp, &req);
 	if (fault)
 		return fault;
-	resource = weft_replay_keep(recv, hdr->psn, 1, WEFT_REPLYING_ATOMIC);
-	resource->value = weft_message_atomic(qp, &req);
+	slot = weft_replay_keep(recv, hdr->psn, 1, WEFT_RESPONSE_ATOMIC);
+	slot->value = weft_message_atomic(qp, &req);
 	weft_message_end(qp, &req);
 	recv->psn = weft_psn_add(recv->psn, 1);
 	resp_message_done(recv);
-	weft_reply_new(qp, hdr->psn, WEFT_REPLYING_ATOMIC)->value = resource->value;
+	weft_reply_new(qp, hdr->psn, WEFT_RESPONSE_ATOMIC)->value = slot->value;
 	return WEFT_FAULT_NONE;
 }
 
@@ -181,7 +181,7 @@ static enum weft_fault resp_flush(struct weft_qp *qp, const struct weft_pkt *pkt
 		.flush.placement = hdr->feth.placement,
 		.flush.selectivity = hdr->feth.selectivity,
 	};
-	struct weft_replying *replying;
+	struct weft_response *response;
 	enum weft_fault fault;
 	u64 left, end;
 
@@ -191,13 +191,13 @@ static enum weft_fault resp_flush(struct weft_qp *qp, const struct weft_pkt *pkt
 	end = qp->recv.span.addr + qp->recv.span.length;
 	left = weft_message_settle(qp, &req);
 	weft_message_end(qp, &req);
-	replying = resp_done(qp, hdr->psn);
+	response = resp_done(qp, hdr->psn);
 	if (left) {
-		replying->kind = WEFT_REPLYING_FLUSH;
-		replying->srqn = hdr->xrceth.srqn;
-		replying->rkey = req.rkey;
-		replying->va = end - left;
-		replying->value = left;
+		response->kind = WEFT_RESPONSE_FLUSH;
+		response->srqn = hdr->xrceth.srqn;
+		response->rkey = req.rkey;
+		response->va = end - left;
+		response->value = left;
 	}
 	return WEFT_FAULT_NONE;
 }
@@ -335,7 +335,7 @@ static enum weft_fault resp_execute(struct weft_qp *qp, const struct weft_pkt *p
 	}
 }
 
-static bool resp_needs_resource(const struct weft_opcode *op)
+static bool resp_needs_slot(const struct weft_opcode *op)
 {
 	return BIT(op->kind) & (BIT(WEFT_KIND_READ) | BIT(WEFT_KIND_CMP_SWP) |
 				BIT(WEFT_KIND_FETCH_ADD) | BIT(WEFT_KIND_FLUSH) |
@@ -343,17 +343,17 @@ static bool resp_needs_resource(const struct weft_opcode *op)
 				BIT(WEFT_KIND_MASKED_FETCH_ADD));
 }
 
-/* What answers a request that needs a resource. */
-static enum weft_reply_kind resp_answer_kind(const struct weft_opcode *op)
+/* What answers a request that needs a replay slot. */
+static enum weft_response_kind resp_answer_kind(const struct weft_opcode *op)
 {
 	switch (op->kind) {
 	case WEFT_KIND_READ:
-		return WEFT_REPLYING_READ;
+		return WEFT_RESPONSE_READ;
 	case WEFT_KIND_FLUSH:
 	case WEFT_KIND_ATOMIC_WRITE:
-		return WEFT_REPLYING_DONE;
+		return WEFT_RESPONSE_DONE;
 	default:
-		return WEFT_REPLYING_ATOMIC;
+		return WEFT_RESPONSE_ATOMIC;
 	}
 }
 
@@ -385,7 +385,7 @@ static enum weft_fault resp_expected(struct weft_qp *qp, const struct weft_pkt *
 
 	recv->nak_sent = false;
 	/* without memory for them: as if it had not come */
-	if (resp_needs_resource(op) && recv->max_dest_rd_atomic &&
+	if (resp_needs_slot(op) && recv->max_dest_rd_atomic &&
 	    !weft_replay_prepare(recv))
 		return WEFT_FAULT_NONE;
 	fault = resp_check_and_execute(qp, pkt, op);
@@ -395,7 +395,7 @@ static enum weft_fault resp_expected(struct weft_qp *qp, const struct weft_pkt *
 	weft_message_leave(qp);
 	if (unlikely(fault))
 		return fault;
-	if (recv->replying.kind)
+	if (recv->response.kind)
 		return fault; /* what is answered has moved the PSN itself */
 	recv->ack_psn = recv->psn;
 	recv->psn = weft_psn_add(recv->psn, 1);
@@ -419,44 +419,44 @@ static void resp_gap(struct weft_qp *qp, const struct weft_pkt *pkt)
 
 /* A READ again, from some packet of its response on. */
 static void resp_read_again(struct weft_qp *qp, const struct weft_pkt *pkt,
-			    const struct weft_resource *resource)
+			    const struct weft_replay_slot *slot)
 {
 	const struct weft_hdr *hdr = &pkt->hdr;
-	u64 offset = (u64)((hdr->psn - resource->psn) & WEFT_PSN_MASK) * qp->mtu;
-	struct weft_replying *replying;
+	u64 offset = (u64)((hdr->psn - slot->psn) & WEFT_PSN_MASK) * qp->mtu;
+	struct weft_response *response;
 
-	if (hdr->reth.rkey != resource->rkey || hdr->xrceth.srqn != resource->srqn ||
-	    hdr->reth.va != resource->va + offset ||
-	    hdr->reth.length > resource->length - offset)
+	if (hdr->reth.rkey != slot->rkey || hdr->xrceth.srqn != slot->srqn ||
+	    hdr->reth.va != slot->va + offset ||
+	    hdr->reth.length > slot->length - offset)
 		return;
-	replying = weft_reply_new(qp, hdr->psn, WEFT_REPLYING_READ);
-	replying->again = true;
-	replying->srqn = hdr->xrceth.srqn;
-	replying->rkey = hdr->reth.rkey;
-	replying->va = hdr->reth.va;
-	replying->length = hdr->reth.length;
+	response = weft_reply_new(qp, hdr->psn, WEFT_RESPONSE_READ);
+	response->again = true;
+	response->srqn = hdr->xrceth.srqn;
+	response->rkey = hdr->reth.rkey;
+	response->va = hdr->reth.va;
+	response->length = hdr->reth.length;
 }
 
 /* IBA 9.7.5.1.2: answered again, not executed again. */
 static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
-	const struct weft_resource *resource;
+	const struct weft_replay_slot *slot;
 
 	weft_stats_inc(qp, WEFT_STAT_DUPLICATES);
 	if (pkt->malformed)
 		return;
-	if (!resp_needs_resource(op)) {
+	if (!resp_needs_slot(op)) {
 		qp->recv.ack_due = true;
 		return;
 	}
-	resource = weft_replay_find(&qp->recv, pkt->hdr.psn);
-	if (!resource || resource->kind != resp_answer_kind(op))
+	slot = weft_replay_find(&qp->recv, pkt->hdr.psn);
+	if (!slot || slot->kind != resp_answer_kind(op))
 		return;
 	if (op->kind == WEFT_KIND_READ)
-		resp_read_again(qp, pkt, resource);
+		resp_read_again(qp, pkt, slot);
 	else
-		weft_reply_new(qp, pkt->hdr.psn, resource->kind)->value = resource->value;
+		weft_reply_new(qp, pkt->hdr.psn, slot->kind)->value = slot->value;
 }
 
 static enum weft_fault resp_reliable(struct weft_qp *qp, const struct weft_pkt *pkt)
@@ -600,9 +600,9 @@ static void resp_acknowledge(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	if (!recv->ack_due || recv->replying.kind || !weft_backlog_is_empty(&recv->packets))
+	if (!recv->ack_due || recv->response.kind || !weft_backlog_is_empty(&recv->packets))
 		return;
-	weft_reply_new(qp, recv->ack_psn, WEFT_REPLYING_ACK);
+	weft_reply_new(qp, recv->ack_psn, WEFT_RESPONSE_ACK);
 }
 
 /*
@@ -611,17 +611,17 @@ static void resp_acknowledge(struct weft_qp *qp)
  */
 static noinline_for_stack void resp_supersede(struct weft_recv *recv)
 {
-	struct weft_replying *replying = &recv->replying;
-	const struct weft_resource *resource;
+	struct weft_response *response = &recv->response;
+	const struct weft_replay_slot *slot;
 	struct weft_pkt pkt;
 
 	if (!weft_pkt_peek(&recv->packets, &pkt) ||
 	    pkt.malformed || weft_opcode(pkt.hdr.opcode)->kind != WEFT_KIND_READ ||
 	    !weft_psn_before(pkt.hdr.psn, recv->psn))
 		return;
-	resource = weft_replay_find(recv, pkt.hdr.psn);
-	if (resource && weft_psn_in_window(replying->psn, resource->psn, resource->psns))
-		replying->kind = WEFT_REPLYING_NOTHING;
+	slot = weft_replay_find(recv, pkt.hdr.psn);
+	if (slot && weft_psn_in_window(response->psn, slot->psn, slot->psns))
+		response->kind = WEFT_RESPONSE_NOTHING;
 }
 
 /*
@@ -633,9 +633,9 @@ static void resp_park(struct weft_qp *qp, struct weft_pkt *pkt, struct resp_budg
 	struct weft_recv *recv = &qp->recv;
 
 	weft_pkt_undo(pkt, &recv->packets);
-	if (!recv->ack_due || recv->replying.kind)
+	if (!recv->ack_due || recv->response.kind)
 		return;
-	weft_reply_new(qp, recv->ack_psn, WEFT_REPLYING_ACK);
+	weft_reply_new(qp, recv->ack_psn, WEFT_RESPONSE_ACK);
 	weft_reply_go_on(qp, &budget->bytes);
 }
 
@@ -656,9 +656,9 @@ static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 		if (weft_turn_stopping(&recv->turn))
 			return false;
 		resp_acknowledge(qp);
-		if (unlikely(recv->replying.kind == WEFT_REPLYING_READ))
+		if (unlikely(recv->response.kind == WEFT_RESPONSE_READ))
 			resp_supersede(recv);
-		if (recv->replying.kind) {
+		if (recv->response.kind) {
 			if (budget->bytes < 0)
 				return true;
 			if (!weft_reply_go_on(qp, &budget->bytes))
@@ -739,7 +739,7 @@ static bool resp_is_done(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	if (recv->replying.kind || !weft_backlog_is_empty(&recv->packets))
+	if (recv->response.kind || !weft_backlog_is_empty(&recv->packets))
 		return false;
 	if (!recv->ack_due)
 		return true;
@@ -770,7 +770,7 @@ void weft_responder_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 		weft_turn_post(&recv->turn, WEFT_EV_RUN);
 		return;
 	}
-	if (!weft_backlog_is_empty(&recv->packets) || recv->replying.kind)
+	if (!weft_backlog_is_empty(&recv->packets) || recv->response.kind)
 		resp_enqueue(qp, pkt);
 	else if (unlikely(resp_packet(qp, pkt) == WEFT_FAULT_PAGES))
 		resp_park(qp, pkt, &budget);
@@ -810,7 +810,7 @@ static void resp_end(struct weft_qp *qp)
 
 	weft_backlog_purge(&recv->packets);
 	resp_acknowledge(qp);
-	if (recv->replying.kind < WEFT_REPLYING_READ)
+	if (recv->response.kind < WEFT_RESPONSE_READ)
 		weft_reply_go_on(qp, &budget.bytes);
 }
 
@@ -821,7 +821,7 @@ void weft_responder_reset(struct weft_qp *qp)
 	tasklet_kill(&qp->late);
 	resp_end(qp);
 	weft_responder_resize(qp);
-	recv->replying.kind = WEFT_REPLYING_NOTHING;
+	recv->response.kind = WEFT_RESPONSE_NOTHING;
 	recv->progress.opcode = WEFT_OPCODE_NONE;
 	recv->nak_sent = false;
 	recv->ack_due = false;

@@ -19,39 +19,39 @@ struct weft_srq;
 struct weft_xrc_name;
 
 /**
- * enum weft_reply_kind - what is still to be sent to the requester
- * @WEFT_REPLYING_NOTHING: nothing
- * @WEFT_REPLYING_ACK: an acknowledge, positive or negative
- * @WEFT_REPLYING_ATOMIC: the answer to an atomic
- * @WEFT_REPLYING_DONE: that an ATOMIC WRITE or a FLUSH has been done
- * @WEFT_REPLYING_READ: data
- * @WEFT_REPLYING_FLUSH: the same as DONE, when it is done
+ * enum weft_response_kind - what is still to be sent to the requester
+ * @WEFT_RESPONSE_NOTHING: nothing
+ * @WEFT_RESPONSE_ACK: an acknowledge, positive or negative
+ * @WEFT_RESPONSE_ATOMIC: the answer to an atomic
+ * @WEFT_RESPONSE_DONE: that an ATOMIC WRITE or a FLUSH has been done
+ * @WEFT_RESPONSE_READ: data
+ * @WEFT_RESPONSE_FLUSH: the same as DONE, when it is done
  */
-enum weft_reply_kind {
-	WEFT_REPLYING_NOTHING,
-	WEFT_REPLYING_ACK,
-	WEFT_REPLYING_ATOMIC,
-	WEFT_REPLYING_DONE,
-	WEFT_REPLYING_READ,
-	WEFT_REPLYING_FLUSH,
+enum weft_response_kind {
+	WEFT_RESPONSE_NOTHING,
+	WEFT_RESPONSE_ACK,
+	WEFT_RESPONSE_ATOMIC,
+	WEFT_RESPONSE_DONE,
+	WEFT_RESPONSE_READ,
+	WEFT_RESPONSE_FLUSH,
 };
 
 /**
- * struct weft_resource - what the answer to a request was (IBA 9.7.5.1.5, A19)
+ * struct weft_replay_slot - what the answer to a request was (IBA 9.7.5.1.5, A19)
  * @psn: of the request
  * @psns: PSNs of the responses; 0: not in use
- * @kind: of the answer: WEFT_REPLYING_READ, WEFT_REPLYING_ATOMIC or
- *	WEFT_REPLYING_DONE
+ * @kind: of the answer: WEFT_RESPONSE_READ, WEFT_RESPONSE_ATOMIC or
+ *	WEFT_RESPONSE_DONE
  * @srqn: READ on XRC: SRQ it names
  * @rkey: READ: key
  * @va: READ: first address
  * @length: READ: bytes
  * @value: atomic: value before
  */
-struct weft_resource {
+struct weft_replay_slot {
 	u32			psn;
 	u32			psns;
-	enum weft_reply_kind	kind;
+	enum weft_response_kind	kind;
 	u32			srqn;
 	u32			rkey;
 	u64			va;
@@ -60,7 +60,7 @@ struct weft_resource {
 };
 
 /**
- * struct weft_replying - an answer under way
+ * struct weft_response - an answer under way
  * @kind: what it is
  * @again: it has been given before
  * @syndrome: of an ACK
@@ -73,8 +73,8 @@ struct weft_resource {
  * @length: READ: bytes
  * @done: READ: bytes sent
  */
-struct weft_replying {
-	enum weft_reply_kind	kind;
+struct weft_response {
+	enum weft_response_kind	kind;
 	bool			again;
 	u8			syndrome;
 	u32			psn;
@@ -126,10 +126,10 @@ struct weft_progress {
  * @tx: packets under way
  * @packets: requests to be processed
  * @progress: message that comes in packets
- * @replying: answer under way; nothing else is processed meanwhile
- * @resources: ring of answers that may be asked for again, or NULL
- * @num_resources: entries of @resources
- * @next_resource: the oldest one
+ * @response: answer under way; nothing else is processed meanwhile
+ * @replay: ring of answers that may be asked for again, or NULL
+ * @replay_slots: entries of @replay
+ * @replay_next: the oldest one
  * @nak_sent: the requester has been told to go back to @psn
  * @ack_due: an acknowledge of @ack_psn waits for more to acknowledge
  * @unanswered: packets executed since the last answer
@@ -166,10 +166,10 @@ struct weft_recv {
 	struct weft_tx		tx;
 	struct weft_backlog	packets;
 	struct weft_progress	progress;
-	struct weft_replying	replying;
-	struct weft_resource	*resources;
-	u32			num_resources;
-	u32			next_resource;
+	struct weft_response	response;
+	struct weft_replay_slot	*replay;
+	u32			replay_slots;
+	u32			replay_next;
 	bool			nak_sent;
 	bool			ack_due;
 	u32			unanswered;
