@@ -31,7 +31,7 @@ static void comp_progress(struct weft_qp *qp, u32 una)
 	if (weft_psn_before(window->next, una))
 		weft_window_rewind(qp, una);
 	weft_requester_reset_retries(&qp->send);
-	weft_transmit_patience(qp);
+	weft_ack_timeout_start(qp);
 }
 
 static void comp_retry(struct weft_qp *qp)
@@ -39,8 +39,8 @@ static void comp_retry(struct weft_qp *qp)
 	struct weft_send *send = &qp->send;
 
 	if (send->retry_left == 0) {
-		if (weft_migration_rescue(qp))
-			weft_transmit_patience(qp);
+		if (weft_migrate_on_error(qp))
+			weft_ack_timeout_start(qp);
 		else
 			weft_window_fail(qp, weft_rules_status(WEFT_FAULT_RETRY),
 					 WEFT_FAULT_RETRY);
@@ -51,7 +51,7 @@ static void comp_retry(struct weft_qp *qp)
 	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
 	trace_weft_retry(qp->qpn, send->window.una, send->retry_left);
 	weft_window_rewind(qp, send->window.una);
-	weft_transmit_patience(qp);
+	weft_ack_timeout_start(qp);
 }
 
 /*
@@ -395,12 +395,12 @@ void weft_completer_timeout(struct weft_qp *qp)
 		return; /* nothing is waited for */
 	/* what is waited for has come, but there is no place for it yet */
 	if (weft_pins_pending(send->placing.pins))
-		weft_transmit_patience(qp);
+		weft_ack_timeout_start(qp);
 	else if (ktime_before(now, window->deadline))
 		hrtimer_start(&send->timer, ktime_sub(window->deadline, now),
 			      HRTIMER_MODE_REL_SOFT);
 	else if (weft_pace_is_holding(send))
-		weft_transmit_patience(qp); /* the answer is not all that is late */
+		weft_ack_timeout_start(qp); /* the answer is not all that is late */
 	else
 		comp_retry(qp);
 }

@@ -458,7 +458,7 @@ void weft_message_atomic_write(struct weft_qp *qp, struct weft_iter *src)
 	weft_atomic_write(&qp->recv.span, value);
 }
 
-u64 weft_message_settle(struct weft_qp *qp, const struct weft_request *req)
+u64 weft_message_write_back(struct weft_qp *qp, const struct weft_request *req)
 {
 	struct weft_iter *iter = &qp->recv.iter;
 	u64 left = 0, length;

@@ -228,7 +228,7 @@ u64 weft_message_atomic(struct weft_qp *qp, const struct weft_request *req);
 void weft_message_atomic_write(struct weft_qp *qp, struct weft_iter *src);
 
 /**
- * weft_message_settle - execute a FLUSH, or WEFT_COPY_CHUNK bytes of one
+ * weft_message_write_back - execute a FLUSH, or WEFT_COPY_CHUNK bytes of one
  * @qp: responder, FLUSH in progress
  * @req: the request
  *
@@ -237,7 +237,7 @@ void weft_message_atomic_write(struct weft_qp *qp, struct weft_iter *src);
  *
  * Return: bytes that are left, for another call.
  */
-u64 weft_message_settle(struct weft_qp *qp, const struct weft_request *req);
+u64 weft_message_write_back(struct weft_qp *qp, const struct weft_request *req);
 
 /**
  * weft_message_end - complete a message

@@ -48,7 +48,7 @@ static void migration_go_on(struct weft_qp *qp, bool lost)
 		window->retried = true;
 		weft_window_rewind(qp, window->una);
 	}
-	weft_transmit_patience(qp);
+	weft_ack_timeout_start(qp);
 }
 
 /* Both turns are stopped, under the modify_lock. */
@@ -190,7 +190,7 @@ void weft_migration_query(const struct weft_qp *qp, struct ib_qp_attr *attr)
 	attr->alt_pkey_index = migration->pkey_index;
 }
 
-bool weft_migration_rescue(struct weft_qp *qp)
+bool weft_migrate_on_error(struct weft_qp *qp)
 {
 	weft_assert_turn(&qp->send.turn);
 	if (READ_ONCE(qp->migration.state) != IB_MIG_ARMED)

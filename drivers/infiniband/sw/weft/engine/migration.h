@@ -82,12 +82,12 @@ void weft_migration_set(struct weft_qp *qp, u32 to);
 void weft_migration_query(const struct weft_qp *qp, struct ib_qp_attr *attr);
 
 /**
- * weft_migration_rescue - the peer does not answer
+ * weft_migrate_on_error - the peer does not answer
  * @qp: send turn owned; all retries have been made
  *
  * Return: true: it will migrate, and what is not answered will be sent again.
  */
-bool weft_migration_rescue(struct weft_qp *qp);
+bool weft_migrate_on_error(struct weft_qp *qp);
 
 /* With another path in play: see weft_migration_packet(). */
 enum weft_path_verdict weft_migration_examine(struct weft_qp *qp, const struct weft_pkt *pkt);

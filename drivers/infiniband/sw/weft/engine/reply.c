@@ -169,7 +169,7 @@ static bool reply_flush_more(struct weft_qp *qp, s32 *bytes)
 
 	if (unlikely(fault))
 		return fault != WEFT_FAULT_PAGES;
-	weft_message_settle(qp, &req);
+	weft_message_write_back(qp, &req);
 	reply_pause(qp);
 	*bytes -= length;
 	response->va += length;

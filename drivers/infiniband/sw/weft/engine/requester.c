@@ -114,7 +114,7 @@ static void req_unanswered(struct weft_qp *qp)
 	if (weft_qp_state(qp) == IB_QPS_ERR)
 		return; /* it will be flushed */
 	if (send->retry_left == 0) {
-		if (!weft_migration_rescue(qp))
+		if (!weft_migrate_on_error(qp))
 			req_fault(qp, WEFT_FAULT_RETRY);
 		return;
 	}
@@ -122,7 +122,7 @@ static void req_unanswered(struct weft_qp *qp)
 	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
 }
 
-/* The timer expired: the end of an RNR delay, or of the patience for an answer. */
+/* The timer expired: the end of an RNR delay, or of the ack timeout. */
 static void req_timeout(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
@@ -139,7 +139,7 @@ static void req_timeout(struct weft_qp *qp)
 	if (send->unanswered)
 		req_unanswered(qp);
 	else if (!weft_window_is_empty(&send->window))
-		weft_transmit_patience(qp);
+		weft_ack_timeout_start(qp);
 }
 
 /* @req: of what it has for datagrams only that it is none. */

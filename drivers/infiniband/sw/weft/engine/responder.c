@@ -189,7 +189,7 @@ static enum weft_fault resp_flush(struct weft_qp *qp, const struct weft_pkt *pkt
 	if (fault)
 		return fault;
 	end = qp->recv.span.addr + qp->recv.span.length;
-	left = weft_message_settle(qp, &req);
+	left = weft_message_write_back(qp, &req);
 	weft_message_end(qp, &req);
 	response = resp_done(qp, hdr->psn);
 	if (left) {

@@ -72,7 +72,7 @@ static u8 xmit_opcode(const struct weft_qp *qp, u8 operation)
 }
 
 /* The timer is not moved for each answer; who finds it early starts it again. */
-void weft_transmit_patience(struct weft_qp *qp)
+void weft_ack_timeout_start(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 	u64 ns = 4096ULL << send->timeout;
@@ -202,7 +202,7 @@ static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
 	if (weft_window_is_rewound(window))
 		weft_stats_add(qp, WEFT_STAT_RETRANSMITS, packets);
 	else if (window->sent == window->una)
-		weft_transmit_patience(qp);
+		weft_ack_timeout_start(qp);
 	window->next = psn;
 	if (weft_psn_before(window->sent, psn))
 		window->sent = psn;
@@ -250,7 +250,7 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 	xmit_build(qp, flight, from, to, &run);
 	run.hdr.ackreq = weft_qp_is_reliable(qp) && !response &&
 			 (to == flight->psns || !(to % WEFT_ACK_PACKETS) ||
-			  /* the next ones may come after all patience */
+			  /* the next ones may leave after the ack timeout */
 			  qp->send.paced || xmit_lacks_credit(qp, flight));
 	if (run.length) {
 		fault = weft_sendq_gather(qp, &flight->sqe, flight->sge, flight->inline_data);

@@ -29,9 +29,9 @@ bool weft_transmit_step(struct weft_qp *qp, bool take, s64 *bytes);
 bool weft_transmit_may_sleep(const struct weft_qp *qp);
 
 /**
- * weft_transmit_patience - an answer may take so long from now on
+ * weft_ack_timeout_start - an answer may take so long from now on
  * @qp: with a window, send turn owned
  */
-void weft_transmit_patience(struct weft_qp *qp);
+void weft_ack_timeout_start(struct weft_qp *qp);
 
 #endif /* WEFT_ENGINE_TRANSMIT_H */

@@ -114,8 +114,8 @@ WEFT_EXPORT_FOR_TEST(weft_peer_check);
 
 bool weft_peer_is_vain(const struct weft_peer *peer, unsigned long now)
 {
-	u32 patience = WEFT_HELLO_DEAD_MS + peer->nonce % WEFT_HELLO_DEAD_MS;
+	u32 timeout = WEFT_HELLO_DEAD_MS + peer->nonce % WEFT_HELLO_DEAD_MS;
 
-	return !peer->up && time_after(now, peer->agreed_at + msecs_to_jiffies(patience));
+	return !peer->up && time_after(now, peer->agreed_at + msecs_to_jiffies(timeout));
 }
 WEFT_EXPORT_FOR_TEST(weft_peer_is_vain);

@@ -104,7 +104,7 @@ static noinline void local_atomic(struct weft_qp *qp, struct weft_qp *peer,
 static bool local_flush(struct weft_qp *qp, struct weft_qp *peer,
 			const struct weft_request *req)
 {
-	while (weft_message_settle(peer, req)) {
+	while (weft_message_write_back(peer, req)) {
 		if (local_stopping(qp, peer))
 			return false;
 		cond_resched();

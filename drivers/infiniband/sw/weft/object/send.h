@@ -62,7 +62,7 @@ struct weft_flight {
  * @limit: the last of them that the peer has a receive for
  * @limited: @limit is known
  * @retried: what is being sent is sent again; no progress since
- * @deadline: when patience ends
+ * @deadline: when the ack timeout ends
  */
 struct weft_window {
 	void			*flights;
