@@ -195,33 +195,33 @@ static struct sk_buff *fake_packet(struct fake_node *from, struct weft_hdr *hdr,
 /* ---- what the engine sees ---- */
 
 /* What a link may rely on. It is no place to abort a test: locks are held. */
-static void fake_check_run(const struct weft_run *run)
+static void fake_check_run(const struct weft_tx_batch *batch)
 {
-	struct fake_node *node = fake_node_of(run->qp->dev);
+	struct fake_node *node = fake_node_of(batch->qp->dev);
 	struct kunit *test = node->link->test;
 
-	KUNIT_EXPECT_PTR_EQ(test, run->qp, node->qp);
-	KUNIT_EXPECT_PTR_EQ(test, run->av, &run->qp->av);
-	KUNIT_EXPECT_TRUE(test, test_bit(WEFT_TURN_OWNED, &run->tx->turn->bits));
-	KUNIT_EXPECT_EQ(test, run->mtu, FAKE_MTU);
-	KUNIT_EXPECT_EQ(test, run->hdr.dqpn, fake_node_peer(node)->qp->qpn);
-	KUNIT_EXPECT_EQ(test, run->hdr.psn, run->hdr.psn & WEFT_PSN_MASK);
-	KUNIT_EXPECT_LE(test, run->num, WEFT_RUN_PACKETS);
-	KUNIT_EXPECT_EQ(test, run->num, weft_rules_psn_count(run->length, run->mtu));
+	KUNIT_EXPECT_PTR_EQ(test, batch->qp, node->qp);
+	KUNIT_EXPECT_PTR_EQ(test, batch->av, &batch->qp->av);
+	KUNIT_EXPECT_TRUE(test, test_bit(WEFT_TURN_OWNED, &batch->tx->turn->bits));
+	KUNIT_EXPECT_EQ(test, batch->mtu, FAKE_MTU);
+	KUNIT_EXPECT_EQ(test, batch->hdr.dqpn, fake_node_peer(node)->qp->qpn);
+	KUNIT_EXPECT_EQ(test, batch->hdr.psn, batch->hdr.psn & WEFT_PSN_MASK);
+	KUNIT_EXPECT_LE(test, batch->num, WEFT_TX_BATCH_PACKETS);
+	KUNIT_EXPECT_EQ(test, batch->num, weft_rules_psn_count(batch->length, batch->mtu));
 }
 
-/* Header and payload of one packet of a run. Return: bytes of payload. */
-static u32 fake_take_of_run(const struct weft_run *run, u32 i, struct weft_hdr *hdr)
+/* Header and payload of one packet of a batch. Return: bytes of payload. */
+static u32 fake_take_of_run(const struct weft_tx_batch *batch, u32 i, struct weft_hdr *hdr)
 {
-	*hdr = run->hdr;
-	return weft_packet_header(run, i, hdr);
+	*hdr = batch->hdr;
+	return weft_packet_header(batch, i, hdr);
 }
 
-static void fake_send(struct fake_node *node, const struct weft_run *run, u32 i)
+static void fake_send(struct fake_node *node, const struct weft_tx_batch *batch, u32 i)
 {
 	struct fake_link *link = node->link;
 	struct weft_hdr hdr;
-	u32 length = fake_take_of_run(run, i, &hdr);
+	u32 length = fake_take_of_run(batch, i, &hdr);
 	const struct weft_opcode *op = weft_opcode(hdr.opcode);
 	struct sk_buff *skb;
 
@@ -234,27 +234,27 @@ static void fake_send(struct fake_node *node, const struct weft_run *run, u32 i)
 	if (node == link->node && hdr.psn == link->watch_psn &&
 	    op->flags & WEFT_OPCODE_REQUEST)
 		link->watched++;
-	skb = fake_packet(node, &hdr, run->payload, length);
+	skb = fake_packet(node, &hdr, batch->payload, length);
 	if (!skb)
 		return; /* a loss */
-	fake_own(link, skb, run->tx);
+	fake_own(link, skb, batch->tx);
 	skb_queue_tail(&link->wire, skb);
 }
 
-static u32 fake_xmit(struct weft_run *run)
+static u32 fake_xmit(struct weft_tx_batch *batch)
 {
-	struct fake_node *node = fake_node_of(run->qp->dev);
-	u32 i, room = run->num;
+	struct fake_node *node = fake_node_of(batch->qp->dev);
+	u32 i, room = batch->num;
 
-	fake_check_run(run);
-	if (run->tx->stalled)
+	fake_check_run(batch);
+	if (batch->tx->stalled)
 		return 0; /* still */
 	if (fake_chance(node->link, node->link->faults.stall)) {
-		room = fake_random(node->link, run->num);
-		run->tx->stalled = true;
+		room = fake_random(node->link, batch->num);
+		batch->tx->stalled = true;
 	}
 	for (i = 0; i < room; i++)
-		fake_send(node, run, i);
+		fake_send(node, batch, i);
 	return room;
 }
 

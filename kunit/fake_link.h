@@ -40,7 +40,7 @@ struct kunit;
  * @loss: lost
  * @duplicate: arrive twice
  * @reorder: overtake up to FAKE_OVERTAKEN others
- * @stall: of the runs: do not fit as a whole
+ * @stall: of the batches: do not fit as a whole
  * @busy: arrive while somebody else runs the half they are for, so that they are
  *	left to it
  * @hurry: of the steps: a timer expires although not all is quiet, too early

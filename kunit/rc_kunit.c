@@ -655,7 +655,7 @@ static const struct rc_event_row rc_event_rows[] = {
 	{ "solicited SEND with immediate", IB_WR_SEND_WITH_IMM, IB_SEND_SOLICITED, 300,
 	  IB_CQ_SOLICITED, 1 },
 	{ "solicited WRITE with immediate", IB_WR_RDMA_WRITE_WITH_IMM, IB_SEND_SOLICITED,
-	  (WEFT_RUN_PACKETS + 1) * FAKE_MTU, IB_CQ_SOLICITED, 1 },
+	  (WEFT_TX_BATCH_PACKETS + 1) * FAKE_MTU, IB_CQ_SOLICITED, 1 },
 	{ "solicited WRITE", IB_WR_RDMA_WRITE, IB_SEND_SOLICITED, 600, IB_CQ_NEXT_COMP, 0 },
 };
 

@@ -58,7 +58,7 @@ struct rc *rc_create(struct kunit *test, const struct fake_attr *attr,
 
 /* ---- requests ---- */
 
-/* Longer than a run, and than what is acknowledged on the way. */
+/* Longer than a batch, and than what is acknowledged on the way. */
 static u32 rc_choose_length_rdma(struct rc *rc)
 {
 	return RC_MAX_MESSAGE + fake_random(rc->link, RC_ZONE - RC_MAX_MESSAGE + 1);

@@ -756,7 +756,7 @@ static struct fake_link *req_create_half_sent(struct kunit *test)
 	struct fake_link *link = fake_link_create(test, &attr, 1);
 	u32 psn;
 
-	link->node[0].qp->send.run_packets = 1;
+	link->node[0].qp->send.batch_packets = 1;
 	req_post_wr(link, 0, IB_WR_SEND, REQ_SOURCE, 0, REQ_LONG * FAKE_MTU);
 	KUNIT_EXPECT_GT(test, link->sent[0], 0);
 	KUNIT_EXPECT_LT(test, link->sent[0], REQ_LONG);

@@ -102,7 +102,7 @@
  */
 #define WEFT_READ_PACKETS	128
 /* Packets handed to a link at a time. */
-#define WEFT_RUN_PACKETS	32
+#define WEFT_TX_BATCH_PACKETS	32
 /* Packets after which an acknowledge is asked for in a long message. */
 #define WEFT_ACK_PACKETS	32
 /* kbit/s that a QP's rate can be limited to: what the fastest net devices have. */

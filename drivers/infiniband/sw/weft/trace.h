@@ -17,7 +17,7 @@
 /* Bytes of the longest name of a counter. */
 #define WEFT_TRACE_NAME		32
 
-/* A run of packets has been handed to the link: @sent of them went. */
+/* A batch of packets has been handed to the link: @sent of them went. */
 TRACE_EVENT(weft_send,
 	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 num, u32 sent, u32 length),
 	TP_ARGS(qpn, hdr, num, sent, length),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * What the engine needs of a link: the local one carries messages, the others
- * runs of packets.
+ * batches of packets.
  */
 #ifndef WEFT_ENGINE_LINK_H
 #define WEFT_ENGINE_LINK_H
@@ -73,7 +73,7 @@ struct weft_datagram {
 };
 
 /**
- * struct weft_run - packets of one message, to be sent one after the other
+ * struct weft_tx_batch - packets of one message, to be sent one after the other
  * @qp: sender
  * @av: where to
  * @tx: of the half whose turn is owned
@@ -89,7 +89,7 @@ struct weft_datagram {
  *	the packet is lost, so not for what may change, and not a second time.
  * @ip_csum: the same as in struct weft_datagram, not @by_reference
  */
-struct weft_run {
+struct weft_tx_batch {
 	struct weft_qp		*qp;
 	const struct weft_av	*av;
 	struct weft_tx		*tx;
@@ -111,9 +111,9 @@ struct weft_run {
  *	unless @atomic. NULL: the link has packets only.
  * @datagram: of a UD QP: the same. May sleep unless @dgram->atomic: then it has packets
  *	alone.
- * @xmit: send packets. The turn of @run->tx is owned. Any context but hard
+ * @xmit: send packets. The turn of @batch->tx is owned. Any context but hard
  *	interrupts. Returns how many packets have gone (or been lost on the
- *	way, which is no concern of the engine's); fewer than @run->num only
+ *	way, which is no concern of the engine's); fewer than @batch->num only
  *	when there is no more room, and then the turn will get WEFT_EV_RUN.
  *	NULL: the link has no packets.
  * @forget: forget the route of a tx, and what it waits for there; its turn is owned or
@@ -125,7 +125,7 @@ struct weft_link {
 			struct weft_answer *answer);
 	void (*datagram)(struct weft_qp *qp, struct weft_datagram *dgram,
 			 const struct weft_sgl *local, struct weft_answer *answer);
-	u32 (*xmit)(struct weft_run *run);
+	u32 (*xmit)(struct weft_tx_batch *batch);
 	void (*forget)(struct weft_tx *tx);
 };
 

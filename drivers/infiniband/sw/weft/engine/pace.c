@@ -27,7 +27,7 @@ void weft_pace_set(struct weft_send *send, u32 rate, u32 burst, u32 mtu)
 
 	hrtimer_cancel(&pace->timer);
 	send->paced = rate;
-	send->run_packets = WEFT_RUN_PACKETS;
+	send->batch_packets = WEFT_TX_BATCH_PACKETS;
 	pace->rate = rate;
 	pace->due = 0;
 	if (!rate)
@@ -35,7 +35,7 @@ void weft_pace_set(struct weft_send *send, u32 rate, u32 burst, u32 mtu)
 	if (!burst)
 		burst = rate / BITS_PER_BYTE;
 	pace->burst = weft_pace_ns(burst, rate);
-	send->run_packets = clamp_t(u32, burst / mtu, 1, WEFT_RUN_PACKETS);
+	send->batch_packets = clamp_t(u32, burst / mtu, 1, WEFT_TX_BATCH_PACKETS);
 }
 
 bool weft_pace_holds(struct weft_send *send)

@@ -17,11 +17,11 @@ static u8 reply_opcode(const struct weft_qp *qp, u8 operation)
 	return WEFT_OPCODE(qp->transport, operation);
 }
 
-static void reply_start_run(struct weft_qp *qp, u8 operation, struct weft_run *run)
+static void reply_start_run(struct weft_qp *qp, u8 operation, struct weft_tx_batch *batch)
 {
 	struct weft_response *response = &qp->recv.response;
 
-	*run = (struct weft_run){
+	*batch = (struct weft_tx_batch){
 		.qp = qp,
 		.av = &qp->av,
 		.tx = &qp->recv.tx,
@@ -43,12 +43,12 @@ static void reply_start_run(struct weft_qp *qp, u8 operation, struct weft_run *r
 /* Return: false: there was no room. */
 static bool reply_send_short(struct weft_qp *qp, u8 operation)
 {
-	struct weft_run run __uninitialized;
+	struct weft_tx_batch batch __uninitialized;
 	u32 sent;
 
-	reply_start_run(qp, operation, &run);
-	sent = qp->dev->wire->xmit(&run);
-	trace_weft_send(qp->qpn, &run.hdr, run.num, sent, 0);
+	reply_start_run(qp, operation, &batch);
+	sent = qp->dev->wire->xmit(&batch);
+	trace_weft_send(qp->qpn, &batch.hdr, batch.num, sent, 0);
 	if (!sent)
 		return false;
 	qp->recv.response.kind = WEFT_RESPONSE_NOTHING;
@@ -121,34 +121,34 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 	};
 	u32 left = response->length - response->done, first, sent;
 	enum weft_fault fault;
-	struct weft_run run __uninitialized;
+	struct weft_tx_batch batch __uninitialized;
 
-	/* the first packet may be FIRST or MIDDLE, so that the run's others may
+	/* the first packet may be FIRST or MIDDLE, so that the batch's others may
 	 * be MIDDLE
 	 */
 	first = min(left, qp->mtu);
-	reply_start_run(qp, reply_read_operation(response, first), &run);
-	run.length = min(left, WEFT_RUN_PACKETS * qp->mtu);
-	run.num = weft_rules_psn_count(run.length, qp->mtu);
-	run.middle = reply_opcode(qp, WEFT_OP_READ_RESPONSE_MIDDLE);
-	run.last = run.length == left ?
-		   reply_opcode(qp, WEFT_OP_READ_RESPONSE_LAST) : run.middle;
-	run.payload = &qp->recv.iter;
-	fault = reply_resume(qp, &req, response->done, run.length);
+	reply_start_run(qp, reply_read_operation(response, first), &batch);
+	batch.length = min(left, WEFT_TX_BATCH_PACKETS * qp->mtu);
+	batch.num = weft_rules_psn_count(batch.length, qp->mtu);
+	batch.middle = reply_opcode(qp, WEFT_OP_READ_RESPONSE_MIDDLE);
+	batch.last = batch.length == left ?
+		   reply_opcode(qp, WEFT_OP_READ_RESPONSE_LAST) : batch.middle;
+	batch.payload = &qp->recv.iter;
+	fault = reply_resume(qp, &req, response->done, batch.length);
 	if (unlikely(fault))
 		return fault != WEFT_FAULT_PAGES;
-	sent = qp->dev->wire->xmit(&run);
+	sent = qp->dev->wire->xmit(&batch);
 	reply_pause(qp);
-	trace_weft_send(qp->qpn, &run.hdr, run.num, sent, run.length);
+	trace_weft_send(qp->qpn, &batch.hdr, batch.num, sent, batch.length);
 	response->psn = weft_psn_add(response->psn, sent);
-	response->done += min(run.length, sent * qp->mtu);
-	*bytes -= min(run.length, sent * qp->mtu);
+	response->done += min(batch.length, sent * qp->mtu);
+	*bytes -= min(batch.length, sent * qp->mtu);
 	/* a READ of nothing is one packet, too */
-	if (sent == run.num && run.length == left) {
+	if (sent == batch.num && batch.length == left) {
 		response->kind = WEFT_RESPONSE_NOTHING;
 		weft_paging_forget(&qp->recv.paging);
 	}
-	return sent == run.num;
+	return sent == batch.num;
 }
 
 /*

@@ -121,15 +121,15 @@ static void xmit_build_masked(const struct weft_sqe *sqe, struct weft_hdr *hdr)
 
 /* One packet asks for @packets of a READ, or for all of something else. */
 static void xmit_build_response(const struct weft_flight *flight, u32 packets,
-				struct weft_run *run)
+				struct weft_tx_batch *batch)
 {
 	const struct weft_sqe *sqe = &flight->sqe;
-	struct weft_hdr *hdr = &run->hdr;
+	struct weft_hdr *hdr = &batch->hdr;
 
-	run->num = 1;
+	batch->num = 1;
 	switch (sqe->opcode) {
 	case WEFT_SQE_READ:
-		hdr->reth.length = min(hdr->reth.length, packets * run->mtu);
+		hdr->reth.length = min(hdr->reth.length, packets * batch->mtu);
 		break;
 	case WEFT_SQE_FLUSH:
 		hdr->reth.length = sqe->flush.length;
@@ -137,7 +137,7 @@ static void xmit_build_response(const struct weft_flight *flight, u32 packets,
 		hdr->feth.selectivity = sqe->flush.selectivity;
 		break;
 	case WEFT_SQE_ATOMIC_WRITE:
-		run->length = flight->length;
+		batch->length = flight->length;
 		break;
 	case WEFT_SQE_MASKED_CMP_SWP:
 	case WEFT_SQE_MASKED_FETCH_ADD:
@@ -154,14 +154,14 @@ static void xmit_build_response(const struct weft_flight *flight, u32 packets,
  * for them.
  */
 static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
-		       u32 from, u32 to, struct weft_run *run)
+		       u32 from, u32 to, struct weft_tx_batch *batch)
 {
 	const struct weft_window *window = &qp->send.window;
 	const struct weft_sqe *sqe = &flight->sqe;
 	u32 offset = from * qp->mtu;
 	bool last = to == flight->psns;
 
-	*run = (struct weft_run){
+	*batch = (struct weft_tx_batch){
 		.qp = qp,
 		.av = &qp->av,
 		.tx = &qp->send.tx,
@@ -187,10 +187,10 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 		},
 	};
 	if (weft_sendq_is_response(sqe->opcode)) {
-		run->hdr.opcode = xmit_opcode(qp, xmit_operations[sqe->opcode].only);
-		xmit_build_response(flight, to - from, run);
+		batch->hdr.opcode = xmit_opcode(qp, xmit_operations[sqe->opcode].only);
+		xmit_build_response(flight, to - from, batch);
 	} else {
-		run->length = min(flight->length - offset, run->num * qp->mtu);
+		batch->length = min(flight->length - offset, batch->num * qp->mtu);
 	}
 }
 
@@ -244,19 +244,19 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 	bool response = weft_sendq_is_response(flight->sqe.opcode);
 	struct weft_iter payload;
 	enum weft_fault fault;
-	struct weft_run run __uninitialized;
+	struct weft_tx_batch batch __uninitialized;
 	u32 sent;
 
-	xmit_build(qp, flight, from, to, &run);
-	run.hdr.ackreq = weft_qp_is_reliable(qp) && !response &&
+	xmit_build(qp, flight, from, to, &batch);
+	batch.hdr.ackreq = weft_qp_is_reliable(qp) && !response &&
 			 (to == flight->psns || !(to % WEFT_ACK_PACKETS) ||
 			  /* the next ones may leave after the ack timeout */
 			  qp->send.paced || xmit_lacks_credit(qp, flight));
-	if (run.length) {
+	if (batch.length) {
 		fault = weft_sendq_gather(qp, &flight->sqe, flight->sge, flight->inline_data);
 		if (unlikely(fault == WEFT_FAULT_PAGES))
 			fault = weft_sendq_page(qp, &qp->send.paging, &flight->sqe, flight->sge,
-						(u64)from * qp->mtu, run.length);
+						(u64)from * qp->mtu, batch.length);
 		if (unlikely(fault == WEFT_FAULT_PAGES))
 			return false;
 		if (unlikely(fault)) {
@@ -266,16 +266,16 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 		weft_sgl_iter(&qp->send.sgl, &payload);
 		if (from)
 			weft_iter_skip(&payload, (u64)from * qp->mtu);
-		run.payload = &payload;
+		batch.payload = &payload;
 	}
-	sent = qp->dev->wire->xmit(&run);
+	sent = qp->dev->wire->xmit(&batch);
 	if (from + sent < flight->psns)
 		weft_paging_keep(&qp->send.paging);
 	weft_sgl_release(&qp->send.sgl);
-	trace_weft_send(qp->qpn, &run.hdr, run.num, sent, run.length);
+	trace_weft_send(qp->qpn, &batch.hdr, batch.num, sent, batch.length);
 	if (!sent)
 		return false;
-	*bytes -= min(run.length, sent * qp->mtu);
+	*bytes -= min(batch.length, sent * qp->mtu);
 	if (response) {
 		qp->send.window.reads++;
 		sent = to - from;
@@ -327,9 +327,9 @@ static bool xmit_flight(struct weft_qp *qp, struct weft_flight *flight, s64 *byt
 		return !unanswered && xmit_packets(qp, flight, 0, 1, bytes);
 	if (weft_qp_is_reliable(qp) && unanswered >= WEFT_WINDOW_PACKETS)
 		return false;
-	room = weft_qp_is_reliable(qp) ? WEFT_WINDOW_PACKETS - unanswered : WEFT_RUN_PACKETS;
+	room = weft_qp_is_reliable(qp) ? WEFT_WINDOW_PACKETS - unanswered : WEFT_TX_BATCH_PACKETS;
 	/* so that a long message asks for an acknowledge on the way */
-	room = min3(room, qp->send.run_packets,
+	room = min3(room, qp->send.batch_packets,
 		    WEFT_ACK_PACKETS - from % WEFT_ACK_PACKETS);
 	return xmit_packets(qp, flight, from, min(to, from + room), bytes);
 }

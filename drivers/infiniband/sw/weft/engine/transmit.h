@@ -10,7 +10,7 @@
 struct weft_qp;
 
 /**
- * weft_transmit_step - send a run of packets, or take a work request
+ * weft_transmit_step - send a batch of packets, or take a work request
  * @qp: with a window, send turn owned, in RTS or SQD
  * @take: take new work requests, too
  * @bytes: decreased by what was sent

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Packets of a run that go through IP as one buffer.
+ * Packets of a batch that go through IP as one buffer.
  */
 #ifndef WEFT_LINK_BURST_H
 #define WEFT_LINK_BURST_H
@@ -20,7 +20,7 @@ struct sk_buff;
 #define WEFT_BURST_HEADROOM	384U
 
 /**
- * struct weft_burst - packets of one run, being collected; all zero: none
+ * struct weft_burst - packets of one batch, being collected; all zero: none
  * @head: the first one, which has the others in its list
  * @last: the last one
  * @packets: how many

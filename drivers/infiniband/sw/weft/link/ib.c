@@ -90,77 +90,77 @@ void weft_ib_send(struct weft_hca *hca, u16 dlid, struct sk_buff *skb)
 }
 
 /* A group may have members on this port, too; the switch does not send it back. */
-static void ib_copy_back(const struct weft_run *run, struct sk_buff *skb)
+static void ib_copy_back(const struct weft_tx_batch *batch, struct sk_buff *skb)
 {
 	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!copy)
 		return;
 	/* the packet may be freed at once, for want of other members */
-	weft_tx_credit_take(run->tx, copy);
-	ib_defer(run->qp->dev->hca, copy);
+	weft_tx_credit_take(batch->tx, copy);
+	ib_defer(batch->qp->dev->hca, copy);
 }
 
-static void ib_output(const struct weft_run *run, struct sk_buff *skb)
+static void ib_output(const struct weft_tx_batch *batch, struct sk_buff *skb)
 {
-	if (run->av->multicast)
-		ib_copy_back(run, skb);
-	weft_ib_send(run->qp->dev->hca, run->av->dlid, skb);
+	if (batch->av->multicast)
+		ib_copy_back(batch, skb);
+	weft_ib_send(batch->qp->dev->hca, batch->av->dlid, skb);
 }
 
 /* Return: false: there is no memory, and it has to be sent again when there is. */
-static bool ib_send(const struct weft_run *run, const struct weft_hdr *hdr, u32 length)
+static bool ib_send(const struct weft_tx_batch *batch, const struct weft_hdr *hdr, u32 length)
 {
-	struct sk_buff *skb = weft_packet_build(run, hdr, length, IB_HEADROOM, false);
+	struct sk_buff *skb = weft_packet_build(batch, hdr, length, IB_HEADROOM, false);
 
 	if (!skb)
 		return false;
-	if (unlikely(run->ip_csum))
+	if (unlikely(batch->ip_csum))
 		weft_ipcsum_fill(skb->data + weft_opcode(hdr->opcode)->length, length);
-	if (run->av->grh)
-		ib_push_grh(skb, run->av);
-	ib_push_lrh(skb, run->qp, run->av);
+	if (batch->av->grh)
+		ib_push_grh(skb, batch->av);
+	ib_push_lrh(skb, batch->qp, batch->av);
 	weft_hop(skb)->nested = true;
-	weft_tx_credit_take(run->tx, skb);
+	weft_tx_credit_take(batch->tx, skb);
 	rcu_read_lock();
-	ib_output(run, skb);
+	ib_output(batch, skb);
 	rcu_read_unlock();
-	weft_stats_inc(run->qp, WEFT_STAT_TX_PACKETS);
+	weft_stats_inc(batch->qp, WEFT_STAT_TX_PACKETS);
 	return true;
 }
 
 /* Return: false: it has to be sent again when there is room. */
-static bool ib_packet(struct weft_run *run, u32 i, const struct weft_hdr *hdr, u32 length)
+static bool ib_packet(struct weft_tx_batch *batch, u32 i, const struct weft_hdr *hdr, u32 length)
 {
 	struct weft_iter start = {};
 	bool sent;
 
 	if (length)
-		start = *run->payload;
+		start = *batch->payload;
 	local_bh_disable();
-	sent = ib_send(run, hdr, length);
+	sent = ib_send(batch, hdr, length);
 	local_bh_enable();
 	if (sent)
 		return true;
 	if (length)
-		*run->payload = start;
-	if (weft_tx_credit_wait(run))
+		*batch->payload = start;
+	if (weft_tx_credit_wait(batch))
 		return false;
-	weft_packet_lost(run, i, 1);
+	weft_packet_lost(batch, i, 1);
 	return true;
 }
 
-static u32 ib_xmit(struct weft_run *run)
+static u32 ib_xmit(struct weft_tx_batch *batch)
 {
-	struct weft_hdr hdr = run->hdr;
+	struct weft_hdr hdr = batch->hdr;
 	u32 i, length;
 
-	weft_assert_turn(run->tx->turn);
-	for (i = 0; i < run->num; i++) {
-		if (!weft_tx_credit_left(run))
+	weft_assert_turn(batch->tx->turn);
+	for (i = 0; i < batch->num; i++) {
+		if (!weft_tx_credit_left(batch))
 			break;
-		length = weft_packet_header(run, i, &hdr);
-		if (!ib_packet(run, i, &hdr, length))
+		length = weft_packet_header(batch, i, &hdr);
+		if (!ib_packet(batch, i, &hdr, length))
 			break;
 	}
 	return i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A short payload is copied behind the headers, and any for a net device that takes
- * packets in one piece only. A long one is left where it is when the run allows it: the
+ * packets in one piece only. A long one is left where it is when the batch allows it: the
  * packet has references to the pages then, and pad and ICRC follow in a fragment of their
  * own. Else it is copied into that fragment.
  */
@@ -62,18 +62,18 @@ static bool packet_may_hold(struct weft_iter payload, u32 length)
 	return true;
 }
 
-static bool packet_is_referenced(const struct weft_run *run, u32 length)
+static bool packet_is_referenced(const struct weft_tx_batch *batch, u32 length)
 {
 	const struct weft_region *region;
 
-	if (!run->by_reference)
+	if (!batch->by_reference)
 		return false;
-	region = run->payload->span->region;
+	region = batch->payload->span->region;
 	/* blocks of a process's memory are pages or more, in one span three at most */
 	if (region && region->blocks && region->kind == WEFT_REGION_MR &&
-	    run->payload->span->length - run->payload->offset >= length)
+	    batch->payload->span->length - batch->payload->offset >= length)
 		return true;
-	return packet_may_hold(*run->payload, length);
+	return packet_may_hold(*batch->payload, length);
 }
 
 /* The reference to the page becomes the packet's. */
@@ -169,7 +169,7 @@ static struct sk_buff *packet_alloc_linear(u32 head)
 	return skb ?: alloc_skb(head, GFP_ATOMIC | __GFP_NOWARN);
 }
 
-static struct sk_buff *packet_build_short(const struct weft_run *run,
+static struct sk_buff *packet_build_short(const struct weft_tx_batch *batch,
 					  const struct weft_hdr *hdr, u32 length,
 					  u32 room)
 {
@@ -181,16 +181,16 @@ static struct sk_buff *packet_build_short(const struct weft_run *run,
 		return NULL;
 	packet_put_headers(skb, hdr, room);
 	if (length)
-		packet_copy(skb_put(skb, length), run->payload, length);
+		packet_copy(skb_put(skb, length), batch->payload, length);
 	skb_put_zero(skb, trailer);
 	return skb;
 }
 
 /* Return: NULL: there was no memory, and nothing has happened. */
-static struct sk_buff *packet_build_long(const struct weft_run *run,
+static struct sk_buff *packet_build_long(const struct weft_tx_batch *batch,
 					 const struct weft_hdr *hdr, u32 length, u32 room)
 {
-	u32 copied = packet_is_referenced(run, length) ? 0 : length;
+	u32 copied = packet_is_referenced(batch, length) ? 0 : length;
 	u32 head = room + weft_opcode(hdr->opcode)->length;
 	u32 trailer = hdr->pad + WEFT_ICRC_LENGTH;
 	struct sk_buff *skb;
@@ -201,24 +201,24 @@ static struct sk_buff *packet_build_long(const struct weft_run *run,
 		return NULL;
 	packet_put_headers(skb, hdr, room);
 	if (copied)
-		packet_copy(fragment, run->payload, copied);
+		packet_copy(fragment, batch->payload, copied);
 	else
-		packet_reference(skb, run->payload, length);
+		packet_reference(skb, batch->payload, length);
 	memset(fragment + copied, 0, trailer);
 	get_page(virt_to_page(fragment));
 	packet_add_page(skb, fragment, copied + trailer);
 	return skb;
 }
 
-struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_hdr *hdr,
+struct sk_buff *weft_packet_build(const struct weft_tx_batch *batch, const struct weft_hdr *hdr,
 				  u32 length, u32 room, bool linear)
 {
 	struct sk_buff *skb = NULL;
 
 	/* a checksum is filled in where it is in one piece */
-	if (length >= PACKET_MIN_FRAGMENT && !run->ip_csum && !linear)
-		skb = packet_build_long(run, hdr, length, room);
-	return skb ?: packet_build_short(run, hdr, length, room);
+	if (length >= PACKET_MIN_FRAGMENT && !batch->ip_csum && !linear)
+		skb = packet_build_long(batch, hdr, length, room);
+	return skb ?: packet_build_short(batch, hdr, length, room);
 }
 
 void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc)
@@ -238,33 +238,33 @@ void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc)
 	weft_icrc_store((u8 *)at + length, crc);
 }
 
-u32 weft_packet_header(const struct weft_run *run, u32 i, struct weft_hdr *hdr)
+u32 weft_packet_header(const struct weft_tx_batch *batch, u32 i, struct weft_hdr *hdr)
 {
-	bool last = i + 1 == run->num;
-	u32 length = last ? run->length - i * run->mtu : run->mtu;
+	bool last = i + 1 == batch->num;
+	u32 length = last ? batch->length - i * batch->mtu : batch->mtu;
 
 	if (i)
-		hdr->opcode = last ? run->last : run->middle;
-	hdr->psn = weft_psn_add(run->hdr.psn, i);
-	hdr->ackreq = last && run->hdr.ackreq;
-	hdr->se = last && run->hdr.se;
+		hdr->opcode = last ? batch->last : batch->middle;
+	hdr->psn = weft_psn_add(batch->hdr.psn, i);
+	hdr->ackreq = last && batch->hdr.ackreq;
+	hdr->se = last && batch->hdr.se;
 	hdr->pad = -length & 3;
 	return length;
 }
 WEFT_EXPORT_FOR_TEST(weft_packet_header);
 
-void weft_packet_lost(struct weft_run *run, u32 i, u32 packets)
+void weft_packet_lost(struct weft_tx_batch *batch, u32 i, u32 packets)
 {
 	u32 end = i + packets, length;
-	struct weft_hdr hdr = run->hdr;
+	struct weft_hdr hdr = batch->hdr;
 
 	for (; i < end; i++) {
-		length = weft_packet_header(run, i, &hdr);
+		length = weft_packet_header(batch, i, &hdr);
 		if (length)
-			weft_iter_skip(run->payload, length);
+			weft_iter_skip(batch->payload, length);
 		trace_weft_drop(&hdr, WEFT_STAT_TX_DROPPED);
 	}
-	weft_stats_add(run->qp, WEFT_STAT_TX_DROPPED, packets);
+	weft_stats_add(batch->qp, WEFT_STAT_TX_DROPPED, packets);
 }
 
 static u8 packet_datagram_opcode(const struct weft_request *req)
@@ -275,11 +275,11 @@ static u8 packet_datagram_opcode(const struct weft_request *req)
 }
 
 static void packet_datagram_run(struct weft_qp *qp, const struct weft_datagram *dgram,
-				struct weft_iter *payload, struct weft_run *run)
+				struct weft_iter *payload, struct weft_tx_batch *batch)
 {
 	const struct weft_request *req = &dgram->req;
 
-	*run = (struct weft_run){
+	*batch = (struct weft_tx_batch){
 		.qp = qp,
 		.av = dgram->av,
 		.tx = &qp->send.tx,
@@ -303,14 +303,14 @@ static void packet_datagram_run(struct weft_qp *qp, const struct weft_datagram *
 }
 
 static enum weft_outcome packet_send_one(struct weft_qp *qp,
-					 u32 (*xmit)(struct weft_run *run),
-					 struct weft_run *run)
+					 u32 (*xmit)(struct weft_tx_batch *batch),
+					 struct weft_tx_batch *batch)
 {
 	u32 sent;
 
-	run->hdr.psn = qp->send.psn;
-	sent = xmit(run);
-	trace_weft_send(qp->qpn, &run->hdr, run->num, sent, run->length);
+	batch->hdr.psn = qp->send.psn;
+	sent = xmit(batch);
+	trace_weft_send(qp->qpn, &batch->hdr, batch->num, sent, batch->length);
 	if (!sent)
 		return WEFT_OUTCOME_STALLED;
 	qp->send.psn = weft_psn_add(qp->send.psn, 1);
@@ -318,18 +318,18 @@ static enum weft_outcome packet_send_one(struct weft_qp *qp,
 }
 
 /* Some packets; what they bring about begins when all have left. */
-static enum weft_outcome packet_send_cut(struct weft_qp *qp, struct weft_run *run,
+static enum weft_outcome packet_send_cut(struct weft_qp *qp, struct weft_tx_batch *batch,
 					 struct weft_lso_cut *cut,
-					 u32 (*xmit)(struct weft_run *run))
+					 u32 (*xmit)(struct weft_tx_batch *batch))
 {
 	enum weft_outcome outcome = WEFT_OUTCOME_DONE;
 	u32 i;
 
 	local_bh_disable();
 	for (i = 0; i < PACKET_BATCH && cut->done < cut->length; i++) {
-		run->length = weft_lso_packet(cut, run->payload);
-		run->mtu = run->length;
-		outcome = packet_send_one(qp, xmit, run);
+		batch->length = weft_lso_packet(cut, batch->payload);
+		batch->mtu = batch->length;
+		outcome = packet_send_one(qp, xmit, batch);
 		if (outcome != WEFT_OUTCOME_DONE)
 			break;
 		qp->send.done = weft_lso_sent(cut);
@@ -341,18 +341,18 @@ static enum weft_outcome packet_send_cut(struct weft_qp *qp, struct weft_run *ru
 /* From where it was left on: what has been sent is not sent again. */
 static noinline_for_stack enum weft_outcome
 packet_send_lso(struct weft_qp *qp, const struct weft_datagram *dgram,
-		const struct weft_sgl *local, u32 (*xmit)(struct weft_run *run))
+		const struct weft_sgl *local, u32 (*xmit)(struct weft_tx_batch *batch))
 {
 	struct weft_send *send = &qp->send;
 	struct weft_iter payload;
 	struct weft_lso_cut cut;
-	struct weft_run run __uninitialized;
+	struct weft_tx_batch batch __uninitialized;
 	enum weft_outcome outcome;
 
-	packet_datagram_run(qp, dgram, &payload, &run);
+	packet_datagram_run(qp, dgram, &payload, &batch);
 	weft_lso_begin(&cut, dgram->lso, local, send->done);
 	do {
-		outcome = packet_send_cut(qp, &run, &cut, xmit);
+		outcome = packet_send_cut(qp, &batch, &cut, xmit);
 		if (outcome != WEFT_OUTCOME_DONE)
 			return outcome;
 		if (cut.done == cut.length) {
@@ -364,17 +364,17 @@ packet_send_lso(struct weft_qp *qp, const struct weft_datagram *dgram,
 }
 
 void weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
-			  const struct weft_sgl *local, u32 (*xmit)(struct weft_run *run),
+			  const struct weft_sgl *local, u32 (*xmit)(struct weft_tx_batch *batch),
 			  struct weft_answer *answer)
 {
 	struct weft_iter payload;
-	struct weft_run run __uninitialized;
+	struct weft_tx_batch batch __uninitialized;
 
 	if (unlikely(dgram->lso)) {
 		answer->outcome = packet_send_lso(qp, dgram, local, xmit);
 		return;
 	}
-	packet_datagram_run(qp, dgram, &payload, &run);
+	packet_datagram_run(qp, dgram, &payload, &batch);
 	weft_sgl_iter(local, &payload);
-	answer->outcome = packet_send_one(qp, xmit, &run);
+	answer->outcome = packet_send_one(qp, xmit, &batch);
 }

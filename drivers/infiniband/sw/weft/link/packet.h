@@ -12,12 +12,12 @@ struct weft_answer;
 struct weft_datagram;
 struct weft_hdr;
 struct weft_qp;
-struct weft_run;
+struct weft_tx_batch;
 struct weft_sgl;
 
 /**
  * weft_packet_build - make a packet, but for the ICRC
- * @run: whose packet it is; @run->payload is advanced
+ * @batch: whose packet it is; @batch->payload is advanced
  * @hdr: its headers
  * @length: bytes of payload
  * @room: bytes to be left free in front
@@ -25,10 +25,10 @@ struct weft_sgl;
  *
  * The ICRC is zero.
  *
- * Context: the turn of @run->tx is owned, soft interrupts are off.
- * Return: the buffer, or NULL; then @run->payload is where it was.
+ * Context: the turn of @batch->tx is owned, soft interrupts are off.
+ * Return: the buffer, or NULL; then @batch->payload is where it was.
  */
-struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_hdr *hdr,
+struct sk_buff *weft_packet_build(const struct weft_tx_batch *batch, const struct weft_hdr *hdr,
 				  u32 length, u32 room, bool linear);
 
 /**
@@ -40,35 +40,35 @@ struct sk_buff *weft_packet_build(const struct weft_run *run, const struct weft_
 void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc);
 
 /**
- * weft_packet_header - what is different in the packets of a run
- * @run: the run
+ * weft_packet_header - what is different in the packets of a batch
+ * @batch: the batch
  * @i: number of the packet
- * @hdr: result; that of the packet before, of the first one @run->hdr
+ * @hdr: result; that of the packet before, of the first one @batch->hdr
  *
  * Return: bytes of payload it has.
  */
-u32 weft_packet_header(const struct weft_run *run, u32 i, struct weft_hdr *hdr);
+u32 weft_packet_header(const struct weft_tx_batch *batch, u32 i, struct weft_hdr *hdr);
 
 /**
- * weft_packet_lost - packets of a run do not leave, and are not tried again
- * @run: the run; @run->payload is where that of the first one begins, and is advanced
+ * weft_packet_lost - packets of a batch do not leave, and are not tried again
+ * @batch: the batch; @batch->payload is where that of the first one begins, and is advanced
  * @i: number of the first one
  * @packets: how many
  *
- * Context: the turn of @run->tx is owned.
+ * Context: the turn of @batch->tx is owned.
  */
-void weft_packet_lost(struct weft_run *run, u32 i, u32 packets);
+void weft_packet_lost(struct weft_tx_batch *batch, u32 i, u32 packets);
 
 /**
  * weft_packet_datagram - send a UD message as the one packet it is, or an LSO as several
  * @qp: sender; the send turn is owned
  * @dgram: the message
  * @local: what it sends
- * @xmit: sends a run, see struct weft_link
+ * @xmit: sends a batch, see struct weft_link
  * @answer: result
  */
 void weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
-			  const struct weft_sgl *local, u32 (*xmit)(struct weft_run *run),
+			  const struct weft_sgl *local, u32 (*xmit)(struct weft_tx_batch *batch),
 			  struct weft_answer *answer);
 
 #endif /* WEFT_LINK_PACKET_H */

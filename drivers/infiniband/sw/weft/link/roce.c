@@ -160,37 +160,37 @@ static void roce_forget(struct weft_tx *tx)
  * that ends. What is behind dst->ops must not go then: those of IPv6 and of
  * IPsec are a namespace's own, which has to be kept as long as they are.
  */
-static bool roce_may_keep(const struct weft_run *run, const struct roce_way *way)
+static bool roce_may_keep(const struct weft_tx_batch *batch, const struct roce_way *way)
 {
-	return way->dst && way->ipv4 && !dst_xfrm(way->dst) && !weft_qp_is_ud(run->qp);
+	return way->dst && way->ipv4 && !dst_xfrm(way->dst) && !weft_qp_is_ud(batch->qp);
 }
 
-static void roce_find_way(struct weft_run *run, struct roce_way *way)
+static void roce_find_way(struct weft_tx_batch *batch, struct roce_way *way)
 {
-	struct weft_tx *tx = run->tx;
-	const struct weft_av *av = run->av;
+	struct weft_tx *tx = batch->tx;
+	const struct weft_av *av = batch->av;
 
 	*way = (struct roce_way){
 		.av = av,
-		.sport = cpu_to_be16(rdma_get_udp_sport(av->flow_label, run->qp->qpn,
-							run->hdr.dqpn)),
+		.sport = cpu_to_be16(rdma_get_udp_sport(av->flow_label, batch->qp->qpn,
+							batch->hdr.dqpn)),
 		.ipv4 = roce_is_ipv4(&av->dgid),
 	};
-	if (!weft_dev_port_active(run->qp->dev))
+	if (!weft_dev_port_active(batch->qp->dev))
 		return;
 	if (tx->dst && dst_check(tx->dst, 0 /* IPv4 has no cookie */)) {
 		way->dst = tx->dst;
 		return;
 	}
 	roce_forget_route(tx);
-	roce_route(run->qp->dev, way);
-	if (roce_may_keep(run, way))
+	roce_route(batch->qp->dev, way);
+	if (roce_may_keep(batch, way))
 		tx->dst = way->dst;
 }
 
-static void roce_leave_way(const struct weft_run *run, const struct roce_way *way)
+static void roce_leave_way(const struct weft_tx_batch *batch, const struct roce_way *way)
 {
-	if (way->dst != run->tx->dst)
+	if (way->dst != batch->tx->dst)
 		dst_release(way->dst);
 	if (way->net)
 		put_net(way->net);
@@ -261,13 +261,13 @@ static void roce_push_ipv6(struct sk_buff *skb, const struct roce_way *way)
 }
 
 /* The last of all: the headers are complete, and the ICRC is zero. */
-static void roce_seal(struct sk_buff *skb, const struct weft_run *run,
+static void roce_seal(struct sk_buff *skb, const struct weft_tx_batch *batch,
 		      const struct roce_way *way)
 {
 	const struct weft_wire_bth *bth = (const void *)(udp_hdr(skb) + 1);
 	u32 crc;
 
-	if (!READ_ONCE(run->qp->dev->icrc) && !run->av->multicast)
+	if (!READ_ONCE(batch->qp->dev->icrc) && !batch->av->multicast)
 		return;
 	if (way->ipv4)
 		crc = weft_icrc_begin_ipv4(ip_hdr(skb), udp_hdr(skb), bth);
@@ -282,10 +282,10 @@ static void roce_seal(struct sk_buff *skb, const struct weft_run *run,
  * the packet belongs to none (skb->sk), so owner matches and BPF of a cgroup
  * find none either way, and the path MTU counts only without.
  */
-static struct sock *roce_sock(const struct weft_run *run, const struct net *net,
+static struct sock *roce_sock(const struct weft_tx_batch *batch, const struct net *net,
 			      bool ipv4)
 {
-	if (!run->av->multicast || !run->av->local)
+	if (!batch->av->multicast || !batch->av->local)
 		return NULL;
 	return weft_udp_sock(net, ipv4 ? AF_INET : AF_INET6);
 }
@@ -294,30 +294,30 @@ static struct sock *roce_sock(const struct weft_run *run, const struct net *net,
  * A net device may have queues for each CPU. One half runs now here, now there: what is
  * under way must not be overtaken by what goes through another queue.
  */
-static void roce_choose_queue(const struct weft_run *run, struct sk_buff *skb)
+static void roce_choose_queue(const struct weft_tx_batch *batch, struct sk_buff *skb)
 {
 #ifdef CONFIG_XPS
-	if (!weft_tx_credit_is_used(run))
-		run->tx->sender_cpu = raw_smp_processor_id() + 1;
-	skb->sender_cpu = run->tx->sender_cpu;
+	if (!weft_tx_credit_is_used(batch))
+		batch->tx->sender_cpu = raw_smp_processor_id() + 1;
+	skb->sender_cpu = batch->tx->sender_cpu;
 #endif
 }
 
 /* Return: 0; -ENOBUFS: the queue of the net device is full; or another error. */
-static int roce_output(const struct weft_burst *burst, const struct weft_run *run,
+static int roce_output(const struct weft_burst *burst, const struct weft_tx_batch *batch,
 		       const struct roce_way *way)
 {
 	const struct net_device *ndev = READ_ONCE(way->dst->dev);
 	struct sk_buff *skb = weft_burst_close(burst, ndev);
 	struct net *net = dev_net(ndev);
-	struct sock *sk = roce_sock(run, net, way->ipv4);
+	struct sock *sk = roce_sock(batch, net, way->ipv4);
 	int ret;
 
-	skb->priority = run->av->sl;
+	skb->priority = batch->av->sl;
 	/* whoever keeps the packet takes a reference */
 	skb_dst_set_noref(skb, way->dst);
-	roce_choose_queue(run, skb);
-	weft_tx_credit_take(run->tx, skb);
+	roce_choose_queue(batch, skb);
+	weft_tx_credit_take(batch->tx, skb);
 	if (way->ipv4)
 		ret = ip_local_out(net, sk, skb);
 	else
@@ -327,14 +327,14 @@ static int roce_output(const struct weft_burst *burst, const struct weft_run *ru
 }
 
 /* Return: a packet from the IP header to the ICRC, with @room in front, or NULL. */
-static struct sk_buff *roce_build(const struct weft_run *run, const struct roce_way *way,
+static struct sk_buff *roce_build(const struct weft_tx_batch *batch, const struct roce_way *way,
 				  const struct weft_hdr *hdr, u32 length, u32 room)
 {
 	const struct net_device *ndev = READ_ONCE(way->dst->dev);
 	struct sk_buff *skb;
 
 	/* one that takes no pieces, as virtio_net has without checksums, would have it copied */
-	skb = weft_packet_build(run, hdr, length, roce_headroom(way) + room,
+	skb = weft_packet_build(batch, hdr, length, roce_headroom(way) + room,
 				!(ndev->features & NETIF_F_SG));
 	if (!skb)
 		return NULL;
@@ -343,7 +343,7 @@ static struct sk_buff *roce_build(const struct weft_run *run, const struct roce_
 		roce_push_ipv4(skb, way, hdr->psn);
 	else
 		roce_push_ipv6(skb, way);
-	roce_seal(skb, run, way);
+	roce_seal(skb, batch, way);
 	return skb;
 }
 
@@ -354,17 +354,17 @@ static u32 roce_size(const struct weft_hdr *hdr, u32 length)
 }
 
 /*
- * Make packets of a run, the first one of which is number @i, as many as go together, up
+ * Make packets of a batch, the first one of which is number @i, as many as go together, up
  * to @most. IPsec would take them apart at once.
  *
  * Return: 0; -ENETUNREACH: no route; -EMSGSIZE: the first one is too long for it;
  * -ENOBUFS: no memory for it.
  */
-static int roce_fill(struct weft_run *run, const struct roce_way *way, u32 i, u32 most,
+static int roce_fill(struct weft_tx_batch *batch, const struct roce_way *way, u32 i, u32 most,
 		     struct weft_burst *burst)
 {
 	u32 front = roce_ip_length(way) + sizeof(struct udphdr);
-	struct weft_hdr hdr = run->hdr;
+	struct weft_hdr hdr = batch->hdr;
 	u32 length, size, mtu;
 	struct sk_buff *skb;
 
@@ -372,80 +372,80 @@ static int roce_fill(struct weft_run *run, const struct roce_way *way, u32 i, u3
 		return -ENETUNREACH;
 	mtu = dst_mtu(way->dst);
 	do {
-		length = weft_packet_header(run, i, &hdr);
+		length = weft_packet_header(batch, i, &hdr);
 		size = roce_size(&hdr, length);
 		if (front + size > mtu)
 			return burst->head ? 0 : -EMSGSIZE;
 		if (!weft_burst_takes(burst, size))
 			break;
-		skb = roce_build(run, way, &hdr, length, burst->head ? WEFT_BURST_HEADROOM : 0);
+		skb = roce_build(batch, way, &hdr, length, burst->head ? WEFT_BURST_HEADROOM : 0);
 		if (!skb)
 			return burst->head ? 0 : -ENOBUFS;
 		weft_burst_add(burst, skb);
-	} while (++i < run->num && burst->packets < most && !dst_xfrm(way->dst));
+	} while (++i < batch->num && burst->packets < most && !dst_xfrm(way->dst));
 	return 0;
 }
 
 /*
- * Send packets of a run, the first one of which is number @i, @most of them together.
+ * Send packets of a batch, the first one of which is number @i, @most of them together.
  * Return: how many have gone; 0: to be sent again when there is room.
  */
-static u32 roce_burst(struct weft_run *run, const struct roce_way *way, u32 i, u32 most)
+static u32 roce_burst(struct weft_tx_batch *batch, const struct roce_way *way, u32 i, u32 most)
 {
 	struct weft_burst burst = {};
-	bool used = weft_tx_credit_is_used(run);
+	bool used = weft_tx_credit_is_used(batch);
 	struct weft_iter start = {};
 	u32 packets;
 	int ret;
 
-	if (run->length)
-		start = *run->payload;
+	if (batch->length)
+		start = *batch->payload;
 	/* as weft_packet_build() wants; and what has come up runs when all have left */
 	local_bh_disable();
 	/* keeps the net device of the route, and the socket of roce_sock() */
 	rcu_read_lock();
-	ret = roce_fill(run, way, i, most, &burst);
+	ret = roce_fill(batch, way, i, most, &burst);
 	if (!ret)
-		ret = roce_output(&burst, run, way);
+		ret = roce_output(&burst, batch, way);
 	rcu_read_unlock();
 	local_bh_enable();
 	packets = burst.packets ?: 1;
 	if (!ret) {
-		run->tx->backoffs = 0;
-		weft_stats_add(run->qp, WEFT_STAT_TX_PACKETS, packets);
+		batch->tx->backoffs = 0;
+		weft_stats_add(batch->qp, WEFT_STAT_TX_PACKETS, packets);
 		return packets;
 	}
-	if (run->length)
-		*run->payload = start;
+	if (batch->length)
+		*batch->payload = start;
 	/* it was the fault of what is under way, perhaps of our own */
-	if (ret == -ENOBUFS && weft_tx_credit_wait(run))
+	if (ret == -ENOBUFS && weft_tx_credit_wait(batch))
 		return 0;
 	/*
 	 * What was under way then has left since, and nobody else of this transmitter sends. Or the
 	 * queue is too short for so many at once, though it may be empty.
 	 */
 	if (ret == -ENOBUFS && (used || packets > 1))
-		return roce_burst(run, way, i, 1);
-	if (ret == -ENOBUFS && weft_tx_credit_backoff(run))
+		return roce_burst(batch, way, i, 1);
+	if (ret == -ENOBUFS && weft_tx_credit_backoff(batch))
 		return 0;
-	weft_packet_lost(run, i, packets);
+	weft_packet_lost(batch, i, packets);
 	return packets;
 }
 
-static u32 roce_xmit(struct weft_run *run)
+static u32 roce_xmit(struct weft_tx_batch *batch)
 {
 	struct roce_way way;
 	u32 i = 0, packets;
 
-	weft_assert_turn(run->tx->turn);
-	roce_find_way(run, &way);
-	while (i < run->num && weft_tx_credit_left(run)) {
-		packets = roce_burst(run, &way, i, run->num);
+	weft_assert_turn(batch->tx->turn);
+	roce_find_way(batch, &way);
+	while (i < batch->num && weft_tx_credit_left(batch)) {
+		packets = roce_burst(batch, &way, i, batch->num);
 		if (!packets)
 			break;
 		i += packets;
 	}
-	roce_leave_way(run, &way);
+	roce_leave_way(batch, &way);
 	return i;
 }
 

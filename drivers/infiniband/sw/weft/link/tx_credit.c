@@ -195,9 +195,9 @@ void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb)
  * Return: true: more than @enough bytes are under way, and the event will come;
  * false: go on.
  */
-static bool credit_stall(const struct weft_run *run, int enough, bool refused)
+static bool credit_stall(const struct weft_tx_batch *batch, int enough, bool refused)
 {
-	struct weft_tx *tx = run->tx;
+	struct weft_tx *tx = batch->tx;
 
 	WRITE_ONCE(tx->enough, enough);
 	WRITE_ONCE(tx->refused, refused);
@@ -205,22 +205,22 @@ static bool credit_stall(const struct weft_run *run, int enough, bool refused)
 	smp_store_release(&tx->stalled, true);
 	smp_mb(); /* see the top of this file */
 	if (atomic_read(&tx->queued) > enough) {
-		weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
+		weft_stats_inc(batch->qp, WEFT_STAT_TX_STALLS);
 		return true;
 	}
 	WRITE_ONCE(tx->stalled, false);
 	return false;
 }
 
-bool weft_tx_credit_left(const struct weft_run *run)
+bool weft_tx_credit_left(const struct weft_tx_batch *batch)
 {
-	const struct weft_tx *tx = run->tx;
+	const struct weft_tx *tx = batch->tx;
 
 	/* the turn may run for another reason, before the event has come */
 	if (READ_ONCE(tx->stalled) || READ_ONCE(tx->backing_off))
 		return false;
 	return atomic_read(&tx->queued) < WEFT_TX_BYTES ||
-	       !credit_stall(run, WEFT_TX_BYTES / 2, false);
+	       !credit_stall(batch, WEFT_TX_BYTES / 2, false);
 }
 
 void weft_tx_credit_forget(struct weft_tx *tx)
@@ -233,25 +233,25 @@ void weft_tx_credit_forget(struct weft_tx *tx)
 	weft_turn_post(tx->turn, WEFT_EV_RUN);
 }
 
-bool weft_tx_credit_is_used(const struct weft_run *run)
+bool weft_tx_credit_is_used(const struct weft_tx_batch *batch)
 {
-	return atomic_read(&run->tx->queued);
+	return atomic_read(&batch->tx->queued);
 }
 
 /* With another try for each packet that leaves it would be refused most of the time. */
-bool weft_tx_credit_wait(const struct weft_run *run)
+bool weft_tx_credit_wait(const struct weft_tx_batch *batch)
 {
 	int queued;
 
-	while ((queued = atomic_read(&run->tx->queued)))
-		if (credit_stall(run, queued / 2, true))
+	while ((queued = atomic_read(&batch->tx->queued)))
+		if (credit_stall(batch, queued / 2, true))
 			return true;
 	return false;
 }
 
-bool weft_tx_credit_backoff(const struct weft_run *run)
+bool weft_tx_credit_backoff(const struct weft_tx_batch *batch)
 {
-	struct weft_tx *tx = run->tx;
+	struct weft_tx *tx = batch->tx;
 
 	if (!tx->backoffs)
 		tx->since = jiffies;
@@ -260,7 +260,7 @@ bool weft_tx_credit_backoff(const struct weft_run *run)
 	else if (time_after32(jiffies, tx->since + CREDIT_BACKOFF_JIFFIES))
 		return false;
 	if (credit_join_list(tx))
-		weft_stats_inc(run->qp, WEFT_STAT_TX_STALLS);
+		weft_stats_inc(batch->qp, WEFT_STAT_TX_STALLS);
 	return true;
 }
 

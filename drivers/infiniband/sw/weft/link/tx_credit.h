@@ -9,7 +9,7 @@
 
 struct sk_buff;
 struct weft_tx;
-struct weft_run;
+struct weft_tx_batch;
 
 /**
  * weft_tx_credit_init - at module load, before there is a device
@@ -37,11 +37,11 @@ void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb);
 
 /**
  * weft_tx_credit_left - whether a transmitter has credit for a packet
- * @run: about to be sent, its turn is owned
+ * @batch: about to be sent, its turn is owned
  *
  * Return: false: there is none, and the turn will get WEFT_EV_RUN.
  */
-bool weft_tx_credit_left(const struct weft_run *run);
+bool weft_tx_credit_left(const struct weft_tx_batch *batch);
 
 /**
  * weft_tx_credit_forget - what a transmitter waits for is of a path that it leaves
@@ -51,26 +51,26 @@ void weft_tx_credit_forget(struct weft_tx *tx);
 
 /**
  * weft_tx_credit_is_used - whether something is under way
- * @run: about to be sent, its turn is owned
+ * @batch: about to be sent, its turn is owned
  *
  * Return: true: there may be; false: nothing is.
  */
-bool weft_tx_credit_is_used(const struct weft_run *run);
+bool weft_tx_credit_is_used(const struct weft_tx_batch *batch);
 
 /**
  * weft_tx_credit_wait - wait until half of what is under way has left
- * @run: could not be sent for another reason than want of credit; its turn is owned
+ * @batch: could not be sent for another reason than want of credit; its turn is owned
  *
  * Return: true: the turn will get WEFT_EV_RUN; false: nothing is.
  */
-bool weft_tx_credit_wait(const struct weft_run *run);
+bool weft_tx_credit_wait(const struct weft_tx_batch *batch);
 
 /**
  * weft_tx_credit_backoff - wait a moment for others to empty the queue
- * @run: could not be sent, though nothing is under way; its turn is owned
+ * @batch: could not be sent, though nothing is under way; its turn is owned
  *
  * Return: true: the turn will get WEFT_EV_RUN; false: that was often enough.
  */
-bool weft_tx_credit_backoff(const struct weft_run *run);
+bool weft_tx_credit_backoff(const struct weft_tx_batch *batch);
 
 #endif /* WEFT_LINK_TX_CREDIT_H */

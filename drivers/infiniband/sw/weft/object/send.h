@@ -119,7 +119,7 @@ struct weft_pace {
  * @retry_left: transport retries left for @wqe
  * @rnr_left: RNR retries left for @wqe
  * @paced: @pace limits the rate
- * @run_packets: that are sent at a time
+ * @batch_packets: that are sent at a time
  * @psn: of the next request
  * @done: bytes of @wqe that the local link has moved, if it moves a paged message in
  *	windows; see the same of the peer's receive half. Bytes of an LSO that have left.
@@ -154,7 +154,7 @@ struct weft_send {
 	u8			retry_left;
 	u8			rnr_left;
 	bool			paced;
-	u32			run_packets;
+	u32			batch_packets;
 	u32			psn;
 	u32			done;
 	struct hrtimer		timer;
