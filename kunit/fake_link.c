@@ -13,7 +13,7 @@
 #include "compat/placement.h"
 #include "engine/requester.h"
 #include "engine/rx.h"
-#include "engine/window.h"
+#include "engine/inflight.h"
 #include "link/packet.h"
 #include "mem/copy.h"
 #include "object/vector.h"
@@ -387,7 +387,7 @@ static bool fake_expire(struct fake_node *node, bool early)
 		return false;
 	node->expired = false;
 	if (!early)
-		send->window.deadline = 0;
+		send->inflight.deadline = 0;
 	weft_turn_post(&send->turn, WEFT_EV_TIMER);
 	return true;
 }
@@ -613,7 +613,7 @@ static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
 {
 	struct fake_node *peer = fake_node_peer(node);
 	struct weft_qp *qp = node->qp;
-	struct weft_window window;
+	struct weft_inflight inflight;
 
 	fake_gid(&qp->av.sgid, node->ip);
 	fake_gid(&qp->av.dgid, peer->ip);
@@ -631,8 +631,8 @@ static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
 	qp->send.rnr_retry = attr->rnr_retry;
 	qp->send.max_rd_atomic = attr->max_rd_atomic;
 	KUNIT_ASSERT_EQ(node->link->test,
-			weft_window_prepare(&window, qp, qp->send.ring->entries), 0);
-	weft_window_install(qp, &window);
+			weft_inflight_prepare(&inflight, qp, qp->send.ring->entries), 0);
+	weft_inflight_install(qp, &inflight);
 	weft_requester_reset(qp);
 	WRITE_ONCE(qp->state, IB_QPS_RTS);
 }
@@ -680,10 +680,10 @@ static void fake_expect_node_quiet(struct kunit *test, const struct fake_node *n
 	KUNIT_EXPECT_EQ(test, (int)qp->recv.response.kind, (int)WEFT_RESPONSE_NOTHING);
 	KUNIT_EXPECT_FALSE(test, qp->recv.ack_due);
 	KUNIT_EXPECT_FALSE(test, weft_send_is_busy(&qp->send));
-	KUNIT_EXPECT_EQ(test, qp->send.window.una, qp->send.psn);
-	KUNIT_EXPECT_EQ(test, qp->send.window.next, qp->send.psn);
-	KUNIT_EXPECT_EQ(test, qp->send.window.sent, qp->send.psn);
-	KUNIT_EXPECT_EQ(test, qp->send.window.reads, 0);
+	KUNIT_EXPECT_EQ(test, qp->send.inflight.una, qp->send.psn);
+	KUNIT_EXPECT_EQ(test, qp->send.inflight.next, qp->send.psn);
+	KUNIT_EXPECT_EQ(test, qp->send.inflight.sent, qp->send.psn);
+	KUNIT_EXPECT_EQ(test, qp->send.inflight.reads, 0);
 	fake_expect_tx_empty(test, &qp->send.tx);
 	fake_expect_tx_empty(test, &qp->recv.tx);
 }

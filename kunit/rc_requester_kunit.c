@@ -7,7 +7,7 @@
 #include <kunit/test.h>
 
 #include "compat/placement.h"
-#include "engine/window.h"
+#include "engine/inflight.h"
 #include "verbs/qp.h"
 #include "wire/aeth.h"
 #include "wire/opcode.h"
@@ -345,7 +345,7 @@ static struct fake_link *req_create(struct kunit *test)
 		.psn = { REQ_PSN, 0 },
 		.retry_cnt = 7,
 		.rnr_retry = 1,
-		.max_wr = WEFT_WINDOW_PACKETS,
+		.max_wr = WEFT_INFLIGHT_PACKETS,
 	};
 
 	return fake_link_create(test, &attr, 1);
@@ -412,14 +412,14 @@ static void answer_is_not_late(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
 	KUNIT_ASSERT_TRUE(test, weft_turn_try(&send->turn));
 	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
-	KUNIT_EXPECT_FALSE(test, weft_window_is_empty(&send->window));
+	KUNIT_EXPECT_FALSE(test, weft_inflight_is_empty(&send->inflight));
 	hrtimer_cancel(&send->timer);
-	send->window.deadline = 0;
+	send->inflight.deadline = 0;
 	send->retry_left = 0;
 	weft_turn_post(&send->turn, WEFT_EV_TIMER);
 	weft_turn_release(&send->turn);
 	fake_link_run_halves(link);
-	KUNIT_EXPECT_TRUE(test, weft_window_is_empty(&send->window));
+	KUNIT_EXPECT_TRUE(test, weft_inflight_is_empty(&send->inflight));
 	KUNIT_EXPECT_EQ(test, link->node[0].qp->state, IB_QPS_RTS);
 }
 
@@ -470,14 +470,14 @@ static void window_is_bounded(struct kunit *test)
 	u32 psn;
 
 	/* of two packets each */
-	req_post_times(link, REQ_REQUESTS - 1, WEFT_WINDOW_PACKETS);
-	KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_WINDOW_PACKETS);
+	req_post_times(link, REQ_REQUESTS - 1, WEFT_INFLIGHT_PACKETS);
+	KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_INFLIGHT_PACKETS);
 	req_clear_wire(link, &psn);
 	/* one is acknowledged, one more goes */
 	req_ack(link, 0, 0, WEFT_AETH_NO_CREDIT);
-	KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_WINDOW_PACKETS + 1);
+	KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_INFLIGHT_PACKETS + 1);
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
-	KUNIT_EXPECT_EQ(test, psn, req_psn(WEFT_WINDOW_PACKETS));
+	KUNIT_EXPECT_EQ(test, psn, req_psn(WEFT_INFLIGHT_PACKETS));
 }
 
 /* A READ of all of the peer's memory is more than one request may ask for. */
@@ -700,8 +700,8 @@ static void req_expect_no_wc(struct fake_link *link)
 static void fails_once(struct kunit *test)
 {
 	static const struct req_step naks[] = {
-		NAK(WEFT_WINDOW_PACKETS - 1, WEFT_NAK_REMOTE_ACCESS),
-		RNR(WEFT_WINDOW_PACKETS - 1),
+		NAK(WEFT_INFLIGHT_PACKETS - 1, WEFT_NAK_REMOTE_ACCESS),
+		RNR(WEFT_INFLIGHT_PACKETS - 1),
 	};
 	struct fake_link *link;
 	u32 i, psn;
@@ -711,8 +711,8 @@ static void fails_once(struct kunit *test)
 		link->node[0].qp->send.rnr_retry = 0;
 		/* of one packet, and of two */
 		req_post_times(link, 0, 1);
-		req_post_times(link, REQ_REQUESTS - 1, WEFT_WINDOW_PACKETS / 2);
-		KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_WINDOW_PACKETS);
+		req_post_times(link, REQ_REQUESTS - 1, WEFT_INFLIGHT_PACKETS / 2);
+		KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_INFLIGHT_PACKETS);
 		req_clear_wire(link, &psn);
 		req_kill_region(link);
 		req_ack(link, 0, 0, WEFT_AETH_NO_CREDIT);

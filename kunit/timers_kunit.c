@@ -270,7 +270,7 @@ static void answer_is_waited_for_without_end(struct kunit *test)
 	if (way->local)
 		return;
 	timers_ack(link, 0);
-	KUNIT_EXPECT_EQ(test, link->node[0].qp->send.window.una, 1);
+	KUNIT_EXPECT_EQ(test, link->node[0].qp->send.inflight.una, 1);
 	timers_expect_none(link);
 }
 
@@ -292,7 +292,7 @@ static void answer_to_rest_is_waited_for(struct kunit *test)
 	timers_begin(&look);
 	timers_ack(link, 0);
 	timers_end(node, &look);
-	deadline = ktime_to_ns(send->window.deadline);
+	deadline = ktime_to_ns(send->inflight.deadline);
 	KUNIT_EXPECT_TRUE(test, timers_fits(&look, deadline, timers_timeout_ns(send->timeout)));
 	/* hours are left */
 	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->timer));

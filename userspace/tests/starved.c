@@ -324,7 +324,7 @@ static struct ibv_qp_attr all_of(const struct end *e)
 }
 
 /*
- * a path of packets wants memory (weft_window_prepare()): without it nothing has changed, and
+ * a path of packets wants memory (weft_inflight_prepare()): without it nothing has changed, and
  * it can be tried again
  */
 static void connects_later(void)

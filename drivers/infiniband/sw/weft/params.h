@@ -90,12 +90,12 @@
 #define WEFT_PAGED_WINDOW	SZ_4M
 
 /* Work requests of a QP that are on the wire. A power of two. */
-#define WEFT_WINDOW_WQES	256
+#define WEFT_INFLIGHT_WQES	256
 /*
  * Request packets of a QP without an answer: less than a net device's backlog
  * (1000), so that a burst does not get lost on its way to the peer.
  */
-#define WEFT_WINDOW_PACKETS	256
+#define WEFT_INFLIGHT_PACKETS	256
 /*
  * Packets that one READ request asks for. A longer READ is several requests, so
  * that its data stay in the window, and a lost packet costs no more than that.
@@ -110,7 +110,7 @@
 #define WEFT_MAX_RATE		400000000U
 /*
  * Packets that wait for a half, and bytes of their memory; a well-behaved peer sends no more:
- * WEFT_WINDOW_PACKETS of the greatest MTU take 2 MiB.
+ * WEFT_INFLIGHT_PACKETS of the greatest MTU take 2 MiB.
  */
 #define WEFT_QUEUE_PACKETS	1024
 #define WEFT_QUEUE_BYTES	SZ_8M

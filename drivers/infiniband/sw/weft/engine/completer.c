@@ -10,7 +10,7 @@
 #include "engine/requester.h"
 #include "engine/sendq.h"
 #include "engine/transmit.h"
-#include "engine/window.h"
+#include "engine/inflight.h"
 #include "object/dev.h"
 #include "params.h"
 #include "stats.h"
@@ -21,15 +21,15 @@
 /* Some request has been answered. */
 static void comp_progress(struct weft_qp *qp, u32 una)
 {
-	struct weft_window *window = &qp->send.window;
+	struct weft_inflight *inflight = &qp->send.inflight;
 
-	if (window->una == una)
+	if (inflight->una == una)
 		return;
-	window->una = una;
-	window->retried = false;
+	inflight->una = una;
+	inflight->retried = false;
 	/* what has been answered is not sent again */
-	if (weft_psn_before(window->next, una))
-		weft_window_rewind(qp, una);
+	if (weft_psn_before(inflight->next, una))
+		weft_inflight_rewind(qp, una);
 	weft_requester_reset_retries(&qp->send);
 	weft_ack_timeout_start(qp);
 }
@@ -42,15 +42,15 @@ static void comp_retry(struct weft_qp *qp)
 		if (weft_migrate_on_error(qp))
 			weft_ack_timeout_start(qp);
 		else
-			weft_window_fail(qp, weft_rules_status(WEFT_FAULT_RETRY),
-					 WEFT_FAULT_RETRY);
+			weft_inflight_fail(qp, weft_rules_status(WEFT_FAULT_RETRY),
+					   WEFT_FAULT_RETRY);
 		return;
 	}
 	send->retry_left--;
-	send->window.retried = true;
+	send->inflight.retried = true;
 	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
-	trace_weft_retry(qp->qpn, send->window.una, send->retry_left);
-	weft_window_rewind(qp, send->window.una);
+	trace_weft_retry(qp->qpn, send->inflight.una, send->retry_left);
+	weft_inflight_rewind(qp, send->inflight.una);
 	weft_ack_timeout_start(qp);
 }
 
@@ -62,25 +62,25 @@ static void comp_retry(struct weft_qp *qp)
  */
 static bool comp_acknowledge(struct weft_qp *qp, u32 end)
 {
-	struct weft_window *window = &qp->send.window;
-	const struct weft_flight *flight;
-	u32 i, una = window->una;
+	struct weft_inflight *inflight = &qp->send.inflight;
+	const struct weft_slot *slot;
+	u32 i, una = inflight->una;
 
-	for (i = window->head; i != window->tail && weft_psn_before(una, end); i++) {
-		flight = weft_window_at(window, i);
-		if (!weft_psn_before(una, weft_flight_end(flight)))
+	for (i = inflight->head; i != inflight->tail && weft_psn_before(una, end); i++) {
+		slot = weft_inflight_at(inflight, i);
+		if (!weft_psn_before(una, weft_slot_end(slot)))
 			continue;
-		if (weft_sendq_is_response(flight->sqe.opcode))
+		if (weft_sendq_is_response(slot->sqe.opcode))
 			break;
-		una = weft_psn_before(end, weft_flight_end(flight)) ?
-		      end : weft_flight_end(flight);
+		una = weft_psn_before(end, weft_slot_end(slot)) ?
+		      end : weft_slot_end(slot);
 	}
 	comp_progress(qp, una);
-	weft_window_retire(qp);
+	weft_inflight_retire(qp);
 	return una == end;
 }
 
-/* What has been acknowledged may have been all that a flight with a fault waited for. */
+/* What has been acknowledged may have been all that an inflight request with a fault waited for. */
 static bool comp_has_failed(const struct weft_qp *qp)
 {
 	return weft_qp_state(qp) == IB_QPS_ERR;
@@ -89,7 +89,7 @@ static bool comp_has_failed(const struct weft_qp *qp)
 /* A response has been lost; of those that follow only the first one says so. */
 static void comp_implied_nak(struct weft_qp *qp)
 {
-	if (qp->send.window.retried || comp_has_failed(qp))
+	if (qp->send.inflight.retried || comp_has_failed(qp))
 		return;
 	weft_stats_inc(qp, WEFT_STAT_IMPLIED_NAKS);
 	comp_retry(qp);
@@ -102,14 +102,14 @@ static void comp_rnr_nak(struct weft_qp *qp, u8 timer)
 	if (send->waiting)
 		return;
 	if (send->rnr_left == 0) {
-		weft_window_fail(qp, weft_rules_status(WEFT_FAULT_RNR_RETRY),
-				 WEFT_FAULT_RNR_RETRY);
+		weft_inflight_fail(qp, weft_rules_status(WEFT_FAULT_RNR_RETRY),
+				   WEFT_FAULT_RNR_RETRY);
 		return;
 	}
 	if (send->rnr_left < 7)
 		send->rnr_left--;
 	weft_stats_inc(qp, WEFT_STAT_RNR_RETRIES);
-	weft_window_rewind(qp, send->window.una);
+	weft_inflight_rewind(qp, send->inflight.una);
 	weft_requester_wait(send, weft_rules_rnr_ns(timer));
 }
 
@@ -120,7 +120,7 @@ static void comp_nak(struct weft_qp *qp, enum weft_nak code)
 	switch (code) {
 	case WEFT_NAK_PSN_SEQUENCE:
 		weft_stats_inc(qp, WEFT_STAT_SEQ_NAKS_RCVD);
-		if (!qp->send.window.retried)
+		if (!qp->send.inflight.retried)
 			comp_retry(qp);
 		return;
 	case WEFT_NAK_INVALID_REQUEST:
@@ -136,18 +136,18 @@ static void comp_nak(struct weft_qp *qp, enum weft_nak code)
 		fault = WEFT_FAULT_BAD_RESPONSE;
 		break;
 	}
-	weft_window_fail(qp, weft_rules_status(fault), fault);
+	weft_inflight_fail(qp, weft_rules_status(fault), fault);
 }
 
 /* What the peer has receives for, beyond what it has completed (IBA 9.7.7.2). */
-static void comp_credits(struct weft_window *window, const struct weft_hdr *hdr)
+static void comp_credits(struct weft_inflight *inflight, const struct weft_hdr *hdr)
 {
 	u8 code = weft_aeth_code(hdr->aeth.syndrome);
 
 	if (weft_aeth_type(hdr->aeth.syndrome) != WEFT_AETH_ACK)
 		return;
-	window->limited = code != WEFT_AETH_NO_CREDIT;
-	window->limit = weft_psn_add(hdr->aeth.msn, weft_aeth_credits(code));
+	inflight->limited = code != WEFT_AETH_NO_CREDIT;
+	inflight->limit = weft_psn_add(hdr->aeth.msn, weft_aeth_credits(code));
 }
 
 static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
@@ -179,41 +179,41 @@ static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
 }
 
 /* The request that a response must belong to, or NULL. */
-static struct weft_flight *comp_expecting(struct weft_qp *qp, const struct weft_hdr *hdr)
+static struct weft_slot *comp_expecting(struct weft_qp *qp, const struct weft_hdr *hdr)
 {
-	struct weft_window *window = &qp->send.window;
-	struct weft_flight *flight;
+	struct weft_inflight *inflight = &qp->send.inflight;
+	struct weft_slot *slot;
 
 	/* a response acknowledges all requests before its own */
 	if (!comp_acknowledge(qp, hdr->psn)) {
 		comp_implied_nak(qp);
 		return NULL;
 	}
-	if (weft_window_is_empty(window) || window->una != hdr->psn)
+	if (weft_inflight_is_empty(inflight) || inflight->una != hdr->psn)
 		return NULL;
-	flight = weft_window_at(window, window->head);
-	return weft_psn_in_window(hdr->psn, flight->first_psn, flight->psns) ? flight : NULL;
+	slot = weft_inflight_at(inflight, inflight->head);
+	return weft_psn_in_window(hdr->psn, slot->first_psn, slot->psns) ? slot : NULL;
 }
 
 /* Put data where the work request wants it. */
-static bool comp_place(struct weft_qp *qp, const struct weft_flight *flight, u64 offset,
+static bool comp_place(struct weft_qp *qp, const struct weft_slot *slot, u64 offset,
 		       struct weft_iter *from, u32 length)
 {
 	struct weft_sgl *sgl = &qp->send.sgl;
 	enum weft_fault fault;
 	struct weft_iter to;
 
-	fault = weft_sendq_gather(qp, &flight->sqe, flight->sge, NULL);
+	fault = weft_sendq_gather(qp, &slot->sqe, slot->sge, NULL);
 	if (unlikely(fault == WEFT_FAULT_PAGES))
-		fault = weft_sendq_page(qp, &qp->send.placing, &flight->sqe, flight->sge,
+		fault = weft_sendq_page(qp, &qp->send.placing, &slot->sqe, slot->sge,
 					offset, length);
 	if (unlikely(fault == WEFT_FAULT_PAGES))
 		return false;
 	if (unlikely(fault)) {
-		weft_window_fail(qp, weft_rules_status(fault), fault);
+		weft_inflight_fail(qp, weft_rules_status(fault), fault);
 		return false;
 	}
-	if (offset + length < flight->length)
+	if (offset + length < slot->length)
 		weft_paging_keep(&qp->send.placing);
 	if (length) {
 		weft_sgl_iter(sgl, &to);
@@ -221,7 +221,7 @@ static bool comp_place(struct weft_qp *qp, const struct weft_flight *flight, u64
 		weft_copy(&to, from, length);
 	}
 	weft_sgl_release(sgl);
-	if (offset + length == flight->length)
+	if (offset + length == slot->length)
 		weft_paging_end(&qp->send.placing);
 	return true;
 }
@@ -229,28 +229,28 @@ static bool comp_place(struct weft_qp *qp, const struct weft_flight *flight, u64
 /* A response has come; @last: that ends what its request asked for. */
 static void comp_answered(struct weft_qp *qp, u32 psn, bool last)
 {
-	struct weft_window *window = &qp->send.window;
+	struct weft_inflight *inflight = &qp->send.inflight;
 	u32 una = weft_psn_add(psn, 1);
 
 	/* a request to be sent again is not counted */
-	if (last && !weft_psn_before(window->next, una))
-		window->reads--;
+	if (last && !weft_psn_before(inflight->next, una))
+		inflight->reads--;
 	comp_progress(qp, una);
-	weft_window_retire(qp);
+	weft_inflight_retire(qp);
 }
 
 static void comp_bad_response(struct weft_qp *qp)
 {
-	weft_window_fail(qp, weft_rules_status(WEFT_FAULT_BAD_RESPONSE),
-			 WEFT_FAULT_BAD_RESPONSE);
+	weft_inflight_fail(qp, weft_rules_status(WEFT_FAULT_BAD_RESPONSE),
+			   WEFT_FAULT_BAD_RESPONSE);
 }
 
 /* IBA A19: FLUSH and ATOMIC WRITE are answered by a READ response without data. */
 static void comp_done_response(struct weft_qp *qp, const struct weft_pkt *pkt,
-			       const struct weft_opcode *op, const struct weft_flight *flight)
+			       const struct weft_opcode *op, const struct weft_slot *slot)
 {
-	if (!weft_sendq_is_response(flight->sqe.opcode) ||
-	    weft_sendq_returns_data(flight->sqe.opcode) || pkt->hdr.payload ||
+	if (!weft_sendq_is_response(slot->sqe.opcode) ||
+	    weft_sendq_returns_data(slot->sqe.opcode) || pkt->hdr.payload ||
 	    op->segment != WEFT_SEGMENT_ONLY) {
 		comp_bad_response(qp);
 		return;
@@ -261,56 +261,56 @@ static void comp_done_response(struct weft_qp *qp, const struct weft_pkt *pkt,
 static void comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,
 			       const struct weft_opcode *op)
 {
-	struct weft_flight *flight = comp_expecting(qp, &pkt->hdr);
+	struct weft_slot *slot = comp_expecting(qp, &pkt->hdr);
 	struct weft_payload_spans spans __uninitialized;
 	struct weft_iter from;
 	u32 packet, length;
 	u64 offset;
 	bool last;
 
-	if (!flight)
+	if (!slot)
 		return;
-	if (unlikely(flight->sqe.opcode != WEFT_SQE_READ)) {
-		comp_done_response(qp, pkt, op, flight);
+	if (unlikely(slot->sqe.opcode != WEFT_SQE_READ)) {
+		comp_done_response(qp, pkt, op, slot);
 		return;
 	}
-	packet = (pkt->hdr.psn - flight->first_psn) & WEFT_PSN_MASK;
+	packet = (pkt->hdr.psn - slot->first_psn) & WEFT_PSN_MASK;
 	offset = (u64)packet * qp->mtu;
-	length = min_t(u64, qp->mtu, flight->length - offset);
-	last = packet + 1 == weft_flight_read_end(flight, packet);
+	length = min_t(u64, qp->mtu, slot->length - offset);
+	last = packet + 1 == weft_slot_read_end(slot, packet);
 	if (pkt->hdr.payload != length ||
 	    last != !!(op->segment & WEFT_SEGMENT_LAST)) {
 		comp_bad_response(qp);
 		return;
 	}
 	weft_pkt_payload(pkt, &spans, &from);
-	if (comp_place(qp, flight, offset, &from, length))
+	if (comp_place(qp, slot, offset, &from, length))
 		comp_answered(qp, pkt->hdr.psn, last);
 }
 
 static void comp_atomic_response(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
-	struct weft_flight *flight = comp_expecting(qp, &pkt->hdr);
+	struct weft_slot *slot = comp_expecting(qp, &pkt->hdr);
 	u64 before = pkt->hdr.atomic_ack.original;
 	struct weft_span span = { .addr = (uintptr_t)&before, .length = sizeof(before) };
 	struct weft_iter from;
 
-	if (!flight)
+	if (!slot)
 		return;
-	if (!weft_sendq_is_atomic(flight->sqe.opcode)) {
+	if (!weft_sendq_is_atomic(slot->sqe.opcode)) {
 		comp_bad_response(qp);
 		return;
 	}
 	weft_span_iter(&span, &from);
-	if (comp_place(qp, flight, 0, &from, sizeof(before)))
+	if (comp_place(qp, slot, 0, &from, sizeof(before)))
 		comp_answered(qp, pkt->hdr.psn, true);
 }
 
 /* Is it about a request that has been sent and is not answered? */
-static bool comp_current(const struct weft_window *window, u32 psn)
+static bool comp_current(const struct weft_inflight *inflight, u32 psn)
 {
-	return weft_psn_in_window(psn, window->una,
-				  (window->sent - window->una) & WEFT_PSN_MASK);
+	return weft_psn_in_window(psn, inflight->una,
+				  (inflight->sent - inflight->una) & WEFT_PSN_MASK);
 }
 
 /* Does the response just looked at have to wait, for paged memory or another path? */
@@ -343,13 +343,13 @@ static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 		return;
 	}
 	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
-	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.window.una);
-	if (!comp_current(&qp->send.window, pkt->hdr.psn)) {
+	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.inflight.una);
+	if (!comp_current(&qp->send.inflight, pkt->hdr.psn)) {
 		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_STALE_RESPONSES);
 		return;
 	}
 	if (op->ext & WEFT_EXT_AETH)
-		comp_credits(&qp->send.window, &pkt->hdr);
+		comp_credits(&qp->send.inflight, &pkt->hdr);
 	switch (op->kind) {
 	case WEFT_KIND_ACK:
 		comp_aeth(qp, &pkt->hdr);
@@ -387,17 +387,17 @@ bool weft_completer_work(struct weft_qp *qp, u32 most)
 void weft_completer_timeout(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
-	struct weft_window *window = &send->window;
+	struct weft_inflight *inflight = &send->inflight;
 	ktime_t now = ktime_get();
 
 	weft_assert_turn(&send->turn);
-	if (window->una == window->sent || !send->timeout)
+	if (inflight->una == inflight->sent || !send->timeout)
 		return; /* nothing is waited for */
 	/* what is waited for has come, but there is no place for it yet */
 	if (weft_pins_pending(send->placing.pins))
 		weft_ack_timeout_start(qp);
-	else if (ktime_before(now, window->deadline))
-		hrtimer_start(&send->timer, ktime_sub(window->deadline, now),
+	else if (ktime_before(now, inflight->deadline))
+		hrtimer_start(&send->timer, ktime_sub(inflight->deadline, now),
 			      HRTIMER_MODE_REL_SOFT);
 	else if (weft_pace_is_holding(send))
 		weft_ack_timeout_start(qp); /* the answer is not all that is late */

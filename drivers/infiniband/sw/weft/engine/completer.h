@@ -29,7 +29,7 @@ bool weft_completer_work(struct weft_qp *qp, u32 most);
 
 /**
  * weft_completer_timeout - the timer expired, perhaps too early
- * @qp: with a window that is not empty, send turn owned
+ * @qp: with an inflight request, send turn owned
  */
 void weft_completer_timeout(struct weft_qp *qp);
 

@@ -11,7 +11,7 @@
 #include "engine/link.h"
 #include "engine/requester.h"
 #include "engine/transmit.h"
-#include "engine/window.h"
+#include "engine/inflight.h"
 #include "object/dev.h"
 #include "stats.h"
 
@@ -35,18 +35,18 @@ static void migration_ask(struct weft_qp *qp, enum migration_asked what)
 static void migration_go_on(struct weft_qp *qp, bool lost)
 {
 	struct weft_send *send = &qp->send;
-	struct weft_window *window = &send->window;
+	struct weft_inflight *inflight = &send->inflight;
 
 	weft_requester_reset_retries(send);
 	if (send->unanswered) {
 		send->unanswered = false;
 		send->waiting = false;
 	}
-	if (window->una == window->sent)
+	if (inflight->una == inflight->sent)
 		return;
 	if (lost) {
-		window->retried = true;
-		weft_window_rewind(qp, window->una);
+		inflight->retried = true;
+		weft_inflight_rewind(qp, inflight->una);
 	}
 	weft_ack_timeout_start(qp);
 }

@@ -10,7 +10,7 @@
 #include "engine/paging.h"
 #include "engine/sendq.h"
 #include "engine/transmit.h"
-#include "engine/window.h"
+#include "engine/inflight.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "params.h"
@@ -131,14 +131,14 @@ static void req_timeout(struct weft_qp *qp)
 	if (hrtimer_is_queued(&send->timer))
 		return;
 	if (!send->waiting) {
-		if (!weft_window_is_empty(&send->window))
+		if (!weft_inflight_is_empty(&send->inflight))
 			weft_completer_timeout(qp);
 		return;
 	}
 	send->waiting = false;
 	if (send->unanswered)
 		req_unanswered(qp);
-	else if (!weft_window_is_empty(&send->window))
+	else if (!weft_inflight_is_empty(&send->inflight))
 		weft_ack_timeout_start(qp);
 }
 
@@ -301,19 +301,19 @@ static void req_forget_paged(struct weft_send *send)
 	send->done = 0;
 }
 
-static void req_flush_flights(struct weft_qp *qp)
+static void req_flush_inflight(struct weft_qp *qp)
 {
-	struct weft_window *window = &qp->send.window;
+	struct weft_inflight *inflight = &qp->send.inflight;
 	enum weft_fault fault = weft_rules_flushed(READ_ONCE(qp->fault));
-	const struct weft_flight *flight;
+	const struct weft_slot *slot;
 
-	for (; !weft_window_is_empty(window); window->head++) {
-		flight = weft_window_at(window, window->head);
+	for (; !weft_inflight_is_empty(inflight); inflight->head++) {
+		slot = weft_inflight_at(inflight, inflight->head);
 		weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
-		weft_sendq_complete(qp, &flight->sqe, flight->index,
+		weft_sendq_complete(qp, &slot->sqe, slot->index,
 				    weft_rules_status(fault), fault, 0);
 	}
-	weft_window_reset(qp);
+	weft_inflight_reset(qp);
 }
 
 static void req_flush_begun(struct weft_qp *qp)
@@ -324,7 +324,7 @@ static void req_flush_begun(struct weft_qp *qp)
 	send->unanswered = false;
 	hrtimer_try_to_cancel(&send->timer);
 	req_forget_paged(send);
-	req_flush_flights(qp);
+	req_flush_inflight(qp);
 }
 
 /*
@@ -643,9 +643,9 @@ void weft_requester_reset(struct weft_qp *qp)
 	weft_backlog_purge(&send->packets);
 	qp->dev->wire->forget(&send->tx);
 	req_forget_paged(send);
-	weft_window_reset(qp);
-	send->window.ssn = 0;
-	send->window.limited = false;
+	weft_inflight_reset(qp);
+	send->inflight.ssn = 0;
+	send->inflight.limited = false;
 	send->active = false;
 	send->waiting = false;
 	send->unanswered = false;
@@ -663,5 +663,5 @@ void weft_requester_follow(struct weft_qp *qp, struct weft_ring *ring)
 	send->ring = ring;
 	/* of the request in progress, if it has any */
 	send->wqe.inline_data = weft_sq_inline(ring, send->wqe.index);
-	weft_window_follow(qp);
+	weft_inflight_follow(qp);
 }

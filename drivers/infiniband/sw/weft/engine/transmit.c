@@ -5,7 +5,7 @@
 #include "engine/link.h"
 #include "engine/paging.h"
 #include "engine/sendq.h"
-#include "engine/window.h"
+#include "engine/inflight.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "params.h"
@@ -80,7 +80,7 @@ void weft_ack_timeout_start(struct weft_qp *qp)
 	/* 0 means to wait for ever */
 	if (!send->timeout || !weft_qp_is_reliable(qp))
 		return;
-	send->window.deadline = ktime_add_ns(ktime_get(), ns);
+	send->inflight.deadline = ktime_add_ns(ktime_get(), ns);
 	/*
 	 * Not hrtimer_active(): one whose callback still runs has expired. That which a wait
 	 * has started may have, too, and somebody is about to see it.
@@ -89,11 +89,11 @@ void weft_ack_timeout_start(struct weft_qp *qp)
 		hrtimer_start(&send->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
 }
 
-/* Operation of a packet of a flight, by its number. */
-static u8 xmit_operation(const struct weft_flight *flight, u32 packet)
+/* Operation of a packet of a slot, by its number. */
+static u8 xmit_operation(const struct weft_slot *slot, u32 packet)
 {
-	const struct xmit_operations *operations = &xmit_operations[flight->sqe.opcode];
-	bool last = packet + 1 == flight->psns;
+	const struct xmit_operations *operations = &xmit_operations[slot->sqe.opcode];
+	bool last = packet + 1 == slot->psns;
 
 	if (!packet)
 		return last ? operations->only : operations->first;
@@ -120,10 +120,10 @@ static void xmit_build_masked(const struct weft_sqe *sqe, struct weft_hdr *hdr)
 }
 
 /* One packet asks for @packets of a READ, or for all of something else. */
-static void xmit_build_response(const struct weft_flight *flight, u32 packets,
+static void xmit_build_response(const struct weft_slot *slot, u32 packets,
 				struct weft_tx_batch *batch)
 {
-	const struct weft_sqe *sqe = &flight->sqe;
+	const struct weft_sqe *sqe = &slot->sqe;
 	struct weft_hdr *hdr = &batch->hdr;
 
 	batch->num = 1;
@@ -137,7 +137,7 @@ static void xmit_build_response(const struct weft_flight *flight, u32 packets,
 		hdr->feth.selectivity = sqe->flush.selectivity;
 		break;
 	case WEFT_SQE_ATOMIC_WRITE:
-		batch->length = flight->length;
+		batch->length = slot->length;
 		break;
 	case WEFT_SQE_MASKED_CMP_SWP:
 	case WEFT_SQE_MASKED_FETCH_ADD:
@@ -150,16 +150,16 @@ static void xmit_build_response(const struct weft_flight *flight, u32 packets,
 }
 
 /*
- * The headers of the packets @from to @to of a flight; of a READ, of the request
+ * The headers of the packets @from to @to of a slot; of a READ, of the request
  * for them.
  */
-static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
+static void xmit_build(struct weft_qp *qp, const struct weft_slot *slot,
 		       u32 from, u32 to, struct weft_tx_batch *batch)
 {
-	const struct weft_window *window = &qp->send.window;
-	const struct weft_sqe *sqe = &flight->sqe;
+	const struct weft_inflight *inflight = &qp->send.inflight;
+	const struct weft_sqe *sqe = &slot->sqe;
 	u32 offset = from * qp->mtu;
-	bool last = to == flight->psns;
+	bool last = to == slot->psns;
 
 	*batch = (struct weft_tx_batch){
 		.qp = qp,
@@ -168,99 +168,99 @@ static void xmit_build(struct weft_qp *qp, const struct weft_flight *flight,
 		.num = to - from,
 		.mtu = qp->mtu,
 		.by_reference = weft_qp_is_reliable(qp) && !(sqe->flags & WEFT_SQE_INLINE) &&
-				!weft_window_is_rewound(window),
+				!weft_inflight_is_rewound(inflight),
 		.middle = xmit_opcode(qp, xmit_operations[sqe->opcode].middle),
-		.last = xmit_opcode(qp, xmit_operation(flight, to - 1)),
+		.last = xmit_opcode(qp, xmit_operation(slot, to - 1)),
 		.hdr = {
-			.opcode = xmit_opcode(qp, xmit_operation(flight, from)),
+			.opcode = xmit_opcode(qp, xmit_operation(slot, from)),
 			.migreq = weft_qp_has_migrated(qp),
 			.pkey = weft_qp_pkey(qp),
 			.dqpn = qp->dest_qpn,
-			.psn = weft_psn_add(flight->first_psn, from),
+			.psn = weft_psn_add(slot->first_psn, from),
 			.se = last && xmit_solicits(sqe),
 			.imm = (__force __be32)sqe->ex,
 			.ieth.rkey = sqe->ex,
 			.xrceth.srqn = sqe->xrc.srqn,
 			.reth.va = sqe->remote_addr + offset,
 			.reth.rkey = sqe->rkey,
-			.reth.length = flight->length - offset,
+			.reth.length = slot->length - offset,
 		},
 	};
 	if (weft_sendq_is_response(sqe->opcode)) {
 		batch->hdr.opcode = xmit_opcode(qp, xmit_operations[sqe->opcode].only);
-		xmit_build_response(flight, to - from, batch);
+		xmit_build_response(slot, to - from, batch);
 	} else {
-		batch->length = min(flight->length - offset, batch->num * qp->mtu);
+		batch->length = min(slot->length - offset, batch->num * qp->mtu);
 	}
 }
 
 /* Everything up to @psn has been sent, some of it perhaps again. */
 static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
 {
-	struct weft_window *window = &qp->send.window;
+	struct weft_inflight *inflight = &qp->send.inflight;
 
-	if (weft_window_is_rewound(window))
+	if (weft_inflight_is_rewound(inflight))
 		weft_stats_add(qp, WEFT_STAT_RETRANSMITS, packets);
-	else if (window->sent == window->una)
+	else if (inflight->sent == inflight->una)
 		weft_ack_timeout_start(qp);
-	window->next = psn;
-	if (weft_psn_before(window->sent, psn))
-		window->sent = psn;
+	inflight->next = psn;
+	if (weft_psn_before(inflight->sent, psn))
+		inflight->sent = psn;
 }
 
-/* All packets of the current flight have been sent. */
-static void xmit_flight_done(struct weft_qp *qp, const struct weft_flight *flight)
+/* All packets of the current request have been sent. */
+static void xmit_slot_done(struct weft_qp *qp, const struct weft_slot *slot)
 {
-	struct weft_window *window = &qp->send.window;
+	struct weft_inflight *inflight = &qp->send.inflight;
 
-	window->cur++;
+	inflight->cur++;
 	if (qp->type == IB_QPT_UC)
-		window->una = window->next;
+		inflight->una = inflight->next;
 	/* of UC, and of local operations, nothing is waited for */
-	if (qp->type == IB_QPT_UC || !flight->psns)
-		weft_window_retire(qp);
+	if (qp->type == IB_QPT_UC || !slot->psns)
+		weft_inflight_retire(qp);
 }
 
-/* The flight cannot go: it fails as soon as those before it are complete. */
-static void xmit_fault(struct weft_qp *qp, struct weft_flight *flight, enum weft_fault fault)
+/* The request cannot go: it fails as soon as those before it are complete. */
+static void xmit_fault(struct weft_qp *qp, struct weft_slot *slot, enum weft_fault fault)
 {
-	flight->fault = fault;
-	weft_window_retire(qp);
+	slot->fault = fault;
+	weft_inflight_retire(qp);
 }
 
 /* Is there perhaps no receive for it? When its first packet is answered, there is. */
-static bool xmit_lacks_credit(const struct weft_qp *qp, const struct weft_flight *flight)
+static bool xmit_lacks_credit(const struct weft_qp *qp, const struct weft_slot *slot)
 {
-	const struct weft_window *window = &qp->send.window;
+	const struct weft_inflight *inflight = &qp->send.inflight;
 
-	return weft_sendq_needs_receive(flight->sqe.opcode) &&
-	       !weft_window_has_credit(window, flight) &&
-	       !weft_psn_before(flight->first_psn, window->una);
+	return weft_sendq_needs_receive(slot->sqe.opcode) &&
+	       !weft_inflight_has_credit(inflight, slot) &&
+	       !weft_psn_before(slot->first_psn, inflight->una);
 }
 
-static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 from, u32 to,
+static bool xmit_packets(struct weft_qp *qp, struct weft_slot *slot, u32 from, u32 to,
 			 s64 *bytes)
 {
-	bool response = weft_sendq_is_response(flight->sqe.opcode);
+	bool response = weft_sendq_is_response(slot->sqe.opcode);
 	struct weft_iter payload;
 	enum weft_fault fault;
 	struct weft_tx_batch batch __uninitialized;
 	u32 sent;
 
-	xmit_build(qp, flight, from, to, &batch);
+	xmit_build(qp, slot, from, to, &batch);
 	batch.hdr.ackreq = weft_qp_is_reliable(qp) && !response &&
-			 (to == flight->psns || !(to % WEFT_ACK_PACKETS) ||
+			 (to == slot->psns || !(to % WEFT_ACK_PACKETS) ||
 			  /* the next ones may leave after the ack timeout */
-			  qp->send.paced || xmit_lacks_credit(qp, flight));
+			  qp->send.paced || xmit_lacks_credit(qp, slot));
 	if (batch.length) {
-		fault = weft_sendq_gather(qp, &flight->sqe, flight->sge, flight->inline_data);
+		fault = weft_sendq_gather(qp, &slot->sqe, slot->sge, slot->inline_data);
 		if (unlikely(fault == WEFT_FAULT_PAGES))
-			fault = weft_sendq_page(qp, &qp->send.paging, &flight->sqe, flight->sge,
+			fault = weft_sendq_page(qp, &qp->send.paging, &slot->sqe, slot->sge,
 						(u64)from * qp->mtu, batch.length);
 		if (unlikely(fault == WEFT_FAULT_PAGES))
 			return false;
 		if (unlikely(fault)) {
-			xmit_fault(qp, flight, fault);
+			xmit_fault(qp, slot, fault);
 			return true;
 		}
 		weft_sgl_iter(&qp->send.sgl, &payload);
@@ -269,7 +269,7 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 		batch.payload = &payload;
 	}
 	sent = qp->dev->wire->xmit(&batch);
-	if (from + sent < flight->psns)
+	if (from + sent < slot->psns)
 		weft_paging_keep(&qp->send.paging);
 	weft_sgl_release(&qp->send.sgl);
 	trace_weft_send(qp->qpn, &batch.hdr, batch.num, sent, batch.length);
@@ -277,13 +277,13 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 		return false;
 	*bytes -= min(batch.length, sent * qp->mtu);
 	if (response) {
-		qp->send.window.reads++;
+		qp->send.inflight.reads++;
 		sent = to - from;
 	}
-	xmit_sent(qp, weft_psn_add(flight->first_psn, from + sent), response ? 1 : sent);
-	if (from + sent == flight->psns) {
+	xmit_sent(qp, weft_psn_add(slot->first_psn, from + sent), response ? 1 : sent);
+	if (from + sent == slot->psns) {
 		weft_paging_end(&qp->send.paging);
-		xmit_flight_done(qp, flight);
+		xmit_slot_done(qp, slot);
 	}
 	return from + sent == to;
 }
@@ -291,75 +291,75 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_flight *flight, u32 fro
 /* A fence waits for READs, atomics and what else is answered (IBA 10.8.3.3). */
 static bool xmit_is_fenced(const struct weft_qp *qp, const struct weft_sqe *sqe)
 {
-	return sqe->flags & WEFT_SQE_FENCE && qp->send.window.reads;
+	return sqe->flags & WEFT_SQE_FENCE && qp->send.inflight.reads;
 }
 
 /* The next request of a READ, or what is answered like one, if it may go now. */
-static bool xmit_response(struct weft_qp *qp, struct weft_flight *flight, u32 from,
+static bool xmit_response(struct weft_qp *qp, struct weft_slot *slot, u32 from,
 			  s64 *bytes)
 {
-	const struct weft_window *window = &qp->send.window;
-	u32 to = weft_flight_read_end(flight, from);
-	u32 unanswered = weft_window_unanswered(window);
+	const struct weft_inflight *inflight = &qp->send.inflight;
+	u32 to = weft_slot_read_end(slot, from);
+	u32 unanswered = weft_inflight_unanswered(inflight);
 
-	if (window->reads >= qp->send.max_rd_atomic ||
-	    (unanswered && unanswered + to - from > WEFT_WINDOW_PACKETS))
+	if (inflight->reads >= qp->send.max_rd_atomic ||
+	    (unanswered && unanswered + to - from > WEFT_INFLIGHT_PACKETS))
 		return false;
-	return xmit_packets(qp, flight, from, to, bytes);
+	return xmit_packets(qp, slot, from, to, bytes);
 }
 
-/* The next packets of a flight, as many as may go now. */
-static bool xmit_flight(struct weft_qp *qp, struct weft_flight *flight, s64 *bytes)
+/* The next packets of a slot, as many as may go now. */
+static bool xmit_slot(struct weft_qp *qp, struct weft_slot *slot, s64 *bytes)
 {
-	struct weft_window *window = &qp->send.window;
-	u32 from = (window->next - flight->first_psn) & WEFT_PSN_MASK;
-	u32 to = flight->psns, room, unanswered;
+	struct weft_inflight *inflight = &qp->send.inflight;
+	u32 from = (inflight->next - slot->first_psn) & WEFT_PSN_MASK;
+	u32 to = slot->psns, room, unanswered;
 
-	if (!from && xmit_is_fenced(qp, &flight->sqe))
+	if (!from && xmit_is_fenced(qp, &slot->sqe))
 		return false;
 	if (to > 1)
 		weft_sendq_disarm(qp);
-	if (weft_sendq_is_response(flight->sqe.opcode))
-		return xmit_response(qp, flight, from, bytes);
-	unanswered = weft_window_unanswered(window);
+	if (weft_sendq_is_response(slot->sqe.opcode))
+		return xmit_response(qp, slot, from, bytes);
+	unanswered = weft_inflight_unanswered(inflight);
 	/* one packet then, to be told of new credits (IBA 9.7.7.2.5) */
-	if (xmit_lacks_credit(qp, flight))
-		return !unanswered && xmit_packets(qp, flight, 0, 1, bytes);
-	if (weft_qp_is_reliable(qp) && unanswered >= WEFT_WINDOW_PACKETS)
+	if (xmit_lacks_credit(qp, slot))
+		return !unanswered && xmit_packets(qp, slot, 0, 1, bytes);
+	if (weft_qp_is_reliable(qp) && unanswered >= WEFT_INFLIGHT_PACKETS)
 		return false;
-	room = weft_qp_is_reliable(qp) ? WEFT_WINDOW_PACKETS - unanswered : WEFT_TX_BATCH_PACKETS;
+	room = weft_qp_is_reliable(qp) ? WEFT_INFLIGHT_PACKETS - unanswered : WEFT_TX_BATCH_PACKETS;
 	/* so that a long message asks for an acknowledge on the way */
 	room = min3(room, qp->send.batch_packets,
 		    WEFT_ACK_PACKETS - from % WEFT_ACK_PACKETS);
-	return xmit_packets(qp, flight, from, min(to, from + room), bytes);
+	return xmit_packets(qp, slot, from, min(to, from + room), bytes);
 }
 
-static bool xmit_local(struct weft_qp *qp, struct weft_flight *flight)
+static bool xmit_local(struct weft_qp *qp, struct weft_slot *slot)
 {
 	enum weft_fault fault = WEFT_FAULT_NONE;
 
-	if (xmit_is_fenced(qp, &flight->sqe))
+	if (xmit_is_fenced(qp, &slot->sqe))
 		return false;
-	if (!flight->executed)
-		fault = weft_sendq_local(qp, &flight->sqe);
-	flight->executed = true;
+	if (!slot->executed)
+		fault = weft_sendq_local(qp, &slot->sqe);
+	slot->executed = true;
 	if (fault)
-		xmit_fault(qp, flight, fault);
+		xmit_fault(qp, slot, fault);
 	else
-		xmit_flight_done(qp, flight);
+		xmit_slot_done(qp, slot);
 	return true;
 }
 
-/* The next work request becomes a flight. Return: false: there is none. */
+/* The next work request becomes a slot. Return: false: there is none. */
 static bool xmit_take(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
-	struct weft_window *window = &send->window;
+	struct weft_inflight *inflight = &send->inflight;
 	enum weft_fault fault;
 	u32 length = 0;
 
-	if (weft_window_is_full(window) ||
-	    !weft_sendq_next(qp, window->tail - window->head))
+	if (weft_inflight_is_full(inflight) ||
+	    !weft_sendq_next(qp, inflight->tail - inflight->head))
 		return false;
 	fault = weft_sendq_check(qp);
 	if (!fault && !weft_sendq_is_local(send->wqe.sqe.opcode)) {
@@ -367,48 +367,48 @@ static bool xmit_take(struct weft_qp *qp)
 		if (weft_rules_psn_count(length, qp->mtu) > XMIT_MAX_PSNS)
 			fault = WEFT_FAULT_LOCAL_LENGTH;
 	}
-	weft_window_push(qp, length, fault);
+	weft_inflight_push(qp, length, fault);
 	if (fault)
-		weft_window_retire(qp);
+		weft_inflight_retire(qp);
 	return true;
 }
 
 bool weft_transmit_may_sleep(const struct weft_qp *qp)
 {
-	const struct weft_window *window = &qp->send.window;
+	const struct weft_inflight *inflight = &qp->send.inflight;
 
-	return window->cur != window->tail &&
-	       weft_sendq_may_sleep(weft_window_at(window, window->cur)->sqe.opcode);
+	return inflight->cur != inflight->tail &&
+	       weft_sendq_may_sleep(weft_inflight_at(inflight, inflight->cur)->sqe.opcode);
 }
 
 /* All that has been taken is on its way, and no more is there; as the client is told. */
 static bool xmit_is_idle(struct weft_qp *qp)
 {
-	const struct weft_window *window = &qp->send.window;
+	const struct weft_inflight *inflight = &qp->send.inflight;
 
 	/* who changes the state from here on posts an event after it */
-	return window->cur == window->tail && weft_qp_state(qp) == IB_QPS_RTS &&
-	       !weft_sendq_look(qp, window->tail - window->head);
+	return inflight->cur == inflight->tail && weft_qp_state(qp) == IB_QPS_RTS &&
+	       !weft_sendq_look(qp, inflight->tail - inflight->head);
 }
 
 bool weft_transmit_step(struct weft_qp *qp, bool take, s64 *bytes)
 {
-	struct weft_window *window = &qp->send.window;
-	struct weft_flight *flight;
+	struct weft_inflight *inflight = &qp->send.inflight;
+	struct weft_slot *slot;
 
 	weft_assert_turn(&qp->send.turn);
-	if (window->cur == window->tail) {
+	if (inflight->cur == inflight->tail) {
 		if (!take || !xmit_take(qp))
 			return false;
-		flight = weft_window_at(window, window->tail - 1);
+		slot = weft_inflight_at(inflight, inflight->tail - 1);
 		/* it has failed, or the next step may sleep, and may not do that here */
-		if (flight->fault || !flight->psns)
+		if (slot->fault || !slot->psns)
 			return true;
 	}
-	flight = weft_window_at(window, window->cur);
-	if (flight->fault)
+	slot = weft_inflight_at(inflight, inflight->cur);
+	if (slot->fault)
 		return false;
-	if (!flight->psns)
-		return xmit_local(qp, flight);
-	return xmit_flight(qp, flight, bytes) && !xmit_is_idle(qp);
+	if (!slot->psns)
+		return xmit_local(qp, slot);
+	return xmit_slot(qp, slot, bytes) && !xmit_is_idle(qp);
 }

@@ -11,7 +11,7 @@ struct weft_qp;
 
 /**
  * weft_transmit_step - send a batch of packets, or take a work request
- * @qp: with a window, send turn owned, in RTS or SQD
+ * @qp: with inflight requests, send turn owned, in RTS or SQD
  * @take: take new work requests, too
  * @bytes: decreased by what was sent
  *
@@ -30,7 +30,7 @@ bool weft_transmit_may_sleep(const struct weft_qp *qp);
 
 /**
  * weft_ack_timeout_start - an answer may take so long from now on
- * @qp: with a window, send turn owned
+ * @qp: with inflight requests, send turn owned
  */
 void weft_ack_timeout_start(struct weft_qp *qp);
 

@@ -16,19 +16,19 @@
 #include "ring/sqe.h"
 
 /**
- * struct weft_flight - a send work request that travels in packets
+ * struct weft_slot - a send work request that travels in packets
  * @sqe: the request
  * @inline_data: its payload when WEFT_SQE_INLINE, see struct weft_swqe
  * @index: ring index
  * @length: bytes of the message
  * @first_psn: PSN of the first request packet
  * @psns: PSNs it takes, of a READ those of the responses; 0: a local operation
- * @ssn: requests up to this one, as @limit of the window counts them
+ * @ssn: requests up to this one, as @limit counts them
  * @fault: enum weft_fault: it fails when those before it are complete
  * @executed: a local operation that has been; sending again does not repeat it
  * @sge: its scatter/gather list
  */
-struct weft_flight {
+struct weft_slot {
 	struct weft_sqe		sqe;
 	const void		*inline_data;
 	u32			index;
@@ -42,17 +42,17 @@ struct weft_flight {
 };
 
 /**
- * struct weft_window - work requests that have been begun and are not complete
+ * struct weft_inflight - work requests that have been begun and are not complete
  *
  * PSNs: @una <= @next <= @sent <= weft_send.psn. Indexes count up for ever:
  * @head <= @cur <= @tail.
  *
- * @flights: memory, NULL: the QP has sent no packet yet
- * @stride: bytes of a flight
- * @mask: number of flights minus one
- * @head: oldest flight
- * @cur: flight whose packets are being sent; @tail: all are
- * @tail: one after the youngest flight
+ * @slots: memory, NULL: the QP has sent no packet yet
+ * @stride: bytes of an inflight request
+ * @mask: number of slots minus one
+ * @head: oldest inflight request
+ * @cur: slot whose packets are being sent; @tail: all are
+ * @tail: one after the youngest inflight request
  * @una: oldest PSN without an answer
  * @next: PSN to be sent next, in @cur
  * @sent: one after the last PSN that ever was sent
@@ -64,8 +64,8 @@ struct weft_flight {
  * @retried: what is being sent is sent again; no progress since
  * @deadline: when the ack timeout ends
  */
-struct weft_window {
-	void			*flights;
+struct weft_inflight {
+	void			*slots;
 	u32			stride;
 	u32			mask;
 	u32			head;
@@ -109,7 +109,7 @@ struct weft_pace {
  * @ring: send queue
  * @tx: packets under way
  * @packets: responses to be processed
- * @window: work requests that travel in packets
+ * @inflight: work requests that travel in packets
  * @active: @wqe is not complete yet
  * @malformed: @wqe could not be made sense of
  * @waiting: for the timer, or (without a timer) for ever
@@ -144,7 +144,7 @@ struct weft_send {
 	struct weft_ring	*ring;
 	struct weft_tx		tx;
 	struct weft_backlog	packets;
-	struct weft_window	window;
+	struct weft_inflight	inflight;
 	bool			active;
 	bool			malformed;
 	bool			waiting;
@@ -181,7 +181,7 @@ struct weft_send {
 static inline bool weft_send_is_busy(const struct weft_send *send)
 {
 	return READ_ONCE(send->active) ||
-	       READ_ONCE(send->window.head) != READ_ONCE(send->window.tail);
+	       READ_ONCE(send->inflight.head) != READ_ONCE(send->inflight.tail);
 }
 
 #endif /* WEFT_OBJECT_SEND_H */

@@ -9,7 +9,7 @@
 #include "engine/migration.h"
 #include "engine/requester.h"
 #include "engine/responder.h"
-#include "engine/window.h"
+#include "engine/inflight.h"
 #include "link/local.h"
 #include "object/cq.h"
 #include "object/count.h"
@@ -472,7 +472,7 @@ int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	mutex_unlock(&qp->modify_lock);
 	weft_pause(WEFT_PAUSE_QP_DESTROY_ENDED);
 	weft_events_end(&qp->events);
-	weft_window_destroy(&qp->send.window);
+	weft_inflight_destroy(&qp->send.inflight);
 	qp_destroy_rings(qp);
 	weft_count_give(&qp->dev->num_qp);
 	weft_pause(WEFT_PAUSE_QP_DESTROY_EMPTY);

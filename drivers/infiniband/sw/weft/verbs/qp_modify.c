@@ -17,7 +17,7 @@
 #include "engine/requester.h"
 #include "engine/responder.h"
 #include "engine/rules.h"
-#include "engine/window.h"
+#include "engine/inflight.h"
 #include "link/local.h"
 #include "object/dev.h"
 #include "object/qp.h"
@@ -36,7 +36,7 @@
  * @av: with IB_QP_AV
  * @alternate: with IB_QP_ALT_PATH
  * @alt_source: the same: its source address, referenced, if no one else has a reference
- * @window: memory for packets' work requests, if the path or the send queue needs more
+ * @inflight: memory for packets' work requests, if the path or the send queue needs more
  * @resize: with IB_QP_CAP
  * @burst: with IB_QP_RATE_LIMIT: bytes that may go at a time, or 0
  */
@@ -44,7 +44,7 @@ struct qp_change {
 	struct weft_av		av;
 	struct weft_av		alternate;
 	const struct ib_gid_attr *alt_source;
-	struct weft_window	window;
+	struct weft_inflight	inflight;
 	struct weft_qp_resize	resize;
 	u32			burst;
 };
@@ -198,7 +198,7 @@ static void commit_path(struct weft_qp *qp, const struct weft_av *av)
 	qp->link = av->local ? &weft_link_local : qp->dev->wire;
 	qp->dev->wire->forget(&qp->send.tx);
 	qp->dev->wire->forget(&qp->recv.tx);
-	weft_window_reset(qp);
+	weft_inflight_reset(qp);
 	weft_migration_follow(qp);
 }
 
@@ -263,7 +263,7 @@ static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mas
 	commit_attr(&qp->attr, attr, mask);
 	commit_send(&qp->send, attr, mask);
 	commit_recv(&qp->recv, attr, mask);
-	weft_window_install(qp, &change->window);
+	weft_inflight_install(qp, &change->inflight);
 	if (mask & IB_QP_AV)
 		commit_path(qp, &change->av);
 	if (mask & IB_QP_ALT_PATH)
@@ -271,7 +271,7 @@ static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mas
 	if (mask & IB_QP_MAX_DEST_RD_ATOMIC)
 		weft_responder_resize(qp);
 	if (mask & IB_QP_SQ_PSN)
-		weft_window_reset(qp);
+		weft_inflight_reset(qp);
 	if (mask & IB_QP_PATH_MTU)
 		qp->mtu = ib_mtu_enum_to_int(attr->path_mtu);
 	if (mask & IB_QP_DEST_QPN)
@@ -418,7 +418,7 @@ static int modify_prepare(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 			  struct qp_change *change)
 {
 	const struct weft_ring *sq = change->resize.sq ?: qp->send.ring;
-	bool packets = change->resize.sq && qp->send.window.flights;
+	bool packets = change->resize.sq && qp->send.inflight.slots;
 	int ret;
 
 	if (mask & IB_QP_AV) {
@@ -434,7 +434,7 @@ static int modify_prepare(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 		if (ret)
 			return ret;
 	}
-	return packets ? weft_window_prepare(&change->window, qp, sq->entries) : 0;
+	return packets ? weft_inflight_prepare(&change->inflight, qp, sq->entries) : 0;
 }
 
 static int modify_locked(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
@@ -444,7 +444,7 @@ static int modify_locked(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
 
 	mutex_lock(&qp->modify_lock);
 	ret = modify_prepare(qp, attr, mask, change) ?: modify_stopped(qp, attr, mask, change);
-	weft_window_destroy(&change->window);
+	weft_inflight_destroy(&change->inflight);
 	if (!ret && mask & IB_QP_CAP)
 		attr->cap = qp->cap;
 	mutex_unlock(&qp->modify_lock);

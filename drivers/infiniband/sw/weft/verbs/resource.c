@@ -148,7 +148,7 @@ static void resource_raw_halves(struct weft_raw_qp *raw, const struct weft_qp *q
 	const struct weft_recv *recv = &qp->recv;
 
 	raw->next_sq_psn = READ_ONCE(send->psn);
-	raw->unanswered_psn = READ_ONCE(send->window.una);
+	raw->unanswered_psn = READ_ONCE(send->inflight.una);
 	raw->next_rq_psn = READ_ONCE(recv->psn);
 	raw->msn = READ_ONCE(recv->msn);
 	raw->timeout = READ_ONCE(send->timeout);
