@@ -693,7 +693,7 @@ static void vl15_without_room_is_counted(struct kunit *test)
 	u32 i;
 
 	arq->out.busy = true;
-	for (i = 0; i < WEFT_ARQ_LANE; i++)
+	for (i = 0; i < WEFT_ARQ_FIFO; i++)
 		weft_arq_xmit(arq, arq_packet(test, 0, 328, 15), model->now);
 	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 0U);
 	weft_arq_xmit(arq, arq_packet(test, 0, 328, 15), model->now);
@@ -701,12 +701,12 @@ static void vl15_without_room_is_counted(struct kunit *test)
 	arq->out.busy = false;
 	weft_arq_timeout(arq, model->now);
 	arq_run(model, ARQ_DELAY);
-	KUNIT_EXPECT_EQ(test, model->end[1].vl15, WEFT_ARQ_LANE);
-	KUNIT_EXPECT_EQ(test, arq_freed, WEFT_ARQ_LANE + 1);
+	KUNIT_EXPECT_EQ(test, model->end[1].vl15, WEFT_ARQ_FIFO);
+	KUNIT_EXPECT_EQ(test, arq_freed, WEFT_ARQ_FIFO + 1);
 	arq_model_destroy(model);
 }
 
-/* WEFT_ARQ_WINDOW frames have been put into the lane by other CPUs. */
+/* WEFT_ARQ_WINDOW frames have been put into the fifo by other CPUs. */
 static struct arq_model *arq_full_lane(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_clean);
@@ -717,7 +717,7 @@ static struct arq_model *arq_full_lane(struct kunit *test)
 	return model;
 }
 
-/* Others may fill a lane while it is emptied, so nobody goes on until it is empty. */
+/* Others may fill a fifo while it is emptied, so nobody goes on until it is empty. */
 static void frames_have_a_budget(struct kunit *test)
 {
 	struct arq_model *model = arq_full_lane(test);

@@ -2,7 +2,7 @@
 /*
  * Registration of user memory and of device memory, and what changes it.
  */
-#include "mem/pins.h"
+#include "mem/odp_pins.h"
 #include "mem/region.h"
 #include "compat/placement.h"
 #include "object/dev.h"
@@ -218,14 +218,14 @@ static void rereg_user_mr_empty(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	u64 start = fixture->start + OFFSET;
 	struct ib_mr *mr;
-	int paged;
+	int odp;
 
-	for (paged = 0; paged <= IB_ACCESS_ON_DEMAND; paged += IB_ACCESS_ON_DEMAND) {
-		mr = reg(test, OFFSET, 0, IOVA, ALL | paged);
+	for (odp = 0; odp <= IB_ACCESS_ON_DEMAND; odp += IB_ACCESS_ON_DEMAND) {
+		mr = reg(test, OFFSET, 0, IOVA, ALL | odp);
 		check_empty(test, mr);
 		KUNIT_EXPECT_NULL(test, weft_rereg_user_mr(mr, IB_MR_REREG_TRANS, start, LENGTH,
 							   IOVA, 0, NULL, NULL));
-		KUNIT_EXPECT_EQ(test, paged ? -EFAULT : 0,
+		KUNIT_EXPECT_EQ(test, odp ? -EFAULT : 0,
 				try_access(&fixture->who, mr->lkey, IOVA, LENGTH, ALL));
 		KUNIT_EXPECT_NULL(test, weft_rereg_user_mr(mr, IB_MR_REREG_TRANS, U64_MAX, 0,
 							   IOVA, 0, NULL, NULL));
@@ -289,7 +289,7 @@ static void pinned(void *arg)
 static void reg_user_mr_paged(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct weft_pins *holder, *pins = weft_pins_alloc(1);
+	struct weft_odp_pins *holder, *pins = weft_odp_pins_alloc(1);
 	DECLARE_COMPLETION_ONSTACK(done);
 	struct weft_span span;
 	u64 contiguous;
@@ -301,12 +301,12 @@ static void reg_user_mr_paged(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, to_weft_mr(mr)->umem);
 	KUNIT_EXPECT_EQ(test, -EFAULT, try_access(&fixture->who, mr->lkey, IOVA, 1, 0));
 	KUNIT_EXPECT_EQ(test, -ERANGE, try_access(&fixture->who, mr->lkey, IOVA, LENGTH + 1, 0));
-	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve_paged(&fixture->who, mr->lkey, IOVA,
-							   LENGTH, 0, &span));
-	weft_pins_add(pins, span.region, IOVA, LENGTH, true);
-	weft_pins_request(pins, &holder, pinned, &done);
+	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve_odp(&fixture->who, mr->lkey, IOVA,
+							 LENGTH, 0, &span));
+	weft_odp_pins_add(pins, span.region, IOVA, LENGTH, true);
+	weft_odp_pins_request(pins, &holder, pinned, &done);
 	wait_for_completion(&done);
-	KUNIT_ASSERT_EQ(test, 0, weft_pins_attach(pins, &span, IOVA + PAGE_SIZE, 1, true));
+	KUNIT_ASSERT_EQ(test, 0, weft_odp_pins_attach(pins, &span, IOVA + PAGE_SIZE, 1, true));
 	at = weft_region_at(&span, IOVA + PAGE_SIZE, &contiguous);
 	KUNIT_EXPECT_EQ(test, expected_byte(OFFSET + PAGE_SIZE), *at);
 	weft_region_put(span.region);
@@ -370,11 +370,11 @@ static unsigned long barren_map(struct kunit *test, struct barren *barren)
 	return start;
 }
 
-/* Return: whether a page could be had, as weft_pins_attach() says it. */
+/* Return: whether a page could be had, as weft_odp_pins_attach() says it. */
 static int barren_attach(struct kunit *test, unsigned long start)
 {
 	struct fixture *fixture = test->priv;
-	struct weft_pins *holder, *pins = weft_pins_alloc(1);
+	struct weft_odp_pins *holder, *pins = weft_odp_pins_alloc(1);
 	DECLARE_COMPLETION_ONSTACK(done);
 	struct weft_span span;
 	struct ib_mr *mr;
@@ -382,15 +382,15 @@ static int barren_attach(struct kunit *test, unsigned long start)
 
 	KUNIT_ASSERT_NOT_NULL(test, pins);
 	mr = reg(test, start - fixture->start, PAGE_SIZE, start, IB_ACCESS_ON_DEMAND);
-	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve_paged(&fixture->who, mr->lkey, start,
-							   1, 0, &span));
-	weft_pins_add(pins, span.region, start, 1, false);
-	weft_pins_request(pins, &holder, pinned, &done);
+	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve_odp(&fixture->who, mr->lkey, start,
+							 1, 0, &span));
+	weft_odp_pins_add(pins, span.region, start, 1, false);
+	weft_odp_pins_request(pins, &holder, pinned, &done);
 	wait_for_completion(&done);
-	err = weft_pins_attach(pins, &span, start, 1, false);
+	err = weft_odp_pins_attach(pins, &span, start, 1, false);
 	weft_region_put(span.region);
 	if (err)
-		weft_pins_forget(pins);
+		weft_odp_pins_forget(pins);
 	KUNIT_EXPECT_NULL(test, holder);
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
 	return err;

@@ -7,7 +7,7 @@
 #include <kunit/test.h>
 
 #include "compat/placement.h"
-#include "engine/paging.h"
+#include "engine/odp.h"
 #include "verbs/qp.h"
 #include "wire/aeth.h"
 #include "wire/opcode.h"
@@ -743,25 +743,25 @@ static void read_again_without_key(struct kunit *test)
 }
 
 /*
- * The same of memory that was paged and has come meanwhile: a later message shall not find it,
+ * The same of memory that was ODP and has come meanwhile: a later message shall not find it,
  * as other memory may be at its address then.
  */
 static void read_again_without_pages(struct kunit *test)
 {
 	struct fake_link *link = resp_create(test, IB_QPT_RC);
 	struct fake_node *node = &link->node[1];
-	struct weft_paging *paging = &node->qp->recv.paging;
-	struct weft_pins *pins = weft_pins_alloc(1);
+	struct weft_odp *odp = &node->qp->recv.odp;
+	struct weft_odp_pins *pins = weft_odp_pins_alloc(1);
 
 	KUNIT_ASSERT_NOT_NULL(test, pins);
 	resp_read_whole(link);
-	pins->holder = &paging->pins;
+	pins->holder = &odp->pins;
 	atomic_set(&pins->state, 1); /* ready */
-	paging->pins = pins;
-	weft_paging_carry(paging);
+	odp->pins = pins;
+	weft_odp_carry(odp);
 	resp_read_late(link);
-	KUNIT_EXPECT_NULL(test, paging->pins);
-	KUNIT_EXPECT_FALSE(test, paging->parked);
+	KUNIT_EXPECT_NULL(test, odp->pins);
+	KUNIT_EXPECT_FALSE(test, odp->parked);
 	fake_link_expect_quiet(link);
 }
 

@@ -87,7 +87,7 @@
  * message goes in windows, so that one process cannot pin all memory by having many
  * messages that wait for something. Not less than WEFT_COPY_CHUNK.
  */
-#define WEFT_PAGED_WINDOW	SZ_4M
+#define WEFT_ODP_CHUNK		SZ_4M
 
 /* Work requests of a QP that are on the wire. A power of two. */
 #define WEFT_INFLIGHT_WQES	256
@@ -148,7 +148,7 @@
 #define WEFT_ARQ_OWNED_BYTES	SZ_64M
 #define WEFT_ARQ_OWNED_PACKETS	65536U
 /* Packets, or frames, that wait until another CPU has handed those before them on. */
-#define WEFT_ARQ_LANE		1024U
+#define WEFT_ARQ_FIFO		1024U
 /* As many of them are handed on before the rest is left to a work item. */
 #define WEFT_ARQ_BUDGET		64U
 

@@ -5,7 +5,7 @@
 #include "engine/drop.h"
 #include "engine/migration.h"
 #include "engine/pace.h"
-#include "engine/paging.h"
+#include "engine/odp.h"
 #include "engine/pkt.h"
 #include "engine/requester.h"
 #include "engine/sendq.h"
@@ -214,7 +214,7 @@ static bool comp_place(struct weft_qp *qp, const struct weft_slot *slot, u64 off
 		return false;
 	}
 	if (offset + length < slot->length)
-		weft_paging_keep(&qp->send.placing);
+		weft_odp_keep(&qp->send.placing);
 	if (length) {
 		weft_sgl_iter(sgl, &to);
 		weft_iter_skip(&to, offset);
@@ -222,7 +222,7 @@ static bool comp_place(struct weft_qp *qp, const struct weft_slot *slot, u64 off
 	}
 	weft_sgl_release(sgl);
 	if (offset + length == slot->length)
-		weft_paging_end(&qp->send.placing);
+		weft_odp_end(&qp->send.placing);
 	return true;
 }
 
@@ -313,7 +313,7 @@ static bool comp_current(const struct weft_inflight *inflight, u32 psn)
 				  (inflight->sent - inflight->una) & WEFT_PSN_MASK);
 }
 
-/* Does the response just looked at have to wait, for paged memory or another path? */
+/* Does the response just looked at have to wait, for ODP memory or another path? */
 static bool comp_is_parked(const struct weft_send *send)
 {
 	return unlikely(send->placing.parked);
@@ -394,7 +394,7 @@ void weft_completer_timeout(struct weft_qp *qp)
 	if (inflight->una == inflight->sent || !send->timeout)
 		return; /* nothing is waited for */
 	/* what is waited for has come, but there is no place for it yet */
-	if (weft_pins_pending(send->placing.pins))
+	if (weft_odp_pins_pending(send->placing.pins))
 		weft_ack_timeout_start(qp);
 	else if (ktime_before(now, inflight->deadline))
 		hrtimer_start(&send->timer, ktime_sub(inflight->deadline, now),

@@ -23,7 +23,7 @@ struct weft_lso;
  * @WEFT_OUTCOME_STOPPED: given up halfway because somebody wants one of the
  *	turns or the task is being killed, or not begun because it might sleep;
  *	to be done again from the start, an LSO from weft_send.done
- * @WEFT_OUTCOME_STALLED: a packet did not fit, or the peer has to wait for paged
+ * @WEFT_OUTCOME_STALLED: a packet did not fit, or the peer has to wait for odp
  *	memory; the send turn will get an event, then it is to be done again, likewise
  */
 enum weft_outcome {

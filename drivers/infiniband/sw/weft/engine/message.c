@@ -5,7 +5,7 @@
 #include <rdma/ib_mad.h>
 
 #include "compat/placement.h"
-#include "engine/paging.h"
+#include "engine/odp.h"
 #include "engine/sendq.h"
 #include "object/cq.h"
 #include "object/dev.h"
@@ -170,12 +170,12 @@ static u64 msg_ahead(u64 offset, u64 end, u64 length)
 	return end < length ? min(offset, length - end) : 0;
 }
 
-/* The receive that is held has paged memory. */
+/* The receive that is held has ODP memory. */
 static noinline enum weft_fault msg_page_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
 	struct weft_recv *recv = &qp->recv;
-	struct weft_paging_need need = {
-		.paging = &recv->paging,
+	struct weft_odp_need need = {
+		.odp = &recv->odp,
 		.turn = &recv->turn,
 		.access = IB_ACCESS_LOCAL_WRITE,
 		.offset = offset,
@@ -186,8 +186,8 @@ static noinline enum weft_fault msg_page_recv(struct weft_qp *qp, u64 offset, u6
 		.refusal = WEFT_FAULT_RECV_PROTECTION,
 	};
 
-	return weft_paging_resolve(&need, &recv->taker, &recv->sgl, recv->wqe.sge,
-				   recv->wqe.num_sge);
+	return weft_odp_resolve(&need, &recv->taker, &recv->sgl, recv->wqe.sge,
+				recv->wqe.num_sge);
 }
 
 /* Open the first @end bytes of the receive that is held, and go to @offset. */
@@ -244,7 +244,7 @@ static u32 msg_access(const struct weft_request *req)
 	}
 }
 
-/* An rkey names paged memory. */
+/* An rkey names ODP memory. */
 static noinline enum weft_fault msg_page_remote(struct weft_qp *qp,
 						const struct weft_request *req,
 						u64 offset, u32 length)
@@ -256,8 +256,8 @@ static noinline enum weft_fault msg_page_remote(struct weft_qp *qp,
 		.length = max(left, length),
 		.lkey = req->rkey,
 	};
-	struct weft_paging_need need = {
-		.paging = &recv->paging,
+	struct weft_odp_need need = {
+		.odp = &recv->odp,
 		.turn = &recv->turn,
 		.access = msg_access(req),
 		.length = length,
@@ -268,7 +268,7 @@ static noinline enum weft_fault msg_page_remote(struct weft_qp *qp,
 	};
 	enum weft_fault fault;
 
-	fault = weft_paging_resolve(&need, &recv->who, &recv->sgl, &sge, 1);
+	fault = weft_odp_resolve(&need, &recv->who, &recv->sgl, &sge, 1);
 	if (fault)
 		return fault;
 	/* the reference moves */
@@ -324,7 +324,7 @@ static enum weft_fault msg_begin_word(struct weft_qp *qp, const struct weft_requ
 }
 
 /*
- * IBA A19: the key has to be right whatever the range is. Paged memory need not be
+ * IBA A19: the key has to be right whatever the range is. ODP memory need not be
  * there: it may be flushed to visibility only, and that looks at no memory.
  */
 static enum weft_fault msg_begin_flush(struct weft_qp *qp, const struct weft_request *req)
@@ -573,7 +573,7 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 void weft_message_pause(struct weft_qp *qp)
 {
 	weft_assert_turn(&qp->recv.turn);
-	weft_paging_keep(&qp->recv.paging);
+	weft_odp_keep(&qp->recv.odp);
 	msg_release(qp);
 }
 
@@ -584,7 +584,7 @@ const struct weft_verdict *weft_message_refuse(struct weft_qp *qp,
 		weft_rules_verdict(fault, weft_rules_service(qp->type));
 
 	weft_assert_turn(&qp->recv.turn);
-	weft_paging_forget(&qp->recv.paging);
+	weft_odp_forget(&qp->recv.odp);
 	/* of a service that tells nobody, this is all there is to see of it */
 	if (fault == WEFT_FAULT_RECV_LENGTH && verdict->reply == WEFT_REPLY_NONE)
 		weft_stats_inc(qp, WEFT_STAT_RX_TOO_LONG);
@@ -708,7 +708,7 @@ void weft_message_flush(struct weft_qp *qp)
 	struct weft_recv *recv = &qp->recv;
 
 	weft_assert_turn(&recv->turn);
-	weft_paging_forget(&recv->paging);
+	weft_odp_forget(&recv->odp);
 	if (recv->held)
 		msg_flush_held(qp);
 	if (recv->ring) {

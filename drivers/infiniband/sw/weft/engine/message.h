@@ -10,9 +10,9 @@
  * weft_message_begin() decides everything that can be refused; after it a
  * message may only end, pause, or fail in SEND_INV.
  *
- * When paged memory is missing begin and resume return WEFT_FAULT_PAGES: nothing has
+ * When ODP memory is missing begin and resume return WEFT_FAULT_PAGES: nothing has
  * happened, the receive half will get WEFT_EV_RUN, and then the same is to be tried
- * again. When they find it, WEFT_PAGED_WINDOW bytes of it may be moved before the next
+ * again. When they find it, WEFT_ODP_CHUNK bytes of it may be moved before the next
  * weft_message_resume().
  */
 #ifndef WEFT_ENGINE_MESSAGE_H

@@ -3,7 +3,7 @@
 #include "engine/reply.h"
 
 #include "engine/link.h"
-#include "engine/paging.h"
+#include "engine/odp.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "params.h"
@@ -73,7 +73,7 @@ static void reply_give_up(struct weft_qp *qp, enum weft_fault fault)
 	struct weft_response *response = &qp->recv.response;
 
 	if (response->again) {
-		weft_paging_forget(&qp->recv.paging);
+		weft_odp_forget(&qp->recv.odp);
 		response->kind = WEFT_RESPONSE_NOTHING;
 	} else {
 		weft_reply_refuse(qp, response->psn, fault);
@@ -146,7 +146,7 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 	/* a READ of nothing is one packet, too */
 	if (sent == batch.num && batch.length == left) {
 		response->kind = WEFT_RESPONSE_NOTHING;
-		weft_paging_forget(&qp->recv.paging);
+		weft_odp_forget(&qp->recv.odp);
 	}
 	return sent == batch.num;
 }

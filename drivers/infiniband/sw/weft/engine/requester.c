@@ -7,7 +7,7 @@
 #include "engine/link.h"
 #include "engine/migration.h"
 #include "engine/pace.h"
-#include "engine/paging.h"
+#include "engine/odp.h"
 #include "engine/sendq.h"
 #include "engine/transmit.h"
 #include "engine/inflight.h"
@@ -21,7 +21,7 @@
  * @bytes: bytes
  * @wqes: work requests
  * @atomic: nothing may sleep
- * @stalled: a packet did not fit, or paged memory is on its way: an event will come
+ * @stalled: a packet did not fit, or ODP memory is on its way: an event will come
  */
 struct req_budget {
 	s64	bytes;
@@ -202,13 +202,13 @@ static noinline void req_not_done(struct weft_qp *qp, const struct weft_answer *
 	}
 }
 
-/* The next window of a message that has paged memory. */
+/* The next window of a message that has ODP memory. */
 static enum weft_fault req_page(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 
-	return weft_sendq_page(qp, &send->paging, &send->wqe.sqe, send->wqe.sge,
-			       send->done, WEFT_PAGED_WINDOW);
+	return weft_sendq_page(qp, &send->odp, &send->wqe.sqe, send->wqe.sge,
+			       send->done, WEFT_ODP_CHUNK);
 }
 
 static __always_inline void req_connected(struct weft_qp *qp, bool atomic,
@@ -294,10 +294,10 @@ static noinline bool req_has_more(struct weft_qp *qp)
 	return qp->send.active || req_next(qp);
 }
 
-static void req_forget_paged(struct weft_send *send)
+static void req_forget_odp(struct weft_send *send)
 {
-	weft_paging_forget(&send->paging);
-	weft_paging_forget(&send->placing);
+	weft_odp_forget(&send->odp);
+	weft_odp_forget(&send->placing);
 	send->done = 0;
 }
 
@@ -323,7 +323,7 @@ static void req_flush_begun(struct weft_qp *qp)
 	send->waiting = false;
 	send->unanswered = false;
 	hrtimer_try_to_cancel(&send->timer);
-	req_forget_paged(send);
+	req_forget_odp(send);
 	req_flush_inflight(qp);
 }
 
@@ -642,7 +642,7 @@ void weft_requester_reset(struct weft_qp *qp)
 	weft_pace_set(send, 0, 0, qp->mtu);
 	weft_backlog_purge(&send->packets);
 	qp->dev->wire->forget(&send->tx);
-	req_forget_paged(send);
+	req_forget_odp(send);
 	weft_inflight_reset(qp);
 	send->inflight.ssn = 0;
 	send->inflight.limited = false;

@@ -9,7 +9,7 @@
 #include "engine/ipcsum.h"
 #include "engine/link.h"
 #include "engine/migration.h"
-#include "engine/paging.h"
+#include "engine/odp.h"
 #include "engine/pkt.h"
 #include "engine/replay.h"
 #include "engine/reply.h"
@@ -76,7 +76,7 @@ static enum weft_fault resp_read(struct weft_qp *qp, const struct weft_pkt *pkt)
 	fault = weft_message_begin(qp, &req);
 	if (fault)
 		return fault;
-	weft_paging_carry(&recv->paging);
+	weft_odp_carry(&recv->odp);
 	weft_message_end(qp, &req);
 	psns = weft_rules_psn_count(req.length, qp->mtu);
 	slot = weft_replay_keep(recv, hdr->psn, psns, WEFT_RESPONSE_READ);
@@ -305,7 +305,7 @@ static enum weft_fault resp_data(struct weft_qp *qp, const struct weft_pkt *pkt,
 	}
 	req.length = progress->done + payload;
 	fault = weft_message_end(qp, &req);
-	weft_paging_end(&recv->paging);
+	weft_odp_end(&recv->odp);
 	if (!fault)
 		resp_message_done(recv);
 	return fault;
@@ -625,7 +625,7 @@ static noinline_for_stack void resp_supersede(struct weft_recv *recv)
 }
 
 /*
- * A packet has to wait for paged memory, and others behind it. What has been executed
+ * A packet has to wait for ODP memory, and others behind it. What has been executed
  * before is acknowledged now, as it may take long.
  */
 static void resp_park(struct weft_qp *qp, struct weft_pkt *pkt, struct resp_budget *budget)
@@ -695,7 +695,7 @@ void weft_responder_run(struct weft_qp *qp)
 	bool defer;
 
 	weft_turn_take(&qp->recv.turn);
-	weft_paging_wake(&qp->recv);
+	weft_odp_wake(&qp->recv);
 	defer = resp_work(qp, &budget);
 	if (weft_qp_state(qp) == IB_QPS_ERR)
 		weft_message_flush(qp);
@@ -831,7 +831,7 @@ void weft_responder_reset(struct weft_qp *qp)
 	recv->last_wqe = false;
 	recv->msn = 0;
 	recv->done = 0;
-	weft_paging_forget(&recv->paging);
-	weft_paging_wake(recv);
+	weft_odp_forget(&recv->odp);
+	weft_odp_wake(recv);
 	qp->dev->wire->forget(&recv->tx);
 }

@@ -43,12 +43,12 @@
  * @WEFT_FAULT_CQ_OVERRUN: flushed, as a completion was lost
  * @WEFT_FAULT_XRC_SRQ: responder: no such SRQ in the XRC domain
  * @WEFT_FAULT_REMOVED: the device has been removed
- * @WEFT_FAULT_NO_MEMORY: there is no memory for paged memory, of a local element, or at
+ * @WEFT_FAULT_NO_MEMORY: there is no memory for ODP memory, of a local element, or at
  *	the responder
  * @WEFT_FAULT_IMMEDIATE_ACCESS: responder: REMOTE_ACCESS of a WRITE that has taken a receive
  * @WEFT_FAULT_IMMEDIATE_NOT_ENABLED: responder: NOT_ENABLED of one
  * @WEFT_FAULTS: number of faults
- * @WEFT_FAULT_PAGES: none, and never the fault of a completion: paged memory is on its
+ * @WEFT_FAULT_PAGES: none, and never the fault of a completion: ODP memory is on its
  *	way, and the half will get WEFT_EV_RUN when it is there
  */
 enum weft_fault {

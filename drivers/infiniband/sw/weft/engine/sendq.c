@@ -3,7 +3,7 @@
 #include "engine/sendq.h"
 
 #include "compat/placement.h"
-#include "engine/paging.h"
+#include "engine/odp.h"
 #include "mem/fastreg.h"
 #include "object/cq.h"
 #include "object/dev.h"
@@ -50,12 +50,12 @@ bool weft_sendq_allows(const struct weft_qp *qp, u8 opcode)
 	       sendq_allows_more(qp, opcode);
 }
 
-enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
+enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_odp *odp,
 				const struct weft_sqe *sqe, const struct weft_sge *sge,
 				u64 offset, u64 length)
 {
-	struct weft_paging_need need = {
-		.paging = paging,
+	struct weft_odp_need need = {
+		.odp = odp,
 		.turn = &qp->send.turn,
 		.access = weft_sendq_access(sqe->opcode),
 		.offset = offset,
@@ -67,7 +67,7 @@ enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
 	};
 	enum weft_fault fault;
 
-	fault = weft_paging_resolve(&need, &qp->send.who, &qp->send.sgl, sge, sqe->num_sge);
+	fault = weft_odp_resolve(&need, &qp->send.who, &qp->send.sgl, sge, sqe->num_sge);
 	if (fault)
 		return fault;
 	if (weft_sendq_length_valid(sqe->opcode, qp->send.sgl.length))
@@ -103,7 +103,7 @@ enum weft_fault weft_sendq_measure(struct weft_qp *qp, u32 *length)
 		return WEFT_FAULT_NONE;
 	fault = weft_sendq_gather(qp, sqe, send->wqe.sge, NULL);
 	if (unlikely(fault == WEFT_FAULT_PAGES))
-		fault = weft_sendq_page(qp, &send->paging, sqe, send->wqe.sge, 0, 0);
+		fault = weft_sendq_page(qp, &send->odp, sqe, send->wqe.sge, 0, 0);
 	weft_sgl_release(&send->sgl);
 	return fault;
 }

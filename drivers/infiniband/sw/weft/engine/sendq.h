@@ -13,7 +13,7 @@
 #include "object/qp.h"
 #include "ring/sqe.h"
 
-struct weft_paging;
+struct weft_odp;
 
 /* Sets of enum weft_sqe_opcode; who asks has made sure that the opcode is one. */
 #define WEFT_SENDQ_LOCAL	(BIT(WEFT_SQE_LOCAL_INV) | BIT(WEFT_SQE_BIND_MW) | \
@@ -243,18 +243,18 @@ weft_sendq_gather(struct weft_qp *qp, const struct weft_sqe *sqe, const struct w
 enum weft_fault weft_sendq_measure(struct weft_qp *qp, u32 *length);
 
 /**
- * weft_sendq_page - what weft_sendq_gather() does, when some of the memory is paged
+ * weft_sendq_page - what weft_sendq_gather() does, when some of the memory is odp
  * @qp: the QP; @qp->send.sgl is the result
- * @paging: of the send half
+ * @odp: of the send half
  * @sqe: the request
  * @sge: its list
  * @offset: first byte of the message that will be accessed
- * @length: bytes that will be, of which WEFT_PAGED_WINDOW may; 0: it is only checked
+ * @length: bytes that will be, of which WEFT_ODP_CHUNK may; 0: it is only checked
  *
  * Return: WEFT_FAULT_NONE: weft_sgl_release() is due; WEFT_FAULT_PAGES: there will be
  * an event when it is worth to try again; or why not.
  */
-enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_paging *paging,
+enum weft_fault weft_sendq_page(struct weft_qp *qp, struct weft_odp *odp,
 				const struct weft_sqe *sqe, const struct weft_sge *sge,
 				u64 offset, u64 length);
 

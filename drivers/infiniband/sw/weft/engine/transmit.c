@@ -3,7 +3,7 @@
 #include "engine/transmit.h"
 
 #include "engine/link.h"
-#include "engine/paging.h"
+#include "engine/odp.h"
 #include "engine/sendq.h"
 #include "engine/inflight.h"
 #include "object/dev.h"
@@ -255,7 +255,7 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_slot *slot, u32 from, u
 	if (batch.length) {
 		fault = weft_sendq_gather(qp, &slot->sqe, slot->sge, slot->inline_data);
 		if (unlikely(fault == WEFT_FAULT_PAGES))
-			fault = weft_sendq_page(qp, &qp->send.paging, &slot->sqe, slot->sge,
+			fault = weft_sendq_page(qp, &qp->send.odp, &slot->sqe, slot->sge,
 						(u64)from * qp->mtu, batch.length);
 		if (unlikely(fault == WEFT_FAULT_PAGES))
 			return false;
@@ -270,7 +270,7 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_slot *slot, u32 from, u
 	}
 	sent = qp->dev->wire->xmit(&batch);
 	if (from + sent < slot->psns)
-		weft_paging_keep(&qp->send.paging);
+		weft_odp_keep(&qp->send.odp);
 	weft_sgl_release(&qp->send.sgl);
 	trace_weft_send(qp->qpn, &batch.hdr, batch.num, sent, batch.length);
 	if (!sent)
@@ -282,7 +282,7 @@ static bool xmit_packets(struct weft_qp *qp, struct weft_slot *slot, u32 from, u
 	}
 	xmit_sent(qp, weft_psn_add(slot->first_psn, from + sent), response ? 1 : sent);
 	if (from + sent == slot->psns) {
-		weft_paging_end(&qp->send.paging);
+		weft_odp_end(&qp->send.odp);
 		xmit_slot_done(qp, slot);
 	}
 	return from + sent == to;

@@ -6,7 +6,7 @@
 
 #include "engine/requester.h"
 #include "engine/responder.h"
-#include "mem/pins.h"
+#include "mem/odp_pins.h"
 #include "object/queue.h"
 #include "object/ucontext.h"
 #include "wire/opcode.h"
@@ -17,18 +17,18 @@ int __init weft_engine_init(void)
 
 	weft_opcode_init();
 	weft_doorbell_install(weft_requester_doorbell, weft_responder_doorbell);
-	ret = weft_pins_init();
+	ret = weft_odp_pins_init();
 	if (ret)
 		return ret;
 	ret = weft_queue_init();
 	if (ret)
-		weft_pins_exit();
+		weft_odp_pins_exit();
 	return ret;
 }
 
 void weft_engine_exit(void)
 {
 	/* what pins posts to turns */
-	weft_pins_exit();
+	weft_odp_pins_exit();
 	weft_queue_exit();
 }

@@ -5,10 +5,10 @@
  * lost it says so once, and the sender goes back to it; if that gets lost, too, the
  * sender does so when its time is up.
  *
- * What is handed on leaves through a lane: under the lock it is put into a queue, and
+ * What is handed on leaves through a fifo: under the lock it is put into a queue, and
  * who finds nobody at work there does the work, without the lock. So order is kept, and
  * neither a net device nor a switch is called with the lock held, whatever they do. Nobody
- * does it for long, as other CPUs may fill a lane as fast as one empties it: a work item
+ * does it for long, as other CPUs may fill a fifo as fast as one empties it: a work item
  * goes on with the rest.
  */
 #include "fabric/arq.h"
@@ -43,22 +43,22 @@ void weft_arq_resize(struct weft_arq *arq, u32 max_frame)
 	WRITE_ONCE(arq->param.max_frame, max_frame);
 }
 
-static void arq_drain(struct weft_arq *arq, struct weft_arq_lane *lane,
+static void arq_drain(struct weft_arq *arq, struct weft_arq_fifo *fifo,
 		      void (*hand_on)(struct weft_arq *arq, struct sk_buff *skb))
 {
 	u32 budget = WEFT_ARQ_BUDGET;
 	struct sk_buff *skb;
 
 	spin_lock_bh(&arq->lock);
-	if (!lane->busy) {
-		lane->busy = true;
-		while (budget-- && (skb = __skb_dequeue(&lane->queue))) {
+	if (!fifo->busy) {
+		fifo->busy = true;
+		while (budget-- && (skb = __skb_dequeue(&fifo->queue))) {
 			spin_unlock_bh(&arq->lock);
 			hand_on(arq, skb);
 			spin_lock_bh(&arq->lock);
 		}
-		lane->busy = false;
-		if (!skb_queue_empty(&lane->queue) && !arq->stopped)
+		fifo->busy = false;
+		if (!skb_queue_empty(&fifo->queue) && !arq->stopped)
 			arq->param.ops->more(arq);
 	}
 	spin_unlock_bh(&arq->lock);
@@ -71,9 +71,9 @@ void weft_arq_drain(struct weft_arq *arq)
 }
 WEFT_EXPORT_FOR_TEST(weft_arq_drain);
 
-static bool arq_lane_is_full(const struct weft_arq_lane *lane)
+static bool arq_fifo_is_full(const struct weft_arq_fifo *fifo)
 {
-	return skb_queue_len(&lane->queue) >= WEFT_ARQ_LANE;
+	return skb_queue_len(&fifo->queue) >= WEFT_ARQ_FIFO;
 }
 
 /* The clock is read before the lock is taken, so it may be behind what was noted. */
@@ -108,7 +108,7 @@ static bool arq_put(struct weft_arq *arq, struct weft_frame *frame,
 	frame->nonce = arq->param.nonce;
 	frame->heard = arq->param.heard;
 	frame->ack = arq->receiver.expected;
-	if (!arq_lane_is_full(&arq->out))
+	if (!arq_fifo_is_full(&arq->out))
 		skb = weft_frame_build(frame, packet, offset, &arq->param.room);
 	if (!skb)
 		return false;
@@ -316,7 +316,7 @@ static void arq_accept(struct weft_arq *arq, const struct weft_frame *frame,
 	int ret;
 
 	/* who cannot keep up acknowledges less */
-	if (arq_lane_is_full(&arq->in)) {
+	if (arq_fifo_is_full(&arq->in)) {
 		kfree_skb(skb);
 		return;
 	}
@@ -338,7 +338,7 @@ static void arq_accept_vl15(struct weft_arq *arq, const struct weft_frame *frame
 	struct sk_buff *packet;
 	int ret = -ENOMEM;
 
-	if (arq_lane_is_full(&arq->in))
+	if (arq_fifo_is_full(&arq->in))
 		kfree_skb(skb);
 	else
 		ret = weft_reasm_add(&whole, skb, frame->flags, &packet);

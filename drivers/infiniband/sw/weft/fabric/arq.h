@@ -61,11 +61,11 @@ struct weft_arq_slot {
 };
 
 /**
- * struct weft_arq_lane - what is to be handed on, in order, without the lock
+ * struct weft_arq_fifo - what is to be handed on, in order, without the lock
  * @queue: it
  * @busy: somebody does it
  */
-struct weft_arq_lane {
+struct weft_arq_fifo {
 	struct sk_buff_head	queue;
 	bool			busy;
 };
@@ -171,8 +171,8 @@ struct weft_arq {
 	u64			armed;
 	struct weft_arq_sender	sender;
 	struct weft_arq_receiver receiver;
-	struct weft_arq_lane	out;
-	struct weft_arq_lane	in;
+	struct weft_arq_fifo	out;
+	struct weft_arq_fifo	in;
 };
 
 /**
@@ -225,7 +225,7 @@ void weft_arq_timeout(struct weft_arq *arq, u64 now);
  * weft_arq_drain - hand on what waits
  * @arq: an end of a cable
  *
- * WEFT_ARQ_BUDGET of each lane at most; weft_arq_ops.more is called if there is more.
+ * WEFT_ARQ_BUDGET of each fifo at most; weft_arq_ops.more is called if there is more.
  *
  * Context: bottom halves off, RCU read side.
  */

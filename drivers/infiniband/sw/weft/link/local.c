@@ -11,7 +11,7 @@
 #include <rdma/ib_pack.h>
 
 #include "engine/migration.h"
-#include "engine/paging.h"
+#include "engine/odp.h"
 #include "engine/sendq.h"
 #include "fabric/fabric.h"
 #include "fabric/notice.h"
@@ -82,7 +82,7 @@ static bool local_move(struct weft_qp *qp, struct weft_qp *peer,
 	u32 left = req->length - qp->send.done;
 
 	/* so much is always pinned */
-	BUILD_BUG_ON(WEFT_PAGED_WINDOW < WEFT_COPY_CHUNK);
+	BUILD_BUG_ON(WEFT_ODP_CHUNK < WEFT_COPY_CHUNK);
 	if (unlikely(left > WEFT_COPY_CHUNK))
 		return local_move_long(qp, peer, req);
 	local_copy(qp, peer, req->opcode, left);
@@ -190,7 +190,7 @@ static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
 	if (!fault)
 		fault = local_open(qp, peer, req);
 	if (unlikely(fault == WEFT_FAULT_PAGES)) {
-		weft_paging_wait(&peer->recv, qp);
+		weft_odp_wait(&peer->recv, qp);
 		answer->outcome = WEFT_OUTCOME_STALLED;
 		return;
 	}
@@ -352,7 +352,7 @@ static void local_connected_message(struct weft_qp *qp, const struct weft_reques
 	weft_pause(WEFT_PAUSE_LOCAL_OWNED);
 	verdict = local_connected(qp, peer);
 	if (unlikely(verdict == WEFT_PATH_LATER)) {
-		weft_paging_wait(&peer->recv, qp);
+		weft_odp_wait(&peer->recv, qp);
 		answer->outcome = WEFT_OUTCOME_STALLED;
 	} else if (verdict == WEFT_PATH_YES && local_psn_expected(qp, peer)) {
 		weft_sgl_iter(sgl, &qp->send.iter);

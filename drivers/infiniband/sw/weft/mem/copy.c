@@ -298,7 +298,7 @@ void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 
 	if (unlikely(!length))
 		return;
-	/* a list of paged memory ends where its pages do: nothing behind may be touched */
+	/* a list of ODP memory ends where its pages do: nothing behind may be touched */
 	lockdep_assert(weft_iter_left(dst) >= length && weft_iter_left(src) >= length);
 	/* most messages are small and cross no boundary */
 	to = copy_at_once(dst, length);

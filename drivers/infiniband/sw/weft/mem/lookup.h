@@ -129,7 +129,7 @@ static inline bool weft_lookup_window_open(const struct weft_region *region,
  * @length: bytes
  * @access: all the enum ib_access_flags the access needs
  *
- * Return: see weft_region_resolve_paged().
+ * Return: see weft_region_resolve_odp().
  */
 static __always_inline int weft_lookup_check(const struct weft_region *region,
 					     const struct weft_accessor *who, u64 addr,
@@ -156,7 +156,7 @@ static __always_inline int weft_lookup_check(const struct weft_region *region,
  * @access: all the enum ib_access_flags the access needs
  * @span: result
  *
- * Return: true; false: it is none of the newest regions, or paged, or the access is
+ * Return: true; false: it is none of the newest regions, or ODP, or the access is
  * wrong. weft_region_resolve() knows, and @span is as it was.
  */
 static __always_inline bool weft_lookup_usual(const struct weft_accessor *who, u32 key,
@@ -179,19 +179,19 @@ static __always_inline bool weft_lookup_usual(const struct weft_accessor *who, u
 }
 
 /**
- * weft_lookup_resolve - weft_region_resolve(), or weft_region_resolve_paged()
+ * weft_lookup_resolve - weft_region_resolve(), or weft_region_resolve_odp()
  * @who: on whose behalf
  * @key: lkey or rkey
  * @addr: first byte
  * @length: bytes
  * @access: all the enum ib_access_flags the access needs
- * @paged: it may be paged
+ * @ODP: it may be odp
  * @span: result
  *
  * Return: see there.
  */
 static __always_inline int weft_lookup_resolve(const struct weft_accessor *who, u32 key,
-					       u64 addr, u64 length, u32 access, bool paged,
+					       u64 addr, u64 length, u32 access, bool odp,
 					       struct weft_span *span)
 {
 	struct weft_region *region;
@@ -208,7 +208,7 @@ static __always_inline int weft_lookup_resolve(const struct weft_accessor *who, 
 	if (unlikely(!region))
 		return weft_region_resolve_null(key, access, span);
 	err = weft_lookup_check(region, who, addr, length, access);
-	if (unlikely(!err && region->mm) && !paged)
+	if (unlikely(!err && region->mm) && !odp)
 		err = -EFAULT;
 	if (unlikely(err)) {
 		weft_region_put(region);

@@ -12,7 +12,7 @@
 
 #include "mem/lookup.h"
 #include "mem/null.h"
-#include "mem/pins.h"
+#include "mem/odp_pins.h"
 #include "pause.h"
 
 static void region_insert(struct weft_region *region)
@@ -108,7 +108,7 @@ struct weft_region *weft_region_successor(const struct weft_region *old, gfp_t g
 	region->length = old->length;
 	region->mm = old->mm;
 	region->tgid = old->tgid;
-	region->lane = old->lane;
+	region->odp_queue = old->odp_queue;
 	region->base = old->base;
 	region->blocks = old->blocks;
 	region->page_shift = old->page_shift;
@@ -211,7 +211,7 @@ struct weft_region *weft_region_get_by_index(struct weft_region_table *table,
 void weft_region_last_put(struct weft_region *region)
 {
 	if (region->kind == WEFT_REGION_PINNED) {
-		weft_pins_detach(region);
+		weft_odp_pins_detach(region);
 		return;
 	}
 	/* weft_region_kill() frees a memory region, nobody waits for a window */
@@ -262,12 +262,12 @@ int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 }
 WEFT_EXPORT_FOR_TEST(weft_region_resolve);
 
-int weft_region_resolve_paged(const struct weft_accessor *who, u32 key, u64 addr,
-			      u64 length, u32 access, struct weft_span *span)
+int weft_region_resolve_odp(const struct weft_accessor *who, u32 key, u64 addr,
+			    u64 length, u32 access, struct weft_span *span)
 {
 	return weft_lookup_resolve(who, key, addr, length, access, true, span);
 }
-WEFT_EXPORT_FOR_TEST(weft_region_resolve_paged);
+WEFT_EXPORT_FOR_TEST(weft_region_resolve_odp);
 
 int weft_region_resolve_all(const struct weft_accessor *who, u32 key, u32 access,
 			    struct weft_span *span)

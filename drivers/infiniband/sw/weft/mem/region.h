@@ -28,7 +28,7 @@
 struct mm_struct;
 struct pid;
 struct weft_fastreg;
-struct weft_lane;
+struct weft_odp_queue;
 struct weft_region;
 struct weft_sge;
 
@@ -62,7 +62,7 @@ struct weft_piece {
  * @WEFT_REGION_MW1: a memory window of type 1, bound or not
  * @WEFT_REGION_MW2: a memory window of type 2 (2B), bound or not
  * @WEFT_REGION_FASTREG: a memory region for fast registration, valid or not
- * @WEFT_REGION_PINNED: no key's: pages of a paged region, for a message (mem/pins.h)
+ * @WEFT_REGION_PINNED: no key's: pages of an ODP region, for a message (mem/odp_pins.h)
  * @WEFT_REGION_NULL: what WEFT_NULL_KEY names (mem/null.h)
  */
 enum weft_region_kind {
@@ -75,7 +75,7 @@ enum weft_region_kind {
 };
 
 /*
- * The blocks of a paged region, or of one without a byte. There are none, and no access may get
+ * The blocks of an ODP region, or of one without a byte. There are none, and no access may get
  * so far; one that did would fault instead of taking a process's address for the kernel's.
  */
 #define WEFT_NO_BLOCKS		((void **)ZERO_SIZE_PTR)
@@ -95,13 +95,13 @@ enum weft_region_kind {
  * @pd: identity of the protection domain, never dereferenced
  * @iova: first address
  * @length: bytes from @iova; 0: a memory window that is not bound, or a region of nothing
- * @mm: paged (on-demand paging): whose memory it is; kept by the memory region, a
+ * @mm: ODP (on-demand paging): whose memory it is; kept by the memory region, a
  *	memory window borrows it; NULL: the memory is always there
- * @tgid: paged: the process that had @mm then, with a reference of the memory region's;
+ * @tgid: ODP: the process that had @mm then, with a reference of the memory region's;
  *	a memory window has none
- * @lane: paged: where what waits for pages does so, of the process's context; NULL: where
+ * @odp_queue: ODP: where what waits for pages does so, of the process's context; NULL: where
  *	all do that have no context
- * @base: address (modulo 2^64) of the first byte of the first block; of a paged region
+ * @base: address (modulo 2^64) of the first byte of the first block; of an ODP region
  *	what the process calls address 0
  * @blocks: kernel address of each block of 1 << @page_shift bytes, of pages that
  *	a reference keeps; NULL without @pieces: an address is a kernel address as
@@ -130,7 +130,7 @@ struct weft_region {
 	u64			length;
 	struct mm_struct	*mm;
 	struct pid		*tgid;
-	struct weft_lane	*lane;
+	struct weft_odp_queue	*odp_queue;
 	u64			base;
 	void			**blocks;
 	u32			page_shift;
@@ -357,7 +357,7 @@ static inline bool weft_region_contains(const struct weft_region *region,
  * Context: any.
  * Return: 0; -EINVAL: no such key, wrong protection domain, wrong QP of a
  * window; -EACCES: right not granted; -ERANGE: outside the region; -EFAULT: none of
- * these, but the region is paged: weft_region_resolve_paged() and then mem/pins.h.
+ * these, but the region is ODP: weft_region_resolve_odp() and then mem/odp_pins.h.
  */
 int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 			u64 length, u32 access, struct weft_span *span);
@@ -366,20 +366,20 @@ int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 int weft_region_resolve_null(u32 key, u32 access, struct weft_span *span);
 
 /**
- * weft_region_resolve_paged - check an access to a region that may be paged
+ * weft_region_resolve_odp - check an access to a region that may be odp
  * @who: see weft_region_resolve()
  * @key: see weft_region_resolve()
  * @addr: see weft_region_resolve()
  * @length: see weft_region_resolve()
  * @access: see weft_region_resolve()
  * @span: result. When its region has an @mm, nothing is there to be accessed until
- *	weft_pins_attach().
+ *	weft_odp_pins_attach().
  *
  * Context: any.
  * Return: see weft_region_resolve(), but never -EFAULT.
  */
-int weft_region_resolve_paged(const struct weft_accessor *who, u32 key, u64 addr,
-			      u64 length, u32 access, struct weft_span *span);
+int weft_region_resolve_odp(const struct weft_accessor *who, u32 key, u64 addr,
+			    u64 length, u32 access, struct weft_span *span);
 
 /**
  * weft_region_resolve_all - the same for all that a key names

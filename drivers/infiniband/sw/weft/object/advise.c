@@ -8,7 +8,7 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "mem/pins.h"
+#include "mem/odp_pins.h"
 #include "mem/region.h"
 #include "object/dev.h"
 #include "pause.h"
@@ -34,7 +34,7 @@ struct advise_range {
  * the caller nor the removal of the device must wait for them.
  *
  * @item: does it
- * @lane: where
+ * @odp_queue: where
  * @refs: one of the work item, one of a caller that waits
  * @list: in struct weft_advices, while a caller waits
  * @done: nothing is waited for any more
@@ -44,8 +44,8 @@ struct advise_range {
  * @range: the memory
  */
 struct advise_prefetch {
-	struct weft_lane_item	item;
-	struct weft_lane	*lane;
+	struct weft_odp_work	item;
+	struct weft_odp_queue	*odp_queue;
 	refcount_t		refs;
 	struct list_head	list;
 	struct completion	done;
@@ -88,7 +88,7 @@ static int advise_add(struct advise_prefetch *prefetch, struct ib_pd *pd,
 			.length = sge->length,
 		};
 		/* all that are of one protection domain have the same */
-		prefetch->lane = region->lane;
+		prefetch->odp_queue = region->odp_queue;
 	}
 	weft_region_put(region);
 	return err;
@@ -102,8 +102,8 @@ static int advise_run(const struct advise_prefetch *prefetch)
 
 	for (i = 0; !err && i < prefetch->num; i++) {
 		range = &prefetch->range[i];
-		err = weft_pins_prefetch(range->mm, range->tgid, range->start,
-					 range->length, prefetch->write);
+		err = weft_odp_pins_prefetch(range->mm, range->tgid, range->start,
+					     range->length, prefetch->write);
 	}
 	return err;
 }
@@ -124,20 +124,21 @@ static void advise_put(struct advise_prefetch *prefetch)
 static void advise_worker(struct work_struct *work)
 {
 	struct advise_prefetch *prefetch = container_of(work, struct advise_prefetch, item.work);
-	struct weft_lane *lane = prefetch->item.lane;
+	struct weft_odp_queue *queue = prefetch->item.odp_queue;
 
 	weft_pause(WEFT_PAUSE_ADVISE_RUN);
 	WRITE_ONCE(prefetch->err, advise_run(prefetch));
 	complete(&prefetch->done);
 	advise_put(prefetch);
-	weft_lane_leave(lane, WEFT_LANE_PREFETCHES);
+	weft_odp_queue_leave(queue, WEFT_ODP_WORK_PREFETCHES);
 }
 
 /* The work item has a reference from now on. */
 static void advise_queue(struct advise_prefetch *prefetch)
 {
 	refcount_inc(&prefetch->refs);
-	weft_lane_queue(prefetch->lane, WEFT_LANE_PREFETCHES, &prefetch->item, advise_worker);
+	weft_odp_queue_add(prefetch->odp_queue, WEFT_ODP_WORK_PREFETCHES, &prefetch->item,
+			   advise_worker);
 }
 
 /* Return: false: the device is being removed. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Advice about memory of paged regions.
+ * Advice about memory of ODP regions.
  *
- * Nothing of a paged region is kept, so all a prefetch can do is to make the process
+ * Nothing of an ODP region is kept, so all a prefetch can do is to make the process
  * have its pages, as they would be needed later on. That is what takes long.
  */
 #ifndef WEFT_OBJECT_ADVISE_H
@@ -39,7 +39,7 @@ void weft_advise_begin(struct weft_advices *advices);
 void weft_advise_end(struct weft_advices *advices);
 
 /**
- * weft_advise_mr - prefetch memory of paged regions
+ * weft_advise_mr - prefetch memory of ODP regions
  * @pd: protection domain
  * @advice: PREFETCH, PREFETCH_WRITE, or PREFETCH_NO_FAULT, for which there is nothing
  *	to be done
@@ -49,7 +49,7 @@ void weft_advise_end(struct weft_advices *advices);
  * @attrs: unused
  *
  * Return: 0; -EOPNOTSUPP: another advice; -ENOENT: no such key, or of a region that is
- * not paged; -EINVAL: nothing, or a memory window; -EPERM: another protection domain, or
+ * not ODP; -EINVAL: nothing, or a memory window; -EPERM: another protection domain, or
  * to be written and that is not granted; -EFAULT: outside the region, or (with FLUSH) of
  * the process's memory; -EINTR: the task is being killed; -EIO: the device is being removed;
  * -ENOMEM.

@@ -126,8 +126,8 @@ static void mr_set_terms(struct weft_region *region, u64 start, u64 length,
 }
 
 /* Memory that is not looked at now, and counts for nothing. */
-static void mr_set_paged(struct weft_region *region, struct mm_struct *mm,
-			 const struct mr_terms *terms, u64 start, u64 length)
+static void mr_set_odp(struct weft_region *region, struct mm_struct *mm,
+		       const struct mr_terms *terms, u64 start, u64 length)
 {
 	region->mm = mm;
 	mr_set_no_blocks(region);
@@ -356,29 +356,29 @@ int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
 }
 WEFT_EXPORT_FOR_TEST(weft_map_mr_sg);
 
-static struct ib_mr *mr_reg_paged(u64 start, u64 length, const struct mr_terms *terms,
-				  struct ib_udata *udata)
+static struct ib_mr *mr_reg_odp(u64 start, u64 length, const struct mr_terms *terms,
+				struct ib_udata *udata)
 {
 	struct weft_dev *dev = to_weft_dev(terms->pd->device);
-	struct weft_lane *lane;
+	struct weft_odp_queue *queue;
 	struct weft_mr *mr;
 
 	if (!current->mm)
 		return ERR_PTR(-EINVAL);
-	lane = weft_udata_lane(udata);
-	if (IS_ERR(lane))
-		return ERR_CAST(lane);
+	queue = weft_udata_odp_queue(udata);
+	if (IS_ERR(queue))
+		return ERR_CAST(queue);
 	mr = mr_alloc(dev, GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
 	mmgrab(current->mm);
 	mr->region->tgid = get_task_pid(current, PIDTYPE_TGID);
-	mr->region->lane = lane;
+	mr->region->odp_queue = queue;
 	mr->user = true;
 	mr->iova = terms->iova;
 	mr->access = terms->access;
 	mr->ib_mr.length = length;
-	mr_set_paged(mr->region, current->mm, terms, start, length);
+	mr_set_odp(mr->region, current->mm, terms, start, length);
 	mr_publish(mr);
 	return &mr->ib_mr;
 }
@@ -397,7 +397,7 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 	if (err)
 		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)
-		return mr_reg_paged(start, length, &terms, udata);
+		return mr_reg_odp(start, length, &terms, udata);
 
 	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(mr))
@@ -602,9 +602,9 @@ static bool mr_needs_pin(const struct weft_mr *mr, int access)
 	return ib_access_writable(access) && mr->umem && !mr->umem->writable;
 }
 
-/* Change a paged region; there is no memory to be changed. */
-static int mr_change_paged(struct weft_mr *mr, u64 start, u64 length,
-			   const struct mr_terms *terms)
+/* Change an ODP region; there is no memory to be changed. */
+static int mr_change_odp(struct weft_mr *mr, u64 start, u64 length,
+			 const struct mr_terms *terms)
 {
 	struct weft_region *region;
 	int err;
@@ -612,7 +612,7 @@ static int mr_change_paged(struct weft_mr *mr, u64 start, u64 length,
 	region = weft_region_successor(mr->region, GFP_KERNEL_ACCOUNT);
 	if (!region)
 		return -ENOMEM;
-	mr_set_paged(region, mr->region->mm, terms, start, length);
+	mr_set_odp(region, mr->region->mm, terms, start, length);
 	err = mr_replace(mr, region, NULL);
 	if (err)
 		kfree(region);
@@ -622,13 +622,13 @@ static int mr_change_paged(struct weft_mr *mr, u64 start, u64 length,
 static int mr_change(struct weft_mr *mr, int flags, u64 start, u64 length,
 		     const struct mr_terms *terms)
 {
-	const struct mm_struct *paged = mr->region->mm;
+	const struct mm_struct *odp = mr->region->mm;
 
-	if (!(terms->access & IB_ACCESS_ON_DEMAND) != !paged)
+	if (!(terms->access & IB_ACCESS_ON_DEMAND) != !odp)
 		return -EOPNOTSUPP;
-	if (paged)
-		return flags & IB_MR_REREG_TRANS && paged != current->mm ?
-		       -EINVAL : mr_change_paged(mr, start, length, terms);
+	if (odp)
+		return flags & IB_MR_REREG_TRANS && odp != current->mm ?
+		       -EINVAL : mr_change_odp(mr, start, length, terms);
 	if (flags & IB_MR_REREG_TRANS)
 		return mr_change_memory(mr, start, length, terms);
 	if (!mr_needs_pin(mr, terms->access))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory regions: user memory that stays pinned, user memory that is paged
- * (on-demand paging), the kernel's DMA region, and kernel memory for fast registration.
+ * Memory regions: user memory that stays pinned, user memory that is odp
+ * (on-demand odp), the kernel's DMA region, and kernel memory for fast registration.
  */
 #ifndef WEFT_OBJECT_MR_H
 #define WEFT_OBJECT_MR_H
@@ -28,7 +28,7 @@ struct weft_dmabuf;
  * @dev: the device, which counts it
  * @region: what the keys name; owns the blocks
  * @umem: the memory that is pinned, or NULL
- * @user: of user memory: pinned, paged, or of length 0; can be reregistered
+ * @user: of user memory: pinned, ODP, or of length 0; can be reregistered
  * @dmabuf: the memory, if it is that of a dma-buf, or NULL
  * @piece: what the region of a dma-buf is made of
  * @iova: as the consumer gave it, IB_ZERO_BASED or not
@@ -130,7 +130,7 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
  *
  * Return: the MR, or ERR_PTR(): -EINVAL: not inside of the dma-buf;
  * -EOPNOTSUPP: access flags not supported (memory windows cannot be bound to it, and
- * it is neither paged nor flushed), or @dmah; else see weft_dmabuf_get().
+ * it is neither ODP nor flushed), or @dmah; else see weft_dmabuf_get().
  */
 struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 				      int fd, int access, struct ib_dmah *dmah,
@@ -171,7 +171,7 @@ struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
  *
  * Return: NULL: @ib_mr goes on; ERR_PTR(): -EBUSY: memory windows are bound;
  * -EINVAL: @ib_mr is not of user memory, or belongs to another process;
- * -EOPNOTSUPP: a paged region would become one that is not, or the other way round;
+ * -EOPNOTSUPP: an ODP region would become one that is not, or the other way round;
  * else see weft_reg_user_mr().
  */
 struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,

@@ -144,7 +144,7 @@ static void mw_open(struct weft_region *new, struct weft_region *region,
 	new->iova = request->access & IB_ZERO_BASED ? 0 : request->addr;
 	new->length = request->length;
 	new->mm = region->mm;
-	new->lane = region->lane;
+	new->odp_queue = region->odp_queue;
 	new->base = region->base + (new->iova - request->addr);
 	new->blocks = region->blocks;
 	new->page_shift = region->page_shift;

@@ -8,7 +8,7 @@
 #include "mem/copy.h"
 #include "object/backlog.h"
 #include "object/tx.h"
-#include "object/paging.h"
+#include "object/odp.h"
 #include "object/turn.h"
 #include "ring/sqe.h"
 
@@ -151,7 +151,7 @@ struct weft_progress {
  * @sgl: memory of a SEND, while a message is in progress
  * @span: memory of any other message, while it is in progress
  * @iter: position in @sgl or @span
- * @paging: paged memory of a message
+ * @odp: ODP memory of a message
  * @waiter: QP whose send half waits for it, referenced, or NULL
  */
 struct weft_recv {
@@ -188,7 +188,7 @@ struct weft_recv {
 	struct weft_span	span;
 	struct weft_rwqe	wqe;
 	struct weft_sgl		sgl;
-	struct weft_paging	paging;
+	struct weft_odp		odp;
 	struct weft_qp		*waiter;
 };
 

@@ -11,7 +11,7 @@
 #include "mem/copy.h"
 #include "object/backlog.h"
 #include "object/tx.h"
-#include "object/paging.h"
+#include "object/odp.h"
 #include "object/turn.h"
 #include "ring/sqe.h"
 
@@ -121,7 +121,7 @@ struct weft_pace {
  * @paced: @pace limits the rate
  * @batch_packets: that are sent at a time
  * @psn: of the next request
- * @done: bytes of @wqe that the local link has moved, if it moves a paged message in
+ * @done: bytes of @wqe that the local link has moved, if it moves an ODP message in
  *	windows; see the same of the peer's receive half. Bytes of an LSO that have left.
  * @timer: ends @waiting
  * @posted: takes the turn, for a kernel consumer that has posted with interrupts disabled
@@ -134,8 +134,8 @@ struct weft_pace {
  * @wqe: private copy of the current work request
  * @sgl: its memory, only while it is being executed
  * @iter: position in @sgl on the local link
- * @paging: paged memory of what is being sent, or of @wqe
- * @placing: paged memory that a response goes to
+ * @odp: ODP memory of what is being sent, or of @wqe
+ * @placing: ODP memory that a response goes to
  */
 struct weft_send {
 	struct weft_turn	turn;
@@ -168,8 +168,8 @@ struct weft_send {
 	struct weft_swqe	wqe;
 	struct weft_sgl		sgl;
 	struct weft_iter	iter;
-	struct weft_paging	paging;
-	struct weft_paging	placing;
+	struct weft_odp		odp;
+	struct weft_odp		placing;
 };
 
 /**

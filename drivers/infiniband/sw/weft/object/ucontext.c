@@ -16,7 +16,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "compat/placement.h"
-#include "mem/lane.h"
+#include "mem/odp_queue.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "object/table.h"
@@ -199,7 +199,7 @@ void weft_dealloc_ucontext(struct ib_ucontext *ibuc)
 	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
 
 	weft_page_cache_clear(&uctx->page_cache);
-	weft_lane_put(uctx->lane);
+	weft_odp_queue_put(uctx->odp_queue);
 	weft_pause(WEFT_PAUSE_UCONTEXT_DEALLOC);
 	WRITE_ONCE(uctx->doorbell->dead, true);
 	kref_put(&uctx->doorbell->kref, doorbell_free);
@@ -272,22 +272,22 @@ struct weft_page_cache *weft_udata_page_cache(struct ib_udata *udata)
 	return uctx ? &uctx->page_cache : NULL;
 }
 
-struct weft_lane *weft_udata_lane(struct ib_udata *udata)
+struct weft_odp_queue *weft_udata_odp_queue(struct ib_udata *udata)
 {
 	struct weft_ucontext *uctx =
 		rdma_udata_to_drv_context(udata, struct weft_ucontext, ibuc);
-	struct weft_lane *lane, *other;
+	struct weft_odp_queue *queue, *other;
 
-	if (!uctx || READ_ONCE(uctx->lane))
-		return uctx ? uctx->lane : NULL;
-	lane = weft_lane_create();
-	if (!lane)
+	if (!uctx || READ_ONCE(uctx->odp_queue))
+		return uctx ? uctx->odp_queue : NULL;
+	queue = weft_odp_queue_create();
+	if (!queue)
 		return ERR_PTR(-ENOMEM);
 	/* another thread may be here as well */
-	other = cmpxchg(&uctx->lane, NULL, lane);
+	other = cmpxchg(&uctx->odp_queue, NULL, queue);
 	if (!other)
-		return lane;
-	weft_lane_put(lane);
+		return queue;
+	weft_odp_queue_put(queue);
 	return other;
 }
 

@@ -12,7 +12,7 @@
 #include "ring/page_cache.h"
 
 struct weft_doorbell;
-struct weft_lane;
+struct weft_odp_queue;
 struct weft_qp;
 
 /**
@@ -25,13 +25,13 @@ struct weft_qp;
  * @doorbell: what the QPs of this context can be rung by; each process has a file
  *	of its own for it
  * @page_cache: what it keeps for the rings of its QPs
- * @lane: where what waits for its pages does so; made for the first paged region
+ * @odp_queue: where what waits for its pages does so; made for the first ODP region
  */
 struct weft_ucontext {
 	struct ib_ucontext	ibuc;
 	struct weft_doorbell	*doorbell;
 	struct weft_page_cache	page_cache;
-	struct weft_lane	*lane;
+	struct weft_odp_queue	*odp_queue;
 };
 
 /* What uverbs knows of contexts beyond the core's own methods. */
@@ -115,12 +115,12 @@ struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata);
 struct weft_page_cache *weft_udata_page_cache(struct ib_udata *udata);
 
 /**
- * weft_udata_lane - where what waits for the pages of a region made in this call does so
+ * weft_udata_odp_queue - where what waits for the pages of a region made in this call does so
  * @udata: NULL for a kernel consumer
  *
- * Return: the context's lane, which regions borrow; NULL for a kernel consumer; -ENOMEM.
+ * Return: the context's queue, which regions borrow; NULL for a kernel consumer; -ENOMEM.
  */
-struct weft_lane *weft_udata_lane(struct ib_udata *udata);
+struct weft_odp_queue *weft_udata_odp_queue(struct ib_udata *udata);
 
 /**
  * weft_user - on whose account is what the current task makes

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Pins of paged regions, without any process: what is asked for, found and let go.
+ * Pins of ODP regions, without any process: what is asked for, found and let go.
  */
-#include "mem/pins.h"
+#include "mem/odp_pins.h"
 #include "mem/region.h"
 
 #include <linux/completion.h>
@@ -25,7 +25,7 @@
 static struct mm_struct nobody;
 
 /**
- * struct fixture - a paged region of nobody
+ * struct fixture - an ODP region of nobody
  * @table: its key
  * @pd: protection domain
  * @region: LENGTH bytes from IOVA on
@@ -39,7 +39,7 @@ struct fixture {
 	int			pd;
 	struct weft_region	*region;
 	u8			*memory;
-	struct weft_pins	*holder;
+	struct weft_odp_pins	*holder;
 	void			**blocks;
 	struct weft_accessor	who;
 };
@@ -82,21 +82,21 @@ static void pins_test_exit(struct kunit *test)
 }
 
 /* Pins of @length bytes at @offset that are on their way. */
-static struct weft_pins *pending(struct kunit *test, u64 offset, u64 length, bool write)
+static struct weft_odp_pins *pending(struct kunit *test, u64 offset, u64 length, bool write)
 {
 	struct fixture *fixture = test->priv;
-	struct weft_pins *pins = weft_pins_alloc(1);
+	struct weft_odp_pins *pins = weft_odp_pins_alloc(1);
 
 	KUNIT_ASSERT_NOT_NULL(test, pins);
-	weft_pins_add(pins, fixture->region, IOVA + offset, length, write);
+	weft_odp_pins_add(pins, fixture->region, IOVA + offset, length, write);
 	pins->holder = &fixture->holder;
 	fixture->holder = pins;
-	KUNIT_ASSERT_TRUE(test, weft_pins_pending(pins));
+	KUNIT_ASSERT_TRUE(test, weft_odp_pins_pending(pins));
 	return pins;
 }
 
 /* The first @num pages have come. */
-static void ready(struct kunit *test, struct weft_pins *pins, u32 num)
+static void ready(struct kunit *test, struct weft_odp_pins *pins, u32 num)
 {
 	struct fixture *fixture = test->priv;
 	u32 i;
@@ -113,28 +113,28 @@ static void ready(struct kunit *test, struct weft_pins *pins, u32 num)
 }
 
 /* They are no pages of a process: nothing is to be unpinned. */
-static void take_back(struct weft_pins *pins)
+static void take_back(struct weft_odp_pins *pins)
 {
 	pins->pin[0].blocks = NULL;
 	pins->pin[0].num = 0;
 }
 
-static int attach(struct kunit *test, struct weft_pins *pins, u64 offset, u64 length,
+static int attach(struct kunit *test, struct weft_odp_pins *pins, u64 offset, u64 length,
 		  bool write, struct weft_span *span)
 {
 	struct fixture *fixture = test->priv;
 	int err;
 
-	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve_paged(&fixture->who, fixture->region->key,
-							   IOVA, LENGTH, IB_ACCESS_LOCAL_WRITE,
-							   span));
-	err = weft_pins_attach(pins, span, IOVA + offset, length, write);
+	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve_odp(&fixture->who, fixture->region->key,
+							 IOVA, LENGTH, IB_ACCESS_LOCAL_WRITE,
+							 span));
+	err = weft_odp_pins_attach(pins, span, IOVA + offset, length, write);
 	if (err)
 		KUNIT_EXPECT_PTR_EQ(test, fixture->region, span->region);
 	return err;
 }
 
-static int try_attach(struct kunit *test, struct weft_pins *pins, u64 offset, u64 length,
+static int try_attach(struct kunit *test, struct weft_odp_pins *pins, u64 offset, u64 length,
 		      bool write)
 {
 	struct weft_span span;
@@ -167,7 +167,7 @@ static void pins_test_resolve(struct kunit *test)
 static void pins_test_pending(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct weft_pins *pins;
+	struct weft_odp_pins *pins;
 
 	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, NULL, 0, 1, false));
 	pins = pending(test, PAGE_SIZE, PAGE_SIZE, false);
@@ -180,7 +180,7 @@ static void pins_test_pending(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, PAGE_SIZE, 2 * PAGE_SIZE, false));
 	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, PAGE_SIZE, 1, true));
 	atomic_set(&pins->state, 1);
-	weft_pins_forget(pins);
+	weft_odp_pins_forget(pins);
 	KUNIT_EXPECT_NULL(test, fixture->holder);
 }
 
@@ -188,7 +188,7 @@ static void pins_test_pending(struct kunit *test)
 static void pins_test_attach(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct weft_pins *pins = pending(test, 0, LENGTH, true);
+	struct weft_odp_pins *pins = pending(test, 0, LENGTH, true);
 	struct weft_span span;
 	u64 contiguous, i;
 
@@ -217,7 +217,7 @@ static void pins_test_attach(struct kunit *test)
 static void pins_test_keep(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct weft_pins *pins = pending(test, 0, LENGTH, false);
+	struct weft_odp_pins *pins = pending(test, 0, LENGTH, false);
 	struct weft_span span;
 
 	ready(test, pins, PAGES + 1);
@@ -234,7 +234,7 @@ static void pins_test_keep(struct kunit *test)
 /* Some pages have not come: those that have are there. */
 static void pins_test_failed(struct kunit *test)
 {
-	struct weft_pins *pins = pending(test, 0, LENGTH, true);
+	struct weft_odp_pins *pins = pending(test, 0, LENGTH, true);
 	u64 there = 2 * PAGE_SIZE - offset_in_page(START);
 
 	ready(test, pins, 2);
@@ -245,13 +245,13 @@ static void pins_test_failed(struct kunit *test)
 	/* it was not for this in particular: to be asked for */
 	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, there, 1, true));
 	take_back(pins);
-	weft_pins_forget(pins);
+	weft_odp_pins_forget(pins);
 }
 
 /* Why is said for what was asked for, and nothing else. */
 static void pins_test_no_memory(struct kunit *test)
 {
-	struct weft_pins *pins = pending(test, 0, LENGTH, true);
+	struct weft_odp_pins *pins = pending(test, 0, LENGTH, true);
 	u64 there = 2 * PAGE_SIZE - offset_in_page(START);
 
 	ready(test, pins, 2);
@@ -260,7 +260,7 @@ static void pins_test_no_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -ENOMEM, try_attach(test, pins, 0, there + 1, true));
 	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, there, 1, true));
 	take_back(pins);
-	weft_pins_forget(pins);
+	weft_odp_pins_forget(pins);
 }
 
 static void pins_test_done(void *arg)
@@ -269,17 +269,17 @@ static void pins_test_done(void *arg)
 }
 
 /* Pins of all of it that have been tried, a moment ago. */
-static struct weft_pins *requested(struct kunit *test)
+static struct weft_odp_pins *requested(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	DECLARE_COMPLETION_ONSTACK(done);
-	struct weft_pins *pins = weft_pins_alloc(1);
+	struct weft_odp_pins *pins = weft_odp_pins_alloc(1);
 
 	KUNIT_ASSERT_NOT_NULL(test, pins);
-	weft_pins_add(pins, fixture->region, IOVA, LENGTH, true);
-	weft_pins_request(pins, &fixture->holder, pins_test_done, &done);
+	weft_odp_pins_add(pins, fixture->region, IOVA, LENGTH, true);
+	weft_odp_pins_request(pins, &fixture->holder, pins_test_done, &done);
 	wait_for_completion(&done);
-	KUNIT_EXPECT_FALSE(test, weft_pins_pending(pins));
+	KUNIT_EXPECT_FALSE(test, weft_odp_pins_pending(pins));
 	return pins;
 }
 
@@ -287,14 +287,14 @@ static struct weft_pins *requested(struct kunit *test)
 static void pins_test_expire(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct weft_pins *pins = requested(test);
+	struct weft_odp_pins *pins = requested(test);
 
 	/* nobody has no memory */
 	KUNIT_EXPECT_EQ(test, -EACCES, try_attach(test, pins, 0, 1, true));
 	msleep(EXPIRED_MS);
 	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, 0, 1, true));
 	KUNIT_EXPECT_PTR_EQ(test, pins, fixture->holder);
-	weft_pins_forget(pins);
+	weft_odp_pins_forget(pins);
 	KUNIT_EXPECT_NULL(test, fixture->holder);
 }
 
@@ -302,7 +302,7 @@ static void pins_test_expire(struct kunit *test)
 static void pins_test_old(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
-	struct weft_pins *pins = requested(test);
+	struct weft_odp_pins *pins = requested(test);
 	struct weft_span span;
 
 	pins->pin[0].err = 0;
@@ -332,7 +332,7 @@ static struct kunit_case pins_test_cases[] = {
 };
 
 static struct kunit_suite pins_test_suite = {
-	.name = "weft_pins",
+	.name = "weft_odp_pins",
 	.init = pins_test_init,
 	.exit = pins_test_exit,
 	.test_cases = pins_test_cases,

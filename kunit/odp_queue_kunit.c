@@ -2,7 +2,7 @@
 /*
  * Lanes: how threads for what waits for pages are shared out between users and contexts.
  */
-#include "mem/lane.h"
+#include "mem/odp_queue.h"
 
 #include <linux/completion.h>
 #include <linux/cred.h>
@@ -11,14 +11,14 @@
 
 #include <kunit/test.h>
 
-/* of mem/lane.c */
+/* of mem/odp_queue.c */
 #define ALL_HALF	256
 #define USER_HALF	64
 #define LONE_CONTEXT	32
 #define LONE_PREFETCHES	2
 
 #define ITEMS		1200
-#define LANES		32
+#define QUEUES		32
 
 /* more than the threads that are left begin by themselves */
 #define PATIENCE_MS	10000
@@ -26,11 +26,11 @@
 
 /**
  * struct stuck - a work item that waits until it is told
- * @item: of a lane
+ * @item: of a queue
  * @fixture: where it is counted
  */
 struct stuck {
-	struct weft_lane_item	item;
+	struct weft_odp_work	item;
 	struct fixture		*fixture;
 };
 
@@ -39,8 +39,8 @@ struct stuck {
  * @go: they end
  * @begun: those that have begun
  * @ended: those that have ended
- * @lane: lanes in use
- * @lanes: how many
+ * @queue: queues in use
+ * @queues: how many
  * @stuck: items in use
  * @num: how many
  */
@@ -48,8 +48,8 @@ struct fixture {
 	struct completion	go;
 	atomic_t		begun;
 	atomic_t		ended;
-	struct weft_lane	*lane[LANES];
-	int			lanes;
+	struct weft_odp_queue	*queue[QUEUES];
+	int			queues;
 	struct stuck		*stuck;
 	int			num;
 };
@@ -57,17 +57,17 @@ struct fixture {
 static void stuck_worker(struct work_struct *work)
 {
 	struct stuck *stuck = container_of(work, struct stuck, item.work);
-	struct weft_lane *lane = stuck->item.lane;
-	enum weft_lane_kind kind = stuck->item.kind;
+	struct weft_odp_queue *queue = stuck->item.odp_queue;
+	enum weft_odp_work_kind kind = stuck->item.kind;
 	struct fixture *fixture = stuck->fixture;
 
 	atomic_inc(&fixture->begun);
 	wait_for_completion(&fixture->go);
 	atomic_inc(&fixture->ended);
-	weft_lane_leave(lane, kind);
+	weft_odp_queue_leave(queue, kind);
 }
 
-static int lane_test_init(struct kunit *test)
+static int odp_queue_test_init(struct kunit *test)
 {
 	struct fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
 
@@ -88,7 +88,7 @@ static bool comes_to(const atomic_t *counter, int want)
 	return atomic_read(counter) == want;
 }
 
-static void lane_test_exit(struct kunit *test)
+static void odp_queue_test_exit(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	int i;
@@ -99,33 +99,33 @@ static void lane_test_exit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->num, atomic_read(&fixture->ended));
 	for (i = 0; i < fixture->num; i++)
 		flush_work(&fixture->stuck[i].item.work);
-	for (i = 0; i < fixture->lanes; i++)
-		weft_lane_put(fixture->lane[i]);
+	for (i = 0; i < fixture->queues; i++)
+		weft_odp_queue_put(fixture->queue[i]);
 }
 
 /* A context of a user. */
-static struct weft_lane *lane_of(struct kunit *test, u32 uid)
+static struct weft_odp_queue *odp_queue_of(struct kunit *test, u32 uid)
 {
 	struct fixture *fixture = test->priv;
-	struct weft_lane *lane;
+	struct weft_odp_queue *queue;
 	const struct cred *old;
 	struct cred *new;
 
-	KUNIT_ASSERT_LT(test, fixture->lanes, LANES);
+	KUNIT_ASSERT_LT(test, fixture->queues, QUEUES);
 	new = prepare_creds();
 	KUNIT_ASSERT_NOT_NULL(test, new);
 	new->uid = KUIDT_INIT(uid);
 	old = override_creds(new);
-	lane = weft_lane_create();
+	queue = weft_odp_queue_create();
 	revert_creds(old);
 	put_cred(new);
-	KUNIT_ASSERT_NOT_NULL(test, lane);
-	fixture->lane[fixture->lanes++] = lane;
-	return lane;
+	KUNIT_ASSERT_NOT_NULL(test, queue);
+	fixture->queue[fixture->queues++] = queue;
+	return queue;
 }
 
-static struct stuck *fill(struct kunit *test, struct weft_lane *lane, enum weft_lane_kind kind,
-			  int num)
+static struct stuck *fill(struct kunit *test, struct weft_odp_queue *queue,
+			  enum weft_odp_work_kind kind, int num)
 {
 	struct fixture *fixture = test->priv;
 	struct stuck *first = &fixture->stuck[fixture->num];
@@ -134,7 +134,7 @@ static struct stuck *fill(struct kunit *test, struct weft_lane *lane, enum weft_
 	KUNIT_ASSERT_LE(test, fixture->num + num, ITEMS);
 	for (i = 0; i < num; i++) {
 		first[i].fixture = fixture;
-		weft_lane_queue(lane, kind, &first[i].item, stuck_worker);
+		weft_odp_queue_add(queue, kind, &first[i].item, stuck_worker);
 	}
 	fixture->num += num;
 	return first;
@@ -151,17 +151,17 @@ static void expect_begun(struct kunit *test, int want)
 }
 
 /* Nobody takes more than is left to the others, and each has at least one. */
-static void lane_test_contexts(struct kunit *test)
+static void odp_queue_test_contexts(struct kunit *test)
 {
 	int i, begun = LONE_CONTEXT;
 
-	fill(test, lane_of(test, 1000), WEFT_LANE_MESSAGES, 2 * LONE_CONTEXT);
+	fill(test, odp_queue_of(test, 1000), WEFT_ODP_WORK_MESSAGES, 2 * LONE_CONTEXT);
 	expect_begun(test, begun);
-	fill(test, lane_of(test, 1000), WEFT_LANE_MESSAGES, 2 * LONE_CONTEXT);
+	fill(test, odp_queue_of(test, 1000), WEFT_ODP_WORK_MESSAGES, 2 * LONE_CONTEXT);
 	begun += LONE_CONTEXT / 2;
 	expect_begun(test, begun);
 	for (i = 0; i < 10; i++) {
-		fill(test, lane_of(test, 1000), WEFT_LANE_MESSAGES, 1);
+		fill(test, odp_queue_of(test, 1000), WEFT_ODP_WORK_MESSAGES, 1);
 		expect_begun(test, ++begun);
 	}
 }
@@ -180,7 +180,7 @@ static int all_begun(const struct fixture *fixture)
 }
 
 /* A user with many contexts leaves the others what they need. */
-static void lane_test_users(struct kunit *test)
+static void odp_queue_test_users(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	int i, begun;
@@ -188,71 +188,71 @@ static void lane_test_users(struct kunit *test)
 
 	for (user = 0; user < 6; user++)
 		for (i = 0; i < 4; i++)
-			fill(test, lane_of(test, 1000 + user), WEFT_LANE_MESSAGES, 40);
+			fill(test, odp_queue_of(test, 1000 + user), WEFT_ODP_WORK_MESSAGES, 40);
 	/* but for the first of each they are of one half */
 	begun = all_begun(fixture);
 	KUNIT_EXPECT_GE(test, begun, 2 * USER_HALF);
 	KUNIT_EXPECT_LE(test, begun, ALL_HALF + 6);
-	fill(test, lane_of(test, 2000), WEFT_LANE_MESSAGES, 1);
+	fill(test, odp_queue_of(test, 2000), WEFT_ODP_WORK_MESSAGES, 1);
 	expect_begun(test, begun + 1);
-	fill(test, lane_of(test, 2001), WEFT_LANE_MESSAGES, 1);
+	fill(test, odp_queue_of(test, 2001), WEFT_ODP_WORK_MESSAGES, 1);
 	expect_begun(test, begun + 2);
 	/* and kernel consumers */
-	fill(test, NULL, WEFT_LANE_MESSAGES, 1);
+	fill(test, NULL, WEFT_ODP_WORK_MESSAGES, 1);
 	expect_begun(test, begun + 3);
 }
 
-static void lane_test_prefetches(struct kunit *test)
+static void odp_queue_test_prefetches(struct kunit *test)
 {
-	struct weft_lane *lane = lane_of(test, 1000);
+	struct weft_odp_queue *queue = odp_queue_of(test, 1000);
 
-	fill(test, lane, WEFT_LANE_PREFETCHES, 100);
+	fill(test, queue, WEFT_ODP_WORK_PREFETCHES, 100);
 	expect_begun(test, LONE_PREFETCHES);
-	fill(test, lane, WEFT_LANE_MESSAGES, 1);
+	fill(test, queue, WEFT_ODP_WORK_MESSAGES, 1);
 	expect_begun(test, LONE_PREFETCHES + 1);
-	fill(test, lane, WEFT_LANE_RELEASES, 1);
+	fill(test, queue, WEFT_ODP_WORK_RELEASES, 1);
 	expect_begun(test, LONE_PREFETCHES + 2);
-	fill(test, lane_of(test, 1000), WEFT_LANE_PREFETCHES, 1);
+	fill(test, odp_queue_of(test, 1000), WEFT_ODP_WORK_PREFETCHES, 1);
 	expect_begun(test, LONE_PREFETCHES + 3);
 }
 
 /* An item that waits can be canceled, one that has begun cannot. */
-static void lane_test_cancel(struct kunit *test)
+static void odp_queue_test_cancel(struct kunit *test)
 {
-	struct weft_lane *lane = lane_of(test, 1000);
+	struct weft_odp_queue *queue = odp_queue_of(test, 1000);
 	struct fixture *fixture = test->priv;
 	struct stuck *stuck;
 	int i;
 
-	stuck = fill(test, lane, WEFT_LANE_MESSAGES, LONE_CONTEXT + 3);
+	stuck = fill(test, queue, WEFT_ODP_WORK_MESSAGES, LONE_CONTEXT + 3);
 	expect_begun(test, LONE_CONTEXT);
-	KUNIT_EXPECT_FALSE(test, weft_lane_cancel(&stuck[0].item));
+	KUNIT_EXPECT_FALSE(test, weft_odp_queue_cancel(&stuck[0].item));
 	for (i = LONE_CONTEXT; i < LONE_CONTEXT + 3; i++) {
-		KUNIT_ASSERT_TRUE(test, weft_lane_cancel(&stuck[i].item));
-		weft_lane_drop(lane);
+		KUNIT_ASSERT_TRUE(test, weft_odp_queue_cancel(&stuck[i].item));
+		weft_odp_queue_drop(queue);
 	}
 	fixture->num -= 3;
 	expect_begun(test, LONE_CONTEXT);
 	/* nothing waits there any more: what comes is the next one */
-	fill(test, lane, WEFT_LANE_MESSAGES, 1);
+	fill(test, queue, WEFT_ODP_WORK_MESSAGES, 1);
 	expect_begun(test, LONE_CONTEXT);
 	complete(&fixture->go);
 	expect_begun(test, LONE_CONTEXT + 1);
 }
 
-static struct kunit_case lane_test_cases[] = {
-	KUNIT_CASE(lane_test_contexts),
-	KUNIT_CASE(lane_test_users),
-	KUNIT_CASE(lane_test_prefetches),
-	KUNIT_CASE(lane_test_cancel),
+static struct kunit_case odp_queue_test_cases[] = {
+	KUNIT_CASE(odp_queue_test_contexts),
+	KUNIT_CASE(odp_queue_test_users),
+	KUNIT_CASE(odp_queue_test_prefetches),
+	KUNIT_CASE(odp_queue_test_cancel),
 	{}
 };
 
-static struct kunit_suite lane_test_suite = {
-	.name = "weft_lane",
-	.init = lane_test_init,
-	.exit = lane_test_exit,
-	.test_cases = lane_test_cases,
+static struct kunit_suite odp_queue_test_suite = {
+	.name = "weft_odp_queue",
+	.init = odp_queue_test_init,
+	.exit = odp_queue_test_exit,
+	.test_cases = odp_queue_test_cases,
 };
 
-kunit_test_suite(lane_test_suite);
+kunit_test_suite(odp_queue_test_suite);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
-#include "mem/pins.h"
+#include "mem/odp_pins.h"
 
 #include <linux/delay.h>
 #include <linux/memcontrol.h>
@@ -49,9 +49,9 @@ static LIST_HEAD(pins_list);
 static void pins_expire_worker(struct work_struct *work);
 static DECLARE_DELAYED_WORK(pins_expire, pins_expire_worker);
 
-struct weft_pins *weft_pins_alloc(u32 max)
+struct weft_odp_pins *weft_odp_pins_alloc(u32 max)
 {
-	struct weft_pins *pins;
+	struct weft_odp_pins *pins;
 
 	/* charged to nobody, as the peer's process may be here; its pin->blocks are */
 	pins = kzalloc(struct_size(pins, pin, max), GFP_ATOMIC | __GFP_NOWARN);
@@ -61,7 +61,7 @@ struct weft_pins *weft_pins_alloc(u32 max)
 	pins->max = max;
 	return pins;
 }
-WEFT_EXPORT_FOR_TEST(weft_pins_alloc);
+WEFT_EXPORT_FOR_TEST(weft_odp_pins_alloc);
 
 /* What the process calls an address within the region. */
 static u64 pins_address(const struct weft_region *region, u64 addr)
@@ -69,15 +69,15 @@ static u64 pins_address(const struct weft_region *region, u64 addr)
 	return addr - region->base;
 }
 
-void weft_pins_add(struct weft_pins *pins, const struct weft_region *region, u64 addr,
-		   u64 length, bool write)
+void weft_odp_pins_add(struct weft_odp_pins *pins, const struct weft_region *region, u64 addr,
+		       u64 length, bool write)
 {
-	struct weft_pin *pin = &pins->pin[pins->num++];
+	struct weft_odp_pin *pin = &pins->pin[pins->num++];
 	u64 start = pins_address(region, addr);
 
 	/* all that are of one protection domain have the same */
-	if (!pins->lane)
-		pins->lane = weft_lane_hold(region->lane);
+	if (!pins->odp_queue)
+		pins->odp_queue = weft_odp_queue_hold(region->odp_queue);
 	pin->pins = pins;
 	pin->mm = region->mm;
 	mmgrab(pin->mm);
@@ -86,7 +86,7 @@ void weft_pins_add(struct weft_pins *pins, const struct weft_region *region, u64
 	pin->err = -EACCES;
 	pin->write = write;
 }
-WEFT_EXPORT_FOR_TEST(weft_pins_add);
+WEFT_EXPORT_FOR_TEST(weft_odp_pins_add);
 
 /**
  * struct pins_visit - what takes memory of a process
@@ -163,14 +163,14 @@ static bool pins_rest(const atomic_t *state, u32 *rests)
 }
 
 /* Where pages are becomes where their memory is, in place. */
-static struct page **pin_pages(struct weft_pin *pin)
+static struct page **pin_pages(struct weft_odp_pin *pin)
 {
 	BUILD_BUG_ON(sizeof(struct page *) != sizeof(*pin->blocks));
 	return (struct page **)pin->blocks;
 }
 
 /* Room for all pages. Return: false: there is none, or no process. */
-static bool pin_prepare(struct weft_pin *pin)
+static bool pin_prepare(struct weft_odp_pin *pin)
 {
 	struct pins_visit visit;
 
@@ -187,7 +187,7 @@ static bool pin_prepare(struct weft_pin *pin)
  * Let the pages come, and keep none while others are waited for: a process may let us wait
  * for ever.
  */
-static void pin_await(struct weft_pin *pin, const atomic_t *state, u32 *rests)
+static void pin_await(struct weft_odp_pin *pin, const atomic_t *state, u32 *rests)
 {
 	struct page **pages = pin_pages(pin);
 	u64 start = pin->start;
@@ -211,7 +211,7 @@ static void pin_await(struct weft_pin *pin, const atomic_t *state, u32 *rests)
 }
 
 /* Return: 0: all that can be had are pinned; or why not. */
-static int pin_take(struct weft_pin *pin)
+static int pin_take(struct weft_odp_pin *pin)
 {
 	long got;
 
@@ -225,10 +225,10 @@ static int pin_take(struct weft_pin *pin)
 	return 0;
 }
 
-static int pins_take(struct weft_pins *pins)
+static int pins_take(struct weft_odp_pins *pins)
 {
 	struct pins_visit visit;
-	struct weft_pin *pin;
+	struct weft_odp_pin *pin;
 	int err = 0;
 	u32 i;
 
@@ -245,9 +245,9 @@ static int pins_take(struct weft_pins *pins)
 	return err;
 }
 
-static void pins_drop(struct weft_pins *pins)
+static void pins_drop(struct weft_odp_pins *pins)
 {
-	struct weft_pin *pin;
+	struct weft_odp_pin *pin;
 	u32 i;
 
 	for (i = 0; i < pins->num; i++) {
@@ -258,10 +258,10 @@ static void pins_drop(struct weft_pins *pins)
 	}
 }
 
-static void pins_await(struct weft_pins *pins, u32 *rests)
+static void pins_await(struct weft_odp_pins *pins, u32 *rests)
 {
 	struct pins_visit visit;
-	struct weft_pin *pin;
+	struct weft_odp_pin *pin;
 	u32 i;
 
 	for (i = 0; i < pins->num; i++) {
@@ -274,7 +274,7 @@ static void pins_await(struct weft_pins *pins, u32 *rests)
 }
 
 /* Pages that come are gone again at once. */
-static void pins_give_up(struct weft_pins *pins)
+static void pins_give_up(struct weft_odp_pins *pins)
 {
 	u32 i;
 
@@ -284,7 +284,7 @@ static void pins_give_up(struct weft_pins *pins)
 }
 
 /* All that is there is pinned at once; if something is missing, it is waited for before. */
-static void pins_get_all(struct weft_pins *pins)
+static void pins_get_all(struct weft_odp_pins *pins)
 {
 	u32 i, rests = PINS_RESTS, tries = PINS_TRIES;
 	int err;
@@ -305,9 +305,9 @@ static void pins_get_all(struct weft_pins *pins)
 }
 
 /* Where the memory of the pages is. */
-static void pins_convert(struct weft_pins *pins)
+static void pins_convert(struct weft_odp_pins *pins)
 {
-	struct weft_pin *pin;
+	struct weft_odp_pin *pin;
 	u32 i, page;
 
 	for (i = 0; i < pins->num; i++) {
@@ -318,7 +318,7 @@ static void pins_convert(struct weft_pins *pins)
 }
 
 /* Let go of the pages. */
-static void pin_release(struct weft_pin *pin)
+static void pin_release(struct weft_odp_pin *pin)
 {
 	struct page **pages = pin_pages(pin);
 	u32 i;
@@ -333,13 +333,13 @@ static void pin_release(struct weft_pin *pin)
 }
 
 /* Dirty pages are locked for that, and an mm may go with it: not here. */
-static void pins_release(struct weft_pins *pins, work_func_t worker)
+static void pins_release(struct weft_odp_pins *pins, work_func_t worker)
 {
-	weft_lane_queue(pins->lane, WEFT_LANE_RELEASES, &pins->item, worker);
+	weft_odp_queue_add(pins->odp_queue, WEFT_ODP_WORK_RELEASES, &pins->item, worker);
 }
 
 /* From now on they get old. */
-static void pins_watch(struct weft_pins *pins)
+static void pins_watch(struct weft_odp_pins *pins)
 {
 	unsigned long flags;
 
@@ -350,7 +350,7 @@ static void pins_watch(struct weft_pins *pins)
 	schedule_delayed_work(&pins_expire, PINS_AGE);
 }
 
-static void pins_unwatch(struct weft_pins *pins)
+static void pins_unwatch(struct weft_odp_pins *pins)
 {
 	unsigned long flags;
 
@@ -359,9 +359,9 @@ static void pins_unwatch(struct weft_pins *pins)
 	spin_unlock_irqrestore(&pins_lock, flags);
 }
 
-static void pins_free(struct weft_pins *pins)
+static void pins_free(struct weft_odp_pins *pins)
 {
-	struct weft_pin *pin;
+	struct weft_odp_pin *pin;
 	u32 i;
 
 	pins_unwatch(pins);
@@ -371,11 +371,11 @@ static void pins_free(struct weft_pins *pins)
 		kvfree(pin->blocks);
 		mmdrop(pin->mm);
 	}
-	weft_lane_put(pins->lane);
+	weft_odp_queue_put(pins->odp_queue);
 	kfree(pins);
 }
 
-static bool pins_is_old(const struct weft_pins *pins)
+static bool pins_is_old(const struct weft_odp_pins *pins)
 {
 	return time_after_eq(jiffies, pins->until);
 }
@@ -388,9 +388,9 @@ static bool pins_is_old(const struct weft_pins *pins)
  * it goes on: before their halves, which have been told and wait for a processor as well, have
  * used any. If they went then, a message of several windows would never end.
  */
-static struct weft_pins *pins_next_old(struct list_head *used)
+static struct weft_odp_pins *pins_next_old(struct list_head *used)
 {
-	struct weft_pins *pins, *next, *old = NULL;
+	struct weft_odp_pins *pins, *next, *old = NULL;
 
 	spin_lock_irq(&pins_lock);
 	list_for_each_entry_safe(pins, next, &pins_list, list) {
@@ -411,8 +411,8 @@ static struct weft_pins *pins_next_old(struct list_head *used)
 
 static void pins_expired_worker(struct work_struct *work)
 {
-	struct weft_pins *pins = container_of(work, struct weft_pins, item.work);
-	struct weft_lane *lane = pins->item.lane;
+	struct weft_odp_pins *pins = container_of(work, struct weft_odp_pins, item.work);
+	struct weft_odp_queue *queue = pins->item.odp_queue;
 	u32 i;
 
 	for (i = 0; i < pins->num; i++)
@@ -421,12 +421,12 @@ static void pins_expired_worker(struct work_struct *work)
 	/* they are empty, which the half sees by itself; unless it wants none of them any more */
 	if (atomic_cmpxchg(&pins->state, PINS_EXPIRED, PINS_READY) == PINS_FORGOTTEN)
 		pins_free(pins);
-	weft_lane_leave(lane, WEFT_LANE_RELEASES);
+	weft_odp_queue_leave(queue, WEFT_ODP_WORK_RELEASES);
 }
 
 static void pins_expire_worker(struct work_struct *work)
 {
-	struct weft_pins *pins;
+	struct weft_odp_pins *pins;
 	LIST_HEAD(used);
 	bool more;
 
@@ -442,8 +442,8 @@ static void pins_expire_worker(struct work_struct *work)
 
 static void pins_get_worker(struct work_struct *work)
 {
-	struct weft_pins *pins = container_of(work, struct weft_pins, item.work);
-	struct weft_lane *lane = pins->item.lane;
+	struct weft_odp_pins *pins = container_of(work, struct weft_odp_pins, item.work);
+	struct weft_odp_queue *queue = pins->item.odp_queue;
 	void (*done)(void *arg) = pins->done;
 	void *arg = pins->arg;
 
@@ -456,45 +456,45 @@ static void pins_get_worker(struct work_struct *work)
 		pins_free(pins);
 	weft_pause(WEFT_PAUSE_PINS_READY);
 	done(arg);
-	weft_lane_leave(lane, WEFT_LANE_MESSAGES);
+	weft_odp_queue_leave(queue, WEFT_ODP_WORK_MESSAGES);
 }
 
 static void pins_put_worker(struct work_struct *work)
 {
-	struct weft_pins *pins = container_of(work, struct weft_pins, item.work);
-	struct weft_lane *lane = pins->item.lane;
+	struct weft_odp_pins *pins = container_of(work, struct weft_odp_pins, item.work);
+	struct weft_odp_queue *queue = pins->item.odp_queue;
 
 	pins_free(pins);
-	weft_lane_leave(lane, WEFT_LANE_RELEASES);
+	weft_odp_queue_leave(queue, WEFT_ODP_WORK_RELEASES);
 }
 
 /* In place of pins_get_worker(), which has not begun. */
 static void pins_cancel_worker(struct work_struct *work)
 {
-	struct weft_pins *pins = container_of(work, struct weft_pins, item.work);
-	struct weft_lane *lane = pins->item.lane;
+	struct weft_odp_pins *pins = container_of(work, struct weft_odp_pins, item.work);
+	struct weft_odp_queue *queue = pins->item.odp_queue;
 	void (*done)(void *arg) = pins->done;
 	void *arg = pins->arg;
 
 	pins_free(pins);
 	done(arg);
 	/* as the item that has not begun, and as this one */
-	weft_lane_drop(lane);
-	weft_lane_leave(lane, WEFT_LANE_RELEASES);
+	weft_odp_queue_drop(queue);
+	weft_odp_queue_leave(queue, WEFT_ODP_WORK_RELEASES);
 }
 
-void weft_pins_request(struct weft_pins *pins, struct weft_pins **holder,
-		       void (*done)(void *arg), void *arg)
+void weft_odp_pins_request(struct weft_odp_pins *pins, struct weft_odp_pins **holder,
+			   void (*done)(void *arg), void *arg)
 {
 	pins->holder = holder;
 	pins->done = done;
 	pins->arg = arg;
 	*holder = pins;
-	weft_lane_queue(pins->lane, WEFT_LANE_MESSAGES, &pins->item, pins_get_worker);
+	weft_odp_queue_add(pins->odp_queue, WEFT_ODP_WORK_MESSAGES, &pins->item, pins_get_worker);
 }
-WEFT_EXPORT_FOR_TEST(weft_pins_request);
+WEFT_EXPORT_FOR_TEST(weft_odp_pins_request);
 
-void weft_pins_forget(struct weft_pins *pins)
+void weft_odp_pins_forget(struct weft_odp_pins *pins)
 {
 	int state;
 
@@ -502,7 +502,7 @@ void weft_pins_forget(struct weft_pins *pins)
 		return;
 	*pins->holder = NULL;
 	/* before it is forgotten: once it is, the work item may free it */
-	if (weft_pins_pending(pins) && weft_lane_cancel(&pins->item)) {
+	if (weft_odp_pins_pending(pins) && weft_odp_queue_cancel(&pins->item)) {
 		pins_release(pins, pins_cancel_worker);
 		return;
 	}
@@ -511,13 +511,13 @@ void weft_pins_forget(struct weft_pins *pins)
 	if (state == PINS_READY || state == PINS_USED)
 		pins_release(pins, pins_put_worker);
 }
-WEFT_EXPORT_FOR_TEST(weft_pins_forget);
+WEFT_EXPORT_FOR_TEST(weft_odp_pins_forget);
 
-bool weft_pins_pending(const struct weft_pins *pins)
+bool weft_odp_pins_pending(const struct weft_odp_pins *pins)
 {
 	return pins && atomic_read(&pins->state) == PINS_PENDING;
 }
-WEFT_EXPORT_FOR_TEST(weft_pins_pending);
+WEFT_EXPORT_FOR_TEST(weft_odp_pins_pending);
 
 /**
  * struct pins_need - what a span needs, in the terms of the process
@@ -534,20 +534,20 @@ struct pins_need {
 };
 
 /* Does it begin among so many of the pages? */
-static bool pin_begins(const struct weft_pin *pin, const struct pins_need *need, u32 num)
+static bool pin_begins(const struct weft_odp_pin *pin, const struct pins_need *need, u32 num)
 {
 	return pin->mm == need->mm && pin->write >= need->write &&
 	       need->start - pin->start < (u64)num << PAGE_SHIFT;
 }
 
 /* And does it end there? */
-static bool pin_covers(const struct weft_pin *pin, const struct pins_need *need, u32 num)
+static bool pin_covers(const struct weft_odp_pin *pin, const struct pins_need *need, u32 num)
 {
 	return pin_begins(pin, need, num) &&
 	       need->end - pin->start <= (u64)num << PAGE_SHIFT;
 }
 
-static int pins_look_pending(const struct weft_pins *pins, const struct pins_need *need)
+static int pins_look_pending(const struct weft_odp_pins *pins, const struct pins_need *need)
 {
 	u32 i;
 
@@ -558,16 +558,16 @@ static int pins_look_pending(const struct weft_pins *pins, const struct pins_nee
 }
 
 /* Was it for this very page that a pin was made, and are not all there? */
-static bool pin_failed(const struct weft_pin *pin, const struct pins_need *need)
+static bool pin_failed(const struct weft_odp_pin *pin, const struct pins_need *need)
 {
 	return pin->num < pin->wanted && pin_covers(pin, need, pin->wanted) &&
 	       pin->start == (need->start & PAGE_MASK);
 }
 
 /* Each pin is for one span. */
-static struct weft_pin *pins_look(struct weft_pins *pins, const struct pins_need *need)
+static struct weft_odp_pin *pins_look(struct weft_odp_pins *pins, const struct pins_need *need)
 {
-	struct weft_pin *pin;
+	struct weft_odp_pin *pin;
 	int err = -EFAULT;
 	u32 i;
 
@@ -584,7 +584,7 @@ static struct weft_pin *pins_look(struct weft_pins *pins, const struct pins_need
 }
 
 /* The pages become a region for the time of an access. */
-static void pin_open(struct weft_pin *pin, struct weft_span *span, u64 addr, u64 length)
+static void pin_open(struct weft_odp_pin *pin, struct weft_span *span, u64 addr, u64 length)
 {
 	struct weft_region *region = &pin->region;
 
@@ -603,20 +603,20 @@ static void pin_open(struct weft_pin *pin, struct weft_span *span, u64 addr, u64
 }
 
 /* Nobody else lets go of them until pins_unuse(). Return: false: somebody does. */
-static bool pins_use(struct weft_pins *pins)
+static bool pins_use(struct weft_odp_pins *pins)
 {
 	return pins->users ||
 	       atomic_cmpxchg(&pins->state, PINS_READY, PINS_USED) == PINS_READY;
 }
 
-static void pins_unuse(struct weft_pins *pins)
+static void pins_unuse(struct weft_odp_pins *pins)
 {
 	if (!pins->users)
 		atomic_set_release(&pins->state, PINS_READY);
 }
 
-int weft_pins_attach(struct weft_pins *pins, struct weft_span *span, u64 addr, u64 length,
-		     bool write)
+int weft_odp_pins_attach(struct weft_odp_pins *pins, struct weft_span *span, u64 addr, u64 length,
+			 bool write)
 {
 	struct pins_need need = {
 		.mm = span->region->mm,
@@ -624,7 +624,7 @@ int weft_pins_attach(struct weft_pins *pins, struct weft_span *span, u64 addr, u
 		.end = pins_address(span->region, addr) + length,
 		.write = write,
 	};
-	struct weft_pin *pin;
+	struct weft_odp_pin *pin;
 
 	if (!pins)
 		return -EFAULT;
@@ -642,11 +642,11 @@ int weft_pins_attach(struct weft_pins *pins, struct weft_span *span, u64 addr, u
 	pin_open(pin, span, addr, length);
 	return 0;
 }
-WEFT_EXPORT_FOR_TEST(weft_pins_attach);
+WEFT_EXPORT_FOR_TEST(weft_odp_pins_attach);
 
-void weft_pins_detach(struct weft_region *region)
+void weft_odp_pins_detach(struct weft_region *region)
 {
-	struct weft_pins *pins = container_of(region, struct weft_pin, region)->pins;
+	struct weft_odp_pins *pins = container_of(region, struct weft_odp_pin, region)->pins;
 
 	weft_region_put(region->parent);
 	if (--pins->users)
@@ -654,7 +654,7 @@ void weft_pins_detach(struct weft_region *region)
 	if (pins->keep && !pins_is_old(pins))
 		pins_unuse(pins);
 	else
-		weft_pins_forget(pins);
+		weft_odp_pins_forget(pins);
 }
 
 /**
@@ -725,8 +725,8 @@ static int pins_prefetch(const struct pins_advice *advice, u64 start, u64 length
 	return 0;
 }
 
-int weft_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 length,
-		       bool write)
+int weft_odp_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 length,
+			   bool write)
 {
 	struct pins_advice advice = { .mm = mm, .tgid = tgid, .write = write };
 	int err;
@@ -739,13 +739,13 @@ int weft_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 le
 	return err;
 }
 
-int weft_pins_init(void)
+int weft_odp_pins_init(void)
 {
-	return weft_lane_init();
+	return weft_odp_queue_init();
 }
 
-void weft_pins_exit(void)
+void weft_odp_pins_exit(void)
 {
 	cancel_delayed_work_sync(&pins_expire);
-	weft_lane_exit();
+	weft_odp_queue_exit();
 }

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/odp.h"
+
+#include <rdma/ib_verbs.h>
+
+#include "object/dev.h"
+#include "object/qp.h"
+#include "params.h"
+
+#define PAGING_WRITE	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+			 IB_ACCESS_REMOTE_ATOMIC)
+
+/**
+ * struct odp_part - a part of a span
+ * @addr: first byte
+ * @length: bytes; 0: nothing
+ */
+struct odp_part {
+	u64	addr;
+	u64	length;
+};
+
+/* What of @span, which begins at byte @at of the list, is before @end but not before @start. */
+static struct odp_part odp_part(const struct weft_span *span, u64 at, u64 start, u64 end)
+{
+	u64 from = max(at, start), to = min(at + span->length, end);
+
+	if (from >= to)
+		return (struct odp_part){};
+	return (struct odp_part){ span->addr + (from - at), to - from };
+}
+
+static u64 odp_length(const struct weft_odp_need *need)
+{
+	return min_t(u64, need->length, WEFT_ODP_CHUNK);
+}
+
+/*
+ * References to all regions that a message gets to, and may get to within @ahead bytes, without
+ * the pages of those that are ODP. Faults of memory that it may never get to are none.
+ */
+static int odp_open(const struct weft_odp_need *need, u64 ahead,
+		    const struct weft_accessor *who, struct weft_sgl *sgl,
+		    const struct weft_sge *sge, u32 num)
+{
+	u64 limit = ahead > U64_MAX - need->end ? U64_MAX : need->end + ahead, length;
+	struct weft_span *span = sgl->span;
+	int err;
+
+	sgl->length = 0;
+	sgl->num = 0;
+	for (; num && sgl->length < limit; num--, sge++) {
+		length = min_t(u64, sge->length, limit - sgl->length);
+		if (!length)
+			continue;
+		err = weft_region_resolve_odp(who, sge->lkey, sge->addr, length, need->access,
+					      span);
+		if (err && length > need->end - min(sgl->length, need->end)) {
+			limit = need->end;
+			if (sgl->length >= limit)
+				return 0;
+			length = limit - sgl->length;
+			err = weft_region_resolve_odp(who, sge->lkey, sge->addr, length,
+						      need->access, span);
+		}
+		if (err)
+			return err;
+		sgl->length += length;
+		sgl->num++;
+		span++;
+	}
+	return 0;
+}
+
+static bool odp_span_is_odp(const struct weft_span *span)
+{
+	return span->region && span->region->mm;
+}
+
+/* Will trying again not help? */
+static bool odp_is_final(int err)
+{
+	return err == -EACCES || err == -ENOMEM;
+}
+
+/* Let the spans of a list have their pages. Return: the worst that one of them has to say. */
+static int odp_attach(const struct weft_odp_need *need, struct weft_sgl *sgl)
+{
+	u64 at = 0, end = need->offset + odp_length(need);
+	struct odp_part part;
+	int err, ret = 0;
+	u32 i;
+
+	for (i = 0; i < sgl->num; at += sgl->span[i++].length) {
+		part = odp_part(&sgl->span[i], at, need->offset, end);
+		if (!part.length || !odp_span_is_odp(&sgl->span[i]))
+			continue;
+		err = weft_odp_pins_attach(need->odp->pins, &sgl->span[i], part.addr,
+					   part.length, need->access & PAGING_WRITE);
+		if (odp_is_final(err))
+			return err;
+		if (err && ret != -EFAULT)
+			ret = err;
+	}
+	return ret;
+}
+
+static void odp_done(void *arg)
+{
+	struct weft_turn *turn = arg;
+	struct weft_qp *qp = turn->qp;
+
+	weft_turn_post(turn, WEFT_EV_RUN);
+	weft_qp_put(qp);
+}
+
+/* Have all that is needed pinned, and what may be soon. */
+static void odp_request(const struct weft_odp_need *need, const struct weft_sgl *sgl)
+{
+	u64 at = 0, length = min_t(u64, need->length + need->ahead, WEFT_ODP_CHUNK);
+	struct weft_odp_pins *pins = weft_odp_pins_alloc(sgl->num);
+	struct odp_part part;
+	u32 i;
+
+	if (!pins) {
+		/* look again when the turn's work item has had its turn */
+		weft_turn_post(need->turn, WEFT_EV_RUN);
+		return;
+	}
+	for (i = 0; i < sgl->num; at += sgl->span[i++].length) {
+		part = odp_part(&sgl->span[i], at, need->offset, need->offset + length);
+		if (part.length && odp_span_is_odp(&sgl->span[i]))
+			weft_odp_pins_add(pins, sgl->span[i].region, part.addr, part.length,
+					  need->access & PAGING_WRITE);
+	}
+	weft_dev_stats_inc(need->turn->qp->dev, WEFT_DEV_STAT_PAGE_WAITS);
+	weft_qp_hold(need->turn->qp);
+	weft_odp_pins_request(pins, &need->odp->pins, odp_done, need->turn);
+}
+
+/* Some pages are missing. All are asked for anew: what was pinned may be outdated. */
+static void odp_renew(const struct weft_odp_need *need, const struct weft_accessor *who,
+		      struct weft_sgl *sgl, const struct weft_sge *sge, u32 num)
+{
+	weft_sgl_release(sgl);
+	weft_odp_forget(need->odp);
+	if (!odp_open(need, need->ahead, who, sgl, sge, num))
+		odp_request(need, sgl);
+	else /* a key has gone just now: the next look will say so */
+		weft_turn_post(need->turn, WEFT_EV_RUN);
+	weft_sgl_release(sgl);
+}
+
+enum weft_fault weft_odp_resolve(const struct weft_odp_need *need,
+				 const struct weft_accessor *who, struct weft_sgl *sgl,
+				 const struct weft_sge *sge, u32 num)
+{
+	struct weft_odp *odp = need->odp;
+	int err;
+
+	weft_assert_turn(need->turn);
+	/* what is left of another message may be outdated */
+	if (need->anew && !odp->parked)
+		weft_odp_forget(odp);
+	odp->parked = false;
+	err = odp_open(need, 0, who, sgl, sge, num);
+	if (!err)
+		err = odp_attach(need, sgl);
+	if (!err) {
+		weft_sgl_cut(sgl, need->offset + odp_length(need));
+		return WEFT_FAULT_NONE;
+	}
+	if (err == -EFAULT) {
+		odp_renew(need, who, sgl, sge, num);
+		odp->parked = true;
+		return WEFT_FAULT_PAGES;
+	}
+	weft_sgl_release(sgl);
+	if (err == -EINPROGRESS) {
+		odp->parked = true;
+		return WEFT_FAULT_PAGES;
+	}
+	weft_odp_forget(odp);
+	return err == -ENOMEM ? WEFT_FAULT_NO_MEMORY : need->refusal;
+}
+
+void weft_odp_forget(struct weft_odp *odp)
+{
+	weft_odp_pins_forget(odp->pins);
+	odp->parked = false;
+}
+
+void weft_odp_wait(struct weft_recv *recv, struct weft_qp *qp)
+{
+	weft_assert_turn(&recv->turn);
+	if (recv->waiter == qp)
+		return;
+	weft_odp_wake(recv);
+	weft_qp_hold(qp);
+	recv->waiter = qp;
+}
+
+void weft_odp_wake(struct weft_recv *recv)
+{
+	struct weft_qp *qp = recv->waiter;
+
+	if (likely(!qp))
+		return;
+	recv->waiter = NULL;
+	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+	weft_qp_put(qp);
+}

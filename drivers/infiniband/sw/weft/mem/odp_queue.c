@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "mem/odp_queue.h"
+
+#include <linux/cred.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/user_namespace.h>
+
+/*
+ * Threads of all, and of each user. Of prefetches a user has fewer than a workqueue runs on
+ * any node (WQ_DFL_MIN_ACTIVE), as its messages use the same workqueue.
+ */
+#define LANE_ALL_MESSAGES	512
+#define LANE_ALL_PREFETCHES	128
+#define LANE_ALL_RELEASES	256
+#define LANE_USER_MESSAGES	128
+#define LANE_USER_PREFETCHES	6
+#define LANE_USER_RELEASES	64
+
+/**
+ * struct share - a share of the threads
+ * @above: of whose threads it is a share; NULL: of all
+ * @node: in @below of @above, when something waits here
+ * @below: shares where something waits; of a queue: the items
+ * @running: threads it has
+ * @most: threads it may have; of a queue: unused
+ */
+struct share {
+	struct share		*above;
+	struct list_head	node;
+	struct list_head	below;
+	u32			running;
+	u32			most;
+};
+
+/**
+ * struct odp_queue_user - the user who answers for processes
+ *
+ * @refs: one of each queue
+ * @list: in odp_queue_users
+ * @uid: the user, or the owner of a user namespace
+ * @ns: of a user namespace that belongs to root: its number; else 0
+ * @workqueue: where work items run
+ * @end: frees it
+ * @share: threads it has, by enum weft_odp_work_kind
+ */
+struct odp_queue_user {
+	refcount_t		refs;
+	struct list_head	list;
+	kuid_t			uid;
+	unsigned int		ns;
+	struct workqueue_struct	*workqueue;
+	struct work_struct	end;
+	struct share		share[WEFT_ODP_WORK_KINDS];
+};
+
+/**
+ * struct weft_odp_queue - the queue of a user context
+ * @refs: one of the context, one of each work item, one of each pins
+ * @user: who answers for it
+ * @share: threads it has, by enum weft_odp_work_kind
+ */
+struct weft_odp_queue {
+	refcount_t		refs;
+	struct odp_queue_user	*user;
+	struct share		share[WEFT_ODP_WORK_KINDS];
+};
+
+static const u32 odp_queue_user_most[WEFT_ODP_WORK_KINDS] = {
+	[WEFT_ODP_WORK_MESSAGES] = LANE_USER_MESSAGES,
+	[WEFT_ODP_WORK_PREFETCHES] = LANE_USER_PREFETCHES,
+	[WEFT_ODP_WORK_RELEASES] = LANE_USER_RELEASES,
+};
+
+/* Protects all shares, and the lists of what waits. */
+static DEFINE_SPINLOCK(odp_queue_lock);
+
+static struct share odp_queue_all[WEFT_ODP_WORK_KINDS] = {
+	[WEFT_ODP_WORK_MESSAGES] = {
+		.below = LIST_HEAD_INIT(odp_queue_all[WEFT_ODP_WORK_MESSAGES].below),
+		.most = LANE_ALL_MESSAGES,
+	},
+	[WEFT_ODP_WORK_PREFETCHES] = {
+		.below = LIST_HEAD_INIT(odp_queue_all[WEFT_ODP_WORK_PREFETCHES].below),
+		.most = LANE_ALL_PREFETCHES,
+	},
+	[WEFT_ODP_WORK_RELEASES] = {
+		.below = LIST_HEAD_INIT(odp_queue_all[WEFT_ODP_WORK_RELEASES].below),
+		.most = LANE_ALL_RELEASES,
+	},
+};
+
+/* Protects the list; held while a user is made. */
+static DEFINE_MUTEX(odp_queue_users_lock);
+static LIST_HEAD(odp_queue_users);
+
+/* For what waits for no process: to free users. */
+static struct workqueue_struct *odp_queue_workqueue;
+
+/* The queue of kernel consumers. */
+static struct weft_odp_queue *odp_queue_kernel;
+
+/*
+ * ---- Shares ----
+ */
+
+static void share_init(struct share *share, struct share *above, u32 most)
+{
+	share->above = above;
+	INIT_LIST_HEAD(&share->node);
+	INIT_LIST_HEAD(&share->below);
+	share->running = 0;
+	share->most = most;
+}
+
+/* May it have one more thread, of those above it? */
+static bool share_has_room(const struct share *share)
+{
+	const struct share *above = share->above;
+	u32 half = above->most / 2;
+
+	if (!share->running)
+		return above->running < above->most;
+	return above->running < half && share->running < half - above->running;
+}
+
+/* Stand in line for one more: the share in those above it, too. */
+static void share_line_up(struct share *share, struct list_head *node)
+{
+	bool first;
+
+	do {
+		first = list_empty(&share->below);
+		list_add_tail(node, &share->below);
+		node = &share->node;
+		share = share->above;
+	} while (first && share);
+}
+
+static void share_step_out(struct share *share, struct list_head *node)
+{
+	list_del_init(node);
+	for (; share->above && list_empty(&share->below); share = share->above)
+		list_del_init(&share->node);
+}
+
+/*
+ * Return: a queue that waits and may go on, or NULL. Those that are passed over have a thread
+ * each, so they are not many.
+ */
+static struct share *share_next(const struct share *all)
+{
+	struct share *user, *queue;
+
+	if (all->running >= all->most)
+		return NULL;
+	list_for_each_entry(user, &all->below, node) {
+		if (user->running >= user->most || !share_has_room(user))
+			continue;
+		list_for_each_entry(queue, &user->below, node)
+			if (share_has_room(queue))
+				return queue;
+	}
+	return NULL;
+}
+
+/*
+ * ---- Items ----
+ */
+
+static struct share *item_share(const struct weft_odp_work *item)
+{
+	return &item->odp_queue->share[item->kind];
+}
+
+static void item_begin(struct weft_odp_work *item)
+{
+	struct share *share;
+
+	for (share = item_share(item); share; share = share->above)
+		share->running++;
+	queue_work(item->odp_queue->user->workqueue, &item->work);
+}
+
+/* A thread is free: let others begin, in turns. */
+static void odp_queue_end(struct weft_odp_queue *queue, enum weft_odp_work_kind kind)
+{
+	struct weft_odp_work *item;
+	struct share *share;
+
+	lockdep_assert_held(&odp_queue_lock);
+	for (share = &queue->share[kind]; share; share = share->above)
+		share->running--;
+	while ((share = share_next(&odp_queue_all[kind]))) {
+		item = list_first_entry(&share->below, struct weft_odp_work, waiting);
+		list_move_tail(&share->node, &share->above->below);
+		list_move_tail(&share->above->node, &odp_queue_all[kind].below);
+		share_step_out(share, &item->waiting);
+		item_begin(item);
+	}
+}
+
+void weft_odp_queue_add(struct weft_odp_queue *queue, enum weft_odp_work_kind kind,
+			struct weft_odp_work *item, work_func_t fn)
+{
+	struct share *share;
+	unsigned long flags;
+
+	if (!queue)
+		queue = odp_queue_kernel;
+	refcount_inc(&queue->refs);
+	__module_get(THIS_MODULE);
+	INIT_WORK(&item->work, fn);
+	INIT_LIST_HEAD(&item->waiting);
+	item->odp_queue = queue;
+	item->kind = kind;
+	share = item_share(item);
+	spin_lock_irqsave(&odp_queue_lock, flags);
+	if (list_empty(&share->below) && share_has_room(share) && share_has_room(share->above))
+		item_begin(item);
+	else
+		share_line_up(share, &item->waiting);
+	spin_unlock_irqrestore(&odp_queue_lock, flags);
+}
+WEFT_EXPORT_FOR_TEST(weft_odp_queue_add);
+
+bool weft_odp_queue_cancel(struct weft_odp_work *item)
+{
+	bool canceled = true;
+	unsigned long flags;
+
+	spin_lock_irqsave(&odp_queue_lock, flags);
+	if (!list_empty(&item->waiting))
+		share_step_out(item_share(item), &item->waiting);
+	else if (cancel_work(&item->work))
+		odp_queue_end(item->odp_queue, item->kind);
+	else
+		canceled = false;
+	spin_unlock_irqrestore(&odp_queue_lock, flags);
+	return canceled;
+}
+WEFT_EXPORT_FOR_TEST(weft_odp_queue_cancel);
+
+void weft_odp_queue_leave(struct weft_odp_queue *queue, enum weft_odp_work_kind kind)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&odp_queue_lock, flags);
+	odp_queue_end(queue, kind);
+	spin_unlock_irqrestore(&odp_queue_lock, flags);
+	weft_odp_queue_drop(queue);
+}
+WEFT_EXPORT_FOR_TEST(weft_odp_queue_leave);
+
+void weft_odp_queue_drop(struct weft_odp_queue *queue)
+{
+	weft_odp_queue_put(queue);
+	module_put(THIS_MODULE);
+}
+WEFT_EXPORT_FOR_TEST(weft_odp_queue_drop);
+
+/*
+ * ---- Users ----
+ */
+
+static void user_free(struct odp_queue_user *user)
+{
+	if (user->workqueue)
+		destroy_workqueue(user->workqueue);
+	kfree(user);
+}
+
+static void user_end(struct work_struct *work)
+{
+	user_free(container_of(work, struct odp_queue_user, end));
+}
+
+static struct odp_queue_user *user_create(kuid_t uid, unsigned int ns)
+{
+	struct odp_queue_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	int kind;
+
+	if (!user)
+		return NULL;
+	refcount_set(&user->refs, 1);
+	user->uid = uid;
+	user->ns = ns;
+	INIT_WORK(&user->end, user_end);
+	for (kind = 0; kind < WEFT_ODP_WORK_KINDS; kind++)
+		share_init(&user->share[kind], &odp_queue_all[kind], odp_queue_user_most[kind]);
+	user->workqueue = alloc_workqueue("weft_odp_pins", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (!user->workqueue) {
+		user_free(user);
+		return NULL;
+	}
+	list_add(&user->list, &odp_queue_users);
+	return user;
+}
+
+static struct odp_queue_user *user_find(kuid_t uid, unsigned int ns)
+{
+	struct odp_queue_user *user;
+
+	list_for_each_entry(user, &odp_queue_users, list) {
+		if (uid_eq(user->uid, uid) && user->ns == ns) {
+			refcount_inc(&user->refs);
+			return user;
+		}
+	}
+	return NULL;
+}
+
+static struct odp_queue_user *user_get(kuid_t uid, unsigned int ns)
+{
+	struct odp_queue_user *user;
+
+	mutex_lock(&odp_queue_users_lock);
+	user = user_find(uid, ns) ?: user_create(uid, ns);
+	mutex_unlock(&odp_queue_users_lock);
+	return user;
+}
+
+/*
+ * A user namespace has as many users as its owner pleases, so the owner answers for them.
+ * But root makes them for others: each of its namespaces answers for itself.
+ */
+static struct odp_queue_user *user_get_current(void)
+{
+	const struct user_namespace *ns;
+	kuid_t uid = current_uid();
+	unsigned int number = 0;
+
+	for (ns = current_user_ns(); ns != &init_user_ns; ns = ns->parent) {
+		uid = ns->owner;
+		number = ns->ns.inum;
+	}
+	return user_get(uid, uid_eq(uid, GLOBAL_ROOT_UID) ? number : 0);
+}
+
+static void user_put(struct odp_queue_user *user)
+{
+	bool last;
+
+	mutex_lock(&odp_queue_users_lock);
+	last = refcount_dec_and_test(&user->refs);
+	if (last)
+		list_del(&user->list);
+	mutex_unlock(&odp_queue_users_lock);
+	/* it may be a work item of the user's workqueue */
+	if (last)
+		queue_work(odp_queue_workqueue, &user->end);
+}
+
+/*
+ * ---- Lanes ----
+ */
+
+/* @user: a reference of it moves; NULL: no memory. */
+static struct weft_odp_queue *odp_queue_create(struct odp_queue_user *user)
+{
+	struct weft_odp_queue *queue;
+	int kind;
+
+	if (!user)
+		return NULL;
+	queue = kzalloc(sizeof(*queue), GFP_KERNEL_ACCOUNT);
+	if (!queue) {
+		user_put(user);
+		return NULL;
+	}
+	refcount_set(&queue->refs, 1);
+	queue->user = user;
+	for (kind = 0; kind < WEFT_ODP_WORK_KINDS; kind++)
+		share_init(&queue->share[kind], &user->share[kind], 0);
+	return queue;
+}
+
+struct weft_odp_queue *weft_odp_queue_create(void)
+{
+	return odp_queue_create(user_get_current());
+}
+WEFT_EXPORT_FOR_TEST(weft_odp_queue_create);
+
+struct weft_odp_queue *weft_odp_queue_hold(struct weft_odp_queue *queue)
+{
+	if (queue)
+		refcount_inc(&queue->refs);
+	return queue;
+}
+
+void weft_odp_queue_put(struct weft_odp_queue *queue)
+{
+	if (!queue || !refcount_dec_and_test(&queue->refs))
+		return;
+	user_put(queue->user);
+	kfree(queue);
+}
+WEFT_EXPORT_FOR_TEST(weft_odp_queue_put);
+
+int weft_odp_queue_init(void)
+{
+	odp_queue_workqueue = alloc_workqueue("weft_odp_queue", WQ_UNBOUND, 0);
+	if (!odp_queue_workqueue)
+		return -ENOMEM;
+	odp_queue_kernel = odp_queue_create(user_get(INVALID_UID, 0));
+	if (odp_queue_kernel)
+		return 0;
+	/* which frees the user first */
+	destroy_workqueue(odp_queue_workqueue);
+	return -ENOMEM;
+}
+
+void weft_odp_queue_exit(void)
+{
+	weft_odp_queue_put(odp_queue_kernel);
+	/* which frees what users are left first */
+	destroy_workqueue(odp_queue_workqueue);
+}
