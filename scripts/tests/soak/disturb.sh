@@ -118,15 +118,16 @@ net_sm()
 # another mode, and so other connections
 ipoib_modes()
 {
-	ipoib_mode "$ib_here" "$1"
-	ipoib_mode "$ib_there" "$1" there
+	ipoib_mode "$ib_here" "$@"
+	ipoib_mode "$ib_there" "$@" there
 }
 net_mode()
 {
 	local mode
 	mode=$(by_turns "$1" "connected 65520" "datagram 2044")
 	did "IPoIB $mode"
-	breaks all ipoib_modes "$mode"
+	# shellcheck disable=SC2086 # words
+	breaks all ipoib_modes $mode
 }
 
 #
