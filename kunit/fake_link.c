@@ -11,9 +11,10 @@
 #include <kunit/test.h>
 
 #include "compat/placement.h"
+#include "engine/inflight.h"
 #include "engine/requester.h"
 #include "engine/rx.h"
-#include "engine/inflight.h"
+#include "engine/transmit.h"
 #include "link/packet.h"
 #include "mem/copy.h"
 #include "object/vector.h"
@@ -81,7 +82,7 @@ static bool fake_is_merciful(struct fake_link *link)
 	for (i = 0; i < FAKE_NODES; i++) {
 		const struct weft_send *send = &link->node[i].qp->send;
 
-		if (send->retry_cnt > FAKE_MERCY && send->retry_left <= FAKE_MERCY)
+		if (send->retry.cnt > FAKE_MERCY && send->retry.left <= FAKE_MERCY)
 			return true;
 	}
 	return false;
@@ -264,6 +265,7 @@ static void fake_forget(struct weft_tx *tx)
 }
 
 static const struct weft_link fake_link_ops = {
+	.execute = weft_transmit,
 	.xmit = fake_xmit,
 	.forget = fake_forget,
 };
@@ -383,11 +385,11 @@ static bool fake_expire(struct fake_node *node, bool early)
 {
 	struct weft_send *send = &node->qp->send;
 
-	if (!hrtimer_cancel(&send->timer) && !node->expired)
+	if (!hrtimer_cancel(&send->retry.timer) && !node->expired)
 		return false;
 	node->expired = false;
 	if (!early)
-		send->inflight.deadline = 0;
+		send->retry.deadline = 0;
 	weft_turn_post(&send->turn, WEFT_EV_TIMER);
 	return true;
 }
@@ -397,7 +399,7 @@ static void fake_hurry(struct fake_link *link)
 	struct fake_node *node = &link->node[fake_random(link, FAKE_NODES)];
 
 	/* the end of an RNR delay is never too early */
-	fake_expire(node, !node->qp->send.waiting && fake_random(link, 2));
+	fake_expire(node, !node->qp->send.retry.rnr_wait && fake_random(link, 2));
 }
 
 bool fake_link_step(struct fake_link *link)
@@ -491,7 +493,7 @@ bool fake_link_take(struct fake_link *link, struct weft_pkt *pkt)
 
 static enum hrtimer_restart fake_timer_expired(struct hrtimer *timer)
 {
-	struct weft_qp *qp = container_of(timer, struct weft_qp, send.timer);
+	struct weft_qp *qp = container_of(timer, struct weft_qp, send.retry.timer);
 
 	fake_node_of(qp->dev)->expired = true;
 	return HRTIMER_NORESTART;
@@ -599,7 +601,7 @@ static void fake_node_create(struct fake_node *node, const struct fake_attr *att
 	disable_work(&node->qp->send.turn.work);
 	disable_work(&node->qp->recv.turn.work);
 	disable_work(&node->qp->migration.work);
-	hrtimer_setup(&node->qp->send.timer, fake_timer_expired, CLOCK_MONOTONIC,
+	hrtimer_setup(&node->qp->send.retry.timer, fake_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
 }
 
@@ -626,9 +628,9 @@ static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
 	qp->recv.rnr_timer = FAKE_RNR_TIMER;
 	qp->recv.max_dest_rd_atomic = attr->max_rd_atomic;
 	qp->send.psn = attr->psn[node - node->link->node];
-	qp->send.timeout = FAKE_TIMEOUT;
-	qp->send.retry_cnt = attr->retry_cnt;
-	qp->send.rnr_retry = attr->rnr_retry;
+	qp->send.retry.timeout = FAKE_TIMEOUT;
+	qp->send.retry.cnt = attr->retry_cnt;
+	qp->send.retry.rnr_cnt = attr->rnr_retry;
 	qp->send.max_rd_atomic = attr->max_rd_atomic;
 	KUNIT_ASSERT_EQ(node->link->test,
 			weft_inflight_prepare(&inflight, qp, qp->send.ring->entries), 0);

@@ -112,7 +112,7 @@ static void mig_expect_path(struct kunit *test, const struct weft_qp *qp, bool m
 	if (!moved)
 		return;
 	KUNIT_EXPECT_EQ(test, qp->migration.state, (u32)IB_MIG_MIGRATED);
-	KUNIT_EXPECT_EQ(test, (int)qp->send.timeout, MIG_TIMEOUT);
+	KUNIT_EXPECT_EQ(test, (int)qp->send.retry.timeout, MIG_TIMEOUT);
 	KUNIT_EXPECT_FALSE(test, qp->migration.loaded);
 }
 

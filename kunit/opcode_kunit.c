@@ -3,6 +3,7 @@
  * wire/opcode.c against the table of IBA, typed once more and in its words.
  */
 #include <kunit/test.h>
+#include <rdma/weft-abi.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
 
@@ -168,30 +169,45 @@ static u8 iba_transport(const char *name)
 static const struct iba_kind {
 	const char	*word;
 	u8		kind;
+	u8		sqe;
 } iba_kinds[] = {
-	{ "ATOMIC WRITE",	WEFT_KIND_ATOMIC_WRITE },
-	{ "ATOMIC Acknowledge",	WEFT_KIND_ATOMIC_ACK },
-	{ "Acknowledge",	WEFT_KIND_ACK },
-	{ "SEND",		WEFT_KIND_SEND },
-	{ "WRITE",		WEFT_KIND_WRITE },
-	{ "READ Request",	WEFT_KIND_READ },
-	{ "READ response",	WEFT_KIND_READ_RESPONSE },
-	{ "masked CmpSwap",	WEFT_KIND_MASKED_CMP_SWP },
-	{ "masked FetchAdd",	WEFT_KIND_MASKED_FETCH_ADD },
-	{ "CmpSwap",		WEFT_KIND_CMP_SWP },
-	{ "FetchAdd",		WEFT_KIND_FETCH_ADD },
-	{ "FLUSH",		WEFT_KIND_FLUSH },
-	{ "CNP",		WEFT_KIND_CNP },
+	{ "ATOMIC WRITE",	WEFT_KIND_REQUEST, WEFT_SQE_ATOMIC_WRITE },
+	{ "ATOMIC Acknowledge",	WEFT_KIND_ATOMIC_ACK, WEFT_SQE_OPCODES },
+	{ "Acknowledge",	WEFT_KIND_ACK, WEFT_SQE_OPCODES },
+	{ "SEND",		WEFT_KIND_SEND, WEFT_SQE_SEND },
+	{ "WRITE",		WEFT_KIND_WRITE, WEFT_SQE_WRITE },
+	{ "READ Request",	WEFT_KIND_REQUEST, WEFT_SQE_READ },
+	{ "READ response",	WEFT_KIND_READ_RESPONSE, WEFT_SQE_OPCODES },
+	{ "masked CmpSwap",	WEFT_KIND_REQUEST, WEFT_SQE_MASKED_CMP_SWP },
+	{ "masked FetchAdd",	WEFT_KIND_REQUEST, WEFT_SQE_MASKED_FETCH_ADD },
+	{ "CmpSwap",		WEFT_KIND_REQUEST, WEFT_SQE_CMP_SWP },
+	{ "FetchAdd",		WEFT_KIND_REQUEST, WEFT_SQE_FETCH_ADD },
+	{ "FLUSH",		WEFT_KIND_REQUEST, WEFT_SQE_FLUSH },
+	{ "CNP",		WEFT_KIND_CNP, WEFT_SQE_OPCODES },
 };
 
-static u8 iba_kind(const char *name)
+static const struct iba_kind *iba_kind(const char *name)
 {
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(iba_kinds); i++)
 		if (iba_has(name, iba_kinds[i].word))
-			return iba_kinds[i].kind;
-	return WEFT_KIND_INVALID;
+			return &iba_kinds[i];
+	return NULL;
+}
+
+/* The operation of a send queue that a request belongs to, as far as its name says. */
+static u8 iba_sqe(const char *name)
+{
+	u8 sqe = iba_kind(name)->sqe;
+
+	if (sqe == WEFT_SQE_SEND && iba_has(name, "Immediate"))
+		return WEFT_SQE_SEND_IMM;
+	if (sqe == WEFT_SQE_SEND && iba_has(name, "Invalidate"))
+		return WEFT_SQE_SEND_INV;
+	if (sqe == WEFT_SQE_WRITE && iba_has(name, "Immediate"))
+		return WEFT_SQE_WRITE_IMM;
+	return sqe;
 }
 
 static u8 iba_segment(const char *name)
@@ -241,7 +257,9 @@ static void opcode_meaning_matches_iba(struct kunit *test)
 	const struct weft_opcode *op = weft_opcode(row->opcode);
 
 	KUNIT_EXPECT_EQ(test, op->transport, iba_transport(row->name));
-	KUNIT_EXPECT_EQ(test, op->kind, iba_kind(row->name));
+	KUNIT_ASSERT_NOT_NULL(test, iba_kind(row->name));
+	KUNIT_EXPECT_EQ(test, op->kind, iba_kind(row->name)->kind);
+	KUNIT_EXPECT_EQ(test, op->sqe, iba_sqe(row->name));
 	KUNIT_EXPECT_EQ(test, op->segment, iba_segment(row->name));
 	KUNIT_EXPECT_EQ(test, op->payload, iba_payload(row));
 	KUNIT_EXPECT_EQ(test, op->flags, iba_flags(row->name));

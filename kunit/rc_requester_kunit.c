@@ -381,17 +381,17 @@ static void timer_too_early(struct kunit *test)
 
 	req_post_times(link, 0, 1);
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
-	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->timer));
+	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->retry.timer));
 	weft_turn_post(&send->turn, WEFT_EV_TIMER);
 	fake_link_run_halves(link);
 	KUNIT_EXPECT_FALSE(test, req_clear_wire(link, &psn));
-	KUNIT_EXPECT_EQ(test, send->retry_left, 7);
+	KUNIT_EXPECT_EQ(test, send->retry.left, 7);
 	/* it runs again, and when it expires in time the request is sent again */
 	KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
 	fake_link_run_halves(link);
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
 	KUNIT_EXPECT_EQ(test, psn, REQ_PSN);
-	KUNIT_EXPECT_EQ(test, send->retry_left, 6);
+	KUNIT_EXPECT_EQ(test, send->retry.left, 6);
 }
 
 /* The answer was there before the timer, but somebody else had the turn. */
@@ -413,9 +413,9 @@ static void answer_is_not_late(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, weft_turn_try(&send->turn));
 	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
 	KUNIT_EXPECT_FALSE(test, weft_inflight_is_empty(&send->inflight));
-	hrtimer_cancel(&send->timer);
-	send->inflight.deadline = 0;
-	send->retry_left = 0;
+	hrtimer_cancel(&send->retry.timer);
+	send->retry.deadline = 0;
+	send->retry.left = 0;
 	weft_turn_post(&send->turn, WEFT_EV_TIMER);
 	weft_turn_release(&send->turn);
 	fake_link_run_halves(link);
@@ -428,7 +428,7 @@ static void rnr_delay_as_told(struct kunit *test)
 {
 	struct fake_link *link = req_create(test);
 	const struct req_step rnr = RNR(0);
-	struct hrtimer *timer = &link->node[0].qp->send.timer;
+	struct hrtimer *timer = &link->node[0].qp->send.retry.timer;
 	u32 psn;
 
 	req_post_times(link, 0, 1);
@@ -453,10 +453,10 @@ static void rnr_delay_and_retry(struct kunit *test)
 
 	req_post_times(link, 0, 1);
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
-	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->timer));
+	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->retry.timer));
 	weft_turn_post(&send->turn, WEFT_EV_TIMER);
 	req_deliver(link, &rnr);
-	KUNIT_EXPECT_TRUE(test, send->waiting);
+	KUNIT_EXPECT_TRUE(test, send->retry.rnr_wait);
 	KUNIT_EXPECT_FALSE(test, req_clear_wire(link, &psn));
 	KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
 	fake_link_run_halves(link);
@@ -708,7 +708,7 @@ static void fails_once(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(naks); i++) {
 		link = req_create(test);
-		link->node[0].qp->send.rnr_retry = 0;
+		link->node[0].qp->send.retry.rnr_cnt = 0;
 		/* of one packet, and of two */
 		req_post_times(link, 0, 1);
 		req_post_times(link, REQ_REQUESTS - 1, WEFT_INFLIGHT_PACKETS / 2);

@@ -8,7 +8,7 @@
 #include <linux/prandom.h>
 #include <linux/string.h>
 
-#include "engine/rules.h"
+#include "engine/opdef.h"
 
 #define RULES_SEED	0x72756c65
 #define RULES_ROUNDS	20000
@@ -108,9 +108,9 @@ static void verdict_of_service(struct kunit *test, const struct rules_row *row,
 	enum weft_reply reply = rules_reply(class, service);
 	bool fatal = class != B && class != D;
 	enum ib_wc_status responder = fatal ? row->responder : 0;
-	const struct weft_verdict *verdict;
+	const struct weft_refusal *verdict;
 
-	verdict = weft_rules_verdict(row->fault, service);
+	verdict = weft_rules_refusal(row->fault, service);
 	KUNIT_EXPECT_EQ_MSG(test, verdict->reply, reply, "service %d", service);
 	KUNIT_EXPECT_EQ_MSG(test, verdict->requester,
 			    reply == WEFT_REPLY_NAK ? row->requester : 0,
@@ -159,14 +159,14 @@ static void verdict_rows_are_complete(struct kunit *test)
 /* Nothing is told to a peer, or done to a QP, for what is no fault of a peer. */
 static void verdict_of_others_is_nothing(struct kunit *test)
 {
-	static const struct weft_verdict nothing;
+	static const struct weft_refusal nothing;
 	int fault, service;
 
 	for (fault = WEFT_FAULT_NONE; fault < WEFT_FAULTS; fault++) {
 		if (rules_is_responders(fault))
 			continue;
 		for (service = 0; service < WEFT_SERVICES; service++)
-			KUNIT_EXPECT_MEMEQ(test, weft_rules_verdict(fault, service),
+			KUNIT_EXPECT_MEMEQ(test, weft_rules_refusal(fault, service),
 					   &nothing, sizeof(nothing));
 	}
 }
@@ -244,26 +244,27 @@ struct rules_opcode_row {
 	bool		rc;
 	bool		uc;
 	bool		ud;
+	bool		may_inline;
 };
 
 static const struct rules_opcode_row rules_opcode_rows[] = {
-	{ "SEND", WEFT_SQE_SEND, true, true, true },
-	{ "SEND with immediate", WEFT_SQE_SEND_IMM, true, true, true },
-	{ "SEND with Invalidate", WEFT_SQE_SEND_INV, true, false, false },
-	{ "RDMA WRITE", WEFT_SQE_WRITE, true, true, false },
-	{ "RDMA WRITE with immediate", WEFT_SQE_WRITE_IMM, true, true, false },
-	{ "RDMA READ", WEFT_SQE_READ, true, false, false },
-	{ "Compare and Swap", WEFT_SQE_CMP_SWP, true, false, false },
-	{ "Fetch and Add", WEFT_SQE_FETCH_ADD, true, false, false },
-	{ "Local Invalidate", WEFT_SQE_LOCAL_INV, true, true, false },
-	{ "Bind Memory Window", WEFT_SQE_BIND_MW, true, true, false },
-	{ "Register Memory Region", WEFT_SQE_REG_MR, true, true, false },
-	{ "FLUSH", WEFT_SQE_FLUSH, true, false, false },
-	{ "ATOMIC WRITE", WEFT_SQE_ATOMIC_WRITE, true, false, false },
+	{ "SEND", WEFT_SQE_SEND, true, true, true, true },
+	{ "SEND with immediate", WEFT_SQE_SEND_IMM, true, true, true, true },
+	{ "SEND with Invalidate", WEFT_SQE_SEND_INV, true, false, false, true },
+	{ "RDMA WRITE", WEFT_SQE_WRITE, true, true, false, true },
+	{ "RDMA WRITE with immediate", WEFT_SQE_WRITE_IMM, true, true, false, true },
+	{ "RDMA READ", WEFT_SQE_READ, true, false, false, false },
+	{ "Compare and Swap", WEFT_SQE_CMP_SWP, true, false, false, false },
+	{ "Fetch and Add", WEFT_SQE_FETCH_ADD, true, false, false, false },
+	{ "Local Invalidate", WEFT_SQE_LOCAL_INV, true, true, false, true },
+	{ "Bind Memory Window", WEFT_SQE_BIND_MW, true, true, false, true },
+	{ "Register Memory Region", WEFT_SQE_REG_MR, true, true, false, true },
+	{ "FLUSH", WEFT_SQE_FLUSH, true, false, false, true },
+	{ "ATOMIC WRITE", WEFT_SQE_ATOMIC_WRITE, true, false, false, true },
 	/* some QPs have it, but no service */
-	{ "LSO", WEFT_SQE_LSO, false, false, false },
-	{ "masked Compare and Swap", WEFT_SQE_MASKED_CMP_SWP, false, false, false },
-	{ "masked Fetch and Add", WEFT_SQE_MASKED_FETCH_ADD, false, false, false },
+	{ "LSO", WEFT_SQE_LSO, false, false, false, true },
+	{ "masked Compare and Swap", WEFT_SQE_MASKED_CMP_SWP, false, false, false, false },
+	{ "masked Fetch and Add", WEFT_SQE_MASKED_FETCH_ADD, false, false, false, false },
 	{ "first that is none", WEFT_SQE_OPCODES, false, false, false },
 	{ "32, as bit 0", 32, false, false, false },
 	{ "64, as bit 0", 64, false, false, false },
@@ -284,10 +285,29 @@ static void opcode_allowed_row(struct kunit *test)
 	const struct rules_opcode_row *row = test->param_value;
 	u8 opcode = row->opcode;
 
-	KUNIT_EXPECT_EQ(test, weft_rules_opcode_allowed(IB_QPT_RC, opcode), row->rc);
-	KUNIT_EXPECT_EQ(test, weft_rules_opcode_allowed(IB_QPT_UC, opcode), row->uc);
-	KUNIT_EXPECT_EQ(test, weft_rules_opcode_allowed(IB_QPT_UD, opcode), row->ud);
-	KUNIT_EXPECT_EQ(test, weft_rules_opcode_allowed(IB_QPT_GSI, opcode), row->ud);
+	KUNIT_EXPECT_EQ(test, weft_opdef_allowed(IB_QPT_RC, false, 0, opcode), row->rc);
+	KUNIT_EXPECT_EQ(test, weft_opdef_allowed(IB_QPT_UC, false, 0, opcode), row->uc);
+	KUNIT_EXPECT_EQ(test, weft_opdef_allowed(IB_QPT_UD, false, 0, opcode), row->ud);
+	KUNIT_EXPECT_EQ(test, weft_opdef_allowed(IB_QPT_GSI, false, 0, opcode), row->ud);
+	if (opcode < WEFT_SQE_OPCODES)
+		KUNIT_EXPECT_EQ(test, weft_opdef_may_inline(weft_opdef(opcode)), row->may_inline);
+}
+
+/* LSO: QPs of IPoIB; masked atomics: RC QPs of kernel consumers */
+static void opcode_of_some_qps(struct kunit *test)
+{
+	static const u8 masked[] = { WEFT_SQE_MASKED_CMP_SWP, WEFT_SQE_MASKED_FETCH_ADD };
+	u32 lso = IB_QP_CREATE_IPOIB_UD_LSO, i;
+
+	KUNIT_EXPECT_TRUE(test, weft_opdef_allowed(IB_QPT_UD, true, lso, WEFT_SQE_LSO));
+	KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_UD, true, ~lso, WEFT_SQE_LSO));
+	KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_RC, true, lso, WEFT_SQE_LSO));
+	for (i = 0; i < ARRAY_SIZE(masked); i++) {
+		KUNIT_EXPECT_TRUE(test, weft_opdef_allowed(IB_QPT_RC, true, 0, masked[i]));
+		KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_XRC_INI, true, 0, masked[i]));
+		KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_UC, true, 0, masked[i]));
+		KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_UD, true, 0, masked[i]));
+	}
 }
 
 /* IBA table 45, RNR NAK timer field: milliseconds and hundredths */
@@ -411,6 +431,7 @@ static struct kunit_case rules_cases[] = {
 	KUNIT_CASE_PARAM(status_row, rules_status_row_gen_params),
 	KUNIT_CASE(status_is_never_success),
 	KUNIT_CASE_PARAM(opcode_allowed_row, rules_opcode_row_gen_params),
+	KUNIT_CASE(opcode_of_some_qps),
 	KUNIT_CASE(rnr_ns_table),
 	KUNIT_CASE(rnr_ns_ignores_upper_bits),
 	KUNIT_CASE_PARAM(psn_count_row, rules_psn_row_gen_params),

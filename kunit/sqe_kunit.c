@@ -73,14 +73,10 @@ static const struct sqe_row sqe_rows[] = {
 	{ "inline, most", 1, 64, WEFT_SQE_SEND, WEFT_SQE_INLINE, 0, 0xffffffff, -EINVAL },
 	{ "inline, and an element", 1, 64, WEFT_SQE_SEND, WEFT_SQE_INLINE, 1, 16, -EINVAL },
 	{ "inline, nothing but an element", 1, 64, WEFT_SQE_SEND, WEFT_SQE_INLINE, 1, 0, -EINVAL },
-	{ "inline RDMA READ", 1, 64, WEFT_SQE_READ, WEFT_SQE_INLINE, 0, 16, -EINVAL },
-	{ "inline RDMA READ of nothing", 1, 64, WEFT_SQE_READ, WEFT_SQE_INLINE, 0, 0, -EINVAL },
-	{ "inline Compare and Swap", 1, 64, WEFT_SQE_CMP_SWP, WEFT_SQE_INLINE, 0, 8, -EINVAL },
-	{ "inline Fetch and Add", 1, 64, WEFT_SQE_FETCH_ADD, WEFT_SQE_INLINE, 0, 8, -EINVAL },
-	{ "inline masked Compare and Swap", 1, 64, WEFT_SQE_MASKED_CMP_SWP, WEFT_SQE_INLINE, 0, 8,
-	  -EINVAL },
-	{ "inline masked Fetch and Add", 1, 64, WEFT_SQE_MASKED_FETCH_ADD, WEFT_SQE_INLINE, 0, 8,
-	  -EINVAL },
+	{ "inline RDMA READ", 1, 64, WEFT_SQE_READ, WEFT_SQE_INLINE, 0, 16, 0 },
+	{ "inline RDMA READ of nothing", 1, 64, WEFT_SQE_READ, WEFT_SQE_INLINE, 0, 0, 0 },
+	{ "inline Compare and Swap", 1, 64, WEFT_SQE_CMP_SWP, WEFT_SQE_INLINE, 0, 8, 0 },
+	{ "inline Fetch and Add", 1, 64, WEFT_SQE_FETCH_ADD, WEFT_SQE_INLINE, 0, 8, 0 },
 	{ "inline ATOMIC WRITE", 1, 0, WEFT_SQE_ATOMIC_WRITE, WEFT_SQE_INLINE, 0, 8, 0 },
 	{ "length, not inline", 1, 64, WEFT_SQE_SEND, 0, 0, 1, -EINVAL },
 	{ "length and element, not inline", 1, 64, WEFT_SQE_SEND, 0, 1, 16, -EINVAL },
@@ -252,12 +248,10 @@ static bool sqe_may(const struct weft_sqe *sqe, u64 stride)
 {
 	u64 elements = 16ULL * sqe->num_sge, payload = sqe->inline_length;
 
-	bool answered = (sqe->opcode >= 5 && sqe->opcode <= 7) || sqe->opcode >= 14;
-
 	if (sqe->opcode > 15 || sqe->flags > 31)
 		return false;
 	if (sqe->flags & 8)
-		return !answered && elements == 0 && 64 + payload <= stride;
+		return elements == 0 && 64 + payload <= stride;
 	return payload == 0 && elements <= 512 && 64 + elements <= stride;
 }
 

@@ -11,6 +11,9 @@
 
 #include <kunit/test.h>
 
+#include "engine/inflight.h"
+#include "engine/link.h"
+#include "engine/retry.h"
 #include "verbs/qp.h"
 #include "wire/aeth.h"
 #include "wire/opcode.h"
@@ -42,18 +45,30 @@ static void timers_way_desc(const struct timers_way *way, char *desc)
 
 KUNIT_ARRAY_PARAM(timers_way, timers_ways, timers_way_desc);
 
-/* What becomes of each message on the local link. */
-static struct weft_answer timers_answer;
+/* On the local link: the code of the peer's RNR NAK; -1: the peer does not answer. */
+static int timers_rnr;
 
-static void timers_message(struct weft_qp *qp, const struct weft_request *req,
-			   const struct weft_sgl *local, bool atomic,
-			   struct weft_answer *answer)
+static enum weft_verdict timers_execute(struct weft_qp *qp, struct weft_slot *slot,
+					struct weft_budget *budget)
 {
-	*answer = timers_answer;
+	struct weft_inflight *inflight = &qp->send.inflight;
+
+	if (inflight->cur != inflight->head)
+		return WEFT_LATER;
+	slot->psns = 1;
+	if (timers_rnr >= 0) {
+		weft_retry_rnr(qp, timers_rnr);
+		return WEFT_LATER;
+	}
+	inflight->cur++;
+	inflight->next = weft_slot_end(slot);
+	inflight->sent = inflight->next;
+	weft_retry_start(qp);
+	return WEFT_LATER;
 }
 
 static const struct weft_link timers_local_link = {
-	.message = timers_message,
+	.execute = timers_execute,
 };
 
 static struct fake_link *timers_create(struct kunit *test)
@@ -77,8 +92,8 @@ static struct fake_link *timers_create_silent(struct kunit *test, u8 timeout)
 {
 	struct fake_link *link = timers_create(test);
 
-	link->node[0].qp->send.timeout = timeout;
-	timers_answer = (struct weft_answer){ .outcome = WEFT_OUTCOME_LOST };
+	link->node[0].qp->send.retry.timeout = timeout;
+	timers_rnr = -1;
 	return link;
 }
 
@@ -88,9 +103,7 @@ static struct fake_link *timers_create_not_ready(struct kunit *test, u8 code)
 	struct fake_link *link = timers_create(test);
 
 	link->node[1].qp->recv.rnr_timer = code;
-	timers_answer = (struct weft_answer){
-		.outcome = WEFT_OUTCOME_RNR, .rnr_timer = code,
-	};
+	timers_rnr = code;
 	return link;
 }
 
@@ -129,7 +142,7 @@ static void timers_begin(struct timers_look *look)
 
 static void timers_end(struct fake_node *node, struct timers_look *look)
 {
-	const struct hrtimer *timer = &node->qp->send.timer;
+	const struct hrtimer *timer = &node->qp->send.retry.timer;
 
 	look->after = ktime_get_ns();
 	/* in this order: one that is not active any more has said that it expired */
@@ -206,13 +219,13 @@ static void timers_send_again(struct kunit *test, u8 timeout, struct timers_look
 	timers_post(link);
 	fake_link_run_halves(link);
 	for (left = 7; left > 5; left--) {
-		KUNIT_EXPECT_EQ(test, send->retry_left, left);
+		KUNIT_EXPECT_EQ(test, send->retry.left, left);
 		KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
 		timers_begin(look);
 		fake_link_run_halves(link);
 		timers_end(&link->node[0], look);
 	}
-	KUNIT_EXPECT_EQ(test, send->retry_left, left);
+	KUNIT_EXPECT_EQ(test, send->retry.left, left);
 	timers_destroy(link);
 }
 
@@ -237,7 +250,7 @@ static void timers_expect_none(struct fake_link *link)
 {
 	struct kunit *test = link->test;
 
-	KUNIT_EXPECT_FALSE(test, hrtimer_active(&link->node[0].qp->send.timer));
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&link->node[0].qp->send.retry.timer));
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(link->node[0].expired));
 	KUNIT_EXPECT_FALSE(test, fake_link_pass_time(link));
 	KUNIT_EXPECT_TRUE(test, weft_send_is_busy(&link->node[0].qp->send));
@@ -292,10 +305,11 @@ static void answer_to_rest_is_waited_for(struct kunit *test)
 	timers_begin(&look);
 	timers_ack(link, 0);
 	timers_end(node, &look);
-	deadline = ktime_to_ns(send->inflight.deadline);
-	KUNIT_EXPECT_TRUE(test, timers_fits(&look, deadline, timers_timeout_ns(send->timeout)));
+	deadline = ktime_to_ns(send->retry.deadline);
+	KUNIT_EXPECT_TRUE(test, timers_fits(&look, deadline,
+					    timers_timeout_ns(send->retry.timeout)));
 	/* hours are left */
-	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->timer));
+	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->retry.timer));
 	weft_turn_post(&send->turn, WEFT_EV_TIMER);
 	timers_begin(&look);
 	fake_link_run_halves(link);
@@ -303,7 +317,7 @@ static void answer_to_rest_is_waited_for(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, look.started);
 	KUNIT_EXPECT_GE(test, look.expires, deadline);
 	KUNIT_EXPECT_LE(test, look.expires, deadline + look.after - look.before);
-	KUNIT_EXPECT_EQ(test, send->retry_left, 7);
+	KUNIT_EXPECT_EQ(test, send->retry.left, 7);
 }
 
 /* The timer is started with the last thing that happens. */
@@ -315,7 +329,7 @@ static void timers_send_not_ready(struct kunit *test, u8 code, struct timers_loo
 	timers_begin(look);
 	timers_post(link);
 	timers_end(node, look);
-	while (!node->qp->send.waiting) {
+	while (!node->qp->send.retry.rnr_wait) {
 		timers_begin(look);
 		KUNIT_ASSERT_TRUE(test, fake_link_step(link));
 		timers_end(node, look);

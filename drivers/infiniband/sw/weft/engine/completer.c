@@ -3,14 +3,13 @@
 #include "engine/completer.h"
 
 #include "engine/drop.h"
+#include "engine/gather.h"
+#include "engine/inflight.h"
 #include "engine/migration.h"
-#include "engine/pace.h"
 #include "engine/odp.h"
 #include "engine/pkt.h"
 #include "engine/requester.h"
-#include "engine/sendq.h"
-#include "engine/transmit.h"
-#include "engine/inflight.h"
+#include "engine/retry.h"
 #include "object/dev.h"
 #include "params.h"
 #include "stats.h"
@@ -30,28 +29,8 @@ static void comp_progress(struct weft_qp *qp, u32 una)
 	/* what has been answered is not sent again */
 	if (weft_psn_before(inflight->next, una))
 		weft_inflight_rewind(qp, una);
-	weft_requester_reset_retries(&qp->send);
-	weft_ack_timeout_start(qp);
-}
-
-static void comp_retry(struct weft_qp *qp)
-{
-	struct weft_send *send = &qp->send;
-
-	if (send->retry_left == 0) {
-		if (weft_migrate_on_error(qp))
-			weft_ack_timeout_start(qp);
-		else
-			weft_inflight_fail(qp, weft_rules_status(WEFT_FAULT_RETRY),
-					   WEFT_FAULT_RETRY);
-		return;
-	}
-	send->retry_left--;
-	send->inflight.retried = true;
-	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
-	trace_weft_retry(qp->qpn, send->inflight.una, send->retry_left);
-	weft_inflight_rewind(qp, send->inflight.una);
-	weft_ack_timeout_start(qp);
+	weft_retry_refill(&qp->send.retry);
+	weft_retry_start(qp);
 }
 
 /*
@@ -70,7 +49,7 @@ static bool comp_acknowledge(struct weft_qp *qp, u32 end)
 		slot = weft_inflight_at(inflight, i);
 		if (!weft_psn_before(una, weft_slot_end(slot)))
 			continue;
-		if (weft_sendq_is_response(slot->sqe.opcode))
+		if (weft_opdef_responds(slot->op))
 			break;
 		una = weft_psn_before(end, weft_slot_end(slot)) ?
 		      end : weft_slot_end(slot);
@@ -80,7 +59,7 @@ static bool comp_acknowledge(struct weft_qp *qp, u32 end)
 	return una == end;
 }
 
-/* What has been acknowledged may have been all that an inflight request with a fault waited for. */
+/* What has been acknowledged may have been all that a request with a fault waited for. */
 static bool comp_has_failed(const struct weft_qp *qp)
 {
 	return weft_qp_state(qp) == IB_QPS_ERR;
@@ -92,25 +71,7 @@ static void comp_implied_nak(struct weft_qp *qp)
 	if (qp->send.inflight.retried || comp_has_failed(qp))
 		return;
 	weft_stats_inc(qp, WEFT_STAT_IMPLIED_NAKS);
-	comp_retry(qp);
-}
-
-static void comp_rnr_nak(struct weft_qp *qp, u8 timer)
-{
-	struct weft_send *send = &qp->send;
-
-	if (send->waiting)
-		return;
-	if (send->rnr_left == 0) {
-		weft_inflight_fail(qp, weft_rules_status(WEFT_FAULT_RNR_RETRY),
-				   WEFT_FAULT_RNR_RETRY);
-		return;
-	}
-	if (send->rnr_left < 7)
-		send->rnr_left--;
-	weft_stats_inc(qp, WEFT_STAT_RNR_RETRIES);
-	weft_inflight_rewind(qp, send->inflight.una);
-	weft_requester_wait(send, weft_rules_rnr_ns(timer));
+	weft_retry(qp);
 }
 
 static void comp_nak(struct weft_qp *qp, enum weft_nak code)
@@ -121,7 +82,7 @@ static void comp_nak(struct weft_qp *qp, enum weft_nak code)
 	case WEFT_NAK_PSN_SEQUENCE:
 		weft_stats_inc(qp, WEFT_STAT_SEQ_NAKS_RCVD);
 		if (!qp->send.inflight.retried)
-			comp_retry(qp);
+			weft_retry(qp);
 		return;
 	case WEFT_NAK_INVALID_REQUEST:
 		fault = WEFT_FAULT_NAK_REQUEST;
@@ -136,7 +97,7 @@ static void comp_nak(struct weft_qp *qp, enum weft_nak code)
 		fault = WEFT_FAULT_BAD_RESPONSE;
 		break;
 	}
-	weft_inflight_fail(qp, weft_rules_status(fault), fault);
+	weft_inflight_fault(qp, fault);
 }
 
 /* What the peer has receives for, beyond what it has completed (IBA 9.7.7.2). */
@@ -168,7 +129,7 @@ static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
 		return;
 	switch (weft_aeth_type(hdr->aeth.syndrome)) {
 	case WEFT_AETH_RNR_NAK:
-		comp_rnr_nak(qp, code);
+		weft_retry_rnr(qp, code);
 		break;
 	case WEFT_AETH_NAK:
 		comp_nak(qp, code);
@@ -195,35 +156,31 @@ static struct weft_slot *comp_expecting(struct weft_qp *qp, const struct weft_hd
 	return weft_psn_in_window(hdr->psn, slot->first_psn, slot->psns) ? slot : NULL;
 }
 
-/* Put data where the work request wants it. */
-static bool comp_place(struct weft_qp *qp, const struct weft_slot *slot, u64 offset,
-		       struct weft_iter *from, u32 length)
+/* Put data where the work request wants them. Return: WEFT_DONE, WEFT_LATER or WEFT_FAILED. */
+static enum weft_verdict comp_place(struct weft_qp *qp, const struct weft_slot *slot, u64 offset,
+				    struct weft_iter *from, u32 length)
 {
-	struct weft_sgl *sgl = &qp->send.sgl;
-	enum weft_fault fault;
+	struct weft_odp *placing = &qp->send.placing;
+	struct weft_result result = weft_gather(qp, placing, slot, offset, length);
+	bool last = offset + length == slot->length;
 	struct weft_iter to;
 
-	fault = weft_sendq_gather(qp, &slot->sqe, slot->sge, NULL);
-	if (unlikely(fault == WEFT_FAULT_PAGES))
-		fault = weft_sendq_page(qp, &qp->send.placing, &slot->sqe, slot->sge,
-					offset, length);
-	if (unlikely(fault == WEFT_FAULT_PAGES))
-		return false;
-	if (unlikely(fault)) {
-		weft_inflight_fail(qp, weft_rules_status(fault), fault);
-		return false;
+	if (unlikely(result.verdict)) {
+		if (result.verdict == WEFT_FAILED)
+			weft_inflight_fault(qp, result.fault);
+		return result.verdict;
 	}
-	if (offset + length < slot->length)
-		weft_odp_keep(&qp->send.placing);
+	if (!last)
+		weft_odp_keep(placing);
 	if (length) {
-		weft_sgl_iter(sgl, &to);
+		weft_sgl_iter(&qp->send.sgl, &to);
 		weft_iter_skip(&to, offset);
 		weft_copy(&to, from, length);
 	}
-	weft_sgl_release(sgl);
-	if (offset + length == slot->length)
-		weft_odp_end(&qp->send.placing);
-	return true;
+	weft_sgl_release(&qp->send.sgl);
+	if (last)
+		weft_odp_end(placing);
+	return WEFT_DONE;
 }
 
 /* A response has come; @last: that ends what its request asked for. */
@@ -241,69 +198,71 @@ static void comp_answered(struct weft_qp *qp, u32 psn, bool last)
 
 static void comp_bad_response(struct weft_qp *qp)
 {
-	weft_inflight_fail(qp, weft_rules_status(WEFT_FAULT_BAD_RESPONSE),
-			   WEFT_FAULT_BAD_RESPONSE);
+	weft_inflight_fault(qp, WEFT_FAULT_BAD_RESPONSE);
 }
 
 /* IBA A19: FLUSH and ATOMIC WRITE are answered by a READ response without data. */
-static void comp_done_response(struct weft_qp *qp, const struct weft_pkt *pkt,
-			       const struct weft_opcode *op, const struct weft_slot *slot)
+static bool comp_done_valid(const struct weft_pkt *pkt, const struct weft_opcode *op,
+			    const struct weft_slot *slot)
 {
-	if (!weft_sendq_is_response(slot->sqe.opcode) ||
-	    weft_sendq_returns_data(slot->sqe.opcode) || pkt->hdr.payload ||
-	    op->segment != WEFT_SEGMENT_ONLY) {
-		comp_bad_response(qp);
-		return;
-	}
-	comp_answered(qp, pkt->hdr.psn, true);
+	return slot->op->response == WEFT_RESPONSE_DONE && !pkt->hdr.payload &&
+	       op->segment == WEFT_SEGMENT_ONLY;
 }
 
-static void comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,
-			       const struct weft_opcode *op)
+static enum weft_verdict comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,
+					    const struct weft_opcode *op)
 {
 	struct weft_slot *slot = comp_expecting(qp, &pkt->hdr);
 	struct weft_payload_spans spans __uninitialized;
+	enum weft_verdict verdict;
 	struct weft_iter from;
 	u32 packet, length;
 	u64 offset;
 	bool last;
 
 	if (!slot)
-		return;
-	if (unlikely(slot->sqe.opcode != WEFT_SQE_READ)) {
-		comp_done_response(qp, pkt, op, slot);
-		return;
+		return WEFT_DROP;
+	if (unlikely(slot->op->response != WEFT_RESPONSE_READ)) {
+		if (comp_done_valid(pkt, op, slot))
+			comp_answered(qp, pkt->hdr.psn, true);
+		else
+			comp_bad_response(qp);
+		return WEFT_DONE;
 	}
 	packet = (pkt->hdr.psn - slot->first_psn) & WEFT_PSN_MASK;
 	offset = (u64)packet * qp->mtu;
 	length = min_t(u64, qp->mtu, slot->length - offset);
 	last = packet + 1 == weft_slot_read_end(slot, packet);
-	if (pkt->hdr.payload != length ||
-	    last != !!(op->segment & WEFT_SEGMENT_LAST)) {
+	if (pkt->hdr.payload != length || last != !!(op->segment & WEFT_SEGMENT_LAST)) {
 		comp_bad_response(qp);
-		return;
+		return WEFT_DONE;
 	}
 	weft_pkt_payload(pkt, &spans, &from);
-	if (comp_place(qp, slot, offset, &from, length))
+	verdict = comp_place(qp, slot, offset, &from, length);
+	if (verdict == WEFT_DONE)
 		comp_answered(qp, pkt->hdr.psn, last);
+	return verdict;
 }
 
-static void comp_atomic_response(struct weft_qp *qp, const struct weft_pkt *pkt)
+static enum weft_verdict comp_atomic_response(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	struct weft_slot *slot = comp_expecting(qp, &pkt->hdr);
 	u64 before = pkt->hdr.atomic_ack.original;
 	struct weft_span span = { .addr = (uintptr_t)&before, .length = sizeof(before) };
+	enum weft_verdict verdict;
 	struct weft_iter from;
 
 	if (!slot)
-		return;
-	if (!weft_sendq_is_atomic(slot->sqe.opcode)) {
+		return WEFT_DROP;
+	if (slot->op->response != WEFT_RESPONSE_ATOMIC) {
 		comp_bad_response(qp);
-		return;
+		return WEFT_DONE;
 	}
 	weft_span_iter(&span, &from);
-	if (comp_place(qp, slot, 0, &from, sizeof(before)))
+	verdict = comp_place(qp, slot, 0, &from, sizeof(before));
+	if (verdict == WEFT_DONE)
 		comp_answered(qp, pkt->hdr.psn, true);
+	return verdict;
 }
 
 /* Is it about a request that has been sent and is not answered? */
@@ -313,96 +272,64 @@ static bool comp_current(const struct weft_inflight *inflight, u32 psn)
 				  (inflight->sent - inflight->una) & WEFT_PSN_MASK);
 }
 
-/* Does the response just looked at have to wait, for ODP memory or another path? */
-static bool comp_is_parked(const struct weft_send *send)
-{
-	return unlikely(send->placing.parked);
-}
-
-/* The send turn is owned. The packet may have to be looked at again, see above. */
-static void comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
+/* Return: WEFT_LATER: the packet has to be looked at again; anything else: it is done with. */
+static enum weft_verdict comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
 	enum ib_qp_state state = weft_qp_state(qp);
 
-	qp->send.placing.parked = false;
 	if (state == IB_QPS_RESET)
-		return; /* the device may be gone with the QP */
+		return WEFT_DROP; /* the device may be gone with the QP */
 	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || !weft_qp_is_reliable(qp)) {
 		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_NOT_READY);
-		return;
+		return WEFT_DROP;
 	}
 	switch (weft_migration_packet(qp, pkt)) {
 	case WEFT_PATH_YES:
 		break;
 	case WEFT_PATH_LATER:
-		qp->send.placing.parked = true;
-		return;
+		return WEFT_LATER;
 	default:
 		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_WRONG_ADDRESS);
-		return;
+		return WEFT_DROP;
 	}
 	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
 	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.inflight.una);
 	if (!comp_current(&qp->send.inflight, pkt->hdr.psn)) {
 		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_STALE_RESPONSES);
-		return;
+		return WEFT_DROP;
 	}
 	if (op->ext & WEFT_EXT_AETH)
 		comp_credits(&qp->send.inflight, &pkt->hdr);
 	switch (op->kind) {
 	case WEFT_KIND_ACK:
 		comp_aeth(qp, &pkt->hdr);
-		break;
+		return WEFT_DONE;
 	case WEFT_KIND_READ_RESPONSE:
-		comp_read_response(qp, pkt, op);
-		break;
+		return comp_read_response(qp, pkt, op);
 	case WEFT_KIND_ATOMIC_ACK:
-		comp_atomic_response(qp, pkt);
-		break;
+		return comp_atomic_response(qp, pkt);
 	default:
-		break;
+		return WEFT_DROP;
 	}
 }
 
 bool weft_completer_work(struct weft_qp *qp, u32 most)
 {
+	struct weft_send *send = &qp->send;
 	struct weft_pkt pkt __uninitialized;
 
-	weft_assert_turn(&qp->send.turn);
+	weft_assert_turn(&send->turn);
 	for (; most; most--) {
-		if (weft_turn_stopping(&qp->send.turn) ||
-		    !weft_pkt_next(&qp->send.packets, &pkt))
+		if (weft_turn_stopping(&send->turn) || !weft_pkt_next(&send->packets, &pkt))
 			return false;
-		comp_packet(qp, &pkt);
-		if (comp_is_parked(&qp->send)) {
-			weft_pkt_undo(&pkt, &qp->send.packets);
+		if (unlikely(comp_packet(qp, &pkt) == WEFT_LATER)) {
+			weft_pkt_undo(&pkt, &send->packets);
 			return false;
 		}
 		weft_pkt_free(&pkt);
 	}
 	return true;
-}
-
-void weft_completer_timeout(struct weft_qp *qp)
-{
-	struct weft_send *send = &qp->send;
-	struct weft_inflight *inflight = &send->inflight;
-	ktime_t now = ktime_get();
-
-	weft_assert_turn(&send->turn);
-	if (inflight->una == inflight->sent || !send->timeout)
-		return; /* nothing is waited for */
-	/* what is waited for has come, but there is no place for it yet */
-	if (weft_odp_pins_pending(send->placing.pins))
-		weft_ack_timeout_start(qp);
-	else if (ktime_before(now, inflight->deadline))
-		hrtimer_start(&send->timer, ktime_sub(inflight->deadline, now),
-			      HRTIMER_MODE_REL_SOFT);
-	else if (weft_pace_is_holding(send))
-		weft_ack_timeout_start(qp); /* the answer is not all that is late */
-	else
-		comp_retry(qp);
 }
 
 /* The turn may be somebody else's: no stranger shall fill the queue that the peer needs. */
@@ -418,19 +345,16 @@ void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	struct weft_send *send = &qp->send;
 
-	if (weft_turn_try(&send->turn)) {
-		if (weft_backlog_is_empty(&send->packets)) {
-			comp_packet(qp, pkt);
-			if (comp_is_parked(send))
-				weft_pkt_undo(pkt, &send->packets);
-			else
-				weft_pkt_free(pkt);
-		} else {
-			comp_enqueue(qp, pkt);
-		}
-		weft_requester_continue(qp);
+	if (!weft_turn_try(&send->turn)) {
+		comp_enqueue(qp, pkt);
+		weft_turn_post(&send->turn, WEFT_EV_RUN);
 		return;
 	}
-	comp_enqueue(qp, pkt);
-	weft_turn_post(&send->turn, WEFT_EV_RUN);
+	if (!weft_backlog_is_empty(&send->packets))
+		comp_enqueue(qp, pkt);
+	else if (unlikely(comp_packet(qp, pkt) == WEFT_LATER))
+		weft_pkt_undo(pkt, &send->packets);
+	else
+		weft_pkt_free(pkt);
+	weft_requester_continue(qp);
 }

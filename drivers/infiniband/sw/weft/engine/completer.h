@@ -27,10 +27,4 @@ void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt);
  */
 bool weft_completer_work(struct weft_qp *qp, u32 most);
 
-/**
- * weft_completer_timeout - the timer expired, perhaps too early
- * @qp: with an inflight request, send turn owned
- */
-void weft_completer_timeout(struct weft_qp *qp);
-
 #endif /* WEFT_ENGINE_COMPLETER_H */

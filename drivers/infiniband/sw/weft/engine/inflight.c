@@ -5,28 +5,64 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 
-#include "engine/sendq.h"
+#include "engine/retry.h"
+#include "object/cq.h"
 #include "object/dev.h"
-#include "params.h"
 #include "stats.h"
+#include "trace.h"
+
+/* Each slot points at the list behind it. */
+static void inflight_lay_out(struct weft_inflight *inflight)
+{
+	struct weft_slot *slot;
+	u32 i;
+
+	for (i = 0; i <= inflight->mask; i++) {
+		slot = weft_inflight_at(inflight, i);
+		slot->wqe.sge = (struct weft_sge *)(slot + 1);
+	}
+}
+
+void weft_inflight_init(struct weft_qp *qp, struct weft_slot *slot, u32 sges)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+
+	inflight->slots = slot;
+	inflight->first = slot;
+	inflight->stride = weft_slot_size(sges);
+	inflight->mask = 0;
+	inflight_lay_out(inflight);
+}
 
 int weft_inflight_prepare(struct weft_inflight *larger, const struct weft_qp *qp, u32 entries)
 {
-	u32 num = roundup_pow_of_two(min_t(u32, entries, WEFT_INFLIGHT_WQES));
 	const struct weft_inflight *inflight = &qp->send.inflight;
+	u32 num = roundup_pow_of_two(min_t(u32, entries, WEFT_INFLIGHT_WQES));
 
 	*larger = (struct weft_inflight){
-		.stride = sizeof(struct weft_slot) +
-			  qp->cap.max_send_sge * sizeof(struct weft_sge),
+		.first = inflight->first,
+		.stride = inflight->stride,
 		.mask = num - 1,
 	};
 	/* only holders of modify_lock replace the memory */
-	if (inflight->slots && larger->mask <= inflight->mask)
+	if (larger->mask <= inflight->mask)
 		return 0;
 	larger->slots = kvcalloc(num, larger->stride, GFP_KERNEL_ACCOUNT);
-	return larger->slots ? 0 : -ENOMEM;
+	if (!larger->slots)
+		return -ENOMEM;
+	inflight_lay_out(larger);
+	return 0;
 }
 WEFT_EXPORT_FOR_TEST(weft_inflight_prepare);
+
+static void inflight_copy(struct weft_slot *to, const struct weft_slot *from)
+{
+	struct weft_sge *sge = to->wqe.sge;
+
+	*to = *from;
+	to->wqe.sge = sge;
+	memcpy(sge, from->wqe.sge, from->wqe.sqe.num_sge * sizeof(*sge));
+}
 
 void weft_inflight_install(struct weft_qp *qp, struct weft_inflight *larger)
 {
@@ -36,16 +72,16 @@ void weft_inflight_install(struct weft_qp *qp, struct weft_inflight *larger)
 	if (!larger->slots)
 		return;
 	for (i = inflight->head; i != inflight->tail; i++)
-		memcpy(weft_inflight_at(larger, i), weft_inflight_at(inflight, i), larger->stride);
+		inflight_copy(weft_inflight_at(larger, i), weft_inflight_at(inflight, i));
 	swap(inflight->slots, larger->slots);
-	inflight->stride = larger->stride;
 	inflight->mask = larger->mask;
 }
 WEFT_EXPORT_FOR_TEST(weft_inflight_install);
 
-void weft_inflight_destroy(struct weft_inflight *inflight)
+void weft_inflight_free(struct weft_inflight *inflight)
 {
-	kvfree(inflight->slots);
+	if (inflight->slots != inflight->first)
+		kvfree(inflight->slots);
 	inflight->slots = NULL;
 }
 
@@ -71,76 +107,98 @@ void weft_inflight_follow(struct weft_qp *qp)
 
 	for (i = inflight->head; i != inflight->tail; i++) {
 		slot = weft_inflight_at(inflight, i);
-		slot->inline_data = weft_sq_inline(qp->send.ring, slot->index);
+		slot->wqe.inline_data = weft_sq_inline(qp->send.ring, slot->wqe.index);
 	}
 }
 
-/* A READ in parts is several requests to the peer. */
-static void inflight_count(struct weft_qp *qp, struct weft_slot *slot, u32 length)
+static enum weft_fault inflight_check(const struct weft_send *send, const struct weft_slot *slot,
+				      int malformed)
 {
-	struct weft_inflight *inflight = &qp->send.inflight;
-	bool read = slot->sqe.opcode == WEFT_SQE_READ;
+	const struct weft_sqe *sqe = &slot->wqe.sqe;
 
-	slot->psns = weft_rules_psn_count(length, qp->mtu);
-	inflight->ssn = weft_psn_add(inflight->ssn,
-				     read ? DIV_ROUND_UP(slot->psns, WEFT_READ_PACKETS) : 1);
-	slot->ssn = inflight->ssn;
+	if (unlikely(malformed ||
+		     (sqe->flags & WEFT_SQE_INLINE && !weft_opdef_may_inline(slot->op))))
+		return WEFT_FAULT_MALFORMED;
+	if (unlikely(!(BIT(sqe->opcode) & send->opcodes)))
+		return WEFT_FAULT_OPCODE;
+	if (unlikely(weft_opdef_responds(slot->op) && !send->max_rd_atomic))
+		return WEFT_FAULT_NO_CREDIT;
+	return WEFT_FAULT_NONE;
 }
 
-void weft_inflight_push(struct weft_qp *qp, u32 length, enum weft_fault fault)
+bool weft_inflight_take(struct weft_qp *qp)
 {
-	struct weft_inflight *inflight = &qp->send.inflight;
-	struct weft_slot *slot = weft_inflight_at(inflight, inflight->tail);
-	const struct weft_swqe *wqe = &qp->send.wqe;
+	struct weft_send *send = &qp->send;
+	struct weft_inflight *inflight = &send->inflight;
+	struct weft_slot *slot;
+	int more, malformed;
 
-	slot->sqe = wqe->sqe;
-	slot->inline_data = wqe->inline_data;
-	slot->index = wqe->index;
-	slot->length = length;
-	slot->fault = fault;
-	slot->executed = false;
-	slot->first_psn = qp->send.psn;
+	if (weft_inflight_is_full(inflight))
+		return false;
+	more = weft_inflight_look(qp);
+	if (!more)
+		return false;
+	if (unlikely(more < 0)) {
+		weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
+		return false;
+	}
+	if (more > 1)
+		weft_inflight_disarm(qp);
+	slot = weft_inflight_at(inflight, inflight->tail);
+	malformed = weft_sq_next(send->ring, inflight->tail - inflight->head, &slot->wqe);
+	slot->op = weft_opdef(slot->wqe.sqe.opcode);
+	slot->first_psn = send->psn;
 	slot->psns = 0;
 	slot->ssn = inflight->ssn;
-	if (!fault && !weft_sendq_is_local(wqe->sqe.opcode))
-		inflight_count(qp, slot, length);
-	if (!fault && !(wqe->sqe.flags & WEFT_SQE_INLINE))
-		memcpy(slot->sge, wqe->sge, wqe->sqe.num_sge * sizeof(wqe->sge[0]));
-	qp->send.psn = weft_psn_add(qp->send.psn, slot->psns);
+	slot->done = 0;
+	slot->executed = false;
+	slot->fault = inflight_check(send, slot, malformed);
 	inflight->tail++;
+	return true;
 }
 
-/* A slot whose packets all have been sent: is there nothing to wait for? */
-static bool inflight_is_done(const struct weft_inflight *inflight,
-			     const struct weft_slot *slot)
+static void inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
+			      enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
 {
-	return !weft_psn_before(inflight->una, weft_slot_end(slot));
+	struct weft_cq *cq = qp->send_cq;
+	unsigned long flags = weft_cq_begin(cq);
+	struct weft_cqe cqe = {
+		.wr_id = slot->wqe.sqe.wr_id,
+		.cookie = qp->cookie,
+		.qp_num = qp->qpn,
+		.byte_len = byte_len,
+		.wqe_index = slot->wqe.index,
+		.vendor_err = fault,
+		.status = status,
+		.opcode = slot->op->wc_opcode,
+		.port_num = 1,
+	};
+
+	if (unlikely(!weft_cq_push(cq, &cqe, status, flags)))
+		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
 }
 
-static void inflight_complete(struct weft_qp *qp, const struct weft_slot *slot)
+/* The oldest request leaves the slots and the ring. */
+static __always_inline void inflight_complete(struct weft_qp *qp, const struct weft_slot *slot,
+					      enum ib_wc_status status, enum weft_fault fault,
+					      u32 byte_len)
+{
+	qp->send.inflight.head++;
+	weft_ring_release(qp->send.ring);
+	if (status || qp->sig_all || slot->wqe.sqe.flags & WEFT_SQE_SIGNALED)
+		inflight_push_cqe(qp, slot, status, fault, byte_len);
+}
+
+void weft_inflight_done(struct weft_qp *qp, struct weft_slot *slot, u32 byte_len)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 
-	inflight->head++;
-	if (slot->psns)
-		weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, slot->length);
-	weft_sendq_complete(qp, &slot->sqe, slot->index, IB_WC_SUCCESS,
-			    WEFT_FAULT_NONE, slot->length);
-}
-
-void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status,
-			enum weft_fault fault)
-{
-	struct weft_inflight *inflight = &qp->send.inflight;
-	const struct weft_slot *slot = weft_inflight_at(inflight, inflight->head);
-
-	/* what comes behind it is flushed, or (UC, in RTS again) begins where it ends */
-	inflight->head++;
-	inflight->cur = inflight->head;
-	inflight->una = weft_slot_end(slot);
-	inflight->next = inflight->una;
-	inflight->sent = inflight->una;
-	weft_sendq_fail(qp, &slot->sqe, slot->index, status, fault);
+	inflight->cur++;
+	inflight->una = qp->send.psn;
+	inflight->next = qp->send.psn;
+	inflight->sent = qp->send.psn;
+	weft_retry_refill(&qp->send.retry);
+	inflight_complete(qp, slot, IB_WC_SUCCESS, WEFT_FAULT_NONE, byte_len);
 }
 
 void weft_inflight_retire(struct weft_qp *qp)
@@ -150,15 +208,47 @@ void weft_inflight_retire(struct weft_qp *qp)
 
 	while (inflight->head != inflight->cur) {
 		slot = weft_inflight_at(inflight, inflight->head);
-		if (!inflight_is_done(inflight, slot))
+		if (weft_psn_before(inflight->una, weft_slot_end(slot)))
 			return;
-		inflight_complete(qp, slot);
+		if (slot->psns)
+			weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, slot->length);
+		inflight_complete(qp, slot, IB_WC_SUCCESS, WEFT_FAULT_NONE,
+				  slot->psns ? slot->length : 0);
 	}
 	if (inflight->head == inflight->tail)
 		return;
 	slot = weft_inflight_at(inflight, inflight->head);
 	if (unlikely(slot->fault))
-		weft_inflight_fail(qp, weft_rules_status(slot->fault), slot->fault);
+		weft_inflight_fault(qp, slot->fault);
+}
+
+void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_fault fault)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	const struct weft_slot *slot = weft_inflight_at(inflight, inflight->head);
+
+	/* what comes behind it is flushed, or (UC, UD in RTS again) begins where it ends */
+	inflight->cur = inflight->head + 1;
+	inflight->una = weft_slot_end(slot);
+	inflight->next = inflight->una;
+	inflight->sent = inflight->una;
+	if (weft_qp_is_reliable(qp))
+		weft_qp_set_error(qp);
+	else
+		weft_qp_set_sqe(qp);
+	inflight_complete(qp, slot, status, fault, 0);
+}
+
+void weft_inflight_flush(struct weft_qp *qp)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	enum weft_fault fault = weft_rules_flushed(READ_ONCE(qp->fault));
+
+	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
+	if (inflight->cur == inflight->head)
+		inflight->cur++;
+	inflight_complete(qp, weft_inflight_at(inflight, inflight->head),
+			  weft_rules_status(fault), fault, 0);
 }
 
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn)

@@ -1,21 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Inflight requests: work requests that travel in packets, from the first packet to
- * the last answer. All are kept, so that any packet can be sent again.
+ * Inflight requests: from the send queue into slots, and out as completions.
  *
- * The send turn is owned or stopped in all of it but weft_inflight_prepare() and
- * weft_inflight_destroy().
+ * The requester takes a work request from the ring into a slot. A link executes the request at
+ * @cur. A link that answers at once (the local link, datagrams) calls weft_inflight_done(). One
+ * that sends packets lets requests stay until they are answered, so that any packet can be sent
+ * again, and calls weft_inflight_retire().
+ *
+ * All of it needs the send turn, owned or stopped, but weft_inflight_prepare() and
+ * weft_inflight_free().
  */
 #ifndef WEFT_ENGINE_INFLIGHT_H
 #define WEFT_ENGINE_INFLIGHT_H
 
-#include "engine/rules.h"
+#include "engine/opdef.h"
 #include "object/qp.h"
 #include "params.h"
 #include "wire/psn.h"
 
+/* Bytes of a slot whose work request may have @sges elements. */
+static inline u32 weft_slot_size(u32 sges)
+{
+	return ALIGN(sizeof(struct weft_slot) + sges * sizeof(struct weft_sge), 16);
+}
+
 /**
- * weft_inflight_prepare - get memory for a inflight, while the send half still runs
+ * weft_inflight_init - one slot is all that a QP has before it sends packets
+ * @qp: new
+ * @slot: zeroed, as long as the QP lives
+ * @sges: elements that an entry of its ring can have, weft_sq_sges()
+ */
+void weft_inflight_init(struct weft_qp *qp, struct weft_slot *slot, u32 sges);
+
+/**
+ * weft_inflight_prepare - get memory for more slots, while the requester still runs
  * @larger: result; without slots when those of @qp are enough already
  * @qp: connected; the caller holds its modify_lock
  * @entries: of the send queue that it has or gets
@@ -25,60 +43,96 @@
  */
 int weft_inflight_prepare(struct weft_inflight *larger, const struct weft_qp *qp, u32 entries);
 
-/**
- * weft_inflight_install - move what is in a QP's window to prepared memory
- * @qp: the one that @larger was prepared for
- * @larger: gets the memory that was in use before; weft_inflight_destroy() is due
- */
+/* Move what is in a QP's slots to @larger, which gets the memory that was in use before. */
 void weft_inflight_install(struct weft_qp *qp, struct weft_inflight *larger);
 
-/**
- * weft_inflight_destroy - give the memory back
- * @inflight: any
- */
-void weft_inflight_destroy(struct weft_inflight *inflight);
+/* Free what weft_inflight_prepare() has allocated. */
+void weft_inflight_free(struct weft_inflight *inflight);
 
-/**
- * weft_inflight_reset - empty the window; the next PSN is that of the send half
- * @qp: any
- */
+/* Forget all requests; the next PSN is weft_send.psn. */
 void weft_inflight_reset(struct weft_qp *qp);
 
-/**
- * weft_inflight_follow - the send queue is in another ring
- * @qp: any; inline data are there now
- */
+/* The send queue is in another ring, and so are inline data. */
 void weft_inflight_follow(struct weft_qp *qp);
 
 /**
- * weft_inflight_push - the work request just taken becomes the youngest inflight request
- * @qp: with a free slot; @qp->send.wqe is copied, the PSNs are taken
- * @length: bytes of the message
- * @fault: WEFT_FAULT_NONE, or why it will fail
+ * weft_inflight_disarm - what is posted from now on will be found without a doorbell
+ * @qp: weft_inflight_look() is due
+ *
+ * Worth it when that takes a while: for a single short message it is cheaper to leave the
+ * client ring than to ask it anew, which takes a barrier.
  */
-void weft_inflight_push(struct weft_qp *qp, u32 length, enum weft_fault fault);
+static __always_inline void weft_inflight_disarm(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+
+	weft_assert_turn(&send->turn);
+	if (!send->doorbell_armed)
+		return;
+	weft_ring_set_flags(send->ring, 0, WEFT_RING_NEED_DOORBELL);
+	send->doorbell_armed = false;
+}
 
 /**
- * weft_inflight_retire - complete what can be completed, in order
- * @qp: with slots
+ * weft_inflight_look - is there a next work request in the ring?
+ * @qp: any
+ *
+ * With an empty ring the client is asked to ring, unless it has been. The order of
+ * looking and asking: see the proof in weft-abi.h. What is returned is what the client's
+ * index said when it was read last: nobody has to read it again.
+ *
+ * Return: how many there are; 0: none; negative: the client's index is impossible.
  */
+static __always_inline int weft_inflight_look(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	int ahead = send->inflight.tail - send->inflight.head;
+	int pending = weft_ring_pending(send->ring);
+
+	weft_assert_turn(&send->turn);
+	if (!send->doorbell_armed && pending >= 0 && pending <= ahead) {
+		weft_ring_arm_doorbell(send->ring);
+		send->doorbell_armed = true;
+		pending = weft_ring_pending(send->ring);
+	}
+	return pending < 0 ? pending : max(pending - ahead, 0);
+}
+
+/**
+ * weft_inflight_take - copy the next work request into a slot
+ * @qp: any
+ *
+ * Sets the slot's @fault if the request cannot be executed: its form, its operation, or
+ * max_rd_atomic is 0.
+ *
+ * Return: false: there is none, or no free slot.
+ */
+bool weft_inflight_take(struct weft_qp *qp);
+
+/* A link that answers at once has executed the only request. @byte_len: for its completion */
+void weft_inflight_done(struct weft_qp *qp, struct weft_slot *slot, u32 byte_len);
+
+/* Complete what can be completed, in order; a request with a fault fails when it is the oldest. */
 void weft_inflight_retire(struct weft_qp *qp);
 
 /**
  * weft_inflight_rewind - send again from a PSN on
- * @qp: with slots
+ * @qp: any
  * @psn: between the oldest one without an answer and the last one sent
  */
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn);
 
-/**
- * weft_inflight_fail - the oldest inflight request fails
- * @qp: with an inflight request
- * @status: of the completion
- * @fault: vendor_err
- */
-void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status,
-			enum weft_fault fault);
+/* The oldest request fails; the QP follows (IBA 10.3.1). */
+void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_fault fault);
+
+/* The same, with the status that goes with the fault. */
+static inline void weft_inflight_fault(struct weft_qp *qp, enum weft_fault fault)
+{
+	weft_inflight_fail(qp, weft_rules_status(fault), fault);
+}
+
+/* The oldest request completes as flushed. */
+void weft_inflight_flush(struct weft_qp *qp);
 
 static inline bool weft_inflight_is_empty(const struct weft_inflight *inflight)
 {
@@ -90,34 +144,28 @@ static inline bool weft_inflight_is_full(const struct weft_inflight *inflight)
 	return inflight->tail - inflight->head > inflight->mask;
 }
 
-/* Slot number @i, which is between the head and the tail. */
+/* Slot number @i, between the head and the tail. */
 static inline struct weft_slot *weft_inflight_at(const struct weft_inflight *inflight, u32 i)
 {
 	return inflight->slots + (size_t)(i & inflight->mask) * inflight->stride;
 }
 
-/* One after the last PSN of a slot. */
+/* One after the last PSN of a request. */
 static inline u32 weft_slot_end(const struct weft_slot *slot)
 {
 	return weft_psn_add(slot->first_psn, slot->psns);
 }
 
 /*
- * Number of the packet after @packet's request: of SENDs and WRITEs each packet
- * is one, READs are asked for in parts that begin where a retry cannot move them.
+ * Number of the packet after @packet's request: of SENDs and WRITEs each packet is one, READs
+ * are asked for in parts that begin where a retry cannot move them.
  */
 static inline u32 weft_slot_read_end(const struct weft_slot *slot, u32 packet)
 {
 	return min(slot->psns, round_down(packet, WEFT_READ_PACKETS) + WEFT_READ_PACKETS);
 }
 
-/**
- * weft_inflight_has_credit - does the peer have a receive for a slot, as far as we know?
- * @inflight: of an RC QP
- * @slot: SEND, or WRITE with immediate data
- *
- * Return: false: it would be answered with an RNR NAK (IBA 9.7.7.2).
- */
+/* Does the peer have a receive for an RC request, as far as we know? (IBA 9.7.7.2) */
 static inline bool weft_inflight_has_credit(const struct weft_inflight *inflight,
 					    const struct weft_slot *slot)
 {

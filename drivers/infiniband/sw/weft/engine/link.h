@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the engine needs of a link: the local one carries messages, the others
- * batches of packets.
+ * Links, as the engine sees them. A QP's link executes its inflight requests: the local link
+ * moves messages from memory to memory, others send them in batches of packets.
  */
 #ifndef WEFT_ENGINE_LINK_H
 #define WEFT_ENGINE_LINK_H
@@ -10,49 +10,28 @@
 #include "wire/codec.h"
 
 struct weft_av;
-struct weft_tx;
 struct weft_lso;
+struct weft_slot;
+struct weft_tx;
 
 /**
- * enum weft_outcome - what became of a message
- * @WEFT_OUTCOME_DONE: delivered (reliable), or gone its way (unreliable)
- * @WEFT_OUTCOME_REFUSED: the responder refused it, see @status and @fault
- * @WEFT_OUTCOME_FLUSHED: it is not sent any more, and the send queue goes on
- * @WEFT_OUTCOME_RNR: the responder has no receive work request
- * @WEFT_OUTCOME_LOST: no answer
- * @WEFT_OUTCOME_STOPPED: given up halfway because somebody wants one of the
- *	turns or the task is being killed, or not begun because it might sleep;
- *	to be done again from the start, an LSO from weft_send.done
- * @WEFT_OUTCOME_STALLED: a packet did not fit, or the peer has to wait for odp
- *	memory; the send turn will get an event, then it is to be done again, likewise
+ * struct weft_budget - what a run of the requester may do before the rest is deferred
+ * @bytes: bytes that may be moved
+ * @sent: bytes that the present step has sent, for a QP whose rate is limited
+ * @wqes: steps
+ * @atomic: nothing may sleep, nor go on for long
  */
-enum weft_outcome {
-	WEFT_OUTCOME_DONE,
-	WEFT_OUTCOME_REFUSED,
-	WEFT_OUTCOME_FLUSHED,
-	WEFT_OUTCOME_RNR,
-	WEFT_OUTCOME_LOST,
-	WEFT_OUTCOME_STOPPED,
-	WEFT_OUTCOME_STALLED,
-};
-
-/**
- * struct weft_answer - what became of a message
- * @outcome: which
- * @status: REFUSED: status of the work request
- * @fault: REFUSED: why
- * @rnr_timer: RNR: encoded time to wait
- */
-struct weft_answer {
-	enum weft_outcome	outcome;
-	enum ib_wc_status	status;
-	enum weft_fault		fault;
-	u8			rnr_timer;
+struct weft_budget {
+	s64	bytes;
+	u32	sent;
+	u32	wqes;
+	bool	atomic;
 };
 
 /**
  * struct weft_datagram - a UD message on its way
  * @req: the request; the link fills in what only it knows
+ * @slot: the inflight request
  * @av: where to
  * @qpn: destination QP, WEFT_MCAST_QPN: the members of a group
  * @qkey: Q_Key it carries
@@ -63,6 +42,7 @@ struct weft_answer {
  */
 struct weft_datagram {
 	struct weft_request	req;
+	struct weft_slot	*slot;
 	struct weft_av		*av;
 	u32			qpn;
 	u32			qkey;
@@ -76,7 +56,7 @@ struct weft_datagram {
  * struct weft_tx_batch - packets of one message, to be sent one after the other
  * @qp: sender
  * @av: where to
- * @tx: of the half whose turn is owned
+ * @tx: of the requester or responder whose turn is owned
  * @hdr: of the first packet. Those behind it have PSNs that follow, and the
  *	opcodes below; @hdr.ackreq and @hdr.se are meant for the last one.
  * @middle: opcode of the packets between the first and the last
@@ -105,26 +85,25 @@ struct weft_tx_batch {
 };
 
 /**
- * struct weft_link - carries messages or packets
- * @message: of a connected QP: carry a message to its end. The send turn of
- *	@qp is owned; @local is what it sends from or reads into. May sleep
- *	unless @atomic. NULL: the link has packets only.
- * @datagram: of a UD QP: the same. May sleep unless @dgram->atomic: then it has packets
- *	alone.
+ * struct weft_link - carries messages, or packets
+ * @execute: execute an inflight request, or the next part of it. Completes or fails it, or makes
+ *	it wait (engine/inflight.h, engine/retry.h). The send turn is owned. May sleep unless
+ *	@budget->atomic. Returns WEFT_DONE: there may be more to do; WEFT_LATER: not before the
+ *	next event; WEFT_STOPPED: a work item goes on.
+ * @datagram: carry a datagram. The send turn is owned, its memory is in weft_send.sgl. Returns
+ *	WEFT_DONE: it has left, or is lost; WEFT_LATER; WEFT_STOPPED; WEFT_AS_PACKETS.
  * @xmit: send packets. The turn of @batch->tx is owned. Any context but hard
  *	interrupts. Returns how many packets have gone (or been lost on the
  *	way, which is no concern of the engine's); fewer than @batch->num only
- *	when there is no more room, and then the turn will get WEFT_EV_RUN.
+ *	for want of tx credit, and then the turn will get WEFT_EV_RUN.
  *	NULL: the link has no packets.
- * @forget: forget the route of a tx, and what it waits for there; its turn is owned or
- *	stopped. May be NULL.
+ * @forget: forget the route of a transmitter, and what it waits for there; its turn is owned or
+ *	stopped
  */
 struct weft_link {
-	void (*message)(struct weft_qp *qp, const struct weft_request *req,
-			const struct weft_sgl *local, bool atomic,
-			struct weft_answer *answer);
-	void (*datagram)(struct weft_qp *qp, struct weft_datagram *dgram,
-			 const struct weft_sgl *local, struct weft_answer *answer);
+	enum weft_verdict (*execute)(struct weft_qp *qp, struct weft_slot *slot,
+				     struct weft_budget *budget);
+	enum weft_verdict (*datagram)(struct weft_qp *qp, struct weft_datagram *dgram);
 	u32 (*xmit)(struct weft_tx_batch *batch);
 	void (*forget)(struct weft_tx *tx);
 };

@@ -6,7 +6,7 @@
 
 #include "compat/placement.h"
 #include "engine/odp.h"
-#include "engine/sendq.h"
+#include "engine/opdef.h"
 #include "object/cq.h"
 #include "object/dev.h"
 #include "object/hca.h"
@@ -171,7 +171,7 @@ static u64 msg_ahead(u64 offset, u64 end, u64 length)
 }
 
 /* The receive that is held has ODP memory. */
-static noinline enum weft_fault msg_page_recv(struct weft_qp *qp, u64 offset, u64 end)
+static noinline struct weft_result msg_odp_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
 	struct weft_recv *recv = &qp->recv;
 	struct weft_odp_need need = {
@@ -191,35 +191,35 @@ static noinline enum weft_fault msg_page_recv(struct weft_qp *qp, u64 offset, u6
 }
 
 /* Open the first @end bytes of the receive that is held, and go to @offset. */
-static __always_inline enum weft_fault msg_open_recv(struct weft_qp *qp, u64 offset, u64 end)
+static __always_inline struct weft_result msg_open_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
 	struct weft_recv *recv = &qp->recv;
-	enum weft_fault fault;
+	struct weft_result result;
 	int err;
 
 	if (unlikely(end > weft_rwqe_length(&recv->wqe)))
-		return WEFT_FAULT_RECV_LENGTH;
+		return weft_failed(WEFT_FAULT_RECV_LENGTH);
 	err = weft_sgl_resolve(&recv->sgl, &recv->taker, recv->wqe.sge, recv->wqe.num_sge, end,
 			       IB_ACCESS_LOCAL_WRITE);
 	if (unlikely(err)) {
-		fault = err == -EFAULT ? msg_page_recv(qp, offset, end) :
-					 WEFT_FAULT_RECV_PROTECTION;
-		if (fault)
-			return fault;
+		result = err == -EFAULT ? msg_odp_recv(qp, offset, end) :
+					  weft_failed(WEFT_FAULT_RECV_PROTECTION);
+		if (result.verdict)
+			return result;
 	}
 	weft_sgl_iter(&recv->sgl, &recv->iter);
 	if (offset)
 		weft_iter_skip(&recv->iter, offset);
-	return WEFT_FAULT_NONE;
+	return weft_result(WEFT_DONE);
 }
 
-static __always_inline enum weft_fault msg_begin_send(struct weft_qp *qp,
-						      const struct weft_request *req)
+static __always_inline struct weft_result msg_begin_send(struct weft_qp *qp,
+							 const struct weft_request *req)
 {
 	u64 length = req->length + (req->grh ? WEFT_GRH_BYTES : 0ULL);
 	enum weft_fault fault = msg_take_rwqe(qp, req->grh ? length : 0);
 
-	return unlikely(fault) ? fault : msg_open_recv(qp, 0, length);
+	return unlikely(fault) ? weft_failed(fault) : msg_open_recv(qp, 0, length);
 }
 
 static u32 msg_access_flush(u8 placement)
@@ -230,24 +230,14 @@ static u32 msg_access_flush(u8 placement)
 
 static u32 msg_access(const struct weft_request *req)
 {
-	switch (req->opcode) {
-	case WEFT_SQE_WRITE:
-	case WEFT_SQE_WRITE_IMM:
-	case WEFT_SQE_ATOMIC_WRITE:
-		return IB_ACCESS_REMOTE_WRITE;
-	case WEFT_SQE_READ:
-		return IB_ACCESS_REMOTE_READ;
-	case WEFT_SQE_FLUSH:
-		return msg_access_flush(req->flush.placement);
-	default:
-		return IB_ACCESS_REMOTE_ATOMIC;
-	}
+	/* FLUSH asks for the rights that go with the placements it names */
+	return req->op->access ?: msg_access_flush(req->flush.placement);
 }
 
 /* An rkey names ODP memory. */
-static noinline enum weft_fault msg_page_remote(struct weft_qp *qp,
-						const struct weft_request *req,
-						u64 offset, u32 length)
+static noinline struct weft_result msg_odp_remote(struct weft_qp *qp,
+						  const struct weft_request *req,
+						  u64 offset, u32 length)
 {
 	struct weft_recv *recv = &qp->recv;
 	u32 left = req->length > offset ? req->length - offset : 0;
@@ -266,24 +256,25 @@ static noinline enum weft_fault msg_page_remote(struct weft_qp *qp,
 		.anew = !offset,
 		.refusal = WEFT_FAULT_REMOTE_ACCESS,
 	};
-	enum weft_fault fault;
+	struct weft_result result;
 
-	fault = weft_odp_resolve(&need, &recv->who, &recv->sgl, &sge, 1);
-	if (fault)
-		return fault;
+	result = weft_odp_resolve(&need, &recv->who, &recv->sgl, &sge, 1);
+	if (result.verdict)
+		return result;
 	/* the reference moves */
 	recv->span = recv->sgl.span[0];
 	recv->sgl.num = 0;
-	return WEFT_FAULT_NONE;
+	return result;
 }
 
-static enum weft_fault msg_open_remote(struct weft_qp *qp, const struct weft_request *req,
-				       u64 offset, u32 length)
+/* Open @length bytes of what the rkey of a request names, from @offset on. */
+static struct weft_result msg_open_remote(struct weft_qp *qp, const struct weft_request *req,
+					  u64 offset, u32 length)
 {
 	struct weft_recv *recv = &qp->recv;
 	u64 addr = req->remote_addr + offset;
 	u32 access = msg_access(req);
-	enum weft_fault fault;
+	struct weft_result result;
 	int err = 0;
 
 	if (unlikely(!length) ||
@@ -291,13 +282,13 @@ static enum weft_fault msg_open_remote(struct weft_qp *qp, const struct weft_req
 		err = weft_region_resolve(&recv->who, req->rkey, addr, length, access,
 					  &recv->span);
 	if (unlikely(err)) {
-		fault = err == -EFAULT ? msg_page_remote(qp, req, offset, length) :
-					 WEFT_FAULT_REMOTE_ACCESS;
-		if (fault)
-			return fault;
+		result = err == -EFAULT ? msg_odp_remote(qp, req, offset, length) :
+					  weft_failed(WEFT_FAULT_REMOTE_ACCESS);
+		if (result.verdict)
+			return result;
 	}
 	weft_span_iter(&recv->span, &recv->iter);
-	return WEFT_FAULT_NONE;
+	return weft_result(WEFT_DONE);
 }
 
 static __always_inline void msg_release(struct weft_qp *qp)
@@ -309,80 +300,67 @@ static __always_inline void msg_release(struct weft_qp *qp)
 	recv->span.region = NULL;
 }
 
-static enum weft_fault msg_begin_word(struct weft_qp *qp, const struct weft_request *req)
+struct weft_result weft_begin_word(struct weft_qp *qp, const struct weft_request *req)
 {
-	enum weft_fault fault;
+	struct weft_result result;
 
 	if (req->remote_addr % sizeof(u64))
-		return WEFT_FAULT_MISALIGNED;
-	fault = msg_open_remote(qp, req, 0, sizeof(u64));
-	if (fault || weft_sendq_is_atomic(req->opcode) || weft_span_is_word(&qp->recv.span))
-		return fault;
-	/* unlike that to atomics, the right to write is given for any memory */
+		return weft_failed(WEFT_FAULT_MISALIGNED);
+	result = msg_open_remote(qp, req, 0, sizeof(u64));
+	/* regions that cannot hold an atomic's word do not grant the right to atomics */
+	if (result.verdict || req->op->access == IB_ACCESS_REMOTE_ATOMIC ||
+	    weft_span_is_word(&qp->recv.span))
+		return result;
+	/* but the right to write is given for any memory */
 	msg_release(qp);
-	return WEFT_FAULT_MISALIGNED;
+	return weft_failed(WEFT_FAULT_MISALIGNED);
 }
 
 /*
  * IBA A19: the key has to be right whatever the range is. ODP memory need not be
  * there: it may be flushed to visibility only, and that looks at no memory.
  */
-static enum weft_fault msg_begin_flush(struct weft_qp *qp, const struct weft_request *req)
+struct weft_result weft_begin_flush(struct weft_qp *qp, const struct weft_request *req)
 {
 	struct weft_span *span = &qp->recv.span;
 
 	if (!req->flush.placement || req->flush.placement & ~WEFT_PLACEMENTS ||
 	    req->flush.selectivity > WEFT_SELECT_REGION)
-		return WEFT_FAULT_BAD_REQUEST;
+		return weft_failed(WEFT_FAULT_BAD_REQUEST);
 	if (weft_region_resolve_all(&qp->recv.who, req->rkey, msg_access(req), span))
-		return WEFT_FAULT_REMOTE_ACCESS;
+		return weft_failed(WEFT_FAULT_REMOTE_ACCESS);
 	if (req->flush.selectivity == WEFT_SELECT_RANGE) {
 		if (!weft_region_contains(span->region, req->remote_addr, req->flush.length)) {
 			msg_release(qp);
-			return WEFT_FAULT_REMOTE_ACCESS;
+			return weft_failed(WEFT_FAULT_REMOTE_ACCESS);
 		}
 		span->addr = req->remote_addr;
 		span->length = req->flush.length;
 	}
 	weft_span_iter(span, &qp->recv.iter);
-	return WEFT_FAULT_NONE;
+	return weft_result(WEFT_DONE);
 }
 
-static enum weft_fault msg_begin_response(struct weft_qp *qp, const struct weft_request *req)
-{
-	if (!qp->recv.max_dest_rd_atomic)
-		return WEFT_FAULT_NO_RESOURCES;
-	switch (req->opcode) {
-	case WEFT_SQE_READ:
-		return msg_open_remote(qp, req, 0, req->length);
-	case WEFT_SQE_FLUSH:
-		return msg_begin_flush(qp, req);
-	default:
-		return msg_begin_word(qp, req);
-	}
-}
-
-static enum weft_fault msg_begin_rdma(struct weft_qp *qp,
-				      const struct weft_request *req)
+/* The request names memory by an rkey: does the QP allow it, and then the region? */
+static struct weft_result msg_begin_rdma(struct weft_qp *qp, const struct weft_request *req)
 {
 	if (msg_access(req) & ~qp->access)
-		return WEFT_FAULT_NOT_ENABLED;
-	if (weft_sendq_is_response(req->opcode))
-		return msg_begin_response(qp, req);
+		return weft_failed(WEFT_FAULT_NOT_ENABLED);
+	if (weft_opdef_responds(req->op) && !qp->recv.max_dest_rd_atomic)
+		return weft_failed(WEFT_FAULT_NO_RESOURCES);
+	if (req->op->begin)
+		return req->op->begin(qp, req);
 	return msg_open_remote(qp, req, 0, req->length);
 }
 
-/* The receive that a WRITE with immediate data has taken completes with its error. */
-static enum weft_fault msg_immediate_fault(enum weft_fault fault)
+/* A WRITE with immediate data has taken a receive, which completes with its error. */
+static struct weft_result msg_immediate_result(struct weft_result result)
 {
-	switch (fault) {
-	case WEFT_FAULT_REMOTE_ACCESS:
-		return WEFT_FAULT_IMMEDIATE_ACCESS;
-	case WEFT_FAULT_NOT_ENABLED:
-		return WEFT_FAULT_IMMEDIATE_NOT_ENABLED;
-	default:
-		return fault;
-	}
+	if (result.fault == WEFT_FAULT_REMOTE_ACCESS)
+		result.fault = WEFT_FAULT_IMMEDIATE_ACCESS;
+	else if (result.fault == WEFT_FAULT_NOT_ENABLED)
+		result.fault = WEFT_FAULT_IMMEDIATE_NOT_ENABLED;
+	return result;
 }
 
 static void msg_comm_est(struct weft_qp *qp)
@@ -400,70 +378,92 @@ enum weft_fault weft_message_begin_immediate(struct weft_qp *qp)
 	return msg_take_rwqe(qp, 0);
 }
 
-enum weft_fault weft_message_begin(struct weft_qp *qp, const struct weft_request *req)
+struct weft_result weft_message_begin(struct weft_qp *qp, const struct weft_request *req)
 {
 	enum weft_fault fault;
 
 	weft_assert_turn(&qp->recv.turn);
 	msg_comm_est(qp);
-	if (req->opcode <= WEFT_SQE_SEND_INV)
+	if (req->op->flags & WEFT_OPF_SEND)
 		return msg_begin_send(qp, req);
-	if (req->opcode != WEFT_SQE_WRITE_IMM)
+	if (!(req->op->flags & WEFT_OPF_RECEIVE))
 		return msg_begin_rdma(qp, req);
 	fault = weft_message_begin_immediate(qp);
-	return fault ?: msg_immediate_fault(msg_begin_rdma(qp, req));
+	return fault ? weft_failed(fault) : msg_immediate_result(msg_begin_rdma(qp, req));
 }
 
-enum weft_fault weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
-				    u64 offset, u32 length)
+struct weft_result weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
+				       u64 offset, u32 length)
 {
-	enum weft_fault fault;
+	struct weft_result result;
 
 	weft_assert_turn(&qp->recv.turn);
-	if (req->opcode <= WEFT_SQE_SEND_INV)
+	if (req->op->flags & WEFT_OPF_SEND)
 		return qp->recv.held ? msg_open_recv(qp, offset, offset + length) :
-				       WEFT_FAULT_BAD_REQUEST;
-	fault = msg_open_remote(qp, req, offset, length);
-	return req->opcode == WEFT_SQE_WRITE_IMM ? msg_immediate_fault(fault) : fault;
+				       weft_failed(WEFT_FAULT_BAD_REQUEST);
+	result = msg_open_remote(qp, req, offset, length);
+	return req->op->flags & WEFT_OPF_RECEIVE ? msg_immediate_result(result) : result;
 }
 
-u64 weft_message_atomic(struct weft_qp *qp, const struct weft_request *req)
+/* The value before goes to @io. Return: 0: nothing is left to do. */
+static u64 msg_return_value(u64 before, struct weft_iter *io)
 {
-	const struct weft_span *span = &qp->recv.span;
+	struct weft_span span = { .addr = (uintptr_t)&before, .length = sizeof(before) };
+	struct weft_iter from;
 
-	weft_assert_turn(&qp->recv.turn);
-	switch (req->opcode) {
-	case WEFT_SQE_CMP_SWP:
-		return weft_atomic_cmp_swp(span, req->compare_add, req->swap);
-	case WEFT_SQE_FETCH_ADD:
-		return weft_atomic_fetch_add(span, req->compare_add);
-	case WEFT_SQE_MASKED_CMP_SWP:
-		return weft_atomic_masked_cmp_swp(span, req->compare_add, req->compare_add_mask,
-						  req->swap, req->swap_mask);
-	default:
-		return weft_atomic_masked_fetch_add(span, req->compare_add,
-						    req->compare_add_mask);
-	}
+	weft_span_iter(&span, &from);
+	weft_copy(io, &from, sizeof(before));
+	return 0;
 }
 
-void weft_message_atomic_write(struct weft_qp *qp, struct weft_iter *src)
+u64 weft_execute_cmp_swp(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io)
+{
+	return msg_return_value(weft_atomic_cmp_swp(&qp->recv.span, req->compare_add, req->swap),
+				io);
+}
+
+u64 weft_execute_fetch_add(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io)
+{
+	return msg_return_value(weft_atomic_fetch_add(&qp->recv.span, req->compare_add), io);
+}
+
+u64 weft_execute_masked_cmp_swp(struct weft_qp *qp, const struct weft_request *req,
+				struct weft_iter *io)
+{
+	return msg_return_value(weft_atomic_masked_cmp_swp(&qp->recv.span, req->compare_add,
+							   req->compare_add_mask, req->swap,
+							   req->swap_mask), io);
+}
+
+u64 weft_execute_masked_fetch_add(struct weft_qp *qp, const struct weft_request *req,
+				  struct weft_iter *io)
+{
+	return msg_return_value(weft_atomic_masked_fetch_add(&qp->recv.span, req->compare_add,
+							     req->compare_add_mask), io);
+}
+
+u64 weft_execute_atomic_write(struct weft_qp *qp, const struct weft_request *req,
+			      struct weft_iter *io)
 {
 	u64 value;
 	struct weft_span span = { .addr = (uintptr_t)&value, .length = sizeof(value) };
 	struct weft_iter to;
 
-	weft_assert_turn(&qp->recv.turn);
 	weft_span_iter(&span, &to);
-	weft_copy(&to, src, sizeof(value));
+	weft_copy(&to, io, sizeof(value));
 	weft_atomic_write(&qp->recv.span, value);
+	return 0;
 }
 
-u64 weft_message_write_back(struct weft_qp *qp, const struct weft_request *req)
+/*
+ * What messages before have written is seen by whoever looks. It goes to persistence in pieces
+ * of WEFT_COPY_CHUNK.
+ */
+u64 weft_execute_flush(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io)
 {
 	struct weft_iter *iter = &qp->recv.iter;
 	u64 left = 0, length;
 
-	weft_assert_turn(&qp->recv.turn);
 	if (req->flush.placement & WEFT_PLACEMENT_PERSISTENT) {
 		left = qp->recv.span.length - iter->offset;
 		length = min_t(u64, left, WEFT_COPY_CHUNK);
@@ -471,18 +471,12 @@ u64 weft_message_write_back(struct weft_qp *qp, const struct weft_request *req)
 		left -= length;
 	}
 	/*
-	 * All data were stored by CPUs, for this turn or one before it: a barrier
+	 * All data were stored by CPUs, in this turn or one before it: a barrier
 	 * is what it takes until every CPU sees them.
 	 */
 	smp_mb();
 	return left;
 }
-
-static const u8 msg_wc_flags[WEFT_SQE_OPCODES] = {
-	[WEFT_SQE_SEND_IMM]	= WEFT_WC_WITH_IMM,
-	[WEFT_SQE_SEND_INV]	= WEFT_WC_WITH_INV,
-	[WEFT_SQE_WRITE_IMM]	= WEFT_WC_WITH_IMM,
-};
 
 /*
  * No packet of RoCE has a service level. Who receives it is to be told what network it came by
@@ -503,7 +497,7 @@ static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft
 		.opcode = IB_WC_RECV,
 		.byte_len = req->length + WEFT_GRH_BYTES,
 		.ex = req->ex,
-		.wc_flags = msg_wc_flags[req->opcode],
+		.wc_flags = req->op->recv_flags,
 		.src_qp = req->src_qpn,
 		.sl = msg_service_level(qp, req),
 		.slid = req->slid,
@@ -528,11 +522,10 @@ static void msg_complete_message(struct weft_qp *qp, const struct weft_request *
 	unsigned long flags = weft_cq_begin(cq);
 	struct weft_cqe cqe = {
 		.status = IB_WC_SUCCESS,
-		.opcode = req->opcode == WEFT_SQE_WRITE_IMM ? IB_WC_RECV_RDMA_WITH_IMM :
-							      IB_WC_RECV,
+		.opcode = req->op->recv_opcode,
 		.byte_len = req->length,
 		.ex = req->ex,
-		.wc_flags = msg_wc_flags[req->opcode],
+		.wc_flags = req->op->recv_flags,
 	};
 
 	msg_complete(qp, cq, &cqe, req->solicited, flags);
@@ -557,7 +550,7 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 
 	weft_assert_turn(&qp->recv.turn);
 	msg_release(qp);
-	if (req->opcode == WEFT_SQE_SEND_INV) {
+	if (req->op->flags & WEFT_OPF_INVALIDATE) {
 		fault = msg_invalidate(qp, req->ex);
 		if (fault)
 			return fault;
@@ -565,7 +558,7 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 	weft_stats_message(qp->stats, WEFT_STAT_RCVD_MESSAGES, req->length);
 	if (unlikely(req->grh))
 		msg_complete_datagram(qp, req);
-	else if (weft_sendq_needs_receive(req->opcode))
+	else if (req->op->flags & WEFT_OPF_RECEIVE)
 		msg_complete_message(qp, req);
 	return WEFT_FAULT_NONE;
 }
@@ -577,28 +570,27 @@ void weft_message_pause(struct weft_qp *qp)
 	msg_release(qp);
 }
 
-const struct weft_verdict *weft_message_refuse(struct weft_qp *qp,
-					       enum weft_fault fault)
+const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fault fault)
 {
-	const struct weft_verdict *verdict =
-		weft_rules_verdict(fault, weft_rules_service(qp->type));
+	const struct weft_refusal *refusal =
+		weft_rules_refusal(fault, weft_rules_service(qp->type));
 
 	weft_assert_turn(&qp->recv.turn);
 	weft_odp_forget(&qp->recv.odp);
 	/* of a service that tells nobody, this is all there is to see of it */
-	if (fault == WEFT_FAULT_RECV_LENGTH && verdict->reply == WEFT_REPLY_NONE)
+	if (fault == WEFT_FAULT_RECV_LENGTH && refusal->reply == WEFT_REPLY_NONE)
 		weft_stats_inc(qp, WEFT_STAT_RX_TOO_LONG);
-	if (verdict->responder && qp->recv.held)
-		msg_complete_error(qp, verdict->responder, fault);
-	if (verdict->has_event)
-		weft_qp_event(qp, verdict->event);
-	if (verdict->fatal)
+	if (refusal->responder && qp->recv.held)
+		msg_complete_error(qp, refusal->responder, fault);
+	if (refusal->has_event)
+		weft_qp_event(qp, refusal->event);
+	if (refusal->fatal)
 		weft_qp_set_error(qp);
-	if (verdict->reply == WEFT_REPLY_RNR)
+	if (refusal->reply == WEFT_REPLY_RNR)
 		weft_stats_inc(qp, WEFT_STAT_RNR_NAKS_SENT);
-	else if (verdict->reply == WEFT_REPLY_NAK)
+	else if (refusal->reply == WEFT_REPLY_NAK)
 		weft_stats_inc(qp, WEFT_STAT_NAKS_SENT);
-	return verdict;
+	return refusal;
 }
 
 /* On InfiniBand the port and the subnet manager are interested, too (IBA 10.2.5). */
@@ -650,37 +642,37 @@ static void msg_too_long(struct weft_qp *qp, const struct weft_request *req)
 	trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_RX_MALFORMED);
 }
 
-enum weft_fault weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
-				      u32 qkey, struct weft_iter *src)
+struct weft_result weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
+					 u32 qkey, struct weft_iter *src)
 {
 	struct weft_span grh = { .addr = (uintptr_t)req->grh, .length = WEFT_GRH_BYTES };
+	struct weft_result result;
 	struct weft_iter from;
-	enum weft_fault fault;
 
 	weft_assert_turn(&qp->recv.turn);
 	if (!weft_qp_can_receive(qp) || !weft_qp_port_open(qp))
-		return WEFT_FAULT_BAD_REQUEST;
+		return weft_result(WEFT_DROP);
 	/* QP 0 has no Q_Key (IBA 10.2.5) */
 	if (qp->qkey != qkey && qp->type != IB_QPT_SMI) {
 		msg_bad_qkey(qp, req, qkey);
-		return WEFT_FAULT_BAD_REQUEST;
+		return weft_result(WEFT_DROP);
 	}
 	if (unlikely(msg_is_too_long(qp, req->length))) {
 		msg_too_long(qp, req);
-		return WEFT_FAULT_BAD_REQUEST;
+		return weft_result(WEFT_DROP);
 	}
-	fault = weft_message_begin(qp, req);
-	if (unlikely(fault == WEFT_FAULT_PAGES))
-		return fault;
-	if (fault) {
-		msg_drop_datagram(qp, req, fault);
-		return WEFT_FAULT_NONE;
+	result = weft_message_begin(qp, req);
+	if (unlikely(result.verdict == WEFT_LATER))
+		return result;
+	if (unlikely(result.verdict)) {
+		msg_drop_datagram(qp, req, result.fault);
+		return weft_result(WEFT_DONE);
 	}
 	weft_span_iter(&grh, &from);
 	weft_message_place(qp, &from, grh.length);
 	weft_message_place(qp, src, req->length);
 	weft_message_end(qp, req);
-	return WEFT_FAULT_NONE;
+	return result;
 }
 
 /*

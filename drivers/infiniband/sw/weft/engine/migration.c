@@ -8,10 +8,9 @@
  */
 #include "engine/migration.h"
 
-#include "engine/link.h"
-#include "engine/requester.h"
-#include "engine/transmit.h"
 #include "engine/inflight.h"
+#include "engine/link.h"
+#include "engine/retry.h"
 #include "object/dev.h"
 #include "stats.h"
 
@@ -37,18 +36,15 @@ static void migration_go_on(struct weft_qp *qp, bool lost)
 	struct weft_send *send = &qp->send;
 	struct weft_inflight *inflight = &send->inflight;
 
-	weft_requester_reset_retries(send);
-	if (send->unanswered) {
-		send->unanswered = false;
-		send->waiting = false;
-	}
+	weft_retry_refill(&send->retry);
 	if (inflight->una == inflight->sent)
 		return;
-	if (lost) {
+	/* the local link has nothing on its way: it tries again at once */
+	if (lost || !qp->link->xmit) {
 		inflight->retried = true;
 		weft_inflight_rewind(qp, inflight->una);
 	}
-	weft_ack_timeout_start(qp);
+	weft_retry_start(qp);
 }
 
 /* Both turns are stopped, under the modify_lock. */
@@ -63,7 +59,7 @@ static void migration_move(struct weft_qp *qp, bool lost)
 	qp->attr.port_num = migration->port_num;
 	qp->attr.pkey_index = migration->pkey_index;
 	qp->pkey_index = migration->pkey_index;
-	qp->send.timeout = migration->timeout;
+	qp->send.retry.timeout = migration->timeout;
 	qp->dev->wire->forget(&qp->send.tx);
 	qp->dev->wire->forget(&qp->recv.tx);
 	weft_stats_inc(qp, WEFT_STAT_MIGRATIONS);

@@ -8,7 +8,7 @@
 #include "object/qp.h"
 #include "params.h"
 
-#define PAGING_WRITE	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
+#define ODP_WRITE	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_ATOMIC)
 
 /**
@@ -97,7 +97,7 @@ static int odp_attach(const struct weft_odp_need *need, struct weft_sgl *sgl)
 		if (!part.length || !odp_span_is_odp(&sgl->span[i]))
 			continue;
 		err = weft_odp_pins_attach(need->odp->pins, &sgl->span[i], part.addr,
-					   part.length, need->access & PAGING_WRITE);
+					   part.length, need->access & ODP_WRITE);
 		if (odp_is_final(err))
 			return err;
 		if (err && ret != -EFAULT)
@@ -132,7 +132,7 @@ static void odp_request(const struct weft_odp_need *need, const struct weft_sgl 
 		part = odp_part(&sgl->span[i], at, need->offset, need->offset + length);
 		if (part.length && odp_span_is_odp(&sgl->span[i]))
 			weft_odp_pins_add(pins, sgl->span[i].region, part.addr, part.length,
-					  need->access & PAGING_WRITE);
+					  need->access & ODP_WRITE);
 	}
 	weft_dev_stats_inc(need->turn->qp->dev, WEFT_DEV_STAT_PAGE_WAITS);
 	weft_qp_hold(need->turn->qp);
@@ -152,9 +152,9 @@ static void odp_renew(const struct weft_odp_need *need, const struct weft_access
 	weft_sgl_release(sgl);
 }
 
-enum weft_fault weft_odp_resolve(const struct weft_odp_need *need,
-				 const struct weft_accessor *who, struct weft_sgl *sgl,
-				 const struct weft_sge *sge, u32 num)
+struct weft_result weft_odp_resolve(const struct weft_odp_need *need,
+				    const struct weft_accessor *who, struct weft_sgl *sgl,
+				    const struct weft_sge *sge, u32 num)
 {
 	struct weft_odp *odp = need->odp;
 	int err;
@@ -169,20 +169,20 @@ enum weft_fault weft_odp_resolve(const struct weft_odp_need *need,
 		err = odp_attach(need, sgl);
 	if (!err) {
 		weft_sgl_cut(sgl, need->offset + odp_length(need));
-		return WEFT_FAULT_NONE;
+		return weft_result(WEFT_DONE);
 	}
 	if (err == -EFAULT) {
 		odp_renew(need, who, sgl, sge, num);
 		odp->parked = true;
-		return WEFT_FAULT_PAGES;
+		return weft_result(WEFT_LATER);
 	}
 	weft_sgl_release(sgl);
 	if (err == -EINPROGRESS) {
 		odp->parked = true;
-		return WEFT_FAULT_PAGES;
+		return weft_result(WEFT_LATER);
 	}
 	weft_odp_forget(odp);
-	return err == -ENOMEM ? WEFT_FAULT_NO_MEMORY : need->refusal;
+	return weft_failed(err == -ENOMEM ? WEFT_FAULT_NO_MEMORY : need->refusal);
 }
 
 void weft_odp_forget(struct weft_odp *odp)

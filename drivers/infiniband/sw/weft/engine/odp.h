@@ -2,21 +2,21 @@
 /*
  * ODP memory of a message (on-demand paging).
  *
- * The engine resolves memory as if it were there. When that says that some of it is
- * ODP, what is here is called instead, resolves it again, and either finds the pages
- * pinned or has them pinned and says WEFT_FAULT_PAGES. Then the half parks: it leaves
- * the message as it is and gives its turn back. It tries again when there is an event,
- * as it would anyway, so parking is no state that anybody has to end.
+ * The engine resolves memory as if it were there. If some of it is ODP memory, it calls
+ * weft_odp_resolve() instead, which either finds the pages pinned, or has them pinned and returns
+ * WEFT_LATER. The requester or responder then leaves the message as it is and gives its turn
+ * back. It tries again at the next event, as it would anyway, so nobody has to end a wait.
  *
- * Pages of a half go when the last span to them does, unless weft_odp_keep() says that
- * more of the message is to come. The rest need not be ODP: who sends or receives packets
- * calls weft_odp_end() after the last one. On the local link pages that the last window
- * did not need are kept until the next message begins, which forgets them (@anew below).
+ * The pages go with the last span that refers to them, unless weft_odp_keep() says that
+ * more of the message is to come. A message of which one part is ODP memory may have others that
+ * are not: whoever sends or receives packets calls weft_odp_end() after the last one. On the
+ * local link, pages that the last chunk did not need are kept until the next message begins,
+ * which forgets them (@anew below).
  */
 #ifndef WEFT_ENGINE_ODP_H
 #define WEFT_ENGINE_ODP_H
 
-#include "engine/rules.h"
+#include "engine/verdict.h"
 #include "mem/copy.h"
 #include "mem/odp_pins.h"
 #include "object/odp.h"
@@ -57,13 +57,13 @@ struct weft_odp_need {
  * @sge: private copy of the list; instead of lkeys there may be rkeys
  * @num: elements
  *
- * Return: WEFT_FAULT_NONE: weft_sgl_release() is due. @sgl ends with the bytes that are
- * needed: nothing behind them may be accessed, ODP or not. WEFT_FAULT_PAGES: not yet;
- * WEFT_FAULT_NO_MEMORY; or @need->refusal.
+ * Return: WEFT_DONE: weft_sgl_release() is due. @sgl ends with the bytes that are
+ * needed: nothing behind them may be accessed, ODP memory or not. WEFT_LATER; or WEFT_FAILED:
+ * WEFT_FAULT_NO_MEMORY or @need->refusal.
  */
-enum weft_fault weft_odp_resolve(const struct weft_odp_need *need,
-				 const struct weft_accessor *who, struct weft_sgl *sgl,
-				 const struct weft_sge *sge, u32 num);
+struct weft_result weft_odp_resolve(const struct weft_odp_need *need,
+				    const struct weft_accessor *who, struct weft_sgl *sgl,
+				    const struct weft_sge *sge, u32 num);
 
 /**
  * weft_odp_forget - a half does not need its pages any more

@@ -17,7 +17,7 @@ static u8 reply_opcode(const struct weft_qp *qp, u8 operation)
 	return WEFT_OPCODE(qp->transport, operation);
 }
 
-static void reply_start_run(struct weft_qp *qp, u8 operation, struct weft_tx_batch *batch)
+static void reply_start_batch(struct weft_qp *qp, u8 operation, struct weft_tx_batch *batch)
 {
 	struct weft_response *response = &qp->recv.response;
 
@@ -46,7 +46,7 @@ static bool reply_send_short(struct weft_qp *qp, u8 operation)
 	struct weft_tx_batch batch __uninitialized;
 	u32 sent;
 
-	reply_start_run(qp, operation, &batch);
+	reply_start_batch(qp, operation, &batch);
 	sent = qp->dev->wire->xmit(&batch);
 	trace_weft_send(qp->qpn, &batch.hdr, batch.num, sent, 0);
 	if (!sent)
@@ -81,23 +81,23 @@ static void reply_give_up(struct weft_qp *qp, enum weft_fault fault)
 }
 
 /*
- * Get hold of the memory of a READ or FLUSH again. Return: WEFT_FAULT_PAGES: there are
- * no pages yet; another fault: it is given up now.
+ * Get hold of the memory of a READ or FLUSH again. Return: WEFT_DONE; WEFT_LATER; or WEFT_FAILED:
+ * the response is given up.
  */
-static enum weft_fault reply_resume(struct weft_qp *qp, const struct weft_request *req,
-				    u32 offset, u32 length)
+static enum weft_verdict reply_resume(struct weft_qp *qp, const struct weft_request *req,
+				      u32 offset, u32 length)
 {
 	struct weft_response *response = &qp->recv.response;
-	enum weft_fault fault = weft_message_enter(qp, response->srqn);
+	struct weft_result result = weft_failed(weft_message_enter(qp, response->srqn));
 
-	if (!fault)
-		fault = weft_message_resume(qp, req, offset, length);
-	if (likely(!fault))
-		return WEFT_FAULT_NONE;
-	if (fault != WEFT_FAULT_PAGES)
-		reply_give_up(qp, fault);
+	if (likely(!result.verdict))
+		result = weft_message_resume(qp, req, offset, length);
+	if (likely(!result.verdict))
+		return WEFT_DONE;
+	if (result.verdict == WEFT_FAILED)
+		reply_give_up(qp, result.fault);
 	weft_message_leave(qp);
-	return fault;
+	return result.verdict;
 }
 
 static void reply_pause(struct weft_qp *qp)
@@ -114,29 +114,29 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 {
 	struct weft_response *response = &qp->recv.response;
 	struct weft_request req = {
-		.opcode = WEFT_SQE_READ,
+		.op = weft_opdef(WEFT_SQE_READ),
 		.rkey = response->rkey,
 		.remote_addr = response->va,
 		.length = response->length,
 	};
 	u32 left = response->length - response->done, first, sent;
-	enum weft_fault fault;
+	enum weft_verdict verdict;
 	struct weft_tx_batch batch __uninitialized;
 
 	/* the first packet may be FIRST or MIDDLE, so that the batch's others may
 	 * be MIDDLE
 	 */
 	first = min(left, qp->mtu);
-	reply_start_run(qp, reply_read_operation(response, first), &batch);
+	reply_start_batch(qp, reply_read_operation(response, first), &batch);
 	batch.length = min(left, WEFT_TX_BATCH_PACKETS * qp->mtu);
 	batch.num = weft_rules_psn_count(batch.length, qp->mtu);
 	batch.middle = reply_opcode(qp, WEFT_OP_READ_RESPONSE_MIDDLE);
 	batch.last = batch.length == left ?
 		   reply_opcode(qp, WEFT_OP_READ_RESPONSE_LAST) : batch.middle;
 	batch.payload = &qp->recv.iter;
-	fault = reply_resume(qp, &req, response->done, batch.length);
-	if (unlikely(fault))
-		return fault != WEFT_FAULT_PAGES;
+	verdict = reply_resume(qp, &req, response->done, batch.length);
+	if (unlikely(verdict != WEFT_DONE))
+		return verdict != WEFT_LATER;
 	sent = qp->dev->wire->xmit(&batch);
 	reply_pause(qp);
 	trace_weft_send(qp->qpn, &batch.hdr, batch.num, sent, batch.length);
@@ -160,16 +160,16 @@ static bool reply_flush_more(struct weft_qp *qp, s32 *bytes)
 	struct weft_response *response = &qp->recv.response;
 	u32 length = min_t(u64, response->value, WEFT_COPY_CHUNK);
 	struct weft_request req = {
-		.opcode = WEFT_SQE_FLUSH,
+		.op = weft_opdef(WEFT_SQE_FLUSH),
 		.rkey = response->rkey,
 		.remote_addr = response->va,
 		.flush.placement = WEFT_PLACEMENT_PERSISTENT,
 	};
-	enum weft_fault fault = reply_resume(qp, &req, 0, length);
+	enum weft_verdict verdict = reply_resume(qp, &req, 0, length);
 
-	if (unlikely(fault))
-		return fault != WEFT_FAULT_PAGES;
-	weft_message_write_back(qp, &req);
+	if (unlikely(verdict != WEFT_DONE))
+		return verdict != WEFT_LATER;
+	weft_execute_flush(qp, &req, NULL);
 	reply_pause(qp);
 	*bytes -= length;
 	response->va += length;
@@ -244,10 +244,10 @@ static u8 reply_nak_code(enum ib_wc_status status)
 
 void weft_reply_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault)
 {
-	const struct weft_verdict *verdict = weft_message_refuse(qp, fault);
+	const struct weft_refusal *refusal = weft_message_refuse(qp, fault);
 	struct weft_recv *recv = &qp->recv;
 
-	switch (verdict->reply) {
+	switch (refusal->reply) {
 	case WEFT_REPLY_RNR:
 		weft_reply_nak(qp, psn, weft_aeth_syndrome(WEFT_AETH_RNR_NAK,
 							   recv->rnr_timer));
@@ -255,7 +255,7 @@ void weft_reply_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault)
 		break;
 	case WEFT_REPLY_NAK:
 		weft_reply_nak(qp, psn, weft_aeth_syndrome(WEFT_AETH_NAK,
-							   reply_nak_code(verdict->requester)));
+							   reply_nak_code(refusal->requester)));
 		break;
 	case WEFT_REPLY_NONE:
 		break;

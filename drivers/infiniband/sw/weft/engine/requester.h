@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The send half at work: send queue, retries, completions.
+ * The requester's loop: it takes work requests and has links execute them.
  */
 #ifndef WEFT_ENGINE_REQUESTER_H
 #define WEFT_ENGINE_REQUESTER_H
@@ -9,14 +9,8 @@
 
 struct weft_qp;
 struct weft_ring;
-struct weft_send;
 
-/**
- * weft_requester_run - work on the send queue
- * @qp: any; the send turn is owned and given back
- *
- * For the work item of the turn.
- */
+/* Run the requester in the work item of the send turn, which is owned, and given back. */
 void weft_requester_run(struct weft_qp *qp);
 
 /**
@@ -40,52 +34,29 @@ void weft_requester_doorbell(struct weft_qp *qp);
  */
 void weft_requester_post(struct weft_qp *qp);
 
-/**
- * weft_requester_continue - go on with the send queue
- * @qp: any; the send turn is owned and given back
- *
- * Context: soft interrupts.
- */
+/* Go on in a soft interrupt. The send turn is owned, and given back. */
 void weft_requester_continue(struct weft_qp *qp);
 
-/**
- * weft_requester_wait - send nothing for some time
- * @send: turn owned
- * @ns: how long; 0: for ever
- */
-void weft_requester_wait(struct weft_send *send, u64 ns);
-
-/**
- * weft_requester_init - at creation of a QP
- * @qp: its send half is initialised
- */
+/* At creation of a QP. */
 void weft_requester_init(struct weft_qp *qp);
 
 /**
- * weft_requester_reset - forget the current work request and the retries
- * @qp: send turn stopped
+ * weft_requester_reset - forget what is in progress
+ * @qp: send turn stopped, the send queue not yet reset
+ *
+ * Context: process, may sleep.
  */
 void weft_requester_reset(struct weft_qp *qp);
 
 /**
- * weft_requester_flush - complete all that has been posted as flushed
- * @qp: in SQE; send turn stopped
+ * weft_requester_flush - complete all work requests that are posted now, as flushed
+ * @qp: send turn stopped
  *
  * Context: process, may sleep.
  */
 void weft_requester_flush(struct weft_qp *qp);
 
-/**
- * weft_requester_follow - go on in another ring
- * @qp: send turn stopped
- * @ring: with all that was in the QP's, which nobody looks at any more
- */
+/* The send queue continues in another ring. The send turn is stopped. */
 void weft_requester_follow(struct weft_qp *qp, struct weft_ring *ring);
-
-/**
- * weft_requester_reset_retries - begin to count retries anew
- * @send: turn owned or stopped
- */
-void weft_requester_reset_retries(struct weft_send *send);
 
 #endif /* WEFT_ENGINE_REQUESTER_H */

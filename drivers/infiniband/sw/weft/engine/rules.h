@@ -48,8 +48,6 @@
  * @WEFT_FAULT_IMMEDIATE_ACCESS: responder: REMOTE_ACCESS of a WRITE that has taken a receive
  * @WEFT_FAULT_IMMEDIATE_NOT_ENABLED: responder: NOT_ENABLED of one
  * @WEFT_FAULTS: number of faults
- * @WEFT_FAULT_PAGES: none, and never the fault of a completion: ODP memory is on its
- *	way, and the half will get WEFT_EV_RUN when it is there
  */
 enum weft_fault {
 	WEFT_FAULT_NONE,
@@ -84,8 +82,7 @@ enum weft_fault {
 	WEFT_FAULT_NO_MEMORY,
 	WEFT_FAULT_IMMEDIATE_ACCESS,
 	WEFT_FAULT_IMMEDIATE_NOT_ENABLED,
-	WEFT_FAULTS,
-	WEFT_FAULT_PAGES
+	WEFT_FAULTS
 };
 
 /**
@@ -115,7 +112,7 @@ enum weft_reply {
 };
 
 /**
- * struct weft_verdict - consequences of a responder's fault (IBA table 59)
+ * struct weft_refusal - consequences of a responder's fault (IBA table 59)
  * @reply: to the requester
  * @requester: status of the requester's work request, with WEFT_REPLY_NAK
  * @responder: status of the receive work request that was taken, 0: it is
@@ -124,7 +121,7 @@ enum weft_reply {
  * @event: asynchronous event at the responder, if @has_event
  * @has_event: whether there is one
  */
-struct weft_verdict {
+struct weft_refusal {
 	enum weft_reply		reply;
 	enum ib_wc_status	requester;
 	enum ib_wc_status	responder;
@@ -141,15 +138,8 @@ struct weft_verdict {
  */
 enum weft_service weft_rules_service(enum ib_qp_type type);
 
-/**
- * weft_rules_verdict - consequences of a fault that the responder found
- * @fault: WEFT_FAULT_RNR to WEFT_FAULT_BAD_REQUEST, or XRC_SRQ, NO_MEMORY or IMMEDIATE_x
- * @service: of the QP
- *
- * Return: the verdict.
- */
-const struct weft_verdict *weft_rules_verdict(enum weft_fault fault,
-					      enum weft_service service);
+/* The consequences of a fault that the responder found. */
+const struct weft_refusal *weft_rules_refusal(enum weft_fault fault, enum weft_service service);
 
 /**
  * weft_rules_status - status of a work request that failed at the requester
@@ -171,17 +161,6 @@ static inline enum weft_fault weft_rules_flushed(u32 fault)
 		return WEFT_FAULT_FLUSHED;
 	return fault;
 }
-
-/**
- * weft_rules_opcode_allowed - whether a service has an operation
- * @type: of the QP
- * @opcode: enum weft_sqe_opcode
- *
- * IBA table 82 and 10.8.2, and annex A19.
- *
- * Return: true when it has.
- */
-bool weft_rules_opcode_allowed(enum ib_qp_type type, u8 opcode);
 
 /**
  * weft_rules_rnr_ns - how long an RNR NAK asks to wait (IBA table 45)

@@ -14,6 +14,7 @@
 #include "engine/ipcsum.h"
 #include "engine/link.h"
 #include "engine/rx.h"
+#include "engine/transmit.h"
 #include "link/packet.h"
 #include "link/tx_credit.h"
 #include "object/dev.h"
@@ -166,13 +167,13 @@ static u32 ib_xmit(struct weft_tx_batch *batch)
 	return i;
 }
 
-static void ib_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
-			const struct weft_sgl *local, struct weft_answer *answer)
+static enum weft_verdict ib_datagram(struct weft_qp *qp, struct weft_datagram *dgram)
 {
-	weft_packet_datagram(qp, dgram, local, ib_xmit, answer);
+	return weft_packet_datagram(qp, dgram, ib_xmit);
 }
 
 const struct weft_link weft_link_ib = {
+	.execute = weft_transmit,
 	.datagram = ib_datagram,
 	.xmit = ib_xmit,
 	.forget = weft_tx_credit_forget, /* there are no routes but the switches' */

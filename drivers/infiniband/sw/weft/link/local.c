@@ -10,9 +10,10 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_pack.h>
 
+#include "engine/gather.h"
 #include "engine/migration.h"
 #include "engine/odp.h"
-#include "engine/sendq.h"
+#include "engine/retry.h"
 #include "fabric/fabric.h"
 #include "fabric/notice.h"
 #include "object/ah.h"
@@ -25,9 +26,11 @@
 #include "pause.h"
 #include "stats.h"
 #include "wire/codec.h"
+#include "wire/headers.h"
+#include "wire/opcode.h"
 #include "wire/psn.h"
 
-/* Whether a long copy should be given up: somebody wants to stop a half. */
+/* Whether a long copy should be given up: somebody wants to stop one of the QPs. */
 static bool local_stopping(const struct weft_qp *qp, const struct weft_qp *peer)
 {
 	return weft_turn_stopping(&qp->send.turn) ||
@@ -35,179 +38,143 @@ static bool local_stopping(const struct weft_qp *qp, const struct weft_qp *peer)
 	       fatal_signal_pending(current);
 }
 
-static void local_copy(struct weft_qp *qp, struct weft_qp *peer, u8 opcode, u64 length)
+static void local_copy(struct weft_qp *peer, const struct weft_opdef *op, struct weft_iter *iter,
+		       u64 length)
 {
-	if (opcode == WEFT_SQE_READ)
-		weft_message_fetch(peer, &qp->send.iter, length);
+	if (op->flags & WEFT_OPF_FETCH)
+		weft_message_fetch(peer, iter, length);
 	else
-		weft_message_place(peer, &qp->send.iter, length);
+		weft_message_place(peer, iter, length);
 }
 
 /*
- * With paged memory on either side the lists end where its pages do, and the message goes
- * on from there when the next ones are pinned. Both halves remember how far it has come:
+ * With ODP memory on either side the lists end where its pages do, and the message goes
+ * on from there when the next ones are pinned. Both QPs remember how far it has come:
  * if one of them is reset meanwhile, the other must not go on with half a message.
- *
- * Return: false when given up halfway.
  */
-static noinline bool local_move_long(struct weft_qp *qp, struct weft_qp *peer,
-				     const struct weft_request *req)
+static noinline enum weft_verdict local_move_long(struct weft_qp *qp, struct weft_qp *peer,
+						  struct weft_slot *slot, struct weft_iter *iter)
 {
-	u64 window = min(weft_iter_left(&qp->send.iter), weft_iter_left(&peer->recv.iter));
-	u64 end = min_t(u64, req->length, qp->send.done + window);
-	u64 done = qp->send.done, length;
+	u64 chunk = min(weft_iter_left(iter), weft_iter_left(&peer->recv.iter));
+	u64 end = min_t(u64, slot->length, slot->done + chunk);
+	u64 done = slot->done, length;
 
-	weft_sendq_disarm(qp);
+	weft_inflight_disarm(qp);
 	for (;;) {
 		length = min_t(u64, end - done, WEFT_COPY_CHUNK);
-		local_copy(qp, peer, req->opcode, length);
+		local_copy(peer, slot->op, iter, length);
 		done += length;
-		if (done == req->length)
-			return true;
+		if (done == slot->length)
+			return WEFT_DONE;
 		if (done == end) {
-			qp->send.done = done;
+			slot->done = done;
 			peer->recv.done = done;
-			return false;
+			return WEFT_STOPPED;
 		}
 		if (local_stopping(qp, peer))
-			return false;
+			return WEFT_STOPPED;
 		cond_resched();
 	}
 }
 
-/* Return: false when given up halfway. */
-static bool local_move(struct weft_qp *qp, struct weft_qp *peer,
-		       const struct weft_request *req)
+/* With the memory of both open. Return: WEFT_DONE or WEFT_STOPPED. */
+static __always_inline enum weft_verdict local_move(struct weft_qp *qp, struct weft_qp *peer,
+						    struct weft_slot *slot,
+						    const struct weft_request *req,
+						    struct weft_iter *iter)
 {
-	u32 left = req->length - qp->send.done;
-
 	/* so much is always pinned */
 	BUILD_BUG_ON(WEFT_ODP_CHUNK < WEFT_COPY_CHUNK);
-	if (unlikely(left > WEFT_COPY_CHUNK))
-		return local_move_long(qp, peer, req);
-	local_copy(qp, peer, req->opcode, left);
-	return true;
-}
-
-static noinline void local_atomic(struct weft_qp *qp, struct weft_qp *peer,
-				  const struct weft_request *req)
-{
-	u64 before = weft_message_atomic(peer, req);
-	struct weft_span span = { .addr = (uintptr_t)&before, .length = sizeof(before) };
-	struct weft_iter from;
-
-	weft_span_iter(&span, &from);
-	weft_copy(&qp->send.iter, &from, sizeof(before));
-}
-
-/* Return: false when given up halfway. */
-static bool local_flush(struct weft_qp *qp, struct weft_qp *peer,
-			const struct weft_request *req)
-{
-	while (weft_message_write_back(peer, req)) {
+	if (likely(slot->op->flags & WEFT_OPF_MOVE)) {
+		if (unlikely(slot->length - slot->done > WEFT_COPY_CHUNK))
+			return local_move_long(qp, peer, slot, iter);
+		local_copy(peer, slot->op, iter, slot->length - slot->done);
+		return WEFT_DONE;
+	}
+	while (slot->op->execute(peer, req, iter)) {
 		if (local_stopping(qp, peer))
-			return false;
+			return WEFT_STOPPED;
 		cond_resched();
 	}
-	return true;
+	return WEFT_DONE;
 }
 
-/* Return: false when given up halfway. */
-static bool local_execute(struct weft_qp *qp, struct weft_qp *peer,
-			  const struct weft_request *req)
+/**
+ * struct local_answer - what the responder answers, for when its turn is free again
+ * @refusal: with WEFT_FAILED
+ * @fault: the same
+ * @rnr_timer: the delay that an RNR NAK asks for
+ */
+struct local_answer {
+	const struct weft_refusal	*refusal;
+	enum weft_fault			fault;
+	u8				rnr_timer;
+};
+
+/* Return: WEFT_FAILED, or WEFT_DONE: an unreliable message is dropped. */
+static noinline enum weft_verdict local_refuse(struct weft_qp *peer, enum weft_fault fault,
+					       struct local_answer *answer)
 {
-	if (likely(req->opcode <= WEFT_SQE_READ))
-		return local_move(qp, peer, req);
-	switch (req->opcode) {
-	case WEFT_SQE_CMP_SWP:
-	case WEFT_SQE_FETCH_ADD:
-	case WEFT_SQE_MASKED_CMP_SWP:
-	case WEFT_SQE_MASKED_FETCH_ADD:
-		local_atomic(qp, peer, req);
-		return true;
-	case WEFT_SQE_ATOMIC_WRITE:
-		weft_message_atomic_write(peer, &qp->send.iter);
-		return true;
-	default:
-		return local_flush(qp, peer, req);
-	}
+	answer->refusal = weft_message_refuse(peer, fault);
+	answer->fault = fault;
+	answer->rnr_timer = peer->recv.rnr_timer;
+	return answer->refusal->reply == WEFT_REPLY_NONE ? WEFT_DONE : WEFT_FAILED;
 }
 
-/* Put the responder's verdict into the terms of the requester. */
-static void local_refuse(struct weft_qp *peer, enum weft_fault fault,
-			 struct weft_answer *answer)
+/* The requester hears of a refusal, as by an RNR NAK or a NAK. */
+static noinline void local_refused(struct weft_qp *qp, const struct local_answer *answer)
 {
-	const struct weft_verdict *verdict = weft_message_refuse(peer, fault);
-
-	switch (verdict->reply) {
-	case WEFT_REPLY_RNR:
-		answer->outcome = WEFT_OUTCOME_RNR;
-		answer->rnr_timer = peer->recv.rnr_timer;
-		break;
-	case WEFT_REPLY_NAK:
-		answer->outcome = WEFT_OUTCOME_REFUSED;
-		answer->status = verdict->requester;
-		answer->fault = fault;
-		break;
-	case WEFT_REPLY_NONE:
-		answer->outcome = WEFT_OUTCOME_DONE;
-		break;
-	}
+	if (answer->refusal->reply == WEFT_REPLY_RNR)
+		weft_retry_rnr(qp, answer->rnr_timer);
+	else
+		weft_inflight_fail(qp, answer->refusal->requester, answer->fault);
 }
 
 /*
- * Go on with the next window. A peer that has been reset knows nothing of the ones
- * before: then it all begins anew, with other pages of ours.
+ * Begin a message, or go on with the next chunk. A peer that has been reset knows nothing of
+ * the chunks before: then it all begins anew, with other pages of the sender.
  */
-static enum weft_fault local_resume(struct weft_qp *qp, struct weft_qp *peer,
-				    const struct weft_request *req)
+static __always_inline struct weft_result local_open(struct weft_qp *qp, struct weft_qp *peer,
+						     struct weft_slot *slot,
+						     const struct weft_request *req,
+						     struct weft_iter *iter)
 {
-	u32 done = qp->send.done;
-
-	if (done != peer->recv.done) {
-		qp->send.done = 0;
-		weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
-		return WEFT_FAULT_PAGES;
-	}
-	weft_iter_skip(&qp->send.iter, done);
-	return weft_message_resume(peer, req, done, req->length - done);
-}
-
-static enum weft_fault local_open(struct weft_qp *qp, struct weft_qp *peer,
-				  const struct weft_request *req)
-{
-	if (likely(!qp->send.done))
+	if (likely(!slot->done))
 		return weft_message_begin(peer, req);
-	return local_resume(qp, peer, req);
+	if (slot->done != peer->recv.done) {
+		slot->done = 0;
+		weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
+		return weft_result(WEFT_LATER);
+	}
+	weft_iter_skip(iter, slot->done);
+	return weft_message_resume(peer, req, slot->done, slot->length - slot->done);
 }
 
-/* With the peer's receive turn: from begin to end. */
-static void local_deliver(struct weft_qp *qp, struct weft_qp *peer,
-			  const struct weft_request *req, struct weft_answer *answer)
+/* The receive turn of @peer is owned: from the beginning of a message to its end. */
+static enum weft_verdict local_deliver(struct weft_qp *qp, struct weft_qp *peer,
+				       struct weft_slot *slot, const struct weft_request *req,
+				       struct local_answer *answer)
 {
-	enum weft_fault fault = weft_message_enter(peer, req->srqn);
+	struct weft_result result = weft_failed(weft_message_enter(peer, req->srqn));
+	struct weft_iter iter;
 
-	if (!fault)
-		fault = local_open(qp, peer, req);
-	if (unlikely(fault == WEFT_FAULT_PAGES)) {
+	weft_sgl_iter(&qp->send.sgl, &iter);
+	if (likely(!result.verdict))
+		result = local_open(qp, peer, slot, req, &iter);
+	if (unlikely(result.verdict == WEFT_LATER)) {
 		weft_odp_wait(&peer->recv, qp);
-		answer->outcome = WEFT_OUTCOME_STALLED;
-		return;
+		return WEFT_LATER;
 	}
-	if (unlikely(fault)) {
-		local_refuse(peer, fault, answer);
-		return;
-	}
-	if (unlikely(!local_execute(qp, peer, req))) {
+	if (unlikely(result.verdict))
+		return local_refuse(peer, result.fault, answer);
+	if (unlikely(local_move(qp, peer, slot, req, &iter) != WEFT_DONE)) {
 		weft_message_pause(peer);
-		answer->outcome = WEFT_OUTCOME_STOPPED;
-		return;
+		return WEFT_STOPPED;
 	}
-	fault = weft_message_end(peer, req);
-	if (unlikely(fault))
-		local_refuse(peer, fault, answer);
-	else
-		answer->outcome = WEFT_OUTCOME_DONE;
+	result = weft_failed(weft_message_end(peer, req));
+	if (unlikely(result.verdict))
+		return local_refuse(peer, result.fault, answer);
+	return WEFT_DONE;
 }
 
 /* What there is to tell of a message that is refused, as if it were a packet. */
@@ -290,23 +257,12 @@ static enum weft_path_verdict local_connected(struct weft_qp *qp, struct weft_qp
  * A reliable message must come at the expected PSN; a new unreliable one sets
  * it: UC resynchronises at the first packet of a message (IBA 9.8.3).
  */
-static bool local_psn_expected(const struct weft_qp *qp, struct weft_qp *peer)
+static bool local_psn_expected(const struct weft_qp *qp, struct weft_qp *peer,
+			       const struct weft_slot *slot)
 {
 	if (qp->type == IB_QPT_UC)
-		peer->recv.psn = qp->send.psn;
-	return peer->recv.psn == qp->send.psn;
-}
-
-static void local_advance(struct weft_qp *qp, struct weft_qp *peer, u32 length)
-{
-	u32 count = weft_rules_psn_count(length, qp->mtu);
-
-	qp->send.done = 0;
-	qp->send.psn = weft_psn_add(qp->send.psn, count);
-	if (peer) {
-		peer->recv.psn = weft_psn_add(peer->recv.psn, count);
-		peer->recv.msn = weft_psn_add(peer->recv.msn, 1);
-	}
+		peer->recv.psn = slot->first_psn;
+	return peer->recv.psn == slot->first_psn;
 }
 
 static struct weft_qp *local_peer(struct weft_qp *qp)
@@ -325,59 +281,161 @@ static struct weft_qp *local_peer(struct weft_qp *qp)
 }
 
 /* The peer's receive turn, for a message that is done without a break if @atomic. */
-static bool local_own(struct weft_qp *peer, const struct weft_request *req, bool atomic)
+static bool local_own(struct weft_qp *peer, const struct weft_slot *slot, bool atomic)
 {
-	if (!atomic)
+	if (likely(!atomic))
 		return !weft_turn_own(&peer->recv.turn);
-	return req->length <= WEFT_COPY_CHUNK && req->opcode != WEFT_SQE_FLUSH &&
+	return slot->length <= WEFT_COPY_CHUNK && !(slot->op->flags & WEFT_OPF_PIECES) &&
 	       weft_turn_try(&peer->recv.turn);
 }
 
-static void local_connected_message(struct weft_qp *qp, const struct weft_request *req,
-				    const struct weft_sgl *sgl, bool atomic,
-				    struct weft_answer *answer)
+static __always_inline void local_request(const struct weft_slot *slot, struct weft_request *req)
 {
-	struct weft_qp *peer = local_peer(qp);
-	enum weft_path_verdict verdict;
+	const struct weft_sqe *sqe = &slot->wqe.sqe;
 
-	weft_assert_turn(&qp->send.turn);
-	answer->outcome = WEFT_OUTCOME_LOST;
-	if (!peer)
-		goto out;
-	weft_pause(WEFT_PAUSE_LOCAL_PEER);
-	if (!local_own(peer, req, atomic)) {
-		answer->outcome = WEFT_OUTCOME_STOPPED;
-		goto out_put_peer;
-	}
-	weft_pause(WEFT_PAUSE_LOCAL_OWNED);
-	verdict = local_connected(qp, peer);
-	if (unlikely(verdict == WEFT_PATH_LATER)) {
-		weft_odp_wait(&peer->recv, qp);
-		answer->outcome = WEFT_OUTCOME_STALLED;
-	} else if (verdict == WEFT_PATH_YES && local_psn_expected(qp, peer)) {
-		weft_sgl_iter(sgl, &qp->send.iter);
-		local_deliver(qp, peer, req, answer);
-		weft_message_leave(peer);
-		if (answer->outcome == WEFT_OUTCOME_DONE)
-			local_advance(qp, peer, req->length);
-	}
-	weft_turn_release(&peer->recv.turn);
-out_put_peer:
-	weft_qp_put(peer);
-out:
-	/* nobody answers on an unreliable connection */
-	if (qp->type == IB_QPT_UC && answer->outcome == WEFT_OUTCOME_LOST) {
-		local_advance(qp, NULL, req->length);
-		answer->outcome = WEFT_OUTCOME_DONE;
+	req->op = slot->op;
+	req->solicited = sqe->flags & WEFT_SQE_SOLICITED;
+	req->length = slot->length;
+	req->ex = sqe->ex;
+	req->rkey = sqe->rkey;
+	req->srqn = sqe->xrc.srqn;
+	req->remote_addr = sqe->remote_addr;
+	/* no datagram, so that the rest is not looked at */
+	req->grh = NULL;
+	if (likely(slot->op->flags & WEFT_OPF_MOVE))
+		return;
+	if (slot->op->flags & WEFT_OPF_FETCH) {
+		req->compare_add = sqe->atomic.compare_add;
+		req->swap = sqe->atomic.swap;
+		req->compare_add_mask = sqe->atomic.compare_add_mask;
+		req->swap_mask = sqe->atomic.swap_mask;
+	} else {
+		req->flush.length = sqe->flush.length;
+		req->flush.placement = sqe->flush.placement;
+		req->flush.selectivity = sqe->flush.selectivity;
 	}
 }
 
-/* BTH, DETH, immediate data, payload, pad and ICRC of a datagram. */
+/* The message has been delivered, or has left (unreliable). */
+static void local_done(struct weft_qp *qp, struct weft_slot *slot)
+{
+	qp->send.psn = weft_slot_end(slot);
+	weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, slot->length);
+	weft_inflight_done(qp, slot, slot->length);
+}
+
+/*
+ * No answer comes. Nobody would answer on an unreliable connection; a reliable request counts
+ * as sent, and waits for its ack timeout.
+ */
+static noinline enum weft_verdict local_lost(struct weft_qp *qp, struct weft_slot *slot)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+
+	if (qp->type == IB_QPT_UC) {
+		local_done(qp, slot);
+		return WEFT_DONE;
+	}
+	inflight->cur++;
+	inflight->next = weft_slot_end(slot);
+	inflight->sent = inflight->next;
+	weft_retry_start(qp);
+	return WEFT_LATER;
+}
+
+/* The receive turn of @peer is owned. Return: WEFT_DROP: the peer would not answer. */
+static enum weft_verdict local_meet(struct weft_qp *qp, struct weft_qp *peer,
+				    struct weft_slot *slot, struct local_answer *answer)
+{
+	struct weft_request req __uninitialized;
+	enum weft_verdict verdict;
+
+	switch (local_connected(qp, peer)) {
+	case WEFT_PATH_YES:
+		break;
+	case WEFT_PATH_LATER:
+		weft_odp_wait(&peer->recv, qp);
+		return WEFT_LATER;
+	default:
+		return WEFT_DROP;
+	}
+	if (unlikely(!local_psn_expected(qp, peer, slot)))
+		return WEFT_DROP;
+	local_request(slot, &req);
+	verdict = local_deliver(qp, peer, slot, &req, answer);
+	weft_message_leave(peer);
+	if (likely(verdict == WEFT_DONE)) {
+		peer->recv.psn = weft_slot_end(slot);
+		peer->recv.msn = weft_psn_add(peer->recv.msn, 1);
+	}
+	return verdict;
+}
+
+/* weft_link.execute: a message of a connected QP, all of it at once. */
+static enum weft_verdict local_execute(struct weft_qp *qp, struct weft_slot *slot,
+				       struct weft_budget *budget)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	struct local_answer answer __uninitialized;
+	enum weft_verdict verdict;
+	struct weft_result result;
+	struct weft_qp *peer;
+
+	weft_assert_turn(&qp->send.turn);
+	/* the one before has not been answered */
+	if (unlikely(inflight->cur != inflight->head))
+		return WEFT_LATER;
+	result = weft_gather(qp, &qp->send.odp, slot, slot->done, WEFT_ODP_CHUNK);
+	if (unlikely(result.verdict == WEFT_FAILED)) {
+		weft_inflight_fault(qp, result.fault);
+		return WEFT_DONE;
+	}
+	if (unlikely(result.verdict))
+		return result.verdict;
+	slot->length = qp->send.sgl.length;
+	slot->first_psn = qp->send.psn;
+	slot->psns = weft_rules_psn_count(slot->length, qp->mtu);
+	peer = local_peer(qp);
+	if (unlikely(!peer)) {
+		verdict = WEFT_DROP;
+		goto out_release;
+	}
+	weft_pause(WEFT_PAUSE_LOCAL_PEER);
+	if (unlikely(!local_own(peer, slot, budget->atomic))) {
+		verdict = WEFT_STOPPED;
+		goto out_put_peer;
+	}
+	weft_pause(WEFT_PAUSE_LOCAL_OWNED);
+	verdict = local_meet(qp, peer, slot, &answer);
+	weft_turn_release(&peer->recv.turn);
+out_put_peer:
+	weft_qp_put(peer);
+out_release:
+	weft_sgl_release(&qp->send.sgl);
+	switch (verdict) {
+	case WEFT_DONE:
+		budget->bytes -= slot->length;
+		/* what a READ has brought was sent by the peer */
+		if (!weft_opdef_responds(slot->op))
+			budget->sent = slot->length;
+		local_done(qp, slot);
+		return WEFT_DONE;
+	case WEFT_DROP:
+		return local_lost(qp, slot);
+	case WEFT_FAILED:
+		local_refused(qp, &answer);
+		return WEFT_DONE;
+	default:
+		return verdict;
+	}
+}
+
+/* Headers, payload, pad and ICRC of a datagram. */
 static u32 local_datagram_length(const struct weft_request *req)
 {
-	u32 immediate = req->opcode == WEFT_SQE_SEND_IMM ? 4 : 0;
+	u8 opcode = WEFT_OPCODE(WEFT_TRANSPORT_UD, req->op->only);
 
-	return 12 + 8 + immediate + ALIGN(req->length, 4) + 4;
+	return weft_opcode(opcode)->length + ALIGN(req->length, 4) + WEFT_ICRC_LENGTH;
 }
 
 /* What a receiver on RoCE finds in its first 40 bytes (IBA A17.4.5). */
@@ -448,51 +506,50 @@ static u8 local_path_bits(const struct weft_av *av, const struct weft_qp *peer)
 	return av->dlid & (BIT(READ_ONCE(peer->dev->hca->port.lmc)) - 1);
 }
 
-/* The receive turn is owned. WEFT_FAULT_PAGES: or else it has to go as a packet. */
-static enum weft_fault local_place(struct weft_qp *peer, struct weft_datagram *dgram,
-				   const struct weft_sgl *sgl)
+/* The receive turn is owned. */
+static enum weft_verdict local_place(struct weft_qp *qp, struct weft_qp *peer,
+				     struct weft_datagram *dgram)
 {
 	const struct weft_av *av = dgram->av;
 	struct weft_iter from;
 
 	if (av->ib) {
 		if (!local_ib_reaches(dgram, peer))
-			return WEFT_FAULT_PAGES;
+			return WEFT_AS_PACKETS;
 		dgram->req.path_bits = local_path_bits(av, peer);
 	} else if (peer->type == IB_QPT_GSI && weft_qp_can_receive(peer)) {
 		/* while it can receive, and its turn is ours, it has its device */
 		dgram->req.vlan_id = weft_dev_gid_vlan(peer->dev, av->net, &av->dgid,
 						       av->ifindex);
 	}
-	weft_sgl_iter(sgl, &from);
-	return weft_message_datagram(peer, &dgram->req, dgram->qkey, &from);
+	weft_sgl_iter(&qp->send.sgl, &from);
+	return weft_message_datagram(peer, &dgram->req, dgram->qkey, &from).verdict;
 }
 
 /*
  * One copy of a datagram into one QP, or nothing: it is unreliable. A receiver that has
- * to wait for paged memory must not keep the sender waiting: it is STALLED then.
+ * to wait for ODP memory must not keep the sender waiting: a packet waits instead.
  */
-static bool local_datagram(struct weft_qp *peer, struct weft_datagram *dgram,
-			   const struct weft_sgl *sgl, struct weft_answer *answer)
+static enum weft_verdict local_copy_to(struct weft_qp *qp, struct weft_qp *peer,
+				       struct weft_datagram *dgram)
 {
-	enum weft_fault fault;
+	enum weft_verdict verdict;
 
 	weft_pause(WEFT_PAUSE_LOCAL_UD_PEER);
-	if (weft_turn_own(&peer->recv.turn)) {
-		answer->outcome = WEFT_OUTCOME_STOPPED;
-		return false;
-	}
+	if (weft_turn_own(&peer->recv.turn))
+		return WEFT_STOPPED;
 	weft_pause(WEFT_PAUSE_LOCAL_UD_OWNED);
-	fault = local_place(peer, dgram, sgl);
+	verdict = local_place(qp, peer, dgram);
 	weft_turn_release(&peer->recv.turn);
-	if (unlikely(fault == WEFT_FAULT_PAGES))
-		answer->outcome = WEFT_OUTCOME_STALLED;
-	return !fault;
+	return unlikely(verdict == WEFT_LATER) ? WEFT_AS_PACKETS : verdict;
 }
 
+/*
+ * A receiver without pages for it has not got the datagram, nor one that was busy when our task
+ * was killed: to try again would give it to others twice.
+ */
 static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
-			       struct weft_datagram *dgram,
-			       const struct weft_sgl *sgl, struct weft_answer *answer)
+			       struct weft_datagram *dgram)
 {
 	struct weft_mcast_members *members;
 	u32 i;
@@ -506,7 +563,7 @@ static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
 
 		if (peer == qp && qp->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK)
 			continue;
-		if (local_datagram(peer, dgram, sgl, answer))
+		if (local_copy_to(qp, peer, dgram) == WEFT_DONE)
 			weft_stats_inc(dev, WEFT_STAT_MCAST_COPIES);
 	}
 	weft_mcast_members_put(members);
@@ -531,8 +588,7 @@ static struct weft_dev *local_next_dev(const struct weft_qp *qp, struct net *net
 }
 
 /* To each device that shares the link. */
-static void local_multicast(struct weft_qp *qp, struct weft_datagram *dgram,
-			    const struct weft_sgl *sgl, struct weft_answer *answer)
+static void local_multicast(struct weft_qp *qp, struct weft_datagram *dgram)
 {
 	struct net *net = weft_av_source_net(dgram->av, qp->dev);
 	struct weft_dev *dev;
@@ -549,7 +605,7 @@ static void local_multicast(struct weft_qp *qp, struct weft_datagram *dgram,
 		if (IS_ERR(dev))
 			continue;
 		weft_pause(WEFT_PAUSE_LOCAL_MCAST_DEV);
-		local_multicast_on(qp, dev, dgram, sgl, answer);
+		local_multicast_on(qp, dev, dgram);
 		ib_device_put(&dev->ibdev);
 	}
 	if (net)
@@ -576,12 +632,12 @@ static struct weft_qp *local_ud_peer(const struct weft_av *av, u32 qpn)
 	return NULL;
 }
 
-static void local_roce_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
-				const struct weft_sgl *sgl, struct weft_answer *answer)
+static enum weft_verdict local_roce_datagram(struct weft_qp *qp, struct weft_datagram *dgram)
 {
 	const struct weft_av *av = dgram->av;
 	struct weft_request *req = &dgram->req;
 	u8 grh[WEFT_GRH_BYTES] __aligned(8);
+	enum weft_verdict verdict;
 	struct weft_qp *peer;
 
 	local_roce_grh(av, sizeof(struct udphdr) + local_datagram_length(req), grh);
@@ -590,64 +646,57 @@ static void local_roce_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
 	req->network_hdr_type = ipv6_addr_v4mapped((struct in6_addr *)av->sgid.raw) ?
 				RDMA_NETWORK_IPV4 : RDMA_NETWORK_IPV6;
 	if (av->multicast && dgram->qpn == WEFT_MCAST_QPN) {
-		local_multicast(qp, dgram, sgl, answer);
-		/*
-		 * Who has no pages for it has not got it, nor who was busy when our task was
-		 * killed: others would get it twice.
-		 */
-		if (answer->outcome == WEFT_OUTCOME_STALLED ||
-		    answer->outcome == WEFT_OUTCOME_STOPPED)
-			answer->outcome = WEFT_OUTCOME_DONE;
-		return;
+		local_multicast(qp, dgram);
+		return WEFT_DONE;
 	}
 	peer = local_ud_peer(av, dgram->qpn);
 	if (!peer) {
 		weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_QP);
-		return;
+		return WEFT_DONE;
 	}
-	local_datagram(peer, dgram, sgl, answer);
+	verdict = local_copy_to(qp, peer, dgram);
 	weft_qp_put(peer);
+	return verdict;
 }
 
 /* Management is always in packets, which are counted. */
-static void local_ib_datagram(struct weft_datagram *dgram, const struct weft_sgl *sgl,
-			      struct weft_answer *answer)
+static enum weft_verdict local_ib_datagram(struct weft_qp *qp, struct weft_datagram *dgram)
 {
 	const struct weft_av *av = dgram->av;
 	struct weft_request *req = &dgram->req;
 	u8 grh[WEFT_GRH_BYTES] __aligned(8) = {};
+	enum weft_verdict verdict = WEFT_AS_PACKETS;
 	struct weft_qp *peer = weft_qp_get(dgram->qpn);
 
-	if (!peer || peer->type != IB_QPT_UD) {
-		answer->outcome = WEFT_OUTCOME_STALLED;
-		goto out;
+	if (!peer)
+		return WEFT_AS_PACKETS;
+	if (peer->type == IB_QPT_UD) {
+		if (av->grh)
+			local_ib_grh(av, local_datagram_length(req), grh);
+		req->grh = grh;
+		req->has_grh = av->grh;
+		req->network_hdr_type = RDMA_NETWORK_IB;
+		req->slid = weft_av_source_lid(av);
+		req->dlid = av->dlid;
+		verdict = local_copy_to(qp, peer, dgram);
 	}
-	if (av->grh)
-		local_ib_grh(av, local_datagram_length(req), grh);
-	req->grh = grh;
-	req->has_grh = av->grh;
-	req->network_hdr_type = RDMA_NETWORK_IB;
-	req->slid = weft_av_source_lid(av);
-	req->dlid = av->dlid;
-	local_datagram(peer, dgram, sgl, answer);
-out:
-	if (peer)
-		weft_qp_put(peer);
+	weft_qp_put(peer);
+	return verdict;
 }
 
-static void local_datagram_message(struct weft_qp *qp, struct weft_datagram *dgram,
-				   const struct weft_sgl *sgl, struct weft_answer *answer)
+enum weft_verdict weft_local_datagram(struct weft_qp *qp, struct weft_datagram *dgram)
 {
+	enum weft_verdict verdict;
+
 	weft_assert_turn(&qp->send.turn);
 	dgram->req.src_qpn = qp->src_qpn;
 	dgram->req.sl = dgram->av->sl;
-	if (dgram->av->ib)
-		local_ib_datagram(dgram, sgl, answer);
-	else
-		local_roce_datagram(qp, dgram, sgl, answer);
+	verdict = dgram->av->ib ? local_ib_datagram(qp, dgram) : local_roce_datagram(qp, dgram);
+	/* a receiver that is not ready drops a datagram */
+	return verdict == WEFT_DROP ? WEFT_DONE : verdict;
 }
 
 const struct weft_link weft_link_local = {
-	.message = local_connected_message,
-	.datagram = local_datagram_message,
+	.execute = local_execute,
+	.datagram = weft_local_datagram,
 };

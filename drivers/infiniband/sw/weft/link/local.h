@@ -14,4 +14,7 @@
 
 extern const struct weft_link weft_link_local;
 
+/* weft_link.datagram, for an address of this host */
+enum weft_verdict weft_local_datagram(struct weft_qp *qp, struct weft_datagram *dgram);
+
 #endif /* WEFT_LINK_LOCAL_H */

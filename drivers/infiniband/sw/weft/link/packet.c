@@ -267,13 +267,6 @@ void weft_packet_lost(struct weft_tx_batch *batch, u32 i, u32 packets)
 	weft_stats_add(batch->qp, WEFT_STAT_TX_DROPPED, packets);
 }
 
-static u8 packet_datagram_opcode(const struct weft_request *req)
-{
-	return WEFT_OPCODE(WEFT_TRANSPORT_UD,
-			   req->opcode == WEFT_SQE_SEND_IMM ? WEFT_OP_SEND_ONLY_IMM :
-							      WEFT_OP_SEND_ONLY);
-}
-
 static void packet_datagram_run(struct weft_qp *qp, const struct weft_datagram *dgram,
 				struct weft_iter *payload, struct weft_tx_batch *batch)
 {
@@ -284,7 +277,7 @@ static void packet_datagram_run(struct weft_qp *qp, const struct weft_datagram *
 		.av = dgram->av,
 		.tx = &qp->send.tx,
 		.hdr = {
-			.opcode = packet_datagram_opcode(req),
+			.opcode = WEFT_OPCODE(WEFT_TRANSPORT_UD, req->op->only),
 			.se = req->solicited,
 			.migreq = true,
 			.pkey = dgram->pkey,
@@ -302,7 +295,7 @@ static void packet_datagram_run(struct weft_qp *qp, const struct weft_datagram *
 	};
 }
 
-static enum weft_outcome packet_send_one(struct weft_qp *qp,
+static enum weft_verdict packet_send_one(struct weft_qp *qp,
 					 u32 (*xmit)(struct weft_tx_batch *batch),
 					 struct weft_tx_batch *batch)
 {
@@ -312,69 +305,55 @@ static enum weft_outcome packet_send_one(struct weft_qp *qp,
 	sent = xmit(batch);
 	trace_weft_send(qp->qpn, &batch->hdr, batch->num, sent, batch->length);
 	if (!sent)
-		return WEFT_OUTCOME_STALLED;
+		return WEFT_LATER;
 	qp->send.psn = weft_psn_add(qp->send.psn, 1);
-	return WEFT_OUTCOME_DONE;
+	return WEFT_DONE;
 }
 
-/* Some packets; what they bring about begins when all have left. */
-static enum weft_outcome packet_send_cut(struct weft_qp *qp, struct weft_tx_batch *batch,
-					 struct weft_lso_cut *cut,
-					 u32 (*xmit)(struct weft_tx_batch *batch))
+/*
+ * An LSO, from where it was left: packets that have been sent are not sent again. The network
+ * gets them in batches with bottom halves off, so that what they bring about begins when a
+ * batch has left.
+ */
+static noinline_for_stack enum weft_verdict
+packet_send_lso(struct weft_qp *qp, struct weft_datagram *dgram,
+		u32 (*xmit)(struct weft_tx_batch *batch))
 {
-	enum weft_outcome outcome = WEFT_OUTCOME_DONE;
-	u32 i;
-
-	local_bh_disable();
-	for (i = 0; i < PACKET_BATCH && cut->done < cut->length; i++) {
-		batch->length = weft_lso_packet(cut, batch->payload);
-		batch->mtu = batch->length;
-		outcome = packet_send_one(qp, xmit, batch);
-		if (outcome != WEFT_OUTCOME_DONE)
-			break;
-		qp->send.done = weft_lso_sent(cut);
-	}
-	local_bh_enable();
-	return outcome;
-}
-
-/* From where it was left on: what has been sent is not sent again. */
-static noinline_for_stack enum weft_outcome
-packet_send_lso(struct weft_qp *qp, const struct weft_datagram *dgram,
-		const struct weft_sgl *local, u32 (*xmit)(struct weft_tx_batch *batch))
-{
-	struct weft_send *send = &qp->send;
+	struct weft_tx_batch batch __uninitialized;
+	enum weft_verdict verdict = WEFT_DONE;
+	struct weft_slot *slot = dgram->slot;
 	struct weft_iter payload;
 	struct weft_lso_cut cut;
-	struct weft_tx_batch batch __uninitialized;
-	enum weft_outcome outcome;
+	u32 i;
 
 	packet_datagram_run(qp, dgram, &payload, &batch);
-	weft_lso_begin(&cut, dgram->lso, local, send->done);
+	weft_lso_begin(&cut, dgram->lso, &qp->send.sgl, slot->done);
 	do {
-		outcome = packet_send_cut(qp, &batch, &cut, xmit);
-		if (outcome != WEFT_OUTCOME_DONE)
-			return outcome;
-		if (cut.done == cut.length) {
-			send->done = 0;
-			return WEFT_OUTCOME_DONE;
+		local_bh_disable();
+		for (i = 0; i < PACKET_BATCH && cut.done < cut.length; i++) {
+			batch.length = weft_lso_packet(&cut, &payload);
+			batch.mtu = batch.length;
+			verdict = packet_send_one(qp, xmit, &batch);
+			if (verdict != WEFT_DONE)
+				break;
+			slot->done = weft_lso_sent(&cut);
 		}
-	} while (!dgram->atomic && !weft_turn_stopping(&send->turn));
-	return WEFT_OUTCOME_STOPPED;
+		local_bh_enable();
+		if (verdict != WEFT_DONE || cut.done == cut.length)
+			return verdict;
+	} while (!dgram->atomic && !weft_turn_stopping(&qp->send.turn));
+	return WEFT_STOPPED;
 }
 
-void weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
-			  const struct weft_sgl *local, u32 (*xmit)(struct weft_tx_batch *batch),
-			  struct weft_answer *answer)
+enum weft_verdict weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
+				       u32 (*xmit)(struct weft_tx_batch *batch))
 {
 	struct weft_iter payload;
 	struct weft_tx_batch batch __uninitialized;
 
-	if (unlikely(dgram->lso)) {
-		answer->outcome = packet_send_lso(qp, dgram, local, xmit);
-		return;
-	}
+	if (unlikely(dgram->lso))
+		return packet_send_lso(qp, dgram, xmit);
 	packet_datagram_run(qp, dgram, &payload, &batch);
-	weft_sgl_iter(local, &payload);
-	answer->outcome = packet_send_one(qp, xmit, &batch);
+	weft_sgl_iter(&qp->send.sgl, &payload);
+	return packet_send_one(qp, xmit, &batch);
 }

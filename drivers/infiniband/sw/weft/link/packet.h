@@ -61,14 +61,13 @@ void weft_packet_lost(struct weft_tx_batch *batch, u32 i, u32 packets);
 
 /**
  * weft_packet_datagram - send a UD message as the one packet it is, or an LSO as several
- * @qp: sender; the send turn is owned
- * @dgram: the message
- * @local: what it sends
+ * @qp: send turn owned; the memory is in @qp->send.sgl
+ * @dgram: the datagram
  * @xmit: sends a batch, see struct weft_link
- * @answer: result
+ *
+ * Return: as weft_link.datagram.
  */
-void weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
-			  const struct weft_sgl *local, u32 (*xmit)(struct weft_tx_batch *batch),
-			  struct weft_answer *answer);
+enum weft_verdict weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
+				       u32 (*xmit)(struct weft_tx_batch *batch));
 
 #endif /* WEFT_LINK_PACKET_H */

@@ -20,6 +20,7 @@
 #include <rdma/weft-abi.h>
 
 #include "engine/link.h"
+#include "engine/transmit.h"
 #include "link/burst.h"
 #include "link/packet.h"
 #include "link/tx_credit.h"
@@ -449,13 +450,13 @@ static u32 roce_xmit(struct weft_tx_batch *batch)
 	return i;
 }
 
-static void roce_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
-			  const struct weft_sgl *local, struct weft_answer *answer)
+static enum weft_verdict roce_datagram(struct weft_qp *qp, struct weft_datagram *dgram)
 {
-	weft_packet_datagram(qp, dgram, local, roce_xmit, answer);
+	return weft_packet_datagram(qp, dgram, roce_xmit);
 }
 
 const struct weft_link weft_link_roce = {
+	.execute = weft_transmit,
 	.datagram = roce_datagram,
 	.xmit = roce_xmit,
 	.forget = roce_forget,

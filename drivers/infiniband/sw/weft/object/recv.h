@@ -90,8 +90,6 @@ struct weft_response {
 /**
  * struct weft_progress - a message that comes in several packets
  * @opcode: of the packet before, WEFT_OPCODE_NONE: none is in progress
- * @sqe_opcode: enum weft_sqe_opcode of the message, without what only its last
- *	packet tells
  * @rkey: WRITE: key
  * @va: WRITE: first address
  * @length: WRITE: bytes
@@ -99,7 +97,6 @@ struct weft_response {
  */
 struct weft_progress {
 	u8	opcode;
-	u8	sqe_opcode;
 	u32	rkey;
 	u64	va;
 	u32	length;

@@ -141,13 +141,6 @@ static __always_inline void weft_shared_copy_sges(struct weft_sge *to,
 		weft_shared_copy(to++, sge++, sizeof(*to));
 }
 
-/* What a peer sends back is stored in the sge list, never in the ring. */
-static inline bool weft_sqe_may_inline(u8 opcode)
-{
-	return opcode < WEFT_SQE_READ ||
-	       (opcode > WEFT_SQE_FETCH_ADD && opcode < WEFT_SQE_MASKED_CMP_SWP);
-}
-
 /* Does a list have room? @room: bytes */
 static __always_inline bool weft_sges_fit(u32 num_sge, u32 room)
 {
@@ -166,8 +159,7 @@ static __always_inline bool weft_sqe_valid(const struct weft_sqe *sqe, u32 room)
 	if (unlikely(sqe->opcode >= WEFT_SQE_OPCODES || sqe->flags & ~WEFT_SQE_FLAGS))
 		return false;
 	if (sqe->flags & WEFT_SQE_INLINE)
-		return weft_sqe_may_inline(sqe->opcode) && !sqe->num_sge &&
-		       sqe->inline_length <= room;
+		return !sqe->num_sge && sqe->inline_length <= room;
 	return !sqe->inline_length && weft_sges_fit(sqe->num_sge, room);
 }
 

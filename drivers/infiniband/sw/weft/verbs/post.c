@@ -8,8 +8,8 @@
 
 #include "compat/placement.h"
 #include "engine/lso.h"
+#include "engine/opdef.h"
 #include "engine/requester.h"
-#include "engine/sendq.h"
 #include "object/ah.h"
 #include "object/qp.h"
 #include "object/srq.h"
@@ -85,7 +85,7 @@ static void post_atomic(const struct ib_atomic_wr *wr, struct weft_sqe *sqe)
 	sqe->rkey = wr->rkey;
 	sqe->atomic.compare_add = wr->compare_add;
 	sqe->atomic.swap = wr->swap;
-	if (weft_sendq_is_masked(sqe->opcode)) {
+	if (weft_opdef(sqe->opcode)->flags & WEFT_OPF_OWN) {
 		sqe->atomic.compare_add_mask = wr->compare_add_mask;
 		sqe->atomic.swap_mask = wr->swap_mask;
 	}
@@ -165,7 +165,7 @@ static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
 	int opcode = post_operation(qp, wr), length;
 	struct weft_sqe *sqe;
 
-	if (opcode < 0 || !weft_sendq_allows(qp, opcode) ||
+	if (opcode < 0 || !weft_opdef_allowed(qp->type, qp->kernel, qp->create_flags, opcode) ||
 	    wr->num_sge < 0 || wr->num_sge > qp->cap.max_send_sge ||
 	    (post_is_summed(qp, wr) && !qp->dev->hca))
 		return -EINVAL;

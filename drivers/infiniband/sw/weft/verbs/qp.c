@@ -10,6 +10,7 @@
 #include "engine/requester.h"
 #include "engine/responder.h"
 #include "engine/inflight.h"
+#include "link/datagram.h"
 #include "link/local.h"
 #include "object/cq.h"
 #include "object/count.h"
@@ -239,24 +240,28 @@ static u32 qp_recv_sges(const struct ib_qp_init_attr *init)
 	return init->srq ? to_weft_srq(init->srq)->max_sge : 1;
 }
 
-/* With both lists behind it: as long as they would ever be, most would not fit a page. */
+/*
+ * With a slot and both lists behind it: if the lists were as long as they may ever be, most would
+ * not fit a page.
+ */
 static struct weft_qp *qp_alloc_lists(const struct ib_qp_init_attr *init)
 {
 	u32 send = weft_sq_sges(qp_sq_stride(init)), recv = qp_recv_sges(init);
+	struct weft_slot *slot;
 	struct weft_span *span;
 	struct weft_sge *sge;
 	struct weft_qp *qp;
 
-	qp = kzalloc(sizeof(*qp) + (send + recv) * (sizeof(*span) + sizeof(*sge)),
-		     GFP_KERNEL_ACCOUNT);
+	qp = kzalloc(sizeof(*qp) + weft_slot_size(send) + (send + recv) * sizeof(*span) +
+		     recv * sizeof(*sge), GFP_KERNEL_ACCOUNT);
 	if (!qp)
 		return NULL;
-	span = (struct weft_span *)(qp + 1);
+	slot = (struct weft_slot *)(qp + 1);
+	weft_inflight_init(qp, slot, send);
+	span = (void *)slot + weft_slot_size(send);
 	qp->send.sgl.span = span;
 	qp->recv.sgl.span = span + send;
-	sge = (struct weft_sge *)(span + send + recv);
-	qp->send.wqe.sge = sge;
-	qp->recv.wqe.sge = sge + send;
+	qp->recv.wqe.sge = (struct weft_sge *)(span + send + recv);
 	return qp;
 }
 
@@ -282,7 +287,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->dev_id = dev->id;
 	qp->stats = dev->stats;
 	qp->ibqp = ibqp;
-	qp->link = &weft_link_local;
+	qp->link = weft_qp_is_ud(qp) ? &weft_link_datagrams : &weft_link_local;
 	mutex_init(&qp->resize_lock);
 	mutex_init(&qp->modify_lock);
 	spin_lock_init(&qp->post_lock);
@@ -472,7 +477,7 @@ int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	mutex_unlock(&qp->modify_lock);
 	weft_pause(WEFT_PAUSE_QP_DESTROY_ENDED);
 	weft_events_end(&qp->events);
-	weft_inflight_destroy(&qp->send.inflight);
+	weft_inflight_free(&qp->send.inflight);
 	qp_destroy_rings(qp);
 	weft_count_give(&qp->dev->num_qp);
 	weft_pause(WEFT_PAUSE_QP_DESTROY_EMPTY);

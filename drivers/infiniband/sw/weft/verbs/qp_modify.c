@@ -15,6 +15,7 @@
 #include "engine/migration.h"
 #include "engine/pace.h"
 #include "engine/requester.h"
+#include "engine/retry.h"
 #include "engine/responder.h"
 #include "engine/rules.h"
 #include "engine/inflight.h"
@@ -131,13 +132,13 @@ static void commit_send(struct weft_send *send, const struct ib_qp_attr *attr, i
 	if (mask & IB_QP_SQ_PSN)
 		send->psn = attr->sq_psn & WEFT_PSN_MASK;
 	if (mask & IB_QP_TIMEOUT)
-		send->timeout = attr->timeout;
+		send->retry.timeout = attr->timeout;
 	if (mask & IB_QP_RETRY_CNT)
-		send->retry_cnt = attr->retry_cnt;
+		send->retry.cnt = attr->retry_cnt;
 	if (mask & IB_QP_RNR_RETRY)
-		send->rnr_retry = attr->rnr_retry;
+		send->retry.rnr_cnt = attr->rnr_retry;
 	if (mask & (IB_QP_RETRY_CNT | IB_QP_RNR_RETRY))
-		weft_requester_reset_retries(send);
+		weft_retry_refill(&send->retry);
 	if (mask & IB_QP_MAX_QP_RD_ATOMIC)
 		send->max_rd_atomic = attr->max_rd_atomic;
 }
@@ -418,7 +419,7 @@ static int modify_prepare(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 			  struct qp_change *change)
 {
 	const struct weft_ring *sq = change->resize.sq ?: qp->send.ring;
-	bool packets = change->resize.sq && qp->send.inflight.slots;
+	bool packets = change->resize.sq && qp->send.inflight.mask;
 	int ret;
 
 	if (mask & IB_QP_AV) {
@@ -444,7 +445,7 @@ static int modify_locked(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
 
 	mutex_lock(&qp->modify_lock);
 	ret = modify_prepare(qp, attr, mask, change) ?: modify_stopped(qp, attr, mask, change);
-	weft_inflight_destroy(&change->inflight);
+	weft_inflight_free(&change->inflight);
 	if (!ret && mask & IB_QP_CAP)
 		attr->cap = qp->cap;
 	mutex_unlock(&qp->modify_lock);

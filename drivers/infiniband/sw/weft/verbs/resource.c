@@ -53,8 +53,8 @@ static int resource_put_qp(struct sk_buff *msg, const struct weft_qp *qp)
 		{ "rq_entries", READ_ONCE(qp->cap.max_recv_wr) },
 		{ "local_link", READ_ONCE(qp->link) == &weft_link_local },
 		{ "mtu", READ_ONCE(qp->mtu) },
-		{ "retry_left", READ_ONCE(send->retry_left) },
-		{ "rnr_left", READ_ONCE(send->rnr_left) },
+		{ "retry_left", READ_ONCE(send->retry.left) },
+		{ "rnr_left", READ_ONCE(send->retry.rnr_left) },
 		{ "src_qpn", qp->src_qpn },
 	};
 
@@ -151,14 +151,14 @@ static void resource_raw_halves(struct weft_raw_qp *raw, const struct weft_qp *q
 	raw->unanswered_psn = READ_ONCE(send->inflight.una);
 	raw->next_rq_psn = READ_ONCE(recv->psn);
 	raw->msn = READ_ONCE(recv->msn);
-	raw->timeout = READ_ONCE(send->timeout);
-	raw->retry_cnt = READ_ONCE(send->retry_cnt);
-	raw->rnr_retry = READ_ONCE(send->rnr_retry);
+	raw->timeout = READ_ONCE(send->retry.timeout);
+	raw->retry_cnt = READ_ONCE(send->retry.cnt);
+	raw->rnr_retry = READ_ONCE(send->retry.rnr_cnt);
 	raw->min_rnr_timer = READ_ONCE(recv->rnr_timer);
 	raw->max_rd_atomic = READ_ONCE(send->max_rd_atomic);
 	raw->max_dest_rd_atomic = READ_ONCE(recv->max_dest_rd_atomic);
-	raw->retry_left = READ_ONCE(send->retry_left);
-	raw->rnr_left = READ_ONCE(send->rnr_left);
+	raw->retry_left = READ_ONCE(send->retry.left);
+	raw->rnr_left = READ_ONCE(send->retry.rnr_left);
 }
 
 static void resource_raw_path(struct weft_raw_qp *raw, const struct weft_av *av)

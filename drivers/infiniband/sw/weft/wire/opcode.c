@@ -4,6 +4,7 @@
 
 #include <linux/cache.h>
 #include <linux/kernel.h>
+#include <rdma/weft-abi.h>
 
 #include "wire/headers.h"
 
@@ -31,13 +32,14 @@ struct op_row {
 	struct weft_opcode	opcode;
 };
 
-#define ROW(_operation, _transports, _kind, _segment, _payload, _flags, _ext) {	\
+#define ROW(_operation, _transports, _kind, _sqe, _segment, _payload, _flags, _ext) {	\
 	.operation	= WEFT_OP_##_operation,				\
 	.transports	= (_transports),				\
 	.opcode		= {						\
 		.name		= #_operation,				\
 		.ext		= (_ext),				\
 		.kind		= WEFT_KIND_##_kind,			\
+		.sqe		= WEFT_SQE_##_sqe,			\
 		.segment	= WEFT_SEGMENT_##_segment,		\
 		.payload	= WEFT_PAYLOAD_##_payload,		\
 		.flags		= (_flags),				\
@@ -46,42 +48,35 @@ struct op_row {
 
 /* IBA table 38, with A14 and A19; what a transport adds is left out. */
 static const struct op_row op_rows[] __initconst = {
-	ROW(SEND_FIRST,     RC | UC | XRC, SEND, FIRST, FULL, REQUEST, 0),
-	ROW(SEND_MIDDLE,    RC | UC | XRC, SEND, MIDDLE, FULL, REQUEST, 0),
-	ROW(SEND_LAST,      RC | UC | XRC, SEND, LAST, SOME, RECV, 0),
-	ROW(SEND_LAST_IMM,  RC | UC | XRC, SEND, LAST, SOME, RECV, IMM),
-	ROW(SEND_ONLY,      RC | UC | UD | XRC, SEND, ONLY, ANY, RECV, 0),
-	ROW(SEND_ONLY_IMM,  RC | UC | UD | XRC, SEND, ONLY, ANY, RECV, IMM),
-	ROW(SEND_LAST_INV,  RC | XRC, SEND, LAST, SOME, RECV, IETH),
-	ROW(SEND_ONLY_INV,  RC | XRC, SEND, ONLY, ANY, RECV, IETH),
-	ROW(WRITE_FIRST,    RC | UC | XRC, WRITE, FIRST, FULL, REQUEST, RETH),
-	ROW(WRITE_MIDDLE,   RC | UC | XRC, WRITE, MIDDLE, FULL, REQUEST, 0),
-	ROW(WRITE_LAST,     RC | UC | XRC, WRITE, LAST, SOME, REQUEST, 0),
-	ROW(WRITE_LAST_IMM, RC | UC | XRC, WRITE, LAST, SOME, RECV, IMM),
-	ROW(WRITE_ONLY,     RC | UC | XRC, WRITE, ONLY, ANY, REQUEST, RETH),
-	ROW(WRITE_ONLY_IMM, RC | UC | XRC, WRITE, ONLY, ANY, RECV, RETH | IMM),
-	ROW(READ_REQUEST,   RC | XRC, READ, ONLY, NONE, REQUEST, RETH),
-	ROW(CMP_SWP,        RC | XRC, CMP_SWP, ONLY, NONE, REQUEST,
-	    WEFT_EXT_ATOMIC),
-	ROW(FETCH_ADD,      RC | XRC, FETCH_ADD, ONLY, NONE, REQUEST,
-	    WEFT_EXT_ATOMIC),
-	ROW(MASKED_CMP_SWP, OWN, MASKED_CMP_SWP, ONLY, NONE, REQUEST, MASKED),
-	ROW(MASKED_FETCH_ADD, OWN, MASKED_FETCH_ADD, ONLY, NONE, REQUEST, MASKED),
-	ROW(FLUSH,          RC | XRC, FLUSH, ONLY, NONE, REQUEST,
-	    WEFT_EXT_FETH | RETH),
-	ROW(ATOMIC_WRITE,   RC | XRC, ATOMIC_WRITE, ONLY, ATOMIC, REQUEST, RETH),
-	ROW(READ_RESPONSE_FIRST,  RC | XRC, READ_RESPONSE, FIRST, FULL,
-	    RESPONSE, AETH),
-	ROW(READ_RESPONSE_MIDDLE, RC | XRC, READ_RESPONSE, MIDDLE, FULL,
-	    RESPONSE, 0),
-	ROW(READ_RESPONSE_LAST,   RC | XRC, READ_RESPONSE, LAST, SOME,
-	    RESPONSE, AETH),
-	ROW(READ_RESPONSE_ONLY,   RC | XRC, READ_RESPONSE, ONLY, ANY,
-	    RESPONSE, AETH),
-	ROW(ACK,            RC | XRC, ACK, ONLY, NONE, RESPONSE, AETH),
-	ROW(ATOMIC_ACK,     RC | XRC, ATOMIC_ACK, ONLY, NONE, RESPONSE,
+	ROW(SEND_FIRST,     RC | UC | XRC, SEND, SEND, FIRST, FULL, REQUEST, 0),
+	ROW(SEND_MIDDLE,    RC | UC | XRC, SEND, SEND, MIDDLE, FULL, REQUEST, 0),
+	ROW(SEND_LAST,      RC | UC | XRC, SEND, SEND, LAST, SOME, RECV, 0),
+	ROW(SEND_LAST_IMM,  RC | UC | XRC, SEND, SEND_IMM, LAST, SOME, RECV, IMM),
+	ROW(SEND_ONLY,      RC | UC | UD | XRC, SEND, SEND, ONLY, ANY, RECV, 0),
+	ROW(SEND_ONLY_IMM,  RC | UC | UD | XRC, SEND, SEND_IMM, ONLY, ANY, RECV, IMM),
+	ROW(SEND_LAST_INV,  RC | XRC, SEND, SEND_INV, LAST, SOME, RECV, IETH),
+	ROW(SEND_ONLY_INV,  RC | XRC, SEND, SEND_INV, ONLY, ANY, RECV, IETH),
+	ROW(WRITE_FIRST,    RC | UC | XRC, WRITE, WRITE, FIRST, FULL, REQUEST, RETH),
+	ROW(WRITE_MIDDLE,   RC | UC | XRC, WRITE, WRITE, MIDDLE, FULL, REQUEST, 0),
+	ROW(WRITE_LAST,     RC | UC | XRC, WRITE, WRITE, LAST, SOME, REQUEST, 0),
+	ROW(WRITE_LAST_IMM, RC | UC | XRC, WRITE, WRITE_IMM, LAST, SOME, RECV, IMM),
+	ROW(WRITE_ONLY,     RC | UC | XRC, WRITE, WRITE, ONLY, ANY, REQUEST, RETH),
+	ROW(WRITE_ONLY_IMM, RC | UC | XRC, WRITE, WRITE_IMM, ONLY, ANY, RECV, RETH | IMM),
+	ROW(READ_REQUEST,   RC | XRC, REQUEST, READ, ONLY, NONE, REQUEST, RETH),
+	ROW(CMP_SWP,        RC | XRC, REQUEST, CMP_SWP, ONLY, NONE, REQUEST, WEFT_EXT_ATOMIC),
+	ROW(FETCH_ADD,      RC | XRC, REQUEST, FETCH_ADD, ONLY, NONE, REQUEST, WEFT_EXT_ATOMIC),
+	ROW(MASKED_CMP_SWP, OWN, REQUEST, MASKED_CMP_SWP, ONLY, NONE, REQUEST, MASKED),
+	ROW(MASKED_FETCH_ADD, OWN, REQUEST, MASKED_FETCH_ADD, ONLY, NONE, REQUEST, MASKED),
+	ROW(FLUSH,          RC | XRC, REQUEST, FLUSH, ONLY, NONE, REQUEST, WEFT_EXT_FETH | RETH),
+	ROW(ATOMIC_WRITE,   RC | XRC, REQUEST, ATOMIC_WRITE, ONLY, ATOMIC, REQUEST, RETH),
+	ROW(READ_RESPONSE_FIRST,  RC | XRC, READ_RESPONSE, OPCODES, FIRST, FULL, RESPONSE, AETH),
+	ROW(READ_RESPONSE_MIDDLE, RC | XRC, READ_RESPONSE, OPCODES, MIDDLE, FULL, RESPONSE, 0),
+	ROW(READ_RESPONSE_LAST,   RC | XRC, READ_RESPONSE, OPCODES, LAST, SOME, RESPONSE, AETH),
+	ROW(READ_RESPONSE_ONLY,   RC | XRC, READ_RESPONSE, OPCODES, ONLY, ANY, RESPONSE, AETH),
+	ROW(ACK,            RC | XRC, ACK, OPCODES, ONLY, NONE, RESPONSE, AETH),
+	ROW(ATOMIC_ACK,     RC | XRC, ATOMIC_ACK, OPCODES, ONLY, NONE, RESPONSE,
 	    AETH | WEFT_EXT_ATOMIC_ACK),
-	ROW(CNP,            CNP, CNP, ONLY, CNP, 0, 0),
+	ROW(CNP,            CNP, CNP, OPCODES, ONLY, CNP, 0, 0),
 };
 
 /* Bytes of each extension header, by the bit of enum weft_ext. */
@@ -144,8 +139,10 @@ void __init weft_opcode_init(void)
 	unsigned int i;
 	u8 transport;
 
-	for (i = 0; i < ARRAY_SIZE(weft_opcodes); i++)
+	for (i = 0; i < ARRAY_SIZE(weft_opcodes); i++) {
 		weft_opcodes[i].transport = i >> 5;
+		weft_opcodes[i].sqe = WEFT_SQE_OPCODES;
+	}
 	for (i = 0; i < ARRAY_SIZE(op_rows); i++)
 		for (transport = 0; transport < 8; transport++)
 			if (op_rows[i].transports & BIT(transport))

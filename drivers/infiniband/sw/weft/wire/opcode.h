@@ -17,35 +17,23 @@
 /**
  * enum weft_kind - what a packet belongs to
  * @WEFT_KIND_INVALID: the opcode is reserved or not supported
- * @WEFT_KIND_SEND: a SEND
- * @WEFT_KIND_WRITE: an RDMA WRITE
- * @WEFT_KIND_READ: request of an RDMA READ
+ * @WEFT_KIND_SEND: part of a SEND
+ * @WEFT_KIND_WRITE: part of an RDMA WRITE
+ * @WEFT_KIND_REQUEST: a request that is one packet
  * @WEFT_KIND_READ_RESPONSE: response to READ, FLUSH or ATOMIC WRITE
  * @WEFT_KIND_ACK: acknowledge
- * @WEFT_KIND_ATOMIC_ACK: response to CMP_SWP or FETCH_ADD, masked or not
- * @WEFT_KIND_CMP_SWP: COMPARE & SWAP
- * @WEFT_KIND_FETCH_ADD: FETCH & ADD
- * @WEFT_KIND_FLUSH: FLUSH
- * @WEFT_KIND_ATOMIC_WRITE: ATOMIC WRITE
+ * @WEFT_KIND_ATOMIC_ACK: response to an atomic
  * @WEFT_KIND_CNP: congestion notification, neither request nor response
- * @WEFT_KIND_MASKED_CMP_SWP: COMPARE & SWAP of some bits
- * @WEFT_KIND_MASKED_FETCH_ADD: FETCH & ADD of several fields
  */
 enum weft_kind {
 	WEFT_KIND_INVALID	= 0,
 	WEFT_KIND_SEND,
 	WEFT_KIND_WRITE,
-	WEFT_KIND_READ,
+	WEFT_KIND_REQUEST,
 	WEFT_KIND_READ_RESPONSE,
 	WEFT_KIND_ACK,
 	WEFT_KIND_ATOMIC_ACK,
-	WEFT_KIND_CMP_SWP,
-	WEFT_KIND_FETCH_ADD,
-	WEFT_KIND_FLUSH,
-	WEFT_KIND_ATOMIC_WRITE,
 	WEFT_KIND_CNP,
-	WEFT_KIND_MASKED_CMP_SWP,
-	WEFT_KIND_MASKED_FETCH_ADD,
 };
 
 /**
@@ -125,6 +113,9 @@ enum weft_opcode_flags {
  * @length: bytes of the BTH and all extension headers
  * @transport: enum weft_transport: whose QPs it is for
  * @kind: enum weft_kind; WEFT_KIND_INVALID: nothing else is meaningful but @transport
+ * @sqe: enum weft_sqe_opcode of the request that the packet is part of, as far as it shows:
+ *	immediate data and an rkey to invalidate are in the row of the last packet. Of other
+ *	packets WEFT_SQE_OPCODES.
  * @segment: enum weft_segment
  * @payload: enum weft_payload
  * @flags: enum weft_opcode_flags
@@ -135,6 +126,7 @@ struct weft_opcode {
 	u8		length;
 	u8		transport;
 	u8		kind;
+	u8		sqe;
 	u8		segment;
 	u8		payload;
 	u8		flags;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The operations that a requester executes without its peer. They return 0 or an errno, which
+ * completes as IB_WC_MW_BIND_ERR.
+ */
+#ifndef WEFT_ENGINE_LOCAL_OP_H
+#define WEFT_ENGINE_LOCAL_OP_H
+
+struct weft_accessor;
+struct weft_sqe;
+
+/* LOCAL_INV; sleeps until accesses by the key have ended */
+int weft_local_invalidate(const struct weft_accessor *who, const struct weft_sqe *sqe);
+/* BIND_MW */
+int weft_local_bind(const struct weft_accessor *who, const struct weft_sqe *sqe);
+/* REG_MR */
+int weft_local_register(const struct weft_accessor *who, const struct weft_sqe *sqe);
+
+#endif /* WEFT_ENGINE_LOCAL_OP_H */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * The operations of a send queue, one row each. The requester, the responder and the links ask
+ * the row, so that a new operation is a row, its packets in wire/opcode.c, and the functions
+ * that the row names.
+ */
+#ifndef WEFT_ENGINE_OPDEF_H
+#define WEFT_ENGINE_OPDEF_H
+
+#include "engine/verdict.h"
+#include "object/recv.h"
+
+struct weft_accessor;
+struct weft_iter;
+struct weft_opdef;
+struct weft_pkt;
+struct weft_qp;
+struct weft_request;
+struct weft_slot;
+struct weft_sqe;
+struct weft_tx_batch;
+
+/**
+ * enum weft_opdef_flags - what an operation does
+ * @WEFT_OPF_LOCAL: the requester executes it without its peer
+ * @WEFT_OPF_SLEEPS: which may sleep
+ * @WEFT_OPF_RECEIVE: it takes a receive work request of the responder
+ * @WEFT_OPF_SEND: its payload goes into that one
+ * @WEFT_OPF_INVALIDATE: it carries an rkey to invalidate
+ * @WEFT_OPF_MOVE: any number of bytes moves between the requester's list and the responder's
+ *	memory; otherwise weft_opdef.execute does what there is to do
+ * @WEFT_OPF_PIECES: which may take several calls
+ * @WEFT_OPF_FETCH: data come back, into the requester's list
+ * @WEFT_OPF_KERNEL: for RC QPs of kernel consumers only
+ * @WEFT_OPF_OWN: its packets have opcodes that IBA leaves to manufacturers
+ */
+enum weft_opdef_flags {
+	WEFT_OPF_LOCAL		= BIT(0),
+	WEFT_OPF_SLEEPS		= BIT(1),
+	WEFT_OPF_RECEIVE	= BIT(2),
+	WEFT_OPF_SEND		= BIT(3),
+	WEFT_OPF_INVALIDATE	= BIT(4),
+	WEFT_OPF_MOVE		= BIT(5),
+	WEFT_OPF_PIECES		= BIT(6),
+	WEFT_OPF_FETCH		= BIT(7),
+	WEFT_OPF_KERNEL		= BIT(8),
+	WEFT_OPF_OWN		= BIT(9),
+};
+
+/**
+ * struct weft_opdef - an operation
+ * @flags: enum weft_opdef_flags
+ * @services: bit per enum weft_service that has it (IBA table 82, 10.8.2, A19)
+ * @response: what the responder answers with, and keeps; 0: an acknowledge will do
+ * @first: enum weft_operation of the first of several packets
+ * @middle: of those between
+ * @last: of the last
+ * @only: of the packet of a message that has one
+ * @create_flag: the QP has to be created with it
+ * @access: IB_ACCESS_REMOTE_x that the responder's QP and region have to grant
+ * @min_length: bytes of a message
+ * @max_length: the same
+ * @wc_opcode: enum ib_wc_opcode of the requester's completion
+ * @recv_opcode: of the responder's, with WEFT_OPF_RECEIVE
+ * @recv_flags: enum weft_wc_flags of that
+ * @build: fill in the headers of a request that has a response; @packets: how many of them it
+ *	asks for
+ * @begin: the responder checks a request and opens its memory; NULL: as for @access and the
+ *	length
+ * @execute: the responder does it, with an iterator at the payload, or where data that come
+ *	back go to. Returns bytes that are left for another call.
+ * @respond: the responder executes a request that came as one packet
+ * @local: the requester executes it, with WEFT_OPF_LOCAL
+ */
+struct weft_opdef {
+	u16	flags;
+	u8	services;
+	u8	response;
+	u8	first;
+	u8	middle;
+	u8	last;
+	u8	only;
+	u32	create_flag;
+	u32	access;
+	u32	min_length;
+	u32	max_length;
+	u8	wc_opcode;
+	u8	recv_opcode;
+	u8	recv_flags;
+	void (*build)(const struct weft_slot *slot, u32 packets, struct weft_tx_batch *batch);
+	struct weft_result (*begin)(struct weft_qp *qp, const struct weft_request *req);
+	u64 (*execute)(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io);
+	struct weft_result (*respond)(struct weft_qp *qp, const struct weft_pkt *pkt);
+	int (*local)(const struct weft_accessor *who, const struct weft_sqe *sqe);
+};
+
+extern const struct weft_opdef weft_opdefs[];
+
+/* @opcode: an enum weft_sqe_opcode, or WEFT_SQE_OPCODES: no operation */
+static __always_inline const struct weft_opdef *weft_opdef(u8 opcode)
+{
+	return &weft_opdefs[opcode];
+}
+
+/* Does the peer answer with more than an acknowledge, and keep the answer? */
+static __always_inline bool weft_opdef_responds(const struct weft_opdef *op)
+{
+	return op->response;
+}
+
+static __always_inline bool weft_opdef_length_valid(const struct weft_opdef *op, u64 length)
+{
+	return length >= op->min_length && length <= op->max_length;
+}
+
+/* Data that come back go into the list of a work request, never into the ring. */
+static __always_inline bool weft_opdef_may_inline(const struct weft_opdef *op)
+{
+	return !(op->flags & WEFT_OPF_FETCH);
+}
+
+/* The rights that a work request needs to the memory of its own list. */
+static __always_inline u32 weft_opdef_local_access(const struct weft_opdef *op)
+{
+	return op->flags & WEFT_OPF_FETCH ? IB_ACCESS_LOCAL_WRITE : 0;
+}
+
+/**
+ * weft_opdef_allowed - may a QP post an operation?
+ * @type: of the QP
+ * @kernel: its consumer is in the kernel
+ * @create_flags: enum ib_qp_create_flags
+ * @opcode: any number
+ *
+ * Return: true: the service has it, and what else the row asks for is there.
+ */
+bool weft_opdef_allowed(enum ib_qp_type type, bool kernel, u32 create_flags, u32 opcode);
+
+#endif /* WEFT_ENGINE_OPDEF_H */

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/retry.h"
+
+#include "engine/inflight.h"
+#include "engine/migration.h"
+#include "engine/pace.h"
+#include "mem/odp_pins.h"
+#include "object/dev.h"
+#include "stats.h"
+#include "trace.h"
+
+/* A receiver without limit on RNR retries. */
+#define RETRY_RNR_FOR_EVER	7
+
+static enum hrtimer_restart retry_expired(struct hrtimer *timer)
+{
+	struct weft_send *send = container_of(timer, struct weft_send, retry.timer);
+
+	weft_turn_post(&send->turn, WEFT_EV_TIMER);
+	return HRTIMER_NORESTART;
+}
+
+void weft_retry_init(struct weft_retry *retry)
+{
+	hrtimer_setup(&retry->timer, retry_expired, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+}
+
+void weft_retry_stop(struct weft_retry *retry)
+{
+	retry->rnr_wait = false;
+	hrtimer_try_to_cancel(&retry->timer);
+}
+
+void weft_retry_reset(struct weft_retry *retry)
+{
+	hrtimer_cancel(&retry->timer);
+	retry->rnr_wait = false;
+	weft_retry_refill(retry);
+}
+
+/*
+ * The timer is not moved for each answer: it expires at an old deadline, finds the new one, and
+ * is started again.
+ */
+void weft_retry_start(struct weft_qp *qp)
+{
+	struct weft_retry *retry = &qp->send.retry;
+	u64 ns = 4096ULL << retry->timeout;
+
+	if (!retry->timeout || !weft_qp_is_reliable(qp))
+		return;
+	retry->deadline = ktime_add_ns(ktime_get(), ns);
+	/*
+	 * hrtimer_active() is also true of a timer whose callback still runs, which has expired.
+	 * The timer of an RNR delay may have expired, too: its event is about to be looked at.
+	 */
+	if (!retry->rnr_wait && !hrtimer_is_queued(&retry->timer))
+		hrtimer_start(&retry->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
+}
+WEFT_EXPORT_FOR_TEST(weft_retry_start);
+
+void weft_retry(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	struct weft_retry *retry = &send->retry;
+
+	if (retry->left == 0) {
+		if (weft_migrate_on_error(qp))
+			weft_retry_start(qp);
+		else
+			weft_inflight_fault(qp, WEFT_FAULT_RETRY);
+		return;
+	}
+	retry->left--;
+	send->inflight.retried = true;
+	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
+	trace_weft_retry(qp->qpn, send->inflight.una, retry->left);
+	weft_inflight_rewind(qp, send->inflight.una);
+	weft_retry_start(qp);
+}
+
+void weft_retry_rnr(struct weft_qp *qp, u8 timer)
+{
+	struct weft_retry *retry = &qp->send.retry;
+
+	if (retry->rnr_wait)
+		return;
+	if (retry->rnr_left == 0) {
+		weft_inflight_fault(qp, WEFT_FAULT_RNR_RETRY);
+		return;
+	}
+	if (retry->rnr_left < RETRY_RNR_FOR_EVER)
+		retry->rnr_left--;
+	weft_stats_inc(qp, WEFT_STAT_RNR_RETRIES);
+	weft_inflight_rewind(qp, qp->send.inflight.una);
+	retry->rnr_wait = true;
+	hrtimer_start(&retry->timer, ns_to_ktime(weft_rules_rnr_ns(timer)), HRTIMER_MODE_REL_SOFT);
+}
+WEFT_EXPORT_FOR_TEST(weft_retry_rnr);
+
+void weft_retry_timeout(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	struct weft_retry *retry = &send->retry;
+	ktime_t now = ktime_get();
+
+	weft_assert_turn(&send->turn);
+	/* it has been started again since, so what it expired for is over */
+	if (hrtimer_is_queued(&retry->timer))
+		return;
+	if (retry->rnr_wait) {
+		retry->rnr_wait = false;
+		if (send->inflight.una != send->inflight.sent)
+			weft_retry_start(qp);
+		return;
+	}
+	if (send->inflight.una == send->inflight.sent || !retry->timeout)
+		return; /* nothing is waited for */
+	/* the response has come, but there is no place for it yet */
+	if (weft_odp_pins_pending(send->placing.pins))
+		weft_retry_start(qp);
+	else if (ktime_before(now, retry->deadline))
+		hrtimer_start(&retry->timer, ktime_sub(retry->deadline, now),
+			      HRTIMER_MODE_REL_SOFT);
+	else if (weft_pace_is_holding(send))
+		weft_retry_start(qp); /* the answer is not all that is late */
+	else
+		weft_retry(qp);
+}
