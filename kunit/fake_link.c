@@ -16,6 +16,7 @@
 #include "engine/rx.h"
 #include "engine/transmit.h"
 #include "link/packet.h"
+#include "link/roce_port.h"
 #include "mem/copy.h"
 #include "object/vector.h"
 #include "stats.h"
@@ -277,7 +278,7 @@ static void fake_receive(struct fake_node *node, struct sk_buff *skb)
 {
 	struct weft_pkt pkt;
 
-	weft_pkt_init(&pkt, skb, NULL, &node->dev);
+	weft_pkt_init(&pkt, skb, &weft_port_roce, NULL, &node->dev);
 	pkt.qp = node->qp;
 	weft_pkt_decode(&pkt);
 	KUNIT_EXPECT_EQ(node->link->test, pkt.hdr.dqpn, node->qp->qpn);
@@ -484,7 +485,7 @@ bool fake_link_take(struct fake_link *link, struct weft_pkt *pkt)
 {
 	if (skb_queue_empty(&link->wire))
 		return false;
-	weft_pkt_init(pkt, fake_take(link, 0), NULL, NULL);
+	weft_pkt_init(pkt, fake_take(link, 0), &weft_port_roce, NULL, NULL);
 	weft_pkt_decode(pkt);
 	return true;
 }
@@ -583,6 +584,7 @@ static void fake_node_create(struct fake_node *node, const struct fake_attr *att
 
 	weft_region_table_init(&node->dev.regions);
 	node->dev.wire = &fake_link_ops;
+	node->dev.port_ops = &weft_port_roce;
 	node->dev.port_state = IB_PORT_ACTIVE;
 	node->dev.stats = alloc_percpu(struct weft_stats);
 	KUNIT_ASSERT_NOT_NULL(test, node->dev.stats);

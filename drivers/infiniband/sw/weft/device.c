@@ -21,7 +21,9 @@
 #include "fabric/fabric.h"
 #include "fabric/underlay_addr.h"
 #include "link/ib.h"
+#include "link/ib_port.h"
 #include "link/roce.h"
+#include "link/roce_port.h"
 #include "link/udp.h"
 #include "object/advise.h"
 #include "object/dev.h"
@@ -409,6 +411,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	dev->ndev = ndev;
 	dev->port_state = IB_PORT_DOWN;
 	dev->wire = ib ? &weft_link_ib : &weft_link_roce;
+	dev->port_ops = ib ? &weft_port_ib : &weft_port_roce;
 	dev->local_link = weft_attribute_local_link();
 	dev->icrc = true;
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);

@@ -25,18 +25,14 @@
 		trace_weft_drop(hdr, why_);		\
 	} while (0)
 
-/**
- * weft_pkt_drop - drop a packet that no half has looked at
- * @pkt: decoded
- * @dev: device that counts it
- * @why: counter
- *
- * Context: any but hard interrupts.
- */
+/* Drop a packet that no requester or responder has looked at. @dev counts it, if there is one. */
 static inline void weft_pkt_drop(struct weft_pkt *pkt, struct weft_dev *dev, enum weft_stat why)
 {
-	weft_stats_drop(dev, &pkt->hdr, why);
-	weft_pkt_free(pkt);
+	if (dev)
+		weft_stats_inc(dev, why);
+	trace_weft_drop(&pkt->hdr, why);
+	/* not consumed: tools that watch for drops see it */
+	kfree_skb(pkt->skb);
 }
 
 #endif /* WEFT_ENGINE_DROP_H */

@@ -7,9 +7,9 @@
 #include "compat/placement.h"
 #include "engine/odp.h"
 #include "engine/opdef.h"
+#include "engine/port.h"
 #include "object/cq.h"
 #include "object/dev.h"
-#include "object/hca.h"
 #include "object/key.h"
 #include "object/qp.h"
 #include "object/srq.h"
@@ -478,18 +478,6 @@ u64 weft_execute_flush(struct weft_qp *qp, const struct weft_request *req, struc
 	return left;
 }
 
-/*
- * No packet of RoCE has a service level. Who receives it is to be told what network it came by
- * (IBA A17.4.5.1); struct ibv_wc has no member for that, so mlx5 has taken this one, and UCX
- * relies on it. Consumers in the kernel have network_hdr_type.
- */
-static u8 msg_service_level(const struct weft_qp *qp, const struct weft_request *req)
-{
-	if (qp->kernel || qp->dev->hca)
-		return req->sl;
-	return req->network_hdr_type == RDMA_NETWORK_IPV4 ? WEFT_SL_ROCE_IPV4 : WEFT_SL_ROCE_IPV6;
-}
-
 static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft_request *req)
 {
 	struct weft_cqe cqe = {
@@ -499,16 +487,14 @@ static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft
 		.ex = req->ex,
 		.wc_flags = req->op->recv_flags,
 		.src_qp = req->src_qpn,
-		.sl = msg_service_level(qp, req),
+		.sl = qp->dev->port_ops->service_level(qp, req),
 		.slid = req->slid,
 		.dlid_path_bits = req->path_bits,
 		.pkey_index = req->pkey_index,
 		.network_hdr_type = req->network_hdr_type,
-		.vlan_id = WEFT_VLAN_NONE,
+		.vlan_id = req->vlan_id,
 	};
 
-	if (qp->type == IB_QPT_GSI && !qp->dev->hca)
-		cqe.vlan_id = req->vlan_id;
 	if (req->has_grh)
 		cqe.wc_flags |= WEFT_WC_GRH;
 	if (req->ip_csum_ok)
@@ -593,25 +579,11 @@ const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fau
 	return refusal;
 }
 
-/* On InfiniBand the port and the subnet manager are interested, too (IBA 10.2.5). */
 static void msg_bad_qkey(struct weft_qp *qp, const struct weft_request *req, u32 qkey)
 {
-	const struct weft_wire_grh *grh = req->grh;
-	const struct weft_violation violation = {
-		.slid = req->slid,
-		.dlid = req->dlid,
-		.sl = req->sl,
-		.key = qkey,
-		.sqpn = req->src_qpn,
-		.dqpn = qp->qpn,
-		.sgid = req->has_grh ? grh->sgid : NULL,
-		.dgid = req->has_grh ? grh->dgid : NULL,
-	};
-
 	weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_QKEY);
 	trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_UD_DROPPED_QKEY);
-	if (qp->dev->hca)
-		weft_traps_violation(&qp->dev->hca->traps, WEFT_TRAP_BAD_QKEY, &violation);
+	qp->dev->port_ops->bad_qkey(qp, req, qkey);
 }
 
 /* Anybody may send a datagram: that there is no receive, or a short one, ends no QP. */

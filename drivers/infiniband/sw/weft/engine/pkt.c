@@ -2,11 +2,10 @@
 
 #include "engine/pkt.h"
 
-#include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <net/ipv6.h>
+#include <net/ip.h>
 
-#include "fabric/port.h"
+#include "engine/port.h"
 #include "object/backlog.h"
 #include "params.h"
 #include "wire/headers.h"
@@ -15,6 +14,7 @@
  * struct pkt_cb - the control buffer of a packet that waits in a queue
  * @ip: of IPv4 or IPv6: the net device it came by
  * @net: namespace it arrived in
+ * @port: the kind of port it came by
  */
 struct pkt_cb {
 	union {
@@ -22,6 +22,7 @@ struct pkt_cb {
 		struct inet6_skb_parm	v6;
 	} ip;
 	const struct net		*net;
+	const struct weft_port_ops	*port;
 };
 
 static struct pkt_cb *pkt_cb(struct sk_buff *skb)
@@ -30,59 +31,11 @@ static struct pkt_cb *pkt_cb(struct sk_buff *skb)
 	return (struct pkt_cb *)skb->cb;
 }
 
-static void pkt_ip_addresses(struct weft_pkt *pkt)
-{
-	const struct iphdr *ip = ip_hdr(pkt->skb);
-	const struct ipv6hdr *ip6 = ipv6_hdr(pkt->skb);
-
-	pkt->grh = true;
-	if (ip->version == 4) {
-		pkt->network = RDMA_NETWORK_IPV4;
-		pkt->ifindex = 0;
-		ipv6_addr_set_v4mapped(ip->saddr, (struct in6_addr *)pkt->sgid.raw);
-		ipv6_addr_set_v4mapped(ip->daddr, (struct in6_addr *)pkt->dgid.raw);
-	} else {
-		pkt->network = RDMA_NETWORK_IPV6;
-		pkt->ifindex = inet6_iif(pkt->skb);
-		memcpy(&pkt->sgid, &ip6->saddr, sizeof(pkt->sgid));
-		memcpy(&pkt->dgid, &ip6->daddr, sizeof(pkt->dgid));
-	}
-}
-
-static const struct weft_wire_grh *pkt_wire_grh(const struct weft_pkt *pkt)
-{
-	return (const void *)skb_network_header(pkt->skb) + sizeof(struct weft_wire_lrh);
-}
-
-/* The link has looked at both headers. */
-static void pkt_ib_addresses(struct weft_pkt *pkt)
-{
-	pkt->network = RDMA_NETWORK_IB;
-	pkt->ifindex = 0;
-	weft_lrh_decode(&pkt->lrh, skb_network_header(pkt->skb), WEFT_LRH_LENGTH_MAX);
-	pkt->grh = pkt->lrh.lnh == WEFT_LNH_GRH;
-	if (!pkt->grh) {
-		pkt->sgid = zgid;
-		pkt->dgid = zgid;
-		return;
-	}
-	memcpy(&pkt->sgid, pkt_wire_grh(pkt)->sgid, sizeof(pkt->sgid));
-	memcpy(&pkt->dgid, pkt_wire_grh(pkt)->dgid, sizeof(pkt->dgid));
-}
-
-void weft_pkt_addresses(struct weft_pkt *pkt)
-{
-	if (pkt->skb->protocol == htons(WEFT_IB_ETHERTYPE))
-		pkt_ib_addresses(pkt);
-	else
-		pkt_ip_addresses(pkt);
-}
-
 void weft_pkt_decode(struct weft_pkt *pkt)
 {
 	const struct sk_buff *skb = pkt->skb;
 
-	weft_pkt_addresses(pkt);
+	pkt->port->addresses(pkt);
 	/* without an ICRC it has no header, which is too short */
 	pkt->malformed = weft_hdr_decode(&pkt->hdr, skb->data,
 					 max_t(int, skb->len - WEFT_ICRC_LENGTH, 0));
@@ -129,28 +82,12 @@ void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spa
 	iter->offset = 0;
 }
 
-void weft_pkt_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES])
-{
-	const struct sk_buff *skb = pkt->skb;
-
-	if (!pkt->grh) {
-		memset(grh, 0, WEFT_GRH_BYTES);
-	} else if (pkt->network == RDMA_NETWORK_IB) {
-		memcpy(grh, pkt_wire_grh(pkt), WEFT_GRH_BYTES);
-	} else if (pkt->network == RDMA_NETWORK_IPV4) {
-		memset(grh, 0, WEFT_GRH_BYTES - sizeof(struct iphdr));
-		memcpy(grh + WEFT_GRH_BYTES - sizeof(struct iphdr), ip_hdr(skb),
-		       sizeof(struct iphdr));
-	} else {
-		memcpy(grh, ipv6_hdr(skb), sizeof(struct ipv6hdr));
-	}
-}
-
 /* The packet is to be looked at again, when the route that IP has cached may be gone. */
 static void pkt_keep(struct weft_pkt *pkt)
 {
 	skb_dst_drop(pkt->skb);
 	pkt_cb(pkt->skb)->net = pkt->net;
+	pkt_cb(pkt->skb)->port = pkt->port;
 }
 
 bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog)
@@ -187,7 +124,7 @@ static bool pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
 {
 	if (!skb)
 		return false;
-	weft_pkt_init(pkt, skb, pkt_cb(skb)->net, NULL);
+	weft_pkt_init(pkt, skb, pkt_cb(skb)->port, pkt_cb(skb)->net, NULL);
 	weft_pkt_decode(pkt);
 	return true;
 }

@@ -17,6 +17,7 @@
 
 struct net;
 struct weft_backlog;
+struct weft_port_ops;
 struct weft_dev;
 struct weft_qp;
 
@@ -26,6 +27,7 @@ struct weft_qp;
  * weft_pkt_init() is a link's, weft_pkt_decode() does the rest.
  *
  * @skb: its memory, owned by whoever has the packet
+ * @port: the kind of port it came by
  * @net: namespace it arrived in, compared only; NULL: an InfiniBand port
  * @ifindex: net device it came by; 0 but for IPv6
  * @network: IPv4, IPv6 or IB; the header (IP, or the LRH) is at skb_network_header()
@@ -34,12 +36,13 @@ struct weft_qp;
  * @hdr: decoded
  * @sgid: sender; an IPv4 address is mapped; zero without @grh
  * @dgid: destination, likewise
- * @dev: device that counts what becomes of it; set by weft_rx_admit()
+ * @dev: device that counts what becomes of it; set by weft_rx()
  * @qp: destination, referenced; NULL: a multicast group; likewise
  * @malformed: what the responder has to refuse
  */
 struct weft_pkt {
 	struct sk_buff		*skb;
+	const struct weft_port_ops *port;
 	const struct net	*net;
 	int			ifindex;
 	enum rdma_network_type	network;
@@ -67,13 +70,16 @@ struct weft_payload_spans {
  * weft_pkt_init - begin with a packet
  * @pkt: written; what weft_pkt_decode() sets is not looked at before, and left as it is
  * @skb: its memory
+ * @port: the kind of port it came by
  * @net: namespace it arrived in; NULL: an InfiniBand port
  * @dev: whose port; NULL: it is not known yet
  */
 static inline void weft_pkt_init(struct weft_pkt *pkt, struct sk_buff *skb,
-				 const struct net *net, struct weft_dev *dev)
+				 const struct weft_port_ops *port, const struct net *net,
+				 struct weft_dev *dev)
 {
 	pkt->skb = skb;
+	pkt->port = port;
 	pkt->net = net;
 	pkt->dev = dev;
 	pkt->qp = NULL;
@@ -88,12 +94,6 @@ static inline void weft_pkt_init(struct weft_pkt *pkt, struct sk_buff *skb,
  * Sets @pkt->malformed; the addresses are valid in any case.
  */
 void weft_pkt_decode(struct weft_pkt *pkt);
-
-/**
- * weft_pkt_addresses - find the addresses alone
- * @pkt: from weft_pkt_init(); the network header, without options, is in memory
- */
-void weft_pkt_addresses(struct weft_pkt *pkt);
 
 /**
  * weft_pkt_is_on_path - whether a packet came from the peer, to us
@@ -118,14 +118,6 @@ static inline bool weft_pkt_is_on_path(const struct weft_pkt *pkt, const struct 
  */
 void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spans,
 		      struct weft_iter *iter);
-
-/**
- * weft_pkt_grh - what a receiver of a datagram finds before the payload
- * @pkt: decoded
- * @grh: an IPv6 header, or the GRH; or 20 zero bytes and an IPv4 header (IBA A17.4.5).
- *	Without a GRH it is not defined what they are: zero here.
- */
-void weft_pkt_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES]);
 
 /**
  * weft_pkt_defer - put a packet into a queue, to be decoded again later

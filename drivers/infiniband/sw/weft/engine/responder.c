@@ -6,16 +6,15 @@
 #include <linux/sched.h>
 
 #include "engine/drop.h"
-#include "engine/ipcsum.h"
 #include "engine/link.h"
 #include "engine/migration.h"
 #include "engine/odp.h"
 #include "engine/pkt.h"
+#include "engine/port.h"
 #include "engine/replay.h"
 #include "engine/reply.h"
 #include "object/dev.h"
 #include "object/qp.h"
-#include "object/table.h"
 #include "params.h"
 #include "stats.h"
 #include "trace.h"
@@ -279,21 +278,6 @@ static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_
 	return result;
 }
 
-static void resp_datagram_lids(const struct weft_qp *qp, const struct weft_pkt *pkt,
-			       struct weft_request *req)
-{
-	const struct weft_ibport *port = &qp->dev->hca->port;
-
-	req->slid = pkt->lrh.slid;
-	req->dlid = pkt->lrh.dlid;
-	req->sl = pkt->lrh.sl;
-	if (pkt->lrh.dlid < WEFT_LID_MCAST)
-		req->path_bits = pkt->lrh.dlid & (BIT(READ_ONCE(port->lmc)) - 1);
-	/* it may have changed since the packet was let in */
-	if (qp->type == IB_QPT_GSI)
-		req->pkey_index = max(weft_ibport_find_pkey(port, pkt->hdr.pkey), 0);
-}
-
 static enum weft_verdict resp_datagram(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
@@ -308,18 +292,14 @@ static enum weft_verdict resp_datagram(struct weft_qp *qp, const struct weft_pkt
 		.grh = grh,
 		.has_grh = pkt->grh,
 		.network_hdr_type = pkt->network,
+		.vlan_id = WEFT_VLAN_NONE,
 	};
 	struct weft_result result;
 	struct weft_iter from;
 
-	if (pkt->network == RDMA_NETWORK_IB)
-		resp_datagram_lids(qp, pkt, &req);
-	else if (qp->type == IB_QPT_GSI)
-		req.vlan_id = weft_dev_gid_vlan(qp->dev, pkt->net, &pkt->dgid, pkt->ifindex);
-	weft_pkt_grh(pkt, grh);
+	pkt->port->grh(pkt, grh);
 	weft_pkt_payload(pkt, &spans, &from);
-	if (pkt->network == RDMA_NETWORK_IB && qp->type == IB_QPT_UD)
-		req.ip_csum_ok = weft_ipcsum_verify(from, req.length);
+	pkt->port->datagram(qp, pkt, &from, &req);
 	trace_weft_request(qp->qpn, &pkt->hdr, pkt->hdr.psn);
 	result = weft_message_datagram(qp, &req, pkt->hdr.deth.qkey, &from);
 	if (!result.verdict)

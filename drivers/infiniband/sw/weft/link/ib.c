@@ -15,6 +15,7 @@
 #include "engine/link.h"
 #include "engine/rx.h"
 #include "engine/transmit.h"
+#include "link/ib_port.h"
 #include "link/packet.h"
 #include "link/tx_credit.h"
 #include "object/dev.h"
@@ -210,22 +211,6 @@ static bool ib_is_addressed(const struct weft_hca *hca, const struct sk_buff *sk
 	return dlid >= WEFT_LID_MCAST || weft_ibport_has_lid(&hca->port, dlid);
 }
 
-/*
- * What is on the lane of subnet management is for QP 0, and may go without a LID. What
- * goes by the LID of a group is for no QP alone.
- */
-static bool ib_lane_matches(const struct weft_pkt *pkt)
-{
-	bool smi = pkt->qp && pkt->qp->type == IB_QPT_SMI;
-	bool lane = pkt->lrh.vl == IB_VL_SMI;
-
-	if (lane != smi)
-		return false;
-	if (pkt->lrh.dlid == WEFT_LID_PERMISSIVE)
-		return smi;
-	return pkt->lrh.dlid < WEFT_LID_MCAST || !pkt->qp;
-}
-
 static void ib_packet_in(struct weft_hca *hca, struct sk_buff *skb)
 {
 	struct weft_pkt pkt __uninitialized;
@@ -239,18 +224,8 @@ static void ib_packet_in(struct weft_hca *hca, struct sk_buff *skb)
 	skb_reset_network_header(skb);
 	skb->protocol = cpu_to_be16(WEFT_IB_ETHERTYPE);
 	__skb_pull(skb, front);
-	weft_pkt_init(&pkt, skb, NULL, hca->dev);
-	if (!weft_rx_admit(&pkt)) {
-		kfree_skb(skb);
-		return;
-	}
-	if (!ib_lane_matches(&pkt)) {
-		weft_rx_drop(&pkt, WEFT_STAT_RX_WRONG_ADDRESS);
-		return;
-	}
-	/* it may wait for long: the sender shall not */
-	skb_orphan(skb);
-	weft_rx_deliver(&pkt);
+	weft_pkt_init(&pkt, skb, &weft_port_ib, NULL, hca->dev);
+	weft_rx(&pkt);
 }
 
 void weft_ib_receive(struct weft_ibport *port, struct sk_buff *skb, bool nested)

@@ -691,6 +691,7 @@ enum weft_verdict weft_local_datagram(struct weft_qp *qp, struct weft_datagram *
 	weft_assert_turn(&qp->send.turn);
 	dgram->req.src_qpn = qp->src_qpn;
 	dgram->req.sl = dgram->av->sl;
+	dgram->req.vlan_id = WEFT_VLAN_NONE;
 	verdict = dgram->av->ib ? local_ib_datagram(qp, dgram) : local_roce_datagram(qp, dgram);
 	/* a receiver that is not ready drops a datagram */
 	return verdict == WEFT_DROP ? WEFT_DONE : verdict;

@@ -17,6 +17,7 @@
 #include "compat/udp.h"
 #include "engine/rx.h"
 #include "link/burst.h"
+#include "link/roce_port.h"
 #include "object/dev.h"
 #include "object/table.h"
 #include "stats.h"
@@ -107,89 +108,21 @@ static bool listen_well_formed(struct sk_buff *skb)
 	       length >= LISTEN_MIN_LENGTH && !pskb_trim(skb, length);
 }
 
-/* ICRC of the packet without its last four bytes; it begins with the BTH. */
-static u32 listen_icrc(const struct sk_buff *skb)
-{
-	const struct weft_wire_bth *bth = (const void *)skb->data;
-	const struct skb_shared_info *shared = skb_shinfo(skb);
-	u32 left = skb->len - WEFT_ICRC_LENGTH, length, crc;
-	int i;
-
-	if (ip_hdr(skb)->version == 4)
-		crc = weft_icrc_begin_ipv4(ip_hdr(skb), udp_hdr(skb), bth);
-	else
-		crc = weft_icrc_begin_ipv6(ipv6_hdr(skb), udp_hdr(skb), bth);
-	length = min(left, skb_headlen(skb));
-	crc = weft_icrc_update(crc, bth + 1, length - sizeof(*bth));
-	left -= length;
-	for (i = 0; left && i < shared->nr_frags; i++) {
-		length = min(left, skb_frag_size(&shared->frags[i]));
-		crc = weft_icrc_update(crc, skb_frag_address(&shared->frags[i]), length);
-		left -= length;
-	}
-	return crc;
-}
-
-/* The last four bytes, which are there; in @buffer if they are not in one piece. */
-static const u8 *listen_trailer(const struct sk_buff *skb, u8 buffer[WEFT_ICRC_LENGTH])
-{
-	const struct skb_shared_info *shared = skb_shinfo(skb);
-	const skb_frag_t *last;
-
-	if (!shared->nr_frags)
-		return skb_tail_pointer(skb) - WEFT_ICRC_LENGTH;
-	last = &shared->frags[shared->nr_frags - 1];
-	if (skb_frag_size(last) >= WEFT_ICRC_LENGTH)
-		return skb_frag_address(last) + skb_frag_size(last) - WEFT_ICRC_LENGTH;
-	skb_copy_bits(skb, skb->len - WEFT_ICRC_LENGTH, buffer, WEFT_ICRC_LENGTH);
-	return buffer;
-}
-
-/* Of a packet for one QP the device is known, and may do without. */
-static bool listen_icrc_valid(const struct weft_pkt *pkt)
-{
-	u8 buffer[WEFT_ICRC_LENGTH];
-
-	if (pkt->dev && !READ_ONCE(pkt->dev->icrc))
-		return true;
-	return weft_icrc_matches(listen_trailer(pkt->skb, buffer), listen_icrc(pkt->skb));
-}
-
-/* To a QP or a group; the cheap checks come before the one of all bytes. */
-static void listen_packet(struct weft_pkt *pkt)
-{
-	struct sk_buff *skb = pkt->skb;
-
-	if (!weft_rx_admit(pkt)) {
-		kfree_skb(skb);
-		return;
-	}
-	if (!listen_icrc_valid(pkt)) {
-		weft_rx_drop(pkt, WEFT_STAT_RX_ICRC);
-		return;
-	}
-	/* it may wait for long: it shall hold no socket */
-	skb_orphan(skb);
-	weft_rx_deliver(pkt);
-}
-
 static void listen_one(const struct net *net, struct sk_buff *skb)
 {
 	struct weft_pkt pkt __uninitialized;
 
-	weft_pkt_init(&pkt, skb, net, NULL);
+	weft_pkt_init(&pkt, skb, &weft_port_roce, net, NULL);
 	if (!listen_pull(skb)) {
-		weft_rx_dismiss(&pkt, WEFT_STAT_RX_NO_MEMORY);
-		kfree_skb(skb);
+		weft_rx_drop(&pkt, WEFT_STAT_RX_NO_MEMORY);
 		return;
 	}
 	if (!listen_well_formed(skb)) {
-		weft_rx_dismiss(&pkt, WEFT_STAT_RX_MALFORMED);
-		kfree_skb(skb);
+		weft_rx_drop(&pkt, WEFT_STAT_RX_MALFORMED);
 		return;
 	}
 	__skb_pull(skb, sizeof(struct udphdr));
-	listen_packet(&pkt);
+	weft_rx(&pkt);
 }
 
 /* As UDP does it. Return: the packets of a burst as a list, or NULL: it was dropped. */

@@ -15,6 +15,7 @@
 
 struct weft_hca;
 struct weft_link;
+struct weft_port_ops;
 struct weft_parent;
 struct weft_qp;
 
@@ -54,6 +55,7 @@ struct weft_gid {
  * @ndev: the net device, with a reference
  * @parent: our virtual parent device, of object/parent.c; under RTNL
  * @wire: link that carries packets
+ * @port_ops: the kind of port it has
  * @hca: with an InfiniBand port, else NULL
  * @id: never used twice, names the device where a pointer could dangle
  * @guid: node GUID, network order
@@ -87,6 +89,7 @@ struct weft_dev {
 	struct net_device	*ndev;
 	struct weft_parent	*parent;
 	const struct weft_link	*wire;
+	const struct weft_port_ops *port_ops;
 	struct weft_hca		*hca;
 	u32			id;
 	__be64			guid;

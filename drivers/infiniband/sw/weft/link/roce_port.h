@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * RoCE ports: packets are in UDP, addresses are those of IP, and there is one P_Key.
+ */
+#ifndef WEFT_LINK_ROCE_PORT_H
+#define WEFT_LINK_ROCE_PORT_H
+
+struct weft_port_ops;
+
+extern const struct weft_port_ops weft_port_roce;
+
+#endif /* WEFT_LINK_ROCE_PORT_H */
