@@ -16,6 +16,10 @@
 
 /* Bytes of the longest name of a counter. */
 #define WEFT_TRACE_NAME		32
+/* enum ib_qp_state */
+#define WEFT_TRACE_QP_STATES						\
+	{ 0, "RESET" }, { 1, "INIT" }, { 2, "RTR" }, { 3, "RTS" },	\
+	{ 4, "SQD" }, { 5, "SQE" }, { 6, "ERR" }
 
 /* A batch of packets has been handed to the link: @sent of them went. */
 TRACE_EVENT(weft_send,
@@ -147,6 +151,124 @@ TRACE_EVENT(weft_retry,
 	),
 	TP_printk("qp %#x from psn %u, %u retries left", __entry->qpn, __entry->psn,
 		  __entry->left)
+);
+
+/* The requester has taken a work request from its ring; it will fail if there is a fault. */
+TRACE_EVENT(weft_wr_begin,
+	TP_PROTO(u32 qpn, u32 index, u8 opcode, u8 fault),
+	TP_ARGS(qpn, index, opcode, fault),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, index)
+		__field(u8, opcode)
+		__field(u8, fault)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->index = index;
+		__entry->opcode = opcode;
+		__entry->fault = fault;
+	),
+	TP_printk("qp %#x wqe %u opcode %u fault %u", __entry->qpn, __entry->index,
+		  __entry->opcode, __entry->fault)
+);
+
+/* A send work request is complete, signaled or not. */
+TRACE_EVENT(weft_wr_complete,
+	TP_PROTO(u32 qpn, u32 index, u8 opcode, u32 status, u8 fault, u32 byte_len),
+	TP_ARGS(qpn, index, opcode, status, fault, byte_len),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, index)
+		__field(u32, status)
+		__field(u32, byte_len)
+		__field(u8, opcode)
+		__field(u8, fault)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->index = index;
+		__entry->status = status;
+		__entry->byte_len = byte_len;
+		__entry->opcode = opcode;
+		__entry->fault = fault;
+	),
+	TP_printk("qp %#x wqe %u opcode %u status %u fault %u byte_len %u", __entry->qpn,
+		  __entry->index, __entry->opcode, __entry->status, __entry->fault,
+		  __entry->byte_len)
+);
+
+/* The local link has tried to deliver a message: see enum weft_verdict. */
+TRACE_EVENT(weft_local,
+	TP_PROTO(u32 qpn, u32 dqpn, u8 opcode, u32 length, u32 verdict),
+	TP_ARGS(qpn, dqpn, opcode, length, verdict),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, dqpn)
+		__field(u32, length)
+		__field(u8, opcode)
+		__field(u8, verdict)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->dqpn = dqpn;
+		__entry->length = length;
+		__entry->opcode = opcode;
+		__entry->verdict = verdict;
+	),
+	TP_printk("qp %#x to %#x opcode %u length %u: %s", __entry->qpn, __entry->dqpn,
+		  __entry->opcode, __entry->length,
+		  __print_symbolic(__entry->verdict, { 0, "done" }, { 1, "no answer" },
+				   { 2, "later" }, { 3, "stopped" }, { 4, "as packets" },
+				   { 5, "refused" }))
+);
+
+/* A QP enters a state: enum ib_qp_state. */
+TRACE_EVENT(weft_qp_state,
+	TP_PROTO(u32 qpn, u32 from, u32 to),
+	TP_ARGS(qpn, from, to),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(u32, from)
+		__field(u32, to)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->from = from;
+		__entry->to = to;
+	),
+	TP_printk("qp %#x %s to %s", __entry->qpn,
+		  __print_symbolic(__entry->from, WEFT_TRACE_QP_STATES),
+		  __print_symbolic(__entry->to, WEFT_TRACE_QP_STATES))
+);
+
+DECLARE_EVENT_CLASS(weft_turn,
+	TP_PROTO(u32 qpn, bool requester, unsigned long bits),
+	TP_ARGS(qpn, requester, bits),
+	TP_STRUCT__entry(
+		__field(u32, qpn)
+		__field(bool, requester)
+		__field(unsigned long, bits)
+	),
+	TP_fast_assign(
+		__entry->qpn = qpn;
+		__entry->requester = requester;
+		__entry->bits = bits;
+	),
+	TP_printk("qp %#x %s bits %#lx", __entry->qpn,
+		  __entry->requester ? "requester" : "responder", __entry->bits)
+);
+
+/* A turn is handed over to its work item: an event is left, and nobody owns the turn. */
+DEFINE_EVENT(weft_turn, weft_turn_defer,
+	TP_PROTO(u32 qpn, bool requester, unsigned long bits),
+	TP_ARGS(qpn, requester, bits)
+);
+
+/* Somebody waits for a turn to end: modify_qp, destroy_qp, or a sender on this host. */
+DEFINE_EVENT(weft_turn, weft_turn_wait,
+	TP_PROTO(u32 qpn, bool requester, unsigned long bits),
+	TP_ARGS(qpn, requester, bits)
 );
 
 #endif /* WEFT_TRACE_H */

@@ -153,6 +153,7 @@ bool weft_inflight_take(struct weft_qp *qp)
 	slot->done = 0;
 	slot->executed = false;
 	slot->fault = inflight_check(send, slot, malformed);
+	trace_weft_wr_begin(qp->qpn, slot->wqe.index, slot->wqe.sqe.opcode, slot->fault);
 	inflight->tail++;
 	return true;
 }
@@ -183,6 +184,8 @@ static __always_inline void inflight_complete(struct weft_qp *qp, const struct w
 					      enum ib_wc_status status, enum weft_fault fault,
 					      u32 byte_len)
 {
+	trace_weft_wr_complete(qp->qpn, slot->wqe.index, slot->wqe.sqe.opcode, status, fault,
+			       byte_len);
 	qp->send.inflight.head++;
 	weft_ring_release(qp->send.ring);
 	if (status || qp->sig_all || slot->wqe.sqe.flags & WEFT_SQE_SIGNALED)

@@ -128,9 +128,10 @@ static bool ib_addressed(const struct weft_pkt *pkt)
 static bool ib_verify(const struct weft_pkt *pkt, enum weft_stat *why)
 {
 	bool smi = pkt->qp && pkt->qp->type == IB_QPT_SMI;
+	bool lane = pkt->lrh.vl == IB_VL_SMI;
 
 	*why = WEFT_STAT_RX_WRONG_ADDRESS;
-	if ((pkt->lrh.vl == IB_VL_SMI) != smi)
+	if (lane != smi)
 		return false;
 	if (pkt->lrh.dlid == WEFT_LID_PERMISSIVE)
 		return smi;

@@ -25,6 +25,7 @@
 #include "object/table.h"
 #include "pause.h"
 #include "stats.h"
+#include "trace.h"
 #include "wire/codec.h"
 #include "wire/headers.h"
 #include "wire/opcode.h"
@@ -412,6 +413,7 @@ out_put_peer:
 	weft_qp_put(peer);
 out_release:
 	weft_sgl_release(&qp->send.sgl);
+	trace_weft_local(qp->qpn, qp->dest_qpn, slot->wqe.sqe.opcode, slot->length, verdict);
 	switch (verdict) {
 	case WEFT_DONE:
 		budget->bytes -= slot->length;

@@ -6,6 +6,7 @@
 
 #include "object/cq.h"
 #include "object/dev.h"
+#include "trace.h"
 
 void weft_qp_free(struct weft_qp *qp)
 {
@@ -28,8 +29,10 @@ bool weft_qp_set_error(struct weft_qp *qp)
 			break;
 		state = old;
 	}
-	if (changed)
+	if (changed) {
+		trace_weft_qp_state(qp->qpn, state, IB_QPS_ERR);
 		weft_dev_stats_inc(qp->dev, WEFT_DEV_STAT_QP_ERRORS);
+	}
 	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
 	weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
 	return changed;
@@ -37,6 +40,7 @@ bool weft_qp_set_error(struct weft_qp *qp)
 
 void weft_qp_set_sqe(struct weft_qp *qp)
 {
+	trace_weft_qp_state(qp->qpn, READ_ONCE(qp->state), IB_QPS_SQE);
 	/* whichever it is stays so but for ERR: modify_qp waits for the send turn */
 	if (cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQE) == IB_QPS_SQD)
 		cmpxchg(&qp->state, IB_QPS_SQD, IB_QPS_SQE);

@@ -6,6 +6,7 @@
 
 #include "object/qp.h"
 #include "object/queue.h"
+#include "trace.h"
 
 /* The queued work holds a reference: the QP outlives it without a flush. */
 void weft_turn_queue_work(struct weft_qp *qp, struct work_struct *work)
@@ -15,8 +16,14 @@ void weft_turn_queue_work(struct weft_qp *qp, struct work_struct *work)
 		weft_qp_put(qp);
 }
 
+static bool turn_is_requester(const struct weft_turn *turn)
+{
+	return turn == &turn->qp->send.turn;
+}
+
 static void turn_queue(struct weft_turn *turn)
 {
+	trace_weft_turn_defer(turn->qp->qpn, turn_is_requester(turn), turn->bits);
 	weft_turn_queue_work(turn->qp, &turn->work);
 }
 
@@ -52,6 +59,7 @@ static int turn_wait(struct weft_turn *turn, unsigned int mode)
 {
 	int ret;
 
+	trace_weft_turn_wait(turn->qp->qpn, turn_is_requester(turn), turn->bits);
 	mutex_acquire(&turn->dep_map, 0, 0, _RET_IP_);
 	/* full barrier, pairs with the one in weft_turn_release() */
 	atomic_inc_return(&turn->waiters);

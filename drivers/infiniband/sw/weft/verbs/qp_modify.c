@@ -25,6 +25,7 @@
 #include "object/ucontext.h"
 #include "verbs/qp_resize.h"
 #include "verbs/qp_state.h"
+#include "trace.h"
 #include "wire/psn.h"
 
 /* Programs give a QP what they give their regions: persistence, too, and paging. */
@@ -236,6 +237,7 @@ static void qp_reset(struct weft_qp *qp)
 static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
 		     const struct ib_qp_attr *attr, int mask)
 {
+	trace_weft_qp_state(qp->qpn, weft_qp_state(qp), to);
 	switch (to) {
 	case IB_QPS_RESET:
 		qp_reset(qp);
