@@ -111,55 +111,8 @@ void weft_inflight_follow(struct weft_qp *qp)
 	}
 }
 
-static enum weft_fault inflight_check(const struct weft_send *send, const struct weft_slot *slot,
-				      int malformed)
-{
-	const struct weft_sqe *sqe = &slot->wqe.sqe;
-
-	if (unlikely(malformed ||
-		     (sqe->flags & WEFT_SQE_INLINE && !weft_opdef_may_inline(slot->op))))
-		return WEFT_FAULT_MALFORMED;
-	if (unlikely(!(BIT(sqe->opcode) & send->opcodes)))
-		return WEFT_FAULT_OPCODE;
-	if (unlikely(weft_opdef_responds(slot->op) && !send->max_rd_atomic))
-		return WEFT_FAULT_NO_CREDIT;
-	return WEFT_FAULT_NONE;
-}
-
-bool weft_inflight_take(struct weft_qp *qp)
-{
-	struct weft_send *send = &qp->send;
-	struct weft_inflight *inflight = &send->inflight;
-	struct weft_slot *slot;
-	int more, malformed;
-
-	if (weft_inflight_is_full(inflight))
-		return false;
-	more = weft_inflight_look(qp);
-	if (!more)
-		return false;
-	if (unlikely(more < 0)) {
-		weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
-		return false;
-	}
-	if (more > 1)
-		weft_inflight_disarm(qp);
-	slot = weft_inflight_at(inflight, inflight->tail);
-	malformed = weft_sq_next(send->ring, inflight->tail - inflight->head, &slot->wqe);
-	slot->op = weft_opdef(slot->wqe.sqe.opcode);
-	slot->first_psn = send->psn;
-	slot->psns = 0;
-	slot->ssn = inflight->ssn;
-	slot->done = 0;
-	slot->executed = false;
-	slot->fault = inflight_check(send, slot, malformed);
-	trace_weft_wr_begin(qp->qpn, slot->wqe.index, slot->wqe.sqe.opcode, slot->fault);
-	inflight->tail++;
-	return true;
-}
-
-static void inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
-			      enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
+void weft_inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
+			    enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
 {
 	struct weft_cq *cq = qp->send_cq;
 	unsigned long flags = weft_cq_begin(cq);
@@ -179,31 +132,6 @@ static void inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
 		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
 }
 
-/* The oldest request leaves the slots and the ring. */
-static __always_inline void inflight_complete(struct weft_qp *qp, const struct weft_slot *slot,
-					      enum ib_wc_status status, enum weft_fault fault,
-					      u32 byte_len)
-{
-	trace_weft_wr_complete(qp->qpn, slot->wqe.index, slot->wqe.sqe.opcode, status, fault,
-			       byte_len);
-	qp->send.inflight.head++;
-	weft_ring_release(qp->send.ring);
-	if (status || qp->sig_all || slot->wqe.sqe.flags & WEFT_SQE_SIGNALED)
-		inflight_push_cqe(qp, slot, status, fault, byte_len);
-}
-
-void weft_inflight_done(struct weft_qp *qp, struct weft_slot *slot, u32 byte_len)
-{
-	struct weft_inflight *inflight = &qp->send.inflight;
-
-	inflight->cur++;
-	inflight->una = qp->send.psn;
-	inflight->next = qp->send.psn;
-	inflight->sent = qp->send.psn;
-	weft_retry_refill(&qp->send.retry);
-	inflight_complete(qp, slot, IB_WC_SUCCESS, WEFT_FAULT_NONE, byte_len);
-}
-
 void weft_inflight_retire(struct weft_qp *qp)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -215,8 +143,8 @@ void weft_inflight_retire(struct weft_qp *qp)
 			return;
 		if (slot->psns)
 			weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, slot->length);
-		inflight_complete(qp, slot, IB_WC_SUCCESS, WEFT_FAULT_NONE,
-				  slot->psns ? slot->length : 0);
+		weft_inflight_complete(qp, slot, IB_WC_SUCCESS, WEFT_FAULT_NONE,
+				       slot->psns ? slot->length : 0);
 	}
 	if (inflight->head == inflight->tail)
 		return;
@@ -239,7 +167,7 @@ void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_
 		weft_qp_set_error(qp);
 	else
 		weft_qp_set_sqe(qp);
-	inflight_complete(qp, slot, status, fault, 0);
+	weft_inflight_complete(qp, slot, status, fault, 0);
 }
 
 void weft_inflight_flush(struct weft_qp *qp)
@@ -250,8 +178,8 @@ void weft_inflight_flush(struct weft_qp *qp)
 	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
 	if (inflight->cur == inflight->head)
 		inflight->cur++;
-	inflight_complete(qp, weft_inflight_at(inflight, inflight->head),
-			  weft_rules_status(fault), fault, 0);
+	weft_inflight_complete(qp, weft_inflight_at(inflight, inflight->head),
+			       weft_rules_status(fault), fault, 0);
 }
 
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn)

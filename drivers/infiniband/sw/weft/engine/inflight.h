@@ -14,8 +14,10 @@
 #define WEFT_ENGINE_INFLIGHT_H
 
 #include "engine/opdef.h"
+#include "engine/retry.h"
 #include "object/qp.h"
 #include "params.h"
+#include "trace.h"
 #include "wire/psn.h"
 
 /* Bytes of a slot whose work request may have @sges elements. */
@@ -98,19 +100,9 @@ static __always_inline int weft_inflight_look(struct weft_qp *qp)
 	return pending < 0 ? pending : max(pending - ahead, 0);
 }
 
-/**
- * weft_inflight_take - copy the next work request into a slot
- * @qp: any
- *
- * Sets the slot's @fault if the request cannot be executed: its form, its operation, or
- * max_rd_atomic is 0.
- *
- * Return: false: there is none, or no free slot.
- */
-bool weft_inflight_take(struct weft_qp *qp);
-
-/* A link that answers at once has executed the only request. @byte_len: for its completion */
-void weft_inflight_done(struct weft_qp *qp, struct weft_slot *slot, u32 byte_len);
+/* A completion for the oldest request. */
+void weft_inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
+			    enum ib_wc_status status, enum weft_fault fault, u32 byte_len);
 
 /* Complete what can be completed, in order; a request with a fault fails when it is the oldest. */
 void weft_inflight_retire(struct weft_qp *qp);
@@ -182,6 +174,92 @@ static inline bool weft_inflight_is_rewound(const struct weft_inflight *inflight
 static inline u32 weft_inflight_unanswered(const struct weft_inflight *inflight)
 {
 	return (inflight->next - inflight->una) & WEFT_PSN_MASK;
+}
+
+/* What is wrong with a work request that has been copied into a slot? */
+static __always_inline enum weft_fault weft_slot_check(const struct weft_send *send,
+						       const struct weft_slot *slot,
+						       int malformed)
+{
+	const struct weft_sqe *sqe = &slot->wqe.sqe;
+
+	if (unlikely(malformed ||
+		     (sqe->flags & WEFT_SQE_INLINE && !weft_opdef_may_inline(slot->op))))
+		return WEFT_FAULT_MALFORMED;
+	if (unlikely(!(BIT(sqe->opcode) & send->opcodes)))
+		return WEFT_FAULT_OPCODE;
+	if (unlikely(weft_opdef_responds(slot->op) && !send->max_rd_atomic))
+		return WEFT_FAULT_NO_CREDIT;
+	return WEFT_FAULT_NONE;
+}
+
+/**
+ * weft_inflight_take - copy the next work request into a slot
+ * @qp: any
+ *
+ * Sets the slot's @fault if the request cannot be executed: its form, its operation, or
+ * max_rd_atomic is 0.
+ *
+ * Return: the slot; NULL: there is none, or no free slot.
+ */
+static __always_inline struct weft_slot *weft_inflight_take(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	struct weft_inflight *inflight = &send->inflight;
+	struct weft_slot *slot;
+	int more, malformed;
+
+	if (weft_inflight_is_full(inflight))
+		return NULL;
+	more = weft_inflight_look(qp);
+	if (!more)
+		return NULL;
+	if (unlikely(more < 0)) {
+		weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
+		return NULL;
+	}
+	if (more > 1)
+		weft_inflight_disarm(qp);
+	slot = weft_inflight_at(inflight, inflight->tail);
+	malformed = weft_sq_next(send->ring, inflight->tail - inflight->head, &slot->wqe);
+	slot->op = weft_opdef(slot->wqe.sqe.opcode);
+	slot->first_psn = send->psn;
+	slot->psns = 0;
+	slot->ssn = inflight->ssn;
+	slot->done = 0;
+	slot->executed = false;
+	slot->fault = weft_slot_check(send, slot, malformed);
+	trace_weft_wr_begin(qp->qpn, slot->wqe.index, slot->wqe.sqe.opcode, slot->fault);
+	inflight->tail++;
+	return slot;
+}
+
+/* The oldest request leaves the slots and the ring, with a completion if it asks for one. */
+static __always_inline void weft_inflight_complete(struct weft_qp *qp,
+						   const struct weft_slot *slot,
+						   enum ib_wc_status status,
+						   enum weft_fault fault, u32 byte_len)
+{
+	trace_weft_wr_complete(qp->qpn, slot->wqe.index, slot->wqe.sqe.opcode, status, fault,
+			       byte_len);
+	qp->send.inflight.head++;
+	weft_ring_release(qp->send.ring);
+	if (status || qp->sig_all || slot->wqe.sqe.flags & WEFT_SQE_SIGNALED)
+		weft_inflight_push_cqe(qp, slot, status, fault, byte_len);
+}
+
+/* A link that answers at once has executed the only request. @byte_len: for its completion */
+static __always_inline void weft_inflight_done(struct weft_qp *qp, const struct weft_slot *slot,
+					       u32 byte_len)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+
+	inflight->cur++;
+	inflight->una = qp->send.psn;
+	inflight->next = qp->send.psn;
+	inflight->sent = qp->send.psn;
+	weft_retry_refill(&qp->send.retry);
+	weft_inflight_complete(qp, slot, IB_WC_SUCCESS, WEFT_FAULT_NONE, byte_len);
 }
 
 #endif /* WEFT_ENGINE_INFLIGHT_H */

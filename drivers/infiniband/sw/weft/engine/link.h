@@ -17,7 +17,7 @@ struct weft_tx;
 /**
  * struct weft_budget - what a run of the requester may do before the rest is deferred
  * @bytes: bytes that may be moved
- * @sent: bytes that the present step has sent, for a QP whose rate is limited
+ * @sent: bytes that have been sent, for a QP whose rate is limited; it takes them out
  * @wqes: steps
  * @atomic: nothing may sleep, nor go on for long
  */

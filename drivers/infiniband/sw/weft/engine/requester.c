@@ -59,7 +59,7 @@ static void req_drained(struct weft_qp *qp)
 }
 
 /* LOCAL_INV, BIND_MW or REG_MR. A fence waits for responses (IBA 10.8.3.3). */
-static enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot *slot,
+static noinline enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot *slot,
 				   const struct weft_budget *budget)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -77,17 +77,14 @@ static enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot *slot,
 	return WEFT_DONE;
 }
 
-/* What may be begun or sent in the present state. Return: WEFT_DONE: go on. */
-static enum weft_verdict req_may_go_on(struct weft_qp *qp, struct weft_budget *budget)
+/* SQD, SQE and ERR. Return: WEFT_DONE: go on with what has been begun. */
+static noinline enum weft_verdict req_not_rts(struct weft_qp *qp, enum ib_qp_state state,
+					      const struct weft_budget *budget)
 {
-	struct weft_send *send = &qp->send;
-
-	switch (weft_qp_state(qp)) {
-	case IB_QPS_RTS:
-		break;
+	switch (state) {
 	case IB_QPS_SQD:
-		if (!weft_inflight_is_empty(&send->inflight))
-			break;
+		if (!weft_inflight_is_empty(&qp->send.inflight))
+			return WEFT_DONE;
 		req_drained(qp);
 		return WEFT_LATER;
 	case IB_QPS_SQE:
@@ -97,45 +94,60 @@ static enum weft_verdict req_may_go_on(struct weft_qp *qp, struct weft_budget *b
 	default:
 		return WEFT_LATER;
 	}
-	if (send->retry.rnr_wait || weft_turn_stopping(&send->turn))
-		return WEFT_LATER;
-	return budget->wqes && budget->bytes >= 0 ? WEFT_DONE : WEFT_STOPPED;
+}
+
+/* The step of a requester whose rate is limited has sent something, perhaps. */
+static noinline void req_charge(struct weft_send *send, bool rts, struct weft_budget *budget)
+{
+	if (rts && budget->sent)
+		weft_pace_charge(&send->pace, ktime_get(), budget->sent);
+	budget->sent = 0;
 }
 
 /*
  * One step: take a work request if none is being executed, and have it executed, or a batch of
  * its packets sent.
  */
-static enum weft_verdict req_step(struct weft_qp *qp, struct weft_budget *budget)
+static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct weft_budget *budget)
 {
 	struct weft_send *send = &qp->send;
 	struct weft_inflight *inflight = &send->inflight;
-	enum weft_verdict verdict = req_may_go_on(qp, budget);
-	bool rts = weft_qp_state(qp) == IB_QPS_RTS;
+	enum ib_qp_state state = weft_qp_state(qp);
+	bool rts = likely(state == IB_QPS_RTS);
+	enum weft_verdict verdict;
 	struct weft_slot *slot;
 
-	if (unlikely(verdict != WEFT_DONE))
-		return verdict;
+	if (!rts) {
+		verdict = req_not_rts(qp, state, budget);
+		if (verdict != WEFT_DONE)
+			return verdict;
+	}
+	if (send->retry.rnr_wait || weft_turn_stopping(&send->turn))
+		return WEFT_LATER;
+	if (!budget->wqes || budget->bytes < 0)
+		return WEFT_STOPPED;
 	budget->wqes--;
 	/* what drains a queue does not wait for its time */
 	if (unlikely(send->paced) && rts && weft_pace_holds(send))
 		return WEFT_LATER;
-	if (inflight->cur == inflight->tail && !(rts && weft_inflight_take(qp)))
+	if (inflight->cur == inflight->tail)
+		slot = rts ? weft_inflight_take(qp) : NULL;
+	else
+		slot = weft_inflight_at(inflight, inflight->cur);
+	if (!slot)
 		return WEFT_LATER;
-	slot = weft_inflight_at(inflight, inflight->cur);
 	if (unlikely(slot->fault)) {
 		/* it fails when those before it are complete */
 		verdict = inflight->cur == inflight->head ? WEFT_DONE : WEFT_LATER;
 		weft_inflight_retire(qp);
 		return verdict;
 	}
-	budget->sent = 0;
 	if (unlikely(slot->op->flags & WEFT_OPF_LOCAL))
 		verdict = req_local(qp, slot, budget);
 	else
 		verdict = qp->link->execute(qp, slot, budget);
-	if (unlikely(send->paced) && rts && budget->sent)
-		weft_pace_charge(&send->pace, ktime_get(), budget->sent);
+	if (unlikely(send->paced))
+		req_charge(send, rts, budget);
 	/*
 	 * The usual end, which asks the client to ring. Whoever changes the state from here on
 	 * posts an event afterwards.

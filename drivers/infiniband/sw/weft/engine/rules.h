@@ -179,8 +179,10 @@ u64 weft_rules_rnr_ns(u8 timer);
  */
 static inline u32 weft_rules_psn_count(u32 length, u32 mtu)
 {
+	if (likely(length <= mtu))
+		return 1;
 	/* a power of two, and 64 bit: 2^31 + 4095 does not overflow */
-	return length ? ((u64)length + mtu - 1) >> __ffs(mtu) : 1;
+	return ((u64)length + mtu - 1) >> __ffs(mtu);
 }
 
 #endif /* WEFT_ENGINE_RULES_H */

@@ -152,9 +152,9 @@ static __always_inline struct weft_result local_open(struct weft_qp *qp, struct 
 }
 
 /* The receive turn of @peer is owned: from the beginning of a message to its end. */
-static enum weft_verdict local_deliver(struct weft_qp *qp, struct weft_qp *peer,
-				       struct weft_slot *slot, const struct weft_request *req,
-				       struct local_answer *answer)
+static __always_inline enum weft_verdict
+local_deliver(struct weft_qp *qp, struct weft_qp *peer, struct weft_slot *slot,
+	      const struct weft_request *req, struct local_answer *answer)
 {
 	struct weft_result result = weft_failed(weft_message_enter(peer, req->srqn));
 	struct weft_iter iter;
@@ -298,11 +298,13 @@ static __always_inline void local_request(const struct weft_slot *slot, struct w
 	req->solicited = sqe->flags & WEFT_SQE_SOLICITED;
 	req->length = slot->length;
 	req->ex = sqe->ex;
-	req->rkey = sqe->rkey;
 	req->srqn = sqe->xrc.srqn;
-	req->remote_addr = sqe->remote_addr;
-	/* no datagram, so that the rest is not looked at */
+	/* no datagram, so that its part is not looked at */
 	req->grh = NULL;
+	if (slot->op->flags & WEFT_OPF_SEND)
+		return;
+	req->rkey = sqe->rkey;
+	req->remote_addr = sqe->remote_addr;
 	if (likely(slot->op->flags & WEFT_OPF_MOVE))
 		return;
 	if (slot->op->flags & WEFT_OPF_FETCH) {
@@ -318,7 +320,7 @@ static __always_inline void local_request(const struct weft_slot *slot, struct w
 }
 
 /* The message has been delivered, or has left (unreliable). */
-static void local_done(struct weft_qp *qp, struct weft_slot *slot)
+static __always_inline void local_done(struct weft_qp *qp, struct weft_slot *slot)
 {
 	qp->send.psn = weft_slot_end(slot);
 	weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, slot->length);
@@ -345,8 +347,9 @@ static noinline enum weft_verdict local_lost(struct weft_qp *qp, struct weft_slo
 }
 
 /* The receive turn of @peer is owned. Return: WEFT_DROP: the peer would not answer. */
-static enum weft_verdict local_meet(struct weft_qp *qp, struct weft_qp *peer,
-				    struct weft_slot *slot, struct local_answer *answer)
+static __always_inline enum weft_verdict local_meet(struct weft_qp *qp, struct weft_qp *peer,
+						    struct weft_slot *slot,
+						    struct local_answer *answer)
 {
 	struct weft_request req __uninitialized;
 	enum weft_verdict verdict;
@@ -419,7 +422,7 @@ out_release:
 		budget->bytes -= slot->length;
 		/* what a READ has brought was sent by the peer */
 		if (!weft_opdef_responds(slot->op))
-			budget->sent = slot->length;
+			budget->sent += slot->length;
 		local_done(qp, slot);
 		return WEFT_DONE;
 	case WEFT_DROP:
