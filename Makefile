@@ -20,6 +20,7 @@ help:
 	@echo '  make bench       how fast it is, beside rdma_rxe, TCP and copies, and beside the'
 	@echo '                   targets (QUICK=1: within 5 minutes; scripts/bench --list)'
 	@echo '                   (one test: scripts/test NAME; any command: scripts/vm)'
+	@echo '  make pictures    the drawings of the design as SVG, beside their sources'
 	@echo 'To use, on this machine:'
 	@echo '  make install     module, provider and man page (with DKMS if it is there)'
 	@echo '  make uninstall'
@@ -47,7 +48,7 @@ install uninstall:
 prepare:
 	@scripts/$@
 
-demo demo-ib kunit check: prepare
+demo demo-ib kunit check pictures: prepare
 	@scripts/$@
 
 bench: prepare
@@ -63,4 +64,4 @@ soak: prepare
 	@$(if $(MINUTES),WEFT_MINUTES=$(MINUTES)) scripts/test --full --kernel 6.12 -v soak/
 
 .PHONY: help modules modules_install clean provider package install uninstall
-.PHONY: demo demo-ib prepare test kunit bench check test-full soak
+.PHONY: demo demo-ib prepare test kunit bench check pictures test-full soak
