@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What is known of another node on the net device, and whether there is to be a cable
- * to it: the rules by which both ends agree on that. Without locks: its owner has one.
+ * The state that is kept of a peer node, which is a node of another host, and the rules by which
+ * both nodes agree on a cable between them. The caller serializes all calls for a peer node.
  *
- * Anybody can send a HELLO with the address of another node. Only who receives what we send
- * to that address knows our nonce, so nothing of a HELLO counts unless it names that.
+ * Anybody can send a HELLO with the address of another node, but only a node that receives what
+ * we send to that address learns our nonce. So a HELLO has no effect unless it names our nonce.
  *
  * See "HELLO" in Documentation/infiniband/weft/fabric.rst.
  */
@@ -18,140 +18,83 @@
 #include "fabric/frame.h"
 #include "fabric/underlay_addr.h"
 
-/**
- * enum weft_peer_action - what is to be done, in this order
- * @WEFT_PEER_PULL: the cable is to be pulled out
- * @WEFT_PEER_FORGET: it is gone
- * @WEFT_PEER_REPLY: it shall have a HELLO at once
- * @WEFT_PEER_PLUG: a cable is to be plugged in, and it shall have a HELLO when it is
- */
+/* A set of actions for the caller, in this order. */
 enum weft_peer_action {
-	WEFT_PEER_PULL		= BIT(0),
-	WEFT_PEER_FORGET	= BIT(1),
-	WEFT_PEER_REPLY		= BIT(2),
-	WEFT_PEER_PLUG		= BIT(3),
+	WEFT_PEER_PULL		= BIT(0),	/* pull the cable out */
+	WEFT_PEER_FORGET	= BIT(1),	/* free the entry of the peer node */
+	WEFT_PEER_REPLY		= BIT(2),	/* send it a HELLO now */
+	WEFT_PEER_PLUG		= BIT(3),	/* plug a cable in, then send it a HELLO */
 };
 
-/**
- * enum weft_peer_verdict - what becomes of a HELLO that comes by no cable
- * @WEFT_PEER_DROP: nothing
- * @WEFT_PEER_ANSWER: it does not name our nonce: the answer says that nonce, and names the one of
- *	the HELLO. Nothing is kept.
- * @WEFT_PEER_TAKE: it names our nonce, so it is from where it says: weft_peer_hear()
- */
+/* What to do with a HELLO that does not have the nonces of a cable. */
 enum weft_peer_verdict {
 	WEFT_PEER_DROP,
+	/*
+	 * It does not name our nonce. Answer with a HELLO that has our nonce and names the one of
+	 * the sender, and store nothing.
+	 */
 	WEFT_PEER_ANSWER,
+	/* It names our nonce, so its source address is genuine. Pass it to weft_peer_hear(). */
 	WEFT_PEER_TAKE,
 };
 
-/**
- * struct weft_peer_note - a HELLO or BYE that has come
- * @frame: its header
- * @hello: what followed; of a HELLO
- * @from: who sent it
- */
+/* A HELLO or BYE that has come. */
 struct weft_peer_note {
 	struct weft_frame	frame;
-	struct weft_hello	hello;
+	struct weft_hello	hello;	/* of a HELLO */
 	struct weft_underlay_addr	from;
 };
 
-/**
- * struct weft_peer - another node: a switch, or a channel adapter that hangs on none
- * @guid: node GUID of it
- * @addr: where it is
- * @nonce: ours, of this cable or the next one
- * @heard: its nonce; 0: not heard yet
- * @max_frame: what it takes
- * @up: there is a cable
- * @heard_at: jiffies of its last sign of life, which anybody may have sent
- * @agreed_at: jiffies when it named our nonce last
- */
 struct weft_peer {
-	__be64		guid;
+	__be64		guid;	/* node GUID */
 	struct weft_underlay_addr addr;
-	u32		nonce;
-	u32		heard;
-	u16		max_frame;
-	bool		up;
+	u32		nonce;	/* ours, for the present cable or the next one */
+	u32		heard;	/* the peer node's nonce; 0: not known yet */
+	u16		max_frame;	/* of its last HELLO */
+	bool		up;	/* there is a cable */
+	/* Jiffies of the last HELLO, even of one that does not name our nonce and may be forged. */
 	unsigned long	heard_at;
-	unsigned long	agreed_at;
+	unsigned long	agreed_at;	/* jiffies when a frame last named our nonce */
 };
 
-/**
- * weft_peer_first_nonce - our nonce for a node that nothing is known of yet
- * @key: secret; another one after weft_peer_init() and the end of what that has made
- * @addr: where the node is
- *
- * It is computed rather than kept, as anybody can invent nodes.
- *
- * Return: the nonce.
+/*
+ * Our nonce for an address that has no entry yet. It is computed from a secret key, as a SYN
+ * cookie is, so that invented nodes take no memory. A caller that frees an entry made by
+ * weft_peer_init() must change the key.
  */
 u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_underlay_addr *addr);
 
-/**
- * weft_peer_judge - a HELLO has come, by no cable
- * @peer: its sender; NULL: nothing is known of that yet
- * @frame: its header
- * @nonce: ours, of @peer or weft_peer_first_nonce()
- * @now: jiffies
- *
- * While there is a cable only its end, or silence, makes room for another one: a node that has
- * begun anew has to wait for that.
- *
- * Return: what becomes of it.
+/*
+ * Decide about a HELLO that does not have the nonces of a cable. @peer is the sender's entry, or
+ * NULL; @nonce is ours, from the entry or weft_peer_first_nonce(); times are in jiffies.
  */
 enum weft_peer_verdict weft_peer_judge(struct weft_peer *peer, const struct weft_frame *frame,
 				       u32 nonce, unsigned long now);
 
-/**
- * weft_peer_init - a node has named our nonce for the first time
- * @peer: result
- * @note: a HELLO that does; weft_peer_hear() is to be called with it, too
- * @now: jiffies
+/*
+ * Initialize the entry of a node whose HELLO named our nonce for the first time. The caller passes
+ * the same HELLO to weft_peer_hear() next.
  */
 void weft_peer_init(struct weft_peer *peer, const struct weft_peer_note *note,
 		    unsigned long now);
 
-/**
- * weft_peer_hear - it has sent something
- * @peer: the node
- * @note: a HELLO or BYE of it
- * @now: jiffies
- *
- * Return: what is to be done, a set of enum weft_peer_action.
- */
+/* Process a HELLO or BYE of a peer node. Returns a set of enum weft_peer_action. */
 u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
 		   unsigned long now);
 
-/**
- * weft_peer_check - has it fallen silent?
- * @peer: the node
- * @now: jiffies
- *
- * Return: what is to be done, a set of enum weft_peer_action.
- */
+/* Check for a peer node that has fallen silent. Returns a set of enum weft_peer_action. */
 u32 weft_peer_check(struct weft_peer *peer, unsigned long now);
 
-/**
- * weft_peer_is_vain - has it been waited for in vain?
- * @peer: the node
- * @now: jiffies
- *
- * For when there is another one that the port could be had for. How long it takes is
- * another time for each nonce: if several wait for one another, one gives up first.
- *
- * Return: true when it is alive, but there has been no cable to it for long.
+/*
+ * Has there been no cable to this peer node for so long that its port may go to another node? The
+ * timeout depends on the nonce: of several nodes that wait for each other in a circle, one gives
+ * up first.
  */
 bool weft_peer_is_vain(const struct weft_peer *peer, unsigned long now);
 
-/**
- * weft_peer_down - the cable is pulled out, or cannot be used any more
- * @peer: the node
- *
- * The next one has another nonce, so nothing that was sent by this one is taken for it,
- * and the other end learns that it has to begin anew.
+/*
+ * The cable is pulled out, or has become useless. Chooses another nonce, so that no old frame is
+ * taken for one of the next cable and the peer node learns that it has to start over.
  */
 void weft_peer_down(struct weft_peer *peer);
 

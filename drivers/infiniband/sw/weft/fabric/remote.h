@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A cable to a node of another host, this end of it: fabric/arq.h, with an underlay, a timer and a
- * port. The other kind of cable, between two ports of this host, is fabric/local_cable.h.
+ * This host's end of a cable to a node of another host: an ARQ end (fabric/arq.h) with its
+ * underlay, timer and port. Cables between two ports of this host are in fabric/local_cable.h.
  */
 #ifndef WEFT_FABRIC_REMOTE_H
 #define WEFT_FABRIC_REMOTE_H
@@ -16,105 +16,64 @@
 
 struct weft_underlay;
 
-/**
- * struct weft_remote_param - what a cable is made with
- * @wq: has memory of its own: memory may be written out by the cable
- * @underlay: takes its frames
- * @port: where it is to be plugged in
- * @to: where the other end is
- * @nonce: of this end
- * @heard: of the other end
- * @max_frame: see struct weft_arq_param
- * @abandon: the cable is @useless from now on; any context but hard interrupts, perhaps with
- *	locks held, and perhaps several times
- * @context: argument of @abandon
- */
 struct weft_remote_param {
-	struct workqueue_struct	*wq;
+	struct workqueue_struct	*wq;	/* WQ_MEM_RECLAIM: memory may be written out by the cable */
 	struct weft_underlay	*underlay;
 	struct weft_ibport	*port;
-	struct weft_underlay_addr	to;
+	struct weft_underlay_addr	to;	/* of the peer node */
+	/* See struct weft_arq_param. */
 	u32			nonce;
 	u32			heard;
 	u32			max_frame;
+	/*
+	 * Called when weft_remote.useless has been set, perhaps several times; any context but
+	 * hard interrupts, perhaps with locks held.
+	 */
 	void (*abandon)(void *context);
 	void			*context;
 };
 
-/**
- * struct weft_remote - a cable to another node
- * @cable: that is plugged in
- * @arq: this end of it
- * @timer: of @arq
- * @work: hands on what @arq has left over
- * @param: immutable
- * @max_frame: what the other end takes, as it said last; anybody
- * @heard_at: jiffies when a frame came by it last; anybody
- * @useless: it is to be pulled out: the other end does not acknowledge, or management
- *	has taken the link down; set once, by anybody
- */
 struct weft_remote {
 	struct weft_cable	cable;
 	struct weft_arq		arq;
-	struct hrtimer		timer;
-	struct work_struct	work;
-	struct weft_remote_param param;
-	u16			max_frame;
-	unsigned long		heard_at;
+	struct hrtimer		timer;	/* weft_arq_ops.arm */
+	struct work_struct	work;	/* weft_arq_ops.more */
+	struct weft_remote_param param;	/* immutable */
+
+	/* These three are accessed without a lock. */
+	u16			max_frame;	/* of the last HELLO */
+	unsigned long		heard_at;	/* jiffies when the last frame came */
+	/*
+	 * The cable has to be pulled out: the peer node does not acknowledge, or management took
+	 * the link down. Never cleared.
+	 */
 	bool			useless;
 };
 
-/**
- * weft_remote_create - make a cable
- * @param: copied
- *
- * Context: process; memory may be written out by this very cable.
- * Return: the cable, plugged in nowhere, or NULL: no memory.
- */
+/* Make a cable, not plugged in; copies @param. Uses GFP_NOIO; returns NULL without memory. */
 struct weft_remote *weft_remote_create(const struct weft_remote_param *param);
 
-/**
- * weft_remote_is - does a frame have the nonces of a cable?
- * @remote: the cable
- * @frame: header of a frame; NULL: of any
- * @from: who sent it
- *
- * Return: true when it comes by that cable.
+/*
+ * Is a frame with this header from the peer node, with the nonces of the cable? Without a header
+ * (NULL) only the address counts.
  */
 bool weft_remote_is(const struct weft_remote *remote, const struct weft_frame *frame,
 		    const struct weft_underlay_addr *from);
 
-/**
- * weft_remote_receive - a frame has come by a cable
- * @remote: the cable
- * @frame: its header: DATA or ACK
- * @skb: what follows the header, no padding; not shared. Belongs to the callee.
- *
- * Context: soft interrupt, RCU read side.
- */
+/* A DATA or ACK frame has come by the cable, see weft_arq_receive(). */
 void weft_remote_receive(struct weft_remote *remote, const struct weft_frame *frame,
 			 struct sk_buff *skb);
 
-/**
- * weft_remote_plug - plug a cable into its port
- * @remote: the cable
- *
- * Context: process.
- */
+/* Plug the cable into its port. Process context. */
 void weft_remote_plug(struct weft_remote *remote);
 
-/**
- * weft_remote_pull - pull a cable out of its port, and say good-bye
- * @remote: plugged in; no frame is given to it any more
- *
- * Context: process, sleeps.
+/*
+ * Pull the cable out of its port and send BYE. weft_remote_receive() must not begin any more.
+ * Sleeps.
  */
 void weft_remote_pull(struct weft_remote *remote);
 
-/**
- * weft_remote_free - free a cable
- * @remote: has been pulled out, and a grace period has passed
- */
+/* The cable has been pulled out, and a grace period has passed since. */
 void weft_remote_free(struct weft_remote *remote);
 
 #endif /* WEFT_FABRIC_REMOTE_H */
