@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The fabrics of this host: for each net device that has InfiniBand ports a switch, the
- * local cables from those ports to it, and its uplinks; or, without a switch, a back-to-back link.
+ * The fabrics of this host. Each net device with InfiniBand ports has one: a switch with local
+ * cables to those ports and with uplinks to other hosts, or a back-to-back link.
+ *
+ * A fabric carries its frames to other hosts in UDP if it was made with peers, and on Ethernet
+ * otherwise. Peers are the hosts that a fabric in UDP extends to.
  */
 #ifndef WEFT_FABRIC_FABRIC_H
 #define WEFT_FABRIC_FABRIC_H
@@ -13,119 +16,66 @@ struct weft_fabric;
 struct weft_underlay_addrs;
 struct weft_violation;
 
-/**
- * weft_fabric_attach - connect the port of a channel adapter with the fabric
- * @ndev: the underlying net device; the caller keeps it
- * @port: nothing is plugged in; stays until weft_fabric_detach()
- * @guid: if there has to be a new fabric: node GUID of its switch; 0: a back-to-back link
- * @peers: of a new fabric: hosts that it extends to, by UDP; none: those on the same
- *	Ethernet
+/*
+ * Connect the port of a channel adapter, which has no cable, with the fabric of a net device. If
+ * the net device has no fabric yet, a new one is made: with a switch of node GUID @guid, or a
+ * back-to-back link if @guid is 0; @peers may be empty. The caller keeps @ndev and @port until
+ * weft_fabric_detach(). The cable is plugged in while the net device is up (IFF_UP) and a node is
+ * at the other end, as a switch always is.
  *
- * The cable is plugged in when the net device is up (IFF_UP), see
- * weft_fabric_update(), and there is somebody at its other end, as a switch always is.
- *
- * Context: process, RTNL is held, may sleep.
- * Return: the fabric, or an error pointer: -ENOMEM; -ENOSPC: the switch has no port left,
- * or the back-to-back link no end; of a new fabric with @peers what its sockets say.
+ * RTNL is held; sleeps. Errors: -ENOMEM; -ENOSPC if the switch has no free port or both ends of
+ * the back-to-back link are taken; an error of a socket if the new fabric has peers.
  */
 struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibport *port,
 				       __be64 guid, const struct weft_underlay_addrs *peers);
 
-/**
- * weft_fabric_detach - pull the cable out
- * @fabric: from weft_fabric_attach()
- * @port: of the same call
- *
- * Nothing is sent to, and nothing comes from, the port any more. The fabric goes with
- * the last port.
- *
- * Context: process, RTNL is held, sleeps.
+/*
+ * Pull the cable out. When it returns, nothing is sent to or delivered by the port any more.
+ * Detaching the last port frees the fabric. RTNL is held; sleeps.
  */
 void weft_fabric_detach(struct weft_fabric *fabric, struct weft_ibport *port);
 
-/**
- * weft_fabric_update - the net device has gone up or down, or has another speed
- * @ndev: any
- *
- * Context: process, RTNL is held.
+/*
+ * The net device went up or down, or its carrier or speed changed. It need not have a fabric. RTNL
+ * is held.
  */
 void weft_fabric_update(struct net_device *ndev);
 
-/**
- * weft_fabric_speed - how fast the ports of a net device's fabric are
- * @ndev: the net device
- *
- * The width is 4X, so that 1 is 10 Gb/s, less than which InfiniBand does not know. A net
- * device that knows no speed is taken for one of 10 Gb/s.
- *
- * Context: process, RTNL is held.
- * Return: see weft_ibport_param.speed.
- */
+/* The speed of ports on a net device, as in weft_ibport_param.speed. RTNL is held. */
 u8 weft_fabric_speed(struct net_device *ndev);
 
-/**
- * weft_fabric_leads - whether what leaves one port for a LID comes to another one
- * @fabric: of both
- * @lid: destination
- * @port: of a channel adapter of this host
- *
- * Context: any; @port is attached to @fabric.
- * Return: true when the forwarding table of this host's switch says so, or they are at the
- * ends of one cable.
+/*
+ * Does a packet for @lid that enters this host's part of the fabric reach @port, which is
+ * attached to the same fabric? Any context.
  */
 bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 		       const struct weft_ibport *port);
 
-/**
- * weft_fabric_filter - whether the switch lets what leaves one port get to another one
- * @from: of a channel adapter of this host
- * @to: likewise, on the same fabric
- * @pkey: of what is sent
- *
- * Context: any.
- * Return: 0: it does. WEFT_IBPORT_PKEY_IN: the switch's port that @from is plugged into
- * does not; WEFT_IBPORT_PKEY_OUT: the one of @to does not.
+/*
+ * Apply partition enforcement of the switch to data between two ports of a fabric that bypass it.
+ * Returns 0 if a packet with this P_Key would pass; WEFT_IBPORT_PKEY_IN if the switch port that
+ * @from is connected to would drop it; WEFT_IBPORT_PKEY_OUT if the one of @to would. Any context.
  */
 u8 weft_fabric_filter(const struct weft_ibport *from, const struct weft_ibport *to, u16 pkey);
 
-/**
- * weft_fabric_refused - that has not passed: it is counted and told as of a packet
- * @fabric: to which @port is attached, unless it has been detached
- * @port: of a channel adapter, the one that the switch's port is of that has refused it
- * @filter: from weft_fabric_filter()
- * @violation: what would have been in the headers
- *
- * Context: any.
+/*
+ * Count data that weft_fabric_filter() refused, and raise a trap. @port is the end, @from or @to,
+ * whose switch port refused it; the fabric need not exist any more if @port has been detached.
+ * @violation has what the headers of a packet would have had. Any context.
  */
 void weft_fabric_refused(const struct weft_fabric *fabric, const struct weft_ibport *port,
 			 u8 filter, const struct weft_violation *violation);
 
-/**
- * weft_fabric_set_peers - hosts that a fabric extends to from now on
- * @fabric: one that was made with some
- * @peers: them
- *
- * Context: process, RTNL is held, sleeps.
- * Return: 0 or -ENOMEM; -EOPNOTSUPP: it extends to those on the same Ethernet.
+/*
+ * Replace the peers. RTNL is held; sleeps. Returns 0, -ENOMEM, or -EOPNOTSUPP if the fabric was
+ * made without peers.
  */
 int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_underlay_addrs *peers);
 
-/**
- * weft_fabric_get_peers - hosts that a fabric extends to by UDP
- * @fabric: any
- * @peers: result
- *
- * Context: process, RTNL is held.
- */
+/* RTNL is held. */
 void weft_fabric_get_peers(const struct weft_fabric *fabric, struct weft_underlay_addrs *peers);
 
-/**
- * weft_fabric_strangers - datagrams that came from somebody who is no peer
- * @fabric: any
- *
- * Context: process, RTNL is held.
- * Return: their number.
- */
+/* Number of datagrams that did not come from a peer. RTNL is held. */
 u64 weft_fabric_strangers(const struct weft_fabric *fabric);
 
 #endif /* WEFT_FABRIC_FABRIC_H */

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Frames in UDP, over IPv4 and IPv6: to hosts whose addresses are known, and that may be
- * behind routers.
- *
- * What comes from elsewhere is dropped, and counted.
+ * An underlay that sends frames in UDP, over IPv4 and IPv6, to a list of hosts (peers), which may
+ * be behind routers. Datagrams from other addresses are dropped and counted.
  */
 #ifndef WEFT_FABRIC_TUNNEL_H
 #define WEFT_FABRIC_TUNNEL_H
@@ -12,58 +10,29 @@
 
 struct weft_underlay_addrs;
 
-/* Source and destination, of those that IANA gives to nobody. */
+/* Source and destination port, from the range that IANA does not assign. */
 #define WEFT_TUNNEL_PORT	61453
 
-/**
- * weft_tunnel_create - make an underlay
- * @ndev: by which its frames come and go, the loopback device: there is nobody else
- * @peers: other hosts; our own address may be among them
- *
- * Its sockets are open while the net device is up: so none is left when that moves to
- * another namespace.
- *
- * Context: process, may sleep.
- * Return: the underlay, or NULL: no memory.
+/*
+ * Make an underlay whose frames leave and arrive by @ndev. On the loopback device it is idle. The
+ * address of this host may be among the peers, and is ignored. Sleeps; returns NULL without memory.
  */
 struct weft_underlay *weft_tunnel_create(struct net_device *ndev,
 					 const struct weft_underlay_addrs *peers);
 
-/**
- * weft_underlay_is_tunnel - what kind it is
- * @underlay: any
- *
- * Return: true when it is one of weft_tunnel_create().
- */
+/* Was the underlay made by weft_tunnel_create()? */
 bool weft_underlay_is_tunnel(const struct weft_underlay *underlay);
 
-/**
- * weft_tunnel_set_peers - other hosts from now on
- * @underlay: a tunnel
- * @peers: them
- *
- * Who is not there any more is not heard.
- *
- * Context: process, RTNL is held, sleeps.
- * Return: 0 or -ENOMEM.
+/*
+ * Replace the peers. Datagrams of hosts that are not in the new list are dropped from then on.
+ * RTNL is held; sleeps. Returns 0 or -ENOMEM.
  */
 int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_underlay_addrs *peers);
 
-/**
- * weft_tunnel_get_peers - the other hosts
- * @underlay: a tunnel
- * @peers: result
- *
- * Context: process, RTNL is held.
- */
+/* RTNL is held. */
 void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_underlay_addrs *peers);
 
-/**
- * weft_tunnel_strangers - datagrams that came from elsewhere
- * @underlay: a tunnel
- *
- * Return: their number.
- */
+/* Number of datagrams that were dropped because they did not come from a peer. */
 u64 weft_tunnel_strangers(struct weft_underlay *underlay);
 
 #endif /* WEFT_FABRIC_TUNNEL_H */
