@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Go back N: the receiver takes frames in order only. It acknowledges what has come with
- * each frame it sends anyway, or after some frames, or a short time. When one has been
- * lost it says so once, and the sender goes back to it; if that gets lost, too, the
- * sender does so when its time is up.
+ * Go-back-N: the receiver accepts frames only in order. Each frame that it sends acknowledges what
+ * has come. If it has no frame to send, it sends an ACK after some frames or a short time. When a
+ * frame has been lost, it reports that once (GAP), and the sender goes back to that frame. If the
+ * report is lost, too, the ack timeout of the sender expires.
  *
- * What is handed on leaves through a fifo: under the lock it is put into a queue, and
- * who finds nobody at work there does the work, without the lock. So order is kept, and
- * neither a net device nor a switch is called with the lock held, whatever they do. Nobody
- * does it for long, as other CPUs may fill a fifo as fast as one empties it: a work item
- * goes on with the rest.
+ * Frames and packets leave through a FIFO. They are queued with the lock held. A CPU that finds no
+ * other CPU at work on the FIFO hands them on without the lock. That keeps the order, and no net
+ * device or switch is called with the lock held, so they may call back. A CPU hands on
+ * WEFT_ARQ_BUDGET entries at most, as other CPUs may fill the FIFO as fast as it is emptied, and
+ * leaves the rest to a work item.
  */
 #include "fabric/arq.h"
 
@@ -76,7 +76,7 @@ static bool arq_fifo_is_full(const struct weft_arq_fifo *fifo)
 	return skb_queue_len(&fifo->queue) >= WEFT_ARQ_FIFO;
 }
 
-/* The clock is read before the lock is taken, so it may be behind what was noted. */
+/* @now was read before the lock was taken, so it may be earlier than @then. */
 static u64 arq_since(u64 then, u64 now)
 {
 	return (s64)(now - then) > 0 ? now - then : 0;
@@ -87,7 +87,10 @@ static struct weft_arq_slot *arq_slot(struct weft_arq *arq, u32 seq)
 	return &arq->sender.slot[seq % WEFT_ARQ_WINDOW];
 }
 
-/* One alarm for both halves. One that comes too early is no harm, so it is not put off. */
+/*
+ * The two halves share a timer. It is harmless if it expires early, so a running timer is never
+ * postponed.
+ */
 static void arq_arm(struct weft_arq *arq)
 {
 	u64 when = min_not_zero(arq->receiver.ack_at, arq->sender.retry_at);
@@ -98,7 +101,7 @@ static void arq_arm(struct weft_arq *arq)
 	arq->param.ops->arm(arq, when);
 }
 
-/* Returns false: without room or memory for it a frame is as good as lost. */
+/* Queue a frame. Returns false without room or memory, which counts as a loss on the wire. */
 static bool arq_put(struct weft_arq *arq, struct weft_frame *frame,
 		    const struct sk_buff *packet, u32 offset)
 {
@@ -126,8 +129,8 @@ static void arq_put_ack(struct weft_arq *arq, u8 flags)
 }
 
 /*
- * Twice the usual time, as it varies, and what the receiver may take for itself. Twice
- * that each time it was not enough.
+ * The ack timeout: twice the round trip time, because that varies, and the time for which the
+ * receiver may delay an ACK. Doubled each time it expires.
  */
 static u64 arq_retry_time(const struct weft_arq *arq)
 {
@@ -178,7 +181,7 @@ static void arq_dequeue(struct weft_arq_sender *sender, struct sk_buff *packet)
 	load->bytes -= packet->len;
 }
 
-/* The next part of the first packet that waits gets a slot. */
+/* Give the next part of the first waiting packet a slot. */
 static bool arq_cut(struct weft_arq *arq)
 {
 	struct weft_arq_sender *sender = &arq->sender;
@@ -204,7 +207,7 @@ static bool arq_cut(struct weft_arq *arq)
 	return true;
 }
 
-/* Send what the window has room for. */
+/* Send as many frames as the window allows. */
 static void arq_pump(struct weft_arq *arq, u64 now)
 {
 	struct weft_arq_sender *sender = &arq->sender;
@@ -226,7 +229,10 @@ static void arq_go_back(struct weft_arq *arq, u64 now)
 	arq->param.ops->count(arq, WEFT_IBC_LINK_RECOVERIES);
 }
 
-/* Only of a frame that was sent once it is known which one has been acknowledged. */
+/*
+ * After a repetition it is not known which transmission was acknowledged, so only frames that were
+ * sent once are measured.
+ */
 static void arq_measure(struct weft_arq *arq, const struct weft_arq_slot *slot, u64 now)
 {
 	struct weft_arq_sender *sender = &arq->sender;
@@ -238,7 +244,7 @@ static void arq_measure(struct weft_arq *arq, const struct weft_arq_slot *slot, 
 	sender->backoff = 0;
 }
 
-/* Frames before @ack have arrived; packets that have as a whole are put into @done. */
+/* Frames before @ack have arrived. Packets of which all frames have arrived are moved to @done. */
 static void arq_acknowledge(struct weft_arq *arq, u32 ack, u64 now, struct sk_buff_head *done)
 {
 	struct weft_arq_sender *sender = &arq->sender;
@@ -263,7 +269,10 @@ static void arq_acknowledge(struct weft_arq *arq, u32 ack, u64 now, struct sk_bu
 	sender->retry_at = ack == sender->tail ? 0 : now + arq_retry_time(arq);
 }
 
-/* The other end misses a frame. Said twice of the same one, it was sent again already. */
+/*
+ * The other end misses a frame. Another report of the same frame within WEFT_ARQ_GAP_US is ignored,
+ * because the frame has already been repeated.
+ */
 static void arq_missing(struct weft_arq *arq, u32 seq, u64 now)
 {
 	struct weft_arq_sender *sender = &arq->sender;
@@ -288,7 +297,7 @@ static void arq_owe_ack(struct weft_arq *arq, u64 now)
 		arq_put_ack(arq, 0);
 }
 
-/* Once, and then now and then: each frame that is under way comes past. */
+/* Report a gap, but not for each of the later frames that are already under way. */
 static void arq_tell_gap(struct weft_arq *arq, u64 now)
 {
 	struct weft_arq_receiver *receiver = &arq->receiver;
@@ -301,7 +310,7 @@ static void arq_tell_gap(struct weft_arq *arq, u64 now)
 	arq_put_ack(arq, WEFT_FRAME_GAP);
 }
 
-/* The packet that @frame was the last one of is complete. */
+/* @frame was the last frame of @packet. */
 static void arq_hand_in(struct weft_arq *arq, const struct weft_frame *frame,
 			struct sk_buff *packet)
 {
@@ -315,7 +324,7 @@ static void arq_accept(struct weft_arq *arq, const struct weft_frame *frame,
 	struct sk_buff *packet;
 	int ret;
 
-	/* who cannot keep up acknowledges less */
+	/* the frame is not acknowledged, which slows the sender down */
 	if (arq_fifo_is_full(&arq->in)) {
 		kfree_skb(skb);
 		return;
@@ -363,7 +372,7 @@ static void arq_data(struct weft_arq *arq, const struct weft_frame *frame,
 		return;
 	}
 	if (ahead < 0)
-		arq_owe_ack(arq, now); /* the last one may have been lost */
+		arq_owe_ack(arq, now); /* our acknowledgment may have been lost */
 	else if (ahead < WEFT_ARQ_WINDOW)
 		arq_tell_gap(arq, now);
 	else
@@ -400,7 +409,7 @@ void weft_arq_receive(struct weft_arq *arq, const struct weft_frame *frame,
 	arq_pump(arq, now);
 out_unlock:
 	spin_unlock_bh(&arq->lock);
-	/* who sent them has room again, and is told so */
+	/* without the lock: their destructors may have their senders send more */
 	arq_consume(&done);
 	weft_arq_drain(arq);
 }
@@ -415,7 +424,7 @@ static bool arq_retry(struct weft_arq *arq, u64 now)
 		arq->param.ops->give_up(arq);
 		return false;
 	}
-	/* up to what WEFT_ARQ_MAX_RETRY_US allows */
+	/* only limits the shift: WEFT_ARQ_MAX_RETRY_US bounds the timeout */
 	sender->backoff = min(sender->backoff + 1, 8U);
 	sender->window = WEFT_ARQ_MIN_WINDOW;
 	arq_go_back(arq, now);
@@ -431,7 +440,7 @@ void weft_arq_timeout(struct weft_arq *arq, u64 now)
 	if (arq->sender.retry_at && now >= arq->sender.retry_at && !arq_retry(arq, now))
 		goto out_unlock;
 	arq_pump(arq, now);
-	/* perhaps a frame has taken it along */
+	/* unless a frame of arq_pump() has acknowledged them */
 	if (arq->receiver.ack_at && now >= arq->receiver.ack_at) {
 		arq->receiver.ack_at = now + ARQ_US(WEFT_ARQ_ACK_US);
 		arq_put_ack(arq, 0);
@@ -443,15 +452,19 @@ out_unlock:
 }
 WEFT_EXPORT_FOR_TEST(weft_arq_timeout);
 
-/* What a switch has made for a group, here or on another host: nobody waits for it. */
+/*
+ * A copy for a multicast group, made by a switch of this host or another one. No sender waits for
+ * it.
+ */
 static bool arq_is_copy(const struct sk_buff *skb, const struct weft_lrh *lrh)
 {
 	return lrh->dlid >= WEFT_LID_MCAST && !skb->destructor;
 }
 
 /*
- * Who waits for what he has sent is bounded by that, and dropping it would cost a retry: there
- * is room for many of those. Others have their own, so neither kind takes any from the other.
+ * A packet with a destructor belongs to a sender that limits what it has under way, and dropping it
+ * would cost a retry, so there is room for the packets of many such senders. Other packets have
+ * limits of their own, so that neither kind takes room from the other.
  */
 static bool arq_has_room(struct weft_arq_sender *sender, const struct sk_buff *skb,
 			 const struct weft_lrh *lrh)
@@ -475,7 +488,7 @@ static void arq_wait(struct weft_arq *arq, struct sk_buff *skb, u64 now)
 		arq->param.ops->count(arq, WEFT_IBC_XMIT_WAIT);
 }
 
-/* Returns false: it is lost; the packet is not needed any more anyway. */
+/* Returns false if the packet is lost. The caller frees the packet in any case. */
 static bool arq_put_vl15(struct weft_arq *arq, struct sk_buff *skb, u32 length)
 {
 	struct weft_frame frame = {
@@ -489,7 +502,7 @@ static bool arq_put_vl15(struct weft_arq *arq, struct sk_buff *skb, u32 length)
 	return arq_put(arq, &frame, skb, 0);
 }
 
-/* Returns false: the packet is not, or not in part, in a queue. */
+/* Returns false if the packet was sent or dropped, and the caller has to free it. */
 static bool arq_xmit(struct weft_arq *arq, struct sk_buff *skb, u64 now)
 {
 	struct weft_lrh lrh;

@@ -14,12 +14,12 @@
 #define FRAME_DATA_FLAGS	(WEFT_FRAME_FIRST | WEFT_FRAME_LAST | WEFT_FRAME_VL15)
 #define FRAME_WHOLE		(WEFT_FRAME_FIRST | WEFT_FRAME_LAST)
 /*
- * Memory is that of a net device: a piece of a page, if it is not too small or too large. Many
- * kernels clear what comes from kmalloc() each time (init_on_alloc).
+ * Frames are allocated by __netdev_alloc_skb(), which takes fragments of pages for most lengths.
+ * Many kernels clear memory from kmalloc() each time (init_on_alloc).
  */
-/* not from what is kept for those who write memory out: a net device may drop such frames */
+/* not from the memory reserves, because a net device may drop a frame that uses those */
 #define FRAME_GFP		(GFP_ATOMIC | __GFP_NOWARN | __GFP_NOMEMALLOC)
-/* What an upper layer reads of a packet first: all its headers. */
+/* All headers of a packet, which upper layers expect to be linear. */
 #define FRAME_PULL		(sizeof(struct weft_wire_lrh) + sizeof(struct weft_wire_grh) + \
 				 WEFT_HDR_MAX_LENGTH)
 
@@ -67,7 +67,7 @@ bool weft_frame_is_intact(struct sk_buff *skb, u32 length)
 }
 WEFT_EXPORT_FOR_TEST(weft_frame_is_intact);
 
-/* What is between two ends has a nonce of each; VL 15 is never in parts. */
+/* Frames of a cable have the nonces of both ends. A packet of VL 15 is always one frame. */
 static bool frame_is_valid(const struct weft_frame *frame)
 {
 	switch (frame->type) {
@@ -135,11 +135,16 @@ bool weft_frame_lrh(struct weft_lrh *lrh, const struct sk_buff *skb)
 	struct weft_wire_lrh buf;
 	const void *wire = skb_header_pointer(skb, 0, sizeof(buf), &buf);
 
-	/* decoding compares the length with the most there may be */
+	/* the decoder compares the length with the maximum */
 	return wire && weft_lrh_decode(lrh, wire, WEFT_FRAME_PACKET) == WEFT_MALFORMED_NONE;
 }
 WEFT_EXPORT_FOR_TEST(weft_frame_lrh);
 
+/*
+ * The body is copied, because a packet must not change until it is acknowledged, and an underlay
+ * may write to a frame. A frame could refer to pages of the packet instead, but the data of most
+ * packets are in one piece with the headers.
+ */
 struct sk_buff *weft_frame_build(const struct weft_frame *frame, const struct sk_buff *packet,
 				 u32 offset, const struct weft_frame_headroom *room)
 {
@@ -159,18 +164,21 @@ struct sk_buff *weft_frame_build(const struct weft_frame *frame, const struct sk
 		return NULL;
 	}
 	skb->protocol = htons(WEFT_IB_ETHERTYPE);
-	/* what keeps the fabric going does not wait behind what it carries */
+	/* frames that keep the fabric going must not wait behind data */
 	if (frame->type != WEFT_FRAME_DATA || frame->flags & WEFT_FRAME_VL15)
 		skb->priority = TC_PRIO_CONTROL;
 #ifdef CONFIG_XPS
-	/* who overtakes others costs all of them: one queue of the net device, whoever sends */
+	/*
+	 * reordered frames have to be repeated: use one queue of the net device, whichever CPU
+	 * sends
+	 */
 	skb->sender_cpu = 1;
 #endif
 	return skb;
 }
 WEFT_EXPORT_FOR_TEST(weft_frame_build);
 
-/* A packet as the fabric wants it, from bytes that are one. */
+/* Make @skb, which is to be a complete packet, a packet of a fabric. Frees it on an error. */
 static int reasm_complete(struct sk_buff *skb, u8 flags, struct sk_buff **packet)
 {
 	bool marked = flags & WEFT_FRAME_VL15;
@@ -189,13 +197,13 @@ static int reasm_complete(struct sk_buff *skb, u8 flags, struct sk_buff **packet
 	skb_reset_transport_header(skb);
 	skb->protocol = htons(WEFT_IB_ETHERTYPE);
 	skb->ip_summed = CHECKSUM_NONE;
-	/* which may be gone before the packet is */
+	/* the net device may be gone before the packet is */
 	skb->dev = NULL;
 	*packet = skb;
 	return 0;
 }
 
-/* The first frame is the packet that the others are added to. Belongs to the callee. */
+/* The first frame becomes the packet that the others are added to. Belongs to the callee. */
 static int reasm_begin(struct weft_reasm *reasm, struct sk_buff *frame)
 {
 	struct weft_lrh lrh;
@@ -203,7 +211,7 @@ static int reasm_begin(struct weft_reasm *reasm, struct sk_buff *frame)
 
 	if (!weft_frame_lrh(&lrh, frame) || frame->len >= lrh.length)
 		goto err_free;
-	/* when the packet is complete nothing shall fail for want of memory */
+	/* pull the headers here, so that reasm_complete() cannot fail without memory */
 	ret = -ENOMEM;
 	if (!pskb_may_pull(frame, min_t(u32, frame->len, FRAME_PULL)))
 		goto err_free;
@@ -216,7 +224,7 @@ err_free:
 	return ret;
 }
 
-/* In one piece, with room for all of it. */
+/* Copy the packet to a linear buffer with room for all of it. */
 static int reasm_flatten(struct weft_reasm *reasm)
 {
 	u32 length = reasm->skb->len;
@@ -233,7 +241,7 @@ static int reasm_flatten(struct weft_reasm *reasm)
 	return 0;
 }
 
-/* The frame's memory is taken over if it can be, as a piece of a page can. */
+/* Take over the memory of the frame, which is possible for a fragment of a page, or copy it. */
 static int reasm_join(struct weft_reasm *reasm, struct sk_buff *frame)
 {
 	bool stolen;
@@ -264,7 +272,7 @@ static bool reasm_takes(const struct weft_reasm *reasm, const struct sk_buff *fr
 	return last ? frame->len == left : frame->len < left;
 }
 
-/* A frame that is not the first. Belongs to the callee. */
+/* Add a frame that is not the first one. Belongs to the callee. */
 static int reasm_append(struct weft_reasm *reasm, struct sk_buff *frame, bool last)
 {
 	int ret = -EBADMSG;
@@ -302,7 +310,7 @@ int weft_reasm_add(struct weft_reasm *reasm, struct sk_buff *frame, u8 flags,
 	if (flags & WEFT_FRAME_FIRST && reasm->skb) {
 		kfree_skb(frame);
 	} else if ((flags & FRAME_WHOLE) == FRAME_WHOLE) {
-		/* the frame's own memory will do */
+		/* the memory of the frame becomes that of the packet */
 		ret = reasm_complete(frame, flags, packet);
 	} else {
 		ret = reasm_part(reasm, frame, flags, packet);

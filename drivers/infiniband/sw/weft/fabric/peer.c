@@ -64,8 +64,8 @@ static u32 peer_bye(const struct weft_peer *peer, const struct weft_frame *frame
 }
 
 /*
- * An answer may be shorter than DATA is. So it does not show that such frames get through, as all
- * other HELLOs do that name our nonce.
+ * An answer to a HELLO may be shorter than DATA. So it does not prove that long frames get through,
+ * as every other HELLO with our nonce does, and does not plug the cable in.
  */
 static u32 peer_hello(struct weft_peer *peer, const struct weft_peer_note *note,
 		      unsigned long now)
@@ -88,7 +88,7 @@ static u32 peer_hello(struct weft_peer *peer, const struct weft_peer_note *note,
 u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
 		   unsigned long now)
 {
-	/* two with the same GUID: the one that was here first */
+	/* another node with the same GUID: the first one stays */
 	if (!weft_underlay_addr_equal(&peer->addr, &note->from))
 		return 0;
 	if (note->frame.type == WEFT_FRAME_BYE)

@@ -85,7 +85,7 @@ static void remote_xmit(struct weft_cable *cable, struct weft_ibport *from, stru
 	weft_arq_xmit(&remote->arq, skb, ktime_get_ns());
 }
 
-/* The next one goes up at both ends; while the port is disabled there is none. */
+/* Another cable will bring the link up at both ends. While the port is disabled there is none. */
 static void remote_link(struct weft_cable *cable, struct weft_ibport *from)
 {
 	remote_abandon(container_of(cable, struct weft_remote, cable));
@@ -135,7 +135,7 @@ void weft_remote_plug(struct weft_remote *remote)
 	weft_ibport_plug(remote->param.port, &remote->cable);
 }
 
-/* The other end need not wait until it misses us. */
+/* Without a BYE the peer node would have to wait until this node seems silent. */
 static void remote_bye(const struct weft_remote *remote)
 {
 	const struct weft_remote_param *param = &remote->param;
