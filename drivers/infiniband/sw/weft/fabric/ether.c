@@ -11,19 +11,13 @@
 #include "fabric/port.h"
 #include "fabric/underlay_addr.h"
 
-/* Where HELLOs to everybody go: a group address of local administration. */
+/* Destination of HELLOs to all nodes: a locally administered multicast address. */
 static const u8 ether_group[ETH_ALEN] = { 0x03, 0x57, 0x45, 0x46, 0x54, 0x01 };
 
-/**
- * struct ether - frames on Ethernet
- * @underlay: what others see of it
- * @packets: gets us frames
- * @joined: the net device takes what goes to everybody; under RTNL
- */
 struct ether {
 	struct weft_underlay	underlay;
 	struct packet_type	packets;
-	bool			joined;
+	bool			joined;	/* @underlay.ndev receives @ether_group; under RTNL */
 };
 
 static struct ether *ether_of(struct weft_underlay *underlay)
@@ -52,15 +46,18 @@ static int ether_rcv(struct sk_buff *skb, struct net_device *ndev,
 	if (!skb)
 		return NET_RX_DROP;
 	ether_addr_copy(from.mac, eth_hdr(skb)->h_source);
-	/* it may wait for long, and who has sent it, to a veth say, shall not */
+	/*
+	 * the frame may be queued for long, which must not count against a sender on this host
+	 * (veth)
+	 */
 	skb_orphan(skb);
 	ether->underlay.receive(ether->underlay.context, &from, skb);
 	return NET_RX_SUCCESS;
 }
 
 /*
- * As long as the net device is up: when it moves to another namespace it is down, and forgets
- * all groups.
+ * A net device is down when it moves to another namespace, and loses its multicast addresses then.
+ * So the address is added only while the net device is up.
  */
 static int ether_join(struct ether *ether)
 {
@@ -80,7 +77,7 @@ static int ether_join(struct ether *ether)
 	return ret;
 }
 
-/* If it fails it is tried again the next time. */
+/* After an error the next update tries again. */
 static void ether_update(struct weft_underlay *underlay)
 {
 	if (ether_join(ether_of(underlay)))
@@ -106,7 +103,7 @@ static void ether_close(struct weft_underlay *underlay)
 {
 	struct ether *ether = ether_of(underlay);
 
-	/* waits for what is being received */
+	/* waits until ether_rcv() has returned on all CPUs */
 	dev_remove_pack(&ether->packets);
 	if (ether->joined)
 		dev_mc_del(underlay->ndev, ether_group);

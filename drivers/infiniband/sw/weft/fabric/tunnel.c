@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A socket of each family is bound to the net device, so two fabrics of a namespace do not
- * see each other's datagrams. They go out by that net device, too.
+ * There is a socket for each address family, which is bound to the net device. So two fabrics in a
+ * namespace do not receive each other's datagrams. Datagrams also leave by that net device.
  */
 #include "fabric/tunnel.h"
 
@@ -21,57 +21,34 @@
 #include "compat/udp.h"
 #include "fabric/underlay_addr.h"
 
-/* struct udp_tunnel_sock_cfg: any value but 0 has encap_rcv called. */
+/* encap_type of struct udp_tunnel_sock_cfg: any value but 0 enables encap_rcv. */
 #define TUNNEL_ENCAP_TYPE	1
 
-/**
- * struct tunnel_way - to another host
- * @to: where
- * @cache: routes, and our address
- */
+/* The way to a peer. */
 struct tunnel_way {
 	struct weft_underlay_addr	to;
-	struct dst_cache	cache;
+	struct dst_cache	cache;	/* the route, and our address */
 };
 
-/**
- * struct tunnel_ways - to all of them
- * @num: of them
- * @way: each
- */
 struct tunnel_ways {
 	u32			num;
 	struct tunnel_way	way[];
 };
 
-/**
- * struct tunnel - frames in UDP
- * @underlay: what others see of it
- * @opened: it is
- * @up: the sockets are open; set under RTNL, read by who sends
- * @v4: socket, under RTNL
- * @v6: the same; NULL: there is no IPv6
- * @ways: to others, RCU, written under RTNL
- * @strangers: datagrams that came from elsewhere
- */
 struct tunnel {
 	struct weft_underlay	underlay;
-	bool			opened;
-	bool			up;
-	struct sock		*v4;
-	struct sock		*v6;
-	struct tunnel_ways __rcu *ways;
-	atomic64_t		strangers;
+	bool			opened;	/* between open() and close() */
+	bool			up;	/* the sockets are open; written under RTNL */
+	struct sock		*v4;	/* under RTNL */
+	struct sock		*v6;	/* likewise; NULL: the kernel has no IPv6 */
+	struct tunnel_ways __rcu *ways;	/* written under RTNL */
+	atomic64_t		strangers;	/* datagrams that did not come from a peer */
 };
 
-/**
- * struct tunnel_route - how a datagram gets to another host
- * @dst: referenced
- * @saddr: our address
- */
+/* How a datagram gets to a peer. Owns a reference to @dst. */
 struct tunnel_route {
 	struct dst_entry	*dst;
-	struct weft_underlay_addr	saddr;
+	struct weft_underlay_addr	saddr;	/* our address */
 };
 
 static const struct weft_underlay_ops tunnel_ops;
@@ -105,7 +82,7 @@ static struct tunnel_ways *ways_create(const struct weft_underlay_addrs *peers)
 	for (i = 0; i < peers->num; i++) {
 		ways->way[i].to = peers->addr[i];
 		if (dst_cache_init(&ways->way[i].cache, GFP_KERNEL)) {
-			/* those that are not made yet are NULL, which may be freed */
+			/* caches that have not been initialized are NULL, which is allowed */
 			ways_free(ways);
 			return NULL;
 		}
@@ -189,7 +166,7 @@ static struct dst_entry *tunnel_lookup_ipv6(struct net_device *ndev, struct tunn
 	dst = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
 	if (IS_ERR(dst))
 		return NULL;
-	/* our own address */
+	/* the peer is this host */
 	if (READ_ONCE(dst->dev)->flags & IFF_LOOPBACK) {
 		dst_release(dst);
 		return NULL;
@@ -207,10 +184,9 @@ static struct dst_entry *tunnel_route_ipv6(struct net_device *ndev, struct tunne
 }
 
 /*
- * To one of the peers. With the sockets open the net device is up, so it stays in its
- * namespace. Bottom halves off, RCU read side.
- *
- * Return: the way, its route referenced; NULL: there is none.
+ * Find the route to a peer. While the sockets are open the net device is up, so it stays in its
+ * namespace. Bottom halves off, RCU read side. Returns the way, with a reference to a route in
+ * @route, or NULL if there is none.
  */
 static struct tunnel_way *tunnel_route(struct tunnel *tunnel, struct tunnel_way *way,
 				       struct tunnel_route *route)
@@ -229,7 +205,7 @@ static struct tunnel_way *tunnel_route(struct tunnel *tunnel, struct tunnel_way 
 }
 
 /*
- * ---- The way out ----
+ * ---- Transmission ----
  */
 
 static u32 tunnel_headers(bool ipv4)
@@ -245,11 +221,11 @@ static void tunnel_push_udp(struct sk_buff *skb)
 	udp->source = htons(WEFT_TUNNEL_PORT);
 	udp->dest = htons(WEFT_TUNNEL_PORT);
 	udp->len = htons(skb->len);
-	/* frames have a better one; with IPv6 there has to be one */
+	/* frames have a better checksum; tunnel_push_ipv6() sets the one that IPv6 requires */
 	udp->check = 0;
 }
 
-/* As it leaves: ip_local_out() sets the length to the same, and the checksum. */
+/* ip_local_out() sets the same length again, and the checksum. */
 static void tunnel_push_ipv4(struct sk_buff *skb, const struct tunnel_way *way,
 			     const struct tunnel_route *route)
 {
@@ -269,7 +245,7 @@ static void tunnel_push_ipv4(struct sk_buff *skb, const struct tunnel_way *way,
 	};
 }
 
-/* As it leaves: ip6_local_out() sets the length to the same. */
+/* ip6_local_out() sets the same length again. */
 static void tunnel_push_ipv6(struct sk_buff *skb, const struct tunnel_way *way,
 			     const struct tunnel_route *route)
 {
@@ -288,7 +264,7 @@ static void tunnel_push_ipv6(struct sk_buff *skb, const struct tunnel_way *way,
 	ip->daddr = way->to.ip;
 }
 
-/* The route's reference goes with the packet. */
+/* Consumes the reference to the route. */
 static void tunnel_output(struct sk_buff *skb, const struct tunnel_way *way,
 			  const struct tunnel_route *route)
 {
@@ -359,7 +335,7 @@ static void tunnel_send_all(struct weft_underlay *underlay, struct sk_buff *skb)
 	consume_skb(skb);
 }
 
-/* What a router has said of the path's MTU is in the route. */
+/* The MTU of the route includes the path MTU that routers have reported. */
 static u32 tunnel_path_mtu(struct tunnel *tunnel, const struct weft_underlay_addr *to)
 {
 	struct tunnel_route route;
@@ -389,13 +365,14 @@ static u32 tunnel_max_frame(struct weft_underlay *underlay, const struct weft_un
 }
 
 /*
- * ---- The way in ----
+ * ---- Reception ----
  */
 
 /*
- * Other addresses than the peers' are strangers, and so is another port of a peer. But any user
- * on a peer's host may get to send from this port, so that is no proof: nothing counts without
- * a nonce that only the kernel there has been told (fabric/peer.h).
+ * Datagrams from other addresses, and from another port of a peer, are dropped as strangers. But
+ * any user on the host of a peer may be able to send from the right port, so a match is no proof.
+ * Therefore nothing has an effect without a nonce that only the kernel there has been told
+ * (fabric/peer.h).
  */
 static bool tunnel_is_peer(struct tunnel *tunnel, const struct sk_buff *skb,
 			   const struct weft_underlay_addr *from)
@@ -404,7 +381,7 @@ static bool tunnel_is_peer(struct tunnel *tunnel, const struct sk_buff *skb,
 	       ways_find(rcu_dereference(tunnel->ways), from);
 }
 
-/* A datagram, from its UDP header on. Soft interrupt, RCU read side. */
+/* @skb begins with the UDP header. Soft interrupt, RCU read side. */
 static int tunnel_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct tunnel *tunnel = rcu_dereference_sk_user_data(sk);
@@ -423,7 +400,7 @@ static int tunnel_rcv(struct sock *sk, struct sk_buff *skb)
 	if (!pskb_may_pull(skb, sizeof(struct udphdr)))
 		goto out_free;
 	__skb_pull(skb, sizeof(struct udphdr));
-	/* it may wait for long: it shall hold neither socket nor route */
+	/* the frame may be queued for long, and must not hold a socket or a route */
 	skb_orphan(skb);
 	skb_scrub_packet(skb, true);
 	tunnel->underlay.receive(tunnel->underlay.context, &from, skb);
@@ -506,11 +483,11 @@ static void tunnel_stop(struct tunnel *tunnel)
 	udp_tunnel_sock_release(tunnel->v4);
 	if (tunnel->v6)
 		udp_tunnel_sock_release(tunnel->v6);
-	/* what is being sent and received has ended, too */
+	/* wait until no frame is being sent or received on any CPU */
 	synchronize_net();
 	tunnel->v4 = NULL;
 	tunnel->v6 = NULL;
-	/* they are of this namespace */
+	/* the cached routes are those of the present namespace */
 	for (i = 0; i < ways->num; i++)
 		dst_cache_reset_now(&ways->way[i].cache);
 }
@@ -536,7 +513,10 @@ static void tunnel_close(struct weft_underlay *underlay)
 	tunnel->opened = false;
 }
 
-/* If it fails it is tried again the next time. */
+/*
+ * The sockets are open only while the net device is up, so none is left behind when it moves to
+ * another namespace. After an error the next update tries again.
+ */
 static void tunnel_update(struct weft_underlay *underlay)
 {
 	struct tunnel *tunnel = tunnel_of(underlay);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The soft interrupt gives a frame to the cable whose nonces it has. A HELLO without a cable is
- * answered at once, and nothing is kept of it, until it names our nonce: then it is noted for a
- * work item. That alone adds and removes peers, plugs cables in and pulls them out. So who only
- * sends can fill no table, and takes no room from those who receive what we send.
+ * The receive path, in soft interrupt, passes a frame to the cable whose nonces it has. A HELLO
+ * without a cable is answered at once and forgotten, unless it names our nonce: then it is noted
+ * for the work item. Only the work item adds and removes peer nodes, plugs cables in and pulls them
+ * out.
+ *
+ * So a host that only sends cannot fill a table, and takes no room from the nodes that receive what
+ * we send to them.
  */
 #include "fabric/uplink.h"
 
@@ -25,64 +28,45 @@ static_assert(WEFT_UPLINK_PEERS <= WEFT_SWITCH_PORTS / 2);
 
 static struct workqueue_struct *uplink_wq;
 
-/**
- * struct uplink_entry - another node, that has named our nonce
- * @peer: what is known of it; valid if there is a @port
- * @port: for the cable to it, NULL: the entry is free
- * @uplink: the cable, RCU; NULL: it is not plugged in
- * @pulled: the cable when it has been pulled out, until a grace period has passed. Until then
- *	the port is neither used for another one nor given back.
- */
+/* A peer node, which has named our nonce. */
 struct uplink_entry {
-	struct weft_peer	peer;
-	struct weft_ibport	*port;
-	struct weft_remote __rcu *uplink;
+	struct weft_peer	peer;	/* valid if there is a @port */
+	struct weft_ibport	*port;	/* for the cable; NULL: the entry is free */
+	struct weft_remote __rcu *uplink;	/* the cable; NULL: none is plugged in */
+	/*
+	 * A cable that has been pulled out, until a grace period has passed. Until then @port is
+	 * not given back, and gets no other cable.
+	 */
 	struct weft_remote	*pulled;
 };
 
-/**
- * struct weft_uplinks - all of a node
- *
- * Where nothing is said of locks @work alone uses it. What it changes of an entry's peer or port
- * it changes with @lock held, as the soft interrupt reads that.
- *
- * @node: whose
- * @underlay: takes frames to all others, and brings theirs; idle: nothing else is valid
- * @closed: @work does nothing any more
- * @work: does all that is not done by frame
- * @lock: protects the notes, and from @key to @told
- * @notes: HELLOs and BYEs that have come and have our nonce, a ring
- * @first_note: the oldest of them
- * @num_notes: of them
- * @key: of weft_peer_first_nonce()
- * @open: there is room for one more node
- * @full: there is none, though cables can be used; neither, before the first look
- * @told: the log has said so
- * @entries: other nodes; their cables are read by anybody
- * @began: jiffies
- * @hello_at: jiffies when the next HELLO goes
+/*
+ * Only @work uses members that no lock is given for. It changes the peer and the port of an entry
+ * with @lock held, because the receive path reads them. If the underlay is idle, only @node and
+ * @underlay are valid.
  */
 struct weft_uplinks {
 	struct weft_uplink_node	*node;
 	struct weft_underlay	*underlay;
-	bool			closed;
+	bool			closed;	/* @work has nothing to do any more */
 	struct delayed_work	work;
-	spinlock_t		lock;
+	spinlock_t		lock;	/* protects the members from @notes to @told */
+	/* A ring of HELLOs that name our nonce and of BYEs, for @work. */
 	struct weft_peer_note	notes[WEFT_UPLINK_NOTES];
-	u32			first_note;
+	u32			first_note;	/* the oldest */
 	u32			num_notes;
-	siphash_key_t		key;
-	bool			open;
-	bool			full;
-	bool			told;
-	struct uplink_entry	entries[WEFT_UPLINK_PEERS];
-	unsigned long		began;
-	unsigned long		hello_at;
+	siphash_key_t		key;	/* for weft_peer_first_nonce() */
+	bool			open;	/* another peer node can be added */
+	bool			full;	/* the underlay works, but no peer node can be added */
+	bool			told;	/* @full has been logged */
+	struct uplink_entry	entries[WEFT_UPLINK_PEERS];	/* their cables are RCU */
+	unsigned long		began;	/* jiffies */
+	unsigned long		hello_at;	/* when the next HELLOs are due, jiffies */
 };
 
 int weft_uplink_init(void)
 {
-	/* memory may be written out by a fabric */
+	/* memory may be written out over a fabric */
 	uplink_wq = alloc_workqueue("weft_uplink", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	return uplink_wq ? 0 : -ENOMEM;
 }
@@ -92,7 +76,7 @@ void weft_uplink_exit(void)
 	destroy_workqueue(uplink_wq);
 }
 
-/* Have the work done now. */
+/* Run the work item now. */
 static void uplinks_kick(struct weft_uplinks *uplinks)
 {
 	mod_delayed_work(uplink_wq, &uplinks->work, 0);
@@ -103,7 +87,7 @@ static void uplinks_abandon(void *context)
 	uplinks_kick(context);
 }
 
-/* What both take, as it is now: an MTU can be changed. */
+/* The longest frame that both nodes can receive. Either MTU may change at any time. */
 static u32 uplink_max_frame(const struct weft_uplinks *uplinks, const struct weft_peer *peer)
 {
 	u32 ours = uplinks->underlay->ops->max_frame(uplinks->underlay, &peer->addr);
@@ -113,13 +97,13 @@ static u32 uplink_max_frame(const struct weft_uplinks *uplinks, const struct wef
 		       WEFT_FRAME_PACKET + sizeof(struct weft_wire_frame));
 }
 
-/* The cable of an entry; for @work, or when that is not run. */
+/* For the work item, or while that cannot run. */
 static struct weft_remote *uplink_get(const struct uplink_entry *entry)
 {
 	return rcu_dereference_protected(entry->uplink, true);
 }
 
-/* Returns false: there is no memory, and it is tried again with the next HELLO. */
+/* Returns false without memory; the next HELLO tries again. */
 static bool uplink_plug(struct weft_uplinks *uplinks, struct uplink_entry *entry)
 {
 	const struct weft_peer *peer = &entry->peer;
@@ -138,13 +122,13 @@ static bool uplink_plug(struct weft_uplinks *uplinks, struct uplink_entry *entry
 	spin_lock_bh(&uplinks->lock);
 	entry->peer.up = true;
 	spin_unlock_bh(&uplinks->lock);
-	/* the port first: what comes by a cable finds it plugged in */
+	/* before the receive path can find it: frames that come need the port to have its cable */
 	weft_remote_plug(uplink);
 	rcu_assign_pointer(entry->uplink, uplink);
 	return true;
 }
 
-/* To be followed by uplinks_settle(). */
+/* The caller has to call uplinks_settle() later. */
 static void uplink_pull(struct uplink_entry *entry)
 {
 	struct weft_remote *uplink = uplink_get(entry);
@@ -154,7 +138,10 @@ static void uplink_pull(struct uplink_entry *entry)
 	entry->pulled = uplink;
 }
 
-/* Neither a port nor a frame that comes knows any more what has been pulled out. */
+/*
+ * Free the cables that have been pulled out, when neither ports nor the receive path use them any
+ * more.
+ */
 static void uplinks_settle(struct weft_uplinks *uplinks)
 {
 	bool waited = false;
@@ -171,7 +158,7 @@ static void uplinks_settle(struct weft_uplinks *uplinks)
 	}
 }
 
-/* The next cable to the same node has another nonce, even if it is its first again. */
+/* Free an entry. The new key gives the same node another first nonce for its next cable. */
 static void uplinks_forget(struct weft_uplinks *uplinks, struct uplink_entry *entry)
 {
 	struct weft_ibport *port = entry->port;
@@ -184,7 +171,7 @@ static void uplinks_forget(struct weft_uplinks *uplinks, struct uplink_entry *en
 	uplinks->node->ops->give(uplinks->node, port);
 }
 
-/* What we take, whoever sends it. */
+/* The longest frame that this node can receive. */
 static u32 uplinks_max_frame(const struct weft_uplinks *uplinks)
 {
 	return uplinks->underlay->ops->max_frame(uplinks->underlay, NULL);
@@ -219,8 +206,9 @@ static void uplinks_hello_everybody(const struct weft_uplinks *uplinks)
 }
 
 /*
- * As long as DATA may be: where that does not get through there is no cable. With a port
- * that is disabled there is none either: the other end is told that it is not heard.
+ * The HELLO is as long as DATA may be: there must be no cable where long frames do not get through.
+ * While the port is disabled there must be none either, so the HELLO tells the peer node that it is
+ * not heard.
  */
 static void uplinks_hello(const struct weft_uplinks *uplinks, const struct uplink_entry *entry)
 {
@@ -246,7 +234,7 @@ static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry
 		uplinks_forget(uplinks, entry);
 		return;
 	}
-	/* plugged in before the other end knows that it may be */
+	/* plug the cable in before the peer node learns that it may do so, too */
 	if (actions & WEFT_PEER_PLUG && !weft_ibport_is_disabled(entry->port) &&
 	    uplink_plug(uplinks, entry))
 		actions |= WEFT_PEER_REPLY;
@@ -254,7 +242,7 @@ static void uplinks_act(struct weft_uplinks *uplinks, struct uplink_entry *entry
 		uplinks_hello(uplinks, entry);
 }
 
-/* Can anything be sent, and come back? */
+/* Can frames be sent and received? */
 static bool uplinks_usable(const struct weft_uplinks *uplinks)
 {
 	const struct net_device *ndev = uplinks->underlay->ndev;
@@ -279,7 +267,7 @@ static void uplinks_forget_all(struct weft_uplinks *uplinks)
 			uplinks_forget(uplinks, &uplinks->entries[i]);
 }
 
-/* A BYE has no GUID; by their nonces both ends know each other. */
+/* A BYE has no GUID, but it has both nonces. */
 static bool uplinks_is_from(const struct uplink_entry *entry, const struct weft_peer_note *note)
 {
 	if (note->frame.type == WEFT_FRAME_BYE)
@@ -299,7 +287,7 @@ static struct uplink_entry *uplinks_find(struct weft_uplinks *uplinks,
 	return NULL;
 }
 
-/* With a port, so that there is one when it comes to plug the cable in. */
+/* An entry reserves a port, so that there is one when the cable is to be plugged in. */
 static struct uplink_entry *uplinks_take(struct weft_uplinks *uplinks,
 					 const struct weft_peer_note *note)
 {
@@ -323,7 +311,7 @@ static struct uplink_entry *uplinks_take(struct weft_uplinks *uplinks,
 	return NULL;
 }
 
-/* Those that wait for one another would do so for ever if none of them gave up. */
+/* Nodes that wait for each other in a circle would do so for ever if none of them gave up. */
 static struct uplink_entry *uplinks_vain(struct weft_uplinks *uplinks)
 {
 	struct uplink_entry *entry;
@@ -347,7 +335,7 @@ static bool uplinks_has_room(struct weft_uplinks *uplinks)
 	return uplinks_vain(uplinks);
 }
 
-/* Is there somebody to be answered that nothing is known of? */
+/* Find out whether HELLOs of unknown nodes are to be answered. */
 static void uplinks_look_for_room(struct weft_uplinks *uplinks)
 {
 	bool usable = uplinks_usable(uplinks), room = usable && uplinks_has_room(uplinks);
@@ -368,7 +356,7 @@ static bool uplinks_is_first(struct weft_uplinks *uplinks, const struct weft_pee
 	return note->frame.type == WEFT_FRAME_HELLO && note->frame.heard == nonce;
 }
 
-/* Somebody else may have come first since it was answered. */
+/* Another node may have taken the last entry since this one was answered. */
 static struct uplink_entry *uplinks_add(struct weft_uplinks *uplinks,
 					const struct weft_peer_note *note)
 {
@@ -414,7 +402,10 @@ static bool uplinks_take_note(struct weft_uplinks *uplinks, struct weft_peer_not
 	return any;
 }
 
-/* A HELLO comes again; so what is too much is not missed. */
+/*
+ * Queue a HELLO or BYE for the work item. It may be dropped if the ring is full: a HELLO is
+ * repeated, and without a BYE the peer node falls silent.
+ */
 static void uplinks_note(struct weft_uplinks *uplinks, const struct weft_peer_note *note)
 {
 	lockdep_assert_held(&uplinks->lock);
@@ -425,7 +416,7 @@ static void uplinks_note(struct weft_uplinks *uplinks, const struct weft_peer_no
 	uplinks_kick(uplinks);
 }
 
-/* Whatever comes by a cable has the right nonces, so it counts as a HELLO. */
+/* All frames of the cable had the right nonces, so they count as HELLOs. */
 static void uplinks_refresh(const struct weft_uplinks *uplinks, struct uplink_entry *entry)
 {
 	struct weft_remote *uplink = uplink_get(entry);
@@ -441,7 +432,7 @@ static void uplinks_refresh(const struct weft_uplinks *uplinks, struct uplink_en
 		weft_peer_down(peer);
 }
 
-/* Returns what is to be done. */
+/* Returns a set of enum weft_peer_action. */
 static u32 uplinks_check(struct weft_uplinks *uplinks, struct uplink_entry *entry)
 {
 	bool up = entry->peer.up;
@@ -458,7 +449,7 @@ static u32 uplinks_check(struct weft_uplinks *uplinks, struct uplink_entry *entr
 	return actions;
 }
 
-/* Those that are to be pulled out are first: all of them wait for the same grace period. */
+/* Cables that have to be pulled out come first, so that they share a grace period. */
 static void uplinks_check_all(struct weft_uplinks *uplinks)
 {
 	u32 actions[WEFT_UPLINK_PEERS] = {};
@@ -479,7 +470,7 @@ static void uplinks_check_all(struct weft_uplinks *uplinks)
 			uplinks_act(uplinks, &uplinks->entries[i], actions[i] & ~WEFT_PEER_PULL);
 }
 
-/* In a hurry: new here, alone, or with somebody that there is no cable to yet. */
+/* HELLOs are frequent at first, and while there is no peer node or one of them has no cable. */
 static u32 uplinks_period(const struct weft_uplinks *uplinks)
 {
 	const struct uplink_entry *entry;
@@ -497,7 +488,7 @@ static u32 uplinks_period(const struct weft_uplinks *uplinks)
 	return WEFT_HELLO_SLOW_MS;
 }
 
-/* Does it look for others? A channel adapter has one port. */
+/* Does the node look for other nodes? A channel adapter has one port only. */
 static bool uplinks_is_open(const struct weft_uplinks *uplinks)
 {
 	int i;
@@ -510,7 +501,10 @@ static bool uplinks_is_open(const struct weft_uplinks *uplinks)
 	return true;
 }
 
-/* To everybody, for those that are new; and to each one, naming its nonce. */
+/*
+ * One HELLO is for all nodes that do not know this one yet, and one for each peer node, with its
+ * nonce.
+ */
 static void uplinks_hello_all(struct weft_uplinks *uplinks)
 {
 	int i;
@@ -534,7 +528,7 @@ static void uplinks_work(struct work_struct *work)
 
 	if (READ_ONCE(uplinks->closed))
 		return;
-	/* no more than one ring: others want to be run, too */
+	/* at most one ring, so that a flood does not keep other work from being done */
 	for (i = 0; i < WEFT_UPLINK_NOTES && uplinks_take_note(uplinks, &note); i++)
 		if (uplinks_usable(uplinks))
 			uplinks_hear(uplinks, &note);
@@ -545,11 +539,11 @@ static void uplinks_work(struct work_struct *work)
 		uplinks_forget_all(uplinks);
 	}
 	uplinks_look_for_room(uplinks);
-	/* nothing when it has been kicked meanwhile */
+	/* has no effect if uplinks_kick() has been called meanwhile */
 	queue_delayed_work(uplink_wq, &uplinks->work, msecs_to_jiffies(WEFT_HELLO_FAST_MS));
 }
 
-/* RCU read side. What has other nonces is of a cable that is not any more. */
+/* Frames with other nonces are of a cable that does not exist any more. RCU read side. */
 static struct weft_remote *uplinks_by_frame(const struct weft_uplinks *uplinks,
 					    const struct weft_frame *frame,
 					    const struct weft_underlay_addr *from)
@@ -587,7 +581,10 @@ static void uplinks_rcv_cable(const struct weft_uplinks *uplinks,
 		kfree_skb(skb);
 }
 
-/* No longer than the HELLO, so nobody can have us send more than he sends himself. */
+/*
+ * The answer is not longer than the HELLO, so that a forged HELLO causes no more traffic than it is
+ * itself.
+ */
 static void uplinks_answer(const struct weft_uplinks *uplinks, const struct weft_peer_note *note,
 			   u32 nonce)
 {
@@ -603,7 +600,7 @@ static void uplinks_answer(const struct weft_uplinks *uplinks, const struct weft
 		weft_underlay_send(uplinks->underlay, &note->from, skb);
 }
 
-/* A node that gets no answer does not come to know our nonce. */
+/* A node that gets no answer does not learn our nonce. */
 static void uplinks_refuse(struct weft_uplinks *uplinks, const struct weft_hello *hello)
 {
 	if (!uplinks->full || uplinks->told)
@@ -615,7 +612,7 @@ static void uplinks_refuse(struct weft_uplinks *uplinks, const struct weft_hello
 	uplinks->told = true;
 }
 
-/* The node has no entry yet. @nonce: result, ours */
+/* @nonce becomes our nonce for a node that has no entry. */
 static enum weft_peer_verdict uplinks_judge_new(struct weft_uplinks *uplinks,
 						const struct weft_peer_note *note, u32 *nonce)
 {
@@ -626,7 +623,7 @@ static enum weft_peer_verdict uplinks_judge_new(struct weft_uplinks *uplinks,
 	return WEFT_PEER_DROP;
 }
 
-/* A disabled port has no cable: the other end is not to think that it is heard. */
+/* A disabled port gets no cable, so no answer may tell the peer node that it is heard. */
 static enum weft_peer_verdict uplinks_judge(struct weft_uplinks *uplinks,
 					    const struct weft_peer_note *note, u32 *nonce)
 {
@@ -635,7 +632,7 @@ static enum weft_peer_verdict uplinks_judge(struct weft_uplinks *uplinks,
 
 	if (!entry)
 		return uplinks_judge_new(uplinks, note, nonce);
-	/* two with the same GUID: the one that was here first */
+	/* another node with the same GUID: the first one stays */
 	if (!weft_underlay_addr_equal(&entry->peer.addr, &note->from))
 		return WEFT_PEER_DROP;
 	*nonce = entry->peer.nonce;
@@ -645,7 +642,7 @@ static enum weft_peer_verdict uplinks_judge(struct weft_uplinks *uplinks,
 	return verdict;
 }
 
-/* A HELLO that comes by no cable. */
+/* A HELLO that does not have the nonces of a cable. */
 static void uplinks_meet(struct weft_uplinks *uplinks, const struct weft_peer_note *note)
 {
 	enum weft_peer_verdict verdict;
@@ -665,7 +662,7 @@ static void uplinks_rcv_hello(struct weft_uplinks *uplinks, const struct weft_pe
 	struct weft_remote *uplink = uplinks_by_frame(uplinks, &note->frame, &note->from);
 
 	if (note->hello.guid == uplinks->node->guid)
-		return; /* a loop */
+		return; /* our own HELLO, in a loop */
 	if (uplink) {
 		WRITE_ONCE(uplink->max_frame, note->hello.max_frame);
 		WRITE_ONCE(uplink->heard_at, jiffies);
@@ -763,11 +760,14 @@ struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 void weft_uplinks_close(struct weft_uplinks *uplinks)
 {
 	if (!uplinks->underlay->idle) {
-		/* from now on the entries are ours, even if a frame has the work run */
+		/*
+		 * if a frame still queues the work item, that does nothing, and the entries are
+		 * ours
+		 */
 		WRITE_ONCE(uplinks->closed, true);
 		cancel_delayed_work_sync(&uplinks->work);
 		uplinks_forget_all(uplinks);
-		/* waits for what is being received */
+		/* waits until uplinks_rcv() has returned on all CPUs */
 		uplinks->underlay->ops->close(uplinks->underlay);
 		cancel_delayed_work_sync(&uplinks->work);
 	}
