@@ -12,24 +12,20 @@
 #include "fabric/route.h"
 #include "fabric/sma.h"
 
-/* Packets that wait: more than a subnet manager has on the way to all of a fabric. */
+/* Packets in the queue: more than a subnet manager has outstanding to a whole fabric. */
 #define AGENT_QUEUE		256
-/* Packets after which others of the workqueue's CPU get their turn. */
+/* Packets of one run of the work item, which then lets other work items of the CPU run. */
 #define AGENT_BATCH		64
 
-/**
- * struct agent_class - packets that wait for us
- * @room: no more of them when so many wait, of whatever class
- * @dropped: what is counted then
- */
+/* When @room packets of any kind are queued, this kind is dropped and counted in @dropped. */
 struct agent_class {
 	u32				room;
 	enum weft_ibport_counter	dropped;
 };
 
 /*
- * A subnet manager must reach us whatever else is sent here. Of the lane of data all but QP 1
- * has no place to go to, and that is half of the queue at most.
+ * The subnet manager must reach the switch whatever else is sent to it, so packets of QP 1 fill at
+ * most half of the queue. Other packets on the data lane are for QPs that the switch does not have.
  */
 static const struct agent_class agent_classes[] = {
 	[WEFT_MAD_NONE] = { 0, WEFT_IBC_RELAY_ERRORS },
@@ -37,26 +33,16 @@ static const struct agent_class agent_classes[] = {
 	[WEFT_MAD_GENERAL] = { AGENT_QUEUE / 2, WEFT_IBC_RCV_ERRORS },
 };
 
-/**
- * struct agent_cb - control block of a packet in the queue
- * @in_port: by which it came
- */
+/* Control block of a queued packet. */
 struct agent_cb {
 	u8	in_port;
 };
 
-/**
- * struct agent_packet - a packet that is being looked at
- * @agent: by whom
- * @in_port: by which port it came
- * @address: from its headers; later those of what is sent
- * @mad: what is in it, of any class
- * @smp: the same, of subnet management
- */
+/* A packet that is being processed. */
 struct agent_packet {
 	struct weft_agent	*agent;
 	u8			in_port;
-	struct weft_mad_address	address;
+	struct weft_mad_address	address;	/* of the packet; later of what is sent in return */
 	union {
 		struct ib_mad	mad;
 		struct ib_smp	smp;
@@ -73,10 +59,10 @@ static struct weft_ibport *agent_own_port(const struct weft_agent *agent)
 	return agent->node->port[0];
 }
 
-/* Out by a port; it looks for itself whether it may be sent there. */
+/* weft_ibport_xmit() checks whether the state of the port allows this. */
 static void agent_xmit(struct weft_agent *agent, u8 port, struct sk_buff *skb)
 {
-	/* what is for ourselves is not sent, and no way is none */
+	/* port 0 is the switch itself, and WEFT_FDB_NONE is not a port */
 	if (port && port <= agent->node->num_ports)
 		weft_filter_xmit(&agent->traps, agent->node->port[port], skb);
 	else
@@ -96,7 +82,10 @@ static void agent_send(struct agent_packet *packet, u8 port)
 	local_bh_enable();
 }
 
-/* Back to who asked. Where the tables name no way it is the one by which that came. */
+/*
+ * Send a response to the source LID of the request. While the tables have no route for that LID,
+ * the response leaves by the port by which the request came.
+ */
 static void agent_answer(struct agent_packet *packet)
 {
 	u8 port;
@@ -106,7 +95,7 @@ static void agent_answer(struct agent_packet *packet)
 	agent_send(packet, port == WEFT_FDB_NONE ? packet->in_port : port);
 }
 
-/* To a LID, from here: the directed part of a route ends. */
+/* The directed part of a route ends here, and the packet goes on to a LID. */
 static void agent_send_lid(struct agent_packet *packet, u16 lid)
 {
 	packet->address.dlid = lid;
@@ -122,7 +111,10 @@ static void agent_send_port(struct agent_packet *packet, u8 port)
 	agent_send(packet, port);
 }
 
-/* The answer goes back on the directed route, or by LID if that is how its end was. */
+/*
+ * A response returns on the directed route of its request, or by LID if the last part of that route
+ * was by LID.
+ */
 static void agent_answer_directed(struct agent_packet *packet)
 {
 	struct ib_smp *smp = &packet->smp;
@@ -146,7 +138,10 @@ static bool agent_is_directed(const struct agent_packet *packet)
 	return packet->smp.mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE;
 }
 
-/* A request to the switch. What it has done is told when its answer is on the way. */
+/*
+ * A request to the switch. Events are passed on after the response has been sent, because the
+ * other end of a link follows them and may go down.
+ */
 static void agent_request(struct agent_packet *packet)
 {
 	struct weft_traps *traps = &packet->agent->traps;
@@ -181,7 +176,10 @@ static void agent_directed(struct agent_packet *packet)
 		agent_send_port(packet, route.port);
 		break;
 	case WEFT_ROUTE_LID:
-		/* a route may end by LID where it ended already; no manager is here */
+		/*
+		 * The part by LID may lead to this switch itself. A response that ends here is
+		 * dropped, because no subnet manager runs here.
+		 */
 		if (!weft_ibport_has_lid(node->port[0], route.lid))
 			agent_send_lid(packet, route.lid);
 		else if (!ib_get_smp_direction(&packet->smp))
@@ -193,7 +191,10 @@ static void agent_directed(struct agent_packet *packet)
 	}
 }
 
-/* On QP 0 there are no keys, but a lane of its own, and no way but the local one. */
+/*
+ * QP 0 needs no keys. Its packets are on VL 15, and have no GRH because they do not leave the
+ * subnet.
+ */
 static void agent_subnet(struct agent_packet *packet)
 {
 	const struct ib_smp *smp = &packet->smp;
@@ -238,12 +239,15 @@ static bool agent_has_keys(struct agent_packet *packet)
 		agent_violation(packet, WEFT_TRAP_BAD_QKEY, address->qkey);
 		return false;
 	}
-	/* a limited member hears full members only, so that is what answers as one */
+	/*
+	 * Respond with our entry instead of the P_Key of the request: a limited member accepts only
+	 * the P_Key of a full member.
+	 */
 	address->pkey = READ_ONCE(port->pkeys[index]);
 	return true;
 }
 
-/* QP 1: of its classes performance management is all there is. */
+/* QP 1. Performance management is the only class that the switch supports. */
 static void agent_general(struct agent_packet *packet)
 {
 	const struct weft_mad_address *address = &packet->address;
@@ -293,13 +297,13 @@ void weft_agent_receive(struct weft_agent *agent, struct weft_ibport *port,
 {
 	const struct agent_class *class = &agent_classes[weft_mad_kind(skb)];
 
-	/* approximate when several come at once, which is good enough for a bound */
+	/* several CPUs may exceed the limit by a few packets */
 	if (skb_queue_len_lockless(&agent->queue) >= class->room) {
 		weft_ibport_count(port, class->dropped);
 		kfree_skb(skb);
 		return;
 	}
-	/* it may wait: it shall hold nothing of its sender */
+	/* it may stay in the queue for long, which must not count against its sender */
 	skb_orphan(skb);
 	agent_cb(skb)->in_port = port->num;
 	skb_queue_tail(&agent->queue, skb);
@@ -311,7 +315,7 @@ static struct weft_agent *agent_of_traps(struct weft_traps *traps)
 	return container_of(traps, struct weft_agent, traps);
 }
 
-/* A link change that has been seen without a trap, by a sweep, is not. */
+/* Trap 128 is pointless when a sweep of the subnet manager has already found the change. */
 static bool agent_wants_trap(struct weft_traps *traps, const struct weft_notice *notice)
 {
 	return notice->trap != cpu_to_be16(WEFT_TRAP_LINK_CHANGE) ||
@@ -342,9 +346,10 @@ int weft_agent_init(struct weft_agent *agent, struct weft_ibnode *node,
 		    struct weft_fdb *fdb)
 {
 	/*
-	 * One of its own, so that the answers do not wait for others: who sends a request
-	 * waits for 200 ms. Memory may be written out by a fabric, and without its subnet
-	 * manager that ends when a cable is plugged in anew: so it has a rescuer.
+	 * A workqueue of its own, so that responses do not wait for other work items: a subnet
+	 * manager waits 200 ms for a response. WQ_MEM_RECLAIM, because memory may be written out
+	 * over the fabric, and a link that comes up again carries data only after the subnet
+	 * manager has configured it through the agents.
 	 */
 	agent->workqueue = alloc_ordered_workqueue("weft_agent", WQ_HIGHPRI | WQ_MEM_RECLAIM);
 	if (!agent->workqueue)

@@ -7,49 +7,36 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* Entries of a block, as the tables are read and set. */
+/* Entries of a block, in which the tables are read and set. */
 #define FDB_LIDS_BLOCK		64
 #define FDB_MLIDS_BLOCK		32
-/* Ports that an entry of a block of the multicast table is about. */
+/* An entry of a block of the multicast table is a mask of 16 ports; the position says which 16. */
 #define FDB_MASK_PORTS		16
 #define FDB_POSITIONS		DIV_ROUND_UP(WEFT_SWITCH_PORTS + 1, FDB_MASK_PORTS)
 
-/* Modifier of MulticastForwardingTable */
+/* Attribute modifier of MulticastForwardingTable */
 #define FDB_MCAST_POSITION	GENMASK(31, 28)
 #define FDB_MCAST_BLOCK		GENMASK(8, 0)
 
-/* flags: what the ports can keep out, in both directions: P_Keys and raw packets */
+/* Bits of flags: P_Key enforcement and raw packet filters, each in both directions */
 #define FDB_FILTERS		GENMASK(7, 4)
-/* life_state */
+/* Bits of life_state */
 #define FDB_LIFE_TIME		GENMASK(7, 3)
 #define FDB_STATE_CHANGE	BIT(2)
 
-/**
- * struct fdb_switch_info - SwitchInfo (IBA 14.2.5.4)
- * @linear_cap: LIDs of the linear table
- * @random_cap: of the random table, which is not there
- * @mcast_cap: multicast LIDs
- * @top: last LID in use
- * @defaults: ports for what is in no table
- * @life_state: LifeTimeValue, PortStateChange, OptimizedSLtoVLMappingProgramming
- * @lids_per_port: of a random table
- * @partition_cap: entries of the P_Key tables that ports enforce
- * @flags: what can be enforced; of port 0 nothing
- * @reserved: 0
- * @mcast_top: valid with IB_PORT_MCAST_FDB_TOP_SUP, which is not there
- */
+/* SwitchInfo (IBA 14.2.5.4) */
 struct fdb_switch_info {
-	__be16	linear_cap;
-	__be16	random_cap;
-	__be16	mcast_cap;
-	__be16	top;
-	u8	defaults[3];
-	u8	life_state;
-	__be16	lids_per_port;
-	__be16	partition_cap;
-	u8	flags;
+	__be16	linear_cap;		/* LIDs of the linear table */
+	__be16	random_cap;		/* 0: no random table */
+	__be16	mcast_cap;		/* multicast LIDs */
+	__be16	top;			/* LinearFDBTop */
+	u8	defaults[3];		/* see struct weft_fdb */
+	u8	life_state;		/* LifeTimeValue, PortStateChange */
+	__be16	lids_per_port;		/* of a random table */
+	__be16	partition_cap;		/* entries of the P_Key tables for enforcement */
+	u8	flags;			/* enforcement capabilities of the external ports */
 	u8	reserved;
-	__be16	mcast_top;
+	__be16	mcast_top;		/* valid with IB_PORT_MCAST_FDB_TOP_SUP, which is not set */
 };
 
 static_assert(sizeof(struct fdb_switch_info) == 20);
@@ -152,7 +139,7 @@ static void fdb_linear(struct weft_fdb *fdb, struct ib_smp *smp, bool set)
 	memcpy(smp->data, entry, FDB_LIDS_BLOCK);
 }
 
-/* The ports of one entry at a position; those that the switch does not have are none. */
+/* The ports of the switch that a mask at a position is about. */
 static u64 fdb_mask(u32 position)
 {
 	return GENMASK_ULL(FDB_MASK_PORTS - 1, 0) << position * FDB_MASK_PORTS &

@@ -10,18 +10,12 @@
 #include "wire/codec.h"
 #include "wire/headers.h"
 
-/* Upper bits of an opcode: the transport service */
+/* The transport service in an opcode */
 #define FILTER_SERVICE		GENMASK(7, 5)
 
 #define FILTER_FULL_MEMBER	0x8000
 
-/**
- * struct filter_packet - headers of a packet
- * @lrh: of it
- * @grh: of it, where @lrh says that there is one
- * @bth: of it
- * @deth: of a datagram
- */
+/* Headers of a packet. @grh is valid if the LRH says that there is one. */
 struct filter_packet {
 	struct weft_lrh		lrh;
 	struct weft_wire_grh	grh;
@@ -39,7 +33,7 @@ static bool filter_is_datagram(const struct filter_packet *packet)
 	return (packet->bth.opcode & FILTER_SERVICE) == IB_OPCODE_UD;
 }
 
-/* Return: false: it is malformed, as far as it is looked at. */
+/* Returns false if the LRH is malformed. */
 static bool filter_read_lrh(struct filter_packet *packet, const struct sk_buff *skb)
 {
 	struct weft_wire_lrh room;
@@ -48,7 +42,10 @@ static bool filter_read_lrh(struct filter_packet *packet, const struct sk_buff *
 	return wire && weft_lrh_decode(&packet->lrh, wire, skb->len) == WEFT_MALFORMED_NONE;
 }
 
-/* The same of what is behind the LRH. A DETH that is not all there is zero. */
+/*
+ * Read the headers behind the LRH; returns false if they are malformed. Without a complete DETH
+ * that is zero.
+ */
 static bool filter_read(struct filter_packet *packet, const struct sk_buff *skb)
 {
 	u32 offset = sizeof(struct weft_wire_lrh);
@@ -93,6 +90,11 @@ static void filter_refuse(struct weft_traps *traps, struct weft_ibport *port,
 	weft_filter_refused(traps, port, filter, &violation);
 }
 
+/*
+ * The table has the P_Keys of the nodes behind the port. Outbound, a P_Key matches as it does at
+ * those nodes. Inbound, it is the P_Key that the sender claims: a limited member must not claim to
+ * be a full one.
+ */
 bool weft_filter_matches(const struct weft_ibport *port, enum weft_ibport_filter filter,
 			 u16 pkey)
 {
@@ -101,7 +103,7 @@ bool weft_filter_matches(const struct weft_ibport *port, enum weft_ibport_filter
 
 	if (filter != WEFT_IBPORT_PKEY_IN)
 		return weft_ibport_find_pkey(port, pkey) >= 0;
-	/* of no partition: what is not in use of the table has it */
+	/* the invalid P_Key, which is in the unused entries of the table */
 	if (!(pkey & ~FILTER_FULL_MEMBER))
 		return false;
 	for (i = 0; i < WEFT_IB_PKEYS; i++) {
@@ -127,7 +129,7 @@ bool weft_filter_inspect(struct weft_traps *traps, struct weft_ibport *port,
 {
 	struct filter_packet packet;
 
-	/* who sends or gets it counts what is wrong with that */
+	/* a malformed packet is counted by its sender or receiver */
 	if (!filter_read_lrh(&packet, skb) || packet.lrh.vl == WEFT_VL_SMP)
 		return true;
 	if (!filter_read(&packet, skb)) {

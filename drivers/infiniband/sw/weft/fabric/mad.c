@@ -9,15 +9,15 @@
 
 #include "fabric/port.h"
 
-/* Room in front of what is sent, for the headers of a frame. */
+/* Room in front of a packet for the header of a frame. */
 #define MAD_HEADROOM		128
-/* What the answer to a packet with a GRH is sent with: as far as it may go. */
+/* Hop limit of the response to a packet with a GRH: the maximum. */
 #define MAD_HOP_LIMIT		255
 
 #define MAD_HEADERS_LENGTH \
 	(sizeof(struct weft_wire_bth) + sizeof(struct weft_wire_deth))
 
-/* The GRH, if there is one; @offset goes behind it. */
+/* Parse the GRH, if there is one, and advance @offset beyond it. */
 static bool mad_parse_grh(const struct sk_buff *skb, const struct weft_lrh *lrh,
 			  struct weft_mad_address *address, u32 *offset)
 {
@@ -39,7 +39,7 @@ static bool mad_parse_bth(const struct sk_buff *skb, const struct weft_lrh *lrh,
 	u8 buf[MAD_HEADERS_LENGTH];
 	struct weft_hdr hdr;
 
-	/* all MAD packets have one length, so the headers are known to be there */
+	/* all management packets have the same length, which includes the headers */
 	if (lrh->length != *offset + sizeof(buf) + IB_MGMT_MAD_SIZE + WEFT_ICRC_LENGTH ||
 	    skb_copy_bits(skb, *offset, buf, sizeof(buf)) ||
 	    buf[0] != IB_OPCODE_UD_SEND_ONLY ||
@@ -62,7 +62,7 @@ static bool mad_parse_lrh(const struct sk_buff *skb, struct weft_lrh *lrh)
 	       weft_lrh_decode(lrh, buf, skb->len) == WEFT_MALFORMED_NONE;
 }
 
-/* All that is in front of the MAD; @offset: where that is. */
+/* Parse all headers; @offset becomes that of the MAD. */
 static bool mad_parse_address(const struct sk_buff *skb, const struct weft_lrh *lrh,
 			      struct weft_mad_address *address, u32 *offset)
 {

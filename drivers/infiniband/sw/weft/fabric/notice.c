@@ -7,9 +7,9 @@
 #include <linux/string.h>
 #include <rdma/ib_mad.h>
 
-/* The upper half of our transaction IDs: "weft". */
+/* The upper half of transaction IDs: "weft". */
 #define NOTICE_TID	0x7765667400000000ULL
-/* Where the service level is, in front of the sender's QP */
+/* Position of the service level, above the sender's QP number */
 #define NOTICE_SL_SHIFT	28
 
 static_assert(sizeof(struct weft_notice) == IB_SMP_DATA_SIZE);
@@ -37,7 +37,7 @@ WEFT_EXPORT_FOR_TEST(weft_notice_local_change);
 static void notice_set_route(struct weft_notice *notice, const struct ib_smp *smp)
 {
 	u8 hops = min_t(u8, smp->hop_cnt, IB_SMP_MAX_PATH_HOPS - 1);
-	/* the first byte is of no hop */
+	/* the first byte of a path is not used */
 	u8 length = min_t(u8, hops + 1, sizeof(notice->mkey.path));
 
 	notice->mkey.dr_slid = smp->dr_slid;
@@ -131,7 +131,7 @@ __be64 weft_notice_tid(u32 number)
 	return cpu_to_be64(NOTICE_TID | number);
 }
 
-/* What is not known before it is sent. */
+/* Set the fields that are not known until the trap is sent. */
 static void notice_set_issuer(struct weft_notice *notice,
 			      const struct weft_notice_issuer *issuer)
 {

@@ -7,7 +7,7 @@
 static const struct weft_route route_drop = { .verdict = WEFT_ROUTE_DROP };
 static const struct weft_route route_here = { .verdict = WEFT_ROUTE_HERE };
 
-/* Out by a port that a path names; 0 would be the switch itself, which is no way out. */
+/* Forward to a port of the path. Port 0, the switch itself, is not a way out. */
 static struct weft_route route_port(u8 port, u8 ports)
 {
 	if (!port || port > ports)
@@ -25,7 +25,7 @@ static bool route_permissive(__be16 lid)
 	return lid == cpu_to_be16(WEFT_LID_PERMISSIVE);
 }
 
-/* C14-9:3, the last step of the directed part of the way there. */
+/* C14-9:3: the last step of an outgoing packet's directed route. */
 static struct weft_route route_end(struct ib_smp *smp, u8 in_port)
 {
 	if (smp->hop_cnt)
@@ -34,7 +34,7 @@ static struct weft_route route_end(struct ib_smp *smp, u8 in_port)
 	return route_permissive(smp->dr_dlid) ? route_here : route_lid(smp->dr_dlid);
 }
 
-/* C14-9: the way there. */
+/* C14-9: outgoing packets. */
 static struct weft_route route_outgoing(struct ib_smp *smp, u8 in_port, bool by_lid,
 					u8 ports)
 {
@@ -45,20 +45,26 @@ static struct weft_route route_outgoing(struct ib_smp *smp, u8 in_port, bool by_
 	if (smp->hop_ptr)
 		smp->return_path[smp->hop_ptr] = in_port;
 	else if (!by_lid || route_permissive(smp->dr_slid))
-		/* who sends it makes the first step, unless it comes to us to begin here */
+		/*
+		 * a sender makes the first step itself, unless the directed route begins here after
+		 * a part by LID
+		 */
 		return route_drop;
 	smp->hop_ptr++;
 	return route_port(smp->initial_path[smp->hop_ptr], ports);
 }
 
-/* C14-13: the way back. */
+/* C14-13: returning packets. */
 static struct weft_route route_returning(struct ib_smp *smp, u8 in_port, bool by_lid,
 					 u8 ports)
 {
-	/* 0: it has arrived at a subnet manager, which is not here */
+	/* 0: it has arrived at a subnet manager, but none runs here */
 	if (!smp->hop_ptr || smp->hop_ptr > smp->hop_cnt + 1)
 		return route_drop;
-	/* the first step back is made by who answers, or where the way to it by LID ended */
+	/*
+	 * The first step back is made by the node that responds, or, if the route ended with a part
+	 * by LID, by the node where that part began.
+	 */
 	if (smp->hop_ptr == smp->hop_cnt + 1 && in_port &&
 	    (!by_lid || route_permissive(smp->dr_dlid)))
 		return route_drop;

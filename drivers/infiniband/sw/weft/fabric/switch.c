@@ -13,39 +13,25 @@
 #include "fabric/mad.h"
 #include "params.h"
 
-/* An OUI that is nobody's, and what we call the switch under it. */
+/* The vendor ID is an OUI that is not assigned; we choose device ID and revision. */
 #define SWITCH_VENDOR_ID	0xffffff
 #define SWITCH_DEVICE_ID	2
 #define SWITCH_REVISION		1
 
-/* Ports of one, its own included. */
+/* Ports, including port 0. */
 #define SWITCH_ALL_PORTS	(WEFT_SWITCH_PORTS + 1)
 
-/**
- * struct switch_port - a port
- * @ib: the port
- * @sw: whose it is
- */
 struct switch_port {
 	struct weft_ibport	ib;
 	struct weft_switch	*sw;
 };
 
-/**
- * struct weft_switch - a switch
- * @node: as management sees it
- * @fdb: where packets go
- * @agent: its own management agents
- * @desc: node description
- * @taken: which ports are; set and cleared without a lock
- * @port: by number
- */
 struct weft_switch {
 	struct weft_ibnode	node;
 	struct weft_fdb		*fdb;
 	struct weft_agent	agent;
 	char			desc[IB_SMP_DATA_SIZE];
-	DECLARE_BITMAP(taken, SWITCH_ALL_PORTS);
+	DECLARE_BITMAP(taken, SWITCH_ALL_PORTS);	/* reserved ports; atomic, without a lock */
 	struct switch_port	port[SWITCH_ALL_PORTS];
 };
 
@@ -80,7 +66,7 @@ static void switch_unicast(struct weft_switch *sw, struct weft_ibport *in, u16 d
 		switch_xmit(sw, port, skb);
 }
 
-/* A copy shares the data: nobody who gets one writes to them. */
+/* A copy shares the data of the packet; no receiver writes to it. */
 static void switch_copy(struct weft_switch *sw, u8 port, struct sk_buff *skb)
 {
 	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC);
@@ -100,7 +86,7 @@ static void switch_multicast(struct weft_switch *sw, struct weft_ibport *in, u16
 		switch_no_way(in, skb);
 		return;
 	}
-	/* a port 0 without extras is in no group */
+	/* a base switch port 0 is a member of no group */
 	ports &= ~(BIT_ULL(in->num) | BIT_ULL(0));
 	if (!ports) {
 		consume_skb(skb);
@@ -111,7 +97,7 @@ static void switch_multicast(struct weft_switch *sw, struct weft_ibport *in, u16
 	switch_xmit(sw, __ffs64(ports), skb);
 }
 
-/* With tables that are out of date, or wrong: there is nothing else that would end it. */
+/* Tables that are wrong or out of date may send a packet in a loop, which nothing else ends. */
 static bool switch_is_circling(struct sk_buff *skb)
 {
 	return weft_hop(skb)->hops > WEFT_MAX_HOPS;
@@ -161,7 +147,7 @@ static bool switch_attribute(struct weft_ibnode *node, struct ib_smp *smp)
 	return weft_fdb_attribute(sw->fdb, smp, smp->method == IB_MGMT_METHOD_SET);
 }
 
-/* Port 0 is where the node GUID is; the ports outside have none. */
+/* Port 0 has the node GUID; external ports have none. */
 static void switch_init_ports(struct weft_switch *sw, __be64 guid, u8 speed)
 {
 	struct weft_ibport_param param = {
@@ -223,7 +209,7 @@ WEFT_EXPORT_FOR_TEST(weft_switch_create);
 
 void weft_switch_destroy(struct weft_switch *sw)
 {
-	/* packets that had come before the cables went are in the queue then */
+	/* wait until packets that came before the cables were pulled out are in the queue */
 	synchronize_rcu();
 	switch_free(sw);
 }

@@ -9,10 +9,13 @@
 
 #include "fabric/mad.h"
 
-/* Times a trap is sent. What is urgent does not wait for a sweep. */
+/*
+ * Times that a trap is sent. An urgent trap is sent more often, so that the subnet manager need
+ * not find the change by its next sweep.
+ */
 #define TRAP_TIMES		5
 #define TRAP_TIMES_URGENT	10
-/* Before it is sent first: things come in groups. */
+/* Delay of a new trap, as events come in groups. */
 #define TRAP_DELAY		(HZ / 50)
 /* SubnetTimeOut: 4.096 us * 2^n */
 #define TRAP_TIME_NS		4096ULL
@@ -25,18 +28,12 @@ static const u16 trap_kinds[] = {
 
 static_assert(ARRAY_SIZE(trap_kinds) == WEFT_TRAP_KINDS);
 
-/**
- * struct trap_way - how a trap goes to the subnet manager
- * @known: there is a way
- * @issuer: who sends it
- * @sm_lid: to whom
- * @period: until it is sent again, jiffies
- */
+/* How a trap gets to the subnet manager. */
 struct trap_way {
-	bool				known;
+	bool				known;	/* the port is up, and both LIDs are set */
 	struct weft_notice_issuer	issuer;
-	u16				sm_lid;
-	u64				period;
+	u16				sm_lid;	/* destination */
+	u64				period;	/* until the trap is repeated, jiffies */
 };
 
 static struct weft_ibport *trap_port(const struct weft_traps *traps)
@@ -81,7 +78,7 @@ static struct trap_way trap_way(const struct weft_traps *traps)
 	return way;
 }
 
-/* Have the work done when the next one is due. The lock is held. */
+/* Schedule the work item for the trap that is due first. */
 static void trap_arm(struct weft_traps *traps)
 {
 	u64 now = get_jiffies_64(), first = U64_MAX;
@@ -96,7 +93,7 @@ static void trap_arm(struct weft_traps *traps)
 				 first > now ? first - now : 0);
 }
 
-/* One that is due: a copy of it; it is due again later. */
+/* Copy a trap that is due to @due, and schedule its repetition. Returns false if none is due. */
 static bool trap_take(struct weft_traps *traps, u64 period, struct weft_trap *due)
 {
 	u64 now = get_jiffies_64();
@@ -118,7 +115,7 @@ static bool trap_take(struct weft_traps *traps, u64 period, struct weft_trap *du
 	return found;
 }
 
-/* Without memory it is as good as lost on the way. */
+/* Without memory the trap counts as lost on the way. */
 static void trap_send(struct weft_traps *traps, const struct trap_way *way,
 		      const struct weft_trap *trap)
 {
@@ -177,8 +174,8 @@ void weft_traps_init(struct weft_traps *traps, struct weft_ibnode *node,
 WEFT_EXPORT_FOR_TEST(weft_traps_init);
 
 /*
- * What is under way already is not put off. Return: it is due earlier than what there was,
- * if there was anything.
+ * A trap that is already scheduled is not postponed. Returns true if the trap is due earlier than
+ * before, or was idle.
  */
 static bool trap_replace(struct weft_trap *trap, const struct weft_notice *notice, u32 number)
 {
@@ -208,7 +205,7 @@ void weft_traps_raise(struct weft_traps *traps, const struct weft_notice *notice
 	if (WARN_ON_ONCE(!trap))
 		return;
 	spin_lock_irqsave(&traps->lock, flags);
-	/* a flood costs no timers */
+	/* a flood of notices must not rearm the timer each time */
 	if (trap_replace(trap, notice, ++traps->number))
 		trap_arm(traps);
 	spin_unlock_irqrestore(&traps->lock, flags);
