@@ -16,25 +16,17 @@
 /* Bit of weft_b2b.taken */
 #define B2B_FAR_END	0
 
-/**
- * struct weft_b2b - a fabric that is one cable
- *
- * RTNL protects it, but for what the uplinks are told by.
- *
- * @underlay: to other hosts
- * @ports: of this host; [0] alone, or both at the ends of @local_cable
- * @local_cable: between them
- * @uplinks: of [0], while it is alone; NULL: they could not be opened
- * @node: who it is for them
- * @taken: the other end is, by @uplinks or by [1]: first come, first served
+/*
+ * RTNL protects a link. The callbacks of the uplinks run without RTNL: they change @taken
+ * atomically, and read @ports[0], which does not change while the uplinks are open.
  */
 struct weft_b2b {
 	struct weft_underlay	*underlay;
-	struct weft_ibport	*ports[2];
-	struct weft_local_cable	*local_cable;
-	struct weft_uplinks	*uplinks;
+	struct weft_ibport	*ports[2];	/* of this host; [0] alone, or both */
+	struct weft_local_cable	*local_cable;	/* between both ports */
+	struct weft_uplinks	*uplinks;	/* of [0] while it is alone; NULL: opening failed */
 	struct weft_uplink_node	node;
-	unsigned long		taken;
+	unsigned long		taken;	/* the other end has been taken by @uplinks or [1] */
 };
 
 static bool b2b_has(struct weft_uplink_node *node)
@@ -42,7 +34,10 @@ static bool b2b_has(struct weft_uplink_node *node)
 	return !test_bit(B2B_FAR_END, &container_of(node, struct weft_b2b, node)->taken);
 }
 
-/* There is nobody at the other end, so it stays until the uplinks are closed. */
+/*
+ * The other end is free, so there is no second port, and the first one stays until the uplinks are
+ * closed.
+ */
 static struct weft_ibport *b2b_take(struct weft_uplink_node *node)
 {
 	struct weft_b2b *b2b = container_of(node, struct weft_b2b, node);
@@ -61,7 +56,7 @@ static const struct weft_uplink_ops b2b_uplink_ops = {
 	.give = b2b_give,
 };
 
-/* One whose net device is about to go need not find anybody. */
+/* A net device that is being unregistered gets no uplinks. */
 static int b2b_listen(struct weft_b2b *b2b)
 {
 	struct weft_uplinks *uplinks;
@@ -124,7 +119,7 @@ int weft_b2b_attach(struct weft_b2b *b2b, struct weft_ibport *port)
 	return b2b_attach_second(b2b, port);
 }
 
-/* One that stays is the first one from now on. */
+/* Detach one of two ports. The other one becomes the first port. */
 static void b2b_part(struct weft_b2b *b2b, const struct weft_ibport *port)
 {
 	weft_local_cable_destroy(b2b->local_cable);
@@ -158,7 +153,7 @@ void weft_b2b_update(struct weft_b2b *b2b)
 	else if (b2b->uplinks)
 		weft_uplinks_update(b2b->uplinks);
 	else if (b2b->ports[0])
-		/* it is tried again: if it is in vain it stays as it is */
+		/* opening failed before: retry, and leave it if it fails again */
 		b2b_listen(b2b);
 }
 

@@ -19,16 +19,10 @@
 #include "fabric/uplink.h"
 #include "pause.h"
 
-/* Mbit/s of a net device that knows none, such as lo. */
+/* Mbit/s of a net device that reports no speed, such as lo. */
 #define FABRIC_DEFAULT_MBPS	SPEED_10000
 
-/**
- * struct fabric_link - a port of a channel adapter, and the local cable from it to the switch
- * @list: of weft_fabric.links
- * @local_cable: to @switch_port
- * @port: of the channel adapter
- * @switch_port: of the switch
- */
+/* A port of a channel adapter, and the local cable from it to the switch. */
 struct fabric_link {
 	struct list_head	list;
 	struct weft_local_cable	*local_cable;
@@ -36,29 +30,19 @@ struct fabric_link {
 	struct weft_ibport	*switch_port;
 };
 
-/**
- * struct weft_fabric - the fabric of a net device: a switch and its cables, or a back-to-back link
- * @list: of fabrics
- * @ndev: the net device
- * @underlay: to the fabric's part in other hosts
- * @b2b: two ends of a cable; NULL: there is a switch. All that follows is valid then.
- * @sw: the switch
- * @node: who it is for the uplinks
- * @uplinks: of the switch
- * @links: to it
- */
+/* The fabric of a net device. */
 struct weft_fabric {
 	struct list_head	list;
 	struct net_device	*ndev;
 	struct weft_underlay	*underlay;
-	struct weft_b2b		*b2b;
+	struct weft_b2b		*b2b;	/* NULL: the members below are valid */
 	struct weft_switch	*sw;
-	struct weft_uplink_node	node;
+	struct weft_uplink_node	node;	/* @sw as a node, for @uplinks */
 	struct weft_uplinks	*uplinks;
-	struct list_head	links;
+	struct list_head	links;	/* struct fabric_link */
 };
 
-/* RTNL protects it, and all that it leads to. */
+/* RTNL protects the list and everything that is reached through it. */
 static LIST_HEAD(fabrics);
 
 static u32 fabric_mbps(struct net_device *ndev)
@@ -72,6 +56,7 @@ static u32 fabric_mbps(struct net_device *ndev)
 	return FABRIC_DEFAULT_MBPS;
 }
 
+/* With the width of 4X LinkSpeed 1 is 10 Gb/s, which is the least that InfiniBand has. */
 u8 weft_fabric_speed(struct net_device *ndev)
 {
 	u32 mbps;
@@ -97,7 +82,7 @@ bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 	rcu_read_lock();
 	far_end = weft_local_cable_far_end(port);
 	weft_pause(WEFT_PAUSE_IB_FAR_END);
-	/* of a back-to-back link both are at the ends of the local cable */
+	/* on a back-to-back link the local cable leads to its other end */
 	leads = far_end && (fabric->b2b || weft_switch_way(fabric->sw, lid) == far_end->num);
 	rcu_read_unlock();
 	return leads;
@@ -112,7 +97,7 @@ u8 weft_fabric_filter(const struct weft_ibport *from, const struct weft_ibport *
 	if (from == to)
 		return 0;
 	rcu_read_lock();
-	/* of a back-to-back link these are ports of channel adapters, which have no filters */
+	/* on a back-to-back link these are ports of channel adapters, which have no filters */
 	in = weft_local_cable_far_end(from);
 	out = weft_local_cable_far_end(to);
 	if (in && !weft_filter_passes(in, WEFT_IBPORT_PKEY_IN, pkey))
@@ -131,7 +116,7 @@ void weft_fabric_refused(const struct weft_fabric *fabric, const struct weft_ibp
 
 	rcu_read_lock();
 	far_end = weft_local_cable_far_end(port);
-	/* as long as that is there the fabric is */
+	/* the fabric exists while the port has a local cable */
 	if (far_end && !fabric->b2b)
 		weft_switch_refused(fabric->sw, far_end, filter, violation);
 	rcu_read_unlock();
@@ -289,7 +274,7 @@ static bool fabric_is_empty(const struct weft_fabric *fabric)
 	return fabric->b2b ? weft_b2b_is_empty(fabric->b2b) : list_empty(&fabric->links);
 }
 
-/* Unless a port uses it yet. */
+/* Free the fabric if no port uses it. */
 static void fabric_release(struct weft_fabric *fabric)
 {
 	if (!fabric_is_empty(fabric))

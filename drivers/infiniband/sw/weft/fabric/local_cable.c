@@ -7,17 +7,11 @@
 
 #include "pause.h"
 
-/**
- * struct weft_local_cable - a cable between two ports of this host
- * @cable: the same for both ends
- * @ends: the ports
- * @plugged: whether it is plugged in, at both ends
- * @lock: one end at a time makes the other one follow; the locks of the ports are inside
- */
 struct weft_local_cable {
-	struct weft_cable	cable;
+	struct weft_cable	cable;	/* the same for both ends */
 	struct weft_ibport	*ends[2];
-	bool			plugged;
+	bool			plugged;	/* at both ends */
+	/* serializes local_cable_settle(); taken before the locks of ports */
 	spinlock_t		lock;
 };
 
@@ -32,7 +26,7 @@ static struct weft_ibport *local_cable_other(const struct weft_local_cable *loca
 	return local->ends[port == local->ends[0]];
 }
 
-/* Into the other end, which may be the channel adapter of this very QP. */
+/* The other end may be the port of the sending QP itself, whose turn the caller may own. */
 static void local_cable_xmit(struct weft_cable *cable, struct weft_ibport *from,
 			     struct sk_buff *skb)
 {
@@ -41,8 +35,8 @@ static void local_cable_xmit(struct weft_cable *cable, struct weft_ibport *from,
 }
 
 /*
- * The link is up when both ends are ready for it. When one of them has gone up, perhaps
- * after it had gone down, the other one does the same.
+ * The link is up while both ends are ready. If management has changed the end @from, the other end
+ * goes down before it goes up, as @from may have done.
  */
 static void local_cable_settle(struct weft_local_cable *local, const struct weft_ibport *from)
 {
@@ -66,7 +60,10 @@ static void local_cable_link(struct weft_cable *cable, struct weft_ibport *from)
 	local_cable_settle(local_cable_of(cable), from);
 }
 
-/* A switch first and last: a port that is up can be sent to, and its peer hears it. */
+/*
+ * The far end, as a rule a switch, is plugged in first and pulled out last, so that a channel
+ * adapter whose port is up is heard.
+ */
 static void local_cable_plug(struct weft_local_cable *local)
 {
 	local->plugged = true;

@@ -6,29 +6,23 @@
 #include <rdma/ib_pma.h>
 
 #define PMA_ALL_PORTS		255
-/* Times of 4.096 us * 2^n: one second. */
+/* RespTimeValue: 4.096 us * 2^18, about a second. */
 #define PMA_TIME		18
 
-/**
- * struct pma_field - a counter in an attribute
- * @counter: what it shows
- * @select: bit of CounterSelect; from 16 on of CounterSelect2
- * @offset: where it is in the attribute
- * @size: bytes
- */
+/* A counter in an attribute. */
 struct pma_field {
 	enum weft_ibport_counter counter;
-	u8	select;
-	u8	offset;
-	u8	size;
+	u8	select;			/* bit of CounterSelect; from 16 on of CounterSelect2 */
+	u8	offset;			/* in the attribute */
+	u8	size;			/* in bytes */			/* in bytes */
 };
 
 #define PMA_FIELD(counter, select, type, member)			\
 	{ counter, select, offsetof(struct type, member), sizeof_field(struct type, member) }
 
 /*
- * The others stay zero: of remote errors, of credits that did not come and of full
- * buffers a link in software has none.
+ * Counters that are not listed stay 0: a link in software has no PortRcvRemotePhysicalErrors,
+ * LocalLinkIntegrityErrors or ExcessiveBufferOverrunErrors.
  */
 static const struct pma_field pma_fields[] = {
 	PMA_FIELD(WEFT_IBC_SYMBOL_ERRORS, 0, ib_pma_portcounters, symbol_error_counter),
@@ -66,12 +60,8 @@ static const struct pma_field pma_fields_ext[] = {
 		  port_multicast_rcv_packets),
 };
 
-/**
- * struct pma_table - an attribute with counters
- * @fields: of it
- * @num: of them
- * @size: bytes of the attribute
- * @extended: resets do not affect those of the other one
+/*
+ * An attribute with counters. A reset of one attribute does not affect the counters of the other.
  */
 struct pma_table {
 	const struct pma_field	*fields;
@@ -89,7 +79,7 @@ static const struct pma_table pma_counters_ext = {
 	true,
 };
 
-/* Big-endian numbers of 1 to 8 bytes. */
+/* Big-endian numbers of 1 to 8 bytes */
 static u64 pma_load(const u8 *bytes, u8 size)
 {
 	u64 value = 0;
@@ -123,7 +113,7 @@ static u64 pma_now(struct weft_ibport *port, const struct pma_field *field)
 	return atomic64_read(&port->counters[field->counter]);
 }
 
-/* CounterSelect, CounterSelect2 above it */
+/* CounterSelect, and CounterSelect2 from bit 16 on */
 static u32 pma_select(const struct pma_table *table, const u8 *data)
 {
 	const struct ib_pma_portcounters *counters = (const void *)data;
@@ -159,11 +149,7 @@ static void pma_add_port(struct weft_ibport *port, const struct pma_table *table
 	spin_unlock_irqrestore(&port->lock, flags);
 }
 
-/**
- * struct pma_range - ports that a MAD is about
- * @first: number of the first
- * @last: number of the last
- */
+/* Numbers of the ports that a MAD is about. */
 struct pma_range {
 	u8	first;
 	u8	last;
@@ -183,7 +169,7 @@ static void pma_write_sums(u8 *data, const struct pma_table *table, const u64 *s
 {
 	const struct pma_field *field;
 
-	/* behind PortSelect and CounterSelect */
+	/* keep PortSelect and CounterSelect */
 	memset(data + 4, 0, table->size - 4);
 	for (field = table->fields; field < table->fields + table->num; field++)
 		pma_store(data + field->offset, field->size,
@@ -197,7 +183,7 @@ static u16 pma_port_counters(struct weft_ibnode *node, struct ib_pma_mad *mad,
 	struct pma_range range;
 	u8 num;
 
-	/* PortSelect is at the same place in both */
+	/* PortSelect is at the same offset in both attributes */
 	if (mad->mad_hdr.attr_mod || !pma_ports(node, mad->data[1], &range))
 		return IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE;
 	for (num = range.first; num <= range.last; num++) {
@@ -282,6 +268,11 @@ static bool pma_is_passed(const struct ib_mad_hdr *hdr)
 	       hdr->method == IB_MGMT_METHOD_REPORT;
 }
 
+/*
+ * Supported are Get and Set of PortCounters and PortCountersExtended, and Get of ClassPortInfo. Set
+ * resets the counters that CounterSelect names. Counters of PortCounters saturate. PortSelect 255
+ * means the sum of all ports (AllPortSelect), 0 the switch's own port.
+ */
 bool weft_pma_process(struct weft_ibnode *node, u8 in_port, const struct ib_mad *in,
 		      struct ib_mad *out)
 {
@@ -293,6 +284,10 @@ bool weft_pma_process(struct weft_ibnode *node, u8 in_port, const struct ib_mad 
 }
 WEFT_EXPORT_FOR_TEST(weft_pma_process);
 
+/*
+ * Supported are Get of ClassPortInfo, PortCounters, and PortCountersExtended without the counters
+ * of unicast and multicast packets.
+ */
 bool weft_pma_show(const u64 *counts, const struct ib_mad *in, struct ib_mad *out)
 {
 	if (in->mad_hdr.method != IB_MGMT_METHOD_GET)

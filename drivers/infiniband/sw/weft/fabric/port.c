@@ -9,18 +9,18 @@
 #include "params.h"
 #include "wire/codec.h"
 
-/* Virtual lane of subnet management packets, and the one of data. */
+/* Virtual lanes of subnet management and of data; there are no others. */
 #define IBPORT_VL_SMP		15
 #define IBPORT_VL_DATA		0
 
-/* LinkWidth: 1X, 4X */
+/* LinkWidthSupported and LinkWidthEnabled: 1X and 4X; LinkWidthActive: 4X */
 #define IBPORT_WIDTHS		3
 #define IBPORT_WIDTH		2
-/* MTUCap and NeighborMTU: 4096 */
+/* MTUCap, and the initial NeighborMTU */
 #define IBPORT_MTU		IB_MTU_4096
-/* Bytes of a packet beside its payload, from the LRH to the ICRC, at most (IBA 7.7.8) */
+/* Maximum length of a packet without its payload, from LRH to ICRC (IBA 7.7.8) */
 #define IBPORT_HEADERS		124
-/* Times of 4.096 us * 2^n: one second. */
+/* SubnetTimeOut and RespTimeValue: 4.096 us * 2^18, about a second */
 #define IBPORT_TIME		18
 
 static_assert(WEFT_IB_PKEYS % 32 == 0);
@@ -43,7 +43,7 @@ static void ibport_set_state(struct weft_ibport *port, u8 phys, u8 state)
 static void ibport_init_info(struct ib_port_info *info,
 			     const struct weft_ibport_param *param)
 {
-	/* what supports a speed supports the lower ones */
+	/* a port supports all lower speeds, too */
 	u8 speeds = param->speed | (param->speed - 1);
 
 	info->gid_prefix = cpu_to_be64(0xfe80000000000000ULL);
@@ -63,7 +63,7 @@ static void ibport_init_info(struct ib_port_info *info,
 	info->guid_cap = WEFT_IB_GUIDS;
 	info->clientrereg_resv_subnetto = IBPORT_TIME;
 	info->resv_resptimevalue = IBPORT_TIME;
-	/* thresholds that nothing reaches */
+	/* error thresholds: the highest values */
 	info->localphyerrors_overrunerrors = 0xff;
 }
 
@@ -122,7 +122,7 @@ u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys)
 }
 WEFT_EXPORT_FOR_TEST(weft_ibport_retrain);
 
-/* Change what is plugged in, and follow it unless management has disabled the port. */
+/* Change the cable, and the state unless management has disabled the port. */
 static u32 ibport_connect(struct weft_ibport *port, struct weft_cable *cable)
 {
 	unsigned long flags;
@@ -257,7 +257,7 @@ static void ibport_count_rcv(struct weft_ibport *port, const struct weft_lrh *lr
 							   WEFT_IBC_UNICAST_RCV);
 }
 
-/* IBA 7.2.7: what leaves in which state */
+/* IBA 7.2.7: data leave in ACTIVE only, VL 15 in all states but DOWN. */
 static bool ibport_may_xmit(struct weft_ibport *port, const struct weft_lrh *lrh)
 {
 	u8 state = READ_ONCE(port->state);
@@ -267,7 +267,7 @@ static bool ibport_may_xmit(struct weft_ibport *port, const struct weft_lrh *lrh
 	return state == IB_PORT_ACTIVE;
 }
 
-/* VL 15 has an MTU of its own, which each link has. */
+/* The MTU of VL 15 is 256 on every link. */
 static bool ibport_fits(const struct weft_lrh *lrh, enum ib_mtu mtu)
 {
 	if (lrh->vl == IBPORT_VL_SMP)
@@ -295,7 +295,7 @@ void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb)
 }
 WEFT_EXPORT_FOR_TEST(weft_ibport_xmit);
 
-/* Read the LRH, and cut off what is behind the ICRC. */
+/* Read and check the LRH, and cut off padding behind the ICRC. */
 static bool ibport_open(struct sk_buff *skb, struct weft_lrh *lrh)
 {
 	if (!pskb_may_pull(skb, sizeof(struct weft_wire_lrh)))
@@ -311,7 +311,10 @@ static bool ibport_open(struct sk_buff *skb, struct weft_lrh *lrh)
 	return !pskb_trim(skb, lrh->length);
 }
 
-/* What there is no way for anyway is told apart where management wants to know. */
+/*
+ * The counter for a packet that ibport_open() refused. Raw packets are always refused, but count as
+ * filtered where management has set FilterRawInbound.
+ */
 static enum weft_ibport_counter ibport_refusal(const struct weft_ibport *port,
 					       const struct sk_buff *skb)
 {
@@ -325,7 +328,7 @@ static enum weft_ibport_counter ibport_refusal(const struct weft_ibport *port,
 	return WEFT_IBC_RCV_ERRORS;
 }
 
-/* IBA 7.2.7: what is taken in which state */
+/* IBA 7.2.7: data are received in ARMED and ACTIVE, VL 15 in all states but DOWN. */
 static bool ibport_may_receive(struct weft_ibport *port, const struct weft_lrh *lrh)
 {
 	u8 state = READ_ONCE(port->state);
@@ -336,8 +339,8 @@ static bool ibport_may_receive(struct weft_ibport *port, const struct weft_lrh *
 }
 
 /*
- * IBA 7.2.7: the other end would not send data if it were not active, so the subnet manager
- * has armed all there is. The rest of its orders need not be waited for.
+ * IBA 7.2.7: data from the other end prove that it is ACTIVE, so the subnet manager has armed the
+ * whole subnet. The port need not wait until the subnet manager sets it to ACTIVE, too.
  */
 static void ibport_activate(struct weft_ibport *port)
 {

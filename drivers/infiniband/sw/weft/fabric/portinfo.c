@@ -4,12 +4,12 @@
 
 #include <linux/bitfield.h>
 
-/* mkeyprot_resv_lmc */
+/* Fields of mkeyprot_resv_lmc */
 #define PORTINFO_MKEY_PROT	GENMASK(7, 6)
 #define PORTINFO_LMC		GENMASK(2, 0)
-/* clientrereg_resv_subnetto */
+/* Field of clientrereg_resv_subnetto */
 #define PORTINFO_SUBNET_TIMEOUT	GENMASK(4, 0)
-/* LinkWidthEnabled, LinkSpeedEnabled: all that is supported */
+/* Values of LinkWidthEnabled and LinkSpeedEnabled: all that is supported */
 #define PORTINFO_ALL_WIDTHS	255
 #define PORTINFO_ALL_SPEEDS	15
 
@@ -39,6 +39,7 @@ static bool portinfo_is_external(const struct weft_ibnode *node,
 	return node->type == WEFT_NODE_SWITCH && port->num;
 }
 
+/* External ports of a switch have no fields of an endport. */
 void weft_portinfo_get(const struct weft_ibnode *node, const struct weft_ibport *port,
 		       struct ib_port_info *info)
 {
@@ -81,7 +82,7 @@ static bool portinfo_take_mtu(struct ib_port_info *info, const struct ib_port_in
 {
 	u8 mtu = nibble_high(set->neighbormtu_mastersmsl);
 
-	/* a subnet manager need not know of one for a switch's own port */
+	/* a subnet manager may leave out the MTU of a switch's own port */
 	if (!mtu && own)
 		return true;
 	if (!mtu || mtu > nibble_low(info->inittypereply_mtucap))
@@ -90,7 +91,7 @@ static bool portinfo_take_mtu(struct ib_port_info *info, const struct ib_port_in
 	return true;
 }
 
-/* What each port has: its link. */
+/* Take the fields of the link, which every port has. */
 static bool portinfo_take_link(struct ib_port_info *info, const struct ib_port_info *set,
 			       bool own)
 {
@@ -112,7 +113,7 @@ static bool portinfo_take_link(struct ib_port_info *info, const struct ib_port_i
 	return true;
 }
 
-/* What an end of a path has: a port of a channel adapter, a switch's own. */
+/* Take the fields of an endport, which is a port of a channel adapter or a switch's own port. */
 static bool portinfo_take_end(struct ib_port_info *info, const struct ib_port_info *set)
 {
 	u16 sm_lid = be16_to_cpu(set->sm_lid);
@@ -139,7 +140,7 @@ static bool portinfo_is_move_valid(u8 now, u8 state, u8 phys)
 {
 	if (phys > IB_PORT_PHYS_STATE_DISABLED)
 		return false;
-	/* what is asked for twice is asked for once: the first answer may be lost */
+	/* repeated Sets are valid, as the response to the first one may have been lost */
 	switch (state) {
 	case IB_PORT_NOP:
 	case IB_PORT_DOWN:
@@ -159,7 +160,7 @@ static u32 portinfo_move(struct weft_ibport *port, u8 state, u8 phys)
 		return weft_ibport_move(port, phys, IB_PORT_DOWN);
 	if (phys || state == IB_PORT_DOWN)
 		return weft_ibport_retrain(port, phys);
-	/* never back: ARMED is ignored when ACTIVE */
+	/* the state never goes back: a Set of ARMED in ACTIVE has no effect */
 	if (state > port->state)
 		return weft_ibport_move(port, IB_PORT_PHYS_STATE_LINK_UP, state);
 	return 0;
@@ -190,6 +191,11 @@ static void portinfo_commit(struct weft_ibport *port, const struct ib_port_info 
 	WRITE_ONCE(port->filters, nibble_low(info->operationalvl_pei_peo_fpi_fpo));
 }
 
+/*
+ * Read-only fields are ignored, and so are fields that this kind of port does not have: the state
+ * of a switch's own port never changes, external ports of a switch have no LID, and no other ports
+ * have filters.
+ */
 bool weft_portinfo_set(const struct weft_ibnode *node, struct weft_ibport *port,
 		       const struct ib_port_info *set, u32 *events)
 {

@@ -11,30 +11,22 @@
 #define SMA_PKEYS		32
 #define SMA_GUIDS		8
 
-/* mkeyprot_resv_lmc; from this value on M_KeyProtectBits protect what is read, too */
+/* M_KeyProtectBits in mkeyprot_resv_lmc, and the least value that protects Get, too */
 #define SMA_MKEY_PROT_SHIFT	6
 #define SMA_MKEY_PROT_READ	2
 
-/* VLArbitrationTable: the lower half of the low and of the high priority table */
+/* Blocks of VLArbitrationTable: the lower halves of the low and the high priority table */
 #define SMA_VLARB_LOW		1
 #define SMA_VLARB_HIGH		3
 
-/**
- * struct sma_request - a Get or Set that is being answered
- * @node: the agent's
- * @in_port: number of the port it came by
- * @smp: request; what is in its data becomes the answer
- * @mod: attribute modifier
- * @effect: of it
- * @gone: the answer has no way back
- */
+/* A Get or Set that is being answered. */
 struct sma_request {
 	struct weft_ibnode	*node;
 	u8			in_port;
-	struct ib_smp		*smp;
-	u32			mod;
+	struct ib_smp		*smp;	/* the request, which becomes the response */
+	u32			mod;	/* attribute modifier */
 	struct weft_sma_effect	*effect;
-	bool			gone;
+	bool			gone;	/* the response has no way back */
 };
 
 static bool sma_is_switch(const struct sma_request *req)
@@ -52,7 +44,7 @@ static struct weft_ibport *sma_port(const struct weft_ibnode *node, u32 num)
 	return num <= node->num_ports ? node->port[num] : NULL;
 }
 
-/* The port that has the LID, the M_Key and the tables of an end of a path. */
+/* The endport, with the LID, the M_Key and the tables. */
 static struct weft_ibport *sma_own_port(const struct weft_ibnode *node, u8 in_port)
 {
 	return sma_port(node, node->type == WEFT_NODE_SWITCH ? 0 : in_port);
@@ -118,7 +110,7 @@ static u16 sma_guid_info(struct sma_request *req)
 	return 0;
 }
 
-/* The Disabled state is there before the answer is. */
+/* Does a Set disable the port that its response would leave by? The port is disabled at once. */
 static bool sma_is_cut_off(const struct sma_request *req, const struct weft_ibport *port,
 			   const struct ib_port_info *set)
 {
@@ -126,7 +118,7 @@ static bool sma_is_cut_off(const struct sma_request *req, const struct weft_ibpo
 
 	if (set->portphysstate_linkdown >> 4 != IB_PORT_PHYS_STATE_DISABLED)
 		return false;
-	/* one without a hop comes from this node */
+	/* a request without hops comes from this node */
 	if (smp->mgmt_class == IB_MGMT_CLASS_SUBN_DIRECTED_ROUTE && !smp->hop_cnt &&
 	    smp->dr_slid == cpu_to_be16(WEFT_LID_PERMISSIVE))
 		return false;
@@ -140,7 +132,7 @@ static u8 sma_mkey_prot(const struct ib_port_info *info)
 
 static u16 sma_port_info(struct sma_request *req)
 {
-	/* SMs that know of extended speeds set the highest bit */
+	/* only subnet managers that know of extended speeds set the highest bit */
 	u8 num = req->mod & 0xff;
 	struct weft_ibport *port;
 	struct ib_port_info info;
@@ -161,7 +153,7 @@ static u16 sma_port_info(struct sma_request *req)
 	spin_unlock_irqrestore(&port->lock, flags);
 	if (!sma_is_set(req) && sma_mkey_prot(&info) && info.mkey != req->smp->mkey)
 		info.mkey = 0;
-	/* IBA o14-12.2.1: the answer to the order has it, and nothing that is read later */
+	/* IBA o14-12.2.1: the response to this Set has ClientReregister, and no later Get */
 	if (events & WEFT_IBPORT_REREGISTER)
 		info.clientrereg_resv_subnetto |= WEFT_PORTINFO_REREGISTER;
 	info.local_port_num = req->in_port;
@@ -184,7 +176,7 @@ static bool sma_set_pkeys(u16 *pkeys, const __be16 *set)
 	return changed;
 }
 
-/* In a switch each port has a table: the external ones for what they enforce. */
+/* Each port of a switch has a table. The tables of external ports are for partition enforcement. */
 static struct weft_ibport *sma_pkey_port(const struct sma_request *req)
 {
 	if (sma_is_switch(req))
@@ -217,7 +209,7 @@ static u16 sma_pkey_table(struct sma_request *req)
 	return 0;
 }
 
-/* Get or Set of a table that is only kept. */
+/* Get or Set a table that is stored without effect. */
 static void sma_exchange(struct sma_request *req, struct weft_ibport *port, u8 *table,
 			 size_t size)
 {
@@ -231,7 +223,7 @@ static void sma_exchange(struct sma_request *req, struct weft_ibport *port, u8 *
 	spin_unlock_irqrestore(&port->lock, flags);
 }
 
-/* In a switch the same whatever port it came in by: there is one lane. */
+/* The input port does not matter in a switch, because there is only one data lane. */
 static u16 sma_sl_to_vl(struct sma_request *req)
 {
 	u8 in = req->mod >> 8 & 0xff, out = req->mod & 0xff;
@@ -257,7 +249,7 @@ static u16 sma_vl_arb(struct sma_request *req)
 		port = sma_port(req->node, req->mod & 0xffff);
 	else
 		port = sma_own_port(req->node, req->in_port);
-	/* the upper halves are beyond VLArbitrationLowCap and HighCap */
+	/* VLArbitrationLowCap and HighCap leave out the upper halves */
 	if (!port || (part != SMA_VLARB_LOW && part != SMA_VLARB_HIGH))
 		return IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE;
 	table = port->vl_arb[part == SMA_VLARB_HIGH];
@@ -265,16 +257,11 @@ static u16 sma_vl_arb(struct sma_request *req)
 	return 0;
 }
 
-/**
- * struct sma_attribute - what an agent knows
- * @id: attribute ID
- * @set: it can be Set
- * @process: Get or Set it; returns the status
- */
+/* An attribute that nodes of all types support. */
 struct sma_attribute {
 	__be16	id;
-	bool	set;
-	u16	(*process)(struct sma_request *req);
+	bool	set;			/* Set is supported */
+	u16	(*process)(struct sma_request *req);	/* returns the status */
 };
 
 static const struct sma_attribute sma_attributes[] = {
@@ -311,7 +298,7 @@ static u16 sma_process_attribute(struct sma_request *req)
 	return attr < end ? attr->process(req) : sma_switch_attribute(req);
 }
 
-/* IBA 14.2.4.2: when the lease has ended anybody may read the M_Key. */
+/* IBA 14.2.4.2: when the lease has expired, anybody may read the M_Key. */
 static void sma_end_lease(struct weft_ibport *port)
 {
 	if (!port->mkey_expires || time_before(jiffies, port->mkey_expires))
@@ -327,7 +314,7 @@ static void sma_count_violation(struct weft_ibport *port)
 
 	if (count != U16_MAX)
 		port->info.mkey_violations = cpu_to_be16(count + 1);
-	/* zero says that it does not run */
+	/* 0 means that no lease is running */
 	if (period && !port->mkey_expires)
 		port->mkey_expires = (jiffies + period * HZ) ?: 1;
 }
@@ -374,14 +361,14 @@ static bool sma_is_get_or_set(const struct ib_smp *smp)
 	return smp->method == IB_MGMT_METHOD_GET || smp->method == IB_MGMT_METHOD_SET;
 }
 
-/* SMInfo is a subnet manager's, and no M_Key protects it. */
+/* A subnet manager at the port answers SMInfo, which the M_Key does not protect. */
 static bool sma_is_for_sm(const struct weft_ibport *port, const struct ib_smp *smp)
 {
 	return smp->attr_id == IB_SMP_ATTR_SM_INFO && sma_is_get_or_set(smp) &&
 	       sma_is_version_known(smp) && READ_ONCE(port->sm_live);
 }
 
-/* A MAD that no answer belongs to, or another agent's. */
+/* A MAD that gets no response, or is for another agent. */
 static bool sma_is_passed(const struct weft_ibport *port, const struct ib_smp *smp)
 {
 	return smp->method & IB_MGMT_METHOD_RESP || smp->method == IB_MGMT_METHOD_TRAP ||
@@ -397,7 +384,7 @@ static enum weft_sma_verdict sma_reply(struct ib_smp *smp, u16 status)
 	return WEFT_SMA_REPLY;
 }
 
-/* What is wrong whoever asks, and whatever for. */
+/* Errors that do not depend on the port or the attribute. */
 static u16 sma_check_form(const struct ib_smp *smp)
 {
 	if (!sma_is_version_known(smp))
@@ -407,6 +394,11 @@ static u16 sma_check_form(const struct ib_smp *smp)
 	return 0;
 }
 
+/*
+ * A subnet manager at the port answers SMInfo; without one it is an unsupported attribute. Get
+ * returns what was Set, but for ClientReregister. Unknown methods, attributes and modifiers get the
+ * status of IBA 13.4.7.
+ */
 enum weft_sma_verdict weft_sma_process(struct weft_ibnode *node, u8 in_port,
 				       const struct ib_smp *in, struct ib_smp *out,
 				       struct weft_sma_effect *effect)
@@ -430,7 +422,7 @@ enum weft_sma_verdict weft_sma_process(struct weft_ibnode *node, u8 in_port,
 	status = sma_check_form(out);
 	if (!status && !sma_check_mkey(port, out, effect))
 		return WEFT_SMA_DROP;
-	/* which nothing answers */
+	/* it has no response */
 	if (out->method == IB_MGMT_METHOD_TRAP_REPRESS) {
 		effect->represses = !status;
 		return WEFT_SMA_DROP;
