@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fabric/arq.c: two ends with a wire between them that loses, doubles and reorders
- * frames, and a clock that is turned by hand.
+ * Tests of fabric/arq.c: two ends of a cable, with a wire between them that loses, duplicates and
+ * reorders frames, and a simulated clock.
  */
 #include <kunit/test.h>
 #include <linux/list.h>
@@ -14,20 +14,20 @@
 
 #define ARQ_SEED	0x61727173
 #define ARQ_HEADER	sizeof(struct weft_wire_frame)
-/* Of a packet: the headers before its number, bytes at most, and kinds of content. */
+/* A packet: bytes before its number, maximum length, and number of different contents. */
 #define ARQ_LRH		8
 #define ARQ_LONGEST	4356
 #define ARQ_PLACES	256
-/* Packets each way over a bad wire, and frames of garbage. */
+/* Packets in each direction over a bad wire, and random frames. */
 #define ARQ_PACKETS	320
 #define ARQ_GARBAGE	8000
 #define ARQ_MS		1000000ULL
 #define ARQ_US		1000ULL
-/* Time that a frame takes, and that a late one takes at most. */
+/* Latency of the wire, and the most that a late frame takes in addition. */
 #define ARQ_DELAY	(20 * ARQ_US)
 #define ARQ_LATE	(400 * ARQ_US)
 
-/* What the wire does, of 1000 frames. */
+/* Properties of a wire; probabilities are per mille. */
 struct arq_wire {
 	const char	*name;
 	u32		lost;
@@ -36,37 +36,19 @@ struct arq_wire {
 	u32		max_frame;
 };
 
-/**
- * struct arq_end - an end
- * @arq: it
- * @model: whose
- * @alarm: when it wants to be called; 0: not at all
- * @more: it has left something over
- * @next: number of the packet that it has to get next
- * @vl15: packets of VL 15 it got
- * @hops: of the packet that it got last
- * @counters: what it counted
- * @given_up: when it gave up; 0: it did not
- */
 struct arq_end {
 	struct weft_arq		arq;
 	struct arq_model	*model;
-	u64			alarm;
-	bool			more;
-	u32			next;
-	u32			vl15;
-	u8			hops;
+	u64			alarm;	/* time that arm() was called with; 0: none */
+	bool			more;	/* more() was called */
+	u32			next;	/* number of the packet that has to come next */
+	u32			vl15;	/* packets of VL 15 that have come */
+	u8			hops;	/* of the last packet that has come */
 	u32			counters[WEFT_IBC_COUNT];
-	u64			given_up;
+	u64			given_up;	/* time when give_up() was called; 0: it was not */
 };
 
-/**
- * struct arq_flying - a frame on the wire
- * @list: of arq_model.wire
- * @skb: the frame
- * @to: end
- * @when: it arrives
- */
+/* A frame on the wire, in the order of arrival. */
 struct arq_flying {
 	struct list_head	list;
 	struct sk_buff		*skb;
@@ -85,14 +67,13 @@ struct arq_model {
 	u32			max_frame;
 };
 
-/* The wires that most tests have. */
 static const struct arq_wire arq_clean = { .max_frame = 1500 };
 static const struct arq_wire arq_large = { .max_frame = 4400 };
 static const struct arq_wire arq_dead = { .lost = 1000, .max_frame = 1500 };
 
-/* Packets that their destructors were called of. */
+/* Packets whose destructors have been called. */
 static u32 arq_freed;
-/* What is in packets, from a place on that depends on their number. */
+/* The contents of packets; the number of a packet selects where its bytes begin. */
 static u8 arq_noise[ARQ_LONGEST + ARQ_PLACES];
 
 static struct arq_end *arq_end_of(struct weft_arq *arq)
@@ -143,7 +124,7 @@ static const u8 *arq_content(u32 number)
 	return arq_noise + number % ARQ_PLACES;
 }
 
-/* Complete, and in order: its number is where the BTH would be. */
+/* Packets must arrive complete and in order. The number is where the BTH would be. */
 static void arq_check_packet(struct arq_end *end, struct sk_buff *packet)
 {
 	struct kunit *test = end->model->test;
@@ -242,7 +223,7 @@ static void arq_model_destroy(struct arq_model *model)
 	}
 }
 
-/* Does not fail: what a wire makes of frames is what was sent. */
+/* Every frame on the wire is valid, as the wire does not damage frames. */
 static void arq_arrive(struct arq_model *model, struct arq_flying *flying)
 {
 	struct sk_buff *skb = flying->skb;
@@ -253,7 +234,7 @@ static void arq_arrive(struct arq_model *model, struct arq_flying *flying)
 	KUNIT_ASSERT_TRUE(model->test, weft_frame_decode(&frame, skb->data, skb->len));
 	KUNIT_EXPECT_EQ(model->test, frame.heard, flying->to + 1);
 	__skb_pull(skb, ARQ_HEADER);
-	/* a net device leaves there what it likes */
+	/* the net device may have left anything there */
 	memset(skb->cb, 0xff, sizeof(skb->cb));
 	weft_arq_receive(&model->end[flying->to].arq, &frame, skb, model->now);
 	kfree(flying);
@@ -266,7 +247,7 @@ static void arq_alarm(struct arq_model *model, struct arq_end *end)
 	weft_arq_timeout(&end->arq, model->now);
 }
 
-/* Let the next event happen, a work item first; returns false: there is none before @until. */
+/* Process the next event, work items first. Returns false if there is none before @until. */
 static bool arq_step(struct arq_model *model, u64 until)
 {
 	struct arq_flying *first = list_first_entry_or_null(&model->wire, struct arq_flying, list);
@@ -294,7 +275,7 @@ static bool arq_step(struct arq_model *model, u64 until)
 	return true;
 }
 
-/* Until there is nothing more to be done; it must end. */
+/* Process all events of a period. */
 static void arq_run(struct arq_model *model, u64 time)
 {
 	u64 until = model->now + time;
@@ -328,7 +309,7 @@ static void arq_xmit(struct arq_model *model, u32 from, u32 number, u32 length)
 		      model->now);
 }
 
-/* So many packets, from 0 on, at once. */
+/* Send packets with the numbers from 0 on at once. */
 static void arq_xmit_many(struct arq_model *model, u32 from, u32 num, u32 length)
 {
 	u32 i;
@@ -370,7 +351,7 @@ static void arq_wire_name(const struct arq_wire *wire, char *name)
 
 KUNIT_ARRAY_PARAM(arq_wire, arq_wires, arq_wire_name);
 
-/* Each way, more at a time than the window takes, and then a few now and then. */
+/* Both ends send, first more than the window takes, and then a packet now and then. */
 static void all_arrives(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, test->param_value);
@@ -394,7 +375,7 @@ static void all_arrives(struct kunit *test)
 	arq_model_destroy(model);
 }
 
-/* Where nothing gets lost nothing is sent twice, and few frames are mere acknowledges. */
+/* Without losses no frame is repeated, and few frames are ACKs. */
 static void nothing_is_sent_twice(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_clean);
@@ -421,7 +402,7 @@ static void lost_frame_is_told_once(struct kunit *test)
 	while (model->end[1].next < 60 && arq_step(model, U64_MAX))
 		;
 	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_LINK_RECOVERIES), 1U);
-	/* there, the gap back, and there again: no time was waited for */
+	/* frames there, GAP back, repetition there: no timeout had to expire */
 	KUNIT_EXPECT_EQ(test, model->now - began, 3 * ARQ_DELAY);
 	arq_run(model, 100 * ARQ_MS);
 	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_LINK_RECOVERIES), 1U);
@@ -455,7 +436,7 @@ static void gives_up_once(struct kunit *test)
 	KUNIT_EXPECT_GE(test, end->given_up - began, WEFT_ARQ_GIVE_UP_US * ARQ_US);
 	KUNIT_EXPECT_LE(test, end->given_up - began,
 			(WEFT_ARQ_GIVE_UP_US + WEFT_ARQ_MAX_RETRY_US) * ARQ_US);
-	/* four frames each time */
+	/* both packets have four frames together */
 	KUNIT_EXPECT_EQ(test, model->frames, 4 + 4 * end->counters[WEFT_IBC_LINK_RECOVERIES]);
 	KUNIT_EXPECT_LE(test, end->counters[WEFT_IBC_LINK_RECOVERIES], 30U);
 	KUNIT_EXPECT_EQ(test, arq_freed, 0U);
@@ -466,7 +447,7 @@ static void gives_up_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arq_freed, 3U);
 }
 
-/* Who brings a frame, or the timer, has looked at the clock, and had to wait for the lock. */
+/* A caller of weft_arq_receive() or weft_arq_timeout() reads the clock before it gets the lock. */
 static void late_clock_is_no_silence(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_clean);
@@ -489,7 +470,7 @@ static void late_clock_is_no_silence(struct kunit *test)
 	arq_model_destroy(model);
 }
 
-/* The same: what was acknowledged before it was sent took no time. */
+/* An acknowledgment at an earlier time than the transmission counts as no delay. */
 static void late_clock_is_no_delay(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_clean);
@@ -505,7 +486,7 @@ static void late_clock_is_no_delay(struct kunit *test)
 	arq_model_destroy(model);
 }
 
-/* An end that is silent for as long as it likes is no reason as long as all has come. */
+/* The other end may be silent for any time while everything has been acknowledged. */
 static void idle_does_not_give_up(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_clean);
@@ -538,8 +519,8 @@ static void window_has_an_end(struct kunit *test)
 }
 
 /*
- * Each of their senders stops by itself, so the bound is for when there are very many: more
- * than a test need have. All but one of what there is room for is said to wait.
+ * Senders limit themselves, so only very many senders reach the limit. The test pretends that all
+ * but one of the packets, or bytes, of the limit are waiting.
  */
 static void queue_of_senders_has_an_end(struct kunit *test)
 {
@@ -569,12 +550,7 @@ static void queue_of_senders_has_an_end(struct kunit *test)
 	}
 }
 
-/**
- * struct arq_kind - what a packet is that no sender waits for
- * @name: for the log
- * @group: it goes to a group
- * @part: one part of so many of what may wait is for those
- */
+/* A kind of packets that no sender waits for; it may use 1/@part of their limit. */
 struct arq_kind {
 	const char	*name;
 	bool		group;
@@ -605,8 +581,8 @@ static void arq_xmit_as(struct arq_model *model, u32 number, u32 length, bool gr
 }
 
 /*
- * Of what no sender waits for so many packets may wait, of a kind a part of them. Who waits
- * finds room all the same, to a group or not, and what he sends takes none from others.
+ * Packets without a waiting sender have a limit, and each kind may use a part of it. Packets with a
+ * sender, to a group or not, take no room from those, and find room nevertheless.
  */
 static void arq_expect_room(struct kunit *test, u32 length, u32 all)
 {
@@ -639,7 +615,7 @@ static void queue_of_others_has_an_end(struct kunit *test)
 	arq_expect_room(test, 24, WEFT_ARQ_WAIT_PACKETS);
 }
 
-/* It waits for nothing, is not repeated, and not kept. */
+/* A packet of VL 15 does not wait, and is neither repeated nor kept. */
 static void vl15_goes_by(struct kunit *test)
 {
 	static const struct arq_wire clean = { .max_frame = 512 };
@@ -658,7 +634,7 @@ static void vl15_goes_by(struct kunit *test)
 	arq_model_destroy(model);
 }
 
-/* Whatever a packet is made of, and when some of it is sent twice. */
+/* Packets of one frame or several, with repetitions. */
 static void hops_are_counted(struct kunit *test)
 {
 	static const struct arq_wire bad = { .lost = 200, .max_frame = 1500 };
@@ -685,7 +661,7 @@ static void hops_are_counted(struct kunit *test)
 	arq_model_destroy(model);
 }
 
-/* Another CPU is at the frames before them, and takes its time. */
+/* Another CPU is busy with the frames that are in the FIFO. */
 static void vl15_without_room_is_counted(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_clean);
@@ -706,7 +682,7 @@ static void vl15_without_room_is_counted(struct kunit *test)
 	arq_model_destroy(model);
 }
 
-/* WEFT_ARQ_WINDOW frames have been put into the fifo by other CPUs. */
+/* Other CPUs have put WEFT_ARQ_WINDOW frames into the FIFO. */
 static struct arq_model *arq_full_lane(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_clean);
@@ -717,7 +693,7 @@ static struct arq_model *arq_full_lane(struct kunit *test)
 	return model;
 }
 
-/* Others may fill a fifo while it is emptied, so nobody goes on until it is empty. */
+/* A CPU does not go on until the FIFO is empty, because others may be filling it. */
 static void frames_have_a_budget(struct kunit *test)
 {
 	struct arq_model *model = arq_full_lane(test);
@@ -772,7 +748,7 @@ static void malformed_is_not_sent(struct kunit *test)
 		weft_arq_xmit(&model->end[0].arq, skb, model->now);
 	}
 	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_XMIT_DISCARDS), 3U);
-	/* but what is behind the end of a packet is no harm, and is not sent */
+	/* bytes behind the end of a packet are not sent */
 	skb = arq_packet(test, 0, 1028, 0);
 	skb->data[5] -= 1;
 	weft_arq_xmit(&model->end[0].arq, skb, model->now);
@@ -782,7 +758,7 @@ static void malformed_is_not_sent(struct kunit *test)
 	arq_model_destroy(model);
 }
 
-/* Any frame at all, from somebody who knows the nonces. */
+/* Receive a random frame with the right nonces. */
 static void arq_inject(struct arq_model *model, u32 seq_span, u32 ack_span)
 {
 	struct weft_frame frame = {
@@ -810,7 +786,7 @@ static void arq_inject(struct arq_model *model, u32 seq_span, u32 ack_span)
 	weft_arq_receive(&model->end[0].arq, &frame, skb, model->now);
 }
 
-/* What is far from what is expected does not harm what is under way. */
+/* Frames with numbers out of reach do no harm. */
 static void strange_numbers(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_clean);
@@ -836,7 +812,7 @@ static void strange_numbers(struct kunit *test)
 	arq_model_destroy(model);
 }
 
-/* Nothing is hoped for but that all memory comes back, and that it ends. */
+/* Random frames: the window must not overflow, and all memory must be freed. */
 static void garbage(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_dead);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fabric/fabric.c: two ports of channel adapters on the loopback device, on a switch or
- * back to back (fabric/b2b.c).
+ * Tests of fabric/fabric.c: ports of channel adapters on the loopback device, with a switch or back
+ * to back (fabric/b2b.c).
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -17,9 +17,8 @@
 
 #define FABRIC_GUID	0x0200ff00fe000020ULL
 #define FABRIC_ENDS	2
-/* Of a back-to-back link, and one too many. */
+/* The ends of a back-to-back link, and one too many. */
 #define PAIR_ENDS	3
-/* Ports of a switch. */
 #define FABRIC_MANY	WEFT_SWITCH_PORTS
 
 /* A port of a channel adapter. */
@@ -45,7 +44,7 @@ static const struct weft_ibport_ops end_ops = {
 	.event = end_event,
 };
 
-/* No hosts but this one. */
+/* No peers. */
 static const struct weft_underlay_addrs end_peers;
 
 static void end_attach_to(struct fabric_end *end, u64 guid, u64 switch_guid)
@@ -111,7 +110,7 @@ static void cable_follows_netdev(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, end->events & WEFT_IBPORT_LINK);
 }
 
-/* From one through the switch to the switch's other ports, until it is the other's. */
+/* Send a request through the switch to each of its ports: one of them leads to the other end. */
 static void ports_reach_each_other(struct kunit *test)
 {
 	struct fabric_end *end = kunit_kcalloc(test, FABRIC_ENDS, sizeof(*end), GFP_KERNEL);
@@ -158,7 +157,7 @@ static bool end_ask(struct fabric_end *end, struct model_mad *mad, u8 method, __
 	return valid;
 }
 
-/* PortPhysicalState and PortState of a port of the switch, a digit each. */
+/* PortPhysicalState and PortState of a switch port, a hexadecimal digit each. */
 static u32 switch_state(struct kunit *test, struct fabric_end *end, u8 num)
 {
 	const struct ib_port_info *info;
@@ -170,7 +169,7 @@ static u32 switch_state(struct kunit *test, struct fabric_end *end, u8 num)
 	return info->portphysstate_linkdown >> 4 << 4 | (info->linkspeed_portstate & 15);
 }
 
-/* Which port of the switch one hangs on. */
+/* The number of the switch port that an end is connected to. */
 static u8 switch_port_of(struct kunit *test, struct fabric_end *end)
 {
 	struct model_mad mad = {};
@@ -180,7 +179,7 @@ static u8 switch_port_of(struct kunit *test, struct fabric_end *end)
 	return ((const struct ib_node_info *)mad.smp.data)->local_port_num;
 }
 
-/* As a subnet manager would: Polling, or Disabled. */
+/* Set PortPhysicalState to Polling or Disabled, as a subnet manager would. */
 static void end_set_phys(struct fabric_end *end, u8 phys)
 {
 	unsigned long flags;
@@ -206,7 +205,10 @@ static void switch_set_phys(struct kunit *test, struct fabric_end *end, u8 num, 
 	info->linkspeed_portstate &= 0xf0;
 	KUNIT_EXPECT_TRUE(test, end_ask(end, &mad, IB_MGMT_METHOD_SET, IB_SMP_ATTR_PORT_INFO,
 					num));
-	/* what it does to the other end is done after the answer, before the next one */
+	/*
+	 * the other end follows after the response to the Set, and before the response to this
+	 * request
+	 */
 	switch_state(test, end, num);
 }
 
@@ -235,7 +237,7 @@ static void link_has_two_ends(struct kunit *test)
 	end_set_phys(&end[0], IB_PORT_PHYS_STATE_DISABLED);
 	KUNIT_EXPECT_EQ(test, end_state(&end[0]), DISABLED);
 	KUNIT_EXPECT_EQ(test, switch_state(test, &end[1], num), POLLING);
-	/* it takes two */
+	/* the link needs both ends */
 	switch_set_phys(test, &end[1], num, IB_PORT_PHYS_STATE_POLLING);
 	KUNIT_EXPECT_EQ(test, end_state(&end[0]), DISABLED);
 	KUNIT_EXPECT_EQ(test, switch_state(test, &end[1], num), POLLING);
@@ -252,7 +254,7 @@ static void link_has_two_ends(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, end_state(&end[0]), LINK_UP);
 	KUNIT_EXPECT_EQ(test, switch_state(test, &end[1], num), LINK_UP);
 
-	/* one that is retrained begins anew at both ends */
+	/* retraining one end takes both down and up */
 	model_activate(&end[0].port);
 	end[0].events = 0;
 	switch_set_phys(test, &end[1], num, IB_PORT_PHYS_STATE_POLLING);
@@ -281,7 +283,7 @@ static void switch_gets_full(struct kunit *test)
 		end_detach(&end[i]);
 }
 
-/* Without a switch; false: the loopback device has a fabric already. */
+/* Attach three ends without a switch. Returns false if the loopback device is in use. */
 static bool b2b_begin(struct fabric_end *end)
 {
 	u8 i;
@@ -340,7 +342,7 @@ static void b2b_has_two_ends(struct kunit *test)
 	b2b_end(end);
 }
 
-/* What leaves one end comes out of the other, whatever its way is to be. */
+/* Every packet that leaves one end comes out of the other, whatever its destination. */
 static void b2b_carries(struct kunit *test)
 {
 	struct fabric_end *end = b2b_init(test);
@@ -357,7 +359,7 @@ static void b2b_carries(struct kunit *test)
 	b2b_end(end);
 }
 
-/* Either may go: the other end is free then, for the next one. */
+/* After either port is detached its end is free for another one. */
 static void b2b_changes(struct kunit *test)
 {
 	struct fabric_end *end = b2b_init(test);
@@ -372,7 +374,7 @@ static void b2b_changes(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, end[2].fabric, end[!i].fabric);
 		KUNIT_EXPECT_EQ(test, end_state(&end[2]), LINK_UP);
 		KUNIT_EXPECT_EQ(test, end_state(&end[!i]), LINK_UP);
-		/* what there is stays without a switch, whatever is asked for */
+		/* the fabric stays without a switch although this asks for one */
 		end_attach(&end[i], i + 1);
 		KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(end[i].fabric), -ENOSPC);
 		end_detach(&end[2]);
@@ -389,7 +391,7 @@ static u8 end_filter(const struct fabric_end *from, const struct fabric_end *to,
 	return weft_fabric_filter(&from->port, &to->port, pkey);
 }
 
-/* What does not become packets is looked at as if it did, and counted. */
+/* Data that bypass the switch are filtered and counted as packets would be. */
 static void filters_without_packets(struct kunit *test)
 {
 	struct fabric_end *end = kunit_kcalloc(test, FABRIC_ENDS, sizeof(*end), GFP_KERNEL);

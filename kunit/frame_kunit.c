@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * fabric/frame.c: headers of frames, and packets that are made of them.
- */
+/* Tests of fabric/frame.c: headers of frames, and reassembly of packets. */
 #include <kunit/test.h>
 #include <linux/mm.h>
 #include <linux/prandom.h>
@@ -14,13 +12,13 @@
 
 #define FRAME_SEED	0x66726d65
 #define FRAME_FUZZ	20000
-/* of those that want memory each time */
+/* rounds of tests that allocate memory in each */
 #define FRAME_PARTS	4000
 #define FRAME_HEADER	sizeof(struct weft_wire_frame)
 
 static const struct weft_frame_headroom frame_room = { .head = 16, .tail = 4 };
 
-/* A packet of any bytes behind a right LRH. */
+/* A packet with a valid LRH and arbitrary content. */
 static struct sk_buff *frame_packet(struct kunit *test, u32 length, u8 vl)
 {
 	struct weft_lrh lrh = {
@@ -36,7 +34,7 @@ static struct sk_buff *frame_packet(struct kunit *test, u32 length, u8 vl)
 	return skb;
 }
 
-/* One frame's worth of a packet, as it is behind the header. */
+/* A frame with a part of a packet, without its header. */
 static struct sk_buff *frame_part(struct kunit *test, const struct sk_buff *packet, u32 offset,
 				  u32 length)
 {
@@ -81,13 +79,13 @@ static void header_is_laid_out(struct kunit *test)
 	weft_frame_encode(again, &decoded);
 	KUNIT_EXPECT_EQ(test, memcmp(again, bytes, sizeof(bytes)), 0);
 	KUNIT_EXPECT_EQ(test, decoded.length, frame.length);
-	/* behind it there may be padding, but nothing may be missing */
+	/* padding may follow the body, but no byte may be missing */
 	KUNIT_EXPECT_TRUE(test, weft_frame_decode(&decoded, buf, FRAME_HEADER + 0x121));
 	KUNIT_EXPECT_FALSE(test, weft_frame_decode(&decoded, buf, FRAME_HEADER + 0x11f));
 	KUNIT_EXPECT_FALSE(test, weft_frame_decode(&decoded, buf, FRAME_HEADER - 1));
 }
 
-/* A header, and whether it is one. */
+/* A header, and whether it is valid. */
 struct frame_row {
 	const char		*name;
 	struct weft_frame	frame;
@@ -178,7 +176,7 @@ static void hello_is_checked(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, weft_hello_decode(&decoded, buf));
 }
 
-/* Each byte counts but padding. */
+/* Every byte of a frame but padding is protected. */
 static void damage_is_found(struct kunit *test)
 {
 	struct sk_buff *packet = frame_packet(test, 100, 0), *skb;
@@ -221,7 +219,7 @@ static void random_headers(struct kunit *test)
 	}
 }
 
-/* Bytes of a frame, odd ones, too. */
+/* Bytes in a frame; some are odd. */
 static const u32 frame_parts[] = { 8, 9, 13, 488, 1001, 1476, 4095, 8976 };
 
 static void frame_part_name(const u32 *part, char *name)
@@ -261,7 +259,7 @@ static void packet_is_put_together(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, reasm.skb);
 }
 
-/* A part of a packet of 1000 bytes on VL 0, and what is to become of it. */
+/* A part of a packet of 1000 bytes on VL 0, and the result of adding it. */
 struct frame_step {
 	u32	offset;
 	u32	length;
@@ -324,7 +322,7 @@ static void parts_are_checked(struct kunit *test)
 	kfree_skb(original);
 }
 
-/* The VL of the LRH and what the frame says of it agree. */
+/* The VL in the LRH and the flag VL15 have to agree. */
 static void vl15_is_checked(struct kunit *test)
 {
 	struct sk_buff *original = frame_packet(test, 288, 15), *packet, *frame;
@@ -350,7 +348,7 @@ static void frame_add_page(struct kunit *test, struct sk_buff *skb, const void *
 	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page, 0, length, PAGE_SIZE);
 }
 
-/* Frames come in pages, and packets are sent that are; nothing is in the linear part. */
+/* Frames and packets may be in pages, with nothing in the linear part. */
 static void pages_will_do(struct kunit *test)
 {
 	struct sk_buff *original = frame_packet(test, 4096, 0), *paged, *frame, *packet;
@@ -375,7 +373,7 @@ static void pages_will_do(struct kunit *test)
 	kfree_skb(original);
 }
 
-/* The memory of frames becomes the packet's, but not while somebody else looks at it. */
+/* A packet takes over the memory of its frames, unless a frame is cloned. */
 static void frames_are_joined(struct kunit *test)
 {
 	struct sk_buff *original = frame_packet(test, 4096, 0), *frame, *tap, *packet;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fabric/peer.c: two nodes that hear each other, or not, agree on a cable, and somebody who can
- * send with the address of either, but does not see what is sent there.
+ * Tests of fabric/peer.c: two nodes, which hear each other or not, agree on a cable. A third party
+ * can send with the address of either, but does not receive what is sent to that address.
  */
 #include <kunit/test.h>
 #include <linux/etherdevice.h>
@@ -14,35 +14,22 @@
 
 #define PEER_SEED	0x70656572
 
-/* Any time, and close to where jiffies wrap. */
+/* Arbitrary, but shortly before jiffies wrap. */
 #define PEER_NOW	((unsigned long)-5)
-/* A word of one node is followed by fewer of both. */
+/* One HELLO causes fewer than these from both nodes. */
 #define PEER_TALK	10
 
-/**
- * struct peer_node - a node
- * @key: of its first nonces
- * @known: it has an entry of the other one, @peer
- * @peer: what it knows of the other one
- * @deaf: it hears nothing
- */
 struct peer_node {
-	siphash_key_t		key;
-	bool			known;
+	siphash_key_t		key;	/* for weft_peer_first_nonce() */
+	bool			known;	/* it has an entry of the other node, @peer */
 	struct weft_peer	peer;
-	bool			deaf;
+	bool			deaf;	/* it receives nothing */
 };
 
-/**
- * struct peer_pair - two nodes
- * @node: 0 and 1
- * @now: jiffies
- * @said: HELLOs since peer_say()
- */
 struct peer_pair {
 	struct peer_node	node[2];
-	unsigned long		now;
-	u32			said;
+	unsigned long		now;	/* jiffies */
+	u32			said;	/* HELLOs since peer_say() */
 };
 
 static const u8 peer_mac[2][ETH_ALEN] = { { 2, 0, 0, 0, 0, 1 }, { 2, 0, 0, 0, 0, 2 } };
@@ -55,7 +42,7 @@ static struct weft_underlay_addr peer_addr(u32 of)
 	return addr;
 }
 
-/* The nonce that the other node tells @from. */
+/* The nonce of node @from for the other node. */
 static u32 peer_nonce(const struct peer_pair *pair, u32 from)
 {
 	const struct peer_node *node = &pair->node[from];
@@ -64,7 +51,7 @@ static u32 peer_nonce(const struct peer_pair *pair, u32 from)
 	return node->known ? node->peer.nonce : weft_peer_first_nonce(&node->key, &addr);
 }
 
-/* A HELLO with the address of node @from. */
+/* A HELLO from the address of node @from. */
 static struct weft_peer_note peer_note_of(u32 from, u32 nonce, u32 heard)
 {
 	return (struct weft_peer_note) {
@@ -74,7 +61,7 @@ static struct weft_peer_note peer_note_of(u32 from, u32 nonce, u32 heard)
 	};
 }
 
-/* The note that node @from sends now: to the other one, or to everybody if it knows none. */
+/* The HELLO that @from sends now: to the other node, or to all if it does not know that. */
 static struct weft_peer_note peer_note(const struct peer_pair *pair, u32 from)
 {
 	const struct peer_node *node = &pair->node[from];
@@ -85,7 +72,7 @@ static struct weft_peer_note peer_note(const struct peer_pair *pair, u32 from)
 
 static void peer_hear(struct peer_pair *pair, u32 by, const struct weft_peer_note *note);
 
-/* As an uplink does it. */
+/* Process a HELLO as an uplink does. */
 static u32 peer_take(struct peer_pair *pair, u32 by, const struct weft_peer_note *note)
 {
 	struct peer_node *node = &pair->node[by];
@@ -119,7 +106,7 @@ static void peer_reply(struct peer_pair *pair, u32 from, const struct weft_peer_
 	peer_hear(pair, !from, &reply);
 }
 
-/* It is heard, and what that leads to is, too. */
+/* Node @by hears a HELLO and replies, the other one replies to that, and so on. */
 static void peer_hear(struct peer_pair *pair, u32 by, const struct weft_peer_note *note)
 {
 	enum weft_peer_verdict verdict = WEFT_PEER_TAKE;
@@ -130,7 +117,7 @@ static void peer_hear(struct peer_pair *pair, u32 by, const struct weft_peer_not
 	pair->said++;
 	if (node->deaf)
 		return;
-	/* else it comes by the cable */
+	/* otherwise it has the nonces of the cable */
 	if (!peer || !peer->up || note->frame.nonce != peer->heard ||
 	    note->frame.heard != peer->nonce)
 		verdict = weft_peer_judge(peer, &note->frame, peer_nonce(pair, by), pair->now);
@@ -148,7 +135,7 @@ static u32 peer_say(struct peer_pair *pair, u32 from)
 	return pair->said;
 }
 
-/* A node that has just been started. */
+/* Start a node, or restart it. */
 static void peer_start(struct peer_pair *pair, u32 which)
 {
 	pair->node[which] = (struct peer_node) {};
@@ -160,7 +147,7 @@ static bool peer_is_up(const struct peer_pair *pair, u32 which)
 	return pair->node[which].known && pair->node[which].peer.up;
 }
 
-/* Both think the same of the cable. */
+/* Do both nodes have the same cable? */
 static bool peer_agree(const struct peer_pair *pair)
 {
 	const struct weft_peer *one = &pair->node[0].peer, *other = &pair->node[1].peer;
@@ -184,7 +171,7 @@ static void peer_connect(struct kunit *test, struct peer_pair *pair)
 	KUNIT_ASSERT_TRUE(test, peer_agree(pair));
 }
 
-/* Until both are up again, however often each of them says something. */
+/* The nodes get a cable again after a few HELLOs, which cause a limited number of others. */
 static void peer_reconnect(struct kunit *test, struct peer_pair *pair)
 {
 	u32 i;
@@ -194,7 +181,7 @@ static void peer_reconnect(struct kunit *test, struct peer_pair *pair)
 	KUNIT_EXPECT_TRUE(test, peer_agree(pair));
 }
 
-/* Time passes without a word: as an uplink does it. */
+/* Let time pass without a HELLO, and check the other node as an uplink does. */
 static u32 peer_check_after(struct peer_pair *pair, u32 which, unsigned long time)
 {
 	u32 actions;
@@ -221,13 +208,13 @@ static void one_word_is_enough(struct kunit *test)
 		KUNIT_EXPECT_LT(test, peer_say(&pair, from), PEER_TALK);
 		KUNIT_EXPECT_TRUE(test, peer_agree(&pair));
 		KUNIT_EXPECT_NE(test, pair.node[0].peer.nonce, 0U);
-		/* there is nothing more to say */
+		/* a HELLO needs no reply any more */
 		KUNIT_EXPECT_EQ(test, peer_say(&pair, 0), 1U);
 		KUNIT_EXPECT_EQ(test, peer_say(&pair, 1), 1U);
 	}
 }
 
-/* A node whose weft is older says its nonce first, and does not know of answers. */
+/* An older node begins with its nonce, and does not know of answers. */
 static void older_node(struct kunit *test)
 {
 	struct peer_pair pair = {};
@@ -244,7 +231,7 @@ static void older_node(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair.node[1].peer.heard, 77U);
 }
 
-/* A node that is heard only, or hears only, gets no cable, and nothing is kept of it. */
+/* If only one node hears the other one, neither gets an entry. */
 static void one_way_is_no_cable(struct kunit *test)
 {
 	struct peer_pair pair = {};
@@ -258,7 +245,7 @@ static void one_way_is_no_cable(struct kunit *test)
 	}
 }
 
-/* Short frames get through, long ones do not: an answer may be short. */
+/* Answers are short, and no proof that long frames get through. */
 static void answers_are_no_cable(struct kunit *test)
 {
 	struct peer_pair pair = {};
@@ -280,8 +267,9 @@ static void answers_are_no_cable(struct kunit *test)
 }
 
 /*
- * What somebody says who can send with the address of node @from, and does not see the nonces:
- * he may know old ones, and guess. The other one shall have of it what @expected says.
+ * Send frames with the address of node @from that somebody could forge without seeing the nonces:
+ * with old nonces and guesses. For each of them the other node must come to the verdict @expected,
+ * and take no action.
  */
 static void peer_forge(struct kunit *test, struct peer_pair *pair, u32 from,
 		       enum weft_peer_verdict expected)
@@ -306,7 +294,7 @@ static void peer_forge(struct kunit *test, struct peer_pair *pair, u32 from,
 		if (peer)
 			KUNIT_EXPECT_EQ(test, weft_peer_hear(peer, &note, pair->now), 0U);
 	}
-	/* a sign of life at most */
+	/* only heard_at may change */
 	before.heard_at = node->peer.heard_at;
 	KUNIT_EXPECT_MEMEQ(test, &node->peer, &before, sizeof(before));
 }
@@ -318,7 +306,7 @@ static void forged_hello_pulls_nothing(struct kunit *test)
 
 	peer_connect(test, &pair);
 	peer_forge(test, &pair, 0, WEFT_PEER_DROP);
-	/* even if the nonce has been guessed: it has an end that is alive */
+	/* even with the right nonce, as the cable is in use */
 	note = peer_note_of(0, 666, pair.node[1].peer.nonce);
 	peer_hear(&pair, 1, &note);
 	KUNIT_EXPECT_TRUE(test, peer_agree(&pair));
@@ -337,7 +325,7 @@ static void forged_hello_keeps_nobody_out(struct kunit *test)
 	peer_reconnect(test, &pair);
 }
 
-/* Nodes that are invented have no more than one address's nonce, and nobody has that. */
+/* Invented nodes get no entry, and do not change the nonce of the address that they use. */
 static void invented_nodes_are_not_kept(struct kunit *test)
 {
 	struct peer_pair pair = {};
@@ -353,7 +341,7 @@ static void invented_nodes_are_not_kept(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, peer_agree(&pair));
 }
 
-/* What a node is told at one address is of no use at another one, or to another node. */
+/* A nonce is valid for one address at one node. */
 static void first_nonce_is_of_an_address(struct kunit *test)
 {
 	struct weft_underlay_addr one = peer_addr(0), other = peer_addr(1);
@@ -375,7 +363,7 @@ static void hello_to_all_is_a_sign_of_life(struct kunit *test)
 	pair.now += peer_dead() + 1;
 	note = peer_note_of(0, 0, 0);
 	peer_hear(&pair, 1, &note);
-	/* but not one that it hears us */
+	/* but no proof that it hears us */
 	KUNIT_EXPECT_EQ(test, peer_check_after(&pair, 1, 0), WEFT_PEER_PULL | WEFT_PEER_REPLY);
 }
 
@@ -393,7 +381,7 @@ static void silence(struct kunit *test)
 	KUNIT_EXPECT_NE(test, pair.node[0].peer.nonce, nonce);
 }
 
-/* One end alone has pulled the cable out, and its good-bye is lost: the other one misses it. */
+/* One end pulls the cable out, and its BYE is lost: the other end has to time out. */
 static void pulled_at_one_end(struct kunit *test)
 {
 	struct peer_pair pair;
@@ -420,7 +408,7 @@ static void pulled_at_both_ends(struct kunit *test)
 	peer_reconnect(test, &pair);
 }
 
-/* A node that has begun anew waits until the one that it was has been missed. */
+/* A node that has restarted gets a cable after the other node has timed out. */
 static void restart(struct kunit *test)
 {
 	struct peer_pair pair;
@@ -440,7 +428,7 @@ static void restart(struct kunit *test)
 	KUNIT_EXPECT_NE(test, pair.node[1].peer.nonce, nonce);
 }
 
-/* Somebody says that a node has begun anew, as often as he likes, but that is there. */
+/* HELLOs that pretend a restart have no effect while the real node is alive. */
 static void holder_is_not_silent(struct kunit *test)
 {
 	unsigned long pause = msecs_to_jiffies(WEFT_HELLO_SLOW_MS);
@@ -505,7 +493,7 @@ static void other_mac_is_not_heard(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair.node[1].peer.heard, 0U);
 }
 
-/* Alive, but it has another one: its port may be given to somebody else, in time. */
+/* A peer node is alive but gives us no cable: its port may be given away after some time. */
 static void waiting_in_vain(struct kunit *test)
 {
 	unsigned long dead = peer_dead(), now;
@@ -522,7 +510,7 @@ static void waiting_in_vain(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, weft_peer_is_vain(peer, now + dead));
 		KUNIT_EXPECT_TRUE(test, weft_peer_is_vain(peer, now + 2 * dead + 1));
 	}
-	/* not all at the same time */
+	/* the time depends on the nonce */
 	now += dead + dead / 2;
 	peer->nonce = WEFT_HELLO_DEAD_MS;
 	KUNIT_EXPECT_TRUE(test, weft_peer_is_vain(peer, now));
@@ -542,7 +530,7 @@ static void cable_is_not_vain(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, weft_peer_is_vain(&pair.node[0].peer, pair.now + 3 * dead));
 }
 
-/* HELLOs that come late, a node that begins anew, or pulls the cable out for no reason. */
+/* HELLOs that arrive late or get lost, nodes that restart or pull the cable out. */
 static void peer_trouble(struct peer_pair *pair, struct rnd_state *rnd,
 			 struct weft_peer_note *late)
 {
@@ -562,7 +550,7 @@ static void peer_trouble(struct peer_pair *pair, struct rnd_state *rnd,
 		peer_say(pair, from);
 }
 
-/* As soon as they leave that off, a few HELLOs are enough, when a dead cable has been missed. */
+/* Once the trouble ends and dead cables have timed out, a few HELLOs are enough. */
 static void they_always_agree(struct kunit *test)
 {
 	struct weft_peer_note late[2];

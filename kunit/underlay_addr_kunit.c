@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * fabric/underlay_addr.c: addresses of hosts, as users write them and as they are shown.
- */
+/* Tests of fabric/underlay_addr.c: addresses as users write them and as they are printed. */
 #include <kunit/test.h>
 #include <linux/inet.h>
 
 #include "fabric/underlay_addr.h"
 
-/* As long as a file of sysfs. */
+/* The size of a file in sysfs. */
 #define STATION_TEXT	4096
 
 static char *addr_text(struct kunit *test, const struct weft_underlay_addrs *list, size_t size)
@@ -19,12 +17,12 @@ static char *addr_text(struct kunit *test, const struct weft_underlay_addrs *lis
 	return text;
 }
 
-/* What @text is read as, written again. */
+/* Parse @text, and print the result. */
 static void expect_text(struct kunit *test, const char *text, u32 num, const char *again)
 {
 	struct weft_underlay_addrs list;
 
-	/* nothing that was there stays */
+	/* the former contents must not matter */
 	memset(&list, 0xff, sizeof(list));
 	KUNIT_ASSERT_EQ_MSG(test, weft_underlay_addrs_parse(&list, text), 0, "'%s'", text);
 	KUNIT_EXPECT_EQ(test, list.num, num);
@@ -41,7 +39,7 @@ static void lists(struct kunit *test)
 	expect_text(test, "  192.0.2.1 ,\t2001:db8::1\n", 2, "192.0.2.1 2001:db8::1\n");
 	expect_text(test, "2001:DB8:0:0:0:0:0:a", 1, "2001:db8::a\n");
 	expect_text(test, "fe80::1", 1, "fe80::1\n");
-	/* the same twice, in whatever words */
+	/* duplicates, also in another notation */
 	expect_text(test, "192.0.2.1 192.0.2.1", 1, "192.0.2.1\n");
 	expect_text(test, "192.0.2.1 ::ffff:192.0.2.1", 1, "192.0.2.1\n");
 }
@@ -65,7 +63,7 @@ static void no_addresses(struct kunit *test)
 		"a", "192.0.2", "192.0.2.1.2", "192.0.2.256", "192.0.2.1x", "192.0.2.1/24",
 		"192.0.2.1:1", "2001:db8::1::2", "2001:db8::1/64", "fe80::1%eth0", "localhost",
 		":", "[2001:db8::1]", "192.0.2.1 a", "a 192.0.2.1",
-		/* of no single other host */
+		/* addresses that cannot be those of a single other host */
 		"0.0.0.0", "127.0.0.1", "255.255.255.255", "224.0.0.1", "239.1.1.1", "::", "::1",
 		"ff02::1", "::ffff:127.0.0.1", "::ffff:224.0.0.1",
 	};
@@ -100,7 +98,7 @@ static void too_many(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, list.num, WEFT_UPLINK_PEERS);
 }
 
-/* The longest there are fit; where they do not, no byte behind the end is written. */
+/* The longest list fits; in a smaller buffer no byte is written behind the end. */
 static void room(struct kunit *test)
 {
 	struct weft_underlay_addrs list = { .num = WEFT_UPLINK_PEERS };
