@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fabric/filter.c: what the external ports of a switch let pass, and what is said of the
- * rest. Tables and filters are set as a subnet manager does it.
+ * Tests of fabric/filter.c: packets that the external ports of a switch let pass, and the traps for
+ * the others. Tables and filters are set by SMPs, as a subnet manager does it.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -17,17 +17,17 @@
 #define FILTER_SEED	0x66696c74
 #define FILTER_FUZZ	2000
 #define FILTER_FLOOD	300
-/* Of PortInfo: all of enum weft_ibport_filter */
+/* All of enum weft_ibport_filter */
 #define FILTER_ALL	15
 #define FILTER_BLOCK	32
 
-/* Where a test looks into a packet. */
+/* Offsets in a packet */
 #define LRH_VL		0
 #define LRH_LNH		1
 #define GRH_VERSION	8
 #define BTH_OPCODE	8
 
-/* Status of the answer to a directed request, CPU order. */
+/* Status of the response to a directed request, in CPU order */
 #define STATUS_GOOD	0x8000
 #define STATUS_INVALID	(STATUS_GOOD | IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE)
 
@@ -37,14 +37,14 @@ static u16 ask(struct kunit *test, struct model_mad *mad, u8 method, __be16 attr
 	return be16_to_cpu(mad->smp.status);
 }
 
-/* LID n leaves by port n, but for the switch's own; a group has all ports. */
+/* Port n is for LID n, but port 0 for the switch's own LID; the multicast group has all ports. */
 static void set_tables(struct kunit *test)
 {
 	struct model_mad mad = {};
 	__be16 *masks = (__be16 *)mad.smp.data;
 	u8 i;
 
-	/* what has changed before is seen */
+	/* LinearFDBTop; clear PortStateChange */
 	mad.smp.data[7] = 40;
 	mad.smp.data[11] = 4;
 	ask(test, &mad, IB_MGMT_METHOD_SET, IB_SMP_ATTR_SWITCH_INFO, 0);
@@ -79,7 +79,7 @@ static void filter_test_exit(struct kunit *test)
 		model_destroy(test->priv);
 }
 
-/* One P_Key at the end of the table, and nothing before it. */
+/* Set a P_Key table with a single P_Key, in its last entry. */
 static void set_pkey(struct kunit *test, u8 port, u16 pkey)
 {
 	struct model_mad mad = {};
@@ -92,7 +92,7 @@ static void set_pkey(struct kunit *test, u8 port, u16 pkey)
 				  port << 16 | 1), STATUS_GOOD);
 }
 
-/* Return: what is read then. */
+/* Returns the filters that a Get shows afterwards. */
 static u8 set_filters(struct kunit *test, u8 port, u8 filters)
 {
 	struct model_mad mad = {};
@@ -120,7 +120,7 @@ static struct model_mad data_packet(u16 slid, u16 dlid, u16 pkey)
 	};
 }
 
-/* Packets of data that have come out by a port; it forgets them, and traps. */
+/* Count the data packets that have come out of a port. Drops them, and traps. */
 static u32 arrived(struct model *model, u8 port)
 {
 	struct sk_buff *skb;
@@ -140,13 +140,7 @@ static void send_pkey(struct model *model, u16 pkey)
 	model_send(model, 1, &packet);
 }
 
-/**
- * struct match_row - a P_Key at a port that filters
- * @filter: in which direction
- * @entry: of its table
- * @pkey: of the packet
- * @passes: it does
- */
+/* A P_Key and a table entry at a port that filters in one direction. */
 struct match_row {
 	u8	filter;
 	u16	entry;
@@ -201,7 +195,7 @@ static void filters_by_pkey(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, model_counter(model, 1, WEFT_IBC_RELAY_ERRORS), 0);
 }
 
-/* The table is there, but nothing says that it counts; or not for what comes this way. */
+/* The table has no effect without a filter for the direction of the packet. */
 static void filters_when_told_to(struct kunit *test)
 {
 	static const u8 off[][2] = {
@@ -229,7 +223,7 @@ static void filters_when_told_to(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arrived(model, 2), 1);
 }
 
-/* Whatever its P_Key, by LID and by a directed route. */
+/* Packets on VL 15 pass with any P_Key, by LID and by a directed route. */
 static void management_lane_passes(struct kunit *test)
 {
 	struct model *model = test->priv;
@@ -249,7 +243,7 @@ static void management_lane_passes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, model_counter(model, 2, WEFT_IBC_XMIT_CONSTRAINT), 0);
 }
 
-/* Each of the ports decides for itself. */
+/* Each port filters its copy of a multicast packet. */
 static void filters_copies_of_a_group(struct kunit *test)
 {
 	struct model_mad packet = data_packet(1, FILTER_MLID, 0x8001);
@@ -264,7 +258,7 @@ static void filters_copies_of_a_group(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arrived(model, 3), 0);
 	KUNIT_EXPECT_EQ(test, arrived(model, 4), 1);
 	KUNIT_EXPECT_EQ(test, model_counter(model, 3, WEFT_IBC_XMIT_CONSTRAINT), 1);
-	/* the last one, which gets no copy but the packet */
+	/* the last port gets the packet itself instead of a copy */
 	set_pkey(test, 4, 0x8002);
 	set_filters(test, 4, WEFT_IBPORT_PKEY_OUT);
 	model_send(model, 1, &packet);
@@ -273,13 +267,13 @@ static void filters_copies_of_a_group(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, model_counter(model, 4, WEFT_IBC_XMIT_CONSTRAINT), 1);
 }
 
-/* What the switch itself says is no exception. */
+/* Responses of the switch itself are filtered, too. */
 static void filters_answers(struct kunit *test)
 {
 	struct model *model = test->priv;
 	struct model_mad mad;
 
-	/* who is a limited member gets an answer that it may hear */
+	/* a limited member gets a response with the P_Key of a full member */
 	set_pkey(test, 2, 0x7fff);
 	set_filters(test, 2, WEFT_IBPORT_PKEY_IN | WEFT_IBPORT_PKEY_OUT);
 	mad = model_counters_request(2, FILTER_LID, 0x7fff);
@@ -294,7 +288,7 @@ static void filters_answers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, model_counter(model, 2, WEFT_IBC_XMIT_CONSTRAINT), 1);
 }
 
-/* The trap as it comes to the subnet manager, of a packet that came in by port 2. */
+/* Send a packet by port 2, and expect a trap with this notice at the subnet manager. */
 static void expect_trap(struct kunit *test, struct sk_buff *skb, const u8 *notice)
 {
 	struct model *model = test->priv;
@@ -332,7 +326,7 @@ static void tells_datagram(struct kunit *test)
 	expect_trap(test, weft_mad_build(&packet.address, &packet.mad, GFP_KERNEL), notice);
 }
 
-/* Its headers say neither who has sent it nor by which addresses. */
+/* Headers of a connected QP have neither a source QP nor, without a GRH, GIDs. */
 static void tells_connected(struct kunit *test)
 {
 	static const u8 notice[IB_SMP_DATA_SIZE] = {
@@ -349,7 +343,7 @@ static void tells_connected(struct kunit *test)
 	expect_trap(test, skb, notice);
 }
 
-/* Each of many packets is counted; what is told of them is one packet. */
+/* A flood is counted packet by packet, but causes one trap. */
 static void flood_is_told_once(struct kunit *test)
 {
 	struct model *model = test->priv;
@@ -365,7 +359,7 @@ static void flood_is_told_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arrived(model, 2), 0);
 }
 
-/* They have no way anyway; it is another counter. */
+/* Raw packets are always dropped; the filter changes the counter. */
 static void counts_raw_packets(struct kunit *test)
 {
 	struct model_mad packet = data_packet(1, 2, 0xffff);
@@ -406,7 +400,7 @@ static void wrong_ip_version_is_refused(struct kunit *test)
 	}
 }
 
-/* Of each port its own; those of the switch's own port are what it hears by. */
+/* Each port has a table of its own; that of port 0 is for packets to the switch itself. */
 static void tables_read_back(struct kunit *test)
 {
 	static const u8 ports[] = { 0, 1, 36 };
@@ -451,7 +445,7 @@ static void bad_tables_are_refused(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, model->node->port[i]->pkeys[0], 0xffff);
 }
 
-/* The switch's own port filters nothing; a Set that is invalid sets no filter. */
+/* Port 0 does not filter. An invalid Set does not change filters. */
 static void filters_read_back(struct kunit *test)
 {
 	struct model *model = test->priv;
@@ -475,7 +469,7 @@ static void filters_read_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, model->node->port[2]->filters, FILTER_ALL);
 }
 
-/* Any byte, of packets of any length, while each port filters. */
+/* Random bytes and lengths while all ports filter. */
 static void survives_noise_at_filters(struct kunit *test)
 {
 	struct model_mad packet = data_packet(1, 2, 0xffff);
@@ -493,7 +487,7 @@ static void survives_noise_at_filters(struct kunit *test)
 		KUNIT_ASSERT_NOT_NULL(test, skb);
 		for (n = prandom_u32_state(&rnd) % 6; n; n--)
 			skb->data[prandom_u32_state(&rnd) % 72] = prandom_u32_state(&rnd);
-		/* some of them with a length that agrees */
+		/* let the length in the LRH of some of them be right */
 		if (i % 3 == 0) {
 			skb_trim(skb, 8 + prandom_u32_state(&rnd) % 32 * 4);
 			skb->data[4] = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fabric/route.c, and fabric/agent.c where it relays: directed routes, with what ib_mad
+ * Tests of fabric/route.c, and of forwarding in fabric/agent.c: directed routes, with what ib_mad
  * does at both ends.
  */
 #include <kunit/test.h>
@@ -16,7 +16,7 @@
 #define ROUTE_PORTS	WEFT_SWITCH_PORTS
 #define ROUTE_LID	12
 
-/* CA - 1 first 2 - 3 second 4 - CA */
+/* CA - port 1 of first, its port 2 - port 3 of second, its port 4 - CA */
 struct chain {
 	struct model	first;
 	struct model	second;
@@ -48,14 +48,14 @@ static void chain_exit(struct kunit *test)
 
 	if (!chain)
 		return;
-	/* no packet of one goes to the other any more before that one goes */
+	/* a switch must get no packets from the other one while it is destroyed */
 	weft_ibport_unplug(chain->first.end[2].port);
 	weft_ibport_unplug(chain->second.end[3].port);
 	model_destroy(&chain->first);
 	model_destroy(&chain->second);
 }
 
-/* A channel adapter gets a request at its port 1, and answers it as ib_mad does. */
+/* A channel adapter receives a request at its port 1, and responds as ib_mad does. */
 static void ca_answer(struct kunit *test, struct model_mad *mad)
 {
 	struct ib_smp *smp = &mad->smp;
@@ -127,7 +127,7 @@ static void ends_at_each_switch(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, model_receive(&chain->first, 1, &mad));
 	KUNIT_EXPECT_TRUE(test, model_answered(&mad));
 	KUNIT_EXPECT_EQ(test, be64_to_cpu(node_guid(&mad)), ROUTE_GUID + 1);
-	/* the port it came by, at the far one */
+	/* the second switch received the request by port 3 */
 	KUNIT_EXPECT_EQ(test, ((struct ib_node_info *)mad.smp.data)->local_port_num, 3);
 }
 
@@ -144,7 +144,7 @@ static void all_lids_by_port_1(struct kunit *test, struct model *model)
 					  IB_SMP_ATTR_LINEAR_FORWARD_TABLE, 0));
 }
 
-/* By LID to the second switch, and directed from there on; back likewise. */
+/* By LID to the second switch, and directed from there on; the response likewise. */
 static void begins_behind_lids(struct kunit *test)
 {
 	struct chain *chain = test->priv;
@@ -169,7 +169,7 @@ static void begins_behind_lids(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mad.smp.hop_ptr, 0);
 }
 
-/* A step of a route, and what is to become of it. */
+/* A step of a route, and its result. */
 struct route_step {
 	const char	*name;
 	u8		hop_ptr;
@@ -178,7 +178,7 @@ struct route_step {
 	bool		by_lid;
 	u8		next;
 	enum weft_route_verdict verdict;
-	u8		then;
+	u8		then;		/* hop pointer after the step */
 };
 
 static const struct route_step route_steps[] = {
@@ -236,7 +236,7 @@ static void route_makes_one_step(struct kunit *test)
 	}
 }
 
-/* The answer to every route goes back out by where that came in. */
+/* The response to a route of any length leaves by the port by which the request came. */
 static void answer_goes_back(struct kunit *test)
 {
 	struct weft_route route;
@@ -257,7 +257,7 @@ static void answer_goes_back(struct kunit *test)
 	}
 }
 
-/* Whatever is in it: the port is one of the switch, and nothing but the route changes. */
+/* Random SMPs: the route stays inside the switch's ports, and no other field changes. */
 static void route_survives_noise(struct kunit *test)
 {
 	struct weft_route route;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * fabric/switch.c, fdb.c and agent.c: forwarding, tables, traps, and packets that mean ill.
- */
+/* Tests of fabric/switch.c, fdb.c and agent.c: forwarding, tables, traps, and malicious packets. */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
@@ -17,16 +15,16 @@
 #define SWITCH_FUZZ		1600
 #define SWITCH_FUZZ_BURST	200
 #define SWITCH_FLOOD		2000
-/* More than there is room for, and what a subnet manager finds room for all the same. */
+/* More requests of QP 1 than the queue takes, and SMPs for which it must still have room. */
 #define SWITCH_GENERALS		400
 #define SWITCH_SMPS		100
 
-/* SwitchInfo, byte by byte. */
+/* Offsets and a bit in SwitchInfo. */
 #define INFO_TOP	6
 #define INFO_LIFE	11
 #define INFO_CHANGE	0x04
 
-/* Status of the answer to a directed request, CPU order. */
+/* Status of the response to a directed request, in CPU order */
 #define STATUS_GOOD	0x8000
 #define STATUS_INVALID	(STATUS_GOOD | IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE)
 
@@ -60,7 +58,7 @@ static bool ask(struct kunit *test, struct model_mad *mad, u8 method, __be16 att
 	return model_ask(test->priv, mad, method, attr, mod);
 }
 
-/* LID n leaves by port n, but for the switch's own. What has changed before is seen. */
+/* Port n is for LID n, but port 0 for the switch's own LID. Clears PortStateChange. */
 static void set_tables(struct kunit *test, u16 top)
 {
 	struct model_mad mad = {};
@@ -109,7 +107,7 @@ static void forwards_by_lid(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, model_is_silent(model, 2));
 }
 
-/* Back where it came from, beyond the top, no port, no such port, no such LID. */
+/* The input port, a LID above LinearFDBTop, ports that do not exist, LIDs without an entry. */
 static void drops_without_way(struct kunit *test)
 {
 	static const u16 lids[] = { 1, 41, 38, 50, 0x100, 0xbfff };
@@ -128,7 +126,7 @@ static void drops_without_way(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, model_is_silent(model, i));
 }
 
-/* A port that has no cable, and one that is not active. */
+/* A port without a cable, and a port that is not active. */
 static void does_not_send_by_closed_port(struct kunit *test)
 {
 	struct model *model = test->priv;
@@ -156,7 +154,7 @@ static void set_mask(struct kunit *test, u16 mask)
 				    IB_SMP_ATTR_MCAST_FORWARD_TABLE, 0));
 }
 
-/* To every subset of the ports, and never back. */
+/* All subsets of the ports, but never the input port. */
 static void copies_to_group(struct kunit *test)
 {
 	struct model *model = test->priv;
@@ -178,7 +176,7 @@ static void copies_to_group(struct kunit *test)
 			KUNIT_EXPECT_MEMEQ(test, &got.mad, &packet.mad, sizeof(got.mad));
 		}
 	}
-	/* the empty mask alone is no way */
+	/* of the masks only the empty one is an error */
 	KUNIT_EXPECT_EQ(test, model_counter(model, 2, WEFT_IBC_RELAY_ERRORS), 1);
 	packet = data_packet(1, WEFT_LID_MCAST + 1024);
 	model_send(model, 2, &packet);
@@ -189,7 +187,7 @@ static void sender_waits(struct sk_buff *skb)
 {
 }
 
-/* By one port its sender waits; what leaves by the others is bounded by where it waits. */
+/* The packet that leaves by one port has a waiting sender; the copies by the others have none. */
 static void copies_have_no_sender(struct kunit *test)
 {
 	struct model_mad packet = data_packet(1, SWITCH_MLID);
@@ -219,7 +217,7 @@ static void switch_info_reads_back(struct kunit *test)
 	};
 	struct model_mad mad = {};
 
-	/* all ports have come up: that is a change */
+	/* all ports have come up, which is a change */
 	KUNIT_ASSERT_TRUE(test, ask(test, &mad, IB_MGMT_METHOD_GET,
 				    IB_SMP_ATTR_SWITCH_INFO, 0));
 	KUNIT_EXPECT_EQ(test, mad.smp.data[INFO_LIFE], INFO_CHANGE);
@@ -264,7 +262,7 @@ static void linear_table_reads_back(struct kunit *test)
 	}
 }
 
-/* Ports beyond 36 are not kept: the last position has 5 of its 16. */
+/* The switch has 36 ports, so the last position has 5 of its 16 ports. */
 static void multicast_table_reads_back(struct kunit *test)
 {
 	static const u8 kept[][2] = { { 0xff, 0xff }, { 0xff, 0xff }, { 0x00, 0x1f } };
@@ -313,7 +311,7 @@ static void refuses_bad_modifiers(struct kunit *test)
 	}
 }
 
-/* A trap as it comes to the subnet manager; false: none. */
+/* Receive a trap as the subnet manager. Returns false if there is none. */
 static bool receive_trap(struct model *model, struct model_mad *mad)
 {
 	return model_receive(model, SWITCH_SM_LID, mad) &&
@@ -364,7 +362,7 @@ static void change_seen_is_not_told(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, receive_trap(model, &mad));
 }
 
-/* The wrong M_Key, and by which way it came. */
+/* The trap has the wrong M_Key and the return path. */
 static void tells_bad_mkey(struct kunit *test)
 {
 	static const u8 notice[] = {
@@ -384,7 +382,7 @@ static void tells_bad_mkey(struct kunit *test)
 	model_send(model, 1, &mad);
 	KUNIT_ASSERT_TRUE(test, receive_trap(model, &mad));
 	KUNIT_EXPECT_MEMEQ(test, mad.smp.data, notice, sizeof(notice));
-	/* a TrapRepress needs the M_Key, and gets no trap */
+	/* a TrapRepress needs the right M_Key, but causes no trap */
 	mad.smp.method = IB_MGMT_METHOD_TRAP_REPRESS;
 	mad.smp.mkey = cpu_to_be64(5);
 	mad.address.dlid = SWITCH_LID;
@@ -413,7 +411,7 @@ static void answers_by_lid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mad.address.slid, SWITCH_LID);
 	KUNIT_EXPECT_EQ(test, mad.address.dlid, 2);
 	KUNIT_EXPECT_EQ(test, mad.address.qkey, IB_QP1_QKEY);
-	/* no way to this LID: back by the port it came by */
+	/* this LID has no entry: the response leaves by the input port */
 	mad = model_counters_request(2, SWITCH_LID, 0x7fff);
 	mad.address.slid = 200;
 	model_send(model, 1, &mad);
@@ -453,7 +451,7 @@ static void answers_nobody_without_keys(struct kunit *test)
 	expect_no_answer(test, &mad);
 }
 
-/* What does not fit the queue is counted, and nothing else is lost. */
+/* Requests are answered, or dropped and counted. */
 static void queue_is_bounded(struct kunit *test)
 {
 	struct model *model = test->priv;
@@ -470,7 +468,7 @@ static void queue_is_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, answers + dropped, SWITCH_FLOOD);
 }
 
-/* Packets one like another, with a spinlock held. */
+/* Send equal packets; a spinlock may be held. */
 static void flood(struct kunit *test, const struct model_mad *mad, u32 num)
 {
 	struct sk_buff *skb;
@@ -482,7 +480,7 @@ static void flood(struct kunit *test, const struct model_mad *mad, u32 num)
 	}
 }
 
-/* There is no such QP; it is not a matter of room. */
+/* Packets for QPs that do not exist are dropped even if the queue is empty. */
 static void data_are_not_queued(struct kunit *test)
 {
 	struct model_mad packet = data_packet(2, SWITCH_LID);
@@ -492,7 +490,7 @@ static void data_are_not_queued(struct kunit *test)
 	set_tables(test, 40);
 	for (i = 0; i < SWITCH_FLOOD; i++)
 		model_send(model, 1, &packet);
-	/* nor is QP 0 on this lane */
+	/* QP 0 does not exist on the data lane */
 	packet = model_counters_request(2, SWITCH_LID, 0x7fff);
 	packet.address.dqpn = 0;
 	model_send(model, 1, &packet);
@@ -501,7 +499,7 @@ static void data_are_not_queued(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, model_counter(model, 1, WEFT_IBC_VL15_DROPPED), 0);
 }
 
-/* While the agents wait for a lock all kinds of requests come, of which one has half. */
+/* While the agents wait for a lock, requests of QP 1 must leave half of the queue to SMPs. */
 static void data_leave_room_for_management(struct kunit *test)
 {
 	struct model_mad general, smp;
@@ -519,7 +517,7 @@ static void data_leave_room_for_management(struct kunit *test)
 	while (smps < SWITCH_SMPS && model_receive(model, 1, &smp))
 		smps += model_answered(&smp);
 	KUNIT_EXPECT_EQ(test, smps, SWITCH_SMPS);
-	/* those before them have been answered, too */
+	/* requests of QP 1 that were in the queue have been answered, too */
 	generals = skb_queue_len(&model->end[2].queue);
 	KUNIT_EXPECT_GT(test, generals, 0);
 	KUNIT_EXPECT_EQ(test, model_counter(model, 1, WEFT_IBC_RCV_ERRORS) + generals,
@@ -552,7 +550,7 @@ static void survives_truncation(struct kunit *test)
 		skb = weft_mad_build(&mad.address, &mad.mad, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, skb);
 		skb_trim(skb, length);
-		/* some of them with a length that agrees */
+		/* let the length in the LRH of some of them be right */
 		if (length >= 8 && length % 8 == 0)
 			put16(&skb->data[4], length / 4);
 		model_send_skb(model, 1, skb);
@@ -561,7 +559,7 @@ static void survives_truncation(struct kunit *test)
 	expect_alive(test);
 }
 
-/* Any byte of a good packet may be another one. */
+/* Valid packets with random bytes in them. */
 static void survives_noise(struct kunit *test)
 {
 	struct model *model = test->priv;
@@ -586,11 +584,11 @@ static void survives_noise(struct kunit *test)
 			skb->data[prandom_u32_state(&rnd) % skb->len] =
 				prandom_u32_state(&rnd);
 		model_send_skb(model, 1 + i % MODEL_ENDS, skb);
-		/* the queue has to be emptied to be filled */
+		/* give the agents time to empty the queue */
 		if (i % SWITCH_FUZZ_BURST == 0)
 			model_is_silent(model, 1);
 	}
-	/* what was set may be anything, a port's state too */
+	/* anything may have been set, even the state of a port */
 	KUNIT_EXPECT_GT(test, model_counter(model, 1, WEFT_IBC_RCV_PKTS), 0);
 }
 
@@ -624,7 +622,7 @@ static struct kunit_suite switch_suite = {
 	.test_cases = switch_cases,
 };
 
-/* Switches in a circle, each with a cable from its port 2 to port 1 of the next one. */
+/* Switches in a circle: port 2 of each is connected to port 1 of the next one. */
 #define CIRCLE_MODELS	3
 #define CIRCLE_LID	2
 #define CIRCLE_PATIENCE	1000
@@ -659,7 +657,7 @@ static int circle_init(struct kunit *test)
 	return ret;
 }
 
-/* Each one says that the next one knows the way. */
+/* The tables of each switch lead to the next one. */
 static void circle_set_tables(struct kunit *test)
 {
 	struct circle *circle = test->priv;
@@ -690,7 +688,7 @@ static void circle_expect_end(struct kunit *test, u8 vl)
 	while (hops < CIRCLE_PATIENCE &&
 	       model_carry(&model[hops % CIRCLE_MODELS], 2, &model[(hops + 1) % CIRCLE_MODELS], 1))
 		hops++;
-	/* who gets it by one cable too many drops it */
+	/* the switch after one hop too many dropped the packet */
 	KUNIT_EXPECT_EQ(test, hops, WEFT_MAX_HOPS + 1);
 	KUNIT_EXPECT_EQ(test, model_counter(&model[last], 1, WEFT_IBC_RELAY_ERRORS), before + 1);
 }

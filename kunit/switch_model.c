@@ -6,7 +6,7 @@
 #include <linux/delay.h>
 #include <linux/rcupdate.h>
 
-/* ms to wait for what is to come, and for what is not. */
+/* ms to wait for a packet that is expected, and for one that is not */
 #define MODEL_PATIENCE	2000
 #define MODEL_SILENCE	30
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * fabric/trap.c and notice.c: what is told, how often, and until when.
- */
+/* Tests of fabric/trap.c and notice.c: traps, their repetition, and how it ends. */
 #include <kunit/test.h>
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -15,25 +13,19 @@
 #define TRAP_SM_LID	3
 #define TRAP_SLID	17
 #define TRAP_FLOOD	3000
-/* ms to wait for what is to come, and for what is not. */
+/* ms to wait for a trap that is expected, and for one that is not */
 #define TRAP_PATIENCE	2000
 #define TRAP_SILENCE	100
 
-/**
- * struct teller - a channel adapter that has something to tell
- * @fake: it
- * @traps: its traps
- * @queue: what was sent
- * @unwanted: nobody wants to hear it
- */
+/* A channel adapter that sends traps. */
 struct teller {
 	struct fake_node	*fake;
 	struct weft_traps	traps;
-	struct sk_buff_head	queue;
-	bool			unwanted;
+	struct sk_buff_head	queue;	/* packets that have been sent */
+	bool			unwanted;	/* weft_traps_ops.wanted returns false */
 };
 
-/* A trap as it was sent. */
+/* A trap that has been sent. */
 struct told {
 	struct weft_mad_address	address;
 	union {
@@ -68,7 +60,7 @@ static int trap_test_init(struct kunit *test)
 	info = &teller->fake->port[1].ib.info;
 	info->lid = cpu_to_be16(TRAP_LID);
 	info->sm_lid = cpu_to_be16(TRAP_SM_LID);
-	/* 4 us: it is a second then */
+	/* 4 us, of which a second is made */
 	info->clientrereg_resv_subnetto = 0;
 	skb_queue_head_init(&teller->queue);
 	weft_traps_init(&teller->traps, &teller->fake->node, &teller_ops, system_highpri_wq);
@@ -100,7 +92,7 @@ static bool is_told(struct teller *teller, u32 patience, struct told *told)
 	return valid;
 }
 
-/* As if the time until the next one were over. */
+/* Pretend that all traps are due. */
 static void hurry(struct teller *teller)
 {
 	struct weft_traps *traps = &teller->traps;
@@ -161,7 +153,7 @@ static void tells_change(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, told.smp.data, notice, sizeof(notice));
 }
 
-/* What was not heard is in the next one. */
+/* A notice has the changes of earlier ones that were not repressed. */
 static void changes_add_up(struct kunit *test)
 {
 	struct teller *teller = test->priv;
@@ -205,7 +197,7 @@ static void tells_bad_keys(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(port->info.qkey_violations), 1);
 }
 
-/* A route that is longer than the notice is cut off. */
+/* A return path that is longer than the field is truncated. */
 static void tells_bad_mkey(struct kunit *test)
 {
 	struct teller *teller = test->priv;
@@ -245,7 +237,7 @@ static void repeats_until_heard(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, is_told(teller, TRAP_PATIENCE, &again));
 	KUNIT_EXPECT_GE(test, jiffies - start, HZ);
 	KUNIT_EXPECT_TRUE(test, told.smp.tid == again.smp.tid);
-	/* of another one */
+	/* a transaction ID that is not ours */
 	weft_traps_repress(&teller->traps, again.smp.tid ^ cpu_to_be64(1ULL << 40));
 	hurry(teller);
 	KUNIT_EXPECT_TRUE(test, is_told(teller, TRAP_PATIENCE, &again));
@@ -266,7 +258,7 @@ static void repeats_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, times, 5);
 }
 
-/* One packet for all, and it is the last one that is told after a second. */
+/* A flood causes one packet a second, with the last notice. */
 static void flood_is_one(struct kunit *test)
 {
 	struct teller *teller = test->priv;
@@ -278,13 +270,13 @@ static void flood_is_one(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, is_told(teller, TRAP_PATIENCE, &told));
 	for (i = 0; i < TRAP_FLOOD; i++)
 		violate(teller, WEFT_TRAP_BAD_PKEY, i);
-	/* the first one is heard, the last one is not */
+	/* the first notice is repressed, the last one is not */
 	weft_traps_repress(&teller->traps, told.smp.tid);
 	KUNIT_ASSERT_TRUE(test, is_told(teller, TRAP_PATIENCE, &told));
 	KUNIT_EXPECT_GE(test, jiffies - start, HZ);
 	KUNIT_EXPECT_EQ(test, told.smp.data[18] << 8 | told.smp.data[19], TRAP_FLOOD - 1);
 	weft_traps_repress(&teller->traps, told.smp.tid);
-	/* heard, but not so long ago */
+	/* repressed, but less than a second ago */
 	violate(teller, WEFT_TRAP_BAD_PKEY, 5);
 	KUNIT_EXPECT_FALSE(test, is_told(teller, TRAP_SILENCE, &told));
 }
