@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A subnet manager that knows one node, and does to it what a test says. It is what
- * test->priv points to.
+ * A subnet manager with a single node, which sends the requests that a test asks for. test->priv
+ * points to it.
  */
 #ifndef KUNIT_FAKE_SM_H
 #define KUNIT_FAKE_SM_H
@@ -11,7 +11,7 @@
 #include "fabric/sma.h"
 #include "fake_node.h"
 
-/* The LID that it gives. */
+/* The LID that it assigns. */
 #define SM_LID		4
 
 #define OK		0
@@ -23,41 +23,33 @@
 #define GET		IB_MGMT_METHOD_GET
 #define SET		IB_MGMT_METHOD_SET
 
-/**
- * struct fake_sm - a node, and the MAD it answers
- * @fake: the node; all its cables are plugged in
- * @in_port: where the MAD comes in
- * @mkey: that it has
- * @smp: request and answer
- * @effect: of it
- */
 struct fake_sm {
-	struct fake_node	*fake;
-	u8			in_port;
-	u64			mkey;
-	struct ib_smp		smp;
+	struct fake_node	*fake;	/* all its cables are plugged in */
+	u8			in_port;	/* port by which requests come */
+	u64			mkey;	/* M_Key in requests */
+	struct ib_smp		smp;	/* request and response */
 	struct weft_sma_effect	effect;
 };
 
-/* Of a suite: a subnet manager of a channel adapter. */
+/* Initialize a test: the node is a channel adapter. */
 int fake_sm_init(struct kunit *test);
 
-/* Have a switch instead. */
+/* Replace the node by a switch. */
 void sm_use_switch(struct kunit *test);
 
 struct weft_ibport *sm_port(struct fake_sm *sm, u8 num);
 enum weft_sma_verdict sm_process(struct fake_sm *sm);
 
-/* Make a directed route request of one hop; its data are what was there before. */
+/* Make a request by a directed route of one hop. smp.data is left as it is. */
 void sm_request(struct fake_sm *sm, u8 method, __be16 attr, u32 mod);
 
-/* A request that has an answer; returns its status. */
+/* Make a request that must be answered. Returns the status of the response. */
 u16 sm_ask(struct kunit *test, u8 method, __be16 attr, u32 mod);
 
-/* PortInfo of the last answer. */
+/* PortInfo in the last response. */
 struct ib_port_info *sm_info(struct fake_sm *sm);
 
-/* As subnet managers do: Set what was got, but for the two states and what is new. */
+/* Set PortInfo as subnet managers do: Get it, set the states, change other fields, Set it. */
 struct ib_port_info *sm_begin_set(struct kunit *test, u32 mod, u8 state);
 u16 sm_end_set(struct kunit *test, u32 mod);
 u16 sm_set_state(struct kunit *test, u32 mod, u8 state);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * link/ib.c: what waits at a port for the work item that receives it.
- */
+/* Tests of link/ib.c: packets that wait at a port for the work item that receives them. */
 #include <kunit/test.h>
 #include <linux/percpu.h>
 #include <linux/skbuff.h>
@@ -13,16 +11,11 @@
 
 #define IB_TEST_BYTES	64
 
-/**
- * struct ib_bench - a port whose work item does nothing
- * @dev: its device
- * @hca: it
- * @freed: packets of a sender who waits for them
- */
+/* A port whose work item does nothing. */
 struct ib_bench {
 	struct weft_dev	dev;
 	struct weft_hca	hca;
-	u32		freed;
+	u32		freed;		/* packets whose destructors have been called */
 };
 
 static struct ib_bench *bench;
@@ -58,7 +51,7 @@ static void ib_test_exit(struct kunit *test)
 	bench = NULL;
 }
 
-/* Packets of this host; returns how many of them wait. */
+/* Receive packets from this host; returns how many of them have been queued. */
 static u32 bench_receive(u32 num, void (*destructor)(struct sk_buff *skb))
 {
 	u32 before = skb_queue_len(&bench->hca.rx), i;
@@ -83,7 +76,7 @@ static u64 bench_dropped(void)
 	return weft_stats_sum(&bench->dev, WEFT_STAT_RX_QUEUE_FULL);
 }
 
-/* Copies for a group: nobody waits for them, so there is a bound. */
+/* Copies for a multicast group have no waiting sender, so their number is limited. */
 static void copies_are_bounded(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, bench_receive(WEFT_QUEUE_PACKETS, NULL), WEFT_QUEUE_PACKETS);
@@ -92,7 +85,7 @@ static void copies_are_bounded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, bench_dropped(), 100);
 }
 
-/* Who has sent them sends no more than he may: none is lost. */
+/* Packets with a destructor are limited by their senders, and never dropped. */
 static void others_are_not_dropped(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, bench_receive(WEFT_QUEUE_PACKETS, NULL), WEFT_QUEUE_PACKETS);

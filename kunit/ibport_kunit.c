@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * fabric/port.c: cables, what passes in which state, and what is counted.
- */
+/* Tests of fabric/port.c: cables, packets that pass in each state, and counters. */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include <linux/skbuff.h>
@@ -27,7 +25,7 @@ static struct fake_port *fake_port(struct kunit *test)
 	return &((struct fake_node *)test->priv)->port[1];
 }
 
-/* What a subnet manager would do. */
+/* Set PortState as a subnet manager would. */
 static void force_state(struct weft_ibport *port, u8 state)
 {
 	port->info.linkspeed_portstate = (port->info.linkspeed_portstate & 0xf0) | state;
@@ -55,7 +53,7 @@ static struct sk_buff *packet(struct kunit *test, u8 vl, u16 dlid, u32 extra)
 	return skb;
 }
 
-/* The same with its data in a page, as net devices bring it. */
+/* A packet whose data are in a page, as net devices deliver them. */
 static struct sk_buff *paged_packet(struct kunit *test, u8 vl, u16 dlid, u32 extra)
 {
 	struct sk_buff *linear = packet(test, vl, dlid, extra);
@@ -148,20 +146,13 @@ static void disabled_stays_down(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port->events, 0);
 }
 
-/**
- * struct passage_row - what passes a port
- * @state: of the port
- * @vl: of the packet
- * @out: it may leave
- * @in: it may come in
- * @after: state of the port when it has
- */
+/* A packet that passes a port or does not. */
 struct passage_row {
-	u8	state;
+	u8	state;			/* of the port */
 	u8	vl;
-	bool	out;
-	bool	in;
-	u8	after;
+	bool	out;			/* can be sent */
+	bool	in;			/* is received */
+	u8	after;			/* state of the port after the packet was received */
 };
 
 static const struct passage_row passage_rows[] = {
@@ -227,7 +218,7 @@ static void counts(struct kunit *test)
 		transmit(port, packet(test, 0, dlids[i], 0));
 		deliver(port, packet(test, 0, dlids[i], 0));
 	}
-	/* of the permissive LID there is one node at each end */
+	/* the permissive LID counts as unicast */
 	transmit(port, packet(test, 15, 0xffff, 0));
 	deliver(port, packet(test, 15, 0xffff, 0));
 	KUNIT_EXPECT_EQ(test, counted(port, WEFT_IBC_XMIT_PKTS), 5);
@@ -240,7 +231,7 @@ static void counts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counted(port, WEFT_IBC_RCV_DATA), 5 * IBPORT_LENGTH / 4);
 }
 
-/* What fills an Ethernet frame up is cut off. */
+/* Padding of an Ethernet frame is cut off. */
 static void excess_is_trimmed(struct kunit *test)
 {
 	struct fake_port *port = fake_port(test);
@@ -276,7 +267,7 @@ static void malformed_is_an_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counted(port, WEFT_IBC_RCV_ERRORS), 5);
 }
 
-/* What is damaged says nothing of the other end, and one packet is enough. */
+/* A damaged packet proves nothing about the other end; the first good one activates the port. */
 static void armed_until_data_come(struct kunit *test)
 {
 	struct fake_port *port = fake_port(test);
@@ -319,7 +310,7 @@ static void survives_anything(struct kunit *test)
 		skb = alloc_skb(length, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, skb);
 		prandom_bytes_state(&rnd, skb_put(skb, length), length);
-		/* now and then an LRH that may be right */
+		/* let some of them have an LRH that may be valid */
 		if (length > 5 && prandom_u32_state(&rnd) % 2) {
 			skb->data[0] = prandom_u32_state(&rnd) % 2 ? 0xf0 : 0;
 			skb->data[1] = WEFT_LNH_BTH;
@@ -336,11 +327,7 @@ static void survives_anything(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port->sent, counted(port, WEFT_IBC_XMIT_PKTS));
 }
 
-/**
- * struct pkey_row - a P_Key and the tables' answer
- * @pkey: of a packet
- * @index: of an entry, or an error
- */
+/* A P_Key of a packet, and the index of its entry or an error. */
 struct pkey_row {
 	u16	pkey;
 	int	index;
@@ -355,7 +342,7 @@ static const struct pkey_row pkey_rows[] = {
 	{ 0x0002, 3 },
 	{ 0x8003, 63 },		/* the last entry */
 	{ 0x8004, -ENOENT },
-	{ 0x0000, -ENOENT },	/* no P_Key at all */
+	{ 0x0000, -ENOENT },	/* the invalid P_Key */
 	{ 0x8000, -ENOENT },
 };
 
@@ -380,7 +367,7 @@ static void matches_pkeys(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, weft_pkeys_match(0x8001, 0x8001));
 	KUNIT_EXPECT_FALSE(test, weft_pkeys_match(0x0001, 0x0001));
 	KUNIT_EXPECT_FALSE(test, weft_pkeys_match(0x8001, 0x8002));
-	/* no partition: what an entry has that was taken away */
+	/* the invalid P_Key, which unused entries may have */
 	KUNIT_EXPECT_FALSE(test, weft_pkeys_match(0x0000, 0x8000));
 	KUNIT_EXPECT_FALSE(test, weft_pkeys_match(0x8000, 0x8000));
 }
@@ -398,7 +385,6 @@ static void knows_its_lids(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, weft_ibport_has_lid(port, 0x14));
 }
 
-/* It has 16 bits, and stays where it cannot go on. */
 static struct sk_buff *long_packet(struct kunit *test, u8 vl, u32 length)
 {
 	struct sk_buff *skb = packet(test, vl, 5, length - IBPORT_LENGTH);
@@ -408,17 +394,10 @@ static struct sk_buff *long_packet(struct kunit *test, u8 vl, u32 length)
 	return skb;
 }
 
-/**
- * struct length_row - how long a packet may be
- * @vl: its lane
- * @mtu: NeighborMTU
- * @length: of the packet, LRH and ICRC included
- * @out: it may leave
- * @in: it may come in
- */
+/* A packet of a certain length, with LRH and ICRC, that passes or does not. */
 struct length_row {
 	u8	vl;
-	u8	mtu;
+	u8	mtu;			/* NeighborMTU */
 	u32	length;
 	bool	out;
 	bool	in;
@@ -428,7 +407,7 @@ static const struct length_row length_rows[] = {
 	{ 0, IB_MTU_4096, 4096 + 124, true, true },
 	{ 0, IB_MTU_4096, 4096 + 128, false, false },
 	{ 0, IB_MTU_1024, 1024 + 124, true, true },
-	/* it is what the other end takes, and no limit to what we do */
+	/* NeighborMTU is for what is sent; MTUCap limits what is received */
 	{ 0, IB_MTU_1024, 1024 + 128, false, true },
 	{ 0, IB_MTU_256, 256 + 124, true, true },
 	{ 0, IB_MTU_256, 256 + 128, false, true },
@@ -483,7 +462,7 @@ static void counts_violations(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, counted(fake_port(test), WEFT_IBC_RCV_CONSTRAINT), 0);
 }
 
-/* Of what management does; not of the cable itself. */
+/* The cable is told of changes by management, and not of changes by the cable itself. */
 static void tells_the_cable(struct kunit *test)
 {
 	struct fake_port *port = fake_port(test);
@@ -501,19 +480,12 @@ static void tells_the_cable(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, port->links, 1);
 }
 
-/**
- * struct follow_row - how a port follows the other end
- * @phys: before
- * @up: both are ready
- * @anew: the other end went down first
- * @want: phys after that
- * @events: what has happened
- */
+/* How a port follows the other end. */
 struct follow_row {
-	u8	phys;
+	u8	phys;			/* PortPhysicalState before */
 	bool	up;
 	bool	anew;
-	u8	want;
+	u8	want;			/* PortPhysicalState after that */
 	u32	events;
 };
 

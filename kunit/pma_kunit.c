@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * fabric/pma.c: what perfquery and its like ask.
- */
+/* Tests of fabric/pma.c: requests of perfquery and similar tools. */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include <rdma/ib_pma.h>
@@ -15,14 +13,10 @@
 #define PMA_EVERYTHING	0xffff
 #define PMA_ALL		255
 
-/**
- * struct pma_fixture - a node, and the MAD it answers
- * @fake: the node, a switch
- * @mad: request and answer
- */
+/* A switch, and the MAD that it answers. */
 struct pma_fixture {
 	struct fake_node	*fake;
-	struct ib_pma_mad	mad;
+	struct ib_pma_mad	mad;	/* request and response */
 };
 
 static int pma_test_init(struct kunit *test)
@@ -81,7 +75,7 @@ static struct ib_pma_portcounters_ext *pma_get_ext(struct kunit *test, u8 port)
 	return pc;
 }
 
-/* As perfquery -R does it. */
+/* Reset counters as perfquery -R does. */
 static void pma_reset(struct kunit *test, u8 port, u16 select, u8 select2)
 {
 	struct pma_fixture *fx = test->priv;
@@ -111,7 +105,7 @@ static void class_port_info(struct kunit *test)
 			IB_MGMT_MAD_STATUS_UNSUPPORTED_METHOD_ATTRIB);
 }
 
-/* Each counter has a value of its own, so that none is at another's place. */
+/* Each counter has another value, so that none can be taken for another one. */
 static void every_counter_at_its_place(struct kunit *test)
 {
 	struct ib_pma_portcounters_ext *ext;
@@ -169,7 +163,7 @@ static void counters_stay_at_the_top(struct kunit *test)
 			0x100000000ULL);
 }
 
-/* Only what is selected, and not those of the other attribute. */
+/* A reset changes only the selected counters, and not those of the other attribute. */
 static void resets_what_is_selected(struct kunit *test)
 {
 	struct pma_fixture *fx = test->priv;
@@ -269,7 +263,7 @@ static void refuses_what_is_wrong(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, weft_pma_process(&fx->fake->node, 1, mad, mad));
 }
 
-/* A port without a node answers Get, and nothing else. */
+/* A port without a node answers Get only. */
 static void shows_figures(struct kunit *test)
 {
 	const u64 counts[WEFT_IBC_COUNT] = {

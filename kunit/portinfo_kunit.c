@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * fabric/portinfo.c: states, and fields that are valid or are not.
- */
+/* Tests of fabric/portinfo.c: states, and valid and invalid fields. */
 #include <kunit/test.h>
 #include <linux/string.h>
 
@@ -10,23 +8,14 @@
 
 #define PORTINFO_MKEY	0x0123456789abcdefULL
 
-/**
- * struct state_row - Set of the two states
- * @plugged: there is a cable
- * @from: state before
- * @state: PortState that is Set
- * @phys: PortPhysicalState that is Set
- * @status: of the answer
- * @to: state then
- * @events: that are due
- */
+/* A Set of PortState and PortPhysicalState. */
 struct state_row {
-	bool	plugged;
-	u8	from;
+	bool	plugged;		/* there is a cable */
+	u8	from;			/* PortState before */
 	u8	state;
 	u8	phys;
-	u16	status;
-	u8	to;
+	u16	status;			/* of the response */
+	u8	to;			/* PortState after that */
 	u32	events;
 };
 
@@ -68,7 +57,7 @@ static void state_row_desc(const struct state_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(state_row, state_rows, state_row_desc);
 
-/* By another port than the one that it is about. */
+/* The Set comes by another port than the one that it is about. */
 static void states(struct kunit *test)
 {
 	const struct state_row *row = test->param_value;
@@ -95,7 +84,7 @@ static void bring_up(struct kunit *test, u8 num)
 	KUNIT_ASSERT_EQ(test, sm_set_state(test, num, IB_PORT_ACTIVE), OK);
 }
 
-/* A subnet manager takes its own port away, and gives it back by another one. */
+/* A subnet manager disables the port that it uses, and enables it by another port. */
 static void disable_and_enable(struct kunit *test)
 {
 	struct fake_sm *sm = test->priv;
@@ -126,7 +115,7 @@ static void disable_and_enable(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->state, IB_PORT_INIT);
 }
 
-/* Who sits at the port gets his answer even so. */
+/* A subnet manager at the port itself gets the response nevertheless. */
 static void disable_from_here(struct kunit *test)
 {
 	struct fake_sm *sm = test->priv;
@@ -140,12 +129,7 @@ static void disable_from_here(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_phys(sm_port(sm, 1)), IB_PORT_PHYS_STATE_DISABLED);
 }
 
-/**
- * struct invalid_row - a byte of PortInfo that is not valid
- * @name: of the row
- * @offset: of the byte
- * @value: it
- */
+/* An invalid value of a byte of PortInfo. */
 struct invalid_row {
 	const char	*name;
 	u8		offset;
@@ -172,7 +156,7 @@ static void invalid_row_desc(const struct invalid_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(invalid_row, invalid_rows, invalid_row_desc);
 
-/* One field is wrong, and nothing is changed. */
+/* A Set with one invalid field changes nothing. */
 static void all_or_nothing(struct kunit *test)
 {
 	const struct invalid_row *row = test->param_value;
@@ -209,7 +193,7 @@ static void lid_zero_is_invalid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_end_set(test, 1), BAD_VALUE);
 }
 
-/* NOP, and "all that is supported". */
+/* 0 leaves the field as it is, all ones enable everything that is supported. */
 static void widths_and_speeds(struct kunit *test)
 {
 	struct fake_sm *sm = test->priv;
@@ -248,7 +232,7 @@ static void read_only_fields_stay(struct kunit *test)
 	set->vlcap_inittype = 0x44;
 	set->inittypereply_mtucap = 1;
 	set->guid_cap = 1;
-	/* only ports of switches filter */
+	/* only external ports of switches have filters */
 	set->operationalvl_pei_peo_fpi_fpo |= 15;
 	set->resv_resptimevalue = 1;
 	KUNIT_EXPECT_EQ(test, sm_end_set(test, 1), OK);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fabric/sma.c: what a subnet manager asks and sets, in the order in which opensm does
- * it, and what nobody should.
+ * Tests of fabric/sma.c: Gets and Sets of a subnet manager in the order in which opensm sends them,
+ * and requests that must fail.
  */
 #include <kunit/test.h>
 #include <linux/jiffies.h>
@@ -51,7 +51,7 @@ static void discover_ca(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_ask(test, GET, IB_SMP_ATTR_PKEY_TABLE, 1), OK);
 }
 
-/* The four Sets of ports that opensm has found in INIT. */
+/* The four Sets by which opensm brings a port from INIT to ACTIVE. */
 static void opensm_brings_up_a_ca(struct kunit *test)
 {
 	struct fake_sm *sm = test->priv;
@@ -73,7 +73,7 @@ static void opensm_brings_up_a_ca(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->lmc, 1);
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->state, IB_PORT_INIT);
 
-	/* reads back as it was set; the order to register anew is in this answer only */
+	/* Get returns what was Set, but only the response to the Set has ClientReregister */
 	got = *sm_info(sm);
 	KUNIT_EXPECT_EQ(test, got.clientrereg_resv_subnetto, 0x80 | 17);
 	got.clientrereg_resv_subnetto = 17;
@@ -85,7 +85,7 @@ static void opensm_brings_up_a_ca(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_set_state(test, BIT(31) | 1, IB_PORT_NOP), OK);
 	KUNIT_EXPECT_EQ(test, sm->effect.events, 0);
 	KUNIT_EXPECT_EQ(test, sm_info(sm)->clientrereg_resv_subnetto, 17);
-	/* nor in that to one that is refused */
+	/* a response to a Set that failed does not have it */
 	set = sm_begin_set(test, 1, IB_PORT_NOP);
 	set->clientrereg_resv_subnetto = 0x80 | 17;
 	set->lid = cpu_to_be16(0xffff);
@@ -98,7 +98,7 @@ static void opensm_brings_up_a_ca(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm->effect.events, WEFT_IBPORT_ACTIVE);
 	KUNIT_EXPECT_EQ(test, sm_info(sm)->linkspeed_portstate & 15, IB_PORT_ACTIVE);
 
-	/* once more, at the next sweep */
+	/* the next sweep repeats the Sets */
 	KUNIT_EXPECT_EQ(test, sm_set_state(test, 1, IB_PORT_ARMED), OK);
 	KUNIT_EXPECT_EQ(test, sm_set_state(test, 1, IB_PORT_ACTIVE), OK);
 	KUNIT_EXPECT_EQ(test, sm->effect.events, 0);
@@ -139,7 +139,7 @@ static void opensm_brings_up_a_switch(struct kunit *test)
 	discover_switch(test);
 	KUNIT_EXPECT_EQ(test, sm_ask(test, SET, IB_SMP_ATTR_SWITCH_INFO, 0), OK);
 
-	/* its own port has a LID, and no state that could be set */
+	/* port 0 has a LID, and its state cannot be set */
 	set = sm_begin_set(test, 0, IB_PORT_DOWN);
 	set->lid = cpu_to_be16(SM_LID);
 	set->clientrereg_resv_subnetto |= 0x80;
@@ -150,7 +150,7 @@ static void opensm_brings_up_a_switch(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 0)->lid, SM_LID);
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 0)->state, IB_PORT_ACTIVE);
 
-	/* the others have a state, and no LID */
+	/* external ports have a state, and no LID */
 	set = sm_begin_set(test, 3, IB_PORT_ARMED);
 	set->lid = cpu_to_be16(0xffff);
 	set->clientrereg_resv_subnetto |= 0x80;
@@ -183,12 +183,12 @@ static void pkey_table(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm->effect.events, 0);
 	KUNIT_EXPECT_EQ(test, sm_ask(test, GET, IB_SMP_ATTR_PKEY_TABLE, 2), BAD_VALUE);
 	KUNIT_EXPECT_EQ(test, sm_ask(test, SET, IB_SMP_ATTR_PKEY_TABLE, 0xffff), BAD_VALUE);
-	/* that is a port, and of no meaning here */
+	/* the upper half is a port number of a switch, which is ignored here */
 	KUNIT_EXPECT_EQ(test, sm_ask(test, GET, IB_SMP_ATTR_PKEY_TABLE, 9 << 16 | 1), OK);
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(pkeys[31]), 0x8123);
 }
 
-/* A table for each port, whatever port is asked by. */
+/* There is a table for each port, whatever port the request comes by. */
 static void pkey_tables_of_a_switch(struct kunit *test)
 {
 	struct fake_sm *sm = test->priv;
@@ -258,7 +258,7 @@ static void lane_tables(struct kunit *test)
 			BAD_VALUE);
 }
 
-/* What is no Get or Set of ours. */
+/* Requests that are no valid Get or Set. */
 static void methods_and_versions(struct kunit *test)
 {
 	struct fake_sm *sm = test->priv;
@@ -295,7 +295,7 @@ static void methods_and_versions(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sm->effect.represses);
 }
 
-/* A subnet manager answers for itself, M_Key or not. */
+/* SMInfo is for the subnet manager at the port, with any M_Key. */
 static void sm_info_is_the_managers(struct kunit *test)
 {
 	struct fake_sm *sm = test->priv;
@@ -373,13 +373,13 @@ static void mkey_level_2(struct kunit *test)
 	expect_refused(test, GET, IB_SMP_ATTR_NODE_INFO);
 	expect_refused(test, GET, IB_SMP_ATTR_PORT_INFO);
 	KUNIT_EXPECT_EQ(test, violations(sm), 2);
-	/* no lease: that never ends */
+	/* without a lease period the protection does not end */
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->mkey_expires, 0);
 	sm_port(sm, 1)->info.mkey_violations = cpu_to_be16(0xffff);
 	expect_refused(test, GET, IB_SMP_ATTR_NODE_INFO);
 	KUNIT_EXPECT_EQ(test, violations(sm), 0xffff);
 
-	/* the counter can be set back */
+	/* the counter can be reset */
 	sm->mkey = SMA_MKEY;
 	sm_begin_set(test, 1, IB_PORT_NOP)->mkey_violations = 0;
 	KUNIT_EXPECT_EQ(test, sm_end_set(test, 1), OK);
@@ -396,17 +396,17 @@ static void mkey_lease(struct kunit *test)
 	expect_refused(test, GET, IB_SMP_ATTR_PORT_INFO);
 	expires = sm_port(sm, 1)->mkey_expires;
 	KUNIT_EXPECT_TRUE(test, expires && time_after(expires, jiffies));
-	/* as if some time had passed: the countdown goes on */
+	/* let some time pass: the lease is not extended */
 	sm_port(sm, 1)->mkey_expires = --expires;
 	expect_refused(test, GET, IB_SMP_ATTR_PORT_INFO);
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->mkey_expires, expires);
 
-	/* the owner is there */
+	/* the right M_Key ends the countdown */
 	sm->mkey = SMA_MKEY;
 	KUNIT_EXPECT_EQ(test, sm_ask(test, GET, IB_SMP_ATTR_NODE_INFO, 0), OK);
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->mkey_expires, 0);
 
-	/* the owner is not there */
+	/* without it the lease expires */
 	sm->mkey = 0;
 	expect_refused(test, GET, IB_SMP_ATTR_PORT_INFO);
 	sm_port(sm, 1)->mkey_expires = jiffies - 1 ?: 1;
@@ -418,7 +418,7 @@ static void mkey_lease(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_set_state(test, 1, IB_PORT_NOP), OK);
 }
 
-/* The M_Key of a switch is that of its own port, whatever port it came by. */
+/* The M_Key of a switch is that of port 0, whatever port the request comes by. */
 static void mkey_of_a_switch(struct kunit *test)
 {
 	struct fake_sm *sm = test->priv;
@@ -455,7 +455,7 @@ static void expect_sane(struct kunit *test, struct weft_ibport *ibport)
 	KUNIT_ASSERT_TRUE(test, ibport->guids[0] == ibport->guid);
 }
 
-/* What is random in a MAD, and what is near enough to something real. */
+/* Random MADs, most of them similar to valid ones. */
 static void random_request(struct fake_sm *sm, struct rnd_state *rnd, struct ib_smp *smp)
 {
 	static const __be16 attrs[] = {
@@ -480,7 +480,7 @@ static void random_request(struct fake_sm *sm, struct rnd_state *rnd, struct ib_
 		smp->attr_id = attrs[prandom_u32_state(rnd) % ARRAY_SIZE(attrs)];
 	if (dice & 0x1800)
 		smp->attr_mod &= cpu_to_be32(0x80030303);
-	/* what is there, some bytes of it spoilt */
+	/* the present PortInfo of a port, with some bytes changed */
 	if (dice & 0x6000)
 		memcpy(smp->data, &sm_port(sm, 1 + dice % FAKE_PORTS)->info, 64);
 	if (dice & 0x2000) {
@@ -515,7 +515,7 @@ static void fuzz(struct kunit *test, u64 seed)
 			KUNIT_ASSERT_EQ(test, out->method, IB_MGMT_METHOD_GET_RESP);
 		for (n = 1; n <= FAKE_PORTS; n++) {
 			expect_sane(test, sm_port(sm, n));
-			/* so that not all is refused before long */
+			/* otherwise nearly all requests would soon be refused */
 			if (!(i % 16))
 				sm_port(sm, n)->info.mkey = 0;
 		}
