@@ -24,17 +24,11 @@ struct weft_agent {
 	struct weft_traps	traps;
 };
 
-/*
- * Initialize zeroed memory. @node is a switch, which must be complete when packets come. May
- * sleep; returns 0 or -ENOMEM.
- */
+/* Initialize zeroed memory for a switch. May sleep; returns 0 or -ENOMEM. */
 int weft_agent_init(struct weft_agent *agent, struct weft_ibnode *node,
 		    struct weft_fdb *fdb);
 
-/*
- * Drop what is queued. The two functions below must not be called any more. Does nothing after a
- * weft_agent_init() that failed. Sleeps.
- */
+/* Drop all queued packets. Does nothing after a failed weft_agent_init(). Sleeps. */
 void weft_agent_exit(struct weft_agent *agent);
 
 /*
@@ -46,10 +40,7 @@ void weft_agent_exit(struct weft_agent *agent);
 void weft_agent_receive(struct weft_agent *agent, struct weft_ibport *port,
 			struct sk_buff *skb);
 
-/*
- * The link of a port went down or came up: sets PortStateChange in SwitchInfo and raises trap 128.
- * Any context but hard interrupts.
- */
+/* The link of a port went down or came up. Any context but hard interrupts. */
 void weft_agent_link_changed(struct weft_agent *agent);
 
 #endif /* WEFT_FABRIC_AGENT_H */

@@ -139,10 +139,7 @@ void weft_arq_receive(struct weft_arq *arq, const struct weft_frame *frame,
 /* The time that weft_arq_ops.arm asked for has come. Soft interrupt, RCU read side. */
 void weft_arq_timeout(struct weft_arq *arq, u64 now);
 
-/*
- * Hand on what is in the FIFOs, at most WEFT_ARQ_BUDGET entries of each; calls weft_arq_ops.more
- * if more is left. Bottom halves are off, RCU read side.
- */
+/* Hand on what the FIFOs hold, within a budget. Bottom halves are off, RCU read side. */
 void weft_arq_drain(struct weft_arq *arq);
 
 /*
@@ -151,10 +148,7 @@ void weft_arq_drain(struct weft_arq *arq);
  */
 void weft_arq_stop(struct weft_arq *arq);
 
-/*
- * Free the packets and frames of a stopped end. A grace period must have passed, and neither
- * weft_arq_timeout() nor weft_arq_drain() may be called any more.
- */
+/* Free everything, after a grace period. The timer and the work item must have ended. */
 void weft_arq_destroy(struct weft_arq *arq);
 
 #endif /* WEFT_FABRIC_ARQ_H */

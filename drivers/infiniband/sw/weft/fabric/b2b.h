@@ -29,10 +29,7 @@ bool weft_b2b_is_empty(const struct weft_b2b *b2b);
  */
 int weft_b2b_attach(struct weft_b2b *b2b, struct weft_ibport *port);
 
-/*
- * When it returns, nothing is sent to or delivered by the port any more. If another port stays
- * attached, that looks for a node of another host.
- */
+/* After this nothing is sent to or delivered by the port any more. */
 void weft_b2b_detach(struct weft_b2b *b2b, struct weft_ibport *port);
 
 /* The net device went up or down. */

@@ -5,10 +5,7 @@
 
 #include "fabric/underlay.h"
 
-/*
- * Returns NULL without memory. The underlay is idle on the loopback device and on a net device
- * that is not Ethernet.
- */
+/* NULL without memory; idle on the loopback device and on net devices that are not Ethernet. */
 struct weft_underlay *weft_ether_create(struct net_device *ndev);
 
 #endif /* WEFT_FABRIC_ETHER_H */

@@ -29,25 +29,16 @@ struct weft_violation;
 struct weft_fabric *weft_fabric_attach(struct net_device *ndev, struct weft_ibport *port,
 				       __be64 guid, const struct weft_underlay_addrs *peers);
 
-/*
- * Pull the cable out. When it returns, nothing is sent to or delivered by the port any more.
- * Detaching the last port frees the fabric. RTNL is held; sleeps.
- */
+/* After this nothing is sent to or delivered by the port any more. RTNL is held; sleeps. */
 void weft_fabric_detach(struct weft_fabric *fabric, struct weft_ibport *port);
 
-/*
- * The net device went up or down, or its carrier or speed changed. It need not have a fabric. RTNL
- * is held.
- */
+/* The net device went up or down, or its carrier or speed changed. RTNL is held. */
 void weft_fabric_update(struct net_device *ndev);
 
 /* The speed of ports on a net device, as in weft_ibport_param.speed. RTNL is held. */
 u8 weft_fabric_speed(struct net_device *ndev);
 
-/*
- * Does a packet for @lid that enters this host's part of the fabric reach @port, which is
- * attached to the same fabric? Any context.
- */
+/* Does a packet for @lid that leaves any other port of this host reach @port? Any context. */
 bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 		       const struct weft_ibport *port);
 
@@ -66,10 +57,7 @@ u8 weft_fabric_filter(const struct weft_ibport *from, const struct weft_ibport *
 void weft_fabric_refused(const struct weft_fabric *fabric, const struct weft_ibport *port,
 			 u8 filter, const struct weft_violation *violation);
 
-/*
- * Replace the peers. RTNL is held; sleeps. Returns 0, -ENOMEM, or -EOPNOTSUPP if the fabric was
- * made without peers.
- */
+/* RTNL is held; sleeps. -ENOMEM; -EOPNOTSUPP if the fabric was made without peers. */
 int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_underlay_addrs *peers);
 
 /* RTNL is held. */

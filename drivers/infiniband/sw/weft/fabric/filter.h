@@ -18,10 +18,7 @@
 bool weft_filter_matches(const struct weft_ibport *port, enum weft_ibport_filter filter,
 			 u16 pkey);
 
-/*
- * Count a packet that the filter refused in PortRcvConstraintErrors or PortXmitConstraintErrors,
- * and raise trap 259.
- */
+/* Count a packet that the filter refused in Port*ConstraintErrors, and raise trap 259. */
 void weft_filter_refused(struct weft_traps *traps, struct weft_ibport *port,
 			 enum weft_ibport_filter filter,
 			 const struct weft_violation *violation);
@@ -38,10 +35,7 @@ static inline bool weft_filter_passes(const struct weft_ibport *port,
 	       weft_filter_matches(port, filter, pkey);
 }
 
-/*
- * Does a port let a packet pass? If it does not, the packet has been counted and the caller drops
- * it. The packet is not written to.
- */
+/* Does a port let a packet pass? If it does not, the packet has been counted. */
 static inline bool weft_filter_admits(struct weft_traps *traps, struct weft_ibport *port,
 				      enum weft_ibport_filter filter,
 				      const struct sk_buff *skb)

@@ -50,6 +50,10 @@ static u32 frame_crc(const struct sk_buff *skb, u32 length)
 	return weft_icrc_update(weft_icrc_update(~0U, &header, sizeof(header)), wire + 1, length);
 }
 
+/*
+ * The checksum of Ethernet does not protect a frame inside a bridge or a virtual machine, and ICRCs
+ * are not computed.
+ */
 void weft_frame_seal(struct sk_buff *skb)
 {
 	struct weft_wire_frame *wire = (void *)skb->data;

@@ -97,10 +97,7 @@ struct weft_reasm {
 	u32		total;	/* bytes that the packet will have */
 };
 
-/*
- * Store the checksum of a complete frame from weft_frame_build(). The checksum of Ethernet does
- * not protect a frame inside a bridge or a virtual machine, and ICRCs are not computed.
- */
+/* Store the checksum of a complete frame from weft_frame_build(). */
 void weft_frame_seal(struct sk_buff *skb);
 
 /* Is the checksum of a frame with a body of @length bytes right? May linearize the frame. */
@@ -115,17 +112,11 @@ void weft_frame_encode(void *buf, const struct weft_frame *frame);
  */
 bool weft_frame_decode(struct weft_frame *frame, const void *buf, u32 len);
 
-/*
- * Write and read the body of a HELLO, struct weft_wire_hello. Reading returns false if the sender
- * is not a node that a cable could lead to.
- */
+/* The body of a HELLO. Decoding returns false if a cable cannot lead to its sender. */
 void weft_hello_encode(void *buf, const struct weft_hello *hello);
 bool weft_hello_decode(struct weft_hello *hello, const void *buf);
 
-/*
- * Read the LRH at the beginning of a packet, which need not be complete. Returns false if the LRH
- * is malformed or the packet would be longer than a packet may be.
- */
+/* Read and check the LRH of a packet, which need not be complete. */
 bool weft_frame_lrh(struct weft_lrh *lrh, const struct sk_buff *skb);
 
 /*

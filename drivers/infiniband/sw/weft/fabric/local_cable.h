@@ -14,23 +14,13 @@ struct weft_local_cable;
  */
 struct weft_local_cable *weft_local_cable_create(struct weft_ibport *port, struct weft_ibport *far);
 
-/*
- * Pull a cable out and free it; NULL is allowed. When it returns, nothing is sent by this cable
- * any more, and the ports may get another one. Sleeps; RTNL may be held.
- */
+/* Pull the cable out and free it, if there is one. Sleeps; RTNL may be held. */
 void weft_local_cable_destroy(struct weft_local_cable *local_cable);
 
-/*
- * Plug a cable in at both ends, where no other cable may be, or pull it out. The caller
- * serializes calls. Sleeps; RTNL may be held.
- */
+/* Plug a cable in at both ends, or pull it out. Serialized by the caller. Sleeps. */
 void weft_local_cable_update(struct weft_local_cable *local_cable, bool plugged);
 
-/*
- * The port at the other end of the local cable that is plugged into a port, or NULL if the port
- * has no cable or another kind of cable. RCU read side, which also limits how long the result may
- * be used.
- */
+/* The other end of the local cable in a port; NULL without one. RCU read side. */
 struct weft_ibport *weft_local_cable_far_end(const struct weft_ibport *port);
 
 #endif /* WEFT_FABRIC_LOCAL_CABLE_H */

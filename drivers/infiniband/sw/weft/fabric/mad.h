@@ -46,10 +46,7 @@ bool weft_mad_parse(const struct sk_buff *skb, struct weft_mad_address *address,
 struct sk_buff *weft_mad_build(const struct weft_mad_address *address,
 			       const struct ib_mad *mad, gfp_t gfp);
 
-/*
- * Turn the address of a request into that of its response. P_Key and Q_Key stay; a permissive
- * LID of the request becomes one of the response.
- */
+/* Turn the address of a request into that of its response. P_Key and Q_Key stay. */
 void weft_mad_answer(struct weft_mad_address *address);
 
 #endif /* WEFT_FABRIC_MAD_H */

@@ -23,6 +23,9 @@ u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_underlay_a
 }
 WEFT_EXPORT_FOR_TEST(weft_peer_first_nonce);
 
+/*
+ * A HELLO cannot replace a cable: a node that has restarted waits until the old one is pulled out.
+ */
 enum weft_peer_verdict weft_peer_judge(struct weft_peer *peer, const struct weft_frame *frame,
 				       u32 nonce, unsigned long now)
 {

@@ -26,15 +26,12 @@ enum weft_peer_action {
 	WEFT_PEER_PLUG		= BIT(3),	/* plug a cable in, then send it a HELLO */
 };
 
-/* What to do with a HELLO that does not have the nonces of a cable. */
+/* The fate of a HELLO that does not have the nonces of a cable. */
 enum weft_peer_verdict {
 	WEFT_PEER_DROP,
-	/*
-	 * It does not name our nonce. Answer with a HELLO that has our nonce and names the one of
-	 * the sender, and store nothing.
-	 */
+	/* it does not name our nonce: answer it with that nonce, and store nothing */
 	WEFT_PEER_ANSWER,
-	/* It names our nonce, so its source address is genuine. Pass it to weft_peer_hear(). */
+	/* it names our nonce, so its source address is genuine: weft_peer_hear() */
 	WEFT_PEER_TAKE,
 };
 
@@ -71,10 +68,7 @@ u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_underlay_a
 enum weft_peer_verdict weft_peer_judge(struct weft_peer *peer, const struct weft_frame *frame,
 				       u32 nonce, unsigned long now);
 
-/*
- * Initialize the entry of a node whose HELLO named our nonce for the first time. The caller passes
- * the same HELLO to weft_peer_hear() next.
- */
+/* Make an entry from the first HELLO with our nonce, which weft_peer_hear() gets next. */
 void weft_peer_init(struct weft_peer *peer, const struct weft_peer_note *note,
 		    unsigned long now);
 

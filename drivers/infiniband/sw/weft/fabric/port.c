@@ -224,6 +224,9 @@ void weft_ibport_event(struct weft_ibport *port, u32 events)
 }
 WEFT_EXPORT_FOR_TEST(weft_ibport_event);
 
+/*
+ * PortRcvConstraintErrors does not count these: it is for the filters of a switch (IBA 16.1.3.5).
+ */
 void weft_ibport_violation(struct weft_ibport *port, bool qkey)
 {
 	__be16 *count = qkey ? &port->info.qkey_violations : &port->info.pkey_violations;

@@ -42,10 +42,7 @@ enum weft_ibport_event {
 	WEFT_IBPORT_ERR		= BIT(4),	/* left the state ACTIVE */
 	WEFT_IBPORT_ACTIVE	= BIT(5),	/* entered the state ACTIVE */
 	WEFT_IBPORT_REREGISTER	= BIT(6),	/* the subnet manager set ClientReregister */
-	/*
-	 * The physical link came or went, or the state changed to or from DOWN. A switch sets
-	 * PortStateChange for this.
-	 */
+	/* PortPhysicalState changed to or from LinkUp, or PortState to or from DOWN */
 	WEFT_IBPORT_LINK	= BIT(7),
 };
 
@@ -62,10 +59,7 @@ enum weft_ibport_counter {
 	WEFT_IBC_SYMBOL_ERRORS,		/* damaged frames of an uplink */
 	WEFT_IBC_LINK_RECOVERIES,	/* times an uplink went back to repeat frames */
 	WEFT_IBC_LINK_DOWNED,
-	/*
-	 * Malformed packets, and packets of QP 1 for which a switch's agents had no room in their
-	 * queue.
-	 */
+	/* Malformed packets, and those for which the agents of a switch had no room. */
 	WEFT_IBC_RCV_ERRORS,
 	/* Switch: packets without a route, in a loop, or for a QP that the switch does not have. */
 	WEFT_IBC_RELAY_ERRORS,
@@ -78,7 +72,7 @@ enum weft_ibport_counter {
 	WEFT_IBC_COUNT,
 };
 
-/* What an external port of a switch filters, a set with the bits of PortInfo. */
+/* The filters of an external port of a switch, a set with the bits of PortInfo. */
 enum weft_ibport_filter {
 	WEFT_IBPORT_RAW_OUT	= BIT(0),	/* FilterRawOutbound; no raw packet gets there */
 	WEFT_IBPORT_RAW_IN	= BIT(1),	/* FilterRawInbound */
@@ -166,30 +160,21 @@ struct weft_ibport_param {
 };
 
 /*
- * Initialize zeroed memory as a port without a cable: DOWN, Polling. Port 0 of a switch, which has
- * no cable, is LinkUp and ACTIVE (IBA 14.2.5.6). P_Key 0 makes the port a full member of the
- * default partition, GUID 0 is the port GUID, and the GID prefix is the link-local one.
+ * Initialize zeroed memory as a port without a cable: Polling, DOWN. Port 0 of a switch, which has
+ * no cable, is LinkUp and ACTIVE (IBA 14.2.5.6).
  */
 void weft_ibport_init(struct weft_ibport *port, const struct weft_ibport_param *param);
 
 /*
- * Plug a cable into a port that has none: the port goes to LinkUp, INIT, unless management has
- * disabled it. The cable must exist until a grace period after weft_ibport_unplug(). Tells the
- * node. Any context but hard interrupts.
+ * Plug in a cable: LinkUp, INIT, unless the port is disabled. The cable must exist until a grace
+ * period after weft_ibport_unplug(). Tells the node.
  */
 void weft_ibport_plug(struct weft_ibport *port, struct weft_cable *cable);
 
-/*
- * Pull the cable out, if there is one: Polling, DOWN, unless the port is disabled. The LID and
- * other attributes stay. Nothing is sent by the cable after a grace period. Tells the node. Any
- * context but hard interrupts.
- */
+/* Pull out the cable, if any: Polling, DOWN, unless the port is disabled. Tells the node. */
 void weft_ibport_unplug(struct weft_ibport *port);
 
-/*
- * Set the state of a port whose lock is held. Returns a set of enum weft_ibport_event, which the
- * caller passes to weft_ibport_event() after it has released the lock.
- */
+/* Set the state; the lock is held. Returns events, for weft_ibport_event() without the lock. */
 u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state);
 
 /*
@@ -199,10 +184,7 @@ u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state);
  */
 u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys);
 
-/*
- * Is a cable plugged in, and is the port not disabled? These two functions take the lock of the
- * port; any context but hard interrupts.
- */
+/* A port is ready when it has a cable and is not disabled. These take the lock. */
 bool weft_ibport_is_ready(struct weft_ibport *port);
 bool weft_ibport_is_disabled(struct weft_ibport *port);
 
@@ -214,31 +196,23 @@ bool weft_ibport_is_disabled(struct weft_ibport *port);
  */
 u32 weft_ibport_follow(struct weft_ibport *port, bool up, bool anew);
 
-/*
- * Tell the node of events, if there are any. weft_ibport_event() tells the cable, too, and is for
- * changes that management made. No lock of the port is held; any context but hard interrupts.
- */
+/* Tell the node of events, or node and cable of events that management caused. No lock is held. */
 void weft_ibport_tell(struct weft_ibport *port, u32 events);
 void weft_ibport_event(struct weft_ibport *port, u32 events);
 
-/*
- * Count a packet with a wrong Q_Key or P_Key in PortInfo. PortRcvConstraintErrors is for the
- * filters of a switch (IBA 16.1.3.5). The lock of the port is not held; any context.
- */
+/* Count a packet with a wrong Q_Key or P_Key in PortInfo. Any context. */
 void weft_ibport_violation(struct weft_ibport *port, bool qkey);
 
 /*
- * Send a packet, which belongs to the callee, and count it. A packet that the state of the port
- * does not allow (outside ACTIVE only VL 15 may be sent), or that is longer than the MTU of the
- * link (IBA 7.7.8), is counted as discarded. Context as for weft_cable.xmit.
+ * Send a packet, which belongs to the callee, or drop and count it if the state or the MTU of the
+ * link (IBA 7.7.8) does not allow it. Context as for weft_cable.xmit.
  */
 void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb);
 
 /*
- * A cable delivers a packet, which belongs to the callee, to a port. weft_hop.hops is valid; with
- * @nested the caller may own the turn of a QP. Drops a packet that the state does not allow (in
- * INIT only VL 15 is received), that is malformed, or that is longer than MTUCap allows. The first
- * data packet moves an ARMED port to ACTIVE. Bottom halves off, RCU read side, lock not held.
+ * A cable delivers a packet, which belongs to the callee; weft_hop.hops is valid. With @nested the
+ * caller may own the turn of a QP. The first data packet moves an ARMED port to ACTIVE. Bottom
+ * halves off, RCU read side, lock not held.
  */
 void weft_ibport_deliver(struct weft_ibport *port, struct sk_buff *skb, bool nested);
 
@@ -256,16 +230,13 @@ static inline bool weft_ibport_has_lid(const struct weft_ibport *port, u16 lid)
 	return own && (lid ^ own) >> READ_ONCE(port->lmc) == 0;
 }
 
-/*
- * P_Keys match if their lower 15 bits are equal and not 0, which is the invalid P_Key, and at
- * least one of them is of a full member (IBA 10.9.3).
- */
+/* Equal in 15 bits, not 0 (the invalid P_Key), and not both limited members (IBA 10.9.3). */
 static inline bool weft_pkeys_match(u16 a, u16 b)
 {
 	return a & 0x7fff && !((a ^ b) & 0x7fff) && (a | b) & 0x8000;
 }
 
-/* The index of an entry that matches the P_Key of a packet, or -ENOENT. */
+/* The index of a matching entry, preferably one of a full member, or -ENOENT. */
 int weft_ibport_find_pkey(const struct weft_ibport *port, u16 pkey);
 
 #endif /* WEFT_FABRIC_PORT_H */

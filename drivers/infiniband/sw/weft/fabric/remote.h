@@ -25,10 +25,7 @@ struct weft_remote_param {
 	u32			nonce;
 	u32			heard;
 	u32			max_frame;
-	/*
-	 * Called when weft_remote.useless has been set, perhaps several times; any context but
-	 * hard interrupts, perhaps with locks held.
-	 */
+	/* Called after @useless has been set, perhaps more than once and with locks held. */
 	void (*abandon)(void *context);
 	void			*context;
 };
@@ -43,20 +40,14 @@ struct weft_remote {
 	/* These three are accessed without a lock. */
 	u16			max_frame;	/* of the last HELLO */
 	unsigned long		heard_at;	/* jiffies when the last frame came */
-	/*
-	 * The cable has to be pulled out: the peer node does not acknowledge, or management took
-	 * the link down. Never cleared.
-	 */
+	/* To be pulled out: no acknowledgments, or management took the link down. Never cleared. */
 	bool			useless;
 };
 
 /* Make a cable, not plugged in; copies @param. Uses GFP_NOIO; returns NULL without memory. */
 struct weft_remote *weft_remote_create(const struct weft_remote_param *param);
 
-/*
- * Is a frame with this header from the peer node, with the nonces of the cable? Without a header
- * (NULL) only the address counts.
- */
+/* Is a frame with this header of the cable? Without a header only the address counts. */
 bool weft_remote_is(const struct weft_remote *remote, const struct weft_frame *frame,
 		    const struct weft_underlay_addr *from);
 
@@ -67,10 +58,7 @@ void weft_remote_receive(struct weft_remote *remote, const struct weft_frame *fr
 /* Plug the cable into its port. Process context. */
 void weft_remote_plug(struct weft_remote *remote);
 
-/*
- * Pull the cable out of its port and send BYE. weft_remote_receive() must not begin any more.
- * Sleeps.
- */
+/* Pull the cable out and send BYE. New frames must not find the cable any more. Sleeps. */
 void weft_remote_pull(struct weft_remote *remote);
 
 /* The cable has been pulled out, and a grace period has passed since. */

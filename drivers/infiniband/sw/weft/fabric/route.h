@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Directed routes (IBA 14.2.2): how a switch forwards a subnet management packet that carries its
- * route as a list of ports.
- */
+/* Directed routes (IBA 14.2.2): how a switch forwards packets that carry a list of ports. */
 #ifndef WEFT_FABRIC_ROUTE_H
 #define WEFT_FABRIC_ROUTE_H
 

@@ -227,6 +227,7 @@ bool weft_switch_has_port(const struct weft_switch *sw)
 }
 WEFT_EXPORT_FOR_TEST(weft_switch_has_port);
 
+/* Cables to other switches get the upper ports, channel adapters of this host the lower ones. */
 struct weft_ibport *weft_switch_take_port(struct weft_switch *sw, bool upper)
 {
 	u8 num, i;

@@ -25,10 +25,7 @@ struct weft_ibnode *weft_switch_node(struct weft_switch *sw);
 /* Is an external port free now? */
 bool weft_switch_has_port(const struct weft_switch *sw);
 
-/*
- * Reserve a free external port: the highest one (@upper) for a cable to another switch, otherwise
- * the lowest. Any context but hard interrupts. Returns NULL if none is free.
- */
+/* Reserve the highest (@upper) or lowest free external port. Returns NULL if none is free. */
 struct weft_ibport *weft_switch_take_port(struct weft_switch *sw, bool upper);
 
 /* Free a reserved port, whose cable has been pulled out. */

@@ -62,10 +62,7 @@ void weft_traps_init(struct weft_traps *traps, struct weft_ibnode *node,
  */
 void weft_traps_raise(struct weft_traps *traps, const struct weft_notice *notice);
 
-/*
- * A packet had a wrong key: count it at the port and raise @trap, WEFT_TRAP_BAD_PKEY or
- * WEFT_TRAP_BAD_QKEY. The lock of the port is not held; any context.
- */
+/* Count a packet with a wrong key at the port, and raise @trap. The lock is not held. */
 void weft_traps_violation(struct weft_traps *traps, u16 trap,
 			  const struct weft_violation *violation);
 

@@ -23,10 +23,7 @@ struct weft_underlay *weft_tunnel_create(struct net_device *ndev,
 /* Was the underlay made by weft_tunnel_create()? */
 bool weft_underlay_is_tunnel(const struct weft_underlay *underlay);
 
-/*
- * Replace the peers. Datagrams of hosts that are not in the new list are dropped from then on.
- * RTNL is held; sleeps. Returns 0 or -ENOMEM.
- */
+/* Datagrams of hosts that are not peers any more are dropped. RTNL is held; sleeps. */
 int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_underlay_addrs *peers);
 
 /* RTNL is held. */

@@ -61,10 +61,7 @@ struct weft_underlay {
 /* The room that a frame for this underlay needs before and behind it. */
 struct weft_frame_headroom weft_underlay_headroom(const struct weft_underlay *underlay);
 
-/*
- * Seal a frame from weft_frame_build() and send it to one address, or to all hosts. The underlay
- * is open; the frame belongs to the callee. Any context but hard interrupts.
- */
+/* Seal and send a frame, which belongs to the callee. Any context but hard interrupts. */
 void weft_underlay_send(struct weft_underlay *underlay, const struct weft_underlay_addr *to,
 			struct sk_buff *frame);
 void weft_underlay_send_all(struct weft_underlay *underlay, struct sk_buff *frame);

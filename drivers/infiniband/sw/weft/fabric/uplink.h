@@ -2,6 +2,8 @@
 /*
  * The uplinks of a node, which are its cables to nodes of other hosts. The node is a switch, or a
  * channel adapter on a back-to-back link. It finds other nodes by HELLO frames over an underlay.
+ * A cable is plugged in when both nodes have heard of each other, and pulled out when one falls
+ * silent or sends BYE, or its net device loses the carrier.
  *
  * See "Frames" in Documentation/infiniband/weft/fabric.rst for the format on the wire.
  */
@@ -28,10 +30,7 @@ struct weft_uplink_ops {
 struct weft_uplink_node {
 	const struct weft_uplink_ops	*ops;
 	__be64				guid;	/* node GUID */
-	/*
-	 * WEFT_NODE_*. A channel adapter has one port, so it looks for no other node while that
-	 * has a cable.
-	 */
+	/* WEFT_NODE_*; a channel adapter has only one port */
 	u8				type;
 };
 
