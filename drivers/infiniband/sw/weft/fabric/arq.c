@@ -181,7 +181,7 @@ static void arq_dequeue(struct weft_arq_sender *sender, struct sk_buff *packet)
 	load->bytes -= packet->len;
 }
 
-/* Give the next part of the first waiting packet a slot. */
+/* Make the next part of the first waiting packet a frame, with a slot. */
 static bool arq_cut(struct weft_arq *arq)
 {
 	struct weft_arq_sender *sender = &arq->sender;

@@ -17,7 +17,7 @@ static const u8 ether_group[ETH_ALEN] = { 0x03, 0x57, 0x45, 0x46, 0x54, 0x01 };
 struct ether {
 	struct weft_underlay	underlay;
 	struct packet_type	packets;
-	bool			joined;	/* @underlay.ndev receives @ether_group; under RTNL */
+	bool			joined;	/* the net device has ether_group; under RTNL */
 };
 
 static struct ether *ether_of(struct weft_underlay *underlay)

@@ -182,7 +182,7 @@ struct sk_buff *weft_frame_build(const struct weft_frame *frame, const struct sk
 }
 WEFT_EXPORT_FOR_TEST(weft_frame_build);
 
-/* Make @skb, which is to be a complete packet, a packet of a fabric. Frees it on an error. */
+/* Check that @skb is a complete packet, and set it up as one of a fabric. Frees it on an error. */
 static int reasm_complete(struct sk_buff *skb, u8 flags, struct sk_buff **packet)
 {
 	bool marked = flags & WEFT_FRAME_VL15;
@@ -207,7 +207,7 @@ static int reasm_complete(struct sk_buff *skb, u8 flags, struct sk_buff **packet
 	return 0;
 }
 
-/* The first frame becomes the packet that the others are added to. Belongs to the callee. */
+/* Begin a packet with its first frame, to which the others are added. Belongs to the callee. */
 static int reasm_begin(struct weft_reasm *reasm, struct sk_buff *frame)
 {
 	struct weft_lrh lrh;

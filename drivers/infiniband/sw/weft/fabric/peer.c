@@ -68,7 +68,7 @@ static u32 peer_bye(const struct weft_peer *peer, const struct weft_frame *frame
 
 /*
  * An answer to a HELLO may be shorter than DATA. So it does not prove that long frames get through,
- * as every other HELLO with our nonce does, and does not plug the cable in.
+ * and does not plug the cable in. Every other HELLO with our nonce does both.
  */
 static u32 peer_hello(struct weft_peer *peer, const struct weft_peer_note *note,
 		      unsigned long now)

@@ -22,7 +22,7 @@ bool weft_underlay_addr_is_ipv4(const struct weft_underlay_addr *addr)
 }
 WEFT_EXPORT_FOR_TEST(weft_underlay_addr_is_ipv4);
 
-/* The address of a single host, which is not this one by definition. */
+/* Can this be the address of a single host, other than this one? */
 static bool addr_is_host_ipv4(__be32 address)
 {
 	return !ipv4_is_zeronet(address) && !ipv4_is_loopback(address) &&
