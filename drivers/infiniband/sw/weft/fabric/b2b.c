@@ -17,8 +17,8 @@
 #define B2B_FAR_END	0
 
 /*
- * RTNL protects a back-to-back link. The callbacks of the uplinks run without RTNL: they change @taken
- * atomically, and read @ports[0], which does not change while the uplinks are open.
+ * RTNL protects a back-to-back link. The callbacks of the uplinks run without RTNL: they change
+ * @taken atomically, and read @ports[0], which does not change while the uplinks are open.
  */
 struct weft_b2b {
 	struct weft_underlay	*underlay;
