@@ -683,7 +683,7 @@ static void vl15_without_room_is_counted(struct kunit *test)
 }
 
 /* Other CPUs have put WEFT_ARQ_WINDOW frames into the FIFO. */
-static struct arq_model *arq_full_lane(struct kunit *test)
+static struct arq_model *arq_full_fifo(struct kunit *test)
 {
 	struct arq_model *model = arq_model_create(test, &arq_clean);
 
@@ -696,7 +696,7 @@ static struct arq_model *arq_full_lane(struct kunit *test)
 /* A CPU does not go on until the FIFO is empty, because others may be filling it. */
 static void frames_have_a_budget(struct kunit *test)
 {
-	struct arq_model *model = arq_full_lane(test);
+	struct arq_model *model = arq_full_fifo(test);
 
 	weft_arq_drain(&model->end[0].arq);
 	KUNIT_EXPECT_EQ(test, model->frames, WEFT_ARQ_BUDGET);
@@ -726,7 +726,7 @@ static void packets_have_a_budget(struct kunit *test)
 
 static void pulled_cable_has_no_more(struct kunit *test)
 {
-	struct arq_model *model = arq_full_lane(test);
+	struct arq_model *model = arq_full_fifo(test);
 
 	weft_arq_stop(&model->end[0].arq);
 	weft_arq_drain(&model->end[0].arq);

@@ -6,11 +6,11 @@
 #include "fabric/underlay_addr.h"
 
 /* The size of a file in sysfs. */
-#define STATION_TEXT	4096
+#define ADDR_TEXT	4096
 
 static char *addr_text(struct kunit *test, const struct weft_underlay_addrs *list, size_t size)
 {
-	char *text = kunit_kzalloc(test, STATION_TEXT, GFP_KERNEL);
+	char *text = kunit_kzalloc(test, ADDR_TEXT, GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, text);
 	KUNIT_EXPECT_EQ(test, weft_underlay_addrs_print(list, text, size), (int)strlen(text));
@@ -26,7 +26,7 @@ static void expect_text(struct kunit *test, const char *text, u32 num, const cha
 	memset(&list, 0xff, sizeof(list));
 	KUNIT_ASSERT_EQ_MSG(test, weft_underlay_addrs_parse(&list, text), 0, "'%s'", text);
 	KUNIT_EXPECT_EQ(test, list.num, num);
-	KUNIT_EXPECT_STREQ(test, addr_text(test, &list, STATION_TEXT), again);
+	KUNIT_EXPECT_STREQ(test, addr_text(test, &list, ADDR_TEXT), again);
 }
 
 static void lists(struct kunit *test)
@@ -81,19 +81,19 @@ static void no_addresses(struct kunit *test)
 
 static void too_many(struct kunit *test)
 {
-	char *text = kunit_kzalloc(test, STATION_TEXT, GFP_KERNEL);
+	char *text = kunit_kzalloc(test, ADDR_TEXT, GFP_KERNEL);
 	struct weft_underlay_addrs list;
 	int length = 0;
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, text);
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
-		length += scnprintf(text + length, STATION_TEXT - length, "192.0.2.%u ", i + 1);
+		length += scnprintf(text + length, ADDR_TEXT - length, "192.0.2.%u ", i + 1);
 	KUNIT_EXPECT_EQ(test, weft_underlay_addrs_parse(&list, text), 0);
 	KUNIT_EXPECT_EQ(test, list.num, WEFT_UPLINK_PEERS);
-	scnprintf(text + length, STATION_TEXT - length, "192.0.2.1");
+	scnprintf(text + length, ADDR_TEXT - length, "192.0.2.1");
 	KUNIT_EXPECT_EQ(test, weft_underlay_addrs_parse(&list, text), 0);
-	scnprintf(text + length, STATION_TEXT - length, "192.0.2.200");
+	scnprintf(text + length, ADDR_TEXT - length, "192.0.2.200");
 	KUNIT_EXPECT_EQ(test, weft_underlay_addrs_parse(&list, text), -E2BIG);
 	KUNIT_EXPECT_EQ(test, list.num, WEFT_UPLINK_PEERS);
 }
@@ -107,7 +107,7 @@ static void room(struct kunit *test)
 
 	for (i = 0; i < WEFT_UPLINK_PEERS; i++)
 		memset(&list.addr[i], 0xab, sizeof(list.addr[i]));
-	text = addr_text(test, &list, STATION_TEXT);
+	text = addr_text(test, &list, ADDR_TEXT);
 	KUNIT_EXPECT_EQ(test, strlen(text), WEFT_UPLINK_PEERS * strlen("abab:") * 8);
 	for (i = 1; i < 100; i++)
 		KUNIT_EXPECT_LT(test, strlen(addr_text(test, &list, i)), i);

@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 #include <net/ipv6.h>
 
-#define STATION_SEPARATORS	", \t\r\n"
+#define ADDR_SEPARATORS	", \t\r\n"
 
 void weft_underlay_addr_set_ipv4(struct weft_underlay_addr *addr, __be32 address)
 {
@@ -82,7 +82,7 @@ int weft_underlay_addrs_parse(struct weft_underlay_addrs *list, const char *text
 
 	if (!copy)
 		return -ENOMEM;
-	while (!ret && (word = strsep(&rest, STATION_SEPARATORS)))
+	while (!ret && (word = strsep(&rest, ADDR_SEPARATORS)))
 		if (*word)
 			ret = addrs_add(&new, word);
 	kfree(copy);

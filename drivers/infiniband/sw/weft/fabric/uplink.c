@@ -177,6 +177,15 @@ static u32 uplinks_max_frame(const struct weft_uplinks *uplinks)
 	return uplinks->underlay->ops->max_frame(uplinks->underlay, NULL);
 }
 
+/* The longest HELLO for a path. The MTU may become any number at any time; a HELLO must fit. */
+static u32 uplink_hello_length(u32 max_frame)
+{
+	const u32 header = sizeof(struct weft_wire_frame);
+
+	return clamp_t(u32, max_frame, header + sizeof(struct weft_wire_hello),
+		       header + WEFT_FRAME_PACKET) - header;
+}
+
 static struct sk_buff *uplinks_build_hello(const struct weft_uplinks *uplinks,
 					   const struct weft_frame *frame, bool answer)
 {
@@ -216,7 +225,7 @@ static void uplinks_hello(const struct weft_uplinks *uplinks, const struct uplin
 	struct weft_frame frame = {
 		.type = WEFT_FRAME_HELLO, .nonce = peer->nonce,
 		.heard = weft_ibport_is_disabled(entry->port) ? 0 : peer->heard,
-		.length = uplink_max_frame(uplinks, peer) - sizeof(struct weft_wire_frame),
+		.length = uplink_hello_length(uplink_max_frame(uplinks, peer)),
 	};
 	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame, false);
 
@@ -588,11 +597,10 @@ static void uplinks_rcv_cable(const struct weft_uplinks *uplinks,
 static void uplinks_answer(const struct weft_uplinks *uplinks, const struct weft_peer_note *note,
 			   u32 nonce)
 {
-	u32 most = min_t(u32, uplinks_max_frame(uplinks) - sizeof(struct weft_wire_frame),
-			 WEFT_FRAME_PACKET);
 	struct weft_frame frame = {
 		.type = WEFT_FRAME_HELLO, .nonce = nonce, .heard = note->frame.nonce,
-		.length = min_t(u32, note->frame.length, most),
+		.length = clamp_t(u32, note->frame.length, sizeof(struct weft_wire_hello),
+				  uplink_hello_length(uplinks_max_frame(uplinks))),
 	};
 	struct sk_buff *skb = uplinks_build_hello(uplinks, &frame, true);
 
