@@ -60,7 +60,7 @@ static void req_drained(struct weft_qp *qp)
 
 /* LOCAL_INV, BIND_MW or REG_MR. A fence waits for responses (IBA 10.8.3.3). */
 static noinline enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot *slot,
-				   const struct weft_budget *budget)
+					    const struct weft_budget *budget)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 

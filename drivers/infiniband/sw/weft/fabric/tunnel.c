@@ -5,7 +5,6 @@
  */
 #include "fabric/tunnel.h"
 
-#include <linux/ip.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/skbuff.h>
@@ -14,12 +13,12 @@
 #include <net/ip.h>
 #include <net/ip6_checksum.h>
 #include <net/ipv6.h>
-#include <net/route.h>
 #include <net/sock.h>
 
 #include "compat/dst_cache.h"
 #include "compat/udp.h"
 #include "fabric/underlay_addr.h"
+#include "inet/ip.h"
 
 /* encap_type of struct udp_tunnel_sock_cfg: any value but 0 enables encap_rcv. */
 #define TUNNEL_ENCAP_TYPE	1
@@ -48,7 +47,7 @@ struct tunnel {
 /* How a datagram gets to a peer. Owns a reference to @dst. */
 struct tunnel_route {
 	struct dst_entry	*dst;
-	struct weft_underlay_addr	saddr;	/* our address */
+	struct weft_ip_path	ip;
 };
 
 static const struct weft_underlay_ops tunnel_ops;
@@ -109,78 +108,37 @@ static struct tunnel_ways *tunnel_ways_rtnl(const struct tunnel *tunnel)
  * ---- Routes ----
  */
 
-static __be32 addr_ipv4(const struct weft_underlay_addr *addr)
+/* The route is kept with the way. A route to this host is none. */
+static struct dst_entry *tunnel_lookup(struct net_device *ndev, struct tunnel_way *way,
+				       struct weft_ip_path *ip)
 {
-	return addr->ip.s6_addr32[3];
-}
+	struct dst_entry *dst = weft_ip_route(dev_net(ndev), ip, ndev->ifindex);
 
-static struct dst_entry *tunnel_lookup_ipv4(struct net_device *ndev, struct tunnel_way *way,
-					    struct tunnel_route *route)
-{
-	__be16 port = htons(WEFT_TUNNEL_PORT);
-	struct net *net = dev_net(ndev);
-	struct flowi4 fl4;
-	struct rtable *rt;
-
-	flowi4_init_output(&fl4, ndev->ifindex, 0, 0, RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0,
-			   addr_ipv4(&way->to), 0, port, port, sock_net_uid(net, NULL));
-	rt = ip_route_output_key(net, &fl4);
-	if (IS_ERR(rt))
+	if (!dst)
 		return NULL;
-	if (rt->rt_type != RTN_UNICAST) {
-		ip_rt_put(rt);
-		return NULL;
-	}
-	dst_cache_set_ip4(&way->cache, &rt->dst, fl4.saddr);
-	weft_underlay_addr_set_ipv4(&route->saddr, fl4.saddr);
-	return &rt->dst;
-}
-
-static struct dst_entry *tunnel_route_ipv4(struct net_device *ndev, struct tunnel_way *way,
-					   struct tunnel_route *route)
-{
-	struct rtable *rt;
-	__be32 saddr;
-
-	rt = dst_cache_get_ip4(&way->cache, &saddr);
-	if (!rt)
-		return tunnel_lookup_ipv4(ndev, way, route);
-	weft_underlay_addr_set_ipv4(&route->saddr, saddr);
-	return &rt->dst;
-}
-
-static struct dst_entry *tunnel_lookup_ipv6(struct net_device *ndev, struct tunnel_way *way,
-					    struct tunnel_route *route)
-{
-	struct net *net = dev_net(ndev);
-	struct flowi6 fl6 = {
-		.flowi6_oif = ndev->ifindex,
-		.flowi6_proto = IPPROTO_UDP,
-		.flowi6_uid = sock_net_uid(net, NULL),
-		.daddr = way->to.ip,
-		.fl6_dport = htons(WEFT_TUNNEL_PORT),
-		.fl6_sport = htons(WEFT_TUNNEL_PORT),
-	};
-	struct dst_entry *dst;
-
-	dst = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
-	if (IS_ERR(dst))
-		return NULL;
-	/* the peer is this host */
 	if (READ_ONCE(dst->dev)->flags & IFF_LOOPBACK) {
 		dst_release(dst);
 		return NULL;
 	}
-	dst_cache_set_ip6(&way->cache, dst, &fl6.saddr);
-	route->saddr.ip = fl6.saddr;
+	if (ip->ipv4)
+		dst_cache_set_ip4(&way->cache, dst, weft_ip_v4(&ip->saddr));
+	else
+		dst_cache_set_ip6(&way->cache, dst, &ip->saddr);
 	return dst;
 }
 
-static struct dst_entry *tunnel_route_ipv6(struct net_device *ndev, struct tunnel_way *way,
-					   struct tunnel_route *route)
+static struct dst_entry *tunnel_cached(struct tunnel_way *way, struct weft_ip_path *ip)
 {
-	return dst_cache_get_ip6(&way->cache, &route->saddr.ip) ?:
-	       tunnel_lookup_ipv6(ndev, way, route);
+	struct rtable *rt;
+	__be32 saddr;
+
+	if (!ip->ipv4)
+		return dst_cache_get_ip6(&way->cache, &ip->saddr);
+	rt = dst_cache_get_ip4(&way->cache, &saddr);
+	if (!rt)
+		return NULL;
+	ipv6_addr_set_v4mapped(saddr, &ip->saddr);
+	return &rt->dst;
 }
 
 /*
@@ -195,12 +153,15 @@ static struct tunnel_way *tunnel_route(struct tunnel *tunnel, struct tunnel_way 
 
 	if (!READ_ONCE(tunnel->up))
 		return NULL;
-	if (weft_underlay_addr_is_ipv4(&way->to))
-		route->dst = tunnel_route_ipv4(ndev, way, route);
-	else if (IS_ENABLED(CONFIG_IPV6) && READ_ONCE(tunnel->v6))
-		route->dst = tunnel_route_ipv6(ndev, way, route);
-	else
-		route->dst = NULL;
+	route->ip = (struct weft_ip_path){
+		.daddr = way->to.ip,
+		.sport = htons(WEFT_TUNNEL_PORT),
+		.dport = htons(WEFT_TUNNEL_PORT),
+		.ipv4 = weft_underlay_addr_is_ipv4(&way->to),
+	};
+	if (!route->ip.ipv4 && !(IS_ENABLED(CONFIG_IPV6) && READ_ONCE(tunnel->v6)))
+		return NULL;
+	route->dst = tunnel_cached(way, &route->ip) ?: tunnel_lookup(ndev, way, &route->ip);
 	return route->dst ? way : NULL;
 }
 
@@ -208,82 +169,31 @@ static struct tunnel_way *tunnel_route(struct tunnel *tunnel, struct tunnel_way 
  * ---- Transmission ----
  */
 
-static u32 tunnel_headers(bool ipv4)
+/* Frames have a better checksum than UDP's, but IPv6 requires that one. */
+static void tunnel_sum_ipv6(struct sk_buff *skb, const struct weft_ip_path *ip)
 {
-	return sizeof(struct udphdr) + (ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
-}
+	u32 length = skb->len - sizeof(struct ipv6hdr);
 
-static void tunnel_push_udp(struct sk_buff *skb)
-{
-	struct udphdr *udp = skb_push(skb, sizeof(*udp));
-
-	skb_reset_transport_header(skb);
-	udp->source = htons(WEFT_TUNNEL_PORT);
-	udp->dest = htons(WEFT_TUNNEL_PORT);
-	udp->len = htons(skb->len);
-	/* frames have a better checksum; tunnel_push_ipv6() sets the one that IPv6 requires */
-	udp->check = 0;
-}
-
-/* ip_local_out() sets the same length again, and the checksum. */
-static void tunnel_push_ipv4(struct sk_buff *skb, const struct tunnel_way *way,
-			     const struct tunnel_route *route)
-{
-	struct iphdr *ip = skb_push(skb, sizeof(*ip));
-
-	skb_reset_network_header(skb);
-	skb->protocol = htons(ETH_P_IP);
-	*ip = (struct iphdr){
-		.version = 4,
-		.ihl = sizeof(*ip) / 4,
-		.tot_len = htons(skb->len),
-		.frag_off = htons(IP_DF),
-		.ttl = ip4_dst_hoplimit(route->dst),
-		.protocol = IPPROTO_UDP,
-		.saddr = addr_ipv4(&route->saddr),
-		.daddr = addr_ipv4(&way->to),
-	};
-}
-
-/* ip6_local_out() sets the same length again. */
-static void tunnel_push_ipv6(struct sk_buff *skb, const struct tunnel_way *way,
-			     const struct tunnel_route *route)
-{
-	u32 length = skb->len;
-	struct ipv6hdr *ip;
-
-	udp6_set_csum(false, skb, &route->saddr.ip, &way->to.ip, length);
-	ip = skb_push(skb, sizeof(*ip));
-	skb_reset_network_header(skb);
-	skb->protocol = htons(ETH_P_IPV6);
-	ip6_flow_hdr(ip, 0, 0);
-	ip->payload_len = htons(length);
-	ip->nexthdr = IPPROTO_UDP;
-	ip->hop_limit = ip6_dst_hoplimit(route->dst);
-	ip->saddr = route->saddr.ip;
-	ip->daddr = way->to.ip;
+	udp6_set_csum(false, skb, &ip->saddr, &ip->daddr, length);
 }
 
 /* Consumes the reference to the route. */
-static void tunnel_output(struct sk_buff *skb, const struct tunnel_way *way,
-			  const struct tunnel_route *route)
+static void tunnel_output(struct sk_buff *skb, const struct tunnel_route *route)
 {
-	bool ipv4 = weft_underlay_addr_is_ipv4(&way->to);
 	struct net_device *out = READ_ONCE(route->dst->dev);
 
 	skb_dst_set(skb, route->dst);
 	if (skb_cow_head(skb, LL_RESERVED_SPACE(out) + route->dst->header_len +
-			 tunnel_headers(ipv4))) {
+			 weft_ip_headers(route->ip.ipv4))) {
 		kfree_skb(skb);
 		return;
 	}
 	skb->ip_summed = CHECKSUM_NONE;
-	tunnel_push_udp(skb);
-	if (ipv4) {
-		tunnel_push_ipv4(skb, way, route);
+	weft_ip_push(skb, &route->ip, route->dst, 0);
+	if (route->ip.ipv4) {
 		ip_local_out(dev_net(out), NULL, skb);
 	} else {
-		tunnel_push_ipv6(skb, way, route);
+		tunnel_sum_ipv6(skb, &route->ip);
 		ip6_local_out(dev_net(out), NULL, skb);
 	}
 }
@@ -293,7 +203,7 @@ static void tunnel_xmit(struct tunnel *tunnel, struct tunnel_way *way, struct sk
 	struct tunnel_route route;
 
 	if (tunnel_route(tunnel, way, &route))
-		tunnel_output(skb, way, &route);
+		tunnel_output(skb, &route);
 	else
 		kfree_skb(skb);
 }
@@ -356,7 +266,7 @@ static u32 tunnel_path_mtu(struct tunnel *tunnel, const struct weft_underlay_add
 
 static u32 tunnel_max_frame(struct weft_underlay *underlay, const struct weft_underlay_addr *to)
 {
-	u32 headers = tunnel_headers(to && weft_underlay_addr_is_ipv4(to));
+	u32 headers = weft_ip_headers(to && weft_underlay_addr_is_ipv4(to));
 	u32 mtu = READ_ONCE(underlay->ndev->mtu);
 
 	if (to)

@@ -5,13 +5,9 @@
 #include "link/roce.h"
 
 #include <linux/etherdevice.h>
-#include <linux/ip.h>
 #include <linux/skbuff.h>
-#include <linux/udp.h>
 #include <net/addrconf.h>
-#include <net/inet_dscp.h>
 #include <net/ip.h>
-#include <net/ip6_route.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <net/route.h>
@@ -25,6 +21,7 @@
 #include "link/packet.h"
 #include "link/tx_credit.h"
 #include "link/udp.h"
+#include "inet/ip.h"
 #include "object/dev.h"
 #include "object/tx.h"
 #include "object/qp.h"
@@ -39,109 +36,50 @@
 
 /**
  * struct roce_way - how packets get to their destination
- * @av: their addresses
+ * @ip: addresses and ports
  * @net: namespace they go out in, referenced; NULL: the transmitter has had @dst
  * @dst: route, referenced by the transmitter or by roce_xmit(); NULL: there is none
- * @sport: UDP source port
- * @ipv4: else IPv6
  */
 struct roce_way {
-	const struct weft_av	*av;
+	struct weft_ip_path	ip;
 	struct net		*net;
 	struct dst_entry	*dst;
-	__be16			sport;
-	bool			ipv4;
 };
 
-static __be32 roce_ipv4(const union ib_gid *gid)
+/* An address of this host, perhaps of another net device than the source address. */
+static bool roce_is_local(struct net *net, const struct weft_ip_path *ip)
 {
-	return ((const struct in6_addr *)gid->raw)->s6_addr32[3];
-}
-
-static bool roce_is_ipv4(const union ib_gid *gid)
-{
-	return ipv6_addr_v4mapped((const struct in6_addr *)gid->raw);
+	if (ip->ipv4)
+		return inet_addr_type(net, weft_ip_v4(&ip->daddr)) == RTN_LOCAL;
+	return !(ipv6_addr_type(&ip->daddr) & IPV6_ADDR_LINKLOCAL) &&
+	       ipv6_chk_addr(net, &ip->daddr, NULL, 0);
 }
 
 /*
- * By the net device of the source address, and no other. But an address of this
- * host is reached by the loopback device, whichever net device has it: with
- * another one asked for, IPv4 would look for it outside.
+ * A packet leaves by the net device of its source address, and no other. But the loopback device
+ * reaches an address of this host, whichever net device has it: with another one asked for, IP
+ * would look for the address outside.
  */
-static struct dst_entry *roce_route_ipv4(struct net *net, const struct roce_way *way,
-					 int oif)
+static struct dst_entry *roce_lookup(struct net *net, struct weft_ip_path *ip, int oif)
 {
-	__be32 daddr = roce_ipv4(&way->av->dgid);
-	struct flowi4 fl4;
-	struct rtable *rt;
-
-	if (inet_addr_type(net, daddr) == RTN_LOCAL)
-		oif = 0;
-	/* the ECN bits are no part of a route; 6.1 would take one for a flag */
-	flowi4_init_output(&fl4, oif, 0, way->av->traffic_class & INET_DSCP_MASK,
-			   RT_SCOPE_UNIVERSE, IPPROTO_UDP, 0, daddr,
-			   roce_ipv4(&way->av->sgid), cpu_to_be16(ROCE_V2_UDP_DPORT),
-			   way->sport, sock_net_uid(net, NULL));
-	rt = ip_route_output_key(net, &fl4);
-	if (IS_ERR(rt))
-		return NULL;
-	if (rt->rt_flags & RTCF_BROADCAST) {
-		ip_rt_put(rt);
-		return NULL;
-	}
-	return &rt->dst;
-}
-
-/* An address of this host, perhaps of another net device, for which see IPv4. */
-static bool roce_is_local_ipv6(struct net *net, const struct in6_addr *daddr)
-{
-	return !(ipv6_addr_type(daddr) & IPV6_ADDR_LINKLOCAL) &&
-	       ipv6_chk_addr(net, daddr, NULL, 0);
-}
-
-static struct dst_entry *roce_route_ipv6(struct net *net, const struct roce_way *way,
-					 int oif)
-{
-	struct flowi6 fl6 = {
-		.flowi6_oif = oif,
-		.flowi6_proto = IPPROTO_UDP,
-		.flowi6_uid = sock_net_uid(net, NULL),
-		.flowlabel = ip6_make_flowinfo(way->av->traffic_class,
-					       cpu_to_be32(way->av->flow_label)),
-		.fl6_dport = cpu_to_be16(ROCE_V2_UDP_DPORT),
-		.fl6_sport = way->sport,
-	};
 	struct dst_entry *dst = NULL;
 
-	if (!IS_ENABLED(CONFIG_IPV6))
-		return NULL;
-	memcpy(&fl6.daddr, &way->av->dgid, sizeof(fl6.daddr));
-	memcpy(&fl6.saddr, &way->av->sgid, sizeof(fl6.saddr));
 	rcu_read_lock();
 	/* there may be GIDs, but no IPv6 (ipv6.disable=1) */
-	if (weft_udp_sock(net, AF_INET6)) {
-		if (roce_is_local_ipv6(net, &fl6.daddr))
-			fl6.flowi6_oif = 0;
-		dst = ip6_dst_lookup_flow(net, NULL, &fl6, NULL);
-	}
+	if (ip->ipv4 || (IS_ENABLED(CONFIG_IPV6) && weft_udp_sock(net, AF_INET6)))
+		dst = weft_ip_route(net, ip, roce_is_local(net, ip) ? 0 : oif);
 	rcu_read_unlock();
-	return IS_ERR(dst) ? NULL : dst;
+	return dst;
 }
 
 /* Sets @way->net and @way->dst. */
-static void roce_route(struct weft_dev *dev, struct roce_way *way)
+static void roce_route(struct weft_dev *dev, const struct weft_av *av, struct roce_way *way)
 {
-	const struct weft_av *av = way->av;
-
-	if (roce_is_ipv4(&av->sgid) != way->ipv4)
+	if (ipv6_addr_v4mapped(&way->ip.saddr) != way->ip.ipv4)
 		return;
 	way->net = weft_av_source_net(av, dev);
-	if (!way->net)
-		return;
-	if (way->ipv4)
-		way->dst = roce_route_ipv4(way->net, way, av->ifindex);
-	else
-		way->dst = roce_route_ipv6(way->net, way, av->ifindex);
+	if (way->net)
+		way->dst = roce_lookup(way->net, &way->ip, av->ifindex);
 }
 
 static void roce_forget_route(struct weft_tx *tx)
@@ -163,7 +101,7 @@ static void roce_forget(struct weft_tx *tx)
  */
 static bool roce_may_keep(const struct weft_tx_batch *batch, const struct roce_way *way)
 {
-	return way->dst && way->ipv4 && !dst_xfrm(way->dst) && !weft_qp_is_ud(batch->qp);
+	return way->dst && way->ip.ipv4 && !dst_xfrm(way->dst) && !weft_qp_is_ud(batch->qp);
 }
 
 static void roce_find_way(struct weft_tx_batch *batch, struct roce_way *way)
@@ -172,10 +110,17 @@ static void roce_find_way(struct weft_tx_batch *batch, struct roce_way *way)
 	const struct weft_av *av = batch->av;
 
 	*way = (struct roce_way){
-		.av = av,
-		.sport = cpu_to_be16(rdma_get_udp_sport(av->flow_label, batch->qp->qpn,
-							batch->hdr.dqpn)),
-		.ipv4 = roce_is_ipv4(&av->dgid),
+		.ip = {
+			.saddr = *(const struct in6_addr *)av->sgid.raw,
+			.daddr = *(const struct in6_addr *)av->dgid.raw,
+			.sport = cpu_to_be16(rdma_get_udp_sport(av->flow_label, batch->qp->qpn,
+								batch->hdr.dqpn)),
+			.dport = cpu_to_be16(ROCE_V2_UDP_DPORT),
+			.flow_label = av->flow_label,
+			.tclass = av->traffic_class,
+			.hop_limit = av->hop_limit,
+			.ipv4 = ipv6_addr_v4mapped((const struct in6_addr *)av->dgid.raw),
+		},
 	};
 	if (!weft_dev_port_active(batch->qp->dev))
 		return;
@@ -184,7 +129,7 @@ static void roce_find_way(struct weft_tx_batch *batch, struct roce_way *way)
 		return;
 	}
 	roce_forget_route(tx);
-	roce_route(batch->qp->dev, way);
+	roce_route(batch->qp->dev, av, way);
 	if (roce_may_keep(batch, way))
 		tx->dst = way->dst;
 }
@@ -197,68 +142,11 @@ static void roce_leave_way(const struct weft_tx_batch *batch, const struct roce_
 		put_net(way->net);
 }
 
-static u32 roce_ip_length(const struct roce_way *way)
-{
-	return way->ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
-}
-
-/* What is in front of the BTH. */
+/* Bytes in front of the BTH. */
 static u32 roce_headroom(const struct roce_way *way)
 {
 	return LL_RESERVED_SPACE(READ_ONCE(way->dst->dev)) + way->dst->header_len +
-	       roce_ip_length(way) + sizeof(struct udphdr);
-}
-
-static void roce_push_udp(struct sk_buff *skb, const struct roce_way *way)
-{
-	struct udphdr *udp = skb_push(skb, sizeof(*udp));
-
-	skb_reset_transport_header(skb);
-	udp->source = way->sport;
-	udp->dest = cpu_to_be16(ROCE_V2_UDP_DPORT);
-	udp->len = cpu_to_be16(skb->len);
-	udp->check = 0;
-}
-
-/*
- * As it leaves: ip_local_out() sets the length to the same, and the checksum. The
- * identification follows the PSN, for bursts; what cannot be fragmented is free in it
- * (RFC 6864).
- */
-static void roce_push_ipv4(struct sk_buff *skb, const struct roce_way *way, u32 psn)
-{
-	struct iphdr *ip = skb_push(skb, sizeof(*ip));
-
-	skb_reset_network_header(skb);
-	skb->protocol = cpu_to_be16(ETH_P_IP);
-	*ip = (struct iphdr){
-		.version = 4,
-		.ihl = sizeof(*ip) / 4,
-		.tos = way->av->traffic_class,
-		.tot_len = cpu_to_be16(skb->len),
-		.id = cpu_to_be16(psn),
-		.frag_off = cpu_to_be16(IP_DF),
-		.ttl = way->av->hop_limit ?: ip4_dst_hoplimit(way->dst),
-		.protocol = IPPROTO_UDP,
-		.saddr = roce_ipv4(&way->av->sgid),
-		.daddr = roce_ipv4(&way->av->dgid),
-	};
-}
-
-/* As it leaves: ip6_local_out() sets the length to the same. */
-static void roce_push_ipv6(struct sk_buff *skb, const struct roce_way *way)
-{
-	u32 length = skb->len;
-	struct ipv6hdr *ip = skb_push(skb, sizeof(*ip));
-
-	skb_reset_network_header(skb);
-	skb->protocol = cpu_to_be16(ETH_P_IPV6);
-	ip6_flow_hdr(ip, way->av->traffic_class, cpu_to_be32(way->av->flow_label));
-	ip->payload_len = cpu_to_be16(length);
-	ip->nexthdr = IPPROTO_UDP;
-	ip->hop_limit = way->av->hop_limit ?: ip6_dst_hoplimit(way->dst);
-	memcpy(&ip->saddr, &way->av->sgid, sizeof(ip->saddr));
-	memcpy(&ip->daddr, &way->av->dgid, sizeof(ip->daddr));
+	       weft_ip_headers(way->ip.ipv4);
 }
 
 /* The last of all: the headers are complete, and the ICRC is zero. */
@@ -270,7 +158,7 @@ static void roce_seal(struct sk_buff *skb, const struct weft_tx_batch *batch,
 
 	if (!READ_ONCE(batch->qp->dev->icrc) && !batch->av->multicast)
 		return;
-	if (way->ipv4)
+	if (way->ip.ipv4)
 		crc = weft_icrc_begin_ipv4(ip_hdr(skb), udp_hdr(skb), bth);
 	else
 		crc = weft_icrc_begin_ipv6(ipv6_hdr(skb), udp_hdr(skb), bth);
@@ -311,7 +199,7 @@ static int roce_output(const struct weft_burst *burst, const struct weft_tx_batc
 	const struct net_device *ndev = READ_ONCE(way->dst->dev);
 	struct sk_buff *skb = weft_burst_close(burst, ndev);
 	struct net *net = dev_net(ndev);
-	struct sock *sk = roce_sock(batch, net, way->ipv4);
+	struct sock *sk = roce_sock(batch, net, way->ip.ipv4);
 	int ret;
 
 	skb->priority = batch->av->sl;
@@ -319,7 +207,7 @@ static int roce_output(const struct weft_burst *burst, const struct weft_tx_batc
 	skb_dst_set_noref(skb, way->dst);
 	roce_choose_queue(batch, skb);
 	weft_tx_credit_take(batch->tx, skb);
-	if (way->ipv4)
+	if (way->ip.ipv4)
 		ret = ip_local_out(net, sk, skb);
 	else
 		ret = ip6_local_out(net, sk, skb);
@@ -339,11 +227,11 @@ static struct sk_buff *roce_build(const struct weft_tx_batch *batch, const struc
 				!(ndev->features & NETIF_F_SG));
 	if (!skb)
 		return NULL;
-	roce_push_udp(skb, way);
-	if (way->ipv4)
-		roce_push_ipv4(skb, way, hdr->psn);
-	else
-		roce_push_ipv6(skb, way);
+	/*
+	 * The identification follows the PSN, for bursts; a packet that cannot be fragmented may have
+	 * any (RFC 6864).
+	 */
+	weft_ip_push(skb, &way->ip, way->dst, hdr->psn);
 	roce_seal(skb, batch, way);
 	return skb;
 }
@@ -364,7 +252,7 @@ static u32 roce_size(const struct weft_hdr *hdr, u32 length)
 static int roce_fill(struct weft_tx_batch *batch, const struct roce_way *way, u32 i, u32 most,
 		     struct weft_burst *burst)
 {
-	u32 front = roce_ip_length(way) + sizeof(struct udphdr);
+	u32 front = weft_ip_headers(way->ip.ipv4);
 	struct weft_hdr hdr = batch->hdr;
 	u32 length, size, mtu;
 	struct sk_buff *skb;
