@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Headers as they lie on the wire: IBA volume 1 chapters 7 to 9, annexes A14
- * (XRC), A17 (RoCEv2) and A19 (FLUSH, ATOMIC WRITE); one is weft's own.
+ * Packet headers in wire format: IBA volume 1 chapters 7 to 9, annexes A14 (XRC), A17 (RoCEv2)
+ * and A19 (FLUSH, ATOMIC WRITE), and one header of weft's own.
  *
- * Every field is in network order; codec.c alone converts them. The structs
- * are packed because a packet may start at any address. Bits without a mask are
- * reserved: sent as zero and ignored on receipt, for later versions of the
- * protocol to use.
+ * Every field is in network order; only codec.c converts them. The structs are packed because a
+ * packet may start at any address. Bits without a mask are reserved: weft sends them as zero and
+ * ignores them on receipt, so that later versions of the protocol can use them.
  */
 #ifndef WEFT_WIRE_HEADERS_H
 #define WEFT_WIRE_HEADERS_H
@@ -23,41 +22,27 @@
 #define WEFT_LRH_LNH		GENMASK(1, 0)
 /* length, in words of 4 bytes from the LRH to the ICRC */
 #define WEFT_LRH_LENGTH		GENMASK(10, 0)
-/* Bytes that it can say. */
+/* The largest length that fits the field, in bytes. */
 #define WEFT_LRH_LENGTH_MAX	(2047 * 4)
 
-/**
- * struct weft_wire_lrh - local route header (IBA 7.7)
- * @vl_lver: virtual lane, link version
- * @sl_lnh: service level, link next header
- * @dlid: destination LID
- * @length: words of 4 bytes from the first of the LRH to the ICRC
- * @slid: source LID
- */
+/* Local route header (IBA 7.7). */
 struct weft_wire_lrh {
-	u8	vl_lver;
-	u8	sl_lnh;
+	u8	vl_lver;	/* virtual lane, link version */
+	u8	sl_lnh;		/* service level, link next header */
 	__be16	dlid;
 	__be16	length;
 	__be16	slid;
 } __packed;
 static_assert(sizeof(struct weft_wire_lrh) == 8);
 
-/**
- * enum weft_lnh - what follows an LRH (IBA 7.7)
- * @WEFT_LNH_RAW: an EtherType
- * @WEFT_LNH_IPV6: an IPv6 header that is no GRH
- * @WEFT_LNH_BTH: a BTH
- * @WEFT_LNH_GRH: a GRH, then a BTH
- */
+/* The header that follows an LRH (IBA 7.7). */
 enum weft_lnh {
-	WEFT_LNH_RAW	= 0,
-	WEFT_LNH_IPV6	= 1,
+	WEFT_LNH_RAW	= 0,	/* an EtherType */
+	WEFT_LNH_IPV6	= 1,	/* an IPv6 header that is not a GRH */
 	WEFT_LNH_BTH	= 2,
-	WEFT_LNH_GRH	= 3,
+	WEFT_LNH_GRH	= 3,	/* a GRH, then a BTH */
 };
 
-/* IP version and next header of a GRH. */
 #define WEFT_GRH_IPVER		6
 #define WEFT_GRH_NEXT_IBA	0x1b
 
@@ -66,19 +51,11 @@ enum weft_lnh {
 #define WEFT_GRH_TCLASS		GENMASK(27, 20)
 #define WEFT_GRH_FLOW_LABEL	GENMASK(19, 0)
 
-/**
- * struct weft_wire_grh - global route header (IBA 8.3)
- * @version: IP version (6), traffic class, flow label
- * @length: bytes from the end of the GRH to the ICRC
- * @next_header: 0x1b, IBA transport
- * @hop_limit: as in IPv6
- * @sgid: source GID
- * @dgid: destination GID
- */
+/* Global route header (IBA 8.3), an IPv6 header. */
 struct weft_wire_grh {
-	__be32	version;
-	__be16	length;
-	u8	next_header;
+	__be32	version;	/* IP version (6), traffic class, flow label */
+	__be16	length;		/* bytes from the end of the GRH to the end of the ICRC */
+	u8	next_header;	/* WEFT_GRH_NEXT_IBA */
 	u8	hop_limit;
 	u8	sgid[16];
 	u8	dgid[16];
@@ -99,31 +76,20 @@ static_assert(sizeof(struct weft_wire_grh) == 40);
 #define WEFT_BTH_ACKREQ		BIT(31)
 #define WEFT_BTH_PSN		GENMASK(23, 0)
 
-/**
- * struct weft_wire_bth - base transport header (IBA 9.2, A17)
- * @opcode: transport and operation, see opcode.h
- * @flags: solicited event, migration request, pad count, transport version
- * @pkey: partition key
- * @dqpn: congestion marks, destination QP
- * @psn: acknowledge request, packet sequence number
- */
+/* Base transport header (IBA 9.2, A17). */
 struct weft_wire_bth {
-	u8	opcode;
-	u8	flags;
+	u8	opcode;		/* see opcode.h */
+	u8	flags;		/* solicited event, migration request, pad count, version */
 	__be16	pkey;
-	__be32	dqpn;
-	__be32	psn;
+	__be32	dqpn;		/* congestion marks, destination QP */
+	__be32	psn;		/* acknowledge request, packet sequence number */
 } __packed;
 static_assert(sizeof(struct weft_wire_bth) == 12);
 
 /* sqpn */
 #define WEFT_DETH_SQPN		GENMASK(23, 0)
 
-/**
- * struct weft_wire_deth - datagram extended transport header (IBA 9.3)
- * @qkey: queue key
- * @sqpn: source QP
- */
+/* Datagram extended transport header (IBA 9.3). */
 struct weft_wire_deth {
 	__be32	qkey;
 	__be32	sqpn;
@@ -133,25 +99,17 @@ static_assert(sizeof(struct weft_wire_deth) == 8);
 /* srqn */
 #define WEFT_XRCETH_SRQN	GENMASK(23, 0)
 
-/**
- * struct weft_wire_xrceth - XRC extended transport header (IBA A14)
- * @srqn: destination SRQ
- */
+/* XRC extended transport header (IBA A14): the destination SRQ. */
 struct weft_wire_xrceth {
 	__be32	srqn;
 } __packed;
 static_assert(sizeof(struct weft_wire_xrceth) == 4);
 
-/**
- * struct weft_wire_reth - RDMA extended transport header (IBA 9.3)
- * @va: virtual address
- * @rkey: remote key
- * @length: bytes of the whole message
- */
+/* RDMA extended transport header (IBA 9.3). */
 struct weft_wire_reth {
 	__be64	va;
 	__be32	rkey;
-	__be32	length;
+	__be32	length;		/* bytes of the whole message */
 } __packed;
 static_assert(sizeof(struct weft_wire_reth) == 16);
 
@@ -159,57 +117,36 @@ static_assert(sizeof(struct weft_wire_reth) == 16);
 #define WEFT_FETH_SELECTIVITY	GENMASK(5, 4)
 #define WEFT_FETH_PLACEMENT	GENMASK(3, 0)
 
-/**
- * struct weft_wire_feth - flush extended transport header (IBA A19)
- * @bits: selectivity level, placement types
- */
+/* Flush extended transport header (IBA A19). */
 struct weft_wire_feth {
 	__be32	bits;
 } __packed;
 static_assert(sizeof(struct weft_wire_feth) == 4);
 
-/**
- * enum weft_placement - what a FLUSH shall reach, a set
- * @WEFT_PLACEMENT_GLOBAL: whoever looks sees the data
- * @WEFT_PLACEMENT_PERSISTENT: they are still there when the power has gone
- * @WEFT_PLACEMENTS: all of them
- */
+/* The guarantees that a FLUSH asks for, a set. */
 enum weft_placement {
-	WEFT_PLACEMENT_GLOBAL		= BIT(0),
-	WEFT_PLACEMENT_PERSISTENT	= BIT(1),
+	WEFT_PLACEMENT_GLOBAL		= BIT(0),	/* every reader sees the data */
+	WEFT_PLACEMENT_PERSISTENT	= BIT(1),	/* the data survives a loss of power */
 	WEFT_PLACEMENTS			= WEFT_PLACEMENT_GLOBAL | WEFT_PLACEMENT_PERSISTENT,
 };
 
-/**
- * enum weft_selectivity - what a FLUSH is about
- * @WEFT_SELECT_RANGE: the range of the RETH
- * @WEFT_SELECT_REGION: all that the key of the RETH names
- */
+/* The memory that a FLUSH applies to. */
 enum weft_selectivity {
-	WEFT_SELECT_RANGE	= 0,
-	WEFT_SELECT_REGION	= 1,
+	WEFT_SELECT_RANGE	= 0,	/* the range of the RETH */
+	WEFT_SELECT_REGION	= 1,	/* all memory that the rkey of the RETH names */
 };
 
 /* syndrome */
 #define WEFT_AETH_SYNDROME	GENMASK(31, 24)
 #define WEFT_AETH_MSN		GENMASK(23, 0)
 
-/**
- * struct weft_wire_aeth - ACK extended transport header (IBA 9.3)
- * @syndrome: syndrome (see aeth.h), message sequence number
- */
+/* ACK extended transport header (IBA 9.3). */
 struct weft_wire_aeth {
-	__be32	syndrome;
+	__be32	syndrome;	/* syndrome (see aeth.h), message sequence number */
 } __packed;
 static_assert(sizeof(struct weft_wire_aeth) == 4);
 
-/**
- * struct weft_wire_atomic - atomic extended transport header (IBA 9.3)
- * @va: virtual address
- * @rkey: remote key
- * @swap_add: value to store, or to add
- * @compare: value to compare with
- */
+/* Atomic extended transport header (IBA 9.3). */
 struct weft_wire_atomic {
 	__be64	va;
 	__be32	rkey;
@@ -218,54 +155,40 @@ struct weft_wire_atomic {
 } __packed;
 static_assert(sizeof(struct weft_wire_atomic) == 28);
 
-/**
- * struct weft_wire_masks - follows a struct weft_wire_atomic, of no standard
- * @swap: bits that are swapped; of FETCH & ADD 0
- * @compare_add: bits that are compared; of FETCH & ADD the uppermost of each field
- */
+/* The masks of a masked atomic, after a struct weft_wire_atomic. It is not part of IBA. */
 struct weft_wire_masks {
-	__be64	swap;
-	__be64	compare_add;
+	__be64	swap;		/* CMP_SWP: the bits to swap; FETCH_ADD: 0 */
+	__be64	compare_add;	/* CMP_SWP: the bits to compare; FETCH_ADD: each field's top bit */
 } __packed;
 static_assert(sizeof(struct weft_wire_masks) == 16);
 
-/**
- * struct weft_wire_atomic_ack - atomic ACK extended transport header (IBA 9.3)
- * @original: value found at the remote address
- */
+/* Atomic ACK extended transport header (IBA 9.3): the value before the operation. */
 struct weft_wire_atomic_ack {
 	__be64	original;
 } __packed;
 static_assert(sizeof(struct weft_wire_atomic_ack) == 8);
 
-/**
- * struct weft_wire_imm - immediate data extended transport header (IBA 9.3)
- * @data: four bytes of the consumer's
- */
+/* Immediate data extended transport header (IBA 9.3). */
 struct weft_wire_imm {
 	__be32	data;
 } __packed;
 static_assert(sizeof(struct weft_wire_imm) == 4);
 
-/**
- * struct weft_wire_ieth - invalidate extended transport header (IBA 9.3)
- * @rkey: key to invalidate
- */
+/* Invalidate extended transport header (IBA 9.3): the rkey to invalidate. */
 struct weft_wire_ieth {
 	__be32	rkey;
 } __packed;
 static_assert(sizeof(struct weft_wire_ieth) == 4);
 
-/* Bytes from the BTH to the last extension header: masked atomics. */
+/* The most bytes from the BTH to the end of the last extension header: a masked atomic. */
 #define WEFT_HDR_MAX_LENGTH						\
 	(sizeof(struct weft_wire_bth) + sizeof(struct weft_wire_atomic) +	\
 	 sizeof(struct weft_wire_masks))
 
-/* Payload of an ATOMIC WRITE, and the reserved bytes that fill up a CNP. */
+/* The payload of an ATOMIC WRITE, and the reserved bytes that follow the BTH of a CNP. */
 #define WEFT_ATOMIC_WRITE_LENGTH	8
 #define WEFT_CNP_LENGTH			16
 
-/* Bytes of the checksums behind the payload. */
 #define WEFT_ICRC_LENGTH		4
 #define WEFT_VCRC_LENGTH		2
 

@@ -13,9 +13,8 @@
 
 #define ICRC_INIT	0xffffffff
 /*
- * What the 8 bytes of an LRH of ones make of ICRC_INIT. That is how an LRH
- * counts that a router may replace (7.8.1), and the one RoCEv2 has not got
- * (A17).
+ * The CRC of 8 bytes of ones. An LRH counts as ones if a router may replace it (7.8.1), and
+ * so does the LRH that a RoCEv2 packet does not have (A17).
  */
 #define ICRC_AFTER_ONES	0xdebb20e3
 
@@ -29,14 +28,13 @@ void weft_icrc_exit(void)
 	compat_crc32_exit();
 }
 
-/* The one place that computes a CRC-32. */
 u32 weft_icrc_bytes(u32 crc, const void *data, size_t len)
 {
 	return crc32_le(crc, data, len);
 }
 WEFT_EXPORT_FOR_TEST(weft_icrc_bytes);
 
-/* The byte with the congestion marks. */
+/* resv8a has the congestion marks, which may change on the way. */
 static void icrc_mask_bth(struct weft_wire_bth *bth)
 {
 	bth->dqpn |= cpu_to_be32(WEFT_BTH_RESV8A);
@@ -93,7 +91,7 @@ static u32 icrc_lrh(const struct weft_wire_lrh *lrh)
 	return weft_icrc_update(ICRC_INIT, &head, sizeof(head));
 }
 
-/* A router writes a new LRH, so that all of it counts as ones. */
+/* With a GRH the LRH counts as ones, as a router replaces it. */
 static u32 icrc_grh(const struct weft_wire_grh *grh)
 {
 	struct weft_wire_grh head;
@@ -134,8 +132,8 @@ bool weft_icrc_matches(const u8 *trailer, u32 crc)
 WEFT_EXPORT_FOR_TEST(weft_icrc_matches);
 
 /*
- * CRC-16 of each value of four bits, polynomial 0x100b, lowest bit first. A
- * small table: on a virtual link the VCRC is left out.
+ * CRC-16 of each value of four bits, polynomial 0x100b, lowest bit first. The table is small,
+ * and the loop slow: the links of weft carry no VCRC.
  */
 static const u16 vcrc_table[16] = {
 	0x0000, 0x1a01, 0x3402, 0x2e03, 0x6804, 0x7205, 0x5c06, 0x4607,

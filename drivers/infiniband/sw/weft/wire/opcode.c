@@ -25,7 +25,7 @@
 #define IETH		WEFT_EXT_IETH
 #define MASKED		(WEFT_EXT_ATOMIC | WEFT_EXT_MASKS)
 
-/* A row of the operation table: what holds whatever the transport is. */
+/* The properties of an operation that do not depend on the transport. */
 struct op_row {
 	u8			operation;
 	u8			transports;
@@ -46,7 +46,7 @@ struct op_row {
 	},								\
 }
 
-/* IBA table 38, with A14 and A19; what a transport adds is left out. */
+/* IBA table 38, A14 and A19; op_prefix() adds the headers of the transport. */
 static const struct op_row op_rows[] __initconst = {
 	ROW(SEND_FIRST,     RC | UC | XRC, SEND, SEND, FIRST, FULL, REQUEST, 0),
 	ROW(SEND_MIDDLE,    RC | UC | XRC, SEND, SEND, MIDDLE, FULL, REQUEST, 0),
@@ -79,7 +79,7 @@ static const struct op_row op_rows[] __initconst = {
 	ROW(CNP,            CNP, CNP, OPCODES, ONLY, CNP, 0, 0),
 };
 
-/* Bytes of each extension header, by the bit of enum weft_ext. */
+/* Bytes of each extension header, indexed by the bit number in enum weft_ext. */
 static const u8 op_ext_length[] __initconst = {
 	sizeof(struct weft_wire_xrceth),
 	sizeof(struct weft_wire_deth),
@@ -107,7 +107,7 @@ static u8 __init op_length(u16 ext)
 	return length;
 }
 
-/* A response finds its SRQ, or rather needs none: XRCETH is for requests. */
+/* The header that the transport adds. XRC responses have none: they need no SRQ. */
 static u16 __init op_prefix(u8 transport, u8 flags)
 {
 	if (transport == WEFT_TRANSPORT_UD)
@@ -117,7 +117,7 @@ static u16 __init op_prefix(u8 transport, u8 flags)
 	return 0;
 }
 
-/* The service that has it. */
+/* RC QPs use the manufacturer specific opcodes. */
 static u8 __init op_service(u8 transport)
 {
 	return transport == WEFT_TRANSPORT_OWN ? WEFT_TRANSPORT_RC : transport;
