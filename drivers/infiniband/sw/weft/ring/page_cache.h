@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Pages that a context keeps for the rings of its next QP, when a QP has gone.
+ * Page cache: a context keeps the pages of destroyed QPs for the rings of its next QPs.
  *
- * To make a QP is then neither to get pages and clear them, nor to map them: a process
- * keeps its mappings as well, and knows pages again by their id. They stay within the
- * context, so nobody finds there what was not its own.
+ * Creating a QP then needs no allocation, no clearing and no mapping: the process keeps its
+ * mappings as well, and recognizes pages by their id. As the pages stay within the context, a
+ * process never finds data of another one in them.
  */
 #ifndef WEFT_RING_PAGE_CACHE_H
 #define WEFT_RING_PAGE_CACHE_H
@@ -15,50 +15,26 @@
 struct ib_ucontext;
 struct weft_pages;
 
-/**
- * struct weft_page_cache - what a context keeps
- * @uctx: the context
- * @lock: protects @pages and @num
- * @pages: struct weft_pages nobody uses, that came last first
- * @num: of them, at most WEFT_PAGE_CACHE_PIECES
- * @last_id: that was given to any; none is given twice
- */
 struct weft_page_cache {
 	struct ib_ucontext	*uctx;
-	spinlock_t		lock;
-	struct list_head	pages;
-	u32			num;
-	atomic64_t		last_id;
+	spinlock_t		lock;		/* protects @pages and @num */
+	struct list_head	pages;		/* unused struct weft_pages, newest first */
+	u32			num;		/* at most WEFT_PAGE_CACHE_PIECES */
+	atomic64_t		last_id;	/* the last id given out; ids are never reused */
 };
 
-/**
- * weft_page_cache_init - an empty one
- * @page_cache: of a new context
- * @uctx: the context
- */
 void weft_page_cache_init(struct weft_page_cache *page_cache, struct ib_ucontext *uctx);
 
-/**
- * weft_page_cache_clear - free all that is kept
- * @page_cache: all else that came from it has been given up
- */
+/* Free the unused pages. All others have been put already. */
 void weft_page_cache_clear(struct weft_page_cache *page_cache);
 
-/**
- * weft_page_cache_get - pages for a process, new ones or those that are kept
- * @page_cache: of its context
- * @size: bytes
- *
- * New ones are zeroed, the others have in them what the process and the kernel left there.
- *
- * Return: the pages, for weft_pages_put(); or ERR_PTR(-ENOMEM).
+/*
+ * Get pages from the cache, or new ones. New pages are zeroed; the others contain whatever the
+ * process and the kernel left in them. Returns pages for weft_pages_put() or ERR_PTR(-ENOMEM).
  */
 struct weft_pages *weft_page_cache_get(struct weft_page_cache *page_cache, size_t size);
 
-/**
- * weft_page_cache_keep - keep pages, and free others if there are too many
- * @pages: from weft_page_cache_get(), used by nobody
- */
+/* Put unused pages into the cache they came from; the oldest in it are freed if it is full. */
 void weft_page_cache_keep(struct weft_pages *pages);
 
 #endif /* WEFT_RING_PAGE_CACHE_H */

@@ -15,7 +15,7 @@ static void pages_put(struct page **pages, unsigned int num)
 	kvfree(pages);
 }
 
-/* Not vmalloc_user(): these pages are to be charged to who asked for them. */
+/* vmalloc_user() would not charge the pages to the process that needs them. */
 static void *pages_map(size_t size)
 {
 	unsigned int num = size >> PAGE_SHIFT, i;

@@ -10,37 +10,23 @@
 
 struct weft_page_cache;
 
-/**
- * struct weft_pages - zeroed pages, charged to whoever asked for them
- *
- * Immutable but @users and @kept.
- *
- * @entry: names them in mmap(); only when @named
- * @mem: where they are in one piece, in the kernel
- * @size: bytes, a multiple of the page size
- * @named: a process may map them
- * @users: rings in them, and whoever else has a reference
- * @page_cache: where they go when there are none, or NULL: they are freed then
- * @id: with a @page_cache: no other ones of the context ever have it; otherwise 0
- * @kept: on @page_cache, under its lock
- */
+/* Zeroed pages, charged to the process that allocates them. Only @users and @kept change. */
 struct weft_pages {
-	struct rdma_user_mmap_entry	entry;
-	void				*mem;
-	size_t				size;
-	bool				named;
+	struct rdma_user_mmap_entry	entry;	/* only if @named */
+	void				*mem;	/* the kernel's mapping, contiguous */
+	size_t				size;	/* bytes, a multiple of the page size */
+	bool				named;	/* a process may map them */
 	refcount_t			users;
+	/* where the pages go when @users is 0; NULL: they are freed */
 	struct weft_page_cache		*page_cache;
+	/* no other pages of the context ever have the same id; 0 without a page cache */
 	u64				id;
-	struct list_head		kept;
+	struct list_head		kept;	/* in @page_cache, under its lock */
 };
 
-/**
- * weft_pages_alloc - allocate pages
- * @size: bytes; rounded up to pages
- * @uctx: of the process that may map them, or NULL
- *
- * Return: the pages, for weft_pages_put(); or ERR_PTR(-ENOMEM).
+/*
+ * @size is rounded up to pages. @uctx is the context of the process that may map them, or NULL.
+ * Returns pages for weft_pages_put() or ERR_PTR(-ENOMEM).
  */
 struct weft_pages *weft_pages_alloc(size_t size, struct ib_ucontext *uctx);
 
@@ -49,51 +35,25 @@ static inline void weft_pages_hold(struct weft_pages *pages)
 	refcount_inc(&pages->users);
 }
 
-/**
- * weft_pages_put - drop a reference
- * @pages: with the last one they go where they came from
- *
- * Context: process, may sleep.
- */
+/* Drop a reference. With the last one the pages go to their page cache or are freed. May sleep. */
 void weft_pages_put(struct weft_pages *pages);
 
-/**
- * weft_pages_free - give pages up
- * @pages: used by nobody. The memory goes when the last mapping or mmap() in progress is
- *	done with it.
- */
+/* Free unused pages. The memory stays until the last mapping or mmap() in progress has ended. */
 void weft_pages_free(struct weft_pages *pages);
 
-/**
- * weft_pages_key - what to map them by
- * @pages: made for a process
- *
- * Return: offset to give to mmap() of the command file descriptor.
- */
+/* The offset by which a process maps @named pages with mmap() of the command file descriptor. */
 u64 weft_pages_key(const struct weft_pages *pages);
 
-/**
- * weft_pages_linear - where a page is in the kernel's linear mapping
- * @pages: any
- * @index: of the page
- *
- * Return: an address that is good for virt_to_page().
- */
+/* The address of a page in the kernel's linear mapping, for virt_to_page(). */
 void *weft_pages_linear(const struct weft_pages *pages, size_t index);
 
-/**
- * weft_pages_mmap - ib_device_ops.mmap: map pages into a process
- * @uctx: of the process
- * @vma: names the pages by its offset
- *
- * Return: 0; -EINVAL: no such pages, or a size that differs.
+/*
+ * ib_device_ops.mmap: map the pages that @vma names by its offset. Returns 0 or -EINVAL: there are
+ * no such pages, or they have another size.
  */
 int weft_pages_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 
-/**
- * weft_pages_mmap_free - ib_device_ops.mmap_free: the last user is gone
- * @entry: of the pages
- */
+/* ib_device_ops.mmap_free: no mapping, and no mmap() in progress, uses the pages any more. */
 void weft_pages_mmap_free(struct rdma_user_mmap_entry *entry);
 
 #endif /* WEFT_RING_PAGES_H */

@@ -8,12 +8,11 @@
 #include "params.h"
 #include "ring/pages.h"
 
-/* Entries that are copied in one go, or with a lock held. A power of two. */
+/* Entries to copy without rescheduling, or with a lock held. A power of two. */
 #define RING_COPY_BATCH	1024U
 
 static_assert(sizeof(struct weft_ring_hdr) <= WEFT_RING_HDR_SIZE);
 
-/* For the process that will map it. */
 static void ring_describe(const struct weft_ring *ring, size_t offset,
 			  struct weft_ring_resp *resp)
 {
@@ -83,7 +82,7 @@ WEFT_EXPORT_FOR_TEST(weft_ring_reset);
 
 void weft_ring_arm(struct weft_ring *ring, u32 arm)
 {
-	/* SOLICITED does not weaken ANY */
+	/* a request for solicited events must not weaken one for any event */
 	if (arm == WEFT_ARM_SOLICITED)
 		cmpxchg((u32 __force *)&ring->hdr->arm, WEFT_ARM_NONE, arm);
 	else
@@ -128,17 +127,13 @@ bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_pop);
 
-/**
- * struct ring_extent - what is in a ring
- * @consumer: index of the first entry
- * @producer: one after the last
- */
+/* The entries of a ring: from @consumer to the one before @producer. */
 struct ring_extent {
 	u32	consumer;
 	u32	producer;
 };
 
-/* Each index is read once: a process may write them at any time. */
+/* The client's index is read once, as a process may write it at any time. */
 static struct ring_extent ring_extent(const struct weft_ring *ring, bool completion)
 {
 	const u32 __weft_shared *client = completion ? &ring->hdr->consumer :
@@ -155,7 +150,11 @@ static void ring_copy_slot(struct weft_ring *to, const struct weft_ring *from, u
 	       (void __force *)weft_ring_slot(from, index), from->stride);
 }
 
-/* Each of the indexes is only a hint: what is wrong here is not used later. */
+/*
+ * The indexes in the header are hints here, even if a process has written nonsense: at most
+ * the capacity of the smaller ring is copied, and weft_ring_carry_rest() uses only the copies
+ * that are within the true extent.
+ */
 u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from)
 {
 	u32 i = weft_shared_load(&from->hdr->consumer);
@@ -176,7 +175,7 @@ u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_carry_ahead);
 
-/* Move what is between the indexes, at most @most of which have to be copied. */
+/* Move @extent to ring @to. At most @most of its entries may still have to be copied. */
 static int ring_carry(struct weft_ring *to, struct weft_ring *from,
 		      const struct ring_extent *extent, u32 copied, u32 most)
 {
@@ -184,7 +183,7 @@ static int ring_carry(struct weft_ring *to, struct weft_ring *from,
 
 	if (num > min(to->entries, from->entries))
 		return -EINVAL;
-	/* all of it may have been consumed meanwhile, and more */
+	/* the consumer may have overtaken @copied meanwhile */
 	i = copied - extent->consumer <= num ? copied : extent->consumer;
 	if (extent->producer - i > most)
 		return -EAGAIN;

@@ -2,13 +2,11 @@
 /*
  * Rings shared with a consumer, in user space or in the kernel.
  *
- * The only code that dereferences __weft_shared memory. The formats and the
- * proof of the barriers, whose letters are cited here, are in
- * include/uapi/rdma/weft-abi.h.
+ * No other code dereferences __weft_shared memory. include/uapi/rdma/weft-abi.h defines the
+ * formats and has the proof of the barriers; comments here cite the letters of that proof.
  *
- * A ring has two sides, the device (the engine) and the client (a user
- * process, or a kernel consumer through verbs/post.c). Each side is used by
- * one thread at a time; who that is, is the caller's business.
+ * A ring has two sides, the device (the engine) and the client (a user process, or a kernel
+ * consumer through verbs/post.c). Callers make sure that one thread at a time uses each side.
  */
 #ifndef WEFT_RING_RING_H
 #define WEFT_RING_RING_H
@@ -25,27 +23,16 @@
 
 struct weft_pages;
 
-/**
- * struct weft_ring - a ring
- *
- * Immutable after creation but @device and @client.
- *
- * @pages: its memory, perhaps with another ring in it
- * @hdr: shared header
- * @slots: shared entries
- * @entries: power of two
- * @stride: bytes per entry
- * @device: our index: producer of a completion queue, else consumer
- * @client: index of a kernel client
- */
+/* Only @device and @client change after creation. */
 struct weft_ring {
-	struct weft_pages		*pages;
+	struct weft_pages		*pages;		/* may contain another ring as well */
 	struct weft_ring_hdr __weft_shared *hdr;
 	void __weft_shared		*slots;
-	u32				entries;
-	u32				stride;
+	u32				entries;	/* power of two */
+	u32				stride;		/* bytes per entry */
+	/* the device's index: producer of a completion queue, consumer of the others */
 	u32				device;
-	u32				client;
+	u32				client;		/* index of a kernel client */
 };
 
 static inline u32 weft_shared_load(const u32 __weft_shared *p)
@@ -55,7 +42,7 @@ static inline u32 weft_shared_load(const u32 __weft_shared *p)
 
 static inline u32 weft_shared_load_acquire(const u32 __weft_shared *p)
 {
-	/* A or D, its callers say which */
+	/* A or D, see the callers */
 	return smp_load_acquire((const u32 __force *)p);
 }
 
@@ -66,11 +53,14 @@ static inline void weft_shared_store(u32 __weft_shared *p, u32 value)
 
 static inline void weft_shared_store_release(u32 __weft_shared *p, u32 value)
 {
-	/* B or C, its callers say which */
+	/* B or C, see the callers */
 	smp_store_release((u32 __force *)p, value);
 }
 
-/* The one read of memory: the barrier is for the compiler, that it uses only the copy. */
+/*
+ * Read shared memory once. The barrier keeps the compiler from reading it again in place of
+ * the copy: the process may have changed it after the copy was validated.
+ */
 static __always_inline void weft_shared_copy(void *to, const void __weft_shared *from,
 					     size_t length)
 {
@@ -83,13 +73,7 @@ static inline void __weft_shared *weft_ring_slot(const struct weft_ring *ring, u
 	return ring->slots + (size_t)(index & (ring->entries - 1)) * ring->stride;
 }
 
-/**
- * weft_ring_size - bytes that a ring takes
- * @entries: at least so many
- * @stride: bytes per entry
- *
- * Return: the size, so that another ring may begin behind it.
- */
+/* The bytes that a ring occupies, rounded up so that another ring can begin behind it. */
 static inline size_t weft_ring_size(u32 entries, u32 stride)
 {
 	size_t slots = (size_t)roundup_pow_of_two(max(entries, 1U)) * stride;
@@ -97,73 +81,43 @@ static inline size_t weft_ring_size(u32 entries, u32 stride)
 	return WEFT_RING_HDR_SIZE + ALIGN(slots, WEFT_RING_HDR_SIZE);
 }
 
-/**
- * weft_ring_place - make a ring in memory that there is
- * @pages: not used there; the ring takes a reference of its own
- * @offset: of the ring, a multiple of WEFT_RING_HDR_SIZE
- * @entries: at least so many; rounded up to a power of two
- * @stride: bytes per entry
- * @resp: where and how big it is, for the process; not used if @pages have no name
- *
- * Whatever is in the memory does not matter.
- *
- * Return: the ring, or ERR_PTR(-ENOMEM).
+/*
+ * Create an empty ring at @offset (a multiple of WEFT_RING_HDR_SIZE) of existing memory, whose
+ * content does not matter. @entries is rounded up to a power of two. The ring takes a reference
+ * to @pages. If a process can map these, @resp tells it where the ring is. Returns the ring or
+ * ERR_PTR(-ENOMEM).
  */
 struct weft_ring *weft_ring_place(struct weft_pages *pages, size_t offset, u32 entries,
 				  u32 stride, struct weft_ring_resp *resp);
 
-/**
- * weft_ring_create - allocate a ring
- * @entries: at least so many; rounded up to a power of two
- * @stride: bytes per entry
- * @uctx: of the process that shares it, or NULL for a kernel client
- * @resp: where and how big it is, for the process; may be NULL without @uctx
- *
- * The pages are charged to the caller.
- *
- * Return: the ring, or ERR_PTR(-ENOMEM).
+/*
+ * The same in memory of its own, which is charged to the current process. @uctx is the context
+ * of the process that shares the ring; a kernel client has neither @uctx nor @resp.
  */
-struct weft_ring *weft_ring_create(u32 entries, u32 stride,
-				   struct ib_ucontext *uctx,
+struct weft_ring *weft_ring_create(u32 entries, u32 stride, struct ib_ucontext *uctx,
 				   struct weft_ring_resp *resp);
 
-/**
- * weft_ring_destroy - give a ring up
- * @ring: may be NULL. Marked dead; the memory goes when the last mapping or
- *	mmap() in progress is done with it.
+/*
+ * Mark a ring dead and free it. Its memory stays while a mapping, an mmap() in progress or another
+ * ring uses it. @ring may be NULL.
  */
 void weft_ring_destroy(struct weft_ring *ring);
 
-/**
- * weft_ring_reset - make a ring empty again
- * @ring: used by neither side
- */
+/* Make a ring empty again. Neither side uses it meanwhile. */
 void weft_ring_reset(struct weft_ring *ring);
 
-/**
- * weft_ring_set_flags - tell the client something
- * @ring: any
- * @set: enum weft_ring_flags to set
- * @clear: enum weft_ring_flags to clear
- *
- * Callers exclude each other.
- */
+/* Set and clear enum weft_ring_flags. Callers exclude each other. */
 static inline void weft_ring_set_flags(struct weft_ring *ring, u32 set, u32 clear)
 {
 	u32 flags = weft_shared_load(&ring->hdr->flags);
 
-	/* release: OVERRUN and DEAD come after the last completion */
+	/* release: a client that sees OVERRUN or DEAD sees the last completion as well */
 	weft_shared_store_release(&ring->hdr->flags, (flags & ~clear) | set);
 }
 
-/**
- * weft_ring_pending - entries the client has posted and the device not taken
- * @ring: send or receive queue
- *
- * A in the ABI's proof.
- *
- * Return: number of entries, at most @ring->entries; -EPROTO: the client's
- * index is impossible.
+/*
+ * The number of entries that the client has posted and the device has not released. -EPROTO: the
+ * client's index is impossible.
  */
 static inline int weft_ring_pending(const struct weft_ring *ring)
 {
@@ -173,12 +127,9 @@ static inline int weft_ring_pending(const struct weft_ring *ring)
 	return num <= ring->entries ? (int)num : -EPROTO;
 }
 
-/**
- * weft_ring_take - one of the device's next entries
- * @ring: send or receive queue with more than @ahead pending
- * @ahead: entries to skip; they have been taken and not been released
- *
- * Return: the entry; valid until weft_ring_release().
+/*
+ * One of the pending entries of a send or receive queue, valid until weft_ring_release(). @ahead
+ * entries before it have been taken and not been released yet.
  */
 static inline const void __weft_shared *
 weft_ring_take(const struct weft_ring *ring, u32 ahead)
@@ -186,24 +137,14 @@ weft_ring_take(const struct weft_ring *ring, u32 ahead)
 	return weft_ring_slot(ring, ring->device + ahead);
 }
 
-/**
- * weft_ring_release - the device is done with its next entry
- * @ring: send or receive queue
- *
- * C in the ABI's proof.
- */
+/* The device has finished with its oldest entry. */
 static inline void weft_ring_release(struct weft_ring *ring)
 {
 	/* C, pairs with D */
 	weft_shared_store_release(&ring->hdr->consumer, ++ring->device);
 }
 
-/**
- * weft_ring_arm_doorbell - ask the client to ring
- * @ring: send or receive queue
- *
- * E and G in the ABI's proof: look at weft_ring_pending() afterwards.
- */
+/* Ask the client for a doorbell. The caller must then check weft_ring_pending() once more. */
 static inline void weft_ring_arm_doorbell(struct weft_ring *ring)
 {
 	weft_ring_set_flags(ring, WEFT_RING_NEED_DOORBELL, 0); /* E */
@@ -211,8 +152,8 @@ static inline void weft_ring_arm_doorbell(struct weft_ring *ring)
 }
 
 /*
- * Member by member: then one that has just been put together need not be in memory, where
- * it would be cleared, filled in, and copied.
+ * Storing member by member lets the compiler keep a completion in registers, instead of clearing
+ * it in memory, filling it in and copying it.
  */
 static __always_inline void weft_shared_store_cqe(struct weft_cqe __weft_shared *slot,
 						  const struct weft_cqe *cqe)
@@ -242,15 +183,7 @@ static __always_inline void weft_shared_store_cqe(struct weft_cqe __weft_shared 
 	to->reserved_3e = cqe->reserved_3e;
 }
 
-/**
- * weft_ring_push - publish a completion
- * @ring: completion queue
- * @cqe: copied
- *
- * B and D in the ABI's proof.
- *
- * Return: false when the ring is full.
- */
+/* Publish a completion. Returns false if the completion queue is full. */
 static __always_inline bool weft_ring_push(struct weft_ring *ring, const struct weft_cqe *cqe)
 {
 	/* D, pairs with C; an impossible index counts as full */
@@ -264,14 +197,9 @@ static __always_inline bool weft_ring_push(struct weft_ring *ring, const struct 
 	return true;
 }
 
-/**
- * weft_ring_disarm - take the client's request for an event
- * @ring: completion queue, after weft_ring_push()
- * @solicited: whether the completion counts as solicited
- *
- * I in the ABI's proof.
- *
- * Return: true when the event is to be raised.
+/*
+ * After weft_ring_push() of a completion, solicited or not: if the client has asked for an event
+ * for it, take the request back and return true, and the caller raises the event.
  */
 static inline bool weft_ring_disarm(struct weft_ring *ring, bool solicited)
 {
@@ -285,97 +213,58 @@ static inline bool weft_ring_disarm(struct weft_ring *ring, bool solicited)
 	return xchg((u32 __force *)&ring->hdr->arm, WEFT_ARM_NONE) != WEFT_ARM_NONE;
 }
 
-/**
- * weft_ring_arm - a kernel client asks for an event
- * @ring: completion queue
- * @arm: enum weft_ring_arm
- *
- * H in the ABI's proof.
- */
+/* The client side, for kernel consumers. */
+
+/* Ask for an event; @arm is an enum weft_ring_arm. */
 void weft_ring_arm(struct weft_ring *ring, u32 arm);
 
-/**
- * weft_ring_reserve - a kernel client's next slot
- * @ring: send or receive queue
- *
- * D in the ABI's proof.
- *
- * Return: the slot, or NULL when the ring is full.
- */
+/* The next free slot of a send or receive queue, or NULL if it is full. */
 void *weft_ring_reserve(struct weft_ring *ring);
 
-/**
- * weft_ring_submit - a kernel client publishes the slot it reserved
- * @ring: send or receive queue
- *
- * B in the ABI's proof.
- */
+/* Publish the slot that was reserved. */
 void weft_ring_submit(struct weft_ring *ring);
 
-/**
- * weft_ring_pop - a kernel client takes a completion
- * @ring: completion queue
- * @cqe: result
- *
- * A and C in the ABI's proof.
- *
- * Return: false when there is none.
- */
+/* Take a completion. Returns false if there is none. */
 bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe);
 
-/**
- * weft_ring_has_completions - whether weft_ring_pop() would find one
- * @ring: completion queue
- *
- * Return: number of completions.
- */
+/* The number of completions that weft_ring_pop() would return. */
 u32 weft_ring_has_completions(const struct weft_ring *ring);
 
-/* How often to carry ahead before giving up, for a ring that fills meanwhile. */
+/*
+ * Resizing: the entries between consumer and producer move to a new, empty ring of the same
+ * stride. For a large ring most of them are copied without a lock first, and only the rest with
+ * the lock of the device's side held:
+ *
+ *	do {
+ *		copied = weft_ring_carry_ahead(to, from);
+ *		lock
+ *		ret = weft_ring_carry_rest(to, from, completion, copied);
+ *		unlock
+ *	} while (ret == -EAGAIN && --tries);
+ */
+
+/* The number of tries above before a ring that fills too fast makes the resize fail. */
 #define WEFT_RING_CARRIES	8
 
-/**
- * weft_ring_carry_ahead - copy what is in a ring to the one that will replace it
- * @to: empty
- * @from: same stride; both sides may move
- *
- * With it a lock need not be held for all that is in a ring. Entries that come meanwhile
- * are copied as well.
- *
- * Context: process, may sleep.
- * Return: what is before this index has been copied.
+/*
+ * Copy entries while both sides may go on, including entries that are added meanwhile. Returns
+ * the index up to which (exclusive) the entries have been copied. May sleep.
  */
 u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from);
 
-/**
- * weft_ring_carry_rest - move what is between consumer and producer
- * @to: empty, with at least as many entries as are outstanding in @from
- * @from: same stride; neither side moves meanwhile (the device because the
- *	caller holds its lock, the client because it is in the call that asks
- *	for the resize; one that moves harms itself only)
- * @completion: @from is a completion queue
- * @copied: from weft_ring_carry_ahead(); a process that moved its index in between gets
- *	what it deserves, within the ring
+/*
+ * Copy the entries from index @copied on; then @to continues with the indexes and flags of @from.
+ * Neither side moves meanwhile: the caller holds the device's lock, and the client is in the call
+ * that asks for the resize. A process that moves its index nevertheless, now or since
+ * weft_ring_carry_ahead(), can only corrupt entries of its own ring.
  *
- * Indexes go on where they were.
- *
- * Return: 0; -EINVAL: does not fit, or the client's index is impossible; -EAGAIN: too much
- * is left to be copied with a lock held, weft_ring_carry_ahead() is due once more. Only if
- * 0 there is anything new in @to that counts.
+ * Returns 0; -EINVAL if the entries do not fit, or the client's index is impossible; -EAGAIN if
+ * too many are left to copy with a lock held. After an error @to counts as empty.
  */
 int weft_ring_carry_rest(struct weft_ring *to, struct weft_ring *from, bool completion,
 			 u32 copied);
 
-/**
- * weft_ring_carry_over - the same for a ring of which nothing has been copied
- * @to: see weft_ring_carry_rest()
- * @from: see weft_ring_carry_rest()
- * @completion: see weft_ring_carry_rest()
- *
- * However much it is. For rings that are not large.
- *
- * Return: 0; -EINVAL: see weft_ring_carry_rest().
- */
+/* The same for all entries, however many. For rings that are not large. */
 int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from, bool completion);
 
 #endif /* WEFT_RING_RING_H */

@@ -2,7 +2,7 @@
 /*
  * Work requests: from the shared ring into a private, checked copy.
  *
- * Inline: each message takes one of either kind.
+ * The functions are inline because every message needs them.
  */
 #ifndef WEFT_RING_SQE_H
 #define WEFT_RING_SQE_H
@@ -10,60 +10,40 @@
 #include "params.h"
 #include "ring/ring.h"
 
-/**
- * struct weft_swqe - private copy of a send work request
- * @sqe: the request; @sqe.num_sge and @sqe.inline_length are in bounds
- * @index: ring index
- * @sge: its scatter/gather list; room for weft_sq_sges()
- * @inline_data: its payload when WEFT_SQE_INLINE, still in the ring: it is
- *	opaque, and the slot is not reused before completion
- */
+/* Private copy of a send work request. */
 struct weft_swqe {
-	struct weft_sqe		sqe;
-	u32			index;
+	struct weft_sqe		sqe;		/* @num_sge and @inline_length are in bounds */
+	u32			index;		/* ring index */
+	/*
+	 * Payload of a WEFT_SQE_INLINE. It stays in the ring: it is opaque, so there is nothing
+	 * to validate, and the slot is not reused before the completion.
+	 */
 	const void		*inline_data;
-	struct weft_sge		*sge;
+	struct weft_sge		*sge;		/* room for weft_sq_sges() */
 };
 
-/**
- * struct weft_rwqe - private copy of a receive work request
- * @wr_id: for the completion
- * @index: ring index
- * @num_sge: at most weft_rq_sges()
- * @sge: its scatter/gather list; room for so many
- */
+/* Private copy of a receive work request. */
 struct weft_rwqe {
 	u64			wr_id;
-	u32			index;
+	u32			index;		/* ring index */
 	u32			num_sge;
-	struct weft_sge		*sge;
+	struct weft_sge		*sge;		/* room for weft_rq_sges() */
 };
 
-/* Bytes of headers an LSO may have: of IPoIB, and the longest of IPv4 and TCP. */
+/* The most bytes of headers in an LSO: IPoIB (4), IPv4 (60) and TCP (60). */
 #define WEFT_LSO_HEADERS	124U
 
-/**
- * struct weft_lso - what a WEFT_SQE_LSO has besides, at the end of its slot
- * @mss: bytes of payload of each packet but the last
- * @length: of @header
- * @header: of each packet, but for what is different
- */
+/* The parameters of a WEFT_SQE_LSO, at the end of its slot. */
 struct weft_lso {
-	u16			mss;
-	u16			length;
-	u8			header[WEFT_LSO_HEADERS];
+	u16			mss;		/* bytes of payload in each packet but the last */
+	u16			length;		/* of @header */
+	u8			header[WEFT_LSO_HEADERS];	/* template for each packet */
 };
 
-/* By how much the slots of a send queue are longer that has any. */
+/* The slots of a send queue with LSO are longer by this. */
 #define WEFT_LSO_HEADROOM	sizeof(struct weft_lso)
 
-/**
- * weft_sq_stride - bytes of a send queue entry
- * @max_sge: elements it must hold
- * @max_inline: bytes of inline data it must hold
- *
- * Return: a multiple of 64.
- */
+/* Bytes of a send queue entry for @max_sge elements or @max_inline bytes: a multiple of 64. */
 static inline u32 weft_sq_stride(u32 max_sge, u32 max_inline)
 {
 	u32 room = max_t(u32, max_sge * sizeof(struct weft_sge), max_inline);
@@ -71,59 +51,33 @@ static inline u32 weft_sq_stride(u32 max_sge, u32 max_inline)
 	return ALIGN(sizeof(struct weft_sqe) + room, 64);
 }
 
-/**
- * weft_rq_stride - bytes of a receive queue entry
- * @max_sge: elements it must hold
- *
- * Return: a multiple of 16.
- */
 static inline u32 weft_rq_stride(u32 max_sge)
 {
 	return sizeof(struct weft_rqe) + max(max_sge, 1U) * sizeof(struct weft_sge);
 }
 
-/**
- * weft_sq_sges - elements that a send queue entry can have
- * @stride: of the queue, weft_sq_stride() or more
- *
- * Return: at most WEFT_MAX_SGE; not less than it was made for.
- */
+/* The elements that fit a send queue entry, which may be more than the queue was created for. */
 static inline u32 weft_sq_sges(u32 stride)
 {
 	return min_t(u32, (stride - sizeof(struct weft_sqe)) / sizeof(struct weft_sge),
 		     WEFT_MAX_SGE);
 }
 
-/**
- * weft_rq_sges - elements that a receive queue entry can have
- * @stride: of the queue, weft_rq_stride()
- *
- * Return: at most WEFT_MAX_SGE.
- */
 static inline u32 weft_rq_sges(u32 stride)
 {
 	return min_t(u32, (stride - sizeof(struct weft_rqe)) / sizeof(struct weft_sge),
 		     WEFT_MAX_SGE);
 }
 
-/**
- * weft_sq_inline - where the inline data of a work request are
- * @ring: send queue
- * @index: of the work request
- *
- * Return: the data; valid until weft_ring_release().
- */
+/* The inline data of a work request, valid until weft_ring_release(). */
 static inline const void *weft_sq_inline(const struct weft_ring *ring, u32 index)
 {
 	return (const void __force *)(weft_ring_slot(ring, index) + sizeof(struct weft_sqe));
 }
 
-/**
- * weft_sq_lso - where the headers of an LSO are
- * @ring: of a kernel consumer, with WEFT_LSO_HEADROOM in each slot
- * @index: of the work request
- *
- * Return: them; valid until weft_ring_release().
+/*
+ * The LSO parameters of a work request, valid until weft_ring_release(). @ring belongs to a kernel
+ * consumer and has WEFT_LSO_HEADROOM in each slot.
  */
 static inline struct weft_lso *weft_sq_lso(const struct weft_ring *ring, u32 index)
 {
@@ -131,7 +85,6 @@ static inline struct weft_lso *weft_sq_lso(const struct weft_ring *ring, u32 ind
 					   WEFT_LSO_HEADROOM);
 }
 
-/* Copy a list of elements. */
 static __always_inline void weft_shared_copy_sges(struct weft_sge *to,
 						  const void __weft_shared *from, u32 num)
 {
@@ -141,19 +94,13 @@ static __always_inline void weft_shared_copy_sges(struct weft_sge *to,
 		weft_shared_copy(to++, sge++, sizeof(*to));
 }
 
-/* Does a list have room? @room: bytes */
+/* Does a list of @num_sge elements fit into @room bytes? */
 static __always_inline bool weft_sges_fit(u32 num_sge, u32 room)
 {
 	return num_sge <= WEFT_MAX_SGE && num_sge * sizeof(struct weft_sge) <= room;
 }
 
-/**
- * weft_sqe_valid - whether a work request makes sense
- * @sqe: private copy
- * @room: bytes of a list or of inline data that a slot can hold
- *
- * Return: true when all that says how much of a slot is used is in bounds.
- */
+/* Are the opcode, the flags and the lengths in bounds, for a slot with @room bytes behind @sqe? */
 static __always_inline bool weft_sqe_valid(const struct weft_sqe *sqe, u32 room)
 {
 	if (unlikely(sqe->opcode >= WEFT_SQE_OPCODES || sqe->flags & ~WEFT_SQE_FLAGS))
@@ -163,14 +110,11 @@ static __always_inline bool weft_sqe_valid(const struct weft_sqe *sqe, u32 room)
 	return !sqe->inline_length && weft_sges_fit(sqe->num_sge, room);
 }
 
-/**
- * weft_sq_next - copy the next send work request
- * @ring: with more than @ahead pending; the slot is not released
- * @ahead: work requests that have been taken and are not complete
- * @wqe: result
- *
- * Return: 0; -EINVAL: malformed, only @wqe->sqe.wr_id and @wqe->index can be relied on,
- * and that @wqe->sqe.opcode is one.
+/*
+ * Copy the next send work request, without releasing its slot. @ahead work requests before it have
+ * been taken and are not complete; there is at least one more. Returns 0, or -EINVAL if it is
+ * malformed: then only @wqe->sqe.wr_id, @wqe->index and @wqe->sqe.opcode (valid, but perhaps not
+ * the posted one) can be used.
  */
 static __always_inline int weft_sq_next(const struct weft_ring *ring, u32 ahead,
 					struct weft_swqe *wqe)
@@ -191,12 +135,7 @@ static __always_inline int weft_sq_next(const struct weft_ring *ring, u32 ahead,
 	return 0;
 }
 
-/**
- * weft_rwqe_length - how long a message for a receive work request may be
- * @wqe: the private copy
- *
- * Return: bytes of all its elements.
- */
+/* The longest message that fits a receive work request. */
 static __always_inline u64 weft_rwqe_length(const struct weft_rwqe *wqe)
 {
 	u64 length = 0;
@@ -207,12 +146,9 @@ static __always_inline u64 weft_rwqe_length(const struct weft_rwqe *wqe)
 	return length;
 }
 
-/**
- * weft_rq_peek - copy the next receive work request
- * @ring: with something pending; weft_ring_release() takes it
- * @wqe: result
- *
- * Return: 0; -EINVAL: malformed, @wqe->num_sge is 0.
+/*
+ * Copy the next receive work request, without releasing its slot; there is one. Returns 0, or
+ * -EINVAL if it is malformed: then @wqe->num_sge is 0.
  */
 static __always_inline int weft_rq_peek(struct weft_ring *ring, struct weft_rwqe *wqe)
 {
@@ -231,13 +167,7 @@ static __always_inline int weft_rq_peek(struct weft_ring *ring, struct weft_rwqe
 	return ret;
 }
 
-/**
- * weft_rq_next - take the next receive work request and release its slot
- * @ring: with something pending
- * @wqe: result
- *
- * Return: as weft_rq_peek().
- */
+/* The same, and release the slot. */
 static __always_inline int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe)
 {
 	int ret = weft_rq_peek(ring, wqe);
