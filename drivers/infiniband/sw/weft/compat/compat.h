@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What differs between the kernels weft is built for, by capability. Included
- * before everything else by the compiler's command line; the driver is
- * written for the newest kernel and tests no version.
+ * The differences between the supported kernels, as capabilities. The rest of the driver is
+ * written for the newest kernel and tests no version. The compiler's command line includes this
+ * header before everything else.
  */
 #ifndef WEFT_COMPAT_H
 #define WEFT_COMPAT_H
@@ -18,19 +18,19 @@
 #error "weft needs a 64 bit kernel: it keeps memory regions mapped"
 #endif
 
-/* The core knows FLUSH and ATOMIC WRITE. */
+/* The core supports FLUSH and ATOMIC WRITE. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define COMPAT_HAS_PLACEMENT
 #endif
-/* And has words for them with on-demand paging. */
+/* The core has ODP capabilities for FLUSH and ATOMIC WRITE. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
 #define COMPAT_HAS_ODP_PLACEMENT
 #endif
-/* pin_user_pages_remote() and its like return no areas. */
+/* pin_user_pages_remote() has no argument for VMAs. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #define COMPAT_GUP_WITHOUT_VMAS
 #endif
-/* ib_device_ops.fill_res_srq_entry is there. */
+/* ib_device_ops has fill_res_srq_entry. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
 #define COMPAT_HAS_FILL_RES_SRQ
 #endif
@@ -38,8 +38,9 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 11, 0)
 #define COMPAT_HAS_CREATE_CQ_ATTRS
 #endif
-/* Which net device a port has the core knows; but as long as it kept that to itself SMC
- * asked the driver, and took a device that had no answer for none of its own.
+/*
+ * The core knows the net device of a port by itself. Older kernels do not export that knowledge,
+ * so SMC asks the driver, and ignores devices without ib_device_ops.get_netdev.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define COMPAT_WANTS_GET_NETDEV true
@@ -50,22 +51,23 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
 #define COMPAT_HAS_DMABUF_ATTRS
 #endif
-/* The lock of a dma-buf is held around its operations. */
+/* The operations of a dma-buf are called with its lock held. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define COMPAT_HAS_DMABUF_LOCKING
 #endif
-/* An importer of a dma-buf need not be told that it moves. */
+/* The move_notify callback of a dma-buf importer is optional. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 1, 0)
 #define COMPAT_HAS_DMABUF_OPTIONAL_MOVE
 #endif
-/* ib_device_ops.reg_user_mr takes a DMA handle, and CAP_NET_RAW is that of the
- * device's namespace.
+/*
+ * ib_device_ops.reg_user_mr takes a DMA handle, and CAP_NET_RAW is checked in the network
+ * namespace of the device.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define COMPAT_HAS_DMAH
 #define COMPAT_HAS_RAW_CAP
 #endif
-/* A workqueue whose work items stay on their CPU says so. */
+/* Per-CPU workqueues need a flag. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 17, 0)
 #define COMPAT_WQ_PERCPU	WQ_PERCPU
 #else
@@ -75,7 +77,7 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define COMPAT_HAS_FAST_CRC32
 #endif
-/* Namespaces of symbols are strings. */
+/* Symbol namespaces are strings. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define COMPAT_HAS_NAMESPACE_STRINGS
 #endif
@@ -83,8 +85,9 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define COMPAT_HAS_CORE_PORT_EVENTS
 #endif
-/* ib_device_ops.counter_bind_qp and .counter_unbind_qp take a port, and drivers
- * say how large a counter is.
+/*
+ * ib_device_ops.counter_bind_qp and .counter_unbind_qp take a port, and the driver defines the
+ * size of a counter.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
 #define COMPAT_HAS_COUNTER_PORT
@@ -94,7 +97,7 @@
 #define COMPAT_HAS_RESIZE_USER_CQ
 /* ib_umem_get() became ib_umem_get_va(). */
 #define COMPAT_HAS_UMEM_GET_VA
-/* There are ib_device_ops.query_port_speed and IB_EVENT_DEVICE_SPEED_CHANGE. */
+/* The core has ib_device_ops.query_port_speed and IB_EVENT_DEVICE_SPEED_CHANGE. */
 #define COMPAT_HAS_PORT_SPEED
 #endif
 
@@ -110,7 +113,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* Exports that exist for the KUnit module only. */
+/* Exports for the KUnit module. */
 #include <linux/export.h>
 #if !IS_ENABLED(CONFIG_KUNIT)
 #define WEFT_EXPORT_FOR_TEST(sym)

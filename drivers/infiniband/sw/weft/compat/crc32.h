@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A fast crc32_le(). Kernels before 6.14 have the one that uses the processor's
- * carry-less multiplication in the crypto API only.
+ * A fast crc32_le(). Before 6.14 only the crypto API has the implementation that uses the
+ * processor's carry-less multiplication.
  */
 #ifndef WEFT_COMPAT_CRC32_H
 #define WEFT_COMPAT_CRC32_H
@@ -19,7 +19,7 @@ static inline void compat_crc32_exit(void)
 #else
 #include <crypto/hash.h>
 
-/* Bytes from which on it is worth a call, and the use of vector registers. */
+/* The length that is worth the call and the use of vector registers. */
 #define COMPAT_CRC32_MIN	256
 
 static struct crypto_shash *compat_crc32;
@@ -52,7 +52,7 @@ static inline u32 compat_crc32_le(u32 crc, const void *data, size_t len)
 		return crc32_le(crc, data, len);
 	desc->tfm = compat_crc32;
 	*state = crc;
-	/* what has no key cannot fail */
+	/* cannot fail, as the algorithm has no key */
 	crypto_shash_update(desc, data, len);
 	return *state;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * dma-buf, in the newest kernel's words.
+ * The newest kernel's interface to dma-buf.
  */
 #ifndef WEFT_COMPAT_DMABUF_H
 #define WEFT_COMPAT_DMABUF_H
@@ -15,7 +15,7 @@
 #endif
 
 #ifndef COMPAT_HAS_DMABUF_LOCKING
-/* where the caller held no lock */
+/* these took no lock of the dma-buf before */
 #define dma_buf_vmap_unlocked dma_buf_vmap
 #define dma_buf_vunmap_unlocked dma_buf_vunmap
 #endif
@@ -24,8 +24,8 @@
 #define COMPAT_DMABUF_PINNED { .allow_peer2peer = false }
 #else
 /*
- * What is pinned does not move, but the core wants to be able to say so. By place:
- * the member was renamed before it became optional.
+ * A pinned dma-buf does not move, but the callback is mandatory. The initializer names no
+ * members because move_notify was renamed before it became optional.
  */
 static void compat_dmabuf_move_notify(struct dma_buf_attachment *attach)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Caches of routes, in the newest kernel's words: without IPv6 there are none for it, and
- * nobody asks for one.
+ * The newest kernel's interface to route caches. Without IPv6 it has no functions for IPv6; weft
+ * needs them to compile, but then never calls them.
  */
 #ifndef WEFT_COMPAT_DST_CACHE_H
 #define WEFT_COMPAT_DST_CACHE_H

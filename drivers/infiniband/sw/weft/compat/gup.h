@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Pages of another process, in the newest kernel's words.
+ * The newest kernel's interface to pages of another process.
  */
 #ifndef WEFT_COMPAT_GUP_H
 #define WEFT_COMPAT_GUP_H

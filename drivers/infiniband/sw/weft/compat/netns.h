@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Devices that are born in a network namespace. Where the core cannot do that they are
- * born in the initial one, and can be moved.
+ * Creation of a device in a network namespace. With an older core devices are created in the
+ * initial one, and can be moved.
  */
 #ifndef WEFT_COMPAT_NETNS_H
 #define WEFT_COMPAT_NETNS_H

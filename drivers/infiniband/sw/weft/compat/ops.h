@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Adaptors for members of struct ib_device_ops whose shape differs between
- * kernels. Included by verbs/ops.c only, after the functions behind are declared;
- * those have the newest shape.
+ * Adaptors for members of struct ib_device_ops whose prototypes differ between kernels; the
+ * driver's functions have the newest ones. Only verbs/ops.c includes this header, after the
+ * declarations of these functions.
  */
 #ifndef WEFT_COMPAT_OPS_H
 #define WEFT_COMPAT_OPS_H
@@ -55,7 +55,7 @@ struct compat_counter {
 	struct rdma_counter core;
 };
 
-/* The core calls it unasked. There is nothing to do: all of it is 0. */
+/* The core calls it unconditionally. The counter is zeroed already. */
 static void compat_counter_init(struct rdma_counter *counter)
 {
 }

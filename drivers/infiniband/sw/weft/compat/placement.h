@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The core's words for the memory placement extensions (IBA annex A19): FLUSH and
- * ATOMIC WRITE. Where it has none, consumers do not learn of them.
+ * The core's constants for the memory placement extensions (IBA annex A19): FLUSH and
+ * ATOMIC WRITE. If the core lacks them, weft does not report the extensions to consumers.
  */
 #ifndef WEFT_COMPAT_PLACEMENT_H
 #define WEFT_COMPAT_PLACEMENT_H
@@ -9,7 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 #ifdef COMPAT_HAS_PLACEMENT
-/* What a device says of itself; persistence where the CPU can write caches back. */
+/* The capabilities of a device; persistence needs a CPU that can write back its caches. */
 #define COMPAT_PLACEMENT_CAPS						\
 	(IB_DEVICE_ATOMIC_WRITE | IB_DEVICE_FLUSH_GLOBAL |		\
 	 (IS_ENABLED(CONFIG_ARCH_HAS_PMEM_API) ? IB_DEVICE_FLUSH_PERSISTENT : 0))
@@ -18,7 +18,7 @@
 #define COMPAT_PLACEMENT_CAPS		0
 #define COMPAT_ODP_PLACEMENT_CAPS	0
 
-/* The values of later kernels. */
+/* Values from later kernels. */
 enum {
 	IB_WC_FLUSH			= 8,
 	IB_WC_ATOMIC_WRITE		= 9,
@@ -29,14 +29,14 @@ enum {
 #endif
 
 #ifndef COMPAT_HAS_ODP_PLACEMENT
-/* The same: the core hands on what a device says. */
+/* Likewise; the core passes these bits on from the device without knowing them. */
 enum {
 	IB_ODP_SUPPORT_FLUSH		= 1 << 6,
 	IB_ODP_SUPPORT_ATOMIC_WRITE	= 1 << 7,
 };
 #endif
 
-/* Rights that let a peer FLUSH. */
+/* The access rights for a FLUSH. */
 #define COMPAT_ACCESS_FLUSH	(IB_ACCESS_FLUSH_GLOBAL | IB_ACCESS_FLUSH_PERSISTENT)
 
 #endif /* WEFT_COMPAT_PLACEMENT_H */

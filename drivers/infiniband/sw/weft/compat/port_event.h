@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Who turns events of a net device into port events.
+ * Port events for events of a net device: weft dispatches them itself.
  *
- * Where the core can, it does so for one RDMA device of a net device, for
- * none of a bond, and by the state of the net device the GIDs come from,
- * unless the driver says that it does it.
+ * A core that can dispatch them does so for only one RDMA device of a net device, and for none of
+ * a bond, and goes by the state of the net device that the GIDs come from. A driver with
+ * ib_device_ops.report_port_event disables that.
  */
 #ifndef WEFT_COMPAT_PORT_EVENT_H
 #define WEFT_COMPAT_PORT_EVENT_H
@@ -18,13 +18,13 @@ static inline void compat_ignore_port_event(struct ib_device *ibdev,
 {
 }
 
-/* Member of struct ib_device_ops: the driver dispatches its port events. */
+/* Member of struct ib_device_ops: the driver dispatches port events itself. */
 #define COMPAT_OWN_PORT_EVENTS .report_port_event = compat_ignore_port_event,
 #else
 #define COMPAT_OWN_PORT_EVENTS
 #endif
 
-/* @event has its device and its port. Older cores have no word for it. */
+/* The caller sets device and port of @event. Older cores have no such event. */
 static inline void compat_dispatch_speed_change(struct ib_event *event)
 {
 #ifdef COMPAT_HAS_PORT_SPEED

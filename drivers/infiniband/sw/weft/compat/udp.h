@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * UDP sockets of the kernel, in the newest kernel's words.
+ * The newest kernel's interface to UDP tunnel sockets.
  *
- * Stable updates and distributions took over the change of the two functions
- * below one at a time, so no version says what they take: the compiler does.
+ * Stable updates and distributions have backported the change of the two functions below one at a
+ * time. So the kernel version does not tell what they take, and _Generic finds out.
  */
 #ifndef WEFT_COMPAT_UDP_H
 #define WEFT_COMPAT_UDP_H
@@ -11,7 +11,7 @@
 #include <linux/ipv6.h>
 #include <net/udp_tunnel.h>
 
-/* @sk, or its struct socket if that is what @function takes; @type takes @sk. */
+/* @sk if @function has the prototype @type, else the struct socket of @sk. */
 #define COMPAT_SOCK_FOR(function, type, sk) \
 	_Generic(&(function), type : (sk), default : (sk)->sk_socket)
 
@@ -30,7 +30,7 @@
 	udp_tunnel_sock_release(COMPAT_SOCK_FOR(udp_tunnel_sock_release, \
 						COMPAT_RELEASE_TAKES_SOCK, sk))
 
-/* Flags of an IPv6 socket were members before they were bits. */
+/* Older kernels have a bit field in place of each flag of an IPv6 socket. */
 #ifndef inet6_clear_bit
 #define COMPAT_CLEAR_MC6_LOOP(sk)	(inet6_sk(sk)->mc_loop = 0)
 #define inet6_clear_bit(nr, sk)		COMPAT_CLEAR_##nr(sk)

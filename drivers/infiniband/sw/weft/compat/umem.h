@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Pinned user memory, in the newest kernel's words.
+ * The newest kernel's interface to pinned user memory.
  */
 #ifndef WEFT_COMPAT_UMEM_H
 #define WEFT_COMPAT_UMEM_H
