@@ -13,24 +13,17 @@
 #define FASTREG_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_FLUSH_GLOBAL)
-/* Rights that need local write access. */
+/* Rights that require local write access. */
 #define FASTREG_WRITE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
 
-/**
- * enum fastreg_state - who may do what
- * @FASTREG_FREE: nobody uses the region; it may be registered
- * @FASTREG_CHANGING: it is being registered
- * @FASTREG_VALID: it may be used; the owner's reference is there
- * @FASTREG_ENDING: the owner's reference is gone, others may be there
- */
 enum fastreg_state {
-	FASTREG_FREE,
-	FASTREG_CHANGING,
-	FASTREG_VALID,
-	FASTREG_ENDING,
+	FASTREG_FREE,		/* no references; can be registered */
+	FASTREG_CHANGING,	/* being registered */
+	FASTREG_VALID,		/* can be accessed; has the owner's reference */
+	FASTREG_ENDING,		/* the owner's reference is gone, others may be left */
 };
 
-/* Room for what is registered, and for what is next. */
+/* Allocate arrays for the current and for the next registration, which fastreg_fill() swaps. */
 static bool fastreg_alloc(struct weft_region *region, struct weft_fastreg *fastreg,
 			  bool gaps)
 {
@@ -73,20 +66,23 @@ int weft_fastreg_create(struct weft_region *region, const void *pd, u32 max, boo
 }
 WEFT_EXPORT_FOR_TEST(weft_fastreg_create);
 
-/* From one state to another. Return: the state it was in. */
+/* Returns the state before; the region has changed to state @to if that was @from. */
 static int fastreg_move(struct weft_region *region, enum fastreg_state from,
 			enum fastreg_state to)
 {
 	return atomic_cmpxchg(&region->fastreg->state, from, to);
 }
 
-/* No access begins any more: nobody is of no protection domain. */
+/* Without a protection domain the region fails the access check, so no access begins. */
 static void fastreg_end(struct weft_region *region)
 {
 	if (fastreg_move(region, FASTREG_VALID, FASTREG_ENDING) != FASTREG_VALID)
 		return;
 	WRITE_ONCE(region->pd, NULL);
-	/* it is seen by whoever gets a reference after this, or we are waited for */
+	/*
+	 * A lookup that gets a reference either sees the NULL above, or keeps @idle from being
+	 * completed until its access has ended.
+	 */
 	weft_region_put(region);
 }
 
@@ -133,7 +129,7 @@ static void fastreg_fill(struct weft_region *region,
 	region->length = fastreg->length;
 	region->page_shift = fastreg->page_shift;
 	region->base = request->iova - fastreg->offset;
-	/* where addresses and memory differ in the low bits no word is aligned */
+	/* an aligned address is not aligned in memory if the low bits of the two differ */
 	if (region->pieces || !IS_ALIGNED(region->base, sizeof(u64)))
 		region->access &= ~IB_ACCESS_REMOTE_ATOMIC;
 }
@@ -152,14 +148,14 @@ static int fastreg_register(struct weft_region *region,
 	}
 	fastreg_fill(region, request);
 	reinit_completion(&region->idle);
-	/* whoever gets a reference sees what it is for */
+	/* a lookup that gets a reference sees the new key and rights: see weft_lookup_get() */
 	smp_wmb();
 	refcount_set(&region->refs, 1);
 	atomic_set_release(&region->fastreg->state, FASTREG_VALID);
 	return 0;
 }
 
-/* The region for fast registration of a key, of the accessor's PD. RCU is held. */
+/* Find the region for fast registration, in the accessor's PD. The caller holds RCU. */
 static struct weft_region *fastreg_find(const struct weft_accessor *who, u32 key)
 {
 	struct weft_region *region = weft_region_peek(who->table, key);
@@ -206,7 +202,7 @@ int weft_fastreg_invalidate(const struct weft_accessor *who, u32 key, bool wait)
 	rcu_read_unlock();
 	if (err != -EBUSY || !wait)
 		return err;
-	/* the consumer keeps the region as long as a work request names it */
+	/* safe without RCU: the consumer keeps the MR until the work request is complete */
 	wait_for_completion(&region->idle);
 	return fastreg_invalidate(region, key);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Fast registration: a region that work requests give memory to and take it from
- * (IBA 10.6.4, ib_map_mr_sg()).
+ * Fast registration: regions whose memory is registered and invalidated by work requests (IBA
+ * 10.6.4, ib_map_mr_sg()).
  *
- * Such a region stays published, and is free, valid, or ending: no access begins
- * any more, one may not have ended yet. Only a valid one gets a reference from a
- * lookup, since a free one has none. So nothing is allocated, and no table is
- * written, for a work request. What is registered next is prepared aside, while
- * the region may still be valid.
+ * Such a region stays published. It is free, valid, or ending: no access begins any more, but one
+ * may not have ended yet. Lookups find only a valid region, because a free one has no reference
+ * that they could add to. So a work request allocates nothing and does not write to the key
+ * table. The next registration is prepared aside, possibly while the region is still valid.
  */
 #ifndef WEFT_MEM_FASTREG_H
 #define WEFT_MEM_FASTREG_H
@@ -20,18 +19,17 @@ struct weft_piece;
 struct weft_region;
 
 /**
- * struct weft_fastreg - what is registered next
- * @state: of the region, private
- * @pd: protection domain; that of the region while it is valid, which has none
- *	otherwise
+ * struct weft_fastreg - the next registration of a region
+ * @state: of the region, private to fastreg.c
+ * @pd: protection domain; the region itself has it only while it is valid
  * @blocks: kernel address of each block, or NULL
- * @pieces: where each piece of a list with gaps begins, or NULL
- * @max: blocks or pieces there is room for
- * @num: blocks or pieces
+ * @pieces: a list with gaps: its pieces; else NULL
+ * @max: room in @blocks or @pieces
+ * @num: blocks or pieces in use
  * @page_shift: log2 of the size of a block
  * @offset: of the first byte in the first block
  * @length: bytes
- * @rcu: freed after a grace period: a SEND with invalidate may just look at it
+ * @rcu: to free it after a grace period, as a SEND with invalidate may be looking at it
  */
 struct weft_fastreg {
 	atomic_t		state;
@@ -46,65 +44,46 @@ struct weft_fastreg {
 	struct rcu_head		rcu;
 };
 
-/**
- * struct weft_fastreg_request - a REG_MR work request
- * @key: of the region; the low eight bits may be outdated
- * @new_key: from now on; the index cannot change
- * @access: enum ib_access_flags
- * @iova: first address
- */
+/* A REG_MR work request. */
 struct weft_fastreg_request {
-	u32	key;
-	u32	new_key;
-	u32	access;
+	u32	key;		/* of the region; the low eight bits may be outdated */
+	u32	new_key;	/* has the same index */
+	u32	access;		/* enum ib_access_flags */
 	u64	iova;
 };
 
-/**
- * weft_fastreg_create - make a region one for fast registration, free
- * @region: from weft_region_alloc(), not yet published
- * @pd: protection domain
- * @max: blocks or pieces
- * @gaps: it is pieces
- *
- * Return: 0 or -ENOMEM.
+/*
+ * Prepare an unpublished region for fast registration of up to @max blocks, or pieces if @gaps.
+ * Returns 0 or -ENOMEM.
  */
 int weft_fastreg_create(struct weft_region *region, const void *pd, u32 max, bool gaps);
 
-/**
- * weft_fastreg_destroy - end a region for fast registration
- * @region: published, or never published; freed after a grace period
- *
- * Context: process, may sleep.
+/*
+ * Unpublish the region, wait for the last access to end, and free it after a grace period. May
+ * sleep.
  */
 void weft_fastreg_destroy(struct weft_region *region);
 
-/**
- * weft_fastreg_register - carry a REG_MR work request out
- * @who: of the QP
- * @request: what the consumer wants
- *
- * Context: any.
- * Return: 0; -EINVAL: no such region, another PD, another index, not free, nothing
- * prepared, or access beyond the end of the address space; -EACCES: remote write
- * or atomic access without local write access (IBA 10.6.3.2).
+/*
+ * Execute a REG_MR work request of the QP @who. Returns 0; -EINVAL: no such region, wrong
+ * protection domain, another index, not free, nothing prepared, or memory beyond the end of the
+ * address space; -EACCES: remote write or atomic access without local write access (IBA 10.6.3.2).
+ * Any context.
  */
 int weft_fastreg_register(const struct weft_accessor *who,
 			  const struct weft_fastreg_request *request);
 
 /**
- * weft_fastreg_invalidate - take the memory away
- * @who: of the QP: of the LOCAL_INV work request, or that received the SEND with
- *	invalidate
+ * weft_fastreg_invalidate - take the memory of a region away
+ * @who: the QP that executes LOCAL_INV or has received a SEND with invalidate
  * @key: current key of the region
- * @wait: for accesses to end: process context, may sleep
+ * @wait: may sleep until all accesses have ended
  *
- * Nobody touches the memory any more when it succeeds. A region that is free
- * already stays so.
+ * After success nobody accesses the memory any more. A free region stays free.
  *
- * Return: 0; -ENOENT: the key is not one of a region for fast registration;
- * -EINVAL: another PD; -EBUSY: without @wait, an access has not ended yet: to be
- * tried again, none begins any more.
+ * Return: 0; -ENOENT: the key does not name a region for fast registration; -EINVAL: wrong
+ * protection domain or outdated key; -EBUSY (without @wait): an access has not ended yet, the
+ * caller tries again. No access begins any more.
  */
 int weft_fastreg_invalidate(const struct weft_accessor *who, u32 key, bool wait);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a key names, and whether an access to it is right: the code of mem/region.h's
- * lookups. It is inline because every message does all of that for each element of its
- * lists. Outside of mem/ only weft_lookup_usual() is used.
+ * The implementation of the lookups and the access check of mem/region.h. It is inline because
+ * every message needs it for each element of its lists. Outside of mem/ only weft_lookup_usual()
+ * is used.
  *
- * To disable preemption is a read side section of RCU, too, and takes no call.
+ * rcu_read_lock_sched() protects the lookups: disabling preemption needs no function call.
  */
 #ifndef WEFT_MEM_LOOKUP_H
 #define WEFT_MEM_LOOKUP_H
@@ -16,7 +16,7 @@
 #include "mem/region.h"
 #include "pause.h"
 
-/* The rights that a peer needs; without one of them an access is local. */
+/* An access that needs any of these rights is remote, any other one is local. */
 #define WEFT_LOOKUP_REMOTE	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 				 IB_ACCESS_REMOTE_ATOMIC | COMPAT_ACCESS_FLUSH)
 
@@ -31,13 +31,8 @@ static inline struct weft_region __rcu **weft_lookup_newest(struct weft_region_t
 	return &table->newest[weft_lookup_index(key) % WEFT_NEWEST_REGIONS];
 }
 
-/**
- * weft_lookup_find - the region that has the index of a key
- * @table: of the device
- * @key: the low eight bits do not matter
- *
- * Context: RCU read side.
- * Return: the region, which may be without references, or NULL.
+/*
+ * The region with the index of @key, or NULL. It may have no references left, so RCU protects it.
  */
 static __always_inline struct weft_region *
 weft_lookup_find(struct weft_region_table *table, u32 key)
@@ -50,14 +45,7 @@ weft_lookup_find(struct weft_region_table *table, u32 key)
 	return region;
 }
 
-/**
- * weft_lookup_get - the same with a reference
- * @table: of the device
- * @key: looked for
- * @mask: bits of it that have to match beside the index
- *
- * Return: the region, or NULL.
- */
+/* The same with a reference. The bits in @mask of the key have to match, too. */
 static __always_inline struct weft_region *
 weft_lookup_get(struct weft_region_table *table, u32 key, u32 mask)
 {
@@ -71,7 +59,10 @@ weft_lookup_get(struct weft_region_table *table, u32 key, u32 mask)
 	rcu_read_unlock_sched();
 	if (unlikely(!region))
 		return NULL;
-	/* pairs with the barrier of fastreg_register(): it may be valid again */
+	/*
+	 * A region for fast registration may have become valid again, with another key: pairs with
+	 * the barrier of fastreg_register().
+	 */
 	smp_acquire__after_ctrl_dep();
 	if (unlikely((region->key ^ key) & mask)) {
 		weft_region_put(region);
@@ -80,12 +71,9 @@ weft_lookup_get(struct weft_region_table *table, u32 key, u32 mask)
 	return region;
 }
 
-/**
- * weft_lookup_get_newest - the same, of the newest regions only
- * @table: of the device
- * @key: looked for, all of it
- *
- * Return: the region with a reference; NULL: weft_lookup_get() may know better.
+/*
+ * Look up the whole @key in the cache of the newest regions. Returns the region with a reference,
+ * or NULL: then weft_lookup_get() may still find one.
  */
 static __always_inline struct weft_region *
 weft_lookup_get_newest(struct weft_region_table *table, u32 key)
@@ -121,16 +109,7 @@ static inline bool weft_lookup_window_open(const struct weft_region *region,
 	       (!region->qpn || region->qpn == who->qpn);
 }
 
-/**
- * weft_lookup_check - the access check
- * @region: referenced
- * @who: on whose behalf
- * @addr: first byte
- * @length: bytes
- * @access: all the enum ib_access_flags the access needs
- *
- * Return: see weft_region_resolve_odp().
- */
+/* The access check. Returns an error of weft_region_resolve_odp(). */
 static __always_inline int weft_lookup_check(const struct weft_region *region,
 					     const struct weft_accessor *who, u64 addr,
 					     u64 length, u32 access)
@@ -147,17 +126,10 @@ static __always_inline int weft_lookup_check(const struct weft_region *region,
 	return 0;
 }
 
-/**
- * weft_lookup_usual - weft_region_resolve() of what is accessed usually
- * @who: on whose behalf
- * @key: lkey or rkey
- * @addr: first byte
- * @length: bytes, not 0
- * @access: all the enum ib_access_flags the access needs
- * @span: result
- *
- * Return: true; false: it is none of the newest regions, or ODP, or the access is
- * wrong. weft_region_resolve() knows, and @span is as it was.
+/*
+ * The fast path of weft_region_resolve(), with a @length that is not 0. Returns false if the region
+ * is not in the cache of the newest regions, or is ODP, or if the access is wrong. @span is
+ * unchanged then, and weft_region_resolve() gives the answer.
  */
 static __always_inline bool weft_lookup_usual(const struct weft_accessor *who, u32 key,
 					      u64 addr, u64 length, u32 access,
@@ -178,18 +150,7 @@ static __always_inline bool weft_lookup_usual(const struct weft_accessor *who, u
 	return true;
 }
 
-/**
- * weft_lookup_resolve - weft_region_resolve(), or weft_region_resolve_odp()
- * @who: on whose behalf
- * @key: lkey or rkey
- * @addr: first byte
- * @length: bytes
- * @access: all the enum ib_access_flags the access needs
- * @ODP: it may be odp
- * @span: result
- *
- * Return: see there.
- */
+/* weft_region_resolve(); with @odp weft_region_resolve_odp(). */
 static __always_inline int weft_lookup_resolve(const struct weft_accessor *who, u32 key,
 					       u64 addr, u64 length, u32 access, bool odp,
 					       struct weft_span *span)

@@ -6,14 +6,14 @@
 
 #include "mem/region.h"
 
-/* Each page stands for all of them. */
+/* One page serves for all addresses. */
 static const u8 null_zeros[PAGE_SIZE] __aligned(PAGE_SIZE);
 static u8 null_sink[PAGE_SIZE] __aligned(PAGE_SIZE);
 
 static struct weft_piece null_source_piece = { .addr = (void *)null_zeros };
 static struct weft_piece null_sink_piece = { .addr = null_sink };
 
-/* The module's own reference is never dropped. */
+/* The initial reference is never dropped. */
 static struct weft_region null_source = {
 	.refs = REFCOUNT_INIT(1),
 	.length = U64_MAX,

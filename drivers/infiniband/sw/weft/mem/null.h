@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory that is none (ibv_alloc_null_mr()): what is read is 0, what is written is gone.
+ * The memory of ibv_alloc_null_mr(): reads return zeros, and writes have no effect.
  *
- * One key of every device names it, WEFT_NULL_KEY, in every protection domain, for any
- * address. It is two regions, so that nobody reads what another one has written.
+ * WEFT_NULL_KEY of every device names it, in every protection domain and for any address. There
+ * is one region to read and one to write, so that nobody reads the data of another writer.
  */
 #ifndef WEFT_MEM_NULL_H
 #define WEFT_MEM_NULL_H
@@ -12,23 +12,10 @@
 
 struct weft_region;
 
-/**
- * weft_null_get - the region of an access to no memory
- * @write: to be written, else to be read
- *
- * Context: any.
- * Return: the region with a reference.
- */
+/* Returns the region to write or to read, with a reference. Any context. */
 struct weft_region *weft_null_get(bool write);
 
-/**
- * weft_null_at - weft_region_at() of it
- * @region: from weft_null_get()
- * @addr: any
- * @contiguous: result: bytes that follow in one piece
- *
- * Return: kernel address, as far into its page as @addr is.
- */
+/* weft_region_at() for these regions; the offset in the page is the same as in @addr. */
 void *weft_null_at(const struct weft_region *region, u64 addr, u64 *contiguous);
 
 #endif /* WEFT_MEM_NULL_H */

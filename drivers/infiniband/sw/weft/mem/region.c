@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The key table, and the access check.
+ * The key table and the access check.
  */
 #include "mem/region.h"
 
@@ -19,7 +19,7 @@ static void region_insert(struct weft_region *region)
 {
 	struct weft_region_table *table = region->table;
 
-	/* allocates nothing: the entry is reserved, or another region's */
+	/* allocates nothing: the entry is reserved, or has the region's predecessor */
 	__xa_store(&table->xa, weft_lookup_index(region->key), region, 0);
 	rcu_assign_pointer(*weft_lookup_newest(table, region->key), region);
 }
@@ -34,7 +34,7 @@ static struct weft_region *region_erase(struct weft_region_table *table, u32 key
 	return region;
 }
 
-/* A region with one reference, the owner's. */
+/* The region has one reference, the owner's. */
 static struct weft_region *region_new(struct weft_region_table *table, gfp_t gfp)
 {
 	struct weft_region *region;
@@ -151,7 +151,7 @@ void weft_region_kill(struct weft_region *region)
 	xa_unlock_irqrestore(xa, flags);
 	weft_pause(WEFT_PAUSE_REGION_ERASED);
 
-	/* one for fast registration has lost it at its end */
+	/* fastreg_end() has already dropped the owner's reference of the others */
 	if (region->kind != WEFT_REGION_FASTREG)
 		weft_region_put(region);
 	wait_for_completion(&region->idle);
@@ -214,7 +214,7 @@ void weft_region_last_put(struct weft_region *region)
 		weft_odp_pins_detach(region);
 		return;
 	}
-	/* weft_region_kill() frees a memory region, nobody waits for a window */
+	/* weft_region_kill() waits for a memory region and frees it, nobody waits for a window */
 	if (!weft_lookup_is_window(region)) {
 		complete_all(&region->idle);
 		return;
@@ -232,7 +232,7 @@ void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *cont
 
 	if (region->kind == WEFT_REGION_NULL)
 		return weft_null_at(region, addr, contiguous);
-	/* the last piece that does not begin after it is in [low, high) */
+	/* the piece that contains @offset is in [low, high) */
 	while (high - low > 1) {
 		middle = low + (high - low) / 2;
 		if (region->pieces[middle].start <= offset)
@@ -246,7 +246,6 @@ void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *cont
 }
 WEFT_EXPORT_FOR_TEST(weft_region_at_piece);
 
-/* A key that no region has. */
 int weft_region_resolve_null(u32 key, u32 access, struct weft_span *span)
 {
 	if (key != WEFT_NULL_KEY || access & WEFT_LOOKUP_REMOTE)
