@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Copies between spans, atomics, and the way to persistence.
+ * Copies between spans, atomics, and writing back to persistent memory.
  *
- * Programs poll memory that a peer writes, a flag of two, four or eight bytes
- * or the last byte of a message. So a copy ascends, each aligned word (or
- * aligned part of it, at the ends) is stored at once, and the last word by
- * itself after a write barrier. The bulk is no such store: a string
- * instruction may store in any order (SDM 3A 9.2.4), which is why the last
- * word never belongs to it.
+ * Programs poll memory that a peer writes: a flag of two, four or eight bytes, or the last byte of
+ * a message. So a copy ascends. Its last aligned word (or the aligned parts of that word, if the
+ * copy ends within it) is written by single stores, after a write barrier.
+ * The bulk may be copied by a string instruction, which may store in any order (SDM 3A 9.2.4), so
+ * the last word is never part of the bulk.
  */
 #include "mem/copy.h"
 
@@ -15,10 +14,10 @@
 #include <linux/libnvdimm.h>
 #include <linux/string.h>
 
-/* Words of eight bytes from which on a string instruction is shorter. */
+/* With more words of eight bytes than this a string instruction is faster. */
 #define COPY_BULK	8
 
-/* Load and store one piece; @type is the size, @dst is aligned to it. */
+/* Copy one @type with a single store, and advance. @dst is aligned to its size. */
 #define copy_one(type, dst, src) do {			\
 	type one;					\
 							\
@@ -32,7 +31,7 @@
 static __always_inline void copy_bulk(void **dst, const void **src, size_t words)
 {
 #ifdef CONFIG_X86_64
-	/* a variable memcpy() is byte-wise on CPUs without fast short moves */
+	/* memcpy() of a variable length copies bytes on CPUs without fast short moves */
 	asm volatile("rep movsq"
 		     : "+D" (*dst), "+S" (*src), "+c" (words)
 		     : : "memory");
@@ -43,7 +42,7 @@ static __always_inline void copy_bulk(void **dst, const void **src, size_t words
 #endif
 }
 
-/* Copy a word aligned at @dst, or less, with one store for each part. */
+/* Copy less than a word, with one store for each aligned part. @dst is aligned to eight. */
 static __always_inline void copy_rest(void *dst, const void *src, size_t length)
 {
 	if (length & 4)
@@ -65,23 +64,23 @@ static __always_inline void copy_aligned(void *dst, const void *src, size_t leng
 	}
 	for (; words > 1; words--)
 		copy_one(u64, dst, src);
-	/* whoever polls the last bytes finds all that come before them */
+	/* a program that polls the last word sees all that comes before it */
 	smp_wmb();
 	if (words)
 		copy_one(u64, dst, src);
 	if (length % sizeof(u64)) {
-		/* likewise, these are the last ones */
+		/* likewise for the bytes after the last word */
 		smp_wmb();
 		copy_rest(dst, src, length);
 	}
 }
 
-/* Copy up to the next aligned word, then the rest. */
+/* Copy up to the next word boundary of @dst, then the rest. */
 static noinline void copy_unaligned(void *dst, const void *src, size_t length)
 {
 	void *const first = dst;
 
-	/* what follows may be the last bytes, see copy_aligned() */
+	/* these bytes may be the last ones, see copy_aligned() */
 	smp_wmb();
 	if ((uintptr_t)dst & 1)
 		copy_one(u8, dst, src);
@@ -92,7 +91,7 @@ static noinline void copy_unaligned(void *dst, const void *src, size_t length)
 	copy_aligned(dst, src, length - (dst - first));
 }
 
-/* Copy one piece of contiguous memory. @length is not 0. */
+/* Copy the last, contiguous, piece of a copy. @length is not 0. */
 static __always_inline void copy_piece(void *dst, const void *src, size_t length)
 {
 	if (likely(IS_ALIGNED((uintptr_t)dst, sizeof(u64))))
@@ -101,23 +100,16 @@ static __always_inline void copy_piece(void *dst, const void *src, size_t length
 		copy_unaligned(dst, src, length);
 }
 
-/**
- * struct copy_cursor - a position taken apart, for the time of a copy
- * @at: kernel address
- * @run: bytes in one piece from @at on, at most to the end of the span
- * @left: bytes of the span after those
- * @block: the block of @at, the next one follows; NULL: look it up
- * @size: of a block
- */
+/* A weft_iter in a form that makes it cheap to go from block to block. */
 struct copy_cursor {
-	void	*at;
-	u64	run;
-	u64	left;
-	void	**block;
-	u64	size;
+	void	*at;		/* kernel address */
+	u64	run;		/* contiguous bytes from @at on, at most to the end of the span */
+	u64	left;		/* bytes of the span after these */
+	void	**block;	/* the entry of @at in the region's blocks; NULL: it has none */
+	u64	size;		/* of a block */
 };
 
-/* Go to the first byte that is not done yet. There is one. */
+/* Go to the span of the next byte. There is one. */
 static void copy_skip(struct weft_iter *iter)
 {
 	while (iter->offset == iter->span->length) {
@@ -127,7 +119,7 @@ static void copy_skip(struct weft_iter *iter)
 	}
 }
 
-/* The rest of cursor_load() for memory that is not in blocks. */
+/* The part of cursor_load() for memory without blocks. */
 static void cursor_load_piece(struct copy_cursor *cursor, const struct weft_iter *iter)
 {
 	u64 contiguous;
@@ -140,7 +132,7 @@ static void cursor_load_piece(struct copy_cursor *cursor, const struct weft_iter
 	}
 }
 
-/* Take the position of @iter apart. There is a byte at or after it. */
+/* Set the cursor to the position of @iter. At least one byte is left. */
 static void cursor_load(struct copy_cursor *cursor, struct weft_iter *iter)
 {
 	const struct weft_region *region;
@@ -171,7 +163,7 @@ static void cursor_store(const struct copy_cursor *cursor, struct weft_iter *ite
 	iter->offset = iter->span->length - cursor->left - cursor->run;
 }
 
-/* Go on by @length bytes, at most to the end of the piece. More follow. */
+/* Advance by @length bytes, at most to the end of the run. More bytes follow. */
 static __always_inline void cursor_advance(struct copy_cursor *cursor,
 					   struct weft_iter *iter, u64 length)
 {
@@ -188,7 +180,7 @@ static __always_inline void cursor_advance(struct copy_cursor *cursor,
 	}
 }
 
-/* Copy a piece that is not the last: nobody minds the order. */
+/* Copy a piece that is not the last one, so the order of its stores does not matter. */
 static __always_inline void copy_middle(void *dst, const void *src, size_t length)
 {
 	if (likely(IS_ALIGNED((uintptr_t)dst | length, sizeof(u64))))
@@ -272,8 +264,8 @@ void *weft_iter_piece(struct weft_iter *iter, u64 *length)
 }
 
 /*
- * Return: where a position is, if @length bytes follow there that are easily found in one
- * piece; or NULL. @length is not 0.
+ * The address of a position if @length bytes, at least 1, are contiguous there and can be found
+ * without a search; else NULL.
  */
 static __always_inline void *copy_at_once(const struct weft_iter *iter, u64 length)
 {
@@ -298,9 +290,9 @@ void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 
 	if (unlikely(!length))
 		return;
-	/* a list of ODP memory ends where its pages do: nothing behind may be touched */
+	/* ODP memory behind the end of the list is not pinned */
 	lockdep_assert(weft_iter_left(dst) >= length && weft_iter_left(src) >= length);
-	/* most messages are small and cross no boundary */
+	/* most messages are small and contiguous */
 	to = copy_at_once(dst, length);
 	from = copy_at_once(src, length);
 	if (unlikely(!to || !from)) {
@@ -340,7 +332,7 @@ int weft_sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
 }
 WEFT_EXPORT_FOR_TEST(weft_sgl_resolve_list);
 
-/* An aligned word never crosses a block: blocks are pages or more. */
+/* An aligned word is contiguous, as blocks are at least pages. */
 static void *copy_word_at(const struct weft_span *span)
 {
 	u64 contiguous;
@@ -378,7 +370,10 @@ u64 weft_atomic_masked_cmp_swp(const struct weft_span *span, u64 compare, u64 co
 }
 WEFT_EXPORT_FOR_TEST(weft_atomic_masked_cmp_swp);
 
-/* Nothing is carried out of a bit that is 0 in both; the sum there is without a carry. */
+/*
+ * Without their top bits, the fields can be added as one number: the carry of a field ends up in
+ * its own top bit. XOR then adds the top bits, and drops their carry.
+ */
 static u64 copy_add_fields(u64 a, u64 b, u64 ends)
 {
 	return ((a & ~ends) + (b & ~ends)) ^ ((a ^ b) & ends);
@@ -408,7 +403,7 @@ void weft_atomic_write(const struct weft_span *span, u64 value)
 {
 	u64 *word = copy_word_at(span);
 
-	/* whoever finds the value finds all that was written before it */
+	/* a program that sees the value sees all that was written before it */
 	smp_store_release(word, value);
 }
 WEFT_EXPORT_FOR_TEST(weft_atomic_write);
@@ -425,7 +420,7 @@ void weft_write_back(struct weft_iter *iter, u64 length)
 		iter->offset += piece;
 		length -= piece;
 	}
-	/* a write back is only begun so far */
+	/* so far the writes have only been started */
 	wmb();
 }
 WEFT_EXPORT_FOR_TEST(weft_write_back);

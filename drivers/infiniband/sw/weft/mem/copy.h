@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The only code that touches payload: copies between spans, atomics, and the way
- * to persistence.
+ * Access to payload: copies between spans, atomics, and writing back to persistent memory. No
+ * other code touches payload.
  */
 #ifndef WEFT_MEM_COPY_H
 #define WEFT_MEM_COPY_H
@@ -13,48 +13,41 @@
 #include "mem/region.h"
 #include "params.h"
 
-/**
- * struct weft_sgl - a resolved scatter/gather list
- * @length: bytes of the elements that were checked
- * @num: spans in use
- * @span: each with a reference, see struct weft_span; room for the longest list it is
- *	used for. Together they are @length bytes, unless weft_sgl_cut() took some away.
- */
+/* A resolved scatter/gather list. */
 struct weft_sgl {
-	u64			length;
-	u32			num;
+	u64			length;	/* bytes that were checked */
+	u32			num;	/* spans in use */
+	/*
+	 * Each span has a reference, and there is room for the longest list. The spans are @length
+	 * bytes together, unless weft_sgl_cut() has made the list shorter.
+	 */
 	struct weft_span	*span;
 };
 
-/**
- * struct weft_iter - a position in a list of spans
- * @span: current
- * @left: spans left, the current one included
- * @offset: bytes of the current span already done
- */
+/* A position in a list of spans. */
 struct weft_iter {
-	const struct weft_span	*span;
-	u32			left;
-	u64			offset;
+	const struct weft_span	*span;	/* current one */
+	u32			left;	/* spans left, including the current one */
+	u64			offset;	/* bytes of the current span already done */
 };
 
-/* What weft_sgl_resolve() does for a list that is not as most of them are. */
+/* The slow path of weft_sgl_resolve(). */
 int weft_sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
 			  const struct weft_sge *sge, u32 num, u64 end, u32 access);
 
 /**
- * weft_sgl_resolve - check and pin each element of a work request
- * @sgl: result; nothing is pinned on failure
- * @who: on whose behalf
+ * weft_sgl_resolve - check and pin the elements of a work request
+ * @sgl: result; empty after an error
+ * @who: the QP
  * @sge: private copy of the list
  * @num: elements, at most WEFT_MAX_SGE
- * @end: bytes of the list that a message takes, U64_MAX: all
+ * @end: bytes of the list that the message uses, U64_MAX: all
  * @access: IB_ACCESS_LOCAL_WRITE to write, 0 to read
  *
- * Elements of length 0 are left out, and so is the memory that a message does not get to:
+ * Elements of length 0 are skipped, and so are the elements that the message does not reach:
  * programs post receives with elements that only long messages need.
  *
- * Return: 0 or what weft_region_resolve() returned.
+ * Return: 0 or an error of weft_region_resolve().
  */
 static __always_inline int weft_sgl_resolve(struct weft_sgl *sgl,
 					    const struct weft_accessor *who,
@@ -71,10 +64,7 @@ static __always_inline int weft_sgl_resolve(struct weft_sgl *sgl,
 	return 0;
 }
 
-/**
- * weft_sgl_release - drop the references of a list
- * @sgl: resolved; is empty afterwards
- */
+/* Drop the references; the list is empty afterwards. */
 static inline void weft_sgl_release(struct weft_sgl *sgl)
 {
 	const struct weft_span *span = sgl->span;
@@ -84,11 +74,6 @@ static inline void weft_sgl_release(struct weft_sgl *sgl)
 	sgl->length = 0;
 }
 
-/**
- * weft_sgl_iter - start at the first byte of a list
- * @sgl: resolved
- * @iter: result
- */
 static inline void weft_sgl_iter(const struct weft_sgl *sgl, struct weft_iter *iter)
 {
 	iter->span = sgl->span;
@@ -96,11 +81,6 @@ static inline void weft_sgl_iter(const struct weft_sgl *sgl, struct weft_iter *i
 	iter->offset = 0;
 }
 
-/**
- * weft_span_iter - start at the first byte of one span
- * @span: resolved
- * @iter: result
- */
 static inline void weft_span_iter(const struct weft_span *span, struct weft_iter *iter)
 {
 	iter->span = span;
@@ -108,118 +88,55 @@ static inline void weft_span_iter(const struct weft_span *span, struct weft_iter
 	iter->offset = 0;
 }
 
-/**
- * weft_sgl_cut - drop the end of a list, which may not be accessed
- * @sgl: resolved
- * @end: bytes of it that stay; @sgl->length says what it said
+/*
+ * Shorten the list to @end bytes, as the rest of its memory cannot be accessed; @sgl->length stays
+ * as it is.
  */
 void weft_sgl_cut(struct weft_sgl *sgl, u64 end);
 
-/**
- * weft_iter_left - how many bytes may be accessed from a position on
- * @iter: any
- *
- * Return: bytes, to the end of the last span.
- */
+/* Bytes from the position to the end of the last span. */
 u64 weft_iter_left(const struct weft_iter *iter);
 
-/**
- * weft_iter_skip - advance a position
- * @iter: at least @length bytes left
- * @length: bytes
- */
+/* At least @length bytes are left. */
 void weft_iter_skip(struct weft_iter *iter, u64 length);
 
-/**
- * weft_iter_piece - where the next bytes are
- * @iter: at least a byte left
- * @length: result: how many there are in one piece
- *
- * Return: kernel address of the first one.
- */
+/* The kernel address of the next byte, and in @length the contiguous bytes from there on. */
 void *weft_iter_piece(struct weft_iter *iter, u64 *length);
 
-/**
- * weft_copy - copy bytes from one position to another, advance both
- * @dst: at least @length bytes left
- * @src: at least @length bytes left
- * @length: bytes
+/*
+ * Copy bytes and advance both positions; each has at least @length bytes left.
  *
- * Bytes become visible in ascending order at the granularity of eight bytes
- * for the last eight: a consumer that polls the last byte of an RDMA WRITE
- * finds all the others (IBA o9-20 leaves that open, every program relies on
- * it).
+ * A consumer that polls the last byte of an RDMA WRITE finds all other bytes there when that byte
+ * changes. IBA (o9-20) does not promise that, but every program relies on it.
  */
 void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length);
 
-/**
- * weft_atomic_cmp_swp - compare and swap eight bytes of a span
- * @span: eight bytes at an address that is a multiple of eight
- * @compare: expected value
- * @swap: new value
- *
- * Atomic with respect to every QP and to the CPUs (IB_ATOMIC_GLOB).
- *
- * Return: the value before.
+/*
+ * Atomics on the eight bytes of a span, which are aligned. They are atomic with respect to every
+ * QP and to the CPUs (IB_ATOMIC_GLOB), and return the value before.
  */
 u64 weft_atomic_cmp_swp(const struct weft_span *span, u64 compare, u64 swap);
-
-/**
- * weft_atomic_fetch_add - add to eight bytes of a span
- * @span: eight bytes at an address that is a multiple of eight
- * @add: addend
- *
- * Return: the value before.
- */
 u64 weft_atomic_fetch_add(const struct weft_span *span, u64 add);
 
-/**
- * weft_atomic_masked_cmp_swp - compare and swap some bits of eight bytes of a span
- * @span: eight bytes at an address that is a multiple of eight
- * @compare: expected value
- * @compare_mask: bits of it that count
- * @swap: new value
- * @swap_mask: bits of it that are stored
- *
- * Return: the value before.
- */
+/* Compare only the bits in @compare_mask, and swap only those in @swap_mask. */
 u64 weft_atomic_masked_cmp_swp(const struct weft_span *span, u64 compare, u64 compare_mask,
 			       u64 swap, u64 swap_mask);
 
-/**
- * weft_atomic_masked_fetch_add - add to fields of eight bytes of a span
- * @span: eight bytes at an address that is a multiple of eight
- * @add: addends, each where its field is
- * @ends: uppermost bit of each field: no carry leaves it
- *
- * Return: the value before.
- */
+/* Add to several fields at once; no carry leaves a field, whose top bit is set in @ends. */
 u64 weft_atomic_masked_fetch_add(const struct weft_span *span, u64 add, u64 ends);
 
-/**
- * weft_span_is_word - whether one store can write eight bytes of a span
- * @span: at least eight bytes
- *
- * Return: true when they are aligned in memory, and in one piece.
- */
+/* Are the first eight bytes of the span contiguous and aligned in memory, for one store? */
 bool weft_span_is_word(const struct weft_span *span);
 
-/**
- * weft_atomic_write - write eight bytes of a span with one store
- * @span: weft_span_is_word()
- * @value: as it lies in memory
- *
- * After all stores before it.
+/*
+ * Write the eight bytes of a span with one store, after all stores before it. @value is in the
+ * byte order of the memory. The span satisfies weft_span_is_word().
  */
 void weft_atomic_write(const struct weft_span *span, u64 value);
 
-/**
- * weft_write_back - make what was stored persistent, advance
- * @iter: in persistent memory, at least @length bytes left
- * @length: bytes
- *
- * From the caches to what keeps its content without power. On return they are
- * there.
+/*
+ * Write @length bytes of persistent memory back from the caches, and advance. They are persistent
+ * when the function returns.
  */
 void weft_write_back(struct weft_iter *iter, u64 length);
 
