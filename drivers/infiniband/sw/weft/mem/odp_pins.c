@@ -12,27 +12,28 @@
 #include "compat/gup.h"
 #include "pause.h"
 
-/* Pages that are pinned in one go for a prefetch; and while others of a message are waited for. */
+/* Pages that a prefetch pins at a time. */
 #define PINS_BATCH	256U
+/* Pages that are pinned at a time while waiting for the pages of a message. */
 #define PINS_STEP	16U
 /*
- * How often a work item rests when there is no memory for pages, and how long: the time in
- * which the kernel makes room, by ending a process if need be.
+ * How often, and how long, a work item waits for free memory: time for the kernel to reclaim some,
+ * or to kill a process.
  */
 #define PINS_RESTS	5
 #define PINS_REST_MS	20
-/* How often pages come, and are gone before all of them are pinned. */
+/* How often to retry if pages are gone again before all of them are pinned. */
 #define PINS_TRIES	20
-/* Pages that no span is attached to are let go of after that time. */
+/* Pages are released after this time if no span is attached to them. */
 #define PINS_AGE	msecs_to_jiffies(1000)
 
 /**
- * enum pins_state - whose they are
- * @PINS_PENDING: of the work item and of the half
- * @PINS_READY: of the half; and of pins_expire_worker() once they are old
- * @PINS_FORGOTTEN: of the work item
- * @PINS_USED: of the half, spans are attached
- * @PINS_EXPIRED: of pins_expired_worker(), which lets go of the pages, and of the half
+ * enum pins_state - who owns the pins
+ * @PINS_PENDING: pins_get_worker() is to pin the pages; the holder can only forget the pins
+ * @PINS_READY: the holder; and pins_expire_worker() as soon as they are old
+ * @PINS_FORGOTTEN: the work item, which frees the pins
+ * @PINS_USED: the holder only, as spans are attached
+ * @PINS_EXPIRED: pins_expired_worker(), which releases the pages; the holder can only forget them
  */
 enum pins_state {
 	PINS_PENDING,
@@ -42,7 +43,7 @@ enum pins_state {
 	PINS_EXPIRED,
 };
 
-/* Pages that are pinned, the oldest first. */
+/* All pins with pinned pages, oldest first. */
 static DEFINE_SPINLOCK(pins_lock);
 static LIST_HEAD(pins_list);
 
@@ -53,7 +54,10 @@ struct weft_odp_pins *weft_odp_pins_alloc(u32 max)
 {
 	struct weft_odp_pins *pins;
 
-	/* charged to nobody, as the peer's process may be here; its pin->blocks are */
+	/*
+	 * Not charged to a memory cgroup, as the current process may be the peer's. pin->blocks
+	 * are charged to the owner of the memory.
+	 */
 	pins = kzalloc(struct_size(pins, pin, max), GFP_ATOMIC | __GFP_NOWARN);
 	if (!pins)
 		return NULL;
@@ -63,7 +67,7 @@ struct weft_odp_pins *weft_odp_pins_alloc(u32 max)
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_pins_alloc);
 
-/* What the process calls an address within the region. */
+/* Translate an address within the region to an address of the process. */
 static u64 pins_address(const struct weft_region *region, u64 addr)
 {
 	return addr - region->base;
@@ -75,7 +79,7 @@ void weft_odp_pins_add(struct weft_odp_pins *pins, const struct weft_region *reg
 	struct weft_odp_pin *pin = &pins->pin[pins->num++];
 	u64 start = pins_address(region, addr);
 
-	/* all that are of one protection domain have the same */
+	/* all regions of a protection domain have the same queue */
 	if (!pins->odp_queue)
 		pins->odp_queue = weft_odp_queue_hold(region->odp_queue);
 	pin->pins = pins;
@@ -88,17 +92,15 @@ void weft_odp_pins_add(struct weft_odp_pins *pins, const struct weft_region *reg
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_pins_add);
 
-/**
- * struct pins_visit - what takes memory of a process
- * @mm: its memory
- * @before: the memory cgroup that paid before
- */
 struct pins_visit {
 	struct mm_struct	*mm;
-	struct mem_cgroup	*before;
+	struct mem_cgroup	*before;	/* the active memory cgroup before the visit */
 };
 
-/* The process's memory cgroup pays until pins_visit_end(). Return: false: it is gone. */
+/*
+ * Keep the memory of a process alive, and charge allocations to its memory cgroup, until
+ * pins_visit_end(). Returns false if the process has ended.
+ */
 static bool pins_visit(struct pins_visit *visit, struct mm_struct *mm)
 {
 	if (!mmget_not_zero(mm))
@@ -114,7 +116,10 @@ static void pins_visit_end(const struct pins_visit *visit)
 	mmput(visit->mm);
 }
 
-/* Return: pages, at most @num; or why there is none. No lock is held meanwhile. */
+/*
+ * Pin up to @num pages. Returns their number, at least 1, or an error. A process may let this wait
+ * for a page for ever, but the mmap lock is not held meanwhile.
+ */
 static long pins_get(struct mm_struct *mm, u64 start, u32 num, bool write,
 		     struct page **pages)
 {
@@ -129,8 +134,9 @@ static long pins_get(struct mm_struct *mm, u64 start, u32 num, bool write,
 }
 
 /*
- * The same without waiting for a process, neither for a page nor for the lock, which another
- * thread that faults may hold. Return: -EFAULT: the first is not there; -EAGAIN: the lock.
+ * The same without waiting for a process: neither for a page nor for the mmap lock, which may be
+ * held by another thread that waits for a page. Returns -EFAULT if the first page is not present,
+ * -EAGAIN if the lock is taken.
  */
 static long pins_get_now(struct mm_struct *mm, u64 start, u32 num, bool write,
 			 struct page **pages)
@@ -152,7 +158,7 @@ static bool pins_wanted(const atomic_t *state)
 	return atomic_read(state) == PINS_PENDING;
 }
 
-/* Return: false: no more of that. */
+/* Wait for free memory. Returns false if the pins are forgotten, or no rests are left. */
 static bool pins_rest(const atomic_t *state, u32 *rests)
 {
 	if (!*rests || !pins_wanted(state))
@@ -162,14 +168,14 @@ static bool pins_rest(const atomic_t *state, u32 *rests)
 	return true;
 }
 
-/* Where pages are becomes where their memory is, in place. */
+/* @blocks has pointers to the pages until pins_convert() replaces them by addresses. */
 static struct page **pin_pages(struct weft_odp_pin *pin)
 {
 	BUILD_BUG_ON(sizeof(struct page *) != sizeof(*pin->blocks));
 	return (struct page **)pin->blocks;
 }
 
-/* Room for all pages. Return: false: there is none, or no process. */
+/* Allocate room for all pages. Returns false without memory, or if the process has ended. */
 static bool pin_prepare(struct weft_odp_pin *pin)
 {
 	struct pins_visit visit;
@@ -184,8 +190,8 @@ static bool pin_prepare(struct weft_odp_pin *pin)
 }
 
 /*
- * Let the pages come, and keep none while others are waited for: a process may let us wait
- * for ever.
+ * Fault all pages in. None stays pinned, as a process may make us wait for the others for ever.
+ * Only the pages before the first error remain good.
  */
 static void pin_await(struct weft_odp_pin *pin, const atomic_t *state, u32 *rests)
 {
@@ -210,7 +216,7 @@ static void pin_await(struct weft_odp_pin *pin, const atomic_t *state, u32 *rest
 	pin->good -= left;
 }
 
-/* Return: 0: all that can be had are pinned; or why not. */
+/* Pin all good pages without waiting. Returns 0 or the error of pins_get_now(). */
 static int pin_take(struct weft_odp_pin *pin)
 {
 	long got;
@@ -234,7 +240,7 @@ static int pins_take(struct weft_odp_pins *pins)
 
 	for (i = 0; !err && i < pins->num; i++) {
 		pin = &pins->pin[i];
-		/* without a process there is no memory */
+		/* a process that has ended has no pages */
 		if (!pin->good || !pins_visit(&visit, pin->mm)) {
 			pin->good = 0;
 			continue;
@@ -273,7 +279,7 @@ static void pins_await(struct weft_odp_pins *pins, u32 *rests)
 	}
 }
 
-/* Pages that come are gone again at once. */
+/* Pages are gone again as soon as they are there: memory is too short. */
 static void pins_give_up(struct weft_odp_pins *pins)
 {
 	u32 i;
@@ -283,7 +289,10 @@ static void pins_give_up(struct weft_odp_pins *pins)
 			pins->pin[i].err = -ENOMEM;
 }
 
-/* All that is there is pinned at once; if something is missing, it is waited for before. */
+/*
+ * Pin all pages without waiting. If some are missing, unpin the others, wait until all have been
+ * faulted in, and try again. So a process that delays a page cannot keep others pinned.
+ */
 static void pins_get_all(struct weft_odp_pins *pins)
 {
 	u32 i, rests = PINS_RESTS, tries = PINS_TRIES;
@@ -304,7 +313,7 @@ static void pins_get_all(struct weft_odp_pins *pins)
 	}
 }
 
-/* Where the memory of the pages is. */
+/* Replace the pages in @blocks by their addresses. */
 static void pins_convert(struct weft_odp_pins *pins)
 {
 	struct weft_odp_pin *pin;
@@ -317,7 +326,6 @@ static void pins_convert(struct weft_odp_pins *pins)
 	}
 }
 
-/* Let go of the pages. */
 static void pin_release(struct weft_odp_pin *pin)
 {
 	struct page **pages = pin_pages(pin);
@@ -328,17 +336,20 @@ static void pin_release(struct weft_odp_pin *pin)
 	if (pin->num)
 		unpin_user_pages_dirty_lock(pages, pin->num, pin->write);
 	pin->num = 0;
-	/* nor has anything failed: what needs them asks anew */
+	/* pin_failed() must be false: an access requests the pages again */
 	pin->wanted = 0;
 }
 
-/* Dirty pages are locked for that, and an mm may go with it: not here. */
+/*
+ * Queue @worker to release the pages. The caller may be atomic, and releasing locks dirty pages and
+ * may free the mm.
+ */
 static void pins_release(struct weft_odp_pins *pins, work_func_t worker)
 {
 	weft_odp_queue_add(pins->odp_queue, WEFT_ODP_WORK_RELEASES, &pins->item, worker);
 }
 
-/* From now on they get old. */
+/* Start to age. */
 static void pins_watch(struct weft_odp_pins *pins)
 {
 	unsigned long flags;
@@ -381,12 +392,13 @@ static bool pins_is_old(const struct weft_odp_pins *pins)
 }
 
 /*
- * Return: pins that are old, and that the half does not use; or NULL. It has those that it
- * uses looked at again, though it may see by itself how old they are when it is done.
+ * Take old pins that are not in use away from their holder and return them, or NULL. Old pins that
+ * stay move to @used, to be checked again; usually weft_odp_pins_detach() finds that they are old
+ * before that.
  *
- * Old pins go at the second look. A guest whose processors stood still finds all pins old when
- * it goes on: before their halves, which have been told and wait for a processor as well, have
- * used any. If they went then, a message of several windows would never end.
+ * Old pins stay at the first check. A virtual machine whose CPUs were paused finds all pins old
+ * when it resumes, before their holders, which have been notified but wait for a CPU as well, have
+ * used them. If these pins were released, a message of several windows might never complete.
  */
 static struct weft_odp_pins *pins_next_old(struct list_head *used)
 {
@@ -418,7 +430,7 @@ static void pins_expired_worker(struct work_struct *work)
 	for (i = 0; i < pins->num; i++)
 		pin_release(&pins->pin[i]);
 	weft_pause(WEFT_PAUSE_PINS_EXPIRED);
-	/* they are empty, which the half sees by itself; unless it wants none of them any more */
+	/* the holder finds the pins empty, unless it has forgotten them */
 	if (atomic_cmpxchg(&pins->state, PINS_EXPIRED, PINS_READY) == PINS_FORGOTTEN)
 		pins_free(pins);
 	weft_odp_queue_leave(queue, WEFT_ODP_WORK_RELEASES);
@@ -451,7 +463,7 @@ static void pins_get_worker(struct work_struct *work)
 	pins_convert(pins);
 	weft_pause(WEFT_PAUSE_PINS_TAKEN);
 	pins_watch(pins);
-	/* what was pinned is seen before it is ready; then it is the half's */
+	/* the cmpxchg orders the results before READY; from then on the holder owns the pins */
 	if (atomic_cmpxchg(&pins->state, PINS_PENDING, PINS_READY) == PINS_FORGOTTEN)
 		pins_free(pins);
 	weft_pause(WEFT_PAUSE_PINS_READY);
@@ -468,7 +480,7 @@ static void pins_put_worker(struct work_struct *work)
 	weft_odp_queue_leave(queue, WEFT_ODP_WORK_RELEASES);
 }
 
-/* In place of pins_get_worker(), which has not begun. */
+/* Runs in place of pins_get_worker(), which was canceled. */
 static void pins_cancel_worker(struct work_struct *work)
 {
 	struct weft_odp_pins *pins = container_of(work, struct weft_odp_pins, item.work);
@@ -478,7 +490,7 @@ static void pins_cancel_worker(struct work_struct *work)
 
 	pins_free(pins);
 	done(arg);
-	/* as the item that has not begun, and as this one */
+	/* the references of the canceled item, and of this one */
 	weft_odp_queue_drop(queue);
 	weft_odp_queue_leave(queue, WEFT_ODP_WORK_RELEASES);
 }
@@ -501,7 +513,7 @@ void weft_odp_pins_forget(struct weft_odp_pins *pins)
 	if (!pins)
 		return;
 	*pins->holder = NULL;
-	/* before it is forgotten: once it is, the work item may free it */
+	/* cancel before the state is FORGOTTEN: after that the work item may free the pins */
 	if (weft_odp_pins_pending(pins) && weft_odp_queue_cancel(&pins->item)) {
 		pins_release(pins, pins_cancel_worker);
 		return;
@@ -519,13 +531,7 @@ bool weft_odp_pins_pending(const struct weft_odp_pins *pins)
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_pins_pending);
 
-/**
- * struct pins_need - what a span needs, in the terms of the process
- * @mm: whose memory
- * @start: address of the first byte
- * @end: one after the last byte
- * @write: to be written
- */
+/* The memory that a span needs, in addresses of the process; @end is exclusive. */
 struct pins_need {
 	struct mm_struct	*mm;
 	u64			start;
@@ -533,14 +539,14 @@ struct pins_need {
 	bool			write;
 };
 
-/* Does it begin among so many of the pages? */
+/* Does the need begin in the first @num pages? */
 static bool pin_begins(const struct weft_odp_pin *pin, const struct pins_need *need, u32 num)
 {
 	return pin->mm == need->mm && pin->write >= need->write &&
 	       need->start - pin->start < (u64)num << PAGE_SHIFT;
 }
 
-/* And does it end there? */
+/* Is the need within the first @num pages? */
 static bool pin_covers(const struct weft_odp_pin *pin, const struct pins_need *need, u32 num)
 {
 	return pin_begins(pin, need, num) &&
@@ -557,14 +563,14 @@ static int pins_look_pending(const struct weft_odp_pins *pins, const struct pins
 	return -EFAULT;
 }
 
-/* Was it for this very page that a pin was made, and are not all there? */
+/* Was the pin requested for this need, and has it failed to get all pages? */
 static bool pin_failed(const struct weft_odp_pin *pin, const struct pins_need *need)
 {
 	return pin->num < pin->wanted && pin_covers(pin, need, pin->wanted) &&
 	       pin->start == (need->start & PAGE_MASK);
 }
 
-/* Each pin is for one span. */
+/* Find a pin for the need. Only one span at a time can be attached to a pin. */
 static struct weft_odp_pin *pins_look(struct weft_odp_pins *pins, const struct pins_need *need)
 {
 	struct weft_odp_pin *pin;
@@ -583,7 +589,7 @@ static struct weft_odp_pin *pins_look(struct weft_odp_pins *pins, const struct p
 	return ERR_PTR(err);
 }
 
-/* The pages become a region for the time of an access. */
+/* Make the pages a region, for the time of an access. */
 static void pin_open(struct weft_odp_pin *pin, struct weft_span *span, u64 addr, u64 length)
 {
 	struct weft_region *region = &pin->region;
@@ -598,11 +604,11 @@ static void pin_open(struct weft_odp_pin *pin, struct weft_span *span, u64 addr,
 	refcount_set(&region->refs, 1);
 	span->region = region;
 	pin->pins->users++;
-	/* whoever keeps them has to say so again */
+	/* has to be set again for each access */
 	pin->pins->keep = false;
 }
 
-/* Nobody else lets go of them until pins_unuse(). Return: false: somebody does. */
+/* Keep the pages from expiring until pins_unuse(). Returns false if they have expired. */
 static bool pins_use(struct weft_odp_pins *pins)
 {
 	return pins->users ||
@@ -628,7 +634,7 @@ int weft_odp_pins_attach(struct weft_odp_pins *pins, struct weft_span *span, u64
 
 	if (!pins)
 		return -EFAULT;
-	/* the result of what was done before it was ready is seen */
+	/* acquire: see the results of the work item that made the pins READY */
 	if (atomic_read_acquire(&pins->state) == PINS_PENDING)
 		return pins_look_pending(pins, &need);
 	if (!pins_use(pins))
@@ -657,23 +663,16 @@ void weft_odp_pins_detach(struct weft_region *region)
 		weft_odp_pins_forget(pins);
 }
 
-/**
- * struct pins_advice - what a prefetch is for
- * @mm: whose memory
- * @tgid: the process
- * @write: to be written
- * @pages: room for PINS_BATCH
- */
 struct pins_advice {
 	struct mm_struct	*mm;
 	struct pid		*tgid;
 	bool			write;
-	struct page		**pages;
+	struct page		**pages;	/* room for PINS_BATCH */
 };
 
 /*
- * Does the process still have the memory, and does it go on? A reference to the mm does
- * not tell: work items may have those that are left.
+ * Does the process still use the mm, and is it not exiting? The reference count of the mm does not
+ * tell, as all remaining references may be those of work items.
  */
 static bool pins_is_lived_in(const struct mm_struct *mm, struct pid *tgid)
 {
@@ -683,7 +682,7 @@ static bool pins_is_lived_in(const struct mm_struct *mm, struct pid *tgid)
 	rcu_read_lock();
 	leader = pid_task(tgid, PIDTYPE_TGID);
 	if (leader && !(READ_ONCE(leader->signal->flags) & SIGNAL_GROUP_EXIT)) {
-		/* any of its threads: the first one may have ended */
+		/* any thread will do: the leader may have exited */
 		list_for_each_entry_rcu(thread, &leader->signal->thread_head, thread_node) {
 			found = READ_ONCE(thread->mm) == mm;
 			if (found)

@@ -2,19 +2,19 @@
 /*
  * Pages of ODP regions (on-demand paging), pinned for a message.
  *
- * A ODP region has no memory, it only says whose memory it names. Nothing of it is
- * kept anywhere, so there is nothing to invalidate: an access pins its pages first,
- * as O_DIRECT does, and lets go of them when its message is done. What munmap(),
- * fork(), mremap() or a truncated file mean for it follows from that.
+ * An ODP region has no memory, it only refers to an address space. It keeps no pages, so there is
+ * nothing to invalidate: an access first pins its pages, as O_DIRECT does, and releases them when
+ * its message is done. The effects of munmap(), fork(), mremap() and truncated files follow from
+ * that.
  *
- * Such pins are short ones, which no limit of locked memory counts, so no process may make
- * them long. Pages that are pinned already are not kept while others are waited for
- * (pins_get_all()). Once all are, they stay for a good second, or until a copy that is under
- * way then has ended: after that pins_expire_worker() lets go of them, wherever the message
- * is. If the message goes on it finds none, and asks for them anew.
+ * Such pins are short, so no limit of locked memory counts them, and no process may be able to
+ * make them long. Therefore no page stays pinned while others are waited for (pins_get_all()).
+ * When all of them are pinned, they stay for a good second, or until a copy that is then in
+ * progress has ended. After that pins_expire_worker() releases them, whatever the message is
+ * waiting for. When the message continues, it finds no pages and requests them again.
  *
- * To pin may take for ever (userfaultfd), so the owner of a turn never does it. It
- * writes down what it needs, hands that to a work item, and gives the turn back:
+ * Pinning may take for ever (userfaultfd), so the owner of a turn never does it. The owner writes
+ * down the pages that it needs, passes that to a work item, and gives the turn back:
  *
  *	owner of the turn			work item
  *
@@ -25,18 +25,17 @@
  *	weft_odp_pins_attach()
  *	copy
  *	weft_region_put() of the spans:
- *	the last one lets go of the pins
+ *	the last one releases the pins
  *						unpins, frees
  *
- * Who does not want the pages any more forgets them at any time and waits for nobody:
- * if the work item has begun, and is PENDING, it frees the pins when it is done; otherwise
- * another one is queued that does, and the first one never begins. The work item holds a
- * reference to the mm only, not to the region: ib_dereg_mr() does not wait for it. An
- * access refers to both, the region by way of the pinned pages, which are a region of
- * their own for as long as a span is attached.
+ * The holder (the requester or responder that has requested the pages) can forget them at any
+ * time, and waits for nobody. A work item that is pinning frees them when it is done; one that has
+ * not begun is canceled, and another one frees the pins. The work item has a reference to the mm
+ * only, not to the region, so ib_dereg_mr() does not wait for it. An access has references to
+ * both: while a span is attached, the pinned pages are a region of their own, whose parent is the
+ * ODP region.
  *
- * As it may take for ever, the work items run in queues (mem/odp_queue.h), those that let go of
- * pages as well.
+ * The work items, those that release pages included, run in queues (mem/odp_queue.h).
  */
 #ifndef WEFT_MEM_ODP_PINS_H
 #define WEFT_MEM_ODP_PINS_H
@@ -50,50 +49,38 @@
 
 struct weft_odp_pins;
 
-/**
- * struct weft_odp_pin - pages that follow each other
- * @region: what a span that is attached refers to; without references when none is
- * @pins: which it is one of
- * @mm: whose pages
- * @start: address of the first page in @mm
- * @wanted: pages that are needed
- * @good: of these, pages that can be there, the first ones
- * @num: pages that are pinned, the first ones
- * @err: why not all are pinned, if some are missing
- * @write: may be written
- * @blocks: kernel address of each page
- */
+/* Consecutive pages. The first @num of the first @good of the @wanted pages are pinned. */
 struct weft_odp_pin {
-	struct weft_region	region;
-	struct weft_odp_pins	*pins;
+	struct weft_region	region;	/* for an attached span; else without references */
+	struct weft_odp_pins	*pins;	/* that the pin is part of */
 	struct mm_struct	*mm;
-	u64			start;
-	u32			wanted;
-	u32			good;
-	u32			num;
-	int			err;
-	bool			write;
-	void			**blocks;
+	u64			start;	/* address of the first page in @mm */
+	u32			wanted;	/* pages that were requested */
+	u32			good;	/* pages that can be accessed */
+	u32			num;	/* pages that are pinned */
+	int			err;	/* why pages are missing, if any are */
+	bool			write;	/* the pages can be written */
+	void			**blocks;	/* kernel address of each page */
 };
 
 /**
- * struct weft_odp_pins - all the pages that a message needs at a time
+ * struct weft_odp_pins - all pages that a message needs at a time
  *
- * Written by the owner of the turn, but @state; and @pin by the work item as long as it
- * is pending, or has expired.
+ * The owner of the holder's turn writes all of it, but for @state, and for @pin while a work item
+ * has the pins (PENDING or EXPIRED).
  *
  * @state: enum pins_state
- * @holder: where the half keeps them; NULL is written there when they go
- * @item: pins, or unpins
- * @odp_queue: where it does, with a reference; NULL: where it is done for kernel consumers
- * @list: of all that are pinned, the oldest first
- * @until: when they are old, in jiffies
- * @seen_old: pins_expire_worker() has found them old before; its own
- * @done: called in a work item when it has pinned, or will not, whether somebody still
- *	wants it or not; @pins may be gone then
- * @arg: of @done
+ * @holder: where the holder has its pointer to the pins; set to NULL when they are forgotten
+ * @item: pins or unpins
+ * @odp_queue: the queue of @item, with a reference; NULL: the queue of kernel consumers
+ * @list: in the list of all pins with pinned pages, oldest first
+ * @until: jiffies at which the pins are old
+ * @seen_old: pins_expire_worker() has seen that they are old; private to it
+ * @done: called in a work item when the pages have been pinned, or will not be, even if the pins
+ *	have been forgotten; they may have been freed then
+ * @arg: for @done
  * @users: spans that are attached
- * @keep: when no span is attached any more they are needed again
+ * @keep: keep the pages after the last span is detached
  * @max: entries of @pin
  * @num: entries in use
  * @pin: the pages
@@ -115,97 +102,58 @@ struct weft_odp_pins {
 	struct weft_odp_pin	pin[];
 };
 
-/**
- * weft_odp_pins_alloc - begin to write down what is needed
- * @max: pieces it may be
- *
- * Context: any.
- * Return: pins, not requested; or NULL.
- */
+/* Allocate pins for up to @max pieces, in any context. NULL: no memory. */
 struct weft_odp_pins *weft_odp_pins_alloc(u32 max);
 
-/**
- * weft_odp_pins_add - write a piece down
- * @pins: from weft_odp_pins_alloc(), with room
- * @region: ODP, referenced by the caller, who may drop it after weft_odp_pins_request()
- * @addr: first byte, within @region
- * @length: bytes, at least 1, at most WEFT_ODP_CHUNK
- * @write: to be written
+/*
+ * Add a piece of an ODP region, 1 to WEFT_ODP_CHUNK bytes. The caller keeps its reference to the
+ * region until weft_odp_pins_request(), and may then drop it.
  */
 void weft_odp_pins_add(struct weft_odp_pins *pins, const struct weft_region *region, u64 addr,
 		       u64 length, bool write);
 
-/**
- * weft_odp_pins_request - have them pinned
- * @pins: written down
- * @holder: becomes @pins
- * @done: called when it has been done, or forgotten before, in process context
- * @arg: of @done
+/*
+ * Have the pages pinned by a work item, and set *@holder. @done is called in process context, also
+ * if the pins are forgotten before.
  */
 void weft_odp_pins_request(struct weft_odp_pins *pins, struct weft_odp_pins **holder,
 			   void (*done)(void *arg), void *arg);
 
 /**
- * weft_odp_pins_attach - let a span have its pages
- * @pins: requested; NULL: none have been
- * @span: of an ODP region; refers to the pages afterwards
+ * weft_odp_pins_attach - give a span access to its pages
+ * @pins: requested before, or NULL
+ * @span: of an ODP region; after success its region is the pinned pages
  * @addr: first byte that will be accessed, within the span
- * @length: bytes that will be, at least 1; no others may
+ * @length: bytes that will be accessed, at least 1; no others may be
  * @write: they will be written
  *
- * Return: 0; -EFAULT: these are not pinned, or not any more, and have not been asked for;
- * -EINPROGRESS: they have; it was tried, and they may not be accessed (-EACCES) or there was
- * no memory for them (-ENOMEM). @span is what it was unless 0.
+ * Return: 0; -EFAULT: the pages are not pinned (any more) and have to be requested; -EINPROGRESS:
+ * they are being pinned; -EACCES: the process may not access them; -ENOMEM: there was no memory for
+ * them. After an error @span is unchanged.
  */
 int weft_odp_pins_attach(struct weft_odp_pins *pins, struct weft_span *span, u64 addr, u64 length,
 			 bool write);
 
-/**
- * weft_odp_pins_detach - the last reference of a span to pinned pages is gone
- * @region: of a pin
- */
+/* The last reference to @region, of a pin, is gone. Called by the owner of the holder's turn. */
 void weft_odp_pins_detach(struct weft_region *region);
 
-/**
- * weft_odp_pins_forget - nobody wants them any more
- * @pins: requested, no span attached; NULL: nothing happens
- *
- * Context: any.
- */
+/* The holder does not need the pins any more; no span is attached. NULL is allowed. Any context. */
 void weft_odp_pins_forget(struct weft_odp_pins *pins);
 
-/**
- * weft_odp_pins_pending - is it not known yet whether they can be pinned?
- * @pins: requested, or NULL
- *
- * Return: true: they are being pinned.
- */
+/* Are the pages still being pinned? @pins may be NULL. */
 bool weft_odp_pins_pending(const struct weft_odp_pins *pins);
 
-/**
- * weft_odp_pins_prefetch - make pages come, and let go of them
- * @mm: whose
- * @tgid: the process; when it ends, or has another mm, no more pages come
- * @start: address of the first byte
- * @length: bytes
- * @write: they will be written
- *
- * Context: work item of a queue.
- * Return: 0; -EFAULT: some cannot be accessed; -ENOMEM.
+/*
+ * Fault pages in, without keeping them pinned, in a work item of a queue. @start is an address in
+ * @mm. It ends early if the process @tgid ends or gets another mm. Returns 0; -EFAULT: some pages
+ * cannot be accessed; -ENOMEM.
  */
 int weft_odp_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 length,
 			   bool write);
 
-/**
- * weft_odp_pins_init - at module load
- *
- * Return: 0 or -ENOMEM.
- */
 int weft_odp_pins_init(void);
 
-/**
- * weft_odp_pins_exit - at module unload, when no QP is left
- */
+/* At module unload. No QP is left. */
 void weft_odp_pins_exit(void);
 
 #endif /* WEFT_MEM_ODP_PINS_H */

@@ -11,8 +11,8 @@
 #include <linux/user_namespace.h>
 
 /*
- * Threads of all, and of each user. Of prefetches a user has fewer than a workqueue runs on
- * any node (WQ_DFL_MIN_ACTIVE), as its messages use the same workqueue.
+ * The most threads of all users, and of one user. A user has fewer threads for prefetches than a
+ * workqueue guarantees on any node (WQ_DFL_MIN_ACTIVE), as its messages use the same workqueue.
  */
 #define LANE_ALL_MESSAGES	512
 #define LANE_ALL_PREFETCHES	128
@@ -21,51 +21,29 @@
 #define LANE_USER_PREFETCHES	6
 #define LANE_USER_RELEASES	64
 
-/**
- * struct share - a share of the threads
- * @above: of whose threads it is a share; NULL: of all
- * @node: in @below of @above, when something waits here
- * @below: shares where something waits; of a queue: the items
- * @running: threads it has
- * @most: threads it may have; of a queue: unused
- */
+/* A share of the threads: three levels, of all users, of a user, of a queue. */
 struct share {
-	struct share		*above;
-	struct list_head	node;
-	struct list_head	below;
-	u32			running;
-	u32			most;
+	struct share		*above;	/* the share that this is a part of; NULL: the top */
+	struct list_head	node;	/* in @below of @above, if items wait below this share */
+	struct list_head	below;	/* shares with waiting items; of a queue: the items */
+	u32			running;	/* threads in use */
+	u32			most;	/* limit of @running; unused in a queue */
 };
 
-/**
- * struct odp_queue_user - the user who answers for processes
- *
- * @refs: one of each queue
- * @list: in odp_queue_users
- * @uid: the user, or the owner of a user namespace
- * @ns: of a user namespace that belongs to root: its number; else 0
- * @workqueue: where work items run
- * @end: frees it
- * @share: threads it has, by enum weft_odp_work_kind
- */
+/* The user that threads are accounted to, see user_get_current(). */
 struct odp_queue_user {
-	refcount_t		refs;
-	struct list_head	list;
-	kuid_t			uid;
-	unsigned int		ns;
+	refcount_t		refs;	/* one for each queue */
+	struct list_head	list;	/* in odp_queue_users */
+	kuid_t			uid;	/* the user, or the owner of a user namespace */
+	unsigned int		ns;	/* number of a user namespace that root owns, else 0 */
 	struct workqueue_struct	*workqueue;
-	struct work_struct	end;
+	struct work_struct	end;	/* frees the user */
 	struct share		share[WEFT_ODP_WORK_KINDS];
 };
 
-/**
- * struct weft_odp_queue - the queue of a user context
- * @refs: one of the context, one of each work item, one of each pins
- * @user: who answers for it
- * @share: threads it has, by enum weft_odp_work_kind
- */
+/* The queue of a user context. */
 struct weft_odp_queue {
-	refcount_t		refs;
+	refcount_t		refs;	/* the context, each work item, each struct weft_odp_pins */
 	struct odp_queue_user	*user;
 	struct share		share[WEFT_ODP_WORK_KINDS];
 };
@@ -76,7 +54,7 @@ static const u32 odp_queue_user_most[WEFT_ODP_WORK_KINDS] = {
 	[WEFT_ODP_WORK_RELEASES] = LANE_USER_RELEASES,
 };
 
-/* Protects all shares, and the lists of what waits. */
+/* Protects all shares, and the lists of waiting items. */
 static DEFINE_SPINLOCK(odp_queue_lock);
 
 static struct share odp_queue_all[WEFT_ODP_WORK_KINDS] = {
@@ -94,11 +72,11 @@ static struct share odp_queue_all[WEFT_ODP_WORK_KINDS] = {
 	},
 };
 
-/* Protects the list; held while a user is made. */
+/* Protects odp_queue_users; held while a user is created. */
 static DEFINE_MUTEX(odp_queue_users_lock);
 static LIST_HEAD(odp_queue_users);
 
-/* For what waits for no process: to free users. */
+/* Frees users; its work items never wait for a process. */
 static struct workqueue_struct *odp_queue_workqueue;
 
 /* The queue of kernel consumers. */
@@ -117,7 +95,7 @@ static void share_init(struct share *share, struct share *above, u32 most)
 	share->most = most;
 }
 
-/* May it have one more thread, of those above it? */
+/* May the share take one more of the threads above it? odp_queue.h explains the rule. */
 static bool share_has_room(const struct share *share)
 {
 	const struct share *above = share->above;
@@ -128,7 +106,7 @@ static bool share_has_room(const struct share *share)
 	return above->running < half && share->running < half - above->running;
 }
 
-/* Stand in line for one more: the share in those above it, too. */
+/* Add an item to the waiting ones, and the shares above it to the lists above them. */
 static void share_line_up(struct share *share, struct list_head *node)
 {
 	bool first;
@@ -149,8 +127,8 @@ static void share_step_out(struct share *share, struct list_head *node)
 }
 
 /*
- * Return: a queue that waits and may go on, or NULL. Those that are passed over have a thread
- * each, so they are not many.
+ * Find a queue with a waiting item that may begin, or NULL. The loops are short: each user and each
+ * queue that they skip already has a thread.
  */
 static struct share *share_next(const struct share *all)
 {
@@ -186,7 +164,7 @@ static void item_begin(struct weft_odp_work *item)
 	queue_work(item->odp_queue->user->workqueue, &item->work);
 }
 
-/* A thread is free: let others begin, in turns. */
+/* A thread is free: begin waiting items, taking users and their queues in turns. */
 static void odp_queue_end(struct weft_odp_queue *queue, enum weft_odp_work_kind kind)
 {
 	struct weft_odp_work *item;
@@ -325,8 +303,9 @@ static struct odp_queue_user *user_get(kuid_t uid, unsigned int ns)
 }
 
 /*
- * A user namespace has as many users as its owner pleases, so the owner answers for them.
- * But root makes them for others: each of its namespaces answers for itself.
+ * The owner of a user namespace can create any number of users in it, so their threads are
+ * accounted to the owner. But root creates namespaces for others, so each namespace that root owns
+ * has an account of its own.
  */
 static struct odp_queue_user *user_get_current(void)
 {
@@ -350,16 +329,16 @@ static void user_put(struct odp_queue_user *user)
 	if (last)
 		list_del(&user->list);
 	mutex_unlock(&odp_queue_users_lock);
-	/* it may be a work item of the user's workqueue */
+	/* not here: this may run in a work item of the user's own workqueue */
 	if (last)
 		queue_work(odp_queue_workqueue, &user->end);
 }
 
 /*
- * ---- Lanes ----
+ * ---- Queues ----
  */
 
-/* @user: a reference of it moves; NULL: no memory. */
+/* Takes over the caller's reference to @user. Without a @user there was no memory for it. */
 static struct weft_odp_queue *odp_queue_create(struct odp_queue_user *user)
 {
 	struct weft_odp_queue *queue;
@@ -409,7 +388,7 @@ int weft_odp_queue_init(void)
 	odp_queue_kernel = odp_queue_create(user_get(INVALID_UID, 0));
 	if (odp_queue_kernel)
 		return 0;
-	/* which frees the user first */
+	/* destroying it first runs the work item that frees the user */
 	destroy_workqueue(odp_queue_workqueue);
 	return -ENOMEM;
 }
@@ -417,6 +396,6 @@ int weft_odp_queue_init(void)
 void weft_odp_queue_exit(void)
 {
 	weft_odp_queue_put(odp_queue_kernel);
-	/* which frees what users are left first */
+	/* destroying it first runs the work items that free the remaining users */
 	destroy_workqueue(odp_queue_workqueue);
 }
