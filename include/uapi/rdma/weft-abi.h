@@ -2,14 +2,14 @@
 /*
  * weft-abi.h - the contract between weft.ko and its rdma-core provider.
  *
- * Three kinds of memory are shared, all of them rings: the send queue, the
- * receive queue (of a QP or an SRQ) and the completion queue. A ring lies in
- * mmap'd memory in one piece: a struct weft_ring_hdr, padded to
+ * The kernel and the provider share three kinds of rings: the send queue, the
+ * receive queue (of a QP or an SRQ) and the completion queue. A ring is
+ * contiguous in mmap'd memory: a struct weft_ring_hdr, padded to
  * WEFT_RING_HDR_SIZE bytes, then a power of two of fixed-size entries.
  *
  * Indexes are free-running 32 bit counters; entry i lives in slot
  * i & (entries - 1). Each side keeps its own index privately and only
- * publishes it. The kernel never believes what it reads: the index of the
+ * publishes it. The kernel trusts nothing that it reads: the index of the
  * other side is bounded by (producer - consumer) <= entries, and an entry is
  * copied once into private memory and validated there.
  *
@@ -26,10 +26,11 @@
  *	D: load-acquire consumer
  *	   (before the slot is reused)
  *
- * B pairs with A: whoever sees the index sees the entry. Without it the
- * consumer could read an entry that is not there yet. C pairs with D: whoever
- * sees the slot released has seen it read. Without it the producer could
- * overwrite an entry that is being read.
+ * B pairs with A: a consumer that sees the index sees the entry. Otherwise the
+ * consumer could read an entry that has not been written yet. C pairs with D:
+ * when the producer sees that a slot is released, the consumer has finished
+ * reading it. Otherwise the producer could overwrite an entry that is being
+ * read.
  *
  * Doorbell (send queue; receive queue of a QP that can no longer receive):
  *
@@ -40,12 +41,12 @@
  *	   load flags                      load producer
  *	   ring if NEED_DOORBELL           run again if there is an entry
  *
- * Both sides store, fence, then load what the other stores. At least one of
- * the two loads sees the other's store, so either the kernel finds the entry
- * or the user rings: a posted entry is never left behind. Without either
- * fence both loads may pass both stores and the entry would wait for ever.
- * For the receive queue E is done once, on entering the error state, before
- * the last scan that flushes the queue.
+ * Each side stores, fences, then loads the word that the other side stores. At
+ * least one of the two loads sees the other side's store, so either the kernel
+ * finds the entry or the user rings: a posted entry is never left behind. If
+ * one of the fences were missing, both loads could come before both stores,
+ * and the entry would wait for ever. For the receive queue E happens once, when
+ * the QP enters the error state, before the last scan that flushes the queue.
  *
  * Notification (completion queue):
  *
@@ -56,12 +57,12 @@
  *	   load producer (poll again)      load arm; exchange it with 0 and
  *	                                   raise the event if it was set
  *
- * The same argument: either the user's second poll finds the completion or
+ * By the same argument either the user's second poll finds the completion or
  * the kernel finds the ring armed.
  *
  * The end of a completion queue: the kernel stores DEAD and OVERRUN (release)
- * after the last producer index. Who finds one of them (acquire) and then no
- * entry will never find one.
+ * after the last producer index. If the user finds one of them (acquire), and
+ * then no entry, there will never be another entry.
  *
  * When a QP goes to RESET the kernel sets all indexes of its rings to 0 and
  * clears NEED_DOORBELL of its receive queue; no completion of the QP is added
@@ -74,7 +75,7 @@
 #include <linux/types.h>
 #include <rdma/ib_user_ioctl_cmds.h>
 
-/* Raised when an old provider could misread a new kernel. */
+/* Incremented when an old provider could misunderstand a new kernel. */
 #define WEFT_ABI_VERSION	2
 
 /* "WEFT": outside the range of the upstream enum rdma_driver_id. */
@@ -132,8 +133,8 @@ struct weft_sge {
 };
 
 /*
- * Where WEFT_UCONTEXT_NULL_KEY is set: the lkey of ibv_alloc_null_mr(), in any protection
- * domain. At any address zeros are read, and what is written is lost. It is no rkey.
+ * The lkey of ibv_alloc_null_mr() if WEFT_UCONTEXT_NULL_KEY is set, valid in any protection domain
+ * and for any address. Reads return zeros, and writes have no effect. It is not an rkey.
  */
 #define WEFT_NULL_KEY		0xff
 
@@ -149,14 +150,14 @@ enum weft_sqe_opcode {
 	WEFT_SQE_FETCH_ADD	= 7,
 	WEFT_SQE_LOCAL_INV	= 8,
 	WEFT_SQE_BIND_MW	= 9,
-	/* of kernel consumers: a process has no region for it */
+	/* kernel consumers only: a process has no region for it */
 	WEFT_SQE_REG_MR		= 10,
-	/* where WEFT_UCONTEXT_PLACEMENT is set */
+	/* if WEFT_UCONTEXT_PLACEMENT is set */
 	WEFT_SQE_FLUSH		= 11,
 	WEFT_SQE_ATOMIC_WRITE	= 12,
-	/* of kernel consumers: the QP of a process cannot be made for it */
+	/* kernel consumers only: the QP of a process cannot be created for it */
 	WEFT_SQE_LSO		= 13,
-	/* of kernel consumers: no verb of a process asks for them */
+	/* kernel consumers only: processes have no verb for them */
 	WEFT_SQE_MASKED_CMP_SWP	= 14,
 	WEFT_SQE_MASKED_FETCH_ADD = 15,
 	WEFT_SQE_OPCODES	= 16,
@@ -167,9 +168,9 @@ enum weft_sqe_flags {
 	WEFT_SQE_SIGNALED	= 1 << 0,
 	WEFT_SQE_SOLICITED	= 1 << 1,
 	WEFT_SQE_FENCE		= 1 << 2,
-	/* the payload of @length bytes stands in place of the sge list */
+	/* @inline_length bytes of payload follow in place of the sge list */
 	WEFT_SQE_INLINE		= 1 << 3,
-	/* UD, where WEFT_UCONTEXT_IP_CSUM is set: fill in the checksums of IP, TCP, UDP */
+	/* UD, if WEFT_UCONTEXT_IP_CSUM is set: fill in the checksums of IP, TCP, UDP */
 	WEFT_SQE_IP_CSUM	= 1 << 4,
 	WEFT_SQE_FLAGS		= (1 << 5) - 1,
 };
@@ -184,19 +185,22 @@ enum weft_sqe_flags {
  * @ex: immediate data (network order as given by the consumer) of SEND_IMM
  *	and WRITE_IMM; rkey of SEND_INV and LOCAL_INV
  * @rkey: remote key of WRITE, READ, atomics, FLUSH and ATOMIC_WRITE
- * @remote_addr: likewise, the remote address
- * @atomic: operands of CMP_SWP (compare, swap) and FETCH_ADD (compare_add); of the masked
- *	ones the bits that are compared, or that end a field, and the bits that are swapped
- * @xrc: beside @atomic: @xrc.srqn, number of the peer's SRQ, of all that an XRC
- *	initiator sends
+ * @remote_addr: remote address of the same operations
+ * @atomic: operands of CMP_SWP (@atomic.compare_add, @atomic.swap) and FETCH_ADD
+ *	(@atomic.compare_add). Masked CMP_SWP: @atomic.compare_add_mask has the bits to compare,
+ *	@atomic.swap_mask the bits to swap. Masked FETCH_ADD: @atomic.compare_add_mask has the
+ *	top bit of each field.
+ * @xrc: in addition to @atomic, every request of an XRC initiator has the number of the peer's
+ *	SRQ, @xrc.srqn
  * @ud: destination of a UD work request; @ud.ah_id from weft_create_ah_resp
- * @mw: BIND_MW: the window, by any key @mw.rkey that it ever had; the low
- *	eight bits of its key after the bind, @mw.new_rkey; the region @mw.lkey, and the range.
- *	Length 0 unbinds a type 1 window. REG_MR: the region @mw.rkey, likewise
- *	@mw.new_rkey, @mw.access and the address @mw.addr
- * @flush: FLUSH: bytes from @remote_addr on, the values of enum
- *	ibv_placement_type and of enum ibv_selectivity_level. Nothing follows;
- *	of ATOMIC_WRITE eight bytes do, inline or by elements.
+ * @mw: BIND_MW: @mw.rkey is any key that the window ever had, @mw.new_rkey the low eight bits
+ *	of its key after the bind, @mw.lkey the region; @mw.addr, @mw.length and @mw.access are
+ *	the range and the rights. Length 0 unbinds a type 1 window. REG_MR: @mw.rkey is the
+ *	region, @mw.new_rkey its new key, with the same index; @mw.access and @mw.addr are its
+ *	rights and address.
+ * @flush: FLUSH: the number of bytes from @remote_addr on, the values of enum
+ *	ibv_placement_type and of enum ibv_selectivity_level. FLUSH has no elements and no
+ *	payload; ATOMIC_WRITE has eight bytes, inline or in elements.
  */
 struct weft_sqe {
 	__aligned_u64	wr_id;
@@ -263,13 +267,13 @@ enum weft_cqe_wc_flags {
 
 /* struct weft_cqe.flags */
 enum weft_cqe_flags {
-	/* of the receive queue (else of the send queue) */
+	/* completion of the receive queue (else of the send queue) */
 	WEFT_CQE_RECV		= 1 << 0,
-	/* the receive came from an SRQ */
+	/* the receive work request came from an SRQ */
 	WEFT_CQE_SRQ		= 1 << 1,
 };
 
-/* struct weft_cqe.sl of a datagram on RoCE, for a process: what network it came by */
+/* struct weft_cqe.sl of a datagram on RoCE, for a process: the network protocol it came by */
 enum weft_cqe_roce_sl {
 	WEFT_SL_ROCE_IPV6	= 9,
 	WEFT_SL_ROCE_IPV4	= 10,
@@ -278,16 +282,16 @@ enum weft_cqe_roce_sl {
 /**
  * struct weft_cqe - a work completion
  * @wr_id: of the work request
- * @cookie: what the consumer gave at QP creation, to find its QP again
+ * @cookie: value that the consumer gave at QP creation, to find the QP
  * @timestamp: device clock (CLOCK_MONOTONIC_RAW, ns) at completion
  * @qp_num: the local QP
- * @src_qp: UD: the sender
+ * @src_qp: UD: the sender's QP
  * @byte_len: bytes received or read
  * @ex: immediate data (network order) or invalidated rkey
  * @wqe_index: ring index of the work request that completed; all work
  *	requests of the same queue before it are complete as well. Not
  *	meaningful with WEFT_CQE_SRQ.
- * @vendor_err: enum weft_fault of an error completion, says why
+ * @vendor_err: error completion: the reason, an enum weft_fault
  * @pkey_index: UD GSI: index of the P_Key
  * @slid: UD on InfiniBand: source LID
  * @status: the value of enum ibv_wc_status
@@ -297,8 +301,8 @@ enum weft_cqe_roce_sl {
  * @sl: UD: service level; on RoCE, for a process: enum weft_cqe_roce_sl
  * @dlid_path_bits: UD on InfiniBand
  * @network_hdr_type: GSI on RoCE: enum rdma_network_type
- * @port_num: port the message came in by
- * @vlan_id: GSI on RoCE: VLAN the message came in by, 0xffff: none
+ * @port_num: port that received the message
+ * @vlan_id: GSI on RoCE: VLAN of the message, 0xffff: none
  * @reserved_3e: 0
  */
 struct weft_cqe {
@@ -326,21 +330,21 @@ struct weft_cqe {
 };
 
 /*
- * Doorbell: an ioctl on the file descriptor that alloc_ucontext returned, the
- * QP number as its argument. It fails with EIO when the device is gone and
- * with EINVAL when the context has no such QP.
+ * Doorbell: an ioctl on the file descriptor that alloc_ucontext returned, with
+ * the QP number as its argument. It fails with EIO if the device is gone and
+ * with EINVAL if the context has no such QP.
  */
 #define WEFT_DOORBELL_SEND	0x5701	/* _IO('W', 1) */
 #define WEFT_DOORBELL_RECV	0x5702	/* _IO('W', 2) */
 
 /**
- * struct weft_ring_resp - where and how big a ring is
- * @mmap_key: offset to give to mmap() of the command file descriptor
- * @mmap_size: bytes to map, with all that is in the same memory; 0: there is no
- *	such ring
+ * struct weft_ring_resp - location and size of a ring
+ * @mmap_key: offset for mmap() of the command file descriptor
+ * @mmap_size: bytes to map, including other rings in the same memory; 0: there
+ *	is no such ring
  * @entries: power of two
  * @stride: bytes per entry
- * @offset: of the header, from where the memory is mapped
+ * @offset: of the header in the mapping
  */
 struct weft_ring_resp {
 	__aligned_u64	mmap_key;
@@ -351,7 +355,7 @@ struct weft_ring_resp {
 };
 
 /**
- * struct weft_alloc_ucontext_req - what the provider can do
+ * struct weft_alloc_ucontext_req - the provider's capabilities
  * @comp_mask: 0, for extensions
  * @abi_version: WEFT_ABI_VERSION the provider was built with
  * @reserved_0c: 0
@@ -368,16 +372,16 @@ enum weft_ucontext_mask {
 	WEFT_UCONTEXT_PLACEMENT	= 1 << 0,
 	/* the device has WEFT_SQE_IP_CSUM */
 	WEFT_UCONTEXT_IP_CSUM	= 1 << 1,
-	/* WEFT_NULL_KEY names memory that is none */
+	/* the device has WEFT_NULL_KEY */
 	WEFT_UCONTEXT_NULL_KEY	= 1 << 2,
 };
 
 /**
- * struct weft_alloc_ucontext_resp - what the kernel can do
+ * struct weft_alloc_ucontext_resp - the kernel's capabilities
  * @comp_mask: enum weft_ucontext_mask
  * @doorbell_fd: file descriptor for the doorbell ioctls, close-on-exec; the
  *	provider closes it
- * @max_inline: bytes of inline data a send queue can be made for
+ * @max_inline: the most bytes of inline data that a send queue can have
  */
 struct weft_alloc_ucontext_resp {
 	__aligned_u64	comp_mask;
@@ -386,12 +390,12 @@ struct weft_alloc_ucontext_resp {
 };
 
 /**
- * struct weft_query_device_resp - what struct ib_uverbs_ex_query_device_resp has
- *	no room for
+ * struct weft_query_device_resp - members that struct ib_uverbs_ex_query_device_resp
+ *	has no room for
  * @comp_mask: 0, for extensions
  * @qp_rate_limit_min: kbit/s
  * @qp_rate_limit_max: kbit/s
- * @supported_qpts: whose rate can be limited, a bit per enum ib_qp_type
+ * @supported_qpts: the QP types with a rate limit, a bit per enum ib_qp_type
  * @reserved_14: 0
  */
 struct weft_query_device_resp {
@@ -417,15 +421,15 @@ struct weft_resize_cq_req {
 
 /**
  * struct weft_resize_cq_resp - the new ring of a resized CQ
- * @cq: the ring; what was not polled yet has been carried over. The consumer
- *	goes on at the consumer index it finds in the new header.
+ * @cq: the ring. Completions that were not polled yet have been carried over;
+ *	the consumer continues at the consumer index in the new header.
  */
 struct weft_resize_cq_resp {
 	struct weft_ring_resp cq;
 };
 
 /**
- * struct weft_create_qp_req - of a user QP
+ * struct weft_create_qp_req - creation of a user QP
  * @comp_mask: 0, for extensions
  * @cookie: returned in every completion of this QP
  */
@@ -438,12 +442,13 @@ struct weft_create_qp_req {
  * struct weft_create_qp_resp - rings of a QP
  * @comp_mask: 0, for extensions
  * @sq: send queue
- * @rq: receive queue, absent when the QP has an SRQ; in the same memory
- * @pages_id: of that memory. When neither ring is used any more the context may
- *	keep it for another QP: the same memory has the same id then, and no
- *	other memory of the context ever has. A process that has it mapped
- *	still need not map it again. The headers are as new; the entries are
- *	not cleared. 0: it is not kept.
+ * @rq: receive queue, absent if the QP has an SRQ; in the same memory as @sq
+ * @pages_id: identifies that memory. When neither ring is used any more, the
+ *	context may keep the memory for another QP. Then it has the same id
+ *	again, and no other memory of the context ever has that id, so a process
+ *	that still has it mapped need not map it again. The headers have been
+ *	initialized, but the entries have not been cleared. 0: the memory is
+ *	never kept.
  */
 struct weft_create_qp_resp {
 	__aligned_u64	comp_mask;
@@ -456,19 +461,20 @@ struct weft_create_qp_resp {
  * struct weft_alt_path - an alternate path on RoCE
  * @dgid: destination address
  * @flow_label: as in struct ib_global_route
- * @sgid_index: likewise
- * @hop_limit: likewise
- * @traffic_class: likewise
+ * @sgid_index: as in struct ib_global_route
+ * @hop_limit: as in struct ib_global_route
+ * @traffic_class: as in struct ib_global_route
  * @sl: as in struct rdma_ah_attr
- * @static_rate: likewise
- * @port_num: likewise; 0: no path is given, and all else is 0, too
+ * @static_rate: as in struct rdma_ah_attr
+ * @port_num: as in struct rdma_ah_attr; 0: no path is given, and all other
+ *	members are 0, too
  * @timeout: alt_timeout of struct ib_qp_attr
  * @reserved_1b: 0
- * @pkey_index: alt_pkey_index
- * @alt_port_num: alt_port_num
+ * @pkey_index: alt_pkey_index of struct ib_qp_attr
+ * @alt_port_num: alt_port_num of struct ib_qp_attr
  * @reserved_1f: 0
  *
- * The core takes one with IB_QP_ALT_PATH on InfiniBand only.
+ * The core accepts IB_QP_ALT_PATH on InfiniBand only.
  */
 struct weft_alt_path {
 	__u8		dgid[16];
@@ -487,18 +493,19 @@ struct weft_alt_path {
 };
 
 /**
- * struct weft_modify_qp_req - what struct ib_uverbs_ex_modify_qp has no room for
+ * struct weft_modify_qp_req - members that struct ib_uverbs_ex_modify_qp has no
+ *	room for
  * @comp_mask: 0, for extensions
- * @max_send_wr: with IB_QP_CAP, as in struct ib_qp_cap; 0: stays as it is
- * @max_recv_wr: likewise
- * @max_send_sge: likewise; not more than the QP has
- * @max_recv_sge: likewise
- * @max_inline_data: likewise
- * @max_burst_sz: with IB_QP_RATE_LIMIT, bytes that may go at a time; 0: as many
- *	as the kernel likes
+ * @max_send_wr: with IB_QP_CAP, as in struct ib_qp_cap; 0: unchanged
+ * @max_recv_wr: as @max_send_wr
+ * @max_send_sge: as @max_send_wr; not more than the QP has
+ * @max_recv_sge: as @max_send_sge
+ * @max_inline_data: as @max_send_sge
+ * @max_burst_sz: with IB_QP_RATE_LIMIT, bytes that may be sent at once; 0: the
+ *	kernel chooses
  * @typical_pkt_sz: with IB_QP_RATE_LIMIT, a hint
  * @reserved_24: 0
- * @alt: stands for IB_QP_ALT_PATH
+ * @alt: in place of IB_QP_ALT_PATH
  */
 struct weft_modify_qp_req {
 	__aligned_u64	comp_mask;
@@ -516,11 +523,11 @@ struct weft_modify_qp_req {
 /**
  * struct weft_modify_qp_resp - the new rings of a QP
  * @comp_mask: 0, for extensions
- * @sq: send queue; of size 0: it stays where it is
- * @rq: receive queue, likewise
+ * @sq: send queue; size 0: the ring is unchanged
+ * @rq: receive queue; size 0: the ring is unchanged
  *
- * What was posted and is not complete has been carried over, the producer goes
- * on at its index.
+ * Work requests that were posted and are not complete have been carried over;
+ * the producer continues at its index.
  */
 struct weft_modify_qp_resp {
 	__aligned_u64	comp_mask;
@@ -547,12 +554,12 @@ struct weft_create_srq_resp {
 };
 
 /**
- * struct weft_modify_srq_req - uverbs has no response to modify_srq
+ * struct weft_modify_srq_req - modification of an SRQ; uverbs has no response to it
  * @comp_mask: 0, for extensions
- * @ring_addr: user address of a struct weft_ring_resp. When IB_SRQ_MAX_WR is
- *	in the mask the kernel writes the new ring there. What was posted and
- *	not consumed has been carried over; the producer goes on at the
- *	producer index it finds in the new header.
+ * @ring_addr: user address of a struct weft_ring_resp. If IB_SRQ_MAX_WR is in
+ *	the mask the kernel writes the new ring there. Work requests that were
+ *	posted and not consumed have been carried over; the producer continues
+ *	at the producer index in the new header.
  */
 struct weft_modify_srq_req {
 	__aligned_u64	comp_mask;
@@ -560,7 +567,7 @@ struct weft_modify_srq_req {
 };
 
 /**
- * struct weft_create_ah_resp - name of an address handle in a weft_sqe
+ * struct weft_create_ah_resp - identifies an address handle in a weft_sqe
  * @ah_id: for struct weft_sqe.ud
  * @reserved_04: 0
  */
@@ -570,11 +577,11 @@ struct weft_create_ah_resp {
 };
 
 /*
- * Methods and attributes beyond those of the core, in the driver's namespace.
+ * Methods and attributes in addition to those of the core, in the driver's namespace.
  */
 
 enum weft_methods_dm {
-	/* of UVERBS_OBJECT_DM: describe it to a process that imports it */
+	/* of UVERBS_OBJECT_DM: describe the memory to a process that imports it */
 	WEFT_METHOD_DM_QUERY	= (1U << UVERBS_ID_NS_SHIFT),
 };
 
@@ -591,7 +598,7 @@ enum weft_attrs_query_dm {
 };
 
 enum weft_methods_pd {
-	/* of UVERBS_OBJECT_PD: succeeds, if there is one */
+	/* of UVERBS_OBJECT_PD: succeeds if the PD exists */
 	WEFT_METHOD_PD_QUERY	= (1U << UVERBS_ID_NS_SHIFT),
 };
 
@@ -603,16 +610,16 @@ enum weft_attrs_query_pd {
 enum weft_attrs_query_context {
 	/*
 	 * of UVERBS_METHOD_QUERY_CONTEXT: struct weft_alloc_ucontext_resp,
-	 * mandatory. The doorbell is a new one, for the process that asks.
+	 * mandatory. Its doorbell is a new file descriptor for the calling process.
 	 */
 	WEFT_ATTR_QUERY_CONTEXT_RESP = (1U << UVERBS_ID_NS_SHIFT),
 };
 
 /**
- * struct weft_dm_resp - where device memory is
- * @mmap_key: offset to give to mmap() of the command file descriptor
+ * struct weft_dm_resp - location of device memory
+ * @mmap_key: offset for mmap() of the command file descriptor
  * @mmap_size: bytes to map
- * @length: bytes that were asked for
+ * @length: bytes that were requested
  */
 struct weft_dm_resp {
 	__aligned_u64	mmap_key;
@@ -621,55 +628,55 @@ struct weft_dm_resp {
 };
 
 /*
- * What RDMA_NLDEV_ATTR_RES_RAW has ("rdma resource show qp -r"), in the order of bytes of
- * the host. Later versions are longer, what is there stays where it is. Figures that
- * change while they are read need not be of one moment.
+ * The content of RDMA_NLDEV_ATTR_RES_RAW ("rdma resource show qp -r"), in host byte order. Later
+ * versions may append members, but do not move any. Values that change while they are read may be
+ * from different moments.
  */
 
 /* struct weft_raw_qp.flags */
 enum weft_raw_qp_flags {
 	/* the path leads to the local link */
 	WEFT_RAW_QP_LOCAL	= 1 << 0,
-	/* of the kernel */
+	/* the QP belongs to a kernel consumer */
 	WEFT_RAW_QP_KERNEL	= 1 << 1,
 	WEFT_RAW_QP_SIG_ALL	= 1 << 2,
-	/* a request has been begun and is not complete */
+	/* a request has been started and is not complete */
 	WEFT_RAW_QP_BUSY	= 1 << 3,
 };
 
 /**
- * struct weft_raw_qp - of a QP
+ * struct weft_raw_qp - a QP
  * @qpn: its number
- * @dest_qpn: of the peer
- * @src_qpn: that packets say they are from
+ * @dest_qpn: number of the peer
+ * @src_qpn: the source QP number in its packets
  * @type: enum ib_qp_type
  * @state: enum ib_qp_state
  * @path_mig_state: enum ib_mig_state
  * @flags: enum weft_raw_qp_flags
  * @access: enum ib_access_flags
- * @qkey: of UD
- * @mtu: bytes of a packet's payload
- * @max_send_wr: the capabilities it has
- * @max_recv_wr: likewise
- * @max_send_sge: likewise
- * @max_recv_sge: likewise
- * @max_inline_data: likewise
- * @next_sq_psn: of the next request
- * @unanswered_psn: the oldest one that waits for an answer
- * @next_rq_psn: that is expected
- * @msn: messages that have been received, 24 bits
- * @pkey_index: of the port's table
+ * @qkey: UD only
+ * @mtu: the most bytes of payload in a packet
+ * @max_send_wr: the QP's actual capability, as in struct ib_qp_cap
+ * @max_recv_wr: the QP's actual capability
+ * @max_send_sge: the QP's actual capability
+ * @max_recv_sge: the QP's actual capability
+ * @max_inline_data: the QP's actual capability
+ * @next_sq_psn: PSN of the next request
+ * @unanswered_psn: PSN of the oldest request that waits for its acknowledge
+ * @next_rq_psn: PSN of the expected request
+ * @msn: number of messages received, 24 bits
+ * @pkey_index: in the port's table
  * @timeout: as in struct ib_qp_attr
- * @retry_cnt: likewise
- * @rnr_retry: likewise
- * @min_rnr_timer: likewise
- * @max_rd_atomic: likewise
- * @max_dest_rd_atomic: likewise
- * @retry_left: of @retry_cnt
- * @rnr_left: of @rnr_retry
+ * @retry_cnt: as in struct ib_qp_attr
+ * @rnr_retry: as in struct ib_qp_attr
+ * @min_rnr_timer: as in struct ib_qp_attr
+ * @max_rd_atomic: as in struct ib_qp_attr
+ * @max_dest_rd_atomic: as in struct ib_qp_attr
+ * @retry_left: retries left of @retry_cnt
+ * @rnr_left: retries left of @rnr_retry
  * @sgid_index: of the path
- * @sl: likewise
- * @dlid: likewise, on InfiniBand
+ * @sl: of the path
+ * @dlid: of the path, on InfiniBand
  * @reserved_4e: 0
  * @dgid: of the path
  */
@@ -713,14 +720,14 @@ struct weft_raw_qp {
 enum weft_raw_cq_flags {
 	WEFT_RAW_CQ_OVERRUN	= 1 << 0,
 	WEFT_RAW_CQ_TIMESTAMPS	= 1 << 1,
-	/* of the kernel */
+	/* the CQ belongs to a kernel consumer */
 	WEFT_RAW_CQ_KERNEL	= 1 << 2,
 };
 
 /**
- * struct weft_raw_cq - of a completion queue
+ * struct weft_raw_cq - a completion queue
  * @entries: of its ring
- * @completions: that have come, modulo 2^32
+ * @completions: number of completions so far, modulo 2^32
  * @flags: enum weft_raw_cq_flags
  * @moderation_count: as set by ibv_modify_cq()
  */
@@ -733,24 +740,24 @@ struct weft_raw_cq {
 
 /* struct weft_raw_mr.flags */
 enum weft_raw_mr_flags {
-	/* of pinned memory of a process */
+	/* pinned memory of a process */
 	WEFT_RAW_MR_PINNED	= 1 << 0,
-	/* of a dma-buf */
+	/* a dma-buf */
 	WEFT_RAW_MR_DMABUF	= 1 << 1,
 	/* on-demand paging */
 	WEFT_RAW_MR_PAGED	= 1 << 2,
-	/* fast registration, of the kernel */
+	/* fast registration, by a kernel consumer */
 	WEFT_RAW_MR_FASTREG	= 1 << 3,
 };
 
 /**
- * struct weft_raw_mr - of a memory region
+ * struct weft_raw_mr - a memory region
  * @iova: first address
  * @length: bytes
  * @key: lkey and rkey
  * @access: enum ib_access_flags
  * @flags: enum weft_raw_mr_flags
- * @windows: that are bound to it
+ * @windows: number of memory windows bound to it
  */
 struct weft_raw_mr {
 	__aligned_u64	iova;
@@ -768,12 +775,12 @@ enum weft_raw_srq_flags {
 };
 
 /**
- * struct weft_raw_srq - of a shared receive queue
+ * struct weft_raw_srq - a shared receive queue
  * @srqn: its number
  * @entries: of its ring
- * @taken: receives that messages have got, modulo 2^32
- * @max_sge: elements of a receive
- * @limit: that raises an event; 0: none
+ * @taken: receive work requests that messages have taken so far, modulo 2^32
+ * @max_sge: elements of a receive work request
+ * @limit: limit that raises an event; 0: none
  * @flags: enum weft_raw_srq_flags
  */
 struct weft_raw_srq {
@@ -786,8 +793,8 @@ struct weft_raw_srq {
 };
 
 /*
- * Bytes of each structure, which the kernel and the provider both assert: true
- * when check(name, size) is for all.
+ * The size of each structure, which both the kernel and the provider assert:
+ * true if check(name, size) is true for all of them.
  */
 #define WEFT_ABI_SIZES(check)				\
 	(check(weft_ring_hdr, 192) &&			\

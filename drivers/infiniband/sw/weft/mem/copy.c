@@ -4,9 +4,9 @@
  *
  * Programs poll memory that a peer writes: a flag of two, four or eight bytes, or the last byte of
  * a message. So a copy ascends. Its last aligned word (or the aligned parts of that word, if the
- * copy ends within it) is written by single stores, after a write barrier.
- * The bulk may be copied by a string instruction, which may store in any order (SDM 3A 9.2.4), so
- * the last word is never part of the bulk.
+ * copy ends within it) is written by single stores, after a write barrier. The bulk may be copied
+ * by a string instruction, which may store in any order (SDM 3A 9.2.4), so the last word is never
+ * part of the bulk.
  */
 #include "mem/copy.h"
 
