@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What differs between the interfaces of libibverbs that this provider
- * builds against. The code calls the shape of the newest one; CMakeLists.txt
- * finds out which one there is.
+ * The differences between the supported versions of libibverbs. The provider
+ * is written for the newest one; CMakeLists.txt detects which one is present.
  */
 #ifndef WEFT_COMPAT_H
 #define WEFT_COMPAT_H
@@ -60,7 +59,7 @@ weft_cmd_create_qp_ex2(struct ibv_context *context, struct verbs_qp *vqp,
 #define WEFT_QP_EX_WITH_FLUSH	0
 #endif
 
-/* a parent domain for ibv_alloc_buf() in a confidential guest */
+/* a parent domain for buffers of a confidential guest, see weft_alloc_parent_domain() */
 #ifdef WEFT_HAVE_CC_UNPROTECTED_ALLOC
 #define WEFT_ALLOW_CC_UNPROTECTED_ALLOC \
 	IBV_PARENT_DOMAIN_INIT_ATTR_ALLOW_CC_UNPROTECTED_ALLOC

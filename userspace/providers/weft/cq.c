@@ -23,9 +23,9 @@ enum {
 };
 
 /*
- * Nothing left: is that for ever? The kernel sets these flags after the last
- * completion, so the ring is looked at once more after them; what it says now
- * is final.
+ * The CQ is empty: 0, or -EIO if it will stay empty for ever. The kernel sets
+ * these flags after the last completion, so what the ring contains after the
+ * flags have been read is final.
  */
 static __attribute__((noinline)) int cq_empty(struct weft_cq *cq)
 {
@@ -40,7 +40,7 @@ static __attribute__((noinline)) int cq_empty(struct weft_cq *cq)
 	return -EIO;
 }
 
-/* How many completions can be taken: 0 to wanted, or -EIO: never again one. */
+/* How many completions can be taken: 0 to @wanted, or -EIO if there will never be one. */
 static inline int cq_available(struct weft_cq *cq, uint32_t wanted)
 {
 	int ret;
@@ -56,7 +56,7 @@ static inline int cq_available(struct weft_cq *cq, uint32_t wanted)
 	return min_t(uint32_t, cq->producer - cq->consumer, wanted);
 }
 
-/* Gives the work queue slots back that a completion frees. */
+/* Free the slots of the work queue that a completion releases. */
 static inline void cq_free_slots(const struct weft_cqe *cqe)
 {
 	struct weft_qp *qp = (struct weft_qp *)(uintptr_t)cqe->cookie;
@@ -83,7 +83,7 @@ static inline void cq_fill_wc(const struct weft_cqe *cqe, struct ibv_wc *wc)
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = cqe->byte_len;
 	wc->invalidated_rkey = cqe->ex;
-	/* @src_qp, too */
+	/* and src_qp */
 	memcpy(&wc->qp_num, &cqe->qp_num, QP_NUMS_SIZE);
 	wc->wc_flags = cqe->wc_flags;
 	wc->pkey_index = cqe->pkey_index;
@@ -92,7 +92,7 @@ static inline void cq_fill_wc(const struct weft_cqe *cqe, struct ibv_wc *wc)
 	wc->dlid_path_bits = cqe->dlid_path_bits;
 }
 
-/* With a copy of the ring: as far as the compiler knows, any store may change it. */
+/* Uses a copy of the ring, as the compiler must assume that any store could change @cq->ring. */
 static inline void cq_take(struct weft_cq *cq, uint32_t count,
 			   struct ibv_wc *wc)
 {
@@ -128,7 +128,7 @@ int weft_poll_cq(struct ibv_cq *ibcq, int num_entries, struct ibv_wc *wc)
 	return count;
 }
 
-/* No lock against the pollers: only the ring must not be replaced meanwhile. */
+/* Takes no lock against pollers, but keeps the ring from being replaced meanwhile. */
 int weft_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct weft_cq *cq = to_weft_cq(ibcq);
@@ -201,7 +201,7 @@ static uint32_t cq_read_byte_len(struct ibv_cq_ex *ibcq)
 	return to_weft_cq_ex(ibcq)->cqe->byte_len;
 }
 
-/* The invalidated rkey is read by this function too, in host order. */
+/* Consumers also read the invalidated rkey by this function; it is in host order. */
 static __be32 cq_read_imm_data(struct ibv_cq_ex *ibcq)
 {
 	return (__force __be32)to_weft_cq_ex(ibcq)->cqe->ex;
@@ -251,8 +251,8 @@ static uint64_t clock_ns(clockid_t clock)
 }
 
 /*
- * The age of the completion, taken from the wall clock. Both clocks are read
- * here and now: their rates differ, so an offset kept for later would drift.
+ * The wall clock minus the age of the completion. Both clocks are read each
+ * time: as their rates differ, a stored offset would drift.
  */
 static uint64_t cq_read_wallclock_ns(struct ibv_cq_ex *ibcq)
 {
@@ -335,7 +335,7 @@ struct ibv_cq *weft_create_cq(struct ibv_context *context, int cqe,
 	return cq ? &cq->vcq.cq : NULL;
 }
 
-/* 0, or the errno of an attribute that this device does not have */
+/* 0, or an errno if the device does not support an attribute. */
 static int cq_check_attr(const struct ibv_cq_init_attr_ex *attr)
 {
 	if (!check_comp_mask(attr->comp_mask, IBV_CQ_INIT_ATTR_MASK_FLAGS |
@@ -392,9 +392,9 @@ int weft_modify_cq(struct ibv_cq *ibcq, struct ibv_modify_cq_attr *attr)
 }
 
 /*
- * The kernel moves what was not polled from one ring to the other, so both
- * locks are held from before it begins until the new ring is in place. A poll
- * or a request for notification in between would go to the old one.
+ * The kernel moves the completions that were not polled to a new ring. Both
+ * locks are held from before that until the new ring is mapped; otherwise a poll
+ * or a request for notification could go to the old ring.
  */
 int weft_resize_cq(struct ibv_cq *ibcq, int cqe)
 {
@@ -418,8 +418,9 @@ int weft_resize_cq(struct ibv_cq *ibcq, int cqe)
 }
 
 /*
- * From the newest to the oldest, what stays moves up. The kernel writes at its
- * producer index and behind, never where this reads or writes.
+ * Walk from the newest to the oldest completion, and move those that stay
+ * towards the newest. The kernel writes only to slots from the producer index
+ * on, which this does not touch.
  */
 void weft_cq_clean(struct weft_cq *cq, const struct weft_qp *qp)
 {
@@ -431,7 +432,7 @@ void weft_cq_clean(struct weft_cq *cq, const struct weft_qp *qp)
 	weft_lock(&cq->lock);
 	cq->producer = weft_ring_producer(&cq->ring);
 	to = cq->producer;
-	/* the process may have scribbled over the index: do not walk for ever */
+	/* the process may have corrupted the index: do not walk for ever */
 	if (to - cq->consumer > cq->ring.entries)
 		cq->consumer = to;
 	for (from = cq->producer; from != cq->consumer;) {

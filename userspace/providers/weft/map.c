@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* More than the kernel keeps would be of no use. */
+/* The kernel keeps no more memory than this for a context. */
 #define MAP_CACHE_MAX	16
 
 struct weft_map *weft_map_new(int fd, const struct weft_ring_resp *where)
@@ -71,7 +71,7 @@ struct weft_map *weft_map_get(struct weft_map_cache *page_cache, int fd,
 	return map;
 }
 
-/* Return: the oldest one, when there are too many; or NULL. */
+/* Put a map into its cache. Returns the oldest one to be unmapped if the cache is full, or NULL. */
 static struct weft_map *map_keep(struct weft_map *map)
 {
 	struct weft_map_cache *page_cache = map->page_cache;

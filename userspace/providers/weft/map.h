@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Memory of the kernel that is mapped here: one ring, or both of a QP.
+ * Kernel memory that the process has mapped: one ring, or both rings of a QP.
  *
- * That of a QP that was destroyed stays mapped for a while: the kernel may give
- * it to another one, and says so by its id. If it does not, no harm is done.
+ * The memory of a destroyed QP stays mapped for a while. If the kernel uses it
+ * again for another QP, it has the same id, and need not be mapped again. If
+ * the kernel does not, the mapping does no harm.
  */
 #ifndef WEFT_MAP_H
 #define WEFT_MAP_H
@@ -14,65 +15,43 @@
 
 #include <rdma/weft-abi.h>
 
-/**
- * struct weft_map - memory that is mapped
- * @start: where
- * @size: bytes
- * @id: what the kernel calls it, 0: never the same again
- * @users: rings in it, and whoever else has a reference; those of one object,
- *	which its destruction or a lock serialises
- * @page_cache: where it goes when there are none, or NULL
- * @next: in @page_cache
- */
 struct weft_map {
 	void *start;
 	size_t size;
+	/* the kernel's id of the memory; 0: the kernel does not use it again */
 	uint64_t id;
+	/*
+	 * References. All of them are of one object, so its lock or its
+	 * destruction serializes them.
+	 */
 	unsigned int users;
+	/* where the map goes when @users is 0; NULL: it is unmapped */
 	struct weft_map_cache *page_cache;
 	struct weft_map *next;
 };
 
-/**
- * struct weft_map_cache - mappings of a context that nobody uses
- * @lock: protects the list
- * @first: the one that came last
- */
+/* The unused mappings of a context, the newest first. */
 struct weft_map_cache {
 	pthread_spinlock_t lock;
 	struct weft_map *first;
 };
 
-/**
- * weft_map_new - map memory
- * @fd: command file descriptor of the context
- * @where: a ring in it
- *
- * Return: the map, for weft_map_put(); NULL and errno.
+/*
+ * Map the memory of a ring. @fd is the command file descriptor of the context.
+ * Returns a map for weft_map_put(), or NULL and errno.
  */
 struct weft_map *weft_map_new(int fd, const struct weft_ring_resp *where);
 
-/**
- * weft_map_get - map memory, if it is not mapped still
- * @page_cache: of the context
- * @fd: command file descriptor of the context
- * @where: a ring in it
- * @id: of the memory, 0: it has none
- *
- * Return: the map, for weft_map_put(); NULL and errno.
- */
+/* The same for memory with an @id, which may still be mapped. 0: it has none. */
 struct weft_map *weft_map_get(struct weft_map_cache *page_cache, int fd,
 			      const struct weft_ring_resp *where, uint64_t id);
 
-/**
- * weft_map_put - drop a reference
- * @map: unmapped or kept with the last one
- */
+/* Drop a reference. With the last one the map is unmapped, or kept in its cache. */
 void weft_map_put(struct weft_map *map);
 
 void weft_map_cache_init(struct weft_map_cache *page_cache);
 
-/* Nobody uses any of its maps. */
+/* All maps are unused. */
 void weft_map_cache_destroy(struct weft_map_cache *page_cache);
 
 #endif /* WEFT_MAP_H */

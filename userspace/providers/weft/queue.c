@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <sys/ioctl.h>
 
-/* Leaves the core to its other threads, the holder of the lock among them. */
+/* Leave the core to its other hardware threads, which may include the holder of the lock. */
 static inline void weft_cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -16,7 +16,7 @@ static inline void weft_cpu_relax(void)
 void weft_lock_wait(struct weft_lock *lock)
 {
 	do {
-		/* not by exchanges: these would take the line from its holder */
+		/* loads only: exchanges would take the cache line from the holder */
 		while (atomic_load_explicit(&lock->held, memory_order_relaxed))
 			weft_cpu_relax();
 	} while (!weft_lock_try(lock));
@@ -45,7 +45,7 @@ int weft_queue_replace(struct weft_queue *queue, int cmd_fd,
 		return 0;
 
 	ret = weft_ring_replace(&queue->ring, cmd_fd, where);
-	/* the index goes on, how far it may go is looked at anew */
+	/* the index continues; weft_queue_full() computes the limit again */
 	queue->limit = queue->producer;
 	return ret;
 }
@@ -56,9 +56,10 @@ void weft_queue_destroy(struct weft_queue *queue)
 }
 
 /*
- * The kernel has no such QP any more, because the device is going away, or the
- * descriptor was closed behind our back. What was published may have been
- * executed in part already: it counts as posted. Nothing else will be accepted.
+ * The kernel does not have the QP any more, because the device is going away or
+ * the program has closed the doorbell descriptor. The published work requests
+ * may have been executed in part, so they count as posted. No others will be
+ * accepted.
  */
 static void queue_cut_off(struct weft_queue *queue)
 {

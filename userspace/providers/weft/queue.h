@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Queues that the consumer posts to: the send and the receive queue of a QP and
- * the receive queue of an SRQ.
+ * The queues that the consumer posts to: the send and the receive queue of a
+ * QP, and the receive queue of an SRQ.
  */
 #ifndef WEFT_QUEUE_H
 #define WEFT_QUEUE_H
@@ -14,13 +14,10 @@
 
 #include "ring.h"
 
-/**
- * struct weft_lock - a lock that is left out when the caller serialises
- * @held: only set when @needed
- * @needed: immutable; false in a thread domain or a single threaded CQ
- *
- * It spins, and is inline: a post and a poll take one each, as a rule without
- * anybody else there.
+/*
+ * A spin lock that does nothing if the caller serializes: @needed is false in a
+ * thread domain and for a single threaded CQ, and never changes. It is inline
+ * because each post and each poll takes one, usually without contention.
  */
 struct weft_lock {
 	atomic_bool held;
@@ -33,10 +30,7 @@ static inline void weft_lock_init(struct weft_lock *lock, bool needed)
 	lock->needed = needed;
 }
 
-/**
- * weft_lock_wait - take a lock that somebody has
- * @lock: is needed
- */
+/* The slow path of weft_lock(). */
 void weft_lock_wait(struct weft_lock *lock);
 
 static inline bool weft_lock_try(struct weft_lock *lock)
@@ -51,18 +45,13 @@ static inline void weft_lock(struct weft_lock *lock)
 		weft_lock_wait(lock);
 }
 
-/* One store is less than to ask whether it is needed. */
+/* An unconditional store is cheaper than a test of @needed. */
 static inline void weft_unlock(struct weft_lock *lock)
 {
 	atomic_store_explicit(&lock->held, false, memory_order_release);
 }
 
-/**
- * struct weft_doorbell - how to reach the kernel
- * @fd: file descriptor of the context
- * @cmd: WEFT_DOORBELL_SEND or WEFT_DOORBELL_RECV
- * @qpn: number of the QP
- */
+/* The arguments of the doorbell ioctl. */
 struct weft_doorbell {
 	int fd;
 	unsigned long cmd;
@@ -71,13 +60,13 @@ struct weft_doorbell {
 
 /**
  * struct weft_queue - a queue that the consumer posts to
- * @ring: shared with the kernel; changed and looked at with @lock held
+ * @ring: shared with the kernel; used and changed with @lock held
  * @lock: protects @producer, @limit and the slots from @producer on
  * @producer: next index to write; published when a post is complete
- * @limit: no slot is free from here on, as far as is known
- * @max_sge: of a work request; immutable
- * @released: no slot before this index is in use; stored by the poller of the
- *	completions. Not used by an SRQ, whose kernel side says so in the ring.
+ * @limit: the queue is full at this index, unless @released has moved on
+ * @max_sge: elements of a work request; immutable
+ * @released: the slots before this index are free. The thread that polls the
+ *	completions stores it. An SRQ uses the kernel's index in the ring instead.
  * @doorbell: not used by an SRQ; immutable
  */
 struct weft_queue {
@@ -90,51 +79,36 @@ struct weft_queue {
 	struct weft_doorbell doorbell;
 };
 
-/**
- * weft_queue_init - prepare a queue
- * @queue: zeroed but for its ring and its doorbell
- * @max_sge: of a work request
- * @locked: several threads may post
- */
+/* The caller has set the ring and the doorbell. @locked: several threads may post. */
 void weft_queue_init(struct weft_queue *queue, uint32_t max_sge, bool locked);
 
-/**
- * weft_queue_restart - take the position from the ring
- * @queue: its lock is held, or nobody else knows it
- *
- * All slots of the queue of a QP are free afterwards.
+/*
+ * Take the position from the ring. All slots of a QP's queue are free
+ * afterwards. The queue is locked, or no other thread knows it.
  */
 void weft_queue_restart(struct weft_queue *queue);
 
-/**
- * weft_queue_replace - go on in another ring
- * @queue: of a QP, locked
- * @cmd_fd: of the context
- * @where: ring with all that is in the old one and not complete, and with as
- *	many entries as there are slots in use; of size 0: the old one stays
- *
- * Return: 0, or the errno of mmap(): the queue is lost.
+/*
+ * Continue in another ring, to which the kernel has copied all work requests
+ * that are not complete. It has at least as many entries as there are slots in
+ * use. If its size is 0, the old ring stays. The queue is of a QP, and locked.
+ * Returns 0, or the errno of mmap(): the ring is lost then.
  */
 int weft_queue_replace(struct weft_queue *queue, int cmd_fd,
 		       const struct weft_ring_resp *where);
 
-/**
- * weft_queue_destroy - undo weft_queue_init(), and give the ring up
- * @queue: nobody uses it any more
- */
+/* Unmap the ring of a queue that is not used any more. */
 void weft_queue_destroy(struct weft_queue *queue);
 
-/**
- * weft_queue_ring - ring the doorbell
- * @queue: its lock is not held: the kernel may execute what was posted
+/*
+ * Ring the doorbell. The queue is not locked, as the kernel may execute the
+ * work requests before the ioctl returns.
  */
 void weft_queue_ring(struct weft_queue *queue);
 
-/**
- * weft_queue_full - whether a queue of a QP has no free slot
- * @queue: locked
- *
- * The word that the poller stores to is only looked at when room runs out.
+/*
+ * Has a queue of a QP no free slot? The queue is locked. The word that the
+ * poller stores to is only read when the known room is used up.
  */
 static inline bool weft_queue_full(struct weft_queue *queue)
 {
@@ -146,11 +120,9 @@ static inline bool weft_queue_full(struct weft_queue *queue)
 	return queue->producer == queue->limit;
 }
 
-/**
- * weft_queue_full_srq - whether the queue of an SRQ has no free slot
- * @queue: locked
- *
- * Its entries are taken in any QP's favour: the kernel says how far.
+/*
+ * The same for the queue of an SRQ. Its work requests complete on several QPs,
+ * in any order, so the kernel's index in the ring tells which slots are free.
  */
 static inline bool weft_queue_full_srq(struct weft_queue *queue)
 {
@@ -161,33 +133,26 @@ static inline bool weft_queue_full_srq(struct weft_queue *queue)
 	return queue->producer == queue->limit;
 }
 
-/**
- * weft_queue_used - slots of a queue of a QP that are in use
- * @queue: locked
- */
+/* The slots in use of a QP's queue, which is locked. */
 static inline uint32_t weft_queue_used(struct weft_queue *queue)
 {
 	return queue->producer - weft_word_acquire(&queue->released);
 }
 
-/**
- * weft_queue_dead - whether nothing posted is ever executed
- * @queue: any
- */
+/* Is the device gone, so that no further work request is ever executed? */
 static inline bool weft_queue_dead(const struct weft_queue *queue)
 {
 	return unlikely(weft_ring_flags(&queue->ring) & WEFT_RING_DEAD);
 }
 
-/**
- * weft_queue_commit - publish what was written, unlock, and tell the kernel
- * @queue: of a QP, locked; not any more afterwards
- * @first: index of the first entry that is not published yet
+/*
+ * Publish the entries from index @first on, unlock the queue of a QP, and ring
+ * the doorbell if the kernel needs it.
  *
- * This does not fail. If the device dies from here on, the work requests were
- * posted to one that died: there is no completion, as there would be none a
- * moment later, and the CQ and the asynchronous event say why. An error now
- * would say that they were not executed, and that nobody knows.
+ * This does not fail. If the device dies from here on, the work requests have no
+ * completions, just as if it had died a moment later, and the CQ and the
+ * asynchronous event tell the reason. An error would mean that the work requests
+ * were not executed, which is not known.
  */
 static inline void weft_queue_commit(struct weft_queue *queue, uint32_t first)
 {
@@ -200,7 +165,7 @@ static inline void weft_queue_commit(struct weft_queue *queue, uint32_t first)
 	}
 
 	weft_ring_publish(&queue->ring, last);
-	/* with the lock held: without it a resize may take the ring away */
+	/* before unlocking: afterwards a resize may unmap the ring */
 	flags = weft_ring_flags_after_publish(&queue->ring);
 	weft_unlock(&queue->lock);
 

@@ -6,9 +6,9 @@
 #include "ring.h"
 
 /*
- * Headers of rings that are not there. They spare the data path a test for
- * NULL: with no entries such a ring is always full and always empty. Shared by
- * all of them and written to by weft_ring_arm() only, which does no harm.
+ * The headers of all absent and all lost rings. They spare the data path a test
+ * for NULL: without entries such a ring is always full and always empty. Only
+ * weft_ring_arm() writes to them, which does no harm.
  */
 static struct weft_ring_hdr absent_hdr;
 static struct weft_ring_hdr lost_hdr = { .flags = WEFT_RING_DEAD };
@@ -29,7 +29,7 @@ void weft_ring_absent(struct weft_ring *ring)
 	ring_without_entries(ring, &absent_hdr);
 }
 
-/* The mapping stays until weft_ring_unmap(): others may still look at it. */
+/* The mapping stays until weft_ring_unmap(): other threads may still use it. */
 void weft_ring_lost(struct weft_ring *ring)
 {
 	ring_without_entries(ring, &lost_hdr);

@@ -2,10 +2,10 @@
 /*
  * Access to the rings shared with the kernel.
  *
- * Ordering between the two sides exists in this file and nowhere else. Every
- * barrier carries the letter it has in the proof at the top of
- * rdma/weft-abi.h. The process owns these mappings: it can only harm itself
- * with them, so what is read here is not checked.
+ * All ordering between the two sides is in this file. Every barrier carries the
+ * letter that it has in the proof at the top of rdma/weft-abi.h. A process that
+ * corrupts its own mappings can only harm itself, so values that are read here
+ * are not checked.
  */
 #ifndef WEFT_RING_H
 #define WEFT_RING_H
@@ -23,10 +23,10 @@
  * struct weft_ring - a mapped ring
  * @hdr: header; never NULL, see weft_ring_absent() and weft_ring_lost()
  * @slots: first entry
- * @entries: power of two, 0 when there is no ring
+ * @entries: power of two, 0 if the ring is absent or lost
  * @mask: @entries - 1
  * @stride: bytes from one entry to the next
- * @map: its memory, NULL when it has none
+ * @map: its memory, NULL if it has none
  */
 struct weft_ring {
 	struct weft_ring_hdr *hdr;
@@ -37,56 +37,38 @@ struct weft_ring {
 	struct weft_map *map;
 };
 
-/**
- * weft_ring_place - a ring in memory that is mapped
- * @ring: takes a reference to @map, unless it is absent
- * @map: the memory
- * @where: what the kernel said; a ring of size 0 becomes an absent one
+/*
+ * Set up a ring in mapped memory, as the kernel has described it in @where. The
+ * ring takes a reference to @map. A ring of size 0 becomes absent.
  */
 void weft_ring_place(struct weft_ring *ring, struct weft_map *map,
 		     const struct weft_ring_resp *where);
 
-/**
- * weft_ring_map - map a ring that has memory of its own
- * @ring: written on success only
- * @fd: command file descriptor of the context
- * @where: what the kernel said; a ring of size 0 becomes an absent one
- *
- * Return: 0, ENOMEM, or the errno of mmap().
+/*
+ * Map a ring that has memory of its own. @fd is the command file descriptor of
+ * the context. A ring of size 0 becomes absent. Returns 0, ENOMEM, or the errno
+ * of mmap(); after an error @ring is unchanged.
  */
 int weft_ring_map(struct weft_ring *ring, int fd,
 		  const struct weft_ring_resp *where);
 
-/**
- * weft_ring_replace - map a ring in place of another one
- * @ring: unmapped in any case; lost when the new one cannot be mapped
- * @fd: command file descriptor of the context
- * @where: the new ring
- *
- * Return: 0, ENOMEM, or the errno of mmap().
+/*
+ * Unmap a ring and map another one in its place. After an error, as above, the
+ * ring is lost.
  */
 int weft_ring_replace(struct weft_ring *ring, int fd,
 		      const struct weft_ring_resp *where);
 
-/**
- * weft_ring_absent - make a ring that has no entries
- * @ring: receive queue of a QP that uses an SRQ, for instance
- */
+/* Make a ring without entries, such as the receive queue of a QP with an SRQ. */
 void weft_ring_absent(struct weft_ring *ring);
 
-/**
- * weft_ring_lost - make a ring without entries that looks dead
- * @ring: the kernel can no longer be reached through it
- */
+/* Make a ring without entries that is marked dead: it no longer reaches the kernel. */
 void weft_ring_lost(struct weft_ring *ring);
 
-/**
- * weft_ring_unmap - undo weft_ring_map()
- * @ring: absent afterwards
- */
+/* The ring is absent afterwards. */
 void weft_ring_unmap(struct weft_ring *ring);
 
-/* The uapi header has plain words; nothing but this file touches them. */
+/* The words in the uapi header are plain; only this file accesses them, as atomics. */
 typedef _Atomic(uint32_t) weft_word;
 
 static_assert(sizeof(weft_word) == sizeof(__u32), "a shared word has no lock");
@@ -96,11 +78,11 @@ static inline void *weft_ring_slot(const struct weft_ring *ring, uint32_t index)
 	return ring->slots + (size_t)(index & ring->mask) * ring->stride;
 }
 
-/**
- * weft_ring_producer - index behind the last entry
- * @ring: completion queue; of the others, what this side published itself
+/*
+ * The index behind the last entry of a completion queue. (Of the other queues this
+ * side itself has published it.)
  *
- * A, pairs with B: whoever sees the index sees the entries before it.
+ * A, pairs with B: this side sees the entries before the index that it sees.
  */
 static inline uint32_t weft_ring_producer(const struct weft_ring *ring)
 {
@@ -108,12 +90,11 @@ static inline uint32_t weft_ring_producer(const struct weft_ring *ring)
 				    memory_order_acquire);
 }
 
-/**
- * weft_ring_publish - give entries to the kernel
- * @ring: send or receive queue
- * @producer: index behind the last one
+/*
+ * Pass the entries of a send or receive queue before index @producer to the
+ * kernel.
  *
- * B, pairs with A: the entries are complete before the index says so.
+ * B, pairs with A: the entries are complete before the kernel sees the index.
  */
 static inline void weft_ring_publish(const struct weft_ring *ring,
 				     uint32_t producer)
@@ -122,10 +103,9 @@ static inline void weft_ring_publish(const struct weft_ring *ring,
 			      memory_order_release);
 }
 
-/**
- * weft_ring_release - give slots back to the kernel
- * @ring: completion queue
- * @consumer: index of the next entry to be read
+/*
+ * Give the slots of a completion queue before index @consumer back to the
+ * kernel.
  *
  * C, pairs with D: the entries have been read before their slots are free.
  */
@@ -136,11 +116,11 @@ static inline void weft_ring_release(const struct weft_ring *ring,
 			      memory_order_release);
 }
 
-/**
- * weft_ring_consumer - index of the next entry the kernel will read
- * @ring: receive queue of an SRQ; of a CQ, what this side released itself
+/*
+ * The index of the next entry that the kernel will read from the queue of an
+ * SRQ. (Of a CQ this side itself has published it.)
  *
- * D, pairs with C: the kernel is done with the slots before they are reused.
+ * D, pairs with C: the kernel has read the slots before they are reused.
  */
 static inline uint32_t weft_ring_consumer(const struct weft_ring *ring)
 {
@@ -148,12 +128,11 @@ static inline uint32_t weft_ring_consumer(const struct weft_ring *ring)
 				    memory_order_acquire);
 }
 
-/**
- * weft_ring_flags_after_publish - what the kernel wants to be told
- * @ring: that was published to
+/*
+ * The flags, after weft_ring_publish(): does the kernel need a doorbell?
  *
- * F, pairs with G: either the kernel finds the entries, or its flag is found
- * here. B alone is not enough, the load of the flags would be free to pass it.
+ * F, pairs with G: either the kernel finds the entries, or this side finds the
+ * flag. B alone is not enough, as the load of the flags could pass it.
  */
 static inline uint32_t
 weft_ring_flags_after_publish(const struct weft_ring *ring)
@@ -163,12 +142,9 @@ weft_ring_flags_after_publish(const struct weft_ring *ring)
 				    memory_order_relaxed);
 }
 
-/**
- * weft_ring_flags - what the kernel has said so far
- * @ring: any
- *
- * Relaxed: DEAD stays set once it is, and nothing that the kernel wrote before
- * is read because of it.
+/*
+ * The flags, to check for DEAD. Relaxed: DEAD never goes away, and no data that
+ * the kernel wrote before it is read because of it.
  */
 static inline uint32_t weft_ring_flags(const struct weft_ring *ring)
 {
@@ -176,12 +152,10 @@ static inline uint32_t weft_ring_flags(const struct weft_ring *ring)
 				    memory_order_relaxed);
 }
 
-/**
- * weft_ring_flags_final - flags, before a last look at the ring
- * @ring: completion queue
- *
- * The kernel stores DEAD and OVERRUN after the last index that it publishes:
- * who finds one here and then no entry will never find one.
+/*
+ * The flags of a completion queue, before a last look for entries. The kernel
+ * stores DEAD and OVERRUN after the last index that it publishes: if one of them
+ * is set here and then there is no entry, there will never be one.
  */
 static inline uint32_t weft_ring_flags_final(const struct weft_ring *ring)
 {
@@ -189,14 +163,13 @@ static inline uint32_t weft_ring_flags_final(const struct weft_ring *ring)
 				    memory_order_acquire);
 }
 
-/**
- * weft_ring_arm - ask for an event
- * @ring: completion queue
- * @how: which completions raise it
+/*
+ * Request an event for the next completion, or the next solicited one.
  *
  * H, pairs with I: either the kernel finds the ring armed, or the caller's next
- * poll finds the completion. A request for solicited completions leaves one for
- * any completion standing; only the kernel clears the word, by an exchange.
+ * poll finds the completion. A request for solicited completions does not
+ * replace one for any completion; only the kernel clears the word, by an
+ * exchange.
  */
 static inline void weft_ring_arm(const struct weft_ring *ring,
 				 enum weft_ring_arm how)
@@ -213,25 +186,21 @@ static inline void weft_ring_arm(const struct weft_ring *ring,
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
-/**
- * weft_word_release - slots of a QP's queue are free again
- * @word: private to the process
- * @index: no slot before it is in use
+/*
+ * The slots of a QP's queue before @index are free again. @word is private to
+ * the process.
  *
- * C and D of the queues of a QP. Their slots are free when the completion has
- * been polled, as on hardware, and not when the kernel has read the entry. The
- * kernel read it before it published the completion (B of the completion
- * queue); the poller acquired that (A) and hands it on by this pair.
+ * C and D for the queues of a QP. Their slots become free when the completion
+ * has been polled, as on hardware, and not when the kernel has read the entry.
+ * The kernel read the entry before it published the completion (B of the
+ * completion queue); the poller acquired that (A), and passes it on to the
+ * poster by this release and the acquire below.
  */
 static inline void weft_word_release(weft_word *word, uint32_t index)
 {
 	atomic_store_explicit(word, index, memory_order_release);
 }
 
-/**
- * weft_word_acquire - see weft_word_release()
- * @word: the same
- */
 static inline uint32_t weft_word_acquire(weft_word *word)
 {
 	return atomic_load_explicit(word, memory_order_acquire);

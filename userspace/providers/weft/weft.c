@@ -18,8 +18,8 @@
 static_assert(WEFT_ABI_SIZES(SIZE_IS), "the ABI");
 
 /*
- * The name is only looked at where the kernel cannot tell the driver id. It
- * begins the names of both link types.
+ * libibverbs matches by name only if the kernel does not report the driver id.
+ * The names of both link types begin with "weft".
  */
 static const struct verbs_match_ent match_table[] = {
 	VERBS_DRIVER_ID(RDMA_DRIVER_WEFT),
@@ -67,8 +67,8 @@ static int query_port(struct ibv_context *context, uint8_t port_num,
 }
 
 /*
- * The device clock is CLOCK_MONOTONIC_RAW in nanoseconds. All of it goes into
- * tv_nsec, where the users of this call look for the count of a device clock.
+ * The device clock is CLOCK_MONOTONIC_RAW in nanoseconds. The whole value is in
+ * tv_nsec, where programs expect the counter of a device clock.
  */
 static int query_rt_values(struct ibv_context *context,
 			   struct ibv_values_ex *values)
@@ -198,8 +198,8 @@ err_uninit_context:
 }
 
 /*
- * The rings of what others have made in this context stay theirs: only handles
- * are imported.
+ * Only handles can be imported: the rings of objects that another process has
+ * created in this context stay with that process.
  */
 static struct verbs_context *import_context(struct ibv_device *device,
 					    int cmd_fd)

@@ -14,31 +14,28 @@
 
 struct weft_td;
 
-/**
- * struct weft_context - an open device
- * @vctx: of libibverbs
- * @doorbell_fd: takes the doorbell ioctls; closed with the context. A context that
- *	was imported has one of its own.
- * @maps: memory that QPs had, which may be that of another QP again
- * @placement: the device has FLUSH and ATOMIC WRITE
- * @ip_csum: the device has IBV_SEND_IP_CSUM, of UD
- * @null_key: the device has WEFT_NULL_KEY
- */
 struct weft_context {
 	struct verbs_context vctx;
+	/* for the doorbell ioctls; an imported context has one of its own */
 	int doorbell_fd;
+	/* mappings of destroyed QPs, which another QP may get again */
 	struct weft_map_cache maps;
+	/* the device has FLUSH and ATOMIC WRITE */
 	bool placement;
+	/* the device has IBV_SEND_IP_CSUM for UD */
 	bool ip_csum;
+	/* the device has WEFT_NULL_KEY */
 	bool null_key;
 };
 
 /**
  * struct weft_pd - protection domain or parent domain
  * @pd: of libibverbs
- * @protection: what a parent domain was made from; NULL: not a parent domain
+ * @protection: the PD that a parent domain was created from; NULL: not a
+ *	parent domain
  * @td: thread domain of a parent domain, or NULL
- * @users: parent domains made from it, null MRs, and what was made in a parent domain
+ * @users: parent domains created from it, null MRs, and objects created in a
+ *	parent domain
  */
 struct weft_pd {
 	struct ibv_pd pd;
@@ -50,17 +47,17 @@ struct weft_pd {
 /**
  * struct weft_sq - send queue
  * @queue: base
- * @opcodes: bit per enum ibv_wr_opcode that the QP type has; immutable
- * @send_flags: set of enum ibv_send_flags that the QP type has; immutable
- * @addressed: bit per enum weft_sqe_opcode that needs a destination of its own;
- *	immutable
+ * @opcodes: the opcodes of the QP type, a bit per enum ibv_wr_opcode; immutable
+ * @send_flags: the enum ibv_send_flags of the QP type; immutable
+ * @addressed: the opcodes whose work requests name their destination, a bit per
+ *	enum weft_sqe_opcode; immutable
  * @max_inline: bytes; immutable
- * @flags: WEFT_SQE_SIGNALED when all work requests are; immutable
+ * @flags: WEFT_SQE_SIGNALED if all work requests are signaled; immutable
  * @batch_start: index at ibv_wr_start()
  * @batch_error: first errno since ibv_wr_start()
- * @sqe: work request being built by the ibv_wr calls, or NULL
+ * @sqe: work request that the ibv_wr calls are building, or NULL
  * @unaddressed: @sqe has no destination yet
- * @batch_binds: the batch has a bind of a memory window
+ * @batch_binds: the batch binds a memory window
  */
 struct weft_sq {
 	struct weft_queue queue;
@@ -80,9 +77,9 @@ struct weft_sq {
  * struct weft_qp - queue pair; its address is the cookie in its completions
  * @vqp: of libibverbs
  * @sq: send queue
- * @rq: receive queue, without entries when the QP uses an SRQ
- * @rate_limit: as last set, in kbit/s: uverbs does not return it
- * @parent: parent domain it was made in, or NULL; immutable
+ * @rq: receive queue, without entries if the QP uses an SRQ
+ * @rate_limit: the last value set, in kbit/s, as uverbs does not return it
+ * @parent: parent domain in which it was created, or NULL; immutable
  */
 struct weft_qp {
 	struct verbs_qp vqp;
@@ -92,12 +89,6 @@ struct weft_qp {
 	struct weft_pd *parent;
 };
 
-/**
- * struct weft_srq - shared receive queue
- * @vsrq: of libibverbs
- * @rq: its queue
- * @parent: parent domain it was made in, or NULL; immutable
- */
 struct weft_srq {
 	struct verbs_srq vsrq;
 	struct weft_queue rq;
@@ -109,12 +100,13 @@ struct weft_srq {
  * @vcq: of libibverbs
  * @ring: shared with the kernel; changed with @lock and @arm_lock held
  * @lock: protects all but @arm_lock; held from start_poll to end_poll
- * @arm_lock: keeps a request for notification out of a ring that is being
- *	replaced. Not @lock, so that it can be made within a batch; nests in it.
- * @consumer: next index to take
- * @producer: entries before this index may be taken
- * @cqe: current entry of a batch
- * @parent: parent domain it was made in, or NULL; immutable
+ * @arm_lock: keeps requests for notification out of a ring that is being
+ *	replaced. It is not @lock, because a consumer may request a notification
+ *	between start_poll and end_poll. Nests in @lock.
+ * @consumer: index of the next entry to take
+ * @producer: entries before this index can be taken
+ * @cqe: current entry between start_poll and end_poll
+ * @parent: parent domain in which it was created, or NULL; immutable
  */
 struct weft_cq {
 	struct verbs_cq vcq;
@@ -127,27 +119,18 @@ struct weft_cq {
 	struct weft_pd *parent;
 };
 
-/**
- * struct weft_ah - address handle
- * @ah: of libibverbs
- * @ah_id: what work requests call it
- */
 struct weft_ah {
 	struct ibv_ah ah;
+	/* for struct weft_sqe.ud */
 	uint32_t ah_id;
 };
 
-/**
- * struct weft_dm - device memory
- * @vdm: of libibverbs
- * @map: where it is mapped
- * @map_size: bytes of @map
- * @length: bytes that may be used
- */
+/* Device memory, mapped into the process. */
 struct weft_dm {
 	struct verbs_dm vdm;
 	uint8_t *map;
 	size_t map_size;
+	/* bytes that the consumer may use */
 	size_t length;
 };
 
@@ -196,17 +179,16 @@ static inline struct weft_dm *to_weft_dm(struct ibv_dm *dm)
 	return container_of(dm, struct weft_dm, vdm.dm);
 }
 
-/* A PD with a thread domain: the consumer promises one thread at a time. */
+/* Queues need locks, unless the PD has a thread domain: then one thread at a time uses them. */
 static inline bool weft_pd_shared(struct ibv_pd *pd)
 {
 	return !to_weft_pd(pd)->td;
 }
 
-/**
- * weft_parent_use - something is made in a domain
- * @pd: a parent domain, which it keeps; or a PD, whose users the kernel counts; or NULL
- *
- * Return: the parent domain, for weft_parent_unuse() when it is destroyed, or NULL.
+/*
+ * An object is created in @pd, which may be NULL. If it is a parent domain, count the object as a
+ * user and return the domain, for weft_parent_unuse() when the object is destroyed. Otherwise
+ * return NULL: the kernel counts the users of a PD.
  */
 static inline struct weft_pd *weft_parent_use(struct ibv_pd *pd)
 {
@@ -224,58 +206,32 @@ static inline void weft_parent_unuse(struct weft_pd *parent)
 		atomic_fetch_sub(&parent->users, 1);
 }
 
-/**
- * weft_cq_clean - take the completions of a QP out of a CQ
- * @cq: locked by this function
- * @qp: the kernel adds no completion of it any more
- *
- * What is left keeps its order. Slots are given back at once, so that a CQ that
- * is big enough for the QPs there are does not overflow because of those that
- * were.
+/*
+ * Remove the completions of @qp, for which the kernel adds no more completions, from a CQ. The
+ * other completions keep their order. The slots become free at once, so a CQ that is large enough
+ * for the existing QPs does not overflow because of earlier ones.
  */
 void weft_cq_clean(struct weft_cq *cq, const struct weft_qp *qp);
 
-/**
- * weft_send_opcodes - what ibv_post_send() can post to a QP of a type
- * @context: the device
- * @type: QP type
- *
- * Return: bit per enum ibv_wr_opcode; 0 for a type that is not supported.
+/*
+ * The opcodes that ibv_post_send() can post to a QP, a bit per enum ibv_wr_opcode. 0: the type is
+ * not supported.
  */
 uint32_t weft_send_opcodes(struct ibv_context *context, enum ibv_qp_type type);
 
-/**
- * weft_send_flags - what may be said of work requests of a QP of a type
- * @context: the device
- * @type: QP type
- *
- * Return: set of enum ibv_send_flags.
- */
+/* The enum ibv_send_flags that ibv_post_send() accepts. */
 uint32_t weft_send_flags(struct ibv_context *context, enum ibv_qp_type type);
 
-/**
- * weft_wr_ops - what the ibv_wr functions can post to such a QP
- * @opcodes: from weft_send_opcodes()
- *
- * Return: enum ibv_qp_create_send_ops_flags.
- */
+/* The enum ibv_qp_create_send_ops_flags for opcodes of weft_send_opcodes(). */
 uint64_t weft_wr_ops(uint32_t opcodes);
 
-/**
- * weft_addressed_opcodes - what names its destination in each work request
- * @type: QP type
- *
- * An address handle on UD, an SRQ on XRC.
- *
- * Return: bit per enum weft_sqe_opcode.
+/*
+ * The opcodes whose work requests name their destination (UD: an address handle, XRC: an SRQ), a
+ * bit per enum weft_sqe_opcode.
  */
 uint32_t weft_addressed_opcodes(enum ibv_qp_type type);
 
-/**
- * weft_set_wr_ops - fill in the ibv_wr functions
- * @qp: with its type and opcodes
- * @ops: enum ibv_qp_create_send_ops_flags that the consumer asked for
- */
+/* Set the ibv_wr functions that the consumer asked for by enum ibv_qp_create_send_ops_flags. */
 void weft_set_wr_ops(struct weft_qp *qp, uint64_t ops);
 
 /* weft.c, pd.c, mem.c, ah.c */
@@ -289,7 +245,7 @@ int weft_dealloc_td(struct ibv_td *td);
 struct ibv_pd *
 weft_alloc_parent_domain(struct ibv_context *context,
 			 struct ibv_parent_domain_init_attr *attr);
-/* What the kernel has answered with @ret: the region, or NULL and errno, and it is freed. */
+/* Finish a registration with result @ret: return the MR, or free it, set errno and return NULL. */
 struct ibv_mr *weft_new_mr(struct verbs_mr *vmr, int ret);
 struct ibv_mr *weft_reg_mr(struct ibv_pd *pd, void *addr, size_t length,
 			   uint64_t hca_va, int access);
