@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Device memory is memory of the kernel that this process maps, so copies to and
- * from it are copies.
+ * Device memory is kernel memory that the process maps, so memcpy() copies to
+ * and from it.
  */
 
 #include <errno.h>
@@ -14,11 +14,12 @@
 #include "weft.h"
 #include "weft-abi.h"
 
-/* What offset and length of a copy have to be a multiple of. */
+/* Offset and length of a copy are multiples of this. */
 #define DM_ALIGNMENT	4
 
 /*
- * With the errors of hardware: a program that runs here shall not fail there.
+ * Check like hardware does: a program that works with weft must not fail on
+ * hardware.
  */
 static int dm_check(const struct weft_dm *dm, uint64_t offset, size_t length)
 {
@@ -53,7 +54,7 @@ static int dm_memcpy_from(void *host_addr, struct ibv_dm *ibdm,
 	return ret;
 }
 
-/* Map what the kernel has described. Return: 0 or an errno. */
+/* Map the memory that the kernel has described. Returns 0 or an errno. */
 static int dm_map(struct weft_dm *dm, struct ibv_context *context,
 		  const struct weft_dm_resp *where)
 {

@@ -50,8 +50,8 @@ struct ibv_mr *weft_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 }
 
 /*
- * The kernel knows no object for it, only the key. The handle is none, so that nobody
- * imports another one by it.
+ * The kernel has only a key, and no object, for a null MR. The handle is
+ * invalid, so that it cannot import another MR.
  */
 struct ibv_mr *weft_alloc_null_mr(struct ibv_pd *pd)
 {
@@ -88,7 +88,7 @@ int weft_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 	if (ret)
 		return ret;
 
-	/* ibv_dereg_mr() looks here for on demand paging */
+	/* ibv_dereg_mr() looks here for IBV_ACCESS_ON_DEMAND */
 	if (flags & IBV_REREG_MR_CHANGE_ACCESS)
 		vmr->access = access;
 	return 0;

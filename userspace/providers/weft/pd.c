@@ -8,13 +8,9 @@
 #include "compat.h"
 #include "weft.h"
 
-/**
- * struct weft_td - thread domain
- * @td: of libibverbs
- * @users: parent domains made with it
- */
 struct weft_td {
 	struct ibv_td td;
+	/* parent domains that were created with it */
 	atomic_uint users;
 };
 
@@ -93,7 +89,7 @@ err_free_pd:
 	return NULL;
 }
 
-/* One with parent domains cannot go, and this call cannot say so: it stays. */
+/* This call cannot report an error, so a PD that still has users is not freed. */
 void weft_unimport_pd(struct ibv_pd *ibpd)
 {
 	struct weft_pd *pd = to_weft_pd(ibpd);
@@ -133,8 +129,9 @@ int weft_dealloc_td(struct ibv_td *ibtd)
 
 /*
  * The allocators of a parent domain are for buffers that a provider allocates.
- * All queues of weft are kernel memory: they are accepted and never called. Nor does
- * weft need memory that a confidential guest shares with its host.
+ * All queues of weft are kernel memory, so the allocators are accepted and never
+ * called. For the same reason weft accepts, and ignores, the flag for memory
+ * that a confidential guest shares with its host.
  */
 struct ibv_pd *
 weft_alloc_parent_domain(struct ibv_context *context,

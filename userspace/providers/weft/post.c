@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Posting of work requests, to send queues and to receive queues.
+ * Posting of work requests to send queues and to receive queues.
  *
- * The entries of one call are written first, then published all at once, and
- * the doorbell is rung at most once for them, without the lock: the kernel may
- * execute the work requests in there, and others can post meanwhile.
+ * A call writes all its entries, then publishes them together and rings the
+ * doorbell at most once. It does so without the lock, as the kernel may execute
+ * the work requests in that ioctl, and other threads can post meanwhile.
  *
- * A work request that is reported as failed is never executed. That is why the
- * reasons to refuse one are looked for before its entry is published.
+ * A work request that is reported as failed is never executed. Therefore it is
+ * checked completely before its entry is published.
  */
 
 #include <errno.h>
@@ -31,15 +31,15 @@ enum {
 			  1 << WEFT_SQE_WRITE_IMM,
 	DATA_OPS	= INLINE_OPS | 1 << WEFT_SQE_READ |
 			  1 << WEFT_SQE_CMP_SWP | 1 << WEFT_SQE_FETCH_ADD,
-	/* ibv_wr_atomic_write() has the data with it, and takes no others */
+	/* ibv_wr_atomic_write() takes its data as an argument, not by ibv_wr_set_sge() and so on */
 	POST_INLINE_OPS	= INLINE_OPS | 1 << WEFT_SQE_ATOMIC_WRITE,
 	POST_DATA_OPS	= DATA_OPS | 1 << WEFT_SQE_ATOMIC_WRITE,
 };
 
-/* Bytes of an ATOMIC WRITE; any slot has room for them, or for a pointer. */
+/* The length of an ATOMIC WRITE. Any slot has room for so many bytes, or for a pointer. */
 #define ATOMIC_WRITE_LENGTH	8
 
-/* Bits of the key of a window that its consumer chooses. */
+/* The bits of a memory window's key that the consumer chooses. */
 #define MW_KEY_MASK		0xffU
 
 uint32_t weft_addressed_opcodes(enum ibv_qp_type type)
@@ -92,7 +92,7 @@ static inline int rq_put(struct weft_queue *queue, const struct ibv_recv_wr *wr)
 	return 0;
 }
 
-/* 0, or why no work request can be posted to the receive queue */
+/* 0, or the errno if no work request can be posted to the receive queue. */
 static inline int rq_refusal(const struct weft_qp *qp)
 {
 	if (unlikely(qp->vqp.qp.state == IBV_QPS_RESET))
@@ -125,7 +125,7 @@ int weft_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	return ret;
 }
 
-/* No doorbell: the QPs of an SRQ that can no longer receive leave it alone. */
+/* Needs no doorbell: a QP in the error state does not flush its SRQ. */
 int weft_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad_wr)
 {
@@ -153,8 +153,8 @@ int weft_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 
 /*
  * The table of ibv_post_send(3), except that UC has no SEND_WITH_INV: there is
- * no such opcode on the wire (IBA volume 1, table 38). FLUSH is not in it:
- * struct ibv_send_wr has no place for what it needs.
+ * no such opcode on the wire (IBA volume 1, table 38). FLUSH cannot be posted
+ * this way, as struct ibv_send_wr has no members for its parameters.
  */
 uint32_t weft_send_opcodes(struct ibv_context *context, enum ibv_qp_type type)
 {
@@ -213,8 +213,8 @@ static inline uint8_t sqe_flags(unsigned int send_flags)
 }
 
 /*
- * 0, or why no work request can be posted to the send queue. In SQD, SQE and
- * ERR they are accepted: held back, or flushed.
+ * 0, or the errno if no work request can be posted to the send queue. SQD, SQE
+ * and ERR accept work requests, which are then held back or flushed.
  */
 static inline int sq_refusal(const struct weft_qp *qp)
 {
@@ -235,8 +235,8 @@ static inline void put_ud(struct weft_sqe *sqe, struct ibv_ah *ah,
 }
 
 /*
- * Whether the range and the access fit the region is found out when the work
- * request is executed: the region may change until then.
+ * Range and access are checked against the region when the work request is
+ * executed, as the region may change until then.
  */
 static int put_bind(struct weft_sqe *sqe, const struct ibv_mw *mw,
 		    uint32_t new_rkey, const struct ibv_mw_bind_info *info)
@@ -254,22 +254,22 @@ static int put_bind(struct weft_sqe *sqe, const struct ibv_mw *mw,
 }
 
 /*
- * The key that the bind of @sqe gives @mw, of which the consumer chooses the low eight bits.
- * Written when the post cannot fail any more; the consumer takes it back if the completion is
- * an error.
+ * Give @mw the key that the bind @sqe will give it, as soon as the post cannot
+ * fail any more. If the completion is an error, the consumer restores the old
+ * key.
  */
 static void follow_bind(struct ibv_mw *mw, const struct weft_sqe *sqe)
 {
 	mw->rkey = (mw->rkey & ~MW_KEY_MASK) | (sqe->mw.new_rkey & MW_KEY_MASK);
 }
 
-/* Type 1 windows are for ibv_bind_mw() only, type 2 for all the others. */
+/* ibv_bind_mw() binds windows of type 1, all other calls those of type 2. */
 static int put_window(struct weft_sqe *sqe, const struct ibv_send_wr *wr,
 		      enum ibv_mw_type window)
 {
 	struct ibv_mw *mw = wr->bind_mw.mw;
 
-	/* the only reason that put_data() would find */
+	/* inline is refused here, as nothing may fail after follow_bind() */
 	if (mw->type != window || wr->send_flags & IBV_SEND_INLINE ||
 	    put_bind(sqe, mw, wr->bind_mw.rkey, &wr->bind_mw.bind_info))
 		return EINVAL;
@@ -448,7 +448,7 @@ int weft_bind_mw(struct ibv_qp *ibqp, struct ibv_mw *mw,
 	return sq_post(to_weft_qp(ibqp), &wr, &bad_wr, IBV_MW_TYPE_1);
 }
 
-/* Returns NULL for the caller to return. The first error is the one told. */
+/* Record an error of the batch, of which the first one is reported. Returns NULL. */
 static __attribute__((noinline)) struct weft_sqe *wr_fail(struct weft_sq *sq,
 							   int error)
 {
@@ -620,12 +620,12 @@ static void wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw, uint32_t rkey,
 		wr_fail(&qp->sq, EINVAL);
 		return;
 	}
-	/* for wr_follow_binds(); the kernel reads nothing behind a bind */
+	/* for wr_follow_binds(); the kernel reads nothing behind the SQE of a bind */
 	memcpy(sqe + 1, &mw, sizeof(mw));
 	qp->sq.batch_binds = true;
 }
 
-/* The batch is complete: its windows have new keys. */
+/* The batch cannot fail any more: give its windows their new keys. */
 static void wr_follow_binds(const struct weft_sq *sq)
 {
 	const struct weft_queue *queue = &sq->queue;
@@ -668,7 +668,7 @@ static void wr_set_xrc_srqn(struct ibv_qp_ex *ibqp, uint32_t remote_srqn)
 	sq->unaddressed = false;
 }
 
-/* The work request being built, if it is one of @ops and fits. */
+/* The work request being built. It fails unless its opcode is in @ops and its data @fits. */
 static inline struct weft_sqe *wr_current(struct weft_sq *sq, uint32_t ops,
 					  bool fits)
 {
@@ -744,7 +744,7 @@ static void wr_set_inline_data(struct ibv_qp_ex *ibqp, void *addr,
 	wr_set_inline_data_list(ibqp, 1, &buf);
 }
 
-/* Keeps the lock until the end of the batch. */
+/* The queue stays locked until wr_complete() or wr_abort(). */
 static void wr_start(struct ibv_qp_ex *ibqp)
 {
 	struct weft_qp *qp = to_weft_qp_ex(ibqp);
@@ -766,7 +766,7 @@ static void wr_abort(struct ibv_qp_ex *ibqp)
 	weft_unlock(&sq->queue.lock);
 }
 
-/* All or nothing: there is no way to tell the consumer where it stopped. */
+/* Post all work requests or none, as the consumer cannot learn which one failed. */
 static int wr_complete(struct ibv_qp_ex *ibqp)
 {
 	struct weft_sq *sq = &to_weft_qp_ex(ibqp)->sq;

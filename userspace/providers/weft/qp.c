@@ -19,7 +19,7 @@ static struct weft_doorbell qp_doorbell(const struct weft_qp *qp,
 	};
 }
 
-/* Both rings are in the same memory; what another process has made has none. */
+/* Both rings are in the same memory. A QP that another process has created has no rings here. */
 static int qp_map_rings(struct weft_qp *qp,
 			const struct uweft_create_qp_resp *resp)
 {
@@ -66,7 +66,7 @@ static int qp_init_queues(struct weft_qp *qp,
 	return 0;
 }
 
-/* The part that plain and extended attributes have in common. */
+/* Copy the members that plain and extended attributes have in common. */
 static void qp_copy_attr(struct ibv_qp_init_attr_ex *to,
 			 const struct ibv_qp_init_attr *from)
 {
@@ -141,7 +141,7 @@ enum {
 			  IBV_QP_CREATE_PCI_WRITE_END_PADDING,
 };
 
-/* Which QP types have a flag is for the kernel to say. */
+/* The kernel checks whether the QP type supports a flag. */
 static uint32_t qp_create_flags(const struct ibv_qp_init_attr_ex *attr)
 {
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS))
@@ -149,7 +149,7 @@ static uint32_t qp_create_flags(const struct ibv_qp_init_attr_ex *attr)
 	return attr->create_flags;
 }
 
-/* The padding of PCI writes is a hint, but the core knows it of UD alone. */
+/* The padding of PCI writes is a hint; the kernel's core accepts it for UD only. */
 static uint32_t qp_kernel_flags(const struct ibv_qp_init_attr_ex *attr)
 {
 	uint32_t flags = qp_create_flags(attr);
@@ -159,14 +159,14 @@ static uint32_t qp_kernel_flags(const struct ibv_qp_init_attr_ex *attr)
 	return flags;
 }
 
-/* What a QP of this type belongs to. */
+/* The attribute for the object that a QP of this type belongs to. */
 static uint32_t qp_owner(const struct ibv_qp_init_attr_ex *attr)
 {
 	return attr->qp_type == IBV_QPT_XRC_RECV ? IBV_QP_INIT_ATTR_XRCD :
 						   IBV_QP_INIT_ATTR_PD;
 }
 
-/* 0, or the errno of an attribute that this device does not have */
+/* 0, or an errno if the device does not support an attribute. */
 static int qp_check_attr_ex(struct ibv_context *context,
 			    const struct ibv_qp_init_attr_ex *attr)
 {
@@ -226,7 +226,7 @@ struct ibv_qp *weft_create_qp_ex(struct ibv_context *context,
 	return &qp->vqp.qp;
 }
 
-/* Another process's XRC target: what there is to do with it goes by the kernel. */
+/* Open an XRC target of another process. All operations on it are system calls. */
 struct ibv_qp *weft_open_qp(struct ibv_context *context,
 			    struct ibv_qp_open_attr *attr)
 {
@@ -276,14 +276,15 @@ int weft_query_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask,
 }
 
 /*
- * The kernel adds no completion of this QP any more. Those that were not polled
- * name slots that will mean something else, and a QP that will not exist.
+ * Remove the completions that were not polled: they refer to slots that will be
+ * used again, and to a QP that may be freed. The kernel adds no completion of
+ * this QP any more.
  */
 static void qp_forget_completions(struct weft_qp *qp)
 {
 	struct ibv_qp *ibqp = &qp->vqp.qp;
 
-	/* an XRC target has no CQ, an initiator none to receive: these may be gone */
+	/* an XRC target uses no CQ, an initiator no receive CQ: these may have been destroyed */
 	if (ibqp->qp_type == IBV_QPT_XRC_RECV)
 		return;
 	if (ibqp->send_cq)
@@ -294,11 +295,12 @@ static void qp_forget_completions(struct weft_qp *qp)
 }
 
 /*
- * Completions first: until they are gone a poller may still store an old index
- * where the restart puts the new one. What is posted between the kernel's RESET
- * and here is taken back: the kernel does not look before the next INIT. The
- * state is set here too, and not only by libibverbs after this call, so that
- * nothing is posted after that.
+ * Restart the queues after a RESET. The completions are removed first: before
+ * that a poller may still store an old index in @released, which the restart
+ * resets. Work requests that were posted since the kernel's RESET are discarded:
+ * the kernel does not look at the queues before the next INIT. libibverbs sets
+ * the state after this call; it is set here, too, so that nothing can be posted
+ * after the restart.
  */
 static void qp_restart(struct weft_qp *qp)
 {
@@ -346,7 +348,7 @@ static int qp_switch_rings(struct weft_qp *qp,
 	return sq_ret ? sq_ret : rq_ret;
 }
 
-/* What the plain command has no room for. */
+/* Modify attributes that the plain command has no room for. */
 static int qp_modify_ex(struct weft_qp *qp, struct ibv_qp_attr *attr,
 			int attr_mask, struct uweft_modify_qp *cmd,
 			struct uweft_modify_qp_resp *resp)
@@ -377,7 +379,7 @@ static int qp_resize_locked(struct weft_qp *qp, struct ibv_qp_attr *attr,
 	cmd->max_recv_sge = attr->cap.max_recv_sge;
 	cmd->max_inline_data = attr->cap.max_inline_data;
 
-	/* slots are free when their completions have been polled, not before */
+	/* slots are in use until their completions have been polled */
 	if (queue_exceeds(&qp->sq.queue, attr->cap.max_send_wr) ||
 	    queue_exceeds(&qp->rq, attr->cap.max_recv_wr))
 		return EINVAL;
@@ -392,8 +394,8 @@ static int qp_resize_locked(struct weft_qp *qp, struct ibv_qp_attr *attr,
 }
 
 /*
- * A resize moves what was posted from one ring to the other: nothing may be
- * posted from before the kernel begins until the new rings are in place.
+ * The kernel moves the posted work requests to new rings. The locks prevent
+ * posts from before that until the new rings are mapped.
  */
 static int qp_resize(struct weft_qp *qp, struct ibv_qp_attr *attr,
 		     int attr_mask, struct uweft_modify_qp *cmd)
@@ -409,8 +411,8 @@ static int qp_resize(struct weft_qp *qp, struct ibv_qp_attr *attr,
 }
 
 /*
- * On RoCE the kernel's core refuses an alternate path that it knows of: it
- * travels beside the attributes.
+ * On RoCE the kernel's core refuses IBV_QP_ALT_PATH, so the alternate path is
+ * passed to the driver separately, in weft_modify_qp_req.
  */
 static int qp_set_alt_path(struct ibv_context *context,
 			   const struct ibv_qp_attr *attr, int *attr_mask,

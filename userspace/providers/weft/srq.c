@@ -6,7 +6,7 @@
 #include "weft.h"
 #include "weft-abi.h"
 
-/* What the kernel has answered with @ret: the SRQ, or NULL and errno, and it is freed. */
+/* Finish a creation with result @ret: return the SRQ, or free it, set errno and return NULL. */
 static struct ibv_srq *srq_finish(struct weft_srq *srq, int ret,
 				  struct ibv_pd *pd,
 				  const struct weft_ring_resp *ring,
@@ -63,12 +63,12 @@ static struct ibv_srq *srq_create_xrc(struct ibv_context *context,
 
 	ret = ibv_cmd_create_srq_ex(context, &srq->vsrq, attr, &cmd.ibv_cmd,
 				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
-	/* which libibverbs does for a basic one alone */
+	/* libibverbs sets it for a basic SRQ only */
 	srq->vsrq.srq.srq_context = attr->srq_context;
 	return srq_finish(srq, ret, attr->pd, &resp.rq, attr->attr.max_sge);
 }
 
-/* libibverbs makes a basic SRQ by weft_create_srq(). */
+/* libibverbs calls weft_create_srq() for a basic SRQ. */
 struct ibv_srq *weft_create_srq_ex(struct ibv_context *context,
 				   struct ibv_srq_init_attr_ex *attr)
 {
@@ -88,8 +88,8 @@ struct ibv_srq *weft_create_srq_ex(struct ibv_context *context,
 }
 
 /*
- * A resize moves what was posted from one ring to the other: nothing may be
- * posted from before the kernel begins until the new ring is in place.
+ * The kernel moves the posted work requests to a new ring. The lock prevents
+ * posts from before that until the new ring is mapped.
  */
 static int srq_resize(struct weft_srq *srq, struct ibv_srq_attr *attr,
 		      int attr_mask)
