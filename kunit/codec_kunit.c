@@ -16,7 +16,7 @@
 #define CODEC_FUZZ	20000
 #define CODEC_GUARD	0xa5
 
-/* Packets put together by hand, header by header as IBA draws them. */
+/* Packets written by hand, header by header, from the figures of IBA. */
 struct codec_vector {
 	const char	*name;
 	u8		bytes[WEFT_HDR_MAX_LENGTH];
@@ -26,7 +26,7 @@ struct codec_vector {
 
 static const struct codec_vector codec_vectors[] = {
 	{
-		/* the sample packet of IBA table 29, its resv8a 0 here */
+		/* the sample packet of IBA table 29, with resv8a 0 */
 		.name = "RC RDMA WRITE only, 14 bytes and 2 of pad",
 		.bytes = {
 			0x0a, 0x20, 0x24, 0x87, 0x00, 0x87, 0xb1, 0xb3,
@@ -250,7 +250,7 @@ static void hdr_encode_vector(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, buf, vector->bytes, vector->hdr.length);
 }
 
-/* IBA: reserved is sent as 0 and ignored on receipt. */
+/* IBA: reserved bits are sent as 0 and ignored on receipt. */
 static void hdr_decode_ignores_reserved(struct kunit *test)
 {
 	static const u8 bytes[] = {
@@ -282,7 +282,7 @@ static void hdr_decode_ignores_reserved(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hdr.deth.sqpn, 2U);
 }
 
-/* A field that is too wide must not reach the bits next to it. */
+/* A value that is too wide must not change the bits next to its field. */
 static void hdr_encode_cuts_wide_fields(struct kunit *test)
 {
 	static const struct weft_hdr wide = {
@@ -309,7 +309,7 @@ static void hdr_encode_refuses_invalid_opcode(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, buf[0], CODEC_GUARD);
 }
 
-/* Where the fields of an extension header are in struct weft_hdr. */
+/* The members of struct weft_hdr that belong to an extension header. */
 #define CODEC_FIELD(_ext, _member) {				\
 	.ext = WEFT_EXT_##_ext,					\
 	.offset = offsetof(struct weft_hdr, _member),		\
@@ -447,7 +447,7 @@ static void hdr_roundtrip_every_opcode(struct kunit *test)
 	}
 }
 
-/* The buffer is as long as the packet, so that KASAN sees a read beyond. */
+/* The buffer is exactly as long as the packet, so that KASAN detects a read beyond its end. */
 static void hdr_decode_cut(struct kunit *test, const u8 *packet, size_t len)
 {
 	struct weft_hdr hdr;
@@ -494,7 +494,7 @@ static void hdr_decode_refuses_version(struct kunit *test)
 	}
 }
 
-/* The BTH is needed to answer with NAK invalid request. */
+/* The responder needs the BTH to send a NAK invalid request. */
 static void hdr_decode_invalid_opcode_keeps_bth(struct kunit *test)
 {
 	u8 buf[12] = {
@@ -568,7 +568,7 @@ static void hdr_decode_malformed_row(struct kunit *test)
 			row->reason);
 }
 
-/* It has to be known what to answer to. */
+/* The responder needs the fields to send a NAK. */
 static void hdr_decode_bad_payload_keeps_fields(struct kunit *test)
 {
 	static const u8 bytes[16] = {
@@ -586,7 +586,7 @@ static void hdr_decode_bad_payload_keeps_fields(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hdr.aeth.msn, 7U);
 }
 
-/* Whatever comes in, what is accepted adds up and survives a round trip. */
+/* If random bytes are accepted, their lengths add up, and encoding them gives the same headers. */
 static void hdr_decode_random_bytes(struct kunit *test)
 {
 	u8 buf[2 * WEFT_HDR_MAX_LENGTH];

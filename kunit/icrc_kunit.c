@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * wire/icrc.c against packets whose checksum somebody else computed.
+ * wire/icrc.c, compared with packets whose checksum others have computed.
  *
  * IBA table 29 has a packet with its ICRC; two RoCEv2 packets over IPv4 are
  * published with the tests of the scapy packet library, one of them captured
- * from hardware. For IPv6 and for a GRH none is known. Those were computed from
- * the rules of A17 and 7.8.1 with nothing of this driver: the bytes masked by
- * hand, in Python
+ * from hardware. For IPv6 and for a GRH there are no known packets. Their
+ * checksums were computed from the rules of A17 and 7.8.1, independently of this
+ * driver, from bytes masked by hand, in Python
  *
  *	def icrc(masked):
  *		return zlib.crc32(masked).to_bytes(4, 'little')
  *
  * where masked is 8 bytes 0xff, then the packet with ones in traffic class,
  * flow label, hop limit, UDP checksum and the byte before the destination QP.
- * A VCRC was computed bit by bit as 7.8.2 has it, as icrc_naive() here does:
- * the register as in figure 57, the bits of a byte from the lowest on, sent
- * from the highest term on.
+ * The VCRCs were computed bit by bit, following 7.8.2, as icrc_naive() does: with
+ * the register of figure 57, which takes the lowest bit of a byte first, and is
+ * sent with the highest term first.
  */
 #include <kunit/test.h>
 #include <linux/ip.h>
@@ -31,7 +31,7 @@
 #define ICRC_SEED	0x1c2c1c2c
 #define ICRC_MAX	96
 
-/* What is in front of the BTH. */
+/* The headers before the BTH. */
 enum icrc_link {
 	ICRC_IPV4,
 	ICRC_IPV6,
@@ -45,7 +45,7 @@ struct icrc_vector {
 	size_t		len;
 	u8		bytes[ICRC_MAX];
 	u8		icrc[4];
-	/* bits of @bytes that the ICRC does not protect, by byte */
+	/* the bits of each byte that the ICRC does not protect */
 	u8		masked[ICRC_MAX];
 };
 
@@ -158,7 +158,7 @@ static void icrc_vector_desc(const struct icrc_vector *vector, char *desc)
 
 KUNIT_ARRAY_PARAM(icrc_vector, icrc_vectors, icrc_vector_desc);
 
-/* Where the second header is, the one in front of the BTH if there is one. */
+/* The offset of the second header, which the BTH follows (or which is the BTH). */
 static size_t icrc_second_offset(enum icrc_link link)
 {
 	switch (link) {
@@ -239,7 +239,7 @@ static void icrc_matches_vector(struct kunit *test)
 	}
 }
 
-/* Flip each bit of the packet: it changes the ICRC unless it is masked. */
+/* Flip each bit of the packet: the ICRC changes unless the bit is masked. */
 static void icrc_protects_each_bit(struct kunit *test)
 {
 	const struct icrc_vector *vector = test->param_value;
@@ -259,7 +259,7 @@ static void icrc_protects_each_bit(struct kunit *test)
 	}
 }
 
-/* An IP header behind that of Ethernet is aligned to 2 bytes. */
+/* An IP header after an Ethernet header may be aligned to 2 bytes only. */
 static void icrc_begin_unaligned(struct kunit *test)
 {
 	const struct icrc_vector *vector = test->param_value;
@@ -274,8 +274,8 @@ static void icrc_begin_unaligned(struct kunit *test)
 }
 
 /*
- * Any CRC as IBA describes it: a register of @bits bits that shifts towards
- * its highest, starts as ones and is complemented.
+ * A CRC as IBA describes it: a register of @bits bits that starts as ones,
+ * shifts towards its highest bit, and is complemented at the end.
  */
 static u32 icrc_naive(const u8 *data, size_t len, u32 polynomial, int bits)
 {
@@ -292,7 +292,7 @@ static u32 icrc_naive(const u8 *data, size_t len, u32 polynomial, int bits)
 			crc ^= polynomial;
 	}
 	crc ^= GENMASK(bits - 1, 0);
-	/* the highest term goes first, and the lowest bit of a byte is first */
+	/* the highest term is sent first, in the lowest bit of the first byte */
 	for (i = 0; i < bits; i++)
 		sent |= (crc >> (bits - 1 - i) & 1) << i;
 	return sent;
@@ -338,7 +338,7 @@ struct vcrc_row {
 	u8		vcrc[2];
 };
 
-/* IBA table 29 masks VL and resv8a; here they are 7 and 0. */
+/* The VCRC does not mask VL and resv8a as IBA table 29 does; here they are 7 and 0. */
 static const struct vcrc_row vcrc_rows[] = {
 	{ "nothing", "", 0, { 0x00, 0x00 } },
 	{ "the usual check string", "123456789", 9, { 0x3d, 0x0a } },

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * wire/opcode.c against the table of IBA, typed once more and in its words.
+ * wire/opcode.c, compared with the table of IBA, which is repeated here in IBA's words.
  */
 #include <kunit/test.h>
 #include <rdma/weft-abi.h>
@@ -9,7 +9,7 @@
 
 #include "wire/opcode.h"
 
-/* The opcode, what it is called, what the packet consists of behind the BTH. */
+/* The opcode, its name in IBA, and the contents of the packet after the BTH. */
 struct iba_row {
 	u8		opcode;
 	const char	*name;
@@ -116,7 +116,7 @@ static bool iba_has(const char *text, const char *word)
 	return false;
 }
 
-/* A word of iba_row.packet, its bit and its bytes (IBA 9.3). */
+/* A word in iba_row.packet, and the bit and length of that header (IBA 9.3). */
 static const struct iba_header {
 	const char	*word;
 	u16		ext;
@@ -165,7 +165,7 @@ static u8 iba_transport(const char *name)
 	return WEFT_TRANSPORT_CNP;
 }
 
-/* The first word that is found decides. */
+/* The first of these words that is in the name decides. */
 static const struct iba_kind {
 	const char	*word;
 	u8		kind;
@@ -266,7 +266,7 @@ static void opcode_meaning_matches_iba(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, op->name);
 }
 
-/* Reserved, RD, of other manufacturers: whatever the table has not got. */
+/* Opcodes that are not in the table (reserved, RD, of other manufacturers) are invalid. */
 static void opcode_unlisted_is_invalid(struct kunit *test)
 {
 	const struct weft_opcode *op;
@@ -282,7 +282,7 @@ static void opcode_unlisted_is_invalid(struct kunit *test)
 			WEFT_KIND_INVALID);
 }
 
-/* What is reserved for a service is refused by it; of other manufacturers nobody knows. */
+/* A reserved opcode still has its transport, whose QPs refuse it. */
 static void opcode_unlisted_has_a_service(struct kunit *test)
 {
 	unsigned int opcode;
@@ -293,7 +293,7 @@ static void opcode_unlisted_has_a_service(struct kunit *test)
 					    "opcode %#x", opcode);
 }
 
-/* "RC SEND", if the name says that more of this message is to come. */
+/* The length of a prefix like "RC SEND" if the message continues after this packet, else 0. */
 static size_t iba_open_message(const char *name)
 {
 	const char *p = strstr(name, " First");

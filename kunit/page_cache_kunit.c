@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ring/page_cache.c: what a context keeps for the rings of its QPs, and rings in it.
+ * ring/page_cache.c: the page cache, and rings in cached pages.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -11,7 +11,7 @@
 #include "ring/ring.h"
 #include "ring/page_cache.h"
 
-/* Pages of a kernel client have no name, which makes no difference here. */
+/* Without a context no process can map the pages, which makes no difference here. */
 static int page_cache_test_init(struct kunit *test)
 {
 	struct weft_page_cache *page_cache = kunit_kzalloc(test, sizeof(*page_cache), GFP_KERNEL);
@@ -61,11 +61,11 @@ static void the_same_again(struct kunit *test)
 
 	weft_pages_hold(pages);
 	weft_pages_put(pages);
-	/* still in use */
+	/* a reference is left */
 	KUNIT_EXPECT_EQ(test, page_cache_num(test), 0);
 	weft_pages_put(pages);
 	KUNIT_EXPECT_EQ(test, page_cache_num(test), 1);
-	/* any size that takes as many pages */
+	/* a size that needs the same number of pages */
 	KUNIT_EXPECT_PTR_EQ(test, page_cache_get(test, 2 * PAGE_SIZE), pages);
 	KUNIT_EXPECT_EQ(test, pages->id, id);
 	KUNIT_EXPECT_EQ(test, page_cache_num(test), 0);
@@ -101,7 +101,7 @@ static void large_ones_are_not_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, page_cache_num(test), 1);
 }
 
-/* The oldest ones give way, the newest one comes first. */
+/* A full cache drops its oldest pages, and the newest pages are used first. */
 static void not_too_many(struct kunit *test)
 {
 	struct weft_pages *pages[WEFT_PAGE_CACHE_PIECES + 3];
@@ -124,7 +124,7 @@ static void not_too_many(struct kunit *test)
 		weft_pages_put(pages[i]);
 }
 
-/* Two rings of one QP, in memory that somebody has scribbled over. */
+/* Two rings of one QP, in memory that contains junk. */
 static void rings_in_junk(struct kunit *test)
 {
 	size_t size = weft_ring_size(3, 48);
@@ -145,7 +145,7 @@ static void rings_in_junk(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, ring[0]->entries, 4);
 	KUNIT_EXPECT_EQ(test, ring[1]->entries, 8);
-	/* what is written to the one is not in the other */
+	/* the rings do not overlap */
 	memset((void __force *)weft_ring_slot(ring[0], 3), 0x5a, 48);
 	KUNIT_EXPECT_EQ(test, weft_ring_pending(ring[1]), 0);
 	KUNIT_EXPECT_LE(test, (void __force *)weft_ring_slot(ring[1], 7) + 64 - pages->mem,

@@ -18,7 +18,7 @@ struct psn_row {
 	s32		diff;
 };
 
-/* a - b */
+/* @diff is the distance from @b to @a. */
 static const struct psn_row psn_rows[] = {
 	{ "equal", 5, 5, 0 },
 	{ "one ahead", 6, 5, 1 },
@@ -69,7 +69,7 @@ static void psn_add_wraps(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, weft_psn_add(7, 0), 7U);
 }
 
-/* A diff must not take the sign from bits above the 24. */
+/* Bits above the 24 must not affect the sign. */
 static void psn_diff_ignores_upper_bits(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, weft_psn_diff(0xab000001, 0x12000000), 1);
@@ -114,7 +114,7 @@ static void psn_in_window_row(struct kunit *test)
 			row->in);
 }
 
-/* The distance in plain integers: count up, take the shorter way round. */
+/* The distance in plain integers, the shorter way round the circle. */
 static s32 psn_naive_diff(u32 to, u32 from)
 {
 	s64 diff = (s64)to - from;

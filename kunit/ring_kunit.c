@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ring/ring.c: shared rings with an honest kernel client, and with one that
- * writes what it likes into the header.
+ * ring/ring.c: shared rings with an honest client, and with a hostile one that
+ * writes arbitrary values into the header.
  */
 #include <kunit/test.h>
 #include <linux/mm.h>
@@ -14,21 +14,16 @@
 #define RING_SEED	0x72696e67
 #define RING_ROUNDS	5000
 #define RING_ENTRIES	8U
-/* more than is copied with a lock held */
+/* More entries than may be copied with a lock held. */
 #define RING_LARGE	4096U
-/* of the rings that the random operations resize to */
+/* The largest ring that the random operations resize to. */
 #define RING_MAX	64U
 
-/**
- * struct ring_row - what most cases are run with
- * @name: of the row
- * @completion: the device produces, as into a completion queue
- * @start: index of both sides
- */
+/* The parameters of most cases. */
 struct ring_row {
 	const char	*name;
-	bool		completion;
-	u32		start;
+	bool		completion;	/* the device is the producer, of a CQ */
+	u32		start;		/* initial index of both sides */
 };
 
 static const struct ring_row ring_rows[] = {
@@ -64,7 +59,7 @@ static void ring_drop(struct kunit *test, struct weft_ring *ring)
 	kunit_release_action(test, ring_destroy, ring);
 }
 
-/* What a hostile client has: all of the memory. */
+/* A hostile client can access all of the shared memory. */
 static struct weft_ring_hdr *header(const struct weft_ring *ring)
 {
 	return (struct weft_ring_hdr __force *)ring->hdr;
@@ -75,7 +70,7 @@ static u64 *slot(const struct weft_ring *ring, u32 index)
 	return (void __force *)ring->slots + (index % ring->entries) * ring->stride;
 }
 
-/* Where a long life leads to. */
+/* Set all indexes, as after many entries. */
 static void ring_start(struct weft_ring *ring, u32 index)
 {
 	ring->device = index;
@@ -93,7 +88,7 @@ static struct weft_ring *ring_for_row(struct kunit *test)
 	return ring;
 }
 
-/* Both formats begin with the work request's id. */
+/* Both formats begin with wr_id, which has the value of an entry here. */
 static_assert(offsetof(struct weft_rqe, wr_id) == 0);
 static_assert(offsetof(struct weft_cqe, wr_id) == 0);
 
@@ -216,7 +211,7 @@ static void create_sizes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ring->stride, row->stride);
 	KUNIT_EXPECT_EQ(test, ring->pages->size, PAGE_ALIGN(row->size));
 	KUNIT_EXPECT_NULL(test, memchr_inv(header(ring), 0, ring->pages->size));
-	/* all of the last slot is ours */
+	/* KASAN detects it if the last slot is not within the ring */
 	memset(slot(ring, ring->entries - 1), 0xff, ring->stride);
 	weft_ring_destroy(ring);
 }
@@ -286,7 +281,7 @@ static void put_into_slot_of_index(struct kunit *test)
 	}
 }
 
-/* One entry: empty and full follow each other. */
+/* A ring with one entry is either empty or full. */
 static void put_get_single_slot(struct kunit *test)
 {
 	const struct ring_row *row = test->param_value;
@@ -315,7 +310,7 @@ static void reset_empties(struct kunit *test)
 	get_all(test, ring, row->completion, 50, RING_ENTRIES);
 }
 
-/* Indexes of a hostile client, from the device's. */
+/* Indexes of a hostile client, relative to the device's index. */
 struct ring_index_row {
 	const char	*name;
 	u32		offset;
@@ -385,7 +380,7 @@ static void push_with_consumer(struct kunit *test)
 	}
 }
 
-/* What the device publishes is its own index, whatever stood there. */
+/* The device publishes its private index, whatever the header contains. */
 static void release_ignores_header(struct kunit *test)
 {
 	struct weft_ring *ring = ring_new(test, RING_ENTRIES);
@@ -431,7 +426,7 @@ static void set_flags_sets_and_clears(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, *flags, WEFT_RING_DEAD | WEFT_RING_NEED_DOORBELL);
 }
 
-/* IBA 11.4.2.2: which completion raises the event that was asked for */
+/* The completions that raise the requested event (IBA 11.4.2.2). */
 struct ring_arm_row {
 	const char	*name;
 	u32		arm;
@@ -466,7 +461,7 @@ static void disarm_row(struct kunit *test)
 	header(ring)->arm = row->arm;
 	KUNIT_EXPECT_EQ(test, weft_ring_disarm(ring, row->solicited), row->raised);
 	KUNIT_EXPECT_EQ(test, header(ring)->arm, row->left);
-	/* one request, at most one event */
+	/* a request raises at most one event */
 	KUNIT_EXPECT_FALSE(test, weft_ring_disarm(ring, row->solicited));
 	KUNIT_EXPECT_EQ(test, header(ring)->arm, row->left);
 }
@@ -491,7 +486,7 @@ static void arm_again(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, weft_ring_disarm(ring, true));
 }
 
-/* The client goes on with the new ring as if nothing had happened. */
+/* Both sides continue in the new ring where they were in the old one. */
 static void carry_over_num(struct kunit *test, u32 entries, u32 num)
 {
 	const struct ring_row *row = test->param_value;
@@ -499,7 +494,7 @@ static void carry_over_num(struct kunit *test, u32 entries, u32 num)
 	struct weft_ring *to = ring_new(test, entries);
 	bool completion = row->completion;
 
-	/* the first is at an index other than that of the ring's start */
+	/* the first entry is not in the first slot */
 	put_all(test, from, completion, 0, 2);
 	get_all(test, from, completion, 0, 2);
 	put_all(test, from, completion, 2, num);
@@ -544,13 +539,13 @@ static void carry_over_too_much(struct kunit *test)
 	put_all(test, from, row->completion, 0, RING_ENTRIES / 2 + 1);
 	KUNIT_EXPECT_EQ(test, weft_ring_carry_over(to, from, row->completion), -EINVAL);
 	KUNIT_EXPECT_TRUE(test, ring_untouched(to));
-	/* and the old one goes on */
+	/* the old ring still works */
 	get_all(test, from, row->completion, 0, 1);
 	KUNIT_EXPECT_EQ(test, weft_ring_carry_over(to, from, row->completion), 0);
 	get_all(test, to, row->completion, 1, RING_ENTRIES / 2);
 }
 
-/* The device's index is the one it keeps, not the one it published. */
+/* The device's private index counts, not the one in the header. */
 static void carry_over_ignores_own_header(struct kunit *test)
 {
 	const struct ring_row *row = test->param_value;
@@ -569,7 +564,7 @@ static void carry_over_ignores_own_header(struct kunit *test)
 	get_all(test, to, row->completion, 2, 3);
 }
 
-/* What has been copied ahead is not copied again, and what has come since is not forgotten. */
+/* Entries that were copied ahead are not copied again, and later ones are copied. */
 static void carry_ahead_then_rest(struct kunit *test)
 {
 	const struct ring_row *row = test->param_value;
@@ -590,7 +585,7 @@ static void carry_ahead_then_rest(struct kunit *test)
 	get_all(test, to, completion, 3, 6);
 }
 
-/* All that was copied ahead is gone before the rest is. */
+/* All entries that were copied ahead are consumed before the rest is copied. */
 static void carry_ahead_for_nothing(struct kunit *test)
 {
 	const struct ring_row *row = test->param_value;
@@ -608,7 +603,7 @@ static void carry_ahead_for_nothing(struct kunit *test)
 	get_all(test, to, completion, 7, 6);
 }
 
-/* Neither index is believed. */
+/* Copying ahead stops if the indexes are too far apart for the new ring. */
 static void carry_ahead_too_much(struct kunit *test)
 {
 	const struct ring_row *row = test->param_value;
@@ -619,13 +614,13 @@ static void carry_ahead_too_much(struct kunit *test)
 	put_all(test, from, row->completion, 0, RING_ENTRIES / 2 + 1);
 	copied = weft_ring_carry_ahead(to, from);
 	KUNIT_EXPECT_TRUE(test, ring_untouched(to));
-	/* now there is room */
+	/* now the entries fit */
 	get_all(test, from, row->completion, 0, 1);
 	KUNIT_EXPECT_EQ(test, weft_ring_carry_rest(to, from, row->completion, copied), 0);
 	get_all(test, to, row->completion, 1, RING_ENTRIES / 2);
 }
 
-/* A large ring full of completions. Its client says that it has had them, up to @index. */
+/* A large ring full of completions, but its client makes both indexes claim that it is empty. */
 static void carry_hidden(struct kunit *test, u32 index)
 {
 	struct weft_ring *from = ring_new(test, RING_LARGE);
@@ -637,11 +632,11 @@ static void carry_hidden(struct kunit *test, u32 index)
 	header(from)->producer = index;
 	header(from)->consumer = index;
 	copied = weft_ring_carry_ahead(to, from);
-	/* and when nothing has been copied that it has not */
+	/* now that nothing has been copied ahead, the client claims all completions */
 	header(from)->consumer = 0xfffffffd;
 	KUNIT_EXPECT_EQ(test, weft_ring_carry_rest(to, from, true, copied), -EAGAIN);
 	KUNIT_EXPECT_TRUE(test, ring_untouched(to));
-	/* somebody honest has it done without the lock */
+	/* for an honest client the entries are copied ahead, without the lock */
 	header(from)->producer = from->device;
 	copied = weft_ring_carry_ahead(to, from);
 	KUNIT_EXPECT_EQ(test, copied, from->device);
@@ -649,16 +644,16 @@ static void carry_hidden(struct kunit *test, u32 index)
 	get_all(test, to, true, 0, RING_LARGE);
 }
 
-/* No process decides how much is copied with a lock held. */
+/* A process cannot make the kernel copy many entries with a lock held. */
 static void carry_rest_is_short(struct kunit *test)
 {
-	/* where they begin, somewhere among them, and behind them */
+	/* the index of the first completion, of one in the middle, and one behind the last */
 	carry_hidden(test, 0xfffffffd);
 	carry_hidden(test, 5);
 	carry_hidden(test, 0xfffffffd + RING_LARGE + 5);
 }
 
-/* A larger ring must not make an impossible index possible. */
+/* An index that is impossible in the old ring is refused, even if the new ring is larger. */
 static void carry_over_with_producer(struct kunit *test)
 {
 	const struct ring_index_row *row = test->param_value;
@@ -683,7 +678,7 @@ static void carry_over_with_producer(struct kunit *test)
 static void carry_over_with_consumer(struct kunit *test)
 {
 	const struct ring_index_row *row = test->param_value;
-	/* used up to, and with, a whole ring */
+	/* up to a whole ring in use, inclusive */
 	bool possible = -row->offset <= RING_ENTRIES;
 	struct weft_ring *from, *to;
 	int i;
@@ -703,16 +698,11 @@ static void carry_over_with_consumer(struct kunit *test)
 	}
 }
 
-/**
- * struct ring_oracle - a queue that moves everything up
- * @value: oldest first
- * @num: how many there are
- * @next: value to be put
- */
+/* A simple queue, to compare the ring with. */
 struct ring_oracle {
-	u64	value[RING_MAX];
+	u64	value[RING_MAX];	/* oldest first */
 	u32	num;
-	u64	next;
+	u64	next;			/* the next value to be put */
 };
 
 static void random_put(struct kunit *test, struct weft_ring *ring,
@@ -754,7 +744,7 @@ static struct weft_ring *random_resize(struct kunit *test, struct weft_ring *fro
 	return fits ? to : from;
 }
 
-/* A wrong index does no harm, and none is left when it is right again. */
+/* A wrong index is refused, and has no effect after it has been corrected. */
 static void random_hostile(struct kunit *test, struct weft_ring *ring, u32 junk)
 {
 	const struct ring_row *row = test->param_value;
@@ -786,7 +776,7 @@ static void random_operations(struct kunit *test)
 	prandom_seed_state(&rnd, RING_SEED);
 	for (i = 0; i < RING_ROUNDS; i++) {
 		random = prandom_u32_state(&rnd);
-		/* now more is put than got, now the other way round */
+		/* alternately more puts than gets, and more gets than puts */
 		if (random % 64 == 0)
 			ring = random_resize(test, ring, oracle,
 					     random / 64 % RING_MAX + 1);

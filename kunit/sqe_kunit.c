@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * ring/sqe.c: work requests that a client wrote, and what it should not have.
+ * ring/sqe.h: work requests of a client, valid and malformed.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -12,21 +12,12 @@
 #define SQE_ROUNDS	20000
 #define SQE_ENTRIES	4
 #define SQE_WR_ID	0x0123456789abcdefULL
-/* what the result holds before, and the slot behind the work request */
+/* The initial content of the private copy. */
 #define SQE_POISON	0xa5
+/* The content of a slot behind the work request. */
 #define SQE_JUNK	0x5a
 
-/**
- * struct sqe_row - a send work request
- * @name: of the row
- * @max_sge: elements the queue is made for
- * @max_inline: bytes of inline data the queue is made for
- * @opcode: of the work request
- * @flags: of the work request
- * @num_sge: of the work request
- * @inline_length: of the work request
- * @ret: of weft_sq_next()
- */
+/* The capabilities of a send queue, a work request, and the result of weft_sq_next(). */
 struct sqe_row {
 	const char	*name;
 	u32		max_sge;
@@ -92,7 +83,7 @@ KUNIT_ARRAY_PARAM(sqe_row, sqe_rows, sqe_row_desc);
 
 KUNIT_DEFINE_ACTION_WRAPPER(sqe_ring_destroy, weft_ring_destroy, struct weft_ring *);
 
-/* Begins at the last slot before the index wraps. */
+/* The first entry is at the last index before it wraps. */
 static struct weft_ring *sqe_ring(struct kunit *test, u32 stride)
 {
 	struct weft_ring *ring = weft_ring_create(SQE_ENTRIES, stride, NULL, NULL);
@@ -133,7 +124,7 @@ static struct weft_rwqe *sqe_recv_result(struct kunit *test)
 	return wqe;
 }
 
-/* As a client does, with other junk behind it each time. Return: the slot. */
+/* Post as a client does, with different junk behind each work request. Returns the slot. */
 static void *sqe_post(struct kunit *test, struct weft_ring *ring, const void *wr,
 		      size_t length)
 {
@@ -175,7 +166,7 @@ static void sq_next_row(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wqe->sqe.wr_id, SQE_WR_ID);
 	KUNIT_EXPECT_EQ(test, wqe->sqe.opcode,
 			row->opcode < WEFT_SQE_OPCODES ? row->opcode : WEFT_SQE_SEND);
-	/* not released, valid or not */
+	/* the slot is not released, whether the work request is valid or not */
 	KUNIT_EXPECT_EQ(test, weft_ring_pending(ring), 1);
 	if (row->ret)
 		return;
@@ -186,7 +177,7 @@ static void sq_next_row(struct kunit *test)
 		KUNIT_EXPECT_MEMEQ(test, wqe->sge, entry + 64, row->num_sge * 16);
 }
 
-/* More than the list is not copied: it may be another request's slot. */
+/* No more than the list is copied: the next bytes may be in another slot. */
 static void sq_next_copies_no_more(struct kunit *test)
 {
 	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(32, 0));
@@ -205,7 +196,7 @@ static void sq_next_copies_no_more(struct kunit *test)
 	}
 }
 
-/* What the client writes later changes nothing but the opaque payload. */
+/* Later writes of the client do not change the copy. */
 static void sq_next_copy_is_private(struct kunit *test)
 {
 	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(4, 0));
@@ -231,10 +222,10 @@ static void sq_next_follows_device_index(struct kunit *test)
 
 	for (i = 0; i < 3 * SQE_ENTRIES; i++) {
 		sqe.wr_id = i;
-		/* a malformed one does not stop those behind it */
+		/* a malformed work request does not stop the following ones */
 		sqe.flags = i % 3 ? 0 : 0x80;
 		sqe_post(test, ring, &sqe, sizeof(sqe));
-		/* the same again until it is released */
+		/* the same work request until its slot is released */
 		KUNIT_EXPECT_EQ(test, weft_sq_next(ring, 0, wqe), i % 3 ? 0 : -EINVAL);
 		KUNIT_EXPECT_EQ(test, weft_sq_next(ring, 0, wqe), i % 3 ? 0 : -EINVAL);
 		KUNIT_EXPECT_EQ(test, wqe->sqe.wr_id, i);
@@ -243,7 +234,7 @@ static void sq_next_follows_device_index(struct kunit *test)
 	}
 }
 
-/* Whether a client may write this, in the words of the ABI. */
+/* Does the ABI allow this work request? In numbers, independent of the header's constants. */
 static bool sqe_may(const struct weft_sqe *sqe, u64 stride)
 {
 	u64 elements = 16ULL * sqe->num_sge, payload = sqe->inline_length;
@@ -325,13 +316,13 @@ static void sq_next_random(struct kunit *test)
 	kunit_info(test, "seed %#x", SQE_SEED);
 	prandom_seed_state(&rnd, SQE_SEED);
 	for (i = 0; i < SQE_ROUNDS; i++) {
-		/* narrower than it is allocated */
+		/* slots that are smaller than the allocated ones */
 		ring->stride = 64 + sqe_near(&rnd, 15) % 17 * 64;
 		sqe.opcode = sqe_near(&rnd, WEFT_SQE_OPCODES - 1);
 		sqe.flags = sqe_near(&rnd, WEFT_SQE_FLAGS);
 		sqe.num_sge = sqe_near(&rnd, 32);
 		sqe.inline_length = sqe_near(&rnd, ring->stride - 64);
-		/* mostly only one of them */
+		/* usually either elements or inline data, as valid work requests have */
 		if (i % 4 && sqe.flags & WEFT_SQE_INLINE)
 			sqe.num_sge = 0;
 		else if (i % 4)
@@ -345,18 +336,11 @@ static void sq_next_random(struct kunit *test)
 	KUNIT_EXPECT_GT(test, good, SQE_ROUNDS / 20);
 }
 
-/**
- * struct rqe_row - a receive work request
- * @name: of the row
- * @max_sge: elements the queue is made for
- * @num_sge: of the work request
- * @ret: of weft_rq_next()
- */
 struct rqe_row {
 	const char	*name;
-	u32		max_sge;
-	u32		num_sge;
-	int		ret;
+	u32		max_sge;	/* elements that the queue was created for */
+	u32		num_sge;	/* elements of the work request */
+	int		ret;		/* result of weft_rq_next() */
 };
 
 static const struct rqe_row rqe_rows[] = {
@@ -401,7 +385,7 @@ static void rq_next_row(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, wqe->sge, entry + 16, num * 16);
 	KUNIT_EXPECT_NULL(test, memchr_inv(wqe->sge + num, SQE_POISON,
 					   (WEFT_MAX_SGE - num) * 16));
-	/* released, valid or not */
+	/* the slot is released, whether the work request is valid or not */
 	KUNIT_EXPECT_EQ(test, weft_ring_pending(ring), 0);
 	KUNIT_EXPECT_EQ(test, ring->device, 0);
 }
@@ -416,7 +400,7 @@ static void rq_next_in_order(struct kunit *test)
 	for (i = 0; i < 5 * SQE_ENTRIES; i += SQE_ENTRIES) {
 		for (j = i; j < i + SQE_ENTRIES; j++) {
 			rqe.wr_id = j;
-			/* a malformed one does not stop those behind it */
+			/* a malformed work request does not stop the following ones */
 			rqe.num_sge = j % 4;
 			sqe_post(test, ring, &rqe, sizeof(rqe));
 		}
@@ -493,7 +477,7 @@ static void rq_stride_has_room(struct kunit *test)
 {
 	u32 sge;
 
-	/* a queue that is asked for no element has room for one */
+	/* a queue for no elements has room for one */
 	KUNIT_EXPECT_EQ(test, weft_rq_stride(0), 32);
 	for (sge = 1; sge <= WEFT_MAX_SGE; sge++)
 		KUNIT_EXPECT_EQ(test, weft_rq_stride(sge), 16 + 16 * sge);
