@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Copies between spans, against a naive copy, and atomics.
+ * Copies between spans, compared with a naive copy, and atomics.
  */
 #include "mem/copy.h"
 
@@ -17,32 +17,21 @@
 #define IOVA	0x7f0000000000ULL
 #define SEED	20240229
 #define ROUNDS	30
-/* bytes before and after a copy that must stay as they are */
+/* Bytes before and after a copy that must not change. */
 #define MARGIN	16
 #define FILL	0xcc
 
-/**
- * struct buffer - memory that is not contiguous, as a region shows it
- * @region: SIZE bytes from IOVA on
- * @blocks: of @region, shuffled
- * @memory: what @blocks point to
- */
+/* A region whose memory is not contiguous. */
 struct buffer {
-	struct weft_region	region;
-	void			*blocks[PAGES];
+	struct weft_region	region;		/* SIZE bytes from IOVA on */
+	void			*blocks[PAGES];	/* of @region, in another order than in memory */
 	void			*memory;
 };
 
-/**
- * struct fixture - two buffers
- * @src: random bytes
- * @dst: see @src
- * @random: with a constant seed
- */
 struct fixture {
-	struct buffer		src;
-	struct buffer		dst;
-	struct rnd_state	random;
+	struct buffer		src;		/* random bytes */
+	struct buffer		dst;		/* random bytes */
+	struct rnd_state	random;		/* with a constant seed */
 };
 
 static void buffer_init(struct kunit *test, struct buffer *buffer, u32 step)
@@ -83,7 +72,7 @@ static u8 *byte_at(const struct weft_span *span, u64 offset)
 	return weft_region_at(span, span->addr + offset, &contiguous);
 }
 
-/* Return the first byte that differs, or @length. */
+/* Returns the offset of the first byte that differs, or @length. */
 static u64 first_difference(const struct weft_span *dst, const struct weft_span *src,
 			    u64 length)
 {
@@ -95,7 +84,7 @@ static u64 first_difference(const struct weft_span *dst, const struct weft_span 
 	return i;
 }
 
-/* Copy between two places and look at every byte there and around. */
+/* Copy, and check every byte of the target and around it. */
 static void check_copy(struct kunit *test, u64 dst_offset, u64 src_offset, u64 length)
 {
 	struct fixture *fixture = test->priv;
@@ -122,7 +111,7 @@ static void check_copy(struct kunit *test, u64 dst_offset, u64 src_offset, u64 l
 			    length, src_offset, dst_offset);
 }
 
-/* Each length that a loop of words and its ends make a difference for, then some. */
+/* All lengths for which the handling of words and odd ends differs, then some longer ones. */
 static u64 next_length(u64 length)
 {
 	return length + (length < 40 ? 1 : 11);
@@ -168,7 +157,7 @@ static struct weft_sgl copy_list(struct kunit *test)
 	return sgl;
 }
 
-/* Cut @length bytes from @offset of @buffer on into spans of any size. */
+/* Make a list of @length bytes from @offset on, of spans with random sizes. */
 static void cut(struct fixture *fixture, struct weft_sgl *sgl, struct buffer *buffer,
 		u64 offset, u64 length)
 {
@@ -272,7 +261,7 @@ static void sgl_resolve_failure_releases(struct kunit *test)
 							ARRAY_SIZE(sge), U64_MAX, 0));
 	KUNIT_EXPECT_EQ(test, 0u, sgl.num);
 	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&region->refs));
-	/* a message of 11 bytes does not get to the last element, nor to the end of the third */
+	/* a message of 11 bytes ends within the third element */
 	KUNIT_EXPECT_EQ(test, 0, weft_sgl_resolve(&sgl, &who, sge, ARRAY_SIZE(sge), 11, 0));
 	KUNIT_EXPECT_EQ(test, 2u, sgl.num);
 	KUNIT_EXPECT_EQ(test, 11ULL, sgl.length);
@@ -285,7 +274,7 @@ static void sgl_resolve_failure_releases(struct kunit *test)
 	weft_region_table_destroy(&table);
 }
 
-/* Each cut of a list of three elements: the bytes that stay, and no reference too many. */
+/* Cut a list of three elements everywhere; check the bytes and the references that remain. */
 static void sgl_cut_anywhere(struct kunit *test)
 {
 	struct weft_region region = { .refs = REFCOUNT_INIT(1), .length = 100 };
@@ -313,7 +302,7 @@ static void sgl_cut_anywhere(struct kunit *test)
 	}
 }
 
-/* A list of one element, of a region to which nobody else refers. */
+/* Resolve a list of one element, of a region that has no reference but the owner's. */
 static void resolve_single(struct kunit *test, const struct weft_accessor *who,
 			   struct weft_region *region, struct weft_sge sge, u32 access, int ret)
 {
@@ -354,7 +343,10 @@ static void resolve_singles(struct kunit *test, const struct weft_accessor *who,
 	region->mm = NULL;
 }
 
-/* Of two regions only one can be the newest where both are looked for. */
+/*
+ * The two regions share an entry of the cache of newest regions, so one of them is found there and
+ * the other one is not.
+ */
 static void sgl_resolve_single(struct kunit *test)
 {
 	struct weft_region_table *table = kunit_kzalloc(test, sizeof(*table), GFP_KERNEL);
@@ -395,7 +387,7 @@ static void atomic_returns_the_old_value(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (1ULL << 63) + 8, *word);
 }
 
-/* Fields of 8 and 16 bits, and what the upper ends of the word do. */
+/* Fields of several widths, and the ends of the word. */
 static const struct masked_add_row {
 	const char	*name;
 	u64		before;
@@ -491,7 +483,7 @@ static void atomic_write_of_a_word(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, weft_span_is_word(&span));
 	weft_atomic_write(&span, 0x0123456789abcdefULL);
 	KUNIT_EXPECT_EQ(test, 0x0123456789abcdefULL, *(u64 *)byte_at(&span, 0));
-	/* nor what is half in another block */
+	/* half of these eight bytes is in the next block */
 	span.addr += 4;
 	KUNIT_EXPECT_FALSE(test, weft_span_is_word(&span));
 	KUNIT_EXPECT_TRUE(test, weft_span_is_word(&kernel));

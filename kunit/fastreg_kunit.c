@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Regions for fast registration: who may use them, and when.
+ * Regions for fast registration: when they can be registered, accessed and invalidated.
  */
 #include "mem/copy.h"
 #include "mem/fastreg.h"
@@ -19,25 +19,18 @@
 #define IOVA	0x123456780000ULL
 #define RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 		 IB_ACCESS_REMOTE_READ)
-/* One more than the key had, as ib_inc_rkey() has it. */
+/* The next key, as ib_inc_rkey() computes it. */
 #define NEXT(key) (((key) & ~0xffU) | (((key) + 1) & 0xff))
 
-/**
- * struct fixture - a device and a kernel consumer
- * @dev: only @dev->regions is used, and that @dev->ibdev has no DMA device
- * @pd: protection domain
- * @other_pd: another one
- * @mr: with room for PAGES pages
- * @memory: PAGES pages, the order of which is turned round in a region
- * @who: a QP of @pd
- */
+/* A device and a kernel consumer. */
 struct fixture {
+	/* only @regions is used, and the fact that @ibdev has no DMA device */
 	struct weft_dev		*dev;
 	struct ib_pd		pd;
 	struct ib_pd		other_pd;
-	struct ib_mr		*mr;
-	u8			*memory;
-	struct weft_accessor	who;
+	struct ib_mr		*mr;		/* with room for PAGES pages */
+	u8			*memory;	/* PAGES pages, reversed in a region */
+	struct weft_accessor	who;		/* a QP of @pd */
 };
 
 static int fastreg_init(struct kunit *test)
@@ -73,13 +66,13 @@ static void fastreg_exit(struct kunit *test)
 	weft_region_table_destroy(&fixture->dev->regions);
 }
 
-/* Page @i of a region is this one of the memory. */
+/* The memory of page @i of a region. */
 static u8 *page_of(const struct fixture *fixture, u32 i)
 {
 	return fixture->memory + (PAGES - 1 - i % PAGES) * PAGE_SIZE;
 }
 
-/* What ib_map_mr_sg() does: @pages pages, the first of them from @offset on. */
+/* Do as ib_map_mr_sg() does with @pages pages, the first one from @offset on. */
 static int map(struct kunit *test, u32 pages, u32 offset, u32 page_size)
 {
 	struct fixture *fixture = test->priv;
@@ -90,7 +83,7 @@ static int map(struct kunit *test, u32 pages, u32 offset, u32 page_size)
 	for (i = 0; i < pages; i++) {
 		sg_set_buf(&sg[i], page_of(fixture, i) + (i ? 0 : offset),
 			   PAGE_SIZE - (i ? 0 : offset));
-		/* there is no DMA: see ib_dma_map_sg() */
+		/* a virtual address, as in ib_dma_map_sg() without a DMA device */
 		sg[i].dma_address = (uintptr_t)sg_virt(&sg[i]);
 		sg_dma_len(&sg[i]) = sg[i].length;
 	}
@@ -140,7 +133,7 @@ static void what_may_be_allocated(struct kunit *test)
 					      WEFT_MAX_FASTREG_BLOCKS + 1)));
 }
 
-/* Each byte of the region is the one of the memory, for any size of a block. */
+/* The region shows the right byte of the memory at each address, for several block sizes. */
 static void shows_the_memory(struct kunit *test)
 {
 	static const u32 page_sizes[] = { 512, PAGE_SIZE, 2 * PAGE_SIZE };
@@ -150,7 +143,7 @@ static void shows_the_memory(struct kunit *test)
 	u64 contiguous;
 
 	for (i = 0; i < ARRAY_SIZE(page_sizes); i++) {
-		/* turned round, pages do not make a larger one */
+		/* pages in reverse order do not form larger blocks */
 		pages = page_sizes[i] == PAGE_SIZE ? PAGES : 1;
 		KUNIT_ASSERT_EQ(test, (int)pages, map(test, pages, offset, page_sizes[i]));
 		fixture->mr->iova = IOVA + (fixture->mr->iova & (page_sizes[i] - 1));
@@ -187,7 +180,7 @@ static struct ib_mr *alloc_gaps(struct kunit *test, u32 pieces)
 	return mr;
 }
 
-/* The bytes of all pieces, one after the other, with any number at a time. */
+/* Copy to all pieces of a list with gaps, some bytes at a time. */
 static void copies_over_gaps(struct kunit *test)
 {
 	static const struct { u32 page, offset, length; } pieces[] = {
@@ -228,7 +221,7 @@ static void copies_over_gaps(struct kunit *test)
 			for (j = 0; j < sg[i].length; j++)
 				KUNIT_ASSERT_EQ(test, bytes[at + j], ((u8 *)sg_virt(&sg[i]))[j]);
 	}
-	/* no word need be in one piece */
+	/* no atomics: a word may be in two pieces */
 	KUNIT_EXPECT_EQ(test, 0, weft_fastreg_invalidate(&fixture->who, mr->rkey, true));
 	KUNIT_ASSERT_EQ(test, 1, weft_map_mr_sg(mr, sg, 1, NULL));
 	KUNIT_ASSERT_EQ(test, 0, reg_by(&fixture->who, mr, mr->rkey,
@@ -245,7 +238,7 @@ static void free_until_registered(struct kunit *test)
 	u32 key = fixture->mr->rkey, next = NEXT(key);
 	u64 iova;
 
-	/* nothing prepared */
+	/* nothing has been prepared */
 	KUNIT_EXPECT_EQ(test, -EINVAL, reg(fixture, key, RIGHTS));
 	KUNIT_ASSERT_EQ(test, PAGES, map(test, PAGES, 0, PAGE_SIZE));
 	iova = fixture->mr->iova;
@@ -255,11 +248,11 @@ static void free_until_registered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, try_access(who, next, iova, 1, IB_ACCESS_REMOTE_WRITE));
 	KUNIT_EXPECT_EQ(test, -EACCES,
 			try_access(who, next, iova, 1, IB_ACCESS_REMOTE_ATOMIC));
-	/* valid: it can be prepared again, but not registered, and stays what it is */
+	/* while it is valid, the next registration can be prepared, but not executed */
 	KUNIT_ASSERT_EQ(test, 1, map(test, 1, 0, PAGE_SIZE));
 	KUNIT_EXPECT_EQ(test, -EINVAL, reg(fixture, next, RIGHTS));
 	KUNIT_EXPECT_EQ(test, 0, try_access(who, next, iova, PAGES * PAGE_SIZE, 0));
-	/* only with the key it has */
+	/* only the current key can be invalidated */
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_fastreg_invalidate(who, key, true));
 	KUNIT_EXPECT_EQ(test, 0, weft_fastreg_invalidate(who, next, true));
 	KUNIT_EXPECT_EQ(test, -EINVAL, try_access(who, next, iova, 1, 0));
@@ -284,7 +277,7 @@ static void what_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EACCES, reg(fixture, key, IB_ACCESS_REMOTE_ATOMIC));
 	fixture->mr->iova = U64_MAX - PAGES * PAGE_SIZE + 2;
 	KUNIT_EXPECT_EQ(test, -EINVAL, reg(fixture, key, RIGHTS));
-	/* no failure has used up what was prepared */
+	/* the failures have not consumed the prepared registration */
 	fixture->mr->iova = U64_MAX - PAGES * PAGE_SIZE + 1;
 	KUNIT_EXPECT_EQ(test, 0, reg(fixture, key, IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_fastreg_invalidate(&stranger, key, true));
@@ -294,7 +287,7 @@ static void what_is_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, try_access(&fixture->who, key, U64_MAX, 1, 0));
 }
 
-/* Atomics need words that are aligned in memory, too. */
+/* Atomics are allowed only if aligned addresses are aligned in memory. */
 static void atomics_by_alignment(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -330,7 +323,7 @@ static int invalidator_run(void *data)
 	return 0;
 }
 
-/* As long as somebody uses the memory it is not given back; nobody new may. */
+/* Invalidation waits for an access in progress, but no new access begins. */
 static void invalidate_while_used(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Pins of ODP regions, without any process: what is asked for, found and let go.
+ * Pins of ODP regions, without a process: requesting, attaching and releasing pages.
  */
 #include "mem/odp_pins.h"
 #include "mem/region.h"
@@ -14,33 +14,24 @@
 #include <rdma/ib_verbs.h>
 
 #define PAGES	4
-/* where the region is for work requests, and in the process */
+/* The address of the region for work requests, and in the process. */
 #define IOVA	0x70010ULL
 #define START	(0x123450000ULL + (IOVA & ~PAGE_MASK))
 #define LENGTH	((u64)PAGES * PAGE_SIZE)
-/* after that they are old, and it has been looked */
+/* After this time pins are old, and pins_expire_worker() has released them. */
 #define EXPIRED_MS	2000
 
-/* Only its references count. A work item may drop one after the test. */
+/* Only the reference count is used. Static, as a work item may drop a reference after the test. */
 static struct mm_struct nobody;
 
-/**
- * struct fixture - an ODP region of nobody
- * @table: its key
- * @pd: protection domain
- * @region: LENGTH bytes from IOVA on
- * @memory: PAGES + 1 pages
- * @holder: the half's
- * @blocks: of the pin; NULL: of what is not pinned
- * @who: a QP
- */
+/* An ODP region of @nobody. */
 struct fixture {
 	struct weft_region_table table;
-	int			pd;
-	struct weft_region	*region;
-	u8			*memory;
+	int			pd;		/* only its address is used */
+	struct weft_region	*region;	/* LENGTH bytes from IOVA on */
+	u8			*memory;	/* PAGES + 1 pages */
 	struct weft_odp_pins	*holder;
-	void			**blocks;
+	void			**blocks;	/* of the pin */
 	struct weft_accessor	who;
 };
 
@@ -50,7 +41,7 @@ static int pins_test_init(struct kunit *test)
 	struct weft_region *region;
 
 	KUNIT_ASSERT_NOT_NULL(test, fixture);
-	/* one of each test stays, so it is never the last one */
+	/* each test leaks one reference, so that the last one is never dropped */
 	atomic_inc(&nobody.mm_count);
 	fixture->memory = kunit_kzalloc(test, LENGTH + PAGE_SIZE, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, fixture->memory);
@@ -81,7 +72,7 @@ static void pins_test_exit(struct kunit *test)
 	weft_region_table_destroy(&fixture->table);
 }
 
-/* Pins of @length bytes at @offset that are on their way. */
+/* Make pins for @length bytes at @offset that look as if a work item was pinning them. */
 static struct weft_odp_pins *pending(struct kunit *test, u64 offset, u64 length, bool write)
 {
 	struct fixture *fixture = test->priv;
@@ -95,7 +86,7 @@ static struct weft_odp_pins *pending(struct kunit *test, u64 offset, u64 length,
 	return pins;
 }
 
-/* The first @num pages have come. */
+/* Make the pins ready, with the first @num pages pinned. */
 static void ready(struct kunit *test, struct weft_odp_pins *pins, u32 num)
 {
 	struct fixture *fixture = test->priv;
@@ -103,7 +94,7 @@ static void ready(struct kunit *test, struct weft_odp_pins *pins, u32 num)
 
 	fixture->blocks = kunit_kcalloc(test, num + 1, sizeof(*fixture->blocks), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, fixture->blocks);
-	/* backwards, so that it matters which is which */
+	/* in reverse order, so that a wrong order is detected */
 	for (i = 0; i < num; i++)
 		fixture->blocks[i] = fixture->memory + (PAGES - i) * PAGE_SIZE;
 	pins->pin[0].blocks = fixture->blocks;
@@ -112,7 +103,7 @@ static void ready(struct kunit *test, struct weft_odp_pins *pins, u32 num)
 	atomic_set(&pins->state, 1);
 }
 
-/* They are no pages of a process: nothing is to be unpinned. */
+/* Remove the pages before the pins are freed, as they are not pages of a process to be unpinned. */
 static void take_back(struct weft_odp_pins *pins)
 {
 	pins->pin[0].blocks = NULL;
@@ -146,7 +137,7 @@ static int try_attach(struct kunit *test, struct weft_odp_pins *pins, u64 offset
 	return err;
 }
 
-/* The ordinary way leads nowhere, after all that is checked has been. */
+/* weft_region_resolve() refuses ODP memory, but only after all other checks. */
 static void pins_test_resolve(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -171,7 +162,7 @@ static void pins_test_pending(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, NULL, 0, 1, false));
 	pins = pending(test, PAGE_SIZE, PAGE_SIZE, false);
-	/* it begins in the middle of a page, so that is two */
+	/* two pages, as it begins in the middle of one */
 	KUNIT_EXPECT_EQ(test, 2U, pins->pin[0].wanted);
 	KUNIT_EXPECT_EQ(test, -EINPROGRESS, try_attach(test, pins, PAGE_SIZE, PAGE_SIZE, false));
 	KUNIT_EXPECT_EQ(test, -EINPROGRESS, try_attach(test, pins, PAGE_SIZE + 5, 1, false));
@@ -184,7 +175,7 @@ static void pins_test_pending(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, fixture->holder);
 }
 
-/* Each byte is where its page is, and the region is used as long as the pages are. */
+/* Each byte is in its page, and the pinned pages hold a reference to the region. */
 static void pins_test_attach(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -205,7 +196,7 @@ static void pins_test_attach(struct kunit *test)
 				    weft_region_at(&span, IOVA + i, &contiguous));
 		KUNIT_EXPECT_EQ(test, PAGE_SIZE - at % PAGE_SIZE, contiguous);
 	}
-	/* a pin is for one span */
+	/* only one span at a time can be attached to a pin */
 	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, 0, 1, true));
 	take_back(pins);
 	weft_region_put(span.region);
@@ -213,7 +204,7 @@ static void pins_test_attach(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 1U, refcount_read(&fixture->region->refs));
 }
 
-/* Pages are kept for more of a message, once each time it is asked for. */
+/* @keep keeps the pages for the rest of a message, and has to be set for each access. */
 static void pins_test_keep(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -231,7 +222,7 @@ static void pins_test_keep(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, fixture->holder);
 }
 
-/* Some pages have not come: those that have are there. */
+/* If some pages could not be pinned, the others can be accessed. */
 static void pins_test_failed(struct kunit *test)
 {
 	struct weft_odp_pins *pins = pending(test, 0, LENGTH, true);
@@ -240,15 +231,15 @@ static void pins_test_failed(struct kunit *test)
 	ready(test, pins, 2);
 	KUNIT_EXPECT_EQ(test, 0, try_attach(test, pins, 0, there, true));
 	KUNIT_EXPECT_EQ(test, 0, try_attach(test, pins, there - 1, 1, true));
-	/* it was for this */
+	/* the pins were requested for this range */
 	KUNIT_EXPECT_EQ(test, -EACCES, try_attach(test, pins, 0, there + 1, true));
-	/* it was not for this in particular: to be asked for */
+	/* the pins were not requested for just this range, so it has to be requested */
 	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, there, 1, true));
 	take_back(pins);
 	weft_odp_pins_forget(pins);
 }
 
-/* Why is said for what was asked for, and nothing else. */
+/* The error of a pin is returned only for the range that it was requested for. */
 static void pins_test_no_memory(struct kunit *test)
 {
 	struct weft_odp_pins *pins = pending(test, 0, LENGTH, true);
@@ -268,7 +259,7 @@ static void pins_test_done(void *arg)
 	complete(arg);
 }
 
-/* Pins of all of it that have been tried, a moment ago. */
+/* Request pins for the whole region, and wait until the work item has tried to get the pages. */
 static struct weft_odp_pins *requested(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -283,13 +274,13 @@ static struct weft_odp_pins *requested(struct kunit *test)
 	return pins;
 }
 
-/* Pages that nobody uses are let go of in time; what was asked for is asked for anew. */
+/* Unused pages are released when they are old, and have to be requested again. */
 static void pins_test_expire(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct weft_odp_pins *pins = requested(test);
 
-	/* nobody has no memory */
+	/* the mm has no memory */
 	KUNIT_EXPECT_EQ(test, -EACCES, try_attach(test, pins, 0, 1, true));
 	msleep(EXPIRED_MS);
 	KUNIT_EXPECT_EQ(test, -EFAULT, try_attach(test, pins, 0, 1, true));
@@ -298,7 +289,7 @@ static void pins_test_expire(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, fixture->holder);
 }
 
-/* As long as they are used they stay, and go then though they are to be kept. */
+/* Old pages stay while they are used, and are released then, even with @keep. */
 static void pins_test_old(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

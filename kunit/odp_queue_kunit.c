@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Lanes: how threads for what waits for pages are shared out between users and contexts.
+ * ODP queues: how the threads are shared out among users and contexts.
  */
 #include "mem/odp_queue.h"
 
@@ -11,7 +11,7 @@
 
 #include <kunit/test.h>
 
-/* of mem/odp_queue.c */
+/* These follow from the limits in mem/odp_queue.c. */
 #define ALL_HALF	256
 #define USER_HALF	64
 #define LONE_CONTEXT	32
@@ -20,38 +20,24 @@
 #define ITEMS		1200
 #define QUEUES		32
 
-/* more than the threads that are left begin by themselves */
+/* The time that work items may take to begin, and the time after which no more do. */
 #define PATIENCE_MS	10000
 #define QUIET_MS	100
 
-/**
- * struct stuck - a work item that waits until it is told
- * @item: of a queue
- * @fixture: where it is counted
- */
+/* A work item that is blocked until @fixture->go. */
 struct stuck {
 	struct weft_odp_work	item;
 	struct fixture		*fixture;
 };
 
-/**
- * struct fixture - work items that wait
- * @go: they end
- * @begun: those that have begun
- * @ended: those that have ended
- * @queue: queues in use
- * @queues: how many
- * @stuck: items in use
- * @num: how many
- */
 struct fixture {
-	struct completion	go;
-	atomic_t		begun;
-	atomic_t		ended;
+	struct completion	go;		/* lets work items end */
+	atomic_t		begun;		/* number of work items that have begun */
+	atomic_t		ended;		/* number of work items that have ended */
 	struct weft_odp_queue	*queue[QUEUES];
-	int			queues;
+	int			queues;		/* entries in use of @queue */
 	struct stuck		*stuck;
-	int			num;
+	int			num;		/* entries in use of @stuck */
 };
 
 static void stuck_worker(struct work_struct *work)
@@ -94,7 +80,7 @@ static void odp_queue_test_exit(struct kunit *test)
 	int i;
 
 	complete_all(&fixture->go);
-	/* those that waited, too, each when another one has ended */
+	/* items that are still queued begin as others end */
 	comes_to(&fixture->ended, fixture->num);
 	KUNIT_EXPECT_EQ(test, fixture->num, atomic_read(&fixture->ended));
 	for (i = 0; i < fixture->num; i++)
@@ -103,7 +89,7 @@ static void odp_queue_test_exit(struct kunit *test)
 		weft_odp_queue_put(fixture->queue[i]);
 }
 
-/* A context of a user. */
+/* Create the queue of a context of user @uid. */
 static struct weft_odp_queue *odp_queue_of(struct kunit *test, u32 uid)
 {
 	struct fixture *fixture = test->priv;
@@ -140,7 +126,7 @@ static struct stuck *fill(struct kunit *test, struct weft_odp_queue *queue,
 	return first;
 }
 
-/* So many have begun, and no more do. */
+/* @want work items begin, and then no more do. */
 static void expect_begun(struct kunit *test, int want)
 {
 	struct fixture *fixture = test->priv;
@@ -150,7 +136,7 @@ static void expect_begun(struct kunit *test, int want)
 	KUNIT_EXPECT_EQ(test, want, atomic_read(&fixture->begun));
 }
 
-/* Nobody takes more than is left to the others, and each has at least one. */
+/* No context takes more than it leaves to the others, and each gets at least one thread. */
 static void odp_queue_test_contexts(struct kunit *test)
 {
 	int i, begun = LONE_CONTEXT;
@@ -166,7 +152,7 @@ static void odp_queue_test_contexts(struct kunit *test)
 	}
 }
 
-/* Return: how many have begun when no more do. */
+/* Wait until no more work items begin. Returns how many have begun. */
 static int all_begun(const struct fixture *fixture)
 {
 	int last, begun = -1;
@@ -179,7 +165,7 @@ static int all_begun(const struct fixture *fixture)
 	return begun;
 }
 
-/* A user with many contexts leaves the others what they need. */
+/* Users with many contexts leave threads for other users. */
 static void odp_queue_test_users(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -189,7 +175,7 @@ static void odp_queue_test_users(struct kunit *test)
 	for (user = 0; user < 6; user++)
 		for (i = 0; i < 4; i++)
 			fill(test, odp_queue_of(test, 1000 + user), WEFT_ODP_WORK_MESSAGES, 40);
-	/* but for the first of each they are of one half */
+	/* except for the first one of each user, the threads are of one half of all */
 	begun = all_begun(fixture);
 	KUNIT_EXPECT_GE(test, begun, 2 * USER_HALF);
 	KUNIT_EXPECT_LE(test, begun, ALL_HALF + 6);
@@ -197,7 +183,7 @@ static void odp_queue_test_users(struct kunit *test)
 	expect_begun(test, begun + 1);
 	fill(test, odp_queue_of(test, 2001), WEFT_ODP_WORK_MESSAGES, 1);
 	expect_begun(test, begun + 2);
-	/* and kernel consumers */
+	/* kernel consumers get a thread, too */
 	fill(test, NULL, WEFT_ODP_WORK_MESSAGES, 1);
 	expect_begun(test, begun + 3);
 }
@@ -216,7 +202,7 @@ static void odp_queue_test_prefetches(struct kunit *test)
 	expect_begun(test, LONE_PREFETCHES + 3);
 }
 
-/* An item that waits can be canceled, one that has begun cannot. */
+/* An item can be canceled while it waits, but not after it has begun. */
 static void odp_queue_test_cancel(struct kunit *test)
 {
 	struct weft_odp_queue *queue = odp_queue_of(test, 1000);
@@ -233,7 +219,7 @@ static void odp_queue_test_cancel(struct kunit *test)
 	}
 	fixture->num -= 3;
 	expect_begun(test, LONE_CONTEXT);
-	/* nothing waits there any more: what comes is the next one */
+	/* the queue is empty, so a new item is the next one to begin */
 	fill(test, queue, WEFT_ODP_WORK_MESSAGES, 1);
 	expect_begun(test, LONE_CONTEXT);
 	complete(&fixture->go);

@@ -22,24 +22,15 @@
 		 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 		 IB_ACCESS_MW_BIND)
 
-/**
- * struct fixture - a device with one memory region
- * @dev: only @dev->regions is used
- * @pd: protection domain of everything
- * @other_pd: a protection domain of somebody else
- * @memory: PAGES pages
- * @blocks: of @region, @memory backwards
- * @region: LENGTH bytes from IOVA on, all rights
- * @who: a user QP of @pd
- */
+/* A device with one memory region. */
 struct fixture {
-	struct weft_dev		*dev;
-	struct ib_pd		pd;
+	struct weft_dev		*dev;		/* only @regions is used */
+	struct ib_pd		pd;		/* of all objects */
 	struct ib_pd		other_pd;
-	void			*memory;
-	void			*blocks[PAGES];
-	struct weft_region	*region;
-	struct weft_accessor	who;
+	void			*memory;	/* PAGES pages */
+	void			*blocks[PAGES];	/* of @region: @memory in reverse order */
+	struct weft_region	*region;	/* LENGTH bytes from IOVA on, all rights */
+	struct weft_accessor	who;		/* a user QP of @pd */
 };
 
 static struct weft_region *add_region(struct kunit *test, u64 iova, u32 access)
@@ -96,7 +87,7 @@ static void region_test_exit(struct kunit *test)
 	free_pages((unsigned long)fixture->memory, ilog2(PAGES));
 }
 
-/* Resolve and let go of it again. */
+/* Resolve the memory, and drop the reference. */
 static int try_access(const struct weft_accessor *who, u32 key, u64 addr,
 		      u64 length, u32 access)
 {
@@ -109,7 +100,7 @@ static int try_access(const struct weft_accessor *who, u32 key, u64 addr,
 	return err;
 }
 
-/* Where the first byte of an access lands, as an offset into the region. */
+/* The byte that @addr refers to, as an offset in the region. */
 static u64 resolved_offset(struct kunit *test, u32 key, u64 addr)
 {
 	struct fixture *fixture = test->priv;
@@ -342,7 +333,7 @@ static void add_window(struct kunit *test, struct ib_mw *mw, enum ib_mw_type typ
 	KUNIT_ASSERT_EQ(test, 0, weft_alloc_mw(mw, NULL));
 }
 
-/* What binds @mw to 100 bytes in the middle of the region, for reading. */
+/* A request to bind @mw to 100 bytes in the middle of the region, for reading. */
 static struct weft_mw_request bind_request(struct kunit *test, const struct ib_mw *mw)
 {
 	struct fixture *fixture = test->priv;
@@ -387,7 +378,7 @@ static void bind_type_1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
 }
 
-/* What can be flushed is for the region to know; all of a window is its range. */
+/* The region must have the FLUSH rights, and a FLUSH of a whole window covers its range. */
 static void bind_flush(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -427,7 +418,7 @@ static void bind_type_1_again(struct kunit *test)
 	add_window(test, &mw, IB_MW_TYPE_1);
 	request = bind_request(test, &mw);
 	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request));
-	/* the window is found by its index: an old key names it still */
+	/* an old key still names the window, as only its index matters */
 	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request));
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&fixture->region->bound));
 
@@ -441,7 +432,7 @@ static void bind_type_1_again(struct kunit *test)
 					    IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&fixture->region->bound));
 
-	/* unbind: no region is named */
+	/* unbind, without a region */
 	request.rkey = request.new_rkey;
 	request.length = 0;
 	request.lkey = 0;
@@ -504,7 +495,7 @@ static void bind_zero_based(struct kunit *test)
 						  IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, (u64)PAGE_SIZE - 50, resolved_offset(test, rkey, 0));
 	KUNIT_EXPECT_EQ(test, (u64)PAGE_SIZE + 49, resolved_offset(test, rkey, 99));
-	/* no address divisible by eight is an aligned word */
+	/* no atomics, as an aligned address is not aligned in memory */
 	KUNIT_EXPECT_EQ(test, -EACCES, try_access(&fixture->who, rkey, 0, 8,
 						  IB_ACCESS_REMOTE_ATOMIC));
 	weft_dealloc_mw(&mw);
@@ -525,7 +516,7 @@ static void dealloc_mw_spares_accesses(struct kunit *test)
 						     IB_ACCESS_REMOTE_READ, &span));
 	weft_dealloc_mw(&mw);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
-	/* one of the owner, one of the window that is still in use */
+	/* one reference of the owner, one of the window, which is still in use */
 	KUNIT_EXPECT_EQ(test, 2u, refcount_read(&fixture->region->refs));
 	weft_region_put(span.region);
 	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&fixture->region->refs));
@@ -638,9 +629,9 @@ static void bind_wrong_objects(struct kunit *test)
 	other.pd = &fixture->other_pd;
 	add_window(test, &mw, IB_MW_TYPE_2);
 	request = bind_request(test, &mw);
-	/* C10-72 */
+	/* wrong PD of the window (C10-72) */
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&other, &request));
-	/* the window's is right, that of the region is not */
+	/* right PD of the window, wrong PD of the region */
 	fixture->region->pd = &fixture->other_pd;
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request));
 	fixture->region->pd = &fixture->pd;
@@ -653,14 +644,14 @@ static void bind_wrong_objects(struct kunit *test)
 	request.rkey = fixture->region->key;
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request));
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, request.rkey));
-	/* another index; the low byte alone would not make it another window */
+	/* another index; a different low byte would still name the window */
 	request.rkey = mw.rkey ^ 0x80000000;
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request));
 	weft_dealloc_mw(&mw);
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, mw.rkey));
 }
 
-/* In any protection domain, at any address; what is written is not what is read. */
+/* The null key works in any PD and at any address, and reads do not return what was written. */
 static void null_key(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -676,7 +667,7 @@ static void null_key(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve(&who, WEFT_NULL_KEY, 5, 1ULL << 31, 0, &from));
 	KUNIT_EXPECT_PTR_NE(test, weft_region_at(&to, 0, &contiguous),
 			    weft_region_at(&from, 0, &contiguous));
-	/* across the end of the address space, and many pages */
+	/* across the end of the address space, and across many pages */
 	weft_span_iter(&memory, &src);
 	weft_span_iter(&to, &dst);
 	weft_copy(&dst, &src, sizeof(word));
