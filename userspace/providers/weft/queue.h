@@ -83,8 +83,8 @@ struct weft_queue {
 void weft_queue_init(struct weft_queue *queue, uint32_t max_sge, bool locked);
 
 /*
- * Take the position from the ring. All slots of a QP's queue are free
- * afterwards. The queue is locked, or no other thread knows it.
+ * Take the producer index from the header of the ring, and consider all slots of
+ * a QP's queue free. The queue is locked, or no other thread knows it.
  */
 void weft_queue_restart(struct weft_queue *queue);
 

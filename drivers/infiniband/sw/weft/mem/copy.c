@@ -69,7 +69,7 @@ static __always_inline void copy_aligned(void *dst, const void *src, size_t leng
 	if (words)
 		copy_one(u64, dst, src);
 	if (length % sizeof(u64)) {
-		/* likewise for the bytes after the last word */
+		/* the same for the bytes after the last word */
 		smp_wmb();
 		copy_rest(dst, src, length);
 	}

@@ -589,7 +589,10 @@ static struct weft_odp_pin *pins_look(struct weft_odp_pins *pins, const struct p
 	return ERR_PTR(err);
 }
 
-/* Make the pages a region, for the time of an access. */
+/*
+ * Make the pinned pages the region of @span, until the reference of the span is dropped. The ODP
+ * region becomes its parent, and the reference to that moves along.
+ */
 static void pin_open(struct weft_odp_pin *pin, struct weft_span *span, u64 addr, u64 length)
 {
 	struct weft_region *region = &pin->region;

@@ -338,7 +338,7 @@ static void user_put(struct odp_queue_user *user)
  * ---- Queues ----
  */
 
-/* Takes over the caller's reference to @user. Without a @user there was no memory for it. */
+/* The queue takes over the caller's reference to @user; NULL: the user could not be created. */
 static struct weft_odp_queue *odp_queue_create(struct odp_queue_user *user)
 {
 	struct weft_odp_queue *queue;
