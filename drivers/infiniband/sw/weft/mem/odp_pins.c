@@ -570,7 +570,10 @@ static bool pin_failed(const struct weft_odp_pin *pin, const struct pins_need *n
 	       pin->start == (need->start & PAGE_MASK);
 }
 
-/* Find a pin for the need. Only one span at a time can be attached to a pin. */
+/*
+ * Find a pin that covers the need and has no span attached, as a pin takes one span at a time.
+ * Returns its error if the pages were requested and could not be pinned, else -EFAULT.
+ */
 static struct weft_odp_pin *pins_look(struct weft_odp_pins *pins, const struct pins_need *need)
 {
 	struct weft_odp_pin *pin;

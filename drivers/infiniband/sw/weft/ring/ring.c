@@ -151,9 +151,9 @@ static void ring_copy_slot(struct weft_ring *to, const struct weft_ring *from, u
 }
 
 /*
- * The indexes in the header are hints here, even if a process has written nonsense: at most
- * the capacity of the smaller ring is copied, and weft_ring_carry_rest() uses only the copies
- * that are within the true extent.
+ * Both indexes come from the header, where a process may have written anything. That is harmless:
+ * at most as many entries are copied as fit the smaller ring, and weft_ring_carry_rest() does not
+ * use these indexes. Wrong ones can only make the process find junk entries in its own ring.
  */
 u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from)
 {
