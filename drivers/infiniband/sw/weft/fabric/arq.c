@@ -15,6 +15,8 @@
 
 #include <linux/time64.h>
 
+#include "fabric/trace.h"
+
 #define ARQ_US(us)	((u64)(us) * NSEC_PER_USEC)
 
 static_assert((WEFT_ARQ_WINDOW & (WEFT_ARQ_WINDOW - 1)) == 0);
@@ -148,6 +150,7 @@ static void arq_put_slot(struct weft_arq *arq, u32 seq, u64 now)
 		.hops = weft_hop(slot->packet)->hops + 1, .seq = seq,
 	};
 
+	trace_weft_cable_send(arq->param.nonce, seq, sender->backoff);
 	slot->resent = slot->sent;
 	slot->sent = now;
 	if (!sender->retry_at) {
@@ -224,6 +227,7 @@ static void arq_go_back(struct weft_arq *arq, u64 now)
 {
 	struct weft_arq_sender *sender = &arq->sender;
 
+	trace_weft_cable_retry(arq->param.nonce, sender->una, sender->window);
 	sender->next = sender->una;
 	sender->retry_at = now + arq_retry_time(arq);
 	arq->param.ops->count(arq, WEFT_IBC_LINK_RECOVERIES);
@@ -256,6 +260,7 @@ static void arq_acknowledge(struct weft_arq *arq, u32 ack, u64 now, struct sk_bu
 	}
 	if ((s32)(ack - sender->una) <= 0)
 		return;
+	trace_weft_cable_ack(arq->param.nonce, ack, sender->next - ack);
 	arq_measure(arq, arq_slot(arq, ack - 1), now);
 	sender->window = min(sender->window + (ack - sender->una), WEFT_ARQ_WINDOW);
 	for (; sender->una != ack; sender->una++) {
@@ -298,13 +303,14 @@ static void arq_owe_ack(struct weft_arq *arq, u64 now)
 }
 
 /* Report a gap, but not for each of the later frames that are already under way. */
-static void arq_tell_gap(struct weft_arq *arq, u64 now)
+static void arq_tell_gap(struct weft_arq *arq, u32 seq, u64 now)
 {
 	struct weft_arq_receiver *receiver = &arq->receiver;
 
 	if (receiver->gap_seq == receiver->expected &&
 	    arq_since(receiver->gap_at, now) < ARQ_US(WEFT_ARQ_GAP_US))
 		return;
+	trace_weft_cable_gap(arq->param.nonce, receiver->expected, seq);
 	receiver->gap_seq = receiver->expected;
 	receiver->gap_at = now;
 	arq_put_ack(arq, WEFT_FRAME_GAP);
@@ -374,7 +380,7 @@ static void arq_data(struct weft_arq *arq, const struct weft_frame *frame,
 	if (ahead < 0)
 		arq_owe_ack(arq, now); /* our acknowledgment may have been lost */
 	else if (ahead < WEFT_ARQ_WINDOW)
-		arq_tell_gap(arq, now);
+		arq_tell_gap(arq, frame->seq, now);
 	else
 		arq->param.ops->count(arq, WEFT_IBC_SYMBOL_ERRORS);
 	kfree_skb(skb);
@@ -421,6 +427,7 @@ static bool arq_retry(struct weft_arq *arq, u64 now)
 
 	if (arq_since(sender->progress_at, now) >= ARQ_US(WEFT_ARQ_GIVE_UP_US)) {
 		arq->stopped = true;
+		trace_weft_cable_give_up(arq->param.nonce, sender->una, sender->next - sender->una);
 		arq->param.ops->give_up(arq);
 		return false;
 	}

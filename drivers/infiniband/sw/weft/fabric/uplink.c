@@ -22,6 +22,7 @@
 #include "fabric/node.h"
 #include "fabric/peer.h"
 #include "fabric/remote.h"
+#include "fabric/trace.h"
 #include "params.h"
 
 static_assert(WEFT_UPLINK_PEERS <= WEFT_SWITCH_PORTS / 2);
@@ -393,6 +394,8 @@ static void uplinks_hear(struct weft_uplinks *uplinks, const struct weft_peer_no
 	spin_lock_bh(&uplinks->lock);
 	actions = weft_peer_hear(&entry->peer, note, jiffies);
 	spin_unlock_bh(&uplinks->lock);
+	trace_weft_hello(be64_to_cpu(note->hello.guid), note->frame.nonce, note->frame.heard,
+			 actions);
 	uplinks_act(uplinks, entry, actions);
 }
 

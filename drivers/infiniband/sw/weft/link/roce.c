@@ -227,10 +227,7 @@ static struct sk_buff *roce_build(const struct weft_tx_batch *batch, const struc
 				!(ndev->features & NETIF_F_SG));
 	if (!skb)
 		return NULL;
-	/*
-	 * The identification follows the PSN, for bursts; a packet that cannot be fragmented may have
-	 * any (RFC 6864).
-	 */
+	/* the identification is free where nothing is fragmented (RFC 6864): the PSN, for bursts */
 	weft_ip_push(skb, &way->ip, way->dst, hdr->psn);
 	roce_seal(skb, batch, way);
 	return skb;

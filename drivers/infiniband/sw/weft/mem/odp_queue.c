@@ -14,12 +14,12 @@
  * The most threads of all users, and of one user. A user has fewer threads for prefetches than a
  * workqueue guarantees on any node (WQ_DFL_MIN_ACTIVE), as its messages use the same workqueue.
  */
-#define LANE_ALL_MESSAGES	512
-#define LANE_ALL_PREFETCHES	128
-#define LANE_ALL_RELEASES	256
-#define LANE_USER_MESSAGES	128
-#define LANE_USER_PREFETCHES	6
-#define LANE_USER_RELEASES	64
+#define ODP_QUEUE_ALL_MESSAGES	512
+#define ODP_QUEUE_ALL_PREFETCHES	128
+#define ODP_QUEUE_ALL_RELEASES	256
+#define ODP_QUEUE_USER_MESSAGES	128
+#define ODP_QUEUE_USER_PREFETCHES	6
+#define ODP_QUEUE_USER_RELEASES	64
 
 /* A share of the threads: three levels, of all users, of a user, of a queue. */
 struct share {
@@ -49,9 +49,9 @@ struct weft_odp_queue {
 };
 
 static const u32 odp_queue_user_most[WEFT_ODP_WORK_KINDS] = {
-	[WEFT_ODP_WORK_MESSAGES] = LANE_USER_MESSAGES,
-	[WEFT_ODP_WORK_PREFETCHES] = LANE_USER_PREFETCHES,
-	[WEFT_ODP_WORK_RELEASES] = LANE_USER_RELEASES,
+	[WEFT_ODP_WORK_MESSAGES] = ODP_QUEUE_USER_MESSAGES,
+	[WEFT_ODP_WORK_PREFETCHES] = ODP_QUEUE_USER_PREFETCHES,
+	[WEFT_ODP_WORK_RELEASES] = ODP_QUEUE_USER_RELEASES,
 };
 
 /* Protects all shares, and the lists of waiting items. */
@@ -60,15 +60,15 @@ static DEFINE_SPINLOCK(odp_queue_lock);
 static struct share odp_queue_all[WEFT_ODP_WORK_KINDS] = {
 	[WEFT_ODP_WORK_MESSAGES] = {
 		.below = LIST_HEAD_INIT(odp_queue_all[WEFT_ODP_WORK_MESSAGES].below),
-		.most = LANE_ALL_MESSAGES,
+		.most = ODP_QUEUE_ALL_MESSAGES,
 	},
 	[WEFT_ODP_WORK_PREFETCHES] = {
 		.below = LIST_HEAD_INIT(odp_queue_all[WEFT_ODP_WORK_PREFETCHES].below),
-		.most = LANE_ALL_PREFETCHES,
+		.most = ODP_QUEUE_ALL_PREFETCHES,
 	},
 	[WEFT_ODP_WORK_RELEASES] = {
 		.below = LIST_HEAD_INIT(odp_queue_all[WEFT_ODP_WORK_RELEASES].below),
-		.most = LANE_ALL_RELEASES,
+		.most = ODP_QUEUE_ALL_RELEASES,
 	},
 };
 
