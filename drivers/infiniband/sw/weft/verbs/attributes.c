@@ -137,7 +137,7 @@ static ssize_t ib_strangers_show(struct device *device, struct device_attribute 
 
 static DEVICE_ATTR_RO(ib_strangers);
 
-/* What ibstat and others show of an adapter. */
+/* ibstat and similar tools show the type of an adapter. */
 static ssize_t hca_type_show(struct device *device, struct device_attribute *attr,
 			     char *buf)
 {
@@ -146,7 +146,7 @@ static ssize_t hca_type_show(struct device *device, struct device_attribute *att
 
 static DEVICE_ATTR_RO(hca_type);
 
-/* Collectors of metrics take a device without it for a fault (prometheus-node-exporter 1.5). */
+/* Some metrics collectors fail on a device without a board_id (prometheus-node-exporter 1.5). */
 static ssize_t board_id_show(struct device *device, struct device_attribute *attr,
 			     char *buf)
 {

@@ -10,7 +10,7 @@
 #include "pause.h"
 #include "stats.h"
 
-/* What a QP counts into, kept by the id of its counter. */
+/* The counters that bound QPs count into; dev->counters finds it by the id of the rdma_counter. */
 struct counter_block {
 	struct weft_stats __percpu *stats;
 };
@@ -38,7 +38,7 @@ static struct counter_block *counter_block_create(struct weft_dev *dev, u32 *id)
 	return block;
 }
 
-/* Who counts owns a turn; with both stopped nobody does. */
+/* Only the owner of a turn uses qp->stats, so the pointer may change while both are stopped. */
 static void counter_count_into(struct weft_qp *qp, struct weft_stats __percpu *stats)
 {
 	mutex_lock(&qp->modify_lock);
@@ -69,7 +69,7 @@ int weft_counter_bind_qp(struct rdma_counter *counter, struct ib_qp *ibqp, u32 p
 	}
 	weft_pause(WEFT_PAUSE_COUNTER_BIND);
 	counter_count_into(to_weft_qp(ibqp), block->stats);
-	/* the core reads it, and leaves it to us */
+	/* the core reads the pointer, but the driver has to set it */
 	ibqp->counter = counter;
 	return 0;
 }

@@ -17,8 +17,8 @@
 #include "verbs/attributes.h"
 
 /*
- * A switch has a GUID of its own: the one of its first channel adapter, as if that were
- * administered by the other one, the vendor or the user (EUI-64).
+ * The switch has the GUID of its first channel adapter with the universal/local bit of the
+ * EUI-64 inverted.
  */
 #define HCA_SWITCH_GUID		cpu_to_be64(1ULL << 57)
 
@@ -26,7 +26,7 @@
 	(IB_PORT_TRAP_SUP | IB_PORT_SL_MAP_SUP | IB_PORT_SYS_IMAGE_GUID_SUP | \
 	 IB_PORT_DR_NOTICE_SUP | IB_PORT_CAP_MASK_NOTICE_SUP | IB_PORT_CLIENT_REG_SUP)
 
-/* In the order in which they are to be told. */
+/* In the order in which consumers shall see them. */
 static const struct {
 	u32			happened;
 	enum ib_event_type	event;
@@ -40,7 +40,10 @@ static const struct {
 	{ WEFT_IBPORT_REREGISTER,	IB_EVENT_CLIENT_REREGISTER },
 };
 
-/* Two of them may be told at the same time: what stays is what the port is. */
+/*
+ * Two events may be reported at the same time. The port's lock makes sure that the last write is
+ * the port's current state.
+ */
 static void hca_take_state(struct weft_dev *dev, struct weft_ibport *port)
 {
 	unsigned long flags;
@@ -58,7 +61,7 @@ static void hca_event(struct weft_ibport *port, u32 events)
 	int i;
 
 	hca_take_state(dev, port);
-	/* fails before and after registration: nobody is listening */
+	/* fails before and after registration, when nobody listens */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	for (i = 0; i < ARRAY_SIZE(hca_events); i++) {
@@ -142,7 +145,7 @@ void weft_hca_detach(struct weft_dev *dev)
 		weft_fabric_detach(hca->fabric, &hca->port);
 	weft_pause(WEFT_PAUSE_IB_DETACH);
 	hca->fabric = NULL;
-	/* what they send may come back: before it is not received any more */
+	/* a trap may come back to this port, so sending ends before receiving (weft_hca_destroy()) */
 	weft_traps_close(&hca->traps);
 }
 

@@ -11,12 +11,12 @@
 #include "verbs/attributes.h"
 #include "verbs/mad.h"
 
-/* What may be changed in CapabilityMask from this side: who runs at the port. */
+/* CapabilityMask bits that the host may change: they announce agents that run at the port. */
 #define IBP_AGENTS \
 	(IB_PORT_SM | IB_PORT_CM_SUP | IB_PORT_DEVICE_MGMT_SUP | IB_PORT_SNMP_TUNNEL_SUP | \
 	 IB_PORT_VENDOR_CLASS_SUP)
 
-/* A lane of SDR, 2.5 Gb/s, in the unit of ib_device_ops.query_port_speed: 100 Mb/s. */
+/* One lane of SDR, 2.5 Gb/s, in the unit of ib_device_ops.query_port_speed, 100 Mb/s. */
 #define IBP_SDR_SPEED	25
 
 static struct weft_ibport *ibp_of(struct ib_device *ibdev)
@@ -63,7 +63,7 @@ static int ibp_query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_
 	return 0;
 }
 
-/* Link speeds are bits, and up to QDR each is that many times the first. */
+/* The value of each speed up to QDR is its multiple of SDR: 1, 2, 4. */
 static int __maybe_unused ibp_query_port_speed(struct ib_device *ibdev, u32 port_num,
 					       u64 *speed)
 {
@@ -129,7 +129,7 @@ static int ibp_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 
 	return 0;
 }
 
-/* An entry without a GUID is no address. */
+/* An entry without a GUID reads as the zero GID. */
 static int ibp_query_gid(struct ib_device *ibdev, u32 port_num, int index, union ib_gid *gid)
 {
 	struct weft_ibport *port = ibp_of(ibdev);

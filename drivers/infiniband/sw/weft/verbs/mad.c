@@ -11,7 +11,7 @@
 #include "object/hca.h"
 #include "stats.h"
 
-/* Bytes that PortXmitData and PortRcvData count as one. */
+/* Bytes in the unit of PortXmitData and PortRcvData. */
 #define MAD_DATA_UNIT	4
 #define MAD_ANSWERED	(IB_MAD_RESULT_SUCCESS | IB_MAD_RESULT_REPLY)
 
@@ -62,8 +62,8 @@ int weft_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 }
 
 /*
- * Counters of the specification, and the statistics that a RoCE port has for them. A counter
- * with several statistics is their sum.
+ * The IBA port counters and the statistics of a RoCE port that they show. A counter with several
+ * statistics is their sum.
  */
 static const struct {
 	enum weft_ibport_counter	counter;

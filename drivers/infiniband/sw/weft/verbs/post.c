@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
 /*
- * A kernel consumer's side of the rings. Callers may be in any context.
+ * Posting by kernel consumers, which may be in any context.
  */
 
 #include "verbs/qp.h"
@@ -14,7 +14,7 @@
 #include "object/qp.h"
 #include "object/srq.h"
 
-/* An enum ib_wr_opcode, or what later kernels have there. */
+/* @opcode is no enum ib_wr_opcode, because older kernels lack some of the values. */
 static int post_opcode(unsigned int opcode)
 {
 	switch (opcode) {
@@ -38,7 +38,7 @@ static int post_opcode(unsigned int opcode)
 		return WEFT_SQE_LOCAL_INV;
 	case IB_WR_REG_MR:
 		return WEFT_SQE_REG_MR;
-	/* of FLUSH struct ib_send_wr says nothing */
+	/* FLUSH is missing: struct ib_send_wr has no members for it */
 	case IB_WR_ATOMIC_WRITE:
 		return WEFT_SQE_ATOMIC_WRITE;
 	case IB_WR_LSO:
@@ -53,8 +53,8 @@ static int post_opcode(unsigned int opcode)
 }
 
 /*
- * A datagram alone has headers to sum, and to cut for. To other QPs on an InfiniBand port that
- * says nothing: IPoIB posts to a connection what its last datagram has left in the work request.
+ * Checksum offload and LSO exist for datagrams only. Other QPs of an InfiniBand port ignore both:
+ * IPoIB reuses a work request for a connection with the flag and the opcode of its last datagram.
  */
 static bool post_is_summed(const struct weft_qp *qp, const struct ib_send_wr *wr)
 {
@@ -129,7 +129,7 @@ static void post_service(const struct weft_qp *qp, const struct ib_send_wr *wr,
 		sqe->ex = (u32 __force)wr->ex.imm_data;
 }
 
-/* Return: bytes of inline data, or -EINVAL when it does not fit. */
+/* Returns the bytes of inline data, or -EINVAL if they do not fit. */
 static int post_inline(const struct weft_qp *qp, const struct ib_send_wr *wr, void *to)
 {
 	u32 length = 0;
@@ -145,7 +145,7 @@ static int post_inline(const struct weft_qp *qp, const struct ib_send_wr *wr, vo
 	return length;
 }
 
-/* Whoever posts it may change the headers as soon as that is done. */
+/* Copies the headers, because the consumer may change them as soon as the post returns. */
 static int post_lso(const struct weft_qp *qp, const struct ib_send_wr *wr)
 {
 	struct weft_lso *lso = weft_sq_lso(qp->send.ring, qp->send.ring->client);
@@ -234,7 +234,7 @@ int weft_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 	if (ret && bad_wr)
 		*bad_wr = wr;
 	spin_unlock_irqrestore(&qp->post_lock, flags);
-	/* pairs with the barrier of weft_ring_arm_doorbell() before the scan */
+	/* pairs with the barrier of weft_ring_arm_doorbell(), which comes before the scan */
 	smp_mb();
 	if (weft_qp_state(qp) == IB_QPS_ERR)
 		weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);

@@ -23,19 +23,18 @@
 #include "ring/pages.h"
 #include "ring/page_cache.h"
 
-/* Whoever hints at how payload may cross a bus: there is none. */
+/* Hints about the transfer of payload on a bus. They change nothing: weft has no bus. */
 #define QP_HINTS	IB_QP_CREATE_PCI_WRITE_END_PADDING
 
 static struct lock_class_key qp_send_key;
 static struct lock_class_key qp_recv_key;
 
-/* Number of a special QP (IBA 3.9.3), or -1. */
+/* Returns the number of a special QP (IBA 3.9.3), or -1. */
 static int qp_special(enum ib_qp_type type)
 {
 	return type == IB_QPT_SMI ? 0 : type == IB_QPT_GSI ? 1 : -1;
 }
 
-/* The flags a UD QP may have. */
 static u32 qp_ud_flags(const struct weft_dev *dev, const struct ib_udata *udata)
 {
 	return IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_QP_CREATE_SOURCE_QPN |
@@ -54,7 +53,7 @@ static int qp_check_type(struct weft_dev *dev, const struct ib_qp_init_attr *ini
 	case IB_QPT_UD:
 		return flags & ~qp_ud_flags(dev, udata) ? -EOPNOTSUPP : 0;
 	case IB_QPT_XRC_INI:
-		/* a work request of the kernel cannot name an SRQ */
+		/* struct ib_send_wr has no member for the number of the remote SRQ */
 		if (!udata)
 			return -EOPNOTSUPP;
 		fallthrough;
@@ -73,7 +72,10 @@ static int qp_check_type(struct weft_dev *dev, const struct ib_qp_init_attr *ini
 	}
 }
 
-/* Who may send in the name of another QP: not each way through the core asks. */
+/*
+ * A QP that sends with the number of another QP needs a capability. Not every path through the
+ * core checks it.
+ */
 static int qp_check_source(struct weft_dev *dev, const struct ib_qp_init_attr *init,
 			   const struct ib_udata *udata)
 {
@@ -84,7 +86,7 @@ static int qp_check_source(struct weft_dev *dev, const struct ib_qp_init_attr *i
 	return init->source_qpn > 0xffffff ? -EINVAL : 0;
 }
 
-/* Of the others the receive capabilities are ignored. */
+/* The receive capabilities of a QP without a receive queue are ignored. */
 static bool qp_has_rq(const struct ib_qp_init_attr *init)
 {
 	return !init->srq && init->qp_type != IB_QPT_XRC_INI &&
@@ -108,7 +110,7 @@ static int qp_check_cap(const struct ib_qp_init_attr *init)
 	return 0;
 }
 
-/* What a slot of the send queue has besides elements and inline data. */
+/* Bytes of a send queue slot that are not for elements or inline data. */
 static u32 qp_lso_headroom(u32 create_flags)
 {
 	return create_flags & IB_QP_CREATE_IPOIB_UD_LSO ? ALIGN(WEFT_LSO_HEADROOM, 64) : 0;
@@ -127,7 +129,7 @@ static u32 qp_rq_stride(const struct ib_qp_init_attr *init)
 	return weft_rq_stride(init->cap.max_recv_sge);
 }
 
-/* Real capabilities: what the strides have room for, at least as requested. */
+/* Reports the real capabilities: the room in the strides, which is at least what was requested. */
 static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 {
 	u32 room = qp->send.ring->stride - sizeof(struct weft_sqe) -
@@ -138,20 +140,20 @@ static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 	cap->max_inline_data = min_t(u32, room, WEFT_MAX_INLINE);
 	cap->max_recv_wr = qp->recv.ring ? qp->recv.ring->entries : 0;
 	cap->max_recv_sge = qp->recv.ring ? max(cap->max_recv_sge, 1U) : 0;
-	/* what it has is never posted to */
+	/* nobody posts to its hidden send queue */
 	if (qp->type == IB_QPT_XRC_TGT)
 		*cap = (struct ib_qp_cap){};
 	qp->cap = *cap;
 }
 
-/* An XRC target has a send queue that nobody sees: no half asks whether it has. */
+/* An XRC target has a hidden send queue, so that no code needs to test for a missing one. */
 static int qp_create_hidden_ring(struct weft_qp *qp, const struct ib_qp_init_attr *init)
 {
 	qp->send.ring = weft_ring_create(1, qp_sq_stride(init), NULL, NULL);
 	return PTR_ERR_OR_ZERO(qp->send.ring);
 }
 
-/* The receive queue, if there is one, behind the send queue. */
+/* The receive queue, if there is one, follows the send queue. */
 static int qp_place_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init,
 			  struct weft_pages *pages, struct weft_create_qp_resp *resp)
 {
@@ -172,7 +174,7 @@ static int qp_place_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init
 	return 0;
 }
 
-/* Both in the same memory: to map it is most of what they cost. */
+/* Both rings share one allocation, because mapping it is most of their cost. */
 static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init,
 			   struct weft_page_cache *page_cache, struct weft_create_qp_resp *resp)
 {
@@ -216,7 +218,10 @@ static enum weft_transport qp_transport(enum ib_qp_type type)
 	}
 }
 
-/* Whom it works for. An XRC target, which may outlive a process, is told by requests. */
+/*
+ * Not for an XRC target, which may outlive its process: each request names an SRQ, which has the
+ * PD and the CQ.
+ */
 static void qp_set_owner(struct weft_qp *qp, const struct ib_qp_init_attr *init,
 			 struct ib_udata *udata)
 {
@@ -229,10 +234,10 @@ static void qp_set_owner(struct weft_qp *qp, const struct ib_qp_init_attr *init,
 	qp->doorbell = weft_udata_doorbell(udata);
 }
 
-/* Elements that a work request of the receive half can have. */
+/* Returns the number of elements that a receive work request can have. */
 static u32 qp_recv_sges(const struct ib_qp_init_attr *init)
 {
-	/* each request names its SRQ */
+	/* any SRQ of the XRC domain may be named by a request */
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return WEFT_MAX_SGE;
 	if (qp_has_rq(init))
@@ -241,8 +246,8 @@ static u32 qp_recv_sges(const struct ib_qp_init_attr *init)
 }
 
 /*
- * With a slot and both lists behind it: if the lists were as long as they may ever be, most would
- * not fit a page.
+ * A slot and both lists follow the QP in its allocation. With WEFT_MAX_SGE elements in each, most
+ * QPs would not fit a page, so the lists have the lengths that this QP needs.
  */
 static struct weft_qp *qp_alloc_lists(const struct ib_qp_init_attr *init)
 {
@@ -278,7 +283,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->peer_type = qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
 	qp->transport = qp_transport(init->qp_type);
 	qp->state = IB_QPS_RESET;
-	/* the core hides from us that it is a process that makes a target */
+	/* the core passes no udata for an XRC target, although a process creates it */
 	qp->kernel = !udata && init->qp_type != IB_QPT_XRC_TGT;
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->create_flags = init->create_flags;
@@ -304,7 +309,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	return qp;
 }
 
-/* On whose behalf its halves access memory; a message tells an XRC target. */
+/* For an XRC target, pd is NULL here: each message sets it to the PD of the SRQ. */
 static void qp_set_accessors(struct weft_qp *qp)
 {
 	qp->send.who = (struct weft_accessor){
@@ -357,7 +362,7 @@ static int qp_read_cookie(struct weft_qp *qp, struct ib_udata *udata)
 	struct weft_create_qp_req req;
 	int ret;
 
-	/* a target has no completions of its own */
+	/* an XRC target has no completions of its own */
 	qp->cookie = qp->kernel ? (uintptr_t)qp->ibqp : 0;
 	if (!udata)
 		return 0;
@@ -452,8 +457,8 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 }
 
 /*
- * The order: no new lookup finds the QP; both halves end and never run again;
- * RESET tells those who found it before; then what it used may go.
+ * The order matters. First no new lookup finds the QP. Then requester and responder stop for good.
+ * RESET stops the tasks that found the QP before. After that its resources may go.
  */
 int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
@@ -471,7 +476,7 @@ int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	weft_responder_reset(qp);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	weft_pause(WEFT_PAUSE_QP_DESTROY_RESET);
-	/* still stopped, so no half runs, and those who wait for a turn leave */
+	/* the turns are still stopped, so nothing runs, and tasks that wait for a turn give up */
 	weft_turn_end(&qp->recv.turn);
 	weft_turn_end(&qp->send.turn);
 	mutex_unlock(&qp->modify_lock);

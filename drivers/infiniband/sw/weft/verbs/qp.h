@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * QP control: create, modify, query, destroy; and a kernel consumer's posts.
+ * QP control, and posting by kernel consumers.
  */
 #ifndef WEFT_VERBS_QP_H
 #define WEFT_VERBS_QP_H
@@ -17,13 +17,10 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 
-/**
- * weft_qp_end - complete what a process waits for, now that the device goes
- * @qp: any; of the kernel: it is left alone, its consumer is told otherwise
- *
- * Into ERR, and what is outstanding completes with FATAL_ERR.
- *
- * Context: process, may sleep.
+/*
+ * When the device is removed: moves the QP of a process to ERR and completes its outstanding work
+ * requests with FATAL_ERR. A kernel QP stays as it is, because the core tells its consumer. May
+ * sleep.
  */
 void weft_qp_end(struct weft_qp *qp);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
 /*
- * modify_qp: prepare what looks up or takes memory, stop both halves, validate everything,
- * then commit everything. Nothing in the commit can fail.
+ * modify_qp: do all lookups and allocations, stop requester and responder, validate everything,
+ * then commit everything. The commit cannot fail.
  */
 
 #include "pause.h"
@@ -28,26 +28,21 @@
 #include "trace.h"
 #include "wire/psn.h"
 
-/* Programs give a QP what they give their regions: persistence, too, and paging. */
+/* Programs give a QP the access flags of their regions, including those for FLUSH and ODP. */
 #define QP_ACCESS	(COMPAT_ACCESS_FLUSH | IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_MW_BIND | IB_ACCESS_ON_DEMAND | IB_ACCESS_OPTIONAL)
 
-/**
- * struct qp_change - what is to be changed, besides what struct ib_qp_attr has
- * @av: with IB_QP_AV
- * @alternate: with IB_QP_ALT_PATH
- * @alt_source: the same: its source address, referenced, if no one else has a reference
- * @inflight: memory for packets' work requests, if the path or the send queue needs more
- * @resize: with IB_QP_CAP
- * @burst: with IB_QP_RATE_LIMIT: bytes that may go at a time, or 0
- */
+/* The new values that struct ib_qp_attr has no members for. */
 struct qp_change {
 	struct weft_av		av;
 	struct weft_av		alternate;
+	/* source of the alternate path; a reference, or NULL if the core holds one */
 	const struct ib_gid_attr *alt_source;
+	/* memory for inflight requests, if the new path or send queue needs more */
 	struct weft_inflight	inflight;
 	struct weft_qp_resize	resize;
+	/* of the rate limit, in bytes; 0: the default */
 	u32			burst;
 };
 
@@ -57,8 +52,8 @@ static enum ib_mtu port_mtu(const struct weft_dev *dev)
 }
 
 /*
- * On InfiniBand the subnet manager may set it at any time: the port drops what is longer.
- * Of a net device that is too small for any packet it is what the port says it is.
+ * The subnet manager may change the MTU of an InfiniBand port at any time; the port drops longer
+ * packets. A net device that is too small for any packet counts as 256, as in query_port.
  */
 static enum ib_mtu port_datagram_mtu(const struct weft_dev *dev)
 {
@@ -93,7 +88,7 @@ static bool attr_numbers_valid(const struct weft_dev *dev,
 		 (mask & IB_QP_RATE_LIMIT && attr->rate_limit > WEFT_MAX_RATE));
 }
 
-/* Packets are taken from one namespace, that of the path. */
+/* A QP takes packets from one network namespace, so both paths have to be in it. */
 static bool qp_alternate_valid(const struct weft_qp *qp, const struct qp_change *change, int mask)
 {
 	const struct weft_av *path = mask & IB_QP_AV ? &change->av : &qp->av;
@@ -101,14 +96,14 @@ static bool qp_alternate_valid(const struct weft_qp *qp, const struct qp_change 
 	return !change->alternate.multicast && change->alternate.net == path->net;
 }
 
-/* Both turns are stopped: the state stays what it is. */
+/* Both turns are stopped, so that the state does not change. */
 static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
 		       const struct qp_change *change)
 {
 	enum ib_qp_state from = weft_qp_state(qp);
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 
-	/* in any state (ibv_modify_qp(3)) */
+	/* an empty mask is allowed in any state (ibv_modify_qp(3)) */
 	if (!mask)
 		return 0;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from)
@@ -116,7 +111,7 @@ static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int ma
 	if (!weft_qp_state_allows(qp->type, from, to, mask) ||
 	    !attr_numbers_valid(qp->dev, attr, mask))
 		return -EINVAL;
-	/* attributes of a send queue that is still draining (IBA 10.3.1.5) */
+	/* attributes cannot change while the send queue is draining (IBA 10.3.1.5) */
 	if (from == IB_QPS_SQD && to == IB_QPS_SQD && mask & ~IB_QP_STATE &&
 	    weft_send_is_busy(&qp->send))
 		return -EINVAL;
@@ -156,7 +151,7 @@ static void commit_recv(struct weft_recv *recv, const struct ib_qp_attr *attr, i
 		recv->max_dest_rd_atomic = attr->max_dest_rd_atomic;
 }
 
-/* What query_qp returns: each attribute as it was given, a PSN as it is used. */
+/* query_qp returns the attributes as they were given, but PSNs with 24 bits. */
 static void commit_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from, int mask)
 {
 	if (mask & IB_QP_PKEY_INDEX)
@@ -193,7 +188,7 @@ static void commit_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from, in
 		to->rate_limit = from->rate_limit;
 }
 
-/* What was sent the old way has been answered; the send queue is drained. */
+/* The send queue is drained, so no request on the old path waits for a response. */
 static void commit_path(struct weft_qp *qp, const struct weft_av *av)
 {
 	qp->av = *av;
@@ -204,7 +199,7 @@ static void commit_path(struct weft_qp *qp, const struct weft_av *av)
 	weft_migration_follow(qp);
 }
 
-/* A kernel consumer that posts meanwhile finds the state, or what it has posted is gone. */
+/* A kernel consumer that posts at the same time finds RESET, or its work request is dropped. */
 static void qp_reset_rings(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -247,7 +242,7 @@ static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
 			qp->mtu = ib_mtu_enum_to_int(port_datagram_mtu(qp->dev));
 		break;
 	case IB_QPS_SQD:
-		/* who is there already waits for the event that he has asked for */
+		/* a QP that is in SQD already waits for the event of its transition into SQD */
 		if (weft_qp_state(qp) == IB_QPS_SQD)
 			break;
 		qp->send.drained = false;
@@ -293,7 +288,7 @@ static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mas
 		weft_migration_set(qp, attr->path_mig_state);
 }
 
-/* As ib_modify_qp() would have done it, had it not its own opinion of RoCE. */
+/* Does what ib_modify_qp() does for InfiniBand; for RoCE it refuses an alternate path. */
 static int modify_set_alternate(struct ib_device *ibdev, const struct weft_alt_path *path,
 				struct ib_qp_attr *attr, struct qp_change *change)
 {
@@ -341,9 +336,9 @@ static bool modify_has_cap(const struct weft_modify_qp_req *req)
 }
 
 /*
- * uverbs has no capabilities, of a rate nothing but the number, and of RoCE no alternate
- * path: a process gives them in a request of ours. Its end, from the path on, may be
- * missing.
+ * uverbs does not pass capabilities, the burst and packet size of a rate limit, or the alternate
+ * path of a RoCE QP, so the provider passes them in its own request. Older providers send the
+ * request without the alternate path, which is at its end.
  */
 static int modify_read_request(struct weft_qp *qp, struct ib_udata *udata,
 			       struct ib_qp_attr *attr, int *mask, struct qp_change *change)
@@ -375,8 +370,8 @@ static int modify_read_request(struct weft_qp *qp, struct ib_udata *udata,
 }
 
 /*
- * The way out of SQE: what was posted before has to be flushed (IBA 10.3.1.6), and who knows
- * of the failure may have been faster than the half.
+ * On the transition from SQE to RTS, older work requests have to be flushed (IBA 10.3.1.6). A
+ * program that polled the failed one may get here before the requester has flushed them.
  */
 static void modify_leaves_sqe(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
@@ -385,7 +380,7 @@ static void modify_leaves_sqe(struct weft_qp *qp, const struct ib_qp_attr *attr,
 		weft_requester_flush(qp);
 }
 
-/* The halves do not run from the first look at what is so until all is set. */
+/* Requester and responder are stopped from the validation until the end of the commit. */
 static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
 			  struct qp_change *change)
 {
@@ -403,7 +398,10 @@ static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 		ret = weft_qp_resize_switch(qp, &change->resize);
 	if (!ret)
 		qp_commit(qp, attr, mask, change);
-	/* the send queue before the receive queue: the halves do not wait for each other */
+	/*
+	 * Flush the send queue before the receive queue; once the turns are resumed, responder and
+	 * requester do not wait for each other.
+	 */
 	if (!ret && weft_qp_state(qp) == IB_QPS_ERR)
 		weft_requester_flush(qp);
 	weft_pause(WEFT_PAUSE_QP_MODIFY_DONE);
@@ -414,8 +412,8 @@ static int modify_stopped(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 }
 
 /*
- * All that looks up or sleeps for memory comes before the turns are stopped: a peer on this
- * host waits while they are.
+ * Lookups and allocations come before the turns are stopped, because a peer on this host waits
+ * while they are.
  */
 static int modify_prepare(struct weft_qp *qp, const struct ib_qp_attr *attr, int mask,
 			  struct qp_change *change)
@@ -489,7 +487,7 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 }
 WEFT_EXPORT_FOR_TEST(weft_modify_qp);
 
-/* In RESET, or when it has been destroyed, nothing is outstanding. */
+/* A QP in RESET, which is also the state of a destroyed one, has nothing outstanding. */
 void weft_qp_end(struct weft_qp *qp)
 {
 	const struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };

@@ -10,7 +10,7 @@
 #include "params.h"
 #include "ring/ring.h"
 
-/* The size of an entry stays: IBA 11.2.5.2 has the number of requests only. */
+/* Only the number of work requests can change (IBA 11.2.5.2), not the size of a slot. */
 static bool resize_valid(const struct weft_qp *qp, const struct ib_qp_cap *cap)
 {
 	if (qp->type == IB_QPT_XRC_TGT || cap->max_send_wr > WEFT_MAX_QP_WR ||
@@ -21,7 +21,7 @@ static bool resize_valid(const struct weft_qp *qp, const struct ib_qp_cap *cap)
 			   cap->max_recv_sge <= qp->cap.max_recv_sge);
 }
 
-/* The ring to have in place of @old. Return: NULL: @old will do. */
+/* Returns NULL if @old already has the right size. */
 static struct weft_ring *resize_ring(const struct weft_ring *old, u32 max_wr,
 				     struct ib_ucontext *uctx, struct weft_ring_resp *resp)
 {
@@ -62,8 +62,8 @@ int weft_qp_resize_prepare(struct weft_qp *qp, const struct ib_qp_cap *cap,
 		return -EINVAL;
 	ret = resize_rings(qp, weft_udata_ucontext(udata), resize, &resp);
 	/*
-	 * Tell first: after the switch there is no way back, and with the turns
-	 * stopped a peer would wait for the process to have its page.
+	 * The response is copied before the switch, which cannot be undone, and while the turns are
+	 * not stopped: otherwise a peer would wait for a page fault of this process.
 	 */
 	if (!ret && udata)
 		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
@@ -80,7 +80,7 @@ static bool resize_fits(const struct weft_ring *ring, u32 max_wr)
 	return pending >= 0 && pending <= max_wr;
 }
 
-/* The new rings get all that is in the old ones, which do not change. */
+/* Copies the contents of the old rings to the new ones; the old rings do not change. */
 static int resize_carry(struct weft_qp *qp, const struct weft_qp_resize *resize)
 {
 	int ret;
@@ -88,7 +88,7 @@ static int resize_carry(struct weft_qp *qp, const struct weft_qp_resize *resize)
 	if (!resize_fits(qp->send.ring, resize->max_send_wr) ||
 	    !resize_fits(qp->recv.ring, resize->max_recv_wr))
 		return -EINVAL;
-	/* a process may move its indexes still, and harms itself only */
+	/* a process may still move its indexes, which harms only itself */
 	if (resize->sq) {
 		ret = weft_ring_carry_over(resize->sq, qp->send.ring, false);
 		if (ret)
@@ -125,7 +125,7 @@ int weft_qp_resize_switch(struct weft_qp *qp, struct weft_qp_resize *resize)
 		ret = resize_exchange(qp, resize);
 		spin_unlock_irqrestore(&qp->post_lock, flags);
 	} else {
-		/* the process is in the call, and posts nothing */
+		/* the provider posts nothing during the call */
 		ret = resize_exchange(qp, resize);
 	}
 	if (ret)

@@ -4,19 +4,12 @@
 
 enum qp_service { RC, UC, UD, GSI, INI, TGT, SERVICES };
 
-/**
- * struct qp_transition - a row of the table
- * @from: current state
- * @to: next state
- * @required: attributes that must be given, by service
- * @optional: attributes that may be given, by service
- * @any: attributes that may be given, of each service
- */
 struct qp_transition {
 	enum ib_qp_state	from;
 	enum ib_qp_state	to;
 	u32			required[SERVICES];
 	u32			optional[SERVICES];
+	/* optional for each service but TGT */
 	u32			any;
 };
 
@@ -35,13 +28,13 @@ struct qp_transition {
 #define RETRIES		(IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY)
 #define SEND_RC		(RETRIES | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC)
 #define SEND_TGT	(IB_QP_TIMEOUT | IB_QP_SQ_PSN)
-/* what may change while the QP works */
+/* attributes that may change in RTS */
 #define LIVE_RC		(CUR | ALT | ACCESS | RNR | MIG)
 #define LIVE_UC		(CUR | ALT | ACCESS | MIG)
 #define LIVE_UD		(CUR | QKEY)
 #define DRAINED_RC	(PORT | IB_QP_AV | RETRIES | IB_QP_MAX_QP_RD_ATOMIC | \
 			 IB_QP_MAX_DEST_RD_ATOMIC | ALT | ACCESS | PKEY | RNR | MIG)
-/* uverbs adds the port to a path */
+/* uverbs sets IB_QP_PORT together with IB_QP_AV */
 #define DRAINED_UC	(PORT | IB_QP_AV | ALT | ACCESS | PKEY | MIG)
 #define DRAINED_INI	(PORT | IB_QP_AV | RETRIES | IB_QP_MAX_QP_RD_ATOMIC | \
 			 ALT | ACCESS | PKEY | MIG)
@@ -157,13 +150,13 @@ bool weft_qp_state_allows(enum ib_qp_type type, enum ib_qp_state from,
 	u32 given = mask & ~IB_QP_STATE;
 	int i;
 
-	/* every state leads to RESET and to ERR, without attributes */
+	/* each state may change to RESET and to ERR, without attributes */
 	if (to == IB_QPS_RESET || to == IB_QPS_ERR)
 		return !given;
 	for (i = 0; i < ARRAY_SIZE(qp_transitions); i++) {
 		const struct qp_transition *row = &qp_transitions[i];
 		u32 required = row->required[service];
-		/* those are of queues, which an XRC target has not */
+		/* attributes of the queues, which an XRC target does not have */
 		u32 optional = row->optional[service] | (service == TGT ? 0 : row->any);
 
 		if (row->from == from && row->to == to)

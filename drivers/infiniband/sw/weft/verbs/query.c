@@ -20,16 +20,13 @@
 #include "stats.h"
 #include "verbs/speed.h"
 
-/*
- * 4.096 us << 15, 134 ms: what a loaded host may take to run the task that
- * answers.
- */
+/* 4.096 us << 15 is 134 ms: a loaded host may take so long to run the task that responds. */
 #define QUERY_CA_ACK_DELAY	15
 
-/* Completions are stamped in nanoseconds. */
+/* Completion timestamps are in nanoseconds. */
 #define QUERY_CLOCK_KHZ		1000000
 
-/* Mbit/s that ib_device_ops.query_port_speed counts. */
+/* The unit of ib_device_ops.query_port_speed, in Mbit/s. */
 #define QUERY_SPEED_UNIT	100
 
 #define QUERY_DEVICE_CAPS \
@@ -75,7 +72,7 @@ static void query_object_limits(struct ib_device_attr *attr)
 	attr->max_total_mcast_qp_attach = WEFT_MAX_MCAST_GRP * WEFT_MAX_MCAST_ATTACH;
 }
 
-/* What the core has no room for, for as much of it as the provider knows. */
+/* Values without a member of struct ib_device_attr. An older provider knows only the first ones. */
 static int query_respond(struct ib_udata *udata)
 {
 	struct weft_query_device_resp resp = {
@@ -90,7 +87,7 @@ static int query_respond(struct ib_udata *udata)
 	return ib_copy_to_udata(udata, &resp, min(sizeof(resp), udata->outlen));
 }
 
-/* What is not here, WRITE of UD say, is not there at all. */
+/* All operations of each transport work with ODP; for example, UD has no WRITE. */
 static void query_odp(struct ib_odp_caps *caps)
 {
 	const u32 datagrams = IB_ODP_SUPPORT_SEND | IB_ODP_SUPPORT_RECV | IB_ODP_SUPPORT_SRQ_RECV;
@@ -171,7 +168,7 @@ static enum ib_mtu query_mtu(const struct net_device *ndev)
 {
 	enum ib_mtu mtu = iboe_get_mtu(READ_ONCE(ndev->mtu));
 
-	/* too small for any packet: InfiniBand has no word for that */
+	/* InfiniBand has no value for an MTU that is too small for any packet */
 	return mtu ? mtu : IB_MTU_256;
 }
 
@@ -204,7 +201,7 @@ int weft_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 
 	if (port_num != 1)
 		return -EINVAL;
-	/* upwards: 0 says that nothing goes through */
+	/* rounded up, because 0 says that the port is down */
 	mbps = weft_speed_mbps(dev);
 	*speed = weft_dev_port_active(dev) ? DIV_ROUND_UP(mbps, QUERY_SPEED_UNIT) : 0;
 	return 0;
@@ -215,7 +212,7 @@ int weft_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
 {
 	if (port_num != 1)
 		return -EINVAL;
-	/* the kernel's agents come and go; nobody else asks whether they are there */
+	/* agents of the kernel announce themselves, but nobody reads the bits of a RoCE port */
 	if (mask || (modify->set_port_cap_mask | modify->clr_port_cap_mask) &
 		    ~(IB_PORT_CM_SUP | IB_PORT_DEVICE_MGMT_SUP))
 		return -EOPNOTSUPP;
@@ -264,13 +261,13 @@ int weft_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 static void query_set_gid(const struct ib_gid_attr *attr, struct weft_gid *entry)
 {
 	weft_dev_set_gid(to_weft_dev(attr->device), attr->index, entry);
-	/* after the change: who looks again has to find it */
+	/* after the change, so that a new lookup finds it */
 	weft_path_changed();
 }
 
 /*
- * The core holds the net device, which leaves a namespace that ends. Return: the namespace
- * with a reference, NULL: there is none, or it ends.
+ * The core holds the net device, which leaves a namespace before that is freed. Returns the
+ * namespace with a reference; NULL if it ends, or if there is no net device.
  */
 static struct net *query_gid_net(const struct ib_gid_attr *attr, int *ifindex)
 {
@@ -287,7 +284,10 @@ static struct net *query_gid_net(const struct ib_gid_attr *attr, int *ifindex)
 	return net;
 }
 
-/* The sockets that are opened keep the entry's namespace known, until it ends or they close. */
+/*
+ * entry->net is no reference: the sockets in link/udp.c keep track of the namespace until it ends
+ * or they are closed.
+ */
 int weft_add_gid(const struct ib_gid_attr *attr, void **context)
 {
 	struct weft_gid *entry;
@@ -326,7 +326,7 @@ int weft_del_gid(const struct ib_gid_attr *attr, void **context)
 
 	if (attr->index >= WEFT_GID_TBL_LEN)
 		return -EINVAL;
-	/* the core makes one change of a table at a time */
+	/* the core serializes the changes of its table */
 	entry = rcu_dereference_protected(dev->gids[attr->index], true);
 	net = entry ? entry->net : NULL;
 	query_set_gid(attr, NULL);

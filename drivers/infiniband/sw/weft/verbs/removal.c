@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Clients are told in the reverse order of their registration: we before ib_uverbs, which
- * takes everything from the processes, and before that part of the core which waits for
- * answers of the subnet administration.
+ * The core tells its clients of a removal in the reverse order of their registration: weft before
+ * ib_uverbs, which takes all objects away from the processes, and before the core's SA client,
+ * which waits for responses of the subnet administration.
  */
 #include "verbs/removal.h"
 
@@ -23,7 +23,7 @@ static int removal_add(struct ib_device *ibdev)
 
 	if (ibdev->ops.driver_id != (enum rdma_driver_id)RDMA_DRIVER_WEFT)
 		return -EOPNOTSUPP;
-	/* it may have been away, on its way to another namespace */
+	/* a change of its namespace removes and adds the device again */
 	dev = to_weft_dev(ibdev);
 	weft_advise_begin(&dev->advices);
 	if (dev->hca)
@@ -31,7 +31,7 @@ static int removal_add(struct ib_device *ibdev)
 	return 0;
 }
 
-/* What processes wait for is completed, while they can see it. */
+/* Completes the outstanding work requests of processes while they can still poll. */
 static void removal_end_qps(struct weft_dev *dev)
 {
 	unsigned long index = 0;

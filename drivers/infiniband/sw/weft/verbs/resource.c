@@ -15,10 +15,10 @@
 #include "object/table.h"
 #include "pause.h"
 
-/* QP 1; each device has those two. */
+/* QP 0 and QP 1 are of one device, other QPNs are unique on the host. */
 #define RESOURCE_LAST_SPECIAL	1
 
-/* What is read here changes at any time; no two figures need to be of one moment. */
+/* The values change at any time; two figures need not be of the same moment. */
 struct resource_figure {
 	const char	*name;
 	u32		value;
@@ -42,8 +42,8 @@ static int resource_put(struct sk_buff *msg, const struct resource_figure *figur
 }
 
 /*
- * The core shows these figures to everybody, and the raw form to administrators only. PSNs are
- * in the raw form, because they are all that a forged packet needs to be taken.
+ * The core shows these figures to everybody, but the raw form to administrators only. PSNs are in
+ * the raw form only, because a forged packet needs nothing else to be accepted.
  */
 static int resource_put_qp(struct sk_buff *msg, const struct weft_qp *qp)
 {
@@ -61,7 +61,7 @@ static int resource_put_qp(struct sk_buff *msg, const struct weft_qp *qp)
 	return resource_put(msg, figures, ARRAY_SIZE(figures));
 }
 
-/* The core's handle may be all that is left: a look into the table says so. */
+/* The driver may have destroyed its QP while the core still has @ibqp, so it is looked up. */
 static struct weft_qp *resource_get_qp(const struct ib_qp *ibqp)
 {
 	const u32 id = to_weft_dev(ibqp->device)->id;
@@ -196,7 +196,7 @@ int weft_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp)
 	struct weft_qp *qp = resource_get_qp(ibqp);
 	struct weft_raw_qp raw;
 
-	/* an entry without data would be an error; this leaves it out */
+	/* the core leaves the entry out, while it would fail without any data */
 	if (!qp)
 		return -EAGAIN;
 	raw = resource_raw_qp(qp);
@@ -213,7 +213,7 @@ int weft_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq)
 	weft_pause(WEFT_PAUSE_RESOURCE_CQ);
 	spin_lock_irqsave(&cq->lock, flags);
 	if (!cq->ring) {
-		/* it is being destroyed: see weft_fill_res_qp_entry_raw() */
+		/* the CQ is being destroyed: see weft_fill_res_qp_entry_raw() */
 		spin_unlock_irqrestore(&cq->lock, flags);
 		return -EAGAIN;
 	}
@@ -241,7 +241,7 @@ int weft_fill_res_mr_entry_raw(struct sk_buff *msg, struct ib_mr *ib_mr)
 	const struct weft_region *region;
 	struct weft_raw_mr raw = {};
 
-	/* that it is changed meanwhile frees the old one, after a grace period */
+	/* a concurrent rereg_mr frees the old region after a grace period */
 	rcu_read_lock();
 	region = READ_ONCE(mr->region);
 	weft_pause(WEFT_PAUSE_RESOURCE_MR);

@@ -9,15 +9,10 @@
 #include "compat/port_event.h"
 #include "object/dev.h"
 
-/* Mbit/s of a net device that knows none, such as lo: what veth says. */
+/* Mbit/s of a net device that reports no speed, such as lo; veth reports the same. */
 #define SPEED_DEFAULT_MBPS	SPEED_10000
 
-/**
- * struct weft_speed - a speed of Ethernet in the terms of InfiniBand
- * @mbps: from here on
- * @speed: enum ib_port_speed
- * @width: enum ib_port_width
- */
+/* The InfiniBand speed and width of Ethernet links with at least @mbps. */
 struct weft_speed {
 	u32	mbps;
 	u16	speed;
@@ -35,13 +30,13 @@ static const struct weft_speed speed_table[] = {
 	{ SPEED_20000,	IB_SPEED_DDR,	IB_WIDTH_4X },
 	{ SPEED_10000,	IB_SPEED_FDR10,	IB_WIDTH_1X },
 	{ SPEED_5000,	IB_SPEED_DDR,	IB_WIDTH_1X },
-	/* there is nothing slower to say */
+	/* InfiniBand has nothing slower */
 	{ 0,		IB_SPEED_SDR,	IB_WIDTH_1X },
 };
 
 /*
- * Not ib_get_eth_speed(): it writes a line to the kernel log for each query
- * of a net device that knows no speed.
+ * ib_get_eth_speed() is not used: it writes a line to the kernel log for each query of a net
+ * device that reports no speed.
  */
 static u32 speed_of(struct net_device *ndev)
 {
@@ -64,7 +59,7 @@ static void speed_tell(struct ib_device *ibdev)
 	compat_dispatch_speed_change(&event);
 }
 
-/* The reference to the device is that of weft_speed_changed(). */
+/* Drops the reference that weft_speed_changed() has taken. */
 static void speed_worker(struct work_struct *work)
 {
 	struct weft_dev *dev = container_of(work, struct weft_dev, speed_work);
@@ -87,7 +82,7 @@ void weft_speed_stop(struct weft_dev *dev)
 
 void weft_speed_changed(struct weft_dev *dev)
 {
-	/* fails before and after registration: nobody is listening */
+	/* fails before and after registration, when nobody listens */
 	if (ib_device_try_get(&dev->ibdev) && !schedule_work(&dev->speed_work))
 		ib_device_put(&dev->ibdev);
 }
@@ -97,7 +92,7 @@ u32 weft_speed_mbps(struct weft_dev *dev)
 	u32 mbps = speed_of(dev->ndev);
 	u32 told = cmpxchg(&dev->speed, 0, mbps);
 
-	/* the core asks before anybody listens: that is the first one */
+	/* the core's first query sets it, before anybody listens to events */
 	if (told && told != mbps)
 		weft_speed_changed(dev);
 	return mbps;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The speed of a RoCE port: that of its net device, in the words of InfiniBand.
+ * The speed of a RoCE port: the speed of its net device in the terms of InfiniBand.
  *
- * Nobody tells when ethtool has set another one, and a net device is asked for it with
- * locks that a notifier may hold already. So a work item looks, when the net device says
- * anything, or when who queries the port finds another speed than the one before.
+ * No notifier tells when ethtool changes the speed, and reading the speed takes locks that a
+ * notifier may hold already. So a work item reads it, after any event of the net device or when a
+ * query finds another speed than before.
  */
 #ifndef WEFT_VERBS_SPEED_H
 #define WEFT_VERBS_SPEED_H
@@ -13,46 +13,22 @@
 
 struct weft_dev;
 
-/**
- * weft_speed_init - before the device is registered
- * @dev: the device
- */
+/* Before the device is registered. */
 void weft_speed_init(struct weft_dev *dev);
 
-/**
- * weft_speed_stop - wait for the work item
- * @dev: not registered any more
- *
- * Context: process, may sleep.
- */
+/* Waits for the work item. The device is not registered any more. */
 void weft_speed_stop(struct weft_dev *dev);
 
-/**
- * weft_speed_changed - the speed may be another one
- * @dev: the device. Nothing happens when it is not registered.
- *
- * IB_EVENT_DEVICE_SPEED_CHANGE follows, if it is, and the core knows that event.
- *
- * Context: any.
+/*
+ * The speed may have changed. If it has, IB_EVENT_DEVICE_SPEED_CHANGE follows, if the core knows
+ * that event. Does nothing while the device is not registered. Any context.
  */
 void weft_speed_changed(struct weft_dev *dev);
 
-/**
- * weft_speed_mbps - the speed of the net device
- * @dev: with a RoCE port
- *
- * Context: process, takes RTNL.
- * Return: Mbit/s, not 0.
- */
+/* Mbit/s of the net device, never 0. Takes RTNL. */
 u32 weft_speed_mbps(struct weft_dev *dev);
 
-/**
- * weft_speed_query - what ib_query_port() says of it
- * @dev: with a RoCE port
- * @attr: active_speed and active_width are set: what InfiniBand has a word for
- *
- * Context: process, takes RTNL.
- */
+/* Sets active_speed and active_width to the nearest that InfiniBand has. Takes RTNL. */
 void weft_speed_query(struct weft_dev *dev, struct ib_port_attr *attr);
 
 #endif /* WEFT_VERBS_SPEED_H */
