@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * engine/rules.c against tables that were typed from IBA once more, in its
- * words and its units.
+ * Compares engine/rules.c with tables that were copied from IBA independently, in its terms and
+ * units.
  */
 #include <kunit/test.h>
 #include <linux/math64.h>
@@ -14,29 +14,25 @@
 #define RULES_ROUNDS	20000
 
 /*
- * Classes of faults at the responder (IBA 9.9.3, table 59)
+ * Classes of responder faults (IBA 9.9.3, table 59)
  *
- *	A	local fault: Remote Operational Error, receive completes, ERR
- *	B	not ready: RNR NAK, nothing else happens
- *	C	Invalid Request or Remote Access Error; ERR
- *	D	dropped without a word
- *	J	SEND with Invalidate: Remote Access Error, receive completes, ERR
+ *	A	local fault: NAK Remote Operational Error, the receive completes, ERR
+ *	B	not ready: RNR NAK only
+ *	C	NAK Invalid Request or Remote Access Error, ERR
+ *	D	dropped silently
+ *	J	SEND with Invalidate: NAK Remote Access Error, the receive completes, ERR
  */
 enum rules_class { A = 'A', B = 'B', C = 'C', D = 'D', J = 'J' };
 
-/**
- * struct rules_row - a row of IBA table 58
- * @name: the fault in its words
- * @fault: ours
- * @service: its class with RC, UC and UD
- * @requester: what the NAK tells an RC requester
- * @responder: how a receive work request completes (IBA 11.6.2), 0: none does
- */
+/* A row of IBA table 58. */
 struct rules_row {
 	const char		*name;
 	enum weft_fault		fault;
+	/* class for RC, UC and UD */
 	enum rules_class	service[WEFT_SERVICES];
+	/* status of an RC requester after the NAK */
 	enum ib_wc_status	requester;
+	/* status of the receive work request (IBA 11.6.2); 0: none completes */
 	enum ib_wc_status	responder;
 };
 
@@ -64,7 +60,7 @@ static const struct rules_row rules_rows[] = {
 	  IB_WC_REM_ACCESS_ERR, IB_WC_LOC_ACCESS_ERR },
 	{ "opcode, order or length", WEFT_FAULT_BAD_REQUEST, { C, D, D },
 	  IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS },
-	/* A14: of XRC, which has the rules of RC */
+	/* for XRC only (IBA annex A14), which has the rules of RC */
 	{ "XRC SRQ", WEFT_FAULT_XRC_SRQ, { C, D, D },
 	  IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS },
 	{ "local QP error, no memory", WEFT_FAULT_NO_MEMORY, { A, A, A },
@@ -117,7 +113,7 @@ static void verdict_of_service(struct kunit *test, const struct rules_row *row,
 			    "service %d", service);
 	KUNIT_EXPECT_EQ_MSG(test, verdict->responder, responder, "service %d", service);
 	KUNIT_EXPECT_EQ_MSG(test, verdict->fatal, fatal, "service %d", service);
-	/* IBA has it where no work request tells; we raise it always */
+	/* IBA requires the event where no work request completes; weft always raises it */
 	KUNIT_EXPECT_EQ_MSG(test, verdict->has_event, fatal, "service %d", service);
 	if (fatal)
 		KUNIT_EXPECT_EQ_MSG(test, verdict->event,
@@ -143,7 +139,7 @@ static bool rules_is_responders(enum weft_fault fault)
 	return false;
 }
 
-/* The table has every fault that the header says it has. */
+/* The table has each fault that engine/rules.h marks as one of the responder. */
 static void verdict_rows_are_complete(struct kunit *test)
 {
 	int fault;
@@ -156,7 +152,7 @@ static void verdict_rows_are_complete(struct kunit *test)
 				    fault >= WEFT_FAULT_NO_MEMORY, "fault %d", fault);
 }
 
-/* Nothing is told to a peer, or done to a QP, for what is no fault of a peer. */
+/* Other faults have an empty verdict: no NAK, and no change of the QP. */
 static void verdict_of_others_is_nothing(struct kunit *test)
 {
 	static const struct weft_refusal nothing;
@@ -204,7 +200,7 @@ static const struct rules_status_row rules_status_rows[] = {
 	{ "Work Request Flushed Error, queue", WEFT_FAULT_QUEUE_INDEX, IB_WC_WR_FLUSH_ERR },
 	{ "Work Request Flushed Error, CQ", WEFT_FAULT_CQ_OVERRUN, IB_WC_WR_FLUSH_ERR },
 	{ "no way to go on, device", WEFT_FAULT_REMOVED, IB_WC_FATAL_ERR },
-	/* of a requester's own memory */
+	/* no memory at the requester */
 	{ "General Error", WEFT_FAULT_NO_MEMORY, IB_WC_GENERAL_ERR },
 };
 
@@ -222,7 +218,7 @@ static void status_row(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, weft_rules_status(row->fault), row->status);
 }
 
-/* A fault that completed as success would be lost. */
+/* A fault that completes with success would be lost. */
 static void status_is_never_success(struct kunit *test)
 {
 	int fault;
@@ -234,9 +230,8 @@ static void status_is_never_success(struct kunit *test)
 }
 
 /*
- * IBA 10.8.2 and the opcodes of table 38: which service has which operation.
- * ibv_post_send(3) lists SEND with Invalidate for UC as well, but no packet of
- * UC could carry it.
+ * The operations of each service (IBA 10.8.2 and the opcodes of table 38). ibv_post_send(3) lists
+ * SEND with Invalidate for UC as well, but no packet of UC can carry it.
  */
 struct rules_opcode_row {
 	const char	*name;
@@ -261,7 +256,7 @@ static const struct rules_opcode_row rules_opcode_rows[] = {
 	{ "Register Memory Region", WEFT_SQE_REG_MR, true, true, false, true },
 	{ "FLUSH", WEFT_SQE_FLUSH, true, false, false, true },
 	{ "ATOMIC WRITE", WEFT_SQE_ATOMIC_WRITE, true, false, false, true },
-	/* some QPs have it, but no service */
+	/* allowed for some QPs, but not for all QPs of a service */
 	{ "LSO", WEFT_SQE_LSO, false, false, false, true },
 	{ "masked Compare and Swap", WEFT_SQE_MASKED_CMP_SWP, false, false, false, false },
 	{ "masked Fetch and Add", WEFT_SQE_MASKED_FETCH_ADD, false, false, false, false },
@@ -345,7 +340,7 @@ static void rnr_ns_table(struct kunit *test)
 	}
 }
 
-/* The field has five bits; min_rnr_timer of a QP is a byte. */
+/* The field has five bits, but min_rnr_timer of a QP is a byte. */
 static void rnr_ns_ignores_upper_bits(struct kunit *test)
 {
 	u32 i;
@@ -396,7 +391,7 @@ static void psn_count_row(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, weft_rules_psn_count(row->length, row->mtu), row->count);
 }
 
-/* Whole packets, and one for the rest. */
+/* Counts the whole packets, and one for the rest. */
 static u32 rules_naive_count(u32 length, u32 mtu)
 {
 	u32 count = length / mtu;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What opensm really sends: its first sweep of another host, which has a switch with a
- * channel adapter in port 1 and its cable in port 36, and the tables of multicast when
- * IPoIB has come up there. The packets were recorded with tcpdump on the net device of that
- * host (opensm 3.3.23, -Q, and -P with a partition 0x8001 of all).
+ * Replays the requests of a real opensm: its first sweep of another host, which has a switch with
+ * a channel adapter at port 1 and the cable to opensm's host at port 36, and the multicast tables
+ * after IPoIB came up there. The packets were recorded with tcpdump on the net device of that host
+ * (opensm 3.3.23, -Q, and -P with a partition 0x8001 of all).
  */
 #include <kunit/test.h>
 #include <linux/kernel.h>
@@ -19,37 +19,27 @@
 #define SWEEP_SWITCH_LID	4
 #define SWEEP_SM_LID		1
 #define SWEEP_PKEY		0x8001
-/* Port of the switch to the subnet manager. */
+/* Port of the switch towards the subnet manager. */
 #define SWEEP_UPPER		WEFT_SWITCH_PORTS
 #define SWEEP_LOWER		1
 
-/**
- * enum sweep_node - of the other host
- * @SWEEP_SWITCH: its switch
- * @SWEEP_CA: its channel adapter
- */
+/* The nodes of the other host. */
 enum sweep_node {
 	SWEEP_SWITCH,
 	SWEEP_CA,
 };
 
-/**
- * struct sweep_smp - a request
- * @node: whom it asks
- * @method: Get or Set
- * @attr: attribute
- * @mod: attribute modifier
- * @last: it comes again and again, up to this modifier
- * @data: Set: of the attribute, hexadecimal, without zeros at the end
- * @answer: of it, in the same way; NULL: has names of the host, is not looked at
- */
+/* A request; @data and @answer are hexadecimal, without trailing zeros. */
 struct sweep_smp {
 	enum sweep_node		node;
 	u8			method;
 	__be16			attr;
+	/* sent for each attribute modifier from @mod to @last */
 	u32			mod;
 	u32			last;
+	/* for Set only */
 	const char		*data;
+	/* NULL: the response has names of the host, and is not compared */
 	const char		*answer;
 };
 
@@ -60,7 +50,7 @@ struct sweep_smp {
 #define SET(_node, _attr, _mod, _data, _answer) \
 	{ SWEEP_##_node, IB_MGMT_METHOD_SET, IB_SMP_ATTR_##_attr, _mod, _mod, _data, _answer }
 
-/* too long for a line */
+/* joins two halves of a string that is too long for a line */
 #define HEX(_begin, _end)	_begin _end
 
 static const struct sweep_smp sweep_smps[] = {
@@ -199,15 +189,11 @@ static const struct sweep_smp sweep_smps[] = {
 	    "00100010001000100010"),
 };
 
-/**
- * struct sweep - the other host
- * @sw: its switch
- * @ca: its channel adapter
- * @cable: of the switch, which lead nowhere
- */
+/* The other host. */
 struct sweep {
 	struct weft_switch	*sw;
 	struct fake_node	*ca;
+	/* of the switch; they lead nowhere */
 	struct weft_cable	cable[SWEEP_UPPER + 1];
 };
 
@@ -269,7 +255,7 @@ static void sweep_data(u8 *data, const char *hex)
 		WARN_ON(hex2bin(data, hex, strlen(hex) / 2));
 }
 
-/* What the adapter of the recording could do, and a fake one can not. */
+/* Clears fields in which the recorded channel adapter and a fake one differ. */
 static void sweep_hide(const struct sweep_smp *row, u8 *data)
 {
 	struct ib_port_info *info = (void *)data;
@@ -332,7 +318,7 @@ static void sweep_replayed(struct kunit *test)
 	}
 }
 
-/* What has become of the two by it. */
+/* Afterwards both nodes are active, and have the addresses and routes of the recording. */
 static void sweep_brings_up(struct kunit *test)
 {
 	struct sweep *sweep = test->priv;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * For how long a send queue waits for an answer, and after an RNR NAK. Nobody waits here:
- * a timer says when it expires, and that it was started between two moments is known.
+ * The ack timeout of a send queue, and its wait after an RNR NAK. The tests do not wait: they read
+ * the expiry time of a timer that was started between two known moments.
  */
 #include "fake_link.h"
 
@@ -18,18 +18,14 @@
 #include "wire/aeth.h"
 #include "wire/opcode.h"
 
-/* Looks at one timer, until one is quick enough to tell its time from whole ticks. */
+/* Attempts to measure a timer so quickly that its time differs from whole ticks. */
 #define TIMERS_LOOKS	100
-/* Of the case for which any timeout will do. */
+/* For a test that works with any timeout. */
 #define TIMERS_TIMEOUT	14
 
-/**
- * struct timers_way - how requests go
- * @name: of the way
- * @local: as whole messages, by a link of the test's own; else as packets
- */
 struct timers_way {
 	const char	*name;
+	/* requests go as whole messages, by a link of this test; else as packets */
 	bool		local;
 };
 
@@ -87,7 +83,7 @@ static struct fake_link *timers_create(struct kunit *test)
 	return link;
 }
 
-/* A peer that does not answer. */
+/* The peer does not respond. */
 static struct fake_link *timers_create_silent(struct kunit *test, u8 timeout)
 {
 	struct fake_link *link = timers_create(test);
@@ -97,7 +93,7 @@ static struct fake_link *timers_create_silent(struct kunit *test, u8 timeout)
 	return link;
 }
 
-/* A peer that has no receive. */
+/* The peer has no receive. */
 static struct fake_link *timers_create_not_ready(struct kunit *test, u8 code)
 {
 	struct fake_link *link = timers_create(test);
@@ -121,17 +117,12 @@ static void timers_post(struct fake_link *link)
 	KUNIT_ASSERT_EQ(link->test, 0, weft_post_send(&link->node[0].ib_qp.ibqp, &wr, &bad));
 }
 
-/**
- * struct timers_look - a timer that was started between two moments
- * @before: ns, the first moment
- * @after: the other one
- * @expires: when the timer does, or has
- * @started: it runs, or has expired
- */
+/* A timer that was started between the moments @before and @after; all times are in ns. */
 struct timers_look {
 	s64	before;
 	s64	after;
 	s64	expires;
+	/* it is running or has expired */
 	bool	started;
 };
 
@@ -145,21 +136,21 @@ static void timers_end(struct fake_node *node, struct timers_look *look)
 	const struct hrtimer *timer = &node->qp->send.retry.timer;
 
 	look->after = ktime_get_ns();
-	/* in this order: one that is not active any more has said that it expired */
+	/* in this order: when an expired timer is not active any more, @expired is set */
 	look->started = hrtimer_active(timer) || READ_ONCE(node->expired);
 	look->expires = ktime_to_ns(hrtimer_get_expires(timer));
-	/* it expires then, and not some time later that suits the machine */
+	/* the timer has no slack */
 	KUNIT_EXPECT_EQ(node->link->test, look->expires,
 			ktime_to_ns(hrtimer_get_softexpires(timer)));
 }
 
-/* Whether what ends at @end may have been started for @ns. */
+/* Whether a timer that ends at @end can have been started with @ns. */
 static bool timers_fits(const struct timers_look *look, s64 end, u64 ns)
 {
 	return end >= look->before + (s64)ns && end <= look->after + (s64)ns;
 }
 
-/* Whether a timer that expires at a tick, just before or behind, would not do. */
+/* Whether the timer cannot be mistaken for one that expires at the tick before or after it. */
 static bool timers_is_sharp(const struct timers_look *look, u64 ns)
 {
 	u32 past;
@@ -179,7 +170,7 @@ static void timers_expect_look(struct kunit *test, const struct timers_look *loo
 
 typedef void (*timers_start_t)(struct kunit *test, u8 value, struct timers_look *look);
 
-/* What is started with the value of an attribute takes so long, to much less than a tick. */
+/* A timer for @value of an attribute takes @ns, with an error of much less than a tick. */
 static void timers_expect(struct kunit *test, timers_start_t start, u8 value, u64 ns)
 {
 	struct timers_look look;
@@ -239,7 +230,7 @@ static void answer_is_waited_for(struct kunit *test)
 		timers_expect(test, timers_send, timeouts[i], timers_timeout_ns(timeouts[i]));
 }
 
-/* Each time as long. */
+/* Each retry has the same timeout. */
 static void answer_to_retry_is_waited_for(struct kunit *test)
 {
 	timers_expect(test, timers_send_again, TIMERS_TIMEOUT,
@@ -270,7 +261,7 @@ static void timers_ack(struct fake_link *link, u32 psn)
 	fake_link_run_halves(link);
 }
 
-/* Timeout 0: for ever, also when another request has been answered. */
+/* Timeout 0 means no timer, even after the response to another request. */
 static void answer_is_waited_for_without_end(struct kunit *test)
 {
 	const struct timers_way *way = test->param_value;
@@ -288,8 +279,8 @@ static void answer_is_waited_for_without_end(struct kunit *test)
 }
 
 /*
- * With each answer the time begins anew, and the timer is started again when it expires:
- * for the rest.
+ * Each response restarts the timeout. The running timer is not changed; when it expires, it is
+ * started again for the remaining time.
  */
 static void answer_to_rest_is_waited_for(struct kunit *test)
 {
@@ -308,7 +299,7 @@ static void answer_to_rest_is_waited_for(struct kunit *test)
 	deadline = ktime_to_ns(send->retry.deadline);
 	KUNIT_EXPECT_TRUE(test, timers_fits(&look, deadline,
 					    timers_timeout_ns(send->retry.timeout)));
-	/* hours are left */
+	/* the timeout is hours away */
 	KUNIT_EXPECT_TRUE(test, hrtimer_cancel(&send->retry.timer));
 	weft_turn_post(&send->turn, WEFT_EV_TIMER);
 	timers_begin(&look);
@@ -320,7 +311,7 @@ static void answer_to_rest_is_waited_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, send->retry.left, 7);
 }
 
-/* The timer is started with the last thing that happens. */
+/* The last step starts the timer, so the moments around each step are taken. */
 static void timers_send_not_ready(struct kunit *test, u8 code, struct timers_look *look)
 {
 	struct fake_link *link = timers_create_not_ready(test, code);
@@ -349,7 +340,7 @@ static void rnr_delay_of_each_code(struct kunit *test)
 	u8 code;
 
 	for (code = 0; code < ARRAY_SIZE(timers_rnr_delays); code++) {
-		/* 655.36 ms, one more than fits */
+		/* code 0 is 655.36 ms, one more than fits a u16 */
 		delay = timers_rnr_delays[code] ?: 65536;
 		timers_expect(test, timers_send_not_ready, code, delay * 10000ULL);
 	}
