@@ -38,9 +38,8 @@
 #include "verbs/speed.h"
 
 /*
- * GUID, in CPU order, to struct weft_dev: each GUID is given once. A device
- * is in here from before its registration until it is freed, which is a
- * grace period later.
+ * Maps each GUID, in CPU order, to its struct weft_dev, so that no GUID is used twice. A device
+ * stays in the map until a grace period before it is freed, so RCU readers may use it.
  */
 static DEFINE_XARRAY(device_guids);
 
@@ -63,7 +62,7 @@ static bool netdev_carries_ip(const struct net_device *ndev)
 	}
 }
 
-/* Frames, or nobody to send them to; or what they are put into. */
+/* Frames go on Ethernet, nowhere (lo), or in UDP packets to the hosts in ib_peers. */
 static bool netdev_carries_frames(const struct net_device *ndev)
 {
 	struct weft_underlay_addrs peers;
@@ -74,16 +73,15 @@ static bool netdev_carries_frames(const struct net_device *ndev)
 	return peers.num && netdev_carries_ip(ndev);
 }
 
-/* What carries the frames of a VLAN interface; NULL: it is none. */
+/* Returns the net device that carries the frames of a VLAN interface, NULL for other interfaces. */
 static struct net_device *netdev_below(const struct net_device *ndev)
 {
 	return is_vlan_dev(ndev) ? vlan_dev_real_dev(ndev) : NULL;
 }
 
 /*
- * The net device the core shall collect GIDs for. With a VLAN interface it
- * would find no IP address at all: it looks for those of a VLAN when it walks
- * the net device below.
+ * The net device for which the core shall collect GIDs. For a VLAN interface it would find no
+ * address: the core finds the addresses of VLANs when it walks the net device below them.
  */
 static struct net_device *netdev_of_gids(struct net_device *ndev)
 {
@@ -106,9 +104,9 @@ static int guid_take(struct weft_dev *dev, u64 guid)
 }
 
 /*
- * The EUI-64 of the MAC address; what has the same address as another (a
- * VLAN, a bond, a second device) gets a number mixed into the FFFE in the
- * middle, which no other EUI-48 leads to.
+ * The EUI-64 of the MAC address. If a GUID is in use, because a VLAN, a bond or another RDMA device
+ * has the same MAC address, a number is mixed into the FFFE in its middle. No other MAC address
+ * results in such a GUID.
  */
 static int guid_from_mac(struct weft_dev *dev)
 {
@@ -122,7 +120,7 @@ static int guid_from_mac(struct weft_dev *dev)
 	return ret;
 }
 
-/* Neither universal (in the modified EUI-64 form of GIDs) nor a group. */
+/* A random GUID has neither the universal bit (of a modified EUI-64) nor the group bit. */
 static int guid_random(struct weft_dev *dev)
 {
 	int ret;
@@ -143,8 +141,8 @@ static int guid_choose(struct weft_dev *dev)
 }
 
 /*
- * The core follows the addresses of Ethernet devices only, and takes the
- * default GID of a bond away on a failover without giving it back.
+ * The core follows the addresses of Ethernet devices only, and on a failover it removes the
+ * default GID of a bond without adding it again.
  */
 static void gids_rescan_worker(struct work_struct *work)
 {
@@ -156,7 +154,7 @@ static void gids_rescan_worker(struct work_struct *work)
 		if (!ib_device_try_get(&dev->ibdev))
 			continue;
 		rcu_read_unlock();
-		/* adds what is missing, is not bothered by the rest */
+		/* adds the missing GIDs and keeps the others */
 		rdma_roce_rescan_device(&dev->ibdev);
 		ib_device_put(&dev->ibdev);
 		rcu_read_lock();
@@ -167,9 +165,8 @@ static void gids_rescan_worker(struct work_struct *work)
 static DECLARE_DELAYED_WORK(gids_rescan, gids_rescan_worker);
 
 /*
- * An address comes to a net device that the core does not follow. One that
- * goes cannot be taken out of the core's table; it stays until the RDMA device
- * goes.
+ * Handles a new address of a net device that the core does not follow. An address that is removed
+ * cannot be taken out of the core's table, so it stays there as long as the RDMA device exists.
  */
 static int gids_address_event(const struct net_device *ndev, unsigned long event)
 {
@@ -185,10 +182,7 @@ static int gids_inet_event(struct notifier_block *nb, unsigned long event, void 
 	return gids_address_event(ifa->ifa_dev->dev, event);
 }
 
-/*
- * There is one way that IPv6 comes back to a net device of which no other notifier is
- * told: with an address.
- */
+/* IPv6 can come back to a net device by a new address, and then no other notifier is called. */
 static void reach_inet6_event(const struct net_device *ndev, unsigned long event)
 {
 	struct weft_dev *dev;
@@ -232,7 +226,7 @@ static void port_update(struct weft_dev *dev)
 	if (state == dev->port_state)
 		return;
 	WRITE_ONCE(dev->port_state, state);
-	/* fails before and after registration: nobody is listening */
+	/* fails before and after registration, when nobody listens */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	ibdev_dbg(&dev->ibdev, "port is %s\n",
@@ -249,16 +243,16 @@ static void port_up(struct weft_dev *dev)
 }
 
 /*
- * NETDEV_UNREGISTER comes for other reasons, too: the net device moves to
- * another namespace, then the RDMA device stays, as hardware would; and
- * unregister_netdevice_notifier() makes one up for each net device.
+ * NETDEV_UNREGISTER has other reasons, too. The net device may move to another namespace; then the
+ * RDMA device stays, as hardware would. And unregister_netdevice_notifier() calls the notifier
+ * with it for each net device.
  */
 static void instance_leave_netdev(struct weft_dev *dev)
 {
 	ASSERT_RTNL();
 	if (dev->ndev->reg_state == NETREG_REGISTERED)
 		return;
-	/* not registered yet: weft_device_add() will look again */
+	/* if it is not registered yet, instance_register() will look again */
 	if (!ib_device_try_get(&dev->ibdev))
 		return;
 	weft_pause(WEFT_PAUSE_DEVICE_NETDEV_LEAVES);
@@ -266,7 +260,7 @@ static void instance_leave_netdev(struct weft_dev *dev)
 	ib_device_put(&dev->ibdev);
 }
 
-/* Of an InfiniBand port: its cable and its state are the fabric's. */
+/* The fabric manages the cable and the state of an InfiniBand port. */
 static void instance_ib_event(struct weft_dev *dev, unsigned long event)
 {
 	switch (event) {
@@ -304,16 +298,16 @@ static void instance_roce_event(struct weft_dev *dev, unsigned long event)
 		break;
 	case NETDEV_BONDING_FAILOVER:
 		weft_speed_changed(dev);
-		/* the core is not done before some work of its own has run */
+		/* later, because the core removes the GID in a work item of its own */
 		schedule_delayed_work(&gids_rescan, HZ);
 		break;
 	default:
-		/* MTU and address are read when they are asked for */
+		/* queries read the MTU and the address */
 		break;
 	}
 }
 
-/* Devices are published and unpublished under RTNL: what is found stays. */
+/* Devices are published and unpublished under RTNL, so the result stays valid without RCU. */
 static struct weft_dev *instance_next(const struct net_device *ndev,
 				      unsigned long *index)
 {
@@ -335,7 +329,7 @@ static int instance_netdev_event(struct notifier_block *nb,
 
 	weft_reach_event(ndev, event);
 	while ((dev = instance_next(ndev, &index))) {
-		/* as of a bond that gets interfaces of IPoIB: frames have other addresses there */
+		/* e.g. a bond that becomes one of IPoIB, where frames have other addresses */
 		if (dev->hca && event == NETDEV_PRE_TYPE_CHANGE)
 			return notifier_from_errno(-EBUSY);
 		if (dev->hca)
@@ -348,11 +342,11 @@ static int instance_netdev_event(struct notifier_block *nb,
 
 static struct notifier_block instance_notifier = {
 	.notifier_call = instance_netdev_event,
-	/* weft_reach_event() sees what IP has made of it */
+	/* after IP, because weft_reach_event() looks at the state that IP leaves */
 	.priority = ADDRCONF_NOTIFY_PRIORITY - 1,
 };
 
-/* Frees what a device has, in whatever state of making it is. */
+/* Frees the resources of a device, which may be incomplete. */
 static void instance_dealloc(struct ib_device *ibdev)
 {
 	struct weft_dev *dev = to_weft_dev(ibdev);
@@ -367,7 +361,7 @@ static void instance_dealloc(struct ib_device *ibdev)
 		weft_dev_unpublish(dev);
 	rtnl_unlock();
 	weft_pause(WEFT_PAUSE_DEVICE_UNPUBLISHED);
-	/* packets may be counted, and addresses told, by who has just found a QP, or us */
+	/* RCU readers that found the device or a QP may count packets or call weft_reach_later() */
 	synchronize_rcu();
 	weft_pause(WEFT_PAUSE_DEVICE_UNUSED);
 	weft_reach_exit(&dev->mcast.reach);
@@ -379,11 +373,11 @@ static void instance_dealloc(struct ib_device *ibdev)
 	if (dev->guid)
 		xa_erase(&device_guids, be64_to_cpu(dev->guid));
 	free_percpu(dev->stats);
-	/* "ip link del" waits for this one */
+	/* "ip link del" waits for this reference */
 	dev_put(dev->ndev);
 }
 
-/* With a reference. It is the one that the core has been told of. */
+/* Returns the net device of ib_device_set_netdev(), with a reference. */
 static struct net_device *instance_port_netdev(struct ib_device *ibdev, u32 port)
 {
 	const struct weft_dev *dev = to_weft_dev(ibdev);
@@ -396,7 +390,7 @@ static struct net_device *instance_port_netdev(struct ib_device *ibdev, u32 port
 	return ndev;
 }
 
-/* What goes with the life of a device; the verbs are in verbs/ops.c. */
+/* The operations of a device's life; the verbs are in verbs/ops.c. */
 static const struct ib_device_ops instance_ops = {
 	.dealloc_driver = instance_dealloc,
 	.get_netdev = COMPAT_WANTS_GET_NETDEV ? instance_port_netdev : NULL,
@@ -427,7 +421,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	ibdev->local_dma_lkey = 0;
 	strscpy(ibdev->node_desc, "weft", sizeof(ibdev->node_desc));
 	ibdev->driver_def = weft_device_uapi;
-	/* what is set first stays */
+	/* ib_set_device_ops() does not replace an operation that is set */
 	if (ib)
 		ib_set_device_ops(ibdev, &weft_ib_port_ops);
 	ib_set_device_ops(ibdev, &weft_device_ops);
@@ -448,7 +442,7 @@ static int instance_allocate(struct weft_dev *dev, bool ib)
 	return ib ? weft_hca_create(dev) : 0;
 }
 
-/* From here on the notifier sees the device. */
+/* Makes the device visible to the notifier. */
 static int instance_attach(struct weft_dev *dev)
 {
 	struct net_device *ndev = dev->ndev;
@@ -463,7 +457,7 @@ static int instance_attach(struct weft_dev *dev)
 	ret = weft_parent_create(dev);
 	if (ret)
 		return ret;
-	/* the core must not take the state of an InfiniBand port from the net device */
+	/* the core must not derive the state of an InfiniBand port from the net device */
 	if (dev->hca)
 		return weft_hca_attach(dev);
 	weft_reach_start(&dev->mcast.reach);
@@ -476,21 +470,21 @@ static int instance_register(struct weft_dev *dev, const char *name)
 	struct ib_device *ibdev = &dev->ibdev;
 	int ret;
 
-	/* once it is registered, others may unregister it at any time */
+	/* once the device is registered, others may unregister it at any time */
 	get_device(&ibdev->dev);
 	ret = ib_register_device(ibdev, name, NULL);
 	weft_pause(WEFT_PAUSE_DEVICE_REGISTERED);
 	if (!ret) {
 		rtnl_lock();
 		if (ib_device_try_get(ibdev)) {
-			/* it may have gone before there was a device to tell */
+			/* the net device may have gone before the RDMA device was registered */
 			instance_leave_netdev(dev);
 			ib_device_put(ibdev);
 		}
 		rtnl_unlock();
 	}
 	put_device(&ibdev->dev);
-	/* the core's word for a name that is taken */
+	/* the core returns -ENFILE for a name that is in use */
 	return ret == -ENFILE ? -EEXIST : ret;
 }
 
@@ -499,7 +493,7 @@ static int instance_register_roce(struct weft_dev *dev, const char *name)
 	struct net *net = dev_net(dev->ndev);
 	int ret;
 
-	/* each GID has the sockets opened again; here one is told why not */
+	/* adding a GID opens the sockets, too, but that error would not reach the user */
 	ret = weft_udp_open(net);
 	if (ret)
 		return ret;
@@ -508,7 +502,10 @@ static int instance_register_roce(struct weft_dev *dev, const char *name)
 	return ret;
 }
 
-/* In exclusive mode it is born where its net device is, as nobody sees it elsewhere. */
+/*
+ * In exclusive mode, a device is visible in one namespace only, so it is created in the namespace
+ * of its net device.
+ */
 static struct weft_dev *instance_alloc(struct net *net)
 {
 	struct weft_dev *dev = ib_alloc_device(weft_dev, ibdev);
@@ -583,9 +580,9 @@ void weft_device_exit(void)
 {
 	unregister_inet6addr_notifier(&gids_inet6_notifier);
 	unregister_inetaddr_notifier(&gids_inet_notifier);
-	/* waits for what instance_leave_netdev() has queued as well */
+	/* also waits for the work items that instance_leave_netdev() has queued */
 	ib_unregister_driver(RDMA_DRIVER_WEFT);
-	/* until then a net device may leave its namespace, and that end */
+	/* after that, because until then a net device may still leave its namespace */
 	unregister_netdevice_notifier(&instance_notifier);
 	cancel_delayed_work_sync(&gids_rescan);
 }

@@ -2,57 +2,36 @@
 /*
  * The life of a device.
  *
- * It begins with weft_device_add(), asked for by "rdma link add", and ends
- * when the core unregisters it: by "rdma link del", because its net device
- * goes away, or because the module is unloaded. In between the notifier of
- * net devices keeps the port's state and the link in sysfs right.
+ * "rdma link add" creates it by weft_device_add() or weft_device_add_ib(). It ends when the core
+ * unregisters it: because of "rdma link del", because its net device goes away, or because the
+ * module is unloaded. In between, the notifier of net devices updates the port's state and the
+ * link in sysfs.
  */
 #ifndef WEFT_DEVICE_H
 #define WEFT_DEVICE_H
 
 struct net_device;
 
-/**
- * weft_device_add - make a device on a net device and register it
- * @name: of the RDMA device
- * @ndev: the net device, borrowed
+/*
+ * Creates and registers a RoCE device. A net device may have several of them. A device on a VLAN
+ * interface has the GIDs of the interface below and of all its VLANs. Takes RTNL.
  *
- * A net device may have several. The GIDs of a device on a VLAN interface
- * are those of the interface below and of all its VLANs.
- *
- * Context: process, may sleep; takes RTNL.
- * Return: 0; -EEXIST: the name is taken; -EOPNOTSUPP: @ndev carries no IP;
- * -ENODEV: @ndev is going away; -ENOMEM or what the core returned.
+ * -EEXIST: @name is in use; -EOPNOTSUPP: @ndev carries no IP; -ENODEV: @ndev is going away;
+ * -EADDRINUSE: another program or driver has the UDP port.
  */
 int weft_device_add(const char *name, struct net_device *ndev);
 
-/**
- * weft_device_add_ib - make a device with an InfiniBand port and register it
- * @name: of the RDMA device
- * @ndev: the net device below, borrowed: Ethernet or the loopback device
+/*
+ * Creates and registers a device with an InfiniBand port, which is connected with the ports of
+ * all such devices on @ndev, and with those of other hosts. Takes RTNL.
  *
- * Its port is connected with the ports of all such devices on the same net device, and
- * with those of other hosts on the same Ethernet.
- *
- * Context: process, may sleep; takes RTNL.
- * Return: as of weft_device_add(); -ENOSPC: there are too many on the net device.
+ * Errors as above, but -EOPNOTSUPP: @ndev cannot carry the frames of a fabric; -ENOSPC: the
+ * fabric has no free port.
  */
 int weft_device_add_ib(const char *name, struct net_device *ndev);
 
-/**
- * weft_device_init - start to watch net devices
- *
- * Return: 0 or -ENOMEM.
- */
 int weft_device_init(void);
-
-/**
- * weft_device_exit - remove all devices, stop to watch net devices
- *
- * Nobody calls weft_device_add() any more.
- *
- * Context: process, may sleep; takes RTNL.
- */
+/* Removes all devices. New devices cannot be added any more. Takes RTNL. */
 void weft_device_exit(void);
 
 #endif /* WEFT_DEVICE_H */

@@ -42,7 +42,7 @@ static int __init weft_init(void)
 	ret = weft_device_init();
 	if (ret)
 		goto err_removal_exit;
-	/* last: from here on there may be devices */
+	/* last, because users can add devices as soon as it is done */
 	weft_netlink_init();
 	return 0;
 
@@ -73,7 +73,7 @@ static void __exit weft_exit(void)
 	weft_engine_exit();
 	weft_pause_exit();
 	weft_icrc_exit();
-	/* RCU callbacks are code of this module */
+	/* RCU callbacks run code of this module */
 	rcu_barrier();
 	weft_table_exit();
 }
@@ -85,5 +85,5 @@ MODULE_AUTHOR("weft developers");
 MODULE_DESCRIPTION("Software RDMA devices on any network interface");
 MODULE_VERSION(WEFT_VERSION);
 MODULE_LICENSE("Dual BSD/GPL");
-/* to be its younger client, see verbs/removal.c */
+/* weft has to register its client after ib_uverbs, see verbs/removal.c */
 MODULE_SOFTDEP("pre: ib_uverbs");

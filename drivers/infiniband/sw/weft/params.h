@@ -7,163 +7,155 @@
 
 #include <linux/sizes.h>
 
-/* An OUI that is nobody's: weft has none of its own. */
+/* An OUI that is assigned to nobody, because weft has none of its own. */
 #define WEFT_VENDOR_ID		0xffffff
 #define WEFT_PART_ID		1
 #define WEFT_HW_VER		1
 
-/* Work requests a queue can be made for. A power of two: rings are. */
+/* Work requests of a queue, and completions of a CQ: powers of two, as the sizes of rings are. */
 #define WEFT_MAX_QP_WR		32768
 #define WEFT_MAX_SRQ_WR		32768
-/* Completions a CQ can be made for; the ring is one power of two. */
 #define WEFT_MAX_CQE		(1 << 22)
 /* Scatter/gather elements of a work request. */
 #define WEFT_MAX_SGE		32
 /*
- * What the core is told of an RDMA READ, which has room for as many as others: with more
- * NFS would make its regions no longer than so many pages.
+ * The limit for an RDMA READ that the core is told. A READ may have WEFT_MAX_SGE elements, too,
+ * but with a greater value NFS would limit its regions to so many pages.
  */
 #define WEFT_MAX_SGE_RD		16
-/* Bytes of inline data: what fits a message of a key-value store. */
+/* Bytes of inline data: enough for a message of a key-value store. */
 #define WEFT_MAX_INLINE		1024
-/* Bytes of a message (IBA 9.7.6): 2^31. */
+/* Bytes of a message (IBA 9.7.6). */
 #define WEFT_MAX_MSG		(1U << 31)
 
 /*
- * What a context keeps of its QPs that are gone for those that come: so many pieces of
- * memory, of at most so many bytes each. A QP with a few hundred work requests has less.
+ * The page cache of a context keeps so many pieces of memory of destroyed QPs for new QPs, each of
+ * at most so many bytes. A QP with a few hundred work requests has less.
  */
 #define WEFT_PAGE_CACHE_PIECES	16U
 #define WEFT_PAGE_CACHE_BYTES	SZ_64K
 
-/* QP numbers are 24 bits; 0 and 1 are special, the first few kept free. */
+/* QP numbers have 24 bits. 0 and 1 are special QPs; the first few numbers are not used. */
 #define WEFT_MIN_QPN		16
 #define WEFT_MAX_QPN		((1 << 24) - 2)
-/* Objects of a device: large enough to be no limit before memory is. */
+/* Objects of a device: so many that memory is the limit. */
 #define WEFT_MAX_QP		(1 << 18)
 #define WEFT_MAX_CQ		(1 << 18)
 #define WEFT_MAX_SRQ		(1 << 18)
 #define WEFT_MAX_PD		(1 << 18)
 #define WEFT_MAX_AH		(1 << 18)
-/* Memory keys are 24 bits of index and 8 bits of the consumer. */
+/* Memory keys have 24 bits of index and 8 bits that the consumer chooses. */
 #define WEFT_MAX_MR		((1 << 23) - 1)
 #define WEFT_MAX_MW		((1 << 23) - 1)
 #define WEFT_MAX_KEY_INDEX	((1 << 24) - 1)
-/* Bytes of a device's memory in all: what the largest NICs have, and some more. */
+/* Bytes of all device memory of a device: some more than the largest NICs have. */
 #define WEFT_MAX_DM_SIZE	SZ_64M
 /* Blocks of a fast registration: 4 MiB in pages. */
 #define WEFT_MAX_FASTREG_BLOCKS	1024
-/* So many of the host's QPs, of a device's regions are found without a tree. */
+/* Slots for the newest QPs of the host, and regions of a device, to find them without a tree. */
 #define WEFT_NEWEST_QPS		1024U
 #define WEFT_NEWEST_REGIONS	256U
 /* Outstanding RDMA READs and atomics of a QP, each way. */
 #define WEFT_MAX_RD_ATOMIC	128
 #define WEFT_MAX_MCAST_GRP	8192
 #define WEFT_MAX_MCAST_ATTACH	1024
-/* Groups that a net device joins again while others wait for RTNL. */
+/* Groups that a net device joins again at a time, because others wait for RTNL. */
 #define WEFT_REJOIN_GROUPS	64
 
-/* Entries of the GID table: each address of each VLAN counts. */
+/* Entries of the GID table: one for each address of each VLAN. */
 #define WEFT_GID_TBL_LEN	256
 #define WEFT_PKEY_TBL_LEN	1
 #define WEFT_DEFAULT_PKEY	0xffff
 
 /*
- * Bytes copied between two looks at whether to stop: long enough to cost
- * nothing, short enough (some 25 us) for a dying process.
+ * Bytes copied between two checks for a reason to stop: enough that the check costs nothing, and
+ * few enough (some 25 us) that a dying process need not wait.
  */
 #define WEFT_COPY_CHUNK		SZ_256K
-/*
- * What one doorbell may do in its caller's time: after so many bytes or work
- * requests the rest is left to a work item.
- */
+/* A doorbell leaves the rest to a work item after so many bytes or work requests. */
 #define WEFT_DOORBELL_BYTES	SZ_16M
 #define WEFT_DOORBELL_WQES	1024
-/* What a work item may do before it queues itself again. */
+/* A work item queues itself again after so many work requests. */
 #define WEFT_WORK_WQES		4096
 
 /*
- * Bytes of on-demand paging memory that are pinned for a message at a time. A longer
- * message goes in windows, so that one process cannot pin all memory by having many
- * messages that wait for something. Not less than WEFT_COPY_CHUNK.
+ * Bytes of ODP memory that are pinned for a message at a time. A longer message goes in chunks, so
+ * that a process with many waiting messages cannot pin all memory. At least WEFT_COPY_CHUNK.
  */
 #define WEFT_ODP_CHUNK		SZ_4M
 
-/* Work requests of a QP that are on the wire. A power of two. */
+/* Inflight work requests of a QP. A power of two. */
 #define WEFT_INFLIGHT_WQES	256
 /*
- * Request packets of a QP without an answer: less than a net device's backlog
- * (1000), so that a burst does not get lost on its way to the peer.
+ * Request packets of a QP without a response: fewer than the backlog of a net device (1000), so
+ * that no packet of a burst is lost on the way to the peer.
  */
 #define WEFT_INFLIGHT_PACKETS	256
 /*
- * Packets that one READ request asks for. A longer READ is several requests, so
- * that its data stay in the window, and a lost packet costs no more than that.
+ * Response packets of one READ request. A longer READ is sent as several requests, so that its
+ * data stays within the inflight window, and a lost packet costs no more than one request.
  */
 #define WEFT_READ_PACKETS	128
-/* Packets handed to a link at a time. */
+/* Packets of a tx batch. */
 #define WEFT_TX_BATCH_PACKETS	32
-/* Packets after which an acknowledge is asked for in a long message. */
+/* Packets of a long message after which the requester asks for an ACK. */
 #define WEFT_ACK_PACKETS	32
-/* kbit/s that a QP's rate can be limited to: what the fastest net devices have. */
+/* Rate limits of a QP in kbit/s, up to the speed of the fastest net devices. */
 #define WEFT_MIN_RATE		1U
 #define WEFT_MAX_RATE		400000000U
 /*
- * Packets that wait for a half, and bytes of their memory; a well-behaved peer sends no more:
- * WEFT_INFLIGHT_PACKETS of the greatest MTU take 2 MiB.
+ * Packets that wait for the requester or the responder, and bytes of their memory. A well-behaved
+ * peer sends fewer: WEFT_INFLIGHT_PACKETS of the greatest MTU take 2 MiB.
  */
 #define WEFT_QUEUE_PACKETS	1024
 #define WEFT_QUEUE_BYTES	SZ_8M
-/*
- * What a soft interrupt may do for a QP before it leaves the rest to a work
- * item.
- */
+/* A soft interrupt leaves the rest to a work item after so many work requests or bytes of a QP. */
 #define WEFT_SOFTIRQ_WQES	64
 #define WEFT_SOFTIRQ_BYTES	SZ_64K
-/* Bytes of memory a half's packets may take until they have left. */
+/* Bytes of memory that the packets of a requester, or of a responder, take until they have left. */
 #define WEFT_TX_BYTES		SZ_512K
 
-/* Bytes of a packet of a fabric: the greatest MTU, and more than all headers are. */
+/* Bytes of a packet of a fabric: the greatest MTU and room for all headers. */
 #define WEFT_FRAME_PACKET	(4096U + 256U)
-/* Frames of an uplink without an acknowledgment. A power of two. */
+/* Unacknowledged frames of an uplink. A power of two. */
 #define WEFT_ARQ_WINDOW		128U
-/* That many may always be under way, whatever has been lost. */
+/* The window never shrinks below so many frames, however many are lost. */
 #define WEFT_ARQ_MIN_WINDOW	16U
-/* Frames, and microseconds, after which what has come is acknowledged. */
+/* Received frames, and microseconds, after which an acknowledgment is sent. */
 #define WEFT_ARQ_ACK_FRAMES	16U
 #define WEFT_ARQ_ACK_US		1000
-/* Microseconds without one until frames are sent again: at first, and at most. */
+/* Microseconds without an acknowledgment until frames are sent again: at first, and at most. */
 #define WEFT_ARQ_RETRY_US	2000
 #define WEFT_ARQ_MAX_RETRY_US	50000
-/* Microseconds in which a gap is told, and repaired, once. */
+/* Microseconds in which a gap is reported, and repaired, only once. */
 #define WEFT_ARQ_GAP_US		1000
-/* Microseconds without an acknowledgment after which there is no link any more. */
+/* Microseconds without an acknowledgment after which the link is down. */
 #define WEFT_ARQ_GIVE_UP_US	1000000
-/* What may wait for the window, in bytes and packets: a few ms of a fast link. */
+/* Bytes and packets that may wait for the window: a few ms of a fast link. */
 #define WEFT_ARQ_WAIT_BYTES	SZ_4M
 #define WEFT_ARQ_WAIT_PACKETS	4096U
-/* Copies for a group have one part of so many of that, and leave the rest to others. */
+/* Copies for multicast groups may take 1/WEFT_ARQ_COPY_PART of that. */
 #define WEFT_ARQ_COPY_PART	2U
-/* The same of packets whose senders have no more than WEFT_TX_BYTES each under way. */
+/* The same for packets of senders with tx credit, which have at most WEFT_TX_BYTES each. */
 #define WEFT_ARQ_OWNED_BYTES	SZ_64M
 #define WEFT_ARQ_OWNED_PACKETS	65536U
-/* Packets, or frames, that wait until another CPU has handed those before them on. */
+/* Packets, or frames, that wait until another CPU has handed on the earlier ones. */
 #define WEFT_ARQ_FIFO		1024U
-/* As many of them are handed on before the rest is left to a work item. */
+/* After handing on so many of them, a CPU leaves the rest to a work item. */
 #define WEFT_ARQ_BUDGET		64U
 
-/* Cables between hosts that a packet goes by at most: as many as a directed route has. */
+/* Cables between hosts that a packet may take: as many as a directed route has. */
 #define WEFT_MAX_HOPS		64U
-/* Nodes of other hosts that a switch has a cable to; half of its ports are for its own host. */
+/* Cables of a switch to nodes of other hosts; half of its ports are for its own host. */
 #define WEFT_UPLINK_PEERS	18
-/* HELLOs that have come and are not looked at yet. */
+/* Received HELLOs that are not processed yet. */
 #define WEFT_UPLINK_NOTES	64U
-/* ms between two HELLOs, while there is somebody to get to know and later. */
+/* ms between two HELLOs: while a node looks for peer nodes, and later. */
 #define WEFT_HELLO_FAST_MS	100
 #define WEFT_HELLO_SLOW_MS	500
-/* ms that a new node is in a hurry. */
+/* ms for which a new node sends HELLOs at the fast rate. */
 #define WEFT_HELLO_EAGER_MS	3000
-/* ms of silence after which a peer is gone: three HELLOs, and some. */
+/* ms of silence after which a peer node is gone: a bit more than three slow HELLOs. */
 #define WEFT_HELLO_DEAD_MS	1600
 
 #endif /* WEFT_PARAMS_H */

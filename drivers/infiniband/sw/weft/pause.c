@@ -13,26 +13,20 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-/* Longest line that may be written. */
+/* Length limit of a written line. */
 #define PAUSE_LINE	64
 
-/**
- * struct pause_point - a place
- * @name: of the place
- * @sleeps: all that come there may sleep
- * @ms: how long a task is held; 0: the point is not armed; under pause_lock
- * @round: lines written for the point, each of which releases the tasks held; likewise
- * @left: tasks that are still to be held
- * @hits: tasks that have come while any point was armed
- * @stayed: tasks that were held
- * @now: tasks that are held
- */
 struct pause_point {
 	const char	*name;
+	/* all tasks that come here may sleep */
 	bool		sleeps;
+	/* how long a task is held; 0: the point is not armed; written under pause_lock */
 	unsigned int	ms;
+	/* lines written for the point, each of which releases the held tasks; likewise */
 	unsigned int	round;
+	/* tasks still to be held */
 	atomic_t	left;
+	/* tasks that came while any point was armed, that were held, that are held now */
 	atomic_t	hits;
 	atomic_t	stayed;
 	atomic_t	now;
@@ -45,7 +39,7 @@ static struct pause_point pause_points[WEFT_PAUSE_NUM] = {
 	WEFT_PAUSES(PAUSE_POINT)
 };
 
-/* Counts the points that are armed. */
+/* Counts the armed points. */
 DEFINE_STATIC_KEY_FALSE(weft_pause_key);
 WEFT_EXPORT_FOR_TEST(weft_pause_key);
 
@@ -76,7 +70,7 @@ void weft_pause_hold(enum weft_pause which)
 {
 	struct pause_point *point = &pause_points[which];
 
-	/* checked for each task, so that a wrong entry in WEFT_PAUSES() shows */
+	/* checked for each task, so that a wrong entry in WEFT_PAUSES() is found */
 	if (point->sleeps)
 		might_sleep();
 	atomic_inc(&point->hits);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Fail points for races: a test holds a task at one of these places, and has another one act
- * meanwhile. The places are between the steps of a change, and between a lookup and the use of
- * its result.
+ * Fail points for races: a test holds a task at one of these points while another task acts. The
+ * points are between the steps of a change, and between a lookup and the use of its result.
  *
  * Kernels with CONFIG_FAULT_INJECTION_DEBUG_FS have them, at the cost of a static key. A line
  * "POINT MS TIMES" written to /sys/kernel/debug/weft/pause holds the next TIMES tasks that come
@@ -16,15 +15,15 @@
 #include <linux/jump_label.h>
 
 /*
- * POINT(name, sleeps): whether all that come to the place may sleep. If not, they sleep when
- * they may, and spin when they may not.
+ * POINT(name, sleeps): @sleeps says that all tasks that come to the point may sleep. Otherwise the
+ * task sleeps if it may, and spins if it may not.
  */
 #define WEFT_PAUSES(POINT) \
-	/* a QP: made, but without a number; the process knows it; others find it */ \
+	/* create_qp: no number yet; the process has the response; lookups find the QP */ \
 	POINT(QP_CREATE_NAMELESS, true) \
 	POINT(QP_CREATE_TOLD, true) \
 	POINT(QP_CREATE_PUBLISHED, true) \
-	/* modify_qp: nothing, the send half, both stopped; what is wanted is right; is set */ \
+	/* modify_qp: no turn, the send turn, both turns stopped; validated; committed */ \
 	POINT(QP_MODIFY_BEGIN, true) \
 	POINT(QP_MODIFY_SEND_STOPPED, true) \
 	POINT(QP_MODIFY_STOPPED, true) \
@@ -103,7 +102,7 @@
 	POINT(COUNTER_UNBIND, true) \
 	POINT(COUNTER_DEALLOC, true) \
 	POINT(COUNTER_READ, true) \
-	/* contexts, and what looks at objects */ \
+	/* contexts, and queries of objects */ \
 	POINT(UCONTEXT_TOLD, true) \
 	POINT(UCONTEXT_DEALLOC, true) \
 	POINT(RESOURCE_QP, true) \
@@ -138,24 +137,14 @@ DECLARE_STATIC_KEY_FALSE(weft_pause_key);
 /* The slow part of weft_pause(). */
 void weft_pause_hold(enum weft_pause which);
 
-/**
- * weft_pause - hold the task if a test wants it
- * @which: the place
- */
 static __always_inline void weft_pause(enum weft_pause which)
 {
 	if (static_branch_unlikely(&weft_pause_key))
 		weft_pause_hold(which);
 }
 
-/**
- * weft_pause_init - at module load
- */
 void weft_pause_init(void);
-
-/**
- * weft_pause_exit - at module unload, when nobody comes to a point any more
- */
+/* No task may come to a point any more. */
 void weft_pause_exit(void);
 #else
 #define weft_pause(which)	do { } while (0)

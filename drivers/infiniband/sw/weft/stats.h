@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Counters of a port, shown by "rdma statistic" and below
- * /sys/class/infiniband/.../ports/1/hw_counters, and those of a device that no port
- * has to do with, in /sys/class/infiniband/.../hw_counters.
+ * Counters of a port, shown by "rdma statistic" and in
+ * /sys/class/infiniband/.../ports/1/hw_counters, and counters of a device, in
+ * /sys/class/infiniband/.../hw_counters.
  */
 #ifndef WEFT_STATS_H
 #define WEFT_STATS_H
@@ -16,8 +16,8 @@ struct rdma_hw_stats;
 struct weft_dev;
 
 /*
- * X(id, name shown to users, what is counted). Names are part of the
- * interface to user space: add at the end, never rename.
+ * X(id, name shown to users, description). The names are part of the interface to user space: add
+ * new counters at the end, and never rename one.
  */
 #define WEFT_STATS(X)							\
 	X(SENT_MESSAGES, sent_messages,					\
@@ -95,7 +95,7 @@ struct weft_dev;
 	X(RX_TOO_LONG, rx_too_long,					\
 	  "Messages of UC and UD dropped because they were longer than the receive.")
 
-/* The same, of a device. */
+/* Counters of a device, in the same form. */
 #define WEFT_DEV_STATS(X)						\
 	X(QP_ERRORS, qp_errors,						\
 	  "QPs that an error, not a program, took to the state ERR.")	\
@@ -108,7 +108,6 @@ struct weft_dev;
 
 #define WEFT_STAT_ENUM(id, ...) WEFT_STAT_##id,
 
-/* WEFT_STAT_...: a counter; WEFT_STATS() has the meaning of each. */
 enum weft_stat {
 	WEFT_STATS(WEFT_STAT_ENUM)
 	WEFT_STAT_NUM,
@@ -118,7 +117,6 @@ enum weft_stat {
 
 #define WEFT_DEV_STAT_ENUM(id, ...) WEFT_DEV_STAT_##id,
 
-/* WEFT_DEV_STAT_...: a counter; WEFT_DEV_STATS() has the meaning of each. */
 enum weft_dev_stat {
 	WEFT_DEV_STATS(WEFT_DEV_STAT_ENUM)
 	WEFT_DEV_STAT_NUM,
@@ -126,43 +124,21 @@ enum weft_dev_stat {
 
 #undef WEFT_DEV_STAT_ENUM
 
-/**
- * struct weft_stats - the counters of one CPU
- * @count: by enum weft_stat, only ever increasing
- */
+/* The counters of one CPU, by enum weft_stat. */
 struct weft_stats {
 	u64 count[WEFT_STAT_NUM];
 };
 
-/**
- * weft_stats_add - count something several times
- * @whose: struct weft_qp, one of whose turns is owned, or else struct weft_dev
- * @stat: enum weft_stat
- * @n: how often
- *
- * Context: any.
+/*
+ * Any context. @whose is a struct weft_qp if the caller owns one of its turns (which keeps
+ * qp->stats from changing), else a struct weft_dev.
  */
 #define weft_stats_add(whose, stat, n) \
 	this_cpu_add((whose)->stats->count[stat], n)
-
-/**
- * weft_stats_inc - count something
- * @whose: struct weft_qp, one of whose turns is owned, or else struct weft_dev
- * @stat: enum weft_stat
- *
- * Context: any.
- */
 #define weft_stats_inc(whose, stat) \
 	this_cpu_inc((whose)->stats->count[stat])
 
-/**
- * weft_stats_message - count a message, and its bytes
- * @stats: of a struct weft_qp, one of whose turns is owned
- * @messages: WEFT_STAT_SENT_MESSAGES or WEFT_STAT_RCVD_MESSAGES
- * @length: bytes
- *
- * Context: any.
- */
+/* Counts a message and its bytes; @messages is WEFT_STAT_SENT_MESSAGES or ..._RCVD_MESSAGES. */
 static __always_inline void weft_stats_message(struct weft_stats __percpu *stats,
 					       enum weft_stat messages, u32 length)
 {
@@ -172,74 +148,24 @@ static __always_inline void weft_stats_message(struct weft_stats __percpu *stats
 	this_cpu_add(stats->count[messages + 1], length);
 }
 
-/**
- * weft_dev_stats_inc - count something of the device
- * @dev: struct weft_dev
- * @stat: enum weft_dev_stat
- *
- * Context: any; not on the path of a message that has all it needs.
- */
+/* An atomic, so not for the path of a message that has all it needs. */
 #define weft_dev_stats_inc(dev, stat) \
 	atomic64_inc(&(dev)->counts[stat])
 
-/**
- * weft_stats_name - what users know a counter by
- * @stat: which
- *
- * Context: any.
- * Return: its name, for good.
- */
+/* The name of a counter, as users know it. */
 const char *weft_stats_name(enum weft_stat stat);
 
-/**
- * weft_stats_sum - read a counter
- * @dev: the device
- * @stat: which
- *
- * Context: any.
- * Return: the sum over all CPUs, not a snapshot.
- */
+/* The sum over all CPUs, which is no snapshot. */
 u64 weft_stats_sum(const struct weft_dev *dev, enum weft_stat stat);
 
-/**
- * weft_stats_fill - read all counters
- * @stats: a device's, or those of some QPs
- * @to: from weft_alloc_hw_port_stats()
- *
- * Context: any.
- */
+/* Sums the counters of a device or of an rdma_counter; @to is for the counters of a port. */
 void weft_stats_fill(const struct weft_stats __percpu *stats, struct rdma_hw_stats *to);
 
-/**
- * weft_alloc_hw_device_stats - ib_device_ops.alloc_hw_device_stats
- * @ibdev: the device
- *
- * Context: process, may sleep.
- * Return: for the core to free, or NULL.
- */
+/* Members of struct ib_device_ops. */
 struct rdma_hw_stats *weft_alloc_hw_device_stats(struct ib_device *ibdev);
-
-/**
- * weft_alloc_hw_port_stats - ib_device_ops.alloc_hw_port_stats
- * @ibdev: the device
- * @port_num: 1
- *
- * Context: process, may sleep.
- * Return: for the core to free, or NULL.
- */
 struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port_num);
-
-/**
- * weft_get_hw_stats - ib_device_ops.get_hw_stats
- * @ibdev: the device
- * @stats: from weft_alloc_hw_port_stats() or weft_alloc_hw_device_stats(), filled in
- * @port_num: 1; 0: those of the device
- * @index: ignored, all counters are read
- *
- * Context: process, holds the lock of @stats.
- * Return: number of counters; -EINVAL: no such port.
- */
+/* Reads all counters, not only @index; port 0 means those of the device. */
 int weft_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port_num, int index);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Tracepoints: what becomes of each packet. "perf list weft:*", or
- * /sys/kernel/tracing/events/weft.
+ * Tracepoints for the fate of each packet: "perf list weft:*", or /sys/kernel/tracing/events/weft.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM weft
@@ -14,14 +13,14 @@
 #include "stats.h"
 #include "wire/codec.h"
 
-/* Bytes of the longest name of a counter. */
+/* Bytes for the name of a counter. */
 #define WEFT_TRACE_NAME		32
 /* enum ib_qp_state */
 #define WEFT_TRACE_QP_STATES						\
 	{ 0, "RESET" }, { 1, "INIT" }, { 2, "RTR" }, { 3, "RTS" },	\
 	{ 4, "SQD" }, { 5, "SQE" }, { 6, "ERR" }
 
-/* A batch of packets has been handed to the link: @sent of them went. */
+/* The transmitter handed a tx batch of @num packets to the link, which took @sent of them. */
 TRACE_EVENT(weft_send,
 	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 num, u32 sent, u32 length),
 	TP_ARGS(qpn, hdr, num, sent, length),
@@ -80,25 +79,25 @@ DECLARE_EVENT_CLASS(weft_packet,
 		  __entry->syndrome)
 );
 
-/* The responder looks at a request. */
+/* The responder processes a request. */
 DEFINE_EVENT(weft_packet, weft_request,
 	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 expected),
 	TP_ARGS(qpn, hdr, expected)
 );
 
-/* The completer looks at a response. */
+/* The completer processes a response. */
 DEFINE_EVENT(weft_packet, weft_response,
 	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 expected),
 	TP_ARGS(qpn, hdr, expected)
 );
 
-/* A packet waits for the half that somebody else runs. */
+/* A packet has to wait, because another task owns the turn. */
 DEFINE_EVENT(weft_packet, weft_defer,
 	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 expected),
 	TP_ARGS(qpn, hdr, expected)
 );
 
-/* A packet is dropped, and counted; why is said by the name of the counter. */
+/* A packet is dropped. The name of the counter that counts it tells the reason. */
 TRACE_EVENT(weft_drop,
 	TP_PROTO(const struct weft_hdr *hdr, enum weft_stat why),
 	TP_ARGS(hdr, why),
@@ -118,7 +117,7 @@ TRACE_EVENT(weft_drop,
 		  __entry->dqpn, __entry->opcode, __entry->psn, __entry->why)
 );
 
-/* A datagram is dropped by the QP it has come to, in a packet or without one. */
+/* The destination QP drops a datagram, which came in a packet or by the local link. */
 TRACE_EVENT(weft_datagram_drop,
 	TP_PROTO(u32 qpn, u32 src_qpn, enum weft_stat why),
 	TP_ARGS(qpn, src_qpn, why),
@@ -135,7 +134,7 @@ TRACE_EVENT(weft_datagram_drop,
 	TP_printk("qp %#x from qp %#x: %s", __entry->qpn, __entry->src_qpn, __entry->why)
 );
 
-/* Packets are sent again from a PSN on. */
+/* The requester sends packets again, from @psn on. */
 TRACE_EVENT(weft_retry,
 	TP_PROTO(u32 qpn, u32 psn, u32 left),
 	TP_ARGS(qpn, psn, left),

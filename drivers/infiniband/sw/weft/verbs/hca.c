@@ -145,7 +145,7 @@ void weft_hca_detach(struct weft_dev *dev)
 		weft_fabric_detach(hca->fabric, &hca->port);
 	weft_pause(WEFT_PAUSE_IB_DETACH);
 	hca->fabric = NULL;
-	/* a trap may come back to this port, so sending ends before receiving (weft_hca_destroy()) */
+	/* a trap may come back to this port, so sending ends before weft_hca_destroy() */
 	weft_traps_close(&hca->traps);
 }
 
