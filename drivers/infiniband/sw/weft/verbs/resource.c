@@ -142,7 +142,7 @@ static void resource_raw_sizes(struct weft_raw_qp *raw, const struct ib_qp_cap *
 	raw->max_inline_data = READ_ONCE(cap->max_inline_data);
 }
 
-static void resource_raw_halves(struct weft_raw_qp *raw, const struct weft_qp *qp)
+static void resource_raw_queues(struct weft_raw_qp *raw, const struct weft_qp *qp)
 {
 	const struct weft_send *send = &qp->send;
 	const struct weft_recv *recv = &qp->recv;
@@ -186,7 +186,7 @@ static struct weft_raw_qp resource_raw_qp(const struct weft_qp *qp)
 	};
 
 	resource_raw_sizes(&raw, &qp->cap);
-	resource_raw_halves(&raw, qp);
+	resource_raw_queues(&raw, qp);
 	resource_raw_path(&raw, &qp->av);
 	return raw;
 }
