@@ -28,6 +28,7 @@
 #include "object/advise.h"
 #include "object/dev.h"
 #include "object/parent.h"
+#include "object/refuse.h"
 #include "object/table.h"
 #include "pause.h"
 #include "stats.h"
@@ -42,6 +43,10 @@
  * stays in the map until a grace period before it is freed, so RCU readers may use it.
  */
 static DEFINE_XARRAY(device_guids);
+
+/* weft_refuse() for "rdma link add", because the device has no name yet. */
+#define netdev_refuse(_ndev, _err, _fmt, ...) \
+	({ netdev_dbg(_ndev, "add RDMA device: " _fmt "\n", ##__VA_ARGS__); (_err); })
 
 static bool netdev_carries_ip(const struct net_device *ndev)
 {
@@ -331,7 +336,9 @@ static int instance_netdev_event(struct notifier_block *nb,
 	while ((dev = instance_next(ndev, &index))) {
 		/* e.g. a bond that becomes one of IPoIB, where frames have other addresses */
 		if (dev->hca && event == NETDEV_PRE_TYPE_CHANGE)
-			return notifier_from_errno(-EBUSY);
+			return notifier_from_errno(weft_refuse(&dev->ibdev, -EBUSY,
+							       "change the type of %s: in use",
+							       ndev->name));
 		if (dev->hca)
 			instance_ib_event(dev, event);
 		else
@@ -450,7 +457,7 @@ static int instance_attach(struct weft_dev *dev)
 
 	ASSERT_RTNL();
 	if (ndev->reg_state != NETREG_REGISTERED)
-		return -ENODEV;
+		return netdev_refuse(ndev, -ENODEV, "the net device is going away");
 	ret = weft_dev_publish(dev);
 	if (ret)
 		return ret;
@@ -458,8 +465,10 @@ static int instance_attach(struct weft_dev *dev)
 	if (ret)
 		return ret;
 	/* the core must not derive the state of an InfiniBand port from the net device */
-	if (dev->hca)
-		return weft_hca_attach(dev);
+	if (dev->hca) {
+		ret = weft_hca_attach(dev);
+		return ret ? netdev_refuse(ndev, ret, "no port of the fabric (%d)", ret) : 0;
+	}
 	weft_reach_start(&dev->mcast.reach);
 	dev->port_state = netdev_port_state(ndev);
 	return ib_device_set_netdev(&dev->ibdev, netdev_of_gids(ndev), 1);
@@ -485,7 +494,9 @@ static int instance_register(struct weft_dev *dev, const char *name)
 	}
 	put_device(&ibdev->dev);
 	/* the core returns -ENFILE for a name that is in use */
-	return ret == -ENFILE ? -EEXIST : ret;
+	if (ret == -ENFILE)
+		return netdev_refuse(dev->ndev, -EEXIST, "the name %s is in use", name);
+	return ret;
 }
 
 static int instance_register_roce(struct weft_dev *dev, const char *name)
@@ -496,7 +507,7 @@ static int instance_register_roce(struct weft_dev *dev, const char *name)
 	/* adding a GID opens the sockets, too, but that error would not reach the user */
 	ret = weft_udp_open(net);
 	if (ret)
-		return ret;
+		return netdev_refuse(dev->ndev, ret, "no UDP sockets for RoCE (%d)", ret);
 	ret = instance_register(dev, name);
 	weft_udp_close(net);
 	return ret;
@@ -545,13 +556,19 @@ err_dealloc:
 
 int weft_device_add(const char *name, struct net_device *ndev)
 {
-	return netdev_carries_ip(ndev) ? instance_add(name, ndev, false) : -EOPNOTSUPP;
+	if (!netdev_carries_ip(ndev))
+		return netdev_refuse(ndev, -EOPNOTSUPP, "no IP on net devices of type %u",
+				     ndev->type);
+	return instance_add(name, ndev, false);
 }
 WEFT_EXPORT_FOR_TEST(weft_device_add);
 
 int weft_device_add_ib(const char *name, struct net_device *ndev)
 {
-	return netdev_carries_frames(ndev) ? instance_add(name, ndev, true) : -EOPNOTSUPP;
+	if (!netdev_carries_frames(ndev))
+		return netdev_refuse(ndev, -EOPNOTSUPP,
+				     "no InfiniBand fabric on net devices of type %u", ndev->type);
+	return instance_add(name, ndev, true);
 }
 
 int weft_device_init(void)

@@ -6,6 +6,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "object/dev.h"
+#include "object/refuse.h"
 
 #define STATS_DESC(id, counter, doc) \
 	[WEFT_STAT_##id] = { .name = #counter, .priv = doc },
@@ -79,7 +80,7 @@ int weft_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 
 	if (!port_num)
 		return dev_stats_fill(dev, stats);
-	if (port_num != 1)
+	if (weft_check_port(ibdev, "get statistics", port_num))
 		return -EINVAL;
 	weft_stats_fill(dev->stats, stats);
 	return WEFT_STAT_NUM;

@@ -82,7 +82,7 @@ static int compat_counter_unbind_qp(struct ib_qp *ibqp)
 #else
 static int compat_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 {
-	return cqe < 0 ? -EINVAL : weft_resize_cq(ibcq, cqe, udata);
+	return weft_resize_cq(ibcq, cqe, udata);
 }
 
 #define COMPAT_RESIZE_CQ .resize_cq = compat_resize_cq

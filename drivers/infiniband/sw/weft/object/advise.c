@@ -11,6 +11,7 @@
 #include "mem/odp_pins.h"
 #include "mem/region.h"
 #include "object/dev.h"
+#include "object/refuse.h"
 #include "pause.h"
 
 /**
@@ -55,16 +56,24 @@ struct advise_prefetch {
 	struct advise_range	range[];
 };
 
+#define advise_refuse(_pd, _sge, _err, _rule) \
+	weft_refuse((_pd)->device, _err, "advise MR: lkey %#x, addr %#llx, length %u: %s", \
+		    (_sge)->lkey, (_sge)->addr, (_sge)->length, _rule)
+
 static int advise_check(const struct weft_region *region, const struct ib_pd *pd,
 			const struct ib_sge *sge, bool write)
 {
 	if (region->kind != WEFT_REGION_MR)
-		return -EINVAL;
+		return advise_refuse(pd, sge, -EINVAL, "is no MR");
 	if (!region->mm)
-		return -ENOENT;
-	if (region->pd != pd || (write && !ib_access_writable(region->access)))
-		return -EPERM;
-	return weft_region_contains(region, sge->addr, sge->length) ? 0 : -EFAULT;
+		return advise_refuse(pd, sge, -ENOENT, "has no on-demand paging");
+	if (region->pd != pd)
+		return advise_refuse(pd, sge, -EPERM, "is of another PD");
+	if (write && !ib_access_writable(region->access))
+		return advise_refuse(pd, sge, -EPERM, "is not writable");
+	if (!weft_region_contains(region, sge->addr, sge->length))
+		return advise_refuse(pd, sge, -EFAULT, "does not have that range");
+	return 0;
 }
 
 static int advise_add(struct advise_prefetch *prefetch, struct ib_pd *pd,
@@ -76,7 +85,7 @@ static int advise_add(struct advise_prefetch *prefetch, struct ib_pd *pd,
 
 	region = weft_region_get(&dev->regions, sge->lkey);
 	if (!region)
-		return -ENOENT;
+		return advise_refuse(pd, sge, -ENOENT, "does not exist");
 	weft_pause(WEFT_PAUSE_ADVISE_FOUND);
 	err = advise_check(region, pd, sge, prefetch->write);
 	if (!err) {
@@ -227,9 +236,10 @@ int weft_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32
 	int err = 0;
 
 	if (advice > IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
-		return -EOPNOTSUPP;
+		return weft_refuse(pd->device, -EOPNOTSUPP,
+				   "advise MR: advice %u is not supported", advice);
 	if (!num_sge)
-		return -EINVAL;
+		return weft_refuse(pd->device, -EINVAL, "advise MR: num_sge is 0");
 	prefetch = advise_prepare(pd, advice == IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE,
 				  sg_list, num_sge);
 	if (IS_ERR(prefetch))

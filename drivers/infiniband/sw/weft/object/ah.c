@@ -8,6 +8,7 @@
 #include <rdma/weft-abi.h>
 
 #include "object/dev.h"
+#include "object/refuse.h"
 #include "object/ucontext.h"
 #include "pause.h"
 
@@ -62,10 +63,10 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	int ret;
 
 	ret = weft_udata_empty(udata);
+	if (!ret && udata && udata->outlen < sizeof(resp))
+		ret = -EINVAL;
 	if (ret)
-		return ret;
-	if (udata && udata->outlen < sizeof(resp))
-		return -EINVAL;
+		return weft_refuse_request(ibah->device, ret, "create AH", udata);
 	entry = kzalloc(sizeof(*entry), (init->flags & RDMA_CREATE_AH_SLEEPABLE ?
 					 GFP_KERNEL : GFP_ATOMIC) | (udata ? __GFP_ACCOUNT : 0));
 	if (!entry)
@@ -73,8 +74,10 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	spin_lock_init(&entry->lock);
 	entry->pd = ibah->pd;
 	ret = weft_av_init(&entry->av, dev, init->ah_attr);
-	if (ret)
+	if (ret) {
+		ret = weft_refuse(ibah->device, ret, "create AH: invalid ah_attr");
 		goto err_free_entry;
+	}
 	/* the kernel's consumers are IPoIB and management, which are about packets */
 	if (entry->av.ib && udata)
 		weft_av_find_peer(&entry->av, dev);
@@ -107,7 +110,7 @@ int weft_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 
 	ret = weft_av_init(&av, to_weft_dev(ibah->device), attr);
 	if (ret)
-		return ret;
+		return weft_refuse(ibah->device, ret, "modify AH: invalid ah_attr");
 	spin_lock_irqsave(&entry->lock, flags);
 	entry->av = av;
 	spin_unlock_irqrestore(&entry->lock, flags);

@@ -8,6 +8,7 @@
 #include "fabric/fabric.h"
 #include "object/dev.h"
 #include "object/hca.h"
+#include "object/refuse.h"
 #include "object/table.h"
 
 atomic_t weft_path_generation = ATOMIC_INIT(1);
@@ -60,10 +61,12 @@ static int av_init_ib(struct weft_av *av, const struct weft_dev *dev,
 	av->multicast = av->dlid >= WEFT_LID_MCAST && av->dlid != WEFT_LID_PERMISSIVE;
 	if (av->grh)
 		av->sgid = grh->sgid_attr->gid;
-	if (rdma_ah_get_dlid(attr) > U16_MAX || av->path_bits > 127 ||
-	    (av->multicast && !av->grh))
-		return -EINVAL;
-	return 0;
+	if (av->multicast && !av->grh)
+		return weft_refuse(&dev->ibdev, -EINVAL,
+				   "ah_attr: dlid %#x is a multicast LID, which needs a GRH",
+				   av->dlid);
+	return weft_check_max(&dev->ibdev, "ah_attr", "dlid", rdma_ah_get_dlid(attr), U16_MAX) ?:
+	       weft_check_max(&dev->ibdev, "ah_attr", "src_path_bits", av->path_bits, 127);
 }
 
 void weft_av_find_peer(struct weft_av *av, const struct weft_dev *dev)
@@ -89,9 +92,12 @@ int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 	bool has_grh = rdma_ah_get_ah_flags(attr) & IB_AH_GRH;
 	const struct ib_global_route *grh = rdma_ah_read_grh(attr);
 
-	if (rdma_ah_get_port_num(attr) != 1 || rdma_ah_get_sl(attr) > 15 ||
-	    (has_grh && !grh->sgid_attr))
+	if (weft_check_port(&dev->ibdev, "ah_attr", rdma_ah_get_port_num(attr)) ||
+	    weft_check_max(&dev->ibdev, "ah_attr", "sl", rdma_ah_get_sl(attr), 15))
 		return -EINVAL;
+	if (has_grh && !grh->sgid_attr)
+		return weft_refuse(&dev->ibdev, -EINVAL, "ah_attr: no GID with the sgid_index %u",
+				   grh->sgid_index);
 	*av = (struct weft_av){
 		.sl = rdma_ah_get_sl(attr),
 		.static_rate = rdma_ah_get_static_rate(attr),
@@ -101,7 +107,7 @@ int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 	if (dev->hca)
 		return av_init_ib(av, dev, attr);
 	if (!has_grh)
-		return -EINVAL;
+		return weft_refuse(&dev->ibdev, -EINVAL, "ah_attr: a RoCE port needs a GRH");
 	av_init_roce(av, dev, attr);
 	return 0;
 }

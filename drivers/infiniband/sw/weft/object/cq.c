@@ -8,6 +8,7 @@
 #include "object/dev.h"
 #include "object/qp.h"
 #include "object/queue.h"
+#include "object/refuse.h"
 #include "object/table.h"
 #include "object/ucontext.h"
 #include "object/vector.h"
@@ -151,12 +152,15 @@ bool weft_cq_finish(struct weft_cq *cq, u32 sequel)
 #define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
 			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 
-static bool cq_attr_valid(const struct ib_device *ibdev,
-			  const struct ib_cq_init_attr *attr)
+static int cq_check_attr(const struct ib_device *ibdev, const struct ib_cq_init_attr *attr)
 {
-	return attr->cqe >= 1 && attr->cqe <= WEFT_MAX_CQE &&
-	       attr->comp_vector < ibdev->num_comp_vectors &&
-	       !(attr->flags & ~CQ_FLAGS);
+	u32 flags = attr->flags & ~CQ_FLAGS;
+
+	if (flags)
+		return weft_refuse(ibdev, -EINVAL, "create CQ: flags %#x are not supported", flags);
+	return weft_check_range(ibdev, "create CQ", "cqe", attr->cqe, 1, WEFT_MAX_CQE) ?:
+	       weft_check_max(ibdev, "create CQ", "comp_vector", attr->comp_vector,
+			      ibdev->num_comp_vectors - 1);
 }
 
 static int cq_make(struct weft_cq *cq, const struct ib_cq_init_attr *attr,
@@ -197,11 +201,14 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct weft_dev *dev = to_weft_dev(ibcq->device);
 	int ret;
 
-	if (!cq_attr_valid(ibcq->device, attr))
-		return -EINVAL;
+	ret = cq_check_attr(ibcq->device, attr);
+	if (ret)
+		return ret;
 	ret = weft_udata_check(udata, sizeof(struct weft_create_cq_req),
-			       sizeof(struct weft_create_cq_resp)) ?:
-	      weft_count_take(&dev->num_cq, WEFT_MAX_CQ);
+			       sizeof(struct weft_create_cq_resp));
+	if (ret)
+		return weft_refuse_request(ibcq->device, ret, "create CQ", udata);
+	ret = weft_count_take(&dev->num_cq, WEFT_MAX_CQ);
 	if (ret)
 		return ret;
 	ret = cq_make(to_weft_cq(ibcq), attr, udata);
@@ -259,12 +266,15 @@ int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 	struct weft_ring *ring;
 	int ret;
 
-	if (cqe < 1 || cqe > WEFT_MAX_CQE || !udata)
-		return -EINVAL;
+	ret = weft_check_range(ibcq->device, "resize CQ", "cqe", cqe, 1, WEFT_MAX_CQE);
+	if (ret)
+		return ret;
+	if (!udata)
+		return weft_refuse(ibcq->device, -EINVAL, "resize CQ: a kernel CQ has its size");
 	ret = weft_udata_check(udata, sizeof(struct weft_resize_cq_req),
 			       sizeof(resp));
 	if (ret)
-		return ret;
+		return weft_refuse_request(ibcq->device, ret, "resize CQ", udata);
 	ring = weft_ring_create(cqe, sizeof(struct weft_cqe),
 				weft_udata_ucontext(udata), &resp.cq);
 	if (IS_ERR(ring))
@@ -282,6 +292,9 @@ int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 	weft_ring_destroy(ring);
 	if (!ret)
 		ibcq->cqe = cq->ring->entries;
+	else if (ret == -EINVAL)
+		ret = weft_refuse(ibcq->device, ret,
+				  "resize CQ: cqe %u is below the completions in the queue", cqe);
 	mutex_unlock(&cq->resize_lock);
 	return ret;
 }

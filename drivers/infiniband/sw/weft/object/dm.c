@@ -9,15 +9,20 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "object/dev.h"
+#include "object/refuse.h"
 #include "params.h"
 #include "ring/pages.h"
 
 static int dm_reserve(struct weft_dev *dev, u64 size)
 {
-	if (atomic64_add_return(size, &dev->dm_size) <= WEFT_MAX_DM_SIZE)
+	u64 all = atomic64_add_return(size, &dev->dm_size);
+
+	if (all <= WEFT_MAX_DM_SIZE)
 		return 0;
 	atomic64_sub(size, &dev->dm_size);
-	return -ENOMEM;
+	return weft_refuse(&dev->ibdev, -ENOMEM,
+			   "allocate DM: %llu bytes of all device memory are above %u",
+			   all, WEFT_MAX_DM_SIZE);
 }
 
 /* Tell the process how to map it. */
@@ -41,9 +46,11 @@ struct ib_dm *weft_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
 	struct weft_dm *dm;
 	int ret;
 
-	if (!attr->length || attr->alignment > PAGE_SHIFT)
+	if (!attr->length)
+		return ERR_PTR(weft_refuse(ibdev, -EINVAL, "allocate DM: length is 0"));
+	if (weft_check_max(ibdev, "allocate DM", "log_align_req", attr->alignment, PAGE_SHIFT))
 		return ERR_PTR(-EINVAL);
-	if (attr->length > WEFT_MAX_DM_SIZE ||
+	if (weft_check_max(ibdev, "allocate DM", "length", attr->length, WEFT_MAX_DM_SIZE) ||
 	    dm_reserve(dev, PAGE_ALIGN(attr->length)))
 		return ERR_PTR(-ENOMEM);
 	dm = kzalloc(sizeof(*dm), GFP_KERNEL_ACCOUNT);

@@ -8,9 +8,13 @@
 #include <linux/slab.h>
 
 #include "compat/dmabuf.h"
+#include "object/refuse.h"
 
 /* of an exporter that moves its buffers unless they are pinned */
 static const struct dma_buf_attach_ops dmabuf_pinned_ops = COMPAT_DMABUF_PINNED;
+
+#define dmabuf_refuse(_dev, _err, _rule) \
+	weft_refuse(rdma_device_to_ibdev(_dev), _err, "register dma-buf MR: " _rule)
 
 /* Whether the exporter may move the buffer although somebody is attached to it. */
 static bool dmabuf_moves(const struct dma_buf *dmabuf)
@@ -55,7 +59,7 @@ static void dmabuf_detach(struct weft_dmabuf *buf)
 	dma_buf_detach(dmabuf, buf->attach);
 }
 
-static int dmabuf_map(struct weft_dmabuf *buf)
+static int dmabuf_map(struct weft_dmabuf *buf, struct device *dev)
 {
 	int ret = dma_buf_vmap_unlocked(buf->dmabuf, &buf->map);
 
@@ -65,7 +69,7 @@ static int dmabuf_map(struct weft_dmabuf *buf)
 	if (!buf->map.is_iomem)
 		return 0;
 	dma_buf_vunmap_unlocked(buf->dmabuf, &buf->map);
-	return -EOPNOTSUPP;
+	return dmabuf_refuse(dev, -EOPNOTSUPP, "the buffer is I/O memory");
 }
 
 /*
@@ -80,21 +84,21 @@ static int dmabuf_begin(struct weft_dmabuf *buf)
 	return dma_buf_begin_cpu_access(buf->dmabuf, DMA_BIDIRECTIONAL);
 }
 
-static int dmabuf_open(struct weft_dmabuf *buf, int fd, bool writable)
+static int dmabuf_open(struct weft_dmabuf *buf, struct device *dev, int fd, bool writable)
 {
 	struct dma_buf *dmabuf = dma_buf_get(fd);
 
 	if (IS_ERR(dmabuf))
-		return PTR_ERR(dmabuf);
+		return dmabuf_refuse(dev, PTR_ERR(dmabuf), "fd is no dma-buf");
 	buf->dmabuf = dmabuf;
 	/* what mmap() would say */
 	if (writable && !(dmabuf->file->f_mode & FMODE_WRITE)) {
 		dma_buf_put(dmabuf);
-		return -EACCES;
+		return dmabuf_refuse(dev, -EACCES, "write access to a read-only buffer");
 	}
 	if (!dmabuf->ops->vmap) {
 		dma_buf_put(dmabuf);
-		return -EOPNOTSUPP;
+		return dmabuf_refuse(dev, -EOPNOTSUPP, "the exporter cannot map it for the kernel");
 	}
 	return 0;
 }
@@ -107,13 +111,13 @@ struct weft_dmabuf *weft_dmabuf_get(struct device *dev, int fd, bool writable)
 	buf = kzalloc(sizeof(*buf), GFP_KERNEL_ACCOUNT);
 	if (!buf)
 		return ERR_PTR(-ENOMEM);
-	ret = dmabuf_open(buf, fd, writable);
+	ret = dmabuf_open(buf, dev, fd, writable);
 	if (ret)
 		goto err_free_buf;
 	ret = dmabuf_attach(buf, dev);
 	if (ret)
 		goto err_put_dmabuf;
-	ret = dmabuf_map(buf);
+	ret = dmabuf_map(buf, dev);
 	if (ret)
 		goto err_detach;
 	ret = dmabuf_begin(buf);

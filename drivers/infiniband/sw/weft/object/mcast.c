@@ -10,6 +10,7 @@
 
 #include "object/dev.h"
 #include "object/qp.h"
+#include "object/refuse.h"
 #include "params.h"
 #include "pause.h"
 
@@ -230,15 +231,22 @@ static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,
 	int ret = -ENOMEM;
 
 	if (!mcast_may_create(table, qp))
-		return -ENOMEM;
+		return weft_refuse(&qp->dev->ibdev, -ENOMEM,
+				   "attach multicast: %u of %u groups are in use, no more for user %u",
+				   table->num_groups, WEFT_MAX_MCAST_GRP,
+				   __kuid_val(qp->user));
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	members = members_alloc(1);
 	if (!group || !members)
 		goto err_free;
 	group->gid = *gid;
 	ret = mcast_open(table, group);
-	if (ret)
+	if (ret) {
+		ret = weft_refuse(&qp->dev->ibdev, ret,
+				  "attach multicast: the net device cannot join %pI6c (%d)",
+				  gid->raw, ret);
 		goto err_free;
+	}
 	weft_pause(WEFT_PAUSE_MCAST_ATTACH_HEARS);
 	members_add(members, qp);
 	RCU_INIT_POINTER(group->members, members);
@@ -258,7 +266,10 @@ static int mcast_join(struct weft_mcast_table *table,
 	struct weft_mcast_members *old = group_members(table, group), *new;
 
 	if (!mcast_may_join(old, qp))
-		return -ENOMEM;
+		return weft_refuse(&qp->dev->ibdev, -ENOMEM,
+				   "attach multicast: %pI6c has %u of %u QPs, no more of user %u",
+				   group->gid.raw, members_all(old), WEFT_MAX_MCAST_ATTACH,
+				   __kuid_val(qp->user));
 	new = members_alloc(members_all(old) + 1);
 	if (!new)
 		return -ENOMEM;
@@ -339,8 +350,8 @@ int weft_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	struct weft_qp *qp = to_weft_qp(ibqp);
 	struct weft_mcast_members *members;
 	struct weft_mcast_group *group;
-	int ret = -EINVAL;
 	u32 index;
+	int ret;
 
 	mutex_lock(&table->lock);
 	group = mcast_find(table, gid);
@@ -351,6 +362,10 @@ int weft_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 		weft_pause(WEFT_PAUSE_MCAST_DETACH_GONE);
 		atomic_dec(&qp->mcast_groups);
 		ret = 0;
+	} else {
+		ret = weft_refuse(ibqp->device, -EINVAL,
+				  "detach multicast: QP %u is not attached to %pI6c", qp->qpn,
+				  gid->raw);
 	}
 	mutex_unlock(&table->lock);
 	return ret;

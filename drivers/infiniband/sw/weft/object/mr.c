@@ -11,6 +11,7 @@
 #include "object/dev.h"
 #include "object/dm.h"
 #include "object/dmabuf.h"
+#include "object/refuse.h"
 #include "object/ucontext.h"
 #include "pause.h"
 #include "ring/pages.h"
@@ -134,19 +135,38 @@ static void mr_set_odp(struct weft_region *region, struct mm_struct *mm,
 	mr_set_range(region, terms, start, length);
 }
 
-static int mr_check(u64 start, u64 length, u64 iova, int access)
+static int mr_check_access(const struct ib_device *ibdev, int access, int allowed)
 {
-	if (access & ~MR_ACCESS)
-		return -EOPNOTSUPP;
-	if (length && (length - 1 > U64_MAX - start || length - 1 > U64_MAX - iova))
-		return -EINVAL;
+	return access & ~allowed ? weft_refuse(ibdev, -EOPNOTSUPP,
+					       "register MR: access %#x is not supported",
+					       access & ~allowed) : 0;
+}
+
+static int mr_check_range(const struct ib_device *ibdev, const char *name, u64 start, u64 length)
+{
+	return length && length - 1 > U64_MAX - start ?
+	       weft_refuse(ibdev, -EINVAL, "register MR: %s %#llx and length %#llx exceed 64 bits",
+			   name, start, length) : 0;
+}
+
+static int mr_check(const struct ib_device *ibdev, u64 start, u64 length, u64 iova, int access)
+{
+	int ret;
+
+	ret = mr_check_access(ibdev, access, MR_ACCESS) ?:
+	      mr_check_range(ibdev, "addr", start, length) ?:
+	      mr_check_range(ibdev, "hca_va", iova, length);
+	if (ret || !(access & IB_ACCESS_ON_DEMAND))
+		return ret;
 	/* all of the address space, or nearly, is 0 where it is 0 */
-	if (access & IB_ACCESS_ON_DEMAND && length == U64_MAX &&
-	    (start || iova || access & IB_ZERO_BASED))
-		return -EINVAL;
+	if (length == U64_MAX && (start || iova || access & IB_ZERO_BASED))
+		return weft_refuse(ibdev, -EINVAL,
+				   "register MR: an implicit ODP region starts at 0, not at %#llx with hca_va %#llx",
+				   start, iova);
 	/* whether memory is persistent is not known before it is there */
-	if (access & IB_ACCESS_ON_DEMAND && access & IB_ACCESS_FLUSH_PERSISTENT)
-		return -EINVAL;
+	if (access & IB_ACCESS_FLUSH_PERSISTENT)
+		return weft_refuse(ibdev, -EINVAL,
+				   "register MR: access FLUSH_PERSISTENT excludes ON_DEMAND");
 	return 0;
 }
 
@@ -181,7 +201,9 @@ static bool mr_is_persistent(const struct ib_umem *umem)
 
 static int mr_check_memory(const struct ib_umem *umem, int access)
 {
-	return access & IB_ACCESS_FLUSH_PERSISTENT && !mr_is_persistent(umem) ? -EINVAL : 0;
+	return access & IB_ACCESS_FLUSH_PERSISTENT && !mr_is_persistent(umem) ?
+	       weft_refuse(umem->ibdev, -EINVAL,
+			   "register MR: access FLUSH_PERSISTENT, but no persistent memory") : 0;
 }
 
 /* Return: see ib_umem_get(), or NULL: a region of no bytes has no pages. */
@@ -194,7 +216,9 @@ static struct ib_umem *mr_pin(struct ib_device *ibdev, u64 start, u64 length, in
 		return NULL;
 	umem = ib_umem_get_va(ibdev, start, length, access);
 	if (IS_ERR(umem))
-		return umem;
+		return weft_refuse(ibdev, umem,
+				   "register MR: cannot pin %llu bytes at %#llx (%ld)", length,
+				   start, PTR_ERR(umem));
 	err = mr_check_memory(umem, access);
 	if (err) {
 		ib_umem_release(umem);
@@ -276,9 +300,12 @@ struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_
 	int err;
 
 	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
-		return ERR_PTR(-EOPNOTSUPP);
-	if (!max_num_sg || max_num_sg > WEFT_MAX_FASTREG_BLOCKS)
-		return ERR_PTR(-EINVAL);
+		return ERR_PTR(weft_refuse(pd->device, -EOPNOTSUPP,
+					   "allocate MR: type %u is not supported", type));
+	err = weft_check_range(pd->device, "allocate MR", "max_num_sg", max_num_sg, 1,
+			       WEFT_MAX_FASTREG_BLOCKS);
+	if (err)
+		return ERR_PTR(err);
 	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
@@ -346,7 +373,8 @@ int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
 	int num;
 
 	if (!fastreg)
-		return -EINVAL;
+		return weft_refuse(ib_mr->device, -EINVAL,
+				   "map MR: lkey %#x is not of ib_alloc_mr()", ib_mr->lkey);
 	if (fastreg->pieces)
 		num = mr_add_pieces(ib_mr, sg, sg_nents, sg_offset);
 	else
@@ -364,7 +392,8 @@ static struct ib_mr *mr_reg_odp(u64 start, u64 length, const struct mr_terms *te
 	struct weft_mr *mr;
 
 	if (!current->mm)
-		return ERR_PTR(-EINVAL);
+		return ERR_PTR(weft_refuse(&dev->ibdev, -EINVAL,
+					   "register MR: a kernel thread has no memory for ODP"));
 	queue = weft_udata_odp_queue(udata);
 	if (IS_ERR(queue))
 		return ERR_CAST(queue);
@@ -392,8 +421,12 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 	int err;
 
 	if (dmah)
-		return ERR_PTR(-EOPNOTSUPP);
-	err = weft_udata_empty(udata) ?: mr_check(start, length, iova, access);
+		return ERR_PTR(weft_refuse(pd->device, -EOPNOTSUPP,
+					   "register MR: DMA handles are not supported"));
+	err = weft_udata_empty(udata);
+	if (err)
+		return ERR_PTR(weft_refuse_request(pd->device, err, "register MR", udata));
+	err = mr_check(pd->device, start, length, iova, access);
 	if (err)
 		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)
@@ -440,7 +473,9 @@ static int mr_map_dmabuf(struct weft_mr *mr, struct device *dev, int fd, u64 off
 	mr->piece.addr = weft_dmabuf_at(buf, offset, length);
 	if (!mr->piece.addr) {
 		weft_dmabuf_put(buf);
-		return -EINVAL;
+		return weft_refuse(&mr->dev->ibdev, -EINVAL,
+				   "register dma-buf MR: offset %llu and length %llu are beyond the buffer",
+				   offset, length);
 	}
 	mr->dmabuf = buf;
 	region->pieces = &mr->piece;
@@ -457,9 +492,11 @@ struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, 
 	struct weft_mr *mr;
 	int err;
 
-	if (dmah || access & ~MR_BUFFER_ACCESS)
-		return ERR_PTR(-EOPNOTSUPP);
-	err = mr_check(offset, length, iova, access);
+	if (dmah)
+		return ERR_PTR(weft_refuse(pd->device, -EOPNOTSUPP,
+					   "register dma-buf MR: DMA handles are not supported"));
+	err = mr_check_access(pd->device, access, MR_BUFFER_ACCESS) ?:
+	      mr_check(pd->device, offset, length, iova, access);
 	if (err)
 		return ERR_PTR(err);
 	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL_ACCOUNT);
@@ -500,8 +537,9 @@ struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
 	struct weft_mr *mr;
 	int err;
 
-	if (attr->access_flags & ~MR_BUFFER_ACCESS)
-		return ERR_PTR(-EOPNOTSUPP);
+	err = mr_check_access(pd->device, attr->access_flags, MR_BUFFER_ACCESS);
+	if (err)
+		return ERR_PTR(err);
 	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
@@ -528,7 +566,8 @@ static int mr_replace(struct weft_mr *mr, struct weft_region *region,
 
 	weft_pause(WEFT_PAUSE_MR_REREG_NEW);
 	if (!weft_region_seal(old))
-		return -EBUSY;
+		return weft_refuse(&mr->dev->ibdev, -EBUSY,
+				   "reregister MR: windows are bound to lkey %#x", mr->ib_mr.lkey);
 	/* nobody else replaces or withdraws a memory region */
 	WARN_ON(!weft_region_replace(old, region));
 	mr->region = region;
@@ -619,22 +658,30 @@ static int mr_change_odp(struct weft_mr *mr, u64 start, u64 length,
 	return err;
 }
 
+static int mr_refuse_owner(const struct weft_mr *mr)
+{
+	return weft_refuse(&mr->dev->ibdev, -EINVAL,
+			   "reregister MR: lkey %#x is memory of another process", mr->ib_mr.lkey);
+}
+
 static int mr_change(struct weft_mr *mr, int flags, u64 start, u64 length,
 		     const struct mr_terms *terms)
 {
 	const struct mm_struct *odp = mr->region->mm;
 
 	if (!(terms->access & IB_ACCESS_ON_DEMAND) != !odp)
-		return -EOPNOTSUPP;
+		return weft_refuse(&mr->dev->ibdev, -EOPNOTSUPP,
+				   "reregister MR: access ON_DEMAND cannot change");
+	if (odp && flags & IB_MR_REREG_TRANS && odp != current->mm)
+		return mr_refuse_owner(mr);
 	if (odp)
-		return flags & IB_MR_REREG_TRANS && odp != current->mm ?
-		       -EINVAL : mr_change_odp(mr, start, length, terms);
+		return mr_change_odp(mr, start, length, terms);
 	if (flags & IB_MR_REREG_TRANS)
 		return mr_change_memory(mr, start, length, terms);
 	if (!mr_needs_pin(mr, terms->access))
 		return mr_change_terms(mr, start, length, terms);
 	return mr->umem->owning_mm == current->mm ?
-	       mr_change_memory(mr, start, length, terms) : -EINVAL;
+	       mr_change_memory(mr, start, length, terms) : mr_refuse_owner(mr);
 }
 
 struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
@@ -645,10 +692,16 @@ struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 	struct mr_terms terms = { };
 	int err;
 
-	if (!mr->user || weft_udata_empty(udata))
-		return ERR_PTR(-EINVAL);
+	if (!mr->user)
+		return ERR_PTR(weft_refuse(ib_mr->device, -EINVAL,
+					   "reregister MR: lkey %#x is not of ibv_reg_mr()",
+					   ib_mr->lkey));
+	if (weft_udata_empty(udata))
+		return ERR_PTR(weft_refuse_request(ib_mr->device, -EINVAL, "reregister MR", udata));
 	if (flags & ~IB_MR_REREG_SUPPORTED)
-		return ERR_PTR(-EOPNOTSUPP);
+		return ERR_PTR(weft_refuse(ib_mr->device, -EOPNOTSUPP,
+					   "reregister MR: flags %#x are not supported",
+					   (u32)(flags & ~IB_MR_REREG_SUPPORTED)));
 	if (!(flags & IB_MR_REREG_TRANS)) {
 		start = mr->umem ? mr->umem->address : mr->region->iova - mr->region->base;
 		length = mr->region->length;
@@ -657,7 +710,7 @@ struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 	terms.pd = flags & IB_MR_REREG_PD ? pd : ib_mr->pd;
 	terms.access = flags & IB_MR_REREG_ACCESS ? access : mr->access;
 	terms.iova = iova;
-	err = mr_check(start, length, iova, terms.access);
+	err = mr_check(ib_mr->device, start, length, iova, terms.access);
 	if (err)
 		return ERR_PTR(err);
 
@@ -682,7 +735,8 @@ static int mr_end(struct weft_mr *mr)
 		return 0;
 	}
 	if (!weft_region_seal(mr->region))
-		return -EBUSY;
+		return weft_refuse(&mr->dev->ibdev, -EBUSY,
+				   "deregister MR: windows are bound to lkey %#x", mr->ib_mr.lkey);
 	weft_pause(WEFT_PAUSE_MR_DEREG_SEALED);
 	weft_region_kill(mr->region);
 	if (mm) {

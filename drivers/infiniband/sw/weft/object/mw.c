@@ -8,6 +8,7 @@
 #include "mem/region.h"
 #include "object/count.h"
 #include "object/dev.h"
+#include "object/refuse.h"
 #include "object/ucontext.h"
 #include "pause.h"
 
@@ -28,7 +29,7 @@ int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata)
 	int ret = weft_udata_empty(udata);
 
 	if (ret)
-		return ret;
+		return weft_refuse_request(ib_mw->device, ret, "allocate MW", udata);
 	if (weft_count_take(&dev->num_mw, WEFT_MAX_MW))
 		return -ENOMEM;
 	window = weft_region_alloc(&dev->regions, GFP_KERNEL_ACCOUNT);

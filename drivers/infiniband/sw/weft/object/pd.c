@@ -9,6 +9,7 @@
 
 #include "object/count.h"
 #include "object/dev.h"
+#include "object/refuse.h"
 #include "object/ucontext.h"
 #include "params.h"
 
@@ -16,7 +17,9 @@ int weft_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	int ret = weft_udata_empty(udata);
 
-	return ret ?: weft_count_take(&to_weft_dev(ibpd->device)->num_pd, WEFT_MAX_PD);
+	if (ret)
+		return weft_refuse_request(ibpd->device, ret, "allocate PD", udata);
+	return weft_count_take(&to_weft_dev(ibpd->device)->num_pd, WEFT_MAX_PD);
 }
 
 int weft_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)

@@ -6,6 +6,7 @@
 
 #include "object/count.h"
 #include "object/dev.h"
+#include "object/refuse.h"
 #include "object/ucontext.h"
 #include "object/xrc.h"
 #include "pause.h"
@@ -64,10 +65,14 @@ int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe)
 	return ret;
 }
 
-static bool srq_attr_valid(const struct ib_srq_init_attr *init)
+static int srq_check_attr(const struct ib_device *ibdev, const struct ib_srq_init_attr *init)
 {
-	return init->attr.max_wr >= 1 && init->attr.max_wr <= WEFT_MAX_SRQ_WR &&
-	       init->attr.max_sge <= WEFT_MAX_SGE;
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
+		return weft_refuse(ibdev, -EOPNOTSUPP, "create SRQ: srq_type %u is not supported",
+				   init->srq_type);
+	return weft_check_range(ibdev, "create SRQ", "max_wr", init->attr.max_wr, 1,
+				WEFT_MAX_SRQ_WR) ?:
+	       weft_check_max(ibdev, "create SRQ", "max_sge", init->attr.max_sge, WEFT_MAX_SGE);
 }
 
 static int srq_name(struct weft_srq *srq)
@@ -136,13 +141,14 @@ int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct weft_dev *dev = to_weft_dev(ibsrq->device);
 	int ret;
 
-	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
-		return -EOPNOTSUPP;
-	if (!srq_attr_valid(init))
-		return -EINVAL;
+	ret = srq_check_attr(ibsrq->device, init);
+	if (ret)
+		return ret;
 	ret = weft_udata_check(udata, sizeof(struct weft_create_srq_req),
-			       sizeof(struct weft_create_srq_resp)) ?:
-	      weft_count_take(&dev->num_srq, WEFT_MAX_SRQ);
+			       sizeof(struct weft_create_srq_resp));
+	if (ret)
+		return weft_refuse_request(ibsrq->device, ret, "create SRQ", udata);
+	ret = weft_count_take(&dev->num_srq, WEFT_MAX_SRQ);
 	if (ret)
 		return ret;
 	ret = srq_make(to_weft_srq(ibsrq), init, udata);
@@ -184,7 +190,7 @@ static int srq_resize(struct weft_srq *srq, u32 max_wr, struct ib_udata *udata)
 	if (udata) {
 		if (udata->inlen < sizeof(req) ||
 		    ib_copy_from_udata(&req, udata, sizeof(req)))
-			return -EINVAL;
+			return weft_refuse_request(srq->ibsrq.device, -EINVAL, "modify SRQ", udata);
 	}
 	ring = weft_ring_create(max_wr, srq->ring->stride,
 				weft_udata_ucontext(udata), &resp);
@@ -197,7 +203,9 @@ static int srq_resize(struct weft_srq *srq, u32 max_wr, struct ib_udata *udata)
 	}
 	weft_pause(WEFT_PAUSE_SRQ_RESIZE_TOLD);
 	weft_ring_destroy(srq_switch_ring(srq, ring, &ret));
-	return ret;
+	return ret == -EINVAL ?
+	       weft_refuse(srq->ibsrq.device, ret,
+			   "modify SRQ: max_wr %u is below the posted work requests", max_wr) : ret;
 }
 
 static int srq_set_limit(struct weft_srq *srq, u32 limit)
@@ -214,29 +222,36 @@ static int srq_set_limit(struct weft_srq *srq, u32 limit)
 	return 0;
 }
 
+static int srq_check_change(const struct weft_srq *srq, u32 max_wr, u32 limit)
+{
+	const struct ib_device *ibdev = srq->ibsrq.device;
+
+	return weft_check_range(ibdev, "modify SRQ", "max_wr", max_wr, 1, WEFT_MAX_SRQ_WR) ?:
+	       weft_check_max(ibdev, "modify SRQ", "srq_limit", limit, max_wr) ?:
+	       weft_check_max(ibdev, "modify SRQ", "the present srq_limit", srq->limit, max_wr);
+}
+
 int weft_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
+	const u32 unsupported = mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT);
 	struct weft_srq *srq = to_weft_srq(ibsrq);
 	u32 max_wr;
 	int ret;
 
-	if (mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT))
-		return -EINVAL;
+	if (unsupported)
+		return weft_refuse(ibsrq->device, -EINVAL,
+				   "modify SRQ: srq_attr_mask %#x is not supported", unsupported);
 	ret = weft_udata_check(udata, sizeof(struct weft_modify_srq_req), 0);
 	if (ret)
-		return ret;
+		return weft_refuse_request(ibsrq->device, ret, "modify SRQ", udata);
 	mutex_lock(&srq->modify_lock);
 	max_wr = mask & IB_SRQ_MAX_WR ? attr->max_wr : srq->ring->entries;
-	ret = -EINVAL;
-	if (max_wr < 1 || max_wr > WEFT_MAX_SRQ_WR ||
-	    (mask & IB_SRQ_LIMIT && attr->srq_limit > max_wr) ||
-	    srq->limit > max_wr)
-		goto out_unlock;
-	ret = mask & IB_SRQ_MAX_WR ? srq_resize(srq, max_wr, udata) : 0;
+	ret = srq_check_change(srq, max_wr, mask & IB_SRQ_LIMIT ? attr->srq_limit : 0);
+	if (!ret && mask & IB_SRQ_MAX_WR)
+		ret = srq_resize(srq, max_wr, udata);
 	if (!ret && mask & IB_SRQ_LIMIT)
 		ret = srq_set_limit(srq, attr->srq_limit);
-out_unlock:
 	mutex_unlock(&srq->modify_lock);
 	return ret;
 }

@@ -19,6 +19,7 @@
 #include "mem/odp_queue.h"
 #include "object/dev.h"
 #include "object/qp.h"
+#include "object/refuse.h"
 #include "object/table.h"
 #include "params.h"
 #include "pause.h"
@@ -86,7 +87,7 @@ void weft_doorbell_install(weft_doorbell_fn send, weft_doorbell_fn recv)
 	doorbell_recv = recv;
 }
 
-static int ucontext_check(struct ib_udata *udata)
+static int ucontext_check(const struct ib_device *ibdev, struct ib_udata *udata)
 {
 	struct weft_alloc_ucontext_req req;
 	int ret;
@@ -94,8 +95,14 @@ static int ucontext_check(struct ib_udata *udata)
 	ret = weft_udata_read(udata, &req, sizeof(req), sizeof(req),
 			      sizeof(struct weft_alloc_ucontext_resp));
 	if (ret)
-		return ret;
-	return req.abi_version == WEFT_ABI_VERSION && !req.reserved_0c ? 0 : -EINVAL;
+		return weft_refuse_request(ibdev, ret, "open device", udata);
+	if (req.abi_version != WEFT_ABI_VERSION)
+		return weft_refuse(ibdev, -EINVAL, "open device: ABI version %u is not %u",
+				   req.abi_version, WEFT_ABI_VERSION);
+	if (req.reserved_0c)
+		return weft_refuse(ibdev, -EINVAL,
+				   "open device: reserved bytes of the request are set");
+	return 0;
 }
 
 /**
@@ -154,7 +161,7 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	struct doorbell_file new;
 	int ret;
 
-	ret = ucontext_check(udata);
+	ret = ucontext_check(ibuc->device, udata);
 	if (ret)
 		return ret;
 	doorbell = kzalloc(sizeof(*doorbell), GFP_KERNEL_ACCOUNT);

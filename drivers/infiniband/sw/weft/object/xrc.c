@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
+#include "object/refuse.h"
 #include "object/srq.h"
 #include "object/ucontext.h"
 #include "pause.h"
@@ -15,7 +16,9 @@ static u32 xrc_next_srqn;
 
 int weft_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	return weft_udata_empty(udata);
+	int ret = weft_udata_empty(udata);
+
+	return ret ? weft_refuse_request(ibxrcd->device, ret, "allocate XRCD", udata) : 0;
 }
 
 int weft_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)

@@ -8,6 +8,7 @@
 
 #include "fabric/underlay_addr.h"
 #include "object/dev.h"
+#include "object/refuse.h"
 #include "params.h"
 #include "verbs/hca.h"
 
@@ -39,6 +40,9 @@ static int attr_ib_peers_set(const char *text, const struct kernel_param *param)
 	mutex_lock(&attr_ib_peers_lock);
 	ret = weft_underlay_addrs_parse(&attr_ib_peers, text);
 	mutex_unlock(&attr_ib_peers_lock);
+	if (ret)
+		pr_debug("weft: parameter ib_peers: no list of at most %d addresses (%d)\n",
+			 WEFT_UPLINK_PEERS, ret);
 	return ret;
 }
 
@@ -70,13 +74,14 @@ static struct weft_dev *attr_dev(struct device *device)
 	return rdma_device_to_drv_device(device, struct weft_dev, ibdev);
 }
 
-static ssize_t attr_set_bool(bool *attribute, const char *buf, size_t count)
+static ssize_t attr_set_bool(const struct weft_dev *dev, const char *name, bool *attribute,
+			     const char *buf, size_t count)
 {
 	bool value;
 	int ret = kstrtobool(buf, &value);
 
 	if (ret)
-		return ret;
+		return weft_refuse(&dev->ibdev, ret, "write %s: not 0 or 1", name);
 	WRITE_ONCE(*attribute, value);
 	return count;
 }
@@ -90,7 +95,9 @@ static ssize_t local_link_show(struct device *device, struct device_attribute *a
 static ssize_t local_link_store(struct device *device, struct device_attribute *attr,
 				const char *buf, size_t count)
 {
-	return attr_set_bool(&attr_dev(device)->local_link, buf, count);
+	struct weft_dev *dev = attr_dev(device);
+
+	return attr_set_bool(dev, "local_link", &dev->local_link, buf, count);
 }
 
 static DEVICE_ATTR_RW(local_link);
@@ -103,7 +110,9 @@ static ssize_t icrc_show(struct device *device, struct device_attribute *attr, c
 static ssize_t icrc_store(struct device *device, struct device_attribute *attr,
 			  const char *buf, size_t count)
 {
-	return attr_set_bool(&attr_dev(device)->icrc, buf, count);
+	struct weft_dev *dev = attr_dev(device);
+
+	return attr_set_bool(dev, "icrc", &dev->icrc, buf, count);
 }
 
 static DEVICE_ATTR_RW(icrc);
@@ -119,11 +128,18 @@ static ssize_t ib_peers_show(struct device *device, struct device_attribute *att
 static ssize_t ib_peers_store(struct device *device, struct device_attribute *attr,
 			      const char *buf, size_t count)
 {
+	struct weft_dev *dev = attr_dev(device);
 	struct weft_underlay_addrs peers;
 	int ret = weft_underlay_addrs_parse(&peers, buf);
 
-	if (!ret)
-		ret = weft_hca_set_peers(attr_dev(device), &peers);
+	if (ret)
+		return weft_refuse(&dev->ibdev, ret,
+				   "write ib_peers: no list of at most %d addresses (%d)",
+				   WEFT_UPLINK_PEERS, ret);
+	ret = weft_hca_set_peers(dev, &peers);
+	if (ret == -EOPNOTSUPP)
+		return weft_refuse(&dev->ibdev, ret,
+				   "write ib_peers: the fabric was created without addresses");
 	return ret ?: count;
 }
 

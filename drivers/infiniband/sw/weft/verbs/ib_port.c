@@ -7,6 +7,7 @@
 #include "compat/port_speed.h"
 #include "object/dev.h"
 #include "object/hca.h"
+#include "object/refuse.h"
 #include "params.h"
 #include "verbs/attributes.h"
 #include "verbs/mad.h"
@@ -51,7 +52,7 @@ static int ibp_query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_
 	struct ib_port_info info;
 	unsigned long flags;
 
-	if (port_num != 1)
+	if (weft_check_port(ibdev, "query port", port_num))
 		return -EINVAL;
 	spin_lock_irqsave(&port->lock, flags);
 	info = port->info;
@@ -86,11 +87,13 @@ static int ibp_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
 	unsigned long flags;
 	u32 before, caps;
 
-	if (port_num != 1)
+	if (weft_check_port(ibdev, "modify port", port_num))
 		return -EINVAL;
-	if (mask & ~IB_PORT_RESET_QKEY_CNTR ||
-	    (modify->set_port_cap_mask | modify->clr_port_cap_mask) & ~IBP_AGENTS)
-		return -EOPNOTSUPP;
+	caps = (modify->set_port_cap_mask | modify->clr_port_cap_mask) & ~IBP_AGENTS;
+	if (mask & ~IB_PORT_RESET_QKEY_CNTR || caps)
+		return weft_refuse(ibdev, -EOPNOTSUPP,
+				   "modify port: mask %#x, capabilities %#x cannot be modified",
+				   mask & ~IB_PORT_RESET_QKEY_CNTR, caps);
 	spin_lock_irqsave(&port->lock, flags);
 	before = be32_to_cpu(port->info.cap_mask);
 	caps = (before | modify->set_port_cap_mask) & ~modify->clr_port_cap_mask;
@@ -107,7 +110,7 @@ static int ibp_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
 static int ibp_immutable(struct ib_device *ibdev, u32 port_num,
 			 struct ib_port_immutable *immutable)
 {
-	if (port_num != 1)
+	if (weft_check_port(ibdev, "get port immutable", port_num))
 		return -EINVAL;
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_IB;
 	immutable->gid_tbl_len = WEFT_IB_GUIDS;
@@ -123,7 +126,8 @@ static enum rdma_link_layer ibp_link_layer(struct ib_device *ibdev, u32 port_num
 
 static int ibp_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
 {
-	if (port_num != 1 || index >= WEFT_IB_PKEYS)
+	if (weft_check_port(ibdev, "query P_Key", port_num) ||
+	    weft_check_max(ibdev, "query P_Key", "index", index, WEFT_IB_PKEYS - 1))
 		return -EINVAL;
 	*pkey = READ_ONCE(ibp_of(ibdev)->pkeys[index]);
 	return 0;
@@ -135,7 +139,8 @@ static int ibp_query_gid(struct ib_device *ibdev, u32 port_num, int index, union
 	struct weft_ibport *port = ibp_of(ibdev);
 	unsigned long flags;
 
-	if (port_num != 1 || index < 0 || index >= WEFT_IB_GUIDS)
+	if (weft_check_port(ibdev, "query GID", port_num) ||
+	    weft_check_max(ibdev, "query GID", "index", (u32)index, WEFT_IB_GUIDS - 1))
 		return -EINVAL;
 	memset(gid, 0, sizeof(*gid));
 	spin_lock_irqsave(&port->lock, flags);

@@ -16,12 +16,14 @@
 #include "object/count.h"
 #include "object/dev.h"
 #include "object/qp.h"
+#include "object/refuse.h"
 #include "object/srq.h"
 #include "object/table.h"
 #include "object/ucontext.h"
 #include "pause.h"
 #include "ring/pages.h"
 #include "ring/page_cache.h"
+#include "verbs/qp_state.h"
 
 /* Hints about the transfer of payload on a bus. They change nothing: weft has no bus. */
 #define QP_HINTS	IB_QP_CREATE_PCI_WRITE_END_PADDING
@@ -41,34 +43,62 @@ static u32 qp_ud_flags(const struct weft_dev *dev, const struct ib_udata *udata)
 	       (dev->hca && !udata ? IB_QP_CREATE_IPOIB_UD_LSO : 0);
 }
 
-static int qp_check_type(struct weft_dev *dev, const struct ib_qp_init_attr *init,
+static int qp_check_flags(const struct weft_dev *dev, const struct ib_qp_init_attr *init,
+			  u32 allowed)
+{
+	u32 flags = init->create_flags & ~allowed;
+
+	return flags ? weft_refuse(&dev->ibdev, -EOPNOTSUPP,
+				   "create QP: create_flags %#x are not supported for %s", flags,
+				   weft_qp_type_name(init->qp_type)) : 0;
+}
+
+static int qp_check_special(const struct weft_dev *dev, const struct ib_qp_init_attr *init,
+			    const struct ib_udata *udata)
+{
+	int special = qp_special(init->qp_type);
+
+	if (udata)
+		return weft_refuse(&dev->ibdev, -EINVAL,
+				   "create QP: QP %d is for the kernel only", special);
+	if (init->create_flags)
+		return weft_refuse(&dev->ibdev, -EINVAL,
+				   "create QP: QP %d takes no create_flags, not %#x", special,
+				   init->create_flags);
+	if (weft_check_port(&dev->ibdev, "create QP", init->port_num))
+		return -EINVAL;
+	if (rcu_access_pointer(dev->special[special]))
+		return weft_refuse(&dev->ibdev, -EBUSY, "create QP: QP %d exists", special);
+	return 0;
+}
+
+static int qp_check_type(const struct weft_dev *dev, const struct ib_qp_init_attr *init,
 			 const struct ib_udata *udata)
 {
-	u32 flags = init->create_flags & ~QP_HINTS;
-
 	switch (init->qp_type) {
 	case IB_QPT_RC:
 	case IB_QPT_UC:
-		return flags ? -EOPNOTSUPP : 0;
+		return qp_check_flags(dev, init, QP_HINTS);
 	case IB_QPT_UD:
-		return flags & ~qp_ud_flags(dev, udata) ? -EOPNOTSUPP : 0;
+		return qp_check_flags(dev, init, QP_HINTS | qp_ud_flags(dev, udata));
 	case IB_QPT_XRC_INI:
 		/* struct ib_send_wr has no member for the number of the remote SRQ */
 		if (!udata)
-			return -EOPNOTSUPP;
+			return weft_refuse(&dev->ibdev, -EOPNOTSUPP,
+					   "create QP: XRC_INI is for processes only");
 		fallthrough;
 	case IB_QPT_XRC_TGT:
-		return init->create_flags ? -EOPNOTSUPP : 0;
+		return qp_check_flags(dev, init, 0);
 	case IB_QPT_SMI:
 		if (!dev->hca)
-			return -EOPNOTSUPP;
+			return weft_refuse(&dev->ibdev, -EOPNOTSUPP,
+					   "create QP: a RoCE port has no QP 0");
 		fallthrough;
 	case IB_QPT_GSI:
-		if (udata || init->port_num != 1 || init->create_flags)
-			return -EINVAL;
-		return rcu_access_pointer(dev->special[qp_special(init->qp_type)]) ? -EBUSY : 0;
+		return qp_check_special(dev, init, udata);
 	default:
-		return -EOPNOTSUPP;
+		return weft_refuse(&dev->ibdev, -EOPNOTSUPP,
+				   "create QP: qp_type %u is not supported", init->qp_type);
 	}
 }
 
@@ -82,8 +112,9 @@ static int qp_check_source(struct weft_dev *dev, const struct ib_qp_init_attr *i
 	if (!(init->create_flags & IB_QP_CREATE_SOURCE_QPN))
 		return 0;
 	if (udata && !rdma_dev_has_raw_cap(&dev->ibdev))
-		return -EPERM;
-	return init->source_qpn > 0xffffff ? -EINVAL : 0;
+		return weft_refuse(&dev->ibdev, -EPERM,
+				   "create QP: IBV_QP_CREATE_SOURCE_QPN needs CAP_NET_RAW");
+	return weft_check_max(&dev->ibdev, "create QP", "source_qpn", init->source_qpn, 0xffffff);
 }
 
 /* The receive capabilities of a QP without a receive queue are ignored. */
@@ -93,21 +124,40 @@ static bool qp_has_rq(const struct ib_qp_init_attr *init)
 	       init->qp_type != IB_QPT_XRC_TGT;
 }
 
-static int qp_check_cap(const struct ib_qp_init_attr *init)
+/* Checks the objects that the QP is made of. */
+static int qp_check_objects(const struct weft_dev *dev, const struct ib_qp_init_attr *init)
 {
-	const struct ib_qp_cap *cap = &init->cap;
+	const char *absent = NULL;
 
 	if (init->qp_type == IB_QPT_XRC_TGT)
-		return init->xrcd ? 0 : -EINVAL;
-	if (!init->send_cq || (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI))
-		return -EINVAL;
-	if (cap->max_send_wr > WEFT_MAX_QP_WR || cap->max_send_sge > WEFT_MAX_SGE ||
-	    cap->max_inline_data > WEFT_MAX_INLINE)
-		return -EINVAL;
-	if (qp_has_rq(init) && (cap->max_recv_wr > WEFT_MAX_QP_WR ||
-				cap->max_recv_sge > WEFT_MAX_SGE))
-		return -EINVAL;
-	return 0;
+		absent = init->xrcd ? NULL : "xrcd";
+	else if (!init->send_cq)
+		absent = "send_cq";
+	else if (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI)
+		absent = "recv_cq";
+	return absent ? weft_refuse(&dev->ibdev, -EINVAL, "create QP: %s has no %s",
+				    weft_qp_type_name(init->qp_type), absent) : 0;
+}
+
+static int qp_check_max(const struct weft_dev *dev, const char *name, u32 value, u32 max)
+{
+	return weft_check_max(&dev->ibdev, "create QP", name, value, max);
+}
+
+static int qp_check_cap(const struct weft_dev *dev, const struct ib_qp_init_attr *init)
+{
+	const struct ib_qp_cap *cap = &init->cap;
+	int ret;
+
+	if (init->qp_type == IB_QPT_XRC_TGT)
+		return 0;
+	ret = qp_check_max(dev, "max_send_wr", cap->max_send_wr, WEFT_MAX_QP_WR) ?:
+	      qp_check_max(dev, "max_send_sge", cap->max_send_sge, WEFT_MAX_SGE) ?:
+	      qp_check_max(dev, "max_inline_data", cap->max_inline_data, WEFT_MAX_INLINE);
+	if (ret || !qp_has_rq(init))
+		return ret;
+	return qp_check_max(dev, "max_recv_wr", cap->max_recv_wr, WEFT_MAX_QP_WR) ?:
+	       qp_check_max(dev, "max_recv_sge", cap->max_recv_sge, WEFT_MAX_SGE);
 }
 
 /* Bytes of a send queue slot that are not for elements or inline data. */
@@ -368,9 +418,10 @@ static int qp_read_cookie(struct weft_qp *qp, struct ib_udata *udata)
 		return 0;
 	ret = weft_udata_read(udata, &req, sizeof(req), sizeof(req),
 			      sizeof(struct weft_create_qp_resp));
-	if (!ret)
-		qp->cookie = req.cookie;
-	return ret;
+	if (ret)
+		return weft_refuse_request(&qp->dev->ibdev, ret, "create QP", udata);
+	qp->cookie = req.cookie;
+	return 0;
 }
 
 int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
@@ -382,7 +433,8 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	int ret;
 
 	ret = qp_check_type(dev, init, udata) ?: qp_check_source(dev, init, udata) ?:
-	      qp_check_cap(init) ?: weft_count_take(&dev->num_qp, WEFT_MAX_QP);
+	      qp_check_objects(dev, init) ?: qp_check_cap(dev, init) ?:
+	      weft_count_take(&dev->num_qp, WEFT_MAX_QP);
 	if (ret)
 		return ret;
 	qp = qp_alloc(ibqp, init, udata);
@@ -463,9 +515,12 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
 	struct weft_qp *qp = to_weft_qp(ibqp);
+	int groups = atomic_read(&qp->mcast_groups);
 
-	if (atomic_read(&qp->mcast_groups))
-		return -EBUSY;
+	if (groups)
+		return weft_refuse(&qp->dev->ibdev, -EBUSY,
+				   "destroy QP %u: it is attached to %d multicast groups",
+				   qp->qpn, groups);
 	qp_unpublish(qp);
 	weft_pause(WEFT_PAUSE_QP_DESTROY_UNPUBLISHED);
 	mutex_lock(&qp->modify_lock);

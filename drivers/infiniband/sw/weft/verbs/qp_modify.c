@@ -22,6 +22,7 @@
 #include "link/local.h"
 #include "object/dev.h"
 #include "object/qp.h"
+#include "object/refuse.h"
 #include "object/ucontext.h"
 #include "verbs/qp_resize.h"
 #include "verbs/qp_state.h"
@@ -46,6 +47,9 @@ struct qp_change {
 	u32			burst;
 };
 
+#define modify_refuse(_qp, _err, _fmt, ...) \
+	weft_refuse(&(_qp)->dev->ibdev, _err, "modify QP %u: " _fmt, (_qp)->qpn, ##__VA_ARGS__)
+
 static enum ib_mtu port_mtu(const struct weft_dev *dev)
 {
 	return dev->hca ? READ_ONCE(dev->hca->port.mtu) : iboe_get_mtu(READ_ONCE(dev->ndev->mtu));
@@ -65,35 +69,109 @@ static u32 port_pkeys(const struct weft_dev *dev)
 	return dev->hca ? WEFT_IB_PKEYS : WEFT_PKEY_TBL_LEN;
 }
 
-static bool attr_numbers_valid(const struct weft_dev *dev,
-			       const struct ib_qp_attr *attr, int mask)
+/* The allowed values of an attribute that is a number. */
+struct attr_range {
+	int		bit;
+	const char	*name;
+	u32		value;
+	u32		min;
+	u32		max;
+};
+
+static int attr_check_numbers(const struct weft_qp *qp, const struct ib_qp_attr *attr, int mask)
 {
-	return !((mask & IB_QP_PKEY_INDEX && attr->pkey_index >= port_pkeys(dev)) ||
-		 (mask & IB_QP_PORT && attr->port_num != 1) ||
-		 (mask & IB_QP_ACCESS_FLAGS && attr->qp_access_flags & ~QP_ACCESS) ||
-		 (mask & IB_QP_PATH_MTU && (attr->path_mtu < IB_MTU_256 ||
-					    attr->path_mtu > port_mtu(dev))) ||
-		 (mask & IB_QP_DEST_QPN && attr->dest_qp_num > 0xffffff) ||
-		 (mask & IB_QP_TIMEOUT && attr->timeout > 31) ||
-		 (mask & IB_QP_RETRY_CNT && attr->retry_cnt > 7) ||
-		 (mask & IB_QP_RNR_RETRY && attr->rnr_retry > 7) ||
-		 (mask & IB_QP_MIN_RNR_TIMER && attr->min_rnr_timer > 31) ||
-		 (mask & IB_QP_MAX_QP_RD_ATOMIC &&
-		  attr->max_rd_atomic > WEFT_MAX_RD_ATOMIC) ||
-		 (mask & IB_QP_MAX_DEST_RD_ATOMIC &&
-		  attr->max_dest_rd_atomic > WEFT_MAX_RD_ATOMIC) ||
-		 (mask & IB_QP_ALT_PATH && (attr->alt_pkey_index >= port_pkeys(dev) ||
-					    attr->alt_port_num != 1 ||
-					    attr->alt_timeout > 31)) ||
-		 (mask & IB_QP_RATE_LIMIT && attr->rate_limit > WEFT_MAX_RATE));
+	const u32 mtu = mask & IB_QP_PATH_MTU ? port_mtu(qp->dev) : 0;
+	const u32 pkey = port_pkeys(qp->dev) - 1;
+	const struct attr_range ranges[] = {
+		{ IB_QP_PKEY_INDEX, "pkey_index", attr->pkey_index, 0, pkey },
+		{ IB_QP_PORT, "port_num", attr->port_num, 1, 1 },
+		{ IB_QP_PATH_MTU, "path_mtu", attr->path_mtu, IB_MTU_256, mtu },
+		{ IB_QP_DEST_QPN, "dest_qp_num", attr->dest_qp_num, 0, 0xffffff },
+		{ IB_QP_TIMEOUT, "timeout", attr->timeout, 0, 31 },
+		{ IB_QP_RETRY_CNT, "retry_cnt", attr->retry_cnt, 0, 7 },
+		{ IB_QP_RNR_RETRY, "rnr_retry", attr->rnr_retry, 0, 7 },
+		{ IB_QP_MIN_RNR_TIMER, "min_rnr_timer", attr->min_rnr_timer, 0, 31 },
+		{ IB_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", attr->max_rd_atomic,
+		  0, WEFT_MAX_RD_ATOMIC },
+		{ IB_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic", attr->max_dest_rd_atomic,
+		  0, WEFT_MAX_RD_ATOMIC },
+		{ IB_QP_ALT_PATH, "alt_pkey_index", attr->alt_pkey_index, 0, pkey },
+		{ IB_QP_ALT_PATH, "alt_port_num", attr->alt_port_num, 1, 1 },
+		{ IB_QP_ALT_PATH, "alt_timeout", attr->alt_timeout, 0, 31 },
+		{ IB_QP_RATE_LIMIT, "rate_limit", attr->rate_limit, 0, WEFT_MAX_RATE },
+	};
+	const struct attr_range *range;
+
+	for (range = ranges; range < ranges + ARRAY_SIZE(ranges); range++)
+		if (mask & range->bit && (range->value < range->min || range->value > range->max))
+			return modify_refuse(qp, -EINVAL, "%s %u is not from %u to %u", range->name,
+					     range->value, range->min, range->max);
+	return 0;
+}
+
+static int attr_check_access(const struct weft_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	int access = mask & IB_QP_ACCESS_FLAGS ? attr->qp_access_flags & ~QP_ACCESS : 0;
+
+	return access ? modify_refuse(qp, -EINVAL, "qp_access_flags %#x are not supported",
+				      access) : 0;
+}
+
+static void qp_log_attrs(const struct weft_qp *qp, enum ib_qp_state from, enum ib_qp_state to,
+			 const char *rule, u32 attrs)
+{
+	char names[WEFT_QP_ATTR_NAMES];
+
+	if (!attrs)
+		return;
+	weft_qp_attr_names(attrs, names, sizeof(names));
+	ibdev_dbg(&qp->dev->ibdev, "modify QP %u: %s to %s %s%s\n", qp->qpn,
+		  weft_qp_state_name(from), weft_qp_state_name(to), rule, names);
+}
+
+static int qp_check_transition(const struct weft_qp *qp, enum ib_qp_state from,
+			       enum ib_qp_state to, int mask)
+{
+	u32 missing, excess;
+
+	if (weft_qp_state_allows(qp->type, from, to, mask))
+		return 0;
+	if (!weft_qp_state_attrs(qp->type, from, to, mask, &missing, &excess))
+		return modify_refuse(qp, -EINVAL, "no transition from %s to %s",
+				     weft_qp_state_name(from), weft_qp_state_name(to));
+	qp_log_attrs(qp, from, to, "requires", missing);
+	qp_log_attrs(qp, from, to, "does not take", excess);
+	return -EINVAL;
+}
+
+static int qp_check_migration(const struct weft_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	static const char * const names[] = { "MIGRATED", "REARM", "ARMED" };
+	u32 to = attr->path_mig_state;
+
+	if (!(mask & IB_QP_PATH_MIG_STATE) ||
+	    weft_migration_allows(qp, to, mask & IB_QP_ALT_PATH))
+		return 0;
+	if (to >= ARRAY_SIZE(names))
+		return modify_refuse(qp, -EINVAL, "path_mig_state %u is unknown", to);
+	return modify_refuse(qp, -EINVAL, "path_mig_state %s is not allowed in %s%s", names[to],
+			     names[READ_ONCE(qp->migration.state)],
+			     qp->migration.loaded ? "" : " without an alternate path");
 }
 
 /* A QP takes packets from one network namespace, so both paths have to be in it. */
-static bool qp_alternate_valid(const struct weft_qp *qp, const struct qp_change *change, int mask)
+static int qp_check_alternate(const struct weft_qp *qp, const struct qp_change *change, int mask)
 {
 	const struct weft_av *path = mask & IB_QP_AV ? &change->av : &qp->av;
 
-	return !change->alternate.multicast && change->alternate.net == path->net;
+	if (!(mask & IB_QP_ALT_PATH))
+		return 0;
+	if (change->alternate.multicast)
+		return modify_refuse(qp, -EINVAL, "alt_ah_attr is a multicast address");
+	if (change->alternate.net != path->net)
+		return modify_refuse(qp, -EINVAL,
+				     "alt_ah_attr is in another network namespace than ah_attr");
+	return 0;
 }
 
 /* Both turns are stopped, so that the state does not change. */
@@ -102,25 +180,24 @@ static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int ma
 {
 	enum ib_qp_state from = weft_qp_state(qp);
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
+	int ret;
 
 	/* an empty mask is allowed in any state (ibv_modify_qp(3)) */
 	if (!mask)
 		return 0;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from)
-		return -EINVAL;
-	if (!weft_qp_state_allows(qp->type, from, to, mask) ||
-	    !attr_numbers_valid(qp->dev, attr, mask))
-		return -EINVAL;
+		return modify_refuse(qp, -EINVAL, "cur_qp_state is %s, but the QP is in %s",
+				     weft_qp_state_name(attr->cur_qp_state),
+				     weft_qp_state_name(from));
+	ret = qp_check_transition(qp, from, to, mask) ?: attr_check_numbers(qp, attr, mask) ?:
+	      attr_check_access(qp, attr, mask);
+	if (ret)
+		return ret;
 	/* attributes cannot change while the send queue is draining (IBA 10.3.1.5) */
 	if (from == IB_QPS_SQD && to == IB_QPS_SQD && mask & ~IB_QP_STATE &&
 	    weft_send_is_busy(&qp->send))
-		return -EINVAL;
-	if (mask & IB_QP_PATH_MIG_STATE &&
-	    !weft_migration_allows(qp, attr->path_mig_state, mask & IB_QP_ALT_PATH))
-		return -EINVAL;
-	if (mask & IB_QP_ALT_PATH && !qp_alternate_valid(qp, change, mask))
-		return -EINVAL;
-	return 0;
+		return modify_refuse(qp, -EINVAL, "the send queue is still draining");
+	return qp_check_migration(qp, attr, mask) ?: qp_check_alternate(qp, change, mask);
 }
 
 static void commit_send(struct weft_send *send, const struct ib_qp_attr *attr, int mask)
@@ -289,16 +366,18 @@ static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mas
 }
 
 /* Does what ib_modify_qp() does for InfiniBand; for RoCE it refuses an alternate path. */
-static int modify_set_alternate(struct ib_device *ibdev, const struct weft_alt_path *path,
+static int modify_set_alternate(const struct weft_qp *qp, const struct weft_alt_path *path,
 				struct ib_qp_attr *attr, struct qp_change *change)
 {
+	struct ib_device *ibdev = &qp->dev->ibdev;
 	struct rdma_ah_attr *ah = &attr->alt_ah_attr;
 	const struct ib_gid_attr *source;
 	union ib_gid dgid;
 
 	source = rdma_get_gid_attr(ibdev, path->port_num, path->sgid_index);
 	if (IS_ERR(source))
-		return -EINVAL;
+		return modify_refuse(qp, -EINVAL, "alt_ah_attr has no GID with the index %u",
+				     path->sgid_index);
 	change->alt_source = source;
 	attr->alt_port_num = path->alt_port_num;
 	attr->alt_timeout = path->timeout;
@@ -320,13 +399,17 @@ static int modify_read_alternate(struct weft_qp *qp, const struct weft_alt_path 
 				 struct qp_change *change)
 {
 	if (!path->port_num)
-		return memchr_inv(path, 0, sizeof(*path)) ? -EINVAL : 0;
-	if (path->reserved_1b || path->reserved_1f || *mask & IB_QP_ALT_PATH)
-		return -EINVAL;
+		return memchr_inv(path, 0, sizeof(*path)) ?
+		       modify_refuse(qp, -EINVAL, "alt_ah_attr has no port_num") : 0;
+	if (path->reserved_1b || path->reserved_1f)
+		return modify_refuse(qp, -EINVAL, "reserved bytes of the alternate path are set");
+	if (*mask & IB_QP_ALT_PATH)
+		return modify_refuse(qp, -EINVAL, "two alternate paths");
 	if (!rdma_is_port_valid(&qp->dev->ibdev, path->port_num))
-		return -EINVAL;
+		return modify_refuse(qp, -EINVAL, "port_num %u of alt_ah_attr is not 1",
+				     path->port_num);
 	*mask |= IB_QP_ALT_PATH;
-	return modify_set_alternate(&qp->dev->ibdev, path, attr, change);
+	return modify_set_alternate(qp, path, attr, change);
 }
 
 static bool modify_has_cap(const struct weft_modify_qp_req *req)
@@ -352,12 +435,16 @@ static int modify_read_request(struct weft_qp *qp, struct ib_udata *udata,
 	ret = weft_udata_read(udata, &req, offsetof(struct weft_modify_qp_req, alt), sizeof(req),
 			      resp_size);
 	if (ret)
-		return ret;
-	if (req.reserved_24 || (modify_has_cap(&req) && !(*mask & IB_QP_CAP)))
-		return -EINVAL;
+		return weft_refuse_request(&qp->dev->ibdev, ret, "modify QP", udata);
+	if (req.reserved_24)
+		return modify_refuse(qp, -EINVAL, "reserved bytes of the request are set");
+	if (modify_has_cap(&req) && !(*mask & IB_QP_CAP))
+		return modify_refuse(qp, -EINVAL, "cap is set without IBV_QP_CAP");
 	if ((req.max_burst_sz || req.typical_pkt_sz) &&
 	    !(*mask & IB_QP_RATE_LIMIT && attr->rate_limit))
-		return -EINVAL;
+		return modify_refuse(qp, -EINVAL,
+				     "max_burst_sz %u and typical_pkt_sz %u without a rate_limit",
+				     req.max_burst_sz, req.typical_pkt_sz);
 	change->burst = req.max_burst_sz;
 	attr->cap = (struct ib_qp_cap){
 		.max_send_wr = req.max_send_wr,
@@ -425,7 +512,7 @@ static int modify_prepare(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 	if (mask & IB_QP_AV) {
 		ret = weft_av_init(&change->av, qp->dev, &attr->ah_attr);
 		if (ret)
-			return ret;
+			return modify_refuse(qp, ret, "invalid ah_attr");
 		if (change->av.ib)
 			weft_av_find_peer(&change->av, qp->dev);
 		packets |= !change->av.local;
@@ -433,7 +520,7 @@ static int modify_prepare(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 	if (mask & IB_QP_ALT_PATH) {
 		ret = weft_av_init(&change->alternate, qp->dev, &attr->alt_ah_attr);
 		if (ret)
-			return ret;
+			return modify_refuse(qp, ret, "invalid alt_ah_attr");
 	}
 	return packets ? weft_inflight_prepare(&change->inflight, qp, sq->entries) : 0;
 }
@@ -470,12 +557,14 @@ static int modify_resize(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
 int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
+	const int unsupported = mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT);
 	struct weft_qp *qp = to_weft_qp(ibqp);
 	struct qp_change change = {};
 	int ret;
 
-	if (mask & ~(IB_QP_ATTR_STANDARD_BITS | IB_QP_RATE_LIMIT))
-		return -EOPNOTSUPP;
+	if (unsupported)
+		return modify_refuse(qp, -EOPNOTSUPP, "attr_mask %#x is not supported",
+				     unsupported);
 	ret = modify_read_request(qp, udata, attr, &mask, &change);
 	if (!ret && mask & IB_QP_CAP)
 		ret = modify_resize(qp, attr, mask, udata, &change);

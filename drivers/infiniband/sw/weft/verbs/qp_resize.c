@@ -6,19 +6,34 @@
 
 #include "engine/requester.h"
 #include "object/qp.h"
+#include "object/refuse.h"
 #include "object/ucontext.h"
 #include "params.h"
 #include "ring/ring.h"
 
-/* Only the number of work requests can change (IBA 11.2.5.2), not the size of a slot. */
-static bool resize_valid(const struct weft_qp *qp, const struct ib_qp_cap *cap)
+#define resize_refuse(_qp, _fmt, ...) \
+	weft_refuse(&(_qp)->dev->ibdev, -EINVAL, "modify QP %u: " _fmt, (_qp)->qpn, ##__VA_ARGS__)
+
+static int resize_check_max(const struct weft_qp *qp, const char *name, u32 value, u32 max)
 {
-	if (qp->type == IB_QPT_XRC_TGT || cap->max_send_wr > WEFT_MAX_QP_WR ||
-	    cap->max_send_sge > qp->cap.max_send_sge ||
-	    cap->max_inline_data > qp->cap.max_inline_data)
-		return false;
-	return !qp->recv.ring || (cap->max_recv_wr <= WEFT_MAX_QP_WR &&
-			   cap->max_recv_sge <= qp->cap.max_recv_sge);
+	return value > max ? resize_refuse(qp, "%s %u is above %u", name, value, max) : 0;
+}
+
+/* Only the number of work requests can change (IBA 11.2.5.2), not the size of a slot. */
+static int resize_check(const struct weft_qp *qp, const struct ib_qp_cap *cap)
+{
+	int ret;
+
+	if (qp->type == IB_QPT_XRC_TGT)
+		return resize_refuse(qp, "XRC_TGT has no queues");
+	ret = resize_check_max(qp, "max_send_wr", cap->max_send_wr, WEFT_MAX_QP_WR) ?:
+	      resize_check_max(qp, "max_send_sge", cap->max_send_sge, qp->cap.max_send_sge) ?:
+	      resize_check_max(qp, "max_inline_data", cap->max_inline_data,
+			       qp->cap.max_inline_data);
+	if (ret || !qp->recv.ring)
+		return ret;
+	return resize_check_max(qp, "max_recv_wr", cap->max_recv_wr, WEFT_MAX_QP_WR) ?:
+	       resize_check_max(qp, "max_recv_sge", cap->max_recv_sge, qp->cap.max_recv_sge);
 }
 
 /* Returns NULL if @old already has the right size. */
@@ -58,8 +73,9 @@ int weft_qp_resize_prepare(struct weft_qp *qp, const struct ib_qp_cap *cap,
 		.max_send_wr = cap->max_send_wr,
 		.max_recv_wr = qp->recv.ring ? cap->max_recv_wr : 0,
 	};
-	if (!resize_valid(qp, cap))
-		return -EINVAL;
+	ret = resize_check(qp, cap);
+	if (ret)
+		return ret;
 	ret = resize_rings(qp, weft_udata_ucontext(udata), resize, &resp);
 	/*
 	 * The response is copied before the switch, which cannot be undone, and while the turns are
@@ -70,14 +86,19 @@ int weft_qp_resize_prepare(struct weft_qp *qp, const struct ib_qp_cap *cap,
 	return ret;
 }
 
-static bool resize_fits(const struct weft_ring *ring, u32 max_wr)
+static int resize_check_fits(const struct weft_qp *qp, const struct weft_ring *ring,
+			     const char *name, u32 max_wr)
 {
 	int pending;
 
 	if (!max_wr)
-		return true;
+		return 0;
 	pending = weft_ring_pending(ring);
-	return pending >= 0 && pending <= max_wr;
+	if (pending < 0)
+		return resize_refuse(qp, "the indexes of a queue are invalid");
+	return pending > max_wr ?
+	       resize_refuse(qp, "%s %u is below the %d outstanding work requests", name, max_wr,
+			     pending) : 0;
 }
 
 /* Copies the contents of the old rings to the new ones; the old rings do not change. */
@@ -85,9 +106,10 @@ static int resize_carry(struct weft_qp *qp, const struct weft_qp_resize *resize)
 {
 	int ret;
 
-	if (!resize_fits(qp->send.ring, resize->max_send_wr) ||
-	    !resize_fits(qp->recv.ring, resize->max_recv_wr))
-		return -EINVAL;
+	ret = resize_check_fits(qp, qp->send.ring, "max_send_wr", resize->max_send_wr) ?:
+	      resize_check_fits(qp, qp->recv.ring, "max_recv_wr", resize->max_recv_wr);
+	if (ret)
+		return ret;
 	/* a process may still move its indexes, which harms only itself */
 	if (resize->sq) {
 		ret = weft_ring_carry_over(resize->sq, qp->send.ring, false);

@@ -2,6 +2,8 @@
 
 #include "verbs/qp_state.h"
 
+#include <linux/kernel.h>
+
 enum qp_service { RC, UC, UD, GSI, INI, TGT, SERVICES };
 
 struct qp_transition {
@@ -143,26 +145,109 @@ static enum qp_service qp_service(enum ib_qp_type type)
 	}
 }
 
-bool weft_qp_state_allows(enum ib_qp_type type, enum ib_qp_state from,
-			  enum ib_qp_state to, u32 mask)
+bool weft_qp_state_attrs(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp_state to,
+			 u32 mask, u32 *missing, u32 *excess)
 {
 	enum qp_service service = qp_service(type);
 	u32 given = mask & ~IB_QP_STATE;
 	int i;
 
 	/* each state may change to RESET and to ERR, without attributes */
+	*missing = 0;
+	*excess = given;
 	if (to == IB_QPS_RESET || to == IB_QPS_ERR)
-		return !given;
+		return true;
 	for (i = 0; i < ARRAY_SIZE(qp_transitions); i++) {
 		const struct qp_transition *row = &qp_transitions[i];
 		u32 required = row->required[service];
 		/* attributes of the queues, which an XRC target does not have */
 		u32 optional = row->optional[service] | (service == TGT ? 0 : row->any);
 
-		if (row->from == from && row->to == to)
-			return (given & required) == required &&
-			       !(given & ~(required | optional));
+		if (row->from != from || row->to != to)
+			continue;
+		*missing = required & ~given;
+		*excess = given & ~(required | optional);
+		return true;
 	}
 	return false;
 }
+
+bool weft_qp_state_allows(enum ib_qp_type type, enum ib_qp_state from,
+			  enum ib_qp_state to, u32 mask)
+{
+	u32 missing, excess;
+
+	return weft_qp_state_attrs(type, from, to, mask, &missing, &excess) &&
+	       !missing && !excess;
+}
 WEFT_EXPORT_FOR_TEST(weft_qp_state_allows);
+
+/* As in ibv_modify_qp(3). */
+static const struct {
+	u32		bit;
+	const char	*name;
+} qp_attr_names[] = {
+	{ IB_QP_STATE,			"IBV_QP_STATE" },
+	{ IB_QP_CUR_STATE,		"IBV_QP_CUR_STATE" },
+	{ IB_QP_EN_SQD_ASYNC_NOTIFY,	"IBV_QP_EN_SQD_ASYNC_NOTIFY" },
+	{ IB_QP_ACCESS_FLAGS,		"IBV_QP_ACCESS_FLAGS" },
+	{ IB_QP_PKEY_INDEX,		"IBV_QP_PKEY_INDEX" },
+	{ IB_QP_PORT,			"IBV_QP_PORT" },
+	{ IB_QP_QKEY,			"IBV_QP_QKEY" },
+	{ IB_QP_AV,			"IBV_QP_AV" },
+	{ IB_QP_PATH_MTU,		"IBV_QP_PATH_MTU" },
+	{ IB_QP_TIMEOUT,		"IBV_QP_TIMEOUT" },
+	{ IB_QP_RETRY_CNT,		"IBV_QP_RETRY_CNT" },
+	{ IB_QP_RNR_RETRY,		"IBV_QP_RNR_RETRY" },
+	{ IB_QP_RQ_PSN,			"IBV_QP_RQ_PSN" },
+	{ IB_QP_MAX_QP_RD_ATOMIC,	"IBV_QP_MAX_QP_RD_ATOMIC" },
+	{ IB_QP_ALT_PATH,		"IBV_QP_ALT_PATH" },
+	{ IB_QP_MIN_RNR_TIMER,		"IBV_QP_MIN_RNR_TIMER" },
+	{ IB_QP_SQ_PSN,			"IBV_QP_SQ_PSN" },
+	{ IB_QP_MAX_DEST_RD_ATOMIC,	"IBV_QP_MAX_DEST_RD_ATOMIC" },
+	{ IB_QP_PATH_MIG_STATE,		"IBV_QP_PATH_MIG_STATE" },
+	{ IB_QP_CAP,			"IBV_QP_CAP" },
+	{ IB_QP_DEST_QPN,		"IBV_QP_DEST_QPN" },
+	{ IB_QP_RATE_LIMIT,		"IBV_QP_RATE_LIMIT" },
+};
+
+void weft_qp_attr_names(u32 mask, char *buf, size_t size)
+{
+	size_t length = 0;
+	int i;
+
+	buf[0] = '\0';
+	for (i = 0; i < ARRAY_SIZE(qp_attr_names); i++)
+		if (mask & qp_attr_names[i].bit)
+			length += scnprintf(buf + length, size - length, " %s",
+					    qp_attr_names[i].name);
+}
+
+const char *weft_qp_state_name(enum ib_qp_state state)
+{
+	static const char * const names[] = {
+		[IB_QPS_RESET] = "RESET", [IB_QPS_INIT] = "INIT", [IB_QPS_RTR] = "RTR",
+		[IB_QPS_RTS] = "RTS", [IB_QPS_SQD] = "SQD", [IB_QPS_SQE] = "SQE",
+		[IB_QPS_ERR] = "ERR",
+	};
+
+	return (u32)state < ARRAY_SIZE(names) ? names[state] : "an unknown state";
+}
+
+const char *weft_qp_type_name(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_RC:
+		return "RC";
+	case IB_QPT_UC:
+		return "UC";
+	case IB_QPT_UD:
+		return "UD";
+	case IB_QPT_XRC_INI:
+		return "XRC_INI";
+	case IB_QPT_XRC_TGT:
+		return "XRC_TGT";
+	default:
+		return "a special QP";
+	}
+}

@@ -14,6 +14,7 @@
 #include "object/av.h"
 #include "object/dev.h"
 #include "object/hca.h"
+#include "object/refuse.h"
 #include "object/table.h"
 #include "params.h"
 #include "pause.h"
@@ -105,7 +106,7 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		      struct ib_udata *udata)
 {
 	if (udata && udata->inlen)
-		return -EINVAL;
+		return weft_refuse_request(ibdev, -EINVAL, "query device", udata);
 	memset(attr, 0, sizeof(*attr));
 	query_object_limits(attr);
 	attr->max_pkeys = to_weft_dev(ibdev)->hca ? WEFT_IB_PKEYS : WEFT_PKEY_TBL_LEN;
@@ -146,7 +147,8 @@ int weft_modify_device(struct ib_device *ibdev, int mask,
 	struct weft_hca *hca = to_weft_dev(ibdev)->hca;
 
 	if (mask & ~IB_DEVICE_MODIFY_NODE_DESC)
-		return -EOPNOTSUPP;
+		return weft_refuse(ibdev, -EOPNOTSUPP,
+				   "modify device: only the node description can be modified");
 	if (!(mask & IB_DEVICE_MODIFY_NODE_DESC))
 		return 0;
 	memcpy(ibdev->node_desc, modify->node_desc, sizeof(ibdev->node_desc));
@@ -177,7 +179,7 @@ int weft_query_port(struct ib_device *ibdev, u32 port_num,
 {
 	struct weft_dev *dev = to_weft_dev(ibdev);
 
-	if (port_num != 1)
+	if (weft_check_port(ibdev, "query port", port_num))
 		return -EINVAL;
 	attr->state = READ_ONCE(dev->port_state);
 	attr->phys_state = query_phys_state(dev);
@@ -199,7 +201,7 @@ int weft_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 	struct weft_dev *dev = to_weft_dev(ibdev);
 	u64 mbps;
 
-	if (port_num != 1)
+	if (weft_check_port(ibdev, "query port speed", port_num))
 		return -EINVAL;
 	/* rounded up, because 0 says that the port is down */
 	mbps = weft_speed_mbps(dev);
@@ -210,19 +212,23 @@ int weft_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 int weft_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
 		     struct ib_port_modify *modify)
 {
-	if (port_num != 1)
+	const u32 caps = (modify->set_port_cap_mask | modify->clr_port_cap_mask) &
+			 ~(IB_PORT_CM_SUP | IB_PORT_DEVICE_MGMT_SUP);
+
+	if (weft_check_port(ibdev, "modify port", port_num))
 		return -EINVAL;
 	/* agents of the kernel announce themselves, but nobody reads the bits of a RoCE port */
-	if (mask || (modify->set_port_cap_mask | modify->clr_port_cap_mask) &
-		    ~(IB_PORT_CM_SUP | IB_PORT_DEVICE_MGMT_SUP))
-		return -EOPNOTSUPP;
+	if (mask || caps)
+		return weft_refuse(ibdev, -EOPNOTSUPP,
+				   "modify port: mask %#x, capabilities %#x are not for RoCE",
+				   mask, caps);
 	return 0;
 }
 
 int weft_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 			    struct ib_port_immutable *immutable)
 {
-	if (port_num != 1)
+	if (weft_check_port(ibdev, "get port immutable", port_num))
 		return -EINVAL;
 	immutable->core_cap_flags = RDMA_CORE_PORT_IBA_ROCE_UDP_ENCAP;
 	immutable->gid_tbl_len = WEFT_GID_TBL_LEN;
@@ -238,7 +244,8 @@ enum rdma_link_layer weft_get_link_layer(struct ib_device *ibdev, u32 port_num)
 
 int weft_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
 {
-	if (port_num != 1 || index >= WEFT_PKEY_TBL_LEN)
+	if (weft_check_port(ibdev, "query P_Key", port_num) ||
+	    weft_check_max(ibdev, "query P_Key", "index", index, WEFT_PKEY_TBL_LEN - 1))
 		return -EINVAL;
 	*pkey = WEFT_DEFAULT_PKEY;
 	return 0;
@@ -249,7 +256,8 @@ int weft_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 {
 	const struct weft_gid *entry;
 
-	if (port_num != 1 || index < 0 || index >= WEFT_GID_TBL_LEN)
+	if (weft_check_port(ibdev, "query GID", port_num) ||
+	    weft_check_max(ibdev, "query GID", "index", (u32)index, WEFT_GID_TBL_LEN - 1))
 		return -EINVAL;
 	rcu_read_lock();
 	entry = rcu_dereference(to_weft_dev(ibdev)->gids[index]);
@@ -293,7 +301,7 @@ int weft_add_gid(const struct ib_gid_attr *attr, void **context)
 	struct weft_gid *entry;
 	int ret = -ENODEV;
 
-	if (attr->index >= WEFT_GID_TBL_LEN)
+	if (weft_check_max(attr->device, "add GID", "index", attr->index, WEFT_GID_TBL_LEN - 1))
 		return -EINVAL;
 	entry = kzalloc(sizeof(*entry), GFP_KERNEL);
 	if (!entry)
@@ -302,8 +310,10 @@ int weft_add_gid(const struct ib_gid_attr *attr, void **context)
 	entry->index = attr->index;
 	entry->gid = attr->gid;
 	entry->net = query_gid_net(attr, &entry->ifindex);
-	if (!entry->net)
+	if (!entry->net) {
+		ret = weft_refuse(attr->device, ret, "add GID: the network namespace is ending");
 		goto err_free;
+	}
 	weft_pause(WEFT_PAUSE_GID_ADD);
 	ret = weft_udp_open(entry->net);
 	if (!ret)
@@ -324,7 +334,8 @@ int weft_del_gid(const struct ib_gid_attr *attr, void **context)
 	const struct weft_gid *entry;
 	struct net *net;
 
-	if (attr->index >= WEFT_GID_TBL_LEN)
+	if (weft_check_max(attr->device, "delete GID", "index", attr->index,
+			   WEFT_GID_TBL_LEN - 1))
 		return -EINVAL;
 	/* the core serializes the changes of its table */
 	entry = rcu_dereference_protected(dev->gids[attr->index], true);
