@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Packets that wait for a half: its turn is somebody else's, or the first of them waits for
- * memory. engine/pkt.h puts them in and takes them out.
+ * Packets for a requester or responder that cannot be handled now: another task owns its turn,
+ * or the first packet waits for ODP memory. Filled and emptied by engine/pkt.h.
  */
 #ifndef WEFT_OBJECT_BACKLOG_H
 #define WEFT_OBJECT_BACKLOG_H
 
 #include <linux/skbuff.h>
 
-/**
- * struct weft_backlog - the queue
- * @queue: the packets, in order
- * @bytes: of memory that they take; under the lock of @queue
- */
 struct weft_backlog {
 	struct sk_buff_head	queue;
-	u32			bytes;
+	u32			bytes;	/* of memory in use; under the lock of @queue */
 };
 
 static inline void weft_backlog_init(struct weft_backlog *backlog)
@@ -24,7 +19,7 @@ static inline void weft_backlog_init(struct weft_backlog *backlog)
 	backlog->bytes = 0;
 }
 
-/* Racy: who puts a packet in posts an event after it. */
+/* Racy, which is harmless: whoever queues a packet posts an event afterwards. */
 static inline bool weft_backlog_is_empty(const struct weft_backlog *backlog)
 {
 	return skb_queue_empty_lockless(&backlog->queue);

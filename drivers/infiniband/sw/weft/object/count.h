@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * How many objects of a kind a device has: not more than ibv_query_device() says.
+ * Number of objects of a kind on a device, limited to what ibv_query_device() reports.
  */
 #ifndef WEFT_OBJECT_COUNT_H
 #define WEFT_OBJECT_COUNT_H
@@ -8,13 +8,7 @@
 #include <linux/atomic.h>
 #include <linux/errno.h>
 
-/**
- * weft_count_take - count one more
- * @num: how many there are
- * @max: how many there may be
- *
- * Return: 0, undone by weft_count_give(); or -ENOMEM.
- */
+/* Return: 0, undone by weft_count_give(); -ENOMEM: there are @max already. */
 static inline int weft_count_take(atomic_t *num, int max)
 {
 	if (atomic_inc_return(num) <= max)

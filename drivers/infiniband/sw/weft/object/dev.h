@@ -21,90 +21,45 @@ struct weft_qp;
 
 #define WEFT_VLAN_NONE	0xffff
 
-/**
- * struct weft_gid - an entry of the port's GID table, as the core set it
- *
- * Immutable but @gone; read under RCU.
- *
- * @node: for lookups by address, of object/table.c
- * @rcu: freed after a grace period
- * @dev: whose entry
- * @index: in the table
- * @gid: the address
- * @net: namespace of the entry's net device, alive as long as the entry
- * @ifindex: of the entry's net device
- * @gone: the namespace has ended before its entry
- */
+/* An entry of a port's GID table, as set by the core. Immutable but @gone; read under RCU. */
 struct weft_gid {
-	struct hlist_node	node;
+	struct hlist_node	node;		/* in the hash of object/table.c, by address */
 	struct rcu_head		rcu;
 	struct weft_dev		*dev;
 	u32			index;
 	union ib_gid		gid;
-	struct net		*net;
-	int			ifindex;
-	bool			gone;
+	struct net		*net;		/* of the entry's net device; valid until @gone */
+	int			ifindex;	/* of the entry's net device */
+	bool			gone;		/* @net has ended before the entry */
 };
 
-/**
- * struct weft_dev - a device
- *
- * Immutable after registration unless a lock is named.
- *
- * @ibdev: first, allocated and freed by the core (after a grace period)
- * @ndev: the net device, with a reference
- * @parent: our virtual parent device, of object/parent.c; under RTNL
- * @wire: link that carries packets
- * @port_ops: the kind of port it has
- * @hca: with an InfiniBand port, else NULL
- * @id: never used twice, names the device where a pointer could dangle
- * @guid: node GUID, network order
- * @port_state: enum ib_port_state; written under RTNL, of an InfiniBand port under its
- *	lock, by what happens to it; read by anybody
- * @speed: of a RoCE port, in Mbit/s: what was told of it last; 0: nothing yet
- * @speed_work: looks whether it is another one
- * @regions: memory keys
- * @ahs: address handles, id to struct weft_ah_entry, RCU
- * @counters: of QPs counted by themselves, by id; of verbs/counter.c
- * @ah_next: cyclic allocation of @ahs, under its lock
- * @advices: calls that wait for a prefetch
- * @gids: what the core put into the GID table, RCU; set by weft_dev_set_gid()
- * @local_link: peers on this host are reached without packets
- * @icrc: RoCEv2 packets for one QP are sent with an ICRC, which those that come are
- *	checked by; those for a group always are
- * @special: QP 0 (of an InfiniBand port only) and QP 1, RCU
- * @mcast: multicast groups
- * @num_qp: QPs of this device
- * @num_cq: likewise
- * @num_srq: likewise
- * @num_pd: likewise
- * @num_mr: likewise
- * @num_mw: likewise
- * @dm_size: bytes of device memory that are allocated
- * @counts: counters of the device, by enum weft_dev_stat
- * @stats: counters of the port, per CPU
- */
+/* A device. Members are immutable after registration unless a lock or writer is named. */
 struct weft_dev {
-	struct ib_device	ibdev;
-	struct net_device	*ndev;
-	struct weft_parent	*parent;
-	const struct weft_link	*wire;
-	const struct weft_port_ops *port_ops;
-	struct weft_hca		*hca;
-	u32			id;
-	__be64			guid;
+	struct ib_device	ibdev;		/* allocated and freed by the core, with RCU */
+	struct net_device	*ndev;		/* referenced */
+	struct weft_parent	*parent;	/* under RTNL */
+	const struct weft_link	*wire;		/* the link that sends packets */
+	const struct weft_port_ops *port_ops;	/* the kind of port */
+	struct weft_hca		*hca;		/* InfiniBand port, else NULL */
+	u32			id;		/* not reused soon; may name a removed device */
+	__be64			guid;		/* of the node */
+	/*
+	 * enum ib_port_state, read without a lock. RoCE: written under RTNL; InfiniBand: under
+	 * the lock of the port.
+	 */
 	u32			port_state;
-	u32			speed;
-	struct work_struct	speed_work;
-	struct weft_region_table regions;
-	struct xarray		ahs;
-	struct xarray		counters;
-	u32			ah_next;
+	u32			speed;		/* RoCE: Mbit/s last reported; 0: not yet */
+	struct work_struct	speed_work;	/* reports a change of @speed */
+	struct weft_region_table regions;	/* memory keys */
+	struct xarray		ahs;		/* id to struct weft_ah_entry, RCU */
+	struct xarray		counters;	/* of rdma_counters, see verbs/counter.c */
+	u32			ah_next;	/* next id in @ahs, under its lock */
 	struct weft_advices	advices;
-	struct weft_gid __rcu	*gids[WEFT_GID_TBL_LEN];
-	bool			local_link;
+	struct weft_gid __rcu	*gids[WEFT_GID_TBL_LEN];	/* see weft_dev_set_gid() */
+	bool			local_link;	/* use no packets between QPs of this host */
+	/* RoCEv2: send an ICRC with unicast packets, and check theirs; multicast always does */
 	bool			icrc;
-	struct weft_qp __rcu	*special[2];
+	struct weft_qp __rcu	*special[2];	/* QP 0 (InfiniBand only) and QP 1 */
 	struct weft_mcast_table	mcast;
 	atomic_t		num_qp;
 	atomic_t		num_cq;
@@ -112,9 +67,9 @@ struct weft_dev {
 	atomic_t		num_pd;
 	atomic_t		num_mr;
 	atomic_t		num_mw;
-	atomic64_t		dm_size;
-	atomic64_t		counts[WEFT_DEV_STAT_NUM];
-	struct weft_stats __percpu *stats;
+	atomic64_t		dm_size;	/* bytes of device memory in use */
+	atomic64_t		counts[WEFT_DEV_STAT_NUM];	/* by enum weft_dev_stat */
+	struct weft_stats __percpu *stats;	/* of the port */
 };
 
 static inline struct weft_dev *to_weft_dev(struct ib_device *ibdev)
@@ -122,12 +77,7 @@ static inline struct weft_dev *to_weft_dev(struct ib_device *ibdev)
 	return container_of(ibdev, struct weft_dev, ibdev);
 }
 
-/**
- * weft_dev_port_active - whether messages may leave and arrive
- * @dev: the device
- *
- * Return: true when the port's state is ACTIVE.
- */
+/* Whether messages may be sent and received. */
 static inline bool weft_dev_port_active(const struct weft_dev *dev)
 {
 	return READ_ONCE(dev->port_state) == IB_PORT_ACTIVE;

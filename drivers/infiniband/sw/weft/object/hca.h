@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a device with an InfiniBand port has: a channel adapter as the fabric and its
- * subnet manager see it. No code.
+ * The part of a device that exists only with an InfiniBand port: a channel adapter as the
+ * fabric and its subnet manager see it.
  */
 #ifndef WEFT_OBJECT_HCA_H
 #define WEFT_OBJECT_HCA_H
@@ -14,26 +14,15 @@
 struct weft_dev;
 struct weft_fabric;
 
-/**
- * struct weft_hca - a channel adapter
- * @dev: the device
- * @port: its one port
- * @node: what the agents answer with
- * @traps: what there is to tell the subnet manager
- * @fabric: which @port is connected with; under RTNL
- * @leaving: the device is being removed, or moves to another namespace
- * @rx: packets of this host for the port, to be received by @rx_work
- * @rx_work: receives what came from the turn of a QP
- */
 struct weft_hca {
 	struct weft_dev		*dev;
 	struct weft_ibport	port;
-	struct weft_ibnode	node;
-	struct weft_traps	traps;
-	struct weft_fabric	*fabric;
-	bool			leaving;
-	struct sk_buff_head	rx;
-	struct work_struct	rx_work;
+	struct weft_ibnode	node;		/* answers of the management agents */
+	struct weft_traps	traps;		/* to be sent to the subnet manager */
+	struct weft_fabric	*fabric;	/* that @port is connected to; under RTNL */
+	bool			leaving;	/* being removed, or moved to another namespace */
+	struct sk_buff_head	rx;		/* from this host to this port, for @rx_work */
+	struct work_struct	rx_work;	/* receives packets sent with a turn owned */
 };
 
 #endif /* WEFT_OBJECT_HCA_H */

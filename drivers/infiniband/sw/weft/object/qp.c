@@ -10,7 +10,7 @@
 
 void weft_qp_free(struct weft_qp *qp)
 {
-	/* who had found it before it was destroyed may have brought a packet after that */
+	/* a lookup before destroy_qp may have queued a packet after it */
 	weft_backlog_purge(&qp->send.packets);
 	weft_backlog_purge(&qp->recv.packets);
 	kfree_rcu(qp, rcu);
@@ -21,7 +21,7 @@ bool weft_qp_set_error(struct weft_qp *qp)
 	u32 state = READ_ONCE(qp->state), old;
 	bool changed = false;
 
-	/* the other half may be doing the same, or set SQE */
+	/* the owner of the other turn may set ERR or SQE at the same time */
 	while (state >= IB_QPS_RTR && state <= IB_QPS_SQE) {
 		old = cmpxchg(&qp->state, state, IB_QPS_ERR);
 		changed = old == state;
@@ -41,7 +41,7 @@ bool weft_qp_set_error(struct weft_qp *qp)
 void weft_qp_set_sqe(struct weft_qp *qp)
 {
 	trace_weft_qp_state(qp->qpn, READ_ONCE(qp->state), IB_QPS_SQE);
-	/* whichever it is stays so but for ERR: modify_qp waits for the send turn */
+	/* modify_qp waits for the send turn, so RTS or SQD can only change to ERR meanwhile */
 	if (cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQE) == IB_QPS_SQD)
 		cmpxchg(&qp->state, IB_QPS_SQD, IB_QPS_SQE);
 }
@@ -73,7 +73,7 @@ void weft_qp_fatal(struct weft_qp *qp, u32 fault)
 {
 	if (weft_qp_state(qp) == IB_QPS_ERR)
 		return;
-	/* the other half may be doing the same: one of them is the first */
+	/* the owner of the other turn may do the same: the first fault counts */
 	cmpxchg(&qp->fault, 0, fault);
 	if (weft_qp_set_error(qp))
 		weft_qp_event(qp, IB_EVENT_QP_FATAL);
@@ -88,7 +88,7 @@ void weft_qp_lost(struct weft_qp *qp, struct weft_cq *cq, u32 fault)
 void weft_qp_fatal_now(struct weft_qp *qp, u32 fault)
 {
 	mutex_lock(&qp->modify_lock);
-	/* after destroy_qp it is in RESET, and has no handle any more */
+	/* after destroy_qp the state is RESET; qp->ibqp and qp->dev are invalid */
 	if (weft_qp_can_receive(qp)) {
 		weft_turn_stop(&qp->send.turn);
 		weft_qp_fatal(qp, fault);

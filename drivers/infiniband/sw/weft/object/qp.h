@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A queue pair: identity, attributes, and its two halves. Behind it is the room for the
- * lists of both, as long as its work requests can be.
+ * A queue pair: identity, attributes, requester (send) and responder (recv). The
+ * scatter/gather arrays of both follow struct weft_qp in the same allocation; their size is
+ * that of the QP's largest work requests.
  *
- * What the core calls a QP (struct ib_qp, freed by the core as soon as
- * destroy_qp returns) is only a handle to struct weft_qp, which is counted
- * and freed after a grace period: a peer may find it by its number at any
- * time, and a reference keeps nothing but the memory. What a half may still
- * use is decided by the QP's state, read with the half's turn owned:
- * destroy_qp stops both turns and sets RESET before it gives anything back.
+ * The core's struct ib_qp, which the core frees as soon as destroy_qp returns, is only a
+ * handle to struct weft_qp. A peer may look a QP up by its number at any time, so struct
+ * weft_qp has a reference count and is freed after a grace period. A reference keeps the
+ * memory of the QP and nothing else. Before the requester or responder uses anything else it
+ * checks the QP's state with its turn owned: destroy_qp stops both turns and sets RESET before
+ * it releases what the QP uses.
  */
 #ifndef WEFT_OBJECT_QP_H
 #define WEFT_OBJECT_QP_H
@@ -33,113 +34,72 @@ struct weft_doorbell;
 struct weft_link;
 struct weft_srq;
 
-/**
- * struct weft_qp - a queue pair
- *
- * Immutable after creation unless a lock or writer is named.
- *
- * @rcu: freed after a grace period
- * @refs: one for the owner, one for each lookup and queued work
- * @qpn: QP number
- * @src_qpn: UD: the number that its datagrams come from; @qpn, unless it was created
- *	with another one
- * @type: transport service; SMI and GSI are UD QPs with the numbers 0 and 1
- * @peer_type: connected: what the peer has to be: XRC initiators are connected with XRC
- *	targets, others with their like
- * @transport: how it says that on the wire
- * @state: enum ib_qp_state. Written by modify_qp with both turns stopped, and
- *	by the owner of either turn with weft_qp_set_error() or
- *	weft_qp_set_sqe(). Read by anybody.
- * @kernel: the consumer is in the kernel
- * @sig_all: every send work request is signaled
- * @fault: enum weft_fault that ends it, for the vendor_err of what is flushed, or 0. Set
- *	by weft_qp_fatal(), and when the device is being removed (of a process's QP);
- *	cleared with both turns stopped
- * @create_flags: enum ib_qp_create_flags
- * @user: on whose account it is, see weft_user()
- * @cookie: returned in every completion
- * @dev: the device; not used after destroy_qp
- * @dev_id: of the device
- * @ibqp: the core's handle; not used after destroy_qp
- * @pd: protection domain of @send; NULL: an XRC target
- * @xrcd: of an XRC target, else NULL
- * @send_cq: completions of @send
- * @doorbell: the file descriptor that may ring; NULL for a kernel QP, and for an
- *	XRC target, which is not one process's
- * @migration: connected: another path
- * @resize_lock: serialises resizes, which wait for the process to have its page
- * @modify_lock: serialises modify, query, destroy and migration
- * @attr: attributes as last modified, under @modify_lock. What a half needs
- *	is copied into the half.
- * @cap: real capabilities
- * @av: connected: where to, with both turns stopped; see @migration
- * @dest_qpn: connected: the peer, with both turns stopped
- * @qkey: UD, with both turns stopped
- * @pkey_index: entry of the port's P_Key table, with both turns stopped
- * @mtu: connected: path MTU in bytes, with both turns stopped
- * @access: enum ib_access_flags the peer may use, with both turns stopped
- * @stats: what it counts into: @dev's or those of a counter, with both turns
- *	stopped
- * @link: what carries the messages of a connected QP, with both turns stopped;
- *	a UD QP chooses for each address
- * @post_lock: a kernel consumer's producer side of both rings
- * @events: affiliated asynchronous ones
- * @mcast_groups: groups it is attached to, under the core's or mcast's lock
- * @late: takes the receive turn, for an acknowledge that has waited long enough. Scheduled
- *	with that turn owned; weft_responder_reset(), which has stopped it, waits for the end.
- * @send: send half
- * @recv: receive half
- */
+/* A queue pair. Members are immutable after creation unless a lock or writer is named. */
 struct weft_qp {
 	struct rcu_head		rcu;
-	refcount_t		refs;
+	refcount_t		refs;		/* of the owner, lookups, and queued work items */
 	u32			qpn;
-	u32			src_qpn;
+	u32			src_qpn;	/* UD: source QPN of its datagrams, usually @qpn */
 	enum ib_qp_type		type;
-	enum ib_qp_type		peer_type;
-	enum weft_transport	transport;
+	enum ib_qp_type		peer_type;	/* XRC: TGT for INI; otherwise the same as @type */
+	enum weft_transport	transport;	/* UD also for SMI and GSI, which are QP 0 and 1 */
+	/*
+	 * enum ib_qp_state, read without a lock. Written by modify_qp with both turns
+	 * stopped, and by the owner of either turn with weft_qp_set_error() or
+	 * weft_qp_set_sqe().
+	 */
 	u32			state;
-	bool			kernel;
+	bool			kernel;		/* its consumer is in the kernel */
 	bool			sig_all;
+	/*
+	 * enum weft_fault that has put the QP into ERR, or 0; reported in the vendor_err of
+	 * flushed work requests. Set by weft_qp_fatal(), and when the device of a process's QP
+	 * is removed; cleared with both turns stopped.
+	 */
 	u32			fault;
-	u32			create_flags;
-	kuid_t			user;
-	u64			cookie;
+	u32			create_flags;	/* enum ib_qp_create_flags */
+	kuid_t			user;		/* charged for the QP, see weft_user() */
+	u64			cookie;		/* returned in every completion */
 	u32			dev_id;
-	struct weft_dev		*dev;
-	struct ib_qp		*ibqp;
-	struct ib_pd		*pd;
-	struct ib_xrcd		*xrcd;
+	struct weft_dev		*dev;		/* not used after destroy_qp */
+	struct ib_qp		*ibqp;		/* not used after destroy_qp */
+	struct ib_pd		*pd;		/* of the requester; NULL: XRC target */
+	struct ib_xrcd		*xrcd;		/* XRC target, else NULL */
 	struct weft_cq		*send_cq;
+	/* may ring this QP; NULL: kernel QP, or XRC target (which belongs to no process) */
 	struct weft_doorbell	*doorbell;
-	struct weft_stats __percpu *stats;
-	const struct weft_link	*link;
-	struct weft_av		av;
-	u32			dest_qpn;
-	u32			qkey;
+
+	/* written with both turns stopped */
+	struct weft_stats __percpu *stats;	/* counters of @dev, or of an rdma_counter */
+	const struct weft_link	*link;		/* connected; a UD QP chooses one per address */
+	struct weft_av		av;		/* connected: path to the peer; see @migration */
+	u32			dest_qpn;	/* connected */
+	u32			qkey;		/* UD */
 	u16			pkey_index;
-	u32			mtu;
-	u32			access;
+	u32			mtu;		/* connected: path MTU in bytes */
+	u32			access;		/* enum ib_access_flags that the peer has */
 	struct weft_migration	migration;
 
-	struct mutex		resize_lock;
-	struct mutex		modify_lock;
+	struct mutex		resize_lock;	/* one resize at a time; may wait for page faults */
+	struct mutex		modify_lock;	/* modify, query, destroy, migration */
+	/* as last modified, under @modify_lock; requester and responder have copies */
 	struct ib_qp_attr	attr;
-	struct ib_qp_cap	cap;
-	spinlock_t		post_lock;
+	struct ib_qp_cap	cap;		/* actual capabilities */
+	spinlock_t		post_lock;	/* kernel consumer: producer side of both rings */
 	struct weft_events	events;
-	atomic_t		mcast_groups;
+	atomic_t		mcast_groups;	/* attachments, see object/mcast.c */
+	/*
+	 * Sends an acknowledge that has been delayed long enough; takes the receive turn.
+	 * Scheduled with that turn owned. weft_responder_reset() has stopped the turn and waits
+	 * for the tasklet to end.
+	 */
 	struct tasklet_struct	late;
 
 	struct weft_send	send ____cacheline_aligned_in_smp;
 	struct weft_recv	recv ____cacheline_aligned_in_smp;
 };
 
-/**
- * struct weft_ib_qp - a QP as the core sees it
- * @ibqp: first, freed by the core
- * @qp: the QP
- */
+/* The core's handle of a QP; freed by the core. */
 struct weft_ib_qp {
 	struct ib_qp		ibqp;
 	struct weft_qp		*qp;
@@ -155,12 +115,7 @@ static inline enum ib_qp_state weft_qp_state(const struct weft_qp *qp)
 	return READ_ONCE(qp->state);
 }
 
-/**
- * weft_qp_can_receive - whether the receive half takes messages
- * @qp: receive turn owned
- *
- * Return: true in RTR, RTS, SQD and SQE (IBA 10.3.1).
- */
+/* The responder takes messages in RTR, RTS, SQD and SQE (IBA 10.3.1). Receive turn owned. */
 static inline bool weft_qp_can_receive(const struct weft_qp *qp)
 {
 	enum ib_qp_state state = weft_qp_state(qp);
@@ -173,24 +128,13 @@ static inline bool weft_qp_is_ud(const struct weft_qp *qp)
 	return qp->transport == WEFT_TRANSPORT_UD;
 }
 
-/**
- * weft_qp_port_open - whether messages may leave and arrive
- * @qp: any
- *
- * Return: true when the port is active; subnet management does not wait for that.
- */
+/* Subnet management (QP 0) works before the port is active. */
 static inline bool weft_qp_port_open(const struct weft_qp *qp)
 {
 	return weft_dev_port_active(qp->dev) || qp->type == IB_QPT_SMI;
 }
 
-/**
- * weft_qp_pkey - the P_Key of what a QP sends, but for QP 1, which has one for each
- *	work request
- * @qp: one of its turns owned
- *
- * Return: what the table has now.
- */
+/* The current P_Key of outgoing packets; QP 1 has one per work request instead. */
 static inline u16 weft_qp_pkey(const struct weft_qp *qp)
 {
 	const struct weft_hca *hca = qp->dev->hca;
@@ -198,13 +142,13 @@ static inline u16 weft_qp_pkey(const struct weft_qp *qp)
 	return likely(!hca) ? WEFT_DEFAULT_PKEY : READ_ONCE(hca->port.pkeys[qp->pkey_index]);
 }
 
-/* Is each request answered? */
+/* Whether every request is acknowledged. */
 static inline bool weft_qp_is_reliable(const struct weft_qp *qp)
 {
 	return qp->transport == WEFT_TRANSPORT_RC || qp->transport == WEFT_TRANSPORT_XRC;
 }
 
-/* Is there no other path in reserve? MigReq of a packet says so. */
+/* Whether no alternate path is in reserve. This is the MigReq bit of packets. */
 static inline bool weft_qp_has_migrated(const struct weft_qp *qp)
 {
 	return READ_ONCE(qp->migration.state) == IB_MIG_MIGRATED;
@@ -215,68 +159,47 @@ static inline void weft_qp_hold(struct weft_qp *qp)
 	refcount_inc(&qp->refs);
 }
 
-/* The last reference is gone: see weft_qp_put(). */
+/* Slow path of weft_qp_put(). */
 void weft_qp_free(struct weft_qp *qp);
 
-/**
- * weft_qp_put - drop a reference
- * @qp: freed after a grace period when it was the last
- */
 static inline void weft_qp_put(struct weft_qp *qp)
 {
 	if (refcount_dec_and_test(&qp->refs))
 		weft_qp_free(qp);
 }
 
-/**
- * weft_qp_set_error - into ERR, from a state in which a half may run
- * @qp: either turn owned
+/*
+ * Move a QP from RTR, RTS, SQD or SQE to ERR, with either turn owned, and make requester and
+ * responder flush.
  *
- * Both halves are made to flush.
- *
- * Return: true if it was not in ERR, nor put there by the other half meanwhile.
+ * Return: whether this call has changed the state.
  */
 bool weft_qp_set_error(struct weft_qp *qp);
 
-/**
- * weft_qp_set_sqe - from RTS or SQD into SQE
- * @qp: UC or UD, send turn owned
- */
+/* Move a UC or UD QP from RTS or SQD to SQE, with the send turn owned. */
 void weft_qp_set_sqe(struct weft_qp *qp);
 
-/* In create_qp; weft_events_end() in destroy_qp. */
+/* Undone by weft_events_end(). */
 void weft_qp_events_init(struct weft_qp *qp);
 
-/**
- * weft_qp_event - raise an affiliated asynchronous event
- * @qp: either turn owned, in a state in which a half may run
- * @type: of the event
- *
- * Context: any.
+/*
+ * Raise an affiliated asynchronous event, from any context. Either turn is owned and the state
+ * is RTR or later.
  */
 void weft_qp_event(struct weft_qp *qp, enum ib_event_type type);
 
-/**
- * weft_qp_fatal - raise QP_FATAL and go into ERR, unless in ERR already
- * @qp: either turn owned
- * @fault: enum weft_fault: why
- */
+/* Raise QP_FATAL and move to ERR, unless in ERR already; @fault: enum weft_fault. Either turn. */
 void weft_qp_fatal(struct weft_qp *qp, u32 fault);
 
-/**
- * weft_qp_lost - a completion found no room: see weft_cq_push()
- * @qp: either turn owned; weft_qp_fatal()
- * @cq: in error; so are all its QPs, soon
- * @fault: enum weft_fault: why
+/*
+ * weft_qp_fatal(), because a completion of the QP was lost: weft_cq_push() has found @cq in
+ * error. All other QPs of @cq follow soon.
  */
 void weft_qp_lost(struct weft_qp *qp, struct weft_cq *cq, u32 fault);
 
-/**
- * weft_qp_fatal_now - the same of a QP that somebody else may be at work with
- * @qp: referenced; what is in RESET, INIT or ERR stays there
- * @fault: enum weft_fault: why
- *
- * Context: process, may sleep; takes the modify_lock, and stops a turn.
+/*
+ * weft_qp_fatal() for a caller who owns no turn but has a reference. Leaves a QP in RESET, INIT
+ * or ERR as it is. Takes the modify_lock and stops the send turn, so it may sleep.
  */
 void weft_qp_fatal_now(struct weft_qp *qp, u32 fault);
 

@@ -3,12 +3,12 @@
 #include "object/queue.h"
 
 /*
- * Unbound: a half that copies for long must not keep a CPU's other work
- * waiting. MEM_RECLAIM: storage may depend on its progress.
+ * Unbound: a requester or responder that copies for long must not delay other work of its CPU.
+ * MEM_RECLAIM: storage may depend on its progress.
  */
 static struct workqueue_struct *queue;
 
-/* With PREEMPT_RT only: for work items that stay on a CPU, in place of its interrupts. */
+/* With PREEMPT_RT only: for per-CPU work items that replace interrupts. */
 static struct workqueue_struct *queue_of_cpus;
 
 bool weft_queue_work(struct work_struct *work)

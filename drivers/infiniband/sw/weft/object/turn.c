@@ -8,7 +8,6 @@
 #include "object/queue.h"
 #include "trace.h"
 
-/* The queued work holds a reference: the QP outlives it without a flush. */
 void weft_turn_queue_work(struct weft_qp *qp, struct work_struct *work)
 {
 	weft_qp_hold(qp);
@@ -61,7 +60,7 @@ static int turn_wait(struct weft_turn *turn, unsigned int mode)
 
 	trace_weft_turn_wait(turn->qp->qpn, turn_is_requester(turn), turn->bits);
 	mutex_acquire(&turn->dep_map, 0, 0, _RET_IP_);
-	/* full barrier, pairs with the one in weft_turn_release() */
+	/* full barrier, pairs with weft_turn_release() */
 	atomic_inc_return(&turn->waiters);
 	ret = wait_on_bit_lock(&turn->bits, WEFT_TURN_OWNED, mode);
 	atomic_dec(&turn->waiters);
@@ -99,7 +98,7 @@ void weft_turn_defer(struct weft_turn *turn)
 
 void weft_turn_post(struct weft_turn *turn, int event)
 {
-	/* pairs with weft_turn_take(): who takes the event finds what it tells of */
+	/* pairs with weft_turn_take(): after taking the event, the owner sees its cause */
 	smp_mb__before_atomic();
 	set_bit(event, &turn->bits);
 	smp_mb__after_atomic(); /* pairs with weft_turn_release() */
@@ -112,15 +111,16 @@ void weft_turn_stop(struct weft_turn *turn)
 {
 	set_bit(WEFT_TURN_CLAIMED, &turn->bits);
 	set_bit(WEFT_TURN_STOP, &turn->bits);
-	smp_mb__after_atomic(); /* STOP is seen before we wait for the owner */
+	/* pairs with weft_turn_try(): a new owner sees STOP, or we wait for it to end */
+	smp_mb__after_atomic();
 	turn_wait(turn, TASK_UNINTERRUPTIBLE);
 }
 
-/* Those who wait to own it try again. */
+/* Let the tasks that wait in weft_turn_own() try again. */
 static void turn_unclaim(struct weft_turn *turn)
 {
 	clear_bit_unlock(WEFT_TURN_CLAIMED, &turn->bits);
-	smp_mb__after_atomic(); /* see wake_up_bit() */
+	smp_mb__after_atomic(); /* required before wake_up_bit() */
 	wake_up_bit(&turn->bits, WEFT_TURN_CLAIMED);
 }
 

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The turn of a QP half: who may write its state.
+ * A turn decides who runs the requester or the responder of a QP, and so who may write its
+ * state. The send turn belongs to the requester, the receive turn to the responder.
  *
- * A turn is an ownership bit with event bits beside it. Whoever owns the turn
- * runs that half; everybody else posts an event and leaves. Owners may sleep
- * (between pieces of a long copy), so a turn is not a spinlock; nobody holds
- * one across a return to user space.
+ * A turn is an ownership bit with event bits beside it. The owner of the turn runs the
+ * requester (or responder); everybody else posts an event and returns. An owner may sleep
+ * (between the pieces of a long copy), so a turn is not a spinlock. No task returns to user
+ * space with a turn owned.
  *
- * Order: the owner of a send turn may wait for one receive turn; the owner of
- * a receive turn waits for no turn. weft_turn_stop() of a QP takes its send
- * turn, then its receive turn, holding no other. So there is no cycle. Lockdep
- * knows a turn as a lock, with a class for each of the two.
+ * Lock order: the owner of a send turn may wait for one receive turn; the owner of a receive
+ * turn waits for no turn. weft_turn_stop() is called for the send turn of a QP, then for its
+ * receive turn, by a task that owns no other turn. So there is no cycle. Lockdep knows each
+ * turn as a lock, with one class for send turns and one for receive turns.
  *
- * weft_turn_stop() goes before everybody else: senders on this host, of which there may be
- * many, wait in weft_turn_own() until it has been served.
+ * A task in weft_turn_stop() is served before all tasks in weft_turn_own(), which may be many:
+ * every sender on this host that has a message for the QP.
  */
 #ifndef WEFT_OBJECT_TURN_H
 #define WEFT_OBJECT_TURN_H
@@ -27,9 +28,9 @@ struct weft_qp;
 /* bits of struct weft_turn.bits */
 enum weft_turn_bits {
 	WEFT_TURN_OWNED		= 0,
-	/* somebody waits in weft_turn_stop(), or did: end soon, take no new turn */
+	/* from weft_turn_stop() to weft_turn_resume(): the owner ends soon, no new one begins */
 	WEFT_TURN_STOP		= 1,
-	/* and there will be weft_turn_resume() or weft_turn_end(): wait for that */
+	/* from weft_turn_stop() to weft_turn_resume() or weft_turn_end(): others wait */
 	WEFT_TURN_CLAIMED	= 2,
 	/* events */
 	WEFT_EV_RUN		= 8,	/* there may be something to do */
@@ -38,64 +39,43 @@ enum weft_turn_bits {
 
 #define WEFT_TURN_EVENTS	(BIT(WEFT_EV_RUN) | BIT(WEFT_EV_TIMER))
 
-/**
- * struct weft_turn - a turn
- * @bits: enum weft_turn_bits, atomic
- * @waiters: tasks in weft_turn_own() or weft_turn_stop()
- * @work: runs the half when no owner is there to see an event
- * @run: called with the turn owned; ends with weft_turn_release() or
- *	weft_turn_defer()
- * @qp: whose half it is; @work holds a reference while queued
- * @dep_map: held by the owner, for lockdep
- */
 struct weft_turn {
-	unsigned long		bits;
-	atomic_t		waiters;
-	struct work_struct	work;
+	unsigned long		bits;		/* enum weft_turn_bits, atomic */
+	atomic_t		waiters;	/* in weft_turn_own() or weft_turn_stop() */
+	struct work_struct	work;		/* handles an event that no owner will see */
+	/* called with the turn owned; ends with weft_turn_release() or weft_turn_defer() */
 	void			(*run)(struct weft_qp *qp);
-	struct weft_qp		*qp;
+	struct weft_qp		*qp;		/* @work holds a reference while it is queued */
 	struct lockdep_map	dep_map;
 };
 
-/**
- * weft_turn_init - prepare a turn that nobody owns
- * @turn: of a QP half
- * @qp: the QP
- * @name: "weft_send_turn" or "weft_recv_turn"
- * @key: one for each of the two
- * @run: what the work item does with the turn
- */
+/* @key: one for all send turns, one for all receive turns */
 void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp, const char *name,
 		    struct lock_class_key *key, void (*run)(struct weft_qp *qp));
 
-/* Give a stopped turn back. Return: false. */
+/* Slow path of weft_turn_try(): release the turn of a QP that is being stopped. Return: false. */
 bool weft_turn_refuse(struct weft_turn *turn);
 
-/**
- * weft_turn_try - own the turn if it is free and nobody wants it stopped
- * @turn: any
- *
- * Return: true when the caller owns it.
- */
+/* Own the turn, if it is free and not being stopped. */
 static inline bool weft_turn_try(struct weft_turn *turn)
 {
 	if (test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits))
 		return false;
 	mutex_acquire(&turn->dep_map, 0, 1, _RET_IP_);
-	smp_mb__after_atomic(); /* either we see STOP, or who has set it waits for us */
+	/* pairs with weft_turn_stop(): we see STOP, or the stopping task waits for us */
+	smp_mb__after_atomic();
 	return likely(!test_bit(WEFT_TURN_STOP, &turn->bits)) || weft_turn_refuse(turn);
 }
 
-/* Somebody else has it, or wants it stopped: see weft_turn_own(). */
+/* Slow path of weft_turn_own(). */
 int weft_turn_wait(struct weft_turn *turn);
 
-/**
- * weft_turn_own - wait for the turn
- * @turn: a receive turn
+/*
+ * Wait for a receive turn, and own it. Process context; the caller owns at most one turn, a
+ * send turn.
  *
- * Context: process; the caller owns at most one send turn.
- * Return: 0; -EINTR: the task is being killed; -EAGAIN: somebody stops it just now, or has
- * ended it; to be tried again, if its QP is still there.
+ * Return: 0; -EINTR: the task is being killed; -EAGAIN: the turn has just been stopped or has
+ * ended. After -EAGAIN the caller looks the QP up again, and retries if it still exists.
  */
 static inline int weft_turn_own(struct weft_turn *turn)
 {
@@ -103,55 +83,31 @@ static inline int weft_turn_own(struct weft_turn *turn)
 	return likely(weft_turn_try(turn)) ? 0 : weft_turn_wait(turn);
 }
 
-/**
- * weft_turn_stop - make the owner end soon, and own the turn
- * @turn: the send turn of a QP, or its receive turn after that
- *
- * Until weft_turn_resume() only events collect. The caller holds the QP's
- * modify_lock.
+/*
+ * Make the owner end soon, and own the turn. Until weft_turn_resume(), posted events are only
+ * recorded. The caller holds the QP's modify_lock.
  */
 void weft_turn_stop(struct weft_turn *turn);
 
-/**
- * weft_turn_resume - let the half run again, and run it
- * @turn: stopped
- */
+/* Undo weft_turn_stop(), and let a work item handle the events posted meanwhile. */
 void weft_turn_resume(struct weft_turn *turn);
 
-/**
- * weft_turn_end - give a turn back that nobody will own any more
- * @turn: stopped, of a QP that is being destroyed
+/*
+ * Release a stopped turn of a QP that is being destroyed. The turn stays stopped, so nobody
+ * owns it again; waiters in weft_turn_own() get -EAGAIN.
  */
 void weft_turn_end(struct weft_turn *turn);
 
-/**
- * weft_turn_stopping - whether the owner should end soon
- * @turn: owned by the caller
- *
- * Return: true when somebody waits in weft_turn_stop().
- */
+/* Whether the owner, who is the caller, should end soon. */
 static inline bool weft_turn_stopping(const struct weft_turn *turn)
 {
 	return test_bit(WEFT_TURN_STOP, &turn->bits);
 }
 
-/**
- * weft_turn_post - post an event
- * @turn: any
- * @event: WEFT_EV_x
- *
- * The owner sees it, or a work item is queued.
- *
- * Context: any.
- */
+/* Post WEFT_EV_*, from any context. The owner sees the event, or a work item is queued. */
 void weft_turn_post(struct weft_turn *turn, int event);
 
-/**
- * weft_turn_take - take the events
- * @turn: owned by the caller
- *
- * Return: bits of WEFT_TURN_EVENTS.
- */
+/* Take the posted events of a turn that the caller owns. Return: bits of WEFT_TURN_EVENTS. */
 static inline unsigned long weft_turn_take(struct weft_turn *turn)
 {
 	unsigned long events = READ_ONCE(turn->bits) & WEFT_TURN_EVENTS;
@@ -161,17 +117,11 @@ static inline unsigned long weft_turn_take(struct weft_turn *turn)
 	if (events & BIT(WEFT_EV_TIMER))
 		clear_bit(WEFT_EV_TIMER, &turn->bits);
 	if (events)
-		smp_mb__after_atomic(); /* pairs with weft_turn_post(): taken, then looked at */
+		smp_mb__after_atomic(); /* pairs with weft_turn_post(): clear, then look */
 	return events;
 }
 
-/**
- * weft_turn_has_events - whether there is more to do already
- * @turn: owned by the caller
- *
- * Return: true when an event has come since weft_turn_take(), and nobody waits in
- * weft_turn_stop().
- */
+/* Whether the owner should go on: a new event was posted, and the turn is not being stopped. */
 static inline bool weft_turn_has_events(const struct weft_turn *turn)
 {
 	return unlikely(READ_ONCE(turn->bits) & WEFT_TURN_EVENTS) &&
@@ -181,39 +131,31 @@ static inline bool weft_turn_has_events(const struct weft_turn *turn)
 /* The caller owns the turn. */
 #define weft_assert_turn(turn)	lockdep_assert_held(turn)
 
-/* Somebody waits for it, or has left an event: see weft_turn_release(). */
+/* Slow path of weft_turn_release(): wake a waiter, queue the work item for an event. */
 void weft_turn_pass(struct weft_turn *turn);
 
-/**
- * weft_turn_release - give the turn back
- * @turn: owned by the caller
- *
- * Events that came meanwhile are left to a work item.
- */
+/* Events that were posted meanwhile are left to a work item. */
 static inline void weft_turn_release(struct weft_turn *turn)
 {
 	weft_assert_turn(turn);
 	mutex_release(&turn->dep_map, _RET_IP_);
 	clear_bit_unlock(WEFT_TURN_OWNED, &turn->bits);
-	/* either we see the waiter or the event, or they see the free bit */
+	/*
+	 * Pairs with turn_wait() and weft_turn_post(): we see the waiter or the event, or
+	 * the waiting or posting task sees that the turn is free.
+	 */
 	smp_mb__after_atomic();
 	if (unlikely(atomic_read(&turn->waiters) ||
 		     READ_ONCE(turn->bits) & WEFT_TURN_EVENTS))
 		weft_turn_pass(turn);
 }
 
-/**
- * weft_turn_defer - give the turn back and go on in a work item
- * @turn: owned by the caller
- */
+/* Release the turn, and continue in a work item. */
 void weft_turn_defer(struct weft_turn *turn);
 
-/**
- * weft_turn_queue_work - have something done that takes both turns of a QP
- * @qp: the QP; the queued work holds a reference, so that it outlives it without a flush
- * @work: ends with weft_qp_put()
- *
- * Context: any.
+/*
+ * Queue a work item that takes both turns of a QP, from any context. The queued work holds a
+ * reference to the QP and drops it with weft_qp_put(), so destroy_qp need not flush it.
  */
 void weft_turn_queue_work(struct weft_qp *qp, struct work_struct *work);
 
