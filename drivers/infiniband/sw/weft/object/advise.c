@@ -14,45 +14,27 @@
 #include "object/refuse.h"
 #include "pause.h"
 
-/**
- * struct advise_range - memory to be prefetched
- * @mm: whose, with a reference
- * @tgid: the process, with a reference
- * @start: address of the first byte in @mm
- * @length: bytes
- */
 struct advise_range {
-	struct mm_struct	*mm;
-	struct pid		*tgid;
-	u64			start;
+	struct mm_struct	*mm;	/* referenced */
+	struct pid		*tgid;	/* referenced */
+	u64			start;	/* address in @mm */
 	u64			length;
 };
 
-/**
- * struct advise_prefetch - what one call wants to be prefetched
- *
- * A work item does it even if the caller waits: pages may never come, and neither the end of
- * the caller nor the removal of the device must wait for them.
- *
- * @item: does it
- * @odp_queue: where
- * @refs: one of the work item, one of a caller that waits
- * @list: in struct weft_advices, while a caller waits
- * @done: nothing is waited for any more
- * @err: result; -EIO until there is one
- * @write: to be written
- * @num: entries of @range in use
- * @range: the memory
+/*
+ * The prefetch of one advise_mr call. A work item does it even if the caller waits: a page fault
+ * may never end, and neither the exit of the caller nor the removal of the device may depend
+ * on it.
  */
 struct advise_prefetch {
 	struct weft_odp_work	item;
 	struct weft_odp_queue	*odp_queue;
-	refcount_t		refs;
-	struct list_head	list;
-	struct completion	done;
-	int			err;
+	refcount_t		refs;		/* of the work item and of the caller */
+	struct list_head	list;		/* in weft_advices.waiting */
+	struct completion	done;		/* prefetched, or the device is being removed */
+	int			err;		/* result; -EIO until there is one */
 	bool			write;
-	u32			num;
+	u32			num;		/* of @range */
 	struct advise_range	range[];
 };
 
@@ -96,7 +78,7 @@ static int advise_add(struct advise_prefetch *prefetch, struct ib_pd *pd,
 			.start = sge->addr - region->base,
 			.length = sge->length,
 		};
-		/* all that are of one protection domain have the same */
+		/* the same for all regions of a protection domain */
 		prefetch->odp_queue = region->odp_queue;
 	}
 	weft_region_put(region);
@@ -142,7 +124,7 @@ static void advise_worker(struct work_struct *work)
 	weft_odp_queue_leave(queue, WEFT_ODP_WORK_PREFETCHES);
 }
 
-/* The work item has a reference from now on. */
+/* The work item gets a reference of its own. */
 static void advise_queue(struct advise_prefetch *prefetch)
 {
 	refcount_inc(&prefetch->refs);
@@ -150,7 +132,6 @@ static void advise_queue(struct advise_prefetch *prefetch)
 			   advise_worker);
 }
 
-/* Return: false: the device is being removed. */
 static bool advise_enter(struct weft_advices *advices, struct advise_prefetch *prefetch)
 {
 	bool ended;

@@ -12,22 +12,15 @@
 #include "object/ucontext.h"
 #include "pause.h"
 
-/**
- * struct weft_ah_entry - what a work request names
- *
- * Apart from struct weft_ah, which the core frees without a grace period.
- *
- * @rcu: freed after a grace period
- * @id: of the handle
- * @pd: identity of its protection domain
- * @lock: protects @av
- * @av: where it points to
+/*
+ * What a work request finds by the id of an address handle. Not part of struct weft_ah, which
+ * the core frees without a grace period.
  */
 struct weft_ah_entry {
 	struct rcu_head		rcu;
 	u32			id;
-	const struct ib_pd	*pd;
-	spinlock_t		lock;
+	const struct ib_pd	*pd;	/* only compared */
+	spinlock_t		lock;	/* protects @av */
 	struct weft_av		av;
 };
 
@@ -36,7 +29,7 @@ static int ah_publish(struct weft_dev *dev, struct weft_ah_entry *entry, gfp_t g
 	unsigned long flags;
 	int ret;
 
-	/* handles are made and destroyed under spinlocks, see ib_cm */
+	/* callers may hold spinlocks with interrupts disabled, as ib_cm does */
 	xa_lock_irqsave(&dev->ahs, flags);
 	ret = __xa_alloc_cyclic(&dev->ahs, &entry->id, entry,
 				XA_LIMIT(1, WEFT_MAX_AH), &dev->ah_next, gfp);
@@ -78,7 +71,7 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		ret = weft_refuse(ibah->device, ret, "create AH: invalid ah_attr");
 		goto err_free_entry;
 	}
-	/* the kernel's consumers are IPoIB and management, which are about packets */
+	/* kernel consumers are IPoIB and management, which need packets */
 	if (entry->av.ib && udata)
 		weft_av_find_peer(&entry->av, dev);
 	ret = ah_publish(dev, entry, GFP_ATOMIC);

@@ -9,11 +9,7 @@
 
 struct weft_ah_entry;
 
-/**
- * struct weft_ah - an address handle as the core sees it
- * @ibah: first, freed by the core
- * @entry: what work requests find by its id
- */
+/* The core's handle; freed by the core. */
 struct weft_ah {
 	struct ib_ah		ibah;
 	struct weft_ah_entry	*entry;
@@ -30,23 +26,10 @@ int weft_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int weft_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int weft_destroy_ah(struct ib_ah *ibah, u32 flags);
 
-/**
- * weft_ah_id - what names an address handle in a work request
- * @ibah: the handle
- *
- * Return: its id.
- */
+/* The id that names the handle in work requests. */
 u32 weft_ah_id(struct ib_ah *ibah);
 
-/**
- * weft_ah_lookup - copy the address vector of a handle
- * @dev: the device
- * @id: from a work request
- * @pd: of the QP that sends
- * @av: result
- *
- * Return: false when there is no such handle in this protection domain.
- */
+/* Copy the address vector of handle @id. Return: false: there is no such handle in @pd. */
 bool weft_ah_lookup(struct weft_dev *dev, u32 id, const struct ib_pd *pd,
 		    struct weft_av *av);
 

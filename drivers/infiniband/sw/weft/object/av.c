@@ -37,7 +37,7 @@ static void av_set_route(struct weft_av *av, const struct ib_global_route *grh)
 {
 	av->grh = true;
 	av->dgid = grh->dgid;
-	/* what the header has bits for, as adapters do it: UCX sets all 32 */
+	/* as adapters do, ignore the bits that the header does not have: UCX sets all 32 */
 	av->flow_label = grh->flow_label & IB_GRH_FLOWLABEL_MASK;
 	av->sgid_index = grh->sgid_index;
 	av->hop_limit = grh->hop_limit;
@@ -45,8 +45,8 @@ static void av_set_route(struct weft_av *av, const struct ib_global_route *grh)
 }
 
 /*
- * LID 0 is nobody's, and what is sent there gets nowhere; the core has handles for it
- * while there is no subnet manager. A group has a GID, too (IBA 7.10).
+ * No port has LID 0, so packets to it are lost; the core creates handles for it while there is
+ * no subnet manager. Multicast needs a GRH (IBA 7.10).
  */
 static int av_init_ib(struct weft_av *av, const struct weft_dev *dev,
 		      const struct rdma_ah_attr *attr)
@@ -71,7 +71,7 @@ static int av_init_ib(struct weft_av *av, const struct weft_dev *dev,
 
 void weft_av_find_peer(struct weft_av *av, const struct weft_dev *dev)
 {
-	/* a group on InfiniBand has its members from the switches */
+	/* only switches know the members of an InfiniBand group, so multicast needs packets */
 	av->local = READ_ONCE(dev->local_link) &&
 		    (av->multicast ? !av->ib : weft_av_target(av));
 }
@@ -118,7 +118,11 @@ static bool av_is_from(const struct weft_av *av, const struct weft_gid *entry)
 	       !READ_ONCE(entry->gone) && !memcmp(&entry->gid, &av->sgid, sizeof(av->sgid));
 }
 
-/* RCU read side. Return: the entry of the source address, or NULL. */
+/*
+ * RCU read side. The entry of the source address may have another index by now: the core
+ * allocates a new one when an address is removed and added again, as all addresses of a bond
+ * are on failover.
+ */
 static const struct weft_gid *av_find_source(const struct weft_av *av,
 					     const struct weft_dev *dev)
 {

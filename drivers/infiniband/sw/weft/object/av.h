@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Address vector: where an address handle or a connected QP points to.
+ * Address vector: the path of an address handle or of a connected QP.
  */
 #ifndef WEFT_OBJECT_AV_H
 #define WEFT_OBJECT_AV_H
@@ -11,111 +11,66 @@ struct weft_dev;
 struct weft_fabric;
 struct weft_ibport;
 
-/**
- * struct weft_av - an address vector
- *
- * Immutable but @target and @generation.
- *
- * @ib: on an InfiniBand port
- * @grh: there is a global route; RoCE has always one. Without it @sgid, @dgid and what
- *	belongs to them are zero.
- * @dlid: InfiniBand: destination LID
- * @path_bits: InfiniBand: lower bits of the source LID
- * @port: InfiniBand: where it begins
- * @fabric: InfiniBand: in which the LIDs are
- * @sgid: source
- * @dgid: destination
- * @net: namespace of the source, compared only
- * @ifindex: net device of the source
- * @flow_label: 20 bits
- * @sgid_index: entry of the port's GID table
- * @hop_limit: as given
- * @traffic_class: as given
- * @sl: service level
- * @static_rate: as given
- * @multicast: to a group
- * @local: the destination was on this host when the path was set: no packets are needed;
- *	see weft_av_find_peer()
- * @generation: weft_path_generation when @target was looked up
- * @target: id of the local device that has @dgid, or on InfiniBand @dlid; 0: none
- */
+/* Immutable but @target and @generation. "IB" members are for InfiniBand ports only. */
 struct weft_av {
-	bool			ib;
-	bool			grh;
-	u16			dlid;
-	u8			path_bits;
-	const struct weft_ibport *port;
-	const struct weft_fabric *fabric;
+	bool			ib;		/* on an InfiniBand port */
+	bool			grh;		/* RoCE: always; without it, its fields are 0 */
+	u16			dlid;		/* IB */
+	u8			path_bits;	/* IB: low bits of the source LID */
+	const struct weft_ibport *port;		/* IB: source port */
+	const struct weft_fabric *fabric;	/* IB: that the LIDs belong to */
 	union ib_gid		sgid;
 	union ib_gid		dgid;
-	const struct net	*net;
-	int			ifindex;
-	u32			flow_label;
+	const struct net	*net;		/* of the source; only compared */
+	int			ifindex;	/* net device of the source */
+	u32			flow_label;	/* 20 bits */
 	u8			sgid_index;
 	u8			hop_limit;
 	u8			traffic_class;
 	u8			sl;
 	u8			static_rate;
 	bool			multicast;
+	/* the destination was on this host when the path was set: use the local link */
 	bool			local;
-	u32			generation;
-	u32			target;
+	u32			generation;	/* weft_path_generation of @target */
+	u32			target;		/* see weft_av_target() */
 };
 
-/**
- * weft_av_init - from the attributes the core has checked
- * @av: result
- * @dev: the device
- * @attr: with its sgid_attr
+/*
+ * Make an address vector of attributes that the core has checked.
  *
- * Return: 0; -EINVAL: no GRH (on InfiniBand: with a group), no such port or source GID,
- * or a reserved value.
+ * Return: 0; -EINVAL: no GRH (which InfiniBand needs for multicast only), no such port or
+ * source GID, or a reserved value.
  */
 int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 		 const struct rdma_ah_attr *attr);
 
-/**
- * weft_av_find_peer - whether a path can be one of the local link
- * @av: of weft_av_init(), which does that for RoCE; on InfiniBand the caller decides,
- *	as much of what goes there has to be in packets
- * @dev: the device
+/*
+ * Set @av->local: decide whether the path uses the local link. weft_av_init() does this for
+ * RoCE. For InfiniBand the caller does, as IPoIB and management need packets.
  */
 void weft_av_find_peer(struct weft_av *av, const struct weft_dev *dev);
 
-/**
- * weft_av_source_net - where packets of a path go out
- * @av: the path
- * @dev: the device
+/*
+ * The namespace by which packets of a path leave, from any context but hard interrupts.
  *
- * The core moves an address to another entry of the GID table when it was gone for a
- * moment, as each address of a bond is when it fails over.
- *
- * Context: any but hard interrupts.
- * Return: the namespace, for put_net(); NULL: the source address is not there any more.
+ * Return: for put_net(); NULL: the device does not have the source address any more.
  */
 struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev);
 
-/**
- * weft_av_to_attr - for query_ah and query_qp
- * @av: filled in
- * @attr: result, without an sgid_attr reference
- */
+/* For query_ah and query_qp. Takes no reference to an sgid_attr. */
 void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr);
 
-/* Counts changes of addresses; 0 is no generation. */
+/* Counts changes of addresses. Never 0, which is the generation of a new address vector. */
 extern atomic_t weft_path_generation;
 
-/* It was looked up before the last of them: see weft_av_target(). */
+/* Slow path of weft_av_target(). */
 void weft_av_look_up(struct weft_av *av, u32 generation);
 
-/**
- * weft_av_target - which local device has the destination address
- * @av: unicast; the caller excludes others
- *
- * Looks again only after some address on this host has changed. On InfiniBand its port is
- * active.
- *
- * Return: id of a device, 0: none.
+/*
+ * The id of the local device that has the destination address of a unicast path (RoCE: GID;
+ * InfiniBand: LID, on an active port); 0: none. The lookup is repeated only after an address
+ * of this host has changed. Callers serialise calls for @av.
  */
 static inline u32 weft_av_target(struct weft_av *av)
 {
@@ -126,25 +81,16 @@ static inline u32 weft_av_target(struct weft_av *av)
 	return av->target;
 }
 
-/**
- * weft_av_source_lid - what packets of a path have as their source
- * @av: on an InfiniBand port
- *
- * Return: the port's LID with the path bits; without a LID yet the permissive one (IBA
- * 14.2.2).
+/*
+ * InfiniBand: the source LID of a path, with its path bits. The permissive LID while the port
+ * has no LID (IBA 14.2.2).
  */
 u16 weft_av_source_lid(const struct weft_av *av);
 
-/* The part of weft_av_meets() that is about LIDs, and the switch between the ports. */
+/* InfiniBand part of weft_av_meets(): the LIDs, and the switch or cable between the ports. */
 bool weft_av_meets_lids(const struct weft_av *av, const struct weft_av *from);
 
-/**
- * weft_av_meets - whether what is sent on a path arrives on another one
- * @av: of the receiver
- * @from: of the sender
- *
- * Return: true when each is the way back of the other.
- */
+/* Whether path @from of a sender leads to the receiver with path @av, and @av leads back. */
 static inline bool weft_av_meets(const struct weft_av *av, const struct weft_av *from)
 {
 	return av->net == from->net && !memcmp(&av->dgid, &from->sgid, sizeof(av->dgid)) &&
@@ -152,10 +98,7 @@ static inline bool weft_av_meets(const struct weft_av *av, const struct weft_av 
 	       (likely(!from->ib) || weft_av_meets_lids(av, from));
 }
 
-/**
- * weft_path_changed - an address (a GID or a LID) came or went: every path is looked up
- *	again
- */
+/* After a GID or LID of this host was added or removed: every path is looked up again. */
 void weft_path_changed(void);
 
 #endif /* WEFT_OBJECT_AV_H */

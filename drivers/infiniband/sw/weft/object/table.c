@@ -13,13 +13,13 @@
 #include "object/hca.h"
 #include "pause.h"
 
-/* id to struct weft_dev; an id is not used twice before 2^31 were */
+/* id to struct weft_dev; an id is reused only after 2^31 others */
 static DEFINE_XARRAY_ALLOC1(table_devices);
 static u32 table_next_device;
 
 /*
- * Each struct weft_gid of each device, by namespace and address, RCU: packets that nobody
- * wants cost a lookup, too.
+ * The struct weft_gid of all devices, by namespace and address, RCU. A hash, because every
+ * received packet costs a lookup, even if it is for none of them.
  */
 static DEFINE_HASHTABLE(table_gids, 10);
 static DEFINE_SPINLOCK(table_gids_lock);
@@ -28,8 +28,9 @@ static DEFINE_SPINLOCK(table_gids_lock);
 static DEFINE_XARRAY_ALLOC(table_qps);
 static u32 table_next_qpn;
 /*
- * Number of the QP that went last, 0: none; it stays reserved. Numbers ascend, so
- * otherwise who makes one QP after the other would make nodes of the tree for each.
+ * The number of the last destroyed QP stays reserved; 0: none yet. This keeps the nodes of the
+ * tree allocated: numbers ascend, so a program that creates and destroys one QP at a time would
+ * allocate and free nodes for each of them.
  */
 static u32 table_last_qpn;
 
@@ -70,7 +71,7 @@ void weft_dev_set_gid(struct weft_dev *dev, u32 index, struct weft_gid *gid)
 		kfree_rcu(before, rcu);
 }
 
-/* Each link may have the same link-local address. */
+/* Several links may have the same link-local address; @ifindex tells them apart. */
 static bool gid_matches(const struct weft_gid *entry, const struct net *net,
 			const union ib_gid *gid, int ifindex)
 {
@@ -80,7 +81,7 @@ static bool gid_matches(const struct weft_gid *entry, const struct net *net,
 		entry->ifindex == ifindex);
 }
 
-/* Return: the first entry of a device that matches, or NULL. RCU read side. */
+/* RCU read side. Return: the matching entry with the lowest index, or NULL. */
 static const struct weft_gid *dev_find_gid(u32 id, const struct net *net,
 					   const union ib_gid *gid, int ifindex)
 {
@@ -140,8 +141,8 @@ u16 weft_dev_gid_vlan(struct weft_dev *dev, const struct net *net,
 }
 
 /*
- * Devices on one net device have the same addresses. What names none of them is for the one
- * that rdma_cm takes: the first that is seen in the namespace.
+ * Devices on one net device have the same addresses. The result is the device that rdma_cm
+ * would choose: the first that is accessible in the namespace.
  */
 struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid,
 				  int ifindex)
@@ -224,7 +225,7 @@ int weft_qp_reserve(struct weft_qp *qp)
 void weft_qp_publish(struct weft_qp *qp)
 {
 	xa_lock(&table_qps);
-	/* the slot is reserved: cannot fail */
+	/* cannot fail, as the slot is reserved */
 	__xa_store(&table_qps, qp->qpn, qp, 0);
 	rcu_assign_pointer(*weft_newest_qp(qp->qpn), qp);
 	xa_unlock(&table_qps);
@@ -235,7 +236,7 @@ void weft_qp_unpublish(struct weft_qp *qp)
 	struct weft_qp __rcu **newest = weft_newest_qp(qp->qpn);
 
 	xa_lock(&table_qps);
-	/* is reserved as before: NULL in an allocating array */
+	/* in an allocating array, NULL leaves the slot reserved */
 	__xa_store(&table_qps, qp->qpn, NULL, 0);
 	if (table_last_qpn)
 		__xa_erase(&table_qps, table_last_qpn);
