@@ -16,12 +16,12 @@
 struct weft_advices {
 	spinlock_t		lock;		/* protects the rest */
 	struct list_head	waiting;
-	bool			ended;		/* the device is being removed: none may wait */
+	bool			ended;		/* the device is being removed: no call waits */
 };
 
 void weft_advise_init(struct weft_advices *advices);
 
-/* The device is registered, or has been removed and is registered again. */
+/* The device is registered, or is back after a move to another namespace. */
 void weft_advise_begin(struct weft_advices *advices);
 
 /* The device is being removed: end all waits, as the removal waits for the calls. */

@@ -71,7 +71,7 @@ static void group_quit(struct weft_groups *groups, struct weft_membership *membe
 		ipv6_dev_mc_dec(groups->ndev, group_address(membership));
 }
 
-/* What they were kept in has gone, and they with it. */
+/* The configuration that kept the joined memberships has been removed. */
 static void memberships_lose(struct weft_memberships *memberships)
 {
 	struct weft_membership *membership;
@@ -112,8 +112,8 @@ static void groups_look_ipv6(struct weft_groups *groups)
 }
 
 /*
- * Whether the net device still has what the memberships are kept in. As it is
- * referenced, what has the same address is the same.
+ * Compare the configurations of the net device with those at the last look. The reference keeps
+ * an old one from being freed, so an equal pointer means the same configuration.
  */
 static void groups_look(struct weft_groups *groups)
 {
@@ -128,7 +128,7 @@ static struct weft_membership *memberships_lost(struct weft_memberships *members
 	return list_first_entry_or_null(&memberships->lost, struct weft_membership, node);
 }
 
-/* One that can be taken again, as there is something to keep it in. */
+/* A lost membership whose family has a configuration, so that it can be joined again. */
 static struct weft_membership *groups_lost(struct weft_groups *groups)
 {
 	struct weft_membership *lost = NULL;

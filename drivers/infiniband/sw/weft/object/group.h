@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * IP multicast: a net device has to take the frames of a group, and routers
- * and switches have to be told (IGMP, MLD).
+ * IP multicast memberships of a net device, which make the net device receive the frames of a
+ * group, and tell routers and switches about it (IGMP, MLD).
  *
- * IP keeps that in the net device's configuration of the family, and forgets it with
- * that: when the MTU becomes too small for the family, or the net device moves to
- * another namespace. Its memberships are taken again in the next one, and only what was
- * taken in the present one is given back: the others are somebody else's.
+ * IP keeps memberships in the in_device or inet6_dev of the net device. They are lost when IP
+ * removes that configuration: when the MTU becomes too small for the family, or the net device
+ * moves to another namespace. Then they are joined again in the next configuration. Only what
+ * was joined in the present configuration is left again; other memberships there are not ours.
  */
 #ifndef WEFT_OBJECT_GROUP_H
 #define WEFT_OBJECT_GROUP_H
@@ -18,125 +18,76 @@ struct in_device;
 struct inet6_dev;
 struct net_device;
 
-/**
- * struct weft_membership - of a net device in a group, under RTNL
- * @node: in one of the lists of its family
- * @mgid: IPv6 multicast address, or a mapped IPv4 one (what rdma_cm makes of an IPv4
- *	group for RoCEv2)
- * @joined: in the configuration that was there at the last look
- */
+/* The membership of a net device in a group; under RTNL. */
 struct weft_membership {
-	struct list_head	node;
+	struct list_head	node;		/* in a list of struct weft_memberships */
+	/* IPv6, or IPv4-mapped (which rdma_cm uses for IPv4 groups on RoCEv2) */
 	union ib_gid		mgid;
-	bool			joined;
+	bool			joined;		/* in the present configuration */
 };
 
-/**
- * struct weft_memberships - those of a family
- * @joined: in the present configuration
- * @lost: with the one before
- */
+/* The memberships of one address family. */
 struct weft_memberships {
-	struct list_head	joined;
-	struct list_head	lost;
+	struct list_head	joined;		/* in the present configuration */
+	struct list_head	lost;		/* with an earlier one, or not joined yet */
 };
 
-/**
- * struct weft_groups - groups that a net device has been made to join, under RTNL
- * @ndev: the net device, alive as long as this
- * @in_dev: its configuration of IPv4 at the last look, with a reference; NULL: none
- * @in6_dev: of IPv6, likewise
- * @ipv4: memberships
- * @ipv6: likewise
- */
+/* The memberships of a net device; under RTNL. */
 struct weft_groups {
 	struct net_device	*ndev;
-	struct in_device	*in_dev;
-	struct inet6_dev	*in6_dev;
+	struct in_device	*in_dev;	/* at the last look, referenced, or NULL */
+	struct inet6_dev	*in6_dev;	/* likewise */
 	struct weft_memberships	ipv4;
 	struct weft_memberships	ipv6;
 };
 
-/**
- * weft_groups_init - prepare a net device's groups
- * @groups: zeroed
- * @ndev: the net device
- */
+/* All functions below run in process context, with RTNL held unless they say otherwise. */
+
+/* @groups is zeroed. @ndev outlives it. Needs no RTNL. */
 void weft_groups_init(struct weft_groups *groups, struct net_device *ndev);
 
-/**
- * weft_groups_put - nobody uses them any more
- * @groups: without a membership
- */
+/* Drop the references of @groups, which has no membership left. */
 void weft_groups_put(struct weft_groups *groups);
 
-/**
- * weft_groups_look - something has happened to the net device
- * @groups: the net device's
+/*
+ * Look for changes of the net device's configuration, after IP has made them. Drops references
+ * to what IP has removed, as the removal of the net device waits for them.
  *
- * IP has been told before. References to what it has done away with are dropped, so
- * that no net device waits for them.
- *
- * Context: RTNL is held.
- * Return: whether there is something to be taken again by weft_groups_rejoin().
+ * Return: whether weft_groups_rejoin() has something to do.
  */
 bool weft_groups_look(struct weft_groups *groups);
 
-/**
- * weft_groups_rejoin - take again what was lost
- * @groups: after weft_groups_look()
- * @most: how many; becomes less
- *
- * Context: process, RTNL is held.
+/*
+ * After weft_groups_look(), join again at most *@most groups, and subtract their number.
  * Return: 0 or -ENOMEM.
  */
 int weft_groups_rejoin(struct weft_groups *groups, u32 *most);
 
-/**
- * weft_groups_each - visit each membership, joined or lost
- * @groups: the net device's
- * @visit: called for each until it returns what is not 0; may end that membership
- * @arg: for @visit
- *
- * Context: RTNL is held.
- * Return: what @visit has returned last; 0: there was none.
+/*
+ * Call @visit for each membership, joined or lost, until it returns nonzero. It may end that
+ * membership. Return: the last value of @visit, or 0.
  */
 int weft_groups_each(struct weft_groups *groups,
 		     int (*visit)(struct weft_membership *membership, void *arg), void *arg);
 
-/**
- * weft_group_join - a net device shall receive a group's packets
- * @groups: the net device's
- * @membership: of the caller, who keeps it until weft_group_leave()
- * @mgid: the group
+/*
+ * Let the net device receive packets to group @mgid. IP counts, so others may join the same
+ * group. The caller keeps @membership until weft_group_leave().
  *
- * IP counts: others may join the same group.
- *
- * Context: process, RTNL is held.
- * Return: 0; -EINVAL: no multicast address, or there is no IPv6; -ENODEV: the
- * net device has no addresses of that family; -ENOMEM.
+ * Return: 0; -EINVAL: not a multicast address, or no IPv6; -ENODEV: the net device has no
+ * configuration of the family; -ENOMEM.
  */
 int weft_group_join(struct weft_groups *groups, struct weft_membership *membership,
 		    const union ib_gid *mgid);
 
-/**
- * weft_group_await - the same, and if it cannot be now it is as if it was lost
- * @groups: the net device's
- * @membership: of the caller, who keeps it until weft_group_leave()
- * @mgid: the group, which some net device has joined
- *
- * Context: process, RTNL is held.
+/*
+ * weft_group_join(), but a failed join counts as lost and is tried again. @mgid is a group that
+ * another net device has joined.
  */
 void weft_group_await(struct weft_groups *groups, struct weft_membership *membership,
 		      const union ib_gid *mgid);
 
-/**
- * weft_group_leave - undo weft_group_join() or weft_group_await()
- * @groups: the net device's; it may have lost its membership meanwhile
- * @membership: that was joined
- *
- * Context: process, RTNL is held.
- */
+/* Undo weft_group_join() or weft_group_await(); the membership may have been lost meanwhile. */
 void weft_group_leave(struct weft_groups *groups, struct weft_membership *membership);
 
 #endif /* WEFT_OBJECT_GROUP_H */

@@ -14,19 +14,13 @@
 #include "params.h"
 #include "pause.h"
 
-/**
- * struct weft_mcast_group - a group that somebody is attached to
- * @node: in a bucket
- * @rcu: freed after a grace period
- * @gid: of the group
- * @hearing: of RoCE only
- * @members: never empty, RCU; NULL for a moment, see mcast_leave_in_place()
- */
+/* A group with at least one member. */
 struct weft_mcast_group {
 	struct hlist_node	node;
 	struct rcu_head		rcu;
 	union ib_gid		gid;
-	struct weft_hearing	hearing;
+	struct weft_hearing	hearing;	/* RoCE */
+	/* NULL only within mcast_leave_in_place() */
 	struct weft_mcast_members __rcu *members;
 };
 
@@ -101,7 +95,7 @@ static struct weft_mcast_members *members_alloc(u32 num)
 	return members;
 }
 
-/* Return: the index of the last attachment of @qp, members_all(): it has none. */
+/* Return: the index of the last attachment of @qp; members_all(): none. */
 static u32 members_last(const struct weft_mcast_members *members, const struct weft_qp *qp)
 {
 	u32 all = members_all(members), i;
@@ -112,7 +106,7 @@ static u32 members_last(const struct weft_mcast_members *members, const struct w
 	return all;
 }
 
-/* @members has room. The first attachment of a QP goes before all repeats. */
+/* @members has room. The first attachment of a QP is inserted before the repeats. */
 static void members_add(struct weft_mcast_members *members, struct weft_qp *qp)
 {
 	u32 all = members_all(members);
@@ -127,7 +121,7 @@ static void members_add(struct weft_mcast_members *members, struct weft_qp *qp)
 	}
 }
 
-/* Remove the attachment at @i, which is the last one of its QP. */
+/* Remove the attachment at @i, which is the last one of its QP. The order stays as it is. */
 static void members_remove(struct weft_mcast_members *members, u32 i)
 {
 	struct weft_qp *qp = members->qp[i];
@@ -141,7 +135,7 @@ static void members_remove(struct weft_mcast_members *members, u32 i)
 	weft_qp_put(qp);
 }
 
-/* @to has room, and is empty. */
+/* @to is empty and has room. */
 static void members_copy(struct weft_mcast_members *to, const struct weft_mcast_members *from)
 {
 	u32 i;
@@ -161,7 +155,7 @@ static struct weft_mcast_members *group_members(struct weft_mcast_table *table,
 					 lockdep_is_held(&table->lock));
 }
 
-/* So that packets to it arrive at all. On InfiniBand the subnet manager sees to that. */
+/* Make the host receive packets to the group. On InfiniBand the subnet manager does that. */
 static int mcast_open(struct weft_mcast_table *table, struct weft_mcast_group *group)
 {
 	const struct weft_dev *dev = container_of(table, struct weft_dev, mcast);
@@ -178,8 +172,8 @@ static void mcast_close(struct weft_mcast_table *table, struct weft_mcast_group 
 }
 
 /*
- * A group is on the account of the user whose QP is its member for the longest time, so
- * nobody pays for one that he has left.
+ * A group is charged to the user of its oldest member (the first in the array), so no user is
+ * charged for a group that has no QP of the user left.
  */
 static u32 mcast_groups_of(struct weft_mcast_table *table, kuid_t user)
 {
@@ -202,9 +196,9 @@ static u32 members_of(const struct weft_mcast_members *members, kuid_t user)
 }
 
 /*
- * A user without CAP_SYS_RESOURCE may have as many as he leaves to others. So the first one
- * gets half of all, the next one half of the rest, and none gets nothing. With no more than
- * that in use altogether there is no need to count.
+ * A user without CAP_SYS_RESOURCE may have at most as many groups as remain free. So the first
+ * user gets half of all groups, the next one half of the rest, and so on: no user can take all.
+ * If the groups of all users are fewer than the free ones, this user's need not be counted.
  */
 static bool mcast_may_create(struct weft_mcast_table *table, const struct weft_qp *qp)
 {
@@ -214,7 +208,7 @@ static bool mcast_may_create(struct weft_mcast_table *table, const struct weft_q
 			mcast_groups_of(table, qp->user) < left || capable(CAP_SYS_RESOURCE));
 }
 
-/* The same of the attachments to a group. */
+/* mcast_may_create() for the attachments to a group. */
 static bool mcast_may_join(const struct weft_mcast_members *members, const struct weft_qp *qp)
 {
 	u32 all = members_all(members), left = WEFT_MAX_MCAST_ATTACH - all;
@@ -289,7 +283,7 @@ int weft_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 
 	mutex_lock(&table->lock);
 	group = mcast_find(table, gid);
-	/* however often a QP is attached, it gets one copy (C11-30.1.1) */
+	/* a QP may be attached several times, and gets one copy (C11-30.1.1) */
 	ret = group ? mcast_join(table, group, qp) : mcast_create(table, gid, qp);
 	if (!ret)
 		atomic_inc(&qp->mcast_groups);
@@ -309,8 +303,9 @@ static void mcast_remove(struct weft_mcast_table *table, struct weft_mcast_group
 }
 
 /*
- * Without memory for other members, as leaving must not fail: the process may be about to
- * end for want of memory. Nobody hears the group until those who deliver to it are done.
+ * Detach without memory for a new snapshot. Detaching must not fail: the process may be dying
+ * because the host is out of memory. The group has no members, and so loses packets, until
+ * deliveries in progress are done and the old snapshot can be changed.
  */
 static void mcast_leave_in_place(struct weft_mcast_group *group,
 				 struct weft_mcast_members *members, u32 index)
@@ -319,7 +314,7 @@ static void mcast_leave_in_place(struct weft_mcast_group *group,
 	synchronize_rcu();
 	while (refcount_read(&members->refs) > 1)
 		usleep_range(100, 1000);
-	smp_mb(); /* they have read the members before they let go */
+	smp_mb(); /* pairs with refcount_dec_and_test() of the deliveries: they are done reading */
 	members_remove(members, index);
 	rcu_assign_pointer(group->members, members);
 }

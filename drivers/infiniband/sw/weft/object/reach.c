@@ -14,21 +14,16 @@
 #include "params.h"
 #include "pause.h"
 
-/* Each struct weft_reach that is started, under RTNL. */
+/* Every started struct weft_reach, under RTNL. */
 static LIST_HEAD(reach_started);
 
-/* Each struct weft_reach_netdev of these, by its net device; written under RTNL, read by RCU. */
+/* Their struct weft_reach_netdev, by net device; written under RTNL, read under RCU. */
 static DEFINE_HASHTABLE(reach_netdevs, 10);
 
-/**
- * struct reach_upper - membership of a net device above the device's own one
- * @membership: of @netdev
- * @node: in struct weft_hearing.uppers
- * @netdev: whose
- */
+/* The membership of a net device above the device's own one. */
 struct reach_upper {
 	struct weft_membership	membership;
-	struct list_head	node;
+	struct list_head	node;		/* in weft_hearing.uppers */
 	struct weft_reach_netdev *netdev;
 };
 
@@ -51,7 +46,7 @@ static void upper_leave(struct reach_upper *upper)
 	kfree(upper);
 }
 
-/* The own net device has joined: @netdev joins the same. */
+/* Let @netdev join a group that the device's own net device has joined. */
 static int netdev_follow(struct weft_membership *own, void *netdev)
 {
 	return upper_join(netdev, container_of(own, struct weft_hearing, own));
@@ -108,7 +103,7 @@ static struct weft_reach_netdev *reach_find(const struct weft_reach *reach,
 	return NULL;
 }
 
-/* A bond that has one active slave drops the multicasts that come by the others. */
+/* A bond with an active slave drops multicast frames from its other slaves. */
 static bool bond_takes(const struct net_device *bond, const struct net_device *slave)
 {
 	const struct net_device *active;
@@ -119,7 +114,7 @@ static bool bond_takes(const struct net_device *bond, const struct net_device *s
 	return !active || active == slave;
 }
 
-/* Interfaces of these kinds get copies of the multicasts that the one below takes as well. */
+/* Whether @upper gets copies of multicast frames that the net device below it takes, too. */
 static bool netdev_gets_copies(const struct net_device *upper)
 {
 	static const char * const kinds[] = { "macvlan", "macvtap", "ipvlan", "ipvtap" };
@@ -131,7 +126,7 @@ static bool netdev_gets_copies(const struct net_device *upper)
 	return false;
 }
 
-/* Return: whether frames of @lower come up at @upper, and at no other net device. */
+/* Whether @upper takes frames away from @lower, so that IP sees them at @upper only. */
 static bool netdev_takes(const struct net_device *upper, const struct net_device *lower)
 {
 	return !netdev_gets_copies(upper) &&
@@ -152,10 +147,11 @@ static int reach_meet(struct weft_reach *reach, struct net_device *ndev, bool ad
 }
 
 /*
- * From the own net device upwards: those that are met go to the end of the list, where
- * they are looked at in turn. Net devices that are not met any more are removed.
+ * Find all net devices above the own one, breadth first: each one found is moved to the end of
+ * the list, whose next elements are examined in turn. Remove those that are not found any more.
+ * Without @add, new ones are not added.
  *
- * Return: 0; -EAGAIN: there are others, which are added only with @add; -ENOMEM.
+ * Return: 0; -EAGAIN: there are new ones to be added; -ENOMEM.
  */
 static int reach_follow(struct weft_reach *reach, bool add)
 {
@@ -164,7 +160,7 @@ static int reach_follow(struct weft_reach *reach, bool add)
 	struct list_head *i;
 	int ret = 0;
 
-	ASSERT_RTNL(); /* and that will do for RCU */
+	ASSERT_RTNL(); /* also protects the RCU list of upper devices */
 	list_for_each_entry(netdev, &reach->netdevs, node)
 		netdev->found = netdev == &reach->own;
 	list_for_each_entry(netdev, &reach->netdevs, node) {
@@ -180,7 +176,7 @@ static int reach_follow(struct weft_reach *reach, bool add)
 	return ret;
 }
 
-/* Return: whether there is something to be taken again. */
+/* Return: whether reach_rejoin() has something to do. */
 static bool reach_look(struct weft_reach *reach)
 {
 	struct weft_reach_netdev *netdev;
@@ -201,7 +197,10 @@ static int reach_rejoin(struct weft_reach *reach, u32 *most)
 	return ret;
 }
 
-/* Not all at once: each costs IP a walk through those that are there. */
+/*
+ * Join a limited number of groups per run, and release RTNL in between: for each join, IP walks
+ * all groups of the net device.
+ */
 static void reach_worker(struct work_struct *work)
 {
 	struct weft_reach *reach = container_of(work, struct weft_reach, rejoin.work);
@@ -217,7 +216,7 @@ static void reach_worker(struct work_struct *work)
 		lost = reach_look(reach);
 	}
 	rtnl_unlock();
-	/* there was no memory: later */
+	/* after an error (no memory), try again later */
 	if (lost || ret)
 		schedule_delayed_work(&reach->rejoin, ret ? HZ : 0);
 }
@@ -232,12 +231,12 @@ void weft_reach_init(struct weft_reach *reach, struct net_device *ndev)
 	INIT_DELAYED_WORK(&reach->rejoin, reach_worker);
 }
 
-/* What is missing then is looked for again. */
 void weft_reach_start(struct weft_reach *reach)
 {
 	ASSERT_RTNL();
 	list_add_tail(&reach->list, &reach_started);
 	netdev_insert(&reach->own);
+	/* no memory for a net device: try again */
 	if (reach_follow(reach, true))
 		schedule_delayed_work(&reach->rejoin, HZ);
 }
@@ -278,7 +277,10 @@ struct weft_dev *weft_reach_next(const struct net_device *ndev, u32 *id)
 	return next;
 }
 
-/* Net devices are added by the work item: the one below may be half in its place yet. */
+/*
+ * Leave it to the work item to add net devices: during the event the net device below may not be
+ * completely linked yet.
+ */
 void weft_reach_event(const struct net_device *ndev, unsigned long event)
 {
 	struct weft_reach *reach;
@@ -286,7 +288,7 @@ void weft_reach_event(const struct net_device *ndev, unsigned long event)
 
 	ASSERT_RTNL();
 	list_for_each_entry(reach, &reach_started, list) {
-		/* the bond is not found by a slave that is to become the active one */
+		/* a failover: @reach of a device on the new active slave lacks the bond so far */
 		if (event != NETDEV_BONDING_FAILOVER && !reach_find(reach, ndev))
 			continue;
 		missing = (event == NETDEV_CHANGEUPPER || event == NETDEV_BONDING_FAILOVER) &&
@@ -312,7 +314,6 @@ static void reach_leave(struct weft_reach *reach, struct weft_hearing *hearing)
 		schedule_delayed_work(&reach->rejoin, 0);
 }
 
-/* The own net device first. */
 static int reach_join(struct weft_reach *reach, struct weft_hearing *hearing,
 		      const union ib_gid *mgid)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The net devices by which a group's packets reach a device: its own one, and those above:
- * VLAN interfaces, the bridge or bond whose port it is, and what is above these. Their
- * addresses are GIDs of the device, too. IP sees a frame only at the net device where it
- * comes up in the end, and takes it only if that has joined the group. A macvlan or ipvlan
- * interface gets copies of what the net device below sees as well, so it is none of them.
+ * The net devices through which multicast packets reach a RoCE device: its own net device, and
+ * those above it: VLAN interfaces, the bridge or bond that it is a port of, and the net devices
+ * above these. Their addresses are GIDs of the device, too. IP sees a frame only at the topmost
+ * net device that takes it, and accepts it only if that one has joined the group. So every one
+ * of these net devices joins all groups that the device's own one has joined; they may be added
+ * and removed at any time.
  *
- * A bond with one active slave takes the frames of that slave only. The core has the same
- * rule for GIDs (is_eth_port_of_netdev_filter()).
- *
- * These net devices come and go. Each joins all that the own one has joined.
+ * A macvlan or ipvlan interface is not among them: it gets copies of frames that the net device
+ * below it receives as well. A bond with an active slave takes frames from that slave only; the
+ * core applies the same rule to GIDs (is_eth_port_of_netdev_filter()).
  */
 #ifndef WEFT_OBJECT_REACH_H
 #define WEFT_OBJECT_REACH_H
@@ -22,132 +22,75 @@
 struct weft_dev;
 struct weft_reach;
 
-/**
- * struct weft_reach_netdev - a net device that packets reach a device by, under RTNL
- * @node: in struct weft_reach.netdevs
- * @hash: for weft_reach_next(), RCU
- * @rcu: freed after a grace period
- * @reach: of the device
- * @groups: what the net device has joined; it is referenced
- * @found: weft_reach still leads there
- */
+/* A net device of a struct weft_reach; under RTNL. */
 struct weft_reach_netdev {
-	struct list_head	node;
-	struct hlist_node	hash;
+	struct list_head	node;		/* in weft_reach.netdevs */
+	struct hlist_node	hash;		/* for weft_reach_next(), RCU */
 	struct rcu_head		rcu;
 	struct weft_reach	*reach;
-	struct weft_groups	groups;
-	bool			found;
+	struct weft_groups	groups;		/* joined; keeps the reference to the net device */
+	bool			found;		/* the last reach_follow() has found it */
 };
 
-/**
- * struct weft_reach - the net devices of a device, under RTNL
- * @list: all that are started
- * @own: the device's net device
- * @netdevs: all by which packets reach the device, @own first
- * @rejoin: takes again what was lost, and looks for net devices that are new
- */
+/* The net devices of a device; under RTNL. */
 struct weft_reach {
-	struct list_head	list;
-	struct weft_reach_netdev own;
-	struct list_head	netdevs;
-	struct delayed_work	rejoin;
+	struct list_head	list;		/* among those that are started */
+	struct weft_reach_netdev own;		/* the device's own net device */
+	struct list_head	netdevs;	/* @own, then those above */
+	struct delayed_work	rejoin;		/* finds new net devices, joins lost groups again */
 };
 
-/**
- * struct weft_hearing - of a device in a group, under RTNL
- * @own: membership of its net device
- * @uppers: those of the net devices above
- */
+/* The membership of a device in a group; under RTNL. */
 struct weft_hearing {
-	struct weft_membership	own;
-	struct list_head	uppers;
+	struct weft_membership	own;		/* of the device's own net device */
+	struct list_head	uppers;		/* of the net devices above */
 };
 
-/**
- * weft_reach_init - prepare a device
- * @reach: zeroed
- * @ndev: its net device
- */
+/* @reach is zeroed. */
 void weft_reach_init(struct weft_reach *reach, struct net_device *ndev);
 
-/**
- * weft_reach_start - from here on packets find the device, and weft_reach_event() is told
- * @reach: of a device that is published, and will be registered
- *
- * Context: process, RTNL is held.
+/*
+ * Let weft_reach_next() find the device, and weft_reach_event() follow changes. The device is
+ * published, and not registered yet. RTNL is held.
  */
 void weft_reach_start(struct weft_reach *reach);
 
-/**
- * weft_reach_stop - packets find the device no more
- * @reach: started or not; no group is joined
- *
- * Context: process, RTNL is held.
- */
+/* Undo weft_reach_start(), if that was called. No group is joined. RTNL is held. */
 void weft_reach_stop(struct weft_reach *reach);
 
-/**
- * weft_reach_exit - nobody calls weft_reach_later() any more
- * @reach: a grace period after weft_reach_stop()
- *
- * Context: process.
- */
+/* A grace period after weft_reach_stop(), so that nobody calls weft_reach_later() any more. */
 void weft_reach_exit(struct weft_reach *reach);
 
-/**
- * weft_reach_next - walk the devices that packets reach by a net device
- * @ndev: the net device
- * @id: 0 to begin, kept by the walk: the device's id
+/*
+ * Walk the devices that multicast packets reach through @ndev, in the order of their creation.
+ * *@id is 0 for the first call, then the id of the last device. Devices with an InfiniBand port
+ * are not among them: their packets come from their switch or cable.
  *
- * In the order in which the devices were added. No device with an InfiniBand port is among
- * them: it has a link of its own, the cable to its switch.
- *
- * Context: RCU read side; between two steps it may be left.
- * Return: a device, or NULL at the end.
+ * Context: RCU read side, which may be left between two calls.
+ * Return: NULL: no more.
  */
 struct weft_dev *weft_reach_next(const struct net_device *ndev, u32 *id);
 
-/**
- * weft_reach_event - something has happened to a net device
- * @ndev: the net device
- * @event: NETDEV_CHANGEUPPER and so on
- *
- * IP has been told before. References to what it has done away with are dropped, so
- * that no net device waits for them.
- *
- * Context: RTNL is held.
+/*
+ * A netdev notifier event, after IP has handled it. Drops references to what IP has removed,
+ * as the removal of the net device waits for them. RTNL is held.
  */
 void weft_reach_event(const struct net_device *ndev, unsigned long event);
 
-/**
- * weft_reach_later - look soon whether something is missing
- * @reach: of a device that weft_reach_exit() is called for after a grace period
- *
- * Context: any, RCU read side.
- */
+/* Let the work item look for net devices to add and groups to join again. RCU read side. */
 void weft_reach_later(struct weft_reach *reach);
 
-/**
- * weft_reach_join - a device shall receive a group's packets
- * @reach: the device's
- * @hearing: of the caller, who keeps it until weft_reach_leave()
- * @mgid: the group
+/*
+ * Let the device receive packets to group @mgid. @hearing belongs to the caller, who keeps it
+ * until weft_reach_leave(). Process context, takes RTNL.
  *
- * Context: process, takes RTNL.
- * Return: as weft_group_join() for its net device. A net device above that cannot join now
- * is tried again.
+ * Return: -ENOMEM, or that of weft_group_join() for the device's own net device. Joins of net
+ * devices above that fail for other reasons are tried again later.
  */
 int weft_reach_join(struct weft_reach *reach, struct weft_hearing *hearing,
 		    const union ib_gid *mgid);
 
-/**
- * weft_reach_leave - undo weft_reach_join()
- * @reach: the device's
- * @hearing: that was joined
- *
- * Context: process, takes RTNL.
- */
+/* Undo weft_reach_join(). Process context, takes RTNL. */
 void weft_reach_leave(struct weft_reach *reach, struct weft_hearing *hearing);
 
 #endif /* WEFT_OBJECT_REACH_H */
