@@ -25,7 +25,7 @@ static int dm_reserve(struct weft_dev *dev, u64 size)
 			   all, WEFT_MAX_DM_SIZE);
 }
 
-/* Tell the process how to map it. */
+/* Tell the process how to map the memory. */
 static int dm_describe(const struct weft_dm *dm, struct uverbs_attr_bundle *attrs,
 		       u16 attr)
 {

@@ -10,22 +10,22 @@
 #include "compat/dmabuf.h"
 #include "object/refuse.h"
 
-/* of an exporter that moves its buffers unless they are pinned */
+/* for exporters that move buffers unless they are pinned */
 static const struct dma_buf_attach_ops dmabuf_pinned_ops = COMPAT_DMABUF_PINNED;
 
-#define dmabuf_refuse(_dev, _err, _rule) \
+#define dmabuf_refuse(_dev, _err, _rule) \\
 	weft_refuse(rdma_device_to_ibdev(_dev), _err, "register dma-buf MR: " _rule)
 
-/* Whether the exporter may move the buffer although somebody is attached to it. */
+/* Whether the exporter may move a buffer that has attachments, unless it is pinned. */
 static bool dmabuf_moves(const struct dma_buf *dmabuf)
 {
 	return dmabuf->ops->pin;
 }
 
 /*
- * A mapping alone does not keep a buffer where it is: exporters take it for one
- * that ends before the lock is given back, and may move what nobody is attached
- * to. Nothing is mapped for DMA, so the device need not be able to do any.
+ * A kernel mapping alone does not keep a buffer in place: exporters expect it to end before the
+ * reservation lock is released, and may move a buffer without attachments. Nothing is mapped
+ * for DMA, so the device need not be capable of it.
  */
 static int dmabuf_attach(struct weft_dmabuf *buf, struct device *dev)
 {
@@ -65,7 +65,7 @@ static int dmabuf_map(struct weft_dmabuf *buf, struct device *dev)
 
 	if (ret)
 		return ret;
-	/* copies and atomics are those of memory */
+	/* copies and atomics are CPU instructions for memory, not for I/O memory */
 	if (!buf->map.is_iomem)
 		return 0;
 	dma_buf_vunmap_unlocked(buf->dmabuf, &buf->map);
@@ -73,11 +73,10 @@ static int dmabuf_map(struct weft_dmabuf *buf, struct device *dev)
 }
 
 /*
- * The CPU's access begins with the registration and ends with it, since nobody
- * knows when a peer begins: what devices have written before is seen, and so is by
- * them later what was transferred. Where caches do not keep up with devices
- * by themselves, a program has to use DMA_BUF_IOCTL_SYNC in between, as it has to
- * for its own access.
+ * CPU access begins when the region is registered and ends when it is deregistered, since a peer
+ * may access the memory at any time in between. So peers see what devices wrote before, and
+ * devices see afterwards what peers wrote. On hardware without cache coherence, a program has to
+ * use DMA_BUF_IOCTL_SYNC in between, as it has to for its own access.
  */
 static int dmabuf_begin(struct weft_dmabuf *buf)
 {
@@ -91,7 +90,7 @@ static int dmabuf_open(struct weft_dmabuf *buf, struct device *dev, int fd, bool
 	if (IS_ERR(dmabuf))
 		return dmabuf_refuse(dev, PTR_ERR(dmabuf), "fd is no dma-buf");
 	buf->dmabuf = dmabuf;
-	/* what mmap() would say */
+	/* the error of mmap() */
 	if (writable && !(dmabuf->file->f_mode & FMODE_WRITE)) {
 		dma_buf_put(dmabuf);
 		return dmabuf_refuse(dev, -EACCES, "write access to a read-only buffer");

@@ -23,7 +23,7 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 
-/* What remains are promises and hints that a copy by the CPU need not use. */
+/* HUGETLB and OPTIONAL flags are promises and hints, which a copy by the CPU may ignore. */
 #define MR_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 			 IB_ACCESS_MW_BIND | IB_ZERO_BASED |		  \
@@ -33,15 +33,10 @@
 #define MR_DMA_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC)
 
-/* What can be had of memory that is not a process's: no windows, no paging, no FLUSH. */
+/* For dma-bufs and device memory: no windows, no ODP, no FLUSH. */
 #define MR_BUFFER_ACCESS	(MR_DMA_ACCESS | IB_ZERO_BASED | IB_ACCESS_OPTIONAL)
 
-/**
- * struct mr_terms - what a region is registered for
- * @pd: protection domain
- * @iova: as the consumer gave it
- * @access: as the consumer gave it
- */
+/* The terms of a registration, as the consumer gave them. */
 struct mr_terms {
 	const struct ib_pd	*pd;
 	u64			iova;
@@ -67,8 +62,9 @@ static void mr_set_no_blocks(struct weft_region *region)
 }
 
 /*
- * Look the address of each block up. Blocks are counted from @umem->address. Elements of the
- * list begin and end with blocks, but for the first and the last byte of all.
+ * Fill in the address of each block. The first block is that of @umem->address. Elements of the
+ * scatterlist begin and end at block boundaries, but for the start of the first one and the end
+ * of the last one.
  */
 static int mr_map_umem(struct weft_region *region, struct ib_umem *umem)
 {
@@ -87,7 +83,7 @@ static int mr_map_umem(struct weft_region *region, struct ib_umem *umem)
 	for_each_sgtable_dma_sg(&umem->sgt_append.sgt, sg, i) {
 		at = sg_dma_address(sg);
 		end = at + sg_dma_len(sg);
-		/* there is no DMA: a DMA address is a kernel address */
+		/* the device does no DMA, so a DMA address is a kernel address */
 		for (at = ALIGN_DOWN(at, size); at < end; at += size)
 			*block++ = (void *)(uintptr_t)at;
 		cond_resched();
@@ -95,7 +91,7 @@ static int mr_map_umem(struct weft_region *region, struct ib_umem *umem)
 	return 0;
 }
 
-/* @umem: from mr_pin() */
+/* @umem: from mr_pin(); NULL: no memory */
 static int mr_map(struct weft_region *region, struct ib_umem *umem)
 {
 	if (umem)
@@ -104,7 +100,7 @@ static int mr_map(struct weft_region *region, struct ib_umem *umem)
 	return 0;
 }
 
-/* @first: address of the first byte, as the region's blocks are counted */
+/* @first: address of the first byte, counted from the start of the first block */
 static void mr_set_range(struct weft_region *region, const struct mr_terms *terms,
 			 u64 first, u64 length)
 {
@@ -117,7 +113,7 @@ static void mr_set_range(struct weft_region *region, const struct mr_terms *term
 		region->access &= ~IB_ACCESS_REMOTE_ATOMIC;
 }
 
-/* @start says where in its block the first byte is. */
+/* The low bits of @start are the offset of the first byte in its block. */
 static void mr_set_terms(struct weft_region *region, u64 start, u64 length,
 			 const struct mr_terms *terms)
 {
@@ -126,7 +122,7 @@ static void mr_set_terms(struct weft_region *region, u64 start, u64 length,
 	mr_set_range(region, terms, start & (block - 1), length);
 }
 
-/* Memory that is not looked at now, and counts for nothing. */
+/* An ODP region has no blocks and pins nothing: its memory is looked up for each access. */
 static void mr_set_odp(struct weft_region *region, struct mm_struct *mm,
 		       const struct mr_terms *terms, u64 start, u64 length)
 {
@@ -158,19 +154,19 @@ static int mr_check(const struct ib_device *ibdev, u64 start, u64 length, u64 io
 	      mr_check_range(ibdev, "hca_va", iova, length);
 	if (ret || !(access & IB_ACCESS_ON_DEMAND))
 		return ret;
-	/* all of the address space, or nearly, is 0 where it is 0 */
+	/* implicit ODP: the address 0 of the region is that of the process */
 	if (length == U64_MAX && (start || iova || access & IB_ZERO_BASED))
 		return weft_refuse(ibdev, -EINVAL,
 				   "register MR: an implicit ODP region starts at 0, not at %#llx with hca_va %#llx",
 				   start, iova);
-	/* whether memory is persistent is not known before it is there */
+	/* whether ODP memory is persistent is unknown until it is mapped */
 	if (access & IB_ACCESS_FLUSH_PERSISTENT)
 		return weft_refuse(ibdev, -EINVAL,
 				   "register MR: access FLUSH_PERSISTENT excludes ON_DEMAND");
 	return 0;
 }
 
-/* Of the firmware, or of one that is older than the standard for it. */
+/* LEGACY: declared by firmware that is older than the standard for persistent memory. */
 static bool mr_range_is_persistent(phys_addr_t start, size_t length)
 {
 	static const unsigned long kinds[] = {
@@ -185,7 +181,7 @@ static bool mr_range_is_persistent(phys_addr_t start, size_t length)
 	return false;
 }
 
-/* Whether memory keeps its content without power: a FLUSH can promise no more. */
+/* Whether the memory keeps its content without power, as a FLUSH to persistence promises. */
 static bool mr_is_persistent(const struct ib_umem *umem)
 {
 	struct scatterlist *sg;
@@ -206,7 +202,7 @@ static int mr_check_memory(const struct ib_umem *umem, int access)
 			   "register MR: access FLUSH_PERSISTENT, but no persistent memory") : 0;
 }
 
-/* Return: see ib_umem_get(), or NULL: a region of no bytes has no pages. */
+/* Return: see ib_umem_get(); NULL: @length is 0. */
 static struct ib_umem *mr_pin(struct ib_device *ibdev, u64 start, u64 length, int access)
 {
 	struct ib_umem *umem;
@@ -233,7 +229,7 @@ static void mr_set_keys(struct weft_mr *mr)
 	mr->ib_mr.rkey = mr->region->key;
 }
 
-/* An MR that pins nothing, with a region that is not published. */
+/* Make an MR without memory; its region is not published. */
 static struct weft_mr *mr_alloc(struct weft_dev *dev, gfp_t gfp)
 {
 	struct weft_region *region;
@@ -319,7 +315,7 @@ struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_
 }
 WEFT_EXPORT_FOR_TEST(weft_alloc_mr);
 
-/* There is no DMA: a DMA address is a kernel address. */
+/* The device does no DMA, so a DMA address is a kernel address. */
 static int mr_add_block(struct ib_mr *ib_mr, u64 addr)
 {
 	struct weft_fastreg *fastreg = to_weft_mr(ib_mr)->region->fastreg;
@@ -330,7 +326,7 @@ static int mr_add_block(struct ib_mr *ib_mr, u64 addr)
 	return 0;
 }
 
-/* A list of any pieces. Return: elements that are in it. */
+/* For IB_MR_TYPE_SG_GAPS: elements need not be aligned. Return: the number of elements added. */
 static int mr_add_pieces(struct ib_mr *ib_mr, struct scatterlist *sgl, int sg_nents,
 			 unsigned int *sg_offset)
 {
@@ -460,7 +456,7 @@ err_discard:
 }
 WEFT_EXPORT_FOR_TEST(weft_reg_user_mr);
 
-/* Map what @fd stands for. Undone by weft_dmabuf_put(). */
+/* Map the dma-buf of @fd. Undone by weft_dmabuf_put(). */
 static int mr_map_dmabuf(struct weft_mr *mr, struct device *dev, int fd, u64 offset,
 			 u64 length, int access)
 {
@@ -515,7 +511,7 @@ struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, 
 	return &mr->ib_mr;
 }
 
-/* Look the pages of @dm from @offset on up. */
+/* Fill in the address of each page of @dm from @offset on. */
 static int mr_map_dm(struct weft_region *region, const struct weft_dm *dm, u64 offset,
 		     u64 length)
 {
@@ -556,7 +552,7 @@ struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
 }
 WEFT_EXPORT_FOR_TEST(weft_reg_dm_mr);
 
-/* Put @region, with @umem, in the place of the region of @mr. */
+/* Replace the region of @mr by @region, whose memory is @umem. */
 static int mr_replace(struct weft_mr *mr, struct weft_region *region,
 		      struct ib_umem *umem)
 {
@@ -568,7 +564,7 @@ static int mr_replace(struct weft_mr *mr, struct weft_region *region,
 	if (!weft_region_seal(old))
 		return weft_refuse(&mr->dev->ibdev, -EBUSY,
 				   "reregister MR: windows are bound to lkey %#x", mr->ib_mr.lkey);
-	/* nobody else replaces or withdraws a memory region */
+	/* cannot fail: nobody else replaces or withdraws the region of an MR */
 	WARN_ON(!weft_region_replace(old, region));
 	mr->region = region;
 	mr->umem = umem;
@@ -581,7 +577,7 @@ static int mr_replace(struct weft_mr *mr, struct weft_region *region,
 	return 0;
 }
 
-/* Change the region of @mr but not the memory it is made of. */
+/* Change the terms of @mr but not its memory. */
 static int mr_change_terms(struct weft_mr *mr, u64 start, u64 length,
 			   const struct mr_terms *terms)
 {
@@ -601,7 +597,7 @@ static int mr_change_terms(struct weft_mr *mr, u64 start, u64 length,
 	return err;
 }
 
-/* Change the region of @mr and the memory it is made of. */
+/* Change the terms of @mr and its memory. */
 static int mr_change_memory(struct weft_mr *mr, u64 start, u64 length,
 			    const struct mr_terms *terms)
 {
@@ -641,7 +637,7 @@ static bool mr_needs_pin(const struct weft_mr *mr, int access)
 	return ib_access_writable(access) && mr->umem && !mr->umem->writable;
 }
 
-/* Change an ODP region; there is no memory to be changed. */
+/* Change the terms and the address range of an ODP region. */
 static int mr_change_odp(struct weft_mr *mr, u64 start, u64 length,
 			 const struct mr_terms *terms)
 {

@@ -17,7 +17,7 @@
 #define MW_KEY_MASK	0xff
 #define MW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
 			 IB_ACCESS_REMOTE_ATOMIC | COMPAT_ACCESS_FLUSH)
-/* Local access never goes through a window, yet programs ask for it. */
+/* Local access never uses a window, but programs request it; it is ignored. */
 #define MW_ACCEPTED	(MW_ACCESS | IB_ACCESS_LOCAL_WRITE)
 /* Rights that need local write access to the region (C10-74). */
 #define MW_WRITE_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
@@ -102,7 +102,7 @@ static int mw_check_window(const struct weft_region *window,
 		/* o10-36.2.2: no zero-based windows of type 1 */
 		return request->access & ~MW_ACCEPTED ? -EINVAL : 0;
 	case WEFT_REGION_MW2:
-		/* o10-37.2.30: not bound yet, o10-37.2.40: not unbound so */
+		/* o10-37.2.30: not bound yet; o10-37.2.40: a bind of length 0 is no unbind */
 		if (window->parent || !request->length)
 			return -EINVAL;
 		return request->access & ~(MW_ACCEPTED | IB_ZERO_BASED) ? -EINVAL : 0;
@@ -125,7 +125,7 @@ static int mw_check_region(const struct weft_region *region,
 	if (request->access & MW_WRITE_ACCESS &&
 	    !(region->access & IB_ACCESS_LOCAL_WRITE))
 		return -EACCES;
-	/* only the region knows what its memory is */
+	/* FLUSH depends on the kind of memory, which only the region knows */
 	if (request->access & ~region->access & COMPAT_ACCESS_FLUSH)
 		return -EACCES;
 	/* C10-75 */
@@ -134,7 +134,7 @@ static int mw_check_region(const struct weft_region *region,
 	return 0;
 }
 
-/* Fill @new, a window onto @region. */
+/* Fill in @new, a window of @region. */
 static void mw_open(struct weft_region *new, struct weft_region *region,
 		    const struct weft_accessor *who,
 		    const struct weft_mw_request *request)
@@ -149,7 +149,7 @@ static void mw_open(struct weft_region *new, struct weft_region *region,
 	new->base = region->base + (new->iova - request->addr);
 	new->blocks = region->blocks;
 	new->page_shift = region->page_shift;
-	/* addresses and memory differ in the low bits: no word is aligned */
+	/* no atomics if no aligned address is an aligned word of memory */
 	if (!IS_ALIGNED(new->base, sizeof(u64)))
 		new->access &= ~IB_ACCESS_REMOTE_ATOMIC;
 }
@@ -171,7 +171,7 @@ static int mw_attach(struct weft_region *new, const struct weft_accessor *who,
 		weft_region_put(region);
 		return err;
 	}
-	/* the reference is the window's from now on */
+	/* the window owns the reference from now on */
 	mw_open(new, region, who, request);
 	return 0;
 }
@@ -206,7 +206,7 @@ int weft_mw_bind(const struct weft_accessor *who,
 	struct weft_region *window;
 	int err;
 
-	/* binds that were posted before this one may have changed the low bits of its key */
+	/* earlier binds of the queue may have changed the low bits of the key */
 	window = weft_region_get_by_index(who->table, request->rkey);
 	if (!window)
 		return -EINVAL;

@@ -12,19 +12,23 @@
 
 #include "object/dev.h"
 
-/* A number makes it unique; nothing binds to it. */
+/* Platform devices of this name get a unique number. No driver binds to them. */
 #define PARENT_NAME	"weft"
 
-/**
- * struct weft_parent - what a device has of its parent, which has it as driver data
- * @dev: the parent; may stay when the device has gone
- * @net_dir: net/, if there is one
- * @link: name of the link there; empty: it is not there
+/*
+ * The driver data of a parent in use.
+ *
+ * Other modules may put devices below a parent, such as the SCSI hosts of iSER, which outlive
+ * the weft device. They would disappear from sysfs together with their parent, and the
+ * administrator could not find them there to remove them. So a parent without a weft device
+ * (its driver data is NULL) stays until nothing is below it; parents_sweep() looks for that
+ * whenever a device is added or removed. The module may have been unloaded and loaded again
+ * meanwhile, so a parent has no pointers to code of this module.
  */
 struct weft_parent {
 	struct platform_device	*dev;
-	struct kobject		*net_dir;
-	char			link[IFNAMSIZ];
+	struct kobject		*net_dir;	/* net/; NULL: InfiniBand */
+	char			link[IFNAMSIZ];	/* name of the link there; empty: no link */
 };
 
 static int parent_link(struct weft_parent *parent, struct net_device *ndev)
@@ -45,7 +49,7 @@ static void parent_unlink(struct weft_parent *parent)
 	parent->link[0] = '\0';
 }
 
-/* One whose device has gone, and all that others had put below it. */
+/* Whether a device is a parent without a weft device, and without other devices below it. */
 static int parent_is_over(struct device *dev, const void *data)
 {
 	struct device *child;
@@ -57,7 +61,7 @@ static int parent_is_over(struct device *dev, const void *data)
 	return !child;
 }
 
-/* Those that were left, even by a module that has been unloaded since. */
+/* Remove parents that are no longer needed, also those left by a module unloaded since. */
 static void parents_sweep(void)
 {
 	struct device *dev;
@@ -69,7 +73,7 @@ static void parents_sweep(void)
 	}
 }
 
-/* Before anybody looks, it is somebody's. */
+/* The driver data is set first, so parents_sweep() leaves the parent alone. */
 static struct platform_device *parent_register(struct weft_parent *parent)
 {
 	struct platform_device *dev;
@@ -104,7 +108,7 @@ int weft_parent_create(struct weft_dev *dev)
 	}
 	dev->parent = parent;
 	dev->ibdev.dev.parent = &parent->dev->dev;
-	/* below one with an InfiniBand port are the net devices of IPoIB */
+	/* with an InfiniBand port, net/ has the net devices of IPoIB */
 	if (dev->hca)
 		return 0;
 	parent->net_dir = kobject_create_and_add("net", &parent->dev->dev.kobj);

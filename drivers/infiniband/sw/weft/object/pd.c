@@ -28,7 +28,7 @@ int weft_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return 0;
 }
 
-/* That there is one is all there is to say of it, and the core has seen to that. */
+/* Succeeds for any protection domain: the core has checked that the handle exists. */
 static int UVERBS_HANDLER(WEFT_METHOD_PD_QUERY)(struct uverbs_attr_bundle *attrs)
 {
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Protection domains: an identity that objects are compared by.
+ * Protection domains. The address of the struct ib_pd is the identity that objects compare.
  */
 #ifndef WEFT_OBJECT_PD_H
 #define WEFT_OBJECT_PD_H
@@ -8,15 +8,11 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/uverbs_ioctl.h>
 
-/**
- * struct weft_pd - a protection domain
- * @ibpd: first, freed by the core; its address is the identity
- */
 struct weft_pd {
 	struct ib_pd	ibpd;
 };
 
-/* What uverbs knows of protection domains beyond the core's own methods. */
+/* The driver's own uverbs methods of protection domains. */
 extern const struct uapi_definition weft_pd_uapi[];
 
 int weft_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata);
