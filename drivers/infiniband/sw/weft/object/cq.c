@@ -28,7 +28,7 @@ static void cq_tell(struct weft_events *events, enum ib_event_type type)
 		cq->ibcq.event_handler(&event, cq->ibcq.cq_context);
 }
 
-/* An XRC target has none of its own: the SRQ that a message names has. */
+/* The recv.cq of an XRC target is that of the SRQ of the current request, so it does not count. */
 static bool cq_is_of(const struct weft_cq *cq, const struct weft_qp *qp)
 {
 	return qp->send_cq == cq || (qp->recv.cq == cq && !qp->xrcd);
@@ -63,7 +63,7 @@ static void cq_overrun_event(struct weft_cq *cq)
 	weft_events_raise(&cq->events, IB_EVENT_CQ_ERR);
 }
 
-/* The event for what has come since the last one. Return: somebody has asked for it. */
+/* End the delay of an event. Return: whether an event was requested. */
 static bool cq_raise(struct weft_cq *cq)
 {
 	struct weft_moderation *moderation = &cq->moderation;
@@ -74,7 +74,7 @@ static bool cq_raise(struct weft_cq *cq)
 	return weft_ring_disarm(cq->ring, solicited);
 }
 
-/* One more completion. Return: it is time for the event, and it was asked for. */
+/* Count a completion. Return: whether an event is due and was requested. */
 static bool cq_moderate(struct weft_cq *cq, bool solicited)
 {
 	struct weft_moderation *moderation = &cq->moderation;
@@ -88,6 +88,7 @@ static bool cq_moderate(struct weft_cq *cq, bool solicited)
 	return false;
 }
 
+/* The delay of the moderated event is over. */
 static enum hrtimer_restart cq_late(struct hrtimer *timer)
 {
 	struct weft_cq *cq = container_of(timer, struct weft_cq, moderation.timer);
@@ -113,7 +114,7 @@ int weft_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec)
 	cq->moderation.ns = usec * (u64)NSEC_PER_USEC;
 	spin_unlock_irqrestore(&cq->lock, flags);
 	weft_pause(WEFT_PAUSE_CQ_MODIFY);
-	/* what has waited under the old terms does not wait any more */
+	/* raise an event that was delayed under the old terms */
 	cq_late(&cq->moderation.timer);
 	return 0;
 }
@@ -129,7 +130,7 @@ u32 weft_cq_settle(struct weft_cq *cq, bool pushed, bool solicited)
 		cq->overrun = true;
 		weft_ring_set_flags(cq->ring, WEFT_RING_OVERRUN, 0);
 		sequel = WEFT_CQ_LOST | WEFT_CQ_ERROR;
-		/* an overrun counts as a completion: nobody may sleep on */
+		/* an overrun counts as a completion, so that a waiting consumer wakes up */
 		solicited = true;
 	}
 	if (cq->moderation.count ? cq_moderate(cq, solicited) :
@@ -143,7 +144,7 @@ bool weft_cq_finish(struct weft_cq *cq, u32 sequel)
 	if (sequel & WEFT_CQ_ERROR)
 		cq_overrun_event(cq);
 	weft_pause(WEFT_PAUSE_CQ_NOTIFY);
-	/* no lock is held: the ring may be another one already */
+	/* without the lock: cq->ring may have been replaced since weft_cq_push() */
 	if (sequel & WEFT_CQ_NOTIFY)
 		weft_vector_raise(cq);
 	return !(sequel & WEFT_CQ_LOST);
@@ -229,7 +230,7 @@ int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	cancel_work_sync(&cq->fail_work);
 	weft_events_end(&cq->events);
 	weft_pause(WEFT_PAUSE_CQ_DESTROY_QUIET);
-	/* a core without rdma_restrack_begin_del() may show it still */
+	/* in a core without rdma_restrack_begin_del(), netlink may still show the CQ */
 	spin_lock_irq(&cq->lock);
 	cq->ring = NULL;
 	spin_unlock_irq(&cq->lock);
@@ -279,7 +280,7 @@ int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 				weft_udata_ucontext(udata), &resp.cq);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
-	/* tell first: after the switch there is no way back */
+	/* first tell the process: a switch of rings cannot be undone */
 	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (ret) {
 		weft_ring_destroy(ring);
@@ -299,7 +300,7 @@ int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 	return ret;
 }
 
-/* The ABI has the values of enum ibv_wc_flags, some of which differ. */
+/* The ABI has the values of enum ibv_wc_flags, which are not those of enum ib_wc_flags. */
 static int cqe_wc_flags(const struct weft_cqe *cqe)
 {
 	int flags = 0;

@@ -26,7 +26,7 @@ static void srq_tell(struct weft_events *events, enum ib_event_type type)
 		srq->ibsrq.event_handler(&event, srq->ibsrq.srq_context);
 }
 
-/* Whether the limit event is due, and if so disarm it. */
+/* Whether the limit event is due; disarms it. */
 static bool srq_below_limit(struct weft_srq *srq, int pending)
 {
 	lockdep_assert_held(&srq->lock);
@@ -96,7 +96,7 @@ static void srq_end(struct weft_srq *srq)
 		weft_xrc_unpublish(srq->xrc);
 	weft_pause(WEFT_PAUSE_SRQ_DESTROY);
 	weft_events_end(&srq->events);
-	/* a core without rdma_restrack_begin_del() may show it still */
+	/* in a core without rdma_restrack_begin_del(), netlink may still show the SRQ */
 	spin_lock_irq(&srq->lock);
 	srq->ring = NULL;
 	spin_unlock_irq(&srq->lock);
@@ -196,7 +196,7 @@ static int srq_resize(struct weft_srq *srq, u32 max_wr, struct ib_udata *udata)
 				weft_udata_ucontext(udata), &resp);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
-	/* tell first: after the switch there is no way back */
+	/* first tell the process: a switch of rings cannot be undone */
 	if (udata && copy_to_user(u64_to_user_ptr(req.ring_addr), &resp, sizeof(resp))) {
 		weft_ring_destroy(ring);
 		return -EFAULT;

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
+/*
+ * Kernel consumers: a completion handler must not be called by the poster that has pushed the
+ * completion, since handlers post, and posting may push (see
+ * Documentation/infiniband/core_locking.rst). So it runs in a tasklet on the CPU of the vector,
+ * which also makes sure that it does not run twice at a time.
+ *
+ * Handlers that may run in any context, even concurrently, are called directly, in a hard
+ * interrupt of that CPU if need be: see vector_schedule(). With PREEMPT_RT spinlocks sleep, so
+ * a work item on that CPU replaces the hard interrupt.
+ */
 #include "object/vector.h"
 
 #include <linux/cpumask.h>
@@ -9,7 +19,7 @@
 #include "object/cq.h"
 #include "object/queue.h"
 
-/* in place of a CPU: any */
+/* in place of a CPU: the one that has made the completion */
 #define VECTOR_HERE	-1
 
 static void vector_call(struct weft_cq *cq)
@@ -23,10 +33,11 @@ static void vector_interrupt(struct tasklet_struct *tasklet)
 }
 
 /*
- * A process's handler may be called anywhere. So may the core's, of a CQ that it polls, which
- * only schedules that, for this CPU: a tasklet would be a second soft interrupt for each. Of an
- * ib_create_cq() poll_ctx says nothing; what the core polls has room for completions. Other
- * handlers do what they like.
+ * Two handlers may be called in any context: that of uverbs, which only wakes a task, and that of
+ * ib_alloc_cq(), which only schedules the poll on this CPU (a tasklet would double the number of
+ * soft interrupts). CQs of ib_alloc_cq() are recognised by the array that the core polls into, not
+ * by poll_ctx: ib_create_cq() leaves it 0, which is IB_POLL_SOFTIRQ. Other handlers may do
+ * anything.
  */
 static void vector_schedule(struct weft_cq *cq)
 {
@@ -40,9 +51,12 @@ static void vector_remote(void *arg)
 {
 	struct weft_cq *cq = arg;
 
-	/* who finds it cleared raises it again */
 	clear_bit(0, &cq->on_way);
-	smp_mb__after_atomic(); /* who does not has pushed before the handler looks */
+	/*
+	 * Pairs with test_and_set_bit() in vector_send(): a task that finds the bit clear sends
+	 * again; the completion of a task that finds it set is seen by the handler.
+	 */
+	smp_mb__after_atomic();
 	vector_schedule(cq);
 }
 
@@ -75,19 +89,19 @@ void weft_vector_init(struct weft_cq *cq, unsigned int vector)
 WEFT_EXPORT_FOR_TEST(weft_vector_init);
 
 /*
- * With PREEMPT_RT an interrupt sent to another CPU must not call the handler, whose spinlocks
- * sleep, nor raise a soft interrupt: a work item on that CPU does it instead. One that is on its
- * way already will do, as the handler has not begun.
+ * With PREEMPT_RT an interrupt on another CPU must neither call the handler, whose spinlocks
+ * sleep, nor raise a soft interrupt: a work item on that CPU does it instead. If an interrupt or
+ * work item is queued already, the handler has not begun and will see this completion, too.
  */
 static void vector_send(struct weft_cq *cq)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		weft_queue_work_on(cq->cpu, &cq->work);
-	else if (!test_and_set_bit(0, &cq->on_way)) /* one CPU at a time may call */
+	else if (!test_and_set_bit(0, &cq->on_way)) /* the CSD may be queued once */
 		smp_call_function_single_async(cq->cpu, &cq->remote);
 }
 
-/* An interrupt to oneself would cost more than the handler. The caller stays on its CPU. */
+/* The caller cannot migrate. On its own CPU, an interrupt would cost more than the handler. */
 static void vector_raise(struct weft_cq *cq)
 {
 	if (smp_processor_id() == cq->cpu || !cpu_online(cq->cpu))
@@ -97,9 +111,9 @@ static void vector_raise(struct weft_cq *cq)
 }
 
 /*
- * The soft interrupt is due at the latest when bottom halves are enabled again: that is here,
- * or when the poster is done, or when an interrupt is. To disable them keeps the task on its
- * CPU; to disable preemption would forbid the locks of the handler with PREEMPT_RT.
+ * The tasklet runs at the latest when bottom halves are enabled again: at the end of this
+ * function, by the poster, or at the end of an interrupt. Disabled bottom halves keep the task on
+ * its CPU; with PREEMPT_RT, disabled preemption would not let the handler take spinlocks.
  */
 void weft_vector_raise(struct weft_cq *cq)
 {
@@ -118,9 +132,10 @@ void weft_vector_raise(struct weft_cq *cq)
 WEFT_EXPORT_FOR_TEST(weft_vector_raise);
 
 /*
- * The lock is given back just before the function is called. Only then a call that is waited
- * for comes after it: of those that wait a CPU takes such calls first, and one to our own CPU
- * at once.
+ * Wait until @remote is not queued and its function has returned. The CSD lock is released just
+ * before the function is called; from then on, a synchronous call to that CPU runs after it.
+ * Before, it might overtake the function: a CPU runs queued synchronous calls first, and
+ * a synchronous call to the own CPU runs at once.
  */
 static void vector_wait_remote(struct weft_cq *cq)
 {

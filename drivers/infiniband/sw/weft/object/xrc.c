@@ -35,7 +35,7 @@ struct weft_xrc_name *weft_xrc_publish(struct weft_srq *srq)
 	refcount_set(&name->refs, 1);
 	init_completion(&name->idle);
 	name->srq = srq;
-	/* the number first: a request that finds the SRQ reads it */
+	/* set the number before the SRQ can be found: requests read it */
 	if (xa_alloc_cyclic(&xrc_names, &name->srqn, NULL, XA_LIMIT(1, 0xffffff),
 			    &xrc_next_srqn, GFP_KERNEL_ACCOUNT) < 0) {
 		kfree(name);
