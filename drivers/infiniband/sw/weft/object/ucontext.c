@@ -24,14 +24,10 @@
 #include "params.h"
 #include "pause.h"
 
-/**
- * struct weft_doorbell - what a doorbell file names
- * @kref: the files and the user context
- * @dead: the user context is gone, and every QP with it
- */
+/* The object behind the doorbell files of a user context. */
 struct weft_doorbell {
-	struct kref	kref;
-	bool		dead;
+	struct kref	kref;	/* held by the files and the user context */
+	bool		dead;	/* the user context is gone, with all its QPs */
 };
 
 static weft_doorbell_fn doorbell_send, doorbell_recv;
@@ -63,7 +59,7 @@ static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn
 	if (unlikely(!qp))
 		return READ_ONCE(doorbell->dead) ? -EIO : -EINVAL;
 	weft_pause(WEFT_PAUSE_DOORBELL);
-	/* a QP of somebody else does not exist */
+	/* the error for a QP of another context is that for no QP */
 	if (likely(qp->doorbell == doorbell))
 		fn(qp);
 	else
@@ -72,7 +68,7 @@ static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn
 	return ret;
 }
 
-/* The open file pins the module: rmmod answers EBUSY until it is closed. */
+/* An open doorbell file pins the module: rmmod fails with EBUSY. */
 static const struct file_operations doorbell_fops = {
 	.owner		= THIS_MODULE,
 	.release	= doorbell_release,
@@ -105,14 +101,10 @@ static int ucontext_check(const struct ib_device *ibdev, struct ib_udata *udata)
 	return 0;
 }
 
-/**
- * struct doorbell_file - a doorbell file that the process does not have yet
- * @fd: reserved
- * @file: with a reference to the doorbell
- */
+/* An open doorbell file whose file descriptor is reserved, but not installed yet. */
 struct doorbell_file {
 	int		fd;
-	struct file	*file;
+	struct file	*file;	/* has a reference to the doorbell */
 };
 
 static int doorbell_open(struct doorbell_file *new, struct weft_doorbell *doorbell)
@@ -129,7 +121,7 @@ static int doorbell_open(struct doorbell_file *new, struct weft_doorbell *doorbe
 	return 0;
 }
 
-/* Undo doorbell_open(), or finish it if the process has been told (@ret is 0). */
+/* If @ret is 0, the response with the fd was copied to the process: install it. Else close it. */
 static int doorbell_install_or_close(const struct doorbell_file *new, int ret)
 {
 	if (!ret) {
@@ -212,6 +204,11 @@ void weft_dealloc_ucontext(struct ib_ucontext *ibuc)
 	kref_put(&uctx->doorbell->kref, doorbell_free);
 }
 
+/*
+ * The device is removed while the context is open. Nothing to do: the core destroys all objects
+ * next, which marks their rings dead; mappings of rings stay valid. Then it deallocates the
+ * context.
+ */
 void weft_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
 }
@@ -290,7 +287,7 @@ struct weft_odp_queue *weft_udata_odp_queue(struct ib_udata *udata)
 	queue = weft_odp_queue_create();
 	if (!queue)
 		return ERR_PTR(-ENOMEM);
-	/* another thread may be here as well */
+	/* another thread may have set it meanwhile */
 	other = cmpxchg(&uctx->odp_queue, NULL, queue);
 	if (!other)
 		return queue;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * User contexts, their doorbell file, and what every udata is checked for.
+ * User contexts, their doorbell files, and checks of udata.
  */
 #ifndef WEFT_OBJECT_UCONTEXT_H
 #define WEFT_OBJECT_UCONTEXT_H
@@ -15,134 +15,71 @@ struct weft_doorbell;
 struct weft_odp_queue;
 struct weft_qp;
 
-/**
- * struct weft_ucontext - an open device
- *
- * Several processes have it if one gave its command file to the others, and those
- * imported it.
- *
- * @ibuc: first, freed by the core when the last one has closed the file
- * @doorbell: what the QPs of this context can be rung by; each process has a file
- *	of its own for it
- * @page_cache: what it keeps for the rings of its QPs
- * @odp_queue: where what waits for its pages does so; made for the first ODP region
+/*
+ * An open device. Several processes share it if one has passed its command file to the others
+ * and they have imported the context; each has a doorbell file of its own.
  */
 struct weft_ucontext {
-	struct ib_ucontext	ibuc;
-	struct weft_doorbell	*doorbell;
-	struct weft_page_cache	page_cache;
-	struct weft_odp_queue	*odp_queue;
+	struct ib_ucontext	ibuc;		/* freed by the core */
+	struct weft_doorbell	*doorbell;	/* of all its QPs */
+	struct weft_page_cache	page_cache;	/* for rings of its QPs */
+	struct weft_odp_queue	*odp_queue;	/* created for the first ODP region */
 };
 
-/* What uverbs knows of contexts beyond the core's own methods. */
+/* The driver's own uverbs attributes of contexts. */
 extern const struct uapi_definition weft_ucontext_uapi[];
 
 int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void weft_dealloc_ucontext(struct ib_ucontext *ibuc);
 
-/**
- * weft_query_ucontext - a process imports a context
- * @ibuc: the context
- * @attrs: of the call, for WEFT_ATTR_QUERY_CONTEXT_RESP
- *
- * Return: 0; -EMFILE, -ENFILE or -ENOMEM: there is no doorbell for it; -EFAULT.
- */
+/* A process imports a context, and gets a doorbell file. Return: 0 or -errno. */
 int weft_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs);
 
-/**
- * weft_disassociate_ucontext - the device goes away under a process
- * @ibuc: of the process
- *
- * Nothing to do: each ring is marked dead when its object is destroyed, which
- * the core does next, and stays mapped, pages and all. What the context keeps goes with
- * it.
- */
 void weft_disassociate_ucontext(struct ib_ucontext *ibuc);
 
-/**
- * weft_udata_check - check a request and the room for the response
- * @udata: NULL for a kernel consumer
- * @req_size: bytes of the request this kernel knows; it begins with comp_mask
- * @resp_size: bytes of the response
+/*
+ * In the functions below @udata is NULL for a kernel consumer.
  *
- * Return: 0; -EINVAL: too short, or something set that is not known here.
+ * weft_udata_check() checks a request of which this kernel knows the first @req_size bytes,
+ * which begin with comp_mask, and that the response fits. Return: 0; -EINVAL: too short, or
+ * unknown bits or bytes are set; -EFAULT.
  */
 int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size);
 
-/**
- * weft_udata_empty - check a call that has no request of ours
- * @udata: NULL for a kernel consumer
- *
- * Return: 0; -EINVAL: there is one, of a provider that knows more.
- */
+/* For a call without a request. Return: 0; -EINVAL: the provider has sent one. */
 int weft_udata_empty(struct ib_udata *udata);
 
-/**
- * weft_udata_read - read a request, and check what weft_udata_check() does
- * @udata: of a process
- * @req: result, @size bytes; what the request has not is zero
- * @least: bytes that it must have
- * @size: bytes of the request this kernel knows; it begins with comp_mask
- * @resp_size: bytes of the response
- *
- * Return: 0; -EINVAL; -EFAULT.
+/*
+ * weft_udata_check(), then copy the request of a process to @req. It must have @least bytes;
+ * those missing from @size are zeroed.
  */
 int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size,
 		    size_t resp_size);
 
-/**
- * weft_udata_ucontext - the user context of a call
- * @udata: NULL for a kernel consumer
- *
- * Return: the context, NULL for a kernel consumer.
- */
+/* The context of the calling process. Return: NULL: kernel consumer; so for the next two. */
 struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata);
 
-/**
- * weft_udata_doorbell - the doorbell that may ring a QP made in this call
- * @udata: NULL for a kernel consumer
- *
- * Return: the doorbell, NULL for a kernel consumer. Compared only.
- */
+/* For comparison only; takes no reference. */
 struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata);
 
-/**
- * weft_udata_page_cache - where the rings of a QP made in this call come from
- * @udata: NULL for a kernel consumer
- *
- * Return: the page cache, or NULL for a kernel consumer.
- */
 struct weft_page_cache *weft_udata_page_cache(struct ib_udata *udata);
 
-/**
- * weft_udata_odp_queue - where what waits for the pages of a region made in this call does so
- * @udata: NULL for a kernel consumer
- *
- * Return: the context's queue, which regions borrow; NULL for a kernel consumer; -ENOMEM.
+/*
+ * The queue for work items that wait for ODP pages of the calling process, created on first use.
+ * Regions borrow it from the context. Return: NULL: kernel consumer; ERR_PTR(): -ENOMEM.
  */
 struct weft_odp_queue *weft_udata_odp_queue(struct ib_udata *udata);
 
-/**
- * weft_user - on whose account is what the current task makes
- *
- * In a user namespace that is the maker of the outermost one, so nobody becomes many users
- * by the ids that he has there.
- *
- * Return: the user, in the initial user namespace.
+/*
+ * The user, in the initial user namespace, that objects made by the current task are charged to.
+ * In a user namespace it is the owner of the outermost one, as a user may have many uids there.
  */
 kuid_t weft_user(void);
 
-/**
- * typedef weft_doorbell_fn - what a doorbell does
- * @qp: rung, referenced by the caller
- */
+/* @qp is referenced by the caller. */
 typedef void (*weft_doorbell_fn)(struct weft_qp *qp);
 
-/**
- * weft_doorbell_install - say what doorbells do, at module load
- * @send: WEFT_DOORBELL_SEND
- * @recv: WEFT_DOORBELL_RECV
- */
+/* Set the functions for WEFT_DOORBELL_SEND and WEFT_DOORBELL_RECV, at module load. */
 void weft_doorbell_install(weft_doorbell_fn send, weft_doorbell_fn recv);
 
 #endif /* WEFT_OBJECT_UCONTEXT_H */
