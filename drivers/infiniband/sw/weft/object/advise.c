@@ -209,6 +209,15 @@ static struct advise_prefetch *advise_prepare(struct ib_pd *pd, bool write,
 	return prefetch;
 }
 
+/*
+ * ib_device_ops.advise_mr. PREFETCH_NO_FAULT is checked and does nothing. With
+ * IB_UVERBS_ADVISE_MR_FLAG_FLUSH the call waits until the prefetch is done.
+ *
+ * Return: 0; -EOPNOTSUPP: unknown advice; -ENOENT: no such key, or not an ODP region; -EINVAL:
+ * empty list, or a memory window; -EPERM: other protection domain, or write access not granted;
+ * -EFAULT: outside the region, or (with FLUSH) not mapped by the process; -EINTR: the task is
+ * being killed; -EIO: the device is being removed; -ENOMEM.
+ */
 int weft_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		   struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs)
 {

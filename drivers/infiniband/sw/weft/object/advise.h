@@ -23,19 +23,9 @@ void weft_advise_init(struct weft_advices *advices);
 
 /* The device is registered, or is back after a move to another namespace. */
 void weft_advise_begin(struct weft_advices *advices);
-
 /* The device is being removed: end all waits, as the removal waits for the calls. */
 void weft_advise_end(struct weft_advices *advices);
 
-/*
- * ib_device_ops.advise_mr. PREFETCH_NO_FAULT is checked and does nothing. With
- * IB_UVERBS_ADVISE_MR_FLAG_FLUSH the call waits until the prefetch is done.
- *
- * Return: 0; -EOPNOTSUPP: unknown advice; -ENOENT: no such key, or not an ODP region; -EINVAL:
- * empty list, or a memory window; -EPERM: other protection domain, or write access not granted;
- * -EFAULT: outside the region, or (with FLUSH) not mapped by the process; -EINTR: the task is
- * being killed; -EIO: the device is being removed; -ENOMEM.
- */
 int weft_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,
 		   struct ib_sge *sg_list, u32 num_sge, struct uverbs_attr_bundle *attrs);
 

@@ -38,6 +38,12 @@ static int dm_describe(const struct weft_dm *dm, struct uverbs_attr_bundle *attr
 	return uverbs_copy_to_struct_or_zero(attrs, attr, &resp, sizeof(resp));
 }
 
+/*
+ * The memory is zeroed, charged to the caller, and page-aligned.
+ *
+ * Return: ERR_PTR(): -EINVAL: length 0, or alignment of more than a page; -ENOMEM: no memory, or
+ * more than the device has left; -EFAULT.
+ */
 struct ib_dm *weft_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
 			    struct ib_dm_alloc_attr *attr,
 			    struct uverbs_attr_bundle *attrs)
@@ -78,6 +84,7 @@ err_unreserve:
 	return ERR_PTR(ret);
 }
 
+/* Mappings of the memory stay valid. */
 int weft_dealloc_dm(struct ib_dm *ib_dm, struct uverbs_attr_bundle *attrs)
 {
 	struct weft_dev *dev = to_weft_dev(ib_dm->device);

@@ -25,17 +25,9 @@ static inline struct weft_dm *to_weft_dm(struct ib_dm *ib_dm)
 /* The driver's own uverbs methods and attributes of device memory. */
 extern const struct uapi_definition weft_dm_uapi[];
 
-/*
- * The memory is zeroed, charged to the caller, and page-aligned.
- *
- * Return: ERR_PTR(): -EINVAL: length 0, or alignment of more than a page; -ENOMEM: no memory, or
- * more than the device has left; -EFAULT.
- */
 struct ib_dm *weft_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
 			    struct ib_dm_alloc_attr *attr,
 			    struct uverbs_attr_bundle *attrs);
-
-/* Mappings of the memory stay valid. */
 int weft_dealloc_dm(struct ib_dm *ib_dm, struct uverbs_attr_bundle *attrs);
 
 #endif /* WEFT_OBJECT_DM_H */

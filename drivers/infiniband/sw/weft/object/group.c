@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * IP keeps memberships in the in_device or inet6_dev of the net device. They are lost when IP
+ * removes that configuration: when the MTU becomes too small for the family, or the net device
+ * moves to another namespace. Then they are joined again in the next configuration. Only what
+ * was joined in the present configuration is left again; other memberships there are not ours.
+ */
 #include "object/group.h"
 
 #include <linux/igmp.h>

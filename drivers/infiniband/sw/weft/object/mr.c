@@ -275,6 +275,7 @@ static void mr_discard(struct weft_mr *mr)
 	mr_free(mr);
 }
 
+/* All kernel memory. Memory windows cannot be bound to it. Return: ERR_PTR(): -ENOMEM. */
 struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access)
 {
 	struct weft_mr *mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL);
@@ -290,6 +291,12 @@ struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access)
 }
 WEFT_EXPORT_FOR_TEST(weft_get_dma_mr);
 
+/*
+ * A region for fast registration of up to @max_num_sg blocks (IB_MR_TYPE_MEM_REG), or pieces
+ * (IB_MR_TYPE_SG_GAPS, which grants no atomics).
+ *
+ * Return: ERR_PTR(): -EOPNOTSUPP: other type; -EINVAL: too many blocks; -ENOMEM.
+ */
 struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {
 	struct weft_mr *mr;
@@ -362,6 +369,10 @@ static int mr_add_blocks(struct ib_mr *ib_mr, struct scatterlist *sgl, int sg_ne
 	return num;
 }
 
+/*
+ * See ib_map_mr_sg(). Prepares what the next REG_MR work request registers; what is registered
+ * now stays.
+ */
 int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
 		   unsigned int *sg_offset)
 {
@@ -408,6 +419,20 @@ static struct ib_mr *mr_reg_odp(u64 start, u64 length, const struct mr_terms *te
 	return &mr->ib_mr;
 }
 
+/*
+ * Pin user memory and make a region of it; with IB_ACCESS_ON_DEMAND, make a region of an
+ * address range, whatever is mapped there at the time of an access.
+ *
+ * Length 0: only accesses of 0 bytes succeed, and @start is ignored. An ODP region with @start
+ * 0 and @length U64_MAX is the whole address space (implicit ODP). @dmah must be NULL, as there
+ * is no DMA to steer. @iova counts as 0 with IB_ZERO_BASED. Atomics are not granted if addresses
+ * and memory differ in the low three bits (IB_ZERO_BASED with unaligned memory), as no aligned
+ * address would be an aligned word.
+ *
+ * Return: ERR_PTR(): -EOPNOTSUPP: access flags or @dmah; -EINVAL: beyond the end of the address
+ * space, implicit region not at 0, or IB_ACCESS_FLUSH_PERSISTENT for ODP or for memory that is
+ * not persistent; -ENOMEM, or that of ib_umem_get().
+ */
 struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			       int access, struct ib_dmah *dmah,
 			       struct ib_udata *udata)
@@ -480,6 +505,14 @@ static int mr_map_dmabuf(struct weft_mr *mr, struct device *dev, int fd, u64 off
 	return 0;
 }
 
+/*
+ * @offset is in bytes from the start of the dma-buf; @dmah must be NULL. The region cannot be
+ * reregistered or ODP, and has no memory windows or FLUSH. Packets never refer to its pages, as
+ * the exporter may not be able to free them one by one.
+ *
+ * Return: ERR_PTR(): -EINVAL: not within the dma-buf; -EOPNOTSUPP: access flags or @dmah; or that
+ * of weft_dmabuf_get().
+ */
 struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 				      int fd, int access, struct ib_dmah *dmah,
 				      struct uverbs_attr_bundle *attrs)
@@ -525,6 +558,12 @@ static int mr_map_dm(struct weft_region *region, const struct weft_dm *dm, u64 o
 	return 0;
 }
 
+/*
+ * The core has checked offset and length, and requires IB_ZERO_BASED. Atomics are not granted if
+ * the offset is not a multiple of eight.
+ *
+ * Return: ERR_PTR(): -EOPNOTSUPP: access flags (there are no memory windows); -ENOMEM.
+ */
 struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
 			     struct ib_dm_mr_attr *attr,
 			     struct uverbs_attr_bundle *attrs)
@@ -680,6 +719,15 @@ static int mr_change(struct weft_mr *mr, int flags, u64 start, u64 length,
 	       mr_change_memory(mr, start, length, terms) : mr_refuse_owner(mr);
 }
 
+/*
+ * Change a region of weft_reg_user_mr(), and keep its keys. Returns when no access under the
+ * old terms is left. Memory that was pinned read-only is pinned again when it becomes writable.
+ * A failure leaves the region as it was.
+ *
+ * Return: NULL: @ib_mr has been changed; ERR_PTR(): -EBUSY: memory windows are bound; -EINVAL:
+ * not user memory, or of another process; -EOPNOTSUPP: between ODP and pinned; or that of
+ * weft_reg_user_mr().
+ */
 struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 				 u64 length, u64 iova, int access,
 				 struct ib_pd *pd, struct ib_udata *udata)
@@ -746,6 +794,7 @@ static int mr_end(struct weft_mr *mr)
 	return 0;
 }
 
+/* Waits for accesses to end. Return: 0; -EBUSY: memory windows are bound, nothing is changed. */
 int weft_dereg_mr(struct ib_mr *ib_mr, struct ib_udata *udata)
 {
 	struct weft_mr *mr = to_weft_mr(ib_mr);

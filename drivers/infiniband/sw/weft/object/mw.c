@@ -46,6 +46,7 @@ int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata)
 }
 WEFT_EXPORT_FOR_TEST(weft_alloc_mw);
 
+/* Unbind and free a window. Accesses in progress complete. */
 int weft_dealloc_mw(struct ib_mw *ib_mw)
 {
 	struct weft_dev *dev = to_weft_dev(ib_mw->device);

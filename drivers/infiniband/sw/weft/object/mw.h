@@ -29,8 +29,6 @@ struct weft_mw_request {
 };
 
 int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata);
-
-/* Unbind and free a window. Accesses in progress complete. */
 int weft_dealloc_mw(struct ib_mw *ib_mw);
 
 /*

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * Programs look for the net device of a port in /sys/class/infiniband/NAME/device/net/. If the
+ * parent of the weft device were the parent of the net device, udev would take weft for that
+ * hardware and rename it. So each weft device has a parent of its own, whose net/ directory
+ * has a link to the net device.
+ */
 #include "object/parent.h"
 
 #include <linux/device.h>

@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * Above the net device of a device there may be VLAN interfaces, the bridge or bond that it is a
+ * port of, and net devices above these. Their addresses are GIDs of the device, too. IP sees
+ * a frame only at the topmost net device that takes it, and accepts it only if that one has
+ * joined the group. So every one of these net devices joins all groups that the device's own one
+ * has joined; they may be added and removed at any time.
+ *
+ * A macvlan or ipvlan interface is not among them: it gets copies of frames that the net device
+ * below it receives as well. A bond with an active slave takes frames from that slave only; the
+ * core applies the same rule to GIDs (is_eth_port_of_netdev_filter()).
+ */
 #include "object/reach.h"
 
 #include <linux/hashtable.h>
@@ -103,7 +113,6 @@ static struct weft_reach_netdev *reach_find(const struct weft_reach *reach,
 	return NULL;
 }
 
-/* A bond with an active slave drops multicast frames from its other slaves. */
 static bool bond_takes(const struct net_device *bond, const struct net_device *slave)
 {
 	const struct net_device *active;

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * The net devices through which multicast packets reach a RoCE device: its own net device, and
- * those above it: VLAN interfaces, the bridge or bond that it is a port of, and the net devices
- * above these. Their addresses are GIDs of the device, too. IP sees a frame only at the topmost
- * net device that takes it, and accepts it only if that one has joined the group. So every one
- * of these net devices joins all groups that the device's own one has joined; they may be added
- * and removed at any time.
- *
- * A macvlan or ipvlan interface is not among them: it gets copies of frames that the net device
- * below it receives as well. A bond with an active slave takes frames from that slave only; the
- * core applies the same rule to GIDs (is_eth_port_of_netdev_filter()).
+ * those above it. All of them join the groups of the device.
  */
 #ifndef WEFT_OBJECT_REACH_H
 #define WEFT_OBJECT_REACH_H

@@ -122,6 +122,10 @@ void weft_dev_net_gone(const struct net *net)
 		synchronize_rcu();
 }
 
+/*
+ * The id is that by which the core looks up the destination address of a received message. For
+ * example, an address of a bond of VLANs has the id of the first VLAN of the bond.
+ */
 u16 weft_dev_gid_vlan(struct weft_dev *dev, const struct net *net,
 		      const union ib_gid *gid, int ifindex)
 {

@@ -24,7 +24,6 @@ union ib_gid;
 
 /* Set @dev->id, and let lookups find the device. Return: 0 or -ENOMEM. */
 int weft_dev_publish(struct weft_dev *dev);
-
 /* Lookups may find the device until an RCU grace period has passed. */
 void weft_dev_unpublish(struct weft_dev *dev);
 
@@ -60,11 +59,7 @@ bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid, in
  */
 void weft_dev_net_gone(const struct net *net);
 
-/*
- * The VLAN id of an address of a device; WEFT_VLAN_NONE: untagged, or the device does not have
- * the address. This is the id by which the core looks the destination address of a received
- * message up: an address of a bond of VLANs has the id of the bond's first VLAN, for example.
- */
+/* The VLAN id of an address. WEFT_VLAN_NONE: untagged, or the device does not have it. */
 u16 weft_dev_gid_vlan(struct weft_dev *dev, const struct net *net,
 		      const union ib_gid *gid, int ifindex);
 
@@ -76,10 +71,8 @@ struct weft_dev *weft_dev_on(const struct net_device *ndev, unsigned long *index
 
 /* Allocate @qp->qpn; numbers are not reused soon. Return: 0 or -ENOMEM. */
 int weft_qp_reserve(struct weft_qp *qp);
-
 /* Let lookups find a QP from weft_qp_reserve(). */
 void weft_qp_publish(struct weft_qp *qp);
-
 /* Undo weft_qp_reserve(), and weft_qp_publish() if that was called. */
 void weft_qp_unpublish(struct weft_qp *qp);
 

@@ -177,6 +177,7 @@ err_put_doorbell:
 	return ret;
 }
 
+/* A process imports a context, and gets a doorbell file. Return: 0 or -errno. */
 int weft_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs)
 {
 	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);

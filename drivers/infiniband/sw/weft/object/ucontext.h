@@ -31,10 +31,7 @@ extern const struct uapi_definition weft_ucontext_uapi[];
 
 int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void weft_dealloc_ucontext(struct ib_ucontext *ibuc);
-
-/* A process imports a context, and gets a doorbell file. Return: 0 or -errno. */
 int weft_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs);
-
 void weft_disassociate_ucontext(struct ib_ucontext *ibuc);
 
 /*
@@ -58,10 +55,8 @@ int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size
 
 /* The context of the calling process. Return: NULL: kernel consumer; so for the next two. */
 struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata);
-
-/* For comparison only; takes no reference. */
+/* for comparison only; takes no reference */
 struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata);
-
 struct weft_page_cache *weft_udata_page_cache(struct ib_udata *udata);
 
 /*
