@@ -47,7 +47,7 @@ int consumer_suite_init(struct kunit_suite *suite)
 	if (!consumer_dev)
 		return -ENODEV;
 	ipv6_addr_set_v4mapped(htonl(INADDR_LOOPBACK), (struct in6_addr *)&consumer_gid);
-	/* the core adds GIDs in its own time */
+	/* the core adds GIDs asynchronously */
 	for (ms = 0; ms < CONSUMER_WAIT; ms += 10) {
 		if (consumer_find_gid())
 			return 0;
@@ -130,7 +130,7 @@ struct consumer *consumer_create(struct kunit *test)
 
 struct ib_qp_init_attr consumer_qp_attr(struct consumer_end *end)
 {
-	/* one more than is posted, for who drains it */
+	/* one more than the tests post, for a drain */
 	return (struct ib_qp_init_attr){
 		.event_handler = consumer_event,
 		.qp_context = end,
@@ -142,7 +142,7 @@ struct ib_qp_init_attr consumer_qp_attr(struct consumer_end *end)
 			.max_send_sge = end->sges ?: 1,
 			.max_recv_sge = 1,
 		},
-		/* who drains posts what is not signaled */
+		/* the work requests of ib_drain_*() have no IB_SEND_SIGNALED */
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
 	};
@@ -155,7 +155,7 @@ void consumer_make_qps(struct kunit *test, struct consumer *consumer)
 
 	for (end = consumer->end; end < consumer->end + 2; end++) {
 		attr = consumer_qp_attr(end);
-		/* the second one may have it */
+		/* only the second QP may use the SRQ */
 		if (end != consumer->end)
 			attr.srq = consumer->srq;
 		end->qp = ib_create_qp(consumer->pd, &attr);
@@ -211,7 +211,7 @@ int consumer_state_attr(struct ib_qp_attr *attr, enum ib_qp_state state, u32 pee
 		.dest_qp_num = peer,
 		.timeout = 14,
 		.retry_cnt = 7,
-		/* for ever: who sends without a receive waits */
+		/* infinite, so a SEND without a receive waits */
 		.rnr_retry = 7,
 		.min_rnr_timer = 12,
 		.qp_access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ |

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What the kernel's consumers ask of a device by way of the core: completions in each context,
- * draining, groups, refusals.
+ * Kernel consumers that use a device through the RDMA core: completions in each context, drains,
+ * multicast groups, refusals.
  */
 #include <kunit/test.h>
 #include <linux/irq_work.h>
@@ -36,7 +36,7 @@ static void consumer_context_desc(const struct consumer_context_row *row, char *
 
 KUNIT_ARRAY_PARAM(consumer_context, consumer_context_rows, consumer_context_desc);
 
-/* Each completion once, in order, and where its CQ wants it. */
+/* Each completion comes once, in order, and in the context of its CQ. */
 static void completes_in_context(struct kunit *test)
 {
 	const struct consumer_context_row *row = test->param_value;
@@ -59,8 +59,8 @@ static void completes_in_context(struct kunit *test)
 }
 
 /*
- * What is outstanding, and cannot go on as the peer has no receives, is flushed before the
- * drain returns. It can be drained again, and nothing comes after it.
+ * The sends cannot complete, as the peer has no receives. All work requests are flushed before
+ * the drain returns, and no completion comes later. The QP can be drained again.
  */
 static void drains_in_context(struct kunit *test)
 {
@@ -84,18 +84,12 @@ static void drains_in_context(struct kunit *test)
 	consumer_expect(test, &a->recv, CONSUMER_WRS, CONSUMER_WRS);
 }
 
-/**
- * struct consumer_hard - a CQ that is polled in a hard interrupt
- * @work: the interrupt
- * @cq: the CQ
- * @polled: completions
- * @failed: of these without success
- */
+/* A CQ that is polled in a hard interrupt. */
 struct consumer_hard {
 	struct irq_work		work;
 	struct ib_cq		*cq;
-	u32			polled;
-	u32			failed;
+	u32			polled;		/* number of completions */
+	u32			failed;		/* of these, without success */
 };
 
 static void hard_poll(struct irq_work *work)
@@ -130,31 +124,20 @@ static void polled_in_hard_interrupt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hard.failed, 0U);
 }
 
-/**
- * struct consumer_chain - a QP whose completion handler posts the next send
- * @end: its
- * @hard: what is to happen in a hard interrupt
- * @posting: the CPU that is in ib_post_send() just now, without interrupts
- * @left: sends that the handler still posts
- * @calls: of the handler
- * @nested: those on the stack of ib_post_send()
- * @cpu: of the completion vector
- * @elsewhere: calls of the handler on other CPUs
- * @errors: posts that failed
- */
+/* A QP whose completion handler posts the next send. */
 struct consumer_chain {
 	struct consumer_end	*end;
-	struct irq_work		hard;
-	int			posting;
-	u32			left;
-	u32			calls;
-	u32			nested;
-	int			cpu;
-	u32			elsewhere;
-	u32			errors;
+	struct irq_work		hard;		/* posts the first send */
+	int			posting;	/* CPU that is in ib_post_send(), interrupts off */
+	u32			left;		/* sends that the handler still has to post */
+	u32			calls;		/* completions that the handler has polled */
+	u32			nested;		/* handler calls within ib_post_send() */
+	int			cpu;		/* of the completion vector */
+	u32			elsewhere;	/* handler calls on other CPUs */
+	u32			errors;		/* failed posts */
 };
 
-/* Whatever runs on this CPU meanwhile is called by ib_post_send(). */
+/* Interrupts are off, so a handler that runs on this CPU meanwhile is called by ib_post_send(). */
 static void chain_post(struct consumer_chain *chain)
 {
 	unsigned long flags;
@@ -190,7 +173,7 @@ static void chain_begin(struct irq_work *work)
 	chain_post(container_of(work, struct consumer_chain, hard));
 }
 
-/* One begins, and each completion posts the next one. */
+/* A hard interrupt posts the first send, and each completion posts the next one. */
 static void chain_run(struct kunit *test, struct consumer_chain *chain)
 {
 	u32 ms;
@@ -206,7 +189,7 @@ static void chain_run(struct kunit *test, struct consumer_chain *chain)
 	KUNIT_EXPECT_EQ(test, chain->errors, 0U);
 }
 
-/* @cpu: whose vector it is, online */
+/* @cpu: that of @vector, online */
 static void chain_of_vector(struct kunit *test, u32 vector, int cpu)
 {
 	struct ib_cq_init_attr attr = { .cqe = CONSUMER_WRS, .comp_vector = vector };
@@ -230,7 +213,7 @@ static void chain_of_vector(struct kunit *test, u32 vector, int cpu)
 		KUNIT_ASSERT_EQ(test, 0, consumer_post_recv(b, i));
 	chain_run(test, chain);
 	KUNIT_EXPECT_TRUE(test, consumer_wait(b, &b->recv, CONSUMER_WRS));
-	/* what is posted in a state of error completes soonest */
+	/* in ERR, a send is flushed at once: its completion comes soonest */
 	KUNIT_EXPECT_EQ(test, 0, consumer_modify(a->qp, IB_QPS_ERR, 0));
 	chain_run(test, chain);
 	irq_work_sync(&chain->hard);
@@ -239,8 +222,8 @@ static void chain_of_vector(struct kunit *test, u32 vector, int cpu)
 }
 
 /*
- * From hard interrupts, and from a handler of completions: the handler is never called by
- * ib_post_send(), on whichever CPU, and always on the CPU of its vector.
+ * The completion handler runs on the CPU of its vector, and ib_post_send() never calls it, whether
+ * the send is posted in a hard interrupt or by the handler.
  */
 static void handler_is_not_nested(struct kunit *test)
 {
@@ -254,16 +237,11 @@ static void handler_is_not_nested(struct kunit *test)
 	}
 }
 
-/**
- * struct consumer_told - a QP that is told of an event
- * @posting: who is in ib_post_send() just now
- * @times: the event was told
- * @nested: of these on the stack of ib_post_send()
- */
+/* A QP that gets an asynchronous event. */
 struct consumer_told {
-	struct task_struct	*posting;
-	u32			times;
-	u32			nested;
+	struct task_struct	*posting;	/* task that is in ib_post_send() */
+	u32			times;		/* calls of the event handler */
+	u32			nested;		/* of these, within ib_post_send() */
 };
 
 static void told_handler(struct ib_event *event, void *context)
@@ -276,7 +254,7 @@ static void told_handler(struct ib_event *event, void *context)
 	consumer_count_up(&told->times);
 }
 
-/* The peer's event has its cause in ib_post_send(), and its handler is not called there. */
+/* ib_post_send() causes an event of the peer QP, but does not call the event handler. */
 static void event_is_not_nested(struct kunit *test)
 {
 	struct consumer_told *told = kunit_kzalloc(test, sizeof(*told), GFP_KERNEL);
@@ -301,7 +279,7 @@ static void event_is_not_nested(struct kunit *test)
 	consumer_quiet();
 	KUNIT_EXPECT_EQ(test, told->times, 1U);
 	KUNIT_EXPECT_EQ(test, told->nested, 0U);
-	/* the QPs end before what the handler writes to */
+	/* destroy the QPs before @told is freed */
 	consumer_exit(test);
 	test->priv = NULL;
 }
@@ -310,7 +288,7 @@ static void event_is_not_nested(struct kunit *test)
  * ---- Groups ----
  */
 
-/* The core counts for itself, and the device as well, whoever asks it. */
+/* Both the core and the driver refuse to destroy a QP that is attached to a group. */
 static void attached_is_not_destroyed(struct kunit *test)
 {
 	struct consumer *consumer = consumer_create(test);
@@ -337,14 +315,7 @@ static void attached_is_not_destroyed(struct kunit *test)
  * ---- Masked atomics ----
  */
 
-/**
- * struct consumer_masked_row - a masked atomic, by the local link
- * @name: of the row
- * @wr: the request, but for where to
- * @before: word of the peer's
- * @after: likewise
- * @opcode: of the completion
- */
+/* A masked atomic on the local link, and the remote word before and after it. */
 struct consumer_masked_row {
 	const char		*name;
 	struct ib_atomic_wr	wr;
@@ -434,7 +405,7 @@ static void what_is_not_there_is_not_told(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, attr->kernel_cap_flags & IBK_INTEGRITY_HANDOVER);
 	KUNIT_EXPECT_EQ(test, attr->sig_prot_cap, 0);
 	KUNIT_EXPECT_EQ(test, attr->sig_guard_cap, 0);
-	/* addresses are those of the CPU */
+	/* no DMA device: DMA addresses are kernel addresses */
 	KUNIT_EXPECT_NULL(test, consumer_dev->dma_device);
 }
 
@@ -477,13 +448,13 @@ static void consumer_opcode_desc(const struct consumer_opcode_row *row, char *de
 
 KUNIT_ARRAY_PARAM(consumer_opcode, consumer_opcode_rows, consumer_opcode_desc);
 
-/* Between two that are good: the first one is done, and the last one not begun. */
+/* A refused request between two valid ones: the first one is executed, the last one is not. */
 static void refused_requests(struct kunit *test)
 {
 	const struct consumer_opcode_row *row = test->param_value;
 	struct consumer *consumer = consumer_pair(test, IB_POLL_WORKQUEUE);
 	struct consumer_end *a = &consumer->end[0], *b = &consumer->end[1];
-	/* as long as the longest kind of request */
+	/* as large as the largest kind of work request */
 	union { struct ib_send_wr wr; u8 all[256]; } bad = { .wr.opcode = row->opcode };
 	struct ib_send_wr last = { .wr_cqe = &a->send.wr[1].cqe, .opcode = IB_WR_SEND };
 	struct ib_send_wr first = { .wr_cqe = &a->send.wr[0].cqe, .opcode = IB_WR_SEND };
@@ -508,7 +479,7 @@ static void refused_requests(struct kunit *test)
 
 #define CONSUMER_ALT_TIMEOUT	9
 
-/* As good as the path that the QP has. */
+/* The alternate path is a copy of the QP's own, so it is valid. */
 static void alternate_set(struct ib_qp_attr *attr)
 {
 	attr->alt_ah_attr = attr->ah_attr;
@@ -524,7 +495,7 @@ static void alternate_query(struct kunit *test, struct ib_qp *qp, struct ib_qp_a
 	KUNIT_ASSERT_EQ(test, 0, ib_query_qp(qp, attr, 0, &init));
 }
 
-/* With what gets the QP into a state; or, in that, with nothing else. */
+/* Give an alternate path with a transition to @state, or (@alone) in @state without one. */
 static void alternate_refused(struct kunit *test, struct ib_qp *qp, enum ib_qp_state state,
 			      u32 peer, bool alone)
 {
@@ -539,7 +510,7 @@ static void alternate_refused(struct kunit *test, struct ib_qp *qp, enum ib_qp_s
 	KUNIT_EXPECT_MEMEQ(test, &after, &before, sizeof(before));
 }
 
-/* There is nothing wrong with it: who asks the device without the core gets it. */
+/* The same alternate path is accepted by the driver, if the core is bypassed. */
 static void alternate_taken(struct kunit *test, struct ib_qp *qp, u32 peer)
 {
 	const struct ib_gid_attr *source;
@@ -556,7 +527,7 @@ static void alternate_taken(struct kunit *test, struct ib_qp *qp, u32 peer)
 	KUNIT_EXPECT_EQ(test, (int)attr.alt_timeout, CONSUMER_ALT_TIMEOUT);
 }
 
-/* The core knows of RoCE no alternate path, in whichever state. */
+/* The core refuses alternate paths on RoCE in all states. */
 static void alternate_path_is_refused(struct kunit *test)
 {
 	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
@@ -582,7 +553,7 @@ static void alternate_path_is_refused(struct kunit *test)
 	alternate_taken(test, a->qp, b->qp->qp_num);
 }
 
-/* Into whatever the caller had there, as the MAD layer has what was on its stack. */
+/* query_ah sets all of the attributes: the MAD layer passes uninitialized memory. */
 static void address_handle_is_told(struct kunit *test)
 {
 	struct consumer *consumer = consumer_create(test);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The end of a kernel consumer's QP: what draining waits for in each state, and the event that
- * says it where the receive queue is a shared one.
+ * Drains of a kernel consumer's QP in each state, and the LAST_WQE_REACHED event that they wait
+ * for if the QP has an SRQ.
  */
 #include <linux/jiffies.h>
 
 #include "consumer.h"
 
-/* Half of what is posted at a time: there are receives of a second round. */
+/* Half of the work requests are posted at a time, as there are two rounds. */
 #define DRAIN_WRS	(CONSUMER_WRS / 2)
-/* The core waits 60 s for the event, and goes on without it. */
+/* Without the event the core gives up after 60 s. */
 #define DRAIN_SOON	(10 * HZ)
 
 struct drain_row {
@@ -32,7 +32,6 @@ static void drain_desc(const struct drain_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(drain, drain_rows, drain_desc);
 
-/* Two QPs in RESET. */
 static struct consumer *drain_create(struct kunit *test)
 {
 	struct consumer *consumer = consumer_create(test);
@@ -49,7 +48,7 @@ static void drain_step(struct kunit *test, struct consumer *consumer, u32 i,
 						 consumer->end[!i].qp->qp_num));
 }
 
-/* The first QP, and as a peer for it one that is there, and has no receives. */
+/* Bring the first QP to @to. Its peer is in RTR and has no receives. */
 static void drain_bring(struct kunit *test, struct consumer *consumer, enum ib_qp_state to)
 {
 	enum ib_qp_state state;
@@ -62,7 +61,7 @@ static void drain_bring(struct kunit *test, struct consumer *consumer, enum ib_q
 		drain_step(test, consumer, 0, to);
 }
 
-/* All that could be posted has come back when the drain returns, and nothing comes later. */
+/* All work requests have completed when the drain returns, and no completion comes later. */
 static void drains_in_state(struct kunit *test)
 {
 	const struct drain_row *row = test->param_value;
@@ -78,7 +77,7 @@ static void drains_in_state(struct kunit *test)
 	ib_drain_qp(a->qp);
 	consumer_expect(test, &a->send, sends, sends);
 	consumer_expect(test, &a->recv, DRAIN_WRS, DRAIN_WRS);
-	/* and what is posted after that */
+	/* so have those that are posted after the drain */
 	for (i = DRAIN_WRS; i < CONSUMER_WRS; i++)
 		KUNIT_ASSERT_EQ(test, 0, consumer_post_recv(a, i));
 	for (i = sends; i < sends + DRAIN_WRS; i++)
@@ -121,7 +120,7 @@ static void drains_the_receive_queue_first(struct kunit *test)
 	consumer_expect(test, &a->send, DRAIN_WRS, DRAIN_WRS);
 }
 
-/* What has completed is not flushed, and the rest is. */
+/* Sends that have completed are not flushed; the others are. */
 static void drains_what_is_left(struct kunit *test)
 {
 	struct consumer *consumer = consumer_pair(test, IB_POLL_WORKQUEUE);
@@ -143,7 +142,7 @@ static void drains_what_is_left(struct kunit *test)
  * ---- Shared receive queues ----
  */
 
-/* The second QP's. */
+/* The second QP has the SRQ. */
 static struct consumer *drain_create_srq(struct kunit *test)
 {
 	struct ib_srq_init_attr attr = { .attr = { .max_wr = CONSUMER_WRS, .max_sge = 1 } };
@@ -178,7 +177,7 @@ static void drain_reset(struct kunit *test, struct consumer *consumer)
 	KUNIT_ASSERT_EQ(test, 0, consumer_modify(consumer->end[1].qp, IB_QPS_RESET, 0));
 }
 
-/* In the state of error once, whatever is done there, and again in the next one. */
+/* One event each time the QP enters ERR, whatever is done in that state. */
 static void last_wqe_is_told_once(struct kunit *test)
 {
 	struct consumer *consumer = drain_create_srq(test);
@@ -198,7 +197,7 @@ static void last_wqe_is_told_once(struct kunit *test)
 	}
 }
 
-/* A request that the responder refuses, and then what its consumer does about it. */
+/* One event after the responder has refused a request, even if its consumer then drains the QP. */
 static void last_wqe_after_a_refusal(struct kunit *test)
 {
 	struct consumer *consumer = drain_create_srq(test);
@@ -217,7 +216,7 @@ static void last_wqe_after_a_refusal(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&b->last_wqes), 1);
 }
 
-/* Who drains a QP of several does not wait in vain, and takes nothing from the others. */
+/* The drain of a QP with an SRQ does not run into the timeout, and leaves the SRQ's receives. */
 static void drain_leaves_the_shared_queue(struct kunit *test)
 {
 	struct consumer *consumer = drain_create_srq(test);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * verbs/qp.h: what a consumer in the kernel gets, and what it is refused.
+ * verbs/qp.h: what kernel consumers can create and post, and what is refused.
  */
 #include <kunit/test.h>
 #include <linux/skbuff.h>
@@ -11,14 +11,10 @@
 #include "verbs/qp.h"
 #include "wire/operation.h"
 
-/**
- * struct kernel_qp - a QP more on a node of a link
- * @ib: the QP
- * @init: how to make it: good for UD
- */
+/* An additional QP on a node of a fake link. */
 struct kernel_qp {
 	struct weft_ib_qp	ib;
-	struct ib_qp_init_attr	init;
+	struct ib_qp_init_attr	init;		/* valid for UD */
 };
 
 static struct fake_link *kernel_link(struct kunit *test)
@@ -59,7 +55,7 @@ static void kernel_destroy(struct kunit *test, struct kernel_qp *qp)
 	KUNIT_EXPECT_EQ(test, weft_destroy_qp(&qp->ib.ibqp, NULL), 0);
 }
 
-/* Of UD, of 24 bits, and the QP's own number when nothing else is asked for. */
+/* A source QPN may be set for UD only, and has 24 bits. The default is the QP's own number. */
 static void source_qpn_of_the_kernel(struct kunit *test)
 {
 	struct kernel_qp *qp = kernel_prepare(test);
@@ -90,7 +86,7 @@ static void flags_refused(struct kunit *test)
 		IB_QP_CREATE_NETIF_QP, IB_QP_CREATE_INTEGRITY_EN, IB_QP_CREATE_CROSS_CHANNEL,
 		IB_QP_CREATE_MANAGED_SEND, IB_QP_CREATE_MANAGED_RECV,
 		IB_QP_CREATE_SCATTER_FCS, IB_QP_CREATE_CVLAN_STRIPPING,
-		/* there is no InfiniBand port */
+		/* needs an InfiniBand port */
 		IB_QP_CREATE_IPOIB_UD_LSO,
 	};
 	static const enum ib_qp_type types[] = { IB_QPT_UD, IB_QPT_RC, IB_QPT_UC };
@@ -110,12 +106,12 @@ static void types_refused(struct kunit *test)
 {
 	struct kernel_qp *qp = kernel_prepare(test);
 
-	/* QP 0 is of InfiniBand ports */
+	/* only InfiniBand ports have QP 0 */
 	qp->init.qp_type = IB_QPT_SMI;
 	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EOPNOTSUPP);
 	qp->init.qp_type = IB_QPT_RAW_PACKET;
 	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EOPNOTSUPP);
-	/* no work request of the kernel can name an SRQ */
+	/* kernel work requests have no field for the remote SRQ number */
 	qp->init.qp_type = IB_QPT_XRC_INI;
 	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EOPNOTSUPP);
 	qp->init.qp_type = IB_QPT_GSI;
@@ -161,7 +157,7 @@ static void kernel_deliver(struct kunit *test, struct weft_qp *qp, u8 operation)
 	local_bh_enable();
 }
 
-/* Packets that have found the QP before it is destroyed, and their half afterwards. */
+/* Packets are freed if the QP is destroyed between their lookup and their delivery. */
 static void packets_after_the_end(struct kunit *test)
 {
 	struct kernel_qp *kernel = kernel_prepare(test);
@@ -179,7 +175,7 @@ static void packets_after_the_end(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, packets_freed, 2);
 }
 
-/* An operation of iWARP; what was posted before it is not taken back. */
+/* An iWARP operation. The work request posted before it is executed. */
 static void read_with_inv_refused(struct kunit *test)
 {
 	struct fake_link *link = kernel_link(test);
@@ -204,7 +200,10 @@ static void read_with_inv_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc[0].opcode, IB_WC_RDMA_WRITE);
 }
 
-/* IPoIB leaves in its work request what the last datagram was. */
+/*
+ * In connected mode (RC), IPoIB may leave opcode and flags of its last UD datagram in the work
+ * request. It is executed as a SEND.
+ */
 static void datagram_left_over(struct kunit *test)
 {
 	struct weft_hca *hca = kunit_kzalloc(test, sizeof(*hca), GFP_KERNEL);
@@ -219,7 +218,7 @@ static void datagram_left_over(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, hca);
 	KUNIT_EXPECT_EQ(test, weft_post_recv(&link->node[1].ib_qp.ibqp, &recv, NULL), 0);
-	/* on RoCE there is no such consumer */
+	/* RoCE has no IPoIB, so such a request is refused */
 	KUNIT_EXPECT_EQ(test, weft_post_send(&node->ib_qp.ibqp, &send.wr, NULL), -EINVAL);
 	hca->port.pkeys[0] = WEFT_DEFAULT_PKEY;
 	node->dev.hca = hca;
@@ -231,7 +230,7 @@ static void datagram_left_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc[0].opcode, IB_WC_SEND);
 }
 
-/* Who is in the kernel is told of a removal by the core, and drains its QPs. */
+/* weft_qp_end() spares kernel QPs: the core tells their consumers, who drain them. */
 static void end_spares_the_kernel(struct kunit *test)
 {
 	struct fake_node *node = &kernel_link(test)->node[0];

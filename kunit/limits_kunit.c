@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * object/count.h: as many objects of a device as it says there can be, and one more. Most
- * of them are only counted here: no guest has the memory for them.
+ * object/count.h: the device allows as many objects as it reports, and not one more. The test
+ * sets the counters instead of creating most of the objects, as no guest has the memory for them.
  */
 #include <kunit/test.h>
 #include <linux/netdevice.h>
@@ -15,7 +15,6 @@
 
 #define LIMITS_NAME	"weft_kunit1"
 
-/* The device of the suite. */
 static struct ib_device *limits_dev;
 
 static int limits_suite_init(struct kunit_suite *suite)
@@ -36,14 +35,10 @@ static void limits_suite_exit(struct kunit_suite *suite)
 	limits_dev = NULL;
 }
 
-/**
- * struct limits_count - a count of objects that leaves room for one
- * @num: that of the device
- * @before: what it was
- */
+/* A counter of the device that is set so that one more object may be created. */
 struct limits_count {
 	atomic_t	*num;
-	int		before;
+	int		before;		/* the counter's true value */
 };
 
 static struct limits_count limits_leave_one(atomic_t *num, int max)
@@ -54,7 +49,7 @@ static struct limits_count limits_leave_one(atomic_t *num, int max)
 	return count;
 }
 
-/* What was refused, and what was made and is gone, is not counted. */
+/* Neither a refused object nor a destroyed one is counted. */
 static void limits_end(struct kunit *test, const struct limits_count *count, int max)
 {
 	KUNIT_EXPECT_EQ(test, atomic_read(count->num), max - 1);
@@ -158,7 +153,7 @@ static void one_mr_more(struct kunit *test)
 	ib_dealloc_pd(pd);
 }
 
-/* Of processes only, so the core has no call for them. */
+/* Only processes have memory windows, so the core has no function to allocate one. */
 static void one_mw_more(struct kunit *test)
 {
 	int max = limits_dev->attrs.max_mw;
