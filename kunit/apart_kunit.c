@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Messages of one pair of QPs write nothing that belongs to another pair, or to all: CPUs
- * that are busy with one each take no cache line from each other.
+ * Messages between one pair of QPs write no memory of the device or of another pair of QPs, so
+ * CPUs that work on different pairs do not contend for cache lines.
  */
 #include <kunit/test.h>
 #include <linux/cache.h>
@@ -14,13 +14,7 @@
 
 #define APART_MESSAGES	16
 
-/**
- * struct apart_view - memory that is looked at
- * @name: of what
- * @at: where it is
- * @length: bytes
- * @before: what it was
- */
+/* A piece of memory, and a copy of its content before the messages. */
 struct apart_view {
 	const char	*name;
 	const void	*at;
@@ -77,7 +71,7 @@ static void others_are_untouched(struct kunit *test)
 	u32 i, j;
 
 	apart_talk(test, quiet);
-	/* whoever had a turn gives it back after the last completion */
+	/* turns may be released after the last completion */
 	consumer_quiet();
 	for (i = 0; i < ARRAY_SIZE(other); i++)
 		apart_look(test, &other[i]);

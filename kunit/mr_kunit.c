@@ -23,7 +23,7 @@
 #include <rdma/ib_umem.h>
 
 #define SIZE	(64 * PAGE_SIZE)
-/* bytes of the page that the memory does not begin with */
+/* of the memory in its first page */
 #define OFFSET	104
 #define LENGTH	(5 * PAGE_SIZE + 77)
 #define IOVA	(0x123456789000ULL + OFFSET)
@@ -31,15 +31,9 @@
 		 IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_ATOMIC | \
 		 IB_ACCESS_MW_BIND)
 
-/**
- * struct fixture - a device and a process
- * @dev: only @dev->regions is used, and that @dev->ibdev has no DMA device
- * @pd: protection domain
- * @other_pd: another one
- * @start: SIZE bytes of user memory, each the sum of its page and offset
- * @who: a user QP of @pd
- */
+/* A device and a process. */
 struct fixture {
+	/* only @dev->regions is used, and @dev->ibdev must have no DMA device */
 	struct weft_dev		*dev;
 	struct ib_pd		pd;
 	struct ib_pd		other_pd;
@@ -93,7 +87,7 @@ static void mr_test_exit(struct kunit *test)
 		weft_region_table_destroy(&fixture->dev->regions);
 }
 
-/* What uverbs does around the registration. */
+/* Register a region, and set the members of the MR that uverbs sets. */
 static struct ib_mr *reg(struct kunit *test, u64 offset, u64 length, u64 iova,
 			 int access)
 {
@@ -121,7 +115,7 @@ static int try_access(const struct weft_accessor *who, u32 key, u64 addr,
 	return err;
 }
 
-/* Whether [@iova, @iova + @length) shows the memory at @offset. */
+/* Whether [@iova, @iova + @length) of the region has the content of the memory at @offset. */
 static bool shows(struct kunit *test, u32 key, u64 iova, u64 length, u64 offset)
 {
 	struct fixture *fixture = test->priv;
@@ -180,7 +174,7 @@ static void reg_user_mr_zero_based(struct kunit *test)
 					    IB_ACCESS_REMOTE_ATOMIC));
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
 
-	/* no address divisible by eight is an aligned word */
+	/* no aligned address is an aligned word of memory: no atomics */
 	mr = reg(test, OFFSET + 4, LENGTH, IOVA, ALL | IB_ZERO_BASED);
 	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, 0, LENGTH, OFFSET + 4));
 	KUNIT_EXPECT_EQ(test, -EACCES, try_access(&fixture->who, mr->rkey, 8, 8,
@@ -198,7 +192,7 @@ static int reg_error(struct kunit *test, u64 start, u64 length, u64 iova, int ac
 	return PTR_ERR(mr);
 }
 
-/* Whether @mr has no memory, and is good for nothing but accesses of no bytes. */
+/* @mr has no memory, and only accesses of 0 bytes succeed. */
 static void check_empty(struct kunit *test, struct ib_mr *mr)
 {
 	struct fixture *fixture = test->priv;
@@ -212,7 +206,7 @@ static void check_empty(struct kunit *test, struct ib_mr *mr)
 						  1, 0));
 }
 
-/* To memory, and back: what libibverbs does not let a program do. */
+/* From length 0 to memory and back, which libibverbs does not let a program do. */
 static void rereg_user_mr_empty(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -237,7 +231,7 @@ static void rereg_user_mr_empty(struct kunit *test)
 	}
 }
 
-/* It stays empty, and has the new terms. */
+/* New terms for a region of length 0, which stays empty. */
 static void rereg_user_mr_empty_terms(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -263,15 +257,15 @@ static void reg_user_mr_refuses(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	u64 start = fixture->start;
 
-	/* not the whole address space: not at its beginning */
+	/* not implicit ODP: not at address 0 */
 	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, U64_MAX, start,
 						 IB_ACCESS_ON_DEMAND));
 	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, 0, U64_MAX, 0,
 						 IB_ACCESS_ON_DEMAND | IB_ZERO_BASED));
-	/* it is ordinary memory */
+	/* this memory is not persistent */
 	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, 1, start,
 						 IB_ACCESS_FLUSH_PERSISTENT));
-	/* and this may become any */
+	/* ODP memory is not known yet */
 	KUNIT_EXPECT_EQ(test, -EINVAL, reg_error(test, start, 1, start,
 						 IB_ACCESS_FLUSH_PERSISTENT |
 						 IB_ACCESS_ON_DEMAND));
@@ -285,7 +279,7 @@ static void pinned(void *arg)
 	complete(arg);
 }
 
-/* Pages of a region that has none are those of the process, as they are when asked for. */
+/* An access to an ODP region gets the pages that the process has at that time. */
 static void reg_user_mr_paged(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -320,18 +314,12 @@ static void reg_user_mr_paged(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
 }
 
-/**
- * struct barren - a page that the first accesses are refused
- * @says: what they are told
- * @refused: how many are
- * @faults: how many accesses there were
- * @page: what the others find
- */
+/* A mapping of a page whose first page faults fail. */
 struct barren {
-	vm_fault_t	says;
-	int		refused;
-	atomic_t	faults;
-	struct page	*page;
+	vm_fault_t	says;		/* result of failed faults */
+	int		refused;	/* number of faults that fail */
+	atomic_t	faults;		/* number of all faults */
+	struct page	*page;		/* mapped by later faults */
 };
 
 static vm_fault_t barren_fault(struct vm_fault *vmf)
@@ -370,7 +358,7 @@ static unsigned long barren_map(struct kunit *test, struct barren *barren)
 	return start;
 }
 
-/* Return: whether a page could be had, as weft_odp_pins_attach() says it. */
+/* Pin the page for an access through an ODP region. Return: that of weft_odp_pins_attach(). */
 static int barren_attach(struct kunit *test, unsigned long start)
 {
 	struct fixture *fixture = test->priv;
@@ -396,21 +384,12 @@ static int barren_attach(struct kunit *test, unsigned long start)
 	return err;
 }
 
-/**
- * struct barren_row - how often an access is refused, and what becomes of it
- * @name: of the case
- * @says: what it is told
- * @refused: times; INT_MAX: for ever
- * @err: what is the end of it
- * @min: accesses that there are at least
- * @max: and at most
- */
 struct barren_row {
 	const char	*name;
 	vm_fault_t	says;
 	int		refused;
-	int		err;
-	int		min;
+	int		err;		/* expected result of barren_attach() */
+	int		min;		/* expected number of faults */
 	int		max;
 };
 
@@ -428,7 +407,7 @@ static void barren_row_desc(const struct barren_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(barren_row, barren_rows, barren_row_desc);
 
-/* What there is no memory for is tried again, but not for ever; what is forbidden is not. */
+/* A fault that fails for lack of memory is retried a few times; one that is forbidden is not. */
 static void pages_refused(struct kunit *test)
 {
 	const struct barren_row *row = test->param_value;
@@ -442,7 +421,7 @@ static void pages_refused(struct kunit *test)
 	KUNIT_EXPECT_GE(test, atomic_read(&barren.faults), row->min);
 	KUNIT_EXPECT_LE(test, atomic_read(&barren.faults), row->max);
 	KUNIT_EXPECT_EQ(test, 0, vm_munmap(start, PAGE_SIZE));
-	/* the last reference to the file, which has one to this module */
+	/* drop the last reference to the file, which has a reference to this module */
 	flush_delayed_fput();
 	put_page(barren.page);
 }
@@ -557,7 +536,7 @@ static void rereg_user_mr_refuses_bound_windows(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
 }
 
-/* Device memory of SIZE bytes, with the same content as the user's. */
+/* SIZE bytes of device memory, with the content of the user memory. */
 static struct weft_dm *make_dm(struct kunit *test)
 {
 	struct weft_dm *dm = kunit_kzalloc(test, sizeof(*dm), GFP_KERNEL);
@@ -634,7 +613,7 @@ static void reg_dm_mr_access(struct kunit *test)
 			    ERR_PTR(-EINVAL));
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
 
-	/* no address divisible by eight is an aligned word */
+	/* no aligned address is an aligned word of memory: no atomics */
 	mr = reg_dm(test, dm, OFFSET + 4, LENGTH, all);
 	KUNIT_EXPECT_EQ(test, -EACCES, try_access(&fixture->who, mr->rkey, 8, 8,
 						  IB_ACCESS_REMOTE_ATOMIC));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * verbs/qp_state.c against the RDMA core's ib_modify_qp_is_ok(), which has the
- * same table of IBA 11.2.5.3 in another form.
+ * Compare verbs/qp_state.c with the RDMA core's ib_modify_qp_is_ok(), which has the table of
+ * IBA 11.2.5.3 in another form.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
@@ -13,9 +13,9 @@
 #define QP_STATE_RANDOM	200
 #define QP_STATES	(IB_QPS_ERR + 1)
 #define QP_BITS		32
-/* What the core's table does not have, or not always; see additional_attributes(). */
+/* Attributes that the core's table lacks, in some kernels or all; see additional_attributes(). */
 #define QP_ADDITIONAL	(IB_QP_CAP | IB_QP_RATE_LIMIT)
-/* What it does not have of UC in SQD, though uverbs adds it there; see path_of_uc(). */
+/* An attribute that the core's table lacks for UC in SQD; see path_of_uc(). */
 #define QP_ADDITIONAL_UC IB_QP_PORT
 
 struct qp_state_type {
@@ -40,27 +40,21 @@ static void qp_state_type_desc(const struct qp_state_type *type, char *desc)
 
 KUNIT_ARRAY_PARAM(qp_state_type, qp_state_types, qp_state_type_desc);
 
-/**
- * struct qp_state_difference - where we are not of the core's opinion
- * @from: current state
- * @to: next state
- * @given: attributes but IB_QP_STATE
- * @ours: whether we allow it; the core does the opposite
- */
+/* A difference between weft and the core. */
 struct qp_state_difference {
 	enum ib_qp_state	from;
 	enum ib_qp_state	to;
-	u32			given;
-	bool			ours;
+	u32			given;	/* attributes other than IB_QP_STATE */
+	bool			ours;	/* weft allows the transition, or else the core does */
 };
 
-/* of all types */
+/* for all types of QPs */
 static const struct qp_state_difference qp_state_differences[] = {
-	/* IBA 11.2.5.3 has any state to Error; the core leaves Reset out */
+	/* IBA 11.2.5.3 allows Error from any state; the core does not from Reset */
 	{ IB_QPS_RESET, IB_QPS_ERR, 0, true },
 };
 
-/* Required attributes where there are any, as IBA 11.2.5.3 lists them. */
+/* The transitions with required attributes, from IBA 11.2.5.3. */
 struct qp_state_required {
 	enum ib_qp_type		type;
 	enum ib_qp_state	from;
@@ -85,12 +79,12 @@ static const struct qp_state_required qp_state_required_rows[] = {
 	{ IB_QPT_UD, IB_QPS_RESET, IB_QPS_INIT,
 	  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY },
 	{ IB_QPT_UD, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN },
-	/* its port is that of its creation */
+	/* the port of GSI and SMI QPs is set at their creation */
 	{ IB_QPT_GSI, IB_QPS_RESET, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_QKEY },
 	{ IB_QPT_GSI, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN },
 	{ IB_QPT_SMI, IB_QPS_RESET, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_QKEY },
 	{ IB_QPT_SMI, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN },
-	/* IBA A14: the initiator has the requester's half of RC, the target the other */
+	/* IBA A14: XRC_INI is like the requester of an RC QP, XRC_TGT like its responder */
 	{ IB_QPT_XRC_INI, IB_QPS_RESET, IB_QPS_INIT,
 	  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS },
 	{ IB_QPT_XRC_INI, IB_QPS_INIT, IB_QPS_RTR,
@@ -118,16 +112,7 @@ static u32 qp_state_required(enum ib_qp_type type, enum ib_qp_state from,
 	return 0;
 }
 
-/**
- * struct transition - what is being compared
- * @test: for messages
- * @type: of the QP
- * @from: current state
- * @to: next state
- * @seen: differences that were found, a bit for each row
- * @compared: number of masks
- * @allowed: how many of them the core allowed
- */
+/* A transition for which attribute masks are compared. */
 struct transition {
 	struct kunit		*test;
 	enum ib_qp_type		type;
@@ -196,7 +181,7 @@ static void compare_bits(struct transition *t, u32 required)
 	}
 }
 
-/* Every set of what the core allows one by one. */
+/* Compare all sets of the attributes that the core allows one at a time. */
 static void compare_subsets(struct transition *t, u32 required)
 {
 	u32 optional = 0, set = 0;
@@ -207,7 +192,7 @@ static void compare_subsets(struct transition *t, u32 required)
 			optional |= BIT(i) & ~required & ~QP_ADDITIONAL;
 	do {
 		compare(t, required | set);
-		/* the next subset, after the last one 0 again */
+		/* the next subset; 0 after the last one */
 		set = (set - optional) & optional;
 	} while (set);
 }
@@ -245,11 +230,11 @@ static void allows_what_the_core_does(struct kunit *test)
 		}
 	}
 	kunit_info(test, "%u masks, the core allows %u", t.compared, t.allowed);
-	/* a difference that is none any more has to go from the list */
+	/* fail if a listed difference no longer exists */
 	KUNIT_EXPECT_EQ(test, t.seen, BIT(ARRAY_SIZE(qp_state_differences)) - 1);
 }
 
-/* The comparison would be of little worth from a wrong set on. */
+/* The comparison starts from the required attributes, so these have to be right. */
 static void required_is_required(struct kunit *test)
 {
 	const struct qp_state_required *row;
@@ -268,7 +253,7 @@ static void required_is_required(struct kunit *test)
 	}
 }
 
-/* IBA 10.3.1: the arrows of the state diagram that a consumer may take */
+/* IBA 10.3.1: the transitions of the state diagram that a consumer may request */
 static const char * const qp_state_arrows[QP_STATES] = {
 	/* to:	Reset Init RTR RTS SQD SQE Error */
 	[IB_QPS_RESET]	= "xx....x",
@@ -298,14 +283,10 @@ static void arrows_of_the_diagram(struct kunit *test)
 	}
 }
 
-/**
- * struct qp_state_additional - an attribute that the core's table does not have
- * @mask: the attribute
- * @where: transitions in which it may be given, with others or alone, of all types
- *	but XRC targets
- */
+/* An attribute that the core's table lacks. */
 struct qp_state_additional {
 	u32		mask;
+	/* transitions that allow it, for all types but XRC targets */
 	const char	*where[QP_STATES];
 };
 
@@ -323,7 +304,7 @@ static const struct qp_state_additional qp_state_additional_rows[] = {
 			[IB_QPS_ERR]	= ".......",
 		},
 	}, {
-		/* as Linux 7.0 has it for RC */
+		/* the transitions are those of RC in Linux 7.0 */
 		.mask = IB_QP_RATE_LIMIT,
 		.where = {
 			[IB_QPS_RESET]	= ".......",
@@ -353,7 +334,7 @@ static void additional_attributes(struct kunit *test)
 				    row->where[from][to] == 'x' &&
 				    param->type != IB_QPT_XRC_TGT, "state %d to %d, mask %#x",
 				    from, to, mask);
-		/* it takes the place of no other */
+		/* it does not replace a required attribute */
 		if (mask != row->mask)
 			KUNIT_EXPECT_FALSE(test, weft_qp_state_allows(param->type, from, to,
 								      row->mask));
@@ -361,8 +342,8 @@ static void additional_attributes(struct kunit *test)
 }
 
 /*
- * Who gives a path in SQD gives its port as well: uverbs does. The core's table has that of
- * RC, and would have no process change the path of UC.
+ * uverbs adds the port whenever a process sets a path in SQD. The core's table allows the port for
+ * RC but not for UC, so no process could change the path of a UC QP.
  */
 static void path_of_uc(struct kunit *test)
 {
@@ -372,7 +353,7 @@ static void path_of_uc(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, weft_qp_state_allows(IB_QPT_RC, IB_QPS_SQD, IB_QPS_SQD, mask));
 	KUNIT_EXPECT_FALSE(test, weft_qp_state_allows(IB_QPT_UC, IB_QPS_SQD, IB_QPS_RTS, mask));
 	KUNIT_EXPECT_FALSE(test, weft_qp_state_allows(IB_QPT_UD, IB_QPS_SQD, IB_QPS_SQD, mask));
-	/* a difference that is none any more has to go */
+	/* fail if the difference no longer exists */
 	KUNIT_EXPECT_FALSE(test, ib_modify_qp_is_ok(IB_QPS_SQD, IB_QPS_SQD, IB_QPT_UC,
 						    (enum ib_qp_attr_mask)mask));
 }

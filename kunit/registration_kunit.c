@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Fast registration as the kernel's consumers do it, by work requests: one end registers its
- * memory, the other one reads and writes there. And the core's rdma_rw, which needs none.
+ * Fast registration by work requests of kernel consumers: one end registers its memory, and the
+ * other one reads and writes it. Also the core's rdma_rw API, which needs no registration here.
  */
 #include <linux/random.h>
 #include <linux/scatterlist.h>
@@ -11,14 +11,14 @@
 #include "consumer.h"
 
 #define REG_RIGHTS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
-/* More than a key has values of its own. */
+/* More than the 256 values of a key's low bits. */
 #define REG_ROUNDS	300
-/* Elements of an rdma_rw, their bytes, and how far they are from each other. */
+/* Number, length and distance of the elements of an rdma_rw transfer. */
 #define RW_SGS		40
 #define RW_LENGTH	100
 #define RW_STRIDE	102
 
-/* The end that registers, and the one that accesses. */
+/* The owner registers its memory, the peer accesses it. */
 static struct consumer_end *reg_owner(struct consumer *consumer)
 {
 	return &consumer->end[1];
@@ -45,7 +45,7 @@ static void reg_map(struct kunit *test, struct consumer *consumer, struct scatte
 	KUNIT_ASSERT_EQ(test, (int)num, ib_map_mr_sg(consumer->mr, sg, num, NULL, page_size));
 }
 
-/* The owner's memory, which is one piece. */
+/* Map the owner's memory, which is contiguous. */
 static void reg_map_memory(struct kunit *test, struct consumer *consumer)
 {
 	struct scatterlist sg;
@@ -54,7 +54,7 @@ static void reg_map_memory(struct kunit *test, struct consumer *consumer)
 	reg_map(test, consumer, &sg, 1, PAGE_SIZE);
 }
 
-/* As work request @i of the owner, and wait for it. */
+/* Post @wr as work request @i of the owner, and wait for its completion. */
 static void reg_post(struct kunit *test, struct consumer *consumer, struct ib_send_wr *wr, u32 i)
 {
 	struct consumer_end *owner = reg_owner(consumer);
@@ -93,7 +93,7 @@ static void reg_next_key(struct ib_mr *mr)
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 }
 
-/* The peer's work request @i, with all of its memory. Return: its status. */
+/* Let the peer access all of the region with its work request @i. Return: the status. */
 static enum ib_wc_status reg_access(struct kunit *test, struct consumer *consumer, u32 i,
 				    enum ib_wr_opcode opcode, u32 rkey)
 {
@@ -106,14 +106,14 @@ static enum ib_wc_status reg_access(struct kunit *test, struct consumer *consume
 	return peer->send.last.status;
 }
 
-/* Completions are counted from the first place again. */
+/* Start again with work request 0 of both send queues. */
 static void reg_rewind(struct consumer *consumer)
 {
 	consumer->end[0].send.done = 0;
 	consumer->end[1].send.done = 0;
 }
 
-/* A key for each use, and none that was there before, though its low bits come again. */
+/* Register with a new key each time. Its low bits wrap around. */
 static void keys_rotate(struct kunit *test)
 {
 	struct consumer *consumer = reg_create(test, IB_MR_TYPE_MEM_REG, 1);
@@ -138,12 +138,12 @@ static void keys_rotate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, owner->send.failed + peer->send.failed, 0U);
 	KUNIT_EXPECT_EQ(test, owner->send.astray + peer->send.astray, 0U);
 	KUNIT_EXPECT_EQ(test, first & ~0xffU, consumer->mr->rkey & ~0xffU);
-	/* the key of the last time is of no use */
+	/* the last key was invalidated */
 	KUNIT_EXPECT_EQ(test, IB_WC_REM_ACCESS_ERR, reg_access(test, consumer, 1, IB_WR_RDMA_READ,
 							       consumer->mr->rkey));
 }
 
-/* Also the one that was valid before the present one. */
+/* A key that was valid before the present one is refused. */
 static void old_key_is_refused(struct kunit *test)
 {
 	struct consumer *consumer = reg_create(test, IB_MR_TYPE_MEM_REG, 1);
@@ -172,12 +172,12 @@ static void valid_is_not_registered(struct kunit *test)
 	reg_next_key(consumer->mr);
 	reg_register(test, consumer, 1);
 	KUNIT_EXPECT_EQ(test, owner->send.last.status, IB_WC_MW_BIND_ERR);
-	/* that was its end */
+	/* the error has moved the QP to ERR */
 	reg_invalidate(test, consumer, 2);
 	KUNIT_EXPECT_EQ(test, owner->send.last.status, IB_WC_WR_FLUSH_ERR);
 }
 
-/* A SEND of the peer's that invalidates. */
+/* Let the peer send a SEND with Invalidate. */
 static void reg_send_invalidate(struct kunit *test, struct consumer *consumer, u32 i, u32 rkey)
 {
 	struct consumer_end *peer = reg_peer(consumer), *owner = reg_owner(consumer);
@@ -196,7 +196,10 @@ static void reg_send_invalidate(struct kunit *test, struct consumer *consumer, u
 	KUNIT_ASSERT_TRUE(test, consumer_wait(owner, &owner->recv, received + 1));
 }
 
-/* The receiver is told which one, and can register it at once; nobody can access it before. */
+/*
+ * The receive completion of a SEND with Invalidate contains the key. The owner can register the
+ * region again at once, and the peer can no longer access it.
+ */
 static void peer_invalidates(struct kunit *test)
 {
 	struct consumer *consumer = reg_create(test, IB_MR_TYPE_MEM_REG, 1);
@@ -221,7 +224,7 @@ static void peer_invalidates(struct kunit *test)
 							       rkey));
 }
 
-/* One that nobody has, and the peer may not have it. */
+/* A SEND with Invalidate that names a key of no region is refused. */
 static void peer_invalidates_what_is_not_there(struct kunit *test)
 {
 	struct consumer *consumer = reg_create(test, IB_MR_TYPE_MEM_REG, 1);
@@ -257,7 +260,7 @@ KUNIT_ARRAY_PARAM(reg_page, reg_page_rows, reg_page_desc);
 
 #define REG_PAGES	5
 
-/* Blocks that are apart, and in another order than in the region. */
+/* The blocks of the region are not adjacent in memory, nor in ascending order. */
 static void blocks_of_any_size(struct kunit *test)
 {
 	const struct reg_page_row *row = test->param_value;
@@ -285,14 +288,14 @@ static void blocks_of_any_size(struct kunit *test)
 	for (i = 0; i < REG_PAGES; i++) {
 		KUNIT_EXPECT_EQ(test, 0, memcmp(there + order[i] * row->page_size,
 						peer->memory + i * row->page_size, row->page_size));
-		/* and nothing beside it */
+		/* the memory between the blocks is not written */
 		KUNIT_EXPECT_PTR_EQ(test, NULL, memchr_inv(there + (order[i] + 1) * row->page_size,
 							   0, row->page_size));
 	}
 	peer->memory = here;
 }
 
-/* Pieces of any length, anywhere. */
+/* The elements have any length and alignment. */
 static void pieces_with_gaps(struct kunit *test)
 {
 	static const struct { u32 offset, length; } pieces[] = {
@@ -321,7 +324,7 @@ static void pieces_with_gaps(struct kunit *test)
  * ---- rdma_rw ----
  */
 
-/* The peer has as many elements as there are, the owner memory that all may access. */
+/* The peer's send queue has the maximum of elements, and the owner's memory is registered. */
 static struct consumer *rw_create(struct kunit *test)
 {
 	struct consumer *consumer = consumer_create(test);
@@ -337,7 +340,7 @@ static struct consumer *rw_create(struct kunit *test)
 	return consumer;
 }
 
-/* All of RW_SGS elements of the peer's. Return: in so many work requests. */
+/* Transfer RW_SGS elements of the peer's memory. Return: the number of work requests used. */
 static int rw_move(struct kunit *test, struct consumer *consumer, u32 i,
 		   enum dma_data_direction direction)
 {
@@ -372,7 +375,7 @@ static void rw_expect_same(struct kunit *test, struct consumer *consumer)
 						RW_LENGTH));
 }
 
-/* As long lists as the device tells of, which are shorter for a READ: see WEFT_MAX_SGE_RD. */
+/* rdma_rw uses lists as long as the device allows; shorter for READs (WEFT_MAX_SGE_RD). */
 static void reads_and_writes_in_lists(struct kunit *test)
 {
 	struct consumer *consumer = rw_create(test);

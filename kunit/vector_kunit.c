@@ -17,16 +17,11 @@
 #define VECTOR_MS	300
 #define VECTOR_MAX_CPUS	8
 
-/**
- * struct vector_watch - a handler that takes its time
- * @inside: calls at this moment
- * @calls: in all
- * @twice: there was more than one at a time
- */
+/* A slow handler that detects concurrent calls. */
 struct vector_watch {
-	atomic_t	inside;
-	atomic_t	calls;
-	bool		twice;
+	atomic_t	inside;		/* calls in progress */
+	atomic_t	calls;		/* all calls */
+	bool		twice;		/* there were concurrent calls */
 };
 
 static void vector_handler(struct ib_cq *ibcq, void *ran_on)
@@ -34,7 +29,10 @@ static void vector_handler(struct ib_cq *ibcq, void *ran_on)
 	*(int *)ran_on = raw_smp_processor_id();
 }
 
-/* One vector for each possible CPU, in their order. @polled: by the core, into this */
+/*
+ * Vectors are the possible CPUs, in their order. @polled: the array that the core polls into;
+ * NULL: a CQ with a handler of its consumer.
+ */
 static void vector_each_cpu(struct kunit *test, struct ib_wc *polled)
 {
 	unsigned int vector = 0;
@@ -50,7 +48,7 @@ static void vector_each_cpu(struct kunit *test, struct ib_wc *polled)
 		weft_vector_init(cq, vector++);
 		if (!cpu_online(cpu))
 			continue;
-		/* often, and from wherever the scheduler has put us */
+		/* many times, as the scheduler may move the test to other CPUs */
 		for (i = 0; i < VECTOR_TIMES; i++) {
 			ran_on = VECTOR_NEVER;
 			weft_vector_raise(cq);
@@ -65,7 +63,7 @@ static void vector_is_a_cpu(struct kunit *test)
 	vector_each_cpu(test, NULL);
 }
 
-/* What the core polls it polls on the CPU on which it was told. */
+/* The core's handler, which polls on the CPU that it is called on, runs on that CPU, too. */
 static void polled_on_that_cpu(struct kunit *test)
 {
 	struct ib_wc wc;
@@ -73,7 +71,7 @@ static void polled_on_that_cpu(struct kunit *test)
 	vector_each_cpu(test, &wc);
 }
 
-/* Of no vector but the first one: that is everywhere. */
+/* A process with vector 0 is woken on the current CPU, one with another vector on its CPU. */
 static void vector_of_a_process(struct kunit *test)
 {
 	int cpu, here, want, ran_on, i;
@@ -120,7 +118,7 @@ static int vector_raiser(void *cq)
 	return 0;
 }
 
-/* Documentation/infiniband/core_locking.rst: whoever raises it, one handler runs at a time. */
+/* A handler is not called concurrently (Documentation/infiniband/core_locking.rst). */
 static void handler_runs_alone(struct kunit *test)
 {
 	struct task_struct *task[VECTOR_MAX_CPUS];

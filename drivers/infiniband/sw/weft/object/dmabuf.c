@@ -13,7 +13,7 @@
 /* for exporters that move buffers unless they are pinned */
 static const struct dma_buf_attach_ops dmabuf_pinned_ops = COMPAT_DMABUF_PINNED;
 
-#define dmabuf_refuse(_dev, _err, _rule) \\
+#define dmabuf_refuse(_dev, _err, _rule) \
 	weft_refuse(rdma_device_to_ibdev(_dev), _err, "register dma-buf MR: " _rule)
 
 /* Whether the exporter may move a buffer that has attachments, unless it is pinned. */
