@@ -654,10 +654,45 @@ static void under_senders(void)
 	CHECK(worst < WAIT_MS * 1000000ULL && took < WAIT_MS * 1000000ULL);
 }
 
+/*
+ * ---- Reasons ----
+ */
+
+/*
+ * Several verbs, each refused for one reason. With dynamic debug the kernel's log has the reasons,
+ * which 505-own-modify looks for.
+ */
+static void reasons(void)
+{
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 1, .max_sge = 33 } };
+	struct ibv_alloc_dm_attr dm = { .length = 1 << 30 };
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 1, .max_send_sge = 33 },
+	};
+	struct ibv_qp_attr attr;
+
+	make(&peer, CONF());
+	make(&e, CONF());
+	init.send_cq = e.scq;
+	init.recv_cq = e.rcq;
+	REFUSED(ibv_create_qp(pd, &init), EINVAL);
+	REFUSED(ibv_create_srq(pd, &srq), EINVAL);
+	REFUSED(ibv_create_cq(ctx, 1 << 30, NULL, NULL, 0), EINVAL);
+	REFUSED(ibv_alloc_dm(ctx, &dm), ENOMEM);
+	REFUSED(ibv_reg_mr(pd, NULL, 4096, IBV_ACCESS_LOCAL_WRITE), EFAULT);
+	attr = good_attr();
+	attr.qp_state = IBV_QPS_RTS;
+	REFUSED(ibv_modify_qp(e.qp, &attr, IBV_QP_STATE), EINVAL);
+	attr.qp_state = IBV_QPS_INIT;
+	REFUSED(ibv_modify_qp(e.qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_SQ_PSN), EINVAL);
+	attr.pkey_index = 7;
+	REFUSED(ibv_modify_qp(e.qp, &attr, IBV_QP_STATE | INIT_C), EINVAL);
+}
+
 TESTS(
 	TEST(invalid_values), TEST(invalid_masks), TEST(transitions), TEST(cur_state),
 	TEST(query_rc), TEST(query_live_changes), TEST(query_ud), TEST(valid_extremes),
 	TEST(psn_of_32_bits), TEST(nothing_to_modify), TEST(ece), TEST(data_in_order),
 	TEST(privileged_qkey), TEST(qpn_not_reused), TEST(rkey_not_reused),
-	TEST(under_senders)
+	TEST(under_senders), TEST(reasons)
 )
