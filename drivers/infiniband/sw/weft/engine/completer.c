@@ -17,7 +17,7 @@
 #include "wire/aeth.h"
 #include "wire/opcode.h"
 
-/* Some request has been answered. */
+/* Everything before PSN @una has been answered. If that is progress, all retries are left again. */
 static void comp_progress(struct weft_qp *qp, u32 una)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -26,7 +26,7 @@ static void comp_progress(struct weft_qp *qp, u32 una)
 		return;
 	inflight->una = una;
 	inflight->retried = false;
-	/* what has been answered is not sent again */
+	/* do not send again what has been answered meanwhile */
 	if (weft_psn_before(inflight->next, una))
 		weft_inflight_rewind(qp, una);
 	weft_retry_refill(&qp->send.retry);
@@ -34,10 +34,11 @@ static void comp_progress(struct weft_qp *qp, u32 una)
 }
 
 /*
- * All before @end has arrived. What needs a response is complete when that
- * comes: if it has not, it is lost (IBA 9.7.5.1.1, implied NAK).
+ * The peer has received all request packets before PSN @end. A request that has a response (a READ,
+ * for example) is complete only when the response arrives; a later acknowledge implies that the
+ * response has been lost (IBA 9.7.5.1.1, implied NAK).
  *
- * Return: false: so it is.
+ * Return: false if such a response has been lost.
  */
 static bool comp_acknowledge(struct weft_qp *qp, u32 end)
 {
@@ -59,13 +60,16 @@ static bool comp_acknowledge(struct weft_qp *qp, u32 end)
 	return una == end;
 }
 
-/* What has been acknowledged may have been all that a request with a fault waited for. */
+/* The QP goes to ERR if an acknowledge completes the last request before one with a fault. */
 static bool comp_has_failed(const struct weft_qp *qp)
 {
 	return weft_qp_state(qp) == IB_QPS_ERR;
 }
 
-/* A response has been lost; of those that follow only the first one says so. */
+/*
+ * A response has been lost. Each response that follows implies that, but only the first one counts
+ * as a retry.
+ */
 static void comp_implied_nak(struct weft_qp *qp)
 {
 	if (qp->send.inflight.retried || comp_has_failed(qp))
@@ -100,7 +104,10 @@ static void comp_nak(struct weft_qp *qp, enum weft_nak code)
 	weft_inflight_fault(qp, fault);
 }
 
-/* What the peer has receives for, beyond what it has completed (IBA 9.7.7.2). */
+/*
+ * The peer's receives that it has not used yet, counted from the messages it has completed (IBA
+ * 9.7.7.2).
+ */
 static void comp_credits(struct weft_inflight *inflight, const struct weft_hdr *hdr)
 {
 	u8 code = weft_aeth_code(hdr->aeth.syndrome);
@@ -120,7 +127,7 @@ static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
 			comp_implied_nak(qp);
 		return;
 	}
-	/* a NAK acknowledges what is before the request it is about */
+	/* a NAK acknowledges all packets before the one it names */
 	if (!comp_acknowledge(qp, hdr->psn)) {
 		comp_implied_nak(qp);
 		return;
@@ -139,13 +146,15 @@ static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
 	}
 }
 
-/* The request that a response must belong to, or NULL. */
+/*
+ * The request that a response answers, which must be the oldest one; NULL: the response is dropped.
+ */
 static struct weft_slot *comp_expecting(struct weft_qp *qp, const struct weft_hdr *hdr)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 	struct weft_slot *slot;
 
-	/* a response acknowledges all requests before its own */
+	/* a response acknowledges all requests before the one it answers */
 	if (!comp_acknowledge(qp, hdr->psn)) {
 		comp_implied_nak(qp);
 		return NULL;
@@ -156,7 +165,10 @@ static struct weft_slot *comp_expecting(struct weft_qp *qp, const struct weft_hd
 	return weft_psn_in_window(hdr->psn, slot->first_psn, slot->psns) ? slot : NULL;
 }
 
-/* Put data where the work request wants them. Return: WEFT_DONE, WEFT_LATER or WEFT_FAILED. */
+/*
+ * Copy data of a response to the work request's list. Return: WEFT_DONE; WEFT_LATER: ODP memory is
+ * being pinned; WEFT_FAILED: the oldest request has failed.
+ */
 static enum weft_verdict comp_place(struct weft_qp *qp, const struct weft_slot *slot, u64 offset,
 				    struct weft_iter *from, u32 length)
 {
@@ -183,13 +195,16 @@ static enum weft_verdict comp_place(struct weft_qp *qp, const struct weft_slot *
 	return WEFT_DONE;
 }
 
-/* A response has come; @last: that ends what its request asked for. */
+/*
+ * A response packet has been processed. @last: it is the last one that its request packet asked
+ * for.
+ */
 static void comp_answered(struct weft_qp *qp, u32 psn, bool last)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 	u32 una = weft_psn_add(psn, 1);
 
-	/* a request to be sent again is not counted */
+	/* inflight->reads does not count a request that has been rewound, and will be sent again */
 	if (last && !weft_psn_before(inflight->next, una))
 		inflight->reads--;
 	comp_progress(qp, una);
@@ -201,7 +216,7 @@ static void comp_bad_response(struct weft_qp *qp)
 	weft_inflight_fault(qp, WEFT_FAULT_BAD_RESPONSE);
 }
 
-/* IBA A19: FLUSH and ATOMIC WRITE are answered by a READ response without data. */
+/* IBA A19: the response to FLUSH and ATOMIC WRITE is a READ response without data. */
 static bool comp_done_valid(const struct weft_pkt *pkt, const struct weft_opcode *op,
 			    const struct weft_slot *slot)
 {
@@ -265,21 +280,23 @@ static enum weft_verdict comp_atomic_response(struct weft_qp *qp, const struct w
 	return verdict;
 }
 
-/* Is it about a request that has been sent and is not answered? */
+/* Does a response have the PSN of a request packet that has been sent and is not answered? */
 static bool comp_current(const struct weft_inflight *inflight, u32 psn)
 {
 	return weft_psn_in_window(psn, inflight->una,
 				  (inflight->sent - inflight->una) & WEFT_PSN_MASK);
 }
 
-/* Return: WEFT_LATER: the packet has to be looked at again; anything else: it is done with. */
+/*
+ * Return: WEFT_LATER: the packet must be processed again later; any other verdict: it may be freed.
+ */
 static enum weft_verdict comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
 	enum ib_qp_state state = weft_qp_state(qp);
 
 	if (state == IB_QPS_RESET)
-		return WEFT_DROP; /* the device may be gone with the QP */
+		return WEFT_DROP; /* destroy_qp may have freed the device */
 	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || !weft_qp_is_reliable(qp)) {
 		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_NOT_READY);
 		return WEFT_DROP;
@@ -332,7 +349,10 @@ bool weft_completer_work(struct weft_qp *qp, u32 most)
 	return true;
 }
 
-/* The turn may be somebody else's: no stranger shall fill the queue that the peer needs. */
+/*
+ * Put a response into the backlog. The caller need not own the turn, so the addresses are checked
+ * first: packets that do not come from the peer must not fill the backlog.
+ */
 static void comp_enqueue(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	if (!weft_migration_knows(qp, pkt))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Response packets and their absence: acknowledges, data, retries (IBA 9.7.5.2,
- * 9.7.6). It belongs to the send half.
+ * The completer: the part of the requester that processes response packets: acknowledges, data,
+ * NAKs (IBA 9.7.5.2, 9.7.6).
  */
 #ifndef WEFT_ENGINE_COMPLETER_H
 #define WEFT_ENGINE_COMPLETER_H
@@ -9,21 +9,12 @@
 struct weft_pkt;
 struct weft_qp;
 
-/**
- * weft_completer_packet - a response packet has come
- * @qp: destination
- * @pkt: decoded; its memory belongs to the callee
- *
- * Context: soft interrupts.
- */
+/* A response packet has arrived. The callee owns the memory of @pkt. Context: soft interrupts. */
 void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt);
 
-/**
- * weft_completer_work - process the responses that wait
- * @qp: send turn owned
- * @most: of them
- *
- * Return: true: there are more, and they need not wait for anything.
+/*
+ * Process up to @most responses of the backlog. The send turn is owned. Returns true if more are
+ * left that can be processed now.
  */
 bool weft_completer_work(struct weft_qp *qp, u32 most);
 

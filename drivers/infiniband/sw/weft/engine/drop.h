@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The end of a packet that goes no further: it is counted, and told of.
- */
+/* Packets that are dropped: each is counted and traced. */
 #ifndef WEFT_ENGINE_DROP_H
 #define WEFT_ENGINE_DROP_H
 
@@ -9,14 +7,7 @@
 #include "stats.h"
 #include "trace.h"
 
-/**
- * weft_stats_drop - count a packet that is dropped, and trace it
- * @whose: as of weft_stats_inc()
- * @hdr: its headers
- * @why: counter
- *
- * Context: any.
- */
+/* Count a packet that is dropped, and trace it. @whose: as in weft_stats_inc(). Context: any. */
 #define weft_stats_drop(whose, hdr, why)		\
 	do {						\
 		enum weft_stat why_ = (why);		\
@@ -25,13 +16,16 @@
 		trace_weft_drop(hdr, why_);		\
 	} while (0)
 
-/* Drop a packet that no requester or responder has looked at. @dev counts it, if there is one. */
+/*
+ * Free a packet that neither requester nor responder has looked at. @dev counts it; NULL: no device
+ * does.
+ */
 static inline void weft_pkt_drop(struct weft_pkt *pkt, struct weft_dev *dev, enum weft_stat why)
 {
 	if (dev)
 		weft_stats_inc(dev, why);
 	trace_weft_drop(&pkt->hdr, why);
-	/* not consumed: tools that watch for drops see it */
+	/* kfree_skb(), not consume_skb(): tools that watch for drops see it */
 	kfree_skb(pkt->skb);
 }
 

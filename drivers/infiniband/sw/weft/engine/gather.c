@@ -14,7 +14,7 @@ struct weft_result weft_gather_odp(struct weft_qp *qp, struct weft_odp *odp,
 		.offset = offset,
 		.length = length,
 		.end = U64_MAX,
-		/* a message of which something has been moved will go on */
+		/* once bytes of a message have been moved, expect the next ones soon */
 		.ahead = length ? offset : 0,
 		.refusal = WEFT_FAULT_LOCAL_PROTECTION,
 	};
@@ -47,7 +47,7 @@ enum weft_fault weft_gather_check(struct weft_qp *qp, struct weft_slot *slot)
 	slot->length = length;
 	if (likely(!(slot->op->flags & WEFT_OPF_FETCH)))
 		return WEFT_FAULT_NONE;
-	/* with a length of 0 ODP memory is not waited for */
+	/* with a length of 0, weft_gather() waits for no ODP memory */
 	result = weft_gather(qp, &qp->send.odp, slot, 0, 0);
 	weft_sgl_release(&qp->send.sgl);
 	return result.fault;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The memory of an inflight request: its list, or its inline data. The send turn is owned in
- * all of it.
+ * The memory of an inflight request: its scatter/gather list, or its inline data. All functions
+ * need the send turn.
  */
 #ifndef WEFT_ENGINE_GATHER_H
 #define WEFT_ENGINE_GATHER_H
@@ -9,20 +9,21 @@
 #include "engine/inflight.h"
 #include "mem/copy.h"
 
-/* weft_gather() of a list with ODP memory. */
+/* weft_gather() if some of the list is ODP memory. */
 struct weft_result weft_gather_odp(struct weft_qp *qp, struct weft_odp *odp,
 				   const struct weft_slot *slot, u64 offset, u64 length);
 
 /**
- * weft_gather - resolve the memory of a request
- * @qp: the QP; @qp->send.sgl is the result
+ * weft_gather - resolve the memory of a request into @qp->send.sgl
+ * @qp: the QP
  * @odp: of the requester, for ODP memory
  * @slot: the request
  * @offset: first byte of the message that will be accessed
- * @length: bytes that will be, of which WEFT_ODP_CHUNK may if some memory is ODP memory; 0: it
- *	is only checked
+ * @length: bytes that will be accessed; only the first WEFT_ODP_CHUNK may be accessed if some of the
+ *	list is ODP memory. 0: the list is only checked, and no page is waited for.
  *
- * Return: WEFT_DONE: weft_sgl_release() is due; WEFT_LATER; or WEFT_FAILED.
+ * Return: WEFT_DONE: the caller calls weft_sgl_release(); WEFT_LATER: pages are being pinned; or
+ * WEFT_FAILED.
  */
 static __always_inline struct weft_result weft_gather(struct weft_qp *qp, struct weft_odp *odp,
 						      const struct weft_slot *slot, u64 offset,
@@ -34,7 +35,7 @@ static __always_inline struct weft_result weft_gather(struct weft_qp *qp, struct
 
 	weft_assert_turn(&qp->send.turn);
 	if (wqe->sqe.flags & WEFT_SQE_INLINE) {
-		/* a list of one element that needs no reference */
+		/* inline data are in the ring: a span without a region, so without a reference */
 		sgl->length = wqe->sqe.inline_length;
 		sgl->num = sgl->length ? 1 : 0;
 		sgl->span[0].region = NULL;
@@ -54,15 +55,10 @@ static __always_inline struct weft_result weft_gather(struct weft_qp *qp, struct
 	return weft_failed(WEFT_FAULT_LOCAL_LENGTH);
 }
 
-/**
- * weft_gather_check - check a request that will be sent in packets
- * @qp: the QP
- * @slot: the request; @slot->length is set
- *
- * Memory that data come back to has to be there; memory of data that go out is looked at when
- * they do.
- *
- * Return: WEFT_FAULT_NONE, or what is wrong with it.
+/*
+ * Check a request that will be sent in packets, and set @slot->length. Memory that a response goes
+ * to must be accessible now; memory that is sent is resolved with each batch. Returns
+ * WEFT_FAULT_NONE or the fault.
  */
 enum weft_fault weft_gather_check(struct weft_qp *qp, struct weft_slot *slot);
 

@@ -11,7 +11,7 @@
 #include "stats.h"
 #include "trace.h"
 
-/* Each slot points at the list behind it. */
+/* The scatter/gather list of a slot is directly behind it. */
 static void inflight_lay_out(struct weft_inflight *inflight)
 {
 	struct weft_slot *slot;
@@ -44,7 +44,7 @@ int weft_inflight_prepare(struct weft_inflight *larger, const struct weft_qp *qp
 		.stride = inflight->stride,
 		.mask = num - 1,
 	};
-	/* only holders of modify_lock replace the memory */
+	/* the caller holds modify_lock, so nobody else replaces the slots */
 	if (larger->mask <= inflight->mask)
 		return 0;
 	larger->slots = kvcalloc(num, larger->stride, GFP_KERNEL_ACCOUNT);
@@ -158,7 +158,7 @@ void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_
 	struct weft_inflight *inflight = &qp->send.inflight;
 	const struct weft_slot *slot = weft_inflight_at(inflight, inflight->head);
 
-	/* what comes behind it is flushed, or (UC, UD in RTS again) begins where it ends */
+	/* requests behind it are flushed, or (UC and UD, back in RTS) get the PSNs that follow */
 	inflight->cur = inflight->head + 1;
 	inflight->una = weft_slot_end(slot);
 	inflight->next = inflight->una;

@@ -2,12 +2,12 @@
 /*
  * Inflight requests: from the send queue into slots, and out as completions.
  *
- * The requester takes a work request from the ring into a slot. A link executes the request at
- * @cur. A link that answers at once (the local link, datagrams) calls weft_inflight_done(). One
- * that sends packets lets requests stay until they are answered, so that any packet can be sent
- * again, and calls weft_inflight_retire().
+ * The requester copies a work request from the ring into a slot (weft_inflight_take()). A link
+ * executes the request at @cur. A link that answers at once (the local link, datagrams) then calls
+ * weft_inflight_done(). A link that sends packets keeps requests until they are answered, so that
+ * any packet can be sent again; then the completer calls weft_inflight_retire().
  *
- * All of it needs the send turn, owned or stopped, but weft_inflight_prepare() and
+ * All functions need the send turn, owned or stopped, except weft_inflight_prepare() and
  * weft_inflight_free().
  */
 #ifndef WEFT_ENGINE_INFLIGHT_H
@@ -20,49 +20,47 @@
 #include "trace.h"
 #include "wire/psn.h"
 
-/* Bytes of a slot whose work request may have @sges elements. */
+/* Bytes of a slot whose work request has up to @sges elements. */
 static inline u32 weft_slot_size(u32 sges)
 {
 	return ALIGN(sizeof(struct weft_slot) + sges * sizeof(struct weft_sge), 16);
 }
 
-/**
- * weft_inflight_init - one slot is all that a QP has before it sends packets
- * @qp: new
- * @slot: zeroed, as long as the QP lives
- * @sges: elements that an entry of its ring can have, weft_sq_sges()
+/*
+ * Give a new QP its one slot, which is all it has until it sends packets. @slot is zeroed and lives
+ * as long as the QP. @sges: of the ring, see weft_sq_sges().
  */
 void weft_inflight_init(struct weft_qp *qp, struct weft_slot *slot, u32 sges);
 
 /**
- * weft_inflight_prepare - get memory for more slots, while the requester still runs
- * @larger: result; without slots when those of @qp are enough already
+ * weft_inflight_prepare - allocate more slots, while the requester still runs
+ * @larger: result; has no slots if @qp has enough already
  * @qp: connected; the caller holds its modify_lock
- * @entries: of the send queue that it has or gets
+ * @entries: size of its send queue, now or after a resize
  *
  * Context: process, may sleep.
  * Return: 0 or -ENOMEM.
  */
 int weft_inflight_prepare(struct weft_inflight *larger, const struct weft_qp *qp, u32 entries);
 
-/* Move what is in a QP's slots to @larger, which gets the memory that was in use before. */
+/* Move the requests to the slots of @larger, and the old slots to @larger, to be freed. */
 void weft_inflight_install(struct weft_qp *qp, struct weft_inflight *larger);
 
-/* Free what weft_inflight_prepare() has allocated. */
+/* Free the slots of weft_inflight_prepare(), or those that weft_inflight_install() has replaced. */
 void weft_inflight_free(struct weft_inflight *inflight);
 
 /* Forget all requests; the next PSN is weft_send.psn. */
 void weft_inflight_reset(struct weft_qp *qp);
 
-/* The send queue is in another ring, and so are inline data. */
+/* The send queue has moved to another ring, and inline data with it. */
 void weft_inflight_follow(struct weft_qp *qp);
 
-/**
- * weft_inflight_disarm - what is posted from now on will be found without a doorbell
- * @qp: weft_inflight_look() is due
+/*
+ * Ask the client not to ring: its next work requests will be found by weft_inflight_look(), which
+ * the caller must call before it gives the turn back.
  *
- * Worth it when that takes a while: for a single short message it is cheaper to leave the
- * client ring than to ask it anew, which takes a barrier.
+ * This pays if the requester stays busy for a while. For a single short message it is cheaper to
+ * leave the doorbell armed than to arm it again, which takes a barrier.
  */
 static __always_inline void weft_inflight_disarm(struct weft_qp *qp)
 {
@@ -76,14 +74,14 @@ static __always_inline void weft_inflight_disarm(struct weft_qp *qp)
 }
 
 /**
- * weft_inflight_look - is there a next work request in the ring?
+ * weft_inflight_look - how many work requests are in the ring that have not been taken?
  * @qp: any
  *
- * With an empty ring the client is asked to ring, unless it has been. The order of
- * looking and asking: see the proof in weft-abi.h. What is returned is what the client's
- * index said when it was read last: nobody has to read it again.
+ * If there is none, this arms the doorbell (unless it is armed), and looks again: weft-abi.h proves
+ * that no work request is overlooked. The number that weft_inflight_take() gets from here need not
+ * be read from shared memory again.
  *
- * Return: how many there are; 0: none; negative: the client's index is impossible.
+ * Return: the number; negative: the client's index is impossible.
  */
 static __always_inline int weft_inflight_look(struct weft_qp *qp)
 {
@@ -104,20 +102,20 @@ static __always_inline int weft_inflight_look(struct weft_qp *qp)
 void weft_inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
 			    enum ib_wc_status status, enum weft_fault fault, u32 byte_len);
 
-/* Complete what can be completed, in order; a request with a fault fails when it is the oldest. */
+/* Complete all answered requests, in order. If the oldest request then has a fault, it fails. */
 void weft_inflight_retire(struct weft_qp *qp);
 
 /**
- * weft_inflight_rewind - send again from a PSN on
+ * weft_inflight_rewind - go back, so that packets are sent again
  * @qp: any
- * @psn: between the oldest one without an answer and the last one sent
+ * @psn: to be sent next; between the oldest PSN without an answer and the last one sent
  */
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn);
 
-/* The oldest request fails; the QP follows (IBA 10.3.1). */
+/* The oldest request fails, and the QP goes to ERR, or SQE if it is unreliable (IBA 10.3.1). */
 void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_fault fault);
 
-/* The same, with the status that goes with the fault. */
+/* weft_inflight_fail() with the status that belongs to the fault. */
 static inline void weft_inflight_fault(struct weft_qp *qp, enum weft_fault fault)
 {
 	weft_inflight_fail(qp, weft_rules_status(fault), fault);
@@ -136,41 +134,42 @@ static inline bool weft_inflight_is_full(const struct weft_inflight *inflight)
 	return inflight->tail - inflight->head > inflight->mask;
 }
 
-/* Slot number @i, between the head and the tail. */
+/* The slot with index @i, which is from head to tail. */
 static inline struct weft_slot *weft_inflight_at(const struct weft_inflight *inflight, u32 i)
 {
 	return inflight->slots + (size_t)(i & inflight->mask) * inflight->stride;
 }
 
-/* One after the last PSN of a request. */
+/* The PSN after the last one of a request. */
 static inline u32 weft_slot_end(const struct weft_slot *slot)
 {
 	return weft_psn_add(slot->first_psn, slot->psns);
 }
 
 /*
- * Number of the packet after @packet's request: of SENDs and WRITEs each packet is one, READs
- * are asked for in parts that begin where a retry cannot move them.
+ * Where the responses end that one request packet asks for if it begins at @packet; both are
+ * counted from the first PSN of the request. A READ is requested in parts of WEFT_READ_PACKETS,
+ * which begin at fixed PSNs, so a READ that is repeated from any PSN on is cut at the same places.
  */
 static inline u32 weft_slot_read_end(const struct weft_slot *slot, u32 packet)
 {
 	return min(slot->psns, round_down(packet, WEFT_READ_PACKETS) + WEFT_READ_PACKETS);
 }
 
-/* Does the peer have a receive for an RC request, as far as we know? (IBA 9.7.7.2) */
+/* Does the peer have a receive for an RC request, by its last acknowledge? (IBA 9.7.7.2) */
 static inline bool weft_inflight_has_credit(const struct weft_inflight *inflight,
 					    const struct weft_slot *slot)
 {
 	return !inflight->limited || weft_psn_diff(slot->ssn, inflight->limit) <= 0;
 }
 
-/* Have the packets that go next been sent before? */
+/* Has the next packet been sent before? */
 static inline bool weft_inflight_is_rewound(const struct weft_inflight *inflight)
 {
 	return weft_psn_before(inflight->next, inflight->sent);
 }
 
-/* PSNs without an answer. */
+/* Number of PSNs that have been sent and not answered. */
 static inline u32 weft_inflight_unanswered(const struct weft_inflight *inflight)
 {
 	return (inflight->next - inflight->una) & WEFT_PSN_MASK;
