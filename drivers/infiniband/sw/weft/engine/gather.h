@@ -19,7 +19,7 @@ struct weft_result weft_gather_odp(struct weft_qp *qp, struct weft_odp *odp,
  * @odp: of the requester, for ODP memory
  * @slot: the request
  * @offset: first byte of the message that will be accessed
- * @length: bytes that will be accessed; only the first WEFT_ODP_CHUNK may be accessed if some of the
+ * @length: bytes that will be accessed; only the first WEFT_ODP_CHUNK may be if some of the
  *	list is ODP memory. 0: the list is only checked, and no page is waited for.
  *
  * Return: WEFT_DONE: the caller calls weft_sgl_release(); WEFT_LATER: pages are being pinned; or

@@ -12,18 +12,18 @@
 
 #include "mem/copy.h"
 
-/* The longest IPv4 header, and that of TCP as far as its checksum. */
+/* Bytes up to the checksum of TCP behind the longest IPv4 header. */
 #define IPCSUM_HEADERS	(WEFT_IPCSUM_ENCAP + 60U + sizeof(struct tcphdr))
 
 /**
- * struct ipcsum_place - where in a packet all is that matters
- * @ip_length: of an IPv4 header; 0: IPv6
- * @addresses: offset of both
- * @address_bytes: length of both
- * @transport: offset of TCP or UDP
- * @end: of it, as IP says
- * @protocol: IPPROTO_TCP or IPPROTO_UDP; 0: neither, or a fragment
- * @check: offset of its checksum
+ * struct ipcsum_place - offsets and lengths in a packet
+ * @ip_length: length of the IPv4 header; 0: IPv6
+ * @addresses: offset of the IP addresses
+ * @address_bytes: length of both addresses
+ * @transport: offset of the TCP or UDP header
+ * @end: end of the TCP or UDP data, by the length that IP has
+ * @protocol: IPPROTO_TCP or IPPROTO_UDP; 0: another one, or a fragment
+ * @check: offset of the TCP or UDP checksum
  */
 struct ipcsum_place {
 	u32	ip_length;
@@ -35,7 +35,7 @@ struct ipcsum_place {
 	u32	check;
 };
 
-/* A packet may begin anywhere. */
+/* Byte by byte, because a packet need not be aligned. */
 static u32 ipcsum_word(const u8 *at)
 {
 	return at[0] << 8 | at[1];
@@ -96,7 +96,7 @@ static bool ipcsum_find_v6(struct ipcsum_place *place, const u8 *head, u32 have,
 	return true;
 }
 
-/* Of the packet's @length bytes the first @have are in @head. */
+/* @head has the first @have of the packet's @length bytes. */
 static bool ipcsum_find(struct ipcsum_place *place, const u8 *head, u32 have, u32 length)
 {
 	*place = (struct ipcsum_place){};
@@ -140,7 +140,7 @@ static void ipcsum_fill_transport(const struct ipcsum_place *place, u8 *packet)
 	sum = csum_fold(csum_partial(packet + place->transport,
 				     place->end - place->transport,
 				     ipcsum_pseudo_header(place, packet)));
-	/* 0 would say that there is none */
+	/* in UDP, 0 means that there is no checksum */
 	if (place->protocol == IPPROTO_UDP && !sum)
 		sum = CSUM_MANGLED_0;
 	ipcsum_store(packet + place->check, sum);

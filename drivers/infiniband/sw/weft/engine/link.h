@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Links, as the engine sees them. A QP's link executes its inflight requests: the local link
- * moves messages from memory to memory, others send them in batches of packets.
+ * Links, as the engine sees them. A QP's link executes its inflight requests: the local link moves
+ * messages from memory to memory, the others send packets in batches.
  */
 #ifndef WEFT_ENGINE_LINK_H
 #define WEFT_ENGINE_LINK_H
@@ -15,11 +15,11 @@ struct weft_slot;
 struct weft_tx;
 
 /**
- * struct weft_budget - what a run of the requester may do before the rest is deferred
+ * struct weft_budget - what a run of the requester may do before it defers the rest to a work item
  * @bytes: bytes that may be moved
  * @sent: bytes that have been sent, for a QP whose rate is limited; it takes them out
  * @wqes: steps
- * @atomic: nothing may sleep, nor go on for long
+ * @atomic: the run must not sleep or take long
  */
 struct weft_budget {
 	s64	bytes;
@@ -30,15 +30,15 @@ struct weft_budget {
 
 /**
  * struct weft_datagram - a UD message on its way
- * @req: the request; the link fills in what only it knows
+ * @req: the request; the link fills in the members that depend on it
  * @slot: the inflight request
- * @av: where to
- * @qpn: destination QP, WEFT_MCAST_QPN: the members of a group
+ * @av: destination address
+ * @qpn: destination QP; WEFT_MCAST_QPN: the members of a group
  * @qkey: Q_Key it carries
  * @pkey: P_Key it carries
- * @ip_csum: the checksums of IP and above are to be filled in; on InfiniBand only
- * @lso: it is cut into packets with these headers; NULL: it is one packet
- * @atomic: nothing may sleep, nor go on for long
+ * @ip_csum: the link fills in the checksums of IP and TCP or UDP; InfiniBand only
+ * @lso: the message is cut into packets with these headers; NULL: it is one packet
+ * @atomic: the link must not sleep or take long
  */
 struct weft_datagram {
 	struct weft_request	req;
@@ -55,19 +55,20 @@ struct weft_datagram {
 /**
  * struct weft_tx_batch - packets of one message, to be sent one after the other
  * @qp: sender
- * @av: where to
+ * @av: destination address
  * @tx: of the requester or responder whose turn is owned
- * @hdr: of the first packet. Those behind it have PSNs that follow, and the
- *	opcodes below; @hdr.ackreq and @hdr.se are meant for the last one.
+ * @hdr: headers of the first packet. The next ones have the PSNs that follow, and the opcodes
+ *	below. @hdr.ackreq and @hdr.se are for the last packet.
  * @middle: opcode of the packets between the first and the last
- * @last: opcode of the last packet, when there is more than one
+ * @last: opcode of the last packet, if there is more than one
  * @num: packets, at least 1
  * @mtu: bytes of payload of each packet but the last
  * @length: bytes of payload in all
- * @payload: where they are; advanced. Not looked at when @length is 0.
- * @by_reference: they need not be copied. If they change before they have arrived
- *	the packet is lost, so not for what may change, and not a second time.
- * @ip_csum: the same as in struct weft_datagram, not @by_reference
+ * @payload: the payload, advanced by the link; not used if @length is 0
+ * @by_reference: packets may refer to the payload's pages instead of a copy. A packet whose payload
+ *	changes before it arrives is lost, so a packet that is sent again is always a copy, and
+ *	so is a packet whose payload may change.
+ * @ip_csum: as in struct weft_datagram; never together with @by_reference
  */
 struct weft_tx_batch {
 	struct weft_qp		*qp;
@@ -85,20 +86,19 @@ struct weft_tx_batch {
 };
 
 /**
- * struct weft_link - carries messages, or packets
- * @execute: execute an inflight request, or the next part of it. Completes or fails it, or makes
- *	it wait (engine/inflight.h, engine/retry.h). The send turn is owned. May sleep unless
- *	@budget->atomic. Returns WEFT_DONE: there may be more to do; WEFT_LATER: not before the
- *	next event; WEFT_STOPPED: a work item goes on.
+ * struct weft_link - a way to carry messages or packets
+ * @execute: execute an inflight request, or the next part of it: complete it, fail it, or leave it
+ *	waiting (engine/inflight.h, engine/retry.h). The send turn is owned. May sleep unless
+ *	@budget->atomic. Returns WEFT_DONE: there may be more to do; WEFT_LATER: nothing to do
+ *	before the next event; WEFT_STOPPED: a work item goes on.
  * @datagram: carry a datagram. The send turn is owned, its memory is in weft_send.sgl. Returns
  *	WEFT_DONE: it has left, or is lost; WEFT_LATER; WEFT_STOPPED; WEFT_AS_PACKETS.
- * @xmit: send packets. The turn of @batch->tx is owned. Any context but hard
- *	interrupts. Returns how many packets have gone (or been lost on the
- *	way, which is no concern of the engine's); fewer than @batch->num only
- *	for want of tx credit, and then the turn will get WEFT_EV_RUN.
- *	NULL: the link has no packets.
- * @forget: forget the route of a transmitter, and what it waits for there; its turn is owned or
- *	stopped
+ * @xmit: send packets. The turn of @batch->tx is owned. Any context but hard interrupts. Returns
+ *	the number of packets that have left or been lost on the way (to the engine that is the
+ *	same). Less than @batch->num: the tx credit is used up, and the turn will get
+ *	WEFT_EV_RUN. NULL: the link has no packets.
+ * @forget: drop the cached route of a transmitter, and what it waits for on that route. Its turn is
+ *	owned or stopped.
  */
 struct weft_link {
 	enum weft_verdict (*execute)(struct weft_qp *qp, struct weft_slot *slot,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The operations that a requester executes without its peer. They return 0 or an errno, which
- * completes as IB_WC_MW_BIND_ERR.
+ * The operations that a requester executes without its peer. They return 0 or an errno; with an
+ * errno the request completes as IB_WC_MW_BIND_ERR.
  */
 #ifndef WEFT_ENGINE_LOCAL_OP_H
 #define WEFT_ENGINE_LOCAL_OP_H
@@ -9,7 +9,7 @@
 struct weft_accessor;
 struct weft_sqe;
 
-/* LOCAL_INV; sleeps until accesses by the key have ended */
+/* LOCAL_INV; sleeps until all accesses by the key have ended */
 int weft_local_invalidate(const struct weft_accessor *who, const struct weft_sqe *sqe);
 /* BIND_MW */
 int weft_local_bind(const struct weft_accessor *who, const struct weft_sqe *sqe);

@@ -10,14 +10,14 @@
 
 #include "engine/ipcsum.h"
 
-/* Where TCP says how long its header is, and its flags. */
+/* Offsets in the TCP header, which struct tcphdr has only as bit fields. */
 #define LSO_TCP_DOFF	12
 #define LSO_TCP_FLAGS	13
 #define LSO_TCP_FIN	0x01
 #define LSO_TCP_PSH	0x08
 #define LSO_TCP_CWR	0x80
 
-/* Headers may begin anywhere. */
+/* Byte by byte, because the headers need not be aligned. */
 static u32 lso_get(const u8 *at)
 {
 	return at[0] << 8 | at[1];
@@ -34,7 +34,7 @@ static bool lso_is_v6(const u8 *header)
 	return lso_get(header) == ETH_P_IPV6;
 }
 
-/* Where TCP begins. Return: 0: there is none. */
+/* Offset of the TCP header; 0: there is none. */
 static u32 lso_tcp(const struct weft_lso *lso)
 {
 	const u8 *ip = lso->header + WEFT_IPCSUM_ENCAP;
@@ -78,7 +78,7 @@ u32 weft_lso_longest(const struct weft_lso *lso, u32 length)
 }
 WEFT_EXPORT_FOR_TEST(weft_lso_longest);
 
-/* The stream goes on @bytes later. */
+/* Cut @bytes that have been sent off the payload. */
 static void lso_advance(struct weft_lso_cut *cut, u32 bytes)
 {
 	struct weft_span *span;
@@ -123,7 +123,7 @@ static void lso_build_ip(const struct weft_lso_cut *cut, u8 *header)
 	lso_put(id, lso_get(id) + cut->done / cut->lso->mss);
 }
 
-/* RFC 3168: CWR is said once; FIN is behind the last byte. */
+/* CWR is only in the first packet (RFC 3168), FIN and PSH only in the last one. */
 static void lso_build_tcp(const struct weft_lso_cut *cut, u8 *tcp)
 {
 	u8 *at = tcp + offsetof(struct tcphdr, seq);

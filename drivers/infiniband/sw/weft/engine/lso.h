@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * A long piece of a TCP stream is cut into packets of IPoIB: large send offload.
- */
+/* Large send offload (LSO): a long piece of a TCP stream is cut into packets of IPoIB. */
 #ifndef WEFT_ENGINE_LSO_H
 #define WEFT_ENGINE_LSO_H
 
@@ -9,19 +7,20 @@
 #include "params.h"
 #include "ring/sqe.h"
 
-/* Bytes of a stream that may be sent at once. */
+/* Bytes of one LSO. */
 #define WEFT_LSO_MAX_LENGTH	65536U
 
 /**
- * struct weft_lso_cut - a stream that is being cut
- * @lso: how
- * @length: of the stream
- * @done: bytes of it that have been sent
- * @bytes: of it that are in the current packet
- * @header: of the current packet
- * @at: where in @span the stream goes on
- * @num: spans of the stream, from @span[1] on
- * @span: what has been sent is taken away; the one before @at is @header's
+ * struct weft_lso_cut - an LSO that is being cut into packets
+ * @lso: the headers, and the payload of each packet
+ * @length: bytes of payload in all
+ * @done: bytes that have been sent
+ * @bytes: bytes in the current packet
+ * @header: headers of the current packet
+ * @at: the span that the unsent payload begins in
+ * @num: spans of payload, from @span[1] on
+ * @span: the payload; what has been sent is cut off. The entry before @at refers to @header, so the
+ *	current packet is a list of spans that begins there.
  */
 struct weft_lso_cut {
 	const struct weft_lso	*lso;
@@ -34,51 +33,29 @@ struct weft_lso_cut {
 	struct weft_span	span[1 + WEFT_MAX_SGE];
 };
 
-/**
- * weft_lso_valid - can packets be made with it?
- * @lso: as it was posted
- *
- * Return: true: the headers are those of IPoIB, IPv4 (no fragment) or IPv6, and TCP, and
- * nothing else; and IP has a word for the length of a packet.
+/*
+ * Are these the headers of IPoIB, IPv4 (no fragment) or IPv6, and TCP, and nothing else; and does
+ * the length of a packet fit into the field that IP has for it?
  */
 bool weft_lso_valid(const struct weft_lso *lso);
 
-/**
- * weft_lso_longest - how long a packet gets
- * @lso: valid
- * @length: of the stream
- *
- * Return: bytes of the first one.
- */
+/* Bytes of the longest packet, headers included, of an LSO with @length bytes of payload. */
 u32 weft_lso_longest(const struct weft_lso *lso, u32 length);
 
-/**
- * weft_lso_begin - begin to cut, or go on
- * @cut: result
- * @lso: valid
- * @sgl: the stream, of WEFT_LSO_MAX_LENGTH bytes at most; resolved as long as it is cut
- * @done: bytes that have been sent, of whole packets
+/*
+ * Begin to cut, or go on after the first @done bytes, which have been sent in whole packets. @lso
+ * is valid. @sgl has at most WEFT_LSO_MAX_LENGTH bytes, and stays resolved until the cut ends.
  */
 void weft_lso_begin(struct weft_lso_cut *cut, const struct weft_lso *lso,
 		    const struct weft_sgl *sgl, u32 done);
 
-/**
- * weft_lso_packet - the current packet
- * @cut: some is left
- * @packet: its first byte
- *
- * Its checksums are to be filled in yet, see weft_ipcsum_fill().
- *
- * Return: its bytes.
+/*
+ * Make the current packet. Its checksums are still to be filled in (weft_ipcsum_fill()). Returns
+ * its bytes.
  */
 u32 weft_lso_packet(struct weft_lso_cut *cut, struct weft_iter *packet);
 
-/**
- * weft_lso_sent - the current packet has been sent
- * @cut: after weft_lso_packet()
- *
- * Return: bytes of the stream that have been, in all.
- */
+/* The current packet has been sent. Returns the bytes of payload that have been sent in all. */
 u32 weft_lso_sent(struct weft_lso_cut *cut);
 
 #endif /* WEFT_ENGINE_LSO_H */

@@ -21,7 +21,10 @@
 #include "trace.h"
 #include "wire/headers.h"
 
-/* Complete the receive work request that is held; @cqe says the rest. */
+/*
+ * Complete the receive work request that is held; the caller has filled in the other members of
+ * @cqe.
+ */
 static __always_inline void msg_complete(struct weft_qp *qp, struct weft_cq *cq,
 					 struct weft_cqe *cqe, bool solicited,
 					 unsigned long flags)
@@ -54,7 +57,7 @@ static void msg_complete_error(struct weft_qp *qp, enum ib_wc_status status,
 	msg_complete(qp, cq, &cqe, true, flags);
 }
 
-/* An XRC target serves an SRQ from here on, until msg_leave_srq(). */
+/* Bind an XRC target to an SRQ, until msg_leave_srq(). */
 static bool msg_enter_srq(struct weft_recv *recv, u32 srqn)
 {
 	recv->name = weft_xrc_get(srqn);
@@ -78,7 +81,10 @@ static void msg_leave_srq(struct weft_recv *recv)
 	recv->taker.pd = NULL;
 }
 
-/* The one of an XRC SRQ that is gone is gone, too. */
+/*
+ * Complete the receive that is held as flushed. If it came from an XRC SRQ that has been destroyed,
+ * it has gone with the SRQ.
+ */
 static void msg_flush_held(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -95,7 +101,10 @@ static void msg_flush_held(struct weft_qp *qp)
 		msg_leave_srq(recv);
 }
 
-/* With a receive of another SRQ the message that it was for has been given up. */
+/*
+ * If the target still holds a receive of another SRQ, the message that it was taken for has been
+ * aborted.
+ */
 enum weft_fault weft_message_enter_srq(struct weft_qp *qp, u32 srqn)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -119,8 +128,8 @@ void weft_message_leave_srq(struct weft_qp *qp)
 }
 
 /*
- * Somebody has scribbled over the ring. The SRQ that an XRC request names is one process's,
- * the QP is not: then it is as if there was no such SRQ.
+ * The producer index of the receive queue is impossible. The SRQ that an XRC request names belongs
+ * to one process, the target QP does not: so the request is refused as if the SRQ did not exist.
  */
 static noinline enum weft_fault msg_queue_broken(struct weft_qp *qp)
 {
@@ -131,8 +140,8 @@ static noinline enum weft_fault msg_queue_broken(struct weft_qp *qp)
 }
 
 /*
- * Take the next receive. One of an SRQ that has no room for @least bytes stays there, so that
- * nobody drains the SRQ with datagrams that are too long.
+ * Take the next receive. A receive of an SRQ that has no room for @least bytes stays in the SRQ, so
+ * that nobody can drain the SRQ with datagrams that are too long.
  */
 static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp, u64 least)
 {
@@ -162,15 +171,15 @@ static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp, u64 lea
 }
 
 /*
- * How much more of a message is worth to be pinned with what has come: if there has
- * been much of it already, there will be more.
+ * How many bytes behind @end are worth pinning ahead: as many as the message has had already,
+ * because then it will probably go on.
  */
 static u64 msg_ahead(u64 offset, u64 end, u64 length)
 {
 	return end < length ? min(offset, length - end) : 0;
 }
 
-/* The receive that is held has ODP memory. */
+/* msg_open_recv() if the receive has ODP memory. */
 static noinline struct weft_result msg_odp_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -190,7 +199,7 @@ static noinline struct weft_result msg_odp_recv(struct weft_qp *qp, u64 offset, 
 				recv->wqe.num_sge);
 }
 
-/* Open the first @end bytes of the receive that is held, and go to @offset. */
+/* Resolve the first @end bytes of the receive that is held, and skip to @offset. */
 static __always_inline struct weft_result msg_open_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -230,11 +239,11 @@ static u32 msg_access_flush(u8 placement)
 
 static u32 msg_access(const struct weft_request *req)
 {
-	/* FLUSH asks for the rights that go with the placements it names */
+	/* FLUSH needs the rights for the placements it names */
 	return req->op->access ?: msg_access_flush(req->flush.placement);
 }
 
-/* An rkey names ODP memory. */
+/* msg_open_remote() if the rkey names ODP memory. */
 static noinline struct weft_result msg_odp_remote(struct weft_qp *qp,
 						  const struct weft_request *req,
 						  u64 offset, u32 length)
@@ -261,13 +270,13 @@ static noinline struct weft_result msg_odp_remote(struct weft_qp *qp,
 	result = weft_odp_resolve(&need, &recv->who, &recv->sgl, &sge, 1);
 	if (result.verdict)
 		return result;
-	/* the reference moves */
+	/* the reference moves from the list to the span */
 	recv->span = recv->sgl.span[0];
 	recv->sgl.num = 0;
 	return result;
 }
 
-/* Open @length bytes of what the rkey of a request names, from @offset on. */
+/* Resolve @length bytes of the request's remote memory, from @offset on. */
 static struct weft_result msg_open_remote(struct weft_qp *qp, const struct weft_request *req,
 					  u64 offset, u32 length)
 {
@@ -307,18 +316,18 @@ struct weft_result weft_begin_word(struct weft_qp *qp, const struct weft_request
 	if (req->remote_addr % sizeof(u64))
 		return weft_failed(WEFT_FAULT_MISALIGNED);
 	result = msg_open_remote(qp, req, 0, sizeof(u64));
-	/* regions that cannot hold an atomic's word do not grant the right to atomics */
+	/* a region that cannot hold an atomic's word does not grant the right to atomics */
 	if (result.verdict || req->op->access == IB_ACCESS_REMOTE_ATOMIC ||
 	    weft_span_is_word(&qp->recv.span))
 		return result;
-	/* but the right to write is given for any memory */
+	/* the right to write is granted for any memory, also if no word can be written at once */
 	msg_release(qp);
 	return weft_failed(WEFT_FAULT_MISALIGNED);
 }
 
 /*
- * IBA A19: the key has to be right whatever the range is. ODP memory need not be
- * there: it may be flushed to visibility only, and that looks at no memory.
+ * IBA A19: the key must be right whatever the range is. The pages of ODP memory need not be
+ * present: a FLUSH to global visibility only does not access the memory.
  */
 struct weft_result weft_begin_flush(struct weft_qp *qp, const struct weft_request *req)
 {
@@ -341,7 +350,7 @@ struct weft_result weft_begin_flush(struct weft_qp *qp, const struct weft_reques
 	return weft_result(WEFT_DONE);
 }
 
-/* The request names memory by an rkey: does the QP allow it, and then the region? */
+/* A request that names memory by an rkey: check the rights of the QP, then those of the region. */
 static struct weft_result msg_begin_rdma(struct weft_qp *qp, const struct weft_request *req)
 {
 	if (msg_access(req) & ~qp->access)
@@ -353,7 +362,7 @@ static struct weft_result msg_begin_rdma(struct weft_qp *qp, const struct weft_r
 	return msg_open_remote(qp, req, 0, req->length);
 }
 
-/* A WRITE with immediate data has taken a receive, which completes with its error. */
+/* A WRITE with immediate data that is refused completes the receive it has taken with an error. */
 static struct weft_result msg_immediate_result(struct weft_result result)
 {
 	if (result.fault == WEFT_FAULT_REMOTE_ACCESS)
@@ -405,7 +414,9 @@ struct weft_result weft_message_resume(struct weft_qp *qp, const struct weft_req
 	return req->op->flags & WEFT_OPF_RECEIVE ? msg_immediate_result(result) : result;
 }
 
-/* The value before goes to @io. Return: 0: nothing is left to do. */
+/*
+ * Copy the value before the atomic to @io. Returns 0, as weft_opdef.execute does when it is done.
+ */
 static u64 msg_return_value(u64 before, struct weft_iter *io)
 {
 	struct weft_span span = { .addr = (uintptr_t)&before, .length = sizeof(before) };
@@ -456,8 +467,8 @@ u64 weft_execute_atomic_write(struct weft_qp *qp, const struct weft_request *req
 }
 
 /*
- * What messages before have written is seen by whoever looks. It goes to persistence in pieces
- * of WEFT_COPY_CHUNK.
+ * Global visibility needs only a barrier. Writing back to persistent memory is done in pieces of
+ * WEFT_COPY_CHUNK.
  */
 u64 weft_execute_flush(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io)
 {
@@ -471,8 +482,8 @@ u64 weft_execute_flush(struct weft_qp *qp, const struct weft_request *req, struc
 		left -= length;
 	}
 	/*
-	 * All data were stored by CPUs, in this turn or one before it: a barrier
-	 * is what it takes until every CPU sees them.
+	 * CPUs have stored all data, in this turn or an earlier one: a barrier makes them visible
+	 * to every CPU.
 	 */
 	smp_mb();
 	return left;
@@ -523,7 +534,10 @@ static enum weft_fault msg_invalidate(struct weft_qp *qp, u32 rkey)
 	case 0:
 		return WEFT_FAULT_NONE;
 	case -EBUSY:
-		/* of another QP's peer: this one comes again with the message */
+		/*
+		 * another QP's request is invalidating the key: let the requester repeat the
+		 * message
+		 */
 		return WEFT_FAULT_RNR;
 	default:
 		return WEFT_FAULT_INVALIDATE;
@@ -563,7 +577,7 @@ const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fau
 
 	weft_assert_turn(&qp->recv.turn);
 	weft_odp_forget(&qp->recv.odp);
-	/* of a service that tells nobody, this is all there is to see of it */
+	/* a UC or UD requester is not told, so at least count it */
 	if (fault == WEFT_FAULT_RECV_LENGTH && refusal->reply == WEFT_REPLY_NONE)
 		weft_stats_inc(qp, WEFT_STAT_RX_TOO_LONG);
 	if (refusal->responder && qp->recv.held)
@@ -586,7 +600,10 @@ static void msg_bad_qkey(struct weft_qp *qp, const struct weft_request *req, u32
 	qp->dev->port_ops->bad_qkey(qp, req, qkey);
 }
 
-/* Anybody may send a datagram: that there is no receive, or a short one, ends no QP. */
+/*
+ * A datagram without a receive, or longer than its receive, must not end the QP: anybody may send
+ * one.
+ */
 static void msg_drop_datagram(struct weft_qp *qp, const struct weft_request *req,
 			      enum weft_fault fault)
 {
@@ -600,7 +617,10 @@ static void msg_drop_datagram(struct weft_qp *qp, const struct weft_request *req
 	weft_message_refuse(qp, fault);
 }
 
-/* MADs are of one length, and no port has a longer MTU. */
+/*
+ * QP 0 and 1 receive MADs, which have a fixed length; others at most the largest MTU that a port
+ * has.
+ */
 static bool msg_is_too_long(const struct weft_qp *qp, u32 length)
 {
 	bool mad = qp->type == IB_QPT_GSI || qp->type == IB_QPT_SMI;
@@ -648,9 +668,9 @@ struct weft_result weft_message_datagram(struct weft_qp *qp, const struct weft_r
 }
 
 /*
- * Late posts: the doorbell is armed before the scan, see the proof in
- * weft-abi.h. Ends at an impossible index; the QP is in ERR already. Who posts
- * meanwhile rings: it has an end, others wait for the turn.
+ * Flush what is in the ring when this begins: the doorbell is armed first, so a client that posts
+ * meanwhile rings (see the proof in weft-abi.h). Bounding the loop like this lets others have the
+ * turn. It ends at an impossible index; the QP is in ERR already.
  */
 static void msg_flush_queue(struct weft_qp *qp)
 {

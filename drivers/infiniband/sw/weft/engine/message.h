@@ -2,15 +2,15 @@
 /*
  * An inbound message at the responder: begin, data, end.
  *
- * The only code that takes a receive work request, resolves an rkey, runs an
- * atomic or completes a receive. Every link calls it, so that what a message
- * means does not depend on how it travels. All of it needs the QP's receive turn.
+ * Only this code takes a receive work request, resolves an rkey, executes an atomic, or completes a
+ * receive. All links call it, so a message means the same whichever way it travels. All functions
+ * need the QP's receive turn.
  *
- * weft_message_begin() decides everything that can be refused; after it a
- * message may only end, pause, or fail in SEND_INV.
+ * weft_message_begin() makes all decisions to refuse a message. After it a message can only end,
+ * pause, or (SEND_INV) fail at its end.
  *
- * When begin and resume return WEFT_LATER, ODP memory is missing. When they find it,
- * WEFT_ODP_CHUNK bytes of it may be moved before the next weft_message_resume().
+ * begin and resume return WEFT_LATER if pages of ODP memory are missing. If they find ODP memory
+ * pinned, at most WEFT_ODP_CHUNK bytes may be moved before the next weft_message_resume().
  */
 #ifndef WEFT_ENGINE_MESSAGE_H
 #define WEFT_ENGINE_MESSAGE_H
@@ -19,16 +19,16 @@
 #include "mem/copy.h"
 #include "object/qp.h"
 
-/* Bytes a receiver of a datagram finds before the payload. */
+/* Bytes in front of the payload of a received datagram. */
 #define WEFT_GRH_BYTES	40U
-/* All datagrams to a multicast group are sent to this QP. */
+/* The destination QP of datagrams to a multicast group. */
 #define WEFT_MCAST_QPN	0xffffff
 
 /**
  * struct weft_request - what a requester asks of a responder
- * @op: the operation; none that is executed without a peer
- * @solicited: the receiver shall be notified
- * @length: bytes of payload or read, without GRH
+ * @op: the operation; never a local one
+ * @solicited: raise a solicited event
+ * @length: bytes of payload or of a READ, without GRH
  * @ex: immediate data (network order) or rkey to invalidate
  * @rkey: remote key
  * @srqn: XRC: SRQ that serves the request
@@ -38,21 +38,21 @@
  * @compare_add_mask: operand of a masked atomic
  * @swap_mask: operand of a masked atomic
  * @flush: FLUSH
- * @flush.length: bytes it is about, with WEFT_SELECT_RANGE
+ * @flush.length: bytes to flush, with WEFT_SELECT_RANGE
  * @flush.placement: enum weft_placement
  * @flush.selectivity: enum weft_selectivity
- * @grh: UD: 40 bytes put before the payload; NULL: it is no datagram, and what follows
- *	is not looked at
- * @src_qpn: UD: sender
- * @ip_csum_ok: UD: the checksums of IP and above have been verified
- * @has_grh: UD: they are a global route header
- * @slid: UD: source LID, on an InfiniBand port
- * @dlid: UD: destination LID, on an InfiniBand port
- * @path_bits: UD: lower bits of the destination LID
- * @pkey_index: UD: QP 1: where the P_Key is in the port's table
- * @vlan_id: UD: QP 1 of RoCE: of the destination address, WEFT_VLAN_NONE: it has none
- * @sl: UD: service level
- * @network_hdr_type: UD: enum rdma_network_type
+ * @grh: UD: 40 bytes put in front of the payload; NULL: no datagram, and the members below are
+ *	not valid
+ * @src_qpn: sender
+ * @ip_csum_ok: the checksums of IP and TCP or UDP have been verified
+ * @has_grh: @grh is a global route header
+ * @slid: source LID, on an InfiniBand port
+ * @dlid: destination LID, on an InfiniBand port
+ * @path_bits: lower bits of the destination LID
+ * @pkey_index: QP 1: index of the P_Key in the port's table
+ * @vlan_id: QP 1 of RoCE: VLAN of the destination address, or WEFT_VLAN_NONE
+ * @sl: service level
+ * @network_hdr_type: enum rdma_network_type
  */
 struct weft_request {
 	const struct weft_opdef	*op;
@@ -88,22 +88,21 @@ struct weft_request {
 	u8			network_hdr_type;
 };
 
-/* weft_message_enter() and weft_message_leave() of an XRC target. */
+/* Called by weft_message_enter() and weft_message_leave(), for XRC targets. */
 enum weft_fault weft_message_enter_srq(struct weft_qp *qp, u32 srqn);
 void weft_message_leave_srq(struct weft_qp *qp);
 
 /**
- * weft_message_enter - an XRC target turns to the SRQ that a request names
- * @qp: any responder; nothing is done for one of another type
- * @srqn: its number
+ * weft_message_enter - bind an XRC target to the SRQ that a request names
+ * @qp: any responder; if it is no XRC target, nothing happens
+ * @srqn: number of the SRQ
  *
- * The SRQ's protection domain, receives and CQ serve the request (IBA A14). Goes before
- * weft_message_begin() or weft_message_resume(); weft_message_leave() comes when the memory of
- * the message has been let go of, whatever this returned.
+ * The SRQ's protection domain, receives and CQ then serve the request (IBA A14). Call this before
+ * weft_message_begin() or weft_message_resume(), and weft_message_leave() (whatever this returned)
+ * after the memory of the message has been released.
  *
- * Return: WEFT_FAULT_NONE; WEFT_FAULT_XRC_SRQ: there is no such SRQ in the
- * target's XRC domain; WEFT_FAULT_BAD_REQUEST: another one than at the beginning
- * of the message.
+ * Return: WEFT_FAULT_NONE; WEFT_FAULT_XRC_SRQ: the target's XRC domain has no such SRQ;
+ * WEFT_FAULT_BAD_REQUEST: the message has begun with another SRQ.
  */
 static inline enum weft_fault weft_message_enter(struct weft_qp *qp, u32 srqn)
 {
@@ -120,62 +119,60 @@ static inline void weft_message_leave(struct weft_qp *qp)
 		weft_message_leave_srq(qp);
 }
 
-/**
- * weft_message_begin - accept or refuse a message
- * @qp: responder, in a state that receives, no message in progress
- * @req: the request
- *
- * Return: WEFT_DONE, WEFT_LATER, or WEFT_FAILED: weft_message_refuse() is due.
+/*
+ * Accept or refuse a message. The responder is in a state that receives, and no message is in
+ * progress. Returns WEFT_DONE; WEFT_LATER; or WEFT_FAILED, and the caller calls
+ * weft_message_refuse().
  */
 struct weft_result weft_message_begin(struct weft_qp *qp, const struct weft_request *req);
 
-/* A paused WRITE turns out to have immediate data: take a receive. */
+/* Take a receive for a paused WRITE, whose last packet turns out to have immediate data. */
 enum weft_fault weft_message_begin_immediate(struct weft_qp *qp);
 
-/**
- * weft_message_pause - let go of the memory, between two packets or for good
- * @qp: responder, SEND, WRITE, READ or FLUSH in progress
- *
- * A reference to memory is never kept while waiting for a peer. A message that is not
- * resumed is aborted: the receive work request stays with the
- * QP, for the next message or to be flushed.
+/*
+ * Release the memory of a SEND, WRITE, READ or FLUSH, between two packets or for good: no reference
+ * to memory is kept while waiting for a peer. If the message is not resumed it is aborted: its
+ * receive work request stays with the QP, for the next message or to be flushed.
  */
 void weft_message_pause(struct weft_qp *qp);
 
 /**
- * weft_message_resume - get hold of the memory again
+ * weft_message_resume - resolve the memory of a paused message again
  * @qp: responder, SEND, WRITE, READ or FLUSH paused
- * @req: the request; of all but a SEND @req->remote_addr, of a WRITE or READ
- *	@req->length, of a FLUSH its placement, of all @req->op and @req->rkey
+ * @req: the request. A SEND needs only @req->op; the others @req->rkey and @req->remote_addr as well;
+ *	a WRITE or READ @req->length, too; a FLUSH its placement.
  * @offset: bytes of the message that are done
- * @length: bytes that come now
+ * @length: bytes that will be accessed now
  *
- * Return: as weft_message_begin(); paused still unless WEFT_DONE.
+ * Return: as weft_message_begin(); the message is still paused unless WEFT_DONE.
  */
 struct weft_result weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
 				       u64 offset, u32 length);
 
 /**
- * weft_message_datagram - a datagram, from begin to end
+ * weft_message_datagram - receive a datagram, from begin to end
  * @qp: UD QP
  * @req: the request
  * @qkey: Q_Key it carries
  * @src: payload
  *
- * Return: WEFT_DONE; WEFT_DROP: not for this QP in its state, or the Q_Key is wrong;
- * WEFT_LATER. Other faults have their consequences here, and are WEFT_DONE for the link.
+ * Return: WEFT_DONE: received, or dropped because of the receive, with all consequences; WEFT_DROP:
+ * the QP's state does not receive, or the Q_Key is wrong, or it is too long; WEFT_LATER.
  */
 struct weft_result weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
 					 u32 qkey, struct weft_iter *src);
 
-/* Put payload where it belongs: a SEND or WRITE is in progress, with so many bytes left. */
+/*
+ * Copy payload to the memory of the SEND or WRITE in progress, which has at least @length bytes
+ * left.
+ */
 static inline void weft_message_place(struct weft_qp *qp, struct weft_iter *src, u64 length)
 {
 	weft_assert_turn(&qp->recv.turn);
 	weft_copy(&qp->recv.iter, src, length);
 }
 
-/* Get data that is being read: a READ is in progress, with so many bytes left. */
+/* Copy data from the memory of the READ in progress, which has at least @length bytes left. */
 static inline void weft_message_fetch(struct weft_qp *qp, struct weft_iter *dst, u64 length)
 {
 	weft_assert_turn(&qp->recv.turn);
@@ -200,18 +197,16 @@ u64 weft_execute_atomic_write(struct weft_qp *qp, const struct weft_request *req
 u64 weft_execute_flush(struct weft_qp *qp, const struct weft_request *req,
 		       struct weft_iter *io);
 
-/* Complete a message. Return: WEFT_FAULT_NONE, or weft_message_refuse() is due. */
+/*
+ * Complete a message. Return: WEFT_FAULT_NONE, or a fault, and the caller calls
+ * weft_message_refuse().
+ */
 enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req);
 
-/* The consequences of a fault at the responder. Return: what the requester is told. */
+/* Apply the consequences of a fault at the responder. Returns what the requester is told. */
 const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fault fault);
 
-/**
- * weft_message_flush - complete what is in the receive queue, as flushed
- * @qp: in ERR
- *
- * Context: process, may sleep.
- */
+/* Complete the receive queue as flushed. The QP is in ERR. Context: process, may sleep. */
 void weft_message_flush(struct weft_qp *qp);
 
 #endif /* WEFT_ENGINE_MESSAGE_H */
