@@ -13,6 +13,7 @@ driver's calls could ask for (mlx5dv), which no program can ask of weft. The row
 table of vendor_err have the numbers and the names of enum weft_fault. And admin.rst has
 the name of each counter and of each tracepoint.
 """
+import glob
 import os
 import re
 import sys
@@ -22,7 +23,7 @@ REASON = re.compile(r"(\d+) ([A-Z_]+): ")
 PYTHON_TEST = re.compile(r"test_\w+\.\w+\.test_\w+")
 if sys.argv[1:2] in (["-h"], ["--help"]):
     sys.exit(print(__doc__))
-top = sys.argv[1] if len(sys.argv) > 1 else os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
+top = os.path.realpath(sys.argv[1] if len(sys.argv) > 1 else os.path.dirname(os.path.realpath(__file__)) + "/..")
 
 
 def read(*path):
@@ -49,6 +50,19 @@ def tables(text):
         yield header, rows
 
 
+def script_of(test):
+    """The text of a test's script, or the commands of its line of a manifest; None: there is no such test."""
+    path = os.path.join(top, "scripts/tests", test)
+    if os.access(path, os.X_OK):
+        return read(path)
+    for manifest in glob.glob(os.path.dirname(path) + "/*.manifest"):
+        for line in read(manifest).splitlines():
+            name, *fields = map(str.strip, line.split("|"))
+            if fields and name == os.path.basename(test):
+                return fields[1].replace("; ", "\n")
+    return None
+
+
 def run_cases(text, program, known):
     """Those of the cases of a program that a script runs: which it names, or all."""
     text = text.replace("\\\n", " ")
@@ -59,15 +73,14 @@ def run_cases(text, program, known):
     return [case for case in known if any(case in w for w in words)]
 
 
-def cases(script):
-    """The cases that a script's tests may name; None: it has none."""
-    text = read("scripts/tests", script)
+def cases(test, text):
+    """The cases of a test, with that script, that the table may name; None: it has none."""
     program = re.search(r"^own(?:_build)? (\w+)", text, re.M)
     if program:
         source = read("userspace/tests", program[1] + ".c")
         listed = re.search(r"^TESTS\((.*?)^\)", source, re.M | re.S)
         return run_cases(text, program[1], re.findall(r"\bTEST\((\w+)\)", listed[1])) if listed else None
-    if script.startswith("kunit/"):
+    if test.startswith("kunit/"):
         sources = [n for n in os.listdir(os.path.join(top, "kunit")) if n.endswith(".c")]
         return re.findall(r"\bKUNIT_CASE(?:_PARAM)?\((\w+)", "".join(read("kunit", n) for n in sources))
     return None
@@ -82,18 +95,19 @@ def python_error(name):
     return None
 
 
-def test_errors(test):
-    """What is wrong with a test: SCRIPT CASE..."""
-    script, *names = test.split()
-    if not os.access(os.path.join(top, "scripts/tests", script), os.X_OK):
-        return ["there is no test %s" % script]
-    known = cases(script)
-    is_python = known is None and "run_suite" in read("scripts/tests", script)
+def test_errors(entry):
+    """What is wrong with an entry: TEST CASE..."""
+    test, *names = entry.split()
+    text = script_of(test)
+    if text is None:
+        return ["there is no test %s" % test]
+    known = cases(test, text)
+    is_python = known is None and "run_suite" in text
     if not names and (known or is_python):
-        return ["%s: no case is named" % script]
+        return ["%s: no case is named" % test]
     if is_python:
         return [e for e in map(python_error, names) if e]
-    return ["%s has no case %s" % (script, n) for n in names if n not in (known or ())]
+    return ["%s has no case %s" % (test, n) for n in names if n not in (known or ())]
 
 
 def faults():

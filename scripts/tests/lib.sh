@@ -147,6 +147,21 @@ tracefs()
 	[ -e $tracing/events ] || mount -t tracefs none $tracing || skip "no tracefs here"
 }
 
+# huge_pages N: until the test ends there are so many.
+huge_pages()
+{
+	local before
+	before=$(cat /proc/sys/vm/nr_hugepages)
+	defer set_huge_pages "$before"
+	set_huge_pages "$1"
+	[ "$(cat /proc/sys/vm/nr_hugepages)" -ge "$1" ] || fail "there are no $1 huge pages to be had"
+}
+
+set_huge_pages()
+{
+	echo "$1" >/proc/sys/vm/nr_hugepages
+}
+
 # other_qps DEVICE BEFORE: are its connected QPs others than rc_qps has said?
 other_qps()
 {

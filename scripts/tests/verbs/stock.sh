@@ -154,21 +154,6 @@ remove_netdev()
 	[ ! -e "/sys/class/net/$1" ] || ip link del "$1"
 }
 
-# huge_pages N: until the test ends there are so many.
-huge_pages()
-{
-	local before
-	before=$(cat /proc/sys/vm/nr_hugepages)
-	defer set_huge_pages "$before"
-	set_huge_pages "$1"
-	[ "$(cat /proc/sys/vm/nr_hugepages)" -ge "$1" ] || fail "there are no $1 huge pages to be had"
-}
-
-set_huge_pages()
-{
-	echo "$1" >/proc/sys/vm/nr_hugepages
-}
-
 # took WHAT SECONDS SINCE: it took less than that since EPOCHREALTIME was SINCE.
 took()
 {

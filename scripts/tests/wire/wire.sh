@@ -57,7 +57,7 @@ forced()
 		printf -- '--- %s\n' "$test"
 		status=0
 		before=$(udp_received)
-		"$WEFT_TESTS/$test" >"$out/forced" 2>&1 </dev/null || status=$?
+		"$WEFT_TESTS/run" "$test" >"$out/forced" 2>&1 </dev/null || status=$?
 		packets=$(($(udp_received) - before))
 		cat "$out/forced"
 		printf '(%s: status %d, %d packets)\n' "$test" $status $packets
