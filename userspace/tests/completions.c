@@ -227,15 +227,9 @@ static void datagrams(void)
 /* a window of @mr for the peer of @b, to be invalidated */
 static uint32_t bind_window(struct ibv_mw *mw, struct ibv_mr *mr)
 {
-	uint32_t rkey = ibv_inc_rkey(mw->rkey);
-	struct ibv_send_wr *wr = swr(&b, 10, IBV_WR_BIND_MW, 0, 0);
+	struct ibv_send_wr *wr = bind_wr(&b, 10, mw, mr, 1000);
+	uint32_t rkey = wr->bind_mw.rkey;
 
-	wr->bind_mw.mw = mw;
-	wr->bind_mw.rkey = rkey;
-	wr->bind_mw.bind_info.mr = mr;
-	wr->bind_mw.bind_info.addr = (uintptr_t)b.buf;
-	wr->bind_mw.bind_info.length = 1000;
-	wr->bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
 	post(&b, wr);
 	check_done(take(&b, b.scq, 1), 10, IBV_WC_BIND_MW);
 	return rkey;

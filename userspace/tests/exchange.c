@@ -393,18 +393,13 @@ static struct ibv_wc wait_ok(struct ibv_cq *cq, uint64_t id, const char *what)
 /* Return: the window's key */
 static uint32_t bind_window(void)
 {
-	struct ibv_send_wr *wr = swr(&e, 500, IBV_WR_BIND_MW, 0, 0);
+	struct ibv_send_wr *wr;
 
 	if (!window) {
 		window = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
 		CHECK(window);
 	}
-	wr->bind_mw.mw = window;
-	wr->bind_mw.rkey = ibv_inc_rkey(window->rkey);
-	wr->bind_mw.bind_info.mr = e.mr;
-	wr->bind_mw.bind_info.addr = (uintptr_t)e.buf;
-	wr->bind_mw.bind_info.length = place(READ, 0);
-	wr->bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	wr = bind_wr(&e, 500, window, e.mr, place(READ, 0));
 	post(&e, wr);
 	wait_ok(e.scq, 500, "bind");
 	/* not every provider has done so */

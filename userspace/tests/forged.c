@@ -12,7 +12,6 @@
 
 #include <sys/time.h>
 
-#define PEER_QPN	0x123456
 #define RQ_PSN		0xfffffe	/* wraps soon */
 #define ACK_REQUEST	0x80000000	/* beside a PSN */
 #define NO_CREDITS	0x1f		/* an ACK that says nothing of them */
@@ -24,18 +23,9 @@ static struct end e;
 
 static void make_connected(struct ibv_srq *srq)
 {
-	struct ibv_qp_attr attr;
-
 	make(&e, CONF(.timeout = 0, .srq = srq));
 	to_init(&e);
-	attr = step_attr(&e, NULL, IBV_QPS_RTR);
-	attr.dest_qp_num = PEER_QPN;
-	attr.rq_psn = RQ_PSN;
-	attr.path_mtu = IBV_MTU_1024;
-	av_to(&attr.ah_attr, gid4, gid4);
-	memcpy(attr.ah_attr.grh.dgid.raw + 12, &from4, 4);
-	SAME(ibv_modify_qp(e.qp, &attr, step_mask(&e, IBV_QPS_RTR)), 0);
-	to_rts(&e);
+	connect_to_nobody(&e, RQ_PSN);
 }
 
 static void send_packet(uint8_t operation, uint32_t psn, uint8_t syndrome, uint32_t payload)

@@ -190,6 +190,22 @@ struct ibv_ah *ah_to(int from_gid, int to_gid);
 struct ibv_send_wr *swr(struct end *e, uint64_t id, enum ibv_wr_opcode opcode,
 			size_t off, uint32_t length);
 struct ibv_recv_wr *rwr(struct end *e, uint64_t id, size_t off, uint32_t length);
+
+/* binds @mw, with its next key, to the beginning of @e's buffer, a part of @mr */
+static inline struct ibv_send_wr *bind_wr(struct end *e, uint64_t id, struct ibv_mw *mw,
+					  struct ibv_mr *mr, size_t length)
+{
+	struct ibv_send_wr *wr = swr(e, id, IBV_WR_BIND_MW, 0, 0);
+
+	wr->bind_mw.mw = mw;
+	wr->bind_mw.rkey = ibv_inc_rkey(mw->rkey);
+	wr->bind_mw.bind_info.mr = mr;
+	wr->bind_mw.bind_info.addr = (uintptr_t)e->buf;
+	wr->bind_mw.bind_info.length = length;
+	wr->bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	return wr;
+}
+
 /* give @wr a remote address (of an atomic as well), an AH */
 struct ibv_send_wr *at(struct ibv_send_wr *wr, const struct end *peer, size_t off);
 struct ibv_send_wr *at_key(struct ibv_send_wr *wr, uint32_t rkey, uint64_t addr);

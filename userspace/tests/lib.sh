@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# For the shell scripts that run the programs of this directory, in a guest.
+# Functions for shell scripts that run the programs of this directory, in a guest.
 
 WEFT_OWN=$WEFT_TOP/userspace/tests
 WEFT_BIN=/tmp/weft-own
 
-# own_build NAME...: compile, unless it has been done (scripts/test does it beforehand)
+# own_build NAME...: compile, unless scripts/test has done so
 own_build()
 {
 	local name
@@ -18,13 +18,28 @@ own_build()
 	done
 }
 
-# own NAME [CASE]...: compile and run it on a device of eth0
+# own NAME [CASE]...: compile and run it on weft0, a device of eth0
 own()
 {
 	own_build "$1"
 	add_link weft0 eth0
 	cd "$WEFT_OWN" || return
 	"$WEFT_BIN/$1" "${@:2}"
+}
+
+# own_removed NAME CASE: this case, which says "running" and waits until its device is gone,
+# passes when weft0 is removed
+own_removed()
+{
+	local pid status=0 output=/tmp/weft-$1.out
+	REMOVAL=1 "$WEFT_BIN/$1" "$2" >"$output" 2>&1 &
+	pid=$!
+	within 30 grep -q running "$output" || { cat "$output"; fail "$1 does not start"; }
+	sleep 0.5
+	rdma link delete weft0
+	wait $pid || status=$?
+	cat "$output"
+	[ $status = 0 ] || fail "removal: status $status"
 }
 
 # speed_is WANT DEVICE [PORT]: what ibv_query_port_speed() says, after own_build speed;

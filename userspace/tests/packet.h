@@ -19,6 +19,7 @@
 #define PORT		4791
 #define MTU		1024
 #define BATCH		64		/* packets of one system call */
+#define PEER_QPN	0x123456	/* of a peer that does not exist */
 #define MAX_PACKET	1480		/* of IP: the cable has an MTU of 1500 */
 
 /*
@@ -291,6 +292,20 @@ static inline void find_addresses(const char *peer4, const char *peer6)
 	memcpy(&to6, gid.raw, 16);
 	CHECK(inet_pton(AF_INET, "239.7.0.1", &group4) == 1);
 	CHECK(inet_pton(AF_INET6, "ff1e::7:1", &group6) == 1);
+}
+
+/* @e, in INIT, gets a peer that does not exist; forged packets come from its address, from4 */
+static inline void connect_to_nobody(struct end *e, uint32_t rq_psn)
+{
+	struct ibv_qp_attr attr = step_attr(e, NULL, IBV_QPS_RTR);
+
+	attr.dest_qp_num = PEER_QPN;
+	attr.rq_psn = rq_psn;
+	attr.path_mtu = IBV_MTU_1024;
+	av_to(&attr.ah_attr, gid4, gid4);
+	memcpy(attr.ah_attr.grh.dgid.raw + 12, &from4, 4);
+	SAME(ibv_modify_qp(e->qp, &attr, step_mask(e, IBV_QPS_RTR)), 0);
+	to_rts(e);
 }
 
 static uint8_t *put_ip(uint8_t *p, const struct spec *s)

@@ -226,18 +226,13 @@ static void check_arrives(struct end *from, struct end *to, uint64_t id)
 /* what SEND_WITH_INV is to invalidate: the key, by which a peer may write */
 static uint32_t bind_window(void)
 {
-	struct ibv_send_wr *wr = swr(&b, 70, IBV_WR_BIND_MW, 0, 0);
+	struct ibv_send_wr *wr;
 
 	window = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
 	CHECK(window);
 	window_mr = ibv_reg_mr(pd, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
 	CHECK(window_mr);
-	wr->bind_mw.mw = window;
-	wr->bind_mw.rkey = ibv_inc_rkey(window->rkey);
-	wr->bind_mw.bind_info.mr = window_mr;
-	wr->bind_mw.bind_info.addr = (uintptr_t)b.buf;
-	wr->bind_mw.bind_info.length = BUF;
-	wr->bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	wr = bind_wr(&b, 70, window, window_mr, BUF);
 	post(&b, wr);
 	expect_ok(b.scq, 70);
 	return wr->bind_mw.rkey;

@@ -111,12 +111,7 @@ static void build_xrc(void)
 	int i;
 
 	if (me == NEAR) {
-		scq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
-		CHECK(scq);
-		from = memory(BUF);
-		from_mr = ibv_reg_mr(pd, from, BUF, ACCESS_ALL);
-		CHECK(from_mr);
-		ini = make_initiator();
+		make_sender();
 		set_init(ini);
 		sh->side[me].xrc_qpn = ini->qp_num;
 		my.ini = ini;

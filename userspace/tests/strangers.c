@@ -12,7 +12,6 @@
 
 #include <sys/ioctl.h>
 
-#define PEER_QPN	0x123456
 #define RQ_PSN		1000
 #define LENGTH		100
 #define FLOOD		3000
@@ -186,21 +185,13 @@ static void send_many(bool stranger, uint32_t psn, int num)
  */
 static void queue_is_the_peers(void)
 {
-	struct ibv_qp_attr attr;
 	uint64_t before;
 	uint8_t *held;
 	int fd, i;
 
 	make(&a, CONF(.timeout = 0));
 	to_init(&a);
-	attr = step_attr(&a, NULL, IBV_QPS_RTR);
-	attr.dest_qp_num = PEER_QPN;
-	attr.rq_psn = RQ_PSN;
-	attr.path_mtu = IBV_MTU_1024;
-	av_to(&attr.ah_attr, gid4, gid4);
-	memcpy(attr.ah_attr.grh.dgid.raw + 12, &from4, 4);
-	SAME(ibv_modify_qp(a.qp, &attr, step_mask(&a, IBV_QPS_RTR)), 0);
-	to_rts(&a);
+	connect_to_nobody(&a, RQ_PSN);
 
 	held = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(held != MAP_FAILED);

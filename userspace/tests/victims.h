@@ -8,7 +8,6 @@
 
 #include "packet.h"
 
-#define PEER_QPN	0x123456
 
 /*
  * ---- Memory ----

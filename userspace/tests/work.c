@@ -137,14 +137,8 @@ static void send_inv(void)
 	CHECK(mw);
 	mr = ibv_reg_mr(pd, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
 	CHECK(mr);
-	rkey = ibv_inc_rkey(mw->rkey);
-	wr = swr(&b, 1, IBV_WR_BIND_MW, 0, 0);
-	wr->bind_mw.mw = mw;
-	wr->bind_mw.rkey = rkey;
-	wr->bind_mw.bind_info.mr = mr;
-	wr->bind_mw.bind_info.addr = (uintptr_t)b.buf;
-	wr->bind_mw.bind_info.length = 1000;
-	wr->bind_mw.bind_info.mw_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	wr = bind_wr(&b, 1, mw, mr, 1000);
+	rkey = wr->bind_mw.rkey;
 	post(&b, wr);
 	SAME(expect_ok(b.scq, 1).opcode, IBV_WC_BIND_MW);
 	wr = at(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), &b, 0);

@@ -193,7 +193,8 @@ static inline void connect_pair(void)
 	set_rts(tgt, PSN_TGT, 0);
 }
 
-static inline void make_unconnected(void)
+/* the initiator, its CQ and its memory */
+static inline void make_sender(void)
 {
 	scq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
 	CHECK(scq);
@@ -201,6 +202,11 @@ static inline void make_unconnected(void)
 	from_mr = ibv_reg_mr(pd, from, BUF, ACCESS_ALL);
 	CHECK(from_mr);
 	ini = make_initiator();
+}
+
+static inline void make_unconnected(void)
+{
+	make_sender();
 	tgt = make_target();
 }
 

@@ -314,6 +314,23 @@ reaches()
 	}
 }
 
+# pinged ADDRESS [OPTION]...: of five pings none is lost
+pinged()
+{
+	ask ping -c 5 -i 0.2 -W 10 "${@:2}" "$1"
+	answered ' 0% packet loss'
+}
+
+# tcp_with_far: both ways, with IPv4 and IPv6
+tcp_with_far()
+{
+	local to
+	for to in 10.20.0.2 fd00:20::2; do
+		talk netns:far:5300 "ip netns exec far $transfer listen $to $transfer_size" \
+			"$transfer connect $to $transfer_size"
+	done
+}
+
 # ipoib_mode NETDEV MODE MTU [CMD...]: of an IPoIB interface; CMD enters its namespace
 ipoib_mode()
 {
@@ -359,7 +376,28 @@ reached()
 # ---- Two hosts
 #
 
-# to_peer NAME VALUE: to be had there by of_peer NAME, from the next meeting on
+# hca_each: each host gets $dev, on eth0, and the other host its GUID; opensm runs on node a,
+# and makes both ports ACTIVE
+hca_each()
+{
+	hcas 1 eth0
+	dev=weft_ib0
+	to_peer guid "$(port_guid $dev)"
+	meet devices
+	[ "$NODE" != a ] || start_sm first $dev
+	becomes ACTIVE $dev
+}
+
+# address_each NETDEV: addresses of IPoIB, with the number $n here and $m at the peer
+address_each()
+{
+	if [ "$NODE" = a ]; then n=1 m=2; else n=2 m=1; fi
+	address_here "$1" $n
+	meet addresses
+	reaches 10.20.0.$m
+}
+
+# to_peer NAME VALUE: of_peer NAME has it on the other host, from the next meeting on
 to_peer() { echo "$2" >"$together.$1.of.$NODE"; }
 of_peer() { cat "$together.$1.of.$PEER"; }
 

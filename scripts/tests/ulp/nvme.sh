@@ -106,3 +106,15 @@ verified()
 		{ cat "/tmp/$name.fio"; fail "fio $name: status $?"; }
 	printf '%s: verified\n' "$name"
 }
+
+# load NAME SECONDS: verified writing in the background, as process $load, of which the other
+# host hears by meeting NAME. With wire.sh.
+load()
+{
+	verified "$1" --rw=randwrite --bs=4k --iodepth=16 --size=4m \
+		--verify_backlog=256 --time_based --runtime="$2" &
+	# shellcheck disable=SC2034
+	load=$!
+	sleep 2
+	meet "$1"
+}

@@ -248,3 +248,68 @@ srp_logout()
 	done
 	within 20 test ! -b "$disk"
 }
+
+#
+# ---- SRP, by InfiniBand's own connections. With ib.sh.
+#
+
+# ib_srp_target PORT INITIATOR: the disk, for one initiator. Both have the names that SRP gives
+# to ports: the last 64 bits of a GID, in groups of 4 digits.
+ib_srp_target()
+{
+	local tpg=$TARGET/srpt/$1/$1
+	modprobe ib_srpt
+	defer modprobe -r ib_srpt
+	mkdir -p "$tpg"
+	defer rmdir "$TARGET/srpt"
+	defer rmdir "$TARGET/srpt/$1"
+	defer rmdir "$tpg"
+	export_disk "$tpg"
+	mkdir "$tpg/acls/$2"
+	defer rmdir "$tpg/acls/$2"
+	mkdir "$tpg/acls/$2/lun_0"
+	defer rmdir "$tpg/acls/$2/lun_0"
+	ln -s "$tpg/lun/lun_0" "$tpg/acls/$2/lun_0/lun"
+	defer rm -f "$tpg/acls/$2/lun_0/lun"
+	echo 1 >"$tpg/enable"
+	defer sh -c "echo 0 >$tpg/enable"
+}
+
+# ib_srp_login DEVICE GUID: at the target port with this GUID, of 16 digits, which srp_daemon
+# has to find; its disk is $disk then
+ib_srp_login()
+{
+	local before
+	modprobe sd_mod
+	modprobe ib_srp
+	defer modprobe -r ib_srp
+	# shellcheck disable=SC2154
+	within "$patience" ib_srp_found "$@" || { cat "$out/asked"; fail "the target is not found"; }
+	cat "$out/asked"
+	before=$(disks)
+	defer ib_srp_leave
+	grep -m 1 "dgid=fe80000000000000$2" "$out/asked" | sed 's/^[[:space:]]*//' \
+		>"/sys/class/infiniband_srp/srp-$1-1/add_target"
+	disk=$(new_disk "$before")
+	rdma resource show qp link "$1" | grep -m 1 'type RC state RTS'
+}
+
+# It asks the subnet manager for ports with device management, and these for their services.
+ib_srp_found()
+{
+	asks srp_daemon -o -c -a -i "$1" -p 1 && grep -q "dgid=fe80000000000000$2" "$out/asked"
+}
+
+ib_srp_leave()
+{
+	local i
+	for i in /sys/class/srp_remote_ports/*/delete; do
+		[ ! -e "$i" ] || echo 1 >"$i"
+	done
+}
+
+ib_srp_logout()
+{
+	ib_srp_leave
+	within 20 test ! -b "$disk"
+}

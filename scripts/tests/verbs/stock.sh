@@ -237,3 +237,58 @@ measured()
 		$1 == size && $2 == n && NF >= 5 && ($4 > 0 || $5 > 0) { found = 1 }
 		END { exit !found }' "$out/$1" || fail "the $1 has no figure for $3 times $2 bytes"
 }
+
+#
+# ---- Whole tests of weft0, whose GIDs have the indexes index[v4] and index[v6]
+#
+
+# checked_pingpongs PROGRAM [OPTION]...: one for each line of standard input, "v4|v6 SIZE ITERATIONS
+# [OPTION]...". The data is checked, and the device has to send exactly as much, or with
+# more=1 at least as much.
+checked_pingpongs()
+{
+	local ip size n options cmd end before sent
+	# shellcheck disable=SC2154 # index
+	while read -r ip size n options; do
+		before=$(counter weft0 sent_bytes)
+		cmd="$* -d weft0 -g ${index[$ip]} -s $size -n $n -c $options"
+		talk 18515 "$cmd" "$cmd 127.0.0.1"
+		for end in server client; do
+			said $end "^$((size * n * 2)) bytes in "
+			! grep -q invalid "$out/$end" || fail "the data is not what was sent"
+		done
+		sent=$(($(counter weft0 sent_bytes) - before))
+		# with another count they used another device, or none
+		if [ "${more-}" = 1 ]; then
+			[ $sent -ge $((size * n * 2)) ] || fail "the device sent $sent bytes"
+		else
+			[ $sent = $((size * n * 2)) ] || fail "the device sent $sent bytes"
+		fi
+	done
+}
+
+# perftests: one for each line of standard input, "v4|v6 PROGRAM ITERATIONS SIZE [OPTION]..."
+perftests()
+{
+	local ip program n size options before got
+	while read -r ip program n size options; do
+		before=$(counter weft0 rcvd_bytes)
+		perftest "" 127.0.0.1 "ib_$program -d weft0 -x ${index[$ip]} -n $n -s $size $options"
+		measured client "$size" "$n"
+		got=$(($(counter weft0 rcvd_bytes) - before))
+		[ $got -ge $((n * size)) ] || fail "the device moved $got bytes"
+	done
+}
+
+# atomics PROGRAM: perftest with both atomic operations
+atomics()
+{
+	local type before got
+	for type in FETCH_AND_ADD CMP_AND_SWAP; do
+		before=$(counter weft0 rcvd_messages)
+		perftest "" 127.0.0.1 "$1 -d weft0 -x ${index[v4]} -n 100 -A $type"
+		measured client 8 100
+		got=$(($(counter weft0 rcvd_messages) - before))
+		[ $got -ge 100 ] || fail "the device did $got atomics"
+	done
+}

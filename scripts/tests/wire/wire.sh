@@ -136,6 +136,19 @@ over_cable()
 	talk "$1" "$2" "ip netns exec ns9 $3"
 }
 
+# vlan_there: VLAN 5 of the cable in ns9, 10.10.5.2 and fd00:15::2, with the device weft95
+vlan_there()
+{
+	there ip link add link veth9 name veth9.5 type vlan id 5 || skip "no VLANs here"
+	there ip addr add 10.10.5.2/24 dev veth9.5
+	there ip addr add fd00:15::2/64 dev veth9.5 nodad
+	there ip link set veth9.5 up
+	there rdma link add weft95 type weft netdev veth9.5
+	defer remove_link weft95
+	gid weft95 10.10.5.2 >/dev/null
+	gid weft95 fd00:15::2 >/dev/null
+}
+
 # sane_pingpong END...: it has moved all of its data, and as it was
 sane_pingpong()
 {
@@ -227,6 +240,20 @@ tell()
 {
 	echo "$2" >&"${orders[$1]}"
 }
+
+# leave NAME...: these jobs leave their groups, and end
+leave()
+{
+	local name
+	for name; do
+		tell "$name" detach
+		must_end "$name" 20
+		[ "$job_status" = 0 ] || fail "$name failed"
+	done
+}
+
+# has_got NAME: has the job got the datagram that it was told to receive?
+has_got() { grep -q "done: receive" "$out/$1"; }
 
 # socket_joins NAME NETDEV: somebody else, run by $with, is in the first group of either
 # family
