@@ -175,7 +175,7 @@ static inline u32 weft_inflight_unanswered(const struct weft_inflight *inflight)
 	return (inflight->next - inflight->una) & WEFT_PSN_MASK;
 }
 
-/* What is wrong with a work request that has been copied into a slot? */
+/* Check a work request that has been copied into a slot. */
 static __always_inline enum weft_fault weft_slot_check(const struct weft_send *send,
 						       const struct weft_slot *slot,
 						       int malformed)

@@ -21,7 +21,7 @@ struct odp_part {
 	u64	length;
 };
 
-/* What of @span, which begins at byte @at of the list, is before @end but not before @start. */
+/* The part of @span between @start and @end. @span begins at byte @at of the list. */
 static struct odp_part odp_part(const struct weft_span *span, u64 at, u64 start, u64 end)
 {
 	u64 from = max(at, start), to = min(at + span->length, end);

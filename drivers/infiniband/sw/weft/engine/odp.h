@@ -9,7 +9,7 @@
  *
  * The pages go with the last span that refers to them, unless weft_odp_keep() says that
  * more of the message is to come. A message of which one part is ODP memory may have others that
- * are not: whoever sends or receives packets calls weft_odp_end() after the last one. On the
+ * are not: the senders and receivers of packets call weft_odp_end() after the last one. On the
  * local link, pages that the last chunk did not need are kept until the next message begins,
  * which forgets them (@anew below).
  */

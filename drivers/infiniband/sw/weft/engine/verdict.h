@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What became of a message, a packet or a step of the requester.
+ * Verdicts: the outcome of a message, a packet or a step of the requester.
  */
 #ifndef WEFT_ENGINE_VERDICT_H
 #define WEFT_ENGINE_VERDICT_H
@@ -8,7 +8,7 @@
 #include "engine/rules.h"
 
 /**
- * enum weft_verdict - what became of it
+ * enum weft_verdict - the outcome
  * @WEFT_DONE: it is executed, or (unreliable) has left, or may go on
  * @WEFT_DROP: it is not for this QP in its present state; nothing else happened
  * @WEFT_LATER: nothing happened; the turn gets WEFT_EV_RUN when it is worth to try again.

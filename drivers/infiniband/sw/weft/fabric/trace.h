@@ -56,7 +56,7 @@ DEFINE_EVENT(weft_cable, weft_cable_give_up,
 	TP_ARGS(nonce, seq, value)
 );
 
-/* What a node makes of a HELLO: actions of fabric/peer.h. */
+/* A HELLO of a known node has come; @actions are those of fabric/peer.h that follow. */
 TRACE_EVENT(weft_hello,
 	TP_PROTO(u64 guid, u32 nonce, u32 heard, u32 actions),
 	TP_ARGS(guid, nonce, heard, actions),

@@ -38,7 +38,7 @@ static bool dgram_is_vain(const struct weft_qp *qp, const struct weft_av *av)
 	       av->dlid == READ_ONCE(hca->port.sm_lid);
 }
 
-/* What an HCA does with packets of IPoIB: checksums and LSO. */
+/* An HCA takes checksums and LSO of IPoIB's packets on itself. */
 static enum weft_fault dgram_offload(struct weft_qp *qp, struct weft_datagram *dgram)
 {
 	const struct weft_swqe *wqe = &dgram->slot->wqe;

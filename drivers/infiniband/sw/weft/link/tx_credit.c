@@ -2,9 +2,9 @@
 /*
  * A transmitter may have WEFT_TX_BYTES under way. Its packets are charged when they
  * are sent, by the owner of the turn, and discharged when they are freed, by
- * whoever frees them:
+ * the context that frees them:
  *
- *	owner (credit_stall)              whoever frees (credit_freed)
+ *	owner (credit_stall)              context that frees (credit_freed)
  *
  *	enough = ..., stalled = true    queued -= charge
  *	full barrier                    full barrier (atomic_sub_return)
@@ -14,7 +14,7 @@
  *	                                   post WEFT_EV_RUN
  *
  * Both sides store, fence, then load what the other one stores. So if the owner
- * finds too much queued, whoever frees the packet that makes it little enough
+ * finds too much queued, the context that frees the packet that makes it little enough
  * finds the transmitter stalled; nothing is added meanwhile, as only the owner adds.
  * The barrier before the event keeps the flag from being cleared after the
  * owner, having seen the event, has set it again. An event too many is harmless.
