@@ -668,9 +668,9 @@ struct weft_result weft_message_datagram(struct weft_qp *qp, const struct weft_r
 }
 
 /*
- * Flush what is in the ring when this begins: the doorbell is armed first, so a client that posts
- * meanwhile rings (see the proof in weft-abi.h). Bounding the loop like this lets others have the
- * turn. It ends at an impossible index; the QP is in ERR already.
+ * Flush what is in the ring now. The doorbell is armed first, so a client that posts later rings
+ * (see the proof in weft-abi.h); the loop is bounded, because others wait for the turn. It also
+ * ends at an impossible index; the QP is in ERR already.
  */
 static void msg_flush_queue(struct weft_qp *qp)
 {

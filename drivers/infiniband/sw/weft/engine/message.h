@@ -139,8 +139,8 @@ void weft_message_pause(struct weft_qp *qp);
 /**
  * weft_message_resume - resolve the memory of a paused message again
  * @qp: responder, SEND, WRITE, READ or FLUSH paused
- * @req: the request. A SEND needs only @req->op; the others @req->rkey and @req->remote_addr as
- *	well; a WRITE or READ @req->length, too; a FLUSH its placement.
+ * @req: the request. A SEND needs only @req->op; the others need @req->rkey and @req->remote_addr,
+ *	too; a WRITE or READ also @req->length; a FLUSH also its placement.
  * @offset: bytes of the message that are done
  * @length: bytes that will be accessed now
  *

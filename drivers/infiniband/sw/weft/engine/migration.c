@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A path is what both halves go by, so it changes with both turns stopped. A half that
- * finds that it is time to migrate owns one of the two turns, and may not wait for the
- * other one: it asks a work item. Until that has come, nothing is lost. A packet that
- * must not be answered on the old path waits in its queue; a requester without answers
- * goes on asking on the old path, and begins anew on the other one.
+ * Requester and responder both use the path, so it is changed with both turns stopped. A requester
+ * or responder that finds that the QP has to migrate owns one of the two turns and must not wait
+ * for the other one, so it leaves the migration to a work item. Until that has run, nothing is
+ * lost: a packet that must not be answered on the old path waits in the backlog; a requester that
+ * gets no answers keeps sending on the old path, and starts again on the new one.
  */
 #include "engine/migration.h"
 
@@ -20,7 +20,7 @@ enum migration_asked {
 	MIGRATION_LOST,
 	/* the peer has migrated */
 	MIGRATION_PEER,
-	/* it has been done, somebody is to be told */
+	/* software has made the QP migrate: only the event is left to raise */
 	MIGRATION_TELL,
 };
 
@@ -30,7 +30,7 @@ static void migration_ask(struct weft_qp *qp, enum migration_asked what)
 	weft_turn_queue_work(qp, &qp->migration.work);
 }
 
-/* What was sent on the old path is sent again if nobody has heard of it. */
+/* After a migration. @lost: the old path has failed, so unanswered packets are sent again. */
 static void migration_go_on(struct weft_qp *qp, bool lost)
 {
 	struct weft_send *send = &qp->send;
@@ -39,7 +39,7 @@ static void migration_go_on(struct weft_qp *qp, bool lost)
 	weft_retry_refill(&send->retry);
 	if (inflight->una == inflight->sent)
 		return;
-	/* the local link has nothing on its way: it tries again at once */
+	/* the local link has no packets under way that could still be answered */
 	if (lost || !qp->link->xmit) {
 		inflight->retried = true;
 		weft_inflight_rewind(qp, inflight->una);
@@ -47,7 +47,7 @@ static void migration_go_on(struct weft_qp *qp, bool lost)
 	weft_retry_start(qp);
 }
 
-/* Both turns are stopped, under the modify_lock. */
+/* Migrate. Both turns are stopped, under the modify_lock. */
 static void migration_move(struct weft_qp *qp, bool lost)
 {
 	struct weft_migration *migration = &qp->migration;
@@ -66,7 +66,7 @@ static void migration_move(struct weft_qp *qp, bool lost)
 	migration_go_on(qp, lost);
 }
 
-/* The peer may have migrated before we have heard that it is armed. */
+/* The peer may have migrated in REARM, before a packet of it could make this QP ARMED. */
 static bool migration_is_due(const struct weft_qp *qp, unsigned long asked)
 {
 	u32 state = READ_ONCE(qp->migration.state);
@@ -97,7 +97,9 @@ static void migration_serve(struct weft_qp *qp)
 	weft_turn_resume(&qp->send.turn);
 }
 
-/* After destroy_qp the state is RESET, and both turns stay stopped. */
+/*
+ * destroy_qp leaves the state RESET and both turns stopped for good: a destroyed QP is not served.
+ */
 static void migration_worker(struct work_struct *work)
 {
 	struct weft_qp *qp = container_of(work, struct weft_qp, migration.work);
@@ -196,8 +198,8 @@ bool weft_migrate_on_error(struct weft_qp *qp)
 }
 
 /*
- * The peer has migrated to where we cannot follow. Not everything with MigReq says so:
- * on our own path it may have been sent before the peer was armed.
+ * A packet came by neither path. If it has MigReq set, the peer has migrated to a path that this QP
+ * does not have. Only ARMED counts: before that the peer may have sent it before it was armed.
  */
 static void migration_mismatch(struct weft_qp *qp, bool migreq)
 {
@@ -208,7 +210,10 @@ static void migration_mismatch(struct weft_qp *qp, bool migreq)
 		weft_qp_event(qp, IB_EVENT_PATH_MIG_ERR);
 }
 
-/* One of @own and @other is true: a packet came on the QP's own path, or the other one. */
+/*
+ * A packet came by the QP's own path or (@other) by the alternate path, or by both if these have
+ * the same addresses.
+ */
 static enum weft_path_verdict migration_hear(struct weft_qp *qp, bool own, bool other,
 					     bool migreq)
 {
@@ -221,14 +226,16 @@ static enum weft_path_verdict migration_hear(struct weft_qp *qp, bool own, bool 
 		cmpxchg(&migration->state, IB_MIG_REARM, IB_MIG_ARMED);
 		return WEFT_PATH_YES;
 	}
-	/* the two may have the same addresses */
+	/* In REARM a packet with MigReq on the QP's own path may be older than the peer's REARM. */
 	if (!other || (own && state == IB_MIG_REARM))
 		return WEFT_PATH_YES;
 	migration_ask(qp, MIGRATION_PEER);
 	return WEFT_PATH_LATER;
 }
 
-/* An alternate path counts while it is in reserve, one that was left until it is replaced. */
+/*
+ * The alternate path is accepted while it is loaded; the path that was left, until it is replaced.
+ */
 static bool migration_other_counts(const struct weft_qp *qp)
 {
 	const struct weft_migration *migration = &qp->migration;
@@ -255,7 +262,7 @@ enum weft_path_verdict weft_migration_examine(struct weft_qp *qp, const struct w
 }
 WEFT_EXPORT_FOR_TEST(weft_migration_examine);
 
-/* @to gets something that @from has sent on its path. */
+/* @from has sent a message on its path to @to. */
 static enum weft_path_verdict migration_receive(struct weft_qp *to, const struct weft_qp *from)
 {
 	bool other = migration_other_counts(to) &&

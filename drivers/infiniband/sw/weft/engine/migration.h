@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Automatic path migration (IBA 17.2.8): a connected QP has a second path, and takes it
- * when its own one fails, when its peer has taken it, or when it is told to.
+ * Automatic path migration (IBA 17.2.8): a connected QP has an alternate path, and migrates to it
+ * when its own path fails, when its peer has migrated, or when software asks for it.
  *
- * MIGRATED (also: never had another one), REARM (software wants to have one in
- * reserve), ARMED (the peer wants it, too). MigReq of a packet says that its sender is
- * MIGRATED.
+ * The states are MIGRATED (also the state of a QP that never had an alternate path), REARM
+ * (software wants the alternate path to be used) and ARMED (so does the peer's). A packet has
+ * MigReq set if its sender is MIGRATED.
  */
 #ifndef WEFT_ENGINE_MIGRATION_H
 #define WEFT_ENGINE_MIGRATION_H
@@ -14,11 +14,11 @@
 #include "object/qp.h"
 
 /**
- * enum weft_path_verdict - what is to become of a packet, or of a message
- * @WEFT_PATH_YES: it is welcome
- * @WEFT_PATH_NO: it does not belong here
- * @WEFT_PATH_LATER: it is welcome when the QP has migrated, which it will do soon:
- *	both of its halves will get WEFT_EV_RUN
+ * enum weft_path_verdict - what becomes of a packet or message
+ * @WEFT_PATH_YES: accepted
+ * @WEFT_PATH_NO: dropped, it did not come by a path of the QP
+ * @WEFT_PATH_LATER: accepted after the QP has migrated, which it is about to do; then both of its
+ *	turns get WEFT_EV_RUN
  */
 enum weft_path_verdict {
 	WEFT_PATH_YES,
@@ -26,78 +26,55 @@ enum weft_path_verdict {
 	WEFT_PATH_LATER,
 };
 
-/**
- * weft_migration_init - at creation of a QP
- * @qp: with its memory zeroed
- */
 void weft_migration_init(struct weft_qp *qp);
 
-/**
- * weft_migration_reset - forget the other path
- * @qp: both turns stopped
- */
+/* Forget the alternate path. Both turns are stopped. */
 void weft_migration_reset(struct weft_qp *qp);
 
 /**
- * weft_migration_allows - whether software may set this state
+ * weft_migration_allows - may software set this state?
  * @qp: both turns stopped
  * @to: enum ib_mig_state
- * @loading: an alternate path is given with it
+ * @loading: the same call loads an alternate path
  *
- * MIGRATED: from ARMED, the QP migrates; it changes nothing when it is so already.
- * REARM: if there is an alternate path; from ARMED, too, whose alternate path may
- * have been replaced. Nobody but the peer's packets makes ARMED of it.
- *
- * Return: true when it may.
+ * MIGRATED is allowed in ARMED (the QP migrates) and in MIGRATED (nothing happens). REARM is allowed
+ * in any state if there is an alternate path: in ARMED the path may have been replaced. ARMED is
+ * never allowed: packets of the peer set it.
  */
 bool weft_migration_allows(const struct weft_qp *qp, u32 to, bool loading);
 
-/**
- * weft_migration_follow - the QP's own path has been set
- * @qp: both turns stopped
- */
+/* The QP's own path has been set: the alternate path uses the same link. Both turns are stopped. */
 void weft_migration_follow(struct weft_qp *qp);
 
-/**
- * weft_migration_load - set the alternate path
- * @qp: both turns stopped; its own path is set
- * @av: the path
- * @attr: attributes with IB_QP_ALT_PATH
+/*
+ * Load the alternate path: @av, and the other members of @attr that go with IB_QP_ALT_PATH. Both
+ * turns are stopped, and the QP's own path is set.
  */
 void weft_migration_load(struct weft_qp *qp, const struct weft_av *av,
 			 const struct ib_qp_attr *attr);
 
-/**
- * weft_migration_set - software sets the state
- * @qp: both turns stopped, under its modify_lock
- * @to: see weft_migration_allows()
+/*
+ * Software sets the state, which weft_migration_allows(). Both turns are stopped, under the
+ * modify_lock.
  */
 void weft_migration_set(struct weft_qp *qp, u32 to);
 
-/**
- * weft_migration_query - for query_qp
- * @qp: under its modify_lock
- * @attr: state and alternate path are filled in; without one it is all zero
- */
+/* Fill in the state, and the alternate path if one is loaded. Under the modify_lock. */
 void weft_migration_query(const struct weft_qp *qp, struct ib_qp_attr *attr);
 
-/**
- * weft_migrate_on_error - the peer does not answer
- * @qp: send turn owned; all retries have been made
- *
- * Return: true: it will migrate, and what is not answered will be sent again.
+/*
+ * The peer does not answer, and all retries are used up. The send turn is owned. Returns true if
+ * the QP will migrate, and send unanswered requests again.
  */
 bool weft_migrate_on_error(struct weft_qp *qp);
 
-/* With another path in play: see weft_migration_packet(). */
+/* The slow path of weft_migration_packet(): there is an alternate path, or the addresses differ. */
 enum weft_path_verdict weft_migration_examine(struct weft_qp *qp, const struct weft_pkt *pkt);
 
-/**
- * weft_migration_packet - did a packet come from the peer, to us?
- * @qp: connected, the turn of the half that it is for is owned
- * @pkt: decoded
- *
- * Return: LATER: the packet is put back, it will be looked at again.
+/*
+ * Did a packet come from the peer, by the QP's path? The QP is connected, and the turn of its
+ * requester or responder, for which the packet is, is owned. WEFT_PATH_LATER: the caller puts the
+ * packet back.
  */
 static inline enum weft_path_verdict weft_migration_packet(struct weft_qp *qp,
 							   const struct weft_pkt *pkt)
@@ -107,33 +84,25 @@ static inline enum weft_path_verdict weft_migration_packet(struct weft_qp *qp,
 	return weft_migration_examine(qp, pkt);
 }
 
-/**
- * weft_migration_knows - may a packet have come from the peer, to us?
- * @qp: connected
- * @pkt: decoded
- *
- * The owner of the half's turn asks weft_migration_packet().
- *
- * Return: true: by the path, or by the other one.
+/*
+ * May a packet have come from the peer, by one of the two paths? Needs no turn; the owner of the
+ * turn then asks weft_migration_packet().
  */
 static inline bool weft_migration_knows(const struct weft_qp *qp, const struct weft_pkt *pkt)
 {
-	/* data race: while a path changes either answer is right */
+	/* data race: either answer is right while a path changes */
 	return data_race(weft_pkt_is_on_path(pkt, &qp->av) ||
 			 (qp->migration.known && weft_pkt_is_on_path(pkt, &qp->migration.av)));
 }
 
-/* With another path in play: see weft_migration_meeting(). */
+/* The slow path of weft_migration_meeting(). */
 enum weft_path_verdict weft_migration_confront(struct weft_qp *qp, struct weft_qp *peer);
 
-/**
- * weft_migration_meeting - would a message and its answer find their ways?
- * @qp: the sender, send turn owned
- * @peer: the receiver, receive turn owned
- *
- * What packets would say of the states is said by this.
- *
- * Return: LATER: one of them migrates first; it is not known which.
+/*
+ * Would packets of @qp's message and of the answer be accepted, and what would they tell of the
+ * states? This is weft_migration_packet() for the local link. The send turn of @qp and the receive
+ * turn of @peer are owned. WEFT_PATH_LATER: one of the two QPs migrates first, and the result does
+ * not say which.
  */
 static inline enum weft_path_verdict weft_migration_meeting(struct weft_qp *qp,
 							    struct weft_qp *peer)

@@ -11,11 +11,7 @@
 #define ODP_WRITE	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
 			 IB_ACCESS_REMOTE_ATOMIC)
 
-/**
- * struct odp_part - a part of a span
- * @addr: first byte
- * @length: bytes; 0: nothing
- */
+/* A part of a span; @length 0: nothing. */
 struct odp_part {
 	u64	addr;
 	u64	length;
@@ -37,8 +33,9 @@ static u64 odp_length(const struct weft_odp_need *need)
 }
 
 /*
- * References to all regions that a message gets to, and may get to within @ahead bytes, without
- * the pages of those that are ODP. Faults of memory that it may never get to are none.
+ * Take references to all regions that the message accesses, and may access within @ahead bytes,
+ * without the pages of ODP regions. A fault of memory that it may never access is ignored: the list
+ * ends there.
  */
 static int odp_open(const struct weft_odp_need *need, u64 ahead,
 		    const struct weft_accessor *who, struct weft_sgl *sgl,
@@ -78,13 +75,15 @@ static bool odp_span_is_odp(const struct weft_span *span)
 	return span->region && span->region->mm;
 }
 
-/* Will trying again not help? */
 static bool odp_is_final(int err)
 {
 	return err == -EACCES || err == -ENOMEM;
 }
 
-/* Let the spans of a list have their pages. Return: the worst that one of them has to say. */
+/*
+ * Attach pinned pages to the spans of a list. Return: 0; an error that is final; else -EFAULT if
+ * any pages have not been asked for; else -EINPROGRESS.
+ */
 static int odp_attach(const struct weft_odp_need *need, struct weft_sgl *sgl)
 {
 	u64 at = 0, end = need->offset + odp_length(need);
@@ -115,7 +114,7 @@ static void odp_done(void *arg)
 	weft_qp_put(qp);
 }
 
-/* Have all that is needed pinned, and what may be soon. */
+/* Have the pages pinned that are needed now, and those that may be needed soon. */
 static void odp_request(const struct weft_odp_need *need, const struct weft_sgl *sgl)
 {
 	u64 at = 0, length = min_t(u64, need->length + need->ahead, WEFT_ODP_CHUNK);
@@ -124,7 +123,7 @@ static void odp_request(const struct weft_odp_need *need, const struct weft_sgl 
 	u32 i;
 
 	if (!pins) {
-		/* look again when the turn's work item has had its turn */
+		/* try again when the turn's work item runs */
 		weft_turn_post(need->turn, WEFT_EV_RUN);
 		return;
 	}
@@ -139,7 +138,7 @@ static void odp_request(const struct weft_odp_need *need, const struct weft_sgl 
 	weft_odp_pins_request(pins, &need->odp->pins, odp_done, need->turn);
 }
 
-/* Some pages are missing. All are asked for anew: what was pinned may be outdated. */
+/* Some pages are missing. Ask for all of them: those that are pinned may be outdated. */
 static void odp_renew(const struct weft_odp_need *need, const struct weft_accessor *who,
 		      struct weft_sgl *sgl, const struct weft_sge *sge, u32 num)
 {
@@ -147,7 +146,7 @@ static void odp_renew(const struct weft_odp_need *need, const struct weft_access
 	weft_odp_forget(need->odp);
 	if (!odp_open(need, need->ahead, who, sgl, sge, num))
 		odp_request(need, sgl);
-	else /* a key has gone just now: the next look will say so */
+	else /* a key has just been destroyed: the next attempt will fail */
 		weft_turn_post(need->turn, WEFT_EV_RUN);
 	weft_sgl_release(sgl);
 }
@@ -160,7 +159,7 @@ struct weft_result weft_odp_resolve(const struct weft_odp_need *need,
 	int err;
 
 	weft_assert_turn(need->turn);
-	/* what is left of another message may be outdated */
+	/* pages left over from another message may be outdated */
 	if (need->anew && !odp->parked)
 		weft_odp_forget(odp);
 	odp->parked = false;

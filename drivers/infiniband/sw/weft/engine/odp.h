@@ -2,16 +2,17 @@
 /*
  * ODP memory of a message (on-demand paging).
  *
- * The engine resolves memory as if it were there. If some of it is ODP memory, it calls
- * weft_odp_resolve() instead, which either finds the pages pinned, or has them pinned and returns
- * WEFT_LATER. The requester or responder then leaves the message as it is and gives its turn
- * back. It tries again at the next event, as it would anyway, so nobody has to end a wait.
+ * The engine resolves memory as if its pages were present. If some of it is ODP memory, it calls
+ * weft_odp_resolve() instead, which either finds the pages pinned, or has a work item pin them and
+ * returns WEFT_LATER. The requester or responder then leaves the message as it is and gives its
+ * turn back. It tries again at the next event, as it would anyway, so no special case ends the
+ * wait.
  *
- * The pages go with the last span that refers to them, unless weft_odp_keep() says that
- * more of the message is to come. A message of which one part is ODP memory may have others that
- * are not: the senders and receivers of packets call weft_odp_end() after the last one. On the
- * local link, pages that the last chunk did not need are kept until the next message begins,
- * which forgets them (@anew below).
+ * The pages are unpinned with the last span that refers to them, unless weft_odp_keep() says that
+ * more of the message will come. The last part of a message need not be ODP memory even if earlier
+ * ones were, so code that sends or receives packets calls weft_odp_end() after the last one. On the
+ * local link, pages that the last chunk did not need are kept until the next message begins and
+ * forgets them (@anew below).
  */
 #ifndef WEFT_ENGINE_ODP_H
 #define WEFT_ENGINE_ODP_H
@@ -26,16 +27,16 @@ struct weft_recv;
 struct weft_turn;
 
 /**
- * struct weft_odp_need - what a message needs of its memory now
- * @odp: of the half
- * @turn: of the half, owned
- * @access: see weft_sgl_resolve(), or the right that an rkey has to grant
+ * struct weft_odp_need - the memory that a message needs now
+ * @odp: of the requester or responder
+ * @turn: of the same, owned
+ * @access: see weft_sgl_resolve(), or the right that an rkey must grant
  * @offset: first byte of the list that will be accessed
- * @length: bytes that will be; at most WEFT_ODP_CHUNK are then
- * @ahead: bytes after those that will probably be, soon
+ * @length: bytes that will be accessed; at most WEFT_ODP_CHUNK may be at a time
+ * @ahead: bytes behind these that will probably be accessed soon
  * @end: bytes of the list that the message takes, U64_MAX: all; see weft_sgl_resolve()
- * @anew: it is the beginning of a message
- * @refusal: what to call it when the memory may not be accessed
+ * @anew: a message begins
+ * @refusal: the fault if the memory may not be accessed
  */
 struct weft_odp_need {
 	struct weft_odp		*odp;
@@ -50,40 +51,34 @@ struct weft_odp_need {
 };
 
 /**
- * weft_odp_resolve - weft_sgl_resolve() of a list with ODP memory
- * @need: what is needed
+ * weft_odp_resolve - weft_sgl_resolve() for a list with ODP memory
+ * @need: the part of it that is needed
  * @who: on whose behalf
- * @sgl: result
- * @sge: private copy of the list; instead of lkeys there may be rkeys
+ * @sgl: result; ends with the bytes that are needed, and nothing behind them may be accessed, ODP
+ *	memory or not
+ * @sge: private copy of the list; may have rkeys instead of lkeys
  * @num: elements
  *
- * Return: WEFT_DONE: weft_sgl_release() is due. @sgl ends with the bytes that are
- * needed: nothing behind them may be accessed, ODP memory or not. WEFT_LATER; or WEFT_FAILED:
+ * Return: WEFT_DONE: the caller calls weft_sgl_release(); WEFT_LATER; or WEFT_FAILED with
  * WEFT_FAULT_NO_MEMORY or @need->refusal.
  */
 struct weft_result weft_odp_resolve(const struct weft_odp_need *need,
 				    const struct weft_accessor *who, struct weft_sgl *sgl,
 				    const struct weft_sge *sge, u32 num);
 
-/**
- * weft_odp_forget - a half does not need its pages any more
- * @odp: no span refers to them
- */
+/* The message does not need its pages any more. No span refers to them. */
 void weft_odp_forget(struct weft_odp *odp);
 
-/**
- * weft_odp_end - the message is over, whether its last part was ODP or not
- * @odp: no span refers to its pages
- */
+/* The message is over, whether its last part was ODP memory or not. No span refers to its pages. */
 static inline void weft_odp_end(struct weft_odp *odp)
 {
 	if (unlikely(odp->pins))
 		weft_odp_forget(odp);
 }
 
-/**
- * weft_odp_keep - the pages will be needed again when the spans are gone
- * @odp: spans may refer to its pages; a span that is attached later undoes it
+/*
+ * Keep the pages when the spans that now refer to them are released, because more of the message
+ * comes. Attaching another span undoes this.
  */
 static inline void weft_odp_keep(struct weft_odp *odp)
 {
@@ -91,10 +86,7 @@ static inline void weft_odp_keep(struct weft_odp *odp)
 		odp->pins->keep = true;
 }
 
-/**
- * weft_odp_carry - the same, and what comes is no beginning of a message for them
- * @odp: see weft_odp_keep()
- */
+/* weft_odp_keep(), and the next weft_odp_resolve() with @anew will not forget the pages. */
 static inline void weft_odp_carry(struct weft_odp *odp)
 {
 	if (unlikely(odp->pins)) {
@@ -103,17 +95,13 @@ static inline void weft_odp_carry(struct weft_odp *odp)
 	}
 }
 
-/**
- * weft_odp_wait - the send half of another QP waits for the pages of a receive half
- * @recv: turn owned
- * @qp: the other QP; its send turn gets WEFT_EV_RUN, perhaps too early
+/*
+ * The requester of @qp waits for pages of another QP's responder @recv, whose turn is owned. Its
+ * send turn gets WEFT_EV_RUN, perhaps too early. One requester is remembered; a new one wakes it.
  */
 void weft_odp_wait(struct weft_recv *recv, struct weft_qp *qp);
 
-/**
- * weft_odp_wake - let it look again, if one waits
- * @recv: turn owned or stopped
- */
+/* Wake the requester that waits, if any. The turn of @recv is owned or stopped. */
 void weft_odp_wake(struct weft_recv *recv);
 
 #endif /* WEFT_ENGINE_ODP_H */

@@ -30,7 +30,7 @@
 	.begin = weft_begin_word,				\
 	.respond = weft_respond_atomic
 
-/* One more, which is zero, for packets that are no request: weft_opcode.sqe. */
+/* The last row is empty: packets that are no request refer to it (weft_opcode.sqe). */
 const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 	[WEFT_SQE_SEND] = {
 		.flags = WEFT_OPF_MOVE | WEFT_OPF_RECEIVE | WEFT_OPF_SEND,
@@ -127,7 +127,7 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		LENGTHS(0, 0),
 		.wc_opcode = IB_WC_FLUSH,
 		.build = weft_build_flush,
-		/* asks for the rights that go with the placements it names, not for .access */
+		/* needs the rights for the placements it names instead of .access */
 		.begin = weft_begin_flush,
 		.execute = weft_execute_flush,
 		.respond = weft_respond_flush,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The operations of a send queue, one row each. The requester, the responder and the links ask
- * the row, so that a new operation is a row, its packets in wire/opcode.c, and the functions
- * that the row names.
+ * The operations of a send queue, one row each. Requester, responder and links take what they need
+ * to know from the row, so a new operation needs a row, its packets in wire/opcode.c, and the
+ * functions that the row names.
  */
 #ifndef WEFT_ENGINE_OPDEF_H
 #define WEFT_ENGINE_OPDEF_H
@@ -21,17 +21,17 @@ struct weft_sqe;
 struct weft_tx_batch;
 
 /**
- * enum weft_opdef_flags - what an operation does
+ * enum weft_opdef_flags - properties of an operation
  * @WEFT_OPF_LOCAL: the requester executes it without its peer
- * @WEFT_OPF_SLEEPS: which may sleep
+ * @WEFT_OPF_SLEEPS: with LOCAL: the execution may sleep
  * @WEFT_OPF_RECEIVE: it takes a receive work request of the responder
- * @WEFT_OPF_SEND: its payload goes into that one
+ * @WEFT_OPF_SEND: with RECEIVE: the payload goes to that receive
  * @WEFT_OPF_INVALIDATE: it carries an rkey to invalidate
- * @WEFT_OPF_MOVE: any number of bytes moves between the requester's list and the responder's
- *	memory; otherwise weft_opdef.execute does what there is to do
- * @WEFT_OPF_PIECES: which may take several calls
- * @WEFT_OPF_FETCH: data come back, into the requester's list
- * @WEFT_OPF_KERNEL: for RC QPs of kernel consumers only
+ * @WEFT_OPF_MOVE: it moves any number of bytes between the requester's list and the responder's
+ *	memory; without MOVE, weft_opdef.execute does the work
+ * @WEFT_OPF_PIECES: weft_opdef.execute may need several calls
+ * @WEFT_OPF_FETCH: data come back to the requester's list
+ * @WEFT_OPF_KERNEL: only for RC QPs of kernel consumers
  * @WEFT_OPF_OWN: its packets have opcodes that IBA leaves to manufacturers
  */
 enum weft_opdef_flags {
@@ -51,26 +51,26 @@ enum weft_opdef_flags {
  * struct weft_opdef - an operation
  * @flags: enum weft_opdef_flags
  * @services: bit per enum weft_service that has it (IBA table 82, 10.8.2, A19)
- * @response: what the responder answers with, and keeps; 0: an acknowledge will do
+ * @response: enum weft_response_kind of the answer, which the responder keeps in a replay slot;
+ *	0: an acknowledge is enough
  * @first: enum weft_operation of the first of several packets
- * @middle: of those between
- * @last: of the last
+ * @middle: of the packets between
+ * @last: of the last one
  * @only: of the packet of a message that has one
- * @create_flag: the QP has to be created with it
- * @access: IB_ACCESS_REMOTE_x that the responder's QP and region have to grant
- * @min_length: bytes of a message
- * @max_length: the same
+ * @create_flag: flag that the QP must be created with
+ * @access: IB_ACCESS_REMOTE_x that the responder's QP and region must grant
+ * @min_length: least bytes of a message
+ * @max_length: most bytes of a message
  * @wc_opcode: enum ib_wc_opcode of the requester's completion
- * @recv_opcode: of the responder's, with WEFT_OPF_RECEIVE
- * @recv_flags: enum weft_wc_flags of that
- * @build: fill in the headers of a request that has a response; @packets: how many of them it
- *	asks for
- * @begin: the responder checks a request and opens its memory; NULL: as for @access and the
- *	length
- * @execute: the responder does it, with an iterator at the payload, or where data that come
- *	back go to. Returns bytes that are left for another call.
+ * @recv_opcode: of the responder's completion, with WEFT_OPF_RECEIVE
+ * @recv_flags: enum weft_wc_flags of that completion
+ * @build: fill in the headers of a request that has a response; @packets: responses it asks for
+ * @begin: the responder checks a request and resolves its memory; NULL: @access and the length of
+ *	the request say all
+ * @execute: the responder executes the operation, with an iterator at the payload, or at the
+ *	memory that data are returned to. Returns the bytes that are left for another call.
  * @respond: the responder executes a request that came as one packet
- * @local: the requester executes it, with WEFT_OPF_LOCAL
+ * @local: the requester executes the operation, with WEFT_OPF_LOCAL
  */
 struct weft_opdef {
 	u16	flags;
@@ -96,13 +96,13 @@ struct weft_opdef {
 
 extern const struct weft_opdef weft_opdefs[];
 
-/* @opcode: an enum weft_sqe_opcode, or WEFT_SQE_OPCODES: no operation */
+/* @opcode: enum weft_sqe_opcode, or WEFT_SQE_OPCODES: an empty row, no operation */
 static __always_inline const struct weft_opdef *weft_opdef(u8 opcode)
 {
 	return &weft_opdefs[opcode];
 }
 
-/* Does the peer answer with more than an acknowledge, and keep the answer? */
+/* Does the peer answer with more than an acknowledge, and keep the answer in a replay slot? */
 static __always_inline bool weft_opdef_responds(const struct weft_opdef *op)
 {
 	return op->response;
@@ -113,26 +113,21 @@ static __always_inline bool weft_opdef_length_valid(const struct weft_opdef *op,
 	return length >= op->min_length && length <= op->max_length;
 }
 
-/* Data that come back go into the list of a work request, never into the ring. */
+/* Returned data go to the list of a work request, so it must have one. */
 static __always_inline bool weft_opdef_may_inline(const struct weft_opdef *op)
 {
 	return !(op->flags & WEFT_OPF_FETCH);
 }
 
-/* The rights that a work request needs to the memory of its own list. */
+/* The right that a work request needs to the memory of its own list. */
 static __always_inline u32 weft_opdef_local_access(const struct weft_opdef *op)
 {
 	return op->flags & WEFT_OPF_FETCH ? IB_ACCESS_LOCAL_WRITE : 0;
 }
 
-/**
- * weft_opdef_allowed - may a QP post an operation?
- * @type: of the QP
- * @kernel: its consumer is in the kernel
- * @create_flags: enum ib_qp_create_flags
- * @opcode: any number
- *
- * Return: true: the service has it, and what else the row asks for is there.
+/*
+ * May a QP with this type, consumer and enum ib_qp_create_flags post the operation? @opcode is any
+ * number.
  */
 bool weft_opdef_allowed(enum ib_qp_type type, bool kernel, u32 create_flags, u32 opcode);
 

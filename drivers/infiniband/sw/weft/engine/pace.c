@@ -6,7 +6,7 @@
 
 #include "params.h"
 
-/* Not the timer of the retries: that one's expiry has other consequences. */
+/* Not the timer of struct weft_retry: WEFT_EV_TIMER counts as a timeout. */
 static enum hrtimer_restart pace_expired(struct hrtimer *timer)
 {
 	struct weft_send *send = container_of(timer, struct weft_send, pace.timer);
