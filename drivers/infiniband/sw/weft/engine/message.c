@@ -535,8 +535,7 @@ static enum weft_fault msg_invalidate(struct weft_qp *qp, u32 rkey)
 		return WEFT_FAULT_NONE;
 	case -EBUSY:
 		/*
-		 * another QP's request is invalidating the key: let the requester repeat the
-		 * message
+		 * an access by another QP has not ended yet: let the requester repeat the message
 		 */
 		return WEFT_FAULT_RNR;
 	default:

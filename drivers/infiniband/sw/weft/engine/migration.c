@@ -16,7 +16,7 @@
 
 /* Bits of struct weft_migration.asked. */
 enum migration_asked {
-	/* no answer */
+	/* the peer does not answer */
 	MIGRATION_LOST,
 	/* the peer has migrated */
 	MIGRATION_PEER,

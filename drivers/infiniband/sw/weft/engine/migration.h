@@ -31,15 +31,13 @@ void weft_migration_init(struct weft_qp *qp);
 /* Forget the alternate path. Both turns are stopped. */
 void weft_migration_reset(struct weft_qp *qp);
 
-/**
- * weft_migration_allows - may software set this state?
- * @qp: both turns stopped
- * @to: enum ib_mig_state
- * @loading: the same call loads an alternate path
+/*
+ * May software set state @to? Both turns are stopped. @loading: the same call loads an alternate
+ * path.
  *
- * MIGRATED is allowed in ARMED (the QP migrates) and in MIGRATED (nothing happens). REARM is allowed
- * in any state if there is an alternate path: in ARMED the path may have been replaced. ARMED is
- * never allowed: packets of the peer set it.
+ * MIGRATED is allowed in ARMED (the QP migrates) and in MIGRATED (nothing happens). REARM is
+ * allowed in any state if there is an alternate path: in ARMED the path may have been replaced.
+ * ARMED is never allowed: packets of the peer set it.
  */
 bool weft_migration_allows(const struct weft_qp *qp, u32 to, bool loading);
 

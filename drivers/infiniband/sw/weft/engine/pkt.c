@@ -11,8 +11,8 @@
 #include "wire/headers.h"
 
 /**
- * struct pkt_cb - the control buffer of a packet that waits in a queue
- * @ip: of IPv4 or IPv6: the net device it came by
+ * struct pkt_cb - the control buffer of a packet in a backlog
+ * @ip: IP's own control buffer, which has the net device an IPv6 packet came by
  * @net: namespace it arrived in
  * @port: the kind of port it came by
  */
@@ -36,7 +36,7 @@ void weft_pkt_decode(struct weft_pkt *pkt)
 	const struct sk_buff *skb = pkt->skb;
 
 	pkt->port->addresses(pkt);
-	/* without an ICRC it has no header, which is too short */
+	/* a packet shorter than an ICRC is decoded as one without headers, which is malformed */
 	pkt->malformed = weft_hdr_decode(&pkt->hdr, skb->data,
 					 max_t(int, skb->len - WEFT_ICRC_LENGTH, 0));
 }
@@ -82,7 +82,7 @@ void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spa
 	iter->offset = 0;
 }
 
-/* The packet is to be looked at again, when the route that IP has cached may be gone. */
+/* The packet will be processed later, when the route that IP has cached in it may be gone. */
 static void pkt_keep(struct weft_pkt *pkt)
 {
 	skb_dst_drop(pkt->skb);
@@ -134,7 +134,10 @@ bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt)
 	struct sk_buff *skb;
 	unsigned long flags;
 
-	/* for what is in the packet: its pointer could be read without */
+	/*
+	 * the lock is not for the pointer but for the packet's contents, which another CPU has
+	 * written
+	 */
 	spin_lock_irqsave(&backlog->queue.lock, flags);
 	skb = skb_peek(&backlog->queue);
 	spin_unlock_irqrestore(&backlog->queue.lock, flags);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A packet that was received, as the engine sees it.
+ * A received packet, as the engine sees it.
  *
- * The memory is a socket buffer; nothing but this file and the links knows
- * that. Its data begins with the BTH and ends with the ICRC.
+ * Its memory is a socket buffer, whose data begin with the BTH and end with the ICRC. Only
+ * engine/pkt.c, engine/rx.c and the links know that.
  */
 #ifndef WEFT_ENGINE_PKT_H
 #define WEFT_ENGINE_PKT_H
@@ -23,22 +23,19 @@ struct weft_qp;
 
 /**
  * struct weft_pkt - a packet
- *
- * weft_pkt_init() is a link's, weft_pkt_decode() does the rest.
- *
  * @skb: its memory, owned by whoever has the packet
  * @port: the kind of port it came by
  * @net: namespace it arrived in, compared only; NULL: an InfiniBand port
- * @ifindex: net device it came by; 0 but for IPv6
- * @network: IPv4, IPv6 or IB; the header (IP, or the LRH) is at skb_network_header()
- * @lrh: of IB
- * @grh: there are addresses below
- * @hdr: decoded
- * @sgid: sender; an IPv4 address is mapped; zero without @grh
- * @dgid: destination, likewise
- * @dev: device that counts what becomes of it; set by weft_rx()
- * @qp: destination, referenced; NULL: a multicast group; likewise
- * @malformed: what the responder has to refuse
+ * @ifindex: IPv6: net device it came by; otherwise 0
+ * @network: IPv4, IPv6 or IB; the IP header or LRH is at skb_network_header()
+ * @lrh: on InfiniBand
+ * @grh: it has the addresses @sgid and @dgid
+ * @hdr: decoded headers
+ * @sgid: source address; an IPv4 address is mapped; zero without @grh
+ * @dgid: destination address, the same
+ * @dev: device that counts the packet; NULL: not known yet, or the packet comes from a backlog
+ * @qp: destination, referenced by weft_rx(); NULL: a multicast group, or as @dev
+ * @malformed: what is wrong with the headers
  */
 struct weft_pkt {
 	struct sk_buff		*skb;
@@ -56,23 +53,19 @@ struct weft_pkt {
 	enum weft_malformed	malformed;
 };
 
-/**
- * struct weft_payload_spans - where the payload of a packet is
- * @num: used
- * @span: without the pad
- */
+/* Where the payload of a packet is, without the pad: one span for each piece of the buffer. */
 struct weft_payload_spans {
 	u32			num;
 	struct weft_span	span[MAX_SKB_FRAGS + 1];
 };
 
 /**
- * weft_pkt_init - begin with a packet
- * @pkt: written; what weft_pkt_decode() sets is not looked at before, and left as it is
+ * weft_pkt_init - describe a socket buffer as a packet
+ * @pkt: result; weft_pkt_decode() sets the other members
  * @skb: its memory
  * @port: the kind of port it came by
  * @net: namespace it arrived in; NULL: an InfiniBand port
- * @dev: whose port; NULL: it is not known yet
+ * @dev: device whose port it is; NULL: not known yet
  */
 static inline void weft_pkt_init(struct weft_pkt *pkt, struct sk_buff *skb,
 				 const struct weft_port_ops *port, const struct net *net,
@@ -85,22 +78,15 @@ static inline void weft_pkt_init(struct weft_pkt *pkt, struct sk_buff *skb,
 	pkt->qp = NULL;
 }
 
-/**
- * weft_pkt_decode - read the headers, find the addresses
- * @pkt: from weft_pkt_init(). The network header, without options,
- *	is in memory, and of the data as many bytes as the longest headers
- *	(WEFT_HDR_MAX_LENGTH) or all there are.
- *
- * Sets @pkt->malformed; the addresses are valid in any case.
+/*
+ * Decode the headers, and find the addresses (valid even if @malformed is set). In linear memory
+ * are the network header without options, and WEFT_HDR_MAX_LENGTH bytes of data, or all there are.
  */
 void weft_pkt_decode(struct weft_pkt *pkt);
 
-/**
- * weft_pkt_is_on_path - whether a packet came from the peer, to us
- * @pkt: decoded
- * @av: of a connected QP, one of its turns owned
- *
- * Return: true when both addresses are those of the path.
+/*
+ * Did a packet come from the peer, to us? True if both addresses are those of @av. One of the turns
+ * of its QP is owned.
  */
 static inline bool weft_pkt_is_on_path(const struct weft_pkt *pkt, const struct weft_av *av)
 {
@@ -110,56 +96,37 @@ static inline bool weft_pkt_is_on_path(const struct weft_pkt *pkt, const struct 
 	       !memcmp(&pkt->dgid, &av->sgid, sizeof(pkt->dgid));
 }
 
-/**
- * weft_pkt_payload - where the payload is
- * @pkt: decoded
- * @spans: filled in
- * @iter: its first byte; valid as long as @pkt and @spans
- */
+/* Find the payload. @iter is then at its first byte, and valid as long as @pkt and @spans. */
 void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spans,
 		      struct weft_iter *iter);
 
-/**
- * weft_pkt_defer - put a packet into a queue, to be decoded again later
- * @pkt: decoded; the memory is the queue's then
- * @backlog: of a half
- *
- * Return: false: WEFT_QUEUE_PACKETS wait there, or WEFT_QUEUE_BYTES.
+/*
+ * Put a packet at the end of a backlog, to be decoded again later. The backlog then owns its
+ * memory. False if WEFT_QUEUE_PACKETS or WEFT_QUEUE_BYTES are there already.
  */
 bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog);
 
-/**
- * weft_pkt_undo - put a packet back that cannot be processed yet
- * @pkt: from weft_pkt_next(), or one that has found the queue empty
- * @backlog: of a half, whose turn is owned; it becomes the next one
+/*
+ * Put a packet that cannot be processed yet at the head of a backlog, whose turn is owned. It came
+ * from weft_pkt_next(), or found the backlog empty. There is no limit, so it is never lost.
  */
 void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog);
 
-/**
- * weft_pkt_peek - look at the next packet of a queue
- * @backlog: of a half, whose turn is owned
- * @pkt: result, as of weft_pkt_next(); the queue keeps the memory
- *
- * Return: false when the queue is empty.
+/*
+ * weft_pkt_next() without taking the packet out of the backlog, which keeps the memory. The turn is
+ * owned.
  */
 bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt);
 
-/**
- * weft_pkt_next - take the next packet out of a queue
- * @backlog: of a half
- * @pkt: result, decoded, but @pkt->dev and @pkt->qp are NULL
- *
- * Return: false when the queue is empty.
+/*
+ * Take the first packet out of a backlog and decode it; its dev and qp are NULL. False: it is
+ * empty.
  */
 bool weft_pkt_next(struct weft_backlog *backlog, struct weft_pkt *pkt);
 
-/**
- * weft_pkt_free - give the memory back
- * @pkt: decoded or not
- *
- * In a soft interrupt the CPU keeps the buffer for its next packet.
- *
- * Context: any but hard interrupts.
+/*
+ * Free a packet that has been processed. In a soft interrupt the CPU keeps the buffer for its next
+ * packet. Context: any but hard interrupts.
  */
 static inline void weft_pkt_free(struct weft_pkt *pkt)
 {

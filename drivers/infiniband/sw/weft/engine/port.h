@@ -2,9 +2,9 @@
 /*
  * The two kinds of ports, RoCE and InfiniBand, as the engine sees them.
  *
- * A packet knows the operations of the port that it came by (weft_pkt.port), a device those of its
- * port (weft_dev.port_ops). For operations on packets: soft interrupts or bottom halves off, RCU
- * read side.
+ * A packet refers to the operations of the port that it came by (weft_pkt.port), a device to those
+ * of its own port (weft_dev.port_ops). Operations on packets are called in soft interrupts or with
+ * bottom halves off, in an RCU read side.
  */
 #ifndef WEFT_ENGINE_PORT_H
 #define WEFT_ENGINE_PORT_H
@@ -17,21 +17,22 @@ struct weft_pkt;
 
 /**
  * struct weft_port_ops - a kind of port
- * @addresses: find the addresses of a packet in its network header, which is in memory
- * @grh: what a receiver of a datagram finds before the payload
- * @find_qp: the QP that a packet is for, referenced; NULL: there is none
- * @counts: the device that counts a packet without a QP; NULL: none
+ * @addresses: read the addresses of a packet from its network header
+ * @grh: the 40 bytes in front of the payload that a receiver of the datagram gets
+ * @find_qp: the QP that a packet is for, referenced, or NULL
+ * @counts: the device that counts a packet without a QP, or NULL
  * @to_group: is a datagram to WEFT_MCAST_QPN addressed to a multicast group?
- * @pkey_valid: the P_Key of a packet, for @pkt->qp or a group. Tells the subnet manager if not.
+ * @pkey_valid: is the P_Key right for @pkt->qp or a group? If not, the subnet manager is told.
  * @addressed: may a packet for @pkt->qp have come to its address?
- * @verify: what costs more to look at: the ICRC, or the virtual lane. Returns false: the packet is
- *	dropped, with @why.
- * @multicast: to the members of a group; returns how many there are
+ * @verify: the checks that cost most, and of the virtual lane. Returns false: the packet is dropped,
+ *	and @why is the counter.
+ * @multicast: give a packet to the members of its group; returns how many there are
  * @is_own: has @qp sent this datagram itself?
- * @member_pkey_valid: is a member of a group in the partition of a datagram?
- * @datagram: fill in what a port knows of a datagram for a UD QP; @payload is its first byte
- * @service_level: of a datagram's completion
- * @bad_qkey: a datagram to @qp had this Q_Key; it has been counted
+ * @member_pkey_valid: does a member of a group accept the P_Key of a datagram?
+ * @datagram: fill in the members of a request for a UD QP that depend on the port; @payload is at the
+ *	first byte
+ * @service_level: the service level in a datagram's completion
+ * @bad_qkey: tell of the wrong Q_Key of a datagram to @qp; it has been counted
  */
 struct weft_port_ops {
 	void (*addresses)(struct weft_pkt *pkt);

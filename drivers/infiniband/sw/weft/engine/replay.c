@@ -11,8 +11,8 @@ bool weft_replay_prepare(struct weft_recv *recv)
 	if (likely(recv->replay))
 		return true;
 	/*
-	 * Charged to nobody, as a soft interrupt or the peer's process may be here; at most some
-	 * KiB for each QP, of which the rest is charged.
+	 * Not charged to a memory cgroup: this runs in a soft interrupt or in the peer's process.
+	 * It is a few KiB at most for each QP, and the rest of the QP is charged.
 	 */
 	recv->replay = kcalloc(recv->max_dest_rd_atomic, sizeof(*recv->replay),
 			       GFP_ATOMIC | __GFP_NOWARN);
@@ -31,7 +31,7 @@ struct weft_replay_slot *weft_replay_keep(struct weft_recv *recv, u32 psn, u32 p
 	return slot;
 }
 
-/* The youngest first: PSNs come again. */
+/* The youngest answer comes first, because PSNs wrap around. */
 const struct weft_replay_slot *weft_replay_find(const struct weft_recv *recv, u32 psn)
 {
 	const struct weft_replay_slot *slot;

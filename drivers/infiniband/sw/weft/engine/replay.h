@@ -1,50 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Responder resources: what requests were answered with, for those that come again
- * (IBA 9.7.5.1.5, A19).
- *
- * The receive turn is owned or stopped in all of it.
+ * Responder resources: the answers that repeated requests get (IBA 9.7.5.1.5, A19). The receive
+ * turn is owned or stopped.
  */
 #ifndef WEFT_ENGINE_REPLAY_H
 #define WEFT_ENGINE_REPLAY_H
 
 #include "object/recv.h"
 
-/**
- * weft_replay_prepare - get memory for the slots
- * @recv: receive half, its max_dest_rd_atomic is not 0
- *
- * Does nothing when there is some.
- *
- * Return: false: there is none.
+/*
+ * Allocate the replay slots, if there are none yet; max_dest_rd_atomic is not 0. False: no memory.
  */
 bool weft_replay_prepare(struct weft_recv *recv);
 
-/**
- * weft_replay_keep - keep an answer, in the place of the oldest one
- * @recv: receive half, prepared
- * @psn: of the request
- * @psns: PSNs of the responses
- * @kind: of the answer
- *
- * Return: the slot, for what else is to be kept.
+/*
+ * Keep an answer in place of the oldest one. @psn is that of the request, @psns the number of PSNs
+ * of the responses. The caller fills in the other members.
  */
 struct weft_replay_slot *weft_replay_keep(struct weft_recv *recv, u32 psn, u32 psns,
 					  enum weft_response_kind kind);
 
-/**
- * weft_replay_find - what was a request answered with?
- * @recv: receive half
- * @psn: of a request, or of a packet that answers it
- *
- * Return: the slot, or NULL.
+/*
+ * Find the answer to a request by the PSN of the request or of any packet of the answer, or NULL.
  */
 const struct weft_replay_slot *weft_replay_find(const struct weft_recv *recv, u32 psn);
 
-/**
- * weft_replay_free - forget all answers, give the memory back
- * @recv: receive half
- */
+/* Forget all answers and free the memory. */
 void weft_replay_free(struct weft_recv *recv);
 
 #endif /* WEFT_ENGINE_REPLAY_H */

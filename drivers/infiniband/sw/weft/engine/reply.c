@@ -40,7 +40,7 @@ static void reply_start_batch(struct weft_qp *qp, u8 operation, struct weft_tx_b
 	};
 }
 
-/* Return: false: there was no room. */
+/* Return: false: there was no tx credit. */
 static bool reply_send_short(struct weft_qp *qp, u8 operation)
 {
 	struct weft_tx_batch batch __uninitialized;
@@ -65,8 +65,9 @@ static u8 reply_read_operation(const struct weft_response *response, u32 length)
 }
 
 /*
- * The memory is gone. Who asks again for what he was given may have it by now, and have
- * said so, and this is a packet that came late: then it is no fault.
+ * The memory of a READ or FLUSH cannot be accessed any more. That is a fault, unless this repeats
+ * an answer: the peer may have received the first one, and its owner then released the memory,
+ * before a late duplicate of the request arrived.
  */
 static void reply_give_up(struct weft_qp *qp, enum weft_fault fault)
 {
@@ -81,8 +82,8 @@ static void reply_give_up(struct weft_qp *qp, enum weft_fault fault)
 }
 
 /*
- * Get hold of the memory of a READ or FLUSH again. Return: WEFT_DONE; WEFT_LATER; or WEFT_FAILED:
- * the response is given up.
+ * Resolve the memory of a READ or FLUSH again. Return: WEFT_DONE; WEFT_LATER; or WEFT_FAILED: the
+ * answer is given up.
  */
 static enum weft_verdict reply_resume(struct weft_qp *qp, const struct weft_request *req,
 				      u32 offset, u32 length)
@@ -107,8 +108,7 @@ static void reply_pause(struct weft_qp *qp)
 }
 
 /*
- * Some more packets of a READ response. Return: false: there was no room, or there are
- * no pages yet.
+ * Send the next packets of a READ response. Return: false: no tx credit, or pages are being pinned.
  */
 static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 {
@@ -123,8 +123,8 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 	enum weft_verdict verdict;
 	struct weft_tx_batch batch __uninitialized;
 
-	/* the first packet may be FIRST or MIDDLE, so that the batch's others may
-	 * be MIDDLE
+	/*
+	 * the batch's first packet may be FIRST or MIDDLE; all between it and the last are MIDDLE
 	 */
 	first = min(left, qp->mtu);
 	reply_start_batch(qp, reply_read_operation(response, first), &batch);
@@ -143,7 +143,7 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 	response->psn = weft_psn_add(response->psn, sent);
 	response->done += min(batch.length, sent * qp->mtu);
 	*bytes -= min(batch.length, sent * qp->mtu);
-	/* a READ of nothing is one packet, too */
+	/* compare packets, not only bytes: the response to a READ of 0 bytes is one packet */
 	if (sent == batch.num && batch.length == left) {
 		response->kind = WEFT_RESPONSE_NOTHING;
 		weft_odp_forget(&qp->recv.odp);
@@ -152,8 +152,7 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 }
 
 /*
- * Some more of a FLUSH; the answer is due when all is done. Return: false: there are no
- * pages yet.
+ * Flush the next piece; the answer is sent when all is done. Return: false: pages are being pinned.
  */
 static bool reply_flush_more(struct weft_qp *qp, s32 *bytes)
 {
@@ -197,12 +196,12 @@ bool weft_reply_go_on(struct weft_qp *qp, s32 *bytes)
 	}
 }
 
-/* Receives there are for messages after the last one completed. */
+/* The credits of an acknowledge: receives for messages after the last completed one. */
 static u8 reply_credits(const struct weft_qp *qp)
 {
 	int pending;
 
-	/* those of an SRQ are for others, too */
+	/* receives of an SRQ are for other QPs, too */
 	if (!qp->recv.ring)
 		return WEFT_AETH_NO_CREDIT;
 	pending = weft_ring_pending(qp->recv.ring);
@@ -213,7 +212,7 @@ struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_resp
 {
 	struct weft_recv *recv = &qp->recv;
 
-	/* it acknowledges all that was before */
+	/* it acknowledges all requests before it */
 	recv->ack_due = false;
 	recv->unanswered = 0;
 	recv->response = (struct weft_response){

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Answers of a responder, in packets.
- *
- * Only one is under way, in struct weft_response. The receive turn is owned in all
- * of it.
+ * Answers of a responder, in packets. One answer is sent at a time, the one in weft_recv.response.
+ * All functions need the receive turn.
  */
 #ifndef WEFT_ENGINE_REPLY_H
 #define WEFT_ENGINE_REPLY_H
@@ -13,40 +11,25 @@
 
 struct weft_qp;
 
-/**
- * weft_reply_new - begin an answer
- * @qp: responder
- * @psn: of the request packet that is answered, or of the first packet of the answer
- * @kind: what it is
- *
- * It acknowledges all that was before. The one before is forgotten.
- *
- * Return: the answer, with nothing that belongs to its kind only.
+/*
+ * Begin an answer; @psn is that of the request packet, or of the answer's first packet. It
+ * acknowledges all requests before it, and replaces an answer that has not been sent. The caller
+ * fills in the members that only some kinds have.
  */
 struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_response_kind kind);
 
-/**
- * weft_reply_nak - answer with something else than an acknowledge
- * @qp: responder
- * @psn: of the request packet
- * @syndrome: of the AETH
- */
+/* Answer the request packet with PSN @psn by a NAK or RNR NAK, as @syndrome (of the AETH) says. */
 void weft_reply_nak(struct weft_qp *qp, u32 psn, u8 syndrome);
 
-/**
- * weft_reply_refuse - a request is refused: consequences here, and an answer
- * @qp: responder
- * @psn: of the request packet
- * @fault: why
+/*
+ * Refuse the request packet with PSN @psn: apply the consequences of the fault here, and begin the
+ * answer that the requester gets.
  */
 void weft_reply_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault);
 
-/**
- * weft_reply_go_on - send what is to be sent next
- * @qp: responder, an answer is under way or none
- * @bytes: of payload; what was sent is subtracted
- *
- * Return: false: it cannot go on now, there will be an event.
+/*
+ * Send the next part of the answer under way, if there is one, and subtract its payload from
+ * @bytes. False: it cannot go on before the next event.
  */
 bool weft_reply_go_on(struct weft_qp *qp, s32 *bytes);
 

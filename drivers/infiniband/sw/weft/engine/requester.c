@@ -15,14 +15,14 @@
 #include "trace.h"
 
 /*
- * ERR or SQE: all work requests complete in order, as flushed. Return: true: clients have posted
+ * In ERR or SQE: complete all work requests in order, as flushed. Return: true: clients have posted
  * more meanwhile.
  */
 static bool req_flush(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 	struct weft_inflight *inflight = &send->inflight;
-	/* with an impossible index what has been taken is flushed, and then the index is found */
+	/* if the index is impossible, flush the slots; weft_inflight_take() then finds the index */
 	int left = max3(weft_ring_pending(send->ring), (int)(inflight->tail - inflight->head), 1);
 
 	weft_retry_stop(&send->retry);
@@ -46,7 +46,9 @@ void weft_requester_flush(struct weft_qp *qp)
 	req_flush(qp);
 }
 
-/* SQD, and nothing is in progress: the event comes once, after the last completion. */
+/*
+ * The QP is in SQD, and nothing is in progress: raise SQ_DRAINED once, after the last completion.
+ */
 static void req_drained(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
@@ -105,8 +107,8 @@ static noinline void req_charge(struct weft_send *send, bool rts, struct weft_bu
 }
 
 /*
- * One step: take a work request if none is being executed, and have it executed, or a batch of
- * its packets sent.
+ * One step: take a work request if none is being executed, and execute it, or send a batch of its
+ * packets.
  */
 static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct weft_budget *budget)
 {
@@ -127,7 +129,7 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 	if (!budget->wqes || budget->bytes < 0)
 		return WEFT_STOPPED;
 	budget->wqes--;
-	/* what drains a queue does not wait for its time */
+	/* the pace does not delay a queue that drains */
 	if (unlikely(send->paced) && rts && weft_pace_holds(send))
 		return WEFT_LATER;
 	if (inflight->cur == inflight->tail)
@@ -137,7 +139,7 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 	if (!slot)
 		return WEFT_LATER;
 	if (unlikely(slot->fault)) {
-		/* it fails when those before it are complete */
+		/* it fails when the requests before it are complete */
 		verdict = inflight->cur == inflight->head ? WEFT_DONE : WEFT_LATER;
 		weft_inflight_retire(qp);
 		return verdict;
@@ -149,8 +151,8 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 	if (unlikely(send->paced))
 		req_charge(send, rts, budget);
 	/*
-	 * The usual end, which asks the client to ring. Whoever changes the state from here on
-	 * posts an event afterwards.
+	 * The usual end: looking at the empty ring arms the doorbell. If the state changes after
+	 * this check, an event is posted afterwards.
 	 */
 	if (verdict == WEFT_DONE && inflight->cur == inflight->tail &&
 	    weft_qp_state(qp) == IB_QPS_RTS && !weft_inflight_look(qp))
@@ -159,8 +161,8 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 }
 
 /*
- * Responses before the timer: what has come is not late. Return: true: there are more, and
- * @events is looked at after those.
+ * Process responses before the expired timer: a response that is here is not late. Return: true:
+ * more responses are left, and then the timer is posted again to be looked at after them.
  */
 static noinline bool req_responses(struct weft_qp *qp, const struct weft_budget *budget,
 				   unsigned long events)
@@ -176,11 +178,11 @@ static noinline bool req_responses(struct weft_qp *qp, const struct weft_budget 
 }
 
 /*
- * Run until there is nothing to do now, or the budget is used up. On one host the response to
- * a packet is often there before the sender has looked up: its event is seen to here, which
- * costs less than a work item.
+ * Run until there is nothing to do now, or the budget is used up. If the peer is on this host, its
+ * response often arrives before this loop ends: handling its event here is cheaper than a work
+ * item.
  *
- * Return: true: the turn is still owned, and the rest is to be deferred.
+ * Return: true: the turn is still owned, and the caller defers the rest.
  */
 static bool req_run(struct weft_qp *qp, struct weft_budget *budget)
 {
@@ -190,7 +192,9 @@ static bool req_run(struct weft_qp *qp, struct weft_budget *budget)
 
 	for (;;) {
 		events = weft_turn_take(&send->turn);
-		/* who defers a packet posts an event after it, so none is overlooked */
+		/*
+		 * a packet that is deferred after this look posts an event, so it is not overlooked
+		 */
 		if (unlikely(events & BIT(WEFT_EV_TIMER) ||
 			     !weft_backlog_is_empty(&send->packets)) &&
 		    req_responses(qp, budget, events))
@@ -229,8 +233,8 @@ void weft_requester_run(struct weft_qp *qp)
 }
 
 /*
- * Somebody else has the turn. The caller has the QP, and not its device, which is freed
- * a grace period after the turns of its last QP have been stopped.
+ * Another context owns the turn. The caller has a reference to the QP but not to its device, which
+ * is freed a grace period after the turns of its last QP have been stopped.
  */
 static void req_leave_doorbell(struct weft_qp *qp)
 {
@@ -242,8 +246,11 @@ static void req_leave_doorbell(struct weft_qp *qp)
 }
 
 /*
- * A few packets. What they bring about on this host begins when bottom halves are enabled and
- * the turn is free again, so that no response has to be put aside. Return: as req_run().
+ * Send some packets with bottom halves off. A peer on this host receives and answers them when
+ * bottom halves are enabled again: then the turn is free, so its responses need not wait in the
+ * backlog.
+ *
+ * Return: as req_run().
  */
 static noinline bool req_send_packets(struct weft_qp *qp)
 {
@@ -276,7 +283,7 @@ void weft_requester_continue(struct weft_qp *qp)
 		weft_turn_defer(&qp->send.turn);
 }
 
-/* In a soft interrupt, or as if in one. */
+/* Run the requester after a kernel consumer's post, with bottom halves off. */
 static void req_posted(struct weft_qp *qp)
 {
 	if (weft_turn_try(&qp->send.turn))
@@ -291,8 +298,9 @@ static void req_tasklet(struct tasklet_struct *tasklet)
 }
 
 /*
- * With PREEMPT_RT, to disable bottom halves is to take a lock. The consumer may hold one that its
- * completion handler takes, which runs with bottom halves disabled: the order would be reversed.
+ * With PREEMPT_RT, disabling bottom halves takes a lock. The consumer may hold a lock that its
+ * completion handler takes; the handler runs with bottom halves off, so the order would be
+ * reversed.
  */
 static bool req_may_disable_bh(void)
 {
@@ -307,7 +315,7 @@ void weft_requester_post(struct weft_qp *qp)
 		tasklet_schedule(&qp->send.posted);
 		return;
 	}
-	/* completion handlers run when all is done */
+	/* completion handlers (tasklets) run when bottom halves are enabled */
 	local_bh_disable();
 	req_posted(qp);
 	local_bh_enable();

@@ -13,8 +13,8 @@
 #include "wire/psn.h"
 
 /*
- * A request has been executed: keep its response, begin to send it, and expect the next message
- * @psns later.
+ * A request has been executed: keep its response in a replay slot, begin to send it, and expect the
+ * next request @psns later.
  */
 static struct weft_replay_slot *respond_keep(struct weft_qp *qp, u32 psn, u32 psns,
 					     enum weft_response_kind kind)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * weft_opdef.respond: requests that come as one packet, and have a response. The receive turn
- * is owned, the packet is the expected one, and there is a replay slot.
+ * weft_opdef.respond: requests that are one packet and have a response. The receive turn is owned,
+ * the packet has the expected PSN, and replay slots are allocated.
  */
 #ifndef WEFT_ENGINE_RESPOND_H
 #define WEFT_ENGINE_RESPOND_H

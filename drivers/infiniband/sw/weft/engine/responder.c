@@ -23,10 +23,10 @@
 #include "wire/psn.h"
 
 /**
- * struct resp_budget - what is left to do before the rest is deferred
+ * struct resp_budget - what a run of the responder may do before it defers the rest to a work item
  * @packets: request packets
- * @bytes: of answers
- * @atomic: nothing may sleep
+ * @bytes: bytes of answers
+ * @atomic: the run must not sleep
  */
 struct resp_budget {
 	s32	packets;
@@ -44,7 +44,7 @@ static void resp_build(const struct weft_progress *progress, const struct weft_p
 	const struct weft_hdr *hdr = &pkt->hdr;
 
 	*req = (struct weft_request){
-		/* what only the last packet adds is in its row */
+		/* the row of the packet's opcode has what only a last packet does */
 		.op = weft_opdef(op->sqe),
 		.solicited = hdr->se,
 		.rkey = progress->rkey,
@@ -57,7 +57,7 @@ static void resp_build(const struct weft_progress *progress, const struct weft_p
 		req->ex = hdr->ieth.rkey;
 }
 
-/* Does a packet of a WRITE bring as much as the RETH said? */
+/* Does the payload fit the length of the message, which a WRITE has in its RETH? */
 static bool resp_length_valid(const struct weft_progress *progress, const struct weft_opcode *op,
 			      u32 payload)
 {
@@ -71,7 +71,7 @@ static bool resp_length_valid(const struct weft_progress *progress, const struct
 						 done < progress->length;
 }
 
-/* Get hold of where the payload goes. */
+/* Resolve the memory that the payload goes to. */
 static struct weft_result resp_open(struct weft_qp *qp, const struct weft_opcode *op,
 				    const struct weft_request *req, u32 payload)
 {
@@ -87,7 +87,7 @@ static struct weft_result resp_open(struct weft_qp *qp, const struct weft_opcode
 	return weft_message_resume(qp, req, qp->recv.progress.done, payload);
 }
 
-/* A packet of a SEND or WRITE. */
+/* Execute a packet of a SEND or WRITE. */
 static struct weft_result resp_data(struct weft_qp *qp, const struct weft_pkt *pkt,
 				    const struct weft_opcode *op)
 {
@@ -131,7 +131,7 @@ static struct weft_result resp_data(struct weft_qp *qp, const struct weft_pkt *p
 	return result;
 }
 
-/* A request in its turn. */
+/* Execute a packet that has the expected PSN. */
 static struct weft_result resp_execute(struct weft_qp *qp, const struct weft_pkt *pkt,
 				       const struct weft_opcode *op)
 {
@@ -148,7 +148,7 @@ static bool resp_form_valid(const struct weft_qp *qp, const struct weft_pkt *pkt
 	       weft_opcode_payload_valid(op, pkt->hdr.payload, qp->mtu);
 }
 
-/* The PSN is the expected one. */
+/* A packet of a reliable connection has the expected PSN. */
 static struct weft_result resp_expected(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
@@ -156,7 +156,7 @@ static struct weft_result resp_expected(struct weft_qp *qp, const struct weft_pk
 	struct weft_result result;
 
 	recv->nak_sent = false;
-	/* without memory for replay slots it is as if the packet had not come */
+	/* without memory for replay slots, drop the packet: the requester will send it again */
 	if (weft_opdef_responds(weft_opdef(op->sqe)) && recv->max_dest_rd_atomic &&
 	    !weft_replay_prepare(recv))
 		return weft_result(WEFT_DROP);
@@ -167,9 +167,9 @@ static struct weft_result resp_expected(struct weft_qp *qp, const struct weft_pk
 		result = resp_execute(qp, pkt, op);
 	if (unlikely(result.verdict == WEFT_FAILED))
 		weft_reply_refuse(qp, pkt->hdr.psn, result.fault);
-	/* a packet that waits for pages keeps no SRQ meanwhile */
+	/* do not keep the SRQ while the packet waits for pages */
 	weft_message_leave(qp);
-	/* a request that has a response has moved the PSN itself */
+	/* respond_keep() has already advanced the PSN of a request with a response */
 	if (unlikely(result.verdict) || recv->response.kind)
 		return result;
 	recv->ack_psn = recv->psn;
@@ -179,7 +179,7 @@ static struct weft_result resp_expected(struct weft_qp *qp, const struct weft_pk
 	return result;
 }
 
-/* IBA 9.7.5.1.1: some have been lost. Said once, until the right one comes. */
+/* Packets have been lost (IBA 9.7.5.1.1): send one NAK until the expected packet comes. */
 static void resp_gap(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -192,7 +192,7 @@ static void resp_gap(struct weft_qp *qp, const struct weft_pkt *pkt)
 	weft_reply_nak(qp, recv->psn, weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_PSN_SEQUENCE));
 }
 
-/* A READ again, from some packet of its response on. */
+/* A repeated READ, which may begin at any packet of its response. */
 static void resp_read_again(struct weft_qp *qp, const struct weft_pkt *pkt,
 			    const struct weft_replay_slot *slot)
 {
@@ -212,7 +212,7 @@ static void resp_read_again(struct weft_qp *qp, const struct weft_pkt *pkt,
 	response->length = hdr->reth.length;
 }
 
-/* IBA 9.7.5.1.2: answered again, not executed again. */
+/* A duplicate is answered again, not executed again (IBA 9.7.5.1.2). */
 static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
@@ -248,8 +248,8 @@ static struct weft_result resp_reliable(struct weft_qp *qp, const struct weft_pk
 }
 
 /*
- * IBA 9.8.2.2: a message that misses a packet is dropped; the next first packet
- * is welcome whatever its PSN.
+ * A message that has lost a packet is dropped, and the next first packet is accepted whatever its
+ * PSN (IBA 9.8.2.2).
  */
 static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
@@ -308,15 +308,15 @@ static enum weft_verdict resp_datagram(struct weft_qp *qp, const struct weft_pkt
 }
 
 /*
- * The receive turn is owned. Return: WEFT_LATER: the packet has to wait, nothing
- * has become of it; else it is done with.
+ * Process a packet; the receive turn is owned. Return: WEFT_LATER: the packet must wait, and
+ * nothing has changed; any other verdict: it may be freed.
  */
 static enum weft_verdict resp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	struct weft_result result;
 
 	if (!weft_qp_can_receive(qp)) {
-		/* the device may be gone with the QP: RESET counts nowhere */
+		/* in RESET nothing is counted: destroy_qp may have freed the device */
 		if (weft_qp_state(qp) != IB_QPS_RESET)
 			weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_NOT_READY);
 		return WEFT_DROP;
@@ -343,7 +343,10 @@ static enum weft_verdict resp_packet(struct weft_qp *qp, const struct weft_pkt *
 	return result.verdict;
 }
 
-/* Acknowledge what an acknowledge answers, unless there will be more to say. */
+/*
+ * Begin the acknowledge that is due, unless more requests wait: their answers may make it
+ * unnecessary.
+ */
 static void resp_acknowledge(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -354,8 +357,8 @@ static void resp_acknowledge(struct weft_qp *qp)
 }
 
 /*
- * The peer has lost some of a READ response and asks for it again: nobody wants
- * what is left to send of the first one.
+ * If the next request repeats the READ that is being answered, the peer has lost some of the
+ * response: do not send the rest of it.
  */
 static noinline_for_stack void resp_supersede(struct weft_recv *recv)
 {
@@ -373,8 +376,8 @@ static noinline_for_stack void resp_supersede(struct weft_recv *recv)
 }
 
 /*
- * A packet has to wait for ODP memory, and others behind it. What has been executed
- * before is acknowledged now, as it may take long.
+ * A packet must wait for ODP memory, and all packets behind it with it. That may take long, so
+ * acknowledge now what has been executed before.
  */
 static void resp_park(struct weft_qp *qp, struct weft_pkt *pkt, struct resp_budget *budget)
 {
@@ -387,14 +390,13 @@ static void resp_park(struct weft_qp *qp, struct weft_pkt *pkt, struct resp_budg
 	weft_reply_go_on(qp, &budget->bytes);
 }
 
-/* Let others have the CPU now and then. */
 static void resp_rest(const struct resp_budget *budget)
 {
 	if (!budget->atomic)
 		cond_resched();
 }
 
-/* Return: true when the rest is to be deferred. */
+/* Send answers and process the backlog. Return: true: the caller defers the rest. */
 static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -451,7 +453,10 @@ void weft_responder_run(struct weft_qp *qp)
 	cond_resched();
 }
 
-/* The turn may be somebody else's: no stranger shall fill the queue that the peer needs. */
+/*
+ * Put a request into the backlog. The caller need not own the turn, so the addresses are checked
+ * first: packets that do not come from the peer must not fill the backlog.
+ */
 static void resp_enqueue(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	if (!weft_qp_is_ud(qp) && !weft_migration_knows(qp, pkt)) {
@@ -464,8 +469,8 @@ static void resp_enqueue(struct weft_qp *qp, struct weft_pkt *pkt)
 }
 
 /*
- * Is it the first acknowledge of this soft interrupt? Of a single message it should go
- * at once, which also is cheaper.
+ * Is this the first acknowledge in this soft interrupt? It is sent at once: if there is just one
+ * message its requester should not wait, and sending now is cheaper than scheduling the tasklet.
  */
 static bool resp_is_first(struct weft_recv *recv)
 {
@@ -478,10 +483,12 @@ static bool resp_is_first(struct weft_recv *recv)
 }
 
 /*
- * Of messages that come together the others are acknowledged when the soft interrupt ends,
- * all at once. But the sender of a long one must not wait for it.
+ * The first acknowledge of a soft interrupt is sent at once; the acknowledge of further messages is
+ * left to a tasklet, which sends one for all when the soft interrupt ends. But after
+ * WEFT_ACK_PACKETS it is sent at once, because the requester of a long message must not wait for
+ * it.
  *
- * Return: nothing else is to be done now.
+ * Return: true: there is nothing else to do now.
  */
 static bool resp_is_done(struct weft_qp *qp)
 {
@@ -548,8 +555,8 @@ void weft_responder_resize(struct weft_qp *qp)
 }
 
 /*
- * The last short answer goes first: the completion of what it acknowledges may
- * be the reason for the end.
+ * Send the last short answer before the end: the completion of the request that it acknowledges may
+ * be why the QP is being reset.
  */
 static void resp_end(struct weft_qp *qp)
 {

@@ -10,7 +10,7 @@
 #include "stats.h"
 #include "trace.h"
 
-/* A receiver without limit on RNR retries. */
+/* The rnr_retry value that means no limit. */
 #define RETRY_RNR_FOR_EVER	7
 
 static enum hrtimer_restart retry_expired(struct hrtimer *timer)
@@ -40,8 +40,8 @@ void weft_retry_reset(struct weft_retry *retry)
 }
 
 /*
- * The timer is not moved for each answer: it expires at an old deadline, finds the new one, and
- * is started again.
+ * The timer is not restarted for each answer: when it expires at an old deadline,
+ * weft_retry_timeout() starts it again for the new one.
  */
 void weft_retry_start(struct weft_qp *qp)
 {
@@ -52,8 +52,9 @@ void weft_retry_start(struct weft_qp *qp)
 		return;
 	retry->deadline = ktime_add_ns(ktime_get(), ns);
 	/*
-	 * hrtimer_active() is also true of a timer whose callback still runs, which has expired.
-	 * The timer of an RNR delay may have expired, too: its event is about to be looked at.
+	 * Not hrtimer_active(), which is also true while the callback of an expired timer runs. In
+	 * an RNR delay the timer is left alone even if it has expired: its event is about to be
+	 * processed.
 	 */
 	if (!retry->rnr_wait && !hrtimer_is_queued(&retry->timer))
 		hrtimer_start(&retry->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
@@ -106,7 +107,7 @@ void weft_retry_timeout(struct weft_qp *qp)
 	ktime_t now = ktime_get();
 
 	weft_assert_turn(&send->turn);
-	/* it has been started again since, so what it expired for is over */
+	/* the timer has been started again, so the event is out of date */
 	if (hrtimer_is_queued(&retry->timer))
 		return;
 	if (retry->rnr_wait) {
@@ -116,15 +117,15 @@ void weft_retry_timeout(struct weft_qp *qp)
 		return;
 	}
 	if (send->inflight.una == send->inflight.sent || !retry->timeout)
-		return; /* nothing is waited for */
-	/* the response has come, but there is no place for it yet */
+		return; /* no answer is awaited */
+	/* the response has come, but the pages that it goes to are still being pinned */
 	if (weft_odp_pins_pending(send->placing.pins))
 		weft_retry_start(qp);
 	else if (ktime_before(now, retry->deadline))
 		hrtimer_start(&retry->timer, ktime_sub(retry->deadline, now),
 			      HRTIMER_MODE_REL_SOFT);
 	else if (weft_pace_is_holding(send))
-		weft_retry_start(qp); /* the answer is not all that is late */
+		weft_retry_start(qp); /* the pace holds packets back, perhaps the one that asks for an acknowledge */
 	else
 		weft_retry(qp);
 }

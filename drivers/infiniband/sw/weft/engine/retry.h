@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The ack timeout and retries of a requester (IBA 9.9.2), and the delays that an RNR NAK asks
- * for (IBA 9.9.3). The send turn is owned, or stopped, in all of it.
+ * The ack timeout and retries of a requester (IBA 9.9.2), and the delays that an RNR NAK asks for
+ * (IBA 9.9.3). All functions need the send turn, owned or stopped.
  */
 #ifndef WEFT_ENGINE_RETRY_H
 #define WEFT_ENGINE_RETRY_H
@@ -10,13 +10,12 @@
 
 struct weft_qp;
 
-/* At creation of a QP. */
 void weft_retry_init(struct weft_retry *retry);
 
 /* The QP is in RESET: no timer runs, and all retries are left. */
 void weft_retry_reset(struct weft_retry *retry);
 
-/* No request waits any more, but all retries that are used up stay used up. */
+/* Stop the timer, because nothing is waited for. Retries that are used up stay used up. */
 void weft_retry_stop(struct weft_retry *retry);
 
 /* The peer has answered, or the limits have changed: all retries are left again. */
@@ -26,16 +25,19 @@ static inline void weft_retry_refill(struct weft_retry *retry)
 	retry->rnr_left = retry->rnr_cnt;
 }
 
-/* Start the ack timeout anew. */
+/* Restart the ack timeout. */
 void weft_retry_start(struct weft_qp *qp);
 
 /*
- * A request is not answered, or the peer misses a packet: send again from the oldest PSN
- * without an answer on, migrate, or fail the oldest request.
+ * A request is not answered, or the peer misses a packet: send again from the oldest PSN without an
+ * answer, or, if no retries are left, migrate or fail the oldest request.
  */
 void weft_retry(struct weft_qp *qp);
 
-/* The peer has no receive for a request: send it again after the delay that an AETH encodes so. */
+/*
+ * The peer has no receive for a request: send it again after the delay that @timer (of the AETH)
+ * encodes.
+ */
 void weft_retry_rnr(struct weft_qp *qp, u8 timer);
 
 /* The timer has expired. */

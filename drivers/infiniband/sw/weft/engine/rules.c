@@ -6,7 +6,7 @@
 
 #include "wire/aeth.h"
 
-/* What differs between services is whether there is anybody to tell. */
+/* The services differ in whether the requester can be told. */
 #define REFUSAL_NAK(_requester, _responder, _event) {			\
 	.reply = WEFT_REPLY_NAK, .requester = (_requester),		\
 	.responder = (_responder), .fatal = true,			\

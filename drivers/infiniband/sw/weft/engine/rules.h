@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Rules of the transport as pure functions and tables.
- */
+/* Rules of the transport, as tables and pure functions. */
 #ifndef WEFT_ENGINE_RULES_H
 #define WEFT_ENGINE_RULES_H
 
@@ -87,9 +85,9 @@ enum weft_fault {
 
 /**
  * enum weft_service - transport services that differ in their error rules
- * @WEFT_SERVICE_RC: reliable, XRC as well: the requester is told
+ * @WEFT_SERVICE_RC: reliable, also XRC: the requester is told
  * @WEFT_SERVICE_UC: a broken message is dropped
- * @WEFT_SERVICE_UD: so is a broken datagram
+ * @WEFT_SERVICE_UD: a broken datagram is dropped
  * @WEFT_SERVICES: number of services
  */
 enum weft_service {
@@ -100,10 +98,10 @@ enum weft_service {
 };
 
 /**
- * enum weft_reply - what the responder answers to a request it refuses
- * @WEFT_REPLY_NONE: nothing, the request is dropped
+ * enum weft_reply - the responder's answer to a request it refuses
+ * @WEFT_REPLY_NONE: none, the request is dropped
  * @WEFT_REPLY_RNR: RNR NAK
- * @WEFT_REPLY_NAK: a NAK that ends the requester's work request
+ * @WEFT_REPLY_NAK: a NAK that fails the requester's work request
  */
 enum weft_reply {
 	WEFT_REPLY_NONE,
@@ -112,14 +110,13 @@ enum weft_reply {
 };
 
 /**
- * struct weft_refusal - consequences of a responder's fault (IBA table 59)
+ * struct weft_refusal - consequences of a fault at the responder (IBA table 59)
  * @reply: to the requester
  * @requester: status of the requester's work request, with WEFT_REPLY_NAK
- * @responder: status of the receive work request that was taken, 0: it is
- *	kept for the next message
- * @fatal: the responder's QP goes into ERR
+ * @responder: status of the receive work request that was taken; 0: it is kept for the next message
+ * @fatal: the responder's QP goes to ERR
  * @event: asynchronous event at the responder, if @has_event
- * @has_event: whether there is one
+ * @has_event: there is one
  */
 struct weft_refusal {
 	enum weft_reply		reply;
@@ -130,30 +127,19 @@ struct weft_refusal {
 	enum ib_event_type	event;
 };
 
-/**
- * weft_rules_service - error rules of a QP type
- * @type: RC, UC, UD or GSI
- *
- * Return: the service.
- */
+/* The service whose error rules apply to a QP type. */
 enum weft_service weft_rules_service(enum ib_qp_type type);
 
-/* The consequences of a fault that the responder found. */
 const struct weft_refusal *weft_rules_refusal(enum weft_fault fault, enum weft_service service);
 
-/**
- * weft_rules_status - status of a work request that failed at the requester
- * @fault: any but WEFT_FAULT_NONE and those of a responder alone
- *
- * Return: the completion status.
+/*
+ * Completion status of a work request that failed at the requester. @fault: not WEFT_FAULT_NONE,
+ * and not one that only responders find.
  */
 enum ib_wc_status weft_rules_status(enum weft_fault fault);
 
-/**
- * weft_rules_flushed - why work requests are flushed
- * @fault: enum weft_fault that has put their QP into ERR, or 0
- *
- * Return: the fault.
+/*
+ * The fault in the completions of flushed work requests: @fault (see weft_qp.fault) if it is not 0.
  */
 static inline enum weft_fault weft_rules_flushed(u32 fault)
 {
@@ -162,26 +148,15 @@ static inline enum weft_fault weft_rules_flushed(u32 fault)
 	return fault;
 }
 
-/**
- * weft_rules_rnr_ns - how long an RNR NAK asks to wait (IBA table 45)
- * @timer: five bits
- *
- * Return: nanoseconds.
- */
+/* Nanoseconds that an RNR NAK asks to wait (IBA table 45). @timer: five bits. */
 u64 weft_rules_rnr_ns(u8 timer);
 
-/**
- * weft_rules_psn_count - PSNs a message takes
- * @length: bytes
- * @mtu: bytes, a power of two
- *
- * Return: at least 1.
- */
+/* Number of PSNs that a message takes, at least 1. @mtu: a power of two. */
 static inline u32 weft_rules_psn_count(u32 length, u32 mtu)
 {
 	if (likely(length <= mtu))
 		return 1;
-	/* a power of two, and 64 bit: 2^31 + 4095 does not overflow */
+	/* 64 bits, so that 2^31 + 4095 does not overflow; @mtu is a power of two */
 	return ((u64)length + mtu - 1) >> __ffs(mtu);
 }
 

@@ -14,7 +14,6 @@
 #include "pause.h"
 #include "wire/opcode.h"
 
-/* The packet goes no further. */
 static void rx_drop(struct weft_pkt *pkt, enum weft_stat why)
 {
 	struct weft_qp *qp = pkt->qp;
@@ -31,7 +30,7 @@ void weft_rx_drop(struct weft_pkt *pkt, enum weft_stat why)
 	rx_drop(pkt, why);
 }
 
-/* A responder answers a request of a known service, however strange. */
+/* A reliable responder answers even a request with a strange opcode or payload (with a NAK). */
 static bool rx_has_answer(const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
@@ -51,7 +50,7 @@ static bool rx_service_matches(const struct weft_qp *qp, u8 opcode)
 		return false;
 	if (qp->transport != WEFT_TRANSPORT_XRC)
 		return true;
-	/* requests go one way, responses the other */
+	/* an XRC initiator gets responses only, a target requests only */
 	response = op->flags & WEFT_OPCODE_RESPONSE;
 	return response == (qp->type == IB_QPT_XRC_INI);
 }
@@ -69,7 +68,9 @@ u32 weft_rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 		struct weft_qp *qp = members->qp[i];
 
 		num++;
-		/* a QP may not want to hear what it has sent itself */
+		/*
+		 * the consumer may have asked not to receive what the QP itself sends to the group
+		 */
 		if (qp->create_flags & IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK &&
 		    qp->src_qpn == pkt->hdr.deth.sqpn && pkt->port->is_own(qp, pkt))
 			continue;
@@ -80,7 +81,7 @@ u32 weft_rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 		copy.skb = skb_clone(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
 		if (!copy.skb) {
 			weft_stats_drop(dev, &pkt->hdr, WEFT_STAT_RX_NO_MEMORY);
-			continue; /* it is unreliable */
+			continue; /* datagrams may be lost */
 		}
 		weft_stats_inc(dev, WEFT_STAT_MCAST_COPIES);
 		weft_responder_packet(qp, &copy);
@@ -110,8 +111,8 @@ void weft_rx_deliver(struct weft_pkt *pkt)
 WEFT_EXPORT_FOR_TEST(weft_rx_deliver);
 
 /*
- * The packet is for a QP. It may still be refused by the owner of the turn; here is a device to
- * count on.
+ * Checks that need the QP, and are cheap without its turn; its owner makes the final ones. From
+ * here on there is a device to count on.
  */
 static bool rx_check_qp(struct weft_pkt *pkt, enum weft_stat *why)
 {
@@ -125,7 +126,10 @@ static bool rx_check_qp(struct weft_pkt *pkt, enum weft_stat *why)
 	return pkt->port->addressed(pkt);
 }
 
-/* The cheap checks come before the one of all bytes. Return: false: drop it, with @why. */
+/*
+ * Cheap checks come before port->verify(), which reads all bytes. Return: false: drop it, and @why
+ * says why.
+ */
 static bool rx_check(struct weft_pkt *pkt, enum weft_stat *why)
 {
 	const struct weft_port_ops *port = pkt->port;
@@ -162,7 +166,7 @@ void weft_rx(struct weft_pkt *pkt)
 		rx_drop(pkt, why);
 		return;
 	}
-	/* it may wait for long: it shall hold no socket, nor its sender */
+	/* it may stay in a backlog for long, and must not hold its sender's socket meanwhile */
 	skb_orphan(pkt->skb);
 	weft_rx_deliver(pkt);
 }

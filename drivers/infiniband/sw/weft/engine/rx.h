@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Received packets: from a link to a requester or a responder.
+ * Received packets: from a link to a requester or responder.
  *
  * Context: soft interrupts, or bottom halves off; RCU read side.
  */
@@ -11,23 +11,24 @@
 #include "stats.h"
 
 /**
- * weft_rx - a packet has come
- * @pkt: from weft_pkt_init(), see weft_pkt_decode(); its memory belongs to the callee
+ * weft_rx - a packet has arrived
+ * @pkt: from weft_pkt_init(), with headers as weft_pkt_decode() needs them; the callee owns its memory
  *
- * Finds the QP or the group, checks the packet, and has it processed, or drops it.
+ * Finds the QP or group, checks the packet, and passes it to the completer or responder, or drops it.
  */
 void weft_rx(struct weft_pkt *pkt);
 
-/* The part of weft_rx() behind the checks: process a packet with its QP, or for a group. */
+/*
+ * The part of weft_rx() after the checks: pass a packet to its QP, or to the members of its group.
+ */
 void weft_rx_deliver(struct weft_pkt *pkt);
 
-/* Copy a datagram to each member of a group on @dev. Return: how many there are. */
+/* Give a copy of a datagram to each member of its group on @dev. Returns the number of members. */
 u32 weft_rx_members(struct weft_dev *dev, const struct weft_pkt *pkt);
 
-/**
- * weft_rx_drop - count a packet whose headers cannot be decoded, and free it
- * @pkt: from weft_pkt_init(); the network header is in memory
- * @why: counter
+/*
+ * Count and free a packet whose headers are not in linear memory; its network header is. @pkt is
+ * from weft_pkt_init().
  */
 void weft_rx_drop(struct weft_pkt *pkt, enum weft_stat why);
 

@@ -13,7 +13,7 @@
 #include "trace.h"
 #include "wire/opcode.h"
 
-/* PSNs that may be without an answer: a quarter of all, so that order is clear. */
+/* Limit of a request's PSNs: a quarter of the PSN space, so that PSNs can be ordered. */
 #define XMIT_MAX_PSNS	(1U << 22)
 
 void weft_build_read(const struct weft_slot *slot, u32 packets, struct weft_tx_batch *batch)
@@ -76,7 +76,7 @@ void weft_build_atomic_write(const struct weft_slot *slot, u32 packets,
 	batch->length = slot->length;
 }
 
-/* Opcode of a packet of a request, by its number. */
+/* Opcode of packet number @packet of a request. */
 static u8 xmit_opcode(const struct weft_qp *qp, const struct weft_slot *slot, u32 packet)
 {
 	const struct weft_opdef *op = slot->op;
@@ -89,8 +89,8 @@ static u8 xmit_opcode(const struct weft_qp *qp, const struct weft_slot *slot, u3
 }
 
 /*
- * The headers of the packets @from to @to of a request; of one that has a response, of the one
- * packet that asks for these.
+ * Describe packets @from to @to (exclusive) of a request. If the request has a response, these are
+ * the packets of the response, and the batch is the one packet that asks for them.
  */
 static void xmit_build(struct weft_qp *qp, const struct weft_slot *slot, u32 from, u32 to,
 		       struct weft_tx_batch *batch)
@@ -111,7 +111,10 @@ static void xmit_build(struct weft_qp *qp, const struct weft_slot *slot, u32 fro
 			.pkey = weft_qp_pkey(qp),
 			.dqpn = qp->dest_qpn,
 			.psn = weft_psn_add(slot->first_psn, from),
-			/* only the end of what takes a receive may solicit an event (IBA 9.2.3) */
+			/*
+			 * IBA 9.2.3: only the last packet of a message that takes a receive may
+			 * solicit an event
+			 */
 			.se = to == slot->psns && sqe->flags & WEFT_SQE_SOLICITED &&
 			      op->flags & WEFT_OPF_RECEIVE,
 			.imm = (__force __be32)sqe->ex,
@@ -136,7 +139,10 @@ static void xmit_build(struct weft_qp *qp, const struct weft_slot *slot, u32 fro
 	batch->last = xmit_opcode(qp, slot, to - 1);
 }
 
-/* Is there perhaps no receive for it? When its first packet is answered, there is. */
+/*
+ * Might the peer have no receive for the request? Once its first packet has been answered, it has
+ * one.
+ */
 static bool xmit_lacks_credit(const struct weft_qp *qp, const struct weft_slot *slot)
 {
 	const struct weft_inflight *inflight = &qp->send.inflight;
@@ -145,7 +151,7 @@ static bool xmit_lacks_credit(const struct weft_qp *qp, const struct weft_slot *
 	       !weft_psn_before(slot->first_psn, inflight->una);
 }
 
-/* Everything up to @psn has been sent, some of it perhaps again. */
+/* Packets up to (excluding) @psn have been sent, perhaps again. */
 static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -159,7 +165,9 @@ static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
 		inflight->sent = psn;
 }
 
-/* Send the packets @from to @to, or ask for them. */
+/*
+ * Send packets @from to @to (exclusive) of a request, or the packet that asks for these responses.
+ */
 static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot, u32 from, u32 to,
 				      struct weft_budget *budget)
 {
@@ -173,12 +181,15 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 	xmit_build(qp, slot, from, to, &batch);
 	batch.hdr.ackreq = weft_qp_is_reliable(qp) && !responds &&
 			   (to == slot->psns || !(to % WEFT_ACK_PACKETS) ||
-			    /* the next ones may leave after the ack timeout */
+			    /*
+			     * the pace may hold the next packets back for longer than the ack
+			     * timeout
+			     */
 			    qp->send.paced || xmit_lacks_credit(qp, slot));
 	if (batch.length) {
 		result = weft_gather(qp, &qp->send.odp, slot, (u64)from * qp->mtu, batch.length);
 		if (unlikely(result.verdict == WEFT_FAILED)) {
-			/* it fails as soon as those before it are complete */
+			/* it fails when the requests before it are complete */
 			slot->fault = result.fault;
 			weft_inflight_retire(qp);
 			return WEFT_DONE;
@@ -208,7 +219,7 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 	if (from + sent == slot->psns) {
 		weft_odp_end(&qp->send.odp);
 		inflight->cur++;
-		/* of UC nothing is waited for */
+		/* UC gets no answers */
 		if (qp->type == IB_QPT_UC) {
 			inflight->una = inflight->next;
 			weft_inflight_retire(qp);
@@ -217,7 +228,7 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 	return from + sent == to ? WEFT_DONE : WEFT_LATER;
 }
 
-/* The length and the PSNs of a request that has just been taken. */
+/* Give a request that has just been taken its length and its PSNs. */
 static enum weft_fault xmit_begin(struct weft_qp *qp, struct weft_slot *slot)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -230,7 +241,7 @@ static enum weft_fault xmit_begin(struct weft_qp *qp, struct weft_slot *slot)
 	if (psns > XMIT_MAX_PSNS)
 		return WEFT_FAULT_LOCAL_LENGTH;
 	slot->psns = psns;
-	/* a READ in parts is several requests to the peer */
+	/* to the peer, each part of a READ is a request */
 	inflight->ssn = weft_psn_add(inflight->ssn,
 				     slot->op->response == WEFT_RESPONSE_READ ?
 				     DIV_ROUND_UP(psns, WEFT_READ_PACKETS) : 1);
@@ -256,7 +267,7 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 	}
 	from = (inflight->next - slot->first_psn) & WEFT_PSN_MASK;
 	to = slot->psns;
-	/* a fence waits for READs, atomics and what else has a response (IBA 10.8.3.3) */
+	/* a fence waits for all requests that have a response (IBA 10.8.3.3) */
 	if (!from && slot->wqe.sqe.flags & WEFT_SQE_FENCE && inflight->reads)
 		return WEFT_LATER;
 	if (to > 1)
@@ -269,13 +280,15 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 			return WEFT_LATER;
 		return xmit_packets(qp, slot, from, to, budget);
 	}
-	/* without credits one packet goes, to be told of new ones (IBA 9.7.7.2.5) */
+	/*
+	 * without credit only one packet is sent; its answer tells of new credits (IBA 9.7.7.2.5)
+	 */
 	if (xmit_lacks_credit(qp, slot))
 		return unanswered ? WEFT_LATER : xmit_packets(qp, slot, 0, 1, budget);
 	if (reliable && unanswered >= WEFT_INFLIGHT_PACKETS)
 		return WEFT_LATER;
 	most = reliable ? WEFT_INFLIGHT_PACKETS - unanswered : WEFT_TX_BATCH_PACKETS;
-	/* so that a long message asks for an acknowledge on the way */
+	/* end the batch where the message asks for an acknowledge */
 	most = min3(most, qp->send.batch_packets, WEFT_ACK_PACKETS - from % WEFT_ACK_PACKETS);
 	return xmit_packets(qp, slot, from, min(to, from + most), budget);
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Inflight requests of a connected QP become request packets (IBA 9.7.2, 9.8.2).
- */
+/* Request packets of a connected QP, made of its inflight requests (IBA 9.7.2, 9.8.2). */
 #ifndef WEFT_ENGINE_TRANSMIT_H
 #define WEFT_ENGINE_TRANSMIT_H
 
 #include "engine/link.h"
 
-/* weft_link.execute of links that have packets. Context: any but hard interrupts. */
+/* weft_link.execute of the links that send packets. Context: any but hard interrupts. */
 enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 				struct weft_budget *budget);
 

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Verdicts: the outcome of a message, a packet or a step of the requester.
- */
+/* The result of handling a message, of a packet, or of a step of the requester. */
 #ifndef WEFT_ENGINE_VERDICT_H
 #define WEFT_ENGINE_VERDICT_H
 
 #include "engine/rules.h"
 
 /**
- * enum weft_verdict - the outcome
- * @WEFT_DONE: it is executed, or (unreliable) has left, or may go on
- * @WEFT_DROP: it is not for this QP in its present state; nothing else happened
- * @WEFT_LATER: nothing happened; the turn gets WEFT_EV_RUN when it is worth to try again.
- *	ODP memory is being pinned, a packet had no tx credit, or the path is about to change.
- * @WEFT_STOPPED: somebody wants one of the turns, or the task is being killed, or the step may
+ * enum weft_verdict - the result
+ * @WEFT_DONE: executed, or (unreliable) sent; or the caller may go on
+ * @WEFT_DROP: the QP does not accept it in its present state; nothing has changed
+ * @WEFT_LATER: nothing has changed, and the turn will get WEFT_EV_RUN when it is worth trying again:
+ *	ODP memory is being pinned, there is no tx credit, or the path is about to change
+ * @WEFT_STOPPED: a context wants one of the turns, or the task is being killed, or the step may
  *	sleep and must not: a work item does it again, from the start or from weft_slot.done
- * @WEFT_AS_PACKETS: the local link cannot carry it; packets can
+ * @WEFT_AS_PACKETS: the local link cannot carry it, but packets can
  * @WEFT_FAILED: for the reason in &struct weft_result.fault
  */
 enum weft_verdict {
@@ -27,7 +25,7 @@ enum weft_verdict {
 	WEFT_FAILED,
 };
 
-/* A verdict, and why with WEFT_FAILED. It fits into a register. */
+/* A verdict, with the fault if it is WEFT_FAILED. It fits into a register. */
 struct weft_result {
 	u8	verdict;
 	u8	fault;
@@ -40,7 +38,7 @@ static __always_inline struct weft_result weft_result(enum weft_verdict verdict)
 	return (struct weft_result){ .verdict = verdict };
 }
 
-/* WEFT_FAULT_NONE is WEFT_DONE. */
+/* WEFT_FAULT_NONE becomes WEFT_DONE. */
 static __always_inline struct weft_result weft_failed(enum weft_fault fault)
 {
 	return (struct weft_result){ .verdict = fault ? WEFT_FAILED : WEFT_DONE, .fault = fault };

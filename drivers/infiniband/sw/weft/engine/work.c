@@ -28,7 +28,7 @@ int __init weft_engine_init(void)
 
 void weft_engine_exit(void)
 {
-	/* what pins posts to turns */
+	/* first pins, whose work items post events to turns */
 	weft_odp_pins_exit();
 	weft_queue_exit();
 }

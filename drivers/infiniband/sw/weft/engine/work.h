@@ -1,20 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * What the engine sets up at module load.
- */
+/* Set up the engine at module load, before the first device. */
 #ifndef WEFT_ENGINE_WORK_H
 #define WEFT_ENGINE_WORK_H
 
-/**
- * weft_engine_init - before the first device
- *
- * Return: 0 or -ENOMEM.
- */
+/* Returns 0 or -ENOMEM. */
 int weft_engine_init(void);
 
-/**
- * weft_engine_exit - after the last device
- */
+/* After the last device. */
 void weft_engine_exit(void);
 
 #endif /* WEFT_ENGINE_WORK_H */
