@@ -12,9 +12,10 @@
 
 /**
  * weft_rx - a packet has arrived
- * @pkt: from weft_pkt_init(), with headers as weft_pkt_decode() needs them; the callee owns its memory
+ * @pkt: from weft_pkt_init(), with headers as weft_pkt_decode() needs them; the callee owns it
  *
- * Finds the QP or group, checks the packet, and passes it to the completer or responder, or drops it.
+ * Finds the QP or group, checks the packet, and passes it to the completer or responder, or
+ * drops it.
  */
 void weft_rx(struct weft_pkt *pkt);
 
