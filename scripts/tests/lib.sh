@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# What tests have in common. To be sourced first:
+# Functions for tests. Source it first:
 #
 #	. "$(dirname "$0")/../lib.sh"
 #
-# A test ends with status 0 if it passes. A command that fails ends it, and what
-# defer was given runs then. Nothing of a test must outlive it.
+# A command that fails ends the test, and the commands that defer was given run. Nothing of a
+# test may outlive it.
 set -euo pipefail
 
 WEFT_TESTS=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 # shellcheck disable=SC2034 # for the tests
 WEFT_TOP=$(dirname "$(dirname "$WEFT_TESTS")")
-# the kernel's line, and how much there is time for: test, or full
+# the kernel, and the tier: test or full
 : "${WEFT_KERNEL=6.12}" "${WEFT_TIER=test}"
 
-# defer CMD...: run CMD when the test ends, the last one first.
+# defer CMD...: run CMD when the test ends, after the commands deferred later
 deferred=()
 defer()
 {
@@ -39,7 +39,7 @@ trap 'exit 143' TERM
 trap 'echo "$0:$LINENO: status $?: $BASH_COMMAND" >&2' ERR
 set -E
 
-# skip REASON: there is not what the test wants.
+# skip REASON: end the test, as it lacks something here
 skip()
 {
 	printf '%s\n' "$*"
@@ -52,7 +52,7 @@ fail()
 	exit 1
 }
 
-# need CMD...: programs that the test wants.
+# need CMD...: skip the test unless there are these programs
 need()
 {
 	local c
@@ -61,7 +61,7 @@ need()
 	done
 }
 
-# count TEST [FULL]: how often to do something that gets better by repetition.
+# count TEST [FULL]: the number of repetitions in either tier; FULL is by default ten times TEST
 count()
 {
 	if [ "$WEFT_TIER" = full ]; then
@@ -71,15 +71,15 @@ count()
 	fi
 }
 
-# nap SECONDS: sleep, without a process. Of an emulated CPU that would take milliseconds,
-# and from what is being measured.
+# nap SECONDS: sleep without starting a process, which would take milliseconds of an emulated
+# CPU from the programs under test
 exec {never}<> <(:)
 nap()
 {
 	read -rt "$1" -u "$never" || true
 }
 
-# within SECONDS CMD...: wait until CMD succeeds.
+# within SECONDS CMD...: wait until CMD succeeds, but not longer
 within()
 {
 	local end=$((SECONDS + $1))
@@ -90,19 +90,19 @@ within()
 	done
 }
 
-# netns_mode shared|exclusive: whether RDMA devices are in one network namespace each. It does
-# not change as long as there is another one, as one that is being removed.
+# netns_mode shared|exclusive: set whether each RDMA device belongs to one network namespace.
+# The kernel refuses it while there is another namespace, also one that is being removed.
 netns_mode() { within 20 rdma system set netns "$1" 2>/dev/null; }
 
-# exclusive_mode: until the end of the test
+# exclusive_mode: exclusive until the end of the test
 exclusive_mode()
 {
 	defer netns_mode shared
 	netns_mode exclusive
 }
 
-# add_link NAME NETDEV: a weft device, removed at the end of the test. With
-# WEFT_LOCAL_LINK=0 it sends packets even to this host.
+# add_link NAME NETDEV: add a weft device, until the end of the test. With WEFT_LOCAL_LINK=0
+# it sends packets even to this host.
 add_link()
 {
 	[ -e /sys/module/weft ] || modprobe weft
@@ -118,13 +118,13 @@ remove_link()
 	[ ! -e "/sys/class/infiniband/$1" ] || rdma link delete "$1"
 }
 
-# unplug NETDEV SECONDS: take an interface down for so long. It keeps its addresses.
+# unplug NETDEV SECONDS: take an interface down for that time. It keeps its addresses.
 unplug()
 {
 	unplug_until "$1" sleep "$2"
 }
 
-# unplug_until NETDEV CMD...: the same as long as CMD takes
+# unplug_until NETDEV CMD...: the same, while CMD runs
 unplug_until()
 {
 	echo 1 >"/proc/sys/net/ipv6/conf/$1/keep_addr_on_down"
@@ -140,14 +140,14 @@ rc_qps()
 	rdma resource show qp link "$1" | grep 'type RC' | grep -o 'lqpn [0-9]*' | sort || true
 }
 
-# tracefs: there is one, at $tracing
+# tracefs: mount it at $tracing, unless it is mounted
 tracefs()
 {
 	tracing=/sys/kernel/tracing
 	[ -e $tracing/events ] || mount -t tracefs none $tracing || skip "no tracefs here"
 }
 
-# huge_pages N: until the test ends there are so many.
+# huge_pages N: have N huge pages until the test ends
 huge_pages()
 {
 	local before
@@ -162,13 +162,13 @@ set_huge_pages()
 	echo "$1" >/proc/sys/vm/nr_hugepages
 }
 
-# other_qps DEVICE BEFORE: are its connected QPs others than rc_qps has said?
+# other_qps DEVICE BEFORE: does rc_qps print something else than BEFORE?
 other_qps()
 {
 	[ "$(rc_qps "$1")" != "$2" ]
 }
 
-# gone_qps DEVICE BEFORE: is there none any more of those that rc_qps has said?
+# gone_qps DEVICE BEFORE: are all QPs gone that rc_qps printed in BEFORE?
 gone_qps()
 {
 	! grep -qxF "$2" <<<"$(rc_qps "$1")"
@@ -196,14 +196,14 @@ gid_index()
 	PYTHON
 }
 
-# listens PORT: does somebody listen on this TCP port?
+# listens PORT: does a process listen on this TCP port?
 listens()
 {
 	[ -n "$(ss -Htln "sport = :$1")" ]
 }
 
-# pair PORT SERVER CLIENT: run both shell commands, the client when the server
-# listens on PORT (- : after half a second). Both have to succeed.
+# pair PORT SERVER CLIENT: run two shell commands, the client when the server listens on PORT
+# (-: after half a second). Both have to succeed.
 pair()
 {
 	local port=$1 server_pid status=0

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# What tests of InfiniBand ports have in common. To be sourced first; it has
-# wire.sh, stock.sh and lib.sh, too:
+# Functions for tests of InfiniBand ports. Source it first; it sources wire.sh, stock.sh and
+# lib.sh, too:
 #
 #	. "$(dirname "$0")/ib.sh"
 #
-# A fabric is what hangs on a net device: one switch in each host, and all HCAs of
-# it; or two HCAs and no switch (back_to_back). Without a subnet manager its ports stay in INIT.
+# A fabric consists of the HCAs of a net device, and one switch in each host; or of two HCAs
+# without a switch (back_to_back). Without a subnet manager its ports stay in INIT.
 . "$(dirname "${BASH_SOURCE[0]}")/../wire/wire.sh"
 
-# A sweep of a subnet manager has to be over within so many seconds.
+# seconds in which a sweep of a subnet manager has to be over
 patience=60
 [ "$WEFT_KERNEL" != debug ] || patience=180
 
@@ -18,7 +18,7 @@ patience=60
 # ---- HCAs
 #
 
-# add_ib NAME NETDEV: an HCA, removed at the end of the test
+# add_ib NAME NETDEV: add an HCA, until the end of the test
 add_ib()
 {
 	[ -e /sys/module/weft ] || modprobe weft
@@ -29,7 +29,7 @@ add_ib()
 	within 10 has_umad "$1" >/dev/null || fail "$1 has no umad device"
 }
 
-# hcas N [NETDEV]: weft_ib0 and so on, on lo
+# hcas N [NETDEV]: add N HCAs, weft_ib0 and so on, to NETDEV (lo)
 hcas()
 {
 	local i
@@ -39,7 +39,7 @@ hcas()
 	done
 }
 
-# with_switch 0|1: fabrics that are made from now on have a switch or, with 0, are a cable
+# with_switch 0|1: fabrics made from now on have a switch, or are back-to-back links (0)
 with_switch()
 {
 	[ -e /sys/module/weft ] || modprobe weft
@@ -52,7 +52,7 @@ back_to_back()
 	defer with_switch 1
 }
 
-# umad DEVICE: the file by which its MADs are sent and received
+# umad DEVICE: the file through which programs send and receive its MADs
 umad()
 {
 	local d
@@ -67,25 +67,25 @@ umad()
 
 has_umad() { [ -n "$(umad "$1" || true)" ]; }
 
-# port DEVICE FILE: of its port, in sysfs
+# port DEVICE FILE: the content of a file of its port in sysfs
 port()
 {
 	cat "/sys/class/infiniband/$1/ports/1/$2"
 }
 
-# state DEVICE: without its number: INIT, ACTIVE ...
+# state DEVICE: the state of its port, without the number: INIT, ACTIVE ...
 state()
 {
 	port "$1" state | cut -d ' ' -f 2
 }
 
-# has_pkey DEVICE PKEY: 0x and 4 digits. As a condition.
+# has_pkey DEVICE PKEY: is PKEY, 0x and 4 digits, in the table of its port?
 has_pkey()
 {
 	grep -qix "$2" "/sys/class/infiniband/$1"/ports/1/pkeys/*
 }
 
-# pkey_index DEVICE PKEY: where that is in the table
+# pkey_index DEVICE PKEY: the index of PKEY in the table
 pkey_index()
 {
 	local file
@@ -107,7 +107,7 @@ has_state() { [ "$(state "$1")" = "$2" ]; }
 has_lid() { [ "$(lid "$1")" != 0 ]; }
 sm_lid_is() { [ "$(sm_lid "$1")" = "$2" ]; }
 
-# becomes STATE DEVICE...: each of them, in time
+# becomes STATE DEVICE...: wait for this state of each port
 becomes()
 {
 	local want=$1 dev
@@ -122,7 +122,7 @@ becomes()
 	done
 }
 
-# switch_lid DEVICE: of the switch it is plugged into
+# switch_lid DEVICE: the LID of the switch at its port
 switch_lid()
 {
 	smpquery -C "$1" -D portinfo 0,1 0 | awk -F '[.:]+' '$1 == "Lid" { print $2 }'
@@ -133,11 +133,11 @@ switch_lid()
 #
 
 declare -A sm
-sm_options='' # lines of the file of those that are started from now on
+sm_options='' # lines for the configuration file of opensm
 
-# start_sm NAME DEVICE [OPTION]...: opensm at the port of DEVICE, in the background,
-# until stop_sm NAME or the end of the test. It looks at the fabric each second. Its
-# files are in a directory of its own, so it knows nothing of earlier ones.
+# start_sm NAME DEVICE [OPTION]...: run opensm at the port of DEVICE, in the background, until
+# stop_sm NAME or the end of the test. It sweeps each second. Its files are in a directory of
+# its own, so it knows nothing about earlier runs.
 start_sm()
 {
 	local name=$1 dev=$2 dir=$out/sm-$1
@@ -157,7 +157,7 @@ start_sm()
 	defer stop_sm "$name" KILL
 }
 
-# stop_sm NAME [SIGNAL]: unless it has been stopped
+# stop_sm NAME [SIGNAL]: stop it, unless it is stopped
 stop_sm()
 {
 	local pid=${sm[$1]-}
@@ -168,20 +168,20 @@ stop_sm()
 	wait "$pid" 2>/dev/null || true
 }
 
-# managed DEVICE...: opensm at the first of them, and all are ACTIVE
+# managed DEVICE...: run opensm at the first port; all ports become ACTIVE
 managed()
 {
 	start_sm first "$1"
 	becomes ACTIVE "$@"
 }
 
-# told NUMBER LID: the subnet manager "first" has got that trap from there. As a condition.
+# told NUMBER LID: has the subnet manager "first" got this trap from LID?
 told()
 {
 	grep -aq "num:$1[ (].*from LID:$2 " "$out/sm-first/log"
 }
 
-# expect_told NUMBER LID
+# expect_told NUMBER LID: wait for this trap
 expect_told()
 {
 	within "$patience" told "$@" || { tail -n 15 "$out/sm-first/log"; fail "no trap $1 from LID $2"; }
@@ -191,7 +191,7 @@ expect_told()
 # ---- Programs that ask
 #
 
-# ask CMD...: it has to succeed. What it says is in the file "answer".
+# ask CMD...: run it; it has to succeed. The file "answer" has its output.
 ask()
 {
 	local status=0
@@ -200,13 +200,13 @@ ask()
 	[ $status = 0 ] || fail "it failed: $*"
 }
 
-# answered REGEX: the last one said that
+# answered REGEX: the answer has it
 answered()
 {
 	grep -aqE -e "$1" "$out/answer" || { cat "$out/answer"; fail "it did not say '$1'"; }
 }
 
-# lines N REGEX: the last one said that in N lines
+# lines N REGEX: N lines of the answer have it
 lines()
 {
 	local n
@@ -214,7 +214,7 @@ lines()
 	[ "$n" = "$1" ] || { cat "$out/answer"; fail "$n lines with '$2', not $1"; }
 }
 
-# value NAME: of a line "NAME:.....VALUE" that the last one said
+# value NAME: the VALUE of a line "NAME:.....VALUE" of the answer
 value()
 {
 	awk -v name="$1" '
@@ -222,20 +222,20 @@ value()
 		END { exit !found }' "$out/answer" || { echo "it did not say '$1'" >&2; return 1; }
 }
 
-# asks CMD...: the same as a condition, for within
+# asks CMD...: does it succeed? The file "asked" has its output.
 asks()
 {
 	timeout -k 5 "$limit" "$@" >"$out/asked" 2>&1 </dev/null
 }
 
-# topology DEVICE SWITCHES CAS: what ibnetdiscover finds. As a condition.
+# topology DEVICE SWITCHES CAS: does ibnetdiscover find so many?
 topology()
 {
 	asks ibnetdiscover -C "$1" || return
 	[ "$(grep -c '^Switch' "$out/asked")" = "$2" ] && [ "$(grep -c '^Ca' "$out/asked")" = "$3" ]
 }
 
-# pings DEVICE ADDRESS...: ibping gets an answer. As a condition.
+# pings DEVICE ADDRESS...: does ibping get an answer?
 pings()
 {
 	asks ibping -C "$1" -t 1000 -c 1 "${@:2}" && grep -q ' 1 received' "$out/asked"
@@ -245,7 +245,7 @@ pings()
 # ---- IPoIB
 #
 
-# ib_netdev DEVICE: its IPoIB interface, which has its port's GUID
+# ib_netdev DEVICE: its IPoIB interface, found by the GUID of its port
 ib_netdev()
 {
 	local guid dir
@@ -264,21 +264,21 @@ ib_netdev()
 
 has_ib_netdev() { [ -n "$(ib_netdev "$1" || true)" ]; }
 
-# ipoib DEVICE: the same, when it is there
+# ipoib DEVICE: the same, but wait for the interface
 ipoib()
 {
 	within 20 has_ib_netdev "$1" >/dev/null || { echo "$1 has no IPoIB interface" >&2; return 1; }
 	ib_netdev "$1"
 }
 
-# load_ipoib: until the end of the test
+# load_ipoib: load it until the end of the test
 load_ipoib()
 {
 	modprobe ib_ipoib
 	defer modprobe -r ib_ipoib
 }
 
-# far CMD...: in the namespace "far"
+# far CMD...: run it in the namespace "far"
 far() { ip netns exec far "$@"; }
 
 add_far()
@@ -288,7 +288,8 @@ add_far()
 	far ip link set lo up
 }
 
-# address_here NETDEV N, address_far NETDEV N: 10.20.0.N and fd00:20::N, and up
+# address_here NETDEV N, address_far NETDEV N: set the addresses 10.20.0.N and fd00:20::N, and
+# the interface up; address_far moves it to the namespace "far" before
 address_here()
 {
 	echo 0 >"/proc/sys/net/ipv6/conf/$1/accept_dad"
@@ -305,7 +306,7 @@ address_far()
 	far ip link set "$1" up
 }
 
-# reaches ADDRESS [OPTION]...: a ping is answered, in time
+# reaches ADDRESS [OPTION]...: wait until a ping is answered
 reaches()
 {
 	within "$patience" asks ping -c 1 -W 2 "${@:2}" "$1" || {
@@ -331,7 +332,7 @@ tcp_with_far()
 	done
 }
 
-# ipoib_mode NETDEV MODE MTU [CMD...]: of an IPoIB interface; CMD enters its namespace
+# ipoib_mode NETDEV MODE MTU [CMD...]: set them for an IPoIB interface; CMD enters its namespace
 ipoib_mode()
 {
 	"${@:4}" sh -c "echo $2 >/sys/class/net/$1/mode && ip link set $1 mtu $3"
@@ -342,7 +343,7 @@ ipoib_mode()
 # ---- Three hosts that are namespaces
 #
 
-# at_host N CMD...: on the host of weft_ibN
+# at_host N CMD...: run it on the host of weft_ibN
 at_host() { ip netns exec "host$1" "${@:2}"; }
 
 # three_hosts: namespaces host0 to host2, each with the interface of an HCA: host_netdev[N],
@@ -363,7 +364,7 @@ three_hosts()
 	done
 }
 
-# reached FROM ADDRESS [OPTION]...: host FROM gets an answer, in time
+# reached FROM ADDRESS [OPTION]...: wait until host FROM gets an answer
 reached()
 {
 	within "$patience" asks ip netns exec "host$1" ping -c 1 -W 2 "${@:3}" "$2" || {
@@ -401,7 +402,7 @@ address_each()
 to_peer() { echo "$2" >"$together.$1.of.$NODE"; }
 of_peer() { cat "$together.$1.of.$PEER"; }
 
-# how much transfer.py sends each way
+# transfer.py sends this many bytes each way
 # shellcheck disable=SC2034 # for the tests
 transfer=$WEFT_TESTS/ib/transfer.py
 # shellcheck disable=SC2034

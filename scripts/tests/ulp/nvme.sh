@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# An NVMe-oF target, and a host. To be sourced after lib.sh.
+# Functions for NVMe-oF targets and hosts. Source it after lib.sh.
 NVMET=/sys/kernel/config/nvmet
 NQN=nqn.2026-01.org.example:weft
-# or tcp
+# the transport: rdma or tcp
 : "${transport=rdma}"
-# what is written to, and how
+# the disk that fio writes to, and its I/O engine
 : "${disk=/dev/nvme0n1}" "${engine=libaio}"
 
 # target ADDRESS DEVICE...: export block devices as namespaces 1, 2...
@@ -43,7 +43,7 @@ add_namespace()
 	mkdir "$dir"
 	defer remove_namespace "$1"
 	echo -n "$2" >"$dir/device_path"
-	# a file may be where there is no direct I/O
+	# a file may be on a file system without direct I/O
 	[ -b "$2" ] || echo 1 >"$dir/buffered_io"
 	echo 1 >"$dir/enable"
 }
@@ -54,9 +54,8 @@ remove_namespace()
 	[ ! -e "$dir" ] || { echo 0 >"$dir/enable"; rmdir "$dir"; }
 }
 
-# memory_disk: null_blk's nullb0, which remembers what was written. As a disk with NVMe it
-# has a queue for each CPU, and completes in hard interrupts, where the target posts its
-# answers then.
+# memory_disk: nullb0 of null_blk, which keeps its data. Like an NVMe disk it has a queue for
+# each CPU and completes in hard interrupts, in which the target posts its responses then.
 memory_disk()
 {
 	modprobe null_blk nr_devices=1 gb=1 memory_backed=1 bs=512 irqmode=2 submit_queues="$(nproc)"
@@ -64,13 +63,13 @@ memory_disk()
 	within 10 test -b /dev/nullb0
 }
 
-# connect ADDRESS [OPTION...]: as a host; the namespace is /dev/nvme0n1 then
+# connect ADDRESS [OPTION...]: connect as a host; the namespace is /dev/nvme0n1 then
 connect()
 {
 	local address=$1
 	shift
 	modprobe "nvme-$transport"
-	# the tool does not say why
+	# the tool does not print the reason of a failure
 	nvme connect -t "$transport" -a "$address" -s 4420 -n "$NQN" "$@" ||
 		{ dmesg | grep nvme | tail -n 5; fail "nvme connect to $address"; }
 	defer disconnect
@@ -82,25 +81,25 @@ disconnect() { nvme disconnect -n "$NQN" >/dev/null; }
 #
 # ---- A controller that is lost
 #
-# A link that is down for a moment costs it nothing, as RC's retries last longer. What ends it
-# are keep-alives that are not answered, after 5 s, and then it says "connecting".
+# It survives a link that is down for a moment, as RC's retries last longer. It gets lost when
+# its keep-alives are not answered for 5 s; its state is "connecting" then.
 
 lost() { grep -qx connecting /sys/class/nvme/nvme*/state; }
 
 live() { grep -qx live /sys/class/nvme/nvme*/state; }
 
-# reconnects: how often a controller has come back by itself since the machine was booted
+# reconnects: how often controllers have reconnected by themselves since the boot
 reconnects() { dmesg | grep -c 'nvme.*: Successfully reconnected' || true; }
 
-# reconnected BEFORE: one more than reconnects has said
+# reconnected BEFORE: has a controller reconnected since reconnects printed BEFORE?
 reconnected() { live && [ "$(reconnects)" -gt "$1" ]; }
 
-# verified NAME OPTION...: write with fio, and read what was written
+# verified NAME OPTION...: write with fio, and read and verify the data
 verified()
 {
 	local name=$1
 	shift
-	# a file in place of a device that has gone would do for it
+	# --allow_file_create=0: fio would create a file in place of a device that is gone
 	fio --name="$name" --filename="$disk" --allow_file_create=0 --direct=1 --ioengine="$engine" \
 		--verify=crc32c --verify_fatal=1 --verify_state_save=0 --minimal --output-format=terse "$@" >"/tmp/$name.fio" ||
 		{ cat "/tmp/$name.fio"; fail "fio $name: status $?"; }

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# A SCSI target of the kernel (LIO), and disks that appear. To be sourced after
+# Functions for SCSI targets of the kernel (LIO), and for their initiators. Source it after
 # lib.sh.
 TARGET=/sys/kernel/config/target
 IQN=iqn.2026-01.org.example:weft
 
-# target_core: what a target is made of
+# target_core: load the core of targets
 target_core()
 {
 	modprobe sd_mod
-	# for targets in user space, and not wanted here
+	# do not load the module for targets in user space
 	echo install target_core_user true >/etc/modprobe.d/weft-scsi.conf
 	defer rm -f /etc/modprobe.d/weft-scsi.conf
 	modprobe target_core_mod
 	mountpoint -q /sys/kernel/config || mount -t configfs none /sys/kernel/config
 }
 
-# ram_disk: a disk in memory, 64 MiB, for the target
+# ram_disk: make a disk in memory, 64 MiB, for the target
 ram_disk()
 {
 	target_core
@@ -28,7 +28,7 @@ ram_disk()
 	echo 1 >"$TARGET/core/rd_mcp_0/disk/enable"
 }
 
-# export_disk TPG: as LUN 0, until the test ends
+# export_disk TPG: export it as LUN 0, until the test ends
 export_disk()
 {
 	defer withdraw_disk "$1"
@@ -43,12 +43,12 @@ withdraw_disk()
 	rmdir "$1/lun/lun_0"
 }
 
-# parents: how many devices of weft sysfs has, those that are kept for an initiator, too
+# parents: the number of weft's parent devices in sysfs, also of those that initiators keep
 parents() { find /sys/devices/platform -maxdepth 1 -name 'weft.*' | wc -l; }
 
 disks() { (cd /sys/block && ls -d sd* 2>/dev/null) || true; }
 
-# new_disk BEFORE: the one that was not in the list BEFORE, when it is there
+# new_disk BEFORE: wait for a disk that is not in the list BEFORE, and print it
 new_disk()
 {
 	local end=$((SECONDS + 20)) disk
@@ -65,7 +65,7 @@ new_disk()
 	return 1
 }
 
-# file_system DISK: make one, copy a tree there and back, check it
+# file_system DISK: make a file system, copy a tree to it, and compare it after a new mount
 file_system()
 {
 	mkfs.ext4 -q "$1"
@@ -85,7 +85,7 @@ file_system()
 # ---- iSER
 #
 
-# iser_target ADDRESS: the disk, for whoever comes; he may write
+# iser_target ADDRESS: export the disk to any initiator, writable
 iser_target()
 {
 	local i tpg=$TARGET/iscsi/$IQN/tpgt_1
@@ -106,7 +106,7 @@ iser_target()
 	defer sh -c "echo 0 >$tpg/enable"
 }
 
-# iser_targetcli ADDRESS: the same, and its disk, as an administrator makes them
+# iser_targetcli ADDRESS: make a disk and the same target with targetcli, as administrators do
 iser_targetcli()
 {
 	target_core
@@ -124,18 +124,18 @@ iser_targetcli()
 		/iscsi/$IQN/tpg1 set attribute generate_node_acls=1 cache_dynamic_acls=1
 		/iscsi/$IQN/tpg1 set attribute authentication=0 demo_mode_write_protect=0
 	EOT
-	# it succeeds whatever its commands do
+	# targetcli succeeds even if its commands fail
 	rdma resource show cm_id | grep "state LISTEN.*$1:3260"
 }
 
-# iser_listen: again, on a device that is new. Linux does not do so by itself.
+# iser_listen: listen again on a new device. Linux does not do so by itself.
 iser_listen()
 {
 	echo 0 >"$listener"
 	echo 1 >"$listener"
 }
 
-# iser_login ADDRESS: its disk is $disk then
+# iser_login ADDRESS: log in; $disk is the disk then
 iser_login()
 {
 	local before
@@ -160,7 +160,8 @@ iser_node() { iscsiadm -m node -T "$IQN" -p "$portal" "$@"; }
 
 iser_logout() { ! iser_node 2>/dev/null | grep -q . || iser_node --logout || true; }
 
-# survives CMD...: what is written while CMD takes the port away is there when it is back
+# survives CMD...: CMD takes the port away and brings it back; data written meanwhile is on the
+# disk afterwards
 survives()
 {
 	local i writer
@@ -178,7 +179,7 @@ survives()
 	cmp -n 8388608 /tmp/random "$disk"
 }
 
-# reconnects CMD...: likewise, by another connection
+# reconnects CMD...: the same, and the session has another connection afterwards
 reconnects()
 {
 	local before
@@ -191,7 +192,7 @@ reconnects()
 # ---- SRP, over RDMA-CM
 #
 
-# srp_target INITIATOR: the disk, for the initiator with this address
+# srp_target INITIATOR: export the disk to the initiator with this address
 srp_target()
 {
 	local wwn
@@ -199,13 +200,13 @@ srp_target()
 	defer modprobe -r ib_srpt
 	mkdir -p "$TARGET/srpt"
 	echo 5555 >"$TARGET/srpt/discovery_auth/rdma_cm_port"
-	# the port's GUID: initiators have the names of their addresses there
+	# a target is named by the GUID of its port, an initiator by its address
 	wwn=$(cut -d : -f 5- </sys/class/infiniband/weft0/ports/1/gids/0)
 	srp_tpg=$TARGET/srpt/$wwn/$wwn
 	srp_acl=$srp_tpg/acls/$1
 	mkdir -p "$srp_tpg"
 	export_disk "$srp_tpg"
-	# before that is undone: the ACL refers to it
+	# runs before withdraw_disk, as the ACL refers to the LUN
 	defer srp_withdraw
 	mkdir "$srp_acl"
 	mkdir "$srp_acl/lun_0"
@@ -213,7 +214,7 @@ srp_target()
 	echo 1 >"$srp_tpg/enable"
 }
 
-# srp_withdraw: no target any more, as its directories are those of one device
+# srp_withdraw: remove the target, whose directories belong to one device
 srp_withdraw()
 {
 	[ -e "$srp_tpg" ] || return 0
@@ -224,10 +225,10 @@ srp_withdraw()
 	rmdir "$srp_tpg" "${srp_tpg%/*}" "$TARGET/srpt"
 }
 
-# srp_guid: what a target here is called
+# srp_guid: the name of a target on this host
 srp_guid() { tr -d : </sys/class/infiniband/weft0/node_guid; }
 
-# srp_login ADDRESS GUID: its disk is $disk then
+# srp_login ADDRESS GUID: log in; $disk is the disk then
 srp_login()
 {
 	local before

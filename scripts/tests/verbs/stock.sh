@@ -1,25 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# What tests have in common that run stock programs in pairs. To be sourced
-# first; it has lib.sh, too:
+# Functions for tests that run stock programs in pairs. Source it first; it sources lib.sh,
+# too:
 #
 #	. "$(dirname "$0")/../verbs/stock.sh"
 . "$(dirname "${BASH_SOURCE[0]}")/../lib.sh"
 
-# Files of the test: what a pair printed is in "server" and "client".
+# the files of the test; "server" and "client" have the output of a pair
 out=$(mktemp -d)
 defer rm -rf "$out"
-# Seconds a program may take. To be sure that it ends, not to measure anything:
-# a loaded machine without KVM is slow.
+# Seconds that a program may take. They ensure that it ends, and measure nothing: a loaded
+# machine without KVM is slow.
 limit=60
 if [ "$WEFT_KERNEL" = debug ]; then
 	limit=180
 fi
 
-# is_ready WHAT: has a server got so far that its client can start? WHAT is a
-# TCP port it listens on (netns:NAME:PORT: in a namespace), cm:PORT one of
-# rdma_cm, log:REGEX what it prints.
+# is_ready READY: can the client of a server start? READY is a TCP port on which the server
+# listens (netns:NAME:PORT: in a namespace), cm:PORT a port of rdma_cm, log:REGEX a line that
+# the server prints.
 is_ready()
 {
 	case $1 in
@@ -30,14 +30,14 @@ is_ready()
 	esac
 }
 
-# bounded FILE CMD: run a command with its output in FILE; 124: it was too long.
+# bounded FILE CMD: run a command with its output in FILE; status 124 is a time-out.
 bounded()
 {
 	timeout -k 5 "$limit" bash -c "exec $2" >"$1" 2>&1 </dev/null || return $?
 }
 
-# show FILE TITLE STATUS: for whoever reads the log of a test that failed: all of
-# it if this did, which may have said why at its beginning
+# show FILE TITLE STATUS: show the output of a command: its end, or all of it if the command
+# failed, as the reason may be at the beginning
 show()
 {
 	local lines=12
@@ -47,9 +47,8 @@ show()
 	[ "$3" = 0 ] || printf '(status %s)\n' "$3"
 }
 
-# converse READY SERVER CLIENT: run two commands until both end, with their
-# status in server_status and client_status. A server without its client is
-# killed.
+# converse READY SERVER CLIENT: run two commands until both end; server_status and
+# client_status are their exit status. A server that outlives a failed client is killed.
 converse()
 {
 	local pid end=$((SECONDS + limit))
@@ -76,13 +75,13 @@ converse()
 	show "$out/client" "$3" "$client_status"
 }
 
-# end_of PID: kill what bounded runs in the background
+# end_of PID: end the command of a bounded in the background
 end_of()
 {
 	pkill -TERM -P "$1" || true
 }
 
-# talk READY SERVER CLIENT: run two commands, which both have to succeed.
+# talk READY SERVER CLIENT: run two commands; both have to succeed.
 talk()
 {
 	converse "$@"
@@ -90,13 +89,13 @@ talk()
 	[ "$server_status" = 0 ] || fail "server: status $server_status: $2"
 }
 
-# said WHO REGEX: that is in what the server or the client printed.
+# said server|client REGEX: it has printed that.
 said()
 {
 	grep -aqE -e "$2" "$out/$1" || { cat "$out/$1"; fail "the $1 did not say '$2'"; }
 }
 
-# refused REGEX CMD...: CMD fails, soon, and says why.
+# refused REGEX CMD...: CMD fails soon, and prints REGEX as the reason.
 refused()
 {
 	local regex=$1 status=0
@@ -104,13 +103,13 @@ refused()
 	timeout -k 5 "$limit" "$@" >"$out/refused" 2>&1 </dev/null || status=$?
 	show "$out/refused" "$*" "$status"
 	[ "$status" != 0 ] || fail "it succeeded: $*"
-	# not by a signal, nor because it was too long; some end with -1
+	# neither by a signal nor by a time-out; some programs exit with -1
 	[ "$status" -lt 124 ] || [ "$status" = 255 ] || fail "it ended with $status: $*"
 	grep -aqE -e "$regex" "$out/refused" || fail "it did not say '$regex': $*"
 }
 
-# some: the lines of a list, but on the debug kernel and with two nodes, which are
-# slow, only each third, unless there is time for all
+# some: the lines of a list; outside of the full tests every third line only if the test is
+# slow, on the debug kernel or with two nodes
 some()
 {
 	if [ "$WEFT_TIER" = test ] && [[ $WEFT_KERNEL = debug || ${NODES-1} = 2 ]]; then
@@ -120,20 +119,20 @@ some()
 	fi
 }
 
-# counter DEVICE NAME: one of the device's hardware counters
+# counter DEVICE NAME: the value of a hardware counter
 counter()
 {
 	cat "/sys/class/infiniband/$1/ports/1/hw_counters/$2"
 }
 
-# gid DEVICE ADDRESS: the index of its GID, for which it waits
+# gid DEVICE ADDRESS: as gid_index, but wait for the GID
 gid()
 {
 	within 10 gid_index "$@" >"$out/gid" 2>&1 || { cat "$out/gid"; fail "no GID of $2 on $1"; }
 	tail -n 1 "$out/gid"
 }
 
-# add_dummy NAME ADDRESS...: a net device without a wire
+# add_dummy NAME ADDRESS...: add a net device without a wire, until the end of the test
 add_dummy()
 {
 	local name=$1
@@ -154,7 +153,8 @@ remove_netdev()
 	[ ! -e "/sys/class/net/$1" ] || ip link del "$1"
 }
 
-# took WHAT SECONDS SINCE: it took less than that since EPOCHREALTIME was SINCE.
+# took WHAT SECONDS SINCE: less than SECONDS, on the debug kernel four times as many, have passed
+# since EPOCHREALTIME was SINCE
 took()
 {
 	local us=$((${EPOCHREALTIME/./} - ${3/./})) most=$2
@@ -163,8 +163,8 @@ took()
 	[ $us -lt $((most * 1000000)) ] || fail "$1 took more than $most s"
 }
 
-# start NAME CMD: run a command in the background with its output in the file
-# NAME, its process in job[NAME].
+# start NAME CMD: run a command in the background; the file NAME has its output, job[NAME] its
+# process.
 declare -A job
 start()
 {
@@ -174,13 +174,13 @@ start()
 	defer end_of $!
 }
 
-# kill_job NAME: kill -9, as long as it runs
+# kill_job NAME: kill -9 the command of a running job
 kill_job()
 {
 	pkill -KILL -P "$(pgrep -P "${job[$1]}")"
 }
 
-# must_end NAME SECONDS: it ends by itself; its status is in job_status.
+# must_end NAME SECONDS: the job ends by itself; job_status is its exit status.
 must_end()
 {
 	within "$2" has_ended "${job[$1]}" || { cat "$out/$1"; fail "'$1' does not end"; }
@@ -195,14 +195,14 @@ has_ended()
 	[ ! -e "/proc/$1" ]
 }
 
-# watch_events DEVICE: ibv_asyncwatch, whose output is in the file "events"
+# watch_events DEVICE: start ibv_asyncwatch as the job "events"
 watch_events()
 {
 	start events "ibv_asyncwatch -d $1"
 	within 30 grep -q "async event FD" "$out/events" || { cat "$out/events"; fail "ibv_asyncwatch does not start"; }
 }
 
-# event NAME: it arrives. Then those before it are forgotten.
+# event NAME: the event arrives; earlier ones are forgotten.
 event()
 {
 	within 10 grep -q "IBV_EVENT_$1 " "$out/events" || { cat "$out/events"; fail "no event $1"; }
@@ -210,15 +210,14 @@ event()
 	: >"$out/events"
 }
 
-# port_state DEVICE STATE: that is what ibv_devinfo says.
+# port_state DEVICE STATE: does ibv_devinfo show this state?
 port_state()
 {
 	ibv_devinfo -d "$1" | grep -qE "^\s*state:\s+PORT_$2 "
 }
 
-# perftest SERVER_OPTIONS CLIENT_OPTIONS PROGRAM OPTION...: both ends of a
-# program of perftest. The client's options are the server's with an address. With -R
-# they meet by rdma_cm.
+# perftest SERVER_OPTIONS CLIENT_OPTIONS PROGRAM OPTION...: run both ends of a program of
+# perftest. CLIENT_OPTIONS include the address. With -R the ends connect by rdma_cm.
 perftest()
 {
 	local server=$1 client=$2 where=18515
@@ -227,9 +226,9 @@ perftest()
 	talk "$where" "$* -F $server" "$* -F $client"
 }
 
-# measured WHO SIZE ITERATIONS: WHO prints a figure for that, which is no zero. Of
-# small messages the bandwidth may be, but not the rate next to it. All are zero, with -F,
-# if the program could not tell how fast its clock is, as on a host that is busy with others.
+# measured server|client SIZE ITERATIONS: it has printed a figure other than zero. With small
+# messages the bandwidth may be zero, but not the rate next to it. With -F all figures are zero
+# if the program cannot determine the frequency of its clock, as on a busy host.
 measured()
 {
 	awk -v size="$2" -v n="$3" '
@@ -242,9 +241,9 @@ measured()
 # ---- Whole tests of weft0, whose GIDs have the indexes index[v4] and index[v6]
 #
 
-# checked_pingpongs PROGRAM [OPTION]...: one for each line of standard input, "v4|v6 SIZE ITERATIONS
-# [OPTION]...". The data is checked, and the device has to send exactly as much, or with
-# more=1 at least as much.
+# checked_pingpongs PROGRAM [OPTION]...: run PROGRAM for each line of standard input, which is
+# "v4|v6 SIZE ITERATIONS [OPTION]...". The data has to arrive unchanged. The device has to count
+# exactly these bytes, or with more=1 at least these.
 checked_pingpongs()
 {
 	local ip size n options cmd end before sent
@@ -258,7 +257,7 @@ checked_pingpongs()
 			! grep -q invalid "$out/$end" || fail "the data is not what was sent"
 		done
 		sent=$(($(counter weft0 sent_bytes) - before))
-		# with another count they used another device, or none
+		# another count means another device, or none
 		if [ "${more-}" = 1 ]; then
 			[ $sent -ge $((size * n * 2)) ] || fail "the device sent $sent bytes"
 		else
@@ -267,7 +266,8 @@ checked_pingpongs()
 	done
 }
 
-# perftests: one for each line of standard input, "v4|v6 PROGRAM ITERATIONS SIZE [OPTION]..."
+# perftests: run ib_PROGRAM for each line of standard input, which is "v4|v6 PROGRAM ITERATIONS
+# SIZE [OPTION]..."
 perftests()
 {
 	local ip program n size options before got
@@ -280,7 +280,7 @@ perftests()
 	done
 }
 
-# atomics PROGRAM: perftest with both atomic operations
+# atomics PROGRAM: run it with both atomic operations
 atomics()
 {
 	local type before got

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# What tests of packets have in common. To be sourced first; it has stock.sh and
-# lib.sh, and own_build, too:
+# Functions for tests of packets. Source it first; it sources stock.sh, lib.sh and
+# userspace/tests/lib.sh, too:
 #
 #	. "$(dirname "$0")/wire.sh"
 #
-# There are three ways to have a wire:
+# There are three kinds of wire:
 #
 #	forced		one host, whose devices use no local link
 #	joined		one host, and a namespace "ns9" at the end of a cable
@@ -19,7 +19,7 @@ unload_weft()
 	[ ! -e /sys/module/weft ] || rmmod weft
 }
 
-# moved WHAT BEFORE AFTER: that has become more
+# moved NAME BEFORE AFTER: the counter NAME has grown
 moved()
 {
 	printf '%s: %d more\n' "$1" $(($3 - $2))
@@ -33,22 +33,22 @@ moved()
 # force_packets: weft devices that are made from now on have no local link
 force_packets()
 {
-	# It is read when the module is loaded, by whomever.
+	# modprobe reads the option whenever it loads the module
 	unload_weft
 	defer rm -f /etc/modprobe.d/weft-forced.conf
 	defer unload_weft
 	echo "options weft local_link=N" >/etc/modprobe.d/weft-forced.conf
 }
 
-# udp_received: datagrams that UDP has handed on in this namespace, to a tunnel
-# as well. Nothing but weft has many.
+# udp_received: the number of datagrams that UDP has delivered in this namespace, also to
+# tunnels. Only weft has many.
 udp_received()
 {
 	awk '/^Udp: [0-9]/ { n += $2 } /^Udp6InDatagrams/ { n += $2 } END { print n }' /proc/net/snmp /proc/net/snmp6
 }
 
-# forced TEST...: run tests of other areas with packets only. All are run, though
-# one fails. least=N: packets that each has to send, 20.
+# forced TEST...: run tests of other areas with packets only. All of them run, even if one
+# fails. Each has to send least=N packets (20).
 forced()
 {
 	local test status before packets bad='' ran=
@@ -76,12 +76,12 @@ forced()
 # ---- A cable to another namespace
 #
 
-# joined: this host is one end, the namespace ns9 the other one.
+# joined: connect this host with the namespace ns9
 #
 #	veth8	10.10.1.1 fd00:10::1	weft8	|	10.10.1.2 fd00:10::2	weft9
 #
-# What else there is to say goes over a second cable, which is always good:
-# 10.10.2.1 and 10.10.2.2.
+# A second cable, 10.10.2.1 and 10.10.2.2, is always good; programs use it for their TCP
+# connections.
 joined()
 {
 	need ip tc rdma
@@ -93,14 +93,14 @@ joined()
 	there rdma link add weft9 type weft netdev veth9
 	defer remove_link weft9
 	within 10 test -e /sys/class/infiniband/weft9/ports/1/state
-	# ARP now, not through a bad network
+	# resolve the addresses now, before a test makes the network bad
 	there ping -c 1 -W 5 10.10.1.1 >/dev/null || fail "the cable does not work"
 	there ping -c 1 -W 5 fd00:10::1 >/dev/null || fail "the cable does not work with IPv6"
 	index8=$(gid weft8 10.10.1.1)
 	index9=$(gid weft9 10.10.1.2)
 }
 
-# cable A B NET4 [NET6]: veth$A here, veth$B in ns9. queues=N: that many each way
+# cable A B NET4 [NET6]: veth$A here, veth$B in ns9, with queues=N queues each way
 queues=1
 cable()
 {
@@ -124,13 +124,13 @@ remove_space()
 	ip netns del ns9
 }
 
-# there CMD...: in ns9
+# there CMD...: run it in ns9
 there()
 {
 	ip netns exec ns9 "$@"
 }
 
-# over_cable READY SERVER CLIENT: the server here, the client in ns9
+# over_cable READY SERVER CLIENT: as talk, with the server here and the client in ns9
 over_cable()
 {
 	talk "$1" "$2" "ip netns exec ns9 $3"
@@ -149,7 +149,7 @@ vlan_there()
 	gid weft95 fd00:15::2 >/dev/null
 }
 
-# sane_pingpong END...: it has moved all of its data, and as it was
+# sane_pingpong END...: this end of a ping-pong has got all data, unchanged
 sane_pingpong()
 {
 	local end
@@ -159,14 +159,14 @@ sane_pingpong()
 	done
 }
 
-# cable_size MTU: of both ends
+# cable_size MTU: set it at both ends
 cable_size()
 {
 	ip link set veth8 mtu "$1"
 	there ip link set veth9 mtu "$1"
 }
 
-# bad NETEM...: what leaves either end of the cable suffers that
+# bad NETEM...: apply this to the packets that leave either end of the cable
 bad()
 {
 	printf -- '--- netem %s\n' "$*"
@@ -175,14 +175,14 @@ bad()
 	there tc qdisc add dev veth9 root netem limit 10000 "$@"
 }
 
-# good: no longer
+# good: undo bad
 good()
 {
 	tc qdisc del dev veth8 root 2>/dev/null || true
 	there tc qdisc del dev veth9 root 2>/dev/null || true
 }
 
-# exchange_joined OPTION...: our program between weft8 and weft9
+# exchange_joined OPTION...: our program "exchange" between weft8 and weft9
 exchange_joined()
 {
 	own_build exchange
@@ -190,7 +190,8 @@ exchange_joined()
 		"$WEFT_BIN/exchange -d weft9 -g $index9 $* 10.10.2.1"
 }
 
-# both_ends OPTION...: our program, in the background, until both are at it
+# both_ends OPTION...: start our program "exchange" in the background; both ends have traffic
+# on return
 both_ends()
 {
 	own_build exchange
@@ -206,7 +207,7 @@ both_ends()
 
 busy() { [ "$(counter weft8 rx_packets)" -gt $((before + 20)) ]; }
 
-# both_succeed: until they are done, and both of them well
+# both_succeed: wait for both ends, which have to succeed
 both_succeed()
 {
 	for end in server client; do
@@ -219,8 +220,8 @@ both_succeed()
 # ---- Multicast groups
 #
 
-# groups_job NAME ARG...: our program, which is in groups, run by $with. It takes its
-# orders from a pipe.
+# groups_job NAME ARG...: start our program "groups", which joins groups, by the command $with.
+# It takes its orders from a pipe.
 with='' # a command, such as "ip netns exec ns9"
 declare -A orders
 groups_job()
@@ -235,7 +236,7 @@ groups_job()
 	within 30 grep -q attached "$out/$1" || { cat "$out/$1"; fail "$1 does not attach"; }
 }
 
-# tell NAME ORDER: to groups_job
+# tell NAME ORDER: give a job an order
 tell()
 {
 	echo "$2" >&"${orders[$1]}"
@@ -255,8 +256,8 @@ leave()
 # has_got NAME: has the job got the datagram that it was told to receive?
 has_got() { grep -q "done: receive" "$out/$1"; }
 
-# socket_joins NAME NETDEV: somebody else, run by $with, is in the first group of either
-# family
+# socket_joins NAME NETDEV: a socket of another program, run by $with, joins the first group of
+# either family
 socket_joins()
 {
 	cat >"$out/member.py" <<-'END'
@@ -281,7 +282,8 @@ socket_ends()
 	must_end "$1" 10
 }
 
-# expect_groups NETDEV N WHAT: it is in so many of groups_job's, soon; seen by $with
+# expect_groups NETDEV N WHAT: NETDEV, as $with sees it, is soon in N of the groups that
+# groups_job uses
 expect_groups()
 {
 	within 10 is_in_groups "$1" "$2" || { $with ip maddr show dev "$1"; fail "not $2 groups: $3"; }
@@ -293,14 +295,14 @@ is_in_groups()
 	[ "$($with ip maddr show dev "$1" | grep -cE 'inet +239\.7\.|inet6 +ff1e::7:')" = "$2" ]
 }
 
-# expect_macs NETDEV WHAT: soon it receives at the link addresses of those groups that it
-# is in, and at no other one of that kind; seen by $with
+# expect_macs NETDEV WHAT: NETDEV, as $with sees it, soon receives at the link addresses of
+# the groups that it is in, and at no others of that kind
 expect_macs()
 {
 	within 10 has_macs "$1" || { $with ip maddr show dev "$1"; fail "not the addresses of its groups: $2"; }
 }
 
-# the last 23 bits of IPv4's group, and the last 32 of IPv6's
+# A link address has the last 23 bits of an IPv4 group, or the last 32 of an IPv6 group.
 has_macs()
 {
 	$with ip maddr show dev "$1" | awk '
@@ -326,10 +328,10 @@ has_macs()
 # ---- Two hosts
 #
 
-# addresses by what the test calls the network, without the number of the host
+# the prefixes of the networks; the number of the host follows
 declare -A network=([v4]=10.9.0. [v6]=fd00:9:: [vlan4]=10.9.7. [vlan6]=fd00:9:7::)
 
-# address NODE [NETWORK]: v4 without it
+# address NODE [NETWORK]: the address of a node (default: v4)
 address()
 {
 	if [ "$1" = a ]; then
@@ -339,14 +341,14 @@ address()
 	fi
 }
 
-# two_nodes: what a test with NODES: 2 begins with
+# two_nodes: each test with NODES: 2 calls it first
 two_nodes()
 {
 	[ "${NODES-}" = 2 ] || skip "this wants two nodes"
 	defer tell_failure
 }
 
-# The other node need not wait for one that has failed. "status" is that of
+# Tell the other node, so that it does not wait for this one. "status" is a variable of
 # run_deferred.
 tell_failure()
 {
@@ -354,8 +356,8 @@ tell_failure()
 	[ "$status" = 0 ] || : >"$together.failed.$NODE"
 }
 
-# can_suspend: a kernel that may be tried with "suspended". Not for 6.1: that resets the
-# guest's disks, and all that was in flight there is lost.
+# can_suspend: "suspended" needs this. Not for 6.1, which resets the guest's disks, and loses
+# their requests in flight.
 can_suspend()
 {
 	local delay=/sys/module/suspend/parameters/pm_test_delay
@@ -364,7 +366,8 @@ can_suspend()
 	defer sh -c "echo none >/sys/power/pm_test; echo $(cat $delay) >$delay"
 }
 
-# suspended LEVEL SECONDS: as far as that, which "devices" is without the processors
+# suspended LEVEL SECONDS: suspend this guest as far as LEVEL; "devices" leaves the processors
+# running
 suspended()
 {
 	local start=$EPOCHREALTIME
@@ -374,7 +377,7 @@ suspended()
 	took "a suspend of $1" 60 "$start"
 }
 
-# meet NAME: wait for the other node, as "barrier" does, whose directory this is
+# meet NAME: wait for the other node, as "barrier" does, in whose directory the files are
 together=/run/weft/sync/${0##*/}
 meet()
 {
@@ -392,8 +395,8 @@ peer_failed()
 	[ -e "$together.failed.$PEER" ]
 }
 
-# across READY SERVER CLIENT: the server on the node $server, the client on the
-# other one. Both have to succeed. Who this node was is in $who.
+# across READY SERVER CLIENT: run the server on the node $server, the client on the other
+# node. Both have to succeed. $who tells which of them this node runs.
 server=a steps=0
 across()
 {
@@ -423,13 +426,13 @@ across()
 	meet "across-done$steps"
 }
 
-# can_start READY PID: the server is ready, or there is no server any more
+# can_start READY PID: is the server ready, or has it ended?
 can_start()
 {
 	is_ready "$1" || has_ended "$2"
 }
 
-# pingpong NETWORK PROGRAM OPTION...: between $dev here and $dev there
+# pingpong NETWORK PROGRAM OPTION...: between the $dev of both nodes
 pingpong()
 {
 	local cmd
@@ -451,7 +454,7 @@ perftest_across()
 	[ $who = server ] || measured client "$2" "$3"
 }
 
-# exchange_across NETWORK OPTION...: our program
+# exchange_across NETWORK OPTION...: our program "exchange"
 exchange_across()
 {
 	local cmd
@@ -460,7 +463,7 @@ exchange_across()
 	across 18520 "$cmd" "$cmd $(address $server)"
 }
 
-# refusals_across NETWORK: what each node's device refuses the other one's
+# refusals_across NETWORK: the device of each node refuses the wrong requests of the other one
 refusals_across()
 {
 	local cmd
@@ -484,7 +487,7 @@ placed_across()
 	fi
 }
 
-# devices KIND_A KIND_B: each node's device, in $dev: weft0, or rxe0
+# devices KIND_A KIND_B: make $dev on each node: weft0 or rxe0
 devices()
 {
 	local kind=$1
@@ -500,8 +503,8 @@ devices()
 	meet devices
 }
 
-# add_rxe NAME NETDEV: a device of the kernel's own driver, removed at the end.
-# In a namespace only one of the drivers can have the UDP port.
+# add_rxe NAME NETDEV: a device of rdma_rxe, removed at the end of the test. Only one of the
+# drivers can have the UDP port of a namespace.
 add_rxe()
 {
 	unload_weft
@@ -517,7 +520,7 @@ remove_rxe()
 	modprobe -r rdma_rxe
 }
 
-# big_frames MTU: of eth0, on both nodes; 1500 at the end
+# big_frames MTU: set it for eth0 on both nodes, until the end of the test
 big_frames()
 {
 	ip link set eth0 mtu "$1"
@@ -528,7 +531,7 @@ big_frames()
 	meet "pinged$1"
 }
 
-# add_vlan ID: on both nodes, eth0.ID
+# add_vlan ID: add eth0.ID on both nodes
 add_vlan()
 {
 	ip link add link eth0 name "eth0.$1" type vlan id "$1" || skip "no VLANs here"
@@ -543,7 +546,8 @@ add_vlan()
 # ---- What goes over the wire
 #
 
-# no_giants NETDEV...: what is captured is what a wire would carry
+# no_giants NETDEV...: switch segmentation offloads off, so that captured packets are as long
+# as on a wire
 no_giants()
 {
 	local netdev
@@ -553,7 +557,7 @@ no_giants()
 	done
 }
 
-# capture FILE NETDEV: all packets of RoCE, until stop_capture
+# capture FILE NETDEV: capture all RoCE packets, until stop_capture
 capture()
 {
 	start tcpdump "tcpdump -Z root -i $2 -s 0 -U -B 16384 -w $1 udp port 4791"
@@ -562,17 +566,17 @@ capture()
 
 stop_capture()
 {
-	sleep 1 # for packets that are on their way
+	sleep 1 # for packets in flight
 	pkill -INT -P "$(pgrep -P "${job[tcpdump]}")"
 	must_end tcpdump 20
 	! grep -E '[1-9][0-9]* packets dropped by kernel' "$out/tcpdump" || fail "tcpdump has not got all"
 }
 
 #
-# ---- What is done with several kinds of peer
+# ---- Traffic with several kinds of peer
 #
 
-# rdma_cm_across: the programs of rdma_cm, between the devices of two nodes
+# rdma_cm_across: run the programs of rdma_cm between the devices of two nodes
 rdma_cm_across()
 {
 	local net address
@@ -595,8 +599,8 @@ rdma_cm_across()
 	done
 }
 
-# multicast_across N [TIMES]: what one node sends to a group comes to the other one; node a
-# sends 10 messages, node b N, as often as that
+# multicast_across N [TIMES]: each node gets the messages that the other one sends to a group:
+# 10 from node a, N from node b, TIMES times
 multicast_across()
 {
 	local own n times
@@ -606,7 +610,7 @@ multicast_across()
 	for server in a b; do
 		n=10 times=1
 		[ $server = b ] || n=$1 times=${2-1}
-		# virtio_net tells the other side of its groups from a work item
+		# sleep, as a work item of virtio_net announces its groups
 		across "log:mckey: joined" "stdbuf -oL mckey -m 239.1.1.1 -b $own -C $n -S 200" \
 			"sh -c 'sleep 1; for i in $(seq -s " " "$times"); do mckey -m 239.1.1.1 -b $own -C $n -S 200 -s || exit; done'"
 		said $who 'return status 0'
