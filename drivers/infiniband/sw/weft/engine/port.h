@@ -24,13 +24,12 @@ struct weft_pkt;
  * @to_group: is a datagram to WEFT_MCAST_QPN addressed to a multicast group?
  * @pkey_valid: is the P_Key right for @pkt->qp or a group? If not, the subnet manager is told.
  * @addressed: may a packet for @pkt->qp have come to its address?
- * @verify: the checks that cost most, and of the virtual lane. Returns false: drop the packet,
- *	and @why is the counter.
+ * @verify: the ICRC, or the virtual lane. Returns false: the packet is dropped, @why counts it.
  * @multicast: give a packet to the members of its group; returns how many there are
  * @is_own: has @qp sent this datagram itself?
  * @member_pkey_valid: does a member of a group accept the P_Key of a datagram?
- * @datagram: fill in members of a UD request that depend on the port; @payload is at the
- *	first byte
+ * @datagram: fill in the members of a request for a UD QP that depend on the port; @payload is at
+ *	the first byte
  * @service_level: the service level in a datagram's completion
  * @bad_qkey: tell of the wrong Q_Key of a datagram to @qp; it has been counted
  */

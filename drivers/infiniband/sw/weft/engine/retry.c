@@ -125,7 +125,7 @@ void weft_retry_timeout(struct weft_qp *qp)
 		hrtimer_start(&retry->timer, ktime_sub(retry->deadline, now),
 			      HRTIMER_MODE_REL_SOFT);
 	else if (weft_pace_is_holding(send))
-		weft_retry_start(qp); /* the pace holds packets back, perhaps one with AckReq */
+		weft_retry_start(qp); /* the packets that would be answered may still wait */
 	else
 		weft_retry(qp);
 }

@@ -10,12 +10,10 @@
 #include "engine/pkt.h"
 #include "stats.h"
 
-/**
- * weft_rx - a packet has arrived
- * @pkt: from weft_pkt_init(), with headers as weft_pkt_decode() needs them; the callee owns it
- *
- * Finds the QP or group, checks the packet, and passes it to the completer or responder, or
- * drops it.
+/*
+ * A packet has arrived: find its QP or group, check it, and pass it to the completer or responder,
+ * or drop it. @pkt is from weft_pkt_init(), and has the linear data that weft_pkt_decode() needs.
+ * The callee owns its memory.
  */
 void weft_rx(struct weft_pkt *pkt);
 

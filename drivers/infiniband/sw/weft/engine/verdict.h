@@ -9,8 +9,8 @@
  * enum weft_verdict - the result
  * @WEFT_DONE: executed, or (unreliable) sent; or the caller may go on
  * @WEFT_DROP: the QP does not accept it in its present state; nothing has changed
- * @WEFT_LATER: nothing has changed, and the turn gets WEFT_EV_RUN when it is worth trying again:
- *	ODP memory is being pinned, there is no tx credit, or the path is about to change
+ * @WEFT_LATER: nothing has changed, and the turn will get WEFT_EV_RUN when it is worth trying
+ *	again: ODP memory is being pinned, there is no tx credit, or the path is about to change
  * @WEFT_STOPPED: a context wants one of the turns, or the task is being killed, or the step may
  *	sleep and must not: a work item does it again, from the start or from weft_slot.done
  * @WEFT_AS_PACKETS: the local link cannot carry it, but packets can

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * What one half of a QP has of ODP memory.
- */
+/* ODP memory of a requester or responder. */
 #ifndef WEFT_OBJECT_ODP_H
 #define WEFT_OBJECT_ODP_H
 
@@ -12,10 +10,10 @@ struct weft_odp_pins;
 /**
  * struct weft_odp - ODP memory of a message
  *
- * Written by the owner of the half's turn only.
+ * Only the owner of the turn writes it.
  *
- * @pins: being pinned, or pinned and perhaps used; NULL: none
- * @parked: a message waits for @pins, or has them: they are not outdated
+ * @pins: pages that are being pinned, or are pinned and perhaps in use; NULL: none
+ * @parked: a message waits for @pins, or has just got them, so they are not outdated
  */
 struct weft_odp {
 	struct weft_odp_pins	*pins;

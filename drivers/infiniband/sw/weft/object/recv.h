@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The receive half of a QP: responder.
- */
+/* The responder of a QP. */
 #ifndef WEFT_OBJECT_RECV_H
 #define WEFT_OBJECT_RECV_H
 
@@ -23,9 +21,9 @@ struct weft_xrc_name;
  * @WEFT_RESPONSE_NOTHING: nothing
  * @WEFT_RESPONSE_ACK: an acknowledge, positive or negative
  * @WEFT_RESPONSE_ATOMIC: the answer to an atomic
- * @WEFT_RESPONSE_DONE: that an ATOMIC WRITE or a FLUSH has been done
+ * @WEFT_RESPONSE_DONE: the answer to an ATOMIC WRITE or a FLUSH
  * @WEFT_RESPONSE_READ: data
- * @WEFT_RESPONSE_FLUSH: the same as DONE, when it is done
+ * @WEFT_RESPONSE_FLUSH: DONE, as soon as the FLUSH is done
  */
 enum weft_response_kind {
 	WEFT_RESPONSE_NOTHING,
@@ -37,12 +35,11 @@ enum weft_response_kind {
 };
 
 /**
- * struct weft_replay_slot - what the answer to a request was (IBA 9.7.5.1.5, A19)
- * @psn: of the request
+ * struct weft_replay_slot - the answer to a request (IBA 9.7.5.1.5, A19)
+ * @psn: PSN of the request
  * @psns: PSNs of the responses; 0: not in use
- * @kind: of the answer: WEFT_RESPONSE_READ, WEFT_RESPONSE_ATOMIC or
- *	WEFT_RESPONSE_DONE
- * @srqn: READ on XRC: SRQ it names
+ * @kind: WEFT_RESPONSE_READ, WEFT_RESPONSE_ATOMIC or WEFT_RESPONSE_DONE
+ * @srqn: READ on XRC: SRQ that it names
  * @rkey: READ: key
  * @va: READ: first address
  * @length: READ: bytes
@@ -60,16 +57,16 @@ struct weft_replay_slot {
 };
 
 /**
- * struct weft_response - an answer under way
+ * struct weft_response - the answer under way
  * @kind: what it is
- * @again: it has been given before
+ * @again: a repeated answer
  * @syndrome: of an ACK
  * @psn: of the next packet of the answer
  * @msn: messages complete when the request was executed
- * @value: of an atomic; FLUSH: bytes left
- * @srqn: READ, FLUSH on XRC: SRQ it names
+ * @value: atomic: value before; FLUSH: bytes left
+ * @srqn: READ, FLUSH on XRC: SRQ that it names
  * @rkey: READ, FLUSH: key
- * @va: READ: first address; FLUSH: of what is left
+ * @va: READ: first address; FLUSH: first address that is left
  * @length: READ: bytes
  * @done: READ: bytes sent
  */
@@ -88,8 +85,8 @@ struct weft_response {
 };
 
 /**
- * struct weft_progress - a message that comes in several packets
- * @opcode: of the packet before, WEFT_OPCODE_NONE: none is in progress
+ * struct weft_progress - a message that arrives in several packets
+ * @opcode: of the previous packet; WEFT_OPCODE_NONE: no message is in progress
  * @rkey: WRITE: key
  * @va: WRITE: first address
  * @length: WRITE: bytes
@@ -104,52 +101,50 @@ struct weft_progress {
 };
 
 /**
- * struct weft_recv - the receive half
+ * struct weft_recv - the responder
  *
- * Written by the owner of @turn only; attributes by modify_qp with the turn
- * stopped.
+ * Only the owner of @turn writes it; modify_qp writes attributes with the turn stopped.
  *
- * @turn: who may
- * @who: on whose behalf a peer accesses memory by its rkey; immutable, but for the
- *	protection domain of an XRC target, see @srq
+ * @turn: the receive turn
+ * @who: on whose behalf the peer accesses memory by its rkey; immutable, except for the protection
+ *	domain of an XRC target, see @srq
  * @taker: on whose behalf receives are filled: @who, in the protection domain of @srq
- * @ring: receive queue, NULL with an SRQ and on XRC
- * @srq: receive work requests come from here, or NULL: from @ring. Of an XRC
- *	target the one that the request names that is being executed, like @cq,
- *	@who.pd and @taker.pd; NULL in between.
+ * @ring: receive queue; NULL with an SRQ and on XRC
+ * @srq: where receives come from; NULL: from @ring. An XRC target has the SRQ that a request
+ *	names while that is executed, otherwise NULL; the same goes for @cq, @who.pd and @taker.pd.
  * @cq: completions
  * @name: XRC target: holds @srq
- * @srqn: XRC target: where the work request that is held came from
- * @tx: packets under way
+ * @srqn: XRC target: number of the SRQ that the receive which is held came from
+ * @tx: transmitter of its answers
  * @packets: requests to be processed
- * @progress: message that comes in packets
- * @response: answer under way; nothing else is processed meanwhile
- * @replay: ring of answers that may be asked for again, or NULL
+ * @progress: message that arrives in packets
+ * @response: answer under way; no request is processed meanwhile
+ * @replay: ring of answers for repeated requests, or NULL
  * @replay_slots: entries of @replay
- * @replay_next: the oldest one
+ * @replay_next: the oldest entry
  * @nak_sent: the requester has been told to go back to @psn
- * @ack_due: an acknowledge of @ack_psn waits for more to acknowledge
+ * @ack_due: an acknowledge of @ack_psn is due, but may wait for more to acknowledge
  * @unanswered: packets executed since the last answer
- * @softirq: which soft interrupt an acknowledge was last sent in at once
+ * @softirq: number of the soft interrupt in which an acknowledge was last sent at once
  * @held: @wqe has been taken and is not complete
- * @malformed: @wqe could not be made sense of
- * @comm_est: the first message after RTR has been seen
+ * @malformed: @wqe is malformed
+ * @comm_est: the first message in RTR has arrived
  * @last_wqe: LAST_WQE_REACHED has been raised
  * @psn: expected PSN
- * @ack_psn: the last one executed that an acknowledge answers. One with the PSN of a
- *	READ or an atomic, whose answer has been lost, would tell the peer to go back
- *	(IBA 9.7.5.2.5), and rdma_rxe completes the atomic by it.
+ * @ack_psn: PSN of the last executed packet that an acknowledge answers. An acknowledge with the
+ *	PSN of a READ or atomic whose answer was lost would make the peer go back (IBA 9.7.5.2.5),
+ *	and would make rdma_rxe complete the atomic.
  * @msn: messages completed, 24 bits
- * @done: bytes of a message that the local link has moved, if it moves it in windows.
- *	It goes on there when the sender knows the same number.
- * @rnr_timer: attribute: encoded time a sender shall wait
+ * @done: bytes of a message that the local link has moved, if it moves ODP memory in chunks. It
+ *	goes on there if @done of the sender's slot is the same.
+ * @rnr_timer: attribute: encoded delay in an RNR NAK
  * @max_dest_rd_atomic: attribute
  * @wqe: private copy of the receive work request
  * @sgl: memory of a SEND, while a message is in progress
  * @span: memory of any other message, while it is in progress
  * @iter: position in @sgl or @span
  * @odp: ODP memory of a message
- * @waiter: QP whose send half waits for it, referenced, or NULL
+ * @waiter: QP whose requester waits for this responder, referenced, or NULL
  */
 struct weft_recv {
 	struct weft_turn	turn;

@@ -24,15 +24,16 @@ struct weft_opdef;
  * until its completion.
  *
  * @op: its operation
- * @length: bytes of the message, once @psns is set
+ * @length: bytes of the message, valid once @psns is set
  * @first_psn: PSN of the first request packet
- * @psns: PSNs it takes, of a READ those of the responses; 0: it has not been begun, or its
- *	operation is a local one
- * @ssn: requests up to this one, as @limit of struct weft_inflight counts them
- * @done: bytes of it that the local link has moved, if it moves ODP memory in chunks (see the
- *	same member of the peer's responder); bytes of an LSO that have left
- * @fault: enum weft_fault: it fails when those before it are complete
- * @executed: a local operation that has been; to send again does not repeat it
+ * @psns: PSNs it takes (a READ: those of its responses); 0: it has not begun, or is a local
+ *	operation
+ * @ssn: its send sequence number, see struct weft_inflight; of a READ in parts, that of the last
+ * @done: local link: bytes it has moved, if it moves ODP memory in chunks (see @done of the peer's
+ *	struct weft_recv); LSO: bytes that have been sent
+ * @fault: enum weft_fault: it fails when the requests before it are complete
+ * @executed: this local operation has been executed; it is not repeated when packets before it are
+ *	sent again
  * @wqe: the work request; its list is behind the slot
  */
 struct weft_slot {
@@ -48,26 +49,26 @@ struct weft_slot {
 };
 
 /**
- * struct weft_inflight - work requests that have been taken and are not complete
+ * struct weft_inflight - the inflight requests of a QP, a ring of slots
  *
- * PSNs: @una <= @next <= @sent <= weft_send.psn. Indexes count up for ever:
+ * PSNs: @una <= @next <= @sent <= weft_send.psn. Indexes count up for ever (modulo 2^32):
  * @head <= @cur <= @tail.
  *
- * @slots: memory; until packets are to be sent it is @first
- * @first: one slot, which is part of the QP's memory
- * @stride: bytes of a slot and its list
+ * @slots: the slots: @first until the QP sends packets
+ * @first: one slot in the QP's own memory
+ * @stride: bytes of a slot with its list
  * @mask: number of slots minus one
  * @head: the oldest request
  * @cur: the request that is being executed; @tail: all have been
  * @tail: one after the youngest request
  * @una: oldest PSN without an answer
- * @next: PSN to be sent next, in @cur
- * @sent: one after the last PSN that ever was sent
- * @reads: requests sent before @next that have a response, and have not had all of it
+ * @next: PSN to be sent next, in the request at @cur
+ * @sent: one after the highest PSN that was ever sent
+ * @reads: request packets sent before @next that have a response, which is not complete
  * @ssn: requests taken since RESET, 24 bits (IBA: send sequence number)
- * @limit: the last of them that the peer has a receive for
+ * @limit: the highest @ssn that the peer has a receive for
  * @limited: @limit is known
- * @retried: what is being sent is sent again; no progress since
+ * @retried: packets are being sent again, and no answer has come since
  */
 struct weft_inflight {
 	void			*slots;
@@ -88,16 +89,16 @@ struct weft_inflight {
 };
 
 /**
- * struct weft_retry - the ack timeout, RNR delays, and what retries are left
+ * struct weft_retry - the ack timeout, RNR delays, and retries
  *
  * @timer: posts WEFT_EV_TIMER
- * @deadline: when the ack timeout ends; the timer may expire before, and is started again
+ * @deadline: when the ack timeout ends; the timer may expire earlier, and is started again
  * @rnr_wait: nothing is sent before the timer expires
- * @left: transport retries left; @cnt again when the peer has answered
- * @rnr_left: likewise of RNR retries
- * @timeout: attribute: 4.096 us * 2^n, 0: for ever
+ * @left: transport retries left; @cnt again after each progress
+ * @rnr_left: RNR retries left; @rnr_cnt again after each progress
+ * @timeout: attribute: 4.096 us * 2^n; 0: for ever
  * @cnt: attribute
- * @rnr_cnt: attribute, 7: for ever
+ * @rnr_cnt: attribute; 7: for ever
  */
 struct weft_retry {
 	struct hrtimer		timer;
@@ -113,10 +114,10 @@ struct weft_retry {
 /**
  * struct weft_pace - a limit of the rate (ibv_modify_qp_rate_limit(3))
  *
- * @rate: kbit/s of payload, 0: there is no limit
+ * @rate: kbit/s of payload; 0: no limit
  * @burst: ns that @due may be ahead
- * @due: when all that has been sent would have been at @rate
- * @timer: runs until @due when nothing may be sent before
+ * @due: when all that has been sent would have been sent at @rate
+ * @timer: runs until @due while nothing may be sent
  */
 struct weft_pace {
 	u32			rate;
@@ -128,28 +129,27 @@ struct weft_pace {
 /**
  * struct weft_send - the requester
  *
- * Written by the owner of @turn only; attributes by modify_qp with the turn
- * stopped.
+ * Only the owner of @turn writes it; modify_qp writes attributes with the turn stopped.
  *
- * @turn: who may
+ * @turn: the send turn
  * @who: on whose behalf memory is accessed; immutable
- * @opcodes: bit per enum weft_sqe_opcode that it executes; immutable
+ * @opcodes: bit per enum weft_sqe_opcode that it may execute; immutable
  * @ring: send queue
- * @tx: packets under way
+ * @tx: transmitter of its request packets
  * @packets: responses to be processed
  * @inflight: work requests that have been taken
- * @retry: timers and retry counters
+ * @retry: timer and retry counters
  * @doorbell_armed: the client has been asked to ring
  * @drained: SQD: the drain has been reported
  * @paced: @pace limits the rate
  * @sqd_notify: attribute: raise SQ_DRAINED
  * @max_rd_atomic: attribute
- * @batch_packets: that are sent at a time
+ * @batch_packets: most packets in a tx batch
  * @psn: of the next request
- * @posted: takes the turn, for a kernel consumer that has posted with interrupts disabled
+ * @posted: runs the requester for a kernel consumer that has posted with interrupts disabled
  * @pace: limit of the rate
- * @sgl: memory of a request, only while it is being executed
- * @odp: ODP memory of what is being sent
+ * @sgl: memory of a request while it is being executed
+ * @odp: ODP memory of the request that is being sent
  * @placing: ODP memory that a response goes to
  */
 struct weft_send {
@@ -175,7 +175,7 @@ struct weft_send {
 	struct weft_odp		placing;
 };
 
-/* Has a work request been taken that is not complete? Anybody may ask. */
+/* Is there an inflight request? Needs no turn. */
 static inline bool weft_send_is_busy(const struct weft_send *send)
 {
 	return READ_ONCE(send->inflight.head) != READ_ONCE(send->inflight.tail);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * What one half of a QP has under way on the wire.
- */
+/* Transmitters: the packets that a requester or responder has under way. */
 #ifndef WEFT_OBJECT_TX_H
 #define WEFT_OBJECT_TX_H
 
@@ -13,24 +11,22 @@ struct dst_entry;
 struct weft_turn;
 
 /**
- * struct weft_tx - a half's packets, and the way they go
+ * struct weft_tx - a transmitter
  *
- * Written by the owner of @turn only, but @queued, @stalled, @backing_off and @backoff.
+ * The owner of @turn writes it, except @queued, @stalled, @backing_off and @backoff.
  *
- * @turn: of the half; gets WEFT_EV_RUN when there is room again
- * @queued: bytes of packets that have been sent and not been freed
- * @enough: a half that waits goes on when no more than that is @queued
- * @sender_cpu: which of the net device's queues it goes through (XPS): number of a CPU,
- *	and 1
- * @stalled: the half waits for room; cleared by whoever makes it
- * @refused: it does as the queue of the net device has refused a packet
- * @backing_off: the half waits for room that others make, who tell nobody; a reference to
- *	the QP goes with it
- * @backoff: in the list of those
- * @backoffs: how often the transmitter backed off since the queue last took a packet, or enough
+ * @turn: turn of the requester or responder; gets WEFT_EV_RUN when it may go on
+ * @queued: bytes of packets that have been sent and not freed
+ * @enough: a stalled transmitter goes on when no more than that is @queued
+ * @sender_cpu: number of a CPU plus 1, which selects the queue of the net device (XPS)
+ * @stalled: it waits for tx credit; cleared by whoever posts the event
+ * @refused: it is stalled because the queue of the net device has refused a packet
+ * @backing_off: it waits for others to empty that queue, which raises no event; holds a
+ *	reference to the QP
+ * @backoff: entry in the list of transmitters that back off
+ * @backoffs: times it has backed off since the queue last took a packet
  * @since: when it first backed off, in jiffies
- * @dst: route to the QP's destination; NULL: to be looked up. Connected QPs
- *	only.
+ * @dst: route to the destination of a connected QP; NULL: to be looked up
  */
 struct weft_tx {
 	struct weft_turn	*turn;
