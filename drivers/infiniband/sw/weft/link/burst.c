@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A list of complete packets (fraglist GSO, as GRO makes them of packets that a
- * router forwards). Routing tables, firewall and queue see one packet. Taken apart it
- * is as late as can be: by the receiver where the net device is a virtual one, such as
- * lo or veth, else on the way into the driver. That costs little: each packet has its
- * headers, of which only the identification and the length of IP are written anew. The
- * identifications are counted up from the first one's, so that the others have to have
- * those that follow.
+ * A burst is a list of complete packets (fraglist GSO, which GRO also makes of packets that a
+ * router forwards). Routing, firewall and queue handle it as one packet. It is taken apart as late
+ * as possible: by the receiver if the net device is a virtual one, such as lo or veth, otherwise on
+ * the way into the driver. That is cheap: each packet has its headers, of which only the IP
+ * identification and length are written again. The identifications then count up from the first
+ * packet's; the ICRC covers them, so the packets must have been built with these identifications.
  *
- * A socket with encap_rcv gets no list but one that says that it is of a UDP tunnel: UDP
- * takes others apart before. For who takes them apart on the way that means nothing, as
- * the packets are not marked as encapsulated.
+ * UDP takes a list apart before it calls encap_rcv of a socket, unless the list is marked as one of
+ * a UDP tunnel. Code that takes it apart on the way ignores that mark, because the packets are not
+ * marked as encapsulated.
  */
 #include "link/burst.h"
 
@@ -20,7 +19,7 @@
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 
-/* What the length of an IPv4 packet can say, of that of a tunnel, too. */
+/* The largest IPv4 packet, also inside a tunnel. */
 #define BURST_MAX_LENGTH	(65535U - WEFT_BURST_HEADROOM)
 
 bool weft_burst_takes(const struct weft_burst *burst, u32 size)
@@ -47,7 +46,7 @@ void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb)
 		burst->size = skb->len - burst_headers(skb);
 		return;
 	}
-	/* in a list a packet begins behind its headers */
+	/* a packet in the list begins behind its headers */
 	__skb_pull(skb, burst_headers(skb));
 	burst->length += skb->len;
 	if (burst->last == head)
@@ -70,14 +69,15 @@ struct sk_buff *weft_burst_close(const struct weft_burst *burst,
 	if (burst->packets == 1)
 		return skb;
 	shared->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST;
-	/* any other one would take it apart sooner */
+	/* a net device without this feature would take a marked list apart earlier */
 	if (ndev->features & NETIF_F_GSO_UDP_TUNNEL)
 		shared->gso_type |= SKB_GSO_UDP_TUNNEL;
 	shared->gso_size = burst->size;
 	shared->gso_segs = burst->packets;
 	/*
-	 * There is none, so nothing is to be done about it; nor when each tunnel on the way has
-	 * taken one level away. Without any it would be none that a burst may leave with.
+	 * The packets have no UDP checksum. This tells the kernel to neither compute nor verify
+	 * one, also after tunnels on the way have each taken one level off. CHECKSUM_NONE would not
+	 * do: a GSO packet may not leave with it.
 	 */
 	skb->ip_summed = CHECKSUM_UNNECESSARY;
 	skb->csum_level = SKB_MAX_CSUM_LEVEL;
@@ -86,13 +86,13 @@ struct sk_buff *weft_burst_close(const struct weft_burst *burst,
 }
 WEFT_EXPORT_FOR_TEST(weft_burst_close);
 
-/* Nobody else has it, as who looks at all packets does. */
+/* Does no other context (a packet tap, for example) share the buffer? */
 static bool burst_is_own(const struct sk_buff *skb)
 {
 	return !skb_shared(skb) && !skb_cloned(skb);
 }
 
-/* All headers are there, of one length, and may be written. */
+/* Do all packets have headers, of the same length, that may be written? */
 static bool burst_opens(const struct sk_buff *head)
 {
 	int headers = skb_network_header_len(head) + sizeof(struct udphdr);
@@ -115,7 +115,7 @@ static void burst_set_length(struct sk_buff *skb)
 	udp_hdr(skb)->len = cpu_to_be16(skb->len);
 }
 
-/* What the way has made of the first one's headers, and is known of it, goes for all. */
+/* The headers of the first packet, as hops have changed them, and its metadata apply to all. */
 static void burst_follow(struct sk_buff *skb, const struct sk_buff *head, u16 number)
 {
 	skb_push(skb, sizeof(struct udphdr));

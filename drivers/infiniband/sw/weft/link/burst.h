@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Packets of a batch that go through IP as one buffer.
- */
+/* Packets of a tx batch that go through IP as one buffer. */
 #ifndef WEFT_LINK_BURST_H
 #define WEFT_LINK_BURST_H
 
@@ -11,21 +9,21 @@ struct net_device;
 struct sk_buff;
 
 /*
- * Bytes that have to be free in front of each packet but the first one, besides those of
- * the route's net device. What comes later may take the burst apart inside of a tunnel,
- * or tagged: it looks for room in front of the first one only, and copies the headers of
- * that to where there has to be some in front of the others. The longest tunnel: Ethernet
- * with two tags, IPv6, UDP and GENEVE with all options, and Ethernet again.
+ * Headroom of each packet but the first, in addition to that of the route's net device. A later hop
+ * may take the burst apart inside a tunnel, or with VLAN tags: the kernel then checks the headroom
+ * of the first packet only, and copies that packet's headers to the headroom of the others. The
+ * longest headers are: Ethernet with two tags, IPv6, UDP and GENEVE with all options, and Ethernet
+ * again.
  */
 #define WEFT_BURST_HEADROOM	384U
 
 /**
  * struct weft_burst - packets of one batch, being collected; all zero: none
- * @head: the first one, which has the others in its list
- * @last: the last one
- * @packets: how many
- * @size: bytes of the first one, from the BTH to the ICRC; none is larger
- * @length: bytes of all, with the headers of IP and UDP of the first one
+ * @head: the first packet, which has the others in its list
+ * @last: the last packet
+ * @packets: number of packets
+ * @size: bytes of the first packet, from the BTH to the ICRC; no other one is larger
+ * @length: bytes of all packets, with one IP and one UDP header
  */
 struct weft_burst {
 	struct sk_buff	*head;
@@ -35,40 +33,29 @@ struct weft_burst {
 	u32		length;
 };
 
-/**
- * weft_burst_takes - whether there is room for another packet
- * @burst: any
- * @size: bytes of the packet, from the BTH to the ICRC
- *
- * Return: whether weft_burst_add() may be called.
- */
+/* May weft_burst_add() add a packet that has @size bytes from the BTH to the ICRC? */
 bool weft_burst_takes(const struct weft_burst *burst, u32 size);
 
-/**
- * weft_burst_add - append a packet
- * @burst: takes it
- * @skb: complete, from the IP header to the ICRC, with WEFT_BURST_HEADROOM in front unless it
- *	is the first one; belongs to the burst
+/*
+ * Append a complete packet, from the IP header to the ICRC, which then belongs to the burst. All
+ * but the first one have WEFT_BURST_HEADROOM in front.
  */
 void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb);
 
-/**
- * weft_burst_close - there will be no more
- * @burst: not empty
- * @ndev: the route's net device
- *
- * Return: what goes to IP.
+/*
+ * No more packets will come. @burst is not empty; @ndev is the route's net device. Returns the
+ * buffer for IP.
  */
 struct sk_buff *weft_burst_close(const struct weft_burst *burst,
 				 const struct net_device *ndev);
 
 /**
- * weft_burst_open - take apart what has come
+ * weft_burst_open - take a received burst apart
  * @head: a list of packets (SKB_GSO_FRAGLIST), from the first one's UDP header on
  *
- * Return: true: @head is the first of a list (&sk_buff.next) of packets from the UDP header on;
- * false: the kernel has to do it, as others have this burst, too, or it has changed on
- * its way. Nothing has happened then.
+ * Return: true: @head is the first packet of a list (&sk_buff.next), each from its UDP header on;
+ * false, and nothing has changed: the kernel has to do it, because others share the buffer, or a
+ * hop has changed it.
  */
 bool weft_burst_open(struct sk_buff *head);
 

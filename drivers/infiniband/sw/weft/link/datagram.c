@@ -12,10 +12,10 @@
 #include "pause.h"
 #include "stats.h"
 
-/* A Q_Key with the upper bit set stands for the QP's own (IBA 10.2.5). */
+/* A Q_Key in a work request that has the upper bit set stands for the QP's own (IBA 10.2.5). */
 #define DGRAM_QKEY_OWN	0x80000000
 
-/* Each work request of QP 1 says which P_Key it goes with. */
+/* Each work request of QP 1 names a P_Key; other QPs have one. */
 static u16 dgram_pkey(const struct weft_qp *qp, const struct weft_sqe *sqe)
 {
 	const struct weft_hca *hca = qp->dev->hca;
@@ -26,9 +26,10 @@ static u16 dgram_pkey(const struct weft_qp *qp, const struct weft_sqe *sqe)
 }
 
 /*
- * When a device is removed the core leaves all multicast groups, and waits until the subnet
- * administration has answered. That may be gone already, or about to go as well; and it will
- * see the port go down. So it is not asked any more, as if the QP were being flushed.
+ * Is this a request of QP 1 to the subnet administration while the device is being removed? The
+ * core then leaves all multicast groups, and waits for the answers. The subnet administration may
+ * be gone already, or about to go, and will see the port go down in any case. So such requests are
+ * not sent but completed as if the QP were being flushed.
  */
 static bool dgram_is_vain(const struct weft_qp *qp, const struct weft_av *av)
 {
@@ -38,7 +39,7 @@ static bool dgram_is_vain(const struct weft_qp *qp, const struct weft_av *av)
 	       av->dlid == READ_ONCE(hca->port.sm_lid);
 }
 
-/* An HCA takes checksums and LSO of IPoIB's packets on itself. */
+/* Offloads of IPoIB on an HCA: checksums and LSO. */
 static enum weft_fault dgram_offload(struct weft_qp *qp, struct weft_datagram *dgram)
 {
 	const struct weft_swqe *wqe = &dgram->slot->wqe;
@@ -62,26 +63,32 @@ static u32 dgram_longest(const struct weft_datagram *dgram)
 				      dgram->req.length;
 }
 
-/* To one link, or both. */
+/* Pass a datagram to the local link, the wire, or (a group with members here) both. */
 static enum weft_verdict dgram_send(struct weft_qp *qp, struct weft_datagram *dgram)
 {
 	const struct weft_av *av = dgram->av;
-	/* packets are what checksums and LSO are made for */
+	/* checksums and LSO are for packets only */
 	bool local = av->local && !dgram->atomic && !dgram->ip_csum;
 	enum weft_verdict verdict = WEFT_DONE;
 
-	/* the wire first: it is the one that may have to try again */
+	/*
+	 * the wire comes first, because it may return WEFT_LATER, and then nothing must have been
+	 * sent
+	 */
 	if (!local || av->multicast)
 		verdict = qp->dev->wire->datagram(qp, dgram);
 	if (local && verdict == WEFT_DONE)
 		verdict = weft_local_datagram(qp, dgram);
-	/* a packet can wait for the receiver's pages, and the sender need not */
+	/* the receiver must wait for pages: a packet can do that in its place */
 	if (unlikely(verdict == WEFT_AS_PACKETS))
 		verdict = qp->dev->wire->datagram(qp, dgram);
 	return verdict;
 }
 
-/* The memory is there. Return: WEFT_DONE, and it has been completed, or why not. */
+/*
+ * The memory is resolved: execute the request. Return: WEFT_DONE: it is complete; WEFT_LATER;
+ * WEFT_STOPPED.
+ */
 static enum weft_verdict dgram_execute(struct weft_qp *qp, struct weft_datagram *dgram)
 {
 	struct weft_slot *slot = dgram->slot;
@@ -111,7 +118,7 @@ static enum weft_verdict dgram_execute(struct weft_qp *qp, struct weft_datagram 
 	dgram->pkey = dgram_pkey(qp, sqe);
 	dgram->qpn = sqe->ud.remote_qpn;
 	dgram->qkey = sqe->ud.remote_qkey & DGRAM_QKEY_OWN ? qp->qkey : sqe->ud.remote_qkey;
-	/* C10-93.1.1: one that is too long for the port is dropped, without an error */
+	/* C10-93.1.1: a datagram that is too long for the port is dropped without an error */
 	if (dgram_longest(dgram) <= qp->mtu && weft_qp_port_open(qp)) {
 		verdict = dgram_send(qp, dgram);
 		if (unlikely(verdict != WEFT_DONE))
@@ -130,7 +137,7 @@ static enum weft_verdict dgram_slot(struct weft_qp *qp, struct weft_slot *slot,
 	struct weft_result result;
 	u32 length;
 
-	/* a local multicast waits for the turn of each receiver; InfiniBand has packets */
+	/* on RoCE, local receivers' turns are waited for; InfiniBand sends packets instead */
 	if (budget->atomic && !qp->dev->hca)
 		return WEFT_STOPPED;
 	result = weft_gather(qp, &qp->send.odp, slot, 0, WEFT_ODP_CHUNK);

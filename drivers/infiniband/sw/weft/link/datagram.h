@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The link of a UD QP: it chooses one for each address, or both.
+ * The link of a UD QP: it passes each datagram to the local link, to the device's wire, or to both.
  */
 #ifndef WEFT_LINK_DATAGRAM_H
 #define WEFT_LINK_DATAGRAM_H

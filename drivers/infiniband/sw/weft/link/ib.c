@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What leaves goes into the fabric, what is for one's own LID comes back from here, and
- * of what is for a group a copy does.
+ * Packets are sent into the fabric, except that a packet for the port's own LID is received here.
+ * So is a copy of each packet to a group.
  *
- * What a sender on this host brings waits in a queue for a work item: he owns a turn. So
- * packets of this host stay in order.
+ * A packet that a QP of this host has sent is queued for a work item, because its sender owns a
+ * turn. So packets of this host stay in order.
  */
 #include "link/ib.h"
 
@@ -28,12 +28,12 @@
 #include "wire/headers.h"
 #include "wire/opcode.h"
 
-/* Packets that one run of the work item receives: others on its CPU have their turn then. */
+/* Packets that the work item receives before it lets others use the CPU. */
 #define IB_RX_BATCH	64
-/* The lane of subnet management. */
+/* The virtual lane of subnet management. */
 #define IB_VL_SMI	15
 
-/* What is in front of the BTH, and what a cable may put in front of that. */
+/* LRH and GRH, and the headers that a cable may put in front. */
 #define IB_HEADROOM	(sizeof(struct weft_wire_lrh) + sizeof(struct weft_wire_grh) + 64)
 
 static void ib_push_grh(struct sk_buff *skb, const struct weft_av *av)
@@ -68,12 +68,13 @@ static void ib_push_lrh(struct sk_buff *skb, const struct weft_qp *qp,
 }
 
 /*
- * In the turn of a QP: later. Who sends waits for what is still here. Nobody does for the
- * copies that a switch makes for a group: they are dropped when there are too many.
+ * Leave a packet to the work item: the sender owns a turn. Packets with a destructor are bounded by
+ * their senders' tx credit. A switch's copies for a group are not, so they are dropped when too
+ * many packets wait.
  */
 static void ib_defer(struct weft_hca *hca, struct sk_buff *skb)
 {
-	/* approximate when several come at once, which is good enough for a bound */
+	/* approximate if several CPUs add packets, but good enough for a bound */
 	if (!skb->destructor && skb_queue_len_lockless(&hca->rx) >= WEFT_QUEUE_PACKETS) {
 		weft_stats_inc(hca->dev, WEFT_STAT_RX_QUEUE_FULL);
 		kfree_skb(skb);
@@ -91,14 +92,20 @@ void weft_ib_send(struct weft_hca *hca, u16 dlid, struct sk_buff *skb)
 		weft_ibport_xmit(&hca->port, skb);
 }
 
-/* A group may have members on this port, too; the switch does not send it back. */
+/*
+ * Receive a copy here: the group may have members on this port, and the switch does not send the
+ * packet back.
+ */
 static void ib_copy_back(const struct weft_tx_batch *batch, struct sk_buff *skb)
 {
 	struct sk_buff *copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 
 	if (!copy)
 		return;
-	/* the packet may be freed at once, for want of other members */
+	/*
+	 * charged separately: the packet itself may be freed at once, if the group has no other
+	 * members
+	 */
 	weft_tx_credit_take(batch->tx, copy);
 	ib_defer(batch->qp->dev->hca, copy);
 }
@@ -110,7 +117,7 @@ static void ib_output(const struct weft_tx_batch *batch, struct sk_buff *skb)
 	weft_ib_send(batch->qp->dev->hca, batch->av->dlid, skb);
 }
 
-/* Return: false: there is no memory, and it has to be sent again when there is. */
+/* Return: false: no memory; the packet must be sent again later. */
 static bool ib_send(const struct weft_tx_batch *batch, const struct weft_hdr *hdr, u32 length)
 {
 	struct sk_buff *skb = weft_packet_build(batch, hdr, length, IB_HEADROOM, false);
@@ -131,7 +138,7 @@ static bool ib_send(const struct weft_tx_batch *batch, const struct weft_hdr *hd
 	return true;
 }
 
-/* Return: false: it has to be sent again when there is room. */
+/* Send packet number @i. Return: false: it must be sent again when memory has been freed. */
 static bool ib_packet(struct weft_tx_batch *batch, u32 i, const struct weft_hdr *hdr, u32 length)
 {
 	struct weft_iter start = {};
@@ -177,12 +184,12 @@ const struct weft_link weft_link_ib = {
 	.execute = weft_transmit,
 	.datagram = ib_datagram,
 	.xmit = ib_xmit,
-	.forget = weft_tx_credit_forget, /* there are no routes but the switches' */
+	.forget = weft_tx_credit_forget, /* there are no cached routes */
 };
 
 /*
- * The headers into one piece of memory, where they may be changed by nobody else. Return:
- * bytes in front of the BTH, 0: there is something wrong with them.
+ * Make the headers linear, in memory that no other buffer shares. Return: bytes in front of the
+ * BTH; 0: the headers are malformed.
  */
 static u32 ib_pull_headers(struct sk_buff *skb)
 {
@@ -203,7 +210,7 @@ static u32 ib_pull_headers(struct sk_buff *skb)
 	return front;
 }
 
-/* Is the port meant? Of a group each one is that gets the packet. */
+/* Is the packet for this port? A packet to a group is for every port that gets it. */
 static bool ib_is_addressed(const struct weft_hca *hca, const struct sk_buff *skb)
 {
 	u16 dlid = be16_to_cpu(((const struct weft_wire_lrh *)skb->data)->dlid);
@@ -246,7 +253,7 @@ static void ib_rx_worker(struct work_struct *work)
 	struct sk_buff *skb;
 	int done = 0;
 
-	/* as in a soft interrupt: who is told of it is told when all is there */
+	/* as in a soft interrupt: completion handlers run after the batch */
 	local_bh_disable();
 	rcu_read_lock();
 	do {

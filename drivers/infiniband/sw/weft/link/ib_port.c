@@ -26,7 +26,7 @@ static const struct weft_wire_grh *ib_wire_grh(const struct weft_pkt *pkt)
 	return (const void *)skb_network_header(pkt->skb) + sizeof(struct weft_wire_lrh);
 }
 
-/* The link has looked at both headers. */
+/* ib_pull_headers() has checked LRH and GRH. */
 static void ib_addresses(struct weft_pkt *pkt)
 {
 	pkt->network = RDMA_NETWORK_IB;
@@ -42,7 +42,7 @@ static void ib_addresses(struct weft_pkt *pkt)
 	memcpy(&pkt->dgid, ib_wire_grh(pkt)->dgid, sizeof(pkt->dgid));
 }
 
-/* IBA does not define what the bytes are without a GRH: zero here. */
+/* The bytes are zero without a GRH; IBA leaves them undefined. */
 static void ib_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES])
 {
 	if (pkt->grh)
@@ -51,7 +51,9 @@ static void ib_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES])
 		memset(grh, 0, WEFT_GRH_BYTES);
 }
 
-/* A QP number is unique on the host, but the port that the packet came by has to have it. */
+/*
+ * A QP number is unique on the host, but the QP must be one of the port that the packet arrived at.
+ */
 static struct weft_qp *ib_find_qp(const struct weft_pkt *pkt)
 {
 	struct weft_qp *qp;
@@ -71,7 +73,7 @@ static struct weft_dev *ib_counts(const struct weft_pkt *pkt)
 	return pkt->dev;
 }
 
-/* A group has a LID and a GID. */
+/* A packet to a group has a multicast LID and a multicast GID. */
 static bool ib_to_group(const struct weft_pkt *pkt)
 {
 	return pkt->lrh.dlid >= WEFT_LID_MCAST && pkt->grh &&
@@ -97,8 +99,8 @@ static void ib_bad_pkey(const struct weft_pkt *pkt)
 }
 
 /*
- * QP 0 has no P_Key, QP 1 takes each of the port's, and all others their own (IBA 10.9). Members
- * of a group are asked one by one.
+ * QP 0 has no P_Key, QP 1 accepts all of the port's, other QPs their own (IBA 10.9). For a packet
+ * to a group this checks the port's; ib_member_pkey_valid() checks each member's.
  */
 static bool ib_pkey_valid(const struct weft_pkt *pkt)
 {
@@ -107,7 +109,7 @@ static bool ib_pkey_valid(const struct weft_pkt *pkt)
 
 	if (!pkt->qp || pkt->qp->type == IB_QPT_GSI)
 		valid = weft_ibport_find_pkey(port, pkt->hdr.pkey) >= 0;
-	else /* racy while it is modified: either answer is right */
+	else /* racy while it is modified, and then either answer is right */
 		valid = pkt->qp->type == IB_QPT_SMI ||
 			weft_pkeys_match(weft_qp_pkey(pkt->qp), pkt->hdr.pkey);
 	if (unlikely(!valid))
@@ -115,15 +117,15 @@ static bool ib_pkey_valid(const struct weft_pkt *pkt)
 	return valid;
 }
 
-/* The link has looked at the LID, and the owner of the turn looks at the path. */
+/* ib_is_addressed() has checked the LID, and the owner of the turn checks the path. */
 static bool ib_addressed(const struct weft_pkt *pkt)
 {
 	return true;
 }
 
 /*
- * The lane of subnet management is for QP 0, and its packets may go without a LID. A packet
- * with the LID of a group is for no QP alone.
+ * VL 15 is for QP 0 only, whose packets may have the permissive LID. A packet with a multicast LID
+ * is not for a single QP.
  */
 static bool ib_verify(const struct weft_pkt *pkt, enum weft_stat *why)
 {
@@ -148,7 +150,7 @@ static bool ib_is_own(const struct weft_qp *qp, const struct weft_pkt *pkt)
 	return weft_ibport_has_lid(&pkt->dev->hca->port, pkt->lrh.slid);
 }
 
-/* A port may be in more partitions than a member: the table of the port was not all. */
+/* The port may be in partitions that the member is not in. */
 static bool ib_member_pkey_valid(const struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	return weft_pkeys_match(weft_qp_pkey(qp), pkt->hdr.pkey);
@@ -164,7 +166,7 @@ static void ib_datagram_info(const struct weft_qp *qp, const struct weft_pkt *pk
 	req->sl = pkt->lrh.sl;
 	if (pkt->lrh.dlid < WEFT_LID_MCAST)
 		req->path_bits = pkt->lrh.dlid & (BIT(READ_ONCE(port->lmc)) - 1);
-	/* it may have changed since the packet was let in */
+	/* the table may have changed since ib_pkey_valid() */
 	if (qp->type == IB_QPT_GSI)
 		req->pkey_index = max(weft_ibport_find_pkey(port, pkt->hdr.pkey), 0);
 	if (qp->type == IB_QPT_UD)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * InfiniBand ports: packets have LIDs, virtual lanes and P_Keys, and the subnet manager is told of
- * keys that are wrong.
+ * wrong keys.
  */
 #ifndef WEFT_LINK_IB_PORT_H
 #define WEFT_LINK_IB_PORT_H

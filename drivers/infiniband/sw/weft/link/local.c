@@ -31,7 +31,10 @@
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
-/* Whether a long copy should be given up: somebody wants to stop one of the QPs. */
+/*
+ * Should a long copy be given up? A context wants to stop one of the QPs, or the task is being
+ * killed.
+ */
 static bool local_stopping(const struct weft_qp *qp, const struct weft_qp *peer)
 {
 	return weft_turn_stopping(&qp->send.turn) ||
@@ -49,9 +52,9 @@ static void local_copy(struct weft_qp *peer, const struct weft_opdef *op, struct
 }
 
 /*
- * With ODP memory on either side the lists end where its pages do, and the message goes
- * on from there when the next ones are pinned. Both QPs remember how far it has come:
- * if one of them is reset meanwhile, the other must not go on with half a message.
+ * Move a long message. ODP memory is pinned in chunks: the lists end where the pinned pages end,
+ * and the message goes on when the next chunk is pinned. Both QPs remember how much has been moved,
+ * so that if one of them is reset meanwhile, the other one does not go on with half a message.
  */
 static noinline enum weft_verdict local_move_long(struct weft_qp *qp, struct weft_qp *peer,
 						  struct weft_slot *slot, struct weft_iter *iter)
@@ -78,13 +81,13 @@ static noinline enum weft_verdict local_move_long(struct weft_qp *qp, struct wef
 	}
 }
 
-/* With the memory of both open. Return: WEFT_DONE or WEFT_STOPPED. */
+/* Move a message; the memory of both sides is resolved. Return: WEFT_DONE or WEFT_STOPPED. */
 static __always_inline enum weft_verdict local_move(struct weft_qp *qp, struct weft_qp *peer,
 						    struct weft_slot *slot,
 						    const struct weft_request *req,
 						    struct weft_iter *iter)
 {
-	/* so much is always pinned */
+	/* a message of WEFT_COPY_CHUNK is always pinned as a whole */
 	BUILD_BUG_ON(WEFT_ODP_CHUNK < WEFT_COPY_CHUNK);
 	if (likely(slot->op->flags & WEFT_OPF_MOVE)) {
 		if (unlikely(slot->length - slot->done > WEFT_COPY_CHUNK))
@@ -101,9 +104,9 @@ static __always_inline enum weft_verdict local_move(struct weft_qp *qp, struct w
 }
 
 /**
- * struct local_answer - what the responder answers, for when its turn is free again
+ * struct local_answer - a refusal, to be handled after the responder's turn has been given back
  * @refusal: with WEFT_FAILED
- * @fault: the same
+ * @fault: with WEFT_FAILED
  * @rnr_timer: the delay that an RNR NAK asks for
  */
 struct local_answer {
@@ -112,7 +115,7 @@ struct local_answer {
 	u8				rnr_timer;
 };
 
-/* Return: WEFT_FAILED, or WEFT_DONE: an unreliable message is dropped. */
+/* Return: WEFT_FAILED; WEFT_DONE: an unreliable message, which is dropped. */
 static noinline enum weft_verdict local_refuse(struct weft_qp *peer, enum weft_fault fault,
 					       struct local_answer *answer)
 {
@@ -122,7 +125,7 @@ static noinline enum weft_verdict local_refuse(struct weft_qp *peer, enum weft_f
 	return answer->refusal->reply == WEFT_REPLY_NONE ? WEFT_DONE : WEFT_FAILED;
 }
 
-/* The requester hears of a refusal, as by an RNR NAK or a NAK. */
+/* Handle a refusal at the requester, like an RNR NAK or a NAK. */
 static noinline void local_refused(struct weft_qp *qp, const struct local_answer *answer)
 {
 	if (answer->refusal->reply == WEFT_REPLY_RNR)
@@ -132,8 +135,8 @@ static noinline void local_refused(struct weft_qp *qp, const struct local_answer
 }
 
 /*
- * Begin a message, or go on with the next chunk. A peer that has been reset knows nothing of
- * the chunks before: then it all begins anew, with other pages of the sender.
+ * Begin a message, or go on with the next chunk. If the peer has been reset it does not know of the
+ * chunks before: then the message starts again from its first byte.
  */
 static __always_inline struct weft_result local_open(struct weft_qp *qp, struct weft_qp *peer,
 						     struct weft_slot *slot,
@@ -151,10 +154,10 @@ static __always_inline struct weft_result local_open(struct weft_qp *qp, struct 
 	return weft_message_resume(peer, req, slot->done, slot->length - slot->done);
 }
 
-/* The receive turn of @peer is owned: from the beginning of a message to its end. */
-static __always_inline enum weft_verdict
-local_deliver(struct weft_qp *qp, struct weft_qp *peer, struct weft_slot *slot,
-	      const struct weft_request *req, struct local_answer *answer)
+/* Execute a message at @peer, whose receive turn is owned. */
+static enum weft_verdict local_deliver(struct weft_qp *qp, struct weft_qp *peer,
+				       struct weft_slot *slot, const struct weft_request *req,
+				       struct local_answer *answer)
 {
 	struct weft_result result = weft_failed(weft_message_enter(peer, req->srqn));
 	struct weft_iter iter;
@@ -178,7 +181,7 @@ local_deliver(struct weft_qp *qp, struct weft_qp *peer, struct weft_slot *slot,
 	return WEFT_DONE;
 }
 
-/* What there is to tell of a message that is refused, as if it were a packet. */
+/* The report for the subnet manager about a message that was refused, as if it were a packet. */
 static struct weft_violation local_violation(const struct weft_qp *qp, u16 pkey)
 {
 	const struct weft_av *av = &qp->av;
@@ -203,12 +206,12 @@ static noinline void local_filtered(const struct weft_qp *qp, const struct weft_
 	weft_fabric_refused(qp->av.fabric, end->port, filter, &violation);
 }
 
-/* What the switch between the two lets pass, as if it were a packet. */
+/* Does the switch between the two ports let the message pass, as it would a packet? */
 static bool local_passes(const struct weft_qp *qp, const struct weft_qp *peer, u16 pkey)
 {
 	u8 filter;
 
-	/* there is nothing between them */
+	/* the ports are not on the same fabric any more */
 	if (qp->av.fabric != peer->av.fabric)
 		return false;
 	filter = weft_fabric_filter(qp->av.port, peer->av.port, pkey);
@@ -217,7 +220,7 @@ static bool local_passes(const struct weft_qp *qp, const struct weft_qp *peer, u
 	return !filter;
 }
 
-/* The peer's port counts it, and the subnet manager is told. */
+/* Count a wrong P_Key at the peer's port, and tell the subnet manager. */
 static noinline void local_bad_pkey(const struct weft_qp *qp, struct weft_qp *peer, u16 pkey)
 {
 	const struct weft_violation violation = local_violation(qp, pkey);
@@ -226,7 +229,10 @@ static noinline void local_bad_pkey(const struct weft_qp *qp, struct weft_qp *pe
 	weft_stats_inc(peer, WEFT_STAT_RX_PKEY);
 }
 
-/* RoCE has but one. Whose LID is not the one that is meant has nothing to do with it. */
+/*
+ * Does the P_Key let the message reach the peer? Always on RoCE, which has one P_Key only. A QP
+ * whose port does not have the destination LID gets nothing, and reports nothing.
+ */
 static bool local_partition(const struct weft_qp *qp, struct weft_qp *peer)
 {
 	u16 pkey;
@@ -243,8 +249,8 @@ static bool local_partition(const struct weft_qp *qp, struct weft_qp *peer)
 }
 
 /*
- * Is the peer there, and are we connected with each other, by number and by
- * address? Its receive turn is owned.
+ * May the message be delivered: can the peer receive, and are the two QPs connected with each
+ * other, by number and by address? The peer's receive turn is owned.
  */
 static enum weft_path_verdict local_connected(struct weft_qp *qp, struct weft_qp *peer)
 {
@@ -255,8 +261,8 @@ static enum weft_path_verdict local_connected(struct weft_qp *qp, struct weft_qp
 }
 
 /*
- * A reliable message must come at the expected PSN; a new unreliable one sets
- * it: UC resynchronises at the first packet of a message (IBA 9.8.3).
+ * A reliable message must have the expected PSN. A message of UC sets it: UC resynchronises at the
+ * first packet of a message (IBA 9.8.3).
  */
 static bool local_psn_expected(const struct weft_qp *qp, struct weft_qp *peer,
 			       const struct weft_slot *slot)
@@ -281,7 +287,10 @@ static struct weft_qp *local_peer(struct weft_qp *qp)
 	return NULL;
 }
 
-/* The peer's receive turn, for a message that is done without a break if @atomic. */
+/*
+ * Own the peer's receive turn. If @atomic: only if the turn is free, and the message is executed
+ * without a pause.
+ */
 static bool local_own(struct weft_qp *peer, const struct weft_slot *slot, bool atomic)
 {
 	if (likely(!atomic))
@@ -299,7 +308,8 @@ static __always_inline void local_request(const struct weft_slot *slot, struct w
 	req->length = slot->length;
 	req->ex = sqe->ex;
 	req->srqn = sqe->xrc.srqn;
-	/* no datagram, so that its part is not looked at */
+	req->remote_addr = sqe->remote_addr;
+	/* no datagram: the members behind it are not used */
 	req->grh = NULL;
 	if (slot->op->flags & WEFT_OPF_SEND)
 		return;
@@ -319,8 +329,8 @@ static __always_inline void local_request(const struct weft_slot *slot, struct w
 	}
 }
 
-/* The message has been delivered, or has left (unreliable). */
-static __always_inline void local_done(struct weft_qp *qp, struct weft_slot *slot)
+/* The message has been delivered, or (unreliable) has left. */
+static void local_done(struct weft_qp *qp, struct weft_slot *slot)
 {
 	qp->send.psn = weft_slot_end(slot);
 	weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, slot->length);
@@ -328,8 +338,8 @@ static __always_inline void local_done(struct weft_qp *qp, struct weft_slot *slo
 }
 
 /*
- * No answer comes. Nobody would answer on an unreliable connection; a reliable request counts
- * as sent, and waits for its ack timeout.
+ * The peer does not answer. On an unreliable connection that is the same as success. A reliable
+ * request counts as sent, and waits for its ack timeout.
  */
 static noinline enum weft_verdict local_lost(struct weft_qp *qp, struct weft_slot *slot)
 {
@@ -346,10 +356,12 @@ static noinline enum weft_verdict local_lost(struct weft_qp *qp, struct weft_slo
 	return WEFT_LATER;
 }
 
-/* The receive turn of @peer is owned. Return: WEFT_DROP: the peer would not answer. */
-static __always_inline enum weft_verdict local_meet(struct weft_qp *qp, struct weft_qp *peer,
-						    struct weft_slot *slot,
-						    struct local_answer *answer)
+/*
+ * Check and execute a message. The receive turn of @peer is owned. Return: as weft_link.execute; or
+ * WEFT_DROP: the peer does not answer; WEFT_FAILED: with @answer.
+ */
+static enum weft_verdict local_meet(struct weft_qp *qp, struct weft_qp *peer,
+				    struct weft_slot *slot, struct local_answer *answer)
 {
 	struct weft_request req __uninitialized;
 	enum weft_verdict verdict;
@@ -375,7 +387,7 @@ static __always_inline enum weft_verdict local_meet(struct weft_qp *qp, struct w
 	return verdict;
 }
 
-/* weft_link.execute: a message of a connected QP, all of it at once. */
+/* weft_link.execute: carry a message of a connected QP, all of it at once. */
 static enum weft_verdict local_execute(struct weft_qp *qp, struct weft_slot *slot,
 				       struct weft_budget *budget)
 {
@@ -386,7 +398,7 @@ static enum weft_verdict local_execute(struct weft_qp *qp, struct weft_slot *slo
 	struct weft_qp *peer;
 
 	weft_assert_turn(&qp->send.turn);
-	/* the one before has not been answered */
+	/* the request before it waits for its ack timeout */
 	if (unlikely(inflight->cur != inflight->head))
 		return WEFT_LATER;
 	result = weft_gather(qp, &qp->send.odp, slot, slot->done, WEFT_ODP_CHUNK);
@@ -420,7 +432,7 @@ out_release:
 	switch (verdict) {
 	case WEFT_DONE:
 		budget->bytes -= slot->length;
-		/* what a READ has brought was sent by the peer */
+		/* the peer has sent the data of a READ */
 		if (!weft_opdef_responds(slot->op))
 			budget->sent += slot->length;
 		local_done(qp, slot);
@@ -435,7 +447,7 @@ out_release:
 	}
 }
 
-/* Headers, payload, pad and ICRC of a datagram. */
+/* Bytes from the BTH to the ICRC that a datagram would have as a packet. */
 static u32 local_datagram_length(const struct weft_request *req)
 {
 	u8 opcode = WEFT_OPCODE(WEFT_TRANSPORT_UD, req->op->only);
@@ -443,7 +455,7 @@ static u32 local_datagram_length(const struct weft_request *req)
 	return weft_opcode(opcode)->length + ALIGN(req->length, 4) + WEFT_ICRC_LENGTH;
 }
 
-/* What a receiver on RoCE finds in its first 40 bytes (IBA A17.4.5). */
+/* The first 40 bytes that a receiver on RoCE gets (IBA A17.4.5). */
 static void local_roce_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_BYTES])
 {
 	const struct in6_addr *sgid = (const struct in6_addr *)av->sgid.raw;
@@ -473,7 +485,7 @@ static void local_roce_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH
 	}
 }
 
-/* What a receiver on InfiniBand finds there. */
+/* The first 40 bytes that a receiver on InfiniBand gets. */
 static void local_ib_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_BYTES])
 {
 	struct weft_grh header = {
@@ -489,8 +501,8 @@ static void local_ib_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_B
 }
 
 /*
- * Does a datagram get to @peer by the switches, and through its filters and into the
- * partition? If not it has to go as a packet, which is counted, and told, where it ends.
+ * Would the switches pass a datagram to @peer, and are both in the partition? If not, the datagram
+ * is sent as a packet, which is counted, and reported, where it ends.
  */
 static bool local_ib_reaches(const struct weft_datagram *dgram, const struct weft_qp *peer)
 {
@@ -511,7 +523,7 @@ static u8 local_path_bits(const struct weft_av *av, const struct weft_qp *peer)
 	return av->dlid & (BIT(READ_ONCE(peer->dev->hca->port.lmc)) - 1);
 }
 
-/* The receive turn is owned. */
+/* Deliver a datagram to @peer, whose receive turn is owned. */
 static enum weft_verdict local_place(struct weft_qp *qp, struct weft_qp *peer,
 				     struct weft_datagram *dgram)
 {
@@ -523,7 +535,7 @@ static enum weft_verdict local_place(struct weft_qp *qp, struct weft_qp *peer,
 			return WEFT_AS_PACKETS;
 		dgram->req.path_bits = local_path_bits(av, peer);
 	} else if (peer->type == IB_QPT_GSI && weft_qp_can_receive(peer)) {
-		/* while it can receive, and its turn is ours, it has its device */
+		/* the device exists: the QP can receive, and its turn is owned */
 		dgram->req.vlan_id = weft_dev_gid_vlan(peer->dev, av->net, &av->dgid,
 						       av->ifindex);
 	}
@@ -532,8 +544,8 @@ static enum weft_verdict local_place(struct weft_qp *qp, struct weft_qp *peer,
 }
 
 /*
- * One copy of a datagram into one QP, or nothing: it is unreliable. A receiver that has
- * to wait for ODP memory must not keep the sender waiting: a packet waits instead.
+ * Copy a datagram to one QP. A receiver that must wait for ODP memory does not make the sender
+ * wait: a packet waits instead.
  */
 static enum weft_verdict local_copy_to(struct weft_qp *qp, struct weft_qp *peer,
 				       struct weft_datagram *dgram)
@@ -550,8 +562,9 @@ static enum weft_verdict local_copy_to(struct weft_qp *qp, struct weft_qp *peer,
 }
 
 /*
- * A receiver without pages for it has not got the datagram, nor one that was busy when our task
- * was killed: to try again would give it to others twice.
+ * Copy a datagram to the group's members on @dev. A member whose pages are missing, or whose turn
+ * was busy when the task was killed, does not get it: another try would reach the other members
+ * twice.
  */
 static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
 			       struct weft_datagram *dgram)
@@ -575,8 +588,9 @@ static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
 }
 
 /*
- * The next device that hears our own net device, or @net's one at @ifindex, which the
- * datagram leaves by: a bridge, perhaps, whose other ports have devices, too.
+ * The next device that receives multicast from this QP's own net device, or from the one at
+ * @ifindex in @net, which the datagram leaves by. That may be a bridge, whose ports have other
+ * devices.
  */
 static struct weft_dev *local_next_dev(const struct weft_qp *qp, struct net *net, int ifindex,
 				       u32 *id)
@@ -592,7 +606,7 @@ static struct weft_dev *local_next_dev(const struct weft_qp *qp, struct net *net
 	return other;
 }
 
-/* To each device that shares the link. */
+/* Copy a datagram to the group's members on each device that is reached. */
 static void local_multicast(struct weft_qp *qp, struct weft_datagram *dgram)
 {
 	struct net *net = weft_av_source_net(dgram->av, qp->dev);
@@ -617,7 +631,10 @@ static void local_multicast(struct weft_qp *qp, struct weft_datagram *dgram)
 		put_net(net);
 }
 
-/* Devices on one net device have the same addresses; the target is one. */
+/*
+ * Does @peer have the destination address? Several devices on one net device have the same
+ * addresses, and av->target is only one of them.
+ */
 static bool local_ud_reaches(const struct weft_av *av, const struct weft_qp *peer)
 {
 	return peer->dev_id == av->target ||
@@ -664,7 +681,10 @@ static enum weft_verdict local_roce_datagram(struct weft_qp *qp, struct weft_dat
 	return verdict;
 }
 
-/* Management is always in packets, which are counted. */
+/*
+ * Deliver a datagram to a QP of type UD. Management datagrams are always sent as packets, because
+ * ports count them.
+ */
 static enum weft_verdict local_ib_datagram(struct weft_qp *qp, struct weft_datagram *dgram)
 {
 	const struct weft_av *av = dgram->av;
@@ -698,7 +718,7 @@ enum weft_verdict weft_local_datagram(struct weft_qp *qp, struct weft_datagram *
 	dgram->req.sl = dgram->av->sl;
 	dgram->req.vlan_id = WEFT_VLAN_NONE;
 	verdict = dgram->av->ib ? local_ib_datagram(qp, dgram) : local_roce_datagram(qp, dgram);
-	/* a receiver that is not ready drops a datagram */
+	/* a receiver in the wrong state drops the datagram */
 	return verdict == WEFT_DROP ? WEFT_DONE : verdict;
 }
 

@@ -2,10 +2,9 @@
 /*
  * The local link: both QPs are on this host.
  *
- * A message is copied once, from memory region to memory region, while the
- * sender owns its send turn and the receiver's receive turn. There are no
- * packets, but every rule of the transport holds: order, PSNs, access checks,
- * RNR, retries when the peer cannot answer, NAKs.
+ * A message is copied once, from memory region to memory region, while its sender owns its own send
+ * turn and the receiver's receive turn. There are no packets, but all rules of the transport hold:
+ * order, PSNs, access checks, RNR, retries if the peer does not answer, NAKs.
  */
 #ifndef WEFT_LINK_LOCAL_H
 #define WEFT_LINK_LOCAL_H
@@ -14,7 +13,7 @@
 
 extern const struct weft_link weft_link_local;
 
-/* weft_link.datagram, for an address of this host */
+/* weft_link.datagram for an address handle of this host. */
 enum weft_verdict weft_local_datagram(struct weft_qp *qp, struct weft_datagram *dgram);
 
 #endif /* WEFT_LINK_LOCAL_H */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A short payload is copied behind the headers, and any for a net device that takes
- * packets in one piece only. A long one is left where it is when the batch allows it: the
- * packet has references to the pages then, and pad and ICRC follow in a fragment of their
- * own. Else it is copied into that fragment.
+ * A short payload is copied behind the headers, and so is any payload for a net device that takes
+ * only packets in one piece. A long one is not copied if the batch allows that: the packet refers
+ * to its pages, and pad and ICRC follow in a fragment of their own. Otherwise it is copied into
+ * that fragment.
  */
 #include "link/packet.h"
 
@@ -22,14 +22,17 @@
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
-/* A shorter payload is copied behind the headers sooner than anything else. */
+/* For a payload shorter than this, copying is cheaper than a fragment. */
 #define PACKET_MIN_FRAGMENT	512U
-/* Of a stream that is cut into packets so many are sent at a time. */
+/* Packets of an LSO that are sent with bottom halves off at a time. */
 #define PACKET_BATCH		32U
-/* Enough for a payload of 4 KiB; longer ones would leave much of what is cut up. */
+/*
+ * Largest buffer cut from the CPU's fragment cache: enough for a payload of 4 KiB. Longer ones
+ * would waste much of the cache's pages.
+ */
 #define PACKET_MAX_HEAD		SKB_WITH_OVERHEAD(2 * PAGE_SIZE)
 
-/* Where the next bytes are, and in @length how many of at most that are in one page. */
+/* The address of the next bytes. @length is reduced to those of them that are in one page. */
 static void *packet_piece(struct weft_iter *payload, u32 *length)
 {
 	u64 piece;
@@ -39,13 +42,16 @@ static void *packet_piece(struct weft_iter *payload, u32 *length)
 	return at;
 }
 
-/* A dma-buf's pages are its exporter's, who need not look whether anybody holds them. */
+/* The pages of a dma-buf belong to its exporter, which may reuse them in spite of references. */
 static bool packet_is_exported(const struct weft_region *region)
 {
 	return region && region->pieces && region->kind != WEFT_REGION_FASTREG;
 }
 
-/* Of the kernel's memory there are pages that no packet may hold: a slab's, say. */
+/*
+ * May a packet refer to the pages of this payload? Not to some of the kernel's memory, such as
+ * slabs.
+ */
 static bool packet_may_hold(struct weft_iter payload, u32 length)
 {
 	u32 piece, frags = 0;
@@ -69,14 +75,16 @@ static bool packet_is_referenced(const struct weft_tx_batch *batch, u32 length)
 	if (!batch->by_reference)
 		return false;
 	region = batch->payload->span->region;
-	/* blocks of a process's memory are pages or more, in one span three at most */
+	/*
+	 * a block of a process's memory is a page or more, so one payload is at most three pieces
+	 */
 	if (region && region->blocks && region->kind == WEFT_REGION_MR &&
 	    batch->payload->span->length - batch->payload->offset >= length)
 		return true;
 	return packet_may_hold(*batch->payload, length);
 }
 
-/* The reference to the page becomes the packet's. */
+/* Add a fragment; the caller's reference to the page becomes the packet's. */
 static void packet_add_page(struct sk_buff *skb, void *at, u32 length)
 {
 	skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, virt_to_page(at),
@@ -96,7 +104,7 @@ static void packet_reference(struct sk_buff *skb, struct weft_iter *payload, u32
 		weft_iter_skip(payload, piece);
 		length -= piece;
 	}
-	/* who wants to change a byte, as IPsec, has to make a copy */
+	/* code that changes bytes, such as IPsec, must copy these pages first */
 	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 }
 
@@ -109,7 +117,7 @@ static void packet_copy(void *at, struct weft_iter *payload, u32 length)
 	weft_copy(&to, payload, length);
 }
 
-/* The headers, behind what is left free for others. */
+/* Leave @room bytes of headroom, then put the headers. */
 static void packet_put_headers(struct sk_buff *skb, const struct weft_hdr *hdr, u32 room)
 {
 	skb_reserve(skb, room);
@@ -117,8 +125,9 @@ static void packet_put_headers(struct sk_buff *skb, const struct weft_hdr *hdr, 
 }
 
 /*
- * What the CPU keeps is a chunk of some pages. Since 6.13 nothing longer than a page begins the
- * next one when too little is left; a page does, or the one after it.
+ * Get memory from the CPU's fragment cache, a chunk of some pages. Since 6.13 a request longer than
+ * a page fails if the chunk has too little left, and does not begin a new chunk. A request for a
+ * page does begin one, at the first or second try.
  */
 static void *packet_fragment(u32 size)
 {
@@ -137,10 +146,9 @@ static void *packet_fragment(u32 size)
 }
 
 /*
- * An empty buffer of @head bytes, and memory for a fragment of @more: a piece of a page,
- * which the kernel does not clear each time, as it does (init_on_alloc) with what comes
- * from kmalloc(). Both come from what the CPU keeps for soft interrupts, where
- * weft_pkt_free() puts the buffer again.
+ * Allocate a buffer of @head bytes, and memory for a fragment of @more bytes behind it. Both are a
+ * piece of the CPU's fragment cache for soft interrupts, which weft_pkt_free() refills. Unlike
+ * memory from kmalloc(), the kernel does not clear it each time (init_on_alloc).
  */
 static struct sk_buff *packet_alloc(u32 head, u32 more, void **fragment)
 {
@@ -186,7 +194,7 @@ static struct sk_buff *packet_build_short(const struct weft_tx_batch *batch,
 	return skb;
 }
 
-/* Return: NULL: there was no memory, and nothing has happened. */
+/* Return: the packet; NULL: no memory, and nothing has changed. */
 static struct sk_buff *packet_build_long(const struct weft_tx_batch *batch,
 					 const struct weft_hdr *hdr, u32 length, u32 room)
 {
@@ -215,7 +223,7 @@ struct sk_buff *weft_packet_build(const struct weft_tx_batch *batch, const struc
 {
 	struct sk_buff *skb = NULL;
 
-	/* a checksum is filled in where it is in one piece */
+	/* weft_ipcsum_fill() needs the payload in one piece */
 	if (length >= PACKET_MIN_FRAGMENT && !batch->ip_csum && !linear)
 		skb = packet_build_long(batch, hdr, length, room);
 	return skb ?: packet_build_short(batch, hdr, length, room);
@@ -311,9 +319,8 @@ static enum weft_verdict packet_send_one(struct weft_qp *qp,
 }
 
 /*
- * An LSO, from where it was left: packets that have been sent are not sent again. The network
- * gets them in batches with bottom halves off, so that what they bring about begins when a
- * batch has left.
+ * Send an LSO from where it stopped, so that no packet is sent twice. Bottom halves are off for a
+ * batch at a time, so the network's soft interrupts run when the batch has left.
  */
 static noinline_for_stack enum weft_verdict
 packet_send_lso(struct weft_qp *qp, struct weft_datagram *dgram,

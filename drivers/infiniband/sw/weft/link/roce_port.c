@@ -19,7 +19,7 @@
 #include "wire/opcode.h"
 
 #define ROCE_GSI_QPN	1
-/* The upper bit of a P_Key says full or limited member. */
+/* The upper bit of a P_Key tells full from limited members. */
 #define ROCE_PKEY_BASE	0x7fff
 
 static void roce_addresses(struct weft_pkt *pkt)
@@ -53,7 +53,7 @@ static void roce_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES])
 	       sizeof(struct iphdr));
 }
 
-/* QP numbers are unique on the host, but for QP 1: the destination address says whose. */
+/* QP numbers are unique on the host, except for QP 1, which the destination address selects. */
 static struct weft_qp *roce_find_qp(const struct weft_pkt *pkt)
 {
 	if (pkt->hdr.dqpn != ROCE_GSI_QPN)
@@ -62,7 +62,7 @@ static struct weft_qp *roce_find_qp(const struct weft_pkt *pkt)
 				   ROCE_GSI_QPN);
 }
 
-/* A device that has the address, or hears the group. */
+/* A device that has the destination address, or receives the group. */
 static struct weft_dev *roce_counts(const struct weft_pkt *pkt)
 {
 	u32 id = 0;
@@ -83,9 +83,9 @@ static bool roce_pkey_valid(const struct weft_pkt *pkt)
 }
 
 /*
- * The owner of the turn checks the rest of a connected QP's path. A QP whose peer is reached
- * by the local link has no use for packets: any process of this host could have sent them, from
- * the address that both ends have.
+ * For a connected QP the owner of the turn checks the rest of the path. A QP whose peer is reached
+ * by the local link gets no packets: with the address that both ends have, any process of this host
+ * could have sent them.
  */
 static bool roce_addressed(const struct weft_pkt *pkt)
 {
@@ -93,11 +93,11 @@ static bool roce_addressed(const struct weft_pkt *pkt)
 
 	if (weft_qp_is_ud(qp))
 		return weft_dev_has_gid(qp->dev_id, pkt->net, &pkt->dgid, pkt->ifindex);
-	/* racy: while it changes either answer is right */
+	/* racy while it changes, and then either answer is right */
 	return READ_ONCE(qp->av.net) == pkt->net && !READ_ONCE(qp->av.local);
 }
 
-/* ICRC of the packet without its last four bytes; it begins with the BTH. */
+/* The ICRC that the packet should have; its data begin with the BTH. */
 static u32 roce_icrc(const struct sk_buff *skb)
 {
 	const struct weft_wire_bth *bth = (const void *)skb->data;
@@ -120,7 +120,9 @@ static u32 roce_icrc(const struct sk_buff *skb)
 	return crc;
 }
 
-/* The last four bytes, which are there; in @buffer if they are not in one piece. */
+/*
+ * The ICRC that the packet has, its last four bytes; copied to @buffer if they are in two pieces.
+ */
 static const u8 *roce_trailer(const struct sk_buff *skb, u8 buffer[WEFT_ICRC_LENGTH])
 {
 	const struct skb_shared_info *shared = skb_shinfo(skb);
@@ -135,7 +137,9 @@ static const u8 *roce_trailer(const struct sk_buff *skb, u8 buffer[WEFT_ICRC_LEN
 	return buffer;
 }
 
-/* Packets for one QP need no ICRC if its device says so; packets for a group always have one. */
+/*
+ * A packet for one QP needs no ICRC if its device says so; a packet for a group always needs one.
+ */
 static bool roce_verify(const struct weft_pkt *pkt, enum weft_stat *why)
 {
 	u8 buffer[WEFT_ICRC_LENGTH];
@@ -174,9 +178,9 @@ static void roce_datagram_info(const struct weft_qp *qp, const struct weft_pkt *
 }
 
 /*
- * No packet of RoCE has a service level. The receiver is to be told what network it came by
- * (IBA A17.4.5.1); struct ibv_wc has no member for that, so mlx5 has taken this one, and UCX
- * relies on it. Consumers in the kernel have network_hdr_type.
+ * Packets of RoCE have no service level, but the receiver must learn the network type (IBA
+ * A17.4.5.1). struct ibv_wc has no member for that, so mlx5 uses sl, and UCX relies on it. Kernel
+ * consumers have network_hdr_type.
  */
 static u8 roce_service_level(const struct weft_qp *qp, const struct weft_request *req)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * RoCE ports: packets are in UDP, addresses are those of IP, and there is one P_Key.
- */
+/* RoCE ports: packets are UDP datagrams, addresses are IP addresses, and there is one P_Key. */
 #ifndef WEFT_LINK_ROCE_PORT_H
 #define WEFT_LINK_ROCE_PORT_H
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A transmitter may have WEFT_TX_BYTES under way. Its packets are charged when they
- * are sent, by the owner of the turn, and discharged when they are freed, by
- * the context that frees them:
+ * A transmitter may have WEFT_TX_BYTES under way. The owner of the turn charges it for packets when
+ * they are sent; whoever frees a packet discharges it:
  *
  *	owner (credit_stall)              context that frees (credit_freed)
  *
@@ -13,11 +12,11 @@
  *	stalled = false, go on             full barrier
  *	                                   post WEFT_EV_RUN
  *
- * Both sides store, fence, then load what the other one stores. So if the owner
- * finds too much queued, the context that frees the packet that makes it little enough
- * finds the transmitter stalled; nothing is added meanwhile, as only the owner adds.
- * The barrier before the event keeps the flag from being cleared after the
- * owner, having seen the event, has set it again. An event too many is harmless.
+ * Each side stores, has a full barrier, and then loads what the other side stores. So if the owner
+ * finds too much queued, whoever frees the packet that makes it little enough finds the transmitter
+ * stalled; nothing is added meanwhile, because only the owner adds. The barrier before the event
+ * prevents that clearing the flag takes effect after the owner, which has seen the event, has set
+ * the flag again. An event too many is harmless.
  */
 #include "link/tx_credit.h"
 
@@ -36,37 +35,39 @@
 #include "stats.h"
 
 /*
- * What a packet is charged has to be known when it is freed, and its truesize
- * may be another by then (pskb_expand_head()). So it is charged a power of two,
- * and which one is kept in the lower bits of the pointer to its transmitter.
+ * The charge of a packet must be known when the packet is freed, but its truesize may have changed
+ * by then (pskb_expand_head()). So the charge is a power of two, whose class is kept in the lower
+ * bits of the pointer to the transmitter.
  */
 #define CREDIT_CHARGE_CLASSES	8
 #define CREDIT_CHARGE_MIN_ORDER	9
 
 /*
- * A queue that others have filled tells nobody when it has room again: it is asked, as
- * often as that. A queue that takes nothing for so long, however often it is asked, and of so
- * many tries, however slow the machine, will not.
+ * A queue that others have filled raises no event when it has room, so it is asked again after each
+ * CREDIT_BACKOFF_NS. The packet is lost if the queue has taken nothing for CREDIT_BACKOFF_JIFFIES
+ * and in CREDIT_BACKOFFS tries (on a slow machine the tries take longer).
  */
 #define CREDIT_BACKOFF_NS	NSEC_PER_MSEC
 #define CREDIT_BACKOFF_JIFFIES	(HZ / 10)
 #define CREDIT_BACKOFFS		100
 
-/* One reference for the module, one for each packet, and each transmitter that backs off. */
+/*
+ * One reference for the module, one for each packet, and one for each transmitter that backs off.
+ */
 static struct percpu_ref credit_packets;
 static DECLARE_COMPLETION(credit_idle);
 
 /**
  * struct credit_backoff_list - transmitters that back off
- * @waiting: they, the last one that came first
- * @timer: until they ask again
+ * @waiting: the transmitters, the last one first
+ * @timer: expires when they try again
  */
 struct credit_backoff_list {
 	struct llist_head	waiting;
 	struct hrtimer		timer;
 };
 
-/* By device: who sends by another one is in nobody's way. */
+/* One list serves a few devices, so transmitters of most other devices are not affected. */
 static struct credit_backoff_list credit_lists[16];
 
 static int credit_charge(unsigned long class)
@@ -74,7 +75,7 @@ static int credit_charge(unsigned long class)
 	return 1 << (class + CREDIT_CHARGE_MIN_ORDER);
 }
 
-/* The buffer is what counts; it is a power of two (or nearly) as allocated. */
+/* Only the buffer is charged, whose allocated size is nearly a power of two. */
 static unsigned long credit_charge_class(const struct sk_buff *skb)
 {
 	u32 buffer = skb->truesize - SKB_DATA_ALIGN(sizeof(struct sk_buff));
@@ -89,17 +90,19 @@ static struct credit_backoff_list *credit_list_of(const struct weft_tx *tx)
 	return &credit_lists[tx->turn->qp->dev_id % ARRAY_SIZE(credit_lists)];
 }
 
-/* Return: false: it does already. */
+/* Return: false: it is in the list already. */
 static bool credit_join_list(struct weft_tx *tx)
 {
 	struct credit_backoff_list *list = credit_list_of(tx);
 
-	/* pairs with credit_wake_list(), which has done with tx->backoff */
+	/*
+	 * pairs with smp_mb() in credit_wake_list(), after which tx->backoff is not used any more
+	 */
 	if (cmpxchg_acquire(&tx->backing_off, false, true))
 		return false;
 	weft_qp_hold(tx->turn->qp);
 	percpu_ref_get(&credit_packets);
-	/* others who join rely on the timer */
+	/* no preemption before the timer runs: transmitters that join later rely on it */
 	preempt_disable();
 	if (llist_add(&tx->backoff, &list->waiting))
 		hrtimer_start(&list->timer, ns_to_ktime(CREDIT_BACKOFF_NS),
@@ -118,8 +121,9 @@ static void credit_wake_list(struct credit_backoff_list *list)
 
 		WRITE_ONCE(tx->backing_off, false);
 		/*
-		 * From here on it may be in the list again; and who has the event must not
-		 * find it backing off, as no other one would come.
+		 * From here on it may join the list again. The barrier orders this before the
+		 * event: an owner that sees the event must not find backing_off set, because no
+		 * other event would follow.
 		 */
 		smp_mb();
 		weft_turn_post(tx->turn, WEFT_EV_RUN);
@@ -135,8 +139,8 @@ static enum hrtimer_restart credit_backoff_expired(struct hrtimer *timer)
 }
 
 /*
- * As its packets leave a full queue a transmitter would fill the queue again before those
- * that back off have looked. So these go first.
+ * When packets of a refused transmitter leave the full queue, it would fill the queue again before
+ * the transmitters that back off look at it. So it wakes these, and backs off itself.
  */
 static bool credit_gives_way(struct weft_tx *tx)
 {
@@ -157,9 +161,8 @@ static void credit_go_on(struct weft_tx *tx)
 }
 
 /*
- * The destructor of our packets. The device may be gone; the reference to the
- * QP keeps the transmitter and its turn, and a turn that was stopped for good takes the
- * event and does nothing.
+ * The destructor of weft's packets. The device may be gone. The reference to the QP keeps the
+ * transmitter and its turn; a turn that was stopped for good ignores the event.
  */
 static void credit_freed(struct sk_buff *skb)
 {
@@ -177,7 +180,6 @@ static void credit_freed(struct sk_buff *skb)
 	percpu_ref_put(&credit_packets);
 }
 
-/* From here on credit_freed() is called when the packet is freed. */
 void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb)
 {
 	unsigned long class = credit_charge_class(skb);
@@ -186,22 +188,19 @@ void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb)
 	weft_qp_hold(tx->turn->qp);
 	percpu_ref_get(&credit_packets);
 	atomic_add(credit_charge(class), &tx->queued);
-	/* nobody else looks at it while no flag says zerocopy */
+	/* the network stack uses destructor_arg only if a flag says zerocopy */
 	skb_shinfo(skb)->destructor_arg = (void *)((unsigned long)tx + class);
 	skb->destructor = credit_freed;
 }
 
-/*
- * Return: true: more than @enough bytes are under way, and the event will come;
- * false: go on.
- */
+/* Return: true: more than @enough bytes are under way, and the event will come; false: go on. */
 static bool credit_stall(const struct weft_tx_batch *batch, int enough, bool refused)
 {
 	struct weft_tx *tx = batch->tx;
 
 	WRITE_ONCE(tx->enough, enough);
 	WRITE_ONCE(tx->refused, refused);
-	/* pairs with credit_freed(): what is enough is seen first */
+	/* pairs with smp_load_acquire() in credit_freed(), which then sees @enough */
 	smp_store_release(&tx->stalled, true);
 	smp_mb(); /* see the top of this file */
 	if (atomic_read(&tx->queued) > enough) {
@@ -216,7 +215,7 @@ bool weft_tx_credit_left(const struct weft_tx_batch *batch)
 {
 	const struct weft_tx *tx = batch->tx;
 
-	/* the turn may run for another reason, before the event has come */
+	/* the turn may have been run for another reason, before the event has come */
 	if (READ_ONCE(tx->stalled) || READ_ONCE(tx->backing_off))
 		return false;
 	return atomic_read(&tx->queued) < WEFT_TX_BYTES ||
@@ -238,7 +237,7 @@ bool weft_tx_credit_is_used(const struct weft_tx_batch *batch)
 	return atomic_read(&batch->tx->queued);
 }
 
-/* With another try for each packet that leaves it would be refused most of the time. */
+/* Waiting for half of it: a try for each packet that leaves would be refused most of the time. */
 bool weft_tx_credit_wait(const struct weft_tx_batch *batch)
 {
 	int queued;
@@ -290,8 +289,8 @@ void weft_tx_credit_exit(void)
 	for (i = 0; i < ARRAY_SIZE(credit_lists); i++)
 		hrtimer_cancel(&credit_lists[i].timer);
 	/*
-	 * A task may have given up the last reference, or another one, and not have returned from
-	 * this module yet. It may be preempted there, outside any RCU read side.
+	 * A task that has dropped the last or another reference may not have returned from this
+	 * module yet, and be preempted there outside any RCU read side.
 	 */
 	synchronize_rcu_tasks();
 	percpu_ref_exit(&credit_packets);

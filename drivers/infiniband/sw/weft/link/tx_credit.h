@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Tx credit of a transmitter: it may have WEFT_TX_BYTES of packets under way.
- */
+/* Tx credit: a transmitter may have WEFT_TX_BYTES of packets under way. */
 #ifndef WEFT_LINK_TX_CREDIT_H
 #define WEFT_LINK_TX_CREDIT_H
 
@@ -11,65 +9,44 @@ struct sk_buff;
 struct weft_tx;
 struct weft_tx_batch;
 
-/**
- * weft_tx_credit_init - at module load, before there is a device
- *
- * Return: 0 or -ENOMEM.
- */
+/* At module load, before there is a device. Returns 0 or -ENOMEM. */
 int weft_tx_credit_init(void);
 
-/**
- * weft_tx_credit_exit - at module unload, when no QP is left
- *
- * Waits until the last packet has been freed: that is done by code of ours,
- * and may post an event to a turn.
- *
- * Context: process, sleeps as long as some queue keeps a packet.
+/*
+ * At module unload, when no QP is left: wait until the last packet has been freed, because its
+ * destructor is code of this module, and may post an event to a turn. Context: process, sleeps as
+ * long as a queue keeps a packet.
  */
 void weft_tx_credit_exit(void);
 
-/**
- * weft_tx_credit_take - charge a transmitter for a packet until it is freed
- * @tx: of the half that sends it, its turn is owned
- * @skb: ours; its destructor is set
+/*
+ * Charge a transmitter, whose turn is owned, for a packet of weft's, until that is freed. Sets the
+ * packet's destructor.
  */
 void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb);
 
-/**
- * weft_tx_credit_left - whether a transmitter has credit for a packet
- * @batch: about to be sent, its turn is owned
- *
- * Return: false: there is none, and the turn will get WEFT_EV_RUN.
- */
+/* Is there credit for a packet? If not, the turn (which is owned) will get WEFT_EV_RUN. */
 bool weft_tx_credit_left(const struct weft_tx_batch *batch);
 
-/**
- * weft_tx_credit_forget - what a transmitter waits for is of a path that it leaves
- * @tx: its turn is owned or stopped; gets WEFT_EV_RUN if it has waited
+/*
+ * The transmitter leaves its path, so it need not wait any more: if it waited, its turn gets
+ * WEFT_EV_RUN. The turn is owned or stopped.
  */
 void weft_tx_credit_forget(struct weft_tx *tx);
 
-/**
- * weft_tx_credit_is_used - whether something is under way
- * @batch: about to be sent, its turn is owned
- *
- * Return: true: there may be; false: nothing is.
- */
+/* May packets of the transmitter be under way? Its turn is owned. */
 bool weft_tx_credit_is_used(const struct weft_tx_batch *batch);
 
-/**
- * weft_tx_credit_wait - wait until half of what is under way has left
- * @batch: could not be sent for another reason than want of credit; its turn is owned
- *
- * Return: true: the turn will get WEFT_EV_RUN; false: nothing is.
+/*
+ * A batch could not be sent, for another reason than tx credit: wait until half of what is under
+ * way has left. The turn is owned. True: it will get WEFT_EV_RUN; false: nothing is under way.
  */
 bool weft_tx_credit_wait(const struct weft_tx_batch *batch);
 
-/**
- * weft_tx_credit_backoff - wait a moment for others to empty the queue
- * @batch: could not be sent, though nothing is under way; its turn is owned
- *
- * Return: true: the turn will get WEFT_EV_RUN; false: that was often enough.
+/*
+ * A batch could not be sent although the transmitter has nothing under way: wait a moment for
+ * others to empty the queue. The turn is owned. True: it will get WEFT_EV_RUN; false: it has waited
+ * long enough, and the packet is lost.
  */
 bool weft_tx_credit_backoff(const struct weft_tx_batch *batch);
 
