@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * link/burst.c: what the kernel makes of a burst again, and what we do.
- */
+/* link/burst.c: bursts that the kernel takes apart, and bursts that weft takes apart. */
 #include <kunit/test.h>
 #include <linux/if_ether.h>
 #include <linux/ip.h>
@@ -18,7 +16,7 @@
 #define BURST_ROOM	64
 #define BURST_LINEAR	32U
 #define BURST_ID	0xfffe
-/* after the first router */
+/* TTL after the first router */
 #define BURST_TTL	63
 
 static void burst_put_ipv4(struct sk_buff *skb, u32 length, u16 id)
@@ -59,7 +57,7 @@ static u8 burst_byte(u32 packet, u32 i)
 	return packet * 59 + i * 7 + i / 256;
 }
 
-/* Some of it behind the headers, the rest in a page. */
+/* Put some of the payload behind the headers, and the rest into a page. */
 static void burst_put_payload(struct kunit *test, struct sk_buff *skb, u32 packet, u32 size)
 {
 	u32 linear = min(size, BURST_LINEAR), i;
@@ -76,7 +74,7 @@ static void burst_put_payload(struct kunit *test, struct sk_buff *skb, u32 packe
 	skb_add_rx_frag(skb, 0, page, 0, size - linear, PAGE_SIZE);
 }
 
-/* A packet whose UDP datagram has @size bytes. */
+/* Make a packet whose UDP datagram has @size bytes. */
 static struct sk_buff *burst_packet(struct kunit *test, u32 packet, u32 size, bool ipv4)
 {
 	struct sk_buff *skb = alloc_skb(BURST_ROOM + 48 + BURST_LINEAR, GFP_KERNEL);
@@ -98,7 +96,7 @@ static struct sk_buff *burst_packet(struct kunit *test, u32 packet, u32 size, bo
 	return skb;
 }
 
-/* As net devices and UDP do it: from the Ethernet header on. */
+/* Take a burst apart as net devices and UDP do, from the Ethernet header on. */
 static struct sk_buff *burst_take_apart(struct kunit *test, struct sk_buff *skb)
 {
 	struct sk_buff *parts;
@@ -116,7 +114,9 @@ static u8 burst_ttl(const struct sk_buff *skb)
 	return ip_hdr(skb)->version == 4 ? ip_hdr(skb)->ttl : ipv6_hdr(skb)->hop_limit;
 }
 
-/* As we do it: from the UDP header on. All have been where the first one was. */
+/*
+ * Take a burst apart as weft does, from the UDP header on. Hops have changed the first packet only.
+ */
 static struct sk_buff *burst_open(struct kunit *test, struct sk_buff *head)
 {
 	struct sk_buff *skb;
@@ -129,7 +129,7 @@ static struct sk_buff *burst_open(struct kunit *test, struct sk_buff *head)
 	return head;
 }
 
-/* As it is in the last network, which may have room for tunnels. */
+/* Close a burst; the last net device may have the features of tunnels. */
 static struct sk_buff *burst_close(struct kunit *test, const struct weft_burst *burst, bool ipv4)
 {
 	struct net_device *ndev = kunit_kzalloc(test, sizeof(*ndev), GFP_KERNEL);
@@ -149,7 +149,10 @@ static struct sk_buff *burst_close(struct kunit *test, const struct weft_burst *
 	return skb;
 }
 
-/* It is what burst_packet() has made, but for the checksum of IP, and what has changed. */
+/*
+ * Compare with what burst_packet() has made, except for the IP checksum and the fields that hops
+ * change.
+ */
 static void burst_expect(struct kunit *test, struct sk_buff *skb, u32 packet, u32 size,
 			 bool ipv4)
 {
@@ -211,7 +214,7 @@ static void burst_comes_apart(struct kunit *test)
 	}
 }
 
-/* Somebody listens in, so that the buffers are not ours alone. */
+/* A packet tap shares the buffers. */
 static void burst_that_is_shared(struct kunit *test)
 {
 	struct weft_burst burst = {};
@@ -238,7 +241,7 @@ static void burst_that_is_shared(struct kunit *test)
 	kfree_skb(clone);
 }
 
-/* What a tunnel has put around it has other headers. */
+/* A burst with the headers of a tunnel is not taken apart. */
 static void burst_in_a_tunnel(struct kunit *test)
 {
 	struct weft_burst burst = {};
@@ -269,7 +272,7 @@ static void burst_limits(struct kunit *test)
 		weft_burst_add(&burst, burst_packet(test, burst.packets, 4000, true));
 	KUNIT_EXPECT_EQ(test, burst.packets, 16);
 	KUNIT_EXPECT_EQ(test, burst.length, 28 + 16 * 4000);
-	/* and a tunnel's headers can be put in front of it */
+	/* leave room for a tunnel's headers in the length of the outer IP packet */
 	KUNIT_EXPECT_TRUE(test, weft_burst_takes(&burst, 65535 - WEFT_BURST_HEADROOM -
 							      burst.length));
 	KUNIT_EXPECT_FALSE(test, weft_burst_takes(&burst, 65536 - WEFT_BURST_HEADROOM -

@@ -29,21 +29,21 @@
 			 COMPAT_ACCESS_FLUSH)
 #define FAKE_CQE	1024
 #define FAKE_SGE	4
-/* Hours: what expires in real time is not waited for. */
+/* Hours: no test waits for real time. */
 #define FAKE_TIMEOUT	31
 /* 655 ms, the longest there is. */
 #define FAKE_RNR_TIMER	0
-/* With so few retries left the wire is well-behaved. */
+/* With so few retries left the wire makes no faults. */
 #define FAKE_MERCY	4
-/* Coprime to FAKE_PAGES. */
+/* Coprime to FAKE_PAGES, to map each page once. */
 #define FAKE_SHUFFLE	7
-/* No test takes so many steps: one that does will never end. */
+/* More steps than any test takes: a test that takes more never ends. */
 #define FAKE_STEPS	200000
 
 /**
- * struct fake_cb - what belongs to a packet, in skb->cb
+ * struct fake_cb - skb->cb of a packet
  * @link: the wire
- * @tx: has it under way; NULL: a copy of another packet
+ * @tx: transmitter that is charged for it; NULL: a copy of another packet
  */
 struct fake_cb {
 	struct fake_link	*link;
@@ -75,7 +75,10 @@ static struct weft_tx *fake_tx(struct fake_link *link, u32 half)
 	return half % 2 ? &qp->recv.tx : &qp->send.tx;
 }
 
-/* Nobody shall run out of retries by chance: that is a test of its own. */
+/*
+ * Is a QP so short of retries that the wire must make no faults? Running out of retries is tested
+ * separately.
+ */
 static bool fake_is_merciful(struct fake_link *link)
 {
 	u32 i;
@@ -134,7 +137,7 @@ static void fake_copy(void *to, struct weft_iter *from, u32 length)
 		weft_copy(&iter, from, length);
 }
 
-/* The end of a payload, and @trailer zeros, go into pages, as a net device may have them. */
+/* Put the end of the payload, and @trailer zeros, into pages, as some net devices do. */
 static bool fake_put_frags(struct fake_link *link, struct sk_buff *skb,
 			   struct weft_iter *payload, u32 length, u32 trailer)
 {
@@ -152,7 +155,7 @@ static bool fake_put_frags(struct fake_link *link, struct sk_buff *skb,
 	return true;
 }
 
-/* The codec knows valid opcodes only. Return: bytes of the headers. */
+/* Encode headers also with an opcode that the codec does not know. Return: bytes. */
 static u32 fake_encode(u8 *to, const struct weft_hdr *hdr)
 {
 	struct weft_hdr valid = *hdr;
@@ -173,7 +176,7 @@ static struct sk_buff *fake_packet(struct fake_node *from, struct weft_hdr *hdr,
 	struct sk_buff *skb;
 
 	hdr->pad = -length & 3;
-	/* nobody looks at the ICRC */
+	/* the ICRC is not checked */
 	trailer = hdr->pad + WEFT_ICRC_LENGTH;
 	header = fake_encode(headers, hdr);
 	if (fake_random(link, 2))
@@ -196,7 +199,9 @@ static struct sk_buff *fake_packet(struct fake_node *from, struct weft_hdr *hdr,
 
 /* ---- what the engine sees ---- */
 
-/* What a link may rely on. It is no place to abort a test: locks are held. */
+/*
+ * Check what a link may rely on. Expectations only: aborting the test here would leave locks held.
+ */
 static void fake_check_run(const struct weft_tx_batch *batch)
 {
 	struct fake_node *node = fake_node_of(batch->qp->dev);
@@ -212,7 +217,7 @@ static void fake_check_run(const struct weft_tx_batch *batch)
 	KUNIT_EXPECT_EQ(test, batch->num, weft_rules_psn_count(batch->length, batch->mtu));
 }
 
-/* Header and payload of one packet of a batch. Return: bytes of payload. */
+/* Take the headers and payload of one packet of a batch. Return: bytes of payload. */
 static u32 fake_take_of_run(const struct weft_tx_batch *batch, u32 i, struct weft_hdr *hdr)
 {
 	*hdr = batch->hdr;
@@ -229,7 +234,7 @@ static void fake_send(struct fake_node *node, const struct weft_tx_batch *batch,
 
 	KUNIT_EXPECT_TRUE_MSG(link->test, weft_opcode_payload_valid(op, length, FAKE_MTU),
 			      "opcode %#x with %u bytes", hdr.opcode, length);
-	/* IBA 9.2.3: of what uses up a receive, the end */
+	/* IBA 9.2.3: only in the last packet of a message that takes a receive */
 	KUNIT_EXPECT_TRUE(link->test, !hdr.se || op->flags & WEFT_OPCODE_RECV);
 	KUNIT_EXPECT_TRUE(link->test, !hdr.se || op->segment & WEFT_SEGMENT_LAST);
 	link->sent[node - link->node]++;
@@ -238,7 +243,7 @@ static void fake_send(struct fake_node *node, const struct weft_tx_batch *batch,
 		link->watched++;
 	skb = fake_packet(node, &hdr, batch->payload, length);
 	if (!skb)
-		return; /* a loss */
+		return; /* no memory counts as a loss */
 	fake_own(link, skb, batch->tx);
 	skb_queue_tail(&link->wire, skb);
 }
@@ -250,7 +255,7 @@ static u32 fake_xmit(struct weft_tx_batch *batch)
 
 	fake_check_run(batch);
 	if (batch->tx->stalled)
-		return 0; /* still */
+		return 0; /* it is stalled again */
 	if (fake_chance(node->link, node->link->faults.stall)) {
 		room = fake_random(node->link, batch->num);
 		batch->tx->stalled = true;
@@ -273,7 +278,7 @@ static const struct weft_link fake_link_ops = {
 
 /* ---- what happens ---- */
 
-/* As a link does it in a soft interrupt. */
+/* Receive a packet as a link does in a soft interrupt. */
 static void fake_receive(struct fake_node *node, struct sk_buff *skb)
 {
 	struct weft_pkt pkt;
@@ -290,7 +295,7 @@ static void fake_receive(struct fake_node *node, struct sk_buff *skb)
 	local_bh_enable();
 }
 
-/* The same, while both halves are being run on another CPU. */
+/* Receive a packet while another CPU owns both turns. */
 static void fake_receive_busy(struct fake_node *node, struct sk_buff *skb)
 {
 	bool send = weft_turn_try(&node->qp->send.turn);
@@ -322,7 +327,7 @@ static struct fake_node *fake_destination(struct fake_link *link, const struct s
 	return &link->node[ip_hdr(skb)->daddr == link->node[1].ip];
 }
 
-/* A copy is behind those that are on their way now. */
+/* Put a copy of a packet behind all that are under way. */
 static void fake_repeat(struct fake_link *link, struct sk_buff *skb)
 {
 	struct sk_buff *copy = skb_copy(skb, GFP_KERNEL);
@@ -379,8 +384,8 @@ static void fake_make_room(struct fake_link *link, u32 half)
 }
 
 /*
- * Let a node's timer expire. In virtual time the engine's deadline has come, or,
- * with @early, has not: it starts the timer once and moves the deadline.
+ * Let a node's timer expire: in virtual time, when the engine's deadline has come, or, with @early,
+ * before it: the engine starts the timer once and then only moves the deadline.
  */
 static bool fake_expire(struct fake_node *node, bool early)
 {
@@ -399,7 +404,7 @@ static void fake_hurry(struct fake_link *link)
 {
 	struct fake_node *node = &link->node[fake_random(link, FAKE_NODES)];
 
-	/* the end of an RNR delay is never too early */
+	/* an RNR delay never ends early */
 	fake_expire(node, !node->qp->send.retry.rnr_wait && fake_random(link, 2));
 }
 
@@ -529,7 +534,7 @@ static void fake_cq_create(struct fake_node *node, struct weft_cq *cq)
 		cq->ring = NULL;
 		KUNIT_FAIL_AND_ABORT(test, "no memory for a CQ");
 	}
-	/* its handler is called at once, and not by an interrupt */
+	/* call its handler at once, not from a tasklet */
 	cq->user = true;
 	weft_vector_init(cq, 0);
 }
@@ -598,7 +603,7 @@ static void fake_node_create(struct fake_node *node, const struct fake_attr *att
 	ibqp->qp_context = node;
 	KUNIT_ASSERT_EQ(test, weft_create_qp(ibqp, &init, NULL), 0);
 	node->qp = node->ib_qp.qp;
-	/* now nothing happens by itself, and events are told at once */
+	/* from now on nothing happens by itself, and events are raised at once */
 	node->qp->events.deferred = false;
 	disable_work(&node->qp->send.turn.work);
 	disable_work(&node->qp->recv.turn.work);
@@ -612,7 +617,7 @@ static void fake_gid(union ib_gid *gid, __be32 ip)
 	ipv6_addr_set_v4mapped(ip, (struct in6_addr *)gid->raw);
 }
 
-/* What modify_qp does, but for what it asks the core about the path. */
+/* What modify_qp does, without looking up the path in the core. */
 static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
 {
 	struct fake_node *peer = fake_node_peer(node);
@@ -710,7 +715,7 @@ static void fake_node_destroy(struct fake_node *node)
 	fake_cq_destroy(&node->recv_cq);
 	fake_cq_destroy(&node->send_cq);
 	if (node->region) {
-		/* it would wait for ever otherwise */
+		/* weft_region_kill() would wait for ever otherwise */
 		KUNIT_EXPECT_EQ(node->link->test, refcount_read(&node->region->refs), 1);
 		if (refcount_read(&node->region->refs) == 1)
 			weft_region_kill(node->region);

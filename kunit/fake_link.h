@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Two QPs, and a wire between them that loses, repeats and reorders packets and
- * has no room for them at times, all as its seed says.
+ * Two QPs, and a wire between them that loses, repeats and reorders packets and at times has no tx
+ * credit left, all as chosen by a seed.
  *
- * Nothing happens by itself: no work item runs and no timer expires. What can
- * happen next is a packet that arrives, a half with an event that runs, or a
- * half without room that gets some; fake_link_step() chooses. When nothing can,
- * fake_link_pass_time() lets the next timer expire. So real time plays no role,
- * and what a seed leads to can be seen again.
+ * Nothing happens by itself: no work item runs and no timer expires. The next thing that happens is
+ * that a packet arrives, that a requester or responder with an event runs, or that a stalled
+ * transmitter gets credit; fake_link_step() chooses. When nothing of this is left,
+ * fake_link_pass_time() lets the next timer expire. So real time plays no role, and a seed always
+ * leads to the same run.
  */
 #ifndef KUNIT_FAKE_LINK_H
 #define KUNIT_FAKE_LINK_H
@@ -25,26 +25,26 @@ struct kunit;
 
 #define FAKE_MTU		256U
 #define FAKE_NODES		2
-/* Pages of memory of a node. A region shows them in another order. */
+/* Pages of a node's memory. A region maps them in another order. */
 #define FAKE_PAGES		16U
 #define FAKE_MEMORY		(FAKE_PAGES * PAGE_SIZE)
 /* Bytes of inline data a request may have. */
 #define FAKE_INLINE		100
-/* So many packets may be overtaken by one. */
+/* Packets that one packet overtakes at most. */
 #define FAKE_OVERTAKEN		3U
 /* Asynchronous events that are counted: those of a QP, and one of a CQ. */
 #define FAKE_EVENTS		(IB_EVENT_QP_LAST_WQE_REACHED + 1)
 
 /**
- * struct fake_faults - what the wire does to packets, in percent of them
- * @loss: lost
- * @duplicate: arrive twice
- * @reorder: overtake up to FAKE_OVERTAKEN others
- * @stall: of the batches: do not fit as a whole
- * @busy: arrive while somebody else runs the half they are for, so that they are
- *	left to it
- * @hurry: of the steps: a timer expires although not all is quiet, too early
- *	for the engine, or else too early for the peer
+ * struct fake_faults - what the wire does to packets, each in percent
+ * @loss: packets lost
+ * @duplicate: packets that arrive twice
+ * @reorder: packets that overtake up to FAKE_OVERTAKEN others
+ * @stall: batches for which the tx credit is used up part of the way
+ * @busy: packets that arrive while the turn of their requester or responder is owned, and so go
+ *	into its backlog
+ * @hurry: steps in which a timer expires although packets are under way: too early for the engine,
+ *	or else too early for the peer
  */
 struct fake_faults {
 	u32	loss;
@@ -60,8 +60,8 @@ struct fake_faults {
  * @type: RC or UC
  * @psn: first PSN of each node's requests
  * @retry_cnt: as in struct ib_qp_attr
- * @rnr_retry: likewise
- * @max_rd_atomic: likewise, of both directions
+ * @rnr_retry: as in struct ib_qp_attr
+ * @max_rd_atomic: as in struct ib_qp_attr, in both directions
  * @max_wr: entries of each queue
  * @sig_all: every request is signaled
  */
@@ -77,7 +77,7 @@ struct fake_attr {
 
 /**
  * struct fake_node - a device with a QP, CQs and memory
- * @dev: the device; what only the core and the verbs use is not filled in
+ * @dev: the device, without the members that only the core and the verbs use
  * @pd: protection domain
  * @send_cq: completions of requests
  * @recv_cq: completions of receives
@@ -88,7 +88,7 @@ struct fake_attr {
  * @memory: FAKE_MEMORY bytes
  * @ip: address
  * @link: the wire
- * @expired: the timer has expired in real time, in which nobody is interested
+ * @expired: the timer has expired in real time, which is ignored
  * @events: how often each enum ib_event_type was raised
  * @comp_events: completion events of @recv_cq
  */
@@ -115,11 +115,11 @@ struct fake_node {
  * @random: source of all choices
  * @faults: what it does to packets
  * @node: its ends
- * @wire: packets on their way, the oldest first
- * @alive: packets that are not freed
- * @sent: packets each node has sent
+ * @wire: packets under way, the oldest first
+ * @alive: packets that have not been freed
+ * @sent: packets that each node has sent
  * @watch_psn: a PSN
- * @watched: requests of node 0 with @watch_psn that were sent
+ * @watched: how often node 0 has sent a request with @watch_psn
  */
 struct fake_link {
 	struct kunit		*test;
@@ -133,106 +133,51 @@ struct fake_link {
 	u32			watched;
 };
 
-/**
- * fake_link_create - make two connected QPs
- * @test: the test
- * @attr: of the QPs, which are in RTS
- * @seed: of all choices, and of what is in the memory
- *
- * Return: the wire; the test ends if there is no memory.
+/*
+ * Make two connected QPs in RTS. @seed determines all choices, and the contents of the memory. The
+ * test ends if there is no memory.
  */
 struct fake_link *fake_link_create(struct kunit *test, const struct fake_attr *attr,
 				   u64 seed);
 
-/**
- * fake_link_destroy - destroy the QPs; see that nothing is left behind
- * @link: may be NULL
- */
+/* Destroy the QPs, and check that nothing is left. @link may be NULL. */
 void fake_link_destroy(struct fake_link *link);
 
-/**
- * fake_link_step - something happens
- * @link: the wire
- *
- * Return: false: nothing can happen before time passes.
- */
+/* Let one thing happen. False: nothing can happen before time passes. */
 bool fake_link_step(struct fake_link *link);
 
-/**
- * fake_link_pass_time - nothing is under way: a timer expires
- * @link: the wire
- *
- * Return: false: none runs.
- */
+/* Nothing is under way: let a timer expire. False: none runs. */
 bool fake_link_pass_time(struct fake_link *link);
 
-/**
- * fake_link_settle - let things happen, and time pass, until nothing can
- * @link: the wire
- */
+/* Let things happen, and time pass, until nothing more can happen. */
 void fake_link_settle(struct fake_link *link);
 
-/**
- * fake_link_run_halves - let halves run until none has an event
- * @link: the wire; no packet arrives
- */
+/* Run requesters and responders until none has an event. No packet arrives. */
 void fake_link_run_halves(struct fake_link *link);
 
-/**
- * fake_link_deliver - a packet that the test made arrives now
- * @from: the sender
- * @hdr: headers, @hdr->pad is set here
- * @payload: bytes behind them
- * @length: number of these
- */
+/* Let a packet that the test has made arrive now. Sets @hdr->pad. */
 void fake_link_deliver(struct fake_node *from, struct weft_hdr *hdr,
 		       const void *payload, u32 length);
 
-/**
- * fake_link_take - take the oldest packet off the wire
- * @link: the wire
- * @pkt: result, decoded; to be freed with weft_pkt_free()
- *
- * Return: false: there is none.
- */
+/* Take the oldest packet off the wire, and decode it; the caller frees it. False: there is none. */
 bool fake_link_take(struct fake_link *link, struct weft_pkt *pkt);
 
-/**
- * fake_link_expect_quiet - what must be true when all requests are complete
- * @link: the wire, nothing can happen
- *
- * No packet is alive, no memory referenced, no transmitter has packets or waits.
+/*
+ * All requests are complete, and nothing can happen: expect that no packet is alive, no memory is
+ * referenced, and no transmitter has packets under way or waits.
  */
 void fake_link_expect_quiet(struct fake_link *link);
 
-/**
- * fake_node_read - copy out of a node's memory
- * @node: the node
- * @offset: of its region
- * @to: where to
- * @length: bytes
- */
+/* Copy from a node's memory; @offset is that in the region. */
 void fake_node_read(const struct fake_node *node, u32 offset, void *to, u32 length);
 
-/**
- * fake_node_addr - address of a byte for a work request
- * @node: the node
- * @offset: of its region
- *
- * Return: the address.
- */
+/* The address of a byte of the region, for a work request. */
 static inline u64 fake_node_addr(const struct fake_node *node, u32 offset)
 {
 	return node->region->iova + offset;
 }
 
-/**
- * fake_random - choose a number
- * @link: the wire
- * @below: limit, not 0
- *
- * Return: a number less than @below.
- */
+/* Choose a number less than @below, which is not 0. */
 static inline u32 fake_random(struct fake_link *link, u32 below)
 {
 	return prandom_u32_state(&link->random) % below;

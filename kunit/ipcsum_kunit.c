@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Checksums of packets of IPoIB, against sums of 16 bit words that are added up one
- * by one, and packets whose checksums somebody else has computed.
+ * Checksums of IPoIB packets, compared with sums of single 16 bit words, and with packets whose
+ * checksums another implementation has computed.
  */
 #include "engine/ipcsum.h"
 
@@ -19,10 +19,10 @@
 #define SPANS	8
 
 /**
- * struct fixture - a packet and how it lies in memory
+ * struct fixture - a packet and its memory
  * @packet: in one piece
- * @before: as it was
- * @span: in several
+ * @before: copy of it before the call
+ * @span: in several pieces
  * @num: of @span
  * @random: with a constant seed
  */
@@ -68,7 +68,7 @@ static const u8 known_udp[] = {
 	0x30, 0x39, 0x30, 0x3a, 0x00, 0x0d, 0x45, 0x12, 'w', 'e', 'f', 't', '!',
 };
 
-/* Spans of random lengths, that of zero bytes not among them. */
+/* Describe a packet by spans of random lengths, none of them empty. */
 static struct weft_iter scatter(struct fixture *fixture, u8 *at, u32 length)
 {
 	struct weft_iter iter = { .span = fixture->span };
@@ -101,14 +101,14 @@ static void check_known(struct kunit *test, const u8 *known, u32 length, u32 che
 
 	memcpy(fixture->packet, known, length);
 	KUNIT_EXPECT_TRUE(test, verify(test, length));
-	/* whatever is in the fields */
+	/* the old contents of the field do not matter */
 	fixture->packet[check] ^= 0x5a;
 	if (known[0] == 0x08)
 		fixture->packet[4 + 11] = 0xff;
 	KUNIT_EXPECT_FALSE(test, verify(test, length));
 	weft_ipcsum_fill(fixture->packet, length);
 	KUNIT_EXPECT_EQ(test, memcmp(fixture->packet, known, length), 0);
-	/* each bit counts, but those of IPv6 that no checksum has */
+	/* each bit counts, except those in the IPv6 header that no checksum covers */
 	for (i = known[0] == 0x08 ? 4 : 12; i < length; i++) {
 		fixture->packet[i] ^= 0x10;
 		KUNIT_EXPECT_FALSE_MSG(test, verify(test, length), "byte %u", i);
@@ -126,7 +126,7 @@ static void knows_udp(struct kunit *test)
 	check_known(test, known_udp, sizeof(known_udp), 44 + 6);
 }
 
-/* The sum of the 16 bit words of a string that ends with a zero, if need be. */
+/* The sum of the 16 bit words of a string, which ends with a zero byte if its length is odd. */
 static u32 add_up(u32 sum, const u8 *at, u32 length)
 {
 	u32 i;
@@ -145,11 +145,11 @@ static void put(u8 *at, u32 value)
 }
 
 /**
- * struct shape - what a packet is made of
+ * struct shape - the parts of a packet
  * @v6: IPv6
  * @udp: UDP
  * @ip: bytes of the IP header
- * @payload: bytes behind TCP's or UDP's header
+ * @payload: bytes behind the TCP or UDP header
  * @pad: bytes behind the packet
  */
 struct shape {
@@ -173,7 +173,7 @@ static struct shape random_shape(struct fixture *fixture)
 	return shape;
 }
 
-/* Of random bytes. Return: its bytes. */
+/* Make a packet of random bytes. Return: its bytes. */
 static u32 make_packet(struct fixture *fixture, const struct shape *shape)
 {
 	u32 transport = (shape->udp ? 8 : 20) + shape->payload;
@@ -197,7 +197,7 @@ static u32 make_packet(struct fixture *fixture, const struct shape *shape)
 	return length;
 }
 
-/* RFC 791, 768, 9293, 8200: what the complement of the sum is with its checksum in it. */
+/* RFC 791, 768, 9293, 8200: the sum of a packet with its checksum, before it is complemented. */
 static u32 expected(const struct fixture *fixture, const struct shape *shape)
 {
 	const u8 *ip = fixture->packet + 4;
@@ -224,7 +224,7 @@ static void fills_random(struct kunit *test)
 		if (!shape.v6)
 			KUNIT_ASSERT_EQ(test, add_up(0, fixture->packet + 4, shape.ip), 0xffffU);
 		KUNIT_ASSERT_TRUE_MSG(test, verify(test, length), "round %u", i);
-		/* and nothing else has been touched */
+		/* nothing else has been changed */
 		memcpy(fixture->before + check, fixture->packet + check, 2);
 		if (!shape.v6)
 			memcpy(fixture->before + 14, fixture->packet + 14, 2);
@@ -235,14 +235,14 @@ static void fills_random(struct kunit *test)
 	}
 }
 
-/* Of UDP a sum of 0 is sent as its complement; it is never 0 by itself then. */
+/* A UDP checksum of 0 is sent as 0xffff, so a computed one is never 0. */
 static void udp_has_one(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	u32 length = sizeof(known_udp), sum;
 
 	memcpy(fixture->packet, known_udp, length);
-	/* the source port takes what is left to 0xffff */
+	/* choose the source port that makes the sum 0xffff */
 	put(fixture->packet + 44, 0);
 	put(fixture->packet + 50, 0);
 	sum = add_up(0, fixture->packet + 12, 32) + 13 + 17;
@@ -251,12 +251,12 @@ static void udp_has_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fixture->packet[50], 0xff);
 	KUNIT_EXPECT_EQ(test, fixture->packet[51], 0xff);
 	KUNIT_EXPECT_TRUE(test, verify(test, length));
-	/* left out: there is nothing that could be right */
+	/* a UDP checksum that was left out verifies nothing */
 	put(fixture->packet + 50, 0);
 	KUNIT_EXPECT_FALSE(test, verify(test, length));
 }
 
-/* Of a fragment, and of other protocols, there is the header's own. */
+/* A fragment, or a packet of another protocol, has only the checksum of the IPv4 header. */
 static void only_of_ip(struct kunit *test)
 {
 	static const u32 changes[] = { 6, 0x2000, 6, 0x0001, 8, 0x4001, 8, 0x4032 };
@@ -273,7 +273,7 @@ static void only_of_ip(struct kunit *test)
 	}
 }
 
-/* Cut off anywhere it is no packet, and nothing is changed. */
+/* A packet that is cut off anywhere is left alone. */
 static void short_ones(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -289,7 +289,7 @@ static void short_ones(struct kunit *test)
 	}
 }
 
-/* In a buffer of just that length: whoever looks for it finds any access beyond. */
+/* The buffer has exactly that length, so KASAN finds any access beyond it. */
 static void check_hostile(struct kunit *test, const u8 *packet, u32 length)
 {
 	struct weft_span span = { .length = length };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * TCP streams cut into packets: headers field by field, and the payload put together
- * again.
+ * TCP streams are cut into packets: headers are compared field by field, and the payload is put
+ * together again.
  */
 #include "engine/lso.h"
 
@@ -16,18 +16,18 @@
 #define SEED	0x150150
 #define ROUNDS	150
 
-/* Of TCP */
+/* flags of TCP */
 #define FIN	0x01
 #define PSH	0x08
 #define ACK	0x10
 #define CWR	0x80
 
 /**
- * struct fixture - a stream on its way
- * @stream: what is sent, WEFT_LSO_MAX_LENGTH bytes
- * @packet: the current one
+ * struct fixture - a stream to be cut
+ * @stream: the payload, WEFT_LSO_MAX_LENGTH bytes
+ * @packet: the current packet
  * @lso: its headers
- * @sgl: where @stream is
+ * @sgl: list of @stream
  * @span: of @sgl
  * @cut: under test
  * @random: with a constant seed
@@ -80,7 +80,7 @@ static u32 get_long(const u8 *at)
 	return get(at) << 16 | get(at + 2);
 }
 
-/* IP headers of @ip bytes (40: IPv6) and TCP's of @tcp, seq 0xfffff000, ID 0xfffe. */
+/* Make an IP header of @ip bytes (40: IPv6) and a TCP header of @tcp, seq 0xfffff000, ID 0xfffe. */
 static void make_headers(struct weft_lso *lso, u32 ip, u32 tcp, u16 mss)
 {
 	u8 *at = lso->header + 4;
@@ -120,7 +120,7 @@ static void make_stream(struct fixture *fixture, u32 length, u32 spans)
 	}
 }
 
-/* The current packet, in one piece and with checksums. Return: its bytes. */
+/* Copy the current packet into one piece, and fill in its checksums. Return: its bytes. */
 static u32 take_packet(struct fixture *fixture)
 {
 	struct weft_span span = { .addr = (uintptr_t)fixture->packet };
@@ -165,7 +165,7 @@ static void check_tcp(struct kunit *test, u32 ip, u32 done, bool last)
 				     fixture->lso.length - 4 - ip - 18), 0);
 }
 
-/* All packets of a stream. One in @stalls of them does not go the first time. */
+/* Check all packets of a stream. One in @stalls of them cannot be sent the first time. */
 static void check_cut(struct kunit *test, u32 ip, u32 tcp, u32 stalls)
 {
 	struct fixture *fixture = test->priv;
@@ -251,7 +251,7 @@ static void goes_on_where_it_was(struct kunit *test)
 	}
 }
 
-/* The sums of an oracle are in the tests of engine/ipcsum.c. */
+/* Checksums of the packets verify; tests of engine/ipcsum.c compare them with a model. */
 static void sums_are_right(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
@@ -271,7 +271,7 @@ static void sums_are_right(struct kunit *test)
 	}
 }
 
-/* A byte of the headers that makes them others. */
+/* A change to one byte that makes the headers invalid. */
 struct lso_row {
 	const char	*name;
 	u32		ip;
@@ -324,7 +324,7 @@ static void refused_lengths(struct kunit *test)
 
 	make_headers(lso, 20, 20, 0);
 	KUNIT_EXPECT_FALSE(test, weft_lso_valid(lso));
-	/* what the length of IPv4 can say, 65535 bytes */
+	/* the length field of IPv4 allows 65535 bytes */
 	lso->mss = 65535 - 40;
 	KUNIT_EXPECT_TRUE(test, weft_lso_valid(lso));
 	lso->mss++;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * engine/migration.c: what a packet does, by the path it comes on, and what the work
- * item makes of it.
+ * engine/migration.c: the effect of a packet, by the path that it comes on, and of the work item.
  */
 #include "fake_link.h"
 
@@ -15,14 +14,14 @@
 enum mig_path { OWN, OTHER, NEITHER };
 
 /**
- * struct mig_case - a packet, and what it leads to
+ * struct mig_case - a packet, and its effect
  * @state: enum ib_mig_state
- * @path: where it comes from
- * @migreq: its bit
+ * @path: path that it comes on
+ * @migreq: its MigReq bit
  * @verdict: what becomes of it
- * @then: state, at once
- * @moved: the QP is on the other path when the work item has been there
- * @error: PATH_MIG_ERR
+ * @then: state right after it
+ * @moved: the QP is on the other path after the work item has run
+ * @error: PATH_MIG_ERR is raised
  */
 struct mig_case {
 	u32			state;
@@ -145,7 +144,10 @@ static void packet_by_path(struct kunit *test)
 	}
 }
 
-/* What was on its way when the QP left is taken still, until there is another path. */
+/*
+ * Packets that come by the path which the QP has left are accepted until an alternate path is
+ * loaded.
+ */
 static void path_left_behind(struct kunit *test)
 {
 	struct fake_link *link = mig_create(test);

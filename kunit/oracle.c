@@ -13,7 +13,7 @@ u32 oracle_length(const struct oracle_sge *sge, u32 num)
 	return length;
 }
 
-/* Where byte number @i of a list is. */
+/* The address of byte number @i of a list. */
 static u8 *byte_at(u8 *memory, const struct oracle_sge *sge, u32 i)
 {
 	while (i >= sge->length) {
@@ -77,7 +77,7 @@ static void complete_recv(struct oracle_way *way, const struct oracle_send *send
 	way->num_recv_wc++;
 }
 
-/* Bit by bit, as one does it on paper. */
+/* Add bit by bit, as on paper. */
 static u64 add_fields(u64 a, u64 b, u64 ends)
 {
 	u64 sum = 0, bit;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What a reliable connection does, without packets: each request is executed
- * when its turn comes, at once and as a whole. The engine must come to the same
- * result, whatever becomes of its packets.
+ * A model of a reliable connection, without packets: each request is executed in its turn, at once
+ * and as a whole. The engine must come to the same result whatever happens to its packets.
  */
 #ifndef KUNIT_ORACLE_H
 #define KUNIT_ORACLE_H
@@ -13,11 +12,7 @@
 
 #define ORACLE_SGE	3
 
-/**
- * struct oracle_sge - a piece of memory
- * @offset: from the first byte of the node's memory
- * @length: bytes
- */
+/* A piece of memory; @offset is from the first byte of the node's memory. */
 struct oracle_sge {
 	u32	offset;
 	u32	length;
@@ -66,19 +61,18 @@ struct oracle_recv {
 
 /**
  * struct oracle_way - the requests of one node, and the receives of the other
- * @local: image of the memory of the requester
- * @remote: image of the memory of the responder
+ * @local: image of the requester's memory
+ * @remote: image of the responder's memory
  * @send: requests in order
- * @num_send: number of these
+ * @num_send: number of requests
  * @recv: receives in order
- * @num_recv: number of these
+ * @num_recv: number of receives
  * @sig_all: every request is signaled
- * @fail_at: request that fails, not executed; those behind it are flushed
- * @status: with which it fails
- * @fail_both: the responder fails, too: what is left of @recv is flushed
- * @recv_status: but the first that is left fails with this, if not IB_WC_SUCCESS
- * @send_wc: result: completions at the requester; of one that failed only
- *	wr_id and status
+ * @fail_at: request that fails and is not executed; those behind it are flushed
+ * @status: its status
+ * @fail_both: the responder fails, too, and the receives that are left are flushed
+ * @recv_status: if not IB_WC_SUCCESS, the first of these receives has this status instead
+ * @send_wc: result: completions at the requester; of a failed request only wr_id and status
  * @num_send_wc: result: number of these
  * @recv_wc: result: completions at the responder
  * @num_recv_wc: result: number of these
@@ -105,20 +99,12 @@ struct oracle_way {
 	u32			psns;
 };
 
-/**
- * oracle_execute - execute all requests
- * @way: filled in; there are as many receives as it takes
- * @mtu: bytes of a packet
+/*
+ * Execute all requests of @way, which has as many receives as they take. @mtu: bytes of a packet.
  */
 void oracle_execute(struct oracle_way *way, u32 mtu);
 
-/**
- * oracle_length - bytes of a message
- * @sge: its list
- * @num: elements
- *
- * Return: the sum.
- */
+/* Bytes of a message with this list. */
 u32 oracle_length(const struct oracle_sge *sge, u32 num);
 
 static inline bool oracle_is_masked(enum ib_wr_opcode opcode)
@@ -133,13 +119,13 @@ static inline bool oracle_is_atomic(enum ib_wr_opcode opcode)
 	       oracle_is_masked(opcode);
 }
 
-/* Whether it is about one word. */
+/* Does it access one word? */
 static inline bool oracle_is_word(enum ib_wr_opcode opcode)
 {
 	return oracle_is_atomic(opcode) || opcode == IB_WR_ATOMIC_WRITE;
 }
 
-/* Whether data come back. */
+/* Do data come back? */
 static inline bool oracle_is_response(enum ib_wr_opcode opcode)
 {
 	return opcode == IB_WR_RDMA_READ || oracle_is_atomic(opcode);
@@ -155,7 +141,6 @@ static inline bool oracle_is_send(enum ib_wr_opcode opcode)
 	return opcode == IB_WR_SEND || opcode == IB_WR_SEND_WITH_IMM;
 }
 
-/* Whether it takes a receive. */
 static inline bool oracle_takes_recv(enum ib_wr_opcode opcode)
 {
 	return oracle_is_send(opcode) || oracle_has_imm(opcode);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * engine/pace.h: what a limited rate lets through, in a time that is not real.
- */
+/* engine/pace.h: what a limited rate lets through, in virtual time. */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
@@ -47,9 +45,9 @@ static void time_of_bytes(struct kunit *test)
  * @name: of the row
  * @rate: kbit/s
  * @burst: bytes
- * @longest: bytes of a message, of 1 to this
- * @idle: ns for which there is nothing to send now and then
- * @late: ns that the end of a wait is noticed too late, up to this
+ * @longest: messages have 1 to @longest bytes
+ * @idle: ns for which there is now and then nothing to send
+ * @late: ns by which the end of a wait is noticed too late, at most
  */
 struct pace_row {
 	const char	*name;
@@ -76,7 +74,7 @@ static void pace_row_desc(const struct pace_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(pace_row, pace_rows, pace_row_desc);
 
-/* As weft_pace_holds() does it: who has to wait waits for all of it. */
+/* Wait as weft_pace_holds() does: until weft_pace.due. */
 static void pace_wait(struct weft_pace *pace, ktime_t *now, u32 late)
 {
 	if (!weft_pace_is_ahead(pace, *now))
@@ -85,9 +83,9 @@ static void pace_wait(struct weft_pace *pace, ktime_t *now, u32 late)
 }
 
 /*
- * From the start, and from the end of each idle time: not more than the rate, a
- * burst and the message that was begun; and if there always is something to send
- * and nobody is late, not less than the rate without a burst.
+ * From the start, and from the end of each idle time, not more is sent than the rate, a burst and
+ * the last message allow. If there is always something to send, and no wait ends late, not less is
+ * sent than the rate without a burst.
  */
 static void rate_is_kept(struct kunit *test)
 {
@@ -111,7 +109,7 @@ static void rate_is_kept(struct kunit *test)
 		pace_wait(&pace, &now, row->late ? prandom_u32_state(&rnd) % row->late : 0);
 		length = 1 + prandom_u32_state(&rnd) % row->longest;
 		takes = weft_pace_ns(sent, row->rate);
-		/* each division may have taken a ns away */
+		/* each division may have rounded down by a ns */
 		KUNIT_ASSERT_GE(test, now - start + pace.burst + i + 1, takes);
 		weft_pace_charge(&pace, now, length);
 		sent += length;
@@ -121,7 +119,7 @@ static void rate_is_kept(struct kunit *test)
 		KUNIT_EXPECT_LE(test, now - start, most + pace.burst);
 }
 
-/* Nobody saves up what he has not sent. */
+/* Idle time does not allow more to be sent later. */
 static void no_credit_for_silence(struct kunit *test)
 {
 	struct weft_pace pace = { .rate = 8000, .burst = 1000 };

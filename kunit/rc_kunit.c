@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * Connected QPs over a bad wire, against a model that has no packets.
- */
+/* Connected QPs over a bad wire, compared with a model that has no packets. */
 #include "rc_model.h"
 
 #include <kunit/test.h>
@@ -42,7 +40,7 @@ KUNIT_ARRAY_PARAM(rc_row, rc_rows, rc_row_desc);
 
 static const struct fake_attr rc_attr = {
 	.type = IB_QPT_RC,
-	/* both wrap on the way */
+	/* both wrap during the test */
 	.psn = { 0xffff80, 0xfffffe },
 	.retry_cnt = 7,
 	.rnr_retry = 7,
@@ -57,7 +55,7 @@ static void rc_exit(struct kunit *test)
 
 /* ---- cases ---- */
 
-/* With such a wire all requests are executed all the same, in order, once. */
+/* Over a bad wire, all requests are executed in order and once. */
 static void requests_over_bad_wire(struct kunit *test)
 {
 	const struct rc_row *row = test->param_value;
@@ -78,8 +76,8 @@ static void requests_over_bad_wire(struct kunit *test)
  * @name: of the row
  * @retry_cnt: transport retries
  * @rnr_retry: RNR retries
- * @loss: of all packets; else there is no receive
- * @tries: the first request is sent so often
+ * @loss: all packets are lost; otherwise the peer has no receive
+ * @tries: how often the first request is sent
  * @status: of the first request
  */
 struct rc_retry_row {
@@ -91,7 +89,7 @@ struct rc_retry_row {
 	enum ib_wc_status	status;
 };
 
-/* IBA 9.7.5.2.8 and 9.9.2.1.1: so many retries, after the first try */
+/* IBA 9.7.5.2.8 and 9.9.2.1.1: the retries come after the first try */
 static const struct rc_retry_row rc_retry_rows[] = {
 	{ "no retry", 0, 7, true, 1, IB_WC_RETRY_EXC_ERR },
 	{ "one retry", 1, 7, true, 2, IB_WC_RETRY_EXC_ERR },
@@ -158,7 +156,7 @@ enum rc_refusal {
  * @name: of the row
  * @opcode: of the request
  * @length: of the request
- * @why: it is refused
+ * @why: reason of the refusal
  * @status: of the request
  * @recv_status: of the receive, if it is not flushed
  * @event: at the responder
@@ -222,13 +220,13 @@ static void rc_refusal_row_desc(const struct rc_refusal_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(rc_refusal_row, rc_refusal_rows, rc_refusal_row_desc);
 
-/* Bytes the receive has in a row with RC_REFUSE_LENGTH. */
+/* Bytes of the receive in a row with RC_REFUSE_LENGTH. */
 #define RC_SHORT_RECV	255
-/* Requests before the one that is refused, and all of them. */
+/* Number of the request that is refused, and of all requests. */
 #define RC_REFUSED	12
 #define RC_REFUSAL_REQUESTS	20
 
-/* Make the request the one of the row. */
+/* Change the request into the row's. */
 static void rc_spoil_send(struct rc *rc, const struct rc_refusal_row *row,
 			  struct oracle_send *send)
 {
@@ -241,7 +239,7 @@ static void rc_spoil_send(struct rc *rc, const struct rc_refusal_row *row,
 			.length = row->length,
 		},
 		.remote = RC_REMOTE,
-		/* so that what is spoiled for this one was not for those before */
+		/* the requests before it must not see the memory that is changed for this one */
 		.flags = IB_SEND_FENCE,
 	};
 	if (row->why == RC_REFUSE_RANGE)
@@ -250,7 +248,7 @@ static void rc_spoil_send(struct rc *rc, const struct rc_refusal_row *row,
 		send->remote += 4;
 }
 
-/* Make the responder refuse it, when all before it is complete. */
+/* Make the responder refuse it; all requests before it are complete. */
 static void rc_spoil_peer(struct fake_node *peer, enum rc_refusal why)
 {
 	switch (why) {
@@ -268,7 +266,7 @@ static void rc_spoil_peer(struct fake_node *peer, enum rc_refusal why)
 	}
 }
 
-/* Let all before it be complete, then post it and the others. */
+/* Complete the requests before it, then post it and the others. */
 static void rc_run_refusal(struct rc *rc, const struct rc_refusal_row *row)
 {
 	struct oracle_way *oracle = &rc->way[0].oracle;
@@ -301,7 +299,7 @@ static void request_refused(struct kunit *test)
 		recv->sge[0].length = row->length > 2 * FAKE_MTU ? RC_SHORT_RECV : FAKE_MTU;
 	}
 	rc_run_refusal(rc, row);
-	/* what came before the refusal may be there */
+	/* packets before the refused one may have been placed */
 	if (row->recv_status)
 		fake_node_read(&rc->link->node[1], recv->sge[0].offset,
 			       rc->image[1] + recv->sge[0].offset, FAKE_MTU);
@@ -313,7 +311,7 @@ static void request_refused(struct kunit *test)
 }
 
 /**
- * struct rc_gone_row - a message whose memory goes while it is under way
+ * struct rc_gone_row - a message whose memory is deregistered while it is under way
  * @name: of the row
  * @opcode: of the message
  * @status: of the request
@@ -342,10 +340,10 @@ static void rc_gone_row_desc(const struct rc_gone_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(rc_gone_row, rc_gone_rows, rc_gone_row_desc);
 
-/* Packets that have found the memory. */
+/* Packets executed before the memory is deregistered. */
 #define RC_GONE_AFTER	3
 
-/* Two messages, of which the first is half done then. Return: bytes done. */
+/* Post two messages, and stop when the first one is half done. Return: bytes done. */
 static u32 rc_half_done(struct rc *rc, bool read)
 {
 	struct weft_recv *recv = &rc->link->node[1].qp->recv;
@@ -353,7 +351,7 @@ static u32 rc_half_done(struct rc *rc, bool read)
 	u32 steps = 0;
 
 	while (*done < RC_GONE_AFTER * FAKE_MTU) {
-		/* a READ is answered as long as there is room */
+		/* stop the answer to a READ by taking its tx credit */
 		rc->link->faults.stall = read && rc->link->sent[0] ? 100 : 0;
 		rc_step(rc);
 		KUNIT_ASSERT_LT(rc->test, steps++, RC_STEPS);
@@ -362,7 +360,7 @@ static u32 rc_half_done(struct rc *rc, bool read)
 	return *done;
 }
 
-/* Nothing of a message is placed or read when the memory is gone. */
+/* Nothing more of a message is placed or read once its memory is deregistered. */
 static void memory_gone_under_way(struct kunit *test)
 {
 	static const struct rc_row plain = { .seed = 1 };
@@ -403,14 +401,14 @@ static void memory_gone_under_way(struct kunit *test)
 		memcpy(rc->image[1] + RC_REMOTE, rc->image[0] + RC_SOURCE, done);
 	else
 		memcpy(rc->image[1] + RC_RECV, rc->image[0] + RC_SOURCE, done);
-	/* the READ counts as executed when it is accepted */
+	/* a READ counts as executed when it is accepted */
 	if (row->opcode == IB_WR_RDMA_READ)
 		peer->qp->recv.msn--;
 	rc_expect(rc);
 	rc_expect_events(rc, row->event);
 }
 
-/* Errors, and the end: nothing is left behind, whatever was under way. */
+/* Errors, and the end of the QPs: whatever was under way, nothing is left. */
 static const struct rc_row rc_end_rows[] = {
 	RC_SEEDS("ERR", { .loss = 5, .reorder = 10, .stall = 20 }),
 	RC_SEEDS("RESET", { .loss = 5, .reorder = 10, .stall = 20 }),
@@ -419,7 +417,7 @@ static const struct rc_row rc_end_rows[] = {
 
 KUNIT_ARRAY_PARAM(rc_end_row, rc_end_rows, rc_row_desc);
 
-/* After success there is nothing but what is flushed, all in order. */
+/* After the successful completions come only flushed ones, all in order. */
 static void rc_expect_flushed(struct rc *rc, u32 i)
 {
 	struct fake_node *node = &rc->link->node[i];
@@ -433,7 +431,7 @@ static void rc_expect_flushed(struct rc *rc, u32 i)
 			failed = true;
 		KUNIT_EXPECT_EQ(rc->test, (int)wc.status,
 				(int)(failed ? IB_WC_WR_FLUSH_ERR : IB_WC_SUCCESS));
-		/* what is not signaled tells nothing when it succeeds */
+		/* an unsignaled request has no completion if it succeeds */
 		while (at < way->sent && !failed && !(way->send[at].flags & IB_SEND_SIGNALED))
 			at++;
 		while (failed && at < way->sent && way->send[at].wr_id != wc.wr_id &&
@@ -490,7 +488,7 @@ static const struct rc_row rc_uc_rows[] = {
 
 KUNIT_ARRAY_PARAM(rc_uc_row, rc_uc_rows, rc_row_desc);
 
-/* What UC has; immediate data tell which request it was. */
+/* Choose requests that UC has; the immediate data identify the request. */
 static void rc_choose_uc(struct rc *rc)
 {
 	static const enum ib_wr_opcode opcodes[] = {
@@ -528,7 +526,7 @@ static bool rc_memory_is(const struct fake_node *node, u32 offset, const u8 *byt
 	return true;
 }
 
-/* Is what a request sent now in the receive, or in the memory it writes? */
+/* Are the request's data in the receive, or in the memory that it writes? */
 static bool rc_uc_is_there(struct rc *rc, const struct oracle_send *send,
 			   const struct ib_wc *wc)
 {
@@ -555,7 +553,7 @@ static bool rc_uc_fits(struct rc *rc, const struct oracle_send *send, const stru
 	return rc_uc_is_there(rc, send, wc);
 }
 
-/* A message has come: it is one that was sent, behind those that came before. */
+/* Check a message that has arrived: it has been sent, after those that have arrived before. */
 static void rc_uc_received(struct rc *rc, const struct ib_wc *wc, bool *arrived)
 {
 	u32 i, after = 0;
@@ -571,7 +569,7 @@ static void rc_uc_received(struct rc *rc, const struct ib_wc *wc, bool *arrived)
 	arrived[i] = true;
 }
 
-/* IBA 9.8: each message arrives whole or not at all, in order. */
+/* UC messages arrive whole or not at all, in order (IBA 9.8). */
 static void uc_messages_whole_or_not(struct kunit *test)
 {
 	const struct rc_row *row = test->param_value;
@@ -603,9 +601,9 @@ static void uc_messages_whole_or_not(struct kunit *test)
 	fake_link_expect_quiet(rc->link);
 }
 
-/* ---- what needs no luck ---- */
+/* ---- without random faults ---- */
 
-/* One request of node 0, with a receive of node 1 if it takes one. */
+/* Post one request of node 0, with a receive of node 1 if it takes one. */
 static void rc_post_single(struct rc *rc, enum ib_wr_opcode opcode, int flags, u32 length)
 {
 	struct rc_way *way = &rc->way[0];
@@ -634,7 +632,7 @@ static void rc_post_single(struct rc *rc, enum ib_wr_opcode opcode, int flags, u
  * @flags: of the request
  * @length: bytes
  * @arm: what the receiver has asked for
- * @events: that it gets
+ * @events: number of events that it gets
  */
 struct rc_event_row {
 	const char		*name;
@@ -677,14 +675,14 @@ static void completion_event(struct kunit *test)
 	rc_post_single(rc, row->opcode, row->flags, row->length);
 	rc_run(rc);
 	KUNIT_EXPECT_EQ(test, rc->link->node[1].comp_events, row->events);
-	/* one event for each time it is asked for */
+	/* no further event before it is asked for again */
 	rc_post_single(rc, row->opcode, row->flags, row->length);
 	rc_run(rc);
 	KUNIT_EXPECT_EQ(test, rc->link->node[1].comp_events, row->events);
 	rc_expect(rc);
 }
 
-/* A type 2 window of node 0, bound. */
+/* Bind a type 2 window of node 0. */
 static struct ib_mw *rc_bind(struct rc *rc)
 {
 	struct fake_node *node = &rc->link->node[0];
@@ -709,7 +707,7 @@ static struct ib_mw *rc_bind(struct rc *rc)
 	return mw;
 }
 
-/* What was executed here is not executed again when packets before it are. */
+/* A local operation is not executed again when packets before it are sent again. */
 static void local_operation_once(struct kunit *test)
 {
 	static const struct rc_row plain = { .seed = 1 };

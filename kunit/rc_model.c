@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Random requests of connected QPs: they are posted while things happen on the
- * wire, and what comes out is compared with the model.
+ * Random requests of connected QPs: they are posted while things happen on the wire, and the
+ * results are compared with the model's.
  */
 #include "rc_model.h"
 
@@ -15,9 +15,9 @@
 
 #define RC_RECV_SLOT	(RC_MAX_MESSAGE + 64)
 #define RC_RECV_SLOTS	12
-/* Where most atomics go: small values, so that some compares succeed. */
+/* The words that most atomics use have small values, so that some compares succeed. */
 #define RC_WORDS	8
-/* READs are remembered by pieces of the zone, one bit each. */
+/* Memory that READs use is remembered in pieces of a zone, one bit each. */
 #define RC_PIECE	(RC_ZONE / 64)
 
 static_assert(RC_RECV + RC_RECV_SLOTS * RC_RECV_SLOT <= FAKE_MEMORY);
@@ -58,7 +58,7 @@ struct rc *rc_create(struct kunit *test, const struct fake_attr *attr,
 
 /* ---- requests ---- */
 
-/* Longer than a batch, and than what is acknowledged on the way. */
+/* Some are longer than a batch, and than the interval of acknowledge requests. */
 static u32 rc_choose_length_rdma(struct rc *rc)
 {
 	return RC_MAX_MESSAGE + fake_random(rc->link, RC_ZONE - RC_MAX_MESSAGE + 1);
@@ -119,8 +119,8 @@ static u64 rc_pieces(const struct oracle_send *send, u32 length)
 }
 
 /*
- * IBA 10.8.3.3: a READ is ordered with what follows it by a fence only: without
- * one, it may be answered again after what follows has been executed.
+ * IBA 10.8.3.3: only a fence orders a READ with the requests behind it. Without one it may be
+ * answered again after these have been executed.
  */
 static void rc_choose_fence(struct rc *rc, struct rc_way *way, struct oracle_send *send,
 			    u32 length)
@@ -147,7 +147,7 @@ static void rc_choose_flags(struct rc *rc, struct oracle_send *send, u32 length)
 		send->flags |= IB_SEND_INLINE;
 }
 
-/* Only with a fence a request may use what READs before it have brought. */
+/* A request may use the results of READs before it only with a fence. */
 static u32 rc_choose_zone(struct rc *rc, const struct oracle_send *send)
 {
 	if (oracle_is_response(send->opcode))
@@ -155,7 +155,7 @@ static u32 rc_choose_zone(struct rc *rc, const struct oracle_send *send)
 	return send->flags & IB_SEND_FENCE && fake_random(rc->link, 2) ? RC_SINK : RC_SOURCE;
 }
 
-/* Mostly of the lower bits, where the small values are. */
+/* Mostly the lower bits, which small values use. */
 static u64 rc_choose_mask(struct rc *rc)
 {
 	static const u64 masks[] = { 0, 1, 2, 3, 0x80, 0x8000000000000001ULL, U64_MAX };
@@ -239,7 +239,7 @@ static void rc_fill_sge(const struct fake_node *node, const struct oracle_sge *f
 	}
 }
 
-/* Of inline data the address is one of the kernel. */
+/* The address of inline data is a kernel address. */
 static void rc_fill_inline(const struct fake_node *node, const struct oracle_sge *from,
 			   u32 num, struct ib_sge *to, u8 *data)
 {
@@ -366,7 +366,7 @@ void rc_modify(struct fake_node *node, enum ib_qp_state state, int mask)
 			weft_modify_qp(&node->ib_qp.ibqp, &attr, IB_QP_STATE | mask, NULL));
 }
 
-/* Something happens; receives are posted before they are needed. */
+/* Let something happen; receives are posted before they are needed. */
 static bool rc_happens(struct rc *rc)
 {
 	if (!rc->row->late || !fake_random(rc->link, 512))
@@ -374,7 +374,7 @@ static bool rc_happens(struct rc *rc)
 	return fake_link_step(rc->link);
 }
 
-/* Return: false: nothing can happen any more, if nothing is posted. */
+/* Return: false: nothing can happen unless something is posted. */
 static bool rc_go_on(struct rc *rc)
 {
 	bool late = rc->row->late;
@@ -386,7 +386,7 @@ static bool rc_go_on(struct rc *rc)
 	return fake_link_pass_time(rc->link) || rc_receives(rc, late);
 }
 
-/* IBA 10.3.1.5: what has been begun is completed, then there is an event. */
+/* IBA 10.3.1.5: requests that have begun are completed, then the event is raised. */
 static void rc_drain(struct rc *rc)
 {
 	struct fake_node *node = &rc->link->node[fake_random(rc->link, FAKE_NODES)];
@@ -413,7 +413,7 @@ static bool rc_fits(const struct weft_qp *qp, const struct ib_qp_cap *cap)
 	       weft_ring_pending(qp->recv.ring) <= cap->max_recv_wr;
 }
 
-/* Both queues of a node get another size, if what is in them fits. */
+/* Resize both queues of a node, if their contents fit. */
 static void rc_resize(struct rc *rc)
 {
 	struct fake_node *node = &rc->link->node[fake_random(rc->link, FAKE_NODES)];
@@ -499,7 +499,7 @@ static void rc_expect_memory(struct rc *rc, u32 i)
 	KUNIT_EXPECT_EQ_MSG(rc->test, at, FAKE_MEMORY, "node %u", i);
 }
 
-/* What the model says of the requests of a node, and of the peer's receives. */
+/* Compare the requests of a node, and the receives of its peer, with the model. */
 static void rc_expect_way(struct rc *rc, u32 i)
 {
 	struct fake_node *node = &rc->link->node[i], *peer = fake_node_peer(node);
@@ -541,14 +541,14 @@ void rc_expect_stats(struct rc *rc, const struct rc_row *row)
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_RX_QUEUE_FULL), 0);
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_NAKS_SENT), 0);
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_FLUSHED_WRS), 0);
-	/* a queue of receives that is shorter than the requests is late at times */
+	/* receives may also be late because their queue is shorter than the list of requests */
 	if (!row->late && !row->resize)
 		KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_RNR_NAKS_SENT), 0);
 	else if (row->late && !faults->loss)
 		KUNIT_EXPECT_NE(test, rc_stat(rc, WEFT_STAT_RNR_NAKS_SENT), 0);
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_SENT_MESSAGES), FAKE_NODES * RC_REQUESTS);
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_RCVD_MESSAGES), FAKE_NODES * RC_REQUESTS);
-	/* a seed may have little of the rest */
+	/* with smaller rates, a seed may have none of these */
 	if (faults->loss >= 20 || faults->reorder >= 30) {
 		KUNIT_EXPECT_NE(test, rc_stat(rc, WEFT_STAT_OUT_OF_SEQUENCE), 0);
 		KUNIT_EXPECT_NE(test, rc_stat(rc, WEFT_STAT_RETRANSMITS), 0);

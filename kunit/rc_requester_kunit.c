@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * The requester, response by response: what completes, what is sent again.
- */
+/* The requester, response by response: which requests complete, and which are sent again. */
 #include "rc_model.h"
 
 #include <kunit/test.h>
@@ -17,16 +15,16 @@
 #define REQ_PSN		0xfffffdU
 #define REQ_REQUESTS	4
 #define REQ_PAYLOAD	512
-/* Packets of a message that takes longer than a soft interrupt, one at a time. */
+/* Packets of a message that takes longer than one soft interrupt, sent one at a time. */
 #define REQ_LONG	100
-/* Offsets: what is sent, what comes back, and the peer's memory. */
+/* Offsets of the data that are sent, of those that come back, and of the peer's memory. */
 #define REQ_SOURCE	0
 #define REQ_SINK	(4 * PAGE_SIZE)
 #define REQ_REMOTE	(8 * PAGE_SIZE)
 
 /*
- * What is asked for, all at once. PSNs, from the first one on: SEND 0, READ 1 to
- * 3, FETCH & ADD 4, SEND 5 and 6.
+ * The requests, posted at once. PSNs, counted from the first one: SEND 0, READ 1 to 3, FETCH & ADD
+ * 4, SEND 5 and 6.
  */
 static const struct {
 	enum ib_wr_opcode	opcode;
@@ -39,16 +37,15 @@ static const struct {
 };
 
 /**
- * struct req_step - a response, and what it leads to
+ * struct req_step - a response, and its effect
  * @operation: enum weft_operation
- * @psn: from that of the first request on
+ * @psn: counted from that of the first request
  * @syndrome: in the AETH
  * @length: bytes of payload
- * @pass: time passes before
- * @done: requests complete successfully after it, in all
- * @status: with which the one behind these fails, and those behind it are
- *	flushed
- * @again: requests are sent again, from the PSN @from on
+ * @pass: time passes before the response
+ * @done: requests that have completed successfully after it, in all
+ * @status: if set, the next request fails with it, and those behind it are flushed
+ * @again: requests are sent again, from PSN @from on
  * @from: counted as @psn
  */
 struct req_step {
@@ -66,7 +63,7 @@ struct req_step {
 /**
  * struct req_row - responses one after the other
  * @name: of the row
- * @steps: used
+ * @steps: entries used
  * @step: responses
  */
 struct req_row {
@@ -93,7 +90,7 @@ struct req_row {
 	.step = { __VA_ARGS__ }
 
 static const struct req_row req_rows[] = {
-	/* IBA 9.7.6.1: acknowledges, each of all before it */
+	/* IBA 9.7.6.1: each acknowledge also covers all requests before it */
 	{ "one after the other",
 	  STEPS(PACKET(ACK, 0, DONE(1)),
 		PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
@@ -124,7 +121,7 @@ static const struct req_row req_rows[] = {
 	  STEPS({ .operation = WEFT_OP_ACK, .syndrome = WEFT_AETH_RESERVED << 5, DONE(0) },
 		PACKET(ACK, 0, DONE(1))) },
 
-	/* IBA 9.7.5.1.1: an answer that is missing is found by those behind it */
+	/* IBA 9.7.5.1.1: a missing response is detected by those behind it */
 	{ "READ response is missing",
 	  STEPS(PACKET(ACK, 6, DONE(1), AGAIN(1)),
 		PACKET(ACK, 6, DONE(1)),
@@ -167,7 +164,7 @@ static const struct req_row req_rows[] = {
 	{ "unknown NAK",
 	  STEPS(NAK(0, 9, FAILS(0, BAD_RESP_ERR))) },
 
-	/* IBA 9.7.5.2.8: nothing is sent until the time has passed */
+	/* IBA 9.7.5.2.8: nothing is sent before the delay is over */
 	{ "RNR",
 	  STEPS(RNR(0, DONE(0)),
 		RNR(0, DONE(0)),
@@ -178,7 +175,7 @@ static const struct req_row req_rows[] = {
 		PACKET(READ_RESPONSE_FIRST, 1, .length = 256, DONE(1)),
 		PACKET(ACK, 7, .pass = true, DONE(1), AGAIN(2))) },
 
-	/* IBA 9.9.2.4.1, bad response: not what was asked for */
+	/* IBA 9.9.2.4.1: bad responses do not match the request */
 	{ "READ response too short",
 	  STEPS(PACKET(READ_RESPONSE_ONLY, 1, .length = 255, FAILS(1, BAD_RESP_ERR))) },
 	{ "READ response too long",
@@ -248,7 +245,7 @@ static void req_post(struct fake_link *link, u32 i)
 		    REQ_REMOTE, req_requests[i].length);
 }
 
-/* What is on the wire is none of the peer's business. Return: the first PSN. */
+/* Take all packets off the wire before the peer gets them. Return: the first PSN. */
 static bool req_clear_wire(struct fake_link *link, u32 *psn)
 {
 	struct weft_pkt pkt;
@@ -337,7 +334,7 @@ static void responses_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refcount_read(&link->node[0].region->refs), 1);
 }
 
-/* For what the responses do not depend on: requests that are not signaled. */
+/* Unsignaled requests, for tests whose results do not depend on their responses. */
 static struct fake_link *req_create(struct kunit *test)
 {
 	static const struct fake_attr attr = {
@@ -372,7 +369,7 @@ static void req_ack(struct fake_link *link, s32 psn, u32 msn, u8 syndrome)
 	fake_link_run_halves(link);
 }
 
-/* The timer is started once for many answers: it may expire too early. */
+/* The timer is started once for many answers, so it may expire too early. */
 static void timer_too_early(struct kunit *test)
 {
 	struct fake_link *link = req_create(test);
@@ -386,7 +383,7 @@ static void timer_too_early(struct kunit *test)
 	fake_link_run_halves(link);
 	KUNIT_EXPECT_FALSE(test, req_clear_wire(link, &psn));
 	KUNIT_EXPECT_EQ(test, send->retry.left, 7);
-	/* it runs again, and when it expires in time the request is sent again */
+	/* it has been started again; when it expires in time, the request is sent again */
 	KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
 	fake_link_run_halves(link);
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
@@ -394,7 +391,7 @@ static void timer_too_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, send->retry.left, 6);
 }
 
-/* The answer was there before the timer, but somebody else had the turn. */
+/* The answer arrived before the timer expired, but waited in the backlog. */
 static void answer_is_not_late(struct kunit *test)
 {
 	struct fake_link *link = req_create(test);
@@ -423,7 +420,7 @@ static void answer_is_not_late(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, link->node[0].qp->state, IB_QPS_RTS);
 }
 
-/* IBA 9.7.5.2.8: as long as the responder says, and not until the retry timer. */
+/* IBA 9.7.5.2.8: the RNR delay lasts as long as the responder says, not until the ack timeout. */
 static void rnr_delay_as_told(struct kunit *test)
 {
 	struct fake_link *link = req_create(test);
@@ -436,14 +433,14 @@ static void rnr_delay_as_told(struct kunit *test)
 	KUNIT_EXPECT_GT(test, ktime_to_ms(hrtimer_get_remaining(timer)), 1000);
 	req_deliver(link, &rnr);
 	fake_link_run_halves(link);
-	/* 655 ms; or it has expired if this took so long */
+	/* 655 ms; the timer has expired if this took longer */
 	KUNIT_EXPECT_LT(test, ktime_to_ms(hrtimer_get_remaining(timer)), 656);
 	KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
 	fake_link_run_halves(link);
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
 }
 
-/* The retry timer expires just as the RNR NAK comes: the delay is not over with that. */
+/* The ack timeout expires just as the RNR NAK arrives: that does not end the RNR delay. */
 static void rnr_delay_and_retry(struct kunit *test)
 {
 	struct fake_link *link = req_create(test);
@@ -463,24 +460,24 @@ static void rnr_delay_and_retry(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
 }
 
-/* No more packets without an answer than a net device's backlog takes. */
+/* Not more packets are unanswered than fit into a net device's backlog. */
 static void window_is_bounded(struct kunit *test)
 {
 	struct fake_link *link = req_create(test);
 	u32 psn;
 
-	/* of two packets each */
+	/* two packets each */
 	req_post_times(link, REQ_REQUESTS - 1, WEFT_INFLIGHT_PACKETS);
 	KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_INFLIGHT_PACKETS);
 	req_clear_wire(link, &psn);
-	/* one is acknowledged, one more goes */
+	/* when one is acknowledged, one more is sent */
 	req_ack(link, 0, 0, WEFT_AETH_NO_CREDIT);
 	KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_INFLIGHT_PACKETS + 1);
 	KUNIT_EXPECT_TRUE(test, req_clear_wire(link, &psn));
 	KUNIT_EXPECT_EQ(test, psn, req_psn(WEFT_INFLIGHT_PACKETS));
 }
 
-/* A READ of all of the peer's memory is more than one request may ask for. */
+/* A READ of all of the peer's memory needs several READ requests. */
 static void long_read_in_parts(struct kunit *test)
 {
 	const u32 length = FAKE_MEMORY - 7;
@@ -505,7 +502,7 @@ static void long_read_in_parts(struct kunit *test)
 		req_post_wr(link, 1, IB_WR_RDMA_READ, 0, 0, length);
 		fake_link_run_halves(link);
 		KUNIT_EXPECT_EQ(test, link->sent[0], min_t(u32, attr.max_rd_atomic, 2));
-		/* what is lost is asked for again */
+		/* lost responses are requested again */
 		link->faults = (struct fake_faults){ .loss = 3, .reorder = 3 };
 		fake_link_settle(link);
 		KUNIT_ASSERT_EQ(test, weft_poll_cq(&link->node[0].send_cq.ibcq, 1, &wc), 1);
@@ -519,27 +516,27 @@ static void long_read_in_parts(struct kunit *test)
 	}
 }
 
-/* Of what the peer has no receive for only a first packet is sent, alone (IBA 9.7.7.2). */
+/* Without credit only the first packet of a message is sent, alone (IBA 9.7.7.2). */
 static void credits_are_kept(struct kunit *test)
 {
 	struct fake_link *link = req_create(test);
 	u32 psn;
 
-	/* nothing is known of receives */
+	/* the number of receives is not known yet */
 	req_post_times(link, 0, 1);
 	KUNIT_EXPECT_EQ(test, link->sent[0], 1);
 	req_clear_wire(link, &psn);
-	/* there is none: of two packets one goes, of the next message nothing */
+	/* no credit: one of the two packets is sent, and nothing of the next message */
 	req_ack(link, 0, 1, 0);
 	req_post_times(link, REQ_REQUESTS - 1, 1);
 	req_post_times(link, 0, 1);
 	KUNIT_EXPECT_EQ(test, link->sent[0], 2);
 	req_clear_wire(link, &psn);
-	/* there is one: for the other packet */
+	/* one credit: the other packet is sent */
 	req_ack(link, 1, 1, 1);
 	KUNIT_EXPECT_EQ(test, link->sent[0], 3);
 	req_clear_wire(link, &psn);
-	/* there are three, and then one that is not asked about */
+	/* three credits, and then an acknowledge without a number of credits */
 	req_ack(link, 2, 2, 3);
 	req_post_times(link, 0, 4);
 	KUNIT_EXPECT_EQ(test, link->sent[0], 6);
@@ -549,7 +546,7 @@ static void credits_are_kept(struct kunit *test)
 	req_clear_wire(link, &psn);
 }
 
-/* No consumer of the kernel's can ask for it. */
+/* Post a FLUSH, for which kernel consumers have no verb. */
 static void req_post_flush(struct fake_link *link)
 {
 	struct weft_qp *qp = link->node[0].qp;
@@ -569,7 +566,7 @@ static void req_post_flush(struct fake_link *link)
 	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
 }
 
-/* ATOMIC WRITE, then FLUSH, of which the second waits for the answer to the first. */
+/* Post an ATOMIC WRITE, then a FLUSH, which waits for the answer to the first. */
 static struct fake_link *req_create_placement(struct kunit *test)
 {
 	static const struct fake_attr attr = {
@@ -589,7 +586,7 @@ static struct fake_link *req_create_placement(struct kunit *test)
 	return link;
 }
 
-/* The only packet on the wire is a request for the peer's memory. */
+/* Expect one packet on the wire, a request for the peer's memory. */
 static void req_expect_request(struct fake_link *link, struct weft_pkt *pkt, u8 operation,
 			       s32 psn, u32 length)
 {
@@ -645,7 +642,7 @@ static void placement_is_answered(struct kunit *test)
 	fake_link_run_halves(link);
 	req_expect_wc(link, 0, IB_WC_SUCCESS, IB_WC_ATOMIC_WRITE);
 	req_expect_flush(link);
-	/* the response must have been lost */
+	/* so the response must have been lost */
 	req_deliver(link, &acknowledge);
 	fake_link_run_halves(link);
 	req_expect_flush(link);
@@ -679,7 +676,7 @@ static void placement_bad_response(struct kunit *test)
 	}
 }
 
-/* Keys name nothing any more. */
+/* Destroy the region. */
 static void req_kill_region(struct fake_link *link)
 {
 	weft_region_kill(link->node[0].region);
@@ -694,8 +691,9 @@ static void req_expect_no_wc(struct fake_link *link)
 }
 
 /*
- * The memory of a message goes when half of it has been sent. It fails when those before
- * it are answered, which a NAK of its first half says, too; and then no one fails for that.
+ * The memory of a message is deregistered after half of it has been sent. The request fails when
+ * those before it are answered, also if a NAK of its first half answers them; and it fails only
+ * once.
  */
 static void fails_once(struct kunit *test)
 {
@@ -709,7 +707,7 @@ static void fails_once(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(naks); i++) {
 		link = req_create(test);
 		link->node[0].qp->send.retry.rnr_cnt = 0;
-		/* of one packet, and of two */
+		/* messages of one packet, and of two */
 		req_post_times(link, 0, 1);
 		req_post_times(link, REQ_REQUESTS - 1, WEFT_INFLIGHT_PACKETS / 2);
 		KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_INFLIGHT_PACKETS);
@@ -744,7 +742,7 @@ static void req_post_inline(struct fake_link *link, u32 id)
 	KUNIT_ASSERT_EQ(link->test, 0, weft_post_send(&link->node[0].ib_qp.ibqp, &wr, &bad));
 }
 
-/* On UC, a message of which some packets have been sent when its memory goes. */
+/* A UC message whose memory is deregistered after some packets have been sent. */
 static struct fake_link *req_create_half_sent(struct kunit *test)
 {
 	static const struct fake_attr attr = {
@@ -765,7 +763,7 @@ static struct fake_link *req_create_half_sent(struct kunit *test)
 	return link;
 }
 
-/* What comes after the long message has the PSNs behind it. */
+/* Messages after the long one have the PSNs that follow it. */
 static void req_expect_works(struct fake_link *link, u32 id)
 {
 	struct weft_pkt pkt;
@@ -783,7 +781,7 @@ static void req_expect_works(struct fake_link *link, u32 id)
 	fake_link_expect_quiet(link);
 }
 
-/* SQE is entered from SQD, too (IBA 10.3.1.6). */
+/* A QP also goes from SQD to SQE (IBA 10.3.1.6). */
 static void drain_fails(struct kunit *test)
 {
 	struct fake_link *link = req_create_half_sent(test);
@@ -796,7 +794,7 @@ static void drain_fails(struct kunit *test)
 	req_expect_works(link, 1);
 }
 
-/* Whoever hears of the failure first leaves SQE before the work item has flushed. */
+/* The consumer leaves SQE when it learns of the failure, before the work item has flushed. */
 static void sqe_left_at_once(struct kunit *test)
 {
 	struct fake_link *link = req_create_half_sent(test);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * The responder, packet by packet: what it answers, and what it does not.
- */
+/* The responder, packet by packet, and its answers. */
 #include "fake_link.h"
 
 #include <kunit/test.h>
@@ -15,18 +13,18 @@
 
 #define RESP_STEPS	8
 #define RESP_PSN	0xfffffeU
-/* Where receives are, and how long: three packets and a bit. */
+/* Offset of receives, and their length: three packets and some bytes. */
 #define RESP_RECV	(4 * PAGE_SIZE)
 #define RESP_RECV_BYTES	800
 #define RESP_PAYLOAD	512
 #define RESP_RESOURCES	2
-/* What the memory that is read or written begins with. */
+/* The first word of the memory that is read or written. */
 #define RESP_WORD	1000
 #define RESP_ADD	1
 #define RESP_RNR_TIMER	13
 
 /**
- * enum resp_answer - what comes back for a packet
+ * enum resp_answer - the answer to a packet
  * @NOTHING: nothing
  * @ACK: acknowledge
  * @RNR: RNR NAK
@@ -50,23 +48,23 @@ enum resp_answer {
 };
 
 /**
- * struct resp_step - a packet, and what comes back
+ * struct resp_step - a packet, and the answer
  * @operation: enum weft_operation
- * @own: of WEFT_TRANSPORT_OWN; its masks are 0
- * @psn: from the first one that is expected on
+ * @own: the packet is of WEFT_TRANSPORT_OWN; its masks are 0
+ * @psn: counted from the first expected PSN
  * @length: bytes of payload
  * @total: length in the RETH
- * @skip: RETH: bytes from the beginning of the memory on
+ * @skip: RETH: offset from the beginning of the memory
  * @rkey: added to the right key
  * @placement: FETH: enum weft_placement
  * @selectivity: FETH: enum weft_selectivity
- * @ackreq: an acknowledge is asked for
- * @post: so many receives are posted before
- * @wrap: before, so many packets have come that the first PSN is expected again
- * @answer: what comes back
+ * @ackreq: an acknowledge is requested
+ * @post: number of receives posted before the packet
+ * @wrap: before the packet, so many packets arrive that the first PSN is expected again
+ * @answer: the answer
  * @at: its PSN, counted as @psn
  * @msn: its MSN
- * @value: ATOMIC: from RESP_WORD on
+ * @value: ATOMIC: counted from RESP_WORD
  */
 struct resp_step {
 	u8			operation;
@@ -90,10 +88,10 @@ struct resp_step {
 /**
  * struct resp_row - packets one after the other
  * @name: of the row
- * @uc: of an unreliable connection, of which nothing ever comes back
+ * @uc: the connection is unreliable, so there are no answers
  * @received: receives that complete successfully
- * @event: raised once, and the QP is in ERR; 0: none, and it is not
- * @steps: used
+ * @event: raised once, and the QP goes to ERR; 0: neither
+ * @steps: entries used
  * @step: packets
  */
 struct resp_row {
@@ -119,7 +117,7 @@ struct resp_row {
 #define INVALID	.event = IB_EVENT_QP_REQ_ERR
 
 static const struct resp_row resp_rows[] = {
-	/* IBA 9.7.5.1.2: acknowledged when asked for, together with those before */
+	/* IBA 9.7.5.1.2: acknowledged when requested, together with the packets before */
 	{ "SEND", .received = 1,
 	  STEPS(PACKET(SEND_ONLY, 0, .length = 100, .post = 1, ASK, BACK(ACK, 0, 1))) },
 	{ "coalesced acknowledge", .received = 2,
@@ -154,7 +152,7 @@ static const struct resp_row resp_rows[] = {
 	  STEPS(PACKET(SEND_MIDDLE, 1, .length = 3, BACK(NAK_SEQUENCE, 0, 0)),
 		PACKET(READ_REQUEST, 2, .length = 5)) },
 
-	/* IBA 9.7.1: half of the numbers are behind */
+	/* IBA 9.7.1: half of the PSN space is behind the expected PSN */
 	{ "farthest ahead",
 	  STEPS(PACKET(SEND_ONLY, (1 << 23) - 1, BACK(NAK_SEQUENCE, 0, 0))) },
 	{ "farthest behind", .received = 1,
@@ -178,7 +176,7 @@ static const struct resp_row resp_rows[] = {
 		PACKET(SEND_FIRST, 1, .length = 256, BACK(ACK, 1, 1)),
 		PACKET(SEND_LAST, 2, .length = 1, ASK, BACK(ACK, 2, 2))) },
 
-	/* no acknowledge has the PSN of what it does not answer */
+	/* an acknowledge does not have the PSN of a request with a response */
 	{ "SEND again, behind an atomic", .received = 1,
 	  STEPS(PACKET(SEND_ONLY, 0, .post = 1),
 		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = 0),
@@ -194,7 +192,7 @@ static const struct resp_row resp_rows[] = {
 	  STEPS(PACKET(FETCH_ADD, 0, BACK(ATOMIC, 0, 1), .value = 0),
 		PACKET(SEND_ONLY, -1, BACK(ACK, -1, 1))) },
 
-	/* IBA 9.7.5.2.8: what follows is dropped, until it is tried again */
+	/* IBA 9.7.5.2.8: the packets that follow are dropped until the request is repeated */
 	{ "RNR", .received = 1,
 	  STEPS(PACKET(SEND_ONLY, 0, BACK(RNR, 0, 0)),
 		PACKET(SEND_ONLY, 1),
@@ -296,7 +294,7 @@ static const struct resp_row resp_rows[] = {
 	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = FAKE_MEMORY + 1,
 		       BACK(NAK_ACCESS, 0, 0))) },
 
-	/* IBA 9.7.5.1.5: a READ, and a READ again, from any packet on */
+	/* IBA 9.7.5.1.5: a READ, and a repeated READ that begins at any packet */
 	{ "READ", .received = 1,
 	  STEPS(PACKET(READ_REQUEST, 0, .total = 600, BACK(DATA, 0, 1)),
 		PACKET(SEND_ONLY, 3, ASK, .post = 1, BACK(ACK, 3, 2))) },
@@ -328,7 +326,7 @@ static const struct resp_row resp_rows[] = {
 	  STEPS(PACKET(READ_REQUEST, 0, .total = 1, BACK(DATA, 0, 1)),
 		PACKET(READ_REQUEST, 0, .total = 1, .length = 8)) },
 
-	/* IBA 9.7.5.1.5, 9.4.5: an atomic again is answered, not executed */
+	/* IBA 9.7.5.1.5, 9.4.5: a repeated atomic is answered, not executed */
 	{ "atomic again",
 	  STEPS(PACKET(FETCH_ADD, 0, BACK(ATOMIC, 0, 1), .value = 0),
 		PACKET(FETCH_ADD, 0, BACK(ATOMIC, 0, 1), .value = 0),
@@ -406,7 +404,7 @@ static const struct resp_row resp_rows[] = {
 	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 300),
 		PACKET(FLUSH, 1, .total = 8, TO(GLOBAL), BACK(NAK_REQUEST, 1, 0))) },
 
-	/* IBA A19: ATOMIC WRITE, of zeros here; again it is answered, not executed */
+	/* IBA A19: a repeated ATOMIC WRITE (of zeros here) is answered, not executed */
 	{ "ATOMIC WRITE again",
 	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 8, BACK(DONE, 0, 1)),
 		PACKET(FETCH_ADD, 1, BACK(ATOMIC, 1, 2), .value = -(u64)RESP_WORD),
@@ -433,7 +431,7 @@ static const struct resp_row resp_rows[] = {
 	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 16, .total = 16,
 		       BACK(NAK_REQUEST, 0, 0))) },
 
-	/* IBA 9.8.2.2: what is broken is dropped, and nobody is told */
+	/* IBA 9.8.2.2: a broken message is dropped without an answer */
 	{ "UC, SEND", .uc = true, .received = 1,
 	  STEPS(PACKET(SEND_ONLY, 0, .length = 5, .post = 1)) },
 	{ "UC, any first PSN", .uc = true, .received = 2,
@@ -589,7 +587,7 @@ static u8 resp_operation(const struct resp_step *step, u32 i, u32 num)
 	return i + 1 < num ? WEFT_OP_READ_RESPONSE_MIDDLE : WEFT_OP_READ_RESPONSE_LAST;
 }
 
-/* The payload of a response packet is what the memory has there. */
+/* Expect the memory's contents in the payload of a response packet. */
 static void resp_expect_data(struct fake_link *link, const struct resp_step *step,
 			     const struct weft_pkt *pkt, u32 i)
 {
@@ -677,7 +675,7 @@ static void packets_in_order(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
-/* Of a READ that is asked for again nobody wants the rest of the first answer. */
+/* When a READ is repeated while it is being answered, the rest of the first answer is not sent. */
 static void read_again_while_answered(struct kunit *test)
 {
 	const u32 packets = 8;
@@ -696,7 +694,7 @@ static void read_again_while_answered(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
-/* A READ of two packets, answered. */
+/* Answer a READ of two packets. */
 static void resp_read_whole(struct fake_link *link)
 {
 	const struct resp_step read = PACKET(READ_REQUEST, 0, .total = 2 * FAKE_MTU);
@@ -706,7 +704,7 @@ static void resp_read_whole(struct fake_link *link)
 	KUNIT_EXPECT_EQ(link->test, link->sent[1], 2);
 }
 
-/* It comes once more when its key is gone: nothing is answered. */
+/* The READ is repeated after its key has been invalidated: there is no answer. */
 static void resp_read_late(struct fake_link *link)
 {
 	struct fake_node *node = &link->node[1];
@@ -730,7 +728,10 @@ static void resp_read_late(struct fake_link *link)
 	KUNIT_EXPECT_EQ(link->test, link->sent[1], 2);
 }
 
-/* A copy of a READ comes late: its key is gone, as the requester has told us to do. */
+/*
+ * A duplicate of a READ arrives late, when its key has been invalidated, as the requester has
+ * asked.
+ */
 static void read_again_without_key(struct kunit *test)
 {
 	struct fake_link *link = resp_create(test, IB_QPT_RC);
@@ -743,8 +744,8 @@ static void read_again_without_key(struct kunit *test)
 }
 
 /*
- * The same of memory that was ODP and has come meanwhile: a later message shall not find it,
- * as other memory may be at its address then.
+ * The same with ODP memory, which has been pinned meanwhile: a later message must not find these
+ * pages, because other memory may be at the address then.
  */
 static void read_again_without_pages(struct kunit *test)
 {
@@ -756,7 +757,7 @@ static void read_again_without_pages(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, pins);
 	resp_read_whole(link);
 	pins->holder = &odp->pins;
-	atomic_set(&pins->state, 1); /* ready */
+	atomic_set(&pins->state, 1); /* pinned */
 	odp->pins = pins;
 	weft_odp_carry(odp);
 	resp_read_late(link);
@@ -765,7 +766,7 @@ static void read_again_without_pages(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
-/* Memory that is persistent, and too much for one go: a page many times. */
+/* Make a persistent region that takes several pieces to flush: one page many times. */
 static struct weft_region *resp_create_large(struct fake_link *link)
 {
 	struct fake_node *node = &link->node[1];
@@ -788,7 +789,7 @@ static struct weft_region *resp_create_large(struct fake_link *link)
 	return region;
 }
 
-/* A FLUSH to persistence goes piece by piece; what comes behind it waits. */
+/* A FLUSH to persistence is done in pieces, and the requests behind it wait. */
 static void flush_in_pieces(struct kunit *test)
 {
 	const struct resp_step flush = PACKET(FLUSH, 0, TO(PERSISTENT), .selectivity = 1,
@@ -815,7 +816,7 @@ static void flush_in_pieces(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
-/* The memory goes while it is flushed: that is not said to be done. */
+/* The memory is deregistered while it is being flushed: the FLUSH is refused. */
 static void flush_memory_gone(struct kunit *test)
 {
 	struct resp_step flush = PACKET(FLUSH, 0, TO(PERSISTENT), .selectivity = 1);
@@ -834,7 +835,7 @@ static void flush_memory_gone(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
-/* Somebody sees the completion, and wants the QP stopped. */
+/* The consumer sees the completion, and wants to stop the QP. */
 static void resp_stop(struct ib_cq *ibcq, void *context)
 {
 	struct fake_node *node = context;
@@ -843,8 +844,8 @@ static void resp_stop(struct ib_cq *ibcq, void *context)
 }
 
 /*
- * A program may reset or destroy its QP as soon as it has the last message. The
- * peer still waits for the acknowledge.
+ * A program may reset or destroy its QP as soon as it has the last message, while the peer still
+ * waits for the acknowledge.
  */
 static void acknowledge_before_reset(struct kunit *test)
 {
