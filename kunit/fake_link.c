@@ -617,7 +617,7 @@ static void fake_gid(union ib_gid *gid, __be32 ip)
 	ipv6_addr_set_v4mapped(ip, (struct in6_addr *)gid->raw);
 }
 
-/* What modify_qp does, without looking up the path in the core. */
+/* Do what modify_qp does, without looking up the path in the core. */
 static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
 {
 	struct fake_node *peer = fake_node_peer(node);

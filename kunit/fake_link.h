@@ -35,101 +35,68 @@ struct kunit;
 /* Asynchronous events that are counted: those of a QP, and one of a CQ. */
 #define FAKE_EVENTS		(IB_EVENT_QP_LAST_WQE_REACHED + 1)
 
-/**
- * struct fake_faults - what the wire does to packets, each in percent
- * @loss: packets lost
- * @duplicate: packets that arrive twice
- * @reorder: packets that overtake up to FAKE_OVERTAKEN others
- * @stall: batches for which the tx credit is used up part of the way
- * @busy: packets that arrive while the turn of their requester or responder is owned, and so go
- *	into its backlog
- * @hurry: steps in which a timer expires although packets are under way: too early for the engine,
- *	or else too early for the peer
- */
+/* What the wire does to packets, each in percent. */
 struct fake_faults {
-	u32	loss;
-	u32	duplicate;
-	u32	reorder;
-	u32	stall;
+	u32	loss;		/* packets lost */
+	u32	duplicate;	/* packets that arrive twice */
+	u32	reorder;	/* packets that overtake up to FAKE_OVERTAKEN others */
+	u32	stall;		/* batches for which the tx credit is used up part of the way */
+	/*
+	 * packets that arrive while the turn of their requester or responder is owned, and so go
+	 * into its backlog
+	 */
 	u32	busy;
+	/*
+	 * steps in which a timer expires although packets are under way: too early for the engine,
+	 * or else too early for the peer
+	 */
 	u32	hurry;
 };
 
-/**
- * struct fake_attr - attributes of both QPs
- * @type: RC or UC
- * @psn: first PSN of each node's requests
- * @retry_cnt: as in struct ib_qp_attr
- * @rnr_retry: as in struct ib_qp_attr
- * @max_rd_atomic: as in struct ib_qp_attr, in both directions
- * @max_wr: entries of each queue
- * @sig_all: every request is signaled
- */
+/* Attributes of both QPs. */
 struct fake_attr {
-	enum ib_qp_type	type;
-	u32		psn[FAKE_NODES];
-	u8		retry_cnt;
-	u8		rnr_retry;
-	u8		max_rd_atomic;
-	u32		max_wr;
-	bool		sig_all;
+	enum ib_qp_type	type;			/* RC or UC */
+	u32		psn[FAKE_NODES];	/* first PSN of each node's requests */
+	u8		retry_cnt;		/* as in struct ib_qp_attr */
+	u8		rnr_retry;		/* as in struct ib_qp_attr */
+	u8		max_rd_atomic;		/* as in struct ib_qp_attr, in both directions */
+	u32		max_wr;			/* entries of each queue */
+	bool		sig_all;		/* every request is signaled */
 };
 
-/**
- * struct fake_node - a device with a QP, CQs and memory
- * @dev: the device, without the members that only the core and the verbs use
- * @pd: protection domain
- * @send_cq: completions of requests
- * @recv_cq: completions of receives
- * @ib_qp: the core's handle of @qp
- * @qp: connected to the other node's
- * @region: all of @memory, with all rights; a test may kill it and set NULL
- * @blocks: of @region
- * @memory: FAKE_MEMORY bytes
- * @ip: address
- * @link: the wire
- * @expired: the timer has expired in real time, which is ignored
- * @events: how often each enum ib_event_type was raised
- * @comp_events: completion events of @recv_cq
- */
+/* A device with a QP, CQs and memory. */
 struct fake_node {
+	/* the device, without the members that only the core and the verbs use */
 	struct weft_dev		dev;
 	struct ib_pd		pd;
-	struct weft_cq		send_cq;
-	struct weft_cq		recv_cq;
-	struct weft_ib_qp	ib_qp;
-	struct weft_qp		*qp;
+	struct weft_cq		send_cq;		/* completions of requests */
+	struct weft_cq		recv_cq;		/* completions of receives */
+	struct weft_ib_qp	ib_qp;			/* the core's handle of @qp */
+	struct weft_qp		*qp;			/* connected to the other node's */
+	/* all of @memory, with all rights; a test may kill it and set NULL */
 	struct weft_region	*region;
-	void			*blocks[FAKE_PAGES];
-	u8			*memory;
-	__be32			ip;
+	void			*blocks[FAKE_PAGES];	/* of @region */
+	u8			*memory;		/* FAKE_MEMORY bytes */
+	__be32			ip;			/* address */
 	struct fake_link	*link;
+	/* the timer has expired in real time, which is ignored */
 	bool			expired;
+	/* how often each enum ib_event_type was raised */
 	u32			events[FAKE_EVENTS];
-	u32			comp_events;
+	u32			comp_events;		/* completion events of @recv_cq */
 };
 
-/**
- * struct fake_link - the wire
- * @test: the test
- * @random: source of all choices
- * @faults: what it does to packets
- * @node: its ends
- * @wire: packets under way, the oldest first
- * @alive: packets that have not been freed
- * @sent: packets that each node has sent
- * @watch_psn: a PSN
- * @watched: how often node 0 has sent a request with @watch_psn
- */
+/* The wire. */
 struct fake_link {
 	struct kunit		*test;
-	struct rnd_state	random;
-	struct fake_faults	faults;
-	struct fake_node	node[FAKE_NODES];
-	struct sk_buff_head	wire;
-	atomic_t		alive;
-	u32			sent[FAKE_NODES];
-	u32			watch_psn;
+	struct rnd_state	random;			/* source of all choices */
+	struct fake_faults	faults;			/* what it does to packets */
+	struct fake_node	node[FAKE_NODES];	/* its ends */
+	struct sk_buff_head	wire;			/* packets under way, the oldest first */
+	atomic_t		alive;			/* packets that have not been freed */
+	u32			sent[FAKE_NODES];	/* packets that each node has sent */
+	u32			watch_psn;		/* a PSN */
+	/* how often node 0 has sent a request with @watch_psn */
 	u32			watched;
 };
 

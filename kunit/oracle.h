@@ -18,85 +18,53 @@ struct oracle_sge {
 	u32	length;
 };
 
-/**
- * struct oracle_send - a request
- * @wr_id: returned in its completion
- * @opcode: SEND, WRITE (both with or without immediate data), READ, atomic or ATOMIC
- *	WRITE
- * @flags: enum ib_send_flags
- * @num_sge: elements of @sge
- * @sge: in the memory of the requester
- * @remote: all but SEND: offset in the memory of the responder
- * @imm: immediate data
- * @compare_add: operand of an atomic
- * @swap: operand of COMPARE & SWAP
- * @compare_add_mask: of a masked atomic
- * @swap_mask: of masked COMPARE & SWAP
- */
+/* A request. */
 struct oracle_send {
-	u64			wr_id;
+	u64			wr_id;			/* returned in its completion */
+	/* SEND, WRITE (both with or without immediate data), READ, atomic or ATOMIC WRITE */
 	enum ib_wr_opcode	opcode;
-	int			flags;
-	u32			num_sge;
-	struct oracle_sge	sge[ORACLE_SGE];
+	int			flags;			/* enum ib_send_flags */
+	u32			num_sge;		/* elements of @sge */
+	struct oracle_sge	sge[ORACLE_SGE];	/* in the memory of the requester */
+	/* all but SEND: offset in the memory of the responder */
 	u32			remote;
-	__be32			imm;
-	u64			compare_add;
-	u64			swap;
-	u64			compare_add_mask;
-	u64			swap_mask;
+	__be32			imm;			/* immediate data */
+	u64			compare_add;		/* operand of an atomic */
+	u64			swap;			/* operand of COMPARE & SWAP */
+	u64			compare_add_mask;	/* of a masked atomic */
+	u64			swap_mask;		/* of masked COMPARE & SWAP */
 };
 
-/**
- * struct oracle_recv - a receive
- * @wr_id: returned in its completion
- * @num_sge: elements of @sge
- * @sge: in the memory of the responder
- */
+/* A receive. */
 struct oracle_recv {
-	u64			wr_id;
-	u32			num_sge;
-	struct oracle_sge	sge[ORACLE_SGE];
+	u64			wr_id;			/* returned in its completion */
+	u32			num_sge;		/* elements of @sge */
+	struct oracle_sge	sge[ORACLE_SGE];	/* in the memory of the responder */
 };
 
-/**
- * struct oracle_way - the requests of one node, and the receives of the other
- * @local: image of the requester's memory
- * @remote: image of the responder's memory
- * @send: requests in order
- * @num_send: number of requests
- * @recv: receives in order
- * @num_recv: number of receives
- * @sig_all: every request is signaled
- * @fail_at: request that fails and is not executed; those behind it are flushed
- * @status: its status
- * @fail_both: the responder fails, too, and the receives that are left are flushed
- * @recv_status: if not IB_WC_SUCCESS, the first of these receives has this status instead
- * @send_wc: result: completions at the requester; of a failed request only wr_id and status
- * @num_send_wc: result: number of these
- * @recv_wc: result: completions at the responder
- * @num_recv_wc: result: number of these
- * @messages: result: requests executed
- * @psns: result: PSNs they took
- */
+/* The requests of one node, and the receives of the other. */
 struct oracle_way {
-	u8			*local;
-	u8			*remote;
-	struct oracle_send	*send;
+	u8			*local;		/* image of the requester's memory */
+	u8			*remote;	/* image of the responder's memory */
+	struct oracle_send	*send;		/* requests in order */
 	u32			num_send;
-	struct oracle_recv	*recv;
+	struct oracle_recv	*recv;		/* receives in order */
 	u32			num_recv;
-	bool			sig_all;
+	bool			sig_all;	/* every request is signaled */
+	/* request that fails and is not executed; those behind it are flushed */
 	u32			fail_at;
-	enum ib_wc_status	status;
+	enum ib_wc_status	status;		/* its status */
+	/* the responder fails, too, and the receives that are left are flushed */
 	bool			fail_both;
+	/* if not IB_WC_SUCCESS, the first of these receives has this status instead */
 	enum ib_wc_status	recv_status;
+	/* result: completions at the requester; of a failed request only wr_id and status */
 	struct ib_wc		*send_wc;
-	u32			num_send_wc;
-	struct ib_wc		*recv_wc;
-	u32			num_recv_wc;
-	u32			messages;
-	u32			psns;
+	u32			num_send_wc;	/* result: number of these */
+	struct ib_wc		*recv_wc;	/* result: completions at the responder */
+	u32			num_recv_wc;	/* result: number of these */
+	u32			messages;	/* result: requests executed */
+	u32			psns;		/* result: PSNs they took */
 };
 
 /*

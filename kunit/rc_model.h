@@ -32,59 +32,36 @@ struct kunit;
 #define RC_REMOTE	(2 * RC_ZONE)	/* what the peer reads and writes */
 #define RC_RECV		(3 * RC_ZONE)	/* what the peer sends */
 
-/**
- * struct rc_row - a wire, and a seed
- * @name: of the row
- * @faults: of the wire
- * @late: receives are posted too late
- * @drain: the send queues are drained now and then
- * @resize: the queues are resized now and then
- * @seed: of all that happens
- */
+/* A wire, and a seed. */
 struct rc_row {
 	const char		*name;
-	struct fake_faults	faults;
-	bool			late;
-	bool			drain;
-	bool			resize;
-	u64			seed;
+	struct fake_faults	faults;	/* of the wire */
+	bool			late;	/* receives are posted too late */
+	bool			drain;	/* the send queues are drained now and then */
+	bool			resize;	/* the queues are resized now and then */
+	u64			seed;	/* of all that happens */
 };
 
-/**
- * struct rc_way - the requests of one node to the other
- * @oracle: the model, and its lists
- * @send: requests of the node
- * @recv: receives of the peer
- * @send_wc: completions, for the model
- * @recv_wc: completions of the peer, for the model
- * @sent: requests posted
- * @received: receives posted
- * @reading: pieces of the peer's zone that READs use, after which no fence has come
- */
+/* The requests of one node to the other. */
 struct rc_way {
-	struct oracle_way	oracle;
-	struct oracle_send	send[RC_REQUESTS];
-	struct oracle_recv	recv[RC_REQUESTS];
-	struct ib_wc		send_wc[RC_REQUESTS];
-	struct ib_wc		recv_wc[RC_REQUESTS];
-	u32			sent;
-	u32			received;
+	struct oracle_way	oracle;			/* the model, and its lists */
+	struct oracle_send	send[RC_REQUESTS];	/* requests of the node */
+	struct oracle_recv	recv[RC_REQUESTS];	/* receives of the peer */
+	struct ib_wc		send_wc[RC_REQUESTS];	/* completions, for the model */
+	struct ib_wc		recv_wc[RC_REQUESTS];	/* completions of the peer, for the model */
+	u32			sent;			/* requests posted */
+	u32			received;		/* receives posted */
+	/* pieces of the peer's zone that READs use, after which no fence has come */
 	u64			reading;
 };
 
-/**
- * struct rc - a test
- * @test: the test
- * @row: the wire, and how the test proceeds
- * @link: the wire
- * @way: by requester
- * @image: the memory that each node should have
- */
+/* A test. */
 struct rc {
 	struct kunit		*test;
-	const struct rc_row	*row;
+	const struct rc_row	*row;			/* the wire, and how the test proceeds */
 	struct fake_link	*link;
-	struct rc_way		way[FAKE_NODES];
+	struct rc_way		way[FAKE_NODES];	/* by requester */
+	/* the memory that each node should have */
 	u8			image[FAKE_NODES][FAKE_MEMORY];
 };
 

@@ -113,7 +113,7 @@ def test_errors(entry):
 def faults():
     """The names of enum weft_fault, in the order of their numbers."""
     text = read("drivers/infiniband/sw/weft/engine/rules.h")
-    return re.findall(r"^\tWEFT_FAULT_(\w+),?$", re.search(r"^enum weft_fault {\n(.*?)^}", text, re.M | re.S)[1], re.M)
+    return re.findall(r"^\tWEFT_FAULT_(\w+),?(?:\s*/\*.*\*/)?$", re.search(r"^enum weft_fault {\n(.*?)^}", text, re.M | re.S)[1], re.M)
 
 
 def reason_errors(cell):

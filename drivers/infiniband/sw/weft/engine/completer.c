@@ -105,8 +105,8 @@ static void comp_nak(struct weft_qp *qp, enum weft_nak code)
 }
 
 /*
- * The peer's receives that it has not used yet, counted from the messages it has completed (IBA
- * 9.7.7.2).
+ * Take the credits from an acknowledge: the number of receives that the peer has beyond the
+ * messages it has completed (IBA 9.7.7.2).
  */
 static void comp_credits(struct weft_inflight *inflight, const struct weft_hdr *hdr)
 {
@@ -147,7 +147,7 @@ static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
 }
 
 /*
- * The request that a response answers, which must be the oldest one; NULL: the response is dropped.
+ * Find the request that a response answers, which must be the oldest one. NULL: drop the response.
  */
 static struct weft_slot *comp_expecting(struct weft_qp *qp, const struct weft_hdr *hdr)
 {

@@ -14,74 +14,54 @@ struct weft_lso;
 struct weft_slot;
 struct weft_tx;
 
-/**
- * struct weft_budget - what a run of the requester may do before it defers the rest to a work item
- * @bytes: bytes that may be moved
- * @sent: bytes that have been sent, for a QP whose rate is limited; it takes them out
- * @wqes: steps
- * @atomic: the run must not sleep or take long
- */
+/* What a run of the requester may do before it defers the rest to a work item. */
 struct weft_budget {
-	s64	bytes;
-	u32	sent;
-	u32	wqes;
-	bool	atomic;
+	s64	bytes;	/* bytes that may be moved */
+	u32	sent;	/* bytes that the present step has sent, for a QP whose rate is limited */
+	u32	wqes;	/* steps */
+	bool	atomic;	/* the run must not sleep or take long */
 };
 
-/**
- * struct weft_datagram - a UD message on its way
- * @req: the request; the link fills in the members that depend on it
- * @slot: the inflight request
- * @av: destination address
- * @qpn: destination QP; WEFT_MCAST_QPN: the members of a group
- * @qkey: Q_Key it carries
- * @pkey: P_Key it carries
- * @ip_csum: the link fills in the checksums of IP and TCP or UDP; InfiniBand only
- * @lso: the message is cut into packets with these headers; NULL: it is one packet
- * @atomic: the link must not sleep or take long
- */
+/* A UD message on its way. */
 struct weft_datagram {
+	/* the request; the link fills in the members that depend on it */
 	struct weft_request	req;
-	struct weft_slot	*slot;
+	struct weft_slot	*slot;	/* the inflight request */
 	struct weft_av		*av;
-	u32			qpn;
-	u32			qkey;
-	u16			pkey;
+	u32			qpn;	/* destination QP; WEFT_MCAST_QPN: the members of a group */
+	u32			qkey;	/* Q_Key it carries */
+	u16			pkey;	/* P_Key it carries */
+	/* the link fills in the checksums of IP and TCP or UDP; InfiniBand only */
 	bool			ip_csum;
+	/* the message is cut into packets with these headers; NULL: it is one packet */
 	const struct weft_lso	*lso;
-	bool			atomic;
+	bool			atomic;	/* the link must not sleep or take long */
 };
 
-/**
- * struct weft_tx_batch - packets of one message, to be sent one after the other
- * @qp: sender
- * @av: destination address
- * @tx: of the requester or responder whose turn is owned
- * @hdr: headers of the first packet. The next ones have the PSNs that follow, and the opcodes
- *	below. @hdr.ackreq and @hdr.se are for the last packet.
- * @middle: opcode of the packets between the first and the last
- * @last: opcode of the last packet, if there is more than one
- * @num: packets, at least 1
- * @mtu: bytes of payload of each packet but the last
- * @length: bytes of payload in all
- * @payload: the payload, advanced by the link; not used if @length is 0
- * @by_reference: packets may refer to the payload's pages instead of a copy. A packet whose payload
- *	changes before it arrives is lost, so a packet that is sent again is always a copy, and
- *	so is a packet whose payload may change.
- * @ip_csum: as in struct weft_datagram; never together with @by_reference
- */
+/* Packets of one message, to be sent one after the other. */
 struct weft_tx_batch {
 	struct weft_qp		*qp;
 	const struct weft_av	*av;
-	struct weft_tx		*tx;
+	struct weft_tx		*tx;	/* of the requester or responder whose turn is owned */
+	/*
+	 * headers of the first packet. The next ones have the PSNs that follow, and the opcodes
+	 * below. @hdr.ackreq and @hdr.se are for the last packet.
+	 */
 	struct weft_hdr		hdr;
-	u8			middle;
-	u8			last;
-	u32			num;
-	u32			mtu;
-	u32			length;
+	u8			middle;	/* opcode of the packets between the first and the last */
+	u8			last;	/* opcode of the last packet, if there is more than one */
+	u32			num;	/* packets, at least 1 */
+	u32			mtu;	/* bytes of payload of each packet but the last */
+	u32			length;	/* bytes of payload in all */
+	/* the payload, advanced by the link; not used if @length is 0 */
 	struct weft_iter	*payload;
+	/*
+	 * packets may refer to the payload's pages instead of a copy. A packet whose payload
+	 * changes before it arrives is lost, so a packet that is sent again is always a copy, and
+	 * so is a packet whose payload may change.
+	 */
 	bool			by_reference;
+	/* as in struct weft_datagram; never together with @by_reference */
 	bool			ip_csum;
 };
 

@@ -107,7 +107,7 @@ void weft_lso_begin(struct weft_lso_cut *cut, const struct weft_lso *lso,
 }
 WEFT_EXPORT_FOR_TEST(weft_lso_begin);
 
-/* RFC 791: each packet has an ID of its own. */
+/* Set the length, and in IPv4 the identification, which each packet has to itself (RFC 791). */
 static void lso_build_ip(const struct weft_lso_cut *cut, u8 *header)
 {
 	u8 *ip = header + WEFT_IPCSUM_ENCAP;

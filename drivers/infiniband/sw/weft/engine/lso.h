@@ -10,26 +10,22 @@
 /* Bytes of one LSO. */
 #define WEFT_LSO_MAX_LENGTH	65536U
 
-/**
- * struct weft_lso_cut - an LSO that is being cut into packets
- * @lso: the headers, and the payload of each packet
- * @length: bytes of payload in all
- * @done: bytes that have been sent
- * @bytes: bytes in the current packet
- * @header: headers of the current packet
- * @at: the span that the unsent payload begins in
- * @num: spans of payload, from @span[1] on
- * @span: the payload; what has been sent is cut off. The entry before @at refers to @header, so the
- *	current packet is a list of spans that begins there.
- */
+/* An LSO that is being cut into packets. */
 struct weft_lso_cut {
+	/* the headers, and the payload of each packet */
 	const struct weft_lso	*lso;
-	u32			length;
-	u32			done;
-	u32			bytes;
-	u8			header[WEFT_LSO_HEADERS];
+	u32			length;				/* bytes of payload in all */
+	u32			done;				/* bytes that have been sent */
+	u32			bytes;				/* bytes in the current packet */
+	u8			header[WEFT_LSO_HEADERS];	/* headers of the current packet */
+	/* the span that the unsent payload begins in */
 	u32			at;
+	/* spans of payload, from @span[1] on */
 	u32			num;
+	/*
+	 * the payload; what has been sent is cut off. The entry before @at refers to @header, so
+	 * the current packet is a list of spans that begins there.
+	 */
 	struct weft_span	span[1 + WEFT_MAX_SGE];
 };
 

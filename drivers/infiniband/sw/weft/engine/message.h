@@ -24,68 +24,48 @@
 /* The destination QP of datagrams to a multicast group. */
 #define WEFT_MCAST_QPN	0xffffff
 
-/**
- * struct weft_request - what a requester asks of a responder
- * @op: the operation; never a local one
- * @solicited: raise a solicited event
- * @length: bytes of payload or of a READ, without GRH
- * @ex: immediate data (network order) or rkey to invalidate
- * @rkey: remote key
- * @srqn: XRC: SRQ that serves the request
- * @remote_addr: remote address
- * @compare_add: operand of an atomic
- * @swap: operand of an atomic
- * @compare_add_mask: operand of a masked atomic
- * @swap_mask: operand of a masked atomic
- * @flush: FLUSH
- * @flush.length: bytes to flush, with WEFT_SELECT_RANGE
- * @flush.placement: enum weft_placement
- * @flush.selectivity: enum weft_selectivity
- * @grh: UD: 40 bytes put in front of the payload; NULL: no datagram, and the members below are
- *	not valid
- * @src_qpn: sender
- * @ip_csum_ok: the checksums of IP and TCP or UDP have been verified
- * @has_grh: @grh is a global route header
- * @slid: source LID, on an InfiniBand port
- * @dlid: destination LID, on an InfiniBand port
- * @path_bits: lower bits of the destination LID
- * @pkey_index: QP 1: index of the P_Key in the port's table
- * @vlan_id: QP 1 of RoCE: VLAN of the destination address, or WEFT_VLAN_NONE
- * @sl: service level
- * @network_hdr_type: enum rdma_network_type
- */
+/* What a requester asks of a responder. */
 struct weft_request {
-	const struct weft_opdef	*op;
-	bool			solicited;
+	const struct weft_opdef	*op;			/* the operation; never a local one */
+	bool			solicited;		/* raise a solicited event */
+	/* bytes of payload or of a READ, without GRH */
 	u32			length;
+	/* immediate data (network order) or rkey to invalidate */
 	u32			ex;
 	u32			rkey;
-	u32			srqn;
+	u32			srqn;			/* XRC: SRQ that serves the request */
 	u64			remote_addr;
 	union {
 		struct {
-			u64	compare_add;
-			u64	swap;
-			u64	compare_add_mask;
-			u64	swap_mask;
+			u64	compare_add;		/* operand of an atomic */
+			u64	swap;			/* operand of an atomic */
+			u64	compare_add_mask;	/* operand of a masked atomic */
+			u64	swap_mask;		/* operand of a masked atomic */
 		};
 		struct {
-			u32	length;
-			u8	placement;
-			u8	selectivity;
-		} flush;
+			u32	length;			/* bytes to flush, with WEFT_SELECT_RANGE */
+			u8	placement;		/* enum weft_placement */
+			u8	selectivity;		/* enum weft_selectivity */
+		} flush;				/* FLUSH */
 	};
+	/*
+	 * UD: 40 bytes put in front of the payload; NULL: no datagram, and the members below are
+	 * not valid
+	 */
 	const void		*grh;
 	u32			src_qpn;
+	/* the checksums of IP and TCP or UDP have been verified */
 	bool			ip_csum_ok;
-	bool			has_grh;
-	u16			slid;
-	u16			dlid;
-	u8			path_bits;
+	bool			has_grh;		/* @grh is a global route header */
+	u16			slid;			/* source LID, on an InfiniBand port */
+	u16			dlid;			/* destination LID, on an InfiniBand port */
+	u8			path_bits;		/* lower bits of the destination LID */
+	/* QP 1: index of the P_Key in the port's table */
 	u16			pkey_index;
+	/* QP 1 of RoCE: VLAN of the destination address, or WEFT_VLAN_NONE */
 	u16			vlan_id;
 	u8			sl;
-	u8			network_hdr_type;
+	u8			network_hdr_type;	/* enum rdma_network_type */
 };
 
 /* Called by weft_message_enter() and weft_message_leave(), for XRC targets. */

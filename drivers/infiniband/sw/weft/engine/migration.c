@@ -47,7 +47,10 @@ static void migration_go_on(struct weft_qp *qp, bool lost)
 	weft_retry_start(qp);
 }
 
-/* Migrate. Both turns are stopped, under the modify_lock. */
+/*
+ * The alternate path becomes the QP's path. Both turns are stopped, under the modify_lock. @lost:
+ * because the old path has failed.
+ */
 static void migration_move(struct weft_qp *qp, bool lost)
 {
 	struct weft_migration *migration = &qp->migration;
@@ -234,7 +237,9 @@ static enum weft_path_verdict migration_hear(struct weft_qp *qp, bool own, bool 
 }
 
 /*
- * The alternate path is accepted while it is loaded; the path that was left, until it is replaced.
+ * Are packets accepted from @migration.av? The alternate path is accepted while it is loaded; after
+ * a migration @migration.av is the path that was left, which is accepted until another one is
+ * loaded.
  */
 static bool migration_other_counts(const struct weft_qp *qp)
 {

@@ -13,16 +13,14 @@
 #include "engine/pkt.h"
 #include "object/qp.h"
 
-/**
- * enum weft_path_verdict - what becomes of a packet or message
- * @WEFT_PATH_YES: accepted
- * @WEFT_PATH_NO: dropped, it did not come by a path of the QP
- * @WEFT_PATH_LATER: accepted after the QP has migrated, which it is about to do; then both of its
- *	turns get WEFT_EV_RUN
- */
+/* What becomes of a packet or message. */
 enum weft_path_verdict {
-	WEFT_PATH_YES,
-	WEFT_PATH_NO,
+	WEFT_PATH_YES,	/* accepted */
+	WEFT_PATH_NO,	/* dropped, it did not come by a path of the QP */
+	/*
+	 * accepted after the QP has migrated, which it is about to do; then both of its turns get
+	 * WEFT_EV_RUN
+	 */
 	WEFT_PATH_LATER,
 };
 

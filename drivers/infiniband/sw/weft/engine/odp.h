@@ -26,28 +26,21 @@ struct weft_qp;
 struct weft_recv;
 struct weft_turn;
 
-/**
- * struct weft_odp_need - the memory that a message needs now
- * @odp: of the requester or responder
- * @turn: of the same, owned
- * @access: see weft_sgl_resolve(), or the right that an rkey must grant
- * @offset: first byte of the list that will be accessed
- * @length: bytes that will be accessed; at most WEFT_ODP_CHUNK may be at a time
- * @ahead: bytes behind these that will probably be accessed soon
- * @end: bytes of the list that the message takes, U64_MAX: all; see weft_sgl_resolve()
- * @anew: a message begins
- * @refusal: the fault if the memory may not be accessed
- */
+/* The memory that a message needs now. */
 struct weft_odp_need {
-	struct weft_odp		*odp;
-	struct weft_turn	*turn;
+	struct weft_odp		*odp;		/* of the requester or responder */
+	struct weft_turn	*turn;		/* of the same, owned */
+	/* see weft_sgl_resolve(), or the right that an rkey must grant */
 	u32			access;
-	u64			offset;
+	u64			offset;		/* first byte of the list that will be accessed */
+	/* bytes that will be accessed; at most WEFT_ODP_CHUNK may be at a time */
 	u64			length;
+	/* bytes behind these that will probably be accessed soon */
 	u64			ahead;
+	/* bytes of the list that the message takes, U64_MAX: all; see weft_sgl_resolve() */
 	u64			end;
-	bool			anew;
-	enum weft_fault		refusal;
+	bool			anew;		/* a message begins */
+	enum weft_fault		refusal;	/* the fault if the memory may not be accessed */
 };
 
 /**

@@ -20,30 +20,23 @@ struct weft_slot;
 struct weft_sqe;
 struct weft_tx_batch;
 
-/**
- * enum weft_opdef_flags - properties of an operation
- * @WEFT_OPF_LOCAL: the requester executes it without its peer
- * @WEFT_OPF_SLEEPS: with LOCAL: the execution may sleep
- * @WEFT_OPF_RECEIVE: it takes a receive work request of the responder
- * @WEFT_OPF_SEND: with RECEIVE: the payload goes to that receive
- * @WEFT_OPF_INVALIDATE: it carries an rkey to invalidate
- * @WEFT_OPF_MOVE: it moves any number of bytes between the requester's list and the responder's
- *	memory; without MOVE, weft_opdef.execute does the work
- * @WEFT_OPF_PIECES: weft_opdef.execute may need several calls
- * @WEFT_OPF_FETCH: data come back to the requester's list
- * @WEFT_OPF_KERNEL: only for RC QPs of kernel consumers
- * @WEFT_OPF_OWN: its packets have opcodes that IBA leaves to manufacturers
- */
+/* Properties of an operation. */
 enum weft_opdef_flags {
-	WEFT_OPF_LOCAL		= BIT(0),
-	WEFT_OPF_SLEEPS		= BIT(1),
+	WEFT_OPF_LOCAL		= BIT(0),	/* the requester executes it without its peer */
+	WEFT_OPF_SLEEPS		= BIT(1),	/* with LOCAL: the execution may sleep */
+	/* it takes a receive work request of the responder */
 	WEFT_OPF_RECEIVE	= BIT(2),
-	WEFT_OPF_SEND		= BIT(3),
-	WEFT_OPF_INVALIDATE	= BIT(4),
+	WEFT_OPF_SEND		= BIT(3),	/* with RECEIVE: the payload goes to that receive */
+	WEFT_OPF_INVALIDATE	= BIT(4),	/* it carries an rkey to invalidate */
+	/*
+	 * it moves any number of bytes between the requester's list and the responder's memory;
+	 * without MOVE, weft_opdef.execute does the work
+	 */
 	WEFT_OPF_MOVE		= BIT(5),
-	WEFT_OPF_PIECES		= BIT(6),
-	WEFT_OPF_FETCH		= BIT(7),
-	WEFT_OPF_KERNEL		= BIT(8),
+	WEFT_OPF_PIECES		= BIT(6),	/* weft_opdef.execute may need several calls */
+	WEFT_OPF_FETCH		= BIT(7),	/* data come back to the requester's list */
+	WEFT_OPF_KERNEL		= BIT(8),	/* only for RC QPs of kernel consumers */
+	/* its packets have opcodes that IBA leaves to manufacturers */
 	WEFT_OPF_OWN		= BIT(9),
 };
 

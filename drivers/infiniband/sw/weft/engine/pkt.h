@@ -21,36 +21,26 @@ struct weft_port_ops;
 struct weft_dev;
 struct weft_qp;
 
-/**
- * struct weft_pkt - a packet
- * @skb: its memory, owned by whoever has the packet
- * @port: the kind of port it came by
- * @net: namespace it arrived in, compared only; NULL: an InfiniBand port
- * @ifindex: IPv6: net device it came by; otherwise 0
- * @network: IPv4, IPv6 or IB; the IP header or LRH is at skb_network_header()
- * @lrh: on InfiniBand
- * @grh: it has the addresses @sgid and @dgid
- * @hdr: decoded headers
- * @sgid: source address; an IPv4 address is mapped; zero without @grh
- * @dgid: destination address, the same
- * @dev: device that counts the packet; NULL: not known yet, or the packet comes from a backlog
- * @qp: destination, referenced by weft_rx(); NULL: a multicast group, or as @dev
- * @malformed: what is wrong with the headers
- */
+/* A received packet. */
 struct weft_pkt {
-	struct sk_buff		*skb;
-	const struct weft_port_ops *port;
+	struct sk_buff		*skb;		/* its memory, owned by whoever has the packet */
+	const struct weft_port_ops *port;	/* the kind of port it came by */
+	/* namespace it arrived in, compared only; NULL: an InfiniBand port */
 	const struct net	*net;
-	int			ifindex;
+	int			ifindex;	/* IPv6: net device it came by; otherwise 0 */
+	/* IPv4, IPv6 or IB; the IP header or LRH is at skb_network_header() */
 	enum rdma_network_type	network;
-	struct weft_lrh		lrh;
-	bool			grh;
+	struct weft_lrh		lrh;		/* on InfiniBand */
+	bool			grh;		/* it has the addresses @sgid and @dgid */
 	struct weft_hdr		hdr;
+	/* source address; an IPv4 address is mapped; zero without @grh */
 	union ib_gid		sgid;
-	union ib_gid		dgid;
+	union ib_gid		dgid;		/* destination address, the same */
+	/* device that counts the packet; NULL: not known yet, or the packet comes from a backlog */
 	struct weft_dev		*dev;
+	/* destination, referenced by weft_rx(); NULL: a multicast group, or as @dev */
 	struct weft_qp		*qp;
-	enum weft_malformed	malformed;
+	enum weft_malformed	malformed;	/* what is wrong with the headers */
 };
 
 /* Where the payload of a packet is, without the pad: one span for each piece of the buffer. */

@@ -31,7 +31,10 @@ struct weft_replay_slot *weft_replay_keep(struct weft_recv *recv, u32 psn, u32 p
 	return slot;
 }
 
-/* The youngest answer comes first, because PSNs wrap around. */
+/*
+ * Search from the youngest answer to the oldest: PSNs wrap around, and an old one may have the same
+ * PSN.
+ */
 const struct weft_replay_slot *weft_replay_find(const struct weft_recv *recv, u32 psn)
 {
 	const struct weft_replay_slot *slot;

@@ -60,9 +60,12 @@ static void req_drained(struct weft_qp *qp)
 		weft_qp_event(qp, IB_EVENT_SQ_DRAINED);
 }
 
-/* LOCAL_INV, BIND_MW or REG_MR. A fence waits for responses (IBA 10.8.3.3). */
-static noinline enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot *slot,
-					    const struct weft_budget *budget)
+/*
+ * Execute a local operation (LOCAL_INV, BIND_MW or REG_MR). With a fence it waits for outstanding
+ * responses (IBA 10.8.3.3).
+ */
+static enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot *slot,
+				   const struct weft_budget *budget)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 

@@ -6,124 +6,80 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/weft-abi.h>
 
-/**
- * enum weft_fault - what went wrong; the vendor_err of an error completion
- * @WEFT_FAULT_NONE: nothing
- * @WEFT_FAULT_FLUSHED: the QP was in ERR (or SQE) already
- * @WEFT_FAULT_MALFORMED: the work request makes no sense
- * @WEFT_FAULT_OPCODE: operation not defined for the service
- * @WEFT_FAULT_LOCAL_LENGTH: longer than a message may be
- * @WEFT_FAULT_LOCAL_PROTECTION: lkey, address, length or right of a local
- *	element
- * @WEFT_FAULT_ADDRESS: address handle of another protection domain, or gone
- * @WEFT_FAULT_BIND: BIND_MW, LOCAL_INV or REG_MR refused
- * @WEFT_FAULT_NO_CREDIT: max_rd_atomic is 0
- * @WEFT_FAULT_RETRY: no answer, retries used up
- * @WEFT_FAULT_RNR_RETRY: no receive work request, retries used up
- * @WEFT_FAULT_RNR: responder: no receive work request
- * @WEFT_FAULT_REMOTE_ACCESS: responder: rkey, address, length or right
- * @WEFT_FAULT_NOT_ENABLED: responder: the QP does not allow the operation
- * @WEFT_FAULT_MISALIGNED: responder: atomic or ATOMIC WRITE to an address that is
- *	no multiple of eight
- * @WEFT_FAULT_NO_RESOURCES: responder: max_dest_rd_atomic is 0
- * @WEFT_FAULT_RECV_LENGTH: responder: longer than the receive work request
- * @WEFT_FAULT_RECV_PROTECTION: responder: element of the receive work request
- * @WEFT_FAULT_RECV_MALFORMED: responder: the receive work request makes no
- *	sense
- * @WEFT_FAULT_INVALIDATE: responder: SEND_INV names no window of the QP
- * @WEFT_FAULT_BAD_REQUEST: responder: opcode, order or length of a packet, or what a
- *	FLUSH wants
- * @WEFT_FAULT_NAK_REQUEST: the peer calls the request invalid
- * @WEFT_FAULT_NAK_ACCESS: the peer does not allow the access
- * @WEFT_FAULT_NAK_OPERATION: the peer could not execute the request
- * @WEFT_FAULT_BAD_RESPONSE: the peer's response is not what was asked for
- * @WEFT_FAULT_QUEUE_INDEX: flushed, as the consumer's ring index is impossible
- * @WEFT_FAULT_CQ_OVERRUN: flushed, as a completion was lost
- * @WEFT_FAULT_XRC_SRQ: responder: no such SRQ in the XRC domain
- * @WEFT_FAULT_REMOVED: the device has been removed
- * @WEFT_FAULT_NO_MEMORY: there is no memory for ODP memory, of a local element, or at
- *	the responder
- * @WEFT_FAULT_IMMEDIATE_ACCESS: responder: REMOTE_ACCESS of a WRITE that has taken a receive
- * @WEFT_FAULT_IMMEDIATE_NOT_ENABLED: responder: NOT_ENABLED of one
- * @WEFT_FAULTS: number of faults
+/*
+ * The reason of a failure: vendor_err of an error completion. "responder" marks faults that the
+ * responder finds.
  */
 enum weft_fault {
 	WEFT_FAULT_NONE,
-	WEFT_FAULT_FLUSHED,
-	WEFT_FAULT_MALFORMED,
-	WEFT_FAULT_OPCODE,
-	WEFT_FAULT_LOCAL_LENGTH,
+	WEFT_FAULT_FLUSHED,			/* the QP was in ERR (or SQE) already */
+	WEFT_FAULT_MALFORMED,			/* the work request makes no sense */
+	WEFT_FAULT_OPCODE,			/* operation not defined for the service */
+	WEFT_FAULT_LOCAL_LENGTH,		/* longer than a message may be */
+	/* lkey, address, length or right of a local element */
 	WEFT_FAULT_LOCAL_PROTECTION,
+	/* address handle of another protection domain, or gone */
 	WEFT_FAULT_ADDRESS,
-	WEFT_FAULT_BIND,
-	WEFT_FAULT_NO_CREDIT,
-	WEFT_FAULT_RETRY,
-	WEFT_FAULT_RNR_RETRY,
-	WEFT_FAULT_RNR,
-	WEFT_FAULT_REMOTE_ACCESS,
-	WEFT_FAULT_NOT_ENABLED,
+	WEFT_FAULT_BIND,			/* BIND_MW, LOCAL_INV or REG_MR refused */
+	WEFT_FAULT_NO_CREDIT,			/* max_rd_atomic is 0 */
+	WEFT_FAULT_RETRY,			/* no answer, retries used up */
+	WEFT_FAULT_RNR_RETRY,			/* no receive work request, retries used up */
+	WEFT_FAULT_RNR,				/* responder: no receive work request */
+	WEFT_FAULT_REMOTE_ACCESS,		/* responder: rkey, address, length or right */
+	WEFT_FAULT_NOT_ENABLED,			/* responder: the QP does not allow the operation */
+	/* responder: atomic or ATOMIC WRITE to an address that is no multiple of eight */
 	WEFT_FAULT_MISALIGNED,
-	WEFT_FAULT_NO_RESOURCES,
+	WEFT_FAULT_NO_RESOURCES,		/* responder: max_dest_rd_atomic is 0 */
+	/* responder: longer than the receive work request */
 	WEFT_FAULT_RECV_LENGTH,
-	WEFT_FAULT_RECV_PROTECTION,
+	WEFT_FAULT_RECV_PROTECTION,		/* responder: element of the receive work request */
+	/* responder: the receive work request makes no sense */
 	WEFT_FAULT_RECV_MALFORMED,
-	WEFT_FAULT_INVALIDATE,
+	WEFT_FAULT_INVALIDATE,			/* responder: SEND_INV names no window of the QP */
+	/* responder: opcode, order or length of a packet, or what a FLUSH wants */
 	WEFT_FAULT_BAD_REQUEST,
-	WEFT_FAULT_NAK_REQUEST,
-	WEFT_FAULT_NAK_ACCESS,
-	WEFT_FAULT_NAK_OPERATION,
-	WEFT_FAULT_BAD_RESPONSE,
+	WEFT_FAULT_NAK_REQUEST,			/* the peer calls the request invalid */
+	WEFT_FAULT_NAK_ACCESS,			/* the peer does not allow the access */
+	WEFT_FAULT_NAK_OPERATION,		/* the peer could not execute the request */
+	WEFT_FAULT_BAD_RESPONSE,		/* the peer's response is not what was asked for */
+	/* flushed, as the consumer's ring index is impossible */
 	WEFT_FAULT_QUEUE_INDEX,
-	WEFT_FAULT_CQ_OVERRUN,
-	WEFT_FAULT_XRC_SRQ,
-	WEFT_FAULT_REMOVED,
+	WEFT_FAULT_CQ_OVERRUN,			/* flushed, as a completion was lost */
+	WEFT_FAULT_XRC_SRQ,			/* responder: no such SRQ in the XRC domain */
+	WEFT_FAULT_REMOVED,			/* the device has been removed */
+	/* there is no memory for ODP memory, of a local element, or at the responder */
 	WEFT_FAULT_NO_MEMORY,
+	/* responder: REMOTE_ACCESS of a WRITE that has taken a receive */
 	WEFT_FAULT_IMMEDIATE_ACCESS,
-	WEFT_FAULT_IMMEDIATE_NOT_ENABLED,
+	WEFT_FAULT_IMMEDIATE_NOT_ENABLED,	/* responder: NOT_ENABLED of such a WRITE */
 	WEFT_FAULTS
 };
 
-/**
- * enum weft_service - transport services that differ in their error rules
- * @WEFT_SERVICE_RC: reliable, also XRC: the requester is told
- * @WEFT_SERVICE_UC: a broken message is dropped
- * @WEFT_SERVICE_UD: a broken datagram is dropped
- * @WEFT_SERVICES: number of services
- */
+/* Transport services that differ in their error rules. */
 enum weft_service {
-	WEFT_SERVICE_RC,
-	WEFT_SERVICE_UC,
-	WEFT_SERVICE_UD,
+	WEFT_SERVICE_RC,	/* reliable, also XRC: the requester is told */
+	WEFT_SERVICE_UC,	/* a broken message is dropped */
+	WEFT_SERVICE_UD,	/* a broken datagram is dropped */
 	WEFT_SERVICES
 };
 
-/**
- * enum weft_reply - the responder's answer to a request it refuses
- * @WEFT_REPLY_NONE: none, the request is dropped
- * @WEFT_REPLY_RNR: RNR NAK
- * @WEFT_REPLY_NAK: a NAK that fails the requester's work request
- */
+/* The responder's answer to a request it refuses. */
 enum weft_reply {
-	WEFT_REPLY_NONE,
-	WEFT_REPLY_RNR,
-	WEFT_REPLY_NAK,
+	WEFT_REPLY_NONE,	/* none, the request is dropped */
+	WEFT_REPLY_RNR,		/* RNR NAK */
+	WEFT_REPLY_NAK,		/* a NAK that fails the requester's work request */
 };
 
-/**
- * struct weft_refusal - consequences of a fault at the responder (IBA table 59)
- * @reply: to the requester
- * @requester: status of the requester's work request, with WEFT_REPLY_NAK
- * @responder: status of the receive work request that was taken; 0: it is kept for the next message
- * @fatal: the responder's QP goes to ERR
- * @event: asynchronous event at the responder, if @has_event
- * @has_event: there is one
- */
+/* Consequences of a fault at the responder (IBA table 59). */
 struct weft_refusal {
-	enum weft_reply		reply;
+	enum weft_reply		reply;		/* to the requester */
+	/* status of the requester's work request, with WEFT_REPLY_NAK */
 	enum ib_wc_status	requester;
+	/* status of the receive work request that was taken; 0: it is kept for the next message */
 	enum ib_wc_status	responder;
-	bool			fatal;
-	bool			has_event;
+	bool			fatal;		/* the responder's QP goes to ERR */
+	bool			has_event;	/* there is one */
+	/* asynchronous event at the responder, if @has_event */
 	enum ib_event_type	event;
 };
 

@@ -17,20 +17,14 @@ struct sk_buff;
  */
 #define WEFT_BURST_HEADROOM	384U
 
-/**
- * struct weft_burst - packets of one batch, being collected; all zero: none
- * @head: the first packet, which has the others in its list
- * @last: the last packet
- * @packets: number of packets
- * @size: bytes of the first packet, from the BTH to the ICRC; no other one is larger
- * @length: bytes of all packets, with one IP and one UDP header
- */
+/* Packets of one batch, being collected; all zero: none. */
 struct weft_burst {
-	struct sk_buff	*head;
-	struct sk_buff	*last;
-	u32		packets;
+	struct sk_buff	*head;		/* the first packet, which has the others in its list */
+	struct sk_buff	*last;		/* the last packet */
+	u32		packets;	/* number of packets */
+	/* bytes of the first packet, from the BTH to the ICRC; no other one is larger */
 	u32		size;
-	u32		length;
+	u32		length;		/* bytes of all packets, with one IP and one UDP header */
 };
 
 /* May weft_burst_add() add a packet that has @size bytes from the BTH to the ICRC? */

@@ -16,171 +16,126 @@ struct weft_qp;
 struct weft_srq;
 struct weft_xrc_name;
 
-/**
- * enum weft_response_kind - what is still to be sent to the requester
- * @WEFT_RESPONSE_NOTHING: nothing
- * @WEFT_RESPONSE_ACK: an acknowledge, positive or negative
- * @WEFT_RESPONSE_ATOMIC: the answer to an atomic
- * @WEFT_RESPONSE_DONE: the answer to an ATOMIC WRITE or a FLUSH
- * @WEFT_RESPONSE_READ: data
- * @WEFT_RESPONSE_FLUSH: DONE, as soon as the FLUSH is done
- */
+/* What is still to be sent to the requester. */
 enum weft_response_kind {
 	WEFT_RESPONSE_NOTHING,
-	WEFT_RESPONSE_ACK,
-	WEFT_RESPONSE_ATOMIC,
-	WEFT_RESPONSE_DONE,
+	WEFT_RESPONSE_ACK,	/* an acknowledge, positive or negative */
+	WEFT_RESPONSE_ATOMIC,	/* the answer to an atomic */
+	WEFT_RESPONSE_DONE,	/* the answer to an ATOMIC WRITE or a FLUSH */
 	WEFT_RESPONSE_READ,
-	WEFT_RESPONSE_FLUSH,
+	WEFT_RESPONSE_FLUSH,	/* DONE, as soon as the FLUSH is done */
 };
 
-/**
- * struct weft_replay_slot - the answer to a request (IBA 9.7.5.1.5, A19)
- * @psn: PSN of the request
- * @psns: PSNs of the responses; 0: not in use
- * @kind: WEFT_RESPONSE_READ, WEFT_RESPONSE_ATOMIC or WEFT_RESPONSE_DONE
- * @srqn: READ on XRC: SRQ that it names
- * @rkey: READ: key
- * @va: READ: first address
- * @length: READ: bytes
- * @value: atomic: value before
- */
+/* The answer to a request (IBA 9.7.5.1.5, A19). */
 struct weft_replay_slot {
-	u32			psn;
-	u32			psns;
+	u32			psn;	/* PSN of the request */
+	u32			psns;	/* PSNs of the responses; 0: not in use */
+	/* WEFT_RESPONSE_READ, WEFT_RESPONSE_ATOMIC or WEFT_RESPONSE_DONE */
 	enum weft_response_kind	kind;
-	u32			srqn;
-	u32			rkey;
-	u64			va;
-	u32			length;
-	u64			value;
+	u32			srqn;	/* READ on XRC: SRQ that it names */
+	u32			rkey;	/* READ: key */
+	u64			va;	/* READ: first address */
+	u32			length;	/* READ: bytes */
+	u64			value;	/* atomic: value before */
 };
 
-/**
- * struct weft_response - the answer under way
- * @kind: what it is
- * @again: a repeated answer
- * @syndrome: of an ACK
- * @psn: of the next packet of the answer
- * @msn: messages complete when the request was executed
- * @value: atomic: value before; FLUSH: bytes left
- * @srqn: READ, FLUSH on XRC: SRQ that it names
- * @rkey: READ, FLUSH: key
- * @va: READ: first address; FLUSH: first address that is left
- * @length: READ: bytes
- * @done: READ: bytes sent
- */
+/* The answer under way. */
 struct weft_response {
 	enum weft_response_kind	kind;
-	bool			again;
-	u8			syndrome;
-	u32			psn;
+	bool			again;		/* a repeated answer */
+	u8			syndrome;	/* of an ACK */
+	u32			psn;		/* of the next packet of the answer */
+	/* messages complete when the request was executed */
 	u32			msn;
-	u64			value;
-	u32			srqn;
-	u32			rkey;
+	u64			value;		/* atomic: value before; FLUSH: bytes left */
+	u32			srqn;		/* READ, FLUSH on XRC: SRQ that it names */
+	u32			rkey;		/* READ, FLUSH: key */
+	/* READ: first address; FLUSH: first address that is left */
 	u64			va;
-	u32			length;
-	u32			done;
+	u32			length;		/* READ: bytes */
+	u32			done;		/* READ: bytes sent */
 };
 
-/**
- * struct weft_progress - a message that arrives in several packets
- * @opcode: of the previous packet; WEFT_OPCODE_NONE: no message is in progress
- * @rkey: WRITE: key
- * @va: WRITE: first address
- * @length: WRITE: bytes
- * @done: bytes placed
- */
+/* A message that arrives in several packets. */
 struct weft_progress {
-	u8	opcode;
-	u32	rkey;
-	u64	va;
-	u32	length;
-	u32	done;
+	u8	opcode;	/* of the previous packet; WEFT_OPCODE_NONE: no message is in progress */
+	u32	rkey;	/* WRITE: key */
+	u64	va;	/* WRITE: first address */
+	u32	length;	/* WRITE: bytes */
+	u32	done;	/* bytes placed */
 };
 
-/**
- * struct weft_recv - the responder
+/*
+ * The responder.
  *
  * Only the owner of @turn writes it; modify_qp writes attributes with the turn stopped.
- *
- * @turn: the receive turn
- * @who: on whose behalf the peer accesses memory by its rkey; immutable, except for the protection
- *	domain of an XRC target, see @srq
- * @taker: on whose behalf receives are filled: @who, in the protection domain of @srq
- * @ring: receive queue; NULL with an SRQ and on XRC
- * @srq: where receives come from; NULL: from @ring. An XRC target has the SRQ that a request
- *	names while that is executed, otherwise NULL; the same goes for @cq, @who.pd and @taker.pd.
- * @cq: completions
- * @name: XRC target: holds @srq
- * @srqn: XRC target: number of the SRQ that the receive which is held came from
- * @tx: transmitter of its answers
- * @packets: requests to be processed
- * @progress: message that arrives in packets
- * @response: answer under way; no request is processed meanwhile
- * @replay: ring of answers for repeated requests, or NULL
- * @replay_slots: entries of @replay
- * @replay_next: the oldest entry
- * @nak_sent: the requester has been told to go back to @psn
- * @ack_due: an acknowledge of @ack_psn is due, but may wait for more to acknowledge
- * @unanswered: packets executed since the last answer
- * @softirq: number of the soft interrupt in which an acknowledge was last sent at once
- * @held: @wqe has been taken and is not complete
- * @malformed: @wqe is malformed
- * @comm_est: the first message in RTR has arrived
- * @last_wqe: LAST_WQE_REACHED has been raised
- * @psn: expected PSN
- * @ack_psn: PSN of the last executed packet that an acknowledge answers. An acknowledge with the
- *	PSN of a READ or atomic whose answer was lost would make the peer go back (IBA 9.7.5.2.5),
- *	and would make rdma_rxe complete the atomic.
- * @msn: messages completed, 24 bits
- * @done: bytes of a message that the local link has moved, if it moves ODP memory in chunks. It
- *	goes on there if @done of the sender's slot is the same.
- * @rnr_timer: attribute: encoded delay in an RNR NAK
- * @max_dest_rd_atomic: attribute
- * @wqe: private copy of the receive work request
- * @sgl: memory of a SEND, while a message is in progress
- * @span: memory of any other message, while it is in progress
- * @iter: position in @sgl or @span
- * @odp: ODP memory of a message
- * @waiter: QP whose requester waits for this responder, referenced, or NULL
  */
 struct weft_recv {
-	struct weft_turn	turn;
+	struct weft_turn	turn;			/* the receive turn */
+	/*
+	 * on whose behalf the peer accesses memory by its rkey; immutable, except for the
+	 * protection domain of an XRC target, see @srq
+	 */
 	struct weft_accessor	who;
+	/* on whose behalf receives are filled: @who, in the protection domain of @srq */
 	struct weft_accessor	taker;
+	/* receive queue; NULL with an SRQ and on XRC */
 	struct weft_ring	*ring;
+	/*
+	 * where receives come from; NULL: from @ring. An XRC target has the SRQ that a request
+	 * names while that is executed, otherwise NULL; the same goes for @cq, @who.pd and
+	 * @taker.pd.
+	 */
 	struct weft_srq		*srq;
 	struct weft_cq		*cq;
-	struct weft_xrc_name	*name;
+	struct weft_xrc_name	*name;			/* XRC target: holds @srq */
+	/* XRC target: number of the SRQ that the receive which is held came from */
 	u32			srqn;
-	struct weft_tx		tx;
-	struct weft_backlog	packets;
-	struct weft_progress	progress;
+	struct weft_tx		tx;			/* transmitter of its answers */
+	struct weft_backlog	packets;		/* requests to be processed */
+	struct weft_progress	progress;		/* message that arrives in packets */
+	/* answer under way; no request is processed meanwhile */
 	struct weft_response	response;
+	/* ring of answers for repeated requests, or NULL */
 	struct weft_replay_slot	*replay;
-	u32			replay_slots;
-	u32			replay_next;
+	u32			replay_slots;		/* entries of @replay */
+	u32			replay_next;		/* the oldest entry */
+	/* the requester has been told to go back to @psn */
 	bool			nak_sent;
+	/* an acknowledge of @ack_psn is due, but may wait for more to acknowledge */
 	bool			ack_due;
-	u32			unanswered;
+	u32			unanswered;		/* packets executed since the last answer */
+	/* number of the soft interrupt in which an acknowledge was last sent at once */
 	u32			softirq;
+	/* @wqe has been taken and is not complete */
 	bool			held;
-	bool			malformed;
-	bool			comm_est;
-	bool			last_wqe;
-	u32			psn;
+	bool			malformed;		/* @wqe is malformed */
+	bool			comm_est;		/* the first message in RTR has arrived */
+	bool			last_wqe;		/* LAST_WQE_REACHED has been raised */
+	u32			psn;			/* expected PSN */
+	/*
+	 * PSN of the last executed packet that an acknowledge answers. An acknowledge with the PSN
+	 * of a READ or atomic whose answer was lost would make the peer go back (IBA 9.7.5.2.5),
+	 * and would make rdma_rxe complete the atomic.
+	 */
 	u32			ack_psn;
-	u32			msn;
+	u32			msn;			/* messages completed, 24 bits */
+	/*
+	 * bytes of a message that the local link has moved, if it moves ODP memory in chunks. It
+	 * goes on there if @done of the sender's slot is the same.
+	 */
 	u32			done;
-	u8			rnr_timer;
+	u8			rnr_timer;		/* attribute: encoded delay in an RNR NAK */
 	u8			max_dest_rd_atomic;
-	struct weft_iter	iter;
+	struct weft_iter	iter;			/* position in @sgl or @span */
+	/* memory of any other message, while it is in progress */
 	struct weft_span	span;
+	/* private copy of the receive work request */
 	struct weft_rwqe	wqe;
+	/* memory of a SEND, while a message is in progress */
 	struct weft_sgl		sgl;
-	struct weft_odp		odp;
+	struct weft_odp		odp;			/* ODP memory of a message */
+	/* QP whose requester waits for this responder, referenced, or NULL */
 	struct weft_qp		*waiter;
 };
 

@@ -48,131 +48,87 @@ struct weft_slot {
 	struct weft_swqe	wqe;
 };
 
-/**
- * struct weft_inflight - the inflight requests of a QP, a ring of slots
+/*
+ * The inflight requests of a QP, a ring of slots.
  *
- * PSNs: @una <= @next <= @sent <= weft_send.psn. Indexes count up for ever (modulo 2^32):
- * @head <= @cur <= @tail.
- *
- * @slots: the slots: @first until the QP sends packets
- * @first: one slot in the QP's own memory
- * @stride: bytes of a slot with its list
- * @mask: number of slots minus one
- * @head: the oldest request
- * @cur: the request that is being executed; @tail: all have been
- * @tail: one after the youngest request
- * @una: oldest PSN without an answer
- * @next: PSN to be sent next, in the request at @cur
- * @sent: one after the highest PSN that was ever sent
- * @reads: request packets sent before @next that have a response, which is not complete
- * @ssn: requests taken since RESET, 24 bits (IBA: send sequence number)
- * @limit: the highest @ssn that the peer has a receive for
- * @limited: @limit is known
- * @retried: packets are being sent again, and no answer has come since
+ * PSNs: @una <= @next <= @sent <= weft_send.psn. Indexes count up for ever (modulo 2^32): @head <=
+ * @cur <= @tail.
  */
 struct weft_inflight {
-	void			*slots;
-	void			*first;
-	u32			stride;
-	u32			mask;
-	u32			head;
+	void			*slots;		/* the slots: @first until the QP sends packets */
+	void			*first;		/* one slot in the QP's own memory */
+	u32			stride;		/* bytes of a slot with its list */
+	u32			mask;		/* number of slots minus one */
+	u32			head;		/* the oldest request */
+	/* the request that is being executed; @tail: all have been */
 	u32			cur;
-	u32			tail;
-	u32			una;
-	u32			next;
-	u32			sent;
+	u32			tail;		/* one after the youngest request */
+	u32			una;		/* oldest PSN without an answer */
+	u32			next;		/* PSN to be sent next, in the request at @cur */
+	u32			sent;		/* one after the highest PSN that was ever sent */
+	/* request packets sent before @next that have a response, which is not complete */
 	u32			reads;
+	/* requests taken since RESET, 24 bits (IBA: send sequence number) */
 	u32			ssn;
+	/* the highest @ssn that the peer has a receive for */
 	u32			limit;
-	bool			limited;
+	bool			limited;	/* @limit is known */
+	/* packets are being sent again, and no answer has come since */
 	bool			retried;
 };
 
-/**
- * struct weft_retry - the ack timeout, RNR delays, and retries
- *
- * @timer: posts WEFT_EV_TIMER
- * @deadline: when the ack timeout ends; the timer may expire earlier, and is started again
- * @rnr_wait: nothing is sent before the timer expires
- * @left: transport retries left; @cnt again after each progress
- * @rnr_left: RNR retries left; @rnr_cnt again after each progress
- * @timeout: attribute: 4.096 us * 2^n; 0: for ever
- * @cnt: attribute
- * @rnr_cnt: attribute; 7: for ever
- */
+/* The ack timeout, RNR delays, and retries. */
 struct weft_retry {
-	struct hrtimer		timer;
+	struct hrtimer		timer;		/* posts WEFT_EV_TIMER */
+	/* when the ack timeout ends; the timer may expire earlier, and is started again */
 	ktime_t			deadline;
-	bool			rnr_wait;
+	bool			rnr_wait;	/* nothing is sent before the timer expires */
+	/* transport retries left; @cnt again after each progress */
 	u8			left;
+	/* RNR retries left; @rnr_cnt again after each progress */
 	u8			rnr_left;
-	u8			timeout;
+	u8			timeout;	/* attribute: 4.096 us * 2^n; 0: for ever */
 	u8			cnt;
-	u8			rnr_cnt;
+	u8			rnr_cnt;	/* attribute; 7: for ever */
 };
 
-/**
- * struct weft_pace - a limit of the rate (ibv_modify_qp_rate_limit(3))
- *
- * @rate: kbit/s of payload; 0: no limit
- * @burst: ns that @due may be ahead
- * @due: when all that has been sent would have been sent at @rate
- * @timer: runs until @due while nothing may be sent
- */
+/* A limit of the rate (ibv_modify_qp_rate_limit(3)). */
 struct weft_pace {
-	u32			rate;
-	u64			burst;
+	u32			rate;	/* kbit/s of payload; 0: no limit */
+	u64			burst;	/* ns that @due may be ahead */
+	/* the time at which, at exactly @rate, all that has been sent would have left */
 	ktime_t			due;
-	struct hrtimer		timer;
+	struct hrtimer		timer;	/* runs until @due while nothing may be sent */
 };
 
-/**
- * struct weft_send - the requester
+/*
+ * The requester.
  *
  * Only the owner of @turn writes it; modify_qp writes attributes with the turn stopped.
- *
- * @turn: the send turn
- * @who: on whose behalf memory is accessed; immutable
- * @opcodes: bit per enum weft_sqe_opcode that it may execute; immutable
- * @ring: send queue
- * @tx: transmitter of its request packets
- * @packets: responses to be processed
- * @inflight: work requests that have been taken
- * @retry: timer and retry counters
- * @doorbell_armed: the client has been asked to ring
- * @drained: SQD: the drain has been reported
- * @paced: @pace limits the rate
- * @sqd_notify: attribute: raise SQ_DRAINED
- * @max_rd_atomic: attribute
- * @batch_packets: most packets in a tx batch
- * @psn: of the next request
- * @posted: runs the requester for a kernel consumer that has posted with interrupts disabled
- * @pace: limit of the rate
- * @sgl: memory of a request while it is being executed
- * @odp: ODP memory of the request that is being sent
- * @placing: ODP memory that a response goes to
  */
 struct weft_send {
-	struct weft_turn	turn;
-	struct weft_accessor	who;
+	struct weft_turn	turn;		/* the send turn */
+	struct weft_accessor	who;		/* on whose behalf memory is accessed; immutable */
+	/* bit per enum weft_sqe_opcode that it may execute; immutable */
 	u32			opcodes;
-	struct weft_ring	*ring;
-	struct weft_tx		tx;
-	struct weft_backlog	packets;
-	struct weft_inflight	inflight;
-	struct weft_retry	retry;
-	bool			doorbell_armed;
-	bool			drained;
-	bool			paced;
-	bool			sqd_notify;
+	struct weft_ring	*ring;		/* send queue */
+	struct weft_tx		tx;		/* transmitter of its request packets */
+	struct weft_backlog	packets;	/* responses to be processed */
+	struct weft_inflight	inflight;	/* work requests that have been taken */
+	struct weft_retry	retry;		/* timer and retry counters */
+	bool			doorbell_armed;	/* the client has been asked to ring */
+	bool			drained;	/* SQD: the drain has been reported */
+	bool			paced;		/* @pace limits the rate */
+	bool			sqd_notify;	/* attribute: raise SQ_DRAINED */
 	u8			max_rd_atomic;
-	u32			batch_packets;
-	u32			psn;
+	u32			batch_packets;	/* most packets in a tx batch */
+	u32			psn;		/* of the next request */
+	/* runs the requester for a kernel consumer that has posted with interrupts disabled */
 	struct tasklet_struct	posted;
-	struct weft_pace	pace;
-	struct weft_sgl		sgl;
-	struct weft_odp		odp;
-	struct weft_odp		placing;
+	struct weft_pace	pace;		/* limit of the rate */
+	struct weft_sgl		sgl;		/* memory of a request while it is being executed */
+	struct weft_odp		odp;		/* ODP memory of the request that is being sent */
+	struct weft_odp		placing;	/* ODP memory that a response goes to */
 };
 
 /* Is there an inflight request? Needs no turn. */
