@@ -69,7 +69,10 @@ static void migration_move(struct weft_qp *qp, bool lost)
 	migration_go_on(qp, lost);
 }
 
-/* The peer may have migrated in REARM, before a packet of it could make this QP ARMED. */
+/*
+ * Should the QP still migrate? If the peer has migrated then also in REARM, because the packet that
+ * would have made this QP ARMED may have been lost.
+ */
 static bool migration_is_due(const struct weft_qp *qp, unsigned long asked)
 {
 	u32 state = READ_ONCE(qp->migration.state);
