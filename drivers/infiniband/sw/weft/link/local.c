@@ -155,9 +155,9 @@ static __always_inline struct weft_result local_open(struct weft_qp *qp, struct 
 }
 
 /* Execute a message at @peer, whose receive turn is owned. */
-static enum weft_verdict local_deliver(struct weft_qp *qp, struct weft_qp *peer,
-				       struct weft_slot *slot, const struct weft_request *req,
-				       struct local_answer *answer)
+static __always_inline enum weft_verdict
+local_deliver(struct weft_qp *qp, struct weft_qp *peer, struct weft_slot *slot,
+	      const struct weft_request *req, struct local_answer *answer)
 {
 	struct weft_result result = weft_failed(weft_message_enter(peer, req->srqn));
 	struct weft_iter iter;
@@ -308,7 +308,6 @@ static __always_inline void local_request(const struct weft_slot *slot, struct w
 	req->length = slot->length;
 	req->ex = sqe->ex;
 	req->srqn = sqe->xrc.srqn;
-	req->remote_addr = sqe->remote_addr;
 	/* no datagram: the members behind it are not used */
 	req->grh = NULL;
 	if (slot->op->flags & WEFT_OPF_SEND)
@@ -330,7 +329,7 @@ static __always_inline void local_request(const struct weft_slot *slot, struct w
 }
 
 /* The message has been delivered, or (unreliable) has left. */
-static void local_done(struct weft_qp *qp, struct weft_slot *slot)
+static __always_inline void local_done(struct weft_qp *qp, struct weft_slot *slot)
 {
 	qp->send.psn = weft_slot_end(slot);
 	weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, slot->length);
@@ -360,8 +359,9 @@ static noinline enum weft_verdict local_lost(struct weft_qp *qp, struct weft_slo
  * Check and execute a message. The receive turn of @peer is owned. Return: as weft_link.execute; or
  * WEFT_DROP: the peer does not answer; WEFT_FAILED: with @answer.
  */
-static enum weft_verdict local_meet(struct weft_qp *qp, struct weft_qp *peer,
-				    struct weft_slot *slot, struct local_answer *answer)
+static __always_inline enum weft_verdict local_meet(struct weft_qp *qp, struct weft_qp *peer,
+						    struct weft_slot *slot,
+						    struct local_answer *answer)
 {
 	struct weft_request req __uninitialized;
 	enum weft_verdict verdict;
