@@ -192,6 +192,7 @@ void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb)
 	skb_shinfo(skb)->destructor_arg = (void *)((unsigned long)tx + class);
 	skb->destructor = credit_freed;
 }
+WEFT_EXPORT_FOR_TEST(weft_tx_credit_take);
 
 /* Return: true: more than @enough bytes are under way, and the event will come; false: go on. */
 static bool credit_stall(const struct weft_tx_batch *batch, int enough, bool refused)
@@ -221,6 +222,7 @@ bool weft_tx_credit_left(const struct weft_tx_batch *batch)
 	return atomic_read(&tx->queued) < WEFT_TX_BYTES ||
 	       !credit_stall(batch, WEFT_TX_BYTES / 2, false);
 }
+WEFT_EXPORT_FOR_TEST(weft_tx_credit_left);
 
 void weft_tx_credit_forget(struct weft_tx *tx)
 {
@@ -231,11 +233,13 @@ void weft_tx_credit_forget(struct weft_tx *tx)
 	smp_mb(); /* see the top of this file */
 	weft_turn_post(tx->turn, WEFT_EV_RUN);
 }
+WEFT_EXPORT_FOR_TEST(weft_tx_credit_forget);
 
 bool weft_tx_credit_is_used(const struct weft_tx_batch *batch)
 {
 	return atomic_read(&batch->tx->queued);
 }
+WEFT_EXPORT_FOR_TEST(weft_tx_credit_is_used);
 
 /* Waiting for half of it: a try for each packet that leaves would be refused most of the time. */
 bool weft_tx_credit_wait(const struct weft_tx_batch *batch)
@@ -247,6 +251,7 @@ bool weft_tx_credit_wait(const struct weft_tx_batch *batch)
 			return true;
 	return false;
 }
+WEFT_EXPORT_FOR_TEST(weft_tx_credit_wait);
 
 bool weft_tx_credit_backoff(const struct weft_tx_batch *batch)
 {
@@ -262,6 +267,7 @@ bool weft_tx_credit_backoff(const struct weft_tx_batch *batch)
 		weft_stats_inc(batch->qp, WEFT_STAT_TX_STALLS);
 	return true;
 }
+WEFT_EXPORT_FOR_TEST(weft_tx_credit_backoff);
 
 static void credit_all_freed(struct percpu_ref *ref)
 {
