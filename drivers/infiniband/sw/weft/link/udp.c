@@ -281,6 +281,7 @@ int weft_udp_open(struct net *net)
 			ROCE_V2_UDP_DPORT, net->ns.inum);
 	return ret;
 }
+WEFT_EXPORT_FOR_TEST(weft_udp_open);
 
 void weft_udp_close(struct net *net)
 {
@@ -301,6 +302,7 @@ void weft_udp_close(struct net *net)
 	}
 	mutex_unlock(&listen_mutex);
 }
+WEFT_EXPORT_FOR_TEST(weft_udp_close);
 
 struct sock *weft_udp_sock(const struct net *net, int family)
 {
@@ -308,6 +310,7 @@ struct sock *weft_udp_sock(const struct net *net, int family)
 
 	return rcu_dereference(*(family == AF_INET ? &sockets->v4 : &sockets->v6));
 }
+WEFT_EXPORT_FOR_TEST(weft_udp_sock);
 
 /* Users may be left: net devices move out of a namespace that ends. */
 static void listen_net_exit(struct net *net)

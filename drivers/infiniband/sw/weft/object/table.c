@@ -70,6 +70,7 @@ void weft_dev_set_gid(struct weft_dev *dev, u32 index, struct weft_gid *gid)
 	if (before)
 		kfree_rcu(before, rcu);
 }
+WEFT_EXPORT_FOR_TEST(weft_dev_set_gid);
 
 /* Several links may have the same link-local address; @ifindex tells them apart. */
 static bool gid_matches(const struct weft_gid *entry, const struct net *net,
