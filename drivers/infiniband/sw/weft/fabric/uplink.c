@@ -767,6 +767,7 @@ struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 	kvfree(uplinks);
 	return ERR_PTR(ret);
 }
+WEFT_EXPORT_FOR_TEST(weft_uplinks_open);
 
 void weft_uplinks_close(struct weft_uplinks *uplinks)
 {
@@ -784,6 +785,7 @@ void weft_uplinks_close(struct weft_uplinks *uplinks)
 	}
 	kvfree(uplinks);
 }
+WEFT_EXPORT_FOR_TEST(weft_uplinks_close);
 
 void weft_uplinks_update(struct weft_uplinks *uplinks)
 {
@@ -794,3 +796,4 @@ void weft_uplinks_update(struct weft_uplinks *uplinks)
 	underlay->ops->update(underlay);
 	uplinks_kick(uplinks);
 }
+WEFT_EXPORT_FOR_TEST(weft_uplinks_update);
