@@ -477,11 +477,13 @@ struct weft_underlay *weft_tunnel_create(struct net_device *ndev,
 	rcu_assign_pointer(tunnel->ways, ways);
 	return &tunnel->underlay;
 }
+WEFT_EXPORT_FOR_TEST(weft_tunnel_create);
 
 bool weft_underlay_is_tunnel(const struct weft_underlay *underlay)
 {
 	return underlay->ops == &tunnel_ops;
 }
+WEFT_EXPORT_FOR_TEST(weft_underlay_is_tunnel);
 
 int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_underlay_addrs *peers)
 {
@@ -495,6 +497,7 @@ int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_unde
 	ways_free(old);
 	return 0;
 }
+WEFT_EXPORT_FOR_TEST(weft_tunnel_set_peers);
 
 void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_underlay_addrs *peers)
 {
@@ -505,8 +508,10 @@ void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_underlay_
 		peers->addr[i] = ways->way[i].to;
 	peers->num = ways->num;
 }
+WEFT_EXPORT_FOR_TEST(weft_tunnel_get_peers);
 
 u64 weft_tunnel_strangers(struct weft_underlay *underlay)
 {
 	return atomic64_read(&tunnel_of(underlay)->strangers);
 }
+WEFT_EXPORT_FOR_TEST(weft_tunnel_strangers);
