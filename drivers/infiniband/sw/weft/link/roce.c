@@ -346,3 +346,4 @@ const struct weft_link weft_link_roce = {
 	.xmit = roce_xmit,
 	.forget = roce_forget,
 };
+WEFT_EXPORT_FOR_TEST(weft_link_roce);

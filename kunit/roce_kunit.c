@@ -1,0 +1,548 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * link/roce.c: packets of a requester on their way out. They go to an address of the loopback
+ * device; the test looks at them where they come in again, before IP does.
+ */
+#include "fake_link.h"
+
+#include <linux/delay.h>
+#include <linux/if_ether.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/jiffies.h>
+#include <linux/netdevice.h>
+#include <linux/udp.h>
+#include <net/dsfield.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
+
+#include <kunit/test.h>
+
+#include "link/roce.h"
+#include "link/tx_credit.h"
+#include "link/udp.h"
+#include "object/table.h"
+#include "params.h"
+#include "stats.h"
+#include "wire/headers.h"
+#include "wire/icrc.h"
+#include "wire/opcode.h"
+
+#define ROCE_PSN	0xabfffe
+/* A QP that is not there. */
+#define ROCE_DQPN	0x345678
+#define ROCE_BYTES	3000
+/* BTH and RETH. */
+#define ROCE_HEADERS	28
+#define ROCE_PATIENCE	(10 * HZ)
+
+/**
+ * struct roce_bench - a requester, and packets that have come in again
+ * @link: the QPs; the requester is that of the first node
+ * @qp: of the first node
+ * @opened: the sockets are open
+ * @tap: sees packets that come by the loopback device
+ * @seen: RoCEv2 packets among them, from the IP header on
+ * @payload: what is sent
+ */
+struct roce_bench {
+	struct fake_link	*link;
+	struct weft_qp		*qp;
+	bool			opened;
+	struct packet_type	tap;
+	struct sk_buff_head	seen;
+	u8			payload[ROCE_BYTES];
+};
+
+static struct roce_bench *bench;
+
+/**
+ * struct roce_family - parameter of a case
+ * @name: shown in the results
+ * @ipv4: else IPv6
+ */
+struct roce_family {
+	const char	*name;
+	bool		ipv4;
+};
+
+static const struct roce_family roce_families[] = {
+	{ "IPv4", .ipv4 = true },
+	{ "IPv6" },
+};
+
+static void roce_family_desc(const struct roce_family *family, char *desc)
+{
+	strscpy(desc, family->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(roce_family, roce_families, roce_family_desc);
+
+static bool roce_is_ipv4(const struct kunit *test)
+{
+	return ((const struct roce_family *)test->param_value)->ipv4;
+}
+
+/* A soft interrupt; @skb is shared with IP. Bursts are left to link/udp.c. */
+static int roce_tap(struct sk_buff *skb, struct net_device *ndev, struct packet_type *tap,
+		    struct net_device *orig_ndev)
+{
+	struct sk_buff *copy = skb_is_gso(skb) ? NULL : skb_copy(skb, GFP_ATOMIC);
+	u32 front = ntohs(tap->type) == ETH_P_IP ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
+
+	kfree_skb(skb);
+	if (!copy)
+		return 0;
+	skb_reset_network_header(copy);
+	skb_set_transport_header(copy, front);
+	if (copy->len > front + sizeof(struct udphdr) &&
+	    udp_hdr(copy)->dest == htons(ROCE_V2_UDP_DPORT))
+		skb_queue_tail(&bench->seen, copy);
+	else
+		kfree_skb(copy);
+	return 0;
+}
+
+static void roce_loopback_gid(union ib_gid *gid, bool ipv4)
+{
+	if (ipv4)
+		ipv6_addr_set_v4mapped(htonl(INADDR_LOOPBACK), (struct in6_addr *)gid->raw);
+	else
+		memcpy(gid, &in6addr_loopback, sizeof(*gid));
+}
+
+static void roce_set_gid(struct kunit *test, struct weft_dev *dev, const union ib_gid *gid)
+{
+	struct weft_gid *entry = kzalloc(sizeof(*entry), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, entry);
+	entry->dev = dev;
+	entry->gid = *gid;
+	entry->net = &init_net;
+	entry->ifindex = init_net.loopback_dev->ifindex;
+	weft_dev_set_gid(dev, 0, entry);
+}
+
+/* Both nodes have the address of the loopback device. */
+static void roce_set_path(struct kunit *test, struct weft_qp *qp, bool ipv4)
+{
+	roce_loopback_gid(&qp->av.sgid, ipv4);
+	roce_loopback_gid(&qp->av.dgid, ipv4);
+	qp->av.net = &init_net;
+	qp->av.ifindex = init_net.loopback_dev->ifindex;
+	roce_set_gid(test, qp->dev, &qp->av.sgid);
+}
+
+static int roce_test_init(struct kunit *test)
+{
+	static const struct fake_attr attr = { .type = IB_QPT_RC, .max_wr = 4 };
+	bool ipv4 = roce_is_ipv4(test);
+	u32 i;
+
+	if (!(READ_ONCE(init_net.loopback_dev->flags) & IFF_UP))
+		return 0;
+	bench = kunit_kzalloc(test, sizeof(*bench), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, bench);
+	skb_queue_head_init(&bench->seen);
+	bench->link = fake_link_create(test, &attr, 1);
+	bench->qp = bench->link->node[0].qp;
+	for (i = 0; i < FAKE_NODES; i++) {
+		bench->link->node[i].dev.icrc = true;
+		roce_set_path(test, bench->link->node[i].qp, ipv4);
+	}
+	for (i = 0; i < ROCE_BYTES; i++)
+		bench->payload[i] = i * 7 + i / 256;
+	KUNIT_ASSERT_EQ(test, weft_udp_open(&init_net), 0);
+	bench->opened = true;
+	bench->tap.type = htons(ipv4 ? ETH_P_IP : ETH_P_IPV6);
+	bench->tap.dev = init_net.loopback_dev;
+	bench->tap.func = roce_tap;
+	dev_add_pack(&bench->tap);
+	return 0;
+}
+
+static void roce_test_exit(struct kunit *test)
+{
+	u32 i;
+
+	if (!bench)
+		return;
+	if (bench->tap.func)
+		dev_remove_pack(&bench->tap);
+	if (bench->opened)
+		weft_udp_close(&init_net);
+	for (i = 0; i < FAKE_NODES && bench->link; i++) {
+		struct weft_qp *qp = bench->link->node[i].qp;
+
+		if (!qp)
+			continue;
+		weft_link_roce.forget(&qp->send.tx);
+		weft_dev_set_gid(qp->dev, 0, NULL);
+	}
+	skb_queue_purge(&bench->seen);
+	/* a reader may still use the GID entries, which point to the devices */
+	synchronize_rcu();
+	fake_link_destroy(test->priv);
+	bench = NULL;
+}
+
+static bool roce_begin(struct kunit *test)
+{
+	bool ipv6;
+
+	if (!bench)
+		kunit_skip(test, "the loopback device is down");
+	rcu_read_lock();
+	ipv6 = weft_udp_sock(&init_net, AF_INET6);
+	rcu_read_unlock();
+	if (!roce_is_ipv4(test) && !ipv6)
+		kunit_skip(test, "there is no IPv6");
+	return roce_is_ipv4(test);
+}
+
+/* ---- sending ---- */
+
+/**
+ * struct roce_send - a message, and what became of it
+ * @batch: its packets
+ * @span: its payload
+ * @iter: the same
+ */
+struct roce_send {
+	struct weft_tx_batch	batch;
+	struct weft_span	span;
+	struct weft_iter	iter;
+};
+
+/* An RDMA WRITE of @length bytes, in packets of @mtu. */
+static void roce_prepare(struct roce_send *send, u32 length, u32 mtu)
+{
+	u32 num = length > mtu ? DIV_ROUND_UP(length, mtu) : 1;
+
+	*send = (struct roce_send) {
+		.batch = {
+			.qp = bench->qp,
+			.av = &bench->qp->av,
+			.tx = &bench->qp->send.tx,
+			.hdr = {
+				.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC,
+						      num > 1 ? WEFT_OP_WRITE_FIRST :
+								WEFT_OP_WRITE_ONLY),
+				.migreq = true,
+				.ackreq = true,
+				.pkey = WEFT_DEFAULT_PKEY,
+				.dqpn = ROCE_DQPN,
+				.psn = ROCE_PSN,
+				.reth.length = length,
+			},
+			.middle = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_WRITE_MIDDLE),
+			.last = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_WRITE_LAST),
+			.num = num,
+			.mtu = mtu,
+			.length = length,
+		},
+		.span = { .addr = (uintptr_t)bench->payload, .length = length },
+	};
+	weft_span_iter(&send->span, &send->iter);
+	send->batch.payload = &send->iter;
+}
+
+/* With the turn owned, as a link demands it. */
+static u32 roce_xmit(struct kunit *test, struct roce_send *send)
+{
+	struct weft_turn *turn = send->batch.tx->turn;
+	u32 sent;
+
+	KUNIT_ASSERT_TRUE(test, weft_turn_try(turn));
+	sent = weft_link_roce.xmit(&send->batch);
+	weft_turn_release(turn);
+	return sent;
+}
+
+static struct sk_buff *roce_seen(void)
+{
+	unsigned long end = jiffies + ROCE_PATIENCE;
+	struct sk_buff *skb;
+
+	while (!(skb = skb_dequeue(&bench->seen)) && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	return skb;
+}
+
+/* Send one packet, and return it as it has come in. */
+static struct sk_buff *roce_send_one(struct kunit *test, u32 length)
+{
+	struct roce_send send;
+	struct sk_buff *skb;
+
+	roce_prepare(&send, length, ROCE_BYTES);
+	KUNIT_EXPECT_EQ(test, roce_xmit(test, &send), 1);
+	skb = roce_seen();
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	KUNIT_ASSERT_EQ(test, skb_linearize(skb), 0);
+	return skb;
+}
+
+static u64 roce_counted(enum weft_stat stat)
+{
+	return weft_stats_sum(bench->qp->dev, stat);
+}
+
+/* The computed ICRC of a packet in one piece. */
+static u32 roce_icrc(const struct sk_buff *skb)
+{
+	const struct weft_wire_bth *bth = (const void *)(udp_hdr(skb) + 1);
+	u32 crc;
+
+	if (ip_hdr(skb)->version == 4)
+		crc = weft_icrc_begin_ipv4(ip_hdr(skb), udp_hdr(skb), bth);
+	else
+		crc = weft_icrc_begin_ipv6(ipv6_hdr(skb), udp_hdr(skb), bth);
+	return weft_icrc_bytes(crc, bth + 1, skb_tail_pointer(skb) - WEFT_ICRC_LENGTH -
+					     (const u8 *)(bth + 1));
+}
+
+static bool roce_is_sealed(const struct sk_buff *skb)
+{
+	return weft_icrc_matches(skb_tail_pointer(skb) - WEFT_ICRC_LENGTH, roce_icrc(skb));
+}
+
+/* ---- headers ---- */
+
+static void headers_are_those_of_the_path(struct kunit *test)
+{
+	bool ipv4 = roce_begin(test);
+	struct weft_av *av = &bench->qp->av;
+	struct sk_buff *skb;
+
+	av->traffic_class = 0x6a;
+	av->flow_label = 0x54321;
+	av->hop_limit = 17;
+	av->sl = 5;
+	skb = roce_send_one(test, 100);
+	KUNIT_EXPECT_EQ(test, skb->priority, 5);
+	KUNIT_EXPECT_EQ(test, ntohs(udp_hdr(skb)->source), rdma_flow_label_to_udp_sport(0x54321));
+	KUNIT_EXPECT_EQ(test, udp_hdr(skb)->check, 0);
+	KUNIT_EXPECT_EQ(test, ntohs(udp_hdr(skb)->len), 8 + ROCE_HEADERS + 100 + 4);
+	if (ipv4) {
+		const struct iphdr *ip = ip_hdr(skb);
+
+		KUNIT_EXPECT_EQ(test, ip->version + 0, 4);
+		KUNIT_EXPECT_EQ(test, ip->ihl + 0, 5);
+		KUNIT_EXPECT_EQ(test, ip->tos, 0x6a);
+		KUNIT_EXPECT_EQ(test, ip->ttl, 17);
+		KUNIT_EXPECT_EQ(test, ip->protocol, IPPROTO_UDP);
+		KUNIT_EXPECT_EQ(test, ntohs(ip->frag_off), IP_DF);
+		KUNIT_EXPECT_EQ(test, ntohs(ip->id), ROCE_PSN & 0xffff);
+		KUNIT_EXPECT_EQ(test, ntohs(ip->tot_len), skb->len);
+		KUNIT_EXPECT_EQ(test, ip->saddr, htonl(INADDR_LOOPBACK));
+		KUNIT_EXPECT_EQ(test, ip->daddr, htonl(INADDR_LOOPBACK));
+	} else {
+		const struct ipv6hdr *ip = ipv6_hdr(skb);
+
+		KUNIT_EXPECT_EQ(test, ip->version + 0, 6);
+		KUNIT_EXPECT_EQ(test, ipv6_get_dsfield(ip), 0x6a);
+		KUNIT_EXPECT_EQ(test, ntohl(ip6_flowlabel(ip)), 0x54321);
+		KUNIT_EXPECT_EQ(test, ip->hop_limit, 17);
+		KUNIT_EXPECT_EQ(test, ip->nexthdr, IPPROTO_UDP);
+		KUNIT_EXPECT_EQ(test, ntohs(ip->payload_len), skb->len - sizeof(*ip));
+		KUNIT_EXPECT_TRUE(test, ipv6_addr_loopback(&ip->saddr));
+		KUNIT_EXPECT_TRUE(test, ipv6_addr_loopback(&ip->daddr));
+	}
+	kfree_skb(skb);
+}
+
+/* Hop limit 0 leaves the choice to IP. */
+static void hop_limit_has_a_default(struct kunit *test)
+{
+	bool ipv4 = roce_begin(test);
+	struct sk_buff *skb = roce_send_one(test, 0);
+
+	KUNIT_EXPECT_GT(test, ipv4 ? ip_hdr(skb)->ttl : ipv6_hdr(skb)->hop_limit, 1);
+	kfree_skb(skb);
+}
+
+static u16 roce_source_port(struct kunit *test, u32 dqpn)
+{
+	struct roce_send send;
+	struct sk_buff *skb;
+	u16 port;
+
+	roce_prepare(&send, 0, ROCE_BYTES);
+	send.batch.hdr.dqpn = dqpn;
+	KUNIT_EXPECT_EQ(test, roce_xmit(test, &send), 1);
+	skb = roce_seen();
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	port = ntohs(udp_hdr(skb)->source);
+	kfree_skb(skb);
+	return port;
+}
+
+/* Without a flow label the UDP source port depends on both QPs, and is the same for each packet. */
+static void source_port_is_that_of_the_qps(struct kunit *test)
+{
+	u32 i, others = 0;
+	u16 port[8];
+
+	roce_begin(test);
+	for (i = 0; i < ARRAY_SIZE(port); i++) {
+		port[i] = roce_source_port(test, ROCE_DQPN + i);
+		KUNIT_EXPECT_GE(test, port[i], IB_ROCE_UDP_ENCAP_VALID_PORT_MIN);
+		KUNIT_EXPECT_EQ(test, roce_source_port(test, ROCE_DQPN + i), port[i]);
+		others += port[i] != port[0];
+	}
+	KUNIT_EXPECT_GT(test, others, 0);
+}
+
+/* ---- payload and ICRC ---- */
+
+static void payload_is_padded_and_sealed(struct kunit *test)
+{
+	static const u32 lengths[] = { 0, 1, 2, 3, 4, 255, 511, 512, 513, 2999, ROCE_BYTES };
+	const struct weft_wire_bth *bth;
+	struct sk_buff *skb;
+	u32 i, pad;
+	u8 *at;
+
+	roce_begin(test);
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		pad = -lengths[i] & 3;
+		skb = roce_send_one(test, lengths[i]);
+		bth = (const void *)(udp_hdr(skb) + 1);
+		at = (u8 *)bth + ROCE_HEADERS;
+		KUNIT_ASSERT_EQ(test, skb_tail_pointer(skb) - at, lengths[i] + pad + 4);
+		KUNIT_EXPECT_EQ(test, memcmp(at, bench->payload, lengths[i]), 0);
+		KUNIT_EXPECT_TRUE(test, !memchr_inv(at + lengths[i], 0, pad));
+		KUNIT_EXPECT_TRUE(test, roce_is_sealed(skb));
+		kfree_skb(skb);
+	}
+}
+
+/* A device may do without ICRCs, but not for packets to a group. */
+static void icrc_may_be_left_out(struct kunit *test)
+{
+	struct sk_buff *skb;
+
+	roce_begin(test);
+	bench->qp->dev->icrc = false;
+	skb = roce_send_one(test, 600);
+	KUNIT_EXPECT_TRUE(test, !memchr_inv(skb_tail_pointer(skb) - WEFT_ICRC_LENGTH, 0,
+					    WEFT_ICRC_LENGTH));
+	kfree_skb(skb);
+	bench->qp->av.multicast = true;
+	skb = roce_send_one(test, 600);
+	KUNIT_EXPECT_TRUE(test, roce_is_sealed(skb));
+	kfree_skb(skb);
+}
+
+/* A message of several packets gets to the memory of the other node, by link/udp.c. */
+static void message_arrives(struct kunit *test)
+{
+	struct fake_node *to = &bench->link->node[1];
+	unsigned long end = jiffies + ROCE_PATIENCE;
+	struct weft_dev *dev = &to->dev;
+	struct roce_send send;
+	u8 *memory;
+
+	roce_begin(test);
+	memory = kunit_kzalloc(test, ROCE_BYTES, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, memory);
+	roce_prepare(&send, ROCE_BYTES, FAKE_MTU);
+	send.batch.hdr.dqpn = to->qp->qpn;
+	send.batch.hdr.psn = to->qp->recv.psn;
+	send.batch.hdr.reth.va = fake_node_addr(to, 0);
+	send.batch.hdr.reth.rkey = to->region->key;
+	KUNIT_EXPECT_EQ(test, roce_xmit(test, &send), DIV_ROUND_UP(ROCE_BYTES, FAKE_MTU));
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_PACKETS), send.batch.num);
+	while (!weft_stats_sum(dev, WEFT_STAT_RCVD_MESSAGES) && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, weft_stats_sum(dev, WEFT_STAT_RCVD_MESSAGES), 1);
+	KUNIT_EXPECT_EQ(test, weft_stats_sum(dev, WEFT_STAT_RX_PACKETS), send.batch.num);
+	fake_node_read(to, 0, memory, ROCE_BYTES);
+	KUNIT_EXPECT_EQ(test, memcmp(memory, bench->payload, ROCE_BYTES), 0);
+}
+
+/* ---- packets that do not leave ---- */
+
+static void roce_expect_lost(struct kunit *test, const char *why)
+{
+	u64 lost = roce_counted(WEFT_STAT_TX_DROPPED), sent = roce_counted(WEFT_STAT_TX_PACKETS);
+	struct roce_send send;
+
+	roce_prepare(&send, 1000, FAKE_MTU);
+	/* lost packets are no concern of the engine: all of them count as sent */
+	KUNIT_EXPECT_EQ_MSG(test, roce_xmit(test, &send), 4, "%s", why);
+	KUNIT_EXPECT_EQ_MSG(test, roce_counted(WEFT_STAT_TX_DROPPED) - lost, 4, "%s", why);
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_PACKETS), sent);
+	/* and their payload is behind them */
+	KUNIT_EXPECT_EQ(test, send.iter.left ? send.span.length - send.iter.offset : 0, 0);
+	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&bench->seen));
+}
+
+static void packets_may_have_no_way(struct kunit *test)
+{
+	bool ipv4 = roce_begin(test);
+	struct weft_qp *qp = bench->qp;
+
+	qp->dev->port_state = IB_PORT_DOWN;
+	roce_expect_lost(test, "port down");
+	qp->dev->port_state = IB_PORT_ACTIVE;
+
+	roce_loopback_gid(&qp->av.dgid, !ipv4);
+	roce_expect_lost(test, "addresses of both families");
+	roce_loopback_gid(&qp->av.dgid, ipv4);
+
+	weft_dev_set_gid(qp->dev, 0, NULL);
+	roce_expect_lost(test, "source address gone");
+	roce_set_gid(test, qp->dev, &qp->av.sgid);
+
+	kfree_skb(roce_send_one(test, 100));
+}
+
+/* A transmitter at its limit sends nothing until packets have left. */
+static void credit_is_limited(struct kunit *test)
+{
+	struct sk_buff_head taken;
+	struct roce_send send;
+	struct sk_buff *skb;
+
+	roce_begin(test);
+	skb_queue_head_init(&taken);
+	while (atomic_read(&bench->qp->send.tx.queued) < WEFT_TX_BYTES) {
+		skb = alloc_skb(SZ_16K, GFP_KERNEL);
+		if (!skb)
+			break;
+		weft_tx_credit_take(&bench->qp->send.tx, skb);
+		skb_queue_tail(&taken, skb);
+	}
+	roce_prepare(&send, 1000, FAKE_MTU);
+	KUNIT_EXPECT_EQ(test, roce_xmit(test, &send), 0);
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_STALLS), 1);
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_DROPPED), 0);
+	skb_queue_purge(&taken);
+	KUNIT_EXPECT_TRUE(test, weft_turn_take(&bench->qp->send.turn) & BIT(WEFT_EV_RUN));
+	KUNIT_EXPECT_EQ(test, roce_xmit(test, &send), 4);
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_PACKETS), 4);
+}
+
+static struct kunit_case roce_cases[] = {
+	KUNIT_CASE_PARAM(headers_are_those_of_the_path, roce_family_gen_params),
+	KUNIT_CASE_PARAM(hop_limit_has_a_default, roce_family_gen_params),
+	KUNIT_CASE_PARAM(source_port_is_that_of_the_qps, roce_family_gen_params),
+	KUNIT_CASE_PARAM(payload_is_padded_and_sealed, roce_family_gen_params),
+	KUNIT_CASE_PARAM(icrc_may_be_left_out, roce_family_gen_params),
+	KUNIT_CASE_PARAM(message_arrives, roce_family_gen_params),
+	KUNIT_CASE_PARAM(packets_may_have_no_way, roce_family_gen_params),
+	KUNIT_CASE_PARAM(credit_is_limited, roce_family_gen_params),
+	{}
+};
+
+static struct kunit_suite roce_suite = {
+	.name = "weft_roce",
+	.init = roce_test_init,
+	.exit = roce_test_exit,
+	.test_cases = roce_cases,
+};
+
+kunit_test_suite(roce_suite);
