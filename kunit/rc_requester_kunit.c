@@ -726,6 +726,55 @@ static void fails_once(struct kunit *test)
 	}
 }
 
+/*
+ * A packet is to be sent again, but is acknowledged before that. The request behind it waits: a READ
+ * for its failure (max_rd_atomic is 0), a LOCAL_INV for its fence. It must not be skipped, and so
+ * complete without being executed.
+ */
+static void request_not_skipped(struct kunit *test)
+{
+	static const struct fake_attr attr = {
+		.type = IB_QPT_RC,
+		.psn = { REQ_PSN, 0 },
+		.rnr_retry = 7,
+		.max_rd_atomic = 1,
+		.max_wr = 16,
+	};
+	static const struct req_step later[] = {
+		RNR(0), PACKET(READ_RESPONSE_ONLY, 0, .length = 10),
+	};
+	struct fake_link *link = req_create(test);
+	struct ib_send_wr invalidate = {
+		.wr_id = 1,
+		.opcode = IB_WR_LOCAL_INV,
+		.send_flags = IB_SEND_FENCE,
+	};
+	const struct ib_send_wr *bad;
+
+	req_post_times(link, 0, 1);
+	req_post_times(link, 1, 1);
+	req_ack(link, 0, 0, WEFT_AETH_RNR_NAK << 5);
+	req_expect_no_wc(link);
+	req_ack(link, 0, 1, WEFT_AETH_NO_CREDIT);
+	req_expect_wc(link, 1, IB_WC_LOC_QP_OP_ERR, IB_WC_RDMA_READ);
+	fake_link_destroy(link);
+	test->priv = NULL;
+
+	link = fake_link_create(test, &attr, 1);
+	req_post_wr(link, 0, IB_WR_RDMA_READ, REQ_SINK, REQ_REMOTE, 10);
+	KUNIT_ASSERT_EQ(test, weft_post_send(&link->node[0].ib_qp.ibqp, &invalidate, &bad), 0);
+	fake_link_run_halves(link);
+	req_deliver(link, &later[0]);
+	fake_link_run_halves(link);
+	req_expect_no_wc(link);
+	req_deliver(link, &later[1]);
+	req_expect_no_wc(link);
+	KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
+	fake_link_run_halves(link);
+	/* it has been executed: there is no such key */
+	req_expect_wc(link, 1, IB_WC_MW_BIND_ERR, IB_WC_LOCAL_INV);
+}
+
 static void req_post_inline(struct fake_link *link, u32 id)
 {
 	u8 data[10] = {};
@@ -824,6 +873,7 @@ static struct kunit_case req_cases[] = {
 	KUNIT_CASE(long_read_in_parts),
 	KUNIT_CASE(credits_are_kept),
 	KUNIT_CASE(fails_once),
+	KUNIT_CASE(request_not_skipped),
 	KUNIT_CASE(drain_fails),
 	KUNIT_CASE(sqe_left_at_once),
 	KUNIT_CASE(placement_is_answered),

@@ -182,6 +182,12 @@ void weft_inflight_flush(struct weft_qp *qp)
 			       weft_rules_status(fault), fault, 0);
 }
 
+/* A request that waits for its turn, or for its failure, must not be skipped with those sent. */
+static bool inflight_is_sent(const struct weft_slot *slot)
+{
+	return (slot->psns || slot->executed) && !slot->fault;
+}
+
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -191,7 +197,7 @@ void weft_inflight_rewind(struct weft_qp *qp, u32 psn)
 	inflight->next = psn;
 	for (inflight->cur = inflight->head; inflight->cur != inflight->tail; inflight->cur++) {
 		slot = weft_inflight_at(inflight, inflight->cur);
-		if (slot->psns && weft_psn_before(psn, weft_slot_end(slot)))
+		if (!inflight_is_sent(slot) || weft_psn_before(psn, weft_slot_end(slot)))
 			return;
 	}
 }
