@@ -108,15 +108,17 @@ static struct tunnel_ways *tunnel_ways_rtnl(const struct tunnel *tunnel)
  * ---- Routes ----
  */
 
-/* The route is kept with the way. A route to this host is none. */
+/* The route is kept with the way. A route to an address of this host does not count. */
 static struct dst_entry *tunnel_lookup(struct net_device *ndev, struct tunnel_way *way,
 				       struct weft_ip_path *ip)
 {
 	struct dst_entry *dst = weft_ip_route(dev_net(ndev), ip, ndev->ifindex);
+	const struct net_device *out;
 
 	if (!dst)
 		return NULL;
-	if (READ_ONCE(dst->dev)->flags & IFF_LOOPBACK) {
+	out = READ_ONCE(dst->dev);
+	if (out != ndev && out->flags & IFF_LOOPBACK) {
 		dst_release(dst);
 		return NULL;
 	}
