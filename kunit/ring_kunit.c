@@ -575,7 +575,7 @@ static void carry_ahead_then_rest(struct kunit *test)
 
 	put_all(test, from, completion, 0, 5);
 	get_all(test, from, completion, 0, 2);
-	copied = weft_ring_carry_ahead(to, from);
+	copied = weft_ring_carry_ahead(to, from, true);
 	KUNIT_EXPECT_EQ(test, copied, row->start + 5);
 	*slot(from, row->start + 4) = 999;
 	put_all(test, from, completion, 5, 4);
@@ -595,7 +595,7 @@ static void carry_ahead_for_nothing(struct kunit *test)
 	u32 copied;
 
 	put_all(test, from, completion, 0, 5);
-	copied = weft_ring_carry_ahead(to, from);
+	copied = weft_ring_carry_ahead(to, from, true);
 	get_all(test, from, completion, 0, 5);
 	put_all(test, from, completion, 5, 8);
 	get_all(test, from, completion, 5, 2);
@@ -612,7 +612,7 @@ static void carry_ahead_too_much(struct kunit *test)
 	u32 copied;
 
 	put_all(test, from, row->completion, 0, RING_ENTRIES / 2 + 1);
-	copied = weft_ring_carry_ahead(to, from);
+	copied = weft_ring_carry_ahead(to, from, true);
 	KUNIT_EXPECT_TRUE(test, ring_untouched(to));
 	/* now the entries fit */
 	get_all(test, from, row->completion, 0, 1);
@@ -631,14 +631,14 @@ static void carry_hidden(struct kunit *test, u32 index)
 	put_all(test, from, true, 0, RING_LARGE);
 	header(from)->producer = index;
 	header(from)->consumer = index;
-	copied = weft_ring_carry_ahead(to, from);
+	copied = weft_ring_carry_ahead(to, from, true);
 	/* now that nothing has been copied ahead, the client claims all completions */
 	header(from)->consumer = 0xfffffffd;
 	KUNIT_EXPECT_EQ(test, weft_ring_carry_rest(to, from, true, copied), -EAGAIN);
 	KUNIT_EXPECT_TRUE(test, ring_untouched(to));
 	/* for an honest client the entries are copied ahead, without the lock */
 	header(from)->producer = from->device;
-	copied = weft_ring_carry_ahead(to, from);
+	copied = weft_ring_carry_ahead(to, from, true);
 	KUNIT_EXPECT_EQ(test, copied, from->device);
 	KUNIT_EXPECT_EQ(test, weft_ring_carry_rest(to, from, true, copied), 0);
 	get_all(test, to, true, 0, RING_LARGE);

@@ -153,7 +153,7 @@ static void sqe_fill(const struct sqe_row *row, struct weft_sqe *sqe)
 static void sq_next_row(struct kunit *test)
 {
 	const struct sqe_row *row = test->param_value;
-	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(row->max_sge,
+	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(false, row->max_sge,
 							       row->max_inline));
 	struct weft_swqe *wqe = sqe_send_result(test);
 	struct weft_sqe sqe;
@@ -180,7 +180,7 @@ static void sq_next_row(struct kunit *test)
 /* No more than the list is copied: the next bytes may be in another slot. */
 static void sq_next_copies_no_more(struct kunit *test)
 {
-	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(32, 0));
+	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(false, 32, 0));
 	struct weft_swqe *wqe = sqe_send_result(test);
 	struct weft_sqe sqe = {};
 	u32 num;
@@ -199,7 +199,7 @@ static void sq_next_copies_no_more(struct kunit *test)
 /* Later writes of the client do not change the copy. */
 static void sq_next_copy_is_private(struct kunit *test)
 {
-	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(4, 0));
+	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(false, 4, 0));
 	struct weft_swqe *wqe = sqe_send_result(test);
 	struct weft_sqe sqe = { .wr_id = SQE_WR_ID, .num_sge = 4 };
 	struct weft_sge sge[4];
@@ -215,7 +215,7 @@ static void sq_next_copy_is_private(struct kunit *test)
 
 static void sq_next_follows_device_index(struct kunit *test)
 {
-	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(1, 0));
+	struct weft_ring *ring = sqe_ring(test, weft_sq_stride(false, 1, 0));
 	struct weft_swqe *wqe = sqe_send_result(test);
 	struct weft_sqe sqe = {};
 	u32 i;
@@ -371,7 +371,7 @@ KUNIT_ARRAY_PARAM(rqe_row, rqe_rows, rqe_row_desc);
 static void rq_next_row(struct kunit *test)
 {
 	const struct rqe_row *row = test->param_value;
-	struct weft_ring *ring = sqe_ring(test, weft_rq_stride(row->max_sge));
+	struct weft_ring *ring = sqe_ring(test, weft_rq_stride(false, row->max_sge));
 	struct weft_rwqe *wqe = sqe_recv_result(test);
 	struct weft_rqe rqe = { .wr_id = SQE_WR_ID, .num_sge = row->num_sge };
 	u32 num = row->ret ? 0 : row->num_sge;
@@ -392,7 +392,7 @@ static void rq_next_row(struct kunit *test)
 
 static void rq_next_in_order(struct kunit *test)
 {
-	struct weft_ring *ring = sqe_ring(test, weft_rq_stride(2));
+	struct weft_ring *ring = sqe_ring(test, weft_rq_stride(false, 2));
 	struct weft_rwqe *wqe = sqe_recv_result(test);
 	struct weft_rqe rqe = {};
 	u32 i, j;
@@ -416,7 +416,7 @@ static void rq_next_in_order(struct kunit *test)
 
 static void rq_next_copy_is_private(struct kunit *test)
 {
-	struct weft_ring *ring = sqe_ring(test, weft_rq_stride(3));
+	struct weft_ring *ring = sqe_ring(test, weft_rq_stride(false, 3));
 	struct weft_rwqe *wqe = sqe_recv_result(test);
 	struct weft_rqe rqe = { .wr_id = SQE_WR_ID, .num_sge = 3 };
 	struct weft_sge sge[3];
@@ -452,7 +452,7 @@ static void sq_stride_rows_match(struct kunit *test)
 
 	for (i = 0; i < ARRAY_SIZE(sq_stride_rows); i++) {
 		row = &sq_stride_rows[i];
-		KUNIT_EXPECT_EQ_MSG(test, weft_sq_stride(row->max_sge, row->max_inline),
+		KUNIT_EXPECT_EQ_MSG(test, weft_sq_stride(false, row->max_sge, row->max_inline),
 				    row->stride, "%u elements, %u bytes",
 				    row->max_sge, row->max_inline);
 	}
@@ -464,7 +464,7 @@ static void sq_stride_has_room(struct kunit *test)
 
 	for (sge = 0; sge <= WEFT_MAX_SGE; sge++) {
 		for (bytes = 0; bytes <= WEFT_MAX_INLINE; bytes++) {
-			stride = weft_sq_stride(sge, bytes);
+			stride = weft_sq_stride(false, sge, bytes);
 			need = 64 + max(16 * sge, bytes);
 			KUNIT_ASSERT_EQ(test, stride % 64, 0);
 			KUNIT_ASSERT_GE(test, stride, need);
@@ -478,9 +478,9 @@ static void rq_stride_has_room(struct kunit *test)
 	u32 sge;
 
 	/* a queue for no elements has room for one */
-	KUNIT_EXPECT_EQ(test, weft_rq_stride(0), 32);
+	KUNIT_EXPECT_EQ(test, weft_rq_stride(false, 0), 32);
 	for (sge = 1; sge <= WEFT_MAX_SGE; sge++)
-		KUNIT_EXPECT_EQ(test, weft_rq_stride(sge), 16 + 16 * sge);
+		KUNIT_EXPECT_EQ(test, weft_rq_stride(false, sge), 16 + 16 * sge);
 }
 
 static struct kunit_case sqe_cases[] = {

@@ -76,7 +76,7 @@
 #include <rdma/ib_user_ioctl_cmds.h>
 
 /* Incremented when an old provider could misunderstand a new kernel. */
-#define WEFT_ABI_VERSION	2
+#define WEFT_ABI_VERSION	3
 
 /* "WEFT": outside the range of the upstream enum rdma_driver_id. */
 #define RDMA_DRIVER_WEFT	0x57454654
@@ -101,23 +101,26 @@ enum weft_ring_arm {
 };
 
 /**
- * struct weft_ring_hdr - head of a ring, one cache line per writer
+ * struct weft_ring_hdr - head of a ring, with a pair of cache lines per writer
  * @producer: next index to be written; stored by the producer
  * @consumer: next index to be read; stored by the consumer
  * @arm: enum weft_ring_arm; stored by the user, cleared by the kernel
  * @flags: enum weft_ring_flags; stored by the kernel
  * @reserved_04: 0
- * @reserved_48: 0
- * @reserved_84: 0
+ * @reserved_88: 0
+ * @reserved_c4: 0
+ *
+ * The indexes are as far apart as those of a queue of rdma_rxe, so that the kernel handles the
+ * queues of both ABIs alike.
  */
 struct weft_ring_hdr {
 	__u32	producer;
-	__u32	reserved_04[15];
+	__u32	reserved_04[31];
 	__u32	consumer;
 	__u32	arm;
-	__u32	reserved_48[14];
+	__u32	reserved_88[14];
 	__u32	flags;
-	__u32	reserved_84[15];
+	__u32	reserved_c4[15];
 };
 
 /**
@@ -797,7 +800,7 @@ struct weft_raw_srq {
  * true if check(name, size) is true for all of them.
  */
 #define WEFT_ABI_SIZES(check)				\
-	(check(weft_ring_hdr, 192) &&			\
+	(check(weft_ring_hdr, 256) &&			\
 	 check(weft_sge, 16) &&				\
 	 check(weft_sqe, 64) &&				\
 	 check(weft_rqe, 16) &&				\

@@ -2,6 +2,7 @@
 
 #include "device.h"
 
+#include <linux/delay.h>
 #include <linux/etherdevice.h>
 #include <linux/if_arp.h>
 #include <linux/if_vlan.h>
@@ -43,6 +44,9 @@
  * stays in the map until a grace period before it is freed, so RCU readers may use it.
  */
 static DEFINE_XARRAY(device_guids);
+
+/* Of rdma_rxe's user ABI, as the provider for it wants it. */
+#define RXE_ABI_VERSION	2
 
 /* weft_refuse() for "rdma link add", because the device has no name yet. */
 #define netdev_refuse(_ndev, _err, _fmt, ...) \
@@ -397,12 +401,43 @@ static struct net_device *instance_port_netdev(struct ib_device *ibdev, u32 port
 	return ndev;
 }
 
+/*
+ * Calls of a provider have the driver id that uverbs copies when the core adds the device to it. To
+ * copy that of rdma_rxe, the device has this id from here on until removal_add(). If it had it for
+ * longer, "rmmod rdma_rxe" would unregister it.
+ */
+static int instance_enable(struct ib_device *ibdev)
+{
+	if (to_weft_dev(ibdev)->rxe)
+		ibdev->ops.driver_id = RDMA_DRIVER_RXE;
+	return 0;
+}
+
 /* The operations of a device's life; the verbs are in verbs/ops.c. */
 static const struct ib_device_ops instance_ops = {
 	.dealloc_driver = instance_dealloc,
+	.enable_driver = instance_enable,
 	.get_netdev = COMPAT_WANTS_GET_NETDEV ? instance_port_netdev : NULL,
 	COMPAT_OWN_PORT_EVENTS
 };
+
+/*
+ * Let the provider for rdma_rxe use the device, too. It rings by a call of the write() interface,
+ * which the core allows only if the driver asks for it.
+ *
+ * rdma_rxe takes each device of its driver id for its own that the core finds on a net device. So
+ * the core does not find this one (instance_attach()); it asks for the net device instead.
+ */
+static void instance_prepare_rxe(struct weft_dev *dev)
+{
+	struct ib_device *ibdev = &dev->ibdev;
+
+	dev->rxe = true;
+	ibdev->ops.uverbs_abi_ver = RXE_ABI_VERSION;
+	ibdev->ops.get_netdev = instance_port_netdev;
+	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
+				  BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);
+}
 
 static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool ib)
 {
@@ -471,7 +506,7 @@ static int instance_attach(struct weft_dev *dev)
 	}
 	weft_reach_start(&dev->mcast.reach);
 	dev->port_state = netdev_port_state(ndev);
-	return ib_device_set_netdev(&dev->ibdev, netdev_of_gids(ndev), 1);
+	return dev->rxe ? 0 : ib_device_set_netdev(&dev->ibdev, netdev_of_gids(ndev), 1);
 }
 
 static int instance_register(struct weft_dev *dev, const char *name)
@@ -527,7 +562,7 @@ static struct weft_dev *instance_alloc(struct net *net)
 	return ib_alloc_device_with_net(weft_dev, ibdev, net);
 }
 
-static int instance_add(const char *name, struct net_device *ndev, bool ib)
+static int instance_add(const char *name, struct net_device *ndev, bool ib, bool rxe)
 {
 	struct weft_dev *dev = instance_alloc(dev_net(ndev));
 	int ret;
@@ -535,6 +570,8 @@ static int instance_add(const char *name, struct net_device *ndev, bool ib)
 	if (!dev)
 		return -ENOMEM;
 	instance_prepare(dev, ndev, ib);
+	if (rxe)
+		instance_prepare_rxe(dev);
 	ret = instance_allocate(dev, ib);
 	if (ret)
 		goto err_dealloc;
@@ -559,16 +596,27 @@ int weft_device_add(const char *name, struct net_device *ndev)
 	if (!netdev_carries_ip(ndev))
 		return netdev_refuse(ndev, -EOPNOTSUPP, "no IP on net devices of type %u",
 				     ndev->type);
-	return instance_add(name, ndev, false);
+	return instance_add(name, ndev, false, false);
 }
 WEFT_EXPORT_FOR_TEST(weft_device_add);
+
+int weft_device_add_rxe(const char *name, struct net_device *ndev)
+{
+	if (strncmp(name, "rxe", 3))
+		return netdev_refuse(ndev, -EINVAL,
+				     "the provider for rdma_rxe wants a name that begins with rxe");
+	if (!netdev_carries_ip(ndev))
+		return netdev_refuse(ndev, -EOPNOTSUPP, "no IP on net devices of type %u",
+				     ndev->type);
+	return instance_add(name, ndev, false, true);
+}
 
 int weft_device_add_ib(const char *name, struct net_device *ndev)
 {
 	if (!netdev_carries_frames(ndev))
 		return netdev_refuse(ndev, -EOPNOTSUPP,
 				     "no InfiniBand fabric on net devices of type %u", ndev->type);
-	return instance_add(name, ndev, true);
+	return instance_add(name, ndev, true, false);
 }
 
 int weft_device_init(void)
@@ -597,8 +645,12 @@ void weft_device_exit(void)
 {
 	unregister_inet6addr_notifier(&gids_inet6_notifier);
 	unregister_inetaddr_notifier(&gids_inet_notifier);
-	/* also waits for the work items that instance_leave_netdev() has queued */
-	ib_unregister_driver(RDMA_DRIVER_WEFT);
+	/*
+	 * This also waits for the work items that instance_leave_netdev() has queued. It does not
+	 * find a device between instance_enable() and removal_add().
+	 */
+	while (ib_unregister_driver(RDMA_DRIVER_WEFT), !xa_empty(&device_guids))
+		msleep(1);
 	/* after that, because until then a net device may still leave its namespace */
 	unregister_netdevice_notifier(&instance_notifier);
 	cancel_delayed_work_sync(&gids_rescan);

@@ -2,7 +2,7 @@
 /*
  * The life of a device.
  *
- * "rdma link add" creates it by weft_device_add() or weft_device_add_ib(). It ends when the core
+ * "rdma link add" creates it by a weft_device_add function. It ends when the core
  * unregisters it: because of "rdma link del", because its net device goes away, or because the
  * module is unloaded. In between, the notifier of net devices updates the port's state and the
  * link in sysfs.
@@ -20,6 +20,13 @@ struct net_device;
  * -EADDRINUSE: another program or driver has the UDP port.
  */
 int weft_device_add(const char *name, struct net_device *ndev);
+
+/*
+ * The same, and the provider for rdma_rxe can use the device as well as weft's own.
+ *
+ * Errors as above; -EINVAL: @name does not begin with "rxe".
+ */
+int weft_device_add_rxe(const char *name, struct net_device *ndev);
 
 /*
  * Creates and registers a device with an InfiniBand port, which is connected with the ports of

@@ -17,17 +17,25 @@ static struct rdma_link_ops netlink_ib_ops = {
 	.newlink = weft_device_add_ib,
 };
 
+static struct rdma_link_ops netlink_rxe_ops = {
+	.type = "weft_rxe",
+	.newlink = weft_device_add_rxe,
+};
+
 void weft_netlink_init(void)
 {
 	rdma_link_register(&netlink_ops);
+	rdma_link_register(&netlink_rxe_ops);
 	rdma_link_register(&netlink_ib_ops);
 }
 
 void weft_netlink_exit(void)
 {
 	rdma_link_unregister(&netlink_ib_ops);
+	rdma_link_unregister(&netlink_rxe_ops);
 	rdma_link_unregister(&netlink_ops);
 }
 
 MODULE_ALIAS_RDMA_LINK("weft");
 MODULE_ALIAS_RDMA_LINK("weft_ib");
+MODULE_ALIAS_RDMA_LINK("weft_rxe");

@@ -20,6 +20,7 @@
 
 /* Values from later kernels. */
 enum {
+	IB_UVERBS_WR_FLUSH		= 14,
 	IB_WC_FLUSH			= 8,
 	IB_WC_ATOMIC_WRITE		= 9,
 	IB_WR_ATOMIC_WRITE		= 15,

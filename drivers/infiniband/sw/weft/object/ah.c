@@ -11,6 +11,7 @@
 #include "object/refuse.h"
 #include "object/ucontext.h"
 #include "pause.h"
+#include "ring/rxe.h"
 
 /*
  * What a work request finds by the id of an address handle. Not part of struct weft_ah, which
@@ -56,6 +57,7 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	int ret;
 
 	ret = weft_udata_empty(udata);
+	static_assert(sizeof(resp) == sizeof(struct rxe_create_ah_resp));
 	if (!ret && udata && udata->outlen < sizeof(resp))
 		ret = -EINVAL;
 	if (ret)

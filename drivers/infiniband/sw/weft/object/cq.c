@@ -181,19 +181,22 @@ static int cq_make(struct weft_cq *cq, const struct ib_cq_init_attr *attr,
 		      HRTIMER_MODE_REL_SOFT);
 	cq->timestamp = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
-	cq->ring = weft_ring_create(attr->cqe, sizeof(struct weft_cqe),
-				    weft_udata_ucontext(udata), &resp.cq);
+	if (weft_udata_rxe(udata))
+		cq->ring = weft_rxe_create(attr->cqe, WEFT_RXE_CQ_STRIDE,
+					   weft_udata_ucontext(udata), &resp.cq);
+	else
+		cq->ring = weft_ring_create(attr->cqe, sizeof(struct weft_cqe),
+					    weft_udata_ucontext(udata), &resp.cq);
 	if (IS_ERR(cq->ring))
 		return PTR_ERR(cq->ring);
 	cq->ibcq.cqe = cq->ring->entries;
-	if (udata) {
-		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
-		if (ret) {
-			weft_ring_destroy(cq->ring);
-			return ret;
-		}
-	}
-	return 0;
+	if (!udata)
+		return 0;
+	ret = weft_udata_rxe(udata) ? weft_udata_tell_rxe(udata, &resp.cq) :
+				      ib_copy_to_udata(udata, &resp, sizeof(resp));
+	if (ret)
+		weft_ring_destroy(cq->ring);
+	return ret;
 }
 
 int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -205,7 +208,8 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	ret = cq_check_attr(ibcq->device, attr);
 	if (ret)
 		return ret;
-	ret = weft_udata_check(udata, sizeof(struct weft_create_cq_req),
+	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :
+	      weft_udata_check(udata, sizeof(struct weft_create_cq_req),
 			       sizeof(struct weft_create_cq_resp));
 	if (ret)
 		return weft_refuse_request(ibcq->device, ret, "create CQ", udata);
@@ -250,7 +254,7 @@ static struct weft_ring *cq_switch_ring(struct weft_cq *cq,
 
 	lockdep_assert_held(&cq->resize_lock);
 	do {
-		copied = weft_ring_carry_ahead(ring, old);
+		copied = weft_ring_carry_ahead(ring, old, true);
 		spin_lock_irqsave(&cq->lock, flags);
 		*ret = weft_ring_carry_rest(ring, old, true, copied);
 		if (!*ret)
@@ -272,16 +276,16 @@ int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 		return ret;
 	if (!udata)
 		return weft_refuse(ibcq->device, -EINVAL, "resize CQ: a kernel CQ has its size");
-	ret = weft_udata_check(udata, sizeof(struct weft_resize_cq_req),
-			       sizeof(resp));
+	ret = cq->ring->rxe ? weft_udata_empty(udata) :
+	      weft_udata_check(udata, sizeof(struct weft_resize_cq_req), sizeof(resp));
 	if (ret)
 		return weft_refuse_request(ibcq->device, ret, "resize CQ", udata);
-	ring = weft_ring_create(cqe, sizeof(struct weft_cqe),
-				weft_udata_ucontext(udata), &resp.cq);
+	ring = weft_ring_create_like(cq->ring, cqe, weft_udata_ucontext(udata), &resp.cq);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
 	/* first tell the process: a switch of rings cannot be undone */
-	ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+	ret = ring->rxe ? weft_udata_tell_rxe(udata, &resp.cq) :
+			  ib_copy_to_udata(udata, &resp, sizeof(resp));
 	if (ret) {
 		weft_ring_destroy(ring);
 		return ret;

@@ -56,6 +56,7 @@ struct weft_dev {
 	u32			ah_next;	/* next id in @ahs, under its lock */
 	struct weft_advices	advices;
 	struct weft_gid __rcu	*gids[WEFT_GID_TBL_LEN];	/* see weft_dev_set_gid() */
+	bool			rxe;		/* rdma_rxe's provider may use it, see device.h */
 	bool			local_link;	/* use no packets between QPs of this host */
 	/* RoCEv2: send an ICRC with unicast packets, and check theirs; multicast always does */
 	bool			icrc;

@@ -103,10 +103,22 @@ static void srq_end(struct weft_srq *srq)
 	weft_ring_destroy(ring);
 }
 
+static int srq_tell_rxe(struct ib_udata *udata, const struct weft_create_srq_resp *resp)
+{
+	struct rxe_create_srq_resp rxe = {
+		.mi = weft_rxe_mminfo(&resp->rq),
+		.srq_num = resp->srqn,
+	};
+
+	return udata->outlen < sizeof(rxe) ? -EINVAL : ib_copy_to_udata(udata, &rxe, sizeof(rxe));
+}
+
 static int srq_make(struct weft_srq *srq, struct ib_srq_init_attr *init,
 		    struct ib_udata *udata)
 {
 	struct weft_create_srq_resp resp = {};
+	bool rxe = weft_udata_rxe(udata);
+	u32 stride;
 	int ret;
 
 	spin_lock_init(&srq->lock);
@@ -114,8 +126,11 @@ static int srq_make(struct weft_srq *srq, struct ib_srq_init_attr *init,
 	mutex_init(&srq->modify_lock);
 	weft_events_init(&srq->events, !udata, srq_tell);
 	srq->max_sge = max(init->attr.max_sge, 1U);
-	srq->ring = weft_ring_create(init->attr.max_wr, weft_rq_stride(srq->max_sge),
-				     weft_udata_ucontext(udata), &resp.rq);
+	stride = weft_rq_stride(rxe, srq->max_sge);
+	srq->ring = rxe ? weft_rxe_create(init->attr.max_wr, stride, weft_udata_ucontext(udata),
+					  &resp.rq) :
+			  weft_ring_create(init->attr.max_wr, stride, weft_udata_ucontext(udata),
+					   &resp.rq);
 	if (IS_ERR(srq->ring))
 		return PTR_ERR(srq->ring);
 	ret = srq_name(srq);
@@ -128,7 +143,8 @@ static int srq_make(struct weft_srq *srq, struct ib_srq_init_attr *init,
 	init->attr.max_sge = srq->max_sge;
 	resp.srqn = srq->srqn;
 	if (udata) {
-		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+		ret = rxe ? srq_tell_rxe(udata, &resp) :
+			    ib_copy_to_udata(udata, &resp, sizeof(resp));
 		if (ret)
 			srq_end(srq);
 	}
@@ -144,7 +160,8 @@ int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	ret = srq_check_attr(ibsrq->device, init);
 	if (ret)
 		return ret;
-	ret = weft_udata_check(udata, sizeof(struct weft_create_srq_req),
+	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :
+	      weft_udata_check(udata, sizeof(struct weft_create_srq_req),
 			       sizeof(struct weft_create_srq_resp));
 	if (ret)
 		return weft_refuse_request(ibsrq->device, ret, "create SRQ", udata);
@@ -168,7 +185,7 @@ static struct weft_ring *srq_switch_ring(struct weft_srq *srq,
 
 	lockdep_assert_held(&srq->modify_lock);
 	do {
-		copied = weft_ring_carry_ahead(ring, old);
+		copied = weft_ring_carry_ahead(ring, old, false);
 		spin_lock_irqsave(&srq->post_lock, flags);
 		spin_lock(&srq->lock);
 		*ret = weft_ring_carry_rest(ring, old, false, copied);
@@ -180,26 +197,43 @@ static struct weft_ring *srq_switch_ring(struct weft_srq *srq,
 	return *ret ? ring : old;
 }
 
-static int srq_resize(struct weft_srq *srq, u32 max_wr, struct ib_udata *udata)
+/* A process cannot get a response, so its request has the address where it wants the new ring. */
+static int srq_tell_ring(const struct weft_srq *srq, struct ib_udata *udata,
+			 const struct weft_ring_resp *resp)
 {
 	struct weft_modify_srq_req req;
+
+	if (udata->inlen < sizeof(req) || ib_copy_from_udata(&req, udata, sizeof(req)))
+		return weft_refuse_request(srq->ibsrq.device, -EINVAL, "modify SRQ", udata);
+	return copy_to_user(u64_to_user_ptr(req.ring_addr), resp, sizeof(*resp)) ? -EFAULT : 0;
+}
+
+static int srq_tell_rxe_ring(const struct weft_srq *srq, struct ib_udata *udata,
+			     const struct weft_ring_resp *resp)
+{
+	struct mminfo info = weft_rxe_mminfo(resp);
+	struct rxe_modify_srq_cmd req;
+
+	if (udata->inlen < sizeof(req) || ib_copy_from_udata(&req, udata, sizeof(req)))
+		return weft_refuse_request(srq->ibsrq.device, -EINVAL, "modify SRQ", udata);
+	return copy_to_user(u64_to_user_ptr(req.mmap_info_addr), &info, sizeof(info)) ? -EFAULT : 0;
+}
+
+static int srq_resize(struct weft_srq *srq, u32 max_wr, struct ib_udata *udata)
+{
 	struct weft_ring_resp resp = {};
 	struct weft_ring *ring;
 	int ret;
 
-	if (udata) {
-		if (udata->inlen < sizeof(req) ||
-		    ib_copy_from_udata(&req, udata, sizeof(req)))
-			return weft_refuse_request(srq->ibsrq.device, -EINVAL, "modify SRQ", udata);
-	}
-	ring = weft_ring_create(max_wr, srq->ring->stride,
-				weft_udata_ucontext(udata), &resp);
+	ring = weft_ring_create_like(srq->ring, max_wr, weft_udata_ucontext(udata), &resp);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
 	/* first tell the process: a switch of rings cannot be undone */
-	if (udata && copy_to_user(u64_to_user_ptr(req.ring_addr), &resp, sizeof(resp))) {
+	ret = !udata ? 0 : ring->rxe ? srq_tell_rxe_ring(srq, udata, &resp) :
+				       srq_tell_ring(srq, udata, &resp);
+	if (ret) {
 		weft_ring_destroy(ring);
-		return -EFAULT;
+		return ret;
 	}
 	weft_pause(WEFT_PAUSE_SRQ_RESIZE_TOLD);
 	weft_ring_destroy(srq_switch_ring(srq, ring, &ret));
@@ -242,7 +276,8 @@ int weft_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if (unsupported)
 		return weft_refuse(ibsrq->device, -EINVAL,
 				   "modify SRQ: srq_attr_mask %#x is not supported", unsupported);
-	ret = weft_udata_check(udata, sizeof(struct weft_modify_srq_req), 0);
+	/* the request of the provider for rdma_rxe is only an address, which is read later */
+	ret = srq->ring->rxe ? 0 : weft_udata_check(udata, sizeof(struct weft_modify_srq_req), 0);
 	if (ret)
 		return weft_refuse_request(ibsrq->device, ret, "modify SRQ", udata);
 	mutex_lock(&srq->modify_lock);

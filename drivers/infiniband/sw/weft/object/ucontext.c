@@ -23,8 +23,9 @@
 #include "object/table.h"
 #include "params.h"
 #include "pause.h"
+#include "ring/rxe.h"
 
-/* The object behind the doorbell files of a user context. */
+/* The object behind the doorbell files of a user context; the context of its QPs, too. */
 struct weft_doorbell {
 	struct kref	kref;	/* held by the files and the user context */
 	bool		dead;	/* the user context is gone, with all its QPs */
@@ -145,36 +146,43 @@ static struct weft_alloc_ucontext_resp ucontext_resp(const struct ib_ucontext *i
 	};
 }
 
-int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+/* Give weft's provider its doorbell file, and tell it what the device can do. */
+static int ucontext_greet(const struct ib_ucontext *ibuc, struct weft_doorbell *doorbell,
+			  struct ib_udata *udata)
 {
-	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
 	struct weft_alloc_ucontext_resp resp;
-	struct weft_doorbell *doorbell;
 	struct doorbell_file new;
 	int ret;
 
-	ret = ucontext_check(ibuc->device, udata);
+	ret = ucontext_check(ibuc->device, udata) ?: doorbell_open(&new, doorbell);
 	if (ret)
 		return ret;
+	resp = ucontext_resp(ibuc, &new);
+	ret = doorbell_install_or_close(&new, ib_copy_to_udata(udata, &resp, sizeof(resp)));
+	weft_pause(WEFT_PAUSE_UCONTEXT_TOLD);
+	return ret;
+}
+
+int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+{
+	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
+	struct weft_doorbell *doorbell;
+	int ret;
+
 	doorbell = kzalloc(sizeof(*doorbell), GFP_KERNEL_ACCOUNT);
 	if (!doorbell)
 		return -ENOMEM;
 	kref_init(&doorbell->kref);
-	ret = doorbell_open(&new, doorbell);
-	if (ret)
-		goto err_put_doorbell;
-	resp = ucontext_resp(ibuc, &new);
-	ret = doorbell_install_or_close(&new, ib_copy_to_udata(udata, &resp, sizeof(resp)));
-	if (ret)
-		goto err_put_doorbell;
-	weft_pause(WEFT_PAUSE_UCONTEXT_TOLD);
+	/* the provider for rdma_rxe sends no request, and rings by weft_post_send() */
+	uctx->rxe = to_weft_dev(ibuc->device)->rxe && !udata->inlen;
+	ret = uctx->rxe ? 0 : ucontext_greet(ibuc, doorbell, udata);
+	if (ret) {
+		kref_put(&doorbell->kref, doorbell_free);
+		return ret;
+	}
 	uctx->doorbell = doorbell;
 	weft_page_cache_init(&uctx->page_cache, ibuc);
 	return 0;
-
-err_put_doorbell:
-	kref_put(&doorbell->kref, doorbell_free);
-	return ret;
 }
 
 /* A process imports a context, and gets a doorbell file. Return: 0 or -errno. */
@@ -275,6 +283,22 @@ struct weft_page_cache *weft_udata_page_cache(struct ib_udata *udata)
 		rdma_udata_to_drv_context(udata, struct weft_ucontext, ibuc);
 
 	return uctx ? &uctx->page_cache : NULL;
+}
+
+bool weft_udata_rxe(struct ib_udata *udata)
+{
+	const struct weft_ucontext *uctx =
+		rdma_udata_to_drv_context(udata, struct weft_ucontext, ibuc);
+
+	return uctx && uctx->rxe;
+}
+
+int weft_udata_tell_rxe(struct ib_udata *udata, const struct weft_ring_resp *where)
+{
+	struct mminfo info = weft_rxe_mminfo(where);
+
+	return udata->outlen < sizeof(info) ? -EINVAL :
+	       ib_copy_to_udata(udata, &info, sizeof(info));
 }
 
 struct weft_odp_queue *weft_udata_odp_queue(struct ib_udata *udata)

@@ -13,6 +13,7 @@
 
 struct weft_doorbell;
 struct weft_odp_queue;
+struct weft_ring_resp;
 struct weft_qp;
 
 /*
@@ -24,6 +25,7 @@ struct weft_ucontext {
 	struct weft_doorbell	*doorbell;	/* of all its QPs */
 	struct weft_page_cache	page_cache;	/* for rings of its QPs */
 	struct weft_odp_queue	*odp_queue;	/* created for the first ODP region */
+	bool			rxe;		/* its provider is that for rdma_rxe */
 };
 
 /* The driver's own uverbs attributes of contexts. */
@@ -58,6 +60,12 @@ struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata);
 /* for comparison only; takes no reference */
 struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata);
 struct weft_page_cache *weft_udata_page_cache(struct ib_udata *udata);
+
+/* Whether the queues of the calling process have the formats of ring/rxe.h. */
+bool weft_udata_rxe(struct ib_udata *udata);
+
+/* Tell such a process where it finds a queue: the whole response, or the beginning of it. */
+int weft_udata_tell_rxe(struct ib_udata *udata, const struct weft_ring_resp *where);
 
 /*
  * The queue for work items that wait for ODP pages of the calling process, created on first use.

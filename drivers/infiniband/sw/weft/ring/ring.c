@@ -31,6 +31,8 @@ struct weft_ring *weft_ring_place(struct weft_pages *pages, size_t offset, u32 e
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	ring->entries = roundup_pow_of_two(max(entries, 1U));
+	ring->slot_mask = ring->entries - 1;
+	ring->index_mask = U32_MAX;
 	ring->stride = stride;
 	ring->hdr = (struct weft_ring_hdr __weft_shared __force *)(pages->mem + offset);
 	ring->slots = (void __weft_shared __force *)(pages->mem + offset + WEFT_RING_HDR_SIZE);
@@ -60,6 +62,13 @@ struct weft_ring *weft_ring_create(u32 entries, u32 stride,
 	return ring;
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_create);
+
+struct weft_ring *weft_ring_create_like(const struct weft_ring *like, u32 entries,
+					struct ib_ucontext *uctx, struct weft_ring_resp *resp)
+{
+	return like->rxe ? weft_rxe_create(entries, like->stride, uctx, resp) :
+			   weft_ring_create(entries, like->stride, uctx, resp);
+}
 
 void weft_ring_destroy(struct weft_ring *ring)
 {
@@ -133,15 +142,25 @@ struct ring_extent {
 	u32	producer;
 };
 
-/* The client's index is read once, as a process may write it at any time. */
+/*
+ * The indexes of a completion queue in its header are not after the device's index, and those of
+ * other queues not before it. That makes a masked index a free-running one. A process may write an
+ * index at any time, so it is read once.
+ */
+static u32 ring_index(const struct weft_ring *ring, const u32 __weft_shared *p, bool completion)
+{
+	/* A, pairs with B */
+	u32 index = weft_shared_load_acquire(p), device = READ_ONCE(ring->device);
+
+	return completion ? device - ((device - index) & ring->index_mask) :
+			    device + ((index - device) & ring->index_mask);
+}
+
 static struct ring_extent ring_extent(const struct weft_ring *ring, bool completion)
 {
-	const u32 __weft_shared *client = completion ? &ring->hdr->consumer :
-					  &ring->hdr->producer;
-	u32 index = weft_shared_load_acquire(client);
-
-	return completion ? (struct ring_extent){ index, ring->device } :
-	       (struct ring_extent){ ring->device, index };
+	return completion ?
+	       (struct ring_extent){ ring_index(ring, &ring->hdr->consumer, true), ring->device } :
+	       (struct ring_extent){ ring->device, ring_index(ring, &ring->hdr->producer, false) };
 }
 
 static void ring_copy_slot(struct weft_ring *to, const struct weft_ring *from, u32 index)
@@ -155,15 +174,15 @@ static void ring_copy_slot(struct weft_ring *to, const struct weft_ring *from, u
  * at most as many entries are copied as fit the smaller ring, and weft_ring_carry_rest() does not
  * use these indexes. Wrong ones can only make the process find junk entries in its own ring.
  */
-u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from)
+u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from, bool completion)
 {
-	u32 i = weft_shared_load(&from->hdr->consumer);
+	u32 i = completion ? ring_index(from, &from->hdr->consumer, true) :
+			     READ_ONCE(from->device);
 	u32 end = i + min(to->entries, from->entries);
 	u32 producer;
 
 	for (;;) {
-		/* A, pairs with B */
-		producer = weft_shared_load_acquire(&from->hdr->producer);
+		producer = ring_index(from, &from->hdr->producer, completion);
 		if (i == producer || producer - i > end - i)
 			return i;
 		for (; i != producer; i++) {
@@ -193,8 +212,8 @@ static int ring_carry(struct weft_ring *to, struct weft_ring *from,
 	to->client = from->client;
 	weft_shared_store(&to->hdr->flags, weft_shared_load(&from->hdr->flags));
 	weft_shared_store(&to->hdr->arm, weft_shared_load(&from->hdr->arm));
-	weft_shared_store(&to->hdr->consumer, extent->consumer);
-	weft_shared_store_release(&to->hdr->producer, extent->producer);
+	weft_shared_store(&to->hdr->consumer, extent->consumer & to->index_mask);
+	weft_shared_store_release(&to->hdr->producer, extent->producer & to->index_mask);
 	return 0;
 }
 

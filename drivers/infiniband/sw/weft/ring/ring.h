@@ -7,6 +7,9 @@
  *
  * A ring has two sides, the device (the engine) and the client (a user process, or a kernel
  * consumer through verbs/post.c). Callers make sure that one thread at a time uses each side.
+ *
+ * A ring can also be a queue of rdma_rxe's user ABI (ring/rxe.h). Its entries have other formats,
+ * its indexes are masked, and one of its slots is always empty.
  */
 #ifndef WEFT_RING_RING_H
 #define WEFT_RING_RING_H
@@ -14,6 +17,8 @@
 #include <linux/log2.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/weft-abi.h>
+
+#include "ring/rxe.h"
 
 #ifdef __CHECKER__
 #define __weft_shared __attribute__((noderef, address_space(__weft_shared)))
@@ -28,8 +33,11 @@ struct weft_ring {
 	struct weft_pages		*pages;		/* may contain another ring as well */
 	struct weft_ring_hdr __weft_shared *hdr;
 	void __weft_shared		*slots;
-	u32				entries;	/* power of two */
+	u32				entries;	/* that it can hold */
+	u32				slot_mask;	/* number of slots (a power of two) - 1 */
+	u32				index_mask;	/* bits of an index in @hdr */
 	u32				stride;		/* bytes per entry */
+	bool				rxe;		/* a queue of rdma_rxe's ABI */
 	/* the device's index: producer of a completion queue, consumer of the others */
 	u32				device;
 	u32				client;		/* index of a kernel client */
@@ -70,7 +78,7 @@ static __always_inline void weft_shared_copy(void *to, const void __weft_shared 
 
 static inline void __weft_shared *weft_ring_slot(const struct weft_ring *ring, u32 index)
 {
-	return ring->slots + (size_t)(index & (ring->entries - 1)) * ring->stride;
+	return ring->slots + (size_t)(index & ring->slot_mask) * ring->stride;
 }
 
 /* The bytes that a ring occupies, rounded up so that another ring can begin behind it. */
@@ -96,6 +104,10 @@ struct weft_ring *weft_ring_place(struct weft_pages *pages, size_t offset, u32 e
  */
 struct weft_ring *weft_ring_create(u32 entries, u32 stride, struct ib_ucontext *uctx,
 				   struct weft_ring_resp *resp);
+
+/* An empty ring of the same kind as @like, for another number of entries. */
+struct weft_ring *weft_ring_create_like(const struct weft_ring *like, u32 entries,
+					struct ib_ucontext *uctx, struct weft_ring_resp *resp);
 
 /*
  * Mark a ring dead and free it. Its memory stays while a mapping, an mmap() in progress or another
@@ -124,6 +136,7 @@ static inline int weft_ring_pending(const struct weft_ring *ring)
 	/* A, pairs with B */
 	u32 num = weft_shared_load_acquire(&ring->hdr->producer) - ring->device;
 
+	num &= ring->index_mask;
 	return num <= ring->entries ? (int)num : -EPROTO;
 }
 
@@ -141,7 +154,7 @@ weft_ring_take(const struct weft_ring *ring, u32 ahead)
 static inline void weft_ring_release(struct weft_ring *ring)
 {
 	/* C, pairs with D */
-	weft_shared_store_release(&ring->hdr->consumer, ++ring->device);
+	weft_shared_store_release(&ring->hdr->consumer, ++ring->device & ring->index_mask);
 }
 
 /* Ask the client for a doorbell. The caller must then check weft_ring_pending() once more. */
@@ -189,11 +202,14 @@ static __always_inline bool weft_ring_push(struct weft_ring *ring, const struct 
 	/* D, pairs with C; an impossible index counts as full */
 	u32 used = ring->device - weft_shared_load_acquire(&ring->hdr->consumer);
 
-	if (used >= ring->entries)
+	if ((used & ring->index_mask) >= ring->entries)
 		return false;
-	weft_shared_store_cqe(weft_ring_slot(ring, ring->device), cqe);
+	if (unlikely(ring->rxe))
+		weft_rxe_store_cqe(ring, cqe);
+	else
+		weft_shared_store_cqe(weft_ring_slot(ring, ring->device), cqe);
 	/* B, pairs with A */
-	weft_shared_store_release(&ring->hdr->producer, ++ring->device);
+	weft_shared_store_release(&ring->hdr->producer, ++ring->device & ring->index_mask);
 	return true;
 }
 
@@ -236,7 +252,7 @@ u32 weft_ring_has_completions(const struct weft_ring *ring);
  * the lock of the device's side held:
  *
  *	do {
- *		copied = weft_ring_carry_ahead(to, from);
+ *		copied = weft_ring_carry_ahead(to, from, completion);
  *		lock
  *		ret = weft_ring_carry_rest(to, from, completion, copied);
  *		unlock
@@ -250,7 +266,7 @@ u32 weft_ring_has_completions(const struct weft_ring *ring);
  * Copy entries while both sides may go on, including entries that are added meanwhile. Returns
  * the index up to which (exclusive) the entries have been copied. May sleep.
  */
-u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from);
+u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from, bool completion);
 
 /*
  * Copy the entries from index @copied on; then @to continues with the indexes and flags of @from.

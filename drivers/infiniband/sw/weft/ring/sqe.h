@@ -7,8 +7,10 @@
 #ifndef WEFT_RING_SQE_H
 #define WEFT_RING_SQE_H
 
+#include "compat/placement.h"
 #include "params.h"
 #include "ring/ring.h"
+#include "ring/rxe.h"
 
 /* Private copy of a send work request. */
 struct weft_swqe {
@@ -43,36 +45,89 @@ struct weft_lso {
 /* The slots of a send queue with LSO are longer by this. */
 #define WEFT_LSO_HEADROOM	sizeof(struct weft_lso)
 
-/* Bytes of a send queue entry for @max_sge elements or @max_inline bytes: a multiple of 64. */
-static inline u32 weft_sq_stride(u32 max_sge, u32 max_inline)
+/*
+ * The enum weft_sqe_opcode of an enum ib_wr_opcode, or -EINVAL. @opcode has another type, because
+ * older kernels lack some of the values.
+ */
+static inline int weft_sqe_opcode(unsigned int opcode)
 {
-	u32 room = max_t(u32, max_sge * sizeof(struct weft_sge), max_inline);
-
-	return ALIGN(sizeof(struct weft_sqe) + room, 64);
+	switch (opcode) {
+	case IB_WR_SEND:
+		return WEFT_SQE_SEND;
+	case IB_WR_SEND_WITH_IMM:
+		return WEFT_SQE_SEND_IMM;
+	case IB_WR_SEND_WITH_INV:
+		return WEFT_SQE_SEND_INV;
+	case IB_WR_RDMA_WRITE:
+		return WEFT_SQE_WRITE;
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		return WEFT_SQE_WRITE_IMM;
+	case IB_WR_RDMA_READ:
+		return WEFT_SQE_READ;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		return WEFT_SQE_CMP_SWP;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		return WEFT_SQE_FETCH_ADD;
+	case IB_WR_LOCAL_INV:
+		return WEFT_SQE_LOCAL_INV;
+	case IB_WR_REG_MR:
+		return WEFT_SQE_REG_MR;
+	/* FLUSH and BIND_MW are missing: struct ib_send_wr has no members for them */
+	case IB_WR_ATOMIC_WRITE:
+		return WEFT_SQE_ATOMIC_WRITE;
+	case IB_WR_LSO:
+		return WEFT_SQE_LSO;
+	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
+		return WEFT_SQE_MASKED_CMP_SWP;
+	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
+		return WEFT_SQE_MASKED_FETCH_ADD;
+	default:
+		return -EINVAL;
+	}
 }
 
-static inline u32 weft_rq_stride(u32 max_sge)
+/* Bytes of a send queue entry, before its list or inline data. @rxe: of rdma_rxe's ABI */
+static inline u32 weft_sq_head(bool rxe)
 {
-	return sizeof(struct weft_rqe) + max(max_sge, 1U) * sizeof(struct weft_sge);
+	return rxe ? WEFT_RXE_SQ_HEAD : sizeof(struct weft_sqe);
+}
+
+static inline u32 weft_rq_head(bool rxe)
+{
+	return rxe ? WEFT_RXE_RQ_HEAD : sizeof(struct weft_rqe);
+}
+
+/* Bytes of a send queue entry for @max_sge elements or @max_inline bytes: a multiple of 64. */
+static inline u32 weft_sq_stride(bool rxe, u32 max_sge, u32 max_inline)
+{
+	u32 room = max_t(u32, max_sge * sizeof(struct weft_sge), max_inline);
+	u32 stride = ALIGN(weft_sq_head(rxe) + room, 64);
+
+	return rxe ? roundup_pow_of_two(stride) : stride;
+}
+
+static inline u32 weft_rq_stride(bool rxe, u32 max_sge)
+{
+	u32 stride = weft_rq_head(rxe) + max(max_sge, 1U) * sizeof(struct weft_sge);
+
+	return rxe ? roundup_pow_of_two(stride) : stride;
 }
 
 /* The elements that fit a send queue entry, which may be more than the queue was created for. */
-static inline u32 weft_sq_sges(u32 stride)
+static inline u32 weft_sq_sges(bool rxe, u32 stride)
 {
-	return min_t(u32, (stride - sizeof(struct weft_sqe)) / sizeof(struct weft_sge),
-		     WEFT_MAX_SGE);
+	return min_t(u32, (stride - weft_sq_head(rxe)) / sizeof(struct weft_sge), WEFT_MAX_SGE);
 }
 
-static inline u32 weft_rq_sges(u32 stride)
+static inline u32 weft_rq_sges(bool rxe, u32 stride)
 {
-	return min_t(u32, (stride - sizeof(struct weft_rqe)) / sizeof(struct weft_sge),
-		     WEFT_MAX_SGE);
+	return min_t(u32, (stride - weft_rq_head(rxe)) / sizeof(struct weft_sge), WEFT_MAX_SGE);
 }
 
 /* The inline data of a work request, valid until weft_ring_release(). */
 static inline const void *weft_sq_inline(const struct weft_ring *ring, u32 index)
 {
-	return (const void __force *)(weft_ring_slot(ring, index) + sizeof(struct weft_sqe));
+	return (const void __force *)(weft_ring_slot(ring, index) + weft_sq_head(ring->rxe));
 }
 
 /*
@@ -121,6 +176,8 @@ static __always_inline int weft_sq_next(const struct weft_ring *ring, u32 ahead,
 {
 	const struct weft_sqe __weft_shared *sqe = weft_ring_take(ring, ahead);
 
+	if (unlikely(ring->rxe))
+		return weft_rxe_sq_next(ring, ahead, wqe);
 	wqe->index = ring->device + ahead;
 	weft_shared_copy(&wqe->sqe, sqe, sizeof(wqe->sqe));
 	if (unlikely(!weft_sqe_valid(&wqe->sqe, ring->stride - sizeof(*sqe)))) {
@@ -153,9 +210,12 @@ static __always_inline u64 weft_rwqe_length(const struct weft_rwqe *wqe)
 static __always_inline int weft_rq_peek(struct weft_ring *ring, struct weft_rwqe *wqe)
 {
 	const struct weft_rqe __weft_shared *rqe = weft_ring_take(ring, 0);
-	u32 num_sge = weft_shared_load(&rqe->num_sge);
+	u32 num_sge;
 	int ret = 0;
 
+	if (unlikely(ring->rxe))
+		return weft_rxe_rq_peek(ring, wqe);
+	num_sge = weft_shared_load(&rqe->num_sge);
 	wqe->index = ring->device;
 	weft_shared_copy(&wqe->wr_id, &rqe->wr_id, sizeof(wqe->wr_id));
 	if (unlikely(!weft_sges_fit(num_sge, ring->stride - sizeof(*rqe)))) {

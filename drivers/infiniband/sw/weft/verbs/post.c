@@ -6,51 +6,12 @@
 
 #include "verbs/qp.h"
 
-#include "compat/placement.h"
 #include "engine/lso.h"
 #include "engine/opdef.h"
 #include "engine/requester.h"
 #include "object/ah.h"
 #include "object/qp.h"
 #include "object/srq.h"
-
-/* @opcode is no enum ib_wr_opcode, because older kernels lack some of the values. */
-static int post_opcode(unsigned int opcode)
-{
-	switch (opcode) {
-	case IB_WR_SEND:
-		return WEFT_SQE_SEND;
-	case IB_WR_SEND_WITH_IMM:
-		return WEFT_SQE_SEND_IMM;
-	case IB_WR_SEND_WITH_INV:
-		return WEFT_SQE_SEND_INV;
-	case IB_WR_RDMA_WRITE:
-		return WEFT_SQE_WRITE;
-	case IB_WR_RDMA_WRITE_WITH_IMM:
-		return WEFT_SQE_WRITE_IMM;
-	case IB_WR_RDMA_READ:
-		return WEFT_SQE_READ;
-	case IB_WR_ATOMIC_CMP_AND_SWP:
-		return WEFT_SQE_CMP_SWP;
-	case IB_WR_ATOMIC_FETCH_AND_ADD:
-		return WEFT_SQE_FETCH_ADD;
-	case IB_WR_LOCAL_INV:
-		return WEFT_SQE_LOCAL_INV;
-	case IB_WR_REG_MR:
-		return WEFT_SQE_REG_MR;
-	/* FLUSH is missing: struct ib_send_wr has no members for it */
-	case IB_WR_ATOMIC_WRITE:
-		return WEFT_SQE_ATOMIC_WRITE;
-	case IB_WR_LSO:
-		return WEFT_SQE_LSO;
-	case IB_WR_MASKED_ATOMIC_CMP_AND_SWP:
-		return WEFT_SQE_MASKED_CMP_SWP;
-	case IB_WR_MASKED_ATOMIC_FETCH_AND_ADD:
-		return WEFT_SQE_MASKED_FETCH_ADD;
-	default:
-		return -EINVAL;
-	}
-}
 
 /*
  * Checksum offload and LSO exist for datagrams only. Other QPs of an InfiniBand port ignore both:
@@ -63,7 +24,7 @@ static bool post_is_summed(const struct weft_qp *qp, const struct ib_send_wr *wr
 
 static int post_operation(const struct weft_qp *qp, const struct ib_send_wr *wr)
 {
-	int opcode = post_opcode(wr->opcode);
+	int opcode = weft_sqe_opcode(wr->opcode);
 
 	if (opcode == WEFT_SQE_LSO && qp->type != IB_QPT_UD && qp->dev->hca)
 		return WEFT_SQE_SEND;
@@ -193,6 +154,21 @@ static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
 	return 0;
 }
 
+/*
+ * The provider for rdma_rxe posts to the ring, and then calls this without a work request. No
+ * provider posts work requests by a call.
+ */
+static int post_doorbell(struct weft_qp *qp, const struct ib_send_wr *wr,
+			 const struct ib_send_wr **bad_wr)
+{
+	if (wr || weft_qp_state(qp) < IB_QPS_RTS) {
+		*bad_wr = wr;
+		return -EINVAL;
+	}
+	weft_requester_doorbell(qp);
+	return 0;
+}
+
 int weft_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr)
 {
@@ -200,6 +176,8 @@ int weft_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	unsigned long flags;
 	int ret = 0;
 
+	if (!qp->kernel)
+		return post_doorbell(qp, wr, bad_wr);
 	spin_lock_irqsave(&qp->post_lock, flags);
 	if (weft_qp_state(qp) < IB_QPS_RTS)
 		ret = -EINVAL;

@@ -73,7 +73,7 @@ static int qp_check_special(const struct weft_dev *dev, const struct ib_qp_init_
 }
 
 static int qp_check_type(const struct weft_dev *dev, const struct ib_qp_init_attr *init,
-			 const struct ib_udata *udata)
+			 struct ib_udata *udata)
 {
 	switch (init->qp_type) {
 	case IB_QPT_RC:
@@ -86,6 +86,10 @@ static int qp_check_type(const struct weft_dev *dev, const struct ib_qp_init_att
 		if (!udata)
 			return weft_refuse(&dev->ibdev, -EOPNOTSUPP,
 					   "create QP: XRC_INI is for processes only");
+		/* nor has a work request of rdma_rxe's ABI */
+		if (weft_udata_rxe(udata))
+			return weft_refuse(&dev->ibdev, -EOPNOTSUPP,
+					   "create QP: rdma_rxe has no XRC_INI");
 		fallthrough;
 	case IB_QPT_XRC_TGT:
 		return qp_check_flags(dev, init, 0);
@@ -166,26 +170,27 @@ static u32 qp_lso_headroom(u32 create_flags)
 	return create_flags & IB_QP_CREATE_IPOIB_UD_LSO ? ALIGN(WEFT_LSO_HEADROOM, 64) : 0;
 }
 
-static u32 qp_sq_stride(const struct ib_qp_init_attr *init)
+/* @rxe: see weft_udata_rxe() */
+static u32 qp_sq_stride(const struct ib_qp_init_attr *init, bool rxe)
 {
 	if (init->qp_type == IB_QPT_XRC_TGT)
-		return weft_sq_stride(1, 0);
-	return weft_sq_stride(max(init->cap.max_send_sge, 1U), init->cap.max_inline_data) +
+		return weft_sq_stride(false, 1, 0);
+	return weft_sq_stride(rxe, max(init->cap.max_send_sge, 1U), init->cap.max_inline_data) +
 	       qp_lso_headroom(init->create_flags);
 }
 
-static u32 qp_rq_stride(const struct ib_qp_init_attr *init)
+static u32 qp_rq_stride(const struct ib_qp_init_attr *init, bool rxe)
 {
-	return weft_rq_stride(init->cap.max_recv_sge);
+	return weft_rq_stride(rxe, init->cap.max_recv_sge);
 }
 
 /* Reports the real capabilities: the room in the strides, which is at least what was requested. */
 static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 {
-	u32 room = qp->send.ring->stride - sizeof(struct weft_sqe) -
-		   qp_lso_headroom(qp->create_flags);
+	const struct weft_ring *ring = qp->send.ring;
+	u32 room = ring->stride - weft_sq_head(ring->rxe) - qp_lso_headroom(qp->create_flags);
 
-	cap->max_send_wr = qp->send.ring->entries;
+	cap->max_send_wr = ring->entries;
 	cap->max_send_sge = min_t(u32, room / sizeof(struct weft_sge), WEFT_MAX_SGE);
 	cap->max_inline_data = min_t(u32, room, WEFT_MAX_INLINE);
 	cap->max_recv_wr = qp->recv.ring ? qp->recv.ring->entries : 0;
@@ -199,7 +204,7 @@ static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 /* An XRC target has a hidden send queue, so that no code needs to test for a missing one. */
 static int qp_create_hidden_ring(struct weft_qp *qp, const struct ib_qp_init_attr *init)
 {
-	qp->send.ring = weft_ring_create(1, qp_sq_stride(init), NULL, NULL);
+	qp->send.ring = weft_ring_create(1, qp_sq_stride(init, false), NULL, NULL);
 	return PTR_ERR_OR_ZERO(qp->send.ring);
 }
 
@@ -208,7 +213,7 @@ static int qp_place_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init
 			  struct weft_pages *pages, struct weft_create_qp_resp *resp)
 {
 	const struct ib_qp_cap *cap = &init->cap;
-	u32 stride = qp_sq_stride(init);
+	u32 stride = qp_sq_stride(init, false);
 
 	qp->send.ring = weft_ring_place(pages, 0, cap->max_send_wr, stride, &resp->sq);
 	if (IS_ERR(qp->send.ring))
@@ -216,7 +221,26 @@ static int qp_place_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init
 	if (!qp_has_rq(init))
 		return 0;
 	qp->recv.ring = weft_ring_place(pages, weft_ring_size(cap->max_send_wr, stride),
-					cap->max_recv_wr, qp_rq_stride(init), &resp->rq);
+					cap->max_recv_wr, qp_rq_stride(init, false), &resp->rq);
+	if (IS_ERR(qp->recv.ring)) {
+		weft_ring_destroy(qp->send.ring);
+		return PTR_ERR(qp->recv.ring);
+	}
+	return 0;
+}
+
+/* The queues of a process whose provider is that for rdma_rxe, which maps each by itself. */
+static int qp_create_rxe(struct weft_qp *qp, const struct ib_qp_init_attr *init,
+			 struct ib_ucontext *uctx, struct weft_create_qp_resp *resp)
+{
+	qp->send.ring = weft_rxe_create(init->cap.max_send_wr, qp_sq_stride(init, true), uctx,
+					&resp->sq);
+	if (IS_ERR(qp->send.ring))
+		return PTR_ERR(qp->send.ring);
+	if (!qp_has_rq(init))
+		return 0;
+	qp->recv.ring = weft_rxe_create(init->cap.max_recv_wr, qp_rq_stride(init, true), uctx,
+					&resp->rq);
 	if (IS_ERR(qp->recv.ring)) {
 		weft_ring_destroy(qp->send.ring);
 		return PTR_ERR(qp->recv.ring);
@@ -226,8 +250,9 @@ static int qp_place_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init
 
 /* Both rings share one allocation, because mapping it is most of their cost. */
 static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *init,
-			   struct weft_page_cache *page_cache, struct weft_create_qp_resp *resp)
+			   struct ib_udata *udata, struct weft_create_qp_resp *resp)
 {
+	struct weft_page_cache *page_cache = weft_udata_page_cache(udata);
 	const struct ib_qp_cap *cap = &init->cap;
 	struct weft_pages *pages;
 	size_t size;
@@ -235,9 +260,11 @@ static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *ini
 
 	if (qp->type == IB_QPT_XRC_TGT)
 		return qp_create_hidden_ring(qp, init);
-	size = weft_ring_size(cap->max_send_wr, qp_sq_stride(init));
+	if (weft_udata_rxe(udata))
+		return qp_create_rxe(qp, init, weft_udata_ucontext(udata), resp);
+	size = weft_ring_size(cap->max_send_wr, qp_sq_stride(init, false));
 	if (qp_has_rq(init))
-		size += weft_ring_size(cap->max_recv_wr, qp_rq_stride(init));
+		size += weft_ring_size(cap->max_recv_wr, qp_rq_stride(init, false));
 	pages = page_cache ? weft_page_cache_get(page_cache, size) : weft_pages_alloc(size, NULL);
 	if (IS_ERR(pages))
 		return PTR_ERR(pages);
@@ -245,6 +272,16 @@ static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *ini
 	ret = qp_place_rings(qp, init, pages, resp);
 	weft_pages_put(pages);
 	return ret;
+}
+
+static int qp_tell_rxe(struct ib_udata *udata, const struct weft_create_qp_resp *resp)
+{
+	struct rxe_create_qp_resp rxe = {
+		.rq_mi = weft_rxe_mminfo(&resp->rq),
+		.sq_mi = weft_rxe_mminfo(&resp->sq),
+	};
+
+	return udata->outlen < sizeof(rxe) ? -EINVAL : ib_copy_to_udata(udata, &rxe, sizeof(rxe));
 }
 
 static void qp_destroy_rings(struct weft_qp *qp)
@@ -285,13 +322,13 @@ static void qp_set_owner(struct weft_qp *qp, const struct ib_qp_init_attr *init,
 }
 
 /* Returns the number of elements that a receive work request can have. */
-static u32 qp_recv_sges(const struct ib_qp_init_attr *init)
+static u32 qp_recv_sges(const struct ib_qp_init_attr *init, bool rxe)
 {
 	/* any SRQ of the XRC domain may be named by a request */
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		return WEFT_MAX_SGE;
 	if (qp_has_rq(init))
-		return weft_rq_sges(qp_rq_stride(init));
+		return weft_rq_sges(rxe, qp_rq_stride(init, rxe));
 	return init->srq ? to_weft_srq(init->srq)->max_sge : 1;
 }
 
@@ -299,9 +336,9 @@ static u32 qp_recv_sges(const struct ib_qp_init_attr *init)
  * A slot and both lists follow the QP in its allocation. With WEFT_MAX_SGE elements in each, most
  * QPs would not fit a page, so the lists have the lengths that this QP needs.
  */
-static struct weft_qp *qp_alloc_lists(const struct ib_qp_init_attr *init)
+static struct weft_qp *qp_alloc_lists(const struct ib_qp_init_attr *init, bool rxe)
 {
-	u32 send = weft_sq_sges(qp_sq_stride(init)), recv = qp_recv_sges(init);
+	u32 send = weft_sq_sges(rxe, qp_sq_stride(init, rxe)), recv = qp_recv_sges(init, rxe);
 	struct weft_slot *slot;
 	struct weft_span *span;
 	struct weft_sge *sge;
@@ -324,7 +361,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 				struct ib_udata *udata)
 {
 	struct weft_dev *dev = to_weft_dev(ibqp->device);
-	struct weft_qp *qp = qp_alloc_lists(init);
+	struct weft_qp *qp = qp_alloc_lists(init, weft_udata_rxe(udata));
 
 	if (!qp)
 		return NULL;
@@ -416,11 +453,14 @@ static int qp_read_cookie(struct weft_qp *qp, struct ib_udata *udata)
 	qp->cookie = qp->kernel ? (uintptr_t)qp->ibqp : 0;
 	if (!udata)
 		return 0;
-	ret = weft_udata_read(udata, &req, sizeof(req), sizeof(req),
+	/* completions for the provider of rdma_rxe have no cookie */
+	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :
+	      weft_udata_read(udata, &req, sizeof(req), sizeof(req),
 			      sizeof(struct weft_create_qp_resp));
 	if (ret)
 		return weft_refuse_request(&qp->dev->ibdev, ret, "create QP", udata);
-	qp->cookie = req.cookie;
+	if (!weft_udata_rxe(udata))
+		qp->cookie = req.cookie;
 	return 0;
 }
 
@@ -442,8 +482,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		ret = -ENOMEM;
 		goto err_uncount;
 	}
-	ret = qp_read_cookie(qp, udata) ?:
-	      qp_create_rings(qp, init, weft_udata_page_cache(udata), &resp);
+	ret = qp_read_cookie(qp, udata) ?: qp_create_rings(qp, init, udata, &resp);
 	if (ret)
 		goto err_free_qp;
 	qp_set_cap(qp, &init->cap);
@@ -455,7 +494,8 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		goto err_destroy_rings;
 	qp_set_accessors(qp);
 	if (udata) {
-		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
+		ret = weft_udata_rxe(udata) ? qp_tell_rxe(udata, &resp) :
+					      ib_copy_to_udata(udata, &resp, sizeof(resp));
 		if (ret)
 			goto err_unpublish;
 	}

@@ -42,7 +42,7 @@ static struct weft_ring *resize_ring(const struct weft_ring *old, u32 max_wr,
 {
 	if (!max_wr || roundup_pow_of_two(max_wr) == old->entries)
 		return NULL;
-	return weft_ring_create(max_wr, old->stride, uctx, resp);
+	return weft_ring_create_like(old, max_wr, uctx, resp);
 }
 
 static int resize_rings(struct weft_qp *qp, struct ib_ucontext *uctx,
