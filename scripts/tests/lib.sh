@@ -101,12 +101,12 @@ exclusive_mode()
 	netns_mode exclusive
 }
 
-# add_link NAME NETDEV: add a weft device, until the end of the test. With WEFT_LOCAL_LINK=0
-# it sends packets even to this host.
+# add_link NAME NETDEV: add a weft device, until the end of the test. WEFT_LINK_TYPE is its type,
+# if it is not weft. With WEFT_LOCAL_LINK=0 it sends packets even to this host.
 add_link()
 {
 	[ -e /sys/module/weft ] || modprobe weft
-	rdma link add "$1" type weft netdev "$2"
+	rdma link add "$1" type "${WEFT_LINK_TYPE-weft}" netdev "$2"
 	defer remove_link "$1"
 	within 10 test -e "/sys/class/infiniband/$1/ports/1/state"
 	[ -z "${WEFT_LOCAL_LINK-}" ] ||

@@ -77,6 +77,11 @@
 
 /* Incremented when an old provider could misunderstand a new kernel. */
 #define WEFT_ABI_VERSION	3
+/*
+ * The version of a device that the provider for rdma_rxe can use, too. This one opens it with
+ * RDMA_DRIVER_RXE. WEFT_ABI_VERSION then is that of struct weft_alloc_ucontext_req only.
+ */
+#define WEFT_RXE_ABI_VERSION	2
 
 /* "WEFT": outside the range of the upstream enum rdma_driver_id. */
 #define RDMA_DRIVER_WEFT	0x57454654

@@ -18,8 +18,9 @@
 static_assert(WEFT_ABI_SIZES(SIZE_IS), "the ABI");
 
 /*
- * libibverbs matches by name only if the kernel does not report the driver id.
- * The names of both link types begin with "weft".
+ * libibverbs matches by name if the kernel does not report the driver id.
+ * If it does, the id comes first: so this provider takes a device of the type
+ * weft_rxe, too, whose name begins with "rxe".
  */
 static const struct verbs_match_ent match_table[] = {
 	VERBS_DRIVER_ID(RDMA_DRIVER_WEFT),
@@ -168,6 +169,13 @@ static void set_up_context(struct weft_context *context, int doorbell_fd,
 	verbs_set_ops(&context->vctx, &context_ops);
 }
 
+/* The kernel refuses an ioctl with another id than that of the device. */
+static uint32_t ioctl_driver_id(struct ibv_device *device)
+{
+	return verbs_get_device(device)->sysfs->abi_ver == WEFT_RXE_ABI_VERSION ?
+	       RDMA_DRIVER_RXE : RDMA_DRIVER_WEFT;
+}
+
 static struct verbs_context *alloc_context(struct ibv_device *device,
 					   int cmd_fd, void *private_data)
 {
@@ -177,7 +185,7 @@ static struct verbs_context *alloc_context(struct ibv_device *device,
 	int ret;
 
 	context = verbs_init_and_alloc_context(device, cmd_fd, context, vctx,
-					       RDMA_DRIVER_WEFT);
+					       ioctl_driver_id(device));
 	if (!context)
 		return NULL;
 
@@ -211,7 +219,7 @@ static struct verbs_context *import_context(struct ibv_device *device,
 	int ret;
 
 	context = verbs_init_and_alloc_context(device, cmd_fd, context, vctx,
-					       RDMA_DRIVER_WEFT);
+					       ioctl_driver_id(device));
 	if (!context)
 		return NULL;
 
@@ -242,7 +250,7 @@ static void uninit_device(struct verbs_device *device)
 
 static const struct verbs_device_ops weft_device_ops = {
 	.name			= "weft",
-	.match_min_abi_version	= WEFT_ABI_VERSION,
+	.match_min_abi_version	= WEFT_RXE_ABI_VERSION,
 	.match_max_abi_version	= WEFT_ABI_VERSION,
 	.match_table		= match_table,
 	.alloc_device		= alloc_device,

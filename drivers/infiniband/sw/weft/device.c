@@ -45,9 +45,6 @@
  */
 static DEFINE_XARRAY(device_guids);
 
-/* Of rdma_rxe's user ABI, as the provider for it wants it. */
-#define RXE_ABI_VERSION	2
-
 /* weft_refuse() for "rdma link add", because the device has no name yet. */
 #define netdev_refuse(_ndev, _err, _fmt, ...) \
 	({ netdev_dbg(_ndev, "add RDMA device: " _fmt "\n", ##__VA_ARGS__); (_err); })
@@ -433,7 +430,7 @@ static void instance_prepare_rxe(struct weft_dev *dev)
 	struct ib_device *ibdev = &dev->ibdev;
 
 	dev->rxe = true;
-	ibdev->ops.uverbs_abi_ver = RXE_ABI_VERSION;
+	ibdev->ops.uverbs_abi_ver = WEFT_RXE_ABI_VERSION;
 	ibdev->ops.get_netdev = instance_port_netdev;
 	ibdev->uverbs_cmd_mask |= BIT_ULL(IB_USER_VERBS_CMD_POST_SEND) |
 				  BIT_ULL(IB_USER_VERBS_CMD_REQ_NOTIFY_CQ);

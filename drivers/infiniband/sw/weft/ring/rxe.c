@@ -121,6 +121,8 @@ static void rxe_operands(const struct rxe_send_wr *wr, struct weft_sqe *sqe)
 	}
 }
 
+#define RXE_FLAGS	(IB_SEND_FENCE | IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_INLINE)
+
 static u8 rxe_flags(u32 flags)
 {
 	return (flags & IB_SEND_SIGNALED ? WEFT_SQE_SIGNALED : 0) |
@@ -152,7 +154,7 @@ int weft_rxe_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *
 		.ex = rxe.wr.ex.invalidate_rkey,
 	};
 	wqe->index = ring->device + ahead;
-	if (opcode < 0)
+	if (opcode < 0 || rxe.wr.send_flags & ~RXE_FLAGS)
 		return -EINVAL;
 	rxe_operands(&rxe.wr, sqe);
 	if (rxe_is_inline(&rxe, sqe)) {
@@ -167,6 +169,7 @@ int weft_rxe_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *
 	weft_shared_copy_sges(wqe->sge, from + 1, sqe->num_sge);
 	return 0;
 }
+WEFT_EXPORT_FOR_TEST(weft_rxe_sq_next);
 
 int weft_rxe_rq_peek(const struct weft_ring *ring, struct weft_rwqe *wqe)
 {
@@ -183,6 +186,7 @@ int weft_rxe_rq_peek(const struct weft_ring *ring, struct weft_rwqe *wqe)
 	weft_shared_copy_sges(wqe->sge, from + 1, wqe->num_sge);
 	return 0;
 }
+WEFT_EXPORT_FOR_TEST(weft_rxe_rq_peek);
 
 void weft_rxe_store_cqe(const struct weft_ring *ring, const struct weft_cqe *cqe)
 {
@@ -202,3 +206,4 @@ void weft_rxe_store_cqe(const struct weft_ring *ring, const struct weft_cqe *cqe
 		.port_num = cqe->port_num,
 	};
 }
+WEFT_EXPORT_FOR_TEST(weft_rxe_store_cqe);

@@ -102,6 +102,17 @@ static void query_odp(struct ib_odp_caps *caps)
 	caps->per_transport_caps.ud_odp_caps = datagrams;
 }
 
+/* What the provider for rdma_rxe has no verbs for. */
+static void query_hide_from_rxe(struct ib_device_attr *attr)
+{
+	attr->device_cap_flags &= ~(IB_DEVICE_XRC | IB_DEVICE_AUTO_PATH_MIG);
+	memset(&attr->cq_caps, 0, sizeof(attr->cq_caps));
+	attr->odp_caps.per_transport_caps.xrc_odp_caps = 0;
+	attr->max_dm_size = 0;
+	attr->timestamp_mask = 0;
+	attr->hca_core_clock = 0;
+}
+
 int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		      struct ib_udata *udata)
 {
@@ -132,6 +143,9 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->max_dm_size = WEFT_MAX_DM_SIZE;
 	attr->timestamp_mask = U64_MAX;
 	attr->hca_core_clock = QUERY_CLOCK_KHZ;
+	/* the provider for rdma_rxe wants no response */
+	if (to_weft_dev(ibdev)->rxe && udata && !udata->outlen)
+		query_hide_from_rxe(attr);
 	return query_respond(udata);
 }
 
