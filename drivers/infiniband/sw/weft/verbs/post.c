@@ -156,7 +156,8 @@ static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
 
 /*
  * The provider for rdma_rxe posts to the ring, and then calls this without a work request. No
- * provider posts work requests by a call.
+ * provider posts work requests by a call. Receive work requests have no doorbell there, so those
+ * that are posted to a QP in ERR are flushed at the latest now.
  */
 static int post_doorbell(struct weft_qp *qp, const struct ib_send_wr *wr,
 			 const struct ib_send_wr **bad_wr)
@@ -166,6 +167,8 @@ static int post_doorbell(struct weft_qp *qp, const struct ib_send_wr *wr,
 		return -EINVAL;
 	}
 	weft_requester_doorbell(qp);
+	if (weft_qp_state(qp) == IB_QPS_ERR)
+		weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
 	return 0;
 }
 
