@@ -10,6 +10,7 @@
 #include "object/dev.h"
 #include "object/qp.h"
 #include "pause.h"
+#include "ring/rxe.h"
 #include "stats.h"
 
 /* A Q_Key in a work request that has the upper bit set stands for the QP's own (IBA 10.2.5). */
@@ -85,6 +86,18 @@ static enum weft_verdict dgram_send(struct weft_qp *qp, struct weft_datagram *dg
 	return verdict;
 }
 
+static bool dgram_address(const struct weft_qp *qp, const struct weft_slot *slot,
+			  struct weft_av *av)
+{
+	u32 id = slot->wqe.sqe.ud.ah_id;
+	struct rxe_av rxe;
+
+	if (likely(id || !qp->send.ring->rxe))
+		return weft_ah_lookup(qp->dev, id, qp->pd, av);
+	weft_rxe_copy_av(qp->send.ring, slot->wqe.index, &rxe);
+	return !weft_av_from_rxe(av, qp->dev, &rxe);
+}
+
 /*
  * The memory is resolved: execute the request. Return: WEFT_DONE: it is complete; WEFT_LATER;
  * WEFT_STOPPED.
@@ -103,7 +116,7 @@ static enum weft_verdict dgram_execute(struct weft_qp *qp, struct weft_datagram 
 	dgram->req.length = length;
 	dgram->req.ex = sqe->ex;
 	fault = dgram_offload(qp, dgram);
-	if (!fault && !weft_ah_lookup(qp->dev, sqe->ud.ah_id, qp->pd, &av))
+	if (!fault && !dgram_address(qp, slot, &av))
 		fault = WEFT_FAULT_ADDRESS;
 	if (fault) {
 		weft_inflight_fault(qp, fault);

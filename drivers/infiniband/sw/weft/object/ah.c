@@ -25,6 +25,9 @@ struct weft_ah_entry {
 	struct weft_av		av;
 };
 
+/* the provider for rdma_rxe gets the id, too */
+static_assert(sizeof(struct weft_create_ah_resp) == sizeof(struct rxe_create_ah_resp));
+
 static int ah_publish(struct weft_dev *dev, struct weft_ah_entry *entry, gfp_t gfp)
 {
 	unsigned long flags;
@@ -54,11 +57,13 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	struct weft_dev *dev = to_weft_dev(ibah->device);
 	struct weft_create_ah_resp resp = {};
 	struct weft_ah_entry *entry;
+	bool nameless;
 	int ret;
 
 	ret = weft_udata_empty(udata);
-	static_assert(sizeof(resp) == sizeof(struct rxe_create_ah_resp));
-	if (!ret && udata && udata->outlen < sizeof(resp))
+	/* an old provider for rdma_rxe wants no id, see weft_av_from_rxe() */
+	nameless = weft_udata_rxe(udata) && !udata->outlen;
+	if (!ret && udata && !nameless && udata->outlen < sizeof(resp))
 		ret = -EINVAL;
 	if (ret)
 		return weft_refuse_request(ibah->device, ret, "create AH", udata);
@@ -81,7 +86,7 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		goto err_free_entry;
 	weft_pause(WEFT_PAUSE_AH_CREATE_PUBLISHED);
 	resp.ah_id = entry->id;
-	if (udata) {
+	if (udata && !nameless) {
 		ret = ib_copy_to_udata(udata, &resp, sizeof(resp));
 		if (ret) {
 			ah_unpublish(dev, entry);

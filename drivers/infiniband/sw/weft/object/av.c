@@ -10,6 +10,7 @@
 #include "object/hca.h"
 #include "object/refuse.h"
 #include "object/table.h"
+#include "ring/rxe.h"
 
 atomic_t weft_path_generation = ATOMIC_INIT(1);
 
@@ -110,6 +111,31 @@ int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 		return weft_refuse(&dev->ibdev, -EINVAL, "ah_attr: a RoCE port needs a GRH");
 	av_init_roce(av, dev, attr);
 	return 0;
+}
+
+int weft_av_from_rxe(struct weft_av *av, struct weft_dev *dev, const struct rxe_av *from)
+{
+	struct rdma_ah_attr attr = {
+		.type = RDMA_AH_ATTR_TYPE_ROCE,
+		.port_num = from->port_num,
+		.ah_flags = IB_AH_GRH,
+		.grh = {
+			.flow_label = from->grh.flow_label,
+			.sgid_index = from->grh.sgid_index,
+			.hop_limit = from->grh.hop_limit,
+			.traffic_class = from->grh.traffic_class,
+		},
+	};
+	int ret;
+
+	static_assert(sizeof(attr.grh.dgid) == sizeof(from->grh.dgid));
+	memcpy(&attr.grh.dgid, &from->grh.dgid, sizeof(attr.grh.dgid));
+	attr.grh.sgid_attr = rdma_get_gid_attr(&dev->ibdev, 1, from->grh.sgid_index);
+	if (IS_ERR(attr.grh.sgid_attr))
+		return PTR_ERR(attr.grh.sgid_attr);
+	ret = weft_av_init(av, dev, &attr);
+	rdma_put_gid_attr(attr.grh.sgid_attr);
+	return ret;
 }
 
 static bool av_is_from(const struct weft_av *av, const struct weft_gid *entry)

@@ -7,6 +7,7 @@
 
 #include <rdma/ib_verbs.h>
 
+struct rxe_av;
 struct weft_dev;
 struct weft_fabric;
 struct weft_ibport;
@@ -44,6 +45,12 @@ struct weft_av {
  */
 int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 		 const struct rdma_ah_attr *attr);
+
+/*
+ * The same for the vector that an old provider for rdma_rxe, which knows no ids of address handles,
+ * copies into each work request. From any context.
+ */
+int weft_av_from_rxe(struct weft_av *av, struct weft_dev *dev, const struct rxe_av *from);
 
 /*
  * Set @av->local: decide whether the path uses the local link. weft_av_init() does this for

@@ -171,6 +171,13 @@ int weft_rxe_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *
 }
 WEFT_EXPORT_FOR_TEST(weft_rxe_sq_next);
 
+void weft_rxe_copy_av(const struct weft_ring *ring, u32 index, struct rxe_av *av)
+{
+	const struct rxe_send_wqe __weft_shared *from = weft_ring_slot(ring, index);
+
+	weft_shared_copy(av, &from->wr.wr.ud.av, sizeof(*av));
+}
+
 int weft_rxe_rq_peek(const struct weft_ring *ring, struct weft_rwqe *wqe)
 {
 	const struct rxe_recv_wqe __weft_shared *from = weft_ring_take(ring, 0);
