@@ -26,7 +26,7 @@ help:
 	@echo '  make uninstall'
 	@echo '  make package     Debian packages of them: weft-dkms, ibverbs-provider-weft'
 	@echo '  make modules     weft.ko for KDIR=$(KDIR)'
-	@echo '  make provider    the rdma-core provider for the rdma-core of this machine'
+	@echo '  make provider    the provider for libibverbs, for any rdma-core from 34 to 65'
 	@echo '  make clean       remove what was built, here and in the cache'
 
 modules modules_install:
@@ -37,7 +37,7 @@ clean:
 	scripts/clean
 
 provider:
-	scripts/build-provider --host
+	scripts/build-provider
 
 package:
 	@scripts/package

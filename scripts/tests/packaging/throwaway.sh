@@ -28,9 +28,10 @@ whole()
 	[ "$(modinfo -F version "$module")" = "$2" ] || fail "not the module"
 	modinfo -F vermagic "$module" | grep -F "$1 "
 	[ "$(cat /etc/libibverbs.d/weft.driver)" = "driver weft" ] || fail "the provider is not named"
-	provider=$(find /usr/lib -path '*/libibverbs/libweft-rdmav*.so')
-	# those of libibverbs's directory have its version in their names
-	[ -e "${provider/weft/siw}" ] || fail "$provider is of another rdma-core"
+	# the file that libibverbs looks for has the same number as those of its own providers
+	provider=$(find /usr/lib -path '*/libibverbs/libsiw-rdmav*.so')
+	provider=${provider/siw/weft}
+	[ -e "$provider" ] || fail "no $provider"
 	! ldd -r "$provider" 2>&1 | grep -E 'undefined|not found' || fail "the provider cannot be loaded"
 	gzip -t /usr/share/man/man7/weft.7.gz
 	cmp /usr/lib/systemd/system/weft@.service /weft/userspace/systemd/weft@.service
@@ -48,27 +49,24 @@ in_throwaway_root()
 		return
 	fi
 	root=$("$WEFT_SCRIPTS/guest-root")
-	# what it takes to build a provider is in the root and in the cache then
-	"$WEFT_SCRIPTS/build-provider"
 	tmp=$(mktemp -d)
 	defer rmdir "$tmp"
 	# what is mounted vanishes with its namespace
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	unshare --mount --pid --fork --kill-child --propagation private bash -euc '
-		tmp=$1 root=$2 tree=$3 sources=$4
+		tmp=$1 root=$2 tree=$3
 		mount -t tmpfs none "$tmp"
 		mkdir "$tmp/upper" "$tmp/work" "$tmp/root"
 		mount -t overlay none -o "lowerdir=$root,upperdir=$tmp/upper,workdir=$tmp/work" "$tmp/root"
-		mkdir -p "$tmp/root/weft" "$tmp/root/root/.cache/weft/rdma-core"
+		mkdir -p "$tmp/root/weft"
 		cd "$tree"
 		cp -r Makefile Kbuild dkms.conf COPYING LICENSES drivers include kunit scripts userspace "$tmp/root/weft/"
-		cp "$sources"/*.orig.tar* "$tmp/root/root/.cache/weft/rdma-core/"
 		mount -t proc proc "$tmp/root/proc"
 		mount --rbind /dev "$tmp/root/dev"
 		for f in /etc/resolv.conf /etc/hosts; do
 			[ ! -e "$f" ] || mount --bind "$f" "$tmp/root$f"
 		done
 		exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
-			HOME=/root LANG=C.UTF-8 chroot "$tmp/root" "/weft/scripts/tests/packaging/$5" in-root
-	' install "$tmp" "$root" "$WEFT_TOP" "$WEFT_CACHE/rdma-core" "${0##*/}"
+			HOME=/root LANG=C.UTF-8 chroot "$tmp/root" "/weft/scripts/tests/packaging/$4" in-root
+	' install "$tmp" "$root" "$WEFT_TOP" "${0##*/}"
 }

@@ -21,7 +21,7 @@ struct ibv_ah *weft_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 	if (ret)
 		goto err_free_ah;
 
-	ah->ah_id = resp.ah_id;
+	ah->ah_id = resp.drv.ah_id;
 	return &ah->ah;
 
 err_free_ah:

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <ccan/minmax.h>
-#include <util/compiler.h>
-
-#include "compat.h"
 #include "weft.h"
 #include "weft-abi.h"
 
@@ -53,7 +50,9 @@ static inline int cq_available(struct weft_cq *cq, uint32_t wanted)
 				return ret;
 		}
 	}
-	return min_t(uint32_t, cq->producer - cq->consumer, wanted);
+	if (cq->producer - cq->consumer < wanted)
+		return cq->producer - cq->consumer;
+	return wanted;
 }
 
 /* Free the slots of the work queue that a completion releases. */
@@ -133,10 +132,10 @@ int weft_req_notify_cq(struct ibv_cq *ibcq, int solicited_only)
 {
 	struct weft_cq *cq = to_weft_cq(ibcq);
 
-	pthread_spin_lock(&cq->arm_lock);
+	weft_lock(&cq->arm_lock);
 	weft_ring_arm(&cq->ring, solicited_only ? WEFT_ARM_SOLICITED :
 						  WEFT_ARM_ANY);
-	pthread_spin_unlock(&cq->arm_lock);
+	weft_unlock(&cq->arm_lock);
 	return 0;
 }
 
@@ -299,18 +298,22 @@ static struct weft_cq *cq_create(struct ibv_context *context,
 	if (!cq)
 		return NULL;
 
-	ret = weft_cmd_create_cq_ex(context, attr, &cq->vcq, &cmd.ibv_cmd,
-				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	ret = ibv_cmd_create_cq_ex(context, attr,
+#if VERBS_PABI >= 59
+				   NULL,
+#endif
+				   &cq->vcq, &cmd.ibv_cmd, sizeof(cmd),
+				   &resp.ibv_resp, sizeof(resp), 0);
 	if (ret)
 		goto err_free_cq;
 
-	ret = weft_ring_map(&cq->ring, context->cmd_fd, &resp.cq);
+	ret = weft_ring_map(&cq->ring, context->cmd_fd, &resp.drv.cq);
 	if (ret)
 		goto err_destroy_cq;
 
 	cq_restart(cq);
 	weft_lock_init(&cq->lock, locked);
-	pthread_spin_init(&cq->arm_lock, PTHREAD_PROCESS_PRIVATE);
+	weft_lock_init(&cq->arm_lock, true);
 	return cq;
 
 err_destroy_cq:
@@ -404,15 +407,15 @@ int weft_resize_cq(struct ibv_cq *ibcq, int cqe)
 	int ret;
 
 	weft_lock(&cq->lock);
-	pthread_spin_lock(&cq->arm_lock);
+	weft_lock(&cq->arm_lock);
 	ret = ibv_cmd_resize_cq(ibcq, cqe, &cmd.ibv_cmd, sizeof(cmd),
 				&resp.ibv_resp, sizeof(resp));
 	if (!ret) {
 		ret = weft_ring_replace(&cq->ring, ibcq->context->cmd_fd,
-					&resp.cq);
+					&resp.drv.cq);
 		cq_restart(cq);
 	}
-	pthread_spin_unlock(&cq->arm_lock);
+	weft_unlock(&cq->arm_lock);
 	weft_unlock(&cq->lock);
 	return ret;
 }
@@ -460,7 +463,6 @@ int weft_destroy_cq(struct ibv_cq *ibcq)
 		return ret;
 
 	weft_ring_unmap(&cq->ring);
-	pthread_spin_destroy(&cq->arm_lock);
 	weft_parent_unuse(cq->parent);
 	free(cq);
 	return 0;

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <infiniband/cmd_write.h>
-
 #include "weft.h"
 #include "weft-abi.h"
 
@@ -82,9 +80,8 @@ static void dm_release(struct weft_dm *dm)
 struct ibv_dm *weft_alloc_dm(struct ibv_context *context,
 			     struct ibv_alloc_dm_attr *attr)
 {
-	DECLARE_COMMAND_BUFFER_LINK(cmd, UVERBS_OBJECT_DM,
-				    UVERBS_METHOD_DM_ALLOC, 1, NULL);
 	struct weft_dm_resp resp = {};
+	union verbs_command cmd;
 	struct weft_dm *dm;
 	int ret;
 
@@ -97,8 +94,10 @@ struct ibv_dm *weft_alloc_dm(struct ibv_context *context,
 	if (!dm)
 		return NULL;
 
-	fill_attr_out_ptr(cmd, WEFT_ATTR_ALLOC_DM_RESP, &resp);
-	ret = ibv_cmd_alloc_dm(context, attr, &dm->vdm, cmd);
+	verbs_command_init(&cmd, UVERBS_OBJECT_DM, UVERBS_METHOD_DM_ALLOC);
+	verbs_command_add_out(&cmd, WEFT_ATTR_ALLOC_DM_RESP, &resp,
+			      sizeof(resp));
+	ret = ibv_cmd_alloc_dm(context, attr, &dm->vdm, &cmd.buffer);
 	if (ret)
 		goto err_free_dm;
 	ret = dm_map(dm, context, &resp);
@@ -129,8 +128,8 @@ int weft_free_dm(struct ibv_dm *ibdm)
 
 struct ibv_dm *weft_import_dm(struct ibv_context *context, uint32_t handle)
 {
-	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_DM, WEFT_METHOD_DM_QUERY, 2);
 	struct weft_dm_resp resp = {};
+	union verbs_command cmd;
 	struct weft_dm *dm;
 	int ret;
 
@@ -138,18 +137,18 @@ struct ibv_dm *weft_import_dm(struct ibv_context *context, uint32_t handle)
 	if (!dm)
 		return NULL;
 
-	fill_attr_in_obj(cmd, WEFT_ATTR_QUERY_DM_HANDLE, handle);
-	fill_attr_out_ptr(cmd, WEFT_ATTR_QUERY_DM_RESP, &resp);
-	ret = execute_ioctl(context, cmd);
+	verbs_command_init(&cmd, UVERBS_OBJECT_DM, WEFT_METHOD_DM_QUERY);
+	verbs_command_add_obj(&cmd, WEFT_ATTR_QUERY_DM_HANDLE, handle);
+	verbs_command_add_out(&cmd, WEFT_ATTR_QUERY_DM_RESP, &resp,
+			      sizeof(resp));
+	ret = execute_ioctl(context, &cmd.buffer);
 	if (ret)
 		goto err_free_dm;
 	ret = dm_map(dm, context, &resp);
 	if (ret)
 		goto err_free_dm;
 
-	dm->vdm.handle = handle;
-	dm->vdm.dm.handle = handle;
-	dm->vdm.dm.comp_mask = IBV_DM_MASK_HANDLE;
+	verbs_dm_set_handle(&dm->vdm, handle);
 	dm->vdm.dm.context = context;
 	return &dm->vdm.dm;
 

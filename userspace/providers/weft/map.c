@@ -39,13 +39,13 @@ static struct weft_map *map_take(struct weft_map_cache *page_cache, uint64_t id)
 	struct weft_map **at;
 	struct weft_map *map;
 
-	pthread_spin_lock(&page_cache->lock);
+	weft_lock(&page_cache->lock);
 	for (at = &page_cache->first; *at && (*at)->id != id; at = &(*at)->next)
 		;
 	map = *at;
 	if (map)
 		*at = map->next;
-	pthread_spin_unlock(&page_cache->lock);
+	weft_unlock(&page_cache->lock);
 	return map;
 }
 
@@ -79,14 +79,14 @@ static struct weft_map *map_keep(struct weft_map *map)
 	struct weft_map **at;
 	int num = 0;
 
-	pthread_spin_lock(&page_cache->lock);
+	weft_lock(&page_cache->lock);
 	map->next = page_cache->first;
 	page_cache->first = map;
 	for (at = &page_cache->first; *at && num < MAP_CACHE_MAX; at = &(*at)->next)
 		num++;
 	oldest = *at;
 	*at = NULL;
-	pthread_spin_unlock(&page_cache->lock);
+	weft_unlock(&page_cache->lock);
 	return oldest;
 }
 
@@ -102,7 +102,7 @@ void weft_map_put(struct weft_map *map)
 
 void weft_map_cache_init(struct weft_map_cache *page_cache)
 {
-	pthread_spin_init(&page_cache->lock, PTHREAD_PROCESS_PRIVATE);
+	weft_lock_init(&page_cache->lock, true);
 	page_cache->first = NULL;
 }
 
@@ -114,5 +114,4 @@ void weft_map_cache_destroy(struct weft_map_cache *page_cache)
 		page_cache->first = map->next;
 		map_destroy(map);
 	}
-	pthread_spin_destroy(&page_cache->lock);
 }

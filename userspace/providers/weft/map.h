@@ -9,11 +9,12 @@
 #ifndef WEFT_MAP_H
 #define WEFT_MAP_H
 
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <rdma/weft-abi.h>
+
+#include "lock.h"
 
 struct weft_map {
 	void *start;
@@ -32,7 +33,7 @@ struct weft_map {
 
 /* The unused mappings of a context, the newest first. */
 struct weft_map_cache {
-	pthread_spinlock_t lock;
+	struct weft_lock lock;
 	struct weft_map *first;
 };
 

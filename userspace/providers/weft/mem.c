@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "compat.h"
 #include "weft.h"
 #include "weft-abi.h"
 
@@ -45,7 +44,8 @@ struct ibv_mr *weft_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 	if (!vmr)
 		return NULL;
 
-	ret = weft_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr);
+	ret = ibv_cmd_reg_dmabuf_mr(pd, offset, length, iova, fd, access, vmr,
+				    NULL);
 	return weft_new_mr(vmr, ret);
 }
 
@@ -130,7 +130,7 @@ struct ibv_mr *weft_import_mr(struct ibv_pd *pd, uint32_t handle)
 
 void weft_unimport_mr(struct ibv_mr *mr)
 {
-	free(verbs_get_mr(mr));
+	free(container_of(mr, struct verbs_mr, ibv_mr));
 }
 
 struct ibv_mw *weft_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type)

@@ -3,9 +3,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <infiniband/cmd_write.h>
-
-#include "compat.h"
 #include "weft.h"
 
 struct weft_td {
@@ -66,7 +63,7 @@ int weft_dealloc_pd(struct ibv_pd *ibpd)
 
 struct ibv_pd *weft_import_pd(struct ibv_context *context, uint32_t handle)
 {
-	DECLARE_COMMAND_BUFFER(cmd, UVERBS_OBJECT_PD, WEFT_METHOD_PD_QUERY, 1);
+	union verbs_command cmd;
 	struct weft_pd *pd;
 	int ret;
 
@@ -74,8 +71,9 @@ struct ibv_pd *weft_import_pd(struct ibv_context *context, uint32_t handle)
 	if (!pd)
 		return NULL;
 
-	fill_attr_in_obj(cmd, WEFT_ATTR_QUERY_PD_HANDLE, handle);
-	ret = execute_ioctl(context, cmd);
+	verbs_command_init(&cmd, UVERBS_OBJECT_PD, WEFT_METHOD_PD_QUERY);
+	verbs_command_add_obj(&cmd, WEFT_ATTR_QUERY_PD_HANDLE, handle);
+	ret = execute_ioctl(context, &cmd.buffer);
 	if (ret)
 		goto err_free_pd;
 
@@ -139,12 +137,11 @@ weft_alloc_parent_domain(struct ibv_context *context,
 {
 	struct weft_pd *pd;
 
-	if (ibv_check_alloc_parent_domain(attr))
-		return NULL;
-	if (!check_comp_mask(attr->comp_mask,
+	if (!attr->pd ||
+	    !check_comp_mask(attr->comp_mask,
 			     IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS |
 			     IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT |
-			     WEFT_ALLOW_CC_UNPROTECTED_ALLOC)) {
+			     VERBS_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED_ALLOC)) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -153,7 +150,8 @@ weft_alloc_parent_domain(struct ibv_context *context,
 	if (!pd)
 		return NULL;
 
-	ibv_initialize_parent_domain(&pd->pd, attr->pd);
+	pd->pd.context = attr->pd->context;
+	pd->pd.handle = attr->pd->handle;
 	pd->protection = to_weft_pd(attr->pd);
 	atomic_fetch_add(&pd->protection->users, 1);
 	if (attr->td) {

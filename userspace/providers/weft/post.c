@@ -10,13 +10,10 @@
  * checked completely before its entry is published.
  */
 
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#include <ccan/array_size.h>
-#include <util/compiler.h>
-
-#include "compat.h"
 #include "weft.h"
 
 enum {
@@ -59,7 +56,7 @@ static const uint8_t sqe_opcodes[] = {
 	[IBV_WR_LOCAL_INV]		= WEFT_SQE_LOCAL_INV,
 	[IBV_WR_BIND_MW]		= WEFT_SQE_BIND_MW,
 	[IBV_WR_SEND_WITH_INV]		= WEFT_SQE_SEND_INV,
-	[IBV_WR_ATOMIC_WRITE]		= WEFT_SQE_ATOMIC_WRITE,
+	[VERBS_WR_ATOMIC_WRITE]		= WEFT_SQE_ATOMIC_WRITE,
 };
 
 static_assert(sizeof(struct weft_sge) == sizeof(struct ibv_sge) &&
@@ -159,7 +156,7 @@ int weft_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 uint32_t weft_send_opcodes(struct ibv_context *context, enum ibv_qp_type type)
 {
 	const uint32_t placement = to_weft_context(context)->placement ?
-				   1 << IBV_WR_ATOMIC_WRITE : 0;
+				   1 << VERBS_WR_ATOMIC_WRITE : 0;
 	const uint32_t ud = 1 << IBV_WR_SEND | 1 << IBV_WR_SEND_WITH_IMM;
 	const uint32_t uc = ud | 1 << IBV_WR_RDMA_WRITE |
 			    1 << IBV_WR_RDMA_WRITE_WITH_IMM |
@@ -189,12 +186,17 @@ uint32_t weft_send_flags(struct ibv_context *context, enum ibv_qp_type type)
 	return SEND_FLAGS | (ip_csum ? IBV_SEND_IP_CSUM : 0);
 }
 
-uint64_t weft_wr_ops(uint32_t opcodes)
+uint64_t weft_wr_ops(struct ibv_context *context, uint32_t opcodes)
 {
-	uint64_t ops = opcodes & ~(1U << IBV_WR_ATOMIC_WRITE);
+	const unsigned int tail = to_weft_context(context)->qp_mask;
+	uint64_t ops = opcodes & ~(1U << VERBS_WR_ATOMIC_WRITE);
 
-	if (opcodes & 1 << IBV_WR_ATOMIC_WRITE)
-		ops |= IBV_QP_EX_WITH_ATOMIC_WRITE | WEFT_QP_EX_WITH_FLUSH;
+	if (opcodes & 1 << VERBS_WR_ATOMIC_WRITE) {
+		if (tail > VERBS_QP_ATOMIC_WRITE)
+			ops |= VERBS_QP_EX_WITH_ATOMIC_WRITE;
+		if (tail > VERBS_QP_FLUSH)
+			ops |= VERBS_QP_EX_WITH_FLUSH;
+	}
 	return ops;
 }
 
@@ -334,11 +336,11 @@ static inline int put_operation(const struct weft_qp *qp, struct weft_sqe *sqe,
 	if (qp->vqp.qp.qp_type == IBV_QPT_XRC_SEND)
 		sqe->xrc.srqn = wr->qp_type.xrc.remote_srqn;
 
-	switch (wr->opcode) {
+	switch ((unsigned int)wr->opcode) {
 	case IBV_WR_RDMA_WRITE:
 	case IBV_WR_RDMA_WRITE_WITH_IMM:
 	case IBV_WR_RDMA_READ:
-	case IBV_WR_ATOMIC_WRITE:
+	case VERBS_WR_ATOMIC_WRITE:
 		sqe->remote_addr = wr->wr.rdma.remote_addr;
 		sqe->rkey = wr->wr.rdma.rkey;
 		return 0;
@@ -586,7 +588,6 @@ static void wr_atomic_write(struct ibv_qp_ex *ibqp, uint32_t rkey,
 	}
 }
 
-#ifdef WEFT_HAVE_WR_FLUSH
 static void wr_flush(struct ibv_qp_ex *ibqp, uint32_t rkey,
 		     uint64_t remote_addr, size_t len, uint8_t type,
 		     uint8_t level)
@@ -596,8 +597,8 @@ static void wr_flush(struct ibv_qp_ex *ibqp, uint32_t rkey,
 	sqe = wr_begin_rdma(ibqp, WEFT_SQE_FLUSH, rkey, remote_addr);
 	if (unlikely(!sqe))
 		return;
-	if (!type || type & ~(IBV_FLUSH_GLOBAL | IBV_FLUSH_PERSISTENT) ||
-	    level > IBV_FLUSH_MR || len > UINT32_MAX) {
+	if (!type || type & ~(VERBS_FLUSH_GLOBAL | VERBS_FLUSH_PERSISTENT) ||
+	    level > VERBS_FLUSH_MR || len > UINT32_MAX) {
 		wr_fail(&to_weft_qp_ex(ibqp)->sq, EINVAL);
 		return;
 	}
@@ -605,7 +606,6 @@ static void wr_flush(struct ibv_qp_ex *ibqp, uint32_t rkey,
 	sqe->flush.placement = type;
 	sqe->flush.selectivity = level;
 }
-#endif
 
 static void wr_bind_mw(struct ibv_qp_ex *ibqp, struct ibv_mw *mw, uint32_t rkey,
 		       const struct ibv_mw_bind_info *info)
@@ -825,12 +825,11 @@ void weft_set_wr_ops(struct weft_qp *qp, uint64_t ops)
 		ibqp->wr_bind_mw = wr_bind_mw;
 	if (ops & IBV_QP_EX_WITH_SEND_WITH_INV)
 		ibqp->wr_send_inv = wr_send_inv;
-	if (ops & IBV_QP_EX_WITH_ATOMIC_WRITE)
-		ibqp->wr_atomic_write = wr_atomic_write;
-#ifdef WEFT_HAVE_WR_FLUSH
-	if (ops & IBV_QP_EX_WITH_FLUSH)
-		ibqp->wr_flush = wr_flush;
-#endif
+	if (ops & VERBS_QP_EX_WITH_ATOMIC_WRITE)
+		qp->vqp.tail[VERBS_QP_ATOMIC_WRITE].wr_atomic_write =
+			wr_atomic_write;
+	if (ops & VERBS_QP_EX_WITH_FLUSH)
+		qp->vqp.tail[VERBS_QP_FLUSH].wr_flush = wr_flush;
 
 	ibqp->wr_set_ud_addr = wr_set_ud_addr;
 	ibqp->wr_set_xrc_srqn = wr_set_xrc_srqn;

@@ -2,8 +2,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "compat.h"
 #include "weft.h"
 #include "weft-abi.h"
 
@@ -21,7 +21,7 @@ static struct weft_doorbell qp_doorbell(const struct weft_qp *qp,
 
 /* Both rings are in the same memory. A QP that another process has created has no rings here. */
 static int qp_map_rings(struct weft_qp *qp,
-			const struct uweft_create_qp_resp *resp)
+			const struct weft_create_qp_resp *resp)
 {
 	struct ibv_context *context = qp->vqp.qp.context;
 	struct weft_map *map;
@@ -44,7 +44,7 @@ static int qp_map_rings(struct weft_qp *qp,
 
 static int qp_init_queues(struct weft_qp *qp,
 			  const struct ibv_qp_init_attr_ex *attr,
-			  const struct uweft_create_qp_resp *resp)
+			  const struct weft_create_qp_resp *resp)
 {
 	bool locked = attr->pd && weft_pd_shared(attr->pd);
 	int ret;
@@ -97,13 +97,18 @@ static struct weft_qp *qp_create(struct ibv_context *context,
 	if (!qp)
 		return NULL;
 
-	cmd.cookie = (uintptr_t)qp;
-	ret = weft_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv_cmd,
-				     sizeof(cmd), &resp.ibv_resp, sizeof(resp));
+	cmd.drv.cookie = (uintptr_t)qp;
+	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv_cmd,
+				    sizeof(cmd), &resp.ibv_resp,
+#if VERBS_PABI >= 64
+				    sizeof(resp), NULL);
+#else
+				    sizeof(resp));
+#endif
 	if (ret)
 		goto err_free_qp;
 
-	ret = qp_init_queues(qp, attr, &resp);
+	ret = qp_init_queues(qp, attr, &resp.drv);
 	if (ret)
 		goto err_destroy_qp;
 	qp->parent = weft_parent_use(attr->pd);
@@ -180,7 +185,8 @@ static int qp_check_attr_ex(struct ibv_context *context,
 	if (!check_comp_mask(qp_create_flags(attr), QP_CREATE_FLAGS))
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
-	    !check_comp_mask(attr->send_ops_flags, weft_wr_ops(opcodes)))
+	    !check_comp_mask(attr->send_ops_flags,
+			     weft_wr_ops(context, opcodes)))
 		return EOPNOTSUPP;
 	if (!(attr->comp_mask & qp_owner(attr)))
 		return EINVAL;
@@ -221,7 +227,8 @@ struct ibv_qp *weft_create_qp_ex(struct ibv_context *context,
 	attr->cap = attr_ex.cap;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) {
 		weft_set_wr_ops(qp, attr->send_ops_flags);
-		qp->vqp.comp_mask |= VERBS_QP_EX;
+		qp->vqp.tail[to_weft_context(context)->qp_mask].comp_mask |=
+			VERBS_QP_EX;
 	}
 	return &qp->vqp.qp;
 }
@@ -231,7 +238,7 @@ struct ibv_qp *weft_open_qp(struct ibv_context *context,
 			    struct ibv_qp_open_attr *attr)
 {
 	struct ibv_qp_init_attr_ex no_attr = { .qp_type = IBV_QPT_XRC_RECV };
-	struct uweft_create_qp_resp no_queues = {};
+	struct weft_create_qp_resp no_queues = {};
 	struct ib_uverbs_create_qp_resp resp;
 	struct ibv_open_qp cmd = {};
 	struct weft_qp *qp;
@@ -337,7 +344,7 @@ static void qp_get_cap(const struct weft_qp *qp, struct ibv_qp_cap *cap)
 }
 
 static int qp_switch_rings(struct weft_qp *qp,
-			   const struct uweft_modify_qp_resp *resp)
+			   const struct weft_modify_qp_resp *resp)
 {
 	int cmd_fd = qp->vqp.qp.context->cmd_fd;
 	int sq_ret;
@@ -373,11 +380,11 @@ static int qp_resize_locked(struct weft_qp *qp, struct ibv_qp_attr *attr,
 	struct uweft_modify_qp_resp resp = {};
 	int ret;
 
-	cmd->max_send_wr = attr->cap.max_send_wr;
-	cmd->max_recv_wr = attr->cap.max_recv_wr;
-	cmd->max_send_sge = attr->cap.max_send_sge;
-	cmd->max_recv_sge = attr->cap.max_recv_sge;
-	cmd->max_inline_data = attr->cap.max_inline_data;
+	cmd->drv.max_send_wr = attr->cap.max_send_wr;
+	cmd->drv.max_recv_wr = attr->cap.max_recv_wr;
+	cmd->drv.max_send_sge = attr->cap.max_send_sge;
+	cmd->drv.max_recv_sge = attr->cap.max_recv_sge;
+	cmd->drv.max_inline_data = attr->cap.max_inline_data;
 
 	/* slots are in use until their completions have been polled */
 	if (queue_exceeds(&qp->sq.queue, attr->cap.max_send_wr) ||
@@ -388,7 +395,7 @@ static int qp_resize_locked(struct weft_qp *qp, struct ibv_qp_attr *attr,
 	if (ret)
 		return ret;
 
-	ret = qp_switch_rings(qp, &resp);
+	ret = qp_switch_rings(qp, &resp.drv);
 	qp_get_cap(qp, &attr->cap);
 	return ret;
 }
@@ -455,13 +462,13 @@ int weft_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 	struct ibv_modify_qp cmd;
 	int ret;
 
-	ret = qp_set_alt_path(ibqp->context, attr, &attr_mask, &cmd_ex.alt);
+	ret = qp_set_alt_path(ibqp->context, attr, &attr_mask, &cmd_ex.drv.alt);
 	if (ret)
 		return ret;
 
 	if (attr_mask & IBV_QP_CAP)
 		return qp_resize(to_weft_qp(ibqp), attr, attr_mask, &cmd_ex);
-	if (attr_mask & IBV_QP_RATE_LIMIT || cmd_ex.alt.port_num)
+	if (attr_mask & IBV_QP_RATE_LIMIT || cmd_ex.drv.alt.port_num)
 		return qp_modify_ex(to_weft_qp(ibqp), attr, attr_mask, &cmd_ex,
 				    &resp_ex);
 
@@ -481,8 +488,8 @@ int weft_modify_qp_rate_limit(struct ibv_qp *ibqp,
 		.rate_limit = attr->rate_limit,
 	};
 	struct uweft_modify_qp cmd = {
-		.max_burst_sz = attr->max_burst_sz,
-		.typical_pkt_sz = attr->typical_pkt_sz,
+		.drv.max_burst_sz = attr->max_burst_sz,
+		.drv.typical_pkt_sz = attr->typical_pkt_sz,
 	};
 	struct uweft_modify_qp_resp resp = {};
 

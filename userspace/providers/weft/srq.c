@@ -45,8 +45,8 @@ struct ibv_srq *weft_create_srq(struct ibv_pd *pd,
 	ret = ibv_cmd_create_srq(pd, &srq->vsrq.srq, attr, &cmd.ibv_cmd,
 				 sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	srq->vsrq.srq_type = IBV_SRQT_BASIC;
-	srq->vsrq.srq_num = resp.srqn;
-	return srq_finish(srq, ret, pd, &resp.rq, attr->attr.max_sge);
+	srq->vsrq.srq_num = resp.drv.srqn;
+	return srq_finish(srq, ret, pd, &resp.drv.rq, attr->attr.max_sge);
 }
 
 static struct ibv_srq *srq_create_xrc(struct ibv_context *context,
@@ -65,7 +65,7 @@ static struct ibv_srq *srq_create_xrc(struct ibv_context *context,
 				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	/* libibverbs sets it for a basic SRQ only */
 	srq->vsrq.srq.srq_context = attr->srq_context;
-	return srq_finish(srq, ret, attr->pd, &resp.rq, attr->attr.max_sge);
+	return srq_finish(srq, ret, attr->pd, &resp.drv.rq, attr->attr.max_sge);
 }
 
 /* libibverbs calls weft_create_srq() for a basic SRQ. */
@@ -97,7 +97,7 @@ static int srq_resize(struct weft_srq *srq, struct ibv_srq_attr *attr,
 	struct ibv_srq *ibsrq = &srq->vsrq.srq;
 	struct weft_ring_resp where = {};
 	struct uweft_modify_srq cmd = {
-		.ring_addr = (uintptr_t)&where,
+		.drv.ring_addr = (uintptr_t)&where,
 	};
 	int ret;
 

@@ -2,29 +2,35 @@
 #ifndef WEFT_PROVIDER_ABI_H
 #define WEFT_PROVIDER_ABI_H
 
-#include <infiniband/kern-abi.h>
 #include <rdma/weft-abi.h>
-#include <kernel-abi/weft-abi.h>
 
-DECLARE_DRV_CMD(uweft_get_context, IB_USER_VERBS_CMD_GET_CONTEXT,
-		weft_alloc_ucontext_req, weft_alloc_ucontext_resp);
-DECLARE_DRV_CMD(uweft_query_device_ex, IB_USER_VERBS_EX_CMD_QUERY_DEVICE,
-		empty, weft_query_device_resp);
-DECLARE_DRV_CMD(uweft_create_cq, IB_USER_VERBS_EX_CMD_CREATE_CQ,
-		weft_create_cq_req, weft_create_cq_resp);
-DECLARE_DRV_CMD(uweft_resize_cq, IB_USER_VERBS_CMD_RESIZE_CQ,
-		weft_resize_cq_req, weft_resize_cq_resp);
-DECLARE_DRV_CMD(uweft_create_qp, IB_USER_VERBS_EX_CMD_CREATE_QP,
-		weft_create_qp_req, weft_create_qp_resp);
-DECLARE_DRV_CMD(uweft_modify_qp, IB_USER_VERBS_EX_CMD_MODIFY_QP,
-		weft_modify_qp_req, weft_modify_qp_resp);
-DECLARE_DRV_CMD(uweft_create_srq, IB_USER_VERBS_CMD_CREATE_SRQ,
-		weft_create_srq_req, weft_create_srq_resp);
-DECLARE_DRV_CMD(uweft_create_xsrq, IB_USER_VERBS_CMD_CREATE_XSRQ,
-		weft_create_srq_req, weft_create_srq_resp);
-DECLARE_DRV_CMD(uweft_modify_srq, IB_USER_VERBS_CMD_MODIFY_SRQ,
-		weft_modify_srq_req, empty);
-DECLARE_DRV_CMD(uweft_create_ah, IB_USER_VERBS_CMD_CREATE_AH,
-		empty, weft_create_ah_resp);
+#include "rdmacore/driver.h"
+
+VERBS_DRIVER_CMD(uweft_get_context, ibv_get_context, weft_alloc_ucontext_req);
+VERBS_DRIVER_RESP(uweft_get_context, ib_uverbs_get_context_resp,
+		  weft_alloc_ucontext_resp);
+VERBS_DRIVER_RESP(uweft_query_device_ex, ib_uverbs_ex_query_device_resp,
+		  weft_query_device_resp);
+VERBS_DRIVER_CMD(uweft_create_cq, ibv_create_cq_ex, weft_create_cq_req);
+VERBS_DRIVER_RESP(uweft_create_cq, ib_uverbs_ex_create_cq_resp,
+		  weft_create_cq_resp);
+VERBS_DRIVER_CMD(uweft_resize_cq, ibv_resize_cq, weft_resize_cq_req);
+VERBS_DRIVER_RESP(uweft_resize_cq, ib_uverbs_resize_cq_resp,
+		  weft_resize_cq_resp);
+VERBS_DRIVER_CMD(uweft_create_qp, ibv_create_qp_ex, weft_create_qp_req);
+VERBS_DRIVER_RESP(uweft_create_qp, ib_uverbs_ex_create_qp_resp,
+		  weft_create_qp_resp);
+VERBS_DRIVER_CMD(uweft_modify_qp, ibv_modify_qp_ex, weft_modify_qp_req);
+VERBS_DRIVER_RESP(uweft_modify_qp, ib_uverbs_ex_modify_qp_resp,
+		  weft_modify_qp_resp);
+VERBS_DRIVER_CMD(uweft_create_srq, ibv_create_srq, weft_create_srq_req);
+VERBS_DRIVER_RESP(uweft_create_srq, ib_uverbs_create_srq_resp,
+		  weft_create_srq_resp);
+VERBS_DRIVER_CMD(uweft_create_xsrq, ibv_create_xsrq, weft_create_srq_req);
+VERBS_DRIVER_RESP(uweft_create_xsrq, ib_uverbs_create_srq_resp,
+		  weft_create_srq_resp);
+VERBS_DRIVER_CMD(uweft_modify_srq, ibv_modify_srq, weft_modify_srq_req);
+VERBS_DRIVER_RESP(uweft_create_ah, ib_uverbs_create_ah_resp,
+		  weft_create_ah_resp);
 
 #endif /* WEFT_PROVIDER_ABI_H */

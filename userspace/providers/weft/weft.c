@@ -7,10 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <infiniband/cmd_write.h>
-#include <util/util.h>
-
-#include "compat.h"
 #include "weft.h"
 #include "weft-abi.h"
 
@@ -23,14 +19,14 @@ static_assert(WEFT_ABI_SIZES(SIZE_IS), "the ABI");
  * weft_rxe, too, whose name begins with "rxe".
  */
 static const struct verbs_match_ent match_table[] = {
-	VERBS_DRIVER_ID(RDMA_DRIVER_WEFT),
-	VERBS_NAME_MATCH("weft", NULL),
+	{ .kind = VERBS_MATCH_DRIVER_ID, .u.driver_id = RDMA_DRIVER_WEFT },
+	{ .kind = VERBS_MATCH_MODALIAS, .u.modalias = "rdma_device:*Nweft*" },
 	{},
 };
 
-static int query_device_ex(struct ibv_context *context,
-			   const struct ibv_query_device_ex_input *input,
-			   struct ibv_device_attr_ex *attr, size_t attr_size)
+int weft_query_device_ex(struct ibv_context *context,
+			 const struct ibv_query_device_ex_input *input,
+			 struct ibv_device_attr_ex *attr, size_t attr_size)
 {
 	struct uweft_query_device_ex_resp resp = {};
 	size_t resp_size = sizeof(resp);
@@ -45,10 +41,11 @@ static int query_device_ex(struct ibv_context *context,
 	if (attr_size >=
 	    offsetofend(struct ibv_device_attr_ex, packet_pacing_caps)) {
 		attr->packet_pacing_caps.qp_rate_limit_min =
-			resp.qp_rate_limit_min;
+			resp.drv.qp_rate_limit_min;
 		attr->packet_pacing_caps.qp_rate_limit_max =
-			resp.qp_rate_limit_max;
-		attr->packet_pacing_caps.supported_qpts = resp.supported_qpts;
+			resp.drv.qp_rate_limit_max;
+		attr->packet_pacing_caps.supported_qpts =
+			resp.drv.supported_qpts;
 	}
 
 	version = resp.ibv_resp.base.fw_ver;
@@ -59,8 +56,8 @@ static int query_device_ex(struct ibv_context *context,
 	return 0;
 }
 
-static int query_port(struct ibv_context *context, uint8_t port_num,
-		      struct ibv_port_attr *attr)
+int weft_query_port(struct ibv_context *context, uint8_t port_num,
+		    struct ibv_port_attr *attr)
 {
 	struct ibv_query_port cmd;
 
@@ -71,8 +68,8 @@ static int query_port(struct ibv_context *context, uint8_t port_num,
  * The device clock is CLOCK_MONOTONIC_RAW in nanoseconds. The whole value is in
  * tv_nsec, where programs expect the counter of a device clock.
  */
-static int query_rt_values(struct ibv_context *context,
-			   struct ibv_values_ex *values)
+int weft_query_rt_values(struct ibv_context *context,
+			 struct ibv_values_ex *values)
 {
 	struct timespec now;
 
@@ -88,75 +85,65 @@ static int query_rt_values(struct ibv_context *context,
 	return 0;
 }
 
-static void free_context(struct ibv_context *ibctx)
+static void delete_context(struct weft_context *context)
+{
+	verbs_uninit_context(weft_vctx(context));
+	free(context);
+}
+
+void weft_free_context(struct ibv_context *ibctx)
 {
 	struct weft_context *context = to_weft_context(ibctx);
 
 	weft_map_cache_destroy(&context->maps);
 	close(context->doorbell_fd);
-	verbs_uninit_context(&context->vctx);
-	free(context);
+	delete_context(context);
 }
 
-static const struct verbs_context_ops context_ops = {
-	.advise_mr		= weft_advise_mr,
-	.alloc_dm		= weft_alloc_dm,
-	.alloc_mw		= weft_alloc_mw,
-	.alloc_null_mr		= weft_alloc_null_mr,
-	.alloc_parent_domain	= weft_alloc_parent_domain,
-	.alloc_pd		= weft_alloc_pd,
-	.alloc_td		= weft_alloc_td,
-	.attach_mcast		= ibv_cmd_attach_mcast,
-	.bind_mw		= weft_bind_mw,
-	.close_xrcd		= weft_close_xrcd,
-	.create_ah		= weft_create_ah,
-	.create_cq		= weft_create_cq,
-	.create_cq_ex		= weft_create_cq_ex,
-	.create_qp		= weft_create_qp,
-	.create_qp_ex		= weft_create_qp_ex,
-	.create_srq		= weft_create_srq,
-	.create_srq_ex		= weft_create_srq_ex,
-	.dealloc_mw		= weft_dealloc_mw,
-	.dealloc_pd		= weft_dealloc_pd,
-	.dealloc_td		= weft_dealloc_td,
-	.dereg_mr		= weft_dereg_mr,
-	.destroy_ah		= weft_destroy_ah,
-	.destroy_cq		= weft_destroy_cq,
-	.destroy_qp		= weft_destroy_qp,
-	.destroy_srq		= weft_destroy_srq,
-	.detach_mcast		= ibv_cmd_detach_mcast,
-	.free_context		= free_context,
-	.free_dm		= weft_free_dm,
-	.get_srq_num		= weft_get_srq_num,
-	.import_dm		= weft_import_dm,
-	.import_mr		= weft_import_mr,
-	.import_pd		= weft_import_pd,
-	.modify_cq		= weft_modify_cq,
-	.modify_qp		= weft_modify_qp,
-	.modify_qp_rate_limit	= weft_modify_qp_rate_limit,
-	.modify_srq		= weft_modify_srq,
-	.open_qp		= weft_open_qp,
-	.open_xrcd		= weft_open_xrcd,
-	.poll_cq		= weft_poll_cq,
-	.post_recv		= weft_post_recv,
-	.post_send		= weft_post_send,
-	.post_srq_recv		= weft_post_srq_recv,
-	.query_device_ex	= query_device_ex,
-	.query_port		= query_port,
-	WEFT_QUERY_PORT_SPEED
-	.query_qp		= weft_query_qp,
-	.query_rt_values	= query_rt_values,
-	.query_srq		= weft_query_srq,
-	.reg_dm_mr		= weft_reg_dm_mr,
-	.reg_dmabuf_mr		= weft_reg_dmabuf_mr,
-	.reg_mr			= weft_reg_mr,
-	.req_notify_cq		= weft_req_notify_cq,
-	.rereg_mr		= weft_rereg_mr,
-	.resize_cq		= weft_resize_cq,
-	.unimport_dm		= weft_unimport_dm,
-	.unimport_mr		= weft_unimport_mr,
-	.unimport_pd		= weft_unimport_pd,
-};
+/*
+ * The kernel refuses an ioctl with another id than that of the device. A device of the type
+ * weft_rxe has rdma_rxe's, see rdma/weft-abi.h.
+ */
+static uint32_t ioctl_driver_id(const struct ibv_device *device)
+{
+	char path[sizeof(device->dev_path) + sizeof("/abi_version")];
+	unsigned int version = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/abi_version", device->dev_path);
+	file = fopen(path, "re");
+	if (file) {
+		if (fscanf(file, "%u", &version) != 1)
+			version = 0;
+		fclose(file);
+	}
+	return version == WEFT_RXE_ABI_VERSION ? RDMA_DRIVER_RXE :
+						 RDMA_DRIVER_WEFT;
+}
+
+/*
+ * Allocate a context, of which libibverbs initializes its part. Closes @cmd_fd, frees all and
+ * sets errno if it fails.
+ */
+static struct weft_context *new_context(struct ibv_device *device, int cmd_fd)
+{
+	struct weft_context *context;
+	int ret;
+
+	static_assert(!offsetof(struct weft_context, vctx), "NULL is its offset");
+	context = _verbs_init_and_alloc_context(device, cmd_fd, sizeof(*context),
+						NULL, ioctl_driver_id(device));
+	if (!context)
+		return NULL;
+
+	ret = weft_set_ops(context, device);
+	if (ret) {
+		delete_context(context);
+		errno = ret;
+		return NULL;
+	}
+	return context;
+}
 
 static void set_up_context(struct weft_context *context, int doorbell_fd,
 			   uint64_t comp_mask)
@@ -166,14 +153,6 @@ static void set_up_context(struct weft_context *context, int doorbell_fd,
 	context->placement = comp_mask & WEFT_UCONTEXT_PLACEMENT;
 	context->ip_csum = comp_mask & WEFT_UCONTEXT_IP_CSUM;
 	context->null_key = comp_mask & WEFT_UCONTEXT_NULL_KEY;
-	verbs_set_ops(&context->vctx, &context_ops);
-}
-
-/* The kernel refuses an ioctl with another id than that of the device. */
-static uint32_t ioctl_driver_id(struct ibv_device *device)
-{
-	return verbs_get_device(device)->sysfs->abi_ver == WEFT_RXE_ABI_VERSION ?
-	       RDMA_DRIVER_RXE : RDMA_DRIVER_WEFT;
 }
 
 static struct verbs_context *alloc_context(struct ibv_device *device,
@@ -184,25 +163,24 @@ static struct verbs_context *alloc_context(struct ibv_device *device,
 	struct weft_context *context;
 	int ret;
 
-	context = verbs_init_and_alloc_context(device, cmd_fd, context, vctx,
-					       ioctl_driver_id(device));
+	context = new_context(device, cmd_fd);
 	if (!context)
 		return NULL;
 
-	cmd.abi_version = WEFT_ABI_VERSION;
-	ret = weft_cmd_get_context(&context->vctx, &cmd.ibv_cmd, sizeof(cmd),
-				   &resp.ibv_resp, sizeof(resp));
-	if (ret)
-		goto err_uninit_context;
+	cmd.drv.abi_version = WEFT_ABI_VERSION;
+	ret = ibv_cmd_get_context(weft_vctx(context), &cmd.ibv_cmd, sizeof(cmd),
+#if VERBS_PABI >= 57
+				  NULL,
+#endif
+				  &resp.ibv_resp, sizeof(resp));
+	if (ret) {
+		delete_context(context);
+		errno = ret;
+		return NULL;
+	}
 
-	set_up_context(context, resp.doorbell_fd, resp.comp_mask);
-	return &context->vctx;
-
-err_uninit_context:
-	verbs_uninit_context(&context->vctx);
-	free(context);
-	errno = ret;
-	return NULL;
+	set_up_context(context, resp.drv.doorbell_fd, resp.drv.comp_mask);
+	return weft_vctx(context);
 }
 
 /*
@@ -212,30 +190,27 @@ err_uninit_context:
 static struct verbs_context *import_context(struct ibv_device *device,
 					    int cmd_fd)
 {
-	DECLARE_COMMAND_BUFFER_LINK(driver, UVERBS_OBJECT_DEVICE,
-				    UVERBS_METHOD_QUERY_CONTEXT, 1, NULL);
 	struct weft_alloc_ucontext_resp resp = {};
 	struct weft_context *context;
+	union verbs_command cmd;
 	int ret;
 
-	context = verbs_init_and_alloc_context(device, cmd_fd, context, vctx,
-					       ioctl_driver_id(device));
+	context = new_context(device, cmd_fd);
 	if (!context)
 		return NULL;
 
-	fill_attr_out_ptr(driver, WEFT_ATTR_QUERY_CONTEXT_RESP, &resp);
-	ret = ibv_cmd_query_context(&context->vctx.context, driver);
-	if (ret)
-		goto err_uninit_context;
+	verbs_command_init(&cmd, UVERBS_OBJECT_DEVICE, UVERBS_METHOD_QUERY_CONTEXT);
+	verbs_command_add_out(&cmd, WEFT_ATTR_QUERY_CONTEXT_RESP, &resp,
+			      sizeof(resp));
+	ret = ibv_cmd_query_context(context->context, &cmd.buffer);
+	if (ret) {
+		delete_context(context);
+		errno = ret;
+		return NULL;
+	}
 
 	set_up_context(context, resp.doorbell_fd, resp.comp_mask);
-	return &context->vctx;
-
-err_uninit_context:
-	verbs_uninit_context(&context->vctx);
-	free(context);
-	errno = ret;
-	return NULL;
+	return weft_vctx(context);
 }
 
 static struct verbs_device *alloc_device(struct verbs_sysfs_dev *sysfs_dev)
@@ -258,4 +233,9 @@ static const struct verbs_device_ops weft_device_ops = {
 	.alloc_context		= alloc_context,
 	.import_context		= import_context,
 };
-PROVIDER_DRIVER(weft, weft_device_ops);
+
+/* libibverbs loads the provider to have it register itself. */
+static __attribute__((constructor)) void register_driver(void)
+{
+	verbs_register_driver(&weft_device_ops);
+}

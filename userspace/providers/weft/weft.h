@@ -2,20 +2,21 @@
 #ifndef WEFT_H
 #define WEFT_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#include <infiniband/driver.h>
-
 #include "map.h"
 #include "queue.h"
+#include "rdmacore/driver.h"
 
 struct weft_td;
 
 struct weft_context {
-	struct verbs_context vctx;
+	/* struct verbs_context of libibverbs, in which struct ibv_context is the last member */
+	uint64_t vctx[VERBS_CONTEXT_MAX / sizeof(uint64_t)];
+	/* in @vctx */
+	struct ibv_context *context;
 	/* for the doorbell ioctls; an imported context has one of its own */
 	int doorbell_fd;
 	/* mappings of destroyed QPs, which another QP may get again */
@@ -26,6 +27,8 @@ struct weft_context {
 	bool ip_csum;
 	/* the device has WEFT_NULL_KEY */
 	bool null_key;
+	/* index of comp_mask in struct verbs_qp.tail */
+	unsigned int qp_mask;
 };
 
 /**
@@ -112,7 +115,7 @@ struct weft_cq {
 	struct verbs_cq vcq;
 	struct weft_ring ring;
 	struct weft_lock lock;
-	pthread_spinlock_t arm_lock;
+	struct weft_lock arm_lock;
 	uint32_t consumer;
 	uint32_t producer;
 	const struct weft_cqe *cqe;
@@ -136,7 +139,13 @@ struct weft_dm {
 
 static inline struct weft_context *to_weft_context(struct ibv_context *context)
 {
-	return container_of(context, struct weft_context, vctx.context);
+	return container_of(verbs_context_start(context), struct weft_context,
+			    vctx);
+}
+
+static inline struct verbs_context *weft_vctx(struct weft_context *context)
+{
+	return (struct verbs_context *)context->vctx;
 }
 
 static inline struct weft_pd *to_weft_pd(struct ibv_pd *pd)
@@ -222,8 +231,11 @@ uint32_t weft_send_opcodes(struct ibv_context *context, enum ibv_qp_type type);
 /* The enum ibv_send_flags that ibv_post_send() accepts. */
 uint32_t weft_send_flags(struct ibv_context *context, enum ibv_qp_type type);
 
-/* The enum ibv_qp_create_send_ops_flags for opcodes of weft_send_opcodes(). */
-uint64_t weft_wr_ops(uint32_t opcodes);
+/*
+ * The enum ibv_qp_create_send_ops_flags for opcodes of weft_send_opcodes(), as far as
+ * libibverbs has the functions.
+ */
+uint64_t weft_wr_ops(struct ibv_context *context, uint32_t opcodes);
 
 /*
  * The opcodes whose work requests name their destination (UD: an address handle, XRC: an SRQ), a
@@ -234,7 +246,23 @@ uint32_t weft_addressed_opcodes(enum ibv_qp_type type);
 /* Set the ibv_wr functions that the consumer asked for by enum ibv_qp_create_send_ops_flags. */
 void weft_set_wr_ops(struct weft_qp *qp, uint64_t ops);
 
+/* release.c */
+
+/*
+ * Give libibverbs the functions of a new context. Returns 0, or EPROTO after a message if this
+ * release of libibverbs is unknown.
+ */
+int weft_set_ops(struct weft_context *context, const struct ibv_device *device);
+
 /* weft.c, pd.c, mem.c, ah.c */
+int weft_query_device_ex(struct ibv_context *context,
+			 const struct ibv_query_device_ex_input *input,
+			 struct ibv_device_attr_ex *attr, size_t attr_size);
+int weft_query_port(struct ibv_context *context, uint8_t port_num,
+		    struct ibv_port_attr *attr);
+int weft_query_rt_values(struct ibv_context *context,
+			 struct ibv_values_ex *values);
+void weft_free_context(struct ibv_context *ibctx);
 struct ibv_pd *weft_alloc_pd(struct ibv_context *context);
 int weft_dealloc_pd(struct ibv_pd *pd);
 struct ibv_pd *weft_import_pd(struct ibv_context *context, uint32_t handle);
