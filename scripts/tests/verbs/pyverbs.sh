@@ -5,7 +5,7 @@
 # lib.sh, too.
 . "$(dirname "${BASH_SOURCE[0]}")/../verbs/stock.sh"
 
-# Where the packages have them, and so has what build-provider --whole makes.
+# Where the packages have them, and so has what build-rdma-core --whole makes.
 suite=/usr/share/doc/rdma-core/tests
 
 # expected_skips FILE: those of this kernel
