@@ -42,6 +42,15 @@ sync_sources()
 		"${exist[@]}" "$dir/") | grep -v '^\.' || true
 }
 
+# libibverbs_number: of the private interface of this machine's libibverbs, which is in the
+# name of the provider's file that it loads; none if there is no libibverbs
+libibverbs_number()
+{
+	local lib
+	lib=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p | awk '$1 == "libibverbs.so.1" { print $NF; exit }')
+	[ -z "$lib" ] || grep -ao 'IBVERBS_PRIVATE_[0-9]*' "$lib" | sed 's/.*_//' | sort -nu | tail -n 1
+}
+
 # weft_version: of this checkout
 weft_version()
 {
