@@ -11,7 +11,8 @@
  *
  * Releases that share a number are not alike: see rdmacore/ops.h, struct
  * verbs_qp, and ibv_cmd_reg_dmabuf_mr(). scripts/check-rdma-core compares all
- * declarations with the source of a release.
+ * declarations with the source of a release. A new number wants a layout in
+ * rdmacore/ops.h, a table in release.c, and its place in scripts/build-provider.
  *
  * rdmacore/symbols lists the functions. The build makes a library without code
  * from it, with the version IBVERBS_PRIVATE_NN, to link with. Thus the provider
