@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What release $RELEASE of rdma-core has, and the releases before it do not, is there: the
- * provider knows the release by the library that has loaded it.
+ * Functions that came with later releases of rdma-core are there from that release on, and
+ * refused before. $RELEASE is the release of the library.
  */
 #include "lib.h"
 
@@ -78,7 +78,7 @@ static void qp_functions(void)
 	check_works(&a, &b);
 }
 
-/* of libibverbs the errno would be EOPNOTSUPP, and kernels before 7.2 say EPROTONOSUPPORT */
+/* EOPNOTSUPP would mean that the provider has no such function; kernels before 7.2 say EPROTONOSUPPORT */
 static void port_speed(void)
 {
 	int (*query)(struct ibv_context *, uint32_t, uint64_t *) =

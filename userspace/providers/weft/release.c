@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What differs between releases of rdma-core whose libraries have the same
- * interface number. The provider finds it out from the library that has loaded
- * it.
+ * The differences between releases of rdma-core that share an interface number.
+ * The provider learns the release from the library that has loaded it.
  */
 
 #include <errno.h>
@@ -128,26 +127,30 @@ static const void *find_ops(void)
 #endif
 
 /*
- * The index of comp_mask in struct verbs_qp.tail, or -1. ibv_qp_to_qp_ex() tells:
- * it reads comp_mask where the library has it.
+ * The index of comp_mask in struct verbs_qp.tail, or -1. ibv_qp_to_qp_ex() tells,
+ * because it reads comp_mask where the library has it. That may be behind struct
+ * verbs_qp if the release is unknown.
  */
 static int find_qp_mask(void)
 {
+	union {
+		struct verbs_qp qp;
+		uint8_t room[2 * sizeof(struct verbs_qp)];
+	} probe;
 	int i;
 
 	for (i = 0; i < VERBS_QP_TAIL_SIZE - 1; i++) {
-		struct verbs_qp qp = {};
-
-		qp.tail[i].comp_mask = VERBS_QP_EX;
-		if (ibv_qp_to_qp_ex(&qp.qp))
+		memset(&probe, 0, sizeof(probe));
+		probe.qp.tail[i].comp_mask = VERBS_QP_EX;
+		if (ibv_qp_to_qp_ex(&probe.qp.qp))
 			return i;
 	}
 	return -1;
 }
 
 /*
- * struct ibv_context in struct verbs_context, or NULL. It follows a word with the
- * size of all.
+ * struct ibv_context in struct verbs_context, or NULL. In front of it is a word
+ * with the size of struct verbs_context.
  */
 static struct ibv_context *find_context(struct weft_context *context,
 					const struct ibv_device *device)
@@ -172,7 +175,7 @@ int weft_set_ops(struct weft_context *context, const struct ibv_device *device)
 
 	context->context = find_context(context, device);
 	if (!context->context || qp_mask < 0) {
-		/* always, as programs would crash otherwise */
+		/* not only with IBV_SHOW_WARNINGS, as nothing else tells the reason */
 		fprintf(stderr,
 			"libweft: Warning: this libibverbs has changed its interface, but not the number (%d): a newer weft is needed\n",
 			VERBS_PABI);
