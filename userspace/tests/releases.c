@@ -78,7 +78,7 @@ static void qp_functions(void)
 	check_works(&a, &b);
 }
 
-/* EOPNOTSUPP would mean that the provider has no such function; kernels before 7.2 say EPROTONOSUPPORT */
+/* EOPNOTSUPP: the provider has no such function; EPROTONOSUPPORT: the kernel is older than 7.2 */
 static void port_speed(void)
 {
 	int (*query)(struct ibv_context *, uint32_t, uint64_t *) =
