@@ -45,9 +45,13 @@
  */
 static DEFINE_XARRAY(device_guids);
 
-/* weft_refuse() for "rdma link add", because the device has no name yet. */
+/*
+ * Logs why "rdma link add" fails and what to do, and evaluates to the error. The user sees only the
+ * error, because rdma_link_ops.newlink gets no extended ack to put a text into. As only an
+ * administrator can cause such a line, it need not be a debug message, which nobody would find.
+ */
 #define netdev_refuse(_ndev, _err, _fmt, ...) \
-	({ netdev_dbg(_ndev, "add RDMA device: " _fmt "\n", ##__VA_ARGS__); (_err); })
+	({ pr_warn("weft: no device on %s: " _fmt "\n", (_ndev)->name, ##__VA_ARGS__); (_err); })
 
 static bool netdev_carries_ip(const struct net_device *ndev)
 {
@@ -475,10 +479,22 @@ static int instance_allocate(struct weft_dev *dev, bool ib)
 	if (!dev->stats)
 		return -ENOMEM;
 	ret = guid_choose(dev);
+	if (ret == -EBUSY)
+		return netdev_refuse(dev->ndev, ret,
+				     "all GUIDs of its MAC address are in use: delete a device");
 	if (ret)
 		return ret;
 	dev->ibdev.node_guid = dev->guid;
 	return ib ? weft_hca_create(dev) : 0;
+}
+
+static int instance_refuse_port(const struct net_device *ndev, int err)
+{
+	if (err != -ENOSPC)
+		return netdev_refuse(ndev, err, "no port of the InfiniBand fabric (%pe)",
+				     ERR_PTR(err));
+	return netdev_refuse(ndev, err,
+			     "the switch has no free port, or the cable (ib_switch=0) no free end: delete another weft_ib device, or use another interface");
 }
 
 /* Makes the device visible to the notifier. */
@@ -489,7 +505,7 @@ static int instance_attach(struct weft_dev *dev)
 
 	ASSERT_RTNL();
 	if (ndev->reg_state != NETREG_REGISTERED)
-		return netdev_refuse(ndev, -ENODEV, "the net device is going away");
+		return netdev_refuse(ndev, -ENODEV, "the interface is being removed");
 	ret = weft_dev_publish(dev);
 	if (ret)
 		return ret;
@@ -499,7 +515,7 @@ static int instance_attach(struct weft_dev *dev)
 	/* the core must not derive the state of an InfiniBand port from the net device */
 	if (dev->hca) {
 		ret = weft_hca_attach(dev);
-		return ret ? netdev_refuse(ndev, ret, "no port of the fabric (%d)", ret) : 0;
+		return ret ? instance_refuse_port(ndev, ret) : 0;
 	}
 	weft_reach_start(&dev->mcast.reach);
 	dev->port_state = netdev_port_state(ndev);
@@ -527,8 +543,13 @@ static int instance_register(struct weft_dev *dev, const char *name)
 	put_device(&ibdev->dev);
 	/* the core returns -ENFILE for a name that is in use */
 	if (ret == -ENFILE)
-		return netdev_refuse(dev->ndev, -EEXIST, "the name %s is in use", name);
-	return ret;
+		return netdev_refuse(dev->ndev, -EEXIST,
+				     "an RDMA device has the name %s: choose another name, or delete that device",
+				     name);
+	if (ret)
+		return netdev_refuse(dev->ndev, ret, "the RDMA core did not register it (%pe)",
+				     ERR_PTR(ret));
+	return 0;
 }
 
 static int instance_register_roce(struct weft_dev *dev, const char *name)
@@ -539,7 +560,7 @@ static int instance_register_roce(struct weft_dev *dev, const char *name)
 	/* adding a GID opens the sockets, too, but that error would not reach the user */
 	ret = weft_udp_open(net);
 	if (ret)
-		return netdev_refuse(dev->ndev, ret, "no UDP sockets for RoCE (%d)", ret);
+		return netdev_refuse(dev->ndev, ret, "no UDP sockets for RoCE (%pe)", ERR_PTR(ret));
 	ret = instance_register(dev, name);
 	weft_udp_close(net);
 	return ret;
@@ -588,12 +609,18 @@ err_dealloc:
 	return ret;
 }
 
-int weft_device_add(const char *name, struct net_device *ndev)
+static int instance_add_roce(const char *name, struct net_device *ndev, bool rxe)
 {
 	if (!netdev_carries_ip(ndev))
-		return netdev_refuse(ndev, -EOPNOTSUPP, "no IP on net devices of type %u",
+		return netdev_refuse(ndev, -EOPNOTSUPP,
+				     "an interface of type %u carries no IP: use Ethernet, lo, tun, PPP or an IP tunnel",
 				     ndev->type);
-	return instance_add(name, ndev, false, false);
+	return instance_add(name, ndev, false, rxe);
+}
+
+int weft_device_add(const char *name, struct net_device *ndev)
+{
+	return instance_add_roce(name, ndev, false);
 }
 WEFT_EXPORT_FOR_TEST(weft_device_add);
 
@@ -601,18 +628,17 @@ int weft_device_add_rxe(const char *name, struct net_device *ndev)
 {
 	if (strncmp(name, "rxe", 3))
 		return netdev_refuse(ndev, -EINVAL,
-				     "the provider for rdma_rxe wants a name that begins with rxe");
-	if (!netdev_carries_ip(ndev))
-		return netdev_refuse(ndev, -EOPNOTSUPP, "no IP on net devices of type %u",
-				     ndev->type);
-	return instance_add(name, ndev, false, true);
+				     "the provider for rdma_rxe does not find %s: use a name that begins with rxe",
+				     name);
+	return instance_add_roce(name, ndev, true);
 }
 
 int weft_device_add_ib(const char *name, struct net_device *ndev)
 {
 	if (!netdev_carries_frames(ndev))
 		return netdev_refuse(ndev, -EOPNOTSUPP,
-				     "no InfiniBand fabric on net devices of type %u", ndev->type);
+				     "an interface of type %u carries no InfiniBand fabric: use Ethernet or lo, or, if the interface carries IP, set the module's parameter ib_peers",
+				     ndev->type);
 	return instance_add(name, ndev, true, false);
 }
 

@@ -22,6 +22,10 @@
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define COMPAT_HAS_PLACEMENT
 #endif
+/* A network namespace has a table of its UDP sockets, which may be the global one. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
+#define COMPAT_HAS_NETNS_UDP_TABLE
+#endif
 /* The core has ODP capabilities for FLUSH and ATOMIC WRITE. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
 #define COMPAT_HAS_ODP_PLACEMENT

@@ -9,6 +9,7 @@
 #define WEFT_COMPAT_UDP_H
 
 #include <linux/ipv6.h>
+#include <net/udp.h>
 #include <net/udp_tunnel.h>
 
 /* @sk if @function has the prototype @type, else the struct socket of @sk. */
@@ -35,5 +36,14 @@
 #define COMPAT_CLEAR_MC6_LOOP(sk)	(inet6_sk(sk)->mc_loop = 0)
 #define inet6_clear_bit(nr, sk)		COMPAT_CLEAR_##nr(sk)
 #endif
+
+static inline struct udp_table *compat_udp_table(const struct net *net)
+{
+#ifdef COMPAT_HAS_NETNS_UDP_TABLE
+	return net->ipv4.udp_table;
+#else
+	return &udp_table;
+#endif
+}
 
 #endif /* WEFT_COMPAT_UDP_H */

@@ -19,6 +19,7 @@
 #include "compat/udp.h"
 #include "fabric/underlay_addr.h"
 #include "inet/ip.h"
+#include "inet/port.h"
 
 /* encap_type of struct udp_tunnel_sock_cfg: any value but 0 enables encap_rcv. */
 #define TUNNEL_ENCAP_TYPE	1
@@ -380,7 +381,10 @@ static int tunnel_start(struct tunnel *tunnel)
 {
 	int ret = tunnel_sockets_open(tunnel);
 
-	if (ret)
+	if (ret == -EADDRINUSE)
+		weft_port_taken(dev_net(tunnel->underlay.ndev), WEFT_TUNNEL_PORT,
+				tunnel->underlay.ndev->ifindex);
+	else if (ret)
 		netdev_warn(tunnel->underlay.ndev, "weft: no UDP port %u for InfiniBand: %d\n",
 			    WEFT_TUNNEL_PORT, ret);
 	return ret;

@@ -16,6 +16,7 @@
 
 #include "compat/udp.h"
 #include "engine/rx.h"
+#include "inet/port.h"
 #include "link/burst.h"
 #include "link/roce_port.h"
 #include "object/dev.h"
@@ -277,8 +278,7 @@ int weft_udp_open(struct net *net)
 		ret = listen_space_open(net);
 	mutex_unlock(&listen_mutex);
 	if (ret == -EADDRINUSE)
-		pr_warn("weft: UDP port %u of network namespace %u is taken, by rdma_rxe?\n",
-			ROCE_V2_UDP_DPORT, net->ns.inum);
+		weft_port_taken(net, ROCE_V2_UDP_DPORT, 0);
 	return ret;
 }
 WEFT_EXPORT_FOR_TEST(weft_udp_open);
