@@ -35,16 +35,29 @@ whole()
 	! ldd -r "$provider" 2>&1 | grep -E 'undefined|not found' || fail "the provider cannot be loaded"
 	gzip -t /usr/share/man/man7/weft.7.gz
 	cmp /usr/lib/systemd/system/weft@.service /weft/userspace/systemd/weft@.service
+	cmp "$(command -v weft-check)" /weft/userspace/tools/weft-check
+	gzip -t /usr/share/man/man8/weft-check.8.gz
 }
 
 # headers: the kernel that has its headers there; the kernel itself has not
-headers() { basename /lib/modules/*+deb13-amd64; }
+headers() { basename "$(find /lib/modules -maxdepth 1 -name '*+deb13-amd64' | sort -V | head -n 1)"; }
+
+# one_kernel: remove what the root has of others, for which DKMS would build, too
+one_kernel()
+{
+	local kept dir
+	kept=$(headers)
+	for dir in /lib/modules/*; do
+		[ "${dir##*/}" = "$kept" ] || rm -r "$dir"
+	done
+}
 
 # in_throwaway_root ARG...: those of the test
 in_throwaway_root()
 {
 	local tmp root
 	if [ "${1-}" = in-root ]; then
+		one_kernel
 		in_root
 		return
 	fi
