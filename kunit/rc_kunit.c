@@ -112,11 +112,13 @@ static void retries_used_up(struct kunit *test)
 	const struct rc_retry_row *row = test->param_value;
 	struct fake_attr attr = rc_attr;
 	struct oracle_way *oracle;
+	struct weft_dev *dev;
 	struct rc *rc;
 
 	attr.retry_cnt = row->retry_cnt;
 	attr.rnr_retry = row->rnr_retry;
 	rc = rc_create(test, &attr, &plain);
+	dev = &rc->link->node[0].dev;
 	rc->link->faults.loss = row->loss ? 100 : 0;
 	rc->link->watch_psn = rc->link->node[0].qp->send.psn;
 	oracle = &rc->way[0].oracle;
@@ -129,6 +131,12 @@ static void retries_used_up(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rc->link->watched, row->tries);
 	KUNIT_EXPECT_EQ(test, rc->link->node[0].qp->state, IB_QPS_ERR);
 	KUNIT_EXPECT_EQ(test, rc->link->node[1].qp->state, IB_QPS_RTS);
+	/* the timeout that finds no retries left is no retry */
+	KUNIT_EXPECT_EQ(test, weft_stats_sum(dev, WEFT_STAT_LOCAL_ACK_TIMEOUT_ERR),
+			row->loss ? row->retry_cnt : 0);
+	KUNIT_EXPECT_EQ(test, weft_stats_sum(dev, WEFT_STAT_REQ_TRANSPORT_RETRIES_EXCEEDED),
+			row->loss);
+	KUNIT_EXPECT_EQ(test, weft_stats_sum(dev, WEFT_STAT_REQ_RNR_RETRIES_EXCEEDED), !row->loss);
 	rc_expect(rc);
 	rc_expect_events(rc, 0);
 }

@@ -24,10 +24,18 @@ static const char * const quiet[] = {
 	"rx_queue_full", "duplicates", "out_of_sequence", "seq_naks_sent", "seq_naks_rcvd",
 	"implied_naks", "stale_responses", "retransmits", "migrations", "rx_no_memory",
 	"rx_too_long",
+	/* by the names of mlx5 */
+	"out_of_buffer", "packet_seq_err", "local_ack_timeout_err", "req_cqe_error",
+	"req_cqe_flush_error", "resp_cqe_error", "resp_cqe_flush_error",
+	"req_remote_access_errors", "req_remote_invalid_request",
+	"req_transport_retries_exceeded", "req_rnr_retries_exceeded",
+	"resp_remote_access_errors", "resp_local_length_error", "duplicate_request",
+	"rnr_nak_retry_err", "implied_nak_seq_err", "rx_icrc_encapsulated",
 };
 
 static const char * const busy[] = {
 	"sent_messages", "sent_bytes", "rcvd_messages", "rcvd_bytes", "tx_packets", "rx_packets",
+	"rx_write_requests", "rx_read_requests", "rx_atomic_requests",
 };
 
 #define NUM_QUIET	ARRAY_SIZE(quiet)
@@ -134,7 +142,12 @@ static void messages(void)
 	expect_ok(a.scq, 4);
 	MOVED({ "sent_messages", 5 }, { "sent_bytes", 30300 }, { "rcvd_messages", 5 },
 	      { "rcvd_bytes", 30300 }, { "tx_packets", packets ? ANY : 0 },
-	      { "rx_packets", packets ? ANY : 0 });
+	      { "rx_packets", packets ? ANY : 0 }, { "rx_write_requests", 1 },
+	      { "rx_read_requests", 1 }, { "rx_atomic_requests", 0 });
+	post(&a, at(swr(&a, 5, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8), &b, 0));
+	expect_ok(a.scq, 5);
+	MOVED({ "rcvd_messages", 1 }, { "rx_write_requests", 0 }, { "rx_read_requests", 0 },
+	      { "rx_atomic_requests", 1 });
 }
 
 static void not_ready(void)
@@ -144,7 +157,8 @@ static void not_ready(void)
 	post(&a, swr(&a, 1, IBV_WR_SEND, 0, 100));
 	expect_wc(a.scq, 1, IBV_WC_RNR_RETRY_EXC_ERR);
 	MOVED({ "rnr_naks_sent", 3 }, { "rnr_retries", 2 }, { "retransmits", packets ? 2 : 0 },
-	      { "rcvd_messages", 0 });
+	      { "rcvd_messages", 0 }, { "out_of_buffer", 3 }, { "rnr_nak_retry_err", 2 },
+	      { "req_cqe_error", 1 }, { "req_rnr_retries_exceeded", 1 });
 }
 
 static void refused(void)
@@ -155,7 +169,41 @@ static void refused(void)
 			(uintptr_t)b.buf));
 	expect_wc(a.scq, 1, IBV_WC_REM_ACCESS_ERR);
 	expect_event(IBV_EVENT_QP_ACCESS_ERR, b.qp);
-	MOVED({ "naks_sent", 1 }, { "rcvd_messages", 0 });
+	MOVED({ "naks_sent", 1 }, { "rcvd_messages", 0 }, { "rx_write_requests", 0 },
+	      { "req_cqe_error", 1 }, { "req_remote_access_errors", 1 },
+	      { "resp_remote_access_errors", 1 });
+}
+
+static void too_long(void)
+{
+	make_pair(&a, &b, PATIENT());
+	begin();
+	post_recv(&b, 1, 0, 99);
+	post(&a, swr(&a, 2, IBV_WR_SEND, 0, 100));
+	expect_wc(b.rcq, 1, IBV_WC_LOC_LEN_ERR);
+	expect_wc(a.scq, 2, IBV_WC_REM_INV_REQ_ERR);
+	expect_event(IBV_EVENT_QP_REQ_ERR, b.qp);
+	MOVED({ "naks_sent", 1 }, { "rcvd_messages", 0 }, { "req_cqe_error", 1 },
+	      { "req_remote_invalid_request", 1 }, { "resp_cqe_error", 1 },
+	      { "resp_local_length_error", 1 });
+}
+
+/* A UC requester learns nothing, so the responder's counters are all that there is. */
+static void unreliable(void)
+{
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UC));
+	begin();
+	post(&a, swr(&a, 1, IBV_WR_SEND, 0, 100));
+	expect_ok(a.scq, 1);
+	MOVED({ "out_of_buffer", 1 }, { "rcvd_messages", 0 });
+	post_recv(&b, 2, 0, 99);
+	post(&a, swr(&a, 3, IBV_WR_SEND, 0, 100));
+	expect_ok(a.scq, 3);
+	MOVED({ "rx_too_long", 1 }, { "resp_local_length_error", 1 }, { "rcvd_messages", 0 });
+	post(&a, at_key(swr(&a, 4, IBV_WR_RDMA_WRITE, 0, 100), b.mr->rkey ^ 0xff00,
+			(uintptr_t)b.buf));
+	expect_ok(a.scq, 4);
+	MOVED({ "resp_remote_access_errors", 1 }, { "rx_write_requests", 0 });
 }
 
 static void unanswered(void)
@@ -166,7 +214,8 @@ static void unanswered(void)
 	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	expect_wc(a.scq, 1, IBV_WC_RETRY_EXC_ERR);
 	MOVED({ "transport_retries", 2 }, { "retransmits", packets ? 2 : 0 },
-	      { "rx_not_ready", packets ? 3 : 0 });
+	      { "rx_not_ready", packets ? 3 : 0 }, { "local_ack_timeout_err", 2 },
+	      { "req_cqe_error", 1 }, { "req_transport_retries_exceeded", 1 });
 }
 
 static void flushed(void)
@@ -186,7 +235,9 @@ static void flushed(void)
 		post(&a, swr(&a, i, IBV_WR_SEND, 0, 100));
 	for (i = 0; i < 3; i++)
 		expect_wc(a.scq, i, IBV_WC_WR_FLUSH_ERR);
-	MOVED({ "flushed_wrs", 8 }, { "sent_messages", 0 });
+	MOVED({ "flushed_wrs", 8 }, { "sent_messages", 0 }, { "req_cqe_error", 3 },
+	      { "req_cqe_flush_error", 3 }, { "resp_cqe_error", 5 },
+	      { "resp_cqe_flush_error", 5 });
 }
 
 /* what else moves when the QP fails depends on what is on its way then */
@@ -289,7 +340,7 @@ static void no_receive(void)
 {
 	make_ud();
 	send_datagram(datagram(&b));
-	MOVED({ "ud_dropped_no_receive", 1 }, { "rcvd_messages", 0 });
+	MOVED({ "ud_dropped_no_receive", 1 }, { "out_of_buffer", 1 }, { "rcvd_messages", 0 });
 	post_recv(&b, 2, 0, 200);
 	send_datagram(datagram(&b));
 	expect_ok(b.rcq, 2);
@@ -530,7 +581,7 @@ static void asked_by_others(void)
 }
 
 TESTS(
-	TEST(messages), TEST(not_ready), TEST(refused), TEST(unanswered), TEST(flushed),
-	TEST(overrun), TEST(of_the_device), TEST(no_receive), TEST(wrong_qkey), TEST(no_qp),
+	TEST(messages), TEST(not_ready), TEST(refused), TEST(too_long),
+	TEST(unreliable), TEST(unanswered), TEST(flushed), TEST(overrun), TEST(of_the_device), TEST(no_receive), TEST(wrong_qkey), TEST(no_qp),
 	TEST(copies), TEST(queue_full), TEST(of_the_port), TEST(asked_by_others)
 )

@@ -11,9 +11,17 @@
 #define STATS_DESC(id, counter, doc) \
 	[WEFT_STAT_##id] = { .name = #counter, .priv = doc },
 
-static const struct rdma_stat_desc stats_descs[WEFT_STAT_NUM] = {
+#define STATS_ALIAS_DESC(id, counter)	{ .name = #counter },
+
+/* the aliases follow the counters */
+static const struct rdma_stat_desc stats_descs[] = {
 	WEFT_STATS(STATS_DESC)
+	WEFT_STAT_ALIASES(STATS_ALIAS_DESC)
 };
+
+#define STATS_ALIAS(id, counter)	WEFT_STAT_##id,
+
+static const enum weft_stat stats_aliases[] = { WEFT_STAT_ALIASES(STATS_ALIAS) };
 
 #define DEV_STATS_DESC(id, counter, doc) \
 	[WEFT_DEV_STAT_##id] = { .name = #counter, .priv = doc },
@@ -49,6 +57,8 @@ void weft_stats_fill(const struct weft_stats __percpu *stats, struct rdma_hw_sta
 
 	for (i = 0; i < WEFT_STAT_NUM; i++)
 		to->value[i] = stats_sum(stats, i);
+	for (; i < to->num_counters; i++)
+		to->value[i] = to->value[stats_aliases[i - WEFT_STAT_NUM]];
 }
 
 struct rdma_hw_stats *weft_alloc_hw_device_stats(struct ib_device *ibdev)
@@ -60,8 +70,12 @@ struct rdma_hw_stats *weft_alloc_hw_device_stats(struct ib_device *ibdev)
 struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev,
 					       u32 port_num)
 {
-	return rdma_alloc_hw_stats_struct(stats_descs, WEFT_STAT_NUM,
-					  RDMA_HW_STATS_DEFAULT_LIFESPAN);
+	int num = ARRAY_SIZE(stats_descs);
+
+	/* the last alias is for RoCE only */
+	if (!rdma_protocol_roce(ibdev, port_num))
+		num--;
+	return rdma_alloc_hw_stats_struct(stats_descs, num, RDMA_HW_STATS_DEFAULT_LIFESPAN);
 }
 
 static int dev_stats_fill(struct weft_dev *dev, struct rdma_hw_stats *to)
@@ -83,5 +97,5 @@ int weft_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 	if (weft_check_port(ibdev, "get statistics", port_num))
 		return -EINVAL;
 	weft_stats_fill(dev->stats, stats);
-	return WEFT_STAT_NUM;
+	return stats->num_counters;
 }

@@ -17,7 +17,8 @@ struct weft_dev;
 
 /*
  * X(id, name shown to users, description). The names are part of the interface to user space: add
- * new counters at the end, and never rename one.
+ * new counters at the end, and never rename one. From OUT_OF_BUFFER on the names are those of mlx5,
+ * which monitoring programs know, and have the meaning that they have there.
  */
 #define WEFT_STATS(X)							\
 	X(SENT_MESSAGES, sent_messages,					\
@@ -93,7 +94,49 @@ struct weft_dev;
 	X(RX_NO_MEMORY, rx_no_memory,					\
 	  "Packets, or copies of them for a group, dropped for want of memory.")	\
 	X(RX_TOO_LONG, rx_too_long,					\
-	  "Messages of UC and UD dropped because they were longer than the receive.")
+	  "Messages of UC and UD dropped because they were longer than the receive.") \
+	X(OUT_OF_BUFFER, out_of_buffer,					\
+	  "Messages that found no receive posted.")			\
+	X(PACKET_SEQ_ERR, packet_seq_err,				\
+	  "Sequence error NAKs received, with retries left.")		\
+	X(LOCAL_ACK_TIMEOUT_ERR, local_ack_timeout_err,			\
+	  "Ack timeouts that expired, with retries left.")		\
+	X(REQ_CQE_ERROR, req_cqe_error,					\
+	  "Send work requests completed with an error, flushed ones included.")	\
+	X(REQ_CQE_FLUSH_ERROR, req_cqe_flush_error,			\
+	  "Send work requests flushed.")				\
+	X(RESP_CQE_ERROR, resp_cqe_error,				\
+	  "Receives completed with an error, flushed ones included.")	\
+	X(RESP_CQE_FLUSH_ERROR, resp_cqe_flush_error,			\
+	  "Receives flushed.")						\
+	X(REQ_REMOTE_ACCESS_ERRORS, req_remote_access_errors,		\
+	  "Requests that failed because the peer reported a remote access error.") \
+	X(REQ_REMOTE_INVALID_REQUEST, req_remote_invalid_request,	\
+	  "Requests that failed because the peer reported an invalid request.")	\
+	X(REQ_TRANSPORT_RETRIES_EXCEEDED, req_transport_retries_exceeded, \
+	  "Requests that failed because no transport retries were left.") \
+	X(REQ_RNR_RETRIES_EXCEEDED, req_rnr_retries_exceeded,		\
+	  "Requests that failed because no RNR retries were left.")	\
+	X(RESP_REMOTE_ACCESS_ERRORS, resp_remote_access_errors,		\
+	  "Requests refused for their rkey: the key, its rights or its range.")	\
+	X(RESP_LOCAL_LENGTH_ERROR, resp_local_length_error,		\
+	  "Messages that were longer than the receive.")		\
+	X(RX_WRITE_REQUESTS, rx_write_requests,				\
+	  "WRITEs among rcvd_messages.")				\
+	X(RX_READ_REQUESTS, rx_read_requests,				\
+	  "READs among rcvd_messages.")					\
+	X(RX_ATOMIC_REQUESTS, rx_atomic_requests,			\
+	  "Atomics, and ATOMIC WRITEs, among rcvd_messages.")
+
+/*
+ * X(id, second name): the names of mlx5 for counters that weft has by another name. The last one is
+ * for RoCE ports only.
+ */
+#define WEFT_STAT_ALIASES(X)						\
+	X(DUPLICATES, duplicate_request)				\
+	X(RNR_RETRIES, rnr_nak_retry_err)				\
+	X(IMPLIED_NAKS, implied_nak_seq_err)				\
+	X(RX_ICRC, rx_icrc_encapsulated)
 
 /* Counters of a device, in the same form. */
 #define WEFT_DEV_STATS(X)						\

@@ -85,8 +85,8 @@ static void comp_nak(struct weft_qp *qp, enum weft_nak code)
 	switch (code) {
 	case WEFT_NAK_PSN_SEQUENCE:
 		weft_stats_inc(qp, WEFT_STAT_SEQ_NAKS_RCVD);
-		if (!qp->send.inflight.retried)
-			weft_retry(qp);
+		if (qp->send.inflight.retried || weft_retry(qp))
+			weft_stats_inc(qp, WEFT_STAT_PACKET_SEQ_ERR);
 		return;
 	case WEFT_NAK_INVALID_REQUEST:
 		fault = WEFT_FAULT_NAK_REQUEST;

@@ -153,6 +153,27 @@ void weft_inflight_retire(struct weft_qp *qp)
 		weft_inflight_fault(qp, slot->fault);
 }
 
+static void inflight_count_failure(struct weft_qp *qp, enum ib_wc_status status)
+{
+	weft_stats_inc(qp, WEFT_STAT_REQ_CQE_ERROR);
+	switch (status) {
+	case IB_WC_REM_ACCESS_ERR:
+		weft_stats_inc(qp, WEFT_STAT_REQ_REMOTE_ACCESS_ERRORS);
+		break;
+	case IB_WC_REM_INV_REQ_ERR:
+		weft_stats_inc(qp, WEFT_STAT_REQ_REMOTE_INVALID_REQUEST);
+		break;
+	case IB_WC_RETRY_EXC_ERR:
+		weft_stats_inc(qp, WEFT_STAT_REQ_TRANSPORT_RETRIES_EXCEEDED);
+		break;
+	case IB_WC_RNR_RETRY_EXC_ERR:
+		weft_stats_inc(qp, WEFT_STAT_REQ_RNR_RETRIES_EXCEEDED);
+		break;
+	default:
+		break;
+	}
+}
+
 void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_fault fault)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -167,6 +188,7 @@ void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_
 		weft_qp_set_error(qp);
 	else
 		weft_qp_set_sqe(qp);
+	inflight_count_failure(qp, status);
 	weft_inflight_complete(qp, slot, status, fault, 0);
 }
 
@@ -176,6 +198,8 @@ void weft_inflight_flush(struct weft_qp *qp)
 	enum weft_fault fault = weft_rules_flushed(READ_ONCE(qp->fault));
 
 	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
+	weft_stats_inc(qp, WEFT_STAT_REQ_CQE_ERROR);
+	weft_stats_inc(qp, WEFT_STAT_REQ_CQE_FLUSH_ERROR);
 	if (inflight->cur == inflight->head)
 		inflight->cur++;
 	weft_inflight_complete(qp, weft_inflight_at(inflight, inflight->head),

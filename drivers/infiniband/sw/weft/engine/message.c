@@ -54,6 +54,7 @@ static void msg_complete_error(struct weft_qp *qp, enum ib_wc_status status,
 		.vendor_err = fault,
 	};
 
+	weft_stats_inc(qp, WEFT_STAT_RESP_CQE_ERROR);
 	msg_complete(qp, cq, &cqe, true, flags);
 }
 
@@ -96,6 +97,7 @@ static void msg_flush_held(struct weft_qp *qp)
 		return;
 	}
 	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
+	weft_stats_inc(qp, WEFT_STAT_RESP_CQE_FLUSH_ERROR);
 	msg_complete_error(qp, weft_rules_status(fault), fault);
 	if (target)
 		msg_leave_srq(recv);
@@ -162,8 +164,12 @@ static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp, u64 lea
 	}
 	if (unlikely(ret == -EMSGSIZE))
 		return WEFT_FAULT_RECV_LENGTH;
+	if (unlikely(ret == -EAGAIN)) {
+		weft_stats_inc(qp, WEFT_STAT_OUT_OF_BUFFER);
+		return WEFT_FAULT_RNR;
+	}
 	if (ret && ret != -EINVAL)
-		return ret == -EAGAIN ? WEFT_FAULT_RNR : msg_queue_broken(qp);
+		return msg_queue_broken(qp);
 	recv->held = true;
 	recv->srqn = recv->srq ? recv->srq->srqn : 0;
 	recv->malformed = ret;
@@ -555,6 +561,8 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 			return fault;
 	}
 	weft_stats_message(qp->stats, WEFT_STAT_RCVD_MESSAGES, req->length);
+	if (req->op->rcvd_stat)
+		weft_stats_inc(qp, req->op->rcvd_stat);
 	if (unlikely(req->grh))
 		msg_complete_datagram(qp, req);
 	else if (req->op->flags & WEFT_OPF_RECEIVE)
@@ -576,9 +584,15 @@ const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fau
 
 	weft_assert_turn(&qp->recv.turn);
 	weft_odp_forget(&qp->recv.odp);
-	/* a UC or UD requester is not told, so at least count it */
-	if (fault == WEFT_FAULT_RECV_LENGTH && refusal->reply == WEFT_REPLY_NONE)
-		weft_stats_inc(qp, WEFT_STAT_RX_TOO_LONG);
+	if (fault == WEFT_FAULT_RECV_LENGTH) {
+		weft_stats_inc(qp, WEFT_STAT_RESP_LOCAL_LENGTH_ERROR);
+		/* a UC or UD requester is not told, so at least count it */
+		if (refusal->reply == WEFT_REPLY_NONE)
+			weft_stats_inc(qp, WEFT_STAT_RX_TOO_LONG);
+	}
+	/* UC refuses for the same reasons as RC, but sends no NAK that names them */
+	if (weft_rules_refusal(fault, WEFT_SERVICE_RC)->requester == IB_WC_REM_ACCESS_ERR)
+		weft_stats_inc(qp, WEFT_STAT_RESP_REMOTE_ACCESS_ERRORS);
 	if (refusal->responder && qp->recv.held)
 		msg_complete_error(qp, refusal->responder, fault);
 	if (refusal->has_event)

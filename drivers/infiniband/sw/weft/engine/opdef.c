@@ -8,6 +8,7 @@
 #include "engine/respond.h"
 #include "engine/transmit.h"
 #include "params.h"
+#include "stats.h"
 #include "wire/headers.h"
 #include "wire/operation.h"
 
@@ -27,6 +28,7 @@
 	.only = WEFT_OP_##_operation,				\
 	LENGTHS(sizeof(u64), sizeof(u64)),			\
 	.access = IB_ACCESS_REMOTE_ATOMIC,			\
+	.rcvd_stat = WEFT_STAT_RX_ATOMIC_REQUESTS,		\
 	.begin = weft_begin_word,				\
 	.respond = weft_respond_atomic
 
@@ -65,6 +67,7 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		LENGTHS(0, WEFT_MAX_MSG),
 		.access = IB_ACCESS_REMOTE_WRITE,
 		.wc_opcode = IB_WC_RDMA_WRITE,
+		.rcvd_stat = WEFT_STAT_RX_WRITE_REQUESTS,
 	},
 	[WEFT_SQE_WRITE_IMM] = {
 		.flags = WEFT_OPF_MOVE | WEFT_OPF_RECEIVE,
@@ -73,6 +76,7 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		LENGTHS(0, WEFT_MAX_MSG),
 		.access = IB_ACCESS_REMOTE_WRITE,
 		.wc_opcode = IB_WC_RDMA_WRITE,
+		.rcvd_stat = WEFT_STAT_RX_WRITE_REQUESTS,
 		.recv_opcode = IB_WC_RECV_RDMA_WITH_IMM,
 		.recv_flags = WEFT_WC_WITH_IMM,
 	},
@@ -84,6 +88,7 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		LENGTHS(0, WEFT_MAX_MSG),
 		.access = IB_ACCESS_REMOTE_READ,
 		.wc_opcode = IB_WC_RDMA_READ,
+		.rcvd_stat = WEFT_STAT_RX_READ_REQUESTS,
 		.build = weft_build_read,
 		.respond = weft_respond_read,
 	},
@@ -139,6 +144,7 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		LENGTHS(WEFT_ATOMIC_WRITE_LENGTH, WEFT_ATOMIC_WRITE_LENGTH),
 		.access = IB_ACCESS_REMOTE_WRITE,
 		.wc_opcode = IB_WC_ATOMIC_WRITE,
+		.rcvd_stat = WEFT_STAT_RX_ATOMIC_REQUESTS,
 		.build = weft_build_atomic_write,
 		.begin = weft_begin_word,
 		.execute = weft_execute_atomic_write,

@@ -57,6 +57,7 @@ enum weft_opdef_flags {
  * @wc_opcode: enum ib_wc_opcode of the requester's completion
  * @recv_opcode: of the responder's completion, with WEFT_OPF_RECEIVE
  * @recv_flags: enum weft_wc_flags of that completion
+ * @rcvd_stat: enum weft_stat that counts the operation at the responder; 0: none
  * @build: fill in the headers of a request that has a response; @packets: responses it asks for
  * @begin: the responder checks a request and resolves its memory; NULL: @access and the length of
  *	the request say all
@@ -80,6 +81,7 @@ struct weft_opdef {
 	u8	wc_opcode;
 	u8	recv_opcode;
 	u8	recv_flags;
+	u8	rcvd_stat;
 	void (*build)(const struct weft_slot *slot, u32 packets, struct weft_tx_batch *batch);
 	struct weft_result (*begin)(struct weft_qp *qp, const struct weft_request *req);
 	u64 (*execute)(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io);

@@ -61,17 +61,18 @@ void weft_retry_start(struct weft_qp *qp)
 }
 WEFT_EXPORT_FOR_TEST(weft_retry_start);
 
-void weft_retry(struct weft_qp *qp)
+bool weft_retry(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 	struct weft_retry *retry = &send->retry;
 
 	if (retry->left == 0) {
-		if (weft_migrate_on_error(qp))
-			weft_retry_start(qp);
-		else
+		if (!weft_migrate_on_error(qp)) {
 			weft_inflight_fault(qp, WEFT_FAULT_RETRY);
-		return;
+			return false;
+		}
+		weft_retry_start(qp);
+		return true;
 	}
 	retry->left--;
 	send->inflight.retried = true;
@@ -79,6 +80,7 @@ void weft_retry(struct weft_qp *qp)
 	trace_weft_retry(qp->qpn, send->inflight.una, retry->left);
 	weft_inflight_rewind(qp, send->inflight.una);
 	weft_retry_start(qp);
+	return true;
 }
 
 void weft_retry_rnr(struct weft_qp *qp, u8 timer)
@@ -126,6 +128,6 @@ void weft_retry_timeout(struct weft_qp *qp)
 			      HRTIMER_MODE_REL_SOFT);
 	else if (weft_pace_is_holding(send))
 		weft_retry_start(qp); /* the packets that would be answered may still wait */
-	else
-		weft_retry(qp);
+	else if (weft_retry(qp))
+		weft_stats_inc(qp, WEFT_STAT_LOCAL_ACK_TIMEOUT_ERR);
 }

@@ -31,8 +31,10 @@ void weft_retry_start(struct weft_qp *qp);
 /*
  * A request is not answered, or the peer misses a packet: send again from the oldest PSN without an
  * answer, or, if no retries are left, migrate or fail the oldest request.
+ *
+ * Return: false: the request has failed.
  */
-void weft_retry(struct weft_qp *qp);
+bool weft_retry(struct weft_qp *qp);
 
 /*
  * The peer has no receive for a request: send it again after the delay that @timer (of the AETH)
