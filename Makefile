@@ -25,6 +25,7 @@ help:
 	@echo '  make install     module, provider and man page (with DKMS if it is there)'
 	@echo '  make uninstall'
 	@echo '  make package     Debian packages of them: weft-dkms, ibverbs-provider-weft'
+	@echo '  make release     source tarball, packages and checksums, of the tag that is checked out'
 	@echo '  make modules     weft.ko for KDIR=$(KDIR)'
 	@echo '  make provider    the provider for libibverbs, for any rdma-core from 34 to 65'
 	@echo '  make clean       remove what was built, here and in the cache'
@@ -39,8 +40,8 @@ clean:
 provider:
 	scripts/build-provider
 
-package:
-	@scripts/package
+package release:
+	@scripts/$@
 
 install uninstall:
 	KVER=$(KVER) KDIR=$(KDIR) scripts/install $@
@@ -63,5 +64,5 @@ test-full: prepare
 soak: prepare
 	@$(if $(MINUTES),WEFT_MINUTES=$(MINUTES)) scripts/test --full --kernel 6.12 -v soak/
 
-.PHONY: help modules modules_install clean provider package install uninstall
+.PHONY: help modules modules_install clean provider package release install uninstall
 .PHONY: demo demo-ib prepare test kunit bench check pictures test-full soak
