@@ -14,7 +14,7 @@ WEFT_SCRIPTS=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 WEFT_TOP=$(dirname "$WEFT_SCRIPTS")
 
 # The kernels weft is built for and tested on.
-WEFT_LINES="6.1 6.12 7.2 rt debug"
+WEFT_LINES="6.1 6.12 7.2 7.3 rt debug"
 
 # Progress and errors go to stderr: stdout belongs to a script's result.
 say()

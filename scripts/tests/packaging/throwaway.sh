@@ -39,8 +39,8 @@ whole()
 	gzip -t /usr/share/man/man8/weft-check.8.gz
 }
 
-# headers: the kernel that has its headers there; the kernel itself has not
-headers() { basename "$(find /lib/modules -maxdepth 1 -name '*+deb13-amd64' | sort -V | head -n 1)"; }
+# headers: the newest kernel that has its headers there; the kernel itself has not
+headers() { basename "$(find /lib/modules -maxdepth 1 -name '*+deb13-amd64' | sort -V | tail -n 1)"; }
 
 # one_kernel: remove what the root has of others, for which DKMS would build, too
 one_kernel()
@@ -62,6 +62,8 @@ in_throwaway_root()
 		return
 	fi
 	root=$("$WEFT_SCRIPTS/guest-root")
+	# Debian 13's own kernel stays when backports have dropped the newer one
+	"$WEFT_SCRIPTS/guest-root" headers 7.3 || "$WEFT_SCRIPTS/guest-root" headers 6.12
 	tmp=$(mktemp -d)
 	defer rmdir "$tmp"
 	# what is mounted vanishes with its namespace
