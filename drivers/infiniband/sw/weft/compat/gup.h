@@ -7,7 +7,7 @@
 
 #include <linux/mm.h>
 
-#ifndef COMPAT_GUP_WITHOUT_VMAS
+#ifndef COMPAT_HAS_GUP_WITHOUT_VMAS
 static inline long compat_pin_user_pages_remote(struct mm_struct *mm, unsigned long start,
 						unsigned long nr_pages, unsigned int gup_flags,
 						struct page **pages, int *locked)
