@@ -115,7 +115,8 @@ static const struct rxe_row rxe_rows[] = {
 	    .atomic = { .compare_add = 31, .swap = 32 }),
 	ROW("LOCAL_INV", LOCAL_INV, 0, 0, 0, .opcode = WEFT_SQE_LOCAL_INV),
 	ROW("bind", BIND_MW, 0, 0, 0, .opcode = WEFT_SQE_BIND_MW,
-	    .mw = { .addr = 41, .length = 42, .lkey = 43, .rkey = 44, .new_rkey = 45, .access = 46 }),
+	    .mw = { .addr = 41, .length = 42, .lkey = 43, .rkey = 44, .new_rkey = 45,
+		    .access = 46 }),
 	ROW("FLUSH", FLUSH, 0, 0, 0, .opcode = WEFT_SQE_FLUSH, REMOTE,
 	    .flush = { .length = 51, .placement = 2, .selectivity = 1 }),
 	/* wr_atomic_write() sets no flag for its data */

@@ -673,7 +673,7 @@ void weft_device_exit(void)
 	 * find a device between instance_enable() and removal_add().
 	 */
 	while (ib_unregister_driver(RDMA_DRIVER_WEFT), !xa_empty(&device_guids))
-		msleep(1);
+		msleep(20);
 	/* after that, because until then a net device may still leave its namespace */
 	unregister_netdevice_notifier(&instance_notifier);
 	cancel_delayed_work_sync(&gids_rescan);

@@ -25,7 +25,7 @@ static int removal_add(struct ib_device *ibdev)
 		return -EOPNOTSUPP;
 	/* a change of its namespace removes and adds the device again */
 	dev = to_weft_dev(ibdev);
-	/* uverbs has been told of the device before, so it has copied the id of instance_enable() */
+	/* the core has told uverbs before, which has copied the id of instance_enable() */
 	ibdev->ops.driver_id = (enum rdma_driver_id)RDMA_DRIVER_WEFT;
 	weft_advise_begin(&dev->advices);
 	if (dev->hca)
