@@ -35,19 +35,14 @@ struct weft_iter {
 int weft_sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
 			  const struct weft_sge *sge, u32 num, u64 end, u32 access);
 
-/**
- * weft_sgl_resolve - check and pin the elements of a work request
- * @sgl: result; empty after an error
- * @who: the QP
- * @sge: private copy of the list
- * @num: elements, at most WEFT_MAX_SGE
- * @end: bytes of the list that the message uses, U64_MAX: all
- * @access: IB_ACCESS_LOCAL_WRITE to write, 0 to read
+/*
+ * Check and pin the elements of a work request. @sge is a private copy of the list, with at most
+ * WEFT_MAX_SGE elements. @end: bytes of the list that the message uses; U64_MAX: all. @access:
+ * IB_ACCESS_LOCAL_WRITE to write, 0 to read.
  *
  * Elements of length 0 are skipped, and so are the elements that the message does not reach:
- * programs post receives with elements that only long messages need.
- *
- * Return: 0 or an error of weft_region_resolve().
+ * programs post receives with elements that only long messages need. Returns 0, or an error of
+ * weft_region_resolve(); @sgl is empty then.
  */
 static __always_inline int weft_sgl_resolve(struct weft_sgl *sgl,
 					    const struct weft_accessor *who,

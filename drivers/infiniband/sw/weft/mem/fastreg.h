@@ -18,30 +18,18 @@ struct weft_accessor;
 struct weft_piece;
 struct weft_region;
 
-/**
- * struct weft_fastreg - the next registration of a region
- * @state: of the region, private to fastreg.c
- * @pd: protection domain; the region itself has it only while it is valid
- * @blocks: kernel address of each block, or NULL
- * @pieces: a list with gaps: its pieces; else NULL
- * @max: room in @blocks or @pieces
- * @num: blocks or pieces in use
- * @page_shift: log2 of the size of a block
- * @offset: of the first byte in the first block
- * @length: bytes
- * @rcu: to free it after a grace period, as a SEND with invalidate may be looking at it
- */
+/* The next registration of a region. */
 struct weft_fastreg {
-	atomic_t		state;
-	const void		*pd;
-	void			**blocks;
-	struct weft_piece	*pieces;
-	u32			max;
-	u32			num;
-	u32			page_shift;
-	u32			offset;
+	atomic_t		state;		/* of the region, private to fastreg.c */
+	const void		*pd;		/* the region has it only while it is valid */
+	void			**blocks;	/* kernel address of each block, or NULL */
+	struct weft_piece	*pieces;	/* instead of @blocks, for a list with gaps */
+	u32			max;		/* room in @blocks or @pieces */
+	u32			num;		/* blocks or pieces in use */
+	u32			page_shift;	/* log2 of the size of a block */
+	u32			offset;		/* of the first byte in the first block */
 	u64			length;
-	struct rcu_head		rcu;
+	struct rcu_head		rcu;		/* SEND with invalidate may look at it */
 };
 
 /* A REG_MR work request. */
@@ -73,15 +61,12 @@ void weft_fastreg_destroy(struct weft_region *region);
 int weft_fastreg_register(const struct weft_accessor *who,
 			  const struct weft_fastreg_request *request);
 
-/**
- * weft_fastreg_invalidate - take the memory of a region away
- * @who: the QP that executes LOCAL_INV or has received a SEND with invalidate
- * @key: current key of the region
- * @wait: may sleep until all accesses have ended
+/*
+ * Take the memory of a region away. @who is the QP that executes LOCAL_INV or has received a SEND
+ * with invalidate; @key is the current key of the region. With @wait, sleep until all accesses have
+ * ended. A free region stays free. After success nobody accesses the memory any more.
  *
- * After success nobody accesses the memory any more. A free region stays free.
- *
- * Return: 0; -ENOENT: the key does not name a region for fast registration; -EINVAL: wrong
+ * Returns 0; -ENOENT: the key does not name a region for fast registration; -EINVAL: wrong
  * protection domain or outdated key; -EBUSY (without @wait): an access has not ended yet, the
  * caller tries again. No access begins any more.
  */

@@ -63,42 +63,29 @@ struct weft_odp_pin {
 	void			**blocks;	/* kernel address of each page */
 };
 
-/**
- * struct weft_odp_pins - all pages that a message needs at a time
- *
- * The owner of the holder's turn writes all of it, but for @state, and for @pin while a work item
- * has the pins (PENDING or EXPIRED).
- *
- * @state: enum pins_state
- * @holder: where the holder has its pointer to the pins; set to NULL when they are forgotten
- * @item: pins or unpins
- * @odp_queue: the queue of @item, with a reference; NULL: the queue of kernel consumers
- * @list: in the list of all pins with pinned pages, oldest first
- * @until: jiffies at which the pins are old
- * @seen_old: pins_expire_worker() has seen that they are old; private to it
- * @done: called in a work item when the pages have been pinned, or will not be, even if the pins
- *	have been forgotten; they may have been freed then
- * @arg: for @done
- * @users: spans that are attached
- * @keep: keep the pages after the last span is detached
- * @max: entries of @pin
- * @num: entries in use
- * @pin: the pages
+/*
+ * All pages that a message needs at a time. The owner of the holder's turn writes all of it, but
+ * for @state, and for @pin while a work item has the pins (PENDING or EXPIRED).
  */
 struct weft_odp_pins {
-	atomic_t		state;
+	atomic_t		state;		/* enum pins_state */
+	/* where the holder has its pointer to the pins; NULL after they have been forgotten */
 	struct weft_odp_pins	**holder;
-	struct weft_odp_work	item;
-	struct weft_odp_queue	*odp_queue;
-	struct list_head	list;
-	unsigned long		until;
-	bool			seen_old;
+	struct weft_odp_work	item;		/* pins or unpins */
+	struct weft_odp_queue	*odp_queue;	/* referenced; NULL: of kernel consumers */
+	struct list_head	list;		/* of all pins with pinned pages, oldest first */
+	unsigned long		until;		/* jiffies at which the pins are old */
+	bool			seen_old;	/* private to pins_expire_worker() */
+	/*
+	 * called in a work item when the pages have been pinned, or will not be, even if the pins
+	 * have been forgotten; they may have been freed then
+	 */
 	void			(*done)(void *arg);
 	void			*arg;
-	u32			users;
-	bool			keep;
-	u32			max;
-	u32			num;
+	u32			users;		/* spans that are attached */
+	bool			keep;		/* keep the pages after the last span is detached */
+	u32			max;		/* entries of @pin */
+	u32			num;		/* entries in use */
 	struct weft_odp_pin	pin[];
 };
 
@@ -113,21 +100,18 @@ void weft_odp_pins_add(struct weft_odp_pins *pins, const struct weft_region *reg
 		       u64 length, bool write);
 
 /*
- * Have the pages pinned by a work item, and set *@holder. @done is called in process context, also
- * if the pins are forgotten before.
+ * Have the pages pinned by a work item, and set *@holder. @done is called in process context, even
+ * if the pins have been forgotten before.
  */
 void weft_odp_pins_request(struct weft_odp_pins *pins, struct weft_odp_pins **holder,
 			   void (*done)(void *arg), void *arg);
 
-/**
- * weft_odp_pins_attach - give a span access to its pages
- * @pins: requested before, or NULL
- * @span: of an ODP region; after success its region is the pinned pages
- * @addr: first byte that will be accessed, within the span
- * @length: bytes that will be accessed, at least 1; no others may be
- * @write: they will be written
+/*
+ * Give a span of an ODP region access to its pages, for @length (at least 1) bytes from @addr on
+ * and no others. @pins: requested before, or NULL. After success the region of @span is the pinned
+ * pages.
  *
- * Return: 0; -EFAULT: the pages are not pinned (any more) and have to be requested; -EINPROGRESS:
+ * Returns 0; -EFAULT: the pages are not pinned (any more) and have to be requested; -EINPROGRESS:
  * they are being pinned; -EACCES: the process may not access them; -ENOMEM: there was no memory for
  * them. After an error @span is unchanged.
  */
@@ -137,10 +121,11 @@ int weft_odp_pins_attach(struct weft_odp_pins *pins, struct weft_span *span, u64
 /* The last reference to @region, of a pin, is gone. Called by the owner of the holder's turn. */
 void weft_odp_pins_detach(struct weft_region *region);
 
-/* The holder does not need the pins any more; no span is attached. NULL is allowed. Any context. */
+/*
+ * The holder does not need the pins any more; no span is attached. @pins may be NULL. Any context.
+ */
 void weft_odp_pins_forget(struct weft_odp_pins *pins);
 
-/* Are the pages still being pinned? @pins may be NULL. */
 bool weft_odp_pins_pending(const struct weft_odp_pins *pins);
 
 /*

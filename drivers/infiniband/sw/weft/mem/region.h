@@ -31,17 +31,18 @@ struct weft_odp_queue;
 struct weft_region;
 struct weft_sge;
 
-/**
- * struct weft_region_table - the keys of a device
- * @xa: key index (key >> 8) to struct weft_region
- * @next: where the cyclic search for a free index continues, so that the key of a freed region
- *	does not come back soon; under the lock of @xa
- * @newest: cache of the newest region for each value of the low bits of the key index; most
- *	lookups hit it. Written under the lock of @xa.
- */
+/* The keys of a device. */
 struct weft_region_table {
-	struct xarray	xa;
+	struct xarray	xa;	/* key index (key >> 8) to struct weft_region */
+	/*
+	 * where the cyclic search for a free index continues, so that the key of a freed region
+	 * does not come back soon; under the lock of @xa
+	 */
 	u32		next;
+	/*
+	 * cache of the newest region for each value of the low bits of the key index; most lookups
+	 * hit it. Written under the lock of @xa.
+	 */
 	struct weft_region __rcu *newest[WEFT_NEWEST_REGIONS];
 };
 
@@ -67,65 +68,48 @@ enum weft_region_kind {
 #define WEFT_NO_BLOCKS		((void **)ZERO_SIZE_PTR)
 #define WEFT_NO_BLOCKS_SHIFT	63
 
-/**
- * struct weft_region - memory that a key names
+/*
+ * Memory that a key names.
  *
  * Immutable after weft_region_publish(), but for @refs, @bound and @replaced. To change a region
  * its owner replaces it with a successor. A region for fast registration changes while it has no
  * reference (mem/fastreg.h). A memory window borrows @mm, @odp_queue and @blocks from the memory
  * region that it is bound to.
- *
- * @refs: one for the owner, one for each access in progress
- * @key: index << 8 | low bits
- * @access: the enum ib_access_flags it grants
- * @qpn: memory window of type 2: the only QP that may use it; else 0
- * @pd: identity of the protection domain, never dereferenced
- * @iova: first address
- * @length: bytes from @iova; 0: an unbound memory window, or an empty region
- * @mm: ODP region: the address space that has the memory; NULL: the memory is always present
- * @tgid: ODP region: the process that registered @mm, with a reference; not for memory windows
- * @odp_queue: ODP region: the queue, of the process's context, for work that waits for pages;
- *	NULL: the queue of kernel consumers
- * @base: address (modulo 2^64) of the first byte of the first block; for an ODP region the
- *	address within the region of address 0 in @mm
- * @blocks: kernel address of each block of 1 << @page_shift bytes, in pages that have a
- *	reference. NULL without @pieces: addresses are kernel addresses (DMA region).
- * @page_shift: log2 of the size of a block
- * @num_pieces: number of @pieces
- * @pieces: in place of @blocks, in ascending order from @iova on: for a list with gaps, or for
- *	contiguous memory
- * @kind: what @key belongs to
- * @bound: number of memory windows bound to the region; negative: no more can be bound
- * @replaced: a successor has the key; under the lock of @table
- * @parent: bound memory window, or pinned pages: the region whose memory it is, with a reference
- * @fastreg: WEFT_REGION_FASTREG: the next registration
- * @table: where the region is published
- * @idle: completed with the last reference
- * @rcu: to free the region after a grace period
  */
 struct weft_region {
-	refcount_t		refs;
-	u32			key;
-	u32			access;
-	u32			qpn;
-	const void		*pd;
-	u64			iova;
-	u64			length;
-	struct mm_struct	*mm;
+	refcount_t		refs;		/* one for the owner, one for each access */
+	u32			key;		/* index << 8 | low bits */
+	u32			access;		/* the enum ib_access_flags it grants */
+	u32			qpn;		/* type 2 window: the only QP that may use it */
+	const void		*pd;		/* identity only, never dereferenced */
+	u64			iova;		/* first address */
+	u64			length;		/* 0: an unbound memory window, or empty */
+	struct mm_struct	*mm;		/* ODP: has the memory; else NULL */
+	/* ODP: the process that registered @mm, with a reference; not for memory windows */
 	struct pid		*tgid;
+	/* ODP: for work that waits for pages; NULL: the queue of kernel consumers */
 	struct weft_odp_queue	*odp_queue;
+	/*
+	 * address (modulo 2^64) of the first byte of the first block; ODP: the address within the
+	 * region of address 0 in @mm
+	 */
 	u64			base;
+	/*
+	 * kernel address of each block, in pages that have a reference. NULL without @pieces:
+	 * addresses are kernel addresses (DMA region).
+	 */
 	void			**blocks;
-	u32			page_shift;
+	u32			page_shift;	/* log2 of the size of a block */
 	u32			num_pieces;
+	/* in place of @blocks, from @iova up: for a list with gaps, or for contiguous memory */
 	struct weft_piece	*pieces;
 	enum weft_region_kind	kind;
-	atomic_t		bound;
-	bool			replaced;
-	struct weft_region	*parent;
-	struct weft_fastreg	*fastreg;
+	atomic_t		bound;		/* windows; negative: none can be bound */
+	bool			replaced;	/* by a successor; under the lock of @table */
+	struct weft_region	*parent;	/* of a window or pin: has the memory; referenced */
+	struct weft_fastreg	*fastreg;	/* WEFT_REGION_FASTREG: the next registration */
 	struct weft_region_table *table;
-	struct completion	idle;
+	struct completion	idle;		/* completed with the last reference */
 	struct rcu_head		rcu;
 };
 
@@ -230,14 +214,11 @@ static inline bool weft_region_contains(const struct weft_region *region,
 	       addr - region->iova <= region->length - length;
 }
 
-/**
- * weft_region_resolve - check an access and pin the memory
- * @who: the QP
- * @key: lkey or rkey
- * @addr: first byte
- * @length: bytes; 0 always succeeds, and the key is not checked (IBA o9-37)
- * @access: all the enum ib_access_flags the access needs; 0 for a local read
- * @span: result; the caller drops the reference by weft_region_put(span->region)
+/*
+ * Check an access by the QP @who, with the lkey or rkey @key, and pin the memory. @access has all
+ * the enum ib_access_flags that the access needs; 0: a local read. A @length of 0 always succeeds,
+ * and the key is not checked (IBA o9-37). The caller drops the reference by
+ * weft_region_put(span->region).
  *
  * Local access (without a REMOTE flag in @access) through a memory window is refused, and so is
  * access through a window of type 2 by another QP than the one it is bound to. The local DMA key
@@ -246,10 +227,9 @@ static inline bool weft_region_contains(const struct weft_region *region,
  * ib_dereg_mr() waits for the reference, so hold it during a copy, but not while waiting for a
  * peer.
  *
- * Context: any.
- * Return: 0; -EINVAL: no such key, wrong protection domain, or wrong QP for a window; -EACCES:
- * right not granted; -ERANGE: outside the region; -EFAULT: the access is allowed, but the region is
- * ODP: use weft_region_resolve_odp() and mem/odp_pins.h.
+ * Any context. Returns 0; -EINVAL: no such key, wrong protection domain, or wrong QP for a window;
+ * -EACCES: right not granted; -ERANGE: outside the region; -EFAULT: the access is allowed, but the
+ * region is ODP: use weft_region_resolve_odp() and mem/odp_pins.h.
  */
 int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 			u64 length, u32 access, struct weft_span *span);
