@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Address handles.
- */
+/* Address handles. */
 #ifndef WEFT_OBJECT_AH_H
 #define WEFT_OBJECT_AH_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Address vector: the path of an address handle or of a connected QP.
- */
+/* Address vector: the path of an address handle or of a connected QP. */
 #ifndef WEFT_OBJECT_AV_H
 #define WEFT_OBJECT_AV_H
 

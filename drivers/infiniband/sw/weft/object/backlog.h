@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Packets for a requester or responder that cannot be handled now: another task owns its turn,
- * or the first packet waits for ODP memory. Filled and emptied by engine/pkt.h.
+ * Packets for a requester or responder that cannot be processed now: another task owns its turn, or
+ * the first packet waits for ODP memory. engine/pkt.h fills and empties a backlog.
  */
 #ifndef WEFT_OBJECT_BACKLOG_H
 #define WEFT_OBJECT_BACKLOG_H
@@ -19,7 +19,7 @@ static inline void weft_backlog_init(struct weft_backlog *backlog)
 	backlog->bytes = 0;
 }
 
-/* Racy, which is harmless: whoever queues a packet posts an event afterwards. */
+/* A racy answer is harmless: a task that queues a packet posts an event afterwards. */
 static inline bool weft_backlog_is_empty(const struct weft_backlog *backlog)
 {
 	return skb_queue_empty_lockless(&backlog->queue);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Number of objects of a kind on a device, limited to what ibv_query_device() reports.
- */
+/* Number of objects of a kind on a device, limited to what ibv_query_device() reports. */
 #ifndef WEFT_OBJECT_COUNT_H
 #define WEFT_OBJECT_COUNT_H
 

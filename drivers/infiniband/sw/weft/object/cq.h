@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Completion queues.
- */
+/* Completion queues. */
 #ifndef WEFT_OBJECT_CQ_H
 #define WEFT_OBJECT_CQ_H
 

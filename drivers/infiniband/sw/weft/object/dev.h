@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * A weft device: one ib_device with one port, RoCE or InfiniBand, on a net device.
- */
+/* A weft device: one ib_device with one port, RoCE or InfiniBand, on a net device. */
 #ifndef WEFT_OBJECT_DEV_H
 #define WEFT_OBJECT_DEV_H
 

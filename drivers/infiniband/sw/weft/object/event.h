@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Affiliated asynchronous events of a QP, a CQ or an SRQ.
- */
+/* Affiliated asynchronous events of a QP, a CQ or an SRQ. */
 #ifndef WEFT_OBJECT_EVENT_H
 #define WEFT_OBJECT_EVENT_H
 

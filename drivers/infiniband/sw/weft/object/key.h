@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Invalidation of a memory key of either kind.
- */
+/* Invalidation of a memory key of either kind. */
 #ifndef WEFT_OBJECT_KEY_H
 #define WEFT_OBJECT_KEY_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Multicast groups of a device, and the QPs attached to them.
- */
+/* Multicast groups of a device, and the QPs attached to them. */
 #ifndef WEFT_OBJECT_MCAST_H
 #define WEFT_OBJECT_MCAST_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Memory windows of type 1 and 2B.
- */
+/* Memory windows of type 1 and 2B. */
 #ifndef WEFT_OBJECT_MW_H
 #define WEFT_OBJECT_MW_H
 

@@ -7,16 +7,10 @@
 
 struct weft_odp_pins;
 
-/**
- * struct weft_odp - ODP memory of a message
- *
- * Only the owner of the turn writes it.
- *
- * @pins: pages that are being pinned, or are pinned and perhaps in use; NULL: none
- * @parked: a message waits for @pins, or has just got them, so they are not outdated
- */
+/* ODP memory of a message. Only the owner of the turn writes it. */
 struct weft_odp {
-	struct weft_odp_pins	*pins;
+	struct weft_odp_pins	*pins;	/* being pinned, or pinned and perhaps in use; NULL: none */
+	/* a message waits for @pins, or has just got them, so they are not outdated */
 	bool			parked;
 };
 

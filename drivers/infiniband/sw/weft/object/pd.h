@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Protection domains. The address of the struct ib_pd is the identity that objects compare.
- */
+/* Protection domains. The address of the struct ib_pd is the identity that objects compare. */
 #ifndef WEFT_OBJECT_PD_H
 #define WEFT_OBJECT_PD_H
 

@@ -148,7 +148,7 @@ static inline bool weft_qp_is_reliable(const struct weft_qp *qp)
 	return qp->transport == WEFT_TRANSPORT_RC || qp->transport == WEFT_TRANSPORT_XRC;
 }
 
-/* Whether no alternate path is in reserve. This is the MigReq bit of packets. */
+/* No alternate path is in reserve. This is the MigReq bit of packets. */
 static inline bool weft_qp_has_migrated(const struct weft_qp *qp)
 {
 	return READ_ONCE(qp->migration.state) == IB_MIG_MIGRATED;

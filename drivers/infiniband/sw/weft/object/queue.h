@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The workqueues of the objects, for work that needs process context.
- */
+/* The workqueues of the objects, for work that needs process context. */
 #ifndef WEFT_OBJECT_QUEUE_H
 #define WEFT_OBJECT_QUEUE_H
 

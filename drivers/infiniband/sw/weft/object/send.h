@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The requester of a QP.
- */
+/* The requester of a QP. */
 #ifndef WEFT_OBJECT_SEND_H
 #define WEFT_OBJECT_SEND_H
 
@@ -17,35 +15,27 @@
 
 struct weft_opdef;
 
-/**
- * struct weft_slot - an inflight request
- *
- * The requester copies a work request out of the ring into a slot, once; the slot holds it
- * until its completion.
- *
- * @op: its operation
- * @length: bytes of the message, valid once @psns is set
- * @first_psn: PSN of the first request packet
- * @psns: PSNs it takes (a READ: those of its responses); 0: it has not begun, or is a local
- *	operation
- * @ssn: its send sequence number, see struct weft_inflight; of a READ in parts, that of the last
- * @done: local link: bytes it has moved, if it moves ODP memory in chunks (see @done of the peer's
- *	struct weft_recv); LSO: bytes that have been sent
- * @fault: enum weft_fault: it fails when the requests before it are complete
- * @executed: this local operation has been executed; it is not repeated when packets before it are
- *	sent again
- * @wqe: the work request; its list is behind the slot
+/*
+ * An inflight request. The requester copies a work request out of the ring into a slot, once; the
+ * slot holds it until its completion.
  */
 struct weft_slot {
 	const struct weft_opdef	*op;
-	u32			length;
-	u32			first_psn;
+	u32			length;		/* of the message, once @psns is set */
+	u32			first_psn;	/* of the first request packet */
+	/* PSNs it takes (a READ: those of its responses); 0: not begun, or a local operation */
 	u32			psns;
+	/* send sequence number, see struct weft_inflight; of a READ in parts, that of the last */
 	u32			ssn;
+	/*
+	 * local link: bytes it has moved, if it moves ODP memory in chunks (see @done of the peer's
+	 * struct weft_recv); LSO: bytes that have been sent
+	 */
 	u32			done;
-	u8			fault;
+	u8			fault;		/* the request fails after those before it */
+	/* a local operation, which is not repeated when packets before it are sent again */
 	bool			executed;
-	struct weft_swqe	wqe;
+	struct weft_swqe	wqe;		/* the work request; its list is behind the slot */
 };
 
 /*

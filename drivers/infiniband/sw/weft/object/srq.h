@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Shared receive queues.
- */
+/* Shared receive queues. */
 #ifndef WEFT_OBJECT_SRQ_H
 #define WEFT_OBJECT_SRQ_H
 

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * A turn decides who runs the requester or the responder of a QP, and so who may write its
+ * A turn decides which task runs the requester or the responder of a QP, and so may write its
  * state. The send turn belongs to the requester, the receive turn to the responder.
  *
- * A turn is an ownership bit with event bits beside it. The owner of the turn runs the
- * requester (or responder); everybody else posts an event and returns. An owner may sleep
- * (between the pieces of a long copy), so a turn is not a spinlock. No task returns to user
- * space with a turn owned.
+ * A turn is an ownership bit with event bits beside it. The owner of the turn runs the requester
+ * (or responder); any other task posts an event and returns. An owner may sleep (between the pieces
+ * of a long copy), so a turn is not a spinlock. No task returns to user space with a turn owned.
  *
- * Lock order: the owner of a send turn may wait for one receive turn; the owner of a receive
- * turn waits for no turn. weft_turn_stop() is called for the send turn of a QP, then for its
- * receive turn, by a task that owns no other turn. So there is no cycle. Lockdep knows each
- * turn as a lock, with one class for send turns and one for receive turns.
+ * Lock order: the owner of a send turn may wait for one receive turn; the owner of a receive turn
+ * waits for no turn. weft_turn_stop() is called for the send turn of a QP, then for its receive
+ * turn, by a task that owns no other turn. So there is no cycle. Lockdep knows each turn as a lock,
+ * with one class for send turns and one for receive turns.
  *
- * A task in weft_turn_stop() is served before all tasks in weft_turn_own(), which may be many:
- * every sender on this host that has a message for the QP.
+ * A task in weft_turn_stop() is served before all tasks in weft_turn_own(). There may be many of
+ * the latter: every sender on this host that has a message for the QP.
  */
 #ifndef WEFT_OBJECT_TURN_H
 #define WEFT_OBJECT_TURN_H
@@ -53,7 +52,9 @@ struct weft_turn {
 void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp, const char *name,
 		    struct lock_class_key *key, void (*run)(struct weft_qp *qp));
 
-/* Slow path of weft_turn_try(): release the turn of a QP that is being stopped. Return: false. */
+/*
+ * The slow path of weft_turn_try(): release the turn of a QP that is being stopped. Returns false.
+ */
 bool weft_turn_refuse(struct weft_turn *turn);
 
 /* Own the turn, if it is free and not being stopped. */
@@ -71,10 +72,10 @@ static inline bool weft_turn_try(struct weft_turn *turn)
 int weft_turn_wait(struct weft_turn *turn);
 
 /*
- * Wait for a receive turn, and own it. Process context; the caller owns at most one turn, a
- * send turn.
+ * Wait for a receive turn, and own it. Process context; the caller owns at most one turn, a send
+ * turn.
  *
- * Return: 0; -EINTR: the task is being killed; -EAGAIN: the turn has just been stopped or has
+ * Returns 0; -EINTR: the task is being killed; -EAGAIN: the turn has just been stopped or has
  * ended. After -EAGAIN the caller looks the QP up again, and retries if it still exists.
  */
 static inline int weft_turn_own(struct weft_turn *turn)
@@ -93,12 +94,12 @@ void weft_turn_stop(struct weft_turn *turn);
 void weft_turn_resume(struct weft_turn *turn);
 
 /*
- * Release a stopped turn of a QP that is being destroyed. The turn stays stopped, so nobody
- * owns it again; waiters in weft_turn_own() get -EAGAIN.
+ * Release a stopped turn of a QP that is being destroyed. The turn stays stopped, so no task owns
+ * it again; waiters in weft_turn_own() get -EAGAIN.
  */
 void weft_turn_end(struct weft_turn *turn);
 
-/* Whether the owner, who is the caller, should end soon. */
+/* The owner, which is the caller, should end soon. */
 static inline bool weft_turn_stopping(const struct weft_turn *turn)
 {
 	return test_bit(WEFT_TURN_STOP, &turn->bits);
@@ -107,7 +108,7 @@ static inline bool weft_turn_stopping(const struct weft_turn *turn)
 /* Post WEFT_EV_*, from any context. The owner sees the event, or a work item is queued. */
 void weft_turn_post(struct weft_turn *turn, int event);
 
-/* Take the posted events of a turn that the caller owns. Return: bits of WEFT_TURN_EVENTS. */
+/* Take the posted events of a turn that the caller owns. Returns bits of WEFT_TURN_EVENTS. */
 static inline unsigned long weft_turn_take(struct weft_turn *turn)
 {
 	unsigned long events = READ_ONCE(turn->bits) & WEFT_TURN_EVENTS;
@@ -121,7 +122,7 @@ static inline unsigned long weft_turn_take(struct weft_turn *turn)
 	return events;
 }
 
-/* Whether the owner should go on: a new event was posted, and the turn is not being stopped. */
+/* The owner should go on: a new event was posted, and the turn is not being stopped. */
 static inline bool weft_turn_has_events(const struct weft_turn *turn)
 {
 	return unlikely(READ_ONCE(turn->bits) & WEFT_TURN_EVENTS) &&

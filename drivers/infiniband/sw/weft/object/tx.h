@@ -10,36 +10,22 @@
 struct dst_entry;
 struct weft_turn;
 
-/**
- * struct weft_tx - a transmitter
- *
- * The owner of @turn writes it, except @queued, @stalled, @backing_off and @backoff.
- *
- * @turn: turn of the requester or responder; gets WEFT_EV_RUN when it may go on
- * @queued: bytes of packets that have been sent and not freed
- * @enough: a stalled transmitter goes on when no more than that is @queued
- * @sender_cpu: number of a CPU plus 1, which selects the queue of the net device (XPS)
- * @stalled: it waits for tx credit; cleared by whoever posts the event
- * @refused: it is stalled because the queue of the net device has refused a packet
- * @backing_off: it waits for others to empty that queue, which raises no event; holds a
- *	reference to the QP
- * @backoff: entry in the list of transmitters that back off
- * @backoffs: times it has backed off since the queue last took a packet
- * @since: when it first backed off, in jiffies
- * @dst: route to the destination of a connected QP; NULL: to be looked up
+/*
+ * A transmitter. The owner of @turn writes it, except @queued, @stalled, @backing_off and @backoff.
  */
 struct weft_tx {
-	struct weft_turn	*turn;
-	atomic_t		queued;
-	int			enough;
-	u32			sender_cpu;
-	bool			stalled;
-	bool			refused;
+	struct weft_turn	*turn;		/* gets WEFT_EV_RUN when it may go on */
+	atomic_t		queued;		/* bytes of packets sent and not freed */
+	int			enough;		/* @queued at which it goes on when stalled */
+	u32			sender_cpu;	/* CPU plus 1, for the choice of a queue (XPS) */
+	bool			stalled;	/* waits for tx credit, until the event */
+	bool			refused;	/* stalled: the net device's queue is full */
+	/* waits for others to empty that queue, which raises no event; has a reference to the QP */
 	bool			backing_off;
-	u8			backoffs;
-	u32			since;
-	struct llist_node	backoff;
-	struct dst_entry	*dst;
+	u8			backoffs;	/* since the queue last took a packet */
+	u32			since;		/* jiffies of the first of these backoffs */
+	struct llist_node	backoff;	/* in the list of transmitters that back off */
+	struct dst_entry	*dst;		/* connected: route; NULL: to be looked up */
 };
 
 #endif /* WEFT_OBJECT_TX_H */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * User contexts, their doorbell files, and checks of udata.
- */
+/* User contexts, their doorbell files, and checks of udata. */
 #ifndef WEFT_OBJECT_UCONTEXT_H
 #define WEFT_OBJECT_UCONTEXT_H
 
