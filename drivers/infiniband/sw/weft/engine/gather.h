@@ -13,17 +13,11 @@
 struct weft_result weft_gather_odp(struct weft_qp *qp, struct weft_odp *odp,
 				   const struct weft_slot *slot, u64 offset, u64 length);
 
-/**
- * weft_gather - resolve the memory of a request into @qp->send.sgl
- * @qp: the QP
- * @odp: of the requester, for ODP memory
- * @slot: the request
- * @offset: first byte of the message that will be accessed
- * @length: bytes that will be accessed; only the first WEFT_ODP_CHUNK may be if some of the
- *	list is ODP memory. 0: the list is only checked, and no page is waited for.
- *
- * Return: WEFT_DONE: the caller calls weft_sgl_release(); WEFT_LATER: pages are being pinned; or
- * WEFT_FAILED.
+/*
+ * Resolve the memory of a request into @qp->send.sgl, for access to @length bytes from @offset on.
+ * If some of the list is ODP memory, only the first WEFT_ODP_CHUNK of them may be accessed. With a
+ * @length of 0 the list is only checked, and no page is waited for. Returns WEFT_DONE: the caller
+ * calls weft_sgl_release(); WEFT_LATER: pages are being pinned; or WEFT_FAILED.
  */
 static __always_inline struct weft_result weft_gather(struct weft_qp *qp, struct weft_odp *odp,
 						      const struct weft_slot *slot, u64 offset,

@@ -19,8 +19,6 @@
 #include "params.h"
 #include "trace.h"
 #include "wire/psn.h"
-
-/* Bytes of a slot whose work request has up to @sges elements. */
 static inline u32 weft_slot_size(u32 sges)
 {
 	return ALIGN(sizeof(struct weft_slot) + sges * sizeof(struct weft_sge), 16);
@@ -32,14 +30,10 @@ static inline u32 weft_slot_size(u32 sges)
  */
 void weft_inflight_init(struct weft_qp *qp, struct weft_slot *slot, u32 sges);
 
-/**
- * weft_inflight_prepare - allocate more slots, while the requester still runs
- * @larger: result; has no slots if @qp has enough already
- * @qp: connected; the caller holds its modify_lock
- * @entries: size of its send queue, now or after a resize
- *
- * Context: process, may sleep.
- * Return: 0 or -ENOMEM.
+/*
+ * Allocate more slots for a connected QP, while the requester still runs. @entries is the size of
+ * its send queue, now or after a resize. @larger gets no slots if @qp has enough already. The
+ * caller holds the modify_lock; may sleep. Returns 0 or -ENOMEM.
  */
 int weft_inflight_prepare(struct weft_inflight *larger, const struct weft_qp *qp, u32 entries);
 
@@ -73,15 +67,11 @@ static __always_inline void weft_inflight_disarm(struct weft_qp *qp)
 	send->doorbell_armed = false;
 }
 
-/**
- * weft_inflight_look - how many work requests are in the ring that have not been taken?
- * @qp: any
- *
- * If there is none, this arms the doorbell (unless it is armed), and looks again: weft-abi.h proves
- * that no work request is overlooked. The number that weft_inflight_take() gets from here need not
- * be read from shared memory again.
- *
- * Return: the number; negative: the client's index is impossible.
+/*
+ * Count the work requests in the ring that have not been taken. If there is none, arm the doorbell
+ * (unless it is armed), and look again: weft-abi.h proves that no work request is overlooked.
+ * weft_inflight_take() relies on the count, and does not read shared memory again. Negative: the
+ * client's index is impossible.
  */
 static __always_inline int weft_inflight_look(struct weft_qp *qp)
 {
@@ -98,30 +88,26 @@ static __always_inline int weft_inflight_look(struct weft_qp *qp)
 	return pending < 0 ? pending : max(pending - ahead, 0);
 }
 
-/* A completion for the oldest request. */
 void weft_inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
 			    enum ib_wc_status status, enum weft_fault fault, u32 byte_len);
 
 /* Complete all answered requests, in order. If the oldest request then has a fault, it fails. */
 void weft_inflight_retire(struct weft_qp *qp);
 
-/**
- * weft_inflight_rewind - go back, so that packets are sent again
- * @qp: any
- * @psn: to be sent next; between the oldest PSN without an answer and the last one sent
+/*
+ * Go back to @psn, so that packets are sent again. @psn is between the oldest PSN without an answer
+ * and the last one that was sent.
  */
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn);
 
 /* The oldest request fails, and the QP goes to ERR, or SQE if it is unreliable (IBA 10.3.1). */
 void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_fault fault);
 
-/* weft_inflight_fail() with the status that belongs to the fault. */
 static inline void weft_inflight_fault(struct weft_qp *qp, enum weft_fault fault)
 {
 	weft_inflight_fail(qp, weft_rules_status(fault), fault);
 }
 
-/* The oldest request completes as flushed. */
 void weft_inflight_flush(struct weft_qp *qp);
 
 static inline bool weft_inflight_is_empty(const struct weft_inflight *inflight)
@@ -169,13 +155,11 @@ static inline bool weft_inflight_is_rewound(const struct weft_inflight *inflight
 	return weft_psn_before(inflight->next, inflight->sent);
 }
 
-/* Number of PSNs that have been sent and not answered. */
 static inline u32 weft_inflight_unanswered(const struct weft_inflight *inflight)
 {
 	return (inflight->next - inflight->una) & WEFT_PSN_MASK;
 }
 
-/* Check a work request that has been copied into a slot. */
 static __always_inline enum weft_fault weft_slot_check(const struct weft_send *send,
 						       const struct weft_slot *slot,
 						       int malformed)
@@ -192,14 +176,10 @@ static __always_inline enum weft_fault weft_slot_check(const struct weft_send *s
 	return WEFT_FAULT_NONE;
 }
 
-/**
- * weft_inflight_take - copy the next work request into a slot
- * @qp: any
- *
- * Sets the slot's @fault if the request cannot be executed: its form, its operation, or
- * max_rd_atomic is 0.
- *
- * Return: the slot; NULL: there is none, or no free slot.
+/*
+ * Copy the next work request into a slot. Its @fault is set if the request cannot be executed:
+ * because of its form, its operation, or a max_rd_atomic of 0. Returns NULL if there is no work
+ * request, or no free slot.
  */
 static __always_inline struct weft_slot *weft_inflight_take(struct weft_qp *qp)
 {

@@ -72,17 +72,12 @@ struct weft_request {
 enum weft_fault weft_message_enter_srq(struct weft_qp *qp, u32 srqn);
 void weft_message_leave_srq(struct weft_qp *qp);
 
-/**
- * weft_message_enter - bind an XRC target to the SRQ that a request names
- * @qp: any responder; if it is no XRC target, nothing happens
- * @srqn: number of the SRQ
- *
- * The SRQ's protection domain, receives and CQ then serve the request (IBA A14). Call this before
- * weft_message_begin() or weft_message_resume(), and weft_message_leave() (whatever this returned)
- * after the memory of the message has been released.
- *
- * Return: WEFT_FAULT_NONE; WEFT_FAULT_XRC_SRQ: the target's XRC domain has no such SRQ;
- * WEFT_FAULT_BAD_REQUEST: the message has begun with another SRQ.
+/*
+ * Bind an XRC target to the SRQ with number @srqn, which a request names; other responders are not
+ * bound. The SRQ's protection domain, receives and CQ then serve the request (IBA A14). Call this
+ * before weft_message_begin() or weft_message_resume(), and weft_message_leave() (whatever this
+ * returned) after the memory of the message has been released. WEFT_FAULT_XRC_SRQ: the target's XRC
+ * domain has no such SRQ. WEFT_FAULT_BAD_REQUEST: the message has begun with another SRQ.
  */
 static inline enum weft_fault weft_message_enter(struct weft_qp *qp, u32 srqn)
 {
@@ -116,28 +111,20 @@ enum weft_fault weft_message_begin_immediate(struct weft_qp *qp);
  */
 void weft_message_pause(struct weft_qp *qp);
 
-/**
- * weft_message_resume - resolve the memory of a paused message again
- * @qp: responder, SEND, WRITE, READ or FLUSH paused
- * @req: the request. A SEND needs only @req->op; the others need @req->rkey and @req->remote_addr,
- *	too; a WRITE or READ also @req->length; a FLUSH also its placement.
- * @offset: bytes of the message that are done
- * @length: bytes that will be accessed now
- *
- * Return: as weft_message_begin(); the message is still paused unless WEFT_DONE.
+/*
+ * Resolve the memory of a paused SEND, WRITE, READ or FLUSH again: @offset bytes of the message are
+ * done, and @length bytes will be accessed now. A SEND needs only @req->op; the others need
+ * @req->rkey and @req->remote_addr, too; a WRITE or READ also @req->length; a FLUSH also its
+ * placement. Returns a result of weft_message_begin(); unless it is WEFT_DONE, the message is still
+ * paused.
  */
 struct weft_result weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
 				       u64 offset, u32 length);
 
-/**
- * weft_message_datagram - receive a datagram, from begin to end
- * @qp: UD QP
- * @req: the request
- * @qkey: Q_Key it carries
- * @src: payload
- *
- * Return: WEFT_DONE: received, or dropped because of the receive, with all consequences; WEFT_DROP:
- * the QP's state does not receive, or the Q_Key is wrong, or it is too long; WEFT_LATER.
+/*
+ * Receive a datagram with payload @src, from begin to end. WEFT_DONE: it has been received, or
+ * dropped because of the receive, with all consequences. WEFT_DROP: the QP's state does not
+ * receive, the Q_Key is wrong, or the datagram is too long. WEFT_LATER.
  */
 struct weft_result weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
 					 u32 qkey, struct weft_iter *src);
@@ -177,10 +164,7 @@ u64 weft_execute_atomic_write(struct weft_qp *qp, const struct weft_request *req
 u64 weft_execute_flush(struct weft_qp *qp, const struct weft_request *req,
 		       struct weft_iter *io);
 
-/*
- * Complete a message. Return: WEFT_FAULT_NONE, or a fault, and the caller calls
- * weft_message_refuse().
- */
+/* Complete a message. After a fault the caller calls weft_message_refuse(). */
 enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req);
 
 /* Apply the consequences of a fault at the responder. Returns what the requester is told. */

@@ -43,17 +43,11 @@ struct weft_odp_need {
 	enum weft_fault		refusal;	/* the fault if the memory may not be accessed */
 };
 
-/**
- * weft_odp_resolve - weft_sgl_resolve() for a list with ODP memory
- * @need: the part of it that is needed
- * @who: on whose behalf
- * @sgl: result; ends with the bytes that are needed, and nothing behind them may be accessed, ODP
- *	memory or not
- * @sge: private copy of the list; may have rkeys instead of lkeys
- * @num: elements
- *
- * Return: WEFT_DONE: the caller calls weft_sgl_release(); WEFT_LATER; or WEFT_FAILED with
- * WEFT_FAULT_NO_MEMORY or @need->refusal.
+/*
+ * weft_sgl_resolve() for a list with ODP memory. @sgl ends with the bytes that @need names, and
+ * nothing behind them may be accessed, ODP memory or not. @sge is a private copy of the list, and
+ * may have rkeys instead of lkeys. Returns WEFT_DONE: the caller calls weft_sgl_release();
+ * WEFT_LATER; or WEFT_FAILED with WEFT_FAULT_NO_MEMORY or @need->refusal.
  */
 struct weft_result weft_odp_resolve(const struct weft_odp_need *need,
 				    const struct weft_accessor *who, struct weft_sgl *sgl,

@@ -33,14 +33,9 @@ static inline void weft_pace_charge(struct weft_pace *pace, ktime_t now, u64 byt
 
 void weft_pace_init(struct weft_send *send);
 
-/**
- * weft_pace_set - set a limit, or remove it
- * @send: turn stopped
- * @rate: kbit/s; 0: no limit
- * @burst: bytes that may be sent at a time; 0: the bytes of a millisecond
- * @mtu: path MTU, bytes
- *
- * Context: process, may sleep.
+/*
+ * Limit the rate to @rate kbit/s; 0: remove the limit. @burst: bytes that may be sent at a time; 0:
+ * the bytes of a millisecond. The send turn is stopped; may sleep.
  */
 void weft_pace_set(struct weft_send *send, u32 rate, u32 burst, u32 mtu);
 

@@ -49,13 +49,9 @@ struct weft_payload_spans {
 	struct weft_span	span[MAX_SKB_FRAGS + 1];
 };
 
-/**
- * weft_pkt_init - describe a socket buffer as a packet
- * @pkt: result; weft_pkt_decode() sets the other members
- * @skb: its memory
- * @port: the kind of port it came by
- * @net: namespace it arrived in; NULL: an InfiniBand port
- * @dev: device whose port it is; NULL: not known yet
+/*
+ * @net: the namespace that the packet arrived in; NULL: an InfiniBand port. @dev: NULL if not known
+ * yet. weft_pkt_decode() sets the other members.
  */
 static inline void weft_pkt_init(struct weft_pkt *pkt, struct sk_buff *skb,
 				 const struct weft_port_ops *port, const struct net *net,

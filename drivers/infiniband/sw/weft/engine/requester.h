@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The requester's loop: it takes work requests and has links execute them.
- */
+/* The requester's loop: it takes work requests and has links execute them. */
 #ifndef WEFT_ENGINE_REQUESTER_H
 #define WEFT_ENGINE_REQUESTER_H
 
@@ -19,14 +17,10 @@ void weft_requester_run(struct weft_qp *qp);
  */
 void weft_requester_doorbell(struct weft_qp *qp);
 
-/**
- * weft_requester_post - a kernel consumer has posted something
- * @qp: any
- *
- * Executes it now, within a small budget, except for operations that may sleep.
- *
- * Context: any. If interrupts are disabled, a tasklet executes it; with PREEMPT_RT also if bottom
- * halves are enabled.
+/*
+ * A kernel consumer has posted something: execute it now, within a small budget, but leave
+ * operations that may sleep to a work item. Context: any. If interrupts are disabled, a tasklet
+ * executes it; with PREEMPT_RT also if bottom halves are enabled.
  */
 void weft_requester_post(struct weft_qp *qp);
 

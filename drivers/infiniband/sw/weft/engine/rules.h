@@ -83,7 +83,6 @@ struct weft_refusal {
 	enum ib_event_type	event;
 };
 
-/* The service whose error rules apply to a QP type. */
 enum weft_service weft_rules_service(enum ib_qp_type type);
 
 const struct weft_refusal *weft_rules_refusal(enum weft_fault fault, enum weft_service service);
