@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * UDP over IP, as RoCE and the tunnels of a fabric send it: routes, and headers.
- */
+/* UDP over IP, as RoCE and the tunnels of a fabric send it: routes, and headers. */
 #ifndef WEFT_INET_IP_H
 #define WEFT_INET_IP_H
 
@@ -14,25 +12,15 @@
 
 struct net;
 
-/**
- * struct weft_ip_path - from where to where
- * @saddr: source; an IPv4 address is mapped. For weft_ip_route() it may be zero: the route says.
- * @daddr: destination
- * @sport: UDP port
- * @dport: UDP port
- * @flow_label: 20 bits; IPv6
- * @tclass: traffic class, or type of service
- * @hop_limit: 0: that of the route
- * @ipv4: of both addresses
- */
+/* Source and destination of a packet; both are IPv4 addresses (mapped) or none is. */
 struct weft_ip_path {
-	struct in6_addr	saddr;
+	struct in6_addr	saddr;		/* may be zero for weft_ip_route() */
 	struct in6_addr	daddr;
-	__be16		sport;
+	__be16		sport;		/* UDP */
 	__be16		dport;
-	u32		flow_label;
-	u8		tclass;
-	u8		hop_limit;
+	u32		flow_label;	/* IPv6, 20 bits */
+	u8		tclass;		/* traffic class, or type of service */
+	u8		hop_limit;	/* 0: that of the route */
 	bool		ipv4;
 };
 
@@ -48,25 +36,17 @@ static inline u32 weft_ip_headers(bool ipv4)
 	return sizeof(struct udphdr) + (ipv4 ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
 }
 
-/**
- * weft_ip_route - find a route
- * @net: namespace
- * @path: from where to where; a zero @saddr is filled in
- * @oif: by this net device; 0: by any
- *
- * Context: any but hard interrupts, RCU read side.
- * Return: the route, referenced; NULL: there is none, or it is one to everybody.
+/*
+ * Find a route for @path in @net; a zero @path->saddr is filled in. @oif: leave by this net device;
+ * 0: by any. RCU read side, any context but hard interrupts. Returns the route, referenced; NULL:
+ * there is none, or it leads to a broadcast address.
  */
 struct dst_entry *weft_ip_route(struct net *net, struct weft_ip_path *path, int oif);
 
-/**
- * weft_ip_push - put UDP and IP headers in front of a packet
- * @skb: with headroom
- * @path: from where to where
- * @dst: its route, for the hop limit
- * @id: IPv4: the identification
- *
- * The UDP checksum is 0; a tunnel over IPv6 fills it in.
+/*
+ * Put UDP and IP headers in front of a packet, which has headroom for them. @dst is its route, for
+ * the hop limit; @id is the identification of IPv4. The UDP checksum is 0; a tunnel over IPv6 fills
+ * it in.
  */
 void weft_ip_push(struct sk_buff *skb, const struct weft_ip_path *path, struct dst_entry *dst,
 		  u16 id);

@@ -43,13 +43,11 @@ void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb);
 struct sk_buff *weft_burst_close(const struct weft_burst *burst,
 				 const struct net_device *ndev);
 
-/**
- * weft_burst_open - take a received burst apart
- * @head: a list of packets (SKB_GSO_FRAGLIST), from the first one's UDP header on
- *
- * Return: true: @head is the first packet of a list (&sk_buff.next), each from its UDP header on;
- * false, and nothing has changed: the kernel has to do it, because others share the buffer, or a
- * hop has changed it.
+/*
+ * Take a received burst apart. @head is a list of packets (SKB_GSO_FRAGLIST), and its data begin
+ * with the UDP header of the first packet. Returns true: @head is the first packet of a list
+ * (&sk_buff.next), each from its UDP header on. Returns false, and nothing has changed: the kernel
+ * has to do it, because others share the buffer, or a hop has changed it.
  */
 bool weft_burst_open(struct sk_buff *head);
 

@@ -21,13 +21,10 @@ void weft_ib_open(struct weft_hca *hca);
  */
 void weft_ib_close(struct weft_hca *hca);
 
-/**
- * weft_ib_send - send a complete packet
- * @hca: leaves by its port, or, if @dlid is its own, is received there
- * @dlid: destination
- * @skb: the packet, see fabric/port.h; belongs to the callee
- *
- * Context: bottom halves off, RCU read side; between weft_ib_open() and weft_ib_close().
+/*
+ * Send a complete packet (see fabric/port.h), which belongs to the callee, by the port of @hca; if
+ * @dlid is the port's own LID, the packet is received there. Context: bottom halves off, RCU read
+ * side; between weft_ib_open() and weft_ib_close().
  */
 void weft_ib_send(struct weft_hca *hca, u16 dlid, struct sk_buff *skb);
 

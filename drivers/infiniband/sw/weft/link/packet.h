@@ -13,16 +13,10 @@ struct weft_qp;
 struct weft_tx_batch;
 struct weft_sgl;
 
-/**
- * weft_packet_build - make a packet, with an ICRC of zero
- * @batch: the batch that it belongs to; @batch->payload is advanced
- * @hdr: its headers
- * @length: bytes of payload
- * @room: headroom
- * @linear: the packet must be in one piece
- *
- * Context: the turn of @batch->tx is owned, bottom halves are off.
- * Return: the buffer, or NULL; then @batch->payload has not moved.
+/*
+ * Make a packet of @batch, with an ICRC of zero and @room bytes of headroom, and advance
+ * @batch->payload by @length. @linear: the packet must be in one piece. The turn of @batch->tx is
+ * owned, bottom halves are off. Returns NULL without memory; then @batch->payload has not moved.
  */
 struct sk_buff *weft_packet_build(const struct weft_tx_batch *batch, const struct weft_hdr *hdr,
 				  u32 length, u32 room, bool linear);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * RoCEv2: packets of a QP in UDP datagrams, by the routes of the host.
- */
+/* RoCEv2: packets of a QP in UDP datagrams, by the routes of the host. */
 #ifndef WEFT_LINK_ROCE_H
 #define WEFT_LINK_ROCE_H
 

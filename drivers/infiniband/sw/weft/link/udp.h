@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The UDP sockets at which RoCEv2 packets arrive: one for IPv4 and one for
- * IPv6 in each network namespace that has users.
+ * The UDP sockets at which RoCEv2 packets arrive: one for IPv4 and one for IPv6 in each network
+ * namespace that has users.
  */
 #ifndef WEFT_LINK_UDP_H
 #define WEFT_LINK_UDP_H
@@ -9,50 +9,31 @@
 struct net;
 struct sock;
 
-/**
- * weft_udp_init - at module load, before there is a device
- *
- * Return: 0 or -ENOMEM.
- */
+/* At module load, before there is a device. Returns 0 or -ENOMEM. */
 int weft_udp_init(void);
 
-/**
- * weft_udp_exit - at module unload, when no user is left
- *
- * Nothing is received any more when it returns.
- */
+/* At module unload, when no user is left. Nothing is received any more when it returns. */
 void weft_udp_exit(void);
 
-/**
- * weft_udp_open - packets shall be received in a namespace
- * @net: alive; not kept alive by this
+/*
+ * Receive packets in a namespace, until as many calls of weft_udp_close(). @net is alive, and not
+ * kept alive by this. May sleep; RTNL may be held.
  *
- * Counted: undone by as many calls of weft_udp_close().
- *
- * Context: process, may sleep. Does not take RTNL, and may be called with it.
- * Return: 0; -EADDRINUSE: another program or driver has the port; -ENOMEM or
- * another error of the sockets. Without IPv6 in the kernel IPv4 is enough.
+ * Returns 0; -EADDRINUSE: another program or driver has the port; -ENOMEM or another error of the
+ * sockets. IPv4 is enough if the kernel has no IPv6.
  */
 int weft_udp_open(struct net *net);
 
-/**
- * weft_udp_close - undo weft_udp_open()
- * @net: the same, compared only unless its sockets are open: it may be gone,
- *	they were closed then
- *
- * Context: process, may sleep. Does not take RTNL, and may be called with it.
+/*
+ * Undo weft_udp_open(). @net may be gone if its sockets have been closed, so it is only compared.
+ * May sleep; RTNL may be held.
  */
 void weft_udp_close(struct net *net);
 
-/**
- * weft_udp_sock - the socket of a namespace
- * @net: alive
- * @family: AF_INET or AF_INET6
- *
- * Its multicast loop is off: what is sent with it does not come back.
- *
- * Context: any but hard interrupts, RCU read side as long as it is used.
- * Return: the socket, borrowed, or NULL.
+/*
+ * The socket of a namespace for AF_INET or AF_INET6, or NULL. Its multicast loop is off, so packets
+ * that are sent with it do not come back. The socket may be used in the RCU read side of the
+ * caller. Any context but hard interrupts.
  */
 struct sock *weft_udp_sock(const struct net *net, int family);
 
