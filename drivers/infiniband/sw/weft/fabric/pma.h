@@ -16,8 +16,8 @@ bool weft_pma_process(struct weft_ibnode *node, u8 in_port, const struct ib_mad 
 		      struct ib_mad *out);
 
 /*
- * The same for a port that has no node: answer a query of the kernel from @counts, by enum
- * weft_ibport_counter. Returns false if it is not a Get. Any context.
+ * weft_pma_process() for a port that has no node: answer a query of the kernel from @counts, by
+ * enum weft_ibport_counter. Returns false if it is not a Get. Any context.
  */
 bool weft_pma_show(const u64 *counts, const struct ib_mad *in, struct ib_mad *out);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Tracepoints of the link protocol between the switches of two hosts.
- */
+/* Tracepoints of the link protocol between the switches of two hosts. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM weft_fabric
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Pages that the kernel has mapped and a process may map: rings, device memory.
- */
+/* Pages that the kernel has mapped and a process may map: rings, device memory. */
 #ifndef WEFT_RING_PAGES_H
 #define WEFT_RING_PAGES_H
 
