@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The newest kernel's interface to dma-buf.
- */
+/* The newest kernel's interface to dma-buf. */
 #ifndef WEFT_COMPAT_DMABUF_H
 #define WEFT_COMPAT_DMABUF_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The newest kernel's interface to pages of another process.
- */
+/* The newest kernel's interface to pages of another process. */
 #ifndef WEFT_COMPAT_GUP_H
 #define WEFT_COMPAT_GUP_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * ib_device_ops.query_port_speed, which older cores lack.
- */
+/* ib_device_ops.query_port_speed, which older cores lack. */
 #ifndef WEFT_COMPAT_PORT_SPEED_H
 #define WEFT_COMPAT_PORT_SPEED_H
 

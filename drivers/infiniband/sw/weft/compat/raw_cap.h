@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The newest kernel's check for CAP_NET_RAW, the right to send in the name of others.
- */
+/* The newest kernel's check for CAP_NET_RAW, the right to send in the name of others. */
 #ifndef WEFT_COMPAT_RAW_CAP_H
 #define WEFT_COMPAT_RAW_CAP_H
 

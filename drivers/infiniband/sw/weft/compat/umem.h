@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The newest kernel's interface to pinned user memory.
- */
+/* The newest kernel's interface to pinned user memory. */
 #ifndef WEFT_COMPAT_UMEM_H
 #define WEFT_COMPAT_UMEM_H
 

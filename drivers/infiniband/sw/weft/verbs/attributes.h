@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Settings of a device, below /sys/class/infiniband/NAME.
- */
+/* Settings of a device, below /sys/class/infiniband/NAME. */
 #ifndef WEFT_VERBS_ATTRIBUTES_H
 #define WEFT_VERBS_ATTRIBUTES_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The life of a channel adapter: its port in a fabric, and the port events for the core.
- */
+/* The life of a channel adapter: its port in a fabric, and the port events for the core. */
 #ifndef WEFT_VERBS_HCA_H
 #define WEFT_VERBS_HCA_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Management datagrams that the core has received, or that stay on the host.
- */
+/* Management datagrams that the core has received, or that stay on the host. */
 #ifndef WEFT_VERBS_MAD_H
 #define WEFT_VERBS_MAD_H
 

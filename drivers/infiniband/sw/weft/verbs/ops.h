@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The table of verbs, and the driver's methods and attributes of the uverbs ioctl interface.
- */
+/* The table of verbs, and the driver's methods and attributes of the uverbs ioctl interface. */
 #ifndef WEFT_VERBS_OPS_H
 #define WEFT_VERBS_OPS_H
 

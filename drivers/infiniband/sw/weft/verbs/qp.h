@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * QP control, and posting by kernel consumers.
- */
+/* QP control, and posting by kernel consumers. */
 #ifndef WEFT_VERBS_QP_H
 #define WEFT_VERBS_QP_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Resize of a QP's queues: IB_QP_CAP of modify_qp.
- */
+/* Resize of a QP's queues: IB_QP_CAP of modify_qp. */
 #ifndef WEFT_VERBS_QP_RESIZE_H
 #define WEFT_VERBS_QP_RESIZE_H
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The attributes that modify_qp takes in each transition (IBA 10.3, 11.2.5.3; ibv_modify_qp(3)).
- */
+/* The attributes that modify_qp takes in each transition (IBA 10.3, 11.2.5.3; ibv_modify_qp(3)). */
 #ifndef WEFT_VERBS_QP_STATE_H
 #define WEFT_VERBS_QP_STATE_H
 

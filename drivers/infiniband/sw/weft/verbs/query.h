@@ -23,9 +23,7 @@ int weft_modify_device(struct ib_device *ibdev, int mask,
 int weft_query_port(struct ib_device *ibdev, u32 port_num,
 		    struct ib_port_attr *attr);
 
-/*
- * The exact speed of the net device in units of 100 Mbit/s; 0: the port is down. Takes RTNL.
- */
+/* The exact speed of the net device in units of 100 Mbit/s; 0: the port is down. Takes RTNL. */
 int weft_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed);
 
 /* Only the capability bits of the kernel's agents can be modified, else -EOPNOTSUPP. */

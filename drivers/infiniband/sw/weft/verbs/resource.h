@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The driver's details of objects in "rdma resource show".
- */
+/* The driver's details of objects in "rdma resource show". */
 #ifndef WEFT_VERBS_RESOURCE_H
 #define WEFT_VERBS_RESOURCE_H
 
