@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Limits and defaults, each with its unit and its reason. No code.
- */
+/* Limits and defaults, each with its unit and its reason. No code. */
 #ifndef WEFT_PARAMS_H
 #define WEFT_PARAMS_H
 
@@ -19,8 +17,8 @@
 /* Scatter/gather elements of a work request. */
 #define WEFT_MAX_SGE		32
 /*
- * The limit for an RDMA READ that the core is told. A READ may have WEFT_MAX_SGE elements, too,
- * but with a greater value NFS would limit its regions to so many pages.
+ * The limit for an RDMA READ that the core is told. A READ may have WEFT_MAX_SGE elements, too, but
+ * with a greater value NFS would limit its regions to that number of pages.
  */
 #define WEFT_MAX_SGE_RD		16
 /* Bytes of inline data: enough for a message of a key-value store. */
@@ -29,8 +27,8 @@
 #define WEFT_MAX_MSG		(1U << 31)
 
 /*
- * The page cache of a context keeps so many pieces of memory of destroyed QPs for new QPs, each of
- * at most so many bytes. A QP with a few hundred work requests has less.
+ * The page cache of a context keeps at most this number of pieces of memory of destroyed QPs for
+ * new QPs, each of at most this number of bytes. A QP with a few hundred work requests needs less.
  */
 #define WEFT_PAGE_CACHE_PIECES	16U
 #define WEFT_PAGE_CACHE_BYTES	SZ_64K
@@ -38,7 +36,7 @@
 /* QP numbers have 24 bits. 0 and 1 are special QPs; the first few numbers are not used. */
 #define WEFT_MIN_QPN		16
 #define WEFT_MAX_QPN		((1 << 24) - 2)
-/* Objects of a device: so many that memory is the limit. */
+/* Objects of a device. The limits are so high that memory is the limit in practice. */
 #define WEFT_MAX_QP		(1 << 18)
 #define WEFT_MAX_CQ		(1 << 18)
 #define WEFT_MAX_SRQ		(1 << 18)
@@ -69,13 +67,13 @@
 
 /*
  * Bytes copied between two checks for a reason to stop: enough that the check costs nothing, and
- * few enough (some 25 us) that a dying process need not wait.
+ * few enough (some 25 us) that a dying process does not wait.
  */
 #define WEFT_COPY_CHUNK		SZ_256K
-/* A doorbell leaves the rest to a work item after so many bytes or work requests. */
+/* A doorbell leaves the rest to a work item after this number of bytes or work requests. */
 #define WEFT_DOORBELL_BYTES	SZ_16M
 #define WEFT_DOORBELL_WQES	1024
-/* A work item queues itself again after so many work requests. */
+/* A work item queues itself again after this number of work requests. */
 #define WEFT_WORK_WQES		4096
 
 /*
@@ -109,7 +107,10 @@
  */
 #define WEFT_QUEUE_PACKETS	1024
 #define WEFT_QUEUE_BYTES	SZ_8M
-/* A soft interrupt leaves the rest to a work item after so many work requests or bytes of a QP. */
+/*
+ * A soft interrupt leaves the rest to a work item after this number of work requests or bytes of a
+ * QP.
+ */
 #define WEFT_SOFTIRQ_WQES	64
 #define WEFT_SOFTIRQ_BYTES	SZ_64K
 /* Bytes of memory that the packets of a requester, or of a responder, take until they have left. */
@@ -119,12 +120,12 @@
 #define WEFT_FRAME_PACKET	(4096U + 256U)
 /* Unacknowledged frames of an uplink. A power of two. */
 #define WEFT_ARQ_WINDOW		128U
-/* The window never shrinks below so many frames, however many are lost. */
+/* The window never shrinks below this number of frames, however many are lost. */
 #define WEFT_ARQ_MIN_WINDOW	16U
 /* Received frames, and microseconds, after which an acknowledgment is sent. */
 #define WEFT_ARQ_ACK_FRAMES	16U
 #define WEFT_ARQ_ACK_US		1000
-/* Microseconds without an acknowledgment until frames are sent again: at first, and at most. */
+/* The ack timeout of an uplink in microseconds: at first, and at most. */
 #define WEFT_ARQ_RETRY_US	2000
 #define WEFT_ARQ_MAX_RETRY_US	50000
 /* Microseconds in which a gap is reported, and repaired, only once. */
@@ -134,14 +135,14 @@
 /* Bytes and packets that may wait for the window: a few ms of a fast link. */
 #define WEFT_ARQ_WAIT_BYTES	SZ_4M
 #define WEFT_ARQ_WAIT_PACKETS	4096U
-/* Copies for multicast groups may take 1/WEFT_ARQ_COPY_PART of that. */
+/* Copies for multicast groups may take the fraction 1/WEFT_ARQ_COPY_PART of the limits above. */
 #define WEFT_ARQ_COPY_PART	2U
-/* The same for packets of senders with tx credit, which have at most WEFT_TX_BYTES each. */
+/* The limits for packets of senders with tx credit, which have at most WEFT_TX_BYTES each. */
 #define WEFT_ARQ_OWNED_BYTES	SZ_64M
 #define WEFT_ARQ_OWNED_PACKETS	65536U
-/* Packets, or frames, that wait until another CPU has handed on the earlier ones. */
+/* Packets, or frames, that wait while another CPU hands on the earlier ones. */
 #define WEFT_ARQ_FIFO		1024U
-/* After handing on so many of them, a CPU leaves the rest to a work item. */
+/* Packets, or frames, after which that CPU leaves the rest to a work item. */
 #define WEFT_ARQ_BUDGET		64U
 
 /* Cables between hosts that a packet may take: as many as a directed route has. */

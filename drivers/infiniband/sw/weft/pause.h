@@ -4,10 +4,10 @@
  * points are between the steps of a change, and between a lookup and the use of its result.
  *
  * Kernels with CONFIG_FAULT_INJECTION_DEBUG_FS have them, at the cost of a static key. A line
- * "POINT MS TIMES" written to /sys/kernel/debug/weft/pause holds the next TIMES tasks that come
- * to the point, each for MS milliseconds or until another line for the point is written;
- * "POINT 0 0" lets them go. A read shows for each point its name, the tasks that have come
- * while any point was armed, those that were held, and those that are held now.
+ * "POINT MS TIMES" written to /sys/kernel/debug/weft/pause holds the next TIMES tasks that come to
+ * the point, each for MS milliseconds or until another line for the point is written; "POINT 0 0"
+ * lets them go. Reading the file shows for each point its name, the number of tasks that have come
+ * while any point was armed, that were held, and that are held now.
  */
 #ifndef WEFT_PAUSE_H
 #define WEFT_PAUSE_H
@@ -15,8 +15,8 @@
 #include <linux/jump_label.h>
 
 /*
- * POINT(name, sleeps): @sleeps says that all tasks that come to the point may sleep. Otherwise the
- * task sleeps if it may, and spins if it may not.
+ * POINT(name, sleeps): if @sleeps, all tasks that come to the point may sleep. Otherwise a task
+ * sleeps if it may, and spins if it may not.
  */
 #define WEFT_PAUSES(POINT) \
 	/* create_qp: no number yet; the process has the response; lookups find the QP */ \
@@ -144,7 +144,7 @@ static __always_inline void weft_pause(enum weft_pause which)
 }
 
 void weft_pause_init(void);
-/* No task may come to a point any more. */
+/* No task comes to a point any more. */
 void weft_pause_exit(void);
 #else
 #define weft_pause(which)	do { } while (0)

@@ -191,14 +191,14 @@ static __always_inline void weft_stats_message(struct weft_stats __percpu *stats
 	this_cpu_add(stats->count[messages + 1], length);
 }
 
-/* An atomic, so not for the path of a message that has all it needs. */
+/* An atomic operation: too slow for the path of a message that has all it needs. */
 #define weft_dev_stats_inc(dev, stat) \
 	atomic64_inc(&(dev)->counts[stat])
 
 /* The name of a counter, as users know it. */
 const char *weft_stats_name(enum weft_stat stat);
 
-/* The sum over all CPUs, which is no snapshot. */
+/* The sum over all CPUs, which is not a snapshot. */
 u64 weft_stats_sum(const struct weft_dev *dev, enum weft_stat stat);
 
 /* Sums the counters of a device or of an rdma_counter; @to is for the counters of a port. */

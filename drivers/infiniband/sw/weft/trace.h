@@ -79,13 +79,12 @@ DECLARE_EVENT_CLASS(weft_packet,
 		  __entry->syndrome)
 );
 
-/* The responder processes a request. */
+/* The responder processes a request, or the completer a response. */
 DEFINE_EVENT(weft_packet, weft_request,
 	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 expected),
 	TP_ARGS(qpn, hdr, expected)
 );
 
-/* The completer processes a response. */
 DEFINE_EVENT(weft_packet, weft_response,
 	TP_PROTO(u32 qpn, const struct weft_hdr *hdr, u32 expected),
 	TP_ARGS(qpn, hdr, expected)
@@ -152,7 +151,7 @@ TRACE_EVENT(weft_retry,
 		  __entry->left)
 );
 
-/* The requester has taken a work request from its ring; it will fail if there is a fault. */
+/* The requester has taken a work request from its ring. With a fault the work request will fail. */
 TRACE_EVENT(weft_wr_begin,
 	TP_PROTO(u32 qpn, u32 index, u8 opcode, u8 fault),
 	TP_ARGS(qpn, index, opcode, fault),
@@ -197,7 +196,7 @@ TRACE_EVENT(weft_wr_complete,
 		  __entry->byte_len)
 );
 
-/* The local link has tried to deliver a message: see enum weft_verdict. */
+/* The local link has tried to deliver a message; the result is an enum weft_verdict. */
 TRACE_EVENT(weft_local,
 	TP_PROTO(u32 qpn, u32 dqpn, u8 opcode, u32 length, u32 verdict),
 	TP_ARGS(qpn, dqpn, opcode, length, verdict),
@@ -258,13 +257,13 @@ DECLARE_EVENT_CLASS(weft_turn,
 		  __entry->requester ? "requester" : "responder", __entry->bits)
 );
 
-/* A turn is handed over to its work item: an event is left, and nobody owns the turn. */
+/* A turn is handed over to its work item: an event is left, and no task owns the turn. */
 DEFINE_EVENT(weft_turn, weft_turn_defer,
 	TP_PROTO(u32 qpn, bool requester, unsigned long bits),
 	TP_ARGS(qpn, requester, bits)
 );
 
-/* Somebody waits for a turn to end: modify_qp, destroy_qp, or a sender on this host. */
+/* A task waits for a turn to end: modify_qp, destroy_qp, or a sender on this host. */
 DEFINE_EVENT(weft_turn, weft_turn_wait,
 	TP_PROTO(u32 qpn, bool requester, unsigned long bits),
 	TP_ARGS(qpn, requester, bits)
