@@ -331,6 +331,10 @@ static enum weft_verdict comp_packet(struct weft_qp *qp, const struct weft_pkt *
 	}
 }
 
+/*
+ * Process up to @most responses of the backlog. The send turn is owned. Returns true if more are
+ * left that can be processed now.
+ */
 bool weft_completer_work(struct weft_qp *qp, u32 most)
 {
 	struct weft_send *send = &qp->send;

@@ -12,10 +12,6 @@ struct weft_qp;
 /* A response packet has arrived. The callee owns the memory of @pkt. Context: soft interrupts. */
 void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt);
 
-/*
- * Process up to @most responses of the backlog. The send turn is owned. Returns true if more are
- * left that can be processed now.
- */
 bool weft_completer_work(struct weft_qp *qp, u32 most);
 
 #endif /* WEFT_ENGINE_COMPLETER_H */

@@ -49,11 +49,6 @@ static __always_inline struct weft_result weft_gather(struct weft_qp *qp, struct
 	return weft_failed(WEFT_FAULT_LOCAL_LENGTH);
 }
 
-/*
- * Check a request that will be sent in packets, and set @slot->length. Memory that a response goes
- * to must be accessible now; memory that is sent is resolved with each batch. Returns
- * WEFT_FAULT_NONE or the fault.
- */
 enum weft_fault weft_gather_check(struct weft_qp *qp, struct weft_slot *slot);
 
 #endif /* WEFT_ENGINE_GATHER_H */

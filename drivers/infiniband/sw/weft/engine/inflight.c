@@ -23,6 +23,10 @@ static void inflight_lay_out(struct weft_inflight *inflight)
 	}
 }
 
+/*
+ * Give a new QP its one slot, which is all it has until it sends packets. @slot is zeroed and lives
+ * as long as the QP. @sges: of the ring, see weft_sq_sges().
+ */
 void weft_inflight_init(struct weft_qp *qp, struct weft_slot *slot, u32 sges)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -34,6 +38,11 @@ void weft_inflight_init(struct weft_qp *qp, struct weft_slot *slot, u32 sges)
 	inflight_lay_out(inflight);
 }
 
+/*
+ * Allocate more slots for a connected QP, while the requester still runs. @entries is the size of
+ * its send queue, now or after a resize. @larger gets no slots if @qp has enough already. The
+ * caller holds the modify_lock; may sleep. Returns 0 or -ENOMEM.
+ */
 int weft_inflight_prepare(struct weft_inflight *larger, const struct weft_qp *qp, u32 entries)
 {
 	const struct weft_inflight *inflight = &qp->send.inflight;

@@ -24,17 +24,8 @@ static inline u32 weft_slot_size(u32 sges)
 	return ALIGN(sizeof(struct weft_slot) + sges * sizeof(struct weft_sge), 16);
 }
 
-/*
- * Give a new QP its one slot, which is all it has until it sends packets. @slot is zeroed and lives
- * as long as the QP. @sges: of the ring, see weft_sq_sges().
- */
 void weft_inflight_init(struct weft_qp *qp, struct weft_slot *slot, u32 sges);
 
-/*
- * Allocate more slots for a connected QP, while the requester still runs. @entries is the size of
- * its send queue, now or after a resize. @larger gets no slots if @qp has enough already. The
- * caller holds the modify_lock; may sleep. Returns 0 or -ENOMEM.
- */
 int weft_inflight_prepare(struct weft_inflight *larger, const struct weft_qp *qp, u32 entries);
 
 /* Move the requests to the slots of @larger, and the old slots to @larger, to be freed. */
@@ -94,10 +85,6 @@ void weft_inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
 /* Complete all answered requests, in order. If the oldest request then has a fault, it fails. */
 void weft_inflight_retire(struct weft_qp *qp);
 
-/*
- * Go back to @psn, so that packets are sent again. @psn is between the oldest PSN without an answer
- * and the last one that was sent.
- */
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn);
 
 /* The oldest request fails, and the QP goes to ERR, or SQE if it is unreliable (IBA 10.3.1). */

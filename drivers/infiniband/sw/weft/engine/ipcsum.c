@@ -146,6 +146,11 @@ static void ipcsum_fill_transport(const struct ipcsum_place *place, u8 *packet)
 	ipcsum_store(packet + place->check, sum);
 }
 
+/*
+ * Store the checksums of a packet, whatever is in their fields. A fragment, or a packet of another
+ * protocol than TCP and UDP, gets only the checksum of IPv4. Bytes that are no packet, or are fewer
+ * than their headers say, are left alone.
+ */
 void weft_ipcsum_fill(void *packet, u32 length)
 {
 	struct ipcsum_place place;
@@ -175,6 +180,11 @@ static __wsum ipcsum_add(__wsum sum, struct weft_iter *from, u32 length)
 	return sum;
 }
 
+/*
+ * Are the checksums of TCP or UDP, and of IPv4, right? Also false if there is none to verify: the
+ * packet is a fragment or of another protocol, or UDP has left its checksum out. @packet has at
+ * least @length bytes left.
+ */
 bool weft_ipcsum_verify(struct weft_iter packet, u32 length)
 {
 	u32 have = min_t(u32, length, IPCSUM_HEADERS);

@@ -56,6 +56,10 @@ static u32 lso_tcp(const struct weft_lso *lso)
 	}
 }
 
+/*
+ * Are these the headers of IPoIB, IPv4 (no fragment) or IPv6, and TCP, and nothing else; and does
+ * the length of a packet fit into the field that IP has for it?
+ */
 bool weft_lso_valid(const struct weft_lso *lso)
 {
 	u32 tcp, length;
@@ -94,6 +98,10 @@ static void lso_advance(struct weft_lso_cut *cut, u32 bytes)
 	}
 }
 
+/*
+ * Begin to cut, or go on after the first @done bytes, which have been sent in whole packets. @lso
+ * is valid. @sgl has at most WEFT_LSO_MAX_LENGTH bytes, and stays resolved until the cut ends.
+ */
 void weft_lso_begin(struct weft_lso_cut *cut, const struct weft_lso *lso,
 		    const struct weft_sgl *sgl, u32 done)
 {
@@ -137,6 +145,10 @@ static void lso_build_tcp(const struct weft_lso_cut *cut, u8 *tcp)
 		tcp[LSO_TCP_FLAGS] &= ~(LSO_TCP_FIN | LSO_TCP_PSH);
 }
 
+/*
+ * Make the current packet. Its checksums are still to be filled in (weft_ipcsum_fill()). Returns
+ * its bytes.
+ */
 u32 weft_lso_packet(struct weft_lso_cut *cut, struct weft_iter *packet)
 {
 	const struct weft_lso *lso = cut->lso;

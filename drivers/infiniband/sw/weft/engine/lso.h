@@ -29,26 +29,14 @@ struct weft_lso_cut {
 	struct weft_span	span[1 + WEFT_MAX_SGE];
 };
 
-/*
- * Are these the headers of IPoIB, IPv4 (no fragment) or IPv6, and TCP, and nothing else; and does
- * the length of a packet fit into the field that IP has for it?
- */
 bool weft_lso_valid(const struct weft_lso *lso);
 
 /* Bytes of the longest packet, headers included, of an LSO with @length bytes of payload. */
 u32 weft_lso_longest(const struct weft_lso *lso, u32 length);
 
-/*
- * Begin to cut, or go on after the first @done bytes, which have been sent in whole packets. @lso
- * is valid. @sgl has at most WEFT_LSO_MAX_LENGTH bytes, and stays resolved until the cut ends.
- */
 void weft_lso_begin(struct weft_lso_cut *cut, const struct weft_lso *lso,
 		    const struct weft_sgl *sgl, u32 done);
 
-/*
- * Make the current packet. Its checksums are still to be filled in (weft_ipcsum_fill()). Returns
- * its bytes.
- */
 u32 weft_lso_packet(struct weft_lso_cut *cut, struct weft_iter *packet);
 
 /* The current packet has been sent. Returns the bytes of payload that have been sent in all. */

@@ -94,38 +94,16 @@ static inline void weft_message_leave(struct weft_qp *qp)
 		weft_message_leave_srq(qp);
 }
 
-/*
- * Accept or refuse a message. The responder is in a state that receives, and no message is in
- * progress. Returns WEFT_DONE; WEFT_LATER; or WEFT_FAILED, and the caller calls
- * weft_message_refuse().
- */
 struct weft_result weft_message_begin(struct weft_qp *qp, const struct weft_request *req);
 
 /* Take a receive for a paused WRITE, whose last packet turns out to have immediate data. */
 enum weft_fault weft_message_begin_immediate(struct weft_qp *qp);
 
-/*
- * Release the memory of a SEND, WRITE, READ or FLUSH, between two packets or for good: no reference
- * to memory is kept while waiting for a peer. If the message is not resumed it is aborted: its
- * receive work request stays with the QP, for the next message or to be flushed.
- */
 void weft_message_pause(struct weft_qp *qp);
 
-/*
- * Resolve the memory of a paused SEND, WRITE, READ or FLUSH again: @offset bytes of the message are
- * done, and @length bytes will be accessed now. A SEND needs only @req->op; the others need
- * @req->rkey and @req->remote_addr, too; a WRITE or READ also @req->length; a FLUSH also its
- * placement. Returns a result of weft_message_begin(); unless it is WEFT_DONE, the message is still
- * paused.
- */
 struct weft_result weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
 				       u64 offset, u32 length);
 
-/*
- * Receive a datagram with payload @src, from begin to end. WEFT_DONE: it has been received, or
- * dropped because of the receive, with all consequences. WEFT_DROP: the QP's state does not
- * receive, the Q_Key is wrong, or the datagram is too long. WEFT_LATER.
- */
 struct weft_result weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
 					 u32 qkey, struct weft_iter *src);
 

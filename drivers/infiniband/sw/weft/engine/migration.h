@@ -29,39 +29,19 @@ void weft_migration_init(struct weft_qp *qp);
 /* Forget the alternate path. Both turns are stopped. */
 void weft_migration_reset(struct weft_qp *qp);
 
-/*
- * May software set state @to? Both turns are stopped. @loading: the same call loads an alternate
- * path.
- *
- * MIGRATED is allowed in ARMED (the QP migrates) and in MIGRATED (nothing happens). REARM is
- * allowed in any state if there is an alternate path: in ARMED the path may have been replaced.
- * ARMED is never allowed: packets of the peer set it.
- */
 bool weft_migration_allows(const struct weft_qp *qp, u32 to, bool loading);
 
 /* The QP's own path has been set: the alternate path uses the same link. Both turns are stopped. */
 void weft_migration_follow(struct weft_qp *qp);
 
-/*
- * Load the alternate path: @av, and the other members of @attr that go with IB_QP_ALT_PATH. Both
- * turns are stopped, and the QP's own path is set.
- */
 void weft_migration_load(struct weft_qp *qp, const struct weft_av *av,
 			 const struct ib_qp_attr *attr);
 
-/*
- * Software sets the state, which weft_migration_allows(). Both turns are stopped, under the
- * modify_lock.
- */
 void weft_migration_set(struct weft_qp *qp, u32 to);
 
 /* Fill in the state, and the alternate path if one is loaded. Under the modify_lock. */
 void weft_migration_query(const struct weft_qp *qp, struct ib_qp_attr *attr);
 
-/*
- * The peer does not answer, and all retries are used up. The send turn is owned. Returns true if
- * the QP will migrate, and send unanswered requests again.
- */
 bool weft_migrate_on_error(struct weft_qp *qp);
 
 /* The slow path of weft_migration_packet(): there is an alternate path, or the addresses differ. */

@@ -151,6 +151,12 @@ static void odp_renew(const struct weft_odp_need *need, const struct weft_access
 	weft_sgl_release(sgl);
 }
 
+/*
+ * weft_sgl_resolve() for a list with ODP memory. @sgl ends with the bytes that @need names, and
+ * nothing behind them may be accessed, ODP memory or not. @sge is a private copy of the list, and
+ * may have rkeys instead of lkeys. Returns WEFT_DONE: the caller calls weft_sgl_release();
+ * WEFT_LATER; or WEFT_FAILED with WEFT_FAULT_NO_MEMORY or @need->refusal.
+ */
 struct weft_result weft_odp_resolve(const struct weft_odp_need *need,
 				    const struct weft_accessor *who, struct weft_sgl *sgl,
 				    const struct weft_sge *sge, u32 num)
@@ -190,6 +196,10 @@ void weft_odp_forget(struct weft_odp *odp)
 	odp->parked = false;
 }
 
+/*
+ * The requester of @qp waits for pages of another QP's responder @recv, whose turn is owned. Its
+ * send turn gets WEFT_EV_RUN, perhaps too early. One requester is remembered; a new one wakes it.
+ */
 void weft_odp_wait(struct weft_recv *recv, struct weft_qp *qp)
 {
 	weft_assert_turn(&recv->turn);

@@ -43,12 +43,6 @@ struct weft_odp_need {
 	enum weft_fault		refusal;	/* the fault if the memory may not be accessed */
 };
 
-/*
- * weft_sgl_resolve() for a list with ODP memory. @sgl ends with the bytes that @need names, and
- * nothing behind them may be accessed, ODP memory or not. @sge is a private copy of the list, and
- * may have rkeys instead of lkeys. Returns WEFT_DONE: the caller calls weft_sgl_release();
- * WEFT_LATER; or WEFT_FAILED with WEFT_FAULT_NO_MEMORY or @need->refusal.
- */
 struct weft_result weft_odp_resolve(const struct weft_odp_need *need,
 				    const struct weft_accessor *who, struct weft_sgl *sgl,
 				    const struct weft_sge *sge, u32 num);
@@ -82,10 +76,6 @@ static inline void weft_odp_carry(struct weft_odp *odp)
 	}
 }
 
-/*
- * The requester of @qp waits for pages of another QP's responder @recv, whose turn is owned. Its
- * send turn gets WEFT_EV_RUN, perhaps too early. One requester is remembered; a new one wakes it.
- */
 void weft_odp_wait(struct weft_recv *recv, struct weft_qp *qp);
 
 /* Wake the requester that waits, if any. The turn of @recv is owned or stopped. */

@@ -175,6 +175,10 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 };
 WEFT_EXPORT_FOR_TEST(weft_opdefs);
 
+/*
+ * May a QP with this type, consumer and enum ib_qp_create_flags post the operation? @opcode is any
+ * number.
+ */
 bool weft_opdef_allowed(enum ib_qp_type type, bool kernel, u32 create_flags, u32 opcode)
 {
 	const struct weft_opdef *op;

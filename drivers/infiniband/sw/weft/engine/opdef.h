@@ -120,10 +120,6 @@ static __always_inline u32 weft_opdef_local_access(const struct weft_opdef *op)
 	return op->flags & WEFT_OPF_FETCH ? IB_ACCESS_LOCAL_WRITE : 0;
 }
 
-/*
- * May a QP with this type, consumer and enum ib_qp_create_flags post the operation? @opcode is any
- * number.
- */
 bool weft_opdef_allowed(enum ib_qp_type type, bool kernel, u32 create_flags, u32 opcode);
 
 #endif /* WEFT_ENGINE_OPDEF_H */

@@ -21,6 +21,10 @@ void weft_pace_init(struct weft_send *send)
 		      HRTIMER_MODE_ABS_SOFT);
 }
 
+/*
+ * Limit the rate to @rate kbit/s; 0: remove the limit. @burst: bytes that may be sent at a time; 0:
+ * the bytes of a millisecond. The send turn is stopped; may sleep.
+ */
 void weft_pace_set(struct weft_send *send, u32 rate, u32 burst, u32 mtu)
 {
 	struct weft_pace *pace = &send->pace;
@@ -38,6 +42,10 @@ void weft_pace_set(struct weft_send *send, u32 rate, u32 burst, u32 mtu)
 	send->batch_packets = clamp_t(u32, burst / mtu, 1, WEFT_TX_BATCH_PACKETS);
 }
 
+/*
+ * Must the requester wait? Then an event will come when it may go on. The send turn is owned, and
+ * there is a limit.
+ */
 bool weft_pace_holds(struct weft_send *send)
 {
 	struct weft_pace *pace = &send->pace;

@@ -33,16 +33,8 @@ static inline void weft_pace_charge(struct weft_pace *pace, ktime_t now, u64 byt
 
 void weft_pace_init(struct weft_send *send);
 
-/*
- * Limit the rate to @rate kbit/s; 0: remove the limit. @burst: bytes that may be sent at a time; 0:
- * the bytes of a millisecond. The send turn is stopped; may sleep.
- */
 void weft_pace_set(struct weft_send *send, u32 rate, u32 burst, u32 mtu);
 
-/*
- * Must the requester wait? Then an event will come when it may go on. The send turn is owned, and
- * there is a limit.
- */
 bool weft_pace_holds(struct weft_send *send);
 
 /* Does the requester wait for weft_pace.due? The send turn is owned. */

@@ -31,6 +31,10 @@ static struct pkt_cb *pkt_cb(struct sk_buff *skb)
 	return (struct pkt_cb *)skb->cb;
 }
 
+/*
+ * Decode the headers, and find the addresses (valid even if @malformed is set). In linear memory
+ * are the network header without options, and WEFT_HDR_MAX_LENGTH bytes of data, or all there are.
+ */
 void weft_pkt_decode(struct weft_pkt *pkt)
 {
 	const struct sk_buff *skb = pkt->skb;
@@ -90,6 +94,10 @@ static void pkt_keep(struct weft_pkt *pkt)
 	pkt_cb(pkt->skb)->port = pkt->port;
 }
 
+/*
+ * Put a packet at the end of a backlog, to be decoded again later. The backlog then owns its
+ * memory. False if WEFT_QUEUE_PACKETS or WEFT_QUEUE_BYTES are there already.
+ */
 bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog)
 {
 	struct sk_buff_head *queue = &backlog->queue;
@@ -108,6 +116,10 @@ bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog)
 	return fits;
 }
 
+/*
+ * Put a packet that cannot be processed yet at the head of a backlog, whose turn is owned. It came
+ * from weft_pkt_next(), or found the backlog empty. There is no limit, so it is never lost.
+ */
 void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog)
 {
 	struct sk_buff_head *queue = &backlog->queue;
@@ -129,6 +141,10 @@ static bool pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
 	return true;
 }
 
+/*
+ * weft_pkt_next() without taking the packet out of the backlog, which keeps the memory. The turn is
+ * owned.
+ */
 bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt)
 {
 	struct sk_buff *skb;
@@ -144,6 +160,10 @@ bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt)
 	return pkt_again(skb, pkt);
 }
 
+/*
+ * Take the first packet out of a backlog and decode it; its dev and qp are NULL. False: it is
+ * empty.
+ */
 bool weft_pkt_next(struct weft_backlog *backlog, struct weft_pkt *pkt)
 {
 	struct sk_buff *skb;

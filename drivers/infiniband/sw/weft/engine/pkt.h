@@ -64,10 +64,6 @@ static inline void weft_pkt_init(struct weft_pkt *pkt, struct sk_buff *skb,
 	pkt->qp = NULL;
 }
 
-/*
- * Decode the headers, and find the addresses (valid even if @malformed is set). In linear memory
- * are the network header without options, and WEFT_HDR_MAX_LENGTH bytes of data, or all there are.
- */
 void weft_pkt_decode(struct weft_pkt *pkt);
 
 /*
@@ -86,28 +82,12 @@ static inline bool weft_pkt_is_on_path(const struct weft_pkt *pkt, const struct 
 void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spans,
 		      struct weft_iter *iter);
 
-/*
- * Put a packet at the end of a backlog, to be decoded again later. The backlog then owns its
- * memory. False if WEFT_QUEUE_PACKETS or WEFT_QUEUE_BYTES are there already.
- */
 bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog);
 
-/*
- * Put a packet that cannot be processed yet at the head of a backlog, whose turn is owned. It came
- * from weft_pkt_next(), or found the backlog empty. There is no limit, so it is never lost.
- */
 void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog);
 
-/*
- * weft_pkt_next() without taking the packet out of the backlog, which keeps the memory. The turn is
- * owned.
- */
 bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt);
 
-/*
- * Take the first packet out of a backlog and decode it; its dev and qp are NULL. False: it is
- * empty.
- */
 bool weft_pkt_next(struct weft_backlog *backlog, struct weft_pkt *pkt);
 
 /*

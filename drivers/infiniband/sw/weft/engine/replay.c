@@ -6,6 +6,9 @@
 
 #include "wire/psn.h"
 
+/*
+ * Allocate the replay slots, if there are none yet; max_dest_rd_atomic is not 0. False: no memory.
+ */
 bool weft_replay_prepare(struct weft_recv *recv)
 {
 	if (likely(recv->replay))
@@ -21,6 +24,10 @@ bool weft_replay_prepare(struct weft_recv *recv)
 	return recv->replay;
 }
 
+/*
+ * Keep an answer in place of the oldest one. @psn is that of the request, @psns the number of PSNs
+ * of the responses. The caller fills in the other members.
+ */
 struct weft_replay_slot *weft_replay_keep(struct weft_recv *recv, u32 psn, u32 psns,
 					  enum weft_response_kind kind)
 {
@@ -32,6 +39,8 @@ struct weft_replay_slot *weft_replay_keep(struct weft_recv *recv, u32 psn, u32 p
 }
 
 /*
+ * Find the answer to a request by the PSN of the request or of any packet of the answer, or NULL.
+ *
  * Search from the youngest answer to the oldest: PSNs wrap around, and an old one may have the same
  * PSN.
  */

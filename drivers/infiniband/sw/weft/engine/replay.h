@@ -8,21 +8,11 @@
 
 #include "object/recv.h"
 
-/*
- * Allocate the replay slots, if there are none yet; max_dest_rd_atomic is not 0. False: no memory.
- */
 bool weft_replay_prepare(struct weft_recv *recv);
 
-/*
- * Keep an answer in place of the oldest one. @psn is that of the request, @psns the number of PSNs
- * of the responses. The caller fills in the other members.
- */
 struct weft_replay_slot *weft_replay_keep(struct weft_recv *recv, u32 psn, u32 psns,
 					  enum weft_response_kind kind);
 
-/*
- * Find the answer to a request by the PSN of the request or of any packet of the answer, or NULL.
- */
 const struct weft_replay_slot *weft_replay_find(const struct weft_recv *recv, u32 psn);
 
 /* Forget all answers and free the memory. */

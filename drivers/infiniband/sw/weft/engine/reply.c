@@ -178,6 +178,10 @@ static bool reply_flush_more(struct weft_qp *qp, s32 *bytes)
 	return true;
 }
 
+/*
+ * Send the next part of the answer under way, if there is one, and subtract its payload from
+ * @bytes. False: it cannot go on before the next event.
+ */
 bool weft_reply_go_on(struct weft_qp *qp, s32 *bytes)
 {
 	switch (qp->recv.response.kind) {
@@ -208,6 +212,11 @@ static u8 reply_credits(const struct weft_qp *qp)
 	return pending < 0 ? 0 : weft_aeth_credit_code(pending + qp->recv.held);
 }
 
+/*
+ * Begin an answer; @psn is that of the request packet, or of the answer's first packet. It
+ * acknowledges all requests before it, and replaces an answer that has not been sent. The caller
+ * fills in the members that only some kinds have.
+ */
 struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_response_kind kind)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -241,6 +250,10 @@ static u8 reply_nak_code(enum ib_wc_status status)
 	}
 }
 
+/*
+ * Refuse the request packet with PSN @psn: apply the consequences of the fault here, and begin the
+ * answer that the requester gets.
+ */
 void weft_reply_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault)
 {
 	const struct weft_refusal *refusal = weft_message_refuse(qp, fault);

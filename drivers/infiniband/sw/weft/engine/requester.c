@@ -40,6 +40,10 @@ static bool req_flush(struct weft_qp *qp)
 	return false;
 }
 
+/*
+ * Complete all work requests that are posted now as flushed. The send turn is stopped. Context:
+ * process, may sleep.
+ */
 void weft_requester_flush(struct weft_qp *qp)
 {
 	weft_assert_turn(&qp->send.turn);
@@ -265,6 +269,10 @@ static noinline bool req_send_packets(struct weft_qp *qp)
 	return defer;
 }
 
+/*
+ * Something was posted to the send queue: execute it now, within a budget. Context: process, may
+ * sleep.
+ */
 void weft_requester_doorbell(struct weft_qp *qp)
 {
 	struct weft_budget budget = { .wqes = WEFT_DOORBELL_WQES, .bytes = WEFT_DOORBELL_BYTES };
@@ -312,6 +320,11 @@ static bool req_may_disable_bh(void)
 	return !irqs_disabled();
 }
 
+/*
+ * A kernel consumer has posted something: execute it now, within a small budget, but leave
+ * operations that may sleep to a work item. Context: any. If interrupts are disabled, a tasklet
+ * executes it; with PREEMPT_RT also if bottom halves are enabled.
+ */
 void weft_requester_post(struct weft_qp *qp)
 {
 	if (!req_may_disable_bh()) {
@@ -348,6 +361,10 @@ void weft_requester_init(struct weft_qp *qp)
 	weft_requester_reset(qp);
 }
 
+/*
+ * Forget all that is in progress. The send turn is stopped, and the send queue has not been reset
+ * yet. Context: process, may sleep.
+ */
 void weft_requester_reset(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;

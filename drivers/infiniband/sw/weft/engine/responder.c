@@ -437,6 +437,10 @@ static void resp_release(struct weft_qp *qp, bool defer)
 		weft_turn_release(&qp->recv.turn);
 }
 
+/*
+ * Process the backlog, or flush in ERR, in the work item of the receive turn, which is owned, and
+ * given back.
+ */
 void weft_responder_run(struct weft_qp *qp)
 {
 	struct resp_budget budget = {
@@ -569,6 +573,10 @@ static void resp_end(struct weft_qp *qp)
 		weft_reply_go_on(qp, &budget.bytes);
 }
 
+/*
+ * Forget all that is in progress and the backlog, after acknowledging what has been executed. The
+ * receive turn is stopped, and the receive queue has not been reset yet.
+ */
 void weft_responder_reset(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;

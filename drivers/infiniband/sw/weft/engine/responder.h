@@ -9,10 +9,6 @@ struct weft_qp;
 /* A request packet has arrived. The callee owns the memory of @pkt. Context: soft interrupts. */
 void weft_responder_packet(struct weft_qp *qp, struct weft_pkt *pkt);
 
-/*
- * Process the backlog, or flush in ERR, in the work item of the receive turn, which is owned, and
- * given back.
- */
 void weft_responder_run(struct weft_qp *qp);
 
 /* A receive was posted to a queue whose doorbell is armed. */
@@ -24,10 +20,6 @@ void weft_responder_init(struct weft_qp *qp);
 /* max_dest_rd_atomic has changed: forget the replay slots. The receive turn is stopped. */
 void weft_responder_resize(struct weft_qp *qp);
 
-/*
- * Forget all that is in progress and the backlog, after acknowledging what has been executed. The
- * receive turn is stopped, and the receive queue has not been reset yet.
- */
 void weft_responder_reset(struct weft_qp *qp);
 
 #endif /* WEFT_ENGINE_RESPONDER_H */

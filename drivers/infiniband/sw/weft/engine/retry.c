@@ -83,6 +83,10 @@ bool weft_retry(struct weft_qp *qp)
 	return true;
 }
 
+/*
+ * The peer has no receive for a request: send it again after the delay that @timer (of the AETH)
+ * encodes.
+ */
 void weft_retry_rnr(struct weft_qp *qp, u8 timer)
 {
 	struct weft_retry *retry = &qp->send.retry;

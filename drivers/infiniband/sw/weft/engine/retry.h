@@ -36,10 +36,6 @@ void weft_retry_start(struct weft_qp *qp);
  */
 bool weft_retry(struct weft_qp *qp);
 
-/*
- * The peer has no receive for a request: send it again after the delay that @timer (of the AETH)
- * encodes.
- */
 void weft_retry_rnr(struct weft_qp *qp, u8 timer);
 
 /* The timer has expired. */

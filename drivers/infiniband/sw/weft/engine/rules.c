@@ -123,6 +123,10 @@ const struct weft_refusal *weft_rules_refusal(enum weft_fault fault, enum weft_s
 }
 WEFT_EXPORT_FOR_TEST(weft_rules_refusal);
 
+/*
+ * Completion status of a work request that failed at the requester. @fault: not WEFT_FAULT_NONE,
+ * and not one that only responders find.
+ */
 enum ib_wc_status weft_rules_status(enum weft_fault fault)
 {
 	return rules_status[fault];

@@ -87,10 +87,6 @@ enum weft_service weft_rules_service(enum ib_qp_type type);
 
 const struct weft_refusal *weft_rules_refusal(enum weft_fault fault, enum weft_service service);
 
-/*
- * Completion status of a work request that failed at the requester. @fault: not WEFT_FAULT_NONE,
- * and not one that only responders find.
- */
 enum ib_wc_status weft_rules_status(enum weft_fault fault);
 
 /*

@@ -23,6 +23,10 @@ static void rx_drop(struct weft_pkt *pkt, enum weft_stat why)
 		weft_qp_put(qp);
 }
 
+/*
+ * Count and free a packet whose headers are not in linear memory; its network header is. @pkt is
+ * from weft_pkt_init().
+ */
 void weft_rx_drop(struct weft_pkt *pkt, enum weft_stat why)
 {
 	pkt->hdr = (struct weft_hdr){};
@@ -90,6 +94,9 @@ u32 weft_rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 	return num;
 }
 
+/*
+ * The part of weft_rx() after the checks: pass a packet to its QP, or to the members of its group.
+ */
 void weft_rx_deliver(struct weft_pkt *pkt)
 {
 	struct weft_qp *qp = pkt->qp;
@@ -157,6 +164,11 @@ static bool rx_check(struct weft_pkt *pkt, enum weft_stat *why)
 	return port->verify(pkt, why);
 }
 
+/*
+ * A packet has arrived: find its QP or group, check it, and pass it to the completer or responder,
+ * or drop it. @pkt is from weft_pkt_init(), and has the linear data that weft_pkt_decode() needs.
+ * The callee owns its memory.
+ */
 void weft_rx(struct weft_pkt *pkt)
 {
 	enum weft_stat why;

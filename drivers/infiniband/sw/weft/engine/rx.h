@@ -10,25 +10,13 @@
 #include "engine/pkt.h"
 #include "stats.h"
 
-/*
- * A packet has arrived: find its QP or group, check it, and pass it to the completer or responder,
- * or drop it. @pkt is from weft_pkt_init(), and has the linear data that weft_pkt_decode() needs.
- * The callee owns its memory.
- */
 void weft_rx(struct weft_pkt *pkt);
 
-/*
- * The part of weft_rx() after the checks: pass a packet to its QP, or to the members of its group.
- */
 void weft_rx_deliver(struct weft_pkt *pkt);
 
 /* Give a copy of a datagram to each member of its group on @dev. Returns the number of members. */
 u32 weft_rx_members(struct weft_dev *dev, const struct weft_pkt *pkt);
 
-/*
- * Count and free a packet whose headers are not in linear memory; its network header is. @pkt is
- * from weft_pkt_init().
- */
 void weft_rx_drop(struct weft_pkt *pkt, enum weft_stat why);
 
 #endif /* WEFT_ENGINE_RX_H */
