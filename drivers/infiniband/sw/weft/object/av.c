@@ -70,6 +70,10 @@ static int av_init_ib(struct weft_av *av, const struct weft_dev *dev,
 	       weft_check_max(&dev->ibdev, "ah_attr", "src_path_bits", av->path_bits, 127);
 }
 
+/*
+ * Set @av->local: decide whether the path uses the local link. weft_av_init() does this for
+ * RoCE. For InfiniBand the caller does, as IPoIB and management need packets.
+ */
 void weft_av_find_peer(struct weft_av *av, const struct weft_dev *dev)
 {
 	/* only switches know the members of an InfiniBand group, so multicast needs packets */
@@ -87,6 +91,12 @@ static void av_init_roce(struct weft_av *av, const struct weft_dev *dev,
 	weft_av_find_peer(av, dev);
 }
 
+/*
+ * Make an address vector of attributes that the core has checked.
+ *
+ * Return: 0; -EINVAL: no GRH (which InfiniBand needs for multicast only), no such port or
+ * source GID, or a reserved value.
+ */
 int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 		 const struct rdma_ah_attr *attr)
 {
@@ -165,6 +175,11 @@ static const struct weft_gid *av_find_source(const struct weft_av *av,
 	return NULL;
 }
 
+/*
+ * The namespace by which packets of a path leave, from any context but hard interrupts.
+ *
+ * Return: for put_net(); NULL: the device does not have the source address any more.
+ */
 struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev)
 {
 	const struct weft_gid *entry;
@@ -202,6 +217,10 @@ void weft_av_look_up(struct weft_av *av, u32 generation)
 	av->generation = generation;
 }
 
+/*
+ * InfiniBand: the source LID of a path, with its path bits. The permissive LID while the port
+ * has no LID (IBA 14.2.2).
+ */
 u16 weft_av_source_lid(const struct weft_av *av)
 {
 	u16 lid = READ_ONCE(av->port->lid);

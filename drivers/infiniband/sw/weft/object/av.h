@@ -35,12 +35,6 @@ struct weft_av {
 	u32			target;		/* see weft_av_target() */
 };
 
-/*
- * Make an address vector of attributes that the core has checked.
- *
- * Return: 0; -EINVAL: no GRH (which InfiniBand needs for multicast only), no such port or
- * source GID, or a reserved value.
- */
 int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 		 const struct rdma_ah_attr *attr);
 
@@ -56,11 +50,6 @@ int weft_av_from_rxe(struct weft_av *av, struct weft_dev *dev, const struct rxe_
  */
 void weft_av_find_peer(struct weft_av *av, const struct weft_dev *dev);
 
-/*
- * The namespace by which packets of a path leave, from any context but hard interrupts.
- *
- * Return: for put_net(); NULL: the device does not have the source address any more.
- */
 struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev);
 
 /* For query_ah and query_qp. Takes no reference to an sgid_attr. */
@@ -86,10 +75,6 @@ static inline u32 weft_av_target(struct weft_av *av)
 	return av->target;
 }
 
-/*
- * InfiniBand: the source LID of a path, with its path bits. The permissive LID while the port
- * has no LID (IBA 14.2.2).
- */
 u16 weft_av_source_lid(const struct weft_av *av);
 
 /* InfiniBand part of weft_av_meets(): the LIDs, and the switch or cable between the ports. */

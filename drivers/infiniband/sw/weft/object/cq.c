@@ -49,6 +49,10 @@ static void cq_fail_worker(struct work_struct *work)
 	}
 }
 
+/*
+ * Let a work item move all QPs of a CQ in error to ERR, for the enum weft_fault @fault. A QP that
+ * is created later fails with its first completion. From any context; only the first call counts.
+ */
 void weft_cq_fail(struct weft_cq *cq, u32 fault)
 {
 	if (READ_ONCE(cq->fault))

@@ -74,10 +74,6 @@ u32 weft_cq_settle(struct weft_cq *cq, bool pushed, bool solicited);
 /* The steps in @sequel. Return: that of weft_cq_push(). */
 bool weft_cq_finish(struct weft_cq *cq, u32 sequel);
 
-/*
- * Let a work item move all QPs of a CQ in error to ERR, for the enum weft_fault @fault. A QP that
- * is created later fails with its first completion. From any context; only the first call counts.
- */
 void weft_cq_fail(struct weft_cq *cq, u32 fault);
 
 /*

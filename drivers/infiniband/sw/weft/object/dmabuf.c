@@ -102,6 +102,13 @@ static int dmabuf_open(struct weft_dmabuf *buf, struct device *dev, int fd, bool
 	return 0;
 }
 
+/*
+ * Map the dma-buf of file descriptor @fd. Process context, may sleep.
+ *
+ * Return: ERR_PTR(): -EBADF: no such file; -EINVAL: not a dma-buf; -EACCES: @writable, and the
+ * file is not open for writing; -EOPNOTSUPP: not memory that the kernel can map; -ENOMEM, or
+ * an error of the exporter.
+ */
 struct weft_dmabuf *weft_dmabuf_get(struct device *dev, int fd, bool writable)
 {
 	struct weft_dmabuf *buf;

@@ -22,13 +22,6 @@ struct weft_dmabuf {
 	struct iosys_map		map;		/* of the whole buffer */
 };
 
-/*
- * Map the dma-buf of file descriptor @fd. Process context, may sleep.
- *
- * Return: ERR_PTR(): -EBADF: no such file; -EINVAL: not a dma-buf; -EACCES: @writable, and the
- * file is not open for writing; -EOPNOTSUPP: not memory that the kernel can map; -ENOMEM, or
- * an error of the exporter.
- */
 struct weft_dmabuf *weft_dmabuf_get(struct device *dev, int fd, bool writable);
 
 /* Process context, may sleep. @buf may be NULL. */

@@ -25,6 +25,10 @@ void weft_events_init(struct weft_events *events, bool kernel,
 	INIT_WORK(&events->work, events_worker);
 }
 
+/*
+ * Raise an event, from any context. A kernel consumer gets one event for all of a type that
+ * were raised before its handler runs; pending events come in the order of enum ib_event_type.
+ */
 void weft_events_raise(struct weft_events *events, enum ib_event_type type)
 {
 	if (!events->deferred) {
@@ -35,6 +39,10 @@ void weft_events_raise(struct weft_events *events, enum ib_event_type type)
 	weft_queue_work(&events->work);
 }
 
+/*
+ * Wait for the handler to end. No event is raised any more. Process context, but not a handler
+ * of these events.
+ */
 void weft_events_end(struct weft_events *events)
 {
 	cancel_work_sync(&events->work);

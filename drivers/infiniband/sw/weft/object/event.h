@@ -22,16 +22,8 @@ struct weft_events {
 void weft_events_init(struct weft_events *events, bool kernel,
 		      void (*tell)(struct weft_events *events, enum ib_event_type type));
 
-/*
- * Raise an event, from any context. A kernel consumer gets one event for all of a type that
- * were raised before its handler runs; pending events come in the order of enum ib_event_type.
- */
 void weft_events_raise(struct weft_events *events, enum ib_event_type type);
 
-/*
- * Wait for the handler to end. No event is raised any more. Process context, but not a handler
- * of these events.
- */
 void weft_events_end(struct weft_events *events);
 
 #endif /* WEFT_OBJECT_EVENT_H */

@@ -145,12 +145,22 @@ static struct weft_membership *groups_lost(struct weft_groups *groups)
 	return lost;
 }
 
+/*
+ * Look for changes of the net device's configuration, after IP has made them. Drops references
+ * to what IP has removed, as the removal of the net device waits for them.
+ *
+ * Return: whether weft_groups_rejoin() has something to do.
+ */
 bool weft_groups_look(struct weft_groups *groups)
 {
 	groups_look(groups);
 	return groups_lost(groups);
 }
 
+/*
+ * After weft_groups_look(), join again at most *@most groups, and subtract their number.
+ * Return: 0 or -ENOMEM.
+ */
 int weft_groups_rejoin(struct weft_groups *groups, u32 *most)
 {
 	struct weft_membership *lost;
@@ -201,6 +211,10 @@ static int memberships_each(struct weft_memberships *memberships,
 	return 0;
 }
 
+/*
+ * Call @visit for each membership, joined or lost, until it returns nonzero. It may end that
+ * membership. Return: the last value of @visit, or 0.
+ */
 int weft_groups_each(struct weft_groups *groups,
 		     int (*visit)(struct weft_membership *membership, void *arg), void *arg)
 {
@@ -209,6 +223,13 @@ int weft_groups_each(struct weft_groups *groups,
 	       memberships_each(&groups->ipv6, visit, arg);
 }
 
+/*
+ * Let the net device receive packets to group @mgid. IP counts, so others may join the same
+ * group. The caller keeps @membership until weft_group_leave().
+ *
+ * Return: 0; -EINVAL: not a multicast address, or no IPv6; -ENODEV: the net device has no
+ * configuration of the family; -ENOMEM.
+ */
 int weft_group_join(struct weft_groups *groups, struct weft_membership *membership,
 		    const union ib_gid *mgid)
 {
@@ -218,6 +239,10 @@ int weft_group_join(struct weft_groups *groups, struct weft_membership *membersh
 	return group_enter(groups, membership);
 }
 
+/*
+ * weft_group_join(), but a failed join counts as lost and is tried again. @mgid is a group that
+ * another net device has joined.
+ */
 void weft_group_await(struct weft_groups *groups, struct weft_membership *membership,
 		      const union ib_gid *mgid)
 {

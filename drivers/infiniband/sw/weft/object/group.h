@@ -45,41 +45,16 @@ void weft_groups_init(struct weft_groups *groups, struct net_device *ndev);
 /* Drop the references of @groups, which has no membership left. */
 void weft_groups_put(struct weft_groups *groups);
 
-/*
- * Look for changes of the net device's configuration, after IP has made them. Drops references
- * to what IP has removed, as the removal of the net device waits for them.
- *
- * Return: whether weft_groups_rejoin() has something to do.
- */
 bool weft_groups_look(struct weft_groups *groups);
 
-/*
- * After weft_groups_look(), join again at most *@most groups, and subtract their number.
- * Return: 0 or -ENOMEM.
- */
 int weft_groups_rejoin(struct weft_groups *groups, u32 *most);
 
-/*
- * Call @visit for each membership, joined or lost, until it returns nonzero. It may end that
- * membership. Return: the last value of @visit, or 0.
- */
 int weft_groups_each(struct weft_groups *groups,
 		     int (*visit)(struct weft_membership *membership, void *arg), void *arg);
 
-/*
- * Let the net device receive packets to group @mgid. IP counts, so others may join the same
- * group. The caller keeps @membership until weft_group_leave().
- *
- * Return: 0; -EINVAL: not a multicast address, or no IPv6; -ENODEV: the net device has no
- * configuration of the family; -ENOMEM.
- */
 int weft_group_join(struct weft_groups *groups, struct weft_membership *membership,
 		    const union ib_gid *mgid);
 
-/*
- * weft_group_join(), but a failed join counts as lost and is tried again. @mgid is a group that
- * another net device has joined.
- */
 void weft_group_await(struct weft_groups *groups, struct weft_membership *membership,
 		      const union ib_gid *mgid);
 

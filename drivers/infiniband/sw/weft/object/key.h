@@ -7,14 +7,6 @@
 
 struct weft_accessor;
 
-/*
- * Invalidate @key, the current key of a type 2 memory window or of a region for fast
- * registration. @who is the QP of the LOCAL_INV work request, or the receiver of the SEND with
- * Invalidate. With @wait, wait for accesses to end (process context, may sleep).
- *
- * Return: 0; -EBUSY: without @wait, try again; else see weft_mw_invalidate() and
- * weft_fastreg_invalidate().
- */
 int weft_key_invalidate(const struct weft_accessor *who, u32 key, bool wait);
 
 #endif /* WEFT_OBJECT_KEY_H */

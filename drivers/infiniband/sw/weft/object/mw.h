@@ -29,24 +29,9 @@ struct weft_mw_request {
 int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata);
 int weft_dealloc_mw(struct ib_mw *ib_mw);
 
-/*
- * Execute a BIND_MW work request of the QP of @who, from any context. @request is not trusted,
- * but the caller has checked the service type of the QP (RC or UC).
- *
- * Return: 0; -EINVAL: no such window or region, other PD, type 2 window that is bound or would
- * be unbound, zero-based type 1 window, zero-based region, or a concurrent change of the window
- * or region; -EACCES: rights that the region does not grant, or no windows; -ERANGE: outside the
- * region; -ENOMEM. A failure changes nothing.
- */
 int weft_mw_bind(const struct weft_accessor *who,
 		 const struct weft_mw_request *request);
 
-/*
- * Unbind a type 2 window and keep its key, from any context. @who is the QP of the LOCAL_INV
- * work request, or the receiver of the SEND with Invalidate.
- *
- * Return: 0; -EINVAL: not a type 2 window that is bound to this QP; -ENOMEM.
- */
 int weft_mw_invalidate(const struct weft_accessor *who, u32 rkey);
 
 #endif /* WEFT_OBJECT_MW_H */

@@ -95,6 +95,10 @@ static struct platform_device *parent_register(struct weft_parent *parent)
 	return ERR_PTR(ret);
 }
 
+/*
+ * Create the parent, with its net/ directory for RoCE. @dev->id and @dev->ndev are set, and the
+ * device is not registered yet. Return: 0; -ENOMEM, or an error of sysfs.
+ */
 int weft_parent_create(struct weft_dev *dev)
 {
 	struct weft_parent *parent;
@@ -138,6 +142,10 @@ void weft_parent_rename(struct weft_dev *dev)
 			   dev->ndev->name, ret);
 }
 
+/*
+ * Undo weft_parent_create(). The device is not registered, and may have no parent. The parent
+ * stays in sysfs as long as other devices are below it (see object/parent.c).
+ */
 void weft_parent_destroy(struct weft_dev *dev)
 {
 	struct weft_parent *parent = dev->parent;

@@ -16,6 +16,12 @@ void weft_qp_free(struct weft_qp *qp)
 	kfree_rcu(qp, rcu);
 }
 
+/*
+ * Move a QP from RTR, RTS, SQD or SQE to ERR, with either turn owned, and make requester and
+ * responder flush.
+ *
+ * Return: whether this call has changed the state.
+ */
 bool weft_qp_set_error(struct weft_qp *qp)
 {
 	u32 state = READ_ONCE(qp->state), old;
@@ -64,6 +70,10 @@ void weft_qp_events_init(struct weft_qp *qp)
 	weft_events_init(&qp->events, qp->kernel, qp_tell);
 }
 
+/*
+ * Raise an affiliated asynchronous event, from any context. Either turn is owned and the state
+ * is RTR or later.
+ */
 void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)
 {
 	weft_events_raise(&qp->events, type);
@@ -79,12 +89,20 @@ void weft_qp_fatal(struct weft_qp *qp, u32 fault)
 		weft_qp_event(qp, IB_EVENT_QP_FATAL);
 }
 
+/*
+ * weft_qp_fatal(), because a completion of the QP was lost: weft_cq_push() has found @cq in
+ * error. All other QPs of @cq follow soon.
+ */
 void weft_qp_lost(struct weft_qp *qp, struct weft_cq *cq, u32 fault)
 {
 	weft_qp_fatal(qp, fault);
 	weft_cq_fail(cq, fault);
 }
 
+/*
+ * weft_qp_fatal() for a caller who owns no turn but has a reference. Leaves a QP in RESET, INIT
+ * or ERR as it is. Takes the modify_lock and stops the send turn, so it may sleep.
+ */
 void weft_qp_fatal_now(struct weft_qp *qp, u32 fault)
 {
 	mutex_lock(&qp->modify_lock);

@@ -168,12 +168,6 @@ static inline void weft_qp_put(struct weft_qp *qp)
 		weft_qp_free(qp);
 }
 
-/*
- * Move a QP from RTR, RTS, SQD or SQE to ERR, with either turn owned, and make requester and
- * responder flush.
- *
- * Return: whether this call has changed the state.
- */
 bool weft_qp_set_error(struct weft_qp *qp);
 
 /* Move a UC or UD QP from RTS or SQD to SQE, with the send turn owned. */
@@ -182,25 +176,13 @@ void weft_qp_set_sqe(struct weft_qp *qp);
 /* Undone by weft_events_end(). */
 void weft_qp_events_init(struct weft_qp *qp);
 
-/*
- * Raise an affiliated asynchronous event, from any context. Either turn is owned and the state
- * is RTR or later.
- */
 void weft_qp_event(struct weft_qp *qp, enum ib_event_type type);
 
 /* Raise QP_FATAL and move to ERR, unless in ERR already; @fault: enum weft_fault. Either turn. */
 void weft_qp_fatal(struct weft_qp *qp, u32 fault);
 
-/*
- * weft_qp_fatal(), because a completion of the QP was lost: weft_cq_push() has found @cq in
- * error. All other QPs of @cq follow soon.
- */
 void weft_qp_lost(struct weft_qp *qp, struct weft_cq *cq, u32 fault);
 
-/*
- * weft_qp_fatal() for a caller who owns no turn but has a reference. Leaves a QP in RESET, INIT
- * or ERR as it is. Takes the modify_lock and stops the send turn, so it may sleep.
- */
 void weft_qp_fatal_now(struct weft_qp *qp, u32 fault);
 
 #endif /* WEFT_OBJECT_QP_H */

@@ -11,11 +11,19 @@ static struct workqueue_struct *queue;
 /* With PREEMPT_RT only: for per-CPU work items that replace interrupts. */
 static struct workqueue_struct *queue_of_cpus;
 
+/*
+ * Queue a work item, from any context. It must not wait for a user process (e.g. for a page
+ * fault). Return: false: it was queued already.
+ */
 bool weft_queue_work(struct work_struct *work)
 {
 	return queue_work(queue, work);
 }
 
+/*
+ * Queue a short work item at high priority on a possible CPU, or on another one if that CPU is
+ * offline. For PREEMPT_RT only. From any context. Return: false: it was queued already.
+ */
 bool weft_queue_work_on(int cpu, struct work_struct *work)
 {
 	return queue_work_on(cpu, queue_of_cpus, work);

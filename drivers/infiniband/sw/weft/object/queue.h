@@ -5,16 +5,8 @@
 
 #include <linux/workqueue.h>
 
-/*
- * Queue a work item, from any context. It must not wait for a user process (e.g. for a page
- * fault). Return: false: it was queued already.
- */
 bool weft_queue_work(struct work_struct *work);
 
-/*
- * Queue a short work item at high priority on a possible CPU, or on another one if that CPU is
- * offline. For PREEMPT_RT only. From any context. Return: false: it was queued already.
- */
 bool weft_queue_work_on(int cpu, struct work_struct *work);
 
 int weft_queue_init(void);

@@ -240,6 +240,10 @@ void weft_reach_init(struct weft_reach *reach, struct net_device *ndev)
 	INIT_DELAYED_WORK(&reach->rejoin, reach_worker);
 }
 
+/*
+ * Let weft_reach_next() find the device, and weft_reach_event() follow changes. The device is
+ * published, and not registered yet. RTNL is held.
+ */
 void weft_reach_start(struct weft_reach *reach)
 {
 	ASSERT_RTNL();
@@ -268,6 +272,14 @@ void weft_reach_exit(struct weft_reach *reach)
 	cancel_delayed_work_sync(&reach->rejoin);
 }
 
+/*
+ * Walk the devices that multicast packets reach through @ndev, in the order of their creation.
+ * *@id is 0 for the first call, then the id of the last device. Devices with an InfiniBand port
+ * are not among them: their packets come from their switch or cable.
+ *
+ * Context: RCU read side, which may be left between two calls.
+ * Return: NULL: no more.
+ */
 struct weft_dev *weft_reach_next(const struct net_device *ndev, u32 *id)
 {
 	struct weft_dev *dev, *next = NULL;
@@ -287,6 +299,9 @@ struct weft_dev *weft_reach_next(const struct net_device *ndev, u32 *id)
 }
 
 /*
+ * A netdev notifier event, after IP has handled it. Drops references to what IP has removed, as the
+ * removal of the net device waits for them. RTNL is held.
+ *
  * Leave it to the work item to add net devices: during the event the net device below may not be
  * completely linked yet.
  */
@@ -345,6 +360,13 @@ static int reach_join(struct weft_reach *reach, struct weft_hearing *hearing,
 	return 0;
 }
 
+/*
+ * Let the device receive packets to group @mgid. @hearing belongs to the caller, who keeps it
+ * until weft_reach_leave(). Process context, takes RTNL.
+ *
+ * Return: -ENOMEM, or that of weft_group_join() for the device's own net device. Joins of net
+ * devices above that fail for other reasons are tried again later.
+ */
 int weft_reach_join(struct weft_reach *reach, struct weft_hearing *hearing,
 		    const union ib_gid *mgid)
 {

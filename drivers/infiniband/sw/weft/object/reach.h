@@ -41,10 +41,6 @@ struct weft_hearing {
 /* @reach is zeroed. */
 void weft_reach_init(struct weft_reach *reach, struct net_device *ndev);
 
-/*
- * Let weft_reach_next() find the device, and weft_reach_event() follow changes. The device is
- * published, and not registered yet. RTNL is held.
- */
 void weft_reach_start(struct weft_reach *reach);
 
 /* Undo weft_reach_start(), if that was called. No group is joined. RTNL is held. */
@@ -53,32 +49,13 @@ void weft_reach_stop(struct weft_reach *reach);
 /* A grace period after weft_reach_stop(), so that nobody calls weft_reach_later() any more. */
 void weft_reach_exit(struct weft_reach *reach);
 
-/*
- * Walk the devices that multicast packets reach through @ndev, in the order of their creation.
- * *@id is 0 for the first call, then the id of the last device. Devices with an InfiniBand port
- * are not among them: their packets come from their switch or cable.
- *
- * Context: RCU read side, which may be left between two calls.
- * Return: NULL: no more.
- */
 struct weft_dev *weft_reach_next(const struct net_device *ndev, u32 *id);
 
-/*
- * A netdev notifier event, after IP has handled it. Drops references to what IP has removed,
- * as the removal of the net device waits for them. RTNL is held.
- */
 void weft_reach_event(const struct net_device *ndev, unsigned long event);
 
 /* Let the work item look for net devices to add and groups to join again. RCU read side. */
 void weft_reach_later(struct weft_reach *reach);
 
-/*
- * Let the device receive packets to group @mgid. @hearing belongs to the caller, who keeps it
- * until weft_reach_leave(). Process context, takes RTNL.
- *
- * Return: -ENOMEM, or that of weft_group_join() for the device's own net device. Joins of net
- * devices above that fail for other reasons are tried again later.
- */
 int weft_reach_join(struct weft_reach *reach, struct weft_hearing *hearing,
 		    const union ib_gid *mgid);
 

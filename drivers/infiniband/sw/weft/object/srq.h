@@ -39,19 +39,8 @@ int weft_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int weft_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad_wr);
 
-/*
- * Take the next receive work request, and raise SRQ_LIMIT_REACHED if the queue has fallen below
- * its limit.
- *
- * Return: 0; -EAGAIN: empty; -EMSGSIZE: the next one has room for less than @least bytes, and
- * stays in the queue; -EINVAL: the one taken is malformed; -EIO: the queue is in error.
- */
 int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe);
 
-/*
- * Write a receive work request of a kernel consumer into the ring of an SRQ or QP. The caller
- * excludes other producers. Return: 0; -EINVAL: too many elements; -ENOMEM: full.
- */
 int weft_rq_write(struct weft_ring *ring, u32 max_sge, const struct ib_recv_wr *wr);
 
 #endif /* WEFT_OBJECT_SRQ_H */

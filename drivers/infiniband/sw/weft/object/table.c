@@ -56,6 +56,10 @@ static u32 gid_hash(const struct net *net, const union ib_gid *gid)
 	return jhash2((const u32 *)gid->raw, sizeof(*gid) / sizeof(u32), hash_ptr(net, 32));
 }
 
+/*
+ * Replace an entry of a device's GID table; @gid is NULL to clear it. The table owns @gid from
+ * here on, and frees the previous entry after a grace period.
+ */
 void weft_dev_set_gid(struct weft_dev *dev, u32 index, struct weft_gid *gid)
 {
 	struct weft_gid *before;
@@ -105,6 +109,10 @@ bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid, in
 	return found;
 }
 
+/*
+ * A namespace ends: lookups no longer find its addresses, although the core removes the entries
+ * only later. Waits for the readers that have found one. Process context.
+ */
 void weft_dev_net_gone(const struct net *net)
 {
 	struct weft_gid *entry;
@@ -146,8 +154,11 @@ u16 weft_dev_gid_vlan(struct weft_dev *dev, const struct net *net,
 }
 
 /*
- * Devices on one net device have the same addresses. The result is the device that rdma_cm
- * would choose: the first that is accessible in the namespace.
+ * weft_dev_find_gid() for a caller in an RCU read-side section. If several devices have the
+ * address, the result is the oldest one that is accessible in @net, else the oldest one.
+ *
+ * Devices on one net device have the same addresses. The result is the device that rdma_cm would
+ * choose: the first that is accessible in the namespace.
  */
 struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid,
 				  int ifindex)
@@ -168,6 +179,11 @@ struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid
 	return dev;
 }
 
+/*
+ * Find the device that has address @gid in namespace @net. For a link-local address @ifindex is
+ * the net device on whose link it is; otherwise it is ignored. If several devices have the
+ * address, see weft_dev_get_gid(). Return: the device's id; 0: none.
+ */
 u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid, int ifindex)
 {
 	struct weft_dev *dev;
@@ -207,6 +223,10 @@ u32 weft_dev_find_lid(const struct weft_fabric *fabric, u16 lid)
 	return id;
 }
 
+/*
+ * Walk the devices whose own net device is @ndev, in an RCU read-side section. *@index is 0 for
+ * the first call. Return: NULL: no more.
+ */
 struct weft_dev *weft_dev_on(const struct net_device *ndev, unsigned long *index)
 {
 	struct weft_dev *dev;
@@ -256,6 +276,10 @@ struct weft_qp *weft_qp_find(u32 qpn)
 	return xa_load(&table_qps, qpn);
 }
 
+/*
+ * Walk the QPs of a device. *@index is 0 for the first call. Return: the next QP, referenced;
+ * NULL: no more.
+ */
 struct weft_qp *weft_qp_next(u32 dev_id, unsigned long *index)
 {
 	struct weft_qp *qp;

@@ -27,46 +27,25 @@ int weft_dev_publish(struct weft_dev *dev);
 /* Lookups may find the device until an RCU grace period has passed. */
 void weft_dev_unpublish(struct weft_dev *dev);
 
-/*
- * Replace an entry of a device's GID table; @gid is NULL to clear it. The table owns @gid from
- * here on, and frees the previous entry after a grace period.
- */
 void weft_dev_set_gid(struct weft_dev *dev, u32 index, struct weft_gid *gid);
 
-/*
- * Find the device that has address @gid in namespace @net. For a link-local address @ifindex is
- * the net device on whose link it is; otherwise it is ignored. If several devices have the
- * address, see weft_dev_get_gid(). Return: the device's id; 0: none.
- */
 u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid, int ifindex);
 
 /* Find the device with a LID and an active port in @fabric. Return: its id; 0: none. */
 u32 weft_dev_find_lid(const struct weft_fabric *fabric, u16 lid);
 
-/*
- * weft_dev_find_gid() for a caller in an RCU read-side section. If several devices have the
- * address, the result is the oldest one that is accessible in @net, else the oldest one.
- */
 struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid,
 				  int ifindex);
 
 /* Whether device @id has the address; arguments as for weft_dev_find_gid(). */
 bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid, int ifindex);
 
-/*
- * A namespace ends: lookups no longer find its addresses, although the core removes the entries
- * only later. Waits for the readers that have found one. Process context.
- */
 void weft_dev_net_gone(const struct net *net);
 
 /* The VLAN id of an address. WEFT_VLAN_NONE: untagged, or the device does not have it. */
 u16 weft_dev_gid_vlan(struct weft_dev *dev, const struct net *net,
 		      const union ib_gid *gid, int ifindex);
 
-/*
- * Walk the devices whose own net device is @ndev, in an RCU read-side section. *@index is 0 for
- * the first call. Return: NULL: no more.
- */
 struct weft_dev *weft_dev_on(const struct net_device *ndev, unsigned long *index);
 
 /* Allocate @qp->qpn; numbers are not reused soon. Return: 0 or -ENOMEM. */
@@ -104,10 +83,6 @@ static inline struct weft_qp *weft_qp_get(u32 qpn)
 	return qp;
 }
 
-/*
- * Walk the QPs of a device. *@index is 0 for the first call. Return: the next QP, referenced;
- * NULL: no more.
- */
 struct weft_qp *weft_qp_next(u32 dev_id, unsigned long *index);
 
 /* Look QP 0 or QP 1 of a device up. Takes a reference. */

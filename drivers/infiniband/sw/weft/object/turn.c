@@ -8,6 +8,10 @@
 #include "object/queue.h"
 #include "trace.h"
 
+/*
+ * Queue a work item that takes both turns of a QP, from any context. The queued work holds a
+ * reference to the QP and drops it with weft_qp_put(), so destroy_qp need not flush it.
+ */
 void weft_turn_queue_work(struct weft_qp *qp, struct work_struct *work)
 {
 	weft_qp_hold(qp);
@@ -47,6 +51,9 @@ void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp, const char *name
 	INIT_WORK(&turn->work, turn_worker);
 }
 
+/*
+ * The slow path of weft_turn_try(): release the turn of a QP that is being stopped. Returns false.
+ */
 bool weft_turn_refuse(struct weft_turn *turn)
 {
 	weft_turn_release(turn);
@@ -107,6 +114,10 @@ void weft_turn_post(struct weft_turn *turn, int event)
 }
 WEFT_EXPORT_FOR_TEST(weft_turn_post);
 
+/*
+ * Make the owner end soon, and own the turn. Until weft_turn_resume(), posted events are only
+ * recorded. The caller holds the QP's modify_lock.
+ */
 void weft_turn_stop(struct weft_turn *turn)
 {
 	set_bit(WEFT_TURN_CLAIMED, &turn->bits);
@@ -131,6 +142,10 @@ void weft_turn_resume(struct weft_turn *turn)
 	weft_turn_defer(turn);
 }
 
+/*
+ * Release a stopped turn of a QP that is being destroyed. The turn stays stopped, so no task owns
+ * it again; waiters in weft_turn_own() get -EAGAIN.
+ */
 void weft_turn_end(struct weft_turn *turn)
 {
 	turn_unclaim(turn);

@@ -52,9 +52,6 @@ struct weft_turn {
 void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp, const char *name,
 		    struct lock_class_key *key, void (*run)(struct weft_qp *qp));
 
-/*
- * The slow path of weft_turn_try(): release the turn of a QP that is being stopped. Returns false.
- */
 bool weft_turn_refuse(struct weft_turn *turn);
 
 /* Own the turn, if it is free and not being stopped. */
@@ -84,19 +81,11 @@ static inline int weft_turn_own(struct weft_turn *turn)
 	return likely(weft_turn_try(turn)) ? 0 : weft_turn_wait(turn);
 }
 
-/*
- * Make the owner end soon, and own the turn. Until weft_turn_resume(), posted events are only
- * recorded. The caller holds the QP's modify_lock.
- */
 void weft_turn_stop(struct weft_turn *turn);
 
 /* Undo weft_turn_stop(), and let a work item handle the events posted meanwhile. */
 void weft_turn_resume(struct weft_turn *turn);
 
-/*
- * Release a stopped turn of a QP that is being destroyed. The turn stays stopped, so no task owns
- * it again; waiters in weft_turn_own() get -EAGAIN.
- */
 void weft_turn_end(struct weft_turn *turn);
 
 /* The owner, which is the caller, should end soon. */
@@ -154,10 +143,6 @@ static inline void weft_turn_release(struct weft_turn *turn)
 /* Release the turn, and continue in a work item. */
 void weft_turn_defer(struct weft_turn *turn);
 
-/*
- * Queue a work item that takes both turns of a QP, from any context. The queued work holds a
- * reference to the QP and drops it with weft_qp_put(), so destroy_qp need not flush it.
- */
 void weft_turn_queue_work(struct weft_qp *qp, struct work_struct *work);
 
 #endif /* WEFT_OBJECT_TURN_H */

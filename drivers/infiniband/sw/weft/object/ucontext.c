@@ -222,6 +222,11 @@ void weft_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
 }
 
+/*
+ * Check a request of which this kernel knows the first @req_size bytes, which begin with comp_mask,
+ * and that the response fits. @udata may be NULL: a kernel consumer. Returns 0; -EINVAL: too short,
+ * or unknown bits or bytes are set; -EFAULT.
+ */
 int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size)
 {
 	u64 comp_mask;
@@ -248,6 +253,10 @@ int weft_udata_empty(struct ib_udata *udata)
 	return 0;
 }
 
+/*
+ * weft_udata_check(), then copy the request of a process to @req. It must have @least bytes;
+ * those missing from @size are zeroed.
+ */
 int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size,
 		    size_t resp_size)
 {
@@ -320,6 +329,10 @@ struct weft_odp_queue *weft_udata_odp_queue(struct ib_udata *udata)
 	return other;
 }
 
+/*
+ * The user, in the initial user namespace, that objects made by the current task are charged to.
+ * In a user namespace it is the owner of the outermost one, as a user may have many uids there.
+ */
 kuid_t weft_user(void)
 {
 	const struct user_namespace *ns = current_user_ns();

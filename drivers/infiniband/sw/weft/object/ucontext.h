@@ -34,22 +34,14 @@ void weft_dealloc_ucontext(struct ib_ucontext *ibuc);
 int weft_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs);
 void weft_disassociate_ucontext(struct ib_ucontext *ibuc);
 
-/*
- * In the functions below @udata is NULL for a kernel consumer.
- *
- * weft_udata_check() checks a request of which this kernel knows the first @req_size bytes,
- * which begin with comp_mask, and that the response fits. Return: 0; -EINVAL: too short, or
- * unknown bits or bytes are set; -EFAULT.
- */
 int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size);
 
-/* For a call without a request. Return: 0; -EINVAL: the provider has sent one. */
+/*
+ * For a call without a request, by a kernel consumer (NULL), too. -EINVAL: the provider has sent
+ * one.
+ */
 int weft_udata_empty(struct ib_udata *udata);
 
-/*
- * weft_udata_check(), then copy the request of a process to @req. It must have @least bytes;
- * those missing from @size are zeroed.
- */
 int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size,
 		    size_t resp_size);
 
@@ -71,10 +63,6 @@ int weft_udata_tell_rxe(struct ib_udata *udata, const struct weft_ring_resp *whe
  */
 struct weft_odp_queue *weft_udata_odp_queue(struct ib_udata *udata);
 
-/*
- * The user, in the initial user namespace, that objects made by the current task are charged to.
- * In a user namespace it is the owner of the outermost one, as a user may have many uids there.
- */
 kuid_t weft_user(void);
 
 /* @qp is referenced by the caller. */

@@ -143,6 +143,10 @@ static void vector_wait_remote(struct weft_cq *cq)
 	smp_call_function_single(cq->cpu, vector_nothing, NULL, true);
 }
 
+/*
+ * Wait until the handler is not running and will not run again. Nobody pushes completions any
+ * more. Process context, may sleep.
+ */
 void weft_vector_quiesce(struct weft_cq *cq)
 {
 	if (cq->cpu == VECTOR_HERE)

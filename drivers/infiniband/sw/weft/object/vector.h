@@ -18,10 +18,6 @@ void weft_vector_init(struct weft_cq *cq, unsigned int vector);
 /* Have the completion handler called, from any context. */
 void weft_vector_raise(struct weft_cq *cq);
 
-/*
- * Wait until the handler is not running and will not run again. Nobody pushes completions any
- * more. Process context, may sleep.
- */
 void weft_vector_quiesce(struct weft_cq *cq);
 
 #endif /* WEFT_OBJECT_VECTOR_H */

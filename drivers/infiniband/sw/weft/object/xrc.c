@@ -47,6 +47,10 @@ struct weft_xrc_name *weft_xrc_publish(struct weft_srq *srq)
 	return name;
 }
 
+/*
+ * Undo weft_xrc_publish(), and wait until nobody uses the SRQ. The number is not reused soon.
+ * Process context, may sleep.
+ */
 void weft_xrc_unpublish(struct weft_xrc_name *name)
 {
 	xa_erase(&xrc_names, name->srqn);

@@ -35,10 +35,6 @@ struct weft_xrc_name {
 /* Give an initialized XRC SRQ its number. Return: ERR_PTR(): -ENOMEM. */
 struct weft_xrc_name *weft_xrc_publish(struct weft_srq *srq);
 
-/*
- * Undo weft_xrc_publish(), and wait until nobody uses the SRQ. The number is not reused soon.
- * Process context, may sleep.
- */
 void weft_xrc_unpublish(struct weft_xrc_name *name);
 
 /* Look an XRC SRQ up by its number. Return: referenced; NULL: none. */
