@@ -213,6 +213,10 @@ static noinline void copy_pieces(struct weft_iter *dst, struct weft_iter *src,
 	cursor_store(&from, src);
 }
 
+/*
+ * Shorten the list to @end bytes, as the rest of its memory cannot be accessed; @sgl->length stays
+ * as it is.
+ */
 void weft_sgl_cut(struct weft_sgl *sgl, u64 end)
 {
 	struct weft_span *span = sgl->span;
@@ -283,6 +287,12 @@ static __always_inline void *copy_at_once(const struct weft_iter *iter, u64 leng
 	return region && region->pieces ? NULL : (void *)(uintptr_t)addr;
 }
 
+/*
+ * Copy bytes and advance both positions; each has at least @length bytes left.
+ *
+ * A consumer that polls the last byte of an RDMA WRITE finds all other bytes there when that byte
+ * changes. IBA (o9-20) does not promise that, but every program relies on it.
+ */
 void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 {
 	const void *from;
@@ -399,6 +409,10 @@ bool weft_span_is_word(const struct weft_span *span)
 }
 WEFT_EXPORT_FOR_TEST(weft_span_is_word);
 
+/*
+ * Write the eight bytes of a span with one store, after all stores before it. @value is in the
+ * byte order of the memory. The span satisfies weft_span_is_word().
+ */
 void weft_atomic_write(const struct weft_span *span, u64 value)
 {
 	u64 *word = copy_word_at(span);
@@ -408,6 +422,10 @@ void weft_atomic_write(const struct weft_span *span, u64 value)
 }
 WEFT_EXPORT_FOR_TEST(weft_atomic_write);
 
+/*
+ * Write @length bytes of persistent memory back from the caches, and advance. They are persistent
+ * when the function returns.
+ */
 void weft_write_back(struct weft_iter *iter, u64 length)
 {
 	u64 piece;

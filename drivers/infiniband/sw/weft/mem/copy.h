@@ -83,10 +83,6 @@ static inline void weft_span_iter(const struct weft_span *span, struct weft_iter
 	iter->offset = 0;
 }
 
-/*
- * Shorten the list to @end bytes, as the rest of its memory cannot be accessed; @sgl->length stays
- * as it is.
- */
 void weft_sgl_cut(struct weft_sgl *sgl, u64 end);
 
 /* Bytes from the position to the end of the last span. */
@@ -98,12 +94,6 @@ void weft_iter_skip(struct weft_iter *iter, u64 length);
 /* The kernel address of the next byte, and in @length the contiguous bytes from there on. */
 void *weft_iter_piece(struct weft_iter *iter, u64 *length);
 
-/*
- * Copy bytes and advance both positions; each has at least @length bytes left.
- *
- * A consumer that polls the last byte of an RDMA WRITE finds all other bytes there when that byte
- * changes. IBA (o9-20) does not promise that, but every program relies on it.
- */
 void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length);
 
 /*
@@ -123,16 +113,8 @@ u64 weft_atomic_masked_fetch_add(const struct weft_span *span, u64 add, u64 ends
 /* Are the first eight bytes of the span contiguous and aligned in memory, for one store? */
 bool weft_span_is_word(const struct weft_span *span);
 
-/*
- * Write the eight bytes of a span with one store, after all stores before it. @value is in the
- * byte order of the memory. The span satisfies weft_span_is_word().
- */
 void weft_atomic_write(const struct weft_span *span, u64 value);
 
-/*
- * Write @length bytes of persistent memory back from the caches, and advance. They are persistent
- * when the function returns.
- */
 void weft_write_back(struct weft_iter *iter, u64 length);
 
 #endif /* WEFT_MEM_COPY_H */

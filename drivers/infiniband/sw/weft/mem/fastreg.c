@@ -46,6 +46,10 @@ static void fastreg_free(struct weft_fastreg *fastreg, void *blocks, void *piece
 	kfree_rcu(fastreg, rcu);
 }
 
+/*
+ * Prepare an unpublished region for fast registration of up to @max blocks, or pieces if @gaps.
+ * Returns 0 or -ENOMEM.
+ */
 int weft_fastreg_create(struct weft_region *region, const void *pd, u32 max, bool gaps)
 {
 	struct weft_fastreg *fastreg = kzalloc(sizeof(*fastreg), GFP_KERNEL);
@@ -86,6 +90,10 @@ static void fastreg_end(struct weft_region *region)
 	weft_region_put(region);
 }
 
+/*
+ * Unpublish the region, wait for the last access to end, and free it after a grace period. May
+ * sleep.
+ */
 void weft_fastreg_destroy(struct weft_region *region)
 {
 	struct weft_fastreg *fastreg = region->fastreg;
@@ -165,6 +173,12 @@ static struct weft_region *fastreg_find(const struct weft_accessor *who, u32 key
 	return region->fastreg->pd == who->pd ? region : ERR_PTR(-EINVAL);
 }
 
+/*
+ * Execute a REG_MR work request of the QP @who. Returns 0; -EINVAL: no such region, wrong
+ * protection domain, another index, not free, nothing prepared, or memory beyond the end of the
+ * address space; -EACCES: remote write or atomic access without local write access (IBA 10.6.3.2).
+ * Any context.
+ */
 int weft_fastreg_register(const struct weft_accessor *who,
 			  const struct weft_fastreg_request *request)
 {
@@ -191,6 +205,15 @@ static int fastreg_invalidate(struct weft_region *region, u32 key)
 	return 0;
 }
 
+/*
+ * Take the memory of a region away. @who is the QP that executes LOCAL_INV or has received a SEND
+ * with invalidate; @key is the current key of the region. With @wait, sleep until all accesses have
+ * ended. A free region stays free. After success nobody accesses the memory any more.
+ *
+ * Returns 0; -ENOENT: the key does not name a region for fast registration; -EINVAL: wrong
+ * protection domain or outdated key; -EBUSY (without @wait): an access has not ended yet, the
+ * caller tries again. No access begins any more.
+ */
 int weft_fastreg_invalidate(const struct weft_accessor *who, u32 key, bool wait)
 {
 	struct weft_region *region;

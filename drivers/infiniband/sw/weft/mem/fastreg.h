@@ -40,36 +40,13 @@ struct weft_fastreg_request {
 	u64	iova;
 };
 
-/*
- * Prepare an unpublished region for fast registration of up to @max blocks, or pieces if @gaps.
- * Returns 0 or -ENOMEM.
- */
 int weft_fastreg_create(struct weft_region *region, const void *pd, u32 max, bool gaps);
 
-/*
- * Unpublish the region, wait for the last access to end, and free it after a grace period. May
- * sleep.
- */
 void weft_fastreg_destroy(struct weft_region *region);
 
-/*
- * Execute a REG_MR work request of the QP @who. Returns 0; -EINVAL: no such region, wrong
- * protection domain, another index, not free, nothing prepared, or memory beyond the end of the
- * address space; -EACCES: remote write or atomic access without local write access (IBA 10.6.3.2).
- * Any context.
- */
 int weft_fastreg_register(const struct weft_accessor *who,
 			  const struct weft_fastreg_request *request);
 
-/*
- * Take the memory of a region away. @who is the QP that executes LOCAL_INV or has received a SEND
- * with invalidate; @key is the current key of the region. With @wait, sleep until all accesses have
- * ended. A free region stays free. After success nobody accesses the memory any more.
- *
- * Returns 0; -ENOENT: the key does not name a region for fast registration; -EINVAL: wrong
- * protection domain or outdated key; -EBUSY (without @wait): an access has not ended yet, the
- * caller tries again. No access begins any more.
- */
 int weft_fastreg_invalidate(const struct weft_accessor *who, u32 key, bool wait);
 
 #endif /* WEFT_MEM_FASTREG_H */

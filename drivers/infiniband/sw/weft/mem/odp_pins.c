@@ -73,6 +73,10 @@ static u64 pins_address(const struct weft_region *region, u64 addr)
 	return addr - region->base;
 }
 
+/*
+ * Add a piece of an ODP region, 1 to WEFT_ODP_CHUNK bytes. The caller keeps its reference to the
+ * region until weft_odp_pins_request(), and may then drop it.
+ */
 void weft_odp_pins_add(struct weft_odp_pins *pins, const struct weft_region *region, u64 addr,
 		       u64 length, bool write)
 {
@@ -495,6 +499,10 @@ static void pins_cancel_worker(struct work_struct *work)
 	weft_odp_queue_leave(queue, WEFT_ODP_WORK_RELEASES);
 }
 
+/*
+ * Have the pages pinned by a work item, and set *@holder. @done is called in process context, even
+ * if the pins have been forgotten before.
+ */
 void weft_odp_pins_request(struct weft_odp_pins *pins, struct weft_odp_pins **holder,
 			   void (*done)(void *arg), void *arg)
 {
@@ -506,6 +514,9 @@ void weft_odp_pins_request(struct weft_odp_pins *pins, struct weft_odp_pins **ho
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_pins_request);
 
+/*
+ * The holder does not need the pins any more; no span is attached. @pins may be NULL. Any context.
+ */
 void weft_odp_pins_forget(struct weft_odp_pins *pins)
 {
 	int state;
@@ -627,6 +638,15 @@ static void pins_unuse(struct weft_odp_pins *pins)
 		atomic_set_release(&pins->state, PINS_READY);
 }
 
+/*
+ * Give a span of an ODP region access to its pages, for @length (at least 1) bytes from @addr on
+ * and no others. @pins: requested before, or NULL. After success the region of @span is the pinned
+ * pages.
+ *
+ * Returns 0; -EFAULT: the pages are not pinned (any more) and have to be requested; -EINPROGRESS:
+ * they are being pinned; -EACCES: the process may not access them; -ENOMEM: there was no memory for
+ * them. After an error @span is unchanged.
+ */
 int weft_odp_pins_attach(struct weft_odp_pins *pins, struct weft_span *span, u64 addr, u64 length,
 			 bool write)
 {
@@ -730,6 +750,11 @@ static int pins_prefetch(const struct pins_advice *advice, u64 start, u64 length
 	return 0;
 }
 
+/*
+ * Fault pages in, without keeping them pinned, in a work item of a queue. @start is an address in
+ * @mm. It ends early if the process @tgid ends or gets another mm. Returns 0; -EFAULT: some pages
+ * cannot be accessed; -ENOMEM.
+ */
 int weft_odp_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 length,
 			   bool write)
 {

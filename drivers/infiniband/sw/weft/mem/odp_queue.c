@@ -182,6 +182,11 @@ static void odp_queue_end(struct weft_odp_queue *queue, enum weft_odp_work_kind 
 	}
 }
 
+/*
+ * Queue a work item, which need not be initialized, in any context. @queue belongs to the memory
+ * that @fn may wait for; NULL: the queue of kernel consumers. @fn calls weft_odp_queue_leave() at
+ * its end; until then the module cannot be unloaded.
+ */
 void weft_odp_queue_add(struct weft_odp_queue *queue, enum weft_odp_work_kind kind,
 			struct weft_odp_work *item, work_func_t fn)
 {
@@ -206,6 +211,10 @@ void weft_odp_queue_add(struct weft_odp_queue *queue, enum weft_odp_work_kind ki
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_queue_add);
 
+/*
+ * Cancel a work item that has not begun, in any context. The item must not be freed meanwhile.
+ * Returns false if it has begun; after true the caller has to call weft_odp_queue_drop().
+ */
 bool weft_odp_queue_cancel(struct weft_odp_work *item)
 {
 	bool canceled = true;

@@ -46,18 +46,9 @@ struct weft_odp_queue *weft_odp_queue_hold(struct weft_odp_queue *queue);
 /* @queue may be NULL. Queued work items stay queued, and nobody waits for them. May sleep. */
 void weft_odp_queue_put(struct weft_odp_queue *queue);
 
-/*
- * Queue a work item, which need not be initialized, in any context. @queue belongs to the memory
- * that @fn may wait for; NULL: the queue of kernel consumers. @fn calls weft_odp_queue_leave() at
- * its end; until then the module cannot be unloaded.
- */
 void weft_odp_queue_add(struct weft_odp_queue *queue, enum weft_odp_work_kind kind,
 			struct weft_odp_work *item, work_func_t fn);
 
-/*
- * Cancel a work item that has not begun, in any context. The item must not be freed meanwhile.
- * Returns false if it has begun; after true the caller has to call weft_odp_queue_drop().
- */
 bool weft_odp_queue_cancel(struct weft_odp_work *item);
 
 /* A work item of this kind ends. The item itself may have been freed already. */

@@ -62,6 +62,11 @@ void weft_region_table_destroy(struct weft_region_table *table)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_table_destroy);
 
+/*
+ * Allocate a region and reserve a key. The key index is new, and the low eight bits are random.
+ * The region is a memory region without rights, and lookups do not find it before
+ * weft_region_publish(). Returns the region or ERR_PTR(-ENOMEM). Interrupts are enabled.
+ */
 struct weft_region *weft_region_alloc(struct weft_region_table *table, gfp_t gfp)
 {
 	struct weft_region *region;
@@ -93,6 +98,10 @@ void weft_region_publish(struct weft_region *region)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_publish);
 
+/*
+ * Make a copy of @old that can take over its key. It has no references but the caller's, no
+ * windows and no parent, and can be changed until weft_region_replace(). NULL: no memory.
+ */
 struct weft_region *weft_region_successor(const struct weft_region *old, gfp_t gfp)
 {
 	struct weft_region *region;
@@ -117,6 +126,12 @@ struct weft_region *weft_region_successor(const struct weft_region *old, gfp_t g
 }
 WEFT_EXPORT_FOR_TEST(weft_region_successor);
 
+/*
+ * Publish the successor @new in place of @old, to which the caller has a reference. The low eight
+ * bits of the keys may differ. Only one of several concurrent callers succeeds; it then owns @old
+ * and drops it by weft_region_kill() or weft_region_retire(). Returns false if @old is not
+ * published any more. Any context.
+ */
 bool weft_region_replace(struct weft_region *old, struct weft_region *new)
 {
 	struct xarray *xa = &old->table->xa;
@@ -140,6 +155,10 @@ static void region_free(struct weft_region *region)
 	kfree_rcu(region, rcu);
 }
 
+/*
+ * Unpublish a memory region (if it is still published), wait for the last access to end, and free
+ * the region, but not its blocks. May sleep.
+ */
 void weft_region_kill(struct weft_region *region)
 {
 	struct xarray *xa = &region->table->xa;
@@ -159,6 +178,10 @@ void weft_region_kill(struct weft_region *region)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_kill);
 
+/*
+ * Unpublish a memory window and give up its key, of which the low eight bits may be outdated.
+ * Returns the published region, which the caller then owns, or NULL. Any context.
+ */
 struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 key)
 {
 	struct weft_region *region;
@@ -171,6 +194,11 @@ struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 ke
 }
 WEFT_EXPORT_FOR_TEST(weft_region_withdraw);
 
+/*
+ * Drop the region of a memory window that the caller owns (replaced, withdrawn, or an unused
+ * successor), without waiting. It no longer counts as bound. The last access frees it and drops
+ * the reference to its parent. Any context.
+ */
 void weft_region_retire(struct weft_region *region)
 {
 	if (region->parent)
@@ -179,6 +207,10 @@ void weft_region_retire(struct weft_region *region)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_retire);
 
+/*
+ * Count one more memory window as bound to the memory region, until weft_region_retire() of the
+ * window. Returns false after weft_region_seal().
+ */
 bool weft_region_bind(struct weft_region *region)
 {
 	return atomic_inc_unless_negative(&region->bound);
@@ -191,6 +223,10 @@ bool weft_region_seal(struct weft_region *region)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_seal);
 
+/*
+ * weft_region_get_by_index() without taking a reference. The caller holds rcu_read_lock() as long
+ * as it uses the region, which may have no references left.
+ */
 struct weft_region *weft_region_peek(struct weft_region_table *table, u32 key)
 {
 	return weft_lookup_find(table, key);
@@ -254,6 +290,23 @@ int weft_region_resolve_null(u32 key, u32 access, struct weft_span *span)
 	return 0;
 }
 
+/*
+ * Check an access by the QP @who, with the lkey or rkey @key, and pin the memory. @access has all
+ * the enum ib_access_flags that the access needs; 0: a local read. A @length of 0 always succeeds,
+ * and the key is not checked (IBA o9-37). The caller drops the reference by
+ * weft_region_put(span->region).
+ *
+ * Local access (without a REMOTE flag in @access) through a memory window is refused, and so is
+ * access through a window of type 2 by another QP than the one it is bound to. The local DMA key
+ * and WEFT_NULL_KEY are refused for remote access.
+ *
+ * ib_dereg_mr() waits for the reference, so hold it during a copy, but not while waiting for a
+ * peer.
+ *
+ * Any context. Returns 0; -EINVAL: no such key, wrong protection domain, or wrong QP for a window;
+ * -EACCES: right not granted; -ERANGE: outside the region; -EFAULT: the access is allowed, but the
+ * region is ODP: use weft_region_resolve_odp() and mem/odp_pins.h.
+ */
 int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 			u64 length, u32 access, struct weft_span *span)
 {
@@ -261,6 +314,10 @@ int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 }
 WEFT_EXPORT_FOR_TEST(weft_region_resolve);
 
+/*
+ * weft_region_resolve() of memory that may be ODP; never -EFAULT. If the region of @span has an
+ * @mm, its memory cannot be accessed before weft_odp_pins_attach().
+ */
 int weft_region_resolve_odp(const struct weft_accessor *who, u32 key, u64 addr,
 			    u64 length, u32 access, struct weft_span *span)
 {
@@ -268,6 +325,10 @@ int weft_region_resolve_odp(const struct weft_accessor *who, u32 key, u64 addr,
 }
 WEFT_EXPORT_FOR_TEST(weft_region_resolve_odp);
 
+/*
+ * weft_region_resolve_odp() for all memory that the rkey names. If the region has an @mm, the
+ * memory cannot be accessed. Returns 0, -EINVAL or -EACCES, as weft_region_resolve().
+ */
 int weft_region_resolve_all(const struct weft_accessor *who, u32 key, u32 access,
 			    struct weft_span *span)
 {

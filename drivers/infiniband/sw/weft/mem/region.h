@@ -133,52 +133,20 @@ void weft_region_table_init(struct weft_region_table *table);
 /* The table is empty. */
 void weft_region_table_destroy(struct weft_region_table *table);
 
-/*
- * Allocate a region and reserve a key. The key index is new, and the low eight bits are random.
- * The region is a memory region without rights, and lookups do not find it before
- * weft_region_publish(). Returns the region or ERR_PTR(-ENOMEM). Interrupts are enabled.
- */
 struct weft_region *weft_region_alloc(struct weft_region_table *table, gfp_t gfp);
 
 void weft_region_publish(struct weft_region *region);
 
-/*
- * Make a copy of @old that can take over its key. It has no references but the caller's, no
- * windows and no parent, and can be changed until weft_region_replace(). NULL: no memory.
- */
 struct weft_region *weft_region_successor(const struct weft_region *old, gfp_t gfp);
 
-/*
- * Publish the successor @new in place of @old, to which the caller has a reference. The low eight
- * bits of the keys may differ. Only one of several concurrent callers succeeds; it then owns @old
- * and drops it by weft_region_kill() or weft_region_retire(). Returns false if @old is not
- * published any more. Any context.
- */
 bool weft_region_replace(struct weft_region *old, struct weft_region *new);
 
-/*
- * Unpublish a memory region (if it is still published), wait for the last access to end, and free
- * the region, but not its blocks. May sleep.
- */
 void weft_region_kill(struct weft_region *region);
 
-/*
- * Unpublish a memory window and give up its key, of which the low eight bits may be outdated.
- * Returns the published region, which the caller then owns, or NULL. Any context.
- */
 struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 key);
 
-/*
- * Drop the region of a memory window that the caller owns (replaced, withdrawn, or an unused
- * successor), without waiting. It no longer counts as bound. The last access frees it and drops
- * the reference to its parent. Any context.
- */
 void weft_region_retire(struct weft_region *region);
 
-/*
- * Count one more memory window as bound to the memory region, until weft_region_retire() of the
- * window. Returns false after weft_region_seal().
- */
 bool weft_region_bind(struct weft_region *region);
 
 /* Prevent further binds, before the region goes or changes. Returns false if windows are bound. */
@@ -191,10 +159,6 @@ struct weft_region *weft_region_get(struct weft_region_table *table, u32 key);
 struct weft_region *weft_region_get_by_index(struct weft_region_table *table,
 					     u32 key);
 
-/*
- * The same without taking a reference. The caller holds rcu_read_lock() as long as it uses the
- * region, which may have no references left.
- */
 struct weft_region *weft_region_peek(struct weft_region_table *table, u32 key);
 
 /* The last reference is gone: see weft_region_put(). */
@@ -214,40 +178,15 @@ static inline bool weft_region_contains(const struct weft_region *region,
 	       addr - region->iova <= region->length - length;
 }
 
-/*
- * Check an access by the QP @who, with the lkey or rkey @key, and pin the memory. @access has all
- * the enum ib_access_flags that the access needs; 0: a local read. A @length of 0 always succeeds,
- * and the key is not checked (IBA o9-37). The caller drops the reference by
- * weft_region_put(span->region).
- *
- * Local access (without a REMOTE flag in @access) through a memory window is refused, and so is
- * access through a window of type 2 by another QP than the one it is bound to. The local DMA key
- * and WEFT_NULL_KEY are refused for remote access.
- *
- * ib_dereg_mr() waits for the reference, so hold it during a copy, but not while waiting for a
- * peer.
- *
- * Any context. Returns 0; -EINVAL: no such key, wrong protection domain, or wrong QP for a window;
- * -EACCES: right not granted; -ERANGE: outside the region; -EFAULT: the access is allowed, but the
- * region is ODP: use weft_region_resolve_odp() and mem/odp_pins.h.
- */
 int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 			u64 length, u32 access, struct weft_span *span);
 
 /* The part of weft_region_resolve() for a key that no region has. */
 int weft_region_resolve_null(u32 key, u32 access, struct weft_span *span);
 
-/*
- * weft_region_resolve() of memory that may be ODP; never -EFAULT. If the region of @span has an
- * @mm, its memory cannot be accessed before weft_odp_pins_attach().
- */
 int weft_region_resolve_odp(const struct weft_accessor *who, u32 key, u64 addr,
 			    u64 length, u32 access, struct weft_span *span);
 
-/*
- * The same for all memory that the rkey names. If the region has an @mm, the memory cannot be
- * accessed. Returns 0, -EINVAL or -EACCES, as weft_region_resolve().
- */
 int weft_region_resolve_all(const struct weft_accessor *who, u32 key, u32 access,
 			    struct weft_span *span);
 
