@@ -46,6 +46,10 @@ static struct weft_pages *page_cache_take(struct weft_page_cache *page_cache, si
 	return NULL;
 }
 
+/*
+ * Get pages from the cache, or new ones. New pages are zeroed; the others contain whatever the
+ * process and the kernel left in them. Returns pages for weft_pages_put() or ERR_PTR(-ENOMEM).
+ */
 struct weft_pages *weft_page_cache_get(struct weft_page_cache *page_cache, size_t size)
 {
 	struct weft_pages *pages = page_cache_take(page_cache, PAGE_ALIGN(size));

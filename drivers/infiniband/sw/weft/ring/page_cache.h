@@ -28,10 +28,6 @@ void weft_page_cache_init(struct weft_page_cache *page_cache, struct ib_ucontext
 /* Free the unused pages. All others have been put already. */
 void weft_page_cache_clear(struct weft_page_cache *page_cache);
 
-/*
- * Get pages from the cache, or new ones. New pages are zeroed; the others contain whatever the
- * process and the kernel left in them. Returns pages for weft_pages_put() or ERR_PTR(-ENOMEM).
- */
 struct weft_pages *weft_page_cache_get(struct weft_page_cache *page_cache, size_t size);
 
 /* Put unused pages into the cache they came from; the oldest in it are freed if it is full. */

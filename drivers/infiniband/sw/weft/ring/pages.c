@@ -46,6 +46,10 @@ static void pages_release(struct weft_pages *pages)
 	kfree(pages);
 }
 
+/*
+ * @size is rounded up to pages. @uctx is the context of the process that may map them, or NULL.
+ * Returns pages for weft_pages_put() or ERR_PTR(-ENOMEM).
+ */
 struct weft_pages *weft_pages_alloc(size_t size, struct ib_ucontext *uctx)
 {
 	struct weft_pages *pages;
@@ -105,6 +109,10 @@ void weft_pages_mmap_free(struct rdma_user_mmap_entry *entry)
 	pages_release(container_of(entry, struct weft_pages, entry));
 }
 
+/*
+ * ib_device_ops.mmap: map the pages that @vma names by its offset. Returns 0 or -EINVAL: there are
+ * no such pages, or they have another size.
+ */
 int weft_pages_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma)
 {
 	struct rdma_user_mmap_entry *entry;

@@ -22,10 +22,6 @@ struct weft_pages {
 	struct list_head		kept;	/* in @page_cache, under its lock */
 };
 
-/*
- * @size is rounded up to pages. @uctx is the context of the process that may map them, or NULL.
- * Returns pages for weft_pages_put() or ERR_PTR(-ENOMEM).
- */
 struct weft_pages *weft_pages_alloc(size_t size, struct ib_ucontext *uctx);
 
 static inline void weft_pages_hold(struct weft_pages *pages)
@@ -45,10 +41,6 @@ u64 weft_pages_key(const struct weft_pages *pages);
 /* The address of a page in the kernel's linear mapping, for virt_to_page(). */
 void *weft_pages_linear(const struct weft_pages *pages, size_t index);
 
-/*
- * ib_device_ops.mmap: map the pages that @vma names by its offset. Returns 0 or -EINVAL: there are
- * no such pages, or they have another size.
- */
 int weft_pages_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
 
 /* ib_device_ops.mmap_free: no mapping, and no mmap() in progress, uses the pages any more. */

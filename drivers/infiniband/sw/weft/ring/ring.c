@@ -23,6 +23,12 @@ static void ring_describe(const struct weft_ring *ring, size_t offset,
 	resp->offset = offset;
 }
 
+/*
+ * Create an empty ring at @offset (a multiple of WEFT_RING_HDR_SIZE) of existing memory, whose
+ * content does not matter. @entries is rounded up to a power of two. The ring takes a reference
+ * to @pages. If a process can map these, @resp tells it where the ring is. Returns the ring or
+ * ERR_PTR(-ENOMEM).
+ */
 struct weft_ring *weft_ring_place(struct weft_pages *pages, size_t offset, u32 entries,
 				  u32 stride, struct weft_ring_resp *resp)
 {
@@ -47,6 +53,10 @@ struct weft_ring *weft_ring_place(struct weft_pages *pages, size_t offset, u32 e
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_place);
 
+/*
+ * weft_ring_place() in memory of the ring's own, which is charged to the current process. @uctx is
+ * the context of the process that shares the ring; a kernel client has neither @uctx nor @resp.
+ */
 struct weft_ring *weft_ring_create(u32 entries, u32 stride,
 				   struct ib_ucontext *uctx,
 				   struct weft_ring_resp *resp)
@@ -170,6 +180,9 @@ static void ring_copy_slot(struct weft_ring *to, const struct weft_ring *from, u
 }
 
 /*
+ * Copy entries while both sides may go on, including entries that are added meanwhile. Returns the
+ * index up to which (exclusive) the entries have been copied. May sleep.
+ *
  * Both indexes come from the header, where a process may have written anything. That is harmless:
  * at most as many entries are copied as fit the smaller ring, and weft_ring_carry_rest() does not
  * use these indexes. Wrong ones can only make the process find junk entries in its own ring.
@@ -217,6 +230,15 @@ static int ring_carry(struct weft_ring *to, struct weft_ring *from,
 	return 0;
 }
 
+/*
+ * Copy the entries from index @copied on; then @to continues with the indexes and flags of @from.
+ * Neither side moves meanwhile: the caller holds the device's lock, and the client is in the call
+ * that asks for the resize. A process that moves its index nevertheless, now or since
+ * weft_ring_carry_ahead(), can only corrupt entries of its own ring.
+ *
+ * Returns 0; -EINVAL if the entries do not fit, or the client's index is impossible; -EAGAIN if
+ * too many are left to copy with a lock held. After an error @to counts as empty.
+ */
 int weft_ring_carry_rest(struct weft_ring *to, struct weft_ring *from, bool completion,
 			 u32 copied)
 {

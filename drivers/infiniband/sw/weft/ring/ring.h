@@ -89,19 +89,9 @@ static inline size_t weft_ring_size(u32 entries, u32 stride)
 	return WEFT_RING_HDR_SIZE + ALIGN(slots, WEFT_RING_HDR_SIZE);
 }
 
-/*
- * Create an empty ring at @offset (a multiple of WEFT_RING_HDR_SIZE) of existing memory, whose
- * content does not matter. @entries is rounded up to a power of two. The ring takes a reference
- * to @pages. If a process can map these, @resp tells it where the ring is. Returns the ring or
- * ERR_PTR(-ENOMEM).
- */
 struct weft_ring *weft_ring_place(struct weft_pages *pages, size_t offset, u32 entries,
 				  u32 stride, struct weft_ring_resp *resp);
 
-/*
- * The same in memory of its own, which is charged to the current process. @uctx is the context
- * of the process that shares the ring; a kernel client has neither @uctx nor @resp.
- */
 struct weft_ring *weft_ring_create(u32 entries, u32 stride, struct ib_ucontext *uctx,
 				   struct weft_ring_resp *resp);
 
@@ -268,19 +258,10 @@ u32 weft_ring_has_completions(const struct weft_ring *ring);
  */
 u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from, bool completion);
 
-/*
- * Copy the entries from index @copied on; then @to continues with the indexes and flags of @from.
- * Neither side moves meanwhile: the caller holds the device's lock, and the client is in the call
- * that asks for the resize. A process that moves its index nevertheless, now or since
- * weft_ring_carry_ahead(), can only corrupt entries of its own ring.
- *
- * Returns 0; -EINVAL if the entries do not fit, or the client's index is impossible; -EAGAIN if
- * too many are left to copy with a lock held. After an error @to counts as empty.
- */
 int weft_ring_carry_rest(struct weft_ring *to, struct weft_ring *from, bool completion,
 			 u32 copied);
 
-/* The same for all entries, however many. For rings that are not large. */
+/* Copy all entries, however many, as weft_ring_carry_rest() does. For rings that are not large. */
 int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from, bool completion);
 
 #endif /* WEFT_RING_RING_H */
