@@ -144,6 +144,15 @@ static void decode_ext(struct weft_hdr *hdr, const u8 *p, u16 ext)
 		p = decode_ieth(hdr, p);
 }
 
+/*
+ * Decode the BTH and its extension headers. @len counts the bytes from the BTH to the end of the
+ * pad, without the ICRC; only the first WEFT_HDR_MAX_LENGTH of them have to be readable at @buf.
+ *
+ * The checks here do not depend on the QP, so they do not include whether the payload fits the
+ * path MTU (see weft_opcode_payload_valid()). Two of the errors are to be answered with a NAK
+ * (IBA 9.7.5), for which @hdr is filled in: the fields of the BTH after WEFT_MALFORMED_OPCODE,
+ * all fields after WEFT_MALFORMED_PAYLOAD. After any other error @hdr is not valid.
+ */
 enum weft_malformed weft_hdr_decode(struct weft_hdr *hdr, const u8 *buf,
 				    size_t len)
 {
@@ -311,6 +320,11 @@ static u8 *encode_ext(u8 *p, const struct weft_hdr *hdr, u16 ext)
 	return p;
 }
 
+/*
+ * Encode the BTH and its extension headers into @buf, which has room for WEFT_HDR_MAX_LENGTH
+ * bytes. Values wider than their field are cut. Returns the bytes written, 0 if the opcode is not
+ * valid.
+ */
 size_t weft_hdr_encode(u8 *buf, const struct weft_hdr *hdr)
 {
 	const struct weft_opcode *op = weft_opcode(hdr->opcode);
@@ -321,6 +335,10 @@ size_t weft_hdr_encode(u8 *buf, const struct weft_hdr *hdr)
 }
 WEFT_EXPORT_FOR_TEST(weft_hdr_encode);
 
+/*
+ * Decode an LRH. @len counts the bytes from the LRH to the end of the ICRC, or a few more, as an
+ * Ethernet frame has a minimum size. @lrh is valid after WEFT_MALFORMED_NONE only.
+ */
 enum weft_malformed weft_lrh_decode(struct weft_lrh *lrh, const u8 *buf,
 				    size_t len)
 {
@@ -364,6 +382,10 @@ size_t weft_lrh_encode(u8 *buf, const struct weft_lrh *lrh)
 }
 WEFT_EXPORT_FOR_TEST(weft_lrh_encode);
 
+/*
+ * Decode a GRH. @len counts the bytes from the GRH to the end of the ICRC, exactly. @grh is valid
+ * after WEFT_MALFORMED_NONE only.
+ */
 enum weft_malformed weft_grh_decode(struct weft_grh *grh, const u8 *buf,
 				    size_t len)
 {

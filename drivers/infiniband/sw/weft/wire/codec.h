@@ -100,37 +100,15 @@ struct weft_grh {
 	u8	dgid[16];
 };
 
-/*
- * Decode the BTH and its extension headers. @len counts the bytes from the BTH to the end of the
- * pad, without the ICRC; only the first WEFT_HDR_MAX_LENGTH of them have to be readable at @buf.
- *
- * The checks here do not depend on the QP, so they do not include whether the payload fits the
- * path MTU (see weft_opcode_payload_valid()). Two of the errors are to be answered with a NAK
- * (IBA 9.7.5), for which @hdr is filled in: the fields of the BTH after WEFT_MALFORMED_OPCODE,
- * all fields after WEFT_MALFORMED_PAYLOAD. After any other error @hdr is not valid.
- */
 enum weft_malformed weft_hdr_decode(struct weft_hdr *hdr, const u8 *buf, size_t len);
 
-/*
- * Encode the BTH and its extension headers into @buf, which has room for WEFT_HDR_MAX_LENGTH
- * bytes. Values wider than their field are cut. Returns the bytes written, 0 if the opcode is not
- * valid.
- */
 size_t weft_hdr_encode(u8 *buf, const struct weft_hdr *hdr);
 
-/*
- * Decode an LRH. @len counts the bytes from the LRH to the end of the ICRC, or a few more, as an
- * Ethernet frame has a minimum size. @lrh is valid after WEFT_MALFORMED_NONE only.
- */
 enum weft_malformed weft_lrh_decode(struct weft_lrh *lrh, const u8 *buf, size_t len);
 
 /* Encode an LRH; @lrh->length is a multiple of 4. Returns the bytes written. */
 size_t weft_lrh_encode(u8 *buf, const struct weft_lrh *lrh);
 
-/*
- * Decode a GRH. @len counts the bytes from the GRH to the end of the ICRC, exactly. @grh is valid
- * after WEFT_MALFORMED_NONE only.
- */
 enum weft_malformed weft_grh_decode(struct weft_grh *grh, const u8 *buf, size_t len);
 
 /* Encode a GRH. Returns the bytes written. */

@@ -102,6 +102,11 @@ static u32 icrc_grh(const struct weft_wire_grh *grh)
 	return weft_icrc_update(ICRC_AFTER_ONES, &head, sizeof(head));
 }
 
+/*
+ * The ICRC of the headers of an InfiniBand packet. @grh may be NULL. With a GRH @lrh is not used,
+ * as a router replaces the whole LRH; without one all of it but the virtual lane has its final
+ * value.
+ */
 u32 weft_icrc_begin_ib(const struct weft_wire_lrh *lrh,
 		       const struct weft_wire_grh *grh,
 		       const struct weft_wire_bth *bth)

@@ -40,11 +40,6 @@ u32 weft_icrc_begin_ipv4(const struct iphdr *ip, const struct udphdr *udp,
 u32 weft_icrc_begin_ipv6(const struct ipv6hdr *ip, const struct udphdr *udp,
 			 const struct weft_wire_bth *bth);
 
-/*
- * The ICRC of the headers of an InfiniBand packet. @grh may be NULL. With a GRH @lrh is not used,
- * as a router replaces the whole LRH; without one all of it but the virtual lane has its final
- * value.
- */
 u32 weft_icrc_begin_ib(const struct weft_wire_lrh *lrh, const struct weft_wire_grh *grh,
 		       const struct weft_wire_bth *bth);
 

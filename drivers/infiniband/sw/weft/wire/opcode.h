@@ -89,17 +89,8 @@ static inline const struct weft_opcode *weft_opcode(u8 opcode)
 	return &weft_opcodes[opcode];
 }
 
-/*
- * Is @cur valid, and may it follow @prev (WEFT_OPCODE_NONE for the first packet)? A message must
- * be complete before another one begins (IBA 9.7, 9.8). Requests and responses are two separate
- * sequences; a CNP belongs to neither.
- */
 bool weft_opcode_follows(u8 prev, u8 cur);
 
-/*
- * Does a packet with the valid opcode @op have the right payload length (without the pad)? If the
- * path MTU is not known, @mtu is 0, and only the rules that do not depend on it are checked.
- */
 bool weft_opcode_payload_valid(const struct weft_opcode *op, u32 payload, u32 mtu);
 
 #endif /* WEFT_WIRE_OPCODE_H */
