@@ -292,6 +292,12 @@ static void agent_work(struct work_struct *work)
 	queue_work(agent->workqueue, &agent->work);
 }
 
+/*
+ * Queue a packet for the switch, which came by @port and belongs to the callee. Drops and counts
+ * a packet on VL 15 when the queue is full (WEFT_IBC_VL15_DROPPED), one of QP 1 when it is half
+ * full (WEFT_IBC_RCV_ERRORS), and any other packet (WEFT_IBC_RELAY_ERRORS). Any context but hard
+ * interrupts.
+ */
 void weft_agent_receive(struct weft_agent *agent, struct weft_ibport *port,
 			struct sk_buff *skb)
 {

@@ -31,12 +31,6 @@ int weft_agent_init(struct weft_agent *agent, struct weft_ibnode *node,
 /* Drop all queued packets. Does nothing after a failed weft_agent_init(). Sleeps. */
 void weft_agent_exit(struct weft_agent *agent);
 
-/*
- * Queue a packet for the switch, which came by @port and belongs to the callee. Drops and counts
- * a packet on VL 15 when the queue is full (WEFT_IBC_VL15_DROPPED), one of QP 1 when it is half
- * full (WEFT_IBC_RCV_ERRORS), and any other packet (WEFT_IBC_RELAY_ERRORS). Any context but hard
- * interrupts.
- */
 void weft_agent_receive(struct weft_agent *agent, struct weft_ibport *port,
 			struct sk_buff *skb);
 

@@ -394,6 +394,10 @@ static void arq_consume(struct sk_buff_head *done)
 		consume_skb(skb);
 }
 
+/*
+ * A DATA or ACK frame with the nonces of the cable has come. @skb is its body without padding; it
+ * is not shared, and belongs to the callee. Soft interrupt, RCU read side.
+ */
 void weft_arq_receive(struct weft_arq *arq, const struct weft_frame *frame,
 		      struct sk_buff *skb, u64 now)
 {
@@ -531,6 +535,10 @@ static bool arq_xmit(struct weft_arq *arq, struct sk_buff *skb, u64 now)
 	return true;
 }
 
+/*
+ * Send a packet, which belongs to the callee. It is not changed, and freed when all of it has
+ * been acknowledged. At the other end its weft_hop.hops is one more. Bottom halves are off.
+ */
 void weft_arq_xmit(struct weft_arq *arq, struct sk_buff *skb, u64 now)
 {
 	bool queued;
@@ -547,6 +555,10 @@ void weft_arq_xmit(struct weft_arq *arq, struct sk_buff *skb, u64 now)
 }
 WEFT_EXPORT_FOR_TEST(weft_arq_xmit);
 
+/*
+ * Stop for good, because the cable is pulled out. When it returns, weft_arq_ops.arm and
+ * weft_arq_ops.more are not called any more. Any context but hard interrupts.
+ */
 void weft_arq_stop(struct weft_arq *arq)
 {
 	spin_lock_bh(&arq->lock);

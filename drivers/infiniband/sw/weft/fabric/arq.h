@@ -123,16 +123,8 @@ void weft_arq_init(struct weft_arq *arq, const struct weft_arq_param *param);
 /* Use another weft_arq_param.max_frame for packets that have no frames yet. */
 void weft_arq_resize(struct weft_arq *arq, u32 max_frame);
 
-/*
- * Send a packet, which belongs to the callee. It is not changed, and freed when all of it has
- * been acknowledged. At the other end its weft_hop.hops is one more. Bottom halves are off.
- */
 void weft_arq_xmit(struct weft_arq *arq, struct sk_buff *skb, u64 now);
 
-/*
- * A DATA or ACK frame with the nonces of the cable has come. @skb is its body without padding; it
- * is not shared, and belongs to the callee. Soft interrupt, RCU read side.
- */
 void weft_arq_receive(struct weft_arq *arq, const struct weft_frame *frame,
 		      struct sk_buff *skb, u64 now);
 
@@ -142,10 +134,6 @@ void weft_arq_timeout(struct weft_arq *arq, u64 now);
 /* Hand on what the FIFOs hold, within a budget. Bottom halves are off, RCU read side. */
 void weft_arq_drain(struct weft_arq *arq);
 
-/*
- * Stop for good, because the cable is pulled out. When it returns, weft_arq_ops.arm and
- * weft_arq_ops.more are not called any more. Any context but hard interrupts.
- */
 void weft_arq_stop(struct weft_arq *arq);
 
 /* Free everything, after a grace period. The timer and the work item must have ended. */

@@ -111,6 +111,10 @@ static int b2b_attach_second(struct weft_b2b *b2b, struct weft_ibport *port)
 	return 0;
 }
 
+/*
+ * Give one end to a port of a channel adapter, which has no cable and whose GUID is that of its
+ * node. Returns 0, -ENOMEM, -ENOSPC if both ends are taken, or the error of opening the underlay.
+ */
 int weft_b2b_attach(struct weft_b2b *b2b, struct weft_ibport *port)
 {
 	ASSERT_RTNL();

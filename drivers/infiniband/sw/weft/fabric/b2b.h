@@ -23,10 +23,6 @@ void weft_b2b_destroy(struct weft_b2b *b2b);
 /* Is no port of this host attached? */
 bool weft_b2b_is_empty(const struct weft_b2b *b2b);
 
-/*
- * Give one end to a port of a channel adapter, which has no cable and whose GUID is that of its
- * node. Returns 0, -ENOMEM, -ENOSPC if both ends are taken, or the error of opening the underlay.
- */
 int weft_b2b_attach(struct weft_b2b *b2b, struct weft_ibport *port);
 
 /* After this nothing is sent to or delivered by the port any more. */

@@ -91,6 +91,10 @@ static bool frame_is_valid(const struct weft_frame *frame)
 	}
 }
 
+/*
+ * Read and check the header of a frame of @len bytes, with padding, of which at least struct
+ * weft_wire_frame is at @buf. Returns false if it is malformed or of another protocol.
+ */
 bool weft_frame_decode(struct weft_frame *frame, const void *buf, u32 len)
 {
 	const struct weft_wire_frame *wire = buf;
@@ -145,6 +149,9 @@ bool weft_frame_lrh(struct weft_lrh *lrh, const struct sk_buff *skb)
 WEFT_EXPORT_FOR_TEST(weft_frame_lrh);
 
 /*
+ * Make a frame, not sealed and without the headers of its underlay. Its body is copied from @offset
+ * in @packet, or is zero without a packet. Any context; returns NULL without memory.
+ *
  * The body is copied, because a packet must not change until it is acknowledged, and an underlay
  * may write to a frame. A frame could refer to pages of the packet instead, but the data of most
  * packets are in one piece with the headers.
@@ -305,6 +312,12 @@ static int reasm_part(struct weft_reasm *reasm, struct sk_buff *frame, u8 flags,
 	return reasm_complete(skb, flags, packet);
 }
 
+/*
+ * Add a frame to a packet. @frame has no header and no padding any more; it is not shared, and
+ * belongs to the callee. @packet becomes the packet if it is complete, otherwise NULL. Returns 0;
+ * -ENOMEM if the frame was dropped and may be repeated; -EBADMSG if it does not fit what came
+ * before: the packet is dropped, and frames fail until the first one of another packet.
+ */
 int weft_reasm_add(struct weft_reasm *reasm, struct sk_buff *frame, u8 flags,
 		   struct sk_buff **packet)
 {

@@ -106,10 +106,6 @@ bool weft_frame_is_intact(struct sk_buff *skb, u32 length);
 /* Write a header without checksum to a buffer for struct weft_wire_frame. */
 void weft_frame_encode(void *buf, const struct weft_frame *frame);
 
-/*
- * Read and check the header of a frame of @len bytes, with padding, of which at least struct
- * weft_wire_frame is at @buf. Returns false if it is malformed or of another protocol.
- */
 bool weft_frame_decode(struct weft_frame *frame, const void *buf, u32 len);
 
 /* The body of a HELLO. Decoding returns false if a cable cannot lead to its sender. */
@@ -119,19 +115,9 @@ bool weft_hello_decode(struct weft_hello *hello, const void *buf);
 /* Read and check the LRH of a packet, which need not be complete. */
 bool weft_frame_lrh(struct weft_lrh *lrh, const struct sk_buff *skb);
 
-/*
- * Make a frame, not sealed and without the headers of its underlay. Its body is copied from
- * @offset in @packet, or is zero without a packet. Any context; returns NULL without memory.
- */
 struct sk_buff *weft_frame_build(const struct weft_frame *frame, const struct sk_buff *packet,
 				 u32 offset, const struct weft_frame_headroom *room);
 
-/*
- * Add a frame to a packet. @frame has no header and no padding any more; it is not shared, and
- * belongs to the callee. @packet becomes the packet if it is complete, otherwise NULL. Returns 0;
- * -ENOMEM if the frame was dropped and may be repeated; -EBADMSG if it does not fit what came
- * before: the packet is dropped, and frames fail until the first one of another packet.
- */
 int weft_reasm_add(struct weft_reasm *reasm, struct sk_buff *frame, u8 flags,
 		   struct sk_buff **packet);
 

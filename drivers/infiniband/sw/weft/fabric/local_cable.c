@@ -89,6 +89,11 @@ void weft_local_cable_update(struct weft_local_cable *local, bool plugged)
 		local_cable_pull(local);
 }
 
+/*
+ * Make a cable, not plugged in, from the port of a channel adapter to a port of a switch or of
+ * another channel adapter. Both ports must exist until weft_local_cable_destroy(). Returns NULL
+ * without memory.
+ */
 struct weft_local_cable *weft_local_cable_create(struct weft_ibport *port, struct weft_ibport *far)
 {
 	struct weft_local_cable *local = kzalloc(sizeof(*local), GFP_KERNEL);

@@ -7,11 +7,6 @@
 
 struct weft_local_cable;
 
-/*
- * Make a cable, not plugged in, from the port of a channel adapter to a port of a switch or of
- * another channel adapter. Both ports must exist until weft_local_cable_destroy(). Returns NULL
- * without memory.
- */
 struct weft_local_cable *weft_local_cable_create(struct weft_ibport *port, struct weft_ibport *far);
 
 /* Pull the cable out and free it, if there is one. Sleeps; RTNL may be held. */

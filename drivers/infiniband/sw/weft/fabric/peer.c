@@ -17,6 +17,11 @@ static u32 peer_new_nonce(u32 old)
 	return nonce;
 }
 
+/*
+ * Our nonce for an address that has no entry yet. It is computed from a secret key, as a SYN
+ * cookie is, so that invented nodes take no memory. A caller that frees an entry made by
+ * weft_peer_init() must change the key.
+ */
 u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_underlay_addr *addr)
 {
 	return (u32)siphash(addr, sizeof(*addr), key) ?: 1;
@@ -24,6 +29,9 @@ u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_underlay_a
 WEFT_EXPORT_FOR_TEST(weft_peer_first_nonce);
 
 /*
+ * Decide about a HELLO that does not have the nonces of a cable. @peer is the sender's entry, or
+ * NULL; @nonce is ours, from the entry or weft_peer_first_nonce(); times are in jiffies.
+ *
  * A HELLO cannot replace a cable: a node that has restarted waits until the old one is pulled out.
  */
 enum weft_peer_verdict weft_peer_judge(struct weft_peer *peer, const struct weft_frame *frame,
@@ -51,6 +59,10 @@ void weft_peer_init(struct weft_peer *peer, const struct weft_peer_note *note,
 }
 WEFT_EXPORT_FOR_TEST(weft_peer_init);
 
+/*
+ * The cable is pulled out, or has become useless. Chooses another nonce, so that no old frame is
+ * taken for one of the next cable and the peer node learns that it has to start over.
+ */
 void weft_peer_down(struct weft_peer *peer)
 {
 	peer->nonce = peer_new_nonce(peer->nonce);
@@ -115,6 +127,11 @@ u32 weft_peer_check(struct weft_peer *peer, unsigned long now)
 }
 WEFT_EXPORT_FOR_TEST(weft_peer_check);
 
+/*
+ * Has there been no cable to this peer node for so long that its port may go to another node? The
+ * timeout depends on the nonce: of several nodes that wait for each other in a circle, one gives
+ * up first.
+ */
 bool weft_peer_is_vain(const struct weft_peer *peer, unsigned long now)
 {
 	u32 timeout = WEFT_HELLO_DEAD_MS + peer->nonce % WEFT_HELLO_DEAD_MS;

@@ -54,17 +54,8 @@ struct weft_peer {
 	unsigned long	agreed_at;	/* jiffies when a frame last named our nonce */
 };
 
-/*
- * Our nonce for an address that has no entry yet. It is computed from a secret key, as a SYN
- * cookie is, so that invented nodes take no memory. A caller that frees an entry made by
- * weft_peer_init() must change the key.
- */
 u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_underlay_addr *addr);
 
-/*
- * Decide about a HELLO that does not have the nonces of a cable. @peer is the sender's entry, or
- * NULL; @nonce is ours, from the entry or weft_peer_first_nonce(); times are in jiffies.
- */
 enum weft_peer_verdict weft_peer_judge(struct weft_peer *peer, const struct weft_frame *frame,
 				       u32 nonce, unsigned long now);
 
@@ -79,17 +70,8 @@ u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
 /* Check for a peer node that has fallen silent. Returns a set of enum weft_peer_action. */
 u32 weft_peer_check(struct weft_peer *peer, unsigned long now);
 
-/*
- * Has there been no cable to this peer node for so long that its port may go to another node? The
- * timeout depends on the nonce: of several nodes that wait for each other in a circle, one gives
- * up first.
- */
 bool weft_peer_is_vain(const struct weft_peer *peer, unsigned long now);
 
-/*
- * The cable is pulled out, or has become useless. Chooses another nonce, so that no old frame is
- * taken for one of the next cable and the peer node learns that it has to start over.
- */
 void weft_peer_down(struct weft_peer *peer);
 
 #endif /* WEFT_FABRIC_PEER_H */

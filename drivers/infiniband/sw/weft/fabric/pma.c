@@ -269,6 +269,10 @@ static bool pma_is_passed(const struct ib_mad_hdr *hdr)
 }
 
 /*
+ * Answer @in, a MAD of class PERF_MGMT that is otherwise unchecked and came by port @in_port. @out
+ * may be @in. Returns false if the agent does not answer such a MAD. Any context but hard
+ * interrupts.
+ *
  * Supported are Get and Set of PortCounters and PortCountersExtended, and Get of ClassPortInfo. Set
  * resets the counters that CounterSelect names. Counters of PortCounters saturate. PortSelect 255
  * means the sum of all ports (AllPortSelect), 0 the switch's own port.
@@ -285,6 +289,9 @@ bool weft_pma_process(struct weft_ibnode *node, u8 in_port, const struct ib_mad 
 WEFT_EXPORT_FOR_TEST(weft_pma_process);
 
 /*
+ * weft_pma_process() for a port that has no node: answer a query of the kernel from @counts, by
+ * enum weft_ibport_counter. Returns false if it is not a Get. Any context.
+ *
  * Supported are Get of ClassPortInfo, PortCounters, and PortCountersExtended without the counters
  * of unicast and multicast packets.
  */

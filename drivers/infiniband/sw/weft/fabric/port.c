@@ -67,6 +67,10 @@ static void ibport_init_info(struct ib_port_info *info,
 	info->localphyerrors_overrunerrors = 0xff;
 }
 
+/*
+ * Initialize zeroed memory as a port without a cable: Polling, DOWN. Port 0 of a switch, which has
+ * no cable, is LinkUp and ACTIVE (IBA 14.2.5.6).
+ */
 void weft_ibport_init(struct weft_ibport *port, const struct weft_ibport_param *param)
 {
 	spin_lock_init(&port->lock);
@@ -107,6 +111,11 @@ u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state)
 }
 WEFT_EXPORT_FOR_TEST(weft_ibport_move);
 
+/*
+ * Take the link down, and up again if there is a cable. @phys, Sleep or Polling, is the state
+ * without a cable, and enables a disabled port. With 0 LinkDownDefaultState is used, and a
+ * disabled port stays disabled. Otherwise as weft_ibport_move(); not for port 0 of a switch.
+ */
 u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys)
 {
 	u32 events;
@@ -141,6 +150,10 @@ out_unlock:
 	return events;
 }
 
+/*
+ * Plug in a cable: LinkUp, INIT, unless the port is disabled. The cable must exist until a grace
+ * period after weft_ibport_unplug(). Tells the node.
+ */
 void weft_ibport_plug(struct weft_ibport *port, struct weft_cable *cable)
 {
 	weft_ibport_tell(port, ibport_connect(port, cable));
@@ -181,6 +194,12 @@ bool weft_ibport_is_disabled(struct weft_ibport *port)
 	return disabled;
 }
 
+/*
+ * Let the link follow the state of the other end of the cable: to LinkUp, INIT if both ends are
+ * ready (@up), otherwise to Polling, DOWN. With @anew a link that is up goes down first. A
+ * disabled port does not change. Takes the lock; any context but hard interrupts. Returns a set
+ * of enum weft_ibport_event, for weft_ibport_tell().
+ */
 u32 weft_ibport_follow(struct weft_ibport *port, bool up, bool anew)
 {
 	unsigned long flags;
@@ -278,6 +297,10 @@ static bool ibport_fits(const struct weft_lrh *lrh, enum ib_mtu mtu)
 	return lrh->length <= ib_mtu_enum_to_int(mtu) + IBPORT_HEADERS;
 }
 
+/*
+ * Send a packet, which belongs to the callee, or drop and count it if the state or the MTU of the
+ * link (IBA 7.7.8) does not allow it. Context as for weft_cable.xmit.
+ */
 void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb)
 {
 	struct weft_wire_lrh room, *wire;
@@ -357,6 +380,11 @@ static void ibport_activate(struct weft_ibport *port)
 	weft_ibport_tell(port, events);
 }
 
+/*
+ * A cable delivers a packet, which belongs to the callee; weft_hop.hops is valid. With @nested the
+ * caller may own the turn of a QP. The first data packet moves an ARMED port to ACTIVE. Bottom
+ * halves off, RCU read side, lock not held.
+ */
 void weft_ibport_deliver(struct weft_ibport *port, struct sk_buff *skb, bool nested)
 {
 	struct weft_lrh lrh;

@@ -159,16 +159,8 @@ struct weft_ibport_param {
 	u8		speed;
 };
 
-/*
- * Initialize zeroed memory as a port without a cable: Polling, DOWN. Port 0 of a switch, which has
- * no cable, is LinkUp and ACTIVE (IBA 14.2.5.6).
- */
 void weft_ibport_init(struct weft_ibport *port, const struct weft_ibport_param *param);
 
-/*
- * Plug in a cable: LinkUp, INIT, unless the port is disabled. The cable must exist until a grace
- * period after weft_ibport_unplug(). Tells the node.
- */
 void weft_ibport_plug(struct weft_ibport *port, struct weft_cable *cable);
 
 /* Pull out the cable, if any: Polling, DOWN, unless the port is disabled. Tells the node. */
@@ -177,23 +169,12 @@ void weft_ibport_unplug(struct weft_ibport *port);
 /* Set the state; the lock is held. Returns events, for weft_ibport_event() without the lock. */
 u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state);
 
-/*
- * Take the link down, and up again if there is a cable. @phys, Sleep or Polling, is the state
- * without a cable, and enables a disabled port. With 0 LinkDownDefaultState is used, and a
- * disabled port stays disabled. Otherwise as weft_ibport_move(); not for port 0 of a switch.
- */
 u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys);
 
 /* A port is ready when it has a cable and is not disabled. These take the lock. */
 bool weft_ibport_is_ready(struct weft_ibport *port);
 bool weft_ibport_is_disabled(struct weft_ibport *port);
 
-/*
- * Let the link follow the state of the other end of the cable: to LinkUp, INIT if both ends are
- * ready (@up), otherwise to Polling, DOWN. With @anew a link that is up goes down first. A
- * disabled port does not change. Takes the lock; any context but hard interrupts. Returns a set
- * of enum weft_ibport_event, for weft_ibport_tell().
- */
 u32 weft_ibport_follow(struct weft_ibport *port, bool up, bool anew);
 
 /* Tell the node of events, or node and cable of events that management caused. No lock is held. */
@@ -203,17 +184,8 @@ void weft_ibport_event(struct weft_ibport *port, u32 events);
 /* Count a packet with a wrong Q_Key or P_Key in PortInfo. Any context. */
 void weft_ibport_violation(struct weft_ibport *port, bool qkey);
 
-/*
- * Send a packet, which belongs to the callee, or drop and count it if the state or the MTU of the
- * link (IBA 7.7.8) does not allow it. Context as for weft_cable.xmit.
- */
 void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb);
 
-/*
- * A cable delivers a packet, which belongs to the callee; weft_hop.hops is valid. With @nested the
- * caller may own the turn of a QP. The first data packet moves an ARMED port to ACTIVE. Bottom
- * halves off, RCU read side, lock not held.
- */
 void weft_ibport_deliver(struct weft_ibport *port, struct sk_buff *skb, bool nested);
 
 static inline void weft_ibport_count(struct weft_ibport *port,

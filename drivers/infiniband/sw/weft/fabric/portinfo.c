@@ -192,6 +192,9 @@ static void portinfo_commit(struct weft_ibport *port, const struct ib_port_info 
 }
 
 /*
+ * Set PortInfo to unchecked values; @events becomes a set of enum weft_ibport_event. The lock of
+ * the port is held. Returns false if a field is invalid; then nothing has changed.
+ *
  * Read-only fields are ignored, and so are fields that this kind of port does not have: the state
  * of a switch's own port never changes, external ports of a switch have no LID, and no other ports
  * have filters.

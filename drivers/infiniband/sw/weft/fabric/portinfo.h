@@ -14,10 +14,6 @@
 void weft_portinfo_get(const struct weft_ibnode *node, const struct weft_ibport *port,
 		       struct ib_port_info *info);
 
-/*
- * Set PortInfo to unchecked values; @events becomes a set of enum weft_ibport_event. The lock of
- * the port is held. Returns false if a field is invalid; then nothing has changed.
- */
 bool weft_portinfo_set(const struct weft_ibnode *node, struct weft_ibport *port,
 		       const struct ib_port_info *set, u32 *events);
 

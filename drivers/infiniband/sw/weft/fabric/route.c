@@ -74,6 +74,12 @@ static struct weft_route route_returning(struct ib_smp *smp, u8 in_port, bool by
 	return route_permissive(smp->dr_slid) ? route_drop : route_lid(smp->dr_slid);
 }
 
+/*
+ * Take a directed route one step further: how to forward @smp, which is of class
+ * SUBN_DIRECTED_ROUTE and otherwise unchecked. Its hop pointer and return path are updated.
+ * @in_port: the port by which it came; 0 for a response of the switch itself. @by_lid: its DLID was
+ * that of the switch and not the permissive LID. @ports: number of external ports of the switch.
+ */
 struct weft_route weft_route_smp(struct ib_smp *smp, u8 in_port, bool by_lid, u8 ports)
 {
 	if (smp->hop_cnt >= IB_SMP_MAX_PATH_HOPS)

@@ -18,12 +18,6 @@ struct weft_route {
 	u16			lid;	/* WEFT_ROUTE_LID */
 };
 
-/*
- * Take a directed route one step further: how to forward @smp, which is of class
- * SUBN_DIRECTED_ROUTE and otherwise unchecked. Its hop pointer and return path are updated.
- * @in_port: the port by which it came; 0 for a response of the switch itself. @by_lid: its DLID was
- * that of the switch and not the permissive LID. @ports: number of external ports of the switch.
- */
 struct weft_route weft_route_smp(struct ib_smp *smp, u8 in_port, bool by_lid, u8 ports);
 
 #endif /* WEFT_FABRIC_ROUTE_H */

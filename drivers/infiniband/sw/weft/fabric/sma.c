@@ -395,6 +395,11 @@ static u16 sma_check_form(const struct ib_smp *smp)
 }
 
 /*
+ * Answer a subnet management MAD. @in is of class SUBN_LID_ROUTED or SUBN_DIRECTED_ROUTE, and
+ * otherwise unchecked. @in_port: number of the port by which the MAD came; for a switch 0 if it
+ * came to the switch's LID and no port is meant. @out: the response, valid with WEFT_SMA_REPLY; may
+ * be @in. @effect is always filled in. Any context but hard interrupts.
+ *
  * A subnet manager at the port answers SMInfo; without one it is an unsupported attribute. Get
  * returns what was Set, but for ClientReregister. Unknown methods, attributes and modifiers get the
  * status of IBA 13.4.7.

@@ -25,12 +25,6 @@ struct weft_sma_effect {
 	bool			represses;	/* TrapRepress of the trap with the same TID */
 };
 
-/*
- * Answer a subnet management MAD. @in is of class SUBN_LID_ROUTED or SUBN_DIRECTED_ROUTE, and
- * otherwise unchecked. @in_port: number of the port by which the MAD came; for a switch 0 if it
- * came to the switch's LID and no port is meant. @out: the response, valid with WEFT_SMA_REPLY; may
- * be @in. @effect is always filled in. Any context but hard interrupts.
- */
 enum weft_sma_verdict weft_sma_process(struct weft_ibnode *node, u8 in_port,
 				       const struct ib_smp *in, struct ib_smp *out,
 				       struct weft_sma_effect *effect);

@@ -189,6 +189,10 @@ static void switch_free(struct weft_switch *sw)
 	kvfree(sw);
 }
 
+/*
+ * Make a switch with all external ports down; its NodeDescription is "weft switch NAME", @speed is
+ * as in weft_ibport_param. May sleep; returns an error pointer without memory.
+ */
 struct weft_switch *weft_switch_create(__be64 guid, const char *name, u8 speed)
 {
 	struct weft_switch *sw = kvzalloc(sizeof(*sw), GFP_KERNEL);

@@ -11,10 +11,6 @@
 struct weft_switch;
 struct weft_violation;
 
-/*
- * Make a switch with all external ports down; its NodeDescription is "weft switch NAME", @speed is
- * as in weft_ibport_param. May sleep; returns an error pointer without memory.
- */
 struct weft_switch *weft_switch_create(__be64 guid, const char *name, u8 speed);
 
 /* All ports have been given back. Sleeps until packets inside the switch are gone. */

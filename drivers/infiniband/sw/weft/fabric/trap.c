@@ -197,6 +197,12 @@ static bool trap_replace(struct weft_trap *trap, const struct weft_notice *notic
 	return sooner;
 }
 
+/*
+ * Send a trap soon, and again each SubnetTimeOut (at least a second) until it is repressed or has
+ * been sent often enough. Replaces an earlier notice of the same kind. The trap is dropped if it
+ * is due while the port is down or has no LID, or the LID of the subnet manager is not known. Any
+ * context.
+ */
 void weft_traps_raise(struct weft_traps *traps, const struct weft_notice *notice)
 {
 	struct weft_trap *trap = trap_find(traps, notice);

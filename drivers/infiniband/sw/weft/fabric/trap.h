@@ -54,12 +54,6 @@ struct weft_traps {
 void weft_traps_init(struct weft_traps *traps, struct weft_ibnode *node,
 		     const struct weft_traps_ops *ops, struct workqueue_struct *workqueue);
 
-/*
- * Send a trap soon, and again each SubnetTimeOut (at least a second) until it is repressed or has
- * been sent often enough. Replaces an earlier notice of the same kind. The trap is dropped if it
- * is due while the port is down or has no LID, or the LID of the subnet manager is not known. Any
- * context.
- */
 void weft_traps_raise(struct weft_traps *traps, const struct weft_notice *notice);
 
 /* Count a packet with a wrong key at the port, and raise @trap. The lock is not held. */

@@ -465,6 +465,10 @@ static const struct weft_underlay_ops tunnel_ops = {
 	.head = sizeof(struct ipv6hdr) + sizeof(struct udphdr),
 };
 
+/*
+ * Make an underlay whose frames leave and arrive by @ndev. On the loopback device it is idle. The
+ * address of this host may be among the peers, and is ignored. Sleeps; returns NULL without memory.
+ */
 struct weft_underlay *weft_tunnel_create(struct net_device *ndev,
 					 const struct weft_underlay_addrs *peers)
 {

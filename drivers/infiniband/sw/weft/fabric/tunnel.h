@@ -13,10 +13,6 @@ struct weft_underlay_addrs;
 /* Source and destination port, from the range that IANA does not assign. */
 #define WEFT_TUNNEL_PORT	61453
 
-/*
- * Make an underlay whose frames leave and arrive by @ndev. On the loopback device it is idle. The
- * address of this host may be among the peers, and is ignored. Sleeps; returns NULL without memory.
- */
 struct weft_underlay *weft_tunnel_create(struct net_device *ndev,
 					 const struct weft_underlay_addrs *peers);
 

@@ -74,6 +74,11 @@ static int addrs_add(struct weft_underlay_addrs *list, const char *text)
 	return 0;
 }
 
+/*
+ * Read IP addresses that are separated by commas or white space; there may be none. On an error
+ * the list does not change: -EINVAL if a word is not the address of a host, -E2BIG, -ENOMEM. May
+ * sleep.
+ */
 int weft_underlay_addrs_parse(struct weft_underlay_addrs *list, const char *text)
 {
 	char *copy = kstrdup(text, GFP_KERNEL), *rest = copy, *word;

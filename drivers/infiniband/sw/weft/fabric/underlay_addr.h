@@ -34,11 +34,6 @@ void weft_underlay_addr_set_ipv4(struct weft_underlay_addr *addr, __be32 address
 /* Is this address of an underlay in UDP one of IPv4? */
 bool weft_underlay_addr_is_ipv4(const struct weft_underlay_addr *addr);
 
-/*
- * Read IP addresses that are separated by commas or white space; there may be none. On an error
- * the list does not change: -EINVAL if a word is not the address of a host, -E2BIG, -ENOMEM. May
- * sleep.
- */
 int weft_underlay_addrs_parse(struct weft_underlay_addrs *list, const char *text);
 
 /* Write the addresses, separated by spaces, and a newline. Returns the length without the NUL. */

@@ -749,6 +749,10 @@ static int uplinks_start(struct weft_uplinks *uplinks)
 	return ret;
 }
 
+/*
+ * Start to look for other nodes and connect with them. @node and @underlay, which is closed, must
+ * exist until weft_uplinks_close(). RTNL is held. Errors: -ENOMEM, or that of opening the underlay.
+ */
 struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 				       struct weft_underlay *underlay)
 {

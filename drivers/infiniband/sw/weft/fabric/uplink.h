@@ -37,10 +37,6 @@ struct weft_uplink_node {
 int weft_uplink_init(void);
 void weft_uplink_exit(void);
 
-/*
- * Start to look for other nodes and connect with them. @node and @underlay, which is closed, must
- * exist until weft_uplinks_close(). RTNL is held. Errors: -ENOMEM, or that of opening the underlay.
- */
 struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 				       struct weft_underlay *underlay);
 
