@@ -34,6 +34,10 @@ static u32 burst_headers(const struct sk_buff *skb)
 	return skb_transport_offset(skb) + sizeof(struct udphdr);
 }
 
+/*
+ * Append a complete packet, from the IP header to the ICRC, which then belongs to the burst. All
+ * but the first one have WEFT_BURST_HEADROOM in front.
+ */
 void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb)
 {
 	struct sk_buff *head = burst->head;
@@ -60,6 +64,10 @@ void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb)
 }
 WEFT_EXPORT_FOR_TEST(weft_burst_add);
 
+/*
+ * No more packets will come. @burst is not empty; @ndev is the route's net device. Returns the
+ * buffer for IP.
+ */
 struct sk_buff *weft_burst_close(const struct weft_burst *burst,
 				 const struct net_device *ndev)
 {
@@ -129,6 +137,12 @@ static void burst_follow(struct sk_buff *skb, const struct sk_buff *head, u16 nu
 	skb->dev = head->dev;
 }
 
+/*
+ * Take a received burst apart. @head is a list of packets (SKB_GSO_FRAGLIST), and its data begin
+ * with the UDP header of the first packet. Returns true: @head is the first packet of a list
+ * (&sk_buff.next), each from its UDP header on. Returns false, and nothing has changed: the kernel
+ * has to do it, because others share the buffer, or a hop has changed it.
+ */
 bool weft_burst_open(struct sk_buff *head)
 {
 	struct sk_buff *list, *skb;

@@ -30,25 +30,11 @@ struct weft_burst {
 /* May weft_burst_add() add a packet that has @size bytes from the BTH to the ICRC? */
 bool weft_burst_takes(const struct weft_burst *burst, u32 size);
 
-/*
- * Append a complete packet, from the IP header to the ICRC, which then belongs to the burst. All
- * but the first one have WEFT_BURST_HEADROOM in front.
- */
 void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb);
 
-/*
- * No more packets will come. @burst is not empty; @ndev is the route's net device. Returns the
- * buffer for IP.
- */
 struct sk_buff *weft_burst_close(const struct weft_burst *burst,
 				 const struct net_device *ndev);
 
-/*
- * Take a received burst apart. @head is a list of packets (SKB_GSO_FRAGLIST), and its data begin
- * with the UDP header of the first packet. Returns true: @head is the first packet of a list
- * (&sk_buff.next), each from its UDP header on. Returns false, and nothing has changed: the kernel
- * has to do it, because others share the buffer, or a hop has changed it.
- */
 bool weft_burst_open(struct sk_buff *head);
 
 #endif /* WEFT_LINK_BURST_H */

@@ -84,6 +84,11 @@ static void ib_defer(struct weft_hca *hca, struct sk_buff *skb)
 	queue_work(system_highpri_wq, &hca->rx_work);
 }
 
+/*
+ * Send a complete packet (see fabric/port.h), which belongs to the callee, by the port of @hca; if
+ * @dlid is the port's own LID, the packet is received there. Context: bottom halves off, RCU read
+ * side; between weft_ib_open() and weft_ib_close().
+ */
 void weft_ib_send(struct weft_hca *hca, u16 dlid, struct sk_buff *skb)
 {
 	if (dlid < WEFT_LID_MCAST && weft_ibport_has_lid(&hca->port, dlid))
@@ -235,6 +240,10 @@ static void ib_packet_in(struct weft_hca *hca, struct sk_buff *skb)
 	weft_rx(&pkt);
 }
 
+/*
+ * A packet (see fabric/port.h) has arrived at the port of an HCA; it belongs to the callee.
+ * @nested: see struct weft_ibport_ops. Context: bottom halves off, RCU read side.
+ */
 void weft_ib_receive(struct weft_ibport *port, struct sk_buff *skb, bool nested)
 {
 	struct weft_hca *hca = container_of(port, struct weft_hca, port);
@@ -275,6 +284,10 @@ void weft_ib_open(struct weft_hca *hca)
 }
 WEFT_EXPORT_FOR_TEST(weft_ib_open);
 
+/*
+ * No packets arrive any more: the port is detached from the fabric. Context: process, sleeps until
+ * packets that are under way have been received or freed.
+ */
 void weft_ib_close(struct weft_hca *hca)
 {
 	cancel_work_sync(&hca->rx_work);

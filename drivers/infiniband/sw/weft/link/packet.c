@@ -218,6 +218,11 @@ static struct sk_buff *packet_build_long(const struct weft_tx_batch *batch,
 	return skb;
 }
 
+/*
+ * Make a packet of @batch, with an ICRC of zero and @room bytes of headroom, and advance
+ * @batch->payload by @length. @linear: the packet must be in one piece. The turn of @batch->tx is
+ * owned, bottom halves are off. Returns NULL without memory; then @batch->payload has not moved.
+ */
 struct sk_buff *weft_packet_build(const struct weft_tx_batch *batch, const struct weft_hdr *hdr,
 				  u32 length, u32 room, bool linear)
 {
@@ -229,6 +234,10 @@ struct sk_buff *weft_packet_build(const struct weft_tx_batch *batch, const struc
 	return skb ?: packet_build_short(batch, hdr, length, room);
 }
 
+/*
+ * Compute and store the ICRC. @skb is from weft_packet_build(), with headers in front, and its BTH
+ * at @bth. @crc covers everything up to the end of the BTH, see wire/icrc.h.
+ */
 void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc)
 {
 	const struct skb_shared_info *shared = skb_shinfo(skb);
@@ -246,6 +255,10 @@ void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc)
 	weft_icrc_store((u8 *)at + length, crc);
 }
 
+/*
+ * Update the headers for packet number @i of a batch. @hdr has those of the packet before, or
+ * @batch->hdr. Returns its bytes of payload.
+ */
 u32 weft_packet_header(const struct weft_tx_batch *batch, u32 i, struct weft_hdr *hdr)
 {
 	bool last = i + 1 == batch->num;
@@ -261,6 +274,10 @@ u32 weft_packet_header(const struct weft_tx_batch *batch, u32 i, struct weft_hdr
 }
 WEFT_EXPORT_FOR_TEST(weft_packet_header);
 
+/*
+ * Count packets @i to @i + @packets of a batch as lost; they are not tried again. @batch->payload
+ * is at the first of them, and is advanced. The turn of @batch->tx is owned.
+ */
 void weft_packet_lost(struct weft_tx_batch *batch, u32 i, u32 packets)
 {
 	u32 end = i + packets, length;
@@ -352,6 +369,10 @@ packet_send_lso(struct weft_qp *qp, struct weft_datagram *dgram,
 	return WEFT_STOPPED;
 }
 
+/*
+ * weft_link.datagram of links with packets: send a UD message as one packet, or an LSO as several,
+ * by @xmit (see struct weft_link). The memory is in @qp->send.sgl.
+ */
 enum weft_verdict weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
 				       u32 (*xmit)(struct weft_tx_batch *batch))
 {

@@ -180,6 +180,10 @@ static void credit_freed(struct sk_buff *skb)
 	percpu_ref_put(&credit_packets);
 }
 
+/*
+ * Charge a transmitter, whose turn is owned, for a packet of weft's, until that is freed. Sets the
+ * packet's destructor.
+ */
 void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb)
 {
 	unsigned long class = credit_charge_class(skb);
@@ -224,6 +228,10 @@ bool weft_tx_credit_left(const struct weft_tx_batch *batch)
 }
 WEFT_EXPORT_FOR_TEST(weft_tx_credit_left);
 
+/*
+ * The transmitter leaves its path, so it need not wait any more: if it waited, its turn gets
+ * WEFT_EV_RUN. The turn is owned or stopped.
+ */
 void weft_tx_credit_forget(struct weft_tx *tx)
 {
 	tx->backoffs = 0;
@@ -241,7 +249,11 @@ bool weft_tx_credit_is_used(const struct weft_tx_batch *batch)
 }
 WEFT_EXPORT_FOR_TEST(weft_tx_credit_is_used);
 
-/* Waiting for half of it: a try for each packet that leaves would be refused most of the time. */
+/*
+ * A batch could not be sent, for another reason than tx credit: wait until half of the packets
+ * under way have left, because a try for each packet that leaves would be refused most of the time.
+ * The turn is owned. True: it will get WEFT_EV_RUN; false: nothing is under way.
+ */
 bool weft_tx_credit_wait(const struct weft_tx_batch *batch)
 {
 	int queued;
@@ -253,6 +265,11 @@ bool weft_tx_credit_wait(const struct weft_tx_batch *batch)
 }
 WEFT_EXPORT_FOR_TEST(weft_tx_credit_wait);
 
+/*
+ * A batch could not be sent although the transmitter has nothing under way: wait a moment for
+ * others to empty the queue. The turn is owned. True: it will get WEFT_EV_RUN; false: it has waited
+ * long enough, and the packet is lost.
+ */
 bool weft_tx_credit_backoff(const struct weft_tx_batch *batch)
 {
 	struct weft_tx *tx = batch->tx;
@@ -286,6 +303,11 @@ int weft_tx_credit_init(void)
 	return percpu_ref_init(&credit_packets, credit_all_freed, 0, GFP_KERNEL);
 }
 
+/*
+ * At module unload, when no QP is left: wait until the last packet has been freed, because its
+ * destructor is code of this module, and may post an event to a turn. Context: process, sleeps as
+ * long as a queue keeps a packet.
+ */
 void weft_tx_credit_exit(void)
 {
 	unsigned int i;
