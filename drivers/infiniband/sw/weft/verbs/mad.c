@@ -39,6 +39,13 @@ static int mad_subnet(struct weft_hca *hca, u8 port_num, u16 slid, const struct 
 	return IB_MAD_RESULT_SUCCESS;
 }
 
+/*
+ * Lets the agents of an InfiniBand port respond. @wc is NULL for a query by sysfs. @flags, which
+ * can skip the checks of M_Key and B_Key, is ignored: the core sets it for the performance agent
+ * only, which has no such check.
+ *
+ * Any context but hard interrupts. Returns a set of IB_MAD_RESULT_*.
+ */
 int weft_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
 		     const struct ib_wc *wc, const struct ib_grh *grh,
 		     const struct ib_mad *in, struct ib_mad *out, size_t *out_size,
@@ -80,6 +87,11 @@ static const struct {
 	{ WEFT_IBC_RCV_ERRORS,		WEFT_STAT_RX_NO_MEMORY },
 };
 
+/*
+ * Shows the counters of a RoCE port below ports/1/counters. It responds only to the core's own
+ * queries, which have no @wc: RoCE has no performance management, so MADs of others go on to the
+ * agents of the core and of programs, and neither read nor reset a counter.
+ */
 int weft_process_mad_roce(struct ib_device *ibdev, int flags, u32 port_num,
 			  const struct ib_wc *wc, const struct ib_grh *grh,
 			  const struct ib_mad *in, struct ib_mad *out, size_t *out_size,

@@ -17,21 +17,9 @@ struct weft_qp_resize {
 	u32			max_recv_wr;
 };
 
-/*
- * Creates the new rings and writes the response to @udata, which is NULL for a kernel consumer.
- * The caller holds resize_lock, but not modify_lock, and the turns are not stopped. Members of
- * @cap that are 0 change nothing; those of the receive queue are ignored if there is none.
- *
- * -EINVAL: more work requests than a QP can have, or more elements or inline data than this QP
- * has. weft_qp_resize_end() is due in any case.
- */
 int weft_qp_resize_prepare(struct weft_qp *qp, const struct ib_qp_cap *cap,
 			   struct ib_udata *udata, struct weft_qp_resize *resize);
 
-/*
- * Puts the new rings in place of the old ones. Both turns are stopped. -EINVAL: more work requests
- * are outstanding than were requested; then nothing has changed.
- */
 int weft_qp_resize_switch(struct weft_qp *qp, struct weft_qp_resize *resize);
 
 /* Destroys the rings that are not in use. */

@@ -145,6 +145,10 @@ static enum qp_service qp_service(enum ib_qp_type type)
 	}
 }
 
+/*
+ * Finds the required attributes that @mask does not have, and the attributes in @mask that are not
+ * allowed. Returns false if there is no such transition.
+ */
 bool weft_qp_state_attrs(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp_state to,
 			 u32 mask, u32 *missing, u32 *excess)
 {
@@ -172,6 +176,10 @@ bool weft_qp_state_attrs(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp
 	return false;
 }
 
+/*
+ * Whether the transition exists, and @mask has each required attribute and none that is not
+ * allowed. @to is @from if the mask has no IB_QP_STATE. A pure function of its arguments.
+ */
 bool weft_qp_state_allows(enum ib_qp_type type, enum ib_qp_state from,
 			  enum ib_qp_state to, u32 mask)
 {

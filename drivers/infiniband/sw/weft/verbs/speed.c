@@ -80,6 +80,10 @@ void weft_speed_stop(struct weft_dev *dev)
 	cancel_work_sync(&dev->speed_work);
 }
 
+/*
+ * The speed may have changed. If it has, IB_EVENT_DEVICE_SPEED_CHANGE follows, if the core knows
+ * that event. Does nothing while the device is not registered. Any context.
+ */
 void weft_speed_changed(struct weft_dev *dev)
 {
 	/* fails before and after registration, when nobody listens */

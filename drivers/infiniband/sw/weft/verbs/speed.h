@@ -19,10 +19,6 @@ void weft_speed_init(struct weft_dev *dev);
 /* Waits for the work item. The device is not registered any more. */
 void weft_speed_stop(struct weft_dev *dev);
 
-/*
- * The speed may have changed. If it has, IB_EVENT_DEVICE_SPEED_CHANGE follows, if the core knows
- * that event. Does nothing while the device is not registered. Any context.
- */
 void weft_speed_changed(struct weft_dev *dev);
 
 /* Mbit/s of the net device, never 0. Takes RTNL. */
