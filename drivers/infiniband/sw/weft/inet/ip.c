@@ -52,6 +52,11 @@ static struct dst_entry *ip_route_ipv6(struct net *net, struct weft_ip_path *pat
 	return dst;
 }
 
+/*
+ * Find a route for @path in @net; a zero @path->saddr is filled in. @oif: leave by this net device;
+ * 0: by any. RCU read side, any context but hard interrupts. Returns the route, referenced; NULL:
+ * there is none, or it leads to a broadcast address.
+ */
 struct dst_entry *weft_ip_route(struct net *net, struct weft_ip_path *path, int oif)
 {
 	if (path->ipv4)
@@ -98,6 +103,11 @@ static void ip_push_ipv6(struct sk_buff *skb, const struct weft_ip_path *path,
 	ip->daddr = path->daddr;
 }
 
+/*
+ * Put UDP and IP headers in front of a packet, which has headroom for them. @dst is its route, for
+ * the hop limit; @id is the identification of IPv4. The UDP checksum is 0; a tunnel over IPv6 fills
+ * it in.
+ */
 void weft_ip_push(struct sk_buff *skb, const struct weft_ip_path *path, struct dst_entry *dst,
 		  u16 id)
 {
