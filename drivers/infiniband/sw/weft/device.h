@@ -12,13 +12,6 @@
 
 struct net_device;
 
-/*
- * Creates and registers a RoCE device. A net device may have several of them. A device on a VLAN
- * interface has the GIDs of the interface below and of all its VLANs. Takes RTNL.
- *
- * -EEXIST: @name is in use; -EOPNOTSUPP: @ndev carries no IP; -ENODEV: @ndev is going away;
- * -EADDRINUSE: another program or driver has the UDP port.
- */
 int weft_device_add(const char *name, struct net_device *ndev);
 
 /*
