@@ -1,15 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Inflight requests: from the send queue into slots, and out as completions.
- *
- * The requester copies a work request from the ring into a slot (weft_inflight_take()). A link
- * executes the request at @cur. A link that answers at once (the local link, datagrams) then calls
- * weft_inflight_done(). A link that sends packets keeps requests until they are answered, so that
- * any packet can be sent again; then the completer calls weft_inflight_retire().
- *
- * All functions need the send turn, owned or stopped, except weft_inflight_prepare() and
- * weft_inflight_free().
- */
+/* Inflight requests: from the send queue into slots, and out as completions. */
 #ifndef WEFT_ENGINE_INFLIGHT_H
 #define WEFT_ENGINE_INFLIGHT_H
 

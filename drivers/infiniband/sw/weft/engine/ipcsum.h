@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Checksums of IPv4, TCP and UDP in the packets of IPoIB, for consumers that leave them to the
- * adapter: IB_SEND_IP_CSUM and IB_WC_IP_CSUM_OK.
- *
- * A packet is the payload of a datagram: the four bytes of RFC 4391, which contain the EtherType,
- * then IPv4, or IPv6 without extension headers.
- */
+/* Checksums of IPv4, TCP and UDP in the packets of IPoIB (IB_SEND_IP_CSUM, IB_WC_IP_CSUM_OK). */
 #ifndef WEFT_ENGINE_IPCSUM_H
 #define WEFT_ENGINE_IPCSUM_H
 

@@ -1,5 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * An inbound message at the responder: begin, data, end.
+ *
+ * Only this code takes a receive work request, resolves an rkey, executes an atomic, or completes a
+ * receive. All links call it, so a message means the same whichever way it travels. All functions
+ * need the QP's receive turn.
+ *
+ * weft_message_begin() makes all decisions to refuse a message. After it a message can only end,
+ * pause, or (SEND_INV) fail at its end.
+ *
+ * begin and resume return WEFT_LATER if pages of ODP memory are missing. If they find ODP memory
+ * pinned, at most WEFT_ODP_CHUNK bytes may be moved before the next weft_message_resume().
+ */
 #include "engine/message.h"
 
 #include <rdma/ib_mad.h>

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * Automatic path migration (IBA 17.2.8): a connected QP has an alternate path, and migrates to it
+ * when its own path fails, when its peer has migrated, or when software asks for it.
+ *
+ * The states are MIGRATED (also the state of a QP that never had an alternate path), REARM
+ * (software wants the alternate path to be used) and ARMED (so does the peer's). A packet has
+ * MigReq set if its sender is MIGRATED.
+ *
  * Requester and responder both use the path, so it is changed with both turns stopped. A requester
  * or responder that finds that the QP has to migrate owns one of the two turns and must not wait
  * for the other one, so it leaves the migration to a work item. Until that has run, nothing is

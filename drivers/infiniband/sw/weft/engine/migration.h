@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Automatic path migration (IBA 17.2.8): a connected QP has an alternate path, and migrates to it
- * when its own path fails, when its peer has migrated, or when software asks for it.
- *
- * The states are MIGRATED (also the state of a QP that never had an alternate path), REARM
- * (software wants the alternate path to be used) and ARMED (so does the peer's). A packet has
- * MigReq set if its sender is MIGRATED.
- */
+/* Automatic path migration (IBA 17.2.8). */
 #ifndef WEFT_ENGINE_MIGRATION_H
 #define WEFT_ENGINE_MIGRATION_H
 

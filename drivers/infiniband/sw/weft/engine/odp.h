@@ -1,19 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * ODP memory of a message (on-demand paging).
- *
- * The engine resolves memory as if its pages were present. If some of it is ODP memory, it calls
- * weft_odp_resolve() instead, which either finds the pages pinned, or has a work item pin them and
- * returns WEFT_LATER. The requester or responder then leaves the message as it is and gives its
- * turn back. It tries again at the next event, as it would anyway, so no special case ends the
- * wait.
- *
- * The pages are unpinned with the last span that refers to them, unless weft_odp_keep() says that
- * more of the message will come. The last part of a message need not be ODP memory even if earlier
- * ones were, so code that sends or receives packets calls weft_odp_end() after the last one. On the
- * local link, pages that the last chunk did not need are kept until the next message begins and
- * forgets them (@anew below).
- */
+/* ODP memory of a message (on-demand paging). */
 #ifndef WEFT_ENGINE_ODP_H
 #define WEFT_ENGINE_ODP_H
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The operations of a send queue, one row each. Requester, responder and links take what they need
- * to know from the row, so a new operation needs a row, its packets in wire/opcode.c, and the
- * functions that the row names.
- */
+/* The operations of a send queue, one row each. */
 #ifndef WEFT_ENGINE_OPDEF_H
 #define WEFT_ENGINE_OPDEF_H
 

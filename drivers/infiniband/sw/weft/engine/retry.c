@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * The ack timeout and retries of a requester (IBA 9.9.2), and the delays that an RNR NAK asks for
+ * (IBA 9.9.3). All functions need the send turn, owned or stopped.
+ */
 #include "engine/retry.h"
 
 #include "engine/inflight.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The ack timeout and retries of a requester (IBA 9.9.2), and the delays that an RNR NAK asks for
- * (IBA 9.9.3). All functions need the send turn, owned or stopped.
- */
+/* The ack timeout, retries and RNR delays of a requester (IBA 9.9.2, 9.9.3). */
 #ifndef WEFT_ENGINE_RETRY_H
 #define WEFT_ENGINE_RETRY_H
 
