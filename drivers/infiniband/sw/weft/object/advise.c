@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * Advice about memory of ODP regions: prefetch.
+ *
+ * An ODP region keeps no pages, so a prefetch can only fault pages of the process in, which is
+ * the slow part of a later access.
+ */
 #include "object/advise.h"
 
 #include <linux/completion.h>

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Advice about memory of ODP regions: prefetch.
- *
- * An ODP region keeps no pages, so a prefetch can only fault pages of the process in, which is
- * the slow part of a later access.
- */
+/* Advice about memory of ODP regions: prefetch. */
 #ifndef WEFT_OBJECT_ADVISE_H
 #define WEFT_OBJECT_ADVISE_H
 

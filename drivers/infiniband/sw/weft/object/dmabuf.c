@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * Memory of another driver (a GPU's, say) that was exported as a dma-buf.
+ *
+ * Transfers are copies by a CPU, not DMA. So the buffer is mapped into the kernel, and stays
+ * mapped and pinned as long as a region of it exists.
+ */
 #include "object/dmabuf.h"
 
 #include <linux/dma-resv.h>

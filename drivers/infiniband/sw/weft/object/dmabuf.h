@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Memory of another driver (a GPU's, say) that was exported as a dma-buf.
- *
- * Transfers are copies by a CPU, not DMA. So the buffer is mapped into the kernel, and stays
- * mapped and pinned as long as a region of it exists.
- */
+/* Memory of another driver (of a GPU, say) that was exported as a dma-buf. */
 #ifndef WEFT_OBJECT_DMABUF_H
 #define WEFT_OBJECT_DMABUF_H
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * IP multicast memberships of a net device, which make the net device receive the frames of a
+ * group, and tell routers and switches about it (IGMP, MLD). They may be lost at any time, and
+ * are joined again.
+ *
  * IP keeps memberships in the in_device or inet6_dev of the net device. They are lost when IP
  * removes that configuration: when the MTU becomes too small for the family, or the net device
  * moves to another namespace. Then they are joined again in the next configuration. Only what

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * IP multicast memberships of a net device, which make the net device receive the frames of a
- * group, and tell routers and switches about it (IGMP, MLD). They may be lost at any time, and
- * are joined again.
- */
+/* IP multicast memberships of a net device. */
 #ifndef WEFT_OBJECT_GROUP_H
 #define WEFT_OBJECT_GROUP_H
 

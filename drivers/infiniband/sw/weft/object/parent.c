@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * The virtual device that is the parent of a weft device in sysfs.
+ *
+ * All functions are called in process context with RTNL held.
+ *
  * Programs look for the net device of a port in /sys/class/infiniband/NAME/device/net/. If the
  * parent of the weft device were the parent of the net device, udev would take weft for that
  * hardware and rename it. So each weft device has a parent of its own, whose net/ directory

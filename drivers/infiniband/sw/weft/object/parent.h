@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * The virtual device that is the parent of a weft device in sysfs.
- *
- * All functions are called in process context with RTNL held.
+ * The virtual device that is the parent of a weft device in sysfs. RTNL is held in all functions.
  */
 #ifndef WEFT_OBJECT_PARENT_H
 #define WEFT_OBJECT_PARENT_H

@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * A queue pair: identity, attributes, requester (send) and responder (recv). The
- * scatter/gather arrays of both follow struct weft_qp in the same allocation; their size is
- * that of the QP's largest work requests.
- *
- * The core's struct ib_qp, which the core frees as soon as destroy_qp returns, is only a
- * handle to struct weft_qp. A peer may look a QP up by its number at any time, so struct
- * weft_qp has a reference count and is freed after a grace period. A reference keeps the
- * memory of the QP and nothing else. Before the requester or responder uses anything else it
- * checks the QP's state with its turn owned: destroy_qp stops both turns and sets RESET before
- * it releases what the QP uses.
- */
+/* A queue pair: identity, attributes, requester (send) and responder (recv). */
 #ifndef WEFT_OBJECT_QP_H
 #define WEFT_OBJECT_QP_H
 

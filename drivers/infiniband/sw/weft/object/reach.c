@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * The net devices through which multicast packets reach a RoCE device: its own net device, and
+ * those above it. All of them join the groups of the device.
+ *
  * Above the net device of a device there may be VLAN interfaces, the bridge or bond that it is a
  * port of, and net devices above these. Their addresses are GIDs of the device, too. IP sees
  * a frame only at the topmost net device that takes it, and accepts it only if that one has

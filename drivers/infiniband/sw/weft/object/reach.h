@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The net devices through which multicast packets reach a RoCE device: its own net device, and
- * those above it. All of them join the groups of the device.
- */
+/* The net devices through which multicast packets reach a RoCE device. */
 #ifndef WEFT_OBJECT_REACH_H
 #define WEFT_OBJECT_REACH_H
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * Lookups of devices by id or address, and of QPs by number.
+ *
+ * QP numbers are unique on the host, so one lookup finds a local peer, whichever weft device
+ * it belongs to.
+ */
 #include "object/table.h"
 
 #include <linux/hashtable.h>

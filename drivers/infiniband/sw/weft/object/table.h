@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Lookups of devices by id or address, and of QPs by number.
- *
- * QP numbers are unique on the host, so one lookup finds a local peer, whichever weft device
- * it belongs to.
- */
+/* Lookups of devices by id or address, and of QPs by number, which is unique on the host. */
 #ifndef WEFT_OBJECT_TABLE_H
 #define WEFT_OBJECT_TABLE_H
 

@@ -1,5 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * A turn decides which task runs the requester or the responder of a QP, and so may write its
+ * state. The send turn belongs to the requester, the receive turn to the responder.
+ *
+ * A turn is an ownership bit with event bits beside it. The owner of the turn runs the requester
+ * (or responder); any other task posts an event and returns. An owner may sleep (between the pieces
+ * of a long copy), so a turn is not a spinlock. No task returns to user space with a turn owned.
+ *
+ * Lock order: the owner of a send turn may wait for one receive turn; the owner of a receive turn
+ * waits for no turn. weft_turn_stop() is called for the send turn of a QP, then for its receive
+ * turn, by a task that owns no other turn. So there is no cycle. Lockdep knows each turn as a lock,
+ * with one class for send turns and one for receive turns.
+ *
+ * A task in weft_turn_stop() is served before all tasks in weft_turn_own(). There may be many of
+ * the latter: every sender on this host that has a message for the QP.
+ */
 #include "object/turn.h"
 
 #include <linux/wait_bit.h>

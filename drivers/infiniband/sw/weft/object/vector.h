@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Completion vectors: weft's equivalent of a hardware interrupt. There is one per possible CPU,
- * and the completion handler of a CQ runs on the CPU of its vector. Code of a kernel
- * consumer is never called by the post that has made the completion.
- *
- * Exception: a process with vector 0, the one of programs that do not choose, is woken on the
- * CPU that has made the completion.
- */
+/* Completion vectors: weft's equivalent of a hardware interrupt. */
 #ifndef WEFT_OBJECT_VECTOR_H
 #define WEFT_OBJECT_VECTOR_H
 

@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Extended reliable connections (IBA A14): XRC domains, and SRQs by number.
- *
- * A request to an XRC target QP contains the number of an SRQ. The object that a target finds by
- * the number is not part of the SRQ, which the core frees as soon as destroy_srq returns. A
- * target holds a reference for the time of one request or packet only, and destroy_srq waits
- * for these references.
- */
+/* Extended reliable connections (IBA A14): XRC domains, and SRQs by number. */
 #ifndef WEFT_OBJECT_XRC_H
 #define WEFT_OBJECT_XRC_H
 
