@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * Fast registration: regions whose memory is registered and invalidated by work requests (IBA
+ * 10.6.4, ib_map_mr_sg()).
+ *
+ * Such a region stays published. It is free, valid, or ending: no access begins any more, but one
+ * may not have ended yet. Lookups find only a valid region, because a free one has no reference
+ * that they could add to. So a work request allocates nothing and does not write to the key
+ * table. The next registration is prepared aside, possibly while the region is still valid.
+ */
 #include "mem/fastreg.h"
 
 #include <linux/mm.h>

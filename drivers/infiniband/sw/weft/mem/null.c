@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * The memory of ibv_alloc_null_mr(): reads return zeros, and writes have no effect.
+ *
+ * WEFT_NULL_KEY of every device names it, in every protection domain and for any address. There
+ * is one region to read and one to write, so that nobody reads the data of another writer.
+ */
 #include "mem/null.h"
 
 #include <linux/mm.h>

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The memory of ibv_alloc_null_mr(): reads return zeros, and writes have no effect.
- *
- * WEFT_NULL_KEY of every device names it, in every protection domain and for any address. There
- * is one region to read and one to write, so that nobody reads the data of another writer.
- */
+/* The memory of ibv_alloc_null_mr(): reads return zeros, and writes have no effect. */
 #ifndef WEFT_MEM_NULL_H
 #define WEFT_MEM_NULL_H
 

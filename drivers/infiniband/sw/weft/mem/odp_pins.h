@@ -1,42 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Pages of ODP regions (on-demand paging), pinned for a message.
- *
- * An ODP region has no memory, it only refers to an address space. It keeps no pages, so there is
- * nothing to invalidate: an access first pins its pages, as O_DIRECT does, and releases them when
- * its message is done. The effects of munmap(), fork(), mremap() and truncated files follow from
- * that.
- *
- * Such pins are short, so no limit of locked memory counts them, and no process may be able to
- * make them long. Therefore no page stays pinned while others are waited for (pins_get_all()).
- * When all of them are pinned, they stay for a good second, or until a copy that is then in
- * progress has ended. After that pins_expire_worker() releases them, whatever the message is
- * waiting for. When the message continues, it finds no pages and requests them again.
- *
- * Pinning may take for ever (userfaultfd), so the owner of a turn never does it. The owner writes
- * down the pages that it needs, passes that to a work item, and gives the turn back:
- *
- *	owner of the turn			work item
- *
- *	weft_odp_pins_alloc(), weft_odp_pins_add()
- *	weft_odp_pins_request()
- *						pins; PENDING becomes READY
- *						@done(): posts an event
- *	weft_odp_pins_attach()
- *	copy
- *	weft_region_put() of the spans:
- *	the last one releases the pins
- *						unpins, frees
- *
- * The holder (the requester or responder that has requested the pages) can forget them at any
- * time, and waits for nobody. A work item that is pinning frees them when it is done; one that has
- * not begun is canceled, and another one frees the pins. The work item has a reference to the mm
- * only, not to the region, so ib_dereg_mr() does not wait for it. An access has references to
- * both: while a span is attached, the pinned pages are a region of their own, whose parent is the
- * ODP region.
- *
- * The work items, those that release pages included, run in queues (mem/odp_queue.h).
- */
+/* Pages of ODP regions (on-demand paging), pinned for a message. */
 #ifndef WEFT_MEM_ODP_PINS_H
 #define WEFT_MEM_ODP_PINS_H
 

@@ -1,20 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Queues for work items that may wait for pages of a process.
- *
- * A process can block such a work item, and with it a kernel thread, for as long as it likes
- * (userfaultfd, FUSE). That includes work items that release pages: they lock dirty pages, and a
- * FUSE server can block the current owner of a page lock. So the number of threads has a fixed
- * limit, and the threads are shared out: all of them among the users, and those of a user among
- * its contexts, each of which has a queue. Both levels have the same rule (share_has_room()):
- *
- *	- a share without a thread gets one as long as there is any;
- *	- further threads come from only half of the total, and no share takes more of that half
- *	  than it leaves to the others.
- *
- * A work item that may not begin yet waits in its queue. Each kind of work item has its own count,
- * so that prefetches do not delay messages.
- */
+/* Queues for work items that may wait for pages of a process. */
 #ifndef WEFT_MEM_ODP_QUEUE_H
 #define WEFT_MEM_ODP_QUEUE_H
 

@@ -1,17 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Memory that a key names, and the access check.
- *
- * A region lives apart from its ib_mr or ib_mw, so that a key from the wire or from a ring can be
- * looked up under RCU and pinned by a reference, without any lock. The owner calls
- * weft_region_alloc(), fills the region in, and calls weft_region_publish(). After
- * weft_region_kill() returns nobody accesses the memory any more.
- *
- * A memory window is a region that borrows the blocks of its parent. Each bind, unbind or
- * invalidation publishes a new region in place of the old one, so accesses in progress continue
- * with the rights that they were granted. If two QPs bind one window at the same time,
- * weft_region_replace() fails for one of them.
- */
+/* Memory that a key names, and the access check. */
 #ifndef WEFT_MEM_REGION_H
 #define WEFT_MEM_REGION_H
 
@@ -73,7 +61,7 @@ enum weft_region_kind {
  *
  * Immutable after weft_region_publish(), but for @refs, @bound and @replaced. To change a region
  * its owner replaces it with a successor. A region for fast registration changes while it has no
- * reference (mem/fastreg.h). A memory window borrows @mm, @odp_queue and @blocks from the memory
+ * reference (mem/fastreg.c). A memory window borrows @mm, @odp_queue and @blocks from the memory
  * region that it is bound to.
  */
 struct weft_region {
