@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * Page cache: a context keeps the pages of destroyed QPs for the rings of its next QPs.
+ *
+ * Creating a QP then needs no allocation, no clearing and no mapping: the process keeps its
+ * mappings as well, and recognizes pages by their id. As the pages stay within the context, a
+ * process never finds data of another one in them.
+ */
 #include "ring/page_cache.h"
 
 #include <linux/err.h>

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Page cache: a context keeps the pages of destroyed QPs for the rings of its next QPs.
- *
- * Creating a QP then needs no allocation, no clearing and no mapping: the process keeps its
- * mappings as well, and recognizes pages by their id. As the pages stay within the context, a
- * process never finds data of another one in them.
- */
+/* Page cache: a context keeps the pages of destroyed QPs for the rings of its next QPs. */
 #ifndef WEFT_RING_PAGE_CACHE_H
 #define WEFT_RING_PAGE_CACHE_H
 

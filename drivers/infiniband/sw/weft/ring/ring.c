@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * Rings shared with a consumer, in user space or in the kernel.
+ *
+ * No other code dereferences __weft_shared memory. include/uapi/rdma/weft-abi.h defines the
+ * formats and has the proof of the barriers; comments here cite the letters of that proof.
+ *
+ * A ring has two sides, the device (the engine) and the client (a user process, or a kernel
+ * consumer through verbs/post.c). Callers make sure that one thread at a time uses each side.
+ */
 #include "ring/ring.h"
 
 #include <linux/sched.h>
