@@ -1,16 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The two checksums of a packet (IBA 7.8, A17).
- *
- * The ICRC is the CRC-32 of Ethernet over everything that does not change on the way; fields that
- * may change count as ones. A caller begins with the headers up to the BTH, continues with all
- * that follows, pad included, in as many pieces as it likes, and ends with weft_icrc_store() or
- * weft_icrc_matches(). The VCRC of an InfiniBand link is a CRC-16 over all bytes as they are,
- * from the LRH to the ICRC.
- *
- * Both checksums process the lowest bit of a byte first, and are sent complemented, lowest byte
- * first.
- */
+/* The two checksums of a packet (IBA 7.8, A17). */
 #ifndef WEFT_WIRE_ICRC_H
 #define WEFT_WIRE_ICRC_H
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * Properties of each opcode. An opcode is a transport (three bits) and an operation (five bits).
+ * The operation decides what a packet contains and does; the transport only adds its own header.
+ * Therefore opcode.c has one row for each operation, and computes the table from these.
+ */
 #include "wire/opcode.h"
 
 #include <linux/cache.h>
