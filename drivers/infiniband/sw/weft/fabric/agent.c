@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * The management agents of a switch. They process packets for the switch itself from a queue:
+ * answer them, or forward them on their directed routes. They also send traps.
+ */
 #include "fabric/agent.h"
 
 #include <linux/bottom_half.h>

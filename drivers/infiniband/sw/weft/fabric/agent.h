@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The management agents of a switch. They process packets for the switch itself from a queue:
- * answer them, or forward them on their directed routes. They also send traps.
- */
+/* The management agents of a switch. */
 #ifndef WEFT_FABRIC_AGENT_H
 #define WEFT_FABRIC_AGENT_H
 

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * One end of a cable between two hosts. The underlay may lose, duplicate or reorder frames.
+ * Packets nevertheless arrive complete, once and in order, by automatic repeat request (ARQ). Only
+ * packets on VL 15 may get lost, as IBA allows.
+ *
+ * This code uses neither net devices nor clocks. Its caller passes in the frames and the time, in
+ * ns of a monotonic clock. The caller reads the clock before the lock is taken, so the times of
+ * two calls need not be in the order of the calls.
+ *
  * Go-back-N: the receiver accepts frames only in order. Each frame that it sends acknowledges what
  * has come. If it has no frame to send, it sends an ACK after some frames or a short time. When a
  * frame has been lost, it reports that once (GAP), and the sender goes back to that frame. If the

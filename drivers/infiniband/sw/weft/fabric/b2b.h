@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * A back-to-back link: a fabric without a switch that is a single cable. The first channel
- * adapter on the net device has one end. The other end belongs to a second channel adapter on it
- * or to a node of another host, whichever comes first.
- *
- * Context of all functions: process, RTNL is held, may sleep.
- */
+/* A back-to-back link: a fabric without a switch. RTNL is held in all functions; they may sleep. */
 #ifndef WEFT_FABRIC_B2B_H
 #define WEFT_FABRIC_B2B_H
 

@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The fabrics of this host. Each net device with InfiniBand ports has one: a switch with local
- * cables to those ports and with uplinks to other hosts, or a back-to-back link.
- *
- * A fabric carries its frames to other hosts in UDP if it was made with peers, and on Ethernet
- * otherwise. Peers are the hosts that a fabric in UDP extends to.
- */
+/* The fabrics of this host, one for each net device with InfiniBand ports. */
 #ifndef WEFT_FABRIC_FABRIC_H
 #define WEFT_FABRIC_FABRIC_H
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * Frames are what nodes of different hosts send to each other. This is how they are encoded and
+ * decoded, and how packets are reassembled from them.
+ *
+ * See "Frames" in Documentation/infiniband/weft/fabric.rst.
+ */
 #include "fabric/frame.h"
 
 #include <linux/if_ether.h>

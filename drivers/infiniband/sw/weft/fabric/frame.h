@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Frames are what nodes of different hosts send to each other. This is how they are encoded and
- * decoded, and how packets are reassembled from them.
- *
- * See "Frames" in Documentation/infiniband/weft/fabric.rst.
+ * Frames, which nodes of different hosts send to each other: encoding, and reassembly of packets.
  */
 #ifndef WEFT_FABRIC_FRAME_H
 #define WEFT_FABRIC_FRAME_H

@@ -1,13 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The state that is kept of a peer node, which is a node of another host, and the rules by which
- * both nodes agree on a cable between them. The caller serializes all calls for a peer node.
- *
- * Anybody can send a HELLO with the address of another node, but only a node that receives what
- * we send to that address learns our nonce. So a HELLO has no effect unless it names our nonce.
- *
- * See "HELLO" in Documentation/infiniband/weft/fabric.rst.
- */
+/* Peer nodes, which are nodes of other hosts, and the rules for a cable to one. */
 #ifndef WEFT_FABRIC_PEER_H
 #define WEFT_FABRIC_PEER_H
 

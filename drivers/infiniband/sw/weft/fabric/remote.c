@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * This host's end of a cable to a node of another host: an ARQ end (fabric/arq.h) with its
+ * underlay, timer and port. Cables between two ports of this host are in fabric/local_cable.h.
+ */
 #include "fabric/remote.h"
 
 #include <linux/rcupdate.h>

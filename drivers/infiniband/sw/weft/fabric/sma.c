@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * The subnet management agent of a node (IBA 14.2), which answers the requests of a subnet
+ * manager. Its caller receives and forwards packets, so the agent does not touch the hop pointer
+ * of a directed route.
+ */
 #include "fabric/sma.h"
 
 #include <linux/jiffies.h>

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The subnet management agent of a node (IBA 14.2), which answers the requests of a subnet
- * manager. Its caller receives and forwards packets, so the agent does not touch the hop pointer
- * of a directed route.
- */
+/* The subnet management agent of a node (IBA 14.2). */
 #ifndef WEFT_FABRIC_SMA_H
 #define WEFT_FABRIC_SMA_H
 

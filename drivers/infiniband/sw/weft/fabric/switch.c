@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * A switch in software, one for each underlying net device. It forwards packets by the tables
+ * that the subnet manager sets and along directed routes. Its port 0 has the management agents.
+ */
 #include "fabric/switch.h"
 
 #include <linux/bitmap.h>

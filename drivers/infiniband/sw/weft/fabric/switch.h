@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * A switch in software, one for each underlying net device. It forwards packets by the tables
- * that the subnet manager sets and along directed routes. Its port 0 has the management agents.
- */
+/* A switch in software, one for each underlying net device. */
 #ifndef WEFT_FABRIC_SWITCH_H
 #define WEFT_FABRIC_SWITCH_H
 

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * The traps of a node, which are repeated until the subnet manager represses them.
+ *
+ * Each kind of trap has at most one notice, the last one. So a flood of events sends one packet
+ * in an interval.
+ */
 #include "fabric/trap.h"
 
 #include <linux/bottom_half.h>

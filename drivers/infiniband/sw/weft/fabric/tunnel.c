@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * An underlay that sends frames in UDP, over IPv4 and IPv6, to a list of hosts (peers), which may
+ * be behind routers. Datagrams from other addresses are dropped and counted.
+ *
  * There is a socket for each address family, which is bound to the net device. So two fabrics in a
  * namespace do not receive each other's datagrams. Datagrams also leave by that net device.
  */

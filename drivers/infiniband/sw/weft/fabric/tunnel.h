@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * An underlay that sends frames in UDP, over IPv4 and IPv6, to a list of hosts (peers), which may
- * be behind routers. Datagrams from other addresses are dropped and counted.
- */
+/* An underlay that sends frames in UDP to a list of hosts (peers). */
 #ifndef WEFT_FABRIC_TUNNEL_H
 #define WEFT_FABRIC_TUNNEL_H
 

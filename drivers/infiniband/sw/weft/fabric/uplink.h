@@ -1,12 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The uplinks of a node, which are its cables to nodes of other hosts. The node is a switch, or a
- * channel adapter on a back-to-back link. It finds other nodes by HELLO frames over an underlay.
- * A cable is plugged in when both nodes have heard of each other, and pulled out when one falls
- * silent or sends BYE, or its net device loses the carrier.
- *
- * See "Frames" in Documentation/infiniband/weft/fabric.rst for the format on the wire.
- */
+/* The uplinks of a node, which are its cables to nodes of other hosts. */
 #ifndef WEFT_FABRIC_UPLINK_H
 #define WEFT_FABRIC_UPLINK_H
 
