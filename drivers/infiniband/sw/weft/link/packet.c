@@ -236,7 +236,7 @@ struct sk_buff *weft_packet_build(const struct weft_tx_batch *batch, const struc
 
 /*
  * Compute and store the ICRC. @skb is from weft_packet_build(), with headers in front, and its BTH
- * at @bth. @crc covers everything up to the end of the BTH, see wire/icrc.h.
+ * at @bth. @crc covers everything up to the end of the BTH, see wire/icrc.c.
  */
 void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc)
 {
