@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
+ * The beginning of a device's removal. The core tells its clients first, one after the other, and
+ * the driver last, so the driver is a client of its own devices.
+ *
  * The core tells its clients of a removal in the reverse order of their registration: weft before
  * ib_uverbs, which takes all objects away from the processes, and before the core's SA client,
  * which waits for responses of the subnet administration.

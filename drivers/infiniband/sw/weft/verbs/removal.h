@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The beginning of a device's removal. The core tells its clients first, one after the other, and
- * the driver last, so the driver is a client of its own devices.
- */
+/* The beginning of a device's removal. */
 #ifndef WEFT_VERBS_REMOVAL_H
 #define WEFT_VERBS_REMOVAL_H
 

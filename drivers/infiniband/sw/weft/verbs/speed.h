@@ -1,11 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * The speed of a RoCE port: the speed of its net device in the terms of InfiniBand.
- *
- * No notifier tells when ethtool changes the speed, and reading the speed takes locks that a
- * notifier may hold already. So a work item reads it, after any event of the net device or when a
- * query finds another speed than before.
- */
+/* The speed of a RoCE port: the speed of its net device in the terms of InfiniBand. */
 #ifndef WEFT_VERBS_SPEED_H
 #define WEFT_VERBS_SPEED_H
 
