@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * The life of a device.
+ *
+ * "rdma link add" creates it by weft_device_add() or weft_device_add_ib(). It ends when the core
+ * unregisters it: because of "rdma link del", because its net device goes away, or because the
+ * module is unloaded. In between, the notifier of net devices updates the port's state and the
+ * link in sysfs.
+ */
 #include "device.h"
 
 #include <linux/delay.h>

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-
+/*
+ * Fail points for races: a test holds a task at one of these points while another task acts. The
+ * points are between the steps of a change, and between a lookup and the use of its result.
+ *
+ * Kernels with CONFIG_FAULT_INJECTION_DEBUG_FS have them, at the cost of a static key. A line
+ * "POINT MS TIMES" written to /sys/kernel/debug/weft/pause holds the next TIMES tasks that come to
+ * the point, each for MS milliseconds or until another line for the point is written; "POINT 0 0"
+ * lets them go. Reading the file shows for each point its name, the number of tasks that have come
+ * while any point was armed, that were held, and that are held now.
+ */
 #include "pause.h"
 
 #include <linux/atomic.h>

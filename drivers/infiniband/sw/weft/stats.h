@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/*
- * Counters of a port, shown by "rdma statistic" and in
- * /sys/class/infiniband/.../ports/1/hw_counters, and counters of a device, in
- * /sys/class/infiniband/.../hw_counters.
- */
+/* Counters of a port and of a device. */
 #ifndef WEFT_STATS_H
 #define WEFT_STATS_H
 
