@@ -202,8 +202,7 @@ void weft_stats_fill(const struct weft_stats __percpu *stats, struct rdma_hw_sta
 
 /* Members of struct ib_device_ops. */
 struct rdma_hw_stats *weft_alloc_hw_device_stats(struct ib_device *ibdev);
-struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev,
-					       u32 port_num);
+struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num);
 /* Reads all counters, not only @index; port 0 means those of the device. */
 int weft_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port_num, int index);

@@ -32,16 +32,14 @@ static struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 #ifdef COMPAT_HAS_DMAH
 #define compat_reg_user_mr_dmabuf weft_reg_user_mr_dmabuf
 #elif defined(COMPAT_HAS_DMABUF_ATTRS)
-static struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
-					       u64 iova, int fd, int access,
-					       struct uverbs_attr_bundle *attrs)
+static struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+					       int fd, int access, struct uverbs_attr_bundle *attrs)
 {
 	return weft_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access, NULL, attrs);
 }
 #else
-static struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length,
-					       u64 iova, int fd, int access,
-					       struct ib_udata *udata)
+static struct ib_mr *compat_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
+					       int fd, int access, struct ib_udata *udata)
 {
 	return weft_reg_user_mr_dmabuf(pd, offset, length, iova, fd, access, NULL, NULL);
 }

@@ -12,8 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #ifdef COMPAT_HAS_CORE_PORT_EVENTS
-static inline void compat_ignore_port_event(struct ib_device *ibdev,
-					    struct net_device *ndev,
+static inline void compat_ignore_port_event(struct ib_device *ibdev, struct net_device *ndev,
 					    unsigned long event)
 {
 }

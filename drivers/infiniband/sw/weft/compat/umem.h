@@ -7,9 +7,8 @@
 #include <rdma/ib_verbs.h>
 
 #ifndef COMPAT_HAS_UMEM_GET_VA
-static inline struct ib_umem *ib_umem_get_va(struct ib_device *device,
-					     unsigned long addr, size_t size,
-					     int access)
+static inline struct ib_umem *ib_umem_get_va(struct ib_device *device, unsigned long addr,
+					     size_t size, int access)
 {
 	return ib_umem_get(device, addr, size, access);
 }

@@ -15,7 +15,6 @@ static inline u32 weft_slot_size(u32 sges)
 }
 
 void weft_inflight_init(struct weft_qp *qp, struct weft_slot *slot, u32 sges);
-
 int weft_inflight_prepare(struct weft_inflight *larger, const struct weft_qp *qp, u32 entries);
 
 /* Move the requests to the slots of @larger, and the old slots to @larger, to be freed. */
@@ -138,8 +137,7 @@ static inline u32 weft_inflight_unanswered(const struct weft_inflight *inflight)
 }
 
 static __always_inline enum weft_fault weft_slot_check(const struct weft_send *send,
-						       const struct weft_slot *slot,
-						       int malformed)
+						       const struct weft_slot *slot, int malformed)
 {
 	const struct weft_sqe *sqe = &slot->wqe.sqe;
 
@@ -191,10 +189,9 @@ static __always_inline struct weft_slot *weft_inflight_take(struct weft_qp *qp)
 }
 
 /* The oldest request leaves the slots and the ring, with a completion if it asks for one. */
-static __always_inline void weft_inflight_complete(struct weft_qp *qp,
-						   const struct weft_slot *slot,
-						   enum ib_wc_status status,
-						   enum weft_fault fault, u32 byte_len)
+static __always_inline void weft_inflight_complete(struct weft_qp *qp, const struct weft_slot *slot,
+						   enum ib_wc_status status, enum weft_fault fault,
+						   u32 byte_len)
 {
 	trace_weft_wr_complete(qp->qpn, slot->wqe.index, slot->wqe.sqe.opcode, status, fault,
 			       byte_len);

@@ -11,7 +11,6 @@ struct weft_iter;
 #define WEFT_IPCSUM_ENCAP	4U
 
 void weft_ipcsum_fill(void *packet, u32 length);
-
 bool weft_ipcsum_verify(struct weft_iter packet, u32 length);
 
 #endif /* WEFT_ENGINE_IPCSUM_H */

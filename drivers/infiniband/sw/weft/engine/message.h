@@ -88,10 +88,8 @@ struct weft_result weft_message_begin(struct weft_qp *qp, const struct weft_requ
 enum weft_fault weft_message_begin_immediate(struct weft_qp *qp);
 
 void weft_message_pause(struct weft_qp *qp);
-
 struct weft_result weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
 				       u64 offset, u32 length);
-
 struct weft_result weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
 					 u32 qkey, struct weft_iter *src);
 
@@ -117,8 +115,7 @@ struct weft_result weft_begin_word(struct weft_qp *qp, const struct weft_request
 struct weft_result weft_begin_flush(struct weft_qp *qp, const struct weft_request *req);
 
 /* weft_opdef.execute */
-u64 weft_execute_cmp_swp(struct weft_qp *qp, const struct weft_request *req,
-			 struct weft_iter *io);
+u64 weft_execute_cmp_swp(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io);
 u64 weft_execute_fetch_add(struct weft_qp *qp, const struct weft_request *req,
 			   struct weft_iter *io);
 u64 weft_execute_masked_cmp_swp(struct weft_qp *qp, const struct weft_request *req,
@@ -127,8 +124,7 @@ u64 weft_execute_masked_fetch_add(struct weft_qp *qp, const struct weft_request 
 				  struct weft_iter *io);
 u64 weft_execute_atomic_write(struct weft_qp *qp, const struct weft_request *req,
 			      struct weft_iter *io);
-u64 weft_execute_flush(struct weft_qp *qp, const struct weft_request *req,
-		       struct weft_iter *io);
+u64 weft_execute_flush(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io);
 
 /* Complete a message. After a fault the caller calls weft_message_refuse(). */
 enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req);

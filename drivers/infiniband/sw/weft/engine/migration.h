@@ -29,7 +29,6 @@ void weft_migration_follow(struct weft_qp *qp);
 
 void weft_migration_load(struct weft_qp *qp, const struct weft_av *av,
 			 const struct ib_qp_attr *attr);
-
 void weft_migration_set(struct weft_qp *qp, u32 to);
 
 /* Fill in the state, and the alternate path if one is loaded. Under the modify_lock. */

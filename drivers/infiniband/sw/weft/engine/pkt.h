@@ -83,11 +83,8 @@ void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spa
 		      struct weft_iter *iter);
 
 bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog);
-
 void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog);
-
 bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt);
-
 bool weft_pkt_next(struct weft_backlog *backlog, struct weft_pkt *pkt);
 
 /*

@@ -17,7 +17,6 @@ struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_resp
 void weft_reply_nak(struct weft_qp *qp, u32 psn, u8 syndrome);
 
 void weft_reply_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault);
-
 bool weft_reply_go_on(struct weft_qp *qp, s32 *bytes);
 
 #endif /* WEFT_ENGINE_REPLY_H */

@@ -11,7 +11,6 @@
 #include "stats.h"
 
 void weft_rx(struct weft_pkt *pkt);
-
 void weft_rx_deliver(struct weft_pkt *pkt);
 
 /* Give a copy of a datagram to each member of its group on @dev. Returns the number of members. */

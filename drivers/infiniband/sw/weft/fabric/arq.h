@@ -116,7 +116,6 @@ void weft_arq_init(struct weft_arq *arq, const struct weft_arq_param *param);
 void weft_arq_resize(struct weft_arq *arq, u32 max_frame);
 
 void weft_arq_xmit(struct weft_arq *arq, struct sk_buff *skb, u64 now);
-
 void weft_arq_receive(struct weft_arq *arq, const struct weft_frame *frame,
 		      struct sk_buff *skb, u64 now);
 

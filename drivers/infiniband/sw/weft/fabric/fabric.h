@@ -23,11 +23,9 @@ void weft_fabric_update(struct net_device *ndev);
 u8 weft_fabric_speed(struct net_device *ndev);
 
 /* Does a packet for @lid that leaves any other port of this host reach @port? Any context. */
-bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
-		       const struct weft_ibport *port);
+bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid, const struct weft_ibport *port);
 
 u8 weft_fabric_filter(const struct weft_ibport *from, const struct weft_ibport *to, u16 pkey);
-
 void weft_fabric_refused(const struct weft_fabric *fabric, const struct weft_ibport *port,
 			 u8 filter, const struct weft_violation *violation);
 

@@ -15,13 +15,11 @@
 #include "fabric/trap.h"
 
 /* Does a P_Key match an entry in the table of a switch port? */
-bool weft_filter_matches(const struct weft_ibport *port, enum weft_ibport_filter filter,
-			 u16 pkey);
+bool weft_filter_matches(const struct weft_ibport *port, enum weft_ibport_filter filter, u16 pkey);
 
 /* Count a packet that the filter refused in Port*ConstraintErrors, and raise trap 259. */
 void weft_filter_refused(struct weft_traps *traps, struct weft_ibport *port,
-			 enum weft_ibport_filter filter,
-			 const struct weft_violation *violation);
+			 enum weft_ibport_filter filter, const struct weft_violation *violation);
 
 /* The slow path of weft_filter_admits(), for a port that filters. */
 bool weft_filter_inspect(struct weft_traps *traps, struct weft_ibport *port,
@@ -37,8 +35,7 @@ static inline bool weft_filter_passes(const struct weft_ibport *port,
 
 /* Does a port let a packet pass? If it does not, the packet has been counted. */
 static inline bool weft_filter_admits(struct weft_traps *traps, struct weft_ibport *port,
-				      enum weft_ibport_filter filter,
-				      const struct sk_buff *skb)
+				      enum weft_ibport_filter filter, const struct sk_buff *skb)
 {
 	return likely(!(READ_ONCE(port->filters) & filter)) ||
 	       weft_filter_inspect(traps, port, filter, skb);

@@ -114,7 +114,6 @@ bool weft_frame_lrh(struct weft_lrh *lrh, const struct sk_buff *skb);
 
 struct sk_buff *weft_frame_build(const struct weft_frame *frame, const struct sk_buff *packet,
 				 u32 offset, const struct weft_frame_headroom *room);
-
 int weft_reasm_add(struct weft_reasm *reasm, struct sk_buff *frame, u8 flags,
 		   struct sk_buff **packet);
 

@@ -9,7 +9,6 @@
 
 bool weft_pma_process(struct weft_ibnode *node, u8 in_port, const struct ib_mad *in,
 		      struct ib_mad *out);
-
 bool weft_pma_show(const u64 *counts, const struct ib_mad *in, struct ib_mad *out);
 
 #endif /* WEFT_FABRIC_PMA_H */

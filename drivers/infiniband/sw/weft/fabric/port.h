@@ -160,7 +160,6 @@ struct weft_ibport_param {
 };
 
 void weft_ibport_init(struct weft_ibport *port, const struct weft_ibport_param *param);
-
 void weft_ibport_plug(struct weft_ibport *port, struct weft_cable *cable);
 
 /* Pull out the cable, if any: Polling, DOWN, unless the port is disabled. Tells the node. */
@@ -185,11 +184,9 @@ void weft_ibport_event(struct weft_ibport *port, u32 events);
 void weft_ibport_violation(struct weft_ibport *port, bool qkey);
 
 void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb);
-
 void weft_ibport_deliver(struct weft_ibport *port, struct sk_buff *skb, bool nested);
 
-static inline void weft_ibport_count(struct weft_ibport *port,
-				     enum weft_ibport_counter counter)
+static inline void weft_ibport_count(struct weft_ibport *port, enum weft_ibport_counter counter)
 {
 	atomic64_inc(&port->counters[counter]);
 }

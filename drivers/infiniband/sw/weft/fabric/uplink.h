@@ -29,7 +29,6 @@ struct weft_uplink_node {
 
 int weft_uplink_init(void);
 void weft_uplink_exit(void);
-
 struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 				       struct weft_underlay *underlay);
 

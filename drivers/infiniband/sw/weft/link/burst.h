@@ -31,10 +31,7 @@ struct weft_burst {
 bool weft_burst_takes(const struct weft_burst *burst, u32 size);
 
 void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb);
-
-struct sk_buff *weft_burst_close(const struct weft_burst *burst,
-				 const struct net_device *ndev);
-
+struct sk_buff *weft_burst_close(const struct weft_burst *burst, const struct net_device *ndev);
 bool weft_burst_open(struct sk_buff *head);
 
 #endif /* WEFT_LINK_BURST_H */

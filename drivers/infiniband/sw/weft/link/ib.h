@@ -16,9 +16,7 @@ extern const struct weft_link weft_link_ib;
 void weft_ib_open(struct weft_hca *hca);
 
 void weft_ib_close(struct weft_hca *hca);
-
 void weft_ib_send(struct weft_hca *hca, u16 dlid, struct sk_buff *skb);
-
 void weft_ib_receive(struct weft_ibport *port, struct sk_buff *skb, bool nested);
 
 #endif /* WEFT_LINK_IB_H */

@@ -13,7 +13,6 @@ struct weft_tx_batch;
 int weft_tx_credit_init(void);
 
 void weft_tx_credit_exit(void);
-
 void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb);
 
 /* Is there credit for a packet? If not, the turn (which is owned) will get WEFT_EV_RUN. */
@@ -25,7 +24,6 @@ void weft_tx_credit_forget(struct weft_tx *tx);
 bool weft_tx_credit_is_used(const struct weft_tx_batch *batch);
 
 bool weft_tx_credit_wait(const struct weft_tx_batch *batch);
-
 bool weft_tx_credit_backoff(const struct weft_tx_batch *batch);
 
 #endif /* WEFT_LINK_TX_CREDIT_H */

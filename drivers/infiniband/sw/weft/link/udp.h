@@ -16,9 +16,7 @@ int weft_udp_init(void);
 void weft_udp_exit(void);
 
 int weft_udp_open(struct net *net);
-
 void weft_udp_close(struct net *net);
-
 struct sock *weft_udp_sock(const struct net *net, int family);
 
 #endif /* WEFT_LINK_UDP_H */

@@ -44,8 +44,7 @@ int weft_sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
  * programs post receives with elements that only long messages need. Returns 0, or an error of
  * weft_region_resolve(); @sgl is empty then.
  */
-static __always_inline int weft_sgl_resolve(struct weft_sgl *sgl,
-					    const struct weft_accessor *who,
+static __always_inline int weft_sgl_resolve(struct weft_sgl *sgl, const struct weft_accessor *who,
 					    const struct weft_sge *sge, u32 num, u64 end,
 					    u32 access)
 {
@@ -114,7 +113,6 @@ u64 weft_atomic_masked_fetch_add(const struct weft_span *span, u64 add, u64 ends
 bool weft_span_is_word(const struct weft_span *span);
 
 void weft_atomic_write(const struct weft_span *span, u64 value);
-
 void weft_write_back(struct weft_iter *iter, u64 length);
 
 #endif /* WEFT_MEM_COPY_H */

@@ -33,12 +33,9 @@ struct weft_fastreg_request {
 };
 
 int weft_fastreg_create(struct weft_region *region, const void *pd, u32 max, bool gaps);
-
 void weft_fastreg_destroy(struct weft_region *region);
-
 int weft_fastreg_register(const struct weft_accessor *who,
 			  const struct weft_fastreg_request *request);
-
 int weft_fastreg_invalidate(const struct weft_accessor *who, u32 key, bool wait);
 
 #endif /* WEFT_MEM_FASTREG_H */

@@ -131,9 +131,8 @@ static __always_inline int weft_lookup_check(const struct weft_region *region,
  * is not in the cache of the newest regions, or is ODP, or if the access is wrong. @span is
  * unchanged then, and weft_region_resolve() gives the answer.
  */
-static __always_inline bool weft_lookup_usual(const struct weft_accessor *who, u32 key,
-					      u64 addr, u64 length, u32 access,
-					      struct weft_span *span)
+static __always_inline bool weft_lookup_usual(const struct weft_accessor *who, u32 key, u64 addr,
+					      u64 length, u32 access, struct weft_span *span)
 {
 	struct weft_region *region = weft_lookup_get_newest(who->table, key);
 

@@ -33,7 +33,6 @@ void weft_odp_queue_put(struct weft_odp_queue *queue);
 
 void weft_odp_queue_add(struct weft_odp_queue *queue, enum weft_odp_work_kind kind,
 			struct weft_odp_work *item, work_func_t fn);
-
 bool weft_odp_queue_cancel(struct weft_odp_work *item);
 
 /* A work item of this kind ends. The item itself may have been freed already. */

@@ -122,19 +122,12 @@ void weft_region_table_init(struct weft_region_table *table);
 void weft_region_table_destroy(struct weft_region_table *table);
 
 struct weft_region *weft_region_alloc(struct weft_region_table *table, gfp_t gfp);
-
 void weft_region_publish(struct weft_region *region);
-
 struct weft_region *weft_region_successor(const struct weft_region *old, gfp_t gfp);
-
 bool weft_region_replace(struct weft_region *old, struct weft_region *new);
-
 void weft_region_kill(struct weft_region *region);
-
 struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 key);
-
 void weft_region_retire(struct weft_region *region);
-
 bool weft_region_bind(struct weft_region *region);
 
 /* Prevent further binds, before the region goes or changes. Returns false if windows are bound. */
@@ -144,8 +137,7 @@ bool weft_region_seal(struct weft_region *region);
 struct weft_region *weft_region_get(struct weft_region_table *table, u32 key);
 
 /* The same, but ignore the low eight bits of the key, which the consumer chooses. */
-struct weft_region *weft_region_get_by_index(struct weft_region_table *table,
-					     u32 key);
+struct weft_region *weft_region_get_by_index(struct weft_region_table *table, u32 key);
 
 struct weft_region *weft_region_peek(struct weft_region_table *table, u32 key);
 
@@ -159,8 +151,7 @@ static inline void weft_region_put(struct weft_region *region)
 }
 
 /* There is no sum that could wrap: a region itself never wraps. */
-static inline bool weft_region_contains(const struct weft_region *region,
-					u64 addr, u64 length)
+static inline bool weft_region_contains(const struct weft_region *region, u64 addr, u64 length)
 {
 	return length <= region->length &&
 	       addr - region->iova <= region->length - length;
@@ -174,7 +165,6 @@ int weft_region_resolve_null(u32 key, u32 access, struct weft_span *span);
 
 int weft_region_resolve_odp(const struct weft_accessor *who, u32 key, u64 addr,
 			    u64 length, u32 access, struct weft_span *span);
-
 int weft_region_resolve_all(const struct weft_accessor *who, u32 key, u32 access,
 			    struct weft_span *span);
 
@@ -195,8 +185,7 @@ static __always_inline void *weft_region_at_block(const struct weft_region *regi
  * The kernel address of the byte at @addr of a resolved span. @contiguous: the bytes that follow
  * contiguously, which may exceed the span.
  */
-static inline void *weft_region_at(const struct weft_span *span, u64 addr,
-				   u64 *contiguous)
+static inline void *weft_region_at(const struct weft_span *span, u64 addr, u64 *contiguous)
 {
 	const struct weft_region *region = span->region;
 

@@ -49,7 +49,6 @@ int weft_av_from_rxe(struct weft_av *av, struct weft_dev *dev, const struct rxe_
  * RoCE. For InfiniBand the caller does, as IPoIB and management need packets.
  */
 void weft_av_find_peer(struct weft_av *av, const struct weft_dev *dev);
-
 struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev);
 
 /* For query_ah and query_qp. Takes no reference to an sgid_attr. */

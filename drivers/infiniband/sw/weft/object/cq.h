@@ -53,8 +53,7 @@ static inline struct weft_cq *to_weft_cq(struct ib_cq *ibcq)
 }
 
 /* methods of ib_device_ops, with the signatures of the newest kernel */
-int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		   struct ib_udata *udata);
+int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr, struct ib_udata *udata);
 int weft_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int weft_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec);
 int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata);

@@ -26,8 +26,7 @@ static inline struct weft_dm *to_weft_dm(struct ib_dm *ib_dm)
 extern const struct uapi_definition weft_dm_uapi[];
 
 struct ib_dm *weft_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
-			    struct ib_dm_alloc_attr *attr,
-			    struct uverbs_attr_bundle *attrs);
+			    struct ib_dm_alloc_attr *attr, struct uverbs_attr_bundle *attrs);
 int weft_dealloc_dm(struct ib_dm *ib_dm, struct uverbs_attr_bundle *attrs);
 
 #endif /* WEFT_OBJECT_DM_H */

@@ -21,9 +21,7 @@ struct weft_events {
 
 void weft_events_init(struct weft_events *events, bool kernel,
 		      void (*tell)(struct weft_events *events, enum ib_event_type type));
-
 void weft_events_raise(struct weft_events *events, enum ib_event_type type);
-
 void weft_events_end(struct weft_events *events);
 
 #endif /* WEFT_OBJECT_EVENT_H */

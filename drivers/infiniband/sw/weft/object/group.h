@@ -42,15 +42,11 @@ void weft_groups_init(struct weft_groups *groups, struct net_device *ndev);
 void weft_groups_put(struct weft_groups *groups);
 
 bool weft_groups_look(struct weft_groups *groups);
-
 int weft_groups_rejoin(struct weft_groups *groups, u32 *most);
-
 int weft_groups_each(struct weft_groups *groups,
 		     int (*visit)(struct weft_membership *membership, void *arg), void *arg);
-
 int weft_group_join(struct weft_groups *groups, struct weft_membership *membership,
 		    const union ib_gid *mgid);
-
 void weft_group_await(struct weft_groups *groups, struct weft_membership *membership,
 		      const union ib_gid *mgid);
 

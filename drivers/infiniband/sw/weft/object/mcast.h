@@ -39,7 +39,6 @@ struct weft_mcast_members {
 };
 
 void weft_mcast_init(struct weft_mcast_table *table, struct net_device *ndev);
-
 int weft_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int weft_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 

@@ -44,18 +44,15 @@ struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg);
 int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
 		   unsigned int *sg_offset);
-struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
-			       int access, struct ib_dmah *dmah,
-			       struct ib_udata *udata);
+struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova, int access,
+			       struct ib_dmah *dmah, struct ib_udata *udata);
 struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 				      int fd, int access, struct ib_dmah *dmah,
 				      struct uverbs_attr_bundle *attrs);
-struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
-			     struct ib_dm_mr_attr *attr,
+struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm, struct ib_dm_mr_attr *attr,
 			     struct uverbs_attr_bundle *attrs);
-struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
-				 u64 length, u64 iova, int access,
-				 struct ib_pd *pd, struct ib_udata *udata);
+struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start, u64 length, u64 iova,
+				 int access, struct ib_pd *pd, struct ib_udata *udata);
 int weft_dereg_mr(struct ib_mr *ib_mr, struct ib_udata *udata);
 
 #endif /* WEFT_OBJECT_MR_H */

@@ -171,7 +171,6 @@ void weft_qp_event(struct weft_qp *qp, enum ib_event_type type);
 void weft_qp_fatal(struct weft_qp *qp, u32 fault);
 
 void weft_qp_lost(struct weft_qp *qp, struct weft_cq *cq, u32 fault);
-
 void weft_qp_fatal_now(struct weft_qp *qp, u32 fault);
 
 #endif /* WEFT_OBJECT_QP_H */

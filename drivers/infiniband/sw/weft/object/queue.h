@@ -6,9 +6,7 @@
 #include <linux/workqueue.h>
 
 bool weft_queue_work(struct work_struct *work);
-
 bool weft_queue_work_on(int cpu, struct work_struct *work);
-
 int weft_queue_init(void);
 void weft_queue_exit(void);
 

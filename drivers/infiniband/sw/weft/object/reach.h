@@ -47,7 +47,6 @@ void weft_reach_stop(struct weft_reach *reach);
 void weft_reach_exit(struct weft_reach *reach);
 
 struct weft_dev *weft_reach_next(const struct net_device *ndev, u32 *id);
-
 void weft_reach_event(const struct net_device *ndev, unsigned long event);
 
 /* Let the work item look for net devices to add and groups to join again. RCU read side. */

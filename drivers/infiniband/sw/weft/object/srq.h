@@ -30,17 +30,14 @@ static inline struct weft_srq *to_weft_srq(struct ib_srq *ibsrq)
 	return container_of(ibsrq, struct weft_srq, ibsrq);
 }
 
-int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
-		    struct ib_udata *udata);
+int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata);
 int weft_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		    enum ib_srq_attr_mask mask, struct ib_udata *udata);
 int weft_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr);
 int weft_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int weft_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad_wr);
-
 int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe);
-
 int weft_rq_write(struct weft_ring *ring, u32 max_sge, const struct ib_recv_wr *wr);
 
 #endif /* WEFT_OBJECT_SRQ_H */

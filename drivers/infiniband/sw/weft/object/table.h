@@ -23,14 +23,12 @@ int weft_dev_publish(struct weft_dev *dev);
 void weft_dev_unpublish(struct weft_dev *dev);
 
 void weft_dev_set_gid(struct weft_dev *dev, u32 index, struct weft_gid *gid);
-
 u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid, int ifindex);
 
 /* Find the device with a LID and an active port in @fabric. Return: its id; 0: none. */
 u32 weft_dev_find_lid(const struct weft_fabric *fabric, u16 lid);
 
-struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid,
-				  int ifindex);
+struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid, int ifindex);
 
 /* Whether device @id has the address; arguments as for weft_dev_find_gid(). */
 bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid, int ifindex);

@@ -33,7 +33,6 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata);
 void weft_dealloc_ucontext(struct ib_ucontext *ibuc);
 int weft_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs);
 void weft_disassociate_ucontext(struct ib_ucontext *ibuc);
-
 int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size);
 
 /*
@@ -42,8 +41,7 @@ int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size);
  */
 int weft_udata_empty(struct ib_udata *udata);
 
-int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size,
-		    size_t resp_size);
+int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size, size_t resp_size);
 
 /* The context of the calling process. Return: NULL: kernel consumer; so for the next two. */
 struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata);
@@ -62,7 +60,6 @@ int weft_udata_tell_rxe(struct ib_udata *udata, const struct weft_ring_resp *whe
  * Regions borrow it from the context. Return: NULL: kernel consumer; ERR_PTR(): -ENOMEM.
  */
 struct weft_odp_queue *weft_udata_odp_queue(struct ib_udata *udata);
-
 kuid_t weft_user(void);
 
 /* @qp is referenced by the caller. */

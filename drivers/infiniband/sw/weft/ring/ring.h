@@ -91,7 +91,6 @@ static inline size_t weft_ring_size(u32 entries, u32 stride)
 
 struct weft_ring *weft_ring_place(struct weft_pages *pages, size_t offset, u32 entries,
 				  u32 stride, struct weft_ring_resp *resp);
-
 struct weft_ring *weft_ring_create(u32 entries, u32 stride, struct ib_ucontext *uctx,
 				   struct weft_ring_resp *resp);
 

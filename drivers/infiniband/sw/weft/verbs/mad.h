@@ -5,14 +5,11 @@
 
 #include <rdma/ib_verbs.h>
 
-int weft_process_mad(struct ib_device *ibdev, int flags, u32 port_num,
-		     const struct ib_wc *wc, const struct ib_grh *grh,
-		     const struct ib_mad *in, struct ib_mad *out, size_t *out_size,
-		     u16 *out_pkey);
-
-int weft_process_mad_roce(struct ib_device *ibdev, int flags, u32 port_num,
-			  const struct ib_wc *wc, const struct ib_grh *grh,
-			  const struct ib_mad *in, struct ib_mad *out, size_t *out_size,
-			  u16 *out_pkey);
+int weft_process_mad(struct ib_device *ibdev, int flags, u32 port_num, const struct ib_wc *wc,
+		     const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
+		     size_t *out_size, u16 *out_pkey);
+int weft_process_mad_roce(struct ib_device *ibdev, int flags, u32 port_num, const struct ib_wc *wc,
+			  const struct ib_grh *grh, const struct ib_mad *in, struct ib_mad *out,
+			  size_t *out_size, u16 *out_pkey);
 
 #endif /* WEFT_VERBS_MAD_H */

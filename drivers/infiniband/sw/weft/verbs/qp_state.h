@@ -7,7 +7,6 @@
 
 bool weft_qp_state_allows(enum ib_qp_type type, enum ib_qp_state from,
 			  enum ib_qp_state to, u32 mask);
-
 bool weft_qp_state_attrs(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp_state to,
 			 u32 mask, u32 *missing, u32 *excess);
 

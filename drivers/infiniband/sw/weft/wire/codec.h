@@ -101,9 +101,7 @@ struct weft_grh {
 };
 
 enum weft_malformed weft_hdr_decode(struct weft_hdr *hdr, const u8 *buf, size_t len);
-
 size_t weft_hdr_encode(u8 *buf, const struct weft_hdr *hdr);
-
 enum weft_malformed weft_lrh_decode(struct weft_lrh *lrh, const u8 *buf, size_t len);
 
 /* Encode an LRH; @lrh->length is a multiple of 4. Returns the bytes written. */

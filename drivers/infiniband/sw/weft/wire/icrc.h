@@ -31,7 +31,6 @@ u32 weft_icrc_begin_ipv6(const struct ipv6hdr *ip, const struct udphdr *udp,
 
 u32 weft_icrc_begin_ib(const struct weft_wire_lrh *lrh, const struct weft_wire_grh *grh,
 		       const struct weft_wire_bth *bth);
-
 u32 weft_icrc_bytes(u32 crc, const void *data, size_t len);
 
 /* Continue with @len bytes, which may be 0. */

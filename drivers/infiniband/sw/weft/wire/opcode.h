@@ -86,7 +86,6 @@ static inline const struct weft_opcode *weft_opcode(u8 opcode)
 }
 
 bool weft_opcode_follows(u8 prev, u8 cur);
-
 bool weft_opcode_payload_valid(const struct weft_opcode *op, u32 payload, u32 mtu);
 
 #endif /* WEFT_WIRE_OPCODE_H */
