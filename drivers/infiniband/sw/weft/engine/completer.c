@@ -365,6 +365,7 @@ static void comp_enqueue(struct weft_qp *qp, struct weft_pkt *pkt)
 		weft_pkt_drop(pkt, qp->dev, WEFT_STAT_RX_QUEUE_FULL);
 }
 
+/* A response packet has arrived. The callee owns the memory of @pkt. Context: soft interrupts. */
 void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	struct weft_send *send = &qp->send;

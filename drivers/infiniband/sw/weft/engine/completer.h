@@ -9,9 +9,7 @@
 struct weft_pkt;
 struct weft_qp;
 
-/* A response packet has arrived. The callee owns the memory of @pkt. Context: soft interrupts. */
 void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt);
-
 bool weft_completer_work(struct weft_qp *qp, u32 most);
 
 #endif /* WEFT_ENGINE_COMPLETER_H */

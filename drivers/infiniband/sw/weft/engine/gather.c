@@ -4,6 +4,7 @@
 
 #include "engine/odp.h"
 
+/* weft_gather() if some of the list is ODP memory. */
 struct weft_result weft_gather_odp(struct weft_qp *qp, struct weft_odp *odp,
 				   const struct weft_slot *slot, u64 offset, u64 length)
 {

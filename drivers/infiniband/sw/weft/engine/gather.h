@@ -9,7 +9,6 @@
 #include "engine/inflight.h"
 #include "mem/copy.h"
 
-/* weft_gather() if some of the list is ODP memory. */
 struct weft_result weft_gather_odp(struct weft_qp *qp, struct weft_odp *odp,
 				   const struct weft_slot *slot, u64 offset, u64 length);
 

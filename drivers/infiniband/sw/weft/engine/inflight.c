@@ -83,6 +83,7 @@ static void inflight_copy(struct weft_slot *to, const struct weft_slot *from)
 	memcpy(sge, from->wqe.sge, from->wqe.sqe.num_sge * sizeof(*sge));
 }
 
+/* Move the requests to the slots of @larger, and the old slots to @larger, to be freed. */
 void weft_inflight_install(struct weft_qp *qp, struct weft_inflight *larger)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -97,6 +98,7 @@ void weft_inflight_install(struct weft_qp *qp, struct weft_inflight *larger)
 }
 WEFT_EXPORT_FOR_TEST(weft_inflight_install);
 
+/* Free the slots of weft_inflight_prepare(), or those that weft_inflight_install() has replaced. */
 void weft_inflight_free(struct weft_inflight *inflight)
 {
 	if (inflight->slots != inflight->first)
@@ -104,6 +106,7 @@ void weft_inflight_free(struct weft_inflight *inflight)
 	inflight->slots = NULL;
 }
 
+/* Forget all requests; the next PSN is weft_send.psn. */
 void weft_inflight_reset(struct weft_qp *qp)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -118,6 +121,7 @@ void weft_inflight_reset(struct weft_qp *qp)
 	inflight->retried = false;
 }
 
+/* The send queue has moved to another ring, and inline data with it. */
 void weft_inflight_follow(struct weft_qp *qp)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -151,6 +155,7 @@ void weft_inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
 		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
 }
 
+/* Complete all answered requests, in order. If the oldest request then has a fault, it fails. */
 void weft_inflight_retire(struct weft_qp *qp)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;

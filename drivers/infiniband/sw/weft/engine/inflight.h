@@ -16,17 +16,9 @@ static inline u32 weft_slot_size(u32 sges)
 
 void weft_inflight_init(struct weft_qp *qp, struct weft_slot *slot, u32 sges);
 int weft_inflight_prepare(struct weft_inflight *larger, const struct weft_qp *qp, u32 entries);
-
-/* Move the requests to the slots of @larger, and the old slots to @larger, to be freed. */
 void weft_inflight_install(struct weft_qp *qp, struct weft_inflight *larger);
-
-/* Free the slots of weft_inflight_prepare(), or those that weft_inflight_install() has replaced. */
 void weft_inflight_free(struct weft_inflight *inflight);
-
-/* Forget all requests; the next PSN is weft_send.psn. */
 void weft_inflight_reset(struct weft_qp *qp);
-
-/* The send queue has moved to another ring, and inline data with it. */
 void weft_inflight_follow(struct weft_qp *qp);
 
 /*
@@ -70,13 +62,8 @@ static __always_inline int weft_inflight_look(struct weft_qp *qp)
 
 void weft_inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
 			    enum ib_wc_status status, enum weft_fault fault, u32 byte_len);
-
-/* Complete all answered requests, in order. If the oldest request then has a fault, it fails. */
 void weft_inflight_retire(struct weft_qp *qp);
-
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn);
-
-/* The oldest request fails, and the QP goes to ERR, or SQE if it is unreliable (IBA 10.3.1). */
 void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_fault fault);
 
 static inline void weft_inflight_fault(struct weft_qp *qp, enum weft_fault fault)

@@ -27,6 +27,7 @@ int weft_local_bind(const struct weft_accessor *who, const struct weft_sqe *sqe)
 	return weft_mw_bind(who, &request);
 }
 
+/* REG_MR */
 int weft_local_register(const struct weft_accessor *who, const struct weft_sqe *sqe)
 {
 	struct weft_fastreg_request request = {

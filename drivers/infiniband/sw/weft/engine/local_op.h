@@ -13,7 +13,6 @@ struct weft_sqe;
 int weft_local_invalidate(const struct weft_accessor *who, const struct weft_sqe *sqe);
 /* BIND_MW */
 int weft_local_bind(const struct weft_accessor *who, const struct weft_sqe *sqe);
-/* REG_MR */
 int weft_local_register(const struct weft_accessor *who, const struct weft_sqe *sqe);
 
 #endif /* WEFT_ENGINE_LOCAL_OP_H */

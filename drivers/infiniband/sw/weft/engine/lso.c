@@ -76,6 +76,7 @@ bool weft_lso_valid(const struct weft_lso *lso)
 }
 WEFT_EXPORT_FOR_TEST(weft_lso_valid);
 
+/* Bytes of the longest packet, headers included, of an LSO with @length bytes of payload. */
 u32 weft_lso_longest(const struct weft_lso *lso, u32 length)
 {
 	return lso->length + min_t(u32, lso->mss, length);
@@ -168,6 +169,7 @@ u32 weft_lso_packet(struct weft_lso_cut *cut, struct weft_iter *packet)
 }
 WEFT_EXPORT_FOR_TEST(weft_lso_packet);
 
+/* The current packet has been sent. Returns the bytes of payload that have been sent in all. */
 u32 weft_lso_sent(struct weft_lso_cut *cut)
 {
 	lso_advance(cut, cut->bytes);

@@ -30,15 +30,10 @@ struct weft_lso_cut {
 };
 
 bool weft_lso_valid(const struct weft_lso *lso);
-
-/* Bytes of the longest packet, headers included, of an LSO with @length bytes of payload. */
 u32 weft_lso_longest(const struct weft_lso *lso, u32 length);
-
 void weft_lso_begin(struct weft_lso_cut *cut, const struct weft_lso *lso,
 		    const struct weft_sgl *sgl, u32 done);
 u32 weft_lso_packet(struct weft_lso_cut *cut, struct weft_iter *packet);
-
-/* The current packet has been sent. Returns the bytes of payload that have been sent in all. */
 u32 weft_lso_sent(struct weft_lso_cut *cut);
 
 #endif /* WEFT_ENGINE_LSO_H */

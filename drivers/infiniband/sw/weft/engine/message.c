@@ -399,6 +399,7 @@ static void msg_comm_est(struct weft_qp *qp)
 		weft_qp_event(qp, IB_EVENT_COMM_EST);
 }
 
+/* Take a receive for a paused WRITE, whose last packet turns out to have immediate data. */
 enum weft_fault weft_message_begin_immediate(struct weft_qp *qp)
 {
 	weft_assert_turn(&qp->recv.turn);
@@ -573,6 +574,7 @@ static enum weft_fault msg_invalidate(struct weft_qp *qp, u32 rkey)
 	}
 }
 
+/* Complete a message. After a fault the caller calls weft_message_refuse(). */
 enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req)
 {
 	enum weft_fault fault;
@@ -606,6 +608,7 @@ void weft_message_pause(struct weft_qp *qp)
 	msg_release(qp);
 }
 
+/* Apply the consequences of a fault at the responder. Returns what the requester is told. */
 const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fault fault)
 {
 	const struct weft_refusal *refusal =
@@ -734,6 +737,7 @@ static void msg_flush_queue(struct weft_qp *qp)
 	}
 }
 
+/* Complete the receive queue as flushed. The QP is in ERR. Context: process, may sleep. */
 void weft_message_flush(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;

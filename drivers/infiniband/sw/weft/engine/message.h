@@ -83,10 +83,7 @@ static inline void weft_message_leave(struct weft_qp *qp)
 }
 
 struct weft_result weft_message_begin(struct weft_qp *qp, const struct weft_request *req);
-
-/* Take a receive for a paused WRITE, whose last packet turns out to have immediate data. */
 enum weft_fault weft_message_begin_immediate(struct weft_qp *qp);
-
 void weft_message_pause(struct weft_qp *qp);
 struct weft_result weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
 				       u64 offset, u32 length);
@@ -126,13 +123,8 @@ u64 weft_execute_atomic_write(struct weft_qp *qp, const struct weft_request *req
 			      struct weft_iter *io);
 u64 weft_execute_flush(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io);
 
-/* Complete a message. After a fault the caller calls weft_message_refuse(). */
 enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req);
-
-/* Apply the consequences of a fault at the responder. Returns what the requester is told. */
 const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fault fault);
-
-/* Complete the receive queue as flushed. The QP is in ERR. Context: process, may sleep. */
 void weft_message_flush(struct weft_qp *qp);
 
 #endif /* WEFT_ENGINE_MESSAGE_H */

@@ -129,6 +129,7 @@ void weft_migration_init(struct weft_qp *qp)
 	INIT_WORK(&qp->migration.work, migration_worker);
 }
 
+/* Forget the alternate path. Both turns are stopped. */
 void weft_migration_reset(struct weft_qp *qp)
 {
 	struct weft_migration *migration = &qp->migration;
@@ -160,6 +161,7 @@ bool weft_migration_allows(const struct weft_qp *qp, u32 to, bool loading)
 }
 WEFT_EXPORT_FOR_TEST(weft_migration_allows);
 
+/* The QP's own path has been set: the alternate path uses the same link. Both turns are stopped. */
 void weft_migration_follow(struct weft_qp *qp)
 {
 	struct weft_migration *migration = &qp->migration;
@@ -204,6 +206,7 @@ void weft_migration_set(struct weft_qp *qp, u32 to)
 }
 WEFT_EXPORT_FOR_TEST(weft_migration_set);
 
+/* Fill in the state, and the alternate path if one is loaded. Under the modify_lock. */
 void weft_migration_query(const struct weft_qp *qp, struct ib_qp_attr *attr)
 {
 	const struct weft_migration *migration = &qp->migration;
@@ -287,6 +290,7 @@ static enum weft_path_verdict migration_judge(struct weft_qp *qp, bool own, bool
 	return WEFT_PATH_NO;
 }
 
+/* The slow path of weft_migration_packet(): there is an alternate path, or the addresses differ. */
 enum weft_path_verdict weft_migration_examine(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	bool other = migration_other_counts(qp) &&
@@ -307,6 +311,7 @@ static enum weft_path_verdict migration_receive(struct weft_qp *to, const struct
 			       weft_qp_has_migrated(from));
 }
 
+/* The slow path of weft_migration_meeting(). */
 enum weft_path_verdict weft_migration_confront(struct weft_qp *qp, struct weft_qp *peer)
 {
 	enum weft_path_verdict verdict = migration_receive(peer, qp);

@@ -18,25 +18,14 @@ enum weft_path_verdict {
 };
 
 void weft_migration_init(struct weft_qp *qp);
-
-/* Forget the alternate path. Both turns are stopped. */
 void weft_migration_reset(struct weft_qp *qp);
-
 bool weft_migration_allows(const struct weft_qp *qp, u32 to, bool loading);
-
-/* The QP's own path has been set: the alternate path uses the same link. Both turns are stopped. */
 void weft_migration_follow(struct weft_qp *qp);
-
 void weft_migration_load(struct weft_qp *qp, const struct weft_av *av,
 			 const struct ib_qp_attr *attr);
 void weft_migration_set(struct weft_qp *qp, u32 to);
-
-/* Fill in the state, and the alternate path if one is loaded. Under the modify_lock. */
 void weft_migration_query(const struct weft_qp *qp, struct ib_qp_attr *attr);
-
 bool weft_migrate_on_error(struct weft_qp *qp);
-
-/* The slow path of weft_migration_packet(): there is an alternate path, or the addresses differ. */
 enum weft_path_verdict weft_migration_examine(struct weft_qp *qp, const struct weft_pkt *pkt);
 
 /*
@@ -63,7 +52,6 @@ static inline bool weft_migration_knows(const struct weft_qp *qp, const struct w
 			 (qp->migration.known && weft_pkt_is_on_path(pkt, &qp->migration.av)));
 }
 
-/* The slow path of weft_migration_meeting(). */
 enum weft_path_verdict weft_migration_confront(struct weft_qp *qp, struct weft_qp *peer);
 
 /*

@@ -204,6 +204,7 @@ struct weft_result weft_odp_resolve(const struct weft_odp_need *need,
 	return weft_failed(err == -ENOMEM ? WEFT_FAULT_NO_MEMORY : need->refusal);
 }
 
+/* The message does not need its pages any more. No span refers to them. */
 void weft_odp_forget(struct weft_odp *odp)
 {
 	weft_odp_pins_forget(odp->pins);
@@ -224,6 +225,7 @@ void weft_odp_wait(struct weft_recv *recv, struct weft_qp *qp)
 	recv->waiter = qp;
 }
 
+/* Wake the requester that waits, if any. The turn of @recv is owned or stopped. */
 void weft_odp_wake(struct weft_recv *recv)
 {
 	struct weft_qp *qp = recv->waiter;

@@ -32,8 +32,6 @@ struct weft_odp_need {
 struct weft_result weft_odp_resolve(const struct weft_odp_need *need,
 				    const struct weft_accessor *who, struct weft_sgl *sgl,
 				    const struct weft_sge *sge, u32 num);
-
-/* The message does not need its pages any more. No span refers to them. */
 void weft_odp_forget(struct weft_odp *odp);
 
 /* The message is over, whether its last part was ODP memory or not. No span refers to its pages. */
@@ -63,8 +61,6 @@ static inline void weft_odp_carry(struct weft_odp *odp)
 }
 
 void weft_odp_wait(struct weft_recv *recv, struct weft_qp *qp);
-
-/* Wake the requester that waits, if any. The turn of @recv is owned or stopped. */
 void weft_odp_wake(struct weft_recv *recv);
 
 #endif /* WEFT_ENGINE_ODP_H */

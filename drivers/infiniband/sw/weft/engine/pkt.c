@@ -54,6 +54,7 @@ static void pkt_add_span(struct weft_payload_spans *spans, const void *at,
 	};
 }
 
+/* Find the payload. @iter is then at its first byte, and valid as long as @pkt and @spans. */
 void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spans,
 		      struct weft_iter *iter)
 {

@@ -78,10 +78,8 @@ static inline bool weft_pkt_is_on_path(const struct weft_pkt *pkt, const struct 
 	       !memcmp(&pkt->dgid, &av->sgid, sizeof(pkt->dgid));
 }
 
-/* Find the payload. @iter is then at its first byte, and valid as long as @pkt and @spans. */
 void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spans,
 		      struct weft_iter *iter);
-
 bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog);
 void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog);
 bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt);

@@ -58,6 +58,7 @@ const struct weft_replay_slot *weft_replay_find(const struct weft_recv *recv, u3
 	return NULL;
 }
 
+/* Forget all answers and free the memory. */
 void weft_replay_free(struct weft_recv *recv)
 {
 	kfree(recv->replay);

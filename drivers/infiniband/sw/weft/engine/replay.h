@@ -12,8 +12,6 @@ bool weft_replay_prepare(struct weft_recv *recv);
 struct weft_replay_slot *weft_replay_keep(struct weft_recv *recv, u32 psn, u32 psns,
 					  enum weft_response_kind kind);
 const struct weft_replay_slot *weft_replay_find(const struct weft_recv *recv, u32 psn);
-
-/* Forget all answers and free the memory. */
 void weft_replay_free(struct weft_recv *recv);
 
 #endif /* WEFT_ENGINE_REPLAY_H */

@@ -233,6 +233,7 @@ struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_resp
 	return &recv->response;
 }
 
+/* Answer the request packet with PSN @psn by a NAK or RNR NAK, as @syndrome (of the AETH) says. */
 void weft_reply_nak(struct weft_qp *qp, u32 psn, u8 syndrome)
 {
 	weft_reply_new(qp, psn, WEFT_RESPONSE_ACK)->syndrome = syndrome;

@@ -12,10 +12,7 @@
 struct weft_qp;
 
 struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_response_kind kind);
-
-/* Answer the request packet with PSN @psn by a NAK or RNR NAK, as @syndrome (of the AETH) says. */
 void weft_reply_nak(struct weft_qp *qp, u32 psn, u8 syndrome);
-
 void weft_reply_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault);
 bool weft_reply_go_on(struct weft_qp *qp, s32 *bytes);
 

@@ -230,6 +230,7 @@ static bool req_run_atomic(struct weft_qp *qp)
 	return req_run(qp, &budget);
 }
 
+/* Run the requester in the work item of the send turn, which is owned, and given back. */
 void weft_requester_run(struct weft_qp *qp)
 {
 	struct weft_budget budget = { .wqes = WEFT_WORK_WQES, .bytes = WEFT_DOORBELL_BYTES };
@@ -288,6 +289,7 @@ void weft_requester_doorbell(struct weft_qp *qp)
 		weft_turn_defer(&qp->send.turn);
 }
 
+/* Run the requester in a soft interrupt. The send turn is owned, and given back. */
 void weft_requester_continue(struct weft_qp *qp)
 {
 	if (req_run_atomic(qp))
@@ -385,6 +387,7 @@ void weft_requester_reset(struct weft_qp *qp)
 }
 WEFT_EXPORT_FOR_TEST(weft_requester_reset);
 
+/* The send queue has moved to another ring. The send turn is stopped. */
 void weft_requester_follow(struct weft_qp *qp, struct weft_ring *ring)
 {
 	qp->send.ring = ring;

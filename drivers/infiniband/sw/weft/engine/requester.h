@@ -8,20 +8,13 @@
 struct weft_qp;
 struct weft_ring;
 
-/* Run the requester in the work item of the send turn, which is owned, and given back. */
 void weft_requester_run(struct weft_qp *qp);
-
 void weft_requester_doorbell(struct weft_qp *qp);
 void weft_requester_post(struct weft_qp *qp);
-
-/* Run the requester in a soft interrupt. The send turn is owned, and given back. */
 void weft_requester_continue(struct weft_qp *qp);
-
 void weft_requester_init(struct weft_qp *qp);
 void weft_requester_reset(struct weft_qp *qp);
 void weft_requester_flush(struct weft_qp *qp);
-
-/* The send queue has moved to another ring. The send turn is stopped. */
 void weft_requester_follow(struct weft_qp *qp, struct weft_ring *ring);
 
 #endif /* WEFT_ENGINE_REQUESTER_H */

@@ -519,6 +519,7 @@ static void resp_late(struct tasklet_struct *tasklet)
 		weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
 }
 
+/* A request packet has arrived. The callee owns the memory of @pkt. Context: soft interrupts. */
 void weft_responder_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	struct resp_budget budget = resp_softirq_budget;
@@ -538,11 +539,13 @@ void weft_responder_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 	resp_release(qp, !resp_is_done(qp) && resp_work(qp, &budget));
 }
 
+/* A receive was posted to a queue whose doorbell is armed. */
 void weft_responder_doorbell(struct weft_qp *qp)
 {
 	weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
 }
 
+/* At creation of a QP, after its receive turn has been initialised. */
 void weft_responder_init(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -553,6 +556,7 @@ void weft_responder_init(struct weft_qp *qp)
 	recv->progress.opcode = WEFT_OPCODE_NONE;
 }
 
+/* max_dest_rd_atomic has changed: forget the replay slots. The receive turn is stopped. */
 void weft_responder_resize(struct weft_qp *qp)
 {
 	weft_replay_free(&qp->recv);

@@ -29,12 +29,14 @@ void weft_retry_init(struct weft_retry *retry)
 	hrtimer_setup(&retry->timer, retry_expired, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
 }
 
+/* Stop the timer, because nothing is waited for. Retries that are used up stay used up. */
 void weft_retry_stop(struct weft_retry *retry)
 {
 	retry->rnr_wait = false;
 	hrtimer_try_to_cancel(&retry->timer);
 }
 
+/* The QP is in RESET: no timer runs, and all retries are left. */
 void weft_retry_reset(struct weft_retry *retry)
 {
 	hrtimer_cancel(&retry->timer);
@@ -43,6 +45,8 @@ void weft_retry_reset(struct weft_retry *retry)
 }
 
 /*
+ * Restart the ack timeout.
+ *
  * The timer is not restarted for each answer: when it expires at an old deadline,
  * weft_retry_timeout() starts it again for the new one.
  */
@@ -109,6 +113,7 @@ void weft_retry_rnr(struct weft_qp *qp, u8 timer)
 }
 WEFT_EXPORT_FOR_TEST(weft_retry_rnr);
 
+/* The timer has expired. */
 void weft_retry_timeout(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;

@@ -8,11 +8,7 @@
 struct weft_qp;
 
 void weft_retry_init(struct weft_retry *retry);
-
-/* The QP is in RESET: no timer runs, and all retries are left. */
 void weft_retry_reset(struct weft_retry *retry);
-
-/* Stop the timer, because nothing is waited for. Retries that are used up stay used up. */
 void weft_retry_stop(struct weft_retry *retry);
 
 /* The peer has answered, or the limits have changed: all retries are left again. */
@@ -22,7 +18,6 @@ static inline void weft_retry_refill(struct weft_retry *retry)
 	retry->rnr_left = retry->rnr_cnt;
 }
 
-/* Restart the ack timeout. */
 void weft_retry_start(struct weft_qp *qp);
 
 /*
@@ -34,8 +29,6 @@ void weft_retry_start(struct weft_qp *qp);
 bool weft_retry(struct weft_qp *qp);
 
 void weft_retry_rnr(struct weft_qp *qp, u8 timer);
-
-/* The timer has expired. */
 void weft_retry_timeout(struct weft_qp *qp);
 
 #endif /* WEFT_ENGINE_RETRY_H */

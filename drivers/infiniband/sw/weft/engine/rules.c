@@ -133,6 +133,7 @@ enum ib_wc_status weft_rules_status(enum weft_fault fault)
 }
 WEFT_EXPORT_FOR_TEST(weft_rules_status);
 
+/* Nanoseconds that an RNR NAK asks to wait (IBA table 45). @timer: five bits. */
 u64 weft_rules_rnr_ns(u8 timer)
 {
 	return weft_aeth_rnr_usec(timer & WEFT_AETH_CODE) * (u64)NSEC_PER_USEC;

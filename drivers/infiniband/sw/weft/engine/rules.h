@@ -97,7 +97,6 @@ static inline enum weft_fault weft_rules_flushed(u32 fault)
 	return fault;
 }
 
-/* Nanoseconds that an RNR NAK asks to wait (IBA table 45). @timer: five bits. */
 u64 weft_rules_rnr_ns(u8 timer);
 
 /* Number of PSNs that a message takes, at least 1. @mtu: a power of two. */

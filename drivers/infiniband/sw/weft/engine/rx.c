@@ -59,6 +59,7 @@ static bool rx_service_matches(const struct weft_qp *qp, u8 opcode)
 	return response == (qp->type == IB_QPT_XRC_INI);
 }
 
+/* Give a copy of a datagram to each member of its group on @dev. Returns the number of members. */
 u32 weft_rx_members(struct weft_dev *dev, const struct weft_pkt *pkt)
 {
 	struct weft_mcast_members *members = weft_mcast_members_get(&dev->mcast, &pkt->dgid);

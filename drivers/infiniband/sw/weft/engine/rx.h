@@ -12,10 +12,7 @@
 
 void weft_rx(struct weft_pkt *pkt);
 void weft_rx_deliver(struct weft_pkt *pkt);
-
-/* Give a copy of a datagram to each member of its group on @dev. Returns the number of members. */
 u32 weft_rx_members(struct weft_dev *dev, const struct weft_pkt *pkt);
-
 void weft_rx_drop(struct weft_pkt *pkt, enum weft_stat why);
 
 #endif /* WEFT_ENGINE_RX_H */

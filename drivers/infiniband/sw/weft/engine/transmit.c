@@ -250,6 +250,7 @@ static enum weft_fault xmit_begin(struct weft_qp *qp, struct weft_slot *slot)
 	return WEFT_FAULT_NONE;
 }
 
+/* weft_link.execute of the links that send packets. Context: any but hard interrupts. */
 enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 				struct weft_budget *budget)
 {

@@ -5,7 +5,6 @@
 
 #include "engine/link.h"
 
-/* weft_link.execute of the links that send packets. Context: any but hard interrupts. */
 enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 				struct weft_budget *budget);
 

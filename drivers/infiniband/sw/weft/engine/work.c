@@ -11,6 +11,7 @@
 #include "object/ucontext.h"
 #include "wire/opcode.h"
 
+/* Returns 0 or -ENOMEM. */
 int __init weft_engine_init(void)
 {
 	int ret;
@@ -26,6 +27,7 @@ int __init weft_engine_init(void)
 	return ret;
 }
 
+/* After the last device. */
 void weft_engine_exit(void)
 {
 	/* first pins, whose work items post events to turns */

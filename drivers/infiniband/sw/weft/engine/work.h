@@ -3,10 +3,7 @@
 #ifndef WEFT_ENGINE_WORK_H
 #define WEFT_ENGINE_WORK_H
 
-/* Returns 0 or -ENOMEM. */
 int weft_engine_init(void);
-
-/* After the last device. */
 void weft_engine_exit(void);
 
 #endif /* WEFT_ENGINE_WORK_H */
