@@ -177,6 +177,7 @@ void weft_advise_begin(struct weft_advices *advices)
 	spin_unlock(&advices->lock);
 }
 
+/* The device is being removed: end all waits, as the removal waits for the calls. */
 void weft_advise_end(struct weft_advices *advices)
 {
 	struct advise_prefetch *prefetch;

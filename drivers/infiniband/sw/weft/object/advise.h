@@ -18,7 +18,6 @@ void weft_advise_init(struct weft_advices *advices);
 
 /* The device is registered, or is back after a move to another namespace. */
 void weft_advise_begin(struct weft_advices *advices);
-/* The device is being removed: end all waits, as the removal waits for the calls. */
 void weft_advise_end(struct weft_advices *advices);
 
 int weft_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32 flags,

@@ -136,11 +136,13 @@ int weft_destroy_ah(struct ib_ah *ibah, u32 flags)
 	return 0;
 }
 
+/* The id that names the handle in work requests. */
 u32 weft_ah_id(struct ib_ah *ibah)
 {
 	return to_weft_ah(ibah)->entry->id;
 }
 
+/* Copy the address vector of handle @id. Return: false: there is no such handle in @pd. */
 bool weft_ah_lookup(struct weft_dev *dev, u32 id, const struct ib_pd *pd,
 		    struct weft_av *av)
 {

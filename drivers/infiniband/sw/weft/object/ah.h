@@ -22,11 +22,7 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib
 int weft_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int weft_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int weft_destroy_ah(struct ib_ah *ibah, u32 flags);
-
-/* The id that names the handle in work requests. */
 u32 weft_ah_id(struct ib_ah *ibah);
-
-/* Copy the address vector of handle @id. Return: false: there is no such handle in @pd. */
 bool weft_ah_lookup(struct weft_dev *dev, u32 id, const struct ib_pd *pd, struct weft_av *av);
 
 #endif /* WEFT_OBJECT_AH_H */

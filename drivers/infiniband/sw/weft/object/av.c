@@ -14,6 +14,7 @@
 
 atomic_t weft_path_generation = ATOMIC_INIT(1);
 
+/* After a GID or LID of this host was added or removed: every path is looked up again. */
 void weft_path_changed(void)
 {
 	if (!atomic_inc_return(&weft_path_generation))
@@ -195,6 +196,7 @@ struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev)
 	return net;
 }
 
+/* For query_ah and query_qp. Takes no reference to an sgid_attr. */
 void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr)
 {
 	attr->type = av->ib ? RDMA_AH_ATTR_TYPE_IB : RDMA_AH_ATTR_TYPE_ROCE;
@@ -210,6 +212,7 @@ void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr)
 				av->sgid_index, av->hop_limit, av->traffic_class);
 }
 
+/* Slow path of weft_av_target(). */
 void weft_av_look_up(struct weft_av *av, u32 generation)
 {
 	av->target = av->ib ? weft_dev_find_lid(av->fabric, av->dlid) :
@@ -229,6 +232,7 @@ u16 weft_av_source_lid(const struct weft_av *av)
 		     WEFT_LID_PERMISSIVE;
 }
 
+/* InfiniBand part of weft_av_meets(): the LIDs, and the switch or cable between the ports. */
 bool weft_av_meets_lids(const struct weft_av *av, const struct weft_av *from)
 {
 	return av->ib && av->fabric == from->fabric &&

@@ -50,14 +50,11 @@ int weft_av_from_rxe(struct weft_av *av, struct weft_dev *dev, const struct rxe_
  */
 void weft_av_find_peer(struct weft_av *av, const struct weft_dev *dev);
 struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev);
-
-/* For query_ah and query_qp. Takes no reference to an sgid_attr. */
 void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr);
 
 /* Counts changes of addresses. Never 0, which is the generation of a new address vector. */
 extern atomic_t weft_path_generation;
 
-/* Slow path of weft_av_target(). */
 void weft_av_look_up(struct weft_av *av, u32 generation);
 
 /*
@@ -75,8 +72,6 @@ static inline u32 weft_av_target(struct weft_av *av)
 }
 
 u16 weft_av_source_lid(const struct weft_av *av);
-
-/* InfiniBand part of weft_av_meets(): the LIDs, and the switch or cable between the ports. */
 bool weft_av_meets_lids(const struct weft_av *av, const struct weft_av *from);
 
 /* Whether path @from of a sender leads to the receiver with path @av, and @av leads back. */
@@ -87,7 +82,6 @@ static inline bool weft_av_meets(const struct weft_av *av, const struct weft_av 
 	       (likely(!from->ib) || weft_av_meets_lids(av, from));
 }
 
-/* After a GID or LID of this host was added or removed: every path is looked up again. */
 void weft_path_changed(void);
 
 #endif /* WEFT_OBJECT_AV_H */

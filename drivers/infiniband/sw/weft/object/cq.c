@@ -123,6 +123,7 @@ int weft_modify_cq(struct ib_cq *ibcq, u16 count, u16 usec)
 	return 0;
 }
 
+/* Slow path of weft_cq_push(), with the lock: overflow, moderation. Return: weft_cq_sequel bits. */
 u32 weft_cq_settle(struct weft_cq *cq, bool pushed, bool solicited)
 {
 	u32 sequel = 0;
@@ -143,6 +144,7 @@ u32 weft_cq_settle(struct weft_cq *cq, bool pushed, bool solicited)
 	return sequel;
 }
 
+/* The steps in @sequel. Return: that of weft_cq_push(). */
 bool weft_cq_finish(struct weft_cq *cq, u32 sequel)
 {
 	if (sequel & WEFT_CQ_ERROR)

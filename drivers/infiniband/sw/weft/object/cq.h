@@ -67,12 +67,8 @@ enum weft_cq_sequel {
 	WEFT_CQ_LOST	= 4,	/* tell the caller that the completion is lost */
 };
 
-/* Slow path of weft_cq_push(), with the lock: overflow, moderation. Return: weft_cq_sequel bits. */
 u32 weft_cq_settle(struct weft_cq *cq, bool pushed, bool solicited);
-
-/* The steps in @sequel. Return: that of weft_cq_push(). */
 bool weft_cq_finish(struct weft_cq *cq, u32 sequel);
-
 void weft_cq_fail(struct weft_cq *cq, u32 fault);
 
 /*

@@ -147,6 +147,7 @@ err_free_buf:
 	return ERR_PTR(ret);
 }
 
+/* Process context, may sleep. @buf may be NULL. */
 void weft_dmabuf_put(struct weft_dmabuf *buf)
 {
 	if (!buf)
@@ -158,6 +159,7 @@ void weft_dmabuf_put(struct weft_dmabuf *buf)
 	kfree(buf);
 }
 
+/* The kernel address of a piece of the buffer. Return: NULL: not within the buffer. */
 void *weft_dmabuf_at(const struct weft_dmabuf *buf, u64 offset, u64 length)
 {
 	u64 size = buf->dmabuf->size;

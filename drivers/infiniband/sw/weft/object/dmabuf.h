@@ -18,11 +18,7 @@ struct weft_dmabuf {
 };
 
 struct weft_dmabuf *weft_dmabuf_get(struct device *dev, int fd, bool writable);
-
-/* Process context, may sleep. @buf may be NULL. */
 void weft_dmabuf_put(struct weft_dmabuf *buf);
-
-/* The kernel address of a piece of the buffer. Return: NULL: not within the buffer. */
 void *weft_dmabuf_at(const struct weft_dmabuf *buf, u64 offset, u64 length);
 
 #endif /* WEFT_OBJECT_DMABUF_H */

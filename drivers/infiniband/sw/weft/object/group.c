@@ -178,6 +178,7 @@ int weft_groups_rejoin(struct weft_groups *groups, u32 *most)
 	return ret;
 }
 
+/* @groups is zeroed. @ndev outlives it. Needs no RTNL. */
 void weft_groups_init(struct weft_groups *groups, struct net_device *ndev)
 {
 	groups->ndev = ndev;
@@ -187,6 +188,7 @@ void weft_groups_init(struct weft_groups *groups, struct net_device *ndev)
 	INIT_LIST_HEAD(&groups->ipv6.lost);
 }
 
+/* Drop the references of @groups, which has no membership left. */
 void weft_groups_put(struct weft_groups *groups)
 {
 	if (groups->in_dev)
@@ -258,6 +260,7 @@ void weft_group_await(struct weft_groups *groups, struct weft_membership *member
 	list_add_tail(&membership->node, &family->lost);
 }
 
+/* Undo weft_group_join() or weft_group_await(); the membership may have been lost meanwhile. */
 void weft_group_leave(struct weft_groups *groups, struct weft_membership *membership)
 {
 	groups_look(groups);

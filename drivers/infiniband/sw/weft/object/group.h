@@ -35,12 +35,8 @@ struct weft_groups {
 
 /* All functions below run in process context, with RTNL held unless they say otherwise. */
 
-/* @groups is zeroed. @ndev outlives it. Needs no RTNL. */
 void weft_groups_init(struct weft_groups *groups, struct net_device *ndev);
-
-/* Drop the references of @groups, which has no membership left. */
 void weft_groups_put(struct weft_groups *groups);
-
 bool weft_groups_look(struct weft_groups *groups);
 int weft_groups_rejoin(struct weft_groups *groups, u32 *most);
 int weft_groups_each(struct weft_groups *groups,
@@ -49,8 +45,6 @@ int weft_group_join(struct weft_groups *groups, struct weft_membership *membersh
 		    const union ib_gid *mgid);
 void weft_group_await(struct weft_groups *groups, struct weft_membership *membership,
 		      const union ib_gid *mgid);
-
-/* Undo weft_group_join() or weft_group_await(); the membership may have been lost meanwhile. */
 void weft_group_leave(struct weft_groups *groups, struct weft_membership *membership);
 
 #endif /* WEFT_OBJECT_GROUP_H */

@@ -52,6 +52,7 @@ static struct weft_mcast_group *mcast_find(struct weft_mcast_table *table,
 	return NULL;
 }
 
+/* Look up the members of group @gid. Return: referenced; NULL: no member. */
 struct weft_mcast_members *weft_mcast_members_get(struct weft_mcast_table *table,
 						  const union ib_gid *gid)
 {

@@ -41,11 +41,8 @@ struct weft_mcast_members {
 void weft_mcast_init(struct weft_mcast_table *table, struct net_device *ndev);
 int weft_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int weft_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
-
-/* Look up the members of group @gid. Return: referenced; NULL: no member. */
 struct weft_mcast_members *weft_mcast_members_get(struct weft_mcast_table *table,
 						  const union ib_gid *gid);
-
 void weft_mcast_members_put(struct weft_mcast_members *members);
 
 #endif /* WEFT_OBJECT_MCAST_H */

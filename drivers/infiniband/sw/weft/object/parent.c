@@ -131,6 +131,7 @@ int weft_parent_create(struct weft_dev *dev)
 	return ret;
 }
 
+/* The net device was renamed: replace the link. @dev may have no parent. */
 void weft_parent_rename(struct weft_dev *dev)
 {
 	int ret;

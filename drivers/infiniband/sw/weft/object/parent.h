@@ -8,10 +8,7 @@
 struct weft_dev;
 
 int weft_parent_create(struct weft_dev *dev);
-
-/* The net device was renamed: replace the link. @dev may have no parent. */
 void weft_parent_rename(struct weft_dev *dev);
-
 void weft_parent_destroy(struct weft_dev *dev);
 
 #endif /* WEFT_OBJECT_PARENT_H */

@@ -19,6 +19,7 @@
 #include "object/dev.h"
 #include "trace.h"
 
+/* Slow path of weft_qp_put(). */
 void weft_qp_free(struct weft_qp *qp)
 {
 	/* a lookup before destroy_qp may have queued a packet after it */
@@ -55,6 +56,7 @@ bool weft_qp_set_error(struct weft_qp *qp)
 	return changed;
 }
 
+/* Move a UC or UD QP from RTS or SQD to SQE, with the send turn owned. */
 void weft_qp_set_sqe(struct weft_qp *qp)
 {
 	trace_weft_qp_state(qp->qpn, READ_ONCE(qp->state), IB_QPS_SQE);
@@ -76,6 +78,7 @@ static void qp_tell(struct weft_events *events, enum ib_event_type type)
 		qp->ibqp->event_handler(&event, qp->ibqp->qp_context);
 }
 
+/* Undone by weft_events_end(). */
 void weft_qp_events_init(struct weft_qp *qp)
 {
 	weft_events_init(&qp->events, qp->kernel, qp_tell);
@@ -90,6 +93,7 @@ void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)
 	weft_events_raise(&qp->events, type);
 }
 
+/* Raise QP_FATAL and move to ERR, unless in ERR already; @fault: enum weft_fault. Either turn. */
 void weft_qp_fatal(struct weft_qp *qp, u32 fault)
 {
 	if (weft_qp_state(qp) == IB_QPS_ERR)

@@ -148,7 +148,6 @@ static inline void weft_qp_hold(struct weft_qp *qp)
 	refcount_inc(&qp->refs);
 }
 
-/* Slow path of weft_qp_put(). */
 void weft_qp_free(struct weft_qp *qp);
 
 static inline void weft_qp_put(struct weft_qp *qp)
@@ -158,18 +157,10 @@ static inline void weft_qp_put(struct weft_qp *qp)
 }
 
 bool weft_qp_set_error(struct weft_qp *qp);
-
-/* Move a UC or UD QP from RTS or SQD to SQE, with the send turn owned. */
 void weft_qp_set_sqe(struct weft_qp *qp);
-
-/* Undone by weft_events_end(). */
 void weft_qp_events_init(struct weft_qp *qp);
-
 void weft_qp_event(struct weft_qp *qp, enum ib_event_type type);
-
-/* Raise QP_FATAL and move to ERR, unless in ERR already; @fault: enum weft_fault. Either turn. */
 void weft_qp_fatal(struct weft_qp *qp, u32 fault);
-
 void weft_qp_lost(struct weft_qp *qp, struct weft_cq *cq, u32 fault);
 void weft_qp_fatal_now(struct weft_qp *qp, u32 fault);
 

@@ -233,6 +233,7 @@ static void reach_worker(struct work_struct *work)
 		schedule_delayed_work(&reach->rejoin, ret ? HZ : 0);
 }
 
+/* @reach is zeroed. */
 void weft_reach_init(struct weft_reach *reach, struct net_device *ndev)
 {
 	INIT_LIST_HEAD(&reach->list);
@@ -257,6 +258,7 @@ void weft_reach_start(struct weft_reach *reach)
 		schedule_delayed_work(&reach->rejoin, HZ);
 }
 
+/* Undo weft_reach_start(), if that was called. No group is joined. RTNL is held. */
 void weft_reach_stop(struct weft_reach *reach)
 {
 	struct weft_reach_netdev *netdev, *next;
@@ -270,6 +272,7 @@ void weft_reach_stop(struct weft_reach *reach)
 	weft_groups_put(&reach->own.groups);
 }
 
+/* A grace period after weft_reach_stop(), so that nobody calls weft_reach_later() any more. */
 void weft_reach_exit(struct weft_reach *reach)
 {
 	cancel_delayed_work_sync(&reach->rejoin);
@@ -325,6 +328,7 @@ void weft_reach_event(const struct net_device *ndev, unsigned long event)
 	}
 }
 
+/* Let the work item look for net devices to add and groups to join again. RCU read side. */
 void weft_reach_later(struct weft_reach *reach)
 {
 	schedule_delayed_work(&reach->rejoin, 0);
@@ -382,6 +386,7 @@ int weft_reach_join(struct weft_reach *reach, struct weft_hearing *hearing,
 	return ret;
 }
 
+/* Undo weft_reach_join(). Process context, takes RTNL. */
 void weft_reach_leave(struct weft_reach *reach, struct weft_hearing *hearing)
 {
 	rtnl_lock();

@@ -35,27 +35,15 @@ struct weft_hearing {
 	struct list_head	uppers;		/* of the net devices above */
 };
 
-/* @reach is zeroed. */
 void weft_reach_init(struct weft_reach *reach, struct net_device *ndev);
-
 void weft_reach_start(struct weft_reach *reach);
-
-/* Undo weft_reach_start(), if that was called. No group is joined. RTNL is held. */
 void weft_reach_stop(struct weft_reach *reach);
-
-/* A grace period after weft_reach_stop(), so that nobody calls weft_reach_later() any more. */
 void weft_reach_exit(struct weft_reach *reach);
-
 struct weft_dev *weft_reach_next(const struct net_device *ndev, u32 *id);
 void weft_reach_event(const struct net_device *ndev, unsigned long event);
-
-/* Let the work item look for net devices to add and groups to join again. RCU read side. */
 void weft_reach_later(struct weft_reach *reach);
-
 int weft_reach_join(struct weft_reach *reach, struct weft_hearing *hearing,
 		    const union ib_gid *mgid);
-
-/* Undo weft_reach_join(). Process context, takes RTNL. */
 void weft_reach_leave(struct weft_reach *reach, struct weft_hearing *hearing);
 
 #endif /* WEFT_OBJECT_REACH_H */

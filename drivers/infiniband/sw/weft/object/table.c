@@ -51,6 +51,7 @@ int weft_dev_publish(struct weft_dev *dev)
 	return ret < 0 ? ret : 0;
 }
 
+/* Lookups may find the device until an RCU grace period has passed. */
 void weft_dev_unpublish(struct weft_dev *dev)
 {
 	xa_erase(&table_devices, dev->id);
@@ -104,6 +105,7 @@ static const struct weft_gid *dev_find_gid(u32 id, const struct net *net,
 	return first;
 }
 
+/* Whether device @id has the address; arguments as for weft_dev_find_gid(). */
 bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid, int ifindex)
 {
 	bool found;
@@ -137,6 +139,8 @@ void weft_dev_net_gone(const struct net *net)
 }
 
 /*
+ * The VLAN id of an address. WEFT_VLAN_NONE: untagged, or the device does not have it.
+ *
  * The id is that by which the core looks up the destination address of a received message. For
  * example, an address of a bond of VLANs has the id of the first VLAN of the bond.
  */
@@ -210,6 +214,7 @@ static bool dev_has_lid(const struct weft_dev *dev, const struct weft_fabric *fa
 	       weft_ibport_has_lid(&hca->port, lid);
 }
 
+/* Find the device with a LID and an active port in @fabric. Return: its id; 0: none. */
 u32 weft_dev_find_lid(const struct weft_fabric *fabric, u16 lid)
 {
 	struct weft_dev *dev;
@@ -261,6 +266,7 @@ void weft_qp_publish(struct weft_qp *qp)
 	xa_unlock(&table_qps);
 }
 
+/* Undo weft_qp_reserve(), and weft_qp_publish() if that was called. */
 void weft_qp_unpublish(struct weft_qp *qp)
 {
 	struct weft_qp __rcu **newest = weft_newest_qp(qp->qpn);
@@ -276,6 +282,7 @@ void weft_qp_unpublish(struct weft_qp *qp)
 	xa_unlock(&table_qps);
 }
 
+/* Slow path of weft_qp_get(). */
 struct weft_qp *weft_qp_find(u32 qpn)
 {
 	return xa_load(&table_qps, qpn);
@@ -297,6 +304,7 @@ struct weft_qp *weft_qp_next(u32 dev_id, unsigned long *index)
 	return qp;
 }
 
+/* Look QP 0 or QP 1 of a device up. Takes a reference. */
 struct weft_qp *weft_qp_get_special(u32 dev_id, u32 qpn)
 {
 	struct weft_qp *qp = NULL;

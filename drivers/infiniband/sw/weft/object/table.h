@@ -19,33 +19,22 @@ union ib_gid;
 
 /* Set @dev->id, and let lookups find the device. Return: 0 or -ENOMEM. */
 int weft_dev_publish(struct weft_dev *dev);
-/* Lookups may find the device until an RCU grace period has passed. */
 void weft_dev_unpublish(struct weft_dev *dev);
 
 void weft_dev_set_gid(struct weft_dev *dev, u32 index, struct weft_gid *gid);
 u32 weft_dev_find_gid(const struct net *net, const union ib_gid *gid, int ifindex);
-
-/* Find the device with a LID and an active port in @fabric. Return: its id; 0: none. */
 u32 weft_dev_find_lid(const struct weft_fabric *fabric, u16 lid);
-
 struct weft_dev *weft_dev_get_gid(const struct net *net, const union ib_gid *gid, int ifindex);
-
-/* Whether device @id has the address; arguments as for weft_dev_find_gid(). */
 bool weft_dev_has_gid(u32 id, const struct net *net, const union ib_gid *gid, int ifindex);
-
 void weft_dev_net_gone(const struct net *net);
-
-/* The VLAN id of an address. WEFT_VLAN_NONE: untagged, or the device does not have it. */
 u16 weft_dev_gid_vlan(struct weft_dev *dev, const struct net *net,
 		      const union ib_gid *gid, int ifindex);
-
 struct weft_dev *weft_dev_on(const struct net_device *ndev, unsigned long *index);
 
 /* Allocate @qp->qpn; numbers are not reused soon. Return: 0 or -ENOMEM. */
 int weft_qp_reserve(struct weft_qp *qp);
 /* Let lookups find a QP from weft_qp_reserve(). */
 void weft_qp_publish(struct weft_qp *qp);
-/* Undo weft_qp_reserve(), and weft_qp_publish() if that was called. */
 void weft_qp_unpublish(struct weft_qp *qp);
 
 /* The newest QP for each value of the low bits of QP numbers; most lookups end here. */
@@ -56,7 +45,6 @@ static inline struct weft_qp __rcu **weft_newest_qp(u32 qpn)
 	return &weft_newest_qps[qpn % WEFT_NEWEST_QPS];
 }
 
-/* Slow path of weft_qp_get(). */
 struct weft_qp *weft_qp_find(u32 qpn);
 
 /* Look a QP up. Inline, as the local link calls it twice per message. Takes a reference. */
@@ -77,10 +65,7 @@ static inline struct weft_qp *weft_qp_get(u32 qpn)
 }
 
 struct weft_qp *weft_qp_next(u32 dev_id, unsigned long *index);
-
-/* Look QP 0 or QP 1 of a device up. Takes a reference. */
 struct weft_qp *weft_qp_get_special(u32 dev_id, u32 qpn);
-
 void weft_table_exit(void);
 
 #endif /* WEFT_OBJECT_TABLE_H */

@@ -55,6 +55,7 @@ static void turn_worker(struct work_struct *work)
 	weft_qp_put(qp);
 }
 
+/* @key: one for all send turns, one for all receive turns */
 void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp, const char *name,
 		    struct lock_class_key *key, void (*run)(struct weft_qp *qp))
 {
@@ -91,6 +92,7 @@ static int turn_wait(struct weft_turn *turn, unsigned int mode)
 	return ret;
 }
 
+/* Slow path of weft_turn_own(). */
 int weft_turn_wait(struct weft_turn *turn)
 {
 	if (wait_on_bit(&turn->bits, WEFT_TURN_CLAIMED, TASK_KILLABLE) ||
@@ -102,6 +104,7 @@ int weft_turn_wait(struct weft_turn *turn)
 	return -EAGAIN;
 }
 
+/* Slow path of weft_turn_release(): wake a waiter, queue the work item for an event. */
 void weft_turn_pass(struct weft_turn *turn)
 {
 	if (atomic_read(&turn->waiters))
@@ -111,6 +114,7 @@ void weft_turn_pass(struct weft_turn *turn)
 }
 WEFT_EXPORT_FOR_TEST(weft_turn_pass);
 
+/* Release the turn, and continue in a work item. */
 void weft_turn_defer(struct weft_turn *turn)
 {
 	weft_assert_turn(turn);
@@ -118,6 +122,7 @@ void weft_turn_defer(struct weft_turn *turn)
 	weft_turn_release(turn);
 }
 
+/* Post WEFT_EV_*, from any context. The owner sees the event, or a work item is queued. */
 void weft_turn_post(struct weft_turn *turn, int event)
 {
 	/* pairs with weft_turn_take(): after taking the event, the owner sees its cause */
@@ -150,6 +155,7 @@ static void turn_unclaim(struct weft_turn *turn)
 	wake_up_bit(&turn->bits, WEFT_TURN_CLAIMED);
 }
 
+/* Undo weft_turn_stop(), and let a work item handle the events posted meanwhile. */
 void weft_turn_resume(struct weft_turn *turn)
 {
 	clear_bit(WEFT_TURN_STOP, &turn->bits);

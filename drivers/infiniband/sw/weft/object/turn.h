@@ -33,10 +33,8 @@ struct weft_turn {
 	struct lockdep_map	dep_map;
 };
 
-/* @key: one for all send turns, one for all receive turns */
 void weft_turn_init(struct weft_turn *turn, struct weft_qp *qp, const char *name,
 		    struct lock_class_key *key, void (*run)(struct weft_qp *qp));
-
 bool weft_turn_refuse(struct weft_turn *turn);
 
 /* Own the turn, if it is free and not being stopped. */
@@ -50,7 +48,6 @@ static inline bool weft_turn_try(struct weft_turn *turn)
 	return likely(!test_bit(WEFT_TURN_STOP, &turn->bits)) || weft_turn_refuse(turn);
 }
 
-/* Slow path of weft_turn_own(). */
 int weft_turn_wait(struct weft_turn *turn);
 
 /*
@@ -67,10 +64,7 @@ static inline int weft_turn_own(struct weft_turn *turn)
 }
 
 void weft_turn_stop(struct weft_turn *turn);
-
-/* Undo weft_turn_stop(), and let a work item handle the events posted meanwhile. */
 void weft_turn_resume(struct weft_turn *turn);
-
 void weft_turn_end(struct weft_turn *turn);
 
 /* The owner, which is the caller, should end soon. */
@@ -79,7 +73,6 @@ static inline bool weft_turn_stopping(const struct weft_turn *turn)
 	return test_bit(WEFT_TURN_STOP, &turn->bits);
 }
 
-/* Post WEFT_EV_*, from any context. The owner sees the event, or a work item is queued. */
 void weft_turn_post(struct weft_turn *turn, int event);
 
 /* Take the posted events of a turn that the caller owns. Returns bits of WEFT_TURN_EVENTS. */
@@ -106,7 +99,6 @@ static inline bool weft_turn_has_events(const struct weft_turn *turn)
 /* The caller owns the turn. */
 #define weft_assert_turn(turn)	lockdep_assert_held(turn)
 
-/* Slow path of weft_turn_release(): wake a waiter, queue the work item for an event. */
 void weft_turn_pass(struct weft_turn *turn);
 
 /* Events that were posted meanwhile are left to a work item. */
@@ -125,9 +117,7 @@ static inline void weft_turn_release(struct weft_turn *turn)
 		weft_turn_pass(turn);
 }
 
-/* Release the turn, and continue in a work item. */
 void weft_turn_defer(struct weft_turn *turn);
-
 void weft_turn_queue_work(struct weft_qp *qp, struct work_struct *work);
 
 #endif /* WEFT_OBJECT_TURN_H */

@@ -78,6 +78,7 @@ static const struct file_operations doorbell_fops = {
 	.llseek		= noop_llseek,
 };
 
+/* Set the functions for WEFT_DOORBELL_SEND and WEFT_DOORBELL_RECV, at module load. */
 void weft_doorbell_install(weft_doorbell_fn send, weft_doorbell_fn recv)
 {
 	doorbell_send = send;
@@ -246,6 +247,10 @@ int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size)
 	return 0;
 }
 
+/*
+ * For a call without a request, by a kernel consumer (NULL), too. -EINVAL: the provider has sent
+ * one.
+ */
 int weft_udata_empty(struct ib_udata *udata)
 {
 	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))

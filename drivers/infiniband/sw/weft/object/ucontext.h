@@ -34,13 +34,7 @@ void weft_dealloc_ucontext(struct ib_ucontext *ibuc);
 int weft_query_ucontext(struct ib_ucontext *ibuc, struct uverbs_attr_bundle *attrs);
 void weft_disassociate_ucontext(struct ib_ucontext *ibuc);
 int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size);
-
-/*
- * For a call without a request, by a kernel consumer (NULL), too. -EINVAL: the provider has sent
- * one.
- */
 int weft_udata_empty(struct ib_udata *udata);
-
 int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size, size_t resp_size);
 
 /* The context of the calling process. Return: NULL: kernel consumer; so for the next two. */
@@ -65,7 +59,6 @@ kuid_t weft_user(void);
 /* @qp is referenced by the caller. */
 typedef void (*weft_doorbell_fn)(struct weft_qp *qp);
 
-/* Set the functions for WEFT_DOORBELL_SEND and WEFT_DOORBELL_RECV, at module load. */
 void weft_doorbell_install(weft_doorbell_fn send, weft_doorbell_fn recv);
 
 #endif /* WEFT_OBJECT_UCONTEXT_H */

@@ -77,6 +77,7 @@ static void vector_nothing(void *unused)
 {
 }
 
+/* @cq->user is set. @vector is less than the number of possible CPUs. */
 void weft_vector_init(struct weft_cq *cq, unsigned int vector)
 {
 	int cpu;
@@ -117,9 +118,11 @@ static void vector_raise(struct weft_cq *cq)
 }
 
 /*
- * The tasklet runs at the latest when bottom halves are enabled again: at the end of this
- * function, by the poster, or at the end of an interrupt. Disabled bottom halves keep the task on
- * its CPU; with PREEMPT_RT, disabled preemption would not let the handler take spinlocks.
+ * Have the completion handler called, from any context.
+ *
+ * The tasklet runs at the latest when bottom halves are enabled again: at the end of this function,
+ * by the poster, or at the end of an interrupt. Disabled bottom halves keep the task on its CPU;
+ * with PREEMPT_RT, disabled preemption would not let the handler take spinlocks.
  */
 void weft_vector_raise(struct weft_cq *cq)
 {

@@ -5,12 +5,8 @@
 
 struct weft_cq;
 
-/* @cq->user is set. @vector is less than the number of possible CPUs. */
 void weft_vector_init(struct weft_cq *cq, unsigned int vector);
-
-/* Have the completion handler called, from any context. */
 void weft_vector_raise(struct weft_cq *cq);
-
 void weft_vector_quiesce(struct weft_cq *cq);
 
 #endif /* WEFT_OBJECT_VECTOR_H */

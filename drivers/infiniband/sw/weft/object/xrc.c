@@ -33,6 +33,7 @@ int weft_dealloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 	return 0;
 }
 
+/* Give an initialized XRC SRQ its number. Return: ERR_PTR(): -ENOMEM. */
 struct weft_xrc_name *weft_xrc_publish(struct weft_srq *srq)
 {
 	struct weft_xrc_name *name = kzalloc(sizeof(*name), GFP_KERNEL_ACCOUNT);
@@ -67,6 +68,7 @@ void weft_xrc_unpublish(struct weft_xrc_name *name)
 	kfree_rcu(name, rcu);
 }
 
+/* Look an XRC SRQ up by its number. Return: referenced; NULL: none. */
 struct weft_xrc_name *weft_xrc_get(u32 srqn)
 {
 	struct weft_xrc_name *name;

@@ -25,14 +25,9 @@ struct weft_xrc_name {
 	u32			srqn;
 };
 
-/* Give an initialized XRC SRQ its number. Return: ERR_PTR(): -ENOMEM. */
 struct weft_xrc_name *weft_xrc_publish(struct weft_srq *srq);
-
 void weft_xrc_unpublish(struct weft_xrc_name *name);
-
-/* Look an XRC SRQ up by its number. Return: referenced; NULL: none. */
 struct weft_xrc_name *weft_xrc_get(u32 srqn);
-
 void weft_xrc_put(struct weft_xrc_name *name);
 
 #endif /* WEFT_OBJECT_XRC_H */
