@@ -231,6 +231,7 @@ void weft_sgl_cut(struct weft_sgl *sgl, u64 end)
 }
 WEFT_EXPORT_FOR_TEST(weft_sgl_cut);
 
+/* Bytes from the position to the end of the last span. */
 u64 weft_iter_left(const struct weft_iter *iter)
 {
 	u64 length = 0;
@@ -242,6 +243,7 @@ u64 weft_iter_left(const struct weft_iter *iter)
 }
 WEFT_EXPORT_FOR_TEST(weft_iter_left);
 
+/* At least @length bytes are left. */
 void weft_iter_skip(struct weft_iter *iter, u64 length)
 {
 	while (length > iter->span->length - iter->offset) {
@@ -254,6 +256,7 @@ void weft_iter_skip(struct weft_iter *iter, u64 length)
 }
 WEFT_EXPORT_FOR_TEST(weft_iter_skip);
 
+/* The kernel address of the next byte, and in @length the contiguous bytes from there on. */
 void *weft_iter_piece(struct weft_iter *iter, u64 *length)
 {
 	const struct weft_span *span;
@@ -315,6 +318,7 @@ void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 }
 WEFT_EXPORT_FOR_TEST(weft_copy);
 
+/* The slow path of weft_sgl_resolve(). */
 int weft_sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
 			  const struct weft_sge *sge, u32 num, u64 end, u32 access)
 {
@@ -366,6 +370,7 @@ u64 weft_atomic_fetch_add(const struct weft_span *span, u64 add)
 }
 WEFT_EXPORT_FOR_TEST(weft_atomic_fetch_add);
 
+/* Compare only the bits in @compare_mask, and swap only those in @swap_mask. */
 u64 weft_atomic_masked_cmp_swp(const struct weft_span *span, u64 compare, u64 compare_mask,
 			       u64 swap, u64 swap_mask)
 {
@@ -389,6 +394,7 @@ static u64 copy_add_fields(u64 a, u64 b, u64 ends)
 	return ((a & ~ends) + (b & ~ends)) ^ ((a ^ b) & ends);
 }
 
+/* Add to several fields at once; no carry leaves a field, whose top bit is set in @ends. */
 u64 weft_atomic_masked_fetch_add(const struct weft_span *span, u64 add, u64 ends)
 {
 	atomic64_t *word = copy_word_at(span);
@@ -400,6 +406,7 @@ u64 weft_atomic_masked_fetch_add(const struct weft_span *span, u64 add, u64 ends
 }
 WEFT_EXPORT_FOR_TEST(weft_atomic_masked_fetch_add);
 
+/* Are the first eight bytes of the span contiguous and aligned in memory, for one store? */
 bool weft_span_is_word(const struct weft_span *span)
 {
 	u64 contiguous;

@@ -31,7 +31,6 @@ struct weft_iter {
 	u64			offset;	/* bytes of the current span already done */
 };
 
-/* The slow path of weft_sgl_resolve(). */
 int weft_sgl_resolve_list(struct weft_sgl *sgl, const struct weft_accessor *who,
 			  const struct weft_sge *sge, u32 num, u64 end, u32 access);
 
@@ -83,16 +82,9 @@ static inline void weft_span_iter(const struct weft_span *span, struct weft_iter
 }
 
 void weft_sgl_cut(struct weft_sgl *sgl, u64 end);
-
-/* Bytes from the position to the end of the last span. */
 u64 weft_iter_left(const struct weft_iter *iter);
-
-/* At least @length bytes are left. */
 void weft_iter_skip(struct weft_iter *iter, u64 length);
-
-/* The kernel address of the next byte, and in @length the contiguous bytes from there on. */
 void *weft_iter_piece(struct weft_iter *iter, u64 *length);
-
 void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length);
 
 /*
@@ -102,16 +94,10 @@ void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length);
 u64 weft_atomic_cmp_swp(const struct weft_span *span, u64 compare, u64 swap);
 u64 weft_atomic_fetch_add(const struct weft_span *span, u64 add);
 
-/* Compare only the bits in @compare_mask, and swap only those in @swap_mask. */
 u64 weft_atomic_masked_cmp_swp(const struct weft_span *span, u64 compare, u64 compare_mask,
 			       u64 swap, u64 swap_mask);
-
-/* Add to several fields at once; no carry leaves a field, whose top bit is set in @ends. */
 u64 weft_atomic_masked_fetch_add(const struct weft_span *span, u64 add, u64 ends);
-
-/* Are the first eight bytes of the span contiguous and aligned in memory, for one store? */
 bool weft_span_is_word(const struct weft_span *span);
-
 void weft_atomic_write(const struct weft_span *span, u64 value);
 void weft_write_back(struct weft_iter *iter, u64 length);
 

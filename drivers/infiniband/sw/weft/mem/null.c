@@ -35,6 +35,7 @@ static struct weft_region null_target = {
 	.kind = WEFT_REGION_NULL,
 };
 
+/* Returns the region to write or to read, with a reference. Any context. */
 struct weft_region *weft_null_get(bool write)
 {
 	struct weft_region *region = write ? &null_target : &null_source;
@@ -43,6 +44,7 @@ struct weft_region *weft_null_get(bool write)
 	return region;
 }
 
+/* weft_region_at() for the null regions; the offset in the page is the same as in @addr. */
 void *weft_null_at(const struct weft_region *region, u64 addr, u64 *contiguous)
 {
 	*contiguous = PAGE_SIZE - offset_in_page(addr);

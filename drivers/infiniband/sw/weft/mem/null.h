@@ -7,10 +7,7 @@
 
 struct weft_region;
 
-/* Returns the region to write or to read, with a reference. Any context. */
 struct weft_region *weft_null_get(bool write);
-
-/* weft_region_at() for these regions; the offset in the page is the same as in @addr. */
 void *weft_null_at(const struct weft_region *region, u64 addr, u64 *contiguous);
 
 #endif /* WEFT_MEM_NULL_H */

@@ -87,6 +87,7 @@ static LIST_HEAD(pins_list);
 static void pins_expire_worker(struct work_struct *work);
 static DECLARE_DELAYED_WORK(pins_expire, pins_expire_worker);
 
+/* Allocate pins for up to @max pieces, in any context. NULL: no memory. */
 struct weft_odp_pins *weft_odp_pins_alloc(u32 max)
 {
 	struct weft_odp_pins *pins;
@@ -713,6 +714,7 @@ int weft_odp_pins_attach(struct weft_odp_pins *pins, struct weft_span *span, u64
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_pins_attach);
 
+/* The last reference to @region, of a pin, is gone. Called by the owner of the holder's turn. */
 void weft_odp_pins_detach(struct weft_region *region)
 {
 	struct weft_odp_pins *pins = container_of(region, struct weft_odp_pin, region)->pins;
@@ -811,6 +813,7 @@ int weft_odp_pins_init(void)
 	return weft_odp_queue_init();
 }
 
+/* At module unload. No QP is left. */
 void weft_odp_pins_exit(void)
 {
 	cancel_delayed_work_sync(&pins_expire);

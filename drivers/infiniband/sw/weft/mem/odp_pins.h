@@ -52,26 +52,19 @@ struct weft_odp_pins {
 	struct weft_odp_pin	pin[];
 };
 
-/* Allocate pins for up to @max pieces, in any context. NULL: no memory. */
 struct weft_odp_pins *weft_odp_pins_alloc(u32 max);
-
 void weft_odp_pins_add(struct weft_odp_pins *pins, const struct weft_region *region, u64 addr,
 		       u64 length, bool write);
 void weft_odp_pins_request(struct weft_odp_pins *pins, struct weft_odp_pins **holder,
 			   void (*done)(void *arg), void *arg);
 int weft_odp_pins_attach(struct weft_odp_pins *pins, struct weft_span *span, u64 addr, u64 length,
 			 bool write);
-
-/* The last reference to @region, of a pin, is gone. Called by the owner of the holder's turn. */
 void weft_odp_pins_detach(struct weft_region *region);
-
 void weft_odp_pins_forget(struct weft_odp_pins *pins);
 bool weft_odp_pins_pending(const struct weft_odp_pins *pins);
 int weft_odp_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 length,
 			   bool write);
 int weft_odp_pins_init(void);
-
-/* At module unload. No QP is left. */
 void weft_odp_pins_exit(void);
 
 #endif /* WEFT_MEM_ODP_PINS_H */

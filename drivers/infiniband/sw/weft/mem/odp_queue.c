@@ -247,6 +247,7 @@ bool weft_odp_queue_cancel(struct weft_odp_work *item)
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_queue_cancel);
 
+/* A work item of this kind ends. The item itself may have been freed already. */
 void weft_odp_queue_leave(struct weft_odp_queue *queue, enum weft_odp_work_kind kind)
 {
 	unsigned long flags;
@@ -258,6 +259,7 @@ void weft_odp_queue_leave(struct weft_odp_queue *queue, enum weft_odp_work_kind 
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_queue_leave);
 
+/* Drop the references of a canceled item to its queue and to the module. May sleep. */
 void weft_odp_queue_drop(struct weft_odp_queue *queue)
 {
 	weft_odp_queue_put(queue);
@@ -382,12 +384,14 @@ static struct weft_odp_queue *odp_queue_create(struct odp_queue_user *user)
 	return queue;
 }
 
+/* Create the queue of a user context, for the current process. NULL: no memory. */
 struct weft_odp_queue *weft_odp_queue_create(void)
 {
 	return odp_queue_create(user_get_current());
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_queue_create);
 
+/* @queue may be NULL, and is returned. */
 struct weft_odp_queue *weft_odp_queue_hold(struct weft_odp_queue *queue)
 {
 	if (queue)
@@ -395,6 +399,7 @@ struct weft_odp_queue *weft_odp_queue_hold(struct weft_odp_queue *queue)
 	return queue;
 }
 
+/* @queue may be NULL. Queued work items stay queued, and nobody waits for them. May sleep. */
 void weft_odp_queue_put(struct weft_odp_queue *queue)
 {
 	if (!queue || !refcount_dec_and_test(&queue->refs))
@@ -417,6 +422,7 @@ int weft_odp_queue_init(void)
 	return -ENOMEM;
 }
 
+/* At module unload. No item is left. */
 void weft_odp_queue_exit(void)
 {
 	weft_odp_queue_put(odp_queue_kernel);

@@ -65,6 +65,7 @@ void weft_region_table_init(struct weft_region_table *table)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_table_init);
 
+/* The table is empty. */
 void weft_region_table_destroy(struct weft_region_table *table)
 {
 	WARN_ON(!xa_empty(&table->xa));
@@ -227,6 +228,7 @@ bool weft_region_bind(struct weft_region *region)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_bind);
 
+/* Prevent further binds, before the region goes or changes. Returns false if windows are bound. */
 bool weft_region_seal(struct weft_region *region)
 {
 	return atomic_cmpxchg(&region->bound, 0, INT_MIN) == 0;
@@ -242,18 +244,21 @@ struct weft_region *weft_region_peek(struct weft_region_table *table, u32 key)
 	return weft_lookup_find(table, key);
 }
 
+/* Look up a key, all 32 bits of it. Returns the region with a reference, or NULL. */
 struct weft_region *weft_region_get(struct weft_region_table *table, u32 key)
 {
 	return weft_lookup_get(table, key, U32_MAX);
 }
 WEFT_EXPORT_FOR_TEST(weft_region_get);
 
+/* weft_region_get() without the low eight bits of the key, which the consumer chooses. */
 struct weft_region *weft_region_get_by_index(struct weft_region_table *table,
 					     u32 key)
 {
 	return weft_lookup_get(table, key, 0);
 }
 
+/* The last reference is gone: see weft_region_put(). */
 void weft_region_last_put(struct weft_region *region)
 {
 	if (region->kind == WEFT_REGION_PINNED) {
@@ -270,6 +275,7 @@ void weft_region_last_put(struct weft_region *region)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_last_put);
 
+/* weft_region_at() for a region that has pieces. */
 void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *contiguous)
 {
 	u64 offset = addr - region->iova;
@@ -292,6 +298,7 @@ void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *cont
 }
 WEFT_EXPORT_FOR_TEST(weft_region_at_piece);
 
+/* The part of weft_region_resolve() for a key that no region has. */
 int weft_region_resolve_null(u32 key, u32 access, struct weft_span *span)
 {
 	if (key != WEFT_NULL_KEY || access & WEFT_LOOKUP_REMOTE)

@@ -117,10 +117,7 @@ struct weft_accessor {
 };
 
 void weft_region_table_init(struct weft_region_table *table);
-
-/* The table is empty. */
 void weft_region_table_destroy(struct weft_region_table *table);
-
 struct weft_region *weft_region_alloc(struct weft_region_table *table, gfp_t gfp);
 void weft_region_publish(struct weft_region *region);
 struct weft_region *weft_region_successor(const struct weft_region *old, gfp_t gfp);
@@ -129,19 +126,10 @@ void weft_region_kill(struct weft_region *region);
 struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 key);
 void weft_region_retire(struct weft_region *region);
 bool weft_region_bind(struct weft_region *region);
-
-/* Prevent further binds, before the region goes or changes. Returns false if windows are bound. */
 bool weft_region_seal(struct weft_region *region);
-
-/* Look up a key, all 32 bits of it. Returns the region with a reference, or NULL. */
 struct weft_region *weft_region_get(struct weft_region_table *table, u32 key);
-
-/* The same, but ignore the low eight bits of the key, which the consumer chooses. */
 struct weft_region *weft_region_get_by_index(struct weft_region_table *table, u32 key);
-
 struct weft_region *weft_region_peek(struct weft_region_table *table, u32 key);
-
-/* The last reference is gone: see weft_region_put(). */
 void weft_region_last_put(struct weft_region *region);
 
 static inline void weft_region_put(struct weft_region *region)
@@ -159,16 +147,11 @@ static inline bool weft_region_contains(const struct weft_region *region, u64 ad
 
 int weft_region_resolve(const struct weft_accessor *who, u32 key, u64 addr,
 			u64 length, u32 access, struct weft_span *span);
-
-/* The part of weft_region_resolve() for a key that no region has. */
 int weft_region_resolve_null(u32 key, u32 access, struct weft_span *span);
-
 int weft_region_resolve_odp(const struct weft_accessor *who, u32 key, u64 addr,
 			    u64 length, u32 access, struct weft_span *span);
 int weft_region_resolve_all(const struct weft_accessor *who, u32 key, u32 access,
 			    struct weft_span *span);
-
-/* weft_region_at() for a region that has pieces. */
 void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *contiguous);
 
 /* weft_region_at() for a region that has blocks. */
