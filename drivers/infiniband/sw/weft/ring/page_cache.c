@@ -24,6 +24,7 @@ void weft_page_cache_init(struct weft_page_cache *page_cache, struct ib_ucontext
 }
 WEFT_EXPORT_FOR_TEST(weft_page_cache_init);
 
+/* Free the unused pages. All others have been put already. */
 void weft_page_cache_clear(struct weft_page_cache *page_cache)
 {
 	struct weft_pages *pages, *next;
@@ -73,6 +74,7 @@ struct weft_pages *weft_page_cache_get(struct weft_page_cache *page_cache, size_
 }
 WEFT_EXPORT_FOR_TEST(weft_page_cache_get);
 
+/* Put unused pages into the cache they came from; the oldest in it are freed if it is full. */
 void weft_page_cache_keep(struct weft_pages *pages)
 {
 	struct weft_page_cache *page_cache = pages->page_cache;

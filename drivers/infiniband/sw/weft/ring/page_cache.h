@@ -18,13 +18,8 @@ struct weft_page_cache {
 };
 
 void weft_page_cache_init(struct weft_page_cache *page_cache, struct ib_ucontext *uctx);
-
-/* Free the unused pages. All others have been put already. */
 void weft_page_cache_clear(struct weft_page_cache *page_cache);
-
 struct weft_pages *weft_page_cache_get(struct weft_page_cache *page_cache, size_t size);
-
-/* Put unused pages into the cache they came from; the oldest in it are freed if it is full. */
 void weft_page_cache_keep(struct weft_pages *pages);
 
 #endif /* WEFT_RING_PAGE_CACHE_H */

@@ -75,6 +75,7 @@ err_free_pages:
 }
 WEFT_EXPORT_FOR_TEST(weft_pages_alloc);
 
+/* Free unused pages. The memory stays until the last mapping or mmap() in progress has ended. */
 void weft_pages_free(struct weft_pages *pages)
 {
 	if (pages->named)
@@ -83,6 +84,7 @@ void weft_pages_free(struct weft_pages *pages)
 		pages_release(pages);
 }
 
+/* Drop a reference. With the last one the pages go to their page cache or are freed. May sleep. */
 void weft_pages_put(struct weft_pages *pages)
 {
 	if (!refcount_dec_and_test(&pages->users))
@@ -94,16 +96,19 @@ void weft_pages_put(struct weft_pages *pages)
 }
 WEFT_EXPORT_FOR_TEST(weft_pages_put);
 
+/* The offset by which a process maps @named pages with mmap() of the command file descriptor. */
 u64 weft_pages_key(const struct weft_pages *pages)
 {
 	return rdma_user_mmap_get_offset(&pages->entry);
 }
 
+/* The address of a page in the kernel's linear mapping, for virt_to_page(). */
 void *weft_pages_linear(const struct weft_pages *pages, size_t index)
 {
 	return page_address(vmalloc_to_page(pages->mem + (index << PAGE_SHIFT)));
 }
 
+/* ib_device_ops.mmap_free: no mapping, and no mmap() in progress, uses the pages any more. */
 void weft_pages_mmap_free(struct rdma_user_mmap_entry *entry)
 {
 	pages_release(container_of(entry, struct weft_pages, entry));

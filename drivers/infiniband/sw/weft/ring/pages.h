@@ -29,21 +29,11 @@ static inline void weft_pages_hold(struct weft_pages *pages)
 	refcount_inc(&pages->users);
 }
 
-/* Drop a reference. With the last one the pages go to their page cache or are freed. May sleep. */
 void weft_pages_put(struct weft_pages *pages);
-
-/* Free unused pages. The memory stays until the last mapping or mmap() in progress has ended. */
 void weft_pages_free(struct weft_pages *pages);
-
-/* The offset by which a process maps @named pages with mmap() of the command file descriptor. */
 u64 weft_pages_key(const struct weft_pages *pages);
-
-/* The address of a page in the kernel's linear mapping, for virt_to_page(). */
 void *weft_pages_linear(const struct weft_pages *pages, size_t index);
-
 int weft_pages_mmap(struct ib_ucontext *uctx, struct vm_area_struct *vma);
-
-/* ib_device_ops.mmap_free: no mapping, and no mmap() in progress, uses the pages any more. */
 void weft_pages_mmap_free(struct rdma_user_mmap_entry *entry);
 
 #endif /* WEFT_RING_PAGES_H */

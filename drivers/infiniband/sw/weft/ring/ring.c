@@ -98,6 +98,7 @@ void weft_ring_destroy(struct weft_ring *ring)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_destroy);
 
+/* Make a ring empty again. Neither side uses it meanwhile. */
 void weft_ring_reset(struct weft_ring *ring)
 {
 	ring->device = 0;
@@ -107,6 +108,7 @@ void weft_ring_reset(struct weft_ring *ring)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_reset);
 
+/* Ask for an event; @arm is an enum weft_ring_arm. */
 void weft_ring_arm(struct weft_ring *ring, u32 arm)
 {
 	/* a request for solicited events must not weaken one for any event */
@@ -118,6 +120,7 @@ void weft_ring_arm(struct weft_ring *ring, u32 arm)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_arm);
 
+/* The next free slot of a send or receive queue, or NULL if it is full. */
 void *weft_ring_reserve(struct weft_ring *ring)
 {
 	/* D, pairs with C */
@@ -129,6 +132,7 @@ void *weft_ring_reserve(struct weft_ring *ring)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_reserve);
 
+/* Publish the slot that was reserved. */
 void weft_ring_submit(struct weft_ring *ring)
 {
 	/* B, pairs with A */
@@ -136,6 +140,7 @@ void weft_ring_submit(struct weft_ring *ring)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_submit);
 
+/* The number of completions that weft_ring_pop() would return. */
 u32 weft_ring_has_completions(const struct weft_ring *ring)
 {
 	/* A, pairs with B */
@@ -143,6 +148,7 @@ u32 weft_ring_has_completions(const struct weft_ring *ring)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_has_completions);
 
+/* Take a completion. Returns false if there is none. */
 bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe)
 {
 	if (!weft_ring_has_completions(ring))
@@ -256,6 +262,7 @@ int weft_ring_carry_rest(struct weft_ring *to, struct weft_ring *from, bool comp
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_carry_rest);
 
+/* Copy all entries, however many, as weft_ring_carry_rest() does. For rings that are not large. */
 int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from, bool completion)
 {
 	struct ring_extent extent = ring_extent(from, completion);

@@ -103,8 +103,6 @@ struct weft_ring *weft_ring_create_like(const struct weft_ring *like, u32 entrie
  * ring uses it. @ring may be NULL.
  */
 void weft_ring_destroy(struct weft_ring *ring);
-
-/* Make a ring empty again. Neither side uses it meanwhile. */
 void weft_ring_reset(struct weft_ring *ring);
 
 /* Set and clear enum weft_ring_flags. Callers exclude each other. */
@@ -220,19 +218,10 @@ static inline bool weft_ring_disarm(struct weft_ring *ring, bool solicited)
 
 /* The client side, for kernel consumers. */
 
-/* Ask for an event; @arm is an enum weft_ring_arm. */
 void weft_ring_arm(struct weft_ring *ring, u32 arm);
-
-/* The next free slot of a send or receive queue, or NULL if it is full. */
 void *weft_ring_reserve(struct weft_ring *ring);
-
-/* Publish the slot that was reserved. */
 void weft_ring_submit(struct weft_ring *ring);
-
-/* Take a completion. Returns false if there is none. */
 bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe);
-
-/* The number of completions that weft_ring_pop() would return. */
 u32 weft_ring_has_completions(const struct weft_ring *ring);
 
 /*
