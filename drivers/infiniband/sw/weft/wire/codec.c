@@ -368,6 +368,7 @@ enum weft_malformed weft_lrh_decode(struct weft_lrh *lrh, const u8 *buf,
 }
 WEFT_EXPORT_FOR_TEST(weft_lrh_decode);
 
+/* Encode an LRH; @lrh->length is a multiple of 4. Returns the bytes written. */
 size_t weft_lrh_encode(u8 *buf, const struct weft_lrh *lrh)
 {
 	struct weft_wire_lrh *wire = (void *)buf;
@@ -413,6 +414,7 @@ enum weft_malformed weft_grh_decode(struct weft_grh *grh, const u8 *buf,
 }
 WEFT_EXPORT_FOR_TEST(weft_grh_decode);
 
+/* Encode a GRH. Returns the bytes written. */
 size_t weft_grh_encode(u8 *buf, const struct weft_grh *grh)
 {
 	struct weft_wire_grh *wire = (void *)buf;

@@ -103,13 +103,8 @@ struct weft_grh {
 enum weft_malformed weft_hdr_decode(struct weft_hdr *hdr, const u8 *buf, size_t len);
 size_t weft_hdr_encode(u8 *buf, const struct weft_hdr *hdr);
 enum weft_malformed weft_lrh_decode(struct weft_lrh *lrh, const u8 *buf, size_t len);
-
-/* Encode an LRH; @lrh->length is a multiple of 4. Returns the bytes written. */
 size_t weft_lrh_encode(u8 *buf, const struct weft_lrh *lrh);
-
 enum weft_malformed weft_grh_decode(struct weft_grh *grh, const u8 *buf, size_t len);
-
-/* Encode a GRH. Returns the bytes written. */
 size_t weft_grh_encode(u8 *buf, const struct weft_grh *grh);
 
 #endif /* WEFT_WIRE_CODEC_H */

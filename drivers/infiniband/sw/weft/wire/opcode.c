@@ -138,6 +138,7 @@ static void __init op_fill(const struct op_row *row, u8 transport)
 	op->length = op_length(op->ext);
 }
 
+/* Fill the table, at module load. Before that every opcode is invalid. */
 void __init weft_opcode_init(void)
 {
 	unsigned int i;

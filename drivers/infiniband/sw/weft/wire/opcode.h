@@ -77,7 +77,6 @@ struct weft_opcode {
 
 extern struct weft_opcode weft_opcodes[256];
 
-/* Fill the table, at module load. Before that every opcode is invalid. */
 void __init weft_opcode_init(void);
 
 static inline const struct weft_opcode *weft_opcode(u8 opcode)
