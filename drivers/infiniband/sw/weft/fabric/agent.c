@@ -343,6 +343,7 @@ static const struct weft_traps_ops agent_traps_ops = {
 	.send = agent_send_trap,
 };
 
+/* The link of a port went down or came up. Any context but hard interrupts. */
 void weft_agent_link_changed(struct weft_agent *agent)
 {
 	struct weft_notice notice = weft_notice_link_change();
@@ -351,6 +352,7 @@ void weft_agent_link_changed(struct weft_agent *agent)
 	weft_traps_raise(&agent->traps, &notice);
 }
 
+/* Initialize zeroed memory for a switch. May sleep; returns 0 or -ENOMEM. */
 int weft_agent_init(struct weft_agent *agent, struct weft_ibnode *node,
 		    struct weft_fdb *fdb)
 {
@@ -371,6 +373,7 @@ int weft_agent_init(struct weft_agent *agent, struct weft_ibnode *node,
 	return 0;
 }
 
+/* Drop all queued packets. Does nothing after a failed weft_agent_init(). Sleeps. */
 void weft_agent_exit(struct weft_agent *agent)
 {
 	if (!agent->workqueue)

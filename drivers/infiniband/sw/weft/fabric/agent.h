@@ -21,15 +21,9 @@ struct weft_agent {
 	struct weft_traps	traps;
 };
 
-/* Initialize zeroed memory for a switch. May sleep; returns 0 or -ENOMEM. */
 int weft_agent_init(struct weft_agent *agent, struct weft_ibnode *node, struct weft_fdb *fdb);
-
-/* Drop all queued packets. Does nothing after a failed weft_agent_init(). Sleeps. */
 void weft_agent_exit(struct weft_agent *agent);
-
 void weft_agent_receive(struct weft_agent *agent, struct weft_ibport *port, struct sk_buff *skb);
-
-/* The link of a port went down or came up. Any context but hard interrupts. */
 void weft_agent_link_changed(struct weft_agent *agent);
 
 #endif /* WEFT_FABRIC_AGENT_H */

@@ -29,6 +29,7 @@
 
 static_assert((WEFT_ARQ_WINDOW & (WEFT_ARQ_WINDOW - 1)) == 0);
 
+/* Initialize zeroed memory; copies @param. */
 void weft_arq_init(struct weft_arq *arq, const struct weft_arq_param *param)
 {
 	struct weft_arq_sender *sender = &arq->sender;
@@ -48,6 +49,7 @@ void weft_arq_init(struct weft_arq *arq, const struct weft_arq_param *param)
 }
 WEFT_EXPORT_FOR_TEST(weft_arq_init);
 
+/* Use another weft_arq_param.max_frame for packets that have no frames yet. */
 void weft_arq_resize(struct weft_arq *arq, u32 max_frame)
 {
 	WRITE_ONCE(arq->param.max_frame, max_frame);
@@ -74,6 +76,7 @@ static void arq_drain(struct weft_arq *arq, struct weft_arq_fifo *fifo,
 	spin_unlock_bh(&arq->lock);
 }
 
+/* Hand on what the FIFOs hold, within a budget. Bottom halves are off, RCU read side. */
 void weft_arq_drain(struct weft_arq *arq)
 {
 	arq_drain(arq, &arq->out, arq->param.ops->send);
@@ -450,6 +453,7 @@ static bool arq_retry(struct weft_arq *arq, u64 now)
 	return true;
 }
 
+/* The time that weft_arq_ops.arm asked for has come. Soft interrupt, RCU read side. */
 void weft_arq_timeout(struct weft_arq *arq, u64 now)
 {
 	spin_lock_bh(&arq->lock);
@@ -575,6 +579,7 @@ void weft_arq_stop(struct weft_arq *arq)
 }
 WEFT_EXPORT_FOR_TEST(weft_arq_stop);
 
+/* Free everything, after a grace period. The timer and the work item must have ended. */
 void weft_arq_destroy(struct weft_arq *arq)
 {
 	struct weft_arq_sender *sender = &arq->sender;

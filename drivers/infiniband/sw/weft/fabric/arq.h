@@ -109,25 +109,14 @@ struct weft_arq {
 	struct weft_arq_fifo	in;	/* packets to deliver */
 };
 
-/* Initialize zeroed memory; copies @param. */
 void weft_arq_init(struct weft_arq *arq, const struct weft_arq_param *param);
-
-/* Use another weft_arq_param.max_frame for packets that have no frames yet. */
 void weft_arq_resize(struct weft_arq *arq, u32 max_frame);
-
 void weft_arq_xmit(struct weft_arq *arq, struct sk_buff *skb, u64 now);
 void weft_arq_receive(struct weft_arq *arq, const struct weft_frame *frame,
 		      struct sk_buff *skb, u64 now);
-
-/* The time that weft_arq_ops.arm asked for has come. Soft interrupt, RCU read side. */
 void weft_arq_timeout(struct weft_arq *arq, u64 now);
-
-/* Hand on what the FIFOs hold, within a budget. Bottom halves are off, RCU read side. */
 void weft_arq_drain(struct weft_arq *arq);
-
 void weft_arq_stop(struct weft_arq *arq);
-
-/* Free everything, after a grace period. The timer and the work item must have ended. */
 void weft_arq_destroy(struct weft_arq *arq);
 
 #endif /* WEFT_FABRIC_ARQ_H */

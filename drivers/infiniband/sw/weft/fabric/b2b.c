@@ -142,6 +142,7 @@ static void b2b_part(struct weft_b2b *b2b, const struct weft_ibport *port)
 		netdev_warn(b2b->underlay->ndev, "weft: cannot look for other hosts\n");
 }
 
+/* After this nothing is sent to or delivered by the port any more. */
 void weft_b2b_detach(struct weft_b2b *b2b, struct weft_ibport *port)
 {
 	ASSERT_RTNL();
@@ -155,6 +156,7 @@ void weft_b2b_detach(struct weft_b2b *b2b, struct weft_ibport *port)
 	b2b->ports[0] = NULL;
 }
 
+/* The net device went up or down. */
 void weft_b2b_update(struct weft_b2b *b2b)
 {
 	ASSERT_RTNL();
@@ -167,11 +169,13 @@ void weft_b2b_update(struct weft_b2b *b2b)
 		b2b_listen(b2b);
 }
 
+/* Is no port of this host attached? */
 bool weft_b2b_is_empty(const struct weft_b2b *b2b)
 {
 	return !b2b->ports[0];
 }
 
+/* Make a link with two free ends. The caller keeps the underlay. Returns NULL without memory. */
 struct weft_b2b *weft_b2b_create(struct weft_underlay *underlay)
 {
 	struct weft_b2b *b2b = kzalloc(sizeof(*b2b), GFP_KERNEL);
@@ -184,6 +188,7 @@ struct weft_b2b *weft_b2b_create(struct weft_underlay *underlay)
 	return b2b;
 }
 
+/* No port may be attached. */
 void weft_b2b_destroy(struct weft_b2b *b2b)
 {
 	kfree(b2b);

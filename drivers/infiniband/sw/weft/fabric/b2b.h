@@ -8,21 +8,11 @@
 struct weft_underlay;
 struct weft_b2b;
 
-/* Make a link with two free ends. The caller keeps the underlay. Returns NULL without memory. */
 struct weft_b2b *weft_b2b_create(struct weft_underlay *underlay);
-
-/* No port may be attached. */
 void weft_b2b_destroy(struct weft_b2b *b2b);
-
-/* Is no port of this host attached? */
 bool weft_b2b_is_empty(const struct weft_b2b *b2b);
-
 int weft_b2b_attach(struct weft_b2b *b2b, struct weft_ibport *port);
-
-/* After this nothing is sent to or delivered by the port any more. */
 void weft_b2b_detach(struct weft_b2b *b2b, struct weft_ibport *port);
-
-/* The net device went up or down. */
 void weft_b2b_update(struct weft_b2b *b2b);
 
 #endif /* WEFT_FABRIC_B2B_H */

@@ -150,6 +150,7 @@ static const struct weft_underlay_ops ether_ops = {
 	.destroy = ether_destroy,
 };
 
+/* NULL without memory; idle on the loopback device and on net devices that are not Ethernet. */
 struct weft_underlay *weft_ether_create(struct net_device *ndev)
 {
 	struct ether *ether = kzalloc(sizeof(*ether), GFP_KERNEL);

@@ -5,7 +5,6 @@
 
 #include "fabric/underlay.h"
 
-/* NULL without memory; idle on the loopback device and on net devices that are not Ethernet. */
 struct weft_underlay *weft_ether_create(struct net_device *ndev);
 
 #endif /* WEFT_FABRIC_ETHER_H */

@@ -62,7 +62,11 @@ static u32 fabric_mbps(struct net_device *ndev)
 	return FABRIC_DEFAULT_MBPS;
 }
 
-/* With the width of 4X LinkSpeed 1 is 10 Gb/s, which is the least that InfiniBand has. */
+/*
+ * The speed of ports on a net device, as in weft_ibport_param.speed. RTNL is held.
+ *
+ * With the width of 4X LinkSpeed 1 is 10 Gb/s, which is the least that InfiniBand has.
+ */
 u8 weft_fabric_speed(struct net_device *ndev)
 {
 	u32 mbps;
@@ -79,6 +83,7 @@ static void link_update(struct fabric_link *link, const struct net_device *ndev)
 	weft_local_cable_update(link->local_cable, ndev->flags & IFF_UP);
 }
 
+/* Does a packet for @lid that leaves any other port of this host reach @port? Any context. */
 bool weft_fabric_leads(const struct weft_fabric *fabric, u16 lid,
 		       const struct weft_ibport *port)
 {
@@ -342,6 +347,7 @@ static void fabric_cut_off(struct weft_fabric *fabric, const struct weft_ibport 
 		link_destroy(fabric, link);
 }
 
+/* After this nothing is sent to or delivered by the port any more. RTNL is held; sleeps. */
 void weft_fabric_detach(struct weft_fabric *fabric, struct weft_ibport *port)
 {
 	ASSERT_RTNL();
@@ -362,6 +368,7 @@ static void fabric_update_switch(struct weft_fabric *fabric)
 	weft_uplinks_update(fabric->uplinks);
 }
 
+/* The net device went up or down, or its carrier or speed changed. RTNL is held. */
 void weft_fabric_update(struct net_device *ndev)
 {
 	struct weft_fabric *fabric;
@@ -377,6 +384,7 @@ void weft_fabric_update(struct net_device *ndev)
 }
 WEFT_EXPORT_FOR_TEST(weft_fabric_update);
 
+/* RTNL is held; sleeps. -ENOMEM; -EOPNOTSUPP if the fabric was made without peers. */
 int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_underlay_addrs *peers)
 {
 	ASSERT_RTNL();
@@ -385,6 +393,7 @@ int weft_fabric_set_peers(struct weft_fabric *fabric, const struct weft_underlay
 	return weft_tunnel_set_peers(fabric->underlay, peers);
 }
 
+/* RTNL is held. */
 void weft_fabric_get_peers(const struct weft_fabric *fabric, struct weft_underlay_addrs *peers)
 {
 	ASSERT_RTNL();
@@ -393,6 +402,7 @@ void weft_fabric_get_peers(const struct weft_fabric *fabric, struct weft_underla
 		weft_tunnel_get_peers(fabric->underlay, peers);
 }
 
+/* Number of datagrams that did not come from a peer. RTNL is held. */
 u64 weft_fabric_strangers(const struct weft_fabric *fabric)
 {
 	ASSERT_RTNL();

@@ -57,6 +57,7 @@ void weft_fdb_destroy(struct weft_fdb *fdb)
 	kvfree(fdb);
 }
 
+/* The port for any LID: 0 is the switch itself, WEFT_FDB_NONE means drop. */
 u8 weft_fdb_port(const struct weft_fdb *fdb, u16 lid)
 {
 	u8 port;
@@ -67,6 +68,7 @@ u8 weft_fdb_port(const struct weft_fdb *fdb, u16 lid)
 	return port <= WEFT_SWITCH_PORTS ? port : WEFT_FDB_NONE;
 }
 
+/* The bitmap of ports for a LID from WEFT_LID_MCAST on; 0 means drop. */
 u64 weft_fdb_ports(const struct weft_fdb *fdb, u16 lid)
 {
 	u32 index = lid - WEFT_LID_MCAST;
@@ -168,6 +170,7 @@ static void fdb_mcast(struct weft_fdb *fdb, struct ib_smp *smp, bool set)
 	}
 }
 
+/* Get or Set an attribute, see weft_ibnode.switch_attribute; @smp->method is not read. */
 bool weft_fdb_attribute(struct weft_fdb *fdb, struct ib_smp *smp, bool set)
 {
 	void (*process)(struct weft_fdb *fdb, struct ib_smp *smp, bool set);

@@ -36,13 +36,8 @@ struct weft_fdb {
 struct weft_fdb *weft_fdb_create(void);
 void weft_fdb_destroy(struct weft_fdb *fdb);
 
-/* The port for any LID: 0 is the switch itself, WEFT_FDB_NONE means drop. */
 u8 weft_fdb_port(const struct weft_fdb *fdb, u16 lid);
-
-/* The bitmap of ports for a LID from WEFT_LID_MCAST on; 0 means drop. */
 u64 weft_fdb_ports(const struct weft_fdb *fdb, u16 lid);
-
-/* Get or Set an attribute, see weft_ibnode.switch_attribute; @smp->method is not read. */
 bool weft_fdb_attribute(struct weft_fdb *fdb, struct ib_smp *smp, bool set);
 
 #endif /* WEFT_FABRIC_FDB_H */

@@ -91,6 +91,8 @@ static void filter_refuse(struct weft_traps *traps, struct weft_ibport *port,
 }
 
 /*
+ * Does a P_Key match an entry in the table of a switch port?
+ *
  * The table has the P_Keys of the nodes behind the port. Outbound, a P_Key matches as it does at
  * those nodes. Inbound, it is the P_Key that the sender claims: a limited member must not claim to
  * be a full one.
@@ -114,6 +116,7 @@ bool weft_filter_matches(const struct weft_ibport *port, enum weft_ibport_filter
 	return false;
 }
 
+/* Count a packet that the filter refused in Port*ConstraintErrors, and raise trap 259. */
 void weft_filter_refused(struct weft_traps *traps, struct weft_ibport *port,
 			 enum weft_ibport_filter filter,
 			 const struct weft_violation *violation)
@@ -124,6 +127,7 @@ void weft_filter_refused(struct weft_traps *traps, struct weft_ibport *port,
 	weft_traps_raise(traps, &notice);
 }
 
+/* The slow path of weft_filter_admits(), for a port that filters. */
 bool weft_filter_inspect(struct weft_traps *traps, struct weft_ibport *port,
 			 enum weft_ibport_filter filter, const struct sk_buff *skb)
 {

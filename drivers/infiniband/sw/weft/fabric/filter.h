@@ -14,14 +14,9 @@
 #include "fabric/port.h"
 #include "fabric/trap.h"
 
-/* Does a P_Key match an entry in the table of a switch port? */
 bool weft_filter_matches(const struct weft_ibport *port, enum weft_ibport_filter filter, u16 pkey);
-
-/* Count a packet that the filter refused in Port*ConstraintErrors, and raise trap 259. */
 void weft_filter_refused(struct weft_traps *traps, struct weft_ibport *port,
 			 enum weft_ibport_filter filter, const struct weft_violation *violation);
-
-/* The slow path of weft_filter_admits(), for a port that filters. */
 bool weft_filter_inspect(struct weft_traps *traps, struct weft_ibport *port,
 			 enum weft_ibport_filter filter, const struct sk_buff *skb);
 

@@ -28,6 +28,7 @@
 #define FRAME_PULL		(sizeof(struct weft_wire_lrh) + sizeof(struct weft_wire_grh) + \
 				 WEFT_HDR_MAX_LENGTH)
 
+/* Write a header without checksum to a buffer for struct weft_wire_frame. */
 void weft_frame_encode(void *buf, const struct weft_frame *frame)
 {
 	struct weft_wire_frame *wire = buf;
@@ -56,6 +57,8 @@ static u32 frame_crc(const struct sk_buff *skb, u32 length)
 }
 
 /*
+ * Store the checksum of a complete frame from weft_frame_build().
+ *
  * The checksum of Ethernet does not protect a frame inside a bridge or a virtual machine, and ICRCs
  * are not computed.
  */
@@ -67,6 +70,7 @@ void weft_frame_seal(struct sk_buff *skb)
 }
 WEFT_EXPORT_FOR_TEST(weft_frame_seal);
 
+/* Is the checksum of a frame with a body of @length bytes right? May linearize the frame. */
 bool weft_frame_is_intact(struct sk_buff *skb, u32 length)
 {
 	if (!pskb_may_pull(skb, sizeof(struct weft_wire_frame) + length))
@@ -143,6 +147,7 @@ bool weft_hello_decode(struct weft_hello *hello, const void *buf)
 }
 WEFT_EXPORT_FOR_TEST(weft_hello_decode);
 
+/* Read and check the LRH of a packet, which need not be complete. */
 bool weft_frame_lrh(struct weft_lrh *lrh, const struct sk_buff *skb)
 {
 	struct weft_wire_lrh buf;
@@ -343,6 +348,7 @@ int weft_reasm_add(struct weft_reasm *reasm, struct sk_buff *frame, u8 flags,
 }
 WEFT_EXPORT_FOR_TEST(weft_reasm_add);
 
+/* Drop what has come of the packet. */
 void weft_reasm_reset(struct weft_reasm *reasm)
 {
 	kfree_skb(reasm->skb);

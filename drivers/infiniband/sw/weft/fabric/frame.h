@@ -94,30 +94,20 @@ struct weft_reasm {
 	u32		total;	/* bytes that the packet will have */
 };
 
-/* Store the checksum of a complete frame from weft_frame_build(). */
 void weft_frame_seal(struct sk_buff *skb);
-
-/* Is the checksum of a frame with a body of @length bytes right? May linearize the frame. */
 bool weft_frame_is_intact(struct sk_buff *skb, u32 length);
-
-/* Write a header without checksum to a buffer for struct weft_wire_frame. */
 void weft_frame_encode(void *buf, const struct weft_frame *frame);
-
 bool weft_frame_decode(struct weft_frame *frame, const void *buf, u32 len);
 
 /* The body of a HELLO. Decoding returns false if a cable cannot lead to its sender. */
 void weft_hello_encode(void *buf, const struct weft_hello *hello);
 bool weft_hello_decode(struct weft_hello *hello, const void *buf);
 
-/* Read and check the LRH of a packet, which need not be complete. */
 bool weft_frame_lrh(struct weft_lrh *lrh, const struct sk_buff *skb);
-
 struct sk_buff *weft_frame_build(const struct weft_frame *frame, const struct sk_buff *packet,
 				 u32 offset, const struct weft_frame_headroom *room);
 int weft_reasm_add(struct weft_reasm *reasm, struct sk_buff *frame, u8 flags,
 		   struct sk_buff **packet);
-
-/* Drop what has come of the packet. */
 void weft_reasm_reset(struct weft_reasm *reasm);
 
 #endif /* WEFT_FABRIC_FRAME_H */

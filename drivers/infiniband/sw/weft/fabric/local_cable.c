@@ -81,6 +81,7 @@ static void local_cable_pull(struct weft_local_cable *local)
 	synchronize_net();
 }
 
+/* Plug a cable in at both ends, or pull it out. Serialized by the caller. Sleeps. */
 void weft_local_cable_update(struct weft_local_cable *local, bool plugged)
 {
 	if (plugged && !local->plugged)
@@ -108,6 +109,7 @@ struct weft_local_cable *weft_local_cable_create(struct weft_ibport *port, struc
 	return local;
 }
 
+/* Pull the cable out and free it, if there is one. Sleeps; RTNL may be held. */
 void weft_local_cable_destroy(struct weft_local_cable *local)
 {
 	if (!local)
@@ -116,6 +118,7 @@ void weft_local_cable_destroy(struct weft_local_cable *local)
 	kfree(local);
 }
 
+/* The other end of the local cable in a port; NULL without one. RCU read side. */
 struct weft_ibport *weft_local_cable_far_end(const struct weft_ibport *port)
 {
 	struct weft_cable *cable = rcu_dereference(port->cable);

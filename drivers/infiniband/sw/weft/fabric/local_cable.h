@@ -8,14 +8,8 @@
 struct weft_local_cable;
 
 struct weft_local_cable *weft_local_cable_create(struct weft_ibport *port, struct weft_ibport *far);
-
-/* Pull the cable out and free it, if there is one. Sleeps; RTNL may be held. */
 void weft_local_cable_destroy(struct weft_local_cable *local_cable);
-
-/* Plug a cable in at both ends, or pull it out. Serialized by the caller. Sleeps. */
 void weft_local_cable_update(struct weft_local_cable *local_cable, bool plugged);
-
-/* The other end of the local cable in a port; NULL without one. RCU read side. */
 struct weft_ibport *weft_local_cable_far_end(const struct weft_ibport *port);
 
 #endif /* WEFT_FABRIC_LOCAL_CABLE_H */

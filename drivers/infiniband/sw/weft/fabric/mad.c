@@ -147,6 +147,7 @@ static void mad_put_bth(struct sk_buff *skb, const struct weft_mad_address *addr
 	skb_put_data(skb, buf, MAD_HEADERS_LENGTH);
 }
 
+/* Make a management packet. Returns NULL without memory. */
 struct sk_buff *weft_mad_build(const struct weft_mad_address *address,
 			       const struct ib_mad *mad, gfp_t gfp)
 {
@@ -167,6 +168,7 @@ struct sk_buff *weft_mad_build(const struct weft_mad_address *address,
 }
 WEFT_EXPORT_FOR_TEST(weft_mad_build);
 
+/* Turn the address of a request into that of its response. P_Key and Q_Key stay. */
 void weft_mad_answer(struct weft_mad_address *address)
 {
 	u32 i;

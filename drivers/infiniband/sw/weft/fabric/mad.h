@@ -42,11 +42,8 @@ enum weft_mad_kind weft_mad_kind(const struct sk_buff *skb);
 bool weft_mad_parse(const struct sk_buff *skb, struct weft_mad_address *address,
 		    struct ib_mad *mad);
 
-/* Make a management packet. Returns NULL without memory. */
 struct sk_buff *weft_mad_build(const struct weft_mad_address *address,
 			       const struct ib_mad *mad, gfp_t gfp);
-
-/* Turn the address of a request into that of its response. P_Key and Q_Key stay. */
 void weft_mad_answer(struct weft_mad_address *address);
 
 #endif /* WEFT_FABRIC_MAD_H */

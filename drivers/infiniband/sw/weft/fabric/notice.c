@@ -118,6 +118,7 @@ struct weft_notice weft_notice_filtered(u8 port, const struct weft_violation *vi
 	return notice;
 }
 
+/* Add to @notice what would get lost with @old, a notice of the same trap that it replaces. */
 void weft_notice_merge(struct weft_notice *notice, const struct weft_notice *old)
 {
 	if (notice->trap != cpu_to_be16(WEFT_TRAP_LOCAL_CHANGE))
@@ -151,6 +152,7 @@ static void notice_set_issuer(struct weft_notice *notice,
 	}
 }
 
+/* Write a trap to @smp; see weft_notice_tid() for @number. */
 void weft_notice_smp(struct ib_smp *smp, const struct weft_notice *notice,
 		     const struct weft_notice_issuer *issuer, u32 number)
 {

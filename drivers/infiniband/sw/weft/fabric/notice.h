@@ -101,7 +101,6 @@ struct weft_notice weft_notice_bad_mkey(u16 slid, const struct ib_smp *smp);
 struct weft_notice weft_notice_bad_key(u16 trap, const struct weft_violation *violation);
 struct weft_notice weft_notice_filtered(u8 port, const struct weft_violation *violation);
 
-/* Add to @notice what would get lost with @old, a notice of the same trap that it replaces. */
 void weft_notice_merge(struct weft_notice *notice, const struct weft_notice *old);
 
 /* The issuer of a trap, at the time when the trap is sent. */
@@ -114,7 +113,6 @@ struct weft_notice_issuer {
 /* The transaction ID of notice @number, which all repetitions and the TrapRepress have. */
 __be64 weft_notice_tid(u32 number);
 
-/* Write a trap to @smp; see weft_notice_tid() for @number. */
 void weft_notice_smp(struct ib_smp *smp, const struct weft_notice *notice,
 		     const struct weft_notice_issuer *issuer, u32 number);
 

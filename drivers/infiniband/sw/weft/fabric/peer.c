@@ -53,6 +53,7 @@ enum weft_peer_verdict weft_peer_judge(struct weft_peer *peer, const struct weft
 }
 WEFT_EXPORT_FOR_TEST(weft_peer_judge);
 
+/* Make an entry from the first HELLO with our nonce, which weft_peer_hear() gets next. */
 void weft_peer_init(struct weft_peer *peer, const struct weft_peer_note *note,
 		    unsigned long now)
 {
@@ -108,6 +109,7 @@ static u32 peer_hello(struct weft_peer *peer, const struct weft_peer_note *note,
 	return actions;
 }
 
+/* Process a HELLO or BYE of a peer node. Returns a set of enum weft_peer_action. */
 u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
 		   unsigned long now)
 {
@@ -120,6 +122,7 @@ u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note,
 }
 WEFT_EXPORT_FOR_TEST(weft_peer_hear);
 
+/* Check for a peer node that has fallen silent. Returns a set of enum weft_peer_action. */
 u32 weft_peer_check(struct weft_peer *peer, unsigned long now)
 {
 	unsigned long dead = msecs_to_jiffies(WEFT_HELLO_DEAD_MS);

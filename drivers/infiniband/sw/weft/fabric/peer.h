@@ -49,16 +49,9 @@ struct weft_peer {
 u32 weft_peer_first_nonce(const siphash_key_t *key, const struct weft_underlay_addr *addr);
 enum weft_peer_verdict weft_peer_judge(struct weft_peer *peer, const struct weft_frame *frame,
 				       u32 nonce, unsigned long now);
-
-/* Make an entry from the first HELLO with our nonce, which weft_peer_hear() gets next. */
 void weft_peer_init(struct weft_peer *peer, const struct weft_peer_note *note, unsigned long now);
-
-/* Process a HELLO or BYE of a peer node. Returns a set of enum weft_peer_action. */
 u32 weft_peer_hear(struct weft_peer *peer, const struct weft_peer_note *note, unsigned long now);
-
-/* Check for a peer node that has fallen silent. Returns a set of enum weft_peer_action. */
 u32 weft_peer_check(struct weft_peer *peer, unsigned long now);
-
 bool weft_peer_is_vain(const struct weft_peer *peer, unsigned long now);
 void weft_peer_down(struct weft_peer *peer);
 

@@ -89,6 +89,7 @@ void weft_ibport_init(struct weft_ibport *port, const struct weft_ibport_param *
 }
 WEFT_EXPORT_FOR_TEST(weft_ibport_init);
 
+/* Set the state; the lock is held. Returns events, for weft_ibport_event() without the lock. */
 u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state)
 {
 	bool was_up = ibport_phys(port) == IB_PORT_PHYS_STATE_LINK_UP;
@@ -160,6 +161,7 @@ void weft_ibport_plug(struct weft_ibport *port, struct weft_cable *cable)
 }
 WEFT_EXPORT_FOR_TEST(weft_ibport_plug);
 
+/* Pull out the cable, if any: Polling, DOWN, unless the port is disabled. Tells the node. */
 void weft_ibport_unplug(struct weft_ibport *port)
 {
 	weft_ibport_tell(port, ibport_connect(port, NULL));
@@ -244,6 +246,8 @@ void weft_ibport_event(struct weft_ibport *port, u32 events)
 WEFT_EXPORT_FOR_TEST(weft_ibport_event);
 
 /*
+ * Count a packet with a wrong Q_Key or P_Key in PortInfo. Any context.
+ *
  * PortRcvConstraintErrors does not count these: it is for the filters of a switch (IBA 16.1.3.5).
  */
 void weft_ibport_violation(struct weft_ibport *port, bool qkey)
@@ -409,6 +413,7 @@ err_free:
 }
 WEFT_EXPORT_FOR_TEST(weft_ibport_deliver);
 
+/* The index of a matching entry, preferably one of a full member, or -ENOENT. */
 int weft_ibport_find_pkey(const struct weft_ibport *port, u16 pkey)
 {
 	int limited = -ENOENT;

@@ -161,13 +161,8 @@ struct weft_ibport_param {
 
 void weft_ibport_init(struct weft_ibport *port, const struct weft_ibport_param *param);
 void weft_ibport_plug(struct weft_ibport *port, struct weft_cable *cable);
-
-/* Pull out the cable, if any: Polling, DOWN, unless the port is disabled. Tells the node. */
 void weft_ibport_unplug(struct weft_ibport *port);
-
-/* Set the state; the lock is held. Returns events, for weft_ibport_event() without the lock. */
 u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state);
-
 u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys);
 
 /* A port is ready when it has a cable and is not disabled. These take the lock. */
@@ -180,9 +175,7 @@ u32 weft_ibport_follow(struct weft_ibport *port, bool up, bool anew);
 void weft_ibport_tell(struct weft_ibport *port, u32 events);
 void weft_ibport_event(struct weft_ibport *port, u32 events);
 
-/* Count a packet with a wrong Q_Key or P_Key in PortInfo. Any context. */
 void weft_ibport_violation(struct weft_ibport *port, bool qkey);
-
 void weft_ibport_xmit(struct weft_ibport *port, struct sk_buff *skb);
 void weft_ibport_deliver(struct weft_ibport *port, struct sk_buff *skb, bool nested);
 
@@ -205,7 +198,6 @@ static inline bool weft_pkeys_match(u16 a, u16 b)
 	return a & 0x7fff && !((a ^ b) & 0x7fff) && (a | b) & 0x8000;
 }
 
-/* The index of a matching entry, preferably one of a full member, or -ENOENT. */
 int weft_ibport_find_pkey(const struct weft_ibport *port, u16 pkey);
 
 #endif /* WEFT_FABRIC_PORT_H */

@@ -39,7 +39,11 @@ static bool portinfo_is_external(const struct weft_ibnode *node,
 	return node->type == WEFT_NODE_SWITCH && port->num;
 }
 
-/* External ports of a switch have no fields of an endport. */
+/*
+ * Get PortInfo without LocalPortNum. The lock of the port is held.
+ *
+ * External ports of a switch have no fields of an endport.
+ */
 void weft_portinfo_get(const struct weft_ibnode *node, const struct weft_ibport *port,
 		       struct ib_port_info *info)
 {

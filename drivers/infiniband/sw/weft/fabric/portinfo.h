@@ -10,10 +10,8 @@
 /* ClientReregister, in clientrereg_resv_subnetto: a command, which is not stored. */
 #define WEFT_PORTINFO_REREGISTER	BIT(7)
 
-/* Get PortInfo without LocalPortNum. The lock of the port is held. */
 void weft_portinfo_get(const struct weft_ibnode *node, const struct weft_ibport *port,
 		       struct ib_port_info *info);
-
 bool weft_portinfo_set(const struct weft_ibnode *node, struct weft_ibport *port,
 		       const struct ib_port_info *set, u32 *events);
 

@@ -94,6 +94,7 @@ static void remote_link(struct weft_cable *cable, struct weft_ibport *from)
 	remote_abandon(container_of(cable, struct weft_remote, cable));
 }
 
+/* Make a cable, not plugged in; copies @param. Uses GFP_NOIO; returns NULL without memory. */
 struct weft_remote *weft_remote_create(const struct weft_remote_param *param)
 {
 	struct weft_arq_param arq = {
@@ -117,6 +118,7 @@ struct weft_remote *weft_remote_create(const struct weft_remote_param *param)
 	return remote;
 }
 
+/* Is a frame with this header of the cable? Without a header only the address counts. */
 bool weft_remote_is(const struct weft_remote *remote, const struct weft_frame *frame,
 		    const struct weft_underlay_addr *from)
 {
@@ -126,6 +128,7 @@ bool weft_remote_is(const struct weft_remote *remote, const struct weft_frame *f
 	       (!frame || (frame->nonce == param->heard && frame->heard == param->nonce));
 }
 
+/* A DATA or ACK frame has come by the cable, see weft_arq_receive(). */
 void weft_remote_receive(struct weft_remote *remote, const struct weft_frame *frame,
 			 struct sk_buff *skb)
 {
@@ -133,6 +136,7 @@ void weft_remote_receive(struct weft_remote *remote, const struct weft_frame *fr
 	weft_arq_receive(&remote->arq, frame, skb, ktime_get_ns());
 }
 
+/* Plug the cable into its port. Process context. */
 void weft_remote_plug(struct weft_remote *remote)
 {
 	weft_ibport_plug(remote->param.port, &remote->cable);
@@ -152,6 +156,7 @@ static void remote_bye(const struct weft_remote *remote)
 		weft_underlay_send(param->underlay, &param->to, skb);
 }
 
+/* Pull the cable out and send BYE. New frames must not find the cable any more. Sleeps. */
 void weft_remote_pull(struct weft_remote *remote)
 {
 	weft_ibport_unplug(remote->param.port);
@@ -161,6 +166,7 @@ void weft_remote_pull(struct weft_remote *remote)
 	remote_bye(remote);
 }
 
+/* The cable has been pulled out, and a grace period has passed since. */
 void weft_remote_free(struct weft_remote *remote)
 {
 	weft_arq_destroy(&remote->arq);

@@ -41,24 +41,13 @@ struct weft_remote {
 	bool			useless;
 };
 
-/* Make a cable, not plugged in; copies @param. Uses GFP_NOIO; returns NULL without memory. */
 struct weft_remote *weft_remote_create(const struct weft_remote_param *param);
-
-/* Is a frame with this header of the cable? Without a header only the address counts. */
 bool weft_remote_is(const struct weft_remote *remote, const struct weft_frame *frame,
 		    const struct weft_underlay_addr *from);
-
-/* A DATA or ACK frame has come by the cable, see weft_arq_receive(). */
 void weft_remote_receive(struct weft_remote *remote, const struct weft_frame *frame,
 			 struct sk_buff *skb);
-
-/* Plug the cable into its port. Process context. */
 void weft_remote_plug(struct weft_remote *remote);
-
-/* Pull the cable out and send BYE. New frames must not find the cable any more. Sleeps. */
 void weft_remote_pull(struct weft_remote *remote);
-
-/* The cable has been pulled out, and a grace period has passed since. */
 void weft_remote_free(struct weft_remote *remote);
 
 #endif /* WEFT_FABRIC_REMOTE_H */

@@ -214,6 +214,7 @@ struct weft_switch *weft_switch_create(__be64 guid, const char *name, u8 speed)
 }
 WEFT_EXPORT_FOR_TEST(weft_switch_create);
 
+/* All ports have been given back. Sleeps until packets inside the switch are gone. */
 void weft_switch_destroy(struct weft_switch *sw)
 {
 	/* wait until packets that came before the cables were pulled out are in the queue */
@@ -228,13 +229,18 @@ struct weft_ibnode *weft_switch_node(struct weft_switch *sw)
 }
 WEFT_EXPORT_FOR_TEST(weft_switch_node);
 
+/* Is an external port free now? */
 bool weft_switch_has_port(const struct weft_switch *sw)
 {
 	return find_next_zero_bit(sw->taken, SWITCH_ALL_PORTS, 1) < SWITCH_ALL_PORTS;
 }
 WEFT_EXPORT_FOR_TEST(weft_switch_has_port);
 
-/* Cables to other switches get the upper ports, channel adapters of this host the lower ones. */
+/*
+ * Reserve the highest (@upper) or lowest free external port. Returns NULL if none is free.
+ *
+ * Cables to other switches get the upper ports, channel adapters of this host the lower ones.
+ */
 struct weft_ibport *weft_switch_take_port(struct weft_switch *sw, bool upper)
 {
 	u8 num, i;
@@ -248,18 +254,21 @@ struct weft_ibport *weft_switch_take_port(struct weft_switch *sw, bool upper)
 }
 WEFT_EXPORT_FOR_TEST(weft_switch_take_port);
 
+/* Free a reserved port, whose cable has been pulled out. */
 void weft_switch_give_port(struct weft_switch *sw, struct weft_ibport *port)
 {
 	clear_bit(port->num, sw->taken);
 }
 WEFT_EXPORT_FOR_TEST(weft_switch_give_port);
 
+/* The number of the port for a unicast LID, or WEFT_FDB_NONE, which is not a port. */
 u8 weft_switch_way(const struct weft_switch *sw, u16 lid)
 {
 	return weft_fdb_port(sw->fdb, lid);
 }
 WEFT_EXPORT_FOR_TEST(weft_switch_way);
 
+/* weft_filter_refused() for data that bypassed the switch and is not in a packet. Any context. */
 void weft_switch_refused(struct weft_switch *sw, struct weft_ibport *port, u8 filter,
 			 const struct weft_violation *violation)
 {

@@ -9,25 +9,12 @@ struct weft_switch;
 struct weft_violation;
 
 struct weft_switch *weft_switch_create(__be64 guid, const char *name, u8 speed);
-
-/* All ports have been given back. Sleeps until packets inside the switch are gone. */
 void weft_switch_destroy(struct weft_switch *sw);
-
 struct weft_ibnode *weft_switch_node(struct weft_switch *sw);
-
-/* Is an external port free now? */
 bool weft_switch_has_port(const struct weft_switch *sw);
-
-/* Reserve the highest (@upper) or lowest free external port. Returns NULL if none is free. */
 struct weft_ibport *weft_switch_take_port(struct weft_switch *sw, bool upper);
-
-/* Free a reserved port, whose cable has been pulled out. */
 void weft_switch_give_port(struct weft_switch *sw, struct weft_ibport *port);
-
-/* The number of the port for a unicast LID, or WEFT_FDB_NONE, which is not a port. */
 u8 weft_switch_way(const struct weft_switch *sw, u16 lid);
-
-/* weft_filter_refused() for data that bypassed the switch and is not in a packet. Any context. */
 void weft_switch_refused(struct weft_switch *sw, struct weft_ibport *port, u8 filter,
 			 const struct weft_violation *violation);
 

@@ -167,6 +167,7 @@ static void trap_work(struct work_struct *work)
 	spin_unlock_irqrestore(&traps->lock, flags);
 }
 
+/* Initialize zeroed memory. @node need not be complete before the first trap is raised. */
 void weft_traps_init(struct weft_traps *traps, struct weft_ibnode *node,
 		     const struct weft_traps_ops *ops, struct workqueue_struct *workqueue)
 {
@@ -223,6 +224,7 @@ void weft_traps_raise(struct weft_traps *traps, const struct weft_notice *notice
 }
 WEFT_EXPORT_FOR_TEST(weft_traps_raise);
 
+/* Count a packet with a wrong key at the port, and raise @trap. The lock is not held. */
 void weft_traps_violation(struct weft_traps *traps, u16 trap,
 			  const struct weft_violation *violation)
 {
@@ -233,6 +235,7 @@ void weft_traps_violation(struct weft_traps *traps, u16 trap,
 }
 WEFT_EXPORT_FOR_TEST(weft_traps_violation);
 
+/* A MAD from @slid had a wrong M_Key: raise trap 256, but not for a TrapRepress. Any context. */
 void weft_traps_refused(struct weft_traps *traps, u16 slid, const struct ib_smp *smp)
 {
 	struct weft_notice notice = weft_notice_bad_mkey(slid, smp);
@@ -242,6 +245,7 @@ void weft_traps_refused(struct weft_traps *traps, u16 slid, const struct ib_smp 
 }
 WEFT_EXPORT_FOR_TEST(weft_traps_refused);
 
+/* End the repetitions of the trap with this transaction ID. Any context. */
 void weft_traps_repress(struct weft_traps *traps, __be64 tid)
 {
 	struct weft_trap *trap;
@@ -255,6 +259,7 @@ void weft_traps_repress(struct weft_traps *traps, __be64 tid)
 }
 WEFT_EXPORT_FOR_TEST(weft_traps_repress);
 
+/* Send no more traps: traps that are raised after this have no effect. Sleeps. */
 void weft_traps_close(struct weft_traps *traps)
 {
 	unsigned long flags;

@@ -45,23 +45,13 @@ struct weft_traps {
 	struct weft_trap		trap[WEFT_TRAP_KINDS];
 };
 
-/* Initialize zeroed memory. @node need not be complete before the first trap is raised. */
 void weft_traps_init(struct weft_traps *traps, struct weft_ibnode *node,
 		     const struct weft_traps_ops *ops, struct workqueue_struct *workqueue);
-
 void weft_traps_raise(struct weft_traps *traps, const struct weft_notice *notice);
-
-/* Count a packet with a wrong key at the port, and raise @trap. The lock is not held. */
 void weft_traps_violation(struct weft_traps *traps, u16 trap,
 			  const struct weft_violation *violation);
-
-/* A MAD from @slid had a wrong M_Key: raise trap 256, but not for a TrapRepress. Any context. */
 void weft_traps_refused(struct weft_traps *traps, u16 slid, const struct ib_smp *smp);
-
-/* End the repetitions of the trap with this transaction ID. Any context. */
 void weft_traps_repress(struct weft_traps *traps, __be64 tid);
-
-/* Send no more traps; the functions above have no effect after this. Sleeps. */
 void weft_traps_close(struct weft_traps *traps);
 
 #endif /* WEFT_FABRIC_TRAP_H */

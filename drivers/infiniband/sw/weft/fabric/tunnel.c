@@ -492,12 +492,14 @@ struct weft_underlay *weft_tunnel_create(struct net_device *ndev,
 }
 WEFT_EXPORT_FOR_TEST(weft_tunnel_create);
 
+/* Was the underlay made by weft_tunnel_create()? */
 bool weft_underlay_is_tunnel(const struct weft_underlay *underlay)
 {
 	return underlay->ops == &tunnel_ops;
 }
 WEFT_EXPORT_FOR_TEST(weft_underlay_is_tunnel);
 
+/* Datagrams of hosts that are not peers any more are dropped. RTNL is held; sleeps. */
 int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_underlay_addrs *peers)
 {
 	struct tunnel *tunnel = tunnel_of(underlay);
@@ -512,6 +514,7 @@ int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_unde
 }
 WEFT_EXPORT_FOR_TEST(weft_tunnel_set_peers);
 
+/* RTNL is held. */
 void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_underlay_addrs *peers)
 {
 	const struct tunnel_ways *ways = tunnel_ways_rtnl(tunnel_of(underlay));
@@ -523,6 +526,7 @@ void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_underlay_
 }
 WEFT_EXPORT_FOR_TEST(weft_tunnel_get_peers);
 
+/* Number of datagrams that were dropped because they did not come from a peer. */
 u64 weft_tunnel_strangers(struct weft_underlay *underlay)
 {
 	return atomic64_read(&tunnel_of(underlay)->strangers);

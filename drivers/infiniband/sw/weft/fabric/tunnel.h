@@ -12,17 +12,9 @@ struct weft_underlay_addrs;
 
 struct weft_underlay *weft_tunnel_create(struct net_device *ndev,
 					 const struct weft_underlay_addrs *peers);
-
-/* Was the underlay made by weft_tunnel_create()? */
 bool weft_underlay_is_tunnel(const struct weft_underlay *underlay);
-
-/* Datagrams of hosts that are not peers any more are dropped. RTNL is held; sleeps. */
 int weft_tunnel_set_peers(struct weft_underlay *underlay, const struct weft_underlay_addrs *peers);
-
-/* RTNL is held. */
 void weft_tunnel_get_peers(struct weft_underlay *underlay, struct weft_underlay_addrs *peers);
-
-/* Number of datagrams that were dropped because they did not come from a peer. */
 u64 weft_tunnel_strangers(struct weft_underlay *underlay);
 
 #endif /* WEFT_FABRIC_TUNNEL_H */

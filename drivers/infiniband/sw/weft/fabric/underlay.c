@@ -7,6 +7,7 @@
 
 #include "fabric/frame.h"
 
+/* The room that a frame for this underlay needs before and behind it. */
 struct weft_frame_headroom weft_underlay_headroom(const struct weft_underlay *underlay)
 {
 	const struct net_device *ndev = underlay->ndev;

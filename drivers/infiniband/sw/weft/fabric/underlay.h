@@ -58,7 +58,6 @@ struct weft_underlay {
 	void			*context;
 };
 
-/* The room that a frame for this underlay needs before and behind it. */
 struct weft_frame_headroom weft_underlay_headroom(const struct weft_underlay *underlay);
 
 /* Seal and send a frame, which belongs to the callee. Any context but hard interrupts. */

@@ -16,6 +16,7 @@ void weft_underlay_addr_set_ipv4(struct weft_underlay_addr *addr, __be32 address
 }
 WEFT_EXPORT_FOR_TEST(weft_underlay_addr_set_ipv4);
 
+/* Is this address of an underlay in UDP one of IPv4? */
 bool weft_underlay_addr_is_ipv4(const struct weft_underlay_addr *addr)
 {
 	return ipv6_addr_v4mapped(&addr->ip);
@@ -104,6 +105,7 @@ static int addr_print(const struct weft_underlay_addr *addr, char *buf, size_t s
 	return scnprintf(buf, size, "%pI6c", &addr->ip);
 }
 
+/* Write the addresses, separated by spaces, and a newline. Returns the length without the NUL. */
 int weft_underlay_addrs_print(const struct weft_underlay_addrs *list, char *buf, size_t size)
 {
 	int length = 0;

@@ -30,13 +30,8 @@ static inline bool weft_underlay_addr_equal(const struct weft_underlay_addr *a,
 }
 
 void weft_underlay_addr_set_ipv4(struct weft_underlay_addr *addr, __be32 address);
-
-/* Is this address of an underlay in UDP one of IPv4? */
 bool weft_underlay_addr_is_ipv4(const struct weft_underlay_addr *addr);
-
 int weft_underlay_addrs_parse(struct weft_underlay_addrs *list, const char *text);
-
-/* Write the addresses, separated by spaces, and a newline. Returns the length without the NUL. */
 int weft_underlay_addrs_print(const struct weft_underlay_addrs *list, char *buf, size_t size);
 
 #endif /* WEFT_FABRIC_UNDERLAY_ADDR_H */

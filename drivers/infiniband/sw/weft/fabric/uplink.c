@@ -780,6 +780,7 @@ struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 }
 WEFT_EXPORT_FOR_TEST(weft_uplinks_open);
 
+/* Send BYE by all cables and pull them out. Sleeps; RTNL may be held. */
 void weft_uplinks_close(struct weft_uplinks *uplinks)
 {
 	if (!uplinks->underlay->idle) {
@@ -798,6 +799,7 @@ void weft_uplinks_close(struct weft_uplinks *uplinks)
 }
 WEFT_EXPORT_FOR_TEST(weft_uplinks_close);
 
+/* The net device of the underlay went up or down. RTNL is held. */
 void weft_uplinks_update(struct weft_uplinks *uplinks)
 {
 	struct weft_underlay *underlay = uplinks->underlay;

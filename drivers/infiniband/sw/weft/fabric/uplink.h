@@ -31,11 +31,7 @@ int weft_uplink_init(void);
 void weft_uplink_exit(void);
 struct weft_uplinks *weft_uplinks_open(struct weft_uplink_node *node,
 				       struct weft_underlay *underlay);
-
-/* Send BYE by all cables and pull them out. Sleeps; RTNL may be held. */
 void weft_uplinks_close(struct weft_uplinks *uplinks);
-
-/* The net device of the underlay went up or down. RTNL is held. */
 void weft_uplinks_update(struct weft_uplinks *uplinks);
 
 #endif /* WEFT_FABRIC_UPLINK_H */
