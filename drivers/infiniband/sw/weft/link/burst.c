@@ -22,6 +22,7 @@
 /* The largest IPv4 packet, also inside a tunnel. */
 #define BURST_MAX_LENGTH	(65535U - WEFT_BURST_HEADROOM)
 
+/* May weft_burst_add() add a packet that has @size bytes from the BTH to the ICRC? */
 bool weft_burst_takes(const struct weft_burst *burst, u32 size)
 {
 	return !burst->head ||

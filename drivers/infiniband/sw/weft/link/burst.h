@@ -27,9 +27,7 @@ struct weft_burst {
 	u32		length;		/* bytes of all packets, with one IP and one UDP header */
 };
 
-/* May weft_burst_add() add a packet that has @size bytes from the BTH to the ICRC? */
 bool weft_burst_takes(const struct weft_burst *burst, u32 size);
-
 void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb);
 struct sk_buff *weft_burst_close(const struct weft_burst *burst, const struct net_device *ndev);
 bool weft_burst_open(struct sk_buff *head);

@@ -277,6 +277,7 @@ static void ib_rx_worker(struct work_struct *work)
 		queue_work(system_highpri_wq, &hca->rx_work);
 }
 
+/* Packets may arrive at the port from now on. @hca is zeroed except for @hca->dev. */
 void weft_ib_open(struct weft_hca *hca)
 {
 	skb_queue_head_init(&hca->rx);

@@ -12,9 +12,7 @@ struct weft_link;
 
 extern const struct weft_link weft_link_ib;
 
-/* Packets may arrive at the port from now on. @hca is zeroed except for @hca->dev. */
 void weft_ib_open(struct weft_hca *hca);
-
 void weft_ib_close(struct weft_hca *hca);
 void weft_ib_send(struct weft_hca *hca, u16 dlid, struct sk_buff *skb);
 void weft_ib_receive(struct weft_ibport *port, struct sk_buff *skb, bool nested);

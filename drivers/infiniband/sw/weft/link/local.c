@@ -715,6 +715,7 @@ static enum weft_verdict local_ib_datagram(struct weft_qp *qp, struct weft_datag
 	return verdict;
 }
 
+/* weft_link.datagram for an address handle of this host. */
 enum weft_verdict weft_local_datagram(struct weft_qp *qp, struct weft_datagram *dgram)
 {
 	enum weft_verdict verdict;

@@ -7,7 +7,6 @@
 
 extern const struct weft_link weft_link_local;
 
-/* weft_link.datagram for an address handle of this host. */
 enum weft_verdict weft_local_datagram(struct weft_qp *qp, struct weft_datagram *dgram);
 
 #endif /* WEFT_LINK_LOCAL_H */

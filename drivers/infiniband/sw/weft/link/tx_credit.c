@@ -216,6 +216,7 @@ static bool credit_stall(const struct weft_tx_batch *batch, int enough, bool ref
 	return false;
 }
 
+/* Is there credit for a packet? If not, the turn (which is owned) will get WEFT_EV_RUN. */
 bool weft_tx_credit_left(const struct weft_tx_batch *batch)
 {
 	const struct weft_tx *tx = batch->tx;
@@ -243,6 +244,7 @@ void weft_tx_credit_forget(struct weft_tx *tx)
 }
 WEFT_EXPORT_FOR_TEST(weft_tx_credit_forget);
 
+/* May packets of the transmitter be under way? Its turn is owned. */
 bool weft_tx_credit_is_used(const struct weft_tx_batch *batch)
 {
 	return atomic_read(&batch->tx->queued);
@@ -291,6 +293,7 @@ static void credit_all_freed(struct percpu_ref *ref)
 	complete(&credit_idle);
 }
 
+/* At module load, before there is a device. Returns 0 or -ENOMEM. */
 int weft_tx_credit_init(void)
 {
 	unsigned int i;

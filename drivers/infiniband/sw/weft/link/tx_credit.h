@@ -9,20 +9,12 @@ struct sk_buff;
 struct weft_tx;
 struct weft_tx_batch;
 
-/* At module load, before there is a device. Returns 0 or -ENOMEM. */
 int weft_tx_credit_init(void);
-
 void weft_tx_credit_exit(void);
 void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb);
-
-/* Is there credit for a packet? If not, the turn (which is owned) will get WEFT_EV_RUN. */
 bool weft_tx_credit_left(const struct weft_tx_batch *batch);
-
 void weft_tx_credit_forget(struct weft_tx *tx);
-
-/* May packets of the transmitter be under way? Its turn is owned. */
 bool weft_tx_credit_is_used(const struct weft_tx_batch *batch);
-
 bool weft_tx_credit_wait(const struct weft_tx_batch *batch);
 bool weft_tx_credit_backoff(const struct weft_tx_batch *batch);
 

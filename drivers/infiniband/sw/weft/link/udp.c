@@ -349,11 +349,13 @@ static struct pernet_operations listen_net_ops = {
 	.size = sizeof(struct listen_sockets),
 };
 
+/* At module load, before there is a device. Returns 0 or -ENOMEM. */
 int weft_udp_init(void)
 {
 	return register_pernet_subsys(&listen_net_ops);
 }
 
+/* At module unload, when no user is left. Nothing is received any more when it returns. */
 void weft_udp_exit(void)
 {
 	unregister_pernet_subsys(&listen_net_ops);

@@ -9,12 +9,8 @@
 struct net;
 struct sock;
 
-/* At module load, before there is a device. Returns 0 or -ENOMEM. */
 int weft_udp_init(void);
-
-/* At module unload, when no user is left. Nothing is received any more when it returns. */
 void weft_udp_exit(void);
-
 int weft_udp_open(struct net *net);
 void weft_udp_close(struct net *net);
 struct sock *weft_udp_sock(const struct net *net, int family);
