@@ -62,6 +62,7 @@ static const struct kernel_param_ops attr_ib_peers_ops = {
 module_param_cb(ib_peers, &attr_ib_peers_ops, NULL, 0644);
 MODULE_PARM_DESC(ib_peers, "Addresses of hosts that InfiniBand fabrics extend to by UDP (new ones)");
 
+/* With an empty list, frames go on Ethernet. */
 void weft_attribute_ib_peers(struct weft_underlay_addrs *peers)
 {
 	mutex_lock(&attr_ib_peers_lock);

@@ -24,7 +24,6 @@ extern const struct attribute_group weft_attribute_ib_group;
 /* The module parameters, which are the settings of new devices and new fabrics. */
 bool weft_attribute_local_link(void);
 bool weft_attribute_ib_switch(void);
-/* With an empty list, frames go on Ethernet. */
 void weft_attribute_ib_peers(struct weft_underlay_addrs *peers);
 
 #endif /* WEFT_VERBS_ATTRIBUTES_H */

@@ -87,6 +87,7 @@ static const struct weft_ibport_ops hca_port_ops = {
 	.event = hca_event,
 };
 
+/* Sets dev->hca. The device has its GUID already. */
 int weft_hca_create(struct weft_dev *dev)
 {
 	struct weft_hca *hca = kzalloc(sizeof(*hca), GFP_KERNEL);
@@ -110,6 +111,7 @@ int weft_hca_create(struct weft_dev *dev)
 	return 0;
 }
 
+/* The caller holds RTNL. Returns the errors of weft_fabric_attach(). */
 int weft_hca_attach(struct weft_dev *dev)
 {
 	struct weft_hca *hca = dev->hca;
@@ -136,6 +138,7 @@ int weft_hca_attach(struct weft_dev *dev)
 	return 0;
 }
 
+/* The caller holds RTNL. Sleeps. Harmless if the port is not attached. */
 void weft_hca_detach(struct weft_dev *dev)
 {
 	struct weft_hca *hca = dev->hca;
@@ -149,6 +152,7 @@ void weft_hca_detach(struct weft_dev *dev)
 	weft_traps_close(&hca->traps);
 }
 
+/* For a detached port that nobody finds any more, after a grace period. */
 void weft_hca_destroy(struct weft_dev *dev)
 {
 	weft_ib_close(dev->hca);

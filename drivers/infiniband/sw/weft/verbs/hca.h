@@ -8,16 +8,9 @@
 struct weft_dev;
 struct weft_underlay_addrs;
 
-/* Sets dev->hca. The device has its GUID already. */
 int weft_hca_create(struct weft_dev *dev);
-
-/* The caller holds RTNL. Returns the errors of weft_fabric_attach(). */
 int weft_hca_attach(struct weft_dev *dev);
-
-/* The caller holds RTNL. Sleeps. Harmless if the port is not attached. */
 void weft_hca_detach(struct weft_dev *dev);
-
-/* For a detached port that nobody finds any more, after a grace period. */
 void weft_hca_destroy(struct weft_dev *dev);
 
 /*

@@ -169,6 +169,7 @@ int weft_qp_resize_switch(struct weft_qp *qp, struct weft_qp_resize *resize)
 	return 0;
 }
 
+/* Destroys the rings that are not in use. */
 void weft_qp_resize_end(struct weft_qp_resize *resize)
 {
 	weft_ring_destroy(resize->rq);

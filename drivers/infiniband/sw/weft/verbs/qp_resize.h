@@ -20,8 +20,6 @@ struct weft_qp_resize {
 int weft_qp_resize_prepare(struct weft_qp *qp, const struct ib_qp_cap *cap,
 			   struct ib_udata *udata, struct weft_qp_resize *resize);
 int weft_qp_resize_switch(struct weft_qp *qp, struct weft_qp_resize *resize);
-
-/* Destroys the rings that are not in use. */
 void weft_qp_resize_end(struct weft_qp_resize *resize);
 
 #endif /* WEFT_VERBS_QP_RESIZE_H */

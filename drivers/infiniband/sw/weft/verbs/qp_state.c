@@ -219,6 +219,7 @@ static const struct {
 	{ IB_QP_RATE_LIMIT,		"IBV_QP_RATE_LIMIT" },
 };
 
+/* Writes the names of the attributes in @mask, each after a space. */
 void weft_qp_attr_names(u32 mask, char *buf, size_t size)
 {
 	size_t length = 0;

@@ -13,9 +13,7 @@ bool weft_qp_state_attrs(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp
 /* Bytes for the names of all attributes. */
 #define WEFT_QP_ATTR_NAMES	512
 
-/* Writes the names of the attributes in @mask, each after a space. */
 void weft_qp_attr_names(u32 mask, char *buf, size_t size);
-
 const char *weft_qp_state_name(enum ib_qp_state state);
 const char *weft_qp_type_name(enum ib_qp_type type);
 

@@ -149,11 +149,13 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	return query_respond(udata);
 }
 
+/* The version of the driver. */
 void weft_get_dev_fw_str(struct ib_device *ibdev, char *str)
 {
 	strscpy(str, WEFT_VERSION, IB_FW_VERSION_NAME_MAX);
 }
 
+/* Only the node description can be modified, else -EOPNOTSUPP. */
 int weft_modify_device(struct ib_device *ibdev, int mask,
 		       struct ib_device_modify *modify)
 {
@@ -188,6 +190,7 @@ static enum ib_mtu query_mtu(const struct net_device *ndev)
 	return mtu ? mtu : IB_MTU_256;
 }
 
+/* Takes RTNL. */
 int weft_query_port(struct ib_device *ibdev, u32 port_num,
 		    struct ib_port_attr *attr)
 {
@@ -210,6 +213,7 @@ int weft_query_port(struct ib_device *ibdev, u32 port_num,
 	return 0;
 }
 
+/* The exact speed of the net device in units of 100 Mbit/s; 0: the port is down. Takes RTNL. */
 int weft_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 {
 	struct weft_dev *dev = to_weft_dev(ibdev);
@@ -223,6 +227,7 @@ int weft_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed)
 	return 0;
 }
 
+/* Only the capability bits of the kernel's agents can be modified, else -EOPNOTSUPP. */
 int weft_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
 		     struct ib_port_modify *modify)
 {
@@ -265,6 +270,7 @@ int weft_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey)
 	return 0;
 }
 
+/* A free entry reads as the zero GID. */
 int weft_query_gid(struct ib_device *ibdev, u32 port_num, int index,
 		   union ib_gid *gid)
 {

@@ -8,31 +8,17 @@
 
 #include <rdma/ib_verbs.h>
 
-/* Writes struct weft_query_device_resp to @udata, which may be NULL. */
 int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr, struct ib_udata *udata);
-
-/* The version of the driver. */
 void weft_get_dev_fw_str(struct ib_device *ibdev, char *str);
-
-/* Only the node description can be modified, else -EOPNOTSUPP. */
 int weft_modify_device(struct ib_device *ibdev, int mask, struct ib_device_modify *modify);
-
-/* Takes RTNL. */
 int weft_query_port(struct ib_device *ibdev, u32 port_num, struct ib_port_attr *attr);
-
-/* The exact speed of the net device in units of 100 Mbit/s; 0: the port is down. Takes RTNL. */
 int weft_query_port_speed(struct ib_device *ibdev, u32 port_num, u64 *speed);
-
-/* Only the capability bits of the kernel's agents can be modified, else -EOPNOTSUPP. */
 int weft_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
 		     struct ib_port_modify *modify);
-
 int weft_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 			    struct ib_port_immutable *immutable);
 enum rdma_link_layer weft_get_link_layer(struct ib_device *ibdev, u32 port_num);
 int weft_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey);
-
-/* A free entry reads as the zero GID. */
 int weft_query_gid(struct ib_device *ibdev, u32 port_num, int index, union ib_gid *gid);
 
 /* The core holds the lock of its table. -ENODEV: the namespace of the net device ends. */

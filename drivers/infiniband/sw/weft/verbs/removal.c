@@ -67,11 +67,13 @@ static struct ib_client removal_client = {
 	.remove = removal_begins,
 };
 
+/* Comes before the first device. */
 int weft_removal_init(void)
 {
 	return ib_register_client(&removal_client);
 }
 
+/* Begins the removal of all devices. New devices cannot be added any more. */
 void weft_removal_exit(void)
 {
 	ib_unregister_client(&removal_client);

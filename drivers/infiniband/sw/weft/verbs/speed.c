@@ -76,11 +76,13 @@ static void speed_worker(struct work_struct *work)
 	ib_device_put(&dev->ibdev);
 }
 
+/* Before the device is registered. */
 void weft_speed_init(struct weft_dev *dev)
 {
 	INIT_WORK(&dev->speed_work, speed_worker);
 }
 
+/* Waits for the work item. The device is not registered any more. */
 void weft_speed_stop(struct weft_dev *dev)
 {
 	cancel_work_sync(&dev->speed_work);
@@ -97,6 +99,7 @@ void weft_speed_changed(struct weft_dev *dev)
 		ib_device_put(&dev->ibdev);
 }
 
+/* Mbit/s of the net device, never 0. Takes RTNL. */
 u32 weft_speed_mbps(struct weft_dev *dev)
 {
 	u32 mbps = speed_of(dev->ndev);
@@ -108,6 +111,7 @@ u32 weft_speed_mbps(struct weft_dev *dev)
 	return mbps;
 }
 
+/* Sets active_speed and active_width to the nearest that InfiniBand has. Takes RTNL. */
 void weft_speed_query(struct weft_dev *dev, struct ib_port_attr *attr)
 {
 	const struct weft_speed *entry = speed_table;

@@ -7,18 +7,10 @@
 
 struct weft_dev;
 
-/* Before the device is registered. */
 void weft_speed_init(struct weft_dev *dev);
-
-/* Waits for the work item. The device is not registered any more. */
 void weft_speed_stop(struct weft_dev *dev);
-
 void weft_speed_changed(struct weft_dev *dev);
-
-/* Mbit/s of the net device, never 0. Takes RTNL. */
 u32 weft_speed_mbps(struct weft_dev *dev);
-
-/* Sets active_speed and active_width to the nearest that InfiniBand has. Takes RTNL. */
 void weft_speed_query(struct weft_dev *dev, struct ib_port_attr *attr);
 
 #endif /* WEFT_VERBS_SPEED_H */
