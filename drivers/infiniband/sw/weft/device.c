@@ -671,6 +671,7 @@ err_netdevice:
 	return ret;
 }
 
+/* Removes all devices. New devices cannot be added any more. Takes RTNL. */
 void weft_device_exit(void)
 {
 	unregister_inet6addr_notifier(&gids_inet6_notifier);

@@ -30,7 +30,6 @@ int weft_device_add_rxe(const char *name, struct net_device *ndev);
  */
 int weft_device_add_ib(const char *name, struct net_device *ndev);
 int weft_device_init(void);
-/* Removes all devices. New devices cannot be added any more. Takes RTNL. */
 void weft_device_exit(void);
 
 #endif /* WEFT_DEVICE_H */

@@ -29,6 +29,7 @@ void weft_netlink_init(void)
 	rdma_link_register(&netlink_ib_ops);
 }
 
+/* Waits for calls of weft_device_add() and weft_device_add_ib(). */
 void weft_netlink_exit(void)
 {
 	rdma_link_unregister(&netlink_ib_ops);

@@ -7,7 +7,6 @@
 #define WEFT_NETLINK_H
 
 void weft_netlink_init(void);
-/* Waits for calls of weft_device_add() and weft_device_add_ib(). */
 void weft_netlink_exit(void);
 
 #endif /* WEFT_NETLINK_H */

@@ -75,6 +75,7 @@ static void pause_stay(struct pause_point *point)
 	}
 }
 
+/* The slow part of weft_pause(). */
 void weft_pause_hold(enum weft_pause which)
 {
 	struct pause_point *point = &pause_points[which];

@@ -125,7 +125,6 @@ enum weft_pause {
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 DECLARE_STATIC_KEY_FALSE(weft_pause_key);
 
-/* The slow part of weft_pause(). */
 void weft_pause_hold(enum weft_pause which);
 
 static __always_inline void weft_pause(enum weft_pause which)

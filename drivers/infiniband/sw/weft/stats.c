@@ -34,6 +34,7 @@ static const struct rdma_stat_desc dev_stats_descs[WEFT_DEV_STAT_NUM] = {
 	WEFT_DEV_STATS(DEV_STATS_DESC)
 };
 
+/* The name of a counter, as users know it. */
 const char *weft_stats_name(enum weft_stat stat)
 {
 	return stats_descs[stat].name;
@@ -49,12 +50,14 @@ static u64 stats_sum(const struct weft_stats __percpu *stats, enum weft_stat sta
 	return sum;
 }
 
+/* The sum over all CPUs, which is not a snapshot. */
 u64 weft_stats_sum(const struct weft_dev *dev, enum weft_stat stat)
 {
 	return stats_sum(dev->stats, stat);
 }
 WEFT_EXPORT_FOR_TEST(weft_stats_sum);
 
+/* Sums the counters of a device or of an rdma_counter; @to is for the counters of a port. */
 void weft_stats_fill(const struct weft_stats __percpu *stats, struct rdma_hw_stats *to)
 {
 	int i;
@@ -91,6 +94,7 @@ static int dev_stats_fill(struct weft_dev *dev, struct rdma_hw_stats *to)
 	return WEFT_DEV_STAT_NUM;
 }
 
+/* Reads all counters, not only @index; port 0 means those of the device. */
 int weft_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port_num, int index)
 {

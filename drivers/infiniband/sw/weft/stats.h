@@ -191,19 +191,13 @@ static __always_inline void weft_stats_message(struct weft_stats __percpu *stats
 #define weft_dev_stats_inc(dev, stat) \
 	atomic64_inc(&(dev)->counts[stat])
 
-/* The name of a counter, as users know it. */
 const char *weft_stats_name(enum weft_stat stat);
-
-/* The sum over all CPUs, which is not a snapshot. */
 u64 weft_stats_sum(const struct weft_dev *dev, enum weft_stat stat);
-
-/* Sums the counters of a device or of an rdma_counter; @to is for the counters of a port. */
 void weft_stats_fill(const struct weft_stats __percpu *stats, struct rdma_hw_stats *to);
 
 /* Members of struct ib_device_ops. */
 struct rdma_hw_stats *weft_alloc_hw_device_stats(struct ib_device *ibdev);
 struct rdma_hw_stats *weft_alloc_hw_port_stats(struct ib_device *ibdev, u32 port_num);
-/* Reads all counters, not only @index; port 0 means those of the device. */
 int weft_get_hw_stats(struct ib_device *ibdev, struct rdma_hw_stats *stats,
 		      u32 port_num, int index);
 
