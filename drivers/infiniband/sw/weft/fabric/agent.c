@@ -265,23 +265,10 @@ static void agent_general(struct agent_packet *packet)
 		agent_answer(packet);
 }
 
-static void agent_process(struct weft_agent *agent, struct sk_buff *skb)
-{
-	struct agent_packet packet;
-
-	if (!weft_mad_parse(skb, &packet.address, &packet.mad))
-		return;
-	packet.agent = agent;
-	packet.in_port = agent_cb(skb)->in_port;
-	if (packet.address.dqpn == 0)
-		agent_subnet(&packet);
-	else if (packet.address.dqpn == 1)
-		agent_general(&packet);
-}
-
 static void agent_work(struct work_struct *work)
 {
 	struct weft_agent *agent = container_of(work, struct weft_agent, work);
+	struct agent_packet packet = { .agent = agent };
 	struct sk_buff *skb;
 	u32 i;
 
@@ -289,7 +276,13 @@ static void agent_work(struct work_struct *work)
 		skb = skb_dequeue(&agent->queue);
 		if (!skb)
 			return;
-		agent_process(agent, skb);
+		packet.in_port = agent_cb(skb)->in_port;
+		if (weft_mad_parse(skb, &packet.address, &packet.mad)) {
+			if (packet.address.dqpn == 0)
+				agent_subnet(&packet);
+			else if (packet.address.dqpn == 1)
+				agent_general(&packet);
+		}
 		consume_skb(skb);
 	}
 	queue_work(agent->workqueue, &agent->work);
