@@ -87,9 +87,9 @@ static struct weft_result resp_open(struct weft_qp *qp, const struct weft_opcode
 	return weft_message_resume(qp, req, qp->recv.progress.done, payload);
 }
 
-/* Execute a packet of a SEND or WRITE. */
-static struct weft_result resp_data(struct weft_qp *qp, const struct weft_pkt *pkt,
-				    const struct weft_opcode *op)
+/* Execute a packet that has the expected PSN. */
+static struct weft_result resp_execute(struct weft_qp *qp, const struct weft_pkt *pkt,
+				       const struct weft_opcode *op)
 {
 	struct weft_recv *recv = &qp->recv;
 	struct weft_progress *progress = &recv->progress;
@@ -100,6 +100,8 @@ static struct weft_result resp_data(struct weft_qp *qp, const struct weft_pkt *p
 	enum weft_fault fault;
 	struct weft_iter from;
 
+	if (unlikely(op->kind == WEFT_KIND_REQUEST))
+		return weft_opdef(op->sqe)->respond(qp, pkt);
 	if (op->segment & WEFT_SEGMENT_FIRST)
 		*progress = (struct weft_progress){
 			.opcode = WEFT_OPCODE_NONE,
@@ -129,15 +131,6 @@ static struct weft_result resp_data(struct weft_qp *qp, const struct weft_pkt *p
 	recv->msn = weft_psn_add(recv->msn, 1);
 	progress->opcode = WEFT_OPCODE_NONE;
 	return result;
-}
-
-/* Execute a packet that has the expected PSN. */
-static struct weft_result resp_execute(struct weft_qp *qp, const struct weft_pkt *pkt,
-				       const struct weft_opcode *op)
-{
-	if (likely(op->kind != WEFT_KIND_REQUEST))
-		return resp_data(qp, pkt, op);
-	return weft_opdef(op->sqe)->respond(qp, pkt);
 }
 
 static bool resp_form_valid(const struct weft_qp *qp, const struct weft_pkt *pkt,
