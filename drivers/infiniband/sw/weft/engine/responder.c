@@ -141,37 +141,6 @@ static bool resp_form_valid(const struct weft_qp *qp, const struct weft_pkt *pkt
 	       weft_opcode_payload_valid(op, pkt->hdr.payload, qp->mtu);
 }
 
-/* A packet of a reliable connection has the expected PSN. */
-static struct weft_result resp_expected(struct weft_qp *qp, const struct weft_pkt *pkt)
-{
-	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
-	struct weft_recv *recv = &qp->recv;
-	struct weft_result result;
-
-	recv->nak_sent = false;
-	/* without memory for replay slots, drop the packet: the requester will send it again */
-	if (weft_opdef_responds(weft_opdef(op->sqe)) && recv->max_dest_rd_atomic &&
-	    !weft_replay_prepare(recv))
-		return weft_result(WEFT_DROP);
-	result = weft_failed(resp_form_valid(qp, pkt, op) ?
-			     weft_message_enter(qp, pkt->hdr.xrceth.srqn) :
-			     WEFT_FAULT_BAD_REQUEST);
-	if (likely(!result.verdict))
-		result = resp_execute(qp, pkt, op);
-	if (unlikely(result.verdict == WEFT_FAILED))
-		weft_reply_refuse(qp, pkt->hdr.psn, result.fault);
-	/* do not keep the SRQ while the packet waits for pages */
-	weft_message_leave(qp);
-	/* respond_keep() has already advanced the PSN of a request with a response */
-	if (unlikely(result.verdict) || recv->response.kind)
-		return result;
-	recv->ack_psn = recv->psn;
-	recv->psn = weft_psn_add(recv->psn, 1);
-	recv->ack_due |= pkt->hdr.ackreq;
-	recv->unanswered++;
-	return result;
-}
-
 /* Packets have been lost (IBA 9.7.5.1.1): send one NAK until the expected packet comes. */
 static void resp_gap(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
@@ -227,17 +196,43 @@ static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 		weft_reply_new(qp, pkt->hdr.psn, slot->kind)->value = slot->value;
 }
 
+/* Process a packet of a reliable connection by its PSN: execute it if it is the expected one. */
 static struct weft_result resp_reliable(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
-	s32 ahead = weft_psn_diff(pkt->hdr.psn, qp->recv.psn);
+	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
+	struct weft_recv *recv = &qp->recv;
+	s32 ahead = weft_psn_diff(pkt->hdr.psn, recv->psn);
+	struct weft_result result;
 
-	if (likely(!ahead))
-		return resp_expected(qp, pkt);
-	if (ahead > 0)
-		resp_gap(qp, pkt);
-	else
-		resp_duplicate(qp, pkt);
-	return weft_result(WEFT_DONE);
+	if (unlikely(ahead)) {
+		if (ahead > 0)
+			resp_gap(qp, pkt);
+		else
+			resp_duplicate(qp, pkt);
+		return weft_result(WEFT_DONE);
+	}
+	recv->nak_sent = false;
+	/* without memory for replay slots, drop the packet: the requester will send it again */
+	if (weft_opdef_responds(weft_opdef(op->sqe)) && recv->max_dest_rd_atomic &&
+	    !weft_replay_prepare(recv))
+		return weft_result(WEFT_DROP);
+	result = weft_failed(resp_form_valid(qp, pkt, op) ?
+			     weft_message_enter(qp, pkt->hdr.xrceth.srqn) :
+			     WEFT_FAULT_BAD_REQUEST);
+	if (likely(!result.verdict))
+		result = resp_execute(qp, pkt, op);
+	if (unlikely(result.verdict == WEFT_FAILED))
+		weft_reply_refuse(qp, pkt->hdr.psn, result.fault);
+	/* do not keep the SRQ while the packet waits for pages */
+	weft_message_leave(qp);
+	/* respond_keep() has already advanced the PSN of a request with a response */
+	if (unlikely(result.verdict) || recv->response.kind)
+		return result;
+	recv->ack_psn = recv->psn;
+	recv->psn = weft_psn_add(recv->psn, 1);
+	recv->ack_due |= pkt->hdr.ackreq;
+	recv->unanswered++;
+	return result;
 }
 
 /*
