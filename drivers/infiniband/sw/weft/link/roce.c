@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * RoCEv2, the way out.
- */
+/* RoCEv2: packets to be sent. */
 #include "link/roce.h"
 
 #include <linux/etherdevice.h>
@@ -34,19 +32,15 @@
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
-/**
- * struct roce_way - how packets get to their destination
- * @ip: addresses and ports
- * @net: namespace they go out in, referenced; NULL: the transmitter has had @dst
- * @dst: route, referenced by the transmitter or by roce_xmit(); NULL: there is none
- */
+/* The way of a batch to its destination. */
 struct roce_way {
-	struct weft_ip_path	ip;
-	struct net		*net;
+	struct weft_ip_path	ip;	/* addresses and ports */
+	struct net		*net;	/* referenced; NULL: the transmitter already had @dst */
+	/* route, with a reference of the transmitter or of roce_xmit(); NULL: there is none */
 	struct dst_entry	*dst;
 };
 
-/* An address of this host, perhaps of another net device than the source address. */
+/* Is the destination an address of this host, perhaps of another net device than the source? */
 static bool roce_is_local(struct net *net, const struct weft_ip_path *ip)
 {
 	if (ip->ipv4)
@@ -56,16 +50,16 @@ static bool roce_is_local(struct net *net, const struct weft_ip_path *ip)
 }
 
 /*
- * A packet leaves by the net device of its source address, and no other. But the loopback device
- * reaches an address of this host, whichever net device has it: with another one asked for, IP
- * would look for the address outside.
+ * A packet leaves only by the net device of its source address. An address of this host is reached
+ * by the loopback device, whichever net device has the address; IP would look for it outside if
+ * another net device were asked for.
  */
 static struct dst_entry *roce_lookup(struct net *net, struct weft_ip_path *ip, int oif)
 {
 	struct dst_entry *dst = NULL;
 
 	rcu_read_lock();
-	/* there may be GIDs, but no IPv6 (ipv6.disable=1) */
+	/* there may be IPv6 GIDs without IPv6 (ipv6.disable=1) */
 	if (ip->ipv4 || (IS_ENABLED(CONFIG_IPV6) && weft_udp_sock(net, AF_INET6)))
 		dst = weft_ip_route(net, ip, roce_is_local(net, ip) ? 0 : oif);
 	rcu_read_unlock();
@@ -95,9 +89,9 @@ static void roce_forget(struct weft_tx *tx)
 }
 
 /*
- * A route may outlive its namespace in a tx, as net devices move out of one
- * that ends. What is behind dst->ops must not go then: those of IPv6 and of
- * IPsec are a namespace's own, which has to be kept as long as they are.
+ * May the transmitter keep the route? A kept route may outlive its namespace, because net devices
+ * move out of a namespace that ends. The code and data behind dst->ops must still exist then, but
+ * those of IPv6 and IPsec belong to the namespace, and would need a reference to it.
  */
 static bool roce_may_keep(const struct weft_tx_batch *batch, const struct roce_way *way)
 {
@@ -149,7 +143,7 @@ static u32 roce_headroom(const struct roce_way *way)
 	       weft_ip_headers(way->ip.ipv4);
 }
 
-/* The last of all: the headers are complete, and the ICRC is zero. */
+/* Store the ICRC, when the headers are complete and the ICRC is zero. */
 static void roce_seal(struct sk_buff *skb, const struct weft_tx_batch *batch,
 		      const struct roce_way *way)
 {
@@ -166,10 +160,10 @@ static void roce_seal(struct sk_buff *skb, const struct weft_tx_batch *batch,
 }
 
 /*
- * All IP wants of a socket here is whether a multicast comes back to this host.
- * It must not when the local link has done that already. Nobody else needs one:
- * the packet belongs to none (skb->sk), so owner matches and BPF of a cgroup
- * find none either way, and the path MTU counts only without.
+ * IP uses a socket only to decide whether a multicast packet comes back to this host. It must not
+ * if the local link has already delivered the message here. Other packets have no socket: as
+ * skb->sk is NULL, firewall rules for owners and BPF programs of cgroups find no owner either way,
+ * and the path MTU is respected only without a socket.
  */
 static struct sock *roce_sock(const struct weft_tx_batch *batch, const struct net *net,
 			      bool ipv4)
@@ -180,8 +174,9 @@ static struct sock *roce_sock(const struct weft_tx_batch *batch, const struct ne
 }
 
 /*
- * A net device may have queues for each CPU. One half runs now here, now there: what is
- * under way must not be overtaken by what goes through another queue.
+ * A net device may have a queue for each CPU (XPS), and a requester or responder may run on any
+ * CPU. So a transmitter changes its queue only when no packet is under way, as a packet in another
+ * queue could overtake it.
  */
 static void roce_choose_queue(const struct weft_tx_batch *batch, struct sk_buff *skb)
 {
@@ -192,7 +187,7 @@ static void roce_choose_queue(const struct weft_tx_batch *batch, struct sk_buff 
 #endif
 }
 
-/* Return: 0; -ENOBUFS: the queue of the net device is full; or another error. */
+/* Returns 0; -ENOBUFS: the queue of the net device is full; or another error. */
 static int roce_output(const struct weft_burst *burst, const struct weft_tx_batch *batch,
 		       const struct roce_way *way)
 {
@@ -203,7 +198,7 @@ static int roce_output(const struct weft_burst *burst, const struct weft_tx_batc
 	int ret;
 
 	skb->priority = batch->av->sl;
-	/* whoever keeps the packet takes a reference */
+	/* code that keeps the packet takes a reference to the route */
 	skb_dst_set_noref(skb, way->dst);
 	roce_choose_queue(batch, skb);
 	weft_tx_credit_take(batch->tx, skb);
@@ -215,19 +210,19 @@ static int roce_output(const struct weft_burst *burst, const struct weft_tx_batc
 	return ret > 0 ? -ENOBUFS : ret;
 }
 
-/* Return: a packet from the IP header to the ICRC, with @room in front, or NULL. */
+/* Make a packet from the IP header to the ICRC, with @room in front. NULL: no memory. */
 static struct sk_buff *roce_build(const struct weft_tx_batch *batch, const struct roce_way *way,
 				  const struct weft_hdr *hdr, u32 length, u32 room)
 {
 	const struct net_device *ndev = READ_ONCE(way->dst->dev);
 	struct sk_buff *skb;
 
-	/* one that takes no pieces, as virtio_net has without checksums, would have it copied */
+	/* without scatter/gather (virtio_net without checksums) the packet would be copied */
 	skb = weft_packet_build(batch, hdr, length, roce_headroom(way) + room,
 				!(ndev->features & NETIF_F_SG));
 	if (!skb)
 		return NULL;
-	/* the identification is free where nothing is fragmented (RFC 6864): the PSN, for bursts */
+	/* a burst needs identifications that count up; otherwise any will do (RFC 6864) */
 	weft_ip_push(skb, &way->ip, way->dst, hdr->psn);
 	roce_seal(skb, batch, way);
 	return skb;
@@ -240,10 +235,10 @@ static u32 roce_size(const struct weft_hdr *hdr, u32 length)
 }
 
 /*
- * Make packets of a batch, the first one of which is number @i, as many as go together, up
- * to @most. IPsec would take them apart at once.
+ * Make packets of a batch from number @i on, as many as go together, up to @most. With IPsec each
+ * packet goes alone, because IPsec would take a burst apart at once.
  *
- * Return: 0; -ENETUNREACH: no route; -EMSGSIZE: the first one is too long for it;
+ * Returns 0; -ENETUNREACH: no route; -EMSGSIZE: the first packet is too long for the route;
  * -ENOBUFS: no memory for it.
  */
 static int roce_fill(struct weft_tx_batch *batch, const struct roce_way *way, u32 i, u32 most,
@@ -273,8 +268,8 @@ static int roce_fill(struct weft_tx_batch *batch, const struct roce_way *way, u3
 }
 
 /*
- * Send packets of a batch, the first one of which is number @i, @most of them together.
- * Return: how many have gone; 0: to be sent again when there is room.
+ * Send packets of a batch from number @i on, up to @most of them together. Returns how many have
+ * left or are lost; 0: the packets are to be sent again when there is tx credit.
  */
 static u32 roce_burst(struct weft_tx_batch *batch, const struct roce_way *way, u32 i, u32 most)
 {
@@ -286,7 +281,7 @@ static u32 roce_burst(struct weft_tx_batch *batch, const struct roce_way *way, u
 
 	if (batch->length)
 		start = *batch->payload;
-	/* as weft_packet_build() wants; and what has come up runs when all have left */
+	/* weft_packet_build() needs it; work that this causes runs when all packets have left */
 	local_bh_disable();
 	/* keeps the net device of the route, and the socket of roce_sock() */
 	rcu_read_lock();
@@ -303,12 +298,12 @@ static u32 roce_burst(struct weft_tx_batch *batch, const struct roce_way *way, u
 	}
 	if (batch->length)
 		*batch->payload = start;
-	/* it was the fault of what is under way, perhaps of our own */
+	/* packets under way, perhaps of this transmitter, fill the queue */
 	if (ret == -ENOBUFS && weft_tx_credit_wait(batch))
 		return 0;
 	/*
-	 * What was under way then has left since, and nobody else of this transmitter sends. Or the
-	 * queue is too short for so many at once, though it may be empty.
+	 * The packets of this transmitter that were under way have left since, and nothing else
+	 * sends for it. Or the queue, even if it is empty, is too short for the burst.
 	 */
 	if (ret == -ENOBUFS && (used || packets > 1))
 		return roce_burst(batch, way, i, 1);

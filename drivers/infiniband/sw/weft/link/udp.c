@@ -29,41 +29,30 @@
 /* Bytes of the shortest packet, UDP header and ICRC included. */
 #define LISTEN_MIN_LENGTH \
 	(sizeof(struct udphdr) + sizeof(struct weft_wire_bth) + WEFT_ICRC_LENGTH)
-/* struct udp_tunnel_sock_cfg: any value but 0 has encap_rcv called. */
+/* Any value but 0 makes UDP call udp_tunnel_sock_cfg.encap_rcv. */
 #define LISTEN_ENCAP_TYPE	1
 
-/**
- * struct listen_sockets - what a namespace has of us
- * @v4: NULL: none
- * @v6: NULL: none
- */
+/* Our sockets in a namespace; NULL: the socket is not open. */
 struct listen_sockets {
 	struct sock __rcu	*v4;
 	struct sock __rcu	*v6;
 };
 
-/**
- * struct listen_space - a namespace with users
- * @list: of listen_spaces
- * @net: which; compared only once it is @gone
- * @gone: the namespace has ended before its last user; another one may have its
- *	address by now
- * @users: calls of weft_udp_open() that have not been undone
- */
+/* A namespace with users. */
 struct listen_space {
-	struct list_head	list;
-	const struct net	*net;
-	bool			gone;
-	u32			users;
+	struct list_head	list;	/* of listen_spaces */
+	const struct net	*net;	/* only compared after it has @gone */
+	bool			gone;	/* it has ended; another one may have its address by now */
+	u32			users;	/* calls of weft_udp_open() that have not been undone */
 };
 
 static unsigned int listen_net_id;
 
-/* protects listen_spaces, its entries, and who writes struct listen_sockets */
+/* protects listen_spaces and its entries, and serializes writers of struct listen_sockets */
 static DEFINE_MUTEX(listen_mutex);
 static LIST_HEAD(listen_spaces);
 
-/* The headers are in one piece then; a payload that is in pages stays there. */
+/* Have the headers in one piece. A payload that is in pages stays there. */
 static bool listen_pull_headers(struct sk_buff *skb)
 {
 	u32 bth = sizeof(struct udphdr) + sizeof(struct weft_wire_bth);
@@ -79,7 +68,7 @@ static bool listen_pull_headers(struct sk_buff *skb)
 					  bth, skb->len));
 }
 
-/* All that is read below is in memory then, or can be read through page frags. */
+/* Have all that is read later in memory, or readable through page frags. */
 static bool listen_pull(struct sk_buff *skb)
 {
 	const struct skb_shared_info *shared;
@@ -95,9 +84,9 @@ static bool listen_pull(struct sk_buff *skb)
 }
 
 /*
- * Neither IPv4 options nor IPv6 extension headers are covered by the ICRC. Of
- * fragments nothing is left to see: IP gives the reassembled packet the header
- * that was there before it was taken apart.
+ * The ICRC covers neither IPv4 options nor IPv6 extension headers, so a packet has none. The
+ * fragments of a packet cannot be told from a whole packet here: IP gives the reassembled packet
+ * the header that it had before.
  */
 static bool listen_well_formed(struct sk_buff *skb)
 {
@@ -126,7 +115,7 @@ static void listen_one(const struct net *net, struct sk_buff *skb)
 	weft_rx(&pkt);
 }
 
-/* As UDP does it. Return: the packets of a burst as a list, or NULL: it was dropped. */
+/* Take a burst apart as UDP does. Returns its packets as a list, or NULL if it was dropped. */
 static struct sk_buff *listen_segment(struct sock *sk, struct sk_buff *skb)
 {
 	bool ipv4 = ip_hdr(skb)->version == 4;
@@ -140,8 +129,8 @@ static struct sk_buff *listen_segment(struct sock *sk, struct sk_buff *skb)
 }
 
 /*
- * A packet, or a burst, from its UDP header on, the checksum (if it has one) verified.
- * Soft interrupt, RCU read side.
+ * A packet, or a burst of packets, has arrived. Its data begin with the UDP header, and its
+ * checksum (if it has one) is verified. Soft interrupt, RCU read side.
  */
 static int listen_rcv(struct sock *sk, struct sk_buff *skb)
 {
@@ -161,9 +150,9 @@ static int listen_rcv(struct sock *sk, struct sk_buff *skb)
 }
 
 /*
- * Whose is the packet that an ICMP error is about? Only if it is somebody's does the
- * kernel learn from it, as the MTU of the path. It was sent to our port, but by what no
- * socket has.
+ * Did we send the packet that an ICMP error is about? The kernel learns from the error (the MTU of
+ * the path, for example) only if a socket claims the packet. No socket has sent it, so any packet
+ * to our port from a source port of RoCEv2 counts as ours.
  */
 static int listen_err_lookup(struct sock *sk, struct sk_buff *skb)
 {
@@ -176,7 +165,7 @@ static struct sock *listen_create(struct net *net, int family)
 	struct udp_port_cfg port = {
 		.family = family,
 		.local_udp_port = cpu_to_be16(ROCE_V2_UDP_DPORT),
-		/* and no UDP checksum is wanted: the ICRC is better */
+		/* without UDP checksums: the ICRC is better */
 		.ipv6_v6only = true,
 	};
 	struct udp_tunnel_sock_cfg tunnel = {
@@ -190,11 +179,11 @@ static struct sock *listen_create(struct net *net, int family)
 	ret = udp_sock_create(net, &port, &sock);
 	if (ret)
 		return ERR_PTR(ret);
-	/* of an IPv4 socket the next call does it */
+	/* for IPv4 setup_udp_tunnel_sock() does it */
 	if (family == AF_INET6)
 		inet6_clear_bit(MC6_LOOP, sock->sk);
 	setup_udp_tunnel_sock(net, sock->sk, &tunnel);
-	/* bursts may come as they are */
+	/* receive bursts as they are */
 	udp_allow_gso(sock->sk);
 	return sock->sk;
 }
@@ -230,7 +219,7 @@ static void listen_sockets_close(const struct net *net)
 
 	v4 = rcu_replace_pointer(sockets->v4, NULL, lockdep_is_held(&listen_mutex));
 	v6 = rcu_replace_pointer(sockets->v6, NULL, lockdep_is_held(&listen_mutex));
-	/* freed after a grace period: there may be readers yet */
+	/* readers may still use the sockets: they are freed after a grace period */
 	udp_tunnel_sock_release(v4);
 	if (v6)
 		udp_tunnel_sock_release(v6);
@@ -300,9 +289,9 @@ void weft_udp_close(struct net *net)
 
 	mutex_lock(&listen_mutex);
 	/*
-	 * If another namespace has come to the same address, whose user this is
-	 * cannot be told. So the gone one's go first: the other one's sockets
-	 * stay for too long rather than not long enough.
+	 * Another namespace may have the address of one that has ended, and the two users cannot be
+	 * told apart. The user of the ended namespace is closed first: so the sockets of the other
+	 * one may stay open for too long, but never close too early.
 	 */
 	space = listen_find(net, true) ?: listen_find(net, false);
 	if (!WARN_ON(!space) && !--space->users) {
@@ -328,7 +317,7 @@ struct sock *weft_udp_sock(const struct net *net, int family)
 }
 WEFT_EXPORT_FOR_TEST(weft_udp_sock);
 
-/* Users may be left: net devices move out of a namespace that ends. */
+/* Users may be left, because net devices move out of a namespace that ends. */
 static void listen_net_exit(struct net *net)
 {
 	struct listen_space *space;
