@@ -14,7 +14,7 @@
 
 static bool attr_local_link = true;
 module_param_named(local_link, attr_local_link, bool, 0644);
-MODULE_PARM_DESC(local_link, "Reach peers on this host without packets (of new devices)");
+MODULE_PARM_DESC(local_link, "Reach peers on this host without packets (for new devices)");
 
 bool weft_attribute_local_link(void)
 {
@@ -23,7 +23,7 @@ bool weft_attribute_local_link(void)
 
 static bool attr_ib_switch = true;
 module_param_named(ib_switch, attr_ib_switch, bool, 0644);
-MODULE_PARM_DESC(ib_switch, "InfiniBand ports hang on a switch, not on one cable (of new fabrics)");
+MODULE_PARM_DESC(ib_switch, "Connect InfiniBand ports by a switch, not by one cable (for new fabrics)");
 
 bool weft_attribute_ib_switch(void)
 {
@@ -60,7 +60,7 @@ static const struct kernel_param_ops attr_ib_peers_ops = {
 };
 
 module_param_cb(ib_peers, &attr_ib_peers_ops, NULL, 0644);
-MODULE_PARM_DESC(ib_peers, "Addresses of hosts that InfiniBand fabrics extend to by UDP (new ones)");
+MODULE_PARM_DESC(ib_peers, "Addresses of hosts that new InfiniBand fabrics extend to over UDP");
 
 /* With an empty list, frames go on Ethernet. */
 void weft_attribute_ib_peers(struct weft_underlay_addrs *peers)
