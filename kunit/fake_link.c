@@ -603,7 +603,7 @@ static void fake_node_create(struct fake_node *node, const struct fake_attr *att
 	ibqp->qp_context = node;
 	KUNIT_ASSERT_EQ(test, weft_create_qp(ibqp, &init, NULL), 0);
 	node->qp = node->ib_qp.qp;
-	/* from now on nothing happens by itself, and events are raised at once */
+	/* from now on only fake_link_step() makes things happen, and events are raised at once */
 	node->qp->events.deferred = false;
 	disable_work(&node->qp->send.turn.work);
 	disable_work(&node->qp->recv.turn.work);

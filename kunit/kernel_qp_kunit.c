@@ -230,7 +230,7 @@ static void datagram_left_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wc[0].opcode, IB_WC_SEND);
 }
 
-/* weft_qp_end() spares kernel QPs: the core tells their consumers, who drain them. */
+/* weft_qp_end() spares kernel QPs: the core tells their consumers, which drain them. */
 static void end_spares_the_kernel(struct kunit *test)
 {
 	struct fake_node *node = &kernel_link(test)->node[0];

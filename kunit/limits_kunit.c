@@ -49,7 +49,7 @@ static struct limits_count limits_leave_one(atomic_t *num, int max)
 	return count;
 }
 
-/* Neither a refused object nor a destroyed one is counted. */
+/* Refused objects and destroyed objects are not counted. */
 static void limits_end(struct kunit *test, const struct limits_count *count, int max)
 {
 	KUNIT_EXPECT_EQ(test, atomic_read(count->num), max - 1);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/*
- * What makes a module of the suites: each registers itself.
- */
+/* The module of the unit tests. Each suite registers itself. */
 #include <linux/module.h>
 
 MODULE_DESCRIPTION("Unit tests of weft");

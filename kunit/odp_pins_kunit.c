@@ -24,7 +24,7 @@
 /* Only the reference count is used. Static, as a work item may drop a reference after the test. */
 static struct mm_struct nobody;
 
-/* An ODP region of @nobody. */
+/* An ODP region that refers to the mm @nobody. */
 struct fixture {
 	struct weft_region_table table;
 	int			pd;		/* only its address is used */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Tests of fabric/peer.c: two nodes, which hear each other or not, agree on a cable. A third party
- * can send with the address of either, but does not receive what is sent to that address.
+ * Tests of fabric/peer.c: two nodes agree on a cable, while frames between them may get lost. A
+ * third party can send with the address of either node, but does not receive what is sent to that
+ * address.
  */
 #include <kunit/test.h>
 #include <linux/etherdevice.h>

@@ -57,7 +57,7 @@ static void state_row_desc(const struct state_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(state_row, state_rows, state_row_desc);
 
-/* The Set comes by another port than the one that it is about. */
+/* The Set comes by one port and is about another one. */
 static void states(struct kunit *test)
 {
 	const struct state_row *row = test->param_value;

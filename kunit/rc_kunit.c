@@ -416,7 +416,7 @@ static void memory_gone_under_way(struct kunit *test)
 	rc_expect_events(rc, row->event);
 }
 
-/* Errors, and the end of the QPs: whatever was under way, nothing is left. */
+/* Errors and the destruction of QPs: nothing that was under way is left. */
 static const struct rc_row rc_end_rows[] = {
 	RC_SEEDS("ERR", { .loss = 5, .reorder = 10, .stall = 20 }),
 	RC_SEEDS("RESET", { .loss = 5, .reorder = 10, .stall = 20 }),
@@ -561,7 +561,7 @@ static bool rc_uc_fits(struct rc *rc, const struct oracle_send *send, const stru
 	return rc_uc_is_there(rc, send, wc);
 }
 
-/* Check a message that has arrived: it has been sent, after those that have arrived before. */
+/* A message has arrived: check that it was sent, and after the messages that arrived before it. */
 static void rc_uc_received(struct rc *rc, const struct ib_wc *wc, bool *arrived)
 {
 	u32 i, after = 0;

@@ -380,7 +380,7 @@ static void push_with_consumer(struct kunit *test)
 	}
 }
 
-/* The device publishes its private index, whatever the header contains. */
+/* The device publishes its private index, and ignores the contents of the header. */
 static void release_ignores_header(struct kunit *test)
 {
 	struct weft_ring *ring = ring_new(test, RING_ENTRIES);

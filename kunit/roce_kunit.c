@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * link/roce.c: packets of a requester on their way out. They go to an address of the loopback
- * device; the test looks at them where they come in again, before IP does.
+ * link/roce.c: the packets that a requester sends. They go to an address of the loopback device.
+ * The test looks at them when they come in again, before IP does.
  */
 #include "fake_link.h"
 
@@ -30,7 +30,7 @@
 #include "wire/opcode.h"
 
 #define ROCE_PSN	0xabfffe
-/* A QP that is not there. */
+/* No such QP exists. */
 #define ROCE_DQPN	0x345678
 #define ROCE_BYTES	3000
 /* BTH and RETH. */
@@ -84,7 +84,7 @@ static bool roce_is_ipv4(const struct kunit *test)
 	return ((const struct roce_family *)test->param_value)->ipv4;
 }
 
-/* A soft interrupt; @skb is shared with IP. Bursts are left to link/udp.c. */
+/* Soft interrupt. IP has a reference to @skb, too. Bursts are left to link/udp.c. */
 static int roce_tap(struct sk_buff *skb, struct net_device *ndev, struct packet_type *tap,
 		    struct net_device *orig_ndev)
 {
@@ -248,7 +248,7 @@ static void roce_prepare(struct roce_send *send, u32 length, u32 mtu)
 	send->batch.payload = &send->iter;
 }
 
-/* With the turn owned, as a link demands it. */
+/* Send a batch. A link demands that the turn is owned. */
 static u32 roce_xmit(struct kunit *test, struct roce_send *send)
 {
 	struct weft_turn *turn = send->batch.tx->turn;
@@ -419,7 +419,7 @@ static void payload_is_padded_and_sealed(struct kunit *test)
 	}
 }
 
-/* A device may do without ICRCs, but not for packets to a group. */
+/* A device may leave out ICRCs, but not in packets to a group. */
 static void icrc_may_be_left_out(struct kunit *test)
 {
 	struct sk_buff *skb;
@@ -436,7 +436,7 @@ static void icrc_may_be_left_out(struct kunit *test)
 	kfree_skb(skb);
 }
 
-/* A message of several packets gets to the memory of the other node, by link/udp.c. */
+/* A message of several packets arrives in the memory of the other node, by link/udp.c. */
 static void message_arrives(struct kunit *test)
 {
 	struct fake_node *to = &bench->link->node[1];
@@ -471,11 +471,11 @@ static void roce_expect_lost(struct kunit *test, const char *why)
 	struct roce_send send;
 
 	roce_prepare(&send, 1000, FAKE_MTU);
-	/* lost packets are no concern of the engine: all of them count as sent */
+	/* the engine need not know that packets are lost: all of them count as sent */
 	KUNIT_EXPECT_EQ_MSG(test, roce_xmit(test, &send), 4, "%s", why);
 	KUNIT_EXPECT_EQ_MSG(test, roce_counted(WEFT_STAT_TX_DROPPED) - lost, 4, "%s", why);
 	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_PACKETS), sent);
-	/* and their payload is behind them */
+	/* the iterator has passed over their payload */
 	KUNIT_EXPECT_EQ(test, send.iter.left ? send.span.length - send.iter.offset : 0, 0);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&bench->seen));
 }

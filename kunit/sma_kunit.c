@@ -188,7 +188,7 @@ static void pkey_table(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, be16_to_cpu(pkeys[31]), 0x8123);
 }
 
-/* There is a table for each port, whatever port the request comes by. */
+/* Each port has a table, which a request by any port can read. */
 static void pkey_tables_of_a_switch(struct kunit *test)
 {
 	struct fake_sm *sm = test->priv;
@@ -418,7 +418,7 @@ static void mkey_lease(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_set_state(test, 1, IB_PORT_NOP), OK);
 }
 
-/* The M_Key of a switch is that of port 0, whatever port the request comes by. */
+/* The M_Key of a switch is the M_Key of its port 0, by whatever port the request comes. */
 static void mkey_of_a_switch(struct kunit *test)
 {
 	struct fake_sm *sm = test->priv;

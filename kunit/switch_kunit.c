@@ -187,7 +187,10 @@ static void sender_waits(struct sk_buff *skb)
 {
 }
 
-/* The packet that leaves by one port has a waiting sender; the copies by the others have none. */
+/*
+ * The packet that leaves by one port has a waiting sender; the copies for the other ports have
+ * none.
+ */
 static void copies_have_no_sender(struct kunit *test)
 {
 	struct model_mad packet = data_packet(1, SWITCH_MLID);

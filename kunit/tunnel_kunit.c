@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * fabric/tunnel.c: the peers of a tunnel, and the datagrams that it takes from them. The net
- * device is the loopback device, which is always there. IPv4 takes any address for one that can be
- * reached by it, so datagrams leave, and come in again.
+ * fabric/tunnel.c: the peers of a tunnel, and the datagrams that it takes from them. The net device
+ * is the loopback device, which always exists. IPv4 sends to any address by it, so datagrams leave,
+ * and come in again.
  */
 #include <kunit/test.h>
 #include <linux/delay.h>
@@ -62,7 +62,7 @@ static void tunnel_test_receive(void *context, const struct weft_underlay_addr *
 	to->frame = skb;
 }
 
-/* A soft interrupt; @skb is shared with IP. */
+/* Soft interrupt. IP has a reference to @skb, too. */
 static int tunnel_tap(struct sk_buff *skb, struct net_device *ndev, struct packet_type *tap,
 		      struct net_device *orig_ndev)
 {
@@ -168,7 +168,7 @@ static u32 tunnel_max_frame(const struct weft_underlay_addr *to)
 	return bench->tunnel[0]->ops->max_frame(bench->tunnel[0], to);
 }
 
-/* ---- the way in ---- */
+/* ---- receiving ---- */
 
 /* A datagram from its UDP header on, as UDP hands it to the socket. */
 static struct sk_buff *tunnel_datagram(struct kunit *test, const struct weft_underlay_addr *from,
@@ -363,7 +363,7 @@ static void has_so_many_peers(struct kunit *test)
 	tunnel_expect_stranger(test, "192.0.2.19", WEFT_TUNNEL_PORT);
 }
 
-/* ---- the way out ---- */
+/* ---- sending ---- */
 
 static struct sk_buff *tunnel_frame(struct kunit *test)
 {
@@ -376,7 +376,7 @@ static struct sk_buff *tunnel_frame(struct kunit *test)
 	return skb;
 }
 
-/* A frame to an address that is no peer, or without a route, is freed. */
+/* A frame is freed if its address is not a peer, or there is no route to it. */
 static void frames_may_get_nowhere(struct kunit *test)
 {
 	static const char * const to[] = { "2001:db8::1", "192.0.2.9", "192.0.2.1" };
@@ -411,7 +411,7 @@ static void tunnel_expect_datagram(struct kunit *test, const char *to)
 	KUNIT_ASSERT_NOT_NULL(test, skb);
 	KUNIT_EXPECT_EQ(test, ip_hdr(skb)->daddr, addr.ip.s6_addr32[3]);
 	KUNIT_EXPECT_EQ(test, ip_hdr(skb)->protocol, IPPROTO_UDP);
-	/* nothing is fragmented, so that the MTU of the path becomes known */
+	/* packets must not be fragmented: so the kernel learns the MTU of the path */
 	KUNIT_EXPECT_EQ(test, ntohs(ip_hdr(skb)->frag_off), IP_DF);
 	KUNIT_EXPECT_EQ(test, ntohs(udp_hdr(skb)->source), WEFT_TUNNEL_PORT);
 	KUNIT_EXPECT_EQ(test, ntohs(udp_hdr(skb)->len), sizeof(struct udphdr) + TUNNEL_BYTES);
@@ -482,7 +482,7 @@ static void sockets_follow_the_underlay(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tunnel_is_open(true));
 }
 
-/* On the loopback device there is nobody to be reached. */
+/* The loopback device reaches no other host. */
 static void loopback_is_idle(struct kunit *test)
 {
 	static const struct weft_underlay_ops other_ops;

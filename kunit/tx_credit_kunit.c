@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * link/tx_credit.c: how much a transmitter may have under way, and when its turn is told that
- * there is room again.
+ * link/tx_credit.c: how many bytes a transmitter may have under way, and when its turn gets an
+ * event because there is credit again.
  *
- * The work items of both QPs are disabled (see fake_link.h), so an event stays in the turn
- * until the test takes it.
+ * The work items of both QPs are disabled (see fake_link.h), so an event stays in the turn until
+ * the test takes it.
  */
 #include "fake_link.h"
 
@@ -20,15 +20,17 @@
 #include "params.h"
 #include "stats.h"
 
-/* Two devices with different queues. No real device has so large an id in a test guest. */
+/*
+ * Two devices with different queues. The ids are larger than those of real devices in a test guest.
+ */
 #define CREDIT_DEV		1000
 #define CREDIT_OTHER_DEV	1001
 /* jiffies after which an event counts as lost. */
 #define CREDIT_PATIENCE		(10 * HZ)
-/* tx_credit.c gives up after so many tries, if they took longer than HZ / 10. */
+/* tx_credit.c gives up after this number of tries, if they took longer than HZ / 10. */
 #define CREDIT_LONG_MS		150
 #define CREDIT_TRIES		100
-/* Packets that another task frees, and the longest pause before the transmitter waits. */
+/* Packets that another task frees, and the longest delay before the transmitter waits for them. */
 #define CREDIT_RACES		20000
 #define CREDIT_RACE_SPINS	100
 
@@ -240,7 +242,7 @@ static void stalls_at_the_limit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, credit_stalls(0), 0);
 	KUNIT_EXPECT_FALSE(test, credit_left(0));
 	KUNIT_EXPECT_EQ(test, credit_stalls(0), 1);
-	/* each transmitter has a limit of its own */
+	/* the limit of the other transmitter is not reached */
 	KUNIT_EXPECT_TRUE(test, credit_left(1));
 	/* the turn may run for another reason before half of the packets have left */
 	credit_free_next();
@@ -261,7 +263,9 @@ static void stalls_at_the_limit(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, credit_event(1));
 }
 
-/* The event comes with the packet whose end leaves half of the limit, whatever the order. */
+/*
+ * The packet that brings the queued bytes down to half of the limit causes the event, in any order.
+ */
 static void freed_in_any_order(struct kunit *test)
 {
 	u32 round, events, queued;
@@ -325,7 +329,7 @@ static void forgets_what_it_waits_for(struct kunit *test)
 	credit_free_next();
 	KUNIT_EXPECT_EQ(test, credit_queued(0), 0);
 	KUNIT_EXPECT_FALSE(test, credit_event(0));
-	/* and count against the limit */
+	/* and they count against the limit */
 	credit_fill(test, 0, SZ_64K);
 	KUNIT_EXPECT_FALSE(test, credit_left(0));
 	weft_tx_credit_forget(bench->batch[0].tx);
@@ -382,7 +386,10 @@ static void backs_off_together(struct kunit *test)
 	}
 }
 
-/* A transmitter gives up after many tries that took long; one of both is not enough. */
+/*
+ * A transmitter gives up after many tries that took long; many tries, or a long time, are not
+ * enough.
+ */
 static void backing_off_has_an_end(struct kunit *test)
 {
 	unsigned long began = jiffies;
@@ -440,7 +447,7 @@ static struct credit_way credit_way(bool refused)
 	return way;
 }
 
-/* The room that packets leave in a full queue goes to the transmitter that backed off. */
+/* When packets leave a full queue, the transmitter that backed off may send. */
 static void gives_way_to_those_that_back_off(struct kunit *test)
 {
 	struct credit_way way;
@@ -452,7 +459,7 @@ static void gives_way_to_those_that_back_off(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, way.told[0] || way.left[0]);
 	KUNIT_EXPECT_TRUE(test, credit_wait_event(0));
 	KUNIT_EXPECT_TRUE(test, credit_left(0));
-	/* no transmitter backs off any more */
+	/* now no transmitter backs off */
 	credit_send(test, 0, SZ_4K);
 	KUNIT_EXPECT_TRUE(test, weft_tx_credit_wait(&bench->batch[0]));
 	credit_free_next();
@@ -488,7 +495,7 @@ static void credit_free_all(struct work_struct *work)
 	}
 }
 
-/* Another task frees a packet at about the time when its transmitter begins to wait for that. */
+/* Another task frees a packet at about the time when the packet's transmitter begins to wait. */
 static void no_event_is_lost(struct kunit *test)
 {
 	u32 i, spins, lost = 0;

@@ -104,7 +104,7 @@ static void udp_set_ipv6(union ib_gid *gid, u8 host)
 	gid->raw[15] = host;
 }
 
-/* fake_link_create() has made a path of IPv4. */
+/* fake_link_create() has made a path over IPv4. */
 static void udp_use(struct kunit *test, bool ipv4)
 {
 	u32 i;
@@ -189,7 +189,7 @@ static void udp_put_ip(u8 *at, const struct udp_form *form)
 	memcpy(&ip6->daddr, &av->sgid, sizeof(ip6->daddr));
 }
 
-/* From the BTH to the ICRC. */
+/* Write a packet from the BTH to the ICRC. */
 static void udp_put_ib(u8 *at, const struct udp_form *form)
 {
 	const struct fake_node *node = &bench->link->node[1];
@@ -222,7 +222,7 @@ static void udp_put_icrc(u8 *ip, u8 *udp, const struct udp_form *form)
 	weft_icrc_store(end, weft_icrc_bytes(crc, bth + 1, end - (u8 *)(bth + 1)));
 }
 
-/* Return: bytes from the IP header on. */
+/* Write a packet from the IP header on. Returns its bytes. */
 static u32 udp_put(u8 *ip, const struct udp_form *form)
 {
 	u8 *udp = ip + udp_ip_length(form) + form->options;
@@ -261,7 +261,7 @@ static void udp_add_list(struct kunit *test, struct sk_buff *skb, const u8 *data
 	skb->truesize += part->truesize;
 }
 
-/* A packet from its IP header on. */
+/* Make a packet, from its IP header on. */
 static struct sk_buff *udp_packet(struct kunit *test, const struct udp_form *form)
 {
 	u32 front = udp_ip_length(form) + form->options, length, linear, part, i;
@@ -299,7 +299,7 @@ static void udp_note_stats(void)
 		bench->stats[i] = weft_stats_sum(bench->qp->dev, i);
 }
 
-/* UDP hands a packet to the socket from its UDP header on. */
+/* Hand a packet to the socket as UDP does, with data from the UDP header on. */
 static void udp_receive(struct sk_buff *skb, bool ipv4)
 {
 	struct sock *sk = udp_sock(ipv4 ? AF_INET : AF_INET6);
@@ -396,7 +396,7 @@ static void packets_reach_their_qp(struct kunit *test)
 	}
 }
 
-/* The UDP header says where the packet ends. */
+/* The length in the UDP header decides where the packet ends. */
 static void length_is_that_of_udp(struct kunit *test)
 {
 	struct udp_form form = { .ipv4 = udp_begin(test), .trailing = UDP_TRAILING };
@@ -540,7 +540,7 @@ static void bursts_come_apart(struct kunit *test)
 
 /* ---- sockets ---- */
 
-/* An ICMP error is accepted if the source port of its packet is one that RoCEv2 uses. */
+/* An ICMP error is accepted if it is about a packet from a source port that RoCEv2 uses. */
 static void errors_are_for_our_packets(struct kunit *test)
 {
 	static const struct {

@@ -81,7 +81,9 @@ static void ignores_what_is_not_for_it(struct kunit *test)
 	up_data(test, 0, 1, ups->other[0].heard);
 	up_frame(test, 0, WEFT_FRAME_ACK, 1, ups->other[0].heard);
 	up_frame(test, 0, WEFT_FRAME_BYE, 1, ups->other[0].heard);
-	/* a HELLO that names the right nonce, but has none itself, is answered like a first one */
+	/*
+	 * a HELLO with our nonce, but without a nonce of its sender, is answered like a first HELLO
+	 */
 	up_hello(test, 0, 0, ups->other[0].heard);
 	skb_queue_purge(&ups->other[0].queue);
 
@@ -152,7 +154,7 @@ static u32 up_received(void)
 	return received;
 }
 
-/* Each node has a cable of its own, and frames with other nonces or addresses are dropped. */
+/* Each node has its own cable. Frames with other nonces or addresses are dropped. */
 static void has_a_cable_to_each(struct kunit *test)
 {
 	u32 port[3], i;
@@ -298,7 +300,7 @@ static void says_good_bye(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, up_next(&ups->other[3].queue, WEFT_FRAME_BYE, &got));
 }
 
-/* Of two nodes with the same GUID the first one counts, until it is gone. */
+/* If two nodes have the same GUID, only the first one gets a cable, until it is gone. */
 static void one_of_two_with_one_guid(struct kunit *test)
 {
 	struct weft_hello hello = up_hello_of(0);
@@ -327,7 +329,7 @@ static void one_of_two_with_one_guid(struct kunit *test)
 
 /* ---- limits ---- */
 
-/* A node that cannot have a port is not answered; it is when a port is free again. */
+/* A node is not answered while no port is free for it. */
 static void has_no_free_port(struct kunit *test)
 {
 	u32 i;
@@ -338,7 +340,7 @@ static void has_no_free_port(struct kunit *test)
 	up_connect(test, 0);
 	up_connect(test, 1);
 	KUNIT_EXPECT_FALSE(test, up_meet(test, 2));
-	/* this one was answered while there was a port, but comes too late */
+	/* node 3 was answered while a port was free, but its next HELLO comes too late */
 	up_hello(test, 3, ups->other[3].nonce, ups->other[3].heard);
 	up_settle(test);
 	KUNIT_EXPECT_EQ(test, ups->takes, 2);
@@ -362,7 +364,7 @@ static void has_so_many_cables(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, up_taken(), WEFT_UPLINK_PEERS);
 }
 
-/* A node that is alive, but gets no cable, loses its port to another one after a while. */
+/* A node that sends HELLOs, but gets no cable, loses its port to another node after a while. */
 static void waits_for_nobody_in_vain(struct kunit *test)
 {
 	struct weft_hello hello = up_hello_of(0);
