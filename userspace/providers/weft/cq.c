@@ -82,7 +82,7 @@ static inline void cq_fill_wc(const struct weft_cqe *cqe, struct ibv_wc *wc)
 	wc->vendor_err = cqe->vendor_err;
 	wc->byte_len = cqe->byte_len;
 	wc->invalidated_rkey = cqe->ex;
-	/* and src_qp */
+	/* copies src_qp, too */
 	memcpy(&wc->qp_num, &cqe->qp_num, QP_NUMS_SIZE);
 	wc->wc_flags = cqe->wc_flags;
 	wc->pkey_index = cqe->pkey_index;

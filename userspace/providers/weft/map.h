@@ -43,7 +43,10 @@ struct weft_map_cache {
  */
 struct weft_map *weft_map_new(int fd, const struct weft_ring_resp *where);
 
-/* The same for memory with an @id, which may still be mapped. 0: it has none. */
+/*
+ * weft_map_new() for memory with an @id, whose map may still be in the cache.
+ * An @id of 0 names no memory.
+ */
 struct weft_map *weft_map_get(struct weft_map_cache *page_cache, int fd,
 			      const struct weft_ring_resp *where, uint64_t id);
 

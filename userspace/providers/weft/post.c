@@ -33,7 +33,10 @@ enum {
 	POST_DATA_OPS	= DATA_OPS | 1 << WEFT_SQE_ATOMIC_WRITE,
 };
 
-/* The length of an ATOMIC WRITE. Any slot has room for so many bytes, or for a pointer. */
+/*
+ * The length of an ATOMIC WRITE. Each slot has room for these bytes, or for a
+ * pointer.
+ */
 #define ATOMIC_WRITE_LENGTH	8
 
 /* The bits of a memory window's key that the consumer chooses. */
@@ -265,7 +268,10 @@ static void follow_bind(struct ibv_mw *mw, const struct weft_sqe *sqe)
 	mw->rkey = (mw->rkey & ~MW_KEY_MASK) | (sqe->mw.new_rkey & MW_KEY_MASK);
 }
 
-/* ibv_bind_mw() binds windows of type 1, all other calls those of type 2. */
+/*
+ * ibv_bind_mw() binds windows of type 1; all other calls bind windows of type
+ * 2.
+ */
 static int put_window(struct weft_sqe *sqe, const struct ibv_send_wr *wr,
 		      enum ibv_mw_type window)
 {

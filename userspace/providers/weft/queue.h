@@ -84,7 +84,7 @@ static inline bool weft_queue_full(struct weft_queue *queue)
 }
 
 /*
- * The same for the queue of an SRQ. Its work requests complete on several QPs,
+ * Has the queue of an SRQ no free slot? Its work requests complete on several QPs,
  * in any order, so the kernel's index in the ring tells which slots are free.
  */
 static inline bool weft_queue_full_srq(struct weft_queue *queue)
