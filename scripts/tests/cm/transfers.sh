@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# What ucmatose and udaddy have in common. To be sourced first; it has stock.sh and lib.sh,
-# too.
+# Functions that ucmatose and udaddy share. Source this file first; it sources stock.sh and
+# lib.sh.
 . "$(dirname "${BASH_SOURCE[0]}")/../verbs/stock.sh"
 
-# transfers PROGRAM PORT OPTIONS...: PROGRAM, whose server listens on PORT, on weft0 with IPv4
-# and IPv6, once with each OPTIONS: "-c CONNECTIONS -C MESSAGES -S SIZE"
+# transfers PROGRAM PORT OPTIONS...: run PROGRAM, whose server listens on PORT, on weft0 with
+# IPv4 and IPv6, once with each OPTIONS: "-c CONNECTIONS -C MESSAGES -S SIZE"
 transfers()
 {
 	local address options before got connections messages size
@@ -23,7 +23,8 @@ transfers()
 			said client 'data transfers complete'
 			read -r _ connections _ messages _ size <<<"$options"
 			got=$(($(counter weft0 rcvd_bytes) - before))
-			# both ways; the messages of the connection manager come on top
+			# in both directions; the connection manager's messages are counted in
+			# addition
 			[ $got -ge $((2 * connections * messages * size)) ] || fail "the device moved only $got bytes"
 		done
 	done

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash
 #
-# What tests have in common that remove a device while it has traffic. To be sourced first;
-# it has stock.sh and lib.sh, too.
+# Functions of tests that remove a device during traffic. Source this file first; it sources
+# stock.sh and lib.sh.
 . "$(dirname "${BASH_SOURCE[0]}")/../verbs/stock.sh"
 
 # cut REMOVE PROGRAM OPTION...: while both ends of PROGRAM use weft0 on dummy8, the command
-# REMOVE returns at once, and both notice that the device is gone
+# REMOVE returns at once, and both ends notice that the device is gone
 cut()
 {
 	local remove=$1 start gid
@@ -33,7 +33,7 @@ cut()
 	for end in server client; do
 		must_end "$end" 20
 		[ "$job_status" != 0 ] || fail "the $end of '$*' noticed nothing"
-		# by itself, not by a signal
+		# it ended without a signal
 		[ "$job_status" -lt 124 ] || fail "the $end of '$*' ended with $job_status"
 	done
 	kill_job events
@@ -46,7 +46,7 @@ busy()
 	[ "$(counter weft0 rcvd_messages)" -gt 20 ]
 }
 
-# removed_in_use REMOVE: that for several programs
+# removed_in_use REMOVE: cut with several programs
 removed_in_use()
 {
 	local start
