@@ -71,7 +71,7 @@ def main(netdev, count, seed):
     frames = collect(sock)
     if not frames:
         sys.exit("frames.py: nothing comes from the fabric")
-    # of a few hosts, one of which is the fabric's own
+    # sources: a few hosts, one of which is the fabric's own host
     addresses = [own, frames[0][6:12]] + [b"\x02\0\0\0\0" + bytes([n]) for n in range(6)]
     targets = [frames[0][6:12], b"\xff" * 6, frames[0][:6]]
     sent = 0
@@ -88,10 +88,10 @@ def main(netdev, count, seed):
         except OSError as e:
             if e.errno in (errno.ENXIO, errno.ENODEV, errno.ENETDOWN):
                 sys.exit("frames.py: %s is gone" % netdev)
-            # else a queue is full
+            # otherwise a queue fills up
         if n % 64 == 0:
             time.sleep(0.002)
-            # what it answers is good to be changed, too
+            # its responses can be modified, too
             while select.select([sock], [], [], 0)[0]:
                 frame, address = sock.recvfrom(65536)
                 if address[2] != socket.PACKET_OUTGOING and len(frames) < 4 * MOST:

@@ -10,7 +10,7 @@
 # without a switch (back_to_back). Without a subnet manager its ports stay in INIT.
 . "$(dirname "${BASH_SOURCE[0]}")/../wire/wire.sh"
 
-# seconds in which a sweep of a subnet manager has to be over
+# patience: the seconds in which a subnet manager must have finished a sweep
 patience=60
 [ "$WEFT_KERNEL" != debug ] || patience=180
 
@@ -136,8 +136,8 @@ declare -A sm
 sm_options='' # lines for the configuration file of opensm
 
 # start_sm NAME DEVICE [OPTION]...: run opensm at the port of DEVICE, in the background, until
-# stop_sm NAME or the end of the test. It sweeps each second. Its files are in a directory of
-# its own, so it knows nothing about earlier runs.
+# stop_sm NAME or the end of the test. It sweeps each second. It has its own directory for
+# files, so it knows nothing about earlier runs.
 start_sm()
 {
 	local name=$1 dev=$2 dir=$out/sm-$1
@@ -228,7 +228,7 @@ asks()
 	timeout -k 5 "$limit" "$@" >"$out/asked" 2>&1 </dev/null
 }
 
-# topology DEVICE SWITCHES CAS: does ibnetdiscover find so many?
+# topology DEVICE SWITCHES CAS: does ibnetdiscover find these numbers?
 topology()
 {
 	asks ibnetdiscover -C "$1" || return
@@ -315,14 +315,14 @@ reaches()
 	}
 }
 
-# pinged ADDRESS [OPTION]...: of five pings none is lost
+# pinged ADDRESS [OPTION]...: none of five pings is lost
 pinged()
 {
 	ask ping -c 5 -i 0.2 -W 10 "${@:2}" "$1"
 	answered ' 0% packet loss'
 }
 
-# tcp_with_far: both ways, with IPv4 and IPv6
+# tcp_with_far: in both directions, with IPv4 and IPv6
 tcp_with_far()
 {
 	local to
@@ -332,7 +332,8 @@ tcp_with_far()
 	done
 }
 
-# ipoib_mode NETDEV MODE MTU [CMD...]: set them for an IPoIB interface; CMD enters its namespace
+# ipoib_mode NETDEV MODE MTU [CMD...]: set mode and MTU of an IPoIB interface; CMD enters its
+# namespace
 ipoib_mode()
 {
 	"${@:4}" sh -c "echo $2 >/sys/class/net/$1/mode && ip link set $1 mtu $3"
@@ -402,8 +403,7 @@ address_each()
 to_peer() { echo "$2" >"$together.$1.of.$NODE"; }
 of_peer() { cat "$together.$1.of.$PEER"; }
 
-# transfer.py sends this many bytes each way
-# shellcheck disable=SC2034 # for the tests
+# transfer.py sends this number of bytes in each direction
 transfer=$WEFT_TESTS/ib/transfer.py
 # shellcheck disable=SC2034
 transfer_size=$(count 1000000 40000000)

@@ -225,7 +225,7 @@ def fuzz(umad, count, seed, lids):
 
 def key(umad, count, lid, qpn, pkey_index):
     for n in range(count):
-        # umad takes one that is like another under way for its repetition
+        # while a MAD is under way, umad takes an equal one for its repetition
         mad = struct.pack(">BBBBHHQHHI", 1, PERFORMANCE, 1, GET, 0, 0, n, 0x12, 0, 0).ljust(256, b"\0")
         if not umad.send(mad, qpn, lid, pkey_index=pkey_index):
             sys.exit("mads.py: it could not be sent")
