@@ -4,14 +4,14 @@
 # An NFS server with RDMA, and clients. To be sourced after lib.sh.
 NFSD=/proc/fs/nfsd
 
-# serve: /srv/nfs, over RDMA, to everybody
+# serve: export /srv/nfs over RDMA to any client
 serve()
 {
 	modprobe nfsd
 	modprobe rpcrdma
 	mountpoint -q $NFSD || mount -t nfsd nfsd $NFSD
 	mkdir -p /srv/nfs
-	# what is in memory can be exported
+	# a tmpfs can be exported
 	mount -t tmpfs none /srv/nfs
 	defer umount /srv/nfs
 	exportfs -o rw,no_root_squash,insecure,fsid=0 '*:/srv/nfs'
@@ -32,7 +32,7 @@ start_serving()
 
 stop_serving() { rpc.nfsd 0; }
 
-# mount_nfs DIR [VERSION]: each version is a client, with connections of its own
+# mount_nfs DIR [VERSION]: each version is a client with its own connections
 mount_nfs()
 {
 	local version=${2-4.2}

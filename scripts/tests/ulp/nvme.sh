@@ -106,8 +106,8 @@ verified()
 	printf '%s: verified\n' "$name"
 }
 
-# load NAME SECONDS: verified writing in the background, as process $load, of which the other
-# host hears by meeting NAME. With wire.sh.
+# load NAME SECONDS: verified writing in the background, as process $load; it has begun when the
+# other host gets to meet NAME. With wire.sh.
 load()
 {
 	verified "$1" --rw=randwrite --bs=4k --iodepth=16 --size=4m \

@@ -4,7 +4,7 @@
 # A 9p server of ours, and Linux's client. To be sourced after stock.sh, or wire.sh.
 . "$WEFT_TOP/userspace/tests/lib.sh"
 
-# p9_modules: what both ends need, or there is no test
+# p9_modules: load the modules of both ends, or skip the test
 p9_modules()
 {
 	local m
@@ -14,7 +14,7 @@ p9_modules()
 	modprobe rdma_ucm
 }
 
-# p9_serve: /srv/p9, which is in memory, at port 5640
+# p9_serve: serve /srv/p9, a tmpfs, at port 5640
 p9_serve()
 {
 	own_build p9server
@@ -35,7 +35,7 @@ p9_mount()
 	defer umount -l /mnt/p9
 }
 
-# p9_served: the server ends when the mount has gone, and had no reason to complain
+# p9_served: after the unmount the server ends without an error
 p9_served()
 {
 	must_end server 20

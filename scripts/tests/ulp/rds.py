@@ -22,9 +22,9 @@ import socket
 import struct
 import sys
 
-# of the server; the client may have the same address, and has the next one
+# the server's port; the client, which may have the same address, has the next one
 PORT = 18600
-# asked for; the system may allow less
+# requested; the system may allow less
 BUFFER = 4 << 20
 MAX = 128 << 10
 
@@ -34,18 +34,18 @@ GET_MR = 2
 RDMA_STATUS, ATOMIC_FADD, ATOMIC_CSWP, MASKED_FADD, MASKED_CSWP = 4, 6, 7, 8, 9
 READWRITE, NOTIFY_ME = 0x01, 0x20
 
-# where the word is in its page, and what it is at first
+# the offset of the word in its page, and its initial value
 OFFSET = 264
 FIRST = 0x00000001ffffffff
 # operation, its four operands in the order of struct rds_atomic_args, and the word after it
 ATOMICS = (
     (ATOMIC_FADD, (1, 0, 0, 0), 0x0000000200000000),
     (ATOMIC_FADD, (2**64 - 1, 0, 0, 0), 0x00000001ffffffff),
-    # two fields of 32 bits: no carry from the one into the other
+    # two fields of 32 bits: no carry between them
     (MASKED_FADD, (0x0000000300000002, 1 << 63 | 1 << 31, 0, 0), 0x0000000400000001),
     (ATOMIC_CSWP, (0x0000000400000001, 0x1122334455667788, 0, 0), 0x1122334455667788),
     (ATOMIC_CSWP, (0x0000000400000001, 7, 0, 0), 0x1122334455667788),
-    # the lower half is compared, a byte of the upper one swapped
+    # the lower half is compared, and one byte of the upper half is swapped
     (MASKED_CSWP, (0x55667788, 0xff << 40, 0xffffffff, 0xff << 40), 0x1122ff4455667788),
     (MASKED_CSWP, (0x55667780, 0, 0xffffffff, 2**64 - 1), 0x1122ff4455667788),
 )

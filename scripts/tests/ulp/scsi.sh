@@ -276,8 +276,8 @@ ib_srp_target()
 	defer sh -c "echo 0 >$tpg/enable"
 }
 
-# ib_srp_login DEVICE GUID: at the target port with this GUID, of 16 digits, which srp_daemon
-# has to find; its disk is $disk then
+# ib_srp_login DEVICE GUID: log in to the target port with this GUID of 16 digits, which
+# srp_daemon has to find; $disk is the disk then
 ib_srp_login()
 {
 	local before
@@ -295,7 +295,8 @@ ib_srp_login()
 	rdma resource show qp link "$1" | grep -m 1 'type RC state RTS'
 }
 
-# It asks the subnet manager for ports with device management, and these for their services.
+# ib_srp_found: srp_daemon asks the subnet manager for ports with device management, and these
+# for their services.
 ib_srp_found()
 {
 	asks srp_daemon -o -c -a -i "$1" -p 1 && grep -q "dgid=fe80000000000000$2" "$out/asked"

@@ -5,7 +5,7 @@
 # is talk, or across.
 # shellcheck disable=SC2154 # of stock.sh
 
-# ucx HOW ADDRESS TEST SIZE TIMES: both ends of ucx_perftest, with a terminal: without one it
+# ucx HOW ADDRESS TEST SIZE TIMES: run both ends of ucx_perftest, on a terminal: without one it
 # would wait for MPI
 ucx()
 {
@@ -15,7 +15,7 @@ ucx()
 	[ "${who-client}" = server ] || said client "^ +$5( +[0-9.]+){7}"
 }
 
-# io_demo HOW ADDRESS TIMES OPTION...: UCX's example of a storage protocol, which meets by
+# io_demo HOW ADDRESS TIMES OPTION...: UCX's example of a storage protocol, which connects by
 # rdma_cm and checks its data. The server stays for the next client if it may.
 io_demo()
 {
@@ -24,8 +24,8 @@ io_demo()
 	[ "${who-client}" = server ] || said client "Client exit with status 'OK'"
 }
 
-# fabric HOW ADDRESS PROVIDER ENDPOINT TIMES: libfabric, 1 KiB or, if there is time, each size it
-# finds interesting, with the data checked
+# fabric HOW ADDRESS PROVIDER ENDPOINT TIMES: libfabric with 1 KiB or, if there is time, all
+# sizes that it offers, with the data checked
 fabric()
 {
 	local sizes=1024 program
@@ -35,7 +35,8 @@ fabric()
 	said "${who-client}" "^1k +$5 +=$5 "
 }
 
-# mpi PROCESSES BENCHMARK...: of mpi4py, over Open MPI and UCX; of these the environment is for both
+# mpi PROCESSES BENCHMARK...: run a benchmark of mpi4py over Open MPI and UCX, which share the
+# environment
 mpi()
 {
 	local status=0

@@ -8,7 +8,7 @@
 # Where the packages have them, and so has what build-rdma-core --whole makes.
 suite=/usr/share/doc/rdma-core/tests
 
-# expected_skips FILE: those of this kernel
+# expected_skips FILE: the tests that this kernel skips
 expected_skips()
 {
 	awk -v kernel="$WEFT_KERNEL" '

@@ -47,7 +47,7 @@ def check(name):
     assert [e[1] for e in accepted[:4]] == [SEND_FIRST, 1, 1, SEND_LAST], "%s: opcodes" % name
     answers = [e for e in events("response", "qp", "opcode", "psn", "syndrome") if e[0] == qpn]
     assert answers and all(e[1] == ACK and e[3] < 0x20 for e in answers), "%s: answers" % name
-    # the last message is answered as well
+    # the last message is acknowledged, too
     assert (answers[-1][2] - psn) % PSNS == 39, "%s: last answer %s" % (name, answers[-1])
     print("%s: %d runs, %d requests, %d answers" % (name, len(sent), len(got), len(answers)))
 

@@ -473,7 +473,7 @@ refusals_across()
 	said $who 'all as it has to be'
 }
 
-# placed_across NETWORK: FLUSH and ATOMIC WRITE, of which the core of 6.1 knows nothing
+# placed_across NETWORK: FLUSH and ATOMIC WRITE, which the core of 6.1 does not have
 placed_across()
 {
 	local cmd
