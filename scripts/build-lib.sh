@@ -13,8 +13,8 @@ build_dir()
 	printf '%s\n' "$dir"
 }
 
-# objects_dir NAME: where NAME is compiled, whatever checkout it is of: by one of them at
-# a time, which locks "objects-NAME".
+# objects_dir NAME: where NAME is compiled for all checkouts, one at a time: the process that
+# compiles locks "objects-NAME".
 objects_dir()
 {
 	local dir=$WEFT_CACHE/objects/$1
@@ -22,9 +22,9 @@ objects_dir()
 	printf '%s\n' "$dir"
 }
 
-# sync_sources [-n] DIR SRC...: make DIR a copy of what this checkout has as SRC, and
-# print what has changed. A changed file is new for make, whatever its time was.
-# Files that only a build makes stay. With -n: print what would change.
+# sync_sources [-n] DIR SRC...: make DIR a copy of SRC in this checkout, and print the changes.
+# A changed file is new for make, whatever its time stamp. Files that a build has made stay.
+# With -n: only print the changes.
 sync_sources()
 {
 	local dry=() dir f exist=()
@@ -57,7 +57,7 @@ weft_version()
 	sed -n 's/^PACKAGE_VERSION="\(.*\)"$/\1/p' "$WEFT_TOP/dkms.conf"
 }
 
-# dkms_source DIR: what DKMS has to have
+# dkms_source DIR: copy the files that DKMS needs
 dkms_source()
 {
 	mkdir -p "$1"

@@ -15,7 +15,7 @@ import sys
 
 LAYER = {"compat": 0, "wire": 1, "inet": 1, "ring": 2, "mem": 2, "fabric": 2, "object": 3, "engine": 4,
          "link": 5, "verbs": 6, "": 7}
-# Headers of the top directory that say nothing of the layers: who may use them.
+# Headers of the top directory that may be included by layers from this number on.
 LEAVES = {"params.h": 0, "pause.h": 0, "stats.h": 3, "trace.h": 3}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
 

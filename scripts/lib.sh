@@ -85,7 +85,7 @@ apt_ready()
 		while read -r f; do ls "$f"* 2>/dev/null; done)" ] || apt_update
 }
 
-# need_packages PKG...: install what is missing on this machine.
+# need_packages PKG...: install the packages that are missing on this machine.
 need_packages()
 {
 	local p missing=()
@@ -99,7 +99,7 @@ need_packages()
 	apt_ready
 	if ! apt_get install --no-install-recommends "${missing[@]}" \
 		>"$WEFT_CACHE/log/apt-install" 2>&1 </dev/null; then
-		# perhaps the lists are stale
+		# the lists may be outdated
 		apt_update
 		quiet "$WEFT_CACHE/log/apt-install" \
 			apt_get install --no-install-recommends "${missing[@]}"

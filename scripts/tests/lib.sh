@@ -124,7 +124,7 @@ unplug()
 	unplug_until "$1" sleep "$2"
 }
 
-# unplug_until NETDEV CMD...: the same, while CMD runs
+# unplug_until NETDEV CMD...: take an interface down while CMD runs
 unplug_until()
 {
 	echo 1 >"/proc/sys/net/ipv6/conf/$1/keep_addr_on_down"

@@ -12,18 +12,18 @@
 # shellcheck source=../../build-lib.sh
 . "$WEFT_SCRIPTS/build-lib.sh"
 
-# installed: all files of weft's, by their names
+# installed: the names of all files of weft
 installed()
 {
 	find /etc /usr /var/lib -name '*weft*' ! -path '/etc/weft-packages' | sort
 }
 
-# whole KVER VERSION: all is there, and fits
+# whole KVER VERSION: all files exist, and have the right versions
 whole()
 {
 	local module provider
 	installed
-	# by its file: there is no kernel here whose modules it could be among
+	# found by its file, because that kernel is not installed
 	module=$(find "/lib/modules/$1/updates" -name 'weft.ko*')
 	[ "$(modinfo -F version "$module")" = "$2" ] || fail "not the module"
 	modinfo -F vermagic "$module" | grep -F "$1 "
@@ -52,7 +52,7 @@ one_kernel()
 	done
 }
 
-# in_throwaway_root ARG...: those of the test
+# in_throwaway_root ARG...: run in_root with the arguments of the test
 in_throwaway_root()
 {
 	local tmp root
@@ -66,7 +66,7 @@ in_throwaway_root()
 	"$WEFT_SCRIPTS/guest-root" headers 7.3 || "$WEFT_SCRIPTS/guest-root" headers 6.12
 	tmp=$(mktemp -d)
 	defer rmdir "$tmp"
-	# what is mounted vanishes with its namespace
+	# the mounts vanish with the namespace
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	unshare --mount --pid --fork --kill-child --propagation private bash -euc '
 		tmp=$1 root=$2 tree=$3

@@ -6,22 +6,22 @@
 # Two processes do so, one to the network and one to the machine, at the same time. Nobody
 # suspends the machine while a link is down, as what waits for a network cannot be frozen.
 
-# did WHAT: for the line of the minute
+# did WHAT: note it for the line of the minute
 did() { echo "$*" >>"$soak/did"; }
 
-# alone CMD...: nothing else that needs this is under way
+# alone CMD...: run it while no other user of the lock is active
 alone()
 {
 	local lock
 	exec {lock}>"$soak/lock"
 	flock "$lock"
 	"$@"
-	# what it has started in the background has the file, too
+	# background processes have inherited the lock's file
 	flock -u "$lock"
 	exec {lock}>&-
 }
 
-# breaks KIND CMD...: what may break "all" connections, or lose "datagrams" only
+# breaks KIND CMD...: a disturbance that may break "all" connections, or lose "datagrams" only
 breaks() { alone breaks_alone "$@"; }
 breaks_alone()
 {
@@ -31,7 +31,7 @@ breaks_alone()
 	rm "$soak/breaks.$1"
 }
 
-# for_while SECONDS: unless disturbances are to end
+# for_while SECONDS: unless disturbances are to end earlier
 for_while()
 {
 	local end=$((SECONDS + $1))
@@ -56,21 +56,21 @@ net_netem()
 	good
 }
 
-# RC's retries last longer
+# shorter than RC's retries
 net_blink()
 {
 	did "veth8 down for a moment"
 	breaks datagrams unplug veth8 0.5
 }
 
-# and here not
+# longer than RC's retries
 net_flap()
 {
 	did "veth8 down for 8 s"
 	breaks all unplug veth8 8
 }
 
-# NVMe-oF's controller is lost, and comes back
+# NVMe-oF's controller is lost, and reconnects
 net_eth0()
 {
 	local before
@@ -86,7 +86,8 @@ net_eth0_blink()
 	breaks datagrams unplug eth0 2
 }
 
-# the other end's InfiniBand port, by its own agent; ibportstate would not talk to it then
+# the InfiniBand port at the other end, by that node's own agent, which ibportstate could not
+# reach afterwards
 disabled()
 {
 	local umad mads=$WEFT_TESTS/ib/mads.py
@@ -102,7 +103,7 @@ net_ib()
 	breaks all disabled
 }
 
-# It does nothing to a port that is active, but that it joins its groups again.
+# An active port does not change, but joins its groups again.
 another_sm()
 {
 	stop_sm first KILL
@@ -160,7 +161,7 @@ host_hog()
 	python3 -c "import time; m = b'x' * ($mib << 20); time.sleep(3)"
 }
 
-# the objects' own group: less than they want, and so each page is found by reclaim
+# a memory cgroup with less than the objects need, so that each page is found by reclaim
 host_cgroup()
 {
 	local group=/sys/fs/cgroup/soak
@@ -183,7 +184,7 @@ host_suspend()
 # ---- Who does it
 #
 
-# disturb KIND: in a random order, until there is a file "over"
+# disturb KIND: in random order, until the file "over" exists
 disturb()
 {
 	local kind=$1 n what
@@ -191,7 +192,7 @@ disturb()
 	deferred=()
 	trap run_deferred EXIT
 	mkdir -p "$out"
-	# the commands of it, to know why it failed
+	# the trace shows why it failed
 	set -x
 	mapfile -t whats < <(declare -F | sed -n "s/^declare -f \(${kind}_.*\)/\1/p" | grep -vxF "$without")
 	for ((n = 0; ; n++)); do

@@ -12,16 +12,16 @@
 #	weft5			a dummy: the local link
 sources=(rc uc ud products pingpong ib_pingpong perftest nvme nfs ipoib cm storm multicast churn devices)
 
-# Words of wrong data, which no network excuses.
+# Messages about wrong data, which no disturbance excuses.
 wrong='invalid data|other data|differ|was written|, expected 0x|of pattern|not to be written'
 wrong="$wrong|(found|word|byte_len): expected|Segmentation|core dumped|verify: bad|in byte"
 
 random_seed() { echo $((RANDOM * 32768 + RANDOM)); }
 
-# by_turns N WORD...: the Nth
+# by_turns N WORD...: print the Nth word
 by_turns() { echo "${@:2 + $1 % ($# - 1):1}"; }
 
-# the service whose data has to arrive, and those whose data may be lost
+# the service whose data must arrive, and the services whose data may be lost
 one_rc()
 {
 	exchange_joined -t rc -D 4 -T 17 -R 7 -s "$(random_seed)" -p 18520
@@ -36,7 +36,7 @@ exchange_lossy()
 one_uc() { exchange_lossy uc 18521; }
 one_ud() { exchange_lossy ud 18522; }
 
-# RC, UC, UD and XRC, with SRQs: by packets, on an InfiniBand port, by the local link
+# RC, UC, UD and XRC, with SRQs: in packets, on an InfiniBand port, by the local link
 one_products()
 {
 	WEFT_DEVICE=$(by_turns "$1" weft0 weft_ib8 weft5) "$WEFT_BIN/products" -n 20 -l 60000 \
@@ -52,7 +52,7 @@ one_pingpong()
 	sane_pingpong server client
 }
 
-# not ibv_ud_pingpong, which waits for ever for a datagram that is lost
+# not ibv_ud_pingpong, which waits for ever for a lost datagram
 one_ib_pingpong()
 {
 	local command
@@ -73,7 +73,7 @@ one_perftest()
 	fi
 }
 
-# It is not lost, however long its network is away.
+# The controller is not lost, however long its network is down.
 one_nvme()
 {
 	if [ $(($1 % 5)) = 4 ]; then
@@ -84,7 +84,7 @@ one_nvme()
 	fi
 }
 
-# nor this
+# neither is the mount
 one_nfs()
 {
 	cat >"$out/client.sh" <<-END
@@ -110,7 +110,7 @@ one_ipoib()
 	talk "netns:ns9:5300" "ip netns exec ns9 $transfer listen $to 1000000" "$transfer connect $to 1000000"
 }
 
-# by the RoCE devices, or by the IPoIB interfaces; datagrams only where none gets lost
+# on the RoCE devices, or on the IPoIB interfaces; datagrams only where none is lost
 one_cm()
 {
 	local net
@@ -129,7 +129,7 @@ one_storm()
 	within "$limit" is_ready cm:7600
 	bounded "$out/client" "ip netns exec ns9 $WEFT_BIN/storm connect 10.10.1.1 7600 4 5" ||
 		{ cat "$out/client" "$out/server"; fail "storm: status $?"; }
-	# the server itself, which may ask for a minute whether who has left without a word is there
+	# end the server, which for a minute may ask whether a silent client still exists
 	pkill -TERM -P "$(pgrep -P "${job[server]}")"
 	must_end server "$limit"
 	[ "$job_status" = 0 ] || { cat "$out/server"; fail "the server of the storm ended with $job_status"; }
@@ -146,7 +146,7 @@ one_multicast()
 		start $m "stdbuf -oL mckey -m $group -b $bind -C 5 -S 200"
 		within "$limit" has_joined $m || { cat "$out/$m"; fail "$m does not join"; }
 	done
-	# the tree, before somebody sends
+	# the switches need time for the tree before the first message
 	sleep 2
 	bounded "$out/client" "mckey -m $group -b $bind -C 5 -S 200 -s" || { cat "$out/client"; fail "the sender failed"; }
 	for m in member1 member2; do
@@ -161,7 +161,7 @@ one_churn()
 	WEFT_DEVICE=weft5 "$WEFT_BIN/churn" 40 unwatched
 }
 
-# devices, of both kinds, that go while they are used
+# devices of both kinds, which are removed while they are used
 one_devices()
 {
 	local used
@@ -185,12 +185,12 @@ one_devices()
 # ---- Who runs them
 #
 
-# In $soak there are, of a source: NAME.log, what the present or last time has printed;
-# NAME.ok and NAME.broken, how often; NAME.last, when it last succeeded; NAME.idle.
-# breaks.KIND, breaks.KIND.until: what may break something goes on, or went on until then.
-# pause, stop: of all sources.
+# The files in $soak: NAME.log, the output of the present or last run of a source; NAME.ok and
+# NAME.broken, the numbers of runs; NAME.last, the time of its last success; NAME.idle.
+# breaks.KIND, breaks.KIND.until: a disturbance is active, or was active until then. pause,
+# stop: for all sources.
 
-# excused NAME SINCE: may what has begun then have failed?
+# excused NAME SINCE: may a run that began then have failed?
 excused()
 {
 	local kind kinds=all
@@ -206,7 +206,7 @@ excused()
 	return 1
 }
 
-# once NAME N: in a process of its own
+# once NAME N: run the source in a process
 once()
 (
 	out=$soak/$1.dir
@@ -217,13 +217,12 @@ once()
 	"one_$1" "$2"
 )
 
-# run_source NAME: until there is a file "stop". Of all of them $at_once go on at a time, or
-# fewer.
+# run_source NAME: until the file "stop" exists. At most $at_once sources run at a time.
 run_source()
 {
 	local name=$1 n ok=0 broken=0 since status turn
 	cd "$WEFT_OWN" || return
-	# readers come first
+	# the processes that watch come first
 	renice -n 5 -p "$BASHPID" >/dev/null
 	for ((n = 0; ; n++)); do
 		while [ -e "$soak/pause" ]; do
@@ -235,7 +234,7 @@ run_source()
 		flock "$turn"
 		since=$SECONDS
 		status=0
-		# not where "set -e" is without effect
+		# "set -e" would have no effect in a condition
 		set +e
 		once "$name" $n >"$soak/$name.log" 2>&1
 		status=$?

@@ -9,16 +9,16 @@ need_packages procps
 
 tmp=$(mktemp -d)
 defer rm -rf "$tmp"
-# a run's own directory is made here, by which others that go on meanwhile are told from ours
+# a run makes its directory here, which tells it from other runs at the same time
 mkdir "$tmp/runs" "$tmp/share"
 
-# run_vm OPTION...: what it prints is in "out", and what it says of the guest in "err"
+# run_vm OPTION...: the file "out" has its output, and "err" its messages
 run_vm()
 {
 	TMPDIR=$tmp/runs exec "$WEFT_TOP/scripts/vm" "$@" >"$tmp/out" 2>"$tmp/err" </dev/null
 }
 
-# vm STATUS OPTION...: it ends with that, and nothing of it is left
+# vm STATUS OPTION...: it ends with STATUS, and leaves nothing behind
 vm()
 {
 	local want=$1 status=0
@@ -28,13 +28,13 @@ vm()
 	nothing_left
 }
 
-# emulators: the processes of our guests, which have files of a run's directory
+# emulators: the processes of our guests, which have files of a run's directory open
 emulators()
 {
 	pgrep -f "$tmp/runs/weft-vm-" || true
 }
 
-# directories: of our runs
+# directories: the directories of our runs
 directories()
 {
 	find "$tmp/runs" -mindepth 1 -maxdepth 1 -name 'weft-vm-*'
@@ -52,7 +52,7 @@ failed()
 	fail "$*"
 }
 
-# with FILE REGEX: that is there
+# with FILE REGEX: the file has a line that matches
 with()
 {
 	grep -qE -e "$2" "$tmp/$1" || failed "no '$2'"
