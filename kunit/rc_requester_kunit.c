@@ -727,9 +727,9 @@ static void fails_once(struct kunit *test)
 }
 
 /*
- * A packet is to be sent again, but is acknowledged before that. The request behind it waits: a READ
- * for its failure (max_rd_atomic is 0), a LOCAL_INV for its fence. It must not be skipped, and so
- * complete without being executed.
+ * A packet is to be sent again, but is acknowledged before that. The request behind it waits: a
+ * READ for its failure (max_rd_atomic is 0), a LOCAL_INV for its fence. It must not be skipped, and
+ * so complete without being executed.
  */
 static void request_not_skipped(struct kunit *test)
 {
