@@ -132,8 +132,9 @@ static int srq_make(struct weft_srq *srq, struct ib_srq_init_attr *init,
 	spin_lock_init(&srq->post_lock);
 	mutex_init(&srq->modify_lock);
 	weft_events_init(&srq->events, !udata, srq_tell);
-	srq->max_sge = max(init->attr.max_sge, 1U);
-	stride = weft_rq_stride(rxe, srq->max_sge);
+	stride = weft_rq_stride(rxe, init->attr.max_sge);
+	/* all that a process can write into a slot: the lists of its QPs have room for so many */
+	srq->max_sge = weft_rq_sges(rxe, stride);
 	srq->ring = rxe ? weft_rxe_create(init->attr.max_wr, stride, weft_udata_ucontext(udata),
 					  &resp.rq) :
 			  weft_ring_create(init->attr.max_wr, stride, weft_udata_ucontext(udata),
