@@ -170,6 +170,15 @@ static int cq_check_attr(const struct ib_device *ibdev, const struct ib_cq_init_
 			      ibdev->num_comp_vectors - 1);
 }
 
+static struct weft_ring *cq_create_ring(u32 cqe, struct ib_udata *udata,
+					struct weft_ring_resp *resp)
+{
+	struct ib_ucontext *uctx = weft_udata_ucontext(udata);
+
+	return weft_udata_rxe(udata) ? weft_rxe_create(cqe, WEFT_RXE_CQ_STRIDE, uctx, resp) :
+	       weft_ring_create(cqe, sizeof(struct weft_cqe), uctx, resp);
+}
+
 static int cq_make(struct weft_cq *cq, const struct ib_cq_init_attr *attr,
 		   struct ib_udata *udata)
 {
@@ -187,12 +196,7 @@ static int cq_make(struct weft_cq *cq, const struct ib_cq_init_attr *attr,
 		      HRTIMER_MODE_REL_SOFT);
 	cq->timestamp = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
-	if (weft_udata_rxe(udata))
-		cq->ring = weft_rxe_create(attr->cqe, WEFT_RXE_CQ_STRIDE,
-					   weft_udata_ucontext(udata), &resp.cq);
-	else
-		cq->ring = weft_ring_create(attr->cqe, sizeof(struct weft_cqe),
-					    weft_udata_ucontext(udata), &resp.cq);
+	cq->ring = cq_create_ring(attr->cqe, udata, &resp.cq);
 	if (IS_ERR(cq->ring))
 		return PTR_ERR(cq->ring);
 	cq->ibcq.cqe = cq->ring->entries;
@@ -282,11 +286,11 @@ int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 		return ret;
 	if (!udata)
 		return weft_refuse(ibcq->device, -EINVAL, "resize CQ: a kernel CQ has its size");
-	ret = cq->ring->rxe ? weft_udata_empty(udata) :
+	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :
 	      weft_udata_check(udata, sizeof(struct weft_resize_cq_req), sizeof(resp));
 	if (ret)
 		return weft_refuse_request(ibcq->device, ret, "resize CQ", udata);
-	ring = weft_ring_create_like(cq->ring, cqe, weft_udata_ucontext(udata), &resp.cq);
+	ring = cq_create_ring(cqe, udata, &resp.cq);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);
 	/* first tell the process: a switch of rings cannot be undone */

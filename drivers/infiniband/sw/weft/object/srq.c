@@ -285,7 +285,8 @@ int weft_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return weft_refuse(ibsrq->device, -EINVAL,
 				   "modify SRQ: srq_attr_mask %#x is not supported", unsupported);
 	/* the request of the provider for rdma_rxe is only an address, which is read later */
-	ret = srq->ring->rxe ? 0 : weft_udata_check(udata, sizeof(struct weft_modify_srq_req), 0);
+	ret = weft_udata_rxe(udata) ? 0 :
+	      weft_udata_check(udata, sizeof(struct weft_modify_srq_req), 0);
 	if (ret)
 		return weft_refuse_request(ibsrq->device, ret, "modify SRQ", udata);
 	mutex_lock(&srq->modify_lock);
