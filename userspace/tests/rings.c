@@ -4,12 +4,11 @@
  * It may only harm itself: a witness of ours, a process with a connection of
  * its own, has to work all the time.
  */
+#include "witness.h"
 #include "xrc.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 
 #include <rdma/weft-abi.h>
 
@@ -115,54 +114,6 @@ static void expect_fatal(struct end *e)
 	expect_event(IBV_EVENT_QP_FATAL, e->qp);
 	while (state_of(e) != IBV_QPS_ERR)
 		CHECK(now_ns() < end);
-}
-
-/*
- * ---- The witness ----
- */
-
-static pid_t witness_pid;
-static int *witness_stop, *witness_rounds;
-
-static void witness_start(void)
-{
-	int *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	witness_stop = shared;
-	witness_rounds = shared + 1;
-	witness_pid = fork();
-	CHECK(witness_pid >= 0);
-	if (witness_pid)
-		return;
-	note("witness");
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	open_device();
-	make_pair(&a, &b, CONF());
-	while (!__atomic_load_n(witness_stop, __ATOMIC_RELAXED)) {
-		check_works(&a, &b);
-		__atomic_add_fetch(witness_rounds, 1, __ATOMIC_RELAXED);
-	}
-	expect_no_event();
-	_exit(0);
-}
-
-static void witness_end(void)
-{
-	int status, before = *witness_rounds;
-	uint64_t end = now_ns() + WAIT_MS * 1000000ULL;
-
-	/* it is alive now, not only at the start */
-	while (__atomic_load_n(witness_rounds, __ATOMIC_RELAXED) < before + 3) {
-		if (waitpid(witness_pid, &status, WNOHANG) == witness_pid)
-			FAIL("the witness failed after %d rounds", before);
-		if (now_ns() > end)
-			FAIL("the witness hangs after %d rounds", before);
-		sleep_ms(1);
-	}
-	*witness_stop = 1;
-	SAME(waitpid(witness_pid, &status, 0), witness_pid);
-	if (status)
-		FAIL("the witness failed: status %#x", status);
 }
 
 /*
@@ -557,25 +508,6 @@ static void liar(int seed, int ms)
 	}
 	over = true;
 	_exit(0);
-}
-
-/* It may loop in its own library, as it has put garbage there; it can be killed. */
-static void end_liar(pid_t pid, int ms)
-{
-	uint64_t end = now_ns() + ms * 1000000ULL;
-	int status;
-
-	while (!waitpid(pid, &status, WNOHANG)) {
-		if (now_ns() > end) {
-			end = now_ns();
-			kill(pid, SIGKILL);
-			SAME(waitpid(pid, &status, 0), pid);
-			break;
-		}
-		sleep_ms(5);
-	}
-	if (now_ns() > end + WAIT_MS * 1000000ULL)
-		FAIL("the process could not be killed");
 }
 
 static void all_at_once(void)
