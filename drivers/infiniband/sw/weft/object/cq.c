@@ -376,15 +376,17 @@ WEFT_EXPORT_FOR_TEST(weft_poll_cq);
 int weft_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 {
 	struct weft_cq *cq = to_weft_cq(ibcq);
+	/* the CQ of a process can be resized meanwhile, which frees the ring */
+	spinlock_t *lock = cq->user ? &cq->lock : &cq->poll_lock;
 	unsigned long irq_flags;
 	int ret = 0;
 
-	spin_lock_irqsave(&cq->poll_lock, irq_flags);
+	spin_lock_irqsave(lock, irq_flags);
 	weft_ring_arm(cq->ring, (flags & IB_CQ_SOLICITED_MASK) == IB_CQ_SOLICITED ?
 		      WEFT_ARM_SOLICITED : WEFT_ARM_ANY);
 	if (flags & IB_CQ_REPORT_MISSED_EVENTS && !cq->user)
 		ret = !!weft_ring_has_completions(cq->ring);
-	spin_unlock_irqrestore(&cq->poll_lock, irq_flags);
+	spin_unlock_irqrestore(lock, irq_flags);
 	return ret;
 }
 WEFT_EXPORT_FOR_TEST(weft_req_notify_cq);
