@@ -264,11 +264,17 @@ static int srq_set_limit(struct weft_srq *srq, u32 limit)
 	return 0;
 }
 
-static int srq_check_change(const struct weft_srq *srq, u32 max_wr, u32 limit)
+static int srq_check_change(const struct weft_srq *srq, const struct ib_srq_attr *attr, u32 mask)
 {
 	const struct ib_device *ibdev = srq->ibsrq.device;
+	u32 limit = mask & IB_SRQ_LIMIT ? attr->srq_limit : 0;
+	/* a queue of rdma_rxe's ABI may hold more than one can ask for */
+	u32 max_wr = mask & IB_SRQ_MAX_WR ? attr->max_wr : srq->ring->entries;
+	int ret = 0;
 
-	return weft_check_range(ibdev, "modify SRQ", "max_wr", max_wr, 1, WEFT_MAX_SRQ_WR) ?:
+	if (mask & IB_SRQ_MAX_WR)
+		ret = weft_check_range(ibdev, "modify SRQ", "max_wr", max_wr, 1, WEFT_MAX_SRQ_WR);
+	return ret ?:
 	       weft_check_max(ibdev, "modify SRQ", "srq_limit", limit, max_wr) ?:
 	       weft_check_max(ibdev, "modify SRQ", "the present srq_limit", srq->limit, max_wr);
 }
@@ -278,7 +284,6 @@ int weft_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 {
 	const u32 unsupported = mask & ~(IB_SRQ_MAX_WR | IB_SRQ_LIMIT);
 	struct weft_srq *srq = to_weft_srq(ibsrq);
-	u32 max_wr;
 	int ret;
 
 	if (unsupported)
@@ -290,10 +295,9 @@ int weft_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if (ret)
 		return weft_refuse_request(ibsrq->device, ret, "modify SRQ", udata);
 	mutex_lock(&srq->modify_lock);
-	max_wr = mask & IB_SRQ_MAX_WR ? attr->max_wr : srq->ring->entries;
-	ret = srq_check_change(srq, max_wr, mask & IB_SRQ_LIMIT ? attr->srq_limit : 0);
+	ret = srq_check_change(srq, attr, mask);
 	if (!ret && mask & IB_SRQ_MAX_WR)
-		ret = srq_resize(srq, max_wr, udata);
+		ret = srq_resize(srq, attr->max_wr, udata);
 	if (!ret && mask & IB_SRQ_LIMIT)
 		ret = srq_set_limit(srq, attr->srq_limit);
 	mutex_unlock(&srq->modify_lock);
