@@ -59,9 +59,9 @@ static void witness_end(void)
 
 /*
  * Wait for the end of the process that harms itself. It may loop in its own library, as it has put
- * garbage there; it can be killed.
+ * garbage there; it can be killed. Return: its status.
  */
-static void end_liar(pid_t pid, int ms)
+static int end_liar(pid_t pid, int ms)
 {
 	uint64_t end = now_ns() + ms * 1000000ULL;
 	int status;
@@ -77,6 +77,7 @@ static void end_liar(pid_t pid, int ms)
 	}
 	if (now_ns() > end + WAIT_MS * 1000000ULL)
 		FAIL("the process could not be killed");
+	return status;
 }
 
 #endif /* TESTS_WITNESS_H */
