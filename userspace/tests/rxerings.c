@@ -545,8 +545,6 @@ static void completion_consumer(void)
 
 static void doorbell_states(void)
 {
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
-
 	make_seen(&a, &qa, CONF());
 	make_seen(&b, &qb, CONF());
 	SAME(ring(&a), EINVAL);
@@ -560,13 +558,13 @@ static void doorbell_states(void)
 	to_rts(&b);
 	SAME(ring(&a), 0);
 	/* a work request waits in SQD, however often the process rings */
-	SAME(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), 0);
+	to_state(&a, IBV_QPS_SQD);
 	write_send(1, IB_UVERBS_WR_RDMA_WRITE, 0);
 	produce(qa.sq, 1);
 	SAME(ring(&a), 0);
 	sleep_ms(QUIET_MS);
 	expect_none(qa.scq);
-	to_rts(&a);
+	to_state(&a, IBV_QPS_RTS);
 	expect_raw(qa.scq, 1, IBV_WC_SUCCESS);
 	/* and those in ERR are flushed, of both queues */
 	to_state(&a, IBV_QPS_ERR);
