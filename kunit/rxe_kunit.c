@@ -100,6 +100,10 @@ static const struct rxe_row rxe_rows[] = {
 	ROW("inline", SEND, IB_SEND_INLINE, 2, RXE_INLINE,
 	    .opcode = WEFT_SQE_SEND, .flags = WEFT_SQE_INLINE, .inline_length = RXE_INLINE,
 	    .ud = { 21, 22, 23, 24 }),
+	/* ibv_wr_set_inline_data() sets no flag */
+	ROW("inline by the extended verbs", RDMA_WRITE, 0, 0, RXE_INLINE,
+	    .opcode = WEFT_SQE_WRITE, .flags = WEFT_SQE_INLINE, .inline_length = RXE_INLINE,
+	    REMOTE),
 	ROW("WRITE", RDMA_WRITE, 0, 1, 16, .opcode = WEFT_SQE_WRITE, .num_sge = 1, REMOTE),
 	ROW("WRITE, all flags", RDMA_WRITE_WITH_IMM,
 	    IB_SEND_FENCE | IB_SEND_SIGNALED | IB_SEND_SOLICITED | IB_SEND_INLINE, 0, 16,
@@ -133,6 +137,7 @@ static const struct rxe_row rxe_rows[] = {
 	BAD("a product of 32 bits that is 0", IB_UVERBS_WR_SEND, 0, 1U << 28, 0),
 	BAD("most elements", IB_UVERBS_WR_SEND, 0, U32_MAX, 0),
 	BAD("inline, most", IB_UVERBS_WR_SEND, IB_SEND_INLINE, 0, U32_MAX),
+	BAD("inline without the flag, most", IB_UVERBS_WR_SEND, 0, 0, U32_MAX),
 	BAD("ATOMIC_WRITE of most", IB_UVERBS_WR_ATOMIC_WRITE, 0, 0, U32_MAX),
 };
 

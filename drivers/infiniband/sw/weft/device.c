@@ -672,15 +672,28 @@ err_netdevice:
 }
 
 /* Removes all devices. New devices cannot be added any more. Takes RTNL. */
+/*
+ * ib_unregister_driver() does not find a device between instance_enable() and removal_add(), and if
+ * the core could not add the device again after a change of its namespace that lasts.
+ */
+static void instance_reclaim_ids(void)
+{
+	struct weft_dev *dev;
+	unsigned long guid;
+
+	rcu_read_lock();
+	xa_for_each(&device_guids, guid, dev)
+		dev->ibdev.ops.driver_id = weft_device_ops.driver_id;
+	rcu_read_unlock();
+}
+
 void weft_device_exit(void)
 {
 	unregister_inet6addr_notifier(&gids_inet6_notifier);
 	unregister_inetaddr_notifier(&gids_inet_notifier);
-	/*
-	 * This also waits for the work items that instance_leave_netdev() has queued. It does not
-	 * find a device between instance_enable() and removal_add().
-	 */
-	while (ib_unregister_driver(RDMA_DRIVER_WEFT), !xa_empty(&device_guids))
+	/* also waits for the work items that instance_leave_netdev() has queued */
+	while (instance_reclaim_ids(), ib_unregister_driver(RDMA_DRIVER_WEFT),
+	       !xa_empty(&device_guids))
 		msleep(20);
 	/* after that, because until then a net device may still leave its namespace */
 	unregister_netdevice_notifier(&instance_notifier);

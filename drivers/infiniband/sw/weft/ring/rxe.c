@@ -131,11 +131,10 @@ static u8 rxe_flags(u32 flags)
 	       (flags & IB_SEND_INLINE ? WEFT_SQE_INLINE : 0);
 }
 
-/* wr_atomic_write() puts its eight bytes where inline data are, without the flag for these. */
-static bool rxe_is_inline(const struct rxe_send_wqe *rxe, const struct weft_sqe *sqe)
+/* ibv_wr_set_inline_data() and ibv_wr_atomic_write() leave their data there without the flag. */
+static bool rxe_is_inline(const struct rxe_send_wqe *rxe)
 {
-	return sqe->flags & WEFT_SQE_INLINE ||
-	       (sqe->opcode == WEFT_SQE_ATOMIC_WRITE && !rxe->dma.num_sge);
+	return rxe->wr.send_flags & IB_SEND_INLINE || (rxe->dma.length && !rxe->dma.num_sge);
 }
 
 int weft_rxe_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *wqe)
@@ -157,7 +156,7 @@ int weft_rxe_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *
 	if (opcode < 0 || rxe.wr.send_flags & ~RXE_FLAGS)
 		return -EINVAL;
 	rxe_operands(&rxe.wr, sqe);
-	if (rxe_is_inline(&rxe, sqe)) {
+	if (rxe_is_inline(&rxe)) {
 		sqe->flags |= WEFT_SQE_INLINE;
 		sqe->inline_length = rxe.dma.length;
 		wqe->inline_data = weft_sq_inline(ring, wqe->index);
