@@ -121,7 +121,7 @@ static const struct rxe_row rxe_rows[] = {
 	ROW("bind", BIND_MW, 0, 0, 0, .opcode = WEFT_SQE_BIND_MW,
 	    .mw = { .addr = 41, .length = 42, .lkey = 43, .rkey = 44, .new_rkey = 45,
 		    .access = 46 }),
-	ROW("FLUSH", FLUSH, 0, 0, 0, .opcode = WEFT_SQE_FLUSH, REMOTE,
+	ROW("FLUSH", FLUSH, 0, 0, 51, .opcode = WEFT_SQE_FLUSH, REMOTE,
 	    .flush = { .length = 51, .placement = 2, .selectivity = 1 }),
 	/* wr_atomic_write() sets no flag for its data */
 	ROW("ATOMIC_WRITE", ATOMIC_WRITE, 0, 0, 8, .opcode = WEFT_SQE_ATOMIC_WRITE,
@@ -153,7 +153,7 @@ static void rxe_fill(const struct rxe_row *row, struct rxe_send_wr *wr)
 {
 	/* struct rxe_send_wr of older kernels has no FLUSH */
 	struct { u64 va; u32 length, rkey; u8 type, level; } flush = {
-		0x1111222233334444, 51, 0x55667788, 2, 1
+		0x1111222233334444, 0, 0x55667788, 2, 1
 	};
 
 	wr->wr_id = RXE_WR_ID;

@@ -467,6 +467,7 @@ static void producer_beyond(void)
 /* Entries that nobody has written are work requests, too. */
 static void producer_far(void)
 {
+	volatile struct rxe_send_wqe *entry;
 	uint32_t num;
 	int i;
 
@@ -482,7 +483,9 @@ static void producer_far(void)
 	/* a receive queue full of zeros takes messages of no length */
 	memset((void *)qb.rq->data, 0, (qb.rq->index_mask + 1) << qb.rq->log2_elem_size);
 	qb.rq->producer_index = qb.rq->index_mask;
-	write_send(50, IB_UVERBS_WR_SEND, 0)->dma.num_sge = 0;
+	entry = write_send(50, IB_UVERBS_WR_SEND, 0);
+	entry->dma.num_sge = 0;
+	entry->dma.length = 0;
 	produce(qa.sq, 1);
 	SAME(ring(&a), 0);
 	expect_raw(qa.scq, 50, IBV_WC_SUCCESS);

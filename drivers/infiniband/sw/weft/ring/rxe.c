@@ -77,17 +77,20 @@ static void rxe_mw(const struct rxe_send_wr *wr, struct weft_sqe *sqe)
 	sqe->mw.access = wr->wr.mw.access;
 }
 
-static void rxe_flush(const struct rxe_flush *flush, struct weft_sqe *sqe)
+/* The provider leaves @flush->length 0, as rdma_rxe does not look at it. */
+static void rxe_flush(const struct rxe_flush *flush, u32 length, struct weft_sqe *sqe)
 {
 	sqe->remote_addr = flush->remote_addr;
 	sqe->rkey = flush->rkey;
-	sqe->flush.length = flush->length;
+	sqe->flush.length = length;
 	sqe->flush.placement = flush->type;
 	sqe->flush.selectivity = flush->level;
 }
 
-static void rxe_operands(const struct rxe_send_wr *wr, struct weft_sqe *sqe)
+static void rxe_operands(const struct rxe_send_wqe *rxe, struct weft_sqe *sqe)
 {
+	const struct rxe_send_wr *wr = &rxe->wr;
+
 	switch (sqe->opcode) {
 	case WEFT_SQE_SEND:
 	case WEFT_SQE_SEND_IMM:
@@ -114,7 +117,7 @@ static void rxe_operands(const struct rxe_send_wr *wr, struct weft_sqe *sqe)
 		rxe_mw(wr, sqe);
 		break;
 	case WEFT_SQE_FLUSH:
-		rxe_flush((const void *)&wr->wr, sqe);
+		rxe_flush((const void *)&wr->wr, rxe->dma.length, sqe);
 		break;
 	default:
 		break;
@@ -131,10 +134,14 @@ static u8 rxe_flags(u32 flags)
 	       (flags & IB_SEND_INLINE ? WEFT_SQE_INLINE : 0);
 }
 
-/* ibv_wr_set_inline_data() and ibv_wr_atomic_write() leave their data there without the flag. */
-static bool rxe_is_inline(const struct rxe_send_wqe *rxe)
+/*
+ * ibv_wr_set_inline_data() and ibv_wr_atomic_write() leave their data there without the flag. The
+ * length of a FLUSH is not that of data.
+ */
+static bool rxe_is_inline(const struct rxe_send_wqe *rxe, const struct weft_sqe *sqe)
 {
-	return rxe->wr.send_flags & IB_SEND_INLINE || (rxe->dma.length && !rxe->dma.num_sge);
+	return rxe->wr.send_flags & IB_SEND_INLINE ||
+	       (rxe->dma.length && !rxe->dma.num_sge && sqe->opcode != WEFT_SQE_FLUSH);
 }
 
 int weft_rxe_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *wqe)
@@ -155,8 +162,8 @@ int weft_rxe_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *
 	wqe->index = ring->device + ahead;
 	if (opcode < 0 || rxe.wr.send_flags & ~RXE_FLAGS)
 		return -EINVAL;
-	rxe_operands(&rxe.wr, sqe);
-	if (rxe_is_inline(&rxe)) {
+	rxe_operands(&rxe, sqe);
+	if (rxe_is_inline(&rxe, sqe)) {
 		sqe->flags |= WEFT_SQE_INLINE;
 		sqe->inline_length = rxe.dma.length;
 		wqe->inline_data = weft_sq_inline(ring, wqe->index);
