@@ -14,7 +14,7 @@ struct weft_lso;
 struct weft_slot;
 struct weft_tx;
 
-/* What a run of the requester may do before it defers the rest to a work item. */
+/* The work that a run of the requester may do before it defers the rest to a work item. */
 struct weft_budget {
 	s64	bytes;	/* bytes that may be moved */
 	u32	sent;	/* bytes that the present step has sent, for a QP whose rate is limited */

@@ -12,7 +12,7 @@
 /* The destination QP of datagrams to a multicast group. */
 #define WEFT_MCAST_QPN	0xffffff
 
-/* What a requester asks of a responder. */
+/* A request, as the responder executes it. */
 struct weft_request {
 	const struct weft_opdef	*op;			/* the operation; never a local one */
 	bool			solicited;		/* raise a solicited event */

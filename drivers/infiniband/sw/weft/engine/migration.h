@@ -6,7 +6,7 @@
 #include "engine/pkt.h"
 #include "object/qp.h"
 
-/* What becomes of a packet or message. */
+/* Does a packet or message come by a path of the QP? */
 enum weft_path_verdict {
 	WEFT_PATH_YES,	/* accepted */
 	WEFT_PATH_NO,	/* dropped, it did not come by a path of the QP */

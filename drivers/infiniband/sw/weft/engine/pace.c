@@ -2,7 +2,7 @@
 /*
  * Limits of the rate at which QPs send.
  *
- * What has been sent moves a point in time (weft_pace.due) ahead by as long as it takes at that
+ * Each transmission moves a point in time (weft_pace.due) ahead by as long as it takes at that
  * rate. If that point is too far ahead, the requester begins nothing until it has come. Waiting for
  * short times would cost more than it is worth, so a burst is sent at a time.
  */

@@ -23,7 +23,7 @@ struct weft_qp;
 
 /* A received packet. */
 struct weft_pkt {
-	struct sk_buff		*skb;		/* its memory, owned by whoever has the packet */
+	struct sk_buff		*skb;		/* its memory; the owner of the packet frees it */
 	const struct weft_port_ops *port;	/* the kind of port it came by */
 	/* namespace it arrived in, compared only; NULL: an InfiniBand port */
 	const struct net	*net;

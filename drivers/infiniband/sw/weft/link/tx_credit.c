@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * A transmitter may have WEFT_TX_BYTES under way. The owner of the turn charges it for packets when
- * they are sent; whoever frees a packet discharges it:
+ * they are sent; the context that frees a packet discharges it:
  *
  *	owner (credit_stall)              context that frees (credit_freed)
  *
@@ -12,11 +12,12 @@
  *	stalled = false, go on             full barrier
  *	                                   post WEFT_EV_RUN
  *
- * Each side stores, has a full barrier, and then loads what the other side stores. So if the owner
- * finds too much queued, whoever frees the packet that makes it little enough finds the transmitter
- * stalled; nothing is added meanwhile, because only the owner adds. The barrier before the event
- * prevents that clearing the flag takes effect after the owner, which has seen the event, has set
- * the flag again. An event too many is harmless.
+ * Each side stores, has a full barrier, and then loads the word that the other side stores. So if
+ * the owner finds too much queued, the context that frees the packet that makes it little enough
+ * finds the transmitter stalled. Only the owner adds packets, so none is added meanwhile.
+ *
+ * The barrier before the event prevents that clearing the flag takes effect after the owner, which
+ * has seen the event, has set the flag again. An event too many is harmless.
  */
 #include "link/tx_credit.h"
 

@@ -16,7 +16,7 @@ struct weft_qp;
 struct weft_srq;
 struct weft_xrc_name;
 
-/* What is still to be sent to the requester. */
+/* The response that is still to be sent to the requester. */
 enum weft_response_kind {
 	WEFT_RESPONSE_NOTHING,
 	WEFT_RESPONSE_ACK,	/* an acknowledge, positive or negative */
