@@ -94,6 +94,7 @@ void weft_ring_destroy(struct weft_ring *ring)
 		return;
 	weft_ring_set_flags(ring, WEFT_RING_DEAD | WEFT_RING_NEED_DOORBELL, 0);
 	weft_pages_put(ring->pages);
+	kfree(ring->stage);
 	kfree(ring);
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_destroy);

@@ -38,6 +38,11 @@ struct weft_ring {
 	u32				index_mask;	/* bits of an index in @hdr */
 	u32				stride;		/* bytes per entry */
 	bool				rxe;		/* a queue of rdma_rxe's ABI */
+	/*
+	 * For @rxe: a completion until it is translated. If weft_ring_push() passed the address of
+	 * its caller's completion on instead, that could not stay in registers.
+	 */
+	struct weft_cqe			*stage;
 	/* the device's index: producer of a completion queue, consumer of the others */
 	u32				device;
 	u32				client;		/* index of a kernel client */
@@ -155,11 +160,8 @@ static inline void weft_ring_arm_doorbell(struct weft_ring *ring)
  * Storing member by member lets the compiler keep a completion in registers, instead of clearing
  * it in memory, filling it in and copying it.
  */
-static __always_inline void weft_shared_store_cqe(struct weft_cqe __weft_shared *slot,
-						  const struct weft_cqe *cqe)
+static __always_inline void weft_cqe_store(struct weft_cqe *to, const struct weft_cqe *cqe)
 {
-	struct weft_cqe *to = (struct weft_cqe __force *)slot;
-
 	to->wr_id = cqe->wr_id;
 	to->cookie = cqe->cookie;
 	to->timestamp = cqe->timestamp;
@@ -191,10 +193,12 @@ static __always_inline bool weft_ring_push(struct weft_ring *ring, const struct 
 
 	if ((used & ring->index_mask) >= ring->entries)
 		return false;
-	if (unlikely(ring->rxe))
-		weft_rxe_store_cqe(ring, cqe);
-	else
-		weft_shared_store_cqe(weft_ring_slot(ring, ring->device), cqe);
+	if (unlikely(ring->stage)) {
+		weft_cqe_store(ring->stage, cqe);
+		weft_rxe_store_cqe(ring);
+	} else {
+		weft_cqe_store((void __force *)weft_ring_slot(ring, ring->device), cqe);
+	}
 	/* B, pairs with A */
 	weft_shared_store_release(&ring->hdr->producer, ++ring->device & ring->index_mask);
 	return true;

@@ -50,6 +50,11 @@ struct weft_ring *weft_rxe_create(u32 entries, u32 stride, struct ib_ucontext *u
 	ring->entries = slots - 1;
 	ring->index_mask = slots - 1;
 	ring->rxe = true;
+	ring->stage = kzalloc(sizeof(*ring->stage), GFP_KERNEL_ACCOUNT);
+	if (!ring->stage) {
+		weft_ring_destroy(ring);
+		return ERR_PTR(-ENOMEM);
+	}
 	return ring;
 }
 WEFT_EXPORT_FOR_TEST(weft_rxe_create);
@@ -201,8 +206,9 @@ int weft_rxe_rq_peek(const struct weft_ring *ring, struct weft_rwqe *wqe)
 }
 WEFT_EXPORT_FOR_TEST(weft_rxe_rq_peek);
 
-void weft_rxe_store_cqe(const struct weft_ring *ring, const struct weft_cqe *cqe)
+void weft_rxe_store_cqe(const struct weft_ring *ring)
 {
+	const struct weft_cqe *cqe = ring->stage;
 	struct ib_uverbs_wc *wc = (void __force *)weft_ring_slot(ring, ring->device);
 
 	*wc = (struct ib_uverbs_wc){

@@ -45,7 +45,7 @@ int weft_rxe_rq_peek(const struct weft_ring *ring, struct weft_rwqe *wqe);
 /* The vector in a datagram of a process whose provider knows no ids of address handles. */
 void weft_rxe_copy_av(const struct weft_ring *ring, u32 index, struct rxe_av *av);
 
-/* Write a completion into the slot that weft_ring_push() publishes next. */
-void weft_rxe_store_cqe(const struct weft_ring *ring, const struct weft_cqe *cqe);
+/* Write the staged completion into the slot that weft_ring_push() publishes next. */
+void weft_rxe_store_cqe(const struct weft_ring *ring);
 
 #endif /* WEFT_RING_RXE_H */
