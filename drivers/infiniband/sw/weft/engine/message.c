@@ -153,6 +153,24 @@ static noinline enum weft_fault msg_queue_broken(struct weft_qp *qp)
 	return WEFT_FAULT_RNR;
 }
 
+/* There is no receive to take, or it is malformed: @err of weft_srq_take() or weft_rq_next(). */
+static noinline enum weft_fault msg_no_rwqe(struct weft_qp *qp, int err)
+{
+	switch (err) {
+	case -EMSGSIZE:
+		return WEFT_FAULT_RECV_LENGTH;
+	case -EAGAIN:
+		weft_stats_inc(qp, WEFT_STAT_OUT_OF_BUFFER);
+		return WEFT_FAULT_RNR;
+	case -EINVAL:
+		qp->recv.held = true;
+		qp->recv.malformed = true;
+		return WEFT_FAULT_RECV_MALFORMED;
+	default:
+		return msg_queue_broken(qp);
+	}
+}
+
 /*
  * Take the next receive. A receive of an SRQ that has no room for @least bytes stays in the SRQ, so
  * that nobody can drain the SRQ with datagrams that are too long.
@@ -166,26 +184,20 @@ static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp, u64 lea
 		return recv->malformed ? WEFT_FAULT_RECV_MALFORMED : WEFT_FAULT_NONE;
 	if (recv->srq) {
 		weft_pause(WEFT_PAUSE_SRQ_TAKE);
+		recv->srqn = recv->srq->srqn;
 		ret = weft_srq_take(recv->srq, least, &recv->wqe);
 	} else {
 		ret = weft_ring_pending(recv->ring);
-		if (ret > 0)
+		if (likely(ret > 0))
 			ret = weft_rq_next(recv->ring, &recv->wqe);
 		else
 			ret = ret ? -EIO : -EAGAIN;
 	}
-	if (unlikely(ret == -EMSGSIZE))
-		return WEFT_FAULT_RECV_LENGTH;
-	if (unlikely(ret == -EAGAIN)) {
-		weft_stats_inc(qp, WEFT_STAT_OUT_OF_BUFFER);
-		return WEFT_FAULT_RNR;
-	}
-	if (ret && ret != -EINVAL)
-		return msg_queue_broken(qp);
+	if (unlikely(ret))
+		return msg_no_rwqe(qp, ret);
 	recv->held = true;
-	recv->srqn = recv->srq ? recv->srq->srqn : 0;
-	recv->malformed = ret;
-	return recv->malformed ? WEFT_FAULT_RECV_MALFORMED : WEFT_FAULT_NONE;
+	recv->malformed = false;
+	return WEFT_FAULT_NONE;
 }
 
 /*

@@ -60,10 +60,11 @@ static __always_inline int weft_sgl_resolve(struct weft_sgl *sgl, const struct w
 /* Drop the references; the list is empty afterwards. */
 static inline void weft_sgl_release(struct weft_sgl *sgl)
 {
-	const struct weft_span *span = sgl->span;
+	const struct weft_span *span = sgl->span, *end = span + sgl->num;
 
-	for (; sgl->num; sgl->num--, span++)
+	for (; span != end; span++)
 		weft_region_put(span->region);
+	sgl->num = 0;
 	sgl->length = 0;
 }
 
