@@ -25,7 +25,7 @@ help:
 	@echo 'To use, on this machine:'
 	@echo '  make install     module, provider and man page (with DKMS if it is there)'
 	@echo '  make uninstall'
-	@echo '  make package     Debian packages of them: weft-dkms, ibverbs-provider-weft'
+	@echo '  make package     Debian packages of them: weft-dkms, weft-tools, ibverbs-provider-weft'
 	@echo '  make release     source tarball, packages and checksums, of the tag that is checked out'
 	@echo '  make modules     weft.ko for KDIR=$(KDIR)'
 	@echo '  make provider    the provider for libibverbs, for any rdma-core from 34 to 65'

@@ -75,7 +75,8 @@ in_throwaway_root()
 		mount -t overlay none -o "lowerdir=$root,upperdir=$tmp/upper,workdir=$tmp/work" "$tmp/root"
 		mkdir -p "$tmp/root/weft"
 		cd "$tree"
-		cp -r Makefile Kbuild dkms.conf COPYING LICENSES Documentation drivers include kunit scripts userspace "$tmp/root/weft/"
+		cp -r Makefile Kbuild dkms.conf COPYING LICENSES README.md CHANGELOG.md Documentation drivers include kunit \
+			scripts userspace "$tmp/root/weft/"
 		mount -t proc proc "$tmp/root/proc"
 		mount --rbind /dev "$tmp/root/dev"
 		for f in /etc/resolv.conf /etc/hosts; do
