@@ -7,7 +7,7 @@ KVER ?= $(shell uname -r)
 KDIR ?= /lib/modules/$(KVER)/build
 
 help:
-	@echo 'To try and to test, in virtual machines (as root):'
+	@echo 'To try and to test, in virtual machines (as root; demo and demo-ib as any user):'
 	@echo '  make demo        weft at work: ping-pong, multicast and bandwidth over it'
 	@echo '  make demo-ib     an InfiniBand fabric: opensm, infiniband-diags and IPoIB over weft'
 	@echo '  make test        the tests worth running on each change'

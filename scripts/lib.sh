@@ -13,6 +13,9 @@ WEFT_SCRIPTS=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 # shellcheck disable=SC2034 # for those who source this file
 WEFT_TOP=$(dirname "$WEFT_SCRIPTS")
 
+# a user's does not have depmod, mkfs and the like
+export PATH=$PATH:/usr/sbin:/sbin
+
 # The kernels weft is built for and tested on.
 WEFT_LINES="6.1 6.12 7.2 7.3 rt debug"
 
@@ -94,7 +97,9 @@ need_packages()
 			missing+=("$p")
 	done
 	[ ${#missing[@]} -gt 0 ] || return 0
-	[ "$(id -u)" = 0 ] || die "these packages are needed: ${missing[*]}"
+	if [ "$(id -u)" != 0 ] || [ "${WEFT_USER_NAMESPACE-}" ]; then
+		die "root has to install packages here, once: apt-get install --no-install-recommends ${missing[*]}"
+	fi
 	say "installing ${missing[*]}"
 	apt_ready
 	if ! apt_get install --no-install-recommends "${missing[@]}" \
@@ -104,6 +109,17 @@ need_packages()
 		quiet "$WEFT_CACHE/log/apt-install" \
 			apt_get install --no-install-recommends "${missing[@]}"
 	fi
+}
+
+# as_root SCRIPT ARG...: the script that calls this goes on if root runs it. Else SCRIPT runs in its
+# place, as root of a user namespace: enough for mounts, and for a guest root of its own.
+as_root()
+{
+	[ "$(id -u)" != 0 ] || return 0
+	unshare --map-root-user --map-auto true 2>/dev/null || die "this needs root, or a namespace for $(id -un): \
+the package uidmap, the user in /etc/subuid and /etc/subgid (usermod --add-subuids 1000000-1065535 \
+--add-subgids 1000000-1065535 $(id -un)), and unprivileged user namespaces that are not forbidden"
+	WEFT_USER_NAMESPACE=1 exec unshare --map-root-user --map-auto -- "$@"
 }
 
 # download DIR PKG[=VERSION]...: the .deb files of PKG into DIR.
