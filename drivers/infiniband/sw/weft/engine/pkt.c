@@ -87,8 +87,10 @@ void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spa
 	iter->offset = 0;
 }
 
-/* The packet will be processed later, when the route that IP has cached in it may be gone. */
-static void pkt_keep(struct weft_pkt *pkt)
+/*
+ * Prepare a packet for weft_pkt_again(). By then the route that IP has cached in it may be gone.
+ */
+void weft_pkt_keep(struct weft_pkt *pkt)
 {
 	skb_dst_drop(pkt->skb);
 	pkt_cb(pkt->skb)->net = pkt->net;
@@ -105,7 +107,7 @@ bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog)
 	unsigned long flags;
 	bool fits;
 
-	pkt_keep(pkt);
+	weft_pkt_keep(pkt);
 	spin_lock_irqsave(&queue->lock, flags);
 	fits = skb_queue_len(queue) < WEFT_QUEUE_PACKETS &&
 	       backlog->bytes < WEFT_QUEUE_BYTES;
@@ -126,20 +128,18 @@ void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog)
 	struct sk_buff_head *queue = &backlog->queue;
 	unsigned long flags;
 
-	pkt_keep(pkt);
+	weft_pkt_keep(pkt);
 	spin_lock_irqsave(&queue->lock, flags);
 	backlog->bytes += pkt->skb->truesize;
 	__skb_queue_head(queue, pkt->skb);
 	spin_unlock_irqrestore(&queue->lock, flags);
 }
 
-static bool pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
+/* Decode @skb, which is from weft_pkt_keep(), again. */
+void weft_pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
 {
-	if (!skb)
-		return false;
 	weft_pkt_init(pkt, skb, pkt_cb(skb)->port, pkt_cb(skb)->net, NULL);
 	weft_pkt_decode(pkt);
-	return true;
 }
 
 /*
@@ -158,7 +158,9 @@ bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt)
 	spin_lock_irqsave(&backlog->queue.lock, flags);
 	skb = skb_peek(&backlog->queue);
 	spin_unlock_irqrestore(&backlog->queue.lock, flags);
-	return pkt_again(skb, pkt);
+	if (skb)
+		weft_pkt_again(skb, pkt);
+	return skb;
 }
 
 /*
@@ -177,5 +179,7 @@ bool weft_pkt_next(struct weft_backlog *backlog, struct weft_pkt *pkt)
 	if (skb)
 		backlog->bytes -= skb->truesize;
 	spin_unlock_irqrestore(&backlog->queue.lock, flags);
-	return pkt_again(skb, pkt);
+	if (skb)
+		weft_pkt_again(skb, pkt);
+	return skb;
 }

@@ -80,6 +80,8 @@ static inline bool weft_pkt_is_on_path(const struct weft_pkt *pkt, const struct 
 
 void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spans,
 		      struct weft_iter *iter);
+void weft_pkt_keep(struct weft_pkt *pkt);
+void weft_pkt_again(struct sk_buff *skb, struct weft_pkt *pkt);
 bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog);
 void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog);
 bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt);
