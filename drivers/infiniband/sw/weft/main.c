@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 
+#include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 #include <rdma/weft-abi.h>
@@ -18,12 +19,15 @@
 #define SIZE_IS(_name, _size) (sizeof(struct _name) == (_size))
 static_assert(WEFT_ABI_SIZES(SIZE_IS));
 
+static struct dentry *main_debugfs;
+
 static int __init weft_init(void)
 {
 	int ret;
 
 	weft_icrc_init();
-	weft_pause_init();
+	main_debugfs = debugfs_create_dir("weft", NULL);
+	weft_pause_init(main_debugfs);
 	ret = weft_engine_init();
 	if (ret)
 		goto err_icrc_exit;
@@ -57,7 +61,7 @@ err_tx_credit_exit:
 err_engine_exit:
 	weft_engine_exit();
 err_icrc_exit:
-	weft_pause_exit();
+	debugfs_remove_recursive(main_debugfs);
 	weft_icrc_exit();
 	return ret;
 }
@@ -71,7 +75,7 @@ static void __exit weft_exit(void)
 	weft_udp_exit();
 	weft_tx_credit_exit();
 	weft_engine_exit();
-	weft_pause_exit();
+	debugfs_remove_recursive(main_debugfs);
 	weft_icrc_exit();
 	/* RCU callbacks run code of this module */
 	rcu_barrier();

@@ -53,7 +53,6 @@ DEFINE_STATIC_KEY_FALSE(weft_pause_key);
 WEFT_EXPORT_FOR_TEST(weft_pause_key);
 
 static DEFINE_MUTEX(pause_lock);
-static struct dentry *pause_dir;
 
 static bool pause_may_sleep(const struct pause_point *point)
 {
@@ -177,13 +176,8 @@ static const struct file_operations pause_fops = {
 	.release	= single_release,
 };
 
-void weft_pause_init(void)
+/* @dir: of the module in debugfs; the caller removes it when no task comes to a point any more. */
+void weft_pause_init(struct dentry *dir)
 {
-	pause_dir = debugfs_create_dir("weft", NULL);
-	debugfs_create_file("pause", 0600, pause_dir, NULL, &pause_fops);
-}
-
-void weft_pause_exit(void)
-{
-	debugfs_remove_recursive(pause_dir);
+	debugfs_create_file("pause", 0600, dir, NULL, &pause_fops);
 }

@@ -5,6 +5,8 @@
 
 #include <linux/jump_label.h>
 
+struct dentry;
+
 /*
  * POINT(name, sleeps): if @sleeps, all tasks that come to the point may sleep. Otherwise a task
  * sleeps if it may, and spins if it may not.
@@ -133,13 +135,10 @@ static __always_inline void weft_pause(enum weft_pause which)
 		weft_pause_hold(which);
 }
 
-void weft_pause_init(void);
-/* No task comes to a point any more. */
-void weft_pause_exit(void);
+void weft_pause_init(struct dentry *dir);
 #else
 #define weft_pause(which)	do { } while (0)
-#define weft_pause_init()	do { } while (0)
-#define weft_pause_exit()	do { } while (0)
+#define weft_pause_init(dir)	do { } while (0)
 #endif
 
 #endif /* WEFT_PAUSE_H */
