@@ -7,6 +7,7 @@
 
 #include "mem/region.h"
 #include "object/advise.h"
+#include "object/inject.h"
 #include "object/mcast.h"
 #include "params.h"
 #include "stats.h"
@@ -60,6 +61,7 @@ struct weft_dev {
 	bool			icrc;
 	struct weft_qp __rcu	*special[2];	/* QP 0 (InfiniBand only) and QP 1 */
 	struct weft_mcast_table	mcast;
+	struct weft_inject	inject;
 	atomic_t		num_qp;
 	atomic_t		num_cq;
 	atomic_t		num_srq;

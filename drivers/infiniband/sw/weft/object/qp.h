@@ -12,6 +12,7 @@
 #include "object/dev.h"
 #include "object/event.h"
 #include "object/hca.h"
+#include "object/inject.h"
 #include "object/migration.h"
 #include "object/recv.h"
 #include "object/send.h"
@@ -48,6 +49,7 @@ struct weft_qp {
 	u32			fault;
 	u32			create_flags;	/* enum ib_qp_create_flags */
 	kuid_t			user;		/* charged for the QP, see weft_user() */
+	struct weft_inject_owner owner;		/* for injection rules */
 	u64			cookie;		/* returned in every completion */
 	u32			dev_id;
 	struct weft_dev		*dev;		/* not used after destroy_qp */
@@ -83,6 +85,7 @@ struct weft_qp {
 	 * for the tasklet to end.
 	 */
 	struct tasklet_struct	late;
+	struct weft_inject_seen	seen;		/* while there are injection rules; no lock */
 
 	struct weft_send	send ____cacheline_aligned_in_smp;
 	struct weft_recv	recv ____cacheline_aligned_in_smp;

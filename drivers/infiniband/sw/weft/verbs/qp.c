@@ -375,6 +375,8 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
 	qp->create_flags = init->create_flags;
 	qp->user = weft_user();
+	if (udata)
+		weft_inject_own(&qp->owner);
 	qp->dev = dev;
 	qp->dev_id = dev->id;
 	qp->stats = dev->stats;

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Tables of rules. A table is replaced as a whole; what happens on the device reads it under RCU,
+ * and writes the counters of its rules only.
+ */
+#include "object/inject.h"
+
+#include <linux/jhash.h>
+#include <linux/rcupdate.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include "object/dev.h"
+#include "object/qp.h"
+#include "object/refuse.h"
+
+DEFINE_STATIC_KEY_FALSE(weft_inject_key);
+
+/* Protects the tables, and the list of devices that have one. */
+static DEFINE_MUTEX(inject_lock);
+static LIST_HEAD(inject_devices);
+
+static struct weft_inject_table *inject_table(const struct weft_inject *inject)
+{
+	return rcu_dereference_protected(inject->table, lockdep_is_held(&inject_lock));
+}
+
+static u32 inject_num(const struct weft_inject *inject)
+{
+	const struct weft_inject_table *table = inject_table(inject);
+
+	return table ? table->num : 0;
+}
+
+/* Replace the table of @dev by @table. Returns the old one. Each of both may be NULL. */
+static struct weft_inject_table *inject_replace(struct weft_dev *dev,
+						struct weft_inject_table *table)
+{
+	struct weft_inject *inject = &dev->inject;
+	struct weft_inject_table *old = inject_table(inject);
+
+	rcu_assign_pointer(inject->table, table);
+	if (table && !old)
+		list_add_tail(&inject->node, &inject_devices);
+	else if (old && !table)
+		list_del(&inject->node);
+	return old;
+}
+
+/* Free what inject_replace() has returned, but not its rules. */
+static void inject_free_table(struct weft_inject_table *table)
+{
+	if (table)
+		kfree_rcu(table, rcu);
+}
+
+/*
+ * Add @rule behind the rules of @dev, whose it is then. Returns its number; -ENOMEM; -ENOSPC:
+ * there are WEFT_INJECT_RULES. On an error @rule is still the caller's. The caller has a
+ * reference that keeps @dev registered.
+ */
+int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule)
+{
+	struct weft_inject *inject = &dev->inject;
+	struct weft_inject_table *table;
+	int ret = -ENOSPC;
+	u32 num;
+
+	mutex_lock(&inject_lock);
+	num = inject_num(inject);
+	if (num == WEFT_INJECT_RULES)
+		goto out;
+	ret = -ENOMEM;
+	table = kzalloc(struct_size(table, rules, num + 1), GFP_KERNEL);
+	if (!table)
+		goto out;
+	if (num)
+		memcpy(table->rules, inject_table(inject)->rules, num * sizeof(table->rules[0]));
+	table->rules[num] = rule;
+	table->num = num + 1;
+	rule->number = ++inject->number;
+	ret = rule->number;
+	inject_free_table(inject_replace(dev, table));
+	static_branch_inc(&weft_inject_key);
+out:
+	mutex_unlock(&inject_lock);
+	return ret;
+}
+
+/* No table has @rule any more. */
+static void inject_free(struct weft_inject_rule *rule)
+{
+	kfree_rcu(rule, rcu);
+	static_branch_dec(&weft_inject_key);
+}
+
+static void inject_clear(struct weft_dev *dev)
+{
+	struct weft_inject_table *table = inject_replace(dev, NULL);
+	u32 i;
+
+	for (i = 0; table && i < table->num; i++)
+		inject_free(table->rules[i]);
+	inject_free_table(table);
+}
+
+static int inject_remove_one(struct weft_dev *dev, u32 number)
+{
+	const struct weft_inject_table *old = inject_table(&dev->inject);
+	u32 i, num = inject_num(&dev->inject);
+	struct weft_inject_table *table;
+	struct weft_inject_rule *rule;
+
+	for (i = 0; i < num && old->rules[i]->number != number; i++)
+		;
+	if (i == num)
+		return -ENOENT;
+	rule = old->rules[i];
+	if (num == 1) {
+		inject_clear(dev);
+		return 0;
+	}
+	table = kzalloc(struct_size(table, rules, num - 1), GFP_KERNEL);
+	if (!table)
+		return -ENOMEM;
+	table->num = num - 1;
+	memcpy(table->rules, old->rules, i * sizeof(table->rules[0]));
+	memcpy(table->rules + i, old->rules + i + 1, (num - 1 - i) * sizeof(table->rules[0]));
+	inject_free_table(inject_replace(dev, table));
+	inject_free(rule);
+	return 0;
+}
+
+/*
+ * Remove a rule of @dev; 0: all. Packets that are delayed still arrive when they are due. Returns
+ * 0, -ENOENT or -ENOMEM.
+ */
+int weft_inject_remove(struct weft_dev *dev, u32 number)
+{
+	int ret = 0;
+
+	mutex_lock(&inject_lock);
+	if (number)
+		ret = inject_remove_one(dev, number);
+	else
+		inject_clear(dev);
+	mutex_unlock(&inject_lock);
+	return ret;
+}
+
+/* List all rules. The name of a device may change meanwhile, so it is not dev_name(). */
+void weft_inject_show(struct seq_file *seq)
+{
+	const struct weft_inject_table *table;
+	const struct weft_inject_rule *rule;
+	struct weft_dev *dev;
+	u32 i;
+
+	mutex_lock(&inject_lock);
+	list_for_each_entry(dev, &inject_devices, inject.node) {
+		table = inject_table(&dev->inject);
+		for (i = 0; i < table->num; i++) {
+			rule = table->rules[i];
+			seq_printf(seq, "%s %u matched %lld fired %lld: %s\n",
+				   dev->ibdev.name, rule->number,
+				   (s64)atomic64_read(&rule->matched),
+				   (s64)atomic64_read(&rule->fired), rule->text);
+		}
+	}
+	mutex_unlock(&inject_lock);
+}
+
+/* Remember which process makes a QP. */
+void weft_inject_own(struct weft_inject_owner *owner)
+{
+	owner->pid = current->tgid;
+	/* in any context; the lock of get_task_comm() is for other tasks */
+	strscpy_pad(owner->comm, current->comm, sizeof(owner->comm));
+}
+
+static bool inject_in_range(const struct weft_inject_range *range, u32 value)
+{
+	return value >= range->from && value <= range->to;
+}
+
+static bool inject_matches_qp(const struct weft_inject_rule *rule, const struct weft_qp *qp)
+{
+	if (rule->fields & WEFT_MATCH_QP && (!qp || qp->qpn != rule->qpn))
+		return false;
+	return !(rule->fields & WEFT_MATCH_SERVICE) || (qp && rule->services & BIT(qp->transport));
+}
+
+/* Whose call or QP it is: a verb belongs to the caller. */
+static bool inject_matches_owner(const struct weft_inject_rule *rule,
+				 const struct weft_inject_event *event)
+{
+	struct weft_inject_owner owner = {};
+
+	if (!(rule->fields & (WEFT_MATCH_PID | WEFT_MATCH_COMM)))
+		return true;
+	if (event->place == WEFT_INJECT_VERB)
+		weft_inject_own(&owner);
+	else
+		owner = event->qp->owner;
+	if (rule->fields & WEFT_MATCH_PID && owner.pid != rule->owner.pid)
+		return false;
+	return !(rule->fields & WEFT_MATCH_COMM) || !strcmp(owner.comm, rule->owner.comm);
+}
+
+static bool inject_matches(const struct weft_inject_rule *rule,
+			   const struct weft_inject_event *event)
+{
+	u32 fields = rule->fields;
+
+	if (rule->place != event->place || !inject_matches_qp(rule, event->qp))
+		return false;
+	if (fields & WEFT_MATCH_VERB && rule->verb != event->verb)
+		return false;
+	if (fields & WEFT_MATCH_STATE && rule->state != event->state)
+		return false;
+	if (fields & WEFT_MATCH_OPCODE && !(rule->opcodes & event->opcode))
+		return false;
+	if (fields & WEFT_MATCH_BYTES && !inject_in_range(&rule->bytes, event->bytes))
+		return false;
+	if (fields & WEFT_MATCH_PSN && !inject_in_range(&rule->psn, event->psn))
+		return false;
+	if (fields & WEFT_MATCH_SEGMENT && (event->segment & rule->segment) != rule->segment)
+		return false;
+	if (fields & WEFT_MATCH_ATTEMPT && rule->again != event->again)
+		return false;
+	return inject_matches_owner(rule, event);
+}
+
+/* The seed and the number of the match alone decide, so a run can be repeated. */
+static bool inject_has_luck(const struct weft_inject_rule *rule, u64 match)
+{
+	u32 draw = jhash_2words((u32)match, (u32)(match >> 32), rule->seed);
+
+	return reciprocal_scale(draw, WEFT_INJECT_CERTAIN) < rule->chance;
+}
+
+/* @rule has matched once more: does it fire? */
+bool weft_inject_fires(struct weft_inject_rule *rule)
+{
+	u64 match = atomic64_inc_return(&rule->matched), past;
+
+	if (match < rule->nth)
+		return false;
+	if (rule->every) {
+		div64_u64_rem(match - rule->nth, rule->every, &past);
+		if (past)
+			return false;
+	} else if (match != rule->nth) {
+		return false;
+	}
+	if (rule->chance < WEFT_INJECT_CERTAIN && !inject_has_luck(rule, match))
+		return false;
+	return atomic64_add_unless(&rule->fired, 1, rule->times);
+}
+WEFT_EXPORT_FOR_TEST(weft_inject_fires);
+
+/* Returns the first rule that fires, or NULL. Context: any; RCU read side. */
+const struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
+						const struct weft_inject_event *event)
+{
+	struct weft_inject_table *table = rcu_dereference(dev->inject.table);
+	u32 i;
+
+	for (i = 0; table && i < table->num; i++)
+		if (inject_matches(table->rules[i], event) && weft_inject_fires(table->rules[i]))
+			return table->rules[i];
+	return NULL;
+}
+
+/* The slow part of weft_inject_verb(). */
+int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, struct ib_qp *ibqp,
+			  u8 state)
+{
+	struct weft_inject_event event = {
+		.place = WEFT_INJECT_VERB,
+		.qp = ibqp ? to_weft_qp(ibqp) : NULL,
+		.verb = verb,
+		.state = state,
+	};
+	const struct weft_inject_rule *rule;
+	u32 number = 0;
+	int ret = 0;
+
+	rcu_read_lock();
+	rule = weft_inject_find(to_weft_dev(ibdev), &event);
+	if (rule) {
+		ret = -rule->error;
+		number = rule->number;
+	}
+	rcu_read_unlock();
+	return ret ? weft_refuse(ibdev, ret, "rule %u says so", number) : 0;
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Rules that make a device fail on purpose (Documentation/infiniband/weft/inject.rst).
+ *
+ * A device has a table of rules. What happens on the device (a work request, a packet, a verb) is
+ * an event for which the table is searched; the first rule that fires decides. Without a rule on
+ * any device of the host a static key skips all of this.
+ */
+#ifndef WEFT_OBJECT_INJECT_H
+#define WEFT_OBJECT_INJECT_H
+
+#include <linux/hrtimer.h>
+#include <linux/jump_label.h>
+#include <linux/sched.h>
+#include <linux/skbuff.h>
+#include <rdma/ib_verbs.h>
+
+struct seq_file;
+struct weft_dev;
+struct weft_qp;
+
+/* The rules of one device, at most. */
+#define WEFT_INJECT_RULES	256U
+/* The longest delay, in ns. */
+#define WEFT_INJECT_DELAY	(60ULL * NSEC_PER_SEC)
+/* Chances are in millionths. */
+#define WEFT_INJECT_CERTAIN	1000000U
+
+/* What a rule looks at. */
+enum weft_inject_place {
+	WEFT_INJECT_REQUEST,	/* a work request that the requester has taken */
+	WEFT_INJECT_PACKET,	/* a packet that has arrived for a QP, and is valid */
+	WEFT_INJECT_VERB,	/* a call of the control path */
+	WEFT_INJECT_PLACES
+};
+
+enum weft_inject_action {
+	WEFT_INJECT_NO_ACTION,
+	WEFT_INJECT_COMPLETE,	/* request: complete it with an error */
+	WEFT_INJECT_DELAY_IT,	/* request, packet: go on later */
+	WEFT_INJECT_DROP,	/* packet */
+	WEFT_INJECT_DUPLICATE,	/* packet: deliver it twice */
+	WEFT_INJECT_BAD_ICRC,	/* packet: as if its ICRC were wrong */
+	WEFT_INJECT_BAD_DATA,	/* packet: change a byte of payload, behind the check of the ICRC */
+	WEFT_INJECT_ANSWER,	/* packet: an acknowledge that becomes a NAK */
+	WEFT_INJECT_FAIL,	/* verb: return an errno */
+};
+
+enum weft_inject_verb {
+	WEFT_VERB_ALLOC_UCONTEXT,
+	WEFT_VERB_ALLOC_PD,
+	WEFT_VERB_CREATE_CQ,
+	WEFT_VERB_RESIZE_CQ,
+	WEFT_VERB_CREATE_QP,
+	WEFT_VERB_MODIFY_QP,
+	WEFT_VERB_QUERY_QP,
+	WEFT_VERB_CREATE_SRQ,
+	WEFT_VERB_MODIFY_SRQ,
+	WEFT_VERB_CREATE_AH,
+	WEFT_VERB_REG_MR,
+	WEFT_VERB_REREG_MR,
+	WEFT_VERB_ALLOC_MR,
+	WEFT_VERB_ALLOC_MW,
+	WEFT_VERB_ATTACH_MCAST,
+	WEFT_VERBS
+};
+
+/* The members of a rule that have to match. */
+enum weft_inject_match {
+	WEFT_MATCH_QP		= BIT(0),
+	WEFT_MATCH_PID		= BIT(1),
+	WEFT_MATCH_COMM		= BIT(2),
+	WEFT_MATCH_SERVICE	= BIT(3),
+	WEFT_MATCH_OPCODE	= BIT(4),
+	WEFT_MATCH_BYTES	= BIT(5),
+	WEFT_MATCH_PSN		= BIT(6),
+	WEFT_MATCH_SEGMENT	= BIT(7),
+	WEFT_MATCH_ATTEMPT	= BIT(8),
+	WEFT_MATCH_VERB		= BIT(9),
+	WEFT_MATCH_STATE	= BIT(10),
+};
+
+/*
+ * Bits of an opcode in a rule: those of enum weft_sqe_opcode, also for the request packets of such
+ * an operation, and these for responses.
+ */
+enum weft_inject_response {
+	WEFT_INJECT_ACK			= BIT(16),
+	WEFT_INJECT_READ_RESPONSE	= BIT(17),
+	WEFT_INJECT_ATOMIC_ACK		= BIT(18),
+};
+
+/* The process that has made a QP; all zero for a kernel consumer's. */
+struct weft_inject_owner {
+	pid_t	pid;			/* of the thread group, in the initial namespace */
+	char	comm[TASK_COMM_LEN];
+};
+
+/* The PSNs after the highest ones that have arrived for a QP while there were rules. */
+struct weft_inject_seen {
+	u32	next[2];		/* of requests, and of responses */
+	bool	known[2];
+};
+
+/* Something that rules are searched for. */
+struct weft_inject_event {
+	enum weft_inject_place	place;
+	const struct weft_qp	*qp;		/* NULL: a verb without one */
+	u32			opcode;		/* a bit, see enum weft_inject_response */
+	u32			bytes;
+	u32			psn;
+	u8			segment;	/* enum weft_segment */
+	bool			again;		/* the packet was sent before */
+	u8			verb;
+	u8			state;		/* modify_qp: the state asked for */
+};
+
+struct weft_inject_range {
+	u32	from;
+	u32	to;
+};
+
+/* A rule. Immutable but for the two counters. */
+struct weft_inject_rule {
+	struct rcu_head		rcu;
+	u8			place;		/* enum weft_inject_place */
+	u8			action;		/* enum weft_inject_action */
+	u16			fields;		/* enum weft_inject_match */
+	u32			qpn;
+	struct weft_inject_owner owner;
+	u32			services;	/* bit per enum weft_transport */
+	u32			opcodes;
+	struct weft_inject_range bytes;
+	struct weft_inject_range psn;
+	u8			segment;
+	bool			again;
+	u8			verb;
+	u8			state;
+	/* which of the matches fire: from @nth on each @every-th, by chance, at most @times */
+	u64			nth;
+	u64			every;
+	u64			times;
+	u32			chance;
+	u32			seed;
+	/* the action */
+	u8			status;		/* enum ib_wc_status */
+	u8			vendor_err;	/* 0: that of a usual cause of @status */
+	u8			syndrome;	/* of the AETH */
+	int			error;
+	u64			delay;		/* ns */
+
+	u32			number;		/* in its device, from 1 on, never used again */
+	atomic64_t		matched;
+	atomic64_t		fired;
+	char			text[];		/* as it was written */
+};
+
+struct weft_inject_table {
+	struct rcu_head		rcu;
+	u32			num;
+	struct weft_inject_rule	*rules[];
+};
+
+/* The rules of a device, and packets that wait because of them. */
+struct weft_inject {
+	/* written under the lock of object/inject.c; NULL: there are no rules */
+	struct weft_inject_table __rcu *table;
+	u32			number;		/* of the last rule; under that lock */
+	struct list_head	node;		/* of the devices; under that lock */
+	/* packets that are delayed, in the order of their time (sk_buff.tstamp) */
+	struct sk_buff_head	held;
+	struct hrtimer		timer;		/* expires when the first of @held is due */
+};
+
+/* Counts the rules of all devices. */
+DECLARE_STATIC_KEY_FALSE(weft_inject_key);
+
+static __always_inline bool weft_inject_is_on(void)
+{
+	return static_branch_unlikely(&weft_inject_key);
+}
+
+int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule);
+int weft_inject_remove(struct weft_dev *dev, u32 number);
+void weft_inject_show(struct seq_file *seq);
+const struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
+						const struct weft_inject_event *event);
+bool weft_inject_fires(struct weft_inject_rule *rule);
+void weft_inject_own(struct weft_inject_owner *owner);
+int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, struct ib_qp *ibqp,
+			  u8 state);
+
+/* What a verb returns by a rule; 0: no rule fires. Context: any. */
+static __always_inline int weft_inject_verb(struct ib_device *ibdev, enum weft_inject_verb verb)
+{
+	return weft_inject_is_on() ? weft_inject_fail_verb(ibdev, verb, NULL, 0) : 0;
+}
+
+/* The same for a verb of a QP. @state: that modify_qp asks for, or IB_QPS_ERR + 1. */
+static __always_inline int weft_inject_qp_verb(struct ib_qp *ibqp, enum weft_inject_verb verb,
+					       u8 state)
+{
+	return weft_inject_is_on() ? weft_inject_fail_verb(ibqp->device, verb, ibqp, state) : 0;
+}
+
+#endif /* WEFT_OBJECT_INJECT_H */
