@@ -149,7 +149,8 @@ static void verdict_rows_are_complete(struct kunit *test)
 				    (fault >= WEFT_FAULT_RNR &&
 				     fault <= WEFT_FAULT_BAD_REQUEST) ||
 				    fault == WEFT_FAULT_XRC_SRQ ||
-				    fault >= WEFT_FAULT_NO_MEMORY, "fault %d", fault);
+				    (fault >= WEFT_FAULT_NO_MEMORY &&
+				     fault != WEFT_FAULT_INJECTED), "fault %d", fault);
 }
 
 /* Other faults have an empty verdict: no NAK, and no change of the QP. */
@@ -202,6 +203,7 @@ static const struct rules_status_row rules_status_rows[] = {
 	{ "no way to go on, device", WEFT_FAULT_REMOVED, IB_WC_FATAL_ERR },
 	/* no memory at the requester */
 	{ "General Error", WEFT_FAULT_NO_MEMORY, IB_WC_GENERAL_ERR },
+	{ "by an injection rule", WEFT_FAULT_INJECTED, IB_WC_GENERAL_ERR },
 };
 
 static void rules_status_row_desc(const struct rules_status_row *row, char *desc)

@@ -26,6 +26,7 @@
 
 #include "compat/netns.h"
 #include "compat/port_event.h"
+#include "engine/inject.h"
 #include "fabric/fabric.h"
 #include "fabric/underlay_addr.h"
 #include "link/ib.h"
@@ -383,6 +384,7 @@ static void instance_dealloc(struct ib_device *ibdev)
 	/* RCU readers that found the device or a QP may count packets or call weft_reach_later() */
 	synchronize_rcu();
 	weft_pause(WEFT_PAUSE_DEVICE_UNUSED);
+	weft_inject_close(dev);
 	weft_reach_exit(&dev->mcast.reach);
 	if (dev->hca)
 		weft_hca_destroy(dev);
@@ -464,6 +466,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	weft_advise_init(&dev->advices);
 	weft_mcast_init(&dev->mcast, ndev);
 	weft_speed_init(dev);
+	weft_inject_open(dev);
 
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;

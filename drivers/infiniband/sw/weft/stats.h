@@ -122,7 +122,9 @@ struct weft_dev;
 	X(RX_READ_REQUESTS, rx_read_requests,				\
 	  "READs among rcvd_messages.")					\
 	X(RX_ATOMIC_REQUESTS, rx_atomic_requests,			\
-	  "Atomics, and ATOMIC WRITEs, among rcvd_messages.")
+	  "Atomics, and ATOMIC WRITEs, among rcvd_messages.")		\
+	X(RX_INJECTED, rx_injected,					\
+	  "Packets dropped because an injection rule says so.")
 
 /*
  * X(id, second name): the names of mlx5 for counters that weft has by another name. The last one is

@@ -174,7 +174,7 @@ void weft_inflight_retire(struct weft_qp *qp)
 		return;
 	slot = weft_inflight_at(inflight, inflight->head);
 	if (unlikely(slot->fault))
-		weft_inflight_fault(qp, slot->fault);
+		weft_inflight_fail(qp, slot->status ?: weft_rules_status(slot->fault), slot->fault);
 }
 
 static void inflight_count_failure(struct weft_qp *qp, enum ib_wc_status status)

@@ -169,6 +169,7 @@ static __always_inline struct weft_slot *weft_inflight_take(struct weft_qp *qp)
 	slot->ssn = inflight->ssn;
 	slot->done = 0;
 	slot->executed = false;
+	slot->status = 0;
 	slot->fault = weft_slot_check(send, slot, malformed);
 	trace_weft_wr_begin(qp->qpn, slot->wqe.index, slot->wqe.sqe.opcode, slot->fault);
 	inflight->tail++;

@@ -50,7 +50,7 @@ void weft_pace_set(struct weft_send *send, u32 rate, u32 burst, u32 mtu)
 
 /*
  * Must the requester wait? Then an event will come when it may go on. The send turn is owned, and
- * there is a limit.
+ * there is a limit, or there was a delay.
  */
 bool weft_pace_holds(struct weft_send *send)
 {
@@ -58,8 +58,19 @@ bool weft_pace_holds(struct weft_send *send)
 
 	if (hrtimer_is_queued(&pace->timer))
 		return true;
+	if (!pace->rate) {
+		send->paced = false;
+		return false;
+	}
 	if (!weft_pace_is_ahead(pace, ktime_get()))
 		return false;
 	hrtimer_start(&pace->timer, pace->due, HRTIMER_MODE_ABS_SOFT);
 	return true;
+}
+
+/* Begin nothing for @ns. The send turn is owned. */
+void weft_pace_delay(struct weft_send *send, u64 ns)
+{
+	send->paced = true;
+	hrtimer_start(&send->pace.timer, ktime_add_ns(ktime_get(), ns), HRTIMER_MODE_ABS_SOFT);
 }

@@ -19,15 +19,17 @@ static inline bool weft_pace_is_ahead(const struct weft_pace *pace, ktime_t now)
 	return pace->due > ktime_add_ns(now, pace->burst);
 }
 
-/* @bytes of payload have been sent. */
+/* @bytes of payload have been sent. There may be no limit, only a delay. */
 static inline void weft_pace_charge(struct weft_pace *pace, ktime_t now, u64 bytes)
 {
-	pace->due = ktime_add_ns(max(pace->due, now), weft_pace_ns(bytes, pace->rate));
+	if (pace->rate)
+		pace->due = ktime_add_ns(max(pace->due, now), weft_pace_ns(bytes, pace->rate));
 }
 
 void weft_pace_init(struct weft_send *send);
 void weft_pace_set(struct weft_send *send, u32 rate, u32 burst, u32 mtu);
 bool weft_pace_holds(struct weft_send *send);
+void weft_pace_delay(struct weft_send *send, u64 ns);
 
 /* Does the requester wait for weft_pace.due? The send turn is owned. */
 static inline bool weft_pace_is_holding(struct weft_send *send)

@@ -4,6 +4,7 @@
 
 #include "engine/completer.h"
 #include "engine/inflight.h"
+#include "engine/inject.h"
 #include "engine/link.h"
 #include "engine/odp.h"
 #include "engine/pace.h"
@@ -139,10 +140,13 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 	/* the pace does not delay a queue that drains */
 	if (unlikely(send->paced) && rts && weft_pace_holds(send))
 		return WEFT_LATER;
-	if (inflight->cur == inflight->tail)
+	if (inflight->cur == inflight->tail) {
 		slot = rts ? weft_inflight_take(qp) : NULL;
-	else
+		if (weft_inject_is_on() && slot && weft_inject_request(qp, slot))
+			return WEFT_LATER;
+	} else {
 		slot = weft_inflight_at(inflight, inflight->cur);
+	}
 	if (!slot)
 		return WEFT_LATER;
 	if (unlikely(slot->fault)) {

@@ -100,6 +100,7 @@ static const enum ib_wc_status rules_status[WEFT_FAULTS] = {
 	[WEFT_FAULT_CQ_OVERRUN]		= IB_WC_WR_FLUSH_ERR,
 	[WEFT_FAULT_REMOVED]		= IB_WC_FATAL_ERR,
 	[WEFT_FAULT_NO_MEMORY]		= IB_WC_GENERAL_ERR,
+	[WEFT_FAULT_INJECTED]		= IB_WC_GENERAL_ERR,
 };
 
 enum weft_service weft_rules_service(enum ib_qp_type type)

@@ -52,6 +52,8 @@ enum weft_fault {
 	/* responder: REMOTE_ACCESS of a WRITE that has taken a receive */
 	WEFT_FAULT_IMMEDIATE_ACCESS,
 	WEFT_FAULT_IMMEDIATE_NOT_ENABLED,	/* responder: NOT_ENABLED of such a WRITE */
+	/* by an injection rule, with a status that has no other cause */
+	WEFT_FAULT_INJECTED,
 	WEFT_FAULTS
 };
 

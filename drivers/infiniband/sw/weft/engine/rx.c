@@ -6,6 +6,7 @@
 
 #include "engine/completer.h"
 #include "engine/drop.h"
+#include "engine/inject.h"
 #include "engine/port.h"
 #include "engine/responder.h"
 #include "object/dev.h"
@@ -179,7 +180,24 @@ void weft_rx(struct weft_pkt *pkt)
 		rx_drop(pkt, why);
 		return;
 	}
+	/* rules look at a QP's packets, not at those of a group */
+	if (weft_inject_is_on() && pkt->qp && weft_inject_packet(pkt))
+		return;
 	/* it may stay in a backlog for long, and must not hold its sender's socket meanwhile */
 	skb_orphan(pkt->skb);
 	weft_rx_deliver(pkt);
+}
+
+/*
+ * The rest of weft_rx() for a packet that a rule has delayed: it is checked again, because its QP
+ * may have changed. @pkt is from weft_pkt_again(), with the device set as in weft_pkt_init().
+ */
+void weft_rx_again(struct weft_pkt *pkt)
+{
+	enum weft_stat why;
+
+	if (rx_check(pkt, &why))
+		weft_rx_deliver(pkt);
+	else
+		rx_drop(pkt, why);
 }

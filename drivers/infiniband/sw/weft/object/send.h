@@ -35,6 +35,8 @@ struct weft_slot {
 	u8			fault;		/* the request fails after those before it */
 	/* a local operation, which is not repeated when packets before it are sent again */
 	bool			executed;
+	/* enum ib_wc_status of @fault if an injection rule says so; 0: that of @fault */
+	u8			status;
 	struct weft_swqe	wqe;		/* the work request; its list is behind the slot */
 };
 
@@ -108,7 +110,7 @@ struct weft_send {
 	struct weft_retry	retry;		/* timer and retry counters */
 	bool			doorbell_armed;	/* the client has been asked to ring */
 	bool			drained;	/* SQD: the drain has been reported */
-	bool			paced;		/* @pace limits the rate */
+	bool			paced;		/* @pace limits the rate, or delays a request */
 	bool			sqd_notify;	/* attribute: raise SQ_DRAINED */
 	u8			max_rd_atomic;
 	u32			batch_packets;	/* most packets in a tx batch */

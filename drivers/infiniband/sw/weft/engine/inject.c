@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+
+#include "engine/inject.h"
+
+#include <linux/skbuff.h>
+
+#include "engine/drop.h"
+#include "engine/inflight.h"
+#include "engine/pace.h"
+#include "engine/pkt.h"
+#include "engine/rules.h"
+#include "engine/rx.h"
+#include "object/dev.h"
+#include "object/qp.h"
+#include "params.h"
+#include "wire/aeth.h"
+#include "wire/codec.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
+
+/* The fault that usually has a status: its vendor_err is that of a real failure. */
+static enum weft_fault inject_fault(enum ib_wc_status status)
+{
+	enum weft_fault fault;
+
+	for (fault = WEFT_FAULT_NONE + 1; fault < WEFT_FAULTS; fault++)
+		if (weft_rules_status(fault) == status)
+			return fault;
+	return WEFT_FAULT_INJECTED;
+}
+
+static u32 inject_length(const struct weft_swqe *wqe)
+{
+	u64 length = wqe->sqe.inline_length;
+	u32 i;
+
+	for (i = 0; i < wqe->sqe.num_sge; i++)
+		length += wqe->sge[i].length;
+	return min_t(u64, length, U32_MAX);
+}
+
+/*
+ * A work request has just been taken. The send turn is owned. Returns true: it has to wait, and an
+ * event will come. If it is to fail, @slot->fault is set.
+ */
+bool weft_inject_request(struct weft_qp *qp, struct weft_slot *slot)
+{
+	struct weft_inject_event event = {
+		.place = WEFT_INJECT_REQUEST,
+		.qp = qp,
+		.opcode = BIT(slot->wqe.sqe.opcode),
+	};
+	const struct weft_inject_rule *rule;
+	bool waits = false;
+
+	weft_assert_turn(&qp->send.turn);
+	if (slot->fault)
+		return false;
+	event.bytes = inject_length(&slot->wqe);
+	rcu_read_lock();
+	rule = weft_inject_find(qp->dev, &event);
+	if (rule && rule->action == WEFT_INJECT_COMPLETE) {
+		slot->status = rule->status;
+		slot->fault = rule->vendor_err ?: inject_fault(rule->status);
+	} else if (rule) {
+		weft_pace_delay(&qp->send, rule->delay);
+		waits = true;
+	}
+	rcu_read_unlock();
+	return waits;
+}
+
+static u32 inject_opcode(const struct weft_opcode *op)
+{
+	switch (op->kind) {
+	case WEFT_KIND_ACK:
+		return WEFT_INJECT_ACK;
+	case WEFT_KIND_READ_RESPONSE:
+		return WEFT_INJECT_READ_RESPONSE;
+	case WEFT_KIND_ATOMIC_ACK:
+		return WEFT_INJECT_ATOMIC_ACK;
+	default:
+		return BIT(op->sqe);
+	}
+}
+
+/* Was the packet sent before? Only those are known that have come since there are rules. */
+static bool inject_was_seen(struct weft_inject_seen *seen, const struct weft_pkt *pkt)
+{
+	bool response = weft_opcode(pkt->hdr.opcode)->flags & WEFT_OPCODE_RESPONSE;
+	u32 psn = pkt->hdr.psn;
+
+	if (seen->known[response] && weft_psn_before(psn, seen->next[response]))
+		return true;
+	/* two CPUs may do so at the same time; then the lower number may stay */
+	seen->next[response] = weft_psn_add(psn, 1);
+	seen->known[response] = true;
+	return false;
+}
+
+static void inject_drop(struct weft_pkt *pkt, enum weft_stat why)
+{
+	weft_pkt_drop(pkt, pkt->dev, why);
+	weft_qp_put(pkt->qp);
+}
+
+/* Let the packet arrive again in @delay ns. */
+static void inject_hold(struct weft_pkt *pkt, u64 delay)
+{
+	struct weft_inject *inject = &pkt->dev->inject;
+	struct sk_buff *skb = pkt->skb, *at;
+	unsigned long flags;
+
+	if (skb_queue_len_lockless(&inject->held) >= WEFT_QUEUE_PACKETS) {
+		inject_drop(pkt, WEFT_STAT_RX_QUEUE_FULL);
+		return;
+	}
+	skb_orphan(skb);
+	weft_pkt_keep(pkt);
+	skb->tstamp = ktime_add_ns(ktime_get(), delay);
+	spin_lock_irqsave(&inject->held.lock, flags);
+	skb_queue_reverse_walk(&inject->held, at)
+		if (at->tstamp <= skb->tstamp)
+			break;
+	__skb_queue_after(&inject->held, at, skb);
+	if (skb_peek(&inject->held) == skb)
+		hrtimer_start(&inject->timer, skb->tstamp, HRTIMER_MODE_ABS_SOFT);
+	spin_unlock_irqrestore(&inject->held.lock, flags);
+	weft_qp_put(pkt->qp);
+}
+
+/* Take the first packet if it is due; otherwise start the timer. */
+static struct sk_buff *inject_due(struct weft_inject *inject)
+{
+	struct sk_buff *skb;
+	unsigned long flags;
+
+	spin_lock_irqsave(&inject->held.lock, flags);
+	skb = skb_peek(&inject->held);
+	if (skb && skb->tstamp > ktime_get()) {
+		hrtimer_start(&inject->timer, skb->tstamp, HRTIMER_MODE_ABS_SOFT);
+		skb = NULL;
+	}
+	if (skb)
+		__skb_unlink(skb, &inject->held);
+	spin_unlock_irqrestore(&inject->held.lock, flags);
+	return skb;
+}
+
+/* In a soft interrupt. The QP of a packet may be gone, so it is looked up again. */
+static enum hrtimer_restart inject_expired(struct hrtimer *timer)
+{
+	struct weft_inject *inject = container_of(timer, struct weft_inject, timer);
+	struct weft_dev *dev = container_of(inject, struct weft_dev, inject);
+	struct weft_pkt pkt __uninitialized;
+	struct sk_buff *skb;
+
+	rcu_read_lock();
+	while ((skb = inject_due(inject))) {
+		skb->tstamp = 0;
+		weft_pkt_again(skb, &pkt);
+		/* the details of an InfiniBand port need it before the QP is known */
+		pkt.dev = dev->hca ? dev : NULL;
+		weft_rx_again(&pkt);
+	}
+	rcu_read_unlock();
+	return HRTIMER_NORESTART;
+}
+
+static void inject_duplicate(struct weft_pkt *pkt)
+{
+	struct weft_pkt copy = *pkt;
+
+	copy.skb = skb_clone(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
+	if (!copy.skb)
+		return;
+	skb_orphan(copy.skb);
+	weft_qp_hold(copy.qp);
+	weft_rx_deliver(&copy);
+}
+
+/*
+ * Change the first byte of the payload. The pages of a packet may be those of its sender's memory,
+ * so this is done to a copy.
+ */
+static void inject_bad_data(struct weft_pkt *pkt)
+{
+	struct sk_buff *copy;
+
+	if (!pkt->hdr.payload)
+		return;
+	copy = skb_copy(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
+	if (!copy)
+		return;
+	copy->data[pkt->hdr.length] ^= 0xff;
+	consume_skb(pkt->skb);
+	pkt->skb = copy;
+}
+
+/* The packet may be decoded again later, so its bytes change, and not only @pkt->hdr. */
+static void inject_answer(struct weft_pkt *pkt, u8 syndrome)
+{
+	struct sk_buff *copy = skb_copy(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
+
+	if (!copy)
+		return;
+	consume_skb(pkt->skb);
+	pkt->skb = copy;
+	pkt->hdr.aeth.syndrome = syndrome;
+	weft_hdr_encode(copy->data, &pkt->hdr);
+}
+
+/* Returns true: the packet is gone. */
+static bool inject_act(struct weft_pkt *pkt, const struct weft_inject_rule *rule)
+{
+	switch (rule->action) {
+	case WEFT_INJECT_DROP:
+		inject_drop(pkt, WEFT_STAT_RX_INJECTED);
+		return true;
+	case WEFT_INJECT_BAD_ICRC:
+		inject_drop(pkt, WEFT_STAT_RX_ICRC);
+		return true;
+	case WEFT_INJECT_DELAY_IT:
+		inject_hold(pkt, rule->delay);
+		return true;
+	case WEFT_INJECT_DUPLICATE:
+		inject_duplicate(pkt);
+		return false;
+	case WEFT_INJECT_BAD_DATA:
+		inject_bad_data(pkt);
+		return false;
+	default:
+		inject_answer(pkt, rule->syndrome);
+		return false;
+	}
+}
+
+/*
+ * A valid packet has arrived for @pkt->qp, of @pkt->dev. Returns true: the packet is gone, and the
+ * reference to the QP with it. Context: bottom halves off, RCU read side.
+ */
+bool weft_inject_packet(struct weft_pkt *pkt)
+{
+	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
+	struct weft_inject_event event = {
+		.place = WEFT_INJECT_PACKET,
+		.qp = pkt->qp,
+		.opcode = inject_opcode(op),
+		.bytes = pkt->hdr.payload,
+		.psn = pkt->hdr.psn,
+		.segment = op->segment,
+	};
+	const struct weft_inject_rule *rule;
+
+	/* a message of a kind that weft does not know, see rx_has_answer() */
+	if (pkt->malformed)
+		return false;
+	event.again = inject_was_seen(&pkt->qp->seen, pkt);
+	rule = weft_inject_find(pkt->dev, &event);
+	return rule && inject_act(pkt, rule);
+}
+
+/* Prepare a new device. */
+void weft_inject_open(struct weft_dev *dev)
+{
+	skb_queue_head_init(&dev->inject.held);
+	hrtimer_setup(&dev->inject.timer, inject_expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+}
+
+/* Nothing happens on @dev any more, except that the timer may expire. Context: process. */
+void weft_inject_close(struct weft_dev *dev)
+{
+	weft_inject_remove(dev, 0);
+	hrtimer_cancel(&dev->inject.timer);
+	skb_queue_purge(&dev->inject.held);
+}

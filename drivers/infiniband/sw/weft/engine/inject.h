@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* What the rules of object/inject.h do to requests and packets. */
+#ifndef WEFT_ENGINE_INJECT_H
+#define WEFT_ENGINE_INJECT_H
+
+#include "object/inject.h"
+
+struct weft_pkt;
+struct weft_slot;
+
+void weft_inject_open(struct weft_dev *dev);
+void weft_inject_close(struct weft_dev *dev);
+bool weft_inject_request(struct weft_qp *qp, struct weft_slot *slot);
+bool weft_inject_packet(struct weft_pkt *pkt);
+
+#endif /* WEFT_ENGINE_INJECT_H */
