@@ -8,6 +8,7 @@
 #include <rdma/weft-abi.h>
 
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
 #include "pause.h"
@@ -67,6 +68,9 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 		ret = -EINVAL;
 	if (ret)
 		return weft_refuse_request(ibah->device, ret, "create AH", udata);
+	ret = weft_inject_verb(ibah->device, WEFT_VERB_CREATE_AH);
+	if (ret)
+		return ret;
 	entry = kzalloc(sizeof(*entry), (init->flags & RDMA_CREATE_AH_SLEEPABLE ?
 					 GFP_KERNEL : GFP_ATOMIC) | (udata ? __GFP_ACCOUNT : 0));
 	if (!entry)

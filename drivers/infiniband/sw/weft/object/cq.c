@@ -6,6 +6,7 @@
 
 #include "object/count.h"
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/qp.h"
 #include "object/queue.h"
 #include "object/refuse.h"
@@ -215,7 +216,8 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	struct weft_dev *dev = to_weft_dev(ibcq->device);
 	int ret;
 
-	ret = cq_check_attr(ibcq->device, attr);
+	ret = weft_inject_verb(ibcq->device, WEFT_VERB_CREATE_CQ) ?:
+	      cq_check_attr(ibcq->device, attr);
 	if (ret)
 		return ret;
 	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :
@@ -281,7 +283,8 @@ int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 	struct weft_ring *ring;
 	int ret;
 
-	ret = weft_check_range(ibcq->device, "resize CQ", "cqe", cqe, 1, WEFT_MAX_CQE);
+	ret = weft_inject_verb(ibcq->device, WEFT_VERB_RESIZE_CQ) ?:
+	      weft_check_range(ibcq->device, "resize CQ", "cqe", cqe, 1, WEFT_MAX_CQE);
 	if (ret)
 		return ret;
 	if (!udata)

@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/qp.h"
 #include "object/refuse.h"
 #include "params.h"
@@ -282,6 +283,9 @@ int weft_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid)
 	struct weft_mcast_group *group;
 	int ret;
 
+	ret = weft_inject_qp_verb(ibqp, WEFT_VERB_ATTACH_MCAST, 0);
+	if (ret)
+		return ret;
 	mutex_lock(&table->lock);
 	group = mcast_find(table, gid);
 	/* a QP may be attached several times, and gets one copy (C11-30.1.1) */

@@ -11,6 +11,7 @@
 #include "object/dev.h"
 #include "object/dm.h"
 #include "object/dmabuf.h"
+#include "object/inject.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
 #include "pause.h"
@@ -305,7 +306,8 @@ struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_
 	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
 		return ERR_PTR(weft_refuse(pd->device, -EOPNOTSUPP,
 					   "allocate MR: type %u is not supported", type));
-	err = weft_check_range(pd->device, "allocate MR", "max_num_sg", max_num_sg, 1,
+	err = weft_inject_verb(pd->device, WEFT_VERB_ALLOC_MR) ?:
+	      weft_check_range(pd->device, "allocate MR", "max_num_sg", max_num_sg, 1,
 			       WEFT_MAX_FASTREG_BLOCKS);
 	if (err)
 		return ERR_PTR(err);
@@ -447,7 +449,8 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 	err = weft_udata_empty(udata);
 	if (err)
 		return ERR_PTR(weft_refuse_request(pd->device, err, "register MR", udata));
-	err = mr_check(pd->device, start, length, iova, access);
+	err = weft_inject_verb(pd->device, WEFT_VERB_REG_MR) ?:
+	      mr_check(pd->device, start, length, iova, access);
 	if (err)
 		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)
@@ -524,7 +527,8 @@ struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, 
 	if (dmah)
 		return ERR_PTR(weft_refuse(pd->device, -EOPNOTSUPP,
 					   "register dma-buf MR: DMA handles are not supported"));
-	err = mr_check_access(pd->device, access, MR_BUFFER_ACCESS) ?:
+	err = weft_inject_verb(pd->device, WEFT_VERB_REG_MR) ?:
+	      mr_check_access(pd->device, access, MR_BUFFER_ACCESS) ?:
 	      mr_check(pd->device, offset, length, iova, access);
 	if (err)
 		return ERR_PTR(err);
@@ -754,7 +758,8 @@ struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 	terms.pd = flags & IB_MR_REREG_PD ? pd : ib_mr->pd;
 	terms.access = flags & IB_MR_REREG_ACCESS ? access : mr->access;
 	terms.iova = iova;
-	err = mr_check(ib_mr->device, start, length, iova, terms.access);
+	err = weft_inject_verb(ib_mr->device, WEFT_VERB_REREG_MR) ?:
+	      mr_check(ib_mr->device, start, length, iova, terms.access);
 	if (err)
 		return ERR_PTR(err);
 

@@ -8,6 +8,7 @@
 #include "mem/region.h"
 #include "object/count.h"
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
 #include "pause.h"
@@ -30,6 +31,9 @@ int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata)
 
 	if (ret)
 		return weft_refuse_request(ib_mw->device, ret, "allocate MW", udata);
+	ret = weft_inject_verb(ib_mw->device, WEFT_VERB_ALLOC_MW);
+	if (ret)
+		return ret;
 	if (weft_count_take(&dev->num_mw, WEFT_MAX_MW))
 		return -ENOMEM;
 	window = weft_region_alloc(&dev->regions, GFP_KERNEL_ACCOUNT);

@@ -9,6 +9,7 @@
 
 #include "object/count.h"
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
 #include "params.h"
@@ -19,6 +20,9 @@ int weft_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 
 	if (ret)
 		return weft_refuse_request(ibpd->device, ret, "allocate PD", udata);
+	ret = weft_inject_verb(ibpd->device, WEFT_VERB_ALLOC_PD);
+	if (ret)
+		return ret;
 	return weft_count_take(&to_weft_dev(ibpd->device)->num_pd, WEFT_MAX_PD);
 }
 

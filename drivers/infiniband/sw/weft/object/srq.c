@@ -6,6 +6,7 @@
 
 #include "object/count.h"
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
 #include "object/xrc.h"
@@ -165,7 +166,8 @@ int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	struct weft_dev *dev = to_weft_dev(ibsrq->device);
 	int ret;
 
-	ret = srq_check_attr(ibsrq->device, init);
+	ret = weft_inject_verb(ibsrq->device, WEFT_VERB_CREATE_SRQ) ?:
+	      srq_check_attr(ibsrq->device, init);
 	if (ret)
 		return ret;
 	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :
@@ -289,6 +291,9 @@ int weft_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 	if (unsupported)
 		return weft_refuse(ibsrq->device, -EINVAL,
 				   "modify SRQ: srq_attr_mask %#x is not supported", unsupported);
+	ret = weft_inject_verb(ibsrq->device, WEFT_VERB_MODIFY_SRQ);
+	if (ret)
+		return ret;
 	/* the request of the provider for rdma_rxe is only an address, which is read later */
 	ret = weft_udata_rxe(udata) ? 0 :
 	      weft_udata_check(udata, sizeof(struct weft_modify_srq_req), 0);

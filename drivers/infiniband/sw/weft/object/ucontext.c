@@ -18,6 +18,7 @@
 #include "compat/placement.h"
 #include "mem/odp_queue.h"
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/qp.h"
 #include "object/refuse.h"
 #include "object/table.h"
@@ -170,6 +171,9 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	struct weft_doorbell *doorbell;
 	int ret;
 
+	ret = weft_inject_verb(ibuc->device, WEFT_VERB_ALLOC_UCONTEXT);
+	if (ret)
+		return ret;
 	doorbell = kzalloc(sizeof(*doorbell), GFP_KERNEL_ACCOUNT);
 	if (!doorbell)
 		return -ENOMEM;

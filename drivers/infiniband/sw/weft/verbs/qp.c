@@ -474,7 +474,8 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct weft_qp *qp;
 	int ret;
 
-	ret = qp_check_type(dev, init, udata) ?: qp_check_source(dev, init, udata) ?:
+	ret = weft_inject_verb(ibqp->device, WEFT_VERB_CREATE_QP) ?:
+	      qp_check_type(dev, init, udata) ?: qp_check_source(dev, init, udata) ?:
 	      qp_check_objects(dev, init) ?: qp_check_cap(dev, init) ?:
 	      weft_count_take(&dev->num_qp, WEFT_MAX_QP);
 	if (ret)
@@ -524,7 +525,10 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init)
 {
 	struct weft_qp *qp = to_weft_qp(ibqp);
+	int ret = weft_inject_qp_verb(ibqp, WEFT_VERB_QUERY_QP, 0);
 
+	if (ret)
+		return ret;
 	mutex_lock(&qp->modify_lock);
 	*attr = qp->attr;
 	attr->qp_state = weft_qp_state(qp);
