@@ -619,6 +619,26 @@ err_dealloc:
 	return ret;
 }
 
+/*
+ * The device of that name, with a reference that keeps it registered, or NULL. Its name may change
+ * at any time. The core exports no such function any more.
+ */
+struct weft_dev *weft_device_get(const char *name)
+{
+	struct weft_dev *dev;
+	unsigned long guid;
+
+	rcu_read_lock();
+	xa_for_each(&device_guids, guid, dev) {
+		if (strcmp(dev->ibdev.name, name) || !ib_device_try_get(&dev->ibdev))
+			continue;
+		rcu_read_unlock();
+		return dev;
+	}
+	rcu_read_unlock();
+	return NULL;
+}
+
 static int instance_add_roce(const char *name, struct net_device *ndev, bool rxe)
 {
 	if (!netdev_carries_ip(ndev))

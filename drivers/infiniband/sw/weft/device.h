@@ -11,6 +11,7 @@
 #define WEFT_DEVICE_H
 
 struct net_device;
+struct weft_dev;
 
 int weft_device_add(const char *name, struct net_device *ndev);
 
@@ -29,6 +30,7 @@ int weft_device_add_rxe(const char *name, struct net_device *ndev);
  * fabric has no free port.
  */
 int weft_device_add_ib(const char *name, struct net_device *ndev);
+struct weft_dev *weft_device_get(const char *name);
 int weft_device_init(void);
 void weft_device_exit(void);
 

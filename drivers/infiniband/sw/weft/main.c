@@ -8,6 +8,7 @@
 #include "device.h"
 #include "engine/work.h"
 #include "fabric/uplink.h"
+#include "inject_file.h"
 #include "link/tx_credit.h"
 #include "link/udp.h"
 #include "netlink.h"
@@ -48,6 +49,7 @@ static int __init weft_init(void)
 		goto err_removal_exit;
 	/* last, because users can add devices as soon as it is done */
 	weft_netlink_init();
+	weft_inject_file_init(main_debugfs);
 	return 0;
 
 err_removal_exit:
@@ -75,6 +77,7 @@ static void __exit weft_exit(void)
 	weft_udp_exit();
 	weft_tx_credit_exit();
 	weft_engine_exit();
+	/* a rule names a device, and no device is left */
 	debugfs_remove_recursive(main_debugfs);
 	weft_icrc_exit();
 	/* RCU callbacks run code of this module */

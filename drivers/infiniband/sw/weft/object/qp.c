@@ -93,6 +93,26 @@ void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)
 	weft_events_raise(&qp->events, type);
 }
 
+/*
+ * weft_qp_event() for a caller who owns no turn but has a reference. -EINVAL: the QP is in RESET or
+ * INIT. Takes the modify_lock and stops the send turn, so it may sleep.
+ */
+int weft_qp_event_now(struct weft_qp *qp, enum ib_event_type type)
+{
+	int ret = -EINVAL;
+
+	mutex_lock(&qp->modify_lock);
+	/* as in weft_qp_fatal_now() */
+	if (weft_qp_state(qp) >= IB_QPS_RTR) {
+		weft_turn_stop(&qp->send.turn);
+		weft_qp_event(qp, type);
+		weft_turn_resume(&qp->send.turn);
+		ret = 0;
+	}
+	mutex_unlock(&qp->modify_lock);
+	return ret;
+}
+
 /* Raise QP_FATAL and move to ERR, unless in ERR already; @fault: enum weft_fault. Either turn. */
 void weft_qp_fatal(struct weft_qp *qp, u32 fault)
 {

@@ -163,6 +163,7 @@ bool weft_qp_set_error(struct weft_qp *qp);
 void weft_qp_set_sqe(struct weft_qp *qp);
 void weft_qp_events_init(struct weft_qp *qp);
 void weft_qp_event(struct weft_qp *qp, enum ib_event_type type);
+int weft_qp_event_now(struct weft_qp *qp, enum ib_event_type type);
 void weft_qp_fatal(struct weft_qp *qp, u32 fault);
 void weft_qp_lost(struct weft_qp *qp, struct weft_cq *cq, u32 fault);
 void weft_qp_fatal_now(struct weft_qp *qp, u32 fault);

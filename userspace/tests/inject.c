@@ -1,0 +1,617 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Injection rules for work requests, verbs and events, and what their file refuses.
+ */
+#include "lib.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <time.h>
+
+#define CONTROL		"/sys/kernel/debug/weft/inject"
+/* enum weft_fault */
+#define FAULT_RETRY	9
+#define FAULT_INJECTED	32
+#define RANDOM_TEXTS	5000
+
+static struct end a, b;
+
+static const char *device_name(void)
+{
+	return ibv_get_device_name(ctx->device);
+}
+
+/* a write to the file; returns 0 or the errno, and what the file says then */
+static int command(const char *text, size_t length, char *answer, size_t size)
+{
+	int fd = open(CONTROL, O_RDWR), error = 0;
+	ssize_t got;
+
+	CHECK(fd >= 0);
+	if (write(fd, text, length) != (ssize_t)length)
+		error = errno;
+	got = read(fd, answer, size - 1);
+	CHECK(got >= 0);
+	answer[got] = '\0';
+	close(fd);
+	return error;
+}
+
+__attribute__((format(printf, 1, 2)))
+static void rule(const char *format, ...)
+{
+	char line[512], answer[4096];
+	int length = snprintf(line, sizeof(line), "%s ", device_name());
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line + length, sizeof(line) - length, format, args);
+	va_end(args);
+	note("%s", line);
+	SAME(command(line, strlen(line), answer, sizeof(answer)), 0);
+}
+
+/* how often the only rule has fired */
+static long fired(void)
+{
+	char answer[4096], *at;
+
+	SAME(command("", 0, answer, sizeof(answer)), 0);
+	at = strstr(answer, " fired ");
+	CHECK(at);
+	return atol(at + 7);
+}
+
+static const struct {
+	const char *name;
+	enum ibv_wc_status status;
+	int vendor_err;
+} statuses[] = {
+	{ "LOC_LEN_ERR", IBV_WC_LOC_LEN_ERR, 4 },
+	{ "LOC_QP_OP_ERR", IBV_WC_LOC_QP_OP_ERR, 2 },
+	{ "LOC_EEC_OP_ERR", IBV_WC_LOC_EEC_OP_ERR, FAULT_INJECTED },
+	{ "LOC_PROT_ERR", IBV_WC_LOC_PROT_ERR, 5 },
+	{ "WR_FLUSH_ERR", IBV_WC_WR_FLUSH_ERR, 1 },
+	{ "MW_BIND_ERR", IBV_WC_MW_BIND_ERR, 7 },
+	{ "BAD_RESP_ERR", IBV_WC_BAD_RESP_ERR, 24 },
+	{ "LOC_ACCESS_ERR", IBV_WC_LOC_ACCESS_ERR, FAULT_INJECTED },
+	{ "REM_INV_REQ_ERR", IBV_WC_REM_INV_REQ_ERR, 21 },
+	{ "REM_ACCESS_ERR", IBV_WC_REM_ACCESS_ERR, 22 },
+	{ "REM_OP_ERR", IBV_WC_REM_OP_ERR, 23 },
+	{ "RETRY_EXC_ERR", IBV_WC_RETRY_EXC_ERR, FAULT_RETRY },
+	{ "RNR_RETRY_EXC_ERR", IBV_WC_RNR_RETRY_EXC_ERR, 10 },
+	{ "LOC_RDD_VIOL_ERR", IBV_WC_LOC_RDD_VIOL_ERR, FAULT_INJECTED },
+	{ "REM_INV_RD_REQ_ERR", IBV_WC_REM_INV_RD_REQ_ERR, FAULT_INJECTED },
+	{ "REM_ABORT_ERR", IBV_WC_REM_ABORT_ERR, FAULT_INJECTED },
+	{ "INV_EECN_ERR", IBV_WC_INV_EECN_ERR, FAULT_INJECTED },
+	{ "INV_EEC_STATE_ERR", IBV_WC_INV_EEC_STATE_ERR, FAULT_INJECTED },
+	{ "FATAL_ERR", IBV_WC_FATAL_ERR, 28 },
+	{ "RESP_TIMEOUT_ERR", IBV_WC_RESP_TIMEOUT_ERR, FAULT_INJECTED },
+	{ "GENERAL_ERR", IBV_WC_GENERAL_ERR, 29 },
+};
+
+/* the second of three SENDs fails: the first arrives, the third is flushed, the QP is in ERR */
+static void each_status(void)
+{
+	struct ibv_wc wc;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(statuses); i++) {
+		make_pair(&a, &b, CONF());
+		rule("request qp=%u n=2 complete=%s", a.qp->qp_num, statuses[i].name);
+		post_recv(&b, 10, 0, 100);
+		post_recv(&b, 11, 0, 100);
+		post(&a, swr(&a, 1, IBV_WR_SEND, 0, 100));
+		expect_ok(a.scq, 1);
+		expect_ok(b.rcq, 10);
+		post(&a, swr(&a, 2, IBV_WR_SEND, 0, 100));
+		post(&a, swr(&a, 3, IBV_WR_SEND, 0, 100));
+		wc = expect_wc(a.scq, 2, statuses[i].status);
+		SAME(wc.vendor_err, statuses[i].vendor_err);
+		SAME(wc.qp_num, a.qp->qp_num);
+		expect_wc(a.scq, 3, IBV_WC_WR_FLUSH_ERR);
+		expect_state(&a, IBV_QPS_ERR);
+		/* the peer has not been told */
+		expect_state(&b, IBV_QPS_RTS);
+		expect_no_wc_now(b.rcq);
+		SAME(fired(), 1);
+		rule("clear");
+		unmake(&a);
+		unmake(&b);
+	}
+}
+
+/* UC and UD get into SQE, and work again from RTS on */
+static void send_queue_error(void)
+{
+	static const enum ibv_qp_type types[] = { IBV_QPT_UC, IBV_QPT_UD };
+	struct ibv_ah *ah = ah_to(gid4, gid4);
+	struct ibv_wc wc;
+	size_t i;
+	int j;
+
+	CHECK(ah);
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		make_pair(&a, &b, CONF(.type = types[i]));
+		rule("request qp=%u service=%s n=1 complete=LOC_LEN_ERR vendor_err=77",
+		     a.qp->qp_num, types[i] == IBV_QPT_UC ? "uc" : "ud");
+		for (j = 0; j < 2; j++)
+			post(&a, to_ah(swr(&a, j, IBV_WR_SEND, 0, 100), ah, &b));
+		wc = expect_wc(a.scq, 0, IBV_WC_LOC_LEN_ERR);
+		SAME(wc.vendor_err, 77);
+		expect_wc(a.scq, 1, IBV_WC_WR_FLUSH_ERR);
+		expect_state(&a, IBV_QPS_SQE);
+		to_state(&a, IBV_QPS_RTS);
+		post_recv(&b, 10, 0, 200);
+		post(&a, to_ah(swr(&a, 2, IBV_WR_SEND, 0, 100), ah, &b));
+		expect_ok(a.scq, 2);
+		expect_ok(b.rcq, 10);
+		rule("clear");
+		unmake(&a);
+		unmake(&b);
+	}
+}
+
+/* what must match: the opcode, the bytes, the process; a rule behind one that fires waits */
+static void what_matches(void)
+{
+	make_pair(&a, &b, CONF());
+	rule("request qp=%u opcode=read complete=GENERAL_ERR", a.qp->qp_num);
+	rule("request qp=%u bytes=101- complete=GENERAL_ERR", a.qp->qp_num);
+	rule("request qp=%u pid=%d complete=GENERAL_ERR", a.qp->qp_num, getpid() + 1);
+	rule("request qp=%u comm=inject-not complete=GENERAL_ERR", a.qp->qp_num);
+	rule("request qp=%u complete=GENERAL_ERR", b.qp->qp_num);
+	rule("request service=uc complete=GENERAL_ERR");
+	rule("verb verb=create_qp qp=%u fail=EIO", a.qp->qp_num);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_ok(a.scq, 1);
+	rule("request pid=%d comm=inject opcode=write bytes=100 complete=REM_OP_ERR", getpid());
+	rule("request qp=%u complete=GENERAL_ERR", a.qp->qp_num);
+	post(&a, at(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_wc(a.scq, 2, IBV_WC_REM_OP_ERR);
+	rule("clear");
+	unmake(&a);
+	make_pair(&a, &b, CONF());
+	rule("request opcode=read complete=REM_ACCESS_ERR");
+	post(&a, at(swr(&a, 3, IBV_WR_RDMA_READ, 0, 100), &b, 0));
+	expect_wc(a.scq, 3, IBV_WC_REM_ACCESS_ERR);
+	rule("clear");
+}
+
+/* a delayed request, and those behind it, in order; a QP may end meanwhile */
+static void delayed_requests(void)
+{
+	uint64_t begin;
+
+	make_pair(&a, &b, CONF());
+	rule("request qp=%u n=1 delay=300ms", a.qp->qp_num);
+	begin = now_ns();
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	post(&a, at(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_ok(a.scq, 1);
+	CHECK(now_ns() - begin >= 300000000);
+	expect_ok(a.scq, 2);
+	check_works(&a, &b);
+	rule("clear");
+
+	rule("request qp=%u delay=60s", a.qp->qp_num);
+	post(&a, at(swr(&a, 3, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_no_wc(a.scq);
+	to_state(&a, IBV_QPS_ERR);
+	expect_wc(a.scq, 3, IBV_WC_WR_FLUSH_ERR);
+	to_state(&a, IBV_QPS_RESET);
+	to_state(&b, IBV_QPS_RESET);
+	connect_ends(&a, &b);
+	post(&a, at(swr(&a, 4, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	unmake(&a);
+	rule("clear");
+}
+
+/* each verb that a rule can fail, with the errno that the rule names */
+static void each_verb(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq_attr limit = { .srq_limit = 1 };
+	struct ibv_ah_attr av;
+	struct ibv_qp_init_attr qp_init;
+	struct ibv_qp_attr attr;
+	struct ibv_srq *srq;
+	struct ibv_cq *cq;
+	struct ibv_pd *other;
+
+	make(&a, CONF());
+	rule("verb verb=alloc_pd n=1 fail=ENOMEM");
+	REFUSED(ibv_alloc_pd(ctx), ENOMEM);
+	other = ibv_alloc_pd(ctx);
+	CHECK(other);
+	rule("verb verb=create_cq n=1 fail=ENOSPC");
+	REFUSED(ibv_create_cq(ctx, 4, NULL, NULL, 0), ENOSPC);
+	cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+	CHECK(cq);
+	rule("verb verb=resize_cq n=1 fail=EBUSY");
+	REFUSED(ibv_resize_cq(cq, 8), EBUSY);
+	SAME(ibv_resize_cq(cq, 8), 0);
+	rule("verb verb=create_qp n=1 fail=EMFILE");
+	qp_init = (struct ibv_qp_init_attr){ .send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+					     .cap = { 1, 1, 1, 1, 0 } };
+	REFUSED(ibv_create_qp(pd, &qp_init), EMFILE);
+	rule("verb verb=modify_qp state=RTR qp=%u n=1 fail=ETIMEDOUT", a.qp->qp_num);
+	to_init(&a);
+	SAME(try_state(&a, IBV_QPS_RTR), ETIMEDOUT);
+	to_rtr(&a, &a);
+	rule("verb verb=query_qp n=1 fail=EAGAIN");
+	REFUSED(ibv_query_qp(a.qp, &attr, IBV_QP_CAP, &qp_init), EAGAIN);
+	SAME(ibv_query_qp(a.qp, &attr, IBV_QP_CAP, &qp_init), 0);
+	rule("verb verb=create_srq n=1 fail=EACCES");
+	REFUSED(ibv_create_srq(pd, &init), EACCES);
+	srq = ibv_create_srq(pd, &init);
+	CHECK(srq);
+	rule("verb verb=modify_srq n=1 fail=EFAULT");
+	REFUSED(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), EFAULT);
+	SAME(ibv_modify_srq(srq, &limit, IBV_SRQ_LIMIT), 0);
+	rule("verb verb=create_ah n=1 fail=ENETUNREACH");
+	av_to(&av, gid4, gid4);
+	REFUSED(ibv_create_ah(pd, &av), ENETUNREACH);
+	rule("verb verb=reg_mr n=2 pid=%d fail=ENOMEM", getpid());
+	CHECK(ibv_reg_mr(pd, a.buf, 100, 0));
+	REFUSED(ibv_reg_mr(pd, a.buf, 100, 0), ENOMEM);
+	CHECK(ibv_reg_mr(pd, a.buf, 100, 0));
+	rule("verb verb=alloc_mw n=1 fail=EPERM");
+	REFUSED(ibv_alloc_mw(pd, IBV_MW_TYPE_1), EPERM);
+	CHECK(ibv_alloc_mw(pd, IBV_MW_TYPE_1));
+	rule("clear");
+}
+
+static const struct {
+	const char *name;
+	enum ibv_event_type type;
+} events[] = {
+	{ "QP_FATAL", IBV_EVENT_QP_FATAL }, { "QP_REQ_ERR", IBV_EVENT_QP_REQ_ERR },
+	{ "QP_ACCESS_ERR", IBV_EVENT_QP_ACCESS_ERR }, { "COMM_EST", IBV_EVENT_COMM_EST },
+	{ "SQ_DRAINED", IBV_EVENT_SQ_DRAINED }, { "PATH_MIG", IBV_EVENT_PATH_MIG },
+	{ "PATH_MIG_ERR", IBV_EVENT_PATH_MIG_ERR },
+	{ "QP_LAST_WQE_REACHED", IBV_EVENT_QP_LAST_WQE_REACHED },
+}, port_events[] = {
+	{ "DEVICE_FATAL", IBV_EVENT_DEVICE_FATAL }, { "PORT_ACTIVE", IBV_EVENT_PORT_ACTIVE },
+	{ "PORT_ERR", IBV_EVENT_PORT_ERR }, { "LID_CHANGE", IBV_EVENT_LID_CHANGE },
+	{ "PKEY_CHANGE", IBV_EVENT_PKEY_CHANGE }, { "SM_CHANGE", IBV_EVENT_SM_CHANGE },
+	{ "CLIENT_REREGISTER", IBV_EVENT_CLIENT_REREGISTER },
+};
+
+/* events change nothing */
+static void each_event(void)
+{
+	char answer[4096], line[128];
+	size_t i;
+
+	make_pair(&a, &b, CONF());
+	for (i = 0; i < ARRAY_SIZE(events); i++) {
+		rule("event %s qp=%u", events[i].name, a.qp->qp_num);
+		expect_event(events[i].type, a.qp);
+	}
+	for (i = 0; i < ARRAY_SIZE(port_events); i++) {
+		rule("event %s", port_events[i].name);
+		expect_event(port_events[i].type, NULL);
+	}
+	expect_state(&a, IBV_QPS_RTS);
+	check_works(&a, &b);
+	unmake(&b);
+	make(&b, CONF());
+	snprintf(line, sizeof(line), "%s event QP_FATAL qp=%u", device_name(), b.qp->qp_num);
+	SAME(command(line, strlen(line), answer, sizeof(answer)), EINVAL);
+	CHECK(!strcmp(answer + strlen("line 1, column 22: "), "the QP is in RESET or INIT\n"));
+}
+
+static const struct {
+	const char *text, *answer;
+	int error;
+} refusals[] = {
+	{ "nobody9 packet drop", "line 1, column 1: no such weft device\n", ENODEV },
+	{ "@ packet drop\n\n# x\n  @ packet dorp", "line 4, column 16: no such word in a rule\n",
+	  EINVAL },
+	{ "@", "line 1, column 6: no rule\n", EINVAL },
+	{ "@ clear 0", "line 1, column 13: not a number of a rule\n", EINVAL },
+	{ "@ clear 999999", "line 1, column 7: no such rule\n", ENOENT },
+	{ "@ event NOTHING", "line 1, column 13: no such event\n", EINVAL },
+	{ "@ event QP_FATAL", "line 1, column 22: the event needs qp=NUMBER\n", EINVAL },
+	{ "@ event QP_FATAL qp=0xfffffe", "line 1, column 22: the device has no such QP\n", ENOENT },
+	{ "@ event PORT_ERR qp=5", "line 1, column 22: the event is one of the port\n", EINVAL },
+};
+
+/* "@" is the device's name, which has 5 letters */
+static void put_name(const char *text, char *line, size_t size)
+{
+	size_t at = 0;
+
+	for (; *text && at < size - 10; text++)
+		if (*text == '@')
+			at += snprintf(line + at, size - at, "%s", device_name());
+		else
+			line[at++] = *text;
+	line[at] = '\0';
+}
+
+/* what is refused says why and where, and nothing of it stays */
+static void refused_texts(void)
+{
+	char line[256], answer[4096], *much = memory(70000);
+	int i;
+
+	SAME(strlen(device_name()), 5);
+	for (i = 0; i < (int)ARRAY_SIZE(refusals); i++) {
+		put_name(refusals[i].text, line, sizeof(line));
+		note("%s", line);
+		SAME(command(line, strlen(line), answer, sizeof(answer)), refusals[i].error);
+		if (strcmp(answer, refusals[i].answer))
+			FAIL("it said: %s", answer);
+	}
+	memset(much, '#', 65537);
+	SAME(command(much, 65537, answer, sizeof(answer)), E2BIG);
+	SAME(command("", 0, answer, sizeof(answer)), 0);
+	CHECK(!answer[0]);
+	for (i = 0; i < 256; i++)
+		rule("packet qp=%d drop", i);
+	put_name("@ packet drop", line, sizeof(line));
+	SAME(command(line, strlen(line), answer, sizeof(answer)), ENOSPC);
+	rule("clear 256");
+	rule("packet drop");
+	rule("clear");
+	rule("clear");
+}
+
+/* anything at all: it is taken or refused, and the device still works */
+static void random_texts(void)
+{
+	static const char *const words[] = {
+		"@", "packet", "request", "verb", "event", "clear", "qp=", "1", "0", "drop", "=",
+		"delay=", "5ms", "complete=", "GENERAL_ERR", "fail=", "ENOMEM", "verb=", "reg_mr",
+		"n=", "chance=", "0.5", "\n", " ", "#", "QP_FATAL", "PORT_ERR", "\xff", "\t",
+	};
+	const char *seed = getenv("WEFT_SEED");
+	unsigned int state = seed && *seed ? atoi(seed) : (unsigned int)time(NULL);
+	int i, num = repeat(RANDOM_TEXTS / 10, RANDOM_TEXTS), taken = 0, error;
+	char text[256], line[512], answer[70000];
+
+	printf("seed %u\n", state);
+	srand(state);
+	for (i = 0; i < num; i++) {
+		int n = rand() % 14, length;
+
+		text[0] = '\0';
+		while (n--) {
+			strcat(text, words[rand() % ARRAY_SIZE(words)]);
+			strcat(text, rand() % 2 ? " " : "");
+		}
+		put_name(text, line, sizeof(line));
+		length = strlen(line);
+		if (length && rand() % 4 == 0)
+			line[rand() % length] = rand();
+		error = command(line, length, answer, sizeof(answer));
+		CHECK(error == 0 || error == EINVAL || error == ENODEV || error == ENOENT ||
+		      error == ENOSPC);
+		taken += !error;
+		CHECK(!error || !strncmp(answer, "line ", 5));
+		if (i % 50 == 0)
+			rule("clear");
+	}
+	CHECK(taken);
+	rule("clear");
+	make_pair(&a, &b, CONF());
+	check_works(&a, &b);
+}
+
+/* rules come and go while requests look at them */
+static void rules_change(void)
+{
+	int i, pid;
+
+	make_pair(&a, &b, CONF());
+	pid = fork();
+	if (!pid) {
+		for (;;) {
+			rule("request qp=%u bytes=5000- complete=GENERAL_ERR\n%s packet n=1 drop",
+			     a.qp->qp_num, device_name());
+			rule("clear");
+		}
+	}
+	for (i = 0; i < repeat(2000, 20000); i++) {
+		post(&a, at(swr(&a, i, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_ok(a.scq, i);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	rule("clear");
+}
+
+/*
+ * ---- Packets
+ */
+
+static void make_wire(const struct conf *conf)
+{
+	force_packets(true);
+	make_pair(&a, &b, conf);
+}
+
+static void unmake_wire(void)
+{
+	rule("clear");
+	force_packets(false);
+	unmake(&a);
+	unmake(&b);
+}
+
+/* a message of three packets; the receiver gets exactly what was sent */
+static void send_three(int id)
+{
+	uint32_t length = 2 * (128 << port.active_mtu) + 100;
+
+	fill(a.buf, length, id);
+	memset(b.buf, 0, length);
+	post_recv(&b, id + 100, 0, length);
+	post(&a, swr(&a, id, IBV_WR_SEND, 0, length));
+	expect_ok(a.scq, id);
+	expect_ok(b.rcq, id + 100);
+	check_filled(b.buf, length, id);
+}
+
+/* one packet is lost, the first attempt of each, a retry as well: all of it is made good */
+static void lost_packets(void)
+{
+	static const char *const rules[] = {
+		"packet qp=%u opcode=send position=first n=1 drop",
+		"packet qp=%u opcode=send position=last n=1 drop",
+		"packet qp=%u opcode=send n=2 drop",
+		"packet qp=%u opcode=send attempt=first n=2 drop",
+		"packet qp=%u opcode=send n=1 every=1 times=4 drop",
+		"packet qp=%u opcode=send n=1 bad-icrc",
+		"packet qp=%u bytes=100 n=1 drop",
+	};
+	uint64_t retransmits, icrc, injected;
+	size_t i;
+
+	make_wire(CONF(.timeout = 12));
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
+		sleep_ms(20);
+		retransmits = counter("retransmits");
+		icrc = counter("rx_icrc");
+		injected = counter("rx_injected");
+		rule(rules[i], b.qp->qp_num);
+		send_three(i);
+		sleep_ms(20);
+		CHECK(fired() > 0);
+		CHECK(counter("retransmits") > retransmits);
+		if (strstr(rules[i], "icrc"))
+			SAME(counter("rx_icrc"), icrc + 1);
+		else
+			SAME(counter("rx_injected"), injected + fired());
+		rule("clear");
+	}
+	/* an acknowledge: what the peer has executed is not executed again */
+	rule("packet qp=%u opcode=ack n=1 drop", a.qp->qp_num);
+	send_three(50);
+	SAME(fired(), 1);
+	unmake_wire();
+}
+
+/* the retry of a lost packet is lost, too, as long as a rule says so */
+static void lost_retries(void)
+{
+	make_wire(CONF(.timeout = 12, .retry = 3));
+	rule("packet qp=%u attempt=first n=1 drop\n%s packet qp=%u attempt=retry n=1 drop",
+	     b.qp->qp_num, device_name(), b.qp->qp_num);
+	send_three(1);
+	rule("clear");
+	rule("packet qp=%u drop", b.qp->qp_num);
+	post(&a, at(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_wc(a.scq, 2, IBV_WC_RETRY_EXC_ERR);
+	/* the first attempt and three retries */
+	SAME(fired(), 4);
+	unmake_wire();
+}
+
+/* packets that come twice, or late, change nothing but the time */
+static void twice_and_late(void)
+{
+	uint64_t begin;
+	int i;
+
+	make_wire(CONF(.timeout = 18));
+	rule("packet duplicate");
+	for (i = 0; i < 5; i++)
+		send_three(i);
+	rule("clear");
+	rule("packet qp=%u n=1 delay=100ms", b.qp->qp_num);
+	begin = now_ns();
+	post(&a, at(swr(&a, 20, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_ok(a.scq, 20);
+	CHECK(now_ns() - begin >= 100000000);
+	rule("clear");
+	/* behind its successors */
+	rule("packet qp=%u opcode=send position=first n=1 delay=20ms", b.qp->qp_num);
+	send_three(30);
+	SAME(fired(), 1);
+	/* the QP is gone when its packet is due */
+	rule("clear");
+	rule("packet qp=%u delay=100ms", b.qp->qp_num);
+	post(&a, at(swr(&a, 40, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	sleep_ms(20);
+	unmake_wire();
+	sleep_ms(200);
+}
+
+/* behind a right ICRC, so nobody notices: the first byte of the payload differs */
+static void bad_data(void)
+{
+	make_wire(CONF());
+	rule("packet qp=%u opcode=write n=1 bad-data", b.qp->qp_num);
+	fill(a.buf, 5000, 7);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 5000), &b, 0));
+	expect_ok(a.scq, 1);
+	SAME(b.buf[0], a.buf[0] ^ 0xff);
+	SAME(memcmp(a.buf + 1, b.buf + 1, 4999), 0);
+	/* the sender's memory is what it was */
+	check_filled(a.buf, 5000, 7);
+	unmake_wire();
+}
+
+static const struct {
+	const char *nak;
+	enum ibv_wc_status status;
+} naks[] = {
+	{ "nak=sequence", IBV_WC_SUCCESS },
+	{ "nak=invalid-request", IBV_WC_REM_INV_REQ_ERR },
+	{ "nak=remote-access", IBV_WC_REM_ACCESS_ERR },
+	{ "nak=remote-operation", IBV_WC_REM_OP_ERR },
+	{ "nak=invalid-rd-request", IBV_WC_BAD_RESP_ERR },
+	{ "rnr=14", IBV_WC_SUCCESS },
+};
+
+/* an acknowledge that becomes a NAK; a NAK that asks for a retry is one */
+static void each_nak(void)
+{
+	uint64_t begin;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(naks); i++) {
+		make_wire(CONF(.timeout = 14));
+		rule("packet qp=%u n=1 %s", a.qp->qp_num, naks[i].nak);
+		begin = now_ns();
+		post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_wc(a.scq, 1, naks[i].status);
+		/* timer 14: 1.28 ms (IBA table 45) */
+		if (!strncmp(naks[i].nak, "rnr", 3))
+			CHECK(now_ns() - begin >= 1280000);
+		SAME(fired(), 1);
+		expect_state(&a, naks[i].status ? IBV_QPS_ERR : IBV_QPS_RTS);
+		unmake_wire();
+	}
+	make_wire(CONF(.rnr_retry = 2));
+	rule("packet qp=%u rnr=1", a.qp->qp_num);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_wc(a.scq, 1, IBV_WC_RNR_RETRY_EXC_ERR);
+	SAME(fired(), 3);
+	unmake_wire();
+}
+
+/* until the device is removed: rules are in place, a request is delayed */
+static void removed(void)
+{
+	if (!getenv("REMOVAL"))
+		return;
+	make_pair(&a, &b, CONF());
+	rule("request qp=%u delay=50s", a.qp->qp_num);
+	rule("packet delay=50s");
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	printf("running\n");
+	fflush(stdout);
+	expect_wc(a.scq, 1, IBV_WC_FATAL_ERR);
+}
+
+TESTS(
+	TEST(each_status), TEST(send_queue_error), TEST(what_matches), TEST(delayed_requests),
+	TEST(each_verb), TEST(each_event), TEST(refused_texts), TEST(random_texts),
+	TEST(rules_change), TEST(lost_packets), TEST(lost_retries), TEST(twice_and_late),
+	TEST(bad_data), TEST(each_nak), TEST(removed)
+)
