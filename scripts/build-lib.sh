@@ -63,3 +63,17 @@ dkms_source()
 	mkdir -p "$1"
 	sync_sources "$1" Kbuild Makefile dkms.conf COPYING LICENSES drivers include >/dev/null
 }
+
+# install_tools ROOT: copy the tools, their man pages, and what they need
+install_tools()
+{
+	local tool
+	for tool in weft-check weft-inject; do
+		install -D -m 755 "$WEFT_TOP/userspace/tools/$tool" "$1/usr/sbin/$tool"
+		mkdir -p "$1/usr/share/man/man8"
+		gzip -9n <"$WEFT_TOP/userspace/tools/$tool.8" >"$1/usr/share/man/man8/$tool.8.gz"
+	done
+	install -D -m 644 -t "$1/usr/share/weft/scenarios" "$WEFT_TOP"/userspace/tools/scenarios/*
+	install -D -m 644 "$WEFT_TOP/userspace/tools/weft-inject.bash" \
+		"$1/usr/share/bash-completion/completions/weft-inject"
+}

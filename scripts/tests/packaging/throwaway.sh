@@ -36,7 +36,12 @@ whole()
 	gzip -t /usr/share/man/man7/weft.7.gz
 	cmp /usr/lib/systemd/system/weft@.service /weft/userspace/systemd/weft@.service
 	cmp "$(command -v weft-check)" /weft/userspace/tools/weft-check
+	cmp "$(command -v weft-inject)" /weft/userspace/tools/weft-inject
+	diff -r /usr/share/weft/scenarios /weft/userspace/tools/scenarios
+	weft-inject scenarios | grep '^lossy-switch '
+	cmp /usr/share/bash-completion/completions/weft-inject /weft/userspace/tools/weft-inject.bash
 	gzip -t /usr/share/man/man8/weft-check.8.gz
+	gzip -t /usr/share/man/man8/weft-inject.8.gz
 }
 
 # headers: the newest kernel that has its headers there; the kernel itself has not
