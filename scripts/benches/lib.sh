@@ -93,6 +93,22 @@ end_turn()
 	[ ! -e /sys/module/rdma_rxe ] || modprobe -r rdma_rxe
 }
 
+# devices_of weft|rxe: at the ends of the cable of "joined" are ${kind}8 and ${kind}9, and no other
+# device is. Return: 1: there it does not work (rdma_rxe before Linux 7.2).
+devices_of()
+{
+	end_turn
+	kind=$1
+	modprobe "${kind/rxe/rdma_rxe}"
+	rdma link add "${kind}8" type "$kind" netdev veth8
+	there rdma link add "${kind}9" type "$kind" netdev veth9 || return 1
+	[ -n "$(there ss -Huln "sport = :4791")" ] || return 1
+	# shellcheck disable=SC2034 # for the parts
+	index8=$(gid "${kind}8" 10.10.1.1)
+	# shellcheck disable=SC2034 # for the parts
+	index9=$(gid "${kind}9" 10.10.1.2)
+}
+
 # icrc 0|1: of the packets of all devices here
 icrc()
 {

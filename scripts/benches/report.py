@@ -159,6 +159,7 @@ def rows_wire():
                       beside=[("TCP", of(name + "/tcp-1048576", "tcp"))])
         yield row("veth %d: round trip 8 B" % mtu, unit, MOST, name + "/pingpong-8",
                   times(1, name + "/tcp-8", "tcp"), "TCP", [("TCP", of(name + "/tcp-8", "tcp"))], rxe=False)
+    yield from rows_adapters()
     for size in 40, 1040:
         udp = "flood/udp-%d" % size
         for name, words in ("noise", "no packet"), ("qpn", "no such QP"), ("icrc", "wrong ICRC"):
@@ -169,6 +170,22 @@ def rows_wire():
                   "0", rxe=False)
     yield row("allocations, veth WRITE 1 MiB", "a packet", MOST, "allocations/wire-write", 2.05,
               "1; a socket buffer is two", rxe=False)
+
+
+def rows_adapters():
+    """veth with the offloads of an adapter: see shaped() of part wire."""
+    unit = "instructions"
+    for shape, mtu in itertools.product(("nic-tx", "nic-rx"), (1500, 9000)):
+        name = "%s%d/" % (shape, mtu)
+        text, tcp = "%s %d: " % (shape, mtu), ("TCP", of(name + "tcp-1048576", "tcp"))
+        for who, words in ("weft", ""), ("bare", ", no ICRC"):
+            for what, verb in (("write-1048576", "WRITE"), ("median/read-1048576", "READ, median"),
+                               ("sender/ucwrite-1048576", "WRITE, the sender alone")):
+                limit, why = None, ""
+                if shape == "nic-rx" and who == "bare" and verb == "WRITE":
+                    limit, why = times(1, name + "tcp-1048576", "tcp"), "TCP"
+                yield Row(text + verb + " 1 MiB" + words, unit, MOST, of(name + what, who),
+                          of(name + what, "rxe"), limit, why, [tcp])
 
 
 def rows_host():

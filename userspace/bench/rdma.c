@@ -62,7 +62,7 @@ void create_qp(struct end *end)
 			.max_send_wr = DEPTH, .max_recv_wr = DEPTH,
 			.max_send_sge = 1, .max_recv_sge = 1,
 		},
-		.qp_type = IBV_QPT_RC,
+		.qp_type = end->uc ? IBV_QPT_UC : IBV_QPT_RC,
 	};
 
 	end->qp = ibv_create_qp(end->device->pd, &init);
@@ -79,10 +79,13 @@ static void modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 
 static void connect_end(struct end *end, struct end *peer, enum ibv_mtu mtu)
 {
+	int rc_rtr = end->uc ? 0 : IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	int rc_rts = end->uc ? 0 : IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				   IBV_QP_MAX_QP_RD_ATOMIC;
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .port_num = 1,
 		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE |
-			IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+			(end->uc ? 0 : IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC),
 	};
 
 	modify(end->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
@@ -101,14 +104,12 @@ static void connect_end(struct end *end, struct end *peer, enum ibv_mtu mtu)
 		},
 	};
 	modify(end->qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
-	       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-	       IBV_QP_MIN_RNR_TIMER);
+	       IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | rc_rtr);
 	attr = (struct ibv_qp_attr){
 		.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7,
 		.rnr_retry = 7, .max_rd_atomic = 1,
 	};
-	modify(end->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
-	       IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+	modify(end->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | rc_rts);
 }
 
 void connect_ends(struct end *a, struct end *b)

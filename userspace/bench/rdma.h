@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * RC QPs, both ends of which are held by one process. What fails ends the program.
+ * RC or UC QPs, both ends of which are held by one process. What fails ends the program.
  */
 #ifndef BENCH_RDMA_H
 #define BENCH_RDMA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <infiniband/verbs.h>
 
@@ -23,6 +24,7 @@ struct end {
 	struct ibv_qp *qp;
 	struct ibv_mr *mr;
 	char *buf;
+	bool uc;		/* the QP is UC, not RC */
 };
 
 void open_device(struct device *device, const char *name, int gid_index);

@@ -4,12 +4,14 @@
  *
  * usage: verbs_cost DEVICE[,DEVICE] GID-INDEX[,INDEX] OPERATION SIZE ITERATIONS
  *
- * OPERATION: send, pingpong, write, read or fadd. Each iteration lasts from
+ * OPERATION: send, pingpong, write, read, fadd, or ucwrite, a WRITE on UC, which needs no
+ * answer: if what arrives is dropped it shows what the sender alone costs. Each iteration lasts from
  * ibv_post_send() until every completion was polled; between two empty polls
  * the process yields. Prints "OPERATION,SIZE,MIN,MEDIAN" in nanoseconds of
  * CLOCK_MONOTONIC, less the cost of reading the clock. In a guest whose clock
  * counts instructions these are instructions. With two devices each has an end.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,6 +79,7 @@ static const struct operation {
 	{ "write", one_write, NULL },
 	{ "read", one_read, NULL },
 	{ "fadd", one_fadd, NULL },
+	{ "ucwrite", one_write, NULL },
 };
 
 static const struct operation *find_operation(const char *name)
@@ -91,7 +94,7 @@ static const struct operation *find_operation(const char *name)
 }
 
 /* Each end has its own device, or both have the first one. */
-static void create_ends(char *names, const char *indexes)
+static void create_ends(char *names, const char *indexes, bool uc)
 {
 	char *second = strchr(names, ',');
 	const char *index = strchr(indexes, ',');
@@ -105,6 +108,7 @@ static void create_ends(char *names, const char *indexes)
 	for (e = 0; e < 2; e++) {
 		ends[e].device = &devices[second ? e : 0];
 		create_memory(&ends[e], size);
+		ends[e].uc = uc;
 		create_qp(&ends[e]);
 	}
 	connect_ends(&ends[0], &ends[1]);
@@ -120,7 +124,7 @@ int main(int argc, char **argv)
 	}
 	op = find_operation(argv[3]);
 	size = atoi(argv[4]);
-	create_ends(argv[1], argv[2]);
+	create_ends(argv[1], argv[2], !strcmp(op->name, "ucwrite"));
 	measure(op->name, size, atoi(argv[5]), op->before, op->one);
 	return 0;
 }
