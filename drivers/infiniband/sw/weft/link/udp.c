@@ -185,6 +185,8 @@ static struct sock *listen_create(struct net *net, int family)
 	setup_udp_tunnel_sock(net, sock->sk, &tunnel);
 	/* receive bursts as they are */
 	udp_allow_gso(sock->sk);
+	/* nothing inside of a packet uses a checksum of the whole, so UDP need not compute one */
+	inet_dec_convert_csum(sock->sk);
 	return sock->sk;
 }
 
