@@ -460,6 +460,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	dev->port_ops = ib ? &weft_port_ib : &weft_port_roce;
 	dev->local_link = weft_attribute_local_link();
 	dev->icrc = true;
+	dev->uso = true;
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
 	weft_region_table_init(&dev->regions);

@@ -61,6 +61,7 @@ struct weft_tx_batch {
 	 * so is a packet whose payload may change.
 	 */
 	bool			by_reference;
+	bool			again;	/* some of these packets have been sent before */
 	/* as in struct weft_datagram; never together with @by_reference */
 	bool			ip_csum;
 };

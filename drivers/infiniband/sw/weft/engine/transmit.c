@@ -97,6 +97,7 @@ static void xmit_build(struct weft_qp *qp, const struct weft_slot *slot, u32 fro
 {
 	const struct weft_sqe *sqe = &slot->wqe.sqe;
 	const struct weft_opdef *op = slot->op;
+	bool again = weft_inflight_is_rewound(&qp->send.inflight);
 	u32 offset = from * qp->mtu;
 
 	*batch = (struct weft_tx_batch){
@@ -105,7 +106,8 @@ static void xmit_build(struct weft_qp *qp, const struct weft_slot *slot, u32 fro
 		.tx = &qp->send.tx,
 		.mtu = qp->mtu,
 		.by_reference = weft_qp_is_reliable(qp) && !(sqe->flags & WEFT_SQE_INLINE) &&
-				!weft_inflight_is_rewound(&qp->send.inflight),
+				!again,
+		.again = again,
 		.hdr = {
 			.migreq = weft_qp_has_migrated(qp),
 			.pkey = weft_qp_pkey(qp),

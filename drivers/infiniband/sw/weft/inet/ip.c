@@ -104,6 +104,22 @@ static void ip_push_ipv6(struct sk_buff *skb, const struct weft_ip_path *path,
 }
 
 /*
+ * Make the headers of weft_ip_push() those of a packet with @length bytes behind the UDP header.
+ * @id is the identification of IPv4.
+ */
+void weft_ip_set_length(struct sk_buff *skb, u32 length, u16 id)
+{
+	length += sizeof(struct udphdr);
+	udp_hdr(skb)->len = htons(length);
+	if (skb->protocol == htons(ETH_P_IP)) {
+		ip_hdr(skb)->tot_len = htons(sizeof(struct iphdr) + length);
+		ip_hdr(skb)->id = htons(id);
+	} else {
+		ipv6_hdr(skb)->payload_len = htons(length);
+	}
+}
+
+/*
  * Put UDP and IP headers in front of a packet, which has headroom for them. @dst is its route, for
  * the hop limit; @id is the identification of IPv4. The UDP checksum is 0; a tunnel over IPv6 fills
  * it in.
@@ -123,3 +139,4 @@ void weft_ip_push(struct sk_buff *skb, const struct weft_ip_path *path, struct d
 	else
 		ip_push_ipv6(skb, path, dst);
 }
+WEFT_EXPORT_FOR_TEST(weft_ip_push);

@@ -37,6 +37,7 @@ static inline u32 weft_ip_headers(bool ipv4)
 }
 
 struct dst_entry *weft_ip_route(struct net *net, struct weft_ip_path *path, int oif);
+void weft_ip_set_length(struct sk_buff *skb, u32 length, u16 id);
 void weft_ip_push(struct sk_buff *skb, const struct weft_ip_path *path, struct dst_entry *dst,
 		  u16 id);
 

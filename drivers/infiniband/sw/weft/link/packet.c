@@ -108,7 +108,8 @@ static void packet_reference(struct sk_buff *skb, struct weft_iter *payload, u32
 	skb_shinfo(skb)->flags |= SKBFL_SHARED_FRAG;
 }
 
-static void packet_copy(void *at, struct weft_iter *payload, u32 length)
+/* Copy @length bytes of payload to @at, and advance @payload. */
+void weft_packet_copy(void *at, struct weft_iter *payload, u32 length)
 {
 	struct weft_span span = { .addr = (uintptr_t)at, .length = length };
 	struct weft_iter to;
@@ -127,9 +128,9 @@ static void packet_put_headers(struct sk_buff *skb, const struct weft_hdr *hdr, 
 /*
  * Get memory from the CPU's fragment cache, a chunk of some pages. Since 6.13 a request longer than
  * a page fails if the chunk has too little left, and does not begin a new chunk. A request for a
- * page does begin one, at the first or second try.
+ * page does begin one, at the first or second try. Bottom halves are off.
  */
-static void *packet_fragment(u32 size)
+void *weft_packet_fragment(u32 size)
 {
 	void *fragment = napi_alloc_frag_align(size, SMP_CACHE_BYTES);
 	void *page;
@@ -153,7 +154,7 @@ static void *packet_fragment(u32 size)
 static struct sk_buff *packet_alloc(u32 head, u32 more, void **fragment)
 {
 	u32 size = SKB_HEAD_ALIGN(head);
-	void *buffer = packet_fragment(size + more);
+	void *buffer = weft_packet_fragment(size + more);
 	struct sk_buff *skb;
 
 	if (!buffer)
@@ -167,7 +168,8 @@ static struct sk_buff *packet_alloc(u32 head, u32 more, void **fragment)
 	return skb;
 }
 
-static struct sk_buff *packet_alloc_linear(u32 head)
+/* A buffer of @head bytes in one piece, or NULL. Bottom halves are off. */
+struct sk_buff *weft_packet_alloc(u32 head)
 {
 	struct sk_buff *skb = NULL;
 	void *fragment;
@@ -183,13 +185,13 @@ static struct sk_buff *packet_build_short(const struct weft_tx_batch *batch,
 {
 	u32 head = room + weft_opcode(hdr->opcode)->length;
 	u32 trailer = hdr->pad + WEFT_ICRC_LENGTH;
-	struct sk_buff *skb = packet_alloc_linear(head + length + trailer);
+	struct sk_buff *skb = weft_packet_alloc(head + length + trailer);
 
 	if (!skb)
 		return NULL;
 	packet_put_headers(skb, hdr, room);
 	if (length)
-		packet_copy(skb_put(skb, length), batch->payload, length);
+		weft_packet_copy(skb_put(skb, length), batch->payload, length);
 	skb_put_zero(skb, trailer);
 	return skb;
 }
@@ -209,7 +211,7 @@ static struct sk_buff *packet_build_long(const struct weft_tx_batch *batch,
 		return NULL;
 	packet_put_headers(skb, hdr, room);
 	if (copied)
-		packet_copy(fragment, batch->payload, copied);
+		weft_packet_copy(fragment, batch->payload, copied);
 	else
 		packet_reference(skb, batch->payload, length);
 	memset(fragment + copied, 0, trailer);

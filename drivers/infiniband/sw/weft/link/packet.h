@@ -6,13 +6,15 @@
 #include <linux/types.h>
 
 struct sk_buff;
-struct weft_answer;
 struct weft_datagram;
 struct weft_hdr;
+struct weft_iter;
 struct weft_qp;
 struct weft_tx_batch;
-struct weft_sgl;
 
+void *weft_packet_fragment(u32 size);
+struct sk_buff *weft_packet_alloc(u32 head);
+void weft_packet_copy(void *at, struct weft_iter *payload, u32 length);
 struct sk_buff *weft_packet_build(const struct weft_tx_batch *batch, const struct weft_hdr *hdr,
 				  u32 length, u32 room, bool linear);
 void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc);

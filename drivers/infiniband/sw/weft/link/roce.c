@@ -19,6 +19,7 @@
 #include "link/packet.h"
 #include "link/tx_credit.h"
 #include "link/udp.h"
+#include "link/uso.h"
 #include "inet/ip.h"
 #include "object/dev.h"
 #include "object/tx.h"
@@ -143,20 +144,27 @@ static u32 roce_headroom(const struct roce_way *way)
 	       weft_ip_headers(way->ip.ipv4);
 }
 
+static bool roce_has_icrc(const struct weft_tx_batch *batch)
+{
+	return READ_ONCE(batch->qp->dev->icrc) || batch->av->multicast;
+}
+
+static u32 roce_icrc_begin(const struct sk_buff *skb, const struct roce_way *way,
+			   const struct weft_wire_bth *bth)
+{
+	if (way->ip.ipv4)
+		return weft_icrc_begin_ipv4(ip_hdr(skb), udp_hdr(skb), bth);
+	return weft_icrc_begin_ipv6(ipv6_hdr(skb), udp_hdr(skb), bth);
+}
+
 /* Store the ICRC, when the headers are complete and the ICRC is zero. */
 static void roce_seal(struct sk_buff *skb, const struct weft_tx_batch *batch,
 		      const struct roce_way *way)
 {
 	const struct weft_wire_bth *bth = (const void *)(udp_hdr(skb) + 1);
-	u32 crc;
 
-	if (!READ_ONCE(batch->qp->dev->icrc) && !batch->av->multicast)
-		return;
-	if (way->ip.ipv4)
-		crc = weft_icrc_begin_ipv4(ip_hdr(skb), udp_hdr(skb), bth);
-	else
-		crc = weft_icrc_begin_ipv6(ipv6_hdr(skb), udp_hdr(skb), bth);
-	weft_packet_seal(skb, bth, crc);
+	if (roce_has_icrc(batch))
+		weft_packet_seal(skb, bth, roce_icrc_begin(skb, way, bth));
 }
 
 /*
@@ -188,12 +196,10 @@ static void roce_choose_queue(const struct weft_tx_batch *batch, struct sk_buff 
 }
 
 /* Returns 0; -ENOBUFS: the queue of the net device is full; or another error. */
-static int roce_output(const struct weft_burst *burst, const struct weft_tx_batch *batch,
+static int roce_output(struct sk_buff *skb, const struct weft_tx_batch *batch,
 		       const struct roce_way *way)
 {
-	const struct net_device *ndev = READ_ONCE(way->dst->dev);
-	struct sk_buff *skb = weft_burst_close(burst, ndev);
-	struct net *net = dev_net(ndev);
+	struct net *net = dev_net(READ_ONCE(way->dst->dev));
 	struct sock *sk = roce_sock(batch, net, way->ip.ipv4);
 	int ret;
 
@@ -234,37 +240,120 @@ static u32 roce_size(const struct weft_hdr *hdr, u32 length)
 	return weft_opcode(hdr->opcode)->length + length + hdr->pad + WEFT_ICRC_LENGTH;
 }
 
+/* Put packet number @i of a batch at @at, behind the headers of @skb, which become those for it. */
+static void roce_put(struct weft_tx_batch *batch, const struct roce_way *way, struct sk_buff *skb,
+		     const struct weft_hdr *hdr, u32 length, u16 id, void *at)
+{
+	u32 size = roce_size(hdr, length);
+	u8 *trailer = at + size - WEFT_ICRC_LENGTH;
+	u8 *payload = at + weft_opcode(hdr->opcode)->length;
+	u32 crc;
+
+	weft_hdr_encode(at, hdr);
+	weft_packet_copy(payload, batch->payload, length);
+	memset(payload + length, 0, hdr->pad + WEFT_ICRC_LENGTH);
+	if (!roce_has_icrc(batch))
+		return;
+	weft_ip_set_length(skb, size, id);
+	crc = roce_icrc_begin(skb, way, at);
+	at += sizeof(struct weft_wire_bth);
+	weft_icrc_store(trailer, weft_icrc_update(crc, at, trailer - (u8 *)at));
+}
+
+/*
+ * Make packets of a batch from number @i on, as many as one buffer takes, for a net device that
+ * cuts it up. Returns NULL, and nothing has changed, without memory.
+ */
+static struct sk_buff *roce_fill_uso(struct weft_tx_batch *batch, const struct roce_way *way, u32 i,
+				     u32 *packets)
+{
+	const struct net_device *ndev = READ_ONCE(way->dst->dev);
+	u32 room = roce_headroom(way);
+	struct weft_uso uso = { .skb = weft_packet_alloc(room) };
+	u32 first = weft_psn_add(batch->hdr.psn, i);
+	struct weft_hdr hdr = batch->hdr;
+	u32 length;
+	void *at;
+
+	if (!uso.skb)
+		return NULL;
+	skb_reserve(uso.skb, room);
+	weft_ip_push(uso.skb, &way->ip, way->dst, first);
+	for (; i < batch->num; i++) {
+		length = weft_packet_header(batch, i, &hdr);
+		at = weft_uso_add(&uso, ndev, roce_size(&hdr, length), batch->num - i);
+		if (!at)
+			break;
+		roce_put(batch, way, uso.skb, &hdr, length, first + uso.packets - 1, at);
+	}
+	if (!uso.packets) {
+		kfree_skb(uso.skb);
+		return NULL;
+	}
+	weft_uso_close(&uso, first);
+	*packets = uso.packets;
+	return uso.skb;
+}
+
+/* As roce_fill(), as a list of packets. */
+static struct sk_buff *roce_fill_list(struct weft_tx_batch *batch, const struct roce_way *way,
+				      u32 i, u32 most, u32 *packets)
+{
+	u32 front = weft_ip_headers(way->ip.ipv4), mtu = dst_mtu(way->dst);
+	struct weft_hdr hdr = batch->hdr;
+	struct weft_burst burst = {};
+	struct sk_buff *skb;
+	u32 length, size;
+
+	do {
+		length = weft_packet_header(batch, i, &hdr);
+		size = roce_size(&hdr, length);
+		if (front + size > mtu || !weft_burst_takes(&burst, size))
+			break;
+		skb = roce_build(batch, way, &hdr, length, burst.head ? WEFT_BURST_HEADROOM : 0);
+		if (!skb)
+			break;
+		weft_burst_add(&burst, skb);
+	} while (++i < batch->num && burst.packets < most && !dst_xfrm(way->dst));
+	if (!burst.packets)
+		return NULL;
+	*packets = burst.packets;
+	return weft_burst_close(&burst, READ_ONCE(way->dst->dev));
+}
+
+/* What is sent again does without USO, for the case that the net device does not do it right. */
+static bool roce_wants_uso(const struct weft_tx_batch *batch, const struct roce_way *way, u32 i,
+			   u32 most)
+{
+	return batch->num - i > 1 && most > 1 && !batch->again && READ_ONCE(batch->qp->dev->uso) &&
+	       !dst_xfrm(way->dst) &&
+	       weft_uso_fits(READ_ONCE(way->dst->dev), way->ip.ipv4);
+}
+
 /*
  * Make packets of a batch from number @i on, as many as go together, up to @most. With IPsec each
  * packet goes alone, because IPsec would take a burst apart at once.
  *
- * Returns 0; -ENETUNREACH: no route; -EMSGSIZE: the first packet is too long for the route;
- * -ENOBUFS: no memory for it.
+ * Returns the buffer with *@packets packets; -ENETUNREACH: no route; -EMSGSIZE: the first packet is
+ * too long for the route; -ENOBUFS: no memory for it.
  */
-static int roce_fill(struct weft_tx_batch *batch, const struct roce_way *way, u32 i, u32 most,
-		     struct weft_burst *burst)
+static struct sk_buff *roce_fill(struct weft_tx_batch *batch, const struct roce_way *way, u32 i,
+				 u32 most, u32 *packets)
 {
-	u32 front = weft_ip_headers(way->ip.ipv4);
 	struct weft_hdr hdr = batch->hdr;
-	u32 length, size, mtu;
-	struct sk_buff *skb;
+	struct sk_buff *skb = NULL;
+	u32 length;
 
 	if (!way->dst)
-		return -ENETUNREACH;
-	mtu = dst_mtu(way->dst);
-	do {
-		length = weft_packet_header(batch, i, &hdr);
-		size = roce_size(&hdr, length);
-		if (front + size > mtu)
-			return burst->head ? 0 : -EMSGSIZE;
-		if (!weft_burst_takes(burst, size))
-			break;
-		skb = roce_build(batch, way, &hdr, length, burst->head ? WEFT_BURST_HEADROOM : 0);
-		if (!skb)
-			return burst->head ? 0 : -ENOBUFS;
-		weft_burst_add(burst, skb);
-	} while (++i < batch->num && burst->packets < most && !dst_xfrm(way->dst));
-	return 0;
+		return ERR_PTR(-ENETUNREACH);
+	length = weft_packet_header(batch, i, &hdr);
+	if (weft_ip_headers(way->ip.ipv4) + roce_size(&hdr, length) > dst_mtu(way->dst))
+		return ERR_PTR(-EMSGSIZE);
+	if (roce_wants_uso(batch, way, i, most))
+		skb = roce_fill_uso(batch, way, i, packets);
+	if (!skb)
+		skb = roce_fill_list(batch, way, i, most, packets);
+	return skb ?: ERR_PTR(-ENOBUFS);
 }
 
 /*
@@ -273,10 +362,10 @@ static int roce_fill(struct weft_tx_batch *batch, const struct roce_way *way, u3
  */
 static u32 roce_burst(struct weft_tx_batch *batch, const struct roce_way *way, u32 i, u32 most)
 {
-	struct weft_burst burst = {};
 	bool used = weft_tx_credit_is_used(batch);
 	struct weft_iter start = {};
-	u32 packets;
+	struct sk_buff *skb;
+	u32 packets = 1;
 	int ret;
 
 	if (batch->length)
@@ -285,12 +374,10 @@ static u32 roce_burst(struct weft_tx_batch *batch, const struct roce_way *way, u
 	local_bh_disable();
 	/* keeps the net device of the route, and the socket of roce_sock() */
 	rcu_read_lock();
-	ret = roce_fill(batch, way, i, most, &burst);
-	if (!ret)
-		ret = roce_output(&burst, batch, way);
+	skb = roce_fill(batch, way, i, most, &packets);
+	ret = PTR_ERR_OR_ZERO(skb) ?: roce_output(skb, batch, way);
 	rcu_read_unlock();
 	local_bh_enable();
-	packets = burst.packets ?: 1;
 	if (!ret) {
 		batch->tx->backoffs = 0;
 		weft_stats_add(batch->qp, WEFT_STAT_TX_PACKETS, packets);

@@ -118,6 +118,21 @@ static ssize_t icrc_store(struct device *device, struct device_attribute *attr,
 
 static DEVICE_ATTR_RW(icrc);
 
+static ssize_t uso_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(attr_dev(device)->uso));
+}
+
+static ssize_t uso_store(struct device *device, struct device_attribute *attr,
+			 const char *buf, size_t count)
+{
+	struct weft_dev *dev = attr_dev(device);
+
+	return attr_set_bool(dev, "uso", &dev->uso, buf, count);
+}
+
+static DEVICE_ATTR_RW(uso);
+
 static ssize_t ib_peers_show(struct device *device, struct device_attribute *attr, char *buf)
 {
 	struct weft_underlay_addrs peers;
@@ -185,6 +200,7 @@ static struct attribute *attr_attributes[] = {
 	&dev_attr_hw_rev.attr,
 	&dev_attr_icrc.attr,
 	&dev_attr_local_link.attr,
+	&dev_attr_uso.attr,
 	NULL
 };
 

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Packets of one length as one buffer, which the net device cuts up (tx-udp-segmentation). */
+#ifndef WEFT_LINK_USO_H
+#define WEFT_LINK_USO_H
+
+#include <linux/types.h>
+
+struct net_device;
+struct sk_buff;
+
+/* A buffer that is being filled; it is empty if all but @skb is zero. */
+struct weft_uso {
+	struct sk_buff	*skb;		/* has headers of IP and UDP, and no payload at first */
+	u32		size;		/* bytes of the first packet, from the BTH to the ICRC */
+	u32		packets;
+	u8		*at;		/* the next byte of the last fragment */
+	u32		room;		/* bytes from there to its end */
+	bool		ended;		/* no packet can follow a shorter one */
+};
+
+bool weft_uso_fits(const struct net_device *ndev, bool ipv4);
+void *weft_uso_add(struct weft_uso *uso, const struct net_device *ndev, u32 size, u32 left);
+void weft_uso_close(struct weft_uso *uso, u16 id);
+
+#endif /* WEFT_LINK_USO_H */
