@@ -435,10 +435,32 @@ bool fake_link_step(struct fake_link *link)
 	return true;
 }
 
+static struct weft_early *fake_early(struct fake_link *link, u32 half)
+{
+	struct weft_qp *qp = link->node[half / 2].qp;
+
+	return half % 2 ? &qp->recv.early : &qp->send.early;
+}
+
+/* Let the gap of a requester or responder become old. */
+static bool fake_gap_ages(struct fake_link *link, u32 half)
+{
+	struct weft_early *early = fake_early(link, half);
+
+	if (weft_early_is_empty(early) || !early->due || early->old)
+		return false;
+	early->old = true;
+	weft_turn_post(fake_turn(link, half), WEFT_EV_TIMER);
+	return true;
+}
+
 bool fake_link_pass_time(struct fake_link *link)
 {
 	u32 first = fake_random(link, FAKE_NODES), i;
 
+	for (i = 0; i < 2 * FAKE_NODES; i++)
+		if (fake_gap_ages(link, i))
+			return true;
 	for (i = 0; i < FAKE_NODES; i++)
 		if (fake_expire(&link->node[(first + i) % FAKE_NODES], false))
 			return true;
@@ -502,6 +524,12 @@ static enum hrtimer_restart fake_timer_expired(struct hrtimer *timer)
 	struct weft_qp *qp = container_of(timer, struct weft_qp, send.retry.timer);
 
 	fake_node_of(qp->dev)->expired = true;
+	return HRTIMER_NORESTART;
+}
+
+/* See fake_gap_ages(). */
+static enum hrtimer_restart fake_gap_expired(struct hrtimer *timer)
+{
 	return HRTIMER_NORESTART;
 }
 
@@ -610,6 +638,10 @@ static void fake_node_create(struct fake_node *node, const struct fake_attr *att
 	disable_work(&node->qp->migration.work);
 	hrtimer_setup(&node->qp->send.retry.timer, fake_timer_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_REL_SOFT);
+	hrtimer_setup(&node->qp->send.early.timer, fake_gap_expired, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_SOFT);
+	hrtimer_setup(&node->qp->recv.early.timer, fake_gap_expired, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_ABS_SOFT);
 }
 
 static void fake_gid(union ib_gid *gid, __be32 ip)
@@ -686,6 +718,9 @@ static void fake_expect_node_quiet(struct kunit *test, const struct fake_node *n
 	KUNIT_EXPECT_EQ(test, qp->recv.turn.bits, 0);
 	KUNIT_EXPECT_TRUE(test, weft_backlog_is_empty(&qp->send.packets));
 	KUNIT_EXPECT_TRUE(test, weft_backlog_is_empty(&qp->recv.packets));
+	KUNIT_EXPECT_TRUE(test, weft_early_is_empty(&qp->send.early));
+	KUNIT_EXPECT_TRUE(test, weft_early_is_empty(&qp->recv.early));
+	KUNIT_EXPECT_EQ(test, atomic_read(&node->dev.early_bytes), 0);
 	KUNIT_EXPECT_EQ(test, (int)qp->recv.response.kind, (int)WEFT_RESPONSE_NOTHING);
 	KUNIT_EXPECT_FALSE(test, qp->recv.ack_due);
 	KUNIT_EXPECT_FALSE(test, weft_send_is_busy(&qp->send));

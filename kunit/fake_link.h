@@ -113,7 +113,10 @@ void fake_link_destroy(struct fake_link *link);
 /* Let one thing happen. False: nothing can happen before time passes. */
 bool fake_link_step(struct fake_link *link);
 
-/* Nothing is under way: let a timer expire. False: none runs. */
+/*
+ * Nothing is under way: let a gap before packets that are kept become old, or a timer expire.
+ * False: neither is there.
+ */
 bool fake_link_pass_time(struct fake_link *link);
 
 /* Let things happen, and time pass, until nothing more can happen. */

@@ -30,7 +30,7 @@ static const char * const quiet[] = {
 	"req_remote_access_errors", "req_remote_invalid_request",
 	"req_transport_retries_exceeded", "req_rnr_retries_exceeded",
 	"resp_remote_access_errors", "resp_local_length_error", "duplicate_request",
-	"rnr_nak_retry_err", "implied_nak_seq_err", "rx_icrc_encapsulated",
+	"rnr_nak_retry_err", "implied_nak_seq_err", "rx_icrc_encapsulated", "rx_early",
 };
 
 static const char * const busy[] = {

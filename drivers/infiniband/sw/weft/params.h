@@ -108,6 +108,19 @@
 #define WEFT_QUEUE_PACKETS	1024
 #define WEFT_QUEUE_BYTES	SZ_8M
 /*
+ * Packets that have overtaken others, and bytes of their memory: of a requester or responder, and
+ * of all those of a device. Twice the packets that a weft has unanswered.
+ */
+#define WEFT_EARLY_PACKETS	512
+#define WEFT_EARLY_BYTES	SZ_2M
+#define WEFT_EARLY_DEV_BYTES	SZ_64M
+/*
+ * A packet is lost when so many later ones have come, or so many microseconds have passed. Networks
+ * that spread a flow over several paths reorder less: their paths differ by the queue of a switch.
+ */
+#define WEFT_EARLY_GAP_PACKETS	64
+#define WEFT_EARLY_GAP_US	1000
+/*
  * A soft interrupt leaves the rest to a work item after this number of work requests or bytes of a
  * QP.
  */

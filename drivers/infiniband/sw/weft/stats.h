@@ -124,7 +124,9 @@ struct weft_dev;
 	X(RX_ATOMIC_REQUESTS, rx_atomic_requests,			\
 	  "Atomics, and ATOMIC WRITEs, among rcvd_messages.")		\
 	X(RX_INJECTED, rx_injected,					\
-	  "Packets dropped because an injection rule says so.")
+	  "Packets dropped because an injection rule says so.")		\
+	X(RX_EARLY, rx_early,						\
+	  "Packets that overtook others, and were kept until these came.")
 
 /*
  * X(id, second name): the names of mlx5 for counters that weft has by another name. The last one is

@@ -3,6 +3,7 @@
 #include "engine/completer.h"
 
 #include "engine/drop.h"
+#include "engine/early.h"
 #include "engine/gather.h"
 #include "engine/inflight.h"
 #include "engine/migration.h"
@@ -78,6 +79,37 @@ static void comp_implied_nak(struct weft_qp *qp)
 	weft_retry(qp);
 }
 
+/* Is the response that early packets wait for lost? The send turn is owned. */
+void weft_completer_overdue(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+
+	if (!weft_early_is_empty(&send->early) && !send->inflight.retried &&
+	    weft_early_is_old(&send->early, send->inflight.una))
+		comp_implied_nak(qp);
+}
+
+/*
+ * A packet has come before responses to earlier requests: keep it until they come, or until they
+ * are taken for lost.
+ */
+static enum weft_verdict comp_gap(struct weft_qp *qp, struct weft_pkt *pkt)
+{
+	struct weft_early *early = &qp->send.early;
+	bool counted = pkt->counted;
+
+	if (comp_has_failed(qp))
+		return WEFT_DROP;
+	if (!weft_early_keep(early, qp->dev, pkt)) {
+		comp_implied_nak(qp);
+		return WEFT_DROP;
+	}
+	if (!counted)
+		weft_stats_inc(qp, WEFT_STAT_RX_EARLY);
+	weft_completer_overdue(qp);
+	return WEFT_KEPT;
+}
+
 static void comp_nak(struct weft_qp *qp, enum weft_nak code)
 {
 	enum weft_fault fault;
@@ -118,22 +150,17 @@ static void comp_credits(struct weft_inflight *inflight, const struct weft_hdr *
 	inflight->limit = weft_psn_add(hdr->aeth.msn, weft_aeth_credits(code));
 }
 
-static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
+static enum weft_verdict comp_aeth(struct weft_qp *qp, struct weft_pkt *pkt)
 {
+	const struct weft_hdr *hdr = &pkt->hdr;
 	u8 code = weft_aeth_code(hdr->aeth.syndrome);
+	bool ack = weft_aeth_type(hdr->aeth.syndrome) == WEFT_AETH_ACK;
 
-	if (weft_aeth_type(hdr->aeth.syndrome) == WEFT_AETH_ACK) {
-		if (!comp_acknowledge(qp, weft_psn_add(hdr->psn, 1)))
-			comp_implied_nak(qp);
-		return;
-	}
 	/* a NAK acknowledges all packets before the one it names */
-	if (!comp_acknowledge(qp, hdr->psn)) {
-		comp_implied_nak(qp);
-		return;
-	}
-	if (unlikely(comp_has_failed(qp)))
-		return;
+	if (unlikely(!comp_acknowledge(qp, weft_psn_add(hdr->psn, ack))))
+		return comp_gap(qp, pkt);
+	if (likely(ack) || comp_has_failed(qp))
+		return WEFT_DONE;
 	switch (weft_aeth_type(hdr->aeth.syndrome)) {
 	case WEFT_AETH_RNR_NAK:
 		weft_retry_rnr(qp, code);
@@ -144,21 +171,18 @@ static void comp_aeth(struct weft_qp *qp, const struct weft_hdr *hdr)
 	default:
 		break;
 	}
+	return WEFT_DONE;
 }
 
 /*
- * Find the request that a response answers, which must be the oldest one. NULL: drop the response.
+ * Find the request that a response answers, which must be the oldest one: all before it have been
+ * answered. NULL: drop the response.
  */
 static struct weft_slot *comp_expecting(struct weft_qp *qp, const struct weft_hdr *hdr)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 	struct weft_slot *slot;
 
-	/* a response acknowledges all requests before the one it answers */
-	if (!comp_acknowledge(qp, hdr->psn)) {
-		comp_implied_nak(qp);
-		return NULL;
-	}
 	if (weft_inflight_is_empty(inflight) || inflight->una != hdr->psn)
 		return NULL;
 	slot = weft_inflight_at(inflight, inflight->head);
@@ -287,13 +311,42 @@ static bool comp_current(const struct weft_inflight *inflight, u32 psn)
 				  (inflight->sent - inflight->una) & WEFT_PSN_MASK);
 }
 
-/*
- * Return: WEFT_LATER: the packet must be processed again later; any other verdict: it may be freed.
- */
-static enum weft_verdict comp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
+/* Process a response that came on the path. */
+static enum weft_verdict comp_response(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
+
+	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.inflight.una);
+	if (!comp_current(&qp->send.inflight, pkt->hdr.psn)) {
+		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_STALE_RESPONSES);
+		return WEFT_DROP;
+	}
+	if (op->ext & WEFT_EXT_AETH)
+		comp_credits(&qp->send.inflight, &pkt->hdr);
+	if (op->kind == WEFT_KIND_ACK)
+		return comp_aeth(qp, pkt);
+	/* a response acknowledges all requests before the one it answers */
+	if (unlikely(!comp_acknowledge(qp, pkt->hdr.psn)))
+		return comp_gap(qp, pkt);
+	switch (op->kind) {
+	case WEFT_KIND_READ_RESPONSE:
+		return comp_read_response(qp, pkt, op);
+	case WEFT_KIND_ATOMIC_ACK:
+		return comp_atomic_response(qp, pkt);
+	default:
+		return WEFT_DROP;
+	}
+}
+
+/*
+ * Return: WEFT_LATER: the packet must be processed again later; WEFT_KEPT; any other verdict: it
+ * may be freed.
+ */
+static enum weft_verdict comp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
+{
 	enum ib_qp_state state = weft_qp_state(qp);
+	bool counted = pkt->counted;
+	enum weft_verdict verdict;
 
 	if (state == IB_QPS_RESET)
 		return WEFT_DROP; /* destroy_qp may have freed the device */
@@ -310,25 +363,50 @@ static enum weft_verdict comp_packet(struct weft_qp *qp, const struct weft_pkt *
 		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_WRONG_ADDRESS);
 		return WEFT_DROP;
 	}
-	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
-	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.inflight.una);
-	if (!comp_current(&qp->send.inflight, pkt->hdr.psn)) {
-		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_STALE_RESPONSES);
-		return WEFT_DROP;
+	verdict = comp_response(qp, pkt);
+	if (likely(verdict != WEFT_LATER && !counted))
+		weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
+	return verdict;
+}
+
+/* Does the first packet that was early no longer wait for a response? */
+static bool comp_is_ready(const struct weft_send *send)
+{
+	const struct weft_inflight *inflight = &send->inflight;
+
+	if (likely(weft_early_is_empty(&send->early)))
+		return false;
+	return weft_inflight_is_empty(inflight) ||
+	       !weft_opdef_responds(weft_inflight_at(inflight, inflight->head)->op) ||
+	       weft_early_is_ready(&send->early, inflight->una);
+}
+
+/* Process a packet, and free it unless it has to wait. */
+static enum weft_verdict comp_one(struct weft_qp *qp, struct weft_pkt *pkt)
+{
+	enum weft_verdict verdict = comp_packet(qp, pkt);
+
+	if (unlikely(verdict == WEFT_LATER))
+		weft_pkt_undo(pkt, &qp->send.packets);
+	else if (likely(verdict != WEFT_KEPT))
+		weft_pkt_free(pkt);
+	return verdict;
+}
+
+/* The same, and then those that need not wait any longer. Return: false: all others have to. */
+static bool comp_consume(struct weft_qp *qp, struct weft_pkt *pkt)
+{
+	struct weft_send *send = &qp->send;
+	enum weft_verdict verdict = comp_one(qp, pkt);
+
+	while (unlikely(verdict != WEFT_LATER && comp_is_ready(send))) {
+		weft_early_take(&send->early, qp->dev, pkt);
+		verdict = comp_one(qp, pkt);
+		/* it waits for another response, and all behind it do */
+		if (verdict == WEFT_KEPT)
+			break;
 	}
-	if (op->ext & WEFT_EXT_AETH)
-		comp_credits(&qp->send.inflight, &pkt->hdr);
-	switch (op->kind) {
-	case WEFT_KIND_ACK:
-		comp_aeth(qp, &pkt->hdr);
-		return WEFT_DONE;
-	case WEFT_KIND_READ_RESPONSE:
-		return comp_read_response(qp, pkt, op);
-	case WEFT_KIND_ATOMIC_ACK:
-		return comp_atomic_response(qp, pkt);
-	default:
-		return WEFT_DROP;
-	}
+	return verdict != WEFT_LATER;
 }
 
 /*
@@ -342,13 +420,9 @@ bool weft_completer_work(struct weft_qp *qp, u32 most)
 
 	weft_assert_turn(&send->turn);
 	for (; most; most--) {
-		if (weft_turn_stopping(&send->turn) || !weft_pkt_next(&send->packets, &pkt))
+		if (weft_turn_stopping(&send->turn) || !weft_pkt_next(&send->packets, &pkt) ||
+		    !comp_consume(qp, &pkt))
 			return false;
-		if (unlikely(comp_packet(qp, &pkt) == WEFT_LATER)) {
-			weft_pkt_undo(&pkt, &send->packets);
-			return false;
-		}
-		weft_pkt_free(&pkt);
 	}
 	return true;
 }
@@ -377,9 +451,7 @@ void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 	}
 	if (!weft_backlog_is_empty(&send->packets))
 		comp_enqueue(qp, pkt);
-	else if (unlikely(comp_packet(qp, pkt) == WEFT_LATER))
-		weft_pkt_undo(pkt, &send->packets);
 	else
-		weft_pkt_free(pkt);
+		comp_consume(qp, pkt);
 	weft_requester_continue(qp);
 }

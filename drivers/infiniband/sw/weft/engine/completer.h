@@ -10,6 +10,7 @@ struct weft_pkt;
 struct weft_qp;
 
 void weft_completer_packet(struct weft_qp *qp, struct weft_pkt *pkt);
+void weft_completer_overdue(struct weft_qp *qp);
 bool weft_completer_work(struct weft_qp *qp, u32 most);
 
 #endif /* WEFT_ENGINE_COMPLETER_H */

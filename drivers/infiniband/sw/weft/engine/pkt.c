@@ -11,10 +11,12 @@
 #include "wire/headers.h"
 
 /**
- * struct pkt_cb - the control buffer of a packet in a backlog
+ * struct pkt_cb - the control buffer of a packet that is kept
  * @ip: IP's own control buffer, which has the net device an IPv6 packet came by
  * @net: namespace it arrived in
  * @port: the kind of port it came by
+ * @psn: its PSN
+ * @counted: as in &struct weft_pkt
  */
 struct pkt_cb {
 	union {
@@ -23,6 +25,8 @@ struct pkt_cb {
 	} ip;
 	const struct net		*net;
 	const struct weft_port_ops	*port;
+	u32				psn;
+	bool				counted;
 };
 
 static struct pkt_cb *pkt_cb(struct sk_buff *skb)
@@ -95,6 +99,14 @@ void weft_pkt_keep(struct weft_pkt *pkt)
 	skb_dst_drop(pkt->skb);
 	pkt_cb(pkt->skb)->net = pkt->net;
 	pkt_cb(pkt->skb)->port = pkt->port;
+	pkt_cb(pkt->skb)->psn = pkt->hdr.psn;
+	pkt_cb(pkt->skb)->counted = pkt->counted;
+}
+
+/* The PSN of a packet that weft_pkt_keep() was called for. */
+u32 weft_pkt_kept_psn(struct sk_buff *skb)
+{
+	return pkt_cb(skb)->psn;
 }
 
 /*
@@ -139,6 +151,7 @@ void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog)
 void weft_pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
 {
 	weft_pkt_init(pkt, skb, pkt_cb(skb)->port, pkt_cb(skb)->net, NULL);
+	pkt->counted = pkt_cb(skb)->counted;
 	weft_pkt_decode(pkt);
 }
 

@@ -41,6 +41,7 @@ struct weft_pkt {
 	/* destination, referenced by weft_rx(); NULL: a multicast group, or as @dev */
 	struct weft_qp		*qp;
 	enum weft_malformed	malformed;	/* what is wrong with the headers */
+	bool			counted;	/* it has been kept before, and counted then */
 };
 
 /* Where the payload of a packet is, without the pad: one span for each piece of the buffer. */
@@ -62,6 +63,7 @@ static inline void weft_pkt_init(struct weft_pkt *pkt, struct sk_buff *skb,
 	pkt->net = net;
 	pkt->dev = dev;
 	pkt->qp = NULL;
+	pkt->counted = false;
 }
 
 void weft_pkt_decode(struct weft_pkt *pkt);
@@ -81,6 +83,7 @@ static inline bool weft_pkt_is_on_path(const struct weft_pkt *pkt, const struct 
 void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spans,
 		      struct weft_iter *iter);
 void weft_pkt_keep(struct weft_pkt *pkt);
+u32 weft_pkt_kept_psn(struct sk_buff *skb);
 void weft_pkt_again(struct sk_buff *skb, struct weft_pkt *pkt);
 bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog);
 void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog);

@@ -3,6 +3,7 @@
 #include "engine/requester.h"
 
 #include "engine/completer.h"
+#include "engine/early.h"
 #include "engine/inflight.h"
 #include "engine/inject.h"
 #include "engine/link.h"
@@ -29,6 +30,7 @@ static bool req_flush(struct weft_qp *qp)
 	weft_retry_stop(&send->retry);
 	weft_odp_forget(&send->odp);
 	weft_odp_forget(&send->placing);
+	weft_early_purge(&send->early, qp->dev);
 	for (;; left--) {
 		if (weft_inflight_is_empty(inflight) && !weft_inflight_take(qp))
 			break;
@@ -181,10 +183,12 @@ static noinline bool req_responses(struct weft_qp *qp, const struct weft_budget 
 	u32 most = budget->atomic ? WEFT_SOFTIRQ_WQES : WEFT_QUEUE_PACKETS;
 	bool more = weft_completer_work(qp, most), timer = events & BIT(WEFT_EV_TIMER);
 
-	if (more && timer)
+	if (more && timer) {
 		weft_turn_post(&qp->send.turn, WEFT_EV_TIMER);
-	else if (timer)
+	} else if (timer) {
+		weft_completer_overdue(qp);
 		weft_retry_timeout(qp);
+	}
 	return more;
 }
 
@@ -363,6 +367,7 @@ void weft_requester_init(struct weft_qp *qp)
 	weft_retry_init(&send->retry);
 	weft_pace_init(send);
 	weft_backlog_init(&send->packets);
+	weft_early_init(&send->early, &send->turn);
 	send->tx.turn = &send->turn;
 	weft_requester_reset(qp);
 }
@@ -379,6 +384,7 @@ void weft_requester_reset(struct weft_qp *qp)
 	weft_retry_reset(&send->retry);
 	weft_pace_set(send, 0, 0, qp->mtu);
 	weft_backlog_purge(&send->packets);
+	weft_early_reset(&send->early, qp->dev);
 	qp->dev->wire->forget(&send->tx);
 	weft_odp_forget(&send->odp);
 	weft_odp_forget(&send->placing);

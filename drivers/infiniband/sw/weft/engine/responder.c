@@ -6,6 +6,7 @@
 #include <linux/sched.h>
 
 #include "engine/drop.h"
+#include "engine/early.h"
 #include "engine/link.h"
 #include "engine/migration.h"
 #include "engine/odp.h"
@@ -142,16 +143,38 @@ static bool resp_form_valid(const struct weft_qp *qp, const struct weft_pkt *pkt
 }
 
 /* Packets have been lost (IBA 9.7.5.1.1): send one NAK until the expected packet comes. */
-static void resp_gap(struct weft_qp *qp, const struct weft_pkt *pkt)
+static void resp_nak_gap(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_OUT_OF_SEQUENCE);
-	if (recv->nak_sent)
-		return;
 	recv->nak_sent = true;
 	weft_stats_inc(qp, WEFT_STAT_SEQ_NAKS_SENT);
 	weft_reply_nak(qp, recv->psn, weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_PSN_SEQUENCE));
+}
+
+/*
+ * Packets are missing before this one: keep it until they come. A requester that has been told to
+ * repeat something sends this packet again, so then it is kept only if others are.
+ */
+static enum weft_verdict resp_gap(struct weft_qp *qp, struct weft_pkt *pkt)
+{
+	struct weft_recv *recv = &qp->recv;
+	bool empty = weft_early_is_empty(&recv->early);
+
+	if (empty)
+		recv->nak_again = false;
+	if (!(empty && recv->nak_sent) && weft_early_keep(&recv->early, qp->dev, pkt))
+		return WEFT_KEPT;
+	weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_OUT_OF_SEQUENCE);
+	if (!recv->nak_sent)
+		resp_nak_gap(qp);
+	return WEFT_DROP;
+}
+
+/* Is there a gap that the requester has to be told of? */
+static noinline bool resp_gap_is_old(struct weft_recv *recv)
+{
+	return !recv->nak_sent && (recv->nak_again || weft_early_is_old(&recv->early, recv->psn));
 }
 
 /* A repeated READ, which may begin at any packet of its response. */
@@ -196,22 +219,35 @@ static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 		weft_reply_new(qp, pkt->hdr.psn, slot->kind)->value = slot->value;
 }
 
+/*
+ * After an RNR NAK the requester sends all packets from @psn on again, so those that have overtaken
+ * it are of no use; in ERR none is.
+ */
+static void resp_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault)
+{
+	weft_early_purge(&qp->recv.early, qp->dev);
+	weft_reply_refuse(qp, psn, fault);
+}
+
 /* Process a packet of a reliable connection by its PSN: execute it if it is the expected one. */
-static struct weft_result resp_reliable(struct weft_qp *qp, const struct weft_pkt *pkt)
+static struct weft_result resp_reliable(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
 	struct weft_recv *recv = &qp->recv;
 	s32 ahead = weft_psn_diff(pkt->hdr.psn, recv->psn);
 	struct weft_result result;
 
+	if (unlikely(ahead > 0))
+		return weft_result(resp_gap(qp, pkt));
 	if (unlikely(ahead)) {
-		if (ahead > 0)
-			resp_gap(qp, pkt);
-		else
-			resp_duplicate(qp, pkt);
+		resp_duplicate(qp, pkt);
 		return weft_result(WEFT_DONE);
 	}
-	recv->nak_sent = false;
+	if (unlikely(recv->nak_sent)) {
+		/* the requester may wait for the answer to what it repeats before it goes on */
+		recv->nak_again = pkt->hdr.ackreq;
+		recv->nak_sent = false;
+	}
 	/* without memory for replay slots, drop the packet: the requester will send it again */
 	if (weft_opdef_responds(weft_opdef(op->sqe)) && recv->max_dest_rd_atomic &&
 	    !weft_replay_prepare(recv))
@@ -222,7 +258,7 @@ static struct weft_result resp_reliable(struct weft_qp *qp, const struct weft_pk
 	if (likely(!result.verdict))
 		result = resp_execute(qp, pkt, op);
 	if (unlikely(result.verdict == WEFT_FAILED))
-		weft_reply_refuse(qp, pkt->hdr.psn, result.fault);
+		resp_refuse(qp, pkt->hdr.psn, result.fault);
 	/* do not keep the SRQ while the packet waits for pages */
 	weft_message_leave(qp);
 	/* respond_keep() has already advanced the PSN of a request with a response */
@@ -297,10 +333,11 @@ static enum weft_verdict resp_datagram(struct weft_qp *qp, const struct weft_pkt
 
 /*
  * Process a packet; the receive turn is owned. Return: WEFT_LATER: the packet must wait, and
- * nothing has changed; any other verdict: it may be freed.
+ * nothing has changed; WEFT_KEPT; any other verdict: it may be freed.
  */
-static enum weft_verdict resp_packet(struct weft_qp *qp, const struct weft_pkt *pkt)
+static enum weft_verdict resp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 {
+	bool counted = pkt->counted;
 	struct weft_result result;
 
 	if (!weft_qp_can_receive(qp)) {
@@ -326,22 +363,35 @@ static enum weft_verdict resp_packet(struct weft_qp *qp, const struct weft_pkt *
 	}
 	trace_weft_request(qp->qpn, &pkt->hdr, qp->recv.psn);
 	result = weft_qp_is_reliable(qp) ? resp_reliable(qp, pkt) : resp_unreliable(qp, pkt);
-	if (likely(result.verdict != WEFT_LATER))
+	if (unlikely(result.verdict == WEFT_KEPT))
+		weft_stats_inc(qp, WEFT_STAT_RX_EARLY);
+	if (likely(result.verdict != WEFT_LATER && !counted))
 		weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
 	return result.verdict;
 }
 
+/* Does a request wait that can be processed now? */
+static bool resp_has_requests(const struct weft_recv *recv)
+{
+	return !weft_backlog_is_empty(&recv->packets) ||
+	       (unlikely(!weft_early_is_empty(&recv->early)) &&
+		weft_early_is_ready(&recv->early, recv->psn));
+}
+
 /*
- * Begin the acknowledge that is due, unless more requests wait: their answers may make it
- * unnecessary.
+ * Begin the acknowledge that is due, or the NAK that an old gap makes due, unless more requests
+ * wait: they may close the gap, and their answers may make the acknowledge unnecessary.
  */
 static void resp_acknowledge(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	if (!recv->ack_due || recv->response.kind || !weft_backlog_is_empty(&recv->packets))
+	if (recv->response.kind || resp_has_requests(recv))
 		return;
-	weft_reply_new(qp, recv->ack_psn, WEFT_RESPONSE_ACK);
+	if (unlikely(!weft_early_is_empty(&recv->early)) && resp_gap_is_old(recv))
+		resp_nak_gap(qp);
+	else if (recv->ack_due)
+		weft_reply_new(qp, recv->ack_psn, WEFT_RESPONSE_ACK);
 }
 
 /*
@@ -378,6 +428,33 @@ static void resp_park(struct weft_qp *qp, struct weft_pkt *pkt, struct resp_budg
 	weft_reply_go_on(qp, &budget->bytes);
 }
 
+/* Process a packet, and free it unless it has to wait. Return: false: all packets have to. */
+static bool resp_consume(struct weft_qp *qp, struct weft_pkt *pkt, struct resp_budget *budget)
+{
+	enum weft_verdict verdict = resp_packet(qp, pkt);
+
+	if (unlikely(verdict == WEFT_LATER)) {
+		resp_park(qp, pkt, budget);
+		return false;
+	}
+	if (likely(verdict != WEFT_KEPT))
+		weft_pkt_free(pkt);
+	return true;
+}
+
+/* Take the next request that can be processed now. */
+static bool resp_next(struct weft_qp *qp, struct weft_pkt *pkt)
+{
+	struct weft_recv *recv = &qp->recv;
+
+	if (unlikely(!weft_early_is_empty(&recv->early)) &&
+	    weft_early_is_ready(&recv->early, recv->psn)) {
+		weft_early_take(&recv->early, qp->dev, pkt);
+		return true;
+	}
+	return weft_pkt_next(&recv->packets, pkt);
+}
+
 static void resp_rest(const struct resp_budget *budget)
 {
 	if (!budget->atomic)
@@ -405,14 +482,9 @@ static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 			continue;
 		}
 		if (budget->packets-- <= 0)
-			return !weft_backlog_is_empty(&recv->packets);
-		if (!weft_pkt_next(&recv->packets, &pkt))
+			return resp_has_requests(recv);
+		if (!resp_next(qp, &pkt) || !resp_consume(qp, &pkt, budget))
 			return false;
-		if (unlikely(resp_packet(qp, &pkt) == WEFT_LATER)) {
-			resp_park(qp, &pkt, budget);
-			return false;
-		}
-		weft_pkt_free(&pkt);
 		resp_rest(budget);
 	}
 }
@@ -439,8 +511,10 @@ void weft_responder_run(struct weft_qp *qp)
 	weft_turn_take(&qp->recv.turn);
 	weft_odp_wake(&qp->recv);
 	defer = resp_work(qp, &budget);
-	if (weft_qp_state(qp) == IB_QPS_ERR)
+	if (weft_qp_state(qp) == IB_QPS_ERR) {
+		weft_early_purge(&qp->recv.early, qp->dev);
 		weft_message_flush(qp);
+	}
 	resp_release(qp, defer);
 	cond_resched();
 }
@@ -486,7 +560,8 @@ static bool resp_is_done(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	if (recv->response.kind || !weft_backlog_is_empty(&recv->packets))
+	if (recv->response.kind || !weft_backlog_is_empty(&recv->packets) ||
+	    unlikely(!weft_early_is_empty(&recv->early)))
 		return false;
 	if (!recv->ack_due)
 		return true;
@@ -518,12 +593,10 @@ void weft_responder_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 		weft_turn_post(&recv->turn, WEFT_EV_RUN);
 		return;
 	}
-	if (!weft_backlog_is_empty(&recv->packets) || recv->response.kind)
+	if (resp_has_requests(recv) || recv->response.kind)
 		resp_enqueue(qp, pkt);
-	else if (unlikely(resp_packet(qp, pkt) == WEFT_LATER))
-		resp_park(qp, pkt, &budget);
 	else
-		weft_pkt_free(pkt);
+		resp_consume(qp, pkt, &budget);
 	resp_release(qp, !resp_is_done(qp) && resp_work(qp, &budget));
 }
 
@@ -539,6 +612,7 @@ void weft_responder_init(struct weft_qp *qp)
 	struct weft_recv *recv = &qp->recv;
 
 	weft_backlog_init(&recv->packets);
+	weft_early_init(&recv->early, &recv->turn);
 	tasklet_setup(&qp->late, resp_late);
 	recv->tx.turn = &recv->turn;
 	recv->progress.opcode = WEFT_OPCODE_NONE;
@@ -560,6 +634,7 @@ static void resp_end(struct weft_qp *qp)
 	struct resp_budget budget = {};
 
 	weft_backlog_purge(&recv->packets);
+	weft_early_reset(&recv->early, qp->dev);
 	resp_acknowledge(qp);
 	if (recv->response.kind < WEFT_RESPONSE_READ)
 		weft_reply_go_on(qp, &budget.bytes);
@@ -579,6 +654,7 @@ void weft_responder_reset(struct weft_qp *qp)
 	recv->response.kind = WEFT_RESPONSE_NOTHING;
 	recv->progress.opcode = WEFT_OPCODE_NONE;
 	recv->nak_sent = false;
+	recv->nak_again = false;
 	recv->ack_due = false;
 	recv->unanswered = 0;
 	recv->held = false;

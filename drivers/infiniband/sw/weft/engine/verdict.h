@@ -8,6 +8,8 @@
 /**
  * enum weft_verdict - the result
  * @WEFT_DONE: executed, or (unreliable) sent; or the caller may go on
+ * @WEFT_KEPT: the packet has overtaken others, and waits for them; its memory is no longer the
+ *	caller's
  * @WEFT_DROP: the QP does not accept it in its present state; nothing has changed
  * @WEFT_LATER: nothing has changed, and the turn will get WEFT_EV_RUN when it is worth trying
  *	again: ODP memory is being pinned, there is no tx credit, or the path is about to change
@@ -18,6 +20,7 @@
  */
 enum weft_verdict {
 	WEFT_DONE,
+	WEFT_KEPT,
 	WEFT_DROP,
 	WEFT_LATER,
 	WEFT_STOPPED,

@@ -69,6 +69,7 @@ struct weft_dev {
 	atomic_t		num_pd;
 	atomic_t		num_mr;
 	atomic_t		num_mw;
+	atomic_t		early_bytes;	/* of memory of all packets in struct weft_early */
 	atomic64_t		dm_size;	/* bytes of device memory in use */
 	atomic64_t		counts[WEFT_DEV_STAT_NUM];	/* by enum weft_dev_stat */
 	struct weft_stats __percpu *stats;	/* of the port */

@@ -5,6 +5,7 @@
 
 #include "mem/copy.h"
 #include "object/backlog.h"
+#include "object/early.h"
 #include "object/tx.h"
 #include "object/odp.h"
 #include "object/turn.h"
@@ -137,6 +138,9 @@ struct weft_recv {
 	struct weft_odp		odp;			/* ODP memory of a message */
 	/* QP whose requester waits for this responder, referenced, or NULL */
 	struct weft_qp		*waiter;
+	/* a NAK has asked for the packet that closed the last gap: the next gap is as old */
+	bool			nak_again;
+	struct weft_early	early;		/* requests that have overtaken others */
 };
 
 #endif /* WEFT_OBJECT_RECV_H */

@@ -8,6 +8,7 @@
 
 #include "mem/copy.h"
 #include "object/backlog.h"
+#include "object/early.h"
 #include "object/odp.h"
 #include "object/turn.h"
 #include "object/tx.h"
@@ -121,6 +122,7 @@ struct weft_send {
 	struct weft_sgl		sgl;		/* memory of a request while it is being executed */
 	struct weft_odp		odp;		/* ODP memory of the request that is being sent */
 	struct weft_odp		placing;	/* ODP memory that a response goes to */
+	struct weft_early	early;		/* responses that have overtaken others */
 };
 
 /* Is there an inflight request? Needs no turn. */

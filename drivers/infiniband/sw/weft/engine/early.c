@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * Packets that have overtaken others.
+ *
+ * A packet that arrives ahead of the expected one waits here until the gap before it is closed. A
+ * gap is old, and its packet taken for lost, when WEFT_EARLY_GAP_PACKETS others have come since it
+ * opened, or after WEFT_EARLY_GAP_US without progress. In order to be exact the packets are not looked at
+ * before: each is processed as if it arrived when the gap is closed.
+ */
+#include "engine/early.h"
+
+#include "engine/pkt.h"
+#include "object/dev.h"
+#include "object/turn.h"
+#include "params.h"
+#include "wire/psn.h"
+
+#define EARLY_GAP_NS	(WEFT_EARLY_GAP_US * NSEC_PER_USEC)
+
+/*
+ * The timer is not restarted when a gap moves: when it expires too early, the owner of the turn
+ * starts it again.
+ */
+static enum hrtimer_restart early_expired(struct hrtimer *timer)
+{
+	struct weft_early *early = container_of(timer, struct weft_early, timer);
+
+	if (skb_queue_empty_lockless(&early->packets))
+		return HRTIMER_NORESTART;
+	if (!ktime_before(ktime_get(), READ_ONCE(early->due)))
+		WRITE_ONCE(early->old, true);
+	weft_turn_post(early->turn, WEFT_EV_TIMER);
+	return HRTIMER_NORESTART;
+}
+
+void weft_early_init(struct weft_early *early, struct weft_turn *turn)
+{
+	early->turn = turn;
+	__skb_queue_head_init(&early->packets);
+	hrtimer_setup(&early->timer, early_expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+}
+
+/* The packet that an early one follows; the head of the queue: none. NULL: it is here already. */
+static struct sk_buff *early_before(struct weft_early *early, u32 psn)
+{
+	struct sk_buff *skb;
+	s32 ahead;
+
+	skb_queue_reverse_walk(&early->packets, skb) {
+		ahead = weft_psn_diff(psn, weft_pkt_kept_psn(skb));
+		if (ahead > 0)
+			return skb;
+		if (!ahead)
+			return NULL;
+	}
+	return (struct sk_buff *)&early->packets;
+}
+
+static bool early_has_room(struct weft_early *early, struct weft_dev *dev, u32 bytes)
+{
+	return skb_queue_len(&early->packets) < WEFT_EARLY_PACKETS &&
+	       early->bytes + bytes <= WEFT_EARLY_BYTES &&
+	       atomic_read(&dev->early_bytes) + bytes <= WEFT_EARLY_DEV_BYTES;
+}
+
+/*
+ * Keep a packet, which then belongs to @early; a second one with its PSN is freed. False: there is
+ * no room.
+ */
+bool weft_early_keep(struct weft_early *early, struct weft_dev *dev, struct weft_pkt *pkt)
+{
+	struct sk_buff *before = early_before(early, pkt->hdr.psn);
+	u32 bytes = pkt->skb->truesize;
+
+	if (!before) {
+		weft_pkt_free(pkt);
+		return true;
+	}
+	if (!early_has_room(early, dev, bytes))
+		return false;
+	pkt->counted = true;
+	weft_pkt_keep(pkt);
+	early->bytes += bytes;
+	early->later++;
+	atomic_add(bytes, &dev->early_bytes);
+	__skb_queue_after(&early->packets, before, pkt->skb);
+	return true;
+}
+
+/* Is there a packet that need not wait, because @psn is expected? */
+bool weft_early_is_ready(const struct weft_early *early, u32 psn)
+{
+	struct sk_buff *skb = skb_peek(&early->packets);
+
+	return skb && weft_psn_diff(weft_pkt_kept_psn(skb), psn) <= 0;
+}
+
+/* Take the first packet, of which there is one, and decode it as weft_pkt_next() does. */
+void weft_early_take(struct weft_early *early, struct weft_dev *dev, struct weft_pkt *pkt)
+{
+	struct sk_buff *skb = __skb_dequeue(&early->packets);
+
+	early->bytes -= skb->truesize;
+	atomic_sub(skb->truesize, &dev->early_bytes);
+	weft_pkt_again(skb, pkt);
+}
+
+/*
+ * There are packets, and the one with @psn is missing. Has it been for so long, or have so many
+ * later ones come, that it is lost? If not yet, an event will come when it is.
+ */
+bool weft_early_is_old(struct weft_early *early, u32 psn)
+{
+	if (early->gap != psn || !early->due) {
+		early->gap = psn;
+		early->later = 1;
+		WRITE_ONCE(early->old, false);
+		WRITE_ONCE(early->due, ktime_add_ns(ktime_get(), EARLY_GAP_NS));
+	}
+	if (READ_ONCE(early->old) || early->later >= WEFT_EARLY_GAP_PACKETS)
+		return true;
+	if (!hrtimer_is_queued(&early->timer))
+		hrtimer_start(&early->timer, early->due, HRTIMER_MODE_ABS_SOFT);
+	return false;
+}
+
+void weft_early_purge(struct weft_early *early, struct weft_dev *dev)
+{
+	atomic_sub(early->bytes, &dev->early_bytes);
+	early->bytes = 0;
+	early->due = 0;
+	__skb_queue_purge(&early->packets);
+}
+WEFT_EXPORT_FOR_TEST(weft_early_purge);
+
+/* Forget all packets, and stop the timer. The turn is stopped. Context: process, may sleep. */
+void weft_early_reset(struct weft_early *early, struct weft_dev *dev)
+{
+	hrtimer_cancel(&early->timer);
+	weft_early_purge(early, dev);
+}
