@@ -4,8 +4,8 @@
  *
  * A packet that arrives ahead of the expected one waits here until the gap before it is closed. A
  * gap is old, and its packet taken for lost, when WEFT_EARLY_GAP_PACKETS others have come since it
- * opened, or after WEFT_EARLY_GAP_US without progress. In order to be exact the packets are not looked at
- * before: each is processed as if it arrived when the gap is closed.
+ * opened, or after WEFT_EARLY_GAP_US without progress. No packet is looked at before its gap is
+ * closed: each is processed as if it arrived then, so all rules hold as without reordering.
  */
 #include "engine/early.h"
 
