@@ -44,6 +44,7 @@ static void send_packet(uint8_t operation, uint32_t psn, uint8_t syndrome, uint3
 static const char * const names[] = {
 	"out_of_sequence", "seq_naks_sent", "duplicates", "seq_naks_rcvd", "implied_naks",
 	"stale_responses", "rnr_retries", "transport_retries", "retransmits", "rx_packets",
+	"rx_early",
 };
 
 /* the names of mlx5 for some of them, in the same order; no retries are used up here */
@@ -99,7 +100,9 @@ static void expect_moved(const struct moved *want)
 	mark();
 }
 
-enum { GAP, NAK_SENT, DUPLICATE, NAK_RCVD, IMPLIED, STALE, RNR, RETRY, AGAIN, PACKETS };
+enum { GAP, NAK_SENT, DUPLICATE, NAK_RCVD, IMPLIED, STALE, RNR, RETRY, AGAIN, PACKETS, EARLY };
+
+#define EARLY_MAX	512		/* packets that wait for earlier ones */
 
 #define MOVED(...)	expect_moved(&(struct moved){ .by = { __VA_ARGS__ } })
 
@@ -119,25 +122,29 @@ static void loses_requests(void)
 	for (i = 0; i < 8; i++)
 		post_recv(&e, i, 4096 * i, 4096);
 	mark();
-	/* the first two are missing; that is said once */
+	/* the first one is missing: a NAK says so once, and those behind it wait */
+	send_request(RQ_PSN + 1);
+	MOVED([EARLY] = 1, [NAK_SENT] = 1, [PACKETS] = 1);
 	send_request(RQ_PSN + 2);
-	MOVED([GAP] = 1, [NAK_SENT] = 1, [PACKETS] = 1);
-	send_request(RQ_PSN + 3);
-	MOVED([GAP] = 1, [PACKETS] = 1);
+	MOVED([EARLY] = 1, [PACKETS] = 1);
+	expect_no_wc_now(e.rcq);
 	send_request(RQ_PSN);
-	send_request(RQ_PSN + 1);
-	MOVED([PACKETS] = 2);
-	/* the gap is closed: the next one is said again */
-	send_request(RQ_PSN + 3);
-	MOVED([GAP] = 1, [NAK_SENT] = 1, [PACKETS] = 1);
-	/* what is there comes once more, and is not executed */
-	send_request(RQ_PSN);
-	send_request(RQ_PSN + 1);
-	MOVED([DUPLICATE] = 2, [PACKETS] = 2);
-	for (i = 0; i < 2; i++) {
+	MOVED([PACKETS] = 1);
+	for (i = 0; i < 3; i++) {
 		SAME(expect_ok(e.rcq, i).byte_len, LENGTH);
 		check_filled(e.buf + 4096 * i, LENGTH, 3);
 	}
+	/* the gap is closed: a NAK says the next one again */
+	send_request(RQ_PSN + 4);
+	MOVED([EARLY] = 1, [NAK_SENT] = 1, [PACKETS] = 1);
+	/* requests that have been executed come once more */
+	send_request(RQ_PSN);
+	send_request(RQ_PSN + 1);
+	MOVED([DUPLICATE] = 2, [PACKETS] = 2);
+	/* there is room for so many, and no more */
+	for (i = 1; i < EARLY_MAX + 8; i++)
+		send_request(RQ_PSN + 4 + i);
+	MOVED([EARLY] = EARLY_MAX - 1, [GAP] = 8, [PACKETS] = EARLY_MAX + 7);
 	expect_no_wc(e.rcq);
 }
 
@@ -239,14 +246,16 @@ static void misses_a_response(void)
 	request(3, IBV_WR_RDMA_READ);
 	request(4, IBV_WR_RDMA_WRITE);
 	send_answer(psn + 1, NO_CREDITS);
-	MOVED([IMPLIED] = 1, [RETRY] = 1, [AGAIN] = 2, [PACKETS] = 1);
+	MOVED([EARLY] = 1, [IMPLIED] = 1, [RETRY] = 1, [AGAIN] = 2, [PACKETS] = 1);
 	expect_no_wc_now(e.scq);
+	/* the acknowledge has waited for it */
 	send_packet(RESPONSE_ONLY, psn, NO_CREDITS, LENGTH);
 	expect_ok(e.scq, 3);
 	check_filled(e.buf + 32768, LENGTH, 3);
-	send_answer(psn + 1, NO_CREDITS);
 	expect_ok(e.scq, 4);
-	MOVED([PACKETS] = 2);
+	MOVED([PACKETS] = 1);
+	send_answer(psn + 1, NO_CREDITS);
+	MOVED([STALE] = 1, [PACKETS] = 1);
 }
 
 static void is_told_to_wait(void)
