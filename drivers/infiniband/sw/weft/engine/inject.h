@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the rules of object/inject.h do to requests and packets. */
+/* The actions of rules (object/inject.h) on requests and packets. */
 #ifndef WEFT_ENGINE_INJECT_H
 #define WEFT_ENGINE_INJECT_H
 

@@ -321,7 +321,7 @@ static struct sk_buff *roce_fill_list(struct weft_tx_batch *batch, const struct 
 	return weft_burst_close(&burst, READ_ONCE(way->dst->dev));
 }
 
-/* What is sent again does without USO, for the case that the net device does not do it right. */
+/* A packet that is sent again does without USO: the net device may have segmented it wrongly. */
 static bool roce_wants_uso(const struct weft_tx_batch *batch, const struct roce_way *way, u32 i,
 			   u32 most)
 {

@@ -190,7 +190,7 @@ static bool inject_matches_qp(const struct weft_inject_rule *rule, const struct 
 	return !(rule->fields & WEFT_MATCH_SERVICE) || (qp && rule->services & BIT(qp->transport));
 }
 
-/* Whose call or QP it is: a verb belongs to the caller. */
+/* The process that an event belongs to: that of the QP, or the caller of the verb. */
 static bool inject_matches_owner(const struct weft_inject_rule *rule,
 				 const struct weft_inject_event *event)
 {

@@ -26,7 +26,7 @@ struct weft_qp;
 /* Chances are in millionths. */
 #define WEFT_INJECT_CERTAIN	1000000U
 
-/* What a rule looks at. */
+/* An event that rules are searched for. */
 enum weft_inject_place {
 	WEFT_INJECT_REQUEST,	/* a work request that the requester has taken */
 	WEFT_INJECT_PACKET,	/* a packet that has arrived for a QP, and is valid */
@@ -190,7 +190,7 @@ void weft_inject_own(struct weft_inject_owner *owner);
 int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, struct ib_qp *ibqp,
 			  u8 state);
 
-/* What a verb returns by a rule; 0: no rule fires. Context: any. */
+/* The errno that a rule makes a verb return; 0: no rule fires. Context: any. */
 static __always_inline int weft_inject_verb(struct ib_device *ibdev, enum weft_inject_verb verb)
 {
 	return weft_inject_is_on() ? weft_inject_fail_verb(ibdev, verb, NULL, 0) : 0;

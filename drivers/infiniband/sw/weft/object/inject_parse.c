@@ -437,7 +437,7 @@ static const char *inject_read_word(struct weft_inject_rule *rule, char *word, u
 	return value ? key->read(rule, value) : NULL;
 }
 
-/* What the words leave open, and what they may not have together. */
+/* Set the defaults of words that are missing, and refuse words that contradict each other. */
 static const char *inject_complete(struct weft_inject_rule *rule)
 {
 	if (!rule->action)
