@@ -350,18 +350,15 @@ static enum weft_verdict comp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 
 	if (state == IB_QPS_RESET)
 		return WEFT_DROP; /* destroy_qp may have freed the device */
-	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || !weft_qp_is_reliable(qp)) {
-		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_NOT_READY);
-		return WEFT_DROP;
-	}
+	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || !weft_qp_is_reliable(qp))
+		return weft_pkt_reject(qp, pkt, WEFT_STAT_RX_NOT_READY);
 	switch (weft_migration_packet(qp, pkt)) {
 	case WEFT_PATH_YES:
 		break;
 	case WEFT_PATH_LATER:
 		return WEFT_LATER;
 	default:
-		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_WRONG_ADDRESS);
-		return WEFT_DROP;
+		return weft_pkt_reject(qp, pkt, WEFT_STAT_RX_WRONG_ADDRESS);
 	}
 	verdict = comp_response(qp, pkt);
 	if (likely(verdict != WEFT_LATER && !counted))

@@ -4,6 +4,8 @@
 #define WEFT_ENGINE_DROP_H
 
 #include "engine/pkt.h"
+#include "engine/verdict.h"
+#include "object/qp.h"
 #include "stats.h"
 #include "trace.h"
 
@@ -15,6 +17,18 @@
 		weft_stats_inc(whose, why_);		\
 		trace_weft_drop(hdr, why_);		\
 	} while (0)
+
+/*
+ * The requester or responder of @qp drops a packet without looking into it. A packet that has waited
+ * for others has been counted already.
+ */
+static inline enum weft_verdict weft_pkt_reject(struct weft_qp *qp, const struct weft_pkt *pkt,
+						enum weft_stat why)
+{
+	if (!pkt->counted)
+		weft_stats_drop(qp, &pkt->hdr, why);
+	return WEFT_DROP;
+}
 
 /*
  * Free a packet that neither requester nor responder has looked at. @dev counts it; NULL: no device

@@ -342,14 +342,12 @@ static enum weft_verdict resp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 
 	if (!weft_qp_can_receive(qp)) {
 		/* in RESET nothing is counted: destroy_qp may have freed the device */
-		if (weft_qp_state(qp) != IB_QPS_RESET)
-			weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_NOT_READY);
-		return WEFT_DROP;
+		if (weft_qp_state(qp) == IB_QPS_RESET)
+			return WEFT_DROP;
+		return weft_pkt_reject(qp, pkt, WEFT_STAT_RX_NOT_READY);
 	}
-	if (!weft_qp_port_open(qp)) {
-		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_NOT_READY);
-		return WEFT_DROP;
-	}
+	if (!weft_qp_port_open(qp))
+		return weft_pkt_reject(qp, pkt, WEFT_STAT_RX_NOT_READY);
 	if (weft_qp_is_ud(qp))
 		return resp_datagram(qp, pkt);
 	switch (weft_migration_packet(qp, pkt)) {
@@ -358,8 +356,7 @@ static enum weft_verdict resp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 	case WEFT_PATH_LATER:
 		return WEFT_LATER;
 	default:
-		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_RX_WRONG_ADDRESS);
-		return WEFT_DROP;
+		return weft_pkt_reject(qp, pkt, WEFT_STAT_RX_WRONG_ADDRESS);
 	}
 	trace_weft_request(qp->qpn, &pkt->hdr, qp->recv.psn);
 	result = weft_qp_is_reliable(qp) ? resp_reliable(qp, pkt) : resp_unreliable(qp, pkt);
