@@ -19,7 +19,7 @@
 	} while (0)
 
 /*
- * The requester or responder of @qp drops a packet without looking into it. A packet that has waited
+ * The requester or responder of @qp drops a packet without looking into it. One that has waited
  * for others has been counted already.
  */
 static inline enum weft_verdict weft_pkt_reject(struct weft_qp *qp, const struct weft_pkt *pkt,
