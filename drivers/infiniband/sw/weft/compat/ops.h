@@ -20,8 +20,33 @@ static int compat_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *at
 #endif
 
 #ifdef COMPAT_HAS_DMAH
+/*
+ * A DMA handle is a hint for a PCI device (TPH): the cache into which it should write. The core
+ * checks the handle. There is nothing to do for it here, as processors copy all data.
+ */
+static int compat_alloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs)
+{
+	return 0;
+}
+
+static int compat_dealloc_dmah(struct ib_dmah *dmah, struct uverbs_attr_bundle *attrs)
+{
+	return 0;
+}
+
+struct compat_dmah {
+	struct ib_dmah core;
+};
+
+#define COMPAT_DMAH							\
+	.alloc_dmah = compat_alloc_dmah,				\
+	.dealloc_dmah = compat_dealloc_dmah,				\
+	INIT_RDMA_OBJ_SIZE(ib_dmah, compat_dmah, core),
+
 #define compat_reg_user_mr weft_reg_user_mr
 #else
+#define COMPAT_DMAH
+
 static struct ib_mr *compat_reg_user_mr(struct ib_pd *pd, u64 start, u64 length,
 					u64 iova, int access, struct ib_udata *udata)
 {

@@ -426,14 +426,14 @@ static struct ib_mr *mr_reg_odp(u64 start, u64 length, const struct mr_terms *te
  * address range, whatever is mapped there at the time of an access.
  *
  * Length 0: only accesses of 0 bytes succeed, and @start is ignored. An ODP region with @start
- * 0 and @length U64_MAX is the whole address space (implicit ODP). @dmah must be NULL, as there
- * is no DMA to steer. @iova counts as 0 with IB_ZERO_BASED. Atomics are not granted if addresses
- * and memory differ in the low three bits (IB_ZERO_BASED with unaligned memory), as no aligned
- * address would be an aligned word.
+ * 0 and @length U64_MAX is the whole address space (implicit ODP). The hints of @dmah have no
+ * effect: processors copy all data. @iova counts as 0 with IB_ZERO_BASED. Atomics are not granted
+ * if addresses and memory differ in the low three bits (IB_ZERO_BASED with unaligned memory), as no
+ * aligned address would be an aligned word.
  *
- * Return: ERR_PTR(): -EOPNOTSUPP: access flags or @dmah; -EINVAL: beyond the end of the address
- * space, implicit region not at 0, or IB_ACCESS_FLUSH_PERSISTENT for ODP or for memory that is
- * not persistent; -ENOMEM, or that of ib_umem_get().
+ * Return: ERR_PTR(): -EOPNOTSUPP: access flags, or @dmah for ODP; -EINVAL: beyond the end of the
+ * address space, implicit region not at 0, or IB_ACCESS_FLUSH_PERSISTENT for ODP or for memory
+ * that is not persistent; -ENOMEM, or that of ib_umem_get().
  */
 struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova,
 			       int access, struct ib_dmah *dmah,
@@ -443,9 +443,9 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 	struct weft_mr *mr;
 	int err;
 
-	if (dmah)
+	if (dmah && (access & IB_ACCESS_ON_DEMAND))
 		return ERR_PTR(weft_refuse(pd->device, -EOPNOTSUPP,
-					   "register MR: DMA handles are not supported"));
+					   "register MR: no DMA handle with on-demand paging"));
 	err = weft_udata_empty(udata);
 	if (err)
 		return ERR_PTR(weft_refuse_request(pd->device, err, "register MR", udata));
@@ -509,12 +509,12 @@ static int mr_map_dmabuf(struct weft_mr *mr, struct device *dev, int fd, u64 off
 }
 
 /*
- * @offset is in bytes from the start of the dma-buf; @dmah must be NULL. The region cannot be
- * reregistered or ODP, and has no memory windows or FLUSH. Packets never refer to its pages, as
- * the exporter may not be able to free them one by one.
+ * @offset is in bytes from the start of the dma-buf. The hints of @dmah have no effect. The region
+ * cannot be reregistered or ODP, and has no memory windows or FLUSH. Packets never refer to its
+ * pages, as the exporter may not be able to free them one by one.
  *
- * Return: ERR_PTR(): -EINVAL: not within the dma-buf; -EOPNOTSUPP: access flags or @dmah; or that
- * of weft_dmabuf_get().
+ * Return: ERR_PTR(): -EINVAL: not within the dma-buf; -EOPNOTSUPP: access flags; or that of
+ * weft_dmabuf_get().
  */
 struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, u64 iova,
 				      int fd, int access, struct ib_dmah *dmah,
@@ -524,9 +524,6 @@ struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, 
 	struct weft_mr *mr;
 	int err;
 
-	if (dmah)
-		return ERR_PTR(weft_refuse(pd->device, -EOPNOTSUPP,
-					   "register dma-buf MR: DMA handles are not supported"));
 	err = weft_inject_verb(pd->device, WEFT_VERB_REG_MR) ?:
 	      mr_check_access(pd->device, access, MR_BUFFER_ACCESS) ?:
 	      mr_check(pd->device, offset, length, iova, access);

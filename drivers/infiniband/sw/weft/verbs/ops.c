@@ -112,6 +112,7 @@ const struct ib_device_ops weft_device_ops = {
 	.reg_user_mr_dmabuf = compat_reg_user_mr_dmabuf,
 	.req_notify_cq = weft_req_notify_cq,
 	.rereg_user_mr = weft_rereg_user_mr,
+	COMPAT_DMAH
 	COMPAT_QUERY_PORT_SPEED(weft_query_port_speed)
 	COMPAT_RESIZE_CQ,
 	COMPAT_FILL_RES_SRQ
