@@ -49,6 +49,80 @@ struct ibv_mr *weft_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset,
 	return weft_new_mr(vmr, ret);
 }
 
+#if VERBS_PABI >= 59
+/*
+ * A registration with a DMA handle takes a command that only kernels with such handles have. All
+ * others are translated, so that they work on every kernel; the first releases with ibv_reg_mr_ex()
+ * leave that to the provider.
+ */
+struct ibv_mr *weft_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *ibattr)
+{
+	const struct verbs_mr_init_attr *attr = (void *)ibattr;
+	const uint64_t mask = attr->comp_mask;
+	const uint64_t buffer = VERBS_REG_MR_MASK_FD |
+				VERBS_REG_MR_MASK_FD_OFFSET |
+				VERBS_REG_MR_MASK_IOVA;
+	struct verbs_mr *vmr;
+
+	if (!check_comp_mask(mask, buffer | VERBS_REG_MR_MASK_ADDR |
+					   VERBS_REG_MR_MASK_DMAH)) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if (mask & VERBS_REG_MR_MASK_DMAH) {
+		vmr = calloc(1, sizeof(*vmr));
+		if (!vmr)
+			return NULL;
+		return weft_new_mr(vmr, ibv_cmd_reg_mr_ex(pd, vmr, ibattr));
+	}
+	if (mask == buffer)
+		return weft_reg_dmabuf_mr(pd, attr->fd_offset, attr->length,
+					  attr->iova, attr->fd, attr->access);
+	if ((mask & ~VERBS_REG_MR_MASK_IOVA) != VERBS_REG_MR_MASK_ADDR) {
+		errno = EINVAL;
+		return NULL;
+	}
+	return weft_reg_mr(pd, attr->addr, attr->length,
+			   mask & VERBS_REG_MR_MASK_IOVA ?
+				   attr->iova : (uintptr_t)attr->addr,
+			   attr->access);
+}
+
+struct ibv_dmah *weft_alloc_dmah(struct ibv_context *context,
+				 struct ibv_dmah_init_attr *attr)
+{
+	struct verbs_dmah *dmah;
+	int ret;
+
+	dmah = calloc(1, sizeof(*dmah));
+	if (!dmah)
+		return NULL;
+
+	ret = ibv_cmd_alloc_dmah(context, dmah, attr);
+	if (ret)
+		goto err_free;
+	return (struct ibv_dmah *)dmah;
+
+err_free:
+	free(dmah);
+	errno = ret;
+	return NULL;
+}
+
+int weft_dealloc_dmah(struct ibv_dmah *ibdmah)
+{
+	struct verbs_dmah *dmah = (struct verbs_dmah *)ibdmah;
+	int ret;
+
+	ret = ibv_cmd_free_dmah(dmah);
+	if (ret)
+		return ret;
+
+	free(dmah);
+	return 0;
+}
+#endif
+
 /*
  * The kernel has only a key, and no object, for a null MR. The handle is
  * invalid, so that it cannot import another MR.

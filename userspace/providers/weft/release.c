@@ -71,8 +71,14 @@
 	.import_dm		= weft_import_dm,			\
 	.unimport_dm		= weft_unimport_dm
 
-#define OPS_62								\
+#define OPS_59								\
 	OPS_35,								\
+	.alloc_dmah		= weft_alloc_dmah,			\
+	.dealloc_dmah		= weft_dealloc_dmah,			\
+	.reg_mr_ex		= weft_reg_mr_ex
+
+#define OPS_62								\
+	OPS_59,								\
 	.query_port_speed	= ibv_cmd_query_port_speed
 
 #if VERBS_PABI == 34
@@ -100,7 +106,7 @@ static const void *find_ops(void)
 	return &ops_36;
 }
 #elif VERBS_PABI == 59
-static const struct verbs_context_ops_59 ops_59 = { OPS_35 };
+static const struct verbs_context_ops_59 ops_59 = { OPS_59 };
 static const struct verbs_context_ops_62 ops_62 = { OPS_62 };
 
 static const void *find_ops(void)

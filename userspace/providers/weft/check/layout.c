@@ -75,6 +75,27 @@ static void print_objects(void)
 	VALUE(IBV_MR_TYPE_MR, IBV_MR_TYPE_MR);
 	VALUE(IBV_MR_TYPE_NULL_MR, IBV_MR_TYPE_NULL_MR);
 
+#if VERBS_RELEASE >= 59
+#ifdef VERBS_THEIRS
+#define verbs_mr_init_attr ibv_mr_init_attr
+#endif
+	MEMBER(verbs_mr_init_attr, length);
+	MEMBER(verbs_mr_init_attr, access);
+	MEMBER(verbs_mr_init_attr, comp_mask);
+	MEMBER(verbs_mr_init_attr, iova);
+	MEMBER(verbs_mr_init_attr, addr);
+	MEMBER(verbs_mr_init_attr, fd);
+	MEMBER(verbs_mr_init_attr, fd_offset);
+	MEMBER(verbs_mr_init_attr, dmah);
+	VALUE(IBV_REG_MR_MASK_IOVA, VERBS_REG_MR_MASK_IOVA);
+	VALUE(IBV_REG_MR_MASK_ADDR, VERBS_REG_MR_MASK_ADDR);
+	VALUE(IBV_REG_MR_MASK_FD, VERBS_REG_MR_MASK_FD);
+	VALUE(IBV_REG_MR_MASK_FD_OFFSET, VERBS_REG_MR_MASK_FD_OFFSET);
+	VALUE(IBV_REG_MR_MASK_DMAH, VERBS_REG_MR_MASK_DMAH);
+	SIZE(verbs_dmah);
+	MEMBER(verbs_dmah, handle);
+#endif
+
 	SIZE(verbs_xrcd);
 	MEMBER(verbs_xrcd, xrcd);
 	MEMBER(verbs_xrcd, comp_mask);

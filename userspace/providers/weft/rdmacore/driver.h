@@ -73,6 +73,11 @@ enum {
 	VERBS_FLUSH_MR			= 1,
 	VERBS_PARENT_DOMAIN_ALLOW_CC_UNPROTECTED_ALLOC = 1 << 2,
 	VERBS_DM_MASK_HANDLE		= 1 << 0,
+	VERBS_REG_MR_MASK_IOVA		= 1 << 0,
+	VERBS_REG_MR_MASK_ADDR		= 1 << 1,
+	VERBS_REG_MR_MASK_FD		= 1 << 2,
+	VERBS_REG_MR_MASK_FD_OFFSET	= 1 << 3,
+	VERBS_REG_MR_MASK_DMAH		= 1 << 4,
 };
 
 /*
@@ -159,6 +164,24 @@ struct verbs_mr {
 enum {
 	IBV_MR_TYPE_MR		= 0,
 	IBV_MR_TYPE_NULL_MR	= 1,
+};
+
+/* struct ibv_mr_init_attr; comp_mask says which members are valid */
+struct verbs_mr_init_attr {
+	size_t length;
+	int access;
+	uint64_t comp_mask;
+	uint64_t iova;
+	void *addr;
+	int fd;
+	uint64_t fd_offset;
+	struct ibv_dmah *dmah;
+};
+
+/* @context is all of struct ibv_dmah */
+struct verbs_dmah {
+	struct ibv_context *context;
+	uint32_t handle;
 };
 
 struct verbs_xrcd {

@@ -8,7 +8,9 @@
 #ifndef RDMACORE_FUNCTIONS_H
 #define RDMACORE_FUNCTIONS_H
 
+struct ibv_dmah_init_attr;
 struct ibv_fd_arr;
+struct ibv_mr_init_attr;
 struct verbs_context_ops;
 struct verbs_create_cq_prov_attr;
 
@@ -93,6 +95,13 @@ int ibv_cmd_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 			  uint64_t iova, int fd, int access,
 			  struct verbs_mr *vmr,
 			  struct ibv_command_buffer *driver);
+#endif
+#if VERBS_PABI >= 59
+int ibv_cmd_reg_mr_ex(struct ibv_pd *pd, struct verbs_mr *vmr,
+		      struct ibv_mr_init_attr *attr);
+int ibv_cmd_alloc_dmah(struct ibv_context *context, struct verbs_dmah *dmah,
+		       struct ibv_dmah_init_attr *attr);
+int ibv_cmd_free_dmah(struct verbs_dmah *dmah);
 #endif
 int ibv_cmd_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type,
 		     struct ibv_mw *mw, struct ibv_alloc_mw *cmd,

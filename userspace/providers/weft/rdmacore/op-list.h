@@ -14,7 +14,9 @@
 	SINCE_64(NO(alloc_buf)) \
 	FN(struct ibv_dm *, alloc_dm, (struct ibv_context *context, \
 	   struct ibv_alloc_dm_attr *attr)) \
-	SINCE_59(NO(alloc_dmah)) \
+	SINCE_59(FN(struct ibv_dmah *, alloc_dmah, \
+	   (struct ibv_context *context, \
+	   struct ibv_dmah_init_attr *attr))) \
 	FN(struct ibv_mw *, alloc_mw, (struct ibv_pd *pd, \
 	   enum ibv_mw_type type)) \
 	FN(struct ibv_mr *, alloc_null_mr, (struct ibv_pd *pd)) \
@@ -52,7 +54,7 @@
 	FN(struct ibv_srq *, create_srq_ex, (struct ibv_context *context, \
 	   struct ibv_srq_init_attr_ex *srq_init_attr_ex)) \
 	NO(create_wq) \
-	SINCE_59(NO(dealloc_dmah)) \
+	SINCE_59(FN(int, dealloc_dmah, (struct ibv_dmah *dmah))) \
 	FN(int, dealloc_mw, (struct ibv_mw *mw)) \
 	FN(int, dealloc_pd, (struct ibv_pd *pd)) \
 	FN(int, dealloc_td, (struct ibv_td *td)) \
@@ -132,7 +134,8 @@
 	   int access)) \
 	FN(struct ibv_mr *, reg_mr, (struct ibv_pd *pd, void *addr, \
 	   size_t length, uint64_t hca_va, int access)) \
-	SINCE_59(NO(reg_mr_ex)) \
+	SINCE_59(FN(struct ibv_mr *, reg_mr_ex, (struct ibv_pd *pd, \
+	   struct ibv_mr_init_attr *attr))) \
 	FN(int, req_notify_cq, (struct ibv_cq *cq, int solicited_only)) \
 	FN(int, rereg_mr, (struct verbs_mr *vmr, int flags, \
 	   struct ibv_pd *pd, void *addr, size_t length, int access)) \
