@@ -86,11 +86,11 @@ def cases(test, text):
     return None
 
 
-def python_error(name):
-    """What is wrong with a test of the python suite, or None."""
+def python_error(name, skips):
+    """What is wrong with a test of the python suite, or None; the file lists those that are skipped."""
     if not PYTHON_TEST.fullmatch(name):
         return "'%s' is no name of a python test" % name
-    if re.search("^%s:" % re.escape(name), read("scripts/tests/verbs/pyverbs.skips"), re.M):
+    if re.search("^%s:" % re.escape(name), read("scripts/tests/verbs", skips), re.M):
         return "%s is skipped" % name
     return None
 
@@ -102,11 +102,12 @@ def test_errors(entry):
     if text is None:
         return ["there is no test %s" % test]
     known = cases(test, text)
-    is_python = known is None and "run_suite" in text
+    is_python = known is None and ("run_suite" in text or "pyverbs-release" in text)
     if not names and (known or is_python):
         return ["%s: no case is named" % test]
     if is_python:
-        return [e for e in map(python_error, names) if e]
+        skips = re.search(r"\bpyverbs-\d+\.skips|$", text)[0] or "pyverbs.skips"
+        return [e for e in (python_error(name, skips) for name in names) if e]
     return ["%s has no case %s" % (test, n) for n in names if n not in (known or ())]
 
 
