@@ -41,14 +41,32 @@ static const struct inject_bad_row inject_bad_rows[] = {
 	{ "packet chance=0.x drop", 7, "a chance has at most six decimals" },
 	{ "packet psn=5-4 drop", 7, "number out of range" },
 	{ "packet psn=-4 drop", 7, "not a number" },
-	{ "packet delay=5", 7, "a delay is a number and us, ms or s" },
-	{ "packet delay=ms", 7, "a delay is a number and us, ms or s" },
-	{ "packet delay=0ms", 7, "a delay is from 1us to 60s" },
-	{ "packet delay=61s", 7, "a delay is from 1us to 60s" },
+	{ "packet delay=5", 7, "a time is a number and us, ms or s" },
+	{ "packet delay=ms", 7, "a time is a number and us, ms or s" },
+	{ "packet delay=0ms", 7, "a time is from 1us to 60s" },
+	{ "packet delay=61s", 7, "a time is from 1us to 60s" },
+	{ "packet after=1 drop", 7, "a time is a number and us, ms or s" },
+	{ "packet for=2m drop", 7, "a time is a number and us, ms or s" },
+	{ "packet peer=host drop", 7, "not an address" },
+	{ "packet peer=10.1.1 drop", 7, "not an address" },
+	{ "packet peer=fd00::1::2 drop", 7, "not an address" },
+	{ "request peer=10.1.1.1 delay=1s", 8, "not for this kind of rule" },
+	{ "packet set=psn", 7, "no such field of a packet" },
+	{ "packet set=ps:1", 7, "no such field of a packet" },
+	{ "packet set=:1", 7, "no such field of a packet" },
+	{ "packet set=psn:", 7, "not a number" },
+	{ "packet set=psn:0x1000000", 7, "number out of range" },
+	{ "packet set=se:2", 7, "number out of range" },
+	{ "packet truncate=-1", 7, "not a number" },
+	{ "packet hold drop", 12, "a second action" },
+	{ "packet cq-overrun", 7, "not for this kind of rule" },
+	{ "packet dir=up drop", 7, "no such direction" },
+	{ "packet dir=out hold", 19, "a packet that leaves can only be dropped or duplicated" },
 	{ "packet service=rd drop", 7, "no such service" },
 	{ "packet opcode=sent drop", 7, "no such opcode" },
-	{ "packet opcode=send nak=sequence", 31,
-	  "a NAK takes the place of an ack, not of another opcode" },
+	{ "packet opcode=read-response nak=sequence", 40,
+	  "a NAK takes the place of an ack, or refuses a request" },
+	{ "packet opcode=send nak=invalid-rd-request", 41, "there are no RD requests to refuse" },
 	{ "packet rnr=32", 7, "number out of range" },
 	{ "packet complete=GENERAL_ERR", 7, "not for this kind of rule" },
 	{ "packet comm=sixteen-letters-x drop", 7, "a name of a process has 1 to 15 bytes" },
@@ -120,6 +138,21 @@ static void good_text(struct kunit *test)
 	rule = inject_rule(test, "verb verb=modify_qp state=RTR fail=ETIMEDOUT");
 	KUNIT_EXPECT_EQ(test, rule->error, ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, rule->state, IB_QPS_RTR);
+	kfree(rule);
+
+	rule = inject_rule(test, "packet opcode=send rnr=3 peer=10.0.0.1 after=2ms for=1s");
+	KUNIT_EXPECT_EQ(test, rule->action, WEFT_INJECT_REFUSE);
+	KUNIT_EXPECT_EQ(test, rule->begin, 2 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_EQ(test, rule->end, NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, be32_to_cpup((__be32 *)&rule->peer.raw[8]), 0xffff);
+	KUNIT_EXPECT_EQ(test, be32_to_cpup((__be32 *)&rule->peer.raw[12]), 0x0a000001);
+	kfree(rule);
+
+	rule = inject_rule(test, "packet peer=fd00::9 set=address:0xfedcba9876543210");
+	KUNIT_EXPECT_EQ(test, rule->action, WEFT_INJECT_SET);
+	KUNIT_EXPECT_EQ(test, rule->field, WEFT_FIELD_ADDRESS);
+	KUNIT_EXPECT_EQ(test, rule->value, 0xfedcba9876543210);
+	KUNIT_EXPECT_EQ(test, rule->peer.raw[15], 9);
 	kfree(rule);
 
 	rule = inject_rule(test, "packet chance=0.25 delay=250us");

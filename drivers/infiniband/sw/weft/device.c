@@ -106,10 +106,13 @@ static struct net_device *netdev_of_gids(struct net_device *ndev)
 	return netdev_below(ndev) ?: ndev;
 }
 
-static u32 netdev_port_state(const struct net_device *ndev)
+/* The state of a RoCE port. */
+static u32 port_state(const struct weft_dev *dev)
 {
-	return netif_running(ndev) && netif_carrier_ok(ndev) ? IB_PORT_ACTIVE :
-							       IB_PORT_DOWN;
+	const struct net_device *ndev = dev->ndev;
+
+	return netif_running(ndev) && netif_carrier_ok(ndev) && !dev->inject.port_down ?
+	       IB_PORT_ACTIVE : IB_PORT_DOWN;
 }
 
 static int guid_take(struct weft_dev *dev, u64 guid)
@@ -232,7 +235,7 @@ static struct notifier_block gids_inet6_notifier = {
 
 static void port_update(struct weft_dev *dev)
 {
-	u32 state = netdev_port_state(dev->ndev);
+	u32 state = port_state(dev);
 	struct ib_event event = {
 		.device = &dev->ibdev,
 		.element.port_num = 1,
@@ -258,6 +261,22 @@ static void port_up(struct weft_dev *dev)
 	port_update(dev);
 	if (dev->ndev->type != ARPHRD_ETHER)
 		schedule_delayed_work(&gids_rescan, 0);
+}
+
+/*
+ * Let the port be down although its net device is up, or end that. Nothing arrives or leaves then.
+ * -EOPNOTSUPP: an InfiniBand port, whose state is the fabric's. The caller has a reference that
+ * keeps @dev registered. Takes RTNL.
+ */
+int weft_device_port_down(struct weft_dev *dev, bool down)
+{
+	if (dev->hca)
+		return -EOPNOTSUPP;
+	rtnl_lock();
+	weft_inject_port_down(dev, down);
+	port_update(dev);
+	rtnl_unlock();
+	return 0;
 }
 
 /*
@@ -529,7 +548,7 @@ static int instance_attach(struct weft_dev *dev)
 		return ret ? instance_refuse_port(ndev, ret) : 0;
 	}
 	weft_reach_start(&dev->mcast.reach);
-	dev->port_state = netdev_port_state(ndev);
+	dev->port_state = port_state(dev);
 	return dev->rxe ? 0 : ib_device_set_netdev(&dev->ibdev, netdev_of_gids(ndev), 1);
 }
 

@@ -3,9 +3,10 @@
  * /sys/kernel/debug/weft/inject: the rules of all devices. Documentation/infiniband/weft/inject.rst
  * describes it.
  *
- * A write has lines, each a command: "DEVICE RULE", "DEVICE clear [NUMBER]" or "DEVICE event NAME
- * [qp=NUMBER]". If one line is wrong, none is executed. Reading lists the rules, unless the last
- * write to the same open file has failed: then it says why.
+ * A write has lines, each a command: "DEVICE RULE", "DEVICE clear [NUMBER]", "DEVICE release",
+ * "DEVICE port up", "DEVICE port down" or "DEVICE event NAME [qp=NUMBER]". If one line is wrong,
+ * none is executed. Reading lists the rules, unless the last write to the same open file has
+ * failed: then it says why.
  */
 #include "inject_file.h"
 
@@ -19,6 +20,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "device.h"
+#include "engine/inject.h"
 #include "object/dev.h"
 #include "object/inject.h"
 #include "object/inject_parse.h"
@@ -78,6 +80,8 @@ static int file_clear(const struct inject_line *line, struct weft_dev *dev, char
 	if (!apply)
 		return 0;
 	ret = weft_inject_remove(dev, number);
+	if (!number)
+		weft_inject_release(dev);
 	return ret ? file_refuse(line, line->column, ret, ret == -ENOENT ? "no such rule" :
 									   "no memory") : 0;
 }
@@ -120,9 +124,45 @@ static int file_event(const struct inject_line *line, struct weft_dev *dev, char
 	if (!apply)
 		return 0;
 	ret = file_raise(dev, type, of_qp ? &qpn : NULL);
-	return ret ? file_refuse(line, column, ret, ret == -ENOENT ? "the device has no such QP" :
-						    "the QP is in RESET or INIT") : 0;
+	return ret ? file_refuse(line, column, ret,
+				 ret == -EINVAL ? "the QP is in RESET or INIT" :
+						  "no such QP here, or it has no such queue") : 0;
 }
+
+static int file_release_packets(const struct inject_line *line, struct weft_dev *dev, char *words,
+				bool apply)
+{
+	if (*words)
+		return file_refuse(line, line->column + (words - line->rest), -EINVAL,
+				   "release has no argument");
+	if (apply)
+		weft_inject_release(dev);
+	return 0;
+}
+
+static int file_port(const struct inject_line *line, struct weft_dev *dev, char *words, bool apply)
+{
+	bool down = !strcmp(words, "down");
+	int ret = 0;
+
+	if (!down && strcmp(words, "up"))
+		return file_refuse(line, line->column + (words - line->rest), -EINVAL,
+				   "a port goes up or down");
+	if (apply)
+		ret = weft_device_port_down(dev, down);
+	return ret ? file_refuse(line, line->column, ret,
+				 "the state of an InfiniBand port is set by ibportstate") : 0;
+}
+
+/* The commands that are no rule. @words: what follows the name. */
+static const struct {
+	const char	*name;
+	int		(*run)(const struct inject_line *line, struct weft_dev *dev, char *words,
+			       bool apply);
+} file_commands[] = {
+	{ "clear", file_clear }, { "event", file_event }, { "port", file_port },
+	{ "release", file_release_packets },
+};
 
 /* Returns what follows the word @name and spaces in @text, or NULL. */
 static char *file_after(char *text, const char *name)
@@ -139,17 +179,17 @@ static int file_command(const struct inject_line *line, bool apply)
 	struct weft_dev *dev = weft_device_get(line->device);
 	char *words;
 	int ret;
+	u32 i;
 
 	if (!dev)
 		return file_refuse(line, line->column - (line->rest - line->device), -ENODEV,
 				   "no such weft device");
-	words = file_after(line->rest, "clear");
-	if (words) {
-		ret = file_clear(line, dev, words, apply);
-	} else {
-		words = file_after(line->rest, "event");
-		ret = words ? file_event(line, dev, words, apply) : file_rule(line, dev, apply);
+	for (i = 0; i < ARRAY_SIZE(file_commands); i++) {
+		words = file_after(line->rest, file_commands[i].name);
+		if (words)
+			break;
 	}
+	ret = words ? file_commands[i].run(line, dev, words, apply) : file_rule(line, dev, apply);
 	ib_device_put(&dev->ibdev);
 	return ret;
 }

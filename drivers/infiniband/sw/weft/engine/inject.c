@@ -10,6 +10,7 @@
 #include "engine/pkt.h"
 #include "engine/rules.h"
 #include "engine/rx.h"
+#include "object/cq.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "params.h"
@@ -50,8 +51,8 @@ bool weft_inject_request(struct weft_qp *qp, struct weft_slot *slot)
 		.qp = qp,
 		.opcode = BIT(slot->wqe.sqe.opcode),
 	};
+	enum weft_inject_action action = WEFT_INJECT_NO_ACTION;
 	const struct weft_inject_rule *rule;
-	bool waits = false;
 
 	weft_assert_turn(&qp->send.turn);
 	if (slot->fault)
@@ -59,18 +60,22 @@ bool weft_inject_request(struct weft_qp *qp, struct weft_slot *slot)
 	event.bytes = inject_length(&slot->wqe);
 	rcu_read_lock();
 	rule = weft_inject_find(qp->dev, &event);
-	if (rule && rule->action == WEFT_INJECT_COMPLETE) {
+	if (rule)
+		action = rule->action;
+	if (action == WEFT_INJECT_COMPLETE) {
 		slot->status = rule->status;
 		slot->fault = rule->vendor_err ?: inject_fault(rule->status);
-	} else if (rule) {
+	} else if (action == WEFT_INJECT_DELAY_IT) {
 		weft_pace_delay(&qp->send, rule->delay);
-		waits = true;
 	}
 	rcu_read_unlock();
-	return waits;
+	if (action == WEFT_INJECT_OVERRUN)
+		weft_cq_overrun(qp->send_cq);
+	return action == WEFT_INJECT_DELAY_IT;
 }
 
-static u32 inject_opcode(const struct weft_opcode *op)
+/* The bit of a packet's opcode in a rule. */
+u32 weft_inject_opcode(const struct weft_opcode *op)
 {
 	switch (op->kind) {
 	case WEFT_KIND_ACK:
@@ -104,8 +109,8 @@ static void inject_drop(struct weft_pkt *pkt, enum weft_stat why)
 	weft_qp_put(pkt->qp);
 }
 
-/* Let the packet arrive again in @delay ns. */
-static void inject_hold(struct weft_pkt *pkt, u64 delay)
+/* Let the packet arrive again at the time @due; KTIME_MAX: when it is released. */
+static void inject_hold(struct weft_pkt *pkt, ktime_t due)
 {
 	struct weft_inject *inject = &pkt->dev->inject;
 	struct sk_buff *skb = pkt->skb, *at;
@@ -117,7 +122,7 @@ static void inject_hold(struct weft_pkt *pkt, u64 delay)
 	}
 	skb_orphan(skb);
 	weft_pkt_keep(pkt);
-	skb->tstamp = ktime_add_ns(ktime_get(), delay);
+	skb->tstamp = due;
 	spin_lock_irqsave(&inject->held.lock, flags);
 	skb_queue_reverse_walk(&inject->held, at)
 		if (at->tstamp <= skb->tstamp)
@@ -167,6 +172,26 @@ static enum hrtimer_restart inject_expired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
+/* Let all packets of @dev that rules hold arrive now, in their order. */
+void weft_inject_release(struct weft_dev *dev)
+{
+	struct weft_inject *inject = &dev->inject;
+	ktime_t now = ktime_get();
+	struct sk_buff *skb;
+	unsigned long flags;
+
+	spin_lock_irqsave(&inject->held.lock, flags);
+	/* they are the last of the queue; no other one is due before now */
+	while ((skb = skb_peek_tail(&inject->held)) && skb->tstamp == KTIME_MAX) {
+		__skb_unlink(skb, &inject->held);
+		skb->tstamp = now;
+		__skb_queue_head(&inject->held, skb);
+	}
+	if (!skb_queue_empty(&inject->held))
+		hrtimer_start(&inject->timer, now, HRTIMER_MODE_ABS_SOFT);
+	spin_unlock_irqrestore(&inject->held.lock, flags);
+}
+
 static void inject_duplicate(struct weft_pkt *pkt)
 {
 	struct weft_pkt copy = *pkt;
@@ -180,34 +205,99 @@ static void inject_duplicate(struct weft_pkt *pkt)
 }
 
 /*
- * Change the first byte of the payload. The pages of a packet may be those of its sender's memory,
- * so this is done to a copy.
+ * Replace the buffer by a copy that can be changed: the pages of a packet may be those of its
+ * sender's memory. Returns false: there is no memory for it.
  */
-static void inject_bad_data(struct weft_pkt *pkt)
+static bool inject_copy(struct weft_pkt *pkt)
 {
-	struct sk_buff *copy;
+	struct sk_buff *copy = skb_copy(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
 
-	if (!pkt->hdr.payload)
-		return;
-	copy = skb_copy(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (!copy)
-		return;
-	copy->data[pkt->hdr.length] ^= 0xff;
+		return false;
 	consume_skb(pkt->skb);
 	pkt->skb = copy;
+	return true;
+}
+
+/* Change the first byte of the payload. */
+static void inject_bad_data(struct weft_pkt *pkt)
+{
+	if (pkt->hdr.payload && inject_copy(pkt))
+		pkt->skb->data[pkt->hdr.length] ^= 0xff;
 }
 
 /* The packet may be decoded again later, so its bytes change, and not only @pkt->hdr. */
 static void inject_answer(struct weft_pkt *pkt, u8 syndrome)
 {
-	struct sk_buff *copy = skb_copy(pkt->skb, GFP_ATOMIC | __GFP_NOWARN);
-
-	if (!copy)
+	if (!inject_copy(pkt))
 		return;
-	consume_skb(pkt->skb);
-	pkt->skb = copy;
 	pkt->hdr.aeth.syndrome = syndrome;
-	weft_hdr_encode(copy->data, &pkt->hdr);
+	weft_hdr_encode(pkt->skb->data, &pkt->hdr);
+}
+
+/* Change a field, if the packet has it. */
+static void inject_set(struct weft_pkt *pkt, enum weft_inject_field field, u64 value)
+{
+	struct weft_hdr *hdr = &pkt->hdr;
+
+	if (!inject_copy(pkt))
+		return;
+	/* the encoder ignores the fields of headers that the packet does not have */
+	switch (field) {
+	case WEFT_FIELD_SE:
+		hdr->se = value;
+		break;
+	case WEFT_FIELD_ACKREQ:
+		hdr->ackreq = value;
+		break;
+	case WEFT_FIELD_PSN:
+		hdr->psn = value;
+		break;
+	case WEFT_FIELD_IMM:
+		hdr->imm = cpu_to_be32(value);
+		break;
+	case WEFT_FIELD_INV:
+		hdr->ieth.rkey = value;
+		break;
+	case WEFT_FIELD_SRQN:
+		hdr->xrceth.srqn = value;
+		break;
+	case WEFT_FIELD_QKEY:
+		hdr->deth.qkey = value;
+		break;
+	case WEFT_FIELD_SRC_QP:
+		hdr->deth.sqpn = value;
+		break;
+	case WEFT_FIELD_RKEY:
+		hdr->reth.rkey = value;
+		hdr->atomic.rkey = value;
+		break;
+	case WEFT_FIELD_ADDRESS:
+		hdr->reth.va = value;
+		hdr->atomic.va = value;
+		break;
+	case WEFT_FIELD_LENGTH:
+		hdr->reth.length = value;
+		break;
+	case WEFT_FIELD_MSN:
+		hdr->aeth.msn = value;
+		break;
+	}
+	weft_hdr_encode(pkt->skb->data, hdr);
+	weft_pkt_decode(pkt);
+}
+
+/* Leave @bytes of payload, a pad and room for the ICRC, which nobody looks at any more. */
+static void inject_truncate(struct weft_pkt *pkt, u64 bytes)
+{
+	struct weft_hdr *hdr = &pkt->hdr;
+
+	if (bytes >= hdr->payload || !inject_copy(pkt))
+		return;
+	hdr->pad = -bytes & 3;
+	skb_trim(pkt->skb, hdr->length + bytes + hdr->pad + WEFT_ICRC_LENGTH);
+	weft_hdr_encode(pkt->skb->data, hdr);
+	weft_pkt_decode(pkt);
 }
 
 /* Returns true: the packet is gone. */
@@ -221,13 +311,26 @@ static bool inject_act(struct weft_pkt *pkt, const struct weft_inject_rule *rule
 		inject_drop(pkt, WEFT_STAT_RX_ICRC);
 		return true;
 	case WEFT_INJECT_DELAY_IT:
-		inject_hold(pkt, rule->delay);
+		inject_hold(pkt, ktime_add_ns(ktime_get(), rule->delay));
 		return true;
 	case WEFT_INJECT_DUPLICATE:
 		inject_duplicate(pkt);
 		return false;
+	case WEFT_INJECT_HOLD:
+		inject_hold(pkt, KTIME_MAX);
+		return true;
 	case WEFT_INJECT_BAD_DATA:
 		inject_bad_data(pkt);
+		return false;
+	case WEFT_INJECT_TRUNCATE:
+		inject_truncate(pkt, rule->value);
+		return false;
+	case WEFT_INJECT_SET:
+		inject_set(pkt, rule->field, rule->value);
+		return false;
+	case WEFT_INJECT_REFUSE:
+		if (weft_qp_is_reliable(pkt->qp))
+			weft_pkt_refuse(pkt, rule->syndrome);
 		return false;
 	default:
 		inject_answer(pkt, rule->syndrome);
@@ -245,13 +348,18 @@ bool weft_inject_packet(struct weft_pkt *pkt)
 	struct weft_inject_event event = {
 		.place = WEFT_INJECT_PACKET,
 		.qp = pkt->qp,
-		.opcode = inject_opcode(op),
+		.opcode = weft_inject_opcode(op),
 		.bytes = pkt->hdr.payload,
 		.psn = pkt->hdr.psn,
+		.peer = &pkt->sgid,
 		.segment = op->segment,
 	};
 	const struct weft_inject_rule *rule;
 
+	if (READ_ONCE(pkt->dev->inject.port_down)) {
+		inject_drop(pkt, WEFT_STAT_RX_INJECTED);
+		return true;
+	}
 	/* a message of a kind that weft does not know, see rx_has_answer() */
 	if (pkt->malformed)
 		return false;
@@ -271,6 +379,7 @@ void weft_inject_open(struct weft_dev *dev)
 void weft_inject_close(struct weft_dev *dev)
 {
 	weft_inject_remove(dev, 0);
+	weft_inject_port_down(dev, false);
 	hrtimer_cancel(&dev->inject.timer);
 	skb_queue_purge(&dev->inject.held);
 }

@@ -5,12 +5,15 @@
 
 #include "object/inject.h"
 
+struct weft_opcode;
 struct weft_pkt;
 struct weft_slot;
 
 void weft_inject_open(struct weft_dev *dev);
 void weft_inject_close(struct weft_dev *dev);
+void weft_inject_release(struct weft_dev *dev);
 bool weft_inject_request(struct weft_qp *qp, struct weft_slot *slot);
 bool weft_inject_packet(struct weft_pkt *pkt);
+u32 weft_inject_opcode(const struct weft_opcode *op);
 
 #endif /* WEFT_ENGINE_INJECT_H */

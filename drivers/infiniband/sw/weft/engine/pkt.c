@@ -17,6 +17,8 @@
  * @port: the kind of port it came by
  * @psn: its PSN
  * @counted: as in &struct weft_pkt
+ * @refused: it is WEFT_MALFORMED_INJECTED
+ * @syndrome: as in &struct weft_pkt
  */
 struct pkt_cb {
 	union {
@@ -27,6 +29,8 @@ struct pkt_cb {
 	const struct weft_port_ops	*port;
 	u32				psn;
 	bool				counted;
+	bool				refused;
+	u8				syndrome;
 };
 
 static struct pkt_cb *pkt_cb(struct sk_buff *skb)
@@ -101,6 +105,8 @@ void weft_pkt_keep(struct weft_pkt *pkt)
 	pkt_cb(pkt->skb)->port = pkt->port;
 	pkt_cb(pkt->skb)->psn = pkt->hdr.psn;
 	pkt_cb(pkt->skb)->counted = pkt->counted;
+	pkt_cb(pkt->skb)->refused = pkt->malformed == WEFT_MALFORMED_INJECTED;
+	pkt_cb(pkt->skb)->syndrome = pkt->syndrome;
 }
 
 /* The PSN of a packet that weft_pkt_keep() was called for. */
@@ -153,6 +159,8 @@ void weft_pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
 	weft_pkt_init(pkt, skb, pkt_cb(skb)->port, pkt_cb(skb)->net, NULL);
 	pkt->counted = pkt_cb(skb)->counted;
 	weft_pkt_decode(pkt);
+	if (unlikely(pkt_cb(skb)->refused))
+		weft_pkt_refuse(pkt, pkt_cb(skb)->syndrome);
 }
 
 /*

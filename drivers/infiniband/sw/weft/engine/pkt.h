@@ -41,6 +41,7 @@ struct weft_pkt {
 	/* destination, referenced by weft_rx(); NULL: a multicast group, or as @dev */
 	struct weft_qp		*qp;
 	enum weft_malformed	malformed;	/* what is wrong with the headers */
+	u8			syndrome;	/* WEFT_MALFORMED_INJECTED: of the answer */
 	bool			counted;	/* it has been kept before, and counted then */
 };
 
@@ -64,6 +65,13 @@ static inline void weft_pkt_init(struct weft_pkt *pkt, struct sk_buff *skb,
 	pkt->dev = dev;
 	pkt->qp = NULL;
 	pkt->counted = false;
+}
+
+/* Let a reliable responder answer the request with a NAK, in place of executing it. */
+static inline void weft_pkt_refuse(struct weft_pkt *pkt, u8 syndrome)
+{
+	pkt->malformed = WEFT_MALFORMED_INJECTED;
+	pkt->syndrome = syndrome;
 }
 
 void weft_pkt_decode(struct weft_pkt *pkt);

@@ -229,6 +229,31 @@ static void resp_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault)
 	weft_reply_refuse(qp, psn, fault);
 }
 
+/* The answer that a rule wants. After an RNR NAK, or a sequence NAK, the requester goes back. */
+static struct weft_result resp_injected(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	switch (pkt->syndrome) {
+	case WEFT_AETH_NAK << 5 | WEFT_NAK_INVALID_REQUEST:
+		return weft_failed(WEFT_FAULT_BAD_REQUEST);
+	case WEFT_AETH_NAK << 5 | WEFT_NAK_REMOTE_ACCESS:
+		return weft_failed(WEFT_FAULT_REMOTE_ACCESS);
+	case WEFT_AETH_NAK << 5 | WEFT_NAK_REMOTE_OPERATION:
+		return weft_failed(WEFT_FAULT_NO_MEMORY);
+	default:
+		weft_early_purge(&qp->recv.early, qp->dev);
+		weft_reply_nak(qp, pkt->hdr.psn, pkt->syndrome);
+		qp->recv.nak_sent = true;
+		return weft_result(WEFT_DROP);
+	}
+}
+
+/* The packet cannot be executed as it is. */
+static noinline struct weft_result resp_unfit(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	return pkt->malformed == WEFT_MALFORMED_INJECTED ? resp_injected(qp, pkt) :
+							   weft_failed(WEFT_FAULT_BAD_REQUEST);
+}
+
 /* Process a packet of a reliable connection by its PSN: execute it if it is the expected one. */
 static struct weft_result resp_reliable(struct weft_qp *qp, struct weft_pkt *pkt)
 {
@@ -252,9 +277,8 @@ static struct weft_result resp_reliable(struct weft_qp *qp, struct weft_pkt *pkt
 	if (weft_opdef_responds(weft_opdef(op->sqe)) && recv->max_dest_rd_atomic &&
 	    !weft_replay_prepare(recv))
 		return weft_result(WEFT_DROP);
-	result = weft_failed(resp_form_valid(qp, pkt, op) ?
-			     weft_message_enter(qp, pkt->hdr.xrceth.srqn) :
-			     WEFT_FAULT_BAD_REQUEST);
+	result = likely(resp_form_valid(qp, pkt, op)) ?
+		 weft_failed(weft_message_enter(qp, pkt->hdr.xrceth.srqn)) : resp_unfit(qp, pkt);
 	if (likely(!result.verdict))
 		result = resp_execute(qp, pkt, op);
 	if (unlikely(result.verdict == WEFT_FAILED))

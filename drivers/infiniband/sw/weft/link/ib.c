@@ -16,10 +16,12 @@
 #include "engine/rx.h"
 #include "engine/transmit.h"
 #include "link/ib_port.h"
+#include "link/inject.h"
 #include "link/packet.h"
 #include "link/tx_credit.h"
 #include "object/dev.h"
 #include "object/hca.h"
+#include "object/inject.h"
 #include "object/qp.h"
 #include "params.h"
 #include "pause.h"
@@ -164,7 +166,7 @@ static bool ib_packet(struct weft_tx_batch *batch, u32 i, const struct weft_hdr 
 	return true;
 }
 
-static u32 ib_xmit(struct weft_tx_batch *batch)
+static u32 ib_batch(struct weft_tx_batch *batch)
 {
 	struct weft_hdr hdr = batch->hdr;
 	u32 i, length;
@@ -178,6 +180,11 @@ static u32 ib_xmit(struct weft_tx_batch *batch)
 			break;
 	}
 	return i;
+}
+
+static u32 ib_xmit(struct weft_tx_batch *batch)
+{
+	return weft_inject_is_on() ? weft_inject_xmit(batch, ib_batch) : ib_batch(batch);
 }
 
 static enum weft_verdict ib_datagram(struct weft_qp *qp, struct weft_datagram *dgram)

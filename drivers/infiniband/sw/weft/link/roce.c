@@ -16,12 +16,14 @@
 #include "engine/link.h"
 #include "engine/transmit.h"
 #include "link/burst.h"
+#include "link/inject.h"
 #include "link/packet.h"
 #include "link/tx_credit.h"
 #include "link/udp.h"
 #include "link/uso.h"
 #include "inet/ip.h"
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/tx.h"
 #include "object/qp.h"
 #include "object/table.h"
@@ -400,7 +402,7 @@ static u32 roce_burst(struct weft_tx_batch *batch, const struct roce_way *way, u
 	return packets;
 }
 
-static u32 roce_xmit(struct weft_tx_batch *batch)
+static u32 roce_batch(struct weft_tx_batch *batch)
 {
 	struct roce_way way;
 	u32 i = 0, packets;
@@ -415,6 +417,11 @@ static u32 roce_xmit(struct weft_tx_batch *batch)
 	}
 	roce_leave_way(batch, &way);
 	return i;
+}
+
+static u32 roce_xmit(struct weft_tx_batch *batch)
+{
+	return weft_inject_is_on() ? weft_inject_xmit(batch, roce_batch) : roce_batch(batch);
 }
 
 static enum weft_verdict roce_datagram(struct weft_qp *qp, struct weft_datagram *dgram)

@@ -157,6 +157,18 @@ bool weft_cq_finish(struct weft_cq *cq, u32 sequel)
 	return !(sequel & WEFT_CQ_LOST);
 }
 
+/* As if a completion had found no room: the next one finds the CQ in error. Context: any. */
+void weft_cq_overrun(struct weft_cq *cq)
+{
+	unsigned long flags;
+	u32 sequel;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	sequel = weft_cq_settle(cq, false, true);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	weft_cq_finish(cq, sequel);
+}
+
 #define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
 			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 

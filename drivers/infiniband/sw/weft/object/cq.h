@@ -67,6 +67,7 @@ enum weft_cq_sequel {
 	WEFT_CQ_LOST	= 4,	/* tell the caller that the completion is lost */
 };
 
+void weft_cq_overrun(struct weft_cq *cq);
 u32 weft_cq_settle(struct weft_cq *cq, bool pushed, bool solicited);
 bool weft_cq_finish(struct weft_cq *cq, u32 sequel);
 void weft_cq_fail(struct weft_cq *cq, u32 fault);

@@ -9,6 +9,7 @@
 #include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 
 #include "object/dev.h"
 #include "object/qp.h"
@@ -64,6 +65,7 @@ int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule)
 	struct weft_inject *inject = &dev->inject;
 	struct weft_inject_table *table;
 	int ret = -ENOSPC;
+	u64 now;
 	u32 num;
 
 	mutex_lock(&inject_lock);
@@ -79,6 +81,10 @@ int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule)
 	table->rules[num] = rule;
 	table->num = num + 1;
 	rule->number = ++inject->number;
+	now = ktime_get_mono_fast_ns();
+	rule->begin += now;
+	if (rule->end)
+		rule->end += rule->begin;
 	ret = rule->number;
 	inject_free_table(inject_replace(dev, table));
 	static_branch_inc(&weft_inject_key);
@@ -148,6 +154,18 @@ int weft_inject_remove(struct weft_dev *dev, u32 number)
 	return ret;
 }
 
+/* Remember whether a port is down because of a command. Under RTNL, or the last use of @dev. */
+void weft_inject_port_down(struct weft_dev *dev, bool down)
+{
+	if (dev->inject.port_down == down)
+		return;
+	WRITE_ONCE(dev->inject.port_down, down);
+	if (down)
+		static_branch_inc(&weft_inject_key);
+	else
+		static_branch_dec(&weft_inject_key);
+}
+
 /* List all rules. The name of a device may change meanwhile, so it is not dev_name(). */
 void weft_inject_show(struct seq_file *seq)
 {
@@ -207,6 +225,13 @@ static bool inject_matches_owner(const struct weft_inject_rule *rule,
 	return !(rule->fields & WEFT_MATCH_COMM) || !strcmp(owner.comm, rule->owner.comm);
 }
 
+static bool inject_is_time(const struct weft_inject_rule *rule)
+{
+	u64 now = ktime_get_mono_fast_ns();
+
+	return now >= rule->begin && (!rule->end || now < rule->end);
+}
+
 static bool inject_matches(const struct weft_inject_rule *rule,
 			   const struct weft_inject_event *event)
 {
@@ -227,6 +252,10 @@ static bool inject_matches(const struct weft_inject_rule *rule,
 	if (fields & WEFT_MATCH_SEGMENT && (event->segment & rule->segment) != rule->segment)
 		return false;
 	if (fields & WEFT_MATCH_ATTEMPT && rule->again != event->again)
+		return false;
+	if (fields & WEFT_MATCH_PEER && memcmp(&rule->peer, event->peer, sizeof(rule->peer)))
+		return false;
+	if (fields & WEFT_MATCH_TIME && !inject_is_time(rule))
 		return false;
 	return inject_matches_owner(rule, event);
 }

@@ -21,8 +21,8 @@ struct weft_qp;
 
 /* The rules of one device, at most. */
 #define WEFT_INJECT_RULES	256U
-/* The longest delay, in ns. */
-#define WEFT_INJECT_DELAY	(60ULL * NSEC_PER_SEC)
+/* The longest time in a rule, in ns. */
+#define WEFT_INJECT_TIME	(60ULL * NSEC_PER_SEC)
 /* Chances are in millionths. */
 #define WEFT_INJECT_CERTAIN	1000000U
 
@@ -31,18 +31,24 @@ enum weft_inject_place {
 	WEFT_INJECT_REQUEST,	/* a work request that the requester has taken */
 	WEFT_INJECT_PACKET,	/* a packet that has arrived for a QP, and is valid */
 	WEFT_INJECT_VERB,	/* a call of the control path */
+	WEFT_INJECT_SENT,	/* a packet that leaves */
 	WEFT_INJECT_PLACES
 };
 
 enum weft_inject_action {
 	WEFT_INJECT_NO_ACTION,
 	WEFT_INJECT_COMPLETE,	/* request: complete it with an error */
+	WEFT_INJECT_OVERRUN,	/* request: as if the CQ were full */
 	WEFT_INJECT_DELAY_IT,	/* request, packet: go on later */
 	WEFT_INJECT_DROP,	/* packet */
 	WEFT_INJECT_DUPLICATE,	/* packet: deliver it twice */
 	WEFT_INJECT_BAD_ICRC,	/* packet: as if its ICRC were wrong */
 	WEFT_INJECT_BAD_DATA,	/* packet: change a byte of payload, behind the check of the ICRC */
 	WEFT_INJECT_ANSWER,	/* packet: an acknowledge that becomes a NAK */
+	WEFT_INJECT_REFUSE,	/* packet: answer a request with a NAK in place of executing it */
+	WEFT_INJECT_HOLD,	/* packet: deliver it when it is released */
+	WEFT_INJECT_TRUNCATE,	/* packet: cut its payload, behind the check of the ICRC */
+	WEFT_INJECT_SET,	/* packet: change a field of its headers, behind the same check */
 	WEFT_INJECT_FAIL,	/* verb: return an errno */
 };
 
@@ -78,6 +84,24 @@ enum weft_inject_match {
 	WEFT_MATCH_ATTEMPT	= BIT(8),
 	WEFT_MATCH_VERB		= BIT(9),
 	WEFT_MATCH_STATE	= BIT(10),
+	WEFT_MATCH_PEER		= BIT(11),
+	WEFT_MATCH_TIME		= BIT(12),
+};
+
+/* A field of the headers that a rule changes. */
+enum weft_inject_field {
+	WEFT_FIELD_SE,
+	WEFT_FIELD_ACKREQ,
+	WEFT_FIELD_PSN,
+	WEFT_FIELD_IMM,
+	WEFT_FIELD_INV,
+	WEFT_FIELD_SRQN,
+	WEFT_FIELD_QKEY,
+	WEFT_FIELD_SRC_QP,
+	WEFT_FIELD_RKEY,
+	WEFT_FIELD_ADDRESS,
+	WEFT_FIELD_LENGTH,
+	WEFT_FIELD_MSN,
 };
 
 /*
@@ -109,6 +133,7 @@ struct weft_inject_event {
 	u32			opcode;		/* a bit, see enum weft_inject_response */
 	u32			bytes;
 	u32			psn;
+	const union ib_gid	*peer;		/* the address that the packet is from, or to */
 	u8			segment;	/* enum weft_segment */
 	bool			again;		/* the packet was sent before */
 	u8			verb;
@@ -136,6 +161,10 @@ struct weft_inject_rule {
 	bool			again;
 	u8			verb;
 	u8			state;
+	union ib_gid		peer;		/* an IPv4 address is mapped */
+	/* since the rule was added; then, in ktime_get_mono_fast_ns() */
+	u64			begin;
+	u64			end;
 	/* which of the matches fire: from @nth on each @every-th, by chance, at most @times */
 	u64			nth;
 	u64			every;
@@ -148,6 +177,8 @@ struct weft_inject_rule {
 	u8			syndrome;	/* of the AETH */
 	int			error;
 	u64			delay;		/* ns */
+	u8			field;		/* enum weft_inject_field */
+	u64			value;		/* of @field; bytes of payload that are left */
 
 	u32			number;		/* in its device, from 1 on, never used again */
 	atomic64_t		matched;
@@ -166,13 +197,14 @@ struct weft_inject {
 	/* written under the lock of object/inject.c; NULL: there are no rules */
 	struct weft_inject_table __rcu *table;
 	u32			number;		/* of the last rule; under that lock */
+	bool			port_down;	/* although the net device is up; under RTNL */
 	struct list_head	node;		/* of the devices; under that lock */
 	/* packets that are delayed, in the order of their time (sk_buff.tstamp) */
 	struct sk_buff_head	held;
 	struct hrtimer		timer;		/* expires when the first of @held is due */
 };
 
-/* Counts the rules of all devices. */
+/* Counts the rules of all devices, and the ports that are down because of a command. */
 DECLARE_STATIC_KEY_FALSE(weft_inject_key);
 
 static __always_inline bool weft_inject_is_on(void)
@@ -182,6 +214,7 @@ static __always_inline bool weft_inject_is_on(void)
 
 int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule);
 int weft_inject_remove(struct weft_dev *dev, u32 number);
+void weft_inject_port_down(struct weft_dev *dev, bool down);
 void weft_inject_show(struct seq_file *seq);
 const struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
 						const struct weft_inject_event *event);

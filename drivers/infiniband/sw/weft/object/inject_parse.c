@@ -8,9 +8,11 @@
 
 #include <linux/ctype.h>
 #include <linux/errno.h>
+#include <linux/inet.h>
 #include <linux/kernel.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <net/ipv6.h>
 
 #include "wire/aeth.h"
 #include "wire/opcode.h"
@@ -65,6 +67,11 @@ static const struct inject_name inject_positions[] = {
 	{ "only", WEFT_SEGMENT_ONLY }, { }
 };
 
+/* Their values are places, as a packet that leaves is looked at elsewhere. */
+static const struct inject_name inject_directions[] = {
+	{ "in", WEFT_INJECT_PACKET }, { "out", WEFT_INJECT_SENT }, { }
+};
+
 static const struct inject_name inject_attempts[] = {
 	{ "first", false }, { "retry", true }, { }
 };
@@ -112,10 +119,25 @@ static const struct inject_name inject_naks[] = {
 	NAK("invalid-rd-request", INVALID_RD_REQUEST), { }
 };
 
+/* The fields of packets that a rule can change, and the largest value of each. */
+static const struct inject_field {
+	const char	*name;
+	u8		field;
+	u64		most;
+} inject_fields[] = {
+	{ "se", WEFT_FIELD_SE, 1 }, { "ackreq", WEFT_FIELD_ACKREQ, 1 },
+	{ "psn", WEFT_FIELD_PSN, WEFT_PSN_MASK }, { "imm", WEFT_FIELD_IMM, U32_MAX },
+	{ "inv", WEFT_FIELD_INV, U32_MAX }, { "srqn", WEFT_FIELD_SRQN, WEFT_PSN_MASK },
+	{ "qkey", WEFT_FIELD_QKEY, U32_MAX }, { "src-qp", WEFT_FIELD_SRC_QP, WEFT_PSN_MASK },
+	{ "rkey", WEFT_FIELD_RKEY, U32_MAX }, { "address", WEFT_FIELD_ADDRESS, U64_MAX },
+	{ "length", WEFT_FIELD_LENGTH, U32_MAX }, { "msn", WEFT_FIELD_MSN, WEFT_PSN_MASK },
+};
+
 #define EVENT(_event) { #_event, IB_EVENT_##_event }
 static const struct inject_name inject_qp_events[] = {
 	EVENT(QP_FATAL), EVENT(QP_REQ_ERR), EVENT(QP_ACCESS_ERR), EVENT(COMM_EST),
-	EVENT(SQ_DRAINED), EVENT(PATH_MIG), EVENT(PATH_MIG_ERR), EVENT(QP_LAST_WQE_REACHED), { }
+	EVENT(SQ_DRAINED), EVENT(PATH_MIG), EVENT(PATH_MIG_ERR), EVENT(QP_LAST_WQE_REACHED),
+	EVENT(CQ_ERR), EVENT(SRQ_ERR), EVENT(SRQ_LIMIT_REACHED), { }
 };
 
 /* Without IB_EVENT_GID_CHANGE: the core keeps it for itself if a driver raises it. */
@@ -134,7 +156,10 @@ static bool inject_lookup(const struct inject_name *names, const char *name, u32
 	return false;
 }
 
-/* The enum ib_event_type of a name, and whether it is about a QP; -ENOENT: there is none. */
+/*
+ * The enum ib_event_type of a name, and whether it is about a QP or a queue of it; -ENOENT: there
+ * is none.
+ */
 int weft_inject_event_type(const char *name, bool *of_qp)
 {
 	u32 type;
@@ -202,8 +227,8 @@ static const char *read_chance(struct weft_inject_rule *rule, const char *value)
 	return chance && chance <= WEFT_INJECT_CERTAIN ? NULL : "a chance is from 0.000001 to 1";
 }
 
-/* A time with its unit. */
-static const char *read_delay(struct weft_inject_rule *rule, const char *value)
+/* A number with the unit of time. */
+static const char *read_time(const char *value, u64 *ns)
 {
 	static const struct inject_name units[] = {
 		{ "us", NSEC_PER_USEC }, { "ms", NSEC_PER_MSEC }, { "s", NSEC_PER_SEC }, { }
@@ -215,13 +240,64 @@ static const char *read_delay(struct weft_inject_rule *rule, const char *value)
 	u64 n;
 
 	if (!digits || !inject_lookup(units, value + digits, &unit))
-		return "a delay is a number and us, ms or s";
+		return "a time is a number and us, ms or s";
 	strscpy(number, value, digits + 1);
-	wrong = read_number(number, 1, WEFT_INJECT_DELAY / unit, &n);
+	wrong = read_number(number, 1, WEFT_INJECT_TIME / unit, &n);
 	if (wrong)
-		return "a delay is from 1us to 60s";
-	rule->delay = n * unit;
+		return "a time is from 1us to 60s";
+	*ns = n * unit;
 	return NULL;
+}
+
+static const char *read_delay(struct weft_inject_rule *rule, const char *value)
+{
+	return read_time(value, &rule->delay);
+}
+
+static const char *read_after(struct weft_inject_rule *rule, const char *value)
+{
+	return read_time(value, &rule->begin);
+}
+
+static const char *read_for(struct weft_inject_rule *rule, const char *value)
+{
+	return read_time(value, &rule->end);
+}
+
+static const char *read_peer(struct weft_inject_rule *rule, const char *value)
+{
+	struct in6_addr *to = (struct in6_addr *)&rule->peer;
+	__be32 v4;
+
+	if (in6_pton(value, -1, rule->peer.raw, -1, NULL))
+		return NULL;
+	if (!in4_pton(value, -1, (u8 *)&v4, -1, NULL))
+		return "not an address";
+	ipv6_addr_set_v4mapped(v4, to);
+	return NULL;
+}
+
+static const char *read_truncate(struct weft_inject_rule *rule, const char *value)
+{
+	return read_number(value, 0, U32_MAX, &rule->value);
+}
+
+/* FIELD:VALUE */
+static const char *read_set(struct weft_inject_rule *rule, const char *value)
+{
+	const char *colon = strchr(value, ':');
+	size_t length = colon ? colon - value : 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(inject_fields); i++) {
+		const struct inject_field *field = &inject_fields[i];
+
+		if (strlen(field->name) != length || memcmp(field->name, value, length))
+			continue;
+		rule->field = field->field;
+		return read_number(colon + 1, 0, field->most, &rule->value);
+	}
+	return "no such field of a packet";
 }
 
 static const char *read_qp(struct weft_inject_rule *rule, const char *value)
@@ -279,6 +355,11 @@ static const char *read_u8_name(const struct inject_name *names, const char *val
 		return wrong;
 	*member = number;
 	return NULL;
+}
+
+static const char *read_direction(struct weft_inject_rule *rule, const char *value)
+{
+	return read_u8_name(inject_directions, value, &rule->place, "no such direction");
 }
 
 static const char *read_position(struct weft_inject_rule *rule, const char *value)
@@ -367,7 +448,7 @@ static const char *read_rnr(struct weft_inject_rule *rule, const char *value)
 }
 
 #define ON_REQUEST	BIT(WEFT_INJECT_REQUEST)
-#define ON_PACKET	BIT(WEFT_INJECT_PACKET)
+#define ON_PACKET	(BIT(WEFT_INJECT_PACKET) | BIT(WEFT_INJECT_SENT))
 #define ON_VERB		BIT(WEFT_INJECT_VERB)
 #define ON_QP		(ON_REQUEST | ON_PACKET)
 #define ON_ALL		(ON_QP | ON_VERB)
@@ -382,6 +463,10 @@ static const struct inject_key inject_keys[] = {
 	{ "psn", ON_PACKET, .field = WEFT_MATCH_PSN, .read = read_psn },
 	{ "position", ON_PACKET, .field = WEFT_MATCH_SEGMENT, .read = read_position },
 	{ "attempt", ON_PACKET, .field = WEFT_MATCH_ATTEMPT, .read = read_attempt },
+	{ "dir", ON_PACKET, .read = read_direction },
+	{ "peer", ON_PACKET, .field = WEFT_MATCH_PEER, .read = read_peer },
+	{ "after", ON_ALL, .field = WEFT_MATCH_TIME, .read = read_after },
+	{ "for", ON_ALL, .field = WEFT_MATCH_TIME, .read = read_for },
 	{ "verb", ON_VERB, .field = WEFT_MATCH_VERB, .read = read_verb },
 	{ "state", ON_VERB, .field = WEFT_MATCH_STATE, .read = read_state },
 	{ "n", ON_ALL, .read = read_nth },
@@ -391,11 +476,15 @@ static const struct inject_key inject_keys[] = {
 	{ "seed", ON_ALL, .read = read_seed },
 	{ "complete", ON_REQUEST, WEFT_INJECT_COMPLETE, .read = read_status },
 	{ "vendor_err", ON_REQUEST, .read = read_vendor_err },
+	{ "cq-overrun", ON_REQUEST, WEFT_INJECT_OVERRUN, .bare = true },
 	{ "delay", ON_QP, WEFT_INJECT_DELAY_IT, .read = read_delay },
 	{ "drop", ON_PACKET, WEFT_INJECT_DROP, .bare = true },
 	{ "duplicate", ON_PACKET, WEFT_INJECT_DUPLICATE, .bare = true },
 	{ "bad-icrc", ON_PACKET, WEFT_INJECT_BAD_ICRC, .bare = true },
 	{ "bad-data", ON_PACKET, WEFT_INJECT_BAD_DATA, .bare = true },
+	{ "hold", ON_PACKET, WEFT_INJECT_HOLD, .bare = true },
+	{ "truncate", ON_PACKET, WEFT_INJECT_TRUNCATE, .read = read_truncate },
+	{ "set", ON_PACKET, WEFT_INJECT_SET, .read = read_set },
 	{ "nak", ON_PACKET, WEFT_INJECT_ANSWER, .read = read_nak },
 	{ "rnr", ON_PACKET, WEFT_INJECT_ANSWER, .read = read_rnr },
 	{ "fail", ON_VERB, WEFT_INJECT_FAIL, .read = read_error },
@@ -412,7 +501,7 @@ static const struct inject_key *inject_key(const char *name)
 }
 
 /* @word is writable. @keys: the keys that the rule has already, a bit each. */
-static const char *inject_read_word(struct weft_inject_rule *rule, char *word, u32 *keys)
+static const char *inject_read_word(struct weft_inject_rule *rule, char *word, u64 *keys)
 {
 	char *value = strchr(word, '=');
 	const struct inject_key *key;
@@ -424,9 +513,9 @@ static const char *inject_read_word(struct weft_inject_rule *rule, char *word, u
 		return "no such word in a rule";
 	if (!(key->places & BIT(rule->place)))
 		return "not for this kind of rule";
-	if (*keys & BIT(key - inject_keys))
+	if (*keys & BIT_ULL(key - inject_keys))
 		return "twice in one rule";
-	*keys |= BIT(key - inject_keys);
+	*keys |= BIT_ULL(key - inject_keys);
 	if (key->action && rule->action)
 		return "a second action";
 	if (key->bare != !value)
@@ -437,26 +526,40 @@ static const char *inject_read_word(struct weft_inject_rule *rule, char *word, u
 	return value ? key->read(rule, value) : NULL;
 }
 
+/* Without an opcode a NAK takes the place of an acknowledge. */
+static const char *inject_complete_nak(struct weft_inject_rule *rule)
+{
+	const u32 responses = WEFT_INJECT_READ_RESPONSE | WEFT_INJECT_ATOMIC_ACK;
+
+	if (!(rule->fields & WEFT_MATCH_OPCODE))
+		rule->opcodes = WEFT_INJECT_ACK;
+	rule->fields |= WEFT_MATCH_OPCODE;
+	if (rule->opcodes & responses)
+		return "a NAK takes the place of an ack, or refuses a request";
+	if (rule->opcodes == WEFT_INJECT_ACK)
+		return NULL;
+	rule->action = WEFT_INJECT_REFUSE;
+	return rule->syndrome == (WEFT_AETH_NAK << 5 | WEFT_NAK_INVALID_RD_REQUEST) ?
+	       "there are no RD requests to refuse" : NULL;
+}
+
 /* Set the defaults of words that are missing, and refuse words that contradict each other. */
 static const char *inject_complete(struct weft_inject_rule *rule)
 {
+	if (!rule->nth && !rule->every)
+		rule->every = 1;
+	if (!rule->nth)
+		rule->nth = rule->every;
 	if (!rule->action)
 		return "no action";
 	if (rule->vendor_err && rule->action != WEFT_INJECT_COMPLETE)
 		return "vendor_err without complete";
 	if (rule->fields & WEFT_MATCH_STATE && rule->verb != WEFT_VERB_MODIFY_QP)
 		return "state without verb=modify_qp";
-	if (rule->action == WEFT_INJECT_ANSWER) {
-		if (rule->fields & WEFT_MATCH_OPCODE && rule->opcodes != WEFT_INJECT_ACK)
-			return "a NAK takes the place of an ack, not of another opcode";
-		rule->fields |= WEFT_MATCH_OPCODE;
-		rule->opcodes = WEFT_INJECT_ACK;
-	}
-	if (!rule->nth && !rule->every)
-		rule->every = 1;
-	if (!rule->nth)
-		rule->nth = rule->every;
-	return NULL;
+	if (rule->place == WEFT_INJECT_SENT && rule->action != WEFT_INJECT_DROP &&
+	    rule->action != WEFT_INJECT_DUPLICATE)
+		return "a packet that leaves can only be dropped or duplicated";
+	return rule->action == WEFT_INJECT_ANSWER ? inject_complete_nak(rule) : NULL;
 }
 
 /* Copy the word at @at of @text to @word. Returns its length; 0: it is too long. */
@@ -477,9 +580,9 @@ static const char *inject_read(struct weft_inject_rule *rule, const char *text, 
 	const char *wrong;
 	bool first = true;
 	size_t length;
-	u32 keys = 0;
+	u64 keys = 0;
 
-	BUILD_BUG_ON(ARRAY_SIZE(inject_keys) > 32);
+	BUILD_BUG_ON(ARRAY_SIZE(inject_keys) > 64);
 	for (;;) {
 		*at += strspn(text + *at, " \t");
 		if (!text[*at])

@@ -17,6 +17,7 @@
 
 #include "object/cq.h"
 #include "object/dev.h"
+#include "object/srq.h"
 #include "trace.h"
 
 /* Slow path of weft_qp_put(). */
@@ -93,21 +94,40 @@ void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)
 	weft_events_raise(&qp->events, type);
 }
 
+/* Those of the QP, its send CQ or its SRQ, whichever the event is about; NULL: there is none. */
+static struct weft_events *qp_events_of(struct weft_qp *qp, enum ib_event_type type)
+{
+	switch (type) {
+	case IB_EVENT_CQ_ERR:
+		return qp->send_cq ? &qp->send_cq->events : NULL;
+	case IB_EVENT_SRQ_ERR:
+	case IB_EVENT_SRQ_LIMIT_REACHED:
+		/* an XRC target has one only while it executes a request */
+		return qp->recv.srq && !qp->xrcd ? &qp->recv.srq->events : NULL;
+	default:
+		return &qp->events;
+	}
+}
+
 /*
- * weft_qp_event() for a caller who owns no turn but has a reference. -EINVAL: the QP is in RESET or
- * INIT. Takes the modify_lock and stops the send turn, so it may sleep.
+ * Raise an event of the QP, of its send CQ or of its SRQ, for a caller who owns no turn but has a
+ * reference. -EINVAL: the QP is in RESET or INIT; -ENOENT: it has no such queue. Takes the
+ * modify_lock and stops the send turn, so it may sleep.
  */
 int weft_qp_event_now(struct weft_qp *qp, enum ib_event_type type)
 {
+	struct weft_events *events;
 	int ret = -EINVAL;
 
 	mutex_lock(&qp->modify_lock);
 	/* as in weft_qp_fatal_now() */
 	if (weft_qp_state(qp) >= IB_QPS_RTR) {
 		weft_turn_stop(&qp->send.turn);
-		weft_qp_event(qp, type);
+		events = qp_events_of(qp, type);
+		if (events)
+			weft_events_raise(events, type);
 		weft_turn_resume(&qp->send.turn);
-		ret = 0;
+		ret = events ? 0 : -ENOENT;
 	}
 	mutex_unlock(&qp->modify_lock);
 	return ret;

@@ -20,6 +20,7 @@ enum weft_malformed {
 	WEFT_MALFORMED_OPCODE,		/* reserved or not supported */
 	WEFT_MALFORMED_PAD,		/* more pad than payload */
 	WEFT_MALFORMED_PAYLOAD,		/* the opcode does not allow this payload length */
+	WEFT_MALFORMED_INJECTED,	/* nothing, but a rule wants it to be refused */
 	WEFT_MALFORMED_COUNT,		/* number of values */
 };
 
