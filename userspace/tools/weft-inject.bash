@@ -5,20 +5,21 @@ _weft_inject()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} words=''
 	case $COMP_CWORD,${COMP_WORDS[1]} in
-	1,*)	words='add list clear event load scenarios' ;;
+	1,*)	words='add list clear release port event load scenarios' ;;
 	2,list)	words="--json $(cd /sys/class/infiniband 2>/dev/null && echo *)" ;;
 	2,scenarios) ;;
 	2,*)	words=$(cd /sys/class/infiniband 2>/dev/null && echo *) ;;
 	3,add)	words='request packet verb' ;;
+	3,port)	words='up down' ;;
 	3,load)	words=$(cd /usr/share/weft/scenarios 2>/dev/null && echo *) ;;
 	3,event) words='QP_FATAL QP_REQ_ERR QP_ACCESS_ERR COMM_EST SQ_DRAINED PATH_MIG PATH_MIG_ERR
-		QP_LAST_WQE_REACHED DEVICE_FATAL PORT_ACTIVE PORT_ERR LID_CHANGE PKEY_CHANGE SM_CHANGE
+		QP_LAST_WQE_REACHED CQ_ERR SRQ_ERR SRQ_LIMIT_REACHED DEVICE_FATAL PORT_ACTIVE PORT_ERR LID_CHANGE PKEY_CHANGE SM_CHANGE
 		CLIENT_REREGISTER' ;;
-	*,add)	words='qp= pid= comm= service= n= every= times= chance= seed='
+	*,add)	words='qp= pid= comm= service= after= for= n= every= times= chance= seed='
 		case ${COMP_WORDS[3]} in
-		request) words="$words opcode= bytes= complete= vendor_err= delay=" ;;
-		packet)	words="$words opcode= bytes= psn= position= attempt= drop duplicate delay= bad-icrc
-			bad-data nak= rnr=" ;;
+		request) words="$words opcode= bytes= complete= vendor_err= cq-overrun delay=" ;;
+		packet)	words="$words opcode= bytes= psn= position= attempt= peer= dir= drop duplicate delay= hold
+			bad-icrc bad-data truncate= set= nak= rnr=" ;;
 		verb)	words="$words verb= state= fail=" ;;
 		esac ;;
 	esac
