@@ -2,7 +2,7 @@
 /*
  * Injection rules for work requests, verbs and events, and what their file refuses.
  */
-#include "lib.h"
+#include "inject.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +17,7 @@
 
 static struct end a, b;
 
-static const char *device_name(void)
+const char *device_name(void)
 {
 	return ibv_get_device_name(ctx->device);
 }
@@ -38,8 +38,7 @@ static int command(const char *text, size_t length, char *answer, size_t size)
 	return error;
 }
 
-__attribute__((format(printf, 1, 2)))
-static void rule(const char *format, ...)
+void rule(const char *format, ...)
 {
 	char line[512], answer[4096];
 	int length = snprintf(line, sizeof(line), "%s ", device_name());
@@ -52,8 +51,7 @@ static void rule(const char *format, ...)
 	SAME(command(line, strlen(line), answer, sizeof(answer)), 0);
 }
 
-/* how often the only rule has fired */
-static long fired(void)
+long fired(void)
 {
 	char answer[4096], *at;
 
@@ -279,6 +277,30 @@ static const struct {
 	{ "CLIENT_REREGISTER", IBV_EVENT_CLIENT_REREGISTER },
 };
 
+/* of the send CQ of a QP, and of its SRQ, if it has one */
+static void expect_queue_events(void)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(pd, &attr);
+	char answer[4096], line[128];
+	struct end c;
+
+	CHECK(srq);
+	rule("event CQ_ERR qp=%u", a.qp->qp_num);
+	expect_event(IBV_EVENT_CQ_ERR, a.scq);
+	snprintf(line, sizeof(line), "%s event SRQ_ERR qp=%u", device_name(), a.qp->qp_num);
+	SAME(command(line, strlen(line), answer, sizeof(answer)), ENOENT);
+
+	make(&c, CONF(.srq = srq));
+	connect_ends(&c, &c);
+	rule("event SRQ_LIMIT_REACHED qp=%u", c.qp->qp_num);
+	expect_event(IBV_EVENT_SRQ_LIMIT_REACHED, srq);
+	rule("event SRQ_ERR qp=%u", c.qp->qp_num);
+	expect_event(IBV_EVENT_SRQ_ERR, srq);
+	unmake(&c);
+	SAME(ibv_destroy_srq(srq), 0);
+}
+
 /* events change nothing */
 static void each_event(void)
 {
@@ -296,6 +318,7 @@ static void each_event(void)
 	}
 	expect_state(&a, IBV_QPS_RTS);
 	check_works(&a, &b);
+	expect_queue_events();
 	unmake(&b);
 	make(&b, CONF());
 	snprintf(line, sizeof(line), "%s event QP_FATAL qp=%u", device_name(), b.qp->qp_num);
@@ -315,7 +338,10 @@ static const struct {
 	{ "@ clear 999999", "line 1, column 7: no such rule\n", ENOENT },
 	{ "@ event NOTHING", "line 1, column 13: no such event\n", EINVAL },
 	{ "@ event QP_FATAL", "line 1, column 22: the event needs qp=NUMBER\n", EINVAL },
-	{ "@ event QP_FATAL qp=0xfffffe", "line 1, column 22: the device has no such QP\n", ENOENT },
+	{ "@ event QP_FATAL qp=0xfffffe",
+	  "line 1, column 22: no such QP here, or it has no such queue\n", ENOENT },
+	{ "@ port sideways", "line 1, column 12: a port goes up or down\n", EINVAL },
+	{ "@ release 5", "line 1, column 15: release has no argument\n", EINVAL },
 	{ "@ event PORT_ERR qp=5", "line 1, column 22: the event is one of the port\n", EINVAL },
 };
 
@@ -367,6 +393,8 @@ static void random_texts(void)
 		"@", "packet", "request", "verb", "event", "clear", "qp=", "1", "0", "drop", "=",
 		"delay=", "5ms", "complete=", "GENERAL_ERR", "fail=", "ENOMEM", "verb=", "reg_mr",
 		"n=", "chance=", "0.5", "\n", " ", "#", "QP_FATAL", "PORT_ERR", "\xff", "\t",
+		"release", "peer=", "::1", "10.9.0.1", "after=", "for=", "port", "up", "hold", "truncate=", "dir=", "out",
+		"set=", "psn:", "rkey:", "opcode=", "send", "rnr=", "cq-overrun", "CQ_ERR",
 	};
 	const char *seed = getenv("WEFT_SEED");
 	unsigned int state = seed && *seed ? atoi(seed) : (unsigned int)time(NULL);
@@ -424,175 +452,19 @@ static void rules_change(void)
 	rule("clear");
 }
 
-/*
- * ---- Packets
- */
-
-static void make_wire(const struct conf *conf)
+/* the CQ is as full as can be: its QPs end, and it says so */
+static void overrun(void)
 {
-	force_packets(true);
-	make_pair(&a, &b, conf);
-}
-
-static void unmake_wire(void)
-{
-	rule("clear");
-	force_packets(false);
-	unmake(&a);
-	unmake(&b);
-}
-
-/* a message of three packets; the receiver gets exactly what was sent */
-static void send_three(int id)
-{
-	uint32_t length = 2 * (128 << port.active_mtu) + 100;
-
-	fill(a.buf, length, id);
-	memset(b.buf, 0, length);
-	post_recv(&b, id + 100, 0, length);
-	post(&a, swr(&a, id, IBV_WR_SEND, 0, length));
-	expect_ok(a.scq, id);
-	expect_ok(b.rcq, id + 100);
-	check_filled(b.buf, length, id);
-}
-
-/* one packet is lost, the first attempt of each, a retry as well: all of it is made good */
-static void lost_packets(void)
-{
-	static const char *const rules[] = {
-		"packet qp=%u opcode=send position=first n=1 drop",
-		"packet qp=%u opcode=send position=last n=1 drop",
-		"packet qp=%u opcode=send n=2 drop",
-		"packet qp=%u opcode=send attempt=first n=2 drop",
-		"packet qp=%u opcode=send n=1 every=1 times=4 drop",
-		"packet qp=%u opcode=send n=1 bad-icrc",
-		"packet qp=%u bytes=100 n=1 drop",
-	};
-	uint64_t retransmits, icrc, injected;
-	size_t i;
-
-	make_wire(CONF(.timeout = 12));
-	for (i = 0; i < ARRAY_SIZE(rules); i++) {
-		sleep_ms(20);
-		retransmits = counter("retransmits");
-		icrc = counter("rx_icrc");
-		injected = counter("rx_injected");
-		rule(rules[i], b.qp->qp_num);
-		send_three(i);
-		sleep_ms(20);
-		CHECK(fired() > 0);
-		CHECK(counter("retransmits") > retransmits);
-		if (strstr(rules[i], "icrc"))
-			SAME(counter("rx_icrc"), icrc + 1);
-		else
-			SAME(counter("rx_injected"), injected + fired());
-		rule("clear");
-	}
-	/* an acknowledge: what the peer has executed is not executed again */
-	rule("packet qp=%u opcode=ack n=1 drop", a.qp->qp_num);
-	send_three(50);
-	SAME(fired(), 1);
-	unmake_wire();
-}
-
-/* the retry of a lost packet is lost, too, as long as a rule says so */
-static void lost_retries(void)
-{
-	make_wire(CONF(.timeout = 12, .retry = 3));
-	rule("packet qp=%u attempt=first n=1 drop\n%s packet qp=%u attempt=retry n=1 drop",
-	     b.qp->qp_num, device_name(), b.qp->qp_num);
-	send_three(1);
-	rule("clear");
-	rule("packet qp=%u drop", b.qp->qp_num);
-	post(&a, at(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
-	expect_wc(a.scq, 2, IBV_WC_RETRY_EXC_ERR);
-	/* the first attempt and three retries */
-	SAME(fired(), 4);
-	unmake_wire();
-}
-
-/* packets that come twice, or late, change nothing but the time */
-static void twice_and_late(void)
-{
-	uint64_t begin;
-	int i;
-
-	make_wire(CONF(.timeout = 18));
-	rule("packet duplicate");
-	for (i = 0; i < 5; i++)
-		send_three(i);
-	rule("clear");
-	rule("packet qp=%u n=1 delay=100ms", b.qp->qp_num);
-	begin = now_ns();
-	post(&a, at(swr(&a, 20, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
-	expect_ok(a.scq, 20);
-	CHECK(now_ns() - begin >= 100000000);
-	rule("clear");
-	/* behind its successors */
-	rule("packet qp=%u opcode=send position=first n=1 delay=20ms", b.qp->qp_num);
-	send_three(30);
-	SAME(fired(), 1);
-	/* the QP is gone when its packet is due */
-	rule("clear");
-	rule("packet qp=%u delay=100ms", b.qp->qp_num);
-	post(&a, at(swr(&a, 40, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
-	sleep_ms(20);
-	unmake_wire();
-	sleep_ms(200);
-}
-
-/* behind a right ICRC, so nobody notices: the first byte of the payload differs */
-static void bad_data(void)
-{
-	make_wire(CONF());
-	rule("packet qp=%u opcode=write n=1 bad-data", b.qp->qp_num);
-	fill(a.buf, 5000, 7);
-	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 5000), &b, 0));
-	expect_ok(a.scq, 1);
-	SAME(b.buf[0], a.buf[0] ^ 0xff);
-	SAME(memcmp(a.buf + 1, b.buf + 1, 4999), 0);
-	/* the sender's memory is what it was */
-	check_filled(a.buf, 5000, 7);
-	unmake_wire();
-}
-
-static const struct {
-	const char *nak;
-	enum ibv_wc_status status;
-} naks[] = {
-	{ "nak=sequence", IBV_WC_SUCCESS },
-	{ "nak=invalid-request", IBV_WC_REM_INV_REQ_ERR },
-	{ "nak=remote-access", IBV_WC_REM_ACCESS_ERR },
-	{ "nak=remote-operation", IBV_WC_REM_OP_ERR },
-	{ "nak=invalid-rd-request", IBV_WC_BAD_RESP_ERR },
-	{ "rnr=14", IBV_WC_SUCCESS },
-};
-
-/* an acknowledge that becomes a NAK; a NAK that asks for a retry is one */
-static void each_nak(void)
-{
-	uint64_t begin;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(naks); i++) {
-		make_wire(CONF(.timeout = 14));
-		rule("packet qp=%u n=1 %s", a.qp->qp_num, naks[i].nak);
-		begin = now_ns();
-		post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
-		expect_wc(a.scq, 1, naks[i].status);
-		/* timer 14: 1.28 ms (IBA table 45) */
-		if (!strncmp(naks[i].nak, "rnr", 3))
-			CHECK(now_ns() - begin >= 1280000);
-		SAME(fired(), 1);
-		expect_state(&a, naks[i].status ? IBV_QPS_ERR : IBV_QPS_RTS);
-		unmake_wire();
-	}
-	make_wire(CONF(.rnr_retry = 2));
-	rule("packet qp=%u rnr=1", a.qp->qp_num);
+	make_pair(&a, &b, CONF());
+	rule("request qp=%u n=2 cq-overrun", a.qp->qp_num);
 	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
-	expect_wc(a.scq, 1, IBV_WC_RNR_RETRY_EXC_ERR);
-	SAME(fired(), 3);
-	unmake_wire();
+	expect_ok(a.scq, 1);
+	post(&a, at(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_event(IBV_EVENT_CQ_ERR, a.scq);
+	expect_event(IBV_EVENT_QP_FATAL, a.qp);
+	expect_state(&a, IBV_QPS_ERR);
+	expect_state(&b, IBV_QPS_RTS);
+	rule("clear");
 }
 
 /* until the device is removed: rules are in place, a request is delayed */
@@ -613,5 +485,7 @@ TESTS(
 	TEST(each_status), TEST(send_queue_error), TEST(what_matches), TEST(delayed_requests),
 	TEST(each_verb), TEST(each_event), TEST(refused_texts), TEST(random_texts),
 	TEST(rules_change), TEST(lost_packets), TEST(lost_retries), TEST(twice_and_late),
-	TEST(bad_data), TEST(each_nak), TEST(removed)
+	TEST(bad_data), TEST(each_nak), TEST(refused_requests), TEST(held_packets),
+	TEST(changed_fields), TEST(peers_and_times),
+	TEST(leaving_packets), TEST(port_down), TEST(overrun), TEST(removed)
 )

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* Injection rules for packets, and for the port. */
+#include "inject.h"
+
+#include <arpa/inet.h>
+
+static struct end a, b;
+
+static void make_wire(const struct conf *conf)
+{
+	force_packets(true);
+	make_pair(&a, &b, conf);
+}
+
+static void unmake_wire(void)
+{
+	rule("clear");
+	force_packets(false);
+	unmake(&a);
+	unmake(&b);
+}
+
+/* a message of three packets; the receiver gets exactly what was sent */
+static void send_three(int id)
+{
+	uint32_t length = 2 * (128 << port.active_mtu) + 100;
+
+	fill(a.buf, length, id);
+	memset(b.buf, 0, length);
+	post_recv(&b, id + 100, 0, length);
+	post(&a, swr(&a, id, IBV_WR_SEND, 0, length));
+	expect_ok(a.scq, id);
+	expect_ok(b.rcq, id + 100);
+	check_filled(b.buf, length, id);
+}
+
+/* one packet is lost, the first attempt of each, a retry as well: all of it is made good */
+void lost_packets(void)
+{
+	static const char *const rules[] = {
+		"packet qp=%u opcode=send position=first n=1 drop",
+		"packet qp=%u opcode=send position=last n=1 drop",
+		"packet qp=%u opcode=send n=2 drop",
+		"packet qp=%u opcode=send attempt=first n=2 drop",
+		"packet qp=%u opcode=send n=1 every=1 times=4 drop",
+		"packet qp=%u opcode=send n=1 bad-icrc",
+		"packet qp=%u bytes=100 n=1 drop",
+	};
+	uint64_t retransmits, icrc, injected;
+	size_t i;
+
+	make_wire(CONF(.timeout = 12));
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
+		sleep_ms(20);
+		retransmits = counter("retransmits");
+		icrc = counter("rx_icrc");
+		injected = counter("rx_injected");
+		rule(rules[i], b.qp->qp_num);
+		send_three(i);
+		sleep_ms(20);
+		CHECK(fired() > 0);
+		CHECK(counter("retransmits") > retransmits);
+		if (strstr(rules[i], "icrc"))
+			SAME(counter("rx_icrc"), icrc + 1);
+		else
+			SAME(counter("rx_injected"), injected + fired());
+		rule("clear");
+	}
+	/* an acknowledge: what the peer has executed is not executed again */
+	rule("packet qp=%u opcode=ack n=1 drop", a.qp->qp_num);
+	send_three(50);
+	SAME(fired(), 1);
+	unmake_wire();
+}
+
+/* the retry of a lost packet is lost, too, as long as a rule says so */
+void lost_retries(void)
+{
+	make_wire(CONF(.timeout = 12, .retry = 3));
+	rule("packet qp=%u attempt=first n=1 drop\n%s packet qp=%u attempt=retry n=1 drop",
+	     b.qp->qp_num, device_name(), b.qp->qp_num);
+	send_three(1);
+	rule("clear");
+	rule("packet qp=%u drop", b.qp->qp_num);
+	post(&a, at(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_wc(a.scq, 2, IBV_WC_RETRY_EXC_ERR);
+	/* the first attempt and three retries */
+	SAME(fired(), 4);
+	unmake_wire();
+}
+
+/* packets that come twice, or late, change nothing but the time */
+void twice_and_late(void)
+{
+	uint64_t begin;
+	int i;
+
+	make_wire(CONF(.timeout = 18));
+	rule("packet duplicate");
+	for (i = 0; i < 5; i++)
+		send_three(i);
+	rule("clear");
+	rule("packet qp=%u n=1 delay=100ms", b.qp->qp_num);
+	begin = now_ns();
+	post(&a, at(swr(&a, 20, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_ok(a.scq, 20);
+	CHECK(now_ns() - begin >= 100000000);
+	rule("clear");
+	/* behind its successors */
+	rule("packet qp=%u opcode=send position=first n=1 delay=20ms", b.qp->qp_num);
+	send_three(30);
+	SAME(fired(), 1);
+	/* the QP is gone when its packet is due */
+	rule("clear");
+	rule("packet qp=%u delay=100ms", b.qp->qp_num);
+	post(&a, at(swr(&a, 40, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	sleep_ms(20);
+	unmake_wire();
+	sleep_ms(200);
+}
+
+/* behind a right ICRC, so nobody notices: the first byte of the payload differs */
+void bad_data(void)
+{
+	make_wire(CONF());
+	rule("packet qp=%u opcode=write n=1 bad-data", b.qp->qp_num);
+	fill(a.buf, 5000, 7);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 5000), &b, 0));
+	expect_ok(a.scq, 1);
+	SAME(b.buf[0], a.buf[0] ^ 0xff);
+	SAME(memcmp(a.buf + 1, b.buf + 1, 4999), 0);
+	/* the sender's memory is what it was */
+	check_filled(a.buf, 5000, 7);
+	unmake_wire();
+}
+
+static const struct {
+	const char *nak;
+	enum ibv_wc_status status;
+} naks[] = {
+	{ "nak=sequence", IBV_WC_SUCCESS },
+	{ "nak=invalid-request", IBV_WC_REM_INV_REQ_ERR },
+	{ "nak=remote-access", IBV_WC_REM_ACCESS_ERR },
+	{ "nak=remote-operation", IBV_WC_REM_OP_ERR },
+	{ "nak=invalid-rd-request", IBV_WC_BAD_RESP_ERR },
+	{ "rnr=14", IBV_WC_SUCCESS },
+};
+
+/* an acknowledge that becomes a NAK; a NAK that asks for a retry is one */
+void each_nak(void)
+{
+	uint64_t begin;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(naks); i++) {
+		make_wire(CONF(.timeout = 14));
+		rule("packet qp=%u n=1 %s", a.qp->qp_num, naks[i].nak);
+		begin = now_ns();
+		post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_wc(a.scq, 1, naks[i].status);
+		/* timer 14: 1.28 ms (IBA table 45) */
+		if (!strncmp(naks[i].nak, "rnr", 3))
+			CHECK(now_ns() - begin >= 1280000);
+		SAME(fired(), 1);
+		expect_state(&a, naks[i].status ? IBV_QPS_ERR : IBV_QPS_RTS);
+		unmake_wire();
+	}
+	make_wire(CONF(.rnr_retry = 2));
+	rule("packet qp=%u rnr=1", a.qp->qp_num);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_wc(a.scq, 1, IBV_WC_RNR_RETRY_EXC_ERR);
+	SAME(fired(), 3);
+	unmake_wire();
+}
+
+/* a request is refused in place of being executed; what that means for both ends is IBA's */
+void refused_requests(void)
+{
+	static const struct {
+		const char *nak;
+		enum ibv_wc_status status;
+		enum ibv_event_type event;
+	} rows[] = {
+		{ "nak=invalid-request", IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR },
+		{ "nak=remote-access", IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR },
+		{ "nak=remote-operation", IBV_WC_REM_OP_ERR, IBV_EVENT_QP_FATAL },
+	};
+	uint64_t begin;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		make_wire(CONF(.timeout = 14));
+		memset(b.buf, 0, 100);
+		rule("packet qp=%u opcode=write n=1 %s", b.qp->qp_num, rows[i].nak);
+		post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_wc(a.scq, 1, rows[i].status);
+		expect_event(rows[i].event, b.qp);
+		check_zero(b.buf, 100);
+		expect_state(&b, IBV_QPS_ERR);
+		unmake_wire();
+	}
+	/* what asks for a retry is executed then, once */
+	make_wire(CONF(.timeout = 18));
+	rule("packet qp=%u opcode=send n=1 nak=sequence", b.qp->qp_num);
+	send_three(1);
+	SAME(fired(), 1);
+	rule("clear");
+	rule("packet qp=%u opcode=send n=1 rnr=14", b.qp->qp_num);
+	begin = now_ns();
+	send_three(2);
+	CHECK(now_ns() - begin >= 1280000);
+	rule("clear");
+	rule("packet qp=%u opcode=fetch-add n=1 rnr=1", b.qp->qp_num);
+	*(uint64_t *)b.buf = 5;
+	post(&a, at(swr(&a, 3, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8), &b, 0));
+	expect_ok(a.scq, 3);
+	SAME(*(uint64_t *)a.buf, 5);
+	unmake_wire();
+	make_wire(CONF(.rnr_retry = 2));
+	rule("packet qp=%u opcode=read rnr=1", b.qp->qp_num);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_READ, 0, 100), &b, 0));
+	expect_wc(a.scq, 1, IBV_WC_RNR_RETRY_EXC_ERR);
+	SAME(fired(), 3);
+	unmake_wire();
+}
+
+/* packets stay away until they are released, and come in their order */
+void held_packets(void)
+{
+	uint32_t length = 2 * (128 << port.active_mtu) + 100;
+
+	make_wire(CONF(.timeout = 20));
+	rule("packet qp=%u opcode=send times=3 hold", b.qp->qp_num);
+	fill(a.buf, length, 1);
+	post_recv(&b, 101, 0, length);
+	post(&a, swr(&a, 1, IBV_WR_SEND, 0, length));
+	expect_no_wc(b.rcq);
+	SAME(fired(), 3);
+	rule("release");
+	expect_ok(b.rcq, 101);
+	expect_ok(a.scq, 1);
+	check_filled(b.buf, length, 1);
+	/* without its rules a device has nothing to hold */
+	rule("clear");
+	rule("packet qp=%u opcode=send n=1 hold", b.qp->qp_num);
+	post_recv(&b, 102, 0, length);
+	post(&a, swr(&a, 2, IBV_WR_SEND, 0, 100));
+	expect_no_wc(b.rcq);
+	rule("clear");
+	expect_ok(b.rcq, 102);
+	expect_ok(a.scq, 2);
+	rule("packet hold");
+	post(&a, at(swr(&a, 3, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	sleep_ms(20);
+	unmake_wire();
+	rule("release");
+}
+
+/* a field of a packet whose ICRC was right: the receiver believes it */
+void changed_fields(void)
+{
+	static const struct {
+		const char *what;
+		enum ibv_wc_status status;
+	} rows[] = {
+		{ "opcode=write set=rkey:1", IBV_WC_REM_ACCESS_ERR },
+		{ "opcode=write set=address:0xfffffffffffffff0", IBV_WC_REM_ACCESS_ERR },
+		{ "opcode=write set=length:101", IBV_WC_REM_INV_REQ_ERR },
+		{ "opcode=write truncate=96", IBV_WC_REM_INV_REQ_ERR },
+		{ "opcode=write truncate=100", IBV_WC_SUCCESS },
+		/* neither of them has such a field */
+		{ "opcode=write set=qkey:5", IBV_WC_SUCCESS },
+		{ "opcode=ack set=rkey:5", IBV_WC_SUCCESS },
+		/* lost on either side, so the requester repeats it */
+		{ "opcode=write set=psn:0x777777", IBV_WC_SUCCESS },
+		{ "opcode=ack set=psn:0x777777", IBV_WC_SUCCESS },
+	};
+	struct ibv_wc wc;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		make_wire(CONF(.timeout = 12));
+		rule("packet qp=%u n=1 %s", strstr(rows[i].what, "ack") ? a.qp->qp_num : b.qp->qp_num,
+		     rows[i].what);
+		fill(a.buf, 100, i);
+		post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_wc(a.scq, 1, rows[i].status);
+		SAME(fired(), 1);
+		if (!rows[i].status)
+			check_filled(b.buf, 100, i);
+		else
+			expect_event(rows[i].status == IBV_WC_REM_ACCESS_ERR ?
+				     IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR, b.qp);
+		unmake_wire();
+	}
+	make_wire(CONF());
+	rule("packet qp=%u opcode=send-imm n=1 set=imm:0x01020304", b.qp->qp_num);
+	post_recv(&b, 7, 0, 0);
+	post(&a, swr(&a, 8, IBV_WR_SEND_WITH_IMM, 0, 0));
+	expect_ok(a.scq, 8);
+	wc = expect_ok(b.rcq, 7);
+	SAME(ntohl(wc.imm_data), 0x01020304);
+	unmake_wire();
+	make_wire(CONF(.type = IBV_QPT_UD));
+	rule("packet qp=%u n=1 set=qkey:0x1234", b.qp->qp_num);
+	post_recv(&b, 7, 0, 200);
+	post(&a, to_ah(swr(&a, 8, IBV_WR_SEND, 0, 100), ah_to(gid4, gid4), &b));
+	expect_ok(a.scq, 8);
+	expect_no_wc(b.rcq);
+	post(&a, to_ah(swr(&a, 9, IBV_WR_SEND, 0, 100), ah_to(gid4, gid4), &b));
+	expect_ok(a.scq, 9);
+	expect_ok(b.rcq, 7);
+	unmake_wire();
+}
+
+/* by the address that a packet is from, and by the time since the rule was added */
+void peers_and_times(void)
+{
+	uint64_t begin;
+
+	make_wire(CONF(.timeout = 12));
+	rule("packet qp=%u peer=10.250.1.1 drop", b.qp->qp_num);
+	send_three(1);
+	SAME(fired(), 0);
+	rule("clear");
+	rule("packet qp=%u peer=10.9.0.1 n=1 drop", b.qp->qp_num);
+	send_three(2);
+	SAME(fired(), 1);
+	rule("clear");
+	rule("packet dir=out peer=10.250.1.1 drop");
+	send_three(8);
+	SAME(fired(), 0);
+	rule("clear");
+	rule("packet dir=out qp=%u peer=10.9.0.1 n=1 drop", a.qp->qp_num);
+	send_three(9);
+	SAME(fired(), 1);
+	rule("clear");
+	rule("packet qp=%u after=50s drop", b.qp->qp_num);
+	send_three(3);
+	SAME(fired(), 0);
+	unmake_wire();
+	/* the cable is out for 200 ms */
+	make_wire(CONF(.timeout = 15));
+	rule("packet qp=%u for=200ms drop", b.qp->qp_num);
+	begin = now_ns();
+	post(&a, at(swr(&a, 4, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_ok(a.scq, 4);
+	CHECK(now_ns() - begin >= 190000000);
+	CHECK(fired() > 0);
+	rule("clear");
+	rule("request qp=%u after=10ms for=50s complete=GENERAL_ERR", a.qp->qp_num);
+	sleep_ms(15);
+	post(&a, at(swr(&a, 5, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_wc(a.scq, 5, IBV_WC_GENERAL_ERR);
+	unmake_wire();
+}
+
+/* packets that leave; the peer that lost them is on the same device here */
+void leaving_packets(void)
+{
+	uint64_t dropped, retransmits;
+
+	make_wire(CONF(.timeout = 12));
+	dropped = counter("tx_dropped");
+	retransmits = counter("retransmits");
+	rule("packet dir=out qp=%u opcode=send position=last n=1 drop", a.qp->qp_num);
+	send_three(1);
+	SAME(fired(), 1);
+	rule("clear");
+	rule("packet dir=out qp=%u opcode=send attempt=first n=2 drop", a.qp->qp_num);
+	send_three(2);
+	SAME(fired(), 1);
+	rule("clear");
+	rule("packet dir=out qp=%u opcode=ack n=1 drop", b.qp->qp_num);
+	send_three(3);
+	SAME(fired(), 1);
+	rule("clear");
+	rule("packet dir=out qp=%u opcode=read-response position=first n=1 drop", b.qp->qp_num);
+	fill(b.buf, 10000, 4);
+	post(&a, at(swr(&a, 4, IBV_WR_RDMA_READ, 0, 10000), &b, 0));
+	expect_ok(a.scq, 4);
+	check_filled(a.buf, 10000, 4);
+	SAME(fired(), 1);
+	rule("clear");
+	sleep_ms(20);
+	SAME(counter("tx_dropped"), dropped + 4);
+	CHECK(counter("retransmits") > retransmits);
+	rule("packet dir=out qp=%u duplicate", a.qp->qp_num);
+	send_three(5);
+	CHECK(fired() >= 3);
+	rule("clear");
+	rule("packet dir=out qp=%u drop", a.qp->qp_num);
+	post(&a, at(swr(&a, 6, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_wc(a.scq, 6, IBV_WC_RETRY_EXC_ERR);
+	/* the first attempt and each retry */
+	SAME(fired(), 8);
+	unmake_wire();
+}
+
+static enum ibv_port_state port_state(void)
+{
+	struct ibv_port_attr attr;
+
+	SAME(ibv_query_port(ctx, 1, &attr), 0);
+	return attr.state;
+}
+
+/* a port is down although its net device is up; packets, and the local link, wait for it */
+void port_down(void)
+{
+	uint64_t begin;
+	int wire;
+
+	for (wire = 0; wire < 2; wire++) {
+		force_packets(wire);
+		make_pair(&a, &b, CONF(.timeout = 15));
+		rule("port down");
+		expect_event(IBV_EVENT_PORT_ERR, NULL);
+		SAME(port_state(), IBV_PORT_DOWN);
+		begin = now_ns();
+		post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		sleep_ms(100);
+		expect_no_wc_now(a.scq);
+		rule("port up");
+		expect_event(IBV_EVENT_PORT_ACTIVE, NULL);
+		SAME(port_state(), IBV_PORT_ACTIVE);
+		expect_ok(a.scq, 1);
+		CHECK(now_ns() - begin >= 100000000);
+		rule("port down\n%s port down", device_name());
+		expect_event(IBV_EVENT_PORT_ERR, NULL);
+		post(&a, at(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_wc(a.scq, 2, IBV_WC_RETRY_EXC_ERR);
+		rule("port up");
+		expect_event(IBV_EVENT_PORT_ACTIVE, NULL);
+		force_packets(false);
+		unmake(&a);
+		unmake(&b);
+	}
+	make_pair(&a, &b, CONF());
+	check_works(&a, &b);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* Injection rules: inject.c has the cases, inject-packets.c those about packets. */
+#ifndef TESTS_INJECT_H
+#define TESTS_INJECT_H
+
+#include "lib.h"
+
+const char *device_name(void);
+/* a line for the file, behind the name of the device; it has to be taken */
+__attribute__((format(printf, 1, 2))) void rule(const char *format, ...);
+/* how often the only rule has fired */
+long fired(void);
+
+void lost_packets(void);
+void lost_retries(void);
+void twice_and_late(void);
+void bad_data(void);
+void each_nak(void);
+void refused_requests(void);
+void held_packets(void);
+void changed_fields(void);
+void peers_and_times(void);
+void leaving_packets(void);
+void port_down(void);
+
+#endif /* TESTS_INJECT_H */
