@@ -14,7 +14,9 @@
  */
 #include "mem/region.h"
 
+#include <linux/cred.h>
 #include <linux/random.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
 #include <rdma/ib_verbs.h>
@@ -94,6 +96,7 @@ struct weft_region *weft_region_alloc(struct weft_region_table *table, gfp_t gfp
 		return ERR_PTR(-ENOMEM);
 	}
 	region->key = index << 8 | get_random_u8();
+	region->by = (struct weft_registrant){ task_tgid_nr(current), current_euid() };
 	return region;
 }
 WEFT_EXPORT_FOR_TEST(weft_region_alloc);
@@ -133,6 +136,7 @@ struct weft_region *weft_region_successor(const struct weft_region *old, gfp_t g
 	region->blocks = old->blocks;
 	region->page_shift = old->page_shift;
 	region->kind = old->kind;
+	region->by = old->by;
 	return region;
 }
 WEFT_EXPORT_FOR_TEST(weft_region_successor);

@@ -8,6 +8,7 @@
 #include <linux/refcount.h>
 #include <linux/slab.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
 #include <linux/xarray.h>
 
 #include "params.h"
@@ -32,6 +33,12 @@ struct weft_region_table {
 	 * hit it. Written under the lock of @xa.
 	 */
 	struct weft_region __rcu *newest[WEFT_NEWEST_REGIONS];
+};
+
+/* The process that has registered a region, for reports only: it may have ended. */
+struct weft_registrant {
+	pid_t	tgid;		/* in the initial namespace */
+	kuid_t	user;
 };
 
 /* A contiguous piece of a region's memory. */
@@ -99,6 +106,7 @@ struct weft_region {
 	struct weft_region_table *table;
 	struct completion	idle;		/* completed with the last reference */
 	struct rcu_head		rcu;
+	struct weft_registrant	by;
 };
 
 /* A checked range of memory. Without a @region @addr is a kernel address. */
