@@ -404,6 +404,7 @@ static void instance_dealloc(struct ib_device *ibdev)
 	synchronize_rcu();
 	weft_pause(WEFT_PAUSE_DEVICE_UNUSED);
 	weft_inject_close(dev);
+	weft_why_close(&dev->why);
 	weft_reach_exit(&dev->mcast.reach);
 	if (dev->hca)
 		weft_hca_destroy(dev);
@@ -487,6 +488,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	weft_mcast_init(&dev->mcast, ndev);
 	weft_speed_init(dev);
 	weft_inject_open(dev);
+	weft_why_open(&dev->why);
 
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;

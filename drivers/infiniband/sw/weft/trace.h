@@ -9,6 +9,7 @@
 #define WEFT_TRACE_H
 
 #include <linux/tracepoint.h>
+#include <rdma/weft-why.h>
 
 #include "stats.h"
 #include "wire/codec.h"
@@ -238,6 +239,40 @@ TRACE_EVENT(weft_qp_state,
 	TP_printk("qp %#x %s to %s", __entry->qpn,
 		  __print_symbolic(__entry->from, WEFT_TRACE_QP_STATES),
 		  __print_symbolic(__entry->to, WEFT_TRACE_QP_STATES))
+);
+
+/* Something fails on a QP: enum weft_why_kind and enum weft_fault of <rdma/weft-why.h>. */
+TRACE_EVENT(weft_failure,
+	TP_PROTO(u32 qpn, const struct weft_why_record *record),
+	TP_ARGS(qpn, record),
+	TP_STRUCT__entry(
+		__field(u64, addr)
+		__field(u64, length)
+		__field(u64, got)
+		__field(u64, want)
+		__field(u32, qpn)
+		__field(u32, peer_qpn)
+		__field(u32, key)
+		__field(u8, kind)
+		__field(u8, status)
+		__field(u8, fault)
+	),
+	TP_fast_assign(
+		__entry->addr = record->addr;
+		__entry->length = record->length;
+		__entry->got = record->got;
+		__entry->want = record->want;
+		__entry->qpn = qpn;
+		__entry->peer_qpn = record->peer_qpn;
+		__entry->key = record->key;
+		__entry->kind = record->kind;
+		__entry->status = record->status;
+		__entry->fault = record->fault;
+	),
+	TP_printk("qp %#x kind %u status %u fault %u key %#x addr %#llx length %llu got %llu want %llu peer %#x",
+		  __entry->qpn, __entry->kind, __entry->status, __entry->fault, __entry->key,
+		  __entry->addr, __entry->length, __entry->got, __entry->want,
+		  __entry->peer_qpn)
 );
 
 DECLARE_EVENT_CLASS(weft_turn,

@@ -5,57 +5,10 @@
 
 #include <rdma/ib_verbs.h>
 #include <rdma/weft-abi.h>
+#include <rdma/weft-why.h>
 
-/*
- * The reason of a failure: vendor_err of an error completion. "responder" marks faults that the
- * responder finds.
- */
-enum weft_fault {
-	WEFT_FAULT_NONE,
-	WEFT_FAULT_FLUSHED,			/* the QP was in ERR (or SQE) already */
-	WEFT_FAULT_MALFORMED,			/* the work request makes no sense */
-	WEFT_FAULT_OPCODE,			/* operation not defined for the service */
-	WEFT_FAULT_LOCAL_LENGTH,		/* longer than a message may be */
-	/* lkey, address, length or right of a local element */
-	WEFT_FAULT_LOCAL_PROTECTION,
-	/* address handle of another protection domain, or gone */
-	WEFT_FAULT_ADDRESS,
-	WEFT_FAULT_BIND,			/* BIND_MW, LOCAL_INV or REG_MR refused */
-	WEFT_FAULT_NO_CREDIT,			/* max_rd_atomic is 0 */
-	WEFT_FAULT_RETRY,			/* no answer, retries used up */
-	WEFT_FAULT_RNR_RETRY,			/* no receive work request, retries used up */
-	WEFT_FAULT_RNR,				/* responder: no receive work request */
-	WEFT_FAULT_REMOTE_ACCESS,		/* responder: rkey, address, length or right */
-	WEFT_FAULT_NOT_ENABLED,			/* responder: the QP does not allow the operation */
-	/* responder: atomic or ATOMIC WRITE to an address that is no multiple of eight */
-	WEFT_FAULT_MISALIGNED,
-	WEFT_FAULT_NO_RESOURCES,		/* responder: max_dest_rd_atomic is 0 */
-	/* responder: longer than the receive work request */
-	WEFT_FAULT_RECV_LENGTH,
-	WEFT_FAULT_RECV_PROTECTION,		/* responder: element of the receive work request */
-	/* responder: the receive work request makes no sense */
-	WEFT_FAULT_RECV_MALFORMED,
-	WEFT_FAULT_INVALIDATE,			/* responder: SEND_INV names no window of the QP */
-	/* responder: opcode, order or length of a packet, or what a FLUSH wants */
-	WEFT_FAULT_BAD_REQUEST,
-	WEFT_FAULT_NAK_REQUEST,			/* the peer calls the request invalid */
-	WEFT_FAULT_NAK_ACCESS,			/* the peer does not allow the access */
-	WEFT_FAULT_NAK_OPERATION,		/* the peer could not execute the request */
-	WEFT_FAULT_BAD_RESPONSE,		/* the peer's response is not what was asked for */
-	/* flushed, as the consumer's ring index is impossible */
-	WEFT_FAULT_QUEUE_INDEX,
-	WEFT_FAULT_CQ_OVERRUN,			/* flushed, as a completion was lost */
-	WEFT_FAULT_XRC_SRQ,			/* responder: no such SRQ in the XRC domain */
-	WEFT_FAULT_REMOVED,			/* the device has been removed */
-	/* there is no memory for ODP memory, of a local element, or at the responder */
-	WEFT_FAULT_NO_MEMORY,
-	/* responder: REMOTE_ACCESS of a WRITE that has taken a receive */
-	WEFT_FAULT_IMMEDIATE_ACCESS,
-	WEFT_FAULT_IMMEDIATE_NOT_ENABLED,	/* responder: NOT_ENABLED of such a WRITE */
-	/* by an injection rule, with a status that has no other cause */
-	WEFT_FAULT_INJECTED,
-	WEFT_FAULTS
-};
+/* The rules know the reasons below this one; those above it are details, see engine/blame.h. */
+#define WEFT_FAULTS	(WEFT_FAULT_INJECTED + 1)
 
 /* Transport services that differ in their error rules. */
 enum weft_service {

@@ -9,6 +9,7 @@
 #include "object/advise.h"
 #include "object/inject.h"
 #include "object/mcast.h"
+#include "object/why.h"
 #include "params.h"
 #include "stats.h"
 
@@ -63,6 +64,7 @@ struct weft_dev {
 	struct weft_qp __rcu	*special[2];	/* QP 0 (InfiniBand only) and QP 1 */
 	struct weft_mcast_table	mcast;
 	struct weft_inject	inject;
+	struct weft_why		why;
 	atomic_t		num_qp;
 	atomic_t		num_cq;
 	atomic_t		num_srq;

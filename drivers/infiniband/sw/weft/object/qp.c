@@ -13,6 +13,7 @@
  */
 #include "object/qp.h"
 
+#include <linux/pid.h>
 #include <linux/slab.h>
 
 #include "object/cq.h"
@@ -26,6 +27,7 @@ void weft_qp_free(struct weft_qp *qp)
 	/* a lookup before destroy_qp may have queued a packet after it */
 	weft_backlog_purge(&qp->send.packets);
 	weft_backlog_purge(&qp->recv.packets);
+	put_pid(qp->maker.pid);
 	kfree_rcu(qp, rcu);
 }
 
@@ -50,6 +52,7 @@ bool weft_qp_set_error(struct weft_qp *qp)
 	}
 	if (changed) {
 		trace_weft_qp_state(qp->qpn, state, IB_QPS_ERR);
+		weft_why_state(qp, state, IB_QPS_ERR);
 		weft_dev_stats_inc(qp->dev, WEFT_DEV_STAT_QP_ERRORS);
 	}
 	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
@@ -61,6 +64,7 @@ bool weft_qp_set_error(struct weft_qp *qp)
 void weft_qp_set_sqe(struct weft_qp *qp)
 {
 	trace_weft_qp_state(qp->qpn, READ_ONCE(qp->state), IB_QPS_SQE);
+	weft_why_state(qp, READ_ONCE(qp->state), IB_QPS_SQE);
 	/* modify_qp waits for the send turn, so RTS or SQD can only change to ERR meanwhile */
 	if (cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQE) == IB_QPS_SQD)
 		cmpxchg(&qp->state, IB_QPS_SQD, IB_QPS_SQE);
@@ -91,6 +95,7 @@ void weft_qp_events_init(struct weft_qp *qp)
  */
 void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)
 {
+	weft_why_event(qp, type);
 	weft_events_raise(&qp->events, type);
 }
 
@@ -136,12 +141,18 @@ int weft_qp_event_now(struct weft_qp *qp, enum ib_event_type type)
 /* Raise QP_FATAL and move to ERR, unless in ERR already; @fault: enum weft_fault. Either turn. */
 void weft_qp_fatal(struct weft_qp *qp, u32 fault)
 {
+	struct weft_why_entry entry = {
+		.record = { .kind = WEFT_WHY_QP, .fault = fault },
+	};
+
 	if (weft_qp_state(qp) == IB_QPS_ERR)
 		return;
 	/* the owner of the other turn may do the same: the first fault counts */
 	cmpxchg(&qp->fault, 0, fault);
-	if (weft_qp_set_error(qp))
-		weft_qp_event(qp, IB_EVENT_QP_FATAL);
+	if (!weft_qp_set_error(qp))
+		return;
+	weft_why_failure(qp, &entry);
+	weft_qp_event(qp, IB_EVENT_QP_FATAL);
 }
 
 /*

@@ -16,6 +16,7 @@
 #include "object/migration.h"
 #include "object/recv.h"
 #include "object/send.h"
+#include "object/why.h"
 #include "wire/operation.h"
 
 struct weft_cq;
@@ -50,6 +51,7 @@ struct weft_qp {
 	u32			create_flags;	/* enum ib_qp_create_flags */
 	kuid_t			user;		/* charged for the QP, see weft_user() */
 	struct weft_inject_owner owner;		/* for injection rules */
+	struct weft_owner	maker;		/* may read the records of the QP */
 	u64			cookie;		/* returned in every completion */
 	u32			dev_id;
 	struct weft_dev		*dev;		/* not used after destroy_qp */

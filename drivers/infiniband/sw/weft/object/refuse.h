@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Says why a verb is refused, in a line of dynamic debug: "Why a verb was refused" in
- * Documentation/infiniband/weft/admin.rst.
+ * Says why a verb is refused, in a record of the device (object/why.h) and in a line of dynamic
+ * debug: "Why a verb was refused" in Documentation/infiniband/weft/admin.rst.
  */
 #ifndef WEFT_OBJECT_REFUSE_H
 #define WEFT_OBJECT_REFUSE_H
 
 #include <rdma/ib_verbs.h>
+
+#include "object/why.h"
 
 /*
  * Logs the rule and evaluates to the error:
@@ -17,7 +19,8 @@
  * Not for posting, polling and packets.
  */
 #define weft_refuse(_ibdev, _err, _fmt, ...) \
-	({ ibdev_dbg(_ibdev, _fmt "\n", ##__VA_ARGS__); (_err); })
+	({ ibdev_dbg(_ibdev, _fmt "\n", ##__VA_ARGS__);			\
+	   weft_why_verb(_ibdev, (long)(_err), _fmt, ##__VA_ARGS__); (_err); })
 
 /* For a request of the provider that weft_udata_check() and its siblings have refused. */
 #define weft_refuse_request(_ibdev, _err, _verb, _udata) \

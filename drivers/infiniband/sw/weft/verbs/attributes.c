@@ -7,6 +7,7 @@
 #include <linux/mutex.h>
 
 #include "fabric/underlay_addr.h"
+#include "compat/bin_attribute.h"
 #include "object/dev.h"
 #include "object/refuse.h"
 #include "params.h"
@@ -194,6 +195,21 @@ static ssize_t hw_rev_show(struct device *device, struct device_attribute *attr,
 
 static DEVICE_ATTR_RO(hw_rev);
 
+/* The newest records of failures and states, as far as the reader may see them. */
+static ssize_t why_read(struct file *file, struct kobject *kobj,
+			COMPAT_BIN_CONST struct bin_attribute *attr, char *buf, loff_t from,
+			size_t size)
+{
+	return weft_why_read(&attr_dev(kobj_to_dev(kobj))->why, file, buf, from, size);
+}
+
+static COMPAT_BIN_CONST BIN_ATTR_RO(why, WEFT_WHY_BYTES);
+
+static COMPAT_BIN_CONST struct bin_attribute *COMPAT_BIN_CONST attr_binaries[] = {
+	&bin_attr_why,
+	NULL
+};
+
 static struct attribute *attr_attributes[] = {
 	&dev_attr_board_id.attr,
 	&dev_attr_hca_type.attr,
@@ -206,6 +222,7 @@ static struct attribute *attr_attributes[] = {
 
 const struct attribute_group weft_attribute_group = {
 	.attrs = attr_attributes,
+	.bin_attrs = attr_binaries,
 };
 
 static struct attribute *attr_ib_attributes[] = {
@@ -220,4 +237,5 @@ static struct attribute *attr_ib_attributes[] = {
 
 const struct attribute_group weft_attribute_ib_group = {
 	.attrs = attr_ib_attributes,
+	.bin_attrs = attr_binaries,
 };

@@ -2,6 +2,7 @@
 
 #include "verbs/qp.h"
 
+#include <linux/pid.h>
 #include <linux/slab.h>
 #include <rdma/uverbs_ioctl.h>
 
@@ -377,6 +378,8 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->user = weft_user();
 	if (udata)
 		weft_inject_own(&qp->owner);
+	if (!qp->kernel)
+		weft_owner_get(&qp->maker);
 	qp->dev = dev;
 	qp->dev_id = dev->id;
 	qp->stats = dev->stats;
@@ -506,6 +509,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	container_of(ibqp, struct weft_ib_qp, ibqp)->qp = qp;
 	ibqp->qp_num = qp->qpn;
 	qp_publish(qp);
+	weft_why_state(qp, WEFT_WHY_NO_STATE, IB_QPS_RESET);
 	weft_pause(WEFT_PAUSE_QP_CREATE_PUBLISHED);
 	return 0;
 
@@ -514,6 +518,7 @@ err_unpublish:
 err_destroy_rings:
 	qp_destroy_rings(qp);
 err_free_qp:
+	put_pid(qp->maker.pid);
 	kfree(qp);
 err_uncount:
 	weft_count_give(&dev->num_qp);
@@ -575,6 +580,7 @@ int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	weft_turn_stop(&qp->recv.turn);
 	weft_requester_reset(qp);
 	weft_responder_reset(qp);
+	weft_why_state(qp, weft_qp_state(qp), WEFT_WHY_NO_STATE);
 	WRITE_ONCE(qp->state, IB_QPS_RESET);
 	weft_pause(WEFT_PAUSE_QP_DESTROY_RESET);
 	/* the turns are still stopped, so nothing runs, and tasks that wait for a turn give up */

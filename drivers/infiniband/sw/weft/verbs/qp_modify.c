@@ -310,6 +310,7 @@ static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
 		     const struct ib_qp_attr *attr, int mask)
 {
 	trace_weft_qp_state(qp->qpn, weft_qp_state(qp), to);
+	weft_why_state(qp, weft_qp_state(qp), to);
 	switch (to) {
 	case IB_QPS_RESET:
 		qp_reset(qp);

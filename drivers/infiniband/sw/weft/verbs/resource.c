@@ -41,11 +41,23 @@ static int resource_put(struct sk_buff *msg, const struct resource_figure *figur
 	return 0;
 }
 
+/* Receives that are posted. A QP that is not in RESET has its rings as long as the lock is held. */
+static u32 resource_receives(struct weft_qp *qp)
+{
+	int num = 0;
+
+	mutex_lock(&qp->modify_lock);
+	if (weft_qp_state(qp) != IB_QPS_RESET && qp->recv.ring)
+		num = weft_ring_pending(qp->recv.ring) + READ_ONCE(qp->recv.held);
+	mutex_unlock(&qp->modify_lock);
+	return max(num, 0);
+}
+
 /*
  * The core shows these figures to everybody, but the raw form to administrators only. PSNs are in
  * the raw form only, because a forged packet needs nothing else to be accepted.
  */
-static int resource_put_qp(struct sk_buff *msg, const struct weft_qp *qp)
+static int resource_put_qp(struct sk_buff *msg, struct weft_qp *qp)
 {
 	const struct weft_send *send = &qp->send;
 	const struct resource_figure figures[] = {
@@ -56,6 +68,10 @@ static int resource_put_qp(struct sk_buff *msg, const struct weft_qp *qp)
 		{ "retry_left", READ_ONCE(send->retry.left) },
 		{ "rnr_left", READ_ONCE(send->retry.rnr_left) },
 		{ "src_qpn", qp->src_qpn },
+		{ "inflight", READ_ONCE(send->inflight.tail) - READ_ONCE(send->inflight.head) },
+		{ "rnr_wait", READ_ONCE(send->retry.rnr_wait) },
+		{ "srq", qp->recv.srq || qp->type == IB_QPT_XRC_TGT },
+		{ "receives", resource_receives(qp) },
 	};
 
 	return resource_put(msg, figures, ARRAY_SIZE(figures));
@@ -113,13 +129,26 @@ int weft_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ib_mr)
 	return resource_put(msg, figures, ARRAY_SIZE(figures));
 }
 
+static u32 resource_srq_receives(struct weft_srq *srq)
+{
+	unsigned long flags;
+	int num = 0;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	if (srq->ring)
+		num = weft_ring_pending(srq->ring);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return max(num, 0);
+}
+
 int weft_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
 {
-	const struct weft_srq *srq = to_weft_srq(ibsrq);
+	struct weft_srq *srq = to_weft_srq(ibsrq);
 	const struct resource_figure figures[] = {
 		{ "max_sge", srq->max_sge },
 		{ "limit", READ_ONCE(srq->limit) },
 		{ "error", READ_ONCE(srq->error) },
+		{ "receives", resource_srq_receives(srq) },
 	};
 
 	return resource_put(msg, figures, ARRAY_SIZE(figures));
