@@ -5,6 +5,8 @@
  */
 #include "lib.h"
 
+#include <rdma/weft-why.h>
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -15,8 +17,6 @@
 #define SL		3
 /* vendor_err */
 #define FLUSHED		1
-#define REMOTE_ACCESS	12
-#define NAK_ACCESS	22
 
 static struct end a, b;
 
@@ -296,7 +296,7 @@ static void errors(void)
 	post(&a, at(swr(&a, 35, IBV_WR_RDMA_READ, 0, 100), &b, 0));
 	wc = take(&a, a.scq, 3);
 	check_failed(&wc[0], 33, IBV_WC_REM_ACCESS_ERR,
-		     packets_forced() ? NAK_ACCESS : REMOTE_ACCESS);
+		     WEFT_FAULT_REMOTE_KEY);
 	check_failed(&wc[1], 34, IBV_WC_WR_FLUSH_ERR, FLUSHED);
 	check_failed(&wc[2], 35, IBV_WC_WR_FLUSH_ERR, FLUSHED);
 	check_failed(take(&a, a.rcq, 1), 30, IBV_WC_WR_FLUSH_ERR, FLUSHED);

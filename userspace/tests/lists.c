@@ -5,15 +5,10 @@
  */
 #include "lib.h"
 
+#include <rdma/weft-why.h>
+
 #define MiB		(1UL << 20)
 #define PAGED		(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
-
-/* vendor_err, see conformance.rst */
-#define REMOTE_ACCESS		12
-#define NAK_REQUEST		21
-#define NAK_ACCESS		22
-#define IMMEDIATE_ACCESS	30
-#define IMMEDIATE_NOT_ENABLED	31
 
 static struct end a, b;
 static struct ibv_ah *ah;		/* of UD */
@@ -330,14 +325,14 @@ static void too_long_by_packets(void)
  */
 
 static void immediate_refused(uint64_t id, struct ibv_send_wr *wr, enum ibv_wc_status requester,
-			      enum ibv_wc_status responder, uint32_t reason, uint32_t nak)
+			      enum ibv_wc_status responder, uint32_t reason)
 {
 	struct ibv_wc wc;
 
 	post_recv(&b, 10, 0, 0);
 	post_recv(&b, 11, 0, 0);
 	post(&a, wr);
-	SAME(expect_wc(a.scq, id, requester).vendor_err, packets_forced() ? nak : reason);
+	SAME(expect_wc(a.scq, id, requester).vendor_err, reason);
 	wc = expect_wc(b.rcq, 10, responder);
 	SAME(wc.vendor_err, reason);
 	expect_wc(b.rcq, 11, IBV_WC_WR_FLUSH_ERR);
@@ -352,7 +347,7 @@ static void immediate_of_bad_key(void)
 	wr = at(swr(&a, 1, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 100), &b, 0);
 	wr->wr.rdma.rkey ^= 0x100;
 	immediate_refused(1, wr, IBV_WC_REM_ACCESS_ERR, IBV_WC_LOC_ACCESS_ERR,
-			  IMMEDIATE_ACCESS, NAK_ACCESS);
+			  WEFT_FAULT_IMMEDIATE_KEY);
 	expect_event(IBV_EVENT_QP_ACCESS_ERR, b.qp);
 
 	make(&a, CONF());
@@ -360,7 +355,7 @@ static void immediate_of_bad_key(void)
 	connect_ends(&a, &b);
 	wr = at(swr(&a, 2, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 100), &b, 0);
 	immediate_refused(2, wr, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_INV_REQ_ERR,
-			  IMMEDIATE_NOT_ENABLED, NAK_REQUEST);
+			  WEFT_FAULT_IMMEDIATE_NOT_ENABLED);
 	expect_event(IBV_EVENT_QP_REQ_ERR, b.qp);
 }
 
@@ -374,7 +369,7 @@ static void immediate_of_packets(void)
 	wr->wr.rdma.rkey ^= 0x100;
 	if (!packets_forced()) {
 		immediate_refused(1, wr, IBV_WC_REM_ACCESS_ERR, IBV_WC_LOC_ACCESS_ERR,
-				  IMMEDIATE_ACCESS, NAK_ACCESS);
+				  WEFT_FAULT_IMMEDIATE_KEY);
 		return;
 	}
 	post_recv(&b, 10, 0, 0);
@@ -393,8 +388,7 @@ static void no_immediate(void)
 	wr = at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0);
 	wr->wr.rdma.rkey ^= 0x100;
 	post(&a, wr);
-	SAME(expect_wc(a.scq, 1, IBV_WC_REM_ACCESS_ERR).vendor_err,
-	     packets_forced() ? NAK_ACCESS : REMOTE_ACCESS);
+	SAME(expect_wc(a.scq, 1, IBV_WC_REM_ACCESS_ERR).vendor_err, WEFT_FAULT_REMOTE_KEY);
 	expect_wc(b.rcq, 10, IBV_WC_WR_FLUSH_ERR);
 }
 

@@ -15,6 +15,7 @@
 #include <linux/log2.h>
 #include <linux/mm.h>
 
+#include "engine/blame.h"
 #include "engine/retry.h"
 #include "object/cq.h"
 #include "object/dev.h"
@@ -203,6 +204,7 @@ void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_
 	struct weft_inflight *inflight = &qp->send.inflight;
 	const struct weft_slot *slot = weft_inflight_at(inflight, inflight->head);
 
+	fault = weft_blame_request(qp, slot, status, fault);
 	/* requests behind it are flushed, or (UC and UD, back in RTS) get the PSNs that follow */
 	inflight->cur = inflight->head + 1;
 	inflight->una = weft_slot_end(slot);

@@ -17,6 +17,7 @@
 #include <rdma/ib_mad.h>
 
 #include "compat/placement.h"
+#include "engine/blame.h"
 #include "engine/odp.h"
 #include "engine/opdef.h"
 #include "engine/port.h"
@@ -229,6 +230,15 @@ static noinline struct weft_result msg_odp_recv(struct weft_qp *qp, u64 offset, 
 				recv->wqe.num_sge);
 }
 
+/* The receive that is held is not as the message needs it: keep its length for the record. */
+static noinline struct weft_result msg_refuse_recv(struct weft_recv *recv, u64 length,
+						   struct weft_result result)
+{
+	if (result.verdict == WEFT_FAILED)
+		recv->refused = (struct weft_refused){ .length = length };
+	return result;
+}
+
 /* Resolve the first @end bytes of the receive that is held, and skip to @offset. */
 static __always_inline struct weft_result msg_open_recv(struct weft_qp *qp, u64 offset, u64 end)
 {
@@ -237,14 +247,14 @@ static __always_inline struct weft_result msg_open_recv(struct weft_qp *qp, u64 
 	int err;
 
 	if (unlikely(end > weft_rwqe_length(&recv->wqe)))
-		return weft_failed(WEFT_FAULT_RECV_LENGTH);
+		return msg_refuse_recv(recv, end, weft_failed(WEFT_FAULT_RECV_LENGTH));
 	err = weft_sgl_resolve(&recv->sgl, &recv->taker, recv->wqe.sge, recv->wqe.num_sge, end,
 			       IB_ACCESS_LOCAL_WRITE);
 	if (unlikely(err)) {
 		result = err == -EFAULT ? msg_odp_recv(qp, offset, end) :
 					  weft_failed(WEFT_FAULT_RECV_PROTECTION);
 		if (result.verdict)
-			return result;
+			return msg_refuse_recv(recv, end, result);
 	}
 	weft_sgl_iter(&recv->sgl, &recv->iter);
 	if (offset)
@@ -306,6 +316,21 @@ static noinline struct weft_result msg_odp_remote(struct weft_qp *qp,
 	return result;
 }
 
+/* The request may not access that memory (or not yet): keep what it wants for the record. */
+static noinline struct weft_result msg_refuse_access(struct weft_qp *qp,
+						     const struct weft_request *req, u64 offset,
+						     u64 length, struct weft_result result)
+{
+	if (result.verdict == WEFT_FAILED)
+		qp->recv.refused = (struct weft_refused){
+			.key = req->rkey,
+			.addr = req->remote_addr + offset,
+			.length = length,
+			.access = msg_access(req),
+		};
+	return result;
+}
+
 /* Resolve @length bytes of the request's remote memory, from @offset on. */
 static struct weft_result msg_open_remote(struct weft_qp *qp, const struct weft_request *req,
 					  u64 offset, u32 length)
@@ -324,7 +349,7 @@ static struct weft_result msg_open_remote(struct weft_qp *qp, const struct weft_
 		result = err == -EFAULT ? msg_odp_remote(qp, req, offset, length) :
 					  weft_failed(WEFT_FAULT_REMOTE_ACCESS);
 		if (result.verdict)
-			return result;
+			return msg_refuse_access(qp, req, offset, length, result);
 	}
 	weft_span_iter(&recv->span, &recv->iter);
 	return weft_result(WEFT_DONE);
@@ -344,7 +369,8 @@ struct weft_result weft_begin_word(struct weft_qp *qp, const struct weft_request
 	struct weft_result result;
 
 	if (req->remote_addr % sizeof(u64))
-		return weft_failed(WEFT_FAULT_MISALIGNED);
+		return msg_refuse_access(qp, req, 0, sizeof(u64),
+					 weft_failed(WEFT_FAULT_MISALIGNED));
 	result = msg_open_remote(qp, req, 0, sizeof(u64));
 	/* a region that cannot hold an atomic's word does not grant the right to atomics */
 	if (result.verdict || req->op->access == IB_ACCESS_REMOTE_ATOMIC ||
@@ -352,7 +378,7 @@ struct weft_result weft_begin_word(struct weft_qp *qp, const struct weft_request
 		return result;
 	/* the right to write is granted for any memory, also if no word can be written at once */
 	msg_release(qp);
-	return weft_failed(WEFT_FAULT_MISALIGNED);
+	return msg_refuse_access(qp, req, 0, sizeof(u64), weft_failed(WEFT_FAULT_MISALIGNED));
 }
 
 /*
@@ -367,11 +393,12 @@ struct weft_result weft_begin_flush(struct weft_qp *qp, const struct weft_reques
 	    req->flush.selectivity > WEFT_SELECT_REGION)
 		return weft_failed(WEFT_FAULT_BAD_REQUEST);
 	if (weft_region_resolve_all(&qp->recv.who, req->rkey, msg_access(req), span))
-		return weft_failed(WEFT_FAULT_REMOTE_ACCESS);
+		return msg_refuse_access(qp, req, 0, 1, weft_failed(WEFT_FAULT_REMOTE_ACCESS));
 	if (req->flush.selectivity == WEFT_SELECT_RANGE) {
 		if (!weft_region_contains(span->region, req->remote_addr, req->flush.length)) {
 			msg_release(qp);
-			return weft_failed(WEFT_FAULT_REMOTE_ACCESS);
+			return msg_refuse_access(qp, req, 0, req->flush.length,
+						 weft_failed(WEFT_FAULT_REMOTE_ACCESS));
 		}
 		span->addr = req->remote_addr;
 		span->length = req->flush.length;
@@ -384,9 +411,11 @@ struct weft_result weft_begin_flush(struct weft_qp *qp, const struct weft_reques
 static struct weft_result msg_begin_rdma(struct weft_qp *qp, const struct weft_request *req)
 {
 	if (msg_access(req) & ~qp->access)
-		return weft_failed(WEFT_FAULT_NOT_ENABLED);
+		return msg_refuse_access(qp, req, 0, req->length,
+					 weft_failed(WEFT_FAULT_NOT_ENABLED));
 	if (weft_opdef_responds(req->op) && !qp->recv.max_dest_rd_atomic)
-		return weft_failed(WEFT_FAULT_NO_RESOURCES);
+		return msg_refuse_access(qp, req, 0, req->length,
+					 weft_failed(WEFT_FAULT_NO_RESOURCES));
 	if (req->op->begin)
 		return req->op->begin(qp, req);
 	return msg_open_remote(qp, req, 0, req->length);
@@ -582,6 +611,7 @@ static enum weft_fault msg_invalidate(struct weft_qp *qp, u32 rkey)
 		 */
 		return WEFT_FAULT_RNR;
 	default:
+		qp->recv.refused = (struct weft_refused){ .key = rkey };
 		return WEFT_FAULT_INVALIDATE;
 	}
 }
@@ -637,6 +667,9 @@ const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fau
 	/* UC refuses for the same reasons as RC, but sends no NAK that names them */
 	if (weft_rules_refusal(fault, WEFT_SERVICE_RC)->requester == IB_WC_REM_ACCESS_ERR)
 		weft_stats_inc(qp, WEFT_STAT_RESP_REMOTE_ACCESS_ERRORS);
+	/* the requester tries again, and reports it when its retries are used up */
+	if (refusal->reply != WEFT_REPLY_RNR)
+		fault = weft_blame_refusal(qp, fault);
 	if (refusal->responder && qp->recv.held)
 		msg_complete_error(qp, refusal->responder, fault);
 	if (refusal->has_event)
@@ -654,6 +687,7 @@ static void msg_bad_qkey(struct weft_qp *qp, const struct weft_request *req, u32
 {
 	weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_QKEY);
 	trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_UD_DROPPED_QKEY);
+	weft_blame_datagram(qp, req->src_qpn, qkey, qp->qkey);
 	qp->dev->port_ops->bad_qkey(qp, req, qkey);
 }
 
@@ -671,6 +705,7 @@ static void msg_drop_datagram(struct weft_qp *qp, const struct weft_request *req
 	} else if (fault == WEFT_FAULT_RECV_LENGTH) {
 		trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_RX_TOO_LONG);
 	}
+	qp->recv.refused.src_qpn = req->src_qpn;
 	weft_message_refuse(qp, fault);
 }
 

@@ -134,6 +134,19 @@ enum ib_wc_status weft_rules_status(enum weft_fault fault)
 }
 WEFT_EXPORT_FOR_TEST(weft_rules_status);
 
+/* What a requester knows of a refusal by its NAK. @status: of struct weft_refusal. */
+enum weft_fault weft_rules_nak(enum ib_wc_status status)
+{
+	switch (status) {
+	case IB_WC_REM_ACCESS_ERR:
+		return WEFT_FAULT_NAK_ACCESS;
+	case IB_WC_REM_OP_ERR:
+		return WEFT_FAULT_NAK_OPERATION;
+	default:
+		return WEFT_FAULT_NAK_REQUEST;
+	}
+}
+
 /* Nanoseconds that an RNR NAK asks to wait (IBA table 45). @timer: five bits. */
 u64 weft_rules_rnr_ns(u8 timer)
 {

@@ -41,6 +41,7 @@ struct weft_refusal {
 enum weft_service weft_rules_service(enum ib_qp_type type);
 const struct weft_refusal *weft_rules_refusal(enum weft_fault fault, enum weft_service service);
 enum ib_wc_status weft_rules_status(enum weft_fault fault);
+enum weft_fault weft_rules_nak(enum ib_wc_status status);
 
 /*
  * The fault in the completions of flushed work requests: @fault (see weft_qp.fault) if it is not 0.

@@ -112,12 +112,10 @@ static __always_inline enum weft_verdict local_move(struct weft_qp *qp, struct w
 /**
  * struct local_answer - a refusal, to be handled after the responder's turn has been given back
  * @refusal: with WEFT_FAILED
- * @fault: with WEFT_FAILED
  * @rnr_timer: the delay that an RNR NAK asks for
  */
 struct local_answer {
 	const struct weft_refusal	*refusal;
-	enum weft_fault			fault;
 	u8				rnr_timer;
 };
 
@@ -126,7 +124,6 @@ static noinline enum weft_verdict local_refuse(struct weft_qp *peer, enum weft_f
 					       struct local_answer *answer)
 {
 	answer->refusal = weft_message_refuse(peer, fault);
-	answer->fault = fault;
 	answer->rnr_timer = peer->recv.rnr_timer;
 	return answer->refusal->reply == WEFT_REPLY_NONE ? WEFT_DONE : WEFT_FAILED;
 }
@@ -137,7 +134,7 @@ static noinline void local_refused(struct weft_qp *qp, const struct local_answer
 	if (answer->refusal->reply == WEFT_REPLY_RNR)
 		weft_retry_rnr(qp, answer->rnr_timer);
 	else
-		weft_inflight_fail(qp, answer->refusal->requester, answer->fault);
+		weft_inflight_fault(qp, weft_rules_nak(answer->refusal->requester));
 }
 
 /*

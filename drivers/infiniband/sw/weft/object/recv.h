@@ -67,6 +67,20 @@ struct weft_progress {
 };
 
 /*
+ * What the responder has refused last: the access that was to be made, and why it was refused (enum
+ * weft_fault: the reason of the rules, and the reason in detail; 0: nothing has been).
+ */
+struct weft_refused {
+	u64	addr;
+	u64	length;		/* also that of a message without an rkey */
+	u32	key;
+	u32	access;
+	u32	src_qpn;	/* of a datagram */
+	u8	rule;
+	u8	detail;
+};
+
+/*
  * The responder.
  *
  * Only the owner of @turn writes it; modify_qp writes attributes with the turn stopped.
@@ -141,6 +155,7 @@ struct weft_recv {
 	/* a NAK has asked for the packet that closed the last gap: the next gap is as old */
 	bool			nak_again;
 	struct weft_early	early;		/* requests that have overtaken others */
+	struct weft_refused	refused;
 };
 
 #endif /* WEFT_OBJECT_RECV_H */
