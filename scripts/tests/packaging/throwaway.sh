@@ -39,6 +39,11 @@ whole()
 	cmp "$(command -v weft-inject)" /weft/userspace/tools/weft-inject
 	diff -r /usr/share/weft/scenarios /weft/userspace/tools/scenarios
 	weft-inject scenarios | grep '^lossy-switch '
+	cmp "$(command -v weft-why)" /weft/userspace/tools/weft-why
+	weft-why --reasons | grep '^ 45 REMOTE_KEY'
+	cmp /usr/include/rdma/weft-why.h /weft/include/uapi/rdma/weft-why.h
+	cmp /usr/share/bash-completion/completions/weft-why /weft/userspace/tools/weft-why.bash
+	gzip -t /usr/share/man/man8/weft-why.8.gz
 	cmp /usr/share/bash-completion/completions/weft-inject /weft/userspace/tools/weft-inject.bash
 	gzip -t /usr/share/man/man8/weft-check.8.gz
 	gzip -t /usr/share/man/man8/weft-inject.8.gz
