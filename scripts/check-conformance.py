@@ -10,12 +10,14 @@ the TESTS() of the program in userspace/tests that it gives to "own", in the
 KUnit suites, or in the python suite of rdma-core, where the table must not name
 one that is skipped. A row that works or is refused has a test, but for what another
 driver's calls could ask for (mlx5dv), which no program can ask of weft. The rows of the
-table of vendor_err have the numbers and the names of enum weft_fault. And admin.rst has
-the name of each counter and of each tracepoint.
+table of vendor_err, those of weft(7) and what weft-why knows have the numbers and the
+names of enum weft_fault (weft-why.h), all of them. And admin.rst has the name of each
+counter and of each tracepoint.
 """
 import glob
 import os
 import re
+import subprocess
 import sys
 
 STATUS = re.compile(r"works|refused with E[A-Z]+|no service of weft can cause it|not yet")
@@ -111,20 +113,32 @@ def test_errors(entry):
     return ["%s has no case %s" % (test, n) for n in names if n not in (known or ())]
 
 
-def faults():
-    """The names of enum weft_fault, in the order of their numbers."""
-    text = read("drivers/infiniband/sw/weft/engine/rules.h")
-    return re.findall(r"^\tWEFT_FAULT_(\w+),?(?:\s*/\*.*\*/)?$", re.search(r"^enum weft_fault {\n(.*?)^}", text, re.M | re.S)[1], re.M)
+def faults(completed):
+    """The numbers and names of enum weft_fault; if @completed those that are in completions."""
+    text = read("include/uapi/rdma/weft-why.h")
+    enum = re.search(r"^enum weft_fault {\n(.*?)^}", text, re.M | re.S)[1]
+    rows = re.findall(r"/\*(.*?)\*/\n\tWEFT_FAULT_(\w+)\s*= (\d+),", enum, re.S)
+    return {(int(number), name) for said, name, number in rows if not (completed and "in no completion" in said)}
 
 
-def reason_errors(cell):
-    """What is wrong with a row of vendor_err: NUMBER NAME: ..."""
-    said = REASON.match(cell)
-    if not said:
-        return ["there is no number and name"]
-    number, name = int(said[1]), said[2]
-    is_name = faults()[number] if number < len(faults()) else "none"
-    return [] if is_name == name else ["%d is %s" % (number, is_name)]
+def reason_tables(reasons):
+    """Where the reasons are listed, with those that are there, and those that have to be."""
+    tool = subprocess.run([os.path.join(top, "userspace/tools/weft-why"), "--reasons"], capture_output=True, text=True, check=True)
+    page = read("userspace/providers/weft/man/weft.7")
+    yield "conformance.rst", reasons, faults(True)
+    yield "weft.7", re.findall(r'^\.BR (\d+) " WEFT_FAULT_(\w+)"$', page, re.M), faults(True)
+    yield "weft-why", re.findall(r"^ *(\d+) (\w+)$", tool.stdout, re.M), faults(False)
+
+
+def reason_errors(reasons):
+    """What is wrong with the lists of reasons. @reasons: first cells of the table here, NUMBER NAME: ..."""
+    said = [REASON.match(cell) for cell in reasons]
+    errors = ["vendor_err: a row without number and name"] * said.count(None)
+    for where, has, wants in reason_tables([(match[1], match[2]) for match in said if match]):
+        has = {(int(number), name) for number, name in has}
+        errors += ["%s: %d is not %s" % (where, number, name) for number, name in sorted(has - wants)]
+        errors += ["%s: %d %s is missing" % (where, number, name) for number, name in sorted(wants - has)]
+    return errors
 
 
 def row_errors(header, row):
@@ -133,8 +147,6 @@ def row_errors(header, row):
     errors = []
     if header[1] == "status" and not STATUS.fullmatch(row[1]):
         errors.append("'%s' is no status" % row[1])
-    if header[0] == "vendor_err":
-        errors += reason_errors(row[0])
     if not row[-1] and not header[0].startswith("mlx5dv") and \
             (header[1] != "status" or row[1].startswith(("works", "refused"))):
         errors.append("there is no test")
@@ -162,6 +174,10 @@ def main():
     num, bad = 0, 0
     for what in unexplained():
         print("Documentation/infiniband/weft/admin.rst: nothing of %s" % what)
+        bad += 1
+    reasons = [row[0] for header, rows in tables(read(name)) if header[0] == "vendor_err" for _, row in rows]
+    for error in reason_errors(reasons):
+        print(error)
         bad += 1
     for header, rows in tables(read(name)):
         for number, row in rows:
