@@ -13,7 +13,7 @@ import os
 import re
 import sys
 
-LAYER = {"compat": 0, "wire": 1, "inet": 1, "ring": 2, "mem": 2, "fabric": 2, "object": 3, "engine": 4,
+LAYER = {"compat": 0, "wire": 1, "inet": 1, "ring": 2, "mem": 2, "fabric": 2, "flow": 2, "object": 3, "engine": 4,
          "link": 5, "verbs": 6, "": 7}
 # Headers of the top directory that may be included by layers from this number on.
 LEAVES = {"params.h": 0, "pause.h": 0, "stats.h": 3, "trace.h": 3}

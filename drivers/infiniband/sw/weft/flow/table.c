@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+#include "flow/table.h"
+
+#include <linux/jhash.h>
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+
+/* Rules for multicast frames alone come last, whatever their priority is. */
+#define TABLE_LAST	(2 * WEFT_FLOW_PRIORITIES)
+
+static const struct rhashtable_params table_params = {
+	.key_len = sizeof(struct weft_flow_key),
+	.key_offset = offsetof(struct weft_flow_rule, value),
+	.head_offset = offsetof(struct weft_flow_rule, node),
+	.automatic_shrinking = true,
+};
+
+void weft_flow_table_init(struct weft_flow_table *table)
+{
+	INIT_LIST_HEAD(&table->groups);
+}
+WEFT_EXPORT_FOR_TEST(weft_flow_table_init);
+
+/* Within a priority, rules that let a frame go on (DONT_TRAP) come first. */
+u32 weft_flow_rank(const struct weft_flow_spec *spec, u32 priority, bool trap)
+{
+	if (trap && weft_flow_spec_is_multicast(spec))
+		return TABLE_LAST;
+	return 2 * priority + trap;
+}
+WEFT_EXPORT_FOR_TEST(weft_flow_rank);
+
+static void table_apply_mask(struct weft_flow_key *to, const struct weft_flow_key *key,
+			     const struct weft_flow_key *mask)
+{
+	const u32 *from = (const u32 *)key, *bits = (const u32 *)mask;
+	u32 *words = (u32 *)to;
+	int i;
+
+	for (i = 0; i < WEFT_FLOW_WORDS; i++)
+		words[i] = from[i] & bits[i];
+}
+
+struct rhlist_head *weft_flow_find(struct weft_flow_group *group, const struct weft_flow_key *key)
+{
+	struct weft_flow_key masked;
+
+	table_apply_mask(&masked, key, &group->mask);
+	return rhltable_lookup(&group->rules, &masked, table_params);
+}
+WEFT_EXPORT_FOR_TEST(weft_flow_find);
+
+static struct weft_flow_group *table_new_group(struct weft_flow_table *table,
+					       const struct weft_flow_spec *spec, u32 rank,
+					       bool trap)
+{
+	struct weft_flow_group *group, *other;
+	struct list_head *before = &table->groups;
+	int ret;
+
+	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	if (!group)
+		return ERR_PTR(-ENOMEM);
+	group->rank = rank;
+	group->trap = trap;
+	group->mask = spec->mask;
+	ret = rhltable_init(&group->rules, &table_params);
+	if (ret) {
+		kfree(group);
+		return ERR_PTR(ret);
+	}
+	/* behind all groups of its rank, because older rules come first */
+	list_for_each_entry(other, &table->groups, node) {
+		if (other->rank > rank) {
+			before = &other->node;
+			break;
+		}
+	}
+	list_add_tail_rcu(&group->node, before);
+	return group;
+}
+
+static struct weft_flow_group *table_group(struct weft_flow_table *table,
+					   const struct weft_flow_spec *spec, u32 rank, bool trap)
+{
+	struct weft_flow_group *group;
+
+	list_for_each_entry(group, &table->groups, node)
+		if (group->rank == rank && group->trap == trap &&
+		    !memcmp(&group->mask, &spec->mask, sizeof(group->mask)))
+			return group;
+	return table_new_group(table, spec, rank, trap);
+}
+
+/* An empty group leaves the table. Readers may still be in it. */
+static void table_put_group(struct weft_flow_group *group)
+{
+	if (group->num)
+		return;
+	list_del_rcu(&group->node);
+	/* the quick kind of a grace period while RTNL is held */
+	synchronize_net();
+	rhltable_destroy(&group->rules);
+	kfree(group);
+}
+
+/* Rules that match the same frames share them, so they must not want different things. */
+static int table_check_others(struct weft_flow_group *group, const struct weft_flow_rule *rule,
+			      const struct weft_flow_spec *spec)
+{
+	struct weft_flow_rule *other;
+	struct rhlist_head *list, *at;
+	int ret = 0;
+
+	rcu_read_lock();
+	list = rhltable_lookup(&group->rules, &rule->value, table_params);
+	rhl_for_each_entry_rcu(other, at, list, node)
+		if (other->drop != rule->drop || (spec->tagged && other->tag != rule->tag))
+			ret = -EEXIST;
+	rcu_read_unlock();
+	return ret;
+}
+
+/* Fill in and add @rule. The caller's lock is held. Returns 0, -EEXIST or -ENOMEM. */
+int weft_flow_add(struct weft_flow_table *table, struct weft_flow_rule *rule,
+		  const struct weft_flow_spec *spec, u32 rank, bool trap)
+{
+	struct weft_flow_group *group = table_group(table, spec, rank, trap);
+	int ret;
+
+	if (IS_ERR(group))
+		return PTR_ERR(group);
+	rule->group = group;
+	rule->value = spec->value;
+	rule->tag = spec->tag;
+	rule->drop = spec->drop;
+	ret = table_check_others(group, rule, spec) ?:
+	      rhltable_insert(&group->rules, &rule->node, table_params);
+	if (ret)
+		table_put_group(group);
+	else
+		group->num++;
+	return ret;
+}
+WEFT_EXPORT_FOR_TEST(weft_flow_add);
+
+/* The caller's lock is held. Readers may use @rule until a grace period is over. */
+void weft_flow_remove(struct weft_flow_rule *rule)
+{
+	struct weft_flow_group *group = rule->group;
+
+	rhltable_remove(&group->rules, &rule->node, table_params);
+	group->num--;
+	table_put_group(group);
+}
+WEFT_EXPORT_FOR_TEST(weft_flow_remove);
