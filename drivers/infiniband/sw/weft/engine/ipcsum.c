@@ -4,7 +4,8 @@
  * adapter: IB_SEND_IP_CSUM and IB_WC_IP_CSUM_OK.
  *
  * A packet is the payload of a datagram: the four bytes of RFC 4391, which contain the EtherType,
- * then IPv4, or IPv6 without extension headers.
+ * then IPv4, or IPv6 without extension headers. In an Ethernet frame four other bytes are in front
+ * of IP, and the caller knows the EtherType.
  */
 #include "engine/ipcsum.h"
 
@@ -103,12 +104,11 @@ static bool ipcsum_find_v6(struct ipcsum_place *place, const u8 *head, u32 have,
 }
 
 /* @head has the first @have of the packet's @length bytes. */
-static bool ipcsum_find(struct ipcsum_place *place, const u8 *head, u32 have, u32 length)
+static bool ipcsum_find(struct ipcsum_place *place, u32 type, const u8 *head, u32 have,
+			u32 length)
 {
 	*place = (struct ipcsum_place){};
-	if (have < WEFT_IPCSUM_ENCAP)
-		return false;
-	switch (ipcsum_word(head)) {
+	switch (type) {
 	case ETH_P_IP:
 		return ipcsum_find_v4(place, head, have, length);
 	case ETH_P_IPV6:
@@ -159,16 +159,23 @@ static void ipcsum_fill_transport(const struct ipcsum_place *place, u8 *packet)
  */
 void weft_ipcsum_fill(void *packet, u32 length)
 {
+	if (length >= WEFT_IPCSUM_ENCAP)
+		weft_ipcsum_fill_typed(packet, ipcsum_word(packet), length);
+}
+WEFT_EXPORT_FOR_TEST(weft_ipcsum_fill);
+
+/* The same, with the EtherType @type instead of the one in @packet. */
+void weft_ipcsum_fill_typed(void *packet, u32 type, u32 length)
+{
 	struct ipcsum_place place;
 
-	if (!ipcsum_find(&place, packet, length, length))
+	if (!ipcsum_find(&place, type, packet, length, length))
 		return;
 	if (place.ip_length)
 		ipcsum_fill_ip(&place, packet + WEFT_IPCSUM_ENCAP);
 	if (place.protocol)
 		ipcsum_fill_transport(&place, packet);
 }
-WEFT_EXPORT_FOR_TEST(weft_ipcsum_fill);
 
 static __wsum ipcsum_add(__wsum sum, struct weft_iter *from, u32 length)
 {
@@ -193,6 +200,13 @@ static __wsum ipcsum_add(__wsum sum, struct weft_iter *from, u32 length)
  */
 bool weft_ipcsum_verify(struct weft_iter packet, u32 length)
 {
+	return weft_ipcsum_verify_typed(packet, 0, length);
+}
+WEFT_EXPORT_FOR_TEST(weft_ipcsum_verify);
+
+/* The same, with the EtherType @type instead of the one in @packet, unless it is 0. */
+bool weft_ipcsum_verify_typed(struct weft_iter packet, u32 type, u32 length)
+{
 	u32 have = min_t(u32, length, IPCSUM_HEADERS);
 	u8 head[IPCSUM_HEADERS] __aligned(4);
 	struct weft_span span = { .addr = (uintptr_t)head, .length = have };
@@ -200,11 +214,11 @@ bool weft_ipcsum_verify(struct weft_iter packet, u32 length)
 	struct ipcsum_place place;
 	__wsum sum;
 
-	if (!have)
+	if (have < WEFT_IPCSUM_ENCAP)
 		return false;
 	weft_span_iter(&span, &to);
 	weft_copy(&to, &from, have);
-	if (!ipcsum_find(&place, head, have, length) || !place.protocol)
+	if (!ipcsum_find(&place, type ?: ipcsum_word(head), head, have, length) || !place.protocol)
 		return false;
 	if (place.protocol == IPPROTO_UDP && !ipcsum_word(head + place.check))
 		return false;
@@ -216,4 +230,3 @@ bool weft_ipcsum_verify(struct weft_iter packet, u32 length)
 			 place.end - place.transport);
 	return !csum_fold(sum);
 }
-WEFT_EXPORT_FOR_TEST(weft_ipcsum_verify);
