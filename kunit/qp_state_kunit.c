@@ -31,6 +31,7 @@ static const struct qp_state_type qp_state_types[] = {
 	{ "SMI", IB_QPT_SMI },
 	{ "XRC_INI", IB_QPT_XRC_INI },
 	{ "XRC_TGT", IB_QPT_XRC_TGT },
+	{ "RAW_PACKET", IB_QPT_RAW_PACKET },
 };
 
 static void qp_state_type_desc(const struct qp_state_type *type, char *desc)
@@ -98,6 +99,7 @@ static const struct qp_state_required qp_state_required_rows[] = {
 	  IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN | IB_QP_RQ_PSN |
 	  IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER },
 	{ IB_QPT_XRC_TGT, IB_QPS_RTR, IB_QPS_RTS, IB_QP_SQ_PSN | IB_QP_TIMEOUT },
+	{ IB_QPT_RAW_PACKET, IB_QPS_RESET, IB_QPS_INIT, IB_QP_PORT },
 };
 
 static u32 qp_state_required(enum ib_qp_type type, enum ib_qp_state from,
@@ -318,6 +320,16 @@ static const struct qp_state_additional qp_state_additional_rows[] = {
 	},
 };
 
+/* XRC targets have none of them, and RAW_PACKET has those that the core's table has. */
+static bool has_additional(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp_state to,
+			   u32 mask)
+{
+	if (type == IB_QPT_RAW_PACKET)
+		return mask == IB_QP_RATE_LIMIT && to == IB_QPS_RTS &&
+		       (from == IB_QPS_RTR || from == IB_QPS_RTS);
+	return type != IB_QPT_XRC_TGT;
+}
+
 static void additional_attributes(struct kunit *test)
 {
 	const struct qp_state_type *param = test->param_value;
@@ -332,8 +344,8 @@ static void additional_attributes(struct kunit *test)
 		mask = qp_state_required(param->type, from, to) | row->mask;
 		KUNIT_EXPECT_EQ_MSG(test, weft_qp_state_allows(param->type, from, to, mask),
 				    row->where[from][to] == 'x' &&
-				    param->type != IB_QPT_XRC_TGT, "state %d to %d, mask %#x",
-				    from, to, mask);
+				    has_additional(param->type, from, to, row->mask),
+				    "state %d to %d, mask %#x", from, to, mask);
 		/* it does not replace a required attribute */
 		if (mask != row->mask)
 			KUNIT_EXPECT_FALSE(test, weft_qp_state_allows(param->type, from, to,

@@ -178,7 +178,10 @@ enum weft_sqe_flags {
 	WEFT_SQE_FENCE		= 1 << 2,
 	/* @inline_length bytes of payload follow in place of the sge list */
 	WEFT_SQE_INLINE		= 1 << 3,
-	/* UD, if WEFT_UCONTEXT_IP_CSUM is set: fill in the checksums of IP, TCP, UDP */
+	/*
+	 * RAW_PACKET, and UD if WEFT_UCONTEXT_IP_CSUM is set: fill in the checksums of IP, TCP,
+	 * UDP
+	 */
 	WEFT_SQE_IP_CSUM	= 1 << 4,
 	WEFT_SQE_FLAGS		= (1 << 5) - 1,
 };
@@ -295,7 +298,8 @@ enum weft_cqe_roce_sl {
  * @qp_num: the local QP
  * @src_qp: UD: the sender's QP
  * @byte_len: bytes received or read
- * @ex: immediate data (network order) or invalidated rkey
+ * @ex: immediate data (network order) or invalidated rkey; RAW_PACKET: the tag of
+ *	the rule that matched
  * @wqe_index: ring index of the work request that completed; all work
  *	requests of the same queue before it are complete as well. Not
  *	meaningful with WEFT_CQE_SRQ.

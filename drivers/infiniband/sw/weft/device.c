@@ -33,6 +33,7 @@
 #include "link/ib_port.h"
 #include "link/roce.h"
 #include "link/roce_port.h"
+#include "link/steer.h"
 #include "link/udp.h"
 #include "object/advise.h"
 #include "object/dev.h"
@@ -327,10 +328,13 @@ static void instance_roce_event(struct weft_dev *dev, unsigned long event)
 		weft_speed_changed(dev);
 		break;
 	case NETDEV_REGISTER:
+		weft_steer_return(dev);
+		fallthrough;
 	case NETDEV_CHANGENAME:
 		weft_parent_rename(dev);
 		break;
 	case NETDEV_UNREGISTER:
+		weft_steer_leave(dev);
 		instance_leave_netdev(dev);
 		break;
 	case NETDEV_BONDING_FAILOVER:
@@ -403,6 +407,7 @@ static void instance_dealloc(struct ib_device *ibdev)
 	/* RCU readers that found the device or a QP may count packets or call weft_reach_later() */
 	synchronize_rcu();
 	weft_pause(WEFT_PAUSE_DEVICE_UNUSED);
+	weft_steer_free(dev);
 	weft_inject_close(dev);
 	weft_why_close(&dev->why);
 	weft_reach_exit(&dev->mcast.reach);

@@ -101,6 +101,8 @@
 /* Rate limits of a QP in kbit/s, up to the speed of the fastest net devices. */
 #define WEFT_MIN_RATE		1U
 #define WEFT_MAX_RATE		400000000U
+/* Bytes of a frame of a RAW_PACKET QP: what lo, which has the greatest MTU, can send. */
+#define WEFT_RAW_LONGEST	(SZ_64K + 64U)
 /*
  * Packets that wait for the requester or the responder, and bytes of their memory. A well-behaved
  * peer sends fewer: WEFT_INFLIGHT_PACKETS of the greatest MTU take 2 MiB.

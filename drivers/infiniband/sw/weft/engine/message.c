@@ -764,6 +764,53 @@ struct weft_result weft_message_datagram(struct weft_qp *qp, const struct weft_r
 	return result;
 }
 
+/* Complete the receive that is held with a frame that has been copied. */
+static void msg_complete_frame(struct weft_qp *qp, const struct weft_frame_in *frame)
+{
+	struct weft_cq *cq = qp->recv.cq;
+	unsigned long flags = weft_cq_begin(cq);
+	struct weft_cqe cqe = {
+		.status = IB_WC_SUCCESS,
+		.opcode = IB_WC_RECV,
+		.byte_len = frame->length,
+		.ex = frame->tag,
+		.wc_flags = frame->ip_csum_ok ? WEFT_WC_IP_CSUM_OK : 0,
+	};
+
+	msg_complete(qp, cq, &cqe, false, flags);
+}
+
+/*
+ * Receive a frame. A frame without a receive, or longer than its receive, is dropped, and the
+ * receive stays for the next one. WEFT_DONE: the frame has been received or dropped; WEFT_DROP: the
+ * QP's state does not receive; WEFT_LATER.
+ */
+struct weft_result weft_message_frame(struct weft_qp *qp, const struct weft_frame_in *frame,
+				      struct weft_iter *src)
+{
+	const struct weft_request req = {
+		.op = weft_opdef(WEFT_SQE_SEND), .length = frame->length,
+	};
+	struct weft_result result;
+
+	weft_assert_turn(&qp->recv.turn);
+	if (!weft_qp_can_receive(qp))
+		return weft_result(WEFT_DROP);
+	result = msg_begin_send(qp, &req);
+	if (unlikely(result.verdict == WEFT_LATER))
+		return result;
+	if (unlikely(result.verdict)) {
+		weft_message_refuse(qp, result.fault);
+		return weft_result(WEFT_DONE);
+	}
+	weft_message_place(qp, src, frame->length);
+	msg_release(qp);
+	weft_odp_end(&qp->recv.odp);
+	weft_stats_message(qp->stats, WEFT_STAT_RCVD_MESSAGES, frame->length);
+	msg_complete_frame(qp, frame);
+	return result;
+}
+
 /*
  * Flush what is in the ring now. The doorbell is armed first, so a client that posts later rings
  * (see the proof in weft-abi.h); the loop is bounded, because others wait for the turn. It also

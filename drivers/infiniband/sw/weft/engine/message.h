@@ -56,6 +56,13 @@ struct weft_request {
 	u8			network_hdr_type;	/* enum rdma_network_type */
 };
 
+/* An Ethernet frame for a RAW_PACKET QP. */
+struct weft_frame_in {
+	u32	length;
+	u32	tag;		/* of the rule that matched */
+	bool	ip_csum_ok;	/* as in struct weft_request */
+};
+
 /* Called by weft_message_enter() and weft_message_leave(), for XRC targets. */
 enum weft_fault weft_message_enter_srq(struct weft_qp *qp, u32 srqn);
 void weft_message_leave_srq(struct weft_qp *qp);
@@ -87,6 +94,8 @@ enum weft_fault weft_message_begin_immediate(struct weft_qp *qp);
 void weft_message_pause(struct weft_qp *qp);
 struct weft_result weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
 				       u64 offset, u32 length);
+struct weft_result weft_message_frame(struct weft_qp *qp, const struct weft_frame_in *frame,
+				      struct weft_iter *src);
 struct weft_result weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
 					 u32 qkey, struct weft_iter *src);
 

@@ -189,6 +189,9 @@ bool weft_opdef_allowed(enum ib_qp_type type, bool kernel, u32 create_flags, u32
 
 	if (opcode >= WEFT_SQE_OPCODES)
 		return false;
+	/* a frame has no room for anything else */
+	if (type == IB_QPT_RAW_PACKET)
+		return opcode == WEFT_SQE_SEND;
 	op = weft_opdef(opcode);
 	if (!(op->services & BIT(weft_rules_service(type))))
 		return false;

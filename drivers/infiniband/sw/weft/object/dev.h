@@ -18,6 +18,7 @@ struct weft_link;
 struct weft_port_ops;
 struct weft_parent;
 struct weft_qp;
+struct weft_steering;
 
 #define WEFT_VLAN_NONE	0xffff
 
@@ -65,6 +66,8 @@ struct weft_dev {
 	struct weft_mcast_table	mcast;
 	struct weft_inject	inject;
 	struct weft_why		why;
+	/* from the first rule of flow steering on; under RTNL */
+	struct weft_steering __rcu *steering;
 	atomic_t		num_qp;
 	atomic_t		num_cq;
 	atomic_t		num_srq;

@@ -33,7 +33,8 @@ struct weft_qp {
 	u32			src_qpn;	/* UD: source QPN of its datagrams, usually @qpn */
 	enum ib_qp_type		type;
 	enum ib_qp_type		peer_type;	/* XRC: TGT for INI; otherwise the same as @type */
-	enum weft_transport	transport;	/* UD also for SMI and GSI, which are QP 0 and 1 */
+	/* UD also for SMI and GSI, which are QP 0 and 1; RAW_PACKET: none */
+	enum weft_transport	transport;
 	/*
 	 * enum ib_qp_state, read without a lock. Written by modify_qp with both turns
 	 * stopped, and by the owner of either turn with weft_qp_set_error() or
@@ -120,6 +121,11 @@ static inline bool weft_qp_can_receive(const struct weft_qp *qp)
 static inline bool weft_qp_is_ud(const struct weft_qp *qp)
 {
 	return qp->transport == WEFT_TRANSPORT_UD;
+}
+
+static inline bool weft_qp_is_raw(const struct weft_qp *qp)
+{
+	return qp->transport == WEFT_TRANSPORT_NONE;
 }
 
 /* Subnet management (QP 0) works before the port is active. */

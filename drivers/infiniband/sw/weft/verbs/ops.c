@@ -19,6 +19,7 @@
 #include "stats.h"
 #include "verbs/attributes.h"
 #include "verbs/counter.h"
+#include "verbs/flow.h"
 #include "verbs/mad.h"
 #include "verbs/qp.h"
 #include "verbs/query.h"
@@ -57,6 +58,7 @@ const struct ib_device_ops weft_device_ops = {
 	.counter_update_stats = weft_counter_update_stats,
 	.create_ah = weft_create_ah,
 	.create_cq = compat_create_cq,
+	.create_flow = weft_create_flow,
 	.create_qp = weft_create_qp,
 	.create_srq = weft_create_srq,
 	.create_user_ah = weft_create_ah,
@@ -69,6 +71,7 @@ const struct ib_device_ops weft_device_ops = {
 	.dereg_mr = weft_dereg_mr,
 	.destroy_ah = weft_destroy_ah,
 	.destroy_cq = weft_destroy_cq,
+	.destroy_flow = weft_destroy_flow,
 	.destroy_qp = weft_destroy_qp,
 	.destroy_srq = weft_destroy_srq,
 	.detach_mcast = weft_detach_mcast,

@@ -13,6 +13,8 @@
 #include "engine/inflight.h"
 #include "link/datagram.h"
 #include "link/local.h"
+#include "link/raw_recv.h"
+#include "link/raw_send.h"
 #include "object/cq.h"
 #include "object/count.h"
 #include "object/dev.h"
@@ -24,6 +26,7 @@
 #include "pause.h"
 #include "ring/pages.h"
 #include "ring/page_cache.h"
+#include "verbs/flow.h"
 #include "verbs/qp_state.h"
 
 /* Hints about the transfer of payload on a bus. They change nothing: weft has no bus. */
@@ -73,6 +76,21 @@ static int qp_check_special(const struct weft_dev *dev, const struct ib_qp_init_
 	return 0;
 }
 
+/* The core has checked CAP_NET_RAW. */
+static int qp_check_raw(const struct weft_dev *dev, const struct ib_qp_init_attr *init,
+			struct ib_udata *udata)
+{
+	if (!udata || weft_udata_rxe(udata))
+		return weft_refuse(&dev->ibdev, -EOPNOTSUPP,
+				   "create QP: RAW_PACKET is for processes with weft's provider");
+	if (!weft_flow_has_raw(dev))
+		return weft_refuse(&dev->ibdev, -EOPNOTSUPP,
+				   "create QP: the port has no Ethernet frames, or the kernel no hooks for them");
+	if (init->srq)
+		return weft_refuse(&dev->ibdev, -EINVAL, "create QP: RAW_PACKET takes no SRQ");
+	return qp_check_flags(dev, init, QP_HINTS | IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK);
+}
+
 static int qp_check_type(const struct weft_dev *dev, const struct ib_qp_init_attr *init,
 			 struct ib_udata *udata)
 {
@@ -82,6 +100,8 @@ static int qp_check_type(const struct weft_dev *dev, const struct ib_qp_init_att
 		return qp_check_flags(dev, init, QP_HINTS);
 	case IB_QPT_UD:
 		return qp_check_flags(dev, init, QP_HINTS | qp_ud_flags(dev, udata));
+	case IB_QPT_RAW_PACKET:
+		return qp_check_raw(dev, init, udata);
 	case IB_QPT_XRC_INI:
 		/* struct ib_send_wr has no member for the number of the remote SRQ */
 		if (!udata)
@@ -301,6 +321,8 @@ static enum weft_transport qp_transport(enum ib_qp_type type)
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
 		return WEFT_TRANSPORT_XRC;
+	case IB_QPT_RAW_PACKET:
+		return WEFT_TRANSPORT_NONE;
 	default:
 		return WEFT_TRANSPORT_UD;
 	}
@@ -358,6 +380,14 @@ static struct weft_qp *qp_alloc_lists(const struct ib_qp_init_attr *init, bool r
 	return qp;
 }
 
+/* Of a new QP. A connected one may get another link with its path. */
+static const struct weft_link *qp_link(const struct weft_qp *qp)
+{
+	if (weft_qp_is_raw(qp))
+		return &weft_link_raw;
+	return weft_qp_is_ud(qp) ? &weft_link_datagrams : &weft_link_local;
+}
+
 static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr *init,
 				struct ib_udata *udata)
 {
@@ -384,14 +414,14 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->dev_id = dev->id;
 	qp->stats = dev->stats;
 	qp->ibqp = ibqp;
-	qp->link = weft_qp_is_ud(qp) ? &weft_link_datagrams : &weft_link_local;
+	qp->link = qp_link(qp);
 	mutex_init(&qp->resize_lock);
 	mutex_init(&qp->modify_lock);
 	spin_lock_init(&qp->post_lock);
 	weft_turn_init(&qp->send.turn, qp, "weft_send_turn", &qp_send_key,
 		       weft_requester_run);
 	weft_turn_init(&qp->recv.turn, qp, "weft_recv_turn", &qp_recv_key,
-		       weft_responder_run);
+		       weft_qp_is_raw(qp) ? weft_raw_recv_run : weft_responder_run);
 	weft_migration_init(qp);
 	weft_qp_events_init(qp);
 	if (qp->type == IB_QPT_XRC_TGT)
@@ -540,7 +570,7 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->cur_qp_state = attr->qp_state;
 	attr->cap = qp->cap;
 	attr->sq_draining = attr->qp_state == IB_QPS_SQD && weft_send_is_busy(&qp->send);
-	if (!weft_qp_is_ud(qp))
+	if (!weft_qp_is_ud(qp) && !weft_qp_is_raw(qp))
 		weft_av_to_attr(&qp->av, &attr->ah_attr);
 	weft_migration_query(qp, attr);
 	*init = (struct ib_qp_init_attr){

@@ -316,7 +316,7 @@ static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
 		qp_reset(qp);
 		break;
 	case IB_QPS_RTR:
-		if (weft_qp_is_ud(qp))
+		if (weft_qp_is_ud(qp) || weft_qp_is_raw(qp))
 			qp->mtu = ib_mtu_enum_to_int(port_datagram_mtu(qp->dev));
 		break;
 	case IB_QPS_SQD:

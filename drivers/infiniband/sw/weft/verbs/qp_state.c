@@ -4,14 +4,14 @@
 
 #include <linux/kernel.h>
 
-enum qp_service { RC, UC, UD, GSI, INI, TGT, SERVICES };
+enum qp_service { RC, UC, UD, GSI, INI, TGT, RAW, SERVICES };
 
 struct qp_transition {
 	enum ib_qp_state	from;
 	enum ib_qp_state	to;
 	u32			required[SERVICES];
 	u32			optional[SERVICES];
-	/* optional for each service but TGT */
+	/* optional for each service but TGT and RAW */
 	u32			any;
 };
 
@@ -50,6 +50,7 @@ static const struct qp_transition qp_transitions[] = {
 			[RC] = PKEY | PORT | ACCESS, [UC] = PKEY | PORT | ACCESS,
 			[UD] = PKEY | PORT | QKEY, [GSI] = PKEY | QKEY,
 			[INI] = PKEY | PORT | ACCESS, [TGT] = PKEY | PORT | ACCESS,
+			[RAW] = PORT,
 		},
 	}, {
 		IB_QPS_INIT, IB_QPS_INIT,
@@ -82,6 +83,7 @@ static const struct qp_transition qp_transitions[] = {
 			[RC] = LIVE_RC, [UC] = LIVE_UC,
 			[UD] = LIVE_UD, [GSI] = LIVE_UD,
 			[INI] = LIVE_UC, [TGT] = LIVE_RC,
+			[RAW] = RATE,
 		},
 		.any = CAP | RATE,
 	}, {
@@ -90,6 +92,7 @@ static const struct qp_transition qp_transitions[] = {
 			[RC] = LIVE_RC, [UC] = LIVE_UC,
 			[UD] = LIVE_UD, [GSI] = LIVE_UD,
 			[INI] = LIVE_UC, [TGT] = LIVE_RC,
+			[RAW] = RATE,
 		},
 		.any = CAP | RATE,
 	}, {
@@ -140,6 +143,8 @@ static enum qp_service qp_service(enum ib_qp_type type)
 		return INI;
 	case IB_QPT_XRC_TGT:
 		return TGT;
+	case IB_QPT_RAW_PACKET:
+		return RAW;
 	default:
 		return GSI;
 	}
@@ -164,8 +169,12 @@ bool weft_qp_state_attrs(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp
 	for (i = 0; i < ARRAY_SIZE(qp_transitions); i++) {
 		const struct qp_transition *row = &qp_transitions[i];
 		u32 required = row->required[service];
-		/* attributes of the queues, which an XRC target does not have */
-		u32 optional = row->optional[service] | (service == TGT ? 0 : row->any);
+		/*
+		 * attributes of the queues: an XRC target has none, and for RAW_PACKET the table of
+		 * ibv_modify_qp(3) has no IBV_QP_CAP
+		 */
+		bool any = service != TGT && service != RAW;
+		u32 optional = row->optional[service] | (any ? row->any : 0);
 
 		if (row->from != from || row->to != to)
 			continue;
@@ -256,6 +265,8 @@ const char *weft_qp_type_name(enum ib_qp_type type)
 		return "XRC_INI";
 	case IB_QPT_XRC_TGT:
 		return "XRC_TGT";
+	case IB_QPT_RAW_PACKET:
+		return "RAW_PACKET";
 	default:
 		return "a special QP";
 	}

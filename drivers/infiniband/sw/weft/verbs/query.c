@@ -19,6 +19,7 @@
 #include "params.h"
 #include "pause.h"
 #include "stats.h"
+#include "verbs/flow.h"
 #include "verbs/speed.h"
 
 /* 4.096 us << 15 is 134 ms: a loaded host may take so long to run the task that responds. */
@@ -74,13 +75,14 @@ static void query_object_limits(struct ib_device_attr *attr)
 }
 
 /* Values without a member of struct ib_device_attr. An older provider knows only the first ones. */
-static int query_respond(struct ib_udata *udata)
+static int query_respond(const struct weft_dev *dev, struct ib_udata *udata)
 {
 	struct weft_query_device_resp resp = {
 		.qp_rate_limit_min = WEFT_MIN_RATE,
 		.qp_rate_limit_max = WEFT_MAX_RATE,
 		.supported_qpts = BIT(IB_QPT_RC) | BIT(IB_QPT_UC) | BIT(IB_QPT_UD) |
-				  BIT(IB_QPT_XRC_INI),
+				  BIT(IB_QPT_XRC_INI) |
+				  (weft_flow_has_raw(dev) ? BIT(IB_QPT_RAW_PACKET) : 0),
 	};
 
 	if (!udata || !udata->outlen)
@@ -102,10 +104,19 @@ static void query_odp(struct ib_odp_caps *caps)
 	caps->per_transport_caps.ud_odp_caps = datagrams;
 }
 
+/* RAW_PACKET QPs, whose checksums weft computes and verifies, and rules that give them frames. */
+static void query_raw(struct ib_device_attr *attr)
+{
+	attr->device_cap_flags |= IB_DEVICE_RAW_IP_CSUM | IB_DEVICE_MANAGED_FLOW_STEERING;
+	attr->raw_packet_caps = IB_RAW_PACKET_CAP_IP_CSUM;
+}
+
 /* What the provider for rdma_rxe has no verbs for. */
 static void query_hide_from_rxe(struct ib_device_attr *attr)
 {
-	attr->device_cap_flags &= ~(IB_DEVICE_XRC | IB_DEVICE_AUTO_PATH_MIG);
+	attr->device_cap_flags &= ~(IB_DEVICE_XRC | IB_DEVICE_AUTO_PATH_MIG |
+				    IB_DEVICE_RAW_IP_CSUM | IB_DEVICE_MANAGED_FLOW_STEERING);
+	attr->raw_packet_caps = 0;
 	memset(&attr->cq_caps, 0, sizeof(attr->cq_caps));
 	attr->odp_caps.per_transport_caps.xrc_odp_caps = 0;
 	attr->max_dm_size = 0;
@@ -134,6 +145,8 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		attr->device_cap_flags |= IB_DEVICE_UD_IP_CSUM;
 		attr->kernel_cap_flags |= IBK_UD_TSO;
 	}
+	if (weft_flow_has_raw(to_weft_dev(ibdev)))
+		query_raw(attr);
 	query_odp(&attr->odp_caps);
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
@@ -146,7 +159,7 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	/* the provider for rdma_rxe wants no response */
 	if (to_weft_dev(ibdev)->rxe && udata && !udata->outlen)
 		query_hide_from_rxe(attr);
-	return query_respond(udata);
+	return query_respond(to_weft_dev(ibdev), udata);
 }
 
 /* The version of the driver. */

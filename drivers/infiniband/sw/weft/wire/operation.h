@@ -21,6 +21,7 @@ enum weft_transport {
 	WEFT_TRANSPORT_CNP	= 4,	/* congestion notification packet (IBA A17) */
 	WEFT_TRANSPORT_XRC	= 5,	/* IBA A14 */
 	WEFT_TRANSPORT_OWN	= 6,	/* manufacturer specific; weft uses it on RC QPs */
+	WEFT_TRANSPORT_NONE	= 8,	/* of a RAW_PACKET QP: no opcode has it */
 };
 
 /*

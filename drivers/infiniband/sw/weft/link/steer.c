@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What becomes of a frame:
+ *
+ * 1. Each sniffer gets a copy, of frames that leave, too.
+ * 2. RoCEv2 and the frames of an InfiniBand fabric go on to the stack.
+ * 3. Rules are tried in the order of their ranks. Each QP with a matching rule of one group gets
+ *    a copy. If the group traps, the frame ends there.
+ * 4. What no rule has taken and the host does not want is copied for default rules.
+ * 5. All else goes on to the stack, untouched.
+ *
+ * RTNL serializes changes of the rules. Frames are steered under RCU; a rule, its QP and a group
+ * are freed after a grace period.
+ */
+#include "link/steer.h"
+
+#include <linux/etherdevice.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <linux/slab.h>
+#include <rdma/ib_verbs.h>
+
+#include "fabric/port.h"
+#include "flow/table.h"
+#include "link/raw_frame.h"
+#include "link/raw_recv.h"
+#include "link/tap.h"
+#include "object/dev.h"
+#include "object/qp.h"
+#include "stats.h"
+
+struct weft_steer_rule {
+	struct weft_flow_rule	flow;		/* NORMAL */
+	struct rcu_head		rcu;
+	struct list_head	node;		/* in @rules; under RTNL */
+	struct list_head	other;		/* in @defaults or @sniffers */
+	enum ib_flow_attr_type	type;
+	struct weft_steering	*steering;
+	struct weft_qp		*qp;
+	struct weft_tap_filter	filter;
+};
+
+/* All rules of a device. */
+struct weft_steering {
+	struct weft_dev		*dev;
+	struct weft_tap		tap;
+	bool			away;		/* the net device is between two namespaces */
+	struct work_struct	back;		/* takes the tap up again */
+	struct list_head	rules;		/* under RTNL */
+	struct weft_flow_table	table;		/* NORMAL */
+	struct list_head	defaults;	/* ALL_DEFAULT and MC_DEFAULT; RCU */
+	struct list_head	sniffers;	/* RCU */
+};
+
+/* A frame that is being steered. */
+struct steer_frame {
+	struct weft_dev		*dev;
+	struct sk_buff		*skb;		/* as it came, not changed */
+	u32			mac;		/* bytes of the header in front of skb->data */
+	/* NULL, or the context that sends it, whose QPs do not get it */
+	const struct weft_doorbell *sender;
+	struct sk_buff		*list;		/* as QPs get it: made when the first wants it */
+	bool			made;
+};
+
+/* Gives each frame of the list to a QP that a rule names. The QP may have been destroyed. */
+static bool steer_give(struct steer_frame *frame, struct weft_qp *qp, u32 tag)
+{
+	struct sk_buff *skb;
+
+	if (frame->sender && frame->sender == qp->doorbell)
+		return false;
+	if (!refcount_inc_not_zero(&qp->refs))
+		return false;
+	if (!frame->made) {
+		frame->list = weft_raw_frames(frame->skb, frame->mac);
+		frame->made = true;
+		if (!frame->list)
+			weft_stats_inc(frame->dev, WEFT_STAT_RX_NO_MEMORY);
+	}
+	for (skb = frame->list; skb; skb = skb->next)
+		weft_raw_recv(qp, skb, tag, weft_raw_frame_csum_ok(skb));
+	weft_qp_put(qp);
+	return true;
+}
+
+static void steer_sniff(struct weft_steering *steering, struct steer_frame *frame)
+{
+	const struct weft_steer_rule *rule;
+
+	list_for_each_entry_rcu(rule, &steering->sniffers, other)
+		steer_give(frame, rule->qp, WEFT_FLOW_NO_TAG);
+}
+
+/* Gives a frame to the QPs of matching rules. Returns whether the frame ends there. */
+static bool steer_normal(struct weft_steering *steering, struct steer_frame *frame,
+			 const struct weft_flow_key *key)
+{
+	struct rhlist_head *list, *at;
+	struct weft_flow_group *group;
+	struct weft_flow_rule *flow;
+	bool taken;
+
+	weft_flow_for_each_group(group, &steering->table) {
+		list = weft_flow_find(group, key);
+		taken = false;
+		rhl_for_each_entry_rcu(flow, at, list, node) {
+			struct weft_qp *qp = container_of(flow, struct weft_steer_rule, flow)->qp;
+
+			taken |= flow->drop ? !frame->sender || frame->sender != qp->doorbell :
+					      steer_give(frame, qp, flow->tag);
+		}
+		if (taken && group->trap)
+			return true;
+	}
+	return false;
+}
+
+/* Does the host want frames to this address? */
+static bool steer_is_for_host(const struct net_device *ndev, const u8 *mac)
+{
+	const struct netdev_hw_addr *group;
+
+	if (!is_multicast_ether_addr(mac))
+		return ether_addr_equal(mac, ndev->dev_addr);
+	if (is_broadcast_ether_addr(mac))
+		return true;
+	list_for_each_entry_rcu(group, &ndev->mc.list, list)
+		if (ether_addr_equal(mac, group->addr))
+			return true;
+	return false;
+}
+
+static void steer_defaults(struct weft_steering *steering, struct steer_frame *frame,
+			   const u8 *mac)
+{
+	const struct weft_steer_rule *rule;
+
+	if (list_empty(&steering->defaults) || steer_is_for_host(steering->dev->ndev, mac))
+		return;
+	list_for_each_entry_rcu(rule, &steering->defaults, other)
+		if (rule->type == IB_FLOW_ATTR_ALL_DEFAULT || is_multicast_ether_addr(mac))
+			steer_give(frame, rule->qp, WEFT_FLOW_NO_TAG);
+}
+
+static bool steer_is_reserved(const struct weft_flow_key *key)
+{
+	return key->outer.ether_type == htons(WEFT_IB_ETHERTYPE) ||
+	       (key->outer.has & WEFT_FLOW_UDP &&
+		key->outer.dst_port == htons(ROCE_V2_UDP_DPORT));
+}
+
+/*
+ * A frame has arrived: @skb, whose data are behind @mac bytes of header. Returns whether the frame
+ * is taken: the stack does not get it, and the caller frees it. Context: soft interrupt, under RCU.
+ */
+bool weft_steer_in(struct weft_steering *steering, struct sk_buff *skb, u32 mac)
+{
+	struct steer_frame frame = { .dev = steering->dev, .skb = skb, .mac = mac };
+	struct weft_flow_key key;
+	bool taken = false;
+
+	steer_sniff(steering, &frame);
+	if (!list_empty(&steering->table.groups) || !list_empty(&steering->defaults)) {
+		weft_raw_frame_key(&key, skb, mac);
+		if (!steer_is_reserved(&key)) {
+			taken = steer_normal(steering, &frame, &key);
+			if (!taken)
+				steer_defaults(steering, &frame, key.outer.dst_mac);
+		}
+	}
+	weft_raw_frames_free(frame.list);
+	return taken;
+}
+
+/* A frame leaves. Context: bottom halves are off, under RCU. */
+void weft_steer_out(struct weft_steering *steering, struct sk_buff *skb)
+{
+	struct steer_frame frame = { .dev = steering->dev, .skb = skb };
+
+	steer_sniff(steering, &frame);
+	weft_raw_frames_free(frame.list);
+}
+
+/*
+ * @qp is about to send a frame: QPs of other contexts get it, as from an adapter that loops back
+ * what it sends. Returns whether it stays on this host, because it is to the net device itself and
+ * a rule has taken it. Context: process.
+ *
+ * lo loops all frames by itself.
+ */
+bool weft_steer_loop(struct weft_qp *qp, struct sk_buff *skb)
+{
+	struct steer_frame frame = { .dev = qp->dev, .skb = skb, .sender = qp->doorbell };
+	const struct net_device *ndev = qp->dev->ndev;
+	struct weft_steering *steering;
+	struct weft_flow_key key;
+	bool taken = false;
+
+	if (!rcu_access_pointer(qp->dev->steering) || ndev->flags & IFF_LOOPBACK)
+		return false;
+	local_bh_disable();
+	rcu_read_lock();
+	steering = rcu_dereference(qp->dev->steering);
+	weft_raw_frame_key(&key, skb, 0);
+	if (!steer_is_reserved(&key)) {
+		taken = steer_normal(steering, &frame, &key);
+		if (!taken && is_multicast_ether_addr(key.outer.dst_mac))
+			steer_defaults(steering, &frame, key.outer.dst_mac);
+	}
+	taken = taken && ether_addr_equal(key.outer.dst_mac, ndev->dev_addr);
+	rcu_read_unlock();
+	weft_raw_frames_free(frame.list);
+	local_bh_enable();
+	return taken;
+}
+
+/* Registers the hooks that the rules want. Returns 0 or -ENOMEM. */
+static int steer_open(struct weft_steering *steering)
+{
+	if (steering->away)
+		return 0;
+	return weft_tap_open(&steering->tap, !list_empty(&steering->sniffers));
+}
+
+static void steer_close(struct weft_steering *steering)
+{
+	bool all = list_empty(&steering->rules) || steering->away;
+
+	if (all || list_empty(&steering->sniffers))
+		weft_tap_close(&steering->tap, all);
+}
+
+/* The net device has come to a namespace. */
+static void steer_back(struct work_struct *work)
+{
+	struct weft_steering *steering = container_of(work, struct weft_steering, back);
+	struct weft_steer_rule *rule;
+
+	rtnl_lock();
+	if (steering->away && steering->dev->ndev->reg_state == NETREG_REGISTERED) {
+		steering->away = false;
+		list_for_each_entry(rule, &steering->rules, node)
+			if (weft_tap_add_filter(&steering->tap, &rule->filter))
+				rule->filter.want = WEFT_TAP_NOTHING;
+		if (!list_empty(&steering->rules) && steer_open(steering))
+			ibdev_warn(&steering->dev->ibdev,
+				   "no memory: rules of flow steering get no frames any more\n");
+	}
+	rtnl_unlock();
+}
+
+static struct weft_steering *steer_of(struct weft_dev *dev)
+{
+	struct weft_steering *steering = rtnl_dereference(dev->steering);
+
+	if (steering)
+		return steering;
+	steering = kzalloc(sizeof(*steering), GFP_KERNEL);
+	if (!steering)
+		return NULL;
+	steering->dev = dev;
+	weft_tap_init(&steering->tap, dev->ndev, steering);
+	steering->away = dev->ndev->reg_state != NETREG_REGISTERED;
+	INIT_WORK(&steering->back, steer_back);
+	INIT_LIST_HEAD(&steering->rules);
+	weft_flow_table_init(&steering->table);
+	INIT_LIST_HEAD(&steering->defaults);
+	INIT_LIST_HEAD(&steering->sniffers);
+	rcu_assign_pointer(dev->steering, steering);
+	return steering;
+}
+
+/* What the net device must receive. A rule without a whole MAC address takes what comes. */
+static void steer_choose_filter(struct weft_steer_rule *rule, const struct weft_flow_spec *spec)
+{
+	struct weft_tap_filter *filter = &rule->filter;
+
+	switch (rule->type) {
+	case IB_FLOW_ATTR_ALL_DEFAULT:
+	case IB_FLOW_ATTR_SNIFFER:
+		filter->want = WEFT_TAP_ALL;
+		return;
+	case IB_FLOW_ATTR_MC_DEFAULT:
+		filter->want = WEFT_TAP_GROUPS;
+		return;
+	default:
+		break;
+	}
+	if (!is_broadcast_ether_addr(spec->mask.outer.dst_mac) ||
+	    is_broadcast_ether_addr(spec->value.outer.dst_mac) ||
+	    is_zero_ether_addr(spec->value.outer.dst_mac))
+		return;
+	ether_addr_copy(filter->mac, spec->value.outer.dst_mac);
+	filter->want = is_multicast_ether_addr(filter->mac) ? WEFT_TAP_MULTICAST :
+							      WEFT_TAP_UNICAST;
+}
+
+static int steer_link(struct weft_steering *steering, struct weft_steer_rule *rule,
+		      const struct ib_flow_attr *attr, const struct weft_flow_spec *spec)
+{
+	bool trap = !(attr->flags & IB_FLOW_ATTR_FLAGS_DONT_TRAP);
+	int ret = 0;
+
+	if (rule->type == IB_FLOW_ATTR_NORMAL)
+		ret = weft_flow_add(&steering->table, &rule->flow, spec,
+				    weft_flow_rank(spec, attr->priority, trap), trap);
+	else if (rule->type == IB_FLOW_ATTR_SNIFFER)
+		list_add_tail_rcu(&rule->other, &steering->sniffers);
+	else
+		list_add_tail_rcu(&rule->other, &steering->defaults);
+	if (!ret)
+		list_add_tail(&rule->node, &steering->rules);
+	return ret;
+}
+
+static void steer_unlink(struct weft_steer_rule *rule)
+{
+	if (rule->type == IB_FLOW_ATTR_NORMAL)
+		weft_flow_remove(&rule->flow);
+	else
+		list_del_rcu(&rule->other);
+	list_del(&rule->node);
+	kfree_rcu(rule, rcu);
+}
+
+static int steer_add_locked(struct weft_steer_rule *rule, const struct ib_flow_attr *attr,
+			    const struct weft_flow_spec *spec)
+{
+	struct weft_steering *steering = steer_of(rule->qp->dev);
+	int ret;
+
+	if (!steering)
+		return -ENOMEM;
+	rule->steering = steering;
+	ret = steering->away ? 0 : weft_tap_add_filter(&steering->tap, &rule->filter);
+	if (ret)
+		return ret;
+	ret = steer_link(steering, rule, attr, spec);
+	if (ret) {
+		if (!steering->away)
+			weft_tap_remove_filter(&steering->tap, &rule->filter);
+		return ret;
+	}
+	return steer_open(steering);
+}
+
+/* Undone by weft_steer_remove(). Returns the rule, -EEXIST, -ENOMEM, or the net device's error. */
+struct weft_steer_rule *weft_steer_add(struct weft_qp *qp, const struct ib_flow_attr *attr,
+				       const struct weft_flow_spec *spec)
+{
+	struct weft_steer_rule *rule = kzalloc(sizeof(*rule), GFP_KERNEL_ACCOUNT);
+	int ret;
+
+	if (!rule)
+		return ERR_PTR(-ENOMEM);
+	rule->qp = qp;
+	rule->type = attr->type;
+	steer_choose_filter(rule, spec);
+	rtnl_lock();
+	ret = steer_add_locked(rule, attr, spec);
+	rtnl_unlock();
+	if (!ret)
+		return rule;
+	/* only steer_open() fails with the rule in the lists */
+	if (rule->node.next)
+		weft_steer_remove(rule);
+	else
+		kfree(rule);
+	return ERR_PTR(ret);
+}
+
+/* The QP gets no frame any more, but for those that are being steered. */
+void weft_steer_remove(struct weft_steer_rule *rule)
+{
+	struct weft_steering *steering = rule->steering;
+
+	rtnl_lock();
+	if (!steering->away)
+		weft_tap_remove_filter(&steering->tap, &rule->filter);
+	steer_unlink(rule);
+	steer_close(steering);
+	rtnl_unlock();
+}
+
+/* The net device leaves its namespace, or goes for good. */
+void weft_steer_leave(struct weft_dev *dev)
+{
+	struct weft_steering *steering = rtnl_dereference(dev->steering);
+	struct weft_steer_rule *rule;
+
+	if (!steering || steering->away)
+		return;
+	list_for_each_entry(rule, &steering->rules, node)
+		weft_tap_remove_filter(&steering->tap, &rule->filter);
+	steering->away = true;
+	steer_close(steering);
+}
+
+/*
+ * The net device is in a namespace again. The rest comes later, because the caller may hold a lock
+ * of the net device that filters take.
+ */
+void weft_steer_return(struct weft_dev *dev)
+{
+	struct weft_steering *steering = rtnl_dereference(dev->steering);
+
+	if (steering)
+		schedule_work(&steering->back);
+}
+
+/* No rule is left, no QP, and no reader. Context: process, without RTNL. */
+void weft_steer_free(struct weft_dev *dev)
+{
+	struct weft_steering *steering = rcu_dereference_protected(dev->steering, true);
+
+	if (!steering)
+		return;
+	cancel_work_sync(&steering->back);
+	kfree(steering);
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * The core has checked CAP_NET_RAW, the sizes of the specs, the port, and that the QP is of the
+ * type UD or RAW_PACKET. The errors are those of mlx5.
+ */
+#include "verbs/flow.h"
+
+#include <linux/slab.h>
+
+#include "flow/table.h"
+#include "link/steer.h"
+#include "link/tap.h"
+#include "object/dev.h"
+#include "object/qp.h"
+#include "object/refuse.h"
+#include "object/ucontext.h"
+
+#define FLOW_FLAGS	(IB_FLOW_ATTR_FLAGS_DONT_TRAP | IB_FLOW_ATTR_FLAGS_EGRESS)
+
+struct weft_flow {
+	struct ib_flow		ibflow;
+	struct weft_steer_rule	*rule;
+};
+
+#define flow_refuse(_qp, _err, _fmt, ...) \
+	weft_refuse(&(_qp)->dev->ibdev, _err, "create flow of QP %u: " _fmt, (_qp)->qpn, \
+		    ##__VA_ARGS__)
+
+/* Does the port have frames that a RAW_PACKET QP can send and receive? */
+bool weft_flow_has_raw(const struct weft_dev *dev)
+{
+	return !dev->hca && weft_tap_supports(dev->ndev);
+}
+
+static int flow_check_type(const struct weft_qp *qp, const struct ib_flow_attr *attr)
+{
+	switch (attr->type) {
+	case IB_FLOW_ATTR_NORMAL:
+		return 0;
+	case IB_FLOW_ATTR_ALL_DEFAULT:
+	case IB_FLOW_ATTR_MC_DEFAULT:
+	case IB_FLOW_ATTR_SNIFFER:
+		break;
+	default:
+		return flow_refuse(qp, -EINVAL, "type %u is unknown", attr->type);
+	}
+	if (attr->num_of_specs)
+		return flow_refuse(qp, -EINVAL, "type %u takes no specs", attr->type);
+	if (attr->flags)
+		return flow_refuse(qp, -EINVAL, "type %u takes no flags", attr->type);
+	return 0;
+}
+
+static int flow_check(const struct weft_qp *qp, const struct ib_flow_attr *attr)
+{
+	if (!weft_qp_is_raw(qp))
+		return flow_refuse(qp, -EOPNOTSUPP, "its type is not RAW_PACKET");
+	if (attr->priority >= WEFT_FLOW_PRIORITIES)
+		return flow_refuse(qp, -ENOMEM, "priority %u is above %u", attr->priority,
+				   WEFT_FLOW_PRIORITIES - 1);
+	if (attr->flags & ~FLOW_FLAGS)
+		return flow_refuse(qp, -EINVAL, "flags %#x are unknown", attr->flags);
+	if (attr->flags & IB_FLOW_ATTR_FLAGS_EGRESS)
+		return flow_refuse(qp, -EOPNOTSUPP, "there are no rules for frames that leave");
+	return flow_check_type(qp, attr);
+}
+
+static int flow_read(const struct weft_qp *qp, const struct ib_flow_attr *attr,
+		     struct weft_flow_spec *spec, struct ib_udata *udata)
+{
+	int ret = flow_check(qp, attr);
+
+	if (ret)
+		return ret;
+	if (udata) {
+		ret = weft_udata_empty(udata);
+		if (ret)
+			return weft_refuse_request(&qp->dev->ibdev, ret, "create flow", udata);
+	}
+	ret = weft_flow_spec_read(spec, attr);
+	return ret ? flow_refuse(qp, ret, "a spec is not supported, or contradicts another") : 0;
+}
+
+struct ib_flow *weft_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
+				 struct ib_udata *udata)
+{
+	struct weft_qp *qp = to_weft_qp(ibqp);
+	struct weft_flow_spec *spec;
+	struct weft_flow *flow;
+	int ret;
+
+	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
+	spec = kzalloc(sizeof(*spec), GFP_KERNEL);
+	ret = flow && spec ? flow_read(qp, attr, spec, udata) : -ENOMEM;
+	if (!ret) {
+		flow->rule = weft_steer_add(qp, attr, spec);
+		ret = PTR_ERR_OR_ZERO(flow->rule);
+	}
+	kfree(spec);
+	if (!ret)
+		return &flow->ibflow;
+	kfree(flow);
+	return ERR_PTR(ret);
+}
+
+int weft_destroy_flow(struct ib_flow *ibflow)
+{
+	struct weft_flow *flow = container_of(ibflow, struct weft_flow, ibflow);
+
+	weft_steer_remove(flow->rule);
+	kfree(flow);
+	return 0;
+}
