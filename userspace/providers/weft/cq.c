@@ -16,6 +16,7 @@ enum {
 		   IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
 	CQ_WC_FLAGS = IBV_WC_STANDARD_FLAGS |
 		      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
+		      IBV_WC_EX_WITH_FLOW_TAG |
 		      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
 };
 
@@ -241,6 +242,15 @@ static uint64_t cq_read_completion_ts(struct ibv_cq_ex *ibcq)
 	return to_weft_cq_ex(ibcq)->cqe->timestamp;
 }
 
+/* The word of immediate data and invalidated rkeys: a frame has neither. */
+static uint32_t cq_read_flow_tag(struct ibv_cq_ex *ibcq)
+{
+	const struct weft_cqe *cqe = to_weft_cq_ex(ibcq)->cqe;
+
+	return cqe->wc_flags & (WEFT_WC_WITH_IMM | WEFT_WC_WITH_INV) ? 0 :
+								       cqe->ex;
+}
+
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
@@ -277,6 +287,7 @@ static void cq_set_ex_ops(struct ibv_cq_ex *cq)
 	cq->read_sl = cq_read_sl;
 	cq->read_dlid_path_bits = cq_read_dlid_path_bits;
 	cq->read_completion_ts = cq_read_completion_ts;
+	cq->read_flow_tag = cq_read_flow_tag;
 	cq->read_completion_wallclock_ns = cq_read_wallclock_ns;
 }
 

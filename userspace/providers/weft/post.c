@@ -177,6 +177,8 @@ uint32_t weft_send_opcodes(struct ibv_context *context, enum ibv_qp_type type)
 		return uc;
 	case IBV_QPT_UD:
 		return ud;
+	case IBV_QPT_RAW_PACKET:
+		return 1 << IBV_WR_SEND;
 	default:
 		return 0;
 	}
@@ -184,7 +186,9 @@ uint32_t weft_send_opcodes(struct ibv_context *context, enum ibv_qp_type type)
 
 uint32_t weft_send_flags(struct ibv_context *context, enum ibv_qp_type type)
 {
-	const bool ip_csum = type == IBV_QPT_UD && to_weft_context(context)->ip_csum;
+	const bool ip_csum = type == IBV_QPT_RAW_PACKET ||
+			     (type == IBV_QPT_UD &&
+			      to_weft_context(context)->ip_csum);
 
 	return SEND_FLAGS | (ip_csum ? IBV_SEND_IP_CSUM : 0);
 }
@@ -335,6 +339,32 @@ static inline void put_atomic(struct weft_sqe *sqe,
 	sqe->atomic.swap = wr->wr.atomic.swap;
 }
 
+/* The bytes of the Ethernet header, with which each frame begins. */
+#define ETHERNET_HEADER		14
+
+static int check_frame(const struct ibv_send_wr *wr)
+{
+	uint64_t length = 0;
+	int i;
+
+	for (i = 0; i < wr->num_sge; i++)
+		length += wr->sg_list[i].length;
+	return length < ETHERNET_HEADER ? EINVAL : 0;
+}
+
+/* What a QP that is not connected has to know, or to check. */
+static inline int put_connectionless(const struct weft_qp *qp,
+				     struct weft_sqe *sqe,
+				     const struct ibv_send_wr *wr)
+{
+	if (qp->vqp.qp.qp_type == IBV_QPT_RAW_PACKET)
+		return check_frame(wr);
+	if (unlikely(!wr->wr.ud.ah))
+		return EINVAL;
+	put_ud(sqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
+	return 0;
+}
+
 static inline int put_operation(const struct weft_qp *qp, struct weft_sqe *sqe,
 				const struct ibv_send_wr *wr,
 				enum ibv_mw_type window)
@@ -360,12 +390,8 @@ static inline int put_operation(const struct weft_qp *qp, struct weft_sqe *sqe,
 		break;
 	}
 
-	if (qp->vqp.qp.qp_type == IBV_QPT_UD) {
-		if (unlikely(!wr->wr.ud.ah))
-			return EINVAL;
-		put_ud(sqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn,
-		       wr->wr.ud.remote_qkey);
-	}
+	if (qp->sq.connectionless)
+		return put_connectionless(qp, sqe, wr);
 	return 0;
 }
 

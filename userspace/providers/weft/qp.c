@@ -56,6 +56,8 @@ static int qp_init_queues(struct weft_qp *qp,
 	qp->sq.opcodes = weft_send_opcodes(qp->vqp.qp.context, attr->qp_type);
 	qp->sq.send_flags = weft_send_flags(qp->vqp.qp.context, attr->qp_type);
 	qp->sq.addressed = weft_addressed_opcodes(attr->qp_type);
+	qp->sq.connectionless = attr->qp_type == IBV_QPT_UD ||
+				attr->qp_type == IBV_QPT_RAW_PACKET;
 	qp->sq.max_inline = attr->cap.max_inline_data;
 	qp->sq.flags = attr->sq_sig_all ? WEFT_SQE_SIGNALED : 0;
 	qp->sq.queue.doorbell = qp_doorbell(qp, WEFT_DOORBELL_SEND);

@@ -24,6 +24,7 @@
 	.create_ah		= weft_create_ah,			\
 	.create_cq		= weft_create_cq,			\
 	.create_cq_ex		= weft_create_cq_ex,			\
+	.create_flow		= weft_create_flow,			\
 	.create_qp		= weft_create_qp,			\
 	.create_qp_ex		= weft_create_qp_ex,			\
 	.create_srq		= weft_create_srq,			\
@@ -34,6 +35,7 @@
 	.dereg_mr		= weft_dereg_mr,			\
 	.destroy_ah		= weft_destroy_ah,			\
 	.destroy_cq		= weft_destroy_cq,			\
+	.destroy_flow		= weft_destroy_flow,			\
 	.destroy_qp		= weft_destroy_qp,			\
 	.destroy_srq		= weft_destroy_srq,			\
 	.detach_mcast		= ibv_cmd_detach_mcast,			\

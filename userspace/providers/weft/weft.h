@@ -54,6 +54,7 @@ struct weft_pd {
  * @send_flags: the enum ibv_send_flags of the QP type; immutable
  * @addressed: the opcodes whose work requests name their destination, a bit per
  *	enum weft_sqe_opcode; immutable
+ * @connectionless: the QP type is UD or RAW_PACKET; immutable
  * @max_inline: bytes; immutable
  * @flags: WEFT_SQE_SIGNALED if all work requests are signaled; immutable
  * @batch_start: index at ibv_wr_start()
@@ -69,6 +70,7 @@ struct weft_sq {
 	uint32_t addressed;
 	uint32_t max_inline;
 	uint8_t flags;
+	bool connectionless;
 	bool unaddressed;
 	bool batch_binds;
 	uint32_t batch_start;
@@ -348,6 +350,11 @@ int weft_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 int weft_modify_qp_rate_limit(struct ibv_qp *ibqp,
 			      struct ibv_qp_rate_limit_attr *attr);
 int weft_destroy_qp(struct ibv_qp *ibqp);
+
+/* flow.c */
+struct ibv_flow *weft_create_flow(struct ibv_qp *ibqp,
+				  struct ibv_flow_attr *attr);
+int weft_destroy_flow(struct ibv_flow *flow);
 
 /* post.c */
 int weft_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,

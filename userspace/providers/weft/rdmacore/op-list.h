@@ -42,7 +42,8 @@
 	   struct ibv_comp_channel *channel, int comp_vector)) \
 	FN(struct ibv_cq_ex *, create_cq_ex, (struct ibv_context *context, \
 	   struct ibv_cq_init_attr_ex *init_attr)) \
-	NO(create_flow) \
+	FN(struct ibv_flow *, create_flow, (struct ibv_qp *qp, \
+	   struct ibv_flow_attr *flow_attr)) \
 	NO(create_flow_action_esp) \
 	FN(struct ibv_qp *, create_qp, (struct ibv_pd *pd, \
 	   struct ibv_qp_init_attr *attr)) \
@@ -63,7 +64,7 @@
 	SINCE_65(NO(destroy_comp_cntr)) \
 	NO(destroy_counters) \
 	FN(int, destroy_cq, (struct ibv_cq *cq)) \
-	NO(destroy_flow) \
+	FN(int, destroy_flow, (struct ibv_flow *flow)) \
 	NO(destroy_flow_action) \
 	FN(int, destroy_qp, (struct ibv_qp *qp)) \
 	NO(destroy_rwq_ind_table) \
