@@ -400,7 +400,6 @@ static void capabilities(void)
 		REFUSED(try_create(&bad[i], IBV_QPT_RC, &attr), EINVAL);
 	}
 	note(NULL);
-	REFUSED(try_create(&good[0], IBV_QPT_RAW_PACKET, &attr), EOPNOTSUPP);
 	REFUSED(try_create(&good[0], IBV_QPT_DRIVER, &attr), EOPNOTSUPP);
 	CHECK(!try_create(&good[0], 99, &attr));
 }

@@ -809,7 +809,7 @@ static struct ibv_cq_ex *make_cq_ex(void)
 	CHECK(cq);
 	attr.wc_flags |= IBV_WC_EX_WITH_CVLAN;
 	REFUSED(ibv_create_cq_ex(ctx, &attr), EOPNOTSUPP);
-	attr.wc_flags = IBV_WC_EX_WITH_FLOW_TAG;
+	attr.wc_flags = IBV_WC_EX_WITH_TM_INFO;
 	REFUSED(ibv_create_cq_ex(ctx, &attr), EOPNOTSUPP);
 	attr.wc_flags = 0;
 	attr.flags = 1 << 20;

@@ -53,7 +53,7 @@ static int draw_creation(struct ibv_qp_init_attr_ex *attr, enum service service,
 		attr->cap.max_inline_data = 1025;
 		break;
 	case 4:
-		attr->qp_type = IBV_QPT_RAW_PACKET;
+		attr->qp_type = IBV_QPT_DRIVER;
 		return EOPNOTSUPP;
 	default:
 		/* the core: one of XRC is for no QP */

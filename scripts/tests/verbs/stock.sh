@@ -19,12 +19,13 @@ fi
 
 # is_ready READY: can the client of a server start? READY is a TCP port on which the server
 # listens (netns:NAME:PORT: in a namespace), cm:PORT a port of rdma_cm, log:REGEX a line that
-# the server prints.
+# the server prints, qp:REGEX a QP as "rdma resource" shows it.
 is_ready()
 {
 	case $1 in
 	cm:*)	rdma resource show cm_id | grep -q "state LISTEN .*:${1#cm:}\b" ;;
 	netns:*) [ -n "$(ip netns exec "$(cut -d : -f 2 <<<"$1")" ss -Htln "sport = :${1##*:}")" ] ;;
+	qp:*)	rdma resource show qp | grep -qE -e "${1#qp:}" ;;
 	log:*)	grep -qE -e "${1#log:}" "$out/server" ;;
 	*)	listens "$1" ;;
 	esac

@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * RAW_PACKET QPs and the rest of the world: the device is on one end of a cable (veth), and
+ * $WEFT_WIRE is the other end, which is in the same network namespace. Packet sockets there send
+ * and receive.
+ */
+#include "frames.h"
+
+#include <linux/if_packet.h>
+#include <linux/virtio_net.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#define LEGACY_TYPE	0x88b7		/* of frames that are no IP */
+
+static struct side b;
+static int wire;
+
+static const char *wire_name(void)
+{
+	const char *name = getenv("WEFT_WIRE");
+
+	CHECK(name);
+	return name;
+}
+
+/* The net device of the RDMA device. */
+static const char *own_name(void)
+{
+	static char name[IF_NAMESIZE];
+
+	snprintf(name, sizeof(name), "%s", getenv("WEFT_OWN_NETDEV") ?: "raw0");
+	return name;
+}
+
+static int packet_socket(const char *name, uint16_t type, bool headers)
+{
+	int fd = socket(AF_PACKET, SOCK_RAW, htons(type)), on = headers;
+	struct sockaddr_ll to = {
+		.sll_family = AF_PACKET, .sll_protocol = htons(type),
+		.sll_ifindex = if_nametoindex(name),
+	};
+
+	CHECK(fd >= 0 && to.sll_ifindex);
+	if (headers)
+		SAME(setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)), 0);
+	SAME(bind(fd, (void *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+static void open_wire(void)
+{
+	side_open(&b);
+	wire = packet_socket(wire_name(), 0, false);
+}
+
+static void wire_send(const void *frame, size_t length)
+{
+	SAME(send(wire, frame, length, 0), (long)length);
+}
+
+static void own_mac(uint8_t *mac)
+{
+	struct ifreq request = {};
+
+	strcpy(request.ifr_name, own_name());
+	SAME(ioctl(wire, SIOCGIFHWADDR, &request), 0);
+	memcpy(mac, request.ifr_hwaddr.sa_data, ETH_ALEN);
+}
+
+static struct ibv_flow *steer(const uint8_t *mac, uint16_t port, int flags)
+{
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+
+	if (mac)
+		rule_mac(&rule, mac);
+	if (port)
+		rule_udp(&rule, port);
+	rule.attr.flags = flags;
+	return rule_make(&b, &rule);
+}
+
+static void same_frame(int slot, const uint8_t *want, size_t length)
+{
+	const uint8_t *got = b.buf + slot * SLOT;
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		if (got[i] != want[i])
+			FAIL("byte %zu of %zu is %#x, not %#x", i, length, got[i], want[i]);
+}
+
+void wire_in(void)
+{
+	uint8_t frame[1514];
+	uint32_t length, i;
+
+	open_wire();
+	steer(mac_unicast, 0, 0);
+	for (i = 0; i < 8; i++) {
+		side_recv(&b, i, SLOT);
+		length = frame_udp(frame, mac_unicast, PORT_A, i * 200);
+		wire_send(frame, length);
+		CHECK(side_got(&b, i, length).wc_flags & IBV_WC_IP_CSUM_OK);
+		same_frame(i, frame, length);
+	}
+	/* to others */
+	side_recv(&b, 0, SLOT);
+	frame_udp(frame, mac_source, PORT_A, 10);
+	wire_send(frame, 60);
+	expect_no_wc(b.cq);
+}
+
+/* What a QP sends is on the wire as it was posted. */
+void wire_out(void)
+{
+	uint8_t got[2048];
+	struct pollfd ready;
+	uint32_t length;
+
+	open_wire();
+	ready = (struct pollfd){ packet_socket(wire_name(), LEGACY_TYPE, false), POLLIN };
+	length = frame_udp(b.buf, mac_unicast, PORT_A, 300);
+	b.buf[12] = LEGACY_TYPE >> 8;
+	b.buf[13] = LEGACY_TYPE & 0xff;
+	side_send(&b, 0, length, 0);
+	SAME(poll(&ready, 1, WAIT_MS), 1);
+	SAME(recv(ready.fd, got, sizeof(got), 0), (long)length);
+	SAME(memcmp(got, b.buf, length), 0);
+}
+
+/* Tags that the stack takes out of frames are in them again; they can be matched. */
+void wire_tags(void)
+{
+	struct ibv_flow_spec_eth eth = {
+		.type = IBV_FLOW_SPEC_ETH, .size = sizeof(eth), .val.vlan_tag = htons(5),
+		.mask.vlan_tag = htons(0xfff),
+	};
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	uint8_t plain[200], frame[200];
+	uint32_t length;
+
+	open_wire();
+	rule_add(&rule, &eth, sizeof(eth));
+	rule_udp(&rule, PORT_A);
+	rule_make(&b, &rule);
+	length = frame_udp(plain, mac_unicast, PORT_A, 100);
+	side_recv(&b, 0, SLOT);
+	wire_send(plain, length);
+	expect_no_wc(b.cq);
+	memcpy(frame, plain, 12);
+	memcpy(frame + 12, "\x81\x00\x60\x06", 4);
+	memcpy(frame + 16, plain + 12, length - 12);
+	wire_send(frame, length + 4);
+	expect_no_wc(b.cq);
+	frame[15] = 5;
+	wire_send(frame, length + 4);
+	CHECK(side_got(&b, 0, length + 4).wc_flags & IBV_WC_IP_CSUM_OK);
+	same_frame(0, frame, length + 4);
+}
+
+/* A long packet that the net device has not cut up yet, with a checksum that is not there yet. */
+void wire_aggregates(void)
+{
+	enum { PIECE = 1000, PIECES = 7, REST = 123 };
+	struct {
+		struct virtio_net_hdr head;
+		uint8_t frame[42 + PIECE * PIECES + REST];
+	} packet = {};
+	uint8_t want[42 + PIECE];
+	uint32_t length, i, payload;
+	int fd;
+
+	open_wire();
+	steer(mac_unicast, PORT_A, 0);
+	fd = packet_socket(wire_name(), 0, true);
+	length = frame_udp(packet.frame, mac_unicast, PORT_A, sizeof(packet.frame) - 42);
+	/* the pseudo header alone, as for an adapter */
+	i = 0x0a0a + 0x0902 + 0x0a0a + 0x0901 + 17 + length - 34;
+	packet.frame[40] = (i & 0xffff) >> 8;
+	packet.frame[41] = i;
+	packet.head.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	packet.head.gso_type = 5;	/* VIRTIO_NET_HDR_GSO_UDP_L4 */
+	packet.head.gso_size = PIECE;
+	packet.head.hdr_len = 42;
+	packet.head.csum_start = 34;
+	packet.head.csum_offset = 6;
+	for (i = 0; i <= PIECES; i++)
+		side_recv(&b, i, SLOT);
+	if (send(fd, &packet, sizeof(packet.head) + length, 0) < 0) {
+		SAME(errno, EINVAL);
+		printf("this kernel has no aggregates of UDP for packet sockets\n");
+		return;
+	}
+	for (i = 0; i <= PIECES; i++) {
+		note("piece %u", i);
+		payload = i < PIECES ? PIECE : REST;
+		CHECK(side_got(&b, i, 42 + payload).wc_flags & IBV_WC_IP_CSUM_OK);
+		frame_udp(want, mac_unicast, PORT_A, payload);
+		SAME(memcmp(b.buf + i * SLOT + 42, packet.frame + 42 + i * PIECE, payload), 0);
+		SAME(memcmp(b.buf + i * SLOT, want, 12), 0);
+	}
+}
+
+static int udp_socket(uint16_t port)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(port) };
+
+	CHECK(fd >= 0);
+	SAME(bind(fd, (void *)&to, sizeof(to)), 0);
+	return fd;
+}
+
+static bool host_got(int fd)
+{
+	struct pollfd ready = { fd, POLLIN };
+	char byte;
+
+	if (poll(&ready, 1, 5 * QUIET_MS) != 1)
+		return false;
+	while (recv(fd, &byte, 1, MSG_DONTWAIT) >= 0)
+		continue;
+	return true;
+}
+
+/* A rule takes a frame from the host, unless it lets it go on. */
+void wire_host(void)
+{
+	int fd = udp_socket(PORT_A);
+	struct ibv_flow *flow;
+	uint8_t frame[200], mac[ETH_ALEN];
+	uint32_t length;
+
+	open_wire();
+	own_mac(mac);
+	length = frame_udp(frame, mac, PORT_A, 30);
+	wire_send(frame, length);
+	CHECK(host_got(fd));
+	flow = steer(NULL, PORT_A, 0);
+	side_recv(&b, 0, SLOT);
+	wire_send(frame, length);
+	side_got(&b, 0, length);
+	CHECK(!host_got(fd));
+	SAME(ibv_destroy_flow(flow), 0);
+	flow = steer(NULL, PORT_A, IBV_FLOW_ATTR_FLAGS_DONT_TRAP);
+	side_recv(&b, 1, SLOT);
+	wire_send(frame, length);
+	side_got(&b, 1, length);
+	CHECK(host_got(fd));
+	SAME(ibv_destroy_flow(flow), 0);
+	wire_send(frame, length);
+	CHECK(host_got(fd));
+	expect_no_wc(b.cq);
+}
+
+/* RoCE's own packets cannot be taken, but a sniffer sees them. */
+void wire_reserved(void)
+{
+	struct rule rule = rule_new(IBV_FLOW_ATTR_SNIFFER);
+	uint64_t before = counter("rx_malformed");
+	uint8_t frame[200], mac[ETH_ALEN];
+	struct ibv_flow *flow;
+	uint32_t length;
+
+	open_wire();
+	own_mac(mac);
+	flow = steer(mac, 4791, 0);
+	length = frame_udp(frame, mac, 4791, 8);
+	side_recv(&b, 0, SLOT);
+	wire_send(frame, length);
+	expect_no_wc(b.cq);
+	sleep_ms(20);
+	SAME(counter("rx_malformed"), before + 1);
+	SAME(ibv_destroy_flow(flow), 0);
+	rule_make(&b, &rule);
+	wire_send(frame, length);
+	side_got(&b, 0, length);
+	same_frame(0, frame, length);
+	sleep_ms(20);
+	SAME(counter("rx_malformed"), before + 2);
+}
+
+/* A sniffer gets what arrives and what leaves; all go on as without it. */
+void wire_sniffer(void)
+{
+	struct rule rule = rule_new(IBV_FLOW_ATTR_SNIFFER);
+	uint8_t frame[200], mac[ETH_ALEN];
+	int fd = udp_socket(PORT_A), out;
+	struct ibv_flow *flow;
+	uint32_t length, i;
+
+	open_wire();
+	own_mac(mac);
+	flow = rule_make(&b, &rule);
+	for (i = 0; i < 3; i++)
+		side_recv(&b, i, SLOT);
+	length = frame_udp(frame, mac, PORT_A, 30);
+	wire_send(frame, length);
+	side_got(&b, 0, length);
+	same_frame(0, frame, length);
+	CHECK(host_got(fd));
+	/* to others */
+	length = frame_udp(frame, mac_unicast, PORT_A, 31);
+	wire_send(frame, length);
+	side_got(&b, 1, length);
+	out = packet_socket(own_name(), 0, false);
+	length = frame_udp(frame, mac_unicast, PORT_A, 32);
+	SAME(send(out, frame, length, 0), (long)length);
+	side_got(&b, 2, length);
+	same_frame(2, frame, length);
+	SAME(ibv_destroy_flow(flow), 0);
+	side_recv(&b, 0, SLOT);
+	wire_send(frame, length);
+	SAME(send(out, frame, length, 0), (long)length);
+	expect_no_wc(b.cq);
+}
+
+/* Default rules get what neither a rule nor the host wants. */
+void wire_defaults(void)
+{
+	struct rule all = rule_new(IBV_FLOW_ATTR_ALL_DEFAULT);
+	struct rule groups = rule_new(IBV_FLOW_ATTR_MC_DEFAULT);
+	uint8_t frame[200], mac[ETH_ALEN];
+	struct ibv_flow *flow;
+	uint32_t length, i;
+
+	open_wire();
+	own_mac(mac);
+	for (i = 0; i < 4; i++)
+		side_recv(&b, i, SLOT);
+	flow = rule_make(&b, &groups);
+	length = frame_udp(frame, mac_unicast, PORT_A, 30);
+	wire_send(frame, length);
+	expect_no_wc(b.cq);
+	memcpy(frame, mac_group, ETH_ALEN);
+	wire_send(frame, length);
+	side_got(&b, 0, length);
+	SAME(ibv_destroy_flow(flow), 0);
+	flow = rule_make(&b, &all);
+	wire_send(frame, length);
+	side_got(&b, 1, length);
+	memcpy(frame, mac_unicast, ETH_ALEN);
+	wire_send(frame, length);
+	side_got(&b, 2, length);
+	memcpy(frame, mac, ETH_ALEN);
+	wire_send(frame, length);
+	memset(frame, 0xff, ETH_ALEN);
+	wire_send(frame, length);
+	expect_no_wc(b.cq);
+	SAME(ibv_destroy_flow(flow), 0);
+}
+
+static bool listens(const uint8_t *mac)
+{
+	char line[256], want[16];
+	FILE *file = fopen("/proc/net/dev_mcast", "r");
+	bool found = false;
+
+	CHECK(file);
+	snprintf(want, sizeof(want), "%02x%02x%02x%02x%02x%02x", mac[0], mac[1], mac[2], mac[3],
+		 mac[4], mac[5]);
+	while (fgets(line, sizeof(line), file))
+		found |= strstr(line, own_name()) && strstr(line, want);
+	fclose(file);
+	return found;
+}
+
+static bool promiscuous(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof(command), "ip -d link show %s | grep -q 'promiscuity 1'",
+		 own_name());
+	return !system(command);
+}
+
+/* What the net device receives for a rule ends with the rule, also if the process does. */
+void wire_filters(void)
+{
+	struct rule all = rule_new(IBV_FLOW_ATTR_ALL_DEFAULT);
+	struct ibv_flow *flow;
+	int status;
+	pid_t pid;
+
+	open_wire();
+	CHECK(!listens(mac_group) && !promiscuous());
+	flow = steer(mac_group, 0, 0);
+	CHECK(listens(mac_group));
+	SAME(ibv_destroy_flow(flow), 0);
+	CHECK(!listens(mac_group));
+	flow = rule_make(&b, &all);
+	CHECK(promiscuous());
+	SAME(ibv_destroy_flow(flow), 0);
+	CHECK(!promiscuous());
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		open_device();
+		side_open(&b);
+		steer(mac_group, 0, 0);
+		rule_make(&b, &all);
+		CHECK(listens(mac_group) && promiscuous());
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
+	CHECK(!listens(mac_group) && !promiscuous());
+}
+
+static uint32_t random_state = 1;
+
+static uint32_t below(uint32_t n)
+{
+	random_state = random_state * 1664525 + 1013904223;
+	return (random_state >> 8) % n;
+}
+
+/* Damaged headers and lengths, with rules of all shapes: nothing but frames arrives, and all of it. */
+void wire_hostile(void)
+{
+	struct rule sniffer = rule_new(IBV_FLOW_ATTR_SNIFFER);
+	int num = repeat(500, 20000), i, j;
+	uint8_t frame[1514];
+	struct ibv_wc wc;
+	uint32_t length;
+
+	open_wire();
+	steer(mac_unicast, 0, IBV_FLOW_ATTR_FLAGS_DONT_TRAP);
+	steer(NULL, PORT_A, 0);
+	steer(mac_group, PORT_A, IBV_FLOW_ATTR_FLAGS_DONT_TRAP);
+	rule_make(&b, &sniffer);
+	for (i = 0; i < num; i++) {
+		length = frame_udp(frame, below(2) ? mac_unicast : mac_group, PORT_A, below(1400));
+		for (j = below(4); j; j--)
+			frame[below(60)] = below(256);
+		frame[12] = (uint8_t[]){ 8, 0x86, 0x81, 0x88 }[below(4)];
+		frame[13] = (uint8_t[]){ 0, 0xdd, 0, 0xa8 }[below(4)];
+		for (j = 0; j < 2; j++)
+			side_recv(&b, j, SLOT);
+		/* an interface refuses what has no header, and the stack drops more */
+		send(wire, frame, 14 + below(length - 13), 0);
+		while (ibv_poll_cq(b.cq, 1, &wc) == 1)
+			CHECK(wc.status == IBV_WC_SUCCESS && wc.byte_len >= 14 &&
+			      wc.byte_len <= length + 4);
+		if (!(i % 16)) {
+			SAME(raw_step(b.qp, IBV_QPS_RESET, 0), 0);
+			raw_ready(b.qp);
+		}
+	}
+	expect_no_event();
+}
+
+static void run(const char *format)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command), format, own_name());
+	SAME(system(command), 0);
+}
+
+/* The net device goes to another namespace and comes back; it goes down and up. */
+void wire_moves(void)
+{
+	uint8_t frame[200];
+	uint32_t length;
+
+	open_wire();
+	steer(mac_unicast, 0, 0);
+	steer(mac_group, 0, 0);
+	length = frame_udp(frame, mac_group, PORT_A, 30);
+	run("ip netns add weft-frames && ip link set %s netns weft-frames");
+	run("ip netns exec weft-frames ip link set %s up");
+	sleep_ms(500);
+	side_recv(&b, 0, SLOT);
+	wire_send(frame, length);
+	side_got(&b, 0, length);
+	run("ip netns exec weft-frames ip link set %s netns 1 && ip netns del weft-frames");
+	run("ip link set %s up");
+	sleep_ms(500);
+	CHECK(listens(mac_group));
+	side_recv(&b, 1, SLOT);
+	wire_send(frame, length);
+	side_got(&b, 1, length);
+	run("ip link set %s down");
+	/* not sent, but the work request completes */
+	frame_udp(b.buf, mac_unicast, PORT_A, 30);
+	side_send(&b, 0, length, 0);
+	run("ip link set %s up");
+	sleep_ms(200);
+	side_recv(&b, 2, SLOT);
+	wire_send(frame, length);
+	side_got(&b, 2, length);
+}

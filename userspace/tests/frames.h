@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * RAW_PACKET QPs, the frames that they send, and the rules by which they receive.
+ */
+#ifndef TESTS_FRAMES_H
+#define TESTS_FRAMES_H
+
+#include "lib.h"
+
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <netinet/in.h>
+
+#define SLOT		2048		/* of a side's buffer, for a frame */
+#define SLOTS		64
+#define PORT_A		7000		/* of frames that a test makes */
+
+/* A QP with a context of its own: what a context sends its own QPs do not get. */
+struct side {
+	struct ibv_context *ctx;
+	struct ibv_pd *pd;
+	struct ibv_cq *cq;
+	struct ibv_cq_ex *cq_ex;	/* the same, if it has flow tags */
+	struct ibv_qp *qp;
+	struct ibv_mr *mr;
+	uint8_t *buf;
+};
+
+/* The MAC address of the frames that tests send, and another one, of a group. */
+extern const uint8_t mac_unicast[ETH_ALEN], mac_group[ETH_ALEN], mac_source[ETH_ALEN];
+
+void side_open(struct side *s);				/* with a QP in RTS */
+void side_open_in(struct side *s, struct ibv_context *context);
+void side_close(struct side *s);
+struct ibv_qp *raw_qp(struct side *s, int sq, int rq);	/* in RESET */
+int raw_step(struct ibv_qp *qp, enum ibv_qp_state state, int more);
+void raw_ready(struct ibv_qp *qp);
+
+void side_recv(struct side *s, int slot, uint32_t length);
+void side_send(struct side *s, int slot, uint32_t length, int flags);
+/* the next completion is of the receive @slot, with a frame of @length bytes */
+struct ibv_wc side_got_(const char *file, int line, struct side *s, int slot, uint32_t length);
+#define side_got(s, slot, length)	side_got_(__FILE__, __LINE__, s, slot, length)
+
+/* an Ethernet frame of UDP in IPv4 with right checksums; returns its length, of at least 42 */
+uint32_t frame_udp(uint8_t *frame, const uint8_t *mac, uint16_t port, uint32_t payload);
+uint16_t checksum(const void *p, size_t length, uint32_t sum);
+
+/* A rule, to be filled in: specs follow the attributes. */
+struct rule {
+	struct ibv_flow_attr attr;
+	uint8_t specs[512];
+};
+
+struct rule rule_new(enum ibv_flow_attr_type type);
+void rule_mac(struct rule *rule, const uint8_t *mac);
+void rule_udp(struct rule *rule, uint16_t port);	/* destination */
+void rule_add(struct rule *rule, const void *spec, size_t size);
+void rule_tag(struct rule *rule, uint32_t tag);
+void rule_drop(struct rule *rule);
+struct ibv_flow *rule_make(struct side *s, struct rule *rule);
+
+/* frames-wire.c: with a net device of the other end of the cable, $WEFT_WIRE */
+void wire_in(void);
+void wire_out(void);
+void wire_tags(void);
+void wire_aggregates(void);
+void wire_host(void);
+void wire_reserved(void);
+void wire_sniffer(void);
+void wire_defaults(void);
+void wire_filters(void);
+void wire_hostile(void);
+void wire_moves(void);
+
+#endif /* TESTS_FRAMES_H */
