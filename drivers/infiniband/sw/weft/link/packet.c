@@ -42,10 +42,13 @@ static void *packet_piece(struct weft_iter *payload, u32 *length)
 	return at;
 }
 
-/* The pages of a dma-buf belong to its exporter, which may reuse them in spite of references. */
-static bool packet_is_exported(const struct weft_region *region)
+/*
+ * The pages of a dma-buf belong to its exporter, which may reuse them in spite of references. With
+ * protection information, pages do not have the bytes of the wire.
+ */
+static bool packet_must_copy(const struct weft_region *region)
 {
-	return region && region->pieces && region->kind != WEFT_REGION_FASTREG;
+	return region && region->pieces && (region->kind != WEFT_REGION_FASTREG || region->pi);
 }
 
 /*
@@ -60,7 +63,7 @@ static bool packet_may_hold(struct weft_iter payload, u32 length)
 	for (; length; length -= piece) {
 		piece = length;
 		at = packet_piece(&payload, &piece);
-		if (++frags == MAX_SKB_FRAGS || packet_is_exported(payload.span->region) ||
+		if (++frags == MAX_SKB_FRAGS || packet_must_copy(payload.span->region) ||
 		    !virt_addr_valid(at) || !sendpage_ok(virt_to_page(at)))
 			return false;
 		weft_iter_skip(&payload, piece);

@@ -14,6 +14,8 @@
 #include <linux/libnvdimm.h>
 #include <linux/string.h>
 
+#include "mem/pi.h"
+
 /* With more words of eight bytes than this a string instruction is faster. */
 #define COPY_BULK	8
 
@@ -213,6 +215,34 @@ static noinline void copy_pieces(struct weft_iter *dst, struct weft_iter *src,
 	cursor_store(&from, src);
 }
 
+static bool copy_has_pi(const struct weft_iter *iter)
+{
+	u32 i;
+
+	for (i = 0; i < iter->left; i++)
+		if (iter->span[i].region && iter->span[i].region->pi)
+			return true;
+	return false;
+}
+
+/* weft_copy() if some of the memory may have protection information: go from span to span. */
+static noinline void copy_spans(struct weft_iter *dst, struct weft_iter *src, u64 length)
+{
+	u64 part;
+
+	if (!copy_has_pi(dst) && !copy_has_pi(src)) {
+		copy_pieces(dst, src, length);
+		return;
+	}
+	for (; length; length -= part) {
+		copy_skip(dst);
+		copy_skip(src);
+		part = min3(dst->span->length - dst->offset, src->span->length - src->offset,
+			    length);
+		weft_pi_copy(dst, src, part);
+	}
+}
+
 /*
  * Shorten the list to @end bytes, as the rest of its memory cannot be accessed; @sgl->length stays
  * as it is.
@@ -309,7 +339,10 @@ void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 	to = copy_at_once(dst, length);
 	from = copy_at_once(src, length);
 	if (unlikely(!to || !from)) {
-		copy_pieces(dst, src, length);
+		if (static_branch_unlikely(&weft_pi_key))
+			copy_spans(dst, src, length);
+		else
+			copy_pieces(dst, src, length);
 		return;
 	}
 	dst->offset += length;
@@ -406,12 +439,18 @@ u64 weft_atomic_masked_fetch_add(const struct weft_span *span, u64 add, u64 ends
 }
 WEFT_EXPORT_FOR_TEST(weft_atomic_masked_fetch_add);
 
-/* Are the first eight bytes of the span contiguous and aligned in memory, for one store? */
+/*
+ * Are the first eight bytes of the span contiguous and aligned in memory, for one store? Never with
+ * protection information, as the store would pass it by.
+ */
 bool weft_span_is_word(const struct weft_span *span)
 {
 	u64 contiguous;
-	void *at = weft_region_at(span, span->addr, &contiguous);
+	void *at;
 
+	if (span->region && span->region->pi)
+		return false;
+	at = weft_region_at(span, span->addr, &contiguous);
 	return IS_ALIGNED((uintptr_t)at, sizeof(u64)) && contiguous >= sizeof(u64);
 }
 WEFT_EXPORT_FOR_TEST(weft_span_is_word);

@@ -16,6 +16,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "compat/placement.h"
+#include "mem/pi.h"
 #include "mem/region.h"
 
 #define FASTREG_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | \
@@ -105,6 +106,7 @@ static void fastreg_end(struct weft_region *region)
 void weft_fastreg_destroy(struct weft_region *region)
 {
 	struct weft_fastreg *fastreg = region->fastreg;
+	struct weft_pi *pi = region->pi;
 	void *blocks, *pieces;
 
 	fastreg_end(region);
@@ -112,6 +114,7 @@ void weft_fastreg_destroy(struct weft_region *region)
 	pieces = region->pieces;
 	weft_region_kill(region);
 	fastreg_free(fastreg, blocks, pieces);
+	weft_pi_free(pi);
 }
 WEFT_EXPORT_FOR_TEST(weft_fastreg_destroy);
 
@@ -145,6 +148,8 @@ static void fastreg_fill(struct weft_region *region,
 	region->length = fastreg->length;
 	region->page_shift = fastreg->page_shift;
 	region->base = request->iova - fastreg->offset;
+	if (region->pi)
+		weft_pi_register(region);
 	/* an aligned address is not aligned in memory if the low bits of the two differ */
 	if (region->pieces || !IS_ALIGNED(region->base, sizeof(u64)))
 		region->access &= ~IB_ACCESS_REMOTE_ATOMIC;

@@ -15,7 +15,8 @@ struct weft_fastreg {
 	atomic_t		state;		/* of the region, private to fastreg.c */
 	const void		*pd;		/* the region has it only while it is valid */
 	void			**blocks;	/* kernel address of each block, or NULL */
-	struct weft_piece	*pieces;	/* instead of @blocks, for a list with gaps */
+	/* instead of @blocks, for a list with gaps, or with protection information */
+	struct weft_piece	*pieces;
 	u32			max;		/* room in @blocks or @pieces */
 	u32			num;		/* blocks or pieces in use */
 	u32			page_shift;	/* log2 of the size of a block */

@@ -279,26 +279,36 @@ void weft_region_last_put(struct weft_region *region)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_last_put);
 
-/* weft_region_at() for a region that has pieces. */
-void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *contiguous)
+/*
+ * The kernel address of the byte at @offset of a list of pieces, which has @length bytes.
+ * @contiguous: the bytes that follow contiguously.
+ */
+void *weft_pieces_at(const struct weft_piece *pieces, u32 num, u64 length, u64 offset,
+		     u64 *contiguous)
 {
-	u64 offset = addr - region->iova;
-	u32 low = 0, high = region->num_pieces, middle;
+	u32 low = 0, high = num, middle;
 	const struct weft_piece *piece;
 
-	if (region->kind == WEFT_REGION_NULL)
-		return weft_null_at(region, addr, contiguous);
 	/* the piece that contains @offset is in [low, high) */
 	while (high - low > 1) {
 		middle = low + (high - low) / 2;
-		if (region->pieces[middle].start <= offset)
+		if (pieces[middle].start <= offset)
 			low = middle;
 		else
 			high = middle;
 	}
-	piece = &region->pieces[low];
-	*contiguous = (high < region->num_pieces ? piece[1].start : region->length) - offset;
+	piece = &pieces[low];
+	*contiguous = (high < num ? piece[1].start : length) - offset;
 	return piece->addr + (offset - piece->start);
+}
+
+/* weft_region_at() for a region that has pieces. */
+void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *contiguous)
+{
+	if (region->kind == WEFT_REGION_NULL)
+		return weft_null_at(region, addr, contiguous);
+	return weft_pieces_at(region->pieces, region->num_pieces, region->length,
+			      addr - region->iova, contiguous);
 }
 WEFT_EXPORT_FOR_TEST(weft_region_at_piece);
 

@@ -17,6 +17,7 @@ struct mm_struct;
 struct pid;
 struct weft_fastreg;
 struct weft_odp_queue;
+struct weft_pi;
 struct weft_region;
 struct weft_sge;
 
@@ -103,6 +104,11 @@ struct weft_region {
 	bool			replaced;	/* by a successor; under the lock of @table */
 	struct weft_region	*parent;	/* of a window or pin: has the memory; referenced */
 	struct weft_fastreg	*fastreg;	/* WEFT_REGION_FASTREG: the next registration */
+	/*
+	 * WEFT_REGION_FASTREG with protection information, or NULL. Only mem/pi.c knows where the
+	 * bytes of such a region are.
+	 */
+	struct weft_pi		*pi;
 	struct weft_region_table *table;
 	struct completion	idle;		/* completed with the last reference */
 	struct rcu_head		rcu;
@@ -160,6 +166,8 @@ int weft_region_resolve_odp(const struct weft_accessor *who, u32 key, u64 addr,
 			    u64 length, u32 access, struct weft_span *span);
 int weft_region_resolve_all(const struct weft_accessor *who, u32 key, u32 access,
 			    struct weft_span *span);
+void *weft_pieces_at(const struct weft_piece *pieces, u32 num, u64 length, u64 offset,
+		     u64 *contiguous);
 void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *contiguous);
 
 /* weft_region_at() for a region that has blocks. */
