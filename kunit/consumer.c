@@ -145,6 +145,7 @@ struct ib_qp_init_attr consumer_qp_attr(struct consumer_end *end)
 		/* the work requests of ib_drain_*() have no IB_SEND_SIGNALED */
 		.sq_sig_type = IB_SIGNAL_REQ_WR,
 		.qp_type = IB_QPT_RC,
+		.create_flags = end->create_flags,
 	};
 }
 

@@ -43,6 +43,7 @@ struct consumer_end {
 	struct consumer_queue	send;
 	struct consumer_queue	recv;		/* or receives taken from the SRQ */
 	u32			sges;		/* elements of a send; 0: one */
+	u32			create_flags;	/* enum ib_qp_create_flags of @qp */
 	u8			*memory;	/* CONSUMER_LENGTH bytes per work request */
 	atomic_t		last_wqes;	/* number of LAST_WQE_REACHED events */
 };

@@ -7,6 +7,7 @@
 #include "compat/placement.h"
 #include "compat/umem.h"
 #include "mem/fastreg.h"
+#include "mem/pi.h"
 #include "object/count.h"
 #include "object/dev.h"
 #include "object/dm.h"
@@ -292,6 +293,39 @@ struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access)
 }
 WEFT_EXPORT_FOR_TEST(weft_get_dma_mr);
 
+static int mr_prepare_fastreg(struct weft_region *region, struct ib_pd *pd, u32 max, u32 max_meta,
+			      bool gaps)
+{
+	int err = max_meta ? weft_pi_create(region, max, max_meta) : 0;
+
+	if (err)
+		return err;
+	err = weft_fastreg_create(region, pd, max + max_meta, gaps);
+	if (err)
+		weft_pi_free(region->pi);
+	return err;
+}
+
+/*
+ * A region for fast registration of up to @max blocks, or pieces if @gaps. With a @max_meta of more
+ * than 0 it has protection information, and @gaps: @max pieces of data and @max_meta of tuples.
+ */
+struct ib_mr *weft_mr_alloc_fastreg(struct ib_pd *pd, u32 max, u32 max_meta, bool gaps)
+{
+	struct weft_mr *mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL);
+	int err;
+
+	if (IS_ERR(mr))
+		return ERR_CAST(mr);
+	err = mr_prepare_fastreg(mr->region, pd, max, max_meta, gaps);
+	if (err) {
+		mr_discard(mr);
+		return ERR_PTR(err);
+	}
+	mr_publish(mr);
+	return &mr->ib_mr;
+}
+
 /*
  * A region for fast registration of up to @max_num_sg blocks (IB_MR_TYPE_MEM_REG), or pieces
  * (IB_MR_TYPE_SG_GAPS, which grants no atomics).
@@ -300,7 +334,6 @@ WEFT_EXPORT_FOR_TEST(weft_get_dma_mr);
  */
 struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg)
 {
-	struct weft_mr *mr;
 	int err;
 
 	if (type != IB_MR_TYPE_MEM_REG && type != IB_MR_TYPE_SG_GAPS)
@@ -311,16 +344,7 @@ struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_
 			       WEFT_MAX_FASTREG_BLOCKS);
 	if (err)
 		return ERR_PTR(err);
-	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL);
-	if (IS_ERR(mr))
-		return ERR_CAST(mr);
-	err = weft_fastreg_create(mr->region, pd, max_num_sg, type == IB_MR_TYPE_SG_GAPS);
-	if (err) {
-		mr_discard(mr);
-		return ERR_PTR(err);
-	}
-	mr_publish(mr);
-	return &mr->ib_mr;
+	return weft_mr_alloc_fastreg(pd, max_num_sg, 0, type == IB_MR_TYPE_SG_GAPS);
 }
 WEFT_EXPORT_FOR_TEST(weft_alloc_mr);
 
@@ -335,27 +359,38 @@ static int mr_add_block(struct ib_mr *ib_mr, u64 addr)
 	return 0;
 }
 
-/* For IB_MR_TYPE_SG_GAPS: elements need not be aligned. Return: the number of elements added. */
-static int mr_add_pieces(struct ib_mr *ib_mr, struct scatterlist *sgl, int sg_nents,
-			 unsigned int *sg_offset)
+/*
+ * Describe a list of elements, which need not be aligned, as pieces. Return: the number of elements
+ * described, at most @max; @length: their bytes.
+ */
+u32 weft_mr_add_pieces(struct weft_piece *pieces, u32 max, struct scatterlist *sgl, int sg_nents,
+		       unsigned int *sg_offset, u64 *length)
 {
-	struct weft_fastreg *fastreg = to_weft_mr(ib_mr)->region->fastreg;
-	u32 skip = sg_offset ? *sg_offset : 0;
+	u32 skip = sg_offset ? *sg_offset : 0, i;
 	struct scatterlist *sg;
-	int i;
 
-	ib_mr->iova = sg_dma_address(sgl) + skip;
-	ib_mr->length = 0;
-	for_each_sg(sgl, sg, min_t(u32, sg_nents, fastreg->max), i) {
-		fastreg->pieces[i].start = ib_mr->length;
-		fastreg->pieces[i].addr = (void *)(uintptr_t)sg_dma_address(sg) + skip;
-		ib_mr->length += sg_dma_len(sg) - skip;
+	*length = 0;
+	for_each_sg(sgl, sg, min_t(u32, sg_nents, max), i) {
+		pieces[i].start = *length;
+		pieces[i].addr = (void *)(uintptr_t)sg_dma_address(sg) + skip;
+		*length += sg_dma_len(sg) - skip;
 		skip = 0;
 	}
 	if (sg_offset)
 		*sg_offset = 0;
-	fastreg->num = i;
 	return i;
+}
+
+/* For IB_MR_TYPE_SG_GAPS. Return: the number of elements added. */
+static int mr_add_pieces(struct ib_mr *ib_mr, struct scatterlist *sgl, int sg_nents,
+			 unsigned int *sg_offset)
+{
+	struct weft_fastreg *fastreg = to_weft_mr(ib_mr)->region->fastreg;
+
+	ib_mr->iova = sg_dma_address(sgl) + (sg_offset ? *sg_offset : 0);
+	fastreg->num = weft_mr_add_pieces(fastreg->pieces, fastreg->max, sgl, sg_nents, sg_offset,
+					  &ib_mr->length);
+	return fastreg->num;
 }
 
 static int mr_add_blocks(struct ib_mr *ib_mr, struct scatterlist *sgl, int sg_nents,
@@ -378,10 +413,11 @@ static int mr_add_blocks(struct ib_mr *ib_mr, struct scatterlist *sgl, int sg_ne
 int weft_map_mr_sg(struct ib_mr *ib_mr, struct scatterlist *sg, int sg_nents,
 		   unsigned int *sg_offset)
 {
-	struct weft_fastreg *fastreg = to_weft_mr(ib_mr)->region->fastreg;
+	const struct weft_region *region = to_weft_mr(ib_mr)->region;
+	struct weft_fastreg *fastreg = region->fastreg;
 	int num;
 
-	if (!fastreg)
+	if (!fastreg || region->pi)
 		return weft_refuse(ib_mr->device, -EINVAL,
 				   "map MR: lkey %#x is not of ib_alloc_mr()", ib_mr->lkey);
 	if (fastreg->pieces)

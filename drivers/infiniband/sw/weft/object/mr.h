@@ -39,6 +39,10 @@ static inline struct weft_mr *to_weft_mr(struct ib_mr *ib_mr)
 	return container_of(ib_mr, struct weft_mr, ib_mr);
 }
 
+struct ib_mr *weft_mr_alloc_fastreg(struct ib_pd *pd, u32 max, u32 max_meta, bool gaps);
+u32 weft_mr_add_pieces(struct weft_piece *pieces, u32 max, struct scatterlist *sgl, int sg_nents,
+		       unsigned int *sg_offset, u64 *length);
+
 /* methods of ib_device_ops */
 struct ib_mr *weft_get_dma_mr(struct ib_pd *pd, int access);
 struct ib_mr *weft_alloc_mr(struct ib_pd *pd, enum ib_mr_type type, u32 max_num_sg);

@@ -7,6 +7,7 @@
 #include "object/cq.h"
 #include "object/dev.h"
 #include "object/dm.h"
+#include "object/integrity.h"
 #include "object/mcast.h"
 #include "object/mr.h"
 #include "object/mw.h"
@@ -27,6 +28,7 @@
 
 #include "compat/ops.h"
 #include "compat/port_speed.h"
+#include "compat/t10dif.h"
 
 const struct uapi_definition weft_device_uapi[] = {
 	UAPI_DEF_CHAIN(weft_dm_uapi),
@@ -116,6 +118,7 @@ const struct ib_device_ops weft_device_ops = {
 	.req_notify_cq = weft_req_notify_cq,
 	.rereg_user_mr = weft_rereg_user_mr,
 	COMPAT_DMAH
+	COMPAT_INTEGRITY_OPS
 	COMPAT_QUERY_PORT_SPEED(weft_query_port_speed)
 	COMPAT_RESIZE_CQ,
 	COMPAT_FILL_RES_SRQ

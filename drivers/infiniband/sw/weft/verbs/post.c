@@ -9,9 +9,14 @@
 #include "engine/lso.h"
 #include "engine/opdef.h"
 #include "engine/requester.h"
+#include "mem/pi.h"
 #include "object/ah.h"
+#include "object/mr.h"
 #include "object/qp.h"
 #include "object/srq.h"
+
+/* The rights that memory with protection information may grant. */
+#define POST_PI_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
 
 /*
  * Checksum offload and LSO exist for datagrams only. Other QPs of an InfiniBand port ignore both:
@@ -24,7 +29,8 @@ static bool post_is_summed(const struct weft_qp *qp, const struct ib_send_wr *wr
 
 static int post_operation(const struct weft_qp *qp, const struct ib_send_wr *wr)
 {
-	int opcode = weft_sqe_opcode(wr->opcode);
+	int opcode = wr->opcode == IB_WR_REG_MR_INTEGRITY ? WEFT_SQE_REG_MR :
+							    weft_sqe_opcode(wr->opcode);
 
 	if (opcode == WEFT_SQE_LSO && qp->type != IB_QPT_UD && qp->dev->hca)
 		return WEFT_SQE_SEND;
@@ -121,6 +127,41 @@ static int post_lso(const struct weft_qp *qp, const struct ib_send_wr *wr)
 	return weft_lso_valid(lso) ? 0 : -EINVAL;
 }
 
+/*
+ * REG_MR_INTEGRITY, and nothing else, registers memory with protection information. What it means
+ * is taken over now, because the consumer may set the attributes after ib_map_mr_sg_pi().
+ */
+static int post_registration(const struct weft_qp *qp, const struct ib_send_wr *wr)
+{
+	bool integrity = wr->opcode == IB_WR_REG_MR_INTEGRITY;
+	const struct ib_reg_wr *reg = reg_wr(wr);
+	struct weft_pi *pi;
+
+	if (integrity && !(qp->create_flags & IB_QP_CREATE_INTEGRITY_EN))
+		return -EINVAL;
+	pi = to_weft_mr(reg->mr)->region->pi;
+	if (integrity != !!pi)
+		return -EINVAL;
+	if (!pi)
+		return 0;
+	if (wr->num_sge || reg->access & ~POST_PI_ACCESS)
+		return -EINVAL;
+	return weft_pi_prepare(pi, reg->mr->sig_attrs);
+}
+
+static void post_list(const struct weft_qp *qp, const struct ib_send_wr *wr, struct weft_sge *list)
+{
+	int i;
+
+	memcpy(list, wr->sg_list, wr->num_sge * sizeof(*list));
+	if (likely(!(qp->create_flags & IB_QP_CREATE_INTEGRITY_EN)))
+		return;
+	for (i = 0; i < wr->num_sge; i++)
+		if (list[i].lkey != qp->pd->local_dma_lkey)
+			list[i].length = weft_pi_wire_length(&qp->dev->regions, list[i].lkey,
+							     list[i].length);
+}
+
 static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
 {
 	int opcode = post_operation(qp, wr), length;
@@ -133,7 +174,8 @@ static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
 	sqe = weft_ring_reserve(qp->send.ring);
 	if (!sqe)
 		return -ENOMEM;
-	if (opcode == WEFT_SQE_LSO && post_lso(qp, wr))
+	if ((opcode == WEFT_SQE_LSO && post_lso(qp, wr)) ||
+	    (opcode == WEFT_SQE_REG_MR && post_registration(qp, wr)))
 		return -EINVAL;
 	sqe->wr_id = wr->wr_id;
 	sqe->opcode = opcode;
@@ -148,7 +190,7 @@ static int post_one(struct weft_qp *qp, const struct ib_send_wr *wr)
 		sqe->inline_length = length;
 	} else {
 		sqe->num_sge = wr->num_sge;
-		memcpy(sqe + 1, wr->sg_list, wr->num_sge * sizeof(struct weft_sge));
+		post_list(qp, wr, (struct weft_sge *)(sqe + 1));
 	}
 	weft_ring_submit(qp->send.ring);
 	return 0;

@@ -7,6 +7,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "compat/raw_cap.h"
+#include "compat/t10dif.h"
 #include "engine/migration.h"
 #include "engine/requester.h"
 #include "engine/responder.h"
@@ -31,6 +32,8 @@
 
 /* Hints about the transfer of payload on a bus. They change nothing: weft has no bus. */
 #define QP_HINTS	IB_QP_CREATE_PCI_WRITE_END_PADDING
+/* The QP registers memory with protection information. */
+#define QP_INTEGRITY	(COMPAT_INTEGRITY_CAPS ? IB_QP_CREATE_INTEGRITY_EN : 0)
 
 static struct lock_class_key qp_send_key;
 static struct lock_class_key qp_recv_key;
@@ -96,6 +99,7 @@ static int qp_check_type(const struct weft_dev *dev, const struct ib_qp_init_att
 {
 	switch (init->qp_type) {
 	case IB_QPT_RC:
+		return qp_check_flags(dev, init, QP_HINTS | (udata ? 0 : QP_INTEGRITY));
 	case IB_QPT_UC:
 		return qp_check_flags(dev, init, QP_HINTS);
 	case IB_QPT_UD:

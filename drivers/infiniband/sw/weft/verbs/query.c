@@ -10,6 +10,7 @@
 #include <rdma/weft-abi.h>
 
 #include "compat/placement.h"
+#include "compat/t10dif.h"
 #include "link/udp.h"
 #include "object/av.h"
 #include "object/dev.h"
@@ -111,6 +112,16 @@ static void query_raw(struct ib_device_attr *attr)
 	attr->raw_packet_caps = IB_RAW_PACKET_CAP_IP_CSUM;
 }
 
+/* What ib_alloc_mr_integrity() gives to kernel consumers. */
+static void query_integrity(struct ib_device_attr *attr)
+{
+	if (!COMPAT_INTEGRITY_CAPS)
+		return;
+	attr->max_pi_fast_reg_page_list_len = WEFT_MAX_FASTREG_BLOCKS;
+	attr->sig_prot_cap = IB_PROT_T10DIF_TYPE_1 | IB_PROT_T10DIF_TYPE_2 | IB_PROT_T10DIF_TYPE_3;
+	attr->sig_guard_cap = IB_GUARD_T10DIF_CRC | IB_GUARD_T10DIF_CSUM;
+}
+
 /* What the provider for rdma_rxe has no verbs for. */
 static void query_hide_from_rxe(struct ib_device_attr *attr)
 {
@@ -140,7 +151,8 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	attr->page_size_cap = GENMASK_ULL(31, PAGE_SHIFT);
 	attr->device_cap_flags = QUERY_DEVICE_CAPS | COMPAT_PLACEMENT_CAPS;
 	attr->kernel_cap_flags = IBK_ALLOW_USER_UNREG | IBK_LOCAL_DMA_LKEY |
-				 IBK_SG_GAPS_REG | IBK_ON_DEMAND_PAGING;
+				 IBK_SG_GAPS_REG | IBK_ON_DEMAND_PAGING | COMPAT_INTEGRITY_CAPS;
+	query_integrity(attr);
 	if (to_weft_dev(ibdev)->hca) {
 		attr->device_cap_flags |= IB_DEVICE_UD_IP_CSUM;
 		attr->kernel_cap_flags |= IBK_UD_TSO;
