@@ -6,6 +6,8 @@ NVMET=/sys/kernel/config/nvmet
 NQN=nqn.2026-01.org.example:weft
 # the transport: rdma or tcp
 : "${transport=rdma}"
+# integrity=1: namespaces and the port have protection information
+: "${integrity=0}"
 # the disk that fio writes to, and its I/O engine
 : "${disk=/dev/nvme0n1}" "${engine=libaio}"
 
@@ -19,6 +21,7 @@ target()
 	mkdir "$NVMET/subsystems/$NQN"
 	defer rmdir "$NVMET/subsystems/$NQN"
 	echo 1 >"$NVMET/subsystems/$NQN/attr_allow_any_host"
+	[ "$integrity" = 0 ] || echo 1 >"$NVMET/subsystems/$NQN/attr_pi_enable"
 	for device; do
 		add_namespace $((++n)) "$device"
 	done
@@ -28,6 +31,7 @@ target()
 	echo ipv4 >"$NVMET/ports/1/addr_adrfam"
 	echo "$address" >"$NVMET/ports/1/addr_traddr"
 	echo 4420 >"$NVMET/ports/1/addr_trsvcid"
+	[ "$integrity" = 0 ] || echo 1 >"$NVMET/ports/1/param_pi_enable"
 	publish
 	defer unpublish
 }

@@ -5,6 +5,8 @@
 # lib.sh.
 TARGET=/sys/kernel/config/target
 IQN=iqn.2026-01.org.example:weft
+# what export_disk exports
+backstore=$TARGET/core/rd_mcp_0/disk
 
 # target_core: load the core of targets
 target_core()
@@ -28,12 +30,51 @@ ram_disk()
 	echo 1 >"$TARGET/core/rd_mcp_0/disk/enable"
 }
 
+# protected_disk FILE TYPE: make $backstore of a new file, 32 MiB, with protection information of
+# this type in FILE.protection. The target does not verify it.
+protected_disk()
+{
+	target_core
+	truncate -s 32M "$1"
+	defer rm -f "$1" "$1.protection"
+	backstore=$TARGET/core/fileio_0/disk
+	mkdir -p "$backstore"
+	defer rmdir "$TARGET/core/fileio_0"
+	defer rmdir "$backstore"
+	echo "fd_dev_name=$1,fd_dev_size=33554432" >"$backstore/control"
+	echo 1 >"$backstore/enable"
+	echo "$2" >"$backstore/attrib/pi_prot_type"
+	echo 1 >"$backstore/attrib/pi_prot_format"
+	echo 0 >"$backstore/attrib/pi_prot_verify"
+}
+
+# damage FILE OFFSET: change a byte
+damage()
+{
+	local byte
+	byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+	printf '%b' "\\x$(printf %02x $((byte ^ 255)))" |
+		dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+# complains DISK SECTOR MESSAGE: reading the 4 KiB from there fails, because of what the kernel says
+complains()
+{
+	local before
+	before=$(dmesg | grep -cE "$3" || true)
+	! dd if="$1" of=/dev/null bs=4k count=1 skip="$2" iflag=direct,skip_bytes status=none ||
+		fail "$1 is read in spite of damage at $2"
+	[ "$(dmesg | grep -cE "$3")" -gt "$before" ] ||
+		{ dmesg | tail -n 5; fail "the kernel has not said $3"; }
+	dmesg | grep -E "$3" | tail -n 1
+}
+
 # export_disk TPG: export it as LUN 0, until the test ends
 export_disk()
 {
 	defer withdraw_disk "$1"
 	mkdir "$1/lun/lun_0"
-	ln -s "$TARGET/core/rd_mcp_0/disk" "$1/lun/lun_0/disk"
+	ln -s "$backstore" "$1/lun/lun_0/disk"
 }
 
 withdraw_disk()
