@@ -14,6 +14,7 @@ static const struct rc_row rc_rows[] = {
 	RC_SEEDS("nothing", {}),
 	RC_SEEDS("loss", { .loss = 5 }),
 	RC_SEEDS("much loss", { .loss = 20 }),
+	RC_SEEDS("loss and nothing kept", { .loss = 5 }, .forget = true),
 	RC_SEEDS("duplicates", { .duplicate = 20 }),
 	RC_SEEDS("reordering", { .reorder = 3 }),
 	RC_SEEDS("much reordering", { .reorder = 30 }),
@@ -55,6 +56,12 @@ static void rc_exit(struct kunit *test)
 
 /* ---- cases ---- */
 
+/* Leave no room, or all room, for packets that overtake others. */
+static void rc_fill_early(struct rc *rc, u32 i, bool full)
+{
+	atomic_set(&rc->link->node[i].dev.early_bytes, full ? WEFT_EARLY_DEV_BYTES : 0);
+}
+
 /* Over a bad wire, all requests are executed in order and once. */
 static void requests_over_bad_wire(struct kunit *test)
 {
@@ -62,9 +69,13 @@ static void requests_over_bad_wire(struct kunit *test)
 	struct rc *rc = rc_create(test, &rc_attr, row);
 	u32 i;
 
-	for (i = 0; i < FAKE_NODES; i++)
+	for (i = 0; i < FAKE_NODES; i++) {
 		rc_choose_way(rc, &rc->way[i], RC_REQUESTS);
+		rc_fill_early(rc, i, row->forget);
+	}
 	rc_run(rc);
+	for (i = 0; i < FAKE_NODES; i++)
+		rc_fill_early(rc, i, false);
 	rc_expect_all_posted(rc);
 	rc_expect(rc);
 	rc_expect_stats(rc, row);

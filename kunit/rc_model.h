@@ -36,6 +36,7 @@ struct kunit;
 struct rc_row {
 	const char		*name;
 	struct fake_faults	faults;	/* of the wire */
+	bool			forget;	/* packets that overtake others are not kept */
 	bool			late;	/* receives are posted too late */
 	bool			drain;	/* the send queues are drained now and then */
 	bool			resize;	/* the queues are resized now and then */

@@ -182,6 +182,31 @@ good()
 	there tc qdisc del dev veth9 root 2>/dev/null || true
 }
 
+# lossy NETEM...: apply this to the packets that arrive at either end of the cable. netem loses a
+# list of weft's packets as a whole, but here veth has taken it apart (see no_giants).
+lossy()
+{
+	printf -- '--- netem %s\n' "$*"
+	if [ ! -e /sys/class/net/ifb8 ]; then
+		no_giants veth8
+		there ethtool -K veth9 gso off gro off tso off tx-udp-segmentation off tx-gso-list off
+		arrive_by 8 '' || skip "no ifb here"
+		arrive_by 9 there || skip "no ifb here"
+	fi
+	tc qdisc replace dev ifb8 root netem limit 10000 "$@" || skip "no netem here"
+	there tc qdisc replace dev ifb9 root netem limit 10000 "$@"
+}
+
+# arrive_by N THERE: what arrives at veth$N passes the qdisc of ifb$N
+arrive_by()
+{
+	$2 ip link add "ifb$1" numtxqueues 1 numrxqueues 1 type ifb || return
+	[ -n "$2" ] || defer remove_netdev "ifb$1"
+	$2 ip link set "ifb$1" up
+	$2 tc qdisc add dev "veth$1" ingress
+	$2 tc filter add dev "veth$1" ingress matchall action mirred egress redirect dev "ifb$1"
+}
+
 # exchange_joined OPTION...: our program "exchange" between weft8 and weft9
 exchange_joined()
 {

@@ -9,6 +9,7 @@
 #include "engine/migration.h"
 #include "engine/odp.h"
 #include "engine/pkt.h"
+#include "engine/repair.h"
 #include "engine/requester.h"
 #include "engine/retry.h"
 #include "object/dev.h"
@@ -27,9 +28,14 @@ static void comp_progress(struct weft_qp *qp, u32 una)
 		return;
 	inflight->una = una;
 	inflight->retried = false;
+	if (unlikely(inflight->repair.state))
+		weft_repair_progress(qp);
 	/* do not send again what has been answered meanwhile */
-	if (weft_psn_before(inflight->next, una))
+	if (unlikely(weft_psn_before(inflight->next, una))) {
+		/* the peer has kept packets behind those it has now got again */
+		inflight->repair.goes_back = false;
 		weft_inflight_rewind(qp, una);
+	}
 	weft_retry_refill(&qp->send.retry);
 	weft_retry_start(qp);
 }
@@ -117,7 +123,7 @@ static void comp_nak(struct weft_qp *qp, enum weft_nak code)
 	switch (code) {
 	case WEFT_NAK_PSN_SEQUENCE:
 		weft_stats_inc(qp, WEFT_STAT_SEQ_NAKS_RCVD);
-		if (qp->send.inflight.retried || weft_retry(qp))
+		if (qp->send.inflight.retried || weft_retry_missing(qp))
 			weft_stats_inc(qp, WEFT_STAT_PACKET_SEQ_ERR);
 		return;
 	case WEFT_NAK_INVALID_REQUEST:
@@ -159,7 +165,12 @@ static enum weft_verdict comp_aeth(struct weft_qp *qp, struct weft_pkt *pkt)
 	/* a NAK acknowledges all packets before the one it names */
 	if (unlikely(!comp_acknowledge(qp, weft_psn_add(hdr->psn, ack))))
 		return comp_gap(qp, pkt);
-	if (likely(ack) || comp_has_failed(qp))
+	if (likely(ack)) {
+		if (unlikely(qp->send.inflight.repair.state == WEFT_REPAIR_SENT))
+			weft_repair_acked(qp);
+		return WEFT_DONE;
+	}
+	if (comp_has_failed(qp))
 		return WEFT_DONE;
 	switch (weft_aeth_type(hdr->aeth.syndrome)) {
 	case WEFT_AETH_RNR_NAK:

@@ -120,6 +120,7 @@ void weft_inflight_reset(struct weft_qp *qp)
 	inflight->sent = qp->send.psn;
 	inflight->reads = 0;
 	inflight->retried = false;
+	inflight->repair = (struct weft_repair){};
 }
 
 /* The send queue has moved to another ring, and inline data with it. */
@@ -205,6 +206,7 @@ void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_
 	const struct weft_slot *slot = weft_inflight_at(inflight, inflight->head);
 
 	fault = weft_blame_request(qp, slot, status, fault);
+	inflight->repair.state = WEFT_REPAIR_NONE;
 	/* requests behind it are flushed, or (UC and UD, back in RTS) get the PSNs that follow */
 	inflight->cur = inflight->head + 1;
 	inflight->una = weft_slot_end(slot);
@@ -243,6 +245,7 @@ void weft_inflight_rewind(struct weft_qp *qp, u32 psn)
 	struct weft_inflight *inflight = &qp->send.inflight;
 	const struct weft_slot *slot;
 
+	inflight->repair.state = WEFT_REPAIR_NONE;
 	inflight->reads = 0;
 	inflight->next = psn;
 	for (inflight->cur = inflight->head; inflight->cur != inflight->tail; inflight->cur++) {

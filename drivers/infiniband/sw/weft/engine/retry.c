@@ -8,6 +8,7 @@
 #include "engine/inflight.h"
 #include "engine/migration.h"
 #include "engine/pace.h"
+#include "engine/repair.h"
 #include "mem/odp_pins.h"
 #include "object/dev.h"
 #include "stats.h"
@@ -15,6 +16,8 @@
 
 /* The rnr_retry value that means no limit. */
 #define RETRY_RNR_FOR_EVER	7
+/* What the peer may need besides the round trip: its gap has to be old, and it has to run. */
+#define RETRY_REPAIR_NS		(2 * WEFT_EARLY_GAP_US * NSEC_PER_USEC)
 
 static enum hrtimer_restart retry_expired(struct hrtimer *timer)
 {
@@ -41,7 +44,31 @@ void weft_retry_reset(struct weft_retry *retry)
 {
 	hrtimer_cancel(&retry->timer);
 	retry->rnr_wait = false;
+	retry->measuring = false;
+	retry->round_trip = 0;
 	weft_retry_refill(retry);
+}
+
+/*
+ * Measure the round trip, from when a packet may be sent for the first time until it is answered.
+ * That it was sent later only makes the result too long.
+ */
+static void retry_measure(struct weft_send *send, ktime_t now)
+{
+	const struct weft_inflight *inflight = &send->inflight;
+	struct weft_retry *retry = &send->retry;
+	u32 ns;
+
+	if (retry->measuring && weft_psn_before(retry->sample_psn, inflight->una)) {
+		ns = min_t(u64, ktime_sub(now, retry->sample_at), NSEC_PER_SEC);
+		retry->round_trip = retry->round_trip ?
+				    retry->round_trip - retry->round_trip / 8 + ns / 8 : ns;
+	} else if (retry->measuring && inflight->una != inflight->sent) {
+		return;
+	}
+	retry->measuring = !weft_inflight_is_rewound(inflight);
+	retry->sample_psn = inflight->next;
+	retry->sample_at = now;
 }
 
 /*
@@ -54,10 +81,13 @@ void weft_retry_start(struct weft_qp *qp)
 {
 	struct weft_retry *retry = &qp->send.retry;
 	u64 ns = 4096ULL << retry->timeout;
+	ktime_t now;
 
 	if (!retry->timeout || !weft_qp_is_reliable(qp))
 		return;
-	retry->deadline = ktime_add_ns(ktime_get(), ns);
+	now = ktime_get();
+	retry_measure(&qp->send, now);
+	retry->deadline = ktime_add_ns(now, ns);
 	/*
 	 * Not hrtimer_active(), which is also true while the callback of an expired timer runs. In
 	 * an RNR delay the timer is left alone even if it has expired: its event is about to be
@@ -68,7 +98,7 @@ void weft_retry_start(struct weft_qp *qp)
 }
 WEFT_EXPORT_FOR_TEST(weft_retry_start);
 
-bool weft_retry(struct weft_qp *qp)
+static bool retry_again(struct weft_qp *qp, bool repair)
 {
 	struct weft_send *send = &qp->send;
 	struct weft_retry *retry = &send->retry;
@@ -82,12 +112,58 @@ bool weft_retry(struct weft_qp *qp)
 		return true;
 	}
 	retry->left--;
+	/* an answer may be that to the first packet */
+	retry->measuring = false;
 	send->inflight.retried = true;
 	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
 	trace_weft_retry(qp->qpn, send->inflight.una, retry->left);
-	weft_inflight_rewind(qp, send->inflight.una);
+	if (!repair || !weft_repair_begin(qp))
+		weft_inflight_rewind(qp, send->inflight.una);
 	weft_retry_start(qp);
 	return true;
+}
+
+bool weft_retry(struct weft_qp *qp)
+{
+	return retry_again(qp, false);
+}
+
+bool weft_retry_missing(struct weft_qp *qp)
+{
+	return retry_again(qp, true);
+}
+
+/*
+ * The packet of a repair has been sent. If it is lost the peer does not say so (by IBA 9.7.5.1.1 it
+ * sends one NAK), so it is sent again after two round trips, and that is no retry. The ack timeout
+ * stays.
+ */
+void weft_retry_repair(struct weft_qp *qp)
+{
+	struct weft_retry *retry = &qp->send.retry;
+	u64 ns = 2ULL * retry->round_trip + RETRY_REPAIR_NS;
+	ktime_t now = ktime_get();
+
+	ns <<= qp->send.inflight.repair.again;
+	retry->repair_due = KTIME_MAX;
+	if (!retry->round_trip || !retry->timeout || retry->rnr_wait ||
+	    ktime_after(ktime_add_ns(now, ns), retry->deadline))
+		return;
+	retry->repair_due = ktime_add_ns(now, ns);
+	hrtimer_start(&retry->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
+}
+
+/* The ack timeout has not come yet: is it time to repeat a repair? */
+static void retry_early(struct weft_qp *qp, ktime_t now)
+{
+	struct weft_retry *retry = &qp->send.retry;
+
+	if (qp->send.inflight.repair.state == WEFT_REPAIR_SENT &&
+	    !ktime_before(now, retry->repair_due)) {
+		retry->measuring = false;
+		weft_repair_begin(qp);
+	}
+	hrtimer_start(&retry->timer, ktime_sub(retry->deadline, now), HRTIMER_MODE_REL_SOFT);
 }
 
 /*
@@ -136,8 +212,7 @@ void weft_retry_timeout(struct weft_qp *qp)
 	if (weft_odp_pins_pending(send->placing.pins))
 		weft_retry_start(qp);
 	else if (ktime_before(now, retry->deadline))
-		hrtimer_start(&retry->timer, ktime_sub(retry->deadline, now),
-			      HRTIMER_MODE_REL_SOFT);
+		retry_early(qp, now);
 	else if (weft_pace_is_holding(send))
 		weft_retry_start(qp); /* the packets that would be answered may still wait */
 	else if (weft_retry(qp))

@@ -5,6 +5,7 @@
 #include "engine/gather.h"
 #include "engine/inflight.h"
 #include "engine/odp.h"
+#include "engine/repair.h"
 #include "engine/retry.h"
 #include "object/dev.h"
 #include "object/qp.h"
@@ -187,7 +188,9 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 			     * the pace may hold the next packets back for longer than the ack
 			     * timeout
 			     */
-			    qp->send.paced || xmit_lacks_credit(qp, slot));
+			    qp->send.paced ||
+			    qp->send.inflight.repair.state == WEFT_REPAIR_WANTED ||
+			    xmit_lacks_credit(qp, slot));
 	if (batch.length) {
 		result = weft_gather(qp, &qp->send.odp, slot, (u64)from * qp->mtu, batch.length);
 		if (unlikely(result.verdict == WEFT_FAILED)) {
@@ -230,6 +233,24 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 	return from + sent == to ? WEFT_DONE : WEFT_LATER;
 }
 
+/* Send packets that the peer misses, and go forward to where the requester was. */
+static noinline enum weft_verdict xmit_repair(struct weft_qp *qp, struct weft_slot *slot,
+					      u32 packet, struct weft_budget *budget)
+{
+	const struct weft_inflight *inflight = &qp->send.inflight;
+	u32 left = (inflight->repair.end - inflight->next) & WEFT_PSN_MASK;
+	u32 to = packet + min(left, qp->send.batch_packets);
+	enum weft_verdict verdict;
+
+	/* a READ is never asked for in other parts than the first time */
+	to = weft_opdef_responds(slot->op) ? weft_slot_read_end(slot, packet) :
+					     min(to, slot->psns);
+	verdict = xmit_packets(qp, slot, packet, to, budget);
+	if (verdict == WEFT_DONE && inflight->repair.state == WEFT_REPAIR_WANTED)
+		weft_repair_sent(qp);
+	return verdict;
+}
+
 /* Give a request that has just been taken its length and its PSNs. */
 static enum weft_fault xmit_begin(struct weft_qp *qp, struct weft_slot *slot)
 {
@@ -270,6 +291,8 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 	}
 	from = (inflight->next - slot->first_psn) & WEFT_PSN_MASK;
 	to = slot->psns;
+	if (unlikely(inflight->repair.state == WEFT_REPAIR_WANTED))
+		return xmit_repair(qp, slot, from, budget);
 	/* a fence waits for all requests that have a response (IBA 10.8.3.3) */
 	if (!from && slot->wqe.sqe.flags & WEFT_SQE_FENCE && inflight->reads)
 		return WEFT_LATER;

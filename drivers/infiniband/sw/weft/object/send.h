@@ -41,6 +41,25 @@ struct weft_slot {
 	struct weft_swqe	wqe;		/* the work request; its list is behind the slot */
 };
 
+enum weft_repair_state {
+	WEFT_REPAIR_NONE,
+	WEFT_REPAIR_WANTED,	/* packets are still to be sent; nothing else is sent before them */
+	WEFT_REPAIR_SENT,	/* the answer is awaited */
+};
+
+/* The repair of a lost packet, see engine/repair.c. */
+struct weft_repair {
+	u8	state;		/* enum weft_repair_state */
+	u8	again;		/* how often it has been sent early, because no answer came */
+	/* the peer keeps no packets that overtake others: all of them are sent again */
+	bool	goes_back;
+	bool	named;		/* the peer has named the packet by a NAK */
+	u32	psn;		/* of the lost packet, or of the first of several */
+	u32	end;		/* one after the last packet that is sent */
+	u32	next;		/* weft_inflight.next before the repair */
+	u32	cur;		/* weft_inflight.cur before the repair */
+};
+
 /*
  * The inflight requests of a QP, a ring of slots.
  *
@@ -68,6 +87,7 @@ struct weft_inflight {
 	bool			limited;	/* @limit is known */
 	/* packets are being sent again, and no answer has come since */
 	bool			retried;
+	struct weft_repair	repair;
 };
 
 /* The ack timeout, RNR delays, and retries. */
@@ -83,6 +103,11 @@ struct weft_retry {
 	u8			timeout;	/* attribute: 4.096 us * 2^n; 0: for ever */
 	u8			cnt;
 	u8			rnr_cnt;	/* attribute; 7: for ever */
+	bool			measuring;	/* @sample_at and @sample_psn are valid */
+	u32			sample_psn;	/* its packet was not sent before @sample_at */
+	ktime_t			sample_at;
+	u32			round_trip;	/* smoothed, in ns; 0: not known */
+	ktime_t			repair_due;	/* when a repair without an answer is repeated */
 };
 
 /* A limit of the rate (ibv_modify_qp_rate_limit(3)). */

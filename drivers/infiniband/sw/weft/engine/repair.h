@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/* The repair of a lost request packet. All functions need the send turn, owned or stopped. */
+#ifndef WEFT_ENGINE_REPAIR_H
+#define WEFT_ENGINE_REPAIR_H
+
+#include "object/qp.h"
+
+bool weft_repair_begin(struct weft_qp *qp);
+void weft_repair_sent(struct weft_qp *qp);
+void weft_repair_progress(struct weft_qp *qp);
+void weft_repair_acked(struct weft_qp *qp);
+
+#endif /* WEFT_ENGINE_REPAIR_H */

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/* The repair of lost request packets, answer by answer: which packets are sent again. */
+#include "fake_link.h"
+
+#include <kunit/test.h>
+
+#include "engine/inflight.h"
+#include "verbs/qp.h"
+#include "wire/aeth.h"
+#include "wire/opcode.h"
+#include "wire/psn.h"
+
+/* PSNs wrap during the tests. */
+#define REPAIR_PSN	0xfffffcU
+#define REPAIR_WRITES	8
+
+static void repair_exit(struct kunit *test)
+{
+	fake_link_destroy(test->priv);
+}
+
+static struct weft_send *repair_send(struct fake_link *link)
+{
+	return &link->node[0].qp->send;
+}
+
+/* Expect packets with these PSNs on the wire, and take them off. @psn counts from the first. */
+static void repair_expect(struct fake_link *link, u32 psn, u32 num)
+{
+	struct weft_pkt pkt;
+
+	fake_link_run_halves(link);
+	for (; num; num--) {
+		KUNIT_ASSERT_TRUE(link->test, fake_link_take(link, &pkt));
+		KUNIT_EXPECT_EQ(link->test, pkt.hdr.psn, weft_psn_add(REPAIR_PSN, psn++));
+		KUNIT_EXPECT_TRUE(link->test, pkt.hdr.ackreq);
+		weft_pkt_free(&pkt);
+	}
+	KUNIT_EXPECT_FALSE(link->test, fake_link_take(link, &pkt));
+}
+
+/* Send WRITEs of one packet; @psn is that of the first. */
+static void repair_write(struct fake_link *link, u32 psn, u32 num)
+{
+	struct fake_node *node = &link->node[0];
+	struct ib_rdma_wr wr = {
+		.wr.opcode = IB_WR_RDMA_WRITE,
+		.remote_addr = fake_node_addr(&link->node[1], 0),
+		.rkey = link->node[1].region->key,
+	};
+	const struct ib_send_wr *bad;
+	u32 i;
+
+	for (i = 0; i < num; i++)
+		KUNIT_ASSERT_EQ(link->test, 0, weft_post_send(&node->ib_qp.ibqp, &wr.wr, &bad));
+	repair_expect(link, psn, num);
+}
+
+static struct fake_link *repair_create(struct kunit *test)
+{
+	const struct fake_attr attr = {
+		.type = IB_QPT_RC, .psn = { REPAIR_PSN, 0 }, .retry_cnt = 7, .max_wr = 64,
+	};
+	struct fake_link *link = fake_link_create(test, &attr, 1);
+
+	repair_write(link, 0, REPAIR_WRITES);
+	return link;
+}
+
+static void repair_answer(struct fake_link *link, u32 psn, u8 syndrome)
+{
+	struct weft_hdr hdr = {
+		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_ACK),
+		.migreq = true,
+		.pkey = WEFT_DEFAULT_PKEY,
+		.dqpn = link->node[0].qp->qpn,
+		.psn = weft_psn_add(REPAIR_PSN, psn),
+		.aeth.syndrome = syndrome,
+	};
+
+	fake_link_deliver(&link->node[1], &hdr, NULL, 0);
+}
+
+static void repair_ack(struct fake_link *link, u32 psn)
+{
+	repair_answer(link, psn, weft_aeth_syndrome(WEFT_AETH_ACK, WEFT_AETH_NO_CREDIT));
+}
+
+static void repair_nak(struct fake_link *link, u32 psn)
+{
+	repair_answer(link, psn, weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_PSN_SEQUENCE));
+}
+
+/* All packets are answered. */
+static void repair_end(struct fake_link *link)
+{
+	KUNIT_EXPECT_TRUE(link->test, weft_inflight_is_empty(&repair_send(link)->inflight));
+	KUNIT_EXPECT_EQ(link->test, repair_send(link)->inflight.repair.state, WEFT_REPAIR_NONE);
+	KUNIT_EXPECT_EQ(link->test, repair_send(link)->retry.left, 7);
+	fake_link_expect_quiet(link);
+}
+
+/* A peer that keeps packets gets the missing one, and new ones meanwhile. */
+static void peer_keeps(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_nak(link, 2);
+	repair_expect(link, 2, 1);
+	/* the same NAK again, from a duplicate, means the same loss */
+	repair_nak(link, 2);
+	repair_expect(link, 0, 0);
+	repair_write(link, REPAIR_WRITES, 2);
+	repair_ack(link, REPAIR_WRITES + 1);
+	repair_expect(link, 0, 0);
+	repair_end(link);
+}
+
+static void peer_keeps_some(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_nak(link, 0);
+	repair_expect(link, 0, 1);
+	repair_nak(link, 2);
+	repair_expect(link, 2, 1);
+	repair_nak(link, 5);
+	repair_expect(link, 5, 1);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_expect(link, 0, 0);
+	repair_end(link);
+}
+
+/* The packets behind those that the peer has kept are lost, too: it says nothing of them. */
+static void end_is_lost(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_nak(link, 1);
+	repair_expect(link, 1, 1);
+	repair_ack(link, 5);
+	repair_expect(link, 6, 2);
+	repair_ack(link, 7);
+	/* the peer still keeps packets */
+	repair_write(link, REPAIR_WRITES, 3);
+	repair_nak(link, REPAIR_WRITES);
+	repair_expect(link, REPAIR_WRITES, 1);
+	repair_ack(link, REPAIR_WRITES + 2);
+	repair_end(link);
+}
+
+/* A peer that keeps nothing, as IBA has it, costs one round trip once. */
+static void peer_keeps_nothing(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_nak(link, 2);
+	repair_expect(link, 2, 1);
+	repair_write(link, REPAIR_WRITES, 1);
+	repair_ack(link, 2);
+	repair_expect(link, 3, REPAIR_WRITES - 2);
+	/* the new packet has arrived before these */
+	repair_nak(link, 3);
+	repair_expect(link, 0, 0);
+	repair_ack(link, REPAIR_WRITES);
+	repair_write(link, REPAIR_WRITES + 1, 4);
+	repair_nak(link, REPAIR_WRITES + 2);
+	repair_expect(link, REPAIR_WRITES + 2, 3);
+	repair_ack(link, REPAIR_WRITES + 4);
+	repair_end(link);
+}
+
+/* What was missing arrives before the packet can be sent again, and nothing has to be. */
+static void packet_was_late(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+	struct weft_tx *tx = &repair_send(link)->tx;
+
+	tx->stalled = true;
+	repair_nak(link, 2);
+	repair_expect(link, 0, 0);
+	repair_ack(link, 4);
+	tx->stalled = false;
+	weft_turn_post(tx->turn, WEFT_EV_RUN);
+	repair_expect(link, 0, 0);
+	repair_write(link, REPAIR_WRITES, 1);
+	repair_ack(link, REPAIR_WRITES);
+	repair_end(link);
+}
+
+static void repair_expire(struct fake_link *link)
+{
+	hrtimer_cancel(&repair_send(link)->retry.timer);
+	weft_turn_post(&repair_send(link)->turn, WEFT_EV_TIMER);
+}
+
+/* The repair is lost: it is repeated early, which is no retry, and then by the ack timeout. */
+static void repair_is_lost(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+	struct weft_retry *retry = &repair_send(link)->retry;
+
+	/* in virtual time no round trip can be measured */
+	retry->round_trip = NSEC_PER_SEC;
+	repair_nak(link, 2);
+	repair_expect(link, 2, 1);
+	KUNIT_EXPECT_LT(test, retry->repair_due, retry->deadline);
+	/* not yet */
+	repair_expire(link);
+	repair_expect(link, 0, 0);
+	retry->repair_due = 0;
+	repair_expire(link);
+	repair_expect(link, 2, 1);
+	KUNIT_EXPECT_EQ(test, retry->left, 6);
+	KUNIT_EXPECT_EQ(test, repair_send(link)->inflight.repair.again, 1);
+	KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
+	repair_expect(link, 2, REPAIR_WRITES - 2);
+	KUNIT_EXPECT_EQ(test, retry->left, 5);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
+/* Each NAK without progress costs a retry, with or without repairs (IBA 9.9.2.1.1). */
+static void repairs_used_up(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+	struct ib_wc wc;
+	u32 i;
+
+	repair_send(link)->retry.cnt = 2;
+	repair_send(link)->retry.left = 2;
+	repair_nak(link, 0);
+	repair_expect(link, 0, 1);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
+		repair_expect(link, 0, i ? 0 : REPAIR_WRITES);
+	}
+	KUNIT_EXPECT_EQ(test, link->node[0].qp->state, IB_QPS_ERR);
+	fake_link_settle(link);
+	KUNIT_ASSERT_EQ(test, weft_poll_cq(&link->node[0].send_cq.ibcq, 1, &wc), 1);
+	KUNIT_EXPECT_EQ(test, (int)wc.status, IB_WC_RETRY_EXC_ERR);
+}
+
+static struct kunit_case repair_cases[] = {
+	KUNIT_CASE(peer_keeps),
+	KUNIT_CASE(peer_keeps_some),
+	KUNIT_CASE(end_is_lost),
+	KUNIT_CASE(peer_keeps_nothing),
+	KUNIT_CASE(packet_was_late),
+	KUNIT_CASE(repair_is_lost),
+	KUNIT_CASE(repairs_used_up),
+	{}
+};
+
+static struct kunit_suite repair_suite = {
+	.name = "weft_rc_repair",
+	.exit = repair_exit,
+	.test_cases = repair_cases,
+};
+
+kunit_test_suite(repair_suite);
