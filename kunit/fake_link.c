@@ -186,6 +186,7 @@ static struct sk_buff *fake_packet(struct fake_node *from, struct weft_hdr *hdr,
 	if (!skb)
 		return NULL;
 	fake_put_ip(skb, from->ip, fake_node_peer(from)->ip);
+	ip_hdr(skb)->tos = link->tos;
 	skb_put_data(skb, headers, header);
 	fake_copy(skb_put(skb, linear), payload, linear);
 	if (linear == length) {

@@ -95,6 +95,7 @@ struct fake_link {
 	struct sk_buff_head	wire;			/* packets under way, the oldest first */
 	atomic_t		alive;			/* packets that have not been freed */
 	u32			sent[FAKE_NODES];	/* packets that each node has sent */
+	u8			tos;			/* traffic class of all packets */
 	u32			watch_psn;		/* a PSN */
 	/* how often node 0 has sent a request with @watch_psn */
 	u32			watched;

@@ -36,6 +36,7 @@
 #include "link/steer.h"
 #include "link/udp.h"
 #include "object/advise.h"
+#include "object/cc.h"
 #include "object/dev.h"
 #include "object/parent.h"
 #include "object/refuse.h"
@@ -485,6 +486,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	dev->port_ops = ib ? &weft_port_ib : &weft_port_roce;
 	dev->local_link = weft_attribute_local_link();
 	dev->icrc = true;
+	dev->cc = WEFT_CC_AUTO;
 	dev->uso = true;
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);

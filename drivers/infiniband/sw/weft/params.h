@@ -104,6 +104,29 @@
 /* Bytes of a frame of a RAW_PACKET QP: what lo, which has the greatest MTU, can send. */
 #define WEFT_RAW_LONGEST	(SZ_64K + 64U)
 /*
+ * Congestion control, by the names that mlx5 has for these parameters (rpg_min_rate and so on).
+ * Rates are in kbit/s. The period is longer than that of mlx5, because software is slower, and
+ * grows with the round trip of a QP.
+ */
+/* 1019/1024 of alpha is left after each period; alpha of the first CNP, in 1/1024. */
+#define WEFT_DCE_TCP_G			1019U
+#define WEFT_INITIAL_ALPHA_VALUE	1023U
+/* Microseconds, at least: the period in which alpha changes, and in which a rate is cut once. */
+#define WEFT_DCE_TCP_RTT		100U
+/* Periods between two increases by time, and bytes between two increases by bytes. */
+#define WEFT_RPG_TIME_RESET		3U
+#define WEFT_RPG_BYTE_RESET		SZ_2M
+/* Increases of either kind after which the target grows, too, and by how much. */
+#define WEFT_RPG_THRESHOLD		1U
+#define WEFT_RPG_AI_RATE		5000U
+#define WEFT_RPG_HAI_RATE		50000U
+/* No cut goes below this rate, or takes more than this part of it (percent). */
+#define WEFT_RPG_MIN_RATE		1000U
+#define WEFT_RPG_MIN_DEC_FAC		50U
+/* Microseconds between two CNPs of a QP, at least, and their DSCP. */
+#define WEFT_MIN_TIME_BETWEEN_CNPS	50U
+#define WEFT_CNP_DSCP			48U
+/*
  * Packets that wait for the requester or the responder, and bytes of their memory. A well-behaved
  * peer sends fewer: WEFT_INFLIGHT_PACKETS of the greatest MTU take 2 MiB.
  */

@@ -126,7 +126,15 @@ struct weft_dev;
 	X(RX_INJECTED, rx_injected,					\
 	  "Packets dropped because an injection rule says so.")		\
 	X(RX_EARLY, rx_early,						\
-	  "Packets that overtook others, and were kept until these came.")
+	  "Packets that overtook others, and were kept until these came.") \
+	X(NP_ECN_MARKED, np_ecn_marked_roce_packets,			\
+	  "Packets of connected QPs that came with a congestion mark (ECN CE).") \
+	X(NP_CNP_SENT, np_cnp_sent,					\
+	  "Congestion notification packets sent.")			\
+	X(RP_CNP_HANDLED, rp_cnp_handled,				\
+	  "Congestion notification packets received, and obeyed.")	\
+	X(RP_CNP_IGNORED, rp_cnp_ignored,				\
+	  "Congestion notification packets received while attribute cc was off.")
 
 /*
  * X(id, second name): the names of mlx5 for counters that weft has by another name. The last one is

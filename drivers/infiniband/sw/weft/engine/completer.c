@@ -2,6 +2,7 @@
 
 #include "engine/completer.h"
 
+#include "engine/cc.h"
 #include "engine/drop.h"
 #include "engine/early.h"
 #include "engine/gather.h"
@@ -349,20 +350,32 @@ static enum weft_verdict comp_response(struct weft_qp *qp, struct weft_pkt *pkt)
 	}
 }
 
+/* A CNP says nothing of path migration. */
+static enum weft_verdict comp_cnp(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	if (!weft_migration_knows(qp, pkt))
+		return weft_pkt_reject(qp, pkt, WEFT_STAT_RX_WRONG_ADDRESS);
+	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
+	weft_cc_notified(qp);
+	return WEFT_DONE;
+}
+
 /*
  * Return: WEFT_LATER: the packet must be processed again later; WEFT_KEPT; any other verdict: it
  * may be freed.
  */
 static enum weft_verdict comp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 {
+	bool cnp = pkt->hdr.opcode == WEFT_OPCODE_CNP, counted = pkt->counted;
 	enum ib_qp_state state = weft_qp_state(qp);
-	bool counted = pkt->counted;
 	enum weft_verdict verdict;
 
 	if (state == IB_QPS_RESET)
 		return WEFT_DROP; /* destroy_qp may have freed the device */
-	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || !weft_qp_is_reliable(qp))
+	if ((state != IB_QPS_RTS && state != IB_QPS_SQD) || !(cnp || weft_qp_is_reliable(qp)))
 		return weft_pkt_reject(qp, pkt, WEFT_STAT_RX_NOT_READY);
+	if (unlikely(cnp))
+		return comp_cnp(qp, pkt);
 	switch (weft_migration_packet(qp, pkt)) {
 	case WEFT_PATH_YES:
 		break;
@@ -372,8 +385,11 @@ static enum weft_verdict comp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 		return weft_pkt_reject(qp, pkt, WEFT_STAT_RX_WRONG_ADDRESS);
 	}
 	verdict = comp_response(qp, pkt);
-	if (likely(verdict != WEFT_LATER && !counted))
-		weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
+	if (unlikely(verdict == WEFT_LATER || counted))
+		return verdict;
+	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
+	if (unlikely(pkt->ce))
+		weft_cc_marked(qp, &qp->send.tx);
 	return verdict;
 }
 

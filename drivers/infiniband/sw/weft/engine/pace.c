@@ -27,6 +27,19 @@ void weft_pace_init(struct weft_send *send)
 		      HRTIMER_MODE_ABS_SOFT);
 }
 
+static void pace_apply(struct weft_send *send, u32 rate, u32 mtu)
+{
+	struct weft_pace *pace = &send->pace;
+	u32 burst = rate == pace->set && pace->set_burst ? pace->set_burst : rate / BITS_PER_BYTE;
+
+	pace->rate = rate;
+	send->batch_packets = WEFT_TX_BATCH_PACKETS;
+	if (!rate)
+		return;
+	pace->burst = weft_pace_ns(burst, rate);
+	send->batch_packets = clamp_t(u32, burst / mtu, 1, WEFT_TX_BATCH_PACKETS);
+}
+
 /*
  * Limit the rate to @rate kbit/s; 0: remove the limit. @burst: bytes that may be sent at a time; 0:
  * the bytes of a millisecond. The send turn is stopped; may sleep.
@@ -36,16 +49,27 @@ void weft_pace_set(struct weft_send *send, u32 rate, u32 burst, u32 mtu)
 	struct weft_pace *pace = &send->pace;
 
 	hrtimer_cancel(&pace->timer);
-	send->paced = rate;
-	send->batch_packets = WEFT_TX_BATCH_PACKETS;
-	pace->rate = rate;
+	pace->set = rate;
+	pace->set_burst = burst;
 	pace->due = 0;
-	if (!rate)
-		return;
-	if (!burst)
-		burst = rate / BITS_PER_BYTE;
-	pace->burst = weft_pace_ns(burst, rate);
-	send->batch_packets = clamp_t(u32, burst / mtu, 1, WEFT_TX_BATCH_PACKETS);
+	pace_apply(send, min_not_zero(rate, send->cc.rate), mtu);
+	send->paced = pace->rate;
+}
+WEFT_EXPORT_FOR_TEST(weft_pace_set);
+
+/* Besides the attribute, limit the rate to @rate kbit/s; 0: do not. The send turn is owned. */
+void weft_pace_limit(struct weft_send *send, u32 rate, u32 mtu)
+{
+	struct weft_pace *pace = &send->pace;
+
+	rate = min_not_zero(rate, pace->set);
+	if (rate != pace->rate)
+		pace_apply(send, rate, mtu);
+	/* without a limit, weft_pace_holds() clears it when nothing waits any more */
+	if (rate && !send->paced) {
+		pace->begins = true;
+		send->paced = true;
+	}
 }
 
 /*

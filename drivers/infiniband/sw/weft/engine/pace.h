@@ -28,6 +28,7 @@ static inline void weft_pace_charge(struct weft_pace *pace, ktime_t now, u64 byt
 
 void weft_pace_init(struct weft_send *send);
 void weft_pace_set(struct weft_send *send, u32 rate, u32 burst, u32 mtu);
+void weft_pace_limit(struct weft_send *send, u32 rate, u32 mtu);
 bool weft_pace_holds(struct weft_send *send);
 void weft_pace_delay(struct weft_send *send, u64 ns);
 

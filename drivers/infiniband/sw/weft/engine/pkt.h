@@ -42,6 +42,7 @@ struct weft_pkt {
 	struct weft_qp		*qp;
 	enum weft_malformed	malformed;	/* what is wrong with the headers */
 	u8			syndrome;	/* WEFT_MALFORMED_INJECTED: of the answer */
+	bool			ce;	/* RoCEv2: a router has marked it, because of congestion */
 	bool			counted;	/* it has been kept before, and counted then */
 };
 
@@ -64,6 +65,7 @@ static inline void weft_pkt_init(struct weft_pkt *pkt, struct sk_buff *skb,
 	pkt->net = net;
 	pkt->dev = dev;
 	pkt->qp = NULL;
+	pkt->ce = false;
 	pkt->counted = false;
 }
 

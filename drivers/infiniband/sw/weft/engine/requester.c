@@ -2,6 +2,7 @@
 
 #include "engine/requester.h"
 
+#include "engine/cc.h"
 #include "engine/completer.h"
 #include "engine/early.h"
 #include "engine/inflight.h"
@@ -109,11 +110,22 @@ static noinline enum weft_verdict req_not_rts(struct weft_qp *qp, enum ib_qp_sta
 }
 
 /* The step of a requester whose rate is limited has sent something, perhaps. */
-static noinline void req_charge(struct weft_send *send, bool rts, struct weft_budget *budget)
+static noinline void req_charge(struct weft_qp *qp, bool rts, struct weft_budget *budget)
 {
-	if (rts && budget->sent)
-		weft_pace_charge(&send->pace, ktime_get(), budget->sent);
+	/* a run counts what it sends without a limit, too, and forgets that at its end */
+	if (rts && budget->sent && !qp->send.pace.begins) {
+		weft_pace_charge(&qp->send.pace, ktime_get(), budget->sent);
+		weft_cc_advance(qp, budget->sent);
+	}
+	qp->send.pace.begins = false;
 	budget->sent = 0;
+}
+
+/* Must the requester wait, because its rate is limited? */
+static noinline bool req_is_held(struct weft_qp *qp)
+{
+	weft_cc_advance(qp, 0);
+	return weft_pace_holds(&qp->send);
 }
 
 /*
@@ -140,7 +152,7 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 		return WEFT_STOPPED;
 	budget->wqes--;
 	/* the pace does not delay a queue that drains */
-	if (unlikely(send->paced) && rts && weft_pace_holds(send))
+	if (unlikely(send->paced) && rts && req_is_held(qp))
 		return WEFT_LATER;
 	if (inflight->cur == inflight->tail) {
 		slot = rts ? weft_inflight_take(qp) : NULL;
@@ -162,7 +174,7 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 	else
 		verdict = qp->link->execute(qp, slot, budget);
 	if (unlikely(send->paced))
-		req_charge(send, rts, budget);
+		req_charge(qp, rts, budget);
 	/*
 	 * The usual end: looking at the empty ring arms the doorbell. If the state changes after
 	 * this check, an event is posted afterwards.
@@ -382,6 +394,7 @@ void weft_requester_reset(struct weft_qp *qp)
 
 	tasklet_kill(&send->posted);
 	weft_retry_reset(&send->retry);
+	send->cc = (struct weft_cc){};
 	weft_pace_set(send, 0, 0, qp->mtu);
 	weft_backlog_purge(&send->packets);
 	weft_early_reset(&send->early, qp->dev);

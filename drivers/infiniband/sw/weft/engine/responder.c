@@ -5,6 +5,7 @@
 #include <linux/kernel_stat.h>
 #include <linux/sched.h>
 
+#include "engine/cc.h"
 #include "engine/drop.h"
 #include "engine/early.h"
 #include "engine/link.h"
@@ -386,8 +387,11 @@ static enum weft_verdict resp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 	result = weft_qp_is_reliable(qp) ? resp_reliable(qp, pkt) : resp_unreliable(qp, pkt);
 	if (unlikely(result.verdict == WEFT_KEPT))
 		weft_stats_inc(qp, WEFT_STAT_RX_EARLY);
-	if (likely(result.verdict != WEFT_LATER && !counted))
-		weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
+	if (unlikely(result.verdict == WEFT_LATER || counted))
+		return result.verdict;
+	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
+	if (unlikely(pkt->ce))
+		weft_cc_marked(qp, &qp->recv.tx);
 	return result.verdict;
 }
 

@@ -5,6 +5,7 @@
  */
 #include "engine/retry.h"
 
+#include "engine/cc.h"
 #include "engine/inflight.h"
 #include "engine/migration.h"
 #include "engine/pace.h"
@@ -116,6 +117,7 @@ static bool retry_again(struct weft_qp *qp, bool repair)
 	retry->measuring = false;
 	send->inflight.retried = true;
 	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
+	weft_cc_lost(qp);
 	trace_weft_retry(qp->qpn, send->inflight.una, retry->left);
 	if (!repair || !weft_repair_begin(qp))
 		weft_inflight_rewind(qp, send->inflight.una);
@@ -213,8 +215,8 @@ void weft_retry_timeout(struct weft_qp *qp)
 		weft_retry_start(qp);
 	else if (ktime_before(now, retry->deadline))
 		retry_early(qp, now);
-	else if (weft_pace_is_holding(send))
-		weft_retry_start(qp); /* the packets that would be answered may still wait */
+	else if (weft_pace_is_holding(send) && send->inflight.next == send->inflight.una)
+		weft_retry_start(qp); /* the packets that would be answered still wait */
 	else if (weft_retry(qp))
 		weft_stats_inc(qp, WEFT_STAT_LOCAL_ACK_TIMEOUT_ERR);
 }

@@ -51,6 +51,8 @@ static bool rx_service_matches(const struct weft_qp *qp, u8 opcode)
 	const struct weft_opcode *op = weft_opcode(opcode);
 	bool response;
 
+	if (unlikely(opcode == WEFT_OPCODE_CNP))
+		return !weft_qp_is_ud(qp) && qp->type != IB_QPT_XRC_TGT;
 	if (op->transport != qp->transport)
 		return false;
 	if (qp->transport != WEFT_TRANSPORT_XRC)
@@ -111,7 +113,9 @@ void weft_rx_deliver(struct weft_pkt *pkt)
 		return;
 	}
 	weft_pause(WEFT_PAUSE_RX_PACKET);
-	if (weft_opcode(pkt->hdr.opcode)->flags & WEFT_OPCODE_RESPONSE)
+	/* a CNP is for the requester, too */
+	if (weft_opcode(pkt->hdr.opcode)->flags & WEFT_OPCODE_RESPONSE ||
+	    unlikely(pkt->hdr.opcode == WEFT_OPCODE_CNP))
 		weft_completer_packet(qp, pkt);
 	else
 		weft_responder_packet(qp, pkt);

@@ -5,6 +5,7 @@
 #include <linux/etherdevice.h>
 #include <linux/skbuff.h>
 #include <net/addrconf.h>
+#include <net/inet_ecn.h>
 #include <net/ip.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
@@ -101,6 +102,23 @@ static bool roce_may_keep(const struct weft_tx_batch *batch, const struct roce_w
 	return way->dst && way->ip.ipv4 && !dst_xfrm(way->dst) && !weft_qp_is_ud(batch->qp);
 }
 
+/*
+ * Packets of a requester are marked as ECN-capable if the device says so, unless the path has a
+ * mark already. Answers are not: the rate of a responder can't be cut.
+ */
+static u8 roce_tclass(const struct weft_tx_batch *batch)
+{
+	const struct weft_qp *qp = batch->qp;
+	u8 tclass = batch->av->traffic_class;
+
+	if (unlikely(batch->hdr.opcode == WEFT_OPCODE_CNP))
+		return WEFT_CNP_DSCP << 2;
+	if (likely(READ_ONCE(qp->dev->cc) != WEFT_CC_DCQCN) || INET_ECN_is_capable(tclass) ||
+	    batch->tx != &qp->send.tx || weft_qp_is_ud(qp))
+		return tclass;
+	return tclass | INET_ECN_ECT_0;
+}
+
 static void roce_find_way(struct weft_tx_batch *batch, struct roce_way *way)
 {
 	struct weft_tx *tx = batch->tx;
@@ -114,7 +132,7 @@ static void roce_find_way(struct weft_tx_batch *batch, struct roce_way *way)
 								batch->hdr.dqpn)),
 			.dport = cpu_to_be16(ROCE_V2_UDP_DPORT),
 			.flow_label = av->flow_label,
-			.tclass = av->traffic_class,
+			.tclass = roce_tclass(batch),
 			.hop_limit = av->hop_limit,
 			.ipv4 = ipv6_addr_v4mapped((const struct in6_addr *)av->dgid.raw),
 		},

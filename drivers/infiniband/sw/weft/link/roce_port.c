@@ -5,6 +5,7 @@
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <linux/udp.h>
+#include <net/inet_ecn.h>
 #include <net/ipv6.h>
 #include <rdma/ib_addr.h>
 
@@ -31,11 +32,13 @@ static void roce_addresses(struct weft_pkt *pkt)
 	if (ip->version == 4) {
 		pkt->network = RDMA_NETWORK_IPV4;
 		pkt->ifindex = 0;
+		pkt->ce = INET_ECN_is_ce(ip->tos);
 		ipv6_addr_set_v4mapped(ip->saddr, (struct in6_addr *)pkt->sgid.raw);
 		ipv6_addr_set_v4mapped(ip->daddr, (struct in6_addr *)pkt->dgid.raw);
 	} else {
 		pkt->network = RDMA_NETWORK_IPV6;
 		pkt->ifindex = inet6_iif(pkt->skb);
+		pkt->ce = INET_ECN_is_ce(ipv6_get_dsfield(ip6));
 		memcpy(&pkt->sgid, &ip6->saddr, sizeof(pkt->sgid));
 		memcpy(&pkt->dgid, &ip6->daddr, sizeof(pkt->dgid));
 	}

@@ -61,6 +61,7 @@ struct weft_dev {
 	bool			local_link;	/* use no packets between QPs of this host */
 	/* RoCEv2: send an ICRC with unicast packets, and check theirs; multicast always does */
 	bool			icrc;
+	u8			cc;	/* RoCEv2: enum weft_cc_mode */
 	bool			uso;	/* RoCEv2: use USO of the net device, link/uso.c */
 	struct weft_qp __rcu	*special[2];	/* QP 0 (InfiniBand only) and QP 1 */
 	struct weft_mcast_table	mcast;

@@ -88,6 +88,7 @@ struct weft_qp {
 	 * for the tasklet to end.
 	 */
 	struct tasklet_struct	late;
+	atomic64_t		cnp_at;		/* ktime of the last CNP that was sent */
 	struct weft_inject_seen	seen;		/* while there are injection rules; no lock */
 
 	struct weft_send	send ____cacheline_aligned_in_smp;

@@ -8,6 +8,7 @@
 
 #include "mem/copy.h"
 #include "object/backlog.h"
+#include "object/cc.h"
 #include "object/early.h"
 #include "object/odp.h"
 #include "object/turn.h"
@@ -110,12 +111,17 @@ struct weft_retry {
 	ktime_t			repair_due;	/* when a repair without an answer is repeated */
 };
 
-/* A limit of the rate (ibv_modify_qp_rate_limit(3)). */
+/*
+ * A limit of the rate: the attribute (ibv_modify_qp_rate_limit(3)), or less because of congestion.
+ */
 struct weft_pace {
-	u32			rate;	/* kbit/s of payload; 0: no limit */
+	u32			set;	/* the attribute in kbit/s; 0: none */
+	u32			set_burst;	/* its burst in bytes; 0: the default */
+	u32			rate;	/* the limit, kbit/s of payload; 0: none */
 	u64			burst;	/* ns that @due may be ahead */
 	/* the time at which, at exactly @rate, all that has been sent would have left */
 	ktime_t			due;
+	bool			begins;	/* the limit is new; what has been sent does not count */
 	struct hrtimer		timer;	/* runs until @due while nothing may be sent */
 };
 
@@ -144,6 +150,7 @@ struct weft_send {
 	/* runs the requester for a kernel consumer that has posted with interrupts disabled */
 	struct tasklet_struct	posted;
 	struct weft_pace	pace;		/* limit of the rate */
+	struct weft_cc		cc;		/* its part that congestion control sets */
 	struct weft_sgl		sgl;		/* memory of a request while it is being executed */
 	struct weft_odp		odp;		/* ODP memory of the request that is being sent */
 	struct weft_odp		placing;	/* ODP memory that a response goes to */

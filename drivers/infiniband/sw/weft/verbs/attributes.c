@@ -5,9 +5,11 @@
 #include <linux/kstrtox.h>
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
+#include <linux/string.h>
 
 #include "fabric/underlay_addr.h"
 #include "compat/bin_attribute.h"
+#include "object/cc.h"
 #include "object/dev.h"
 #include "object/refuse.h"
 #include "params.h"
@@ -119,6 +121,31 @@ static ssize_t icrc_store(struct device *device, struct device_attribute *attr,
 
 static DEVICE_ATTR_RW(icrc);
 
+static const char *const attr_cc_modes[] = {
+	[WEFT_CC_OFF] = "off",
+	[WEFT_CC_AUTO] = "auto",
+	[WEFT_CC_DCQCN] = "dcqcn",
+};
+
+static ssize_t cc_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", attr_cc_modes[READ_ONCE(attr_dev(device)->cc)]);
+}
+
+static ssize_t cc_store(struct device *device, struct device_attribute *attr, const char *buf,
+			size_t count)
+{
+	struct weft_dev *dev = attr_dev(device);
+	int mode = sysfs_match_string(attr_cc_modes, buf);
+
+	if (mode < 0)
+		return weft_refuse(&dev->ibdev, mode, "write cc: not off, auto or dcqcn");
+	WRITE_ONCE(dev->cc, mode);
+	return count;
+}
+
+static DEVICE_ATTR_RW(cc);
+
 static ssize_t uso_show(struct device *device, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%d\n", READ_ONCE(attr_dev(device)->uso));
@@ -212,6 +239,7 @@ static COMPAT_BIN_CONST struct bin_attribute *COMPAT_BIN_CONST attr_binaries[] =
 
 static struct attribute *attr_attributes[] = {
 	&dev_attr_board_id.attr,
+	&dev_attr_cc.attr,
 	&dev_attr_hca_type.attr,
 	&dev_attr_hw_rev.attr,
 	&dev_attr_icrc.attr,

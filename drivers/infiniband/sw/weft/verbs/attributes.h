@@ -11,6 +11,8 @@ struct weft_underlay_addrs;
  * local_link: peers on this host are reached without packets. A change applies to paths that are
  * set later; QPs and address handles keep their link.
  *
+ * cc: what QPs do about congestion, enum weft_cc_mode.
+ *
  * icrc: RoCEv2 packets for one QP are sent with an ICRC, and checked by it.
  */
 extern const struct attribute_group weft_attribute_group;

@@ -59,6 +59,9 @@ enum weft_opcode_flags {
 	WEFT_OPCODE_RECV	= BIT(2),	/* completes a receive work request */
 };
 
+/* A congestion notification packet. */
+#define WEFT_OPCODE_CNP		WEFT_OPCODE(WEFT_TRANSPORT_CNP, WEFT_OP_CNP)
+
 struct weft_opcode {
 	const char	*name;		/* of the operation, without the transport */
 	u16		ext;		/* enum weft_ext, the extension headers present */
