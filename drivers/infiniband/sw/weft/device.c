@@ -38,6 +38,7 @@
 #include "object/advise.h"
 #include "object/cc.h"
 #include "object/dev.h"
+#include "object/monitor.h"
 #include "object/parent.h"
 #include "object/refuse.h"
 #include "object/table.h"
@@ -397,6 +398,7 @@ static void instance_dealloc(struct ib_device *ibdev)
 
 	weft_speed_stop(dev);
 	rtnl_lock();
+	weft_monitor_remove(dev);
 	weft_parent_destroy(dev);
 	if (dev->hca)
 		weft_hca_detach(dev);
@@ -621,9 +623,12 @@ static struct weft_dev *instance_alloc(struct net *net)
 
 static int instance_add(const char *name, struct net_device *ndev, bool ib, bool rxe)
 {
-	struct weft_dev *dev = instance_alloc(dev_net(ndev));
+	struct weft_dev *dev;
 	int ret;
 
+	if (weft_monitor_is(ndev))
+		return netdev_refuse(ndev, -EOPNOTSUPP, "it is the monitor of a device");
+	dev = instance_alloc(dev_net(ndev));
 	if (!dev)
 		return -ENOMEM;
 	instance_prepare(dev, ndev, ib);

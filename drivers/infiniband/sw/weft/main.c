@@ -12,6 +12,7 @@
 #include "link/tx_credit.h"
 #include "link/udp.h"
 #include "netlink.h"
+#include "object/monitor.h"
 #include "object/table.h"
 #include "pause.h"
 #include "verbs/removal.h"
@@ -44,14 +45,19 @@ static int __init weft_init(void)
 	ret = weft_removal_init();
 	if (ret)
 		goto err_uplink_exit;
-	ret = weft_device_init();
+	ret = weft_monitor_init();
 	if (ret)
 		goto err_removal_exit;
+	ret = weft_device_init();
+	if (ret)
+		goto err_monitor_exit;
 	/* last, because users can add devices as soon as it is done */
 	weft_netlink_init();
 	weft_inject_file_init(main_debugfs);
 	return 0;
 
+err_monitor_exit:
+	weft_monitor_exit();
 err_removal_exit:
 	weft_removal_exit();
 err_uplink_exit:
@@ -73,6 +79,7 @@ static void __exit weft_exit(void)
 	weft_netlink_exit();
 	weft_removal_exit();
 	weft_device_exit();
+	weft_monitor_exit();
 	weft_uplink_exit();
 	weft_udp_exit();
 	weft_tx_credit_exit();

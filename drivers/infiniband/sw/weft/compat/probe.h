@@ -11,6 +11,7 @@
 #include <linux/hrtimer.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/netdevice.h>
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_umem.h>

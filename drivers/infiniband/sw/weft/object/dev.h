@@ -69,6 +69,7 @@ struct weft_dev {
 	struct weft_why		why;
 	/* from the first rule of flow steering on; under RTNL */
 	struct weft_steering __rcu *steering;
+	struct net_device __rcu	*monitor;	/* written under RTNL; NULL: there is none */
 	atomic_t		num_qp;
 	atomic_t		num_cq;
 	atomic_t		num_srq;

@@ -2,15 +2,19 @@
 
 #include "verbs/attributes.h"
 
+#include <linux/capability.h>
 #include <linux/kstrtox.h>
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
 #include <linux/string.h>
 
 #include "fabric/underlay_addr.h"
 #include "compat/bin_attribute.h"
 #include "object/cc.h"
 #include "object/dev.h"
+#include "object/monitor.h"
 #include "object/refuse.h"
 #include "params.h"
 #include "verbs/hca.h"
@@ -161,6 +165,41 @@ static ssize_t uso_store(struct device *device, struct device_attribute *attr,
 
 static DEVICE_ATTR_RW(uso);
 
+static ssize_t monitor_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return weft_monitor_name(attr_dev(device), buf);
+}
+
+/* An empty name removes the monitor. */
+static ssize_t monitor_store(struct device *device, struct device_attribute *attr,
+			     const char *buf, size_t count)
+{
+	struct weft_dev *dev = attr_dev(device);
+	size_t length = strcspn(buf, "\n");
+	char name[IFNAMSIZ] = "";
+	int ret;
+
+	/* the payload of every process is to be seen there */
+	if (!capable(CAP_NET_ADMIN))
+		return -EPERM;
+	if (length >= sizeof(name))
+		return weft_refuse(&dev->ibdev, -EINVAL, "write monitor: the name is too long");
+	memcpy(name, buf, length);
+	if (!length) {
+		rtnl_lock();
+		weft_monitor_remove(dev);
+		rtnl_unlock();
+		return count;
+	}
+	ret = weft_monitor_add(dev, name);
+	if (ret)
+		return weft_refuse(&dev->ibdev, ret, "write monitor: no net device %s (%d)", name,
+				   ret);
+	return count;
+}
+
+static DEVICE_ATTR_RW(monitor);
+
 static ssize_t ib_peers_show(struct device *device, struct device_attribute *attr, char *buf)
 {
 	struct weft_underlay_addrs peers;
@@ -244,6 +283,7 @@ static struct attribute *attr_attributes[] = {
 	&dev_attr_hw_rev.attr,
 	&dev_attr_icrc.attr,
 	&dev_attr_local_link.attr,
+	&dev_attr_monitor.attr,
 	&dev_attr_uso.attr,
 	NULL
 };
@@ -260,6 +300,7 @@ static struct attribute *attr_ib_attributes[] = {
 	&dev_attr_ib_peers.attr,
 	&dev_attr_ib_strangers.attr,
 	&dev_attr_local_link.attr,
+	&dev_attr_monitor.attr,
 	NULL
 };
 
