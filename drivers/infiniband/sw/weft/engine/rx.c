@@ -11,6 +11,7 @@
 #include "engine/responder.h"
 #include "object/dev.h"
 #include "object/mcast.h"
+#include "object/monitor.h"
 #include "object/qp.h"
 #include "pause.h"
 #include "wire/opcode.h"
@@ -33,6 +34,15 @@ void weft_rx_drop(struct weft_pkt *pkt, enum weft_stat why)
 	pkt->hdr = (struct weft_hdr){};
 	pkt->port->addresses(pkt);
 	rx_drop(pkt, why);
+}
+
+/* Show a packet, also one that is dropped, on the monitor of its device. */
+static noinline void rx_show(const struct weft_pkt *pkt)
+{
+	const struct weft_dev *dev = pkt->dev ?: pkt->port->counts(pkt);
+
+	if (dev)
+		weft_monitor_show_copy(dev, pkt->skb, WEFT_MONITOR_RECEIVED);
 }
 
 /* A reliable responder answers even a request with a strange opcode or payload (with a NAK). */
@@ -105,6 +115,8 @@ void weft_rx_deliver(struct weft_pkt *pkt)
 {
 	struct weft_qp *qp = pkt->qp;
 
+	if (weft_monitor_is_on())
+		rx_show(pkt);
 	if (!qp) {
 		if (pkt->port->multicast(pkt))
 			weft_pkt_free(pkt);
@@ -170,6 +182,13 @@ static bool rx_check(struct weft_pkt *pkt, enum weft_stat *why)
 	return port->verify(pkt, why);
 }
 
+static void rx_refuse(struct weft_pkt *pkt, enum weft_stat why)
+{
+	if (weft_monitor_is_on())
+		rx_show(pkt);
+	rx_drop(pkt, why);
+}
+
 /*
  * A packet has arrived: find its QP or group, check it, and pass it to the completer or responder,
  * or drop it. @pkt is from weft_pkt_init(), and has the linear data that weft_pkt_decode() needs.
@@ -181,7 +200,7 @@ void weft_rx(struct weft_pkt *pkt)
 
 	weft_pkt_decode(pkt);
 	if (!rx_check(pkt, &why)) {
-		rx_drop(pkt, why);
+		rx_refuse(pkt, why);
 		return;
 	}
 	/* rules look at a QP's packets, not at those of a group */
@@ -203,5 +222,5 @@ void weft_rx_again(struct weft_pkt *pkt)
 	if (rx_check(pkt, &why))
 		weft_rx_deliver(pkt);
 	else
-		rx_drop(pkt, why);
+		rx_refuse(pkt, why);
 }

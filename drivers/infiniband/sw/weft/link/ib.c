@@ -22,6 +22,7 @@
 #include "object/dev.h"
 #include "object/hca.h"
 #include "object/inject.h"
+#include "object/monitor.h"
 #include "object/qp.h"
 #include "params.h"
 #include "pause.h"
@@ -52,11 +53,10 @@ static void ib_push_grh(struct sk_buff *skb, const struct weft_av *av)
 	weft_grh_encode(skb_push(skb, sizeof(struct weft_wire_grh)), &grh);
 }
 
-static void ib_push_lrh(struct sk_buff *skb, const struct weft_qp *qp,
-			const struct weft_av *av)
+/* Put the headers of a QP's packet in front of the BTH; @skb has headroom for them. */
+void weft_ib_push(struct sk_buff *skb, const struct weft_qp *qp, const struct weft_av *av)
 {
 	struct weft_lrh lrh = {
-		.length = skb->len + sizeof(struct weft_wire_lrh),
 		.dlid = av->dlid,
 		.slid = weft_av_source_lid(av),
 		.vl = qp->type == IB_QPT_SMI ? IB_VL_SMI : 0,
@@ -64,6 +64,9 @@ static void ib_push_lrh(struct sk_buff *skb, const struct weft_qp *qp,
 		.lnh = av->grh ? WEFT_LNH_GRH : WEFT_LNH_BTH,
 	};
 
+	if (av->grh)
+		ib_push_grh(skb, av);
+	lrh.length = skb->len + sizeof(struct weft_wire_lrh);
 	weft_lrh_encode(skb_push(skb, sizeof(struct weft_wire_lrh)), &lrh);
 	skb_reset_network_header(skb);
 	skb->protocol = cpu_to_be16(WEFT_IB_ETHERTYPE);
@@ -93,6 +96,8 @@ static void ib_defer(struct weft_hca *hca, struct sk_buff *skb)
  */
 void weft_ib_send(struct weft_hca *hca, u16 dlid, struct sk_buff *skb)
 {
+	if (weft_monitor_is_on())
+		weft_monitor_show_copy(hca->dev, skb, WEFT_MONITOR_SENT);
 	if (dlid < WEFT_LID_MCAST && weft_ibport_has_lid(&hca->port, dlid))
 		ib_defer(hca, skb);
 	else
@@ -133,9 +138,7 @@ static bool ib_send(const struct weft_tx_batch *batch, const struct weft_hdr *hd
 		return false;
 	if (unlikely(batch->ip_csum))
 		weft_ipcsum_fill(skb->data + weft_opcode(hdr->opcode)->length, length);
-	if (batch->av->grh)
-		ib_push_grh(skb, batch->av);
-	ib_push_lrh(skb, batch->qp, batch->av);
+	weft_ib_push(skb, batch->qp, batch->av);
 	weft_hop(skb)->nested = true;
 	weft_tx_credit_take(batch->tx, skb);
 	rcu_read_lock();

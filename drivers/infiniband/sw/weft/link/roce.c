@@ -18,6 +18,7 @@
 #include "engine/transmit.h"
 #include "link/burst.h"
 #include "link/inject.h"
+#include "link/monitor_sent.h"
 #include "link/packet.h"
 #include "link/tx_credit.h"
 #include "link/udp.h"
@@ -25,6 +26,7 @@
 #include "inet/ip.h"
 #include "object/dev.h"
 #include "object/inject.h"
+#include "object/monitor.h"
 #include "object/tx.h"
 #include "object/qp.h"
 #include "object/table.h"
@@ -119,24 +121,30 @@ static u8 roce_tclass(const struct weft_tx_batch *batch)
 	return tclass | INET_ECN_ECT_0;
 }
 
+/* The addresses and ports of the packets of a batch. */
+void weft_roce_path(const struct weft_tx_batch *batch, struct weft_ip_path *path)
+{
+	const struct weft_av *av = batch->av;
+
+	*path = (struct weft_ip_path){
+		.saddr = *(const struct in6_addr *)av->sgid.raw,
+		.daddr = *(const struct in6_addr *)av->dgid.raw,
+		.sport = cpu_to_be16(rdma_get_udp_sport(av->flow_label, batch->qp->qpn,
+							batch->hdr.dqpn)),
+		.dport = cpu_to_be16(ROCE_V2_UDP_DPORT),
+		.flow_label = av->flow_label,
+		.tclass = roce_tclass(batch),
+		.hop_limit = av->hop_limit,
+		.ipv4 = ipv6_addr_v4mapped((const struct in6_addr *)av->dgid.raw),
+	};
+}
+
 static void roce_find_way(struct weft_tx_batch *batch, struct roce_way *way)
 {
 	struct weft_tx *tx = batch->tx;
-	const struct weft_av *av = batch->av;
 
-	*way = (struct roce_way){
-		.ip = {
-			.saddr = *(const struct in6_addr *)av->sgid.raw,
-			.daddr = *(const struct in6_addr *)av->dgid.raw,
-			.sport = cpu_to_be16(rdma_get_udp_sport(av->flow_label, batch->qp->qpn,
-								batch->hdr.dqpn)),
-			.dport = cpu_to_be16(ROCE_V2_UDP_DPORT),
-			.flow_label = av->flow_label,
-			.tclass = roce_tclass(batch),
-			.hop_limit = av->hop_limit,
-			.ipv4 = ipv6_addr_v4mapped((const struct in6_addr *)av->dgid.raw),
-		},
-	};
+	*way = (struct roce_way){};
+	weft_roce_path(batch, &way->ip);
 	if (!weft_dev_port_active(batch->qp->dev))
 		return;
 	if (tx->dst && dst_check(tx->dst, 0 /* IPv4 has no cookie */)) {
@@ -144,7 +152,7 @@ static void roce_find_way(struct weft_tx_batch *batch, struct roce_way *way)
 		return;
 	}
 	roce_forget_route(tx);
-	roce_route(batch->qp->dev, av, way);
+	roce_route(batch->qp->dev, batch->av, way);
 	if (roce_may_keep(batch, way))
 		tx->dst = way->dst;
 }
@@ -234,6 +242,21 @@ static int roce_output(struct sk_buff *skb, const struct weft_tx_batch *batch,
 		ret = ip6_local_out(net, sk, skb);
 	ret = net_xmit_eval(ret);
 	return ret > 0 ? -ENOBUFS : ret;
+}
+
+/* roce_output(), and show the packets if they have left. Bottom halves are off. */
+static noinline int roce_output_shown(struct sk_buff *skb, const struct weft_tx_batch *batch,
+				      const struct roce_way *way)
+{
+	const struct weft_dev *dev = batch->qp->dev;
+	struct sk_buff_head held;
+	int ret;
+
+	__skb_queue_head_init(&held);
+	weft_monitor_hold(dev, skb, &held);
+	ret = roce_output(skb, batch, way);
+	weft_monitor_release(dev, &held, !ret);
+	return ret;
 }
 
 /* Make a packet from the IP header to the ICRC, with @room in front. NULL: no memory. */
@@ -395,7 +418,10 @@ static u32 roce_burst(struct weft_tx_batch *batch, const struct roce_way *way, u
 	/* keeps the net device of the route, and the socket of roce_sock() */
 	rcu_read_lock();
 	skb = roce_fill(batch, way, i, most, &packets);
-	ret = PTR_ERR_OR_ZERO(skb) ?: roce_output(skb, batch, way);
+	ret = PTR_ERR_OR_ZERO(skb);
+	if (!ret)
+		ret = weft_monitor_is_on() ? roce_output_shown(skb, batch, way) :
+					     roce_output(skb, batch, way);
 	rcu_read_unlock();
 	local_bh_enable();
 	if (!ret) {
