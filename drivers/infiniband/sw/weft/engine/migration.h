@@ -60,8 +60,8 @@ enum weft_path_verdict weft_migration_confront(struct weft_qp *qp, struct weft_q
  * turn of @peer are owned. WEFT_PATH_LATER: one of the two QPs migrates first, and the result does
  * not say which.
  */
-static inline enum weft_path_verdict weft_migration_meeting(struct weft_qp *qp,
-							    struct weft_qp *peer)
+static __always_inline enum weft_path_verdict weft_migration_meeting(struct weft_qp *qp,
+								     struct weft_qp *peer)
 {
 	if (likely(weft_av_meets(&peer->av, &qp->av) && weft_qp_has_migrated(qp) &&
 		   weft_qp_has_migrated(peer)))

@@ -201,7 +201,7 @@ bool weft_reply_go_on(struct weft_qp *qp, s32 *bytes)
 }
 
 /* The credits of an acknowledge: receives for messages after the last completed one. */
-static u8 reply_credits(const struct weft_qp *qp)
+u8 weft_reply_credits(const struct weft_qp *qp)
 {
 	int pending;
 
@@ -228,7 +228,7 @@ struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_resp
 		.kind = kind,
 		.psn = psn,
 		.msn = recv->msn,
-		.syndrome = weft_aeth_syndrome(WEFT_AETH_ACK, reply_credits(qp)),
+		.syndrome = weft_aeth_syndrome(WEFT_AETH_ACK, weft_reply_credits(qp)),
 	};
 	return &recv->response;
 }
@@ -251,6 +251,14 @@ static u8 reply_nak_code(enum ib_wc_status status)
 	}
 }
 
+/* The syndrome of the answer that is a refusal, which is not WEFT_REPLY_NONE. */
+u8 weft_reply_syndrome(const struct weft_refusal *refusal, u8 rnr_timer)
+{
+	if (refusal->reply == WEFT_REPLY_RNR)
+		return weft_aeth_syndrome(WEFT_AETH_RNR_NAK, rnr_timer);
+	return weft_aeth_syndrome(WEFT_AETH_NAK, reply_nak_code(refusal->requester));
+}
+
 /*
  * Refuse the request packet with PSN @psn: apply the consequences of the fault here, and begin the
  * answer that the requester gets.
@@ -262,13 +270,11 @@ void weft_reply_refuse(struct weft_qp *qp, u32 psn, enum weft_fault fault)
 
 	switch (refusal->reply) {
 	case WEFT_REPLY_RNR:
-		weft_reply_nak(qp, psn, weft_aeth_syndrome(WEFT_AETH_RNR_NAK,
-							   recv->rnr_timer));
+		weft_reply_nak(qp, psn, weft_reply_syndrome(refusal, recv->rnr_timer));
 		recv->nak_sent = true;
 		break;
 	case WEFT_REPLY_NAK:
-		weft_reply_nak(qp, psn, weft_aeth_syndrome(WEFT_AETH_NAK,
-							   reply_nak_code(refusal->requester)));
+		weft_reply_nak(qp, psn, weft_reply_syndrome(refusal, 0));
 		break;
 	case WEFT_REPLY_NONE:
 		break;

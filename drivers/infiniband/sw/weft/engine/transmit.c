@@ -93,8 +93,8 @@ static u8 xmit_opcode(const struct weft_qp *qp, const struct weft_slot *slot, u3
  * Describe packets @from to @to (exclusive) of a request. If the request has a response, these are
  * the packets of the response, and the batch is the one packet that asks for them.
  */
-static void xmit_build(struct weft_qp *qp, const struct weft_slot *slot, u32 from, u32 to,
-		       struct weft_tx_batch *batch)
+void weft_transmit_describe(struct weft_qp *qp, const struct weft_slot *slot, u32 from, u32 to,
+			    struct weft_tx_batch *batch)
 {
 	const struct weft_sqe *sqe = &slot->wqe.sqe;
 	const struct weft_opdef *op = slot->op;
@@ -181,7 +181,7 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 	struct weft_iter payload;
 	u32 sent, bytes;
 
-	xmit_build(qp, slot, from, to, &batch);
+	weft_transmit_describe(qp, slot, from, to, &batch);
 	batch.hdr.ackreq = weft_qp_is_reliable(qp) && !responds &&
 			   (to == slot->psns || !(to % WEFT_ACK_PACKETS) ||
 			    /*

@@ -7,6 +7,8 @@
 
 enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 				struct weft_budget *budget);
+void weft_transmit_describe(struct weft_qp *qp, const struct weft_slot *slot, u32 from, u32 to,
+			    struct weft_tx_batch *batch);
 
 /* weft_opdef.build */
 void weft_build_read(const struct weft_slot *slot, u32 packets, struct weft_tx_batch *batch);

@@ -22,10 +22,12 @@
 #include "engine/retry.h"
 #include "fabric/fabric.h"
 #include "fabric/notice.h"
+#include "link/monitor_local.h"
 #include "object/ah.h"
 #include "object/dev.h"
 #include "object/hca.h"
 #include "object/mcast.h"
+#include "object/monitor.h"
 #include "object/qp.h"
 #include "object/reach.h"
 #include "object/table.h"
@@ -137,6 +139,26 @@ static noinline void local_refused(struct weft_qp *qp, const struct local_answer
 		weft_inflight_fault(qp, weft_rules_nak(answer->refusal->requester));
 }
 
+/* Show the part of a request that is about to be moved, see local_move_long(). */
+static noinline void local_show(struct weft_qp *qp, const struct weft_qp *peer,
+				const struct weft_slot *slot, const struct weft_iter *iter)
+{
+	u64 end = slot->length;
+
+	if (slot->op->flags & WEFT_OPF_MOVE)
+		end = min3(end, slot->done + weft_iter_left(iter),
+			   slot->done + weft_iter_left(&peer->recv.iter));
+	weft_monitor_request(qp, peer, slot, slot->done, end);
+}
+
+/* Show the beginning of a request that is refused before any of it is moved. */
+static noinline void local_show_refused(struct weft_qp *qp, const struct weft_qp *peer,
+					const struct weft_slot *slot)
+{
+	if (!slot->done)
+		weft_monitor_request(qp, peer, slot, 0, min_t(u64, slot->length, qp->mtu));
+}
+
 /*
  * Begin a message, or go on with the next chunk. If the peer has been reset it does not know of the
  * chunks before: then the message starts again from its first byte.
@@ -157,10 +179,10 @@ static __always_inline struct weft_result local_open(struct weft_qp *qp, struct 
 	return weft_message_resume(peer, req, slot->done, slot->length - slot->done);
 }
 
-/* Execute a message at @peer, whose receive turn is owned. */
+/* Execute a message at @peer, whose receive turn is owned. @show: a monitor is up */
 static __always_inline enum weft_verdict
 local_deliver(struct weft_qp *qp, struct weft_qp *peer, struct weft_slot *slot,
-	      const struct weft_request *req, struct local_answer *answer)
+	      const struct weft_request *req, struct local_answer *answer, bool show)
 {
 	struct weft_result result = weft_failed(weft_message_enter(peer, req->srqn));
 	struct weft_iter iter;
@@ -172,8 +194,12 @@ local_deliver(struct weft_qp *qp, struct weft_qp *peer, struct weft_slot *slot,
 		weft_odp_wait(&peer->recv, qp);
 		return WEFT_LATER;
 	}
+	if (show && result.verdict)
+		local_show_refused(qp, peer, slot);
 	if (unlikely(result.verdict))
 		return local_refuse(peer, result.fault, answer);
+	if (show)
+		local_show(qp, peer, slot, &iter);
 	if (unlikely(local_move(qp, peer, slot, req, &iter) != WEFT_DONE)) {
 		weft_message_pause(peer);
 		return WEFT_STOPPED;
@@ -236,7 +262,7 @@ static noinline void local_bad_pkey(const struct weft_qp *qp, struct weft_qp *pe
  * Does the P_Key let the message reach the peer? Always on RoCE, which has one P_Key only. A QP
  * whose port does not have the destination LID gets nothing, and reports nothing.
  */
-static bool local_partition(const struct weft_qp *qp, struct weft_qp *peer)
+static __always_inline bool local_partition(const struct weft_qp *qp, struct weft_qp *peer)
 {
 	u16 pkey;
 
@@ -255,7 +281,8 @@ static bool local_partition(const struct weft_qp *qp, struct weft_qp *peer)
  * May the message be delivered: can the peer receive, and are the two QPs connected with each
  * other, by number and by address? The peer's receive turn is owned.
  */
-static enum weft_path_verdict local_connected(struct weft_qp *qp, struct weft_qp *peer)
+static __always_inline enum weft_path_verdict local_connected(struct weft_qp *qp,
+							      struct weft_qp *peer)
 {
 	if (unlikely(!weft_qp_can_receive(peer) || !weft_dev_port_active(peer->dev) ||
 		     peer->dest_qpn != qp->qpn || !local_partition(qp, peer)))
@@ -267,8 +294,8 @@ static enum weft_path_verdict local_connected(struct weft_qp *qp, struct weft_qp
  * A reliable message must have the expected PSN. A message of UC sets it: UC resynchronises at the
  * first packet of a message (IBA 9.8.3).
  */
-static bool local_psn_expected(const struct weft_qp *qp, struct weft_qp *peer,
-			       const struct weft_slot *slot)
+static __always_inline bool local_psn_expected(const struct weft_qp *qp, struct weft_qp *peer,
+					       const struct weft_slot *slot)
 {
 	if (qp->type == IB_QPT_UC)
 		peer->recv.psn = slot->first_psn;
@@ -340,6 +367,20 @@ static __always_inline void local_done(struct weft_qp *qp, struct weft_slot *slo
 }
 
 /*
+ * Show a request that gets no answer: not more than can be shown in one go, which may be in a soft
+ * interrupt. Its memory has been released.
+ */
+static noinline void local_show_lost(struct weft_qp *qp, struct weft_slot *slot)
+{
+	struct weft_result result = weft_gather(qp, &qp->send.odp, slot, 0, WEFT_COPY_CHUNK);
+
+	if (result.verdict)
+		return;
+	weft_monitor_request(qp, NULL, slot, 0, min_t(u64, slot->length, WEFT_COPY_CHUNK));
+	weft_sgl_release(&qp->send.sgl);
+}
+
+/*
  * The peer does not answer. On an unreliable connection that is the same as success. A reliable
  * request counts as sent, and waits for its ack timeout.
  */
@@ -347,6 +388,8 @@ static noinline enum weft_verdict local_lost(struct weft_qp *qp, struct weft_slo
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 
+	if (weft_monitor_is_on())
+		local_show_lost(qp, slot);
 	if (qp->type == IB_QPT_UC) {
 		local_done(qp, slot);
 		return WEFT_DONE;
@@ -364,7 +407,7 @@ static noinline enum weft_verdict local_lost(struct weft_qp *qp, struct weft_slo
  */
 static __always_inline enum weft_verdict local_meet(struct weft_qp *qp, struct weft_qp *peer,
 						    struct weft_slot *slot,
-						    struct local_answer *answer)
+						    struct local_answer *answer, bool show)
 {
 	struct weft_request req __uninitialized;
 	enum weft_verdict verdict;
@@ -381,12 +424,29 @@ static __always_inline enum weft_verdict local_meet(struct weft_qp *qp, struct w
 	if (unlikely(!local_psn_expected(qp, peer, slot)))
 		return WEFT_DROP;
 	local_request(slot, &req);
-	verdict = local_deliver(qp, peer, slot, &req, answer);
+	verdict = local_deliver(qp, peer, slot, &req, answer, show);
 	weft_message_leave(peer);
 	if (likely(verdict == WEFT_DONE)) {
 		peer->recv.psn = weft_slot_end(slot);
 		peer->recv.msn = weft_psn_add(peer->recv.msn, 1);
 	}
+	return verdict;
+}
+
+/* local_meet() if a monitor is up: it shows the request before the answer. */
+static noinline enum weft_verdict local_meet_shown(struct weft_qp *qp, struct weft_qp *peer,
+						   struct weft_slot *slot,
+						   struct local_answer *answer)
+{
+	u64 from = slot->done;
+	enum weft_verdict verdict = local_meet(qp, peer, slot, answer, true);
+
+	if (verdict == WEFT_DONE)
+		weft_monitor_answer(qp, peer, slot, from);
+	else if (verdict == WEFT_FAILED)
+		weft_monitor_refusal(qp, peer, slot, answer->refusal, answer->rnr_timer);
+	else if (slot->done > from && slot->op->response == WEFT_RESPONSE_READ)
+		weft_monitor_fetched(qp, peer, slot, from, slot->done);
 	return verdict;
 }
 
@@ -425,7 +485,8 @@ static enum weft_verdict local_execute(struct weft_qp *qp, struct weft_slot *slo
 		goto out_put_peer;
 	}
 	weft_pause(WEFT_PAUSE_LOCAL_OWNED);
-	verdict = local_meet(qp, peer, slot, &answer);
+	verdict = weft_monitor_is_on() ? local_meet_shown(qp, peer, slot, &answer) :
+					 local_meet(qp, peer, slot, &answer, false);
 	weft_turn_release(&peer->recv.turn);
 out_put_peer:
 	weft_qp_put(peer);
@@ -542,6 +603,8 @@ static enum weft_verdict local_place(struct weft_qp *qp, struct weft_qp *peer,
 		dgram->req.vlan_id = weft_dev_gid_vlan(peer->dev, av->net, &av->dgid,
 						       av->ifindex);
 	}
+	if (weft_monitor_is_on())
+		weft_monitor_datagram(qp, peer, dgram);
 	weft_sgl_iter(&qp->send.sgl, &from);
 	return weft_message_datagram(peer, &dgram->req, dgram->qkey, &from).verdict;
 }
@@ -676,6 +739,8 @@ static enum weft_verdict local_roce_datagram(struct weft_qp *qp, struct weft_dat
 	}
 	peer = local_ud_peer(av, dgram->qpn);
 	if (!peer) {
+		if (weft_monitor_is_on())
+			weft_monitor_datagram(qp, NULL, dgram);
 		weft_stats_inc(qp, WEFT_STAT_UD_DROPPED_NO_QP);
 		return WEFT_DONE;
 	}

@@ -297,8 +297,9 @@ void weft_packet_lost(struct weft_tx_batch *batch, u32 i, u32 packets)
 	weft_stats_add(batch->qp, WEFT_STAT_TX_DROPPED, packets);
 }
 
-static void packet_datagram_run(struct weft_qp *qp, const struct weft_datagram *dgram,
-				struct weft_iter *payload, struct weft_tx_batch *batch)
+/* Describe the packet of a datagram. */
+void weft_packet_describe(struct weft_qp *qp, const struct weft_datagram *dgram,
+			  struct weft_iter *payload, struct weft_tx_batch *batch)
 {
 	const struct weft_request *req = &dgram->req;
 
@@ -355,7 +356,7 @@ packet_send_lso(struct weft_qp *qp, struct weft_datagram *dgram,
 	struct weft_lso_cut cut;
 	u32 i;
 
-	packet_datagram_run(qp, dgram, &payload, &batch);
+	weft_packet_describe(qp, dgram, &payload, &batch);
 	weft_lso_begin(&cut, dgram->lso, &qp->send.sgl, slot->done);
 	do {
 		local_bh_disable();
@@ -386,7 +387,7 @@ enum weft_verdict weft_packet_datagram(struct weft_qp *qp, struct weft_datagram 
 
 	if (unlikely(dgram->lso))
 		return packet_send_lso(qp, dgram, xmit);
-	packet_datagram_run(qp, dgram, &payload, &batch);
+	weft_packet_describe(qp, dgram, &payload, &batch);
 	weft_sgl_iter(&qp->send.sgl, &payload);
 	return packet_send_one(qp, xmit, &batch);
 }

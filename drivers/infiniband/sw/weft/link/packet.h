@@ -20,6 +20,8 @@ struct sk_buff *weft_packet_build(const struct weft_tx_batch *batch, const struc
 void weft_packet_seal(struct sk_buff *skb, const void *bth, u32 crc);
 u32 weft_packet_header(const struct weft_tx_batch *batch, u32 i, struct weft_hdr *hdr);
 void weft_packet_lost(struct weft_tx_batch *batch, u32 i, u32 packets);
+void weft_packet_describe(struct weft_qp *qp, const struct weft_datagram *dgram,
+			  struct weft_iter *payload, struct weft_tx_batch *batch);
 enum weft_verdict weft_packet_datagram(struct weft_qp *qp, struct weft_datagram *dgram,
 				       u32 (*xmit)(struct weft_tx_batch *batch));
 

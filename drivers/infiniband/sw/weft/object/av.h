@@ -75,7 +75,7 @@ u16 weft_av_source_lid(const struct weft_av *av);
 bool weft_av_meets_lids(const struct weft_av *av, const struct weft_av *from);
 
 /* Whether path @from of a sender leads to the receiver with path @av, and @av leads back. */
-static inline bool weft_av_meets(const struct weft_av *av, const struct weft_av *from)
+static __always_inline bool weft_av_meets(const struct weft_av *av, const struct weft_av *from)
 {
 	return av->net == from->net && !memcmp(&av->dgid, &from->sgid, sizeof(av->dgid)) &&
 	       !memcmp(&av->sgid, &from->dgid, sizeof(av->sgid)) &&
