@@ -47,6 +47,11 @@ whole()
 	cmp /usr/share/bash-completion/completions/weft-inject /weft/userspace/tools/weft-inject.bash
 	gzip -t /usr/share/man/man8/weft-check.8.gz
 	gzip -t /usr/share/man/man8/weft-inject.8.gz
+	for tool in weft-capture weft-chart; do
+		cmp "$(command -v $tool)" /weft/userspace/tools/$tool
+		cmp /usr/share/bash-completion/completions/$tool /weft/userspace/tools/$tool.bash
+		gzip -t /usr/share/man/man8/$tool.8.gz
+	done
 }
 
 # headers: the newest kernel that has its headers there; the kernel itself has not
