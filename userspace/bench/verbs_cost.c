@@ -4,8 +4,9 @@
  *
  * usage: verbs_cost DEVICE[,DEVICE] GID-INDEX[,INDEX] OPERATION SIZE ITERATIONS
  *
- * OPERATION: send, pingpong, write, read, fadd, or ucwrite, a WRITE on UC, which needs no
- * answer: if what arrives is dropped it shows what the sender alone costs. Each iteration lasts from
+ * OPERATION: send, pingpong, write, read, fadd; batch, 32 WRITEs that are posted by one call; or
+ * ucwrite, a WRITE on UC, which needs no answer: if what arrives is dropped it shows what the
+ * sender alone costs. Each iteration lasts from
  * ibv_post_send() until every completion was polled; between two empty polls
  * the process yields. Prints "OPERATION,SIZE,MIN,MEDIAN" in nanoseconds of
  * CLOCK_MONOTONIC, less the cost of reading the clock. In a guest whose clock
@@ -18,6 +19,8 @@
 
 #include "cost.h"
 #include "rdma.h"
+
+#define BATCH 32
 
 static struct device devices[2];
 static struct end ends[2];
@@ -44,6 +47,12 @@ static void one_pingpong(void)
 static void one_write(void)
 {
 	post(&ends[0], &ends[1], IBV_WR_RDMA_WRITE, size);
+	wait(1);
+}
+
+static void one_batch(void)
+{
+	post_batch(&ends[0], &ends[1], size, BATCH);
 	wait(1);
 }
 
@@ -79,6 +88,7 @@ static const struct operation {
 	{ "write", one_write, NULL },
 	{ "read", one_read, NULL },
 	{ "fadd", one_fadd, NULL },
+	{ "batch", one_batch, NULL },
 	{ "ucwrite", one_write, NULL },
 };
 
