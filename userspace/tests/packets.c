@@ -3,7 +3,7 @@
  * Packets that nobody should send.
  *
  *	packets NAMESPACE PEER4 PEER6 cases
- *	packets NAMESPACE PEER4 PEER6 fuzz NUMBER SEED
+ *	packets NAMESPACE PEER4 PEER6 fuzz NUMBER SEED [trains]
  *
  * QPs of the device, of each type in each state, have a peer with these
  * addresses, which is no device: what comes from there comes from raw sockets in
@@ -521,8 +521,8 @@ static int fuzz(int num, int seed)
 int main(int argc, char **argv)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (argc != 5 && argc != 7) {
-		fprintf(stderr, "usage: packets NAMESPACE PEER4 PEER6 cases|fuzz NUMBER SEED\n");
+	if (argc != 5 && argc != 7 && argc != 8) {
+		fprintf(stderr, "usage: packets NAMESPACE PEER4 PEER6 cases|fuzz NUMBER SEED [trains]\n");
 		return 2;
 	}
 	make_crc_table();
@@ -532,5 +532,6 @@ int main(int argc, char **argv)
 	make_arena();
 	if (argc == 5)
 		return cases();
+	trains = argc == 8;
 	return fuzz(atoi(argv[5]), atoi(argv[6]));
 }

@@ -40,11 +40,12 @@ force_packets()
 	echo "options weft local_link=N" >/etc/modprobe.d/weft-forced.conf
 }
 
-# udp_received: the number of datagrams that UDP has delivered in this namespace, also to
-# tunnels. Only weft has many.
+# udp_received: the number of datagrams that UDP has delivered where $with runs commands, also to
+# tunnels. Only weft has many. Packets that travel as one buffer count once.
 udp_received()
 {
-	awk '/^Udp: [0-9]/ { n += $2 } /^Udp6InDatagrams/ { n += $2 } END { print n }' /proc/net/snmp /proc/net/snmp6
+	$with cat /proc/net/snmp /proc/net/snmp6 |
+		awk '/^Udp: [0-9]/ { n += $2 } /^Udp6InDatagrams/ { n += $2 } END { print n }'
 }
 
 # forced TEST...: run tests of other areas with packets only. All of them run, even if one

@@ -14,6 +14,7 @@
 #include <linux/netdevice.h>
 #include <linux/sysfs.h>
 #include <linux/workqueue.h>
+#include <net/gro.h>
 #include <rdma/ib_umem.h>
 #include <rdma/ib_verbs.h>
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * A burst is a list of complete packets (fraglist GSO, which GRO also makes of packets that a
- * router forwards). Routing, firewall and queue handle it as one packet. It is taken apart as late
- * as possible: by the receiver if the net device is a virtual one, such as lo or veth, otherwise on
- * the way into the driver. That is cheap: each packet has its headers, of which only the IP
- * identification and length are written again. The identifications then count up from the first
- * packet's; the ICRC covers them, so the packets must have been built with these identifications.
+ * A burst is a list of complete packets (fraglist GSO). The sender makes it, or GRO at the receiver
+ * (link/gro.c), or the GRO of a router. Routing, firewall and queue handle it as one packet. It is
+ * taken apart as late as possible: by the receiver if the net device is a virtual one, such as lo
+ * or veth, otherwise on the way into the driver. That is cheap: each packet has its headers, of
+ * which only the IP identification and length are written again. The identifications then count up
+ * from the first packet's; the ICRC covers them, so the packets must have been built with these
+ * identifications.
  *
  * UDP takes a list apart before it calls encap_rcv of a socket, unless the list is marked as one of
  * a UDP tunnel. Code that takes it apart on the way ignores that mark, because the packets are not
@@ -19,14 +20,11 @@
 #include <linux/skbuff.h>
 #include <linux/udp.h>
 
-/* The largest IPv4 packet, also inside a tunnel. */
-#define BURST_MAX_LENGTH	(65535U - WEFT_BURST_HEADROOM)
-
 /* May weft_burst_add() add a packet that has @size bytes from the BTH to the ICRC? */
 bool weft_burst_takes(const struct weft_burst *burst, u32 size)
 {
 	return !burst->head ||
-	       (size <= burst->size && burst->length + size <= BURST_MAX_LENGTH);
+	       (size <= burst->size && burst->length + size <= WEFT_BURST_MAX_LENGTH);
 }
 WEFT_EXPORT_FOR_TEST(weft_burst_takes);
 
@@ -66,30 +64,40 @@ void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb)
 WEFT_EXPORT_FOR_TEST(weft_burst_add);
 
 /*
+ * Make a burst of the first packet, whose headers are complete, and those in its list. @whole: UDP
+ * will not take it apart.
+ */
+void weft_burst_mark(struct sk_buff *skb, u32 packets, bool whole)
+{
+	struct skb_shared_info *shared = skb_shinfo(skb);
+
+	shared->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST;
+	if (whole)
+		shared->gso_type |= SKB_GSO_UDP_TUNNEL;
+	shared->gso_segs = packets;
+	/*
+	 * The packets have no UDP checksum, or it has been verified. This tells the kernel to
+	 * neither compute nor verify one, also after tunnels on the way have each taken one level
+	 * off. CHECKSUM_NONE would not do: a GSO packet may not leave with it.
+	 */
+	skb->ip_summed = CHECKSUM_UNNECESSARY;
+	skb->csum_level = SKB_MAX_CSUM_LEVEL;
+}
+
+/*
  * No more packets will come. @burst is not empty; @ndev is the route's net device. Returns the
  * buffer for IP.
  */
 struct sk_buff *weft_burst_close(const struct weft_burst *burst,
 				 const struct net_device *ndev)
 {
-	struct skb_shared_info *shared = skb_shinfo(burst->head);
 	struct sk_buff *skb = burst->head;
 
 	if (burst->packets == 1)
 		return skb;
-	shared->gso_type = SKB_GSO_UDP_L4 | SKB_GSO_FRAGLIST;
+	skb_shinfo(skb)->gso_size = burst->size;
 	/* a net device without this feature would take a marked list apart earlier */
-	if (ndev->features & NETIF_F_GSO_UDP_TUNNEL)
-		shared->gso_type |= SKB_GSO_UDP_TUNNEL;
-	shared->gso_size = burst->size;
-	shared->gso_segs = burst->packets;
-	/*
-	 * The packets have no UDP checksum. This tells the kernel to neither compute nor verify
-	 * one, also after tunnels on the way have each taken one level off. CHECKSUM_NONE would not
-	 * do: a GSO packet may not leave with it.
-	 */
-	skb->ip_summed = CHECKSUM_UNNECESSARY;
-	skb->csum_level = SKB_MAX_CSUM_LEVEL;
+	weft_burst_mark(skb, burst->packets, ndev->features & NETIF_F_GSO_UDP_TUNNEL);
 	udp_hdr(skb)->len = cpu_to_be16(skb->len - skb_transport_offset(skb));
 	return skb;
 }

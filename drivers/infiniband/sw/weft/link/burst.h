@@ -17,6 +17,9 @@ struct sk_buff;
  */
 #define WEFT_BURST_HEADROOM	384U
 
+/* The largest IPv4 packet, also inside a tunnel. */
+#define WEFT_BURST_MAX_LENGTH	(65535U - WEFT_BURST_HEADROOM)
+
 /* Packets of one batch, being collected; all zero: none. */
 struct weft_burst {
 	struct sk_buff	*head;		/* the first packet, which has the others in its list */
@@ -30,6 +33,7 @@ struct weft_burst {
 bool weft_burst_takes(const struct weft_burst *burst, u32 size);
 void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb);
 struct sk_buff *weft_burst_close(const struct weft_burst *burst, const struct net_device *ndev);
+void weft_burst_mark(struct sk_buff *skb, u32 packets, bool whole);
 bool weft_burst_open(struct sk_buff *head);
 
 #endif /* WEFT_LINK_BURST_H */

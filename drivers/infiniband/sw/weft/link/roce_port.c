@@ -86,6 +86,22 @@ static bool roce_pkey_valid(const struct weft_pkt *pkt)
 }
 
 /*
+ * Does @qpn, but not QP 1, belong to a device that has the address? Arguments as for
+ * weft_dev_find_gid(). RCU read side.
+ */
+bool weft_roce_has_qp(const struct net *net, const union ib_gid *gid, int ifindex, u32 qpn)
+{
+	struct weft_qp *qp = qpn == ROCE_GSI_QPN ? NULL : weft_qp_get(qpn);
+	bool found;
+
+	if (!qp)
+		return false;
+	found = weft_dev_has_gid(qp->dev_id, net, gid, ifindex);
+	weft_qp_put(qp);
+	return found;
+}
+
+/*
  * For a connected QP the owner of the turn checks the rest of the path. A QP whose peer is reached
  * by the local link gets no packets: with the address that both ends have, any process of this host
  * could have sent them.

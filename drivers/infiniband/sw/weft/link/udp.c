@@ -18,6 +18,7 @@
 #include "engine/rx.h"
 #include "inet/port.h"
 #include "link/burst.h"
+#include "link/gro.h"
 #include "link/roce_port.h"
 #include "object/dev.h"
 #include "object/table.h"
@@ -172,6 +173,8 @@ static struct sock *listen_create(struct net *net, int family)
 		.encap_type = LISTEN_ENCAP_TYPE,
 		.encap_rcv = listen_rcv,
 		.encap_err_lookup = listen_err_lookup,
+		.gro_receive = weft_gro_receive,
+		.gro_complete = weft_gro_complete,
 	};
 	struct socket *sock;
 	int ret;
