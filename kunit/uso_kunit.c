@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* link/uso.c: buffers that the kernel cuts up, as a net device does. */
+/* link/uso.c: buffers that the kernel cuts up, as a net device does, or the receiver. */
 #include <kunit/test.h>
 #include <linux/bottom_half.h>
 #include <linux/if_ether.h>
@@ -47,30 +47,30 @@ static void *uso_add(struct weft_uso *uso, u32 size, u32 left)
 /* A piece has the bytes of one packet, and headers for it. */
 static void uso_expect(struct kunit *test, struct sk_buff *skb, u32 packet, u32 size, bool ipv4)
 {
-	u32 headers = weft_ip_headers(ipv4), i;
+	u32 headers = skb_transport_offset(skb) + sizeof(struct udphdr), i;
 	u8 byte;
 
 	KUNIT_EXPECT_EQ(test, ntohs(udp_hdr(skb)->len), sizeof(struct udphdr) + size);
-	KUNIT_EXPECT_NE(test, (__force u16)udp_hdr(skb)->check, 0);
 	if (ipv4) {
 		KUNIT_EXPECT_EQ(test, ntohs(ip_hdr(skb)->id), (u16)(USO_ID + packet));
-		KUNIT_EXPECT_EQ(test, ntohs(ip_hdr(skb)->tot_len), headers + size);
+		KUNIT_EXPECT_EQ(test, ntohs(ip_hdr(skb)->tot_len),
+				weft_ip_headers(true) + size);
 	} else {
 		KUNIT_EXPECT_EQ(test, ntohs(ipv6_hdr(skb)->payload_len),
 				sizeof(struct udphdr) + size);
 	}
-	KUNIT_ASSERT_EQ(test, skb->len, ETH_HLEN + headers + size);
+	KUNIT_ASSERT_EQ(test, skb->len, headers + size);
 	for (i = 0; i < size; i++) {
-		KUNIT_ASSERT_EQ(test, skb_copy_bits(skb, ETH_HLEN + headers + i, &byte, 1), 0);
+		KUNIT_ASSERT_EQ(test, skb_copy_bits(skb, headers + i, &byte, 1), 0);
 		if (byte != (u8)(packet + 1))
 			break;
 	}
 	KUNIT_EXPECT_EQ(test, i, size);
 }
 
-static void uso_round_trip(struct kunit *test, u32 size, u32 last, u32 num, bool ipv4)
+/* A buffer of @num packets, of which the last has @last bytes. */
+static struct sk_buff *uso_make(struct kunit *test, u32 size, u32 last, u32 num, bool ipv4)
 {
-	struct sk_buff *parts, *skb, *next;
 	struct weft_uso uso;
 	u32 i;
 
@@ -87,18 +87,66 @@ static void uso_round_trip(struct kunit *test, u32 size, u32 last, u32 num, bool
 	else
 		ipv6_hdr(uso.skb)->payload_len = htons(uso.skb->len - sizeof(struct ipv6hdr));
 	weft_uso_close(&uso, USO_ID);
-	memset(skb_push(uso.skb, ETH_HLEN), 0, ETH_HLEN);
-	skb_reset_mac_header(uso.skb);
-	parts = __skb_gso_segment(uso.skb, NETIF_F_SG | NETIF_F_HW_CSUM, true);
-	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(parts));
-	consume_skb(uso.skb);
-	i = 0;
+	return uso.skb;
+}
+
+/* @parts are the packets of uso_make(). */
+static void uso_expect_all(struct kunit *test, struct sk_buff *parts, u32 size, u32 last, u32 num,
+			   bool ipv4)
+{
+	struct sk_buff *skb, *next;
+	u32 i = 0;
+
 	skb_list_walk_safe(parts, skb, next) {
 		uso_expect(test, skb, i, i + 1 < num ? size : last, ipv4);
 		i++;
 		kfree_skb(skb);
 	}
 	KUNIT_EXPECT_EQ(test, i, num);
+}
+
+static void uso_round_trip(struct kunit *test, u32 size, u32 last, u32 num, bool ipv4)
+{
+	struct sk_buff *skb = uso_make(test, size, last, num, ipv4), *parts;
+
+	memset(skb_push(skb, ETH_HLEN), 0, ETH_HLEN);
+	skb_reset_mac_header(skb);
+	parts = __skb_gso_segment(skb, NETIF_F_SG | NETIF_F_HW_CSUM, true);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(parts));
+	KUNIT_EXPECT_NE(test, (__force u16)udp_hdr(parts)->check, 0);
+	consume_skb(skb);
+	uso_expect_all(test, parts, size, last, num, ipv4);
+}
+
+/* @linear: bytes behind the UDP header that are not in pages, as virtio_net has it. */
+static void uso_open(struct kunit *test, u32 size, u32 last, u32 num, u32 linear, bool ipv4)
+{
+	struct sk_buff *skb = uso_make(test, size, last, num, ipv4), *parts;
+
+	__skb_pull(skb, skb_transport_offset(skb));
+	KUNIT_ASSERT_TRUE(test, pskb_may_pull(skb, sizeof(struct udphdr) + linear));
+	local_bh_disable();
+	parts = weft_uso_open(skb);
+	local_bh_enable();
+	KUNIT_ASSERT_NOT_NULL(test, parts);
+	uso_expect_all(test, parts, size, last, num, ipv4);
+}
+
+static void uso_is_opened(struct kunit *test)
+{
+	u32 ipv4;
+
+	for (ipv4 = 0; ipv4 < 2; ipv4++) {
+		uso_open(test, 16, 16, 3, 0, ipv4);
+		/* shorter than a BTH, which is for the caller to see */
+		uso_open(test, 16, 1, 3, 0, ipv4);
+		uso_open(test, 1040, 20, 32, 0, ipv4);
+		uso_open(test, 1040, 20, 32, 100, ipv4);
+		uso_open(test, 1040, 1040, 32, 1040, ipv4);
+		uso_open(test, 1040, 1040, 32, 3000, ipv4);
+		uso_open(test, 2064, 2064, 31, 0, ipv4);
+		uso_open(test, 4112, 4111, 15, 0, ipv4);
+	}
 }
 
 static void uso_is_cut(struct kunit *test)
@@ -142,6 +190,7 @@ static void uso_limits(struct kunit *test)
 
 static struct kunit_case uso_cases[] = {
 	KUNIT_CASE(uso_is_cut),
+	KUNIT_CASE(uso_is_opened),
 	KUNIT_CASE(uso_limits),
 	{}
 };

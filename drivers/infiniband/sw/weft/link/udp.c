@@ -19,7 +19,9 @@
 #include "inet/port.h"
 #include "link/burst.h"
 #include "link/gro.h"
+#include "link/hook.h"
 #include "link/roce_port.h"
+#include "link/uso.h"
 #include "object/dev.h"
 #include "object/table.h"
 #include "stats.h"
@@ -129,20 +131,31 @@ static struct sk_buff *listen_segment(struct sock *sk, struct sk_buff *skb)
 	return list;
 }
 
+/* Returns the packets of a burst, or of a buffer of USO, as a list; NULL: they were dropped. */
+static struct sk_buff *listen_open(struct sock *sk, struct sk_buff *skb)
+{
+	struct sk_buff *list = NULL;
+
+	if (skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
+		list = weft_burst_open(skb) ? skb : NULL;
+	else if (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)
+		list = weft_uso_open(skb);
+	return list ?: listen_segment(sk, skb);
+}
+
 /*
- * A packet, or a burst of packets, has arrived. Its data begin with the UDP header, and its
+ * A packet, or several as one buffer, have arrived. Its data begin with the UDP header, and its
  * checksum (if it has one) is verified. Soft interrupt, RCU read side.
  */
 static int listen_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct sk_buff *next;
 
-	if (likely(!(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST))) {
+	if (likely(!skb_is_gso(skb))) {
 		listen_one(sock_net(sk), skb);
 		return 0;
 	}
-	if (!weft_burst_open(skb))
-		skb = listen_segment(sk, skb);
+	skb = listen_open(sk, skb);
 	skb_list_walk_safe(skb, skb, next) {
 		skb_mark_not_on_list(skb);
 		listen_one(sock_net(sk), skb);
@@ -202,22 +215,34 @@ static int listen_sockets_open(struct net *net)
 {
 	struct listen_sockets *sockets = net_generic(net, listen_net_id);
 	struct sock *v4, *v6;
+	int ret;
 
 	lockdep_assert_held(&listen_mutex);
+	ret = weft_hook_open(net);
+	if (ret)
+		return ret;
 	v4 = listen_create(net, AF_INET);
-	if (IS_ERR(v4))
-		return PTR_ERR(v4);
+	if (IS_ERR(v4)) {
+		ret = PTR_ERR(v4);
+		goto close_hook;
+	}
 	v6 = listen_create(net, AF_INET6);
 	if (IS_ERR(v6) && !listen_no_ipv6(v6)) {
-		udp_tunnel_sock_release(v4);
-		return PTR_ERR(v6);
+		ret = PTR_ERR(v6);
+		goto release_v4;
 	}
 	rcu_assign_pointer(sockets->v4, v4);
 	rcu_assign_pointer(sockets->v6, IS_ERR(v6) ? NULL : v6);
 	return 0;
+
+release_v4:
+	udp_tunnel_sock_release(v4);
+close_hook:
+	weft_hook_close(net);
+	return ret;
 }
 
-static void listen_sockets_close(const struct net *net)
+static void listen_sockets_close(struct net *net)
 {
 	struct listen_sockets *sockets = net_generic(net, listen_net_id);
 	struct sock *v4, *v6;
@@ -228,6 +253,7 @@ static void listen_sockets_close(const struct net *net)
 	udp_tunnel_sock_release(v4);
 	if (v6)
 		udp_tunnel_sock_release(v6);
+	weft_hook_close(net);
 }
 
 static struct listen_space *listen_find(const struct net *net, bool gone)

@@ -25,16 +25,19 @@
 #include <net/ip6_checksum.h>
 #include <net/udp.h>
 
+#include "inet/ip.h"
 #include "link/burst.h"
 #include "link/packet.h"
+#include "wire/headers.h"
+#include "wire/opcode.h"
 
 /* A fragment is as long as the packets that fit, one at least: 64 KiB take less than 17. */
 #define USO_FRAGMENT		(2 * PAGE_SIZE)
 
 /*
  * Does a net device do better with USO than with a list of packets? A virtual one may pass either
- * whole, but only lists reach the receiver's UDP socket whole. Without checksums the kernel would
- * compute one over each packet.
+ * whole, and then a list is cheaper, as its receiver need not make the packets again. Without
+ * checksums the kernel would compute one over each packet.
  */
 bool weft_uso_fits(const struct net_device *ndev, bool ipv4)
 {
@@ -122,3 +125,110 @@ void weft_uso_close(struct weft_uso *uso, u16 id)
 		udp->check = ~udp_v6_check(length, &ipv6_hdr(skb)->saddr, &ipv6_hdr(skb)->daddr, 0);
 }
 WEFT_EXPORT_FOR_TEST(weft_uso_close);
+
+/* Where the next piece is, when a received buffer is taken apart. */
+struct uso_cursor {
+	const struct sk_buff	*skb;
+	u32			offset;		/* from the UDP header */
+	u32			fragment;	/* the fragment that it is in, or will be */
+	u32			start;		/* where that begins, from the UDP header */
+};
+
+/* Refer to @length bytes of the fragments from the cursor on, and advance it. */
+static bool uso_refer(struct uso_cursor *at, struct sk_buff *piece, u32 length)
+{
+	const struct skb_shared_info *shared = skb_shinfo(at->skb);
+	const skb_frag_t *frag;
+	u32 from, part;
+
+	while (length) {
+		frag = &shared->frags[at->fragment];
+		from = at->offset - at->start;
+		if (from >= skb_frag_size(frag)) {
+			at->start += skb_frag_size(frag);
+			at->fragment++;
+			continue;
+		}
+		/* the memory of a device has no pages */
+		if (skb_shinfo(piece)->nr_frags == MAX_SKB_FRAGS || !skb_frag_page(frag))
+			return false;
+		part = min(length, skb_frag_size(frag) - from);
+		get_page(skb_frag_page(frag));
+		skb_add_rx_frag(piece, skb_shinfo(piece)->nr_frags, skb_frag_page(frag),
+				skb_frag_off(frag) + from, part, part);
+		at->offset += part;
+		length -= part;
+	}
+	return true;
+}
+
+/* Bytes of a packet of @size bytes at @offset that have to be in one piece: all headers. */
+static u32 uso_linear(const struct sk_buff *skb, u32 offset, u32 size)
+{
+	u32 length = sizeof(struct weft_wire_bth);
+	u8 opcode;
+
+	if (size >= length && !skb_copy_bits(skb, offset, &opcode, sizeof(opcode)))
+		length = max_t(u32, length, weft_opcode(opcode)->length);
+	/* what is not in fragments is copied, too */
+	if (skb_headlen(skb) > offset)
+		length = max(length, skb_headlen(skb) - offset);
+	return min(length, size);
+}
+
+/* Packet @number, with @size bytes behind its UDP header. NULL: no memory, or too many pieces. */
+static struct sk_buff *uso_piece(struct uso_cursor *at, u32 size, u32 number)
+{
+	const struct sk_buff *skb = at->skb;
+	u32 linear = uso_linear(skb, at->offset, size);
+	u32 front = skb_network_header_len(skb) + sizeof(struct udphdr);
+	struct sk_buff *piece = weft_packet_alloc(front + linear);
+
+	if (!piece)
+		return NULL;
+	memcpy(skb_put(piece, front), skb_network_header(skb), front);
+	skb_reset_network_header(piece);
+	__skb_pull(piece, front - sizeof(struct udphdr));
+	skb_reset_transport_header(piece);
+	piece->protocol = skb->protocol;
+	weft_ip_set_length(piece, size, number + (skb->protocol == htons(ETH_P_IP) ?
+						  be16_to_cpu(ip_hdr(skb)->id) : 0));
+	memcpy(piece->cb, skb->cb, sizeof(piece->cb));
+	piece->dev = skb->dev;
+	if (skb_copy_bits(skb, at->offset, skb_put(piece, linear), linear))
+		goto failed;
+	at->offset += linear;
+	if (uso_refer(at, piece, size - linear))
+		return piece;
+failed:
+	kfree_skb(piece);
+	return NULL;
+}
+
+/*
+ * Take a received buffer apart, whose data begin with the UDP header, and whose packets are those
+ * that a net device would have made of it. Returns the packets as a list (&sk_buff.next), each from
+ * its UDP header on, and the buffer is gone; or NULL, and nothing has changed: the kernel has to do
+ * it. Bottom halves are off.
+ */
+struct sk_buff *weft_uso_open(struct sk_buff *skb)
+{
+	u32 size = skb_shinfo(skb)->gso_size, number;
+	struct uso_cursor at = { .skb = skb, .offset = sizeof(struct udphdr),
+				 .start = skb_headlen(skb) };
+	struct sk_buff *list = NULL, **end = &list;
+
+	if (skb_has_frag_list(skb) || skb->encapsulation || at.start < at.offset)
+		return NULL;
+	for (number = 0; at.offset < skb->len; number++) {
+		*end = uso_piece(&at, min(size, skb->len - at.offset), number);
+		if (!*end) {
+			kfree_skb_list(list);
+			return NULL;
+		}
+		end = &(*end)->next;
+	}
+	consume_skb(skb);
+	return list;
+}
+WEFT_EXPORT_FOR_TEST(weft_uso_open);

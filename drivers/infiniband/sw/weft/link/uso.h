@@ -21,5 +21,6 @@ struct weft_uso {
 bool weft_uso_fits(const struct net_device *ndev, bool ipv4);
 void *weft_uso_add(struct weft_uso *uso, const struct net_device *ndev, u32 size, u32 left);
 void weft_uso_close(struct weft_uso *uso, u16 id);
+struct sk_buff *weft_uso_open(struct sk_buff *skb);
 
 #endif /* WEFT_LINK_USO_H */
