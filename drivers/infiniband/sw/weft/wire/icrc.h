@@ -3,6 +3,7 @@
 #ifndef WEFT_WIRE_ICRC_H
 #define WEFT_WIRE_ICRC_H
 
+#include <linux/init.h>
 #include <linux/types.h>
 
 struct iphdr;
@@ -15,7 +16,7 @@ struct weft_wire_lrh;
 #define WEFT_VCRC_INIT	0xffff
 
 /* At module load: find the fastest implementation. */
-void weft_icrc_init(void);
+void __init weft_icrc_init(void);
 void weft_icrc_exit(void);
 
 /*
