@@ -50,6 +50,13 @@ void weft_retry_reset(struct weft_retry *retry)
 	weft_retry_refill(retry);
 }
 
+/* Is the next packet to leave at once, for the first time? */
+static bool retry_may_measure(const struct weft_send *send, ktime_t now)
+{
+	return !weft_inflight_is_rewound(&send->inflight) &&
+	       !(send->paced && weft_pace_is_ahead(&send->pace, now));
+}
+
 /*
  * Measure the round trip, from when a packet may be sent for the first time until it is answered.
  * That it was sent later only makes the result too long.
@@ -67,7 +74,7 @@ static void retry_measure(struct weft_send *send, ktime_t now)
 	} else if (retry->measuring && inflight->una != inflight->sent) {
 		return;
 	}
-	retry->measuring = !weft_inflight_is_rewound(inflight);
+	retry->measuring = retry_may_measure(send, now);
 	retry->sample_psn = inflight->next;
 	retry->sample_at = now;
 }
