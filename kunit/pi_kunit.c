@@ -548,7 +548,7 @@ static void bad_terms_are_refused(struct kunit *test)
 	pi_refuses(test, good, 0, 0);
 	bad = good;
 	bad.mem.sig_type = IB_SIG_TYPE_NONE;
-	pi_refuses(test, bad, 2048, 32);
+	pi_refuses(test, bad, 2048, 24);
 	bad.wire.sig_type = IB_SIG_TYPE_NONE;
 	pi_refuses(test, bad, 2048, 0);
 	bad = good;
@@ -570,6 +570,13 @@ static void bad_terms_are_refused(struct kunit *test)
 	/* nobody has asked for the status */
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_pi_prepare(pi, &good));
 	weft_pi_status(pi, &error);
+	KUNIT_EXPECT_EQ(test, 0, weft_pi_prepare(pi, &good));
+	weft_pi_status(pi, &error);
+	/* room for tuples that the memory does not have */
+	good.mem.sig_type = IB_SIG_TYPE_NONE;
+	KUNIT_EXPECT_EQ(test, 0, weft_pi_prepare(pi, &good));
+	weft_pi_status(pi, &error);
+	pi->next.meta = 0;
 	KUNIT_EXPECT_EQ(test, 0, weft_pi_prepare(pi, &good));
 	weft_pi_status(pi, &error);
 }

@@ -91,7 +91,8 @@ static bool pi_domain_valid(const struct ib_sig_domain *domain)
 /*
  * Take @attrs for the next registration, whose memory has been mapped. Return: 0; -EINVAL: the
  * status of the registration before has not been read, an attribute is invalid, no domain has
- * tuples, their intervals differ, or the memory is not of whole blocks, with as many tuples.
+ * tuples, their intervals differ, or the memory is not of whole blocks, with as many tuples. A
+ * consumer may map room for tuples that the memory domain does not have (isert does).
  */
 int weft_pi_prepare(struct weft_pi *pi, const struct ib_sig_attrs *attrs)
 {
@@ -106,7 +107,7 @@ int weft_pi_prepare(struct weft_pi *pi, const struct ib_sig_attrs *attrs)
 		return -EINVAL;
 	interval = mem ? mem->pi_interval : wire->pi_interval;
 	blocks = div_u64_rem(next->data, interval, &rest);
-	if (!blocks || rest || next->meta != (mem ? blocks * WEFT_PI_TUPLE : 0))
+	if (!blocks || rest || (next->meta != blocks * WEFT_PI_TUPLE && (mem || next->meta)))
 		return -EINVAL;
 	next->attrs = *attrs;
 	WRITE_ONCE(next->interval, interval);
@@ -149,7 +150,8 @@ WEFT_EXPORT_FOR_TEST(weft_pi_status);
 
 /*
  * The bytes on the wire of @length bytes that a work request names by @lkey. If only the wire has
- * tuples, the consumer counts the data alone (rdma_rw_ctx_signature_init()). Any context.
+ * tuples, the consumer counts what it has mapped (rdma_rw_ctx_signature_init()): the data alone,
+ * unless there is room for tuples, too. Any context.
  */
 u32 weft_pi_wire_length(struct weft_region_table *table, u32 lkey, u32 length)
 {
@@ -162,7 +164,7 @@ u32 weft_pi_wire_length(struct weft_region_table *table, u32 lkey, u32 length)
 	if (region && region->pi) {
 		next = &region->pi->next;
 		interval = READ_ONCE(next->interval);
-		if (interval && !pi_dif(&next->attrs.mem))
+		if (interval && !next->meta && !pi_dif(&next->attrs.mem))
 			length += length / interval * WEFT_PI_TUPLE;
 	}
 	rcu_read_unlock();
