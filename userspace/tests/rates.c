@@ -38,7 +38,8 @@ static void capabilities(void)
 	min = attr.packet_pacing_caps.qp_rate_limit_min;
 	max = attr.packet_pacing_caps.qp_rate_limit_max;
 	SAME(attr.packet_pacing_caps.supported_qpts,
-	     1 << IBV_QPT_RC | 1 << IBV_QPT_UC | 1 << IBV_QPT_UD | 1 << IBV_QPT_XRC_SEND);
+	     1 << IBV_QPT_RC | 1 << IBV_QPT_UC | 1 << IBV_QPT_UD | 1 << IBV_QPT_XRC_SEND |
+	     1 << IBV_QPT_RAW_PACKET);
 	CHECK(min >= 1 && min < max);
 	make_pair(&a, &b, CONF());
 	limit(&a, min, 0);
