@@ -108,7 +108,7 @@ static uint32_t reason(enum ibv_wc_status status)
 	case IBV_WC_LOC_LEN_ERR:
 		return 16;
 	case IBV_WC_LOC_PROT_ERR:
-		return 17;
+		return 50; /* the key of a receive */
 	case IBV_WC_REM_INV_REQ_ERR:
 		return 21;
 	case IBV_WC_REM_ACCESS_ERR:
