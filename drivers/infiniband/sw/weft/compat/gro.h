@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What GRO knows of a packet. */
+/* Differences between kernels in the state that GRO keeps in a packet. */
 #ifndef WEFT_COMPAT_GRO_H
 #define WEFT_COMPAT_GRO_H
 

@@ -167,7 +167,7 @@ static enum weft_fault blame_no_receive(struct weft_qp *qp)
 	return srq ? WEFT_FAULT_RNR_RETRY_SRQ : WEFT_FAULT_RNR_RETRY;
 }
 
-/* What the peer has found, if its last refusal fits the NAK @fault. */
+/* The reason that the peer has found, if its last refusal fits the NAK @fault. */
 static enum weft_fault blame_nak(struct weft_qp *qp, enum weft_fault fault)
 {
 	struct weft_qp *peer = blame_peer(qp);

@@ -17,7 +17,7 @@
 
 /* The rnr_retry value that means no limit. */
 #define RETRY_RNR_FOR_EVER	7
-/* What the peer may need besides the round trip: its gap has to be old, and it has to run. */
+/* Besides the round trip a peer needs time until its gap is old, and until it runs. */
 #define RETRY_REPAIR_NS		(2 * WEFT_EARLY_GAP_US * NSEC_PER_USEC)
 
 static enum hrtimer_restart retry_expired(struct hrtimer *timer)

@@ -134,7 +134,7 @@ enum ib_wc_status weft_rules_status(enum weft_fault fault)
 }
 WEFT_EXPORT_FOR_TEST(weft_rules_status);
 
-/* What a requester knows of a refusal by its NAK. @status: of struct weft_refusal. */
+/* The reason that a NAK gives to the requester. @status: of struct weft_refusal. */
 enum weft_fault weft_rules_nak(enum ib_wc_status status)
 {
 	switch (status) {

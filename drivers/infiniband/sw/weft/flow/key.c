@@ -2,8 +2,8 @@
 /*
  * From the bytes of a frame to its key.
  *
- * Neither checksums nor the lengths in headers are looked at: a frame is steered by what it says,
- * as hardware steers it. What has been cut short has no header from there on.
+ * The key ignores checksums and the lengths in headers: a frame is steered by the fields that it
+ * has, as hardware steers it. A frame that has been cut short has no header from there on.
  */
 #include "flow/key.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What the sockets of link/udp.c do of generic receive offload (GRO). */
+/* Generic receive offload (GRO) of the sockets of link/udp.c. */
 #ifndef WEFT_LINK_GRO_H
 #define WEFT_LINK_GRO_H
 

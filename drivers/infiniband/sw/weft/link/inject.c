@@ -21,7 +21,7 @@ static bool inject_is_again(const struct weft_tx_batch *batch, u32 psn)
 					weft_psn_before(psn, send->inflight.sent) : batch->again;
 }
 
-/* What becomes of the packet with the headers @hdr. */
+/* The action of the rule that fires for the packet with the headers @hdr, if one does. */
 static enum weft_inject_action inject_look(const struct weft_tx_batch *batch,
 					   const struct weft_hdr *hdr, u32 length)
 {

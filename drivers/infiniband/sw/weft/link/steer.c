@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What becomes of a frame:
+ * The way of a frame:
  *
  * 1. Each sniffer gets a copy, of frames that leave, too.
  * 2. RoCEv2 and the frames of an InfiniBand fabric go on to the stack.
