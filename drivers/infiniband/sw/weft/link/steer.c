@@ -271,7 +271,7 @@ static struct weft_steering *steer_of(struct weft_dev *dev)
 	return steering;
 }
 
-/* What the net device must receive. A rule without a whole MAC address takes what comes. */
+/* Let the net device receive more for the rule; nothing more without a whole MAC address. */
 static void steer_choose_filter(struct weft_steer_rule *rule, const struct weft_flow_spec *spec)
 {
 	struct weft_tap_filter *filter = &rule->filter;

@@ -170,7 +170,7 @@ static u32 uso_linear(const struct sk_buff *skb, u32 offset, u32 size)
 
 	if (size >= length && !skb_copy_bits(skb, offset, &opcode, sizeof(opcode)))
 		length = max_t(u32, length, weft_opcode(opcode)->length);
-	/* what is not in fragments is copied, too */
+	/* the bytes outside of fragments are copied, too */
 	if (skb_headlen(skb) > offset)
 		length = max(length, skb_headlen(skb) - offset);
 	return min(length, size);

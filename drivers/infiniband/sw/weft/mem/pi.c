@@ -269,7 +269,7 @@ static noinline void pi_fail(const struct weft_region *region, u64 block,
 	spin_unlock_irqrestore(&pi->lock, flags);
 }
 
-/* Which bits of a tuple are compared: each bit of @check_mask stands for a byte. */
+/* The bits of a tuple that are compared: each bit of @check_mask stands for a byte. */
 static u64 pi_mask(u8 check_mask)
 {
 	u64 mask = 0;

@@ -17,7 +17,7 @@ struct weft_region_table;
 
 #define WEFT_PI_TUPLE	8U
 
-/* What a registration says of its memory. */
+/* The memory of a registration, and how it is protected. */
 struct weft_pi_terms {
 	struct ib_sig_attrs	attrs;		/* the two domains, and what is checked */
 	u32			interval;	/* bytes of data in front of each tuple */

@@ -67,8 +67,8 @@ struct weft_progress {
 };
 
 /*
- * What the responder has refused last: the access that was to be made, and why it was refused (enum
- * weft_fault: the reason of the rules, and the reason in detail; 0: nothing has been).
+ * The last refusal of the responder: the access that was to be made, and the reason (enum
+ * weft_fault: that of the rules, and the one in detail; 0: there was no refusal).
  */
 struct weft_refused {
 	u64	addr;

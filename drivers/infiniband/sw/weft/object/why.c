@@ -118,7 +118,7 @@ static void why_add(struct weft_why *why, struct weft_why_entry *entry)
 	put_pid(pid);
 }
 
-/* What all records of a QP have. */
+/* Fill in the members that all records of a QP have. */
 static void why_add_qp(struct weft_qp *qp, struct weft_why_entry *entry)
 {
 	struct weft_why_record *record = &entry->record;
@@ -253,8 +253,8 @@ static void why_show(struct weft_why *why, u32 slot, const struct why_reader *re
 }
 
 /*
- * A piece of the file that the records are. It belongs to whoever has opened @file, in the
- * namespace of process ids of whoever reads.
+ * Read a piece of the file of records. The credentials of the opener of @file, and the reader's
+ * namespace of process ids, decide which records it has.
  */
 ssize_t weft_why_read(struct weft_why *why, const struct file *file, char *buf, loff_t from,
 		      size_t size)
