@@ -13,11 +13,11 @@ build_dir()
 	printf '%s\n' "$dir"
 }
 
-# objects_dir NAME: where NAME is compiled for all checkouts, one at a time: the process that
-# compiles locks "objects-NAME".
+# objects_dir NAME: where NAME is compiled, for all checkouts, one at a time: the process that
+# compiles locks it. With WEFT_OBJECTS, a directory, this checkout has a place of its own.
 objects_dir()
 {
-	local dir=$WEFT_CACHE/objects/$1
+	local dir=${WEFT_OBJECTS:-$WEFT_CACHE/objects}/$1
 	mkdir -p "$dir"
 	printf '%s\n' "$dir"
 }
