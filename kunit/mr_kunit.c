@@ -523,7 +523,7 @@ static void rereg_user_mr_refuses_bound_windows(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, weft_alloc_mw(&mw, NULL));
 	request.rkey = mw.rkey;
 	request.lkey = mr->lkey;
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&fixture->who, &request));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_PTR_EQ(test, weft_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0, 0,
 						     NULL, NULL),
 			    ERR_PTR(-EBUSY));

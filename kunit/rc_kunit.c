@@ -722,7 +722,7 @@ static struct ib_mw *rc_bind(struct rc *rc)
 	KUNIT_ASSERT_EQ(test, weft_alloc_mw(mw, NULL), 0);
 	request.rkey = mw->rkey;
 	request.new_rkey = mw->rkey;
-	KUNIT_EXPECT_EQ(test, weft_mw_bind(&node->qp->send.who, &request), 0);
+	KUNIT_EXPECT_EQ(test, weft_mw_bind(&node->qp->send.who, &request, GFP_KERNEL), 0);
 	return mw;
 }
 

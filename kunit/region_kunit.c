@@ -361,7 +361,7 @@ static void bind_type_1(struct kunit *test)
 	rkey = request.new_rkey;
 	KUNIT_EXPECT_EQ(test, -EACCES, try_access(who, mw.rkey, request.addr, 1,
 						  IB_ACCESS_REMOTE_READ));
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, -EINVAL, try_access(who, mw.rkey, request.addr, 1,
 						  IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, -EINVAL, try_access(who, rkey, request.addr, 1, 0));
@@ -373,7 +373,7 @@ static void bind_type_1(struct kunit *test)
 						  IB_ACCESS_REMOTE_WRITE));
 	KUNIT_EXPECT_EQ(test, (u64)PAGE_SIZE + 49,
 			resolved_offset(test, rkey, request.addr + 99));
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, rkey));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, rkey, GFP_KERNEL));
 	weft_dealloc_mw(&mw);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
 }
@@ -392,9 +392,9 @@ static void bind_flush(struct kunit *test)
 	request = bind_request(test, &mw);
 	request.access = IB_ACCESS_FLUSH_GLOBAL;
 	rkey = request.new_rkey;
-	KUNIT_EXPECT_EQ(test, -EACCES, weft_mw_bind(who, &request));
+	KUNIT_EXPECT_EQ(test, -EACCES, weft_mw_bind(who, &request, GFP_KERNEL));
 	fixture->region->access |= IB_ACCESS_FLUSH_GLOBAL;
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, -EACCES, weft_region_resolve_all(who, rkey, COMPAT_ACCESS_FLUSH,
 							       &span));
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_region_resolve_all(who, mw.rkey,
@@ -417,9 +417,9 @@ static void bind_type_1_again(struct kunit *test)
 
 	add_window(test, &mw, IB_MW_TYPE_1);
 	request = bind_request(test, &mw);
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request, GFP_KERNEL));
 	/* an old key still names the window, as only its index matters */
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&fixture->region->bound));
 
 	/* any QP of the PD may use it, and bind it elsewhere */
@@ -427,7 +427,7 @@ static void bind_type_1_again(struct kunit *test)
 	request.rkey = request.new_rkey;
 	request.new_rkey = ib_inc_rkey(request.rkey);
 	request.addr = IOVA;
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, 0, try_access(who, request.new_rkey, IOVA, 1,
 					    IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, 1, atomic_read(&fixture->region->bound));
@@ -436,7 +436,7 @@ static void bind_type_1_again(struct kunit *test)
 	request.rkey = request.new_rkey;
 	request.length = 0;
 	request.lkey = 0;
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, -EACCES, try_access(who, request.rkey, IOVA, 1,
 						  IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
@@ -456,23 +456,23 @@ static void bind_type_2(struct kunit *test)
 	add_window(test, &mw, IB_MW_TYPE_2);
 	request = bind_request(test, &mw);
 	rkey = request.new_rkey;
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, mw.rkey));
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, mw.rkey, GFP_KERNEL));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, 0, try_access(who, rkey, request.addr, 1,
 					    IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, -EINVAL, try_access(&other, rkey, request.addr, 1,
 						  IB_ACCESS_REMOTE_READ));
 
 	request.rkey = rkey;
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(who, &request));
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&other, rkey));
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, rkey ^ 1));
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_invalidate(who, rkey));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(who, &request, GFP_KERNEL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&other, rkey, GFP_KERNEL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, rkey ^ 1, GFP_KERNEL));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_invalidate(who, rkey, GFP_KERNEL));
 	KUNIT_EXPECT_NE(test, 0, try_access(who, rkey, request.addr, 1,
 					    IB_ACCESS_REMOTE_READ));
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, rkey));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, rkey, GFP_KERNEL));
 
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&other, &request));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&other, &request, GFP_KERNEL));
 	weft_dealloc_mw(&mw);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
 }
@@ -488,7 +488,7 @@ static void bind_zero_based(struct kunit *test)
 	request = bind_request(test, &mw);
 	rkey = request.new_rkey;
 	request.access |= IB_ZERO_BASED | IB_ACCESS_REMOTE_ATOMIC;
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&fixture->who, &request));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, 0, try_access(&fixture->who, rkey, 0, 100,
 					    IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, -ERANGE, try_access(&fixture->who, rkey, request.addr, 1,
@@ -510,7 +510,7 @@ static void dealloc_mw_spares_accesses(struct kunit *test)
 
 	add_window(test, &mw, IB_MW_TYPE_1);
 	request = bind_request(test, &mw);
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&fixture->who, &request));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve(&fixture->who, request.new_rkey,
 						     request.addr, 1,
 						     IB_ACCESS_REMOTE_READ, &span));
@@ -536,7 +536,7 @@ static void dereg_mr_refuses_bound_windows(struct kunit *test)
 	mr->region->blocks = NULL;
 	add_window(test, &mw, IB_MW_TYPE_1);
 	request = bind_request(test, &mw);
-	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&fixture->who, &request));
+	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, -EBUSY, weft_dereg_mr(&mr->ib_mr, NULL));
 	weft_dealloc_mw(&mw);
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(&mr->ib_mr, NULL));
@@ -552,7 +552,7 @@ static void bind_to_a_sealed_region(struct kunit *test)
 	add_window(test, &mw, IB_MW_TYPE_1);
 	request = bind_request(test, &mw);
 	KUNIT_EXPECT_TRUE(test, weft_region_seal(fixture->region));
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	weft_dealloc_mw(&mw);
 }
 
@@ -613,7 +613,7 @@ static void bind_rules(struct kunit *test)
 	request.access = param->access;
 	request.addr = param->addr;
 	request.length = param->length;
-	KUNIT_EXPECT_EQ(test, param->expected, weft_mw_bind(&fixture->who, &request));
+	KUNIT_EXPECT_EQ(test, param->expected, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	weft_dealloc_mw(&mw);
 	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&region->refs));
 	weft_region_kill(region);
@@ -630,25 +630,25 @@ static void bind_wrong_objects(struct kunit *test)
 	add_window(test, &mw, IB_MW_TYPE_2);
 	request = bind_request(test, &mw);
 	/* wrong PD of the window (C10-72) */
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&other, &request));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&other, &request, GFP_KERNEL));
 	/* right PD of the window, wrong PD of the region */
 	fixture->region->pd = &fixture->other_pd;
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	fixture->region->pd = &fixture->pd;
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
 	request.lkey ^= 1;
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	request.lkey = mw.rkey;
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	request.lkey = fixture->region->key;
 	request.rkey = fixture->region->key;
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request));
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, request.rkey));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, request.rkey, GFP_KERNEL));
 	/* another index; a different low byte would still name the window */
 	request.rkey = mw.rkey ^ 0x80000000;
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	weft_dealloc_mw(&mw);
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, mw.rkey));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, mw.rkey, GFP_KERNEL));
 }
 
 /* The null key works in any PD and at any address, and reads do not return what was written. */

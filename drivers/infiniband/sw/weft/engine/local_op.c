@@ -8,12 +8,12 @@
 #include "object/key.h"
 #include "object/mw.h"
 
-int weft_local_invalidate(const struct weft_accessor *who, const struct weft_sqe *sqe)
+int weft_local_invalidate(const struct weft_accessor *who, const struct weft_sqe *sqe, gfp_t gfp)
 {
 	return weft_key_invalidate(who, sqe->ex, true);
 }
 
-int weft_local_bind(const struct weft_accessor *who, const struct weft_sqe *sqe)
+int weft_local_bind(const struct weft_accessor *who, const struct weft_sqe *sqe, gfp_t gfp)
 {
 	struct weft_mw_request request = {
 		.rkey = sqe->mw.rkey,
@@ -24,11 +24,11 @@ int weft_local_bind(const struct weft_accessor *who, const struct weft_sqe *sqe)
 		.length = sqe->mw.length,
 	};
 
-	return weft_mw_bind(who, &request);
+	return weft_mw_bind(who, &request, gfp);
 }
 
 /* REG_MR */
-int weft_local_register(const struct weft_accessor *who, const struct weft_sqe *sqe)
+int weft_local_register(const struct weft_accessor *who, const struct weft_sqe *sqe, gfp_t gfp)
 {
 	struct weft_fastreg_request request = {
 		.key = sqe->mw.rkey,

@@ -605,10 +605,9 @@ static enum weft_fault msg_invalidate(struct weft_qp *qp, u32 rkey)
 	switch (weft_key_invalidate(&qp->recv.who, rkey, false)) {
 	case 0:
 		return WEFT_FAULT_NONE;
-	case -EBUSY:
-		/*
-		 * an access by another QP has not ended yet: let the requester repeat the message
-		 */
+	case -EBUSY: /* an access by another QP has not ended yet */
+	case -ENOMEM:
+		/* let the requester repeat the message */
 		return WEFT_FAULT_RNR;
 	default:
 		qp->recv.refused = (struct weft_refused){ .key = rkey };

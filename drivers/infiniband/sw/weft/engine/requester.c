@@ -75,13 +75,18 @@ static void req_drained(struct weft_qp *qp)
 static noinline enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot *slot,
 					    const struct weft_budget *budget)
 {
+	gfp_t gfp = budget->atomic ? GFP_ATOMIC | __GFP_NOWARN : GFP_KERNEL_ACCOUNT;
 	struct weft_inflight *inflight = &qp->send.inflight;
+	int err;
 
 	if (slot->wqe.sqe.flags & WEFT_SQE_FENCE && inflight->reads)
 		return WEFT_LATER;
 	if (budget->atomic && slot->op->flags & WEFT_OPF_SLEEPS)
 		return WEFT_STOPPED;
-	if (!slot->executed && slot->op->local(&qp->send.who, &slot->wqe.sqe))
+	err = slot->executed ? 0 : slot->op->local(&qp->send.who, &slot->wqe.sqe, gfp);
+	if (err == -ENOMEM && budget->atomic)
+		return WEFT_STOPPED;
+	if (err)
 		slot->fault = WEFT_FAULT_BIND;
 	slot->executed = true;
 	if (!slot->fault)

@@ -3,6 +3,7 @@
 #include "object/key.h"
 
 #include <linux/errno.h>
+#include <linux/gfp.h>
 
 #include "mem/fastreg.h"
 #include "object/mw.h"
@@ -12,12 +13,14 @@
  * registration. @who is the QP of the LOCAL_INV work request, or the receiver of the SEND with
  * Invalidate. With @wait, wait for accesses to end (process context, may sleep).
  *
- * Return: 0; -EBUSY: without @wait, try again; else see weft_mw_invalidate() and
+ * Return: 0; -EBUSY and -ENOMEM: without @wait, try again; else see weft_mw_invalidate() and
  * weft_fastreg_invalidate().
  */
 int weft_key_invalidate(const struct weft_accessor *who, u32 key, bool wait)
 {
 	int err = weft_fastreg_invalidate(who, key, wait);
 
-	return err == -ENOENT ? weft_mw_invalidate(who, key) : err;
+	if (err != -ENOENT)
+		return err;
+	return weft_mw_invalidate(who, key, wait ? GFP_KERNEL_ACCOUNT : GFP_ATOMIC);
 }

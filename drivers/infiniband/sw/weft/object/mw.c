@@ -66,11 +66,11 @@ int weft_dealloc_mw(struct ib_mw *ib_mw)
 WEFT_EXPORT_FOR_TEST(weft_dealloc_mw);
 
 /* A successor of @window that is not bound. */
-static struct weft_region *mw_unbound(const struct weft_region *window)
+static struct weft_region *mw_unbound(const struct weft_region *window, gfp_t gfp)
 {
 	struct weft_region *new;
 
-	new = weft_region_successor(window, GFP_ATOMIC);
+	new = weft_region_successor(window, gfp);
 	if (!new)
 		return NULL;
 	new->access = 0;
@@ -182,7 +182,7 @@ static int mw_attach(struct weft_region *new, const struct weft_accessor *who,
 }
 
 static int mw_rebind(struct weft_region *window, const struct weft_accessor *who,
-		     const struct weft_mw_request *request)
+		     const struct weft_mw_request *request, gfp_t gfp)
 {
 	struct weft_region *new;
 	int err;
@@ -190,7 +190,7 @@ static int mw_rebind(struct weft_region *window, const struct weft_accessor *who
 	err = mw_check_window(window, who, request);
 	if (err)
 		return err;
-	new = mw_unbound(window);
+	new = mw_unbound(window, gfp);
 	if (!new)
 		return -ENOMEM;
 	new->key = (window->key & ~MW_KEY_MASK) | (request->new_rkey & MW_KEY_MASK);
@@ -214,8 +214,7 @@ static int mw_rebind(struct weft_region *window, const struct weft_accessor *who
  * or region; -EACCES: rights that the region does not grant, or no windows; -ERANGE: outside the
  * region; -ENOMEM. A failure changes nothing.
  */
-int weft_mw_bind(const struct weft_accessor *who,
-		 const struct weft_mw_request *request)
+int weft_mw_bind(const struct weft_accessor *who, const struct weft_mw_request *request, gfp_t gfp)
 {
 	struct weft_region *window;
 	int err;
@@ -225,13 +224,13 @@ int weft_mw_bind(const struct weft_accessor *who,
 	if (!window)
 		return -EINVAL;
 	weft_pause(WEFT_PAUSE_MW_BIND_FOUND);
-	err = mw_rebind(window, who, request);
+	err = mw_rebind(window, who, request, gfp);
 	weft_region_put(window);
 	return err;
 }
 WEFT_EXPORT_FOR_TEST(weft_mw_bind);
 
-static int mw_detach(struct weft_region *window, const struct weft_accessor *who)
+static int mw_detach(struct weft_region *window, const struct weft_accessor *who, gfp_t gfp)
 {
 	struct weft_region *new;
 
@@ -239,7 +238,7 @@ static int mw_detach(struct weft_region *window, const struct weft_accessor *who
 	if (window->kind != WEFT_REGION_MW2 || window->pd != who->pd ||
 	    !window->parent || window->qpn != who->qpn)
 		return -EINVAL;
-	new = mw_unbound(window);
+	new = mw_unbound(window, gfp);
 	if (!new)
 		return -ENOMEM;
 	return mw_replace(window, new);
@@ -251,7 +250,7 @@ static int mw_detach(struct weft_region *window, const struct weft_accessor *who
  *
  * Return: 0; -EINVAL: not a type 2 window that is bound to this QP; -ENOMEM.
  */
-int weft_mw_invalidate(const struct weft_accessor *who, u32 rkey)
+int weft_mw_invalidate(const struct weft_accessor *who, u32 rkey, gfp_t gfp)
 {
 	struct weft_region *window;
 	int err;
@@ -259,7 +258,7 @@ int weft_mw_invalidate(const struct weft_accessor *who, u32 rkey)
 	window = weft_region_get(who->table, rkey);
 	if (!window)
 		return -EINVAL;
-	err = mw_detach(window, who);
+	err = mw_detach(window, who, gfp);
 	weft_region_put(window);
 	return err;
 }

@@ -28,7 +28,7 @@ struct weft_mw_request {
 
 int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata);
 int weft_dealloc_mw(struct ib_mw *ib_mw);
-int weft_mw_bind(const struct weft_accessor *who, const struct weft_mw_request *request);
-int weft_mw_invalidate(const struct weft_accessor *who, u32 rkey);
+int weft_mw_bind(const struct weft_accessor *who, const struct weft_mw_request *request, gfp_t gfp);
+int weft_mw_invalidate(const struct weft_accessor *who, u32 rkey, gfp_t gfp);
 
 #endif /* WEFT_OBJECT_MW_H */

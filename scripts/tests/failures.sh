@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+# shellcheck shell=bash
+#
+# Memory that the kernel refuses to weft. To be sourced after lib.sh.
+
+slab=/sys/kernel/debug/failslab
+pages=/sys/kernel/debug/fail_page_alloc
+
+# fails DIR FILE=VALUE...: settings of a kind of fault
+fails()
+{
+	local setting
+	for setting in "${@:2}"; do
+		printf '%s\n' "${setting#*=}" >"$1/${setting%%=*}"
+	done
+}
+
+# no_memory_for_weft: of a task with a number in its fail-nth, that allocation fails, if a function
+# of weft makes it or has called the one that does
+no_memory_for_weft()
+{
+	local file text
+	for file in /proc/self/fail-nth $slab/require-start; do
+		[ -e "$file" ] || skip "this kernel cannot be told to have no memory"
+	done
+	modprobe weft
+	mapfile -t text < <(awk '$4 == "[weft]" && $2 ~ /[tT]/ { print $1 }' /proc/kallsyms | sort | sed -n '1p;$p')
+	[ ${#text[@]} = 2 ] || fail "where is weft?"
+	for file in $slab $pages; do
+		fails $file probability=0 require-start="0x${text[0]}" require-end="0x${text[1]}" stacktrace-depth=32 \
+			ignore-gfp-wait=N task-filter=N interval=1 space=0 verbose=0 times=-1
+	done
+	fails $pages min-order=0 ignore-gfp-highmem=N
+	# copies from and to processes never fail: no function is at this address
+	fails /sys/kernel/debug/fail_usercopy require-start=1 require-end=2 stacktrace-depth=32
+}
+
+# some_atomic_fail PERCENT: so many of weft's allocations that may not sleep fail, which are those for
+# packets
+some_atomic_fail()
+{
+	no_memory_for_weft
+	defer fails $slab probability=0
+	defer fails $pages probability=0
+	fails $slab ignore-gfp-wait=Y times=1000000 probability="$1"
+	fails $pages ignore-gfp-wait=Y times=1000000 probability="$1"
+}
+
+# failed_allocations: since some_atomic_fail
+failed_allocations()
+{
+	echo $((2000000 - $(cat $slab/times) - $(cat $pages/times)))
+}
