@@ -35,6 +35,18 @@ no_memory_for_weft()
 	fails /sys/kernel/debug/fail_usercopy require-start=1 require-end=2 stacktrace-depth=32
 }
 
+# memory_for FUNCTION: it gets memory all the same, and so do those that it calls
+memory_for()
+{
+	local file text
+	mapfile -t text < <(awk '$2 ~ /[tT]/ { print $1, $3 }' /proc/kallsyms | sort |
+		awk -v name="$1" 'found { print $1; exit } $2 == name { print $1; found = 1 }')
+	[ ${#text[@]} = 2 ] || fail "where is $1?"
+	for file in $slab $pages; do
+		fails $file reject-start="0x${text[0]}" reject-end="0x${text[1]}"
+	done
+}
+
 # some_atomic_fail PERCENT: so many of weft's allocations that may not sleep fail, which are those for
 # packets
 some_atomic_fail()
