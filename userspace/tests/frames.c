@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * RAW_PACKET QPs and flow steering between contexts of one device: states, queues, lengths,
- * checksums, rules. frames-wire.c has what needs another net device.
+ * checksums, rules. frames-offload.c has what an adapter does to frames, frames-wire.c what needs
+ * another net device.
  */
 #include "frames.h"
 
@@ -48,7 +49,8 @@ void raw_ready(struct ibv_qp *qp)
 void side_open_in(struct side *s, struct ibv_context *context)
 {
 	struct ibv_cq_init_attr_ex attr = {
-		.cqe = 256, .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_FLOW_TAG,
+		.cqe = 256, .wc_flags = IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_FLOW_TAG |
+					IBV_WC_EX_WITH_CVLAN,
 	};
 
 	s->ctx = context;
@@ -263,12 +265,15 @@ static void says_what_it_can(void)
 	struct ibv_device_attr_ex attr;
 
 	SAME(ibv_query_device_ex(ctx, NULL, &attr), 0);
-	SAME(attr.raw_packet_caps, IBV_RAW_PACKET_CAP_IP_CSUM);
+	SAME(attr.raw_packet_caps, IBV_RAW_PACKET_CAP_IP_CSUM | IBV_RAW_PACKET_CAP_SCATTER_FCS |
+	     IBV_RAW_PACKET_CAP_CVLAN_STRIPPING);
+	CHECK(attr.device_cap_flags_ex & IBV_DEVICE_RAW_SCATTER_FCS);
 	CHECK(attr.orig_attr.device_cap_flags & IBV_DEVICE_MANAGED_FLOW_STEERING);
 	CHECK(attr.orig_attr.device_cap_flags & IBV_DEVICE_RAW_IP_CSUM);
 	CHECK(attr.packet_pacing_caps.supported_qpts & 1 << IBV_QPT_RAW_PACKET);
 	SAME(attr.rss_caps.supported_qpts, 0);
-	SAME(attr.tso_caps.max_tso, 0);
+	SAME(attr.tso_caps.max_tso, 65280);
+	SAME(attr.tso_caps.supported_qpts, 1 << IBV_QPT_RAW_PACKET);
 }
 
 static void states(void)
@@ -343,9 +348,7 @@ static void queues(void)
 	ex.pd = a.pd;
 	ex.send_cq = a.cq;
 	ex.recv_cq = a.cq;
-	ex.create_flags = IBV_QP_CREATE_SCATTER_FCS;
-	REFUSED(ibv_create_qp_ex(a.ctx, &ex), EOPNOTSUPP);
-	ex.create_flags = IBV_QP_CREATE_CVLAN_STRIPPING;
+	ex.create_flags = 1 << 20;
 	REFUSED(ibv_create_qp_ex(a.ctx, &ex), EOPNOTSUPP);
 	ex.create_flags = 0;
 	ex.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -777,8 +780,9 @@ static void removed(void)
 TESTS(
 	TEST(says_what_it_can), TEST(states), TEST(queues), TEST(needs_net_raw), TEST(lengths),
 	TEST(lists), TEST(receives), TEST(receives_in_rtr), TEST(own_context), TEST(checksums),
-	TEST(priorities), TEST(tags), TEST(refused_rules), TEST(many_rules), TEST(removed),
+	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(priorities), TEST(tags), TEST(refused_rules),
+	TEST(many_rules), TEST(removed),
 	TEST(wire_in), TEST(wire_out), TEST(wire_tags), TEST(wire_aggregates), TEST(wire_host),
 	TEST(wire_reserved), TEST(wire_sniffer), TEST(wire_defaults), TEST(wire_filters),
-	TEST(wire_hostile), TEST(wire_moves)
+	TEST(wire_hostile), TEST(wire_tso), TEST(wire_moves)
 )

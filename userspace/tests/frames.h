@@ -60,6 +60,13 @@ void rule_tag(struct rule *rule, uint32_t tag);
 void rule_drop(struct rule *rule);
 struct ibv_flow *rule_make(struct side *s, struct rule *rule);
 
+/* frames-offload.c */
+void tso_frames(void);
+void tso_refused(void);
+void strips_vlan(void);
+void scatters_fcs(void);
+void wire_tso(void);
+
 /* frames-wire.c: with a net device of the other end of the cable, $WEFT_WIRE */
 void wire_in(void);
 void wire_out(void);

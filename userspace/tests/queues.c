@@ -807,7 +807,7 @@ static struct ibv_cq_ex *make_cq_ex(void)
 	struct ibv_cq_ex *cq = ibv_create_cq_ex(ctx, &attr);
 
 	CHECK(cq);
-	attr.wc_flags |= IBV_WC_EX_WITH_CVLAN;
+	attr.wc_flags |= IBV_WC_EX_WITH_TM_INFO;
 	REFUSED(ibv_create_cq_ex(ctx, &attr), EOPNOTSUPP);
 	attr.wc_flags = IBV_WC_EX_WITH_TM_INFO;
 	REFUSED(ibv_create_cq_ex(ctx, &attr), EOPNOTSUPP);

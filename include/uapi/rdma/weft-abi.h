@@ -163,7 +163,7 @@ enum weft_sqe_opcode {
 	/* if WEFT_UCONTEXT_PLACEMENT is set */
 	WEFT_SQE_FLUSH		= 11,
 	WEFT_SQE_ATOMIC_WRITE	= 12,
-	/* kernel consumers only: the QP of a process cannot be created for it */
+	/* of a QP that is created for it: UD of a kernel consumer, RAW_PACKET of a process */
 	WEFT_SQE_LSO		= 13,
 	/* kernel consumers only: processes have no verb for them */
 	WEFT_SQE_MASKED_CMP_SWP	= 14,
@@ -256,6 +256,27 @@ struct weft_sqe {
 	};
 };
 
+/* The most bytes of headers in a WEFT_SQE_LSO. */
+#define WEFT_LSO_HEADERS	188
+/* RAW_PACKET: the least struct weft_lso.mss, and the most bytes of payload */
+#define WEFT_TSO_MIN_MSS	8
+#define WEFT_TSO_MAX_LENGTH	65280
+
+/**
+ * struct weft_lso - what a WEFT_SQE_LSO has beside its payload
+ * @mss: bytes of payload in each packet but the last
+ * @length: bytes of @header
+ * @header: template for each packet
+ *
+ * It is at the end of the slot, which has no other use for these bytes if the QP is created for
+ * WEFT_SQE_LSO.
+ */
+struct weft_lso {
+	__u16		mss;
+	__u16		length;
+	__u8		header[WEFT_LSO_HEADERS];
+};
+
 /**
  * struct weft_rqe - a receive work request, followed by its sge list
  * @wr_id: returned in the completion
@@ -314,7 +335,8 @@ enum weft_cqe_roce_sl {
  * @dlid_path_bits: UD on InfiniBand
  * @network_hdr_type: GSI on RoCE: enum rdma_network_type
  * @port_num: port that received the message
- * @vlan_id: GSI on RoCE: VLAN of the message, 0xffff: none
+ * @vlan_id: GSI on RoCE: VLAN of the message, 0xffff: none; RAW_PACKET: the tag of a VLAN that has
+ *	been taken out of the frame, or 0
  * @reserved_3e: 0
  */
 struct weft_cqe {
@@ -408,14 +430,18 @@ struct weft_alloc_ucontext_resp {
  * @qp_rate_limit_min: kbit/s
  * @qp_rate_limit_max: kbit/s
  * @supported_qpts: the QP types with a rate limit, a bit per enum ib_qp_type
- * @reserved_14: 0
+ * @max_tso: bytes of payload in a TSO, 0: there is no TSO
+ * @tso_qpts: the QP types with TSO, as @supported_qpts
+ * @reserved_1c: 0
  */
 struct weft_query_device_resp {
 	__aligned_u64	comp_mask;
 	__u32		qp_rate_limit_min;
 	__u32		qp_rate_limit_max;
 	__u32		supported_qpts;
-	__u32		reserved_14;
+	__u32		max_tso;
+	__u32		tso_qpts;
+	__u32		reserved_1c;
 };
 
 struct weft_create_cq_req {
@@ -444,10 +470,15 @@ struct weft_resize_cq_resp {
  * struct weft_create_qp_req - creation of a user QP
  * @comp_mask: 0, for extensions
  * @cookie: returned in every completion of this QP
+ * @max_tso_header: RAW_PACKET: the most bytes of headers in a WEFT_SQE_LSO, up to WEFT_LSO_HEADERS;
+ *	0: the QP is not created for it
+ * @reserved_14: 0
  */
 struct weft_create_qp_req {
 	__aligned_u64	comp_mask;
 	__aligned_u64	cookie;
+	__u32		max_tso_header;
+	__u32		reserved_14;
 };
 
 /**
@@ -812,17 +843,18 @@ struct weft_raw_srq {
 	(check(weft_ring_hdr, 256) &&			\
 	 check(weft_sge, 16) &&				\
 	 check(weft_sqe, 64) &&				\
+	 check(weft_lso, 192) &&				\
 	 check(weft_rqe, 16) &&				\
 	 check(weft_cqe, 64) &&				\
 	 check(weft_ring_resp, 24) &&			\
 	 check(weft_alloc_ucontext_req, 16) &&		\
 	 check(weft_alloc_ucontext_resp, 16) &&		\
-	 check(weft_query_device_resp, 24) &&		\
+	 check(weft_query_device_resp, 32) &&		\
 	 check(weft_create_cq_req, 8) &&		\
 	 check(weft_create_cq_resp, 32) &&		\
 	 check(weft_resize_cq_req, 8) &&		\
 	 check(weft_resize_cq_resp, 24) &&		\
-	 check(weft_create_qp_req, 16) &&		\
+	 check(weft_create_qp_req, 24) &&		\
 	 check(weft_create_qp_resp, 64) &&		\
 	 check(weft_alt_path, 32) &&			\
 	 check(weft_modify_qp_req, 72) &&		\

@@ -16,7 +16,7 @@ enum {
 		   IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN,
 	CQ_WC_FLAGS = IBV_WC_STANDARD_FLAGS |
 		      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
-		      IBV_WC_EX_WITH_FLOW_TAG |
+		      IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_FLOW_TAG |
 		      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
 };
 
@@ -251,6 +251,14 @@ static uint32_t cq_read_flow_tag(struct ibv_cq_ex *ibcq)
 								       cqe->ex;
 }
 
+/* Datagrams have a value that says that there is no VLAN. */
+static uint16_t cq_read_cvlan(struct ibv_cq_ex *ibcq)
+{
+	uint16_t vlan = to_weft_cq_ex(ibcq)->cqe->vlan_id;
+
+	return vlan == UINT16_MAX ? 0 : vlan;
+}
+
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
@@ -287,6 +295,7 @@ static void cq_set_ex_ops(struct ibv_cq_ex *cq)
 	cq->read_sl = cq_read_sl;
 	cq->read_dlid_path_bits = cq_read_dlid_path_bits;
 	cq->read_completion_ts = cq_read_completion_ts;
+	cq->read_cvlan = cq_read_cvlan;
 	cq->read_flow_tag = cq_read_flow_tag;
 	cq->read_completion_wallclock_ns = cq_read_wallclock_ns;
 }

@@ -29,7 +29,8 @@ enum {
 			  1 << WEFT_SQE_SEND_INV | 1 << WEFT_SQE_WRITE |
 			  1 << WEFT_SQE_WRITE_IMM,
 	DATA_OPS	= INLINE_OPS | 1 << WEFT_SQE_READ |
-			  1 << WEFT_SQE_CMP_SWP | 1 << WEFT_SQE_FETCH_ADD,
+			  1 << WEFT_SQE_CMP_SWP | 1 << WEFT_SQE_FETCH_ADD |
+			  1 << WEFT_SQE_LSO,
 	/* ibv_wr_atomic_write() takes its data as an argument, not by ibv_wr_set_sge() and so on */
 	POST_INLINE_OPS	= INLINE_OPS | 1 << WEFT_SQE_ATOMIC_WRITE,
 	POST_DATA_OPS	= DATA_OPS | 1 << WEFT_SQE_ATOMIC_WRITE,
@@ -61,6 +62,7 @@ static const uint8_t sqe_opcodes[] = {
 	[IBV_WR_LOCAL_INV]		= WEFT_SQE_LOCAL_INV,
 	[IBV_WR_BIND_MW]		= WEFT_SQE_BIND_MW,
 	[IBV_WR_SEND_WITH_INV]		= WEFT_SQE_SEND_INV,
+	[IBV_WR_TSO]			= WEFT_SQE_LSO,
 	[VERBS_WR_ATOMIC_WRITE]		= WEFT_SQE_ATOMIC_WRITE,
 };
 
@@ -255,14 +257,42 @@ static inline void put_atomic(struct weft_sqe *sqe,
 /* The bytes of the Ethernet header, with which each frame begins. */
 #define ETHERNET_HEADER		14
 
-static int check_frame(const struct ibv_send_wr *wr)
+static uint64_t wr_length(const struct ibv_send_wr *wr)
 {
 	uint64_t length = 0;
 	int i;
 
 	for (i = 0; i < wr->num_sge; i++)
 		length += wr->sg_list[i].length;
-	return length < ETHERNET_HEADER ? EINVAL : 0;
+	return length;
+}
+
+/* The headers of a TSO are at the end of the slot. The kernel checks what they are. */
+static int put_tso(const struct weft_sq *sq, struct weft_sqe *sqe,
+		   const void *header, uint16_t length, uint16_t mss)
+{
+	struct weft_lso *lso;
+
+	if (length < ETHERNET_HEADER || length > sq->max_tso_header ||
+	    mss < WEFT_TSO_MIN_MSS)
+		return EINVAL;
+	lso = (void *)((uint8_t *)sqe + sq->queue.ring.stride - sizeof(*lso));
+	lso->mss = mss;
+	lso->length = length;
+	memcpy(lso->header, header, length);
+	return 0;
+}
+
+static int put_frame(const struct weft_sq *sq, struct weft_sqe *sqe,
+		     const struct ibv_send_wr *wr)
+{
+	uint64_t length = wr_length(wr);
+
+	if (sqe->opcode != WEFT_SQE_LSO)
+		return length < ETHERNET_HEADER ? EINVAL : 0;
+	if (length > WEFT_TSO_MAX_LENGTH || wr->send_flags & IBV_SEND_INLINE)
+		return EINVAL;
+	return put_tso(sq, sqe, wr->tso.hdr, wr->tso.hdr_sz, wr->tso.mss);
 }
 
 /* What a QP that is not connected has to know, or to check. */
@@ -271,7 +301,7 @@ static inline int put_connectionless(const struct weft_qp *qp,
 				     const struct ibv_send_wr *wr)
 {
 	if (qp->vqp.qp.qp_type == IBV_QPT_RAW_PACKET)
-		return check_frame(wr);
+		return put_frame(&qp->sq, sqe, wr);
 	if (unlikely(!wr->wr.ud.ah))
 		return EINVAL;
 	put_ud(sqe, wr->wr.ud.ah, wr->wr.ud.remote_qpn, wr->wr.ud.remote_qkey);
@@ -587,6 +617,16 @@ static void wr_follow_binds(const struct weft_sq *sq)
 	}
 }
 
+static void wr_send_tso(struct ibv_qp_ex *ibqp, void *hdr, uint16_t hdr_sz,
+			uint16_t mss)
+{
+	struct weft_sq *sq = &to_weft_qp_ex(ibqp)->sq;
+	struct weft_sqe *sqe = wr_begin(to_weft_qp_ex(ibqp), WEFT_SQE_LSO);
+
+	if (likely(sqe) && put_tso(sq, sqe, hdr, hdr_sz, mss))
+		wr_fail(sq, EINVAL);
+}
+
 static void wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
 			   uint32_t remote_qpn, uint32_t remote_qkey)
 {
@@ -743,7 +783,8 @@ static_assert(IBV_QP_EX_WITH_RDMA_WRITE == 1 << IBV_WR_RDMA_WRITE &&
 		      1 << IBV_WR_ATOMIC_FETCH_AND_ADD &&
 	      IBV_QP_EX_WITH_LOCAL_INV == 1 << IBV_WR_LOCAL_INV &&
 	      IBV_QP_EX_WITH_BIND_MW == 1 << IBV_WR_BIND_MW &&
-	      IBV_QP_EX_WITH_SEND_WITH_INV == 1 << IBV_WR_SEND_WITH_INV,
+	      IBV_QP_EX_WITH_SEND_WITH_INV == 1 << IBV_WR_SEND_WITH_INV &&
+	      IBV_QP_EX_WITH_TSO == 1 << IBV_WR_TSO,
 	      "bits of opcodes are flags of the ibv_wr functions, but for the newest");
 
 void weft_set_wr_ops(struct weft_qp *qp, uint64_t ops)
@@ -770,6 +811,8 @@ void weft_set_wr_ops(struct weft_qp *qp, uint64_t ops)
 		ibqp->wr_bind_mw = wr_bind_mw;
 	if (ops & IBV_QP_EX_WITH_SEND_WITH_INV)
 		ibqp->wr_send_inv = wr_send_inv;
+	if (ops & IBV_QP_EX_WITH_TSO)
+		ibqp->wr_send_tso = wr_send_tso;
 	if (ops & VERBS_QP_EX_WITH_ATOMIC_WRITE)
 		qp->vqp.tail[VERBS_QP_ATOMIC_WRITE].wr_atomic_write =
 			wr_atomic_write;

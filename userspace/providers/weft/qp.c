@@ -42,6 +42,14 @@ static int qp_map_rings(struct weft_qp *qp,
 	return 0;
 }
 
+/* The opcodes of the QP type, and TSO if the QP is created for it. */
+static uint32_t qp_opcodes(struct ibv_context *context,
+			   const struct ibv_qp_init_attr_ex *attr)
+{
+	return weft_send_opcodes(context, attr->qp_type) |
+	       (attr->max_tso_header ? 1 << IBV_WR_TSO : 0);
+}
+
 static int qp_init_queues(struct weft_qp *qp,
 			  const struct ibv_qp_init_attr_ex *attr,
 			  const struct weft_create_qp_resp *resp)
@@ -53,12 +61,13 @@ static int qp_init_queues(struct weft_qp *qp,
 	if (ret)
 		return ret;
 
-	qp->sq.opcodes = weft_send_opcodes(qp->vqp.qp.context, attr->qp_type);
+	qp->sq.opcodes = qp_opcodes(qp->vqp.qp.context, attr);
 	qp->sq.send_flags = weft_send_flags(qp->vqp.qp.context, attr->qp_type);
 	qp->sq.addressed = weft_addressed_opcodes(attr->qp_type);
 	qp->sq.connectionless = attr->qp_type == IBV_QPT_UD ||
 				attr->qp_type == IBV_QPT_RAW_PACKET;
 	qp->sq.max_inline = attr->cap.max_inline_data;
+	qp->sq.max_tso_header = attr->max_tso_header;
 	qp->sq.flags = attr->sq_sig_all ? WEFT_SQE_SIGNALED : 0;
 	qp->sq.queue.doorbell = qp_doorbell(qp, WEFT_DOORBELL_SEND);
 	weft_queue_init(&qp->sq.queue, attr->cap.max_send_sge, locked);
@@ -100,6 +109,7 @@ static struct weft_qp *qp_create(struct ibv_context *context,
 		return NULL;
 
 	cmd.drv.cookie = (uintptr_t)qp;
+	cmd.drv.max_tso_header = attr->max_tso_header;
 	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv_cmd,
 				    sizeof(cmd), &resp.ibv_resp,
 #if VERBS_PABI >= 64
@@ -146,6 +156,9 @@ enum {
 	QP_CREATE_FLAGS = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB |
 			  IBV_QP_CREATE_SOURCE_QPN |
 			  IBV_QP_CREATE_PCI_WRITE_END_PADDING,
+	/* of RAW_PACKET */
+	QP_CREATE_FRAME_FLAGS = IBV_QP_CREATE_CVLAN_STRIPPING |
+				IBV_QP_CREATE_SCATTER_FCS,
 };
 
 /* The kernel checks whether the QP type supports a flag. */
@@ -175,16 +188,21 @@ static uint32_t qp_owner(const struct ibv_qp_init_attr_ex *attr)
 
 /* 0, or an errno if the device does not support an attribute. */
 static int qp_check_attr_ex(struct ibv_context *context,
-			    const struct ibv_qp_init_attr_ex *attr)
+			    const struct ibv_qp_init_attr_ex *attr,
+			    uint32_t opcodes)
 {
-	uint32_t opcodes = weft_send_opcodes(context, attr->qp_type);
-
 	if (!check_comp_mask(attr->comp_mask,
 			     IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD |
 			     IBV_QP_INIT_ATTR_CREATE_FLAGS |
+			     IBV_QP_INIT_ATTR_MAX_TSO_HEADER |
 			     IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
 		return EOPNOTSUPP;
-	if (!check_comp_mask(qp_create_flags(attr), QP_CREATE_FLAGS))
+	if (!check_comp_mask(qp_create_flags(attr),
+			     QP_CREATE_FLAGS | QP_CREATE_FRAME_FLAGS))
+		return EOPNOTSUPP;
+	if (attr->qp_type != IBV_QPT_RAW_PACKET &&
+	    (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER ||
+	     qp_create_flags(attr) & QP_CREATE_FRAME_FLAGS))
 		return EOPNOTSUPP;
 	if ((attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) &&
 	    !check_comp_mask(attr->send_ops_flags,
@@ -209,7 +227,10 @@ struct ibv_qp *weft_create_qp_ex(struct ibv_context *context,
 	struct weft_qp *qp;
 	int ret;
 
-	ret = qp_check_attr_ex(context, attr);
+	attr_ex.qp_type = attr->qp_type;
+	if (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER)
+		attr_ex.max_tso_header = attr->max_tso_header;
+	ret = qp_check_attr_ex(context, attr, qp_opcodes(context, &attr_ex));
 	if (ret) {
 		errno = ret;
 		return NULL;

@@ -48,6 +48,11 @@ int weft_query_device_ex(struct ibv_context *context,
 			resp.drv.supported_qpts;
 	}
 
+	if (attr_size >= offsetofend(struct ibv_device_attr_ex, tso_caps)) {
+		attr->tso_caps.max_tso = resp.drv.max_tso;
+		attr->tso_caps.supported_qpts = resp.drv.tso_qpts;
+	}
+
 	version = resp.ibv_resp.base.fw_ver;
 	snprintf(attr->orig_attr.fw_ver, sizeof(attr->orig_attr.fw_ver),
 		 "%u.%u.%u", (unsigned int)(version >> 32) & 0xffff,

@@ -56,6 +56,7 @@ struct weft_pd {
  *	enum weft_sqe_opcode; immutable
  * @connectionless: the QP type is UD or RAW_PACKET; immutable
  * @max_inline: bytes; immutable
+ * @max_tso_header: bytes, 0: the QP has no TSO; immutable
  * @flags: WEFT_SQE_SIGNALED if all work requests are signaled; immutable
  * @batch_start: index at ibv_wr_start()
  * @batch_error: first errno since ibv_wr_start()
@@ -69,6 +70,7 @@ struct weft_sq {
 	uint32_t send_flags;
 	uint32_t addressed;
 	uint32_t max_inline;
+	uint32_t max_tso_header;
 	uint8_t flags;
 	bool connectionless;
 	bool unaddressed;

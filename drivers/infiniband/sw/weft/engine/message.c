@@ -773,6 +773,7 @@ static void msg_complete_frame(struct weft_qp *qp, const struct weft_frame_in *f
 		.opcode = IB_WC_RECV,
 		.byte_len = frame->length,
 		.ex = frame->tag,
+		.vlan_id = frame->cvlan,
 		.wc_flags = frame->ip_csum_ok ? WEFT_WC_IP_CSUM_OK : 0,
 	};
 

@@ -60,6 +60,7 @@ struct weft_request {
 struct weft_frame_in {
 	u32	length;
 	u32	tag;		/* of the rule that matched */
+	u16	cvlan;		/* the tag of a VLAN that has been taken out, or 0 */
 	bool	ip_csum_ok;	/* as in struct weft_request */
 };
 

@@ -189,10 +189,11 @@ bool weft_opdef_allowed(enum ib_qp_type type, bool kernel, u32 create_flags, u32
 
 	if (opcode >= WEFT_SQE_OPCODES)
 		return false;
+	op = weft_opdef(opcode);
 	/* a frame has no room for anything else */
 	if (type == IB_QPT_RAW_PACKET)
-		return opcode == WEFT_SQE_SEND;
-	op = weft_opdef(opcode);
+		return opcode == WEFT_SQE_SEND ||
+		       (opcode == WEFT_SQE_LSO && create_flags & op->create_flag);
 	if (!(op->services & BIT(weft_rules_service(type))))
 		return false;
 	if (op->flags & WEFT_OPF_KERNEL && !(kernel && type == IB_QPT_RC))

@@ -9,6 +9,7 @@
 
 #include "engine/message.h"
 #include "engine/odp.h"
+#include "link/raw_shape.h"
 #include "object/qp.h"
 #include "params.h"
 #include "stats.h"
@@ -26,14 +27,17 @@ static struct raw_cb *raw_cb(struct sk_buff *skb)
 
 /* The turn is owned. @skb is linear. WEFT_LATER: the frame has to wait. */
 static enum weft_verdict raw_take(struct weft_qp *qp, const struct sk_buff *skb,
-				  const struct weft_frame_in *frame)
+				  struct weft_frame_in frame)
 {
-	struct weft_span span = { .addr = (uintptr_t)skb->data, .length = frame->length };
+	struct weft_raw_shape shape;
 	enum weft_verdict verdict;
 	struct weft_iter src;
 
-	weft_span_iter(&span, &src);
-	verdict = weft_message_frame(qp, frame, &src).verdict;
+	weft_raw_shape(&shape, skb->data, skb->len, qp->create_flags);
+	weft_raw_shape_iter(&shape, &src);
+	frame.length = shape.length;
+	frame.cvlan = shape.cvlan;
+	verdict = weft_message_frame(qp, &frame, &src).verdict;
 	if (verdict == WEFT_DROP)
 		weft_stats_inc(qp, WEFT_STAT_RX_NOT_READY);
 	else if (verdict != WEFT_LATER)
@@ -66,7 +70,7 @@ static bool raw_work(struct weft_qp *qp)
 		if (weft_turn_stopping(&qp->recv.turn))
 			return false;
 		skb = skb_peek(&backlog->queue);
-		if (!skb || raw_take(qp, skb, &raw_cb(skb)->frame) == WEFT_LATER)
+		if (!skb || raw_take(qp, skb, raw_cb(skb)->frame) == WEFT_LATER)
 			return false;
 		raw_discharge(backlog, skb);
 		cond_resched();
@@ -125,16 +129,14 @@ static void raw_defer(struct weft_qp *qp, struct sk_buff *frame, const struct we
  */
 void weft_raw_recv(struct weft_qp *qp, struct sk_buff *frame, u32 tag, bool ip_csum_ok)
 {
-	const struct weft_frame_in in = {
-		.length = frame->len, .tag = tag, .ip_csum_ok = ip_csum_ok,
-	};
+	const struct weft_frame_in in = { .tag = tag, .ip_csum_ok = ip_csum_ok };
 
 	if (!weft_turn_try(&qp->recv.turn)) {
 		raw_defer(qp, frame, &in);
 		return;
 	}
 	if (!weft_backlog_is_empty(&qp->recv.packets) ||
-	    raw_take(qp, frame, &in) == WEFT_LATER)
+	    raw_take(qp, frame, in) == WEFT_LATER)
 		raw_defer(qp, frame, &in);
 	weft_turn_release(&qp->recv.turn);
 }

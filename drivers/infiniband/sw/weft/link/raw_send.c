@@ -15,6 +15,7 @@
 #include "engine/ipcsum.h"
 #include "link/packet.h"
 #include "link/raw_frame.h"
+#include "link/raw_tso.h"
 #include "link/steer.h"
 #include "link/tx_credit.h"
 #include "object/dev.h"
@@ -58,12 +59,13 @@ static struct sk_buff *raw_build(struct weft_qp *qp, bool checksums)
 	return skb;
 }
 
-/* A frame of a VLAN may be longer by its tag, as in Ethernet. */
+/* A frame of a VLAN may be longer by its tag, as in Ethernet. The longest frame of a TSO counts. */
 static bool raw_fits(const struct net_device *ndev, const struct sk_buff *skb)
 {
 	u32 most = READ_ONCE(ndev->mtu) + ETH_HLEN;
+	u32 length = skb_is_gso(skb) ? skb_headlen(skb) + skb_shinfo(skb)->gso_size : skb->len;
 
-	return skb->len <= most + (eth_type_vlan(skb->protocol) ? VLAN_HLEN : 0);
+	return length <= most + (eth_type_vlan(skb->protocol) ? VLAN_HLEN : 0);
 }
 
 /*
@@ -85,9 +87,11 @@ static enum weft_verdict raw_transmit(struct weft_qp *qp, struct sk_buff *skb)
 	return WEFT_DONE;
 }
 
-static enum weft_verdict raw_send(struct weft_qp *qp, struct weft_slot *slot)
+static enum weft_verdict raw_send(struct weft_qp *qp, struct weft_slot *slot,
+				  const struct weft_lso *lso)
 {
-	struct sk_buff *skb = raw_build(qp, slot->wqe.sqe.flags & WEFT_SQE_IP_CSUM);
+	struct sk_buff *skb = lso->length ? weft_raw_tso_build(qp, lso) :
+			      raw_build(qp, slot->wqe.sqe.flags & WEFT_SQE_IP_CSUM);
 
 	if (unlikely(!skb || !raw_fits(qp->dev->ndev, skb) || !weft_qp_port_open(qp))) {
 		weft_stats_inc(qp, WEFT_STAT_TX_DROPPED);
@@ -103,12 +107,28 @@ static enum weft_verdict raw_send(struct weft_qp *qp, struct weft_slot *slot)
 	return raw_transmit(qp, skb);
 }
 
+/* Checks what is to be sent. A TSO is copied to @lso; a frame has none, of length 0. */
+static enum weft_fault raw_read(const struct weft_qp *qp, const struct weft_slot *slot,
+				struct weft_lso *lso)
+{
+	u32 length = qp->send.sgl.length;
+
+	lso->length = 0;
+	if (likely(!slot->op->create_flag))
+		return length < ETH_HLEN ? WEFT_FAULT_LOCAL_LENGTH : WEFT_FAULT_NONE;
+	if (length > WEFT_TSO_MAX_LENGTH)
+		return WEFT_FAULT_LOCAL_LENGTH;
+	weft_sq_copy_lso(lso, qp->send.ring, slot->wqe.index);
+	return weft_raw_tso_valid(lso) ? WEFT_FAULT_NONE : WEFT_FAULT_MALFORMED;
+}
+
 static enum weft_verdict raw_slot(struct weft_qp *qp, struct weft_slot *slot,
 				  struct weft_budget *budget)
 {
 	const struct weft_tx_batch batch = { .qp = qp, .tx = &qp->send.tx };
 	enum weft_verdict verdict = WEFT_DONE;
 	struct weft_result result;
+	struct weft_lso lso;
 	u32 length;
 
 	if (budget->atomic)
@@ -116,9 +136,10 @@ static enum weft_verdict raw_slot(struct weft_qp *qp, struct weft_slot *slot,
 	if (!weft_tx_credit_left(&batch))
 		return WEFT_LATER;
 	result = weft_gather(qp, &qp->send.odp, slot, 0, WEFT_ODP_CHUNK);
-	if (likely(result.verdict == WEFT_DONE) && qp->send.sgl.length < ETH_HLEN) {
-		weft_sgl_release(&qp->send.sgl);
-		result = weft_failed(WEFT_FAULT_LOCAL_LENGTH);
+	if (likely(result.verdict == WEFT_DONE)) {
+		result = weft_failed(raw_read(qp, slot, &lso));
+		if (unlikely(result.verdict))
+			weft_sgl_release(&qp->send.sgl);
 	}
 	if (unlikely(result.verdict == WEFT_FAILED)) {
 		weft_inflight_fault(qp, result.fault);
@@ -128,7 +149,7 @@ static enum weft_verdict raw_slot(struct weft_qp *qp, struct weft_slot *slot,
 		return result.verdict;
 	length = qp->send.sgl.length;
 	if (likely(length <= WEFT_RAW_LONGEST))
-		verdict = raw_send(qp, slot);
+		verdict = raw_send(qp, slot, &lso);
 	else
 		weft_stats_inc(qp, WEFT_STAT_TX_DROPPED);
 	weft_sgl_release(&qp->send.sgl);

@@ -32,16 +32,6 @@ struct weft_rwqe {
 	struct weft_sge		*sge;		/* room for weft_rq_sges() */
 };
 
-/* The most bytes of headers in an LSO: IPoIB (4), IPv4 (60) and TCP (60). */
-#define WEFT_LSO_HEADERS	124U
-
-/* The parameters of a WEFT_SQE_LSO, at the end of its slot. */
-struct weft_lso {
-	u16			mss;		/* bytes of payload in each packet but the last */
-	u16			length;		/* of @header */
-	u8			header[WEFT_LSO_HEADERS];	/* template for each packet */
-};
-
 /* The slots of a send queue with LSO are longer by this. */
 #define WEFT_LSO_HEADROOM	sizeof(struct weft_lso)
 
@@ -130,14 +120,25 @@ static inline const void *weft_sq_inline(const struct weft_ring *ring, u32 index
 	return (const void __force *)(weft_ring_slot(ring, index) + weft_sq_head(ring->rxe));
 }
 
+/* The ring has WEFT_LSO_HEADROOM in each slot. */
+static inline void __weft_shared *weft_sq_lso_shared(const struct weft_ring *ring, u32 index)
+{
+	return weft_ring_slot(ring, index) + ring->stride - WEFT_LSO_HEADROOM;
+}
+
 /*
  * The LSO parameters of a work request, valid until weft_ring_release(). @ring belongs to a kernel
- * consumer and has WEFT_LSO_HEADROOM in each slot.
+ * consumer.
  */
 static inline struct weft_lso *weft_sq_lso(const struct weft_ring *ring, u32 index)
 {
-	return (struct weft_lso __force *)(weft_ring_slot(ring, index) + ring->stride -
-					   WEFT_LSO_HEADROOM);
+	return (struct weft_lso __force *)weft_sq_lso_shared(ring, index);
+}
+
+/* A private copy of the LSO parameters of a work request, which a process may be changing. */
+static inline void weft_sq_copy_lso(struct weft_lso *lso, const struct weft_ring *ring, u32 index)
+{
+	weft_shared_copy(lso, weft_sq_lso_shared(ring, index), sizeof(*lso));
 }
 
 static __always_inline void weft_shared_copy_sges(struct weft_sge *to,

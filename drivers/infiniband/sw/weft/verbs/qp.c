@@ -91,7 +91,8 @@ static int qp_check_raw(const struct weft_dev *dev, const struct ib_qp_init_attr
 				   "create QP: the port has no Ethernet frames, or the kernel no hooks for them");
 	if (init->srq)
 		return weft_refuse(&dev->ibdev, -EINVAL, "create QP: RAW_PACKET takes no SRQ");
-	return qp_check_flags(dev, init, QP_HINTS | IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK);
+	return qp_check_flags(dev, init, QP_HINTS | IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |
+			      IB_QP_CREATE_CVLAN_STRIPPING | IB_QP_CREATE_SCATTER_FCS);
 }
 
 static int qp_check_type(const struct weft_dev *dev, const struct ib_qp_init_attr *init,
@@ -187,6 +188,37 @@ static int qp_check_cap(const struct weft_dev *dev, const struct ib_qp_init_attr
 		return ret;
 	return qp_check_max(dev, "max_recv_wr", cap->max_recv_wr, WEFT_MAX_QP_WR) ?:
 	       qp_check_max(dev, "max_recv_sge", cap->max_recv_sge, WEFT_MAX_SGE);
+}
+
+/*
+ * What the provider says beside the core's attributes. A RAW_PACKET QP with TSO has the flag of the
+ * kernel's QPs with LSO, because both have the same operation in slots of the same form.
+ */
+static int qp_read_request(const struct weft_dev *dev, struct ib_qp_init_attr *init,
+			   struct ib_udata *udata, struct weft_create_qp_req *req)
+{
+	int ret;
+
+	memset(req, 0, sizeof(*req));
+	if (!udata)
+		return 0;
+	/* completions for the provider of rdma_rxe have no cookie */
+	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :
+	      weft_udata_read(udata, req, offsetof(struct weft_create_qp_req, max_tso_header),
+			      sizeof(*req), sizeof(struct weft_create_qp_resp));
+	if (ret)
+		return weft_refuse_request(&dev->ibdev, ret, "create QP", udata);
+	if (req->reserved_14)
+		return weft_refuse(&dev->ibdev, -EINVAL,
+				   "create QP: reserved bytes of the request are set");
+	if (!req->max_tso_header)
+		return 0;
+	if (init->qp_type != IB_QPT_RAW_PACKET)
+		return weft_refuse(&dev->ibdev, -EINVAL, "create QP: %s has no max_tso_header",
+				   weft_qp_type_name(init->qp_type));
+	init->create_flags |= IB_QP_CREATE_IPOIB_UD_LSO;
+	return weft_check_max(&dev->ibdev, "create QP", "max_tso_header", req->max_tso_header,
+			      WEFT_LSO_HEADERS);
 }
 
 /* Bytes of a send queue slot that are not for elements or inline data. */
@@ -483,37 +515,19 @@ static void qp_unpublish(struct weft_qp *qp)
 		RCU_INIT_POINTER(qp->dev->special[special], NULL);
 }
 
-static int qp_read_cookie(struct weft_qp *qp, struct ib_udata *udata)
-{
-	struct weft_create_qp_req req;
-	int ret;
-
-	/* an XRC target has no completions of its own */
-	qp->cookie = qp->kernel ? (uintptr_t)qp->ibqp : 0;
-	if (!udata)
-		return 0;
-	/* completions for the provider of rdma_rxe have no cookie */
-	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :
-	      weft_udata_read(udata, &req, sizeof(req), sizeof(req),
-			      sizeof(struct weft_create_qp_resp));
-	if (ret)
-		return weft_refuse_request(&qp->dev->ibdev, ret, "create QP", udata);
-	if (!weft_udata_rxe(udata))
-		qp->cookie = req.cookie;
-	return 0;
-}
-
 int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		   struct ib_udata *udata)
 {
 	struct weft_dev *dev = to_weft_dev(ibqp->device);
 	struct weft_create_qp_resp resp = {};
+	struct weft_create_qp_req req;
 	struct weft_qp *qp;
 	int ret;
 
 	ret = weft_inject_verb(ibqp->device, WEFT_VERB_CREATE_QP) ?:
 	      qp_check_type(dev, init, udata) ?: qp_check_source(dev, init, udata) ?:
 	      qp_check_objects(dev, init) ?: qp_check_cap(dev, init) ?:
+	      qp_read_request(dev, init, udata, &req) ?:
 	      weft_count_take(&dev->num_qp, WEFT_MAX_QP);
 	if (ret)
 		return ret;
@@ -522,7 +536,9 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 		ret = -ENOMEM;
 		goto err_uncount;
 	}
-	ret = qp_read_cookie(qp, udata) ?: qp_create_rings(qp, init, udata, &resp);
+	/* an XRC target has no completions of its own */
+	qp->cookie = qp->kernel ? (uintptr_t)ibqp : req.cookie;
+	ret = qp_create_rings(qp, init, udata, &resp);
 	if (ret)
 		goto err_free_qp;
 	qp_set_cap(qp, &init->cap);

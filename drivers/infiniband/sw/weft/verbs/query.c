@@ -40,6 +40,10 @@
 	 IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_MEM_MGT_EXTENSIONS | \
 	 IB_DEVICE_XRC | IB_DEVICE_PCI_WRITE_END_PADDING | IB_DEVICE_AUTO_PATH_MIG)
 
+/* Of a port with Ethernet frames. */
+#define QUERY_RAW_CAPS \
+	(IB_DEVICE_RAW_IP_CSUM | IB_DEVICE_RAW_SCATTER_FCS | IB_DEVICE_MANAGED_FLOW_STEERING)
+
 static u64 query_fw_ver(void)
 {
 	unsigned int major, minor, patch;
@@ -84,6 +88,8 @@ static int query_respond(const struct weft_dev *dev, struct ib_udata *udata)
 		.supported_qpts = BIT(IB_QPT_RC) | BIT(IB_QPT_UC) | BIT(IB_QPT_UD) |
 				  BIT(IB_QPT_XRC_INI) |
 				  (weft_flow_has_raw(dev) ? BIT(IB_QPT_RAW_PACKET) : 0),
+		.max_tso = weft_flow_has_raw(dev) ? WEFT_TSO_MAX_LENGTH : 0,
+		.tso_qpts = weft_flow_has_raw(dev) ? BIT(IB_QPT_RAW_PACKET) : 0,
 	};
 
 	if (!udata || !udata->outlen)
@@ -108,8 +114,9 @@ static void query_odp(struct ib_odp_caps *caps)
 /* RAW_PACKET QPs, whose checksums weft computes and verifies, and rules that give them frames. */
 static void query_raw(struct ib_device_attr *attr)
 {
-	attr->device_cap_flags |= IB_DEVICE_RAW_IP_CSUM | IB_DEVICE_MANAGED_FLOW_STEERING;
-	attr->raw_packet_caps = IB_RAW_PACKET_CAP_IP_CSUM;
+	attr->device_cap_flags |= QUERY_RAW_CAPS;
+	attr->raw_packet_caps = IB_RAW_PACKET_CAP_IP_CSUM | IB_RAW_PACKET_CAP_CVLAN_STRIPPING |
+				IB_RAW_PACKET_CAP_SCATTER_FCS;
 }
 
 /* What ib_alloc_mr_integrity() gives to kernel consumers. */
@@ -125,8 +132,7 @@ static void query_integrity(struct ib_device_attr *attr)
 /* What the provider for rdma_rxe has no verbs for. */
 static void query_hide_from_rxe(struct ib_device_attr *attr)
 {
-	attr->device_cap_flags &= ~(IB_DEVICE_XRC | IB_DEVICE_AUTO_PATH_MIG |
-				    IB_DEVICE_RAW_IP_CSUM | IB_DEVICE_MANAGED_FLOW_STEERING);
+	attr->device_cap_flags &= ~(IB_DEVICE_XRC | IB_DEVICE_AUTO_PATH_MIG | QUERY_RAW_CAPS);
 	attr->raw_packet_caps = 0;
 	memset(&attr->cq_caps, 0, sizeof(attr->cq_caps));
 	attr->odp_caps.per_transport_caps.xrc_odp_caps = 0;
