@@ -586,7 +586,6 @@ static const struct flow_bad_row flow_bad_rows[] = {
 	  MASK(ib_flow_spec_gre, c_ks_res0_ver) },
 	{ "ESP", -EOPNOTSUPP, IB_FLOW_SPEC_ESP, 0, 0 },
 	{ "MPLS", -EOPNOTSUPP, IB_FLOW_SPEC_MPLS, 0, 0 },
-	{ "count", -EOPNOTSUPP, IB_FLOW_SPEC_ACTION_COUNT, 0, 0 },
 	{ "handle", -EOPNOTSUPP, IB_FLOW_SPEC_ACTION_HANDLE, 0, 0 },
 	{ "unknown", -EOPNOTSUPP, 0x77, 0, 0 },
 	{ "inner VXLAN", -EOPNOTSUPP, IB_FLOW_SPEC_VXLAN_TUNNEL | IB_FLOW_SPEC_INNER, 0, 0 },

@@ -169,12 +169,21 @@ void wire_aggregates(void)
 		struct virtio_net_hdr head;
 		uint8_t frame[42 + PIECE * PIECES + REST];
 	} packet = {};
+	struct rule counting = rule_new(IBV_FLOW_ATTR_NORMAL);
 	uint8_t want[42 + PIECE];
+	struct ibv_counters *counters;
 	uint32_t length, i, payload;
+	struct side c;
 	int fd;
 
 	open_wire();
+	side_open(&c);
 	steer(mac_unicast, PORT_A, 0);
+	/* a long packet counts as the frames that it stands for */
+	rule_udp(&counting, PORT_A);
+	rule_count(&counting, counters = usual_counters(&c));
+	counting.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+	rule_make(&c, &counting);
 	fd = packet_socket(wire_name(), 0, true);
 	length = frame_udp(packet.frame, mac_unicast, PORT_A, sizeof(packet.frame) - 42);
 	/* the pseudo header alone, as for an adapter */
@@ -202,6 +211,82 @@ void wire_aggregates(void)
 		SAME(memcmp(b.buf + i * SLOT + 42, packet.frame + 42 + i * PIECE, payload), 0);
 		SAME(memcmp(b.buf + i * SLOT, want, 12), 0);
 	}
+	have_counted(counters, PIECES + 1, length + 42 * PIECES);
+}
+
+/* A frame to @port, from a QP or from the host, arrives at the other end of the cable. */
+static bool leaves(int fd, struct side *s, uint16_t port)
+{
+	struct sockaddr_in to = {
+		.sin_family = AF_INET, .sin_port = htons(port),
+		.sin_addr.s_addr = inet_addr("10.10.9.2"),
+	};
+	struct pollfd ready = { fd, POLLIN };
+	int host = socket(AF_INET, SOCK_DGRAM, 0);
+	uint8_t got[2048];
+	bool found = false;
+
+	CHECK(host >= 0);
+	if (s)
+		side_send(s, 0, frame_udp(s->buf, mac_unicast, port, 30), 0);
+	else
+		SAME(sendto(host, got, 30, 0, (void *)&to, sizeof(to)), 30);
+	while (!found && poll(&ready, 1, QUIET_MS) == 1)
+		found = recv(fd, got, sizeof(got), 0) == 72 && got[36] << 8 == (port & 0xff00) &&
+			got[37] == (port & 0xff);
+	close(host);
+	return found;
+}
+
+/* Rules for frames that leave: from any QP, and from the host. */
+void wire_egress(void)
+{
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	struct ibv_counters *counters, *passes;
+	struct ibv_flow *drop, *count;
+	struct side a;
+	int fd;
+
+	open_wire();
+	side_open(&a);
+	fd = packet_socket(wire_name(), ETH_P_IP, false);
+	SAME(leaves(fd, &a, PORT_A), true);
+	SAME(leaves(fd, NULL, PORT_A), true);
+	counters = usual_counters(&b);
+	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_EGRESS;
+	rule_udp(&rule, PORT_A);
+	rule_count(&rule, counters);
+	rule_drop(&rule);
+	drop = rule_make(&b, &rule);
+	SAME(leaves(fd, &a, PORT_A), false);
+	SAME(leaves(fd, &b, PORT_A), false);
+	SAME(leaves(fd, NULL, PORT_A), false);
+	have_counted(counters, 3, 3 * 72);
+	SAME(leaves(fd, &a, PORT_A + 1), true);
+	have_counted(counters, 3, 3 * 72);
+	/* a QP that would get the frame gets nothing either */
+	steer(mac_unicast, PORT_A, 0);
+	side_recv(&b, 0, SLOT);
+	SAME(leaves(fd, &a, PORT_A), false);
+	expect_no_wc(b.cq);
+	have_counted(counters, 4, 4 * 72);
+	/* without a drop, frames are only counted */
+	passes = usual_counters(&b);
+	rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_EGRESS;
+	rule.attr.priority = 1;
+	rule_udp(&rule, PORT_A);
+	rule_count(&rule, passes);
+	count = rule_make(&b, &rule);
+	SAME(ibv_destroy_flow(drop), 0);
+	SAME(leaves(fd, &a, PORT_A), true);
+	side_got(&b, 0, 72);
+	SAME(leaves(fd, NULL, PORT_A), true);
+	have_counted(passes, 2, 2 * 72);
+	SAME(ibv_destroy_flow(count), 0);
+	SAME(ibv_destroy_counters(passes), 0);
+	SAME(ibv_destroy_counters(counters), 0);
+	SAME(leaves(fd, NULL, PORT_A), true);
 }
 
 static int udp_socket(uint16_t port)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * RAW_PACKET QPs and flow steering between contexts of one device: states, queues, lengths,
- * checksums, rules. frames-offload.c has what an adapter does to frames, frames-wire.c what needs
- * another net device.
+ * checksums, rules. frames-offload.c has what an adapter does to frames, frames-count.c counters of
+ * rules, frames-wire.c what needs another net device.
  */
 #include "frames.h"
 
@@ -230,6 +230,15 @@ void rule_drop(struct rule *rule)
 {
 	struct ibv_flow_spec_action_drop action = {
 		.type = IBV_FLOW_SPEC_ACTION_DROP, .size = sizeof(action),
+	};
+
+	rule_add(rule, &action, sizeof(action));
+}
+
+void rule_count(struct rule *rule, struct ibv_counters *counters)
+{
+	struct ibv_flow_spec_counter_action action = {
+		.type = IBV_FLOW_SPEC_ACTION_COUNT, .size = sizeof(action), .counters = counters,
 	};
 
 	rule_add(rule, &action, sizeof(action));
@@ -694,8 +703,6 @@ static void refused_rules(void)
 	rule.attr.priority = 16;
 	REFUSED(ibv_create_flow(b.qp, &rule.attr), ENOMEM);
 	rule.attr.priority = 15;
-	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_EGRESS;
-	REFUSED(ibv_create_flow(b.qp, &rule.attr), EOPNOTSUPP);
 	rule.attr.flags = 1;
 	REFUSED(ibv_create_flow(b.qp, &rule.attr), EINVAL);
 	rule.attr.flags = 0;
@@ -710,6 +717,9 @@ static void refused_rules(void)
 	REFUSED(ibv_create_flow(b.qp, &rule.attr), EINVAL);
 	rule = rule_new(IBV_FLOW_ATTR_SNIFFER);
 	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+	REFUSED(ibv_create_flow(b.qp, &rule.attr), EINVAL);
+	rule.attr.type = IBV_FLOW_ATTR_ALL_DEFAULT;
+	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_EGRESS;
 	REFUSED(ibv_create_flow(b.qp, &rule.attr), EINVAL);
 	rule = rule_new(IBV_FLOW_ATTR_NORMAL);
 	rule_add(&rule, &ttl, sizeof(ttl));
@@ -780,9 +790,11 @@ static void removed(void)
 TESTS(
 	TEST(says_what_it_can), TEST(states), TEST(queues), TEST(needs_net_raw), TEST(lengths),
 	TEST(lists), TEST(receives), TEST(receives_in_rtr), TEST(own_context), TEST(checksums),
-	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(priorities), TEST(tags), TEST(refused_rules),
+	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(priorities), TEST(tags),
+	TEST(refused_rules),
+	TEST(counts_frames), TEST(counters_refused), TEST(churns_rules),
 	TEST(many_rules), TEST(removed),
 	TEST(wire_in), TEST(wire_out), TEST(wire_tags), TEST(wire_aggregates), TEST(wire_host),
 	TEST(wire_reserved), TEST(wire_sniffer), TEST(wire_defaults), TEST(wire_filters),
-	TEST(wire_hostile), TEST(wire_tso), TEST(wire_moves)
+	TEST(wire_hostile), TEST(wire_tso), TEST(wire_egress), TEST(wire_moves)
 )

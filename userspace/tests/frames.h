@@ -58,6 +58,7 @@ void rule_udp(struct rule *rule, uint16_t port);	/* destination */
 void rule_add(struct rule *rule, const void *spec, size_t size);
 void rule_tag(struct rule *rule, uint32_t tag);
 void rule_drop(struct rule *rule);
+void rule_count(struct rule *rule, struct ibv_counters *counters);
 struct ibv_flow *rule_make(struct side *s, struct rule *rule);
 
 /* frames-offload.c */
@@ -67,11 +68,19 @@ void strips_vlan(void);
 void scatters_fcs(void);
 void wire_tso(void);
 
+/* frames-count.c */
+struct ibv_counters *usual_counters(struct side *s);	/* packets at 0, bytes at 1, both at 3 */
+void have_counted(struct ibv_counters *counters, uint64_t packets, uint64_t bytes);
+void counts_frames(void);
+void counters_refused(void);
+void churns_rules(void);
+
 /* frames-wire.c: with a net device of the other end of the cable, $WEFT_WIRE */
 void wire_in(void);
 void wire_out(void);
 void wire_tags(void);
 void wire_aggregates(void);
+void wire_egress(void);
 void wire_host(void);
 void wire_reserved(void);
 void wire_sniffer(void);

@@ -578,6 +578,32 @@ struct weft_modify_qp_resp {
 	struct weft_ring_resp rq;
 };
 
+/**
+ * struct weft_flow_counter - a value of an ibv_counters object
+ * @description: the value of enum ibv_counter_description
+ * @index: where ibv_read_counters() stores it, below WEFT_FLOW_COUNTERS
+ */
+struct weft_flow_counter {
+	__u32		description;
+	__u32		index;
+};
+
+#define WEFT_FLOW_COUNTERS	1024
+
+/**
+ * struct weft_create_flow_req - a rule of flow steering
+ * @comp_mask: 0, for extensions
+ * @counters: address of the struct weft_flow_counter of the rule's IB_FLOW_SPEC_ACTION_COUNT
+ * @num_counters: how many, up to WEFT_FLOW_COUNTERS; 0 unless it is the first rule to count there
+ * @reserved_14: 0
+ */
+struct weft_create_flow_req {
+	__aligned_u64	comp_mask;
+	__aligned_u64	counters;
+	__u32		num_counters;
+	__u32		reserved_14;
+};
+
 struct weft_create_srq_req {
 	__aligned_u64	comp_mask;
 };
@@ -859,6 +885,8 @@ struct weft_raw_srq {
 	 check(weft_alt_path, 32) &&			\
 	 check(weft_modify_qp_req, 72) &&		\
 	 check(weft_modify_qp_resp, 56) &&		\
+	 check(weft_flow_counter, 8) &&			\
+	 check(weft_create_flow_req, 24) &&		\
 	 check(weft_create_srq_req, 8) &&		\
 	 check(weft_create_srq_resp, 40) &&		\
 	 check(weft_modify_srq_req, 16) &&		\

@@ -18,10 +18,12 @@
 	.alloc_parent_domain	= weft_alloc_parent_domain,		\
 	.alloc_pd		= weft_alloc_pd,			\
 	.alloc_td		= weft_alloc_td,			\
+	.attach_counters_point_flow = weft_attach_counters_point_flow,	\
 	.attach_mcast		= ibv_cmd_attach_mcast,			\
 	.bind_mw		= weft_bind_mw,				\
 	.close_xrcd		= weft_close_xrcd,			\
 	.create_ah		= weft_create_ah,			\
+	.create_counters	= weft_create_counters,			\
 	.create_cq		= weft_create_cq,			\
 	.create_cq_ex		= weft_create_cq_ex,			\
 	.create_flow		= weft_create_flow,			\
@@ -34,6 +36,7 @@
 	.dealloc_td		= weft_dealloc_td,			\
 	.dereg_mr		= weft_dereg_mr,			\
 	.destroy_ah		= weft_destroy_ah,			\
+	.destroy_counters	= weft_destroy_counters,		\
 	.destroy_cq		= weft_destroy_cq,			\
 	.destroy_flow		= weft_destroy_flow,			\
 	.destroy_qp		= weft_destroy_qp,			\
@@ -59,6 +62,7 @@
 	.query_qp		= weft_query_qp,			\
 	.query_rt_values	= weft_query_rt_values,			\
 	.query_srq		= weft_query_srq,			\
+	.read_counters		= weft_read_counters,			\
 	.reg_dm_mr		= weft_reg_dm_mr,			\
 	.reg_dmabuf_mr		= weft_reg_dmabuf_mr,			\
 	.reg_mr			= weft_reg_mr,				\

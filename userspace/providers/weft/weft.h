@@ -358,6 +358,20 @@ struct ibv_flow *weft_create_flow(struct ibv_qp *ibqp,
 				  struct ibv_flow_attr *attr);
 int weft_destroy_flow(struct ibv_flow *flow);
 
+/* counters.c */
+struct ibv_counters *weft_create_counters(struct ibv_context *context,
+					  struct ibv_counters_init_attr *attr);
+int weft_destroy_counters(struct ibv_counters *counters);
+int weft_attach_counters_point_flow(struct ibv_counters *counters,
+				    struct ibv_counter_attach_attr *attr,
+				    struct ibv_flow *flow);
+int weft_read_counters(struct ibv_counters *counters, uint64_t *values,
+		       uint32_t num, uint32_t flags);
+void weft_counters_begin(struct ibv_counters *counters,
+			 struct weft_create_flow_req *req);
+void weft_counters_end(struct ibv_counters *counters, bool has_rule);
+void weft_counters_leave(struct ibv_counters *counters);
+
 /* post.c */
 int weft_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,
 		   struct ibv_send_wr **bad_wr);

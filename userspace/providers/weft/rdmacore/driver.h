@@ -205,6 +205,11 @@ struct verbs_cq {
 	};
 };
 
+struct verbs_counters {
+	struct ibv_counters counters;
+	uint32_t handle;
+};
+
 struct verbs_dm {
 	/* from 35 on the last four bytes are the handle, which were padding before */
 	struct ibv_dm dm;

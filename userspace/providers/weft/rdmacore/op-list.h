@@ -27,7 +27,8 @@
 	FN(struct ibv_td *, alloc_td, (struct ibv_context *context, \
 	   struct ibv_td_init_attr *init_attr)) \
 	NO(async_event) \
-	NO(attach_counters_point_flow) \
+	FN(int, attach_counters_point_flow, (struct ibv_counters *counters, \
+	   struct ibv_counter_attach_attr *attr, struct ibv_flow *flow)) \
 	FN(int, attach_mcast, (struct ibv_qp *qp, const union ibv_gid *gid, \
 	   uint16_t lid)) \
 	FN(int, bind_mw, (struct ibv_qp *qp, struct ibv_mw *mw, \
@@ -37,7 +38,9 @@
 	FN(struct ibv_ah *, create_ah, (struct ibv_pd *pd, \
 	   struct ibv_ah_attr *attr)) \
 	SINCE_65(NO(create_comp_cntr)) \
-	NO(create_counters) \
+	FN(struct ibv_counters *, create_counters, \
+	   (struct ibv_context *context, \
+	   struct ibv_counters_init_attr *init_attr)) \
 	FN(struct ibv_cq *, create_cq, (struct ibv_context *context, int cqe, \
 	   struct ibv_comp_channel *channel, int comp_vector)) \
 	FN(struct ibv_cq_ex *, create_cq_ex, (struct ibv_context *context, \
@@ -62,7 +65,7 @@
 	FN(int, dereg_mr, (struct verbs_mr *vmr)) \
 	FN(int, destroy_ah, (struct ibv_ah *ah)) \
 	SINCE_65(NO(destroy_comp_cntr)) \
-	NO(destroy_counters) \
+	FN(int, destroy_counters, (struct ibv_counters *counters)) \
 	FN(int, destroy_cq, (struct ibv_cq *cq)) \
 	FN(int, destroy_flow, (struct ibv_flow *flow)) \
 	NO(destroy_flow_action) \
@@ -126,7 +129,8 @@
 	FN(int, query_srq, (struct ibv_srq *srq, \
 	   struct ibv_srq_attr *srq_attr)) \
 	SINCE_65(NO(read_comp_cntr)) \
-	NO(read_counters) \
+	FN(int, read_counters, (struct ibv_counters *counters, \
+	   uint64_t *counters_value, uint32_t ncounters, uint32_t flags)) \
 	SINCE_65(NO(read_err_comp_cntr)) \
 	FN(struct ibv_mr *, reg_dm_mr, (struct ibv_pd *pd, struct ibv_dm *dm, \
 	   uint64_t dm_offset, size_t length, unsigned int access)) \

@@ -22,6 +22,7 @@ enum {
 	SPEC_GRE	= 1 << 17,
 	SPEC_TAG	= 1 << 18,
 	SPEC_DROP	= 1 << 19,
+	SPEC_COUNT	= 1 << 20,
 };
 
 #define SPEC_MAX_TAG	0xffffffU
@@ -173,6 +174,9 @@ static int spec_read_other(struct weft_flow_spec *spec, const union ib_flow_spec
 		return spec_gre(spec, &from->gre);
 	case IB_FLOW_SPEC_ACTION_TAG:
 		return spec_tag(spec, &from->flow_tag);
+	case IB_FLOW_SPEC_ACTION_COUNT:
+		spec->counters = from->flow_count.counters;
+		return 0;
 	default:
 		spec->drop = true;
 		return 0;
@@ -204,6 +208,8 @@ static u32 spec_kind(u32 type)
 		return SPEC_TAG;
 	case IB_FLOW_SPEC_ACTION_DROP:
 		return SPEC_DROP;
+	case IB_FLOW_SPEC_ACTION_COUNT:
+		return SPEC_COUNT;
 	default:
 		return 0;
 	}

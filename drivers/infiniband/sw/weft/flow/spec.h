@@ -5,6 +5,7 @@
 
 #include "flow/key.h"
 
+struct ib_counters;
 struct ib_flow_attr;
 
 /* The default of the tag, which is also a tag that a program may choose. */
@@ -17,6 +18,7 @@ struct ib_flow_attr;
  * @tag: of ibv_wc_read_flow_tag(3)
  * @tagged: there is an action with a tag
  * @drop: frames are dropped
+ * @counters: count frames, or NULL
  */
 struct weft_flow_spec {
 	u32			specs;
@@ -25,6 +27,7 @@ struct weft_flow_spec {
 	u32			tag;
 	bool			tagged;
 	bool			drop;
+	struct ib_counters	*counters;
 };
 
 int weft_flow_spec_read(struct weft_flow_spec *spec, const struct ib_flow_attr *attr);

@@ -8,6 +8,8 @@
 
 #include "flow/spec.h"
 
+struct weft_flow_count;
+
 /*
  * Rules with the same rank and mask are a group: they are found by one lookup, however many there
  * are. Groups are in the order in which they are tried.
@@ -25,13 +27,14 @@ struct weft_flow_group {
 	struct rhltable		rules;
 };
 
-/* A rule. Immutable once added. */
+/* A rule. Immutable once added. The caller sets @count before. */
 struct weft_flow_rule {
 	struct rhlist_head	node;
 	struct weft_flow_group	*group;
 	struct weft_flow_key	value;
 	u32			tag;
 	bool			drop;
+	struct weft_flow_count	*count;		/* or NULL; RCU */
 };
 
 /* Priorities that a program may choose; a lower number comes first. */

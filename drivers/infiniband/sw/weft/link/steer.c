@@ -9,18 +9,23 @@
  * 4. What no rule has taken and the host does not want is copied for default rules.
  * 5. All else goes on to the stack, untouched.
  *
+ * A frame that leaves is tried by the rules for such frames first. If none drops it, sniffers get a
+ * copy.
+ *
  * RTNL serializes changes of the rules. Frames are steered under RCU; a rule, its QP and a group
  * are freed after a grace period.
  */
 #include "link/steer.h"
 
 #include <linux/etherdevice.h>
+#include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "fabric/port.h"
+#include "flow/count.h"
 #include "flow/table.h"
 #include "link/raw_frame.h"
 #include "link/raw_recv.h"
@@ -48,6 +53,7 @@ struct weft_steering {
 	struct work_struct	back;		/* takes the tap up again */
 	struct list_head	rules;		/* under RTNL */
 	struct weft_flow_table	table;		/* NORMAL */
+	struct weft_flow_table	egress;		/* NORMAL, for frames that leave */
 	struct list_head	defaults;	/* ALL_DEFAULT and MC_DEFAULT; RCU */
 	struct list_head	sniffers;	/* RCU */
 };
@@ -63,6 +69,33 @@ struct steer_frame {
 	bool			made;
 };
 
+/* The frames as they are on a wire. */
+static struct sk_buff *steer_frames(struct steer_frame *frame)
+{
+	if (frame->made)
+		return frame->list;
+	frame->list = weft_raw_frames(frame->skb, frame->mac);
+	frame->made = true;
+	if (!frame->list)
+		weft_stats_inc(frame->dev, WEFT_STAT_RX_NO_MEMORY);
+	return frame->list;
+}
+
+static void steer_count(struct weft_flow_count *count, struct steer_frame *frame)
+{
+	const struct sk_buff *skb = frame->skb;
+
+	if (likely(!count))
+		return;
+	if (!skb_is_gso(skb)) {
+		weft_flow_count_add(count, 1, skb->len + frame->mac +
+				    (skb_vlan_tag_present(skb) ? VLAN_HLEN : 0));
+		return;
+	}
+	for (skb = steer_frames(frame); skb; skb = skb->next)
+		weft_flow_count_add(count, 1, skb->len);
+}
+
 /* Gives each frame of the list to a QP that a rule names. The QP may have been destroyed. */
 static bool steer_give(struct steer_frame *frame, struct weft_qp *qp, u32 tag)
 {
@@ -72,13 +105,7 @@ static bool steer_give(struct steer_frame *frame, struct weft_qp *qp, u32 tag)
 		return false;
 	if (!refcount_inc_not_zero(&qp->refs))
 		return false;
-	if (!frame->made) {
-		frame->list = weft_raw_frames(frame->skb, frame->mac);
-		frame->made = true;
-		if (!frame->list)
-			weft_stats_inc(frame->dev, WEFT_STAT_RX_NO_MEMORY);
-	}
-	for (skb = frame->list; skb; skb = skb->next)
+	for (skb = steer_frames(frame); skb; skb = skb->next)
 		weft_raw_recv(qp, skb, tag, weft_raw_frame_csum_ok(skb));
 	weft_qp_put(qp);
 	return true;
@@ -99,7 +126,7 @@ static bool steer_normal(struct weft_steering *steering, struct steer_frame *fra
 	struct rhlist_head *list, *at;
 	struct weft_flow_group *group;
 	struct weft_flow_rule *flow;
-	bool taken;
+	bool taken, match;
 
 	weft_flow_for_each_group(group, &steering->table) {
 		list = weft_flow_find(group, key);
@@ -107,8 +134,11 @@ static bool steer_normal(struct weft_steering *steering, struct steer_frame *fra
 		rhl_for_each_entry_rcu(flow, at, list, node) {
 			struct weft_qp *qp = container_of(flow, struct weft_steer_rule, flow)->qp;
 
-			taken |= flow->drop ? !frame->sender || frame->sender != qp->doorbell :
-					      steer_give(frame, qp, flow->tag);
+			match = flow->drop ? !frame->sender || frame->sender != qp->doorbell :
+					     steer_give(frame, qp, flow->tag);
+			if (match)
+				steer_count(flow->count, frame);
+			taken |= match;
 		}
 		if (taken && group->trap)
 			return true;
@@ -173,19 +203,57 @@ bool weft_steer_in(struct weft_steering *steering, struct sk_buff *skb, u32 mac)
 	return taken;
 }
 
-/* A frame leaves. Context: bottom halves are off, under RCU. */
-void weft_steer_out(struct weft_steering *steering, struct sk_buff *skb)
+/*
+ * Does a rule drop a frame that is to leave? Rules without a drop let it go, and count it if
+ * @counts says so.
+ */
+static bool steer_egress(struct weft_steering *steering, struct steer_frame *frame,
+			 const struct weft_flow_key *key, bool counts)
+{
+	struct rhlist_head *list, *at;
+	struct weft_flow_group *group;
+	struct weft_flow_rule *flow;
+	bool drop = false;
+
+	weft_flow_for_each_group(group, &steering->egress) {
+		list = weft_flow_find(group, key);
+		if (!list)
+			continue;
+		rhl_for_each_entry_rcu(flow, at, list, node) {
+			drop = flow->drop;
+			if (drop || counts)
+				steer_count(flow->count, frame);
+		}
+		if (drop || group->trap)
+			break;
+	}
+	return drop;
+}
+
+/*
+ * A frame leaves. Returns whether a rule drops it; the caller frees it then. Context: bottom halves
+ * are off, under RCU.
+ */
+bool weft_steer_out(struct weft_steering *steering, struct sk_buff *skb)
 {
 	struct steer_frame frame = { .dev = steering->dev, .skb = skb };
+	struct weft_flow_key key;
+	bool drop = false;
 
-	steer_sniff(steering, &frame);
+	if (!list_empty(&steering->egress.groups)) {
+		weft_raw_frame_key(&key, skb, 0);
+		drop = !steer_is_reserved(&key) && steer_egress(steering, &frame, &key, true);
+	}
+	if (!drop)
+		steer_sniff(steering, &frame);
 	weft_raw_frames_free(frame.list);
+	return drop;
 }
 
 /*
  * @qp is about to send a frame: QPs of other contexts get it, as from an adapter that loops back
  * what it sends. Returns whether it stays on this host, because it is to the net device itself and
- * a rule has taken it. Context: process.
+ * a rule has taken it, or because a rule for frames that leave drops it. Context: process.
  *
  * lo loops all frames by itself.
  */
@@ -194,8 +262,8 @@ bool weft_steer_loop(struct weft_qp *qp, struct sk_buff *skb)
 	struct steer_frame frame = { .dev = qp->dev, .skb = skb, .sender = qp->doorbell };
 	const struct net_device *ndev = qp->dev->ndev;
 	struct weft_steering *steering;
+	bool taken = false, drop = false;
 	struct weft_flow_key key;
-	bool taken = false;
 
 	if (!rcu_access_pointer(qp->dev->steering) || ndev->flags & IFF_LOOPBACK)
 		return false;
@@ -204,15 +272,21 @@ bool weft_steer_loop(struct weft_qp *qp, struct sk_buff *skb)
 	steering = rcu_dereference(qp->dev->steering);
 	weft_raw_frame_key(&key, skb, 0);
 	if (!steer_is_reserved(&key)) {
-		taken = steer_normal(steering, &frame, &key);
-		if (!taken && is_multicast_ether_addr(key.outer.dst_mac))
+		drop = steer_egress(steering, &frame, &key, false);
+		taken = !drop && steer_normal(steering, &frame, &key);
+		if (!drop && !taken && is_multicast_ether_addr(key.outer.dst_mac))
 			steer_defaults(steering, &frame, key.outer.dst_mac);
 	}
-	taken = taken && ether_addr_equal(key.outer.dst_mac, ndev->dev_addr);
+	taken = drop || (taken && ether_addr_equal(key.outer.dst_mac, ndev->dev_addr));
 	rcu_read_unlock();
 	weft_raw_frames_free(frame.list);
 	local_bh_enable();
 	return taken;
+}
+
+static bool steer_wants_out(const struct weft_steering *steering)
+{
+	return !list_empty(&steering->sniffers) || !list_empty(&steering->egress.groups);
 }
 
 /* Registers the hooks that the rules want. Returns 0 or -ENOMEM. */
@@ -220,14 +294,14 @@ static int steer_open(struct weft_steering *steering)
 {
 	if (steering->away)
 		return 0;
-	return weft_tap_open(&steering->tap, !list_empty(&steering->sniffers));
+	return weft_tap_open(&steering->tap, steer_wants_out(steering));
 }
 
 static void steer_close(struct weft_steering *steering)
 {
 	bool all = list_empty(&steering->rules) || steering->away;
 
-	if (all || list_empty(&steering->sniffers))
+	if (all || !steer_wants_out(steering))
 		weft_tap_close(&steering->tap, all);
 }
 
@@ -265,6 +339,7 @@ static struct weft_steering *steer_of(struct weft_dev *dev)
 	INIT_WORK(&steering->back, steer_back);
 	INIT_LIST_HEAD(&steering->rules);
 	weft_flow_table_init(&steering->table);
+	weft_flow_table_init(&steering->egress);
 	INIT_LIST_HEAD(&steering->defaults);
 	INIT_LIST_HEAD(&steering->sniffers);
 	rcu_assign_pointer(dev->steering, steering);
@@ -272,9 +347,13 @@ static struct weft_steering *steer_of(struct weft_dev *dev)
 }
 
 /* Let the net device receive more for the rule; nothing more without a whole MAC address. */
-static void steer_choose_filter(struct weft_steer_rule *rule, const struct weft_flow_spec *spec)
+static void steer_choose_filter(struct weft_steer_rule *rule, const struct ib_flow_attr *attr,
+				const struct weft_flow_spec *spec)
 {
 	struct weft_tap_filter *filter = &rule->filter;
+
+	if (attr->flags & IB_FLOW_ATTR_FLAGS_EGRESS)
+		return;
 
 	switch (rule->type) {
 	case IB_FLOW_ATTR_ALL_DEFAULT:
@@ -303,7 +382,8 @@ static int steer_link(struct weft_steering *steering, struct weft_steer_rule *ru
 	int ret = 0;
 
 	if (rule->type == IB_FLOW_ATTR_NORMAL)
-		ret = weft_flow_add(&steering->table, &rule->flow, spec,
+		ret = weft_flow_add(attr->flags & IB_FLOW_ATTR_FLAGS_EGRESS ?
+				    &steering->egress : &steering->table, &rule->flow, spec,
 				    weft_flow_rank(spec, attr->priority, trap), trap);
 	else if (rule->type == IB_FLOW_ATTR_SNIFFER)
 		list_add_tail_rcu(&rule->other, &steering->sniffers);
@@ -345,9 +425,13 @@ static int steer_add_locked(struct weft_steer_rule *rule, const struct ib_flow_a
 	return steer_open(steering);
 }
 
-/* Undone by weft_steer_remove(). Returns the rule, -EEXIST, -ENOMEM, or the net device's error. */
+/*
+ * @count, or NULL, exists until a grace period after the rule. Undone by weft_steer_remove().
+ * Returns the rule, -EEXIST, -ENOMEM, or the net device's error.
+ */
 struct weft_steer_rule *weft_steer_add(struct weft_qp *qp, const struct ib_flow_attr *attr,
-				       const struct weft_flow_spec *spec)
+				       const struct weft_flow_spec *spec,
+				       struct weft_flow_count *count)
 {
 	struct weft_steer_rule *rule = kzalloc(sizeof(*rule), GFP_KERNEL_ACCOUNT);
 	int ret;
@@ -356,7 +440,8 @@ struct weft_steer_rule *weft_steer_add(struct weft_qp *qp, const struct ib_flow_
 		return ERR_PTR(-ENOMEM);
 	rule->qp = qp;
 	rule->type = attr->type;
-	steer_choose_filter(rule, spec);
+	rule->flow.count = count;
+	steer_choose_filter(rule, attr, spec);
 	rtnl_lock();
 	ret = steer_add_locked(rule, attr, spec);
 	rtnl_unlock();

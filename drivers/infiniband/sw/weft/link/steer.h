@@ -9,13 +9,15 @@ struct ib_flow_attr;
 struct net_device;
 struct sk_buff;
 struct weft_dev;
+struct weft_flow_count;
 struct weft_flow_spec;
 struct weft_qp;
 struct weft_steer_rule;
 struct weft_steering;
 
 struct weft_steer_rule *weft_steer_add(struct weft_qp *qp, const struct ib_flow_attr *attr,
-				       const struct weft_flow_spec *spec);
+				       const struct weft_flow_spec *spec,
+				       struct weft_flow_count *count);
 void weft_steer_remove(struct weft_steer_rule *rule);
 
 /* Events of the net device, under RTNL. */
@@ -24,7 +26,7 @@ void weft_steer_return(struct weft_dev *dev);
 void weft_steer_free(struct weft_dev *dev);
 
 bool weft_steer_in(struct weft_steering *steering, struct sk_buff *skb, u32 mac);
-void weft_steer_out(struct weft_steering *steering, struct sk_buff *skb);
+bool weft_steer_out(struct weft_steering *steering, struct sk_buff *skb);
 bool weft_steer_loop(struct weft_qp *qp, struct sk_buff *skb);
 
 #endif /* WEFT_LINK_STEER_H */

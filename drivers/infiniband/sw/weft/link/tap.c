@@ -36,8 +36,11 @@ static unsigned int tap_in(void *arg, struct sk_buff *skb, const struct nf_hook_
 
 static unsigned int tap_out(void *arg, struct sk_buff *skb, const struct nf_hook_state *state)
 {
-	weft_steer_out(arg, skb);
-	return NF_ACCEPT;
+	if (!weft_steer_out(arg, skb))
+		return NF_ACCEPT;
+	/* not NF_DROP: the sender must not take it for a full queue */
+	kfree_skb(skb);
+	return NF_STOLEN;
 }
 
 #if IS_ENABLED(CONFIG_NETFILTER)

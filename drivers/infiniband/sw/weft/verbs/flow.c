@@ -14,12 +14,14 @@
 #include "object/qp.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
+#include "verbs/flow_counters.h"
 
 #define FLOW_FLAGS	(IB_FLOW_ATTR_FLAGS_DONT_TRAP | IB_FLOW_ATTR_FLAGS_EGRESS)
 
 struct weft_flow {
 	struct ib_flow		ibflow;
 	struct weft_steer_rule	*rule;
+	struct ib_counters	*counters;	/* or NULL */
 };
 
 #define flow_refuse(_qp, _err, _fmt, ...) \
@@ -60,42 +62,61 @@ static int flow_check(const struct weft_qp *qp, const struct ib_flow_attr *attr)
 				   WEFT_FLOW_PRIORITIES - 1);
 	if (attr->flags & ~FLOW_FLAGS)
 		return flow_refuse(qp, -EINVAL, "flags %#x are unknown", attr->flags);
-	if (attr->flags & IB_FLOW_ATTR_FLAGS_EGRESS)
-		return flow_refuse(qp, -EOPNOTSUPP, "there are no rules for frames that leave");
 	return flow_check_type(qp, attr);
 }
 
 static int flow_read(const struct weft_qp *qp, const struct ib_flow_attr *attr,
-		     struct weft_flow_spec *spec, struct ib_udata *udata)
+		     struct weft_flow_spec *spec, struct weft_create_flow_req *req,
+		     struct ib_udata *udata)
 {
 	int ret = flow_check(qp, attr);
 
 	if (ret)
 		return ret;
-	if (udata) {
-		ret = weft_udata_empty(udata);
-		if (ret)
-			return weft_refuse_request(&qp->dev->ibdev, ret, "create flow", udata);
-	}
+	memset(req, 0, sizeof(*req));
+	/* a rule without counters needs no request */
+	if (udata && udata->inlen)
+		ret = weft_udata_read(udata, req, sizeof(*req), sizeof(*req), 0);
+	if (!ret && req->reserved_14)
+		ret = -EINVAL;
+	if (ret)
+		return weft_refuse_request(&qp->dev->ibdev, ret, "create flow", udata);
 	ret = weft_flow_spec_read(spec, attr);
 	return ret ? flow_refuse(qp, ret, "a spec is not supported, or contradicts another") : 0;
+}
+
+static int flow_add(struct weft_flow *flow, struct weft_qp *qp, const struct ib_flow_attr *attr,
+		    const struct weft_flow_spec *spec, const struct weft_create_flow_req *req)
+{
+	struct weft_flow_count *count = NULL;
+
+	if (spec->counters) {
+		count = weft_flow_counters_bind(spec->counters, req);
+		if (IS_ERR(count))
+			return flow_refuse(qp, PTR_ERR(count),
+					   "its counters do not say what they count, or say it again");
+	}
+	flow->rule = weft_steer_add(qp, attr, spec, count);
+	flow->counters = spec->counters;
+	if (IS_ERR(flow->rule) && count)
+		weft_flow_counters_unbind(spec->counters);
+	return PTR_ERR_OR_ZERO(flow->rule);
 }
 
 struct ib_flow *weft_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 				 struct ib_udata *udata)
 {
 	struct weft_qp *qp = to_weft_qp(ibqp);
+	struct weft_create_flow_req req;
 	struct weft_flow_spec *spec;
 	struct weft_flow *flow;
 	int ret;
 
 	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
 	spec = kzalloc(sizeof(*spec), GFP_KERNEL);
-	ret = flow && spec ? flow_read(qp, attr, spec, udata) : -ENOMEM;
-	if (!ret) {
-		flow->rule = weft_steer_add(qp, attr, spec);
-		ret = PTR_ERR_OR_ZERO(flow->rule);
-	}
+	ret = flow && spec ? flow_read(qp, attr, spec, &req, udata) : -ENOMEM;
+	if (!ret)
+		ret = flow_add(flow, qp, attr, spec, &req);
 	kfree(spec);
 	if (!ret)
 		return &flow->ibflow;
@@ -108,6 +129,8 @@ int weft_destroy_flow(struct ib_flow *ibflow)
 	struct weft_flow *flow = container_of(ibflow, struct weft_flow, ibflow);
 
 	weft_steer_remove(flow->rule);
+	if (flow->counters)
+		weft_flow_counters_unbind(flow->counters);
 	kfree(flow);
 	return 0;
 }

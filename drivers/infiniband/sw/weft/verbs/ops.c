@@ -21,6 +21,7 @@
 #include "verbs/attributes.h"
 #include "verbs/counter.h"
 #include "verbs/flow.h"
+#include "verbs/flow_counters.h"
 #include "verbs/mad.h"
 #include "verbs/qp.h"
 #include "verbs/query.h"
@@ -59,6 +60,7 @@ const struct ib_device_ops weft_device_ops = {
 	.counter_unbind_qp = compat_counter_unbind_qp,
 	.counter_update_stats = weft_counter_update_stats,
 	.create_ah = weft_create_ah,
+	.create_counters = weft_create_counters,
 	.create_cq = compat_create_cq,
 	.create_flow = weft_create_flow,
 	.create_qp = weft_create_qp,
@@ -72,6 +74,7 @@ const struct ib_device_ops weft_device_ops = {
 	.del_gid = weft_del_gid,
 	.dereg_mr = weft_dereg_mr,
 	.destroy_ah = weft_destroy_ah,
+	.destroy_counters = weft_destroy_counters,
 	.destroy_cq = weft_destroy_cq,
 	.destroy_flow = weft_destroy_flow,
 	.destroy_qp = weft_destroy_qp,
@@ -112,6 +115,7 @@ const struct ib_device_ops weft_device_ops = {
 	.query_qp = weft_query_qp,
 	.query_srq = weft_query_srq,
 	.query_ucontext = weft_query_ucontext,
+	.read_counters = weft_read_counters,
 	.reg_dm_mr = weft_reg_dm_mr,
 	.reg_user_mr = compat_reg_user_mr,
 	.reg_user_mr_dmabuf = compat_reg_user_mr_dmabuf,
@@ -125,6 +129,7 @@ const struct ib_device_ops weft_device_ops = {
 
 	COMPAT_COUNTER
 	INIT_RDMA_OBJ_SIZE(ib_ah, weft_ah, ibah),
+	INIT_RDMA_OBJ_SIZE(ib_counters, weft_flow_counters, ibcounters),
 	INIT_RDMA_OBJ_SIZE(ib_cq, weft_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, weft_mw, ib_mw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, weft_pd, ibpd),
