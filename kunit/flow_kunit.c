@@ -567,6 +567,51 @@ static void flow_tunnels(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ntohs(key.inner.dst_port), 80);
 }
 
+/* Labels behind Ethernet, in UDP and in GRE; a rule wants them where its specs say. */
+static void flow_labels(struct kunit *test)
+{
+	/* two labels, 0x12345 and 7, IPv4 with TCP to port 80 */
+	static const u8 plain[] = {
+		[12] = 0x88, 0x47, 0x12, 0x34, 0x50, 64, 0, 0, 0x71, 64,
+		0x45, [31] = IPPROTO_TCP, [44] = 0, 80, [50] = 0,
+	};
+	/* IPv4, UDP to 6635, label 9, IPv6 */
+	static const u8 udp[] = {
+		[12] = 8, 0, 0x45, [23] = IPPROTO_UDP, [36] = 0x19, 0xeb,
+		[42] = 0, 0, 0x91, 64, 0x60, [85] = 0,
+	};
+	/* IPv4, GRE, label 9, and nothing that is IP */
+	static const u8 gre[] = {
+		[12] = 8, 0, 0x45, [23] = IPPROTO_GRE, [36] = 0x88, 0x47, 0, 0, 0x91, 64, 0x10,
+		[60] = 0,
+	};
+	struct weft_flow_key key;
+	u32 length;
+
+	weft_flow_parse(&key, plain, sizeof(plain));
+	KUNIT_EXPECT_EQ(test, key.outer.has, WEFT_FLOW_ETH | WEFT_FLOW_MPLS | WEFT_FLOW_IPV4 |
+			WEFT_FLOW_TCP);
+	KUNIT_EXPECT_EQ(test, ntohl(key.outer.mpls), 0x12345040);
+	KUNIT_EXPECT_EQ(test, ntohs(key.outer.dst_port), 80);
+	KUNIT_EXPECT_EQ(test, ntohs(key.outer.ether_type), ETH_P_MPLS_UC);
+	weft_flow_parse(&key, udp, sizeof(udp));
+	KUNIT_EXPECT_EQ(test, key.outer.has, WEFT_FLOW_ETH | WEFT_FLOW_IPV4 | WEFT_FLOW_UDP |
+			WEFT_FLOW_MPLS_UDP);
+	KUNIT_EXPECT_EQ(test, ntohl(key.tunnel_mpls), 0x9140);
+	KUNIT_EXPECT_EQ(test, key.inner.has, WEFT_FLOW_IPV6);
+	weft_flow_parse(&key, gre, sizeof(gre));
+	KUNIT_EXPECT_EQ(test, key.outer.has, WEFT_FLOW_ETH | WEFT_FLOW_IPV4 | WEFT_FLOW_GRE |
+			WEFT_FLOW_MPLS_GRE);
+	KUNIT_EXPECT_EQ(test, ntohl(key.tunnel_mpls), 0x9140);
+	KUNIT_EXPECT_EQ(test, key.inner.has, 0);
+	/* cut short in the label stack */
+	for (length = 14; length < 22; length++) {
+		weft_flow_parse(&key, plain, length);
+		KUNIT_EXPECT_EQ(test, key.outer.has, length < 18 ? WEFT_FLOW_ETH :
+				WEFT_FLOW_ETH | WEFT_FLOW_MPLS);
+	}
+}
+
 struct flow_bad_row {
 	const char	*name;
 	int		ret;
@@ -585,7 +630,6 @@ static const struct flow_bad_row flow_bad_rows[] = {
 	{ "flags of GRE", -EOPNOTSUPP, IB_FLOW_SPEC_GRE, 0,
 	  MASK(ib_flow_spec_gre, c_ks_res0_ver) },
 	{ "ESP", -EOPNOTSUPP, IB_FLOW_SPEC_ESP, 0, 0 },
-	{ "MPLS", -EOPNOTSUPP, IB_FLOW_SPEC_MPLS, 0, 0 },
 	{ "handle", -EOPNOTSUPP, IB_FLOW_SPEC_ACTION_HANDLE, 0, 0 },
 	{ "unknown", -EOPNOTSUPP, 0x77, 0, 0 },
 	{ "inner VXLAN", -EOPNOTSUPP, IB_FLOW_SPEC_VXLAN_TUNNEL | IB_FLOW_SPEC_INNER, 0, 0 },
@@ -599,7 +643,12 @@ static const struct flow_bad_row flow_bad_rows[] = {
 	{ "EtherType and IPv6", -EINVAL, IB_FLOW_SPEC_ETH, IB_FLOW_SPEC_IPV6,
 	  MASK(ib_flow_spec_eth, ether_type) + 1 },
 	{ "GRE and TCP", -EINVAL, IB_FLOW_SPEC_GRE, IB_FLOW_SPEC_TCP, 0 },
+	{ "MPLS twice", -EINVAL, IB_FLOW_SPEC_MPLS, IB_FLOW_SPEC_MPLS, 0 },
+	{ "count twice", -EINVAL, IB_FLOW_SPEC_ACTION_COUNT, IB_FLOW_SPEC_ACTION_COUNT, 0 },
 	{ "one", 0, IB_FLOW_SPEC_IPV4, 0, 0 },
+	{ "count", 0, IB_FLOW_SPEC_ACTION_COUNT, 0, 0 },
+	{ "MPLS inside and outside", 0, IB_FLOW_SPEC_MPLS,
+	  IB_FLOW_SPEC_MPLS | IB_FLOW_SPEC_INNER, 0 },
 	{ "inside and outside", 0, IB_FLOW_SPEC_IPV4, IB_FLOW_SPEC_IPV6 | IB_FLOW_SPEC_INNER, 0 },
 };
 
@@ -658,6 +707,7 @@ static struct kunit_case flow_cases[] = {
 	KUNIT_CASE(flow_random),
 	KUNIT_CASE(flow_hostile),
 	KUNIT_CASE(flow_tunnels),
+	KUNIT_CASE(flow_labels),
 	KUNIT_CASE_PARAM(flow_bad_spec, flow_bad_row_gen_params),
 	KUNIT_CASE(flow_ranks),
 	{}

@@ -290,7 +290,7 @@ static void opcode_allowed_row(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, weft_opdef_may_inline(weft_opdef(opcode)), row->may_inline);
 }
 
-/* LSO: QPs of IPoIB; masked atomics: RC QPs of kernel consumers */
+/* LSO: QPs of IPoIB, and of frames; masked atomics: RC QPs of kernel consumers */
 static void opcode_of_some_qps(struct kunit *test)
 {
 	static const u8 masked[] = { WEFT_SQE_MASKED_CMP_SWP, WEFT_SQE_MASKED_FETCH_ADD };
@@ -299,6 +299,8 @@ static void opcode_of_some_qps(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, weft_opdef_allowed(IB_QPT_UD, true, lso, WEFT_SQE_LSO));
 	KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_UD, true, ~lso, WEFT_SQE_LSO));
 	KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_RC, true, lso, WEFT_SQE_LSO));
+	KUNIT_EXPECT_TRUE(test, weft_opdef_allowed(IB_QPT_RAW_PACKET, false, lso, WEFT_SQE_LSO));
+	KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_RAW_PACKET, false, ~lso, WEFT_SQE_LSO));
 	for (i = 0; i < ARRAY_SIZE(masked); i++) {
 		KUNIT_EXPECT_TRUE(test, weft_opdef_allowed(IB_QPT_RC, true, 0, masked[i]));
 		KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_XRC_INI, true, 0, masked[i]));

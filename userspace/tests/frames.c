@@ -677,6 +677,71 @@ static void tags(void)
 	}
 }
 
+/* makes a rule for a label stack that begins with @label, behind the specs of @rule */
+static void rule_label(struct rule rule, uint32_t label, uint32_t tag)
+{
+	struct ibv_flow_spec_mpls mpls = {
+		.type = IBV_FLOW_SPEC_MPLS, .size = sizeof(mpls), .val.label = htonl(label << 12),
+		.mask.label = htonl(0xfffff000),
+	};
+
+	rule_add(&rule, &mpls, sizeof(mpls));
+	rule_tag(&rule, tag);
+	rule_make(&b, &rule);
+}
+
+/* sends @length bytes of a.buf; returns the tag of the rule that takes them to b, or 0 */
+static uint32_t tag_of(uint32_t length)
+{
+	struct ibv_poll_cq_attr poll = {};
+	uint32_t tag;
+
+	side_send(&a, 0, length, 0);
+	if (ibv_start_poll(b.cq_ex, &poll))
+		return 0;
+	tag = ibv_wc_read_flow_tag(b.cq_ex);
+	ibv_end_poll(b.cq_ex);
+	return tag;
+}
+
+/* MPLS behind Ethernet, in UDP and in GRE, by the place of its spec */
+static void labels(void)
+{
+	struct ibv_flow_spec_gre gre = { .type = IBV_FLOW_SPEC_GRE, .size = sizeof(gre) };
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	int i;
+
+	open_sides();
+	for (i = 0; i < 8; i++)
+		side_recv(&b, i, SLOT);
+	rule_mac(&rule, mac_unicast);
+	rule_label(rule, 0x12345, 1);
+	rule_udp(&rule, 6635);
+	rule_label(rule, 9, 2);
+	rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	rule_add(&rule, &gre, sizeof(gre));
+	rule_label(rule, 9, 3);
+
+	frame_udp(a.buf, mac_unicast, 6635, 40);
+	memcpy(a.buf + 42, "\0\0\x91\x40", 4);
+	SAME(tag_of(82), 2);
+	a.buf[44] = 0x81;
+	SAME(tag_of(82), 0);
+	/* the same stack in UDP to another port */
+	a.buf[44] = 0x91;
+	put16(a.buf + 36, 6636);
+	SAME(tag_of(82), 0);
+	a.buf[23] = IPPROTO_GRE;
+	memcpy(a.buf + 34, "\0\0\x88\x47\0\0\x91\x40", 8);
+	SAME(tag_of(82), 3);
+	put16(a.buf + 36, 0x88b7);
+	SAME(tag_of(82), 0);
+	memcpy(a.buf + 12, "\x88\x47\x12\x34\x50\x40\0\0\x01\x40", 10);
+	SAME(tag_of(82), 1);
+	a.buf[14] = 0x13;
+	SAME(tag_of(82), 0);
+}
+
 static void refused_rules(void)
 {
 	struct ibv_flow_spec_ipv4_ext ttl = {
@@ -790,7 +855,7 @@ static void removed(void)
 TESTS(
 	TEST(says_what_it_can), TEST(states), TEST(queues), TEST(needs_net_raw), TEST(lengths),
 	TEST(lists), TEST(receives), TEST(receives_in_rtr), TEST(own_context), TEST(checksums),
-	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(priorities), TEST(tags),
+	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(priorities), TEST(tags), TEST(labels),
 	TEST(refused_rules),
 	TEST(counts_frames), TEST(counters_refused), TEST(churns_rules),
 	TEST(many_rules), TEST(removed),

@@ -16,6 +16,7 @@
 #include <net/ip.h>
 
 #define KEY_VXLAN_PORT		4789
+#define KEY_MPLS_PORT		6635	/* RFC 7510 */
 
 #define KEY_GRE_CSUM		0x8000
 #define KEY_GRE_ROUTING		0x4000
@@ -23,8 +24,12 @@
 #define KEY_GRE_SEQ		0x1000
 #define KEY_GRE_VERSION		0x0007
 
-/* Tags of a frame, and extension headers of a packet, that are walked. */
+/* Bottom of the stack, in the third byte of an entry (RFC 3032). */
+#define KEY_MPLS_BOTTOM		0x01
+
+/* Tags of a frame, labels, and extension headers of a packet, that are walked. */
 #define KEY_MAX_TAGS		4
+#define KEY_MAX_LABELS		8
 #define KEY_MAX_EXTENSIONS	8
 
 /* The bytes that have not been looked at. */
@@ -90,6 +95,38 @@ static u16 key_ethernet(struct weft_flow_layer *layer, struct key_cursor *cursor
 	}
 	layer->ether_type = type;
 	return be16_to_cpu(type);
+}
+
+/*
+ * Walks a label stack, whose first entry goes to @first and sets @bit. Returns the EtherType of the
+ * IP packet behind it, or 0.
+ */
+static u16 key_mpls(struct weft_flow_layer *layer, u16 bit, __be32 *first,
+		    struct key_cursor *cursor)
+{
+	const u8 *at;
+	int i;
+
+	for (i = 0; i < KEY_MAX_LABELS; i++) {
+		at = key_take(cursor, sizeof(*first));
+		if (!at)
+			return 0;
+		if (!i) {
+			layer->has |= bit;
+			*first = key_be32(at);
+		}
+		if (at[2] & KEY_MPLS_BOTTOM)
+			break;
+	}
+	/* nothing says what follows but the version of IP */
+	if (i == KEY_MAX_LABELS || !cursor->left)
+		return 0;
+	return cursor->at[0] >> 4 == 4 ? ETH_P_IP : cursor->at[0] >> 4 == 6 ? ETH_P_IPV6 : 0;
+}
+
+static bool key_is_mpls(u16 type)
+{
+	return type == ETH_P_MPLS_UC || type == ETH_P_MPLS_MC;
 }
 
 static bool key_ipv4(struct weft_flow_layer *layer, struct key_cursor *cursor)
@@ -169,10 +206,14 @@ static void key_transport(struct weft_flow_layer *layer, struct key_cursor *curs
 	key_take(cursor, sizeof(struct udphdr) - 2 * sizeof(__be16));
 }
 
-/* Returns whether the cursor is behind the IP header. */
+/* @type: an EtherType. Returns whether the cursor is behind the IP header. */
 static bool key_ip(struct weft_flow_layer *layer, u16 type, struct key_cursor *cursor)
 {
-	bool found = (type == ETH_P_IP && key_ipv4(layer, cursor)) ||
+	bool found;
+
+	if (key_is_mpls(type))
+		type = key_mpls(layer, WEFT_FLOW_MPLS, &layer->mpls, cursor);
+	found = (type == ETH_P_IP && key_ipv4(layer, cursor)) ||
 		     (type == ETH_P_IPV6 && key_ipv6(layer, cursor));
 
 	if (found)
@@ -194,6 +235,11 @@ static void key_vxlan(struct weft_flow_key *key, struct key_cursor *cursor)
 	key->outer.has |= WEFT_FLOW_VXLAN;
 	key->vni = cpu_to_be32(be32_to_cpu(key_be32(at + 4)) >> 8);
 	key_inner_frame(key, cursor);
+}
+
+static void key_tunnel_mpls(struct weft_flow_key *key, u16 bit, struct key_cursor *cursor)
+{
+	key_ip(&key->inner, key_mpls(&key->outer, bit, &key->tunnel_mpls, cursor), cursor);
 }
 
 static void key_gre(struct weft_flow_key *key, struct key_cursor *cursor)
@@ -223,7 +269,10 @@ static void key_gre(struct weft_flow_key *key, struct key_cursor *cursor)
 		return;
 	}
 	key->inner.ether_type = key->gre_protocol;
-	key_ip(&key->inner, be16_to_cpu(key->gre_protocol), cursor);
+	if (key_is_mpls(be16_to_cpu(key->gre_protocol)))
+		key_tunnel_mpls(key, WEFT_FLOW_MPLS_GRE, cursor);
+	else
+		key_ip(&key->inner, be16_to_cpu(key->gre_protocol), cursor);
 }
 
 /* @frame begins with the destination MAC; a tag that was taken out has been put back. */
@@ -231,13 +280,15 @@ void weft_flow_parse(struct weft_flow_key *key, const void *frame, u32 length)
 {
 	struct key_cursor cursor = { .at = frame, .left = length };
 
-	BUILD_BUG_ON(sizeof(struct weft_flow_layer) != 60);
-	BUILD_BUG_ON(sizeof(*key) != 2 * sizeof(struct weft_flow_layer) + 12);
+	BUILD_BUG_ON(sizeof(struct weft_flow_layer) != 64);
+	BUILD_BUG_ON(sizeof(*key) != 2 * sizeof(struct weft_flow_layer) + 16);
 	memset(key, 0, sizeof(*key));
 	if (!key_ip(&key->outer, key_ethernet(&key->outer, &cursor), &cursor))
 		return;
 	if (key->outer.has & WEFT_FLOW_UDP && key->outer.dst_port == htons(KEY_VXLAN_PORT))
 		key_vxlan(key, &cursor);
+	else if (key->outer.has & WEFT_FLOW_UDP && key->outer.dst_port == htons(KEY_MPLS_PORT))
+		key_tunnel_mpls(key, WEFT_FLOW_MPLS_UDP, &cursor);
 	else if (key->outer.protocol == IPPROTO_GRE)
 		key_gre(key, &cursor);
 }

@@ -16,6 +16,9 @@ enum weft_flow_has {
 	WEFT_FLOW_UDP	= 1 << 5,
 	WEFT_FLOW_VXLAN	= 1 << 6,	/* UDP to the port of VXLAN */
 	WEFT_FLOW_GRE	= 1 << 7,
+	WEFT_FLOW_MPLS	= 1 << 8,	/* behind the header of Ethernet */
+	WEFT_FLOW_MPLS_UDP = 1 << 9,	/* in UDP to the port of MPLS */
+	WEFT_FLOW_MPLS_GRE = 1 << 10,
 };
 
 /* The headers of a frame, or of a frame or IP packet in a tunnel. Big endian, as they arrive. */
@@ -27,6 +30,7 @@ struct weft_flow_layer {
 	__be32	src_ip[4];		/* IPv4: the first word */
 	__be32	dst_ip[4];
 	__be32	flow_label;
+	__be32	mpls;			/* the first entry of the label stack */
 	__be16	src_port;		/* TCP, UDP */
 	__be16	dst_port;
 	u8	protocol;		/* IPv6: behind the extension headers */
@@ -37,9 +41,10 @@ struct weft_flow_layer {
 /* Without padding, because keys are compared and hashed as words. */
 struct weft_flow_key {
 	struct weft_flow_layer	outer;
-	struct weft_flow_layer	inner;	/* in a tunnel of VXLAN or GRE */
+	struct weft_flow_layer	inner;	/* in a tunnel of VXLAN, GRE or MPLS */
 	__be32			vni;	/* VXLAN, in the lower 24 bits */
 	__be32			gre_key;
+	__be32			tunnel_mpls;	/* as weft_flow_layer.mpls, in UDP or GRE */
 	__be16			gre_protocol;
 	u16			zero;
 };

@@ -17,6 +17,7 @@ enum {
 	SPEC_IPV4	= 1 << 1,
 	SPEC_IPV6	= 1 << 2,
 	SPEC_PORTS	= 1 << 3,
+	SPEC_MPLS	= 1 << 4,
 	SPEC_INNER	= 8,
 	SPEC_VXLAN	= 1 << 16,
 	SPEC_GRE	= 1 << 17,
@@ -118,6 +119,26 @@ static int spec_ports(const struct spec_layer *layer, const struct ib_flow_spec_
 	return spec_protocol(layer, tcp ? IPPROTO_TCP : IPPROTO_UDP, 0xff);
 }
 
+/*
+ * The place of this spec among the others says where the label stack is: behind UDP or GRE, or else
+ * behind Ethernet.
+ */
+static int spec_mpls(struct weft_flow_spec *spec, const struct spec_layer *layer,
+		     const struct ib_flow_spec_mpls *mpls)
+{
+	u16 behind = layer->shift ? 0 : layer->value->has & (WEFT_FLOW_UDP | WEFT_FLOW_GRE);
+
+	if (!behind) {
+		spec_set(layer, mpls, mpls, tag);
+		spec_has(layer, WEFT_FLOW_MPLS);
+		return 0;
+	}
+	spec_field(&spec->value.tunnel_mpls, &spec->mask.tunnel_mpls, &mpls->val.tag,
+		   &mpls->mask.tag, sizeof(spec->value.tunnel_mpls));
+	spec_has(layer, behind & WEFT_FLOW_GRE ? WEFT_FLOW_MPLS_GRE : WEFT_FLOW_MPLS_UDP);
+	return 0;
+}
+
 static int spec_vxlan(struct weft_flow_spec *spec, const struct ib_flow_spec_tunnel *tunnel)
 {
 	spec_field(&spec->value.vni, &spec->mask.vni, &tunnel->val.tunnel_id,
@@ -150,7 +171,8 @@ static int spec_tag(struct weft_flow_spec *spec, const struct ib_flow_spec_actio
 	return 0;
 }
 
-static int spec_read_headers(const struct spec_layer *layer, const union ib_flow_spec *from)
+static int spec_read_headers(struct weft_flow_spec *spec, const struct spec_layer *layer,
+			     const union ib_flow_spec *from)
 {
 	switch ((u32)from->type & ~IB_FLOW_SPEC_INNER) {
 	case IB_FLOW_SPEC_ETH:
@@ -159,6 +181,8 @@ static int spec_read_headers(const struct spec_layer *layer, const union ib_flow
 		return spec_ipv4(layer, &from->ipv4);
 	case IB_FLOW_SPEC_IPV6:
 		return spec_ipv6(layer, &from->ipv6);
+	case IB_FLOW_SPEC_MPLS:
+		return spec_mpls(spec, layer, &from->mpls);
 	default:
 		return spec_ports(layer, &from->tcp_udp,
 				  (from->type & ~IB_FLOW_SPEC_INNER) == IB_FLOW_SPEC_TCP);
@@ -196,6 +220,8 @@ static u32 spec_kind(u32 type)
 	case IB_FLOW_SPEC_TCP:
 	case IB_FLOW_SPEC_UDP:
 		return SPEC_PORTS;
+	case IB_FLOW_SPEC_MPLS:
+		return SPEC_MPLS;
 	default:
 		break;
 	}
@@ -231,11 +257,19 @@ static int spec_read(struct weft_flow_spec *spec, const union ib_flow_spec *from
 		return -EINVAL;
 	spec->specs |= kind << layer.shift;
 	if (kind < SPEC_VXLAN)
-		return spec_read_headers(&layer, from);
+		return spec_read_headers(spec, &layer, from);
 	return spec_read_other(spec, from);
 }
 
-/* An IP spec wants an EtherType, which a spec of Ethernet may contradict. */
+static bool spec_is_mpls(__be16 type)
+{
+	return type == htons(ETH_P_MPLS_UC) || type == htons(ETH_P_MPLS_MC);
+}
+
+/*
+ * An IP spec wants an EtherType, which a spec of Ethernet may contradict. The packet may also be
+ * behind labels.
+ */
 static int spec_check_layer(const struct spec_layer *layer)
 {
 	u16 has = layer->value->has;
@@ -245,6 +279,8 @@ static int spec_check_layer(const struct spec_layer *layer)
 		return 0;
 	if ((has & (WEFT_FLOW_IPV4 | WEFT_FLOW_IPV6)) == (WEFT_FLOW_IPV4 | WEFT_FLOW_IPV6))
 		return -EINVAL;
+	if (spec_is_mpls(layer->value->ether_type))
+		return 0;
 	type = htons(has & WEFT_FLOW_IPV4 ? ETH_P_IP : ETH_P_IPV6);
 	return (layer->value->ether_type ^ type) & layer->mask->ether_type ? -EINVAL : 0;
 }

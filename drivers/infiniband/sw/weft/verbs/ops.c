@@ -115,8 +115,8 @@ const struct ib_device_ops weft_device_ops = {
 	.query_qp = weft_query_qp,
 	.query_srq = weft_query_srq,
 	.query_ucontext = weft_query_ucontext,
-	.read_counters = weft_read_counters,
 	.reg_dm_mr = weft_reg_dm_mr,
+	.read_counters = weft_read_counters,
 	.reg_user_mr = compat_reg_user_mr,
 	.reg_user_mr_dmabuf = compat_reg_user_mr_dmabuf,
 	.req_notify_cq = weft_req_notify_cq,
@@ -129,8 +129,8 @@ const struct ib_device_ops weft_device_ops = {
 
 	COMPAT_COUNTER
 	INIT_RDMA_OBJ_SIZE(ib_ah, weft_ah, ibah),
-	INIT_RDMA_OBJ_SIZE(ib_counters, weft_flow_counters, ibcounters),
 	INIT_RDMA_OBJ_SIZE(ib_cq, weft_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_counters, weft_flow_counters, ibcounters),
 	INIT_RDMA_OBJ_SIZE(ib_mw, weft_mw, ib_mw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, weft_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, weft_ib_qp, ibqp),
