@@ -115,7 +115,7 @@ static u64 pins_address(const struct weft_region *region, u64 addr)
  * Add a piece of an ODP region, 1 to WEFT_ODP_CHUNK bytes. The caller keeps its reference to the
  * region until weft_odp_pins_request(), and may then drop it.
  */
-void weft_odp_pins_add(struct weft_odp_pins *pins, const struct weft_region *region, u64 addr,
+void weft_odp_pins_add(struct weft_odp_pins *pins, struct weft_region *region, u64 addr,
 		       u64 length, bool write)
 {
 	struct weft_odp_pin *pin = &pins->pin[pins->num++];
@@ -131,6 +131,8 @@ void weft_odp_pins_add(struct weft_odp_pins *pins, const struct weft_region *reg
 	pin->wanted = (offset_in_page(start) + length + PAGE_SIZE - 1) >> PAGE_SHIFT;
 	pin->err = -EACCES;
 	pin->write = write;
+	/* an access by a window is one to its region */
+	atomic64_add(pin->wanted, &(region->parent ?: region)->odp_faults);
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_pins_add);
 

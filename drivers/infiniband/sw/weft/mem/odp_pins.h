@@ -53,7 +53,7 @@ struct weft_odp_pins {
 };
 
 struct weft_odp_pins *weft_odp_pins_alloc(u32 max);
-void weft_odp_pins_add(struct weft_odp_pins *pins, const struct weft_region *region, u64 addr,
+void weft_odp_pins_add(struct weft_odp_pins *pins, struct weft_region *region, u64 addr,
 		       u64 length, bool write);
 void weft_odp_pins_request(struct weft_odp_pins *pins, struct weft_odp_pins **holder,
 			   void (*done)(void *arg), void *arg);

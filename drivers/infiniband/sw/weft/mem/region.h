@@ -85,6 +85,9 @@ struct weft_region {
 	struct pid		*tgid;
 	/* ODP: for work that waits for pages; NULL: the queue of kernel consumers */
 	struct weft_odp_queue	*odp_queue;
+	/* ODP: pages that messages waited for and that were prefetched; not for memory windows */
+	atomic64_t		odp_faults;
+	atomic64_t		odp_prefetches;
 	/*
 	 * address (modulo 2^64) of the first byte of the first block; ODP: the address within the
 	 * region of address 0 in @mm

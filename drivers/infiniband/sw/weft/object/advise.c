@@ -83,6 +83,8 @@ static int advise_add(struct advise_prefetch *prefetch, struct ib_pd *pd,
 			.start = sge->addr - region->base,
 			.length = sge->length,
 		};
+		atomic64_add(DIV_ROUND_UP(offset_in_page(sge->addr - region->base) + sge->length,
+					  PAGE_SIZE), &region->odp_prefetches);
 		/* the same for all regions of a protection domain */
 		prefetch->odp_queue = region->odp_queue;
 	}

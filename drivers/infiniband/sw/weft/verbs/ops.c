@@ -88,6 +88,7 @@ const struct ib_device_ops weft_device_ops = {
 	.fill_res_mr_entry_raw = weft_fill_res_mr_entry_raw,
 	.fill_res_qp_entry = weft_fill_res_qp_entry,
 	.fill_res_qp_entry_raw = weft_fill_res_qp_entry_raw,
+	.fill_stat_mr_entry = weft_fill_stat_mr_entry,
 	.get_dev_fw_str = weft_get_dev_fw_str,
 	.get_dma_mr = weft_get_dma_mr,
 	.get_hw_stats = weft_get_hw_stats,
@@ -115,8 +116,8 @@ const struct ib_device_ops weft_device_ops = {
 	.query_qp = weft_query_qp,
 	.query_srq = weft_query_srq,
 	.query_ucontext = weft_query_ucontext,
-	.reg_dm_mr = weft_reg_dm_mr,
 	.read_counters = weft_read_counters,
+	.reg_dm_mr = weft_reg_dm_mr,
 	.reg_user_mr = compat_reg_user_mr,
 	.reg_user_mr_dmabuf = compat_reg_user_mr_dmabuf,
 	.req_notify_cq = weft_req_notify_cq,
@@ -129,8 +130,8 @@ const struct ib_device_ops weft_device_ops = {
 
 	COMPAT_COUNTER
 	INIT_RDMA_OBJ_SIZE(ib_ah, weft_ah, ibah),
-	INIT_RDMA_OBJ_SIZE(ib_cq, weft_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_counters, weft_flow_counters, ibcounters),
+	INIT_RDMA_OBJ_SIZE(ib_cq, weft_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_mw, weft_mw, ib_mw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, weft_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, weft_ib_qp, ibqp),

@@ -129,6 +129,34 @@ int weft_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ib_mr)
 	return resource_put(msg, figures, ARRAY_SIZE(figures));
 }
 
+/* Figures of on-demand paging, by the names of mlx5; weft has no pages that it could invalidate. */
+int weft_fill_stat_mr_entry(struct sk_buff *msg, struct ib_mr *ib_mr)
+{
+	const struct weft_mr *mr = to_weft_mr(ib_mr);
+	const struct weft_region *region;
+	u64 faults, prefetches;
+	struct nlattr *table;
+
+	if (!(READ_ONCE(mr->access) & IB_ACCESS_ON_DEMAND))
+		return 0;
+	/* see weft_fill_res_mr_entry_raw() */
+	rcu_read_lock();
+	region = READ_ONCE(mr->region);
+	faults = atomic64_read(&region->odp_faults);
+	prefetches = atomic64_read(&region->odp_prefetches);
+	rcu_read_unlock();
+	table = nla_nest_start(msg, RDMA_NLDEV_ATTR_STAT_HWCOUNTERS);
+	if (!table)
+		return -EMSGSIZE;
+	if (rdma_nl_stat_hwcounter_entry(msg, "page_faults", faults) ||
+	    rdma_nl_stat_hwcounter_entry(msg, "page_prefetch", prefetches)) {
+		nla_nest_cancel(msg, table);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(msg, table);
+	return 0;
+}
+
 static u32 resource_srq_receives(struct weft_srq *srq)
 {
 	unsigned long flags;

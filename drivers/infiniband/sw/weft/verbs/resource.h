@@ -13,6 +13,9 @@ int weft_fill_res_cq_entry(struct sk_buff *msg, struct ib_cq *ibcq);
 int weft_fill_res_mr_entry(struct sk_buff *msg, struct ib_mr *ib_mr);
 int weft_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq);
 
+/* "rdma statistic mr show" */
+int weft_fill_stat_mr_entry(struct sk_buff *msg, struct ib_mr *ib_mr);
+
 /* With -r: struct weft_raw_qp and so on of the user ABI. The core requires CAP_NET_ADMIN. */
 int weft_fill_res_qp_entry_raw(struct sk_buff *msg, struct ib_qp *ibqp);
 int weft_fill_res_cq_entry_raw(struct sk_buff *msg, struct ib_cq *ibcq);
