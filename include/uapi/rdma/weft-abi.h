@@ -500,6 +500,31 @@ struct weft_create_qp_resp {
 	__aligned_u64	pages_id;
 };
 
+/* The values of enum ibv_rx_hash_function_flags. */
+enum weft_rx_hash_function {
+	WEFT_RX_HASH_TOEPLITZ		= 1 << 0,
+};
+
+/* The values of enum ibv_rx_hash_fields. */
+enum weft_rx_hash_fields {
+	WEFT_RX_HASH_SRC_IPV4		= 1 << 0,
+	WEFT_RX_HASH_DST_IPV4		= 1 << 1,
+	WEFT_RX_HASH_SRC_IPV6		= 1 << 2,
+	WEFT_RX_HASH_DST_IPV6		= 1 << 3,
+	WEFT_RX_HASH_SRC_PORT_TCP	= 1 << 4,
+	WEFT_RX_HASH_DST_PORT_TCP	= 1 << 5,
+	WEFT_RX_HASH_SRC_PORT_UDP	= 1 << 6,
+	WEFT_RX_HASH_DST_PORT_UDP	= 1 << 7,
+	WEFT_RX_HASH_IPSEC_SPI		= 1 << 8,
+};
+
+#define WEFT_RX_HASH_FIELDS	0x1ffU
+/* with the fields: those of the packet in a tunnel */
+#define WEFT_RX_HASH_INNER	(1U << 31)
+
+/* bytes of a hash key */
+#define WEFT_RX_HASH_KEY	40
+
 /**
  * struct weft_alt_path - an alternate path on RoCE
  * @dgid: destination address

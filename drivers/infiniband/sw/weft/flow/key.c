@@ -190,17 +190,19 @@ static bool key_ipv6(struct weft_flow_layer *layer, struct key_cursor *cursor)
 	return key_extensions(layer, cursor);
 }
 
-/* Finds the ports, and skips the header of UDP, because a tunnel may follow. */
+/* Finds the ports or the SPI, and skips the header of UDP, because a tunnel may follow. */
 static void key_transport(struct weft_flow_layer *layer, struct key_cursor *cursor)
 {
 	const u8 *at;
 
-	if (layer->protocol != IPPROTO_TCP && layer->protocol != IPPROTO_UDP)
+	if (layer->protocol != IPPROTO_TCP && layer->protocol != IPPROTO_UDP &&
+	    layer->protocol != IPPROTO_ESP)
 		return;
 	at = key_take(cursor, 2 * sizeof(__be16));
 	if (!at)
 		return;
-	layer->has |= layer->protocol == IPPROTO_TCP ? WEFT_FLOW_TCP : WEFT_FLOW_UDP;
+	layer->has |= layer->protocol == IPPROTO_TCP ? WEFT_FLOW_TCP :
+		      layer->protocol == IPPROTO_UDP ? WEFT_FLOW_UDP : WEFT_FLOW_ESP;
 	layer->src_port = key_be16(at);
 	layer->dst_port = key_be16(at + sizeof(__be16));
 	key_take(cursor, sizeof(struct udphdr) - 2 * sizeof(__be16));

@@ -19,6 +19,7 @@ enum weft_flow_has {
 	WEFT_FLOW_MPLS	= 1 << 8,	/* behind the header of Ethernet */
 	WEFT_FLOW_MPLS_UDP = 1 << 9,	/* in UDP to the port of MPLS */
 	WEFT_FLOW_MPLS_GRE = 1 << 10,
+	WEFT_FLOW_ESP	= 1 << 11,
 };
 
 /* The headers of a frame, or of a frame or IP packet in a tunnel. Big endian, as they arrive. */
@@ -31,7 +32,7 @@ struct weft_flow_layer {
 	__be32	dst_ip[4];
 	__be32	flow_label;
 	__be32	mpls;			/* the first entry of the label stack */
-	__be16	src_port;		/* TCP, UDP */
+	__be16	src_port;		/* TCP, UDP; ESP: with @dst_port the SPI */
 	__be16	dst_port;
 	u8	protocol;		/* IPv6: behind the extension headers */
 	u8	tos;			/* IPv6: the traffic class */
