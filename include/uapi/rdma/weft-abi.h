@@ -433,6 +433,9 @@ struct weft_alloc_ucontext_resp {
  * @max_tso: bytes of payload in a TSO, 0: there is no TSO
  * @tso_qpts: the QP types with TSO, as @supported_qpts
  * @reserved_1c: 0
+ * @rx_hash_fields: of RSS QPs, enum weft_rx_hash_fields
+ * @rx_hash_functions: of RSS QPs, enum weft_rx_hash_function
+ * @reserved_29: 0
  */
 struct weft_query_device_resp {
 	__aligned_u64	comp_mask;
@@ -442,6 +445,9 @@ struct weft_query_device_resp {
 	__u32		max_tso;
 	__u32		tso_qpts;
 	__u32		reserved_1c;
+	__aligned_u64	rx_hash_fields;
+	__u8		rx_hash_functions;
+	__u8		reserved_29[7];
 };
 
 struct weft_create_cq_req {
@@ -500,6 +506,12 @@ struct weft_create_qp_resp {
 	__aligned_u64	pages_id;
 };
 
+/*
+ * A WQ is the receive queue of a QP without another queue: create_wq takes struct
+ * weft_create_qp_req, and its response is struct weft_create_qp_resp. WEFT_DOORBELL_RECV takes the
+ * number of the WQ, which is also weft_cqe.qp_num. RESET of a WQ is RESET of the QP.
+ */
+
 /* The values of enum ibv_rx_hash_function_flags. */
 enum weft_rx_hash_function {
 	WEFT_RX_HASH_TOEPLITZ		= 1 << 0,
@@ -524,6 +536,27 @@ enum weft_rx_hash_fields {
 
 /* bytes of a hash key */
 #define WEFT_RX_HASH_KEY	40
+
+/**
+ * struct weft_create_rss_req - creation of a QP with an indirection table, in
+ *	place of struct weft_create_qp_req
+ * @comp_mask: 0, for extensions
+ * @fields: enum weft_rx_hash_fields
+ * @function: enum weft_rx_hash_function
+ * @key_length: WEFT_RX_HASH_KEY
+ * @reserved_12: 0
+ * @key: hash key
+ *
+ * The response is struct weft_create_qp_resp, without any ring.
+ */
+struct weft_create_rss_req {
+	__aligned_u64	comp_mask;
+	__aligned_u64	fields;
+	__u8		function;
+	__u8		key_length;
+	__u8		reserved_12[6];
+	__u8		key[WEFT_RX_HASH_KEY];
+};
 
 /**
  * struct weft_alt_path - an alternate path on RoCE
@@ -900,13 +933,14 @@ struct weft_raw_srq {
 	 check(weft_ring_resp, 24) &&			\
 	 check(weft_alloc_ucontext_req, 16) &&		\
 	 check(weft_alloc_ucontext_resp, 16) &&		\
-	 check(weft_query_device_resp, 32) &&		\
+	 check(weft_query_device_resp, 48) &&		\
 	 check(weft_create_cq_req, 8) &&		\
 	 check(weft_create_cq_resp, 32) &&		\
 	 check(weft_resize_cq_req, 8) &&		\
 	 check(weft_resize_cq_resp, 24) &&		\
 	 check(weft_create_qp_req, 24) &&		\
 	 check(weft_create_qp_resp, 64) &&		\
+	 check(weft_create_rss_req, 64) &&		\
 	 check(weft_alt_path, 32) &&			\
 	 check(weft_modify_qp_req, 72) &&		\
 	 check(weft_modify_qp_resp, 56) &&		\

@@ -40,6 +40,9 @@
 #define WEFT_MAX_QP		(1 << 18)
 #define WEFT_MAX_CQ		(1 << 18)
 #define WEFT_MAX_SRQ		(1 << 18)
+#define WEFT_MAX_RWQ_TABLES	(1 << 16)
+/* Entries of an indirection table, as a logarithm: as with usual adapters. */
+#define WEFT_MAX_LOG_RSS	11
 #define WEFT_MAX_PD		(1 << 18)
 #define WEFT_MAX_AH		(1 << 18)
 /* Memory keys have 24 bits of index and 8 bits that the consumer chooses. */

@@ -32,6 +32,7 @@
 #include "link/tap.h"
 #include "object/dev.h"
 #include "object/qp.h"
+#include "object/rss.h"
 #include "stats.h"
 
 struct weft_steer_rule {
@@ -96,6 +97,12 @@ static void steer_count(struct weft_flow_count *count, struct steer_frame *frame
 		weft_flow_count_add(count, 1, skb->len);
 }
 
+/* The QP, or one of its queues, that receives a linear frame. */
+static struct weft_qp *steer_queue(struct weft_qp *qp, const struct sk_buff *skb)
+{
+	return unlikely(qp->rss) ? weft_rss_pick(qp->rss, skb->data, skb->len) : qp;
+}
+
 /* Gives each frame of the list to a QP that a rule names. The QP may have been destroyed. */
 static bool steer_give(struct steer_frame *frame, struct weft_qp *qp, u32 tag)
 {
@@ -106,7 +113,7 @@ static bool steer_give(struct steer_frame *frame, struct weft_qp *qp, u32 tag)
 	if (!refcount_inc_not_zero(&qp->refs))
 		return false;
 	for (skb = steer_frames(frame); skb; skb = skb->next)
-		weft_raw_recv(qp, skb, tag, weft_raw_frame_csum_ok(skb));
+		weft_raw_recv(steer_queue(qp, skb), skb, tag, weft_raw_frame_csum_ok(skb));
 	weft_qp_put(qp);
 	return true;
 }

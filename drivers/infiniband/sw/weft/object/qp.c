@@ -18,6 +18,7 @@
 
 #include "object/cq.h"
 #include "object/dev.h"
+#include "object/rss.h"
 #include "object/srq.h"
 #include "trace.h"
 
@@ -27,6 +28,7 @@ void weft_qp_free(struct weft_qp *qp)
 	/* a lookup before destroy_qp may have queued a packet after it */
 	weft_backlog_purge(&qp->send.packets);
 	weft_backlog_purge(&qp->recv.packets);
+	weft_rss_free(qp->rss);
 	put_pid(qp->maker.pid);
 	kfree_rcu(qp, rcu);
 }

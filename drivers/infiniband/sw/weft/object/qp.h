@@ -23,6 +23,7 @@ struct weft_cq;
 struct weft_dev;
 struct weft_doorbell;
 struct weft_link;
+struct weft_rss;
 struct weft_srq;
 
 /* A queue pair. Members are immutable after creation unless a lock or writer is named. */
@@ -60,6 +61,7 @@ struct weft_qp {
 	struct ib_pd		*pd;		/* of the requester; NULL: XRC target */
 	struct ib_xrcd		*xrcd;		/* XRC target, else NULL */
 	struct weft_cq		*send_cq;
+	struct weft_rss		*rss;		/* RSS QP, else NULL */
 	/* may ring this QP; NULL: kernel QP, or XRC target (which belongs to no process) */
 	struct weft_doorbell	*doorbell;
 

@@ -26,6 +26,8 @@
 #include "verbs/qp.h"
 #include "verbs/query.h"
 #include "verbs/resource.h"
+#include "verbs/rss.h"
+#include "verbs/wq.h"
 
 #include "compat/ops.h"
 #include "compat/port_speed.h"
@@ -64,8 +66,10 @@ const struct ib_device_ops weft_device_ops = {
 	.create_cq = compat_create_cq,
 	.create_flow = weft_create_flow,
 	.create_qp = weft_create_qp,
+	.create_rwq_ind_table = weft_create_rwq_ind_table,
 	.create_srq = weft_create_srq,
 	.create_user_ah = weft_create_ah,
+	.create_wq = weft_create_wq,
 	.dealloc_dm = weft_dealloc_dm,
 	.dealloc_mw = weft_dealloc_mw,
 	.dealloc_pd = weft_dealloc_pd,
@@ -78,7 +82,9 @@ const struct ib_device_ops weft_device_ops = {
 	.destroy_cq = weft_destroy_cq,
 	.destroy_flow = weft_destroy_flow,
 	.destroy_qp = weft_destroy_qp,
+	.destroy_rwq_ind_table = weft_destroy_rwq_ind_table,
 	.destroy_srq = weft_destroy_srq,
+	.destroy_wq = weft_destroy_wq,
 	.detach_mcast = weft_detach_mcast,
 	.device_group = &weft_attribute_group,
 	.disassociate_ucontext = weft_disassociate_ucontext,
@@ -103,6 +109,7 @@ const struct ib_device_ops weft_device_ops = {
 	.modify_port = weft_modify_port,
 	.modify_qp = weft_modify_qp,
 	.modify_srq = weft_modify_srq,
+	.modify_wq = weft_modify_wq,
 	.poll_cq = weft_poll_cq,
 	.post_recv = weft_post_recv,
 	.post_send = weft_post_send,
@@ -135,6 +142,7 @@ const struct ib_device_ops weft_device_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_mw, weft_mw, ib_mw),
 	INIT_RDMA_OBJ_SIZE(ib_pd, weft_pd, ibpd),
 	INIT_RDMA_OBJ_SIZE(ib_qp, weft_ib_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_rwq_ind_table, weft_rwq_ind_table, ibtable),
 	INIT_RDMA_OBJ_SIZE(ib_srq, weft_srq, ibsrq),
 	INIT_RDMA_OBJ_SIZE(ib_ucontext, weft_ucontext, ibuc),
 	INIT_RDMA_OBJ_SIZE(ib_xrcd, weft_xrcd, ibxrcd),

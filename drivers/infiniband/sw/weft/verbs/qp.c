@@ -21,6 +21,7 @@
 #include "object/dev.h"
 #include "object/qp.h"
 #include "object/refuse.h"
+#include "object/rss.h"
 #include "object/srq.h"
 #include "object/table.h"
 #include "object/ucontext.h"
@@ -29,6 +30,7 @@
 #include "ring/page_cache.h"
 #include "verbs/flow.h"
 #include "verbs/qp_state.h"
+#include "verbs/rss.h"
 
 /* Hints about the transfer of payload on a bus. They change nothing: weft has no bus. */
 #define QP_HINTS	IB_QP_CREATE_PCI_WRITE_END_PADDING
@@ -98,6 +100,10 @@ static int qp_check_raw(const struct weft_dev *dev, const struct ib_qp_init_attr
 static int qp_check_type(const struct weft_dev *dev, const struct ib_qp_init_attr *init,
 			 struct ib_udata *udata)
 {
+	int ret = init->rwq_ind_tbl ? weft_rss_check(dev, init) : 0;
+
+	if (ret)
+		return ret;
 	switch (init->qp_type) {
 	case IB_QPT_RC:
 		return qp_check_flags(dev, init, QP_HINTS | (udata ? 0 : QP_INTEGRITY));
@@ -150,7 +156,7 @@ static int qp_check_source(struct weft_dev *dev, const struct ib_qp_init_attr *i
 /* The receive capabilities of a QP without a receive queue are ignored. */
 static bool qp_has_rq(const struct ib_qp_init_attr *init)
 {
-	return !init->srq && init->qp_type != IB_QPT_XRC_INI &&
+	return !init->srq && !init->rwq_ind_tbl && init->qp_type != IB_QPT_XRC_INI &&
 	       init->qp_type != IB_QPT_XRC_TGT;
 }
 
@@ -161,6 +167,8 @@ static int qp_check_objects(const struct weft_dev *dev, const struct ib_qp_init_
 
 	if (init->qp_type == IB_QPT_XRC_TGT)
 		absent = init->xrcd ? NULL : "xrcd";
+	else if (init->rwq_ind_tbl)
+		absent = NULL;
 	else if (!init->send_cq)
 		absent = "send_cq";
 	else if (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI)
@@ -200,7 +208,8 @@ static int qp_read_request(const struct weft_dev *dev, struct ib_qp_init_attr *i
 	int ret;
 
 	memset(req, 0, sizeof(*req));
-	if (!udata)
+	/* an RSS QP has a request of its own */
+	if (!udata || init->rwq_ind_tbl)
 		return 0;
 	/* completions for the provider of rdma_rxe have no cookie */
 	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :
@@ -241,6 +250,15 @@ static u32 qp_rq_stride(const struct ib_qp_init_attr *init, bool rxe)
 	return weft_rq_stride(rxe, init->cap.max_recv_sge);
 }
 
+/*
+ * An XRC target or RSS QP has a send queue to which nobody posts, so that no code needs to test for
+ * a missing one.
+ */
+static bool qp_has_hidden_sq(const struct weft_qp *qp)
+{
+	return qp->type == IB_QPT_XRC_TGT || qp->rss;
+}
+
 /* Reports the real capabilities: the room in the strides, which is at least what was requested. */
 static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 {
@@ -252,13 +270,11 @@ static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 	cap->max_inline_data = min_t(u32, room, WEFT_MAX_INLINE);
 	cap->max_recv_wr = qp->recv.ring ? qp->recv.ring->entries : 0;
 	cap->max_recv_sge = qp->recv.ring ? max(cap->max_recv_sge, 1U) : 0;
-	/* nobody posts to its hidden send queue */
-	if (qp->type == IB_QPT_XRC_TGT)
+	if (qp_has_hidden_sq(qp))
 		*cap = (struct ib_qp_cap){};
 	qp->cap = *cap;
 }
 
-/* An XRC target has a hidden send queue, so that no code needs to test for a missing one. */
 static int qp_create_hidden_ring(struct weft_qp *qp, const struct ib_qp_init_attr *init)
 {
 	qp->send.ring = weft_ring_create(1, qp_sq_stride(init, false), NULL, NULL);
@@ -315,7 +331,7 @@ static int qp_create_rings(struct weft_qp *qp, const struct ib_qp_init_attr *ini
 	size_t size;
 	int ret;
 
-	if (qp->type == IB_QPT_XRC_TGT)
+	if (qp_has_hidden_sq(qp))
 		return qp_create_hidden_ring(qp, init);
 	if (weft_udata_rxe(udata))
 		return qp_create_rxe(qp, init, weft_udata_ucontext(udata), resp);
@@ -372,7 +388,8 @@ static void qp_set_owner(struct weft_qp *qp, const struct ib_qp_init_attr *init,
 			 struct ib_udata *udata)
 {
 	qp->pd = qp->ibqp->pd;
-	qp->send_cq = to_weft_cq(init->send_cq);
+	if (init->send_cq)
+		qp->send_cq = to_weft_cq(init->send_cq);
 	if (init->recv_cq)
 		qp->recv.cq = to_weft_cq(init->recv_cq);
 	if (init->srq && init->qp_type != IB_QPT_XRC_INI)
@@ -538,7 +555,9 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	}
 	/* an XRC target has no completions of its own */
 	qp->cookie = qp->kernel ? (uintptr_t)ibqp : req.cookie;
-	ret = qp_create_rings(qp, init, udata, &resp);
+	ret = init->rwq_ind_tbl ? weft_rss_read(qp, init, udata) : 0;
+	if (!ret)
+		ret = qp_create_rings(qp, init, udata, &resp);
 	if (ret)
 		goto err_free_qp;
 	qp_set_cap(qp, &init->cap);
@@ -568,6 +587,7 @@ err_unpublish:
 err_destroy_rings:
 	qp_destroy_rings(qp);
 err_free_qp:
+	weft_rss_free(qp->rss);
 	put_pid(qp->maker.pid);
 	kfree(qp);
 err_uncount:

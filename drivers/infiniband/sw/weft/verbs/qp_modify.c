@@ -566,6 +566,8 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (unsupported)
 		return modify_refuse(qp, -EOPNOTSUPP, "attr_mask %#x is not supported",
 				     unsupported);
+	if (qp->rss)
+		return modify_refuse(qp, -EOPNOTSUPP, "an RSS QP has no states");
 	ret = weft_inject_qp_verb(ibqp, WEFT_VERB_MODIFY_QP,
 				  mask & IB_QP_STATE ? attr->qp_state : IB_QPS_ERR + 1) ?:
 	      modify_read_request(qp, udata, attr, &mask, &change);

@@ -21,6 +21,7 @@
 #include "pause.h"
 #include "stats.h"
 #include "verbs/flow.h"
+#include "verbs/rss.h"
 #include "verbs/speed.h"
 
 /* 4.096 us << 15 is 134 ms: a loaded host may take so long to run the task that responds. */
@@ -90,6 +91,8 @@ static int query_respond(const struct weft_dev *dev, struct ib_udata *udata)
 				  (weft_flow_has_raw(dev) ? BIT(IB_QPT_RAW_PACKET) : 0),
 		.max_tso = weft_flow_has_raw(dev) ? WEFT_TSO_MAX_LENGTH : 0,
 		.tso_qpts = weft_flow_has_raw(dev) ? BIT(IB_QPT_RAW_PACKET) : 0,
+		.rx_hash_fields = weft_flow_has_raw(dev) ? WEFT_RSS_FIELDS : 0,
+		.rx_hash_functions = weft_flow_has_raw(dev) ? WEFT_RX_HASH_TOEPLITZ : 0,
 	};
 
 	if (!udata || !udata->outlen)
@@ -117,6 +120,10 @@ static void query_raw(struct ib_device_attr *attr)
 	attr->device_cap_flags |= QUERY_RAW_CAPS;
 	attr->raw_packet_caps = IB_RAW_PACKET_CAP_IP_CSUM | IB_RAW_PACKET_CAP_CVLAN_STRIPPING |
 				IB_RAW_PACKET_CAP_SCATTER_FCS;
+	attr->max_wq_type_rq = WEFT_MAX_QP;
+	attr->rss_caps.supported_qpts = BIT(IB_QPT_RAW_PACKET);
+	attr->rss_caps.max_rwq_indirection_tables = WEFT_MAX_RWQ_TABLES;
+	attr->rss_caps.max_rwq_indirection_table_size = 1 << WEFT_MAX_LOG_RSS;
 }
 
 /* What ib_alloc_mr_integrity() gives to kernel consumers. */
@@ -134,6 +141,8 @@ static void query_hide_from_rxe(struct ib_device_attr *attr)
 {
 	attr->device_cap_flags &= ~(IB_DEVICE_XRC | IB_DEVICE_AUTO_PATH_MIG | QUERY_RAW_CAPS);
 	attr->raw_packet_caps = 0;
+	attr->max_wq_type_rq = 0;
+	memset(&attr->rss_caps, 0, sizeof(attr->rss_caps));
 	memset(&attr->cq_caps, 0, sizeof(attr->cq_caps));
 	attr->odp_caps.per_transport_caps.xrc_odp_caps = 0;
 	attr->max_dm_size = 0;
