@@ -50,9 +50,9 @@ static uint32_t qp_opcodes(struct ibv_context *context,
 	       (attr->max_tso_header ? 1 << IBV_WR_TSO : 0);
 }
 
-static int qp_init_queues(struct weft_qp *qp,
-			  const struct ibv_qp_init_attr_ex *attr,
-			  const struct weft_create_qp_resp *resp)
+int weft_qp_init_queues(struct weft_qp *qp,
+			const struct ibv_qp_init_attr_ex *attr,
+			const struct weft_create_qp_resp *resp)
 {
 	bool locked = attr->pd && weft_pd_shared(attr->pd);
 	int ret;
@@ -120,7 +120,7 @@ static struct weft_qp *qp_create(struct ibv_context *context,
 	if (ret)
 		goto err_free_qp;
 
-	ret = qp_init_queues(qp, attr, &resp.drv);
+	ret = weft_qp_init_queues(qp, attr, &resp.drv);
 	if (ret)
 		goto err_destroy_qp;
 	qp->parent = weft_parent_use(attr->pd);
@@ -227,6 +227,11 @@ struct ibv_qp *weft_create_qp_ex(struct ibv_context *context,
 	struct weft_qp *qp;
 	int ret;
 
+	if (attr->qp_type == IBV_QPT_RAW_PACKET &&
+	    attr->comp_mask &
+		    (IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH))
+		return weft_create_rss_qp(context, attr);
+
 	attr_ex.qp_type = attr->qp_type;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER)
 		attr_ex.max_tso_header = attr->max_tso_header;
@@ -276,7 +281,7 @@ struct ibv_qp *weft_open_qp(struct ibv_context *context,
 	if (ret)
 		goto err_free_qp;
 
-	ret = qp_init_queues(qp, &no_attr, &no_queues);
+	ret = weft_qp_init_queues(qp, &no_attr, &no_queues);
 	if (ret)
 		goto err_destroy_qp;
 	return &qp->vqp.qp;
@@ -332,7 +337,7 @@ static void qp_forget_completions(struct weft_qp *qp)
  * the state after this call; it is set here, too, so that nothing can be posted
  * after the restart.
  */
-static void qp_restart(struct weft_qp *qp)
+void weft_qp_restart(struct weft_qp *qp)
 {
 	struct weft_queue *sq = &qp->sq.queue;
 	struct weft_queue *rq = &qp->rq;
@@ -500,7 +505,7 @@ int weft_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr, int attr_mask)
 		return ret;
 
 	if ((attr_mask & IBV_QP_STATE) && attr->qp_state == IBV_QPS_RESET)
-		qp_restart(to_weft_qp(ibqp));
+		weft_qp_restart(to_weft_qp(ibqp));
 	return 0;
 }
 
@@ -522,6 +527,14 @@ int weft_modify_qp_rate_limit(struct ibv_qp *ibqp,
 			    &resp);
 }
 
+void weft_qp_end_queues(struct weft_qp *qp)
+{
+	qp_forget_completions(qp);
+	weft_queue_destroy(&qp->rq);
+	weft_queue_destroy(&qp->sq.queue);
+	weft_parent_unuse(qp->parent);
+}
+
 int weft_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct weft_qp *qp = to_weft_qp(ibqp);
@@ -531,10 +544,7 @@ int weft_destroy_qp(struct ibv_qp *ibqp)
 	if (ret)
 		return ret;
 
-	qp_forget_completions(qp);
-	weft_queue_destroy(&qp->rq);
-	weft_queue_destroy(&qp->sq.queue);
-	weft_parent_unuse(qp->parent);
+	weft_qp_end_queues(qp);
 	free(qp);
 	return 0;
 }

@@ -29,8 +29,10 @@
 	.create_flow		= weft_create_flow,			\
 	.create_qp		= weft_create_qp,			\
 	.create_qp_ex		= weft_create_qp_ex,			\
+	.create_rwq_ind_table	= weft_create_rwq_ind_table,		\
 	.create_srq		= weft_create_srq,			\
 	.create_srq_ex		= weft_create_srq_ex,			\
+	.create_wq		= weft_create_wq,			\
 	.dealloc_mw		= weft_dealloc_mw,			\
 	.dealloc_pd		= weft_dealloc_pd,			\
 	.dealloc_td		= weft_dealloc_td,			\
@@ -40,7 +42,9 @@
 	.destroy_cq		= weft_destroy_cq,			\
 	.destroy_flow		= weft_destroy_flow,			\
 	.destroy_qp		= weft_destroy_qp,			\
+	.destroy_rwq_ind_table	= weft_destroy_rwq_ind_table,		\
 	.destroy_srq		= weft_destroy_srq,			\
+	.destroy_wq		= weft_destroy_wq,			\
 	.detach_mcast		= ibv_cmd_detach_mcast,			\
 	.free_context		= weft_free_context,			\
 	.free_dm		= weft_free_dm,				\
@@ -51,6 +55,7 @@
 	.modify_qp		= weft_modify_qp,			\
 	.modify_qp_rate_limit	= weft_modify_qp_rate_limit,		\
 	.modify_srq		= weft_modify_srq,			\
+	.modify_wq		= weft_modify_wq,			\
 	.open_qp		= weft_open_qp,				\
 	.open_xrcd		= weft_open_xrcd,			\
 	.poll_cq		= weft_poll_cq,				\

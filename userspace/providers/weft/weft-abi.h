@@ -20,6 +20,10 @@ VERBS_DRIVER_RESP(uweft_resize_cq, ib_uverbs_resize_cq_resp,
 VERBS_DRIVER_CMD(uweft_create_qp, ibv_create_qp_ex, weft_create_qp_req);
 VERBS_DRIVER_RESP(uweft_create_qp, ib_uverbs_ex_create_qp_resp,
 		  weft_create_qp_resp);
+VERBS_DRIVER_CMD(uweft_create_rss, ibv_create_qp_ex, weft_create_rss_req);
+VERBS_DRIVER_CMD(uweft_create_wq, ibv_create_wq, weft_create_qp_req);
+VERBS_DRIVER_RESP(uweft_create_wq, ib_uverbs_ex_create_wq_resp,
+		  weft_create_qp_resp);
 VERBS_DRIVER_CMD(uweft_modify_qp, ibv_modify_qp_ex, weft_modify_qp_req);
 VERBS_DRIVER_RESP(uweft_modify_qp, ib_uverbs_ex_modify_qp_resp,
 		  weft_modify_qp_resp);

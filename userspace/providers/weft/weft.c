@@ -38,6 +38,10 @@ int weft_query_device_ex(struct ibv_context *context,
 	if (ret)
 		return ret;
 
+	if (attr_size >= offsetofend(struct ibv_device_attr_ex, rss_caps)) {
+		attr->rss_caps.rx_hash_fields_mask = resp.drv.rx_hash_fields;
+		attr->rss_caps.rx_hash_function = resp.drv.rx_hash_functions;
+	}
 	if (attr_size >=
 	    offsetofend(struct ibv_device_attr_ex, packet_pacing_caps)) {
 		attr->packet_pacing_caps.qp_rate_limit_min =

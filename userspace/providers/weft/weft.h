@@ -10,6 +10,7 @@
 #include "queue.h"
 #include "rdmacore/driver.h"
 
+struct weft_create_qp_resp;
 struct weft_td;
 
 struct weft_context {
@@ -96,6 +97,12 @@ struct weft_qp {
 	struct weft_pd *parent;
 };
 
+/* The receive queue of a QP that libibverbs does not know, see weft-abi.h. */
+struct weft_wq {
+	struct ibv_wq wq;
+	struct weft_qp half;
+};
+
 struct weft_srq {
 	struct verbs_srq vsrq;
 	struct weft_queue rq;
@@ -165,6 +172,11 @@ static inline struct weft_qp *to_weft_qp(struct ibv_qp *qp)
 static inline struct weft_qp *to_weft_qp_ex(struct ibv_qp_ex *qp)
 {
 	return container_of(qp, struct weft_qp, vqp.qp_ex);
+}
+
+static inline struct weft_wq *to_weft_wq(struct ibv_wq *wq)
+{
+	return container_of(wq, struct weft_wq, wq);
 }
 
 static inline struct weft_srq *to_weft_srq(struct ibv_srq *srq)
@@ -352,6 +364,28 @@ int weft_modify_qp(struct ibv_qp *ibqp, struct ibv_qp_attr *attr,
 int weft_modify_qp_rate_limit(struct ibv_qp *ibqp,
 			      struct ibv_qp_rate_limit_attr *attr);
 int weft_destroy_qp(struct ibv_qp *ibqp);
+/* Map the rings of a QP, and set up its queues. Returns 0, or an errno. */
+int weft_qp_init_queues(struct weft_qp *qp,
+			const struct ibv_qp_init_attr_ex *attr,
+			const struct weft_create_qp_resp *resp);
+/* After a RESET. */
+void weft_qp_restart(struct weft_qp *qp);
+/* The kernel does not have the QP any more. */
+void weft_qp_end_queues(struct weft_qp *qp);
+
+/* wq.c */
+struct ibv_wq *weft_create_wq(struct ibv_context *context,
+			      struct ibv_wq_init_attr *attr);
+int weft_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr);
+int weft_destroy_wq(struct ibv_wq *ibwq);
+
+/* rss.c */
+struct ibv_rwq_ind_table *
+weft_create_rwq_ind_table(struct ibv_context *context,
+			  struct ibv_rwq_ind_table_init_attr *attr);
+int weft_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
+struct ibv_qp *weft_create_rss_qp(struct ibv_context *context,
+				  struct ibv_qp_init_attr_ex *attr);
 
 /* flow.c */
 struct ibv_flow *weft_create_flow(struct ibv_qp *ibqp,

@@ -186,12 +186,14 @@ static void print_commands(void)
 	COMMAND(ibv_create_cq_ex);
 	COMMAND(ibv_create_qp_ex);
 	COMMAND(ibv_create_srq);
+	COMMAND(ibv_create_wq);
 	COMMAND(ibv_create_xsrq);
 	COMMAND(ibv_get_context);
 	COMMAND(ibv_modify_cq);
 	COMMAND(ibv_modify_qp);
 	COMMAND(ibv_modify_qp_ex);
 	COMMAND(ibv_modify_srq);
+	COMMAND(ibv_modify_wq);
 	COMMAND(ibv_open_qp);
 	COMMAND(ibv_open_xrcd);
 	COMMAND(ibv_query_port);
@@ -207,6 +209,8 @@ static void print_commands(void)
 	SIZE(ib_uverbs_ex_create_cq_resp);
 	SIZE(ib_uverbs_resize_cq_resp);
 	SIZE(ib_uverbs_ex_create_qp_resp);
+	SIZE(ib_uverbs_ex_create_rwq_ind_table_resp);
+	SIZE(ib_uverbs_ex_create_wq_resp);
 	SIZE(ib_uverbs_ex_modify_qp_resp);
 	SIZE(ib_uverbs_create_srq_resp);
 	SIZE(ib_uverbs_create_ah_resp);

@@ -52,12 +52,15 @@
 	   struct ibv_qp_init_attr *attr)) \
 	FN(struct ibv_qp *, create_qp_ex, (struct ibv_context *context, \
 	   struct ibv_qp_init_attr_ex *qp_init_attr_ex)) \
-	NO(create_rwq_ind_table) \
+	FN(struct ibv_rwq_ind_table *, create_rwq_ind_table, \
+	   (struct ibv_context *context, \
+	   struct ibv_rwq_ind_table_init_attr *init_attr)) \
 	FN(struct ibv_srq *, create_srq, (struct ibv_pd *pd, \
 	   struct ibv_srq_init_attr *srq_init_attr)) \
 	FN(struct ibv_srq *, create_srq_ex, (struct ibv_context *context, \
 	   struct ibv_srq_init_attr_ex *srq_init_attr_ex)) \
-	NO(create_wq) \
+	FN(struct ibv_wq *, create_wq, (struct ibv_context *context, \
+	   struct ibv_wq_init_attr *wq_init_attr)) \
 	SINCE_59(FN(int, dealloc_dmah, (struct ibv_dmah *dmah))) \
 	FN(int, dealloc_mw, (struct ibv_mw *mw)) \
 	FN(int, dealloc_pd, (struct ibv_pd *pd)) \
@@ -70,9 +73,10 @@
 	FN(int, destroy_flow, (struct ibv_flow *flow)) \
 	NO(destroy_flow_action) \
 	FN(int, destroy_qp, (struct ibv_qp *qp)) \
-	NO(destroy_rwq_ind_table) \
+	FN(int, destroy_rwq_ind_table, \
+	   (struct ibv_rwq_ind_table *rwq_ind_table)) \
 	FN(int, destroy_srq, (struct ibv_srq *srq)) \
-	NO(destroy_wq) \
+	FN(int, destroy_wq, (struct ibv_wq *wq)) \
 	FN(int, detach_mcast, (struct ibv_qp *qp, const union ibv_gid *gid, \
 	   uint16_t lid)) \
 	SINCE_62(NO(dm_export_dmabuf_fd)) \
@@ -97,7 +101,7 @@
 	   struct ibv_qp_rate_limit_attr *attr)) \
 	FN(int, modify_srq, (struct ibv_srq *srq, \
 	   struct ibv_srq_attr *srq_attr, int srq_attr_mask)) \
-	NO(modify_wq) \
+	FN(int, modify_wq, (struct ibv_wq *wq, struct ibv_wq_attr *wq_attr)) \
 	FN(struct ibv_qp *, open_qp, (struct ibv_context *context, \
 	   struct ibv_qp_open_attr *attr)) \
 	FN(struct ibv_xrcd *, open_xrcd, (struct ibv_context *context, \
