@@ -2,7 +2,7 @@
 /*
  * RAW_PACKET QPs and flow steering between contexts of one device: states, queues, lengths,
  * checksums, rules. frames-offload.c has what an adapter does to frames, frames-count.c counters of
- * rules, frames-wire.c what needs another net device.
+ * rules, frames-rss.c WQs, frames-wire.c what needs another net device.
  */
 #include "frames.h"
 
@@ -280,7 +280,6 @@ static void says_what_it_can(void)
 	CHECK(attr.orig_attr.device_cap_flags & IBV_DEVICE_MANAGED_FLOW_STEERING);
 	CHECK(attr.orig_attr.device_cap_flags & IBV_DEVICE_RAW_IP_CSUM);
 	CHECK(attr.packet_pacing_caps.supported_qpts & 1 << IBV_QPT_RAW_PACKET);
-	SAME(attr.rss_caps.supported_qpts, 0);
 	SAME(attr.tso_caps.max_tso, 65280);
 	SAME(attr.tso_caps.supported_qpts, 1 << IBV_QPT_RAW_PACKET);
 }
@@ -855,10 +854,12 @@ static void removed(void)
 TESTS(
 	TEST(says_what_it_can), TEST(states), TEST(queues), TEST(needs_net_raw), TEST(lengths),
 	TEST(lists), TEST(receives), TEST(receives_in_rtr), TEST(own_context), TEST(checksums),
-	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(priorities), TEST(tags), TEST(labels),
-	TEST(refused_rules),
-	TEST(counts_frames), TEST(counters_refused), TEST(churns_rules),
-	TEST(many_rules), TEST(removed),
+	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs),
+	TEST(priorities), TEST(tags), TEST(labels), TEST(refused_rules), TEST(counts_frames),
+	TEST(counters_refused), TEST(churns_rules), TEST(many_rules), TEST(removed),
+	TEST(rss_caps), TEST(wq_refused), TEST(rss_refused), TEST(rss_objects), TEST(wq_states),
+	TEST(wq_posts), TEST(rss_fields), TEST(rss_moves), TEST(rss_single), TEST(rss_fatal),
+	TEST(rss_churn), TEST(rss_removed),
 	TEST(wire_in), TEST(wire_out), TEST(wire_tags), TEST(wire_aggregates), TEST(wire_host),
 	TEST(wire_reserved), TEST(wire_sniffer), TEST(wire_defaults), TEST(wire_filters),
 	TEST(wire_hostile), TEST(wire_tso), TEST(wire_egress), TEST(wire_moves)

@@ -89,4 +89,18 @@ void wire_filters(void);
 void wire_hostile(void);
 void wire_moves(void);
 
+/* frames-rss.c: WQs, indirection tables and RSS QPs */
+void rss_caps(void);
+void wq_refused(void);
+void rss_refused(void);
+void rss_objects(void);
+void wq_states(void);
+void wq_posts(void);
+void rss_fields(void);
+void rss_moves(void);
+void rss_single(void);
+void rss_fatal(void);
+void rss_churn(void);
+void rss_removed(void);
+
 #endif /* TESTS_FRAMES_H */

@@ -44,7 +44,6 @@ run_parts()
 run_suite()
 {
 	local status=0 skips=$1 dev=${2-weft0} bad='' cannot_write='this kernel has no events that a process writes'
-	local no_hashing='weft has no receive hashing'
 	need python3 rdma
 	[ -e $suite/run_tests.py ] || skip "the tests are not installed: $suite"
 	huge_pages 32
@@ -57,9 +56,6 @@ run_suite()
 	# RDMA_USER_CM_CMD_WRITE_CM_EVENT, without which this cannot pass with any device
 	[[ $WEFT_KERNEL = 7.* ]] ||
 		sed -i "s/^    def test_rdmacm_async_resolve_addrinfo/    @unittest.skip('$cannot_write')\n&/" test_rdmacm.py
-	# it takes a device with raw packets for one with WQs, and their refusal for an error
-	! grep -q "$no_hashing" "$skips" ||
-		sed -i "s/^    def test_rss_traffic/    @unittest.skip('$no_hashing')\n&/" test_rss_traffic.py
 	modprobe rdma_ucm
 	add_link "$dev" eth0
 	gid "$dev" 10.9.0.1 >/dev/null
