@@ -5,7 +5,7 @@
 #include <net/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <rdma/restrack.h>
-#include <rdma/weft-abi.h>
+#include <rdma/weft-resource.h>
 
 #include "link/local.h"
 #include "object/cq.h"
@@ -14,6 +14,11 @@
 #include "object/srq.h"
 #include "object/table.h"
 #include "pause.h"
+
+static_assert(sizeof(struct weft_raw_qp) == 96);
+static_assert(sizeof(struct weft_raw_cq) == 16);
+static_assert(sizeof(struct weft_raw_mr) == 32);
+static_assert(sizeof(struct weft_raw_srq) == 24);
 
 /* QP 0 and QP 1 are of one device, other QPNs are unique on the host. */
 #define RESOURCE_LAST_SPECIAL	1
