@@ -439,3 +439,24 @@ void port_down(void)
 	make_pair(&a, &b, CONF());
 	check_works(&a, &b);
 }
+
+/* a mark of congestion: the receiver tells the sender, by one CNP each time */
+void marked_packets(void)
+{
+	uint64_t marked = counter("np_ecn_marked_roce_packets");
+	uint64_t sent = counter("np_cnp_sent"), handled = counter("rp_cnp_handled");
+	int i;
+
+	make_wire(CONF(.timeout = 18));
+	for (i = 1; i <= 3; i++) {
+		rule("packet qp=%u opcode=send position=last ce", b.qp->qp_num);
+		send_three(i);
+		sleep_ms(20);
+		SAME(fired(), 1);
+		SAME(counter("np_ecn_marked_roce_packets"), marked + i);
+		SAME(counter("np_cnp_sent"), sent + i);
+		SAME(counter("rp_cnp_handled"), handled + i);
+		rule("clear");
+	}
+	unmake_wire();
+}

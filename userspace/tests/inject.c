@@ -5,6 +5,7 @@
 #include "inject.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <time.h>
@@ -394,7 +395,7 @@ static void random_texts(void)
 		"delay=", "5ms", "complete=", "GENERAL_ERR", "fail=", "ENOMEM", "verb=", "reg_mr",
 		"n=", "chance=", "0.5", "\n", " ", "#", "QP_FATAL", "PORT_ERR", "\xff", "\t",
 		"release", "peer=", "::1", "10.9.0.1", "after=", "for=", "port", "up", "hold", "truncate=", "dir=", "out",
-		"set=", "psn:", "rkey:", "opcode=", "send", "rnr=", "cq-overrun", "CQ_ERR",
+		"set=", "psn:", "rkey:", "opcode=", "send", "rnr=", "cq-overrun", "CQ_ERR", "cq", "cqn=", "lose-event", "ce",
 	};
 	const char *seed = getenv("WEFT_SEED");
 	unsigned int state = seed && *seed ? atoi(seed) : (unsigned int)time(NULL);
@@ -467,6 +468,54 @@ static void overrun(void)
 	rule("clear");
 }
 
+static bool has_event(struct ibv_comp_channel *channel, struct ibv_cq *expected, int ms)
+{
+	struct ibv_cq *cq;
+	void *context;
+
+	if (!poll(&(struct pollfd){ .fd = channel->fd, .events = POLLIN }, 1, ms))
+		return false;
+	SAME(ibv_get_cq_event(channel, &cq, &context), 0);
+	CHECK(cq == expected);
+	ibv_ack_cq_events(cq, 1);
+	return true;
+}
+
+/* a completion comes without its event, the next one has one again; also with moderation */
+static void lost_events(void)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct ibv_modify_cq_attr later = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = { .cq_count = 10, .cq_period = 5000 },
+	};
+	int i, moderated;
+
+	CHECK(channel);
+	make_pair(&a, &b, CONF(.channel = channel));
+	for (moderated = 0; moderated < 2; moderated++) {
+		rule("cq comm=inject n=2 lose-event");
+		for (i = 1; i <= 3; i++) {
+			SAME(ibv_req_notify_cq(a.scq, 0), 0);
+			post(&a, at(swr(&a, i, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+			SAME(has_event(channel, a.scq, i == 2 ? 200 : 10000), i != 2);
+			expect_ok(a.scq, i);
+		}
+		SAME(fired(), 1);
+		rule("clear");
+		SAME(ibv_modify_cq(a.scq, &later), 0);
+	}
+	/* without a request for an event there is none to lose */
+	rule("cq comm=inject lose-event");
+	post(&a, at(swr(&a, 4, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_ok(a.scq, 4);
+	SAME(fired(), 0);
+	rule("clear");
+	unmake(&a);
+	unmake(&b);
+	SAME(ibv_destroy_comp_channel(channel), 0);
+}
+
 /* until the device is removed: rules are in place, a request is delayed */
 static void removed(void)
 {
@@ -487,5 +536,6 @@ TESTS(
 	TEST(rules_change), TEST(lost_packets), TEST(lost_retries), TEST(twice_and_late),
 	TEST(bad_data), TEST(each_nak), TEST(refused_requests), TEST(held_packets),
 	TEST(changed_fields), TEST(peers_and_times),
-	TEST(leaving_packets), TEST(port_down), TEST(overrun), TEST(removed)
+	TEST(leaving_packets), TEST(port_down), TEST(overrun), TEST(lost_events),
+	TEST(marked_packets), TEST(removed)
 )

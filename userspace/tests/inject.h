@@ -22,5 +22,6 @@ void changed_fields(void);
 void peers_and_times(void);
 void leaving_packets(void);
 void port_down(void);
+void marked_packets(void);
 
 #endif /* TESTS_INJECT_H */

@@ -9,18 +9,19 @@ _weft_inject()
 	2,list)	words="--json $(cd /sys/class/infiniband 2>/dev/null && echo *)" ;;
 	2,scenarios) ;;
 	2,*)	words=$(cd /sys/class/infiniband 2>/dev/null && echo *) ;;
-	3,add)	words='request packet verb' ;;
+	3,add)	words='request packet verb cq' ;;
 	3,port)	words='up down' ;;
 	3,load)	words=$(cd /usr/share/weft/scenarios 2>/dev/null && echo *) ;;
 	3,event) words='QP_FATAL QP_REQ_ERR QP_ACCESS_ERR COMM_EST SQ_DRAINED PATH_MIG PATH_MIG_ERR
 		QP_LAST_WQE_REACHED CQ_ERR SRQ_ERR SRQ_LIMIT_REACHED DEVICE_FATAL PORT_ACTIVE PORT_ERR LID_CHANGE PKEY_CHANGE SM_CHANGE
 		CLIENT_REREGISTER' ;;
-	*,add)	words='qp= pid= comm= service= after= for= n= every= times= chance= seed='
+	*,add)	words='pid= comm= after= for= n= every= times= chance= seed='
 		case ${COMP_WORDS[3]} in
-		request) words="$words opcode= bytes= complete= vendor_err= cq-overrun delay=" ;;
-		packet)	words="$words opcode= bytes= psn= position= attempt= peer= dir= drop duplicate delay= hold
-			bad-icrc bad-data truncate= set= nak= rnr=" ;;
-		verb)	words="$words verb= state= fail=" ;;
+		request) words="$words qp= service= opcode= bytes= complete= vendor_err= cq-overrun delay=" ;;
+		packet)	words="$words qp= service= opcode= bytes= psn= position= attempt= peer= dir= drop duplicate delay= hold
+			bad-icrc bad-data ce truncate= set= nak= rnr=" ;;
+		verb)	words="$words qp= service= verb= state= fail=" ;;
+		cq)	words="$words cqn= lose-event" ;;
 		esac ;;
 	esac
 	[[ $words != *=* ]] || compopt -o nospace 2>/dev/null || :

@@ -2,7 +2,11 @@
 
 #include "engine/inject.h"
 
+#include <linux/ip.h>
+#include <linux/ipv6.h>
 #include <linux/skbuff.h>
+#include <net/dsfield.h>
+#include <net/inet_ecn.h>
 
 #include "engine/drop.h"
 #include "engine/inflight.h"
@@ -226,6 +230,18 @@ static void inject_bad_data(struct weft_pkt *pkt)
 		pkt->skb->data[pkt->hdr.length] ^= 0xff;
 }
 
+/* Mark a packet of RoCE in its IP header, as it may be decoded again later. */
+static void inject_mark(struct weft_pkt *pkt)
+{
+	if (pkt->dev->hca || !inject_copy(pkt))
+		return;
+	if (ip_hdr(pkt->skb)->version == 4)
+		ipv4_change_dsfield(ip_hdr(pkt->skb), 0xff, INET_ECN_CE);
+	else
+		ipv6_change_dsfield(ipv6_hdr(pkt->skb), 0xff, INET_ECN_CE);
+	pkt->ce = true;
+}
+
 /* The packet may be decoded again later, so its bytes change, and not only @pkt->hdr. */
 static void inject_answer(struct weft_pkt *pkt, u8 syndrome)
 {
@@ -321,6 +337,9 @@ static bool inject_act(struct weft_pkt *pkt, const struct weft_inject_rule *rule
 		return true;
 	case WEFT_INJECT_BAD_DATA:
 		inject_bad_data(pkt);
+		return false;
+	case WEFT_INJECT_MARK:
+		inject_mark(pkt);
 		return false;
 	case WEFT_INJECT_TRUNCATE:
 		inject_truncate(pkt, rule->value);

@@ -68,6 +68,29 @@ static void cq_overrun_event(struct weft_cq *cq)
 	weft_events_raise(&cq->events, IB_EVENT_CQ_ERR);
 }
 
+/* Does a rule say that the event is lost? */
+static noinline bool cq_event_is_lost(struct weft_cq *cq)
+{
+	const struct weft_inject_event event = {
+		.place = WEFT_INJECT_CQ,
+		.owner = &cq->owner,
+		.cqn = cq->ibcq.res.id,
+	};
+	bool lost;
+
+	rcu_read_lock();
+	lost = weft_inject_find(to_weft_dev(cq->ibcq.device), &event);
+	rcu_read_unlock();
+	return lost;
+}
+
+/* Raise an event that was requested. Without the lock. */
+static void cq_notify(struct weft_cq *cq)
+{
+	if (!weft_inject_is_on() || !cq_event_is_lost(cq))
+		weft_vector_raise(cq);
+}
+
 /* End the delay of an event. Return: whether an event was requested. */
 static bool cq_raise(struct weft_cq *cq)
 {
@@ -104,7 +127,7 @@ static enum hrtimer_restart cq_late(struct hrtimer *timer)
 	notify = cq->moderation.unraised && cq_raise(cq);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	if (notify)
-		weft_vector_raise(cq);
+		cq_notify(cq);
 	return HRTIMER_NORESTART;
 }
 
@@ -153,7 +176,7 @@ bool weft_cq_finish(struct weft_cq *cq, u32 sequel)
 	weft_pause(WEFT_PAUSE_CQ_NOTIFY);
 	/* without the lock: cq->ring may have been replaced since weft_cq_push() */
 	if (sequel & WEFT_CQ_NOTIFY)
-		weft_vector_raise(cq);
+		cq_notify(cq);
 	return !(sequel & WEFT_CQ_LOST);
 }
 
@@ -202,6 +225,8 @@ static int cq_make(struct weft_cq *cq, const struct ib_cq_init_attr *attr,
 	spin_lock_init(&cq->poll_lock);
 	mutex_init(&cq->resize_lock);
 	cq->user = udata;
+	if (cq->user)
+		weft_inject_own(&cq->owner);
 	weft_events_init(&cq->events, !cq->user, cq_tell);
 	INIT_WORK(&cq->fail_work, cq_fail_worker);
 	weft_vector_init(cq, attr->comp_vector);

@@ -12,6 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "object/event.h"
+#include "object/inject.h"
 #include "ring/ring.h"
 
 /* Event moderation (ibv_modify_cq(3)): one event for several completions. */
@@ -36,6 +37,7 @@ struct weft_cq {
 	bool			timestamp;	/* set the timestamp of completions */
 	struct weft_moderation	moderation;
 	struct weft_events	events;
+	struct weft_inject_owner owner;		/* for injection rules */
 	u32			fault;		/* of weft_cq_fail(), or 0 */
 	struct work_struct	fail_work;	/* moves the QPs of the CQ to ERR */
 

@@ -188,7 +188,7 @@ void weft_inject_show(struct seq_file *seq)
 	mutex_unlock(&inject_lock);
 }
 
-/* Remember which process makes a QP. */
+/* Remember which process makes a QP or a CQ. */
 void weft_inject_own(struct weft_inject_owner *owner)
 {
 	owner->pid = current->tgid;
@@ -208,7 +208,7 @@ static bool inject_matches_qp(const struct weft_inject_rule *rule, const struct 
 	return !(rule->fields & WEFT_MATCH_SERVICE) || (qp && rule->services & BIT(qp->transport));
 }
 
-/* The process that an event belongs to: that of the QP, or the caller of the verb. */
+/* The process that an event belongs to: that of the QP or CQ, or the caller of the verb. */
 static bool inject_matches_owner(const struct weft_inject_rule *rule,
 				 const struct weft_inject_event *event)
 {
@@ -219,7 +219,7 @@ static bool inject_matches_owner(const struct weft_inject_rule *rule,
 	if (event->place == WEFT_INJECT_VERB)
 		weft_inject_own(&owner);
 	else
-		owner = event->qp->owner;
+		owner = event->owner ? *event->owner : event->qp->owner;
 	if (rule->fields & WEFT_MATCH_PID && owner.pid != rule->owner.pid)
 		return false;
 	return !(rule->fields & WEFT_MATCH_COMM) || !strcmp(owner.comm, rule->owner.comm);
@@ -238,6 +238,8 @@ static bool inject_matches(const struct weft_inject_rule *rule,
 	u32 fields = rule->fields;
 
 	if (rule->place != event->place || !inject_matches_qp(rule, event->qp))
+		return false;
+	if (fields & WEFT_MATCH_CQ && rule->cqn != event->cqn)
 		return false;
 	if (fields & WEFT_MATCH_VERB && rule->verb != event->verb)
 		return false;

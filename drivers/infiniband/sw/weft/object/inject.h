@@ -32,6 +32,7 @@ enum weft_inject_place {
 	WEFT_INJECT_PACKET,	/* a packet that has arrived for a QP, and is valid */
 	WEFT_INJECT_VERB,	/* a call of the control path */
 	WEFT_INJECT_SENT,	/* a packet that leaves */
+	WEFT_INJECT_CQ,		/* a completion event that is due, of a CQ that waits for one */
 	WEFT_INJECT_PLACES
 };
 
@@ -50,6 +51,8 @@ enum weft_inject_action {
 	WEFT_INJECT_TRUNCATE,	/* packet: cut its payload, behind the check of the ICRC */
 	WEFT_INJECT_SET,	/* packet: change a field of its headers, behind the same check */
 	WEFT_INJECT_FAIL,	/* verb: return an errno */
+	WEFT_INJECT_MARK,	/* packet: as if a router had marked it (ECN CE) */
+	WEFT_INJECT_LOSE,	/* CQ: raise no event, although one was requested */
 };
 
 enum weft_inject_verb {
@@ -86,6 +89,7 @@ enum weft_inject_match {
 	WEFT_MATCH_STATE	= BIT(10),
 	WEFT_MATCH_PEER		= BIT(11),
 	WEFT_MATCH_TIME		= BIT(12),
+	WEFT_MATCH_CQ		= BIT(13),
 };
 
 /* A field of the headers that a rule changes. */
@@ -114,7 +118,7 @@ enum weft_inject_response {
 	WEFT_INJECT_ATOMIC_ACK		= BIT(18),
 };
 
-/* The process that has made a QP; all zero for a kernel consumer's. */
+/* The process that has made a QP or CQ; all zero for a kernel consumer's. */
 struct weft_inject_owner {
 	pid_t	pid;			/* of the thread group, in the initial namespace */
 	char	comm[TASK_COMM_LEN];
@@ -129,7 +133,9 @@ struct weft_inject_seen {
 /* Something that rules are searched for. */
 struct weft_inject_event {
 	enum weft_inject_place	place;
-	const struct weft_qp	*qp;		/* NULL: a verb without one */
+	const struct weft_qp	*qp;		/* NULL: a CQ, or a verb without one */
+	const struct weft_inject_owner *owner;	/* of a CQ */
+	u32			cqn;		/* of a CQ, as "rdma resource" shows it */
 	u32			opcode;		/* a bit, see enum weft_inject_response */
 	u32			bytes;
 	u32			psn;
@@ -152,6 +158,7 @@ struct weft_inject_rule {
 	u8			action;		/* enum weft_inject_action */
 	u16			fields;		/* enum weft_inject_match */
 	u32			qpn;
+	u32			cqn;
 	struct weft_inject_owner owner;
 	u32			services;	/* bit per enum weft_transport */
 	u32			opcodes;

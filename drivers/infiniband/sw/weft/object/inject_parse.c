@@ -40,7 +40,7 @@ struct inject_key {
 
 static const struct inject_name inject_places[] = {
 	{ "request", WEFT_INJECT_REQUEST }, { "packet", WEFT_INJECT_PACKET },
-	{ "verb", WEFT_INJECT_VERB }, { }
+	{ "verb", WEFT_INJECT_VERB }, { "cq", WEFT_INJECT_CQ }, { }
 };
 
 static const struct inject_name inject_services[] = {
@@ -305,6 +305,11 @@ static const char *read_qp(struct weft_inject_rule *rule, const char *value)
 	return read_u32(value, 0, WEFT_PSN_MASK, &rule->qpn);
 }
 
+static const char *read_cqn(struct weft_inject_rule *rule, const char *value)
+{
+	return read_u32(value, 0, U32_MAX, &rule->cqn);
+}
+
 static const char *read_pid(struct weft_inject_rule *rule, const char *value)
 {
 	return kstrtoint(value, 10, &rule->owner.pid) || rule->owner.pid <= 0 ? "not a process id" :
@@ -450,14 +455,16 @@ static const char *read_rnr(struct weft_inject_rule *rule, const char *value)
 #define ON_REQUEST	BIT(WEFT_INJECT_REQUEST)
 #define ON_PACKET	(BIT(WEFT_INJECT_PACKET) | BIT(WEFT_INJECT_SENT))
 #define ON_VERB		BIT(WEFT_INJECT_VERB)
+#define ON_CQ		BIT(WEFT_INJECT_CQ)
 #define ON_QP		(ON_REQUEST | ON_PACKET)
-#define ON_ALL		(ON_QP | ON_VERB)
+#define ON_ALL		(ON_QP | ON_VERB | ON_CQ)
 
 static const struct inject_key inject_keys[] = {
-	{ "qp", ON_ALL, .field = WEFT_MATCH_QP, .read = read_qp },
+	{ "qp", ON_QP | ON_VERB, .field = WEFT_MATCH_QP, .read = read_qp },
+	{ "cqn", ON_CQ, .field = WEFT_MATCH_CQ, .read = read_cqn },
 	{ "pid", ON_ALL, .field = WEFT_MATCH_PID, .read = read_pid },
 	{ "comm", ON_ALL, .field = WEFT_MATCH_COMM, .read = read_comm },
-	{ "service", ON_ALL, .field = WEFT_MATCH_SERVICE, .read = read_service },
+	{ "service", ON_QP | ON_VERB, .field = WEFT_MATCH_SERVICE, .read = read_service },
 	{ "opcode", ON_QP, .field = WEFT_MATCH_OPCODE, .read = read_opcode },
 	{ "bytes", ON_QP, .field = WEFT_MATCH_BYTES, .read = read_bytes },
 	{ "psn", ON_PACKET, .field = WEFT_MATCH_PSN, .read = read_psn },
@@ -482,12 +489,14 @@ static const struct inject_key inject_keys[] = {
 	{ "duplicate", ON_PACKET, WEFT_INJECT_DUPLICATE, .bare = true },
 	{ "bad-icrc", ON_PACKET, WEFT_INJECT_BAD_ICRC, .bare = true },
 	{ "bad-data", ON_PACKET, WEFT_INJECT_BAD_DATA, .bare = true },
+	{ "ce", ON_PACKET, WEFT_INJECT_MARK, .bare = true },
 	{ "hold", ON_PACKET, WEFT_INJECT_HOLD, .bare = true },
 	{ "truncate", ON_PACKET, WEFT_INJECT_TRUNCATE, .read = read_truncate },
 	{ "set", ON_PACKET, WEFT_INJECT_SET, .read = read_set },
 	{ "nak", ON_PACKET, WEFT_INJECT_ANSWER, .read = read_nak },
 	{ "rnr", ON_PACKET, WEFT_INJECT_ANSWER, .read = read_rnr },
 	{ "fail", ON_VERB, WEFT_INJECT_FAIL, .read = read_error },
+	{ "lose-event", ON_CQ, WEFT_INJECT_LOSE, .bare = true },
 };
 
 static const struct inject_key *inject_key(const char *name)
@@ -592,7 +601,7 @@ static const char *inject_read(struct weft_inject_rule *rule, const char *text, 
 			return "too long a word";
 		if (first)
 			wrong = read_u8_name(inject_places, word, &rule->place,
-					     "a rule begins with request, packet or verb");
+					     "a rule begins with request, packet, verb or cq");
 		else
 			wrong = inject_read_word(rule, word, &keys);
 		if (wrong)
