@@ -197,22 +197,26 @@ void weft_why_region(struct weft_why_entry *entry, const struct weft_blame *blam
 	entry->region = blame->by;
 }
 
-/* The reader of a file. */
-struct why_reader {
-	bool			all;
-	kuid_t			user;
-	struct user_namespace	*users;
-	struct pid_namespace	*pids;
-};
+/* The reader of @file: its opener, with the namespace of process ids of the caller. */
+struct weft_reader weft_reader(const struct file *file)
+{
+	return (struct weft_reader){
+		.all = file_ns_capable(file, &init_user_ns, CAP_NET_ADMIN),
+		.user = file->f_cred->euid,
+		.users = file->f_cred->user_ns,
+		.pids = task_active_pid_ns(current),
+	};
+}
 
-static bool why_may_see(const struct why_reader *reader, kuid_t user, struct pid *pid)
+/* @pid: of the process that it is about; NULL: the kernel */
+bool weft_reader_sees(const struct weft_reader *reader, kuid_t user, struct pid *pid)
 {
 	return reader->all ||
 	       (pid && uid_eq(reader->user, user) && pid_nr_ns(pid, reader->pids));
 }
 
 /* The region may be that of another user, in another protection domain. */
-static void why_show_region(const struct why_reader *reader, struct weft_why_record *record,
+static void why_show_region(const struct weft_reader *reader, struct weft_why_record *record,
 			    const struct weft_registrant *by)
 {
 	struct pid *pid;
@@ -221,7 +225,7 @@ static void why_show_region(const struct why_reader *reader, struct weft_why_rec
 		return;
 	rcu_read_lock();
 	pid = find_pid_ns(by->tgid, &init_pid_ns);
-	if (why_may_see(reader, by->user, pid)) {
+	if (weft_reader_sees(reader, by->user, pid)) {
 		record->region_pid = pid ? pid_nr_ns(pid, reader->pids) : by->tgid;
 	} else {
 		record->flags &= ~WEFT_WHY_REGION;
@@ -234,7 +238,7 @@ static void why_show_region(const struct why_reader *reader, struct weft_why_rec
 }
 
 /* Copy a record as the reader may see it. */
-static void why_show(struct weft_why *why, u32 slot, const struct why_reader *reader,
+static void why_show(struct weft_why *why, u32 slot, const struct weft_reader *reader,
 		     struct weft_why_record *record)
 {
 	const struct weft_why_entry *entry = &why->entries[slot];
@@ -243,7 +247,7 @@ static void why_show(struct weft_why *why, u32 slot, const struct why_reader *re
 	spin_lock_irq(&why->lock);
 	*record = (struct weft_why_record){};
 	by = entry->region;
-	if (entry->record.seq && why_may_see(reader, entry->owner.user, entry->owner.pid)) {
+	if (entry->record.seq && weft_reader_sees(reader, entry->owner.user, entry->owner.pid)) {
 		*record = entry->record;
 		record->pid = pid_nr_ns(entry->owner.pid, reader->pids);
 		record->uid = from_kuid_munged(reader->users, entry->owner.user);
@@ -259,12 +263,7 @@ static void why_show(struct weft_why *why, u32 slot, const struct why_reader *re
 ssize_t weft_why_read(struct weft_why *why, const struct file *file, char *buf, loff_t from,
 		      size_t size)
 {
-	const struct why_reader reader = {
-		.all = file_ns_capable(file, &init_user_ns, CAP_NET_ADMIN),
-		.user = file->f_cred->euid,
-		.users = file->f_cred->user_ns,
-		.pids = task_active_pid_ns(current),
-	};
+	const struct weft_reader reader = weft_reader(file);
 	struct weft_why_record record;
 	size_t done = 0, piece;
 	u32 offset;

@@ -18,12 +18,22 @@
 
 struct file;
 struct pid;
+struct pid_namespace;
+struct user_namespace;
 struct weft_qp;
 
 /* The process that has made a QP, or calls a verb. */
 struct weft_owner {
 	struct pid	*pid;	/* of the thread group, with a reference; NULL: the kernel */
 	kuid_t		user;
+};
+
+/* The reader of a file of records, for as long as it reads. */
+struct weft_reader {
+	bool			all;	/* root */
+	kuid_t			user;
+	struct user_namespace	*users;
+	struct pid_namespace	*pids;
 };
 
 /* A record, and what decides who may read it. The region is for its registrant, and for root. */
@@ -46,6 +56,8 @@ struct weft_why {
 
 void weft_owner_get(struct weft_owner *owner);
 bool weft_owner_is_same(const struct weft_owner *a, const struct weft_owner *b);
+struct weft_reader weft_reader(const struct file *file);
+bool weft_reader_sees(const struct weft_reader *reader, kuid_t user, struct pid *pid);
 
 void weft_why_open(struct weft_why *why);
 void weft_why_close(struct weft_why *why);
