@@ -38,6 +38,7 @@
 #include "object/advise.h"
 #include "object/cc.h"
 #include "object/dev.h"
+#include "object/latency.h"
 #include "object/monitor.h"
 #include "object/parent.h"
 #include "object/refuse.h"
@@ -413,6 +414,7 @@ static void instance_dealloc(struct ib_device *ibdev)
 	weft_steer_free(dev);
 	weft_inject_close(dev);
 	weft_why_close(&dev->why);
+	weft_latency_set(dev, false);
 	weft_reach_exit(&dev->mcast.reach);
 	if (dev->hca)
 		weft_hca_destroy(dev);

@@ -121,6 +121,7 @@ void weft_inflight_reset(struct weft_qp *qp)
 	inflight->reads = 0;
 	inflight->retried = false;
 	inflight->repair = (struct weft_repair){};
+	weft_latency_reset(qp);
 }
 
 /* The send queue has moved to another ring, and inline data with it. */

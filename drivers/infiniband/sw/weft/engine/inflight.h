@@ -5,6 +5,7 @@
 
 #include "engine/opdef.h"
 #include "engine/retry.h"
+#include "object/latency.h"
 #include "object/qp.h"
 #include "params.h"
 #include "trace.h"
@@ -161,6 +162,8 @@ static __always_inline struct weft_slot *weft_inflight_take(struct weft_qp *qp)
 	}
 	if (more > 1)
 		weft_inflight_disarm(qp);
+	if (weft_latency_is_on())
+		weft_latency_found(qp, more);
 	slot = weft_inflight_at(inflight, inflight->tail);
 	malformed = weft_sq_next(send->ring, inflight->tail - inflight->head, &slot->wqe);
 	slot->op = weft_opdef(slot->wqe.sqe.opcode);
@@ -183,6 +186,8 @@ static __always_inline void weft_inflight_complete(struct weft_qp *qp, const str
 {
 	trace_weft_wr_complete(qp->qpn, slot->wqe.index, slot->wqe.sqe.opcode, status, fault,
 			       byte_len);
+	if (weft_latency_is_on() && !status)
+		weft_latency_done(qp, byte_len);
 	qp->send.inflight.head++;
 	weft_ring_release(qp->send.ring);
 	if (status || qp->sig_all || slot->wqe.sqe.flags & WEFT_SQE_SIGNALED)

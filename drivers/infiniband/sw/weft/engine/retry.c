@@ -123,6 +123,7 @@ static bool retry_again(struct weft_qp *qp, bool repair)
 	/* an answer may be that to the first packet */
 	retry->measuring = false;
 	send->inflight.retried = true;
+	WRITE_ONCE(retry->retries, retry->retries + 1);
 	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
 	weft_cc_lost(qp);
 	trace_weft_retry(qp->qpn, send->inflight.una, retry->left);
@@ -191,6 +192,7 @@ void weft_retry_rnr(struct weft_qp *qp, u8 timer)
 	}
 	if (retry->rnr_left < RETRY_RNR_FOR_EVER)
 		retry->rnr_left--;
+	WRITE_ONCE(retry->rnr_retries, retry->rnr_retries + 1);
 	weft_stats_inc(qp, WEFT_STAT_RNR_RETRIES);
 	weft_inflight_rewind(qp, qp->send.inflight.una);
 	retry->rnr_wait = true;

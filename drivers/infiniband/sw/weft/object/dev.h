@@ -63,6 +63,7 @@ struct weft_dev {
 	bool			icrc;
 	u8			cc;	/* RoCEv2: enum weft_cc_mode */
 	bool			uso;	/* RoCEv2: use USO of the net device, link/uso.c */
+	bool			latency;	/* see object/latency.h */
 	struct weft_qp __rcu	*special[2];	/* QP 0 (InfiniBand only) and QP 1 */
 	struct weft_mcast_table	mcast;
 	struct weft_inject	inject;

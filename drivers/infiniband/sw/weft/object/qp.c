@@ -30,6 +30,7 @@ void weft_qp_free(struct weft_qp *qp)
 	weft_backlog_purge(&qp->recv.packets);
 	weft_rss_free(qp->rss);
 	put_pid(qp->maker.pid);
+	kfree(qp->send.latency);
 	kfree_rcu(qp, rcu);
 }
 

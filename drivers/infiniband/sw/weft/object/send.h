@@ -15,6 +15,7 @@
 #include "object/tx.h"
 #include "ring/sqe.h"
 
+struct weft_latency;
 struct weft_opdef;
 
 /*
@@ -104,6 +105,8 @@ struct weft_retry {
 	u8			timeout;	/* attribute: 4.096 us * 2^n; 0: for ever */
 	u8			cnt;
 	u8			rnr_cnt;	/* attribute; 7: for ever */
+	u32			retries;	/* since the QP was made */
+	u32			rnr_retries;	/* likewise */
 	bool			measuring;	/* @sample_at and @sample_psn are valid */
 	u32			sample_psn;	/* its packet was not sent before @sample_at */
 	ktime_t			sample_at;
@@ -155,6 +158,7 @@ struct weft_send {
 	struct weft_odp		odp;		/* ODP memory of the request that is being sent */
 	struct weft_odp		placing;	/* ODP memory that a response goes to */
 	struct weft_early	early;		/* responses that have overtaken others */
+	struct weft_latency	*latency;	/* NULL: has never been measured */
 };
 
 /* Is there an inflight request? Needs no turn. */

@@ -14,10 +14,12 @@
 #include "compat/bin_attribute.h"
 #include "object/cc.h"
 #include "object/dev.h"
+#include "object/latency.h"
 #include "object/monitor.h"
 #include "object/refuse.h"
 #include "params.h"
 #include "verbs/hca.h"
+#include "verbs/top.h"
 
 static bool attr_local_link = true;
 module_param_named(local_link, attr_local_link, bool, 0644);
@@ -165,6 +167,25 @@ static ssize_t uso_store(struct device *device, struct device_attribute *attr,
 
 static DEVICE_ATTR_RW(uso);
 
+static ssize_t latency_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(attr_dev(device)->latency));
+}
+
+static ssize_t latency_store(struct device *device, struct device_attribute *attr,
+			     const char *buf, size_t count)
+{
+	struct weft_dev *dev = attr_dev(device);
+	bool on = false;
+	ssize_t ret = attr_set_bool(dev, "latency", &on, buf, count);
+
+	if (ret > 0)
+		weft_latency_set(dev, on);
+	return ret;
+}
+
+static DEVICE_ATTR_RW(latency);
+
 static ssize_t monitor_show(struct device *device, struct device_attribute *attr, char *buf)
 {
 	return weft_monitor_name(attr_dev(device), buf);
@@ -271,7 +292,18 @@ static ssize_t why_read(struct file *file, struct kobject *kobj,
 
 static COMPAT_BIN_CONST BIN_ATTR_RO(why, WEFT_WHY_BYTES);
 
+/* What the QPs do that the reader may see. */
+static ssize_t top_read(struct file *file, struct kobject *kobj,
+			COMPAT_BIN_CONST struct bin_attribute *attr, char *buf, loff_t from,
+			size_t size)
+{
+	return weft_top_read(attr_dev(kobj_to_dev(kobj)), file, buf, from, size);
+}
+
+static COMPAT_BIN_CONST BIN_ATTR_RO(top, 0);
+
 static COMPAT_BIN_CONST struct bin_attribute *COMPAT_BIN_CONST attr_binaries[] = {
+	&bin_attr_top,
 	&bin_attr_why,
 	NULL
 };
@@ -282,6 +314,7 @@ static struct attribute *attr_attributes[] = {
 	&dev_attr_hca_type.attr,
 	&dev_attr_hw_rev.attr,
 	&dev_attr_icrc.attr,
+	&dev_attr_latency.attr,
 	&dev_attr_local_link.attr,
 	&dev_attr_monitor.attr,
 	&dev_attr_uso.attr,
@@ -299,6 +332,7 @@ static struct attribute *attr_ib_attributes[] = {
 	&dev_attr_hw_rev.attr,
 	&dev_attr_ib_peers.attr,
 	&dev_attr_ib_strangers.attr,
+	&dev_attr_latency.attr,
 	&dev_attr_local_link.attr,
 	&dev_attr_monitor.attr,
 	NULL
