@@ -44,6 +44,10 @@ whole()
 	cmp /usr/include/rdma/weft-why.h /weft/include/uapi/rdma/weft-why.h
 	cmp /usr/share/bash-completion/completions/weft-why /weft/userspace/tools/weft-why.bash
 	gzip -t /usr/share/man/man8/weft-why.8.gz
+	cmp "$(command -v weft-top)" /weft/userspace/tools/weft-top
+	cmp /usr/include/rdma/weft-top.h /weft/include/uapi/rdma/weft-top.h
+	cmp /usr/share/bash-completion/completions/weft-top /weft/userspace/tools/weft-top.bash
+	gzip -t /usr/share/man/man8/weft-top.8.gz
 	cmp /usr/share/bash-completion/completions/weft-inject /weft/userspace/tools/weft-inject.bash
 	gzip -t /usr/share/man/man8/weft-check.8.gz
 	gzip -t /usr/share/man/man8/weft-inject.8.gz
