@@ -3,7 +3,7 @@
 """page.py PAGE - run the commands that a page of the documentation shows
 
 Commands are the lines of literal blocks that begin with "# ", with the lines after one that
-ends in a backslash, and after "<<END" up to END. They run one after the other in one shell. The
+ends in a backslash, and after "<<END" or "<<'END'" up to END. They run one after the other in one shell. The
 other lines of the block have to be in the output of the command before them, in this order, where
 "..." stands for anything and blanks for any blanks. A line "(status N)" says with which status
 the command ends, which otherwise is 0.
@@ -42,7 +42,7 @@ def steps(block):
             if command:
                 yield command, expected
             command, expected = line[2:], []
-            if line.endswith("<<END"):
+            if line.endswith(("<<END", "<<'END'")):
                 end = "END"
             elif line.endswith("\\"):
                 end = ""
