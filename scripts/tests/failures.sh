@@ -15,8 +15,8 @@ fails()
 	done
 }
 
-# no_memory_for_weft: of a task with a number in its fail-nth, that allocation fails, if a function
-# of weft makes it or has called the one that does
+# no_memory_for_weft: the allocation whose number is in a task's fail-nth fails, if a function of
+# weft makes it or has called the one that does
 no_memory_for_weft()
 {
 	local file text

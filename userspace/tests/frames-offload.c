@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What an adapter does to frames of RAW_PACKET QPs: cut a long payload into frames (TSO), take out
- * the tag of a VLAN, and hand over the FCS.
+ * The offloads of RAW_PACKET QPs: they cut a long payload into frames (TSO), take out the tag of a
+ * VLAN, and hand over the FCS.
  */
 #include "frames.h"
 
@@ -112,7 +112,7 @@ static struct headers make_headers(bool v6, bool tagged, uint8_t flags)
 	return h;
 }
 
-/* What the frame with @bytes of payload from @done on has to be; returns its length. */
+/* Makes the expected frame with @bytes of payload from @done on; returns its length. */
 static uint32_t expected(uint8_t *to, const struct headers *h, const uint8_t *payload,
 			 uint32_t done, uint32_t bytes, uint32_t all, uint32_t number)
 {
