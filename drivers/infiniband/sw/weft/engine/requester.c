@@ -75,7 +75,8 @@ static void req_drained(struct weft_qp *qp)
 static noinline enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot *slot,
 					    const struct weft_budget *budget)
 {
-	gfp_t gfp = budget->atomic ? GFP_ATOMIC | __GFP_NOWARN : GFP_KERNEL_ACCOUNT;
+	/* I/O of a kernel consumer, for which reclaim would wait, may need this work item */
+	gfp_t gfp = budget->atomic ? GFP_ATOMIC | __GFP_NOWARN : GFP_NOIO | __GFP_NOWARN;
 	struct weft_inflight *inflight = &qp->send.inflight;
 	int err;
 

@@ -22,5 +22,5 @@ int weft_key_invalidate(const struct weft_accessor *who, u32 key, bool wait)
 
 	if (err != -ENOENT)
 		return err;
-	return weft_mw_invalidate(who, key, wait ? GFP_KERNEL_ACCOUNT : GFP_ATOMIC);
+	return weft_mw_invalidate(who, key, (wait ? GFP_NOIO : GFP_ATOMIC) | __GFP_NOWARN);
 }
