@@ -33,8 +33,9 @@ void weft_latency_set(struct weft_dev *dev, bool on)
 
 static struct weft_latency *latency_create(struct weft_qp *qp)
 {
-	struct weft_latency *latency = kzalloc(sizeof(*latency), GFP_ATOMIC | __GFP_NOWARN);
+	struct weft_latency *latency;
 
+	latency = kzalloc(sizeof(*latency), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
 	if (!latency)
 		return NULL;
 	latency->seen = qp->send.inflight.head;
@@ -58,8 +59,8 @@ void weft_latency_found(struct weft_qp *qp, u32 more)
 	if (!latency)
 		return;
 	now = ktime_get_ns();
-	/* those before have completed unseen, while the device did not measure */
-	if ((s32)(latency->seen - inflight->head) < 0)
+	/* those before, perhaps billions, have completed unseen while the device did not measure */
+	if (latency->seen - inflight->head > WEFT_LATENCY_REQUESTS)
 		latency->seen = inflight->head;
 	if ((s32)(end - room) > 0)
 		end = room;
@@ -74,7 +75,9 @@ void weft_latency_done(struct weft_qp *qp, u32 bytes)
 	const u32 index = qp->send.inflight.head;
 	u64 ns, *count;
 
-	if (!latency || !READ_ONCE(qp->dev->latency) || (s32)(latency->seen - index) <= 0)
+	/* those from @index to before @seen have a time */
+	if (!latency || !READ_ONCE(qp->dev->latency) ||
+	    latency->seen - index - 1 >= WEFT_LATENCY_REQUESTS)
 		return;
 	ns = ktime_get_ns() - latency->at[index % WEFT_LATENCY_REQUESTS];
 	count = &latency->count[min_t(u32, ilog2(ns | 1), WEFT_TOP_BUCKETS - 1)];

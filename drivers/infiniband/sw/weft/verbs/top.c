@@ -6,6 +6,7 @@
 #include "verbs/top.h"
 
 #include <linux/math64.h>
+#include <linux/sched.h>
 #include <linux/string.h>
 
 #include "link/local.h"
@@ -83,6 +84,7 @@ ssize_t weft_top_read(struct weft_dev *dev, const struct file *file, char *buf, 
 			done += sizeof(record);
 		}
 		weft_qp_put(qp);
+		cond_resched();
 	}
 	return done;
 }
