@@ -14,7 +14,7 @@
 /**
  * struct weft_counters - counters
  * @vcounters: of libibverbs
- * @lock: protects all below; held while a rule is being created
+ * @lock: protects all below; held while a rule is being created or destroyed
  * @rules: rules that count here
  * @num: elements of @list
  * @list: what is counted
@@ -117,33 +117,27 @@ int weft_read_counters(struct ibv_counters *ibcounters, uint64_t *values,
 				     values, num, flags, NULL);
 }
 
-/* A rule is about to be created. Ends with weft_counters_end(). */
+/*
+ * A rule is about to be created, or, without @req, destroyed: the number of
+ * rules stays that of the kernel. Ends with weft_counters_end().
+ */
 void weft_counters_begin(struct ibv_counters *ibcounters,
 			 struct weft_create_flow_req *req)
 {
 	struct weft_counters *counters = to_weft_counters(ibcounters);
 
 	pthread_mutex_lock(&counters->lock);
-	if (counters->rules)
+	if (!req || counters->rules)
 		return;
 	req->counters = (uintptr_t)counters->list;
 	req->num_counters = counters->num;
 }
 
-void weft_counters_end(struct ibv_counters *ibcounters, bool has_rule)
+/* @more: 1, -1, or 0 if the call has failed. */
+void weft_counters_end(struct ibv_counters *ibcounters, int more)
 {
 	struct weft_counters *counters = to_weft_counters(ibcounters);
 
-	counters->rules += has_rule;
-	pthread_mutex_unlock(&counters->lock);
-}
-
-/* A rule is being destroyed. */
-void weft_counters_leave(struct ibv_counters *ibcounters)
-{
-	struct weft_counters *counters = to_weft_counters(ibcounters);
-
-	pthread_mutex_lock(&counters->lock);
-	counters->rules--;
+	counters->rules += more;
 	pthread_mutex_unlock(&counters->lock);
 }

@@ -68,12 +68,14 @@ int weft_destroy_flow(struct ibv_flow *ibflow)
 	struct weft_flow *flow = container_of(ibflow, struct weft_flow, flow);
 	int ret;
 
+	if (flow->counters)
+		weft_counters_begin(flow->counters, NULL);
 	ret = ibv_cmd_destroy_flow(ibflow);
+	if (flow->counters)
+		weft_counters_end(flow->counters, ret ? 0 : -1);
 	if (ret)
 		return ret;
 
-	if (flow->counters)
-		weft_counters_leave(flow->counters);
 	free(flow);
 	return 0;
 }

@@ -403,8 +403,7 @@ int weft_read_counters(struct ibv_counters *counters, uint64_t *values,
 		       uint32_t num, uint32_t flags);
 void weft_counters_begin(struct ibv_counters *counters,
 			 struct weft_create_flow_req *req);
-void weft_counters_end(struct ibv_counters *counters, bool has_rule);
-void weft_counters_leave(struct ibv_counters *counters);
+void weft_counters_end(struct ibv_counters *counters, int more);
 
 /* post.c */
 int weft_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr,

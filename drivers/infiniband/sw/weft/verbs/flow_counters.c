@@ -81,6 +81,8 @@ void weft_flow_counters_unbind(struct ib_counters *ibcounters)
 
 	mutex_lock(&counters->lock);
 	if (!--counters->rules) {
+		/* the last rule may still count a frame that has found it */
+		synchronize_net();
 		kfree(counters->values);
 		counters->values = NULL;
 		atomic64_set(&counters->count.packets, 0);
