@@ -183,7 +183,7 @@ static void steer_defaults(struct weft_steering *steering, struct steer_frame *f
 static bool steer_is_reserved(const struct weft_flow_key *key)
 {
 	return key->outer.ether_type == htons(WEFT_IB_ETHERTYPE) ||
-	       (key->outer.has & WEFT_FLOW_UDP &&
+	       (key->outer.has & WEFT_FLOW_UDP && !(key->outer.has & WEFT_FLOW_MPLS) &&
 		key->outer.dst_port == htons(ROCE_V2_UDP_DPORT));
 }
 

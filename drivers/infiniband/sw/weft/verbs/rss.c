@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * An RSS QP has no queues and no states: it is a number that rules name, and a copy of its
- * indirection table. Rules give its frames to the WQs (link/steer.c). The errors are those of mlx5.
+ * indirection table. Rules give its frames to the WQs (link/steer.c). The errors are those of mlx5,
+ * but for modify_qp, which mlx5 refuses with -ENOSYS, and query_qp, which it refuses as well.
  */
 #include "verbs/rss.h"
 
@@ -40,7 +41,7 @@ int weft_destroy_rwq_ind_table(struct ib_rwq_ind_table *ibtable)
 	return 0;
 }
 
-/* The core has checked that the QP has no receive queue of its own. */
+/* The attributes of a receive queue of its own are ignored. */
 int weft_rss_check(const struct weft_dev *dev, const struct ib_qp_init_attr *init)
 {
 	if (init->qp_type != IB_QPT_RAW_PACKET)
