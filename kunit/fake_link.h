@@ -35,7 +35,7 @@ struct kunit;
 /* Asynchronous events that are counted: those of a QP, and one of a CQ. */
 #define FAKE_EVENTS		(IB_EVENT_QP_LAST_WQE_REACHED + 1)
 
-/* What the wire does to packets, each in percent. */
+/* Faults of the wire, each in percent of the packets. */
 struct fake_faults {
 	u32	loss;		/* packets lost */
 	u32	duplicate;	/* packets that arrive twice */

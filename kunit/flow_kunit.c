@@ -20,7 +20,7 @@
 /* values of each field that rules and frames choose from */
 #define FLOW_CHOICES	3
 
-/* What a frame is made of. */
+/* The fields of a frame. */
 struct flow_fields {
 	u8	dst_mac, src_mac;	/* last byte */
 	bool	tagged;

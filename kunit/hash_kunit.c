@@ -22,7 +22,7 @@ static const u8 hash_key[WEFT_RX_HASH_KEY] = {
 	0x80, 0x30, 0xf2, 0x0c, 0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
 };
 
-/* What a frame is made of. */
+/* The fields of a frame. */
 struct hash_packet {
 	bool		ipv6;
 	u8		protocol;
@@ -136,7 +136,7 @@ static void hash_examples(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hash_packet(&packet, addresses ^ (HASH_IPV4 | HASH_IPV6)), 0U);
 }
 
-/* Of the test test_rss_traffic of rdma-core: its key and its frames. */
+/* The key and the frames of the test test_rss_traffic of rdma-core. */
 static void hash_of_rdma_core(struct kunit *test)
 {
 	static const u8 key[WEFT_RX_HASH_KEY] = {

@@ -31,7 +31,7 @@ struct memory {
 	u8			*pool;		/* a gap behind each piece */
 };
 
-/* What a stream should come to. */
+/* The expected outcome of a stream. */
 struct outcome {
 	u8			*data;
 	u8			*meta;

@@ -170,7 +170,7 @@ static void peer_keeps_nothing(struct kunit *test)
 	repair_end(link);
 }
 
-/* What was missing arrives before the packet can be sent again, and nothing has to be. */
+/* The missing packet arrives before it can be sent again, and nothing has to be. */
 static void packet_was_late(struct kunit *test)
 {
 	struct fake_link *link = repair_create(test);

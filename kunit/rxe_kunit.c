@@ -14,7 +14,7 @@
 
 #define RXE_SEED	0x72786571
 #define RXE_ROUNDS	20000
-/* What is asked for, and what the queue then has: one of its 16 slots is always empty. */
+/* The entries that are asked for, and those of the queue: one of its 16 slots is always empty. */
 #define RXE_ENTRIES	9
 #define RXE_REAL	15
 #define RXE_SGES	4

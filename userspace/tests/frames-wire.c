@@ -113,7 +113,7 @@ void wire_in(void)
 	expect_no_wc(b.cq);
 }
 
-/* What a QP sends is on the wire as it was posted. */
+/* The frames of a QP are on the wire as they were posted. */
 void wire_out(void)
 {
 	uint8_t got[2048];
@@ -462,7 +462,7 @@ static bool promiscuous(void)
 	return !system(command);
 }
 
-/* What the net device receives for a rule ends with the rule, also if the process does. */
+/* The net device receives for a rule until the rule ends, also if the process does. */
 void wire_filters(void)
 {
 	struct rule all = rule_new(IBV_FLOW_ATTR_ALL_DEFAULT);

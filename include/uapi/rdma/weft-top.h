@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ((GPL-2.0 WITH Linux-syscall-note) OR Linux-OpenIB) */
 /*
- * What the queue pairs of a weft device do: the content of /sys/class/infiniband/NAME/top.
+ * Records of what the queue pairs of a device do: the content of /sys/class/infiniband/NAME/top.
  * Documentation/infiniband/weft/top.rst explains it, weft-top(8) shows it.
  *
  * pread() at N * sizeof(struct weft_top_record) returns records of the QPs with number N or more,

@@ -15,7 +15,7 @@
 #include "ring/rxe.h"
 
 /*
- * What a work request finds by the id of an address handle. Not part of struct weft_ah, which
+ * A work request finds this by the id of an address handle. It is not part of struct weft_ah, which
  * the core frees without a grace period.
  */
 struct weft_ah_entry {

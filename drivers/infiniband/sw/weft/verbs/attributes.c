@@ -292,7 +292,7 @@ static ssize_t why_read(struct file *file, struct kobject *kobj,
 
 static COMPAT_BIN_CONST BIN_ATTR_RO(why, WEFT_WHY_BYTES);
 
-/* What the QPs do that the reader may see. */
+/* Records of the QPs that the reader may see. */
 static ssize_t top_read(struct file *file, struct kobject *kobj,
 			COMPAT_BIN_CONST struct bin_attribute *attr, char *buf, loff_t from,
 			size_t size)

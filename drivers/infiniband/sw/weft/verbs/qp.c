@@ -199,8 +199,9 @@ static int qp_check_cap(const struct weft_dev *dev, const struct ib_qp_init_attr
 }
 
 /*
- * What the provider says beside the core's attributes. A RAW_PACKET QP with TSO has the flag of the
- * kernel's QPs with LSO, because both have the same operation in slots of the same form.
+ * The provider's part of the request, beside the core's attributes. A RAW_PACKET QP with TSO has
+ * the flag of the kernel's QPs with LSO, because both have the same operation in slots of the same
+ * form.
  */
 static int qp_read_request(const struct weft_dev *dev, struct ib_qp_init_attr *init,
 			   struct ib_udata *udata, struct weft_create_qp_req *req)
@@ -433,7 +434,7 @@ static struct weft_qp *qp_alloc_lists(const struct ib_qp_init_attr *init, bool r
 	return qp;
 }
 
-/* Of a new QP. A connected one may get another link with its path. */
+/* The link of a new QP. A connected one may get another link with its path. */
 static const struct weft_link *qp_link(const struct weft_qp *qp)
 {
 	if (weft_qp_is_raw(qp))

@@ -41,7 +41,7 @@
 	 IB_DEVICE_MEM_WINDOW_TYPE_2B | IB_DEVICE_MEM_MGT_EXTENSIONS | \
 	 IB_DEVICE_XRC | IB_DEVICE_PCI_WRITE_END_PADDING | IB_DEVICE_AUTO_PATH_MIG)
 
-/* Of a port with Ethernet frames. */
+/* Capabilities of a port with Ethernet frames. */
 #define QUERY_RAW_CAPS \
 	(IB_DEVICE_RAW_IP_CSUM | IB_DEVICE_RAW_SCATTER_FCS | IB_DEVICE_MANAGED_FLOW_STEERING)
 
@@ -126,7 +126,7 @@ static void query_raw(struct ib_device_attr *attr)
 	attr->rss_caps.max_rwq_indirection_table_size = 1 << WEFT_MAX_LOG_RSS;
 }
 
-/* What ib_alloc_mr_integrity() gives to kernel consumers. */
+/* ib_alloc_mr_integrity() gives this to kernel consumers. */
 static void query_integrity(struct ib_device_attr *attr)
 {
 	if (!COMPAT_INTEGRITY_CAPS)
@@ -136,7 +136,7 @@ static void query_integrity(struct ib_device_attr *attr)
 	attr->sig_guard_cap = IB_GUARD_T10DIF_CRC | IB_GUARD_T10DIF_CSUM;
 }
 
-/* What the provider for rdma_rxe has no verbs for. */
+/* The provider for rdma_rxe has no verbs for this. */
 static void query_hide_from_rxe(struct ib_device_attr *attr)
 {
 	attr->device_cap_flags &= ~(IB_DEVICE_XRC | IB_DEVICE_AUTO_PATH_MIG | QUERY_RAW_CAPS);

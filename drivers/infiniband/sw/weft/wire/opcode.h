@@ -69,8 +69,8 @@ struct weft_opcode {
 	u8		transport;	/* enum weft_transport of the QPs that use it */
 	u8		kind;		/* INVALID: only @transport is meaningful */
 	/*
-	 * Of a request enum weft_sqe_opcode, as far as the packet shows it: immediate data and an
-	 * rkey to invalidate show in the last packet only. Of other packets WEFT_SQE_OPCODES.
+	 * enum weft_sqe_opcode of a request, as far as the packet shows it: immediate data and an
+	 * rkey to invalidate show in the last packet only. Other packets have WEFT_SQE_OPCODES.
 	 */
 	u8		sqe;
 	u8		segment;
