@@ -690,6 +690,10 @@ int weft_device_add(const char *name, struct net_device *ndev)
 }
 WEFT_EXPORT_FOR_TEST(weft_device_add);
 
+/*
+ * weft_device_add(), and the provider for rdma_rxe can use the device as well as weft's own.
+ * -EINVAL: @name does not begin with "rxe".
+ */
 int weft_device_add_rxe(const char *name, struct net_device *ndev)
 {
 	if (strncmp(name, "rxe", 3))
@@ -699,6 +703,12 @@ int weft_device_add_rxe(const char *name, struct net_device *ndev)
 	return instance_add_roce(name, ndev, true);
 }
 
+/*
+ * Create and register a device with an InfiniBand port, which is connected with the ports of all
+ * such devices on @ndev, and with those of other hosts. Takes RTNL. Errors as of
+ * weft_device_add(), but -EOPNOTSUPP: @ndev cannot carry the frames of a fabric; -ENOSPC: the
+ * fabric has no free port.
+ */
 int weft_device_add_ib(const char *name, struct net_device *ndev)
 {
 	if (!netdev_carries_frames(ndev))

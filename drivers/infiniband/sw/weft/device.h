@@ -14,21 +14,7 @@ struct net_device;
 struct weft_dev;
 
 int weft_device_add(const char *name, struct net_device *ndev);
-
-/*
- * The same, and the provider for rdma_rxe can use the device as well as weft's own.
- *
- * Errors as above; -EINVAL: @name does not begin with "rxe".
- */
 int weft_device_add_rxe(const char *name, struct net_device *ndev);
-
-/*
- * Creates and registers a device with an InfiniBand port, which is connected with the ports of
- * all such devices on @ndev, and with those of other hosts. Takes RTNL.
- *
- * Errors as above, but -EOPNOTSUPP: @ndev cannot carry the frames of a fabric; -ENOSPC: the
- * fabric has no free port.
- */
 int weft_device_add_ib(const char *name, struct net_device *ndev);
 struct weft_dev *weft_device_get(const char *name);
 int weft_device_port_down(struct weft_dev *dev, bool down);

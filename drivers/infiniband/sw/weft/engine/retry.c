@@ -133,11 +133,16 @@ static bool retry_again(struct weft_qp *qp, bool repair)
 	return true;
 }
 
+/*
+ * A request is not answered: send again from the oldest PSN without an answer, or, if no retries
+ * are left, migrate or fail the oldest request. Return: false: the request has failed.
+ */
 bool weft_retry(struct weft_qp *qp)
 {
 	return retry_again(qp, false);
 }
 
+/* weft_retry(), but the peer misses the packet with that PSN: it may have got those behind it. */
 bool weft_retry_missing(struct weft_qp *qp)
 {
 	return retry_again(qp, true);

@@ -19,18 +19,8 @@ static inline void weft_retry_refill(struct weft_retry *retry)
 }
 
 void weft_retry_start(struct weft_qp *qp);
-
-/*
- * A request is not answered: send again from the oldest PSN without an answer, or, if no retries
- * are left, migrate or fail the oldest request.
- *
- * Return: false: the request has failed.
- */
 bool weft_retry(struct weft_qp *qp);
-
-/* The same, but the peer misses the packet with that PSN: it may have got those behind it. */
 bool weft_retry_missing(struct weft_qp *qp);
-
 void weft_retry_repair(struct weft_qp *qp);
 void weft_retry_rnr(struct weft_qp *qp, u8 timer);
 void weft_retry_timeout(struct weft_qp *qp);

@@ -76,6 +76,10 @@ static bool mad_parse_address(const struct sk_buff *skb, const struct weft_lrh *
 	       mad_parse_bth(skb, lrh, address, offset);
 }
 
+/*
+ * Classify an unchecked packet of a fabric by its headers. The packet may be nonlinear and is not
+ * written to. Any context.
+ */
 enum weft_mad_kind weft_mad_kind(const struct sk_buff *skb)
 {
 	struct weft_mad_address address;
@@ -91,6 +95,10 @@ enum weft_mad_kind weft_mad_kind(const struct sk_buff *skb)
 	return WEFT_MAD_NONE;
 }
 
+/*
+ * Parse an unchecked packet, as weft_mad_kind(). Returns false if it is malformed or not a
+ * management packet; the results are not valid then.
+ */
 bool weft_mad_parse(const struct sk_buff *skb, struct weft_mad_address *address,
 		    struct ib_mad *mad)
 {

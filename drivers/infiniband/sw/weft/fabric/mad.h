@@ -33,11 +33,6 @@ enum weft_mad_kind {
 	WEFT_MAD_GENERAL,	/* a MAD for QP 1 on another lane */
 };
 
-/*
- * Classify an unchecked packet of a fabric by its headers, or parse it; the packet may be
- * nonlinear and is not written to. weft_mad_parse() returns false if the packet is malformed or
- * not a management packet, and the results are not valid then. Any context.
- */
 enum weft_mad_kind weft_mad_kind(const struct sk_buff *skb);
 bool weft_mad_parse(const struct sk_buff *skb, struct weft_mad_address *address,
 		    struct ib_mad *mad);

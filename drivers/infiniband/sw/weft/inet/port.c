@@ -40,6 +40,10 @@ static void port_describe(const struct sock *sk, u32 inum, u16 port)
 			port, inum);
 }
 
+/*
+ * Log which socket keeps weft from binding the UDP port, for all interfaces if @ifindex is 0.
+ * For an administrator, who learns from "rdma link add" only that an address is in use.
+ */
 void weft_port_taken(struct net *net, u16 port, int ifindex)
 {
 	struct udp_hslot *slot = udp_hashslot(compat_udp_table(net), net, port);

@@ -387,6 +387,10 @@ static void *copy_word_at(const struct weft_span *span)
 	return weft_region_at(span, span->addr, &contiguous);
 }
 
+/*
+ * Atomics on the eight bytes of a span, which are aligned. They are atomic with respect to every
+ * QP and to the CPUs (IB_ATOMIC_GLOB), and return the value before.
+ */
 u64 weft_atomic_cmp_swp(const struct weft_span *span, u64 compare, u64 swap)
 {
 	atomic64_t *word = copy_word_at(span);

@@ -87,14 +87,8 @@ u64 weft_iter_left(const struct weft_iter *iter);
 void weft_iter_skip(struct weft_iter *iter, u64 length);
 void *weft_iter_piece(struct weft_iter *iter, u64 *length);
 void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length);
-
-/*
- * Atomics on the eight bytes of a span, which are aligned. They are atomic with respect to every
- * QP and to the CPUs (IB_ATOMIC_GLOB), and return the value before.
- */
 u64 weft_atomic_cmp_swp(const struct weft_span *span, u64 compare, u64 swap);
 u64 weft_atomic_fetch_add(const struct weft_span *span, u64 add);
-
 u64 weft_atomic_masked_cmp_swp(const struct weft_span *span, u64 compare, u64 compare_mask,
 			       u64 swap, u64 swap_mask);
 u64 weft_atomic_masked_fetch_add(const struct weft_span *span, u64 add, u64 ends);

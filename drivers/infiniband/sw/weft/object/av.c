@@ -124,6 +124,10 @@ int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 	return 0;
 }
 
+/*
+ * weft_av_init() for the vector that an old provider for rdma_rxe, which knows no ids of address
+ * handles, copies into each work request. From any context.
+ */
 int weft_av_from_rxe(struct weft_av *av, struct weft_dev *dev, const struct rxe_av *from)
 {
 	struct rdma_ah_attr attr = {

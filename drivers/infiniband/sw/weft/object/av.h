@@ -37,17 +37,7 @@ struct weft_av {
 
 int weft_av_init(struct weft_av *av, struct weft_dev *dev,
 		 const struct rdma_ah_attr *attr);
-
-/*
- * The same for the vector that an old provider for rdma_rxe, which knows no ids of address handles,
- * copies into each work request. From any context.
- */
 int weft_av_from_rxe(struct weft_av *av, struct weft_dev *dev, const struct rxe_av *from);
-
-/*
- * Set @av->local: decide whether the path uses the local link. weft_av_init() does this for
- * RoCE. For InfiniBand the caller does, as IPoIB and management need packets.
- */
 void weft_av_find_peer(struct weft_av *av, const struct weft_dev *dev);
 struct net *weft_av_source_net(const struct weft_av *av, struct weft_dev *dev);
 void weft_av_to_attr(const struct weft_av *av, struct rdma_ah_attr *attr);

@@ -279,6 +279,7 @@ int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size
 	return ib_copy_from_udata(req, udata, min(size, udata->inlen));
 }
 
+/* The context of the calling process. Return: NULL: kernel consumer. */
 struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata)
 {
 	struct weft_ucontext *uctx =
@@ -287,6 +288,7 @@ struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata)
 	return uctx ? &uctx->ibuc : NULL;
 }
 
+/* The doorbell of the calling process, only to be compared; takes no reference. NULL as above. */
 struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata)
 {
 	struct weft_ucontext *uctx =
@@ -303,6 +305,7 @@ struct weft_page_cache *weft_udata_page_cache(struct ib_udata *udata)
 	return uctx ? &uctx->page_cache : NULL;
 }
 
+/* Whether the queues of the calling process have the formats of ring/rxe.h. */
 bool weft_udata_rxe(struct ib_udata *udata)
 {
 	const struct weft_ucontext *uctx =
@@ -311,6 +314,7 @@ bool weft_udata_rxe(struct ib_udata *udata)
 	return uctx && uctx->rxe;
 }
 
+/* Tell a process of rdma_rxe's provider where it finds a queue: the response, or its beginning. */
 int weft_udata_tell_rxe(struct ib_udata *udata, const struct weft_ring_resp *where)
 {
 	struct mminfo info = weft_rxe_mminfo(where);
@@ -319,6 +323,10 @@ int weft_udata_tell_rxe(struct ib_udata *udata, const struct weft_ring_resp *whe
 	       ib_copy_to_udata(udata, &info, sizeof(info));
 }
 
+/*
+ * The queue for work items that wait for ODP pages of the calling process, created on first use.
+ * Regions borrow it from the context. Return: NULL: kernel consumer; ERR_PTR(): -ENOMEM.
+ */
 struct weft_odp_queue *weft_udata_odp_queue(struct ib_udata *udata)
 {
 	struct weft_ucontext *uctx =

@@ -36,23 +36,11 @@ void weft_disassociate_ucontext(struct ib_ucontext *ibuc);
 int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size);
 int weft_udata_empty(struct ib_udata *udata);
 int weft_udata_read(struct ib_udata *udata, void *req, size_t least, size_t size, size_t resp_size);
-
-/* The context of the calling process. Return: NULL: kernel consumer; so for the next two. */
 struct ib_ucontext *weft_udata_ucontext(struct ib_udata *udata);
-/* for comparison only; takes no reference */
 struct weft_doorbell *weft_udata_doorbell(struct ib_udata *udata);
 struct weft_page_cache *weft_udata_page_cache(struct ib_udata *udata);
-
-/* Whether the queues of the calling process have the formats of ring/rxe.h. */
 bool weft_udata_rxe(struct ib_udata *udata);
-
-/* Tell such a process where it finds a queue: the whole response, or the beginning of it. */
 int weft_udata_tell_rxe(struct ib_udata *udata, const struct weft_ring_resp *where);
-
-/*
- * The queue for work items that wait for ODP pages of the calling process, created on first use.
- * Regions borrow it from the context. Return: NULL: kernel consumer; ERR_PTR(): -ENOMEM.
- */
 struct weft_odp_queue *weft_udata_odp_queue(struct ib_udata *udata);
 kuid_t weft_user(void);
 

@@ -81,6 +81,7 @@ struct weft_ring *weft_ring_create(u32 entries, u32 stride,
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_create);
 
+/* An empty ring of the same kind as @like, for another number of entries. */
 struct weft_ring *weft_ring_create_like(const struct weft_ring *like, u32 entries,
 					struct ib_ucontext *uctx, struct weft_ring_resp *resp)
 {
@@ -88,6 +89,10 @@ struct weft_ring *weft_ring_create_like(const struct weft_ring *like, u32 entrie
 			   weft_ring_create(entries, like->stride, uctx, resp);
 }
 
+/*
+ * Mark a ring dead and free it. Its memory stays while a mapping, an mmap() in progress or another
+ * ring uses it. @ring may be NULL.
+ */
 void weft_ring_destroy(struct weft_ring *ring)
 {
 	if (!ring)
@@ -160,6 +165,19 @@ bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe)
 	return true;
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_pop);
+
+/*
+ * Resizing: the entries between consumer and producer move to a new, empty ring of the same
+ * stride. For a large ring most of them are copied without a lock first, and only the rest with
+ * the lock of the device's side held:
+ *
+ *	do {
+ *		copied = weft_ring_carry_ahead(to, from, completion);
+ *		lock
+ *		ret = weft_ring_carry_rest(to, from, completion, copied);
+ *		unlock
+ *	} while (ret == -EAGAIN && --tries);
+ */
 
 /* The entries of a ring: from @consumer to the one before @producer. */
 struct ring_extent {

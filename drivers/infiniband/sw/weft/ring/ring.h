@@ -98,15 +98,8 @@ struct weft_ring *weft_ring_place(struct weft_pages *pages, size_t offset, u32 e
 				  u32 stride, struct weft_ring_resp *resp);
 struct weft_ring *weft_ring_create(u32 entries, u32 stride, struct ib_ucontext *uctx,
 				   struct weft_ring_resp *resp);
-
-/* An empty ring of the same kind as @like, for another number of entries. */
 struct weft_ring *weft_ring_create_like(const struct weft_ring *like, u32 entries,
 					struct ib_ucontext *uctx, struct weft_ring_resp *resp);
-
-/*
- * Mark a ring dead and free it. Its memory stays while a mapping, an mmap() in progress or another
- * ring uses it. @ring may be NULL.
- */
 void weft_ring_destroy(struct weft_ring *ring);
 void weft_ring_reset(struct weft_ring *ring);
 
@@ -228,32 +221,12 @@ void weft_ring_submit(struct weft_ring *ring);
 bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe);
 u32 weft_ring_has_completions(const struct weft_ring *ring);
 
-/*
- * Resizing: the entries between consumer and producer move to a new, empty ring of the same
- * stride. For a large ring most of them are copied without a lock first, and only the rest with
- * the lock of the device's side held:
- *
- *	do {
- *		copied = weft_ring_carry_ahead(to, from, completion);
- *		lock
- *		ret = weft_ring_carry_rest(to, from, completion, copied);
- *		unlock
- *	} while (ret == -EAGAIN && --tries);
- */
-
-/* The number of tries above before a ring that fills too fast makes the resize fail. */
+/* Tries of weft_ring_carry_rest() before a ring that fills too fast makes the resize fail. */
 #define WEFT_RING_CARRIES	8
 
-/*
- * Copy entries while both sides may go on, including entries that are added meanwhile. Returns
- * the index up to which (exclusive) the entries have been copied. May sleep.
- */
 u32 weft_ring_carry_ahead(struct weft_ring *to, const struct weft_ring *from, bool completion);
-
 int weft_ring_carry_rest(struct weft_ring *to, struct weft_ring *from, bool completion,
 			 u32 copied);
-
-/* Copy all entries, however many, as weft_ring_carry_rest() does. For rings that are not large. */
 int weft_ring_carry_over(struct weft_ring *to, struct weft_ring *from, bool completion);
 
 #endif /* WEFT_RING_RING_H */

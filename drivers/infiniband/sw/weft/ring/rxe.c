@@ -29,6 +29,10 @@ struct rxe_flush {
 	u8		level;
 };
 
+/*
+ * Create an empty queue for at least @entries entries of @stride bytes, a power of two. @uctx is
+ * the context of the process that shares it. Returns the ring or ERR_PTR(-ENOMEM).
+ */
 struct weft_ring *weft_rxe_create(u32 entries, u32 stride, struct ib_ucontext *uctx,
 				  struct weft_ring_resp *resp)
 {
@@ -182,6 +186,7 @@ int weft_rxe_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *
 }
 WEFT_EXPORT_FOR_TEST(weft_rxe_sq_next);
 
+/* The vector in a datagram of a process whose provider knows no ids of address handles. */
 void weft_rxe_copy_av(const struct weft_ring *ring, u32 index, struct rxe_av *av)
 {
 	const struct rxe_send_wqe __weft_shared *from = weft_ring_slot(ring, index);
@@ -206,6 +211,7 @@ int weft_rxe_rq_peek(const struct weft_ring *ring, struct weft_rwqe *wqe)
 }
 WEFT_EXPORT_FOR_TEST(weft_rxe_rq_peek);
 
+/* Write the staged completion into the slot that weft_ring_push() publishes next. */
 void weft_rxe_store_cqe(const struct weft_ring *ring)
 {
 	const struct weft_cqe *cqe = ring->stage;

@@ -25,10 +25,6 @@ struct weft_swqe;
 /* Bytes of an entry of a completion queue: a struct ib_uverbs_wc, and a power of two. */
 #define WEFT_RXE_CQ_STRIDE	64
 
-/*
- * Create an empty queue for at least @entries entries of @stride bytes, a power of two. @uctx is
- * the context of the process that shares it. Returns the ring or ERR_PTR(-ENOMEM).
- */
 struct weft_ring *weft_rxe_create(u32 entries, u32 stride, struct ib_ucontext *uctx,
 				  struct weft_ring_resp *resp);
 
@@ -41,11 +37,7 @@ static inline struct mminfo weft_rxe_mminfo(const struct weft_ring_resp *where)
 /* The siblings of weft_sq_next() and weft_rq_peek(). */
 int weft_rxe_sq_next(const struct weft_ring *ring, u32 ahead, struct weft_swqe *wqe);
 int weft_rxe_rq_peek(const struct weft_ring *ring, struct weft_rwqe *wqe);
-
-/* The vector in a datagram of a process whose provider knows no ids of address handles. */
 void weft_rxe_copy_av(const struct weft_ring *ring, u32 index, struct rxe_av *av);
-
-/* Write the staged completion into the slot that weft_ring_push() publishes next. */
 void weft_rxe_store_cqe(const struct weft_ring *ring);
 
 #endif /* WEFT_RING_RXE_H */

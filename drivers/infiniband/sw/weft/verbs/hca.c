@@ -160,6 +160,7 @@ void weft_hca_destroy(struct weft_dev *dev)
 	dev->hca = NULL;
 }
 
+/* The hosts that the fabric extends to by UDP. The port is attached. Takes RTNL. */
 void weft_hca_get_peers(struct weft_dev *dev, struct weft_underlay_addrs *peers)
 {
 	rtnl_lock();

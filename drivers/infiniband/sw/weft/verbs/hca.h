@@ -13,10 +13,6 @@ int weft_hca_attach(struct weft_dev *dev);
 void weft_hca_detach(struct weft_dev *dev);
 void weft_hca_destroy(struct weft_dev *dev);
 
-/*
- * The hosts that the fabric extends to by UDP, and the number of datagrams that came from other
- * hosts. The port is attached. All three take RTNL.
- */
 void weft_hca_get_peers(struct weft_dev *dev, struct weft_underlay_addrs *peers);
 int weft_hca_set_peers(struct weft_dev *dev, const struct weft_underlay_addrs *peers);
 u64 weft_hca_strangers(struct weft_dev *dev);

@@ -581,7 +581,11 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 }
 WEFT_EXPORT_FOR_TEST(weft_modify_qp);
 
-/* A QP in RESET, which is also the state of a destroyed one, has nothing outstanding. */
+/*
+ * When the device is removed: move the QP of a process to ERR and complete its outstanding work
+ * requests with FATAL_ERR. A QP in RESET, which is also the state of a destroyed one, has nothing
+ * outstanding. A kernel QP stays as it is, because the core tells its consumer. May sleep.
+ */
 void weft_qp_end(struct weft_qp *qp)
 {
 	const struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };

@@ -153,6 +153,12 @@ static u32 icrc_of_id(__be16 id)
 	return icrc_changing[0][value >> 8] ^ icrc_changing[1][value & 0xff];
 }
 
+/*
+ * The ICRC of the headers of a RoCEv2 packet. All fields have their final value, but for those
+ * that may change on the way (IPv4: TOS, TTL, checksum; IPv6: traffic class, flow label, hop
+ * limit) and the UDP checksum. The IPv4 header has no options (A17), as the ICRC would not
+ * protect these.
+ */
 u32 weft_icrc_begin_ipv4(const struct iphdr *ip, const struct udphdr *udp,
 			 const struct weft_wire_bth *bth)
 {

@@ -19,12 +19,6 @@ struct weft_wire_lrh;
 void __init weft_icrc_init(void);
 void weft_icrc_exit(void);
 
-/*
- * The ICRC of the headers of a RoCEv2 packet. All fields have their final value, but for those
- * that may change on the way (IPv4: TOS, TTL, checksum; IPv6: traffic class, flow label, hop
- * limit) and the UDP checksum. The IPv4 header has no options (A17), as the ICRC would not
- * protect these.
- */
 u32 weft_icrc_begin_ipv4(const struct iphdr *ip, const struct udphdr *udp,
 			 const struct weft_wire_bth *bth);
 u32 weft_icrc_begin_ipv6(const struct ipv6hdr *ip, const struct udphdr *udp,
