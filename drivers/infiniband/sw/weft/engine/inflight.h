@@ -106,13 +106,6 @@ static inline u32 weft_slot_read_end(const struct weft_slot *slot, u32 packet)
 	return min(slot->psns, round_down(packet, WEFT_READ_PACKETS) + WEFT_READ_PACKETS);
 }
 
-/* Does the peer have a receive for an RC request, by its last acknowledge? (IBA 9.7.7.2) */
-static inline bool weft_inflight_has_credit(const struct weft_inflight *inflight,
-					    const struct weft_slot *slot)
-{
-	return !inflight->limited || weft_psn_diff(slot->ssn, inflight->limit) <= 0;
-}
-
 /* Has the next packet been sent before? */
 static inline bool weft_inflight_is_rewound(const struct weft_inflight *inflight)
 {

@@ -142,6 +142,12 @@ void weft_transmit_describe(struct weft_qp *qp, const struct weft_slot *slot, u3
 	batch->last = xmit_opcode(qp, slot, to - 1);
 }
 
+/* Does the peer have a receive for an RC request, by its last acknowledge? (IBA 9.7.7.2) */
+static bool xmit_has_credit(const struct weft_inflight *inflight, const struct weft_slot *slot)
+{
+	return !inflight->limited || weft_psn_diff(slot->ssn, inflight->limit) <= 0;
+}
+
 /*
  * Might the peer have no receive for the request? Once its first packet has been answered, it has
  * one.
@@ -150,7 +156,7 @@ static bool xmit_lacks_credit(const struct weft_qp *qp, const struct weft_slot *
 {
 	const struct weft_inflight *inflight = &qp->send.inflight;
 
-	return slot->op->flags & WEFT_OPF_RECEIVE && !weft_inflight_has_credit(inflight, slot) &&
+	return slot->op->flags & WEFT_OPF_RECEIVE && !xmit_has_credit(inflight, slot) &&
 	       !weft_psn_before(slot->first_psn, inflight->una);
 }
 

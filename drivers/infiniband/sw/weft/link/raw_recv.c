@@ -34,7 +34,7 @@ static enum weft_verdict raw_take(struct weft_qp *qp, const struct sk_buff *skb,
 	struct weft_iter src;
 
 	weft_raw_shape(&shape, skb->data, skb->len, qp->create_flags);
-	weft_raw_shape_iter(&shape, &src);
+	src = (struct weft_iter){ .span = shape.part, .left = shape.num };
 	frame.length = shape.length;
 	frame.cvlan = shape.cvlan;
 	verdict = weft_message_frame(qp, &frame, &src).verdict;

@@ -16,11 +16,4 @@ struct weft_raw_shape {
 
 void weft_raw_shape(struct weft_raw_shape *shape, const void *frame, u32 length, u32 create_flags);
 
-static inline void weft_raw_shape_iter(const struct weft_raw_shape *shape, struct weft_iter *iter)
-{
-	iter->span = shape->part;
-	iter->left = shape->num;
-	iter->offset = 0;
-}
-
 #endif /* WEFT_LINK_RAW_SHAPE_H */

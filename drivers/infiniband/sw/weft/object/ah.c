@@ -29,6 +29,11 @@ struct weft_ah_entry {
 /* the provider for rdma_rxe gets the id, too */
 static_assert(sizeof(struct weft_create_ah_resp) == sizeof(struct rxe_create_ah_resp));
 
+static struct weft_ah *to_weft_ah(struct ib_ah *ibah)
+{
+	return container_of(ibah, struct weft_ah, ibah);
+}
+
 static int ah_publish(struct weft_dev *dev, struct weft_ah_entry *entry, gfp_t gfp)
 {
 	unsigned long flags;

@@ -13,11 +13,6 @@ struct weft_ah {
 	struct weft_ah_entry	*entry;
 };
 
-static inline struct weft_ah *to_weft_ah(struct ib_ah *ibah)
-{
-	return container_of(ibah, struct weft_ah, ibah);
-}
-
 int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init, struct ib_udata *udata);
 int weft_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int weft_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
