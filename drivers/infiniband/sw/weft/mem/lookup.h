@@ -72,8 +72,8 @@ weft_lookup_get(struct weft_region_table *table, u32 key, u32 mask)
 }
 
 /*
- * Look up the whole @key in the cache of the newest regions. Returns the region with a reference,
- * or NULL: then weft_lookup_get() may still find one.
+ * Look up the whole @key in the cache of the newest regions. Returns a usual region, with a
+ * reference, or NULL: then weft_lookup_get() may still find one.
  */
 static __always_inline struct weft_region *
 weft_lookup_get_newest(struct weft_region_table *table, u32 key)
@@ -83,7 +83,8 @@ weft_lookup_get_newest(struct weft_region_table *table, u32 key)
 	rcu_read_lock_sched();
 	region = rcu_dereference_sched(*weft_lookup_newest(table, key));
 	weft_pause(WEFT_PAUSE_KEY_FOUND);
-	if (region && (region->key != key || !refcount_inc_not_zero(&region->refs)))
+	if (region && (region->key != key || !region->usual ||
+		       !refcount_inc_not_zero(&region->refs)))
 		region = NULL;
 	rcu_read_unlock_sched();
 	if (unlikely(!region))
@@ -109,14 +110,17 @@ static inline bool weft_lookup_window_open(const struct weft_region *region,
 	       (!region->qpn || region->qpn == who->qpn);
 }
 
-/* The access check. Returns an error of weft_region_resolve_odp(). */
+/*
+ * The access check. @usual: the region is known to be no window. Returns an error of
+ * weft_region_resolve_odp().
+ */
 static __always_inline int weft_lookup_check(const struct weft_region *region,
 					     const struct weft_accessor *who, u64 addr,
-					     u64 length, u32 access)
+					     u64 length, u32 access, bool usual)
 {
 	if (unlikely(region->pd != who->pd))
 		return -EINVAL;
-	if (unlikely(weft_lookup_is_window(region)) &&
+	if (!usual && unlikely(weft_lookup_is_window(region)) &&
 	    !weft_lookup_window_open(region, who, access))
 		return -EINVAL;
 	if (unlikely(access & ~region->access))
@@ -128,7 +132,7 @@ static __always_inline int weft_lookup_check(const struct weft_region *region,
 
 /*
  * The fast path of weft_region_resolve(), with a @length that is not 0. Returns false if the region
- * is not in the cache of the newest regions, or is ODP, or if the access is wrong. @span is
+ * is not in the cache of the newest regions, or is a window or ODP, or if the access is wrong. @span is
  * unchanged then, and weft_region_resolve() gives the answer.
  */
 static __always_inline bool weft_lookup_usual(const struct weft_accessor *who, u32 key, u64 addr,
@@ -138,7 +142,7 @@ static __always_inline bool weft_lookup_usual(const struct weft_accessor *who, u
 
 	if (unlikely(!region))
 		return false;
-	if (unlikely(weft_lookup_check(region, who, addr, length, access) || region->mm)) {
+	if (unlikely(weft_lookup_check(region, who, addr, length, access, true))) {
 		weft_region_put(region);
 		return false;
 	}
@@ -167,7 +171,7 @@ static __always_inline int weft_lookup_resolve(const struct weft_accessor *who, 
 	region = weft_lookup_get(who->table, key, U32_MAX);
 	if (unlikely(!region))
 		return weft_region_resolve_null(key, access, span);
-	err = weft_lookup_check(region, who, addr, length, access);
+	err = weft_lookup_check(region, who, addr, length, access, false);
 	if (unlikely(!err && region->mm) && !odp)
 		err = -EFAULT;
 	if (unlikely(err)) {

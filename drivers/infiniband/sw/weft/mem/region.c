@@ -31,6 +31,7 @@ static void region_insert(struct weft_region *region)
 {
 	struct weft_region_table *table = region->table;
 
+	region->usual = !region->mm && !weft_lookup_is_window(region);
 	/* allocates nothing: the entry is reserved, or has the region's predecessor */
 	__xa_store(&table->xa, weft_lookup_index(region->key), region, 0);
 	rcu_assign_pointer(*weft_lookup_newest(table, region->key), region);
@@ -369,7 +370,7 @@ int weft_region_resolve_all(const struct weft_accessor *who, u32 key, u32 access
 	span->region = NULL;
 	if (!region)
 		return -EINVAL;
-	err = weft_lookup_check(region, who, region->iova, region->length, access);
+	err = weft_lookup_check(region, who, region->iova, region->length, access, false);
 	if (err) {
 		weft_region_put(region);
 		return err;
