@@ -301,23 +301,23 @@ void *weft_iter_piece(struct weft_iter *iter, u64 *length)
 }
 
 /*
- * The address of a position if @length bytes, at least 1, are contiguous there and can be found
- * without a search; else NULL.
+ * Set @at to the address of a position if @length bytes, at least 1, are contiguous there and can
+ * be found without a search; else return false.
  */
-static __always_inline void *copy_at_once(const struct weft_iter *iter, u64 length)
+static __always_inline bool copy_at_once(const struct weft_iter *iter, u64 length, void **at)
 {
 	const struct weft_span *span = iter->span;
 	const struct weft_region *region = span->region;
 	u64 addr = span->addr + iter->offset, contiguous;
-	void *at;
 
 	if (unlikely(length > span->length - iter->offset))
-		return NULL;
+		return false;
 	if (likely(region && region->blocks)) {
-		at = weft_region_at_block(region, addr, &contiguous);
-		return likely(length <= contiguous) ? at : NULL;
+		*at = weft_region_at_block(region, addr, &contiguous);
+		return length <= contiguous;
 	}
-	return region && region->pieces ? NULL : (void *)(uintptr_t)addr;
+	*at = (void *)(uintptr_t)addr;
+	return !region || !region->pieces;
 }
 
 /*
@@ -328,17 +328,14 @@ static __always_inline void *copy_at_once(const struct weft_iter *iter, u64 leng
  */
 void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 {
-	const void *from;
-	void *to;
+	void *to, *from;
 
 	if (unlikely(!length))
 		return;
 	/* ODP memory behind the end of the list is not pinned */
 	lockdep_assert(weft_iter_left(dst) >= length && weft_iter_left(src) >= length);
 	/* most messages are small and contiguous */
-	to = copy_at_once(dst, length);
-	from = copy_at_once(src, length);
-	if (unlikely(!to || !from)) {
+	if (unlikely(!copy_at_once(dst, length, &to) || !copy_at_once(src, length, &from))) {
 		if (static_branch_unlikely(&weft_pi_key))
 			copy_spans(dst, src, length);
 		else

@@ -60,12 +60,13 @@ static __always_inline int weft_sgl_resolve(struct weft_sgl *sgl, const struct w
 /* Drop the references; the list is empty afterwards. */
 static inline void weft_sgl_release(struct weft_sgl *sgl)
 {
-	const struct weft_span *span = sgl->span, *end = span + sgl->num;
+	const struct weft_span *span = sgl->span;
+	u32 num = sgl->num;
 
-	for (; span != end; span++)
-		weft_region_put(span->region);
 	sgl->num = 0;
 	sgl->length = 0;
+	for (; num; num--, span++)
+		weft_region_put(span->region);
 }
 
 static inline void weft_sgl_iter(const struct weft_sgl *sgl, struct weft_iter *iter)
