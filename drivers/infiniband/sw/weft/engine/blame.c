@@ -260,7 +260,7 @@ static enum weft_fault blame_refused_memory(struct weft_why_entry *entry, struct
 				  recv->refused.length, IB_ACCESS_LOCAL_WRITE, fault);
 	case WEFT_FAULT_RECV_LENGTH:
 		entry->record.got = recv->refused.length;
-		entry->record.want = recv->held ? weft_rwqe_length(&recv->wqe) : 0;
+		entry->record.want = recv->held ? recv->wqe.length : 0;
 		return fault;
 	case WEFT_FAULT_NOT_ENABLED:
 	case WEFT_FAULT_IMMEDIATE_NOT_ENABLED:

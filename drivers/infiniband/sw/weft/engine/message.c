@@ -246,7 +246,7 @@ static __always_inline struct weft_result msg_open_recv(struct weft_qp *qp, u64 
 	struct weft_result result;
 	int err;
 
-	if (unlikely(end > weft_rwqe_length(&recv->wqe)))
+	if (unlikely(end > recv->wqe.length))
 		return msg_refuse_recv(recv, end, weft_failed(WEFT_FAULT_RECV_LENGTH));
 	err = weft_sgl_resolve(&recv->sgl, &recv->taker, recv->wqe.sge, recv->wqe.num_sge, end,
 			       IB_ACCESS_LOCAL_WRITE);

@@ -54,7 +54,7 @@ int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe)
 	pending = srq->error ? -EIO : weft_ring_pending(srq->ring);
 	if (pending > 0) {
 		ret = weft_rq_peek(srq->ring, wqe);
-		if (!ret && weft_rwqe_length(wqe) < least) {
+		if (!ret && wqe->length < least) {
 			ret = -EMSGSIZE;
 		} else {
 			weft_ring_release(srq->ring);

@@ -203,10 +203,11 @@ int weft_rxe_rq_peek(const struct weft_ring *ring, struct weft_rwqe *wqe)
 	wqe->index = ring->device;
 	wqe->wr_id = rxe.wr_id;
 	wqe->num_sge = 0;
+	wqe->length = 0;
 	if (!weft_sges_fit(rxe.dma.num_sge, ring->stride - sizeof(rxe)))
 		return -EINVAL;
 	wqe->num_sge = rxe.dma.num_sge;
-	weft_shared_copy_sges(wqe->sge, from + 1, wqe->num_sge);
+	wqe->length = weft_shared_copy_sges(wqe->sge, from + 1, wqe->num_sge);
 	return 0;
 }
 WEFT_EXPORT_FOR_TEST(weft_rxe_rq_peek);

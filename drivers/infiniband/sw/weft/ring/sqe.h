@@ -30,6 +30,7 @@ struct weft_rwqe {
 	u32			index;		/* ring index */
 	u32			num_sge;
 	struct weft_sge		*sge;		/* room for weft_rq_sges() */
+	u64			length;		/* of the longest message that fits the list */
 };
 
 /* The slots of a send queue with LSO are longer by this. */
@@ -141,13 +142,18 @@ static inline void weft_sq_copy_lso(struct weft_lso *lso, const struct weft_ring
 	weft_shared_copy(lso, weft_sq_lso_shared(ring, index), sizeof(*lso));
 }
 
-static __always_inline void weft_shared_copy_sges(struct weft_sge *to,
-						  const void __weft_shared *from, u32 num)
+/* Return: the bytes of the list. */
+static __always_inline u64 weft_shared_copy_sges(struct weft_sge *to,
+						 const void __weft_shared *from, u32 num)
 {
 	const struct weft_sge __weft_shared *sge = from;
+	u64 length = 0;
 
-	for (; num; num--)
-		weft_shared_copy(to++, sge++, sizeof(*to));
+	for (; num; num--, to++, sge++) {
+		weft_shared_copy(to, sge, sizeof(*to));
+		length += to->length;
+	}
+	return length;
 }
 
 /* Does a list of @num_sge elements fit into @room bytes? */
@@ -193,17 +199,6 @@ static __always_inline int weft_sq_next(const struct weft_ring *ring, u32 ahead,
 	return 0;
 }
 
-/* The longest message that fits a receive work request. */
-static __always_inline u64 weft_rwqe_length(const struct weft_rwqe *wqe)
-{
-	u64 length = 0;
-	u32 i;
-
-	for (i = 0; i < wqe->num_sge; i++)
-		length += wqe->sge[i].length;
-	return length;
-}
-
 /*
  * Copy the next receive work request, without releasing its slot; there is one. Returns 0, or
  * -EINVAL if it is malformed: then @wqe->num_sge is 0.
@@ -224,7 +219,7 @@ static __always_inline int weft_rq_peek(struct weft_ring *ring, struct weft_rwqe
 		ret = -EINVAL;
 	}
 	wqe->num_sge = num_sge;
-	weft_shared_copy_sges(wqe->sge, rqe + 1, num_sge);
+	wqe->length = weft_shared_copy_sges(wqe->sge, rqe + 1, num_sge);
 	return ret;
 }
 
