@@ -102,15 +102,16 @@ static __always_inline bool weft_cq_push(struct weft_cq *cq, struct weft_cqe *cq
 					 bool solicited, unsigned long flags)
 	__releases(&cq->lock)
 {
+	struct weft_ring *ring = cq->ring;
 	bool pushed;
 	u32 sequel;
 
 	lockdep_assert_held(&cq->lock);
 	if (unlikely(cq->timestamp))
 		cqe->timestamp = ktime_get_raw_ns();
-	pushed = likely(!cq->overrun) && weft_ring_push(cq->ring, cqe);
+	pushed = likely(!cq->overrun) && weft_ring_push(ring, cqe);
 	if (likely(pushed && !cq->moderation.count))
-		sequel = weft_ring_disarm(cq->ring, solicited) ? WEFT_CQ_NOTIFY : 0;
+		sequel = weft_ring_disarm(ring, solicited) ? WEFT_CQ_NOTIFY : 0;
 	else
 		sequel = weft_cq_settle(cq, pushed, solicited);
 	spin_unlock_irqrestore(&cq->lock, flags);

@@ -181,8 +181,11 @@ static __always_inline void weft_cqe_store(struct weft_cqe *to, const struct wef
 /* Publish a completion. Returns false if the completion queue is full. */
 static __always_inline bool weft_ring_push(struct weft_ring *ring, const struct weft_cqe *cqe)
 {
+	/* locals, as the compiler must assume that a store of the CQE changes the ring */
+	struct weft_ring_hdr __weft_shared *hdr = ring->hdr;
+	u32 device = ring->device;
 	/* D, pairs with C; an impossible index counts as full */
-	u32 used = ring->device - weft_shared_load_acquire(&ring->hdr->consumer);
+	u32 used = device - weft_shared_load_acquire(&hdr->consumer);
 
 	if ((used & ring->index_mask) >= ring->entries)
 		return false;
@@ -190,10 +193,11 @@ static __always_inline bool weft_ring_push(struct weft_ring *ring, const struct 
 		weft_cqe_store(ring->stage, cqe);
 		weft_rxe_store_cqe(ring);
 	} else {
-		weft_cqe_store((void __force *)weft_ring_slot(ring, ring->device), cqe);
+		weft_cqe_store((void __force *)weft_ring_slot(ring, device), cqe);
 	}
+	ring->device = ++device;
 	/* B, pairs with A */
-	weft_shared_store_release(&ring->hdr->producer, ++ring->device & ring->index_mask);
+	weft_shared_store_release(&hdr->producer, device & ring->index_mask);
 	return true;
 }
 
