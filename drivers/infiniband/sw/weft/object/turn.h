@@ -59,7 +59,9 @@ int weft_turn_wait(struct weft_turn *turn);
  */
 static inline int weft_turn_own(struct weft_turn *turn)
 {
-	might_sleep();
+	/* only its check: might_sleep() also reschedules, which the callers' loops do already */
+	if (IS_ENABLED(CONFIG_DEBUG_ATOMIC_SLEEP))
+		might_sleep();
 	return likely(weft_turn_try(turn)) ? 0 : weft_turn_wait(turn);
 }
 
