@@ -167,7 +167,7 @@ static __always_inline struct weft_slot *weft_inflight_take(struct weft_qp *qp)
 	slot->executed = false;
 	slot->status = 0;
 	slot->fault = weft_slot_check(send, slot, malformed);
-	trace_weft_wr_begin(qp->qpn, slot->wqe.index, slot->wqe.sqe.opcode, slot->fault);
+	trace_weft_wr_begin(qp, slot);
 	inflight->tail++;
 	return slot;
 }
@@ -177,8 +177,7 @@ static __always_inline void weft_inflight_complete(struct weft_qp *qp, const str
 						   enum ib_wc_status status, enum weft_fault fault,
 						   u32 byte_len)
 {
-	trace_weft_wr_complete(qp->qpn, slot->wqe.index, slot->wqe.sqe.opcode, status, fault,
-			       byte_len);
+	trace_weft_wr_complete(qp, slot, status, fault, byte_len);
 	if (weft_latency_is_on() && !status)
 		weft_latency_done(qp, byte_len);
 	qp->send.inflight.head++;

@@ -185,7 +185,7 @@ local_deliver(struct weft_qp *qp, struct weft_qp *peer, struct weft_slot *slot,
 	      const struct weft_request *req, struct local_answer *answer, bool show)
 {
 	struct weft_result result = weft_failed(weft_message_enter(peer, req->srqn));
-	struct weft_iter iter;
+	struct weft_iter iter __uninitialized;
 
 	weft_sgl_iter(&qp->send.sgl, &iter);
 	if (likely(!result.verdict))
@@ -492,7 +492,7 @@ out_put_peer:
 	weft_qp_put(peer);
 out_release:
 	weft_sgl_release(&qp->send.sgl);
-	trace_weft_local(qp->qpn, qp->dest_qpn, slot->wqe.sqe.opcode, slot->length, verdict);
+	trace_weft_local(qp, slot, verdict);
 	switch (verdict) {
 	case WEFT_DONE:
 		budget->bytes -= slot->length;
