@@ -2,7 +2,7 @@
 /*
  * Inflight requests: from the send queue into slots, and out as completions.
  *
- * The requester copies a work request from the ring into a slot (weft_inflight_take()). A link
+ * The requester copies a work request from the ring into a slot (req_take() in requester.c). A link
  * executes the request at @cur. A link that answers at once (the local link, datagrams) then calls
  * weft_inflight_done(). A link that sends packets keeps requests until they are answered, so that
  * any packet can be sent again; then the completer calls weft_inflight_retire().
@@ -137,27 +137,6 @@ void weft_inflight_follow(struct weft_qp *qp)
 	}
 }
 
-void weft_inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
-			    enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
-{
-	struct weft_cq *cq = qp->send_cq;
-	unsigned long flags = weft_cq_begin(cq);
-	struct weft_cqe cqe = {
-		.wr_id = slot->wqe.sqe.wr_id,
-		.cookie = qp->cookie,
-		.qp_num = qp->qpn,
-		.byte_len = byte_len,
-		.wqe_index = slot->wqe.index,
-		.vendor_err = fault,
-		.status = status,
-		.opcode = slot->op->wc_opcode,
-		.port_num = 1,
-	};
-
-	if (unlikely(!weft_cq_push(cq, &cqe, status, flags)))
-		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
-}
-
 /* Complete all answered requests, in order. If the oldest request then has a fault, it fails. */
 void weft_inflight_retire(struct weft_qp *qp)
 {
@@ -201,6 +180,12 @@ static void inflight_count_failure(struct weft_qp *qp, enum ib_wc_status status)
 	}
 }
 
+static void inflight_complete_error(struct weft_qp *qp, const struct weft_slot *slot,
+				    enum ib_wc_status status, enum weft_fault fault)
+{
+	weft_inflight_complete(qp, slot, status, fault, 0);
+}
+
 void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_fault fault)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -218,7 +203,7 @@ void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_
 	else
 		weft_qp_set_sqe(qp);
 	inflight_count_failure(qp, status);
-	weft_inflight_complete(qp, slot, status, fault, 0);
+	inflight_complete_error(qp, slot, status, fault);
 }
 
 void weft_inflight_flush(struct weft_qp *qp)
@@ -231,8 +216,8 @@ void weft_inflight_flush(struct weft_qp *qp)
 	weft_stats_inc(qp, WEFT_STAT_REQ_CQE_FLUSH_ERROR);
 	if (inflight->cur == inflight->head)
 		inflight->cur++;
-	weft_inflight_complete(qp, weft_inflight_at(inflight, inflight->head),
-			       weft_rules_status(fault), fault, 0);
+	inflight_complete_error(qp, weft_inflight_at(inflight, inflight->head),
+				weft_rules_status(fault), fault);
 }
 
 /* A request that waits for its turn, or for its failure, must not be skipped with those sent. */

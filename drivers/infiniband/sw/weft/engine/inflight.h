@@ -5,6 +5,7 @@
 
 #include "engine/opdef.h"
 #include "engine/retry.h"
+#include "object/cq.h"
 #include "object/latency.h"
 #include "object/qp.h"
 #include "params.h"
@@ -23,8 +24,8 @@ void weft_inflight_reset(struct weft_qp *qp);
 void weft_inflight_follow(struct weft_qp *qp);
 
 /*
- * Ask the client not to ring: its next work requests will be found by weft_inflight_look(), which
- * the caller must call before it gives the turn back.
+ * Ask the client not to ring: the requester finds its next work requests by looking at the ring
+ * before it gives the turn back.
  *
  * This pays if the requester stays busy for a while. For a single short message it is cheaper to
  * leave the doorbell armed than to arm it again, which takes a barrier.
@@ -40,29 +41,6 @@ static __always_inline void weft_inflight_disarm(struct weft_qp *qp)
 	send->doorbell_armed = false;
 }
 
-/*
- * Count the work requests in the ring that have not been taken. If there is none, arm the doorbell
- * (unless it is armed), and look again: weft-abi.h proves that no work request is overlooked.
- * weft_inflight_take() relies on the count, and does not read shared memory again. Negative: the
- * client's index is impossible.
- */
-static __always_inline int weft_inflight_look(struct weft_qp *qp)
-{
-	struct weft_send *send = &qp->send;
-	int ahead = send->inflight.tail - send->inflight.head;
-	int pending = weft_ring_pending(send->ring);
-
-	weft_assert_turn(&send->turn);
-	if (!send->doorbell_armed && pending >= 0 && pending <= ahead) {
-		weft_ring_arm_doorbell(send->ring);
-		send->doorbell_armed = true;
-		pending = weft_ring_pending(send->ring);
-	}
-	return pending < 0 ? pending : max(pending - ahead, 0);
-}
-
-void weft_inflight_push_cqe(struct weft_qp *qp, const struct weft_slot *slot,
-			    enum ib_wc_status status, enum weft_fault fault, u32 byte_len);
 void weft_inflight_retire(struct weft_qp *qp);
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn);
 void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_fault fault);
@@ -77,11 +55,6 @@ void weft_inflight_flush(struct weft_qp *qp);
 static inline bool weft_inflight_is_empty(const struct weft_inflight *inflight)
 {
 	return inflight->head == inflight->tail;
-}
-
-static inline bool weft_inflight_is_full(const struct weft_inflight *inflight)
-{
-	return inflight->tail - inflight->head > inflight->mask;
 }
 
 /* The slot with index @i, which is from head to tail. */
@@ -117,73 +90,36 @@ static inline u32 weft_inflight_unanswered(const struct weft_inflight *inflight)
 	return (inflight->next - inflight->una) & WEFT_PSN_MASK;
 }
 
-static __always_inline enum weft_fault weft_slot_check(const struct weft_send *send,
-						       const struct weft_slot *slot, int malformed)
-{
-	const struct weft_sqe *sqe = &slot->wqe.sqe;
-
-	if (unlikely(malformed ||
-		     (sqe->flags & WEFT_SQE_INLINE && !weft_opdef_may_inline(slot->op))))
-		return WEFT_FAULT_MALFORMED;
-	if (unlikely(!(BIT(sqe->opcode) & send->opcodes)))
-		return WEFT_FAULT_OPCODE;
-	if (unlikely(weft_opdef_responds(slot->op) && !send->max_rd_atomic))
-		return WEFT_FAULT_NO_CREDIT;
-	return WEFT_FAULT_NONE;
-}
-
-/*
- * Copy the next work request into a slot. Its @fault is set if the request cannot be executed:
- * because of its form, its operation, or a max_rd_atomic of 0. Returns NULL if there is no work
- * request, or no free slot.
- */
-static __always_inline struct weft_slot *weft_inflight_take(struct weft_qp *qp)
-{
-	struct weft_send *send = &qp->send;
-	struct weft_inflight *inflight = &send->inflight;
-	struct weft_slot *slot;
-	int more, malformed;
-
-	if (weft_inflight_is_full(inflight))
-		return NULL;
-	more = weft_inflight_look(qp);
-	if (!more)
-		return NULL;
-	if (unlikely(more < 0)) {
-		weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
-		return NULL;
-	}
-	if (more > 1)
-		weft_inflight_disarm(qp);
-	if (weft_latency_is_on())
-		weft_latency_found(qp, more);
-	slot = weft_inflight_at(inflight, inflight->tail);
-	malformed = weft_sq_next(send->ring, inflight->tail - inflight->head, &slot->wqe);
-	slot->op = weft_opdef(slot->wqe.sqe.opcode);
-	slot->first_psn = send->psn;
-	slot->psns = 0;
-	slot->ssn = inflight->ssn;
-	slot->done = 0;
-	slot->executed = false;
-	slot->status = 0;
-	slot->fault = weft_slot_check(send, slot, malformed);
-	trace_weft_wr_begin(qp, slot);
-	inflight->tail++;
-	return slot;
-}
-
 /* The oldest request leaves the slots and the ring, with a completion if it asks for one. */
 static __always_inline void weft_inflight_complete(struct weft_qp *qp, const struct weft_slot *slot,
 						   enum ib_wc_status status, enum weft_fault fault,
 						   u32 byte_len)
 {
+	struct weft_cq *cq = qp->send_cq;
+	struct weft_cqe cqe;
+	unsigned long flags;
+
 	trace_weft_wr_complete(qp, slot, status, fault, byte_len);
 	if (weft_latency_is_on() && !status)
 		weft_latency_done(qp, byte_len);
 	qp->send.inflight.head++;
 	weft_ring_release(qp->send.ring);
-	if (status || qp->sig_all || slot->wqe.sqe.flags & WEFT_SQE_SIGNALED)
-		weft_inflight_push_cqe(qp, slot, status, fault, byte_len);
+	if (!status && !qp->sig_all && !(slot->wqe.sqe.flags & WEFT_SQE_SIGNALED))
+		return;
+	flags = weft_cq_begin(cq);
+	cqe = (struct weft_cqe){
+		.wr_id = slot->wqe.sqe.wr_id,
+		.cookie = qp->cookie,
+		.qp_num = qp->qpn,
+		.byte_len = byte_len,
+		.wqe_index = slot->wqe.index,
+		.vendor_err = fault,
+		.status = status,
+		.opcode = slot->op->wc_opcode,
+		.port_num = 1,
+	};
+	if (unlikely(!weft_cq_push(cq, &cqe, status, flags)))
+		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
 }
 
 /* A link that answers at once has executed the only request. @byte_len: for its completion */

@@ -18,6 +18,82 @@
 #include "trace.h"
 
 /*
+ * Count the work requests in the ring that have not been taken. If there is none, arm the doorbell
+ * (unless it is armed), and look again: weft-abi.h proves that no work request is overlooked.
+ * req_take() relies on the count, and does not read shared memory again. Negative: the
+ * client's index is impossible.
+ */
+static __always_inline int req_look(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	int ahead = send->inflight.tail - send->inflight.head;
+	int pending = weft_ring_pending(send->ring);
+
+	weft_assert_turn(&send->turn);
+	if (!send->doorbell_armed && pending >= 0 && pending <= ahead) {
+		weft_ring_arm_doorbell(send->ring);
+		send->doorbell_armed = true;
+		pending = weft_ring_pending(send->ring);
+	}
+	return pending < 0 ? pending : max(pending - ahead, 0);
+}
+
+static __always_inline enum weft_fault req_check(const struct weft_send *send,
+						 const struct weft_sqe *sqe,
+						 const struct weft_opdef *op, int malformed)
+{
+	if (unlikely(malformed || (sqe->flags & WEFT_SQE_INLINE && !weft_opdef_may_inline(op))))
+		return WEFT_FAULT_MALFORMED;
+	if (unlikely(!(BIT(sqe->opcode) & send->opcodes)))
+		return WEFT_FAULT_OPCODE;
+	if (unlikely(weft_opdef_responds(op) && !send->max_rd_atomic))
+		return WEFT_FAULT_NO_CREDIT;
+	return WEFT_FAULT_NONE;
+}
+
+/*
+ * Copy the next work request into a slot. Its @fault is set if the request cannot be executed:
+ * because of its form, its operation, or a max_rd_atomic of 0. Returns NULL if there is no work
+ * request, or no free slot.
+ */
+static __always_inline struct weft_slot *req_take(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	struct weft_inflight *inflight = &send->inflight;
+	const struct weft_opdef *op;
+	struct weft_slot *slot;
+	int more, malformed;
+
+	if (inflight->tail - inflight->head > inflight->mask)
+		return NULL;
+	more = req_look(qp);
+	if (!more)
+		return NULL;
+	if (unlikely(more < 0)) {
+		weft_qp_fatal(qp, WEFT_FAULT_QUEUE_INDEX);
+		return NULL;
+	}
+	if (more > 1)
+		weft_inflight_disarm(qp);
+	if (weft_latency_is_on())
+		weft_latency_found(qp, more);
+	slot = weft_inflight_at(inflight, inflight->tail);
+	malformed = weft_sq_next(send->ring, inflight->tail - inflight->head, &slot->wqe);
+	op = weft_opdef(slot->wqe.sqe.opcode);
+	slot->op = op;
+	slot->first_psn = send->psn;
+	slot->ssn = inflight->ssn;
+	slot->psns = 0;
+	slot->done = 0;
+	slot->executed = false;
+	slot->status = 0;
+	slot->fault = req_check(send, &slot->wqe.sqe, op, malformed);
+	trace_weft_wr_begin(qp, slot);
+	inflight->tail++;
+	return slot;
+}
+
+/*
  * In ERR or SQE: complete all work requests in order, as flushed. Return: true: clients have posted
  * more meanwhile.
  */
@@ -25,7 +101,7 @@ static bool req_flush(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 	struct weft_inflight *inflight = &send->inflight;
-	/* if the index is impossible, flush the slots; weft_inflight_take() then finds the index */
+	/* if the index is impossible, flush the slots; req_take() then finds the index */
 	int left = max3(weft_ring_pending(send->ring), (int)(inflight->tail - inflight->head), 1);
 
 	weft_retry_stop(&send->retry);
@@ -33,7 +109,7 @@ static bool req_flush(struct weft_qp *qp)
 	weft_odp_forget(&send->placing);
 	weft_early_purge(&send->early, qp->dev);
 	for (;; left--) {
-		if (weft_inflight_is_empty(inflight) && !weft_inflight_take(qp))
+		if (weft_inflight_is_empty(inflight) && !req_take(qp))
 			break;
 		if (!left)
 			return true;
@@ -144,6 +220,7 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 	struct weft_inflight *inflight = &send->inflight;
 	enum ib_qp_state state = weft_qp_state(qp);
 	bool rts = likely(state == IB_QPS_RTS);
+	bool take = inflight->cur == inflight->tail;
 	enum weft_verdict verdict;
 	struct weft_slot *slot;
 
@@ -160,8 +237,8 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 	/* the pace does not delay a queue that drains */
 	if (unlikely(send->paced) && rts && req_is_held(qp))
 		return WEFT_LATER;
-	if (inflight->cur == inflight->tail) {
-		slot = rts ? weft_inflight_take(qp) : NULL;
+	if (take) {
+		slot = rts ? req_take(qp) : NULL;
 		if (weft_inject_is_on() && slot && weft_inject_request(qp, slot))
 			return WEFT_LATER;
 	} else {
@@ -182,11 +259,14 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 	if (unlikely(send->paced))
 		req_charge(qp, rts, budget);
 	/*
-	 * The usual end: looking at the empty ring arms the doorbell. If the state changes after
-	 * this check, an event is posted afterwards.
+	 * The usual end. This step has taken the only work request, and if the doorbell is armed,
+	 * a client that has posted more since then rings, which posts an event. Otherwise looking
+	 * at the empty ring arms the doorbell. If the state changes after this check, an event is
+	 * posted afterwards.
 	 */
 	if (verdict == WEFT_DONE && inflight->cur == inflight->tail &&
-	    weft_qp_state(qp) == IB_QPS_RTS && !weft_inflight_look(qp))
+	    weft_qp_state(qp) == IB_QPS_RTS &&
+	    (likely(take && send->doorbell_armed) || !req_look(qp)))
 		return WEFT_LATER;
 	return verdict;
 }

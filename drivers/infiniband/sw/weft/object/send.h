@@ -26,20 +26,20 @@ struct weft_slot {
 	const struct weft_opdef	*op;
 	u32			length;		/* of the message, once @psns is set */
 	u32			first_psn;	/* of the first request packet */
-	/* PSNs it takes (a READ: those of its responses); 0: not begun, or a local operation */
-	u32			psns;
 	/* send sequence number, see struct weft_inflight; of a READ in parts, that of the last */
 	u32			ssn;
+	/* PSNs it takes (a READ: those of its responses); 0: not begun, or a local operation */
+	u32			psns;
 	/*
 	 * local link: bytes it has moved, if it moves ODP memory in chunks (see @done of the peer's
 	 * struct weft_recv); LSO: bytes that have been sent
 	 */
 	u32			done;
-	u8			fault;		/* the request fails after those before it */
 	/* a local operation, which is not repeated when packets before it are sent again */
 	bool			executed;
 	/* enum ib_wc_status of @fault if an injection rule says so; 0: that of @fault */
 	u8			status;
+	u8			fault;		/* the request fails after those before it */
 	struct weft_swqe	wqe;		/* the work request; its list is behind the slot */
 };
 
