@@ -23,7 +23,7 @@ cut()
 	start server "$* -d weft0"
 	within 30 listens 18515 || { cat "$out/server"; fail "$1 does not start"; }
 	start client "$* -d weft0 127.0.0.1"
-	within 30 busy || { cat "$out/client"; fail "no traffic"; }
+	within 30 busy || { cat "$out/client"; fail "$1: no traffic after 30 seconds"; }
 
 	start=$EPOCHREALTIME
 	$remove

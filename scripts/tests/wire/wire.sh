@@ -23,7 +23,7 @@ unload_weft()
 moved()
 {
 	printf '%s: %d more\n' "$1" $(($3 - $2))
-	[ "$3" -gt "$2" ] || fail "$1 did not move"
+	[ "$3" -gt "$2" ] || fail "$1 did not grow: $2 before, $3 after"
 }
 
 #
@@ -228,7 +228,7 @@ both_ends()
 		within 30 grep -q running "$out/$end" || { cat "$out/$end"; fail "the $end does not start"; }
 	done
 	before=$(counter weft8 rx_packets)
-	within 30 busy || fail "no traffic"
+	within 30 busy || fail "rx_packets of weft8 does not grow: no traffic after 30 seconds"
 }
 
 busy() { [ "$(counter weft8 rx_packets)" -gt $((before + 20)) ]; }
@@ -275,7 +275,7 @@ leave()
 	for name; do
 		tell "$name" detach
 		must_end "$name" 20
-		[ "$job_status" = 0 ] || fail "$name failed"
+		[ "$job_status" = 0 ] || fail "$name ended with status $job_status, not 0"
 	done
 }
 
@@ -612,7 +612,7 @@ rdma_cm_across()
 		for net in v4 v6; do
 			address=$(address $server $net)
 			across cm:7174 "rping -s -a $address -C 5 -v -V" "rping -c -a $address -C 5 -v -V"
-			[ "$(grep -c 'ping data: rdma-ping-[0-4]: ' "$out/$who")" = 5 ] || fail "not 5 pings"
+			[ "$(grep -c 'ping data: rdma-ping-[0-4]: ' "$out/$who")" = 5 ] || fail "$who: rping does not show 5 pings from $address"
 			across cm:7471 "ucmatose -b $address -c 5 -C 10 -S 4096" "ucmatose -s $address -c 5 -C 10 -S 4096"
 			said $who 'return status 0'
 			across cm:7174 "udaddy -b $address -c 3 -C 10 -S 1000" "udaddy -s $address -c 3 -C 10 -S 1000"
