@@ -338,9 +338,12 @@ static void resolve_singles(struct kunit *test, const struct weft_accessor *who,
 	resolve_single(test, who, region, (struct weft_sge){ 10, 20, key },
 		       IB_ACCESS_LOCAL_WRITE, -EACCES);
 	resolve_single(test, who, region, (struct weft_sge){ 81, 20, key }, 0, -ERANGE);
+	/* as weft_region_publish() would make it */
 	region->mm = (struct mm_struct *)test;
+	region->usual = false;
 	resolve_single(test, who, region, (struct weft_sge){ 10, 20, key }, 0, -EFAULT);
 	region->mm = NULL;
+	region->usual = true;
 }
 
 /*

@@ -272,10 +272,12 @@ static void receive_becomes(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, weft_rq_peek(ring, &wqe), 0);
 	KUNIT_EXPECT_EQ(test, wqe.wr_id, RXE_WR_ID);
 	KUNIT_EXPECT_EQ(test, wqe.num_sge, room);
+	KUNIT_EXPECT_EQ(test, wqe.length, 0x5a5a5a5aULL * room);
 	KUNIT_EXPECT_MEMEQ(test, wqe.sge, entry + 1, room * sizeof(*wqe.sge));
 	entry->dma.num_sge = room + 1;
 	KUNIT_EXPECT_EQ(test, weft_rq_peek(ring, &wqe), -EINVAL);
 	KUNIT_EXPECT_EQ(test, wqe.num_sge, 0);
+	KUNIT_EXPECT_EQ(test, wqe.length, 0);
 	entry->dma.num_sge = U32_MAX;
 	KUNIT_EXPECT_EQ(test, weft_rq_next(ring, &wqe), -EINVAL);
 	KUNIT_EXPECT_EQ(test, rxe_queue(ring)->consumer_index, 1);

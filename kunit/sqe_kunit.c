@@ -124,6 +124,16 @@ static struct weft_rwqe *sqe_recv_result(struct kunit *test)
 	return wqe;
 }
 
+static u64 sqe_recv_length(const struct weft_rwqe *wqe)
+{
+	u64 length = 0;
+	u32 i;
+
+	for (i = 0; i < wqe->num_sge; i++)
+		length += wqe->sge[i].length;
+	return length;
+}
+
 /* Post as a client does, with different junk behind each work request. Returns the slot. */
 static void *sqe_post(struct kunit *test, struct weft_ring *ring, const void *wr,
 		      size_t length)
@@ -382,6 +392,7 @@ static void rq_next_row(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wqe->wr_id, SQE_WR_ID);
 	KUNIT_EXPECT_EQ(test, wqe->index, 0xffffffff);
 	KUNIT_EXPECT_EQ(test, wqe->num_sge, num);
+	KUNIT_EXPECT_EQ(test, wqe->length, sqe_recv_length(wqe));
 	KUNIT_EXPECT_MEMEQ(test, wqe->sge, entry + 16, num * 16);
 	KUNIT_EXPECT_NULL(test, memchr_inv(wqe->sge + num, SQE_POISON,
 					   (WEFT_MAX_SGE - num) * 16));
@@ -410,6 +421,7 @@ static void rq_next_in_order(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, wqe->wr_id, j);
 			KUNIT_EXPECT_EQ(test, wqe->index, j - 1);
 			KUNIT_EXPECT_EQ(test, wqe->num_sge, j % 4 < 3 ? j % 4 : 0);
+			KUNIT_EXPECT_EQ(test, wqe->length, sqe_recv_length(wqe));
 		}
 	}
 }
