@@ -132,8 +132,8 @@ static __always_inline int weft_lookup_check(const struct weft_region *region,
 
 /*
  * The fast path of weft_region_resolve(), with a @length that is not 0. Returns false if the region
- * is not in the cache of the newest regions, or is a window or ODP, or if the access is wrong. @span is
- * unchanged then, and weft_region_resolve() gives the answer.
+ * is not in the cache of the newest regions, or is a window or ODP, or if the access is wrong.
+ * @span is unchanged then, and weft_region_resolve() gives the answer.
  */
 static __always_inline bool weft_lookup_usual(const struct weft_accessor *who, u32 key, u64 addr,
 					      u64 length, u32 access, struct weft_span *span)

@@ -105,7 +105,7 @@ struct weft_region {
 	enum weft_region_kind	kind;
 	atomic_t		bound;		/* windows; negative: none can be bound */
 	bool			replaced;	/* by a successor; under the lock of @table */
-	bool			usual;		/* neither a window nor ODP, see weft_lookup_usual() */
+	bool			usual;		/* neither a window nor ODP, see mem/lookup.h */
 	struct weft_region	*parent;	/* of a window or pin: has the memory; referenced */
 	struct weft_fastreg	*fastreg;	/* WEFT_REGION_FASTREG: the next registration */
 	/*
