@@ -649,6 +649,7 @@ static void local_multicast_on(struct weft_qp *qp, struct weft_dev *dev,
 			continue;
 		if (local_copy_to(qp, peer, dgram) == WEFT_DONE)
 			weft_stats_inc(dev, WEFT_STAT_MCAST_COPIES);
+		cond_resched();
 	}
 	weft_mcast_members_put(members);
 }
