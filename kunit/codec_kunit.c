@@ -353,6 +353,8 @@ static u32 random_payload(struct rnd_state *rnd, u8 rule)
 		return 8;
 	case WEFT_PAYLOAD_CNP:
 		return 16;
+	case WEFT_PAYLOAD_MAP:
+		return 132;
 	default:
 		return 0;
 	}
@@ -367,6 +369,7 @@ static void random_bth(struct rnd_state *rnd, struct weft_hdr *hdr)
 	hdr->fecn = bits & BIT(2);
 	hdr->becn = bits & BIT(3);
 	hdr->ackreq = bits & BIT(4);
+	hdr->maps = bits & BIT(5);
 	hdr->pkey = bits >> 16;
 	hdr->dqpn = prandom_u32_state(rnd) >> 8;
 	hdr->psn = prandom_u32_state(rnd) >> 8;

@@ -84,6 +84,7 @@ static const struct iba_row iba_rows[] = {
 	{ 0xb7, "XRC SEND Only with Invalidate", "XRCETH IETH PayLd" },
 	{ 0xbc, "XRC FLUSH", "XRCETH FETH RETH" },
 	{ 0xbd, "XRC ATOMIC WRITE", "XRCETH RETH PayLd8" },
+	{ 0xd1, "RC gap map", "AETH PayLd132" },
 	{ 0xd3, "RC masked CmpSwap", "AtomicETH Masks" },
 	{ 0xd4, "RC masked FetchAdd", "AtomicETH Masks" },
 };
@@ -184,6 +185,7 @@ static const struct iba_kind {
 	{ "FetchAdd",		WEFT_KIND_REQUEST, WEFT_SQE_FETCH_ADD },
 	{ "FLUSH",		WEFT_KIND_REQUEST, WEFT_SQE_FLUSH },
 	{ "CNP",		WEFT_KIND_CNP, WEFT_SQE_OPCODES },
+	{ "gap map",		WEFT_KIND_ACK, WEFT_SQE_OPCODES },
 };
 
 static const struct iba_kind *iba_kind(const char *name)
@@ -225,6 +227,8 @@ static u8 iba_payload(const struct iba_row *row)
 {
 	if (iba_has(row->packet, "PayLd8"))
 		return WEFT_PAYLOAD_ATOMIC;
+	if (iba_has(row->packet, "PayLd132"))
+		return WEFT_PAYLOAD_MAP;
 	if (iba_has(row->packet, "PayLd16"))
 		return WEFT_PAYLOAD_CNP;
 	if (!iba_has(row->packet, "PayLd"))
@@ -242,7 +246,8 @@ static u8 iba_flags(const char *name)
 
 	if (iba_has(name, "CNP"))
 		return 0;
-	if (iba_has(name, "response") || iba_has(name, "Acknowledge"))
+	if (iba_has(name, "response") || iba_has(name, "Acknowledge") ||
+	    iba_has(name, "gap map"))
 		return WEFT_OPCODE_RESPONSE;
 	if (iba_has(name, "Immediate"))
 		flags |= WEFT_OPCODE_RECV;

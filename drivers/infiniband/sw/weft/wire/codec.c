@@ -4,6 +4,7 @@
 
 #include <asm/byteorder.h>
 #include <linux/bitfield.h>
+#include <linux/bitmap.h>
 #include <linux/string.h>
 
 #include "wire/opcode.h"
@@ -24,6 +25,7 @@ static const u8 *decode_bth(struct weft_hdr *hdr, const u8 *p)
 	hdr->becn = dqpn & WEFT_BTH_BECN;
 	hdr->dqpn = FIELD_GET(WEFT_BTH_DQPN, dqpn);
 	hdr->ackreq = psn & WEFT_BTH_ACKREQ;
+	hdr->maps = psn & WEFT_BTH_MAPS;
 	hdr->psn = FIELD_GET(WEFT_BTH_PSN, psn);
 	return p + sizeof(*bth);
 }
@@ -199,6 +201,7 @@ static u8 *encode_bth(u8 *p, const struct weft_hdr *hdr)
 				FIELD_PREP(WEFT_BTH_BECN, hdr->becn) |
 				(hdr->dqpn & WEFT_BTH_DQPN));
 	bth->psn = cpu_to_be32(FIELD_PREP(WEFT_BTH_ACKREQ, hdr->ackreq) |
+			       FIELD_PREP(WEFT_BTH_MAPS, hdr->maps) |
 			       (hdr->psn & WEFT_BTH_PSN));
 	return p + sizeof(*bth);
 }
@@ -431,3 +434,25 @@ size_t weft_grh_encode(u8 *buf, const struct weft_grh *grh)
 	return sizeof(*wire);
 }
 WEFT_EXPORT_FOR_TEST(weft_grh_encode);
+
+void weft_map_decode(struct weft_map *map, const struct weft_wire_map *wire)
+{
+	u32 i;
+
+	map->lost = be32_to_cpu(wire->lost);
+	bitmap_zero(map->kept, WEFT_MAP_PACKETS);
+	for (i = 0; i < WEFT_MAP_PACKETS; i++)
+		if (wire->kept[i / 8] & BIT(i % 8))
+			__set_bit(i, map->kept);
+}
+WEFT_EXPORT_FOR_TEST(weft_map_decode);
+
+void weft_map_encode(struct weft_wire_map *wire, const struct weft_map *map)
+{
+	u32 i;
+
+	*wire = (struct weft_wire_map){ .lost = cpu_to_be32(map->lost) };
+	for_each_set_bit(i, map->kept, WEFT_MAP_PACKETS)
+		wire->kept[i / 8] |= BIT(i % 8);
+}
+WEFT_EXPORT_FOR_TEST(weft_map_encode);

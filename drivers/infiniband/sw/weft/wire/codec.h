@@ -6,6 +6,7 @@
 #ifndef WEFT_WIRE_CODEC_H
 #define WEFT_WIRE_CODEC_H
 
+#include <linux/bitmap.h>
 #include <linux/types.h>
 
 #include "wire/headers.h"
@@ -40,6 +41,7 @@ struct weft_hdr {
 	bool		fecn;
 	bool		becn;
 	bool		ackreq;
+	bool		maps;		/* its requester understands gap maps */
 	u16		pkey;
 	u32		dqpn;		/* 24 bits */
 	u32		psn;		/* 24 bits */
@@ -101,11 +103,19 @@ struct weft_grh {
 	u8	dgid[16];
 };
 
+/* Which of the packets from a PSN on the responder keeps. */
+struct weft_map {
+	u32		lost;		/* of so many packets, those that are not kept are lost */
+	DECLARE_BITMAP(kept, WEFT_MAP_PACKETS);
+};
+
 enum weft_malformed weft_hdr_decode(struct weft_hdr *hdr, const u8 *buf, size_t len);
 size_t weft_hdr_encode(u8 *buf, const struct weft_hdr *hdr);
 enum weft_malformed weft_lrh_decode(struct weft_lrh *lrh, const u8 *buf, size_t len);
 size_t weft_lrh_encode(u8 *buf, const struct weft_lrh *lrh);
 enum weft_malformed weft_grh_decode(struct weft_grh *grh, const u8 *buf, size_t len);
 size_t weft_grh_encode(u8 *buf, const struct weft_grh *grh);
+void weft_map_decode(struct weft_map *map, const struct weft_wire_map *wire);
+void weft_map_encode(struct weft_wire_map *wire, const struct weft_map *map);
 
 #endif /* WEFT_WIRE_CODEC_H */

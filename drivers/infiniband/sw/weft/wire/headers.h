@@ -74,6 +74,8 @@ static_assert(sizeof(struct weft_wire_grh) == 40);
 #define WEFT_BTH_DQPN		GENMASK(23, 0)
 /* psn */
 #define WEFT_BTH_ACKREQ		BIT(31)
+/* reserved by IBA; a requester of RC says so that it understands gap maps, see engine/repair.c */
+#define WEFT_BTH_MAPS		BIT(30)
 #define WEFT_BTH_PSN		GENMASK(23, 0)
 
 /* Base transport header (IBA 9.2, A17). */
@@ -184,6 +186,19 @@ static_assert(sizeof(struct weft_wire_ieth) == 4);
 #define WEFT_HDR_MAX_LENGTH						\
 	(sizeof(struct weft_wire_bth) + sizeof(struct weft_wire_atomic) +	\
 	 sizeof(struct weft_wire_masks))
+
+/* Packets that a gap map tells of. */
+#define WEFT_MAP_PACKETS	1024
+
+/* The payload of a gap map. Its AETH is that of a sequence NAK, for the first missing packet. */
+struct weft_wire_map {
+	/* this many packets from the PSN on: those of them that are not kept are lost */
+	__be32	lost;
+	/* packet PSN + n is kept: bit n % 8 of byte n / 8 */
+	u8	kept[WEFT_MAP_PACKETS / 8];
+} __packed;
+#define WEFT_MAP_LENGTH		132
+static_assert(sizeof(struct weft_wire_map) == WEFT_MAP_LENGTH);
 
 /* The payload of an ATOMIC WRITE, and the reserved bytes that follow the BTH of a CNP. */
 #define WEFT_ATOMIC_WRITE_LENGTH	8

@@ -78,6 +78,7 @@ static const struct op_row op_rows[] __initconst = {
 	ROW(READ_RESPONSE_LAST,   RC | XRC, READ_RESPONSE, OPCODES, LAST, SOME, RESPONSE, AETH),
 	ROW(READ_RESPONSE_ONLY,   RC | XRC, READ_RESPONSE, OPCODES, ONLY, ANY, RESPONSE, AETH),
 	ROW(ACK,            RC | XRC, ACK, OPCODES, ONLY, NONE, RESPONSE, AETH),
+	ROW(GAP_MAP,        OWN, ACK, OPCODES, ONLY, MAP, RESPONSE, AETH),
 	ROW(ATOMIC_ACK,     RC | XRC, ATOMIC_ACK, OPCODES, ONLY, NONE, RESPONSE,
 	    AETH | WEFT_EXT_ATOMIC_ACK),
 	ROW(CNP,            CNP, CNP, OPCODES, ONLY, CNP, 0, 0),
@@ -196,6 +197,8 @@ bool weft_opcode_payload_valid(const struct weft_opcode *op, u32 payload,
 		return payload == WEFT_ATOMIC_WRITE_LENGTH;
 	case WEFT_PAYLOAD_CNP:
 		return payload == WEFT_CNP_LENGTH;
+	case WEFT_PAYLOAD_MAP:
+		return payload == WEFT_MAP_LENGTH;
 	default:
 		return !payload;
 	}

@@ -37,6 +37,7 @@ enum weft_payload {
 	WEFT_PAYLOAD_ANY,		/* 0 to the path MTU */
 	WEFT_PAYLOAD_ATOMIC,		/* WEFT_ATOMIC_WRITE_LENGTH */
 	WEFT_PAYLOAD_CNP,		/* WEFT_CNP_LENGTH */
+	WEFT_PAYLOAD_MAP,		/* WEFT_MAP_LENGTH */
 };
 
 /* The extension headers, in the order in which they follow the BTH. */

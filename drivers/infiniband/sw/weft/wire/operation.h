@@ -58,6 +58,7 @@ enum weft_operation {
 	/* of WEFT_TRANSPORT_CNP */
 	WEFT_OP_CNP			= 0x01,
 	/* of WEFT_TRANSPORT_OWN */
+	WEFT_OP_GAP_MAP			= 0x11,	/* a sequence NAK that names all gaps */
 	WEFT_OP_MASKED_CMP_SWP		= 0x13,
 	WEFT_OP_MASKED_FETCH_ADD	= 0x14,
 };
