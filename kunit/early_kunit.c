@@ -44,6 +44,23 @@ static void early_deliver_as(struct fake_link *link, u32 psn, u32 num, bool ackr
 	fake_link_run_halves(link);
 }
 
+/* One that has been sent again, by a requester that understands gap maps. */
+static void early_repair(struct fake_link *link, u32 psn)
+{
+	struct weft_hdr hdr = {
+		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, WEFT_OP_WRITE_ONLY),
+		.migreq = true,
+		.pkey = WEFT_DEFAULT_PKEY,
+		.dqpn = link->node[1].qp->qpn,
+		.psn = weft_psn_add(EARLY_PSN, psn),
+		.ackreq = true,
+		.maps = true,
+	};
+
+	fake_link_deliver(&link->node[0], &hdr, NULL, 0);
+	fake_link_run_halves(link);
+}
+
 static void early_deliver(struct fake_link *link, u32 psn, u32 num)
 {
 	early_deliver_as(link, psn, num, true);
@@ -124,6 +141,77 @@ static void gap_behind_gap_later(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
+/* Expect a gap map: @psn is missing, as above; the first packets from there on that are kept. */
+static void early_expect_map(struct fake_link *link, u32 psn, u8 kept, u32 lost)
+{
+	struct weft_payload_spans spans;
+	struct weft_wire_map wire;
+	struct weft_span span = { .addr = (uintptr_t)&wire, .length = sizeof(wire) };
+	struct weft_iter to, from;
+	struct weft_map map;
+	struct weft_pkt pkt;
+
+	KUNIT_ASSERT_TRUE(link->test, fake_link_take(link, &pkt));
+	KUNIT_EXPECT_EQ(link->test, pkt.hdr.opcode,
+			WEFT_OPCODE(WEFT_TRANSPORT_OWN, WEFT_OP_GAP_MAP));
+	KUNIT_EXPECT_EQ(link->test, pkt.malformed, WEFT_MALFORMED_NONE);
+	KUNIT_EXPECT_EQ(link->test, pkt.hdr.psn, weft_psn_add(EARLY_PSN, psn));
+	weft_pkt_payload(&pkt, &spans, &from);
+	weft_span_iter(&span, &to);
+	weft_copy(&to, &from, sizeof(wire));
+	weft_map_decode(&map, &wire);
+	KUNIT_EXPECT_EQ(link->test, map.kept[0] & 0xff, (unsigned long)kept);
+	KUNIT_EXPECT_EQ(link->test, map.lost, lost);
+	weft_pkt_free(&pkt);
+	KUNIT_EXPECT_FALSE(link->test, fake_link_take(link, &pkt));
+}
+
+/* A requester that understands gap maps gets one for each gap, and when later packets are lost. */
+static void gap_map(struct kunit *test)
+{
+	struct fake_link *link = early_create(test);
+
+	early_deliver(link, 1, 1);
+	early_deliver(link, 3, 2);
+	early_wait(link);
+	early_expect(link, WEFT_AETH_NAK, 0, 0);
+	early_repair(link, 0);
+	early_expect_map(link, 2, BIT(1) | BIT(2), 2);
+	/* nothing that is new */
+	early_deliver(link, 3, 1);
+	KUNIT_EXPECT_EQ(test, link->sent[1], 2);
+	early_deliver(link, 6, 1);
+	KUNIT_EXPECT_EQ(test, link->sent[1], 2);
+	early_wait(link);
+	early_expect_map(link, 2, BIT(1) | BIT(2) | BIT(4), 4);
+	/* the answer to a repair is lost */
+	early_repair(link, 0);
+	early_expect_map(link, 2, BIT(1) | BIT(2) | BIT(4), 4);
+	early_repair(link, 2);
+	early_expect_map(link, 5, BIT(1), 1);
+	early_repair(link, 5);
+	early_expect(link, WEFT_AETH_ACK, 6, 7);
+	fake_link_expect_quiet(link);
+}
+
+/* Packets that others may still overtake are not called lost. */
+static void gap_map_is_careful(struct kunit *test)
+{
+	struct fake_link *link = early_create(test);
+
+	early_repair(link, 0);
+	early_expect(link, WEFT_AETH_ACK, 0, 1);
+	early_deliver(link, 2, WEFT_EARLY_GAP_PACKETS / 2);
+	early_deliver(link, WEFT_EARLY_GAP_PACKETS / 2 + 3, WEFT_EARLY_GAP_PACKETS / 2);
+	early_expect_map(link, 1, 0xfe, 2);
+	KUNIT_EXPECT_FALSE(test, fake_link_pass_time(link));
+	early_repair(link, 1);
+	early_expect_map(link, WEFT_EARLY_GAP_PACKETS / 2 + 2, 0xfe, WEFT_EARLY_GAP_PACKETS / 2);
+	early_repair(link, WEFT_EARLY_GAP_PACKETS / 2 + 2);
+	early_expect(link, WEFT_AETH_ACK, WEFT_EARLY_GAP_PACKETS + 2, WEFT_EARLY_GAP_PACKETS + 3);
+	fake_link_expect_quiet(link);
+}
+
 /* Without room a packet that has overtaken others is dropped, and refused as IBA says. */
 static void gap_without_room(struct kunit *test)
 {
@@ -174,6 +262,8 @@ static struct kunit_case early_cases[] = {
 	KUNIT_CASE(gap_before_many),
 	KUNIT_CASE(gap_behind_gap),
 	KUNIT_CASE(gap_behind_gap_later),
+	KUNIT_CASE(gap_map),
+	KUNIT_CASE(gap_map_is_careful),
 	KUNIT_CASE(gap_without_room),
 	KUNIT_CASE(error_with_early_packets),
 	KUNIT_CASE(reset_with_early_packets),

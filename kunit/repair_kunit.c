@@ -24,19 +24,26 @@ static struct weft_send *repair_send(struct fake_link *link)
 	return &link->node[0].qp->send;
 }
 
-/* Expect packets with these PSNs on the wire, and take them off. @psn counts from the first. */
-static void repair_expect(struct fake_link *link, u32 psn, u32 num)
+/* Expect packets with the PSNs @psn, @psn + @step ... on the wire, and take them off. */
+static void repair_expect_every(struct fake_link *link, u32 psn, u32 num, u32 step)
 {
 	struct weft_pkt pkt;
 
 	fake_link_run_halves(link);
 	for (; num; num--) {
 		KUNIT_ASSERT_TRUE(link->test, fake_link_take(link, &pkt));
-		KUNIT_EXPECT_EQ(link->test, pkt.hdr.psn, weft_psn_add(REPAIR_PSN, psn++));
+		KUNIT_EXPECT_EQ(link->test, pkt.hdr.psn, weft_psn_add(REPAIR_PSN, psn));
 		KUNIT_EXPECT_TRUE(link->test, pkt.hdr.ackreq);
+		psn += step;
 		weft_pkt_free(&pkt);
 	}
 	KUNIT_EXPECT_FALSE(link->test, fake_link_take(link, &pkt));
+}
+
+/* Expect packets with successive PSNs. @psn counts from the first. */
+static void repair_expect(struct fake_link *link, u32 psn, u32 num)
+{
+	repair_expect_every(link, psn, num, 1);
 }
 
 /* Send WRITEs of one packet; @psn is that of the first. */
@@ -188,6 +195,87 @@ static void packet_was_late(struct kunit *test)
 	repair_end(link);
 }
 
+/* The gap map that node 1 sends: it misses @psn, and keeps the packets that have a bit in @kept. */
+static void repair_map(struct fake_link *link, u32 psn, unsigned long kept, u32 lost)
+{
+	struct weft_hdr hdr = {
+		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_OWN, WEFT_OP_GAP_MAP),
+		.migreq = true,
+		.pkey = WEFT_DEFAULT_PKEY,
+		.dqpn = link->node[0].qp->qpn,
+		.psn = weft_psn_add(REPAIR_PSN, psn),
+		.aeth.syndrome = weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_PSN_SEQUENCE),
+	};
+	struct weft_wire_map wire;
+	struct weft_map map = { .lost = lost };
+
+	map.kept[0] = kept;
+	weft_map_encode(&wire, &map);
+	fake_link_deliver(&link->node[1], &hdr, &wire, sizeof(wire));
+}
+
+/* All that are lost are sent again at once, and each once. */
+static void map_names_all(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_map(link, 1, BIT(1) | BIT(3), 4);
+	repair_expect_every(link, 1, 2, 2);
+	/* not again, when it is named again, and another one only when it is lost, too */
+	repair_map(link, 1, BIT(1) | BIT(3) | BIT(5), 3);
+	repair_expect(link, 0, 0);
+	repair_map(link, 1, BIT(1) | BIT(3) | BIT(5), 5);
+	repair_expect(link, 5, 1);
+	KUNIT_EXPECT_EQ(test, repair_send(link)->inflight.repair.gaps->num, 3);
+	KUNIT_EXPECT_EQ(test, repair_send(link)->retry.left, 7);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
+/* When the last one of them has arrived, the others are lost again. */
+static void map_after_loss(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_map(link, 1, BIT(1) | BIT(3) | BIT(5), 5);
+	repair_expect_every(link, 1, 3, 2);
+	repair_map(link, 3, BIT(1) | BIT(2) | BIT(3), 3);
+	repair_expect(link, 3, 1);
+	/* behind what the peer keeps, the rest is lost */
+	repair_ack(link, 6);
+	repair_expect(link, 7, 1);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
+/* A peer can't name packets that have not been sent. */
+static void map_of_more(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_map(link, 6, ~0UL, U32_MAX);
+	repair_expect(link, 6, 1);
+	KUNIT_EXPECT_EQ(test, repair_send(link)->inflight.repair.gaps->num, 1);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
+/* Packets that the peer keeps leave room for others. */
+static void map_makes_room(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+	struct weft_send *send = repair_send(link);
+	u32 room = weft_inflight_room(send);
+
+	repair_map(link, 0, BIT(1) | BIT(2) | BIT(4), 1);
+	repair_expect(link, 0, 1);
+	KUNIT_EXPECT_EQ(test, weft_inflight_room(send), room + 3);
+	repair_ack(link, 2);
+	KUNIT_EXPECT_EQ(test, weft_inflight_room(send), room + 4);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
 static void repair_expire(struct fake_link *link)
 {
 	hrtimer_cancel(&repair_send(link)->retry.timer);
@@ -247,6 +335,10 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(end_is_lost),
 	KUNIT_CASE(peer_keeps_nothing),
 	KUNIT_CASE(packet_was_late),
+	KUNIT_CASE(map_names_all),
+	KUNIT_CASE(map_after_loss),
+	KUNIT_CASE(map_of_more),
+	KUNIT_CASE(map_makes_room),
 	KUNIT_CASE(repair_is_lost),
 	KUNIT_CASE(repairs_used_up),
 	{}

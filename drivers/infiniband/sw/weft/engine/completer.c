@@ -24,13 +24,14 @@
 static void comp_progress(struct weft_qp *qp, u32 una)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
+	u32 from = inflight->una;
 
-	if (inflight->una == una)
+	if (from == una)
 		return;
 	inflight->una = una;
 	inflight->retried = false;
 	if (unlikely(inflight->repair.state))
-		weft_repair_progress(qp);
+		weft_repair_progress(qp, from);
 	/* do not send again what has been answered meanwhile */
 	if (unlikely(weft_psn_before(inflight->next, una))) {
 		/* the peer has kept packets behind those it has now got again */
@@ -117,13 +118,34 @@ static enum weft_verdict comp_gap(struct weft_qp *qp, struct weft_pkt *pkt)
 	return WEFT_KEPT;
 }
 
-static void comp_nak(struct weft_qp *qp, enum weft_nak code)
+/* Copy a gap map out of its packet. */
+static noinline_for_stack bool comp_missing(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	struct weft_payload_spans spans __uninitialized;
+	struct weft_wire_map wire;
+	struct weft_span span = { .addr = (uintptr_t)&wire, .length = sizeof(wire) };
+	struct weft_iter to, from;
+	struct weft_map map;
+
+	weft_pkt_payload(pkt, &spans, &from);
+	weft_span_iter(&span, &to);
+	weft_copy(&to, &from, sizeof(wire));
+	weft_map_decode(&map, &wire);
+	return weft_retry_map(qp, &map);
+}
+
+static void comp_nak(struct weft_qp *qp, const struct weft_pkt *pkt, enum weft_nak code)
 {
 	enum weft_fault fault;
 
 	switch (code) {
 	case WEFT_NAK_PSN_SEQUENCE:
 		weft_stats_inc(qp, WEFT_STAT_SEQ_NAKS_RCVD);
+		if (pkt->hdr.payload) {
+			if (comp_missing(qp, pkt))
+				weft_stats_inc(qp, WEFT_STAT_PACKET_SEQ_ERR);
+			return;
+		}
 		if (qp->send.inflight.retried || weft_retry_missing(qp))
 			weft_stats_inc(qp, WEFT_STAT_PACKET_SEQ_ERR);
 		return;
@@ -178,7 +200,7 @@ static enum weft_verdict comp_aeth(struct weft_qp *qp, struct weft_pkt *pkt)
 		weft_retry_rnr(qp, code);
 		break;
 	case WEFT_AETH_NAK:
-		comp_nak(qp, code);
+		comp_nak(qp, pkt, code);
 		break;
 	default:
 		break;

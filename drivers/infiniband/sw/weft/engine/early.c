@@ -107,10 +107,13 @@ void weft_early_take(struct weft_early *early, struct weft_dev *dev, struct weft
 
 /*
  * There are packets, and the one with @psn is missing. Has it been for so long, or have so many
- * later ones come, that it is lost? If not yet, an event will come when it is.
+ * later ones come, that it is lost? If not yet, an event will come when it is. After
+ * weft_early_map(): the same for packets that are missing before those that have come since.
  */
 bool weft_early_is_old(struct weft_early *early, u32 psn)
 {
+	if (early->gap == psn && !early->later)
+		return false;
 	if (early->gap != psn || !early->due) {
 		early->gap = psn;
 		early->later = 1;
@@ -122,6 +125,33 @@ bool weft_early_is_old(struct weft_early *early, u32 psn)
 	if (!hrtimer_is_queued(&early->timer))
 		hrtimer_start(&early->timer, early->due, HRTIMER_MODE_ABS_SOFT);
 	return false;
+}
+
+/*
+ * Tell which packets are kept, of those from @psn on, which is missing. All that are missing before
+ * the last of these are lost if @all, or if the gap is old because of the time; otherwise those that
+ * WEFT_EARLY_GAP_PACKETS others may have overtaken. weft_early_is_old() then is true when later
+ * packets make it so. There are packets.
+ */
+void weft_early_map(struct weft_early *early, u32 psn, bool all, struct weft_map *map)
+{
+	struct sk_buff *skb;
+	u32 i = 0;
+
+	bitmap_zero(map->kept, WEFT_MAP_PACKETS);
+	skb_queue_walk(&early->packets, skb) {
+		i = (weft_pkt_kept_psn(skb) - psn) & WEFT_PSN_MASK;
+		if (i >= WEFT_MAP_PACKETS)
+			break;
+		__set_bit(i, map->kept);
+	}
+	if (all || READ_ONCE(early->old))
+		map->lost = i;
+	else
+		map->lost = max_t(s32, i - WEFT_EARLY_GAP_PACKETS + 1, 1);
+	early->gap = psn;
+	early->later = 0;
+	early->due = 0;
 }
 
 void weft_early_purge(struct weft_early *early, struct weft_dev *dev)

@@ -9,6 +9,7 @@
 #include "object/early.h"
 
 struct weft_dev;
+struct weft_map;
 struct weft_pkt;
 
 void weft_early_init(struct weft_early *early, struct weft_turn *turn);
@@ -16,6 +17,7 @@ bool weft_early_keep(struct weft_early *early, struct weft_dev *dev, struct weft
 bool weft_early_is_ready(const struct weft_early *early, u32 psn);
 void weft_early_take(struct weft_early *early, struct weft_dev *dev, struct weft_pkt *pkt);
 bool weft_early_is_old(struct weft_early *early, u32 psn);
+void weft_early_map(struct weft_early *early, u32 psn, bool all, struct weft_map *map);
 void weft_early_purge(struct weft_early *early, struct weft_dev *dev);
 void weft_early_reset(struct weft_early *early, struct weft_dev *dev);
 

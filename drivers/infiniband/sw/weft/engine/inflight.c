@@ -14,6 +14,7 @@
 
 #include <linux/log2.h>
 #include <linux/mm.h>
+#include <linux/slab.h>
 
 #include "engine/blame.h"
 #include "engine/retry.h"
@@ -120,6 +121,7 @@ void weft_inflight_reset(struct weft_qp *qp)
 	inflight->sent = qp->send.psn;
 	inflight->reads = 0;
 	inflight->retried = false;
+	kfree(inflight->repair.gaps);
 	inflight->repair = (struct weft_repair){};
 	weft_latency_reset(qp);
 }
@@ -226,12 +228,11 @@ static bool inflight_is_sent(const struct weft_slot *slot)
 	return (slot->psns || slot->executed) && !slot->fault;
 }
 
-void weft_inflight_rewind(struct weft_qp *qp, u32 psn)
+/* Let @psn be sent next, whatever has been sent. */
+void weft_inflight_seek(struct weft_inflight *inflight, u32 psn)
 {
-	struct weft_inflight *inflight = &qp->send.inflight;
 	const struct weft_slot *slot;
 
-	inflight->repair.state = WEFT_REPAIR_NONE;
 	inflight->reads = 0;
 	inflight->next = psn;
 	for (inflight->cur = inflight->head; inflight->cur != inflight->tail; inflight->cur++) {
@@ -239,4 +240,13 @@ void weft_inflight_rewind(struct weft_qp *qp, u32 psn)
 		if (!inflight_is_sent(slot) || weft_psn_before(psn, weft_slot_end(slot)))
 			return;
 	}
+}
+
+/* Go back to @psn, to send all packets from there on again. */
+void weft_inflight_rewind(struct weft_qp *qp, u32 psn)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+
+	inflight->repair.state = WEFT_REPAIR_NONE;
+	weft_inflight_seek(inflight, psn);
 }

@@ -42,6 +42,7 @@ static __always_inline void weft_inflight_disarm(struct weft_qp *qp)
 }
 
 void weft_inflight_retire(struct weft_qp *qp);
+void weft_inflight_seek(struct weft_inflight *inflight, u32 psn);
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn);
 void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_fault fault);
 
@@ -88,6 +89,24 @@ static inline bool weft_inflight_is_rewound(const struct weft_inflight *inflight
 static inline u32 weft_inflight_unanswered(const struct weft_inflight *inflight)
 {
 	return (inflight->next - inflight->una) & WEFT_PSN_MASK;
+}
+
+/* The packets from una to next that the peer keeps, by its gap maps. */
+static inline u32 weft_inflight_kept(const struct weft_inflight *inflight)
+{
+	const struct weft_repair *repair = &inflight->repair;
+
+	return unlikely(repair->state == WEFT_REPAIR_SENT) && repair->gaps ? repair->gaps->num : 0;
+}
+
+/* Packets that may be sent now. */
+static inline u32 weft_inflight_room(const struct weft_send *send)
+{
+	u32 unanswered = weft_inflight_unanswered(&send->inflight);
+	u32 kept = weft_inflight_kept(&send->inflight);
+	u32 limit = min_t(u32, WEFT_INFLIGHT_PACKETS + kept, WEFT_EARLY_PACKETS);
+
+	return limit > unanswered ? limit - unanswered : 0;
 }
 
 /* The oldest request leaves the slots and the ring, with a completion if it asks for one. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The repair of a single lost request packet.
+ * The repair of lost request packets.
  *
  * IBA has the requester go back to the PSN that a sequence NAK names, and send everything from
  * there on again. But a responder may have kept the packets that came after the lost one, as weft's
@@ -15,9 +15,17 @@
  *   only, it keeps none at all (rdma_rxe, adapters): the requester goes back, and does so at once
  *   when it gets the next NAK.
  *
+ * That is one loss in a round trip. The packets of a repair also say (WEFT_BTH_MAPS) that the
+ * requester understands gap maps. A responder of another make ignores that. weft's answers by
+ * gap maps from then on, in place of sequence NAKs: they say which packets it keeps, and up to where
+ * those that it does not keep are lost. So all losses of a round trip are repaired in the next one.
+ *
  * To send the packets the requester goes back to them, and then forward again to where it was.
  */
 #include "engine/repair.h"
+
+#include <linux/bitmap.h>
+#include <linux/slab.h>
 
 #include "engine/inflight.h"
 #include "engine/retry.h"
@@ -25,6 +33,12 @@
 
 /* The time to wait doubles as often. */
 #define REPAIR_MAX_AGAIN	8
+
+/* A packet has the bit of its PSN modulo the number of bits; those from una on have room. */
+static u32 repair_bit(u32 psn)
+{
+	return psn % WEFT_MAP_PACKETS;
+}
 
 /* The request packets before weft_inflight.next whose responses are not complete. */
 static u32 repair_reads(const struct weft_inflight *inflight)
@@ -55,22 +69,87 @@ static void repair_resume(struct weft_inflight *inflight)
 	inflight->reads = repair_reads(inflight);
 }
 
+/* Go back to @psn, to send the packets from there to @end again. */
+static void repair_go_to(struct weft_inflight *inflight, u32 psn, u32 end)
+{
+	struct weft_repair *repair = &inflight->repair;
+
+	if (repair->state != WEFT_REPAIR_WANTED) {
+		repair->next = inflight->next;
+		repair->cur = inflight->cur;
+	}
+	repair->state = WEFT_REPAIR_WANTED;
+	repair->psn = psn;
+	repair->end = end;
+	weft_inflight_seek(inflight, psn);
+}
+
 /* Go back to weft_inflight.una, to send the packets before @end again. Return: false: can't. */
 static bool repair_go_back(struct weft_qp *qp, u32 end)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
-	u32 next = inflight->next, cur = inflight->cur;
+	const struct weft_slot *slot;
 
-	weft_inflight_rewind(qp, inflight->una);
+	repair_go_to(inflight, inflight->una, end);
+	slot = weft_inflight_at(inflight, inflight->cur);
 	/* the answer to a READ tells nothing of what is behind it */
-	if (weft_opdef_responds(weft_inflight_at(inflight, inflight->cur)->op))
+	if (!weft_opdef_responds(slot->op))
+		return true;
+	weft_inflight_rewind(qp, inflight->una);
+	return false;
+}
+
+/* Is @psn one before weft_gaps.lost that the peer misses, and that has not been sent again? */
+static bool repair_is_lost(const struct weft_gaps *gaps, u32 psn)
+{
+	return weft_psn_before(psn, gaps->lost) && !test_bit(repair_bit(psn), gaps->kept) &&
+	       !test_bit(repair_bit(psn), gaps->again);
+}
+
+/*
+ * Go back to the first packets that the peer misses by its gap maps. Those of a READ are the ones
+ * that ask for its parts. Return: false: there are none.
+ */
+static bool repair_next(struct weft_inflight *inflight)
+{
+	const struct weft_gaps *gaps = inflight->repair.gaps;
+	const struct weft_slot *slot;
+	u32 i, psn, end, from;
+
+	if (!gaps)
 		return false;
-	inflight->repair.state = WEFT_REPAIR_WANTED;
-	inflight->repair.psn = inflight->una;
-	inflight->repair.end = end;
-	inflight->repair.next = next;
-	inflight->repair.cur = cur;
-	return true;
+	for (i = inflight->head; i != inflight->tail; i++) {
+		slot = weft_inflight_at(inflight, i);
+		if (!slot->psns)
+			continue;
+		if (!weft_psn_before(slot->first_psn, gaps->lost))
+			break;
+		end = weft_slot_end(slot);
+		from = weft_psn_before(slot->first_psn, inflight->una) ?
+		       (inflight->una - slot->first_psn) & WEFT_PSN_MASK : 0;
+		if (weft_opdef_responds(slot->op)) {
+			from = round_up(from, WEFT_READ_PACKETS);
+			for (; from < slot->psns; from += WEFT_READ_PACKETS) {
+				psn = weft_psn_add(slot->first_psn, from);
+				if (!repair_is_lost(gaps, psn))
+					continue;
+				repair_go_to(inflight, psn, weft_psn_add(slot->first_psn,
+					     weft_slot_read_end(slot, from)));
+				return true;
+			}
+			continue;
+		}
+		psn = weft_psn_add(slot->first_psn, from);
+		while (weft_psn_before(psn, end) && !repair_is_lost(gaps, psn))
+			psn = weft_psn_add(psn, 1);
+		if (!weft_psn_before(psn, end))
+			continue;
+		for (from = psn; weft_psn_before(from, end) && repair_is_lost(gaps, from);)
+			from = weft_psn_add(from, 1);
+		repair_go_to(inflight, psn, from);
+		return true;
+	}
+	return false;
 }
 
 /*
@@ -83,6 +162,10 @@ bool weft_repair_begin(struct weft_qp *qp)
 	struct weft_repair *repair = &inflight->repair;
 	bool again = repair->state == WEFT_REPAIR_SENT && repair->psn == inflight->una;
 
+	if (repair->state == WEFT_REPAIR_WANTED)
+		repair_resume(inflight);
+	else if (repair->state == WEFT_REPAIR_NONE && repair->gaps)
+		*repair->gaps = (struct weft_gaps){ .lost = inflight->una };
 	if (repair->goes_back || !weft_psn_before(inflight->una, inflight->next) ||
 	    !repair_go_back(qp, weft_psn_add(inflight->una, 1)))
 		return false;
@@ -92,29 +175,71 @@ bool weft_repair_begin(struct weft_qp *qp)
 	return true;
 }
 
-/* Packets have been sent. */
-void weft_repair_sent(struct weft_qp *qp)
+/* Forget what was known of the packets from @from to (excluding) @to. */
+static void repair_forget(struct weft_gaps *gaps, u32 from, u32 to)
+{
+	u32 bit;
+
+	for (; from != to; from = weft_psn_add(from, 1)) {
+		bit = repair_bit(from);
+		gaps->num -= __test_and_clear_bit(bit, gaps->kept);
+		__clear_bit(bit, gaps->again);
+	}
+	if (weft_psn_before(gaps->lost, to))
+		gaps->lost = to;
+}
+
+/* The state after packets have been sent, or are not needed any more: other packets may be. */
+static void repair_go_on(struct weft_qp *qp)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 
-	if (weft_psn_before(inflight->next, inflight->repair.end))
+	if (repair_next(inflight))
 		return;
 	inflight->repair.state = WEFT_REPAIR_SENT;
 	repair_resume(inflight);
 	weft_retry_repair(qp);
 }
 
-/* An answer has advanced weft_inflight.una during a repair. */
-void weft_repair_progress(struct weft_qp *qp)
+/* Packets have been sent. */
+void weft_repair_sent(struct weft_qp *qp)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	const struct weft_repair *repair = &inflight->repair;
+	u32 psn;
+
+	/* a READ has more PSNs than there are bits */
+	if (repair->gaps)
+		for (psn = repair->psn; psn != inflight->next &&
+		     weft_psn_in_window(psn, inflight->una, WEFT_MAP_PACKETS);
+		     psn = weft_psn_add(psn, 1))
+			__set_bit(repair_bit(psn), repair->gaps->again);
+	if (!weft_psn_before(inflight->next, repair->end))
+		repair_go_on(qp);
+}
+
+/* An answer has advanced weft_inflight.una from @from during a repair. */
+void weft_repair_progress(struct weft_qp *qp, u32 from)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 	struct weft_repair *repair = &inflight->repair;
+	bool kept = false;
 
+	if (repair->gaps) {
+		repair_forget(repair->gaps, from, inflight->una);
+		kept = repair->gaps->num;
+	}
 	if (repair->state == WEFT_REPAIR_WANTED) {
+		if (!weft_psn_before(repair->psn, inflight->una))
+			return;
 		/* the packet was late, not lost */
-		repair->state = WEFT_REPAIR_NONE;
 		repair_resume(inflight);
-	} else if (!weft_psn_before(inflight->una, repair->next)) {
+		if (kept) {
+			repair_go_on(qp);
+			return;
+		}
+		repair->state = WEFT_REPAIR_NONE;
+	} else if (!weft_psn_before(inflight->una, repair->next) && !kept) {
 		repair->state = WEFT_REPAIR_NONE;
 	}
 }
@@ -127,7 +252,10 @@ void weft_repair_acked(struct weft_qp *qp)
 
 	if (!weft_psn_before(repair->psn, inflight->una))
 		return;
-	if (repair->named && inflight->una == repair->end) {
+	/* a gap map will tell what is missing before the packets that the peer keeps */
+	if (repair->gaps && repair->gaps->num)
+		return;
+	if (repair->named && inflight->una == repair->end && !repair->gaps) {
 		repair->goes_back = true;
 		weft_inflight_rewind(qp, inflight->una);
 		/* a NAK that asks for the same is on its way */
@@ -138,4 +266,46 @@ void weft_repair_acked(struct weft_qp *qp)
 		repair->again = 0;
 		repair->named = false;
 	}
+}
+
+/*
+ * A gap map has come, which acknowledges all packets before weft_inflight.una. Packets that have
+ * been sent again are lost once more if the last one of them has arrived. Return: false: nothing has
+ * to be sent again.
+ */
+bool weft_repair_map(struct weft_qp *qp, const struct weft_map *map)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	struct weft_repair *repair = &inflight->repair;
+	u32 sent = (inflight->sent - inflight->una) & WEFT_PSN_MASK;
+	struct weft_gaps *gaps = repair->gaps;
+	u32 i, lost;
+
+	/* a requester that has gone back sends everything again */
+	if (repair->state != WEFT_REPAIR_WANTED && weft_inflight_is_rewound(inflight))
+		return false;
+	if (!gaps)
+		gaps = kzalloc(sizeof(*gaps), GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
+	if (!gaps)
+		return weft_repair_begin(qp);
+	repair->gaps = gaps;
+	repair->goes_back = false;
+	if (repair->state == WEFT_REPAIR_NONE)
+		*gaps = (struct weft_gaps){ .lost = inflight->una };
+	/* the AETH says that the first one is missing */
+	for (i = 1; i < min_t(u32, sent, WEFT_MAP_PACKETS); i++)
+		if (test_bit(i, map->kept))
+			gaps->num += !__test_and_set_bit(repair_bit(inflight->una + i), gaps->kept);
+	lost = weft_psn_add(inflight->una, min3(map->lost, sent, (u32)WEFT_MAP_PACKETS));
+	if (weft_psn_before(gaps->lost, lost))
+		gaps->lost = lost;
+	if (repair->state == WEFT_REPAIR_SENT &&
+	    (weft_psn_before(repair->psn, inflight->una) ||
+	     test_bit(repair_bit(repair->psn), gaps->kept)))
+		bitmap_zero(gaps->again, WEFT_MAP_PACKETS);
+	if (repair->state == WEFT_REPAIR_WANTED || !repair_next(inflight))
+		return false;
+	repair->again = 0;
+	repair->named = false;
+	return true;
 }

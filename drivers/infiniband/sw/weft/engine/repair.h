@@ -5,9 +5,12 @@
 
 #include "object/qp.h"
 
+struct weft_map;
+
 bool weft_repair_begin(struct weft_qp *qp);
 void weft_repair_sent(struct weft_qp *qp);
-void weft_repair_progress(struct weft_qp *qp);
+void weft_repair_progress(struct weft_qp *qp, u32 from);
 void weft_repair_acked(struct weft_qp *qp);
+bool weft_repair_map(struct weft_qp *qp, const struct weft_map *map);
 
 #endif /* WEFT_ENGINE_REPAIR_H */

@@ -2,6 +2,7 @@
 
 #include "engine/reply.h"
 
+#include "engine/early.h"
 #include "engine/link.h"
 #include "engine/odp.h"
 #include "object/dev.h"
@@ -52,6 +53,33 @@ static bool reply_send_short(struct weft_qp *qp, u8 operation)
 	if (!sent)
 		return false;
 	qp->recv.response.kind = WEFT_RESPONSE_NOTHING;
+	return true;
+}
+
+/* Send a gap map. Return: as reply_send_short(). */
+static noinline_for_stack bool reply_send_map(struct weft_qp *qp)
+{
+	struct weft_recv *recv = &qp->recv;
+	struct weft_tx_batch batch __uninitialized;
+	struct weft_wire_map wire;
+	struct weft_span span = { .addr = (uintptr_t)&wire, .length = sizeof(wire) };
+	struct weft_iter payload;
+	struct weft_map map;
+	u32 sent;
+
+	weft_early_map(&recv->early, recv->response.psn, recv->nak_again, &map);
+	weft_map_encode(&wire, &map);
+	weft_span_iter(&span, &payload);
+	reply_start_batch(qp, WEFT_OP_ACK, &batch);
+	batch.hdr.opcode = WEFT_OPCODE(WEFT_TRANSPORT_OWN, WEFT_OP_GAP_MAP);
+	batch.length = sizeof(wire);
+	batch.payload = &payload;
+	sent = qp->dev->wire->xmit(&batch);
+	trace_weft_send(qp->qpn, &batch.hdr, batch.num, sent, batch.length);
+	if (!sent)
+		return false;
+	recv->nak_again = false;
+	recv->response.kind = WEFT_RESPONSE_NOTHING;
 	return true;
 }
 
@@ -186,7 +214,8 @@ bool weft_reply_go_on(struct weft_qp *qp, s32 *bytes)
 {
 	switch (qp->recv.response.kind) {
 	case WEFT_RESPONSE_ACK:
-		return reply_send_short(qp, WEFT_OP_ACK);
+		return unlikely(qp->recv.response.map) ? reply_send_map(qp) :
+							 reply_send_short(qp, WEFT_OP_ACK);
 	case WEFT_RESPONSE_ATOMIC:
 		return reply_send_short(qp, WEFT_OP_ATOMIC_ACK);
 	case WEFT_RESPONSE_DONE:

@@ -143,7 +143,10 @@ static bool resp_form_valid(const struct weft_qp *qp, const struct weft_pkt *pkt
 	       weft_opcode_payload_valid(op, pkt->hdr.payload, qp->mtu);
 }
 
-/* Packets have been lost (IBA 9.7.5.1.1): send one NAK until the expected packet comes. */
+/*
+ * Packets have been lost (IBA 9.7.5.1.1): send one NAK until the expected packet comes, or a gap map
+ * when more are lost.
+ */
 static void resp_nak_gap(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
@@ -151,6 +154,7 @@ static void resp_nak_gap(struct weft_qp *qp)
 	recv->nak_sent = true;
 	weft_stats_inc(qp, WEFT_STAT_SEQ_NAKS_SENT);
 	weft_reply_nak(qp, recv->psn, weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_PSN_SEQUENCE));
+	recv->response.map = recv->maps && !weft_early_is_empty(&recv->early);
 }
 
 /*
@@ -175,7 +179,19 @@ static enum weft_verdict resp_gap(struct weft_qp *qp, struct weft_pkt *pkt)
 /* Is there a gap that the requester has to be told of? */
 static noinline bool resp_gap_is_old(struct weft_recv *recv)
 {
-	return !recv->nak_sent && (recv->nak_again || weft_early_is_old(&recv->early, recv->psn));
+	if (recv->nak_sent && !recv->maps)
+		return false;
+	return recv->nak_again || weft_early_is_old(&recv->early, recv->psn);
+}
+
+/*
+ * The requester has sent something again. It may wait for the answer to that before it goes on.
+ */
+static void resp_repaired(struct weft_recv *recv, const struct weft_pkt *pkt)
+{
+	recv->nak_again = pkt->hdr.ackreq;
+	recv->nak_sent = false;
+	recv->maps |= pkt->hdr.maps;
 }
 
 /* A repeated READ, which may begin at any packet of its response. */
@@ -207,6 +223,9 @@ static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 	weft_stats_inc(qp, WEFT_STAT_DUPLICATES);
 	if (pkt->malformed)
 		return;
+	/* the answer to a repair has been lost, and what it said of the next gap */
+	if (unlikely(pkt->hdr.maps) && !weft_early_is_empty(&qp->recv.early))
+		resp_repaired(&qp->recv, pkt);
 	if (!weft_opdef_responds(weft_opdef(op->sqe))) {
 		qp->recv.ack_due = true;
 		return;
@@ -269,11 +288,8 @@ static struct weft_result resp_reliable(struct weft_qp *qp, struct weft_pkt *pkt
 		resp_duplicate(qp, pkt);
 		return weft_result(WEFT_DONE);
 	}
-	if (unlikely(recv->nak_sent)) {
-		/* the requester may wait for the answer to what it repeats before it goes on */
-		recv->nak_again = pkt->hdr.ackreq;
-		recv->nak_sent = false;
-	}
+	if (unlikely(recv->nak_sent || pkt->hdr.maps))
+		resp_repaired(recv, pkt);
 	/* without memory for replay slots, drop the packet: the requester will send it again */
 	if (weft_opdef_responds(weft_opdef(op->sqe)) && recv->max_dest_rd_atomic &&
 	    !weft_replay_prepare(recv))
@@ -680,6 +696,7 @@ void weft_responder_reset(struct weft_qp *qp)
 	recv->progress.opcode = WEFT_OPCODE_NONE;
 	recv->nak_sent = false;
 	recv->nak_again = false;
+	recv->maps = false;
 	recv->ack_due = false;
 	recv->unanswered = 0;
 	recv->held = false;

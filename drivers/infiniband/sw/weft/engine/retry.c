@@ -148,6 +148,19 @@ bool weft_retry_missing(struct weft_qp *qp)
 	return retry_again(qp, true);
 }
 
+/* weft_retry(), for the packets that a gap map says are lost; that is no retry. */
+bool weft_retry_map(struct weft_qp *qp, const struct weft_map *map)
+{
+	struct weft_retry *retry = &qp->send.retry;
+
+	if (!weft_repair_map(qp, map))
+		return false;
+	retry->measuring = false;
+	weft_cc_lost(qp);
+	trace_weft_retry(qp->qpn, qp->send.inflight.una, retry->left);
+	return true;
+}
+
 /*
  * The packet of a repair has been sent. If it is lost the peer does not say so (by IBA 9.7.5.1.1 it
  * sends one NAK), so it is sent again after two round trips, and that is no retry. The ack timeout
@@ -231,6 +244,6 @@ void weft_retry_timeout(struct weft_qp *qp)
 		retry_early(qp, now);
 	else if (weft_pace_is_holding(send) && send->inflight.next == send->inflight.una)
 		weft_retry_start(qp); /* the packets that would be answered still wait */
-	else if (weft_retry(qp))
+	else if (send->inflight.repair.gaps ? weft_retry_missing(qp) : weft_retry(qp))
 		weft_stats_inc(qp, WEFT_STAT_LOCAL_ACK_TIMEOUT_ERR);
 }

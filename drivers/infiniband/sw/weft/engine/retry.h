@@ -5,6 +5,7 @@
 
 #include "object/send.h"
 
+struct weft_map;
 struct weft_qp;
 
 void weft_retry_init(struct weft_retry *retry);
@@ -21,6 +22,7 @@ static inline void weft_retry_refill(struct weft_retry *retry)
 void weft_retry_start(struct weft_qp *qp);
 bool weft_retry(struct weft_qp *qp);
 bool weft_retry_missing(struct weft_qp *qp);
+bool weft_retry_map(struct weft_qp *qp, const struct weft_map *map);
 void weft_retry_repair(struct weft_qp *qp);
 void weft_retry_rnr(struct weft_qp *qp, u8 timer);
 void weft_retry_timeout(struct weft_qp *qp);

@@ -197,6 +197,8 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 			    qp->send.paced ||
 			    qp->send.inflight.repair.state == WEFT_REPAIR_WANTED ||
 			    xmit_lacks_credit(qp, slot));
+	batch.hdr.maps = unlikely(inflight->repair.state == WEFT_REPAIR_WANTED) &&
+			 qp->type == IB_QPT_RC;
 	if (batch.length) {
 		result = weft_gather(qp, &qp->send.odp, slot, (u64)from * qp->mtu, batch.length);
 		if (unlikely(result.verdict == WEFT_FAILED)) {
@@ -317,9 +319,9 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 	 */
 	if (xmit_lacks_credit(qp, slot))
 		return unanswered ? WEFT_LATER : xmit_packets(qp, slot, 0, 1, budget);
-	if (reliable && unanswered >= WEFT_INFLIGHT_PACKETS)
+	most = reliable ? weft_inflight_room(&qp->send) : WEFT_TX_BATCH_PACKETS;
+	if (!most)
 		return WEFT_LATER;
-	most = reliable ? WEFT_INFLIGHT_PACKETS - unanswered : WEFT_TX_BATCH_PACKETS;
 	/* end the batch where the message asks for an acknowledge */
 	most = min3(most, qp->send.batch_packets, WEFT_ACK_PACKETS - from % WEFT_ACK_PACKETS);
 	return xmit_packets(qp, slot, from, min(to, from + most), budget);

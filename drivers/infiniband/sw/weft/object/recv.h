@@ -44,6 +44,7 @@ struct weft_replay_slot {
 struct weft_response {
 	enum weft_response_kind	kind;
 	bool			again;		/* a repeated answer */
+	bool			map;		/* ACK: a gap map */
 	u8			syndrome;	/* of an ACK */
 	u32			psn;		/* of the next packet of the answer */
 	/* messages complete when the request was executed */
@@ -154,6 +155,7 @@ struct weft_recv {
 	struct weft_qp		*waiter;
 	/* a NAK has asked for the packet that closed the last gap: the next gap is as old */
 	bool			nak_again;
+	bool			maps;		/* the requester understands gap maps */
 	struct weft_early	early;		/* requests that have overtaken others */
 	struct weft_refused	refused;
 };

@@ -3,6 +3,7 @@
 #ifndef WEFT_OBJECT_SEND_H
 #define WEFT_OBJECT_SEND_H
 
+#include <linux/bitmap.h>
 #include <linux/hrtimer.h>
 #include <linux/interrupt.h>
 
@@ -14,6 +15,7 @@
 #include "object/turn.h"
 #include "object/tx.h"
 #include "ring/sqe.h"
+#include "wire/headers.h"
 
 struct weft_latency;
 struct weft_opdef;
@@ -49,7 +51,15 @@ enum weft_repair_state {
 	WEFT_REPAIR_SENT,	/* the answer is awaited */
 };
 
-/* The repair of a lost packet, see engine/repair.c. */
+/* What the gap maps of the peer tell. A packet has the bit of its PSN modulo WEFT_MAP_PACKETS. */
+struct weft_gaps {
+	u32	num;		/* packets that the peer keeps, from una on */
+	u32	lost;		/* packets before this PSN that it does not keep are lost */
+	DECLARE_BITMAP(kept, WEFT_MAP_PACKETS);
+	DECLARE_BITMAP(again, WEFT_MAP_PACKETS);	/* sent again, and not answered since */
+};
+
+/* The repair of lost packets, see engine/repair.c. */
 struct weft_repair {
 	u8	state;		/* enum weft_repair_state */
 	u8	again;		/* how often it has been sent early, because no answer came */
@@ -60,6 +70,7 @@ struct weft_repair {
 	u32	end;		/* one after the last packet that is sent */
 	u32	next;		/* weft_inflight.next before the repair */
 	u32	cur;		/* weft_inflight.cur before the repair */
+	struct weft_gaps *gaps;	/* NULL: the peer has sent no gap map; otherwise valid in a repair */
 };
 
 /*
