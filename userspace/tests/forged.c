@@ -102,7 +102,7 @@ static void expect_moved(const struct moved *want)
 
 enum { GAP, NAK_SENT, DUPLICATE, NAK_RCVD, IMPLIED, STALE, RNR, RETRY, AGAIN, PACKETS, EARLY };
 
-#define EARLY_MAX	512		/* packets that wait for earlier ones */
+#define EARLY_MAX	1024		/* packets that wait for earlier ones */
 
 #define MOVED(...)	expect_moved(&(struct moved){ .by = { __VA_ARGS__ } })
 

@@ -92,6 +92,9 @@
  * that no packet of a burst is lost on the way to the peer.
  */
 #define WEFT_INFLIGHT_PACKETS	256
+/* The same on a path whose round trip is at least so long, see engine/window.c. */
+#define WEFT_LONG_PATH_US	200
+#define WEFT_LARGEST_WINDOW	768
 /*
  * Response packets of one READ request. A longer READ is sent as several requests, so that its
  * data stays within the inflight window, and a lost packet costs no more than one request.
@@ -131,16 +134,16 @@
 #define WEFT_CNP_DSCP			48U
 /*
  * Packets that wait for the requester or the responder, and bytes of their memory. A well-behaved
- * peer sends fewer: WEFT_INFLIGHT_PACKETS of the greatest MTU take 2 MiB.
+ * peer sends fewer: WEFT_LARGEST_WINDOW of the greatest MTU take 6 MiB.
  */
 #define WEFT_QUEUE_PACKETS	1024
 #define WEFT_QUEUE_BYTES	SZ_8M
 /*
  * Packets that have overtaken others, and bytes of their memory: of a requester or responder, and
- * of all those of a device. Twice the packets that a weft has unanswered.
+ * of all those of a device. Some more packets than a weft has unanswered.
  */
-#define WEFT_EARLY_PACKETS	512
-#define WEFT_EARLY_BYTES	SZ_2M
+#define WEFT_EARLY_PACKETS	1024
+#define WEFT_EARLY_BYTES	SZ_4M
 #define WEFT_EARLY_DEV_BYTES	SZ_64M
 /*
  * A packet is lost when so many later ones have come, or so many microseconds have passed. Networks

@@ -104,7 +104,7 @@ static inline u32 weft_inflight_room(const struct weft_send *send)
 {
 	u32 unanswered = weft_inflight_unanswered(&send->inflight);
 	u32 kept = weft_inflight_kept(&send->inflight);
-	u32 limit = min_t(u32, WEFT_INFLIGHT_PACKETS + kept, WEFT_EARLY_PACKETS);
+	u32 limit = min_t(u32, send->window.packets + kept, WEFT_EARLY_PACKETS);
 
 	return limit > unanswered ? limit - unanswered : 0;
 }

@@ -481,6 +481,7 @@ void weft_requester_reset(struct weft_qp *qp)
 	tasklet_kill(&send->posted);
 	weft_retry_reset(&send->retry);
 	send->cc = (struct weft_cc){};
+	send->window = (struct weft_window){ .packets = WEFT_INFLIGHT_PACKETS };
 	weft_pace_set(send, 0, 0, qp->mtu);
 	weft_backlog_purge(&send->packets);
 	weft_early_reset(&send->early, qp->dev);

@@ -10,6 +10,7 @@
 #include "engine/migration.h"
 #include "engine/pace.h"
 #include "engine/repair.h"
+#include "engine/window.h"
 #include "mem/odp_pins.h"
 #include "object/dev.h"
 #include "stats.h"
@@ -71,6 +72,7 @@ static void retry_measure(struct weft_send *send, ktime_t now)
 		ns = min_t(u64, ktime_sub(now, retry->sample_at), NSEC_PER_SEC);
 		retry->round_trip = retry->round_trip ?
 				    retry->round_trip - retry->round_trip / 8 + ns / 8 : ns;
+		weft_window_measured(&send->window, ns);
 	} else if (retry->measuring && inflight->una != inflight->sent) {
 		return;
 	}
@@ -126,6 +128,7 @@ static bool retry_again(struct weft_qp *qp, bool repair)
 	WRITE_ONCE(retry->retries, retry->retries + 1);
 	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
 	weft_cc_lost(qp);
+	weft_window_lost(&send->window);
 	trace_weft_retry(qp->qpn, send->inflight.una, retry->left);
 	if (!repair || !weft_repair_begin(qp))
 		weft_inflight_rewind(qp, send->inflight.una);
@@ -157,6 +160,7 @@ bool weft_retry_map(struct weft_qp *qp, const struct weft_map *map)
 		return false;
 	retry->measuring = false;
 	weft_cc_lost(qp);
+	weft_window_lost(&qp->send.window);
 	trace_weft_retry(qp->qpn, qp->send.inflight.una, retry->left);
 	return true;
 }

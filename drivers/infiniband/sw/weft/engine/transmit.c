@@ -309,9 +309,12 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 	unanswered = weft_inflight_unanswered(inflight);
 	if (weft_opdef_responds(slot->op)) {
 		to = weft_slot_read_end(slot, from);
-		if (inflight->reads >= qp->send.max_rd_atomic ||
-		    (unanswered && unanswered + to - from > WEFT_INFLIGHT_PACKETS))
+		if (inflight->reads >= qp->send.max_rd_atomic)
 			return WEFT_LATER;
+		if (unanswered && unanswered + to - from > qp->send.window.packets) {
+			qp->send.window.full = true;
+			return WEFT_LATER;
+		}
 		return xmit_packets(qp, slot, from, to, budget);
 	}
 	/*
@@ -320,8 +323,10 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 	if (xmit_lacks_credit(qp, slot))
 		return unanswered ? WEFT_LATER : xmit_packets(qp, slot, 0, 1, budget);
 	most = reliable ? weft_inflight_room(&qp->send) : WEFT_TX_BATCH_PACKETS;
-	if (!most)
+	if (!most) {
+		qp->send.window.full = true;
 		return WEFT_LATER;
+	}
 	/* end the batch where the message asks for an acknowledge */
 	most = min3(most, qp->send.batch_packets, WEFT_ACK_PACKETS - from % WEFT_ACK_PACKETS);
 	return xmit_packets(qp, slot, from, min(to, from + most), budget);

@@ -103,6 +103,14 @@ struct weft_inflight {
 	struct weft_repair	repair;
 };
 
+/* How many request packets may be unanswered, see engine/window.c. */
+struct weft_window {
+	u32	packets;
+	u32	shortest;	/* round trip in ns; 0: none has been measured */
+	bool	full;		/* it has kept a request waiting since the last measurement */
+	bool	cut;		/* it has been cut since then */
+};
+
 /* The ack timeout, RNR delays, and retries. */
 struct weft_retry {
 	struct hrtimer		timer;		/* posts WEFT_EV_TIMER */
@@ -154,6 +162,7 @@ struct weft_send {
 	struct weft_backlog	packets;	/* responses to be processed */
 	struct weft_inflight	inflight;	/* work requests that have been taken */
 	struct weft_retry	retry;		/* timer and retry counters */
+	struct weft_window	window;		/* request packets that may be unanswered */
 	bool			doorbell_armed;	/* the client has been asked to ring */
 	bool			drained;	/* SQD: the drain has been reported */
 	bool			paced;		/* @pace limits the rate, or delays a request */
