@@ -168,7 +168,9 @@ enum weft_sqe_opcode {
 	/* kernel consumers only: processes have no verb for them */
 	WEFT_SQE_MASKED_CMP_SWP	= 14,
 	WEFT_SQE_MASKED_FETCH_ADD = 15,
-	WEFT_SQE_OPCODES	= 16,
+	/* processes only, if WEFT_UCONTEXT_MKEY is set */
+	WEFT_SQE_MKEY		= 16,
+	WEFT_SQE_OPCODES	= 17,
 };
 
 /* struct weft_sqe.flags */
@@ -209,6 +211,10 @@ enum weft_sqe_flags {
  *	the range and the rights. Length 0 unbinds a type 1 window. REG_MR: @mw.rkey is the
  *	region, @mw.new_rkey its new key, with the same index; @mw.access and @mw.addr are its
  *	rights and address.
+ * @mkey: MKEY: gives the mkey whose key is @mkey.key the memory of the elements that follow and the
+ *	rights in @mkey.access; the first byte has the address 0. With @mkey.interleaved (0 or 1)
+ *	each element has another one behind it, of which only the address is set: the bytes to
+ *	skip in front of the next of @mkey.passes passes, below 2^32.
  * @flush: FLUSH: the number of bytes from @remote_addr on, the values of enum
  *	ibv_placement_type and of enum ibv_selectivity_level. FLUSH has no elements and no
  *	payload; ATOMIC_WRITE has eight bytes, inline or in elements.
@@ -248,6 +254,12 @@ struct weft_sqe {
 			__u32		lkey;
 			__u32		access;
 		} mw;
+		struct {
+			__u32		key;
+			__u32		access;
+			__u32		passes;
+			__u32		interleaved;
+		} mkey;
 		struct {
 			__u32		length;
 			__u8		placement;
@@ -296,6 +308,9 @@ enum weft_cqe_wc_flags {
 	WEFT_WC_IP_CSUM_OK	= 1 << 2,
 	WEFT_WC_WITH_INV	= 1 << 3,
 };
+
+/* struct weft_cqe.opcode of a WEFT_SQE_MKEY: IBV_WC_DRIVER1 */
+#define WEFT_WC_MKEY		135
 
 /* struct weft_cqe.flags */
 enum weft_cqe_flags {
@@ -408,6 +423,8 @@ enum weft_ucontext_mask {
 	WEFT_UCONTEXT_IP_CSUM	= 1 << 1,
 	/* the device has WEFT_NULL_KEY */
 	WEFT_UCONTEXT_NULL_KEY	= 1 << 2,
+	/* the device has WEFT_SQE_MKEY and struct weft_alloc_mw_req */
+	WEFT_UCONTEXT_MKEY	= 1 << 3,
 };
 
 /**
@@ -742,6 +759,26 @@ enum weft_attrs_query_context {
 	WEFT_ATTR_QUERY_CONTEXT_RESP = (1U << UVERBS_ID_NS_SHIFT),
 };
 
+/* The most elements of a WEFT_SQE_MKEY, with those that have the bytes to skip. */
+#define WEFT_MKEY_ENTRIES	32
+
+/**
+ * struct weft_alloc_mw_req - creation of an mkey, in place of a memory window of
+ *	type 2
+ * @comp_mask: 0, for extensions
+ * @max_entries: the most elements that describe its memory, up to WEFT_MKEY_ENTRIES;
+ *	those with the bytes to skip do not count
+ * @reserved_0c: 0
+ *
+ * Without this request, or with one that is all zeros, alloc_mw creates a memory
+ * window. The key of an mkey, both lkey and rkey, never changes.
+ */
+struct weft_alloc_mw_req {
+	__aligned_u64	comp_mask;
+	__u32		max_entries;
+	__u32		reserved_0c;
+};
+
 /**
  * struct weft_dm_resp - location of device memory
  * @mmap_key: offset for mmap() of the command file descriptor
@@ -785,6 +822,7 @@ struct weft_dm_resp {
 	 check(weft_create_srq_resp, 40) &&		\
 	 check(weft_modify_srq_req, 16) &&		\
 	 check(weft_create_ah_resp, 8) &&		\
+	 check(weft_alloc_mw_req, 16) &&		\
 	 check(weft_dm_resp, 24))
 
 #endif /* WEFT_ABI_USER_H */

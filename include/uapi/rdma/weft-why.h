@@ -32,7 +32,7 @@ enum weft_fault {
 	WEFT_FAULT_LOCAL_PROTECTION	= 5,
 	/* the address handle belongs to another protection domain, or is gone */
 	WEFT_FAULT_ADDRESS		= 6,
-	/* BIND_MW, LOCAL_INV or REG_MR refused */
+	/* BIND_MW, LOCAL_INV, REG_MR or an mkey refused */
 	WEFT_FAULT_BIND			= 7,
 	/* max_rd_atomic is 0 */
 	WEFT_FAULT_NO_CREDIT		= 8,

@@ -5,16 +5,20 @@
 #include <rdma/weft-abi.h>
 
 #include "mem/fastreg.h"
+#include "mem/layout.h"
 #include "object/key.h"
+#include "object/mkey.h"
 #include "object/mw.h"
+#include "ring/sqe.h"
 
-int weft_local_invalidate(const struct weft_accessor *who, const struct weft_sqe *sqe, gfp_t gfp)
+int weft_local_invalidate(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp)
 {
-	return weft_key_invalidate(who, sqe->ex, true);
+	return weft_key_invalidate(who, wqe->sqe.ex, true);
 }
 
-int weft_local_bind(const struct weft_accessor *who, const struct weft_sqe *sqe, gfp_t gfp)
+int weft_local_bind(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp)
 {
+	const struct weft_sqe *sqe = &wqe->sqe;
 	struct weft_mw_request request = {
 		.rkey = sqe->mw.rkey,
 		.new_rkey = sqe->mw.new_rkey,
@@ -28,8 +32,9 @@ int weft_local_bind(const struct weft_accessor *who, const struct weft_sqe *sqe,
 }
 
 /* REG_MR */
-int weft_local_register(const struct weft_accessor *who, const struct weft_sqe *sqe, gfp_t gfp)
+int weft_local_register(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp)
 {
+	const struct weft_sqe *sqe = &wqe->sqe;
 	struct weft_fastreg_request request = {
 		.key = sqe->mw.rkey,
 		.new_key = sqe->mw.new_rkey,
@@ -38,4 +43,19 @@ int weft_local_register(const struct weft_accessor *who, const struct weft_sqe *
 	};
 
 	return weft_fastreg_register(who, &request);
+}
+
+int weft_local_configure(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp)
+{
+	struct weft_layout_request request = {
+		.sge = wqe->sge,
+		.num_sge = wqe->sqe.num_sge,
+		.passes = wqe->sqe.mkey.passes,
+		.access = wqe->sqe.mkey.access,
+		.interleaved = wqe->sqe.mkey.interleaved,
+	};
+
+	if (wqe->sqe.mkey.interleaved > 1)
+		return -EINVAL;
+	return weft_mkey_configure(who, wqe->sqe.mkey.key, &request, gfp);
 }

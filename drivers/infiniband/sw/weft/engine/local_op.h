@@ -10,12 +10,14 @@
 #include <linux/types.h>
 
 struct weft_accessor;
-struct weft_sqe;
+struct weft_swqe;
 
 /* LOCAL_INV; sleeps until all accesses by the key have ended */
-int weft_local_invalidate(const struct weft_accessor *who, const struct weft_sqe *sqe, gfp_t gfp);
+int weft_local_invalidate(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp);
 /* BIND_MW */
-int weft_local_bind(const struct weft_accessor *who, const struct weft_sqe *sqe, gfp_t gfp);
-int weft_local_register(const struct weft_accessor *who, const struct weft_sqe *sqe, gfp_t gfp);
+int weft_local_bind(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp);
+int weft_local_register(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp);
+/* MKEY */
+int weft_local_configure(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp);
 
 #endif /* WEFT_ENGINE_LOCAL_OP_H */

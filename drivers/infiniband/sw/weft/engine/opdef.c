@@ -176,6 +176,12 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		.build = weft_build_masked_fetch_add,
 		.execute = weft_execute_masked_fetch_add,
 	},
+	[WEFT_SQE_MKEY] = {
+		.flags = WEFT_OPF_LOCAL,
+		.services = RC,
+		.wc_opcode = WEFT_WC_MKEY,
+		.local = weft_local_configure,
+	},
 };
 WEFT_EXPORT_FOR_TEST(weft_opdefs);
 

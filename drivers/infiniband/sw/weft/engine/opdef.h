@@ -13,7 +13,7 @@ struct weft_pkt;
 struct weft_qp;
 struct weft_request;
 struct weft_slot;
-struct weft_sqe;
+struct weft_swqe;
 struct weft_tx_batch;
 
 /* Properties of an operation. */
@@ -82,7 +82,7 @@ struct weft_opdef {
 	struct weft_result (*begin)(struct weft_qp *qp, const struct weft_request *req);
 	u64 (*execute)(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io);
 	struct weft_result (*respond)(struct weft_qp *qp, const struct weft_pkt *pkt);
-	int (*local)(const struct weft_accessor *who, const struct weft_sqe *sqe, gfp_t gfp);
+	int (*local)(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp);
 };
 
 extern const struct weft_opdef weft_opdefs[];

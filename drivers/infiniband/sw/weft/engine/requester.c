@@ -145,7 +145,7 @@ static void req_drained(struct weft_qp *qp)
 }
 
 /*
- * Execute a local operation (LOCAL_INV, BIND_MW or REG_MR). With a fence it waits for outstanding
+ * Execute a local operation (LOCAL_INV, BIND_MW, REG_MR or MKEY). With a fence it waits for outstanding
  * responses (IBA 10.8.3.3).
  */
 static noinline enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot *slot,
@@ -160,7 +160,7 @@ static noinline enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot
 		return WEFT_LATER;
 	if (budget->atomic && slot->op->flags & WEFT_OPF_SLEEPS)
 		return WEFT_STOPPED;
-	err = slot->executed ? 0 : slot->op->local(&qp->send.who, &slot->wqe.sqe, gfp);
+	err = slot->executed ? 0 : slot->op->local(&qp->send.who, &slot->wqe, gfp);
 	if (err == -ENOMEM && budget->atomic)
 		return WEFT_STOPPED;
 	if (err)

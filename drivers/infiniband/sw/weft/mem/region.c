@@ -22,6 +22,7 @@
 #include <rdma/ib_verbs.h>
 #include <rdma/weft-abi.h>
 
+#include "mem/layout.h"
 #include "mem/lookup.h"
 #include "mem/null.h"
 #include "mem/odp_pins.h"
@@ -195,7 +196,7 @@ void weft_region_kill(struct weft_region *region)
 WEFT_EXPORT_FOR_TEST(weft_region_kill);
 
 /*
- * Unpublish a memory window and give up its key, of which the low eight bits may be outdated.
+ * Unpublish a memory window or mkey and give up its key, of which the low eight bits may be outdated.
  * Returns the published region, which the caller then owns, or NULL. Any context.
  */
 struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 key)
@@ -211,14 +212,16 @@ struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 ke
 WEFT_EXPORT_FOR_TEST(weft_region_withdraw);
 
 /*
- * Drop the region of a memory window that the caller owns (replaced, withdrawn, or an unused
+ * Drop the region of a memory window or mkey that the caller owns (replaced, withdrawn, or an unused
  * successor), without waiting. It no longer counts as bound. The last access frees it and drops
- * the reference to its parent. Any context.
+ * the references to its parent or leaves. Any context.
  */
 void weft_region_retire(struct weft_region *region)
 {
 	if (region->parent)
 		atomic_dec(&region->parent->bound);
+	if (region->layout)
+		weft_layout_unbind(region->layout);
 	weft_region_put(region);
 }
 WEFT_EXPORT_FOR_TEST(weft_region_retire);
@@ -270,12 +273,14 @@ void weft_region_last_put(struct weft_region *region)
 		weft_odp_pins_detach(region);
 		return;
 	}
-	/* weft_region_kill() waits for a memory region and frees it, nobody waits for a window */
-	if (!weft_lookup_is_window(region)) {
+	/* weft_region_kill() waits for a memory region and frees it, nobody waits for others */
+	if (!weft_lookup_is_window(region) && region->kind != WEFT_REGION_MKEY) {
 		complete_all(&region->idle);
 		return;
 	}
 	weft_region_put(region->parent);
+	if (region->layout)
+		weft_layout_free(region->layout);
 	region_free(region);
 }
 WEFT_EXPORT_FOR_TEST(weft_region_last_put);
@@ -308,6 +313,8 @@ void *weft_region_at_piece(const struct weft_region *region, u64 addr, u64 *cont
 {
 	if (region->kind == WEFT_REGION_NULL)
 		return weft_null_at(region, addr, contiguous);
+	if (region->layout)
+		return weft_layout_at(region->layout, addr - region->iova, contiguous);
 	return weft_pieces_at(region->pieces, region->num_pieces, region->length,
 			      addr - region->iova, contiguous);
 }

@@ -16,6 +16,7 @@
 struct mm_struct;
 struct pid;
 struct weft_fastreg;
+struct weft_layout;
 struct weft_odp_queue;
 struct weft_pi;
 struct weft_region;
@@ -55,6 +56,7 @@ enum weft_region_kind {
 	WEFT_REGION_FASTREG	= 3,	/* for fast registration, valid or not */
 	WEFT_REGION_PINNED	= 4,	/* without a key: pages pinned for a message (odp_pins.h) */
 	WEFT_REGION_NULL	= 5,	/* named by WEFT_NULL_KEY (null.h) */
+	WEFT_REGION_MKEY	= 6,	/* memory of other regions (layout.h), or none yet */
 };
 
 /*
@@ -63,6 +65,9 @@ enum weft_region_kind {
  */
 #define WEFT_NO_BLOCKS		((void **)ZERO_SIZE_PTR)
 #define WEFT_NO_BLOCKS_SHIFT	63
+
+/* The pieces of a region that has a layout in their place. */
+#define WEFT_NO_PIECES		((struct weft_piece *)ZERO_SIZE_PTR)
 
 /*
  * Memory that a key names.
@@ -99,7 +104,7 @@ struct weft_region {
 	 */
 	void			**blocks;
 	u32			page_shift;	/* log2 of the size of a block */
-	u32			num_pieces;
+	u32			num_pieces;	/* WEFT_REGION_MKEY: the most parts of a layout */
 	/* in place of @blocks, from @iova up: for a list with gaps, or for contiguous memory */
 	struct weft_piece	*pieces;
 	enum weft_region_kind	kind;
@@ -117,6 +122,7 @@ struct weft_region {
 	struct completion	idle;		/* completed with the last reference */
 	struct rcu_head		rcu;
 	struct weft_registrant	by;
+	struct weft_layout	*layout;	/* WEFT_REGION_MKEY, or NULL */
 };
 
 /* A checked range of memory. Without a @region @addr is a kernel address. */

@@ -113,9 +113,9 @@ enum weft_inject_field {
  * an operation, and these for responses.
  */
 enum weft_inject_response {
-	WEFT_INJECT_ACK			= BIT(16),
-	WEFT_INJECT_READ_RESPONSE	= BIT(17),
-	WEFT_INJECT_ATOMIC_ACK		= BIT(18),
+	WEFT_INJECT_ACK			= BIT(24),
+	WEFT_INJECT_READ_RESPONSE	= BIT(25),
+	WEFT_INJECT_ATOMIC_ACK		= BIT(26),
 };
 
 /* The process that has made a QP or CQ; all zero for a kernel consumer's. */

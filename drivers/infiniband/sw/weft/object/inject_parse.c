@@ -58,6 +58,7 @@ static const struct inject_name inject_opcodes[] = {
 	{ "cmp-swp", SQE(CMP_SWP) }, { "fetch-add", SQE(FETCH_ADD) },
 	{ "atomic-write", SQE(ATOMIC_WRITE) }, { "flush", SQE(FLUSH) },
 	{ "local-inv", SQE(LOCAL_INV) }, { "bind-mw", SQE(BIND_MW) }, { "reg-mr", SQE(REG_MR) },
+	{ "mkey", SQE(MKEY) },
 	{ "ack", WEFT_INJECT_ACK }, { "read-response", WEFT_INJECT_READ_RESPONSE },
 	{ "atomic-ack", WEFT_INJECT_ATOMIC_ACK }, { }
 };

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Memory windows. The rules are those of IBA 10.6.7.
+ * Memory windows, and the life of mkeys (object/mkey.h). The rules are those of IBA 10.6.7.
  */
 #include "object/mw.h"
+
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include <rdma/weft-abi.h>
 
 #include "compat/placement.h"
 #include "mem/region.h"
 #include "object/count.h"
 #include "object/dev.h"
 #include "object/inject.h"
+#include "object/mkey.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
 #include "pause.h"
-
-#include <linux/slab.h>
 
 #define MW_KEY_MASK	0xff
 #define MW_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ | \
@@ -23,14 +27,34 @@
 /* Rights that need local write access to the region (C10-74). */
 #define MW_WRITE_ACCESS	(IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC)
 
+/* The provider sends a request only if it wants an mkey. */
+static int mw_read_request(struct ib_mw *ib_mw, struct ib_udata *udata,
+			   struct weft_alloc_mw_req *req)
+{
+	int ret;
+
+	memset(req, 0, sizeof(*req));
+	if (!weft_udata_empty(udata))
+		return 0;
+	ret = weft_udata_rxe(udata) ? -EINVAL :
+	      weft_udata_read(udata, req, sizeof(*req), sizeof(*req), 0);
+	if (!ret && (req->reserved_0c || ib_mw->type != IB_MW_TYPE_2))
+		ret = -EINVAL;
+	if (ret)
+		return weft_refuse_request(ib_mw->device, ret, "allocate MW", udata);
+	return weft_check_range(ib_mw->device, "allocate mkey", "max_entries", req->max_entries, 1,
+				WEFT_MKEY_ENTRIES);
+}
+
 int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata)
 {
 	struct weft_dev *dev = to_weft_dev(ib_mw->device);
+	struct weft_alloc_mw_req req;
 	struct weft_region *window;
-	int ret = weft_udata_empty(udata);
+	int ret = mw_read_request(ib_mw, udata, &req);
 
 	if (ret)
-		return weft_refuse_request(ib_mw->device, ret, "allocate MW", udata);
+		return ret;
 	ret = weft_inject_verb(ib_mw->device, WEFT_VERB_ALLOC_MW);
 	if (ret)
 		return ret;
@@ -43,6 +67,8 @@ int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata)
 	}
 	window->kind = ib_mw->type == IB_MW_TYPE_1 ? WEFT_REGION_MW1 :
 						     WEFT_REGION_MW2;
+	if (req.max_entries)
+		weft_mkey_init(window, req.max_entries);
 	window->pd = ib_mw->pd;
 	ib_mw->rkey = window->key;
 	weft_region_publish(window);
@@ -50,7 +76,7 @@ int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata)
 }
 WEFT_EXPORT_FOR_TEST(weft_alloc_mw);
 
-/* Unbind and free a window. Accesses in progress complete. */
+/* Unbind and free a window or mkey. Accesses in progress complete. */
 int weft_dealloc_mw(struct ib_mw *ib_mw)
 {
 	struct weft_dev *dev = to_weft_dev(ib_mw->device);

@@ -142,7 +142,7 @@ static struct weft_alloc_ucontext_resp ucontext_resp(const struct ib_ucontext *i
 	return (struct weft_alloc_ucontext_resp){
 		.comp_mask = (COMPAT_PLACEMENT_CAPS ? WEFT_UCONTEXT_PLACEMENT : 0) |
 			     (to_weft_dev(ibuc->device)->hca ? WEFT_UCONTEXT_IP_CSUM : 0) |
-			     WEFT_UCONTEXT_NULL_KEY,
+			     WEFT_UCONTEXT_NULL_KEY | WEFT_UCONTEXT_MKEY,
 		.doorbell_fd = new->fd,
 		.max_inline = WEFT_MAX_INLINE,
 	};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Mkeys: keys of a process whose memory is a layout of other regions. To the core an mkey is a
+ * memory window, which has the same life: weft_alloc_mw() and weft_dealloc_mw().
+ */
+#ifndef WEFT_OBJECT_MKEY_H
+#define WEFT_OBJECT_MKEY_H
+
+#include <linux/types.h>
+
+struct weft_accessor;
+struct weft_layout_request;
+struct weft_region;
+
+void weft_mkey_init(struct weft_region *mkey, u32 max_entries);
+int weft_mkey_configure(const struct weft_accessor *who, u32 key,
+			const struct weft_layout_request *request, gfp_t gfp);
+int weft_mkey_invalidate(const struct weft_accessor *who, u32 key, gfp_t gfp);
+
+#endif /* WEFT_OBJECT_MKEY_H */
