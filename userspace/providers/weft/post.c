@@ -443,7 +443,7 @@ static inline struct weft_sqe *wr_begin(struct weft_qp *qp, uint8_t opcode)
 
 	if (unlikely(sq->batch_error))
 		return NULL;
-	if (unlikely(sq->unaddressed || (flags & ~sq->send_flags)))
+	if (unlikely(sq->unfinished || (flags & ~sq->send_flags)))
 		return wr_fail(sq, EINVAL);
 	if (unlikely(weft_queue_full(&sq->queue)))
 		return wr_fail(sq, ENOMEM);
@@ -456,9 +456,19 @@ static inline struct weft_sqe *wr_begin(struct weft_qp *qp, uint8_t opcode)
 	sqe->inline_length = 0;
 
 	sq->sqe = sqe;
-	sq->unaddressed = sq->addressed & 1 << opcode;
+	sq->unfinished = sq->addressed & 1 << opcode;
 	sq->queue.producer++;
 	return sqe;
+}
+
+struct weft_sqe *weft_wr_begin(struct weft_qp *qp, uint8_t opcode)
+{
+	return wr_begin(qp, opcode);
+}
+
+struct weft_sqe *weft_wr_fail(struct weft_sq *sq, int error)
+{
+	return wr_fail(sq, error);
 }
 
 static inline void wr_begin_ex(struct ibv_qp_ex *ibqp, uint8_t opcode,
@@ -637,20 +647,20 @@ static void wr_set_ud_addr(struct ibv_qp_ex *ibqp, struct ibv_ah *ah,
 		return;
 	}
 	put_ud(sq->sqe, ah, remote_qpn, remote_qkey);
-	sq->unaddressed = false;
+	sq->unfinished = false;
 }
 
 static void wr_set_xrc_srqn(struct ibv_qp_ex *ibqp, uint32_t remote_srqn)
 {
 	struct weft_sq *sq = &to_weft_qp_ex(ibqp)->sq;
 
-	if (unlikely(!sq->sqe || !sq->unaddressed ||
+	if (unlikely(!sq->sqe || !sq->unfinished ||
 		     ibqp->qp_base.qp_type != IBV_QPT_XRC_SEND)) {
 		wr_fail(sq, EINVAL);
 		return;
 	}
 	sq->sqe->xrc.srqn = remote_srqn;
-	sq->unaddressed = false;
+	sq->unfinished = false;
 }
 
 /* The work request being built. It fails unless its opcode is in @ops and its data @fits. */
@@ -739,7 +749,7 @@ static void wr_start(struct ibv_qp_ex *ibqp)
 	sq->batch_start = sq->queue.producer;
 	sq->batch_error = sq_refusal(qp);
 	sq->batch_binds = false;
-	sq->unaddressed = false;
+	sq->unfinished = false;
 	sq->sqe = NULL;
 }
 
@@ -757,7 +767,7 @@ static int wr_complete(struct ibv_qp_ex *ibqp)
 	struct weft_sq *sq = &to_weft_qp_ex(ibqp)->sq;
 	int ret;
 
-	if (unlikely(sq->unaddressed))
+	if (unlikely(sq->unfinished))
 		wr_fail(sq, EINVAL);
 	if (unlikely(sq->batch_error)) {
 		ret = sq->batch_error;

@@ -213,12 +213,22 @@ static int qp_check_attr_ex(struct ibv_context *context,
 	return 0;
 }
 
+/* An mkey of any QP that has such work requests can have a list of 4, or 3 interleaved entries. */
+#define LEAST_MKEY_SGES	6U
+
 static_assert(offsetof(struct ibv_qp_init_attr_ex, sq_sig_all) ==
 		      offsetof(struct ibv_qp_init_attr, sq_sig_all),
 	      "the extended attributes begin with the plain ones");
 
 struct ibv_qp *weft_create_qp_ex(struct ibv_context *context,
 				 struct ibv_qp_init_attr_ex *attr)
+{
+	return weft_create_qp_extra(context, attr, &(struct weft_qp_extra){});
+}
+
+struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
+				    struct ibv_qp_init_attr_ex *attr,
+				    const struct weft_qp_extra *extra)
 {
 	struct ibv_qp_init_attr_ex attr_ex = {
 		.comp_mask = qp_owner(attr) | IBV_QP_INIT_ATTR_CREATE_FLAGS,
@@ -248,6 +258,8 @@ struct ibv_qp *weft_create_qp_ex(struct ibv_context *context,
 	if (attr_ex.create_flags & IBV_QP_CREATE_SOURCE_QPN)
 		attr_ex.source_qpn = attr->source_qpn;
 	qp_copy_attr(&attr_ex, (const struct ibv_qp_init_attr *)attr);
+	if (extra->mkey_ops && attr_ex.cap.max_send_sge < LEAST_MKEY_SGES)
+		attr_ex.cap.max_send_sge = LEAST_MKEY_SGES;
 	qp = qp_create(context, &attr_ex);
 	if (!qp)
 		return NULL;
@@ -258,6 +270,7 @@ struct ibv_qp *weft_create_qp_ex(struct ibv_context *context,
 		qp->vqp.tail[to_weft_context(context)->qp_mask].comp_mask |=
 			VERBS_QP_EX;
 	}
+	weft_set_mkey_ops(qp, extra->mkey_ops);
 	return &qp->vqp.qp;
 }
 

@@ -34,6 +34,7 @@ VERBS_DRIVER_CMD(uweft_create_xsrq, ibv_create_xsrq, weft_create_srq_req);
 VERBS_DRIVER_RESP(uweft_create_xsrq, ib_uverbs_create_srq_resp,
 		  weft_create_srq_resp);
 VERBS_DRIVER_CMD(uweft_modify_srq, ibv_modify_srq, weft_modify_srq_req);
+VERBS_DRIVER_CMD(uweft_alloc_mw, ibv_alloc_mw, weft_alloc_mw_req);
 VERBS_DRIVER_RESP(uweft_create_ah, ib_uverbs_create_ah_resp,
 		  weft_create_ah_resp);
 

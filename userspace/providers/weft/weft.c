@@ -162,6 +162,7 @@ static void set_up_context(struct weft_context *context, int doorbell_fd,
 	context->placement = comp_mask & WEFT_UCONTEXT_PLACEMENT;
 	context->ip_csum = comp_mask & WEFT_UCONTEXT_IP_CSUM;
 	context->null_key = comp_mask & WEFT_UCONTEXT_NULL_KEY;
+	context->mkeys = comp_mask & WEFT_UCONTEXT_MKEY;
 }
 
 static struct verbs_context *alloc_context(struct ibv_device *device,
@@ -242,6 +243,12 @@ static const struct verbs_device_ops weft_device_ops = {
 	.alloc_context		= alloc_context,
 	.import_context		= import_context,
 };
+
+bool weft_is_own(const struct ibv_device *device)
+{
+	return container_of(device, struct verbs_device, device)->ops ==
+	       &weft_device_ops;
+}
 
 /* libibverbs loads the provider to have it register itself. */
 static __attribute__((constructor)) void register_driver(void)

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <infiniband/weftdv.h>
+
 #include "map.h"
 #include "queue.h"
 #include "rdmacore/driver.h"
@@ -28,6 +30,8 @@ struct weft_context {
 	bool ip_csum;
 	/* the device has WEFT_NULL_KEY */
 	bool null_key;
+	/* the device has mkeys */
+	bool mkeys;
 	/* index of comp_mask in struct verbs_qp.tail */
 	unsigned int qp_mask;
 };
@@ -57,12 +61,15 @@ struct weft_pd {
  *	enum weft_sqe_opcode; immutable
  * @connectionless: the QP type is UD or RAW_PACKET; immutable
  * @max_inline: bytes; immutable
+ * @max_entries: of an mkey, that fit into a slot; immutable
  * @max_tso_header: bytes, 0: the QP has no TSO; immutable
  * @flags: WEFT_SQE_SIGNALED if all work requests are signaled; immutable
  * @batch_start: index at ibv_wr_start()
  * @batch_error: first errno since ibv_wr_start()
  * @sqe: work request that the ibv_wr calls are building, or NULL
- * @unaddressed: @sqe has no destination yet
+ * @unfinished: @sqe lacks its destination, or setters of an mkey
+ * @setters: that @sqe still lacks
+ * @set: those that it has had, a bit each
  * @batch_binds: the batch binds a memory window
  */
 struct weft_sq {
@@ -72,10 +79,13 @@ struct weft_sq {
 	uint32_t addressed;
 	uint32_t max_inline;
 	uint32_t max_tso_header;
+	uint32_t max_entries;
 	uint8_t flags;
 	bool connectionless;
-	bool unaddressed;
+	bool unfinished;
 	bool batch_binds;
+	uint8_t setters;
+	uint8_t set;
 	uint32_t batch_start;
 	int batch_error;
 	struct weft_sqe *sqe;
@@ -88,6 +98,8 @@ struct weft_sq {
  * @rq: receive queue, without entries if the QP uses an SRQ
  * @rate_limit: the last value set, in kbit/s, as uverbs does not return it
  * @parent: parent domain in which it was created, or NULL; immutable
+ * @dv: builders of mkeys, those of @dv_ops; immutable
+ * @dv_ops: enum weftdv_qp_create_send_ops_flags; immutable
  */
 struct weft_qp {
 	struct verbs_qp vqp;
@@ -95,6 +107,8 @@ struct weft_qp {
 	struct weft_queue rq;
 	uint32_t rate_limit;
 	struct weft_pd *parent;
+	struct weftdv_qp_ex dv;
+	uint64_t dv_ops;
 };
 
 /* The receive queue of a QP that libibverbs does not know, see weft-abi.h. */
@@ -177,6 +191,11 @@ static inline struct weft_qp *to_weft_qp_ex(struct ibv_qp_ex *qp)
 static inline struct weft_wq *to_weft_wq(struct ibv_wq *wq)
 {
 	return container_of(wq, struct weft_wq, wq);
+}
+
+static inline struct weft_qp *to_weft_qp_dv(struct weftdv_qp_ex *dv)
+{
+	return container_of(dv, struct weft_qp, dv);
 }
 
 static inline struct weft_srq *to_weft_srq(struct ibv_srq *srq)
@@ -262,6 +281,16 @@ uint32_t weft_addressed_opcodes(enum ibv_qp_type type);
 /* Set the ibv_wr functions that the consumer asked for by enum ibv_qp_create_send_ops_flags. */
 void weft_set_wr_ops(struct weft_qp *qp, uint64_t ops);
 
+/*
+ * For builders outside of post.c: begin a work request, or record the first error of the batch.
+ * NULL: the batch fails.
+ */
+struct weft_sqe *weft_wr_begin(struct weft_qp *qp, uint8_t opcode);
+struct weft_sqe *weft_wr_fail(struct weft_sq *sq, int error);
+
+/* Set the functions that build mkeys, those of enum weftdv_qp_create_send_ops_flags. */
+void weft_set_mkey_ops(struct weft_qp *qp, uint64_t ops);
+
 /* release.c */
 
 /*
@@ -271,6 +300,7 @@ void weft_set_wr_ops(struct weft_qp *qp, uint64_t ops);
 int weft_set_ops(struct weft_context *context, const struct ibv_device *device);
 
 /* weft.c, pd.c, mem.c, ah.c */
+bool weft_is_own(const struct ibv_device *device);
 int weft_query_device_ex(struct ibv_context *context,
 			 const struct ibv_query_device_ex_input *input,
 			 struct ibv_device_attr_ex *attr, size_t attr_size);
@@ -372,6 +402,16 @@ int weft_qp_init_queues(struct weft_qp *qp,
 void weft_qp_restart(struct weft_qp *qp);
 /* The kernel does not have the QP any more. */
 void weft_qp_end_queues(struct weft_qp *qp);
+
+/* What weftdv_create_qp() adds to ibv_create_qp_ex(). */
+struct weft_qp_extra {
+	/* enum weftdv_qp_create_send_ops_flags; the send queue has room for their lists */
+	uint64_t mkey_ops;
+};
+
+struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
+				    struct ibv_qp_init_attr_ex *attr,
+				    const struct weft_qp_extra *extra);
 
 /* wq.c */
 struct ibv_wq *weft_create_wq(struct ibv_context *context,

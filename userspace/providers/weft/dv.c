@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
+/*
+ * Direct verbs: the provider's part of libweft, see userspace/libweft/table.h. mkey.c has the
+ * builders of work requests.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <table.h>
+
+#include "weft.h"
+#include "weft-abi.h"
+
+/* To the kernel it is a memory window of type 2. */
+struct weft_mkey {
+	struct weftdv_mkey dv;
+	struct ibv_mw mw;
+};
+
+/* The flags that work, of QPs of all types. */
+static uint32_t dv_create_flags(void)
+{
+	/* the kernel always puts data where they belong before it says so */
+	return WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
+}
+
+static uint64_t dv_send_ops(struct ibv_context *context)
+{
+	if (!to_weft_context(context)->mkeys)
+		return 0;
+	return WEFTDV_QP_EX_WITH_MR_INTERLEAVED | WEFTDV_QP_EX_WITH_MR_LIST |
+	       WEFTDV_QP_EX_WITH_MKEY_CONFIGURE;
+}
+
+static int dv_query_device(struct ibv_context *context,
+			   struct weftdv_device_attr *attr)
+{
+	const bool mkeys = to_weft_context(context)->mkeys;
+
+	attr->comp_mask &= WEFTDV_DEVICE_ATTR_QP | WEFTDV_DEVICE_ATTR_MKEY;
+	if (attr->comp_mask & WEFTDV_DEVICE_ATTR_QP) {
+		attr->qp_create_flags = dv_create_flags();
+		attr->send_ops_flags = dv_send_ops(context);
+	}
+	if (attr->comp_mask & WEFTDV_DEVICE_ATTR_MKEY) {
+		attr->mkey_create_flags =
+			mkeys ? WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT : 0;
+		attr->max_mkey_entries = mkeys ? WEFT_MKEY_ENTRIES : 0;
+	}
+	return 0;
+}
+
+/* 0, or an errno: EINVAL what makes no sense, EOPNOTSUPP what the device does not have. */
+static int dv_check_qp(struct ibv_context *context,
+		       const struct ibv_qp_init_attr_ex *attr,
+		       const struct weftdv_qp_init_attr *dv_attr)
+{
+	const uint64_t dc = WEFTDV_QP_INIT_ATTR_MASK_DC |
+			    WEFTDV_QP_INIT_ATTR_MASK_DCI_STREAMS;
+	const uint32_t scatter = WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE |
+				 WEFTDV_QP_CREATE_ALLOW_SCATTER_TO_CQE;
+	const uint64_t mask = dv_attr->comp_mask;
+
+	if (!check_comp_mask(mask, WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS |
+				   WEFTDV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS | dc))
+		return EINVAL;
+	if ((attr->qp_type == IBV_QPT_DRIVER) != !!(mask & dc))
+		return EINVAL;
+	if (mask & dc)
+		return EOPNOTSUPP;
+	if (mask & WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS) {
+		if ((dv_attr->create_flags & scatter) == scatter)
+			return EINVAL;
+		if (dv_attr->create_flags & ~dv_create_flags())
+			return EOPNOTSUPP;
+	}
+	if (!(mask & WEFTDV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS) ||
+	    !dv_attr->send_ops_flags)
+		return 0;
+	if (attr->qp_type != IBV_QPT_RC ||
+	    dv_attr->send_ops_flags & ~dv_send_ops(context))
+		return EOPNOTSUPP;
+	/* the builders begin and end with ibv_wr_start() and ibv_wr_complete() */
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS))
+		return EINVAL;
+	return 0;
+}
+
+static struct ibv_qp *dv_create_qp(struct ibv_context *context,
+				   struct ibv_qp_init_attr_ex *attr,
+				   struct weftdv_qp_init_attr *dv_attr)
+{
+	static const struct weftdv_qp_init_attr none;
+	const struct weftdv_qp_init_attr *dv = dv_attr ? dv_attr : &none;
+	struct weft_qp_extra extra = {};
+	int ret;
+
+	ret = dv_check_qp(context, attr, dv);
+	if (ret) {
+		errno = ret;
+		return NULL;
+	}
+	if (dv->comp_mask & WEFTDV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS)
+		extra.mkey_ops = dv->send_ops_flags;
+	return weft_create_qp_extra(context, attr, &extra);
+}
+
+static struct weftdv_qp_ex *dv_qp_ex(struct ibv_qp_ex *qp)
+{
+	struct weft_qp *weft_qp = to_weft_qp_ex(qp);
+
+	if (weft_qp->dv_ops)
+		return &weft_qp->dv;
+	errno = EOPNOTSUPP;
+	return NULL;
+}
+
+static struct weftdv_mkey *dv_create_mkey(struct weftdv_mkey_init_attr *attr)
+{
+	struct ib_uverbs_alloc_mw_resp resp;
+	struct uweft_alloc_mw cmd = {};
+	struct weft_mkey *mkey;
+	int ret;
+
+	if (!to_weft_context(attr->pd->context)->mkeys ||
+	    attr->create_flags & ~WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT) {
+		errno = EOPNOTSUPP;
+		return NULL;
+	}
+	if (!attr->create_flags || !attr->max_entries) {
+		errno = EINVAL;
+		return NULL;
+	}
+	mkey = calloc(1, sizeof(*mkey));
+	if (!mkey)
+		return NULL;
+
+	cmd.drv.max_entries = attr->max_entries;
+	ret = ibv_cmd_alloc_mw(attr->pd, IBV_MW_TYPE_2, &mkey->mw, &cmd.ibv_cmd,
+			       sizeof(cmd), &resp, sizeof(resp));
+	if (ret)
+		goto err_free;
+	/* what ibv_alloc_mw() sets, and libibverbs needs to deallocate it */
+	mkey->mw.context = attr->pd->context;
+	mkey->mw.pd = attr->pd;
+	mkey->dv.lkey = mkey->mw.rkey;
+	mkey->dv.rkey = mkey->mw.rkey;
+	return &mkey->dv;
+
+err_free:
+	free(mkey);
+	errno = ret;
+	return NULL;
+}
+
+static int dv_destroy_mkey(struct weftdv_mkey *dv)
+{
+	struct weft_mkey *mkey = container_of(dv, struct weft_mkey, dv);
+	int ret;
+
+	ret = ibv_cmd_dealloc_mw(&mkey->mw);
+	if (ret)
+		return ret;
+
+	free(mkey);
+	return 0;
+}
+
+__attribute__((visibility("default")))
+const struct weft_dv_table WEFT_DV_TABLE = {
+	.size		= sizeof(WEFT_DV_TABLE),
+	.is_own		= weft_is_own,
+	.query_device	= dv_query_device,
+	.create_qp	= dv_create_qp,
+	.qp_ex		= dv_qp_ex,
+	.create_mkey	= dv_create_mkey,
+	.destroy_mkey	= dv_destroy_mkey,
+};
