@@ -23,7 +23,8 @@ static int layout_check_leaf(const struct weft_region *leaf, const struct weft_a
 			     u32 access)
 {
 	/* pages that come and go would need a list of their own for each leaf */
-	if (leaf->kind != WEFT_REGION_MR || leaf->pd != who->pd || leaf->mm || (!leaf->blocks && !leaf->pieces))
+	if (leaf->kind != WEFT_REGION_MR || leaf->pd != who->pd || leaf->mm ||
+	    (!leaf->blocks && !leaf->pieces))
 		return -EINVAL;
 	return access & ~leaf->access ? -EACCES : 0;
 }
@@ -83,7 +84,8 @@ static int layout_add(struct weft_layout *layout, const struct weft_accessor *wh
  * longer than an address space; -ENOMEM. Any context.
  */
 struct weft_layout *weft_layout_create(const struct weft_accessor *who,
-				       const struct weft_layout_request *request, u32 max, gfp_t gfp)
+				       const struct weft_layout_request *request, u32 max,
+				       gfp_t gfp)
 {
 	u32 step = request->interleaved ? 2 : 1, num = request->num_sge / step, i;
 	struct weft_layout *layout;

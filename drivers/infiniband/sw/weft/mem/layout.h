@@ -34,7 +34,7 @@ struct weft_layout {
 
 /* What a process asks for: a private copy, not checked yet. */
 struct weft_layout_request {
-	const struct weft_sge	*sge;	/* of each part; if @interleaved, each with its skip behind it */
+	const struct weft_sge	*sge;	/* of the parts; if @interleaved, a skip is behind each */
 	u32			num_sge;
 	u32			passes;
 	u32			access;	/* rights that each leaf must grant */
@@ -42,7 +42,8 @@ struct weft_layout_request {
 };
 
 struct weft_layout *weft_layout_create(const struct weft_accessor *who,
-				       const struct weft_layout_request *request, u32 max, gfp_t gfp);
+				       const struct weft_layout_request *request, u32 max,
+				       gfp_t gfp);
 void weft_layout_unbind(const struct weft_layout *layout);
 void weft_layout_free(struct weft_layout *layout);
 void *weft_layout_at(const struct weft_layout *layout, u64 offset, u64 *contiguous);

@@ -196,8 +196,8 @@ void weft_region_kill(struct weft_region *region)
 WEFT_EXPORT_FOR_TEST(weft_region_kill);
 
 /*
- * Unpublish a memory window or mkey and give up its key, of which the low eight bits may be outdated.
- * Returns the published region, which the caller then owns, or NULL. Any context.
+ * Unpublish a memory window or mkey and give up its key, of which the low eight bits may be
+ * outdated. Returns the published region, which the caller then owns, or NULL. Any context.
  */
 struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 key)
 {
@@ -212,9 +212,9 @@ struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 ke
 WEFT_EXPORT_FOR_TEST(weft_region_withdraw);
 
 /*
- * Drop the region of a memory window or mkey that the caller owns (replaced, withdrawn, or an unused
- * successor), without waiting. It no longer counts as bound. The last access frees it and drops
- * the references to its parent or leaves. Any context.
+ * Drop the region of a memory window or mkey that the caller owns (replaced, withdrawn, or an
+ * unused successor), without waiting. It no longer counts as bound. The last access frees it and
+ * drops the references to its parent or leaves. Any context.
  */
 void weft_region_retire(struct weft_region *region)
 {

@@ -11,8 +11,8 @@
 
 /*
  * Invalidate @key, the current key of a type 2 memory window, of a region for fast registration,
- * or, not by a peer, of an mkey. @who is the QP of the LOCAL_INV work request, or the receiver of the SEND with
- * Invalidate. With @wait, wait for accesses to end (process context, may sleep).
+ * or, not by a peer, of an mkey. @who is the QP of the LOCAL_INV work request, or the receiver of
+ * the SEND with Invalidate. With @wait, wait for accesses to end (process context, may sleep).
  *
  * Return: 0; -EBUSY and -ENOMEM: without @wait, try again; else see weft_mw_invalidate() and
  * weft_fastreg_invalidate().
