@@ -121,18 +121,6 @@ static inline void weft_message_fetch(struct weft_qp *qp, struct weft_iter *dst,
 struct weft_result weft_begin_word(struct weft_qp *qp, const struct weft_request *req);
 struct weft_result weft_begin_flush(struct weft_qp *qp, const struct weft_request *req);
 
-/* weft_opdef.execute */
-u64 weft_execute_cmp_swp(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io);
-u64 weft_execute_fetch_add(struct weft_qp *qp, const struct weft_request *req,
-			   struct weft_iter *io);
-u64 weft_execute_masked_cmp_swp(struct weft_qp *qp, const struct weft_request *req,
-				struct weft_iter *io);
-u64 weft_execute_masked_fetch_add(struct weft_qp *qp, const struct weft_request *req,
-				  struct weft_iter *io);
-u64 weft_execute_atomic_write(struct weft_qp *qp, const struct weft_request *req,
-			      struct weft_iter *io);
-u64 weft_execute_flush(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io);
-
 enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *req);
 const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fault fault);
 void weft_message_flush(struct weft_qp *qp);

@@ -7,6 +7,7 @@
 #include "engine/opdef.h"
 
 #include "compat/placement.h"
+#include "engine/execute.h"
 #include "engine/local_op.h"
 #include "engine/message.h"
 #include "engine/respond.h"

@@ -3,6 +3,7 @@
 #include "engine/reply.h"
 
 #include "engine/early.h"
+#include "engine/execute.h"
 #include "engine/link.h"
 #include "engine/odp.h"
 #include "object/dev.h"

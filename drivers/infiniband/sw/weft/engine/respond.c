@@ -2,6 +2,7 @@
 
 #include "engine/respond.h"
 
+#include "engine/execute.h"
 #include "engine/message.h"
 #include "engine/odp.h"
 #include "engine/pkt.h"
