@@ -454,6 +454,106 @@ void scatters_fcs(void)
 	note(NULL);
 }
 
+static void wq_post(struct ibv_wq *wq, int slot)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)b.buf + slot * SLOT, .length = SLOT, .lkey = b.mr->lkey,
+	};
+	struct ibv_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	SAME(ibv_post_wq_recv(wq, &wr, &bad), 0);
+}
+
+static int wq_strip(struct ibv_wq *wq, bool strip)
+{
+	struct ibv_wq_attr attr = {
+		.attr_mask = IBV_WQ_ATTR_FLAGS,
+		.flags = strip ? IBV_WQ_FLAGS_CVLAN_STRIPPING : 0,
+		.flags_mask = IBV_WQ_FLAGS_CVLAN_STRIPPING,
+	};
+
+	return ibv_modify_wq(wq, &attr);
+}
+
+/* the same of a WQ, which may change its mind about the tag, but not about the FCS */
+void wq_shapes(void)
+{
+	static uint8_t key[40] = { 1 };
+	struct ibv_wq_init_attr wq_init = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 16, .max_sge = 1,
+		.comp_mask = IBV_WQ_INIT_ATTR_FLAGS,
+		.create_flags = IBV_WQ_FLAGS_CVLAN_STRIPPING | IBV_WQ_FLAGS_SCATTER_FCS,
+	};
+	struct ibv_rwq_ind_table_init_attr table_init = {};
+	struct ibv_qp_init_attr_ex init = {
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
+			     IBV_QP_INIT_ATTR_RX_HASH,
+		.rx_hash_conf = {
+			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = sizeof(key), .rx_hash_key = key,
+		},
+	};
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	struct ibv_wq_attr attr = {
+		.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY,
+	};
+	struct ibv_wq *wq;
+	uint32_t crc;
+
+	side_open(&a);
+	side_open(&b);
+	wq_init.pd = b.pd;
+	wq_init.cq = b.cq;
+	wq = ibv_create_wq(b.ctx, &wq_init);
+	CHECK(wq);
+	SAME(ibv_modify_wq(wq, &attr), 0);
+	table_init.ind_tbl = &wq;
+	init.rwq_ind_tbl = ibv_create_rwq_ind_table(b.ctx, &table_init);
+	CHECK(init.rwq_ind_tbl);
+	init.pd = b.pd;
+	SAME(ibv_destroy_qp(b.qp), 0);
+	b.qp = ibv_create_qp_ex(b.ctx, &init);
+	CHECK(b.qp);
+	rule_mac(&rule, mac_unicast);
+	rule_make(&b, &rule);
+
+	wq_post(wq, 0);
+	send_frame(100, ETH_P_8021Q);
+	SAME(got_frame(0, 100), 0x7123);
+	crc = htole32(crc_of(a.buf, 100));
+	SAME(memcmp(b.buf, a.buf, 12), 0);
+	SAME(memcmp(b.buf + 12, a.buf + 16, 84), 0);
+	SAME(memcmp(b.buf + 96, &crc, 4), 0);
+
+	SAME(wq_strip(wq, false), 0);
+	wq_post(wq, 1);
+	send_frame(100, ETH_P_8021Q);
+	SAME(got_frame(1, 104), 0);
+	SAME(memcmp(b.buf + SLOT, a.buf, 100), 0);
+	SAME(memcmp(b.buf + SLOT + 100, &crc, 4), 0);
+
+	SAME(wq_strip(wq, true), 0);
+	wq_post(wq, 2);
+	send_frame(100, ETH_P_8021Q);
+	SAME(got_frame(2, 100), 0x7123);
+
+	/* a refusal, of the flags or of the state, changes nothing */
+	attr = (struct ibv_wq_attr){
+		.attr_mask = IBV_WQ_ATTR_FLAGS,
+		.flags_mask = IBV_WQ_FLAGS_CVLAN_STRIPPING | IBV_WQ_FLAGS_SCATTER_FCS,
+	};
+	REFUSED(ibv_modify_wq(wq, &attr), EOPNOTSUPP);
+	attr.attr_mask |= IBV_WQ_ATTR_CURR_STATE;
+	attr.flags_mask = IBV_WQ_FLAGS_CVLAN_STRIPPING;
+	attr.curr_wq_state = IBV_WQS_ERR;
+	REFUSED(ibv_modify_wq(wq, &attr), EINVAL);
+	wq_post(wq, 3);
+	send_frame(100, ETH_P_8021Q);
+	SAME(got_frame(3, 100), 0x7123);
+	note(NULL);
+}
+
 /* Turns the net device's own TSO on or off. */
 static void set_offload(int fd, bool on)
 {

@@ -854,7 +854,7 @@ static void removed(void)
 TESTS(
 	TEST(says_what_it_can), TEST(states), TEST(queues), TEST(needs_net_raw), TEST(lengths),
 	TEST(lists), TEST(receives), TEST(receives_in_rtr), TEST(own_context), TEST(checksums),
-	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs),
+	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(wq_shapes),
 	TEST(priorities), TEST(tags), TEST(labels), TEST(refused_rules), TEST(counts_frames),
 	TEST(counters_refused), TEST(churns_rules), TEST(many_rules), TEST(removed),
 	TEST(rss_caps), TEST(wq_refused), TEST(rss_refused), TEST(rss_objects), TEST(wq_states),

@@ -66,6 +66,7 @@ void tso_frames(void);
 void tso_refused(void);
 void strips_vlan(void);
 void scatters_fcs(void);
+void wq_shapes(void);
 void wire_tso(void);
 
 /* frames-count.c */

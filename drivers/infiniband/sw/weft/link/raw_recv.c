@@ -33,7 +33,7 @@ static enum weft_verdict raw_take(struct weft_qp *qp, const struct sk_buff *skb,
 	enum weft_verdict verdict;
 	struct weft_iter src;
 
-	weft_raw_shape(&shape, skb->data, skb->len, qp->create_flags);
+	weft_raw_shape(&shape, skb->data, skb->len, READ_ONCE(qp->create_flags));
 	src = (struct weft_iter){ .span = shape.part, .left = shape.num };
 	frame.length = shape.length;
 	frame.cvlan = shape.cvlan;

@@ -50,7 +50,8 @@ struct weft_qp {
 	 * is removed; cleared with both turns stopped.
 	 */
 	u32			fault;
-	u32			create_flags;	/* enum ib_qp_create_flags */
+	/* enum ib_qp_create_flags; that of a WQ loses and gets CVLAN_STRIPPING at any time */
+	u32			create_flags;
 	kuid_t			user;		/* charged for the QP, see weft_user() */
 	struct weft_inject_owner owner;		/* for injection rules */
 	struct weft_owner	maker;		/* may read the records of the QP */

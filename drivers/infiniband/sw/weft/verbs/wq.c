@@ -166,6 +166,18 @@ static int wq_move(struct weft_wq *wq, enum ib_wq_state from, enum ib_wq_state t
 			 wq_state_names[to]);
 }
 
+/* Frames that are being received are stripped or not. */
+static void wq_set_flags(struct weft_wq *wq, u32 flags, u32 flags_mask)
+{
+	struct weft_qp *qp = wq->half.qp;
+	u32 old = qp->create_flags & ~IB_QP_CREATE_CVLAN_STRIPPING;
+
+	lockdep_assert_held(&wq->modify_lock);
+	if (flags_mask & IB_WQ_FLAGS_CVLAN_STRIPPING)
+		WRITE_ONCE(qp->create_flags, flags & IB_WQ_FLAGS_CVLAN_STRIPPING ?
+			   old | IB_QP_CREATE_CVLAN_STRIPPING : old);
+}
+
 static int wq_modify_locked(struct weft_wq *wq, const struct ib_wq_attr *attr, u32 mask)
 {
 	/* the QP's own, because the core does not learn of errors */
@@ -177,9 +189,12 @@ static int wq_modify_locked(struct weft_wq *wq, const struct ib_wq_attr *attr, u
 				 wq_state_names[attr->curr_wq_state], wq_state_names[from]);
 	if (mask & IB_WQ_STATE)
 		ret = wq_move(wq, from, attr->wq_state);
-	if (!ret)
-		wq->ibwq.state = wq_state(wq);
-	return ret;
+	if (ret)
+		return ret;
+	wq->ibwq.state = wq_state(wq);
+	if (mask & IB_WQ_FLAGS)
+		wq_set_flags(wq, attr->flags, attr->flags_mask);
+	return 0;
 }
 
 /* The core has checked the mask and the range of the states. */
@@ -190,9 +205,9 @@ int weft_modify_wq(struct ib_wq *ibwq, struct ib_wq_attr *attr, u32 mask, struct
 
 	if (ret)
 		return weft_refuse_request(ibwq->device, ret, "modify WQ", udata);
-	if (mask & IB_WQ_FLAGS && attr->flags_mask)
+	if (mask & IB_WQ_FLAGS && attr->flags_mask & ~IB_WQ_FLAGS_CVLAN_STRIPPING)
 		return wq_refuse(wq, -EOPNOTSUPP, "flags %#x cannot be changed",
-				 attr->flags_mask);
+				 attr->flags_mask & ~IB_WQ_FLAGS_CVLAN_STRIPPING);
 	mutex_lock(&wq->modify_lock);
 	ret = wq_modify_locked(wq, attr, mask);
 	mutex_unlock(&wq->modify_lock);
