@@ -8,6 +8,7 @@
 #include "engine/rx.h"
 #include "fake_link.h"
 #include "object/hca.h"
+#include "object/srq.h"
 #include "verbs/qp.h"
 #include "wire/operation.h"
 
@@ -117,6 +118,23 @@ static void types_refused(struct kunit *test)
 	qp->init.qp_type = IB_QPT_GSI;
 	qp->init.port_num = 2;
 	KUNIT_EXPECT_EQ(test, kernel_create(qp), -EINVAL);
+}
+
+/* no SRQ with tags: the kernel has no operations for them */
+static void srqs_refused(struct kunit *test)
+{
+	struct kernel_qp *qp = kernel_prepare(test);
+	struct weft_srq *srq = kunit_kzalloc(test, sizeof(*srq), GFP_KERNEL);
+	struct ib_srq_init_attr init = {
+		.srq_type = IB_SRQT_TM,
+		.attr = { .max_wr = 1, .max_sge = 1 },
+		.ext = { .cq = qp->init.send_cq, .tag_matching.max_num_tags = 1 },
+	};
+
+	KUNIT_ASSERT_NOT_NULL(test, srq);
+	srq->ibsrq.device = qp->ib.ibqp.device;
+	srq->ibsrq.srq_type = init.srq_type;
+	KUNIT_EXPECT_EQ(test, weft_create_srq(&srq->ibsrq, &init, NULL), -EOPNOTSUPP);
 }
 
 static void cqs_are_wanted(struct kunit *test)
@@ -249,6 +267,7 @@ static struct kunit_case kernel_qp_cases[] = {
 	KUNIT_CASE(source_qpn_of_the_kernel),
 	KUNIT_CASE(flags_refused),
 	KUNIT_CASE(types_refused),
+	KUNIT_CASE(srqs_refused),
 	KUNIT_CASE(cqs_are_wanted),
 	KUNIT_CASE(packets_after_the_end),
 	KUNIT_CASE(read_with_inv_refused),

@@ -307,6 +307,24 @@ enum weft_cqe_wc_flags {
 	WEFT_WC_WITH_IMM	= 1 << 1,
 	WEFT_WC_IP_CSUM_OK	= 1 << 2,
 	WEFT_WC_WITH_INV	= 1 << 3,
+	WEFT_WC_TM_SYNC_REQ	= 1 << 4,
+	WEFT_WC_TM_MATCH	= 1 << 5,
+	WEFT_WC_TM_DATA_VALID	= 1 << 6,
+};
+
+/* struct weft_cqe.opcode: what the kernel has no names for */
+enum weft_cqe_opcode {
+	WEFT_WC_TM_ADD		= 130,
+	WEFT_WC_TM_DEL		= 131,
+	WEFT_WC_TM_SYNC		= 132,
+	WEFT_WC_TM_RECV		= 133,
+	WEFT_WC_TM_NO_TAG	= 134,
+};
+
+/* struct weft_cqe.status, likewise */
+enum weft_cqe_status {
+	WEFT_WC_TM_ERR		= 22,
+	WEFT_WC_TM_RNDV_INCOMPLETE = 23,
 };
 
 /* struct weft_cqe.opcode of a WEFT_SQE_MKEY: IBV_WC_DRIVER1 */
@@ -318,6 +336,8 @@ enum weft_cqe_flags {
 	WEFT_CQE_RECV		= 1 << 0,
 	/* the receive work request came from an SRQ */
 	WEFT_CQE_SRQ		= 1 << 1,
+	/* a tag has matched: the members of struct weft_cqe for that are valid */
+	WEFT_CQE_TAG		= 1 << 2,
 };
 
 /* struct weft_cqe.sl of a datagram on RoCE, for a process: the network protocol it came by */
@@ -353,19 +373,30 @@ enum weft_cqe_roce_sl {
  * @vlan_id: GSI on RoCE: VLAN of the message, 0xffff: none; RAW_PACKET: the tag of a VLAN that has
  *	been taken out of the frame, or 0
  * @reserved_3e: 0
+ * @tag_high: with WEFT_CQE_TAG: upper half of the tag in the message's header
+ * @tag_low: with WEFT_CQE_TAG: lower half of the tag
+ * @app_ctx: with WEFT_CQE_TAG: app_ctx of the header
  */
 struct weft_cqe {
 	__aligned_u64	wr_id;
 	__aligned_u64	cookie;
 	__aligned_u64	timestamp;
 	__u32		qp_num;
-	__u32		src_qp;
+	union {
+		__u32	src_qp;
+		__u32	tag_high;
+	};
 	__u32		byte_len;
 	__u32		ex;
 	__u32		wqe_index;
 	__u32		vendor_err;
-	__u16		pkey_index;
-	__u16		slid;
+	union {
+		struct {
+			__u16	pkey_index;
+			__u16	slid;
+		};
+		__u32	tag_low;
+	};
 	__u8		status;
 	__u8		opcode;
 	__u8		wc_flags;
@@ -374,8 +405,13 @@ struct weft_cqe {
 	__u8		dlid_path_bits;
 	__u8		network_hdr_type;
 	__u8		port_num;
-	__u16		vlan_id;
-	__u16		reserved_3e;
+	union {
+		struct {
+			__u16	vlan_id;
+			__u16	reserved_3e;
+		};
+		__u32	app_ctx;
+	};
 };
 
 /*
@@ -697,6 +733,49 @@ struct weft_create_srq_resp {
 	__u32		reserved_24;
 };
 
+/* struct weft_tag_op.opcode, the values of enum ibv_ops_wr_opcode */
+enum weft_tag_opcode {
+	WEFT_TAG_ADD		= 0,
+	WEFT_TAG_DEL		= 1,
+	WEFT_TAG_SYNC		= 2,
+};
+
+/* struct weft_tag_op.flags, the values of enum ibv_ops_flags */
+enum weft_tag_flags {
+	WEFT_TAG_SIGNALED	= 1 << 0,
+	/* @unexpected is valid */
+	WEFT_TAG_COUNT		= 1 << 1,
+};
+
+/**
+ * struct weft_tag_op - an operation on the tag list of an SRQ of the type IB_SRQT_TM
+ * @wr_id: returned in its completion
+ * @recv_wr_id: ADD: returned in the completions of the message that matches
+ * @tag: ADD: what the tag of a message has to be
+ * @mask: ADD: the bits of the message's tag that are compared
+ * @sge: ADD: where the message goes; an empty one if there is no memory
+ * @unexpected: with WEFT_TAG_COUNT: how many unexpected messages the process has seen
+ * @handle: DEL: that of the entry
+ * @opcode: enum weft_tag_opcode
+ * @flags: enum weft_tag_flags
+ * @reserved_3a: 0
+ */
+struct weft_tag_op {
+	__aligned_u64	wr_id;
+	__aligned_u64	recv_wr_id;
+	__aligned_u64	tag;
+	__aligned_u64	mask;
+	struct weft_sge	sge;
+	__u32		unexpected;
+	__u32		handle;
+	__u8		opcode;
+	__u8		flags;
+	__u8		reserved_3a[6];
+};
+
+/* As many operations may be under way as a program likes: each is done when the call returns. */
+#define WEFT_MAX_TAG_OPS	32768
+
 /**
  * struct weft_modify_srq_req - modification of an SRQ; uverbs has no response to it
  * @comp_mask: 0, for extensions
@@ -749,6 +828,20 @@ enum weft_methods_pd {
 enum weft_attrs_query_pd {
 	/* the handle */
 	WEFT_ATTR_QUERY_PD_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum weft_methods_srq {
+	/* of UVERBS_OBJECT_SRQ: execute an operation on the tag list */
+	WEFT_METHOD_SRQ_TAG	= (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum weft_attrs_srq_tag {
+	/* the handle */
+	WEFT_ATTR_SRQ_TAG_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	/* struct weft_tag_op */
+	WEFT_ATTR_SRQ_TAG_OP,
+	/* __u32, ADD: handle of the new entry */
+	WEFT_ATTR_SRQ_TAG_RESP,
 };
 
 enum weft_attrs_query_context {
@@ -820,6 +913,7 @@ struct weft_dm_resp {
 	 check(weft_create_flow_req, 24) &&		\
 	 check(weft_create_srq_req, 8) &&		\
 	 check(weft_create_srq_resp, 40) &&		\
+	 check(weft_tag_op, 64) &&			\
 	 check(weft_modify_srq_req, 16) &&		\
 	 check(weft_create_ah_resp, 8) &&		\
 	 check(weft_alloc_mw_req, 16) &&		\

@@ -40,6 +40,12 @@
 #define WEFT_MAX_QP		(1 << 18)
 #define WEFT_MAX_CQ		(1 << 18)
 #define WEFT_MAX_SRQ		(1 << 18)
+/* Tags of an SRQ: each message is compared with them one by one. */
+#define WEFT_MAX_TAGS		1023
+/* Bytes of a rendezvous request: two headers, and some for the program. It fits any MTU. */
+#define WEFT_MAX_RNDV_HEADER	64
+/* Requests of the rendezvous of a QP that may be under way, two for each. */
+#define WEFT_RNDV_WQES		64
 #define WEFT_MAX_RWQ_TABLES	(1 << 16)
 /* Entries of an indirection table, as a logarithm: as with usual adapters. */
 #define WEFT_MAX_LOG_RSS	11

@@ -139,6 +139,32 @@ void weft_inflight_follow(struct weft_qp *qp)
 	}
 }
 
+/*
+ * The end of a request of a QP without a send CQ, because its SRQ has tags (rendezvous.c): the READ
+ * completes the receive of the tag that has matched.
+ */
+void weft_inflight_push_tagged(struct weft_qp *qp, const struct weft_slot *slot,
+			       enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
+{
+	struct weft_cq *cq = qp->recv.cq;
+	struct weft_cqe cqe = {
+		.wr_id = slot->wqe.sqe.wr_id,
+		.cookie = qp->cookie,
+		.qp_num = qp->qpn,
+		.byte_len = byte_len,
+		.vendor_err = fault,
+		.status = status,
+		.opcode = WEFT_WC_TM_RECV,
+		.wc_flags = status ? 0 : WEFT_WC_TM_DATA_VALID,
+		.flags = WEFT_CQE_RECV | WEFT_CQE_SRQ,
+		.port_num = 1,
+	};
+
+	if (slot->wqe.sqe.opcode == WEFT_SQE_READ &&
+	    !weft_cq_push(cq, &cqe, status, weft_cq_begin(cq)))
+		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
+}
+
 /* Complete all answered requests, in order. If the oldest request then has a fault, it fails. */
 void weft_inflight_retire(struct weft_qp *qp)
 {

@@ -41,6 +41,8 @@ static __always_inline void weft_inflight_disarm(struct weft_qp *qp)
 	send->doorbell_armed = false;
 }
 
+void weft_inflight_push_tagged(struct weft_qp *qp, const struct weft_slot *slot,
+			       enum ib_wc_status status, enum weft_fault fault, u32 byte_len);
 void weft_inflight_retire(struct weft_qp *qp);
 void weft_inflight_seek(struct weft_inflight *inflight, u32 psn);
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn);
@@ -125,6 +127,10 @@ static __always_inline void weft_inflight_complete(struct weft_qp *qp, const str
 	weft_ring_release(qp->send.ring);
 	if (!status && !qp->sig_all && !(slot->wqe.sqe.flags & WEFT_SQE_SIGNALED))
 		return;
+	if (unlikely(!cq)) {
+		weft_inflight_push_tagged(qp, slot, status, fault, byte_len);
+		return;
+	}
 	flags = weft_cq_begin(cq);
 	cqe = (struct weft_cqe){
 		.wr_id = slot->wqe.sqe.wr_id,

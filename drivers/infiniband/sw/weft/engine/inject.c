@@ -74,7 +74,7 @@ bool weft_inject_request(struct weft_qp *qp, struct weft_slot *slot)
 	}
 	rcu_read_unlock();
 	if (action == WEFT_INJECT_OVERRUN)
-		weft_cq_overrun(qp->send_cq);
+		weft_cq_overrun(qp->send_cq ?: qp->recv.cq);
 	return action == WEFT_INJECT_DELAY_IT;
 }
 

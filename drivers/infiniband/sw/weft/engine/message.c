@@ -21,12 +21,14 @@
 #include "engine/odp.h"
 #include "engine/opdef.h"
 #include "engine/port.h"
+#include "engine/rendezvous.h"
 #include "object/cq.h"
 #include "object/dev.h"
 #include "object/key.h"
 #include "object/qp.h"
 #include "object/srq.h"
 #include "object/table.h"
+#include "object/tag.h"
 #include "object/xrc.h"
 #include "params.h"
 #include "pause.h"
@@ -50,7 +52,7 @@ static __always_inline void msg_complete(struct weft_qp *qp, struct weft_cq *cq,
 	cqe->wqe_index = recv->wqe.index;
 	cqe->cookie = qp->cookie;
 	cqe->qp_num = qp->qpn;
-	cqe->flags = WEFT_CQE_RECV | (recv->srq ? WEFT_CQE_SRQ : 0);
+	cqe->flags |= WEFT_CQE_RECV | (recv->srq ? WEFT_CQE_SRQ : 0);
 	cqe->port_num = 1;
 	if (unlikely(!weft_cq_push(cq, cqe, solicited, flags)))
 		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
@@ -201,6 +203,26 @@ static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp, u64 lea
 	return WEFT_FAULT_NONE;
 }
 
+/* msg_take_rwqe() for a SEND, if the SRQ has tags; weft_message_look() has seen the headers. */
+static noinline enum weft_fault msg_take_tagged(struct weft_qp *qp, u32 length)
+{
+	struct weft_recv *recv = &qp->recv;
+	int ret;
+
+	if (recv->held)
+		return recv->malformed ? WEFT_FAULT_RECV_MALFORMED : WEFT_FAULT_NONE;
+	weft_pause(WEFT_PAUSE_SRQ_TAKE);
+	recv->srqn = recv->srq->srqn;
+	recv->tagged->length = length;
+	recv->tagged->can_read = weft_rendezvous_has_room(qp);
+	ret = weft_srq_take_tagged(recv->srq, recv->tagged, &recv->wqe);
+	if (ret)
+		return msg_no_rwqe(qp, ret);
+	recv->held = true;
+	recv->malformed = false;
+	return WEFT_FAULT_NONE;
+}
+
 /*
  * How many bytes behind @end are worth pinning ahead: as many as the message has had already,
  * because then it will probably go on.
@@ -266,7 +288,8 @@ static __always_inline struct weft_result msg_begin_send(struct weft_qp *qp,
 							 const struct weft_request *req)
 {
 	u64 length = req->length + (req->grh ? WEFT_GRH_BYTES : 0ULL);
-	enum weft_fault fault = msg_take_rwqe(qp, req->grh ? length : 0);
+	enum weft_fault fault = unlikely(qp->recv.tagged) ? msg_take_tagged(qp, req->length) :
+				msg_take_rwqe(qp, req->grh ? length : 0);
 
 	return unlikely(fault) ? weft_failed(fault) : msg_open_recv(qp, 0, length);
 }
@@ -448,6 +471,28 @@ enum weft_fault weft_message_begin_immediate(struct weft_qp *qp)
 }
 
 /*
+ * Copy the headers of tag matching out of a message that is about to begin, with payload @src. Call
+ * this if weft_recv.tagged is not NULL. A message that begins again has its receive already: then
+ * the headers must stay, because its sender may have changed them.
+ */
+void weft_message_look(struct weft_qp *qp, const struct weft_request *req,
+		       const struct weft_iter *src)
+{
+	struct weft_tagged *tagged = qp->recv.tagged;
+	struct weft_span span = {
+		.addr = (uintptr_t)&tagged->header, .length = sizeof(tagged->header),
+	};
+	struct weft_iter from = *src, to;
+
+	weft_assert_turn(&qp->recv.turn);
+	if (!(req->op->flags & WEFT_OPF_SEND) || qp->recv.held)
+		return;
+	tagged->have = min_t(u64, req->length, sizeof(tagged->header));
+	weft_span_iter(&span, &to);
+	weft_copy(&to, &from, tagged->have);
+}
+
+/*
  * Accept or refuse a message. The responder is in a state that receives, and no message is in
  * progress. Returns WEFT_DONE; WEFT_LATER; or WEFT_FAILED, and the caller calls
  * weft_message_refuse().
@@ -510,6 +555,50 @@ static noinline void msg_complete_datagram(struct weft_qp *qp, const struct weft
 	msg_complete(qp, qp->recv.cq, &cqe, req->solicited, weft_cq_begin(qp->recv.cq));
 }
 
+/*
+ * Complete a SEND to an SRQ with tags. All data of a message that matches are there, except for a
+ * rendezvous, which begins now.
+ */
+static noinline void msg_complete_tagged(struct weft_qp *qp, const struct weft_request *req)
+{
+	const struct weft_tagged *tagged = qp->recv.tagged;
+	u64 tag = be64_to_cpu(tagged->header.tag);
+	struct weft_cqe cqe = {
+		.status = IB_WC_SUCCESS,
+		.opcode = tagged->kind == WEFT_TAG_NO_TAG ? WEFT_WC_TM_NO_TAG : WEFT_WC_TM_RECV,
+		.byte_len = req->length,
+		.ex = req->ex,
+		.wc_flags = req->op->recv_flags,
+	};
+
+	switch (tagged->kind) {
+	case WEFT_TAG_EAGER:
+		cqe.byte_len -= WEFT_TMH_LENGTH;
+		cqe.wc_flags |= WEFT_WC_TM_MATCH | WEFT_WC_TM_DATA_VALID;
+		break;
+	case WEFT_TAG_RNDV:
+		cqe.byte_len = tagged->sge.length;
+		cqe.wc_flags |= WEFT_WC_TM_MATCH;
+		break;
+	case WEFT_TAG_INCOMPLETE:
+		cqe.status = WEFT_WC_TM_RNDV_INCOMPLETE;
+		cqe.byte_len = min(req->length, tagged->sge.length);
+		cqe.wc_flags |= WEFT_WC_TM_MATCH | WEFT_WC_TM_DATA_VALID;
+		break;
+	default:
+		break;
+	}
+	if (tagged->kind >= WEFT_TAG_EAGER) {
+		cqe.flags = WEFT_CQE_TAG;
+		cqe.tag_high = upper_32_bits(tag);
+		cqe.tag_low = lower_32_bits(tag);
+		cqe.app_ctx = be32_to_cpu(tagged->header.app_ctx);
+	}
+	msg_complete(qp, qp->recv.cq, &cqe, req->solicited, weft_cq_begin(qp->recv.cq));
+	if (tagged->kind == WEFT_TAG_RNDV)
+		weft_rendezvous_begin(qp);
+}
+
 static void msg_complete_message(struct weft_qp *qp, const struct weft_request *req)
 {
 	struct weft_cq *cq = qp->recv.cq;
@@ -557,6 +646,8 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 		weft_stats_inc(qp, req->op->rcvd_stat);
 	if (unlikely(req->grh))
 		msg_complete_datagram(qp, req);
+	else if (unlikely(qp->recv.tagged) && req->op->flags & WEFT_OPF_SEND)
+		msg_complete_tagged(qp, req);
 	else if (req->op->flags & WEFT_OPF_RECEIVE)
 		msg_complete_message(qp, req);
 	return WEFT_FAULT_NONE;

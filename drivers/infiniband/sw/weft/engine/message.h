@@ -93,6 +93,8 @@ static inline void weft_message_leave(struct weft_qp *qp)
 struct weft_result weft_message_begin(struct weft_qp *qp, const struct weft_request *req);
 enum weft_fault weft_message_begin_immediate(struct weft_qp *qp);
 void weft_message_pause(struct weft_qp *qp);
+void weft_message_look(struct weft_qp *qp, const struct weft_request *req,
+		       const struct weft_iter *src);
 struct weft_result weft_message_resume(struct weft_qp *qp, const struct weft_request *req,
 				       u64 offset, u32 length);
 struct weft_result weft_message_frame(struct weft_qp *qp, const struct weft_frame_in *frame,

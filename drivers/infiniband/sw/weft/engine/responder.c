@@ -75,12 +75,16 @@ static bool resp_length_valid(const struct weft_progress *progress, const struct
 
 /* Resolve the memory that the payload goes to. */
 static struct weft_result resp_open(struct weft_qp *qp, const struct weft_opcode *op,
-				    const struct weft_request *req, u32 payload)
+				    const struct weft_request *req, const struct weft_iter *from,
+				    u32 payload)
 {
 	enum weft_fault fault;
 
-	if (op->segment & WEFT_SEGMENT_FIRST)
+	if (op->segment & WEFT_SEGMENT_FIRST) {
+		if (unlikely(qp->recv.tagged))
+			weft_message_look(qp, req, from);
 		return weft_message_begin(qp, req);
+	}
 	if (op->kind == WEFT_KIND_WRITE && req->op->flags & WEFT_OPF_RECEIVE) {
 		fault = weft_message_begin_immediate(qp);
 		if (fault)
@@ -114,10 +118,10 @@ static struct weft_result resp_execute(struct weft_qp *qp, const struct weft_pkt
 	if (!resp_length_valid(progress, op, payload))
 		return weft_failed(WEFT_FAULT_BAD_REQUEST);
 	resp_build(progress, pkt, op, &req);
-	result = resp_open(qp, op, &req, payload);
+	weft_pkt_payload(pkt, &spans, &from);
+	result = resp_open(qp, op, &req, &from, payload);
 	if (unlikely(result.verdict))
 		return result;
-	weft_pkt_payload(pkt, &spans, &from);
 	weft_message_place(qp, &from, payload);
 	if (!(op->segment & WEFT_SEGMENT_LAST)) {
 		weft_message_pause(qp);

@@ -168,8 +168,11 @@ static __always_inline struct weft_result local_open(struct weft_qp *qp, struct 
 						     const struct weft_request *req,
 						     struct weft_iter *iter)
 {
-	if (likely(!slot->done))
+	if (likely(!slot->done)) {
+		if (unlikely(peer->recv.tagged))
+			weft_message_look(peer, req, iter);
 		return weft_message_begin(peer, req);
+	}
 	if (slot->done != peer->recv.done) {
 		slot->done = 0;
 		weft_turn_post(&qp->send.turn, WEFT_EV_RUN);

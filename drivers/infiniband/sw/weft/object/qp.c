@@ -19,6 +19,7 @@
 #include "object/cq.h"
 #include "object/dev.h"
 #include "object/rss.h"
+#include "object/tag.h"
 #include "object/srq.h"
 #include "trace.h"
 
@@ -29,6 +30,7 @@ void weft_qp_free(struct weft_qp *qp)
 	weft_backlog_purge(&qp->send.packets);
 	weft_backlog_purge(&qp->recv.packets);
 	weft_rss_free(qp->rss);
+	kfree(qp->recv.tagged);
 	put_pid(qp->maker.pid);
 	kfree(qp->send.latency);
 	kfree_rcu(qp, rcu);

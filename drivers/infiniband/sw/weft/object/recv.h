@@ -15,6 +15,7 @@ struct ib_pd;
 struct weft_cq;
 struct weft_qp;
 struct weft_srq;
+struct weft_tagged;
 struct weft_xrc_name;
 
 /* The response that is still to be sent to the requester. */
@@ -104,6 +105,8 @@ struct weft_recv {
 	 */
 	struct weft_srq		*srq;
 	struct weft_cq		*cq;
+	/* the message that arrives, if @srq has tags; else NULL; immutable */
+	struct weft_tagged	*tagged;
 	struct weft_xrc_name	*name;			/* XRC target: holds @srq */
 	/* XRC target: number of the SRQ that the receive which is held came from */
 	u32			srqn;

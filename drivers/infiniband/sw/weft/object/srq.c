@@ -8,6 +8,7 @@
 #include "object/dev.h"
 #include "object/inject.h"
 #include "object/refuse.h"
+#include "object/tag.h"
 #include "object/ucontext.h"
 #include "object/xrc.h"
 #include "pause.h"
@@ -38,19 +39,25 @@ static bool srq_below_limit(struct weft_srq *srq, int pending)
 }
 
 /*
- * Take the next receive work request, and raise SRQ_LIMIT_REACHED if the queue has fallen below
- * its limit.
- *
- * Return: 0; -EAGAIN: empty; -EMSGSIZE: the next one has room for less than @least bytes, and
- * stays in the queue; -EINVAL: the one taken is malformed; -EIO: the queue is in error.
+ * weft_srq_take(), or if @tagged is not NULL weft_srq_take_tagged(): one lock, so that no tag is
+ * added between the comparison of a message and its count as unexpected.
  */
-int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe)
+static __always_inline int srq_take(struct weft_srq *srq, u64 least, struct weft_tagged *tagged,
+				    struct weft_rwqe *wqe)
 {
 	bool limit = false, error = false;
 	unsigned long flags;
 	int pending, ret = -EAGAIN;
 
 	spin_lock_irqsave(&srq->lock, flags);
+	if (tagged) {
+		ret = weft_tags_match(srq->tags, tagged, wqe);
+		if (ret != -ENOENT) {
+			spin_unlock_irqrestore(&srq->lock, flags);
+			return ret;
+		}
+		ret = -EAGAIN;
+	}
 	pending = srq->error ? -EIO : weft_ring_pending(srq->ring);
 	if (pending > 0) {
 		ret = weft_rq_peek(srq->ring, wqe);
@@ -59,6 +66,8 @@ int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe)
 		} else {
 			weft_ring_release(srq->ring);
 			limit = srq_below_limit(srq, pending - 1);
+			if (tagged && tagged->kind == WEFT_TAG_UNEXPECTED)
+				srq->tags->unexpected++;
 		}
 	} else if (pending < 0) {
 		ret = -EIO;
@@ -73,9 +82,44 @@ int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe)
 	return ret;
 }
 
+/*
+ * Take the next receive work request, and raise SRQ_LIMIT_REACHED if the queue has fallen below
+ * its limit.
+ *
+ * Return: 0; -EAGAIN: empty; -EMSGSIZE: the next one has room for less than @least bytes, and
+ * stays in the queue; -EINVAL: the one taken is malformed; -EIO: the queue is in error.
+ */
+int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe)
+{
+	return srq_take(srq, least, NULL, wqe);
+}
+
+/*
+ * Take the receive for a message: that of the tag that matches, or else the next one of the queue.
+ * Return: as weft_srq_take(); -EAGAIN: also if the QP has no room for the requests of a rendezvous.
+ */
+int weft_srq_take_tagged(struct weft_srq *srq, struct weft_tagged *tagged, struct weft_rwqe *wqe)
+{
+	return srq_take(srq, 0, tagged, wqe);
+}
+
+/* Tags are for processes: the kernel has no operations for them. */
+static int srq_check_tags(const struct ib_device *ibdev, const struct ib_srq_init_attr *init,
+			  struct ib_udata *udata)
+{
+	if (init->srq_type != IB_SRQT_TM)
+		return 0;
+	if (!udata || weft_udata_rxe(udata))
+		return weft_refuse(ibdev, -EOPNOTSUPP,
+				   "create SRQ: tags are for processes with weft's provider");
+	return weft_check_range(ibdev, "create SRQ", "max_num_tags",
+				init->ext.tag_matching.max_num_tags, 1, WEFT_MAX_TAGS);
+}
+
 static int srq_check_attr(const struct ib_device *ibdev, const struct ib_srq_init_attr *init)
 {
-	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC)
+	if (init->srq_type != IB_SRQT_BASIC && init->srq_type != IB_SRQT_XRC &&
+	    init->srq_type != IB_SRQT_TM)
 		return weft_refuse(ibdev, -EOPNOTSUPP, "create SRQ: srq_type %u is not supported",
 				   init->srq_type);
 	return weft_check_range(ibdev, "create SRQ", "max_wr", init->attr.max_wr, 1,
@@ -109,6 +153,7 @@ static void srq_end(struct weft_srq *srq)
 	srq->ring = NULL;
 	spin_unlock_irq(&srq->lock);
 	weft_ring_destroy(ring);
+	weft_tags_destroy(srq->tags);
 }
 
 static int srq_tell_rxe(struct ib_udata *udata, const struct weft_create_srq_resp *resp)
@@ -142,8 +187,11 @@ static int srq_make(struct weft_srq *srq, struct ib_srq_init_attr *init,
 					   &resp.rq);
 	if (IS_ERR(srq->ring))
 		return PTR_ERR(srq->ring);
-	ret = srq_name(srq);
+	if (init->srq_type == IB_SRQT_TM)
+		srq->tags = weft_tags_create(init->ext.tag_matching.max_num_tags);
+	ret = init->srq_type == IB_SRQT_TM && !srq->tags ? -ENOMEM : srq_name(srq);
 	if (ret) {
+		weft_tags_destroy(srq->tags);
 		weft_ring_destroy(srq->ring);
 		return ret;
 	}
@@ -167,7 +215,7 @@ int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	int ret;
 
 	ret = weft_inject_verb(ibsrq->device, WEFT_VERB_CREATE_SRQ) ?:
-	      srq_check_attr(ibsrq->device, init);
+	      srq_check_attr(ibsrq->device, init) ?: srq_check_tags(ibsrq->device, init, udata);
 	if (ret)
 		return ret;
 	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :
@@ -183,6 +231,7 @@ int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 		weft_count_give(&dev->num_srq);
 	return ret;
 }
+WEFT_EXPORT_FOR_TEST(weft_create_srq);
 
 /* Return: the ring to destroy, the old one or, on failure, the new one. */
 static struct weft_ring *srq_switch_ring(struct weft_srq *srq,

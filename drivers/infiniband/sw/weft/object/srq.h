@@ -8,6 +8,8 @@
 #include "object/event.h"
 #include "ring/sqe.h"
 
+struct weft_tagged;
+struct weft_tags;
 struct weft_xrc_name;
 
 struct weft_srq {
@@ -23,6 +25,7 @@ struct weft_srq {
 	u32			srqn;
 	struct weft_events	events;
 	struct weft_xrc_name	*xrc;		/* XRC SRQ, else NULL */
+	struct weft_tags	*tags;		/* SRQ with tags, else NULL */
 };
 
 static inline struct weft_srq *to_weft_srq(struct ib_srq *ibsrq)
@@ -38,6 +41,7 @@ int weft_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
 int weft_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad_wr);
 int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe);
+int weft_srq_take_tagged(struct weft_srq *srq, struct weft_tagged *tagged, struct weft_rwqe *wqe);
 int weft_rq_write(struct weft_ring *ring, u32 max_sge, const struct ib_recv_wr *wr);
 
 #endif /* WEFT_OBJECT_SRQ_H */

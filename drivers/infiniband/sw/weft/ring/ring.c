@@ -138,6 +138,15 @@ void *weft_ring_reserve(struct weft_ring *ring)
 }
 WEFT_EXPORT_FOR_TEST(weft_ring_reserve);
 
+/* Can @num entries be reserved and submitted, one after the other? */
+bool weft_ring_has_room(const struct weft_ring *ring, u32 num)
+{
+	/* D, pairs with C */
+	u32 used = ring->client - weft_shared_load_acquire(&ring->hdr->consumer);
+
+	return ring->entries - used >= num;
+}
+
 /* Publish the slot that was reserved. */
 void weft_ring_submit(struct weft_ring *ring)
 {

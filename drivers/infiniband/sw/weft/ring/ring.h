@@ -221,6 +221,7 @@ static inline bool weft_ring_disarm(struct weft_ring *ring, bool solicited)
 
 void weft_ring_arm(struct weft_ring *ring, u32 arm);
 void *weft_ring_reserve(struct weft_ring *ring);
+bool weft_ring_has_room(const struct weft_ring *ring, u32 num);
 void weft_ring_submit(struct weft_ring *ring);
 bool weft_ring_pop(struct weft_ring *ring, struct weft_cqe *cqe);
 u32 weft_ring_has_completions(const struct weft_ring *ring);

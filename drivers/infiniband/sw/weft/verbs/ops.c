@@ -14,6 +14,7 @@
 #include "object/pd.h"
 #include "object/qp.h"
 #include "object/srq.h"
+#include "object/tag.h"
 #include "object/ucontext.h"
 #include "object/xrc.h"
 #include "ring/pages.h"
@@ -36,6 +37,7 @@
 const struct uapi_definition weft_device_uapi[] = {
 	UAPI_DEF_CHAIN(weft_dm_uapi),
 	UAPI_DEF_CHAIN(weft_pd_uapi),
+	UAPI_DEF_CHAIN(weft_tag_uapi),
 	UAPI_DEF_CHAIN(weft_ucontext_uapi),
 	{ }
 };

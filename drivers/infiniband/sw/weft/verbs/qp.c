@@ -24,6 +24,7 @@
 #include "object/rss.h"
 #include "object/srq.h"
 #include "object/table.h"
+#include "object/tag.h"
 #include "object/ucontext.h"
 #include "pause.h"
 #include "ring/pages.h"
@@ -160,6 +161,25 @@ static bool qp_has_rq(const struct ib_qp_init_attr *init)
 	       init->qp_type != IB_QPT_XRC_TGT;
 }
 
+static bool qp_has_tags(const struct ib_qp_init_attr *init)
+{
+	return init->srq && init->srq->srq_type == IB_SRQT_TM;
+}
+
+/* An SRQ with tags has the send queue of its QPs, for rendezvous. */
+static int qp_check_tags(const struct weft_dev *dev, const struct ib_qp_init_attr *init)
+{
+	if (!qp_has_tags(init))
+		return 0;
+	if (init->qp_type != IB_QPT_RC)
+		return weft_refuse(&dev->ibdev, -EINVAL,
+				   "create QP: an SRQ with tags is not for %s",
+				   weft_qp_type_name(init->qp_type));
+	return init->cap.max_send_wr ?
+	       weft_refuse(&dev->ibdev, -EINVAL,
+			   "create QP: max_send_wr is not 0, but the SRQ with tags has the send queue") : 0;
+}
+
 /* Checks the objects that the QP is made of. */
 static int qp_check_objects(const struct weft_dev *dev, const struct ib_qp_init_attr *init)
 {
@@ -253,11 +273,11 @@ static u32 qp_rq_stride(const struct ib_qp_init_attr *init, bool rxe)
 
 /*
  * An XRC target or RSS QP has a send queue to which nobody posts, so that no code needs to test for
- * a missing one.
+ * a missing one. A QP whose SRQ has tags posts to its own.
  */
 static bool qp_has_hidden_sq(const struct weft_qp *qp)
 {
-	return qp->type == IB_QPT_XRC_TGT || qp->rss;
+	return qp->type == IB_QPT_XRC_TGT || qp->rss || qp->recv.tagged;
 }
 
 /* Reports the real capabilities: the room in the strides, which is at least what was requested. */
@@ -278,7 +298,8 @@ static void qp_set_cap(struct weft_qp *qp, struct ib_qp_cap *cap)
 
 static int qp_create_hidden_ring(struct weft_qp *qp, const struct ib_qp_init_attr *init)
 {
-	qp->send.ring = weft_ring_create(1, qp_sq_stride(init, false), NULL, NULL);
+	qp->send.ring = weft_ring_create(qp->recv.tagged ? WEFT_RNDV_WQES : 1,
+					 qp_sq_stride(init, false), NULL, NULL);
 	return PTR_ERR_OR_ZERO(qp->send.ring);
 }
 
@@ -395,6 +416,11 @@ static void qp_set_owner(struct weft_qp *qp, const struct ib_qp_init_attr *init,
 		qp->recv.cq = to_weft_cq(init->recv_cq);
 	if (init->srq && init->qp_type != IB_QPT_XRC_INI)
 		qp->recv.srq = to_weft_srq(init->srq);
+	/* with tags, the SRQ has the CQ of all receives, and what is sent completes a receive */
+	if (qp_has_tags(init)) {
+		qp->send_cq = NULL;
+		qp->recv.cq = to_weft_cq(init->srq->ext.cq);
+	}
 	qp->doorbell = weft_udata_doorbell(udata);
 }
 
@@ -406,6 +432,9 @@ static u32 qp_recv_sges(const struct ib_qp_init_attr *init, bool rxe)
 		return WEFT_MAX_SGE;
 	if (qp_has_rq(init))
 		return weft_rq_sges(rxe, qp_rq_stride(init, rxe));
+	/* weft_tags_match() makes lists of two elements */
+	if (qp_has_tags(init))
+		return max(to_weft_srq(init->srq)->max_sge, 2U);
 	return init->srq ? to_weft_srq(init->srq)->max_sge : 1;
 }
 
@@ -450,6 +479,13 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 
 	if (!qp)
 		return NULL;
+	if (qp_has_tags(init)) {
+		qp->recv.tagged = kzalloc(sizeof(*qp->recv.tagged), GFP_KERNEL_ACCOUNT);
+		if (!qp->recv.tagged) {
+			kfree(qp);
+			return NULL;
+		}
+	}
 	refcount_set(&qp->refs, 1);
 	qp->type = init->qp_type;
 	qp->peer_type = qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
@@ -457,7 +493,7 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->state = IB_QPS_RESET;
 	/* the core passes no udata for an XRC target, although a process creates it */
 	qp->kernel = !udata && init->qp_type != IB_QPT_XRC_TGT;
-	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR;
+	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR && !qp->recv.tagged;
 	qp->create_flags = init->create_flags;
 	qp->user = weft_user();
 	if (udata)
@@ -498,6 +534,9 @@ static void qp_set_accessors(struct weft_qp *qp)
 	qp->recv.taker = qp->send.who;
 	if (qp->recv.srq)
 		qp->recv.taker.pd = qp->recv.srq->ibsrq.pd;
+	/* a rendezvous reads into the memory of a tag */
+	if (qp->recv.tagged)
+		qp->send.who.pd = qp->recv.taker.pd;
 }
 
 static int qp_name(struct weft_qp *qp, const struct ib_qp_init_attr *init)
@@ -544,7 +583,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 
 	ret = weft_inject_verb(ibqp->device, WEFT_VERB_CREATE_QP) ?:
 	      qp_check_type(dev, init, udata) ?: qp_check_source(dev, init, udata) ?:
-	      qp_check_objects(dev, init) ?: qp_check_cap(dev, init) ?:
+	      qp_check_objects(dev, init) ?: qp_check_tags(dev, init) ?: qp_check_cap(dev, init) ?:
 	      qp_read_request(dev, init, udata, &req) ?:
 	      weft_count_take(&dev->num_qp, WEFT_MAX_QP);
 	if (ret)
@@ -589,6 +628,7 @@ err_destroy_rings:
 	qp_destroy_rings(qp);
 err_free_qp:
 	weft_rss_free(qp->rss);
+	kfree(qp->recv.tagged);
 	put_pid(qp->maker.pid);
 	kfree(qp);
 err_uncount:

@@ -126,6 +126,16 @@ static void query_raw(struct ib_device_attr *attr)
 	attr->rss_caps.max_rwq_indirection_table_size = 1 << WEFT_MAX_LOG_RSS;
 }
 
+/* Each operation on a tag list is done when the call returns, so there is no limit to their number. */
+static void query_tags(struct ib_tm_caps *caps)
+{
+	caps->max_rndv_hdr_size = WEFT_MAX_RNDV_HEADER;
+	caps->max_num_tags = WEFT_MAX_TAGS;
+	caps->flags = IB_TM_CAP_RNDV_RC;
+	caps->max_ops = WEFT_MAX_TAG_OPS;
+	caps->max_sge = 1;
+}
+
 /* ib_alloc_mr_integrity() gives this to kernel consumers. */
 static void query_integrity(struct ib_device_attr *attr)
 {
@@ -143,6 +153,7 @@ static void query_hide_from_rxe(struct ib_device_attr *attr)
 	attr->raw_packet_caps = 0;
 	attr->max_wq_type_rq = 0;
 	memset(&attr->rss_caps, 0, sizeof(attr->rss_caps));
+	memset(&attr->tm_caps, 0, sizeof(attr->tm_caps));
 	memset(&attr->cq_caps, 0, sizeof(attr->cq_caps));
 	attr->odp_caps.per_transport_caps.xrc_odp_caps = 0;
 	attr->max_dm_size = 0;
@@ -175,6 +186,7 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 	if (weft_flow_has_raw(to_weft_dev(ibdev)))
 		query_raw(attr);
 	query_odp(&attr->odp_caps);
+	query_tags(&attr->tm_caps);
 	attr->cq_caps.max_cq_moderation_count = U16_MAX;
 	attr->cq_caps.max_cq_moderation_period = U16_MAX;
 	attr->atomic_cap = IB_ATOMIC_GLOB;
