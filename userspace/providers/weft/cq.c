@@ -17,6 +17,7 @@ enum {
 	CQ_WC_FLAGS = IBV_WC_STANDARD_FLAGS |
 		      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |
 		      IBV_WC_EX_WITH_CVLAN | IBV_WC_EX_WITH_FLOW_TAG |
+		      IBV_WC_EX_WITH_TM_INFO |
 		      IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK,
 };
 
@@ -259,6 +260,17 @@ static uint16_t cq_read_cvlan(struct ibv_cq_ex *ibcq)
 	return vlan == UINT16_MAX ? 0 : vlan;
 }
 
+static void cq_read_tm_info(struct ibv_cq_ex *ibcq, struct ibv_wc_tm_info *info)
+{
+	const struct weft_cqe *cqe = to_weft_cq_ex(ibcq)->cqe;
+
+	*info = (struct ibv_wc_tm_info){};
+	if (!(cqe->flags & WEFT_CQE_TAG))
+		return;
+	info->tag = (uint64_t)cqe->tag_high << 32 | cqe->tag_low;
+	info->priv = cqe->app_ctx;
+}
+
 static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec now;
@@ -297,6 +309,7 @@ static void cq_set_ex_ops(struct ibv_cq_ex *cq)
 	cq->read_completion_ts = cq_read_completion_ts;
 	cq->read_cvlan = cq_read_cvlan;
 	cq->read_flow_tag = cq_read_flow_tag;
+	cq->read_tm_info = cq_read_tm_info;
 	cq->read_completion_wallclock_ns = cq_read_wallclock_ns;
 }
 

@@ -340,6 +340,9 @@ static void qp_forget_completions(struct weft_qp *qp)
 	if (ibqp->recv_cq && ibqp->recv_cq != ibqp->send_cq &&
 	    ibqp->qp_type != IBV_QPT_XRC_SEND)
 		weft_cq_clean(to_weft_cq(ibqp->recv_cq), qp);
+	/* the CQ of all receives if the SRQ has tags */
+	if (ibqp->srq && to_weft_srq(ibqp->srq)->vsrq.srq_type == IBV_SRQT_TM)
+		weft_cq_clean(to_weft_cq(to_weft_srq(ibqp->srq)->vsrq.cq), qp);
 }
 
 /*

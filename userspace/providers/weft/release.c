@@ -61,6 +61,7 @@
 	.poll_cq		= weft_poll_cq,				\
 	.post_recv		= weft_post_recv,			\
 	.post_send		= weft_post_send,			\
+	.post_srq_ops		= weft_post_srq_ops,			\
 	.post_srq_recv		= weft_post_srq_recv,			\
 	.query_device_ex	= weft_query_device_ex,			\
 	.query_port		= weft_query_port,			\

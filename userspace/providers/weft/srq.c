@@ -49,8 +49,8 @@ struct ibv_srq *weft_create_srq(struct ibv_pd *pd,
 	return srq_finish(srq, ret, pd, &resp.drv.rq, attr->attr.max_sge);
 }
 
-static struct ibv_srq *srq_create_xrc(struct ibv_context *context,
-				      struct ibv_srq_init_attr_ex *attr)
+static struct ibv_srq *srq_create_ex(struct ibv_context *context,
+				     struct ibv_srq_init_attr_ex *attr)
 {
 	struct uweft_create_xsrq_resp resp = {};
 	struct uweft_create_xsrq cmd = {};
@@ -65,6 +65,7 @@ static struct ibv_srq *srq_create_xrc(struct ibv_context *context,
 				    sizeof(cmd), &resp.ibv_resp, sizeof(resp));
 	/* libibverbs sets it for a basic SRQ only */
 	srq->vsrq.srq.srq_context = attr->srq_context;
+	srq->vsrq.srq_num = resp.drv.srqn;
 	return srq_finish(srq, ret, attr->pd, &resp.drv.rq, attr->attr.max_sge);
 }
 
@@ -73,18 +74,22 @@ struct ibv_srq *weft_create_srq_ex(struct ibv_context *context,
 				   struct ibv_srq_init_attr_ex *attr)
 {
 	uint32_t needed = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
-			  IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ;
+			  IBV_SRQ_INIT_ATTR_CQ;
 
+	needed |= attr->srq_type == IBV_SRQT_TM ? IBV_SRQ_INIT_ATTR_TM :
+						  IBV_SRQ_INIT_ATTR_XRCD;
 	if (!check_comp_mask(attr->comp_mask, needed) ||
-	    attr->srq_type != IBV_SRQT_XRC) {
+	    (attr->srq_type != IBV_SRQT_XRC && attr->srq_type != IBV_SRQT_TM)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	if (attr->comp_mask != needed) {
+	if (attr->comp_mask != needed ||
+	    (attr->srq_type == IBV_SRQT_TM &&
+	     attr->tm_cap.max_ops > WEFT_MAX_TAG_OPS)) {
 		errno = EINVAL;
 		return NULL;
 	}
-	return srq_create_xrc(context, attr);
+	return srq_create_ex(context, attr);
 }
 
 /*

@@ -376,6 +376,10 @@ int weft_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr);
 int weft_destroy_srq(struct ibv_srq *ibsrq);
 int weft_get_srq_num(struct ibv_srq *ibsrq, uint32_t *srq_num);
 
+/* tag.c */
+int weft_post_srq_ops(struct ibv_srq *srq, struct ibv_ops_wr *wr,
+		      struct ibv_ops_wr **bad_wr);
+
 /* xrc.c */
 struct ibv_xrcd *weft_open_xrcd(struct ibv_context *context,
 				struct ibv_xrcd_init_attr *attr);

@@ -337,7 +337,7 @@ struct ibv_command_buffer {
 };
 
 /* A command buffer with room for attributes, which follow it. */
-#define VERBS_COMMAND_ATTRS	2
+#define VERBS_COMMAND_ATTRS	3
 
 union verbs_command {
 	struct ibv_command_buffer buffer;
@@ -375,6 +375,14 @@ static inline void verbs_command_add_obj(union verbs_command *cmd,
 					 uint16_t attr_id, uint32_t handle)
 {
 	verbs_command_add(cmd, attr_id, handle, 0);
+}
+
+/* What the kernel reads: more than eight bytes. */
+static inline void verbs_command_add_in(union verbs_command *cmd,
+					uint16_t attr_id, const void *from,
+					size_t len)
+{
+	verbs_command_add(cmd, attr_id, (uintptr_t)from, len);
 }
 
 /* Where the kernel writes. */

@@ -112,7 +112,8 @@
 	   struct ibv_recv_wr **bad_wr)) \
 	FN(int, post_send, (struct ibv_qp *qp, struct ibv_send_wr *wr, \
 	   struct ibv_send_wr **bad_wr)) \
-	NO(post_srq_ops) \
+	FN(int, post_srq_ops, (struct ibv_srq *srq, struct ibv_ops_wr *op, \
+	   struct ibv_ops_wr **bad_op)) \
 	FN(int, post_srq_recv, (struct ibv_srq *srq, \
 	   struct ibv_recv_wr *recv_wr, struct ibv_recv_wr **bad_recv_wr)) \
 	SINCE_65(NO(qp_attach_comp_cntr)) \
