@@ -807,9 +807,7 @@ static struct ibv_cq_ex *make_cq_ex(void)
 	struct ibv_cq_ex *cq = ibv_create_cq_ex(ctx, &attr);
 
 	CHECK(cq);
-	attr.wc_flags |= IBV_WC_EX_WITH_TM_INFO;
-	REFUSED(ibv_create_cq_ex(ctx, &attr), EOPNOTSUPP);
-	attr.wc_flags = IBV_WC_EX_WITH_TM_INFO;
+	attr.wc_flags |= 1 << 20;
 	REFUSED(ibv_create_cq_ex(ctx, &attr), EOPNOTSUPP);
 	attr.wc_flags = 0;
 	attr.flags = 1 << 20;

@@ -510,7 +510,7 @@ static bool create_srq(void)
 	} else if (bad == 2) {
 		attr.attr.max_sge = 33;
 	} else if (bad == 3) {
-		attr.srq_type = IBV_SRQT_TM;
+		attr.srq_type = IBV_SRQT_TM + 1;
 		want = EOPNOTSUPP;
 	}
 	o = add(SRQ, pd->context, NULL);
