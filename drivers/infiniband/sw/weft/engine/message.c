@@ -111,6 +111,8 @@ static void msg_flush_held(struct weft_qp *qp)
 		recv->held = false;
 		return;
 	}
+	if (unlikely(recv->tagged) && !recv->malformed)
+		weft_srq_uncount(recv->srq, recv->tagged);
 	weft_stats_inc(qp, WEFT_STAT_FLUSHED_WRS);
 	weft_stats_inc(qp, WEFT_STAT_RESP_CQE_FLUSH_ERROR);
 	msg_complete_error(qp, weft_rules_status(fault), fault);
@@ -467,6 +469,9 @@ static void msg_comm_est(struct weft_qp *qp)
 enum weft_fault weft_message_begin_immediate(struct weft_qp *qp)
 {
 	weft_assert_turn(&qp->recv.turn);
+	/* a SEND that gets this receive because the WRITE is abandoned is for no tag */
+	if (unlikely(qp->recv.tagged) && !qp->recv.held)
+		qp->recv.tagged->kind = WEFT_TAG_NO_TAG;
 	return msg_take_rwqe(qp, 0);
 }
 
@@ -573,7 +578,8 @@ static noinline void msg_complete_tagged(struct weft_qp *qp, const struct weft_r
 
 	switch (tagged->kind) {
 	case WEFT_TAG_EAGER:
-		cqe.byte_len -= WEFT_TMH_LENGTH;
+		/* a message that begins again may have become shorter than its header */
+		cqe.byte_len -= min_t(u32, req->length, WEFT_TMH_LENGTH);
 		cqe.wc_flags |= WEFT_WC_TM_MATCH | WEFT_WC_TM_DATA_VALID;
 		break;
 	case WEFT_TAG_RNDV:
@@ -685,8 +691,11 @@ const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fau
 	/* the requester tries again, and reports it when its retries are used up */
 	if (refusal->reply != WEFT_REPLY_RNR)
 		fault = weft_blame_refusal(qp, fault);
-	if (refusal->responder && qp->recv.held)
+	if (refusal->responder && qp->recv.held) {
+		if (unlikely(qp->recv.tagged) && !qp->recv.malformed)
+			weft_srq_uncount(qp->recv.srq, qp->recv.tagged);
 		msg_complete_error(qp, refusal->responder, fault);
+	}
 	if (refusal->has_event)
 		weft_qp_event(qp, refusal->event);
 	if (refusal->fatal)

@@ -94,6 +94,7 @@ void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spa
 	iter->left = spans->num;
 	iter->offset = 0;
 }
+WEFT_EXPORT_FOR_TEST(weft_pkt_payload);
 
 /*
  * Prepare a packet for weft_pkt_again(). By then the route that IP has cached in it may be gone.

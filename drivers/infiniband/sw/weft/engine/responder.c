@@ -17,6 +17,7 @@
 #include "engine/reply.h"
 #include "object/dev.h"
 #include "object/qp.h"
+#include "object/srq.h"
 #include "params.h"
 #include "stats.h"
 #include "trace.h"
@@ -703,6 +704,8 @@ void weft_responder_reset(struct weft_qp *qp)
 	recv->maps = false;
 	recv->ack_due = false;
 	recv->unanswered = 0;
+	if (unlikely(recv->tagged) && recv->held && !recv->malformed)
+		weft_srq_uncount(recv->srq, recv->tagged);
 	recv->held = false;
 	recv->comm_est = false;
 	recv->last_wqe = false;

@@ -66,7 +66,7 @@ static __always_inline int srq_take(struct weft_srq *srq, u64 least, struct weft
 		} else {
 			weft_ring_release(srq->ring);
 			limit = srq_below_limit(srq, pending - 1);
-			if (tagged && tagged->kind == WEFT_TAG_UNEXPECTED)
+			if (!ret && tagged && tagged->kind == WEFT_TAG_UNEXPECTED)
 				srq->tags->unexpected++;
 		}
 	} else if (pending < 0) {
@@ -101,6 +101,18 @@ int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe)
 int weft_srq_take_tagged(struct weft_srq *srq, struct weft_tagged *tagged, struct weft_rwqe *wqe)
 {
 	return srq_take(srq, 0, tagged, wqe);
+}
+
+/* The receive that a message has taken ends without success, and is not to be counted. */
+void weft_srq_uncount(struct weft_srq *srq, const struct weft_tagged *tagged)
+{
+	unsigned long flags;
+
+	if (tagged->kind != WEFT_TAG_UNEXPECTED)
+		return;
+	spin_lock_irqsave(&srq->lock, flags);
+	weft_tags_uncount(srq->tags);
+	spin_unlock_irqrestore(&srq->lock, flags);
 }
 
 /* Tags are for processes: the kernel has no operations for them. */

@@ -42,6 +42,7 @@ int weft_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad_wr);
 int weft_srq_take(struct weft_srq *srq, u64 least, struct weft_rwqe *wqe);
 int weft_srq_take_tagged(struct weft_srq *srq, struct weft_tagged *tagged, struct weft_rwqe *wqe);
+void weft_srq_uncount(struct weft_srq *srq, const struct weft_tagged *tagged);
 int weft_rq_write(struct weft_ring *ring, u32 max_sge, const struct ib_recv_wr *wr);
 
 #endif /* WEFT_OBJECT_SRQ_H */

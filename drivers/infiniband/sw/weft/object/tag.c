@@ -131,6 +131,13 @@ static void tags_report(struct weft_tags *tags, u32 seen)
 		list_splice_tail_init(&tags->waiting, &tags->active);
 }
 
+/* An unexpected message has failed: no completion tells the process to count it. */
+void weft_tags_uncount(struct weft_tags *tags)
+{
+	tags->unexpected--;
+	tags_report(tags, tags->reported);
+}
+
 static struct weft_tag *tags_by_handle(struct weft_tags *tags, u32 handle)
 {
 	u32 index = handle & ((1 << TAG_INDEX_BITS) - 1);

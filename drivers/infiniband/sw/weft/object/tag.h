@@ -89,6 +89,7 @@ struct weft_tags {
 struct weft_tags *weft_tags_create(u32 num);
 void weft_tags_destroy(struct weft_tags *tags);
 int weft_tags_match(struct weft_tags *tags, struct weft_tagged *tagged, struct weft_rwqe *wqe);
+void weft_tags_uncount(struct weft_tags *tags);
 
 extern const struct uapi_definition weft_tag_uapi[];
 

@@ -166,7 +166,9 @@ int weft_qp_resize_switch(struct weft_qp *qp, struct weft_qp_resize *resize)
 	}
 	if (ret)
 		return ret;
-	qp->cap.max_send_wr = qp->send.ring->entries;
+	/* the send queue of a QP whose SRQ has tags is not the process's */
+	if (!qp->recv.tagged)
+		qp->cap.max_send_wr = qp->send.ring->entries;
 	qp->cap.max_recv_wr = qp->recv.ring ? qp->recv.ring->entries : 0;
 	return 0;
 }
