@@ -146,6 +146,7 @@ static void comp_nak(struct weft_qp *qp, const struct weft_pkt *pkt, enum weft_n
 				weft_stats_inc(qp, WEFT_STAT_PACKET_SEQ_ERR);
 			return;
 		}
+		weft_repair_unmap(qp);
 		if (qp->send.inflight.retried || weft_retry_missing(qp))
 			weft_stats_inc(qp, WEFT_STAT_PACKET_SEQ_ERR);
 		return;

@@ -64,6 +64,11 @@ static u32 repair_reads(const struct weft_inflight *inflight)
 /* Go forward again to where the requester was before the repair. */
 static void repair_resume(struct weft_inflight *inflight)
 {
+	/* all of these have been answered meanwhile */
+	if (weft_psn_before(inflight->repair.next, inflight->una)) {
+		weft_inflight_seek(inflight, inflight->una);
+		return;
+	}
 	inflight->next = inflight->repair.next;
 	inflight->cur = inflight->repair.cur;
 	inflight->reads = repair_reads(inflight);
@@ -81,7 +86,9 @@ static void repair_go_to(struct weft_inflight *inflight, u32 psn, u32 end)
 	repair->state = WEFT_REPAIR_WANTED;
 	repair->psn = psn;
 	repair->end = end;
+	repair->last = weft_psn_add(end, -1);
 	weft_inflight_seek(inflight, psn);
+	inflight->reads = repair_reads(inflight);
 }
 
 /* Go back to weft_inflight.una, to send the packets before @end again. Return: false: can't. */
@@ -125,16 +132,22 @@ static bool repair_next(struct weft_inflight *inflight)
 		if (!weft_psn_before(slot->first_psn, gaps->lost))
 			break;
 		end = weft_slot_end(slot);
+		/* of packets behind these nothing is known, and there may be millions */
+		if (weft_psn_before(gaps->lost, end))
+			end = gaps->lost;
 		from = weft_psn_before(slot->first_psn, inflight->una) ?
 		       (inflight->una - slot->first_psn) & WEFT_PSN_MASK : 0;
 		if (weft_opdef_responds(slot->op)) {
 			from = round_up(from, WEFT_READ_PACKETS);
 			for (; from < slot->psns; from += WEFT_READ_PACKETS) {
 				psn = weft_psn_add(slot->first_psn, from);
+				if (!weft_psn_before(psn, gaps->lost))
+					break;
 				if (!repair_is_lost(gaps, psn))
 					continue;
 				repair_go_to(inflight, psn, weft_psn_add(slot->first_psn,
 					     weft_slot_read_end(slot, from)));
+				inflight->repair.last = psn;
 				return true;
 			}
 			continue;
@@ -189,6 +202,16 @@ static void repair_forget(struct weft_gaps *gaps, u32 from, u32 to)
 		gaps->lost = to;
 }
 
+/* By the gap maps: has the last packet of the repair arrived? */
+static bool repair_has_arrived(const struct weft_inflight *inflight)
+{
+	const struct weft_repair *repair = &inflight->repair;
+
+	return weft_psn_before(repair->last, inflight->una) ||
+	       (weft_psn_in_window(repair->last, inflight->una, WEFT_MAP_PACKETS) &&
+		test_bit(repair_bit(repair->last), repair->gaps->kept));
+}
+
 /* The state after packets have been sent, or are not needed any more: other packets may be. */
 static void repair_go_on(struct weft_qp *qp)
 {
@@ -199,6 +222,15 @@ static void repair_go_on(struct weft_qp *qp)
 	inflight->repair.state = WEFT_REPAIR_SENT;
 	repair_resume(inflight);
 	weft_retry_repair(qp);
+}
+
+/* A sequence NAK without a gap map: the peer keeps no packets. */
+void weft_repair_unmap(struct weft_qp *qp)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+
+	if (unlikely(inflight->repair.gaps))
+		*inflight->repair.gaps = (struct weft_gaps){ .lost = inflight->una };
 }
 
 /* Packets have been sent. */
@@ -250,7 +282,7 @@ void weft_repair_acked(struct weft_qp *qp)
 	struct weft_inflight *inflight = &qp->send.inflight;
 	struct weft_repair *repair = &inflight->repair;
 
-	if (!weft_psn_before(repair->psn, inflight->una))
+	if (!weft_psn_before(repair->last, inflight->una))
 		return;
 	/* a gap map will tell what is missing before the packets that the peer keeps */
 	if (repair->gaps && repair->gaps->num)
@@ -279,29 +311,34 @@ bool weft_repair_map(struct weft_qp *qp, const struct weft_map *map)
 	struct weft_repair *repair = &inflight->repair;
 	u32 sent = (inflight->sent - inflight->una) & WEFT_PSN_MASK;
 	struct weft_gaps *gaps = repair->gaps;
-	u32 i, lost;
+	u32 i, bit, lost;
 
 	/* a requester that has gone back sends everything again */
 	if (repair->state != WEFT_REPAIR_WANTED && weft_inflight_is_rewound(inflight))
 		return false;
 	if (!gaps)
 		gaps = kzalloc(sizeof(*gaps), GFP_ATOMIC | __GFP_NOWARN | __GFP_ACCOUNT);
-	if (!gaps)
-		return weft_repair_begin(qp);
+	if (!gaps) {
+		if (!weft_repair_begin(qp))
+			weft_inflight_rewind(qp, inflight->una);
+		return true;
+	}
 	repair->gaps = gaps;
 	repair->goes_back = false;
 	if (repair->state == WEFT_REPAIR_NONE)
 		*gaps = (struct weft_gaps){ .lost = inflight->una };
-	/* the AETH says that the first one is missing */
-	for (i = 1; i < min_t(u32, sent, WEFT_MAP_PACKETS); i++)
-		if (test_bit(i, map->kept))
-			gaps->num += !__test_and_set_bit(repair_bit(inflight->una + i), gaps->kept);
+	/* the AETH says that the first one is missing; the peer may have dropped what it had kept */
+	for (i = 0; i < min_t(u32, sent, WEFT_MAP_PACKETS); i++) {
+		bit = repair_bit(inflight->una + i);
+		if (i && test_bit(i, map->kept))
+			gaps->num += !__test_and_set_bit(bit, gaps->kept);
+		else if (!i || i < map->lost)
+			gaps->num -= __test_and_clear_bit(bit, gaps->kept);
+	}
 	lost = weft_psn_add(inflight->una, min3(map->lost, sent, (u32)WEFT_MAP_PACKETS));
 	if (weft_psn_before(gaps->lost, lost))
 		gaps->lost = lost;
-	if (repair->state == WEFT_REPAIR_SENT &&
-	    (weft_psn_before(repair->psn, inflight->una) ||
-	     test_bit(repair_bit(repair->psn), gaps->kept)))
+	if (repair->state == WEFT_REPAIR_SENT && repair_has_arrived(inflight))
 		bitmap_zero(gaps->again, WEFT_MAP_PACKETS);
 	if (repair->state == WEFT_REPAIR_WANTED || !repair_next(inflight))
 		return false;

@@ -11,6 +11,7 @@ bool weft_repair_begin(struct weft_qp *qp);
 void weft_repair_sent(struct weft_qp *qp);
 void weft_repair_progress(struct weft_qp *qp, u32 from);
 void weft_repair_acked(struct weft_qp *qp);
+void weft_repair_unmap(struct weft_qp *qp);
 bool weft_repair_map(struct weft_qp *qp, const struct weft_map *map);
 
 #endif /* WEFT_ENGINE_REPAIR_H */

@@ -68,6 +68,7 @@ struct weft_repair {
 	bool	named;		/* the peer has named the packet by a NAK */
 	u32	psn;		/* of the lost packet, or of the first of several */
 	u32	end;		/* one after the last packet that is sent */
+	u32	last;		/* that packet; of a READ the one that asks */
 	u32	next;		/* weft_inflight.next before the repair */
 	u32	cur;		/* weft_inflight.cur before the repair */
 	struct weft_gaps *gaps;	/* NULL: the peer has sent no gap map; otherwise valid in a repair */
