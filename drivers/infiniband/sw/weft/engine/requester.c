@@ -152,7 +152,8 @@ static noinline enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot
 					    const struct weft_budget *budget)
 {
 	/* I/O of a kernel consumer, for which reclaim would wait, may need this work item */
-	gfp_t gfp = budget->atomic ? GFP_ATOMIC | __GFP_NOWARN : GFP_NOIO | __GFP_NOWARN;
+	gfp_t gfp = (budget->atomic ? GFP_ATOMIC : GFP_NOIO) | __GFP_NOWARN |
+		    (qp->kernel ? 0 : __GFP_ACCOUNT);
 	struct weft_inflight *inflight = &qp->send.inflight;
 	int err;
 

@@ -3,7 +3,7 @@
  * Mkeys: keys of a process whose memory is a layout of other regions (mem/layout.h).
  *
  * Like a memory window an mkey is a region, and each work request that changes it publishes a
- * successor: accesses in progress go on with the layout that they found. A memory window is for
+ * successor: a copy in progress goes on with the layout that it found. A memory window is for
  * the peer, an mkey for local access, too, and any QP of the protection domain may use it.
  */
 #include "object/mkey.h"
@@ -54,9 +54,9 @@ static int mkey_replace(struct weft_region *mkey, struct weft_layout *layout, u3
 	new->access = access;
 	new->length = layout ? layout->length : 0;
 	new->layout = layout;
-	/* of several changes at the same time only one succeeds */
+	/* of several changes at the same time only one succeeds, the others try again */
 	if (!weft_region_replace(mkey, new))
-		err = -EINVAL;
+		err = -ESTALE;
 	weft_region_retire(err ? new : mkey);
 	return err;
 }
@@ -65,8 +65,8 @@ static int mkey_replace(struct weft_region *mkey, struct weft_layout *layout, u3
  * Give an mkey the memory and the rights of @request, from any context; the first byte has the
  * address 0. @request is not trusted.
  *
- * Return: 0; -EINVAL: no such mkey, other PD, rights that an mkey cannot have, or a concurrent
- * change; -EACCES: REMOTE_WRITE without LOCAL_WRITE (IBA 10.6.3.2); else see weft_layout_create().
+ * Return: 0; -EINVAL: no such mkey, other PD, or rights that an mkey cannot have;
+ * -EACCES: REMOTE_WRITE without LOCAL_WRITE (IBA 10.6.3.2); else see weft_layout_create().
  * A failure changes nothing.
  */
 int weft_mkey_configure(const struct weft_accessor *who, u32 key,
@@ -80,29 +80,35 @@ int weft_mkey_configure(const struct weft_accessor *who, u32 key,
 		return -EINVAL;
 	if (request->access & IB_ACCESS_REMOTE_WRITE && !(request->access & IB_ACCESS_LOCAL_WRITE))
 		return -EACCES;
-	mkey = mkey_get(who, key);
-	if (!mkey)
-		return -EINVAL;
-	layout = weft_layout_create(who, request, mkey->num_pieces, gfp);
-	err = IS_ERR(layout) ? PTR_ERR(layout) : mkey_replace(mkey, layout, request->access, gfp);
-	weft_region_put(mkey);
+	do {
+		mkey = mkey_get(who, key);
+		if (!mkey)
+			return -EINVAL;
+		layout = weft_layout_create(who, request, mkey->num_pieces, gfp);
+		err = IS_ERR(layout) ? PTR_ERR(layout) :
+				       mkey_replace(mkey, layout, request->access, gfp);
+		weft_region_put(mkey);
+	} while (err == -ESTALE);
 	return err;
 }
 WEFT_EXPORT_FOR_TEST(weft_mkey_configure);
 
 /*
  * Take the memory of an mkey away, from any context; it keeps its key. Return: 0; -ENOENT: the key
- * is not that of an mkey of the PD; -EINVAL: a concurrent change; -ENOMEM.
+ * is not that of an mkey of the PD; -ENOMEM.
  */
 int weft_mkey_invalidate(const struct weft_accessor *who, u32 key, gfp_t gfp)
 {
-	struct weft_region *mkey = mkey_get(who, key);
+	struct weft_region *mkey;
 	int err;
 
-	if (!mkey)
-		return -ENOENT;
-	err = mkey->layout ? mkey_replace(mkey, NULL, 0, gfp) : 0;
-	weft_region_put(mkey);
+	do {
+		mkey = mkey_get(who, key);
+		if (!mkey)
+			return -ENOENT;
+		err = mkey->layout ? mkey_replace(mkey, NULL, 0, gfp) : 0;
+		weft_region_put(mkey);
+	} while (err == -ESTALE);
 	return err;
 }
 WEFT_EXPORT_FOR_TEST(weft_mkey_invalidate);
