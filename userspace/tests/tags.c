@@ -531,6 +531,12 @@ static void incomplete(void)
 static void too_long(void)
 {
 	make_connected();
+	/* the receive before has had more room */
+	untagged(50, 1000, 2000);
+	send_header(IBV_TMH_NO_TAG, 0, 800);
+	expect_ok(a.scq, 1);
+	expect(50, IBV_WC_TM_NO_TAG, 0);
+	memset(buf + 1000, 0, 800);
 	add(5, 0, 99);
 	send_header(IBV_TMH_EAGER, 5, TMH + 100);
 	expect_wc(a.scq, 1, IBV_WC_REM_INV_REQ_ERR);
@@ -608,6 +614,26 @@ static void connections(void)
 		expect_ok(from->scq, 1);
 		SAME(next().wr_id, i);
 	}
+}
+
+/* an unexpected message that ends its connection is not counted: new tags of others match */
+static void unexpected_fails(void)
+{
+	struct end c = {}, d = {};
+
+	make_connected();
+	make(&c, CONF(.sq = 64, .rq = 64));
+	make(&d, CONF(.sq = 0, .rq = 0, .srq = srq));
+	connect_ends(&c, &d);
+	untagged(50, 4000, 20);
+	send_header(IBV_TMH_EAGER, 99, TMH + 100);
+	expect_wc(a.scq, 1, IBV_WC_REM_INV_REQ_ERR);
+	expect_status(50, IBV_WC_LOC_LEN_ERR);
+	add(7, 0, 100);
+	a = c;
+	b = d;
+	send_eager(7, 10);
+	expect_match(7, FLAGS_ALL, 7, 10);
 }
 
 /* other operations of the peer, and a receive that is not for a tag */
@@ -780,6 +806,7 @@ TESTS(
 	TEST(bad_request),
 	TEST(destroyed),
 	TEST(connections),
+	TEST(unexpected_fails),
 	TEST(other_operations),
 	TEST(not_ready),
 	TEST(full_list),
