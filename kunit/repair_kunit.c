@@ -248,6 +248,35 @@ static void map_after_loss(struct kunit *test)
 	repair_end(link);
 }
 
+/* Of several packets in a row the last one tells whether the others are lost again. */
+static void map_of_run(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_map(link, 1, BIT(5), 5);
+	repair_expect(link, 1, 5);
+	repair_map(link, 3, BIT(3), 3);
+	repair_expect(link, 0, 0);
+	repair_map(link, 4, BIT(1) | BIT(2), 1);
+	repair_expect(link, 4, 1);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
+/* A peer drops what it had kept. */
+static void map_takes_back(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_map(link, 1, BIT(1) | BIT(3), 3);
+	repair_expect_every(link, 1, 2, 2);
+	repair_map(link, 2, BIT(2), 2);
+	repair_expect(link, 2, 1);
+	KUNIT_EXPECT_EQ(test, repair_send(link)->inflight.repair.gaps->num, 1);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
 /* A peer can't name packets that have not been sent. */
 static void map_of_more(struct kunit *test)
 {
@@ -337,6 +366,8 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(packet_was_late),
 	KUNIT_CASE(map_names_all),
 	KUNIT_CASE(map_after_loss),
+	KUNIT_CASE(map_of_run),
+	KUNIT_CASE(map_takes_back),
 	KUNIT_CASE(map_of_more),
 	KUNIT_CASE(map_makes_room),
 	KUNIT_CASE(repair_is_lost),
