@@ -73,7 +73,7 @@
 #define WEFT_ABI_USER_H
 
 #include <linux/types.h>
-#include <rdma/ib_user_ioctl_cmds.h>
+#include <rdma/weft-attrs.h>
 
 /* Incremented when an old provider could misunderstand a new kernel. */
 #define WEFT_ABI_VERSION	3
@@ -797,59 +797,6 @@ struct weft_modify_srq_req {
 struct weft_create_ah_resp {
 	__u32		ah_id;
 	__u32		reserved_04;
-};
-
-/*
- * Methods and attributes in addition to those of the core, in the driver's namespace.
- */
-
-enum weft_methods_dm {
-	/* of UVERBS_OBJECT_DM: describe the memory to a process that imports it */
-	WEFT_METHOD_DM_QUERY	= (1U << UVERBS_ID_NS_SHIFT),
-};
-
-enum weft_attrs_alloc_dm {
-	/* of UVERBS_METHOD_DM_ALLOC: struct weft_dm_resp, mandatory */
-	WEFT_ATTR_ALLOC_DM_RESP	= (1U << UVERBS_ID_NS_SHIFT),
-};
-
-enum weft_attrs_query_dm {
-	/* the handle */
-	WEFT_ATTR_QUERY_DM_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
-	/* struct weft_dm_resp */
-	WEFT_ATTR_QUERY_DM_RESP,
-};
-
-enum weft_methods_pd {
-	/* of UVERBS_OBJECT_PD: succeeds if the PD exists */
-	WEFT_METHOD_PD_QUERY	= (1U << UVERBS_ID_NS_SHIFT),
-};
-
-enum weft_attrs_query_pd {
-	/* the handle */
-	WEFT_ATTR_QUERY_PD_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
-};
-
-enum weft_methods_srq {
-	/* of UVERBS_OBJECT_SRQ: execute an operation on the tag list */
-	WEFT_METHOD_SRQ_TAG	= (1U << UVERBS_ID_NS_SHIFT),
-};
-
-enum weft_attrs_srq_tag {
-	/* the handle */
-	WEFT_ATTR_SRQ_TAG_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
-	/* struct weft_tag_op */
-	WEFT_ATTR_SRQ_TAG_OP,
-	/* __u32, ADD: handle of the new entry */
-	WEFT_ATTR_SRQ_TAG_RESP,
-};
-
-enum weft_attrs_query_context {
-	/*
-	 * of UVERBS_METHOD_QUERY_CONTEXT: struct weft_alloc_ucontext_resp,
-	 * mandatory. Its doorbell is a new file descriptor for the calling process.
-	 */
-	WEFT_ATTR_QUERY_CONTEXT_RESP = (1U << UVERBS_ID_NS_SHIFT),
 };
 
 /* The most elements of a WEFT_SQE_MKEY, with those that have the bytes to skip. */

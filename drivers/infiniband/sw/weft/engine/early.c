@@ -129,9 +129,9 @@ bool weft_early_is_old(struct weft_early *early, u32 psn)
 
 /*
  * Tell which packets are kept, of those from @psn on, which is missing. All that are missing before
- * the last of these are lost if @all, or if the gap is old because of the time; otherwise those that
- * WEFT_EARLY_GAP_PACKETS others may have overtaken. weft_early_is_old() then is true when later
- * packets make it so. There are packets.
+ * the last of these are lost if @all, or if the gap is old because of the time; otherwise those
+ * that WEFT_EARLY_GAP_PACKETS others may have overtaken. weft_early_is_old() then is true when
+ * later packets make it so. There are packets.
  */
 void weft_early_map(struct weft_early *early, u32 psn, bool all, struct weft_map *map)
 {

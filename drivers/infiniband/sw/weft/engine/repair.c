@@ -16,8 +16,8 @@
  *   when it gets the next NAK.
  *
  * That is one loss in a round trip. The packets of a repair also say (WEFT_BTH_MAPS) that the
- * requester understands gap maps. A responder of another make ignores that. weft's answers by
- * gap maps from then on, in place of sequence NAKs: they say which packets it keeps, and up to where
+ * requester understands gap maps. A responder of another make ignores that. weft's answers by gap
+ * maps from then on, in place of sequence NAKs: they say which packets it keeps, and up to where
  * those that it does not keep are lost. So all losses of a round trip are repaired in the next one.
  *
  * To send the packets the requester goes back to them, and then forward again to where it was.
@@ -145,8 +145,8 @@ static bool repair_next(struct weft_inflight *inflight)
 					break;
 				if (!repair_is_lost(gaps, psn))
 					continue;
-				repair_go_to(inflight, psn, weft_psn_add(slot->first_psn,
-					     weft_slot_read_end(slot, from)));
+				end = weft_psn_add(slot->first_psn, weft_slot_read_end(slot, from));
+				repair_go_to(inflight, psn, end);
 				inflight->repair.last = psn;
 				return true;
 			}
@@ -302,8 +302,8 @@ void weft_repair_acked(struct weft_qp *qp)
 
 /*
  * A gap map has come, which acknowledges all packets before weft_inflight.una. Packets that have
- * been sent again are lost once more if the last one of them has arrived. Return: false: nothing has
- * to be sent again.
+ * been sent again are lost once more if the last one of them has arrived. Return: false: nothing
+ * has to be sent again.
  */
 bool weft_repair_map(struct weft_qp *qp, const struct weft_map *map)
 {
@@ -327,7 +327,7 @@ bool weft_repair_map(struct weft_qp *qp, const struct weft_map *map)
 	repair->goes_back = false;
 	if (repair->state == WEFT_REPAIR_NONE)
 		*gaps = (struct weft_gaps){ .lost = inflight->una };
-	/* the AETH says that the first one is missing; the peer may have dropped what it had kept */
+	/* the AETH says that the first one is missing; the peer may have dropped what it kept */
 	for (i = 0; i < min_t(u32, sent, WEFT_MAP_PACKETS); i++) {
 		bit = repair_bit(inflight->una + i);
 		if (i && test_bit(i, map->kept))

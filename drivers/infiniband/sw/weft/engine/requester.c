@@ -145,8 +145,8 @@ static void req_drained(struct weft_qp *qp)
 }
 
 /*
- * Execute a local operation (LOCAL_INV, BIND_MW, REG_MR or MKEY). With a fence it waits for outstanding
- * responses (IBA 10.8.3.3).
+ * Execute a local operation (LOCAL_INV, BIND_MW, REG_MR or MKEY). With a fence it waits for
+ * outstanding responses (IBA 10.8.3.3).
  */
 static noinline enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot *slot,
 					    const struct weft_budget *budget)

@@ -149,8 +149,8 @@ static bool resp_form_valid(const struct weft_qp *qp, const struct weft_pkt *pkt
 }
 
 /*
- * Packets have been lost (IBA 9.7.5.1.1): send one NAK until the expected packet comes, or a gap map
- * when more are lost.
+ * Packets have been lost (IBA 9.7.5.1.1): send one NAK until the expected packet comes, or a gap
+ * map when more are lost.
  */
 static void resp_nak_gap(struct weft_qp *qp)
 {

@@ -71,7 +71,7 @@ struct weft_repair {
 	u32	last;		/* that packet; of a READ the one that asks */
 	u32	next;		/* weft_inflight.next before the repair */
 	u32	cur;		/* weft_inflight.cur before the repair */
-	struct weft_gaps *gaps;	/* NULL: the peer has sent no gap map; otherwise valid in a repair */
+	struct weft_gaps *gaps;	/* NULL: the peer has sent no gap map; else valid in a repair */
 };
 
 /*

@@ -177,7 +177,7 @@ static int qp_check_tags(const struct weft_dev *dev, const struct ib_qp_init_att
 				   weft_qp_type_name(init->qp_type));
 	return init->cap.max_send_wr ?
 	       weft_refuse(&dev->ibdev, -EINVAL,
-			   "create QP: max_send_wr is not 0, but the SRQ with tags has the send queue") : 0;
+			   "create QP: max_send_wr is not 0, but the SRQ has tags") : 0;
 }
 
 /* Checks the objects that the QP is made of. */

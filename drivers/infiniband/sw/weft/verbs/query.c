@@ -126,7 +126,7 @@ static void query_raw(struct ib_device_attr *attr)
 	attr->rss_caps.max_rwq_indirection_table_size = 1 << WEFT_MAX_LOG_RSS;
 }
 
-/* Each operation on a tag list is done when the call returns, so there is no limit to their number. */
+/* An operation on a tag list is done when its call returns: any number may be under way. */
 static void query_tags(struct ib_tm_caps *caps)
 {
 	caps->max_rndv_hdr_size = WEFT_MAX_RNDV_HEADER;
