@@ -248,7 +248,7 @@ static void map_after_loss(struct kunit *test)
 	repair_end(link);
 }
 
-/* Of several packets in a row the last one tells whether the others are lost again. */
+/* Packets of a run are lost again only if the last one of the run has arrived. */
 static void map_of_run(struct kunit *test)
 {
 	struct fake_link *link = repair_create(test);

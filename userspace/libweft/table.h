@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * What the provider does for libweft.
+ * The functions that the provider has for libweft.
  *
  * libibverbs loads one of the provider's files, that with the number of its private interface.
  * libweft.so.1 is the same for all of them: it looks for the file that has been loaded, and calls

@@ -619,7 +619,7 @@ static void leaves_refused(void)
 	list_fails(mkey, 0, 2, sge);
 	sge[1] = (struct ibv_sge){ -64ULL, 128, a.mr->lkey };
 	list_fails(mkey, 0, 2, sge);
-	/* what it was before is what it still is */
+	/* the refused requests have not changed the mkey */
 	SAME(rdma(IBV_WR_RDMA_WRITE, mkey->lkey, 0, 128, b.mr->rkey, ADDR(b, 0)), 0);
 	note("a window");
 	SAME(rdma(IBV_WR_RDMA_WRITE, a.mr->lkey, ADDR(a, 0), 8, foreign->rkey, 0),
@@ -682,7 +682,7 @@ static volatile struct weft_sqe *sqe_of(uint64_t wr_id)
 	FAIL("no entry has the wr_id");
 }
 
-/* what no builder writes */
+/* a hostile process writes entries that no builder writes */
 static void entries_refused(void)
 {
 	const uint64_t id = 0x5eedf00ddeadbee5;

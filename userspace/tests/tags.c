@@ -262,7 +262,7 @@ static void capabilities(void)
 	CHECK(attr.tm_caps.max_rndv_hdr_size >= HEADERS);
 }
 
-/* of one packet, of several, of none but the header */
+/* a message has one packet, several, or only the header */
 static void eager(void)
 {
 	const uint32_t lengths[] = { 1000, 20000, 1, 0, 30000 };
@@ -369,7 +369,7 @@ static void unexpected(void)
 	expect_match(9, FLAGS_ALL, 9, 10);
 }
 
-/* what is no request for a tag: not counted as unexpected */
+/* a message that asks for no tag is not counted as unexpected */
 static void no_tag(void)
 {
 	make_connected();

@@ -11,7 +11,7 @@
 #include "weft.h"
 #include "weft-abi.h"
 
-/* What the setters of an mkey have set, struct weft_sq.set. */
+/* The setters of an mkey that a builder has called, struct weft_sq.set. */
 enum {
 	MKEY_SET_ACCESS	= 1 << 0,
 	MKEY_SET_LAYOUT	= 1 << 1,

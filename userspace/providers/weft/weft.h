@@ -407,7 +407,7 @@ void weft_qp_restart(struct weft_qp *qp);
 /* The kernel does not have the QP any more. */
 void weft_qp_end_queues(struct weft_qp *qp);
 
-/* What weftdv_create_qp() adds to ibv_create_qp_ex(). */
+/* The attributes that weftdv_create_qp() adds to those of ibv_create_qp_ex(). */
 struct weft_qp_extra {
 	/* enum weftdv_qp_create_send_ops_flags; the send queue has room for their lists */
 	uint64_t mkey_ops;

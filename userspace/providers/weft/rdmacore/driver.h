@@ -377,7 +377,7 @@ static inline void verbs_command_add_obj(union verbs_command *cmd,
 	verbs_command_add(cmd, attr_id, handle, 0);
 }
 
-/* What the kernel reads: more than eight bytes. */
+/* Add an attribute of more than eight bytes that the kernel reads. */
 static inline void verbs_command_add_in(union verbs_command *cmd,
 					uint16_t attr_id, const void *from,
 					size_t len)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a responder does with the memory of a request that moves no payload: weft_opdef.execute. All
- * functions need the QP's receive turn.
+ * A responder executes the requests that move no payload on memory: these functions are
+ * weft_opdef.execute. All need the QP's receive turn.
  */
 #include "engine/execute.h"
 

@@ -132,7 +132,7 @@ static bool repair_next(struct weft_inflight *inflight)
 		if (!weft_psn_before(slot->first_psn, gaps->lost))
 			break;
 		end = weft_slot_end(slot);
-		/* of packets behind these nothing is known, and there may be millions */
+		/* no map tells of the packets behind these, and there may be millions */
 		if (weft_psn_before(gaps->lost, end))
 			end = gaps->lost;
 		from = weft_psn_before(slot->first_psn, inflight->una) ?

@@ -32,7 +32,7 @@ struct weft_layout {
 	struct weft_layout_part	parts[];
 };
 
-/* What a process asks for: a private copy, not checked yet. */
+/* A process asks for this layout. The request is a private copy, not checked yet. */
 struct weft_layout_request {
 	const struct weft_sge	*sge;	/* of the parts; if @interleaved, a skip is behind each */
 	u32			num_sge;

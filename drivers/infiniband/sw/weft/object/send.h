@@ -51,7 +51,7 @@ enum weft_repair_state {
 	WEFT_REPAIR_SENT,	/* the answer is awaited */
 };
 
-/* What the gap maps of the peer tell. A packet has the bit of its PSN modulo WEFT_MAP_PACKETS. */
+/* The state of packets by the peer's gap maps; the bit of one is its PSN % WEFT_MAP_PACKETS. */
 struct weft_gaps {
 	u32	num;		/* packets that the peer keeps, from una on */
 	u32	lost;		/* packets before this PSN that it does not keep are lost */

@@ -78,8 +78,8 @@ static enum weft_tag_kind tags_kind(const struct weft_tagged *tagged)
 }
 
 /*
- * Give a message the entry that matches, with a list in @wqe for all of the message: what is not
- * for the memory of the tag goes to the null region. The caller holds the lock of the SRQ.
+ * Give a message the entry that matches. The list in @wqe has room for all of the message: the
+ * memory of the tag, and the null region for the headers. The caller holds the lock of the SRQ.
  *
  * Return: 0; -ENOENT: the message gets an ordinary receive; -EAGAIN: the QP cannot read now.
  */

@@ -12,7 +12,7 @@
 
 struct weft_rwqe;
 
-/* What a message means to an SRQ with tags. */
+/* An SRQ with tags tells these kinds of messages apart. */
 enum weft_tag_kind {
 	WEFT_TAG_NO_TAG,	/* it has no tag, or no valid header */
 	WEFT_TAG_UNEXPECTED,	/* no tag matches */

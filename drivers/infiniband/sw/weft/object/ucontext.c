@@ -305,7 +305,7 @@ struct weft_page_cache *weft_udata_page_cache(struct ib_udata *udata)
 	return uctx ? &uctx->page_cache : NULL;
 }
 
-/* Whether the queues of the calling process have the formats of ring/rxe.h. */
+/* Return: the queues of the calling process have the formats of ring/rxe.h. */
 bool weft_udata_rxe(struct ib_udata *udata)
 {
 	const struct weft_ucontext *uctx =

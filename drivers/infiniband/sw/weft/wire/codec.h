@@ -103,7 +103,7 @@ struct weft_grh {
 	u8	dgid[16];
 };
 
-/* Which of the packets from a PSN on the responder keeps. */
+/* A gap map: the responder tells which packets it keeps, counted from a PSN. */
 struct weft_map {
 	u32		lost;		/* of so many packets, those that are not kept are lost */
 	DECLARE_BITMAP(kept, WEFT_MAP_PACKETS);
