@@ -21,7 +21,9 @@
 #include <kunit/test.h>
 
 #include "compat/udp.h"
+#include "engine/pkt.h"
 #include "link/burst.h"
+#include "link/roce_port.h"
 #include "link/udp.h"
 #include "object/table.h"
 #include "params.h"
@@ -396,6 +398,39 @@ static void packets_reach_their_qp(struct kunit *test)
 	}
 }
 
+/*
+ * A packet for a turn that somebody owns waits with what it says about where it came by: a VLAN is
+ * found by that.
+ */
+static void packets_wait_with_their_origin(struct kunit *test)
+{
+	struct udp_form form = { .ipv4 = udp_begin(test) };
+	int ifindex = form.ipv4 ? 0 : init_net.loopback_dev->ifindex;
+	struct weft_recv *recv = &bench->qp->recv;
+	struct sk_buff *skb;
+	struct weft_pkt pkt;
+
+	for (form.psn = 0; form.psn < 3; form.psn++) {
+		KUNIT_ASSERT_TRUE(test, weft_turn_try(&recv->turn));
+		skb = udp_packet(test, &form);
+		if (!form.ipv4)
+			IP6CB(skb)->iif = ifindex;
+		udp_receive(skb, form.ipv4);
+		KUNIT_EXPECT_FALSE(test, udp_has_arrived(form.psn));
+		if (weft_pkt_peek(&recv->packets, &pkt)) {
+			KUNIT_EXPECT_PTR_EQ(test, pkt.port, &weft_port_roce);
+			KUNIT_EXPECT_PTR_EQ(test, pkt.net, (const struct net *)&init_net);
+			KUNIT_EXPECT_EQ(test, pkt.ifindex, ifindex);
+			KUNIT_EXPECT_EQ(test, pkt.hdr.psn, form.psn);
+			KUNIT_EXPECT_TRUE(test, weft_pkt_is_on_path(&pkt, &bench->qp->av));
+		} else {
+			KUNIT_FAIL(test, "packet %u does not wait", form.psn);
+		}
+		recv->turn.run(bench->qp);
+		KUNIT_EXPECT_TRUE(test, udp_has_arrived(form.psn));
+	}
+}
+
 /* The length in the UDP header decides where the packet ends. */
 static void length_is_that_of_udp(struct kunit *test)
 {
@@ -664,6 +699,7 @@ static void port_may_be_taken(struct kunit *test)
 
 static struct kunit_case udp_cases[] = {
 	KUNIT_CASE_PARAM(packets_reach_their_qp, udp_family_gen_params),
+	KUNIT_CASE_PARAM(packets_wait_with_their_origin, udp_family_gen_params),
 	KUNIT_CASE_PARAM(length_is_that_of_udp, udp_family_gen_params),
 	KUNIT_CASE_PARAM(packets_are_cut_short, udp_family_gen_params),
 	KUNIT_CASE_PARAM(ip_has_no_options, udp_family_gen_params),

@@ -61,11 +61,12 @@ need()
 	done
 }
 
-# count TEST [FULL]: the number of repetitions in either tier; FULL is by default ten times TEST
+# count TEST [FULL]: the number of repetitions in either tier; FULL is by default ten times TEST, and
+# "scripts/test --times" multiplies it
 count()
 {
 	if [ "$WEFT_TIER" = full ]; then
-		printf '%d\n' "${2:-$(($1 * 10))}"
+		printf '%d\n' $((${2:-$1 * 10} * ${WEFT_TIMES:-1}))
 	else
 		printf '%d\n' "$1"
 	fi
@@ -151,6 +152,7 @@ tracefs()
 huge_pages()
 {
 	local before
+	[ -e /proc/sys/vm/nr_hugepages ] || return 0 # User Mode Linux has none, and programs go without
 	before=$(cat /proc/sys/vm/nr_hugepages)
 	defer set_huge_pages "$before"
 	set_huge_pages "$1"

@@ -184,6 +184,7 @@ bool weft_pkt_peek(struct weft_backlog *backlog, struct weft_pkt *pkt)
 		weft_pkt_again(skb, pkt);
 	return skb;
 }
+WEFT_EXPORT_FOR_TEST(weft_pkt_peek);
 
 /*
  * Take the first packet out of a backlog and decode it; its dev and qp are NULL. False: it is
