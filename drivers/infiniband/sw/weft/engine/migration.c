@@ -17,6 +17,7 @@
 
 #include "engine/inflight.h"
 #include "engine/link.h"
+#include "engine/path.h"
 #include "engine/retry.h"
 #include "object/dev.h"
 #include "stats.h"
@@ -70,7 +71,7 @@ static void migration_move(struct weft_qp *qp, bool lost)
 	qp->attr.pkey_index = migration->pkey_index;
 	qp->pkey_index = migration->pkey_index;
 	qp->send.retry.timeout = migration->timeout;
-	qp->dev->wire->forget(&qp->send.tx);
+	weft_path_forget(qp);
 	qp->dev->wire->forget(&qp->recv.tx);
 	weft_stats_inc(qp, WEFT_STAT_MIGRATIONS);
 	migration_go_on(qp, lost);

@@ -71,6 +71,7 @@ void weft_pace_limit(struct weft_send *send, u32 rate, u32 mtu)
 		send->paced = true;
 	}
 }
+WEFT_EXPORT_FOR_TEST(weft_pace_limit);
 
 /*
  * Must the requester wait? Then an event will come when it may go on. The send turn is owned, and

@@ -10,6 +10,7 @@
 #include "engine/link.h"
 #include "engine/odp.h"
 #include "engine/pace.h"
+#include "engine/path.h"
 #include "engine/retry.h"
 #include "object/dev.h"
 #include "object/qp.h"
@@ -481,12 +482,10 @@ void weft_requester_reset(struct weft_qp *qp)
 
 	tasklet_kill(&send->posted);
 	weft_retry_reset(&send->retry);
-	send->cc = (struct weft_cc){};
-	send->window = (struct weft_window){ .packets = WEFT_INFLIGHT_PACKETS };
+	weft_path_forget(qp);
 	weft_pace_set(send, 0, 0, qp->mtu);
 	weft_backlog_purge(&send->packets);
 	weft_early_reset(&send->early, qp->dev);
-	qp->dev->wire->forget(&send->tx);
 	weft_odp_forget(&send->odp);
 	weft_odp_forget(&send->placing);
 	weft_inflight_reset(qp);

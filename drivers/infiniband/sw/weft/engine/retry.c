@@ -46,8 +46,6 @@ void weft_retry_reset(struct weft_retry *retry)
 {
 	hrtimer_cancel(&retry->timer);
 	retry->rnr_wait = false;
-	retry->measuring = false;
-	retry->round_trip = 0;
 	weft_retry_refill(retry);
 }
 

@@ -14,6 +14,7 @@
 #include "compat/placement.h"
 #include "engine/migration.h"
 #include "engine/pace.h"
+#include "engine/path.h"
 #include "engine/requester.h"
 #include "engine/retry.h"
 #include "engine/responder.h"
@@ -270,7 +271,7 @@ static void commit_path(struct weft_qp *qp, const struct weft_av *av)
 {
 	qp->av = *av;
 	qp->link = av->local ? &weft_link_local : qp->dev->wire;
-	qp->dev->wire->forget(&qp->send.tx);
+	weft_path_forget(qp);
 	qp->dev->wire->forget(&qp->recv.tx);
 	weft_inflight_reset(qp);
 	weft_migration_follow(qp);

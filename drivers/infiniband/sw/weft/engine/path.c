@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
+/*
+ * What a requester learns of the path to its peer while it uses it. All of that belongs to one
+ * path, so the code that gives a QP another path, or none, calls weft_path_forget(). What is known
+ * of the peer itself (its credits, whether it keeps packets that overtake others) stays.
+ */
+#include "engine/path.h"
+
+#include "engine/link.h"
+#include "engine/pace.h"
+#include "object/dev.h"
+#include "params.h"
+
+/*
+ * The QP gets another path, whose round trip, window, congestion and route are not known. The send
+ * turn is stopped.
+ */
+void weft_path_forget(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+
+	/* the answer to a packet of the old path measures no round trip of the new one */
+	send->retry.measuring = false;
+	send->retry.round_trip = 0;
+	send->retry.repair_due = KTIME_MAX;
+	send->window = (struct weft_window){ .packets = WEFT_INFLIGHT_PACKETS };
+	send->cc = (struct weft_cc){};
+	weft_pace_limit(send, 0, qp->mtu);
+	qp->dev->wire->forget(&send->tx);
+}
+WEFT_EXPORT_FOR_TEST(weft_path_forget);
