@@ -83,7 +83,7 @@ static void parents_sweep(void)
 }
 
 /* The driver data is set first, so parents_sweep() leaves the parent alone. */
-static struct platform_device *parent_register(struct weft_parent *parent)
+static struct platform_device *parent_register(struct weft_parent *parent, int node)
 {
 	struct platform_device *dev;
 	int ret;
@@ -92,6 +92,8 @@ static struct platform_device *parent_register(struct weft_parent *parent)
 	if (!dev)
 		return ERR_PTR(-ENOMEM);
 	platform_set_drvdata(dev, parent);
+	/* sysfs shows it as that of an adapter, and the weft device inherits it */
+	set_dev_node(&dev->dev, node);
 	ret = platform_device_add(dev);
 	if (!ret)
 		return dev;
@@ -113,7 +115,7 @@ int weft_parent_create(struct weft_dev *dev)
 	parent = kzalloc(sizeof(*parent), GFP_KERNEL);
 	if (!parent)
 		return -ENOMEM;
-	parent->dev = parent_register(parent);
+	parent->dev = parent_register(parent, dev_to_node(&dev->ndev->dev));
 	if (IS_ERR(parent->dev)) {
 		ret = PTR_ERR(parent->dev);
 		kfree(parent);

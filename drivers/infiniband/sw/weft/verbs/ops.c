@@ -101,6 +101,7 @@ const struct ib_device_ops weft_device_ops = {
 	.get_dma_mr = weft_get_dma_mr,
 	.get_hw_stats = weft_get_hw_stats,
 	.get_link_layer = weft_get_link_layer,
+	.get_numa_node = weft_get_numa_node,
 	.get_port_immutable = weft_get_port_immutable,
 	.map_mr_sg = weft_map_mr_sg,
 	.mmap = weft_pages_mmap,

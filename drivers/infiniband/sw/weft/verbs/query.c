@@ -308,6 +308,12 @@ int weft_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 	return 0;
 }
 
+/* Where the core allocates QPs: the node of the net device. */
+int weft_get_numa_node(struct ib_device *ibdev)
+{
+	return dev_to_node(&ibdev->dev);
+}
+
 enum rdma_link_layer weft_get_link_layer(struct ib_device *ibdev, u32 port_num)
 {
 	return IB_LINK_LAYER_ETHERNET;

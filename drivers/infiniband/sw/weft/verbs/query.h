@@ -17,6 +17,7 @@ int weft_modify_port(struct ib_device *ibdev, u32 port_num, int mask,
 		     struct ib_port_modify *modify);
 int weft_get_port_immutable(struct ib_device *ibdev, u32 port_num,
 			    struct ib_port_immutable *immutable);
+int weft_get_numa_node(struct ib_device *ibdev);
 enum rdma_link_layer weft_get_link_layer(struct ib_device *ibdev, u32 port_num);
 int weft_query_pkey(struct ib_device *ibdev, u32 port_num, u16 index, u16 *pkey);
 int weft_query_gid(struct ib_device *ibdev, u32 port_num, int index, union ib_gid *gid);
