@@ -14,7 +14,9 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 
+#include <rdma/ib_user_ioctl_cmds.h>
 #include <rdma/ib_user_verbs.h>
+#include <rdma/rdma_user_ioctl_cmds.h>
 #include <rdma/weft-abi.h>
 
 static struct end a, b;
@@ -624,6 +626,10 @@ static void try_more(int number, const void *body, size_t in, size_t out)
 	memcpy(buf, body, in);
 	SAME(command(ctx->cmd_fd, number, buf, in, out), 0);
 	SAME(command(ctx->cmd_fd, number, buf, in + 16, out), 0);
+	memset(response, 0xff, sizeof(response));
+	SAME(command(ctx->cmd_fd, number, buf, in, out + 16), 0);
+	check_zero((uint8_t *)response + out, 16);
+	CHECK(((uint8_t *)response)[out + 16] == 0xff);
 	buf[in + 12] = 1;
 	SAME(command(ctx->cmd_fd, number, buf, in + 16, out), EINVAL);
 }
@@ -660,6 +666,41 @@ static void asks_for_more(void)
 	check_works(&a, &b);
 }
 
+/* The core tells providers that requests and responses may be longer than the kernel knows. */
+static void says_so(void)
+{
+	struct weft_alloc_ucontext_req req = { .abi_version = WEFT_ABI_VERSION };
+	const char *kernel = getenv("WEFT_KERNEL");
+	struct weft_alloc_ucontext_resp resp = {};
+	uint64_t support = 0;
+	struct {
+		struct ib_uverbs_ioctl_hdr hdr;
+		struct ib_uverbs_attr attrs[3];
+	} get = {
+		.hdr = {
+			.length = sizeof(get), .object_id = UVERBS_OBJECT_DEVICE,
+			.method_id = UVERBS_METHOD_GET_CONTEXT, .num_attrs = 3,
+			.driver_id = RDMA_DRIVER_WEFT,
+		},
+		.attrs = {
+			{ .attr_id = UVERBS_ATTR_GET_CONTEXT_CORE_SUPPORT, .len = sizeof(support),
+			  .data = (uintptr_t)&support },
+			{ .attr_id = UVERBS_ATTR_UHW_IN, .len = sizeof(req),
+			  .data = (uintptr_t)&req },
+			{ .attr_id = UVERBS_ATTR_UHW_OUT, .len = sizeof(resp),
+			  .data = (uintptr_t)&resp },
+		},
+	};
+	int i;
+
+	for (i = 0; i < get.hdr.num_attrs; i++)
+		get.attrs[i].flags = UVERBS_ATTR_F_MANDATORY;
+	SAME(ioctl(uverbs_open(), RDMA_VERBS_IOCTL, &get), 0);
+	/* IB_UVERBS_CORE_SUPPORT_ROBUST_UDATA */
+	if (kernel && !strncmp(kernel, "7.", 2))
+		SAME(support & 2, 2);
+}
+
 /* Capabilities, and a rate, are what our request says: without it they are not guessed. */
 static void asks_for_nothing(void)
 {
@@ -687,5 +728,6 @@ TESTS(
 	TEST(doorbell_arguments), TEST(doorbell_of_others), TEST(mappings), TEST(unmapped),
 	TEST(forked), TEST(context_data), TEST(command_fuzz), TEST(resizers),
 	TEST(locked_memory), TEST(rings_are_charged), TEST(no_descriptors),
-	TEST(resize_without_end), TEST(asks_for_more), TEST(asks_for_nothing)
+	TEST(resize_without_end), TEST(asks_for_more), TEST(says_so),
+	TEST(asks_for_nothing)
 )

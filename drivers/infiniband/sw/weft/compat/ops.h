@@ -111,6 +111,12 @@ static int compat_resize_cq(struct ib_cq *ibcq, int cqe, struct ib_udata *udata)
 #define COMPAT_RESIZE_CQ .resize_cq = compat_resize_cq
 #endif
 
+#ifdef COMPAT_HAS_ROBUST_UDATA
+#define COMPAT_ROBUST_UDATA .uverbs_robust_udata = 1,
+#else
+#define COMPAT_ROBUST_UDATA
+#endif
+
 #ifdef COMPAT_HAS_FILL_RES_SRQ
 #define COMPAT_FILL_RES_SRQ						\
 	.fill_res_srq_entry = weft_fill_res_srq_entry,			\

@@ -557,9 +557,13 @@ struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, 
 				      struct uverbs_attr_bundle *attrs)
 {
 	struct mr_terms terms = { .pd = pd, .iova = iova, .access = access };
+	struct ib_udata *udata = attrs ? &attrs->driver_udata : NULL;
 	struct weft_mr *mr;
 	int err;
 
+	err = weft_udata_empty(udata);
+	if (err)
+		return ERR_PTR(weft_refuse_request(pd->device, err, "register MR", udata));
 	err = weft_inject_verb(pd->device, WEFT_VERB_REG_MR) ?:
 	      mr_check_access(pd->device, access, MR_BUFFER_ACCESS) ?:
 	      mr_check(pd->device, offset, length, iova, access);

@@ -227,10 +227,16 @@ void weft_disassociate_ucontext(struct ib_ucontext *ibuc)
 {
 }
 
+/* A provider that is newer than this kernel finds zeros in what the response does not have. */
+static int udata_clear(struct ib_udata *udata)
+{
+	return udata->outlen && clear_user(udata->outbuf, udata->outlen) ? -EFAULT : 0;
+}
+
 /*
  * Check a request of which this kernel knows the first @req_size bytes, which begin with comp_mask,
- * and that the response fits. @udata may be NULL: a kernel consumer. Returns 0; -EINVAL: too short,
- * or unknown bits or bytes are set; -EFAULT.
+ * and that the response fits, and clear the response. @udata may be NULL: a kernel consumer.
+ * Returns 0; -EINVAL: too short, or unknown bits or bytes are set; -EFAULT.
  */
 int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size)
 {
@@ -248,18 +254,20 @@ int weft_udata_check(struct ib_udata *udata, size_t req_size, size_t resp_size)
 			  !ib_is_udata_cleared(udata, req_size,
 					       udata->inlen - req_size)))
 		return -EINVAL;
-	return 0;
+	return udata_clear(udata);
 }
 
 /*
- * For a call without a request, by a kernel consumer (NULL), too. -EINVAL: the provider has sent
- * one.
+ * For a call without a request, by a kernel consumer (NULL), too; clears the response. -EINVAL: the
+ * provider has sent one; -EFAULT.
  */
 int weft_udata_empty(struct ib_udata *udata)
 {
-	if (udata && udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
+	if (!udata)
+		return 0;
+	if (udata->inlen && !ib_is_udata_cleared(udata, 0, udata->inlen))
 		return -EINVAL;
-	return 0;
+	return udata_clear(udata);
 }
 
 /*

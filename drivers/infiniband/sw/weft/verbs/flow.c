@@ -75,8 +75,8 @@ static int flow_read(const struct weft_qp *qp, const struct ib_flow_attr *attr,
 		return ret;
 	memset(req, 0, sizeof(*req));
 	/* a rule without counters needs no request */
-	if (udata && udata->inlen)
-		ret = weft_udata_read(udata, req, sizeof(*req), sizeof(*req), 0);
+	ret = udata && udata->inlen ? weft_udata_read(udata, req, sizeof(*req), sizeof(*req), 0) :
+				      weft_udata_empty(udata);
 	if (!ret && req->reserved_14)
 		ret = -EINVAL;
 	if (ret)

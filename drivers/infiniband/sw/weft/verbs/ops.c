@@ -137,6 +137,7 @@ const struct ib_device_ops weft_device_ops = {
 	COMPAT_QUERY_PORT_SPEED(weft_query_port_speed)
 	COMPAT_RESIZE_CQ,
 	COMPAT_FILL_RES_SRQ
+	COMPAT_ROBUST_UDATA
 
 	COMPAT_COUNTER
 	INIT_RDMA_OBJ_SIZE(ib_ah, weft_ah, ibah),

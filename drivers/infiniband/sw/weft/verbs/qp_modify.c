@@ -433,7 +433,7 @@ static int modify_read_request(struct weft_qp *qp, struct ib_udata *udata,
 	int ret;
 
 	if (!udata || (!udata->inlen && !(*mask & (IB_QP_CAP | IB_QP_RATE_LIMIT))))
-		return 0;
+		return weft_udata_empty(udata);
 	ret = weft_udata_read(udata, &req, offsetof(struct weft_modify_qp_req, alt), sizeof(req),
 			      resp_size);
 	if (ret)

@@ -17,6 +17,7 @@
 #include "object/hca.h"
 #include "object/refuse.h"
 #include "object/table.h"
+#include "object/ucontext.h"
 #include "params.h"
 #include "pause.h"
 #include "stats.h"
@@ -164,8 +165,10 @@ static void query_hide_from_rxe(struct ib_device_attr *attr)
 int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 		      struct ib_udata *udata)
 {
-	if (udata && udata->inlen)
-		return weft_refuse_request(ibdev, -EINVAL, "query device", udata);
+	int ret = weft_udata_empty(udata);
+
+	if (ret)
+		return weft_refuse_request(ibdev, ret, "query device", udata);
 	memset(attr, 0, sizeof(*attr));
 	query_object_limits(attr);
 	attr->max_pkeys = to_weft_dev(ibdev)->hca ? WEFT_IB_PKEYS : WEFT_PKEY_TBL_LEN;
