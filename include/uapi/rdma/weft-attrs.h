@@ -25,6 +25,17 @@ enum weft_attrs_query_dm {
 	WEFT_ATTR_QUERY_DM_RESP,
 };
 
+enum weft_attrs_create_comp_cntr {
+	/* of UVERBS_METHOD_COMP_CNTR_CREATE: __u32, enum weft_comp_cntr_type; without it WRS */
+	WEFT_ATTR_CREATE_COMP_CNTR_TYPE = (1U << UVERBS_ID_NS_SHIFT),
+};
+
+/* enum ibv_comp_cntr_type */
+enum weft_comp_cntr_type {
+	WEFT_COMP_CNTR_WRS	= 0,
+	WEFT_COMP_CNTR_BYTES	= 1,
+};
+
 enum weft_methods_pd {
 	/* of UVERBS_OBJECT_PD: succeeds if the PD exists */
 	WEFT_METHOD_PD_QUERY	= (1U << UVERBS_ID_NS_SHIFT),

@@ -93,6 +93,19 @@
 	OPS_59,								\
 	.query_port_speed	= ibv_cmd_query_port_speed
 
+#define OPS_65								\
+	OPS_62,								\
+	.create_comp_cntr	= weft_create_comp_cntr,		\
+	.destroy_comp_cntr	= weft_destroy_comp_cntr,		\
+	.inc_comp_cntr		= ibv_cmd_inc_comp_cntr,		\
+	.inc_err_comp_cntr	= ibv_cmd_inc_err_comp_cntr,		\
+	.qp_attach_comp_cntr	= weft_qp_attach_comp_cntr,		\
+	.query_comp_cntr_caps	= ibv_cmd_query_comp_cntr_caps,		\
+	.read_comp_cntr		= ibv_cmd_read_comp_cntr,		\
+	.read_err_comp_cntr	= ibv_cmd_read_err_comp_cntr,		\
+	.set_comp_cntr		= ibv_cmd_set_comp_cntr,		\
+	.set_err_comp_cntr	= ibv_cmd_set_err_comp_cntr
+
 #if VERBS_PABI == 34
 /* Not in the library that the provider is linked with, so they have no version. */
 struct ibv_dm *ibv_import_dm(struct ibv_context *context, uint32_t handle)
@@ -134,7 +147,7 @@ static const void *find_ops(void)
 	return &ops_64;
 }
 #elif VERBS_PABI == 65
-static const struct verbs_context_ops_65 ops_65 = { OPS_62 };
+static const struct verbs_context_ops_65 ops_65 = { OPS_65 };
 
 static const void *find_ops(void)
 {

@@ -330,6 +330,12 @@ struct ibv_mr *weft_reg_mr_ex(struct ibv_pd *pd, struct ibv_mr_init_attr *attr);
 struct ibv_dmah *weft_alloc_dmah(struct ibv_context *context,
 				 struct ibv_dmah_init_attr *attr);
 int weft_dealloc_dmah(struct ibv_dmah *ibdmah);
+struct ibv_comp_cntr *
+weft_create_comp_cntr(struct ibv_context *context,
+		      struct ibv_comp_cntr_init_attr *ibattr);
+int weft_destroy_comp_cntr(struct ibv_comp_cntr *ibcntr);
+int weft_qp_attach_comp_cntr(struct ibv_qp *qp, struct ibv_comp_cntr *ibcntr,
+			     struct ibv_qp_attach_comp_cntr_attr *ibattr);
 struct ibv_mr *weft_alloc_null_mr(struct ibv_pd *pd);
 int weft_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd,
 		  void *addr, size_t length, int access);

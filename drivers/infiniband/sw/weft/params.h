@@ -49,6 +49,7 @@
 #define WEFT_MAX_RWQ_TABLES	(1 << 16)
 /* Entries of an indirection table, as a logarithm: as with usual adapters. */
 #define WEFT_MAX_LOG_RSS	11
+#define WEFT_MAX_COMP_CNTR	(1 << 18)
 #define WEFT_MAX_PD		(1 << 18)
 #define WEFT_MAX_AH		(1 << 18)
 /* Memory keys have 24 bits of index and 8 bits that the consumer chooses. */

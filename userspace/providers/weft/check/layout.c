@@ -10,6 +10,7 @@
 
 #ifdef VERBS_THEIRS
 #include <infiniband/driver.h>
+#include <rdma/ib_user_ioctl_cmds.h>
 /* a declaration that differs does not compile */
 #if VERBS_RELEASE < 54
 #define VERBS_OLD_REG_DMABUF_MR
@@ -115,6 +116,33 @@ static void print_objects(void)
 	SIZE(verbs_dm);
 	MEMBER(verbs_dm, dm);
 	MEMBER(verbs_dm, handle);
+}
+
+static void print_comp_cntr(void)
+{
+#if VERBS_RELEASE >= 65
+#ifdef VERBS_THEIRS
+#define verbs_comp_cntr ibv_comp_cntr
+#define verbs_comp_cntr_init_attr ibv_comp_cntr_init_attr
+#define verbs_qp_attach_comp_cntr_attr ibv_qp_attach_comp_cntr_attr
+#endif
+	SIZE(verbs_comp_cntr);
+	MEMBER(verbs_comp_cntr, context);
+	MEMBER(verbs_comp_cntr, handle);
+	SIZE(verbs_comp_cntr_init_attr);
+	MEMBER(verbs_comp_cntr_init_attr, comp_mask);
+	MEMBER(verbs_comp_cntr_init_attr, type);
+	MEMBER(verbs_comp_cntr_init_attr, flags);
+	SIZE(verbs_qp_attach_comp_cntr_attr);
+	MEMBER(verbs_qp_attach_comp_cntr_attr, comp_mask);
+	MEMBER(verbs_qp_attach_comp_cntr_attr, op_mask);
+	VALUE(IBV_COMP_CNTR_TYPE_WRS, VERBS_COMP_CNTR_TYPE_WRS);
+	VALUE(IBV_COMP_CNTR_TYPE_BYTES, VERBS_COMP_CNTR_TYPE_BYTES);
+	VALUE((IBV_QP_ATTACH_COMP_CNTR_OP_REMOTE_RDMA_WRITE << 1) - 1,
+	      VERBS_QP_ATTACH_COMP_CNTR_OPS);
+	VALUE(UVERBS_OBJECT_COMP_CNTR, VERBS_OBJECT_COMP_CNTR);
+	VALUE(UVERBS_METHOD_COMP_CNTR_CREATE, VERBS_METHOD_COMP_CNTR_CREATE);
+#endif
 }
 
 static void print_qp(void)
@@ -288,6 +316,7 @@ static void print_ops(void)
 int main(void)
 {
 	print_objects();
+	print_comp_cntr();
 	print_qp();
 	print_context();
 	print_commands();

@@ -78,6 +78,13 @@ enum {
 	VERBS_REG_MR_MASK_FD		= 1 << 2,
 	VERBS_REG_MR_MASK_FD_OFFSET	= 1 << 3,
 	VERBS_REG_MR_MASK_DMAH		= 1 << 4,
+	/* UVERBS_x */
+	VERBS_OBJECT_COMP_CNTR		= 19,
+	VERBS_METHOD_COMP_CNTR_CREATE	= 0,
+	VERBS_COMP_CNTR_TYPE_WRS	= 0,
+	VERBS_COMP_CNTR_TYPE_BYTES	= 1,
+	/* enum ibv_qp_attach_comp_cntr_op: SEND to REMOTE_RDMA_WRITE */
+	VERBS_QP_ATTACH_COMP_CNTR_OPS	= (1 << 6) - 1,
 };
 
 /*
@@ -183,6 +190,29 @@ struct verbs_dmah {
 	struct ibv_context *context;
 	uint32_t handle;
 };
+
+/* all of struct ibv_comp_cntr */
+struct verbs_comp_cntr {
+	struct ibv_context *context;
+	uint32_t handle;
+};
+
+/* struct ibv_comp_cntr_init_attr; @type is an enum */
+struct verbs_comp_cntr_init_attr {
+	uint32_t comp_mask;
+	uint32_t type;
+	uint32_t flags;
+};
+
+struct verbs_qp_attach_comp_cntr_attr {
+	uint32_t comp_mask;
+	uint32_t op_mask;
+};
+
+struct ibv_comp_cntr;
+struct ibv_comp_cntr_caps;
+struct ibv_comp_cntr_init_attr;
+struct ibv_qp_attach_comp_cntr_attr;
 
 struct verbs_xrcd {
 	struct ibv_xrcd xrcd;

@@ -37,7 +37,9 @@
 	NO(cq_event) \
 	FN(struct ibv_ah *, create_ah, (struct ibv_pd *pd, \
 	   struct ibv_ah_attr *attr)) \
-	SINCE_65(NO(create_comp_cntr)) \
+	SINCE_65(FN(struct ibv_comp_cntr *, create_comp_cntr, \
+	   (struct ibv_context *context, \
+	   struct ibv_comp_cntr_init_attr *attr))) \
 	FN(struct ibv_counters *, create_counters, \
 	   (struct ibv_context *context, \
 	   struct ibv_counters_init_attr *init_attr)) \
@@ -67,7 +69,8 @@
 	FN(int, dealloc_td, (struct ibv_td *td)) \
 	FN(int, dereg_mr, (struct verbs_mr *vmr)) \
 	FN(int, destroy_ah, (struct ibv_ah *ah)) \
-	SINCE_65(NO(destroy_comp_cntr)) \
+	SINCE_65(FN(int, destroy_comp_cntr, \
+	   (struct ibv_comp_cntr *comp_cntr))) \
 	FN(int, destroy_counters, (struct ibv_counters *counters)) \
 	FN(int, destroy_cq, (struct ibv_cq *cq)) \
 	FN(int, destroy_flow, (struct ibv_flow *flow)) \
@@ -90,8 +93,10 @@
 	   uint32_t mr_handle)) \
 	FN(struct ibv_pd *, import_pd, (struct ibv_context *context, \
 	   uint32_t pd_handle)) \
-	SINCE_65(NO(inc_comp_cntr)) \
-	SINCE_65(NO(inc_err_comp_cntr)) \
+	SINCE_65(FN(int, inc_comp_cntr, \
+	   (struct ibv_comp_cntr *comp_cntr, uint64_t amount))) \
+	SINCE_65(FN(int, inc_err_comp_cntr, \
+	   (struct ibv_comp_cntr *comp_cntr, uint64_t amount))) \
 	FN(int, modify_cq, (struct ibv_cq *cq, \
 	   struct ibv_modify_cq_attr *attr)) \
 	NO(modify_flow_action_esp) \
@@ -116,8 +121,11 @@
 	   struct ibv_ops_wr **bad_op)) \
 	FN(int, post_srq_recv, (struct ibv_srq *srq, \
 	   struct ibv_recv_wr *recv_wr, struct ibv_recv_wr **bad_recv_wr)) \
-	SINCE_65(NO(qp_attach_comp_cntr)) \
-	SINCE_65(NO(query_comp_cntr_caps)) \
+	SINCE_65(FN(int, qp_attach_comp_cntr, (struct ibv_qp *qp, \
+	   struct ibv_comp_cntr *comp_cntr, \
+	   struct ibv_qp_attach_comp_cntr_attr *attr))) \
+	SINCE_65(FN(int, query_comp_cntr_caps, (struct ibv_context *context, \
+	   struct ibv_comp_cntr_caps *caps, size_t caps_size))) \
 	FN(int, query_device_ex, (struct ibv_context *context, \
 	   const struct ibv_query_device_ex_input *input, \
 	   struct ibv_device_attr_ex *attr, size_t attr_size)) \
@@ -133,10 +141,12 @@
 	   struct ibv_values_ex *values)) \
 	FN(int, query_srq, (struct ibv_srq *srq, \
 	   struct ibv_srq_attr *srq_attr)) \
-	SINCE_65(NO(read_comp_cntr)) \
+	SINCE_65(FN(int, read_comp_cntr, \
+	   (struct ibv_comp_cntr *comp_cntr, uint64_t *value))) \
 	FN(int, read_counters, (struct ibv_counters *counters, \
 	   uint64_t *counters_value, uint32_t ncounters, uint32_t flags)) \
-	SINCE_65(NO(read_err_comp_cntr)) \
+	SINCE_65(FN(int, read_err_comp_cntr, \
+	   (struct ibv_comp_cntr *comp_cntr, uint64_t *value))) \
 	FN(struct ibv_mr *, reg_dm_mr, (struct ibv_pd *pd, struct ibv_dm *dm, \
 	   uint64_t dm_offset, size_t length, unsigned int access)) \
 	FN(struct ibv_mr *, reg_dmabuf_mr, (struct ibv_pd *pd, \
@@ -150,9 +160,11 @@
 	FN(int, rereg_mr, (struct verbs_mr *vmr, int flags, \
 	   struct ibv_pd *pd, void *addr, size_t length, int access)) \
 	FN(int, resize_cq, (struct ibv_cq *cq, int cqe)) \
-	SINCE_65(NO(set_comp_cntr)) \
+	SINCE_65(FN(int, set_comp_cntr, \
+	   (struct ibv_comp_cntr *comp_cntr, uint64_t value))) \
 	NO(set_ece) \
-	SINCE_65(NO(set_err_comp_cntr)) \
+	SINCE_65(FN(int, set_err_comp_cntr, \
+	   (struct ibv_comp_cntr *comp_cntr, uint64_t value))) \
 	SINCE_35(FN(void, unimport_dm, (struct ibv_dm *dm))) \
 	FN(void, unimport_mr, (struct ibv_mr *mr)) \
 	FN(void, unimport_pd, (struct ibv_pd *pd))

@@ -5,6 +5,7 @@
 
 #include "engine/opdef.h"
 #include "engine/retry.h"
+#include "object/comp_cntr.h"
 #include "object/cq.h"
 #include "object/latency.h"
 #include "object/qp.h"
@@ -125,6 +126,7 @@ static __always_inline void weft_inflight_complete(struct weft_qp *qp, const str
 		weft_latency_done(qp, byte_len);
 	qp->send.inflight.head++;
 	weft_ring_release(qp->send.ring);
+	weft_comp_cntr_count(qp, slot->op->counted, status, byte_len);
 	if (!status && !qp->sig_all && !(slot->wqe.sqe.flags & WEFT_SQE_SIGNALED))
 		return;
 	if (unlikely(!cq)) {

@@ -22,6 +22,7 @@
 #include "engine/opdef.h"
 #include "engine/port.h"
 #include "engine/rendezvous.h"
+#include "object/comp_cntr.h"
 #include "object/cq.h"
 #include "object/dev.h"
 #include "object/key.h"
@@ -48,6 +49,7 @@ static __always_inline void msg_complete(struct weft_qp *qp, struct weft_cq *cq,
 	struct weft_recv *recv = &qp->recv;
 
 	recv->held = false;
+	weft_comp_cntr_count(qp, WEFT_COUNTED_RECV, cqe->status, cqe->byte_len);
 	cqe->wr_id = recv->wqe.wr_id;
 	cqe->wqe_index = recv->wqe.index;
 	cqe->cookie = qp->cookie;
@@ -648,8 +650,10 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 			return fault;
 	}
 	weft_stats_message(qp->stats, WEFT_STAT_RCVD_MESSAGES, req->length);
-	if (req->op->rcvd_stat)
+	if (req->op->rcvd_stat) {
 		weft_stats_inc(qp, req->op->rcvd_stat);
+		weft_comp_cntr_count(qp, req->op->counted_remote, IB_WC_SUCCESS, req->length);
+	}
 	if (unlikely(req->grh))
 		msg_complete_datagram(qp, req);
 	else if (unlikely(qp->recv.tagged) && req->op->flags & WEFT_OPF_SEND)

@@ -12,6 +12,7 @@
 #include "engine/message.h"
 #include "engine/respond.h"
 #include "engine/transmit.h"
+#include "object/comp_cntr.h"
 #include "params.h"
 #include "stats.h"
 #include "wire/headers.h"
@@ -45,6 +46,7 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		PACKETS(SEND, LAST, ONLY),
 		LENGTHS(0, WEFT_MAX_MSG),
 		.wc_opcode = IB_WC_SEND,
+		.counted = WEFT_COUNTED_SEND,
 		.recv_opcode = IB_WC_RECV,
 	},
 	[WEFT_SQE_SEND_IMM] = {
@@ -53,6 +55,7 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		PACKETS(SEND, LAST_IMM, ONLY_IMM),
 		LENGTHS(0, WEFT_MAX_MSG),
 		.wc_opcode = IB_WC_SEND,
+		.counted = WEFT_COUNTED_SEND,
 		.recv_opcode = IB_WC_RECV,
 		.recv_flags = WEFT_WC_WITH_IMM,
 	},
@@ -62,6 +65,7 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		PACKETS(SEND, LAST_INV, ONLY_INV),
 		LENGTHS(0, WEFT_MAX_MSG),
 		.wc_opcode = IB_WC_SEND,
+		.counted = WEFT_COUNTED_SEND,
 		.recv_opcode = IB_WC_RECV,
 		.recv_flags = WEFT_WC_WITH_INV,
 	},
@@ -72,6 +76,8 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		LENGTHS(0, WEFT_MAX_MSG),
 		.access = IB_ACCESS_REMOTE_WRITE,
 		.wc_opcode = IB_WC_RDMA_WRITE,
+		.counted = WEFT_COUNTED_WRITE,
+		.counted_remote = WEFT_COUNTED_REMOTE_WRITE,
 		.rcvd_stat = WEFT_STAT_RX_WRITE_REQUESTS,
 	},
 	[WEFT_SQE_WRITE_IMM] = {
@@ -81,6 +87,8 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		LENGTHS(0, WEFT_MAX_MSG),
 		.access = IB_ACCESS_REMOTE_WRITE,
 		.wc_opcode = IB_WC_RDMA_WRITE,
+		.counted = WEFT_COUNTED_WRITE,
+		.counted_remote = WEFT_COUNTED_REMOTE_WRITE,
 		.rcvd_stat = WEFT_STAT_RX_WRITE_REQUESTS,
 		.recv_opcode = IB_WC_RECV_RDMA_WITH_IMM,
 		.recv_flags = WEFT_WC_WITH_IMM,
@@ -93,6 +101,8 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		LENGTHS(0, WEFT_MAX_MSG),
 		.access = IB_ACCESS_REMOTE_READ,
 		.wc_opcode = IB_WC_RDMA_READ,
+		.counted = WEFT_COUNTED_READ,
+		.counted_remote = WEFT_COUNTED_REMOTE_READ,
 		.rcvd_stat = WEFT_STAT_RX_READ_REQUESTS,
 		.build = weft_build_read,
 		.respond = weft_respond_read,
@@ -162,6 +172,7 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		.create_flag = IB_QP_CREATE_IPOIB_UD_LSO,
 		LENGTHS(0, WEFT_MAX_MSG),
 		.wc_opcode = IB_WC_LSO,
+		.counted = WEFT_COUNTED_SEND,
 	},
 	[WEFT_SQE_MASKED_CMP_SWP] = {
 		.flags = WEFT_OPF_FETCH | WEFT_OPF_KERNEL | WEFT_OPF_OWN,

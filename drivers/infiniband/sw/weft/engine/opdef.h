@@ -53,6 +53,8 @@ enum weft_opdef_flags {
  * @wc_opcode: enum ib_wc_opcode of the requester's completion
  * @recv_opcode: of the responder's completion, with WEFT_OPF_RECEIVE
  * @recv_flags: enum weft_wc_flags of that completion
+ * @counted: enum weft_counted of the requester's completion
+ * @counted_remote: of the responder, which counts successes
  * @rcvd_stat: enum weft_stat that counts the operation at the responder; 0: none
  * @build: fill in the headers of a request that has a response; @packets: responses it asks for
  * @begin: the responder checks a request and resolves its memory; NULL: @access and the length of
@@ -78,6 +80,8 @@ struct weft_opdef {
 	u8	recv_opcode;
 	u8	recv_flags;
 	u8	rcvd_stat;
+	u8	counted;
+	u8	counted_remote;
 	void (*build)(const struct weft_slot *slot, u32 packets, struct weft_tx_batch *batch);
 	struct weft_result (*begin)(struct weft_qp *qp, const struct weft_request *req);
 	u64 (*execute)(struct weft_qp *qp, const struct weft_request *req, struct weft_iter *io);

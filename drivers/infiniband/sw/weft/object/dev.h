@@ -75,6 +75,7 @@ struct weft_dev {
 	atomic_t		num_cq;
 	atomic_t		num_srq;
 	atomic_t		num_rwq_tables;
+	atomic_t		num_comp_cntr;
 	atomic_t		num_pd;
 	atomic_t		num_mr;
 	atomic_t		num_mw;

@@ -31,6 +31,7 @@ void weft_qp_free(struct weft_qp *qp)
 	weft_backlog_purge(&qp->recv.packets);
 	weft_rss_free(qp->rss);
 	kfree(qp->recv.tagged);
+	kfree(qp->cntrs);
 	put_pid(qp->maker.pid);
 	kfree(qp->send.latency);
 	kfree_rcu(qp, rcu);

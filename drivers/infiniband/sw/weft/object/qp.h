@@ -19,6 +19,7 @@
 #include "object/why.h"
 #include "wire/operation.h"
 
+struct weft_comp_cntrs;
 struct weft_cq;
 struct weft_dev;
 struct weft_doorbell;
@@ -62,6 +63,8 @@ struct weft_qp {
 	struct ib_pd		*pd;		/* of the requester; NULL: XRC target */
 	struct ib_xrcd		*xrcd;		/* XRC target, else NULL */
 	struct weft_cq		*send_cq;
+	/* completion counters, or NULL; written once, in RESET or INIT, under @modify_lock */
+	struct weft_comp_cntrs	*cntrs;
 	struct weft_rss		*rss;		/* RSS QP, else NULL */
 	/* may ring this QP; NULL: kernel QP, or XRC target (which belongs to no process) */
 	struct weft_doorbell	*doorbell;

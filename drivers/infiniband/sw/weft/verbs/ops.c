@@ -4,6 +4,7 @@
 
 #include "object/advise.h"
 #include "object/ah.h"
+#include "object/comp_cntr.h"
 #include "object/cq.h"
 #include "object/dev.h"
 #include "object/dm.h"
@@ -35,6 +36,7 @@
 #include "compat/t10dif.h"
 
 const struct uapi_definition weft_device_uapi[] = {
+	COMPAT_COMP_CNTR_UAPI
 	UAPI_DEF_CHAIN(weft_dm_uapi),
 	UAPI_DEF_CHAIN(weft_pd_uapi),
 	UAPI_DEF_CHAIN(weft_tag_uapi),
@@ -132,6 +134,7 @@ const struct ib_device_ops weft_device_ops = {
 	.reg_user_mr_dmabuf = compat_reg_user_mr_dmabuf,
 	.req_notify_cq = weft_req_notify_cq,
 	.rereg_user_mr = weft_rereg_user_mr,
+	COMPAT_COMP_CNTR_OPS
 	COMPAT_DMAH
 	COMPAT_INTEGRITY_OPS
 	COMPAT_QUERY_PORT_SPEED(weft_query_port_speed)
