@@ -10,9 +10,11 @@
 
 #include <rdma/ib_user_ioctl_verbs.h>
 
+#define OBJECT_COMP_CNTR	19
+
 #define ACCESS	(0x7f | IB_UVERBS_ACCESS_RELAXED_ORDERING)
 #define QPTS	(1 << IBV_QPT_RC | 1 << IBV_QPT_UC | 1 << IBV_QPT_UD |	\
-		 1 << IBV_QPT_XRC_SEND | 1 << IBV_QPT_XRC_RECV)
+		 1 << IBV_QPT_RAW_PACKET | 1 << IBV_QPT_XRC_SEND | 1 << IBV_QPT_XRC_RECV)
 
 int make_dmabuf(size_t size)
 {
@@ -50,6 +52,7 @@ static const struct step {
 	{ RTR_RC, IBV_QPS_RTR }, { RTR, IBV_QPS_RTR }, { IBV_QP_STATE, IBV_QPS_RTR },
 	{ RTR_RC | IBV_QP_ALT_PATH, IBV_QPS_RTR }, { RTS, IBV_QPS_RTS }, { RTS_RC, IBV_QPS_RTS },
 	{ IBV_QP_STATE, IBV_QPS_SQD }, { IBV_QP_STATE, IBV_QPS_RTS },
+	{ IBV_QP_STATE | IBV_QP_PORT, IBV_QPS_INIT },
 	{ IBV_QP_STATE, IBV_QPS_ERR }, { IBV_QP_STATE, IBV_QPS_RESET },
 	{ IBV_QP_CAP, 0 }, { IBV_QP_MIN_RNR_TIMER, 0 }, { IBV_QP_ACCESS_FLAGS, 0 },
 	{ IBV_QP_PATH_MIG_STATE, 0 }, { IBV_QP_STATE | IBV_QP_RATE_LIMIT, IBV_QPS_RTS },
@@ -65,6 +68,129 @@ static void modify_step(struct fuzzer *f, uint8_t *body)
 		return;
 	modify->attr_mask = step->mask;
 	modify->qp_state = step->state;
+}
+
+/*
+ * ---- create_flow: specs that follow each other ----
+ */
+
+#define FLOW_ROOM	160
+
+static void *put_spec(uint8_t *at, uint32_t type, size_t size)
+{
+	struct ib_uverbs_flow_spec_hdr *hdr = (void *)at;
+
+	hdr->type = type;
+	hdr->size = size;
+	return at;
+}
+
+static size_t eth_spec(struct fuzzer *f, uint8_t *at)
+{
+	struct ib_uverbs_flow_spec_eth *eth = put_spec(at, IBV_FLOW_SPEC_ETH, sizeof(*eth));
+
+	eth->val.dst_mac[0] = 2 | one_of(f, 4);
+	eth->val.dst_mac[5] = a_value(f, V_NUM, 3);
+	memset(eth->mask.dst_mac, one_of(f, 3) ? 0 : 0xff, sizeof(eth->mask.dst_mac));
+	eth->mask.vlan_tag = one_of(f, 6) ? 0xff0f : 0;
+	return sizeof(*eth);
+}
+
+static size_t ipv4_spec(struct fuzzer *f, uint8_t *at)
+{
+	struct ib_uverbs_flow_spec_ipv4 *ip = put_spec(at, IBV_FLOW_SPEC_IPV4, sizeof(*ip));
+
+	ip->val.dst_ip = a_value(f, V_NUM, 3);
+	ip->mask.dst_ip = one_of(f, 3) ? a_value(f, V_ANY, 0) : -1;
+	ip->mask.proto = one_of(f, 4) ? 0xff : 0;
+	return sizeof(*ip);
+}
+
+static size_t ports_spec(struct fuzzer *f, uint8_t *at)
+{
+	struct ib_uverbs_flow_spec_tcp_udp *ports =
+		put_spec(at, one_of(f, 2) ? IBV_FLOW_SPEC_UDP : IBV_FLOW_SPEC_TCP, sizeof(*ports));
+
+	ports->val.dst_port = a_value(f, V_NUM, 3);
+	ports->mask.dst_port = 0xffff;
+	return sizeof(*ports);
+}
+
+static size_t action_spec(struct fuzzer *f, uint8_t *at)
+{
+	struct ib_uverbs_flow_spec_action_tag *tag;
+	struct ib_uverbs_flow_spec_action_count *count;
+
+	if (one_of(f, 3)) {
+		put_spec(at, IBV_FLOW_SPEC_ACTION_DROP, sizeof(struct ib_uverbs_flow_spec_action_drop));
+		return sizeof(struct ib_uverbs_flow_spec_action_drop);
+	}
+	if (one_of(f, 2)) {
+		count = put_spec(at, IBV_FLOW_SPEC_ACTION_COUNT, sizeof(*count));
+		count->handle = a_value(f, V_HANDLE, COUNTERS);
+		return sizeof(*count);
+	}
+	tag = put_spec(at, IBV_FLOW_SPEC_ACTION_TAG, sizeof(*tag));
+	tag->tag_id = a_value(f, V_NUM, 0xffffff);
+	return sizeof(*tag);
+}
+
+static void flow_specs(struct fuzzer *f, uint8_t *body)
+{
+	static size_t (*const specs[])(struct fuzzer *f, uint8_t *at) = {
+		eth_spec, ipv4_spec, ports_spec, action_spec,
+	};
+	struct ib_uverbs_create_flow *flow = (void *)body;
+	uint8_t *at = body + sizeof(*flow);
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(specs); i++) {
+		if (!one_of(f, 2) || flow->flow_attr.type == IBV_FLOW_ATTR_SNIFFER)
+			continue;
+		at += specs[i](f, at);
+		flow->flow_attr.num_of_specs++;
+	}
+	flow->flow_attr.size = at - body - sizeof(*flow);
+	if (one_of(f, 30))
+		flow->flow_attr.size = a_value(f, V_NUM, FLOW_ROOM);
+	if (one_of(f, 30))
+		body[sizeof(*flow) + a_value(f, V_NUM, FLOW_ROOM - 1) % FLOW_ROOM] ^= 0x55;
+}
+
+/* behind the core's part, which is as long as it is known here */
+static void rss_hash(struct fuzzer *f, uint8_t *body)
+{
+	struct weft_create_rss_req *req = (void *)(body + sizeof(struct ib_uverbs_ex_create_qp));
+
+	req->fields = WEFT_RX_HASH_SRC_IPV4 | (one_of(f, 2) ? WEFT_RX_HASH_DST_PORT_UDP : 0);
+	req->function = WEFT_RX_HASH_TOEPLITZ;
+	req->key_length = WEFT_RX_HASH_KEY;
+	if (one_of(f, 10))
+		req->fields = a_value(f, V_ANY, 0);
+}
+
+#define TABLE_AT(i)	sizeof(struct ib_uverbs_ex_create_rwq_ind_table) + 4 * (i), 4
+
+static void table_size(struct fuzzer *f, uint8_t *body)
+{
+	struct ib_uverbs_ex_create_rwq_ind_table *table = (void *)body;
+
+	uint32_t *handle = (uint32_t *)(table + 1);
+
+	/* as many as there are handles; mostly all the same, as few exist */
+	if (!one_of(f, 8))
+		table->log_ind_tbl_size = 2;
+	if (!one_of(f, 4))
+		handle[1] = handle[2] = handle[3] = handle[0];
+}
+
+/* The core keeps a WQ locked if it does not know a state (ib_uverbs_ex_modify_wq()). */
+static void wq_states(struct fuzzer *f, uint8_t *body)
+{
+	struct ib_uverbs_ex_modify_wq *modify = (void *)body;
+
+	modify->wq_state %= IBV_WQS_UNKNOWN;
+	modify->curr_wq_state %= IBV_WQS_UNKNOWN;
 }
 
 /*
@@ -185,8 +311,51 @@ const struct call calls[] = {
 	{ EX(CREATE_QP, ex_create_qp), .often = true, OURS(create_qp_req), OURS_OUT(create_qp_resp),
 	  MAKES(QP, ex_create_qp_resp, base.qp_handle),
 	  FIELDS(CREATE_QP_FIELDS(ex_create_qp),
-		 { AT(ex_create_qp, create_flags), V_BITS, 0x402 },
+		 { AT(ex_create_qp, create_flags), V_BITS, 0x702 },
 		 { AT(ex_create_qp, comp_mask), V_CONST, 0 }) },
+	{ EX(CREATE_QP, ex_create_qp), .often = true, OURS(create_rss_req), OURS_OUT(create_qp_resp),
+	  MAKES(QP, ex_create_qp_resp, base.qp_handle), .prepare = rss_hash,
+	  FIELDS({ AT(ex_create_qp, user_handle), V_ANY },
+		 { AT(ex_create_qp, pd_handle), V_HANDLE, PD },
+		 { AT(ex_create_qp, qp_type), V_CONST, IBV_QPT_RAW_PACKET },
+		 { AT(ex_create_qp, comp_mask), V_CONST, IB_UVERBS_CREATE_QP_MASK_IND_TABLE },
+		 { AT(ex_create_qp, rwq_ind_tbl_handle), V_HANDLE, TABLE }) },
+	{ EX(CREATE_WQ, ex_create_wq), OURS(create_qp_req), OURS_OUT(create_qp_resp),
+	  MAKES(WQ, ex_create_wq_resp, wq_handle),
+	  FIELDS({ AT(ex_create_wq, wq_type), V_CONST, IBV_WQT_RQ },
+		 { AT(ex_create_wq, user_handle), V_ANY },
+		 { AT(ex_create_wq, pd_handle), V_HANDLE, PD },
+		 { AT(ex_create_wq, cq_handle), V_HANDLE, CQ },
+		 { AT(ex_create_wq, max_wr), V_NUM, 4096 },
+		 { AT(ex_create_wq, max_sge), V_NUM, 32 },
+		 { AT(ex_create_wq, create_flags), V_BITS, 15 }) },
+	{ EX(MODIFY_WQ, ex_modify_wq), .often = true, .prepare = wq_states,
+	  FIELDS({ AT(ex_modify_wq, attr_mask), V_BITS, 7 },
+		 { AT(ex_modify_wq, wq_handle), V_HANDLE, WQ },
+		 { AT(ex_modify_wq, wq_state), V_NUM, 2 },
+		 { AT(ex_modify_wq, curr_wq_state), V_NUM, 2 },
+		 { AT(ex_modify_wq, flags), V_BITS, 1 },
+		 { AT(ex_modify_wq, flags_mask), V_BITS, 1 }) },
+	{ EX(DESTROY_WQ, ex_destroy_wq), OUT(ex_destroy_wq_resp),
+	  FIELDS({ AT(ex_destroy_wq, wq_handle), V_HANDLE, WQ }) },
+	{ .name = "EX_CREATE_RWQ_IND_TBL", .number = IB_USER_VERBS_EX_CMD_CREATE_RWQ_IND_TBL,
+	  .ex = true, .size = sizeof(struct ib_uverbs_ex_create_rwq_ind_table) + 4 * 4,
+	  MAKES(TABLE, ex_create_rwq_ind_table_resp, ind_tbl_handle), .prepare = table_size,
+	  FIELDS({ AT(ex_create_rwq_ind_table, log_ind_tbl_size), V_NUM, 3 },
+		 { TABLE_AT(0), V_HANDLE, WQ }, { TABLE_AT(1), V_HANDLE, WQ },
+		 { TABLE_AT(2), V_HANDLE, WQ }, { TABLE_AT(3), V_HANDLE, WQ }) },
+	{ EX(DESTROY_RWQ_IND_TBL, ex_destroy_rwq_ind_table),
+	  FIELDS({ AT(ex_destroy_rwq_ind_table, ind_tbl_handle), V_HANDLE, TABLE }) },
+	{ .name = "EX_CREATE_FLOW", .number = IB_USER_VERBS_EX_CMD_CREATE_FLOW, .ex = true,
+	  .size = sizeof(struct ib_uverbs_create_flow) + FLOW_ROOM, .often = true,
+	  MAKES(FLOW, create_flow_resp, flow_handle), .prepare = flow_specs,
+	  FIELDS({ AT(create_flow, qp_handle), V_HANDLE, QP },
+		 { AT(create_flow, flow_attr.type), V_ONE_OF, 15 },
+		 { AT(create_flow, flow_attr.priority), V_NUM, 15 },
+		 { AT(create_flow, flow_attr.port), V_CONST, 1 },
+		 { AT(create_flow, flow_attr.flags), V_BITS, 6 }) },
+	{ EX(DESTROY_FLOW, destroy_flow),
+	  FIELDS({ AT(destroy_flow, flow_handle), V_HANDLE, FLOW }) },
 	/* the core forgets to make the lock of its attachments to groups (ib_uverbs_open_qp()) */
 	{ WRITE(OPEN_QP, open_qp), .unsafe = true, OURS(create_qp_req), OURS_OUT(create_qp_resp),
 	  MAKES(QP, create_qp_resp, qp_handle),
@@ -381,6 +550,34 @@ const struct call calls[] = {
 	  ATTRS({ WEFT_ATTR_SRQ_TAG_HANDLE, 0, V_HANDLE, SRQ },
 		{ WEFT_ATTR_SRQ_TAG_OP, sizeof(struct weft_tag_op), V_SPARE },
 		{ WEFT_ATTR_SRQ_TAG_RESP, 4, V_SPARE }) },
+	{ METHOD(COUNTERS, COUNTERS_CREATE), NEW(COUNTERS),
+	  ATTRS({ UVERBS_ATTR_CREATE_COUNTERS_HANDLE, 0, V_NEW }) },
+	{ METHOD(COUNTERS, COUNTERS_DESTROY),
+	  ATTRS({ UVERBS_ATTR_DESTROY_COUNTERS_HANDLE, 0, V_HANDLE, COUNTERS }) },
+	/* without the provider's list no rule counts, so there is nothing to read */
+	{ METHOD(COUNTERS, COUNTERS_READ), .refused = true,
+	  ATTRS({ UVERBS_ATTR_READ_COUNTERS_HANDLE, 0, V_HANDLE, COUNTERS },
+		{ UVERBS_ATTR_READ_COUNTERS_BUFF, 64, V_SPARE },
+		{ UVERBS_ATTR_READ_COUNTERS_FLAGS, 4, V_NUM, 1 }) },
+	/* methods and attributes of Linux 7.3 by their numbers */
+	{ .name = "COMP_CNTR_CREATE", .object = OBJECT_COMP_CNTR, .number = 0, .newer = true, NEW(CNTR),
+	  ATTRS({ 0, 0, V_NEW },
+		{ WEFT_ATTR_CREATE_COMP_CNTR_TYPE, 4, V_NUM, 2, .optional = true }) },
+	{ .name = "COMP_CNTR_DESTROY", .object = OBJECT_COMP_CNTR, .number = 1, .newer = true,
+	  .makes = NOTHING, ATTRS({ 0, 0, V_HANDLE, CNTR }) },
+	{ .name = "COMP_CNTR_MODIFY", .object = OBJECT_COMP_CNTR, .number = 2, .newer = true,
+	  .makes = NOTHING,
+	  ATTRS({ 0, 0, V_HANDLE, CNTR }, { 1, 8, V_NUM, 2 }, { 2, 8, V_NUM, 2 },
+		{ 3, 8, V_ANY }) },
+	{ .name = "COMP_CNTR_READ", .object = OBJECT_COMP_CNTR, .number = 3, .newer = true,
+	  .makes = NOTHING,
+	  ATTRS({ 0, 0, V_HANDLE, CNTR }, { 1, 8, V_NUM, 2 }, { 2, 8, V_SPARE }) },
+	{ .name = "QP_ATTACH_COMP_CNTR", .object = UVERBS_OBJECT_QP, .number = 2, .newer = true,
+	  .makes = NOTHING, .often = true,
+	  ATTRS({ 0, 0, V_HANDLE, QP }, { 1, 0, V_HANDLE, CNTR }, { 2, 4, V_BITS, 63 }) },
+	{ .name = "QUERY_COMP_CNTR_CAPS", .object = UVERBS_OBJECT_DEVICE, .number = 8, .newer = true,
+	  .makes = NOTHING,
+	  ATTRS({ 0, 4, V_SPARE }, { 1, 8, V_SPARE }, { 2, 4, V_SPARE }) },
 	{ METHOD(ASYNC_EVENT, ASYNC_EVENT_ALLOC), NEW(CHANNEL),
 	  ATTRS({ UVERBS_ATTR_ASYNC_EVENT_ALLOC_FD_HANDLE, 0, V_NEW }) },
 	{ METHOD(DEVICE, INFO_HANDLES),

@@ -11,11 +11,11 @@
 #include <rdma/ib_user_verbs.h>
 #include <rdma/weft-abi.h>
 
-#define MAX_CALLS	96
+#define MAX_CALLS	128
 
 /* objects that a command makes, names or ends */
 enum kind {
-	PD, CQ, QP, SRQ, AH, MR, MW, XRCD, DM, CHANNEL, KINDS, NOTHING
+	PD, CQ, QP, SRQ, AH, MR, MW, XRCD, DM, CHANNEL, WQ, TABLE, FLOW, COUNTERS, CNTR, KINDS, NOTHING
 };
 
 /* what a field should hold */
@@ -64,6 +64,7 @@ struct call {
 	int number;
 	bool ex;
 	bool refused;			/* weft has none */
+	bool newer;			/* not every kernel has it */
 	bool often;
 	bool unsafe;			/* on a kernel that checks its locks */
 	uint16_t object;
@@ -71,7 +72,7 @@ struct call {
 	size_t ours, ours_out;		/* of the driver's */
 	enum kind makes;
 	size_t at;			/* of the response: the handle */
-	void (*prepare)(struct fuzzer *f, uint8_t *body);
+	void (*prepare)(struct fuzzer *f, uint8_t *body);	/* after the fields */
 	const struct field *fields;
 	const struct attr *attrs;
 };
