@@ -7,14 +7,21 @@
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "flow/table.h"
 
-#define FLOW_SEED	0x1ee7f10e
-#define FLOW_ROUNDS	60
+static int flow_rounds = 60;
+module_param(flow_rounds, int, 0444);
+MODULE_PARM_DESC(flow_rounds, "Rounds of random rules, each with 60 random frames");
+
+static unsigned int flow_seed = 0x1ee7f10e;
+module_param(flow_seed, uint, 0444);
+MODULE_PARM_DESC(flow_seed, "Where these random numbers begin");
+
 #define FLOW_RULES	24
 #define FLOW_FRAMES	60
 /* values of each field that rules and frames choose from */
@@ -494,7 +501,7 @@ static void flow_random(struct kunit *test)
 	struct flow_fixture *fixture = test->priv;
 	int round, i;
 
-	for (round = 0; round < FLOW_ROUNDS; round++) {
+	for (round = 0; round < flow_rounds; round++) {
 		for (i = 0; i < FLOW_RULES; i++) {
 			struct flow_rule *rule = &fixture->rules[i];
 
@@ -698,7 +705,7 @@ static int flow_init(struct kunit *test)
 	if (!fixture)
 		return -ENOMEM;
 	test->priv = fixture;
-	prandom_seed_state(&fixture->random, FLOW_SEED);
+	prandom_seed_state(&fixture->random, flow_seed);
 	weft_flow_table_init(&fixture->table);
 	return 0;
 }
