@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* What a requester has learnt of a path is forgotten with the path, whatever replaces it. */
+/* A requester forgets the facts about a path with the path, whatever replaces it. */
 #include "fake_link.h"
 
 #include <kunit/test.h>

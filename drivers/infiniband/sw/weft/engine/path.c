@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What a requester learns of the path to its peer while it uses it. All of that belongs to one
- * path, so the code that gives a QP another path, or none, calls weft_path_forget(). What is known
- * of the peer itself (its credits, whether it keeps packets that overtake others) stays.
+ * A requester learns about the path to its peer while it uses it: its round trip, its window, the
+ * rate that congestion control allows. All of that belongs to one path, so the code that gives a QP
+ * another path, or none, calls weft_path_forget(). Facts about the peer itself stay: its credits,
+ * and whether it keeps packets that overtake others.
  */
 #include "engine/path.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What a requester learns of its path. */
+/* The facts that a requester learns about its path. */
 #ifndef WEFT_ENGINE_PATH_H
 #define WEFT_ENGINE_PATH_H
 

@@ -133,7 +133,7 @@ int weft_qp_attach_comp_cntr(struct ib_qp *ibqp, struct ib_comp_cntr *ibcc,
 	}
 	for_each_set_bit(bit, &mask, WEFT_COUNTED_NUM - 1)
 		WRITE_ONCE(cntrs->of[bit + 1], to_comp_cntr(ibcc));
-	/* whoever sees the pointer sees zeros or counters behind it */
+	/* a CPU that sees the pointer sees zeros or counters behind it */
 	smp_store_release(&qp->cntrs, cntrs);
 
 out_unlock:

@@ -8,7 +8,7 @@
 #include "compat/comp_cntr.h"
 #include "object/qp.h"
 
-/* What a counter counts: one more than the bit of IB_QP_ATTACH_COMP_CNTR_OP_x. */
+/* Kinds of completions that are counted: one more than the bit of IB_QP_ATTACH_COMP_CNTR_OP_x. */
 enum weft_counted {
 	WEFT_COUNTED_NOT,
 	WEFT_COUNTED_SEND,
