@@ -188,6 +188,20 @@ def rows_adapters():
                           of(name + what, "rxe"), limit, why, [tcp])
 
 
+def rows_raw():
+    unit = "instructions"
+    for size in 60, 1514:
+        who = [(name, of("raw/%s-%d" % (kind, size), kind)) for name, kind in
+               (("AF_PACKET", "packet"), ("AF_XDP", "xdp"), ("nobody", "none"))]
+        for rules in 1, 100, 10000:
+            limit, why = times(1, "raw/packet-%d" % size, "packet"), "AF_PACKET"
+            yield row("frame %d B, %d rules" % (size, rules), unit, MOST, "raw-rules%d/raw-%d" % (rules, size),
+                      limit, why, who if rules == 1 else (), rxe=False)
+        for rules in 1, 10000:
+            yield Row("  of the host, %d rules" % rules, unit, INFO, of("raw-rules%d/none-%d" % (rules, size), "stack"),
+                      beside=[("no rule", of("raw/none-%d" % size, "none"))])
+
+
 def rows_host():
     ends = [(name, of("latency/%s-8" % who, who, 1e-3)) for name, who in
             (("pipe", "pipe"), ("Unix", "unix"), ("TCP", "tcp"))]
@@ -275,7 +289,7 @@ def rows_above():
               times(0.4, "ipoib/bandwidth", "tcp"), "0.4 TCP below", [("TCP below", of("ipoib/bandwidth", "tcp"))])
 
 
-ROWS = [rows_instructions, rows_wire, rows_host, rows_many, rows_network, rows_above]
+ROWS = [rows_instructions, rows_wire, rows_raw, rows_host, rows_many, rows_network, rows_above]
 
 
 def value(find, v):
