@@ -145,6 +145,30 @@ enum weft_fault {
 
 	/* responder: the Q_Key of a datagram is wrong; in no completion */
 	WEFT_FAULT_QKEY			= 70,
+
+	/*
+	 * Strict mode: what works here, and fails on hardware. In completions only while the mode
+	 * is 2.
+	 */
+	WEFT_FAULT_STRICT		= 80,
+	/* the memory of a request has changed before the request was complete */
+	WEFT_FAULT_STRICT_BUFFER	= 80,
+	/* a message found no receive */
+	WEFT_FAULT_STRICT_RNR		= 81,
+	/* more work requests than the send queue has room for, by the completions that were polled */
+	WEFT_FAULT_STRICT_UNPOLLED	= 82,
+	/* more than the adapter of the profile has */
+	WEFT_FAULT_STRICT_PROFILE	= 83,
+	/* an address handle was destroyed while a request used it */
+	WEFT_FAULT_STRICT_ADDRESS	= 84,
+	/* a datagram to a QP number of this host that belongs to no QP (any more) */
+	WEFT_FAULT_STRICT_NO_QP		= 85,
+	/* a datagram with another Q_Key than that of its destination */
+	WEFT_FAULT_STRICT_QKEY		= 86,
+	/* a message to a QP in another partition */
+	WEFT_FAULT_STRICT_PKEY		= 87,
+	/* a process that has not made the QP posts to it */
+	WEFT_FAULT_STRICT_FORK		= 88,
 };
 
 /* struct weft_why_record.kind */
@@ -162,11 +186,16 @@ enum weft_why_kind {
 	WEFT_WHY_QP		= 5,
 	/* a call of a verb was refused */
 	WEFT_WHY_VERB		= 6,
+	/* something that fails on hardware: strict mode */
+	WEFT_WHY_STRICT		= 7,
 };
 
-/* Records of each kind that a device keeps: of states and events, of failures, of verbs. */
+/*
+ * Records of each kind that a device keeps: of states and events, of failures, of verbs, of strict
+ * mode.
+ */
 #define WEFT_WHY_SLOTS		96
-#define WEFT_WHY_RINGS		3
+#define WEFT_WHY_RINGS		4
 /* struct weft_why_record.from and .to: the QP did not exist yet, or exists no more */
 #define WEFT_WHY_NO_STATE	0xff
 
@@ -199,7 +228,7 @@ enum weft_why_flags {
  * @got: what was wrong (PSN, Q_Key, P_Key, QP number, length), as @fault says
  * @want: what would have been right
  * @repeats: how often the same has happened again, directly afterwards
- * @qpn: the QP; VERB: 0
+ * @qpn: the QP; VERB: 0; STRICT: 0 if it was a call
  * @peer_qpn: the QP at the other end; of a datagram: its sender
  * @pid: the process that made the QP, or called the verb, as the reader sees it; 0: the kernel
  * @uid: its user, likewise
@@ -218,7 +247,7 @@ enum weft_why_flags {
  * @flags: enum weft_why_flags
  * @dgid: destination address of a connected QP
  * @comm: name of the process
- * @text: VERB: the rule
+ * @text: VERB: the rule; STRICT: what was done
  */
 struct weft_why_record {
 	__aligned_u64	seq;

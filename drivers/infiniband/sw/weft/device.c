@@ -42,6 +42,7 @@
 #include "object/monitor.h"
 #include "object/parent.h"
 #include "object/refuse.h"
+#include "object/strict.h"
 #include "object/table.h"
 #include "pause.h"
 #include "stats.h"
@@ -415,6 +416,7 @@ static void instance_dealloc(struct ib_device *ibdev)
 	weft_inject_close(dev);
 	weft_why_close(&dev->why);
 	weft_latency_set(dev, false);
+	weft_strict_set(dev, WEFT_STRICT_OFF);
 	weft_reach_exit(&dev->mcast.reach);
 	if (dev->hca)
 		weft_hca_destroy(dev);
@@ -500,6 +502,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	weft_speed_init(dev);
 	weft_inject_open(dev);
 	weft_why_open(&dev->why);
+	weft_strict_open(&dev->strict);
 
 	ibdev->node_type = RDMA_NODE_IB_CA;
 	ibdev->phys_port_cnt = 1;

@@ -92,6 +92,9 @@
  */
 #define WEFT_ODP_CHUNK		SZ_4M
 
+/* Strict mode: how long a request is held, as if an adapter read its memory so late. */
+#define WEFT_STRICT_HOLD_NS	200000ULL
+
 /* Inflight work requests of a QP. A power of two. */
 #define WEFT_INFLIGHT_WQES	256
 /*

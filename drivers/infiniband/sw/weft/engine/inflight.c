@@ -18,6 +18,7 @@
 
 #include "engine/blame.h"
 #include "engine/retry.h"
+#include "engine/strict.h"
 #include "object/cq.h"
 #include "object/dev.h"
 #include "stats.h"
@@ -124,6 +125,7 @@ void weft_inflight_reset(struct weft_qp *qp)
 	kfree(inflight->repair.gaps);
 	inflight->repair = (struct weft_repair){};
 	weft_latency_reset(qp);
+	weft_strict_reset(qp);
 }
 
 /* The send queue has moved to another ring, and inline data with it. */
@@ -175,6 +177,10 @@ void weft_inflight_retire(struct weft_qp *qp)
 		slot = weft_inflight_at(inflight, inflight->head);
 		if (weft_psn_before(inflight->una, weft_slot_end(slot)))
 			return;
+		if (weft_strict_is_on() && weft_strict_changed(qp, slot)) {
+			weft_inflight_fault(qp, WEFT_FAULT_STRICT_BUFFER);
+			return;
+		}
 		if (slot->psns)
 			weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, slot->length);
 		weft_inflight_complete(qp, slot, IB_WC_SUCCESS, WEFT_FAULT_NONE,

@@ -6,6 +6,7 @@
 #include "engine/opdef.h"
 #include "engine/retry.h"
 #include "object/comp_cntr.h"
+#include "engine/strict.h"
 #include "object/cq.h"
 #include "object/latency.h"
 #include "object/qp.h"
@@ -147,6 +148,8 @@ static __always_inline void weft_inflight_complete(struct weft_qp *qp, const str
 	};
 	if (unlikely(!weft_cq_push(cq, &cqe, status, flags)))
 		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
+	if (weft_strict_is_on())
+		weft_strict_completed(qp);
 }
 
 /* A link that answers at once has executed the only request. @byte_len: for its completion */
@@ -155,6 +158,10 @@ static __always_inline void weft_inflight_done(struct weft_qp *qp, const struct 
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 
+	if (weft_strict_is_on() && weft_strict_changed(qp, slot)) {
+		weft_inflight_fault(qp, WEFT_FAULT_STRICT_BUFFER);
+		return;
+	}
 	inflight->cur++;
 	inflight->una = qp->send.psn;
 	inflight->next = qp->send.psn;

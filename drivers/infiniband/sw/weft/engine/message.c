@@ -168,6 +168,8 @@ static noinline enum weft_fault msg_no_rwqe(struct weft_qp *qp, int err)
 		return WEFT_FAULT_RECV_LENGTH;
 	case -EAGAIN:
 		weft_stats_inc(qp, WEFT_STAT_OUT_OF_BUFFER);
+		if (weft_strict_is_on())
+			weft_strict_qp(qp, WEFT_FAULT_STRICT_RNR, "a message found no receive");
 		return WEFT_FAULT_RNR;
 	case -EINVAL:
 		qp->recv.held = true;

@@ -12,6 +12,7 @@
 #include "engine/pace.h"
 #include "engine/path.h"
 #include "engine/retry.h"
+#include "engine/strict.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "params.h"
@@ -242,6 +243,8 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 	if (take) {
 		slot = rts ? req_take(qp) : NULL;
 		if (weft_inject_is_on() && slot && weft_inject_request(qp, slot))
+			return WEFT_LATER;
+		if (weft_strict_is_on() && slot && weft_strict_request(qp, slot))
 			return WEFT_LATER;
 	} else {
 		slot = weft_inflight_at(inflight, inflight->cur);

@@ -126,11 +126,11 @@ WEFT_EXPORT_FOR_TEST(weft_rules_refusal);
 
 /*
  * Completion status of a work request that failed at the requester. @fault: not WEFT_FAULT_NONE,
- * and not one that only responders find.
+ * and not one that only responders find; or one of strict mode.
  */
 enum ib_wc_status weft_rules_status(enum weft_fault fault)
 {
-	return rules_status[fault];
+	return fault < WEFT_FAULTS ? rules_status[fault] : IB_WC_GENERAL_ERR;
 }
 WEFT_EXPORT_FOR_TEST(weft_rules_status);
 

@@ -7,7 +7,10 @@
 #include <rdma/weft-abi.h>
 #include <rdma/weft-why.h>
 
-/* The rules know the reasons below this one; those above it are details, see engine/blame.h. */
+/*
+ * The rules know the reasons below this one; those above it are details, see engine/blame.h, or
+ * of strict mode.
+ */
 #define WEFT_FAULTS	(WEFT_FAULT_INJECTED + 1)
 
 /* Transport services that differ in their error rules. */

@@ -2,6 +2,7 @@
 
 #include "object/ah.h"
 
+#include <linux/delay.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 #include <rdma/uverbs_ioctl.h>
@@ -10,6 +11,8 @@
 #include "object/dev.h"
 #include "object/inject.h"
 #include "object/refuse.h"
+#include "object/strict.h"
+#include "object/table.h"
 #include "object/ucontext.h"
 #include "pause.h"
 #include "ring/rxe.h"
@@ -22,8 +25,11 @@ struct weft_ah_entry {
 	struct rcu_head		rcu;
 	u32			id;
 	const struct ib_pd	*pd;	/* only compared */
-	spinlock_t		lock;	/* protects @av */
+	spinlock_t		lock;	/* protects @av, @user and @until */
 	struct weft_av		av;
+	/* strict mode: the QP whose request has used it last, and is held until that time */
+	u32			user;
+	ktime_t			until;
 };
 
 /* the provider for rdma_rxe gets the id, too */
@@ -138,8 +144,67 @@ int weft_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	return 0;
 }
 
+/* A request of QP @qpn that names handle @id is held for @ns. */
+void weft_ah_hold(struct weft_dev *dev, u32 id, u32 qpn, u64 ns)
+{
+	struct weft_ah_entry *entry;
+	unsigned long flags;
+
+	rcu_read_lock();
+	entry = xa_load(&dev->ahs, id);
+	if (entry) {
+		spin_lock_irqsave(&entry->lock, flags);
+		entry->user = qpn;
+		entry->until = ktime_add_ns(ktime_get(), ns);
+		spin_unlock_irqrestore(&entry->lock, flags);
+	}
+	rcu_read_unlock();
+}
+
+/* Is a request held that names the handle? */
+static bool ah_is_used(struct weft_ah_entry *entry, struct weft_qp **user)
+{
+	bool used = false;
+
+	spin_lock_irq(&entry->lock);
+	*user = entry->user && ktime_before(ktime_get(), entry->until) ?
+		weft_qp_get(entry->user) : NULL;
+	spin_unlock_irq(&entry->lock);
+	if (!*user)
+		return false;
+	used = weft_qp_state(*user) == IB_QPS_RTS && weft_send_is_busy(&(*user)->send);
+	if (!used)
+		weft_qp_put(*user);
+	return used;
+}
+
+/*
+ * A process destroys a handle. If that is too early, it waits until the request has gone, or (mode
+ * 2) is refused.
+ */
+static int ah_strict(struct weft_ah_entry *entry)
+{
+	struct weft_qp *user;
+	bool fail;
+
+	while (ah_is_used(entry, &user)) {
+		fail = weft_strict_qp(user, WEFT_FAULT_STRICT_ADDRESS,
+				      "its address handle is destroyed before the request is complete");
+		weft_qp_put(user);
+		if (fail)
+			return -EBUSY;
+		usleep_range(50, 200);
+	}
+	return 0;
+}
+
 int weft_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
+	int ret = weft_strict_is_on() && flags & RDMA_DESTROY_AH_SLEEPABLE && ibah->uobject ?
+		  ah_strict(to_weft_ah(ibah)->entry) : 0;
+
+	if (ret)
+		return weft_refuse(ibah->device, ret, "destroy AH: a request uses it");
 	ah_unpublish(to_weft_dev(ibah->device), to_weft_ah(ibah)->entry);
 	weft_pause(WEFT_PAUSE_AH_DESTROY);
 	return 0;

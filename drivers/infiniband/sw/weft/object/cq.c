@@ -9,6 +9,7 @@
 #include "object/inject.h"
 #include "object/qp.h"
 #include "object/queue.h"
+#include "object/profile.h"
 #include "object/refuse.h"
 #include "object/table.h"
 #include "object/ucontext.h"
@@ -192,6 +193,31 @@ void weft_cq_overrun(struct weft_cq *cq)
 	weft_cq_finish(cq, sequel);
 }
 
+/* Where the last completion is. The ring is for weft_cq_has_polled(). */
+const struct weft_ring *weft_cq_last(struct weft_cq *cq, u32 *position)
+{
+	const struct weft_ring *ring;
+	unsigned long flags;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	ring = cq->ring;
+	*position = ring->device - 1;
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return ring;
+}
+
+/* Has the consumer polled that completion? If the CQ has been resized since, it counts as polled. */
+bool weft_cq_has_polled(struct weft_cq *cq, const struct weft_ring *ring, u32 position)
+{
+	unsigned long flags;
+	bool polled;
+
+	spin_lock_irqsave(&cq->lock, flags);
+	polled = cq->ring != ring || ring->device - position > weft_ring_unread(ring);
+	spin_unlock_irqrestore(&cq->lock, flags);
+	return polled;
+}
+
 #define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
 			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 
@@ -254,7 +280,8 @@ int weft_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	int ret;
 
 	ret = weft_inject_verb(ibcq->device, WEFT_VERB_CREATE_CQ) ?:
-	      cq_check_attr(ibcq->device, attr);
+	      cq_check_attr(ibcq->device, attr) ?:
+	      weft_profile_check(ibcq->device, udata, WEFT_PROFILE_CQE, attr->cqe);
 	if (ret)
 		return ret;
 	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :

@@ -9,6 +9,7 @@
 #include "object/advise.h"
 #include "object/inject.h"
 #include "object/mcast.h"
+#include "object/strict.h"
 #include "object/why.h"
 #include "params.h"
 #include "stats.h"
@@ -68,6 +69,7 @@ struct weft_dev {
 	struct weft_mcast_table	mcast;
 	struct weft_inject	inject;
 	struct weft_why		why;
+	struct weft_strict	strict;
 	/* from the first rule of flow steering on; under RTNL */
 	struct weft_steering __rcu *steering;
 	struct net_device __rcu	*monitor;	/* written under RTNL; NULL: there is none */

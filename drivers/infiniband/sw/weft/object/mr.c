@@ -13,6 +13,7 @@
 #include "object/dm.h"
 #include "object/dmabuf.h"
 #include "object/inject.h"
+#include "object/profile.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
 #include "pause.h"
@@ -486,7 +487,9 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 	if (err)
 		return ERR_PTR(weft_refuse_request(pd->device, err, "register MR", udata));
 	err = weft_inject_verb(pd->device, WEFT_VERB_REG_MR) ?:
-	      mr_check(pd->device, start, length, iova, access);
+	      mr_check(pd->device, start, length, iova, access) ?:
+	      weft_profile_check(pd->device, udata, WEFT_PROFILE_MRS,
+				 atomic_read(&to_weft_dev(pd->device)->num_mr) + 1);
 	if (err)
 		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)

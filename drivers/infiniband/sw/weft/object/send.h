@@ -19,6 +19,7 @@
 
 struct weft_latency;
 struct weft_opdef;
+struct weft_strict_queue;
 
 /*
  * An inflight request. The requester copies a work request out of the ring into a slot, once; the
@@ -42,6 +43,9 @@ struct weft_slot {
 	/* enum ib_wc_status of @fault if an injection rule says so; 0: that of @fault */
 	u8			status;
 	u8			fault;		/* the request fails after those before it */
+	u32			sum;		/* strict mode: checksum of its memory */
+	/* the weft_strict.generation in which @sum was made; 0: it was not */
+	u32			sum_of;
 	struct weft_swqe	wqe;		/* the work request; its list is behind the slot */
 };
 
@@ -180,6 +184,7 @@ struct weft_send {
 	struct weft_odp		placing;	/* ODP memory that a response goes to */
 	struct weft_early	early;		/* responses that have overtaken others */
 	struct weft_latency	*latency;	/* NULL: has never been measured */
+	struct weft_strict_queue *strict;	/* NULL: has not been used in strict mode */
 };
 
 /* Is there an inflight request? Needs no turn. */

@@ -7,6 +7,7 @@
 #include "object/count.h"
 #include "object/dev.h"
 #include "object/inject.h"
+#include "object/profile.h"
 #include "object/refuse.h"
 #include "object/tag.h"
 #include "object/ucontext.h"
@@ -227,7 +228,8 @@ int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 	int ret;
 
 	ret = weft_inject_verb(ibsrq->device, WEFT_VERB_CREATE_SRQ) ?:
-	      srq_check_attr(ibsrq->device, init) ?: srq_check_tags(ibsrq->device, init, udata);
+	      srq_check_attr(ibsrq->device, init) ?: srq_check_tags(ibsrq->device, init, udata) ?:
+	      weft_profile_check(ibsrq->device, udata, WEFT_PROFILE_SRQS, 1);
 	if (ret)
 		return ret;
 	ret = weft_udata_rxe(udata) ? weft_udata_empty(udata) :

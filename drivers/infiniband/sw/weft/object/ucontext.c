@@ -21,6 +21,7 @@
 #include "object/inject.h"
 #include "object/qp.h"
 #include "object/refuse.h"
+#include "object/strict.h"
 #include "object/table.h"
 #include "params.h"
 #include "pause.h"
@@ -47,6 +48,24 @@ static int doorbell_release(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/*
+ * Strict mode: does a process post to the QP of another one, and is that to fail? It is a child
+ * that has the rings of its parent, which an adapter's driver does not let it have.
+ */
+static noinline bool doorbell_is_stranger(struct weft_qp *qp)
+{
+	bool stranger = false;
+
+	/* the device stays for a grace period after the state of its last QP has become RESET */
+	rcu_read_lock();
+	if (weft_qp_state(qp) != IB_QPS_RESET && current->tgid != qp->owner.pid)
+		stranger = weft_strict_qp(qp, WEFT_FAULT_STRICT_FORK,
+					  "process %d posts to it, and has not made it",
+					  current->tgid);
+	rcu_read_unlock();
+	return stranger;
+}
+
 static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn)
 {
 	struct weft_doorbell *doorbell = file->private_data;
@@ -62,10 +81,12 @@ static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn
 		return READ_ONCE(doorbell->dead) ? -EIO : -EINVAL;
 	weft_pause(WEFT_PAUSE_DOORBELL);
 	/* the error for a QP of another context is that for no QP */
-	if (likely(qp->doorbell == doorbell))
-		fn(qp);
-	else
+	if (unlikely(qp->doorbell != doorbell))
 		ret = READ_ONCE(doorbell->dead) ? -EIO : -EINVAL;
+	else if (weft_strict_is_on() && doorbell_is_stranger(qp))
+		ret = -EPERM;
+	else
+		fn(qp);
 	weft_qp_put(qp);
 	return ret;
 }

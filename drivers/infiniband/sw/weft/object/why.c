@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Records of failures and states, in three rings, so that no storm of one kind overwrites the
+ * Records of failures and states, in four rings, so that no storm of one kind overwrites the
  * others. A record keeps the struct pid of its owner, not the process, so that it can be read after
  * the QP and the process are gone.
  *
@@ -66,7 +66,17 @@ void weft_why_close(struct weft_why *why)
 
 static u32 why_ring(u8 kind)
 {
-	return kind == WEFT_WHY_VERB ? 2 : kind == WEFT_WHY_STATE || kind == WEFT_WHY_EVENT ? 0 : 1;
+	switch (kind) {
+	case WEFT_WHY_STATE:
+	case WEFT_WHY_EVENT:
+		return 0;
+	case WEFT_WHY_VERB:
+		return 2;
+	case WEFT_WHY_STRICT:
+		return 3;
+	default:
+		return 1;
+	}
 }
 
 /* The same once more, directly behind the last record of its ring. */
@@ -164,6 +174,15 @@ void weft_why_failure(struct weft_qp *qp, struct weft_why_entry *entry)
 	trace_weft_failure(qp->qpn, &entry->record);
 }
 
+/* @entry is zeroed but for what the caller knows of a call of the current process. */
+void weft_why_call(struct weft_dev *dev, struct weft_why_entry *entry)
+{
+	strscpy_pad(entry->record.comm, current->comm, sizeof(entry->record.comm));
+	weft_owner_get(&entry->owner);
+	entry->record.pid = pid_nr(entry->owner.pid);
+	why_add(&dev->why, entry);
+}
+
 /* A line of weft_refuse(). */
 void weft_why_verb(const struct ib_device *ibdev, long err, const char *format, ...)
 {
@@ -176,10 +195,7 @@ void weft_why_verb(const struct ib_device *ibdev, long err, const char *format, 
 	va_start(args, format);
 	vscnprintf(entry.record.text, sizeof(entry.record.text), format, args);
 	va_end(args);
-	strscpy_pad(entry.record.comm, current->comm, sizeof(entry.record.comm));
-	weft_owner_get(&entry.owner);
-	entry.record.pid = pid_nr(entry.owner.pid);
-	why_add(&dev->why, &entry);
+	weft_why_call(dev, &entry);
 }
 
 /* Put down the region that came nearest. */

@@ -20,6 +20,7 @@ struct file;
 struct pid;
 struct pid_namespace;
 struct user_namespace;
+struct weft_dev;
 struct weft_qp;
 
 /* The process that has made a QP, or calls a verb. */
@@ -64,6 +65,7 @@ void weft_why_close(struct weft_why *why);
 void weft_why_state(struct weft_qp *qp, u8 from, u8 to);
 void weft_why_event(struct weft_qp *qp, enum ib_event_type type);
 void weft_why_failure(struct weft_qp *qp, struct weft_why_entry *entry);
+void weft_why_call(struct weft_dev *dev, struct weft_why_entry *entry);
 __printf(3, 4)
 void weft_why_verb(const struct ib_device *ibdev, long err, const char *format, ...);
 void weft_why_region(struct weft_why_entry *entry, const struct weft_blame *blame);

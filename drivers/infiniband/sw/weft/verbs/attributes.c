@@ -16,7 +16,9 @@
 #include "object/dev.h"
 #include "object/latency.h"
 #include "object/monitor.h"
+#include "object/profile.h"
 #include "object/refuse.h"
+#include "object/strict.h"
 #include "params.h"
 #include "verbs/hca.h"
 #include "verbs/top.h"
@@ -186,6 +188,43 @@ static ssize_t latency_store(struct device *device, struct device_attribute *att
 
 static DEVICE_ATTR_RW(latency);
 
+static ssize_t strict_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(attr_dev(device)->strict.mode));
+}
+
+static ssize_t strict_store(struct device *device, struct device_attribute *attr, const char *buf,
+			    size_t count)
+{
+	struct weft_dev *dev = attr_dev(device);
+	u8 mode;
+
+	if (kstrtou8(buf, 10, &mode) || mode >= WEFT_STRICT_MODES)
+		return weft_refuse(&dev->ibdev, -EINVAL, "write strict: not 0, 1 or 2");
+	weft_strict_set(dev, mode);
+	return count;
+}
+
+static DEVICE_ATTR_RW(strict);
+
+static ssize_t strict_profile_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return weft_profile_show(attr_dev(device), buf);
+}
+
+static ssize_t strict_profile_store(struct device *device, struct device_attribute *attr,
+				    const char *buf, size_t count)
+{
+	struct weft_dev *dev = attr_dev(device);
+	int ret = weft_profile_set(dev, buf);
+
+	if (ret)
+		return weft_refuse(&dev->ibdev, ret, "write strict_profile: no such profile");
+	return count;
+}
+
+static DEVICE_ATTR_RW(strict_profile);
+
 static ssize_t monitor_show(struct device *device, struct device_attribute *attr, char *buf)
 {
 	return weft_monitor_name(attr_dev(device), buf);
@@ -317,6 +356,8 @@ static struct attribute *attr_attributes[] = {
 	&dev_attr_latency.attr,
 	&dev_attr_local_link.attr,
 	&dev_attr_monitor.attr,
+	&dev_attr_strict.attr,
+	&dev_attr_strict_profile.attr,
 	&dev_attr_uso.attr,
 	NULL
 };
@@ -335,6 +376,8 @@ static struct attribute *attr_ib_attributes[] = {
 	&dev_attr_latency.attr,
 	&dev_attr_local_link.attr,
 	&dev_attr_monitor.attr,
+	&dev_attr_strict.attr,
+	&dev_attr_strict_profile.attr,
 	NULL
 };
 

@@ -20,6 +20,7 @@
 #include "object/count.h"
 #include "object/dev.h"
 #include "object/qp.h"
+#include "object/profile.h"
 #include "object/refuse.h"
 #include "object/rss.h"
 #include "object/srq.h"
@@ -585,6 +586,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	      qp_check_type(dev, init, udata) ?: qp_check_source(dev, init, udata) ?:
 	      qp_check_objects(dev, init) ?: qp_check_tags(dev, init) ?: qp_check_cap(dev, init) ?:
 	      qp_read_request(dev, init, udata, &req) ?:
+	      (weft_strict_is_on() && udata ? weft_profile_check_qp(dev, init) : 0) ?:
 	      weft_count_take(&dev->num_qp, WEFT_MAX_QP);
 	if (ret)
 		return ret;

@@ -22,6 +22,7 @@
 #include "engine/inflight.h"
 #include "link/local.h"
 #include "object/dev.h"
+#include "object/profile.h"
 #include "object/qp.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
@@ -556,6 +557,16 @@ static int modify_resize(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 
+static int modify_check_profile(struct ib_device *ibdev, const struct ib_udata *udata,
+				const struct ib_qp_attr *attr, int mask)
+{
+	return (mask & IB_QP_MAX_QP_RD_ATOMIC ?
+		weft_profile_check(ibdev, udata, WEFT_PROFILE_READS, attr->max_rd_atomic) : 0) ?:
+	       (mask & IB_QP_MAX_DEST_RD_ATOMIC ?
+		weft_profile_check(ibdev, udata, WEFT_PROFILE_DEST_READS,
+				   attr->max_dest_rd_atomic) : 0);
+}
+
 int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		   struct ib_udata *udata)
 {
@@ -571,7 +582,8 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		return modify_refuse(qp, -EOPNOTSUPP, "an RSS QP has no states");
 	ret = weft_inject_qp_verb(ibqp, WEFT_VERB_MODIFY_QP,
 				  mask & IB_QP_STATE ? attr->qp_state : IB_QPS_ERR + 1) ?:
-	      modify_read_request(qp, udata, attr, &mask, &change);
+	      modify_read_request(qp, udata, attr, &mask, &change) ?:
+	      modify_check_profile(ibqp->device, udata, attr, mask);
 	if (!ret && mask & IB_QP_CAP)
 		ret = modify_resize(qp, attr, mask, udata, &change);
 	else if (!ret)
