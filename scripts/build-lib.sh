@@ -68,13 +68,13 @@ dkms_source()
 install_tools()
 {
 	local tool
-	for tool in weft-check weft-inject weft-why weft-top weft-capture weft-chart; do
+	for tool in weft-check weft-inject weft-why weft-top weft-capture weft-chart weft-map weft-replay; do
 		install -D -m 755 "$WEFT_TOP/userspace/tools/$tool" "$1/usr/sbin/$tool"
 		mkdir -p "$1/usr/share/man/man8"
 		gzip -9n <"$WEFT_TOP/userspace/tools/$tool.8" >"$1/usr/share/man/man8/$tool.8.gz"
 	done
 	install -D -m 644 -t "$1/usr/share/weft/scenarios" "$WEFT_TOP"/userspace/tools/scenarios/*
-	for tool in weft-inject weft-why weft-top weft-capture weft-chart; do
+	for tool in weft-inject weft-why weft-top weft-capture weft-chart weft-map weft-replay; do
 		install -D -m 644 "$WEFT_TOP/userspace/tools/$tool.bash" \
 			"$1/usr/share/bash-completion/completions/$tool"
 	done

@@ -5,9 +5,9 @@ _weft_inject()
 {
 	local cur=${COMP_WORDS[COMP_CWORD]} words=''
 	case $COMP_CWORD,${COMP_WORDS[1]} in
-	1,*)	words='add list clear release port event load scenarios' ;;
+	1,*)	words='add list clear release port event load scenarios record replay' ;;
 	2,list)	words="--json $(cd /sys/class/infiniband 2>/dev/null && echo *)" ;;
-	2,scenarios) ;;
+	2,scenarios|2,record|2,replay) ;;
 	2,*)	words=$(cd /sys/class/infiniband 2>/dev/null && echo *) ;;
 	3,add)	words='request packet verb cq' ;;
 	3,port)	words='up down' ;;
