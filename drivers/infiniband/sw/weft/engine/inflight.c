@@ -69,6 +69,8 @@ int weft_inflight_prepare(struct weft_inflight *larger, const struct weft_qp *qp
 	/* the caller holds modify_lock, so nobody else replaces the slots */
 	if (larger->mask <= inflight->mask)
 		return 0;
+	if (weft_inject_no_memory(qp->dev, qp, WEFT_ALLOC_SLOTS))
+		return -ENOMEM;
 	larger->slots = kvcalloc(num, larger->stride, GFP_KERNEL_ACCOUNT);
 	if (!larger->slots)
 		return -ENOMEM;

@@ -4,6 +4,7 @@
 
 #include <linux/slab.h>
 
+#include "object/qp.h"
 #include "wire/psn.h"
 
 /*
@@ -11,8 +12,12 @@
  */
 bool weft_replay_prepare(struct weft_recv *recv)
 {
+	const struct weft_qp *qp = container_of(recv, struct weft_qp, recv);
+
 	if (likely(recv->replay))
 		return true;
+	if (weft_inject_no_memory(qp->dev, qp, WEFT_ALLOC_REPLAY))
+		return false;
 	/*
 	 * Not charged to a memory cgroup: this runs in a soft interrupt or in the peer's process.
 	 * It is a few KiB at most for each QP, and the rest of the QP is charged.

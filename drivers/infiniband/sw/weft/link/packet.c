@@ -233,6 +233,8 @@ struct sk_buff *weft_packet_build(const struct weft_tx_batch *batch, const struc
 {
 	struct sk_buff *skb = NULL;
 
+	if (weft_inject_no_memory(batch->qp->dev, batch->qp, WEFT_ALLOC_PACKET))
+		return NULL;
 	/* weft_ipcsum_fill() needs the payload in one piece */
 	if (length >= PACKET_MIN_FRAGMENT && !batch->ip_csum && !linear)
 		skb = packet_build_long(batch, hdr, length, room);

@@ -82,6 +82,8 @@ int weft_create_ah(struct ib_ah *ibah, struct rdma_ah_init_attr *init,
 	ret = weft_inject_verb(ibah->device, WEFT_VERB_CREATE_AH);
 	if (ret)
 		return ret;
+	if (weft_inject_no_memory(dev, NULL, WEFT_ALLOC_AH))
+		return -ENOMEM;
 	entry = kzalloc(sizeof(*entry), (init->flags & RDMA_CREATE_AH_SLEEPABLE ?
 					 GFP_KERNEL : GFP_ATOMIC) | (udata ? __GFP_ACCOUNT : 0));
 	if (!entry)

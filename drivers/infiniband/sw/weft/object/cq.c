@@ -260,7 +260,8 @@ static int cq_make(struct weft_cq *cq, const struct ib_cq_init_attr *attr,
 		      HRTIMER_MODE_REL_SOFT);
 	cq->timestamp = attr->flags & IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION;
 	cq->ignore_overrun = attr->flags & IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN;
-	cq->ring = cq_create_ring(attr->cqe, udata, &resp.cq);
+	cq->ring = weft_inject_no_memory(to_weft_dev(cq->ibcq.device), NULL, WEFT_ALLOC_RING) ?
+		   ERR_PTR(-ENOMEM) : cq_create_ring(attr->cqe, udata, &resp.cq);
 	if (IS_ERR(cq->ring))
 		return PTR_ERR(cq->ring);
 	cq->ibcq.cqe = cq->ring->entries;

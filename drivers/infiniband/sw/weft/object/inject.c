@@ -6,6 +6,7 @@
 #include "object/inject.h"
 
 #include <linux/jhash.h>
+#include <linux/pid.h>
 #include <linux/rcupdate.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
@@ -55,9 +56,30 @@ static void inject_free_table(struct weft_inject_table *table)
 		kfree_rcu(table, rcu);
 }
 
+static u32 inject_count_own(const struct weft_inject_table *table, const struct weft_owner *who)
+{
+	u32 i, num = 0;
+
+	for (i = 0; table && i < table->num; i++)
+		num += table->rules[i]->who.pid &&
+		       (!who || weft_owner_is_same(&table->rules[i]->who, who));
+	return num;
+}
+
+/* Is there room for one more rule? Users share a part of it. */
+static bool inject_has_room(const struct weft_inject *inject, const struct weft_inject_rule *rule)
+{
+	const struct weft_inject_table *table = inject_table(inject);
+
+	if (rule->who.pid && (inject_count_own(table, &rule->who) >= WEFT_INJECT_USER_RULES ||
+			      inject_count_own(table, NULL) >= WEFT_INJECT_USERS_RULES))
+		return false;
+	return inject_num(inject) < WEFT_INJECT_RULES;
+}
+
 /*
  * Add @rule behind the rules of @dev, whose it is then. Returns its number; -ENOMEM; -ENOSPC:
- * there are WEFT_INJECT_RULES. On an error @rule is still the caller's. The caller has a
+ * there are too many. On an error @rule is still the caller's. The caller has a
  * reference that keeps @dev registered.
  */
 int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule)
@@ -70,7 +92,7 @@ int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule)
 
 	mutex_lock(&inject_lock);
 	num = inject_num(inject);
-	if (num == WEFT_INJECT_RULES)
+	if (!inject_has_room(inject, rule))
 		goto out;
 	ret = -ENOMEM;
 	table = kzalloc(struct_size(table, rules, num + 1), GFP_KERNEL);
@@ -94,9 +116,17 @@ out:
 }
 
 /* No table has @rule any more. */
+static void inject_free_later(struct rcu_head *rcu)
+{
+	struct weft_inject_rule *rule = container_of(rcu, struct weft_inject_rule, rcu);
+
+	put_pid(rule->who.pid);
+	kfree(rule);
+}
+
 static void inject_free(struct weft_inject_rule *rule)
 {
-	kfree_rcu(rule, rcu);
+	call_rcu(&rule->rcu, inject_free_later);
 	static_branch_dec(&weft_inject_key);
 }
 
@@ -154,6 +184,59 @@ int weft_inject_remove(struct weft_dev *dev, u32 number)
 	return ret;
 }
 
+/* The number of a rule of @who, of all or from @number on; 0: there is none. */
+static u32 inject_find_own(const struct weft_inject_table *table, const struct weft_owner *who,
+			   u32 number)
+{
+	u32 i;
+
+	for (i = 0; table && i < table->num; i++)
+		if (table->rules[i]->who.pid && (!number || table->rules[i]->number == number) &&
+		    weft_owner_is_same(&table->rules[i]->who, who))
+			return table->rules[i]->number;
+	return 0;
+}
+
+/* Remove a rule of this user; 0: all. Returns 0, -ENOENT or -ENOMEM. */
+int weft_inject_remove_own(struct weft_dev *dev, const struct weft_owner *who, u32 number)
+{
+	int ret = number ? -ENOENT : 0;
+	u32 found;
+
+	mutex_lock(&inject_lock);
+	while ((found = inject_find_own(inject_table(&dev->inject), who, number))) {
+		ret = inject_remove_one(dev, found);
+		if (ret || number)
+			break;
+	}
+	mutex_unlock(&inject_lock);
+	return ret;
+}
+
+/* List the rules of this user. Returns the bytes of the text. */
+ssize_t weft_inject_show_own(struct weft_dev *dev, const struct weft_owner *who, char *buf,
+			     size_t size)
+{
+	const struct weft_inject_table *table;
+	const struct weft_inject_rule *rule;
+	size_t length = 0;
+	u32 i;
+
+	mutex_lock(&inject_lock);
+	table = inject_table(&dev->inject);
+	for (i = 0; table && i < table->num; i++) {
+		rule = table->rules[i];
+		if (rule->who.pid && weft_owner_is_same(&rule->who, who))
+			length += scnprintf(buf + length, size - length,
+					    "%s %u matched %lld fired %lld: %s\n",
+					    dev->ibdev.name, rule->number,
+					    (s64)atomic64_read(&rule->matched),
+					    (s64)atomic64_read(&rule->fired), rule->text);
+	}
+	mutex_unlock(&inject_lock);
+	return length;
+}
+
 /* Remember whether a port is down because of a command. Under RTNL, or the last use of @dev. */
 void weft_inject_port_down(struct weft_dev *dev, bool down)
 {
@@ -208,7 +291,7 @@ static bool inject_matches_qp(const struct weft_inject_rule *rule, const struct 
 	return !(rule->fields & WEFT_MATCH_SERVICE) || (qp && rule->services & BIT(qp->transport));
 }
 
-/* The process that an event belongs to: that of the QP or CQ, or the caller of the verb. */
+/* The process that an event belongs to: that of the QP or CQ, or the caller. */
 static bool inject_matches_owner(const struct weft_inject_rule *rule,
 				 const struct weft_inject_event *event)
 {
@@ -216,7 +299,8 @@ static bool inject_matches_owner(const struct weft_inject_rule *rule,
 
 	if (!(rule->fields & (WEFT_MATCH_PID | WEFT_MATCH_COMM)))
 		return true;
-	if (event->place == WEFT_INJECT_VERB)
+	if (event->place == WEFT_INJECT_VERB ||
+	    (event->place == WEFT_INJECT_ALLOC && !event->qp))
 		weft_inject_own(&owner);
 	else
 		owner = event->owner ? *event->owner : event->qp->owner;
@@ -239,7 +323,11 @@ static bool inject_matches(const struct weft_inject_rule *rule,
 
 	if (rule->place != event->place || !inject_matches_qp(rule, event->qp))
 		return false;
+	if (rule->who.pid && (!event->qp || !weft_owner_is_same(&rule->who, &event->qp->maker)))
+		return false;
 	if (fields & WEFT_MATCH_CQ && rule->cqn != event->cqn)
+		return false;
+	if (fields & WEFT_MATCH_ALLOC && rule->alloc != event->alloc)
 		return false;
 	if (fields & WEFT_MATCH_VERB && rule->verb != event->verb)
 		return false;
@@ -325,4 +413,21 @@ int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, s
 	}
 	rcu_read_unlock();
 	return ret ? weft_refuse(ibdev, ret, "rule %u says so", number) : 0;
+}
+
+/* The slow part of weft_inject_no_memory(). */
+bool weft_inject_fail_alloc(const struct weft_dev *dev, const struct weft_qp *qp,
+			    enum weft_inject_alloc alloc)
+{
+	const struct weft_inject_event event = {
+		.place = WEFT_INJECT_ALLOC,
+		.qp = qp,
+		.alloc = alloc,
+	};
+	bool fails;
+
+	rcu_read_lock();
+	fails = weft_inject_find(dev, &event);
+	rcu_read_unlock();
+	return fails;
 }

@@ -15,12 +15,16 @@
 #include <linux/skbuff.h>
 #include <rdma/ib_verbs.h>
 
+#include "object/why.h"
+
 struct seq_file;
 struct weft_dev;
 struct weft_qp;
 
-/* The rules of one device, at most. */
+/* The rules of one device, at most; those of all users, and of one user. */
 #define WEFT_INJECT_RULES	256U
+#define WEFT_INJECT_USERS_RULES	128U
+#define WEFT_INJECT_USER_RULES	16U
 /* The longest time in a rule, in ns. */
 #define WEFT_INJECT_TIME	(60ULL * NSEC_PER_SEC)
 /* Chances are in millionths. */
@@ -33,6 +37,7 @@ enum weft_inject_place {
 	WEFT_INJECT_VERB,	/* a call of the control path */
 	WEFT_INJECT_SENT,	/* a packet that leaves */
 	WEFT_INJECT_CQ,		/* a completion event that is due, of a CQ that waits for one */
+	WEFT_INJECT_ALLOC,	/* an allocation of memory */
 	WEFT_INJECT_PLACES
 };
 
@@ -50,7 +55,7 @@ enum weft_inject_action {
 	WEFT_INJECT_HOLD,	/* packet: deliver it when it is released */
 	WEFT_INJECT_TRUNCATE,	/* packet: cut its payload, behind the check of the ICRC */
 	WEFT_INJECT_SET,	/* packet: change a field of its headers, behind the same check */
-	WEFT_INJECT_FAIL,	/* verb: return an errno */
+	WEFT_INJECT_FAIL,	/* verb, allocation: return an errno */
 	WEFT_INJECT_MARK,	/* packet: as if a router had marked it (ECN CE) */
 	WEFT_INJECT_LOSE,	/* CQ: raise no event, although one was requested */
 };
@@ -74,6 +79,21 @@ enum weft_inject_verb {
 	WEFT_VERBS
 };
 
+/* Allocations that can fail by name. */
+enum weft_inject_alloc {
+	WEFT_ALLOC_CONTEXT,	/* of a process that opens the device */
+	WEFT_ALLOC_QP,
+	WEFT_ALLOC_RING,	/* of a QP, CQ or SRQ, when it is made */
+	WEFT_ALLOC_SLOTS,	/* for requests in flight, when packets may be sent */
+	WEFT_ALLOC_REGION,
+	WEFT_ALLOC_PAGES,	/* those of a region of a process are pinned */
+	WEFT_ALLOC_AH,
+	WEFT_ALLOC_GROUP,	/* of multicast */
+	WEFT_ALLOC_REPLAY,	/* what the responder keeps of READs and atomics */
+	WEFT_ALLOC_PACKET,	/* that is sent */
+	WEFT_ALLOCS
+};
+
 /* The members of a rule that have to match. */
 enum weft_inject_match {
 	WEFT_MATCH_QP		= BIT(0),
@@ -90,6 +110,7 @@ enum weft_inject_match {
 	WEFT_MATCH_PEER		= BIT(11),
 	WEFT_MATCH_TIME		= BIT(12),
 	WEFT_MATCH_CQ		= BIT(13),
+	WEFT_MATCH_ALLOC	= BIT(14),
 };
 
 /* A field of the headers that a rule changes. */
@@ -144,6 +165,7 @@ struct weft_inject_event {
 	bool			again;		/* the packet was sent before */
 	u8			verb;
 	u8			state;		/* modify_qp: the state asked for */
+	u8			alloc;		/* enum weft_inject_alloc */
 };
 
 struct weft_inject_range {
@@ -154,6 +176,8 @@ struct weft_inject_range {
 /* A rule. Immutable but for the two counters. */
 struct weft_inject_rule {
 	struct rcu_head		rcu;
+	/* a user, for whose QPs alone it is, with a reference to the writer; no pid: root */
+	struct weft_owner	who;
 	u8			place;		/* enum weft_inject_place */
 	u8			action;		/* enum weft_inject_action */
 	u16			fields;		/* enum weft_inject_match */
@@ -168,6 +192,7 @@ struct weft_inject_rule {
 	bool			again;
 	u8			verb;
 	u8			state;
+	u8			alloc;
 	union ib_gid		peer;		/* an IPv4 address is mapped */
 	/* since the rule was added; then, in ktime_get_mono_fast_ns() */
 	u64			begin;
@@ -204,6 +229,7 @@ struct weft_inject {
 	/* written under the lock of object/inject.c; NULL: there are no rules */
 	struct weft_inject_table __rcu *table;
 	u32			number;		/* of the last rule; under that lock */
+	bool			allowed;	/* users may have rules */
 	bool			port_down;	/* although the net device is up; under RTNL */
 	struct list_head	node;		/* of the devices; under that lock */
 	/* packets that are delayed, in the order of their time (sk_buff.tstamp) */
@@ -221,6 +247,9 @@ static __always_inline bool weft_inject_is_on(void)
 
 int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule);
 int weft_inject_remove(struct weft_dev *dev, u32 number);
+int weft_inject_remove_own(struct weft_dev *dev, const struct weft_owner *who, u32 number);
+ssize_t weft_inject_show_own(struct weft_dev *dev, const struct weft_owner *who, char *buf,
+			     size_t size);
 void weft_inject_port_down(struct weft_dev *dev, bool down);
 void weft_inject_show(struct seq_file *seq);
 const struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
@@ -241,6 +270,20 @@ static __always_inline int weft_inject_qp_verb(struct ib_qp *ibqp, enum weft_inj
 					       u8 state)
 {
 	return weft_inject_is_on() ? weft_inject_fail_verb(ibqp->device, verb, ibqp, state) : 0;
+}
+
+bool weft_inject_fail_alloc(const struct weft_dev *dev, const struct weft_qp *qp,
+			    enum weft_inject_alloc alloc);
+
+/*
+ * Does a rule say that there is no memory? @qp: for which the memory is, if that exists already.
+ * Context: any.
+ */
+static __always_inline bool weft_inject_no_memory(const struct weft_dev *dev,
+						  const struct weft_qp *qp,
+						  enum weft_inject_alloc alloc)
+{
+	return weft_inject_is_on() && weft_inject_fail_alloc(dev, qp, alloc);
 }
 
 #endif /* WEFT_OBJECT_INJECT_H */

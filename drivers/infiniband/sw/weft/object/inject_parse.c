@@ -40,7 +40,8 @@ struct inject_key {
 
 static const struct inject_name inject_places[] = {
 	{ "request", WEFT_INJECT_REQUEST }, { "packet", WEFT_INJECT_PACKET },
-	{ "verb", WEFT_INJECT_VERB }, { "cq", WEFT_INJECT_CQ }, { }
+	{ "verb", WEFT_INJECT_VERB }, { "cq", WEFT_INJECT_CQ },
+	{ "alloc", WEFT_INJECT_ALLOC }, { }
 };
 
 static const struct inject_name inject_services[] = {
@@ -86,6 +87,13 @@ static const struct inject_name inject_verbs[] = {
 	VERB("create_ah", CREATE_AH), VERB("reg_mr", REG_MR), VERB("rereg_mr", REREG_MR),
 	VERB("alloc_mr", ALLOC_MR), VERB("alloc_mw", ALLOC_MW),
 	VERB("attach_mcast", ATTACH_MCAST), { }
+};
+
+#define ALLOC(_name, _alloc) { _name, WEFT_ALLOC_##_alloc }
+static const struct inject_name inject_allocs[] = {
+	ALLOC("context", CONTEXT), ALLOC("qp", QP), ALLOC("ring", RING), ALLOC("slots", SLOTS),
+	ALLOC("region", REGION), ALLOC("pages", PAGES), ALLOC("ah", AH), ALLOC("group", GROUP),
+	ALLOC("replay", REPLAY), ALLOC("packet", PACKET), { }
 };
 
 static const struct inject_name inject_states[] = {
@@ -387,6 +395,11 @@ static const char *read_verb(struct weft_inject_rule *rule, const char *value)
 	return read_u8_name(inject_verbs, value, &rule->verb, "no such verb");
 }
 
+static const char *read_alloc(struct weft_inject_rule *rule, const char *value)
+{
+	return read_u8_name(inject_allocs, value, &rule->alloc, "no such allocation");
+}
+
 static const char *read_state(struct weft_inject_rule *rule, const char *value)
 {
 	return read_u8_name(inject_states, value, &rule->state, "no such state");
@@ -457,8 +470,9 @@ static const char *read_rnr(struct weft_inject_rule *rule, const char *value)
 #define ON_PACKET	(BIT(WEFT_INJECT_PACKET) | BIT(WEFT_INJECT_SENT))
 #define ON_VERB		BIT(WEFT_INJECT_VERB)
 #define ON_CQ		BIT(WEFT_INJECT_CQ)
+#define ON_ALLOC	BIT(WEFT_INJECT_ALLOC)
 #define ON_QP		(ON_REQUEST | ON_PACKET)
-#define ON_ALL		(ON_QP | ON_VERB | ON_CQ)
+#define ON_ALL		(ON_QP | ON_VERB | ON_CQ | ON_ALLOC)
 
 static const struct inject_key inject_keys[] = {
 	{ "qp", ON_QP | ON_VERB, .field = WEFT_MATCH_QP, .read = read_qp },
@@ -476,6 +490,7 @@ static const struct inject_key inject_keys[] = {
 	{ "after", ON_ALL, .field = WEFT_MATCH_TIME, .read = read_after },
 	{ "for", ON_ALL, .field = WEFT_MATCH_TIME, .read = read_for },
 	{ "verb", ON_VERB, .field = WEFT_MATCH_VERB, .read = read_verb },
+	{ "name", ON_ALLOC, .field = WEFT_MATCH_ALLOC, .read = read_alloc },
 	{ "state", ON_VERB, .field = WEFT_MATCH_STATE, .read = read_state },
 	{ "n", ON_ALL, .read = read_nth },
 	{ "every", ON_ALL, .read = read_every },
@@ -496,7 +511,7 @@ static const struct inject_key inject_keys[] = {
 	{ "set", ON_PACKET, WEFT_INJECT_SET, .read = read_set },
 	{ "nak", ON_PACKET, WEFT_INJECT_ANSWER, .read = read_nak },
 	{ "rnr", ON_PACKET, WEFT_INJECT_ANSWER, .read = read_rnr },
-	{ "fail", ON_VERB, WEFT_INJECT_FAIL, .read = read_error },
+	{ "fail", ON_VERB | ON_ALLOC, WEFT_INJECT_FAIL, .read = read_error },
 	{ "lose-event", ON_CQ, WEFT_INJECT_LOSE, .bare = true },
 };
 
@@ -566,6 +581,8 @@ static const char *inject_complete(struct weft_inject_rule *rule)
 		return "vendor_err without complete";
 	if (rule->fields & WEFT_MATCH_STATE && rule->verb != WEFT_VERB_MODIFY_QP)
 		return "state without verb=modify_qp";
+	if (rule->place == WEFT_INJECT_ALLOC && rule->error != ENOMEM)
+		return "an allocation fails with ENOMEM";
 	if (rule->place == WEFT_INJECT_SENT && rule->action != WEFT_INJECT_DROP &&
 	    rule->action != WEFT_INJECT_DUPLICATE)
 		return "a packet that leaves can only be dropped or duplicated";
@@ -602,7 +619,7 @@ static const char *inject_read(struct weft_inject_rule *rule, const char *text, 
 			return "too long a word";
 		if (first)
 			wrong = read_u8_name(inject_places, word, &rule->place,
-					     "a rule begins with request, packet, verb or cq");
+					     "a rule begins with request, packet, verb, cq or alloc");
 		else
 			wrong = inject_read_word(rule, word, &keys);
 		if (wrong)

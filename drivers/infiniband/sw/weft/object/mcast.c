@@ -231,7 +231,8 @@ static int mcast_create(struct weft_mcast_table *table, const union ib_gid *gid,
 				   "attach multicast: %u of %u groups are in use, no more for user %u",
 				   table->num_groups, WEFT_MAX_MCAST_GRP,
 				   __kuid_val(qp->user));
-	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	group = weft_inject_no_memory(qp->dev, qp, WEFT_ALLOC_GROUP) ? NULL :
+		kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	members = members_alloc(1);
 	if (!group || !members)
 		goto err_free;

@@ -240,7 +240,7 @@ static struct weft_mr *mr_alloc(struct weft_dev *dev, gfp_t gfp)
 
 	if (weft_count_take(&dev->num_mr, WEFT_MAX_MR))
 		return ERR_PTR(-ENOMEM);
-	mr = kzalloc(sizeof(*mr), gfp);
+	mr = weft_inject_no_memory(dev, NULL, WEFT_ALLOC_REGION) ? NULL : kzalloc(sizeof(*mr), gfp);
 	if (!mr)
 		goto err_give;
 	region = weft_region_alloc(&dev->regions, gfp);
@@ -498,7 +498,8 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL_ACCOUNT);
 	if (IS_ERR(mr))
 		return ERR_CAST(mr);
-	mr->umem = mr_pin(pd->device, start, length, access);
+	mr->umem = weft_inject_no_memory(mr->dev, NULL, WEFT_ALLOC_PAGES) ?
+		   ERR_PTR(-ENOMEM) : mr_pin(pd->device, start, length, access);
 	if (IS_ERR(mr->umem)) {
 		err = PTR_ERR(mr->umem);
 		goto err_discard;

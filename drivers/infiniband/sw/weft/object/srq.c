@@ -194,6 +194,8 @@ static int srq_make(struct weft_srq *srq, struct ib_srq_init_attr *init,
 	stride = weft_rq_stride(rxe, init->attr.max_sge);
 	/* all that a process can write into a slot: the lists of its QPs have room for so many */
 	srq->max_sge = weft_rq_sges(rxe, stride);
+	if (weft_inject_no_memory(to_weft_dev(srq->ibsrq.device), NULL, WEFT_ALLOC_RING))
+		return -ENOMEM;
 	srq->ring = rxe ? weft_rxe_create(init->attr.max_wr, stride, weft_udata_ucontext(udata),
 					  &resp.rq) :
 			  weft_ring_create(init->attr.max_wr, stride, weft_udata_ucontext(udata),

@@ -195,7 +195,8 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	ret = weft_inject_verb(ibuc->device, WEFT_VERB_ALLOC_UCONTEXT);
 	if (ret)
 		return ret;
-	doorbell = kzalloc(sizeof(*doorbell), GFP_KERNEL_ACCOUNT);
+	doorbell = weft_inject_no_memory(to_weft_dev(ibuc->device), NULL, WEFT_ALLOC_CONTEXT) ?
+		   NULL : kzalloc(sizeof(*doorbell), GFP_KERNEL_ACCOUNT);
 	if (!doorbell)
 		return -ENOMEM;
 	kref_init(&doorbell->kref);

@@ -14,6 +14,7 @@
 #include "compat/bin_attribute.h"
 #include "object/cc.h"
 #include "object/dev.h"
+#include "object/inject_own.h"
 #include "object/latency.h"
 #include "object/monitor.h"
 #include "object/profile.h"
@@ -331,6 +332,42 @@ static ssize_t why_read(struct file *file, struct kobject *kobj,
 
 static COMPAT_BIN_CONST BIN_ATTR_RO(why, WEFT_WHY_BYTES);
 
+static ssize_t inject_users_show(struct device *device, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%d\n", READ_ONCE(attr_dev(device)->inject.allowed));
+}
+
+static ssize_t inject_users_store(struct device *device, struct device_attribute *attr,
+				  const char *buf, size_t count)
+{
+	struct weft_dev *dev = attr_dev(device);
+
+	/* root of a container is not the administrator */
+	if (!capable(CAP_NET_ADMIN))
+		return -EPERM;
+	return attr_set_bool(dev, "inject_users", &dev->inject.allowed, buf, count);
+}
+
+static DEVICE_ATTR_RW(inject_users);
+
+/* Injection rules of the user who reads or writes. */
+static ssize_t inject_own_read(struct file *file, struct kobject *kobj,
+			       COMPAT_BIN_CONST struct bin_attribute *attr, char *buf, loff_t from,
+			       size_t size)
+{
+	return weft_inject_read_own(attr_dev(kobj_to_dev(kobj)), file, buf, from, size);
+}
+
+static ssize_t inject_own_write(struct file *file, struct kobject *kobj,
+				COMPAT_BIN_CONST struct bin_attribute *attr, char *buf, loff_t from,
+				size_t size)
+{
+	return weft_inject_write_own(attr_dev(kobj_to_dev(kobj)), file, buf, size);
+}
+
+static COMPAT_BIN_CONST struct bin_attribute bin_attr_inject_own =
+	__BIN_ATTR(inject_own, 0666, inject_own_read, inject_own_write, 0);
+
 /* Records of the QPs that the reader may see. */
 static ssize_t top_read(struct file *file, struct kobject *kobj,
 			COMPAT_BIN_CONST struct bin_attribute *attr, char *buf, loff_t from,
@@ -342,6 +379,7 @@ static ssize_t top_read(struct file *file, struct kobject *kobj,
 static COMPAT_BIN_CONST BIN_ATTR_RO(top, 0);
 
 static COMPAT_BIN_CONST struct bin_attribute *COMPAT_BIN_CONST attr_binaries[] = {
+	&bin_attr_inject_own,
 	&bin_attr_top,
 	&bin_attr_why,
 	NULL
@@ -353,6 +391,7 @@ static struct attribute *attr_attributes[] = {
 	&dev_attr_hca_type.attr,
 	&dev_attr_hw_rev.attr,
 	&dev_attr_icrc.attr,
+	&dev_attr_inject_users.attr,
 	&dev_attr_latency.attr,
 	&dev_attr_local_link.attr,
 	&dev_attr_monitor.attr,
@@ -373,6 +412,7 @@ static struct attribute *attr_ib_attributes[] = {
 	&dev_attr_hw_rev.attr,
 	&dev_attr_ib_peers.attr,
 	&dev_attr_ib_strangers.attr,
+	&dev_attr_inject_users.attr,
 	&dev_attr_latency.attr,
 	&dev_attr_local_link.attr,
 	&dev_attr_monitor.attr,

@@ -476,7 +476,8 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 				struct ib_udata *udata)
 {
 	struct weft_dev *dev = to_weft_dev(ibqp->device);
-	struct weft_qp *qp = qp_alloc_lists(init, weft_udata_rxe(udata));
+	struct weft_qp *qp = weft_inject_no_memory(dev, NULL, WEFT_ALLOC_QP) ?
+			     NULL : qp_alloc_lists(init, weft_udata_rxe(udata));
 
 	if (!qp)
 		return NULL;
@@ -598,6 +599,8 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	/* an XRC target has no completions of its own */
 	qp->cookie = qp->kernel ? (uintptr_t)ibqp : req.cookie;
 	ret = init->rwq_ind_tbl ? weft_rss_read(qp, init, udata) : 0;
+	if (!ret && weft_inject_no_memory(dev, NULL, WEFT_ALLOC_RING))
+		ret = -ENOMEM;
 	if (!ret)
 		ret = qp_create_rings(qp, init, udata, &resp);
 	if (ret)
