@@ -366,7 +366,7 @@ static ssize_t inject_own_write(struct file *file, struct kobject *kobj,
 }
 
 static COMPAT_BIN_CONST struct bin_attribute bin_attr_inject_own =
-	__BIN_ATTR(inject_own, 0666, inject_own_read, inject_own_write, 0);
+	__BIN_ATTR(inject_own, 0644, inject_own_read, inject_own_write, 0);
 
 /* Records of the QPs that the reader may see. */
 static ssize_t top_read(struct file *file, struct kobject *kobj,
