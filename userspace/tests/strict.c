@@ -35,7 +35,7 @@ static void buffer(void)
 	make_pair(&a, &b, CONF());
 	fill(a.buf, 4096, 1);
 	post(&a, at(swr(&a, 7, IBV_WR_RDMA_WRITE, 0, 4096), &b, 0));
-	a.buf[4095] ^= 1;
+	a.buf[0] ^= 1;
 	warns("buffer", &a, 7, WEFT_FAULT_STRICT_BUFFER);
 }
 
