@@ -5,8 +5,8 @@
 
 #include "engine/opdef.h"
 #include "engine/retry.h"
-#include "object/comp_cntr.h"
 #include "engine/strict.h"
+#include "object/comp_cntr.h"
 #include "object/cq.h"
 #include "object/latency.h"
 #include "object/qp.h"

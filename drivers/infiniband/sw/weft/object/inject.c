@@ -115,7 +115,6 @@ out:
 	return ret;
 }
 
-/* No table has @rule any more. */
 static void inject_free_later(struct rcu_head *rcu)
 {
 	struct weft_inject_rule *rule = container_of(rcu, struct weft_inject_rule, rcu);
@@ -124,6 +123,7 @@ static void inject_free_later(struct rcu_head *rcu)
 	kfree(rule);
 }
 
+/* No table has @rule any more. */
 static void inject_free(struct weft_inject_rule *rule)
 {
 	call_rcu(&rule->rcu, inject_free_later);
