@@ -147,19 +147,19 @@ enum weft_fault {
 	WEFT_FAULT_QKEY			= 70,
 
 	/*
-	 * Strict mode: what works here, and fails on hardware. In completions only while the mode
-	 * is 2.
+	 * Strict mode, from here on: what works here, and fails on hardware. In completions only
+	 * while the mode is 2.
+	 *
+	 * The memory of a request has changed before the request was complete.
 	 */
-	WEFT_FAULT_STRICT		= 80,
-	/* the memory of a request has changed before the request was complete */
 	WEFT_FAULT_STRICT_BUFFER	= 80,
 	/* a message found no receive */
 	WEFT_FAULT_STRICT_RNR		= 81,
 	/* more work requests than the send queue has room for, by the completions that were polled */
 	WEFT_FAULT_STRICT_UNPOLLED	= 82,
-	/* more than the adapter of the profile has */
+	/* more than the adapter of the profile has; in no completion */
 	WEFT_FAULT_STRICT_PROFILE	= 83,
-	/* an address handle was destroyed while a request used it */
+	/* an address handle was destroyed while a request used it; in no completion */
 	WEFT_FAULT_STRICT_ADDRESS	= 84,
 	/* a datagram to a QP number of this host that belongs to no QP (any more) */
 	WEFT_FAULT_STRICT_NO_QP		= 85,
@@ -167,9 +167,12 @@ enum weft_fault {
 	WEFT_FAULT_STRICT_QKEY		= 86,
 	/* a message to a QP in another partition */
 	WEFT_FAULT_STRICT_PKEY		= 87,
-	/* a process that has not made the QP posts to it */
+	/* a process that has not made the QP posts to it; in no completion */
 	WEFT_FAULT_STRICT_FORK		= 88,
 };
+
+/* The first reason of strict mode. */
+#define WEFT_FAULT_STRICT	WEFT_FAULT_STRICT_BUFFER
 
 /* struct weft_why_record.kind */
 enum weft_why_kind {
