@@ -155,7 +155,7 @@ enum weft_fault {
 	WEFT_FAULT_STRICT_BUFFER	= 80,
 	/* a message found no receive */
 	WEFT_FAULT_STRICT_RNR		= 81,
-	/* more work requests than the send queue has room for, by the completions that were polled */
+	/* more work requests than the send queue has room for, by the completions polled */
 	WEFT_FAULT_STRICT_UNPOLLED	= 82,
 	/* more than the adapter of the profile has; in no completion */
 	WEFT_FAULT_STRICT_PROFILE	= 83,

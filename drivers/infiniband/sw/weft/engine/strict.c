@@ -32,7 +32,7 @@
 
 /* What is known of the completions that a program has polled. */
 struct weft_strict_queue {
-	u32	polled;		/* index of the first request that the program may not know complete */
+	u32	polled;		/* index of the first request that may be unknown as complete */
 	u32	num;		/* of @mark */
 	struct {
 		const struct weft_ring	*ring;		/* of the CQ; only compared */

@@ -206,7 +206,7 @@ const struct weft_ring *weft_cq_last(struct weft_cq *cq, u32 *position)
 	return ring;
 }
 
-/* Has the consumer polled that completion? If the CQ has been resized since, it counts as polled. */
+/* Has the consumer polled that completion? After a resize of the CQ it counts as polled. */
 bool weft_cq_has_polled(struct weft_cq *cq, const struct weft_ring *ring, u32 position)
 {
 	unsigned long flags;

@@ -59,7 +59,7 @@ static int own_rule(struct weft_dev *dev, const char *text, const struct weft_ow
 		       weft_refuse(&dev->ibdev, -EINVAL, "write inject_own: column %u: %s",
 				   error.at + 1, error.what) : PTR_ERR(rule);
 	if (!own_is_harmless(rule))
-		ret = weft_refuse(&dev->ibdev, -EPERM, "write inject_own: not a rule for one's own QPs");
+		ret = weft_refuse(&dev->ibdev, -EPERM, "write inject_own: a rule of users must be of QPs");
 	if (!ret && apply) {
 		rule->who = *who;
 		get_pid(rule->who.pid);
@@ -84,7 +84,7 @@ static int own_line(struct weft_dev *dev, char *line, const struct weft_owner *w
 	if (!str_has_prefix(line, "clear") || (line[5] && line[5] != ' '))
 		return own_rule(dev, line, who, apply);
 	if (line[5] && (kstrtou32(skip_spaces(line + 5), 10, &number) || !number))
-		return weft_refuse(&dev->ibdev, -EINVAL, "write inject_own: not a number of a rule");
+		return weft_refuse(&dev->ibdev, -EINVAL, "write inject_own: no number of a rule");
 	return apply ? weft_inject_remove_own(dev, who, number) : 0;
 }
 

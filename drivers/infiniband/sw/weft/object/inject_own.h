@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
- * Injection rules of users: the file "inject_own" of a device, if the administrator allows it. Such a
+ * Injection rules of users: the file "inject_own" of a device, if the administrator allows it. A
  * rule is for QPs of the same user, whose processes are in the same namespace of process ids.
  */
 #ifndef WEFT_OBJECT_INJECT_OWN_H
