@@ -223,7 +223,7 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 	struct weft_inflight *inflight = &send->inflight;
 	enum ib_qp_state state = weft_qp_state(qp);
 	bool rts = likely(state == IB_QPS_RTS);
-	bool take = inflight->cur == inflight->tail;
+	bool take = inflight->cur == inflight->tail, held = false;
 	enum weft_verdict verdict;
 	struct weft_slot *slot;
 
@@ -242,9 +242,11 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 		return WEFT_LATER;
 	if (take) {
 		slot = rts ? req_take(qp) : NULL;
-		if (weft_inject_is_on() && slot && weft_inject_request(qp, slot))
-			return WEFT_LATER;
-		if (weft_strict_is_on() && slot && weft_strict_request(qp, slot))
+		if (weft_strict_is_on() && slot)
+			held = weft_strict_request(qp, slot);
+		if (weft_inject_is_on() && slot)
+			held |= weft_inject_request(qp, slot);
+		if (held)
 			return WEFT_LATER;
 	} else {
 		slot = weft_inflight_at(inflight, inflight->cur);

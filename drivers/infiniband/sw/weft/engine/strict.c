@@ -32,6 +32,7 @@
 
 /* What is known of the completions that a program has polled. */
 struct weft_strict_queue {
+	u32	generation;	/* that of the device while it was written */
 	u32	polled;		/* index of the first request that may be unknown as complete */
 	u32	num;		/* of @mark */
 	struct {
@@ -155,16 +156,24 @@ static enum weft_fault strict_destination(struct weft_qp *qp, const struct weft_
  */
 static enum weft_fault strict_room(struct weft_qp *qp)
 {
+	const u32 generation = READ_ONCE(qp->dev->strict.generation);
 	struct weft_strict_queue *queue = qp->send.strict;
 	const u32 entries = qp->send.ring->entries;
 	u32 i;
 
+	/* the program may count completions, and poll none */
+	if (qp->cntrs)
+		return WEFT_FAULT_NONE;
 	if (!queue) {
 		queue = kzalloc(sizeof(*queue), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
 		if (!queue)
 			return WEFT_FAULT_NONE;
-		queue->polled = qp->send.inflight.tail - 1;
 		qp->send.strict = queue;
+	}
+	if (queue->generation != generation) {
+		queue->generation = generation;
+		queue->polled = qp->send.inflight.tail - 1;
+		queue->num = 0;
 	}
 	for (i = 0; i < queue->num; i++) {
 		if (!weft_cq_has_polled(qp->send_cq, queue->mark[i].ring, queue->mark[i].position))
@@ -182,17 +191,21 @@ static enum weft_fault strict_room(struct weft_qp *qp)
 	       WEFT_FAULT_STRICT_UNPOLLED : WEFT_FAULT_NONE;
 }
 
-/* A request is complete, and its completion is in the CQ. */
-void weft_strict_completed(struct weft_qp *qp)
+/*
+ * A request is complete, and its completion comes into @ring, that of the CQ, next. The CQ's lock is
+ * held.
+ */
+void weft_strict_completed(struct weft_qp *qp, const struct weft_ring *ring)
 {
 	struct weft_strict_queue *queue = qp->send.strict;
 	const u32 end = qp->send.inflight.head, apart = qp->send.ring->entries / 8;
 
-	if (!queue || queue->num == STRICT_MARKS ||
+	if (!queue || queue->generation != READ_ONCE(qp->dev->strict.generation) ||
+	    !READ_ONCE(qp->dev->strict.mode) || queue->num == STRICT_MARKS ||
 	    (queue->num && end - queue->mark[queue->num - 1].end < apart))
 		return;
-	queue->mark[queue->num].ring = weft_cq_last(qp->send_cq,
-						    &queue->mark[queue->num].position);
+	queue->mark[queue->num].ring = ring;
+	queue->mark[queue->num].position = ring->device;
 	queue->mark[queue->num++].end = end;
 }
 
@@ -228,7 +241,7 @@ bool weft_strict_request(struct weft_qp *qp, struct weft_slot *slot)
 		return false;
 	slot->sum_of = READ_ONCE(qp->dev->strict.generation);
 	if (weft_qp_is_ud(qp))
-		weft_ah_hold(qp->dev, sqe->ud.ah_id, qp->qpn, WEFT_STRICT_HOLD_NS);
+		weft_ah_hold(qp->dev, sqe->ud.ah_id, qp->pd, qp->qpn, WEFT_STRICT_HOLD_NS);
 	weft_pace_delay(&qp->send, WEFT_STRICT_HOLD_NS);
 	return true;
 }

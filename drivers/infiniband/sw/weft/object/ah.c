@@ -3,6 +3,7 @@
 #include "object/ah.h"
 
 #include <linux/delay.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/xarray.h>
 #include <rdma/uverbs_ioctl.h>
@@ -146,15 +147,15 @@ int weft_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	return 0;
 }
 
-/* A request of QP @qpn that names handle @id is held for @ns. */
-void weft_ah_hold(struct weft_dev *dev, u32 id, u32 qpn, u64 ns)
+/* A request of QP @qpn, of @pd, that names handle @id is held for @ns. */
+void weft_ah_hold(struct weft_dev *dev, u32 id, const struct ib_pd *pd, u32 qpn, u64 ns)
 {
 	struct weft_ah_entry *entry;
 	unsigned long flags;
 
 	rcu_read_lock();
 	entry = xa_load(&dev->ahs, id);
-	if (entry) {
+	if (entry && entry->pd == pd) {
 		spin_lock_irqsave(&entry->lock, flags);
 		entry->user = qpn;
 		entry->until = ktime_add_ns(ktime_get(), ns);
@@ -163,33 +164,38 @@ void weft_ah_hold(struct weft_dev *dev, u32 id, u32 qpn, u64 ns)
 	rcu_read_unlock();
 }
 
-/* Is a request held that names the handle? */
-static bool ah_is_used(struct weft_ah_entry *entry, struct weft_qp **user)
+/* Is a request held that names a handle of @dev? Then @user is its QP, with a reference. */
+static bool ah_is_used(const struct weft_dev *dev, struct weft_ah_entry *entry,
+		       struct weft_qp **user)
 {
-	bool used = false;
+	struct weft_qp *qp = NULL;
 
 	spin_lock_irq(&entry->lock);
-	*user = entry->user && ktime_before(ktime_get(), entry->until) ?
-		weft_qp_get(entry->user) : NULL;
+	if (entry->user && ktime_before(ktime_get(), entry->until))
+		qp = weft_qp_get(entry->user);
 	spin_unlock_irq(&entry->lock);
-	if (!*user)
+	if (!qp)
 		return false;
-	used = weft_qp_state(*user) == IB_QPS_RTS && weft_send_is_busy(&(*user)->send);
-	if (!used)
-		weft_qp_put(*user);
-	return used;
+	*user = qp;
+	/* the number may be that of a QP of another device by now, and that device may go */
+	if (qp->dev == dev && weft_qp_state(qp) == IB_QPS_RTS && weft_send_is_busy(&qp->send))
+		return true;
+	weft_qp_put(qp);
+	return false;
 }
 
 /*
  * A process destroys a handle. If that is too early, it waits until the request has gone, or (mode
- * 2) is refused.
+ * 2) is refused. A process that ends, or another thread of which goes on sending, is let through.
  */
-static int ah_strict(struct weft_ah_entry *entry)
+static int ah_strict(const struct weft_dev *dev, struct weft_ah_entry *entry)
 {
+	const ktime_t end = ktime_add_ns(ktime_get(), 10 * WEFT_STRICT_HOLD_NS);
 	struct weft_qp *user;
 	bool fail;
 
-	while (ah_is_used(entry, &user)) {
+	while (!(current->flags & PF_EXITING) && !fatal_signal_pending(current) &&
+	       ktime_before(ktime_get(), end) && ah_is_used(dev, entry, &user)) {
 		fail = weft_strict_qp(user, WEFT_FAULT_STRICT_ADDRESS,
 				      "its address handle is destroyed before the request is complete");
 		weft_qp_put(user);
@@ -203,7 +209,7 @@ static int ah_strict(struct weft_ah_entry *entry)
 int weft_destroy_ah(struct ib_ah *ibah, u32 flags)
 {
 	int ret = weft_strict_is_on() && flags & RDMA_DESTROY_AH_SLEEPABLE && ibah->uobject ?
-		  ah_strict(to_weft_ah(ibah)->entry) : 0;
+		  ah_strict(to_weft_dev(ibah->device), to_weft_ah(ibah)->entry) : 0;
 
 	if (ret)
 		return weft_refuse(ibah->device, ret, "destroy AH: a request uses it");

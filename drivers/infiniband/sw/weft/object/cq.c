@@ -193,27 +193,15 @@ void weft_cq_overrun(struct weft_cq *cq)
 	weft_cq_finish(cq, sequel);
 }
 
-/* Where the last completion is. The ring is for weft_cq_has_polled(). */
-const struct weft_ring *weft_cq_last(struct weft_cq *cq, u32 *position)
-{
-	const struct weft_ring *ring;
-	unsigned long flags;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	ring = cq->ring;
-	*position = ring->device - 1;
-	spin_unlock_irqrestore(&cq->lock, flags);
-	return ring;
-}
-
-/* Has the consumer polled that completion? After a resize of the CQ it counts as polled. */
+/* Has the consumer polled the completion at @position? After a resize of the CQ it has. */
 bool weft_cq_has_polled(struct weft_cq *cq, const struct weft_ring *ring, u32 position)
 {
 	unsigned long flags;
 	bool polled;
 
 	spin_lock_irqsave(&cq->lock, flags);
-	polled = cq->ring != ring || ring->device - position > weft_ring_unread(ring);
+	polled = cq->ring != ring ||
+		 ((ring->device - position) & ring->index_mask) > weft_ring_unread(ring);
 	spin_unlock_irqrestore(&cq->lock, flags);
 	return polled;
 }

@@ -62,7 +62,7 @@ static u32 inject_count_own(const struct weft_inject_table *table, const struct 
 
 	for (i = 0; table && i < table->num; i++)
 		num += table->rules[i]->who.pid &&
-		       (!who || weft_owner_is_same(&table->rules[i]->who, who));
+		       (!who || uid_eq(table->rules[i]->who.user, who->user));
 	return num;
 }
 
@@ -262,10 +262,14 @@ void weft_inject_show(struct seq_file *seq)
 		table = inject_table(&dev->inject);
 		for (i = 0; i < table->num; i++) {
 			rule = table->rules[i];
-			seq_printf(seq, "%s %u matched %lld fired %lld: %s\n",
+			seq_printf(seq, "%s %u matched %lld fired %lld",
 				   dev->ibdev.name, rule->number,
 				   (s64)atomic64_read(&rule->matched),
-				   (s64)atomic64_read(&rule->fired), rule->text);
+				   (s64)atomic64_read(&rule->fired));
+			if (rule->who.pid)
+				seq_printf(seq, " user %u",
+					   from_kuid_munged(seq_user_ns(seq), rule->who.user));
+			seq_printf(seq, ": %s\n", rule->text);
 		}
 	}
 	mutex_unlock(&inject_lock);

@@ -59,7 +59,8 @@ static int own_rule(struct weft_dev *dev, const char *text, const struct weft_ow
 		       weft_refuse(&dev->ibdev, -EINVAL, "write inject_own: column %u: %s",
 				   error.at + 1, error.what) : PTR_ERR(rule);
 	if (!own_is_harmless(rule))
-		ret = weft_refuse(&dev->ibdev, -EPERM, "write inject_own: a rule of users must be of QPs");
+		ret = weft_refuse(&dev->ibdev, -EPERM,
+				  "write inject_own: a rule of users must be of QPs");
 	if (!ret && apply) {
 		rule->who = *who;
 		get_pid(rule->who.pid);

@@ -200,6 +200,9 @@ static ssize_t strict_store(struct device *device, struct device_attribute *attr
 	struct weft_dev *dev = attr_dev(device);
 	u8 mode;
 
+	/* root of a container is not the administrator */
+	if (!capable(CAP_NET_ADMIN))
+		return -EPERM;
 	if (kstrtou8(buf, 10, &mode) || mode >= WEFT_STRICT_MODES)
 		return weft_refuse(&dev->ibdev, -EINVAL, "write strict: not 0, 1 or 2");
 	weft_strict_set(dev, mode);
@@ -217,8 +220,11 @@ static ssize_t strict_profile_store(struct device *device, struct device_attribu
 				    const char *buf, size_t count)
 {
 	struct weft_dev *dev = attr_dev(device);
-	int ret = weft_profile_set(dev, buf);
+	int ret;
 
+	if (!capable(CAP_NET_ADMIN))
+		return -EPERM;
+	ret = weft_profile_set(dev, buf);
 	if (ret)
 		return weft_refuse(&dev->ibdev, ret, "write strict_profile: no such profile");
 	return count;
