@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* object/inject_parse.c: texts that are rules or not; and which matches of a rule fire. */
 #include <kunit/test.h>
+#include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "object/inject_parse.h"
 
-#define INJECT_SEED	0x696e6a65
-#define INJECT_TEXTS	20000
+static int inject_texts = 20000;
+module_param(inject_texts, int, 0444);
+MODULE_PARM_DESC(inject_texts, "Random texts that are read as rules");
+
+static unsigned int inject_seed = 0x696e6a65;
+module_param(inject_seed, uint, 0444);
+MODULE_PARM_DESC(inject_seed, "Where these random texts begin");
+
 #define INJECT_LONGEST	200
 
 struct inject_bad_row {
@@ -237,6 +244,9 @@ static const char * const inject_words[] = {
 	"vendor_err", "delay", "drop", "duplicate", "bad-icrc", "bad-data", "nak", "rnr", "fail",
 	"=", "-", " ", "\t", "0", "1", "0.5", "5ms", "send", "rc", "ENOMEM", "RETRY_EXC_ERR",
 	"create_qp", "RTR", "last", "retry", "sequence", "99999999999999999999", "\x80\xff",
+	"cq", "alloc", "name=", "ring", "packet drop", "request complete=", "qp=5", "peer=", "10.1.1.1",
+	"fd00::1", "set=", "psn:5", "truncate=", "hold", "dir=", "out", "after=", "for=", "5-9",
+	"lose-event", "overrun", "fail=", "chance=0.", "every=", "delay=", "nak=", "service=",
 };
 
 static void inject_append(char text[INJECT_LONGEST], const char *word)
@@ -269,11 +279,11 @@ static void random_texts(struct kunit *test)
 	struct weft_inject_error error;
 	struct weft_inject_rule *rule;
 	struct rnd_state rnd;
-	u32 i, good = 0;
+	int i, good = 0;
 
 	KUNIT_ASSERT_NOT_NULL(test, text);
-	prandom_seed_state(&rnd, INJECT_SEED);
-	for (i = 0; i < INJECT_TEXTS; i++) {
+	prandom_seed_state(&rnd, inject_seed);
+	for (i = 0; i < inject_texts; i++) {
 		inject_random_text(&rnd, text);
 		rule = weft_inject_parse(text, &error);
 		if (IS_ERR(rule)) {
@@ -287,6 +297,7 @@ static void random_texts(struct kunit *test)
 		good++;
 		kfree(rule);
 	}
+	kunit_info(test, "%d texts, %d of them rules", i, good);
 	KUNIT_EXPECT_GT(test, good, 0);
 }
 

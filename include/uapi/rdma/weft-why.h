@@ -155,20 +155,18 @@ enum weft_fault {
 	WEFT_FAULT_STRICT_BUFFER	= 80,
 	/* a message found no receive */
 	WEFT_FAULT_STRICT_RNR		= 81,
-	/* more work requests than the send queue has room for, by the completions polled */
-	WEFT_FAULT_STRICT_UNPOLLED	= 82,
 	/* more than the adapter of the profile has; in no completion */
-	WEFT_FAULT_STRICT_PROFILE	= 83,
+	WEFT_FAULT_STRICT_PROFILE	= 82,
 	/* an address handle was destroyed while a request used it; in no completion */
-	WEFT_FAULT_STRICT_ADDRESS	= 84,
+	WEFT_FAULT_STRICT_ADDRESS	= 83,
 	/* a datagram to a QP number of this host that belongs to no QP (any more) */
-	WEFT_FAULT_STRICT_NO_QP		= 85,
+	WEFT_FAULT_STRICT_NO_QP		= 84,
 	/* a datagram with another Q_Key than that of its destination */
-	WEFT_FAULT_STRICT_QKEY		= 86,
+	WEFT_FAULT_STRICT_QKEY		= 85,
 	/* a message to a QP in another partition */
-	WEFT_FAULT_STRICT_PKEY		= 87,
+	WEFT_FAULT_STRICT_PKEY		= 86,
 	/* a process that has not made the QP posts to it; in no completion */
-	WEFT_FAULT_STRICT_FORK		= 88,
+	WEFT_FAULT_STRICT_FORK		= 87,
 };
 
 /* The first reason of strict mode. */

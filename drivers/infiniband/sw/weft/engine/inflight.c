@@ -127,7 +127,6 @@ void weft_inflight_reset(struct weft_qp *qp)
 	kfree(inflight->repair.gaps);
 	inflight->repair = (struct weft_repair){};
 	weft_latency_reset(qp);
-	weft_strict_reset(qp);
 }
 
 /* The send queue has moved to another ring, and inline data with it. */

@@ -146,8 +146,6 @@ static __always_inline void weft_inflight_complete(struct weft_qp *qp, const str
 		.opcode = slot->op->wc_opcode,
 		.port_num = 1,
 	};
-	if (weft_strict_is_on())
-		weft_strict_completed(qp, cq->ring);
 	if (unlikely(!weft_cq_push(cq, &cqe, status, flags)))
 		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
 }

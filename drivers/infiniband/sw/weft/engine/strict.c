@@ -9,13 +9,11 @@
 #include "engine/strict.h"
 
 #include <linux/jhash.h>
-#include <linux/slab.h>
 
 #include "engine/gather.h"
 #include "engine/opdef.h"
 #include "engine/pace.h"
 #include "object/ah.h"
-#include "object/cq.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "object/table.h"
@@ -27,20 +25,6 @@
 /* The checksum is of so many pieces of the memory, spread evenly, each of so many bytes. */
 #define STRICT_PIECES	32U
 #define STRICT_PIECE	64U
-/* Completions that the program has not polled, as far as they are remembered. */
-#define STRICT_MARKS	16U
-
-/* What is known of the completions that a program has polled. */
-struct weft_strict_queue {
-	u32	generation;	/* that of the device while it was written */
-	u32	polled;		/* index of the first request that may be unknown as complete */
-	u32	num;		/* of @mark */
-	struct {
-		const struct weft_ring	*ring;		/* of the CQ; only compared */
-		u32			position;	/* of the completion there */
-		u32			end;		/* index behind its request */
-	} mark[STRICT_MARKS];
-};
 
 /* Add pieces of @span, @pieces at most, to a checksum. */
 static u32 strict_add(const struct weft_span *span, u32 pieces, u32 sum)
@@ -150,72 +134,6 @@ static enum weft_fault strict_destination(struct weft_qp *qp, const struct weft_
 	return fault;
 }
 
-/*
- * Does the program post more than its send queue has room for? An adapter gives an entry back when
- * the program polls a completion of that request or of a later one; weft does so at once.
- */
-static enum weft_fault strict_room(struct weft_qp *qp)
-{
-	const u32 generation = READ_ONCE(qp->dev->strict.generation);
-	struct weft_strict_queue *queue = qp->send.strict;
-	const u32 entries = qp->send.ring->entries;
-	u32 i;
-
-	/* the program may count completions, and poll none */
-	if (qp->cntrs)
-		return WEFT_FAULT_NONE;
-	if (!queue) {
-		queue = kzalloc(sizeof(*queue), GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT);
-		if (!queue)
-			return WEFT_FAULT_NONE;
-		qp->send.strict = queue;
-	}
-	if (queue->generation != generation) {
-		queue->generation = generation;
-		queue->polled = qp->send.inflight.tail - 1;
-		queue->num = 0;
-	}
-	for (i = 0; i < queue->num; i++) {
-		if (!weft_cq_has_polled(qp->send_cq, queue->mark[i].ring, queue->mark[i].position))
-			break;
-		queue->polled = queue->mark[i].end;
-	}
-	queue->num -= i;
-	memmove(queue->mark, queue->mark + i, queue->num * sizeof(queue->mark[0]));
-	/* one mark in eight parts of the queue: a mark may be so much too old */
-	if (qp->send.inflight.tail - queue->polled <= entries + entries / 8 + 1)
-		return WEFT_FAULT_NONE;
-	return weft_strict_qp(qp, WEFT_FAULT_STRICT_UNPOLLED,
-			      "%u requests since the last completion that was polled, max_send_wr is %u",
-			      qp->send.inflight.tail - queue->polled, entries) ?
-	       WEFT_FAULT_STRICT_UNPOLLED : WEFT_FAULT_NONE;
-}
-
-/*
- * A request is complete, and its completion comes into @ring, that of the CQ, next. The CQ's lock is
- * held.
- */
-void weft_strict_completed(struct weft_qp *qp, const struct weft_ring *ring)
-{
-	struct weft_strict_queue *queue = qp->send.strict;
-	const u32 end = qp->send.inflight.head, apart = qp->send.ring->entries / 8;
-
-	if (!queue || queue->generation != READ_ONCE(qp->dev->strict.generation) ||
-	    !READ_ONCE(qp->dev->strict.mode) || queue->num == STRICT_MARKS ||
-	    (queue->num && end - queue->mark[queue->num - 1].end < apart))
-		return;
-	queue->mark[queue->num].ring = ring;
-	queue->mark[queue->num].position = ring->device;
-	queue->mark[queue->num++].end = end;
-}
-
-/* The indexes of requests begin again. The send turn is owned, or stopped. */
-void weft_strict_reset(struct weft_qp *qp)
-{
-	kfree(qp->send.strict);
-	qp->send.strict = NULL;
-}
-
 static bool strict_is_sample(u32 index)
 {
 	return index < STRICT_FIRST || !(index % STRICT_EVERY);
@@ -234,7 +152,7 @@ bool weft_strict_request(struct weft_qp *qp, struct weft_slot *slot)
 	if (!READ_ONCE(qp->dev->strict.mode) || qp->kernel || weft_qp_is_raw(qp) ||
 	    !qp->send_cq || slot->fault)
 		return false;
-	slot->fault = strict_room(qp) ?: strict_destination(qp, slot);
+	slot->fault = strict_destination(qp, slot);
 	if (slot->fault || !strict_is_sample(qp->send.inflight.tail - 1) ||
 	    sqe->flags & WEFT_SQE_INLINE || !(slot->op->flags & WEFT_OPF_MOVE) ||
 	    slot->op->flags & WEFT_OPF_FETCH || !strict_sum(qp, slot, &slot->sum))

@@ -6,12 +6,9 @@
 #include "object/strict.h"
 
 struct weft_qp;
-struct weft_ring;
 struct weft_slot;
 
 bool weft_strict_request(struct weft_qp *qp, struct weft_slot *slot);
 bool weft_strict_changed(struct weft_qp *qp, const struct weft_slot *slot);
-void weft_strict_completed(struct weft_qp *qp, const struct weft_ring *ring);
-void weft_strict_reset(struct weft_qp *qp);
 
 #endif /* WEFT_ENGINE_STRICT_H */

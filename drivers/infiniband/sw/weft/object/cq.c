@@ -193,19 +193,6 @@ void weft_cq_overrun(struct weft_cq *cq)
 	weft_cq_finish(cq, sequel);
 }
 
-/* Has the consumer polled the completion at @position? After a resize of the CQ it has. */
-bool weft_cq_has_polled(struct weft_cq *cq, const struct weft_ring *ring, u32 position)
-{
-	unsigned long flags;
-	bool polled;
-
-	spin_lock_irqsave(&cq->lock, flags);
-	polled = cq->ring != ring ||
-		 ((ring->device - position) & ring->index_mask) > weft_ring_unread(ring);
-	spin_unlock_irqrestore(&cq->lock, flags);
-	return polled;
-}
-
 #define CQ_FLAGS	(IB_UVERBS_CQ_FLAGS_TIMESTAMP_COMPLETION | \
 			 IB_UVERBS_CQ_FLAGS_IGNORE_OVERRUN)
 

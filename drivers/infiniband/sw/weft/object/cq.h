@@ -69,7 +69,6 @@ enum weft_cq_sequel {
 	WEFT_CQ_LOST	= 4,	/* tell the caller that the completion is lost */
 };
 
-bool weft_cq_has_polled(struct weft_cq *cq, const struct weft_ring *ring, u32 position);
 void weft_cq_overrun(struct weft_cq *cq);
 u32 weft_cq_settle(struct weft_cq *cq, bool pushed, bool solicited);
 bool weft_cq_finish(struct weft_cq *cq, u32 sequel);

@@ -34,7 +34,6 @@ void weft_qp_free(struct weft_qp *qp)
 	kfree(qp->cntrs);
 	put_pid(qp->maker.pid);
 	kfree(qp->send.latency);
-	kfree(qp->send.strict);
 	kfree_rcu(qp, rcu);
 }
 

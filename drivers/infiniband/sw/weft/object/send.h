@@ -19,7 +19,6 @@
 
 struct weft_latency;
 struct weft_opdef;
-struct weft_strict_queue;
 
 /*
  * An inflight request. The requester copies a work request out of the ring into a slot, once; the
@@ -184,7 +183,6 @@ struct weft_send {
 	struct weft_odp		placing;	/* ODP memory that a response goes to */
 	struct weft_early	early;		/* responses that have overtaken others */
 	struct weft_latency	*latency;	/* NULL: has never been measured */
-	struct weft_strict_queue *strict;	/* NULL: has not been used in strict mode */
 };
 
 /* Is there an inflight request? Needs no turn. */
