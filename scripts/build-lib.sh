@@ -64,19 +64,21 @@ dkms_source()
 	sync_sources "$1" Kbuild Makefile dkms.conf COPYING LICENSES drivers include >/dev/null
 }
 
+# the programs for users; each has a man page, and most have a completion
+weft_tools=(weft-check weft-inject weft-why weft-top weft-capture weft-chart weft-map weft-replay)
+
 # install_tools ROOT: copy the tools, their man pages, and what they need
 install_tools()
 {
 	local tool
-	for tool in weft-check weft-inject weft-why weft-top weft-capture weft-chart weft-map weft-replay; do
+	for tool in "${weft_tools[@]}"; do
 		install -D -m 755 "$WEFT_TOP/userspace/tools/$tool" "$1/usr/sbin/$tool"
 		mkdir -p "$1/usr/share/man/man8"
 		gzip -9n <"$WEFT_TOP/userspace/tools/$tool.8" >"$1/usr/share/man/man8/$tool.8.gz"
-	done
-	install -D -m 644 -t "$1/usr/share/weft/scenarios" "$WEFT_TOP"/userspace/tools/scenarios/*
-	for tool in weft-inject weft-why weft-top weft-capture weft-chart weft-map weft-replay; do
+		[ -e "$WEFT_TOP/userspace/tools/$tool.bash" ] || continue
 		install -D -m 644 "$WEFT_TOP/userspace/tools/$tool.bash" \
 			"$1/usr/share/bash-completion/completions/$tool"
 	done
+	install -D -m 644 -t "$1/usr/share/weft/scenarios" "$WEFT_TOP"/userspace/tools/scenarios/*
 	install -D -m 644 -t "$1/usr/include/rdma" "$WEFT_TOP"/include/uapi/rdma/weft-{top,why}.h
 }
