@@ -131,7 +131,7 @@ static void early_destroy_ah(void)
 		post_recv(&b, 9, 0, 200);
 		post(&a, to_ah(swr(&a, 7, IBV_WR_SEND, 0, 100), ah, &b));
 		ret = ibv_destroy_ah(ah);
-		/* the request goes before the handle does */
+		/* the handle goes after the request */
 		expect_ok(a.scq, 7);
 		expect_ok(b.rcq, 9);
 	}

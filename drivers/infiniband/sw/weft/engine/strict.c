@@ -159,7 +159,7 @@ bool weft_strict_request(struct weft_qp *qp, struct weft_slot *slot)
 		return false;
 	slot->sum_of = READ_ONCE(qp->dev->strict.generation);
 	if (weft_qp_is_ud(qp))
-		weft_ah_hold(qp->dev, sqe->ud.ah_id, qp->pd, qp->qpn, WEFT_STRICT_HOLD_NS);
+		weft_ah_hold(qp, sqe->ud.ah_id);
 	weft_pace_delay(&qp->send, WEFT_STRICT_HOLD_NS);
 	return true;
 }

@@ -26,11 +26,12 @@ struct weft_ah_entry {
 	struct rcu_head		rcu;
 	u32			id;
 	const struct ib_pd	*pd;	/* only compared */
-	spinlock_t		lock;	/* protects @av, @user and @until */
+	spinlock_t		lock;	/* protects the members below */
 	struct weft_av		av;
-	/* strict mode: the QP whose request has used it last, and is held until that time */
+	/* strict mode: the QP whose request has used it last, which request, and when */
 	u32			user;
-	ktime_t			until;
+	u32			request;
+	ktime_t			used;
 };
 
 /* the provider for rdma_rxe gets the id, too */
@@ -147,50 +148,61 @@ int weft_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr)
 	return 0;
 }
 
-/* A request of QP @qpn, of @pd, that names handle @id is held for @ns. */
-void weft_ah_hold(struct weft_dev *dev, u32 id, const struct ib_pd *pd, u32 qpn, u64 ns)
+/* The last request of @qp names handle @id, and is held for a while. The send turn is owned. */
+void weft_ah_hold(struct weft_qp *qp, u32 id)
 {
 	struct weft_ah_entry *entry;
 	unsigned long flags;
 
 	rcu_read_lock();
-	entry = xa_load(&dev->ahs, id);
-	if (entry && entry->pd == pd) {
+	entry = xa_load(&qp->dev->ahs, id);
+	if (entry && entry->pd == qp->pd) {
 		spin_lock_irqsave(&entry->lock, flags);
-		entry->user = qpn;
-		entry->until = ktime_add_ns(ktime_get(), ns);
+		entry->user = qp->qpn;
+		entry->request = qp->send.inflight.tail - 1;
+		entry->used = ktime_get();
 		spin_unlock_irqrestore(&entry->lock, flags);
 	}
 	rcu_read_unlock();
 }
 
-/* Is a request held that names a handle of @dev? Then @user is its QP, with a reference. */
+/* A request that takes longer is not waited for. */
+#define AH_WAIT_NS	NSEC_PER_SEC
+
+/* Is a request in flight that names a handle of @dev? Then @user is its QP, with a reference. */
 static bool ah_is_used(const struct weft_dev *dev, struct weft_ah_entry *entry,
 		       struct weft_qp **user)
 {
+	const struct weft_inflight *inflight;
 	struct weft_qp *qp = NULL;
+	u32 request, head;
 
 	spin_lock_irq(&entry->lock);
-	if (entry->user && ktime_before(ktime_get(), entry->until))
+	request = entry->request;
+	if (entry->user && ktime_before(ktime_get(), ktime_add_ns(entry->used, AH_WAIT_NS)))
 		qp = weft_qp_get(entry->user);
 	spin_unlock_irq(&entry->lock);
 	if (!qp)
 		return false;
 	*user = qp;
+	inflight = &qp->send.inflight;
+	head = READ_ONCE(inflight->head);
 	/* the number may be that of a QP of another device by now, and that device may go */
-	if (qp->dev == dev && weft_qp_state(qp) == IB_QPS_RTS && weft_send_is_busy(&qp->send))
+	if (qp->dev == dev && weft_qp_state(qp) == IB_QPS_RTS &&
+	    request - head < READ_ONCE(inflight->tail) - head)
 		return true;
 	weft_qp_put(qp);
 	return false;
 }
 
 /*
- * A process destroys a handle. If that is too early, it waits until the request has gone, or (mode
- * 2) is refused. A process that ends, or another thread of which goes on sending, is let through.
+ * A process destroys a handle. If that is too early, it waits until the request is complete, or
+ * (mode 2) is refused. A process that ends, or another thread of which goes on sending, is let
+ * through.
  */
 static int ah_strict(const struct weft_dev *dev, struct weft_ah_entry *entry)
 {
-	const ktime_t end = ktime_add_ns(ktime_get(), 10 * WEFT_STRICT_HOLD_NS);
+	const ktime_t end = ktime_add_ns(ktime_get(), AH_WAIT_NS);
 	struct weft_qp *user;
 	bool fail;
 

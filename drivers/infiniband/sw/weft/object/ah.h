@@ -6,6 +6,7 @@
 #include "object/av.h"
 
 struct weft_ah_entry;
+struct weft_qp;
 
 /* The core's handle; freed by the core. */
 struct weft_ah {
@@ -18,7 +19,7 @@ int weft_modify_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int weft_query_ah(struct ib_ah *ibah, struct rdma_ah_attr *attr);
 int weft_destroy_ah(struct ib_ah *ibah, u32 flags);
 u32 weft_ah_id(struct ib_ah *ibah);
-void weft_ah_hold(struct weft_dev *dev, u32 id, const struct ib_pd *pd, u32 qpn, u64 ns);
+void weft_ah_hold(struct weft_qp *qp, u32 id);
 bool weft_ah_lookup(struct weft_dev *dev, u32 id, const struct ib_pd *pd, struct weft_av *av);
 
 #endif /* WEFT_OBJECT_AH_H */
