@@ -27,7 +27,7 @@ no_memory_for_weft()
 	mapfile -t text < <(awk '$4 == "[weft]" && $2 ~ /[tT]/ { print $1 }' /proc/kallsyms | sort | sed -n '1p;$p')
 	[ ${#text[@]} = 2 ] || fail "where is weft?"
 	for file in $slab $pages; do
-		fails $file probability=0 require-start="0x${text[0]}" require-end="0x${text[1]}" stacktrace-depth=32 \
+		fails "$file" probability=0 require-start="0x${text[0]}" require-end="0x${text[1]}" stacktrace-depth=32 \
 			ignore-gfp-wait=N task-filter=N interval=1 space=0 verbose=0 times=-1
 	done
 	fails $pages min-order=0 ignore-gfp-highmem=N
@@ -43,7 +43,7 @@ memory_for()
 		awk -v name="$1" 'found { print $1; exit } $2 == name { print $1; found = 1 }')
 	[ ${#text[@]} = 2 ] || fail "where is $1?"
 	for file in $slab $pages; do
-		fails $file reject-start="0x${text[0]}" reject-end="0x${text[1]}"
+		fails "$file" reject-start="0x${text[0]}" reject-end="0x${text[1]}"
 	done
 }
 
