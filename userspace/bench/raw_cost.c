@@ -290,6 +290,24 @@ static void one_frame(void)
 		;
 }
 
+/* Adds big endian words to the sum of a checksum. */
+static uint32_t add_words(uint32_t sum, const unsigned char *at, uint32_t length)
+{
+	uint32_t i;
+
+	for (i = 0; i < length; i++)
+		sum += i % 2 ? at[i] : at[i] << 8;
+	return sum;
+}
+
+static void store_sum(unsigned char *at, uint32_t sum)
+{
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~(sum + (sum >> 16));
+	at[0] = sum >> 8;
+	at[1] = sum;
+}
+
 static void make_frame(const char *interface, uint32_t ip)
 {
 	unsigned char *p = frame + ETH_HLEN;
@@ -310,6 +328,10 @@ static void make_frame(const char *interface, uint32_t ip)
 	*(uint32_t *)(p + 16) = htonl(ip);
 	*(uint16_t *)(p + 22) = htons(PORT);
 	*(uint16_t *)(p + 24) = htons(size - ETH_HLEN - 20);
+	store_sum(p + 10, add_words(0, p, 20));
+	/* with the pseudo header */
+	store_sum(p + 26, add_words(IPPROTO_UDP + size - ETH_HLEN - 20, p + 12,
+				    size - ETH_HLEN - 12));
 	close(fd);
 }
 
