@@ -284,7 +284,8 @@ void weft_flow_parse(struct weft_flow_key *key, const void *frame, u32 length)
 
 	BUILD_BUG_ON(sizeof(struct weft_flow_layer) != 64);
 	BUILD_BUG_ON(sizeof(*key) != 2 * sizeof(struct weft_flow_layer) + 16);
-	memset(key, 0, sizeof(*key));
+	/* not memset(), which the compiler does not inline here */
+	*key = (struct weft_flow_key){};
 	if (!key_ip(&key->outer, key_ethernet(&key->outer, &cursor), &cursor))
 		return;
 	if (key->outer.has & WEFT_FLOW_UDP && key->outer.dst_port == htons(KEY_VXLAN_PORT))

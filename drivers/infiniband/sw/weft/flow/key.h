@@ -39,7 +39,7 @@ struct weft_flow_layer {
 	u16	has;			/* enum weft_flow_has */
 };
 
-/* Without padding, because keys are compared and hashed as words. */
+/* Without padding, and aligned, because keys are compared and hashed as words. */
 struct weft_flow_key {
 	struct weft_flow_layer	outer;
 	struct weft_flow_layer	inner;	/* in a tunnel of VXLAN, GRE or MPLS */
@@ -48,9 +48,9 @@ struct weft_flow_key {
 	__be32			tunnel_mpls;	/* as weft_flow_layer.mpls, in UDP or GRE */
 	__be16			gre_protocol;
 	u16			zero;
-};
+} __aligned(sizeof(u64));
 
-#define WEFT_FLOW_WORDS		(sizeof(struct weft_flow_key) / sizeof(u32))
+#define WEFT_FLOW_WORDS		(sizeof(struct weft_flow_key) / sizeof(u64))
 
 /*
  * The bytes of a frame that weft_flow_parse() may look at. Extension headers of IPv6 may be longer;

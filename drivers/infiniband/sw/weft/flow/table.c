@@ -8,10 +8,40 @@
 /* Rules for multicast frames alone come last, whatever their priority is. */
 #define TABLE_LAST	(2 * WEFT_FLOW_PRIORITIES)
 
+static u32 table_hash(const void *key, u32 length, u32 seed)
+{
+	const struct weft_flow_packed *value = key;
+
+	return jhash2((const u32 *)value->word, 2 * value->num, seed);
+}
+
+static u32 table_hash_rule(const void *object, u32 length, u32 seed)
+{
+	const struct weft_flow_rule *rule = object;
+
+	return table_hash(&rule->value, length, seed);
+}
+
+/* Values of one group have equally many words. Returns 0 if these are the same. */
+static int table_compare(struct rhashtable_compare_arg *arg, const void *object)
+{
+	const struct weft_flow_packed *value = arg->key;
+	const struct weft_flow_rule *rule = object;
+	u32 i;
+
+	for (i = 0; i < value->num; i++)
+		if (value->word[i] != rule->value.word[i])
+			return 1;
+	return 0;
+}
+
 static const struct rhashtable_params table_params = {
-	.key_len = sizeof(struct weft_flow_key),
+	.key_len = sizeof(struct weft_flow_packed),
 	.key_offset = offsetof(struct weft_flow_rule, value),
 	.head_offset = offsetof(struct weft_flow_rule, node),
+	.hashfn = table_hash,
+	.obj_hashfn = table_hash_rule,
+	.obj_cmpfn = table_compare,
 	.automatic_shrinking = true,
 };
 
@@ -30,23 +60,35 @@ u32 weft_flow_rank(const struct weft_flow_spec *spec, u32 priority, bool trap)
 }
 WEFT_EXPORT_FOR_TEST(weft_flow_rank);
 
-static void table_apply_mask(struct weft_flow_key *to, const struct weft_flow_key *key,
-			     const struct weft_flow_key *mask)
+static void table_find_words(struct weft_flow_group *group)
 {
-	const u32 *from = (const u32 *)key, *bits = (const u32 *)mask;
-	u32 *words = (u32 *)to;
-	int i;
+	const u64 *mask = (const u64 *)&group->mask;
+	u32 i;
 
 	for (i = 0; i < WEFT_FLOW_WORDS; i++)
-		words[i] = from[i] & bits[i];
+		if (mask[i])
+			group->index[group->words++] = i;
+}
+
+static void table_pack(const struct weft_flow_group *group, struct weft_flow_packed *to,
+		       const struct weft_flow_key *key)
+{
+	const u64 *from = (const u64 *)key, *mask = (const u64 *)&group->mask;
+	u32 i, at;
+
+	to->num = group->words;
+	for (i = 0; i < group->words; i++) {
+		at = group->index[i];
+		to->word[i] = from[at] & mask[at];
+	}
 }
 
 struct rhlist_head *weft_flow_find(struct weft_flow_group *group, const struct weft_flow_key *key)
 {
-	struct weft_flow_key masked;
+	struct weft_flow_packed value;
 
-	table_apply_mask(&masked, key, &group->mask);
-	return rhltable_lookup(&group->rules, &masked, table_params);
+	table_pack(group, &value, key);
+	return rhltable_lookup(&group->rules, &value, table_params);
 }
 WEFT_EXPORT_FOR_TEST(weft_flow_find);
 
@@ -64,6 +106,7 @@ static struct weft_flow_group *table_new_group(struct weft_flow_table *table,
 	group->rank = rank;
 	group->trap = trap;
 	group->mask = spec->mask;
+	table_find_words(group);
 	ret = rhltable_init(&group->rules, &table_params);
 	if (ret) {
 		kfree(group);
@@ -131,7 +174,7 @@ int weft_flow_add(struct weft_flow_table *table, struct weft_flow_rule *rule,
 	if (IS_ERR(group))
 		return PTR_ERR(group);
 	rule->group = group;
-	rule->value = spec->value;
+	table_pack(group, &rule->value, &spec->value);
 	rule->tag = spec->tag;
 	rule->drop = spec->drop;
 	ret = table_check_others(group, rule, spec) ?:

@@ -10,6 +10,12 @@
 
 struct weft_flow_count;
 
+/* The words of a key that a mask has bits in, masked. Most masks have few. */
+struct weft_flow_packed {
+	u32	num;
+	u64	word[WEFT_FLOW_WORDS];
+};
+
 /*
  * Rules with the same rank and mask are a group: they are found by one lookup, however many there
  * are. Groups are in the order in which they are tried.
@@ -24,6 +30,8 @@ struct weft_flow_group {
 	bool			trap;		/* a frame that matches is not tried further */
 	u32			num;		/* rules */
 	struct weft_flow_key	mask;
+	u32			words;		/* in which the mask has bits */
+	u8			index[WEFT_FLOW_WORDS];	/* of these, in a key */
 	struct rhltable		rules;
 };
 
@@ -31,7 +39,7 @@ struct weft_flow_group {
 struct weft_flow_rule {
 	struct rhlist_head	node;
 	struct weft_flow_group	*group;
-	struct weft_flow_key	value;
+	struct weft_flow_packed	value;
 	u32			tag;
 	bool			drop;
 	struct weft_flow_count	*count;		/* or NULL; RCU */
