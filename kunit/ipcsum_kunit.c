@@ -90,8 +90,13 @@ static struct weft_iter scatter(struct fixture *fixture, u8 *at, u32 length)
 static bool verify(struct kunit *test, u32 length)
 {
 	struct fixture *fixture = test->priv;
+	u32 type = fixture->packet[0] << 8 | fixture->packet[1];
+	bool right = weft_ipcsum_verify(scatter(fixture, fixture->packet, length), length);
 
-	return weft_ipcsum_verify(scatter(fixture, fixture->packet, length), length);
+	if (length >= WEFT_IPCSUM_ENCAP)
+		KUNIT_EXPECT_EQ(test, right,
+				weft_ipcsum_verify_linear(fixture->packet, type, length));
+	return right;
 }
 
 static void check_known(struct kunit *test, const u8 *known, u32 length, u32 check)
@@ -300,6 +305,8 @@ static void check_hostile(struct kunit *test, const u8 *packet, u32 length)
 	span.addr = (uintptr_t)copy;
 	weft_span_iter(&span, &iter);
 	weft_ipcsum_verify(iter, length);
+	if (length >= WEFT_IPCSUM_ENCAP)
+		weft_ipcsum_verify_linear(copy, copy[0] << 8 | copy[1], length);
 	weft_ipcsum_fill(copy, length);
 	kfree(copy);
 }

@@ -194,18 +194,29 @@ static __wsum ipcsum_add(__wsum sum, struct weft_iter *from, u32 length)
 }
 
 /*
+ * Are the headers right, and is there a checksum of TCP or UDP? Then @sum is that of the pseudo
+ * header.
+ */
+static bool ipcsum_verify_head(struct ipcsum_place *place, u32 type, const u8 *head, u32 have,
+			       u32 length, __wsum *sum)
+{
+	if (!ipcsum_find(place, type, head, have, length) || !place->protocol)
+		return false;
+	if (place->protocol == IPPROTO_UDP && !ipcsum_word(head + place->check))
+		return false;
+	if (place->ip_length &&
+	    csum_fold(csum_partial(head + WEFT_IPCSUM_ENCAP, place->ip_length, 0)))
+		return false;
+	*sum = ipcsum_pseudo_header(place, head);
+	return true;
+}
+
+/*
  * Are the checksums of TCP or UDP, and of IPv4, right? Also false if there is none to verify: the
  * packet is a fragment or of another protocol, or UDP has left its checksum out. @packet has at
  * least @length bytes left.
  */
 bool weft_ipcsum_verify(struct weft_iter packet, u32 length)
-{
-	return weft_ipcsum_verify_typed(packet, 0, length);
-}
-WEFT_EXPORT_FOR_TEST(weft_ipcsum_verify);
-
-/* The same, with the EtherType @type instead of the one in @packet, unless it is 0. */
-bool weft_ipcsum_verify_typed(struct weft_iter packet, u32 type, u32 length)
 {
 	u32 have = min_t(u32, length, IPCSUM_HEADERS);
 	u8 head[IPCSUM_HEADERS] __aligned(4);
@@ -218,15 +229,20 @@ bool weft_ipcsum_verify_typed(struct weft_iter packet, u32 type, u32 length)
 		return false;
 	weft_span_iter(&span, &to);
 	weft_copy(&to, &from, have);
-	if (!ipcsum_find(&place, type ?: ipcsum_word(head), head, have, length) || !place.protocol)
-		return false;
-	if (place.protocol == IPPROTO_UDP && !ipcsum_word(head + place.check))
-		return false;
-	if (place.ip_length &&
-	    csum_fold(csum_partial(head + WEFT_IPCSUM_ENCAP, place.ip_length, 0)))
+	if (!ipcsum_verify_head(&place, ipcsum_word(head), head, have, length, &sum))
 		return false;
 	weft_iter_skip(&packet, place.transport);
-	sum = ipcsum_add(ipcsum_pseudo_header(&place, head), &packet,
-			 place.end - place.transport);
-	return !csum_fold(sum);
+	return !csum_fold(ipcsum_add(sum, &packet, place.end - place.transport));
 }
+WEFT_EXPORT_FOR_TEST(weft_ipcsum_verify);
+
+/* The same of a packet in one piece, with the EtherType @type instead of the one in @packet. */
+bool weft_ipcsum_verify_linear(const void *packet, u32 type, u32 length)
+{
+	struct ipcsum_place place;
+	__wsum sum;
+
+	return ipcsum_verify_head(&place, type, packet, length, length, &sum) &&
+	       !csum_fold(csum_partial(packet + place.transport, place.end - place.transport, sum));
+}
+WEFT_EXPORT_FOR_TEST(weft_ipcsum_verify_linear);

@@ -13,23 +13,17 @@
 
 #include "engine/ipcsum.h"
 #include "flow/key.h"
-#include "mem/copy.h"
 
-/* @skb has @mac bytes of header in front of its data. It is not changed. */
-void weft_raw_frame_key(struct weft_flow_key *key, const struct sk_buff *skb, u32 mac)
+/* Its headers are not in one piece. */
+static noinline void frame_key_copied(struct weft_flow_key *key, const struct sk_buff *skb,
+				      u32 mac, u32 length)
 {
-	u32 length = min(skb->len + mac, WEFT_FLOW_HEADERS);
-	bool tagged = skb_vlan_tag_present(skb);
 	u8 copy[VLAN_HLEN + WEFT_FLOW_HEADERS];
 	struct vlan_hdr *tag;
 
-	if (!tagged && skb_headlen(skb) + mac >= length) {
-		weft_flow_parse(key, skb->data - mac, length);
-		return;
-	}
 	if (skb_copy_bits(skb, -(int)mac, copy + VLAN_HLEN, length))
 		length = 0;
-	if (!tagged || length < ETH_HLEN) {
+	if (!skb_vlan_tag_present(skb) || length < ETH_HLEN) {
 		weft_flow_parse(key, copy + VLAN_HLEN, length);
 		return;
 	}
@@ -39,6 +33,17 @@ void weft_raw_frame_key(struct weft_flow_key *key, const struct sk_buff *skb, u3
 	tag = (struct vlan_hdr *)(copy + ETH_HLEN);
 	tag->h_vlan_TCI = htons(skb_vlan_tag_get(skb));
 	weft_flow_parse(key, copy, length + VLAN_HLEN);
+}
+
+/* @skb has @mac bytes of header in front of its data. It is not changed. */
+void weft_raw_frame_key(struct weft_flow_key *key, const struct sk_buff *skb, u32 mac)
+{
+	u32 length = min(skb->len + mac, WEFT_FLOW_HEADERS);
+
+	if (!skb_vlan_tag_present(skb) && skb_headlen(skb) + mac >= length)
+		weft_flow_parse(key, skb->data - mac, length);
+	else
+		frame_key_copied(key, skb, mac, length);
 }
 
 /*
@@ -61,16 +66,17 @@ u16 weft_raw_frame_network(const void *frame, u32 length, u32 *offset)
 static bool frame_verify(const struct sk_buff *skb)
 {
 	u32 offset, type = weft_raw_frame_network(skb->data, skb->len, &offset);
-	const struct weft_span span = {
-		.addr = (uintptr_t)skb->data + offset - WEFT_IPCSUM_ENCAP,
-		.length = skb->len - offset + WEFT_IPCSUM_ENCAP,
-	};
-	struct weft_iter packet;
 
-	if (type != ETH_P_IP)
-		return false;
-	weft_span_iter(&span, &packet);
-	return weft_ipcsum_verify_typed(packet, type, span.length);
+	return type == ETH_P_IP &&
+	       weft_ipcsum_verify_linear(skb->data + offset - WEFT_IPCSUM_ENCAP, type,
+					 skb->len - offset + WEFT_IPCSUM_ENCAP);
+}
+
+/* Is that all that frame_finish() would do? */
+static bool frame_is_finished(const struct sk_buff *skb)
+{
+	return !skb_vlan_tag_present(skb) && !skb_is_gso(skb) &&
+	       skb->ip_summed != CHECKSUM_PARTIAL && !skb_is_nonlinear(skb) && !skb->next;
 }
 
 /* One frame: fill in what was left to an adapter, and make it linear. */
@@ -129,13 +135,21 @@ static struct sk_buff *frame_segment(struct sk_buff *skb)
 
 /*
  * Make the list of frames that @skb stands for, as they are on a wire. @skb has @mac bytes of
- * header in front of its data; it is not changed. Returns NULL if there is no memory. Undone by
- * weft_raw_frames_free().
+ * header in front of its data. Returns NULL if there is no memory. Undone by
+ * weft_raw_frames_free(). Or it is @skb itself, which begins with that header now; skb_pull()
+ * undoes that.
  */
 struct sk_buff *weft_raw_frames(struct sk_buff *skb, u32 mac)
 {
-	struct sk_buff *frame = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
+	struct sk_buff *frame;
 
+	/* only of a frame that arrives are the control block and the place in lists free */
+	if (mac && frame_is_finished(skb)) {
+		skb_push(skb, mac);
+		skb->cb[0] = frame_verify(skb);
+		return skb;
+	}
+	frame = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 	if (!frame)
 		return NULL;
 	skb_push(frame, mac);

@@ -62,8 +62,9 @@ struct weft_steering {
 /* A frame that is being steered. */
 struct steer_frame {
 	struct weft_dev		*dev;
-	struct sk_buff		*skb;		/* as it came, not changed */
+	struct sk_buff		*skb;		/* as it came, but for its beginning */
 	u32			mac;		/* bytes of the header in front of skb->data */
+	u32			pushed;		/* bytes to be pulled from @skb in the end */
 	/* NULL, or the context that sends it, whose QPs do not get it */
 	const struct weft_doorbell *sender;
 	struct sk_buff		*list;		/* as QPs get it: made when the first wants it */
@@ -77,9 +78,21 @@ static struct sk_buff *steer_frames(struct steer_frame *frame)
 		return frame->list;
 	frame->list = weft_raw_frames(frame->skb, frame->mac);
 	frame->made = true;
-	if (!frame->list)
+	if (!frame->list) {
 		weft_stats_inc(frame->dev, WEFT_STAT_RX_NO_MEMORY);
+	} else if (frame->list == frame->skb) {
+		frame->pushed = frame->mac;
+		frame->mac = 0;
+	}
 	return frame->list;
+}
+
+static void steer_end(struct steer_frame *frame)
+{
+	if (frame->list == frame->skb)
+		__skb_pull(frame->skb, frame->pushed);
+	else
+		weft_raw_frames_free(frame->list);
 }
 
 static void steer_count(struct weft_flow_count *count, struct steer_frame *frame)
@@ -199,14 +212,14 @@ bool weft_steer_in(struct weft_steering *steering, struct sk_buff *skb, u32 mac)
 
 	steer_sniff(steering, &frame);
 	if (!list_empty(&steering->table.groups) || !list_empty(&steering->defaults)) {
-		weft_raw_frame_key(&key, skb, mac);
+		weft_raw_frame_key(&key, skb, frame.mac);
 		if (!steer_is_reserved(&key)) {
 			taken = steer_normal(steering, &frame, &key);
 			if (!taken)
 				steer_defaults(steering, &frame, key.outer.dst_mac);
 		}
 	}
-	weft_raw_frames_free(frame.list);
+	steer_end(&frame);
 	return taken;
 }
 
@@ -253,7 +266,7 @@ bool weft_steer_out(struct weft_steering *steering, struct sk_buff *skb)
 	}
 	if (!drop)
 		steer_sniff(steering, &frame);
-	weft_raw_frames_free(frame.list);
+	steer_end(&frame);
 	return drop;
 }
 
@@ -286,7 +299,7 @@ bool weft_steer_loop(struct weft_qp *qp, struct sk_buff *skb)
 	}
 	taken = drop || (taken && ether_addr_equal(key.outer.dst_mac, ndev->dev_addr));
 	rcu_read_unlock();
-	weft_raw_frames_free(frame.list);
+	steer_end(&frame);
 	local_bh_enable();
 	return taken;
 }
