@@ -85,7 +85,7 @@ static void table_pack(const struct weft_flow_group *group, struct weft_flow_pac
 
 struct rhlist_head *weft_flow_find(struct weft_flow_group *group, const struct weft_flow_key *key)
 {
-	struct weft_flow_packed value;
+	struct weft_flow_packed value __uninitialized;
 
 	table_pack(group, &value, key);
 	return rhltable_lookup(&group->rules, &value, table_params);

@@ -29,7 +29,7 @@ static struct raw_cb *raw_cb(struct sk_buff *skb)
 static enum weft_verdict raw_take(struct weft_qp *qp, const struct sk_buff *skb,
 				  struct weft_frame_in frame)
 {
-	struct weft_raw_shape shape;
+	struct weft_raw_shape shape __uninitialized;
 	enum weft_verdict verdict;
 	struct weft_iter src;
 

@@ -207,7 +207,7 @@ static bool steer_is_reserved(const struct weft_flow_key *key)
 bool weft_steer_in(struct weft_steering *steering, struct sk_buff *skb, u32 mac)
 {
 	struct steer_frame frame = { .dev = steering->dev, .skb = skb, .mac = mac };
-	struct weft_flow_key key;
+	struct weft_flow_key key __uninitialized;
 	bool taken = false;
 
 	steer_sniff(steering, &frame);
@@ -257,7 +257,7 @@ static bool steer_egress(struct weft_steering *steering, struct steer_frame *fra
 bool weft_steer_out(struct weft_steering *steering, struct sk_buff *skb)
 {
 	struct steer_frame frame = { .dev = steering->dev, .skb = skb };
-	struct weft_flow_key key;
+	struct weft_flow_key key __uninitialized;
 	bool drop = false;
 
 	if (!list_empty(&steering->egress.groups)) {
@@ -283,7 +283,7 @@ bool weft_steer_loop(struct weft_qp *qp, struct sk_buff *skb)
 	const struct net_device *ndev = qp->dev->ndev;
 	struct weft_steering *steering;
 	bool taken = false, drop = false;
-	struct weft_flow_key key;
+	struct weft_flow_key key __uninitialized;
 
 	if (!rcu_access_pointer(qp->dev->steering) || ndev->flags & IFF_LOOPBACK)
 		return false;
