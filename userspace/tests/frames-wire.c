@@ -467,11 +467,17 @@ void wire_filters(void)
 {
 	struct rule all = rule_new(IBV_FLOW_ATTR_ALL_DEFAULT);
 	struct ibv_flow *flow;
+	uint8_t mac[ETH_ALEN];
 	int status;
 	pid_t pid;
 
 	open_wire();
 	CHECK(!listens(mac_group) && !promiscuous());
+	/* it receives what is to itself anyway */
+	own_mac(mac);
+	flow = steer(mac, 0, 0);
+	CHECK(!promiscuous());
+	SAME(ibv_destroy_flow(flow), 0);
 	flow = steer(mac_group, 0, 0);
 	CHECK(listens(mac_group));
 	SAME(ibv_destroy_flow(flow), 0);

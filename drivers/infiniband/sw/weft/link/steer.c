@@ -366,7 +366,10 @@ static struct weft_steering *steer_of(struct weft_dev *dev)
 	return steering;
 }
 
-/* Let the net device receive more for the rule; nothing more without a whole MAC address. */
+/*
+ * Let the net device receive more for the rule; nothing more without a whole MAC address, or for
+ * that of the net device. A second address would make one promiscuous that cannot filter two.
+ */
 static void steer_choose_filter(struct weft_steer_rule *rule, const struct ib_flow_attr *attr,
 				const struct weft_flow_spec *spec)
 {
@@ -388,7 +391,8 @@ static void steer_choose_filter(struct weft_steer_rule *rule, const struct ib_fl
 	}
 	if (!is_broadcast_ether_addr(spec->mask.outer.dst_mac) ||
 	    is_broadcast_ether_addr(spec->value.outer.dst_mac) ||
-	    is_zero_ether_addr(spec->value.outer.dst_mac))
+	    is_zero_ether_addr(spec->value.outer.dst_mac) ||
+	    ether_addr_equal(spec->value.outer.dst_mac, rule->qp->dev->ndev->dev_addr))
 		return;
 	ether_addr_copy(filter->mac, spec->value.outer.dst_mac);
 	filter->want = is_multicast_ether_addr(filter->mac) ? WEFT_TAP_MULTICAST :
