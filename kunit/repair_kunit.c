@@ -12,10 +12,16 @@
 
 /* PSNs wrap during the tests. */
 #define REPAIR_PSN	0xfffffcU
+/* PSN 0 is before half of the PSNs, and after this one. */
+#define REPAIR_HIGH_PSN	0x900000U
 #define REPAIR_WRITES	8
+
+/* The first PSN of a test. */
+static u32 repair_first = REPAIR_PSN;
 
 static void repair_exit(struct kunit *test)
 {
+	repair_first = REPAIR_PSN;
 	fake_link_destroy(test->priv);
 }
 
@@ -32,7 +38,7 @@ static void repair_expect_every(struct fake_link *link, u32 psn, u32 num, u32 st
 	fake_link_run_halves(link);
 	for (; num; num--) {
 		KUNIT_ASSERT_TRUE(link->test, fake_link_take(link, &pkt));
-		KUNIT_EXPECT_EQ(link->test, pkt.hdr.psn, weft_psn_add(REPAIR_PSN, psn));
+		KUNIT_EXPECT_EQ(link->test, pkt.hdr.psn, weft_psn_add(repair_first, psn));
 		KUNIT_EXPECT_TRUE(link->test, pkt.hdr.ackreq);
 		psn += step;
 		weft_pkt_free(&pkt);
@@ -66,7 +72,7 @@ static void repair_write(struct fake_link *link, u32 psn, u32 num)
 static struct fake_link *repair_create(struct kunit *test)
 {
 	const struct fake_attr attr = {
-		.type = IB_QPT_RC, .psn = { REPAIR_PSN, 0 }, .retry_cnt = 7, .max_wr = 64,
+		.type = IB_QPT_RC, .psn = { repair_first, 0 }, .retry_cnt = 7, .max_wr = 64,
 	};
 	struct fake_link *link = fake_link_create(test, &attr, 1);
 
@@ -81,7 +87,7 @@ static void repair_answer(struct fake_link *link, u32 psn, u8 syndrome)
 		.migreq = true,
 		.pkey = WEFT_DEFAULT_PKEY,
 		.dqpn = link->node[0].qp->qpn,
-		.psn = weft_psn_add(REPAIR_PSN, psn),
+		.psn = weft_psn_add(repair_first, psn),
 		.aeth.syndrome = syndrome,
 	};
 
@@ -203,7 +209,7 @@ static void repair_map(struct fake_link *link, u32 psn, unsigned long kept, u32 
 		.migreq = true,
 		.pkey = WEFT_DEFAULT_PKEY,
 		.dqpn = link->node[0].qp->qpn,
-		.psn = weft_psn_add(REPAIR_PSN, psn),
+		.psn = weft_psn_add(repair_first, psn),
 		.aeth.syndrome = weft_aeth_syndrome(WEFT_AETH_NAK, WEFT_NAK_PSN_SEQUENCE),
 	};
 	struct weft_wire_map wire;
@@ -289,6 +295,21 @@ static void map_of_more(struct kunit *test)
 	repair_end(link);
 }
 
+/* The first map of a QP comes in a repair: what it does not name is not lost. */
+static void first_map_in_repair(struct kunit *test)
+{
+	struct fake_link *link;
+
+	repair_first = REPAIR_HIGH_PSN;
+	link = repair_create(test);
+	repair_nak(link, 1);
+	repair_expect(link, 1, 1);
+	repair_map(link, 2, BIT(1), 1);
+	repair_expect(link, 2, 1);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
 /* Packets that the peer keeps leave room for others. */
 static void map_makes_room(struct kunit *test)
 {
@@ -369,6 +390,7 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(map_of_run),
 	KUNIT_CASE(map_takes_back),
 	KUNIT_CASE(map_of_more),
+	KUNIT_CASE(first_map_in_repair),
 	KUNIT_CASE(map_makes_room),
 	KUNIT_CASE(repair_is_lost),
 	KUNIT_CASE(repairs_used_up),

@@ -323,10 +323,10 @@ bool weft_repair_map(struct weft_qp *qp, const struct weft_map *map)
 			weft_inflight_rewind(qp, inflight->una);
 		return true;
 	}
+	if (!repair->gaps || repair->state == WEFT_REPAIR_NONE)
+		*gaps = (struct weft_gaps){ .lost = inflight->una };
 	repair->gaps = gaps;
 	repair->goes_back = false;
-	if (repair->state == WEFT_REPAIR_NONE)
-		*gaps = (struct weft_gaps){ .lost = inflight->una };
 	/* the AETH says that the first one is missing; the peer may have dropped what it kept */
 	for (i = 0; i < min_t(u32, sent, WEFT_MAP_PACKETS); i++) {
 		bit = repair_bit(inflight->una + i);
