@@ -245,8 +245,9 @@ static const char * const inject_words[] = {
 	"=", "-", " ", "\t", "0", "1", "0.5", "5ms", "send", "rc", "ENOMEM", "RETRY_EXC_ERR",
 	"create_qp", "RTR", "last", "retry", "sequence", "99999999999999999999", "\x80\xff",
 	"cq", "alloc", "name=", "ring", "packet drop", "request complete=", "qp=5", "peer=",
-	"10.1.1.1", "fd00::1", "set=", "psn:5", "truncate=", "hold", "dir=", "out", "after=", "for=", "5-9",
-	"lose-event", "overrun", "fail=", "chance=0.", "every=", "delay=", "nak=", "service=",
+	"10.1.1.1", "fd00::1", "set=", "psn:5", "truncate=", "hold", "dir=", "out", "after=",
+	"for=", "5-9", "lose-event", "overrun", "fail=", "chance=0.", "every=", "delay=", "nak=",
+	"service=",
 };
 
 static void inject_append(char text[INJECT_LONGEST], const char *word)
