@@ -119,6 +119,7 @@ void weft_inflight_reset(struct weft_qp *qp)
 	inflight->head = 0;
 	inflight->cur = 0;
 	inflight->tail = 0;
+	WRITE_ONCE(inflight->epoch, inflight->epoch + 1);
 	inflight->una = qp->send.psn;
 	inflight->next = qp->send.psn;
 	inflight->sent = qp->send.psn;

@@ -397,6 +397,7 @@ void weft_inject_open(struct weft_dev *dev)
 /* Nothing happens on @dev any more, except that the timer may expire. Context: process. */
 void weft_inject_close(struct weft_dev *dev)
 {
+	weft_inject_allow(dev, false);
 	weft_inject_remove(dev, 0);
 	weft_inject_port_down(dev, false);
 	hrtimer_cancel(&dev->inject.timer);

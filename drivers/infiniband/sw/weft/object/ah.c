@@ -31,6 +31,7 @@ struct weft_ah_entry {
 	/* strict mode: the QP whose request has used it last, which request, and when */
 	u32			user;
 	u32			request;
+	u32			epoch;
 	ktime_t			used;
 };
 
@@ -160,6 +161,7 @@ void weft_ah_hold(struct weft_qp *qp, u32 id)
 		spin_lock_irqsave(&entry->lock, flags);
 		entry->user = qp->qpn;
 		entry->request = qp->send.inflight.tail - 1;
+		entry->epoch = qp->send.inflight.epoch;
 		entry->used = ktime_get();
 		spin_unlock_irqrestore(&entry->lock, flags);
 	}
@@ -175,10 +177,11 @@ static bool ah_is_used(const struct weft_dev *dev, struct weft_ah_entry *entry,
 {
 	const struct weft_inflight *inflight;
 	struct weft_qp *qp = NULL;
-	u32 request, head;
+	u32 request, epoch, head;
 
 	spin_lock_irq(&entry->lock);
 	request = entry->request;
+	epoch = entry->epoch;
 	if (entry->user && ktime_before(ktime_get(), ktime_add_ns(entry->used, AH_WAIT_NS)))
 		qp = weft_qp_get(entry->user);
 	spin_unlock_irq(&entry->lock);
@@ -189,6 +192,7 @@ static bool ah_is_used(const struct weft_dev *dev, struct weft_ah_entry *entry,
 	head = READ_ONCE(inflight->head);
 	/* the number may be that of a QP of another device by now, and that device may go */
 	if (qp->dev == dev && weft_qp_state(qp) == IB_QPS_RTS &&
+	    epoch == READ_ONCE(inflight->epoch) &&
 	    request - head < READ_ONCE(inflight->tail) - head)
 		return true;
 	weft_qp_put(qp);

@@ -79,8 +79,8 @@ static bool inject_has_room(const struct weft_inject *inject, const struct weft_
 
 /*
  * Add @rule behind the rules of @dev, whose it is then. Returns its number; -ENOMEM; -ENOSPC:
- * there are too many. On an error @rule is still the caller's. The caller has a
- * reference that keeps @dev registered.
+ * there are too many; -EPERM: users may have none. On an error @rule is still the caller's. The
+ * caller has a reference that keeps @dev registered.
  */
 int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule)
 {
@@ -92,6 +92,10 @@ int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule)
 
 	mutex_lock(&inject_lock);
 	num = inject_num(inject);
+	if (rule->who.pid && !inject->allowed) {
+		ret = -EPERM;
+		goto out;
+	}
 	if (!inject_has_room(inject, rule))
 		goto out;
 	ret = -ENOMEM;
@@ -184,7 +188,10 @@ int weft_inject_remove(struct weft_dev *dev, u32 number)
 	return ret;
 }
 
-/* The number of a rule of @who, of all or from @number on; 0: there is none. */
+/*
+ * The number of a rule of @who, or of any user if that is NULL: @number, or the first one if that
+ * is 0. Returns 0: there is none.
+ */
 static u32 inject_find_own(const struct weft_inject_table *table, const struct weft_owner *who,
 			   u32 number)
 {
@@ -192,9 +199,29 @@ static u32 inject_find_own(const struct weft_inject_table *table, const struct w
 
 	for (i = 0; table && i < table->num; i++)
 		if (table->rules[i]->who.pid && (!number || table->rules[i]->number == number) &&
-		    weft_owner_is_same(&table->rules[i]->who, who))
+		    (!who || weft_owner_is_same(&table->rules[i]->who, who)))
 			return table->rules[i]->number;
 	return 0;
+}
+
+/* Let users have rules, or not: then those that they have go. May sleep. Returns 0 or -ENOMEM. */
+int weft_inject_allow(struct weft_dev *dev, bool allow)
+{
+	struct weft_inject *inject = &dev->inject;
+	u32 number;
+	int ret = 0;
+
+	mutex_lock(&inject_lock);
+	/* the key counts that, too: otherwise a user could switch it, with each rule */
+	if (allow && !inject->allowed)
+		static_branch_inc(&weft_inject_key);
+	else if (!allow && inject->allowed)
+		static_branch_dec(&weft_inject_key);
+	WRITE_ONCE(inject->allowed, allow);
+	while (!allow && !ret && (number = inject_find_own(inject_table(inject), NULL, 0)))
+		ret = inject_remove_one(dev, number);
+	mutex_unlock(&inject_lock);
+	return ret;
 }
 
 /* Remove a rule of this user; 0: all. Returns 0, -ENOENT or -ENOMEM. */

@@ -247,6 +247,7 @@ static __always_inline bool weft_inject_is_on(void)
 
 int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule);
 int weft_inject_remove(struct weft_dev *dev, u32 number);
+int weft_inject_allow(struct weft_dev *dev, bool allow);
 int weft_inject_remove_own(struct weft_dev *dev, const struct weft_owner *who, u32 number);
 ssize_t weft_inject_show_own(struct weft_dev *dev, const struct weft_owner *who, char *buf,
 			     size_t size);

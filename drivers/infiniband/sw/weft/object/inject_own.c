@@ -13,6 +13,9 @@
 #include "object/inject_parse.h"
 #include "object/refuse.h"
 
+/* The list of a user's rules: of each its text, and less than 128 bytes in front of that. */
+#define OWN_LIST_BYTES	(WEFT_INJECT_USER_RULES * (WEFT_INJECT_OWN_BYTES + 128))
+
 /*
  * The user is the opener of the file, who must also be the one who writes: otherwise a program with
  * more rights could be made to write what it prints to a file that it was given.
@@ -104,11 +107,11 @@ static int own_lines(struct weft_dev *dev, const char *buf, size_t size,
 }
 
 /*
- * -EPERM: the administrator does not allow it, or the rule is not for one's own QPs. All lines are
- * checked before the first one is executed.
+ * -EPERM: the administrator does not allow it, or the rule is not for one's own QPs; -EFBIG: @buf
+ * may be a part of what was written. All lines are checked before the first one is executed.
  */
 ssize_t weft_inject_write_own(struct weft_dev *dev, const struct file *file, const char *buf,
-			      size_t size)
+			      loff_t from, size_t size)
 {
 	struct weft_owner who;
 	int ret = own_user(file, &who);
@@ -116,6 +119,9 @@ ssize_t weft_inject_write_own(struct weft_dev *dev, const struct file *file, con
 	if (ret || !READ_ONCE(dev->inject.allowed))
 		return weft_refuse(&dev->ibdev, -EPERM,
 				   "write inject_own: inject_users is 0, or the file is another user's");
+	if (from || size >= WEFT_INJECT_OWN_BYTES)
+		return weft_refuse(&dev->ibdev, -EFBIG, "write inject_own: %u bytes or more",
+				   WEFT_INJECT_OWN_BYTES);
 	ret = own_lines(dev, buf, size, &who, false) ?: own_lines(dev, buf, size, &who, true);
 	return ret ?: size;
 }
@@ -130,12 +136,12 @@ ssize_t weft_inject_read_own(struct weft_dev *dev, const struct file *file, char
 
 	if (own_user(file, &who))
 		return -EPERM;
-	text = kzalloc(WEFT_INJECT_OWN_BYTES, GFP_KERNEL);
+	text = kvzalloc(OWN_LIST_BYTES, GFP_KERNEL_ACCOUNT);
 	if (!text)
 		return -ENOMEM;
-	length = weft_inject_show_own(dev, &who, text, WEFT_INJECT_OWN_BYTES);
+	length = weft_inject_show_own(dev, &who, text, OWN_LIST_BYTES);
 	length = from < length ? min_t(ssize_t, size, length - from) : 0;
 	memcpy(buf, text + from, length);
-	kfree(text);
+	kvfree(text);
 	return length;
 }

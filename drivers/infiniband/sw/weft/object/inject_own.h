@@ -11,12 +11,12 @@
 struct file;
 struct weft_dev;
 
-/* The longest write, and the size of the file. */
+/* A write is shorter. */
 #define WEFT_INJECT_OWN_BYTES	4096U
 
 ssize_t weft_inject_read_own(struct weft_dev *dev, const struct file *file, char *buf, loff_t from,
 			     size_t size);
 ssize_t weft_inject_write_own(struct weft_dev *dev, const struct file *file, const char *buf,
-			      size_t size);
+			      loff_t from, size_t size);
 
 #endif /* WEFT_OBJECT_INJECT_OWN_H */

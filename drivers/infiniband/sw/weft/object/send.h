@@ -97,6 +97,7 @@ struct weft_inflight {
 	u32			sent;		/* one after the highest PSN that was ever sent */
 	/* request packets sent before @next that have a response, which is not complete */
 	u32			reads;
+	u32			epoch;		/* how often the indexes have begun at 0 */
 	/* requests taken since RESET, 24 bits (IBA: send sequence number) */
 	u32			ssn;
 	/* the highest @ssn that the peer has a receive for */

@@ -34,17 +34,20 @@ void weft_strict_open(struct weft_strict *strict)
 void weft_strict_set(struct weft_dev *dev, enum weft_strict_mode mode)
 {
 	struct weft_strict *strict = &dev->strict;
+	u8 was;
 
 	mutex_lock(&strict_mutex);
-	if (mode && !strict->mode)
+	was = strict->mode;
+	if (mode && !was)
 		static_branch_inc(&weft_strict_key);
-	else if (!mode && strict->mode)
-		static_branch_dec(&weft_strict_key);
 	spin_lock_irq(&strict->lock);
 	memset(strict->said, 0, sizeof(strict->said));
 	spin_unlock_irq(&strict->lock);
 	WRITE_ONCE(strict->generation, strict->generation + 1);
 	WRITE_ONCE(strict->mode, mode);
+	/* last: its branches change one by one, and a slot may have the sum of an old request */
+	if (!mode && was)
+		static_branch_dec(&weft_strict_key);
 	mutex_unlock(&strict_mutex);
 }
 

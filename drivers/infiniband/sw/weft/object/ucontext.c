@@ -60,8 +60,7 @@ static noinline bool doorbell_is_stranger(struct weft_qp *qp)
 	rcu_read_lock();
 	if (weft_qp_state(qp) != IB_QPS_RESET && current->tgid != qp->owner.pid)
 		stranger = weft_strict_qp(qp, WEFT_FAULT_STRICT_FORK,
-					  "process %d posts to it, and has not made it",
-					  current->tgid);
+					  "another process than its maker posts to it");
 	rcu_read_unlock();
 	return stranger;
 }

@@ -178,12 +178,6 @@ static __always_inline void weft_cqe_store(struct weft_cqe *to, const struct wef
 	to->reserved_3e = cqe->reserved_3e;
 }
 
-/* The completions that the client has not taken. */
-static inline u32 weft_ring_unread(const struct weft_ring *ring)
-{
-	return (ring->device - weft_shared_load(&ring->hdr->consumer)) & ring->index_mask;
-}
-
 /* Publish a completion. Returns false if the completion queue is full. */
 static __always_inline bool weft_ring_push(struct weft_ring *ring, const struct weft_cqe *cqe)
 {

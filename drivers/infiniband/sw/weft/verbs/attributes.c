@@ -347,11 +347,17 @@ static ssize_t inject_users_store(struct device *device, struct device_attribute
 				  const char *buf, size_t count)
 {
 	struct weft_dev *dev = attr_dev(device);
+	bool allow;
+	int ret;
 
 	/* root of a container is not the administrator */
 	if (!capable(CAP_NET_ADMIN))
 		return -EPERM;
-	return attr_set_bool(dev, "inject_users", &dev->inject.allowed, buf, count);
+	ret = kstrtobool(buf, &allow);
+	if (ret)
+		return weft_refuse(&dev->ibdev, ret, "write inject_users: not 0 or 1");
+	ret = weft_inject_allow(dev, allow);
+	return ret ?: count;
 }
 
 static DEVICE_ATTR_RW(inject_users);
@@ -368,7 +374,7 @@ static ssize_t inject_own_write(struct file *file, struct kobject *kobj,
 				COMPAT_BIN_CONST struct bin_attribute *attr, char *buf, loff_t from,
 				size_t size)
 {
-	return weft_inject_write_own(attr_dev(kobj_to_dev(kobj)), file, buf, size);
+	return weft_inject_write_own(attr_dev(kobj_to_dev(kobj)), file, buf, from, size);
 }
 
 static COMPAT_BIN_CONST struct bin_attribute bin_attr_inject_own =

@@ -498,10 +498,10 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	qp->sig_all = init->sq_sig_type == IB_SIGNAL_ALL_WR && !qp->recv.tagged;
 	qp->create_flags = init->create_flags;
 	qp->user = weft_user();
-	if (udata)
+	if (!qp->kernel) {
 		weft_inject_own(&qp->owner);
-	if (!qp->kernel)
 		weft_owner_get(&qp->maker);
+	}
 	qp->dev = dev;
 	qp->dev_id = dev->id;
 	qp->stats = dev->stats;
