@@ -62,7 +62,7 @@ static void buffer(void)
 	told("buffer", a.qp->qp_num);
 }
 
-/* of 1 MiB every 32 KiB are looked at */
+/* strict mode samples a long buffer: 64 bytes in each 16 KiB of this one */
 static void long_buffer(void)
 {
 	uint8_t *big = memory(1 << 20);
@@ -266,7 +266,7 @@ static void profile(void)
 	told("profile", 0);
 }
 
-/* what a program may do: nothing of it is warned about */
+/* a correct program gets no warning */
 static void correct(void)
 {
 	struct ibv_ah *ah = ah_to(gid4, gid4);
@@ -312,7 +312,7 @@ static void correct(void)
 		expect_ok(d.rcq, 9);
 		SAME(d.buf[40], (uint8_t)i);
 	}
-	/* what is flushed belongs to the program again */
+	/* memory of a flushed request belongs to the program again */
 	post_recv(&d, 9, 0, 200);
 	post(&c, to_ah(swr(&c, 7, IBV_WR_SEND, 0, 100), ah, &d));
 	to_state(&c, IBV_QPS_ERR);

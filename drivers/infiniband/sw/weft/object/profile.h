@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* What real adapters have, for strict mode: a row for each. */
+/* The limits of real adapters, for strict mode: a row for each adapter. */
 #ifndef WEFT_OBJECT_PROFILE_H
 #define WEFT_OBJECT_PROFILE_H
 
@@ -8,7 +8,7 @@
 struct ib_qp_cap;
 struct ib_qp_init_attr;
 
-/* What a profile limits. Also the place of a warning, see weft_strict_call(). */
+/* The figures that a profile limits. They also number the calls for weft_strict_call(). */
 enum weft_profile_item {
 	WEFT_PROFILE_TYPE,		/* bits of enum ib_qp_type; 0: all */
 	WEFT_PROFILE_QPS,
