@@ -266,6 +266,32 @@ static void profile(void)
 	told("profile", 0);
 }
 
+/* Calls that make something larger, or add one too many. The number of QPs comes last. */
+static void profile_grows(void)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1,
+			 .max_recv_sge = 1 },
+	};
+	struct ibv_qp_attr attr = { .cap.max_send_wr = 8128 };
+	int n = 2, refused = mode() == 2 ? EINVAL : 0;
+
+	CHECK(cq);
+	SAME(ibv_resize_cq(cq, 1048575), refused);
+	make_pair(&a, &b, CONF());
+	SAME(ibv_modify_qp(a.qp, &attr, IBV_QP_CAP), refused);
+	attr.cap = (struct ibv_qp_cap){ .max_recv_wr = 8128 };
+	SAME(ibv_modify_qp(a.qp, &attr, IBV_QP_CAP), refused);
+	while (n < 4093 && ibv_create_qp(pd, &init))
+		n++;
+	if (mode() == 2)
+		SAME(errno, ENOMEM);
+	SAME(n, mode() == 2 ? 4092 : 4093);
+	told("profile_grows", 0);
+}
+
 /* a correct program gets no warning */
 static void correct(void)
 {
@@ -325,5 +351,6 @@ static void correct(void)
 TESTS(
 	TEST(buffer), TEST(long_buffer), TEST(datagram_buffer), TEST(late_receive),
 	TEST(late_datagram_receive), TEST(early_destroy_ah), TEST(destroyed_qp),
-	TEST(wrong_qkey), TEST(other_partition), TEST(forked), TEST(profile), TEST(correct),
+	TEST(wrong_qkey), TEST(other_partition), TEST(forked), TEST(profile), TEST(profile_grows),
+	TEST(correct),
 )

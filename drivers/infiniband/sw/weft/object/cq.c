@@ -324,7 +324,8 @@ int weft_resize_cq(struct ib_cq *ibcq, unsigned int cqe, struct ib_udata *udata)
 	int ret;
 
 	ret = weft_inject_verb(ibcq->device, WEFT_VERB_RESIZE_CQ) ?:
-	      weft_check_range(ibcq->device, "resize CQ", "cqe", cqe, 1, WEFT_MAX_CQE);
+	      weft_check_range(ibcq->device, "resize CQ", "cqe", cqe, 1, WEFT_MAX_CQE) ?:
+	      weft_profile_check(ibcq->device, udata, WEFT_PROFILE_CQE, cqe);
 	if (ret)
 		return ret;
 	if (!udata)

@@ -169,6 +169,13 @@ static int mr_check(const struct ib_device *ibdev, u64 start, u64 length, u64 io
 	return 0;
 }
 
+/* A process registers one more region. Returns 0, or the errno. */
+static int mr_check_profile(struct ib_device *ibdev, const struct ib_udata *udata)
+{
+	return weft_profile_check(ibdev, udata, WEFT_PROFILE_MRS,
+				  atomic_read(&to_weft_dev(ibdev)->num_mr) + 1);
+}
+
 /* LEGACY: declared by firmware that is older than the standard for persistent memory. */
 static bool mr_range_is_persistent(phys_addr_t start, size_t length)
 {
@@ -488,8 +495,7 @@ struct ib_mr *weft_reg_user_mr(struct ib_pd *pd, u64 start, u64 length, u64 iova
 		return ERR_PTR(weft_refuse_request(pd->device, err, "register MR", udata));
 	err = weft_inject_verb(pd->device, WEFT_VERB_REG_MR) ?:
 	      mr_check(pd->device, start, length, iova, access) ?:
-	      weft_profile_check(pd->device, udata, WEFT_PROFILE_MRS,
-				 atomic_read(&to_weft_dev(pd->device)->num_mr) + 1);
+	      mr_check_profile(pd->device, udata);
 	if (err)
 		return ERR_PTR(err);
 	if (access & IB_ACCESS_ON_DEMAND)
@@ -570,7 +576,8 @@ struct ib_mr *weft_reg_user_mr_dmabuf(struct ib_pd *pd, u64 offset, u64 length, 
 		return ERR_PTR(weft_refuse_request(pd->device, err, "register MR", udata));
 	err = weft_inject_verb(pd->device, WEFT_VERB_REG_MR) ?:
 	      mr_check_access(pd->device, access, MR_BUFFER_ACCESS) ?:
-	      mr_check(pd->device, offset, length, iova, access);
+	      mr_check(pd->device, offset, length, iova, access) ?:
+	      mr_check_profile(pd->device, udata);
 	if (err)
 		return ERR_PTR(err);
 	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL_ACCOUNT);
@@ -617,7 +624,8 @@ struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
 	struct weft_mr *mr;
 	int err;
 
-	err = mr_check_access(pd->device, attr->access_flags, MR_BUFFER_ACCESS);
+	err = mr_check_access(pd->device, attr->access_flags, MR_BUFFER_ACCESS) ?:
+	      mr_check_profile(pd->device, attrs ? &attrs->driver_udata : NULL);
 	if (err)
 		return ERR_PTR(err);
 	mr = mr_alloc(to_weft_dev(pd->device), GFP_KERNEL_ACCOUNT);

@@ -137,22 +137,19 @@ int weft_profile_exceeded(struct weft_dev *dev, enum weft_profile_item item, u64
 			   name, value, profile->adapter);
 }
 
-/* A process creates a QP. Returns 0, or the errno. */
-int weft_profile_check_qp(struct weft_dev *dev, const struct ib_qp_init_attr *init)
+/* A process creates or resizes a QP. Returns 0, or the errno. */
+int weft_profile_check_cap(struct weft_dev *dev, const struct ib_qp_cap *cap, bool srq)
 {
-	const struct ib_qp_cap *cap = &init->cap;
 	const struct {
 		enum weft_profile_item item;
 		u64 value;
 	} wishes[] = {
-		{ WEFT_PROFILE_TYPE, init->qp_type },
-		{ WEFT_PROFILE_QPS, atomic_read(&dev->num_qp) + 1 },
 		{ WEFT_PROFILE_SEND_WR, cap->max_send_wr },
 		{ WEFT_PROFILE_SEND_SGE, cap->max_send_sge },
 		{ WEFT_PROFILE_INLINE, cap->max_inline_data },
 		/* they are ignored with an SRQ */
-		{ WEFT_PROFILE_RECV_WR, init->srq ? 0 : cap->max_recv_wr },
-		{ WEFT_PROFILE_RECV_SGE, init->srq ? 0 : cap->max_recv_sge },
+		{ WEFT_PROFILE_RECV_WR, srq ? 0 : cap->max_recv_wr },
+		{ WEFT_PROFILE_RECV_SGE, srq ? 0 : cap->max_recv_sge },
 	};
 	int ret = 0;
 	u32 i;
@@ -160,4 +157,12 @@ int weft_profile_check_qp(struct weft_dev *dev, const struct ib_qp_init_attr *in
 	for (i = 0; i < ARRAY_SIZE(wishes) && !ret; i++)
 		ret = weft_profile_exceeded(dev, wishes[i].item, wishes[i].value);
 	return ret;
+}
+
+/* A process creates a QP. Returns 0, or the errno. */
+int weft_profile_check_qp(struct weft_dev *dev, const struct ib_qp_init_attr *init)
+{
+	return weft_profile_exceeded(dev, WEFT_PROFILE_TYPE, init->qp_type) ?:
+	       weft_profile_exceeded(dev, WEFT_PROFILE_QPS, atomic_read(&dev->num_qp) + 1) ?:
+	       weft_profile_check_cap(dev, &init->cap, init->srq);
 }

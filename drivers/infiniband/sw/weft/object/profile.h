@@ -37,6 +37,7 @@ struct weft_profile {
 int weft_profile_set(struct weft_dev *dev, const char *name);
 ssize_t weft_profile_show(const struct weft_dev *dev, char *buf);
 int weft_profile_exceeded(struct weft_dev *dev, enum weft_profile_item item, u64 value);
+int weft_profile_check_cap(struct weft_dev *dev, const struct ib_qp_cap *cap, bool srq);
 int weft_profile_check_qp(struct weft_dev *dev, const struct ib_qp_init_attr *init);
 
 /* Does a process ask for more than the adapter of the profile has? Returns 0, or the errno. */

@@ -557,10 +557,14 @@ static int modify_resize(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
 	return ret;
 }
 
-static int modify_check_profile(struct ib_device *ibdev, const struct ib_udata *udata,
+static int modify_check_profile(const struct ib_qp *ibqp, const struct ib_udata *udata,
 				const struct ib_qp_attr *attr, int mask)
 {
-	return (mask & IB_QP_MAX_QP_RD_ATOMIC ?
+	struct ib_device *ibdev = ibqp->device;
+
+	return (mask & IB_QP_CAP && weft_strict_is_on() && udata ?
+		weft_profile_check_cap(to_weft_dev(ibdev), &attr->cap, ibqp->srq) : 0) ?:
+	       (mask & IB_QP_MAX_QP_RD_ATOMIC ?
 		weft_profile_check(ibdev, udata, WEFT_PROFILE_READS, attr->max_rd_atomic) : 0) ?:
 	       (mask & IB_QP_MAX_DEST_RD_ATOMIC ?
 		weft_profile_check(ibdev, udata, WEFT_PROFILE_DEST_READS,
@@ -583,7 +587,7 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	ret = weft_inject_qp_verb(ibqp, WEFT_VERB_MODIFY_QP,
 				  mask & IB_QP_STATE ? attr->qp_state : IB_QPS_ERR + 1) ?:
 	      modify_read_request(qp, udata, attr, &mask, &change) ?:
-	      modify_check_profile(ibqp->device, udata, attr, mask);
+	      modify_check_profile(ibqp, udata, attr, mask);
 	if (!ret && mask & IB_QP_CAP)
 		ret = modify_resize(qp, attr, mask, udata, &change);
 	else if (!ret)
