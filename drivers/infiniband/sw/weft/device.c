@@ -374,8 +374,8 @@ static int instance_netdev_event(struct notifier_block *nb,
 
 	weft_reach_event(ndev, event);
 	while ((dev = instance_next(ndev, &index))) {
-		/* e.g. a bond that becomes one of IPoIB, where frames have other addresses */
-		if (dev->hca && event == NETDEV_PRE_TYPE_CHANGE)
+		/* e.g. a bond that becomes one of IPoIB, whose addresses have another length */
+		if (event == NETDEV_PRE_TYPE_CHANGE)
 			return notifier_from_errno(weft_refuse(&dev->ibdev, -EBUSY,
 							       "change the type of %s: in use",
 							       ndev->name));
