@@ -34,6 +34,7 @@ struct flow_fields {
 	u16	vlan_tag;
 	u16	type;			/* ETH_P_IP, ETH_P_IPV6, ETH_P_ARP */
 	u8	src_ip, dst_ip;		/* last byte */
+	u8	label;			/* IPv6 */
 	u8	tos;
 	u8	protocol;
 	u16	src_port, dst_port;
@@ -95,6 +96,7 @@ static void flow_random_fields(struct flow_fixture *fixture, struct flow_fields 
 		.type = flow_types[flow_choose(fixture)],
 		.src_ip = flow_choose(fixture),
 		.dst_ip = flow_choose(fixture),
+		.label = flow_choose(fixture),
 		.tos = flow_choose(fixture),
 		.protocol = flow_protocols[flow_choose(fixture)],
 		.src_port = flow_choose(fixture),
@@ -130,6 +132,7 @@ static u8 *flow_put_ipv6(u8 *at, const struct flow_fields *fields)
 	memset(at, 0, 64);
 	at[0] = 0x60 | fields->tos >> 4;
 	at[1] = fields->tos << 4;
+	at[3] = fields->label;
 	at[23] = fields->src_ip;
 	at[39] = fields->dst_ip;
 	at += 40;
@@ -217,11 +220,13 @@ static void flow_random_ipv6(struct flow_fixture *fixture, struct ib_flow_spec_i
 	ipv6->val.dst_ip[15] = flow_choose(fixture);
 	ipv6->val.next_hdr = flow_protocols[flow_choose(fixture)];
 	ipv6->val.traffic_class = flow_choose(fixture);
+	ipv6->val.flow_label = htonl(flow_choose(fixture));
 	memset(ipv6->mask.src_ip, 0xff, 15 + flow_below(fixture, 2));
 	if (flow_one_in(fixture, 2))
 		memset(ipv6->mask.dst_ip, 0xff, 16);
 	ipv6->mask.next_hdr = flow_one_in(fixture, 4) ? 0xff : 0;
 	ipv6->mask.traffic_class = flow_one_in(fixture, 4) ? 3 : 0;
+	ipv6->mask.flow_label = flow_one_in(fixture, 4) ? htonl(0xfffff) : 0;
 }
 
 static void flow_random_rule(struct flow_fixture *fixture, struct flow_rule *rule)
@@ -331,7 +336,8 @@ static bool flow_ipv6_matches(const struct ib_flow_spec_ipv6 *ipv6,
 	       (!ipv6->mask.src_ip[15] || ipv6->val.src_ip[15] == fields->src_ip) &&
 	       (!ipv6->mask.dst_ip[15] || ipv6->val.dst_ip[15] == fields->dst_ip) &&
 	       (!ipv6->mask.next_hdr || ipv6->val.next_hdr == fields->protocol) &&
-	       !((ipv6->val.traffic_class ^ fields->tos) & ipv6->mask.traffic_class);
+	       !((ipv6->val.traffic_class ^ fields->tos) & ipv6->mask.traffic_class) &&
+	       (!ipv6->mask.flow_label || ntohl(ipv6->val.flow_label) == fields->label);
 }
 
 static bool flow_ports_match(const struct ib_flow_spec_tcp_udp *ports,
@@ -383,6 +389,7 @@ static bool flow_same_frames(const struct flow_rule *a, const struct flow_rule *
 	       (!a->ipv6.mask.next_hdr || a->ipv6.val.next_hdr == b->ipv6.val.next_hdr) &&
 	       !((a->ipv6.val.traffic_class ^ b->ipv6.val.traffic_class) &
 		 a->ipv6.mask.traffic_class) &&
+	       !((a->ipv6.val.flow_label ^ b->ipv6.val.flow_label) & a->ipv6.mask.flow_label) &&
 	       !((a->ports.val.src_port ^ b->ports.val.src_port) & a->ports.mask.src_port) &&
 	       !((a->ports.val.dst_port ^ b->ports.val.dst_port) & a->ports.mask.dst_port);
 }
@@ -518,20 +525,73 @@ static void flow_random(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&fixture->table.groups));
 }
 
+/* IPv4, UDP to 4789, VXLAN with VNI 0x010203, a frame of ARP to 02:..:07 */
+static const u8 flow_vxlan[] = {
+	[12] = 8, 0, 0x45, [23] = IPPROTO_UDP, [36] = 0x12, 0xb5,
+	[42] = 8, [46] = 1, 2, 3, [50] = 2, [55] = 7, [62] = 8, 6, [80] = 0,
+};
+
+/* IPv4, GRE with the key 0x01020304, IPv6 from ::9 with TCP to port 80 */
+static const u8 flow_gre[] = {
+	[12] = 8, 0, 0x45, [23] = IPPROTO_GRE, [34] = 0x20, 0, 0x86, 0xdd, 1, 2, 3, 4,
+	0x60, [48] = IPPROTO_TCP, [65] = 9, [84] = 0, 80, [90] = 0,
+};
+
+/* two labels, 0x12345 and 7, IPv4 with TCP to port 80 */
+static const u8 flow_mpls[] = {
+	[12] = 0x88, 0x47, 0x12, 0x34, 0x50, 64, 0, 0, 0x71, 64,
+	0x45, [31] = IPPROTO_TCP, [44] = 0, 80, [50] = 0,
+};
+
+/* IPv4, UDP to 6635, label 9, IPv6 */
+static const u8 flow_mpls_udp[] = {
+	[12] = 8, 0, 0x45, [23] = IPPROTO_UDP, [36] = 0x19, 0xeb,
+	[42] = 0, 0, 0x91, 64, 0x60, [85] = 0,
+};
+
+/* IPv4, GRE, label 9, and nothing that is IP */
+static const u8 flow_mpls_gre[] = {
+	[12] = 8, 0, 0x45, [23] = IPPROTO_GRE, [36] = 0x88, 0x47, 0, 0, 0x91, 64, 0x10,
+	[60] = 0,
+};
+
+static const struct {
+	const u8	*bytes;
+	u32		length;
+} flow_in_tunnels[] = {
+	{ flow_vxlan, sizeof(flow_vxlan) },
+	{ flow_gre, sizeof(flow_gre) },
+	{ flow_mpls, sizeof(flow_mpls) },
+	{ flow_mpls_udp, sizeof(flow_mpls_udp) },
+	{ flow_mpls_gre, sizeof(flow_mpls_gre) },
+};
+
+/* Puts a frame of the random fields, or one with a tunnel, into the fixture. Returns its length. */
+static u32 flow_hostile_frame(struct flow_fixture *fixture)
+{
+	u32 which = flow_below(fixture, 2 * ARRAY_SIZE(flow_in_tunnels));
+	struct flow_fields fields;
+
+	if (which < ARRAY_SIZE(flow_in_tunnels)) {
+		memcpy(fixture->frame, flow_in_tunnels[which].bytes, flow_in_tunnels[which].length);
+		return flow_in_tunnels[which].length;
+	}
+	flow_random_fields(fixture, &fields);
+	return flow_build(fixture->frame, &fields);
+}
+
 /* Random bytes, and frames cut short, in memory of exactly their length. */
 static void flow_hostile(struct kunit *test)
 {
 	struct flow_fixture *fixture = test->priv;
-	struct flow_fields fields;
 	struct weft_flow_key key;
-	u32 length, i;
+	u32 length, i, bad;
 	u8 *frame;
 
-	for (i = 0; i < 3000; i++) {
-		flow_random_fields(fixture, &fields);
-		length = flow_build(fixture->frame, &fields);
-		/* the fields that say how long headers are */
-		if (flow_one_in(fixture, 2))
+	for (i = 0; i < 50 * flow_rounds; i++) {
+		length = flow_hostile_frame(fixture);
+		/* the fields that say how long headers are, among others */
+		for (bad = flow_below(fixture, 4); bad; bad--)
 			fixture->frame[flow_below(fixture, length)] =
 				prandom_u32_state(&fixture->random);
 		length = flow_below(fixture, length + 1);
@@ -546,19 +606,9 @@ static void flow_hostile(struct kunit *test)
 
 static void flow_tunnels(struct kunit *test)
 {
-	/* IPv4, UDP to 4789, VXLAN with VNI 0x010203, a frame of ARP to 02:..:07 */
-	static const u8 vxlan[] = {
-		[12] = 8, 0, 0x45, [23] = IPPROTO_UDP, [36] = 0x12, 0xb5,
-		[42] = 8, [46] = 1, 2, 3, [50] = 2, [55] = 7, [62] = 8, 6, [80] = 0,
-	};
-	/* IPv4, GRE with the key 0x01020304, IPv6 from ::9 with TCP to port 80 */
-	static const u8 gre[] = {
-		[12] = 8, 0, 0x45, [23] = IPPROTO_GRE, [34] = 0x20, 0, 0x86, 0xdd, 1, 2, 3, 4,
-		0x60, [48] = IPPROTO_TCP, [65] = 9, [84] = 0, 80, [90] = 0,
-	};
 	struct weft_flow_key key;
 
-	weft_flow_parse(&key, vxlan, sizeof(vxlan));
+	weft_flow_parse(&key, flow_vxlan, sizeof(flow_vxlan));
 	KUNIT_EXPECT_EQ(test, key.outer.has, WEFT_FLOW_ETH | WEFT_FLOW_IPV4 | WEFT_FLOW_UDP |
 			WEFT_FLOW_VXLAN);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(key.vni), 0x010203);
@@ -566,7 +616,7 @@ static void flow_tunnels(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, key.inner.dst_mac[5], 7);
 	KUNIT_EXPECT_EQ(test, ntohs(key.inner.ether_type), ETH_P_ARP);
 
-	weft_flow_parse(&key, gre, sizeof(gre));
+	weft_flow_parse(&key, flow_gre, sizeof(flow_gre));
 	KUNIT_EXPECT_EQ(test, key.outer.has, WEFT_FLOW_ETH | WEFT_FLOW_IPV4 | WEFT_FLOW_GRE);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(key.gre_key), 0x01020304);
 	KUNIT_EXPECT_EQ(test, key.inner.has, WEFT_FLOW_IPV6 | WEFT_FLOW_TCP);
@@ -577,43 +627,28 @@ static void flow_tunnels(struct kunit *test)
 /* Labels behind Ethernet, in UDP and in GRE; a rule wants them where its specs say. */
 static void flow_labels(struct kunit *test)
 {
-	/* two labels, 0x12345 and 7, IPv4 with TCP to port 80 */
-	static const u8 plain[] = {
-		[12] = 0x88, 0x47, 0x12, 0x34, 0x50, 64, 0, 0, 0x71, 64,
-		0x45, [31] = IPPROTO_TCP, [44] = 0, 80, [50] = 0,
-	};
-	/* IPv4, UDP to 6635, label 9, IPv6 */
-	static const u8 udp[] = {
-		[12] = 8, 0, 0x45, [23] = IPPROTO_UDP, [36] = 0x19, 0xeb,
-		[42] = 0, 0, 0x91, 64, 0x60, [85] = 0,
-	};
-	/* IPv4, GRE, label 9, and nothing that is IP */
-	static const u8 gre[] = {
-		[12] = 8, 0, 0x45, [23] = IPPROTO_GRE, [36] = 0x88, 0x47, 0, 0, 0x91, 64, 0x10,
-		[60] = 0,
-	};
 	struct weft_flow_key key;
 	u32 length;
 
-	weft_flow_parse(&key, plain, sizeof(plain));
+	weft_flow_parse(&key, flow_mpls, sizeof(flow_mpls));
 	KUNIT_EXPECT_EQ(test, key.outer.has, WEFT_FLOW_ETH | WEFT_FLOW_MPLS | WEFT_FLOW_IPV4 |
 			WEFT_FLOW_TCP);
 	KUNIT_EXPECT_EQ(test, ntohl(key.outer.mpls), 0x12345040);
 	KUNIT_EXPECT_EQ(test, ntohs(key.outer.dst_port), 80);
 	KUNIT_EXPECT_EQ(test, ntohs(key.outer.ether_type), ETH_P_MPLS_UC);
-	weft_flow_parse(&key, udp, sizeof(udp));
+	weft_flow_parse(&key, flow_mpls_udp, sizeof(flow_mpls_udp));
 	KUNIT_EXPECT_EQ(test, key.outer.has, WEFT_FLOW_ETH | WEFT_FLOW_IPV4 | WEFT_FLOW_UDP |
 			WEFT_FLOW_MPLS_UDP);
 	KUNIT_EXPECT_EQ(test, ntohl(key.tunnel_mpls), 0x9140);
 	KUNIT_EXPECT_EQ(test, key.inner.has, WEFT_FLOW_IPV6);
-	weft_flow_parse(&key, gre, sizeof(gre));
+	weft_flow_parse(&key, flow_mpls_gre, sizeof(flow_mpls_gre));
 	KUNIT_EXPECT_EQ(test, key.outer.has, WEFT_FLOW_ETH | WEFT_FLOW_IPV4 | WEFT_FLOW_GRE |
 			WEFT_FLOW_MPLS_GRE);
 	KUNIT_EXPECT_EQ(test, ntohl(key.tunnel_mpls), 0x9140);
 	KUNIT_EXPECT_EQ(test, key.inner.has, 0);
 	/* cut short in the label stack */
 	for (length = 14; length < 22; length++) {
-		weft_flow_parse(&key, plain, length);
+		weft_flow_parse(&key, flow_mpls, length);
 		KUNIT_EXPECT_EQ(test, key.outer.has, length < 18 ? WEFT_FLOW_ETH :
 				WEFT_FLOW_ETH | WEFT_FLOW_MPLS);
 	}
