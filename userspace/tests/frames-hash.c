@@ -153,7 +153,7 @@ static uint32_t oracle_hash(const struct input *in)
 	return hash;
 }
 
-int oracle(const struct traffic *t, uint64_t fields)
+uint32_t oracle_of(const struct traffic *t, uint64_t fields)
 {
 	struct input in = {};
 
@@ -161,5 +161,10 @@ int oracle(const struct traffic *t, uint64_t fields)
 		in = oracle_input(&t->outer, fields);
 	else if (t->tunnel != PLAIN)
 		in = oracle_input(&t->inner, fields);
-	return oracle_hash(&in) % (1 << LOG_TABLE) % WQS;
+	return oracle_hash(&in);
+}
+
+int oracle(const struct traffic *t, uint64_t fields)
+{
+	return oracle_of(t, fields) % (1 << LOG_TABLE) % WQS;
 }

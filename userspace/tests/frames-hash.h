@@ -37,6 +37,7 @@ struct traffic {
 struct packet random_packet(void);
 struct traffic random_traffic(void);
 uint32_t put_traffic(uint8_t *frame, const struct traffic *t);	/* returns its length */
+uint32_t oracle_of(const struct traffic *t, uint64_t fields);	/* returns the hash */
 int oracle(const struct traffic *t, uint64_t fields);	/* returns the number of the WQ */
 
 #endif /* TESTS_FRAMES_HASH_H */

@@ -213,6 +213,7 @@ void tso_frames(void)
 	tso_run(make_headers(true, false, ACK | CWR), 1441, 720, 0);
 	tso_run(make_headers(false, true, ACK | FIN), 60000, 1400, 2);
 	tso_run(make_headers(true, true, ACK), 100, 8, 1);
+	tso_run(make_headers(false, false, ACK), TSO_MAX, 1400, 4);
 	/* no more than one frame */
 	tso_run(make_headers(false, false, ACK | PSH), 1000, 1000, 1);
 	tso_run(make_headers(true, false, ACK), 1, 1000, 1);

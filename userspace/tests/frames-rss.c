@@ -501,6 +501,37 @@ void rss_fields(void)
 	spread_close(&s);
 }
 
+/* the largest table, where the upper bits of its index say which WQ */
+void rss_large(void)
+{
+	enum { LOG = 11, PER = (1 << LOG) / WQS };
+	static struct ibv_wq *entries[1 << LOG];
+	struct ibv_rwq_ind_table_init_attr attr = { .log_ind_tbl_size = LOG, .ind_tbl = entries };
+	struct ibv_rwq_ind_table *small;
+	struct traffic t;
+	struct spread s;
+	int i, length;
+
+	open_sides();
+	spread_open(&s);
+	for (i = 0; i < 1 << LOG; i++)
+		entries[i] = s.wq[i / PER];
+	small = s.table;
+	s.table = ibv_create_rwq_ind_table(b.ctx, &attr);
+	CHECK(s.table);
+	rss_make(&s, HASH_IPV4 | HASH_UDP);
+	srand(37);
+	for (i = 0; i < 100; i++) {
+		t = random_traffic();
+		length = put_traffic(a.buf, &t);
+		side_send(&a, 0, length, 0);
+		wq_got(s.wq[oracle_of(&t, HASH_IPV4 | HASH_UDP) % (1 << LOG) / PER], length);
+	}
+	rss_unmake(&s);
+	SAME(ibv_destroy_rwq_ind_table(small), 0);
+	spread_close(&s);
+}
+
 /* a frame for this WQ, of a QP that hashes the source address */
 static uint32_t frame_for(int wq)
 {

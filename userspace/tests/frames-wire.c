@@ -10,6 +10,7 @@
 #include <linux/virtio_net.h>
 #include <net/if.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -453,13 +454,24 @@ static bool listens(const uint8_t *mac)
 	return found;
 }
 
-static bool promiscuous(void)
+/* How many want all frames? The kernel itself is one if it cannot filter addresses of hosts. */
+static int promiscuity(void)
 {
 	char command[128];
+	FILE *pipe;
+	int num;
 
-	snprintf(command, sizeof(command), "ip -d link show %s | grep -q 'promiscuity 1'",
+	snprintf(command, sizeof(command), "ip -d link show %s | grep -o 'promiscuity [0-9]*'",
 		 own_name());
-	return !system(command);
+	pipe = popen(command, "r");
+	CHECK(pipe && fscanf(pipe, "promiscuity %d", &num) == 1);
+	pclose(pipe);
+	return num;
+}
+
+static bool promiscuous(void)
+{
+	return promiscuity();
 }
 
 /* The net device receives for a rule until the rule ends, also if the process does. */
@@ -511,7 +523,16 @@ static uint32_t below(uint32_t n)
 /* Damaged headers and lengths, with rules of all shapes: nothing but frames arrives, and all of it. */
 void wire_hostile(void)
 {
+	static const uint8_t types[][2] = {
+		{ 8, 0 }, { 8, 0 }, { 0x86, 0xdd }, { 0x81, 0 }, { 0x88, 0xa8 }, { 0x88, 0x47 },
+	};
+	static const uint16_t ports[] = { PORT_A, 4789, 6635 };
+	struct ibv_flow_spec_tunnel vxlan = {
+		.type = IBV_FLOW_SPEC_VXLAN_TUNNEL, .size = sizeof(vxlan),
+	};
+	struct ibv_flow_spec_gre gre = { .type = IBV_FLOW_SPEC_GRE, .size = sizeof(gre) };
 	struct rule sniffer = rule_new(IBV_FLOW_ATTR_SNIFFER);
+	struct rule in_vxlan = rule_new(IBV_FLOW_ATTR_NORMAL), in_gre = in_vxlan;
 	int num = repeat(500, 20000), i, j;
 	uint8_t frame[1514];
 	struct ibv_wc wc;
@@ -522,13 +543,20 @@ void wire_hostile(void)
 	steer(NULL, PORT_A, 0);
 	steer(mac_group, PORT_A, IBV_FLOW_ATTR_FLAGS_DONT_TRAP);
 	rule_make(&b, &sniffer);
+	rule_add(&in_vxlan, &vxlan, sizeof(vxlan));
+	in_vxlan.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+	rule_make(&b, &in_vxlan);
+	rule_add(&in_gre, &gre, sizeof(gre));
+	rule_make(&b, &in_gre);
 	for (i = 0; i < num; i++) {
-		length = frame_udp(frame, below(2) ? mac_unicast : mac_group, PORT_A, below(1400));
+		length = frame_udp(frame, below(2) ? mac_unicast : mac_group, ports[below(3)],
+				   below(1400));
+		memcpy(frame + 12, types[below(ARRAY_SIZE(types))], 2);
+		if (!below(4))
+			frame[23] = IPPROTO_GRE;
 		for (j = below(4); j; j--)
-			frame[below(60)] = below(256);
-		frame[12] = (uint8_t[]){ 8, 0x86, 0x81, 0x88 }[below(4)];
-		frame[13] = (uint8_t[]){ 0, 0xdd, 0, 0xa8 }[below(4)];
-		for (j = 0; j < 2; j++)
+			frame[below(80)] = below(256);
+		for (j = 0; j < 4; j++)
 			side_recv(&b, j, SLOT);
 		/* an interface refuses what has no header, and the stack drops more */
 		send(wire, frame, 14 + below(length - 13), 0);
@@ -551,29 +579,63 @@ static void run(const char *format)
 	SAME(system(command), 0);
 }
 
+/* a frame that one rule takes and a sniffer sees: both have it, and one that leaves is dropped */
+static void has_rules(struct side *sniffer, const uint8_t *frame, uint32_t length)
+{
+	struct pollfd ready = { packet_socket(wire_name(), LEGACY_TYPE, false), POLLIN };
+
+	side_recv(&b, 0, SLOT);
+	side_recv(sniffer, 0, SLOT);
+	wire_send(frame, length);
+	side_got(&b, 0, length);
+	side_got(sniffer, 0, length);
+	memcpy(b.buf + SLOT, mac_unicast, ETH_ALEN);
+	b.buf[SLOT + 12] = LEGACY_TYPE >> 8;
+	b.buf[SLOT + 13] = LEGACY_TYPE & 0xff;
+	side_send(&b, 1, 60, 0);
+	SAME(poll(&ready, 1, QUIET_MS), 0);
+	expect_no_wc(sniffer->cq);
+	close(ready.fd);
+}
+
 /* The net device goes to another namespace and comes back; it goes down and up. */
 void wire_moves(void)
 {
+	struct ibv_flow_spec_eth type = {
+		.type = IBV_FLOW_SPEC_ETH, .size = sizeof(type),
+		.val.ether_type = htons(LEGACY_TYPE), .mask.ether_type = 0xffff,
+	};
+	struct rule all = rule_new(IBV_FLOW_ATTR_SNIFFER), drop = rule_new(IBV_FLOW_ATTR_NORMAL);
+	struct ibv_flow *sniffs;
 	uint8_t frame[200];
 	uint32_t length;
+	struct side c;
+	int before;
 
 	open_wire();
+	side_open(&c);
 	steer(mac_unicast, 0, 0);
 	steer(mac_group, 0, 0);
+	sniffs = rule_make(&c, &all);
+	drop.attr.flags = IBV_FLOW_ATTR_FLAGS_EGRESS;
+	rule_add(&drop, &type, sizeof(type));
+	rule_drop(&drop);
+	rule_make(&c, &drop);
+	before = promiscuity();
+	CHECK(before);
 	length = frame_udp(frame, mac_group, PORT_A, 30);
 	run("ip netns add weft-frames && ip link set %s netns weft-frames");
 	run("ip netns exec weft-frames ip link set %s up");
 	sleep_ms(500);
-	side_recv(&b, 0, SLOT);
-	wire_send(frame, length);
-	side_got(&b, 0, length);
+	has_rules(&c, frame, length);
 	run("ip netns exec weft-frames ip link set %s netns 1 && ip netns del weft-frames");
 	run("ip link set %s up");
 	sleep_ms(500);
 	CHECK(listens(mac_group));
-	side_recv(&b, 1, SLOT);
-	wire_send(frame, length);
-	side_got(&b, 1, length);
+	SAME(promiscuity(), before);
+	has_rules(&c, frame, length);
+	SAME(ibv_destroy_flow(sniffs), 0);
+	SAME(promiscuity(), before - 1);
 	run("ip link set %s down");
 	/* not sent, but the work request completes */
 	frame_udp(b.buf, mac_unicast, PORT_A, 30);
@@ -583,4 +645,63 @@ void wire_moves(void)
 	side_recv(&b, 2, SLOT);
 	wire_send(frame, length);
 	side_got(&b, 2, length);
+}
+
+/* One of the rules of wire_churn(): a port, by specs of one of four shapes. */
+static struct ibv_flow *churn_rule(int port, int shape)
+{
+	struct ibv_flow_spec_ipv4 from = {
+		.type = IBV_FLOW_SPEC_IPV4, .size = sizeof(from),
+		.val.src_ip = inet_addr("10.10.9.2"), .mask.src_ip = ~0,
+	};
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+
+	if (shape & 1)
+		rule_mac(&rule, mac_unicast);
+	if (shape & 2)
+		rule_add(&rule, &from, sizeof(from));
+	rule_udp(&rule, PORT_A + port);
+	rule_tag(&rule, 1 + port);
+	return rule_make(&b, &rule);
+}
+
+/* Rules come and go while frames arrive: each frame that a QP gets is one that the rule matches. */
+void wire_churn(void)
+{
+	enum { PORTS = 16, SHAPES = 4 };
+	struct ibv_flow *flows[PORTS][SHAPES] = {}, **flow;
+	int num = repeat(400, 10000), i, port, shape, got = 0;
+	struct ibv_poll_cq_attr poll = {};
+	const uint8_t *at;
+	uint8_t frame[60];
+	pid_t pid;
+
+	open_wire();
+	pid = fork();
+	CHECK(pid >= 0);
+	for (i = 0; !pid; i++) {
+		frame_udp(frame, mac_unicast, PORT_A + i % PORTS, 10);
+		send(wire, frame, 52, 0);
+	}
+	for (i = 0; i < SLOTS; i++)
+		side_recv(&b, i, SLOT);
+	for (i = 0; i < num; i++) {
+		port = below(PORTS);
+		shape = below(SHAPES);
+		flow = &flows[port][shape];
+		if (*flow)
+			SAME(ibv_destroy_flow(*flow), 0);
+		*flow = *flow ? NULL : churn_rule(port, shape);
+		while (!ibv_start_poll(b.cq_ex, &poll)) {
+			SAME(b.cq_ex->status, IBV_WC_SUCCESS);
+			at = b.buf + b.cq_ex->wr_id * SLOT;
+			SAME(ibv_wc_read_flow_tag(b.cq_ex), 1 + (at[36] << 8 | at[37]) - PORT_A);
+			side_recv(&b, b.cq_ex->wr_id, SLOT);
+			ibv_end_poll(b.cq_ex);
+			got++;
+		}
+	}
+	SAME(kill(pid, SIGKILL), 0);
+	SAME(waitpid(pid, NULL, 0), pid);
+	CHECK(got);
 }

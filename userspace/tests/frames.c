@@ -381,6 +381,19 @@ static void needs_net_raw(void)
 	REFUSED(ibv_create_flow(a.qp, &rule.attr), EPERM);
 }
 
+/* $EXPECT: may a process of this user and namespace have frames? By itself: root may. */
+static void net_raw_here(void)
+{
+	int error = getenv("EXPECT") ? atoi(getenv("EXPECT")) : 0;
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RAW_PACKET, .cap = { .max_recv_wr = 1, .max_recv_sge = 1 },
+	};
+
+	init.send_cq = ibv_create_cq(ctx, 1, NULL, NULL, 0);
+	init.recv_cq = init.send_cq;
+	REFUSED(ibv_create_qp(pd, &init) ? 0 : -1, error);
+}
+
 /* ---- frames ---- */
 
 static void lengths(void)
@@ -852,15 +865,17 @@ static void removed(void)
 }
 
 TESTS(
-	TEST(says_what_it_can), TEST(states), TEST(queues), TEST(needs_net_raw), TEST(lengths),
+	TEST(says_what_it_can), TEST(states), TEST(queues), TEST(needs_net_raw), TEST(net_raw_here),
+	TEST(lengths),
 	TEST(lists), TEST(receives), TEST(receives_in_rtr), TEST(own_context), TEST(checksums),
 	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(wq_shapes),
+	TEST(one_sided), TEST(paced), TEST(specs), TEST(random_rules),
 	TEST(priorities), TEST(tags), TEST(labels), TEST(refused_rules), TEST(counts_frames),
 	TEST(counters_refused), TEST(churns_rules), TEST(many_rules), TEST(removed),
 	TEST(rss_caps), TEST(wq_refused), TEST(rss_refused), TEST(rss_objects), TEST(wq_states),
-	TEST(wq_posts), TEST(rss_fields), TEST(rss_moves), TEST(rss_single), TEST(rss_fatal),
-	TEST(rss_churn), TEST(rss_removed),
+	TEST(wq_posts), TEST(rss_fields), TEST(rss_large), TEST(rss_moves), TEST(rss_single),
+	TEST(rss_fatal), TEST(rss_churn), TEST(rss_removed),
 	TEST(wire_in), TEST(wire_out), TEST(wire_tags), TEST(wire_aggregates), TEST(wire_host),
 	TEST(wire_reserved), TEST(wire_sniffer), TEST(wire_defaults), TEST(wire_filters),
-	TEST(wire_hostile), TEST(wire_tso), TEST(wire_egress), TEST(wire_moves)
+	TEST(wire_hostile), TEST(wire_churn), TEST(wire_tso), TEST(wire_egress), TEST(wire_moves)
 )

@@ -76,6 +76,12 @@ void counts_frames(void);
 void counters_refused(void);
 void churns_rules(void);
 
+/* frames-match.c; random_rules() wants $WEFT_WIRE */
+void specs(void);
+void random_rules(void);
+void one_sided(void);
+void paced(void);
+
 /* frames-wire.c: with a net device of the other end of the cable, $WEFT_WIRE */
 void wire_in(void);
 void wire_out(void);
@@ -89,6 +95,7 @@ void wire_defaults(void);
 void wire_filters(void);
 void wire_hostile(void);
 void wire_moves(void);
+void wire_churn(void);
 
 /* frames-rss.c: WQs, indirection tables and RSS QPs */
 void rss_caps(void);
@@ -98,6 +105,7 @@ void rss_objects(void);
 void wq_states(void);
 void wq_posts(void);
 void rss_fields(void);
+void rss_large(void);
 void rss_moves(void);
 void rss_single(void);
 void rss_fatal(void);
