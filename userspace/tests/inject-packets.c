@@ -3,6 +3,7 @@
 #include "inject.h"
 
 #include <arpa/inet.h>
+#include <poll.h>
 
 static struct end a, b;
 
@@ -313,6 +314,123 @@ void changed_fields(void)
 	unmake_wire();
 }
 
+/* of a datagram: the sender that its receiver sees */
+void changed_datagrams(void)
+{
+	struct ibv_wc wc;
+	int wire;
+
+	for (wire = 1; wire >= 0; wire--) {
+		force_packets(wire);
+		make_pair(&a, &b, CONF(.type = IBV_QPT_UD));
+		rule("packet qp=%u n=1 set=src-qp:0x1234", b.qp->qp_num);
+		post_recv(&b, 7, 0, 200);
+		post_recv(&b, 8, 0, 200);
+		post(&a, to_ah(swr(&a, 1, IBV_WR_SEND, 0, 100), ah_to(gid4, gid4), &b));
+		expect_ok(a.scq, 1);
+		wc = expect_ok(b.rcq, 7);
+		SAME(wc.src_qp, wire ? 0x1234 : a.qp->qp_num);
+		post(&a, to_ah(swr(&a, 2, IBV_WR_SEND, 0, 100), ah_to(gid4, gid4), &b));
+		expect_ok(a.scq, 2);
+		wc = expect_ok(b.rcq, 8);
+		SAME(wc.src_qp, a.qp->qp_num);
+		unmake_wire();
+	}
+}
+
+/* @e's completion event of a solicited receive has come, or comes within @ms */
+static bool is_solicited(struct end *e, int ms)
+{
+	struct pollfd fd = { .fd = e->conf.channel->fd, .events = POLLIN };
+	struct ibv_cq *cq;
+	void *context;
+
+	if (!poll(&fd, 1, ms))
+		return false;
+	SAME(ibv_get_cq_event(e->conf.channel, &cq, &context), 0);
+	CHECK(cq == e->rcq);
+	ibv_ack_cq_events(cq, 1);
+	return true;
+}
+
+/* The bits SE and AckReq, the MSN of an acknowledge, the key that a SEND invalidates. */
+void solicited_and_asked(void)
+{
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(ctx);
+	struct ibv_send_wr *wr;
+	struct ibv_mw *mw;
+	struct ibv_mr *mr;
+	uint64_t retransmits;
+	uint32_t key;
+	int i;
+
+	CHECK(channel);
+	make_wire(CONF(.timeout = 12, .channel = channel));
+	for (i = 0; i < 4; i++) {
+		/* nobody asks for the event, and a rule does; somebody asks, and a rule does not */
+		if (i % 2)
+			rule("packet qp=%u opcode=send set=se:%d", b.qp->qp_num, i == 1);
+		SAME(ibv_req_notify_cq(b.rcq, 1), 0);
+		post_recv(&b, 9, 0, 100);
+		wr = swr(&a, i, IBV_WR_SEND, 0, 100);
+		wr->send_flags |= i >= 2 ? IBV_SEND_SOLICITED : 0;
+		post(&a, wr);
+		expect_ok(a.scq, i);
+		expect_ok(b.rcq, 9);
+		SAME(is_solicited(&b, i == 1 || i == 2 ? 10000 : 100), i == 1 || i == 2);
+		if (i % 2)
+			rule("clear");
+	}
+	/* Without its AckReq a request is not acknowledged before it comes again. */
+	sleep_ms(20);
+	retransmits = counter("retransmits");
+	rule("packet qp=%u opcode=write n=1 set=ackreq:0", b.qp->qp_num);
+	post(&a, at(swr(&a, 5, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_ok(a.scq, 5);
+	SAME(fired(), 1);
+	sleep_ms(20);
+	CHECK(counter("retransmits") > retransmits);
+	rule("clear");
+	/* An acknowledge of another message number is one all the same, as its PSN is right. */
+	rule("packet qp=%u opcode=ack n=1 set=msn:0x123456", a.qp->qp_num);
+	post(&a, at(swr(&a, 6, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_ok(a.scq, 6);
+	SAME(fired(), 1);
+	rule("clear");
+	/* the key of SEND with invalidate: the one that the rule has is none of a window */
+	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+	mr = ibv_reg_mr(pd, b.buf, BUF, ACCESS_ALL | IBV_ACCESS_MW_BIND);
+	CHECK(mw && mr);
+	wr = bind_wr(&b, 1, mw, mr, 100);
+	key = wr->bind_mw.rkey;
+	post(&b, wr);
+	expect_ok(b.scq, 1);
+	rule("packet qp=%u opcode=send-inv n=1 set=inv:0x7fffff00", b.qp->qp_num);
+	post_recv(&b, 9, 0, 100);
+	wr = swr(&a, 7, IBV_WR_SEND_WITH_INV, 0, 100);
+	wr->invalidate_rkey = key;
+	post(&a, wr);
+	expect_wc(a.scq, 7, IBV_WC_REM_ACCESS_ERR);
+	SAME(fired(), 1);
+	rule("clear");
+	force_packets(false);
+}
+
+/* An address as a rule has it: of IPv4, of IPv6, or a GID. */
+static const char *address(int index)
+{
+	static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
+	static char text[INET6_ADDRSTRLEN];
+	union ibv_gid gid;
+
+	SAME(ibv_query_gid(ctx, 1, index, &gid), 0);
+	if (memcmp(gid.raw, mapped, sizeof(mapped)))
+		CHECK(inet_ntop(AF_INET6, gid.raw, text, sizeof(text)));
+	else
+		CHECK(inet_ntop(AF_INET, gid.raw + sizeof(mapped), text, sizeof(text)));
+	return text;
+}
+
 /* by the address that a packet is from, and by the time since the rule was added */
 void peers_and_times(void)
 {
@@ -323,7 +441,7 @@ void peers_and_times(void)
 	send_three(1);
 	SAME(fired(), 0);
 	rule("clear");
-	rule("packet qp=%u peer=10.9.0.1 n=1 drop", b.qp->qp_num);
+	rule("packet qp=%u peer=%s n=1 drop", b.qp->qp_num, address(gid4));
 	send_three(2);
 	SAME(fired(), 1);
 	rule("clear");
@@ -331,7 +449,7 @@ void peers_and_times(void)
 	send_three(8);
 	SAME(fired(), 0);
 	rule("clear");
-	rule("packet dir=out qp=%u peer=10.9.0.1 n=1 drop", a.qp->qp_num);
+	rule("packet dir=out qp=%u peer=%s n=1 drop", a.qp->qp_num, address(gid4));
 	send_three(9);
 	SAME(fired(), 1);
 	rule("clear");
@@ -352,6 +470,42 @@ void peers_and_times(void)
 	sleep_ms(15);
 	post(&a, at(swr(&a, 5, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	expect_wc(a.scq, 5, IBV_WC_GENERAL_ERR);
+	unmake_wire();
+}
+
+/* A message of three packets loses its second one, by its PSN; with IPv6; the retry of what was lost. */
+void message_matches(void)
+{
+	make_wire(CONF(.timeout = 12));
+	rule("packet qp=%u position=only opcode=send drop", b.qp->qp_num);
+	send_three(1);
+	SAME(fired(), 0);
+	rule("clear");
+	rule("packet qp=%u psn=%u opcode=send n=1 drop", b.qp->qp_num, (a.psn + 4) & 0xffffff);
+	send_three(2);
+	SAME(fired(), 1);
+	rule("clear");
+	rule("packet dir=out qp=%u opcode=send attempt=retry n=1 drop", a.qp->qp_num);
+	send_three(3);
+	SAME(fired(), 0);
+	rule("packet dir=out qp=%u opcode=send n=2 drop", a.qp->qp_num);
+	send_three(4);
+	SAME(fired(), 1);
+	unmake_wire();
+	make_wire(CONF(.timeout = 12, .gid = gid6));
+	rule("packet qp=%u peer=%s n=1 drop", b.qp->qp_num, address(gid6));
+	send_three(5);
+	SAME(fired(), 1);
+	rule("clear");
+	rule("packet dir=out qp=%u peer=%s n=1 drop", a.qp->qp_num, address(gid6));
+	send_three(6);
+	SAME(fired(), 1);
+	if (gid6 != gid4) {
+		rule("clear");
+		rule("packet peer=%s drop", address(gid4));
+		send_three(7);
+		SAME(fired(), 0);
+	}
 	unmake_wire();
 }
 

@@ -264,6 +264,160 @@ static void each_verb(void)
 
 static const struct {
 	const char *name;
+	int error;
+} errnos[] = {
+#define ERRNO(_error) { #_error, _error }
+	ERRNO(EACCES), ERRNO(EAGAIN), ERRNO(EBUSY), ERRNO(EFAULT), ERRNO(EINTR), ERRNO(EINVAL),
+	ERRNO(EIO), ERRNO(EMFILE), ERRNO(ENETUNREACH), ERRNO(ENODEV), ERRNO(ENOENT),
+	ERRNO(ENOMEM), ERRNO(ENOSPC), ERRNO(EOPNOTSUPP), ERRNO(EPERM), ERRNO(ETIMEDOUT),
+};
+
+/* each error that a rule can name, as the program gets it */
+static void each_errno(void)
+{
+	struct ibv_cq *cq;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(errnos); i++) {
+		rule("verb verb=create_cq n=1 fail=%s", errnos[i].name);
+		REFUSED(ibv_create_cq(ctx, 4, NULL, NULL, 0), errnos[i].error);
+		SAME(fired(), 1);
+		cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+		CHECK(cq);
+		SAME(ibv_destroy_cq(cq), 0);
+		rule("clear");
+	}
+}
+
+/* a group of the local network, and its LID on InfiniBand */
+static int attach(struct end *e)
+{
+	const union ibv_gid group = { .raw = { 0xff, 0x12, 0x40, 0x1b, 0xff, 0xff, [15] = 9 } };
+	const bool roce = port.link_layer == IBV_LINK_LAYER_ETHERNET;
+	const union ibv_gid mapped = {
+		.raw = { [10] = 0xff, [11] = 0xff, [12] = 239, 1, 2, 9 },
+	};
+
+	return ibv_attach_mcast(e->qp, roce ? &mapped : &group, roce ? 0 : 0xc009);
+}
+
+/* the device opened once more, a region that changes, a group: with and without the rule */
+static void more_verbs(void)
+{
+	struct ibv_context *other;
+	struct ibv_mr *mr;
+
+	make(&a, CONF(.type = IBV_QPT_UD));
+	to_ready(&a);
+	rule("verb verb=alloc_ucontext n=1 fail=EACCES");
+	REFUSED(ibv_open_device(ctx->device), EACCES);
+	other = ibv_open_device(ctx->device);
+	CHECK(other);
+	SAME(ibv_close_device(other), 0);
+	mr = ibv_reg_mr(pd, a.buf, 100, 0);
+	CHECK(mr);
+	rule("verb verb=rereg_mr n=1 fail=EAGAIN");
+	errno = 0;
+	SAME(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE),
+	     IBV_REREG_MR_ERR_CMD);
+	SAME(errno, EAGAIN);
+	SAME(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, IBV_ACCESS_LOCAL_WRITE),
+	     0);
+	rule("verb verb=attach_mcast qp=%u n=1 fail=ENOSPC", a.qp->qp_num);
+	SAME(attach(&a), ENOSPC);
+	rule("clear");
+	/* the verb does more than one thing, and what it has done so far is undone */
+	rule("alloc name=group comm=inject n=1 fail=ENOMEM");
+	SAME(attach(&a), ENOMEM);
+	SAME(fired(), 1);
+	SAME(attach(&a), 0);
+	rule("clear");
+}
+
+/* of modify_qp a rule can be for one state */
+static void each_state(void)
+{
+	static const struct {
+		const char *name;
+		enum ibv_qp_state state;
+	} states[] = {
+		{ "INIT", IBV_QPS_INIT }, { "RTR", IBV_QPS_RTR }, { "RTS", IBV_QPS_RTS },
+		{ "SQD", IBV_QPS_SQD }, { "ERR", IBV_QPS_ERR }, { "RESET", IBV_QPS_RESET },
+	};
+	struct ibv_qp_attr attr;
+	size_t i, j;
+	int mask;
+
+	make(&a, CONF());
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		for (j = 0; j < ARRAY_SIZE(states); j++)
+			rule("verb verb=modify_qp state=%s n=1 fail=%s", states[j].name,
+			     j == i ? "ETIMEDOUT" : "EIO");
+		attr = step_attr(&a, states[i].state == IBV_QPS_RTR ? &a : NULL, states[i].state);
+		mask = step_mask(&a, states[i].state);
+		SAME(ibv_modify_qp(a.qp, &attr, mask), ETIMEDOUT);
+		SAME(ibv_modify_qp(a.qp, &attr, mask), 0);
+		rule("clear");
+	}
+}
+
+/* A responder without memory for its answers drops the READ or atomic, which comes again. */
+static void no_replay(void)
+{
+	const bool packets = packets_forced();
+
+	make_pair(&a, &b, CONF(.timeout = 12));
+	rule("alloc name=replay comm=inject times=2 fail=ENOMEM");
+	fill(b.buf, 3000, 5);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_READ, 0, 3000), &b, 0));
+	expect_ok(a.scq, 1);
+	check_filled(a.buf, 3000, 5);
+	/* the local link keeps no answers, as none is lost */
+	SAME(fired(), packets ? 2 : 0);
+	rule("clear");
+	unmake(&a);
+	unmake(&b);
+	make_pair(&a, &b, CONF(.timeout = 12));
+	rule("alloc name=replay comm=inject n=1 fail=ENOMEM");
+	*(uint64_t *)b.buf = 5;
+	post(&a, at(swr(&a, 2, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8), &b, 0));
+	expect_ok(a.scq, 2);
+	SAME(*(uint64_t *)a.buf, 5);
+	SAME(fired(), packets ? 1 : 0);
+	rule("clear");
+}
+
+/* rules of verbs, CQs and allocations have a time, too */
+static void each_time(void)
+{
+	static const char *const rules[] = {
+		"verb verb=create_cq after=%s fail=ENOSPC", "verb verb=create_cq for=%s fail=ENOSPC",
+		"alloc name=ring after=%s fail=ENOMEM", "alloc name=ring for=%s fail=ENOMEM",
+	};
+	struct ibv_cq *cq;
+	bool within;
+	size_t i;
+	int j;
+
+	for (i = 0; i < ARRAY_SIZE(rules); i++) {
+		within = strstr(rules[i], "for");
+		for (j = 0; j < 2; j++) {
+			/* the time is over, or has hardly begun */
+			rule(rules[i], j ? "50s" : "10ms");
+			sleep_ms(j ? 0 : 30);
+			errno = 0;
+			cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+			SAME(!cq, within == !!j);
+			SAME(fired(), within == !!j);
+			if (cq)
+				SAME(ibv_destroy_cq(cq), 0);
+			rule("clear");
+		}
+	}
+}
+
+static const struct {
+	const char *name;
 	enum ibv_event_type type;
 } events[] = {
 	{ "QP_FATAL", IBV_EVENT_QP_FATAL }, { "QP_REQ_ERR", IBV_EVENT_QP_REQ_ERR },
@@ -394,8 +548,10 @@ static void random_texts(void)
 		"@", "packet", "request", "verb", "event", "clear", "qp=", "1", "0", "drop", "=",
 		"delay=", "5ms", "complete=", "GENERAL_ERR", "fail=", "ENOMEM", "verb=", "reg_mr",
 		"n=", "chance=", "0.5", "\n", " ", "#", "QP_FATAL", "PORT_ERR", "\xff", "\t",
-		"release", "peer=", "::1", "10.9.0.1", "after=", "for=", "port", "up", "hold", "truncate=", "dir=", "out",
-		"set=", "psn:", "rkey:", "opcode=", "send", "rnr=", "cq-overrun", "CQ_ERR", "cq", "cqn=", "lose-event", "ce",
+		"release", "peer=", "::1", "10.9.0.1", "after=", "for=", "port", "up", "hold",
+		"truncate=", "dir=", "out",
+		"set=", "psn:", "rkey:", "opcode=", "send", "rnr=", "cq-overrun", "CQ_ERR", "cq",
+		"cqn=", "lose-event", "ce",
 	};
 	const char *seed = getenv("WEFT_SEED");
 	unsigned int state = seed && *seed ? atoi(seed) : (unsigned int)time(NULL);
@@ -505,6 +661,15 @@ static void lost_events(void)
 		rule("clear");
 		SAME(ibv_modify_cq(a.scq, &later), 0);
 	}
+	for (i = 0; i < 2; i++) {
+		rule("cq comm=inject %s lose-event", i ? "for=50s" : "after=50s");
+		SAME(ibv_req_notify_cq(a.scq, 0), 0);
+		post(&a, at(swr(&a, 5, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		SAME(has_event(channel, a.scq, i ? 200 : 10000), !i);
+		expect_ok(a.scq, 5);
+		SAME(fired(), i);
+		rule("clear");
+	}
 	/* without a request for an event there is none to lose */
 	rule("cq comm=inject lose-event");
 	post(&a, at(swr(&a, 4, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
@@ -532,10 +697,13 @@ static void removed(void)
 
 TESTS(
 	TEST(each_status), TEST(send_queue_error), TEST(what_matches), TEST(delayed_requests),
-	TEST(each_verb), TEST(each_event), TEST(refused_texts), TEST(random_texts),
+	TEST(each_verb), TEST(each_errno), TEST(more_verbs), TEST(each_state), TEST(each_time),
+	TEST(no_replay), TEST(each_event), TEST(refused_texts), TEST(random_texts),
 	TEST(rules_change), TEST(lost_packets), TEST(lost_retries), TEST(twice_and_late),
 	TEST(bad_data), TEST(each_nak), TEST(refused_requests), TEST(held_packets),
-	TEST(changed_fields), TEST(peers_and_times),
+	TEST(changed_fields), TEST(changed_datagrams), TEST(solicited_and_asked),
+	TEST(peers_and_times), TEST(request_opcodes), TEST(packet_opcodes), TEST(packet_matches),
+	TEST(unreliable_matches), TEST(xrc_matches), TEST(message_matches),
 	TEST(leaving_packets), TEST(port_down), TEST(overrun), TEST(lost_events),
 	TEST(marked_packets), TEST(removed)
 )

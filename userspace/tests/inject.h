@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Injection rules: inject.c has the cases, inject-packets.c those about packets. */
+/*
+ * Injection rules: inject.c has the cases, inject-packets.c those about packets, inject-matches.c
+ * those about what matches.
+ */
 #ifndef TESTS_INJECT_H
 #define TESTS_INJECT_H
 
@@ -22,6 +25,14 @@ void changed_fields(void);
 void peers_and_times(void);
 void leaving_packets(void);
 void port_down(void);
+void request_opcodes(void);
+void packet_opcodes(void);
+void packet_matches(void);
+void unreliable_matches(void);
+void xrc_matches(void);
+void message_matches(void);
+void solicited_and_asked(void);
+void changed_datagrams(void);
 void marked_packets(void);
 
 #endif /* TESTS_INJECT_H */
