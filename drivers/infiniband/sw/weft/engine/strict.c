@@ -112,7 +112,7 @@ static enum weft_fault strict_destination(struct weft_qp *qp, const struct weft_
 	if (slot->op->flags & WEFT_OPF_LOCAL)
 		return WEFT_FAULT_NONE;
 	if (weft_qp_is_ud(qp) && (!weft_ah_lookup(qp->dev, sqe->ud.ah_id, qp->pd, &av) ||
-				  av.multicast || !av.target || qpn < WEFT_MIN_QPN))
+				  av.multicast || !weft_av_target(&av) || qpn < WEFT_MIN_QPN))
 		return WEFT_FAULT_NONE;
 	if (!weft_qp_is_ud(qp) && !weft_av_target(&qp->av))
 		return WEFT_FAULT_NONE;
