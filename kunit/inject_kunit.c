@@ -247,7 +247,7 @@ static const char * const inject_words[] = {
 	"cq", "alloc", "name=", "ring", "packet drop", "request complete=", "qp=5", "peer=",
 	"10.1.1.1", "fd00::1", "set=", "psn:5", "truncate=", "hold", "dir=", "out", "after=",
 	"for=", "5-9", "lose-event", "overrun", "fail=", "chance=0.", "every=", "delay=", "nak=",
-	"service=",
+	"service=", "ce", "cqn=", "cq-overrun",
 };
 
 static void inject_append(char text[INJECT_LONGEST], const char *word)

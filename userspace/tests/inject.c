@@ -551,7 +551,7 @@ static void random_texts(void)
 		"release", "peer=", "::1", "10.9.0.1", "after=", "for=", "port", "up", "hold",
 		"truncate=", "dir=", "out",
 		"set=", "psn:", "rkey:", "opcode=", "send", "rnr=", "cq-overrun", "CQ_ERR", "cq",
-		"cqn=", "lose-event", "ce",
+		"cqn=", "lose-event", "ce", "alloc", "name=", "bad-icrc", "nak=", "duplicate",
 	};
 	const char *seed = getenv("WEFT_SEED");
 	unsigned int state = seed && *seed ? atoi(seed) : (unsigned int)time(NULL);
@@ -705,5 +705,5 @@ TESTS(
 	TEST(peers_and_times), TEST(request_opcodes), TEST(packet_opcodes), TEST(packet_matches),
 	TEST(unreliable_matches), TEST(xrc_matches), TEST(message_matches),
 	TEST(leaving_packets), TEST(port_down), TEST(overrun), TEST(lost_events),
-	TEST(marked_packets), TEST(removed)
+	TEST(marked_packets), TEST(removed), TEST(random_rules)
 )

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Injection rules: inject.c has the cases, inject-packets.c those about packets, inject-matches.c
- * those about what matches.
+ * those about what matches, and inject-random.c rules without a purpose.
  */
 #ifndef TESTS_INJECT_H
 #define TESTS_INJECT_H
@@ -31,6 +31,7 @@ void packet_matches(void);
 void unreliable_matches(void);
 void xrc_matches(void);
 void message_matches(void);
+void random_rules(void);
 void solicited_and_asked(void);
 void changed_datagrams(void);
 void marked_packets(void);
