@@ -3,27 +3,30 @@
  * Wrong programs. Each makes one mistake and prints "MISTAKE qp NUMBER vendor_err NUMBER", of the
  * queue pair that suffers; a script asks weft-why about it.
  */
-#include "lib.h"
+#include "why.h"
 
 #include <arpa/inet.h>
-#include <rdma/weft-why.h>
 #include <signal.h>
 
 static struct end a, b;
 
-/* the mistake is made; what is left of it is for the script */
-static void made(const char *mistake, const struct end *e, uint32_t reason)
+void made(const char *mistake, uint32_t qpn, uint32_t reason)
 {
-	printf("%s qp %u vendor_err %u\n", mistake, e->qp->qp_num, reason);
+	printf("%s qp %u vendor_err %u\n", mistake, qpn, reason);
 }
 
-/* @wr fails at @a, for this reason */
+void fails_at(struct end *e, const char *mistake, struct ibv_send_wr *wr,
+	      enum ibv_wc_status status, uint32_t reason)
+{
+	post(e, wr);
+	SAME(expect_wc(e->scq, wr->wr_id, status).vendor_err, reason);
+	made(mistake, e->qp->qp_num, reason);
+}
+
 static void fails(const char *mistake, struct ibv_send_wr *wr, enum ibv_wc_status status,
 		  uint32_t reason)
 {
-	post(&a, wr);
-	SAME(expect_wc(a.scq, wr->wr_id, status).vendor_err, reason);
-	made(mistake, &a, reason);
+	fails_at(&a, mistake, wr, status, reason);
 }
 
 static void write_to(const char *mistake, uint32_t rkey, uint64_t addr, uint32_t length,
@@ -253,7 +256,7 @@ static void wrong_pkey(void)
 	attr = step_attr(&a, NULL, IBV_QPS_INIT);
 	attr.pkey_index = 1;
 	SAME(ibv_modify_qp(a.qp, &attr, step_mask(&a, IBV_QPS_INIT)), EINVAL);
-	made("wrong_pkey", &a, 0);
+	made("wrong_pkey", a.qp->qp_num, 0);
 }
 
 static void wrong_qkey(void)
@@ -269,7 +272,7 @@ static void wrong_qkey(void)
 	post(&a, wr);
 	expect_ok(a.scq, 7);
 	expect_no_wc(b.rcq);
-	made("wrong_qkey", &a, WEFT_FAULT_QKEY);
+	made("wrong_qkey", a.qp->qp_num, WEFT_FAULT_QKEY);
 }
 
 static void no_receive(void)
@@ -352,7 +355,7 @@ static void full_cq(void)
 	for (i = 0; i < 12; i++)
 		post(&a, at(swr(&a, i, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	expect_state(&a, IBV_QPS_ERR);
-	made("full_cq", &a, WEFT_FAULT_CQ_OVERRUN);
+	made("full_cq", a.qp->qp_num, WEFT_FAULT_CQ_OVERRUN);
 }
 
 static void dry_srq(void)
@@ -423,7 +426,7 @@ static void waiting(void)
 		return;
 	make_pair(&a, &b, CONF(.rnr_timer = 0));
 	post(&a, swr(&a, 7, IBV_WR_SEND, 0, 100));
-	made("waiting", &a, 0);
+	made("waiting", a.qp->qp_num, 0);
 	sleep_ms(60000);
 }
 
@@ -434,5 +437,10 @@ TESTS(
 	TEST(wrong_state), TEST(other_peer), TEST(port_down), TEST(wrong_psn), TEST(other_partition), TEST(wrong_pkey), TEST(wrong_qkey),
 	TEST(no_receive), TEST(short_receive), TEST(misaligned_atomic), TEST(dead_peer),
 	TEST(full_cq), TEST(dry_srq), TEST(wrong_gid), TEST(foreign_gid),
-	TEST(flood), TEST(waiting),
+	TEST(flood), TEST(waiting), TEST(no_credit), TEST(short_atomic), TEST(foreign_handle),
+	TEST(bind_refused), TEST(no_resources), TEST(foreign_window), TEST(immediate_not_enabled),
+	TEST(local_domain), TEST(local_right), TEST(local_range), TEST(receive_key),
+	TEST(receive_domain), TEST(receive_right), TEST(immediate_key), TEST(immediate_domain),
+	TEST(immediate_right), TEST(immediate_range), TEST(no_srq), TEST(bad_request),
+	TEST(dropped_message), TEST(dropped_datagram),
 )
