@@ -81,6 +81,32 @@ static void long_buffer(void)
 	told("long_buffer", a.qp->qp_num);
 }
 
+/* The acknowledge is late, by a rule, and the memory is gone before it. The local link has none. */
+static void deregistered(void)
+{
+	const char *path = "/sys/kernel/debug/weft/inject";
+	struct ibv_mr *mr;
+	struct ibv_send_wr *wr;
+	char line[128];
+
+	make_pair(&a, &b, CONF(.timeout = 18));
+	mr = ibv_reg_mr(pd, a.buf, BUF, ACCESS_ALL);
+	CHECK(mr);
+	snprintf(line, sizeof(line), "%s packet qp=%u opcode=ack n=1 delay=500ms\n",
+		 ibv_get_device_name(ctx->device), a.qp->qp_num);
+	write_text(path, line);
+	wr = at(swr(&a, 7, IBV_WR_RDMA_WRITE, 0, 100), &b, 0);
+	wr->sg_list->lkey = mr->lkey;
+	fill(a.buf, 100, 1);
+	post(&a, wr);
+	sleep_ms(100);
+	check_filled(b.buf, 100, 1);
+	SAME(ibv_dereg_mr(mr), 0);
+	warns("deregistered", &a, 7, WEFT_FAULT_STRICT_BUFFER);
+	snprintf(line, sizeof(line), "%s clear\n", ibv_get_device_name(ctx->device));
+	write_text(path, line);
+}
+
 static void datagram_buffer(void)
 {
 	struct ibv_ah *ah = ah_to(gid4, gid4);
@@ -106,6 +132,14 @@ static void late_receive(void)
 	post(&a, swr(&a, 7, IBV_WR_SEND, 0, 100));
 	post_recv(&b, 9, 0, 100);
 	warns("late_receive", &a, 7, WEFT_FAULT_STRICT_RNR);
+}
+
+/* of UC such a message is lost, and nobody else says so */
+static void late_message_receive(void)
+{
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UC));
+	post(&a, swr(&a, 7, IBV_WR_SEND, 0, 100));
+	warns("late_message_receive", &a, 7, WEFT_FAULT_STRICT_RNR);
 }
 
 static void late_datagram_receive(void)
@@ -154,6 +188,14 @@ static void destroyed_qp(void)
 	warns("destroyed_qp", &a, 7, WEFT_FAULT_STRICT_NO_QP);
 }
 
+static void destroyed_peer(void)
+{
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UC));
+	unmake(&b);
+	post(&a, swr(&a, 7, IBV_WR_SEND, 0, 100));
+	warns("destroyed_peer", &a, 7, WEFT_FAULT_STRICT_NO_QP);
+}
+
 static void wrong_qkey(void)
 {
 	struct ibv_ah *ah = ah_to(gid4, gid4);
@@ -169,16 +211,17 @@ static void wrong_qkey(void)
 }
 
 /* InfiniBand: the script has put the port into a partition, which the peer does not use */
-static void other_partition(void)
+static void partition_of(enum ibv_qp_type type, const char *name)
 {
+	struct ibv_send_wr *wr;
 	struct ibv_qp_attr attr;
 	__be16 found;
 	int i;
 
 	if (port.link_layer != IBV_LINK_LAYER_INFINIBAND)
 		return;
-	make(&a, CONF(.type = IBV_QPT_UC));
-	make(&b, CONF(.type = IBV_QPT_UC));
+	make(&a, CONF(.type = type, .timeout = 12, .retry = 1));
+	make(&b, CONF(.type = type));
 	attr = step_attr(&a, NULL, IBV_QPS_INIT);
 	for (i = 0; i < port.pkey_tbl_len; i++)
 		if (!ibv_query_pkey(ctx, 1, i, &found) && found == htobe16(0x8001))
@@ -186,13 +229,36 @@ static void other_partition(void)
 	CHECK(attr.pkey_index);
 	SAME(ibv_modify_qp(a.qp, &attr, step_mask(&a, IBV_QPS_INIT)), 0);
 	to_init(&b);
-	to_rtr(&a, &b);
-	to_rtr(&b, &a);
+	to_rtr(&a, type == IBV_QPT_UD ? NULL : &b);
+	to_rtr(&b, type == IBV_QPT_UD ? NULL : &a);
 	to_rts(&a);
 	to_rts(&b);
-	post_recv(&b, 9, 0, 100);
-	post(&a, swr(&a, 7, IBV_WR_SEND, 0, 100));
-	warns("other_partition", &a, 7, WEFT_FAULT_STRICT_PKEY);
+	post_recv(&b, 9, 0, 200);
+	wr = swr(&a, 7, IBV_WR_SEND, 0, 100);
+	post(&a, type == IBV_QPT_UD ? to_ah(wr, ah_to(gid4, gid4), &b) : wr);
+	/* only RC is told, when its retries are over */
+	if (type == IBV_QPT_RC && mode() == 1) {
+		expect_wc(a.scq, 7, IBV_WC_RETRY_EXC_ERR);
+		told(name, a.qp->qp_num);
+	} else {
+		warns(name, &a, 7, WEFT_FAULT_STRICT_PKEY);
+	}
+	expect_no_wc(b.rcq);
+}
+
+static void other_partition(void)
+{
+	partition_of(IBV_QPT_UC, "other_partition");
+}
+
+static void connection_partition(void)
+{
+	partition_of(IBV_QPT_RC, "connection_partition");
+}
+
+static void datagram_partition(void)
+{
+	partition_of(IBV_QPT_UD, "datagram_partition");
 }
 
 /* the child has the rings and the doorbell of its parent */
@@ -264,6 +330,32 @@ static void profile(void)
 	attr = step_attr(&a, NULL, IBV_QPS_RTS);
 	SAME(ibv_modify_qp(a.qp, &attr, step_mask(&a, IBV_QPS_RTS)), refused);
 	told("profile", 0);
+}
+
+/* @sges elements of a send, in a QP of @type */
+static void profile_sges(const char *name, enum ibv_qp_type type, int sges, int refused)
+{
+	struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	struct ibv_qp_init_attr init = {
+		.send_cq = cq, .recv_cq = cq, .qp_type = type,
+		.cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = sges,
+			 .max_recv_sge = 1 },
+	};
+
+	CHECK(cq);
+	REFUSED(ibv_create_qp(pd, &init) ? 0 : -1, mode() == 2 ? refused : 0);
+	told(name, 0);
+}
+
+static void profile_connectx5(void)
+{
+	profile_sges("profile_connectx5", IBV_QPT_RC, 31, EINVAL);
+}
+
+static void profile_efa(void)
+{
+	profile_sges("profile_efa", IBV_QPT_UD, 3, EINVAL);
+	profile_sges("profile_efa", IBV_QPT_RC, 1, EOPNOTSUPP);
 }
 
 /* Calls that make something larger, or add one too many. The number of QPs comes last. */
@@ -351,6 +443,8 @@ static void correct(void)
 TESTS(
 	TEST(buffer), TEST(long_buffer), TEST(datagram_buffer), TEST(late_receive),
 	TEST(late_datagram_receive), TEST(early_destroy_ah), TEST(destroyed_qp),
-	TEST(wrong_qkey), TEST(other_partition), TEST(forked), TEST(profile), TEST(profile_grows),
+	TEST(deregistered), TEST(late_message_receive), TEST(destroyed_peer), TEST(wrong_qkey),
+	TEST(other_partition), TEST(connection_partition), TEST(datagram_partition), TEST(forked),
+	TEST(profile), TEST(profile_connectx5), TEST(profile_efa), TEST(profile_grows),
 	TEST(correct),
 )
