@@ -11,12 +11,14 @@ KUnit suites, or in the python suite of rdma-core, where the table must not name
 one that is skipped. A row that works or is refused has a test, but for what another
 driver's calls could ask for (mlx5dv), which no program can ask of weft. The rows of the
 table of vendor_err, those of weft(7) and what weft-why knows have the numbers and the
-names of enum weft_fault (weft-why.h), all of them. And admin.rst has the name of each
+names of enum weft_fault (weft-why.h), all of them, and weft-why has a name for each
+operation of enum weft_sqe_opcode (weft-abi.h). And admin.rst has the name of each
 counter and of each tracepoint.
 """
 import glob
 import os
 import re
+import runpy
 import subprocess
 import sys
 
@@ -141,6 +143,16 @@ def reason_errors(reasons):
     return errors
 
 
+def operation_errors():
+    """What is wrong with the operations that weft-why knows by name."""
+    enum = re.search(r"^enum weft_sqe_opcode {\n(.*?)^}", read("include/uapi/rdma/weft-abi.h"), re.M | re.S)[1]
+    wants = [(int(number), name) for name, number in re.findall(r"^\tWEFT_SQE_(\w+)\s*= (\d+),", enum, re.M)]
+    known = runpy.run_path(os.path.join(top, "userspace/tools/weft-why"))["OPERATIONS"]
+    has = [(number, name) for number, (name, _) in enumerate(known)] + [(len(known), "OPCODES")]
+    return ["weft-why: operation %d %s is missing or has another name" % row for row in wants if row not in has] + \
+        ["weft-why: there is no operation %d %s" % row for row in has if row not in wants]
+
+
 def row_errors(header, row):
     if len(row) != len(header):
         return ["%d cells, not %d" % (len(row), len(header))]
@@ -176,7 +188,7 @@ def main():
         print("Documentation/infiniband/weft/admin.rst: nothing of %s" % what)
         bad += 1
     reasons = [row[0] for header, rows in tables(read(name)) if header[0] == "vendor_err" for _, row in rows]
-    for error in reason_errors(reasons):
+    for error in reason_errors(reasons) + operation_errors():
         print(error)
         bad += 1
     for header, rows in tables(read(name)):
