@@ -9,7 +9,7 @@ _weft_inject()
 	2,list)	words="--json $(cd /sys/class/infiniband 2>/dev/null && echo *)" ;;
 	2,scenarios|2,record|2,replay) ;;
 	2,*)	words=$(cd /sys/class/infiniband 2>/dev/null && echo *) ;;
-	3,add)	words='request packet verb cq' ;;
+	3,add)	words='request packet verb cq alloc' ;;
 	3,port)	words='up down' ;;
 	3,load)	words=$(cd /usr/share/weft/scenarios 2>/dev/null && echo *) ;;
 	3,event) words='QP_FATAL QP_REQ_ERR QP_ACCESS_ERR COMM_EST SQ_DRAINED PATH_MIG PATH_MIG_ERR
@@ -22,6 +22,7 @@ _weft_inject()
 			bad-icrc bad-data ce truncate= set= nak= rnr=" ;;
 		verb)	words="$words qp= service= verb= state= fail=" ;;
 		cq)	words="$words cqn= lose-event" ;;
+		alloc)	words="$words name= fail=ENOMEM" ;;
 		esac ;;
 	esac
 	[[ $words != *=* ]] || compopt -o nospace 2>/dev/null || :
