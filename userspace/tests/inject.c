@@ -705,5 +705,6 @@ TESTS(
 	TEST(peers_and_times), TEST(request_opcodes), TEST(packet_opcodes), TEST(packet_matches),
 	TEST(unreliable_matches), TEST(xrc_matches), TEST(message_matches),
 	TEST(leaving_packets), TEST(port_down), TEST(overrun), TEST(lost_events),
-	TEST(marked_packets), TEST(removed), TEST(random_rules)
+	TEST(marked_packets), TEST(removed), TEST(random_rules), TEST(rarer_verbs),
+	TEST(raw_verbs)
 )

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Injection rules: inject.c has the cases, inject-packets.c those about packets, inject-matches.c
- * those about what matches, and inject-random.c rules without a purpose.
+ * those about what matches, inject-random.c rules without a purpose, and inject-more.c others.
  */
 #ifndef TESTS_INJECT_H
 #define TESTS_INJECT_H
@@ -35,5 +35,8 @@ void random_rules(void);
 void solicited_and_asked(void);
 void changed_datagrams(void);
 void marked_packets(void);
+
+void rarer_verbs(void);
+void raw_verbs(void);
 
 #endif /* TESTS_INJECT_H */

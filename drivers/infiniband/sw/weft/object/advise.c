@@ -16,6 +16,7 @@
 #include "mem/odp_pins.h"
 #include "mem/region.h"
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/refuse.h"
 #include "pause.h"
 
@@ -231,8 +232,10 @@ int weft_advise_mr(struct ib_pd *pd, enum ib_uverbs_advise_mr_advice advice, u32
 {
 	struct weft_dev *dev = to_weft_dev(pd->device);
 	struct advise_prefetch *prefetch;
-	int err = 0;
+	int err = weft_inject_verb(pd->device, WEFT_VERB_ADVISE_MR);
 
+	if (err)
+		return err;
 	if (advice > IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
 		return weft_refuse(pd->device, -EOPNOTSUPP,
 				   "advise MR: advice %u is not supported", advice);

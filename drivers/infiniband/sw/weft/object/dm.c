@@ -9,6 +9,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/refuse.h"
 #include "params.h"
 #include "ring/pages.h"
@@ -50,8 +51,10 @@ struct ib_dm *weft_alloc_dm(struct ib_device *ibdev, struct ib_ucontext *uctx,
 {
 	struct weft_dev *dev = to_weft_dev(ibdev);
 	struct weft_dm *dm;
-	int ret;
+	int ret = weft_inject_verb(ibdev, WEFT_VERB_ALLOC_DM);
 
+	if (ret)
+		return ERR_PTR(ret);
 	if (!attr->length)
 		return ERR_PTR(weft_refuse(ibdev, -EINVAL, "allocate DM: length is 0"));
 	if (weft_check_max(ibdev, "allocate DM", "log_align_req", attr->alignment, PAGE_SHIFT))

@@ -86,7 +86,11 @@ static const struct inject_name inject_verbs[] = {
 	VERB("create_srq", CREATE_SRQ), VERB("modify_srq", MODIFY_SRQ),
 	VERB("create_ah", CREATE_AH), VERB("reg_mr", REG_MR), VERB("rereg_mr", REREG_MR),
 	VERB("alloc_mr", ALLOC_MR), VERB("alloc_mw", ALLOC_MW),
-	VERB("attach_mcast", ATTACH_MCAST), { }
+	VERB("attach_mcast", ATTACH_MCAST), VERB("create_wq", CREATE_WQ),
+	VERB("create_rwq_ind_table", CREATE_RWQ_IND_TABLE), VERB("create_flow", CREATE_FLOW),
+	VERB("create_counters", CREATE_COUNTERS), VERB("alloc_dm", ALLOC_DM),
+	VERB("reg_dm_mr", REG_DM_MR), VERB("alloc_xrcd", ALLOC_XRCD),
+	VERB("advise_mr", ADVISE_MR), VERB("query_srq", QUERY_SRQ), { }
 };
 
 #define ALLOC(_name, _alloc) { _name, WEFT_ALLOC_##_alloc }

@@ -624,7 +624,8 @@ struct ib_mr *weft_reg_dm_mr(struct ib_pd *pd, struct ib_dm *dm,
 	struct weft_mr *mr;
 	int err;
 
-	err = mr_check_access(pd->device, attr->access_flags, MR_BUFFER_ACCESS) ?:
+	err = weft_inject_verb(pd->device, WEFT_VERB_REG_DM_MR) ?:
+	      mr_check_access(pd->device, attr->access_flags, MR_BUFFER_ACCESS) ?:
 	      mr_check_profile(pd->device, attrs ? &attrs->driver_udata : NULL);
 	if (err)
 		return ERR_PTR(err);

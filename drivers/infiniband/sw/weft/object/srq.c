@@ -377,7 +377,10 @@ int weft_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 int weft_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct weft_srq *srq = to_weft_srq(ibsrq);
+	int ret = weft_inject_verb(ibsrq->device, WEFT_VERB_QUERY_SRQ);
 
+	if (ret)
+		return ret;
 	mutex_lock(&srq->modify_lock);
 	attr->max_wr = srq->ring->entries;
 	attr->max_sge = srq->max_sge;

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
+#include "object/inject.h"
 #include "object/refuse.h"
 #include "object/srq.h"
 #include "object/ucontext.h"
@@ -23,8 +24,11 @@ static u32 xrc_next_srqn;
 
 int weft_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
 {
-	int ret = weft_udata_empty(udata);
+	int ret = weft_inject_verb(ibxrcd->device, WEFT_VERB_ALLOC_XRCD);
 
+	if (ret)
+		return ret;
+	ret = weft_udata_empty(udata);
 	return ret ? weft_refuse_request(ibxrcd->device, ret, "allocate XRCD", udata) : 0;
 }
 

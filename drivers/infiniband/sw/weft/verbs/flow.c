@@ -11,6 +11,7 @@
 #include "link/steer.h"
 #include "link/tap.h"
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/qp.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
@@ -110,8 +111,10 @@ struct ib_flow *weft_create_flow(struct ib_qp *ibqp, struct ib_flow_attr *attr,
 	struct weft_create_flow_req req;
 	struct weft_flow_spec *spec;
 	struct weft_flow *flow;
-	int ret;
+	int ret = weft_inject_qp_verb(ibqp, WEFT_VERB_CREATE_FLOW, 0);
 
+	if (ret)
+		return ERR_PTR(ret);
 	flow = kzalloc(sizeof(*flow), GFP_KERNEL_ACCOUNT);
 	spec = kzalloc(sizeof(*spec), GFP_KERNEL);
 	ret = flow && spec ? flow_read(qp, attr, spec, &req, udata) : -ENOMEM;

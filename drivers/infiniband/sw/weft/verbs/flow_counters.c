@@ -10,6 +10,8 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "object/inject.h"
+
 static struct weft_flow_counters *to_flow_counters(struct ib_counters *ibcounters)
 {
 	return container_of(ibcounters, struct weft_flow_counters, ibcounters);
@@ -17,8 +19,11 @@ static struct weft_flow_counters *to_flow_counters(struct ib_counters *ibcounter
 
 int weft_create_counters(struct ib_counters *ibcounters, struct uverbs_attr_bundle *attrs)
 {
-	mutex_init(&to_flow_counters(ibcounters)->lock);
-	return 0;
+	int ret = weft_inject_verb(ibcounters->device, WEFT_VERB_CREATE_COUNTERS);
+
+	if (!ret)
+		mutex_init(&to_flow_counters(ibcounters)->lock);
+	return ret;
 }
 
 /* The core calls it without rules, and then frees the object. */

@@ -8,6 +8,7 @@
 
 #include "object/count.h"
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/qp.h"
 #include "object/refuse.h"
 #include "object/rss.h"
@@ -21,8 +22,11 @@ int weft_create_rwq_ind_table(struct ib_rwq_ind_table *ibtable,
 			      struct ib_rwq_ind_table_init_attr *init, struct ib_udata *udata)
 {
 	struct weft_dev *dev = to_weft_dev(ibtable->device);
-	int ret = weft_udata_empty(udata);
+	int ret = weft_inject_verb(&dev->ibdev, WEFT_VERB_CREATE_RWQ_IND_TABLE);
 
+	if (ret)
+		return ret;
+	ret = weft_udata_empty(udata);
 	if (ret)
 		return weft_refuse_request(&dev->ibdev, ret, "create RWQ indirection table",
 					   udata);

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
 #include "params.h"
@@ -103,7 +104,8 @@ struct ib_wq *weft_create_wq(struct ib_pd *pd, struct ib_wq_init_attr *attr,
 	struct weft_wq *wq;
 	int ret;
 
-	ret = wq_check(pd->device, attr) ?:
+	ret = weft_inject_verb(pd->device, WEFT_VERB_CREATE_WQ) ?:
+	      wq_check(pd->device, attr) ?:
 	      wq_read_flags(pd->device, attr->create_flags, &init.create_flags);
 	if (ret)
 		return ERR_PTR(ret);
