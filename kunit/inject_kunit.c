@@ -64,6 +64,12 @@ static const struct inject_bad_row inject_bad_rows[] = {
 	{ "packet set=psn:", 7, "not a number" },
 	{ "packet set=psn:0x1000000", 7, "number out of range" },
 	{ "packet set=se:2", 7, "number out of range" },
+	{ "packet set=fecn:2", 7, "number out of range" },
+	{ "packet set=opcode:256", 7, "number out of range" },
+	{ "packet set=pkey:65536", 7, "number out of range" },
+	{ "packet set=dest-qp:0xffffff", 7, "number out of range" },
+	{ "request cnp", 8, "not for this kind of rule" },
+	{ "packet dir=out cnp", 18, "a packet that leaves can only be dropped or duplicated" },
 	{ "packet truncate=-1", 7, "not a number" },
 	{ "packet hold drop", 12, "a second action" },
 	{ "packet cq-overrun", 7, "not for this kind of rule" },
@@ -247,7 +253,8 @@ static const char * const inject_words[] = {
 	"cq", "alloc", "name=", "ring", "packet drop", "request complete=", "qp=5", "peer=",
 	"10.1.1.1", "fd00::1", "set=", "psn:5", "truncate=", "hold", "dir=", "out", "after=",
 	"for=", "5-9", "lose-event", "overrun", "fail=", "chance=0.", "every=", "delay=", "nak=",
-	"service=", "ce", "cqn=", "cq-overrun",
+	"service=", "ce", "cqn=", "cq-overrun", "cnp", "set=opcode:", "pkey:", "dest-qp:",
+	"fecn:1", "becn:0", "verb=create_wq", "advise_mr",
 };
 
 static void inject_append(char text[INJECT_LONGEST], const char *word)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Injection rules: verbs of rarer objects. */
+/* Injection rules: verbs of rarer objects; CNPs, headers. */
 #include "inject.h"
 
 #include <fcntl.h>
 
-static struct end a;
+static struct end a, b;
 
 /* verbs of objects that few programs have, each once; the next call works */
 void rarer_verbs(void)
@@ -89,4 +89,93 @@ void raw_verbs(void)
 	REFUSED(ibv_create_flow(qp, &flow.attr), EBUSY);
 	CHECK(ibv_create_flow(qp, &flow.attr));
 	rule("clear");
+}
+
+static void unmake_both(void)
+{
+	rule("clear");
+	force_packets(false);
+	unmake(&a);
+	unmake(&b);
+}
+
+/* a message of three packets, unchanged */
+static void send_three(int id)
+{
+	uint32_t length = 2 * (128 << port.active_mtu) + 100;
+
+	fill(a.buf, length, id);
+	memset(b.buf, 0, length);
+	post_recv(&b, id + 100, 0, length);
+	post(&a, swr(&a, id, IBV_WR_SEND, 0, length));
+	expect_ok(a.scq, id);
+	expect_ok(b.rcq, id + 100);
+	check_filled(b.buf, length, id);
+}
+
+static void counts_to(const char *name, uint64_t value)
+{
+	int tries;
+
+	for (tries = 0; tries < 500 && counter(name) < value; tries++)
+		sleep_ms(10);
+	SAME(counter(name), value);
+}
+
+/* each packet is answered by a CNP as well, although none has a mark, however soon they come */
+void answered_by_cnps(void)
+{
+	uint64_t marked = counter("np_ecn_marked_roce_packets");
+	uint64_t sent = counter("np_cnp_sent"), handled = counter("rp_cnp_handled");
+
+	force_packets(true);
+	make_pair(&a, &b, CONF(.timeout = 18));
+	rule("packet qp=%u opcode=send cnp", b.qp->qp_num);
+	send_three(1);
+	counts_to("rp_cnp_handled", handled + 3);
+	SAME(counter("np_cnp_sent"), sent + 3);
+	SAME(counter("np_ecn_marked_roce_packets"), marked);
+	SAME(fired(), 3);
+	unmake_both();
+}
+
+/* fields of the BTH; with another partition or destination the packet is for nobody */
+void changed_bth(void)
+{
+	static const struct {
+		const char *what, *drop;
+		enum ibv_wc_status status;
+	} rows[] = {
+		{ "set=fecn:1", NULL, IBV_WC_SUCCESS },
+		{ "set=becn:1", NULL, IBV_WC_SUCCESS },
+		{ "set=pkey:0x1234", "rx_pkey", IBV_WC_SUCCESS },
+		{ "set=dest-qp:0xfffffe", "rx_unknown_qp", IBV_WC_SUCCESS },
+		{ "set=opcode:0x1f", NULL, IBV_WC_REM_INV_REQ_ERR },
+		/* an acknowledge to the responder, which expects none */
+		{ "set=opcode:0x11", NULL, IBV_WC_SUCCESS },
+		/* of UD, to a QP of RC */
+		{ "set=opcode:0x64", "rx_opcode", IBV_WC_SUCCESS },
+	};
+	uint64_t dropped = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		note("%s", rows[i].what);
+		force_packets(true);
+		make_pair(&a, &b, CONF(.timeout = 12));
+		if (rows[i].drop)
+			dropped = counter(rows[i].drop);
+		rule("packet qp=%u opcode=write n=1 %s", b.qp->qp_num, rows[i].what);
+		fill(a.buf, 100, i);
+		post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_wc(a.scq, 1, rows[i].status);
+		SAME(fired(), 1);
+		if (rows[i].drop)
+			counts_to(rows[i].drop, dropped + 1);
+		if (rows[i].status)
+			expect_event(IBV_EVENT_QP_REQ_ERR, b.qp);
+		else
+			check_filled(b.buf, 100, i);
+		unmake_both();
+	}
 }

@@ -549,9 +549,10 @@ static void random_texts(void)
 		"delay=", "5ms", "complete=", "GENERAL_ERR", "fail=", "ENOMEM", "verb=", "reg_mr",
 		"n=", "chance=", "0.5", "\n", " ", "#", "QP_FATAL", "PORT_ERR", "\xff", "\t",
 		"release", "peer=", "::1", "10.9.0.1", "after=", "for=", "port", "up", "hold",
-		"truncate=", "dir=", "out",
-		"set=", "psn:", "rkey:", "opcode=", "send", "rnr=", "cq-overrun", "CQ_ERR", "cq",
-		"cqn=", "lose-event", "ce", "alloc", "name=", "bad-icrc", "nak=", "duplicate",
+		"truncate=", "dir=", "out", "set=", "psn:", "rkey:", "opcode=", "send", "rnr=",
+		"cq-overrun", "CQ_ERR", "cq", "cqn=", "lose-event", "ce", "alloc", "name=",
+		"bad-icrc", "nak=", "duplicate", "cnp", "fecn:1", "pkey:", "dest-qp:",
+		"create_wq",
 	};
 	const char *seed = getenv("WEFT_SEED");
 	unsigned int state = seed && *seed ? atoi(seed) : (unsigned int)time(NULL);
@@ -706,5 +707,5 @@ TESTS(
 	TEST(unreliable_matches), TEST(xrc_matches), TEST(message_matches),
 	TEST(leaving_packets), TEST(port_down), TEST(overrun), TEST(lost_events),
 	TEST(marked_packets), TEST(removed), TEST(random_rules), TEST(rarer_verbs),
-	TEST(raw_verbs)
+	TEST(raw_verbs), TEST(answered_by_cnps), TEST(changed_bth)
 )

@@ -38,5 +38,7 @@ void marked_packets(void);
 
 void rarer_verbs(void);
 void raw_verbs(void);
+void answered_by_cnps(void);
+void changed_bth(void);
 
 #endif /* TESTS_INJECT_H */

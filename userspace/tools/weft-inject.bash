@@ -19,7 +19,7 @@ _weft_inject()
 		case ${COMP_WORDS[3]} in
 		request) words="$words qp= service= opcode= bytes= complete= vendor_err= cq-overrun delay=" ;;
 		packet)	words="$words qp= service= opcode= bytes= psn= position= attempt= peer= dir= drop duplicate delay= hold
-			bad-icrc bad-data ce truncate= set= nak= rnr=" ;;
+			bad-icrc bad-data ce cnp truncate= set= nak= rnr=" ;;
 		verb)	words="$words qp= service= verb= state= fail=" ;;
 		cq)	words="$words cqn= lose-event" ;;
 		alloc)	words="$words name= fail=ENOMEM" ;;

@@ -60,6 +60,11 @@ static int file_rule(const struct inject_line *line, struct weft_dev *dev, bool 
 
 	if (IS_ERR(rule))
 		return file_refuse(line, line->column + error.at, PTR_ERR(rule), error.what);
+	error.what = weft_inject_unfit(dev, rule);
+	if (error.what) {
+		kfree(rule);
+		return file_refuse(line, line->column, -EINVAL, error.what);
+	}
 	if (apply)
 		ret = weft_inject_add(dev, rule);
 	if (ret > 0)

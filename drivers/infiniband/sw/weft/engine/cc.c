@@ -18,6 +18,7 @@
 #include "engine/inflight.h"
 #include "engine/link.h"
 #include "engine/pace.h"
+#include "engine/pkt.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "params.h"
@@ -187,22 +188,14 @@ static void cc_apply(struct weft_qp *qp)
 	weft_pace_limit(&qp->send, qp->send.cc.rate, qp->mtu);
 }
 
-/*
- * A packet of the QP came with a congestion mark: tell its sender, but not too often. The turn of
- * @tx is owned.
- */
-void weft_cc_marked(struct weft_qp *qp, struct weft_tx *tx)
+/* Send a CNP to the peer. The turn of @tx is owned. */
+static void cc_notify(struct weft_qp *qp, struct weft_tx *tx)
 {
 	static const u8 nothing[WEFT_CNP_LENGTH];
 	struct weft_span span = { .addr = (uintptr_t)nothing, .length = sizeof(nothing) };
-	s64 now = ktime_get(), last = atomic64_read(&qp->cnp_at);
 	struct weft_tx_batch batch;
 	struct weft_iter payload;
 
-	weft_stats_inc(qp, WEFT_STAT_NP_ECN_MARKED);
-	if (cc_mode(qp) == WEFT_CC_OFF || now - last < CC_CNP_INTERVAL_NS ||
-	    atomic64_cmpxchg(&qp->cnp_at, last, now) != last)
-		return;
 	weft_span_iter(&span, &payload);
 	batch = (struct weft_tx_batch){
 		.qp = qp,
@@ -221,6 +214,24 @@ void weft_cc_marked(struct weft_qp *qp, struct weft_tx *tx)
 	};
 	if (qp->dev->wire->xmit(&batch))
 		weft_stats_inc(qp, WEFT_STAT_NP_CNP_SENT);
+}
+
+/*
+ * A packet of the QP came with a congestion mark: tell its sender, but not too often. A rule that
+ * wants a CNP (@ce, enum weft_congestion) gets it in any case. The turn of @tx is owned.
+ */
+void weft_cc_marked(struct weft_qp *qp, struct weft_tx *tx, u8 ce)
+{
+	s64 now = ktime_get(), last = atomic64_read(&qp->cnp_at);
+
+	if (ce & WEFT_CE_RULE)
+		cc_notify(qp, tx);
+	if (!(ce & WEFT_CE_MARKED))
+		return;
+	weft_stats_inc(qp, WEFT_STAT_NP_ECN_MARKED);
+	if (cc_mode(qp) != WEFT_CC_OFF && now - last >= CC_CNP_INTERVAL_NS &&
+	    atomic64_cmpxchg(&qp->cnp_at, last, now) == last)
+		cc_notify(qp, tx);
 }
 
 /* A CNP has come from the peer. The send turn is owned. */

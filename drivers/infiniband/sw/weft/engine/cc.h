@@ -21,7 +21,7 @@ void weft_dcqcn_sent(struct weft_cc *cc, const struct weft_cc_path *path, u32 by
 void weft_dcqcn_congested(struct weft_cc *cc, const struct weft_cc_path *path, ktime_t now);
 void weft_dcqcn_lost(struct weft_cc *cc, const struct weft_cc_path *path, ktime_t now);
 
-void weft_cc_marked(struct weft_qp *qp, struct weft_tx *tx);
+void weft_cc_marked(struct weft_qp *qp, struct weft_tx *tx, u8 ce);
 void weft_cc_notified(struct weft_qp *qp);
 void weft_cc_lost(struct weft_qp *qp);
 void weft_cc_advance(struct weft_qp *qp, u32 bytes);

@@ -412,7 +412,7 @@ static enum weft_verdict comp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 		return verdict;
 	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
 	if (unlikely(pkt->ce))
-		weft_cc_marked(qp, &qp->send.tx);
+		weft_cc_marked(qp, &qp->send.tx, pkt->ce);
 	return verdict;
 }
 

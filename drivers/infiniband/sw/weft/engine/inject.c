@@ -239,7 +239,7 @@ static void inject_mark(struct weft_pkt *pkt)
 		ipv4_change_dsfield(ip_hdr(pkt->skb), 0xff, INET_ECN_CE);
 	else
 		ipv6_change_dsfield(ipv6_hdr(pkt->skb), 0xff, INET_ECN_CE);
-	pkt->ce = true;
+	pkt->ce = WEFT_CE_MARKED;
 }
 
 /* The packet may be decoded again later, so its bytes change, and not only @pkt->hdr. */
@@ -251,13 +251,13 @@ static void inject_answer(struct weft_pkt *pkt, u8 syndrome)
 	weft_hdr_encode(pkt->skb->data, &pkt->hdr);
 }
 
-/* Change a field, if the packet has it. */
-static void inject_set(struct weft_pkt *pkt, enum weft_inject_field field, u64 value)
+/* Change a field, if the packet has it. Returns true: it is for nobody then, and gone. */
+static bool inject_set(struct weft_pkt *pkt, enum weft_inject_field field, u64 value)
 {
 	struct weft_hdr *hdr = &pkt->hdr;
 
 	if (!inject_copy(pkt))
-		return;
+		return false;
 	/* the encoder ignores the fields of headers that the packet does not have */
 	switch (field) {
 	case WEFT_FIELD_SE:
@@ -298,9 +298,25 @@ static void inject_set(struct weft_pkt *pkt, enum weft_inject_field field, u64 v
 	case WEFT_FIELD_MSN:
 		hdr->aeth.msn = value;
 		break;
+	case WEFT_FIELD_FECN:
+		hdr->fecn = value;
+		break;
+	case WEFT_FIELD_BECN:
+		hdr->becn = value;
+		break;
+	case WEFT_FIELD_OPCODE:
+		/* the headers that follow are read anew from bytes that the encoder would change */
+		pkt->skb->data[0] = value;
+		return !weft_rx_changed(pkt);
+	case WEFT_FIELD_PKEY:
+		hdr->pkey = value;
+		break;
+	case WEFT_FIELD_DEST_QP:
+		hdr->dqpn = value;
+		break;
 	}
 	weft_hdr_encode(pkt->skb->data, hdr);
-	weft_pkt_decode(pkt);
+	return !weft_rx_changed(pkt);
 }
 
 /* Leave @bytes of payload, a pad and room for the ICRC, which nobody looks at any more. */
@@ -341,12 +357,14 @@ static bool inject_act(struct weft_pkt *pkt, const struct weft_inject_rule *rule
 	case WEFT_INJECT_MARK:
 		inject_mark(pkt);
 		return false;
+	case WEFT_INJECT_CNP:
+		pkt->ce |= WEFT_CE_RULE;
+		return false;
 	case WEFT_INJECT_TRUNCATE:
 		inject_truncate(pkt, rule->value);
 		return false;
 	case WEFT_INJECT_SET:
-		inject_set(pkt, rule->field, rule->value);
-		return false;
+		return inject_set(pkt, rule->field, rule->value);
 	case WEFT_INJECT_REFUSE:
 		if (weft_qp_is_reliable(pkt->qp))
 			weft_pkt_refuse(pkt, rule->syndrome);

@@ -17,6 +17,7 @@
  * @port: the kind of port it came by
  * @psn: its PSN
  * @counted: as in &struct weft_pkt
+ * @ce: WEFT_CE_RULE; WEFT_CE_MARKED is in its IP header
  * @refused: it is WEFT_MALFORMED_INJECTED
  * @syndrome: as in &struct weft_pkt
  */
@@ -29,6 +30,7 @@ struct pkt_cb {
 	const struct weft_port_ops	*port;
 	u32				psn;
 	bool				counted;
+	u8				ce;
 	bool				refused;
 	u8				syndrome;
 };
@@ -106,6 +108,7 @@ void weft_pkt_keep(struct weft_pkt *pkt)
 	pkt_cb(pkt->skb)->port = pkt->port;
 	pkt_cb(pkt->skb)->psn = pkt->hdr.psn;
 	pkt_cb(pkt->skb)->counted = pkt->counted;
+	pkt_cb(pkt->skb)->ce = pkt->ce & WEFT_CE_RULE;
 	pkt_cb(pkt->skb)->refused = pkt->malformed == WEFT_MALFORMED_INJECTED;
 	pkt_cb(pkt->skb)->syndrome = pkt->syndrome;
 }
@@ -160,6 +163,7 @@ void weft_pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
 	weft_pkt_init(pkt, skb, pkt_cb(skb)->port, pkt_cb(skb)->net, NULL);
 	pkt->counted = pkt_cb(skb)->counted;
 	weft_pkt_decode(pkt);
+	pkt->ce |= pkt_cb(skb)->ce;
 	if (unlikely(pkt_cb(skb)->refused))
 		weft_pkt_refuse(pkt, pkt_cb(skb)->syndrome);
 }

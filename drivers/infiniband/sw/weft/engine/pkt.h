@@ -21,6 +21,12 @@ struct weft_port_ops;
 struct weft_dev;
 struct weft_qp;
 
+/* Why a packet is answered by a congestion notification packet. */
+enum weft_congestion {
+	WEFT_CE_MARKED	= BIT(0),	/* a router has marked it, because of congestion */
+	WEFT_CE_RULE	= BIT(1),	/* a rule of injection says so */
+};
+
 /* A received packet. */
 struct weft_pkt {
 	struct sk_buff		*skb;		/* its memory; the owner of the packet frees it */
@@ -42,7 +48,7 @@ struct weft_pkt {
 	struct weft_qp		*qp;
 	enum weft_malformed	malformed;	/* what is wrong with the headers */
 	u8			syndrome;	/* WEFT_MALFORMED_INJECTED: of the answer */
-	bool			ce;	/* RoCEv2: a router has marked it, because of congestion */
+	u8			ce;	/* RoCEv2: enum weft_congestion bits */
 	bool			counted;	/* it has been kept before, and counted then */
 };
 
@@ -65,7 +71,7 @@ static inline void weft_pkt_init(struct weft_pkt *pkt, struct sk_buff *skb,
 	pkt->net = net;
 	pkt->dev = dev;
 	pkt->qp = NULL;
-	pkt->ce = false;
+	pkt->ce = 0;
 	pkt->counted = false;
 }
 

@@ -412,7 +412,7 @@ static enum weft_verdict resp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 		return result.verdict;
 	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
 	if (unlikely(pkt->ce))
-		weft_cc_marked(qp, &qp->recv.tx);
+		weft_cc_marked(qp, &qp->recv.tx, pkt->ce);
 	return result.verdict;
 }
 

@@ -151,11 +151,8 @@ static bool rx_check_qp(struct weft_pkt *pkt, enum weft_stat *why)
 	return pkt->port->addressed(pkt);
 }
 
-/*
- * Cheap checks come before port->verify(), which reads all bytes. Return: false: drop it, and @why
- * says why.
- */
-static bool rx_check(struct weft_pkt *pkt, enum weft_stat *why)
+/* The checks that look at the headers only, and are cheap. */
+static bool rx_check_headers(struct weft_pkt *pkt, enum weft_stat *why)
 {
 	const struct weft_port_ops *port = pkt->port;
 	bool group = pkt->hdr.dqpn == WEFT_MCAST_QPN;
@@ -179,7 +176,16 @@ static bool rx_check(struct weft_pkt *pkt, enum weft_stat *why)
 		if (!rx_check_qp(pkt, why))
 			return false;
 	}
-	return port->verify(pkt, why);
+	return true;
+}
+
+/*
+ * Cheap checks come before port->verify(), which reads all bytes. Return: false: drop it, and @why
+ * says why.
+ */
+static bool rx_check(struct weft_pkt *pkt, enum weft_stat *why)
+{
+	return rx_check_headers(pkt, why) && pkt->port->verify(pkt, why);
 }
 
 static void rx_refuse(struct weft_pkt *pkt, enum weft_stat why)
@@ -223,4 +229,36 @@ void weft_rx_again(struct weft_pkt *pkt)
 		weft_rx_deliver(pkt);
 	else
 		rx_refuse(pkt, why);
+}
+
+/*
+ * A rule has changed the headers of a packet behind the check of its ICRC: find the QP that it is
+ * for now, and check it again. A packet for a QP of another device, which the rule is not for, is
+ * one for an unknown QP. Returns false: it is dropped.
+ */
+bool weft_rx_changed(struct weft_pkt *pkt)
+{
+	struct weft_dev *dev = pkt->dev;
+	struct weft_qp *old = pkt->qp;
+	enum weft_stat why;
+	bool fits;
+
+	weft_pkt_decode(pkt);
+	pkt->qp = NULL;
+	fits = rx_check_headers(pkt, &why);
+	if (fits && pkt->dev != dev) {
+		why = WEFT_STAT_RX_UNKNOWN_QP;
+		fits = false;
+	}
+	if (!fits) {
+		if (pkt->qp)
+			weft_qp_put(pkt->qp);
+		/* it counts where the rule is */
+		pkt->dev = dev;
+		pkt->qp = old;
+		rx_refuse(pkt, why);
+		return false;
+	}
+	weft_qp_put(old);
+	return true;
 }

@@ -12,6 +12,7 @@
 
 void weft_rx(struct weft_pkt *pkt);
 void weft_rx_again(struct weft_pkt *pkt);
+bool weft_rx_changed(struct weft_pkt *pkt);
 void weft_rx_deliver(struct weft_pkt *pkt);
 u32 weft_rx_members(struct weft_dev *dev, const struct weft_pkt *pkt);
 void weft_rx_drop(struct weft_pkt *pkt, enum weft_stat why);

@@ -77,6 +77,14 @@ static bool inject_has_room(const struct weft_inject *inject, const struct weft_
 	return inject_num(inject) < WEFT_INJECT_RULES;
 }
 
+/* Why @dev cannot do what @rule says; NULL: it can. */
+const char *weft_inject_unfit(const struct weft_dev *dev, const struct weft_inject_rule *rule)
+{
+	if (dev->hca && rule->action == WEFT_INJECT_CNP)
+		return "an InfiniBand port has no congestion control";
+	return NULL;
+}
+
 /*
  * Add @rule behind the rules of @dev, whose it is then. Returns its number; -ENOMEM; -ENOSPC:
  * there are too many; -EPERM: users may have none. On an error @rule is still the caller's. The

@@ -57,6 +57,7 @@ enum weft_inject_action {
 	WEFT_INJECT_SET,	/* packet: change a field of its headers, behind the same check */
 	WEFT_INJECT_FAIL,	/* verb, allocation: return an errno */
 	WEFT_INJECT_MARK,	/* packet: as if a router had marked it (ECN CE) */
+	WEFT_INJECT_CNP,	/* packet: answer it by a CNP, too */
 	WEFT_INJECT_LOSE,	/* CQ: raise no event, although one was requested */
 };
 
@@ -136,6 +137,12 @@ enum weft_inject_field {
 	WEFT_FIELD_ADDRESS,
 	WEFT_FIELD_LENGTH,
 	WEFT_FIELD_MSN,
+	WEFT_FIELD_FECN,
+	WEFT_FIELD_BECN,
+	/* with these the packet may be for nobody */
+	WEFT_FIELD_OPCODE,
+	WEFT_FIELD_PKEY,
+	WEFT_FIELD_DEST_QP,
 };
 
 /*
@@ -254,6 +261,7 @@ static __always_inline bool weft_inject_is_on(void)
 	return static_branch_unlikely(&weft_inject_key);
 }
 
+const char *weft_inject_unfit(const struct weft_dev *dev, const struct weft_inject_rule *rule);
 int weft_inject_add(struct weft_dev *dev, struct weft_inject_rule *rule);
 int weft_inject_remove(struct weft_dev *dev, u32 number);
 int weft_inject_allow(struct weft_dev *dev, bool allow);

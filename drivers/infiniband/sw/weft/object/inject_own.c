@@ -37,6 +37,8 @@ static bool own_is_harmless(const struct weft_inject_rule *rule)
 	case WEFT_INJECT_PACKET:
 		/* held packets, which are not many, could stay for ever */
 		return rule->action != WEFT_INJECT_HOLD &&
+		       /* another user may have the QP of that number */
+		       (rule->action != WEFT_INJECT_SET || rule->field != WEFT_FIELD_DEST_QP) &&
 		       (rule->action != WEFT_INJECT_DELAY_IT || rule->delay <= NSEC_PER_SEC);
 	case WEFT_INJECT_SENT:
 		return true;
@@ -64,6 +66,9 @@ static int own_rule(struct weft_dev *dev, const char *text, const struct weft_ow
 	if (!own_is_harmless(rule))
 		ret = weft_refuse(&dev->ibdev, -EPERM,
 				  "write inject_own: a rule of users must be of QPs");
+	else if (weft_inject_unfit(dev, rule))
+		ret = weft_refuse(&dev->ibdev, -EINVAL, "write inject_own: %s",
+				  weft_inject_unfit(dev, rule));
 	if (!ret && apply) {
 		rule->who = *who;
 		get_pid(rule->who.pid);

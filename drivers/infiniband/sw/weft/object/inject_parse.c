@@ -144,6 +144,10 @@ static const struct inject_field {
 	{ "qkey", WEFT_FIELD_QKEY, U32_MAX }, { "src-qp", WEFT_FIELD_SRC_QP, WEFT_PSN_MASK },
 	{ "rkey", WEFT_FIELD_RKEY, U32_MAX }, { "address", WEFT_FIELD_ADDRESS, U64_MAX },
 	{ "length", WEFT_FIELD_LENGTH, U32_MAX }, { "msn", WEFT_FIELD_MSN, WEFT_PSN_MASK },
+	{ "fecn", WEFT_FIELD_FECN, 1 }, { "becn", WEFT_FIELD_BECN, 1 },
+	{ "opcode", WEFT_FIELD_OPCODE, U8_MAX }, { "pkey", WEFT_FIELD_PKEY, U16_MAX },
+	/* 0xffffff is multicast */
+	{ "dest-qp", WEFT_FIELD_DEST_QP, WEFT_PSN_MASK - 1 },
 };
 
 #define EVENT(_event) { #_event, IB_EVENT_##_event }
@@ -510,6 +514,7 @@ static const struct inject_key inject_keys[] = {
 	{ "bad-icrc", ON_PACKET, WEFT_INJECT_BAD_ICRC, .bare = true },
 	{ "bad-data", ON_PACKET, WEFT_INJECT_BAD_DATA, .bare = true },
 	{ "ce", ON_PACKET, WEFT_INJECT_MARK, .bare = true },
+	{ "cnp", ON_PACKET, WEFT_INJECT_CNP, .bare = true },
 	{ "hold", ON_PACKET, WEFT_INJECT_HOLD, .bare = true },
 	{ "truncate", ON_PACKET, WEFT_INJECT_TRUNCATE, .read = read_truncate },
 	{ "set", ON_PACKET, WEFT_INJECT_SET, .read = read_set },
