@@ -68,7 +68,9 @@ static const struct inject_bad_row inject_bad_rows[] = {
 	{ "packet set=opcode:256", 7, "number out of range" },
 	{ "packet set=pkey:65536", 7, "number out of range" },
 	{ "packet set=dest-qp:0xffffff", 7, "number out of range" },
+	{ "packet late=1ms", 7, "not for this kind of rule" },
 	{ "request cnp", 8, "not for this kind of rule" },
+	{ "request late=61s", 8, "a time is from 1us to 60s" },
 	{ "packet dir=out cnp", 18, "a packet that leaves can only be dropped or duplicated" },
 	{ "packet truncate=-1", 7, "not a number" },
 	{ "packet hold drop", 12, "a second action" },
@@ -254,7 +256,7 @@ static const char * const inject_words[] = {
 	"10.1.1.1", "fd00::1", "set=", "psn:5", "truncate=", "hold", "dir=", "out", "after=",
 	"for=", "5-9", "lose-event", "overrun", "fail=", "chance=0.", "every=", "delay=", "nak=",
 	"service=", "ce", "cqn=", "cq-overrun", "cnp", "set=opcode:", "pkey:", "dest-qp:",
-	"fecn:1", "becn:0", "verb=create_wq", "advise_mr",
+	"fecn:1", "becn:0", "verb=create_wq", "advise_mr", "late=",
 };
 
 static void inject_append(char text[INJECT_LONGEST], const char *word)

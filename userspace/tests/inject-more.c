@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Injection rules: verbs of rarer objects; CNPs, headers. */
+/* Injection rules: verbs of rarer objects; CNPs, headers, completions that are late. */
 #include "inject.h"
 
 #include <fcntl.h>
@@ -178,4 +178,77 @@ void changed_bth(void)
 			check_filled(b.buf, 100, i);
 		unmake_both();
 	}
+}
+
+/* executed at once, but the completion is late, and those behind it; also of packets */
+void late_completions(void)
+{
+	uint64_t begin;
+	int wire;
+
+	for (wire = 0; wire < 2; wire++) {
+		force_packets(wire);
+		make_pair(&a, &b, CONF());
+		rule("request qp=%u n=2 late=400ms", a.qp->qp_num);
+		post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_ok(a.scq, 1);
+		fill(a.buf, 200, 3);
+		memset(b.buf, 0, 200);
+		begin = now_ns();
+		post(&a, at(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		post(&a, at(swr(&a, 3, IBV_WR_RDMA_WRITE, 100, 100), &b, 100));
+		sleep_ms(100);
+		check_filled(b.buf, 200, 3);
+		expect_no_wc_now(a.scq);
+		expect_ok(a.scq, 2);
+		CHECK(now_ns() - begin >= 400000000);
+		expect_ok(a.scq, 3);
+		rule("clear");
+		check_works(&a, &b);
+
+		/* ERR, RESET and the end of the QP do not wait for it */
+		rule("request qp=%u n=1 late=60s", a.qp->qp_num);
+		post(&a, at(swr(&a, 4, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_no_wc(a.scq);
+		rule("clear");
+		expect_no_wc(a.scq);
+		to_state(&a, IBV_QPS_ERR);
+		expect_ok(a.scq, 4);
+		to_state(&a, IBV_QPS_RESET);
+		to_state(&b, IBV_QPS_RESET);
+		connect_ends(&a, &b);
+		check_works(&a, &b);
+		rule("request qp=%u late=60s", a.qp->qp_num);
+		post(&a, at(swr(&a, 5, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_no_wc(a.scq);
+		/* a failure comes behind what was late, at once */
+		post(&a, at_key(swr(&a, 6, IBV_WR_RDMA_WRITE, 0, 100), 1, 0));
+		expect_ok(a.scq, 5);
+		expect_wc(a.scq, 6, IBV_WC_REM_ACCESS_ERR);
+		expect_event(IBV_EVENT_QP_ACCESS_ERR, b.qp);
+		to_state(&a, IBV_QPS_RESET);
+		to_state(&b, IBV_QPS_RESET);
+		connect_ends(&a, &b);
+		post(&a, at(swr(&a, 7, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_no_wc(a.scq);
+		unmake_both();
+	}
+}
+
+/* more completions than can wait: the oldest come at once, all in order */
+void many_late_completions(void)
+{
+	int i, most = 300;
+
+	make_pair(&a, &b, CONF(.sq = 512, .cqe = 1024));
+	rule("request qp=%u late=60s", a.qp->qp_num);
+	for (i = 0; i < most; i++)
+		post(&a, at(swr(&a, i, IBV_WR_RDMA_WRITE, 0, 8), &b, 0));
+	for (i = 0; i <= 256; i++)
+		expect_ok(a.scq, i);
+	expect_no_wc(a.scq);
+	to_state(&a, IBV_QPS_ERR);
+	for (; i < most; i++)
+		expect_ok(a.scq, i);
+	unmake_both();
 }

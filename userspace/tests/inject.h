@@ -40,5 +40,7 @@ void rarer_verbs(void);
 void raw_verbs(void);
 void answered_by_cnps(void);
 void changed_bth(void);
+void late_completions(void);
+void many_late_completions(void);
 
 #endif /* TESTS_INJECT_H */

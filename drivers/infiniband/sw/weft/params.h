@@ -139,6 +139,8 @@
 /* No cut goes below this rate, or takes more than this part of it (percent). */
 #define WEFT_RPG_MIN_RATE		1000U
 #define WEFT_RPG_MIN_DEC_FAC		50U
+/* The completions of a QP that can wait because of injection rules. */
+#define WEFT_LATE_CQES			256U
 /* Microseconds between two CNPs of a QP, at least, and their DSCP. */
 #define WEFT_MIN_TIME_BETWEEN_CNPS	50U
 #define WEFT_CNP_DSCP			48U

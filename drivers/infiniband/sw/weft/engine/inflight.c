@@ -17,6 +17,7 @@
 #include <linux/slab.h>
 
 #include "engine/blame.h"
+#include "engine/late.h"
 #include "engine/retry.h"
 #include "engine/strict.h"
 #include "object/cq.h"
@@ -147,8 +148,8 @@ void weft_inflight_follow(struct weft_qp *qp)
  * The end of a request of a QP without a send CQ, because its SRQ has tags (rendezvous.c): the READ
  * completes the receive of the tag that has matched.
  */
-void weft_inflight_push_tagged(struct weft_qp *qp, const struct weft_slot *slot,
-			       enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
+static void inflight_push_tagged(struct weft_qp *qp, const struct weft_slot *slot,
+				 enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
 {
 	struct weft_cq *cq = qp->recv.cq;
 	struct weft_cqe cqe = {
@@ -167,6 +168,18 @@ void weft_inflight_push_tagged(struct weft_qp *qp, const struct weft_slot *slot,
 	if (slot->wqe.sqe.opcode == WEFT_SQE_READ &&
 	    !weft_cq_push(cq, &cqe, status, weft_cq_begin(cq)))
 		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
+}
+
+/* weft_send.cq is NULL: there is no send CQ, or completions may have to wait. */
+void weft_inflight_push_elsewhere(struct weft_qp *qp, const struct weft_slot *slot,
+				  enum ib_wc_status status, enum weft_fault fault, u32 byte_len)
+{
+	struct weft_cqe cqe = weft_inflight_cqe(qp, slot, status, fault, byte_len);
+
+	if (qp->send_cq)
+		weft_late_push(qp, &cqe, slot->late);
+	else
+		inflight_push_tagged(qp, slot, status, fault, byte_len);
 }
 
 /* Complete all answered requests, in order. If the oldest request then has a fault, it fails. */

@@ -43,8 +43,8 @@ static __always_inline void weft_inflight_disarm(struct weft_qp *qp)
 	send->doorbell_armed = false;
 }
 
-void weft_inflight_push_tagged(struct weft_qp *qp, const struct weft_slot *slot,
-			       enum ib_wc_status status, enum weft_fault fault, u32 byte_len);
+void weft_inflight_push_elsewhere(struct weft_qp *qp, const struct weft_slot *slot,
+				  enum ib_wc_status status, enum weft_fault fault, u32 byte_len);
 void weft_inflight_retire(struct weft_qp *qp);
 void weft_inflight_seek(struct weft_inflight *inflight, u32 psn);
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn);
@@ -113,12 +113,30 @@ static inline u32 weft_inflight_room(const struct weft_send *send)
 	return limit > unanswered ? limit - unanswered : 0;
 }
 
+static __always_inline struct weft_cqe weft_inflight_cqe(const struct weft_qp *qp,
+							 const struct weft_slot *slot,
+							 enum ib_wc_status status,
+							 enum weft_fault fault, u32 byte_len)
+{
+	return (struct weft_cqe){
+		.wr_id = slot->wqe.sqe.wr_id,
+		.cookie = qp->cookie,
+		.qp_num = qp->qpn,
+		.byte_len = byte_len,
+		.wqe_index = slot->wqe.index,
+		.vendor_err = fault,
+		.status = status,
+		.opcode = slot->op->wc_opcode,
+		.port_num = 1,
+	};
+}
+
 /* The oldest request leaves the slots and the ring, with a completion if it asks for one. */
 static __always_inline void weft_inflight_complete(struct weft_qp *qp, const struct weft_slot *slot,
 						   enum ib_wc_status status, enum weft_fault fault,
 						   u32 byte_len)
 {
-	struct weft_cq *cq = qp->send_cq;
+	struct weft_cq *cq = qp->send.cq;
 	struct weft_cqe cqe;
 	unsigned long flags;
 
@@ -131,21 +149,11 @@ static __always_inline void weft_inflight_complete(struct weft_qp *qp, const str
 	if (!status && !qp->sig_all && !(slot->wqe.sqe.flags & WEFT_SQE_SIGNALED))
 		return;
 	if (unlikely(!cq)) {
-		weft_inflight_push_tagged(qp, slot, status, fault, byte_len);
+		weft_inflight_push_elsewhere(qp, slot, status, fault, byte_len);
 		return;
 	}
 	flags = weft_cq_begin(cq);
-	cqe = (struct weft_cqe){
-		.wr_id = slot->wqe.sqe.wr_id,
-		.cookie = qp->cookie,
-		.qp_num = qp->qpn,
-		.byte_len = byte_len,
-		.wqe_index = slot->wqe.index,
-		.vendor_err = fault,
-		.status = status,
-		.opcode = slot->op->wc_opcode,
-		.port_num = 1,
-	};
+	cqe = weft_inflight_cqe(qp, slot, status, fault, byte_len);
 	if (unlikely(!weft_cq_push(cq, &cqe, status, flags)))
 		weft_qp_lost(qp, cq, WEFT_FAULT_CQ_OVERRUN);
 }

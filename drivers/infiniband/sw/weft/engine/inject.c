@@ -10,6 +10,7 @@
 
 #include "engine/drop.h"
 #include "engine/inflight.h"
+#include "engine/late.h"
 #include "engine/pace.h"
 #include "engine/pkt.h"
 #include "engine/rules.h"
@@ -71,6 +72,8 @@ bool weft_inject_request(struct weft_qp *qp, struct weft_slot *slot)
 		slot->fault = rule->vendor_err ?: inject_fault(rule->status);
 	} else if (action == WEFT_INJECT_DELAY_IT) {
 		weft_pace_delay(&qp->send, rule->delay);
+	} else if (action == WEFT_INJECT_LATE) {
+		weft_late_begin(qp, slot, rule->delay);
 	}
 	rcu_read_unlock();
 	if (action == WEFT_INJECT_OVERRUN)

@@ -7,6 +7,7 @@
 #include "engine/early.h"
 #include "engine/inflight.h"
 #include "engine/inject.h"
+#include "engine/late.h"
 #include "engine/link.h"
 #include "engine/odp.h"
 #include "engine/pace.h"
@@ -89,6 +90,7 @@ static __always_inline struct weft_slot *req_take(struct weft_qp *qp)
 	slot->done = 0;
 	slot->executed = false;
 	slot->status = 0;
+	slot->late = false;
 	slot->fault = req_check(send, &slot->wqe.sqe, op, malformed);
 	trace_weft_wr_begin(qp, slot);
 	inflight->tail++;
@@ -107,6 +109,8 @@ static bool req_flush(struct weft_qp *qp)
 	int left = max3(weft_ring_pending(send->ring), (int)(inflight->tail - inflight->head), 1);
 
 	weft_retry_stop(&send->retry);
+	/* what has failed, or drains, does not wait for a rule */
+	weft_late_deliver(qp, KTIME_MAX);
 	weft_odp_forget(&send->odp);
 	weft_odp_forget(&send->placing);
 	weft_early_purge(&send->early, qp->dev);
@@ -183,6 +187,8 @@ static noinline enum weft_verdict req_not_rts(struct weft_qp *qp, enum ib_qp_sta
 	case IB_QPS_SQD:
 		if (!weft_inflight_is_empty(&qp->send.inflight))
 			return WEFT_DONE;
+		if (!weft_late_is_empty(&qp->send))
+			return WEFT_LATER;
 		req_drained(qp);
 		return WEFT_LATER;
 	case IB_QPS_SQE:
@@ -288,6 +294,8 @@ static noinline bool req_responses(struct weft_qp *qp, const struct weft_budget 
 	u32 most = budget->atomic ? WEFT_SOFTIRQ_WQES : WEFT_QUEUE_PACKETS;
 	bool more = weft_completer_work(qp, most), timer = events & BIT(WEFT_EV_TIMER);
 
+	if (events & BIT(WEFT_EV_LATE))
+		weft_late_deliver(qp, ktime_get());
 	if (more && timer) {
 		weft_turn_post(&qp->send.turn, WEFT_EV_TIMER);
 	} else if (timer) {
@@ -315,7 +323,7 @@ static bool req_run(struct weft_qp *qp, struct weft_budget *budget)
 		/*
 		 * a packet that is deferred after this look posts an event, so it is not overlooked
 		 */
-		if (unlikely(events & BIT(WEFT_EV_TIMER) ||
+		if (unlikely(events & WEFT_TURN_TIMERS ||
 			     !weft_backlog_is_empty(&send->packets)) &&
 		    req_responses(qp, budget, events))
 			return true;
@@ -493,6 +501,7 @@ void weft_requester_reset(struct weft_qp *qp)
 	weft_early_reset(&send->early, qp->dev);
 	weft_odp_forget(&send->odp);
 	weft_odp_forget(&send->placing);
+	weft_late_end(qp);
 	weft_inflight_reset(qp);
 	send->inflight.ssn = 0;
 	send->inflight.limited = false;

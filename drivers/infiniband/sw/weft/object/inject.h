@@ -57,6 +57,7 @@ enum weft_inject_action {
 	WEFT_INJECT_SET,	/* packet: change a field of its headers, behind the same check */
 	WEFT_INJECT_FAIL,	/* verb, allocation: return an errno */
 	WEFT_INJECT_MARK,	/* packet: as if a router had marked it (ECN CE) */
+	WEFT_INJECT_LATE,	/* request: execute it, and complete it later */
 	WEFT_INJECT_CNP,	/* packet: answer it by a CNP, too */
 	WEFT_INJECT_LOSE,	/* CQ: raise no event, although one was requested */
 };

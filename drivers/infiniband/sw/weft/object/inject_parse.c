@@ -509,6 +509,7 @@ static const struct inject_key inject_keys[] = {
 	{ "vendor_err", ON_REQUEST, .read = read_vendor_err },
 	{ "cq-overrun", ON_REQUEST, WEFT_INJECT_OVERRUN, .bare = true },
 	{ "delay", ON_QP, WEFT_INJECT_DELAY_IT, .read = read_delay },
+	{ "late", ON_REQUEST, WEFT_INJECT_LATE, .read = read_delay },
 	{ "drop", ON_PACKET, WEFT_INJECT_DROP, .bare = true },
 	{ "duplicate", ON_PACKET, WEFT_INJECT_DUPLICATE, .bare = true },
 	{ "bad-icrc", ON_PACKET, WEFT_INJECT_BAD_ICRC, .bare = true },

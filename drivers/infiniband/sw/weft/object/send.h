@@ -42,6 +42,7 @@ struct weft_slot {
 	/* enum ib_wc_status of @fault if an injection rule says so; 0: that of @fault */
 	u8			status;
 	u8			fault;		/* the request fails after those before it */
+	bool			late;		/* an injection rule says so of its completion */
 	u32			sum;		/* strict mode: checksum of its memory */
 	/* the weft_strict.generation in which @sum was made; 0: it was not */
 	u32			sum_of;
@@ -166,6 +167,8 @@ struct weft_send {
 	struct weft_tx		tx;		/* transmitter of its request packets */
 	struct weft_backlog	packets;	/* responses to be processed */
 	struct weft_inflight	inflight;	/* work requests that have been taken */
+	/* of their completions; NULL: they go elsewhere (weft_inflight_push_elsewhere()) */
+	struct weft_cq		*cq;
 	struct weft_retry	retry;		/* timer and retry counters */
 	struct weft_window	window;		/* request packets that may be unanswered */
 	bool			doorbell_armed;	/* the client has been asked to ring */
@@ -183,6 +186,7 @@ struct weft_send {
 	struct weft_odp		odp;		/* ODP memory of the request that is being sent */
 	struct weft_odp		placing;	/* ODP memory that a response goes to */
 	struct weft_early	early;		/* responses that have overtaken others */
+	struct weft_late	*late;		/* completions that wait; NULL: none ever did */
 	struct weft_latency	*latency;	/* NULL: has never been measured */
 };
 

@@ -19,9 +19,11 @@ enum weft_turn_bits {
 	/* events */
 	WEFT_EV_RUN		= 8,	/* there may be something to do */
 	WEFT_EV_TIMER		= 9,	/* the timer expired */
+	WEFT_EV_LATE		= 10,	/* a completion that has been late is due */
 };
 
-#define WEFT_TURN_EVENTS	(BIT(WEFT_EV_RUN) | BIT(WEFT_EV_TIMER))
+#define WEFT_TURN_TIMERS	(BIT(WEFT_EV_TIMER) | BIT(WEFT_EV_LATE))
+#define WEFT_TURN_EVENTS	(BIT(WEFT_EV_RUN) | WEFT_TURN_TIMERS)
 
 struct weft_turn {
 	unsigned long		bits;		/* enum weft_turn_bits, atomic */
@@ -84,8 +86,12 @@ static inline unsigned long weft_turn_take(struct weft_turn *turn)
 
 	if (events & BIT(WEFT_EV_RUN))
 		clear_bit(WEFT_EV_RUN, &turn->bits);
-	if (events & BIT(WEFT_EV_TIMER))
-		clear_bit(WEFT_EV_TIMER, &turn->bits);
+	if (events & WEFT_TURN_TIMERS) {
+		if (events & BIT(WEFT_EV_TIMER))
+			clear_bit(WEFT_EV_TIMER, &turn->bits);
+		if (events & BIT(WEFT_EV_LATE))
+			clear_bit(WEFT_EV_LATE, &turn->bits);
+	}
 	if (events)
 		smp_mb__after_atomic(); /* pairs with weft_turn_post(): clear, then look */
 	return events;
