@@ -72,6 +72,12 @@ static const struct inject_bad_row inject_bad_rows[] = {
 	{ "request cnp", 8, "not for this kind of rule" },
 	{ "request late=61s", 8, "a time is from 1us to 60s" },
 	{ "packet dir=out cnp", 18, "a packet that leaves can only be dropped or duplicated" },
+	{ "packet rate=5", 7, "a rate is a number and kbit, mbit or gbit" },
+	{ "packet rate=0kbit", 7, "a rate is from 1kbit to 1000gbit" },
+	{ "packet rate=1001gbit", 7, "a rate is from 1kbit to 1000gbit" },
+	{ "packet delay=1ms reorder", 24, "reorder without jitter" },
+	{ "packet delay=1ms jitter=1ms drop", 28, "a second action" },
+	{ "request jitter=1ms", 8, "not for this kind of rule" },
 	{ "packet truncate=-1", 7, "not a number" },
 	{ "packet hold drop", 12, "a second action" },
 	{ "packet cq-overrun", 7, "not for this kind of rule" },
@@ -256,7 +262,8 @@ static const char * const inject_words[] = {
 	"10.1.1.1", "fd00::1", "set=", "psn:5", "truncate=", "hold", "dir=", "out", "after=",
 	"for=", "5-9", "lose-event", "overrun", "fail=", "chance=0.", "every=", "delay=", "nak=",
 	"service=", "ce", "cqn=", "cq-overrun", "cnp", "set=opcode:", "pkey:", "dest-qp:",
-	"fecn:1", "becn:0", "verb=create_wq", "advise_mr", "late=",
+	"fecn:1", "becn:0", "verb=create_wq", "advise_mr", "late=", "jitter=", "rate=", "10mbit",
+	"reorder",
 };
 
 static void inject_append(char text[INJECT_LONGEST], const char *word)

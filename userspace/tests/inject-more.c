@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Injection rules: verbs of rarer objects; CNPs, headers, completions that are late. */
+/* Injection rules: verbs of rarer objects; CNPs, headers, what is late. */
 #include "inject.h"
 
 #include <fcntl.h>
@@ -250,5 +250,37 @@ void many_late_completions(void)
 	to_state(&a, IBV_QPS_ERR);
 	for (; i < most; i++)
 		expect_ok(a.scq, i);
+	unmake_both();
+}
+
+/* packets that a slow link delays: by chance, but in order, and no faster than its rate */
+void slow_links(void)
+{
+	uint64_t begin, retransmits;
+	int i;
+
+	force_packets(true);
+	make_pair(&a, &b, CONF(.timeout = 20));
+	retransmits = counter("retransmits");
+	rule("packet qp=%u opcode=send jitter=30ms seed=5", b.qp->qp_num);
+	for (i = 1; i <= 5; i++)
+		send_three(i);
+	SAME(fired(), 15);
+	rule("clear");
+	rule("packet qp=%u opcode=write rate=1mbit", b.qp->qp_num);
+	fill(a.buf, 20000, 6);
+	begin = now_ns();
+	post(&a, at(swr(&a, 6, IBV_WR_RDMA_WRITE, 0, 20000), &b, 0));
+	expect_ok(a.scq, 6);
+	/* 160 ms for the payload, less the last packet's part of clocks that are not exact */
+	CHECK(now_ns() - begin >= 159000000);
+	check_filled(b.buf, 20000, 6);
+	sleep_ms(20);
+	SAME(counter("retransmits"), retransmits);
+	rule("clear");
+	/* some overtake others, which is made good */
+	rule("packet qp=%u opcode=send jitter=20ms reorder", b.qp->qp_num);
+	for (i = 7; i <= 11; i++)
+		send_three(i);
 	unmake_both();
 }

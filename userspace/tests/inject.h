@@ -42,5 +42,6 @@ void answered_by_cnps(void);
 void changed_bth(void);
 void late_completions(void);
 void many_late_completions(void);
+void slow_links(void);
 
 #endif /* TESTS_INJECT_H */

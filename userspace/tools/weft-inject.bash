@@ -18,7 +18,7 @@ _weft_inject()
 	*,add)	words='pid= comm= after= for= n= every= times= chance= seed='
 		case ${COMP_WORDS[3]} in
 		request) words="$words qp= service= opcode= bytes= complete= vendor_err= cq-overrun delay= late=" ;;
-		packet)	words="$words qp= service= opcode= bytes= psn= position= attempt= peer= dir= drop duplicate delay= hold
+		packet)	words="$words qp= service= opcode= bytes= psn= position= attempt= peer= dir= drop duplicate delay= jitter= rate= reorder hold
 			bad-icrc bad-data ce cnp truncate= set= nak= rnr=" ;;
 		verb)	words="$words qp= service= verb= state= fail=" ;;
 		cq)	words="$words cqn= lose-event" ;;

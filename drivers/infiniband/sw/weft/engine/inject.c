@@ -4,6 +4,8 @@
 
 #include <linux/ip.h>
 #include <linux/ipv6.h>
+#include <linux/jhash.h>
+#include <linux/math64.h>
 #include <linux/skbuff.h>
 #include <net/dsfield.h>
 #include <net/inet_ecn.h>
@@ -116,8 +118,32 @@ static void inject_drop(struct weft_pkt *pkt, enum weft_stat why)
 	weft_qp_put(pkt->qp);
 }
 
-/* Let the packet arrive again at the time @due; KTIME_MAX: when it is released. */
-static void inject_hold(struct weft_pkt *pkt, ktime_t due)
+/*
+ * When a packet of @bytes arrives that @rule delays; 0: it would wait for too long. Those of a rule
+ * keep their order, unless it says otherwise. The lock of the queue is held.
+ */
+static ktime_t inject_when(struct weft_inject_rule *rule, u32 bytes)
+{
+	/* a user's packets must not take the place of those of others for long */
+	u64 most = rule->who.pid ? NSEC_PER_SEC : WEFT_INJECT_TIME;
+	u64 match = atomic64_read(&rule->fired);
+	u32 draw = jhash_2words((u32)match, (u32)(match >> 32), ~rule->seed);
+	ktime_t now = ktime_get(), sent = now, due;
+
+	if (rule->rate)
+		sent = ktime_add_ns(max(rule->sent, now), weft_pace_ns(bytes, rule->rate));
+	due = ktime_add_ns(sent, rule->delay + mul_u64_u32_shr(rule->jitter, draw, 32));
+	if (!rule->reorder)
+		due = max(due, rule->last);
+	if (rule->rate && ktime_sub(due, now) > most)
+		return 0;
+	rule->sent = sent;
+	rule->last = max(due, rule->last);
+	return due;
+}
+
+/* Let the packet arrive again later, or when it is released. */
+static void inject_hold(struct weft_pkt *pkt, struct weft_inject_rule *rule)
 {
 	struct weft_inject *inject = &pkt->dev->inject;
 	struct sk_buff *skb = pkt->skb, *at;
@@ -129,8 +155,13 @@ static void inject_hold(struct weft_pkt *pkt, ktime_t due)
 	}
 	skb_orphan(skb);
 	weft_pkt_keep(pkt);
-	skb->tstamp = due;
 	spin_lock_irqsave(&inject->held.lock, flags);
+	skb->tstamp = rule->action == WEFT_INJECT_HOLD ? KTIME_MAX : inject_when(rule, skb->len);
+	if (!skb->tstamp) {
+		spin_unlock_irqrestore(&inject->held.lock, flags);
+		inject_drop(pkt, WEFT_STAT_RX_QUEUE_FULL);
+		return;
+	}
 	skb_queue_reverse_walk(&inject->held, at)
 		if (at->tstamp <= skb->tstamp)
 			break;
@@ -336,7 +367,7 @@ static void inject_truncate(struct weft_pkt *pkt, u64 bytes)
 }
 
 /* Returns true: the packet is gone. */
-static bool inject_act(struct weft_pkt *pkt, const struct weft_inject_rule *rule)
+static bool inject_act(struct weft_pkt *pkt, struct weft_inject_rule *rule)
 {
 	switch (rule->action) {
 	case WEFT_INJECT_DROP:
@@ -346,14 +377,12 @@ static bool inject_act(struct weft_pkt *pkt, const struct weft_inject_rule *rule
 		inject_drop(pkt, WEFT_STAT_RX_ICRC);
 		return true;
 	case WEFT_INJECT_DELAY_IT:
-		inject_hold(pkt, ktime_add_ns(ktime_get(), rule->delay));
+	case WEFT_INJECT_HOLD:
+		inject_hold(pkt, rule);
 		return true;
 	case WEFT_INJECT_DUPLICATE:
 		inject_duplicate(pkt);
 		return false;
-	case WEFT_INJECT_HOLD:
-		inject_hold(pkt, KTIME_MAX);
-		return true;
 	case WEFT_INJECT_BAD_DATA:
 		inject_bad_data(pkt);
 		return false;
@@ -394,7 +423,7 @@ bool weft_inject_packet(struct weft_pkt *pkt)
 		.peer = &pkt->sgid,
 		.segment = op->segment,
 	};
-	const struct weft_inject_rule *rule;
+	struct weft_inject_rule *rule;
 
 	if (READ_ONCE(pkt->dev->inject.port_down)) {
 		inject_drop(pkt, WEFT_STAT_RX_INJECTED);

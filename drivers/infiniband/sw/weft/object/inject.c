@@ -418,8 +418,8 @@ bool weft_inject_fires(struct weft_inject_rule *rule)
 WEFT_EXPORT_FOR_TEST(weft_inject_fires);
 
 /* Returns the first rule that fires, or NULL. Context: any; RCU read side. */
-const struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
-						const struct weft_inject_event *event)
+struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
+					  const struct weft_inject_event *event)
 {
 	struct weft_inject_table *table = rcu_dereference(dev->inject.table);
 	u32 i;

@@ -27,6 +27,8 @@ struct weft_qp;
 #define WEFT_INJECT_USER_RULES	16U
 /* The longest time in a rule, in ns. */
 #define WEFT_INJECT_TIME	(60ULL * NSEC_PER_SEC)
+/* The highest rate in a rule, in kbit/s. */
+#define WEFT_INJECT_RATE	(1000U * 1000 * 1000)
 /* Chances are in millionths. */
 #define WEFT_INJECT_CERTAIN	1000000U
 
@@ -190,7 +192,7 @@ struct weft_inject_range {
 	u32	to;
 };
 
-/* A rule. Immutable but for the two counters. */
+/* A rule. Immutable but for the two counters, and the times of its packets. */
 struct weft_inject_rule {
 	struct rcu_head		rcu;
 	/* a user, for whose QPs alone it is, with a reference to the writer; no pid: root */
@@ -226,6 +228,12 @@ struct weft_inject_rule {
 	u8			syndrome;	/* of the AETH */
 	int			error;
 	u64			delay;		/* ns */
+	u64			jitter;		/* ns that are added by chance, at most */
+	u32			rate;		/* kbit/s; 0: no limit */
+	bool			reorder;	/* a longer delay does not hold those behind */
+	/* of packets, under the lock of weft_inject.held */
+	ktime_t			sent;		/* when all of them have left, at @rate */
+	ktime_t			last;		/* when the last of them arrives */
 	u8			field;		/* enum weft_inject_field */
 	u64			value;		/* of @field; bytes of payload that are left */
 
@@ -271,8 +279,8 @@ ssize_t weft_inject_show_own(struct weft_dev *dev, const struct weft_owner *who,
 			     size_t size);
 void weft_inject_port_down(struct weft_dev *dev, bool down);
 void weft_inject_show(struct seq_file *seq);
-const struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
-						const struct weft_inject_event *event);
+struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
+					  const struct weft_inject_event *event);
 bool weft_inject_fires(struct weft_inject_rule *rule);
 void weft_inject_own(struct weft_inject_owner *owner);
 int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, struct ib_qp *ibqp,

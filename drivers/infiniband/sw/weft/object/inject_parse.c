@@ -271,6 +271,39 @@ static const char *read_delay(struct weft_inject_rule *rule, const char *value)
 	return read_time(value, &rule->delay);
 }
 
+static const char *read_jitter(struct weft_inject_rule *rule, const char *value)
+{
+	return read_time(value, &rule->jitter);
+}
+
+/* @value is NULL, as the word has none. */
+static const char *read_reorder(struct weft_inject_rule *rule, const char *value)
+{
+	rule->reorder = true;
+	return NULL;
+}
+
+/* A number with a unit of bits per second. */
+static const char *read_rate(struct weft_inject_rule *rule, const char *value)
+{
+	static const struct inject_name units[] = {
+		{ "kbit", 1 }, { "mbit", 1000 }, { "gbit", 1000 * 1000 }, { }
+	};
+	size_t digits = strspn(value, "0123456789");
+	char number[INJECT_WORD];
+	const char *wrong;
+	u32 unit;
+
+	if (!digits || !inject_lookup(units, value + digits, &unit))
+		return "a rate is a number and kbit, mbit or gbit";
+	strscpy(number, value, digits + 1);
+	wrong = read_u32(number, 1, WEFT_INJECT_RATE / unit, &rule->rate);
+	if (wrong)
+		return "a rate is from 1kbit to 1000gbit";
+	rule->rate *= unit;
+	return NULL;
+}
+
 static const char *read_after(struct weft_inject_rule *rule, const char *value)
 {
 	return read_time(value, &rule->begin);
@@ -509,6 +542,9 @@ static const struct inject_key inject_keys[] = {
 	{ "vendor_err", ON_REQUEST, .read = read_vendor_err },
 	{ "cq-overrun", ON_REQUEST, WEFT_INJECT_OVERRUN, .bare = true },
 	{ "delay", ON_QP, WEFT_INJECT_DELAY_IT, .read = read_delay },
+	{ "jitter", ON_PACKET, WEFT_INJECT_DELAY_IT, .read = read_jitter },
+	{ "rate", ON_PACKET, WEFT_INJECT_DELAY_IT, .read = read_rate },
+	{ "reorder", ON_PACKET, .bare = true, .read = read_reorder },
 	{ "late", ON_REQUEST, WEFT_INJECT_LATE, .read = read_delay },
 	{ "drop", ON_PACKET, WEFT_INJECT_DROP, .bare = true },
 	{ "duplicate", ON_PACKET, WEFT_INJECT_DUPLICATE, .bare = true },
@@ -551,14 +587,16 @@ static const char *inject_read_word(struct weft_inject_rule *rule, char *word, u
 	if (*keys & BIT_ULL(key - inject_keys))
 		return "twice in one rule";
 	*keys |= BIT_ULL(key - inject_keys);
-	if (key->action && rule->action)
+	/* delay, jitter and rate are one action */
+	if (key->action && rule->action &&
+	    (key->action != WEFT_INJECT_DELAY_IT || rule->action != WEFT_INJECT_DELAY_IT))
 		return "a second action";
 	if (key->bare != !value)
 		return key->bare ? "it has no value" : "its value is missing";
 	if (key->action)
 		rule->action = key->action;
 	rule->fields |= key->field;
-	return value ? key->read(rule, value) : NULL;
+	return key->read ? key->read(rule, value) : NULL;
 }
 
 /* Without an opcode a NAK takes the place of an acknowledge. */
@@ -589,6 +627,8 @@ static const char *inject_complete(struct weft_inject_rule *rule)
 		return "no action";
 	if (rule->vendor_err && rule->action != WEFT_INJECT_COMPLETE)
 		return "vendor_err without complete";
+	if (rule->reorder && !rule->jitter)
+		return "reorder without jitter";
 	if (rule->fields & WEFT_MATCH_STATE && rule->verb != WEFT_VERB_MODIFY_QP)
 		return "state without verb=modify_qp";
 	if (rule->place == WEFT_INJECT_ALLOC && rule->error != ENOMEM)
