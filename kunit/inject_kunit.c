@@ -78,6 +78,8 @@ static const struct inject_bad_row inject_bad_rows[] = {
 	{ "packet delay=1ms reorder", 24, "reorder without jitter" },
 	{ "packet delay=1ms jitter=1ms drop", 28, "a second action" },
 	{ "request jitter=1ms", 8, "not for this kind of rule" },
+	{ "packet message=0 drop", 7, "messages are counted from 1 on" },
+	{ "packet dir=out message=2 drop", 29, "messages are counted where they arrive" },
 	{ "packet truncate=-1", 7, "not a number" },
 	{ "packet hold drop", 12, "a second action" },
 	{ "packet cq-overrun", 7, "not for this kind of rule" },
@@ -185,6 +187,15 @@ static void good_text(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rule->peer.raw[15], 9);
 	kfree(rule);
 
+	rule = inject_rule(test, "packet rate=10mbit message=2- delay=1ms jitter=2ms reorder");
+	KUNIT_EXPECT_EQ(test, rule->action, WEFT_INJECT_DELAY_IT);
+	KUNIT_EXPECT_EQ(test, rule->rate, 10000);
+	KUNIT_EXPECT_EQ(test, rule->jitter, 2 * NSEC_PER_MSEC);
+	KUNIT_EXPECT_TRUE(test, rule->reorder);
+	KUNIT_EXPECT_EQ(test, rule->messages.from, 2);
+	KUNIT_EXPECT_EQ(test, rule->messages.to, U32_MAX);
+	kfree(rule);
+
 	rule = inject_rule(test, "packet chance=0.25 delay=250us");
 	KUNIT_EXPECT_EQ(test, rule->chance, 250000);
 	KUNIT_EXPECT_EQ(test, rule->delay, 250 * NSEC_PER_USEC);
@@ -263,7 +274,7 @@ static const char * const inject_words[] = {
 	"for=", "5-9", "lose-event", "overrun", "fail=", "chance=0.", "every=", "delay=", "nak=",
 	"service=", "ce", "cqn=", "cq-overrun", "cnp", "set=opcode:", "pkey:", "dest-qp:",
 	"fecn:1", "becn:0", "verb=create_wq", "advise_mr", "late=", "jitter=", "rate=", "10mbit",
-	"reorder",
+	"reorder", "message=",
 };
 
 static void inject_append(char text[INJECT_LONGEST], const char *word)

@@ -284,3 +284,33 @@ void slow_links(void)
 		send_three(i);
 	unmake_both();
 }
+
+/* by the number of the message: of a QP's requests, and of those that have begun to arrive */
+void messages(void)
+{
+	int i;
+
+	make_pair(&a, &b, CONF());
+	rule("request qp=%u message=3-4 complete=GENERAL_ERR", a.qp->qp_num);
+	for (i = 1; i <= 3; i++) {
+		post(&a, at(swr(&a, i, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_wc(a.scq, i, i == 3 ? IBV_WC_GENERAL_ERR : IBV_WC_SUCCESS);
+	}
+	/* they are counted anew from RTS on */
+	to_state(&a, IBV_QPS_RESET);
+	to_state(&b, IBV_QPS_RESET);
+	connect_ends(&a, &b);
+	post(&a, at(swr(&a, 4, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_ok(a.scq, 4);
+	unmake_both();
+
+	force_packets(true);
+	make_pair(&a, &b, CONF(.timeout = 12));
+	rule("packet qp=%u message=2 position=last n=1 drop", b.qp->qp_num);
+	send_three(1);
+	SAME(fired(), 0);
+	send_three(2);
+	SAME(fired(), 1);
+	send_three(3);
+	unmake_both();
+}

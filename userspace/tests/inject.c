@@ -552,7 +552,7 @@ static void random_texts(void)
 		"truncate=", "dir=", "out", "set=", "psn:", "rkey:", "opcode=", "send", "rnr=",
 		"cq-overrun", "CQ_ERR", "cq", "cqn=", "lose-event", "ce", "alloc", "name=",
 		"bad-icrc", "nak=", "duplicate", "cnp", "fecn:1", "pkey:", "dest-qp:",
-		"create_wq", "late=", "jitter=", "rate=", "1mbit", "reorder",
+		"create_wq", "late=", "jitter=", "rate=", "1mbit", "reorder", "message=",
 	};
 	const char *seed = getenv("WEFT_SEED");
 	unsigned int state = seed && *seed ? atoi(seed) : (unsigned int)time(NULL);
@@ -708,5 +708,5 @@ TESTS(
 	TEST(leaving_packets), TEST(port_down), TEST(overrun), TEST(lost_events),
 	TEST(marked_packets), TEST(removed), TEST(random_rules), TEST(rarer_verbs),
 	TEST(raw_verbs), TEST(answered_by_cnps), TEST(changed_bth), TEST(late_completions),
-	TEST(many_late_completions), TEST(slow_links)
+	TEST(many_late_completions), TEST(slow_links), TEST(messages)
 )

@@ -43,5 +43,6 @@ void changed_bth(void);
 void late_completions(void);
 void many_late_completions(void);
 void slow_links(void);
+void messages(void);
 
 #endif /* TESTS_INJECT_H */

@@ -17,8 +17,8 @@ _weft_inject()
 		CLIENT_REREGISTER' ;;
 	*,add)	words='pid= comm= after= for= n= every= times= chance= seed='
 		case ${COMP_WORDS[3]} in
-		request) words="$words qp= service= opcode= bytes= complete= vendor_err= cq-overrun delay= late=" ;;
-		packet)	words="$words qp= service= opcode= bytes= psn= position= attempt= peer= dir= drop duplicate delay= jitter= rate= reorder hold
+		request) words="$words qp= service= opcode= bytes= message= complete= vendor_err= cq-overrun delay= late=" ;;
+		packet)	words="$words qp= service= opcode= bytes= psn= message= position= attempt= peer= dir= drop duplicate delay= jitter= rate= reorder hold
 			bad-icrc bad-data ce cnp truncate= set= nak= rnr=" ;;
 		verb)	words="$words qp= service= verb= state= fail=" ;;
 		cq)	words="$words cqn= lose-event" ;;

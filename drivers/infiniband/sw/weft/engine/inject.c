@@ -57,6 +57,8 @@ bool weft_inject_request(struct weft_qp *qp, struct weft_slot *slot)
 		.place = WEFT_INJECT_REQUEST,
 		.qp = qp,
 		.opcode = BIT(slot->wqe.sqe.opcode),
+		/* it counts this request already */
+		.message = qp->send.inflight.tail,
 	};
 	enum weft_inject_action action = WEFT_INJECT_NO_ACTION;
 	const struct weft_inject_rule *rule;
@@ -98,18 +100,34 @@ u32 weft_inject_opcode(const struct weft_opcode *op)
 	}
 }
 
-/* Was the packet sent before? Only those are known that have come since there are rules. */
+/*
+ * Was the packet sent before? Only those are known that have come since there are rules. The first
+ * packet of a message counts it.
+ */
 static bool inject_was_seen(struct weft_inject_seen *seen, const struct weft_pkt *pkt)
 {
-	bool response = weft_opcode(pkt->hdr.opcode)->flags & WEFT_OPCODE_RESPONSE;
+	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
+	bool response = op->flags & WEFT_OPCODE_RESPONSE;
 	u32 psn = pkt->hdr.psn;
 
 	if (seen->known[response] && weft_psn_before(psn, seen->next[response]))
 		return true;
+	if (!response && op->segment & WEFT_SEGMENT_FIRST) {
+		seen->messages++;
+		seen->begin = psn;
+	}
 	/* two CPUs may do so at the same time; then the lower number may stay */
 	seen->next[response] = weft_psn_add(psn, 1);
 	seen->known[response] = true;
 	return false;
+}
+
+/* The number of the message that a request packet belongs to, if that is the newest; else 0. */
+static u32 inject_message(const struct weft_inject_seen *seen, const struct weft_pkt *pkt)
+{
+	bool response = weft_opcode(pkt->hdr.opcode)->flags & WEFT_OPCODE_RESPONSE;
+
+	return response || weft_psn_before(pkt->hdr.psn, seen->begin) ? 0 : seen->messages;
 }
 
 static void inject_drop(struct weft_pkt *pkt, enum weft_stat why)
@@ -433,6 +451,7 @@ bool weft_inject_packet(struct weft_pkt *pkt)
 	if (pkt->malformed)
 		return false;
 	event.again = inject_was_seen(&pkt->qp->seen, pkt);
+	event.message = inject_message(&pkt->qp->seen, pkt);
 	rule = weft_inject_find(pkt->dev, &event);
 	return rule && inject_act(pkt, rule);
 }

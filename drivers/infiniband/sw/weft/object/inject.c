@@ -378,6 +378,8 @@ static bool inject_matches(const struct weft_inject_rule *rule,
 		return false;
 	if (fields & WEFT_MATCH_PSN && !inject_in_range(&rule->psn, event->psn))
 		return false;
+	if (fields & WEFT_MATCH_MESSAGE && !inject_in_range(&rule->messages, event->message))
+		return false;
 	if (fields & WEFT_MATCH_SEGMENT && (event->segment & rule->segment) != rule->segment)
 		return false;
 	if (fields & WEFT_MATCH_ATTEMPT && rule->again != event->again)

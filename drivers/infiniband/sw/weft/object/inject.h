@@ -124,6 +124,7 @@ enum weft_inject_match {
 	WEFT_MATCH_TIME		= BIT(12),
 	WEFT_MATCH_CQ		= BIT(13),
 	WEFT_MATCH_ALLOC	= BIT(14),
+	WEFT_MATCH_MESSAGE	= BIT(15),
 };
 
 /* A field of the headers that a rule changes. */
@@ -168,6 +169,8 @@ struct weft_inject_owner {
 struct weft_inject_seen {
 	u32	next[2];		/* of requests, and of responses */
 	bool	known[2];
+	u32	messages;		/* that have begun to arrive */
+	u32	begin;			/* the PSN of the first packet of the last of them */
 };
 
 /* Something that rules are searched for. */
@@ -179,6 +182,7 @@ struct weft_inject_event {
 	u32			opcode;		/* a bit, see enum weft_inject_response */
 	u32			bytes;
 	u32			psn;
+	u32			message;	/* from 1 on; 0: not known */
 	const union ib_gid	*peer;		/* the address that the packet is from, or to */
 	u8			segment;	/* enum weft_segment */
 	bool			again;		/* the packet was sent before */
@@ -207,6 +211,7 @@ struct weft_inject_rule {
 	u32			opcodes;
 	struct weft_inject_range bytes;
 	struct weft_inject_range psn;
+	struct weft_inject_range messages;
 	u8			segment;
 	bool			again;
 	u8			verb;

@@ -400,6 +400,13 @@ static const char *read_psn(struct weft_inject_rule *rule, const char *value)
 	return read_range(value, WEFT_PSN_MASK, &rule->psn);
 }
 
+static const char *read_message(struct weft_inject_rule *rule, const char *value)
+{
+	const char *wrong = read_range(value, U32_MAX, &rule->messages);
+
+	return wrong ?: rule->messages.from ? NULL : "messages are counted from 1 on";
+}
+
 /* Read a name into a member of a byte. */
 static const char *read_u8_name(const struct inject_name *names, const char *value, u8 *member,
 				const char *wrong)
@@ -524,6 +531,7 @@ static const struct inject_key inject_keys[] = {
 	{ "opcode", ON_QP, .field = WEFT_MATCH_OPCODE, .read = read_opcode },
 	{ "bytes", ON_QP, .field = WEFT_MATCH_BYTES, .read = read_bytes },
 	{ "psn", ON_PACKET, .field = WEFT_MATCH_PSN, .read = read_psn },
+	{ "message", ON_QP, .field = WEFT_MATCH_MESSAGE, .read = read_message },
 	{ "position", ON_PACKET, .field = WEFT_MATCH_SEGMENT, .read = read_position },
 	{ "attempt", ON_PACKET, .field = WEFT_MATCH_ATTEMPT, .read = read_attempt },
 	{ "dir", ON_PACKET, .read = read_direction },
@@ -636,6 +644,8 @@ static const char *inject_complete(struct weft_inject_rule *rule)
 	if (rule->place == WEFT_INJECT_SENT && rule->action != WEFT_INJECT_DROP &&
 	    rule->action != WEFT_INJECT_DUPLICATE)
 		return "a packet that leaves can only be dropped or duplicated";
+	if (rule->place == WEFT_INJECT_SENT && rule->fields & WEFT_MATCH_MESSAGE)
+		return "messages are counted where they arrive";
 	return rule->action == WEFT_INJECT_ANSWER ? inject_complete_nak(rule) : NULL;
 }
 
