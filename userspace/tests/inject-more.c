@@ -314,3 +314,25 @@ void messages(void)
 	send_three(3);
 	unmake_both();
 }
+
+/* a port that goes down and up twice, by itself */
+void port_flaps(void)
+{
+	int i;
+
+	make_pair(&a, &b, CONF(.timeout = 17));
+	rule("port flap 50ms 30ms 2");
+	for (i = 0; i < 2; i++) {
+		expect_event(IBV_EVENT_PORT_ERR, NULL);
+		expect_event(IBV_EVENT_PORT_ACTIVE, NULL);
+	}
+	expect_no_event();
+	check_works(&a, &b);
+	/* a command ends it */
+	rule("port flap 10s 10s 1000");
+	expect_event(IBV_EVENT_PORT_ERR, NULL);
+	rule("port up");
+	expect_event(IBV_EVENT_PORT_ACTIVE, NULL);
+	expect_no_event();
+	unmake_both();
+}

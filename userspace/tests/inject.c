@@ -497,6 +497,9 @@ static const struct {
 	  "line 1, column 22: no such QP here, or it has no such queue\n", ENOENT },
 	{ "@ port sideways", "line 1, column 12: a port goes up or down\n", EINVAL },
 	{ "@ release 5", "line 1, column 15: release has no argument\n", EINVAL },
+	{ "@ port flap 5ms", "line 1, column 7: a time is a number and us, ms or s\n", EINVAL },
+	{ "@ port flap 5ms 6ms 0",
+	  "line 1, column 7: flap needs a time down, a time up, and from 1 to 1000 times\n", EINVAL },
 	{ "@ event PORT_ERR qp=5", "line 1, column 22: the event is one of the port\n", EINVAL },
 };
 
@@ -553,6 +556,7 @@ static void random_texts(void)
 		"cq-overrun", "CQ_ERR", "cq", "cqn=", "lose-event", "ce", "alloc", "name=",
 		"bad-icrc", "nak=", "duplicate", "cnp", "fecn:1", "pkey:", "dest-qp:",
 		"create_wq", "late=", "jitter=", "rate=", "1mbit", "reorder", "message=",
+		"flap 1ms",
 	};
 	const char *seed = getenv("WEFT_SEED");
 	unsigned int state = seed && *seed ? atoi(seed) : (unsigned int)time(NULL);
@@ -708,5 +712,5 @@ TESTS(
 	TEST(leaving_packets), TEST(port_down), TEST(overrun), TEST(lost_events),
 	TEST(marked_packets), TEST(removed), TEST(random_rules), TEST(rarer_verbs),
 	TEST(raw_verbs), TEST(answered_by_cnps), TEST(changed_bth), TEST(late_completions),
-	TEST(many_late_completions), TEST(slow_links), TEST(messages)
+	TEST(many_late_completions), TEST(slow_links), TEST(messages), TEST(port_flaps)
 )

@@ -44,5 +44,6 @@ void late_completions(void);
 void many_late_completions(void);
 void slow_links(void);
 void messages(void);
+void port_flaps(void);
 
 #endif /* TESTS_INJECT_H */

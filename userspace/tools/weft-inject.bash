@@ -10,7 +10,7 @@ _weft_inject()
 	2,scenarios|2,record|2,replay) ;;
 	2,*)	words=$(cd /sys/class/infiniband 2>/dev/null && echo *) ;;
 	3,add)	words='request packet verb cq alloc' ;;
-	3,port)	words='up down' ;;
+	3,port)	words='up down flap' ;;
 	3,load)	words=$(cd /usr/share/weft/scenarios 2>/dev/null && echo *) ;;
 	3,event) words='QP_FATAL QP_REQ_ERR QP_ACCESS_ERR COMM_EST SQ_DRAINED PATH_MIG PATH_MIG_ERR
 		QP_LAST_WQE_REACHED CQ_ERR SRQ_ERR SRQ_LIMIT_REACHED DEVICE_FATAL PORT_ACTIVE PORT_ERR LID_CHANGE PKEY_CHANGE SM_CHANGE

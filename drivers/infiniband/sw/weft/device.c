@@ -270,18 +270,61 @@ static void port_up(struct weft_dev *dev)
 
 /*
  * Let the port be down although its net device is up, or end that. Nothing arrives or leaves then.
- * -EOPNOTSUPP: an InfiniBand port, whose state is the fabric's. The caller has a reference that
- * keeps @dev registered. Takes RTNL.
+ * A port that flaps stays in that state. -EOPNOTSUPP: an InfiniBand port, whose state is the
+ * fabric's. The caller has a reference that keeps @dev registered. Takes RTNL.
  */
 int weft_device_port_down(struct weft_dev *dev, bool down)
 {
 	if (dev->hca)
 		return -EOPNOTSUPP;
 	rtnl_lock();
+	dev->inject.flap.left = 0;
 	weft_inject_port_down(dev, down);
 	port_update(dev);
 	rtnl_unlock();
 	return 0;
+}
+
+/*
+ * The port of @dev goes down for @down ns and up for @up ns, so many @times, and stays up then. It
+ * begins at once. As weft_device_port_down().
+ */
+int weft_device_port_flap(struct weft_dev *dev, u64 down, u64 up, u32 times)
+{
+	struct weft_inject_flap *flap = &dev->inject.flap;
+
+	if (dev->hca)
+		return -EOPNOTSUPP;
+	rtnl_lock();
+	weft_inject_port_down(dev, false);
+	flap->down = nsecs_to_jiffies(down);
+	flap->up = nsecs_to_jiffies(up);
+	flap->left = times;
+	mod_delayed_work(system_wq, &flap->work, 0);
+	rtnl_unlock();
+	return 0;
+}
+
+/* Change the state of a port that flaps. Who removes the device may have RTNL, and waits for us. */
+static void port_flaps(struct work_struct *work)
+{
+	struct weft_inject_flap *flap = container_of(to_delayed_work(work),
+						     struct weft_inject_flap, work);
+	struct weft_dev *dev = container_of(flap, struct weft_dev, inject.flap);
+	bool down = !READ_ONCE(dev->inject.port_down);
+
+	if (!rtnl_trylock()) {
+		schedule_delayed_work(&flap->work, 1);
+		return;
+	}
+	if (flap->left) {
+		weft_inject_port_down(dev, down);
+		port_update(dev);
+		flap->left -= !down;
+	}
+	if (flap->left)
+		schedule_delayed_work(&flap->work, down ? flap->down : flap->up);
+	rtnl_unlock();
 }
 
 /*
@@ -399,6 +442,7 @@ static void instance_dealloc(struct ib_device *ibdev)
 	struct weft_dev *dev = to_weft_dev(ibdev);
 
 	weft_speed_stop(dev);
+	cancel_delayed_work_sync(&dev->inject.flap.work);
 	rtnl_lock();
 	weft_monitor_remove(dev);
 	weft_parent_destroy(dev);
@@ -501,6 +545,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	weft_mcast_init(&dev->mcast, ndev);
 	weft_speed_init(dev);
 	weft_inject_open(dev);
+	INIT_DELAYED_WORK(&dev->inject.flap.work, port_flaps);
 	weft_why_open(&dev->why);
 	weft_strict_open(&dev->strict);
 

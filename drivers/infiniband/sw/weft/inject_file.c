@@ -4,9 +4,9 @@
  * describes it.
  *
  * A write has lines, each a command: "DEVICE RULE", "DEVICE clear [NUMBER]", "DEVICE release",
- * "DEVICE port up", "DEVICE port down" or "DEVICE event NAME [qp=NUMBER]". If one line is wrong,
- * none is executed. Reading lists the rules, unless the last write to the same open file has
- * failed: then it says why.
+ * "DEVICE port up", "DEVICE port down", "DEVICE port flap DOWN UP TIMES" or "DEVICE event NAME
+ * [qp=NUMBER]". If one line is wrong, none is executed. Reading lists the rules, unless the last
+ * write to the same open file has failed: then it says why.
  */
 #include "inject_file.h"
 
@@ -29,6 +29,8 @@
 
 /* The longest write, in bytes. */
 #define FILE_MOST	(64 * 1024)
+/* How often a port flaps, at most. */
+#define FILE_FLAPS	1000
 
 /* An open file. */
 struct inject_file {
@@ -145,18 +147,53 @@ static int file_release_packets(const struct inject_line *line, struct weft_dev 
 	return 0;
 }
 
+/* Returns what follows the word @name and spaces in @text, or NULL. */
+static char *file_after(char *text, const char *name)
+{
+	size_t length = str_has_prefix(text, name);
+
+	if (!length || (text[length] && !isspace(text[length])))
+		return NULL;
+	return skip_spaces(text + length);
+}
+
+/* "DOWN UP TIMES", which follows the word flap. */
+static int file_flap(const struct inject_line *line, struct weft_dev *dev, char *words, bool apply)
+{
+	const char *wrong, *word;
+	u64 ns[2];
+	u32 times, i;
+
+	for (i = 0; i < 2; i++) {
+		word = strsep(&words, " \t") ?: "";
+		wrong = weft_inject_read_time(word, &ns[i]);
+		if (wrong)
+			return file_refuse(line, line->column, -EINVAL, wrong);
+		words = words ? skip_spaces(words) : NULL;
+	}
+	if (!words || kstrtou32(words, 10, &times) || !times || times > FILE_FLAPS)
+		return file_refuse(line, line->column, -EINVAL,
+				   "flap needs a time down, a time up, and from 1 to 1000 times");
+	return apply ? weft_device_port_flap(dev, ns[0], ns[1], times) : 0;
+}
+
 static int file_port(const struct inject_line *line, struct weft_dev *dev, char *words, bool apply)
 {
+	char *flap = file_after(words, "flap");
 	bool down = !strcmp(words, "down");
 	int ret = 0;
 
+	if (dev->hca)
+		return file_refuse(line, line->column, -EOPNOTSUPP,
+				   "the state of an InfiniBand port is set by ibportstate");
+	if (flap)
+		return file_flap(line, dev, flap, apply);
 	if (!down && strcmp(words, "up"))
 		return file_refuse(line, line->column + (words - line->rest), -EINVAL,
 				   "a port goes up or down");
 	if (apply)
 		ret = weft_device_port_down(dev, down);
-	return ret ? file_refuse(line, line->column, ret,
-				 "the state of an InfiniBand port is set by ibportstate") : 0;
+	return ret;
 }
 
 /* The commands that are no rule. @words: what follows the name. */
@@ -168,16 +205,6 @@ static const struct {
 	{ "clear", file_clear }, { "event", file_event }, { "port", file_port },
 	{ "release", file_release_packets },
 };
-
-/* Returns what follows the word @name and spaces in @text, or NULL. */
-static char *file_after(char *text, const char *name)
-{
-	size_t length = str_has_prefix(text, name);
-
-	if (!length || (text[length] && !isspace(text[length])))
-		return NULL;
-	return skip_spaces(text + length);
-}
 
 static int file_command(const struct inject_line *line, bool apply)
 {

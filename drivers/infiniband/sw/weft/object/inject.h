@@ -13,6 +13,7 @@
 #include <linux/jump_label.h>
 #include <linux/sched.h>
 #include <linux/skbuff.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
 #include "object/why.h"
@@ -254,6 +255,14 @@ struct weft_inject_table {
 	struct weft_inject_rule	*rules[];
 };
 
+/* A port that goes down and up by itself. Under RTNL. */
+struct weft_inject_flap {
+	struct delayed_work	work;
+	unsigned long		down;		/* jiffies that it stays so */
+	unsigned long		up;
+	u32			left;		/* times that it still goes up; 0: it does not flap */
+};
+
 /* The rules of a device, and packets that wait because of them. */
 struct weft_inject {
 	/* written under the lock of object/inject.c; NULL: there are no rules */
@@ -261,6 +270,7 @@ struct weft_inject {
 	u32			number;		/* of the last rule; under that lock */
 	bool			allowed;	/* users may have rules */
 	bool			port_down;	/* although the net device is up; under RTNL */
+	struct weft_inject_flap	flap;
 	struct list_head	node;		/* of the devices; under that lock */
 	/* packets that are delayed, in the order of their time (sk_buff.tstamp) */
 	struct sk_buff_head	held;

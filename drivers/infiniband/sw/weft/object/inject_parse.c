@@ -244,8 +244,8 @@ static const char *read_chance(struct weft_inject_rule *rule, const char *value)
 	return chance && chance <= WEFT_INJECT_CERTAIN ? NULL : "a chance is from 0.000001 to 1";
 }
 
-/* A number with the unit of time. */
-static const char *read_time(const char *value, u64 *ns)
+/* Read a number with the unit of time, in ns. Returns NULL, or what is wrong with it. */
+const char *weft_inject_read_time(const char *value, u64 *ns)
 {
 	static const struct inject_name units[] = {
 		{ "us", NSEC_PER_USEC }, { "ms", NSEC_PER_MSEC }, { "s", NSEC_PER_SEC }, { }
@@ -268,12 +268,12 @@ static const char *read_time(const char *value, u64 *ns)
 
 static const char *read_delay(struct weft_inject_rule *rule, const char *value)
 {
-	return read_time(value, &rule->delay);
+	return weft_inject_read_time(value, &rule->delay);
 }
 
 static const char *read_jitter(struct weft_inject_rule *rule, const char *value)
 {
-	return read_time(value, &rule->jitter);
+	return weft_inject_read_time(value, &rule->jitter);
 }
 
 /* @value is NULL, as the word has none. */
@@ -306,12 +306,12 @@ static const char *read_rate(struct weft_inject_rule *rule, const char *value)
 
 static const char *read_after(struct weft_inject_rule *rule, const char *value)
 {
-	return read_time(value, &rule->begin);
+	return weft_inject_read_time(value, &rule->begin);
 }
 
 static const char *read_for(struct weft_inject_rule *rule, const char *value)
 {
-	return read_time(value, &rule->end);
+	return weft_inject_read_time(value, &rule->end);
 }
 
 static const char *read_peer(struct weft_inject_rule *rule, const char *value)

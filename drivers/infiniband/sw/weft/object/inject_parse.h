@@ -12,6 +12,7 @@ struct weft_inject_error {
 };
 
 struct weft_inject_rule *weft_inject_parse(const char *text, struct weft_inject_error *error);
+const char *weft_inject_read_time(const char *value, u64 *ns);
 int weft_inject_event_type(const char *name, bool *of_qp);
 
 #endif /* WEFT_OBJECT_INJECT_PARSE_H */
