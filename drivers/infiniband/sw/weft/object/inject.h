@@ -90,6 +90,10 @@ enum weft_inject_verb {
 	WEFT_VERB_ALLOC_XRCD,
 	WEFT_VERB_ADVISE_MR,
 	WEFT_VERB_QUERY_SRQ,
+	/* of kernel consumers */
+	WEFT_VERB_POST_SEND,
+	WEFT_VERB_POST_RECV,
+	WEFT_VERB_POST_SRQ_RECV,
 	WEFT_VERBS
 };
 

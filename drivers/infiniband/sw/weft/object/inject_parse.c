@@ -90,7 +90,9 @@ static const struct inject_name inject_verbs[] = {
 	VERB("create_rwq_ind_table", CREATE_RWQ_IND_TABLE), VERB("create_flow", CREATE_FLOW),
 	VERB("create_counters", CREATE_COUNTERS), VERB("alloc_dm", ALLOC_DM),
 	VERB("reg_dm_mr", REG_DM_MR), VERB("alloc_xrcd", ALLOC_XRCD),
-	VERB("advise_mr", ADVISE_MR), VERB("query_srq", QUERY_SRQ), { }
+	VERB("advise_mr", ADVISE_MR), VERB("query_srq", QUERY_SRQ),
+	VERB("post_send", POST_SEND), VERB("post_recv", POST_RECV),
+	VERB("post_srq_recv", POST_SRQ_RECV), { }
 };
 
 #define ALLOC(_name, _alloc) { _name, WEFT_ALLOC_##_alloc }

@@ -422,9 +422,11 @@ int weft_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad_wr)
 {
 	struct weft_srq *srq = to_weft_srq(ibsrq);
+	int ret = weft_inject_verb(ibsrq->device, WEFT_VERB_POST_SRQ_RECV);
 	unsigned long flags;
-	int ret = 0;
 
+	if (ret && bad_wr)
+		*bad_wr = wr;
 	spin_lock_irqsave(&srq->post_lock, flags);
 	for (; wr && !ret; wr = ret ? wr : wr->next) {
 		ret = weft_rq_write(srq->ring, srq->max_sge, wr);

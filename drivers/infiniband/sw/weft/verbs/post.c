@@ -11,6 +11,7 @@
 #include "engine/requester.h"
 #include "mem/pi.h"
 #include "object/ah.h"
+#include "object/inject.h"
 #include "object/mr.h"
 #include "object/qp.h"
 #include "object/srq.h"
@@ -219,10 +220,11 @@ int weft_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 {
 	struct weft_qp *qp = to_weft_qp(ibqp);
 	unsigned long flags;
-	int ret = 0;
+	int ret;
 
 	if (!qp->kernel)
 		return post_doorbell(qp, wr, bad_wr);
+	ret = weft_inject_qp_verb(ibqp, WEFT_VERB_POST_SEND, 0);
 	spin_lock_irqsave(&qp->post_lock, flags);
 	if (weft_qp_state(qp) < IB_QPS_RTS)
 		ret = -EINVAL;
@@ -243,8 +245,8 @@ int weft_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr)
 {
 	struct weft_qp *qp = to_weft_qp(ibqp);
+	int ret = weft_inject_qp_verb(ibqp, WEFT_VERB_POST_RECV, 0);
 	unsigned long flags;
-	int ret = 0;
 
 	spin_lock_irqsave(&qp->post_lock, flags);
 	if (!qp->recv.ring || weft_qp_state(qp) == IB_QPS_RESET)
