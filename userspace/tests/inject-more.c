@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Injection rules: verbs of rarer objects; CNPs, headers, what is late. */
+/* Injection rules: verbs of rarer objects; CNPs, headers, what is late or waits. */
 #include "inject.h"
 
 #include <fcntl.h>
@@ -335,4 +335,43 @@ void port_flaps(void)
 	expect_event(IBV_EVENT_PORT_ACTIVE, NULL);
 	expect_no_event();
 	unmake_both();
+}
+
+/* a word of weft-why about the QP, which waits */
+static void why_says(const struct end *e, const char *what)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line),
+		 "../tools/weft-why qp %u >/tmp/inject-why; grep -qE '%s' /tmp/inject-why",
+		 e->qp->qp_num, what);
+	if (system(line)) {
+		CHECK(!system("cat /tmp/inject-why"));
+		FAIL("weft-why does not say '%s'", what);
+	}
+}
+
+/* the figures of a QP that waits: for a peer that is silent, for receives of its SRQ */
+void waiting_figures(void)
+{
+	struct ibv_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(pd, &init);
+	struct end c;
+
+	CHECK(srq);
+	force_packets(true);
+	make_pair(&a, &b, CONF(.timeout = 18));
+	rule("packet qp=%u drop", b.qp->qp_num);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	sleep_ms(300);
+	why_says(&a, "waits: .*the peer has been silent for [0-9]{3,4} ms; "
+		     "[67] retries left, the next in [0-9]+ ms");
+	unmake_both();
+	make(&c, CONF(.srq = srq));
+	connect_ends(&c, &c);
+	why_says(&c, "waits: .*the SRQ is dry");
+	post_srq(srq, &c, 1, 0, 100);
+	why_says(&c, "now: .*state RTS");
+	CHECK(system("grep -q 'SRQ is dry' /tmp/inject-why"));
+	unmake(&c);
 }

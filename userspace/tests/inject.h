@@ -45,5 +45,6 @@ void many_late_completions(void);
 void slow_links(void);
 void messages(void);
 void port_flaps(void);
+void waiting_figures(void);
 
 #endif /* TESTS_INJECT_H */

@@ -96,6 +96,7 @@ void weft_retry_start(struct weft_qp *qp)
 	now = ktime_get();
 	retry_measure(&qp->send, now);
 	retry->deadline = ktime_add_ns(now, ns);
+	retry->silent = now;
 	/*
 	 * Not hrtimer_active(), which is also true while the callback of an expired timer runs. In
 	 * an RNR delay the timer is left alone even if it has expired: its event is about to be
@@ -110,6 +111,7 @@ static bool retry_again(struct weft_qp *qp, bool repair)
 {
 	struct weft_send *send = &qp->send;
 	struct weft_retry *retry = &send->retry;
+	ktime_t silent = retry->silent;
 
 	if (retry->left == 0) {
 		if (!weft_migrate_on_error(qp)) {
@@ -131,6 +133,8 @@ static bool retry_again(struct weft_qp *qp, bool repair)
 	if (!repair || !weft_repair_begin(qp))
 		weft_inflight_rewind(qp, send->inflight.una);
 	weft_retry_start(qp);
+	/* another try is no answer */
+	retry->silent = silent;
 	return true;
 }
 

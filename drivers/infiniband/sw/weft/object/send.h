@@ -122,6 +122,7 @@ struct weft_retry {
 	struct hrtimer		timer;		/* posts WEFT_EV_TIMER */
 	/* when the ack timeout ends; the timer may expire earlier, and is started again */
 	ktime_t			deadline;
+	ktime_t			silent;		/* since when there has been no answer */
 	bool			rnr_wait;	/* nothing is sent before the timer expires */
 	/* transport retries left; @cnt again after each progress */
 	u8			left;

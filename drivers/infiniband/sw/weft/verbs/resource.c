@@ -14,6 +14,7 @@
 #include "object/srq.h"
 #include "object/table.h"
 #include "pause.h"
+#include "wire/psn.h"
 
 static_assert(sizeof(struct weft_raw_qp) == 96);
 static_assert(sizeof(struct weft_raw_cq) == 16);
@@ -58,6 +59,60 @@ static u32 resource_receives(struct weft_qp *qp)
 	return max(num, 0);
 }
 
+static u32 resource_srq_receives(struct weft_srq *srq)
+{
+	unsigned long flags;
+	int num = 0;
+
+	spin_lock_irqsave(&srq->lock, flags);
+	if (srq->ring)
+		num = weft_ring_pending(srq->ring);
+	spin_unlock_irqrestore(&srq->lock, flags);
+	return max(num, 0);
+}
+
+/* Receives of the SRQ of a QP, which lives as long as a QP that is not in RESET. */
+static u32 resource_qp_srq_receives(struct weft_qp *qp)
+{
+	u32 num = 0;
+
+	mutex_lock(&qp->modify_lock);
+	if (weft_qp_state(qp) != IB_QPS_RESET && qp->recv.srq)
+		num = resource_srq_receives(qp->recv.srq);
+	mutex_unlock(&qp->modify_lock);
+	return num;
+}
+
+/* Is a CQ of the QP in error, because it was full? The same holds for CQs. */
+static bool resource_cq_overrun(struct weft_qp *qp)
+{
+	bool overrun = false;
+
+	mutex_lock(&qp->modify_lock);
+	if (weft_qp_state(qp) != IB_QPS_RESET)
+		overrun = (qp->send_cq && READ_ONCE(qp->send_cq->overrun)) ||
+			  (qp->recv.cq && READ_ONCE(qp->recv.cq->overrun));
+	mutex_unlock(&qp->modify_lock);
+	return overrun;
+}
+
+/* Milliseconds from @from to @to, if the ack timeout runs. */
+static u32 resource_ms(const struct weft_send *send, ktime_t from, ktime_t to)
+{
+	if (!weft_send_is_busy(send) || !READ_ONCE(send->retry.timeout) || to <= from)
+		return 0;
+	return min_t(u64, div_u64(to - from, NSEC_PER_MSEC), U32_MAX);
+}
+
+/* Requests that the peer still has receives for, as far as it has said. */
+static u32 resource_credits(const struct weft_inflight *inflight)
+{
+	u32 left = (READ_ONCE(inflight->limit) - READ_ONCE(inflight->ssn)) & WEFT_PSN_MASK;
+
+	/* a request may be sent ahead of the credits */
+	return READ_ONCE(inflight->limited) && left <= WEFT_PSN_MASK / 2 ? left : 0;
+}
+
 /*
  * The core shows these figures to everybody, but the raw form to administrators only. PSNs are in
  * the raw form only, because a forged packet needs nothing else to be accepted.
@@ -65,6 +120,7 @@ static u32 resource_receives(struct weft_qp *qp)
 static int resource_put_qp(struct sk_buff *msg, struct weft_qp *qp)
 {
 	const struct weft_send *send = &qp->send;
+	const ktime_t now = ktime_get();
 	const struct resource_figure figures[] = {
 		{ "sq_entries", READ_ONCE(qp->cap.max_send_wr) },
 		{ "rq_entries", READ_ONCE(qp->cap.max_recv_wr) },
@@ -77,6 +133,12 @@ static int resource_put_qp(struct sk_buff *msg, struct weft_qp *qp)
 		{ "rnr_wait", READ_ONCE(send->retry.rnr_wait) },
 		{ "srq", qp->recv.srq || qp->type == IB_QPT_XRC_TGT },
 		{ "receives", resource_receives(qp) },
+		{ "srq_receives", resource_qp_srq_receives(qp) },
+		{ "cq_overrun", resource_cq_overrun(qp) },
+		{ "silent_ms", resource_ms(send, READ_ONCE(send->retry.silent), now) },
+		{ "timeout_ms", resource_ms(send, now, READ_ONCE(send->retry.deadline)) },
+		{ "credits", resource_credits(&send->inflight) },
+		{ "fault", READ_ONCE(qp->fault) },
 	};
 
 	return resource_put(msg, figures, ARRAY_SIZE(figures));
@@ -160,18 +222,6 @@ int weft_fill_stat_mr_entry(struct sk_buff *msg, struct ib_mr *ib_mr)
 	}
 	nla_nest_end(msg, table);
 	return 0;
-}
-
-static u32 resource_srq_receives(struct weft_srq *srq)
-{
-	unsigned long flags;
-	int num = 0;
-
-	spin_lock_irqsave(&srq->lock, flags);
-	if (srq->ring)
-		num = weft_ring_pending(srq->ring);
-	spin_unlock_irqrestore(&srq->lock, flags);
-	return max(num, 0);
 }
 
 int weft_fill_res_srq_entry(struct sk_buff *msg, struct ib_srq *ibsrq)
