@@ -139,6 +139,19 @@ void answered_by_cnps(void)
 	unmake_both();
 }
 
+/* an InfiniBand port has no CNPs, so a rule for them is refused; others are taken */
+void refused_cnps(void)
+{
+	bool ib = port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+	char line[128];
+
+	snprintf(line, sizeof(line), "echo %s packet cnp >/sys/kernel/debug/weft/inject",
+		 device_name());
+	SAME(!system(line), !ib);
+	rule("packet qp=0 drop");
+	rule("clear");
+}
+
 /* fields of the BTH; with another partition or destination the packet is for nobody */
 void changed_bth(void)
 {

@@ -713,5 +713,5 @@ TESTS(
 	TEST(marked_packets), TEST(removed), TEST(random_rules), TEST(rarer_verbs),
 	TEST(raw_verbs), TEST(answered_by_cnps), TEST(changed_bth), TEST(late_completions),
 	TEST(many_late_completions), TEST(slow_links), TEST(messages), TEST(port_flaps),
-	TEST(waiting_figures)
+	TEST(waiting_figures), TEST(refused_cnps)
 )

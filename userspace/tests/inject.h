@@ -40,6 +40,7 @@ void rarer_verbs(void);
 void raw_verbs(void);
 void answered_by_cnps(void);
 void changed_bth(void);
+void refused_cnps(void);
 void late_completions(void);
 void many_late_completions(void);
 void slow_links(void);
