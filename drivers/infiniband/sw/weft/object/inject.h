@@ -264,7 +264,7 @@ struct weft_inject_flap {
 	struct delayed_work	work;
 	unsigned long		down;		/* jiffies that it stays so */
 	unsigned long		up;
-	u32			left;		/* times that it still goes up; 0: it does not flap */
+	u32			left;		/* times that it still goes up, or 0 */
 };
 
 /* The rules of a device, and packets that wait because of them. */

@@ -39,7 +39,7 @@ static bool own_is_harmless(const struct weft_inject_rule *rule)
 		return rule->action != WEFT_INJECT_HOLD &&
 		       /* another user may have the QP of that number */
 		       (rule->action != WEFT_INJECT_SET || rule->field != WEFT_FIELD_DEST_QP) &&
-		       (rule->action != WEFT_INJECT_DELAY_IT || 
+		       (rule->action != WEFT_INJECT_DELAY_IT ||
 			rule->delay + rule->jitter <= NSEC_PER_SEC);
 	case WEFT_INJECT_SENT:
 		return true;
