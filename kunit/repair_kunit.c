@@ -201,6 +201,30 @@ static void packet_was_late(struct kunit *test)
 	repair_end(link);
 }
 
+/* A repair is answered while only its first packets have been sent: the rest follows. */
+static void repair_is_answered_early(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+	struct weft_inflight *inflight = &repair_send(link)->inflight;
+	struct weft_tx *tx = &repair_send(link)->tx;
+
+	repair_nak(link, 1);
+	repair_expect(link, 1, 1);
+	tx->stalled = true;
+	repair_ack(link, 3);
+	repair_expect(link, 0, 0);
+	KUNIT_ASSERT_EQ(test, inflight->next, weft_psn_add(REPAIR_PSN, 4));
+	/* as if two had been sent */
+	inflight->next = weft_psn_add(REPAIR_PSN, 6);
+	inflight->cur += 2;
+	repair_ack(link, 4);
+	tx->stalled = false;
+	weft_turn_post(tx->turn, WEFT_EV_RUN);
+	repair_expect(link, 6, REPAIR_WRITES - 6);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
 /* The gap map that node 1 sends: it misses @psn, and keeps the packets that have a bit in @kept. */
 static void repair_map(struct fake_link *link, u32 psn, unsigned long kept, u32 lost)
 {
@@ -385,6 +409,7 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(end_is_lost),
 	KUNIT_CASE(peer_keeps_nothing),
 	KUNIT_CASE(packet_was_late),
+	KUNIT_CASE(repair_is_answered_early),
 	KUNIT_CASE(map_names_all),
 	KUNIT_CASE(map_after_loss),
 	KUNIT_CASE(map_of_run),

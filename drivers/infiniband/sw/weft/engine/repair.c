@@ -262,9 +262,13 @@ void weft_repair_progress(struct weft_qp *qp, u32 from)
 		kept = repair->gaps->num;
 	}
 	if (repair->state == WEFT_REPAIR_WANTED) {
-		if (!weft_psn_before(repair->psn, inflight->una))
+		if (!weft_psn_before(inflight->next, inflight->una)) {
+			/* the answer may be that to packets of this repair, of which more follow */
+			if (weft_psn_before(repair->psn, inflight->una))
+				repair->psn = inflight->una;
 			return;
-		/* the packet was late, not lost */
+		}
+		/* the packets were late, not lost */
 		repair_resume(inflight);
 		if (kept) {
 			repair_go_on(qp);
