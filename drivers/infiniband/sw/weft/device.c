@@ -300,7 +300,8 @@ int weft_device_port_flap(struct weft_dev *dev, u64 down, u64 up, u32 times)
 	flap->down = nsecs_to_jiffies(down);
 	flap->up = nsecs_to_jiffies(up);
 	flap->left = times;
-	mod_delayed_work(system_wq, &flap->work, 0);
+	cancel_delayed_work(&flap->work);
+	schedule_delayed_work(&flap->work, 0);
 	rtnl_unlock();
 	return 0;
 }
