@@ -297,8 +297,8 @@ int weft_device_port_flap(struct weft_dev *dev, u64 down, u64 up, u32 times)
 		return -EOPNOTSUPP;
 	rtnl_lock();
 	weft_inject_port_down(dev, false);
-	flap->down = nsecs_to_jiffies(down);
-	flap->up = nsecs_to_jiffies(up);
+	flap->down = max(1UL, nsecs_to_jiffies(down));
+	flap->up = max(1UL, nsecs_to_jiffies(up));
 	flap->left = times;
 	cancel_delayed_work(&flap->work);
 	schedule_delayed_work(&flap->work, 0);
@@ -312,12 +312,13 @@ static void port_flaps(struct work_struct *work)
 	struct weft_inject_flap *flap = container_of(to_delayed_work(work),
 						     struct weft_inject_flap, work);
 	struct weft_dev *dev = container_of(flap, struct weft_dev, inject.flap);
-	bool down = !READ_ONCE(dev->inject.port_down);
+	bool down;
 
 	if (!rtnl_trylock()) {
 		schedule_delayed_work(&flap->work, 1);
 		return;
 	}
+	down = !dev->inject.port_down;
 	if (flap->left) {
 		weft_inject_port_down(dev, down);
 		port_update(dev);

@@ -110,12 +110,14 @@ static bool inject_was_seen(struct weft_inject_seen *seen, const struct weft_pkt
 	bool response = op->flags & WEFT_OPCODE_RESPONSE;
 	u32 psn = pkt->hdr.psn;
 
-	if (seen->known[response] && weft_psn_before(psn, seen->next[response]))
-		return true;
-	if (!response && op->segment & WEFT_SEGMENT_FIRST) {
+	/* a first packet that was lost counts when it is sent again */
+	if (!response && op->segment & WEFT_SEGMENT_FIRST &&
+	    (!seen->messages || weft_psn_before(seen->begin, psn))) {
 		seen->messages++;
 		seen->begin = psn;
 	}
+	if (seen->known[response] && weft_psn_before(psn, seen->next[response]))
+		return true;
 	/* two CPUs may do so at the same time; then the lower number may stay */
 	seen->next[response] = weft_psn_add(psn, 1);
 	seen->known[response] = true;
@@ -153,7 +155,7 @@ static ktime_t inject_when(struct weft_inject_rule *rule, u32 bytes)
 	due = ktime_add_ns(sent, rule->delay + mul_u64_u32_shr(rule->jitter, draw, 32));
 	if (!rule->reorder)
 		due = max(due, rule->last);
-	if (rule->rate && ktime_sub(due, now) > most)
+	if (rule->rate && ktime_sub(sent, now) > most)
 		return 0;
 	rule->sent = sent;
 	rule->last = max(due, rule->last);

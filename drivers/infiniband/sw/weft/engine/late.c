@@ -95,7 +95,7 @@ void weft_late_deliver(struct weft_qp *qp, ktime_t until)
 
 /*
  * A request is complete. @late: a rule has fired for it. Others come behind those that wait. None
- * waits any longer when there are too many.
+ * waits any longer when there are too many, or when one has failed.
  */
 void weft_late_push(struct weft_qp *qp, struct weft_cqe *cqe, bool late)
 {
@@ -103,8 +103,9 @@ void weft_late_push(struct weft_qp *qp, struct weft_cqe *cqe, bool late)
 	struct late_cqe *entry = NULL;
 
 	weft_assert_turn(&qp->send.turn);
-	if (late || queue->num)
-		entry = kmalloc(sizeof(*entry), GFP_ATOMIC | __GFP_NOWARN);
+	if ((late || queue->num) && !cqe->status)
+		entry = kmalloc(sizeof(*entry), GFP_ATOMIC | __GFP_NOWARN |
+				(qp->kernel ? 0 : __GFP_ACCOUNT));
 	if (!entry || queue->num == WEFT_LATE_CQES) {
 		kfree(entry);
 		weft_late_deliver(qp, KTIME_MAX);

@@ -712,6 +712,7 @@ void weft_responder_reset(struct weft_qp *qp)
 	recv->msn = 0;
 	recv->done = 0;
 	recv->refused = (struct weft_refused){};
+	qp->seen = (struct weft_inject_seen){};
 	weft_odp_forget(&recv->odp);
 	weft_odp_wake(recv);
 	qp->dev->wire->forget(&recv->tx);

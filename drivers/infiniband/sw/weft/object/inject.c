@@ -330,7 +330,15 @@ static bool inject_matches_qp(const struct weft_inject_rule *rule, const struct 
 	return !(rule->fields & WEFT_MATCH_SERVICE) || (qp && rule->services & BIT(qp->transport));
 }
 
-/* The process that an event belongs to: that of the QP or CQ, or the caller. */
+static bool inject_is_post(const struct weft_inject_event *event)
+{
+	return event->place == WEFT_INJECT_VERB && event->verb >= WEFT_VERB_POST_SEND;
+}
+
+/*
+ * The process that an event belongs to: that of the QP or CQ, or the caller. A kernel consumer
+ * posts in the context of whatever process runs, so that its posts belong to none.
+ */
 static bool inject_matches_owner(const struct weft_inject_rule *rule,
 				 const struct weft_inject_event *event)
 {
@@ -338,6 +346,8 @@ static bool inject_matches_owner(const struct weft_inject_rule *rule,
 
 	if (!(rule->fields & (WEFT_MATCH_PID | WEFT_MATCH_COMM)))
 		return true;
+	if (inject_is_post(event))
+		return false;
 	if (event->place == WEFT_INJECT_VERB ||
 	    (event->place == WEFT_INJECT_ALLOC && !event->qp))
 		weft_inject_own(&owner);
@@ -368,7 +378,7 @@ static bool inject_matches(const struct weft_inject_rule *rule,
 		return false;
 	if (fields & WEFT_MATCH_ALLOC && rule->alloc != event->alloc)
 		return false;
-	if (fields & WEFT_MATCH_VERB && rule->verb != event->verb)
+	if (fields & WEFT_MATCH_VERB ? rule->verb != event->verb : inject_is_post(event))
 		return false;
 	if (fields & WEFT_MATCH_STATE && rule->state != event->state)
 		return false;
@@ -454,6 +464,31 @@ int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, s
 	}
 	rcu_read_unlock();
 	return ret ? weft_refuse(ibdev, ret, "rule %u says so", number) : 0;
+}
+
+/*
+ * The slow part of weft_inject_post(). A post in ERR drains the queue, and its consumer frees what
+ * completions name if that fails. There is no record, as the caller may be any process.
+ */
+int weft_inject_fail_post(const struct weft_dev *dev, enum weft_inject_verb verb,
+			  const struct weft_qp *qp)
+{
+	const struct weft_inject_event event = {
+		.place = WEFT_INJECT_VERB,
+		.qp = qp,
+		.verb = verb,
+	};
+	const struct weft_inject_rule *rule;
+	int ret = 0;
+
+	if (qp && weft_qp_state(qp) == IB_QPS_ERR)
+		return 0;
+	rcu_read_lock();
+	rule = weft_inject_find(dev, &event);
+	if (rule)
+		ret = -rule->error;
+	rcu_read_unlock();
+	return ret;
 }
 
 /* The slow part of weft_inject_no_memory(). */

@@ -91,6 +91,7 @@ enum weft_inject_verb {
 	WEFT_VERB_ADVISE_MR,
 	WEFT_VERB_QUERY_SRQ,
 	/* of kernel consumers */
+	/* posts of kernel consumers, in any context; only rules that name them are for them */
 	WEFT_VERB_POST_SEND,
 	WEFT_VERB_POST_RECV,
 	WEFT_VERB_POST_SRQ_RECV,
@@ -305,6 +306,9 @@ void weft_inject_own(struct weft_inject_owner *owner);
 int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, struct ib_qp *ibqp,
 			  u8 state);
 
+int weft_inject_fail_post(const struct weft_dev *dev, enum weft_inject_verb verb,
+			  const struct weft_qp *qp);
+
 /* The errno that a rule makes a verb return; 0: no rule fires. Context: any. */
 static __always_inline int weft_inject_verb(struct ib_device *ibdev, enum weft_inject_verb verb)
 {
@@ -316,6 +320,13 @@ static __always_inline int weft_inject_qp_verb(struct ib_qp *ibqp, enum weft_inj
 					       u8 state)
 {
 	return weft_inject_is_on() ? weft_inject_fail_verb(ibqp->device, verb, ibqp, state) : 0;
+}
+
+/* The same for a post of a kernel consumer. @qp: NULL for an SRQ. */
+static __always_inline int weft_inject_post(const struct weft_dev *dev, enum weft_inject_verb verb,
+					    const struct weft_qp *qp)
+{
+	return weft_inject_is_on() ? weft_inject_fail_post(dev, verb, qp) : 0;
 }
 
 bool weft_inject_fail_alloc(const struct weft_dev *dev, const struct weft_qp *qp,

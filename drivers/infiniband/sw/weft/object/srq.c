@@ -422,7 +422,7 @@ int weft_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad_wr)
 {
 	struct weft_srq *srq = to_weft_srq(ibsrq);
-	int ret = weft_inject_verb(ibsrq->device, WEFT_VERB_POST_SRQ_RECV);
+	int ret = weft_inject_post(to_weft_dev(ibsrq->device), WEFT_VERB_POST_SRQ_RECV, NULL);
 	unsigned long flags;
 
 	if (ret && bad_wr)

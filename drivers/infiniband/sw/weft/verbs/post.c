@@ -224,7 +224,7 @@ int weft_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 
 	if (!qp->kernel)
 		return post_doorbell(qp, wr, bad_wr);
-	ret = weft_inject_qp_verb(ibqp, WEFT_VERB_POST_SEND, 0);
+	ret = weft_inject_post(qp->dev, WEFT_VERB_POST_SEND, qp);
 	spin_lock_irqsave(&qp->post_lock, flags);
 	if (weft_qp_state(qp) < IB_QPS_RTS)
 		ret = -EINVAL;
@@ -245,9 +245,10 @@ int weft_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr)
 {
 	struct weft_qp *qp = to_weft_qp(ibqp);
-	int ret = weft_inject_qp_verb(ibqp, WEFT_VERB_POST_RECV, 0);
 	unsigned long flags;
+	int ret;
 
+	ret = weft_inject_post(qp->dev, WEFT_VERB_POST_RECV, qp);
 	spin_lock_irqsave(&qp->post_lock, flags);
 	if (!qp->recv.ring || weft_qp_state(qp) == IB_QPS_RESET)
 		ret = -EINVAL;

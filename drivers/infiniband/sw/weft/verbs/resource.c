@@ -71,13 +71,16 @@ static u32 resource_srq_receives(struct weft_srq *srq)
 	return max(num, 0);
 }
 
-/* Receives of the SRQ of a QP, which lives as long as a QP that is not in RESET. */
+/*
+ * Receives of the SRQ of a QP, which lives as long as a QP that is not in RESET. An XRC target has
+ * one only while it executes a request, and only the owner of its turn may look.
+ */
 static u32 resource_qp_srq_receives(struct weft_qp *qp)
 {
 	u32 num = 0;
 
 	mutex_lock(&qp->modify_lock);
-	if (weft_qp_state(qp) != IB_QPS_RESET && qp->recv.srq)
+	if (weft_qp_state(qp) != IB_QPS_RESET && !qp->xrcd && qp->recv.srq)
 		num = resource_srq_receives(qp->recv.srq);
 	mutex_unlock(&qp->modify_lock);
 	return num;
@@ -91,15 +94,16 @@ static bool resource_cq_overrun(struct weft_qp *qp)
 	mutex_lock(&qp->modify_lock);
 	if (weft_qp_state(qp) != IB_QPS_RESET)
 		overrun = (qp->send_cq && READ_ONCE(qp->send_cq->overrun)) ||
-			  (qp->recv.cq && READ_ONCE(qp->recv.cq->overrun));
+			  (!qp->xrcd && qp->recv.cq && READ_ONCE(qp->recv.cq->overrun));
 	mutex_unlock(&qp->modify_lock);
 	return overrun;
 }
 
-/* Milliseconds from @from to @to, if the ack timeout runs. */
+/* Milliseconds from @from to @to, if a packet waits for its answer, and the ack timeout runs. */
 static u32 resource_ms(const struct weft_send *send, ktime_t from, ktime_t to)
 {
-	if (!weft_send_is_busy(send) || !READ_ONCE(send->retry.timeout) || to <= from)
+	if (READ_ONCE(send->inflight.una) == READ_ONCE(send->inflight.sent) ||
+	    !weft_send_is_busy(send) || !READ_ONCE(send->retry.timeout) || to <= from)
 		return 0;
 	return min_t(u64, div_u64(to - from, NSEC_PER_MSEC), U32_MAX);
 }
