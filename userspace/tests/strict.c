@@ -380,7 +380,8 @@ static void profile_grows(void)
 		n++;
 	if (mode() == 2)
 		SAME(errno, ENOMEM);
-	SAME(n, mode() == 2 ? 4092 : 4093);
+	/* the kernel has a QP of the device, too */
+	CHECK(mode() == 2 ? n > 4000 && n < 4093 : n == 4093);
 	told("profile_grows", 0);
 }
 
