@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What rules match: frames that scapy has made, one spec at a time; and random rules with random
- * frames, from QPs and from the cable, beside a model that knows nothing but raw.rst.
+ * Rules and the frames that they match: frames that scapy has made, one spec at a time; and random
+ * rules with random frames, from QPs and from the cable, beside a model made from raw.rst alone.
  */
 #include "frames.h"
 #include "frames-scapy.h"

@@ -223,7 +223,7 @@ void packet_matches(void)
 	force_packets(false);
 }
 
-/* What is lost of UC is lost: the request completes, and nothing arrives. */
+/* A UC message with a lost packet is not sent again: its request completes, and nothing arrives. */
 void unreliable_matches(void)
 {
 	int wire;

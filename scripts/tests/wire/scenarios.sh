@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 # shellcheck shell=bash disable=SC2154
 #
-# What stock programs do under the scenarios of weft-inject. To be sourced behind wire.sh; "cmd" is
-# the ping-pong, with its device and GID, on weft0.
+# Stock programs under the scenarios of weft-inject. Source it after wire.sh; "cmd" is the ping-pong,
+# with its device and GID, on weft0.
 tool=$WEFT_TOP/userspace/tools/weft-inject
 
 # fired: how often the rules of weft0 have fired, in sum
