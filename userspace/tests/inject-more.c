@@ -99,20 +99,6 @@ static void unmake_both(void)
 	unmake(&b);
 }
 
-/* a message of three packets, unchanged */
-static void send_three(int id)
-{
-	uint32_t length = 2 * (128 << port.active_mtu) + 100;
-
-	fill(a.buf, length, id);
-	memset(b.buf, 0, length);
-	post_recv(&b, id + 100, 0, length);
-	post(&a, swr(&a, id, IBV_WR_SEND, 0, length));
-	expect_ok(a.scq, id);
-	expect_ok(b.rcq, id + 100);
-	check_filled(b.buf, length, id);
-}
-
 static void counts_to(const char *name, uint64_t value)
 {
 	int tries;
@@ -131,7 +117,7 @@ void answered_by_cnps(void)
 	force_packets(true);
 	make_pair(&a, &b, CONF(.timeout = 18));
 	rule("packet qp=%u opcode=send cnp", b.qp->qp_num);
-	send_three(1);
+	send_three(&a, &b, 1);
 	counts_to("rp_cnp_handled", handled + 3);
 	SAME(counter("np_cnp_sent"), sent + 3);
 	SAME(counter("np_ecn_marked_roce_packets"), marked);
@@ -277,7 +263,7 @@ void slow_links(void)
 	retransmits = counter("retransmits");
 	rule("packet qp=%u opcode=send jitter=30ms seed=5", b.qp->qp_num);
 	for (i = 1; i <= 5; i++)
-		send_three(i);
+		send_three(&a, &b, i);
 	SAME(fired(), 15);
 	rule("clear");
 	rule("packet qp=%u opcode=write rate=1mbit", b.qp->qp_num);
@@ -294,7 +280,7 @@ void slow_links(void)
 	/* some overtake others, which is made good */
 	rule("packet qp=%u opcode=send jitter=20ms reorder", b.qp->qp_num);
 	for (i = 7; i <= 11; i++)
-		send_three(i);
+		send_three(&a, &b, i);
 	unmake_both();
 }
 
@@ -320,11 +306,11 @@ void messages(void)
 	force_packets(true);
 	make_pair(&a, &b, CONF(.timeout = 12));
 	rule("packet qp=%u message=2 position=last n=1 drop", b.qp->qp_num);
-	send_three(1);
+	send_three(&a, &b, 1);
 	SAME(fired(), 0);
-	send_three(2);
+	send_three(&a, &b, 2);
 	SAME(fired(), 1);
-	send_three(3);
+	send_three(&a, &b, 3);
 	unmake_both();
 }
 

@@ -21,18 +21,17 @@ static void unmake_wire(void)
 	unmake(&b);
 }
 
-/* a message of three packets; the receiver gets exactly what was sent */
-static void send_three(int id)
+void send_three(struct end *from, struct end *to, int id)
 {
 	uint32_t length = 2 * (128 << port.active_mtu) + 100;
 
-	fill(a.buf, length, id);
-	memset(b.buf, 0, length);
-	post_recv(&b, id + 100, 0, length);
-	post(&a, swr(&a, id, IBV_WR_SEND, 0, length));
-	expect_ok(a.scq, id);
-	expect_ok(b.rcq, id + 100);
-	check_filled(b.buf, length, id);
+	fill(from->buf, length, id);
+	memset(to->buf, 0, length);
+	post_recv(to, id + 100, 0, length);
+	post(from, swr(from, id, IBV_WR_SEND, 0, length));
+	expect_ok(from->scq, id);
+	expect_ok(to->rcq, id + 100);
+	check_filled(to->buf, length, id);
 }
 
 /* one packet is lost, the first attempt of each, a retry as well: all of it is made good */
@@ -57,7 +56,7 @@ void lost_packets(void)
 		icrc = counter("rx_icrc");
 		injected = counter("rx_injected");
 		rule(rules[i], b.qp->qp_num);
-		send_three(i);
+		send_three(&a, &b, i);
 		sleep_ms(20);
 		CHECK(fired() > 0);
 		CHECK(counter("retransmits") > retransmits);
@@ -69,7 +68,7 @@ void lost_packets(void)
 	}
 	/* an acknowledge: what the peer has executed is not executed again */
 	rule("packet qp=%u opcode=ack n=1 drop", a.qp->qp_num);
-	send_three(50);
+	send_three(&a, &b, 50);
 	SAME(fired(), 1);
 	unmake_wire();
 }
@@ -80,7 +79,7 @@ void lost_retries(void)
 	make_wire(CONF(.timeout = 12, .retry = 3));
 	rule("packet qp=%u attempt=first n=1 drop\n%s packet qp=%u attempt=retry n=1 drop",
 	     b.qp->qp_num, device_name(), b.qp->qp_num);
-	send_three(1);
+	send_three(&a, &b, 1);
 	rule("clear");
 	rule("packet qp=%u drop", b.qp->qp_num);
 	post(&a, at(swr(&a, 2, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
@@ -99,7 +98,7 @@ void twice_and_late(void)
 	make_wire(CONF(.timeout = 18));
 	rule("packet duplicate");
 	for (i = 0; i < 5; i++)
-		send_three(i);
+		send_three(&a, &b, i);
 	rule("clear");
 	rule("packet qp=%u n=1 delay=100ms", b.qp->qp_num);
 	begin = now_ns();
@@ -109,7 +108,7 @@ void twice_and_late(void)
 	rule("clear");
 	/* behind its successors */
 	rule("packet qp=%u opcode=send position=first n=1 delay=20ms", b.qp->qp_num);
-	send_three(30);
+	send_three(&a, &b, 30);
 	SAME(fired(), 1);
 	/* the QP is gone when its packet is due */
 	rule("clear");
@@ -203,12 +202,12 @@ void refused_requests(void)
 	/* what asks for a retry is executed then, once */
 	make_wire(CONF(.timeout = 18));
 	rule("packet qp=%u opcode=send n=1 nak=sequence", b.qp->qp_num);
-	send_three(1);
+	send_three(&a, &b, 1);
 	SAME(fired(), 1);
 	rule("clear");
 	rule("packet qp=%u opcode=send n=1 rnr=14", b.qp->qp_num);
 	begin = now_ns();
-	send_three(2);
+	send_three(&a, &b, 2);
 	CHECK(now_ns() - begin >= 1280000);
 	rule("clear");
 	rule("packet qp=%u opcode=fetch-add n=1 rnr=1", b.qp->qp_num);
@@ -438,23 +437,23 @@ void peers_and_times(void)
 
 	make_wire(CONF(.timeout = 12));
 	rule("packet qp=%u peer=10.250.1.1 drop", b.qp->qp_num);
-	send_three(1);
+	send_three(&a, &b, 1);
 	SAME(fired(), 0);
 	rule("clear");
 	rule("packet qp=%u peer=%s n=1 drop", b.qp->qp_num, address(gid4));
-	send_three(2);
+	send_three(&a, &b, 2);
 	SAME(fired(), 1);
 	rule("clear");
 	rule("packet dir=out peer=10.250.1.1 drop");
-	send_three(8);
+	send_three(&a, &b, 8);
 	SAME(fired(), 0);
 	rule("clear");
 	rule("packet dir=out qp=%u peer=%s n=1 drop", a.qp->qp_num, address(gid4));
-	send_three(9);
+	send_three(&a, &b, 9);
 	SAME(fired(), 1);
 	rule("clear");
 	rule("packet qp=%u after=50s drop", b.qp->qp_num);
-	send_three(3);
+	send_three(&a, &b, 3);
 	SAME(fired(), 0);
 	unmake_wire();
 	/* the cable is out for 200 ms */
@@ -478,32 +477,32 @@ void message_matches(void)
 {
 	make_wire(CONF(.timeout = 12));
 	rule("packet qp=%u position=only opcode=send drop", b.qp->qp_num);
-	send_three(1);
+	send_three(&a, &b, 1);
 	SAME(fired(), 0);
 	rule("clear");
 	rule("packet qp=%u psn=%u opcode=send n=1 drop", b.qp->qp_num, (a.psn + 4) & 0xffffff);
-	send_three(2);
+	send_three(&a, &b, 2);
 	SAME(fired(), 1);
 	rule("clear");
 	rule("packet dir=out qp=%u opcode=send attempt=retry n=1 drop", a.qp->qp_num);
-	send_three(3);
+	send_three(&a, &b, 3);
 	SAME(fired(), 0);
 	rule("packet dir=out qp=%u opcode=send n=2 drop", a.qp->qp_num);
-	send_three(4);
+	send_three(&a, &b, 4);
 	SAME(fired(), 1);
 	unmake_wire();
 	make_wire(CONF(.timeout = 12, .gid = gid6));
 	rule("packet qp=%u peer=%s n=1 drop", b.qp->qp_num, address(gid6));
-	send_three(5);
+	send_three(&a, &b, 5);
 	SAME(fired(), 1);
 	rule("clear");
 	rule("packet dir=out qp=%u peer=%s n=1 drop", a.qp->qp_num, address(gid6));
-	send_three(6);
+	send_three(&a, &b, 6);
 	SAME(fired(), 1);
 	if (gid6 != gid4) {
 		rule("clear");
 		rule("packet peer=%s drop", address(gid4));
-		send_three(7);
+		send_three(&a, &b, 7);
 		SAME(fired(), 0);
 	}
 	unmake_wire();
@@ -518,15 +517,15 @@ void leaving_packets(void)
 	dropped = counter("tx_dropped");
 	retransmits = counter("retransmits");
 	rule("packet dir=out qp=%u opcode=send position=last n=1 drop", a.qp->qp_num);
-	send_three(1);
+	send_three(&a, &b, 1);
 	SAME(fired(), 1);
 	rule("clear");
 	rule("packet dir=out qp=%u opcode=send attempt=first n=2 drop", a.qp->qp_num);
-	send_three(2);
+	send_three(&a, &b, 2);
 	SAME(fired(), 1);
 	rule("clear");
 	rule("packet dir=out qp=%u opcode=ack n=1 drop", b.qp->qp_num);
-	send_three(3);
+	send_three(&a, &b, 3);
 	SAME(fired(), 1);
 	rule("clear");
 	rule("packet dir=out qp=%u opcode=read-response position=first n=1 drop", b.qp->qp_num);
@@ -540,7 +539,7 @@ void leaving_packets(void)
 	SAME(counter("tx_dropped"), dropped + 4);
 	CHECK(counter("retransmits") > retransmits);
 	rule("packet dir=out qp=%u duplicate", a.qp->qp_num);
-	send_three(5);
+	send_three(&a, &b, 5);
 	CHECK(fired() >= 3);
 	rule("clear");
 	rule("packet dir=out qp=%u drop", a.qp->qp_num);
@@ -604,7 +603,7 @@ void marked_packets(void)
 	make_wire(CONF(.timeout = 18));
 	for (i = 1; i <= 3; i++) {
 		rule("packet qp=%u opcode=send position=last ce", b.qp->qp_num);
-		send_three(i);
+		send_three(&a, &b, i);
 		/* the CNP may arrive after the acknowledge */
 		for (tries = 0; tries < 500 && counter("rp_cnp_handled") < handled + i; tries++)
 			sleep_ms(10);

@@ -11,6 +11,8 @@
 const char *device_name(void);
 /* a line for the file, behind the name of the device; it has to be taken */
 __attribute__((format(printf, 1, 2))) void rule(const char *format, ...);
+/* a message of three packets, whose data is checked */
+void send_three(struct end *from, struct end *to, int id);
 /* how often the only rule has fired */
 long fired(void);
 
