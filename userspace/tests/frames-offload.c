@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The offloads of RAW_PACKET QPs: they cut a long payload into frames (TSO), take out the tag of a
- * VLAN, and hand over the FCS.
+ * The offloads of RAW_PACKET QPs: they cut a long payload into frames (TSO), fill in checksums, take
+ * out the tag of a VLAN, and hand over the FCS; and those of the net device (TSO, GRO).
  */
 #include "frames.h"
 
@@ -137,6 +137,24 @@ static uint32_t expected(uint8_t *to, const struct headers *h, const uint8_t *pa
 		sum += ip[i] << 8 | ip[i + 1];
 	put16(tcp + 16, checksum(tcp, segment, sum));
 	return h->length + bytes;
+}
+
+/* Makes a datagram of UDP of a frame of expected(): the header of TCP is a part of the payload. */
+static void as_udp(uint8_t *frame, const struct headers *h, uint32_t length)
+{
+	uint32_t datagram = length - h->tcp, sum = IPPROTO_UDP + datagram, i;
+	uint8_t *ip = frame + h->ip, *udp = frame + h->tcp;
+
+	ip[h->v6 ? 6 : 9] = IPPROTO_UDP;
+	if (!h->v6) {
+		put16(ip + 10, 0);
+		put16(ip + 10, checksum(ip, 20, 0));
+	}
+	put16(udp + 4, datagram);
+	put16(udp + 6, 0);
+	for (i = h->v6 ? 8 : 12; i < (h->v6 ? 40 : 20); i += 2)
+		sum += ip[i] << 8 | ip[i + 1];
+	put16(udp + 6, checksum(udp, datagram, sum) ?: 0xffff);
 }
 
 /* the payload is the beginning of a.buf, in @num elements */
@@ -295,6 +313,52 @@ void tso_refused(void)
 	REFUSED(try_tso(&h, 1000, 500, 1, 0), EINVAL);
 	SAME(ibv_destroy_qp(a.qp), 0);
 	a.qp = qp;
+}
+
+/* IBV_WC_IP_CSUM_OK is for IPv4 alone, see ibv_poll_cq(3) */
+static bool sums_are_ok(int slot, uint32_t length)
+{
+	return side_got(&b, slot, length).wc_flags & IBV_WC_IP_CSUM_OK;
+}
+
+/* IBV_SEND_IP_CSUM, and IBV_WC_IP_CSUM_OK: each bit of @kind is one of two */
+static void sums_of(unsigned int kind)
+{
+	bool v6 = kind & 1, tagged = kind & 2, udp = kind & 4;
+	struct headers h = make_headers(v6, tagged, ACK);
+	uint8_t want[SLOT], *sent = a.buf + SLOT;
+	uint32_t length;
+
+	note("%s in IPv%d, %s tag", udp ? "UDP" : "TCP", v6 ? 6 : 4, tagged ? "a" : "no");
+	length = expected(want, &h, a.buf, 0, 201, 201, 0);
+	if (udp)
+		as_udp(want, &h, length);
+	memcpy(sent, want, length);
+	/* whatever is in the fields */
+	put16(sent + h.tcp + (udp ? 6 : 16), 0x1234);
+	if (!v6)
+		put16(sent + h.ip + 10, 0x4321);
+	side_recv(&b, 0, SLOT);
+	side_recv(&b, 1, SLOT);
+	side_send(&a, 1, length, IBV_SEND_IP_CSUM);
+	SAME(sums_are_ok(0, length), !v6);
+	SAME(memcmp(b.buf, want, length), 0);
+	/* one bit of the payload is wrong */
+	memcpy(sent, want, length);
+	sent[length - 1] ^= 1;
+	side_send(&a, 1, length, 0);
+	CHECK(!sums_are_ok(1, length));
+	SAME(memcmp(b.buf + SLOT, sent, length), 0);
+}
+
+void sums_of_all(void)
+{
+	unsigned int kind;
+
+	open_tso();
+	for (kind = 0; kind < 8; kind++)
+		sums_of(kind);
+	note(NULL);
 }
 
 /* b receives by a QP with these flags */
@@ -588,23 +652,100 @@ static uint32_t wire_tso_run(int fd, uint32_t length)
 	return number;
 }
 
-/* One buffer until the net device, which passes it on if it can cut it. */
-void wire_tso(void)
+static int packet_socket(const char *name, uint16_t type)
 {
 	struct timeval patience = { .tv_sec = WAIT_MS / 1000 };
-	int fd = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_IP));
+	int fd = socket(AF_PACKET, SOCK_RAW, htons(type));
 	struct sockaddr_ll at = {
-		.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP),
-		.sll_ifindex = if_nametoindex(getenv("WEFT_WIRE")),
+		.sll_family = AF_PACKET, .sll_protocol = htons(type),
+		.sll_ifindex = if_nametoindex(name),
 	};
 
 	CHECK(fd >= 0 && at.sll_ifindex);
 	SAME(bind(fd, (void *)&at, sizeof(at)), 0);
 	SAME(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+	return fd;
+}
+
+/* One buffer until the net device, which passes it on if it can cut it. */
+void wire_tso(void)
+{
+	int fd = packet_socket(getenv("WEFT_WIRE"), ETH_P_IP);
+
 	open_tso();
 	set_offload(fd, true);
 	SAME(wire_tso_run(fd, 60000), 1);
 	set_offload(fd, false);
 	SAME(wire_tso_run(fd, 60000), 60);
 	set_offload(fd, true);
+}
+
+static void command(const char *format, const char *name)
+{
+	char text[256];
+
+	snprintf(text, sizeof(text), format, name);
+	SAME(system(text), 0);
+}
+
+/*
+ * b gets each packet of a stream as it was sent. Returns whether @tap saw that the kernel had joined
+ * some: it does not if the next one takes longer than a jiffy.
+ */
+static bool gro_run(int out, int tap, bool v6, bool udp)
+{
+	enum { PIECE = 1000, ALL = 7123, PIECES = 8 };
+	static uint8_t want[PIECES][SLOT], packet[70000];
+	struct headers h = make_headers(v6, false, ACK | PSH);
+	uint32_t length[PIECES], done = 0, bytes, i;
+	bool joined = false;
+	ssize_t got;
+
+	note("%s in IPv%d", udp ? "UDP" : "TCP", v6 ? 6 : 4);
+	while (recv(tap, packet, sizeof(packet), MSG_DONTWAIT) >= 0)
+		continue;
+	for (i = 0; i < PIECES; i++) {
+		side_recv(&b, i, SLOT);
+		bytes = ALL - done < PIECE ? ALL - done : PIECE;
+		length[i] = expected(want[i], &h, a.buf, done, bytes, ALL, i);
+		if (udp)
+			as_udp(want[i], &h, length[i]);
+		done += bytes;
+	}
+	for (i = 0; i < PIECES; i++)
+		SAME(send(out, want[i], length[i], 0), (ssize_t)length[i]);
+	for (i = 0; i < PIECES; i++) {
+		SAME(sums_are_ok(i, length[i]), !v6);
+		SAME(memcmp(b.buf + i * SLOT, want[i], length[i]), 0);
+	}
+	while ((got = recv(tap, packet, sizeof(packet), MSG_DONTWAIT)) >= 0)
+		joined |= got > 2 * PIECE;
+	return joined;
+}
+
+/* The kernel joins packets that arrive (GRO) in two ways: pages of one buffer, or a list of buffers. */
+void wire_gro(void)
+{
+	const char *own = getenv("WEFT_OWN_NETDEV") ?: "raw0", *wire = getenv("WEFT_WIRE");
+	int out = packet_socket(wire, 0), tap = packet_socket(own, ETH_P_ALL);
+	unsigned int kind, list, tries;
+
+	/* a veth has GRO for what the other end has not cut; packets wait for more of them */
+	command("ethtool -K %s tso off", wire);
+	command("ethtool -K %s gro on rx-udp-gro-forwarding on", own);
+	command("echo 200000000 >/sys/class/net/%s/gro_flush_timeout", own);
+	open_tso();
+	for (list = 0; list < 2; list++) {
+		if (list)
+			command("ethtool -K %s rx-gro-list on", own);
+		for (kind = 0; kind < 4; kind++) {
+			for (tries = 50; tries && !gro_run(out, tap, kind & 1, kind & 2); tries--)
+				continue;
+			CHECK(tries);
+		}
+	}
+	note(NULL);
+	command("echo 0 >/sys/class/net/%s/gro_flush_timeout", own);
+	command("ethtool -K %s gro off rx-udp-gro-forwarding off rx-gro-list off", own);
+	command("ethtool -K %s tso on", wire);
 }

@@ -868,6 +868,7 @@ TESTS(
 	TEST(says_what_it_can), TEST(states), TEST(queues), TEST(needs_net_raw), TEST(net_raw_here),
 	TEST(lengths),
 	TEST(lists), TEST(receives), TEST(receives_in_rtr), TEST(own_context), TEST(checksums),
+	TEST(sums_of_all),
 	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(wq_shapes),
 	TEST(one_sided), TEST(paced), TEST(specs), TEST(random_rules),
 	TEST(priorities), TEST(tags), TEST(labels), TEST(refused_rules), TEST(counts_frames),
@@ -877,5 +878,6 @@ TESTS(
 	TEST(rss_fatal), TEST(rss_churn), TEST(rss_removed),
 	TEST(wire_in), TEST(wire_out), TEST(wire_tags), TEST(wire_aggregates), TEST(wire_host),
 	TEST(wire_reserved), TEST(wire_sniffer), TEST(wire_defaults), TEST(wire_filters),
-	TEST(wire_hostile), TEST(wire_churn), TEST(wire_tso), TEST(wire_egress), TEST(wire_moves)
+	TEST(wire_hostile), TEST(wire_churn), TEST(wire_tso), TEST(wire_gro), TEST(wire_jumbo),
+	TEST(wire_egress), TEST(wire_moves)
 )

@@ -66,8 +66,10 @@ void tso_frames(void);
 void tso_refused(void);
 void strips_vlan(void);
 void scatters_fcs(void);
+void sums_of_all(void);
 void wq_shapes(void);
 void wire_tso(void);
+void wire_gro(void);
 
 /* frames-count.c */
 struct ibv_counters *usual_counters(struct side *s);	/* packets at 0, bytes at 1, both at 3 */
@@ -87,6 +89,7 @@ void wire_in(void);
 void wire_out(void);
 void wire_tags(void);
 void wire_aggregates(void);
+void wire_jumbo(void);
 void wire_egress(void);
 void wire_host(void);
 void wire_reserved(void);
