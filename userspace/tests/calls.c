@@ -35,6 +35,7 @@ static void doorbell_arguments(void)
 {
 	int fd = doorbell_fd(), i;
 	unsigned long qpn;
+	uint32_t *word;
 	char byte;
 
 	make_pair(&a, &b, CONF());
@@ -47,16 +48,26 @@ static void doorbell_arguments(void)
 
 		SAME(ring(fd, WEFT_DOORBELL_SEND, no), EINVAL);
 		SAME(ring(fd, WEFT_DOORBELL_RECV, no), EINVAL);
+		SAME(ring(fd, WEFT_ASK_SEND, no), EINVAL);
+		SAME(ring(fd, WEFT_ASK_RECV, no), EINVAL);
 	}
 	for (i = 0; i < 0x10000; i++)
-		if (i != WEFT_DOORBELL_SEND && i != WEFT_DOORBELL_RECV &&
+		if ((i < WEFT_DOORBELL_SEND || i > WEFT_ASK_RECV) &&
 		    ring(fd, i, qpn) == 0 && i != 0x5450 && i != 0x5451 && i != 0x5421 &&
 		    i != 0x5452 && i != 0x5460)
 			FAIL("ioctl %#x of a doorbell succeeded", i);
 	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~(O_NONBLOCK | O_ASYNC));
 	CHECK(read(fd, &byte, 1) < 0);
 	CHECK(write(fd, &byte, 1) < 0);
-	CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED);
+	CHECK(mmap(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED);
+	CHECK(mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 4096) == MAP_FAILED);
+	/* the process may write to its page, which changes nothing for others */
+	word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(word != MAP_FAILED && !*word);
+	memset(word, 0xff, 4096);
+	check_works(&a, &b);
+	memset(word, 0, 4096);
+	SAME(munmap(word, 4096), 0);
 	check_works(&a, &b);
 	/* a QP that was */
 	SAME(ibv_destroy_qp(a.qp), 0);

@@ -91,6 +91,81 @@ void raw_verbs(void)
 	rule("clear");
 }
 
+/* One SEND by ibv_wr_start() and ibv_wr_complete(); returns the errno. */
+static int send_by_ops(struct ibv_qp *qp, struct ibv_mr *mr)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(qp);
+
+	ibv_wr_start(ex);
+	ex->wr_id = 8;
+	ex->wr_flags = IBV_SEND_SIGNALED;
+	ibv_wr_send(ex);
+	ibv_wr_set_sge(ex, mr->lkey, (uintptr_t)mr->addr, 8);
+	return ibv_wr_complete(ex);
+}
+
+/* A list of two receives; returns the errno, and in @bad the number of the refused one. */
+static int recv_two(struct ibv_qp *qp, struct ibv_srq *srq, uint64_t *bad)
+{
+	struct ibv_recv_wr wr[2] = { { .wr_id = 1, .next = wr + 1 }, { .wr_id = 2 } }, *bad_wr = NULL;
+	int ret = srq ? ibv_post_srq_recv(srq, wr, &bad_wr) : ibv_post_recv(qp, wr, &bad_wr);
+
+	*bad = bad_wr ? bad_wr->wr_id : 0;
+	return ret;
+}
+
+/* Posts of processes: a rule refuses the n-th, of which nothing is posted. */
+void refused_posts(void)
+{
+	struct ibv_srq_init_attr srq_init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	struct ibv_srq *srq = ibv_create_srq(pd, &srq_init);
+	struct ibv_send_wr wr = {
+		.wr_id = 7, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+	}, *bad_wr;
+	uint64_t bad;
+	int i;
+
+	CHECK(srq);
+	make_pair(&a, &b, CONF(.ex = true));
+	rule("verb verb=post_send qp=%u n=3 fail=ENOMEM", a.qp->qp_num);
+	for (i = 0; i < 5; i++) {
+		post_recv(&b, i, 0, 64);
+		bad_wr = NULL;
+		SAME(ibv_post_send(a.qp, &wr, &bad_wr), i == 2 ? ENOMEM : 0);
+		CHECK(bad_wr == (i == 2 ? &wr : NULL));
+		if (i == 2) {
+			expect_no_wc(a.scq);
+			continue;
+		}
+		expect_ok(a.scq, 7);
+		expect_ok(b.rcq, i < 2 ? i : i - 1);
+	}
+	SAME(fired(), 1);
+	rule("clear");
+	rule("verb verb=post_send comm=inject service=rc n=2 fail=EAGAIN");
+	SAME(send_by_ops(a.qp, a.mr), 0);
+	SAME(send_by_ops(a.qp, a.mr), EAGAIN);
+	expect_ok(a.scq, 8);
+	expect_ok(b.rcq, 4);
+	expect_no_wc(a.scq);
+	rule("clear");
+	rule("verb verb=post_recv pid=%d n=1 fail=EBUSY", getpid());
+	SAME(recv_two(b.qp, NULL, &bad), EBUSY);
+	SAME(bad, 1);
+	SAME(recv_two(b.qp, NULL, &bad), 0);
+	rule("verb verb=post_srq_recv n=1 fail=EINVAL");
+	SAME(recv_two(NULL, srq, &bad), EINVAL);
+	SAME(bad, 1);
+	SAME(recv_two(NULL, srq, &bad), 0);
+	/* of another process, and of no post */
+	rule("clear");
+	rule("verb verb=post_send comm=nobody fail=EIO");
+	rule("verb comm=inject fail=EIO");
+	SAME(ibv_post_send(a.qp, &wr, &bad_wr), 0);
+	expect_ok(a.scq, 7);
+	rule("clear");
+}
+
 static void unmake_both(void)
 {
 	rule("clear");

@@ -40,6 +40,7 @@ void marked_packets(void);
 
 void rarer_verbs(void);
 void raw_verbs(void);
+void refused_posts(void);
 void answered_by_cnps(void);
 void changed_bth(void);
 void refused_cnps(void);

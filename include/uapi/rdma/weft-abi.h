@@ -421,6 +421,22 @@ struct weft_cqe {
  */
 #define WEFT_DOORBELL_SEND	0x5701	/* _IO('W', 1) */
 #define WEFT_DOORBELL_RECV	0x5702	/* _IO('W', 2) */
+/*
+ * Before a post, while struct weft_posting says so: may it be? Fails with the errno that the post has
+ * to return, and otherwise like a doorbell.
+ */
+#define WEFT_ASK_SEND		0x5703	/* _IO('W', 3) */
+#define WEFT_ASK_RECV		0x5704	/* _IO('W', 4) */
+
+/**
+ * struct weft_posting - what the kernel tells all posts of a context; mmap() of one page of the
+ *	doorbell's file descriptor, if the response has WEFT_UCONTEXT_POSTING
+ * @ask: not 0: a rule (Documentation/infiniband/weft/inject.rst) may refuse a post, so the provider
+ *	asks by WEFT_ASK_SEND, WEFT_ASK_RECV or WEFT_METHOD_SRQ_ASK first
+ */
+struct weft_posting {
+	__u32	ask;
+};
 
 /**
  * struct weft_ring_resp - location and size of a ring
@@ -461,6 +477,8 @@ enum weft_ucontext_mask {
 	WEFT_UCONTEXT_NULL_KEY	= 1 << 2,
 	/* the device has WEFT_SQE_MKEY and struct weft_alloc_mw_req */
 	WEFT_UCONTEXT_MKEY	= 1 << 3,
+	/* there is a struct weft_posting */
+	WEFT_UCONTEXT_POSTING	= 1 << 4,
 };
 
 /**
@@ -843,6 +861,7 @@ struct weft_dm_resp {
 	 check(weft_rqe, 16) &&				\
 	 check(weft_cqe, 64) &&				\
 	 check(weft_ring_resp, 24) &&			\
+	 check(weft_posting, 4) &&			\
 	 check(weft_alloc_ucontext_req, 16) &&		\
 	 check(weft_alloc_ucontext_resp, 16) &&		\
 	 check(weft_query_device_resp, 48) &&		\

@@ -49,6 +49,13 @@ enum weft_attrs_query_pd {
 enum weft_methods_srq {
 	/* of UVERBS_OBJECT_SRQ: execute an operation on the tag list */
 	WEFT_METHOD_SRQ_TAG	= (1U << UVERBS_ID_NS_SHIFT),
+	/* of UVERBS_OBJECT_SRQ: fails with the errno that a post has to return, see weft_posting */
+	WEFT_METHOD_SRQ_ASK,
+};
+
+enum weft_attrs_srq_ask {
+	/* the handle */
+	WEFT_ATTR_SRQ_ASK_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
 };
 
 enum weft_attrs_srq_tag {

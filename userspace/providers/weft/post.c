@@ -146,7 +146,8 @@ static inline int sq_refusal(const struct weft_qp *qp)
 		return EINVAL;
 	if (weft_queue_dead(&qp->sq.queue))
 		return EIO;
-	return 0;
+	return weft_queue_asks(&qp->sq.queue) ?
+		       weft_queue_ask(&qp->sq.queue) : 0;
 }
 
 static inline void put_ud(struct weft_sqe *sqe, struct ibv_ah *ah,

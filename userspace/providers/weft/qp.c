@@ -16,6 +16,8 @@ static struct weft_doorbell qp_doorbell(const struct weft_qp *qp,
 		.fd = to_weft_context(context)->doorbell_fd,
 		.cmd = cmd,
 		.qpn = qp->vqp.qp.qp_num,
+		.ask = cmd == WEFT_DOORBELL_SEND ? WEFT_ASK_SEND :
+						   WEFT_ASK_RECV,
 	};
 }
 
@@ -70,9 +72,11 @@ int weft_qp_init_queues(struct weft_qp *qp,
 	qp->sq.max_tso_header = attr->max_tso_header;
 	qp->sq.flags = attr->sq_sig_all ? WEFT_SQE_SIGNALED : 0;
 	qp->sq.queue.doorbell = qp_doorbell(qp, WEFT_DOORBELL_SEND);
+	qp->sq.queue.posting = to_weft_context(qp->vqp.qp.context)->posting;
 	weft_queue_init(&qp->sq.queue, attr->cap.max_send_sge, locked);
 
 	qp->rq.doorbell = qp_doorbell(qp, WEFT_DOORBELL_RECV);
+	qp->rq.posting = qp->sq.queue.posting;
 	weft_queue_init(&qp->rq, attr->cap.max_recv_sge, locked);
 	return 0;
 }

@@ -70,6 +70,13 @@ static void queue_cut_off(struct weft_queue *queue)
 	weft_unlock(&queue->lock);
 }
 
+int weft_queue_ask(const struct weft_queue *queue)
+{
+	const struct weft_doorbell *doorbell = &queue->doorbell;
+
+	return ioctl(doorbell->fd, doorbell->ask, doorbell->qpn) ? errno : 0;
+}
+
 void weft_queue_ring(struct weft_queue *queue)
 {
 	const struct weft_doorbell *doorbell = &queue->doorbell;

@@ -14,11 +14,12 @@
 #include "rdmacore/driver.h"
 #include "ring.h"
 
-/* The arguments of the doorbell ioctl. */
+/* The arguments of the doorbell ioctl, and of that which asks before a post. */
 struct weft_doorbell {
 	int fd;
 	unsigned long cmd;
 	unsigned long qpn;
+	unsigned long ask;
 };
 
 /**
@@ -30,6 +31,7 @@ struct weft_doorbell {
  * @max_sge: elements of a work request; immutable
  * @released: the slots before this index are free. The thread that polls the
  *	completions stores it. An SRQ uses the kernel's index in the ring instead.
+ * @posting: ask before each post, unless it is 0; see struct weft_posting
  * @doorbell: not used by an SRQ; immutable
  */
 struct weft_queue {
@@ -39,10 +41,11 @@ struct weft_queue {
 	uint32_t limit;
 	uint32_t max_sge;
 	weft_word released;
+	const weft_word *posting;
 	struct weft_doorbell doorbell;
 };
 
-/* The caller has set the ring and the doorbell. @locked: several threads may post. */
+/* The caller has set the ring, @posting and the doorbell. @locked: several threads may post. */
 void weft_queue_init(struct weft_queue *queue, uint32_t max_sge, bool locked);
 
 /*
@@ -107,6 +110,16 @@ static inline bool weft_queue_dead(const struct weft_queue *queue)
 {
 	return unlikely(weft_ring_flags(&queue->ring) & WEFT_RING_DEAD);
 }
+
+/* Does a rule of weft-inject(8) for posts exist? */
+static inline bool weft_queue_asks(const struct weft_queue *queue)
+{
+	return unlikely(atomic_load_explicit((weft_word *)queue->posting,
+					     memory_order_relaxed));
+}
+
+/* The errno that a rule makes a post to the queue of a QP return, or 0. The queue is locked. */
+int weft_queue_ask(const struct weft_queue *queue);
 
 /*
  * Publish the entries from index @first on, unlock the queue of a QP, and ring

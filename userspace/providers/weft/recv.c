@@ -5,6 +5,7 @@
 
 #include "sge.h"
 #include "weft.h"
+#include "weft-abi.h"
 
 static inline int rq_put(struct weft_queue *queue, const struct ibv_recv_wr *wr)
 {
@@ -30,7 +31,9 @@ static inline int rq_refusal(const struct weft_qp *qp)
 		return EINVAL;
 	if (weft_queue_dead(&qp->rq))
 		return EIO;
-	return likely(qp->rq.ring.entries) ? 0 : EINVAL;
+	if (unlikely(!qp->rq.ring.entries))
+		return EINVAL;
+	return weft_queue_asks(&qp->rq) ? weft_queue_ask(&qp->rq) : 0;
 }
 
 int weft_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
@@ -56,6 +59,16 @@ int weft_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr,
 	return ret;
 }
 
+/* The errno that a rule makes a post return, or 0. */
+static __attribute__((noinline)) int srq_ask(struct ibv_srq *srq)
+{
+	union verbs_command cmd;
+
+	verbs_command_init(&cmd, UVERBS_OBJECT_SRQ, WEFT_METHOD_SRQ_ASK);
+	verbs_command_add_obj(&cmd, WEFT_ATTR_SRQ_ASK_HANDLE, srq->handle);
+	return execute_ioctl(srq->context, &cmd.buffer);
+}
+
 /* Needs no doorbell: a QP in the error state does not flush its SRQ. */
 int weft_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 		       struct ibv_recv_wr **bad_wr)
@@ -68,6 +81,8 @@ int weft_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr,
 	first = queue->producer;
 	if (weft_queue_dead(queue))
 		ret = EIO;
+	else if (weft_queue_asks(queue))
+		ret = srq_ask(ibsrq);
 	while (wr && !ret) {
 		ret = weft_queue_full_srq(queue) ? ENOMEM : rq_put(queue, wr);
 		if (likely(!ret))

@@ -18,6 +18,7 @@ static struct ibv_srq *srq_finish(struct weft_srq *srq, int ret,
 	ret = weft_ring_map(&srq->rq.ring, pd->context->cmd_fd, ring);
 	if (ret)
 		goto err_destroy_srq;
+	srq->rq.posting = to_weft_context(pd->context)->posting;
 	weft_queue_init(&srq->rq, max_sge, weft_pd_shared(pd));
 	srq->parent = weft_parent_use(pd);
 	return &srq->vsrq.srq;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -94,6 +95,8 @@ int weft_query_rt_values(struct ibv_context *context,
 	return 0;
 }
 
+static const weft_word not_asked;
+
 static void delete_context(struct weft_context *context)
 {
 	verbs_uninit_context(weft_vctx(context));
@@ -105,6 +108,8 @@ void weft_free_context(struct ibv_context *ibctx)
 	struct weft_context *context = to_weft_context(ibctx);
 
 	weft_map_cache_destroy(&context->maps);
+	if (context->posting != &not_asked)
+		munmap((void *)context->posting, sysconf(_SC_PAGESIZE));
 	close(context->doorbell_fd);
 	delete_context(context);
 }
@@ -154,10 +159,22 @@ static struct weft_context *new_context(struct ibv_device *device, int cmd_fd)
 	return context;
 }
 
+static const weft_word *map_posting(int doorbell_fd)
+{
+	const struct weft_posting *posting;
+
+	posting = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED,
+		      doorbell_fd, 0);
+	/* without it posts are not refused on purpose, and all else works */
+	return posting == MAP_FAILED ? &not_asked : (const weft_word *)&posting->ask;
+}
+
 static void set_up_context(struct weft_context *context, int doorbell_fd,
 			   uint64_t comp_mask)
 {
 	context->doorbell_fd = doorbell_fd;
+	context->posting = comp_mask & WEFT_UCONTEXT_POSTING ?
+				  map_posting(doorbell_fd) : &not_asked;
 	weft_map_cache_init(&context->maps);
 	context->placement = comp_mask & WEFT_UCONTEXT_PLACEMENT;
 	context->ip_csum = comp_mask & WEFT_UCONTEXT_IP_CSUM;

@@ -22,6 +22,8 @@ struct weft_context {
 	struct ibv_context *context;
 	/* for the doorbell ioctls; an imported context has one of its own */
 	int doorbell_fd;
+	/* the member of a mapped struct weft_posting, or a 0 if the kernel has none */
+	const weft_word *posting;
 	/* mappings of destroyed QPs, which another QP may get again */
 	struct weft_map_cache maps;
 	/* the device has FLUSH and ATOMIC WRITE */

@@ -462,6 +462,7 @@ bool weft_inject_packet(struct weft_pkt *pkt)
 void weft_inject_open(struct weft_dev *dev)
 {
 	skb_queue_head_init(&dev->inject.held);
+	INIT_LIST_HEAD(&dev->inject.posters);
 	hrtimer_setup(&dev->inject.timer, inject_expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 }
 

@@ -34,14 +34,49 @@ static u32 inject_num(const struct weft_inject *inject)
 	return table ? table->num : 0;
 }
 
+/* Does a rule name a post? Then processes have to ask. */
+static bool inject_has_posts(const struct weft_inject_table *table)
+{
+	u32 i;
+
+	for (i = 0; table && i < table->num; i++)
+		if (table->rules[i]->fields & WEFT_MATCH_VERB &&
+		    table->rules[i]->verb >= WEFT_VERB_POST_SEND)
+			return true;
+	return false;
+}
+
+/* @dev: a context of it has come. May sleep. */
+void weft_inject_watch(struct weft_dev *dev, struct weft_inject_poster *poster)
+{
+	mutex_lock(&inject_lock);
+	list_add_tail(&poster->node, &dev->inject.posters);
+	WRITE_ONCE(poster->posting->ask, inject_has_posts(inject_table(&dev->inject)));
+	mutex_unlock(&inject_lock);
+}
+
+/* The context goes. May sleep. */
+void weft_inject_unwatch(struct weft_inject_poster *poster)
+{
+	mutex_lock(&inject_lock);
+	list_del(&poster->node);
+	mutex_unlock(&inject_lock);
+}
+
 /* Replace the table of @dev by @table. Returns the old one. Each of both may be NULL. */
 static struct weft_inject_table *inject_replace(struct weft_dev *dev,
 						struct weft_inject_table *table)
 {
 	struct weft_inject *inject = &dev->inject;
 	struct weft_inject_table *old = inject_table(inject);
+	bool posts = inject_has_posts(table);
+	struct weft_inject_poster *poster;
 
 	rcu_assign_pointer(inject->table, table);
+	/* after the table: a process that sees it is asked by the rule */
+	smp_wmb();
+	list_for_each_entry(poster, &inject->posters, node)
+		WRITE_ONCE(poster->posting->ask, posts);
 	if (table && !old)
 		list_add_tail(&inject->node, &inject_devices);
 	else if (old && !table)
@@ -346,7 +381,7 @@ static bool inject_matches_owner(const struct weft_inject_rule *rule,
 
 	if (!(rule->fields & (WEFT_MATCH_PID | WEFT_MATCH_COMM)))
 		return true;
-	if (inject_is_post(event))
+	if (inject_is_post(event) && !event->process)
 		return false;
 	if (event->place == WEFT_INJECT_VERB ||
 	    (event->place == WEFT_INJECT_ALLOC && !event->qp))
@@ -442,28 +477,50 @@ struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
 	return NULL;
 }
 
-/* The slow part of weft_inject_verb(). */
-int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, struct ib_qp *ibqp,
-			  u8 state)
+static int inject_fail_call(struct weft_dev *dev, const struct weft_inject_event *event)
 {
-	struct weft_inject_event event = {
-		.place = WEFT_INJECT_VERB,
-		.qp = ibqp ? to_weft_qp(ibqp) : NULL,
-		.verb = verb,
-		.state = state,
-	};
 	const struct weft_inject_rule *rule;
 	u32 number = 0;
 	int ret = 0;
 
 	rcu_read_lock();
-	rule = weft_inject_find(to_weft_dev(ibdev), &event);
+	rule = weft_inject_find(dev, event);
 	if (rule) {
 		ret = -rule->error;
 		number = rule->number;
 	}
 	rcu_read_unlock();
-	return ret ? weft_refuse(ibdev, ret, "rule %u says so", number) : 0;
+	return ret ? weft_refuse(&dev->ibdev, ret, "rule %u says so", number) : 0;
+}
+
+/* The slow part of weft_inject_verb(). */
+int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, struct ib_qp *ibqp,
+			  u8 state)
+{
+	const struct weft_inject_event event = {
+		.place = WEFT_INJECT_VERB,
+		.qp = ibqp ? to_weft_qp(ibqp) : NULL,
+		.verb = verb,
+		.state = state,
+	};
+
+	return inject_fail_call(to_weft_dev(ibdev), &event);
+}
+
+/*
+ * The errno of a rule for a post that the current process is about to do; 0: none fires. @qp: NULL for
+ * an SRQ. Any context.
+ */
+int weft_inject_ask(struct weft_dev *dev, enum weft_inject_verb verb, const struct weft_qp *qp)
+{
+	const struct weft_inject_event event = {
+		.place = WEFT_INJECT_VERB,
+		.qp = qp,
+		.verb = verb,
+		.process = true,
+	};
+
+	return weft_inject_is_on() ? inject_fail_call(dev, &event) : 0;
 }
 
 /*

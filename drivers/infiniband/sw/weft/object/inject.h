@@ -15,6 +15,7 @@
 #include <linux/skbuff.h>
 #include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
+#include <rdma/weft-abi.h>
 
 #include "object/why.h"
 
@@ -90,8 +91,7 @@ enum weft_inject_verb {
 	WEFT_VERB_ALLOC_XRCD,
 	WEFT_VERB_ADVISE_MR,
 	WEFT_VERB_QUERY_SRQ,
-	/* of kernel consumers */
-	/* posts of kernel consumers, in any context; only rules that name them are for them */
+	/* posts; only rules that name them are for them */
 	WEFT_VERB_POST_SEND,
 	WEFT_VERB_POST_RECV,
 	WEFT_VERB_POST_SRQ_RECV,
@@ -195,6 +195,7 @@ struct weft_inject_event {
 	u8			verb;
 	u8			state;		/* modify_qp: the state asked for */
 	u8			alloc;		/* enum weft_inject_alloc */
+	bool			process;	/* a post: of the current process */
 };
 
 struct weft_inject_range {
@@ -260,6 +261,12 @@ struct weft_inject_table {
 	struct weft_inject_rule	*rules[];
 };
 
+/* A context whose process has to ask before it posts, while a rule names a post. */
+struct weft_inject_poster {
+	struct list_head	node;		/* of weft_inject.posters, under the lock there */
+	struct weft_posting	*posting;	/* shared with the process */
+};
+
 /* A port that goes down and up by itself. Under RTNL. */
 struct weft_inject_flap {
 	struct delayed_work	work;
@@ -277,6 +284,7 @@ struct weft_inject {
 	bool			port_down;	/* although the net device is up; under RTNL */
 	struct weft_inject_flap	flap;
 	struct list_head	node;		/* of the devices; under that lock */
+	struct list_head	posters;	/* struct weft_inject_poster; under that lock */
 	/* packets that are delayed, in the order of their time (sk_buff.tstamp) */
 	struct sk_buff_head	held;
 	struct hrtimer		timer;		/* expires when the first of @held is due */
@@ -308,6 +316,9 @@ int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, s
 
 int weft_inject_fail_post(const struct weft_dev *dev, enum weft_inject_verb verb,
 			  const struct weft_qp *qp);
+int weft_inject_ask(struct weft_dev *dev, enum weft_inject_verb verb, const struct weft_qp *qp);
+void weft_inject_watch(struct weft_dev *dev, struct weft_inject_poster *poster);
+void weft_inject_unwatch(struct weft_inject_poster *poster);
 
 /* The errno that a rule makes a verb return; 0: no rule fires. Context: any. */
 static __always_inline int weft_inject_verb(struct ib_device *ibdev, enum weft_inject_verb verb)

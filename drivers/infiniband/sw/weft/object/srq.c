@@ -3,6 +3,10 @@
 #include "object/srq.h"
 
 #include <rdma/uverbs_ioctl.h>
+#include <rdma/weft-attrs.h>
+
+#define UVERBS_MODULE_NAME weft
+#include <rdma/uverbs_named_ioctl.h>
 
 #include "object/count.h"
 #include "object/dev.h"
@@ -436,3 +440,23 @@ int weft_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	spin_unlock_irqrestore(&srq->post_lock, flags);
 	return ret;
 }
+
+static int UVERBS_HANDLER(WEFT_METHOD_SRQ_ASK)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_srq *ibsrq = uverbs_attr_get_obj(attrs, WEFT_ATTR_SRQ_ASK_HANDLE);
+
+	return weft_inject_ask(to_weft_dev(ibsrq->device), WEFT_VERB_POST_SRQ_RECV, NULL);
+}
+
+DECLARE_UVERBS_NAMED_METHOD(WEFT_METHOD_SRQ_ASK,
+			    UVERBS_ATTR_IDR(WEFT_ATTR_SRQ_ASK_HANDLE,
+					    UVERBS_OBJECT_SRQ,
+					    UVERBS_ACCESS_READ,
+					    UA_MANDATORY));
+
+ADD_UVERBS_METHODS(srq_ask, UVERBS_OBJECT_SRQ, &UVERBS_METHOD(WEFT_METHOD_SRQ_ASK));
+
+const struct uapi_definition weft_srq_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_SRQ, &srq_ask),
+	{ }
+};

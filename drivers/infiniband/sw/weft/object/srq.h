@@ -4,6 +4,7 @@
 #define WEFT_OBJECT_SRQ_H
 
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
 
 #include "object/event.h"
 #include "ring/sqe.h"
@@ -32,6 +33,9 @@ static inline struct weft_srq *to_weft_srq(struct ib_srq *ibsrq)
 {
 	return container_of(ibsrq, struct weft_srq, ibsrq);
 }
+
+/* The driver's own methods of SRQs; those of tags are in object/tag.c. */
+extern const struct uapi_definition weft_srq_uapi[];
 
 int weft_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init, struct ib_udata *udata);
 int weft_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,

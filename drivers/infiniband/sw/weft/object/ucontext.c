@@ -7,6 +7,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/kref.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
@@ -31,13 +32,18 @@
 struct weft_doorbell {
 	struct kref	kref;	/* held by the files and the user context */
 	bool		dead;	/* the user context is gone, with all its QPs */
+	struct page	*posting;	/* struct weft_posting */
+	struct weft_inject_poster poster;	/* until @dead */
 };
 
 static weft_doorbell_fn doorbell_send, doorbell_recv;
 
 static void doorbell_free(struct kref *kref)
 {
-	kfree(container_of(kref, struct weft_doorbell, kref));
+	struct weft_doorbell *doorbell = container_of(kref, struct weft_doorbell, kref);
+
+	__free_page(doorbell->posting);
+	kfree(doorbell);
 }
 
 static int doorbell_release(struct inode *inode, struct file *file)
@@ -65,6 +71,20 @@ static noinline bool doorbell_is_stranger(struct weft_qp *qp)
 	return stranger;
 }
 
+/* WEFT_ASK_SEND, WEFT_ASK_RECV */
+static noinline long doorbell_ask(const struct weft_qp *qp, unsigned int cmd)
+{
+	long ret = 0;
+
+	/* the device stays, as in doorbell_is_stranger() */
+	rcu_read_lock();
+	if (weft_qp_state(qp) != IB_QPS_RESET)
+		ret = weft_inject_ask(qp->dev, cmd == WEFT_ASK_SEND ? WEFT_VERB_POST_SEND :
+						  WEFT_VERB_POST_RECV, qp);
+	rcu_read_unlock();
+	return ret;
+}
+
 static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn)
 {
 	struct weft_doorbell *doorbell = file->private_data;
@@ -73,7 +93,7 @@ static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn
 	struct weft_qp *qp;
 	long ret = 0;
 
-	if (unlikely(!fn))
+	if (unlikely(!fn && cmd != WEFT_ASK_SEND && cmd != WEFT_ASK_RECV))
 		return -ENOTTY;
 	qp = weft_qp_get(qpn);
 	if (unlikely(!qp))
@@ -82,6 +102,8 @@ static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn
 	/* the error for a QP of another context is that for no QP */
 	if (unlikely(qp->doorbell != doorbell))
 		ret = READ_ONCE(doorbell->dead) ? -EIO : -EINVAL;
+	else if (unlikely(!fn))
+		ret = doorbell_ask(qp, cmd);
 	else if (weft_strict_is_on() && doorbell_is_stranger(qp))
 		ret = -EPERM;
 	else
@@ -90,12 +112,23 @@ static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn
 	return ret;
 }
 
+/* The page of struct weft_posting. A process that writes to it harms only itself. */
+static int doorbell_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct weft_doorbell *doorbell = file->private_data;
+
+	if (vma_pages(vma) != 1 || vma->vm_pgoff)
+		return -EINVAL;
+	return vm_insert_page(vma, vma->vm_start, doorbell->posting);
+}
+
 /* An open doorbell file pins the module: rmmod fails with EBUSY. */
 static const struct file_operations doorbell_fops = {
 	.owner		= THIS_MODULE,
 	.release	= doorbell_release,
 	.unlocked_ioctl	= doorbell_ring,
 	.compat_ioctl	= doorbell_ring,
+	.mmap		= doorbell_mmap,
 	.llseek		= noop_llseek,
 };
 
@@ -162,7 +195,7 @@ static struct weft_alloc_ucontext_resp ucontext_resp(const struct ib_ucontext *i
 	return (struct weft_alloc_ucontext_resp){
 		.comp_mask = (COMPAT_PLACEMENT_CAPS ? WEFT_UCONTEXT_PLACEMENT : 0) |
 			     (to_weft_dev(ibuc->device)->hca ? WEFT_UCONTEXT_IP_CSUM : 0) |
-			     WEFT_UCONTEXT_NULL_KEY | WEFT_UCONTEXT_MKEY,
+			     WEFT_UCONTEXT_NULL_KEY | WEFT_UCONTEXT_MKEY | WEFT_UCONTEXT_POSTING,
 		.doorbell_fd = new->fd,
 		.max_inline = WEFT_MAX_INLINE,
 	};
@@ -185,6 +218,22 @@ static int ucontext_greet(const struct ib_ucontext *ibuc, struct weft_doorbell *
 	return ret;
 }
 
+static struct weft_doorbell *doorbell_create(void)
+{
+	struct weft_doorbell *doorbell = kzalloc(sizeof(*doorbell), GFP_KERNEL_ACCOUNT);
+
+	if (!doorbell)
+		return NULL;
+	doorbell->posting = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!doorbell->posting) {
+		kfree(doorbell);
+		return NULL;
+	}
+	doorbell->poster.posting = page_address(doorbell->posting);
+	kref_init(&doorbell->kref);
+	return doorbell;
+}
+
 int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
 	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
@@ -195,10 +244,9 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 	if (ret)
 		return ret;
 	doorbell = weft_inject_no_memory(to_weft_dev(ibuc->device), NULL, WEFT_ALLOC_CONTEXT) ?
-		   NULL : kzalloc(sizeof(*doorbell), GFP_KERNEL_ACCOUNT);
+		   NULL : doorbell_create();
 	if (!doorbell)
 		return -ENOMEM;
-	kref_init(&doorbell->kref);
 	/* the provider for rdma_rxe sends no request, and rings by weft_post_send() */
 	uctx->rxe = to_weft_dev(ibuc->device)->rxe && !udata->inlen;
 	ret = uctx->rxe ? 0 : ucontext_greet(ibuc, doorbell, udata);
@@ -207,6 +255,7 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return ret;
 	}
 	uctx->doorbell = doorbell;
+	weft_inject_watch(to_weft_dev(ibuc->device), &doorbell->poster);
 	weft_page_cache_init(&uctx->page_cache, ibuc);
 	return 0;
 }
@@ -235,6 +284,7 @@ void weft_dealloc_ucontext(struct ib_ucontext *ibuc)
 	weft_page_cache_clear(&uctx->page_cache);
 	weft_odp_queue_put(uctx->odp_queue);
 	weft_pause(WEFT_PAUSE_UCONTEXT_DEALLOC);
+	weft_inject_unwatch(&uctx->doorbell->poster);
 	WRITE_ONCE(uctx->doorbell->dead, true);
 	kref_put(&uctx->doorbell->kref, doorbell_free);
 }

@@ -39,6 +39,7 @@ const struct uapi_definition weft_device_uapi[] = {
 	COMPAT_COMP_CNTR_UAPI
 	UAPI_DEF_CHAIN(weft_dm_uapi),
 	UAPI_DEF_CHAIN(weft_pd_uapi),
+	UAPI_DEF_CHAIN(weft_srq_uapi),
 	UAPI_DEF_CHAIN(weft_tag_uapi),
 	UAPI_DEF_CHAIN(weft_ucontext_uapi),
 	{ }
