@@ -122,6 +122,11 @@ void refused_posts(void)
 	struct ibv_send_wr wr = {
 		.wr_id = 7, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
 	}, *bad_wr;
+	struct ibv_wq_init_attr wq_init = { .wq_type = IBV_WQT_RQ, .max_wr = 4, .max_sge = 1 };
+	struct ibv_recv_wr recv = {}, *bad_recv;
+	struct ibv_wq_attr attr = {};
+	struct ibv_context *other;
+	struct ibv_wq *wq;
 	uint64_t bad;
 	int i;
 
@@ -157,12 +162,31 @@ void refused_posts(void)
 	SAME(recv_two(NULL, srq, &bad), EINVAL);
 	SAME(bad, 1);
 	SAME(recv_two(NULL, srq, &bad), 0);
+	/* a context that comes after the rule, and a WQ */
+	rule("verb verb=post_recv n=3 fail=EMFILE");
+	other = ibv_open_device(ctx->device);
+	CHECK(other);
+	wq_init.pd = ibv_alloc_pd(other);
+	wq_init.cq = ibv_create_cq(other, 4, NULL, NULL, 0);
+	CHECK(wq_init.pd && wq_init.cq);
+	wq = ibv_create_wq(other, &wq_init);
+	CHECK(wq);
+	attr.attr_mask = IBV_WQ_ATTR_STATE;
+	attr.wq_state = IBV_WQS_RDY;
+	SAME(ibv_modify_wq(wq, &attr), 0);
+	for (i = 0; i < 4; i++)
+		SAME(ibv_post_wq_recv(wq, &recv, &bad_recv), i == 2 ? EMFILE : 0);
+	rule("clear");
 	/* of another process, and of no post */
 	rule("clear");
 	rule("verb verb=post_send comm=nobody fail=EIO");
 	rule("verb comm=inject fail=EIO");
 	SAME(ibv_post_send(a.qp, &wr, &bad_wr), 0);
 	expect_ok(a.scq, 7);
+	/* without its doorbell a queue takes one more post, as without a rule */
+	close(doorbell_fd());
+	SAME(ibv_post_send(a.qp, &wr, &bad_wr), 0);
+	REFUSED(ibv_post_send(a.qp, &wr, &bad_wr), EIO);
 	rule("clear");
 }
 

@@ -422,15 +422,15 @@ struct weft_cqe {
 #define WEFT_DOORBELL_SEND	0x5701	/* _IO('W', 1) */
 #define WEFT_DOORBELL_RECV	0x5702	/* _IO('W', 2) */
 /*
- * Before a post, while struct weft_posting says so: may it be? Fails with the errno that the post has
- * to return, and otherwise like a doorbell.
+ * Before a post, while struct weft_posting says so: may it be? Returns 0, or the errno that the
+ * post has to return, as a positive number. Fails like a doorbell.
  */
 #define WEFT_ASK_SEND		0x5703	/* _IO('W', 3) */
 #define WEFT_ASK_RECV		0x5704	/* _IO('W', 4) */
 
 /**
  * struct weft_posting - what the kernel tells all posts of a context; mmap() of one page of the
- *	doorbell's file descriptor, if the response has WEFT_UCONTEXT_POSTING
+ *	doorbell's file descriptor, at offset 0, if the response has WEFT_UCONTEXT_POSTING
  * @ask: not 0: a rule (Documentation/infiniband/weft/inject.rst) may refuse a post, so the provider
  *	asks by WEFT_ASK_SEND, WEFT_ASK_RECV or WEFT_METHOD_SRQ_ASK first
  */

@@ -73,8 +73,10 @@ static void queue_cut_off(struct weft_queue *queue)
 int weft_queue_ask(const struct weft_queue *queue)
 {
 	const struct weft_doorbell *doorbell = &queue->doorbell;
+	int ret = ioctl(doorbell->fd, doorbell->ask, doorbell->qpn);
 
-	return ioctl(doorbell->fd, doorbell->ask, doorbell->qpn) ? errno : 0;
+	/* what is wrong with the doorbell weft_queue_ring() finds out */
+	return ret > 0 ? ret : 0;
 }
 
 void weft_queue_ring(struct weft_queue *queue)

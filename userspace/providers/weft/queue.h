@@ -25,23 +25,23 @@ struct weft_doorbell {
 /**
  * struct weft_queue - a queue that the consumer posts to
  * @ring: shared with the kernel; used and changed with @lock held
+ * @posting: ask before each post, unless it is 0; see struct weft_posting
  * @lock: protects @producer, @limit and the slots from @producer on
  * @producer: next index to write; published when a post is complete
  * @limit: the queue is full at this index, unless @released has moved on
  * @max_sge: elements of a work request; immutable
  * @released: the slots before this index are free. The thread that polls the
  *	completions stores it. An SRQ uses the kernel's index in the ring instead.
- * @posting: ask before each post, unless it is 0; see struct weft_posting
  * @doorbell: not used by an SRQ; immutable
  */
 struct weft_queue {
 	struct weft_ring ring;
+	const weft_word *posting;
 	struct weft_lock lock;
 	uint32_t producer;
 	uint32_t limit;
 	uint32_t max_sge;
 	weft_word released;
-	const weft_word *posting;
 	struct weft_doorbell doorbell;
 };
 

@@ -73,8 +73,6 @@ static struct weft_inject_table *inject_replace(struct weft_dev *dev,
 	struct weft_inject_poster *poster;
 
 	rcu_assign_pointer(inject->table, table);
-	/* after the table: a process that sees it is asked by the rule */
-	smp_wmb();
 	list_for_each_entry(poster, &inject->posters, node)
 		WRITE_ONCE(poster->posting->ask, posts);
 	if (table && !old)
@@ -508,8 +506,8 @@ int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, s
 }
 
 /*
- * The errno of a rule for a post that the current process is about to do; 0: none fires. @qp: NULL for
- * an SRQ. Any context.
+ * The errno of a rule, negative, for a post that the current process is about to do; 0: none fires.
+ * @qp: NULL for an SRQ. Any context.
  */
 int weft_inject_ask(struct weft_dev *dev, enum weft_inject_verb verb, const struct weft_qp *qp)
 {
@@ -520,7 +518,7 @@ int weft_inject_ask(struct weft_dev *dev, enum weft_inject_verb verb, const stru
 		.process = true,
 	};
 
-	return weft_inject_is_on() ? inject_fail_call(dev, &event) : 0;
+	return inject_fail_call(dev, &event);
 }
 
 /*

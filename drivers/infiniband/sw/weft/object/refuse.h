@@ -16,7 +16,7 @@
  *	return weft_refuse(ibdev, -EINVAL, "create SRQ: max_sge %u is above %u", sge, max);
  *
  * A process can cause as many lines as it likes, so a line is never more than a debug message.
- * Not for posting, polling and packets.
+ * Not for polling and packets, nor for posts that no rule refuses.
  */
 #define weft_refuse(_ibdev, _err, _fmt, ...) \
 	({ ibdev_dbg(_ibdev, _fmt "\n", ##__VA_ARGS__);			\

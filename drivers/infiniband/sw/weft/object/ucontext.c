@@ -71,7 +71,7 @@ static noinline bool doorbell_is_stranger(struct weft_qp *qp)
 	return stranger;
 }
 
-/* WEFT_ASK_SEND, WEFT_ASK_RECV */
+/* WEFT_ASK_SEND, WEFT_ASK_RECV. The errno of a rule is a result: to ask has not failed. */
 static noinline long doorbell_ask(const struct weft_qp *qp, unsigned int cmd)
 {
 	long ret = 0;
@@ -82,7 +82,7 @@ static noinline long doorbell_ask(const struct weft_qp *qp, unsigned int cmd)
 		ret = weft_inject_ask(qp->dev, cmd == WEFT_ASK_SEND ? WEFT_VERB_POST_SEND :
 						  WEFT_VERB_POST_RECV, qp);
 	rcu_read_unlock();
-	return ret;
+	return -ret;
 }
 
 static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn)
@@ -112,7 +112,7 @@ static long doorbell_ring(struct file *file, unsigned int cmd, unsigned long qpn
 	return ret;
 }
 
-/* The page of struct weft_posting. A process that writes to it harms only itself. */
+/* The page of struct weft_posting. Who writes to it harms only the processes of this context. */
 static int doorbell_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct weft_doorbell *doorbell = file->private_data;
@@ -255,7 +255,8 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		return ret;
 	}
 	uctx->doorbell = doorbell;
-	weft_inject_watch(to_weft_dev(ibuc->device), &doorbell->poster);
+	if (!uctx->rxe)
+		weft_inject_watch(to_weft_dev(ibuc->device), &doorbell->poster);
 	weft_page_cache_init(&uctx->page_cache, ibuc);
 	return 0;
 }
@@ -284,7 +285,8 @@ void weft_dealloc_ucontext(struct ib_ucontext *ibuc)
 	weft_page_cache_clear(&uctx->page_cache);
 	weft_odp_queue_put(uctx->odp_queue);
 	weft_pause(WEFT_PAUSE_UCONTEXT_DEALLOC);
-	weft_inject_unwatch(&uctx->doorbell->poster);
+	if (!uctx->rxe)
+		weft_inject_unwatch(&uctx->doorbell->poster);
 	WRITE_ONCE(uctx->doorbell->dead, true);
 	kref_put(&uctx->doorbell->kref, doorbell_free);
 }
