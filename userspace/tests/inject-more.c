@@ -178,7 +178,6 @@ void refused_posts(void)
 		SAME(ibv_post_wq_recv(wq, &recv, &bad_recv), i == 2 ? EMFILE : 0);
 	rule("clear");
 	/* of another process, and of no post */
-	rule("clear");
 	rule("verb verb=post_send comm=nobody fail=EIO");
 	rule("verb comm=inject fail=EIO");
 	SAME(ibv_post_send(a.qp, &wr, &bad_wr), 0);

@@ -711,7 +711,7 @@ TESTS(
 	TEST(unreliable_matches), TEST(xrc_matches), TEST(message_matches),
 	TEST(leaving_packets), TEST(port_down), TEST(overrun), TEST(lost_events),
 	TEST(marked_packets), TEST(removed), TEST(random_rules), TEST(rarer_verbs),
-	TEST(raw_verbs), TEST(refused_posts), TEST(answered_by_cnps), TEST(changed_bth), TEST(late_completions),
-	TEST(many_late_completions), TEST(slow_links), TEST(messages), TEST(port_flaps),
+	TEST(raw_verbs), TEST(refused_posts), TEST(answered_by_cnps), TEST(changed_bth),
+	TEST(late_completions), TEST(many_late_completions), TEST(slow_links), TEST(messages), TEST(port_flaps),
 	TEST(waiting_figures), TEST(refused_cnps)
 )
