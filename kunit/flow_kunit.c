@@ -654,6 +654,36 @@ static void flow_labels(struct kunit *test)
 	}
 }
 
+/* A datagram of IPoIB, whole and cut short, and what a rule for it may have. */
+static void flow_datagrams(struct kunit *test)
+{
+	static const u8 datagram[] = {
+		0x08, 0, 0, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 1,
+		0x03, 0xe7, 0x12, 0xb5, 0, 8, 0, 0,
+	};
+	struct weft_flow_spec spec = {};
+	struct weft_flow_key key;
+	u32 length;
+
+	weft_flow_parse_ipoib(&key, 0x123456, datagram, sizeof(datagram));
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(key.qpn), 0x123456);
+	KUNIT_EXPECT_EQ(test, key.outer.has, WEFT_FLOW_IPV4 | WEFT_FLOW_UDP);
+	KUNIT_EXPECT_EQ(test, ntohl(key.outer.dst_ip[0]), 0x0a000001);
+	KUNIT_EXPECT_EQ(test, ntohs(key.outer.dst_port), 4789);
+	for (length = 0; length < sizeof(datagram); length++) {
+		weft_flow_parse_ipoib(&key, 7, datagram, length);
+		KUNIT_EXPECT_EQ(test, key.outer.has, length < 24 ? 0 :
+				length < 28 ? WEFT_FLOW_IPV4 : WEFT_FLOW_IPV4 | WEFT_FLOW_UDP);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(key.qpn), 7);
+	}
+	KUNIT_EXPECT_TRUE(test, weft_flow_spec_of_qp(&spec, 0x123456, 9));
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(spec.value.qpn), 0x123456);
+	KUNIT_EXPECT_EQ(test, be32_to_cpu(spec.mask.qpn), 0xffffff);
+	/* Ethernet is the first kind of spec */
+	spec.specs = 1;
+	KUNIT_EXPECT_FALSE(test, weft_flow_spec_of_qp(&spec, 0x123456, 9));
+}
+
 struct flow_bad_row {
 	const char	*name;
 	int		ret;
@@ -750,6 +780,7 @@ static struct kunit_case flow_cases[] = {
 	KUNIT_CASE(flow_hostile),
 	KUNIT_CASE(flow_tunnels),
 	KUNIT_CASE(flow_labels),
+	KUNIT_CASE(flow_datagrams),
 	KUNIT_CASE_PARAM(flow_bad_spec, flow_bad_row_gen_params),
 	KUNIT_CASE(flow_ranks),
 	{}

@@ -1,54 +1,380 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * QPs that can have no rule of flow steering, on ports of either kind. frames.c has those that can.
+ * Rules of flow steering of QPs that are not of the type RAW_PACKET, on ports of either kind: which
+ * QPs can have none, and which datagrams of IPoIB those get that can. frames.c has raw packets.
  */
 #include "lib.h"
 
-static struct ibv_flow_attr attr = {
-	.size = sizeof(attr), .type = IBV_FLOW_ATTR_NORMAL, .port = 1,
+#include <arpa/inet.h>
+
+#define GRH		40
+#define PORT		7000
+#define IPOIB		4		/* the header of a datagram */
+
+static struct end a, x, y;		/* sender, owner of the number, QP in its name */
+static struct ibv_ah *ah;
+
+struct rule {
+	struct ibv_flow_attr attr;
+	uint8_t specs[256];
 };
+
+static struct rule rule_new(enum ibv_flow_attr_type type)
+{
+	return (struct rule){
+		.attr = { .type = type, .size = sizeof(struct ibv_flow_attr), .port = 1 },
+	};
+}
+
+static void rule_add(struct rule *rule, const void *spec, size_t size)
+{
+	memcpy((uint8_t *)rule + rule->attr.size, spec, size);
+	rule->attr.size += size;
+	rule->attr.num_of_specs++;
+}
+
+static struct rule rule_udp(uint16_t dst_port)
+{
+	struct ibv_flow_spec_tcp_udp udp = {
+		.type = IBV_FLOW_SPEC_UDP, .size = sizeof(udp), .val.dst_port = htons(dst_port),
+		.mask.dst_port = 0xffff,
+	};
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+
+	rule_add(&rule, &udp, sizeof(udp));
+	return rule;
+}
+
+static bool on_infiniband(void)
+{
+	return port.link_layer == IBV_LINK_LAYER_INFINIBAND;
+}
 
 /* the core's own refusal */
 static void connected(void)
 {
 	static const enum ibv_qp_type types[] = { IBV_QPT_RC, IBV_QPT_UC };
-	struct end a;
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
 		make(&a, CONF(.type = types[i]));
-		REFUSED(ibv_create_flow(a.qp, &attr), EINVAL);
+		REFUSED(ibv_create_flow(a.qp, &rule.attr), EINVAL);
 		unmake(&a);
 	}
 }
 
-/* A datagram finds its QP by the number, in the name of another QP, too. */
+static struct ibv_qp *in_the_name(const struct end *e, uint32_t source)
+{
+	return ibv_create_qp_ex(ctx, &(struct ibv_qp_init_attr_ex){
+		.send_cq = e->scq, .recv_cq = e->rcq, .pd = pd, .qp_type = IBV_QPT_UD,
+		.cap = { 16, 16, 4, 4, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = IBV_QP_CREATE_SOURCE_QPN, .source_qpn = source,
+	});
+}
+
+/* @y takes the place of its QP */
+static void open_ends(void)
+{
+	make(&a, CONF(.type = IBV_QPT_UD));
+	make(&x, CONF(.type = IBV_QPT_UD));
+	make(&y, CONF(.type = IBV_QPT_UD));
+	SAME(ibv_destroy_qp(y.qp), 0);
+	y.qp = in_the_name(&y, x.qp->qp_num);
+	CHECK(y.qp);
+	to_ready(&a);
+	to_ready(&x);
+	to_ready(&y);
+	ah = ah_to(gid4, gid4);
+}
+
+/* On RoCE no QP of the type UD can have a rule; on InfiniBand one in the name of another can. */
 static void datagrams(void)
 {
-	struct ibv_qp_init_attr_ex init = {
-		.pd = pd, .qp_type = IBV_QPT_UD, .cap = { 16, 16, 4, 4, 0 },
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
-		.create_flags = IBV_QP_CREATE_SOURCE_QPN,
-	};
-	struct ibv_qp *other;
-	struct end a;
+	struct rule rule = rule_udp(PORT), all = rule_new(IBV_FLOW_ATTR_ALL_DEFAULT);
+	struct ibv_device_attr_ex attr;
 
-	make(&a, CONF(.type = IBV_QPT_UD));
-	init.send_cq = a.scq;
-	init.recv_cq = a.rcq;
-	init.source_qpn = a.qp->qp_num;
-	other = ibv_create_qp_ex(ctx, &init);
+	open_ends();
+	REFUSED(ibv_create_flow(x.qp, &rule.attr), EOPNOTSUPP);
+	REFUSED(ibv_create_flow(y.qp, &all.attr), EOPNOTSUPP);
+	all.attr.type = IBV_FLOW_ATTR_SNIFFER;
+	REFUSED(ibv_create_flow(x.qp, &all.attr), EOPNOTSUPP);
+	REFUSED(ibv_create_flow(y.qp, &all.attr), EOPNOTSUPP);
+	if (on_infiniband()) {
+		SAME(ibv_query_device_ex(ctx, NULL, &attr), 0);
+		CHECK(attr.orig_attr.device_cap_flags & IBV_DEVICE_MANAGED_FLOW_STEERING);
+	} else {
+		REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
+	}
+	/* what was refused holds none of them */
+	unmake(&y);
+	unmake(&x);
+}
+
+/* A datagram of IPoIB in a.buf: UDP in IPv4 or IPv6, from port 999. Returns its length. */
+static uint32_t datagram(bool v6, uint16_t dst_port, uint32_t payload)
+{
+	uint8_t *ip = a.buf + IPOIB, *udp = ip + (v6 ? 40 : 20);
+
+	memset(a.buf, 0, IPOIB + 40 + 8);
+	memcpy(a.buf, v6 ? "\x86\xdd" : "\x08", 2);
+	ip[0] = v6 ? 0x60 : 0x45;
+	if (v6) {
+		ip[6] = 17;
+		ip[39] = 1;
+	} else {
+		ip[9] = 17;
+		memcpy(ip + 12, "\x0a\x0a\x09\x02\x0a\x0a\x09\x01", 8);
+	}
+	memcpy(udp, &(uint16_t){ htons(999) }, 2);
+	memcpy(udp + 2, &(uint16_t){ htons(dst_port) }, 2);
+	fill(udp + 8, payload, dst_port);
+	return udp + 8 + payload - a.buf;
+}
+
+/* Sends that datagram to the number of @x; @to gets it, or nobody does (NULL). */
+static void goes_to_(int line, struct end *to, bool v6, uint16_t dst_port)
+{
+	uint32_t length = datagram(v6, dst_port, 100 + dst_port % 7);
+	struct ibv_wc wc;
+
+	note("line %d", line);
+	memset(x.buf, 0, 2000);
+	memset(y.buf, 0, 2000);
+	post_recv(&x, 1, 0, 2000);
+	post_recv(&y, 2, 0, 2000);
+	post(&a, to_ah(swr(&a, 3, IBV_WR_SEND, 0, length), ah, &x));
+	expect_ok(a.scq, 3);
+	if (to) {
+		wc = expect_ok(to->rcq, to == &x ? 1 : 2);
+		SAME(wc.byte_len, GRH + length);
+		SAME(wc.src_qp, a.qp->qp_num);
+		SAME(memcmp(to->buf + GRH, a.buf, length), 0);
+	}
+	if (to != &x)
+		expect_no_wc(x.rcq);
+	if (to != &y)
+		expect_no_wc_now(y.rcq);
+	/* no receive is left */
+	to_state(&x, IBV_QPS_RESET);
+	to_ready(&x);
+	to_state(&y, IBV_QPS_RESET);
+	to_ready(&y);
+}
+#define goes_to(to, v6, dst_port)	goes_to_(__LINE__, to, v6, dst_port)
+
+/* Datagrams that a rule matches go to the QP with the rule, and the others to the number's owner. */
+static void ipoib_rules(void)
+{
+	struct ibv_flow_spec_ipv4_ext ipv4 = {
+		.type = IBV_FLOW_SPEC_IPV4_EXT, .size = sizeof(ipv4),
+		.val.src_ip = inet_addr("10.10.9.2"), .mask.src_ip = ~0,
+	};
+	struct ibv_flow_spec_ipv6 ipv6 = {
+		.type = IBV_FLOW_SPEC_IPV6, .size = sizeof(ipv6), .val.dst_ip = { [15] = 1 },
+		.mask.dst_ip = { [15] = 255 },
+	};
+	struct ibv_flow_spec_action_drop drop = {
+		.type = IBV_FLOW_SPEC_ACTION_DROP, .size = sizeof(drop),
+	};
+	struct ibv_flow *flow, *other;
+	struct rule rule;
+
+	if (!on_infiniband())
+		return;
+	open_ends();
+	goes_to(&x, false, PORT);
+	rule = rule_udp(PORT);
+	flow = ibv_create_flow(y.qp, &rule.attr);
+	CHECK(flow);
+	goes_to(&y, false, PORT);
+	goes_to(&y, true, PORT);
+	goes_to(&x, false, PORT + 1);
+	/* a rule for one port, and a drop for all of the host */
+	rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	rule.attr.priority = 1;
+	rule_add(&rule, &ipv4, sizeof(ipv4));
+	rule_add(&rule, &drop, sizeof(drop));
+	other = ibv_create_flow(y.qp, &rule.attr);
 	CHECK(other);
-	REFUSED(ibv_create_flow(a.qp, &attr), EOPNOTSUPP);
-	REFUSED(ibv_create_flow(other, &attr), EOPNOTSUPP);
-	attr.type = IBV_FLOW_ATTR_SNIFFER;
-	REFUSED(ibv_create_flow(a.qp, &attr), EOPNOTSUPP);
-	REFUSED(ibv_create_flow(other, &attr), EOPNOTSUPP);
-	/* what was refused holds neither of them */
+	goes_to(&y, false, PORT);
+	goes_to(NULL, false, PORT + 1);
+	goes_to(&x, true, PORT + 1);
+	REFUSED(ibv_destroy_qp(y.qp), EBUSY);
+	SAME(ibv_destroy_flow(other), 0);
+	SAME(ibv_destroy_flow(flow), 0);
+	goes_to(&x, false, PORT);
+	rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	rule_add(&rule, &ipv6, sizeof(ipv6));
+	flow = ibv_create_flow(y.qp, &rule.attr);
+	CHECK(flow);
+	goes_to(&y, true, PORT);
+	goes_to(&x, false, PORT);
+	SAME(ibv_destroy_flow(flow), 0);
+	/* all that is sent to the number, whatever it is */
+	rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	flow = ibv_create_flow(y.qp, &rule.attr);
+	CHECK(flow);
+	goes_to(&y, false, PORT);
+	post_recv(&y, 4, 0, 2000);
+	post(&a, to_ah(swr(&a, 5, IBV_WR_SEND, 0, 1), ah, &x));
+	expect_ok(y.rcq, 4);
+	expect_ok(a.scq, 5);
+	SAME(ibv_destroy_flow(flow), 0);
+	expect_no_event();
+}
+
+/* What a rule of a UD QP cannot have, and whose rule it is. */
+static void ipoib_refused(void)
+{
+	struct ibv_flow_spec_eth eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(eth) };
+	struct ibv_flow_spec_action_tag tag = {
+		.type = IBV_FLOW_SPEC_ACTION_TAG, .size = sizeof(tag), .tag_id = 7,
+	};
+	struct ibv_flow_spec_tunnel vxlan = {
+		.type = IBV_FLOW_SPEC_VXLAN_TUNNEL, .size = sizeof(vxlan),
+	};
+	struct ibv_flow *flow;
+	struct ibv_qp *other;
+	struct rule rule;
+
+	if (!on_infiniband())
+		return;
+	open_ends();
+	rule = rule_udp(PORT);
+	rule_add(&rule, &eth, sizeof(eth));
+	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
+	rule = rule_udp(PORT);
+	rule_add(&rule, &tag, sizeof(tag));
+	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
+	rule = rule_udp(PORT);
+	rule_add(&rule, &vxlan, sizeof(vxlan));
+	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
+	rule = rule_udp(PORT);
+	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
+	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
+	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_EGRESS;
+	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
+	rule.attr.flags = 0;
+	rule.attr.priority = 16;
+	REFUSED(ibv_create_flow(y.qp, &rule.attr), ENOMEM);
+	rule.attr.priority = 0;
+	/* one QP has a rule; the same in the name of another number is another rule */
+	flow = ibv_create_flow(y.qp, &rule.attr);
+	CHECK(flow);
+	other = in_the_name(&y, x.qp->qp_num);
+	CHECK(other);
+	REFUSED(ibv_create_flow(other, &rule.attr), EEXIST);
 	SAME(ibv_destroy_qp(other), 0);
-	unmake(&a);
+	other = in_the_name(&y, a.qp->qp_num);
+	CHECK(other);
+	SAME(ibv_destroy_flow(flow), 0);
+	flow = ibv_create_flow(other, &rule.attr);
+	CHECK(flow);
+	goes_to(&x, false, PORT);
+	SAME(ibv_destroy_flow(flow), 0);
+	SAME(ibv_destroy_qp(other), 0);
+}
+
+/* Datagrams that a rule has matched are counted, whether the QP has a receive or not. */
+static void ipoib_counted(void)
+{
+	struct ibv_counters_init_attr init = {};
+	struct ibv_counter_attach_attr attach = { .counter_desc = IBV_COUNTER_PACKETS };
+	struct ibv_counters *counters;
+	struct ibv_flow_spec_counter_action count = {
+		.type = IBV_FLOW_SPEC_ACTION_COUNT, .size = sizeof(count),
+	};
+	struct rule rule = rule_udp(PORT);
+	struct ibv_flow *flow;
+	uint64_t value = 0;
+
+	if (!on_infiniband())
+		return;
+	open_ends();
+	counters = ibv_create_counters(ctx, &init);
+	CHECK(counters);
+	SAME(ibv_attach_counters_point_flow(counters, &attach, NULL), 0);
+	count.counters = counters;
+	rule_add(&rule, &count, sizeof(count));
+	flow = ibv_create_flow(y.qp, &rule.attr);
+	CHECK(flow);
+	goes_to(&y, false, PORT);
+	goes_to(&x, false, PORT + 1);
+	post(&a, to_ah(swr(&a, 3, IBV_WR_SEND, 0, datagram(false, PORT, 10)), ah, &x));
+	expect_ok(a.scq, 3);
+	sleep_ms(50);
+	SAME(ibv_read_counters(counters, &value, 1, 0), 0);
+	SAME(value, 2);
+	SAME(ibv_destroy_flow(flow), 0);
+	SAME(ibv_destroy_counters(counters), 0);
+}
+
+/* a UDP datagram that @buf has, behind the GRH, as an answer to its sender; returns its length */
+static uint32_t answer(const uint8_t *buf, uint32_t length)
+{
+	uint8_t *ip = a.buf + IPOIB;
+	uint32_t sum = 0, i;
+
+	memcpy(a.buf, buf + GRH, length);
+	memcpy(ip + 12, buf + GRH + IPOIB + 16, 4);
+	memcpy(ip + 16, buf + GRH + IPOIB + 12, 4);
+	memcpy(ip + 20, buf + GRH + IPOIB + 22, 2);
+	memcpy(ip + 22, buf + GRH + IPOIB + 20, 2);
+	/* no checksum of UDP */
+	memset(ip + 26, 0, 2);
+	memset(ip + 10, 0, 2);
+	for (i = 0; i < 20; i += 2)
+		sum += ip[i] << 8 | ip[i + 1];
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = ~(sum + (sum >> 16));
+	ip[10] = sum >> 8;
+	ip[11] = sum;
+	return length;
+}
+
+/*
+ * $IPOIB_QPN, of an interface of IPoIB: takes a datagram to UDP port 7000 from its stack, and
+ * answers in its name.
+ */
+static void ipoib_interface(void)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0xb1b,
+	};
+	struct rule rule = rule_udp(PORT);
+	struct ibv_send_wr *wr;
+	struct ibv_wc wc;
+
+	if (!getenv("IPOIB_QPN"))
+		return;
+	make(&a, CONF(.type = IBV_QPT_UD));
+	SAME(ibv_destroy_qp(a.qp), 0);
+	a.qp = in_the_name(&a, strtoul(getenv("IPOIB_QPN"), NULL, 16));
+	CHECK(a.qp);
+	SAME(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE | IBV_QP_PORT | IBV_QP_PKEY_INDEX |
+			   IBV_QP_QKEY), 0);
+	to_state(&a, IBV_QPS_RTR);
+	to_rts(&a);
+	post_recv(&a, 1, 2000, 2048);
+	CHECK(ibv_create_flow(a.qp, &rule.attr));
+	printf("ready\n");
+	fflush(stdout);
+	wc = expect_ok(a.rcq, 1);
+	SAME(wc.byte_len, GRH + IPOIB + 28 + 4);
+	SAME(memcmp(a.buf + 2000 + GRH + IPOIB + 28, "weft", 4), 0);
+	ah = ibv_create_ah_from_wc(pd, &wc, (void *)(a.buf + 2000), 1);
+	CHECK(ah);
+	wr = swr(&a, 2, IBV_WR_SEND, 0, answer(a.buf + 2000, wc.byte_len - GRH));
+	wr->wr.ud.ah = ah;
+	wr->wr.ud.remote_qpn = wc.src_qp;
+	wr->wr.ud.remote_qkey = 0xb1b;
+	post(&a, wr);
+	expect_ok(a.scq, 2);
 }
 
 TESTS(
-	TEST(connected), TEST(datagrams)
+	TEST(connected), TEST(datagrams), TEST(ipoib_rules), TEST(ipoib_refused), TEST(ipoib_counted),
+	TEST(ipoib_interface)
 )

@@ -18,6 +18,9 @@
 #define KEY_VXLAN_PORT		4789
 #define KEY_MPLS_PORT		6635	/* RFC 7510 */
 
+/* A datagram of IPoIB begins with an EtherType and two reserved bytes (RFC 4391). */
+#define KEY_IPOIB_HEADER	4
+
 #define KEY_GRE_CSUM		0x8000
 #define KEY_GRE_ROUTING		0x4000
 #define KEY_GRE_KEY		0x2000
@@ -296,3 +299,15 @@ void weft_flow_parse(struct weft_flow_key *key, const void *frame, u32 length)
 		key_gre(key, &cursor);
 }
 WEFT_EXPORT_FOR_TEST(weft_flow_parse);
+
+/* @payload: that of a datagram to the QP @qpn. Tunnels in it are not looked into. */
+void weft_flow_parse_ipoib(struct weft_flow_key *key, u32 qpn, const void *payload, u32 length)
+{
+	struct key_cursor cursor = { .at = payload, .left = length };
+	const u8 *at = key_take(&cursor, KEY_IPOIB_HEADER);
+
+	*key = (struct weft_flow_key){ .qpn = cpu_to_be32(qpn) };
+	if (at)
+		key_ip(&key->outer, key_host16(at), &cursor);
+}
+WEFT_EXPORT_FOR_TEST(weft_flow_parse_ipoib);

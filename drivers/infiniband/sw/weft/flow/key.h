@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* The fields of an Ethernet frame that flow steering looks at. */
+/* The fields of an Ethernet frame, or of a datagram of IPoIB, that flow steering looks at. */
 #ifndef WEFT_FLOW_KEY_H
 #define WEFT_FLOW_KEY_H
 
@@ -43,7 +43,10 @@ struct weft_flow_layer {
 struct weft_flow_key {
 	struct weft_flow_layer	outer;
 	struct weft_flow_layer	inner;	/* in a tunnel of VXLAN, GRE or MPLS */
-	__be32			vni;	/* VXLAN, in the lower 24 bits */
+	union {
+		__be32		vni;	/* VXLAN, in the lower 24 bits */
+		__be32		qpn;	/* of a datagram: the QP that it is sent to */
+	};
 	__be32			gre_key;
 	__be32			tunnel_mpls;	/* as weft_flow_layer.mpls, in UDP or GRE */
 	__be16			gre_protocol;
@@ -59,5 +62,6 @@ struct weft_flow_key {
 #define WEFT_FLOW_HEADERS	256U
 
 void weft_flow_parse(struct weft_flow_key *key, const void *frame, u32 length);
+void weft_flow_parse_ipoib(struct weft_flow_key *key, u32 qpn, const void *payload, u32 length);
 
 #endif /* WEFT_FLOW_KEY_H */

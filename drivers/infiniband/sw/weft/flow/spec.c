@@ -321,3 +321,21 @@ bool weft_flow_spec_is_multicast(const struct weft_flow_spec *spec)
 	return spec->specs & SPEC_IPV4 && ipv4_is_multicast(mask->dst_ip[0]) &&
 	       ipv4_is_multicast(value->dst_ip[0]);
 }
+
+/*
+ * Make the rule one for datagrams of IPoIB that are sent to the QP @qpn. No other QP than @owner
+ * can have the same rule. Returns false for specs that no such datagram has, and for a tag, which
+ * has no place in the completion of a datagram.
+ */
+bool weft_flow_spec_of_qp(struct weft_flow_spec *spec, u32 qpn, u32 owner)
+{
+	if (spec->specs & ~(SPEC_IPV4 | SPEC_IPV6 | SPEC_PORTS | SPEC_DROP | SPEC_COUNT))
+		return false;
+	spec->value.qpn = cpu_to_be32(qpn);
+	spec->mask.qpn = htonl(0xffffff);
+	/* rules with the same value must have the same tag */
+	spec->tagged = true;
+	spec->tag = owner;
+	return true;
+}
+WEFT_EXPORT_FOR_TEST(weft_flow_spec_of_qp);

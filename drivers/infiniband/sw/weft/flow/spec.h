@@ -32,5 +32,6 @@ struct weft_flow_spec {
 
 int weft_flow_spec_read(struct weft_flow_spec *spec, const struct ib_flow_attr *attr);
 bool weft_flow_spec_is_multicast(const struct weft_flow_spec *spec);
+bool weft_flow_spec_of_qp(struct weft_flow_spec *spec, u32 qpn, u32 owner);
 
 #endif /* WEFT_FLOW_SPEC_H */

@@ -23,6 +23,7 @@
 #include "fabric/fabric.h"
 #include "fabric/notice.h"
 #include "link/monitor_local.h"
+#include "link/steer.h"
 #include "object/ah.h"
 #include "object/dev.h"
 #include "object/hca.h"
@@ -569,7 +570,8 @@ static void local_ib_grh(const struct weft_av *av, u32 length, u8 grh[WEFT_GRH_B
 
 /*
  * Would the switches pass a datagram to @peer, and are both in the partition? If not, the datagram
- * is sent as a packet, which is counted, and reported, where it ends.
+ * is sent as a packet, which is counted, and reported, where it ends. So is one to a device with
+ * rules of flow steering, which look at packets.
  */
 static bool local_ib_reaches(const struct weft_datagram *dgram, const struct weft_qp *peer)
 {
@@ -578,6 +580,8 @@ static bool local_ib_reaches(const struct weft_datagram *dgram, const struct wef
 
 	if (!weft_qp_can_receive(peer) || peer->dev_id != av->target ||
 	    !weft_dev_port_active(peer->dev))
+		return false;
+	if (unlikely(rcu_access_pointer(peer->dev->steering)) && weft_steer_has_rules(peer->dev))
 		return false;
 	port = &peer->dev->hca->port;
 	return (port == av->port || weft_fabric_leads(av->fabric, av->dlid, port)) &&

@@ -12,6 +12,9 @@
  * A frame that leaves is tried by the rules for such frames first. If none drops it, sniffers get a
  * copy.
  *
+ * An InfiniBand port has no frames. There the rules of a UD QP that sends in the name of another QP
+ * (IBV_QP_CREATE_SOURCE_QPN) decide which datagrams of IPoIB to that number it gets.
+ *
  * RTNL serializes changes of the rules. Frames are steered under RCU; a rule, its QP and a group
  * are freed after a grace period.
  */
@@ -24,9 +27,11 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
+#include "engine/pkt.h"
 #include "fabric/port.h"
 #include "flow/count.h"
 #include "flow/table.h"
+#include "link/packet.h"
 #include "link/raw_frame.h"
 #include "link/raw_recv.h"
 #include "link/tap.h"
@@ -304,6 +309,64 @@ bool weft_steer_loop(struct weft_qp *qp, struct sk_buff *skb)
 	return taken;
 }
 
+/* The first rule that matches a datagram, or NULL. */
+static struct weft_flow_rule *steer_find_datagram(struct weft_steering *steering,
+						  const struct weft_flow_key *key)
+{
+	struct weft_flow_group *group;
+	struct rhlist_head *list;
+
+	weft_flow_for_each_group(group, &steering->table) {
+		list = weft_flow_find(group, key);
+		if (list)
+			return container_of(list, struct weft_flow_rule, node);
+	}
+	return NULL;
+}
+
+/* Are there rules for datagrams? */
+bool weft_steer_has_rules(const struct weft_dev *dev)
+{
+	const struct weft_steering *steering;
+	bool has;
+
+	rcu_read_lock();
+	steering = rcu_dereference(dev->steering);
+	has = steering && !list_empty(&steering->table.groups);
+	rcu_read_unlock();
+	return has;
+}
+
+/*
+ * A datagram has arrived at an InfiniBand port. Returns whether a rule matches; @to is the QP that
+ * gets it then, with a reference, or NULL. Context: under RCU.
+ */
+bool weft_steer_datagram(struct weft_steering *steering, const struct weft_pkt *pkt,
+			 struct weft_qp **to)
+{
+	u32 length = min_t(u32, pkt->hdr.payload, WEFT_FLOW_HEADERS);
+	struct weft_payload_spans spans __uninitialized;
+	u8 bytes[WEFT_FLOW_HEADERS] __uninitialized;
+	struct weft_flow_key key __uninitialized;
+	struct weft_flow_rule *flow;
+	struct weft_iter payload;
+
+	if (list_empty(&steering->table.groups))
+		return false;
+	weft_pkt_payload(pkt, &spans, &payload);
+	weft_packet_copy(bytes, &payload, length);
+	weft_flow_parse_ipoib(&key, pkt->hdr.dqpn, bytes, length);
+	flow = steer_find_datagram(steering, &key);
+	if (!flow)
+		return false;
+	*to = container_of(flow, struct weft_steer_rule, flow)->qp;
+	if (flow->count)
+		weft_flow_count_add(flow->count, 1, pkt->hdr.payload);
+	if (flow->drop || !refcount_inc_not_zero(&(*to)->refs))
+		*to = NULL;
+	return true;
+}
+
 static bool steer_wants_out(const struct weft_steering *steering)
 {
 	return !list_empty(&steering->sniffers) || !list_empty(&steering->egress.groups);
@@ -312,7 +375,7 @@ static bool steer_wants_out(const struct weft_steering *steering)
 /* Registers the hooks that the rules want. Returns 0 or -ENOMEM. */
 static int steer_open(struct weft_steering *steering)
 {
-	if (steering->away)
+	if (steering->away || steering->dev->hca)
 		return 0;
 	return weft_tap_open(&steering->tap, steer_wants_out(steering));
 }
@@ -375,9 +438,8 @@ static void steer_choose_filter(struct weft_steer_rule *rule, const struct ib_fl
 {
 	struct weft_tap_filter *filter = &rule->filter;
 
-	if (attr->flags & IB_FLOW_ATTR_FLAGS_EGRESS)
+	if (attr->flags & IB_FLOW_ATTR_FLAGS_EGRESS || rule->qp->dev->hca)
 		return;
-
 	switch (rule->type) {
 	case IB_FLOW_ATTR_ALL_DEFAULT:
 	case IB_FLOW_ATTR_SNIFFER:

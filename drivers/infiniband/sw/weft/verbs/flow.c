@@ -54,10 +54,24 @@ static int flow_check_type(const struct weft_qp *qp, const struct ib_flow_attr *
 	return 0;
 }
 
+/* A QP of the type UD on an InfiniBand port can have datagrams of IPoIB, to another QP's number. */
+static int flow_check_ud(const struct weft_qp *qp, const struct ib_flow_attr *attr)
+{
+	if (!qp->dev->hca)
+		return flow_refuse(qp, -EOPNOTSUPP, "its type is not RAW_PACKET");
+	if (!(qp->create_flags & IB_QP_CREATE_SOURCE_QPN))
+		return flow_refuse(qp, -EOPNOTSUPP, "it is without IBV_QP_CREATE_SOURCE_QPN");
+	if (attr->type != IB_FLOW_ATTR_NORMAL || attr->flags)
+		return flow_refuse(qp, -EOPNOTSUPP, "UD has rules of type NORMAL without flags");
+	return 0;
+}
+
 static int flow_check(const struct weft_qp *qp, const struct ib_flow_attr *attr)
 {
-	if (!weft_qp_is_raw(qp))
-		return flow_refuse(qp, -EOPNOTSUPP, "its type is not RAW_PACKET");
+	int ret = weft_qp_is_raw(qp) ? 0 : flow_check_ud(qp, attr);
+
+	if (ret)
+		return ret;
 	if (attr->priority >= WEFT_FLOW_PRIORITIES)
 		return flow_refuse(qp, -ENOMEM, "priority %u is above %u", attr->priority,
 				   WEFT_FLOW_PRIORITIES - 1);
@@ -83,6 +97,8 @@ static int flow_read(const struct weft_qp *qp, const struct ib_flow_attr *attr,
 	if (ret)
 		return weft_refuse_request(&qp->dev->ibdev, ret, "create flow", udata);
 	ret = weft_flow_spec_read(spec, attr);
+	if (!ret && !weft_qp_is_raw(qp) && !weft_flow_spec_of_qp(spec, qp->src_qpn, qp->qpn))
+		ret = -EOPNOTSUPP;
 	return ret ? flow_refuse(qp, ret, "a spec is not supported, or contradicts another") : 0;
 }
 

@@ -48,10 +48,11 @@ static int qp_special(enum ib_qp_type type)
 	return type == IB_QPT_SMI ? 0 : type == IB_QPT_GSI ? 1 : -1;
 }
 
+/* IPoIB tells a device with flow steering which QP is the interface's; weft need not know. */
 static u32 qp_ud_flags(const struct weft_dev *dev, const struct ib_udata *udata)
 {
 	return IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK | IB_QP_CREATE_SOURCE_QPN |
-	       (dev->hca && !udata ? IB_QP_CREATE_IPOIB_UD_LSO : 0);
+	       (dev->hca && !udata ? IB_QP_CREATE_IPOIB_UD_LSO | IB_QP_CREATE_NETIF_QP : 0);
 }
 
 static int qp_check_flags(const struct weft_dev *dev, const struct ib_qp_init_attr *init,

@@ -183,7 +183,7 @@ int weft_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 				 IBK_SG_GAPS_REG | IBK_ON_DEMAND_PAGING | COMPAT_INTEGRITY_CAPS;
 	query_integrity(attr);
 	if (to_weft_dev(ibdev)->hca) {
-		attr->device_cap_flags |= IB_DEVICE_UD_IP_CSUM;
+		attr->device_cap_flags |= IB_DEVICE_UD_IP_CSUM | IB_DEVICE_MANAGED_FLOW_STEERING;
 		attr->kernel_cap_flags |= IBK_UD_TSO;
 	}
 	if (weft_flow_has_raw(to_weft_dev(ibdev)))
