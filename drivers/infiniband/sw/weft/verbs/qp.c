@@ -88,6 +88,8 @@ static int qp_check_special(const struct weft_dev *dev, const struct ib_qp_init_
 static int qp_check_raw(const struct weft_dev *dev, const struct ib_qp_init_attr *init,
 			struct ib_udata *udata)
 {
+	u32 flags = QP_HINTS | IB_QP_CREATE_CVLAN_STRIPPING | IB_QP_CREATE_SCATTER_FCS;
+
 	if (!udata || weft_udata_rxe(udata))
 		return weft_refuse(&dev->ibdev, -EOPNOTSUPP,
 				   "create QP: RAW_PACKET is for processes with weft's provider");
@@ -96,8 +98,10 @@ static int qp_check_raw(const struct weft_dev *dev, const struct ib_qp_init_attr
 				   "create QP: the port has no Ethernet frames, or the kernel no hooks for them");
 	if (init->srq)
 		return weft_refuse(&dev->ibdev, -EINVAL, "create QP: RAW_PACKET takes no SRQ");
-	return qp_check_flags(dev, init, QP_HINTS | IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK |
-			      IB_QP_CREATE_CVLAN_STRIPPING | IB_QP_CREATE_SCATTER_FCS);
+	/* a context does not receive its own frames, but lo returns all of them */
+	if (!(dev->ndev->flags & IFF_LOOPBACK))
+		flags |= IB_QP_CREATE_BLOCK_MULTICAST_LOOPBACK;
+	return qp_check_flags(dev, init, flags);
 }
 
 static int qp_check_type(const struct weft_dev *dev, const struct ib_qp_init_attr *init,
