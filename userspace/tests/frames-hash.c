@@ -33,7 +33,7 @@ struct packet random_packet(void)
 
 struct traffic random_traffic(void)
 {
-	struct traffic t = { .tunnel = rand() % 3, .outer = random_packet() };
+	struct traffic t = { .tunnel = rand() % 4, .outer = random_packet() };
 
 	if (t.tunnel == PLAIN)
 		return t;
@@ -41,7 +41,7 @@ struct traffic random_traffic(void)
 	t.outer.version = 4;
 	t.outer.later = false;
 	t.outer.protocol = t.tunnel == GRE ? IPPROTO_GRE : IPPROTO_UDP;
-	memcpy(t.outer.ports + 2, "\x12\xb5", 2);
+	memcpy(t.outer.ports + 2, t.tunnel == MPLS ? "\x19\xeb" : "\x12\xb5", 2);
 	return t;
 }
 
@@ -96,6 +96,9 @@ uint32_t put_traffic(uint8_t *frame, const struct traffic *t)
 	if (t->tunnel == VXLAN) {
 		memset(at, 0, 8);
 		at = put_packet(put_ethernet(at + 8, &t->inner), &t->inner);
+	} else if (t->tunnel == MPLS) {
+		memcpy(at, "\0\0\x70\x40\0\0\x91\x40", 8);
+		at = put_packet(at + 8, &t->inner);
 	} else if (t->tunnel == GRE) {
 		memcpy(at - 6, t->inner.version == 4 ? "\x08\x00" : "\x86\xdd", 2);
 		at = put_packet(at - 4, &t->inner);

@@ -106,6 +106,11 @@ void specs(void)
 		{ "udp_port", { UDP(.val.dst_port = htons(7000), .mask.dst_port = 0xffff) } },
 		{ "mpls", { MPLS(.val.label = htonl(0x12345000), .mask.label = htonl(0xfffff000)) } },
 		{ "mpls_cos", { MPLS(.val.label = htonl(0x12345a00), .mask.label = htonl(0xfffffe00)) } },
+		{ "mpls_bottom", { MPLS(.val.label = htonl(0x100), .mask.label = htonl(0x100)) } },
+		{ "mpls_ttl", { MPLS(.val.label = htonl(9), .mask.label = htonl(0xff)) } },
+		{ "mpls_inner", { UDP(), MPLS(), INNER(IPV4, ibv_flow_spec_ipv4, ipv4,
+						       .val.dst_ip = IP4(192, 168, 1, 1),
+						       .mask.dst_ip = ~0) } },
 		{ "mpls_udp", { UDP(), MPLS(.val.label = htonl(9 << 12),
 					    .mask.label = htonl(0xfffff000)) } },
 		{ "mpls_gre", { GRE(), MPLS(.val.label = htonl(9 << 12),
@@ -124,6 +129,11 @@ void specs(void)
 		{ "vxlan_tcp", { VXLAN(), INNER(TCP, ibv_flow_spec_tcp_udp, tcp_udp,
 						.val.dst_port = htons(80),
 						.mask.dst_port = 0xffff) } },
+		{ "vxlan_udp", { VXLAN(), INNER(UDP, ibv_flow_spec_tcp_udp, tcp_udp,
+						.val.dst_port = htons(53), .mask.dst_port = 0xffff) } },
+		{ "vxlan_mpls", { VXLAN(), INNER(MPLS, ibv_flow_spec_mpls, mpls,
+						 .val.label = htonl(0x54321000),
+						 .mask.label = htonl(0xfffff000)) } },
 		{ "gre_key", { GRE(.val.key = htonl(0x01020304), .mask.key = ~0) } },
 		{ "gre_proto", { GRE(.val.protocol = htons(ETH_P_IPV6), .mask.protocol = 0xffff) } },
 		{ "gre_csum_key", { GRE(.val.key = htonl(0x01000000), .mask.key = htonl(0xff000000)) } },
@@ -177,7 +187,7 @@ static struct side sides[SIDES];
 static struct live rules[RULES];
 static uint8_t macs[DESTINATIONS][ETH_ALEN];
 static int births;
-static uint32_t random_state = 7;
+static uint32_t random_state;
 
 static int below(uint32_t n)
 {
@@ -481,8 +491,7 @@ void random_rules(void)
 	int rounds = repeat(60, 1500), wire = open_cable(), round, i, j;
 	struct frame frame;
 
-	if (getenv("WEFT_SEED") && *getenv("WEFT_SEED"))
-		random_state = atoi(getenv("WEFT_SEED"));
+	random_state = atoi(getenv("WEFT_SEED") ?: "7");
 	memcpy(macs[TO_OTHER], mac_unicast, ETH_ALEN);
 	memcpy(macs[TO_GROUP], mac_group, ETH_ALEN);
 	read_own_mac(macs[TO_OWN]);

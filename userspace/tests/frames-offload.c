@@ -652,25 +652,10 @@ static uint32_t wire_tso_run(int fd, uint32_t length)
 	return number;
 }
 
-static int packet_socket(const char *name, uint16_t type)
-{
-	struct timeval patience = { .tv_sec = WAIT_MS / 1000 };
-	int fd = socket(AF_PACKET, SOCK_RAW, htons(type));
-	struct sockaddr_ll at = {
-		.sll_family = AF_PACKET, .sll_protocol = htons(type),
-		.sll_ifindex = if_nametoindex(name),
-	};
-
-	CHECK(fd >= 0 && at.sll_ifindex);
-	SAME(bind(fd, (void *)&at, sizeof(at)), 0);
-	SAME(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
-	return fd;
-}
-
 /* One buffer until the net device, which passes it on if it can cut it. */
 void wire_tso(void)
 {
-	int fd = packet_socket(getenv("WEFT_WIRE"), ETH_P_IP);
+	int fd = packet_socket(getenv("WEFT_WIRE"), ETH_P_IP, false);
 
 	open_tso();
 	set_offload(fd, true);
@@ -727,7 +712,7 @@ static bool gro_run(int out, int tap, bool v6, bool udp)
 void wire_gro(void)
 {
 	const char *own = getenv("WEFT_OWN_NETDEV") ?: "raw0", *wire = getenv("WEFT_WIRE");
-	int out = packet_socket(wire, 0), tap = packet_socket(own, ETH_P_ALL);
+	int out = packet_socket(wire, 0, false), tap = packet_socket(own, ETH_P_ALL, false);
 	unsigned int kind, list, tries;
 
 	/* a veth has GRO for what the other end has not cut; packets wait for more of them */

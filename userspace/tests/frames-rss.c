@@ -203,6 +203,23 @@ static void wq_refused_flags(uint32_t flag, bool works)
 	SAME(ibv_destroy_wq(wq), 0);
 }
 
+/* As many tables as the device has, and one more. */
+static void too_many_tables(struct ibv_wq *wq, uint32_t max)
+{
+	struct ibv_rwq_ind_table **tables = calloc(max, sizeof(*tables));
+	uint32_t i;
+
+	CHECK(tables);
+	for (i = 0; i < max; i++) {
+		tables[i] = table_try(&wq, 1, 0);
+		CHECK(tables[i]);
+	}
+	REFUSED(table_try(&wq, 1, 0), ENOMEM);
+	for (i = 0; i < max; i++)
+		SAME(ibv_destroy_rwq_ind_table(tables[i]), 0);
+	free(tables);
+}
+
 void wq_refused(void)
 {
 	struct ibv_wq_init_attr attr;
@@ -239,6 +256,8 @@ void wq_refused(void)
 	wq_refused_flags(1 << 20, false);
 
 	wq = wq_new();
+	if (repeat(0, 1))
+		too_many_tables(wq, dev.rss_caps.max_rwq_indirection_tables);
 	REFUSED(table_try(&wq, 1, 12), EINVAL);
 	REFUSED(table_try(&wq, 1, 14), EINVAL);
 	SAME(ibv_destroy_wq(wq), 0);

@@ -59,8 +59,8 @@ def gre(inner, key=0x01020304, **fields):
     return eth() / ip4() / GRE(**present, **fields) / inner
 
 
-def mpls(label, cos=2):
-    return MPLS(label=label, cos=cos, s=1, ttl=64)
+def mpls(label, cos=2, s=1, ttl=64):
+    return MPLS(label=label, cos=cos, s=s, ttl=ttl)
 
 
 INNER4 = {"src": "192.168.1.2", "dst": "192.168.1.1"}
@@ -103,6 +103,11 @@ FRAMES = {
     "mpls": [eth() / mpls(0x12345) / ip4() / udp() / DATA, eth() / mpls(0x12344) / ip4() / udp() / DATA,
              plain()],
     "mpls_cos": [eth() / mpls(0x12345, 5) / ip4() / udp() / DATA, eth() / mpls(0x12345, 4) / ip4() / udp() / DATA],
+    "mpls_bottom": [eth() / mpls(7) / ip4() / udp() / DATA, eth() / mpls(7, s=0) / mpls(8) / ip4() / udp() / DATA],
+    "mpls_ttl": [eth() / mpls(7, ttl=9) / ip4() / udp() / DATA, eth() / mpls(7, ttl=8) / ip4() / udp() / DATA],
+    "mpls_inner": [eth() / ip4() / udp(dport=6635) / mpls(9) / inner4(),
+                   eth() / ip4() / udp(dport=6635) / mpls(9) / inner4(dst="192.168.1.3"),
+                   eth() / ip4() / udp(dport=6635) / mpls(9) / inner6(), eth() / mpls(9) / inner4()],
     "mpls_udp": [eth() / ip4() / udp(dport=6635) / mpls(9) / inner4(),
                  eth() / ip4() / udp(dport=6635) / mpls(8) / inner4(),
                  eth() / ip4() / udp(dport=6636) / mpls(9) / inner4()],
@@ -116,6 +121,11 @@ FRAMES = {
     "vxlan_ipv6": [vxlan(inner_frame(ip=inner6())), vxlan(inner_frame(ip=inner6(dst="fd00:1::3")))],
     "vxlan_tcp": [vxlan(inner_frame()), vxlan(inner_frame(ip=inner4(81))),
                   vxlan(inner_frame(ip=inner4(80, UDP))), eth() / ip4() / tcp() / DATA],
+    "vxlan_udp": [vxlan(inner_frame(ip=inner6())), vxlan(inner_frame(ip=inner4(53))),
+                  vxlan(inner_frame(ip=inner4(54, UDP))), eth() / ip6() / udp(dport=53) / DATA],
+    "vxlan_mpls": [vxlan(Ether(dst="02:00:00:00:00:77") / mpls(0x54321) / inner4()),
+                   vxlan(Ether(dst="02:00:00:00:00:77") / mpls(0x54320) / inner4()),
+                   vxlan(inner_frame()), eth() / mpls(0x54321) / inner4()],
     "gre_key": [gre(inner4()), gre(inner4(), 0x01020305), gre(inner4(), None)],
     "gre_proto": [gre(inner6()), gre(inner4())],
     "gre_csum_key": [gre(inner4(), chksum_present=1), gre(inner4(), 0x41020304, chksum_present=1)],

@@ -84,7 +84,17 @@ void random_rules(void);
 void one_sided(void);
 void paced(void);
 
+/* frames-stack.c: what a program asks for alone, and what the stack has of rules */
+void net_raw_here(void);
+void watches(void);
+void loops(void);
+void wire_hooks(void);
+void wire_queue(void);
+void wire_moves_busy(void);
+
 /* frames-wire.c: with a net device of the other end of the cable, $WEFT_WIRE */
+/* a packet socket with, for @headers, a virtio_net_hdr; it waits no longer than a test does */
+int packet_socket(const char *name, uint16_t type, bool headers);
 void wire_in(void);
 void wire_out(void);
 void wire_tags(void);
