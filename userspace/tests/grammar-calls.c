@@ -81,7 +81,7 @@ static void modify_step(struct fuzzer *f, uint8_t *body)
  * ---- create_flow: specs that follow each other ----
  */
 
-#define FLOW_ROOM	160
+#define FLOW_ROOM	320
 
 static void *put_spec(uint8_t *at, uint32_t type, size_t size)
 {
@@ -123,6 +123,32 @@ static size_t ports_spec(struct fuzzer *f, uint8_t *at)
 	return sizeof(*ports);
 }
 
+/* One of the other kinds, perhaps of inner headers, with some bytes of its value and mask. */
+static size_t other_spec(struct fuzzer *f, uint8_t *at)
+{
+	static const struct {
+		uint32_t type;
+		size_t size;
+	} kinds[] = {
+		{ IBV_FLOW_SPEC_ETH, sizeof(struct ib_uverbs_flow_spec_eth) },
+		{ IBV_FLOW_SPEC_IPV4, sizeof(struct ib_uverbs_flow_spec_ipv4) },
+		{ IBV_FLOW_SPEC_IPV6, sizeof(struct ib_uverbs_flow_spec_ipv6) },
+		{ IBV_FLOW_SPEC_TCP, sizeof(struct ib_uverbs_flow_spec_tcp_udp) },
+		{ IBV_FLOW_SPEC_VXLAN_TUNNEL, sizeof(struct ib_uverbs_flow_spec_tunnel) },
+		{ IBV_FLOW_SPEC_GRE, sizeof(struct ib_uverbs_flow_spec_gre) },
+		{ IBV_FLOW_SPEC_MPLS, sizeof(struct ib_uverbs_flow_spec_mpls) },
+		{ IBV_FLOW_SPEC_ESP, sizeof(struct ib_uverbs_flow_spec_esp) },
+	};
+	unsigned int kind = a_value(f, V_NUM, ARRAY_SIZE(kinds) - 1) % ARRAY_SIZE(kinds);
+	size_t size = kinds[kind].size, half = (size - 8) / 2, i;
+
+	put_spec(at, kinds[kind].type | (one_of(f, 2) ? IBV_FLOW_SPEC_INNER : 0), size);
+	for (i = a_value(f, V_NUM, 3) % 4; i; i--)
+		at[8 + half + a_value(f, V_NUM, half - 1) % half] = 0xff;
+	at[8 + a_value(f, V_NUM, half - 1) % half] = a_value(f, V_NUM, 3);
+	return size;
+}
+
 static size_t action_spec(struct fuzzer *f, uint8_t *at)
 {
 	struct ib_uverbs_flow_spec_action_tag *tag;
@@ -145,7 +171,7 @@ static size_t action_spec(struct fuzzer *f, uint8_t *at)
 static void flow_specs(struct fuzzer *f, uint8_t *body)
 {
 	static size_t (*const specs[])(struct fuzzer *f, uint8_t *at) = {
-		eth_spec, ipv4_spec, ports_spec, action_spec,
+		eth_spec, ipv4_spec, ports_spec, other_spec, other_spec, action_spec,
 	};
 	struct ib_uverbs_create_flow *flow = (void *)body;
 	uint8_t *at = body + sizeof(*flow);
