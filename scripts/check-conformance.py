@@ -79,11 +79,14 @@ def run_cases(text, program, known):
 
 def cases(test, text):
     """The cases of a test, with that script, that the table may name; None: it has none."""
-    program = re.search(r"^own(?:_build)? (\w+)", text, re.M)
-    if program:
-        source = read("userspace/tests", program[1] + ".c")
-        listed = re.search(r"^TESTS\((.*?)^\)", source, re.M | re.S)
-        return run_cases(text, program[1], re.findall(r"\bTEST\((\w+)\)", listed[1])) if listed else None
+    programs = re.findall(r"^own (\w+)", text, re.M) + re.findall(r"\$WEFT_BIN/(\w+)", text)
+    for built in re.findall(r"^own_build (.+)", text, re.M):
+        programs += built.split()
+    listed = {p: re.search(r"^TESTS\((.*?)^\)", read("userspace/tests", p + ".c"), re.M | re.S)
+              for p in programs if os.path.exists(os.path.join(top, "userspace/tests", p + ".c"))}
+    if listed:
+        known = [(p, re.findall(r"\bTEST\((\w+)\)", m[1])) for p, m in listed.items() if m]
+        return [case for p, names in known for case in run_cases(text, p, names)] or None
     if test.startswith("kunit/"):
         sources = [n for n in os.listdir(os.path.join(top, "kunit")) if n.endswith(".c")]
         return re.findall(r"\bKUNIT_CASE(?:_PARAM)?\((\w+)", "".join(read("kunit", n) for n in sources))
@@ -107,7 +110,8 @@ def test_errors(entry):
         return ["there is no test %s" % test]
     known = cases(test, text)
     is_python = known is None and ("run_suite" in text or "pyverbs-release" in text)
-    if not names and (known or is_python):
+    # what runs programs by itself shows something with them, and need not be known by their cases
+    if not names and (known and re.search(r"^own |^modprobe weft_kunit", text, re.M) or is_python):
         return ["%s: no case is named" % test]
     if is_python:
         skips = re.search(r"\bpyverbs-\d+\.skips|$", text)[0] or "pyverbs.skips"
