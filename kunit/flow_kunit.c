@@ -679,6 +679,7 @@ static void flow_datagrams(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, weft_flow_spec_of_qp(&spec, 0x123456, 9));
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(spec.value.qpn), 0x123456);
 	KUNIT_EXPECT_EQ(test, be32_to_cpu(spec.mask.qpn), 0xffffff);
+	KUNIT_EXPECT_EQ(test, spec.owner, 9);
 	/* Ethernet is the first kind of spec */
 	spec.specs = 1;
 	KUNIT_EXPECT_FALSE(test, weft_flow_spec_of_qp(&spec, 0x123456, 9));

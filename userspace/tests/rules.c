@@ -175,9 +175,6 @@ static void ipoib_rules(void)
 		.type = IBV_FLOW_SPEC_IPV6, .size = sizeof(ipv6), .val.dst_ip = { [15] = 1 },
 		.mask.dst_ip = { [15] = 255 },
 	};
-	struct ibv_flow_spec_action_drop drop = {
-		.type = IBV_FLOW_SPEC_ACTION_DROP, .size = sizeof(drop),
-	};
 	struct ibv_flow *flow, *other;
 	struct rule rule;
 
@@ -191,15 +188,14 @@ static void ipoib_rules(void)
 	goes_to(&y, false, PORT);
 	goes_to(&y, true, PORT);
 	goes_to(&x, false, PORT + 1);
-	/* a rule for one port, and a drop for all of the host */
+	/* one for all of the host */
 	rule = rule_new(IBV_FLOW_ATTR_NORMAL);
 	rule.attr.priority = 1;
 	rule_add(&rule, &ipv4, sizeof(ipv4));
-	rule_add(&rule, &drop, sizeof(drop));
 	other = ibv_create_flow(y.qp, &rule.attr);
 	CHECK(other);
 	goes_to(&y, false, PORT);
-	goes_to(NULL, false, PORT + 1);
+	goes_to(&y, false, PORT + 1);
 	goes_to(&x, true, PORT + 1);
 	REFUSED(ibv_destroy_qp(y.qp), EBUSY);
 	SAME(ibv_destroy_flow(other), 0);
@@ -221,6 +217,10 @@ static void ipoib_rules(void)
 	post(&a, to_ah(swr(&a, 5, IBV_WR_SEND, 0, 1), ah, &x));
 	expect_ok(y.rcq, 4);
 	expect_ok(a.scq, 5);
+	post_recv(&y, 4, 0, 2000);
+	post(&a, to_ah(swr(&a, 5, IBV_WR_SEND, 0, 0), ah, &x));
+	expect_ok(y.rcq, 4);
+	expect_ok(a.scq, 5);
 	SAME(ibv_destroy_flow(flow), 0);
 	expect_no_event();
 }
@@ -231,6 +231,9 @@ static void ipoib_refused(void)
 	struct ibv_flow_spec_eth eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(eth) };
 	struct ibv_flow_spec_action_tag tag = {
 		.type = IBV_FLOW_SPEC_ACTION_TAG, .size = sizeof(tag), .tag_id = 7,
+	};
+	struct ibv_flow_spec_action_drop drop = {
+		.type = IBV_FLOW_SPEC_ACTION_DROP, .size = sizeof(drop),
 	};
 	struct ibv_flow_spec_tunnel vxlan = {
 		.type = IBV_FLOW_SPEC_VXLAN_TUNNEL, .size = sizeof(vxlan),
@@ -247,6 +250,9 @@ static void ipoib_refused(void)
 	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
 	rule = rule_udp(PORT);
 	rule_add(&rule, &tag, sizeof(tag));
+	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
+	rule = rule_udp(PORT);
+	rule_add(&rule, &drop, sizeof(drop));
 	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
 	rule = rule_udp(PORT);
 	rule_add(&rule, &vxlan, sizeof(vxlan));
@@ -277,38 +283,100 @@ static void ipoib_refused(void)
 	SAME(ibv_destroy_qp(other), 0);
 }
 
-/* Datagrams that a rule has matched are counted, whether the QP has a receive or not. */
-static void ipoib_counted(void)
+/* The Q_Key and the state of the QP with the rule count, not those of the number's owner. */
+static void ipoib_checked(void)
 {
-	struct ibv_counters_init_attr init = {};
-	struct ibv_counter_attach_attr attach = { .counter_desc = IBV_COUNTER_PACKETS };
-	struct ibv_counters *counters;
-	struct ibv_flow_spec_counter_action count = {
-		.type = IBV_FLOW_SPEC_ACTION_COUNT, .size = sizeof(count),
-	};
+	struct ibv_qp_attr attr = { .qkey = 0x1234 };
 	struct rule rule = rule_udp(PORT);
-	struct ibv_flow *flow;
-	uint64_t value = 0;
+	uint64_t before;
 
 	if (!on_infiniband())
 		return;
 	open_ends();
-	counters = ibv_create_counters(ctx, &init);
-	CHECK(counters);
-	SAME(ibv_attach_counters_point_flow(counters, &attach, NULL), 0);
-	count.counters = counters;
-	rule_add(&rule, &count, sizeof(count));
-	flow = ibv_create_flow(y.qp, &rule.attr);
-	CHECK(flow);
+	CHECK(ibv_create_flow(y.qp, &rule.attr));
+	SAME(ibv_modify_qp(y.qp, &attr, IBV_QP_QKEY), 0);
+	before = counter("ud_dropped_qkey");
+	goes_to(NULL, false, PORT);
+	SAME(counter("ud_dropped_qkey"), before + 1);
 	goes_to(&y, false, PORT);
-	goes_to(&x, false, PORT + 1);
+	/* goes_to() has left it ready */
+	to_state(&y, IBV_QPS_RESET);
+	post_recv(&x, 1, 0, 2000);
 	post(&a, to_ah(swr(&a, 3, IBV_WR_SEND, 0, datagram(false, PORT, 10)), ah, &x));
 	expect_ok(a.scq, 3);
-	sleep_ms(50);
-	SAME(ibv_read_counters(counters, &value, 1, 0), 0);
-	SAME(value, 2);
-	SAME(ibv_destroy_flow(flow), 0);
-	SAME(ibv_destroy_counters(counters), 0);
+	expect_no_wc(x.rcq);
+}
+
+/* The rule comes and goes while datagrams are under way: each is received by one of both. */
+static void ipoib_churn(void)
+{
+	struct rule rule = rule_udp(PORT);
+	struct ibv_flow *flow = NULL;
+	int rounds = repeat(50, 1000), of_x = 0, of_y = 0, i, j;
+	uint32_t length;
+	struct ibv_wc wc;
+
+	if (!on_infiniband())
+		return;
+	open_ends();
+	length = datagram(false, PORT, 50);
+	for (i = 0; i < rounds; i++) {
+		for (j = 0; j < 8; j++) {
+			post_recv(&x, 1, 0, 2000);
+			post_recv(&y, 2, 0, 2000);
+		}
+		for (j = 0; j < 8; j++) {
+			post(&a, to_ah(swr(&a, 3, IBV_WR_SEND, 0, length), ah, &x));
+			if (j % 3)
+				continue;
+			if (flow)
+				SAME(ibv_destroy_flow(flow), 0);
+			flow = flow ? NULL : ibv_create_flow(y.qp, &rule.attr);
+		}
+		for (j = 0; j < 8; j++)
+			expect_ok(a.scq, 3);
+		for (j = 0; j < 8; sleep_ms(j < 8)) {
+			for (; ibv_poll_cq(x.rcq, 1, &wc) == 1; j++, of_x++)
+				SAME(wc.status, IBV_WC_SUCCESS);
+			for (; ibv_poll_cq(y.rcq, 1, &wc) == 1; j++, of_y++)
+				SAME(wc.status, IBV_WC_SUCCESS);
+		}
+		SAME(j, 8);
+		to_state(&x, IBV_QPS_RESET);
+		to_ready(&x);
+		to_state(&y, IBV_QPS_RESET);
+		to_ready(&y);
+	}
+	CHECK(of_x && of_y);
+}
+
+/* says "running", and sends by a rule until the device is removed */
+static void ipoib_removed(void)
+{
+	struct rule rule = rule_udp(PORT);
+	struct ibv_send_wr *wr, *bad;
+	struct ibv_wc wc;
+	uint32_t length;
+	int ret;
+
+	if (!getenv("REMOVAL"))
+		return;
+	open_ends();
+	length = datagram(false, PORT, 50);
+	CHECK(ibv_create_flow(y.qp, &rule.attr));
+	goes_to(&y, false, PORT);
+	printf("running\n");
+	fflush(stdout);
+	for (;;) {
+		wr = to_ah(swr(&a, 3, IBV_WR_SEND, 0, length), ah, &x);
+		ret = ibv_post_send(a.qp, wr, &bad);
+		while (ibv_poll_cq(a.scq, 1, &wc) == 1)
+			if (wc.status == IBV_WC_FATAL_ERR)
+				return;
+		if (ret && ret != ENOMEM)
+			break;
+	}
+	SAME(ret, EIO);
 }
 
 /* a UDP datagram that @buf has, behind the GRH, as an answer to its sender; returns its length */
@@ -359,9 +427,13 @@ static void ipoib_interface(void)
 	to_rts(&a);
 	post_recv(&a, 1, 2000, 2048);
 	CHECK(ibv_create_flow(a.qp, &rule.attr));
+	/* the test takes its time */
+	alarm(0);
 	printf("ready\n");
 	fflush(stdout);
-	wc = expect_ok(a.rcq, 1);
+	while (!ibv_poll_cq(a.rcq, 1, &wc))
+		sleep_ms(1);
+	SAME(wc.status, IBV_WC_SUCCESS);
 	SAME(wc.byte_len, GRH + IPOIB + 28 + 4);
 	SAME(memcmp(a.buf + 2000 + GRH + IPOIB + 28, "weft", 4), 0);
 	ah = ibv_create_ah_from_wc(pd, &wc, (void *)(a.buf + 2000), 1);
@@ -375,6 +447,6 @@ static void ipoib_interface(void)
 }
 
 TESTS(
-	TEST(connected), TEST(datagrams), TEST(ipoib_rules), TEST(ipoib_refused), TEST(ipoib_counted),
-	TEST(ipoib_interface)
+	TEST(connected), TEST(datagrams), TEST(ipoib_rules), TEST(ipoib_refused), TEST(ipoib_checked),
+	TEST(ipoib_churn), TEST(ipoib_removed), TEST(ipoib_interface)
 )

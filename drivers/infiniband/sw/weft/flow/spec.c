@@ -324,18 +324,15 @@ bool weft_flow_spec_is_multicast(const struct weft_flow_spec *spec)
 
 /*
  * Make the rule one for datagrams of IPoIB that are sent to the QP @qpn. No other QP than @owner
- * can have the same rule. Returns false for specs that no such datagram has, and for a tag, which
- * has no place in the completion of a datagram.
+ * can have the same rule. Returns false if it has specs that no such datagram has, or actions.
  */
 bool weft_flow_spec_of_qp(struct weft_flow_spec *spec, u32 qpn, u32 owner)
 {
-	if (spec->specs & ~(SPEC_IPV4 | SPEC_IPV6 | SPEC_PORTS | SPEC_DROP | SPEC_COUNT))
+	if (spec->specs & ~(SPEC_IPV4 | SPEC_IPV6 | SPEC_PORTS))
 		return false;
 	spec->value.qpn = cpu_to_be32(qpn);
 	spec->mask.qpn = htonl(0xffffff);
-	/* rules with the same value must have the same tag */
-	spec->tagged = true;
-	spec->tag = owner;
+	spec->owner = owner;
 	return true;
 }
 WEFT_EXPORT_FOR_TEST(weft_flow_spec_of_qp);

@@ -19,6 +19,7 @@ struct ib_flow_attr;
  * @tagged: there is an action with a tag
  * @drop: frames are dropped
  * @counters: count frames, or NULL
+ * @owner: another owner cannot have the same rule: a QP number of the type UD, or 0
  */
 struct weft_flow_spec {
 	u32			specs;
@@ -28,6 +29,7 @@ struct weft_flow_spec {
 	bool			tagged;
 	bool			drop;
 	struct ib_counters	*counters;
+	u32			owner;
 };
 
 int weft_flow_spec_read(struct weft_flow_spec *spec, const struct ib_flow_attr *attr);

@@ -158,7 +158,8 @@ static int table_check_others(struct weft_flow_group *group, const struct weft_f
 	rcu_read_lock();
 	list = rhltable_lookup(&group->rules, &rule->value, table_params);
 	rhl_for_each_entry_rcu(other, at, list, node)
-		if (other->drop != rule->drop || (spec->tagged && other->tag != rule->tag))
+		if (other->drop != rule->drop || other->owner != rule->owner ||
+		    (spec->tagged && other->tag != rule->tag))
 			ret = -EEXIST;
 	rcu_read_unlock();
 	return ret;
@@ -176,6 +177,7 @@ int weft_flow_add(struct weft_flow_table *table, struct weft_flow_rule *rule,
 	rule->group = group;
 	table_pack(group, &rule->value, &spec->value);
 	rule->tag = spec->tag;
+	rule->owner = spec->owner;
 	rule->drop = spec->drop;
 	ret = table_check_others(group, rule, spec) ?:
 	      rhltable_insert(&group->rules, &rule->node, table_params);

@@ -41,6 +41,7 @@ struct weft_flow_rule {
 	struct weft_flow_group	*group;
 	struct weft_flow_packed	value;
 	u32			tag;
+	u32			owner;		/* as weft_flow_spec.owner */
 	bool			drop;
 	struct weft_flow_count	*count;		/* or NULL; RCU */
 };

@@ -13,7 +13,7 @@
  * copy.
  *
  * An InfiniBand port has no frames. There the rules of a UD QP that sends in the name of another QP
- * (IBV_QP_CREATE_SOURCE_QPN) decide which datagrams of IPoIB to that number it gets.
+ * (IBV_QP_CREATE_SOURCE_QPN) decide which of the IPoIB datagrams sent to that number it gets.
  *
  * RTNL serializes changes of the rules. Frames are steered under RCU; a rule, its QP and a group
  * are freed after a grace period.
@@ -339,7 +339,7 @@ bool weft_steer_has_rules(const struct weft_dev *dev)
 
 /*
  * A datagram has arrived at an InfiniBand port. Returns whether a rule matches; @to is the QP that
- * gets it then, with a reference, or NULL. Context: under RCU.
+ * gets it then, with a reference, or NULL if that QP is being destroyed. Context: under RCU.
  */
 bool weft_steer_datagram(struct weft_steering *steering, const struct weft_pkt *pkt,
 			 struct weft_qp **to)
@@ -360,9 +360,7 @@ bool weft_steer_datagram(struct weft_steering *steering, const struct weft_pkt *
 	if (!flow)
 		return false;
 	*to = container_of(flow, struct weft_steer_rule, flow)->qp;
-	if (flow->count)
-		weft_flow_count_add(flow->count, 1, pkt->hdr.payload);
-	if (flow->drop || !refcount_inc_not_zero(&(*to)->refs))
+	if (!refcount_inc_not_zero(&(*to)->refs))
 		*to = NULL;
 	return true;
 }
