@@ -70,7 +70,7 @@ def script_of(test):
 def run_cases(text, program, known):
     """Those of the cases of a program that a script runs: which it names, or all."""
     text = text.replace("\\\n", " ")
-    calls = re.findall(r'^own %s\b(.*)|"\$WEFT_BIN/%s"(.*)' % (program, program), text, re.M)
+    calls = re.findall(r'^own %s\b(.*)|\$WEFT_BIN/%s\b"?(.*)' % (program, program), text, re.M)
     words = [re.findall(r"\w+|\$", own + called) for own, called in calls]
     if any("$" in w or not set(w) & set(known) for w in words):
         return known
