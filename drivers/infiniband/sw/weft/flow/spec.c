@@ -323,8 +323,8 @@ bool weft_flow_spec_is_multicast(const struct weft_flow_spec *spec)
 }
 
 /*
- * Make the rule one for datagrams of IPoIB that are sent to the QP @qpn. No other QP than @owner
- * can have the same rule. Returns false if it has specs that no such datagram has, or actions.
+ * Restrict a rule to the IPoIB datagrams that are sent to the QP @qpn. No other QP than @owner can
+ * have the same rule. Returns false if the rule has specs that no such datagram has, or actions.
  */
 bool weft_flow_spec_of_qp(struct weft_flow_spec *spec, u32 qpn, u32 owner)
 {

@@ -52,21 +52,6 @@ static void ib_grh(const struct weft_pkt *pkt, u8 grh[WEFT_GRH_BYTES])
 		memset(grh, 0, WEFT_GRH_BYTES);
 }
 
-/* Does a rule of flow steering match the packet? */
-static noinline bool ib_is_steered(const struct weft_pkt *pkt, struct weft_qp **to)
-{
-	struct weft_steering *steering;
-	bool steered;
-
-	if (pkt->hdr.opcode >> 5 != WEFT_TRANSPORT_UD)
-		return false;
-	rcu_read_lock();
-	steering = rcu_dereference(pkt->dev->steering);
-	steered = steering && weft_steer_datagram(steering, pkt, to);
-	rcu_read_unlock();
-	return steered;
-}
-
 /*
  * A QP number is unique on the host, but the QP must be one of the port that the packet arrived at.
  */
@@ -76,7 +61,7 @@ static struct weft_qp *ib_find_qp(const struct weft_pkt *pkt)
 
 	if (pkt->hdr.dqpn <= IB_GSI_QPN)
 		return weft_qp_get_special(pkt->dev->id, pkt->hdr.dqpn);
-	if (unlikely(rcu_access_pointer(pkt->dev->steering)) && ib_is_steered(pkt, &qp))
+	if (unlikely(rcu_access_pointer(pkt->dev->steering)) && weft_steer_datagram(pkt, &qp))
 		return qp;
 	qp = weft_qp_get(pkt->hdr.dqpn);
 	if (qp && qp->dev_id != pkt->dev->id) {

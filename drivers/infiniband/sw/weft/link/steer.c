@@ -39,6 +39,7 @@
 #include "object/qp.h"
 #include "object/rss.h"
 #include "stats.h"
+#include "wire/opcode.h"
 
 struct weft_steer_rule {
 	struct weft_flow_rule	flow;		/* NORMAL */
@@ -309,22 +310,30 @@ bool weft_steer_loop(struct weft_qp *qp, struct sk_buff *skb)
 	return taken;
 }
 
-/* The first rule that matches a datagram, or NULL. */
-static struct weft_flow_rule *steer_find_datagram(struct weft_steering *steering,
-						  const struct weft_flow_key *key)
+/* The QP with the first rule that matches a datagram, or NULL. Under RCU. */
+static struct weft_qp *steer_find_datagram(struct weft_steering *steering,
+					   const struct weft_pkt *pkt)
 {
+	u32 length = min_t(u32, pkt->hdr.payload, WEFT_FLOW_HEADERS);
+	struct weft_payload_spans spans __uninitialized;
+	u8 bytes[WEFT_FLOW_HEADERS] __uninitialized;
+	struct weft_flow_key key __uninitialized;
 	struct weft_flow_group *group;
+	struct weft_iter payload;
 	struct rhlist_head *list;
 
+	weft_pkt_payload(pkt, &spans, &payload);
+	weft_packet_copy(bytes, &payload, length);
+	weft_flow_parse_ipoib(&key, pkt->hdr.dqpn, bytes, length);
 	weft_flow_for_each_group(group, &steering->table) {
-		list = weft_flow_find(group, key);
+		list = weft_flow_find(group, &key);
 		if (list)
-			return container_of(list, struct weft_flow_rule, node);
+			return container_of(list, struct weft_steer_rule, flow.node)->qp;
 	}
 	return NULL;
 }
 
-/* Are there rules for datagrams? */
+/* Has an InfiniBand port rules for datagrams? */
 bool weft_steer_has_rules(const struct weft_dev *dev)
 {
 	const struct weft_steering *steering;
@@ -338,30 +347,24 @@ bool weft_steer_has_rules(const struct weft_dev *dev)
 }
 
 /*
- * A datagram has arrived at an InfiniBand port. Returns whether a rule matches; @to is the QP that
- * gets it then, with a reference, or NULL if that QP is being destroyed. Context: under RCU.
+ * A packet has arrived at an InfiniBand port that has, or had, rules. Returns whether it is a
+ * datagram that a rule matches; @to is the QP that gets it then, with a reference, or NULL if that
+ * QP is being destroyed.
  */
-bool weft_steer_datagram(struct weft_steering *steering, const struct weft_pkt *pkt,
-			 struct weft_qp **to)
+bool weft_steer_datagram(const struct weft_pkt *pkt, struct weft_qp **to)
 {
-	u32 length = min_t(u32, pkt->hdr.payload, WEFT_FLOW_HEADERS);
-	struct weft_payload_spans spans __uninitialized;
-	u8 bytes[WEFT_FLOW_HEADERS] __uninitialized;
-	struct weft_flow_key key __uninitialized;
-	struct weft_flow_rule *flow;
-	struct weft_iter payload;
-
-	if (list_empty(&steering->table.groups))
+	if (pkt->hdr.opcode >> 5 != WEFT_TRANSPORT_UD || !weft_steer_has_rules(pkt->dev))
 		return false;
-	weft_pkt_payload(pkt, &spans, &payload);
-	weft_packet_copy(bytes, &payload, length);
-	weft_flow_parse_ipoib(&key, pkt->hdr.dqpn, bytes, length);
-	flow = steer_find_datagram(steering, &key);
-	if (!flow)
+	rcu_read_lock();
+	/* the first rule makes it, and it stays as long as the device */
+	*to = steer_find_datagram(rcu_dereference(pkt->dev->steering), pkt);
+	if (!*to) {
+		rcu_read_unlock();
 		return false;
-	*to = container_of(flow, struct weft_steer_rule, flow)->qp;
+	}
 	if (!refcount_inc_not_zero(&(*to)->refs))
 		*to = NULL;
+	rcu_read_unlock();
 	return true;
 }
 

@@ -30,7 +30,6 @@ bool weft_steer_in(struct weft_steering *steering, struct sk_buff *skb, u32 mac)
 bool weft_steer_out(struct weft_steering *steering, struct sk_buff *skb);
 bool weft_steer_loop(struct weft_qp *qp, struct sk_buff *skb);
 bool weft_steer_has_rules(const struct weft_dev *dev);
-bool weft_steer_datagram(struct weft_steering *steering, const struct weft_pkt *pkt,
-			 struct weft_qp **to);
+bool weft_steer_datagram(const struct weft_pkt *pkt, struct weft_qp **to);
 
 #endif /* WEFT_LINK_STEER_H */
