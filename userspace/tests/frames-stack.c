@@ -158,16 +158,13 @@ void watches(void)
 	struct ibv_flow_spec_tcp_udp tcp = { .type = IBV_FLOW_SPEC_TCP, .size = sizeof(tcp) };
 	struct rule sniffs = rule_new(IBV_FLOW_ATTR_SNIFFER), copies = rule_new(IBV_FLOW_ATTR_NORMAL);
 	struct watched all = {}, passed = {};
-	int i;
 
 	if (!getenv("WATCH"))
 		return;
 	side_open(&a);
 	side_open(&b);
-	for (i = 0; i < SLOTS; i++) {
-		side_recv(&a, i, SLOT);
-		side_recv(&b, i, SLOT);
-	}
+	side_recv_all(&a);
+	side_recv_all(&b);
 	rule_make(&a, &sniffs);
 	copies.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
 	rule_add(&copies, &tcp, sizeof(tcp));
@@ -203,7 +200,6 @@ void loops(void)
 	uint8_t got[2048];
 	uint32_t length;
 	struct side c;
-
 	struct ibv_qp_init_attr_ex blocks = {
 		.qp_type = IBV_QPT_RAW_PACKET,
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
@@ -286,7 +282,10 @@ void wire_hooks(void)
 	CHECK(!hooked());
 }
 
-/* A queueing discipline that is full: work requests of a list wait, and each frame is sent once, in order. */
+/*
+ * The queue of the interface is full: the work requests of a list wait, and each frame is sent
+ * once, in order.
+ */
 void wire_queue(void)
 {
 	enum { FRAMES = SLOTS, LENGTH = 1014 };
@@ -351,10 +350,8 @@ void wire_moves_busy(void)
 	side_open(&a);
 	side_open(&b);
 	side_open(&c);
-	for (i = 0; i < SLOTS; i++) {
-		side_recv(&a, i, SLOT);
-		side_recv(&b, i, SLOT);
-	}
+	side_recv_all(&a);
+	side_recv_all(&b);
 	rule_make(&a, &sniffs);
 	rule_mac(&rule, mac_unicast);
 	rule_make(&b, &rule);
@@ -391,9 +388,8 @@ void wire_moves_busy(void)
 	SAME(kill(sender, SIGKILL), 0);
 	SAME(waitpid(sender, NULL, 0), sender);
 	CHECK(seen.udp);
-	/* the rules still work */
+	/* the rules still work, when those frames are over */
 	sleep_ms(300);
-	seen = (struct watched){};
 	watch(&b, &seen);
 	seen = (struct watched){};
 	for (i = 0; i < 50 && !seen.udp; i++) {

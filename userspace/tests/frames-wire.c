@@ -602,14 +602,6 @@ static bool was_sent(const uint8_t *bytes, uint32_t length)
 	return false;
 }
 
-static void recv_all(void)
-{
-	int i;
-
-	for (i = 0; i < SLOTS; i++)
-		side_recv(&b, i, SLOT);
-}
-
 /* Damaged headers and lengths, with rules of all shapes: what arrives are frames as they were sent. */
 void wire_hostile(void)
 {
@@ -638,7 +630,7 @@ void wire_hostile(void)
 	rule_make(&b, &in_vxlan);
 	rule_add(&in_gre, &gre, sizeof(gre));
 	rule_make(&b, &in_gre);
-	recv_all();
+	side_recv_all(&b);
 	for (i = 0; i < num; i++) {
 		frame = sent[i % ARRAY_SIZE(sent)].bytes;
 		length = frame_udp(frame, below(2) ? mac_unicast : mac_group, ports[below(3)],
@@ -661,7 +653,7 @@ void wire_hostile(void)
 		if (!(i % 16)) {
 			SAME(raw_step(b.qp, IBV_QPS_RESET, 0), 0);
 			raw_ready(b.qp);
-			recv_all();
+			side_recv_all(&b);
 		}
 	}
 	CHECK(got > (uint32_t)num / 4);
@@ -780,8 +772,7 @@ void wire_churn(void)
 		frame_udp(frame, mac_unicast, PORT_A + i % PORTS, 10);
 		send(wire, frame, 52, 0);
 	}
-	for (i = 0; i < SLOTS; i++)
-		side_recv(&b, i, SLOT);
+	side_recv_all(&b);
 	for (i = 0; i < num; i++) {
 		port = below(PORTS);
 		shape = below(SHAPES);

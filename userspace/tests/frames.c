@@ -101,6 +101,14 @@ void side_recv(struct side *s, int slot, uint32_t length)
 	SAME(ibv_post_recv(s->qp, &wr, &bad), 0);
 }
 
+void side_recv_all(struct side *s)
+{
+	int i;
+
+	for (i = 0; i < SLOTS; i++)
+		side_recv(s, i, SLOT);
+}
+
 static int try_send(struct side *s, int slot, uint32_t length, int flags)
 {
 	struct ibv_sge sge = sge_of(s, slot, 0, length);
@@ -184,20 +192,6 @@ uint32_t frame_udp(uint8_t *frame, const uint8_t *mac, uint16_t port, uint32_t p
 	return 42 + payload;
 }
 
-struct rule rule_new(enum ibv_flow_attr_type type)
-{
-	return (struct rule){
-		.attr = { .type = type, .size = sizeof(struct ibv_flow_attr), .port = 1 },
-	};
-}
-
-void rule_add(struct rule *rule, const void *spec, size_t size)
-{
-	memcpy((uint8_t *)rule + rule->attr.size, spec, size);
-	rule->attr.size += size;
-	rule->attr.num_of_specs++;
-}
-
 void rule_mac(struct rule *rule, const uint8_t *mac)
 {
 	struct ibv_flow_spec_eth eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(eth) };
@@ -205,16 +199,6 @@ void rule_mac(struct rule *rule, const uint8_t *mac)
 	memcpy(eth.val.dst_mac, mac, ETH_ALEN);
 	memset(eth.mask.dst_mac, 0xff, ETH_ALEN);
 	rule_add(rule, &eth, sizeof(eth));
-}
-
-void rule_udp(struct rule *rule, uint16_t port)
-{
-	struct ibv_flow_spec_tcp_udp udp = {
-		.type = IBV_FLOW_SPEC_UDP, .size = sizeof(udp), .val.dst_port = htons(port),
-		.mask.dst_port = 0xffff,
-	};
-
-	rule_add(rule, &udp, sizeof(udp));
 }
 
 void rule_tag(struct rule *rule, uint32_t tag)
@@ -603,14 +587,11 @@ static void priorities(void)
 {
 	struct ibv_flow *wide, *narrow, *other;
 	struct side c;
-	int i;
 
 	open_sides();
 	side_open(&c);
-	for (i = 0; i < SLOTS; i++) {
-		side_recv(&b, i, SLOT);
-		side_recv(&c, i, SLOT);
-	}
+	side_recv_all(&b);
+	side_recv_all(&c);
 	SAME(who_gets(&c, 1), 0);
 	wide = steer_port(&b, 0, 2, 0, false);
 	CHECK(wide);

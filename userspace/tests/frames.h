@@ -5,6 +5,7 @@
 #ifndef TESTS_FRAMES_H
 #define TESTS_FRAMES_H
 
+#include "flows.h"
 #include "lib.h"
 
 #include <arpa/inet.h>
@@ -37,6 +38,7 @@ int raw_step(struct ibv_qp *qp, enum ibv_qp_state state, int more);
 void raw_ready(struct ibv_qp *qp);
 
 void side_recv(struct side *s, int slot, uint32_t length);
+void side_recv_all(struct side *s);			/* each slot */
 void side_send(struct side *s, int slot, uint32_t length, int flags);
 /* the next completion is of the receive @slot, with a frame of @length bytes */
 struct ibv_wc side_got_(const char *file, int line, struct side *s, int slot, uint32_t length);
@@ -46,16 +48,8 @@ struct ibv_wc side_got_(const char *file, int line, struct side *s, int slot, ui
 uint32_t frame_udp(uint8_t *frame, const uint8_t *mac, uint16_t port, uint32_t payload);
 uint16_t checksum(const void *p, size_t length, uint32_t sum);
 
-/* A rule, to be filled in: specs follow the attributes. */
-struct rule {
-	struct ibv_flow_attr attr;
-	uint8_t specs[512];
-};
-
-struct rule rule_new(enum ibv_flow_attr_type type);
+/* more specs of rules */
 void rule_mac(struct rule *rule, const uint8_t *mac);
-void rule_udp(struct rule *rule, uint16_t port);	/* destination */
-void rule_add(struct rule *rule, const void *spec, size_t size);
 void rule_tag(struct rule *rule, uint32_t tag);
 void rule_drop(struct rule *rule);
 void rule_count(struct rule *rule, struct ibv_counters *counters);

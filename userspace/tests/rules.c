@@ -3,6 +3,7 @@
  * Rules of flow steering of QPs that are not of the type RAW_PACKET, on ports of either kind: which
  * QPs can have none, and which datagrams of IPoIB those get that can. frames.c has raw packets.
  */
+#include "flows.h"
 #include "lib.h"
 
 #include <arpa/inet.h>
@@ -14,34 +15,12 @@
 static struct end a, x, y;		/* sender, owner of the number, QP in its name */
 static struct ibv_ah *ah;
 
-struct rule {
-	struct ibv_flow_attr attr;
-	uint8_t specs[256];
-};
-
-static struct rule rule_new(enum ibv_flow_attr_type type)
+/* a rule for datagrams of UDP to a port */
+static struct rule udp_to(uint16_t dst_port)
 {
-	return (struct rule){
-		.attr = { .type = type, .size = sizeof(struct ibv_flow_attr), .port = 1 },
-	};
-}
-
-static void rule_add(struct rule *rule, const void *spec, size_t size)
-{
-	memcpy((uint8_t *)rule + rule->attr.size, spec, size);
-	rule->attr.size += size;
-	rule->attr.num_of_specs++;
-}
-
-static struct rule rule_udp(uint16_t dst_port)
-{
-	struct ibv_flow_spec_tcp_udp udp = {
-		.type = IBV_FLOW_SPEC_UDP, .size = sizeof(udp), .val.dst_port = htons(dst_port),
-		.mask.dst_port = 0xffff,
-	};
 	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
 
-	rule_add(&rule, &udp, sizeof(udp));
+	rule_udp(&rule, dst_port);
 	return rule;
 }
 
@@ -92,7 +71,7 @@ static void open_ends(void)
 /* On RoCE no QP of the type UD can have a rule; on InfiniBand one in the name of another can. */
 static void datagrams(void)
 {
-	struct rule rule = rule_udp(PORT), all = rule_new(IBV_FLOW_ATTR_ALL_DEFAULT);
+	struct rule rule = udp_to(PORT), all = rule_new(IBV_FLOW_ATTR_ALL_DEFAULT);
 	struct ibv_device_attr_ex attr;
 
 	open_ends();
@@ -182,7 +161,7 @@ static void ipoib_rules(void)
 		return;
 	open_ends();
 	goes_to(&x, false, PORT);
-	rule = rule_udp(PORT);
+	rule = udp_to(PORT);
 	flow = ibv_create_flow(y.qp, &rule.attr);
 	CHECK(flow);
 	goes_to(&y, false, PORT);
@@ -225,7 +204,7 @@ static void ipoib_rules(void)
 	expect_no_event();
 }
 
-/* What a rule of a UD QP cannot have, and whose rule it is. */
+/* A rule of a UD QP has no other specs, flags and priorities, and is not a rule of two QPs. */
 static void ipoib_refused(void)
 {
 	struct ibv_flow_spec_eth eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(eth) };
@@ -245,19 +224,19 @@ static void ipoib_refused(void)
 	if (!on_infiniband())
 		return;
 	open_ends();
-	rule = rule_udp(PORT);
+	rule = udp_to(PORT);
 	rule_add(&rule, &eth, sizeof(eth));
 	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
-	rule = rule_udp(PORT);
+	rule = udp_to(PORT);
 	rule_add(&rule, &tag, sizeof(tag));
 	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
-	rule = rule_udp(PORT);
+	rule = udp_to(PORT);
 	rule_add(&rule, &drop, sizeof(drop));
 	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
-	rule = rule_udp(PORT);
+	rule = udp_to(PORT);
 	rule_add(&rule, &vxlan, sizeof(vxlan));
 	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
-	rule = rule_udp(PORT);
+	rule = udp_to(PORT);
 	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_DONT_TRAP;
 	REFUSED(ibv_create_flow(y.qp, &rule.attr), EOPNOTSUPP);
 	rule.attr.flags = IBV_FLOW_ATTR_FLAGS_EGRESS;
@@ -287,7 +266,7 @@ static void ipoib_refused(void)
 static void ipoib_checked(void)
 {
 	struct ibv_qp_attr attr = { .qkey = 0x1234 };
-	struct rule rule = rule_udp(PORT);
+	struct rule rule = udp_to(PORT);
 	uint64_t before;
 
 	if (!on_infiniband())
@@ -310,7 +289,7 @@ static void ipoib_checked(void)
 /* The rule comes and goes while datagrams are under way: each is received by one of both. */
 static void ipoib_churn(void)
 {
-	struct rule rule = rule_udp(PORT);
+	struct rule rule = udp_to(PORT);
 	struct ibv_flow *flow = NULL;
 	int rounds = repeat(50, 1000), of_x = 0, of_y = 0, i, j;
 	uint32_t length;
@@ -329,19 +308,23 @@ static void ipoib_churn(void)
 			post(&a, to_ah(swr(&a, 3, IBV_WR_SEND, 0, length), ah, &x));
 			if (j % 3)
 				continue;
-			if (flow)
+			if (flow) {
 				SAME(ibv_destroy_flow(flow), 0);
-			flow = flow ? NULL : ibv_create_flow(y.qp, &rule.attr);
+				flow = NULL;
+			} else {
+				flow = ibv_create_flow(y.qp, &rule.attr);
+				CHECK(flow);
+			}
 		}
 		for (j = 0; j < 8; j++)
 			expect_ok(a.scq, 3);
-		for (j = 0; j < 8; sleep_ms(j < 8)) {
-			for (; ibv_poll_cq(x.rcq, 1, &wc) == 1; j++, of_x++)
+		while (of_x + of_y < 8 * (i + 1)) {
+			for (; ibv_poll_cq(x.rcq, 1, &wc) == 1; of_x++)
 				SAME(wc.status, IBV_WC_SUCCESS);
-			for (; ibv_poll_cq(y.rcq, 1, &wc) == 1; j++, of_y++)
+			for (; ibv_poll_cq(y.rcq, 1, &wc) == 1; of_y++)
 				SAME(wc.status, IBV_WC_SUCCESS);
 		}
-		SAME(j, 8);
+		SAME(of_x + of_y, 8 * (i + 1));
 		to_state(&x, IBV_QPS_RESET);
 		to_ready(&x);
 		to_state(&y, IBV_QPS_RESET);
@@ -353,7 +336,7 @@ static void ipoib_churn(void)
 /* says "running", and sends by a rule until the device is removed */
 static void ipoib_removed(void)
 {
-	struct rule rule = rule_udp(PORT);
+	struct rule rule = udp_to(PORT);
 	struct ibv_send_wr *wr, *bad;
 	struct ibv_wc wc;
 	uint32_t length;
@@ -379,27 +362,17 @@ static void ipoib_removed(void)
 	SAME(ret, EIO);
 }
 
-/* a UDP datagram that @buf has, behind the GRH, as an answer to its sender; returns its length */
-static uint32_t answer(const uint8_t *buf, uint32_t length)
+/* Puts a UDP datagram that @from has, behind the GRH, as an answer into a.buf: checksums stay right. */
+static void put_answer(const uint8_t *from, uint32_t length)
 {
-	uint8_t *ip = a.buf + IPOIB;
-	uint32_t sum = 0, i;
+	const uint8_t *ip = from + GRH + IPOIB;
+	uint8_t *to = a.buf + IPOIB;
 
-	memcpy(a.buf, buf + GRH, length);
-	memcpy(ip + 12, buf + GRH + IPOIB + 16, 4);
-	memcpy(ip + 16, buf + GRH + IPOIB + 12, 4);
-	memcpy(ip + 20, buf + GRH + IPOIB + 22, 2);
-	memcpy(ip + 22, buf + GRH + IPOIB + 20, 2);
-	/* no checksum of UDP */
-	memset(ip + 26, 0, 2);
-	memset(ip + 10, 0, 2);
-	for (i = 0; i < 20; i += 2)
-		sum += ip[i] << 8 | ip[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = ~(sum + (sum >> 16));
-	ip[10] = sum >> 8;
-	ip[11] = sum;
-	return length;
+	memcpy(a.buf, from + GRH, length);
+	memcpy(to + 12, ip + 16, 4);
+	memcpy(to + 16, ip + 12, 4);
+	memcpy(to + 20, ip + 22, 2);
+	memcpy(to + 22, ip + 20, 2);
 }
 
 /*
@@ -411,7 +384,7 @@ static void ipoib_interface(void)
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT, .port_num = 1, .qkey = 0xb1b,
 	};
-	struct rule rule = rule_udp(PORT);
+	struct rule rule = udp_to(PORT);
 	struct ibv_send_wr *wr;
 	struct ibv_wc wc;
 
@@ -438,7 +411,8 @@ static void ipoib_interface(void)
 	SAME(memcmp(a.buf + 2000 + GRH + IPOIB + 28, "weft", 4), 0);
 	ah = ibv_create_ah_from_wc(pd, &wc, (void *)(a.buf + 2000), 1);
 	CHECK(ah);
-	wr = swr(&a, 2, IBV_WR_SEND, 0, answer(a.buf + 2000, wc.byte_len - GRH));
+	put_answer(a.buf + 2000, wc.byte_len - GRH);
+	wr = swr(&a, 2, IBV_WR_SEND, 0, wc.byte_len - GRH);
 	wr->wr.ud.ah = ah;
 	wr->wr.ud.remote_qpn = wc.src_qp;
 	wr->wr.ud.remote_qkey = 0xb1b;
