@@ -203,6 +203,28 @@ static void grants_credits(struct ibv_srq *srq)
  * ---- The requester ----
  */
 
+static uint64_t tx_packets;	/* that are sent before requests */
+
+static void begin_requests(void)
+{
+	sleep_ms(20);
+	tx_packets = counter("tx_packets");
+}
+
+/*
+ * Wait until @num packets have been sent since begin_requests(). ibv_post_send() may leave that to
+ * a task that begins its turn in the kernel, as after ibv_modify_qp(); until then an answer answers
+ * nothing.
+ */
+static void expect_requests(int num)
+{
+	uint64_t end = now_ns() + WAIT_MS * 1000000ULL;
+
+	while (counter("tx_packets") < tx_packets + num && now_ns() < end)
+		sleep_ms(1);
+	SAME(counter("tx_packets"), tx_packets + num);
+}
+
 static void request(uint64_t id, enum ibv_wr_opcode opcode)
 {
 	post(&e, at(swr(&e, id, opcode, 32768, LENGTH), &e, 0));
@@ -218,8 +240,10 @@ static void hears_of_losses(void)
 	int i;
 
 	mark();
+	begin_requests();
 	for (i = 0; i < 3; i++)
 		request(i, IBV_WR_RDMA_WRITE);
+	expect_requests(3);
 	/* the first one has arrived, the second one has not; the peer may have kept the third */
 	send_answer(e.psn + 1, NAK_SEQUENCE);
 	MOVED([NAK_RCVD] = 1, [RETRY] = 1, [AGAIN] = 1, [PACKETS] = 1);
@@ -243,8 +267,10 @@ static void misses_a_response(void)
 	uint32_t psn = e.psn + 3;
 
 	mark();
+	begin_requests();
 	request(3, IBV_WR_RDMA_READ);
 	request(4, IBV_WR_RDMA_WRITE);
+	expect_requests(2);
 	send_answer(psn + 1, NO_CREDITS);
 	MOVED([EARLY] = 1, [IMPLIED] = 1, [RETRY] = 1, [AGAIN] = 2, [PACKETS] = 1);
 	expect_no_wc_now(e.scq);
@@ -263,7 +289,9 @@ static void is_told_to_wait(void)
 	uint32_t psn = e.psn + 5;
 
 	mark();
+	begin_requests();
 	request(5, IBV_WR_SEND);
+	expect_requests(1);
 	send_answer(psn, RNR_NAK);
 	MOVED([RNR] = 1, [AGAIN] = 1, [PACKETS] = 1);
 	send_answer(psn, NO_CREDITS);
@@ -354,10 +382,12 @@ static void answers_badly(const struct bad *bad)
 	make_connected(NULL);
 	psn = e.psn;
 	post_recv(&e, 9, 0, 4096);
+	begin_requests();
 	/* not answered, but for what is answered behind it */
 	post(&e, at(swr(&e, 1, IBV_WR_RDMA_WRITE, 0, LENGTH), &e, 0));
 	post(&e, at(swr(&e, 2, bad->opcode, SINK, bad->length), &e, 0));
 	post(&e, at(swr(&e, 3, IBV_WR_RDMA_WRITE, 0, LENGTH), &e, 0));
+	expect_requests(3);
 	for (i = 0; i < bad->answers; i++)
 		send_packet(bad->answer[i].operation, ++psn, bad->answer[i].syndrome,
 			    bad->answer[i].payload);
