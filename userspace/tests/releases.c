@@ -127,7 +127,8 @@ static void completion_counters(void)
 	CHECK(!create_comp_cntr == (release() < 65));
 	if (!create_comp_cntr)
 		return;
-	make_pair(&a, &b, CONF());
+	make(&a, CONF());
+	make(&b, CONF());
 	errno = 0;
 	cntr = create_comp_cntr(ctx, &attr);
 	if (!cntr) {
@@ -138,6 +139,7 @@ static void completion_counters(void)
 		return;
 	}
 	SAME(qp_attach_comp_cntr(a.qp, cntr, &attach), 0);
+	connect_ends(&a, &b);
 	for (i = 0; i < 3; i++) {
 		post_recv(&b, i, 0, 100);
 		post(&a, swr(&a, i, IBV_WR_SEND, 0, 100));
