@@ -764,6 +764,28 @@ static void flow_ranks(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, weft_flow_rank(&group, 3, false), weft_flow_rank(&all, 3, false));
 }
 
+/* Rules that differ in one byte, wherever it is, do not gather in a few buckets. */
+static void flow_hash_spreads(struct kunit *test)
+{
+	struct weft_flow_packed value = { .num = 4 };
+	u8 *byte = (u8 *)value.word, load[64];
+	u32 at, i, most;
+
+	for (at = 0; at < value.num * sizeof(value.word[0]); at++) {
+		memset(load, 0, sizeof(load));
+		most = 0;
+		for (i = 0; i < 256; i++) {
+			u32 bucket;
+
+			byte[at] = i;
+			bucket = weft_flow_packed_hash(&value, flow_seed) % ARRAY_SIZE(load);
+			most = max_t(u32, most, ++load[bucket]);
+		}
+		byte[at] = 0;
+		KUNIT_EXPECT_LE_MSG(test, most, 24, "byte %u", at);
+	}
+}
+
 static int flow_init(struct kunit *test)
 {
 	struct flow_fixture *fixture = kunit_kzalloc(test, sizeof(*fixture), GFP_KERNEL);
@@ -784,6 +806,7 @@ static struct kunit_case flow_cases[] = {
 	KUNIT_CASE(flow_datagrams),
 	KUNIT_CASE_PARAM(flow_bad_spec, flow_bad_row_gen_params),
 	KUNIT_CASE(flow_ranks),
+	KUNIT_CASE(flow_hash_spreads),
 	{}
 };
 

@@ -1,25 +1,40 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 #include "flow/table.h"
 
-#include <linux/jhash.h>
+#include <linux/hash.h>
 #include <linux/netdevice.h>
 #include <linux/slab.h>
 
 /* Rules for multicast frames alone come last, whatever their priority is. */
 #define TABLE_LAST	(2 * WEFT_FLOW_PRIORITIES)
 
+/*
+ * Each frame pays for the hash, and programs with CAP_NET_RAW choose what is in the table. So this
+ * one is quick, and need not withstand values that were chosen to collide.
+ */
+u32 weft_flow_packed_hash(const struct weft_flow_packed *value, u32 seed)
+{
+	u64 hash = seed;
+	u32 i;
+
+	for (i = 0; i < value->num; i++) {
+		hash = (hash ^ value->word[i]) * GOLDEN_RATIO_64;
+		hash ^= hash >> 32;
+	}
+	return hash_64(hash, 32);
+}
+WEFT_EXPORT_FOR_TEST(weft_flow_packed_hash);
+
 static u32 table_hash(const void *key, u32 length, u32 seed)
 {
-	const struct weft_flow_packed *value = key;
-
-	return jhash2((const u32 *)value->word, 2 * value->num, seed);
+	return weft_flow_packed_hash(key, seed);
 }
 
 static u32 table_hash_rule(const void *object, u32 length, u32 seed)
 {
 	const struct weft_flow_rule *rule = object;
 
-	return table_hash(&rule->value, length, seed);
+	return weft_flow_packed_hash(&rule->value, seed);
 }
 
 /* Values of one group have equally many words. Returns 0 if these are the same. */

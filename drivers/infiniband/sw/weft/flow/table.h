@@ -49,6 +49,7 @@ struct weft_flow_rule {
 /* Priorities that a program may choose; a lower number comes first. */
 #define WEFT_FLOW_PRIORITIES	16U
 
+u32 weft_flow_packed_hash(const struct weft_flow_packed *value, u32 seed);
 void weft_flow_table_init(struct weft_flow_table *table);
 u32 weft_flow_rank(const struct weft_flow_spec *spec, u32 priority, bool trap);
 int weft_flow_add(struct weft_flow_table *table, struct weft_flow_rule *rule,
