@@ -655,6 +655,40 @@ void rss_single(void)
 	SAME(wq_to(wq, IBV_WQS_RDY), 0);
 }
 
+/* The flag is of the RSS QP, whose queues get what the context itself has sent. */
+void rss_loopback(void)
+{
+	struct weftdv_qp_init_attr dv = {
+		.comp_mask = WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
+		.create_flags = WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC,
+	};
+	struct ibv_rwq_ind_table *table;
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_flow *flow;
+	struct ibv_qp *qp;
+	struct ibv_wq *wq;
+
+	side_open_in(&b, ctx);
+	side_open_in(&a, ctx);
+	wq = wq_in(IBV_WQS_RDY);
+	SAME(wq_recv(wq, 0), 0);
+	table = table_try(&wq, 1, 0);
+	CHECK(table);
+	qp = rss_try(table, 0);
+	CHECK(qp);
+	flow = steer_to(qp);
+	frame_udp(a.buf, mac_unicast, PORT_A, 100);
+	side_send(&a, 0, 142, 0);
+	expect_no_wc(b.cq);
+	SAME(ibv_destroy_flow(flow), 0);
+	attr = rss_attr(table, 0);
+	qp = weftdv_create_qp(ctx, &attr, &dv);
+	CHECK(qp);
+	steer_to(qp);
+	side_send(&a, 0, 142, 0);
+	wq_got(wq, 142);
+}
+
 static void got_events(struct ibv_cq *cq, struct ibv_wq *wq)
 {
 	struct pollfd ready = { .fd = ctx->async_fd, .events = POLLIN };

@@ -245,6 +245,65 @@ void loops(void)
 	SAME(poll(&ready, 1, QUIET_MS), 0);
 }
 
+/* ---- the sender's own context ---- */
+
+static const uint8_t mac_all[ETH_ALEN] = { 255, 255, 255, 255, 255, 255 };
+
+/* QPs of the sender's context: each gets the kinds of frames that it was created for, and no other */
+void self_loopback(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t flags;
+		bool unicast, multicast;
+	} rows[] = {
+		{ "none", 0, false, false },
+		{ "unicast", WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC, true, false },
+		{ "multicast", WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC, false, true },
+		{ "both", WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC |
+			  WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC, true, true },
+	};
+	static const uint8_t * const macs[] = { mac_unicast, mac_group, mac_all };
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RAW_PACKET, .comp_mask = IBV_QP_INIT_ATTR_PD,
+		.cap = { .max_recv_wr = SLOTS, .max_recv_sge = 1 },
+	};
+	struct weftdv_qp_init_attr dv = { .comp_mask = WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS };
+	struct ibv_flow *flow;
+	struct side own;
+	int i, j;
+
+	side_open(&a);
+	side_open_in(&own, a.ctx);
+	rule_udp(&rule, PORT_A);
+	attr.pd = own.pd;
+	attr.send_cq = own.cq;
+	attr.recv_cq = own.cq;
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		note("%s", rows[i].name);
+		SAME(ibv_destroy_qp(own.qp), 0);
+		dv.create_flags = rows[i].flags;
+		own.qp = weftdv_create_qp(own.ctx, &attr, &dv);
+		CHECK(own.qp);
+		raw_ready(own.qp);
+		flow = rule_make(&own, &rule);
+		side_recv(&own, 0, SLOT);
+		for (j = 0; j < ARRAY_SIZE(macs); j++) {
+			frame_udp(a.buf, macs[j], PORT_A, 100);
+			side_send(&a, 0, 142, 0);
+			if (j ? rows[i].multicast : rows[i].unicast) {
+				side_got(&own, 0, 142);
+				side_recv(&own, 0, SLOT);
+			} else {
+				expect_no_wc(own.cq);
+			}
+		}
+		SAME(ibv_destroy_flow(flow), 0);
+	}
+	note(NULL);
+}
+
 /* ---- the net device ---- */
 
 static int status_of(const char *format)

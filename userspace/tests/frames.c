@@ -838,15 +838,15 @@ static void removed(void)
 
 TESTS(
 	TEST(says_what_it_can), TEST(states), TEST(queues), TEST(needs_net_raw), TEST(lengths),
-	TEST(lists), TEST(receives), TEST(receives_in_rtr), TEST(own_context), TEST(checksums),
-	TEST(sums_of_all),
+	TEST(lists), TEST(receives), TEST(receives_in_rtr), TEST(own_context),
+	TEST(self_loopback), TEST(checksums), TEST(sums_of_all),
 	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(wq_shapes),
 	TEST(one_sided), TEST(paced), TEST(specs), TEST(random_rules),
 	TEST(priorities), TEST(tags), TEST(labels), TEST(refused_rules), TEST(counts_frames),
 	TEST(counters_refused), TEST(churns_rules), TEST(many_rules), TEST(removed),
 	TEST(rss_caps), TEST(wq_refused), TEST(rss_refused), TEST(rss_objects), TEST(wq_states),
 	TEST(wq_posts), TEST(rss_fields), TEST(rss_large), TEST(rss_moves), TEST(rss_single),
-	TEST(rss_fatal), TEST(rss_churn), TEST(rss_removed),
+	TEST(rss_loopback), TEST(rss_fatal), TEST(rss_churn), TEST(rss_removed),
 	TEST(wire_in), TEST(wire_out), TEST(wire_tags), TEST(wire_aggregates), TEST(wire_host),
 	TEST(wire_reserved), TEST(wire_sniffer), TEST(wire_defaults), TEST(wire_filters),
 	TEST(wire_hostile), TEST(wire_churn), TEST(wire_tso), TEST(wire_gro), TEST(wire_jumbo),

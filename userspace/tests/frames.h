@@ -9,6 +9,7 @@
 #include "lib.h"
 
 #include <arpa/inet.h>
+#include <infiniband/weftdv.h>
 #include <linux/if_ether.h>
 #include <netinet/in.h>
 
@@ -82,6 +83,7 @@ void paced(void);
 void net_raw_here(void);
 void watches(void);
 void loops(void);
+void self_loopback(void);
 void wire_hooks(void);
 void wire_queue(void);
 void wire_moves_busy(void);
@@ -115,6 +117,7 @@ void rss_fields(void);
 void rss_large(void);
 void rss_moves(void);
 void rss_single(void);
+void rss_loopback(void);
 void rss_fatal(void);
 void rss_churn(void);
 void rss_removed(void);

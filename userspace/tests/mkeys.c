@@ -163,7 +163,9 @@ static void library(void)
 	CHECK(weftdv_is_supported(ctx->device));
 	SAME(weftdv_query_device(ctx, &attr), 0);
 	SAME(attr.comp_mask, WEFTDV_DEVICE_ATTR_QP | WEFTDV_DEVICE_ATTR_MKEY);
-	SAME(attr.qp_create_flags, WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE);
+	SAME(attr.qp_create_flags, WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE |
+				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC |
+				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC);
 	SAME(attr.send_ops_flags, MKEY_OPS);
 	SAME(attr.mkey_create_flags, WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT);
 	SAME(attr.max_mkey_entries, 32);

@@ -543,19 +543,30 @@ struct weft_resize_cq_resp {
 	struct weft_ring_resp cq;
 };
 
+/*
+ * The frames of its own context that a RAW_PACKET QP receives, if a rule says so; without these bits
+ * it receives those of others alone.
+ */
+enum weft_qp_loopback {
+	WEFT_QP_LOOPBACK_UNICAST	= 1 << 0,
+	WEFT_QP_LOOPBACK_MULTICAST	= 1 << 1,	/* also broadcast */
+};
+
+#define WEFT_QP_LOOPBACK	3U
+
 /**
  * struct weft_create_qp_req - creation of a user QP
  * @comp_mask: 0, for extensions
  * @cookie: returned in every completion of this QP
  * @max_tso_header: RAW_PACKET: the most bytes of headers in a WEFT_SQE_LSO, up to WEFT_LSO_HEADERS;
  *	0: the QP is not created for it
- * @reserved_14: 0
+ * @loopback: RAW_PACKET: enum weft_qp_loopback; else 0
  */
 struct weft_create_qp_req {
 	__aligned_u64	comp_mask;
 	__aligned_u64	cookie;
 	__u32		max_tso_header;
-	__u32		reserved_14;
+	__u32		loopback;
 };
 
 /**
@@ -615,7 +626,8 @@ enum weft_rx_hash_fields {
  * @fields: enum weft_rx_hash_fields
  * @function: enum weft_rx_hash_function
  * @key_length: WEFT_RX_HASH_KEY
- * @reserved_12: 0
+ * @loopback: enum weft_qp_loopback
+ * @reserved_13: 0
  * @key: hash key
  *
  * The response is struct weft_create_qp_resp, without any ring.
@@ -625,7 +637,8 @@ struct weft_create_rss_req {
 	__aligned_u64	fields;
 	__u8		function;
 	__u8		key_length;
-	__u8		reserved_12[6];
+	__u8		loopback;
+	__u8		reserved_13[5];
 	__u8		key[WEFT_RX_HASH_KEY];
 };
 

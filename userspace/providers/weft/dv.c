@@ -17,11 +17,37 @@ struct weft_mkey {
 	struct ibv_mw mw;
 };
 
-/* The flags that work, of QPs of all types. */
-static uint32_t dv_create_flags(void)
+#define LOOPBACK_FLAGS (WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC | \
+			WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC)
+
+/* The flags that work, of QPs of all types or of one. */
+static uint32_t dv_create_flags(struct ibv_context *context)
 {
 	/* the kernel always puts data where they belong before it says so */
-	return WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
+	uint32_t flags = WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
+
+	if (weft_send_opcodes(context, IBV_QPT_RAW_PACKET))
+		flags |= LOOPBACK_FLAGS;
+	return flags;
+}
+
+static uint32_t dv_create_flags_of(struct ibv_context *context,
+				   enum ibv_qp_type type)
+{
+	uint32_t flags = dv_create_flags(context);
+
+	return type == IBV_QPT_RAW_PACKET ? flags : flags & ~LOOPBACK_FLAGS;
+}
+
+static uint32_t dv_loopback(uint32_t create_flags)
+{
+	uint32_t loopback = 0;
+
+	if (create_flags & WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC)
+		loopback |= WEFT_QP_LOOPBACK_UNICAST;
+	if (create_flags & WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC)
+		loopback |= WEFT_QP_LOOPBACK_MULTICAST;
+	return loopback;
 }
 
 static uint64_t dv_send_ops(struct ibv_context *context)
@@ -39,7 +65,7 @@ static int dv_query_device(struct ibv_context *context,
 
 	attr->comp_mask &= WEFTDV_DEVICE_ATTR_QP | WEFTDV_DEVICE_ATTR_MKEY;
 	if (attr->comp_mask & WEFTDV_DEVICE_ATTR_QP) {
-		attr->qp_create_flags = dv_create_flags();
+		attr->qp_create_flags = dv_create_flags(context);
 		attr->send_ops_flags = dv_send_ops(context);
 	}
 	if (attr->comp_mask & WEFTDV_DEVICE_ATTR_MKEY) {
@@ -71,7 +97,8 @@ static int dv_check_qp(struct ibv_context *context,
 	if (mask & WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS) {
 		if ((dv_attr->create_flags & scatter) == scatter)
 			return EINVAL;
-		if (dv_attr->create_flags & ~dv_create_flags())
+		if (dv_attr->create_flags &
+		    ~dv_create_flags_of(context, attr->qp_type))
 			return EOPNOTSUPP;
 	}
 	if (!(mask & WEFTDV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS) ||
@@ -102,6 +129,8 @@ static struct ibv_qp *dv_create_qp(struct ibv_context *context,
 	}
 	if (dv->comp_mask & WEFTDV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS)
 		extra.mkey_ops = dv->send_ops_flags;
+	if (dv->comp_mask & WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS)
+		extra.loopback = dv_loopback(dv->create_flags);
 	return weft_create_qp_extra(context, attr, &extra);
 }
 

@@ -95,7 +95,8 @@ static void qp_copy_attr(struct ibv_qp_init_attr_ex *to,
 }
 
 static struct weft_qp *qp_create(struct ibv_context *context,
-				 struct ibv_qp_init_attr_ex *attr)
+				 struct ibv_qp_init_attr_ex *attr,
+				 uint32_t loopback)
 {
 	struct uweft_create_qp_resp resp = {};
 	struct uweft_create_qp cmd = {};
@@ -114,6 +115,7 @@ static struct weft_qp *qp_create(struct ibv_context *context,
 
 	cmd.drv.cookie = (uintptr_t)qp;
 	cmd.drv.max_tso_header = attr->max_tso_header;
+	cmd.drv.loopback = loopback;
 	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv_cmd,
 				    sizeof(cmd), &resp.ibv_resp,
 #if VERBS_PABI >= 64
@@ -148,7 +150,7 @@ struct ibv_qp *weft_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	struct weft_qp *qp;
 
 	qp_copy_attr(&attr_ex, attr);
-	qp = qp_create(pd->context, &attr_ex);
+	qp = qp_create(pd->context, &attr_ex, 0);
 	if (!qp)
 		return NULL;
 
@@ -244,7 +246,7 @@ struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
 	if (attr->qp_type == IBV_QPT_RAW_PACKET &&
 	    attr->comp_mask &
 		    (IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH))
-		return weft_create_rss_qp(context, attr);
+		return weft_create_rss_qp(context, attr, extra->loopback);
 
 	attr_ex.qp_type = attr->qp_type;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER)
@@ -264,7 +266,7 @@ struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
 	qp_copy_attr(&attr_ex, (const struct ibv_qp_init_attr *)attr);
 	if (extra->mkey_ops && attr_ex.cap.max_send_sge < LEAST_MKEY_SGES)
 		attr_ex.cap.max_send_sge = LEAST_MKEY_SGES;
-	qp = qp_create(context, &attr_ex);
+	qp = qp_create(context, &attr_ex, extra->loopback);
 	if (!qp)
 		return NULL;
 

@@ -71,7 +71,7 @@ struct steer_frame {
 	struct sk_buff		*skb;		/* as it came, but for its beginning */
 	u32			mac;		/* bytes of the header in front of skb->data */
 	u32			pushed;		/* bytes to be pulled from @skb in the end */
-	/* NULL, or the context that sends it, whose QPs do not get it */
+	/* NULL, or the context that sends it, whose QPs do not get it, see steer_is_own() */
 	const struct weft_doorbell *sender;
 	struct sk_buff		*list;		/* as QPs get it: made when the first wants it */
 	bool			made;
@@ -122,12 +122,24 @@ static struct weft_qp *steer_queue(struct weft_qp *qp, const struct sk_buff *skb
 	return unlikely(qp->rss) ? weft_rss_pick(qp->rss, skb->data, skb->len) : qp;
 }
 
+/* Is the frame of the context of @qp, which does not want such frames? */
+static bool steer_is_own(const struct steer_frame *frame, const struct weft_qp *qp)
+{
+	u8 kind;
+
+	if (likely(!frame->sender || frame->sender != qp->doorbell))
+		return false;
+	kind = is_multicast_ether_addr(frame->skb->data) ? WEFT_QP_LOOPBACK_MULTICAST :
+							   WEFT_QP_LOOPBACK_UNICAST;
+	return !(qp->loopback & kind);
+}
+
 /* Gives each frame of the list to a QP that a rule names. The QP may have been destroyed. */
 static bool steer_give(struct steer_frame *frame, struct weft_qp *qp, u32 tag)
 {
 	struct sk_buff *skb;
 
-	if (frame->sender && frame->sender == qp->doorbell)
+	if (steer_is_own(frame, qp))
 		return false;
 	if (!refcount_inc_not_zero(&qp->refs))
 		return false;
@@ -160,7 +172,7 @@ static bool steer_normal(struct weft_steering *steering, struct steer_frame *fra
 		rhl_for_each_entry_rcu(flow, at, list, node) {
 			struct weft_qp *qp = container_of(flow, struct weft_steer_rule, flow)->qp;
 
-			match = flow->drop ? !frame->sender || frame->sender != qp->doorbell :
+			match = flow->drop ? !steer_is_own(frame, qp) :
 					     steer_give(frame, qp, flow->tag);
 			if (match)
 				steer_count(flow->count, frame);
@@ -278,7 +290,7 @@ bool weft_steer_out(struct weft_steering *steering, struct sk_buff *skb)
 
 /*
  * @qp is about to send a frame: QPs of other contexts get it, as from an adapter that loops back
- * what it sends. Returns whether it stays on this host, because it is to the net device itself and
+ * what it sends, and those of its own that were created for it. Returns whether it stays on this host, because it is to the net device itself and
  * a rule has taken it, or because a rule for frames that leave drops it. Context: process.
  *
  * lo loops all frames by itself.

@@ -45,6 +45,7 @@ struct weft_qp {
 	u32			state;
 	bool			kernel;		/* its consumer is in the kernel */
 	bool			sig_all;
+	u8			loopback;	/* enum weft_qp_loopback */
 	/*
 	 * enum weft_fault that has put the QP into ERR, or 0; reported in the vendor_err of
 	 * flushed work requests. Set by weft_qp_fatal(), and when the device of a process's QP
