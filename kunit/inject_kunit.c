@@ -27,7 +27,7 @@ struct inject_bad_row {
 static const struct inject_bad_row inject_bad_rows[] = {
 	{ "", 0, "no rule" },
 	{ "   ", 3, "no rule" },
-	{ "packets drop", 0, "a rule begins with request, packet, verb, cq or alloc" },
+	{ "packets drop", 0, "a rule begins with request, receive, packet, verb, cq or alloc" },
 	{ "packet", 6, "no action" },
 	{ "packet qp=5", 11, "no action" },
 	{ "packet lose", 7, "no such word in a rule" },
@@ -99,6 +99,8 @@ static const struct inject_bad_row inject_bad_rows[] = {
 	{ "request drop", 8, "not for this kind of rule" },
 	{ "request delay=1ms vendor_err=3", 30, "vendor_err without complete" },
 	{ "request complete=GENERAL_ERR vendor_err=256", 29, "number out of range" },
+	{ "receive complete=RETRY_EXC_ERR", 8, "no receive completes with this status" },
+	{ "receive delay=1ms", 8, "not for this kind of rule" },
 	{ "cq qp=5 lose-event", 3, "not for this kind of rule" },
 	{ "cq drop", 3, "not for this kind of rule" },
 	{ "cq cqn=5", 8, "no action" },
@@ -165,6 +167,13 @@ static void good_text(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rule->status, IB_WC_RETRY_EXC_ERR);
 	KUNIT_EXPECT_EQ(test, rule->vendor_err, 9);
 	KUNIT_EXPECT_STREQ(test, rule->owner.comm, "rping");
+	kfree(rule);
+
+	rule = inject_rule(test, "receive bytes=9 complete=IBV_WC_LOC_LEN_ERR vendor_err=7");
+	KUNIT_EXPECT_EQ(test, rule->place, WEFT_INJECT_RECEIVE);
+	KUNIT_EXPECT_EQ(test, rule->status, IB_WC_LOC_LEN_ERR);
+	KUNIT_EXPECT_EQ(test, rule->vendor_err, 7);
+	KUNIT_EXPECT_EQ(test, rule->bytes.from, 9);
 	kfree(rule);
 
 	rule = inject_rule(test, "verb verb=modify_qp state=RTR fail=ETIMEDOUT");
@@ -274,7 +283,7 @@ static const char * const inject_words[] = {
 	"for=", "5-9", "lose-event", "overrun", "fail=", "chance=0.", "every=", "delay=", "nak=",
 	"service=", "ce", "cqn=", "cq-overrun", "cnp", "set=opcode:", "pkey:", "dest-qp:",
 	"fecn:1", "becn:0", "verb=create_wq", "advise_mr", "late=", "jitter=", "rate=", "10mbit",
-	"reorder", "message=",
+	"reorder", "message=", "receive", "receive complete=",
 };
 
 static void inject_append(char text[INJECT_LONGEST], const char *word)

@@ -168,6 +168,34 @@ static void verdict_of_others_is_nothing(struct kunit *test)
 	}
 }
 
+/* The statuses that a rule can complete a receive with; a requester of UC or UD hears of none. */
+static void receive_statuses(struct kunit *test)
+{
+	static const u32 known = BIT(IB_WC_LOC_LEN_ERR) | BIT(IB_WC_LOC_QP_OP_ERR) |
+		BIT(IB_WC_LOC_PROT_ERR) | BIT(IB_WC_WR_FLUSH_ERR) | BIT(IB_WC_LOC_ACCESS_ERR) |
+		BIT(IB_WC_REM_INV_REQ_ERR) | BIT(IB_WC_REM_ABORT_ERR) | BIT(IB_WC_FATAL_ERR) |
+		BIT(IB_WC_GENERAL_ERR);
+	const struct weft_refusal *verdict;
+	int status, service;
+
+	for (status = IB_WC_SUCCESS; status <= IB_WC_GENERAL_ERR + 1; status++) {
+		for (service = 0; service < WEFT_SERVICES; service++) {
+			verdict = weft_rules_receive(status, service);
+			KUNIT_EXPECT_EQ_MSG(test, !!verdict, !!(known & BIT(status)),
+					    "status %d", status);
+			if (!verdict)
+				continue;
+			KUNIT_EXPECT_EQ(test, verdict->responder, status);
+			if (service != WEFT_SERVICE_RC)
+				KUNIT_EXPECT_EQ(test, verdict->reply, WEFT_REPLY_NONE);
+			KUNIT_EXPECT_EQ_MSG(test, verdict->fatal,
+					    service == WEFT_SERVICE_RC ||
+					    status != IB_WC_REM_ABORT_ERR,
+					    "status %d, service %d", status, service);
+		}
+	}
+}
+
 static void service_of_type(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, weft_rules_service(IB_QPT_RC), WEFT_SERVICE_RC);
@@ -427,6 +455,7 @@ static struct kunit_case rules_cases[] = {
 	KUNIT_CASE_PARAM(verdict_row, rules_row_gen_params),
 	KUNIT_CASE(verdict_rows_are_complete),
 	KUNIT_CASE(verdict_of_others_is_nothing),
+	KUNIT_CASE(receive_statuses),
 	KUNIT_CASE(service_of_type),
 	KUNIT_CASE_PARAM(status_row, rules_status_row_gen_params),
 	KUNIT_CASE(status_is_never_success),

@@ -48,6 +48,11 @@ static const char *const verb_rules[] = {
 	"alloc fail=ENOMEM chance=0.05",
 };
 
+static const char *const receive_actions[] = {
+	"complete=LOC_LEN_ERR", "complete=LOC_PROT_ERR vendor_err=255", "complete=WR_FLUSH_ERR",
+	"complete=REM_ABORT_ERR", "complete=FATAL_ERR", "complete=GENERAL_ERR",
+};
+
 /* what is done by a command, and has an end */
 static const char *const commands[] = {
 	"clear", "clear", "release", "port down", "port up", "event PORT_ERR", "event LID_CHANGE",
@@ -68,6 +73,9 @@ static void any_rule(char *text, size_t size)
 	else if (packet)
 		snprintf(text, size, "packet %s %s %s", rand() % 2 ? ANY(packet_words) : "",
 			 rand() % 3 ? ANY(matches) : "", ANY(packet_actions));
+	else if (rand() % 2)
+		snprintf(text, size, "receive %s %s", rand() % 3 ? ANY(matches) : "",
+			 ANY(receive_actions));
 	else
 		snprintf(text, size, "request %s %s", rand() % 3 ? ANY(matches) : "",
 			 ANY(request_actions));

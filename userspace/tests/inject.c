@@ -52,6 +52,17 @@ void rule(const char *format, ...)
 	SAME(command(line, strlen(line), answer, sizeof(answer)), 0);
 }
 
+void refused(const char *text, const char *why)
+{
+	char line[256], answer[4096];
+
+	snprintf(line, sizeof(line), "%s %s", device_name(), text);
+	note("%s", line);
+	SAME(command(line, strlen(line), answer, sizeof(answer)), EINVAL);
+	if (!strstr(answer, why))
+		FAIL("it said: %s", answer);
+}
+
 long fired(void)
 {
 	char answer[4096], *at;
@@ -556,7 +567,7 @@ static void random_texts(void)
 		"cq-overrun", "CQ_ERR", "cq", "cqn=", "lose-event", "ce", "alloc", "name=",
 		"bad-icrc", "nak=", "duplicate", "cnp", "fecn:1", "pkey:", "dest-qp:",
 		"create_wq", "late=", "jitter=", "rate=", "1mbit", "reorder", "message=",
-		"flap 1ms",
+		"flap 1ms", "receive",
 	};
 	const char *seed = getenv("WEFT_SEED");
 	unsigned int state = seed && *seed ? atoi(seed) : (unsigned int)time(NULL);
@@ -713,5 +724,7 @@ TESTS(
 	TEST(marked_packets), TEST(removed), TEST(random_rules), TEST(rarer_verbs),
 	TEST(raw_verbs), TEST(refused_posts), TEST(answered_by_cnps), TEST(changed_bth),
 	TEST(late_completions), TEST(many_late_completions), TEST(slow_links), TEST(messages), TEST(port_flaps),
-	TEST(waiting_figures), TEST(refused_cnps)
+	TEST(waiting_figures), TEST(refused_cnps), TEST(received_statuses),
+	TEST(unreliable_receives), TEST(matched_receives), TEST(srq_receives), TEST(xrc_receives),
+	TEST(refused_receives)
 )

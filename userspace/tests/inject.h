@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Injection rules: inject.c has the cases, inject-packets.c those about packets, inject-matches.c
- * those about what matches, inject-random.c rules without a purpose, and inject-more.c others.
+ * those about what matches, inject-receive.c those about receives, inject-random.c rules without a
+ * purpose, and inject-more.c others.
  */
 #ifndef TESTS_INJECT_H
 #define TESTS_INJECT_H
@@ -11,6 +12,8 @@
 const char *device_name(void);
 /* a line for the file, behind the name of the device; it has to be taken */
 __attribute__((format(printf, 1, 2))) void rule(const char *format, ...);
+/* a line like those, which is refused as invalid, for this reason */
+void refused(const char *text, const char *why);
 /* a message of three packets, whose data is checked */
 void send_three(struct end *from, struct end *to, int id);
 /* how often the only rule has fired */
@@ -37,6 +40,13 @@ void random_rules(void);
 void solicited_and_asked(void);
 void changed_datagrams(void);
 void marked_packets(void);
+
+void received_statuses(void);
+void unreliable_receives(void);
+void matched_receives(void);
+void srq_receives(void);
+void xrc_receives(void);
+void refused_receives(void);
 
 void rarer_verbs(void);
 void raw_verbs(void);

@@ -9,7 +9,7 @@ _weft_inject()
 	2,list)	words="--json $(cd /sys/class/infiniband 2>/dev/null && echo *)" ;;
 	2,scenarios|2,record|2,replay) ;;
 	2,*)	words=$(cd /sys/class/infiniband 2>/dev/null && echo *) ;;
-	3,add)	words='request packet verb cq alloc' ;;
+	3,add)	words='request receive packet verb cq alloc' ;;
 	3,port)	words='up down flap' ;;
 	3,load)	words=$(cd /usr/share/weft/scenarios 2>/dev/null && echo *) ;;
 	3,event) words='QP_FATAL QP_REQ_ERR QP_ACCESS_ERR COMM_EST SQ_DRAINED PATH_MIG PATH_MIG_ERR
@@ -18,6 +18,7 @@ _weft_inject()
 	*,add)	words='pid= comm= after= for= n= every= times= chance= seed='
 		case ${COMP_WORDS[3]} in
 		request) words="$words qp= service= opcode= bytes= message= complete= vendor_err= cq-overrun delay= late=" ;;
+		receive) words="$words qp= service= bytes= complete= vendor_err=" ;;
 		packet)	words="$words qp= service= opcode= bytes= psn= message= position= attempt= peer= dir= drop duplicate delay= jitter= rate= reorder hold
 			bad-icrc bad-data ce cnp truncate= set= nak= rnr=" ;;
 		verb)	words="$words qp= service= verb= state= fail=" ;;

@@ -290,7 +290,12 @@ enum weft_fault weft_blame_refusal(struct weft_qp *qp, enum weft_fault fault)
 	};
 
 	weft_assert_turn(&qp->recv.turn);
-	entry.record.fault = blame_refused_memory(&entry, qp, fault);
+	if (fault == WEFT_FAULT_INJECTED) {
+		entry.record.fault = qp->recv.injected.fault;
+		entry.record.flags = WEFT_WHY_INJECTED;
+	} else {
+		entry.record.fault = blame_refused_memory(&entry, qp, fault);
+	}
 	*refused = (struct weft_refused){ .rule = fault, .detail = entry.record.fault };
 	weft_why_failure(qp, &entry);
 	return entry.record.fault;

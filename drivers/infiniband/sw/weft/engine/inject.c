@@ -85,6 +85,43 @@ bool weft_inject_request(struct weft_qp *qp, struct weft_slot *slot)
 	return action == WEFT_INJECT_DELAY_IT;
 }
 
+/* The same for the status of a receive. */
+static enum weft_fault inject_receive_fault(enum ib_wc_status status)
+{
+	enum weft_fault fault;
+
+	for (fault = WEFT_FAULT_NONE + 1; fault < WEFT_FAULTS; fault++)
+		if (weft_rules_refusal(fault, WEFT_SERVICE_RC)->responder == status)
+			return fault;
+	return inject_fault(status);
+}
+
+/*
+ * A message has just taken a receive, which is held. Returns WEFT_FAULT_INJECTED: it fails as
+ * weft_recv.injected says; or WEFT_FAULT_NONE. The receive turn is owned.
+ */
+enum weft_fault weft_inject_receive(struct weft_qp *qp)
+{
+	struct weft_recv *recv = &qp->recv;
+	const struct weft_inject_event event = {
+		.place = WEFT_INJECT_RECEIVE,
+		.qp = qp,
+		.bytes = min_t(u64, recv->wqe.length, U32_MAX),
+	};
+	const struct weft_inject_rule *rule;
+
+	weft_assert_turn(&recv->turn);
+	rcu_read_lock();
+	rule = weft_inject_find(qp->dev, &event);
+	if (rule)
+		recv->injected = (struct weft_injected){
+			.status = rule->status,
+			.fault = rule->vendor_err ?: inject_receive_fault(rule->status),
+		};
+	rcu_read_unlock();
+	return rule ? WEFT_FAULT_INJECTED : WEFT_FAULT_NONE;
+}
+
 /* The bit of a packet's opcode in a rule. */
 u32 weft_inject_opcode(const struct weft_opcode *op)
 {

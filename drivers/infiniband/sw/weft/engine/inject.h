@@ -13,6 +13,7 @@ void weft_inject_open(struct weft_dev *dev);
 void weft_inject_close(struct weft_dev *dev);
 void weft_inject_release(struct weft_dev *dev);
 bool weft_inject_request(struct weft_qp *qp, struct weft_slot *slot);
+enum weft_fault weft_inject_receive(struct weft_qp *qp);
 bool weft_inject_packet(struct weft_pkt *pkt);
 u32 weft_inject_opcode(const struct weft_opcode *op);
 

@@ -18,6 +18,7 @@
 
 #include "compat/placement.h"
 #include "engine/blame.h"
+#include "engine/inject.h"
 #include "engine/odp.h"
 #include "engine/opdef.h"
 #include "engine/port.h"
@@ -206,7 +207,7 @@ static __always_inline enum weft_fault msg_take_rwqe(struct weft_qp *qp, u64 lea
 		return msg_no_rwqe(qp, ret);
 	recv->held = true;
 	recv->malformed = false;
-	return WEFT_FAULT_NONE;
+	return weft_inject_is_on() ? weft_inject_receive(qp) : WEFT_FAULT_NONE;
 }
 
 /* msg_take_rwqe() for a SEND, if the SRQ has tags; weft_message_look() has seen the headers. */
@@ -226,7 +227,7 @@ static noinline enum weft_fault msg_take_tagged(struct weft_qp *qp, u32 length)
 		return msg_no_rwqe(qp, ret);
 	recv->held = true;
 	recv->malformed = false;
-	return WEFT_FAULT_NONE;
+	return weft_inject_is_on() ? weft_inject_receive(qp) : WEFT_FAULT_NONE;
 }
 
 /*
@@ -680,8 +681,10 @@ void weft_message_pause(struct weft_qp *qp)
 /* Apply the consequences of a fault at the responder. Returns what the requester is told. */
 const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fault fault)
 {
-	const struct weft_refusal *refusal =
-		weft_rules_refusal(fault, weft_rules_service(qp->type));
+	enum weft_service service = weft_rules_service(qp->type);
+	const struct weft_refusal *refusal = fault == WEFT_FAULT_INJECTED ?
+		weft_rules_receive(qp->recv.injected.status, service) :
+		weft_rules_refusal(fault, service);
 
 	weft_assert_turn(&qp->recv.turn);
 	weft_odp_forget(&qp->recv.odp);

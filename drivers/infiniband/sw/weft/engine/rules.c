@@ -81,6 +81,40 @@ rules_refusals[WEFT_FAULTS][WEFT_SERVICES] = {
 	},
 };
 
+/* A receive that fails by a rule; UC and UD have no answer. */
+#define RECEIVE(_status, _requester, _event) {				\
+	REFUSAL_NAK(_requester, _status, _event),			\
+	REFUSAL_FATAL(_status, IB_EVENT_QP_FATAL),			\
+	REFUSAL_FATAL(_status, IB_EVENT_QP_FATAL) }
+/* The QP is in ERR, as after modify_qp: the requester hears nothing. */
+#define FLUSHED { .responder = IB_WC_WR_FLUSH_ERR, .fatal = true }
+/* The message is given up, and the QP goes on with the next one. */
+#define ABORTED { .responder = IB_WC_REM_ABORT_ERR }
+
+static const struct weft_refusal rules_receives[][WEFT_SERVICES] = {
+	[IB_WC_LOC_LEN_ERR] = RECEIVE(IB_WC_LOC_LEN_ERR, IB_WC_REM_INV_REQ_ERR,
+				      IB_EVENT_QP_REQ_ERR),
+	[IB_WC_LOC_QP_OP_ERR] = RECEIVE(IB_WC_LOC_QP_OP_ERR, IB_WC_REM_OP_ERR, IB_EVENT_QP_FATAL),
+	[IB_WC_LOC_PROT_ERR] = RECEIVE(IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR, IB_EVENT_QP_FATAL),
+	[IB_WC_WR_FLUSH_ERR] = { FLUSHED, FLUSHED, FLUSHED },
+	[IB_WC_LOC_ACCESS_ERR] = RECEIVE(IB_WC_LOC_ACCESS_ERR, IB_WC_REM_ACCESS_ERR,
+					 IB_EVENT_QP_ACCESS_ERR),
+	[IB_WC_REM_INV_REQ_ERR] = RECEIVE(IB_WC_REM_INV_REQ_ERR, IB_WC_REM_INV_REQ_ERR,
+					  IB_EVENT_QP_REQ_ERR),
+	/* a reliable requester cannot be told that the message is given up */
+	[IB_WC_REM_ABORT_ERR] = {
+		REFUSAL_NAK(IB_WC_REM_OP_ERR, IB_WC_REM_ABORT_ERR, IB_EVENT_QP_FATAL),
+		ABORTED, ABORTED,
+	},
+	/* a device that has failed does not answer */
+	[IB_WC_FATAL_ERR] = {
+		REFUSAL_FATAL(IB_WC_FATAL_ERR, IB_EVENT_QP_FATAL),
+		REFUSAL_FATAL(IB_WC_FATAL_ERR, IB_EVENT_QP_FATAL),
+		REFUSAL_FATAL(IB_WC_FATAL_ERR, IB_EVENT_QP_FATAL),
+	},
+	[IB_WC_GENERAL_ERR] = RECEIVE(IB_WC_GENERAL_ERR, IB_WC_REM_OP_ERR, IB_EVENT_QP_FATAL),
+};
+
 static const enum ib_wc_status rules_status[WEFT_FAULTS] = {
 	[WEFT_FAULT_FLUSHED]		= IB_WC_WR_FLUSH_ERR,
 	[WEFT_FAULT_MALFORMED]		= IB_WC_LOC_QP_OP_ERR,
@@ -123,6 +157,17 @@ const struct weft_refusal *weft_rules_refusal(enum weft_fault fault, enum weft_s
 	return &rules_refusals[fault][service];
 }
 WEFT_EXPORT_FOR_TEST(weft_rules_refusal);
+
+/*
+ * Consequences of a rule that completes a receive with @status. NULL: no receive completes with it.
+ */
+const struct weft_refusal *weft_rules_receive(enum ib_wc_status status, enum weft_service service)
+{
+	if (status >= ARRAY_SIZE(rules_receives) || !rules_receives[status][service].responder)
+		return NULL;
+	return &rules_receives[status][service];
+}
+WEFT_EXPORT_FOR_TEST(weft_rules_receive);
 
 /*
  * Completion status of a work request that failed at the requester. @fault: not WEFT_FAULT_NONE,

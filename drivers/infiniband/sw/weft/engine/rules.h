@@ -43,6 +43,7 @@ struct weft_refusal {
 
 enum weft_service weft_rules_service(enum ib_qp_type type);
 const struct weft_refusal *weft_rules_refusal(enum weft_fault fault, enum weft_service service);
+const struct weft_refusal *weft_rules_receive(enum ib_wc_status status, enum weft_service service);
 enum ib_wc_status weft_rules_status(enum weft_fault fault);
 enum weft_fault weft_rules_nak(enum ib_wc_status status);
 

@@ -122,13 +122,18 @@ struct local_answer {
 	u8				rnr_timer;
 };
 
-/* Return: WEFT_FAILED; WEFT_DONE: an unreliable message, which is dropped. */
+/*
+ * Return: WEFT_FAILED; WEFT_DONE: an unreliable message, which is dropped; WEFT_DROP: a reliable
+ * one that gets no answer.
+ */
 static noinline enum weft_verdict local_refuse(struct weft_qp *peer, enum weft_fault fault,
 					       struct local_answer *answer)
 {
 	answer->refusal = weft_message_refuse(peer, fault);
 	answer->rnr_timer = peer->recv.rnr_timer;
-	return answer->refusal->reply == WEFT_REPLY_NONE ? WEFT_DONE : WEFT_FAILED;
+	if (answer->refusal->reply != WEFT_REPLY_NONE)
+		return WEFT_FAILED;
+	return weft_qp_is_reliable(peer) ? WEFT_DROP : WEFT_DONE;
 }
 
 /* Handle a refusal at the requester, like an RNR NAK or a NAK. */
@@ -190,6 +195,7 @@ local_deliver(struct weft_qp *qp, struct weft_qp *peer, struct weft_slot *slot,
 {
 	struct weft_result result = weft_failed(weft_message_enter(peer, req->srqn));
 	struct weft_iter iter __uninitialized;
+	enum weft_verdict verdict;
 
 	weft_sgl_iter(&qp->send.sgl, &iter);
 	if (likely(!result.verdict))
@@ -198,10 +204,13 @@ local_deliver(struct weft_qp *qp, struct weft_qp *peer, struct weft_slot *slot,
 		weft_odp_wait(&peer->recv, qp);
 		return WEFT_LATER;
 	}
-	if (show && result.verdict)
-		local_show_refused(qp, peer, slot);
-	if (unlikely(result.verdict))
-		return local_refuse(peer, result.fault, answer);
+	if (unlikely(result.verdict)) {
+		verdict = local_refuse(peer, result.fault, answer);
+		/* local_lost() shows what gets no answer */
+		if (show && verdict != WEFT_DROP)
+			local_show_refused(qp, peer, slot);
+		return verdict;
+	}
 	if (show)
 		local_show(qp, peer, slot, &iter);
 	if (unlikely(local_move(qp, peer, slot, req, &iter) != WEFT_DONE)) {

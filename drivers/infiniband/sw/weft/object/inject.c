@@ -407,6 +407,10 @@ static bool inject_matches(const struct weft_inject_rule *rule,
 		return false;
 	if (rule->who.pid && (!event->qp || !weft_owner_is_same(&rule->who, &event->qp->maker)))
 		return false;
+	/* the SRQ of an XRC target may be that of another user */
+	if (rule->who.pid && event->place == WEFT_INJECT_RECEIVE &&
+	    event->qp->type == IB_QPT_XRC_TGT)
+		return false;
 	if (fields & WEFT_MATCH_CQ && rule->cqn != event->cqn)
 		return false;
 	if (fields & WEFT_MATCH_ALLOC && rule->alloc != event->alloc)

@@ -42,12 +42,13 @@ enum weft_inject_place {
 	WEFT_INJECT_SENT,	/* a packet that leaves */
 	WEFT_INJECT_CQ,		/* a completion event that is due, of a CQ that waits for one */
 	WEFT_INJECT_ALLOC,	/* an allocation of memory */
+	WEFT_INJECT_RECEIVE,	/* a receive that a message has just taken */
 	WEFT_INJECT_PLACES
 };
 
 enum weft_inject_action {
 	WEFT_INJECT_NO_ACTION,
-	WEFT_INJECT_COMPLETE,	/* request: complete it with an error */
+	WEFT_INJECT_COMPLETE,	/* request, receive: complete it with an error */
 	WEFT_INJECT_OVERRUN,	/* request: as if the CQ were full */
 	WEFT_INJECT_DELAY_IT,	/* request, packet: go on later */
 	WEFT_INJECT_DROP,	/* packet */

@@ -41,6 +41,7 @@ static bool own_is_harmless(const struct weft_inject_rule *rule)
 		       (rule->action != WEFT_INJECT_SET || rule->field != WEFT_FIELD_DEST_QP) &&
 		       (rule->action != WEFT_INJECT_DELAY_IT ||
 			rule->delay + rule->jitter <= NSEC_PER_SEC);
+	case WEFT_INJECT_RECEIVE:
 	case WEFT_INJECT_SENT:
 		return true;
 	case WEFT_INJECT_VERB:

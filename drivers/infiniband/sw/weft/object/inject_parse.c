@@ -39,8 +39,8 @@ struct inject_key {
 };
 
 static const struct inject_name inject_places[] = {
-	{ "request", WEFT_INJECT_REQUEST }, { "packet", WEFT_INJECT_PACKET },
-	{ "verb", WEFT_INJECT_VERB }, { "cq", WEFT_INJECT_CQ },
+	{ "request", WEFT_INJECT_REQUEST }, { "receive", WEFT_INJECT_RECEIVE },
+	{ "packet", WEFT_INJECT_PACKET }, { "verb", WEFT_INJECT_VERB }, { "cq", WEFT_INJECT_CQ },
 	{ "alloc", WEFT_INJECT_ALLOC }, { }
 };
 
@@ -125,6 +125,13 @@ static const struct inject_name inject_statuses[] = {
 	STATUS(RNR_RETRY_EXC_ERR), STATUS(LOC_RDD_VIOL_ERR), STATUS(REM_INV_RD_REQ_ERR),
 	STATUS(REM_ABORT_ERR), STATUS(INV_EECN_ERR), STATUS(INV_EEC_STATE_ERR), STATUS(FATAL_ERR),
 	STATUS(RESP_TIMEOUT_ERR), STATUS(GENERAL_ERR), { }
+};
+
+/* Those of them that weft_rules_receive() knows. */
+static const struct inject_name inject_receive_statuses[] = {
+	STATUS(LOC_LEN_ERR), STATUS(LOC_QP_OP_ERR), STATUS(LOC_PROT_ERR), STATUS(WR_FLUSH_ERR),
+	STATUS(LOC_ACCESS_ERR), STATUS(REM_INV_REQ_ERR), STATUS(REM_ABORT_ERR), STATUS(FATAL_ERR),
+	STATUS(GENERAL_ERR), { }
 };
 
 #define NAK(_name, _code) { _name, WEFT_AETH_NAK << 5 | WEFT_NAK_##_code }
@@ -421,6 +428,12 @@ static const char *read_u8_name(const struct inject_name *names, const char *val
 	return NULL;
 }
 
+static const char *read_place(struct weft_inject_rule *rule, const char *word)
+{
+	return read_u8_name(inject_places, word, &rule->place,
+			    "a rule begins with request, receive, packet, verb, cq or alloc");
+}
+
 static const char *read_direction(struct weft_inject_rule *rule, const char *value)
 {
 	return read_u8_name(inject_directions, value, &rule->place, "no such direction");
@@ -479,6 +492,9 @@ static const char *read_status(struct weft_inject_rule *rule, const char *value)
 {
 	if (str_has_prefix(value, "IBV_WC_"))
 		value += strlen("IBV_WC_");
+	if (rule->place == WEFT_INJECT_RECEIVE)
+		return read_u8_name(inject_receive_statuses, value, &rule->status,
+				    "no receive completes with this status");
 	return read_u8_name(inject_statuses, value, &rule->status, "no such error status");
 }
 
@@ -521,17 +537,19 @@ static const char *read_rnr(struct weft_inject_rule *rule, const char *value)
 #define ON_VERB		BIT(WEFT_INJECT_VERB)
 #define ON_CQ		BIT(WEFT_INJECT_CQ)
 #define ON_ALLOC	BIT(WEFT_INJECT_ALLOC)
+#define ON_RECEIVE	BIT(WEFT_INJECT_RECEIVE)
 #define ON_QP		(ON_REQUEST | ON_PACKET)
-#define ON_ALL		(ON_QP | ON_VERB | ON_CQ | ON_ALLOC)
+#define ON_ALL		(ON_QP | ON_VERB | ON_CQ | ON_ALLOC | ON_RECEIVE)
 
 static const struct inject_key inject_keys[] = {
-	{ "qp", ON_QP | ON_VERB, .field = WEFT_MATCH_QP, .read = read_qp },
+	{ "qp", ON_QP | ON_VERB | ON_RECEIVE, .field = WEFT_MATCH_QP, .read = read_qp },
 	{ "cqn", ON_CQ, .field = WEFT_MATCH_CQ, .read = read_cqn },
 	{ "pid", ON_ALL, .field = WEFT_MATCH_PID, .read = read_pid },
 	{ "comm", ON_ALL, .field = WEFT_MATCH_COMM, .read = read_comm },
-	{ "service", ON_QP | ON_VERB, .field = WEFT_MATCH_SERVICE, .read = read_service },
+	{ "service", ON_QP | ON_VERB | ON_RECEIVE, .field = WEFT_MATCH_SERVICE,
+	  .read = read_service },
 	{ "opcode", ON_QP, .field = WEFT_MATCH_OPCODE, .read = read_opcode },
-	{ "bytes", ON_QP, .field = WEFT_MATCH_BYTES, .read = read_bytes },
+	{ "bytes", ON_QP | ON_RECEIVE, .field = WEFT_MATCH_BYTES, .read = read_bytes },
 	{ "psn", ON_PACKET, .field = WEFT_MATCH_PSN, .read = read_psn },
 	{ "message", ON_QP, .field = WEFT_MATCH_MESSAGE, .read = read_message },
 	{ "position", ON_PACKET, .field = WEFT_MATCH_SEGMENT, .read = read_position },
@@ -548,8 +566,8 @@ static const struct inject_key inject_keys[] = {
 	{ "times", ON_ALL, .read = read_times },
 	{ "chance", ON_ALL, .read = read_chance },
 	{ "seed", ON_ALL, .read = read_seed },
-	{ "complete", ON_REQUEST, WEFT_INJECT_COMPLETE, .read = read_status },
-	{ "vendor_err", ON_REQUEST, .read = read_vendor_err },
+	{ "complete", ON_REQUEST | ON_RECEIVE, WEFT_INJECT_COMPLETE, .read = read_status },
+	{ "vendor_err", ON_REQUEST | ON_RECEIVE, .read = read_vendor_err },
 	{ "cq-overrun", ON_REQUEST, WEFT_INJECT_OVERRUN, .bare = true },
 	{ "delay", ON_QP, WEFT_INJECT_DELAY_IT, .read = read_delay },
 	{ "jitter", ON_PACKET, WEFT_INJECT_DELAY_IT, .read = read_jitter },
@@ -680,8 +698,7 @@ static const char *inject_read(struct weft_inject_rule *rule, const char *text, 
 		if (!length)
 			return "too long a word";
 		if (first)
-			wrong = read_u8_name(inject_places, word, &rule->place,
-					     "a rule begins with request, packet, verb, cq or alloc");
+			wrong = read_place(rule, word);
 		else
 			wrong = inject_read_word(rule, word, &keys);
 		if (wrong)

@@ -82,6 +82,12 @@ struct weft_refused {
 	u8	detail;
 };
 
+/* What an injection rule makes of the receive that is held, with WEFT_FAULT_INJECTED. */
+struct weft_injected {
+	u8	status;		/* enum ib_wc_status */
+	u8	fault;		/* enum weft_fault */
+};
+
 /*
  * The responder.
  *
@@ -161,6 +167,7 @@ struct weft_recv {
 	bool			maps;		/* the requester understands gap maps */
 	struct weft_early	early;		/* requests that have overtaken others */
 	struct weft_refused	refused;
+	struct weft_injected	injected;
 };
 
 #endif /* WEFT_OBJECT_RECV_H */
