@@ -52,15 +52,20 @@ void rule(const char *format, ...)
 	SAME(command(line, strlen(line), answer, sizeof(answer)), 0);
 }
 
-void refused(const char *text, const char *why)
+void refused_as(const char *text, const char *why, int error)
 {
 	char line[256], answer[4096];
 
 	snprintf(line, sizeof(line), "%s %s", device_name(), text);
 	note("%s", line);
-	SAME(command(line, strlen(line), answer, sizeof(answer)), EINVAL);
+	SAME(command(line, strlen(line), answer, sizeof(answer)), error);
 	if (!strstr(answer, why))
 		FAIL("it said: %s", answer);
+}
+
+void refused(const char *text, const char *why)
+{
+	refused_as(text, why, EINVAL);
 }
 
 long fired(void)
@@ -726,5 +731,6 @@ TESTS(
 	TEST(late_completions), TEST(many_late_completions), TEST(slow_links), TEST(messages), TEST(port_flaps),
 	TEST(waiting_figures), TEST(refused_cnps), TEST(received_statuses),
 	TEST(unreliable_receives), TEST(matched_receives), TEST(srq_receives), TEST(xrc_receives),
-	TEST(refused_receives)
+	TEST(refused_receives), TEST(device_fatal), TEST(refused_fatals),
+	TEST(wq_fatal_event), TEST(speed_event)
 )

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
 /*
  * Injection rules: inject.c has the cases, inject-packets.c those about packets, inject-matches.c
- * those about what matches, inject-receive.c those about receives, inject-random.c rules without a
- * purpose, and inject-more.c others.
+ * those about what matches, inject-receive.c those about receives, inject-device.c those about the
+ * device, inject-random.c rules without a purpose, and inject-more.c others.
  */
 #ifndef TESTS_INJECT_H
 #define TESTS_INJECT_H
@@ -14,6 +14,8 @@ const char *device_name(void);
 __attribute__((format(printf, 1, 2))) void rule(const char *format, ...);
 /* a line like those, which is refused as invalid, for this reason */
 void refused(const char *text, const char *why);
+/* the same by another errno */
+void refused_as(const char *text, const char *why, int error);
 /* a message of three packets, whose data is checked */
 void send_three(struct end *from, struct end *to, int id);
 /* how often the only rule has fired */
@@ -47,6 +49,11 @@ void matched_receives(void);
 void srq_receives(void);
 void xrc_receives(void);
 void refused_receives(void);
+
+void device_fatal(void);
+void refused_fatals(void);
+void wq_fatal_event(void);
+void speed_event(void);
 
 void rarer_verbs(void);
 void raw_verbs(void);

@@ -74,7 +74,7 @@ enum weft_fault {
 	WEFT_FAULT_CQ_OVERRUN		= 26,
 	/* responder: the XRC domain has no such SRQ */
 	WEFT_FAULT_XRC_SRQ		= 27,
-	/* the device has been removed */
+	/* the device has been removed, or has failed (weft-inject) */
 	WEFT_FAULT_REMOVED		= 28,
 	/* no memory for the pages of on-demand memory */
 	WEFT_FAULT_NO_MEMORY		= 29,

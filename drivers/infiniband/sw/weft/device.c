@@ -50,6 +50,7 @@
 #include "verbs/hca.h"
 #include "verbs/ib_port.h"
 #include "verbs/ops.h"
+#include "verbs/qp.h"
 #include "verbs/speed.h"
 
 /*
@@ -116,7 +117,8 @@ static u32 port_state(const struct weft_dev *dev)
 {
 	const struct net_device *ndev = dev->ndev;
 
-	return netif_running(ndev) && netif_carrier_ok(ndev) && !dev->inject.port_down ?
+	return netif_running(ndev) && netif_carrier_ok(ndev) &&
+	       !weft_inject_is_silent(&dev->inject) ?
 	       IB_PORT_ACTIVE : IB_PORT_DOWN;
 }
 
@@ -327,6 +329,57 @@ static void port_flaps(struct work_struct *work)
 	if (flap->left)
 		schedule_delayed_work(&flap->work, down ? flap->down : flap->up);
 	rtnl_unlock();
+}
+
+/* The device fails, or comes back; the port follows. Returns 0; -EALREADY: it is so. */
+static int device_die(struct weft_dev *dev, bool dead)
+{
+	int ret = -EALREADY;
+
+	rtnl_lock();
+	if (dev->inject.dead != dead) {
+		ret = 0;
+		weft_inject_die(dev, dead);
+		if (dev->hca)
+			weft_hca_disable(dev, dead);
+		else
+			port_update(dev);
+	}
+	rtnl_unlock();
+	return ret;
+}
+
+/*
+ * The device fails as one with an internal error: its port is down, IBV_EVENT_DEVICE_FATAL is
+ * raised, all QPs are in ERR, and verbs and posts fail with EIO. Returns 0; -EALREADY: it has
+ * failed before. The caller has a reference that keeps @dev registered. Takes RTNL, and sleeps.
+ */
+int weft_device_fatal(struct weft_dev *dev)
+{
+	struct ib_event event = {
+		.device = &dev->ibdev, .element.port_num = 1, .event = IB_EVENT_DEVICE_FATAL,
+	};
+	int ret = device_die(dev, true);
+	unsigned long index = 0;
+	struct weft_qp *qp;
+
+	if (ret)
+		return ret;
+	ib_dispatch_event(&event);
+	while ((qp = weft_qp_next(dev->id, &index))) {
+		weft_qp_fail(qp);
+		weft_qp_put(qp);
+	}
+	return 0;
+}
+
+/*
+ * The device works again, and its port comes up; the QPs of processes stay in ERR. Returns 0;
+ * -EALREADY: it has not failed. As weft_device_fatal().
+ */
+int weft_device_recover(struct weft_dev *dev)
+{
+	return device_die(dev, false);
 }
 
 /*

@@ -19,6 +19,8 @@ int weft_device_add_ib(const char *name, struct net_device *ndev);
 struct weft_dev *weft_device_get(const char *name);
 int weft_device_port_down(struct weft_dev *dev, bool down);
 int weft_device_port_flap(struct weft_dev *dev, u64 down, u64 up, u32 times);
+int weft_device_fatal(struct weft_dev *dev);
+int weft_device_recover(struct weft_dev *dev);
 int weft_device_init(void);
 void weft_device_exit(void);
 

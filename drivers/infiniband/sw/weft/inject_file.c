@@ -4,9 +4,10 @@
  * describes it.
  *
  * A write has lines, each a command: "DEVICE RULE", "DEVICE clear [NUMBER]", "DEVICE release",
- * "DEVICE port up", "DEVICE port down", "DEVICE port flap DOWN UP TIMES" or "DEVICE event NAME
- * [qp=NUMBER]". If one line is wrong, none is executed. Reading lists the rules, unless the last
- * write to the same open file has failed: then it says why.
+ * "DEVICE port up", "DEVICE port down", "DEVICE port flap DOWN UP TIMES", "DEVICE device fatal",
+ * "DEVICE device recover" or "DEVICE event NAME [qp=NUMBER]". If one line is wrong, none is
+ * executed. Reading lists the rules, unless the last write to the same open file has failed: then
+ * it says why.
  */
 #include "inject_file.h"
 
@@ -120,6 +121,8 @@ static int file_event(const struct inject_line *line, struct weft_dev *dev, char
 	bool of_qp;
 	int type = weft_inject_event_type(name, &of_qp), ret;
 
+	if (type == -EOPNOTSUPP)
+		return file_refuse(line, column, type, "this kernel has no such event");
 	if (type < 0)
 		return file_refuse(line, column, -EINVAL, "no such event");
 	column += strlen(name) + 1;
@@ -196,14 +199,30 @@ static int file_port(const struct inject_line *line, struct weft_dev *dev, char 
 	return ret;
 }
 
+static int file_device(const struct inject_line *line, struct weft_dev *dev, char *words,
+		       bool apply)
+{
+	bool fatal = !strcmp(words, "fatal");
+	int ret;
+
+	if (!fatal && strcmp(words, "recover"))
+		return file_refuse(line, line->column + (words - line->rest), -EINVAL,
+				   "a device is told fatal or recover");
+	if (!apply)
+		return 0;
+	ret = fatal ? weft_device_fatal(dev) : weft_device_recover(dev);
+	return ret ? file_refuse(line, line->column, ret, fatal ? "the device has failed already" :
+								  "the device has not failed") : 0;
+}
+
 /* The commands that are no rule. @words: what follows the name. */
 static const struct {
 	const char	*name;
 	int		(*run)(const struct inject_line *line, struct weft_dev *dev, char *words,
 			       bool apply);
 } file_commands[] = {
-	{ "clear", file_clear }, { "event", file_event }, { "port", file_port },
-	{ "release", file_release_packets },
+	{ "clear", file_clear }, { "device", file_device }, { "event", file_event },
+	{ "port", file_port }, { "release", file_release_packets },
 };
 
 static int file_command(const struct inject_line *line, bool apply)

@@ -23,6 +23,13 @@ static inline void compat_ignore_port_event(struct ib_device *ibdev, struct net_
 #define COMPAT_OWN_PORT_EVENTS
 #endif
 
+/* The type of that event, or an errno. */
+#ifdef COMPAT_HAS_PORT_SPEED
+#define COMPAT_EVENT_SPEED_CHANGE	IB_EVENT_DEVICE_SPEED_CHANGE
+#else
+#define COMPAT_EVENT_SPEED_CHANGE	(-EOPNOTSUPP)
+#endif
+
 /* The caller sets device and port of @event. Older cores have no such event. */
 static inline void compat_dispatch_speed_change(struct ib_event *event)
 {

@@ -482,7 +482,7 @@ bool weft_inject_packet(struct weft_pkt *pkt)
 	};
 	struct weft_inject_rule *rule;
 
-	if (READ_ONCE(pkt->dev->inject.port_down)) {
+	if (weft_inject_is_silent(&pkt->dev->inject)) {
 		inject_drop(pkt, WEFT_STAT_RX_INJECTED);
 		return true;
 	}
@@ -509,6 +509,7 @@ void weft_inject_close(struct weft_dev *dev)
 	weft_inject_allow(dev, false);
 	weft_inject_remove(dev, 0);
 	weft_inject_port_down(dev, false);
+	weft_inject_die(dev, false);
 	hrtimer_cancel(&dev->inject.timer);
 	skb_queue_purge(&dev->inject.held);
 }

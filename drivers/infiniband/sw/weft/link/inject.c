@@ -39,7 +39,7 @@ static enum weft_inject_action inject_look(const struct weft_tx_batch *batch,
 	enum weft_inject_action action = WEFT_INJECT_NO_ACTION;
 	const struct weft_inject_rule *rule;
 
-	if (READ_ONCE(batch->qp->dev->inject.port_down))
+	if (weft_inject_is_silent(&batch->qp->dev->inject))
 		return WEFT_INJECT_DROP;
 	rcu_read_lock();
 	rule = weft_inject_find(batch->qp->dev, &event);

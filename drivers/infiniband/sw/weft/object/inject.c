@@ -46,12 +46,27 @@ static bool inject_has_posts(const struct weft_inject_table *table)
 	return false;
 }
 
+static bool inject_asks(const struct weft_inject *inject)
+{
+	return inject->dead || inject_has_posts(inject_table(inject));
+}
+
+/* Let the processes ask, or not, as the table and the device are now. */
+static void inject_tell_posters(const struct weft_inject *inject)
+{
+	bool ask = inject_asks(inject);
+	struct weft_inject_poster *poster;
+
+	list_for_each_entry(poster, &inject->posters, node)
+		WRITE_ONCE(poster->posting->ask, ask);
+}
+
 /* @dev: a context of it has come. May sleep. */
 void weft_inject_watch(struct weft_dev *dev, struct weft_inject_poster *poster)
 {
 	mutex_lock(&inject_lock);
 	list_add_tail(&poster->node, &dev->inject.posters);
-	WRITE_ONCE(poster->posting->ask, inject_has_posts(inject_table(&dev->inject)));
+	WRITE_ONCE(poster->posting->ask, inject_asks(&dev->inject));
 	mutex_unlock(&inject_lock);
 }
 
@@ -69,12 +84,9 @@ static struct weft_inject_table *inject_replace(struct weft_dev *dev,
 {
 	struct weft_inject *inject = &dev->inject;
 	struct weft_inject_table *old = inject_table(inject);
-	bool posts = inject_has_posts(table);
-	struct weft_inject_poster *poster;
 
 	rcu_assign_pointer(inject->table, table);
-	list_for_each_entry(poster, &inject->posters, node)
-		WRITE_ONCE(poster->posting->ask, posts);
+	inject_tell_posters(inject);
 	if (table && !old)
 		list_add_tail(&inject->node, &inject_devices);
 	else if (old && !table)
@@ -317,6 +329,26 @@ void weft_inject_port_down(struct weft_dev *dev, bool down)
 		static_branch_dec(&weft_inject_key);
 }
 
+/*
+ * Remember whether the device has failed because of a command: then its verbs and posts fail. Under
+ * RTNL, or the last use of @dev. May sleep.
+ */
+void weft_inject_die(struct weft_dev *dev, bool dead)
+{
+	struct weft_inject *inject = &dev->inject;
+
+	if (inject->dead == dead)
+		return;
+	mutex_lock(&inject_lock);
+	WRITE_ONCE(inject->dead, dead);
+	inject_tell_posters(inject);
+	mutex_unlock(&inject_lock);
+	if (dead)
+		static_branch_inc(&weft_inject_key);
+	else
+		static_branch_dec(&weft_inject_key);
+}
+
 /* List all rules. The name of a device may change meanwhile, so it is not dev_name(). */
 void weft_inject_show(struct seq_file *seq)
 {
@@ -506,6 +538,10 @@ int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, s
 		.state = state,
 	};
 
+	/* what ends with the device, and a QP that is drained, must not wait for it */
+	if (READ_ONCE(to_weft_dev(ibdev)->inject.dead) &&
+	    (verb != WEFT_VERB_MODIFY_QP || state != IB_QPS_ERR))
+		return weft_refuse(ibdev, -EIO, "the device has failed");
 	return inject_fail_call(to_weft_dev(ibdev), &event);
 }
 
@@ -522,6 +558,8 @@ int weft_inject_ask(struct weft_dev *dev, enum weft_inject_verb verb, const stru
 		.process = true,
 	};
 
+	if (READ_ONCE(dev->inject.dead))
+		return weft_refuse(&dev->ibdev, -EIO, "post: the device has failed");
 	return inject_fail_call(dev, &event);
 }
 
@@ -542,6 +580,8 @@ int weft_inject_fail_post(const struct weft_dev *dev, enum weft_inject_verb verb
 
 	if (qp && weft_qp_state(qp) == IB_QPS_ERR)
 		return 0;
+	if (READ_ONCE(dev->inject.dead))
+		return -EIO;
 	rcu_read_lock();
 	rule = weft_inject_find(dev, &event);
 	if (rule)

@@ -283,6 +283,7 @@ struct weft_inject {
 	u32			number;		/* of the last rule; under that lock */
 	bool			allowed;	/* users may have rules */
 	bool			port_down;	/* although the net device is up; under RTNL */
+	bool			dead;		/* the device has failed by a command; under RTNL */
 	struct weft_inject_flap	flap;
 	struct list_head	node;		/* of the devices; under that lock */
 	struct list_head	posters;	/* struct weft_inject_poster; under that lock */
@@ -291,12 +292,18 @@ struct weft_inject {
 	struct hrtimer		timer;		/* expires when the first of @held is due */
 };
 
-/* Counts the rules of all devices, and the ports that are down because of a command. */
+/* Counts the rules of all devices, and the ports and devices that are down by a command. */
 DECLARE_STATIC_KEY_FALSE(weft_inject_key);
 
 static __always_inline bool weft_inject_is_on(void)
 {
 	return static_branch_unlikely(&weft_inject_key);
+}
+
+/* Does no packet arrive or leave? */
+static inline bool weft_inject_is_silent(const struct weft_inject *inject)
+{
+	return READ_ONCE(inject->port_down) || READ_ONCE(inject->dead);
 }
 
 const char *weft_inject_unfit(const struct weft_dev *dev, const struct weft_inject_rule *rule);
@@ -307,6 +314,7 @@ int weft_inject_remove_own(struct weft_dev *dev, const struct weft_owner *who, u
 ssize_t weft_inject_show_own(struct weft_dev *dev, const struct weft_owner *who, char *buf,
 			     size_t size);
 void weft_inject_port_down(struct weft_dev *dev, bool down);
+void weft_inject_die(struct weft_dev *dev, bool dead);
 void weft_inject_show(struct seq_file *seq);
 struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
 					  const struct weft_inject_event *event);

@@ -14,6 +14,7 @@
 #include <linux/string.h>
 #include <net/ipv6.h>
 
+#include "compat/port_event.h"
 #include "wire/aeth.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
@@ -163,13 +164,14 @@ static const struct inject_field {
 static const struct inject_name inject_qp_events[] = {
 	EVENT(QP_FATAL), EVENT(QP_REQ_ERR), EVENT(QP_ACCESS_ERR), EVENT(COMM_EST),
 	EVENT(SQ_DRAINED), EVENT(PATH_MIG), EVENT(PATH_MIG_ERR), EVENT(QP_LAST_WQE_REACHED),
-	EVENT(CQ_ERR), EVENT(SRQ_ERR), EVENT(SRQ_LIMIT_REACHED), { }
+	EVENT(CQ_ERR), EVENT(SRQ_ERR), EVENT(SRQ_LIMIT_REACHED), EVENT(WQ_FATAL), { }
 };
 
 /* Without IB_EVENT_GID_CHANGE: the core keeps it for itself if a driver raises it. */
 static const struct inject_name inject_port_events[] = {
 	EVENT(DEVICE_FATAL), EVENT(PORT_ACTIVE), EVENT(PORT_ERR), EVENT(LID_CHANGE),
-	EVENT(PKEY_CHANGE), EVENT(SM_CHANGE), EVENT(CLIENT_REREGISTER), { }
+	EVENT(PKEY_CHANGE), EVENT(SM_CHANGE), EVENT(CLIENT_REREGISTER),
+	{ "DEVICE_SPEED_CHANGE", COMPAT_EVENT_SPEED_CHANGE }, { }
 };
 
 static bool inject_lookup(const struct inject_name *names, const char *name, u32 *value)
@@ -184,7 +186,7 @@ static bool inject_lookup(const struct inject_name *names, const char *name, u32
 
 /*
  * The enum ib_event_type of a name, and whether it is about a QP or a queue of it; -ENOENT: there
- * is none.
+ * is none; -EOPNOTSUPP: this kernel has none.
  */
 int weft_inject_event_type(const char *name, bool *of_qp)
 {

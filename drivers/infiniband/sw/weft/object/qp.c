@@ -105,12 +105,17 @@ void weft_qp_event(struct weft_qp *qp, enum ib_event_type type)
 	weft_events_raise(&qp->events, type);
 }
 
-/* Those of the QP, its send CQ or its SRQ, whichever the event is about; NULL: there is none. */
+/*
+ * Those of the QP, its send CQ or its SRQ, or of the WQ that it is, whichever the event is about;
+ * NULL: there is none.
+ */
 static struct weft_events *qp_events_of(struct weft_qp *qp, enum ib_event_type type)
 {
 	switch (type) {
 	case IB_EVENT_CQ_ERR:
 		return qp->send_cq ? &qp->send_cq->events : NULL;
+	case IB_EVENT_WQ_FATAL:
+		return qp->wq ? &qp->events : NULL;
 	case IB_EVENT_SRQ_ERR:
 	case IB_EVENT_SRQ_LIMIT_REACHED:
 		/* an XRC target has one only while it executes a request */
@@ -136,7 +141,9 @@ int weft_qp_event_now(struct weft_qp *qp, enum ib_event_type type)
 		weft_turn_stop(&qp->send.turn);
 		events = qp_events_of(qp, type);
 		if (events)
-			weft_events_raise(events, type);
+			/* a WQ translates it */
+			weft_events_raise(events, type == IB_EVENT_WQ_FATAL ? IB_EVENT_QP_FATAL :
+									      type);
 		weft_turn_resume(&qp->send.turn);
 		ret = events ? 0 : -ENOENT;
 	}

@@ -46,6 +46,7 @@ struct weft_qp {
 	bool			kernel;		/* its consumer is in the kernel */
 	bool			sig_all;
 	u8			loopback;	/* enum weft_qp_loopback */
+	bool			wq;		/* the receive half of a WQ */
 	/*
 	 * enum weft_fault that has put the QP into ERR, or 0; reported in the vendor_err of
 	 * flushed work requests. Set by weft_qp_fatal(), and when the device of a process's QP

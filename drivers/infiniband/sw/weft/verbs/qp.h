@@ -13,6 +13,7 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		  struct ib_qp_init_attr *init);
 int weft_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
 void weft_qp_end(struct weft_qp *qp);
+void weft_qp_fail(struct weft_qp *qp);
 int weft_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
 int weft_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,

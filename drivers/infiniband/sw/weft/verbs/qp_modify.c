@@ -584,6 +584,10 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 				     unsupported);
 	if (qp->rss)
 		return modify_refuse(qp, -EOPNOTSUPP, "an RSS QP has no states");
+	/* a kernel consumer that keeps its QPs may reset them, as it does after a driver's reset */
+	if (READ_ONCE(qp->fault) == WEFT_FAULT_REMOVED && !qp->kernel &&
+	    !(mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR))
+		return modify_refuse(qp, -EIO, "the device has failed since the QP was made");
 	ret = weft_inject_qp_verb(ibqp, WEFT_VERB_MODIFY_QP,
 				  mask & IB_QP_STATE ? attr->qp_state : IB_QPS_ERR + 1) ?:
 	      modify_read_request(qp, udata, attr, &mask, &change) ?:
@@ -599,17 +603,14 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 WEFT_EXPORT_FOR_TEST(weft_modify_qp);
 
 /*
- * When the device is removed: move the QP of a process to ERR and complete its outstanding work
- * requests with FATAL_ERR. A QP in RESET, which is also the state of a destroyed one, has nothing
- * outstanding. A kernel QP stays as it is, because the core tells its consumer. May sleep.
+ * Move the QP to ERR and complete its outstanding work requests with FATAL_ERR. A QP in RESET,
+ * which is also the state of a destroyed one, has nothing outstanding. May sleep.
  */
-void weft_qp_end(struct weft_qp *qp)
+static void qp_end(struct weft_qp *qp)
 {
 	const struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	struct qp_change change = {};
 
-	if (qp->kernel)
-		return;
 	mutex_lock(&qp->modify_lock);
 	if (weft_qp_state(qp) != IB_QPS_RESET) {
 		WRITE_ONCE(qp->fault, WEFT_FAULT_REMOVED);
@@ -619,4 +620,24 @@ void weft_qp_end(struct weft_qp *qp)
 	flush_work(&qp->recv.turn.work);
 	flush_work(&qp->send.turn.work);
 }
+
+/*
+ * When the device is removed. A kernel QP stays as it is, because the core tells its consumer. May
+ * sleep.
+ */
+void weft_qp_end(struct weft_qp *qp)
+{
+	if (!qp->kernel)
+		qp_end(qp);
+}
 WEFT_EXPORT_FOR_TEST(weft_qp_end);
+
+/*
+ * When the device has failed. The QPs of the MAD layer stay as they are, because it makes them once
+ * for each device. May sleep.
+ */
+void weft_qp_fail(struct weft_qp *qp)
+{
+	if (qp->type != IB_QPT_GSI && qp->type != IB_QPT_SMI)
+		qp_end(qp);
+}

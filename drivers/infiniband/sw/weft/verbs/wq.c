@@ -117,6 +117,7 @@ struct ib_wq *weft_create_wq(struct ib_pd *pd, struct ib_wq_init_attr *attr,
 		kfree(wq);
 		return ERR_PTR(ret);
 	}
+	wq->half.qp->wq = true;
 	wq->ibwq.wq_num = wq->half.qp->qpn;
 	wq->ibwq.state = IB_WQS_RESET;
 	attr->max_wr = init.cap.max_recv_wr;
