@@ -80,6 +80,8 @@ static const struct inject_bad_row inject_bad_rows[] = {
 	{ "request jitter=1ms", 8, "not for this kind of rule" },
 	{ "packet message=0 drop", 7, "messages are counted from 1 on" },
 	{ "packet dir=out message=2 drop", 29, "messages are counted where they arrive" },
+	{ "packet path=other drop", 7, "no such path" },
+	{ "request path=armed delay=1ms", 8, "not for this kind of rule" },
 	{ "packet truncate=-1", 7, "not a number" },
 	{ "packet hold drop", 12, "a second action" },
 	{ "packet cq-overrun", 7, "not for this kind of rule" },

@@ -17,7 +17,7 @@ static const char *const matches[] = {
 static const char *const packet_words[] = {
 	"opcode=send", "opcode=write", "opcode=ack", "opcode=read", "opcode=send-imm", "psn=0-0x7fffff",
 	"position=first", "position=last", "position=only", "attempt=first", "attempt=retry",
-	"peer=10.9.0.1", "peer=fd00:9::1", "dir=in", "dir=out",
+	"peer=10.9.0.1", "peer=fd00:9::1", "dir=in", "dir=out", "path=armed",
 };
 
 static const char *const packet_actions[] = {

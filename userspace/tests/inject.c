@@ -572,7 +572,7 @@ static void random_texts(void)
 		"cq-overrun", "CQ_ERR", "cq", "cqn=", "lose-event", "ce", "alloc", "name=",
 		"bad-icrc", "nak=", "duplicate", "cnp", "fecn:1", "pkey:", "dest-qp:",
 		"create_wq", "late=", "jitter=", "rate=", "1mbit", "reorder", "message=",
-		"flap 1ms", "receive",
+		"flap 1ms", "receive", "path=armed",
 	};
 	const char *seed = getenv("WEFT_SEED");
 	unsigned int state = seed && *seed ? atoi(seed) : (unsigned int)time(NULL);

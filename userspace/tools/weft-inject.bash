@@ -20,7 +20,7 @@ _weft_inject()
 		case ${COMP_WORDS[3]} in
 		request) words="$words qp= service= opcode= bytes= message= complete= vendor_err= cq-overrun delay= late=" ;;
 		receive) words="$words qp= service= bytes= complete= vendor_err=" ;;
-		packet)	words="$words qp= service= opcode= bytes= psn= message= position= attempt= peer= dir= drop duplicate delay= jitter= rate= reorder hold
+		packet)	words="$words qp= service= opcode= bytes= psn= message= position= attempt= peer= path=armed dir= drop duplicate delay= jitter= rate= reorder hold
 			bad-icrc bad-data ce cnp truncate= set= nak= rnr=" ;;
 		verb)	words="$words qp= service= verb= state= fail=" ;;
 		cq)	words="$words cqn= lose-event" ;;

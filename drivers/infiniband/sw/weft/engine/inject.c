@@ -481,6 +481,7 @@ bool weft_inject_packet(struct weft_pkt *pkt)
 		.segment = op->segment,
 	};
 	struct weft_inject_rule *rule;
+		.armed = weft_qp_is_armed(pkt->qp) && !pkt->hdr.migreq,
 
 	if (weft_inject_is_silent(&pkt->dev->inject)) {
 		inject_drop(pkt, WEFT_STAT_RX_INJECTED);

@@ -35,6 +35,7 @@ static enum weft_inject_action inject_look(const struct weft_tx_batch *batch,
 		.peer = &batch->av->dgid,
 		.segment = op->segment,
 		.again = inject_is_again(batch, hdr->psn),
+		.armed = weft_qp_is_armed(batch->qp),
 	};
 	enum weft_inject_action action = WEFT_INJECT_NO_ACTION;
 	const struct weft_inject_rule *rule;

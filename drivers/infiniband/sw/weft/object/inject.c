@@ -463,6 +463,8 @@ static bool inject_matches(const struct weft_inject_rule *rule,
 		return false;
 	if (fields & WEFT_MATCH_ATTEMPT && rule->again != event->again)
 		return false;
+	if (fields & WEFT_MATCH_ARMED && !event->armed)
+		return false;
 	if (fields & WEFT_MATCH_PEER && memcmp(&rule->peer, event->peer, sizeof(rule->peer)))
 		return false;
 	if (fields & WEFT_MATCH_TIME && !inject_is_time(rule))

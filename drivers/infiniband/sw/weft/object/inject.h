@@ -132,6 +132,7 @@ enum weft_inject_match {
 	WEFT_MATCH_CQ		= BIT(13),
 	WEFT_MATCH_ALLOC	= BIT(14),
 	WEFT_MATCH_MESSAGE	= BIT(15),
+	WEFT_MATCH_ARMED	= BIT(16),
 };
 
 /* A field of the headers that a rule changes. */
@@ -194,6 +195,8 @@ struct weft_inject_event {
 	u8			segment;	/* enum weft_segment */
 	bool			again;		/* the packet was sent before */
 	u8			verb;
+	/* it takes the path of a QP that can leave it for its alternate path */
+	bool			armed;
 	u8			state;		/* modify_qp: the state asked for */
 	u8			alloc;		/* enum weft_inject_alloc */
 	bool			process;	/* a post: of the current process */
@@ -211,7 +214,7 @@ struct weft_inject_rule {
 	struct weft_owner	who;
 	u8			place;		/* enum weft_inject_place */
 	u8			action;		/* enum weft_inject_action */
-	u16			fields;		/* enum weft_inject_match */
+	u32			fields;		/* enum weft_inject_match */
 	u32			qpn;
 	u32			cqn;
 	struct weft_inject_owner owner;

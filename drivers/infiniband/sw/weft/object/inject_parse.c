@@ -33,7 +33,7 @@ struct inject_key {
 	const char	*name;
 	u8		places;		/* bit per enum weft_inject_place */
 	u8		action;		/* enum weft_inject_action that the key asks for */
-	u16		field;		/* enum weft_inject_match that it sets */
+	u32		field;		/* enum weft_inject_match that it sets */
 	bool		bare;		/* it has no value */
 	/* returns NULL, or what is wrong with @value */
 	const char	*(*read)(struct weft_inject_rule *rule, const char *value);
@@ -455,6 +455,12 @@ static const char *read_attempt(struct weft_inject_rule *rule, const char *value
 	return wrong;
 }
 
+/* There is one that has a name. */
+static const char *read_path(struct weft_inject_rule *rule, const char *value)
+{
+	return strcmp(value, "armed") ? "no such path" : NULL;
+}
+
 static const char *read_verb(struct weft_inject_rule *rule, const char *value)
 {
 	return read_u8_name(inject_verbs, value, &rule->verb, "no such verb");
@@ -556,6 +562,7 @@ static const struct inject_key inject_keys[] = {
 	{ "message", ON_QP, .field = WEFT_MATCH_MESSAGE, .read = read_message },
 	{ "position", ON_PACKET, .field = WEFT_MATCH_SEGMENT, .read = read_position },
 	{ "attempt", ON_PACKET, .field = WEFT_MATCH_ATTEMPT, .read = read_attempt },
+	{ "path", ON_PACKET, .field = WEFT_MATCH_ARMED, .read = read_path },
 	{ "dir", ON_PACKET, .read = read_direction },
 	{ "peer", ON_PACKET, .field = WEFT_MATCH_PEER, .read = read_peer },
 	{ "after", ON_ALL, .field = WEFT_MATCH_TIME, .read = read_after },

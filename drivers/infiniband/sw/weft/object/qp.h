@@ -163,6 +163,12 @@ static inline bool weft_qp_has_migrated(const struct weft_qp *qp)
 	return READ_ONCE(qp->migration.state) == IB_MIG_MIGRATED;
 }
 
+/* It would leave its path for the alternate one if that failed. */
+static inline bool weft_qp_is_armed(const struct weft_qp *qp)
+{
+	return READ_ONCE(qp->migration.state) == IB_MIG_ARMED;
+}
+
 static inline void weft_qp_hold(struct weft_qp *qp)
 {
 	refcount_inc(&qp->refs);
