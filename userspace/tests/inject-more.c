@@ -472,3 +472,49 @@ void waiting_figures(void)
 	CHECK(system("grep -q 'SRQ is dry' /tmp/inject-why"));
 	unmake(&c);
 }
+
+/* weft-why names the rule that made a request or a receive fail, or that acted on packets */
+void named_rules(void)
+{
+	int wire;
+
+	for (wire = 0; wire < 2; wire++) {
+		force_packets(wire);
+		make_pair(&a, &b, CONF(.timeout = 12, .retry = 1));
+		rule("request qp=%u complete=GENERAL_ERR", a.qp->qp_num);
+		post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+		expect_wc(a.scq, 1, IBV_WC_GENERAL_ERR);
+		/* also when it has been removed */
+		rule("clear");
+		why_says(&a, "rule [0-9]+ of weft-inject for weft[_a-z0-9]* "
+			     "\\(request qp=[0-9]+ complete=GENERAL_ERR\\) made it fail, as if: ");
+		unmake_both();
+
+		force_packets(wire);
+		make_pair(&a, &b, CONF());
+		rule("receive qp=%u complete=LOC_LEN_ERR", b.qp->qp_num);
+		post_recv(&b, 2, 0, 100);
+		post(&a, swr(&a, 2, IBV_WR_SEND, 0, 100));
+		expect_wc(a.scq, 2, IBV_WC_REM_INV_REQ_ERR);
+		why_says(&b, "\\(receive qp=[0-9]+ complete=LOC_LEN_ERR\\) made it fail, as if: ");
+		/* the requester sees what the other end has recorded */
+		why_says(&a, "\\(receive qp=[0-9]+ complete=LOC_LEN_ERR\\) made it fail, as if: ");
+		unmake_both();
+	}
+	/* the responder's rule, which only its packets have met */
+	force_packets(true);
+	make_pair(&a, &b, CONF(.timeout = 12, .retry = 1));
+	rule("packet qp=%u drop", b.qp->qp_num);
+	post(&a, at(swr(&a, 3, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
+	expect_wc(a.scq, 3, IBV_WC_RETRY_EXC_ERR);
+	why_says(&a, "injected: .*\\(packet qp=[0-9]+ drop\\) has acted on packets of QP 0x");
+	unmake_both();
+	/* a failure that no rule has to do with */
+	make_pair(&a, &b, CONF());
+	rule("packet qp=0 drop");
+	post(&a, at_key(swr(&a, 4, IBV_WR_RDMA_WRITE, 0, 100), 1, 0));
+	expect_wc(a.scq, 4, IBV_WC_REM_ACCESS_ERR);
+	why_says(&a, "failed with REM_ACCESS_ERR");
+	CHECK(system("grep -q weft-inject /tmp/inject-why"));
+	unmake_both();
+}

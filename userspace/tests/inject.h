@@ -67,5 +67,6 @@ void slow_links(void);
 void messages(void);
 void port_flaps(void);
 void waiting_figures(void);
+void named_rules(void);
 
 #endif /* TESTS_INJECT_H */

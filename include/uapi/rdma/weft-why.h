@@ -248,7 +248,8 @@ enum weft_why_flags {
  * @flags: enum weft_why_flags
  * @dgid: destination address of a connected QP
  * @comm: name of the process
- * @text: VERB: the rule; STRICT: what was done
+ * @text: VERB: the rule; STRICT: what was done; REQUEST and REFUSAL: "DEVICE NUMBER[: RULE]", the
+ *	injection rule that made it fail, or that has acted on packets; or nothing
  */
 struct weft_why_record {
 	__aligned_u64	seq;

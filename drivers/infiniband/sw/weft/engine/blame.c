@@ -184,6 +184,50 @@ static enum weft_fault blame_nak(struct weft_qp *qp, enum weft_fault fault)
 	return detail;
 }
 
+static void blame_name(struct weft_why_entry *entry, const struct weft_qp *qp, u32 rule)
+{
+	weft_inject_name(qp->dev, rule, entry->record.text, sizeof(entry->record.text));
+}
+
+/* Name the rule, if one has acted on packets of the QP or of its peer. */
+static void blame_rule(struct weft_why_entry *entry, struct weft_qp *qp)
+{
+	u32 rule = READ_ONCE(qp->seen.rule);
+	struct weft_qp *peer;
+
+	if (rule) {
+		blame_name(entry, qp, rule);
+		return;
+	}
+	peer = blame_peer(qp);
+	if (!peer)
+		return;
+	rule = READ_ONCE(peer->seen.rule);
+	/* as in blame_silence() */
+	rcu_read_lock();
+	if (rule && weft_qp_state(peer) != IB_QPS_RESET &&
+	    weft_owner_is_same(&qp->maker, &peer->maker))
+		blame_name(entry, peer, rule);
+	rcu_read_unlock();
+	weft_qp_put(peer);
+}
+
+/* Can what a rule does to packets be why a request fails? */
+static bool blame_is_of_packets(enum weft_fault fault)
+{
+	switch (fault) {
+	case WEFT_FAULT_RETRY:
+	case WEFT_FAULT_RNR_RETRY:
+	case WEFT_FAULT_NAK_REQUEST:
+	case WEFT_FAULT_NAK_ACCESS:
+	case WEFT_FAULT_NAK_OPERATION:
+	case WEFT_FAULT_BAD_RESPONSE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static enum weft_fault blame_find(struct weft_why_entry *entry, struct weft_qp *qp,
 				  const struct weft_slot *slot, enum weft_fault fault)
 {
@@ -232,8 +276,12 @@ enum weft_fault weft_blame_request(struct weft_qp *qp, const struct weft_slot *s
 	};
 
 	weft_assert_turn(&qp->send.turn);
+	if (weft_inject_is_on() && !slot->status && blame_is_of_packets(fault))
+		blame_rule(&entry, qp);
 	/* there is no other cause than the rule */
-	if (!slot->status)
+	if (slot->status)
+		blame_name(&entry, qp, slot->rule);
+	else
 		fault = blame_find(&entry, qp, slot, fault);
 	entry.record.fault = fault;
 	weft_why_failure(qp, &entry);
@@ -278,6 +326,8 @@ static enum weft_fault blame_refused_memory(struct weft_why_entry *entry, struct
 enum weft_fault weft_blame_refusal(struct weft_qp *qp, enum weft_fault fault)
 {
 	struct weft_refused *refused = &qp->recv.refused;
+	bool injected = fault == WEFT_FAULT_INJECTED;
+	u32 rule = injected ? qp->recv.injected.rule : READ_ONCE(qp->seen.rule);
 	struct weft_why_entry entry = {
 		.record = {
 			.kind = WEFT_WHY_REFUSAL,
@@ -290,12 +340,12 @@ enum weft_fault weft_blame_refusal(struct weft_qp *qp, enum weft_fault fault)
 	};
 
 	weft_assert_turn(&qp->recv.turn);
-	if (fault == WEFT_FAULT_INJECTED) {
-		entry.record.fault = qp->recv.injected.fault;
+	entry.record.fault = injected ? qp->recv.injected.fault :
+					blame_refused_memory(&entry, qp, fault);
+	if (injected)
 		entry.record.flags = WEFT_WHY_INJECTED;
-	} else {
-		entry.record.fault = blame_refused_memory(&entry, qp, fault);
-	}
+	if (rule)
+		blame_name(&entry, qp, rule);
 	*refused = (struct weft_refused){ .rule = fault, .detail = entry.record.fault };
 	weft_why_failure(qp, &entry);
 	return entry.record.fault;

@@ -74,6 +74,7 @@ bool weft_inject_request(struct weft_qp *qp, struct weft_slot *slot)
 	if (action == WEFT_INJECT_COMPLETE) {
 		slot->status = rule->status;
 		slot->fault = rule->vendor_err ?: inject_fault(rule->status);
+		slot->rule = rule->number;
 	} else if (action == WEFT_INJECT_DELAY_IT) {
 		weft_pace_delay(&qp->send, rule->delay);
 	} else if (action == WEFT_INJECT_LATE) {
@@ -117,6 +118,7 @@ enum weft_fault weft_inject_receive(struct weft_qp *qp)
 		recv->injected = (struct weft_injected){
 			.status = rule->status,
 			.fault = rule->vendor_err ?: inject_receive_fault(rule->status),
+			.rule = rule->number,
 		};
 	rcu_read_unlock();
 	return rule ? WEFT_FAULT_INJECTED : WEFT_FAULT_NONE;
@@ -479,9 +481,9 @@ bool weft_inject_packet(struct weft_pkt *pkt)
 		.psn = pkt->hdr.psn,
 		.peer = &pkt->sgid,
 		.segment = op->segment,
+		.armed = weft_qp_is_armed(pkt->qp) && !pkt->hdr.migreq,
 	};
 	struct weft_inject_rule *rule;
-		.armed = weft_qp_is_armed(pkt->qp) && !pkt->hdr.migreq,
 
 	if (weft_inject_is_silent(&pkt->dev->inject)) {
 		inject_drop(pkt, WEFT_STAT_RX_INJECTED);
@@ -493,7 +495,10 @@ bool weft_inject_packet(struct weft_pkt *pkt)
 	event.again = inject_was_seen(&pkt->qp->seen, pkt);
 	event.message = inject_message(&pkt->qp->seen, pkt);
 	rule = weft_inject_find(pkt->dev, &event);
-	return rule && inject_act(pkt, rule);
+	if (!rule)
+		return false;
+	WRITE_ONCE(pkt->qp->seen.rule, rule->number);
+	return inject_act(pkt, rule);
 }
 
 /* Prepare a new device. */

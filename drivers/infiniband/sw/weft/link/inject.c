@@ -44,8 +44,10 @@ static enum weft_inject_action inject_look(const struct weft_tx_batch *batch,
 		return WEFT_INJECT_DROP;
 	rcu_read_lock();
 	rule = weft_inject_find(batch->qp->dev, &event);
-	if (rule)
+	if (rule) {
 		action = rule->action;
+		WRITE_ONCE(batch->qp->seen.rule, rule->number);
+	}
 	rcu_read_unlock();
 	return action;
 }

@@ -513,6 +513,23 @@ struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
 	return NULL;
 }
 
+/* Put the rule @number into words: device, number, and text unless it is gone. Context: any. */
+void weft_inject_name(const struct weft_dev *dev, u32 number, char *text, size_t size)
+{
+	const struct weft_inject_rule *rule = NULL;
+	const struct weft_inject_table *table;
+	u32 i;
+
+	rcu_read_lock();
+	table = rcu_dereference(dev->inject.table);
+	for (i = 0; table && i < table->num; i++)
+		if (table->rules[i]->number == number)
+			rule = table->rules[i];
+	scnprintf(text, size, "%s %u%s%s", dev->ibdev.name, number, rule ? ": " : "",
+		  rule ? rule->text : "");
+	rcu_read_unlock();
+}
+
 static int inject_fail_call(struct weft_dev *dev, const struct weft_inject_event *event)
 {
 	const struct weft_inject_rule *rule;

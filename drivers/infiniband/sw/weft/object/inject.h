@@ -179,6 +179,7 @@ struct weft_inject_seen {
 	bool	known[2];
 	u32	messages;		/* that have begun to arrive */
 	u32	begin;			/* the PSN of the first packet of the last of them */
+	u32	rule;			/* number of the last rule that has acted on one, or 0 */
 };
 
 /* Something that rules are searched for. */
@@ -194,9 +195,9 @@ struct weft_inject_event {
 	const union ib_gid	*peer;		/* the address that the packet is from, or to */
 	u8			segment;	/* enum weft_segment */
 	bool			again;		/* the packet was sent before */
-	u8			verb;
 	/* it takes the path of a QP that can leave it for its alternate path */
 	bool			armed;
+	u8			verb;
 	u8			state;		/* modify_qp: the state asked for */
 	u8			alloc;		/* enum weft_inject_alloc */
 	bool			process;	/* a post: of the current process */
@@ -321,6 +322,7 @@ void weft_inject_die(struct weft_dev *dev, bool dead);
 void weft_inject_show(struct seq_file *seq);
 struct weft_inject_rule *weft_inject_find(const struct weft_dev *dev,
 					  const struct weft_inject_event *event);
+void weft_inject_name(const struct weft_dev *dev, u32 number, char *text, size_t size);
 bool weft_inject_fires(struct weft_inject_rule *rule);
 void weft_inject_own(struct weft_inject_owner *owner);
 int weft_inject_fail_verb(struct ib_device *ibdev, enum weft_inject_verb verb, struct ib_qp *ibqp,

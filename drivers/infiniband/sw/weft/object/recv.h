@@ -86,6 +86,7 @@ struct weft_refused {
 struct weft_injected {
 	u8	status;		/* enum ib_wc_status */
 	u8	fault;		/* enum weft_fault */
+	u32	rule;		/* its number */
 };
 
 /*

@@ -43,6 +43,7 @@ struct weft_slot {
 	u8			status;
 	u8			fault;		/* the request fails after those before it */
 	bool			late;		/* an injection rule says so of its completion */
+	u32			rule;		/* number of the injection rule, with @status */
 	u32			sum;		/* strict mode: checksum of its memory */
 	/* the weft_strict.generation in which @sum was made; 0: it was not */
 	u32			sum_of;
