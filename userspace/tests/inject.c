@@ -732,5 +732,7 @@ TESTS(
 	TEST(waiting_figures), TEST(refused_cnps), TEST(received_statuses),
 	TEST(unreliable_receives), TEST(matched_receives), TEST(srq_receives), TEST(xrc_receives),
 	TEST(refused_receives), TEST(device_fatal), TEST(refused_fatals),
-	TEST(wq_fatal_event), TEST(speed_event), TEST(named_rules)
+	TEST(wq_fatal_event), TEST(speed_event), TEST(named_rules),
+	TEST(refused_xrc_posts), TEST(refused_tag_posts), TEST(refused_imported_posts),
+	TEST(refused_forked_posts), TEST(removed_posts)
 )

@@ -2,7 +2,7 @@
 /*
  * Injection rules: inject.c has the cases, inject-packets.c those about packets, inject-matches.c
  * those about what matches, inject-receive.c those about receives, inject-device.c those about the
- * device, inject-random.c rules without a purpose, and inject-more.c others.
+ * device, inject-posts.c those about posts, inject-random.c rules without a purpose, and inject-more.c others.
  */
 #ifndef TESTS_INJECT_H
 #define TESTS_INJECT_H
@@ -54,6 +54,12 @@ void device_fatal(void);
 void refused_fatals(void);
 void wq_fatal_event(void);
 void speed_event(void);
+
+void refused_xrc_posts(void);
+void refused_tag_posts(void);
+void refused_imported_posts(void);
+void refused_forked_posts(void);
+void removed_posts(void);
 
 void rarer_verbs(void);
 void raw_verbs(void);
