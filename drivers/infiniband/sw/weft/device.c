@@ -331,7 +331,13 @@ static void port_flaps(struct work_struct *work)
 	rtnl_unlock();
 }
 
-/* The device fails, or comes back; the port follows. Returns 0; -EALREADY: it is so. */
+/* From when a device fails until its QPs are in ERR, so that it cannot recover meanwhile. */
+static DEFINE_MUTEX(device_fail_mutex);
+
+/*
+ * The device fails, or comes back; the port follows. Returns 0; -EALREADY: it is so. The caller holds
+ * device_fail_mutex.
+ */
 static int device_die(struct weft_dev *dev, bool dead)
 {
 	int ret = -EALREADY;
@@ -349,6 +355,17 @@ static int device_die(struct weft_dev *dev, bool dead)
 	return ret;
 }
 
+static void device_fail_qps(struct weft_dev *dev)
+{
+	unsigned long index = 0;
+	struct weft_qp *qp;
+
+	while ((qp = weft_qp_next(dev->id, &index))) {
+		weft_qp_fail(qp);
+		weft_qp_put(qp);
+	}
+}
+
 /*
  * The device fails as one with an internal error: its port is down, IBV_EVENT_DEVICE_FATAL is
  * raised, all QPs are in ERR, and verbs and posts fail with EIO. Returns 0; -EALREADY: it has
@@ -359,18 +376,16 @@ int weft_device_fatal(struct weft_dev *dev)
 	struct ib_event event = {
 		.device = &dev->ibdev, .element.port_num = 1, .event = IB_EVENT_DEVICE_FATAL,
 	};
-	int ret = device_die(dev, true);
-	unsigned long index = 0;
-	struct weft_qp *qp;
+	int ret;
 
-	if (ret)
-		return ret;
-	ib_dispatch_event(&event);
-	while ((qp = weft_qp_next(dev->id, &index))) {
-		weft_qp_fail(qp);
-		weft_qp_put(qp);
+	mutex_lock(&device_fail_mutex);
+	ret = device_die(dev, true);
+	if (!ret) {
+		ib_dispatch_event(&event);
+		device_fail_qps(dev);
 	}
-	return 0;
+	mutex_unlock(&device_fail_mutex);
+	return ret;
 }
 
 /*
@@ -379,7 +394,12 @@ int weft_device_fatal(struct weft_dev *dev)
  */
 int weft_device_recover(struct weft_dev *dev)
 {
-	return device_die(dev, false);
+	int ret;
+
+	mutex_lock(&device_fail_mutex);
+	ret = device_die(dev, false);
+	mutex_unlock(&device_fail_mutex);
+	return ret;
 }
 
 /*

@@ -179,19 +179,23 @@ int weft_hca_set_peers(struct weft_dev *dev, const struct weft_underlay_addrs *p
 }
 
 /*
- * Take the link down as a disabled port does, or let it train again: then the subnet manager brings
- * the port to ACTIVE. The caller holds RTNL.
+ * Take the link down as a disabled port does, or let it train again unless management had disabled
+ * it before: then the subnet manager brings the port to ACTIVE. The caller holds RTNL.
  */
 void weft_hca_disable(struct weft_dev *dev, bool disable)
 {
 	struct weft_ibport *port = &dev->hca->port;
 	unsigned long flags;
-	u32 events;
+	u32 events = 0;
 
 	ASSERT_RTNL();
+	if (disable)
+		dev->hca->disabled = weft_ibport_is_disabled(port);
 	spin_lock_irqsave(&port->lock, flags);
-	events = disable ? weft_ibport_move(port, IB_PORT_PHYS_STATE_DISABLED, IB_PORT_DOWN) :
-			   weft_ibport_retrain(port, IB_PORT_PHYS_STATE_POLLING);
+	if (disable)
+		events = weft_ibport_move(port, IB_PORT_PHYS_STATE_DISABLED, IB_PORT_DOWN);
+	else if (!dev->hca->disabled)
+		events = weft_ibport_retrain(port, IB_PORT_PHYS_STATE_POLLING);
 	spin_unlock_irqrestore(&port->lock, flags);
 	weft_ibport_event(port, events);
 }

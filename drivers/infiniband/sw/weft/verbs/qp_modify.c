@@ -528,13 +528,28 @@ static int modify_prepare(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 	return packets ? weft_inflight_prepare(&change->inflight, qp, sq->entries) : 0;
 }
 
+/*
+ * weft_qp_fail() takes each QP to ERR under the same lock. A kernel consumer that keeps its QPs may
+ * reset them, as it does after a driver's reset.
+ */
+static int modify_check_device(const struct weft_qp *qp, const struct ib_qp_attr *attr, int mask)
+{
+	if (mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR)
+		return 0;
+	if (READ_ONCE(qp->dev->inject.dead))
+		return modify_refuse(qp, -EIO, "the device has failed");
+	return qp->fault == WEFT_FAULT_REMOVED && !qp->kernel ?
+	       modify_refuse(qp, -EIO, "the device has failed since the QP was made") : 0;
+}
+
 static int modify_locked(struct weft_qp *qp, struct ib_qp_attr *attr, int mask,
 			 struct qp_change *change)
 {
 	int ret;
 
 	mutex_lock(&qp->modify_lock);
-	ret = modify_prepare(qp, attr, mask, change) ?: modify_stopped(qp, attr, mask, change);
+	ret = modify_check_device(qp, attr, mask) ?:
+	      modify_prepare(qp, attr, mask, change) ?: modify_stopped(qp, attr, mask, change);
 	weft_inflight_free(&change->inflight);
 	if (!ret && mask & IB_QP_CAP)
 		attr->cap = qp->cap;
@@ -584,10 +599,6 @@ int weft_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 				     unsupported);
 	if (qp->rss)
 		return modify_refuse(qp, -EOPNOTSUPP, "an RSS QP has no states");
-	/* a kernel consumer that keeps its QPs may reset them, as it does after a driver's reset */
-	if (READ_ONCE(qp->fault) == WEFT_FAULT_REMOVED && !qp->kernel &&
-	    !(mask & IB_QP_STATE && attr->qp_state == IB_QPS_ERR))
-		return modify_refuse(qp, -EIO, "the device has failed since the QP was made");
 	ret = weft_inject_qp_verb(ibqp, WEFT_VERB_MODIFY_QP,
 				  mask & IB_QP_STATE ? attr->qp_state : IB_QPS_ERR + 1) ?:
 	      modify_read_request(qp, udata, attr, &mask, &change) ?:
