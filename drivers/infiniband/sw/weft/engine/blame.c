@@ -276,7 +276,7 @@ enum weft_fault weft_blame_request(struct weft_qp *qp, const struct weft_slot *s
 	};
 
 	weft_assert_turn(&qp->send.turn);
-	if (weft_inject_is_on() && !slot->status && blame_is_of_packets(fault))
+	if (!slot->status && blame_is_of_packets(fault))
 		blame_rule(&entry, qp);
 	/* there is no other cause than the rule */
 	if (slot->status)
