@@ -212,6 +212,35 @@ static void gap_map_is_careful(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
+/*
+ * The newest packet comes again, from a requester that understands gap maps, so no answer has come
+ * there: it is told of the gap at once, and again. Older packets come in a repair.
+ */
+static void gap_is_probed(struct kunit *test)
+{
+	struct fake_link *link = early_create(test);
+
+	early_deliver(link, 1, 1);
+	early_wait(link);
+	early_expect(link, WEFT_AETH_NAK, 0, 0);
+	early_repair(link, 1);
+	early_expect_map(link, 0, BIT(1), 1);
+	early_repair(link, 1);
+	early_expect_map(link, 0, BIT(1), 1);
+	early_deliver(link, 3, 1);
+	early_repair(link, 1);
+	KUNIT_EXPECT_EQ(test, link->sent[1], 3);
+	early_repair(link, 5);
+	early_expect_map(link, 0, BIT(1) | BIT(3) | BIT(5), 5);
+	early_repair(link, 0);
+	early_expect_map(link, 2, BIT(1) | BIT(3), 3);
+	early_repair(link, 2);
+	early_expect_map(link, 4, BIT(1), 1);
+	early_repair(link, 4);
+	early_expect(link, WEFT_AETH_ACK, 5, 6);
+	fake_link_expect_quiet(link);
+}
+
 /* Without room a packet that has overtaken others is dropped, and refused as IBA says. */
 static void gap_without_room(struct kunit *test)
 {
@@ -264,6 +293,7 @@ static struct kunit_case early_cases[] = {
 	KUNIT_CASE(gap_behind_gap_later),
 	KUNIT_CASE(gap_map),
 	KUNIT_CASE(gap_map_is_careful),
+	KUNIT_CASE(gap_is_probed),
 	KUNIT_CASE(gap_without_room),
 	KUNIT_CASE(error_with_early_packets),
 	KUNIT_CASE(reset_with_early_packets),

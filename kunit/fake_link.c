@@ -384,18 +384,26 @@ static void fake_make_room(struct fake_link *link, u32 half)
 	weft_turn_post(tx->turn, WEFT_EV_RUN);
 }
 
+/* When a timer expires: too early, when a probe is due, or when the ack timeout has come. */
+enum fake_expiry {
+	FAKE_EARLY,
+	FAKE_PROBE,
+	FAKE_TIMEOUT_OVER,
+};
+
 /*
- * Let a node's timer expire: in virtual time, when the engine's deadline has come, or, with @early,
- * before it: the engine starts the timer once and then only moves the deadline.
+ * Let a node's timer expire, in virtual time: the engine starts it once, and then only moves the
+ * times that it waits for.
  */
-static bool fake_expire(struct fake_node *node, bool early)
+static bool fake_expire(struct fake_node *node, enum fake_expiry expiry)
 {
 	struct weft_send *send = &node->qp->send;
 
 	if (!hrtimer_cancel(&send->retry.timer) && !node->expired)
 		return false;
 	node->expired = false;
-	if (!early)
+	send->retry.quiet = expiry == FAKE_PROBE ? -3600LL * NSEC_PER_SEC : ktime_get();
+	if (expiry == FAKE_TIMEOUT_OVER)
 		send->retry.deadline = 0;
 	weft_turn_post(&send->turn, WEFT_EV_TIMER);
 	return true;
@@ -406,7 +414,8 @@ static void fake_hurry(struct fake_link *link)
 	struct fake_node *node = &link->node[fake_random(link, FAKE_NODES)];
 
 	/* an RNR delay never ends early */
-	fake_expire(node, !node->qp->send.retry.rnr_wait && fake_random(link, 2));
+	fake_expire(node, node->qp->send.retry.rnr_wait ? FAKE_TIMEOUT_OVER :
+							  fake_random(link, FAKE_TIMEOUT_OVER + 1));
 }
 
 bool fake_link_step(struct fake_link *link)
@@ -463,7 +472,7 @@ bool fake_link_pass_time(struct fake_link *link)
 		if (fake_gap_ages(link, i))
 			return true;
 	for (i = 0; i < FAKE_NODES; i++)
-		if (fake_expire(&link->node[(first + i) % FAKE_NODES], false))
+		if (fake_expire(&link->node[(first + i) % FAKE_NODES], FAKE_TIMEOUT_OVER))
 			return true;
 	return false;
 }
@@ -516,6 +525,12 @@ bool fake_link_take(struct fake_link *link, struct weft_pkt *pkt)
 	weft_pkt_init(pkt, fake_take(link, 0), &weft_port_roce, NULL, NULL);
 	weft_pkt_decode(pkt);
 	return true;
+}
+
+void fake_link_lose(struct fake_link *link)
+{
+	KUNIT_ASSERT_FALSE(link->test, skb_queue_empty(&link->wire));
+	kfree_skb(fake_take(link, skb_queue_len(&link->wire) - 1));
 }
 
 /* ---- creation ---- */

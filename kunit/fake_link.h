@@ -48,7 +48,7 @@ struct fake_faults {
 	u32	busy;
 	/*
 	 * steps in which a timer expires although packets are under way: too early for the engine,
-	 * or else too early for the peer
+	 * in time for a probe, or too early for the peer
 	 */
 	u32	hurry;
 };
@@ -132,6 +132,9 @@ void fake_link_deliver(struct fake_node *from, struct weft_hdr *hdr,
 
 /* Take the oldest packet off the wire, and decode it; the caller frees it. False: there is none. */
 bool fake_link_take(struct fake_link *link, struct weft_pkt *pkt);
+
+/* Lose the newest packet on the wire. */
+void fake_link_lose(struct fake_link *link);
 
 /*
  * All requests are complete, and nothing can happen: expect that no packet is alive, no memory is

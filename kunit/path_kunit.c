@@ -83,6 +83,7 @@ static void path_is_forgotten(struct kunit *test)
 	send->retry.round_trip = PATH_NS;
 	send->retry.measuring = true;
 	send->retry.repair_due = 0;
+	send->retry.backoff = 3;
 	send->cc.rate = PATH_RATE;
 	send->cc.target = PATH_RATE;
 	weft_pace_limit(send, PATH_RATE, qp->mtu);
@@ -92,6 +93,7 @@ static void path_is_forgotten(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, send->retry.round_trip, 0U);
 	KUNIT_EXPECT_FALSE(test, send->retry.measuring);
 	KUNIT_EXPECT_EQ(test, ktime_to_ns(send->retry.repair_due), KTIME_MAX);
+	KUNIT_EXPECT_EQ(test, send->retry.backoff, 0);
 	KUNIT_EXPECT_MEMEQ(test, &send->window, &fresh, sizeof(fresh));
 	KUNIT_EXPECT_MEMEQ(test, &send->cc, &none, sizeof(none));
 	KUNIT_EXPECT_EQ(test, send->pace.rate, c->keeps_rate ? 2 * PATH_RATE : 0U);

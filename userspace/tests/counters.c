@@ -31,7 +31,7 @@ static const char * const quiet[] = {
 	"req_transport_retries_exceeded", "req_rnr_retries_exceeded",
 	"resp_remote_access_errors", "resp_local_length_error", "duplicate_request",
 	"rnr_nak_retry_err", "implied_nak_seq_err", "rx_icrc_encapsulated", "rx_early",
-	"np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled", "rp_cnp_ignored",
+	"np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled", "rp_cnp_ignored", "probes",
 };
 
 static const char * const busy[] = {

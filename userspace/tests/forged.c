@@ -299,6 +299,65 @@ static void is_told_to_wait(void)
 	MOVED([PACKETS] = 1);
 }
 
+static void await(const char *name, uint64_t least)
+{
+	uint64_t end = now_ns() + WAIT_MS * 1000000ULL;
+
+	while (counter(name) < least && now_ns() < end)
+		sleep_ms(5);
+	CHECK(counter(name) >= least);
+}
+
+/*
+ * The peer is silent, so the requester probes it. What comes then is nothing that could answer, and
+ * changes nothing; the right answer is still the right one.
+ */
+static void answers_probes_badly(void)
+{
+	uint64_t probes, retries, stale, naks;
+	uint32_t psn;
+
+	make(&e, CONF(.timeout = 20));
+	to_init(&e);
+	connect_to_nobody(&e, RQ_PSN);
+	psn = e.psn;
+	/* a probe comes after two round trips, of which this is one */
+	begin_requests();
+	request(0, IBV_WR_RDMA_WRITE);
+	expect_requests(1);
+	send_answer(psn, NO_CREDITS);
+	expect_ok(e.scq, 0);
+	probes = counter("probes");
+	retries = counter("transport_retries");
+	stale = counter("stale_responses");
+	naks = counter("packet_seq_err");
+	request(1, IBV_WR_RDMA_WRITE);
+	await("probes", probes + 1);
+	/* of what has been answered, and of what has not been sent */
+	send_answer(psn, NO_CREDITS);
+	send_answer(psn, NAK_SEQUENCE);
+	send_answer(psn + 2, NO_CREDITS);
+	send_answer(psn + 2, NAK_SEQUENCE);
+	send_answer(psn + 2, RNR_NAK);
+	send_packet(RESPONSE_ONLY, psn + 2, NO_CREDITS, LENGTH);
+	await("stale_responses", stale + 6);
+	expect_no_wc_now(e.scq);
+	expect_state(&e, IBV_QPS_RTS);
+	/* that is no answer either */
+	probes = counter("probes");
+	await("probes", probes + 1);
+	SAME(counter("transport_retries"), retries);
+	SAME(counter("packet_seq_err"), naks);
+	send_answer(psn + 1, NO_CREDITS);
+	expect_ok(e.scq, 1);
+	/* nothing is waited for any more */
+	sleep_ms(50);
+	probes = counter("probes");
+	sleep_ms(200);
+	SAME(counter("probes"), probes);
+	unmake(&e);
+}
+
 /*
  * ---- Bad responses ----
  *
@@ -433,6 +492,8 @@ int main(int argc, char **argv)
 	expect_state(&e, IBV_QPS_RTS);
 	printf("all of it is counted\n");
 	unmake(&e);
+	answers_probes_badly();
+	printf("bad answers to probes change nothing\n");
 	open_ear(argv[1]);
 	grants_credits(NULL);
 	srq = ibv_create_srq(pd, &(struct ibv_srq_init_attr){ .attr = { .max_wr = 16, .max_sge = 1 } });

@@ -13,8 +13,8 @@ struct weft_dev;
 
 /*
  * X(id, name shown to users, description). The names are part of the interface to user space: add
- * new counters at the end, and never rename one. From OUT_OF_BUFFER on the names are those of mlx5,
- * which monitoring programs know, and have the meaning that they have there.
+ * new counters at the end, and never rename one. From OUT_OF_BUFFER to RP_CNP_IGNORED the names are
+ * those of mlx5, which monitoring programs know, and have the meaning that they have there.
  */
 #define WEFT_STATS(X)							\
 	X(SENT_MESSAGES, sent_messages,					\
@@ -134,7 +134,9 @@ struct weft_dev;
 	X(RP_CNP_HANDLED, rp_cnp_handled,				\
 	  "Congestion notification packets received, and obeyed.")	\
 	X(RP_CNP_IGNORED, rp_cnp_ignored,				\
-	  "Congestion notification packets received while attribute cc was off.")
+	  "Congestion notification packets received while attribute cc was off.") \
+	X(PROBES, probes,						\
+	  "Request packets repeated, as the peer was silent for two round trips; not in retransmits.")
 
 /*
  * X(id, second name): the names of mlx5 for counters that weft has by another name. The last one is

@@ -87,6 +87,14 @@ bool weft_early_keep(struct weft_early *early, struct weft_dev *dev, struct weft
 	return true;
 }
 
+/* Is no packet kept that is behind the one with @psn? */
+bool weft_early_is_newest(const struct weft_early *early, u32 psn)
+{
+	struct sk_buff *skb = skb_peek_tail(&early->packets);
+
+	return !skb || weft_psn_diff(psn, weft_pkt_kept_psn(skb)) >= 0;
+}
+
 /* Is there a packet that need not wait, because @psn is expected? */
 bool weft_early_is_ready(const struct weft_early *early, u32 psn)
 {

@@ -14,6 +14,7 @@ struct weft_pkt;
 
 void weft_early_init(struct weft_early *early, struct weft_turn *turn);
 bool weft_early_keep(struct weft_early *early, struct weft_dev *dev, struct weft_pkt *pkt);
+bool weft_early_is_newest(const struct weft_early *early, u32 psn);
 bool weft_early_is_ready(const struct weft_early *early, u32 psn);
 void weft_early_take(struct weft_early *early, struct weft_dev *dev, struct weft_pkt *pkt);
 bool weft_early_is_old(struct weft_early *early, u32 psn);

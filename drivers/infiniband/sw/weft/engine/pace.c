@@ -99,3 +99,4 @@ void weft_pace_delay(struct weft_send *send, u64 ns)
 	send->paced = true;
 	hrtimer_start(&send->pace.timer, ktime_add_ns(ktime_get(), ns), HRTIMER_MODE_ABS_SOFT);
 }
+WEFT_EXPORT_FOR_TEST(weft_pace_delay);

@@ -24,6 +24,7 @@ void weft_path_forget(struct weft_qp *qp)
 	send->retry.measuring = false;
 	send->retry.round_trip = 0;
 	send->retry.repair_due = KTIME_MAX;
+	send->retry.backoff = 0;
 	send->window = (struct weft_window){ .packets = WEFT_INFLIGHT_PACKETS };
 	send->cc = (struct weft_cc){};
 	weft_pace_limit(send, 0, qp->mtu);

@@ -163,6 +163,25 @@ static void resp_nak_gap(struct weft_qp *qp)
 }
 
 /*
+ * Has a requester that understands gap maps repeated the newest packet, because it waits for an
+ * answer? Only the last packet of a repair asks for one.
+ */
+static bool resp_is_probe(const struct weft_recv *recv, const struct weft_hdr *hdr)
+{
+	return unlikely(hdr->maps) &&
+	       (hdr->ackreq || weft_opcode(hdr->opcode)->kind == WEFT_KIND_REQUEST) &&
+	       weft_early_is_newest(&recv->early, hdr->psn);
+}
+
+/* Tell the requester of the gap before that packet, even if it has been told. */
+static void resp_probed(struct weft_recv *recv)
+{
+	recv->nak_again = true;
+	recv->nak_sent = false;
+	recv->maps = true;
+}
+
+/*
  * Packets are missing before this one: keep it until they come. A requester that has been told to
  * repeat something sends this packet again, so then it is kept only if others are.
  */
@@ -173,6 +192,8 @@ static enum weft_verdict resp_gap(struct weft_qp *qp, struct weft_pkt *pkt)
 
 	if (empty)
 		recv->nak_again = false;
+	if (resp_is_probe(recv, &pkt->hdr))
+		resp_probed(recv);
 	if (!(empty && recv->nak_sent) && weft_early_keep(&recv->early, qp->dev, pkt))
 		return WEFT_KEPT;
 	weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_OUT_OF_SEQUENCE);

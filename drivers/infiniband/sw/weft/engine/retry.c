@@ -2,6 +2,13 @@
 /*
  * The ack timeout and retries of a requester (IBA 9.9.2), and the delays that an RNR NAK asks for
  * (IBA 9.9.3). All functions need the send turn, owned or stopped.
+ *
+ * A lost packet that no other follows, and a lost answer, leave no trace at the other end. So after
+ * two round trips of silence, long before the ack timeout, the requester repeats one packet as a
+ * probe. The answer says what is missing, and is processed as any other: a probe is no retry, and
+ * changes no state but the times here. The wait for the next probe doubles, and is halved with each
+ * round trip that is measured; a packet that has been probed measures none (Karn and Partridge,
+ * SIGCOMM 1987). So a path that has got slower is learnt.
  */
 #include "engine/retry.h"
 
@@ -10,6 +17,7 @@
 #include "engine/migration.h"
 #include "engine/pace.h"
 #include "engine/repair.h"
+#include "engine/transmit.h"
 #include "engine/window.h"
 #include "mem/odp_pins.h"
 #include "object/dev.h"
@@ -20,12 +28,76 @@
 #define RETRY_RNR_FOR_EVER	7
 /* Besides the round trip a peer needs time until its gap is old, and until it runs. */
 #define RETRY_REPAIR_NS		(2 * WEFT_EARLY_GAP_US * NSEC_PER_USEC)
+/* The time to wait for a probe doubles as often. */
+#define RETRY_MAX_BACKOFF	8
+/* The timers of QPs that are busy expire so seldom, because there may be many. */
+#define RETRY_LOOK_NS		(8 * NSEC_PER_MSEC)
 
+/* The time in which a peer answers if nothing is lost. */
+static u64 retry_patience(const struct weft_retry *retry)
+{
+	return 2ULL * retry->round_trip + RETRY_REPAIR_NS;
+}
+
+/* When a probe is due, on a link with packets, if there is no answer. */
+static ktime_t retry_probe_due(const struct weft_qp *qp)
+{
+	const struct weft_retry *retry = &qp->send.retry;
+
+	if (!retry->round_trip || !qp->link->xmit)
+		return KTIME_MAX;
+	return ktime_add_ns(retry->quiet, retry_patience(retry) << retry->backoff);
+}
+
+/* When the timer has something to do, if there is no answer. */
+static ktime_t retry_due(const struct weft_qp *qp)
+{
+	const struct weft_retry *retry = &qp->send.retry;
+	ktime_t due = min(retry->deadline, retry_probe_due(qp));
+
+	return qp->send.inflight.repair.state == WEFT_REPAIR_SENT ? min(due, retry->repair_due) :
+								    due;
+}
+
+static void retry_start_timer(struct weft_qp *qp, ktime_t now)
+{
+	hrtimer_start(&qp->send.retry.timer, ktime_sub(retry_due(qp), now), HRTIMER_MODE_REL_SOFT);
+}
+
+/* The timer has expired. Have answers come since it was started, so that it only has to go on? */
+static bool retry_goes_on(struct weft_qp *qp)
+{
+	const struct weft_inflight *inflight = &qp->send.inflight;
+	struct weft_retry *retry = &qp->send.retry;
+	ktime_t now, due;
+
+	if (retry->rnr_wait)
+		return false;
+	if (inflight->una == inflight->sent || !retry->timeout)
+		return true;
+	now = ktime_get();
+	due = retry_due(qp);
+	if (!ktime_before(now, due))
+		return false;
+	if (inflight->repair.state == WEFT_REPAIR_NONE)
+		due = min(retry->deadline, max(due, ktime_add_ns(now, RETRY_LOOK_NS)));
+	hrtimer_start(&retry->timer, ktime_sub(due, now), HRTIMER_MODE_REL_SOFT);
+	return true;
+}
+
+/* That the timer goes on is so common that it must not take a work item. */
 static enum hrtimer_restart retry_expired(struct hrtimer *timer)
 {
 	struct weft_send *send = container_of(timer, struct weft_send, retry.timer);
+	struct weft_turn *turn = &send->turn;
 
-	weft_turn_post(&send->turn, WEFT_EV_TIMER);
+	if (!weft_turn_try(turn)) {
+		weft_turn_post(turn, WEFT_EV_TIMER);
+		return HRTIMER_NORESTART;
+	}
+	if (!retry_goes_on(turn->qp))
+		weft_turn_post(turn, WEFT_EV_TIMER);
+	weft_turn_release(turn);
 	return HRTIMER_NORESTART;
 }
 
@@ -40,6 +112,15 @@ void weft_retry_stop(struct weft_retry *retry)
 	retry->rnr_wait = false;
 	hrtimer_try_to_cancel(&retry->timer);
 }
+
+/* The attribute changes, or the path with it. A timer that runs would wait for the old time. */
+void weft_retry_set_timeout(struct weft_retry *retry, u8 timeout)
+{
+	retry->timeout = timeout;
+	if (!retry->rnr_wait)
+		hrtimer_try_to_cancel(&retry->timer);
+}
+WEFT_EXPORT_FOR_TEST(weft_retry_set_timeout);
 
 /* The QP is in RESET: no timer runs, and all retries are left. */
 void weft_retry_reset(struct weft_retry *retry)
@@ -58,52 +139,59 @@ static bool retry_may_measure(const struct weft_send *send, ktime_t now)
 
 /*
  * Measure the round trip, from when a packet may be sent for the first time until it is answered.
- * That it was sent later only makes the result too long.
+ * That it was sent later only makes the result too long. Return: true: a probe is due earlier than
+ * before.
  */
-static void retry_measure(struct weft_send *send, ktime_t now)
+static bool retry_measure(struct weft_send *send, ktime_t now)
 {
 	const struct weft_inflight *inflight = &send->inflight;
 	struct weft_retry *retry = &send->retry;
+	bool earlier = false;
 	u32 ns;
 
 	if (retry->measuring && weft_psn_before(retry->sample_psn, inflight->una)) {
 		ns = min_t(u64, ktime_sub(now, retry->sample_at), NSEC_PER_SEC);
+		earlier = !retry->round_trip || retry->backoff;
+		if (unlikely(retry->backoff))
+			retry->backoff--;
 		retry->round_trip = retry->round_trip ?
 				    retry->round_trip - retry->round_trip / 8 + ns / 8 : ns;
 		weft_window_measured(&send->window, ns);
 	} else if (retry->measuring && inflight->una != inflight->sent) {
-		return;
+		return false;
 	}
 	retry->measuring = retry_may_measure(send, now);
 	retry->sample_psn = inflight->next;
 	retry->sample_at = now;
+	return earlier;
 }
 
 /*
  * Restart the ack timeout.
  *
- * The timer is not restarted for each answer: when it expires at an old deadline,
- * weft_retry_timeout() starts it again for the new one.
+ * The timer is not restarted for each answer: when it expires too early, retry_expired() starts it
+ * again. But if a probe is due earlier than before, the timer would expire much too late.
  */
 void weft_retry_start(struct weft_qp *qp)
 {
 	struct weft_retry *retry = &qp->send.retry;
-	u64 ns = 4096ULL << retry->timeout;
 	ktime_t now;
+	bool earlier;
 
 	if (!retry->timeout || !weft_qp_is_reliable(qp))
 		return;
 	now = ktime_get();
-	retry_measure(&qp->send, now);
-	retry->deadline = ktime_add_ns(now, ns);
+	earlier = retry_measure(&qp->send, now);
+	retry->deadline = ktime_add_ns(now, 4096ULL << retry->timeout);
 	retry->silent = now;
+	retry->quiet = now;
 	/*
 	 * Not hrtimer_active(), which is also true while the callback of an expired timer runs. In
 	 * an RNR delay the timer is left alone even if it has expired: its event is about to be
 	 * processed.
 	 */
-	if (!retry->rnr_wait && !hrtimer_is_queued(&retry->timer))
-		hrtimer_start(&retry->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
+	if (!retry->rnr_wait && (earlier || !hrtimer_is_queued(&retry->timer)))
+		retry_start_timer(qp, now);
 }
 WEFT_EXPORT_FOR_TEST(weft_retry_start);
 
@@ -175,10 +263,9 @@ bool weft_retry_map(struct weft_qp *qp, const struct weft_map *map)
 void weft_retry_repair(struct weft_qp *qp)
 {
 	struct weft_retry *retry = &qp->send.retry;
-	u64 ns = 2ULL * retry->round_trip + RETRY_REPAIR_NS;
+	u64 ns = retry_patience(retry) << qp->send.inflight.repair.again;
 	ktime_t now = ktime_get();
 
-	ns <<= qp->send.inflight.repair.again;
 	retry->repair_due = KTIME_MAX;
 	if (!retry->round_trip || !retry->timeout || retry->rnr_wait ||
 	    ktime_after(ktime_add_ns(now, ns), retry->deadline))
@@ -187,7 +274,33 @@ void weft_retry_repair(struct weft_qp *qp)
 	hrtimer_start(&retry->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
 }
 
-/* The ack timeout has not come yet: is it time to repeat a repair? */
+/*
+ * Is it the peer that lets the requester wait? A repair repeats itself, other packets follow soon
+ * behind what the pace or pages hold back, and the last ones may still be in a queue of this host.
+ */
+static bool retry_may_probe(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+	enum ib_qp_state state = weft_qp_state(qp);
+
+	return (state == IB_QPS_RTS || state == IB_QPS_SQD) &&
+	       send->inflight.repair.state == WEFT_REPAIR_NONE &&
+	       !weft_pace_is_holding(send) && !send->odp.pins &&
+	       !atomic_read(&send->tx.queued);
+}
+
+static void retry_probe(struct weft_qp *qp, ktime_t now)
+{
+	struct weft_retry *retry = &qp->send.retry;
+
+	if (retry_may_probe(qp) && weft_transmit_probe(qp)) {
+		retry->measuring = false;
+		retry->backoff = min(retry->backoff + 1, RETRY_MAX_BACKOFF);
+	}
+	retry->quiet = now;
+}
+
+/* The ack timeout has not come yet: is it time to repeat a repair, or for a probe? */
 static void retry_early(struct weft_qp *qp, ktime_t now)
 {
 	struct weft_retry *retry = &qp->send.retry;
@@ -195,9 +308,12 @@ static void retry_early(struct weft_qp *qp, ktime_t now)
 	if (qp->send.inflight.repair.state == WEFT_REPAIR_SENT &&
 	    !ktime_before(now, retry->repair_due)) {
 		retry->measuring = false;
+		retry->repair_due = KTIME_MAX;
 		weft_repair_begin(qp);
 	}
-	hrtimer_start(&retry->timer, ktime_sub(retry->deadline, now), HRTIMER_MODE_REL_SOFT);
+	if (!ktime_before(now, retry_probe_due(qp)))
+		retry_probe(qp, now);
+	retry_start_timer(qp, now);
 }
 
 /*

@@ -259,6 +259,75 @@ static noinline enum weft_verdict xmit_repair(struct weft_qp *qp, struct weft_sl
 	return verdict;
 }
 
+/* The request whose packet was sent last. NULL: none is unanswered. */
+static struct weft_slot *xmit_newest(const struct weft_inflight *inflight)
+{
+	struct weft_slot *slot = weft_inflight_at(inflight, inflight->cur);
+	u32 i;
+
+	if (!weft_psn_before(inflight->una, inflight->next))
+		return NULL;
+	if (inflight->cur != inflight->tail && slot->psns &&
+	    weft_psn_before(slot->first_psn, inflight->next))
+		return slot;
+	for (i = inflight->cur; i != inflight->head;) {
+		slot = weft_inflight_at(inflight, --i);
+		/* not a local operation */
+		if (slot->psns)
+			return slot;
+	}
+	return NULL;
+}
+
+/*
+ * The peer has been silent: repeat the packet that was sent last, so that its answer says what is
+ * missing. If that is a READ or an atomic, ask for what is missing of its response. One that other
+ * requests follow is not repeated: their answers tell that its response is missing, and a READ that
+ * comes again in the middle of a WRITE ends a QP of rdma_rxe. Return: false: nothing has been sent.
+ */
+bool weft_transmit_probe(struct weft_qp *qp)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	struct weft_slot *slot = xmit_newest(inflight);
+	struct weft_tx_batch batch __uninitialized;
+	struct weft_iter payload;
+	u32 from, to, sent;
+	bool responds;
+
+	if (!slot)
+		return false;
+	from = (inflight->next - 1 - slot->first_psn) & WEFT_PSN_MASK;
+	responds = weft_opdef_responds(slot->op);
+	if (responds)
+		from = slot == weft_inflight_at(inflight, inflight->head) ?
+		       (inflight->una - slot->first_psn) & WEFT_PSN_MASK :
+		       round_down(from, WEFT_READ_PACKETS);
+	to = responds ? weft_slot_read_end(slot, from) : from + 1;
+	weft_transmit_describe(qp, slot, from, to, &batch);
+	batch.by_reference = false;
+	batch.again = true;
+	batch.hdr.ackreq = !responds;
+	batch.hdr.maps = qp->type == IB_QPT_RC;
+	if (batch.length) {
+		/* the ack timeout has to do for pages that would have to be waited for */
+		if (weft_gather(qp, &qp->send.odp, slot, (u64)from * qp->mtu,
+				batch.length).verdict) {
+			weft_odp_end(&qp->send.odp);
+			return false;
+		}
+		weft_sgl_iter(&qp->send.sgl, &payload);
+		weft_iter_skip(&payload, (u64)from * qp->mtu);
+		batch.payload = &payload;
+	}
+	sent = qp->dev->wire->xmit(&batch);
+	weft_sgl_release(&qp->send.sgl);
+	trace_weft_send(qp->qpn, &batch.hdr, batch.num, sent, batch.length);
+	if (!sent)
+		return false;
+	weft_stats_inc(qp, WEFT_STAT_PROBES);
+	return true;
+}
+
 /* Give a request that has just been taken its length and its PSNs. */
 static enum weft_fault xmit_begin(struct weft_qp *qp, struct weft_slot *slot)
 {

@@ -124,6 +124,8 @@ struct weft_retry {
 	/* when the ack timeout ends; the timer may expire earlier, and is started again */
 	ktime_t			deadline;
 	ktime_t			silent;		/* since when there has been no answer */
+	/* since when a probe is waited for: the last answer, try or probe */
+	ktime_t			quiet;
 	bool			rnr_wait;	/* nothing is sent before the timer expires */
 	/* transport retries left; @cnt again after each progress */
 	u8			left;
@@ -139,6 +141,7 @@ struct weft_retry {
 	ktime_t			sample_at;
 	u32			round_trip;	/* smoothed, in ns; 0: not known */
 	ktime_t			repair_due;	/* when a repair without an answer is repeated */
+	u8			backoff;	/* the wait for a probe has doubled as often */
 };
 
 /*
