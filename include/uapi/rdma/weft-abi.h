@@ -543,10 +543,7 @@ struct weft_resize_cq_resp {
 	struct weft_ring_resp cq;
 };
 
-/*
- * The frames of its own context that a RAW_PACKET QP receives, if a rule says so; without these bits
- * it receives those of others alone.
- */
+/* The frames of its own context that a RAW_PACKET QP receives by its rules, beside all others. */
 enum weft_qp_loopback {
 	WEFT_QP_LOOPBACK_UNICAST	= 1 << 0,
 	WEFT_QP_LOOPBACK_MULTICAST	= 1 << 1,	/* also broadcast */
