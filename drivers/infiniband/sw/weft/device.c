@@ -335,8 +335,8 @@ static void port_flaps(struct work_struct *work)
 static DEFINE_MUTEX(device_fail_mutex);
 
 /*
- * The device fails, or comes back; the port follows. Returns 0; -EALREADY: it is so. The caller holds
- * device_fail_mutex.
+ * The device fails, or comes back; the port follows. Returns 0; -EALREADY: it is so. The caller
+ * holds device_fail_mutex.
  */
 static int device_die(struct weft_dev *dev, bool dead)
 {

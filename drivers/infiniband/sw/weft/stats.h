@@ -136,7 +136,7 @@ struct weft_dev;
 	X(RP_CNP_IGNORED, rp_cnp_ignored,				\
 	  "Congestion notification packets received while attribute cc was off.") \
 	X(PROBES, probes,						\
-	  "Request packets repeated, as the peer was silent for two round trips; not in retransmits.")
+	  "Request packets repeated while the peer was silent; not in retransmits.")
 
 /*
  * X(id, second name): the names of mlx5 for counters that weft has by another name. The last one is

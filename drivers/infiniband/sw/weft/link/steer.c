@@ -290,8 +290,9 @@ bool weft_steer_out(struct weft_steering *steering, struct sk_buff *skb)
 
 /*
  * @qp is about to send a frame: QPs of other contexts get it, as from an adapter that loops back
- * what it sends, and those of its own that were created for it. Returns whether it stays on this host, because it is to the net device itself and
- * a rule has taken it, or because a rule for frames that leave drops it. Context: process.
+ * what it sends, and those of its own context that were created for it. Returns whether it stays on
+ * this host, because it is to the net device itself and a rule has taken it, or because a rule for
+ * frames that leave drops it. Context: process.
  *
  * lo loops all frames by itself.
  */
