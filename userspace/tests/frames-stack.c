@@ -249,7 +249,7 @@ void loops(void)
 
 static const uint8_t mac_all[ETH_ALEN] = { 255, 255, 255, 255, 255, 255 };
 
-/* QPs of the sender's context: each gets the kinds of frames that it was created for, and no other */
+/* QPs of the sender's context: each gets the kinds of frames that it was created for, no other */
 void self_loopback(void)
 {
 	static const struct {
