@@ -192,7 +192,8 @@ static enum weft_verdict resp_gap(struct weft_qp *qp, struct weft_pkt *pkt)
 
 	if (empty)
 		recv->nak_again = false;
-	if (resp_is_probe(recv, &pkt->hdr))
+	/* with a NAK sent and none kept, the requester may be waiting as an RNR NAK has said */
+	if (!(empty && recv->nak_sent) && resp_is_probe(recv, &pkt->hdr))
 		resp_probed(recv);
 	if (!(empty && recv->nak_sent) && weft_early_keep(&recv->early, qp->dev, pkt))
 		return WEFT_KEPT;
