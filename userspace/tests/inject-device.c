@@ -66,7 +66,7 @@ static void expect_dead(void)
 	expect_no_wc_now(b.rcq);
 }
 
-/* What is outstanding ends, all is refused, and what is made after the recovery works. */
+/* Outstanding work ends, all calls are refused, and QPs that are made after the recovery work. */
 void device_fatal(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };

@@ -6,7 +6,7 @@
 static struct end a, b;
 
 /*
- * What a status of a receive of RC means for the requester, and which event the responder gets.
+ * The status of a receive of RC, the status that the requester gets, and the responder's event.
  * Without an answer the requester's retries are used up.
  */
 static const struct {
@@ -110,7 +110,7 @@ void unreliable_receives(void)
 	SAME(ibv_destroy_ah(ah), 0);
 }
 
-/* What a rule for receives matches: those that a message takes, by their room; RDMA takes none. */
+/* A rule for receives matches those that a message takes, by their room; RDMA takes none. */
 void matched_receives(void)
 {
 	make_pair(&a, &b, CONF());

@@ -82,7 +82,7 @@ struct weft_refused {
 	u8	detail;
 };
 
-/* What an injection rule makes of the receive that is held, with WEFT_FAULT_INJECTED. */
+/* The end that an injection rule gives the receive that is held, with WEFT_FAULT_INJECTED. */
 struct weft_injected {
 	u8	status;		/* enum ib_wc_status */
 	u8	fault;		/* enum weft_fault */
