@@ -342,6 +342,7 @@ static int device_die(struct weft_dev *dev, bool dead)
 {
 	int ret = -EALREADY;
 
+	lockdep_assert_held(&device_fail_mutex);
 	rtnl_lock();
 	if (dev->inject.dead != dead) {
 		ret = 0;

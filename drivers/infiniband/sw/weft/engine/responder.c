@@ -173,7 +173,7 @@ static bool resp_is_probe(const struct weft_recv *recv, const struct weft_hdr *h
 	       weft_early_is_newest(&recv->early, hdr->psn);
 }
 
-/* Tell the requester of the gap before that packet, even if it has been told. */
+/* Tell the requester of the gap before its probe, even if it has been told. */
 static void resp_probed(struct weft_recv *recv)
 {
 	recv->nak_again = true;

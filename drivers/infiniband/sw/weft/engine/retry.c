@@ -30,7 +30,7 @@
 #define RETRY_REPAIR_NS		(2 * WEFT_EARLY_GAP_US * NSEC_PER_USEC)
 /* The time to wait for a probe doubles as often. */
 #define RETRY_MAX_BACKOFF	8
-/* The timers of QPs that are busy expire so seldom, because there may be many. */
+/* A timer that has found answers runs for that long, because many QPs may be busy. */
 #define RETRY_LOOK_NS		(8 * NSEC_PER_MSEC)
 
 /* The time in which a peer answers if nothing is lost. */
