@@ -63,6 +63,7 @@ static const struct rhashtable_params table_params = {
 void weft_flow_table_init(struct weft_flow_table *table)
 {
 	INIT_LIST_HEAD(&table->groups);
+	table->num = 0;
 }
 WEFT_EXPORT_FOR_TEST(weft_flow_table_init);
 
@@ -115,9 +116,12 @@ static struct weft_flow_group *table_new_group(struct weft_flow_table *table,
 	struct list_head *before = &table->groups;
 	int ret;
 
+	if (table->num == WEFT_FLOW_GROUPS)
+		return ERR_PTR(-ENOMEM);
 	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
 		return ERR_PTR(-ENOMEM);
+	group->table = table;
 	group->rank = rank;
 	group->trap = trap;
 	group->mask = spec->mask;
@@ -135,6 +139,7 @@ static struct weft_flow_group *table_new_group(struct weft_flow_table *table,
 		}
 	}
 	list_add_tail_rcu(&group->node, before);
+	table->num++;
 	return group;
 }
 
@@ -156,6 +161,7 @@ static void table_put_group(struct weft_flow_group *group)
 	if (group->num)
 		return;
 	list_del_rcu(&group->node);
+	group->table->num--;
 	/* the quick kind of a grace period while RTNL is held */
 	synchronize_net();
 	rhltable_destroy(&group->rules);

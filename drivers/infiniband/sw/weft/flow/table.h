@@ -22,10 +22,12 @@ struct weft_flow_packed {
  */
 struct weft_flow_table {
 	struct list_head	groups;		/* changed under a lock of the caller; RCU */
+	u32			num;		/* of groups */
 };
 
 struct weft_flow_group {
 	struct list_head	node;
+	struct weft_flow_table	*table;
 	u32			rank;
 	bool			trap;		/* a frame that matches is not tried further */
 	u32			num;		/* rules */
@@ -45,6 +47,12 @@ struct weft_flow_rule {
 	bool			drop;
 	struct weft_flow_count	*count;		/* or NULL; RCU */
 };
+
+/*
+ * A frame is looked up in each group, so their number bounds the work that those who make rules
+ * leave to the network stack.
+ */
+#define WEFT_FLOW_GROUPS	256U
 
 /* Priorities that a program may choose; a lower number comes first. */
 #define WEFT_FLOW_PRIORITIES	16U
