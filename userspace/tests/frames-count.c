@@ -163,6 +163,71 @@ void counters_refused(void)
 	SAME(ibv_destroy_counters(empty), 0);
 }
 
+/* A rule that drops ends the way of a frame, also if it would let others go on (DONT_TRAP). */
+void drops_and_ends(void)
+{
+	struct ibv_counters *drops, *passes;
+	struct ibv_flow *drop, *behind;
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+
+	open_sides();
+	drops = usual_counters(&b);
+	passes = usual_counters(&b);
+	rule.attr.priority = 1;
+	rule_udp(&rule, 1);
+	rule_count(&rule, passes);
+	behind = rule_make(&b, &rule);
+	side_recv(&b, 1, SLOT);
+	drop = count_port(&b, 1, drops, true, IBV_FLOW_ATTR_FLAGS_DONT_TRAP);
+	CHECK(drop);
+	send_to(1, 100);
+	expect_no_wc(b.cq);
+	have_counted(drops, 1, 142);
+	have_counted(passes, 0, 0);
+	SAME(ibv_destroy_flow(drop), 0);
+	send_to(1, 100);
+	side_got(&b, 1, 142);
+	have_counted(passes, 1, 142);
+	SAME(ibv_destroy_flow(behind), 0);
+	SAME(ibv_destroy_counters(passes), 0);
+	SAME(ibv_destroy_counters(drops), 0);
+}
+
+/* 256 shapes of rules, each another mask, and no more. A rule of a shape that exists is welcome. */
+void many_shapes(void)
+{
+	enum { SHAPES = 256 };
+	struct ibv_flow_spec_ipv4 spec = {
+		.type = IBV_FLOW_SPEC_IPV4, .size = sizeof(spec), .val.src_ip = htonl(0x0a000000),
+	};
+	struct ibv_flow *flows[SHAPES + 1];
+	struct rule rule;
+	int i;
+
+	side_open(&b);
+	for (i = 0; i <= SHAPES; i++) {
+		note("shape %d", i);
+		spec.mask.src_ip = htonl(0xff000000 + i);
+		rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+		rule_add(&rule, &spec, sizeof(spec));
+		flows[i] = ibv_create_flow(b.qp, &rule.attr);
+		if (i == SHAPES)
+			CHECK(!flows[i] && errno == ENOMEM);
+		else
+			CHECK(flows[i]);
+	}
+	note(NULL);
+	spec.mask.src_ip = htonl(0xff000000);
+	spec.val.src_ip = htonl(0x0b000000);
+	rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	rule_add(&rule, &spec, sizeof(spec));
+	flows[SHAPES] = rule_make(&b, &rule);
+	for (i = 0; i <= SHAPES; i++)
+		SAME(ibv_destroy_flow(flows[i]), 0);
+	flows[0] = rule_make(&b, &rule);
+	SAME(ibv_destroy_flow(flows[0]), 0);
+}
+
 static atomic_bool churned;
 
 static void *sends(void *arg)

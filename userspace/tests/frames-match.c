@@ -288,7 +288,7 @@ static void toggle(struct live *rule)
 		rule->port = rule->mac == ANY || below(2) ? below(PORTS) : ANY;
 		rule->priority = below(3);
 		rule->egress = !below(6);
-		rule->through = !rule->egress && !below(3);
+		rule->through = !below(3);
 		rule->drop = !below(6);
 		rule->tag = rule->egress || below(2) ? 0 : 1 + below(2);
 	}
@@ -327,15 +327,15 @@ static bool before(const struct live *a, const struct live *b)
 	return rank_of(a) != rank_of(b) ? rank_of(a) < rank_of(b) : a->born < b->born;
 }
 
-/* the rule that is tried first of those that match and end the search */
+/* the rule that is tried first of those that match and end the search: a drop does, too */
 static const struct live *last_rule(const struct frame *frame, bool egress)
 {
 	const struct live *last = NULL;
 	int i;
 
 	for (i = 0; i < RULES; i++)
-		if (live_matches(&rules[i], frame, egress) && !rules[i].through &&
-		    (!last || before(&rules[i], last)))
+		if (live_matches(&rules[i], frame, egress) &&
+		    (!rules[i].through || rules[i].drop) && (!last || before(&rules[i], last)))
 			last = &rules[i];
 	return last;
 }

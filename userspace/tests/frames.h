@@ -71,6 +71,8 @@ struct ibv_counters *usual_counters(struct side *s);	/* packets at 0, bytes at 1
 void have_counted(struct ibv_counters *counters, uint64_t packets, uint64_t bytes);
 void counts_frames(void);
 void counters_refused(void);
+void drops_and_ends(void);
+void many_shapes(void);
 void churns_rules(void);
 
 /* frames-match.c; random_rules() wants $WEFT_WIRE */
@@ -86,6 +88,8 @@ void loops(void);
 void self_loopback(void);
 void wire_hooks(void);
 void wire_queue(void);
+void wire_filtered(void);
+void wire_port_down(void);
 void wire_moves_busy(void);
 
 /* frames-wire.c: with a net device of the other end of the cable, $WEFT_WIRE */

@@ -9,6 +9,7 @@
 #include <linux/if_vlan.h>
 #include <linux/netdevice.h>
 #include <linux/skbuff.h>
+#include <net/sch_generic.h>
 
 #include "engine/gather.h"
 #include "engine/inflight.h"
@@ -68,6 +69,30 @@ static bool raw_fits(const struct net_device *ndev, const struct sk_buff *skb)
 	return length <= most + (eth_type_vlan(skb->protocol) ? VLAN_HLEN : 0);
 }
 
+/* Does the net device queue packets, and have none now? */
+static bool raw_queue_is_empty(const struct net_device *ndev)
+{
+	bool queues;
+
+	rcu_read_lock();
+	queues = rcu_dereference(netdev_get_tx_queue(ndev, 0)->qdisc)->enqueue;
+	rcu_read_unlock();
+	return queues && qdisc_all_tx_empty(ndev);
+}
+
+/*
+ * The net device has refused a frame: is it worth another try? A full queue is, and so is a queue
+ * that has become empty meanwhile. If that is empty again, a filter (nftables, tc) drops the frame.
+ */
+static bool raw_may_wait(const struct weft_tx_batch *batch)
+{
+	if (weft_tx_credit_wait(batch))
+		return true;
+	if (batch->tx->backoffs && raw_queue_is_empty(batch->qp->dev->ndev))
+		return false;
+	return weft_tx_credit_backoff(batch);
+}
+
 /*
  * Hand the frame over. A queue that is full makes the work request wait, so that a program need not
  * know how fast the net device is. WEFT_DONE: it has left or is lost; WEFT_LATER.
@@ -79,11 +104,10 @@ static enum weft_verdict raw_transmit(struct weft_qp *qp, struct sk_buff *skb)
 
 	weft_tx_credit_take(&qp->send.tx, skb);
 	ret = dev_queue_xmit(skb);
-	if (unlikely(ret == NET_XMIT_DROP) &&
-	    (weft_tx_credit_wait(&batch) || weft_tx_credit_backoff(&batch)))
+	if (unlikely(ret == NET_XMIT_DROP) && raw_may_wait(&batch))
 		return WEFT_LATER;
 	qp->send.tx.backoffs = 0;
-	weft_stats_inc(qp, ret == NET_XMIT_DROP ? WEFT_STAT_TX_DROPPED : WEFT_STAT_TX_PACKETS);
+	weft_stats_inc(qp, net_xmit_eval(ret) ? WEFT_STAT_TX_DROPPED : WEFT_STAT_TX_PACKETS);
 	return WEFT_DONE;
 }
 
@@ -103,6 +127,7 @@ static enum weft_verdict raw_send(struct weft_qp *qp, struct weft_slot *slot,
 		consume_skb(skb);
 		return WEFT_DONE;
 	}
+	qp->send.tx.again = slot->done == RAW_LOOPED;
 	slot->done = RAW_LOOPED;
 	return raw_transmit(qp, skb);
 }

@@ -5,7 +5,7 @@
  * 1. Each sniffer gets a copy, of frames that leave, too.
  * 2. RoCEv2 and the frames of an InfiniBand fabric go on to the stack.
  * 3. Rules are tried in the order of their ranks. Each QP with a matching rule of one group gets
- *    a copy. If the group traps, the frame ends there.
+ *    a copy. If the group traps, or a rule drops it, the frame ends there.
  * 4. What no rule has taken and the host does not want is copied for default rules.
  * 5. All else goes on to the stack, untouched.
  *
@@ -35,7 +35,9 @@
 #include "link/raw_frame.h"
 #include "link/raw_recv.h"
 #include "link/tap.h"
+#include "link/tx_credit.h"
 #include "object/dev.h"
+#include "object/inject.h"
 #include "object/qp.h"
 #include "object/rss.h"
 #include "stats.h"
@@ -164,11 +166,11 @@ static bool steer_normal(struct weft_steering *steering, struct steer_frame *fra
 	struct rhlist_head *list, *at;
 	struct weft_flow_group *group;
 	struct weft_flow_rule *flow;
-	bool taken, match;
+	bool ends, match;
 
 	weft_flow_for_each_group(group, &steering->table) {
 		list = weft_flow_find(group, key);
-		taken = false;
+		ends = false;
 		rhl_for_each_entry_rcu(flow, at, list, node) {
 			struct weft_qp *qp = container_of(flow, struct weft_steer_rule, flow)->qp;
 
@@ -176,9 +178,9 @@ static bool steer_normal(struct weft_steering *steering, struct steer_frame *fra
 					     steer_give(frame, qp, flow->tag);
 			if (match)
 				steer_count(flow->count, frame);
-			taken |= match;
+			ends |= match && (flow->drop || group->trap);
 		}
-		if (taken && group->trap)
+		if (ends)
 			return true;
 	}
 	return false;
@@ -189,6 +191,7 @@ static bool steer_is_for_host(const struct net_device *ndev, const u8 *mac)
 {
 	const struct netdev_hw_addr *group;
 
+	/* the interface's list of further addresses also has those of rules */
 	if (!is_multicast_ether_addr(mac))
 		return ether_addr_equal(mac, ndev->dev_addr);
 	if (is_broadcast_ether_addr(mac))
@@ -218,6 +221,12 @@ static bool steer_is_reserved(const struct weft_flow_key *key)
 		key->outer.dst_port == htons(ROCE_V2_UDP_DPORT));
 }
 
+/* Is the port down by a command, so that frames are the host's alone? */
+static bool steer_is_silent(const struct weft_steering *steering)
+{
+	return weft_inject_is_on() && weft_inject_is_silent(&steering->dev->inject);
+}
+
 /*
  * A frame has arrived: @skb, whose data are behind @mac bytes of header. Returns whether the frame
  * is taken: the stack does not get it, and the caller frees it. Context: soft interrupt, under RCU.
@@ -228,6 +237,8 @@ bool weft_steer_in(struct weft_steering *steering, struct sk_buff *skb, u32 mac)
 	struct weft_flow_key key __uninitialized;
 	bool taken = false;
 
+	if (steer_is_silent(steering))
+		return false;
 	steer_sniff(steering, &frame);
 	if (!list_empty(&steering->table.groups) || !list_empty(&steering->defaults)) {
 		weft_raw_frame_key(&key, skb, frame.mac);
@@ -268,6 +279,14 @@ static bool steer_egress(struct weft_steering *steering, struct steer_frame *fra
 	return drop;
 }
 
+/* Has the net device refused this frame of a QP before? Then the rules have seen it. */
+static bool steer_was_seen(const struct weft_steering *steering, const struct sk_buff *skb)
+{
+	const struct weft_tx *tx = weft_tx_credit_of(skb);
+
+	return tx && tx->again && tx->turn->qp->dev->ndev == steering->dev->ndev;
+}
+
 /*
  * A frame leaves. Returns whether a rule drops it; the caller frees it then. Context: bottom halves
  * are off, under RCU.
@@ -275,14 +294,16 @@ static bool steer_egress(struct weft_steering *steering, struct steer_frame *fra
 bool weft_steer_out(struct weft_steering *steering, struct sk_buff *skb)
 {
 	struct steer_frame frame = { .dev = steering->dev, .skb = skb };
+	bool drop = false, seen = steer_was_seen(steering, skb);
 	struct weft_flow_key key __uninitialized;
-	bool drop = false;
 
+	if (steer_is_silent(steering))
+		return false;
 	if (!list_empty(&steering->egress.groups)) {
 		weft_raw_frame_key(&key, skb, 0);
-		drop = !steer_is_reserved(&key) && steer_egress(steering, &frame, &key, true);
+		drop = !steer_is_reserved(&key) && steer_egress(steering, &frame, &key, !seen);
 	}
-	if (!drop)
+	if (!drop && !seen)
 		steer_sniff(steering, &frame);
 	steer_end(&frame);
 	return drop;
@@ -412,8 +433,12 @@ static void steer_back(struct work_struct *work)
 	if (steering->away && steering->dev->ndev->reg_state == NETREG_REGISTERED) {
 		steering->away = false;
 		list_for_each_entry(rule, &steering->rules, node)
-			if (weft_tap_add_filter(&steering->tap, &rule->filter))
+			if (weft_tap_add_filter(&steering->tap, &rule->filter)) {
 				rule->filter.want = WEFT_TAP_NOTHING;
+				ibdev_warn(&steering->dev->ibdev,
+					   "the interface does not receive for a rule of QP %u\n",
+					   rule->qp->qpn);
+			}
 		if (!list_empty(&steering->rules) && steer_open(steering))
 			ibdev_warn(&steering->dev->ibdev,
 				   "no memory: rules of flow steering get no frames any more\n");
@@ -541,8 +566,8 @@ struct weft_steer_rule *weft_steer_add(struct weft_qp *qp, const struct ib_flow_
 	rule->qp = qp;
 	rule->type = attr->type;
 	rule->flow.count = count;
-	steer_choose_filter(rule, attr, spec);
 	rtnl_lock();
+	steer_choose_filter(rule, attr, spec);
 	ret = steer_add_locked(rule, attr, spec);
 	rtnl_unlock();
 	if (!ret)

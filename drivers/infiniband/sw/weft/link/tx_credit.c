@@ -199,6 +199,17 @@ void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb)
 }
 WEFT_EXPORT_FOR_TEST(weft_tx_credit_take);
 
+/* The transmitter that a packet is charged to, or NULL. */
+const struct weft_tx *weft_tx_credit_of(const struct sk_buff *skb)
+{
+	unsigned long arg;
+
+	if (skb->destructor != credit_freed)
+		return NULL;
+	arg = (unsigned long)skb_shinfo(skb)->destructor_arg;
+	return (const struct weft_tx *)(arg - arg % CREDIT_CHARGE_CLASSES);
+}
+
 /* Return: true: more than @enough bytes are under way, and the event will come; false: go on. */
 static bool credit_stall(const struct weft_tx_batch *batch, int enough, bool refused)
 {

@@ -12,6 +12,7 @@ struct weft_tx_batch;
 int weft_tx_credit_init(void);
 void weft_tx_credit_exit(void);
 void weft_tx_credit_take(struct weft_tx *tx, struct sk_buff *skb);
+const struct weft_tx *weft_tx_credit_of(const struct sk_buff *skb);
 bool weft_tx_credit_left(const struct weft_tx_batch *batch);
 void weft_tx_credit_forget(struct weft_tx *tx);
 bool weft_tx_credit_is_used(const struct weft_tx_batch *batch);

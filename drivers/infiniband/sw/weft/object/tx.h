@@ -20,6 +20,7 @@ struct weft_tx {
 	u32			sender_cpu;	/* CPU plus 1, for the choice of a queue (XPS) */
 	bool			stalled;	/* waits for tx credit, until the event */
 	bool			refused;	/* stalled: the net device's queue is full */
+	bool			again;		/* the net device refused this frame before */
 	/* waits for others to empty that queue, which raises no event; has a reference to the QP */
 	bool			backing_off;
 	u8			backoffs;	/* since the queue last took a packet */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * The core has checked CAP_NET_RAW, the sizes of the specs, the port, and that the QP is of the
- * type UD or RAW_PACKET. The errors are those of mlx5.
+ * type UD or RAW_PACKET. The errors are those of mlx5, but for specs of default rules, which it
+ * ignores.
  */
 #include "verbs/flow.h"
 
