@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * raw_cost - what a frame costs that a program receives, by several ways around the stack
+ * raw_cost - what a frame costs that a program receives or sends, by several ways around the stack
  *
  * usage: raw_cost KIND SIZE ITERATIONS DEVICE INTERFACE NETNS PEER [RULES]
  *
@@ -8,9 +8,11 @@
  *	packet	a packet socket with a mapped ring (PACKET_MMAP)
  *	xdp	AF_XDP, copy mode, generic
  *	none	nobody wants it; with RULES there are so many rules for other frames
+ *	rawsend		a RAW_PACKET QP sends it, until the work request completes
+ *	packetsend	a packet socket sends it, by send()
  *
  * PEER is the other end of the veth INTERFACE, in the namespace NETNS, where a packet socket sends
- * the frames. SIZE is that of a frame: UDP in IPv4 to an address that is not this host's. Prints
+ * the frames that are received here, and nobody receives those that are sent here. SIZE is that of a frame: UDP in IPv4 to an address that is not this host's. Prints
  * "KIND,SIZE,MIN,MEDIAN" as verbs_cost does: to send one, with all that follows, and to receive it.
  */
 #include <arpa/inet.h>
@@ -98,7 +100,9 @@ static void raw_open(const char *device, uint32_t ip, int rules)
 	struct ibv_context *context = raw_device(device);
 	struct ibv_pd *pd = ibv_alloc_pd(context);
 	struct ibv_qp_init_attr init = {
-		.qp_type = IBV_QPT_RAW_PACKET, .cap = { .max_recv_wr = SLOTS, .max_recv_sge = 1 },
+		.qp_type = IBV_QPT_RAW_PACKET,
+		.cap = { .max_recv_wr = SLOTS, .max_recv_sge = 1, .max_send_wr = 1, .max_send_sge = 1 },
+		.sq_sig_all = 1,
 	};
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };
 	int i;
@@ -109,9 +113,9 @@ static void raw_open(const char *device, uint32_t ip, int rules)
 	mr = ibv_reg_mr(pd, memory, SLOTS * SLOT, IBV_ACCESS_LOCAL_WRITE);
 	if (!qp || !mr || ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_PORT))
 		die("QP");
-	attr.qp_state = IBV_QPS_RTR;
-	if (ibv_modify_qp(qp, &attr, IBV_QP_STATE))
-		die("QP");
+	for (attr.qp_state = IBV_QPS_RTR; attr.qp_state <= IBV_QPS_RTS; attr.qp_state++)
+		if (ibv_modify_qp(qp, &attr, IBV_QP_STATE))
+			die("QP");
 	for (i = 0; i < SLOTS; i++)
 		raw_post(i);
 	for (i = 0; i < rules; i++)
@@ -128,6 +132,22 @@ static bool raw_receive(void)
 		die("completion");
 	raw_post(wc.wr_id);
 	return true;
+}
+
+static void raw_send(void)
+{
+	struct ibv_sge sge = { (uintptr_t)memory, size, mr->lkey };
+	struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND }, *bad;
+	struct ibv_wc wc;
+	int num;
+
+	if (ibv_post_send(qp, &wr, &bad))
+		die("ibv_post_send");
+	do {
+		num = ibv_poll_cq(cq, 1, &wc);
+	} while (!num);
+	if (num < 0 || wc.status)
+		die("completion");
 }
 
 /*
@@ -335,25 +355,33 @@ static void make_frame(const char *interface, uint32_t ip)
 	close(fd);
 }
 
-static void open_sender(const char *netns, const char *peer)
+static void open_sender(const char *interface)
 {
-	struct sockaddr_ll addr = { .sll_family = AF_PACKET };
+	struct sockaddr_ll addr = {
+		.sll_family = AF_PACKET, .sll_ifindex = if_nametoindex(interface),
+	};
+
+	/* receives nothing */
+	sender = socket(AF_PACKET, SOCK_RAW, 0);
+	if (!addr.sll_ifindex || sender < 0 || bind(sender, (void *)&addr, sizeof(addr)))
+		die(interface);
+}
+
+static void open_far_sender(const char *netns, const char *peer)
+{
 	char path[256];
 
 	snprintf(path, sizeof(path), "/run/netns/%s", netns);
 	if (setns(open(path, O_RDONLY), CLONE_NEWNET))
 		die(netns);
-	addr.sll_ifindex = if_nametoindex(peer);
-	/* receives nothing */
-	sender = socket(AF_PACKET, SOCK_RAW, 0);
-	if (!addr.sll_ifindex || sender < 0 || bind(sender, (void *)&addr, sizeof(addr)))
-		die(peer);
+	open_sender(peer);
 }
 
 int main(int argc, char **argv)
 {
 	/* 198.18.0.0/15 is for benchmarks */
 	uint32_t ip = 198 << 24 | 18 << 16 | 1;
+	void (*operation)(void) = one_frame;
 	int rules, i;
 
 	if (argc < 8) {
@@ -368,7 +396,11 @@ int main(int argc, char **argv)
 	memory = aligned_alloc(4096, SLOTS * SLOT);
 	memset(memory, 0, SLOTS * SLOT);
 	make_frame(argv[5], ip);
-	if (!strcmp(kind, "raw")) {
+	if (!strcmp(kind, "rawsend")) {
+		memcpy(memory, frame, size);
+		raw_open(argv[4], ip, 0);
+		operation = raw_send;
+	} else if (!strcmp(kind, "raw")) {
 		raw_open(argv[4], ip, rules);
 		receive = raw_receive;
 	} else if (!strcmp(kind, "packet")) {
@@ -380,10 +412,13 @@ int main(int argc, char **argv)
 	} else if (rules) {
 		raw_open(argv[4], ip + 1, rules);
 	}
-	open_sender(argv[6], argv[7]);
+	if (!strcmp(kind, "packetsend"))
+		open_sender(argv[5]);
+	else
+		open_far_sender(argv[6], argv[7]);
 	/* caches are warm */
 	for (i = 0; i < 100; i++)
-		one_frame();
-	measure(kind, size, atoi(argv[3]), NULL, one_frame);
+		operation();
+	measure(kind, size, atoi(argv[3]), NULL, operation);
 	return 0;
 }
