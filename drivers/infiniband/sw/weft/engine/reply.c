@@ -163,6 +163,7 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 	batch.last = batch.length == left ?
 		   reply_opcode(qp, WEFT_OP_READ_RESPONSE_LAST) : batch.middle;
 	batch.payload = &qp->recv.iter;
+	batch.hdr.maps = qp->recv.maps;
 	verdict = reply_resume(qp, &req, response->done, batch.length);
 	if (unlikely(verdict != WEFT_DONE))
 		return verdict != WEFT_LATER;
