@@ -189,14 +189,6 @@ void refused_posts(void)
 	rule("clear");
 }
 
-static void unmake_both(void)
-{
-	rule("clear");
-	force_packets(false);
-	unmake(&a);
-	unmake(&b);
-}
-
 static void counts_to(const char *name, uint64_t value)
 {
 	int tries;
@@ -220,7 +212,7 @@ void answered_by_cnps(void)
 	SAME(counter("np_cnp_sent"), sent + 3);
 	SAME(counter("np_ecn_marked_roce_packets"), marked);
 	SAME(fired(), 3);
-	unmake_both();
+	unmake_wire(&a, &b);
 }
 
 /* an InfiniBand port has no CNPs, so a rule for them is refused; others are taken */
@@ -273,7 +265,7 @@ void changed_bth(void)
 			expect_event(IBV_EVENT_QP_REQ_ERR, b.qp);
 		else
 			check_filled(b.buf, 100, i);
-		unmake_both();
+		unmake_wire(&a, &b);
 	}
 }
 
@@ -328,7 +320,7 @@ void late_completions(void)
 		connect_ends(&a, &b);
 		post(&a, at(swr(&a, 7, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 		expect_no_wc(a.scq);
-		unmake_both();
+		unmake_wire(&a, &b);
 	}
 }
 
@@ -347,7 +339,7 @@ void many_late_completions(void)
 	to_state(&a, IBV_QPS_ERR);
 	for (; i < most; i++)
 		expect_ok(a.scq, i);
-	unmake_both();
+	unmake_wire(&a, &b);
 }
 
 /* packets that a slow link delays: by chance, but in order, and no faster than its rate */
@@ -379,7 +371,7 @@ void slow_links(void)
 	rule("packet qp=%u opcode=send jitter=20ms reorder", b.qp->qp_num);
 	for (i = 7; i <= 11; i++)
 		send_three(&a, &b, i);
-	unmake_both();
+	unmake_wire(&a, &b);
 }
 
 /* by the number of the message: of a QP's requests, and of those that have begun to arrive */
@@ -399,7 +391,7 @@ void messages(void)
 	connect_ends(&a, &b);
 	post(&a, at(swr(&a, 4, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	expect_ok(a.scq, 4);
-	unmake_both();
+	unmake_wire(&a, &b);
 
 	force_packets(true);
 	make_pair(&a, &b, CONF(.timeout = 12));
@@ -409,7 +401,7 @@ void messages(void)
 	send_three(&a, &b, 2);
 	SAME(fired(), 1);
 	send_three(&a, &b, 3);
-	unmake_both();
+	unmake_wire(&a, &b);
 }
 
 /* a port that goes down and up twice, by itself */
@@ -431,7 +423,7 @@ void port_flaps(void)
 	rule("port up");
 	expect_event(IBV_EVENT_PORT_ACTIVE, NULL);
 	expect_no_event();
-	unmake_both();
+	unmake_wire(&a, &b);
 }
 
 /* a word of weft-why about the QP, which waits */
@@ -463,7 +455,7 @@ void waiting_figures(void)
 	sleep_ms(300);
 	why_says(&a, "waits: .*the peer has been silent for [0-9]{3,5} ms; "
 		     "[0-7] retries left, the next in [0-9]+ ms");
-	unmake_both();
+	unmake_wire(&a, &b);
 	make(&c, CONF(.srq = srq));
 	connect_ends(&c, &c);
 	why_says(&c, "waits: .*the SRQ is dry");
@@ -488,7 +480,7 @@ void named_rules(void)
 		rule("clear");
 		why_says(&a, "rule [0-9]+ of weft-inject for weft[_a-z0-9]* "
 			     "\\(request qp=[0-9]+ complete=GENERAL_ERR\\) made it fail, as if: ");
-		unmake_both();
+		unmake_wire(&a, &b);
 
 		force_packets(wire);
 		make_pair(&a, &b, CONF());
@@ -499,7 +491,7 @@ void named_rules(void)
 		why_says(&b, "\\(receive qp=[0-9]+ complete=LOC_LEN_ERR\\) made it fail, as if: ");
 		/* the requester sees what the other end has recorded */
 		why_says(&a, "\\(receive qp=[0-9]+ complete=LOC_LEN_ERR\\) made it fail, as if: ");
-		unmake_both();
+		unmake_wire(&a, &b);
 	}
 	/* the responder's rule, which only its packets have met */
 	force_packets(true);
@@ -508,7 +500,7 @@ void named_rules(void)
 	post(&a, at(swr(&a, 3, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	expect_wc(a.scq, 3, IBV_WC_RETRY_EXC_ERR);
 	why_says(&a, "injected: .*\\(packet qp=[0-9]+ drop\\) has acted on packets of QP 0x");
-	unmake_both();
+	unmake_wire(&a, &b);
 	/* a failure that no rule has to do with */
 	make_pair(&a, &b, CONF());
 	rule("packet qp=0 drop");
@@ -516,5 +508,5 @@ void named_rules(void)
 	expect_wc(a.scq, 4, IBV_WC_REM_ACCESS_ERR);
 	why_says(&a, "failed with REM_ACCESS_ERR");
 	CHECK(system("grep -q weft-inject /tmp/inject-why"));
-	unmake_both();
+	unmake_wire(&a, &b);
 }

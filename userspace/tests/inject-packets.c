@@ -13,14 +13,6 @@ static void make_wire(const struct conf *conf)
 	make_pair(&a, &b, conf);
 }
 
-static void unmake_wire(void)
-{
-	rule("clear");
-	force_packets(false);
-	unmake(&a);
-	unmake(&b);
-}
-
 void send_three(struct end *from, struct end *to, int id)
 {
 	uint32_t length = 2 * (128 << port.active_mtu) + 100;
@@ -70,7 +62,7 @@ void lost_packets(void)
 	rule("packet qp=%u opcode=ack n=1 drop", a.qp->qp_num);
 	send_three(&a, &b, 50);
 	SAME(fired(), 1);
-	unmake_wire();
+	unmake_wire(&a, &b);
 }
 
 /* the retry of a lost packet is lost, too, as long as a rule says so */
@@ -90,7 +82,7 @@ void lost_retries(void)
 	SAME(counter("transport_retries"), retries + 3);
 	/* the first attempt and three retries, and probes in between */
 	CHECK(fired() >= 4);
-	unmake_wire();
+	unmake_wire(&a, &b);
 }
 
 /* packets that come twice, or late, change nothing but the time */
@@ -120,7 +112,7 @@ void twice_and_late(void)
 	rule("packet qp=%u delay=100ms", b.qp->qp_num);
 	post(&a, at(swr(&a, 40, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	sleep_ms(20);
-	unmake_wire();
+	unmake_wire(&a, &b);
 	sleep_ms(200);
 }
 
@@ -136,7 +128,7 @@ void bad_data(void)
 	SAME(memcmp(a.buf + 1, b.buf + 1, 4999), 0);
 	/* the sender's memory is what it was */
 	check_filled(a.buf, 5000, 7);
-	unmake_wire();
+	unmake_wire(&a, &b);
 }
 
 static const struct {
@@ -168,14 +160,14 @@ void each_nak(void)
 			CHECK(now_ns() - begin >= 1280000);
 		SAME(fired(), 1);
 		expect_state(&a, naks[i].status ? IBV_QPS_ERR : IBV_QPS_RTS);
-		unmake_wire();
+		unmake_wire(&a, &b);
 	}
 	make_wire(CONF(.rnr_retry = 2));
 	rule("packet qp=%u rnr=1", a.qp->qp_num);
 	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	expect_wc(a.scq, 1, IBV_WC_RNR_RETRY_EXC_ERR);
 	SAME(fired(), 3);
-	unmake_wire();
+	unmake_wire(&a, &b);
 }
 
 /* a request is refused in place of being executed; what that means for both ends is IBA's */
@@ -202,7 +194,7 @@ void refused_requests(void)
 		expect_event(rows[i].event, b.qp);
 		check_zero(b.buf, 100);
 		expect_state(&b, IBV_QPS_ERR);
-		unmake_wire();
+		unmake_wire(&a, &b);
 	}
 	/* what asks for a retry is executed then, once */
 	make_wire(CONF(.timeout = 18));
@@ -220,13 +212,13 @@ void refused_requests(void)
 	post(&a, at(swr(&a, 3, IBV_WR_ATOMIC_FETCH_AND_ADD, 0, 8), &b, 0));
 	expect_ok(a.scq, 3);
 	SAME(*(uint64_t *)a.buf, 5);
-	unmake_wire();
+	unmake_wire(&a, &b);
 	make_wire(CONF(.rnr_retry = 2));
 	rule("packet qp=%u opcode=read rnr=1", b.qp->qp_num);
 	post(&a, at(swr(&a, 1, IBV_WR_RDMA_READ, 0, 100), &b, 0));
 	expect_wc(a.scq, 1, IBV_WC_RNR_RETRY_EXC_ERR);
 	SAME(fired(), 3);
-	unmake_wire();
+	unmake_wire(&a, &b);
 }
 
 /* packets stay away until they are released, and come in their order */
@@ -257,7 +249,7 @@ void held_packets(void)
 	rule("packet hold");
 	post(&a, at(swr(&a, 3, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	sleep_ms(20);
-	unmake_wire();
+	unmake_wire(&a, &b);
 	rule("release");
 }
 
@@ -296,7 +288,7 @@ void changed_fields(void)
 		else
 			expect_event(rows[i].status == IBV_WC_REM_ACCESS_ERR ?
 				     IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR, b.qp);
-		unmake_wire();
+		unmake_wire(&a, &b);
 	}
 	make_wire(CONF());
 	rule("packet qp=%u opcode=send-imm n=1 set=imm:0x01020304", b.qp->qp_num);
@@ -305,7 +297,7 @@ void changed_fields(void)
 	expect_ok(a.scq, 8);
 	wc = expect_ok(b.rcq, 7);
 	SAME(ntohl(wc.imm_data), 0x01020304);
-	unmake_wire();
+	unmake_wire(&a, &b);
 	make_wire(CONF(.type = IBV_QPT_UD));
 	rule("packet qp=%u n=1 set=qkey:0x1234", b.qp->qp_num);
 	post_recv(&b, 7, 0, 200);
@@ -315,7 +307,7 @@ void changed_fields(void)
 	post(&a, to_ah(swr(&a, 9, IBV_WR_SEND, 0, 100), ah_to(gid4, gid4), &b));
 	expect_ok(a.scq, 9);
 	expect_ok(b.rcq, 7);
-	unmake_wire();
+	unmake_wire(&a, &b);
 }
 
 /* of a datagram: the sender that its receiver sees */
@@ -338,7 +330,7 @@ void changed_datagrams(void)
 		expect_ok(a.scq, 2);
 		wc = expect_ok(b.rcq, 8);
 		SAME(wc.src_qp, a.qp->qp_num);
-		unmake_wire();
+		unmake_wire(&a, &b);
 	}
 }
 
@@ -460,7 +452,7 @@ void peers_and_times(void)
 	rule("packet qp=%u after=50s drop", b.qp->qp_num);
 	send_three(&a, &b, 3);
 	SAME(fired(), 0);
-	unmake_wire();
+	unmake_wire(&a, &b);
 	/* the cable is out for 200 ms */
 	make_wire(CONF(.timeout = 15));
 	rule("packet qp=%u for=200ms drop", b.qp->qp_num);
@@ -474,7 +466,7 @@ void peers_and_times(void)
 	sleep_ms(15);
 	post(&a, at(swr(&a, 5, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	expect_wc(a.scq, 5, IBV_WC_GENERAL_ERR);
-	unmake_wire();
+	unmake_wire(&a, &b);
 }
 
 /* A message of three packets loses its second one, by its PSN; with IPv6; the retry of what was lost. */
@@ -495,7 +487,7 @@ void message_matches(void)
 	rule("packet dir=out qp=%u opcode=send n=2 drop", a.qp->qp_num);
 	send_three(&a, &b, 4);
 	SAME(fired(), 1);
-	unmake_wire();
+	unmake_wire(&a, &b);
 	make_wire(CONF(.timeout = 12, .gid = gid6));
 	rule("packet qp=%u peer=%s n=1 drop", b.qp->qp_num, address(gid6));
 	send_three(&a, &b, 5);
@@ -510,7 +502,7 @@ void message_matches(void)
 		send_three(&a, &b, 7);
 		SAME(fired(), 0);
 	}
-	unmake_wire();
+	unmake_wire(&a, &b);
 }
 
 /* packets that leave; the peer that lost them is on the same device here */
@@ -552,7 +544,7 @@ void leaving_packets(void)
 	expect_wc(a.scq, 6, IBV_WC_RETRY_EXC_ERR);
 	/* the first attempt and each retry, and probes in between */
 	CHECK(fired() >= 8);
-	unmake_wire();
+	unmake_wire(&a, &b);
 }
 
 static enum ibv_port_state port_state(void)
@@ -618,5 +610,5 @@ void marked_packets(void)
 		SAME(counter("rp_cnp_handled"), handled + i);
 		rule("clear");
 	}
-	unmake_wire();
+	unmake_wire(&a, &b);
 }

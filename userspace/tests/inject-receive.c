@@ -28,13 +28,6 @@ static const struct {
 	{ "GENERAL_ERR", IBV_WC_GENERAL_ERR, IBV_WC_REM_OP_ERR, 29, IBV_EVENT_QP_FATAL },
 };
 
-static void unmake_both(void)
-{
-	rule("clear");
-	unmake(&a);
-	unmake(&b);
-}
-
 /* The second of three receives fails: the first is complete, the third flushed, both are in ERR. */
 void received_statuses(void)
 {
@@ -66,7 +59,7 @@ void received_statuses(void)
 		else
 			expect_no_event();
 		SAME(fired(), 1);
-		unmake_both();
+		unmake_both(&a, &b);
 	}
 }
 
@@ -104,7 +97,7 @@ void unreliable_receives(void)
 				expect_event(IBV_EVENT_QP_FATAL, b.qp);
 			else
 				expect_no_event();
-			unmake_both();
+			unmake_both(&a, &b);
 		}
 	}
 	SAME(ibv_destroy_ah(ah), 0);
@@ -139,7 +132,7 @@ void matched_receives(void)
 	expect_wc(b.rcq, 2, IBV_WC_GENERAL_ERR);
 	check_zero(b.buf, 100);
 	expect_event(IBV_EVENT_QP_FATAL, b.qp);
-	unmake_both();
+	unmake_both(&a, &b);
 }
 
 /* Receives of an SRQ: only the QP that has taken the one that fails gets into ERR. */
@@ -169,7 +162,7 @@ void srq_receives(void)
 	expect_ok(c.scq, 2);
 	expect_ok(d.rcq, 2);
 	expect_state(&d, IBV_QPS_RTS);
-	unmake_both();
+	unmake_both(&a, &b);
 	unmake(&c);
 	unmake(&d);
 	SAME(ibv_destroy_srq(srq), 0);

@@ -78,6 +78,19 @@ long fired(void)
 	return atol(at + 7);
 }
 
+void unmake_both(struct end *one, struct end *other)
+{
+	rule("clear");
+	unmake(one);
+	unmake(other);
+}
+
+void unmake_wire(struct end *one, struct end *other)
+{
+	force_packets(false);
+	unmake_both(one, other);
+}
+
 static const struct {
 	const char *name;
 	enum ibv_wc_status status;
@@ -131,9 +144,7 @@ static void each_status(void)
 		expect_state(&b, IBV_QPS_RTS);
 		expect_no_wc_now(b.rcq);
 		SAME(fired(), 1);
-		rule("clear");
-		unmake(&a);
-		unmake(&b);
+		unmake_both(&a, &b);
 	}
 }
 
@@ -162,9 +173,7 @@ static void send_queue_error(void)
 		post(&a, to_ah(swr(&a, 2, IBV_WR_SEND, 0, 100), ah, &b));
 		expect_ok(a.scq, 2);
 		expect_ok(b.rcq, 10);
-		rule("clear");
-		unmake(&a);
-		unmake(&b);
+		unmake_both(&a, &b);
 	}
 }
 
@@ -390,9 +399,7 @@ static void no_replay(void)
 	check_filled(a.buf, 3000, 5);
 	/* the local link keeps no answers, as none is lost */
 	SAME(fired(), packets ? 2 : 0);
-	rule("clear");
-	unmake(&a);
-	unmake(&b);
+	unmake_both(&a, &b);
 	make_pair(&a, &b, CONF(.timeout = 12));
 	rule("alloc name=replay comm=inject n=1 fail=ENOMEM");
 	*(uint64_t *)b.buf = 5;
@@ -696,9 +703,7 @@ static void lost_events(void)
 	post(&a, at(swr(&a, 4, IBV_WR_RDMA_WRITE, 0, 100), &b, 0));
 	expect_ok(a.scq, 4);
 	SAME(fired(), 0);
-	rule("clear");
-	unmake(&a);
-	unmake(&b);
+	unmake_both(&a, &b);
 	SAME(ibv_destroy_comp_channel(channel), 0);
 }
 

@@ -18,6 +18,9 @@ void refused(const char *text, const char *why);
 void refused_as(const char *text, const char *why, int error);
 /* a message of three packets, whose data is checked */
 void send_three(struct end *from, struct end *to, int id);
+/* both go, after all rules; after force_packets(true) unmake_wire() */
+void unmake_both(struct end *one, struct end *other);
+void unmake_wire(struct end *one, struct end *other);
 /* how often the only rule has fired */
 long fired(void);
 
