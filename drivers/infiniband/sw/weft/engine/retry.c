@@ -201,11 +201,20 @@ void weft_retry_start(struct weft_qp *qp)
 }
 WEFT_EXPORT_FOR_TEST(weft_retry_start);
 
+/* weft_retry_start() for another try: as that is no answer, the peer stays silent. */
+void weft_retry_restart(struct weft_qp *qp)
+{
+	struct weft_retry *retry = &qp->send.retry;
+	ktime_t silent = retry->silent;
+
+	weft_retry_start(qp);
+	retry->silent = silent;
+}
+
 static bool retry_again(struct weft_qp *qp, bool repair)
 {
 	struct weft_send *send = &qp->send;
 	struct weft_retry *retry = &send->retry;
-	ktime_t silent = retry->silent;
 
 	if (retry->left == 0) {
 		if (!weft_migrate_on_error(qp)) {
@@ -226,9 +235,7 @@ static bool retry_again(struct weft_qp *qp, bool repair)
 	trace_weft_retry(qp->qpn, send->inflight.una, retry->left);
 	if (!repair || !weft_repair_begin(qp))
 		weft_inflight_rewind(qp, send->inflight.una);
-	weft_retry_start(qp);
-	/* another try is no answer */
-	retry->silent = silent;
+	weft_retry_restart(qp);
 	return true;
 }
 

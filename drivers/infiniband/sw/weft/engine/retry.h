@@ -22,6 +22,7 @@ static inline void weft_retry_refill(struct weft_retry *retry)
 
 void weft_retry_heard(struct weft_qp *qp, u32 end);
 void weft_retry_start(struct weft_qp *qp);
+void weft_retry_restart(struct weft_qp *qp);
 bool weft_retry(struct weft_qp *qp);
 bool weft_retry_missing(struct weft_qp *qp);
 bool weft_retry_map(struct weft_qp *qp, const struct weft_map *map);

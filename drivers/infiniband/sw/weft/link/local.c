@@ -400,6 +400,7 @@ static noinline void local_show_lost(struct weft_qp *qp, struct weft_slot *slot)
 static noinline enum weft_verdict local_lost(struct weft_qp *qp, struct weft_slot *slot)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
+	bool again = inflight->sent != inflight->una;
 
 	if (weft_monitor_is_on())
 		local_show_lost(qp, slot);
@@ -410,7 +411,10 @@ static noinline enum weft_verdict local_lost(struct weft_qp *qp, struct weft_slo
 	inflight->cur++;
 	inflight->next = weft_slot_end(slot);
 	inflight->sent = inflight->next;
-	weft_retry_start(qp);
+	if (again)
+		weft_retry_restart(qp);
+	else
+		weft_retry_start(qp);
 	return WEFT_LATER;
 }
 
