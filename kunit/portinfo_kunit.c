@@ -115,6 +115,60 @@ static void disable_and_enable(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->state, IB_PORT_INIT);
 }
 
+static void set_phys(struct kunit *test, u8 phys)
+{
+	struct fake_sm *sm = test->priv;
+	struct ib_port_info *set = sm_begin_set(test, 1, IB_PORT_DOWN);
+
+	set->portphysstate_linkdown |= phys << 4;
+	sm->in_port = 2;
+	KUNIT_EXPECT_EQ(test, sm_end_set(test, 1), OK);
+}
+
+static u32 port_fails(struct weft_ibport *port, bool failed)
+{
+	unsigned long flags;
+	u32 events;
+
+	spin_lock_irqsave(&port->lock, flags);
+	events = weft_ibport_fail(port, failed);
+	spin_unlock_irqrestore(&port->lock, flags);
+	return events;
+}
+
+/*
+ * Management does not enable the port of a device that has failed. What it has asked for last is
+ * done when the device recovers.
+ */
+static void enable_after_failure(struct kunit *test)
+{
+	struct fake_sm *sm = test->priv;
+	struct weft_ibport *port = sm_port(sm, 1);
+	static const struct {
+		u8 before, meanwhile, phys;
+	} rows[] = {
+		{ 0, 0, IB_PORT_PHYS_STATE_LINK_UP },
+		{ 0, IB_PORT_PHYS_STATE_POLLING, IB_PORT_PHYS_STATE_LINK_UP },
+		{ 0, IB_PORT_PHYS_STATE_DISABLED, IB_PORT_PHYS_STATE_DISABLED },
+		{ IB_PORT_PHYS_STATE_DISABLED, 0, IB_PORT_PHYS_STATE_DISABLED },
+		{ IB_PORT_PHYS_STATE_DISABLED, IB_PORT_PHYS_STATE_POLLING,
+		  IB_PORT_PHYS_STATE_LINK_UP },
+	};
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		set_phys(test, rows[i].before ?: IB_PORT_PHYS_STATE_POLLING);
+		port_fails(port, true);
+		KUNIT_EXPECT_EQ(test, sm_phys(port), IB_PORT_PHYS_STATE_DISABLED);
+		set_phys(test, rows[i].meanwhile);
+		KUNIT_EXPECT_EQ(test, sm_phys(port), IB_PORT_PHYS_STATE_DISABLED);
+		KUNIT_EXPECT_EQ(test, port->state, IB_PORT_DOWN);
+		KUNIT_EXPECT_EQ(test, sm_set_state(test, 1, IB_PORT_ARMED), BAD_VALUE);
+		port_fails(port, false);
+		KUNIT_EXPECT_EQ_MSG(test, sm_phys(port), rows[i].phys, "row %d", i);
+	}
+}
+
 /* A subnet manager at the port itself gets the response nevertheless. */
 static void disable_from_here(struct kunit *test)
 {
@@ -262,6 +316,7 @@ static void ports_by_number(struct kunit *test)
 static struct kunit_case portinfo_cases[] = {
 	KUNIT_CASE_PARAM(states, state_row_gen_params),
 	KUNIT_CASE(disable_and_enable),
+	KUNIT_CASE(enable_after_failure),
 	KUNIT_CASE(disable_from_here),
 	KUNIT_CASE_PARAM(all_or_nothing, invalid_row_gen_params),
 	KUNIT_CASE(mtu_is_kept),

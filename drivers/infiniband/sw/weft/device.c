@@ -348,7 +348,7 @@ static int device_die(struct weft_dev *dev, bool dead)
 		ret = 0;
 		weft_inject_die(dev, dead);
 		if (dev->hca)
-			weft_hca_disable(dev, dead);
+			weft_hca_fail(dev, dead);
 		else
 			port_update(dev);
 	}

@@ -123,6 +123,9 @@ u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys)
 
 	if (!phys && ibport_phys(port) == IB_PORT_PHYS_STATE_DISABLED)
 		return 0;
+	port->disabled = false;
+	if (port->failed)
+		return 0;
 	if (!phys)
 		phys = port->info.portphysstate_linkdown & 15;
 	events = weft_ibport_move(port, phys, IB_PORT_DOWN);
@@ -131,6 +134,27 @@ u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys)
 	return events;
 }
 WEFT_EXPORT_FOR_TEST(weft_ibport_retrain);
+
+/* Management disables the port. As weft_ibport_move(). */
+u32 weft_ibport_disable(struct weft_ibport *port)
+{
+	port->disabled = true;
+	return weft_ibport_move(port, IB_PORT_PHYS_STATE_DISABLED, IB_PORT_DOWN);
+}
+WEFT_EXPORT_FOR_TEST(weft_ibport_disable);
+
+/*
+ * The device of the port fails, or recovers. Until it recovers the port is Disabled, and what
+ * management wants is done then. As weft_ibport_move().
+ */
+u32 weft_ibport_fail(struct weft_ibport *port, bool failed)
+{
+	port->failed = failed;
+	if (failed)
+		return weft_ibport_move(port, IB_PORT_PHYS_STATE_DISABLED, IB_PORT_DOWN);
+	return port->disabled ? 0 : weft_ibport_retrain(port, IB_PORT_PHYS_STATE_POLLING);
+}
+WEFT_EXPORT_FOR_TEST(weft_ibport_fail);
 
 /* Change the cable, and the state unless management has disabled the port. */
 static u32 ibport_connect(struct weft_ibport *port, struct weft_cable *cable)

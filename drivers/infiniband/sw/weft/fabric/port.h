@@ -142,6 +142,8 @@ struct weft_ibport {
 	u8			vl_arb[2][WEFT_IB_VLARB];
 	/* End of the M_Key lease in jiffies; 0: no lease is running. Under @lock. */
 	unsigned long		mkey_expires;
+	bool			disabled; /* by management; under @lock */
+	bool			failed;	/* the device has: Disabled, until it recovers; under @lock */
 	bool			sm_live; /* IsSM is set in CapabilityMask; read without @lock */
 	atomic64_t		counters[WEFT_IBC_COUNT];
 	/* Values of @counters that PortCounters and PortCountersExtended show as 0. */
@@ -164,6 +166,8 @@ void weft_ibport_plug(struct weft_ibport *port, struct weft_cable *cable);
 void weft_ibport_unplug(struct weft_ibport *port);
 u32 weft_ibport_move(struct weft_ibport *port, u8 phys, u8 state);
 u32 weft_ibport_retrain(struct weft_ibport *port, u8 phys);
+u32 weft_ibport_disable(struct weft_ibport *port);
+u32 weft_ibport_fail(struct weft_ibport *port, bool failed);
 
 /* A port is ready when it has a cable and is not disabled. These take the lock. */
 bool weft_ibport_is_ready(struct weft_ibport *port);

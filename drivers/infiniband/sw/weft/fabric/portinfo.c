@@ -161,7 +161,7 @@ static bool portinfo_is_move_valid(u8 now, u8 state, u8 phys)
 static u32 portinfo_move(struct weft_ibport *port, u8 state, u8 phys)
 {
 	if (phys == IB_PORT_PHYS_STATE_DISABLED)
-		return weft_ibport_move(port, phys, IB_PORT_DOWN);
+		return weft_ibport_disable(port);
 	if (phys || state == IB_PORT_DOWN)
 		return weft_ibport_retrain(port, phys);
 	/* the state never goes back: a Set of ARMED in ACTIVE has no effect */

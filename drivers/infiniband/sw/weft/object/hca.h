@@ -21,7 +21,6 @@ struct weft_hca {
 	struct weft_traps	traps;		/* to be sent to the subnet manager */
 	struct weft_fabric	*fabric;	/* that @port is connected to; under RTNL */
 	bool			leaving;	/* being removed, or moved to another namespace */
-	bool			disabled;	/* the port, before the device failed; under RTNL */
 	struct sk_buff_head	rx;		/* from this host to this port, for @rx_work */
 	struct work_struct	rx_work;	/* receives packets sent with a turn owned */
 };

@@ -179,23 +179,17 @@ int weft_hca_set_peers(struct weft_dev *dev, const struct weft_underlay_addrs *p
 }
 
 /*
- * Take the link down as a disabled port does, or let it train again unless management had disabled
- * it before: then the subnet manager brings the port to ACTIVE. The caller holds RTNL.
+ * The device fails, and its link is down; or recovers, and the link trains again unless management
+ * has disabled the port: then the subnet manager brings it to ACTIVE.
  */
-void weft_hca_disable(struct weft_dev *dev, bool disable)
+void weft_hca_fail(struct weft_dev *dev, bool failed)
 {
 	struct weft_ibport *port = &dev->hca->port;
 	unsigned long flags;
-	u32 events = 0;
+	u32 events;
 
-	ASSERT_RTNL();
-	if (disable)
-		dev->hca->disabled = weft_ibport_is_disabled(port);
 	spin_lock_irqsave(&port->lock, flags);
-	if (disable)
-		events = weft_ibport_move(port, IB_PORT_PHYS_STATE_DISABLED, IB_PORT_DOWN);
-	else if (!dev->hca->disabled)
-		events = weft_ibport_retrain(port, IB_PORT_PHYS_STATE_POLLING);
+	events = weft_ibport_fail(port, failed);
 	spin_unlock_irqrestore(&port->lock, flags);
 	weft_ibport_event(port, events);
 }

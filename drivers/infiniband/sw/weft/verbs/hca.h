@@ -15,7 +15,7 @@ void weft_hca_destroy(struct weft_dev *dev);
 
 void weft_hca_get_peers(struct weft_dev *dev, struct weft_underlay_addrs *peers);
 int weft_hca_set_peers(struct weft_dev *dev, const struct weft_underlay_addrs *peers);
-void weft_hca_disable(struct weft_dev *dev, bool disable);
+void weft_hca_fail(struct weft_dev *dev, bool failed);
 u64 weft_hca_strangers(struct weft_dev *dev);
 
 #endif /* WEFT_VERBS_HCA_H */
