@@ -745,6 +745,71 @@ void rss_fatal(void)
 	SAME(ibv_destroy_cq(cq), 0);
 }
 
+/* a line for weft-inject's file, behind the name of the device */
+static void inject(const char *format, const char *status, uint32_t number)
+{
+	char line[128];
+	int length = snprintf(line, sizeof(line), "%s ", ibv_get_device_name(ctx->device));
+
+	snprintf(line + length, sizeof(line) - length, format, number, status);
+	write_text("/sys/kernel/debug/weft/inject", line);
+}
+
+/* a rule lets a receive of one WQ fail: the WQ follows, the others do not */
+void rss_injected(void)
+{
+	static const struct {
+		const char *name;
+		enum ibv_wc_status status;
+		bool ends, event;
+	} rows[] = {
+		{ "LOC_PROT_ERR", IBV_WC_LOC_PROT_ERR, true, true },
+		{ "FATAL_ERR", IBV_WC_FATAL_ERR, true, true },
+		{ "WR_FLUSH_ERR", IBV_WC_WR_FLUSH_ERR, true, false },
+		{ "REM_ABORT_ERR", IBV_WC_REM_ABORT_ERR, false, false },
+	};
+	struct ibv_wc wc;
+	struct spread s;
+	uint32_t length;
+	size_t i;
+	int j;
+
+	open_sides();
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		note("%s", rows[i].name);
+		spread_open(&s);
+		rss_make(&s, IBV_RX_HASH_SRC_IPV4);
+		inject("receive qp=%u complete=%s n=2 vendor_err=77", rows[i].name, s.wq[1]->wq_num);
+		for (j = 0; j < 2; j++) {
+			length = frame_for(2);
+			side_send(&a, 0, length, 0);
+			wq_got(s.wq[2], length);
+		}
+		length = frame_for(1);
+		side_send(&a, 0, length, 0);
+		wq_got(s.wq[1], length);
+		side_send(&a, 0, length, 0);
+		wc = next_wc(b.cq);
+		SAME(wc.status, rows[i].status);
+		SAME(wc.vendor_err, 77);
+		SAME(wc.qp_num, s.wq[1]->wq_num);
+		for (j = 1; rows[i].ends && j < PER_WQ; j++)
+			SAME(next_wc(b.cq).status, IBV_WC_WR_FLUSH_ERR);
+		if (rows[i].event)
+			expect_event(IBV_EVENT_WQ_FATAL, s.wq[1]);
+		else
+			expect_no_event();
+		side_send(&a, 0, length, 0);
+		if (rows[i].ends)
+			expect_no_wc(b.cq);
+		else
+			wq_got(s.wq[1], length);
+		inject("clear", "", 0);
+		rss_unmake(&s);
+		spread_close(&s);
+	}
+}
+
 static volatile bool churn_ends;
 
 static void *churn_sends(void *arg)

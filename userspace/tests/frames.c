@@ -847,7 +847,7 @@ TESTS(
 	TEST(drops_and_ends), TEST(many_shapes), TEST(removed),
 	TEST(rss_caps), TEST(wq_refused), TEST(rss_refused), TEST(rss_objects), TEST(wq_states),
 	TEST(wq_posts), TEST(rss_fields), TEST(rss_large), TEST(rss_moves), TEST(rss_single),
-	TEST(rss_loopback), TEST(rss_fatal), TEST(rss_churn), TEST(rss_removed),
+	TEST(rss_loopback), TEST(rss_fatal), TEST(rss_injected), TEST(rss_churn), TEST(rss_removed),
 	TEST(wire_in), TEST(wire_out), TEST(wire_tags), TEST(wire_aggregates), TEST(wire_host),
 	TEST(wire_reserved), TEST(wire_sniffer), TEST(wire_defaults), TEST(wire_filters),
 	TEST(wire_hostile), TEST(wire_churn), TEST(wire_tso), TEST(wire_gro), TEST(wire_jumbo),

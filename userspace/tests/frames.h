@@ -123,6 +123,7 @@ void rss_moves(void);
 void rss_single(void);
 void rss_loopback(void);
 void rss_fatal(void);
+void rss_injected(void);
 void rss_churn(void);
 void rss_removed(void);
 

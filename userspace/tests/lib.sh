@@ -18,10 +18,17 @@ own_build()
 	done
 }
 
+# rules_file: let a program write to the file of injection rules
+rules_file()
+{
+	[ -e /sys/kernel/debug/tracing ] || mount -t debugfs none /sys/kernel/debug
+}
+
 # own NAME [CASE]...: compile and run it on weft0, a device of eth0
 own()
 {
 	own_build "$1"
+	rules_file
 	add_link weft0 eth0
 	cd "$WEFT_OWN" || return
 	"$WEFT_BIN/$1" "${@:2}"

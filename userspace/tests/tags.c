@@ -563,6 +563,56 @@ static void bad_memory(void)
 	expect_status(61, IBV_WC_LOC_PROT_ERR);
 }
 
+/* a line for weft-inject's file, behind the name of the device */
+static void inject(const char *text)
+{
+	char line[128];
+
+	snprintf(line, sizeof(line), "%s %s", ibv_get_device_name(ctx->device), text);
+	write_text("/sys/kernel/debug/weft/inject", line);
+}
+
+/* A rule lets a receive fail: one with a tag, eager or by rendezvous, or one without. The others stay. */
+static void injected(void)
+{
+	static const struct {
+		uint64_t id;
+		const char *rule;
+		enum ibv_wc_status status, requester;
+	} rows[] = {
+		{ 5, "receive n=1 complete=LOC_PROT_ERR", IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR },
+		{ 6, "receive n=1 complete=LOC_LEN_ERR", IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR },
+		{ 50, "receive n=1 complete=GENERAL_ERR", IBV_WC_GENERAL_ERR, IBV_WC_REM_OP_ERR },
+	};
+	size_t i;
+
+	make_connected();
+	for (i = 5; i <= 7; i++)
+		add(i, 1000 * i, 1000);
+	untagged(50, 50000, 2000);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		note("%s, id %d", rows[i].rule, (int)rows[i].id);
+		inject(rows[i].rule);
+		if (rows[i].id == 6)
+			request(6, 4096, 1000, a.mr->rkey, 0);
+		else
+			send_header(IBV_TMH_EAGER, rows[i].id, TMH + 100);
+		expect_wc(a.scq, 1, rows[i].requester);
+		expect_status(rows[i].id, rows[i].status);
+		nothing_more();
+		expect_state(&b, IBV_QPS_ERR);
+		check_zero(buf, BUF);
+		inject("clear");
+		/* another QP of the SRQ */
+		make(&a, CONF(.sq = 64, .rq = 64));
+		make(&b, CONF(.sq = 0, .rq = 0, .srq = srq));
+		connect_ends(&a, &b);
+	}
+	send_eager(7, 100);
+	expect_match(7, FLAGS_ALL, 7, 100);
+	nothing_more();
+}
+
 /* a peer that names memory that is not its own, or not to be read */
 static void bad_request(void)
 {
@@ -803,6 +853,7 @@ TESTS(
 	TEST(incomplete),
 	TEST(too_long),
 	TEST(bad_memory),
+	TEST(injected),
 	TEST(bad_request),
 	TEST(destroyed),
 	TEST(connections),

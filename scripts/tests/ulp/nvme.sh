@@ -110,6 +110,21 @@ verified()
 	printf '%s: verified\n' "$name"
 }
 
+# loses_receive: a rule lets a receive of the kernel's fail. That costs the connection and no data; the
+# controller has been connected with a short --reconnect-delay.
+loses_receive()
+{
+	local before tool=$WEFT_TOP/userspace/tools/weft-inject
+	before=$(reconnects)
+	"$tool" add weft0 receive service=rc n=100 complete=LOC_PROT_ERR
+	verified receive --rw=randwrite --bs=4k --iodepth=16 --size=2m
+	"$tool" list weft0
+	"$tool" list weft0 | grep -q ' fired 1: receive' || fail "no receive has failed"
+	"$tool" clear weft0
+	within 60 reconnected "$before" || fail "the controller does not reconnect after a receive that failed"
+	verified afterwards --rw=randwrite --bs=4k --iodepth=16 --size=1m
+}
+
 # load NAME SECONDS: verified writing in the background, as process $load; it has begun when the
 # other host gets to meet NAME. With wire.sh.
 load()
