@@ -3,6 +3,7 @@
 #include "inject.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <sys/utsname.h>
 
 /* IBV_EVENT_DEVICE_SPEED_CHANGE, for which older libraries have no name */
@@ -112,6 +113,144 @@ void device_fatal(void)
 		unmake(&d);
 	}
 	force_packets(false);
+}
+
+static volatile bool races_end;
+
+/* The device may have failed in between, and nothing else may have happened. */
+static bool fails(int error)
+{
+	if (error)
+		SAME(error, EIO);
+	return error;
+}
+
+/* the errno of a call that returns an object, or 0 */
+static int none(const void *object)
+{
+	return object ? 0 : errno;
+}
+
+static bool modify_fails(struct end *e, enum ibv_qp_state state)
+{
+	struct ibv_qp_attr attr = step_attr(e, state == IBV_QPS_RTR ? e : NULL, state);
+
+	return fails(ibv_modify_qp(e->qp, &attr, step_mask(e, state)));
+}
+
+static void poll_all(struct end *e)
+{
+	struct ibv_wc wc;
+
+	while (ibv_poll_cq(e->scq, 1, &wc) > 0 || ibv_poll_cq(e->rcq, 1, &wc) > 0)
+		SAME(wc.status == IBV_WC_SUCCESS || wc.status == IBV_WC_FATAL_ERR ||
+		     wc.status == IBV_WC_WR_FLUSH_ERR, true);
+}
+
+/* messages of the QP to itself, until one cannot be posted */
+static void post_until_it_fails(struct end *e)
+{
+	struct ibv_sge sge = { (uintptr_t)e->buf, 3000, e->mr->lkey };
+	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
+	struct ibv_send_wr send = {
+		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1,
+	}, *bad_send;
+	int i, error = 0;
+
+	for (i = 0; i < 50 && error != EIO; i++) {
+		error = ibv_post_recv(e->qp, &recv, &bad_recv);
+		if (!error)
+			error = ibv_post_send(e->qp, &send, &bad_send);
+		/* a queue that is full */
+		if (error != ENOMEM)
+			fails(error);
+		poll_all(e);
+	}
+}
+
+/* a QP that is made, connected with itself, used, and destroyed, over and over */
+static void *qp_lives(void *arg)
+{
+	struct end *e = arg;
+	struct ibv_qp_init_attr init = {
+		.send_cq = e->scq, .recv_cq = e->rcq, .qp_type = IBV_QPT_RC,
+		.cap = { 8, 8, 1, 1, 0 },
+	};
+
+	while (!races_end) {
+		e->qp = ibv_create_qp(pd, &init);
+		if (fails(none(e->qp)))
+			continue;
+		if (!modify_fails(e, IBV_QPS_INIT) && !modify_fails(e, IBV_QPS_RTR) &&
+		    !modify_fails(e, IBV_QPS_RTS))
+			post_until_it_fails(e);
+		/* these two always work */
+		to_state(e, IBV_QPS_ERR);
+		poll_all(e);
+		SAME(ibv_destroy_qp(e->qp), 0);
+	}
+	return NULL;
+}
+
+/* what is no QP */
+static void *objects_live(void *arg)
+{
+	struct end *e = arg;
+	struct ibv_context *other;
+	struct ibv_ah_attr av;
+	struct ibv_mr *mr;
+	struct ibv_cq *cq;
+	struct ibv_ah *ah;
+
+	av_to(&av, gid4, gid4);
+	while (!races_end) {
+		cq = ibv_create_cq(ctx, 4, NULL, NULL, 0);
+		if (!fails(none(cq)))
+			SAME(ibv_destroy_cq(cq), 0);
+		mr = ibv_reg_mr(pd, e->buf, 100, 0);
+		if (!fails(none(mr)))
+			SAME(ibv_dereg_mr(mr), 0);
+		ah = ibv_create_ah(pd, &av);
+		if (!fails(none(ah)))
+			SAME(ibv_destroy_ah(ah), 0);
+		other = ibv_open_device(ctx->device);
+		if (!fails(none(other)))
+			SAME(ibv_close_device(other), 0);
+	}
+	return NULL;
+}
+
+/* the device fails and recovers while objects are made, used, changed and destroyed */
+void fatal_races(void)
+{
+	void *(*const lives[])(void *) = { qp_lives, qp_lives, objects_live };
+	struct end ends[ARRAY_SIZE(lives)];
+	pthread_t threads[ARRAY_SIZE(lives)];
+	int wire, i, rounds = repeat(20, 300);
+	size_t j;
+
+	for (wire = 0; wire < 2; wire++) {
+		force_packets(wire);
+		races_end = false;
+		for (j = 0; j < ARRAY_SIZE(lives); j++) {
+			make(&ends[j], CONF(.timeout = 14));
+			SAME(ibv_destroy_qp(ends[j].qp), 0);
+			SAME(pthread_create(&threads[j], NULL, lives[j], &ends[j]), 0);
+		}
+		for (i = 0; i < rounds; i++) {
+			rule("device fatal");
+			sleep_ms(rand() % 4);
+			rule("device recover");
+			sleep_ms(rand() % 40);
+		}
+		races_end = true;
+		for (j = 0; j < ARRAY_SIZE(lives); j++)
+			SAME(pthread_join(threads[j], NULL), 0);
+		expect_port(IBV_PORT_ACTIVE);
+		make_pair(&a, &b, CONF());
+		check_works(&a, &b);
+		unmake_wire(&a, &b);
+	}
 }
 
 /* a rule and a failed device: the rule stays; the commands say what is wrong with them */

@@ -54,6 +54,7 @@ void xrc_receives(void);
 void refused_receives(void);
 
 void device_fatal(void);
+void fatal_races(void);
 void refused_fatals(void);
 void wq_fatal_event(void);
 void speed_event(void);
