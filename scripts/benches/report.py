@@ -136,6 +136,13 @@ def rows_instructions():
     for name in "send-8", "write-65536", "write-1048576":
         packets = "instructions/" + name
         yield Row("packets on lo: " + name, unit, INFO, of(packets, "packets"), of(packets, "rxe"))
+    for who, words in ("weft", ""), ("packets", ", packets"):
+        none = of("instructions/send-8", who)
+        for name, text in ("rule", "a rule for others"), ("monitor", "a monitor"), ("strict", "strict mode"):
+            yield Row("SEND 8 B beside %s%s" % (text, words), unit, INFO, of(name + "/send-8", who),
+                      beside=[("nothing", none)])
+        yield Row("  when these are gone" + words, unit, MOST, of("unwatched/send-8", who), None,
+                  times(1.01, "instructions/send-8", who), "1.01 of before", [("before", none)])
     yield row("create and destroy a QP", unit, MOST, "instructions/qp-0", 34000)
     yield row("register and remove 4 KiB", unit, INFO, "instructions/mr-4096", beside=[("pin", host("pin", 4096))])
     for size, text in (2**30, "1 GiB"), (2**26, "64 MiB"):
