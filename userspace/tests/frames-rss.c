@@ -779,7 +779,8 @@ void rss_injected(void)
 		note("%s", rows[i].name);
 		spread_open(&s);
 		rss_make(&s, IBV_RX_HASH_SRC_IPV4);
-		inject("receive qp=%u complete=%s n=2 vendor_err=77", rows[i].name, s.wq[1]->wq_num);
+		inject("receive qp=%u complete=%s n=2 vendor_err=77", rows[i].name,
+		       s.wq[1]->wq_num);
 		for (j = 0; j < 2; j++) {
 			length = frame_for(2);
 			side_send(&a, 0, length, 0);

@@ -153,7 +153,8 @@ static void post_until_it_fails(struct end *e)
 	struct ibv_sge sge = { (uintptr_t)e->buf, 3000, e->mr->lkey };
 	struct ibv_recv_wr recv = { .sg_list = &sge, .num_sge = 1 }, *bad_recv;
 	struct ibv_send_wr send = {
-		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED, .sg_list = &sge, .num_sge = 1,
+		.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED,
+		.sg_list = &sge, .num_sge = 1,
 	}, *bad_send;
 	int i, error = 0;
 

@@ -572,7 +572,10 @@ static void inject(const char *text)
 	write_text("/sys/kernel/debug/weft/inject", line);
 }
 
-/* A rule lets a receive fail: one with a tag, eager or by rendezvous, or one without. The others stay. */
+/*
+ * A rule lets a receive fail: one with a tag, eager or by rendezvous, or one without. The others
+ * stay.
+ */
 static void injected(void)
 {
 	static const struct {
@@ -581,7 +584,8 @@ static void injected(void)
 		enum ibv_wc_status status, requester;
 	} rows[] = {
 		{ 5, "receive n=1 complete=LOC_PROT_ERR", IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR },
-		{ 6, "receive n=1 complete=LOC_LEN_ERR", IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR },
+		{ 6, "receive n=1 complete=LOC_LEN_ERR", IBV_WC_LOC_LEN_ERR,
+		  IBV_WC_REM_INV_REQ_ERR },
 		{ 50, "receive n=1 complete=GENERAL_ERR", IBV_WC_GENERAL_ERR, IBV_WC_REM_OP_ERR },
 	};
 	size_t i;

@@ -143,7 +143,7 @@ struct weft_ibport {
 	/* End of the M_Key lease in jiffies; 0: no lease is running. Under @lock. */
 	unsigned long		mkey_expires;
 	bool			disabled; /* by management; under @lock */
-	bool			failed;	/* the device has: Disabled, until it recovers; under @lock */
+	bool			failed;	/* the device has, so it is Disabled; under @lock */
 	bool			sm_live; /* IsSM is set in CapabilityMask; read without @lock */
 	atomic64_t		counters[WEFT_IBC_COUNT];
 	/* Values of @counters that PortCounters and PortCountersExtended show as 0. */
