@@ -53,6 +53,8 @@ run_suite()
 	for f in *.gz; do
 		[ ! -e "$f" ] || gunzip "$f"
 	done
+	# Python 3.12 takes no float for an integer
+	sed -i 's,max_dm_size/2,max_dm_size//2,' test_device.py
 	# RDMA_USER_CM_CMD_WRITE_CM_EVENT, without which this cannot pass with any device
 	[[ $WEFT_KERNEL = 7.* ]] ||
 		sed -i "s/^    def test_rdmacm_async_resolve_addrinfo/    @unittest.skip('$cannot_write')\n&/" test_rdmacm.py

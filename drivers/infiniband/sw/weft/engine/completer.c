@@ -128,8 +128,10 @@ static bool comp_ask(struct weft_qp *qp, u32 lost)
 		while (weft_psn_before(psn, kept)) {
 			from = psn;
 			psn = weft_transmit_ask(qp, psn, kept, &requests);
-			if (psn == from)
+			if (psn == from) {
+				weft_early_later(&qp->send.early);
 				goto end;
+			}
 		}
 		/* an acknowledge is no response */
 		if (psn == kept && !weft_pkt_kept_is_ack(skb))
@@ -163,6 +165,11 @@ void weft_completer_overdue(struct weft_qp *qp)
 			comp_implied_nak(qp);
 		return;
 	}
+	/* what comes before the next packet will be sent again in any case */
+	if (weft_inflight_is_rewound(&send->inflight)) {
+		weft_early_later(&send->early);
+		return;
+	}
 	lost = weft_early_lost(&send->early, una);
 	if (lost == una || !comp_ask(qp, lost))
 		return;
@@ -171,12 +178,24 @@ void weft_completer_overdue(struct weft_qp *qp)
 }
 
 /*
+ * Was the request for a response with @psn sent after the latest ask? The peer answers in order, so
+ * the ask, or what it asked for, is lost, or the peer cannot answer it.
+ */
+static bool comp_is_behind_ask(const struct weft_inflight *inflight, u32 psn)
+{
+	return inflight->asked_end != inflight->una && comp_is_sent(inflight, inflight->asked_end) &&
+	       !weft_psn_before(psn, inflight->asked_next);
+}
+
+/*
  * A packet has come before responses to earlier requests: keep it until they come, or until they
  * are taken for lost.
  */
 static enum weft_verdict comp_gap(struct weft_qp *qp, struct weft_pkt *pkt)
 {
+	struct weft_inflight *inflight = &qp->send.inflight;
 	struct weft_early *early = &qp->send.early;
+	u32 before = skb_queue_len(&early->packets), psn = pkt->hdr.psn;
 	bool counted = pkt->counted;
 
 	if (comp_has_failed(qp))
@@ -185,11 +204,11 @@ static enum weft_verdict comp_gap(struct weft_qp *qp, struct weft_pkt *pkt)
 		comp_implied_nak(qp);
 		return WEFT_DROP;
 	}
-	if (!counted) {
+	if (!counted && skb_queue_len(&early->packets) > before) {
 		weft_stats_inc(qp, WEFT_STAT_RX_EARLY);
-		/* the peer is not silent, and what is missing will be asked for */
-		if (qp->send.inflight.parts)
-			weft_retry_heard(qp, weft_psn_add(pkt->hdr.psn, 1));
+		/* the peer is not silent, and what is missing will be asked for, or be answered soon */
+		if (inflight->parts && !comp_is_behind_ask(inflight, psn))
+			weft_retry_heard(qp, weft_psn_add(psn, 1));
 	}
 	weft_completer_overdue(qp);
 	return WEFT_KEPT;
@@ -368,7 +387,8 @@ static bool comp_done_valid(const struct weft_pkt *pkt, const struct weft_opcode
 static bool comp_segment_valid(const struct weft_qp *qp, u32 psn, bool last, bool ends)
 {
 	return last == ends ||
-	       (ends && weft_early_response(&qp->send.early, psn) == weft_psn_add(psn, 1));
+	       (ends && qp->send.inflight.parts &&
+		weft_early_response(&qp->send.early, psn) == weft_psn_add(psn, 1));
 }
 
 static enum weft_verdict comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,

@@ -182,6 +182,15 @@ u32 weft_early_lost(struct weft_early *early, u32 psn)
 	return weft_psn_before(lost, weft_pkt_kept_psn(skb)) ? weft_pkt_kept_psn(skb) : lost;
 }
 
+/* What is lost cannot be asked for now: an event will come for another try. */
+void weft_early_later(struct weft_early *early)
+{
+	WRITE_ONCE(early->old, false);
+	WRITE_ONCE(early->due, ktime_add_ns(ktime_get(), EARLY_GAP_NS));
+	if (!hrtimer_is_queued(&early->timer))
+		hrtimer_start(&early->timer, early->due, HRTIMER_MODE_ABS_SOFT);
+}
+
 /*
  * Tell which packets are kept, of those from @psn on, which is missing. All that are missing before
  * the last of these are lost if @all, or if the gap is old because of the time; otherwise those

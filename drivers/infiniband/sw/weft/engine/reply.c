@@ -245,14 +245,13 @@ u8 weft_reply_credits(const struct weft_qp *qp)
 
 /*
  * Begin an answer; @psn is that of the request packet, or of the answer's first packet. It
- * acknowledges all requests before it, and replaces an answer that has not been sent. The caller
- * fills in the members that only some kinds have.
+ * acknowledges all requests before it, so no acknowledge is due, and replaces an answer that has not
+ * been sent. The caller fills in the members that only some kinds have.
  */
 struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_response_kind kind)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	/* it acknowledges all requests before it */
 	recv->ack_due = false;
 	recv->unanswered = 0;
 	recv->response = (struct weft_response){

@@ -246,6 +246,7 @@ static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
 	const struct weft_replay_slot *slot;
+	bool due = qp->recv.ack_due;
 
 	weft_stats_inc(qp, WEFT_STAT_DUPLICATES);
 	if (pkt->malformed)
@@ -265,6 +266,8 @@ static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 		resp_read_again(qp, pkt, slot);
 	else
 		weft_reply_new(qp, pkt->hdr.psn, slot->kind)->value = slot->value;
+	/* the requests behind the duplicate are not acknowledged by its answer */
+	qp->recv.ack_due = due;
 }
 
 /*

@@ -253,7 +253,7 @@ static noinline enum weft_verdict xmit_repair(struct weft_qp *qp, struct weft_sl
 	u32 to = packet + min(left, qp->send.batch_packets);
 	enum weft_verdict verdict;
 
-	/* a READ is never asked for in other parts than the first time */
+	/* a READ is repeated in the parts in which it was asked for the first time */
 	to = weft_opdef_responds(slot->op) ? weft_slot_read_end(slot, packet) :
 					     min(to, slot->psns);
 	verdict = xmit_packets(qp, slot, packet, to, budget);
@@ -383,14 +383,15 @@ bool weft_transmit_probe(struct weft_qp *qp)
 }
 
 /*
- * Responses that have come, and wait for others, take no room in the window, as long as there is
- * much room to keep more.
+ * Responses of a weft that have come, and wait for others, take no room in the window, as long as
+ * there is much room to keep more. After going back all are asked for again.
  */
 static u32 xmit_read_window(const struct weft_send *send)
 {
 	u32 kept = skb_queue_len(&send->early.packets);
 
-	if (likely(!kept) || send->early.bytes > WEFT_EARLY_BYTES / 2)
+	if (likely(!kept) || !send->inflight.parts || weft_inflight_is_rewound(&send->inflight) ||
+	    send->early.bytes > WEFT_EARLY_BYTES / 4)
 		return send->window.packets;
 	return min_t(u32, send->window.packets + kept, WEFT_EARLY_PACKETS);
 }
