@@ -205,8 +205,9 @@ def rows_raw():
             yield row("frame %d B, %d rules" % (size, rules), unit, MOST, "raw-rules%d/raw-%d" % (rules, size),
                       limit, why, who if rules == 1 else (), rxe=False)
         yield Row("frame %d B, sent" % size, unit, MOST, of("raw/rawsend-%d" % size, "rawsend"), None,
-                  times(1, "raw/packetsend-%d" % size, "packetsend"), "AF_PACKET",
-                  [("AF_PACKET", of("raw/packetsend-%d" % size, "packetsend"))])
+                  times(1, "raw/ringsend-%d" % size, "ringsend"), "AF_PACKET",
+                  [("AF_PACKET", of("raw/ringsend-%d" % size, "ringsend")),
+                   ("send()", of("raw/packetsend-%d" % size, "packetsend"))])
         for rules in 1, 10000:
             yield Row("  of the host, %d rules" % rules, unit, INFO, of("raw-rules%d/none-%d" % (rules, size), "stack"),
                       beside=[("no rule", of("raw/none-%d" % size, "none"))])

@@ -10,6 +10,7 @@
  *	none	nobody wants it; with RULES there are so many rules for other frames
  *	rawsend		a RAW_PACKET QP sends it, until the work request completes
  *	packetsend	a packet socket sends it, by send()
+ *	ringsend	a packet socket with a mapped ring (PACKET_MMAP) sends it
  *
  * PEER is the other end of the veth INTERFACE, in the namespace NETNS, where a packet socket sends
  * the frames that are received here, and nobody receives those that are sent here. SIZE is that of a frame: UDP in IPv4 to an address that is not this host's. Prints
@@ -155,25 +156,43 @@ static void raw_send(void)
  */
 
 static unsigned int packet_at;
+static int packet_fd;
 
-static void packet_open(int index)
+/* @ring is PACKET_RX_RING or PACKET_TX_RING. */
+static void packet_open(int index, int ring)
 {
 	struct tpacket_req req = {
 		.tp_block_size = SLOTS * SLOT, .tp_block_nr = 1, .tp_frame_size = SLOT,
 		.tp_frame_nr = SLOTS,
 	};
 	struct sockaddr_ll addr = {
-		.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = index,
+		.sll_family = AF_PACKET, .sll_ifindex = index,
+		.sll_protocol = ring == PACKET_RX_RING ? htons(ETH_P_IP) : 0,
 	};
-	int version = TPACKET_V2, fd = socket(AF_PACKET, SOCK_RAW, 0);
+	int version = TPACKET_V2, i;
 
-	if (setsockopt(fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) ||
-	    setsockopt(fd, SOL_PACKET, PACKET_RX_RING, &req, sizeof(req)) ||
-	    bind(fd, (void *)&addr, sizeof(addr)))
+	packet_fd = socket(AF_PACKET, SOCK_RAW, 0);
+	if (setsockopt(packet_fd, SOL_PACKET, PACKET_VERSION, &version, sizeof(version)) ||
+	    setsockopt(packet_fd, SOL_PACKET, ring, &req, sizeof(req)) ||
+	    bind(packet_fd, (void *)&addr, sizeof(addr)))
 		die("packet socket");
-	memory = mmap(NULL, SLOTS * SLOT, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	memory = mmap(NULL, SLOTS * SLOT, PROT_READ | PROT_WRITE, MAP_SHARED, packet_fd, 0);
 	if (memory == MAP_FAILED)
 		die("mmap");
+	for (i = 0; i < SLOTS && ring == PACKET_TX_RING; i++)
+		memcpy(memory + i * SLOT + TPACKET2_HDRLEN - sizeof(addr), frame, size);
+}
+
+static void packet_send(void)
+{
+	struct tpacket2_hdr *hdr = (void *)(memory + packet_at++ % SLOTS * SLOT);
+
+	hdr->tp_len = size;
+	__atomic_store_n(&hdr->tp_status, TP_STATUS_SEND_REQUEST, __ATOMIC_RELEASE);
+	if (send(packet_fd, NULL, 0, 0) != (ssize_t)size)
+		die("send");
+	while (__atomic_load_n(&hdr->tp_status, __ATOMIC_ACQUIRE) != TP_STATUS_AVAILABLE)
+		;
 }
 
 static bool packet_receive(void)
@@ -400,11 +419,14 @@ int main(int argc, char **argv)
 		memcpy(memory, frame, size);
 		raw_open(argv[4], ip, 0);
 		operation = raw_send;
+	} else if (!strcmp(kind, "ringsend")) {
+		packet_open(if_nametoindex(argv[5]), PACKET_TX_RING);
+		operation = packet_send;
 	} else if (!strcmp(kind, "raw")) {
 		raw_open(argv[4], ip, rules);
 		receive = raw_receive;
 	} else if (!strcmp(kind, "packet")) {
-		packet_open(if_nametoindex(argv[5]));
+		packet_open(if_nametoindex(argv[5]), PACKET_RX_RING);
 		receive = packet_receive;
 	} else if (!strcmp(kind, "xdp")) {
 		xdp_open(if_nametoindex(argv[5]));
