@@ -403,12 +403,64 @@ static void asks_later(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
+/* A request to node 1; @length is that of a READ. @psn counts from the first. */
+static void ask_request(struct fake_link *link, u32 psn, u8 operation, u32 length)
+{
+	struct fake_node *node = &link->node[1];
+	struct weft_hdr hdr = {
+		.opcode = WEFT_OPCODE(WEFT_TRANSPORT_RC, operation),
+		.migreq = true,
+		.pkey = WEFT_DEFAULT_PKEY,
+		.dqpn = node->qp->qpn,
+		.psn = weft_psn_add(ASK_PSN, psn),
+		.ackreq = operation == WEFT_OP_WRITE_ONLY,
+		.reth.va = fake_node_addr(node, psn * FAKE_MTU),
+		.reth.rkey = node->region->key,
+		.reth.length = length,
+	};
+
+	fake_link_deliver(&link->node[0], &hdr, NULL, 0);
+}
+
+static void ask_expect_answer(struct fake_link *link, u32 psn, u8 operation)
+{
+	struct weft_pkt pkt;
+
+	KUNIT_ASSERT_TRUE(link->test, fake_link_take(link, &pkt));
+	KUNIT_EXPECT_EQ(link->test, pkt.hdr.opcode, WEFT_OPCODE(WEFT_TRANSPORT_RC, operation));
+	KUNIT_EXPECT_EQ(link->test, pkt.hdr.psn, weft_psn_add(ASK_PSN, psn));
+	weft_pkt_free(&pkt);
+}
+
+/* An ask that comes behind a WRITE is no reason to keep back the acknowledge of that. */
+static void acknowledge_is_due(struct kunit *test)
+{
+	struct fake_link *link = ask_create(test);
+	struct weft_turn *turn = &link->node[1].qp->recv.turn;
+	struct weft_pkt pkt;
+
+	ask_request(link, 0, WEFT_OP_READ_REQUEST, 2 * FAKE_MTU);
+	fake_link_run_halves(link);
+	ask_expect_answer(link, 0, WEFT_OP_READ_RESPONSE_FIRST);
+	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_LAST);
+	/* both wait for the turn */
+	KUNIT_ASSERT_TRUE(test, weft_turn_try(turn));
+	ask_request(link, 2, WEFT_OP_WRITE_ONLY, 0);
+	ask_request(link, 1, WEFT_OP_READ_REQUEST, FAKE_MTU);
+	weft_turn_release(turn);
+	fake_link_run_halves(link);
+	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_ONLY);
+	ask_expect_answer(link, 2, WEFT_OP_ACK);
+	KUNIT_EXPECT_FALSE(test, fake_link_take(link, &pkt));
+}
+
 static struct kunit_case ask_cases[] = {
 	KUNIT_CASE(gaps_of_many),
 	KUNIT_CASE(gaps_of_time),
 	KUNIT_CASE(reordering),
 	KUNIT_CASE(answer_is_lost),
 	KUNIT_CASE(acknowledge_is_none),
+	KUNIT_CASE(acknowledge_is_due),
 	KUNIT_CASE(peer_is_heard),
 	KUNIT_CASE(one_at_a_time),
 	KUNIT_CASE(peer_is_unknown),
