@@ -214,7 +214,7 @@ static void gaps_of_time(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
-/* What comes late, but not too late, is not asked for, however often that happens behind a loss. */
+/* Responses that are late, but not too late, are not asked for, however many are, behind a loss. */
 static void reordering(struct kunit *test)
 {
 	struct fake_link *link = ask_create(test);
@@ -355,7 +355,7 @@ static void peer_is_unknown(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask_send(link)->retry.retries, 1U);
 }
 
-/* What has been asked for long ago says nothing of PSNs that have wrapped since. */
+/* An ask of long ago says nothing of PSNs that have wrapped since. */
 static void asked_long_ago(struct kunit *test)
 {
 	struct fake_link *link = ask_create(test);

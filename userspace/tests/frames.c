@@ -851,6 +851,7 @@ TESTS(
 	TEST(wire_in), TEST(wire_out), TEST(wire_tags), TEST(wire_aggregates), TEST(wire_host),
 	TEST(wire_reserved), TEST(wire_sniffer), TEST(wire_defaults), TEST(wire_filters),
 	TEST(wire_hostile), TEST(wire_churn), TEST(wire_tso), TEST(wire_gro), TEST(wire_jumbo),
-	TEST(wire_egress), TEST(wire_queue), TEST(wire_filtered), TEST(wire_port_down), TEST(wire_hooks), TEST(watches), TEST(loops),
+	TEST(wire_egress), TEST(wire_queue), TEST(wire_filtered),
+	TEST(wire_port_down), TEST(wire_hooks), TEST(watches), TEST(loops),
 	TEST(net_raw_here), TEST(wire_moves_busy), TEST(wire_moves)
 )

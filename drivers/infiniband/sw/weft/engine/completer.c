@@ -122,7 +122,7 @@ static bool comp_ask(struct weft_qp *qp, u32 lost)
 		return false;
 	skb_queue_walk(&qp->send.early.packets, skb) {
 		kept = weft_pkt_kept_psn(skb);
-		/* what is not before the next packet will be sent again in any case */
+		/* from the next packet on, all will be sent again in any case */
 		if (weft_psn_before(lost, kept) || weft_psn_before(inflight->next, kept))
 			break;
 		while (weft_psn_before(psn, kept)) {
@@ -165,7 +165,7 @@ void weft_completer_overdue(struct weft_qp *qp)
 			comp_implied_nak(qp);
 		return;
 	}
-	/* what comes before the next packet will be sent again in any case */
+	/* from the next packet on, all will be sent again in any case */
 	if (weft_inflight_is_rewound(&send->inflight)) {
 		weft_early_later(&send->early);
 		return;
@@ -183,7 +183,8 @@ void weft_completer_overdue(struct weft_qp *qp)
  */
 static bool comp_is_behind_ask(const struct weft_inflight *inflight, u32 psn)
 {
-	return inflight->asked_end != inflight->una && comp_is_sent(inflight, inflight->asked_end) &&
+	return inflight->asked_end != inflight->una &&
+	       comp_is_sent(inflight, inflight->asked_end) &&
 	       !weft_psn_before(psn, inflight->asked_next);
 }
 
@@ -206,7 +207,7 @@ static enum weft_verdict comp_gap(struct weft_qp *qp, struct weft_pkt *pkt)
 	}
 	if (!counted && skb_queue_len(&early->packets) > before) {
 		weft_stats_inc(qp, WEFT_STAT_RX_EARLY);
-		/* the peer is not silent, and what is missing will be asked for, or be answered soon */
+		/* the peer is not silent, and the missing responses are, or will be, asked for */
 		if (inflight->parts && !comp_is_behind_ask(inflight, psn))
 			weft_retry_heard(qp, weft_psn_add(psn, 1));
 	}

@@ -182,7 +182,7 @@ u32 weft_early_lost(struct weft_early *early, u32 psn)
 	return weft_psn_before(lost, weft_pkt_kept_psn(skb)) ? weft_pkt_kept_psn(skb) : lost;
 }
 
-/* What is lost cannot be asked for now: an event will come for another try. */
+/* Lost responses cannot be asked for now: an event will come for another try. */
 void weft_early_later(struct weft_early *early)
 {
 	WRITE_ONCE(early->old, false);

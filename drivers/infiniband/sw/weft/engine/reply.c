@@ -245,8 +245,8 @@ u8 weft_reply_credits(const struct weft_qp *qp)
 
 /*
  * Begin an answer; @psn is that of the request packet, or of the answer's first packet. It
- * acknowledges all requests before it, so no acknowledge is due, and replaces an answer that has not
- * been sent. The caller fills in the members that only some kinds have.
+ * acknowledges all requests before it, so no acknowledge is due, and replaces an answer that has
+ * not been sent. The caller fills in the members that only some kinds have.
  */
 struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_response_kind kind)
 {
