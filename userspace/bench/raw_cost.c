@@ -13,8 +13,9 @@
  *	ringsend	a packet socket with a mapped ring (PACKET_MMAP) sends it
  *
  * PEER is the other end of the veth INTERFACE, in the namespace NETNS, where a packet socket sends
- * the frames that are received here, and nobody receives those that are sent here. SIZE is that of a frame: UDP in IPv4 to an address that is not this host's. Prints
- * "KIND,SIZE,MIN,MEDIAN" as verbs_cost does: to send one, with all that follows, and to receive it.
+ * the frames that are received here, and nobody receives those that are sent here. SIZE is that of a
+ * frame: UDP in IPv4 to an address that is not this host's. Prints "KIND,SIZE,MIN,MEDIAN" as verbs_cost
+ * does: to send one, with all that follows, and to receive it.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -102,7 +103,8 @@ static void raw_open(const char *device, uint32_t ip, int rules)
 	struct ibv_pd *pd = ibv_alloc_pd(context);
 	struct ibv_qp_init_attr init = {
 		.qp_type = IBV_QPT_RAW_PACKET,
-		.cap = { .max_recv_wr = SLOTS, .max_recv_sge = 1, .max_send_wr = 1, .max_send_sge = 1 },
+		.cap = { .max_recv_wr = SLOTS, .max_recv_sge = 1,
+			 .max_send_wr = 1, .max_send_sge = 1 },
 		.sq_sig_all = 1,
 	};
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT, .port_num = 1 };

@@ -413,8 +413,8 @@ void wire_queue(void)
 }
 
 /*
- * A filter of tc drops what leaves, and says the same as a full queue. The queue is empty, so a work
- * request does not wait for it.
+ * A filter of tc drops what leaves, and says the same as a full queue. The queue is empty, so a
+ * work request does not wait for it.
  */
 void wire_filtered(void)
 {
@@ -456,7 +456,8 @@ void wire_port_down(void)
 	rule_make(&b, &rule);
 	rule_make(&a, &sniffs);
 	for (down = 1; down >= 0; down--) {
-		snprintf(command, sizeof(command), "%s port %s %s", getenv("WEFT_INJECT") ?: "weft-inject",
+		snprintf(command, sizeof(command), "%s port %s %s",
+			 getenv("WEFT_INJECT") ?: "weft-inject",
 			 ibv_get_device_name(a.ctx->device), down ? "down" : "up");
 		SAME(system(command), 0);
 		side_recv(&a, 0, SLOT);
