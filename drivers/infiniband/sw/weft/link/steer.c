@@ -279,12 +279,15 @@ static bool steer_egress(struct weft_steering *steering, struct steer_frame *fra
 	return drop;
 }
 
-/* Has the net device refused this frame of a QP before? Then the rules have seen it. */
+/*
+ * Has the net device refused this frame of a QP of the device before? Then the rules have seen it.
+ * The frame keeps the QP, but not the device of the QP.
+ */
 static bool steer_was_seen(const struct weft_steering *steering, const struct sk_buff *skb)
 {
 	const struct weft_tx *tx = weft_tx_credit_of(skb);
 
-	return tx && tx->again && tx->turn->qp->dev->ndev == steering->dev->ndev;
+	return tx && tx->again && tx->turn->qp->dev_id == steering->dev->id;
 }
 
 /*
