@@ -49,6 +49,7 @@ static const char *const verb_rules[] = {
 	"alloc name=ring n=2 fail=ENOMEM", "alloc name=region fail=ENOMEM",
 	"alloc name=pages n=2 fail=ENOMEM", "alloc name=ah fail=ENOMEM",
 	"alloc name=slots fail=ENOMEM", "alloc name=replay fail=ENOMEM",
+	"alloc name=monitor fail=ENOMEM",
 	"alloc name=packet every=2 fail=ENOMEM", "alloc name=group fail=ENOMEM",
 	"alloc fail=ENOMEM chance=0.05",
 };

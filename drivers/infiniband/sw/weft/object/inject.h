@@ -111,6 +111,7 @@ enum weft_inject_alloc {
 	WEFT_ALLOC_GROUP,	/* of multicast */
 	WEFT_ALLOC_REPLAY,	/* what the responder keeps of READs and atomics */
 	WEFT_ALLOC_PACKET,	/* that is sent */
+	WEFT_ALLOC_MONITOR,	/* a packet that a monitor shows */
 	WEFT_ALLOCS
 };
 

@@ -100,7 +100,7 @@ static const struct inject_name inject_verbs[] = {
 static const struct inject_name inject_allocs[] = {
 	ALLOC("context", CONTEXT), ALLOC("qp", QP), ALLOC("ring", RING), ALLOC("slots", SLOTS),
 	ALLOC("region", REGION), ALLOC("pages", PAGES), ALLOC("ah", AH), ALLOC("group", GROUP),
-	ALLOC("replay", REPLAY), ALLOC("packet", PACKET), { }
+	ALLOC("replay", REPLAY), ALLOC("packet", PACKET), ALLOC("monitor", MONITOR), { }
 };
 
 static const struct inject_name inject_states[] = {

@@ -12,6 +12,7 @@
 #include "compat/addrconf.h"
 #include "fabric/port.h"
 #include "object/dev.h"
+#include "object/inject.h"
 #include "wire/codec.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
@@ -200,7 +201,8 @@ void weft_monitor_miss(const struct weft_dev *dev, u32 packets)
  */
 struct sk_buff *weft_monitor_alloc(const struct weft_dev *dev, u32 room, u32 length)
 {
-	struct sk_buff *skb = alloc_skb(ETH_HLEN + room + length + MONITOR_VCRC,
+	struct sk_buff *skb = weft_inject_no_memory(dev, NULL, WEFT_ALLOC_MONITOR) ? NULL :
+			      alloc_skb(ETH_HLEN + room + length + MONITOR_VCRC,
 					GFP_ATOMIC | __GFP_NOWARN);
 
 	if (skb)
