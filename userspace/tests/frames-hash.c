@@ -33,14 +33,14 @@ struct packet random_packet(void)
 
 struct traffic random_traffic(void)
 {
-	struct traffic t = { .tunnel = rand() % 4, .outer = random_packet() };
+	struct traffic t = { .tunnel = rand() % TUNNELS, .outer = random_packet() };
 
 	if (t.tunnel == PLAIN)
 		return t;
 	t.inner = random_packet();
 	t.outer.version = 4;
 	t.outer.later = false;
-	t.outer.protocol = t.tunnel == GRE ? IPPROTO_GRE : IPPROTO_UDP;
+	t.outer.protocol = t.tunnel == GRE || t.tunnel == MPLS_GRE ? IPPROTO_GRE : IPPROTO_UDP;
 	memcpy(t.outer.ports + 2, t.tunnel == MPLS ? "\x19\xeb" : "\x12\xb5", 2);
 	return t;
 }
@@ -102,6 +102,9 @@ uint32_t put_traffic(uint8_t *frame, const struct traffic *t)
 	} else if (t->tunnel == GRE) {
 		memcpy(at - 6, t->inner.version == 4 ? "\x08\x00" : "\x86\xdd", 2);
 		at = put_packet(at - 4, &t->inner);
+	} else if (t->tunnel == MPLS_GRE) {
+		memcpy(at - 6, "\x88\x47\0\0\x70\x40\0\0\x91\x40", 10);
+		at = put_packet(at + 4, &t->inner);
 	}
 	random_bytes(at, 40);
 	return at + 40 - frame;

@@ -27,7 +27,7 @@ struct packet {
 	uint8_t ports[4];		/* or the SPI */
 };
 
-enum tunnel { PLAIN, VXLAN, GRE, MPLS };
+enum tunnel { PLAIN, VXLAN, GRE, MPLS, MPLS_GRE, TUNNELS };
 
 struct traffic {
 	enum tunnel tunnel;
