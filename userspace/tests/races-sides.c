@@ -140,6 +140,59 @@ static void build_paged(void)
 	sh->side[me].paged_addr = (uintptr_t)my.paged;
 }
 
+struct ibv_flow *make_flow(struct ibv_qp *qp, uint8_t last)
+{
+	struct {
+		struct ibv_flow_attr attr;
+		struct ibv_flow_spec_eth eth;
+	} rule = {
+		.attr = { .type = IBV_FLOW_ATTR_NORMAL, .size = sizeof(rule), .num_of_specs = 1,
+			  .port = 1 },
+		.eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(rule.eth),
+			 .val.dst_mac = { 2, 0, 0, 0, 0, last } },
+	};
+
+	memset(rule.eth.mask.dst_mac, 0xff, sizeof(rule.eth.mask.dst_mac));
+	return ibv_create_flow(qp, &rule.attr);
+}
+
+static void raw_step(enum ibv_qp_state state, int mask)
+{
+	struct ibv_qp_attr attr = { .qp_state = state, .port_num = 1 };
+
+	SAME(ibv_modify_qp(my.raw.qp, &attr, IBV_QP_STATE | mask), 0);
+}
+
+/* Frames go from one context of a device to another one. */
+static void build_raw(void)
+{
+	struct ibv_flow_attr sniffer = {
+		.type = IBV_FLOW_ATTR_SNIFFER, .size = sizeof(sniffer), .port = 1,
+	};
+	struct ibv_context *own = ctx;
+	struct ibv_pd *own_pd = pd;
+	int i;
+
+	if (me == FAR)
+		open_named(devices[NEAR]);
+	make(&my.raw, CONF(.type = IBV_QPT_RAW_PACKET));
+	ctx = own;
+	pd = own_pd;
+	raw_step(IBV_QPS_INIT, IBV_QP_PORT);
+	raw_step(IBV_QPS_RTR, 0);
+	raw_step(IBV_QPS_RTS, 0);
+	if (me == NEAR) {
+		memcpy(my.raw.buf, (uint8_t[]){ 2, 0, 0, 0, 0, RAW_TO, 2, 0, 0, 0, 0, 1, 0x88, 0xb6 },
+		       14);
+		return;
+	}
+	for (i = 0; i < RECEIVES; i++)
+		post_recv(&my.raw, new_id(), 0, 4096);
+	my.flow = make_flow(my.raw.qp, RAW_TO);
+	my.sniffer = ibv_create_flow(my.raw.qp, &sniffer);
+	CHECK(my.flow && my.sniffer);
+}
+
 static void build(void)
 {
 	SAME(ibv_query_gid(ctx, 1, gid4, &sh->side[me].gid), 0);
@@ -154,6 +207,8 @@ static void build(void)
 		build_xrc();
 	if (sh->needs & HAS_PAGED && me == FAR)
 		build_paged();
+	if (sh->needs & HAS_RAW)
+		build_raw();
 }
 
 int bind_window(void)
@@ -350,7 +405,7 @@ static void end_side(void)
 {
 	struct ibv_cq *cqs[] = {
 		my.rc.scq, my.rc.rcq, my.ud.scq, my.ud.rcq, my.member.scq, my.member.rcq,
-		scq, my.sink.cq,
+		my.raw.scq, my.raw.rcq, scq, my.sink.cq,
 	};
 	size_t i;
 
@@ -368,6 +423,11 @@ static void end_side(void)
 		ENDS(ibv_dereg_mr(my.paged_mr));
 	if (my.member.qp)
 		ENDS(ibv_detach_mcast(my.member.qp, &my.group, GROUP_LID));
+	if (my.flow)
+		ENDS(ibv_destroy_flow(my.flow));
+	if (my.sniffer)
+		ENDS(ibv_destroy_flow(my.sniffer));
+	end_end(&my.raw);
 	end_end(&my.member);
 	end_end(&my.ud);
 	end_end(&my.rc);

@@ -107,6 +107,23 @@ static int overrun(void)
 	return 0;
 }
 
+static int raw_send(void)
+{
+	return send_off(my.raw.qp, swr(&my.raw, new_id(), IBV_WR_SEND, 0, 100));
+}
+
+static int create_flow(void)
+{
+	struct ibv_flow *flow = make_flow(my.raw.qp, RAW_TO + 1);
+
+	return flow ? ibv_destroy_flow(flow) : errno;
+}
+
+static int destroy_flow(void)
+{
+	return ibv_destroy_flow(my.flow);
+}
+
 /*
  * ---- QPs ----
  */
@@ -197,6 +214,22 @@ static int ud_destroy(void)
 static int member_destroy(void)
 {
 	return ibv_detach_mcast(my.member.qp, &my.group, GROUP_LID) ?: ibv_destroy_qp(my.member.qp);
+}
+
+static int raw_error(void)
+{
+	return change_state(my.raw.qp, IBV_QPS_ERR);
+}
+
+static int raw_destroy(void)
+{
+	return ibv_destroy_flow(my.flow) ?: ibv_destroy_flow(my.sniffer) ?:
+	       ibv_destroy_qp(my.raw.qp);
+}
+
+static int raw_destroy_sender(void)
+{
+	return ibv_destroy_qp(my.raw.qp);
 }
 
 static int target_destroy(void)
@@ -481,11 +514,13 @@ const struct op ops[] = {
 	{ "ud_packet",		AT_NEAR, HAS_UD | IN_PACKETS, 0, ud_send },
 	{ "group_send",		AT_NEAR, HAS_GROUP | LOCALLY, 0, group_send },
 	{ "group_packet",	AT_NEAR, HAS_GROUP | IN_PACKETS, 0, group_send },
+	{ "raw_send",		AT_NEAR, HAS_RAW | LOCALLY, 0, raw_send },
 	{ "window_write",	AT_NEAR, HAS_RC | HAS_WINDOW | LOCALLY, 0, write_window },
 	{ "bind_window",	AT_FAR, HAS_RC | HAS_WINDOW | LOCALLY, 0, bind_window },
 	{ "overrun",		AT_NEAR, 0, 0, overrun },
 	{ "create_qp",		AT_NEAR, HAS_RC, 0, create_qp },
 	{ "paged_expire",	AT_NEAR, HAS_RC | HAS_PAGED | LOCALLY, 0, expire_pages },
+	{ "create_flow",	AT_FAR, HAS_RAW, 0, create_flow },
 	{ "attach",		AT_NEAR, HAS_GROUP, 0, attach },
 	{ "modify",		AT_NEAR, HAS_RC, 0, rc_modify },
 	{ "resize",		AT_NEAR, HAS_RC, 0, rc_resize },
@@ -506,6 +541,10 @@ const struct op ops[] = {
 	{ "ud_destroy",		AT_FAR, HAS_UD, DESTROYS, ud_destroy },
 	{ "ud_destroy_sender",	AT_NEAR, HAS_UD, DESTROYS, ud_destroy },
 	{ "member_destroy",	AT_NEAR, HAS_GROUP, DESTROYS, member_destroy },
+	{ "raw_error",		AT_FAR, HAS_RAW, 0, raw_error },
+	{ "destroy_flow",	AT_FAR, HAS_RAW, DESTROYS, destroy_flow },
+	{ "raw_destroy",	AT_FAR, HAS_RAW, DESTROYS, raw_destroy },
+	{ "raw_destroy_sender",	AT_NEAR, HAS_RAW, DESTROYS, raw_destroy_sender },
 	{ "target_destroy",	AT_FAR, HAS_XRC, DESTROYS, target_destroy },
 	{ "initiator_destroy",	AT_NEAR, HAS_XRC, DESTROYS, initiator_destroy },
 	{ "create_cq",		AT_NEAR, 0, 0, create_cq },

@@ -43,6 +43,11 @@ static const struct {
 	{ "IB_DETACH", false, "of an InfiniBand port" },
 	{ "IB_UNPLUGGED", false, "of an InfiniBand port" },
 	{ "GID_FOUND", true, "of RoCE" },
+	{ "RAW_BUILT", true, "of RoCE" },
+	{ "STEER_FOUND", true, "of RoCE" },
+	{ "STEER_OWNED", true, "of RoCE" },
+	{ "STEER_ADDED", true, "of RoCE" },
+	{ "STEER_REMOVE", true, "of RoCE" },
 	{ "DEVICE_NETDEV_LEAVES", true, "of RoCE: a port of a fabric has no net device of its own" },
 	{ "LOCAL_MCAST_DEV", true, "of RoCE: switches make the copies" },
 	{ "LOCAL_MCAST_MEMBERS", true, "of RoCE: switches make the copies" },
@@ -399,11 +404,16 @@ static bool begins(const char *name, const char *with)
 	return !strncmp(name, with, strlen(with));
 }
 
+/* Has the kind of device no such addresses, or no such QPs? */
+static bool is_foreign(int op)
+{
+	return infiniband && (ops[op].leaves & MOVES || ops[op].needs & HAS_RAW);
+}
+
 static bool go_together(int needs, int op)
 {
 	needs |= ops[op].needs;
-	return !(needs & IN_PACKETS && needs & LOCALLY) &&
-	       !(infiniband && ops[op].leaves & MOVES);
+	return !(needs & IN_PACKETS && needs & LOCALLY) && !is_foreign(op);
 }
 
 static bool posts(int op)
@@ -481,7 +491,7 @@ static void discover_some(bool (*wanted)(int op), bool together)
 
 static bool goes_locally(int op)
 {
-	return !is_last(op) && !(ops[op].needs & IN_PACKETS);
+	return !is_last(op) && !(ops[op].needs & IN_PACKETS) && !is_foreign(op);
 }
 
 static bool goes_in_packets(int op)

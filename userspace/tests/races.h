@@ -29,6 +29,7 @@ enum {
 	HAS_WINDOW	= 64,	/* likewise */
 	IN_PACKETS	= 128,
 	LOCALLY		= 256,	/* or by the local link; who posts needs one of the two */
+	HAS_RAW		= 512,	/* RAW_PACKET QPs of both sides on the near device */
 };
 
 /* what it leaves behind */
@@ -89,6 +90,8 @@ struct mine {
 	uint8_t *paged;
 	struct ibv_mr *paged_mr, *bound_mr;
 	struct ibv_mw *window;
+	struct end raw;
+	struct ibv_flow *flow, *sniffer;	/* of the far side */
 };
 
 extern struct shared *sh;
@@ -98,6 +101,9 @@ extern const int num_ops;
 
 extern const char * const devices[SIDES];
 
+/* the MAC that frames are sent to ends so */
+#define RAW_TO		0x42
+
 #define PAGED_BYTES	16384
 /* of InfiniBand */
 #define GROUP_LID	0xc777
@@ -105,6 +111,7 @@ extern const char * const devices[SIDES];
 uint64_t new_id(void);			/* of a work request */
 void set_path(struct ibv_ah_attr *av, union ibv_gid dgid, uint16_t dlid);
 int bind_window(void);
+struct ibv_flow *make_flow(struct ibv_qp *qp, uint8_t last);	/* for a MAC that ends so */
 __attribute__((noreturn)) void be_side(int side);
 
 #endif /* TESTS_RACES_H */

@@ -90,6 +90,12 @@ struct dentry;
 	POINT(MCAST_FOUND, false) \
 	POINT(MCAST_DETACH_GONE, true) \
 	POINT(REACH_FOUND, false) \
+	/* frames, and the rules that steer them */ \
+	POINT(RAW_BUILT, true) \
+	POINT(STEER_FOUND, false) \
+	POINT(STEER_OWNED, false) \
+	POINT(STEER_ADDED, true) \
+	POINT(STEER_REMOVE, true) \
 	/* counters */ \
 	POINT(COUNTER_BIND, true) \
 	POINT(COUNTER_UNBIND, true) \

@@ -21,6 +21,7 @@
 #include "link/tx_credit.h"
 #include "object/dev.h"
 #include "object/qp.h"
+#include "pause.h"
 #include "stats.h"
 
 /* weft_slot.done: the receivers on this device have got the frame */
@@ -117,6 +118,7 @@ static enum weft_verdict raw_send(struct weft_qp *qp, struct weft_slot *slot,
 	struct sk_buff *skb = lso->length ? weft_raw_tso_build(qp, lso) :
 			      raw_build(qp, slot->wqe.sqe.flags & WEFT_SQE_IP_CSUM);
 
+	weft_pause(WEFT_PAUSE_RAW_BUILT);
 	if (unlikely(!skb || !raw_fits(qp->dev->ndev, skb) || !weft_qp_port_open(qp))) {
 		weft_stats_inc(qp, WEFT_STAT_TX_DROPPED);
 		kfree_skb(skb);

@@ -40,6 +40,7 @@
 #include "object/inject.h"
 #include "object/qp.h"
 #include "object/rss.h"
+#include "pause.h"
 #include "stats.h"
 #include "wire/opcode.h"
 
@@ -143,8 +144,10 @@ static bool steer_give(struct steer_frame *frame, struct weft_qp *qp, u32 tag)
 
 	if (steer_is_own(frame, qp))
 		return false;
+	weft_pause(WEFT_PAUSE_STEER_FOUND);
 	if (!refcount_inc_not_zero(&qp->refs))
 		return false;
+	weft_pause(WEFT_PAUSE_STEER_OWNED);
 	for (skb = steer_frames(frame); skb; skb = skb->next)
 		weft_raw_recv(steer_queue(qp, skb), skb, tag, weft_raw_frame_csum_ok(skb));
 	weft_qp_put(qp);
@@ -573,6 +576,7 @@ struct weft_steer_rule *weft_steer_add(struct weft_qp *qp, const struct ib_flow_
 	steer_choose_filter(rule, attr, spec);
 	ret = steer_add_locked(rule, attr, spec);
 	rtnl_unlock();
+	weft_pause(WEFT_PAUSE_STEER_ADDED);
 	if (!ret)
 		return rule;
 	/* only steer_open() fails with the rule in the lists */
@@ -588,6 +592,7 @@ void weft_steer_remove(struct weft_steer_rule *rule)
 {
 	struct weft_steering *steering = rule->steering;
 
+	weft_pause(WEFT_PAUSE_STEER_REMOVE);
 	rtnl_lock();
 	if (!steering->away)
 		weft_tap_remove_filter(&steering->tap, &rule->filter);
