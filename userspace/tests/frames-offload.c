@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
+#include <infiniband/weftdv.h>
+
 #define TSO_MAX		65280
 #define TCP_OPTIONS	12
 #define TCP_HEADER	(20 + TCP_OPTIONS)
@@ -358,6 +360,135 @@ void sums_of_all(void)
 	open_tso();
 	for (kind = 0; kind < 8; kind++)
 		sums_of(kind);
+	note(NULL);
+}
+
+struct tunnel {
+	const char *name;
+	uint16_t port;			/* of UDP; 0: the protocol of IP is GRE */
+	uint8_t header[8];
+	uint32_t length;		/* of the header */
+	bool whole;			/* it carries frames, not IP packets */
+};
+
+/* Puts the frame @inner of @length bytes into a tunnel. @sums: UDP has a checksum. */
+static uint32_t in_tunnel(uint8_t *to, const struct tunnel *t, const uint8_t *inner,
+			  uint32_t length, bool sums)
+{
+	uint32_t skip = t->whole ? 0 : ETH_HLEN, udp = t->port ? 8 : 0, i;
+	uint32_t payload = udp + t->length + length - skip, sum = IPPROTO_UDP + payload;
+	uint8_t *ip = to + ETH_HLEN, *at = ip + 20;
+
+	memset(to, 0, ETH_HLEN + 20 + udp);
+	memcpy(to, mac_unicast, ETH_ALEN);
+	memcpy(to + ETH_ALEN, mac_source, ETH_ALEN);
+	put16(to + 12, ETH_P_IP);
+	ip[0] = 0x45;
+	put16(ip + 2, 20 + payload);
+	ip[8] = 64;
+	ip[9] = t->port ? IPPROTO_UDP : IPPROTO_GRE;
+	memcpy(ip + 12, "\x0a\x0a\x09\x02\x0a\x0a\x09\x01", 8);
+	put16(ip + 10, checksum(ip, 20, 0));
+	memcpy(at + udp, t->header, t->length);
+	memcpy(at + udp + t->length, inner + skip, length - skip);
+	if (t->port) {
+		put32(at, 999 << 16 | t->port);
+		put16(at + 4, payload);
+		for (i = 12; i < 20; i += 2)
+			sum += ip[i] << 8 | ip[i + 1];
+		if (sums)
+			put16(at + 6, checksum(at, payload, sum));
+	}
+	return ETH_HLEN + 20 + payload;
+}
+
+/* Is a frame in a.buf said to be right, with one bit of the byte @damage changed, if that is not 0? */
+static bool frame_is_ok(uint32_t length, uint32_t damage)
+{
+	uint8_t *sent = a.buf + SLOT;
+	bool ok;
+
+	sent[damage] ^= !!damage;
+	side_recv(&b, 0, SLOT);
+	side_send(&a, 1, length, 0);
+	ok = sums_are_ok(0, length);
+	SAME(memcmp(b.buf, sent, length), 0);
+	sent[damage] ^= !!damage;
+	return ok;
+}
+
+static void sums_in(const struct tunnel *t, bool looks)
+{
+	struct headers h4 = make_headers(false, false, ACK), h6 = make_headers(true, false, ACK);
+	uint32_t bytes, length, outer = ETH_HLEN + 20;
+	uint8_t inner[SLOT], *sent = a.buf + SLOT;
+
+	note("%s, %s", t->name, looks ? "with offloads" : "without");
+	bytes = expected(inner, &h4, a.buf, 0, 201, 201, 0);
+	length = in_tunnel(sent, t, inner, bytes, false);
+	SAME(frame_is_ok(length, 0), looks);
+	CHECK(!frame_is_ok(length, length - 1));
+	/* the TTL of the inner and of the outer IP header */
+	CHECK(!frame_is_ok(length, length - bytes + h4.ip + 8));
+	CHECK(!frame_is_ok(length, ETH_HLEN + 8));
+	if (t->port) {
+		length = in_tunnel(sent, t, inner, bytes, true);
+		CHECK(frame_is_ok(length, 0));
+		CHECK(!frame_is_ok(length, outer + 6));
+		inner[bytes - 1] ^= 1;
+		in_tunnel(sent, t, inner, bytes, true);
+		SAME(frame_is_ok(length, 0), !looks);
+		/* it ends before its IP header says so */
+		inner[bytes - 1] ^= 1;
+		length = in_tunnel(sent, t, inner, bytes - 8, true);
+		SAME(frame_is_ok(length, 0), !looks);
+	}
+	if (t->header[2] == 0x08)
+		return;
+	bytes = expected(inner, &h6, a.buf, 0, 201, 201, 0);
+	CHECK(!frame_is_ok(in_tunnel(sent, t, inner, bytes, false), 0));
+}
+
+/* WEFTDV_QP_CREATE_TUNNEL_OFFLOADS: the checksums of the packet in a tunnel count */
+void sums_in_tunnels(void)
+{
+	static const struct tunnel tunnels[] = {
+		{ "VXLAN", 4789, "\x08\0\0\0\0\0\x2a", 8, true },
+		{ "MPLS", 6635, "\0\0\x71\x40", 4 },
+		{ "GRE", 0, "\0\0\x08\0", 4 },
+		{ "frames in GRE", 0, "\0\0\x65\x58", 4, true },
+		{ "MPLS in GRE", 0, "\0\0\x88\x47\0\0\x71\x40", 8 },
+	};
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RAW_PACKET, .comp_mask = IBV_QP_INIT_ATTR_PD,
+		.cap = { .max_recv_wr = SLOTS, .max_recv_sge = 1 },
+	};
+	struct weftdv_qp_init_attr dv = { .comp_mask = WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS };
+	struct headers h = make_headers(false, false, ACK);
+	struct ibv_flow *flow;
+	int looks;
+	size_t i;
+
+	side_open(&a);
+	side_open(&b);
+	rule_mac(&rule, mac_unicast);
+	attr.pd = b.pd;
+	attr.send_cq = b.cq;
+	attr.recv_cq = b.cq;
+	for (looks = 0; looks < 2; looks++) {
+		SAME(ibv_destroy_qp(b.qp), 0);
+		dv.create_flags = looks ? WEFTDV_QP_CREATE_TUNNEL_OFFLOADS : 0;
+		b.qp = weftdv_create_qp(b.ctx, &attr, &dv);
+		CHECK(b.qp);
+		raw_ready(b.qp);
+		flow = rule_make(&b, &rule);
+		for (i = 0; i < ARRAY_SIZE(tunnels); i++)
+			sums_in(&tunnels[i], looks);
+		note("no tunnel");
+		CHECK(frame_is_ok(expected(a.buf + SLOT, &h, a.buf, 0, 201, 201, 0), 0));
+		SAME(ibv_destroy_flow(flow), 0);
+	}
 	note(NULL);
 }
 

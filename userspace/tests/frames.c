@@ -839,7 +839,7 @@ static void removed(void)
 TESTS(
 	TEST(says_what_it_can), TEST(states), TEST(queues), TEST(needs_net_raw), TEST(lengths),
 	TEST(lists), TEST(receives), TEST(receives_in_rtr), TEST(own_context),
-	TEST(self_loopback), TEST(checksums), TEST(sums_of_all),
+	TEST(self_loopback), TEST(checksums), TEST(sums_of_all), TEST(sums_in_tunnels),
 	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(wq_shapes),
 	TEST(one_sided), TEST(paced), TEST(specs), TEST(random_rules),
 	TEST(priorities), TEST(tags), TEST(labels), TEST(refused_rules), TEST(counts_frames),

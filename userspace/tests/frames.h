@@ -62,6 +62,7 @@ void tso_refused(void);
 void strips_vlan(void);
 void scatters_fcs(void);
 void sums_of_all(void);
+void sums_in_tunnels(void);
 void wq_shapes(void);
 void wire_tso(void);
 void wire_gro(void);

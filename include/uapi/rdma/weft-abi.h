@@ -543,13 +543,14 @@ struct weft_resize_cq_resp {
 	struct weft_ring_resp cq;
 };
 
-/* The frames of its own context that a RAW_PACKET QP receives by its rules, beside all others. */
-enum weft_qp_loopback {
+/* LOOPBACK: a RAW_PACKET QP also receives such frames of its own context, if it has rules for them. */
+enum weft_qp_raw_flags {
 	WEFT_QP_LOOPBACK_UNICAST	= 1 << 0,
 	WEFT_QP_LOOPBACK_MULTICAST	= 1 << 1,	/* also broadcast */
+	WEFT_QP_TUNNEL_OFFLOADS		= 1 << 2,	/* WEFT_WC_IP_CSUM_OK is of the inner packet */
 };
 
-#define WEFT_QP_LOOPBACK	3U
+#define WEFT_QP_RAW_FLAGS	7U
 
 /**
  * struct weft_create_qp_req - creation of a user QP
@@ -557,13 +558,13 @@ enum weft_qp_loopback {
  * @cookie: returned in every completion of this QP
  * @max_tso_header: RAW_PACKET: the most bytes of headers in a WEFT_SQE_LSO, up to WEFT_LSO_HEADERS;
  *	0: the QP is not created for it
- * @loopback: RAW_PACKET: enum weft_qp_loopback; else 0
+ * @raw_flags: RAW_PACKET: enum weft_qp_raw_flags; else 0
  */
 struct weft_create_qp_req {
 	__aligned_u64	comp_mask;
 	__aligned_u64	cookie;
 	__u32		max_tso_header;
-	__u32		loopback;
+	__u32		raw_flags;
 };
 
 /**
@@ -623,7 +624,7 @@ enum weft_rx_hash_fields {
  * @fields: enum weft_rx_hash_fields
  * @function: enum weft_rx_hash_function
  * @key_length: WEFT_RX_HASH_KEY
- * @loopback: enum weft_qp_loopback
+ * @raw_flags: enum weft_qp_raw_flags
  * @reserved_13: 0
  * @key: hash key
  *
@@ -634,7 +635,7 @@ struct weft_create_rss_req {
 	__aligned_u64	fields;
 	__u8		function;
 	__u8		key_length;
-	__u8		loopback;
+	__u8		raw_flags;
 	__u8		reserved_13[5];
 	__u8		key[WEFT_RX_HASH_KEY];
 };

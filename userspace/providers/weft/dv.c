@@ -17,8 +17,10 @@ struct weft_mkey {
 	struct ibv_mw mw;
 };
 
-#define LOOPBACK_FLAGS (WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC | \
-			WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC)
+/* of RAW_PACKET QPs */
+#define RAW_FLAGS (WEFTDV_QP_CREATE_TUNNEL_OFFLOADS | \
+		   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC | \
+		   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC)
 
 /* The flags that work, of QPs of all types or of one. */
 static uint32_t dv_create_flags(struct ibv_context *context)
@@ -27,7 +29,7 @@ static uint32_t dv_create_flags(struct ibv_context *context)
 	uint32_t flags = WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
 
 	if (weft_send_opcodes(context, IBV_QPT_RAW_PACKET))
-		flags |= LOOPBACK_FLAGS;
+		flags |= RAW_FLAGS;
 	return flags;
 }
 
@@ -36,18 +38,20 @@ static uint32_t dv_create_flags_of(struct ibv_context *context,
 {
 	uint32_t flags = dv_create_flags(context);
 
-	return type == IBV_QPT_RAW_PACKET ? flags : flags & ~LOOPBACK_FLAGS;
+	return type == IBV_QPT_RAW_PACKET ? flags : flags & ~RAW_FLAGS;
 }
 
-static uint32_t dv_loopback(uint32_t create_flags)
+static uint32_t dv_raw_flags(uint32_t create_flags)
 {
-	uint32_t loopback = 0;
+	uint32_t raw_flags = 0;
 
 	if (create_flags & WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC)
-		loopback |= WEFT_QP_LOOPBACK_UNICAST;
+		raw_flags |= WEFT_QP_LOOPBACK_UNICAST;
 	if (create_flags & WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC)
-		loopback |= WEFT_QP_LOOPBACK_MULTICAST;
-	return loopback;
+		raw_flags |= WEFT_QP_LOOPBACK_MULTICAST;
+	if (create_flags & WEFTDV_QP_CREATE_TUNNEL_OFFLOADS)
+		raw_flags |= WEFT_QP_TUNNEL_OFFLOADS;
+	return raw_flags;
 }
 
 static uint64_t dv_send_ops(struct ibv_context *context)
@@ -130,7 +134,7 @@ static struct ibv_qp *dv_create_qp(struct ibv_context *context,
 	if (dv->comp_mask & WEFTDV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS)
 		extra.mkey_ops = dv->send_ops_flags;
 	if (dv->comp_mask & WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS)
-		extra.loopback = dv_loopback(dv->create_flags);
+		extra.raw_flags = dv_raw_flags(dv->create_flags);
 	return weft_create_qp_extra(context, attr, &extra);
 }
 

@@ -246,3 +246,21 @@ bool weft_ipcsum_verify_linear(const void *packet, u32 type, u32 length)
 	       !csum_fold(csum_partial(packet + place.transport, place.end - place.transport, sum));
 }
 WEFT_EXPORT_FOR_TEST(weft_ipcsum_verify_linear);
+
+/*
+ * Are the checksums of the headers in front of a tunnel right? That of UDP may be left out. Others
+ * are those of the tunnel, and are not looked at.
+ */
+bool weft_ipcsum_verify_tunnel(const void *packet, u32 type, u32 length)
+{
+	const u8 *head = packet;
+	struct ipcsum_place place;
+
+	if (!ipcsum_find(&place, type, head, length, length) ||
+	    (place.ip_length &&
+	     csum_fold(csum_partial(head + WEFT_IPCSUM_ENCAP, place.ip_length, 0))))
+		return false;
+	return place.protocol != IPPROTO_UDP || !ipcsum_word(head + place.check) ||
+	       !csum_fold(csum_partial(head + place.transport, place.end - place.transport,
+				       ipcsum_pseudo_header(&place, head)));
+}

@@ -14,5 +14,6 @@ void weft_ipcsum_fill(void *packet, u32 length);
 void weft_ipcsum_fill_typed(void *packet, u32 type, u32 length);
 bool weft_ipcsum_verify(struct weft_iter packet, u32 length);
 bool weft_ipcsum_verify_linear(const void *packet, u32 type, u32 length);
+bool weft_ipcsum_verify_tunnel(const void *packet, u32 type, u32 length);
 
 #endif /* WEFT_ENGINE_IPCSUM_H */

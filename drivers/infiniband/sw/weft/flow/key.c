@@ -39,6 +39,9 @@
 struct key_cursor {
 	const u8	*at;
 	u32		left;
+	/* the last IP header, or what should be one, and its EtherType */
+	const u8	*ip;
+	u16		ip_type;
 };
 
 static const void *key_take(struct key_cursor *cursor, u32 length)
@@ -218,9 +221,10 @@ static bool key_ip(struct weft_flow_layer *layer, u16 type, struct key_cursor *c
 
 	if (key_is_mpls(type))
 		type = key_mpls(layer, WEFT_FLOW_MPLS, &layer->mpls, cursor);
+	cursor->ip = cursor->at;
+	cursor->ip_type = type;
 	found = (type == ETH_P_IP && key_ipv4(layer, cursor)) ||
-		     (type == ETH_P_IPV6 && key_ipv6(layer, cursor));
-
+		(type == ETH_P_IPV6 && key_ipv6(layer, cursor));
 	if (found)
 		key_transport(layer, cursor);
 	return found;
@@ -280,6 +284,20 @@ static void key_gre(struct weft_flow_key *key, struct key_cursor *cursor)
 		key_ip(&key->inner, be16_to_cpu(key->gre_protocol), cursor);
 }
 
+static void key_frame(struct weft_flow_key *key, struct key_cursor *cursor)
+{
+	/* not memset(), which the compiler does not inline here */
+	*key = (struct weft_flow_key){};
+	if (!key_ip(&key->outer, key_ethernet(&key->outer, cursor), cursor))
+		return;
+	if (key->outer.has & WEFT_FLOW_UDP && key->outer.dst_port == htons(KEY_VXLAN_PORT))
+		key_vxlan(key, cursor);
+	else if (key->outer.has & WEFT_FLOW_UDP && key->outer.dst_port == htons(KEY_MPLS_PORT))
+		key_tunnel_mpls(key, WEFT_FLOW_MPLS_UDP, cursor);
+	else if (key->outer.protocol == IPPROTO_GRE)
+		key_gre(key, cursor);
+}
+
 /* @frame begins with the destination MAC; a tag that was taken out has been put back. */
 void weft_flow_parse(struct weft_flow_key *key, const void *frame, u32 length)
 {
@@ -287,18 +305,24 @@ void weft_flow_parse(struct weft_flow_key *key, const void *frame, u32 length)
 
 	BUILD_BUG_ON(sizeof(struct weft_flow_layer) != 64);
 	BUILD_BUG_ON(sizeof(*key) != 2 * sizeof(struct weft_flow_layer) + 16);
-	/* not memset(), which the compiler does not inline here */
-	*key = (struct weft_flow_key){};
-	if (!key_ip(&key->outer, key_ethernet(&key->outer, &cursor), &cursor))
-		return;
-	if (key->outer.has & WEFT_FLOW_UDP && key->outer.dst_port == htons(KEY_VXLAN_PORT))
-		key_vxlan(key, &cursor);
-	else if (key->outer.has & WEFT_FLOW_UDP && key->outer.dst_port == htons(KEY_MPLS_PORT))
-		key_tunnel_mpls(key, WEFT_FLOW_MPLS_UDP, &cursor);
-	else if (key->outer.protocol == IPPROTO_GRE)
-		key_gre(key, &cursor);
+	key_frame(key, &cursor);
 }
 WEFT_EXPORT_FOR_TEST(weft_flow_parse);
+
+/*
+ * The offset of the IP header in a tunnel of VXLAN, GRE or MPLS, and its EtherType in @type; 0: the
+ * frame has no tunnel with an IP packet.
+ */
+u32 weft_flow_find_inner(const void *frame, u32 length, u16 *type)
+{
+	struct key_cursor cursor = { .at = frame, .left = length };
+	struct weft_flow_key key __uninitialized;
+
+	key_frame(&key, &cursor);
+	*type = cursor.ip_type;
+	return key.inner.has & (WEFT_FLOW_IPV4 | WEFT_FLOW_IPV6) ?
+	       cursor.ip - (const u8 *)frame : 0;
+}
 
 /* @payload: that of a datagram to the QP @qpn. Tunnels in it are not looked into. */
 void weft_flow_parse_ipoib(struct weft_flow_key *key, u32 qpn, const void *payload, u32 length)

@@ -62,6 +62,7 @@ struct weft_flow_key {
 #define WEFT_FLOW_HEADERS	256U
 
 void weft_flow_parse(struct weft_flow_key *key, const void *frame, u32 length);
+u32 weft_flow_find_inner(const void *frame, u32 length, u16 *type);
 void weft_flow_parse_ipoib(struct weft_flow_key *key, u32 qpn, const void *payload, u32 length);
 
 #endif /* WEFT_FLOW_KEY_H */

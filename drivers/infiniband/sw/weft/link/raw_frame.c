@@ -72,6 +72,26 @@ static bool frame_verify(const struct sk_buff *skb)
 					 skb->len - offset + WEFT_IPCSUM_ENCAP);
 }
 
+/*
+ * The same of a frame of weft_raw_frames() for a QP that looks into tunnels: if the frame has one,
+ * are the checksums of the packet in it right, and those of the headers in front of it?
+ */
+bool weft_raw_frame_inner_csum_ok(const struct sk_buff *skb)
+{
+	u32 headers = min(skb->len, WEFT_FLOW_HEADERS), outer, inner, type;
+	u16 inner_type;
+
+	inner = weft_flow_find_inner(skb->data, headers, &inner_type);
+	if (!inner)
+		return weft_raw_frame_csum_ok(skb);
+	type = weft_raw_frame_network(skb->data, skb->len, &outer);
+	return inner_type == ETH_P_IP &&
+	       weft_ipcsum_verify_tunnel(skb->data + outer - WEFT_IPCSUM_ENCAP, type,
+					 skb->len - outer + WEFT_IPCSUM_ENCAP) &&
+	       weft_ipcsum_verify_linear(skb->data + inner - WEFT_IPCSUM_ENCAP, inner_type,
+					 skb->len - inner + WEFT_IPCSUM_ENCAP);
+}
+
 /* Is that all that frame_finish() would do? */
 static bool frame_is_finished(const struct sk_buff *skb)
 {

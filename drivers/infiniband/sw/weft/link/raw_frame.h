@@ -18,4 +18,6 @@ static inline bool weft_raw_frame_csum_ok(const struct sk_buff *skb)
 	return skb->cb[0];
 }
 
+bool weft_raw_frame_inner_csum_ok(const struct sk_buff *skb);
+
 #endif /* WEFT_LINK_RAW_FRAME_H */

@@ -134,7 +134,13 @@ static bool steer_is_own(const struct steer_frame *frame, const struct weft_qp *
 		return false;
 	kind = is_multicast_ether_addr(frame->skb->data) ? WEFT_QP_LOOPBACK_MULTICAST :
 							   WEFT_QP_LOOPBACK_UNICAST;
-	return !(qp->loopback & kind);
+	return !(qp->raw_flags & kind);
+}
+
+static bool steer_csum_ok(const struct weft_qp *qp, const struct sk_buff *skb)
+{
+	return unlikely(qp->raw_flags & WEFT_QP_TUNNEL_OFFLOADS) ?
+	       weft_raw_frame_inner_csum_ok(skb) : weft_raw_frame_csum_ok(skb);
 }
 
 /* Gives each frame of the list to a QP that a rule names. The QP may have been destroyed. */
@@ -149,7 +155,7 @@ static bool steer_give(struct steer_frame *frame, struct weft_qp *qp, u32 tag)
 		return false;
 	weft_pause(WEFT_PAUSE_STEER_OWNED);
 	for (skb = steer_frames(frame); skb; skb = skb->next)
-		weft_raw_recv(steer_queue(qp, skb), skb, tag, weft_raw_frame_csum_ok(skb));
+		weft_raw_recv(steer_queue(qp, skb), skb, tag, steer_csum_ok(qp, skb));
 	weft_qp_put(qp);
 	return true;
 }

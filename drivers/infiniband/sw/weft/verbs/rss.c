@@ -84,7 +84,7 @@ static int rss_check_hash(const struct weft_qp *qp, const struct weft_create_rss
 		return weft_refuse(ibdev, -EINVAL,
 				   "create QP: rx_hash_fields_mask %#llx names two protocols",
 				   req->fields);
-	if (req->loopback & ~WEFT_QP_LOOPBACK ||
+	if (req->raw_flags & ~WEFT_QP_RAW_FLAGS ||
 	    memchr_inv(req->reserved_13, 0, sizeof(req->reserved_13)))
 		return weft_refuse(ibdev, -EINVAL,
 				   "create QP: unknown bits of the request are set");
@@ -123,6 +123,6 @@ int weft_rss_read(struct weft_qp *qp, const struct ib_qp_init_attr *init, struct
 	for (i = 0; i <= rss->mask; i++)
 		rss->queues[i] = rss_queue(table->ind_tbl[i]);
 	qp->rss = rss;
-	qp->loopback = req.loopback;
+	qp->raw_flags = req.raw_flags;
 	return 0;
 }
