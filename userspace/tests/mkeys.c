@@ -164,6 +164,7 @@ static void library(void)
 	SAME(weftdv_query_device(ctx, &attr), 0);
 	SAME(attr.comp_mask, WEFTDV_DEVICE_ATTR_QP | WEFTDV_DEVICE_ATTR_MKEY);
 	SAME(attr.qp_create_flags, WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE |
+				   WEFTDV_QP_CREATE_TUNNEL_OFFLOADS |
 				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC |
 				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC);
 	SAME(attr.send_ops_flags, MKEY_OPS);
