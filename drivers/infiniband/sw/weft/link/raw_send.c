@@ -82,14 +82,14 @@ static bool raw_queue_is_empty(const struct net_device *ndev)
 }
 
 /*
- * The net device has refused a frame: is it worth another try? A full queue is, and so is a queue
- * that has become empty meanwhile. If that is empty again, a filter (nftables, tc) drops the frame.
+ * The net device has refused a frame: is it worth another try? A full queue is. If the queue was
+ * empty at another try, and is empty still, a filter (nftables, tc) drops the frame.
  */
-static bool raw_may_wait(const struct weft_tx_batch *batch)
+static bool raw_may_wait(const struct weft_tx_batch *batch, bool was_empty)
 {
 	if (weft_tx_credit_wait(batch))
 		return true;
-	if (batch->tx->backoffs && raw_queue_is_empty(batch->qp->dev->ndev))
+	if (was_empty && raw_queue_is_empty(batch->qp->dev->ndev))
 		return false;
 	return weft_tx_credit_backoff(batch);
 }
@@ -101,11 +101,17 @@ static bool raw_may_wait(const struct weft_tx_batch *batch)
 static enum weft_verdict raw_transmit(struct weft_qp *qp, struct sk_buff *skb)
 {
 	const struct weft_tx_batch batch = { .qp = qp, .tx = &qp->send.tx };
+	bool was_empty = false;
 	int ret;
 
 	weft_tx_credit_take(&qp->send.tx, skb);
+	/* in one go: a full queue runs empty while a task waits for a CPU */
+	local_bh_disable();
+	if (unlikely(qp->send.tx.backoffs))
+		was_empty = raw_queue_is_empty(qp->dev->ndev);
 	ret = dev_queue_xmit(skb);
-	if (unlikely(ret == NET_XMIT_DROP) && raw_may_wait(&batch))
+	local_bh_enable();
+	if (unlikely(ret == NET_XMIT_DROP) && raw_may_wait(&batch, was_empty))
 		return WEFT_LATER;
 	qp->send.tx.backoffs = 0;
 	weft_stats_inc(qp, net_xmit_eval(ret) ? WEFT_STAT_TX_DROPPED : WEFT_STAT_TX_PACKETS);
