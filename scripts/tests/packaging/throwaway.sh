@@ -21,7 +21,7 @@ installed()
 # whole KVER VERSION: all files exist, and have the right versions
 whole()
 {
-	local module provider
+	local module provider tool
 	installed
 	# found by its file, because that kernel is not installed
 	module=$(find "/lib/modules/$1/updates" -name 'weft.ko*')
@@ -35,26 +35,31 @@ whole()
 	! ldd -r "$provider" 2>&1 | grep -E 'undefined|not found' || fail "the provider cannot be loaded"
 	gzip -t /usr/share/man/man7/weft.7.gz
 	cmp /usr/lib/systemd/system/weft@.service /weft/userspace/systemd/weft@.service
-	cmp "$(command -v weft-check)" /weft/userspace/tools/weft-check
-	cmp "$(command -v weft-inject)" /weft/userspace/tools/weft-inject
-	diff -r /usr/share/weft/scenarios /weft/userspace/tools/scenarios
+	for tool in "${weft_tools[@]}"; do
+		cmp "$(command -v "$tool")" "/weft/userspace/tools/$tool"
+		gzip -t "/usr/share/man/man8/$tool.8.gz"
+		[ ! -e "/weft/userspace/tools/$tool.bash" ] ||
+			cmp "/usr/share/bash-completion/completions/$tool" "/weft/userspace/tools/$tool.bash"
+		"$tool" --help | grep -q "$tool" || fail "$tool does not run"
+	done
 	weft-inject scenarios | grep '^lossy-switch '
-	cmp "$(command -v weft-why)" /weft/userspace/tools/weft-why
+	diff -r /usr/share/weft/scenarios /weft/userspace/tools/scenarios
 	weft-why --reasons | grep '^ 45 REMOTE_KEY'
 	cmp /usr/include/rdma/weft-why.h /weft/include/uapi/rdma/weft-why.h
-	cmp /usr/share/bash-completion/completions/weft-why /weft/userspace/tools/weft-why.bash
-	gzip -t /usr/share/man/man8/weft-why.8.gz
-	cmp "$(command -v weft-top)" /weft/userspace/tools/weft-top
 	cmp /usr/include/rdma/weft-top.h /weft/include/uapi/rdma/weft-top.h
-	cmp /usr/share/bash-completion/completions/weft-top /weft/userspace/tools/weft-top.bash
-	gzip -t /usr/share/man/man8/weft-top.8.gz
-	cmp /usr/share/bash-completion/completions/weft-inject /weft/userspace/tools/weft-inject.bash
-	gzip -t /usr/share/man/man8/weft-check.8.gz
-	gzip -t /usr/share/man/man8/weft-inject.8.gz
-	for tool in weft-capture weft-chart; do
-		cmp "$(command -v $tool)" /weft/userspace/tools/$tool
-		cmp /usr/share/bash-completion/completions/$tool /weft/userspace/tools/$tool.bash
-		gzip -t /usr/share/man/man8/$tool.8.gz
+}
+
+# direct_verbs: a program is compiled with libweft by what pkg-config says, and runs
+direct_verbs()
+{
+	local page
+	printf '#include <infiniband/weftdv.h>\nint main(void) { return weftdv_is_supported(0); }\n' >/tmp/dv.c
+	# shellcheck disable=SC2046 # flags
+	gcc -o /tmp/dv /tmp/dv.c $(pkg-config --cflags --libs libweft)
+	readelf -d /tmp/dv | grep -F '[libweft.so.1]'
+	/tmp/dv
+	for page in /weft/userspace/libweft/man/*.3; do
+		gzip -t "/usr/share/man/man3/${page##*/}.gz"
 	done
 }
 
