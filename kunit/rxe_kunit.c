@@ -287,7 +287,7 @@ static const struct weft_cqe rxe_cqe = {
 	.wr_id = RXE_WR_ID, .qp_num = 2, .src_qp = 3, .byte_len = 4, .ex = 5, .vendor_err = 6,
 	.pkey_index = 7, .status = IB_WC_RNR_RETRY_EXC_ERR, .opcode = IB_UVERBS_WC_FETCH_ADD,
 	.wc_flags = WEFT_WC_WITH_IMM | WEFT_WC_GRH, .port_num = 1, .sl = WEFT_SL_ROCE_IPV4,
-	.cookie = 8, .slid = 9,
+	.cookie = 8, .slid = 9, .dlid_path_bits = 10,
 };
 
 static void completion_becomes(struct kunit *test)
@@ -296,7 +296,8 @@ static void completion_becomes(struct kunit *test)
 		.wr_id = RXE_WR_ID, .qp_num = 2, .src_qp = 3, .byte_len = 4,
 		.ex.invalidate_rkey = 5, .vendor_err = 6, .pkey_index = 7,
 		.status = IB_WC_RNR_RETRY_EXC_ERR, .opcode = IB_UVERBS_WC_FETCH_ADD,
-		.wc_flags = 3, .port_num = 1,
+		.wc_flags = 3, .port_num = 1, .sl = WEFT_SL_ROCE_IPV4, .slid = 9,
+		.dlid_path_bits = 10,
 	};
 	struct weft_ring *ring = rxe_ring(test, RXE_ENTRIES, WEFT_RXE_CQ_STRIDE);
 	struct rxe_queue_buf *queue = rxe_queue(ring);

@@ -229,6 +229,9 @@ void weft_rxe_store_cqe(const struct weft_ring *ring)
 		.src_qp = cqe->src_qp,
 		.wc_flags = cqe->wc_flags,
 		.pkey_index = cqe->pkey_index,
+		.slid = cqe->slid,
+		.sl = cqe->sl,
+		.dlid_path_bits = cqe->dlid_path_bits,
 		.port_num = cqe->port_num,
 	};
 }
