@@ -109,7 +109,7 @@ void weft_free_context(struct ibv_context *ibctx)
 
 	weft_map_cache_destroy(&context->maps);
 	if (context->posting != &not_asked)
-		munmap((void *)context->posting, sysconf(_SC_PAGESIZE));
+		munmap((void *)context->posting, getpagesize());
 	close(context->doorbell_fd);
 	delete_context(context);
 }
@@ -163,7 +163,7 @@ static const weft_word *map_posting(int doorbell_fd)
 {
 	const struct weft_posting *posting;
 
-	posting = mmap(NULL, sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED,
+	posting = mmap(NULL, getpagesize(), PROT_READ, MAP_SHARED,
 		      doorbell_fd, 0);
 	/* without it posts are not refused on purpose, and all else works */
 	return posting == MAP_FAILED ? &not_asked : (const weft_word *)&posting->ask;
