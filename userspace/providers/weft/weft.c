@@ -164,7 +164,7 @@ static const weft_word *map_posting(int doorbell_fd)
 	const struct weft_posting *posting;
 
 	posting = mmap(NULL, getpagesize(), PROT_READ, MAP_SHARED,
-		      doorbell_fd, 0);
+		       doorbell_fd, 0);
 	/* without it posts are not refused on purpose, and all else works */
 	return posting == MAP_FAILED ? &not_asked : (const weft_word *)&posting->ask;
 }
