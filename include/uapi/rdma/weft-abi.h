@@ -543,11 +543,11 @@ struct weft_resize_cq_resp {
 	struct weft_ring_resp cq;
 };
 
-/* LOOPBACK: a RAW_PACKET QP also receives such frames of its own context, if it has rules for them. */
+/* LOOPBACK: a RAW_PACKET QP also receives such frames of its own context, by its rules. */
 enum weft_qp_raw_flags {
 	WEFT_QP_LOOPBACK_UNICAST	= 1 << 0,
 	WEFT_QP_LOOPBACK_MULTICAST	= 1 << 1,	/* also broadcast */
-	WEFT_QP_TUNNEL_OFFLOADS		= 1 << 2,	/* WEFT_WC_IP_CSUM_OK is of the inner packet */
+	WEFT_QP_TUNNEL_OFFLOADS		= 1 << 2,	/* WEFT_WC_IP_CSUM_OK of tunnels */
 };
 
 #define WEFT_QP_RAW_FLAGS	7U
