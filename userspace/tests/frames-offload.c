@@ -375,30 +375,16 @@ struct tunnel {
 static uint32_t in_tunnel(uint8_t *to, const struct tunnel *t, const uint8_t *inner,
 			  uint32_t length, bool sums)
 {
-	uint32_t skip = t->whole ? 0 : ETH_HLEN, udp = t->port ? 8 : 0, i;
-	uint32_t payload = udp + t->length + length - skip, sum = IPPROTO_UDP + payload;
-	uint8_t *ip = to + ETH_HLEN, *at = ip + 20;
+	uint32_t skip = t->whole ? 0 : ETH_HLEN, udp = t->port ? 8 : 0;
+	uint32_t payload = udp + t->length + length - skip;
+	uint8_t *at = frame_ip(to, mac_unicast, udp ? IPPROTO_UDP : IPPROTO_GRE, payload);
 
-	memset(to, 0, ETH_HLEN + 20 + udp);
-	memcpy(to, mac_unicast, ETH_ALEN);
-	memcpy(to + ETH_ALEN, mac_source, ETH_ALEN);
-	put16(to + 12, ETH_P_IP);
-	ip[0] = 0x45;
-	put16(ip + 2, 20 + payload);
-	ip[8] = 64;
-	ip[9] = t->port ? IPPROTO_UDP : IPPROTO_GRE;
-	memcpy(ip + 12, "\x0a\x0a\x09\x02\x0a\x0a\x09\x01", 8);
-	put16(ip + 10, checksum(ip, 20, 0));
 	memcpy(at + udp, t->header, t->length);
 	memcpy(at + udp + t->length, inner + skip, length - skip);
-	if (t->port) {
-		put32(at, 999 << 16 | t->port);
-		put16(at + 4, payload);
-		for (i = 12; i < 20; i += 2)
-			sum += ip[i] << 8 | ip[i + 1];
-		if (sums)
-			put16(at + 6, checksum(at, payload, sum));
-	}
+	if (udp)
+		frame_udp_header(at, t->port, payload - udp);
+	if (udp && !sums)
+		put16(at + 6, 0);
 	return ETH_HLEN + 20 + payload;
 }
 
@@ -443,6 +429,7 @@ static void sums_in(const struct tunnel *t, bool looks)
 		length = in_tunnel(sent, t, inner, bytes - 8, true);
 		SAME(frame_is_ok(length, 0), !looks);
 	}
+	/* this header says that IPv4 follows */
 	if (t->header[2] == 0x08)
 		return;
 	bytes = expected(inner, &h6, a.buf, 0, 201, 201, 0);

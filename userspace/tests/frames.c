@@ -166,29 +166,45 @@ static void put16(uint8_t *at, uint16_t value)
 	at[1] = value;
 }
 
-uint32_t frame_udp(uint8_t *frame, const uint8_t *mac, uint16_t port, uint32_t payload)
+uint8_t *frame_ip(uint8_t *frame, const uint8_t *mac, uint8_t protocol, uint32_t payload)
 {
-	uint8_t *ip = frame + ETH_HLEN, *udp = ip + 20;
-	uint32_t i, sum = 17 + 8 + payload;
+	uint8_t *ip = frame + ETH_HLEN;
 
-	memset(frame, 0, 42);
+	memset(frame, 0, ETH_HLEN + 20);
 	memcpy(frame, mac, ETH_ALEN);
 	memcpy(frame + ETH_ALEN, mac_source, ETH_ALEN);
 	put16(frame + 12, ETH_P_IP);
 	ip[0] = 0x45;
-	put16(ip + 2, 28 + payload);
+	put16(ip + 2, 20 + payload);
 	ip[8] = 64;
-	ip[9] = IPPROTO_UDP;
+	ip[9] = protocol;
 	memcpy(ip + 12, "\x0a\x0a\x09\x02\x0a\x0a\x09\x01", 8);
 	put16(ip + 10, checksum(ip, 20, 0));
+	return ip + 20;
+}
+
+void frame_udp_header(uint8_t *udp, uint16_t port, uint32_t payload)
+{
+	uint32_t i, sum = IPPROTO_UDP + 8 + payload;
+	const uint8_t *addresses = udp - 8;
+
 	put16(udp, 999);
 	put16(udp + 2, port);
 	put16(udp + 4, 8 + payload);
+	put16(udp + 6, 0);
+	for (i = 0; i < 8; i += 2)
+		sum += addresses[i] << 8 | addresses[i + 1];
+	put16(udp + 6, checksum(udp, 8 + payload, sum) ?: 0xffff);
+}
+
+uint32_t frame_udp(uint8_t *frame, const uint8_t *mac, uint16_t port, uint32_t payload)
+{
+	uint8_t *udp = frame_ip(frame, mac, IPPROTO_UDP, 8 + payload);
+	uint32_t i;
+
 	for (i = 0; i < payload; i++)
 		udp[8 + i] = i * 7 + port;
-	for (i = 12; i < 20; i += 2)
-		sum += ip[i] << 8 | ip[i + 1];
-	put16(udp + 6, checksum(udp, 8 + payload, sum) ?: 0xffff);
+	frame_udp_header(udp, port, payload);
 	return 42 + payload;
 }
 

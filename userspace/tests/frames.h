@@ -45,6 +45,10 @@ void side_send(struct side *s, int slot, uint32_t length, int flags);
 struct ibv_wc side_got_(const char *file, int line, struct side *s, int slot, uint32_t length);
 #define side_got(s, slot, length)	side_got_(__FILE__, __LINE__, s, slot, length)
 
+/* the headers of Ethernet and IPv4; returns where the payload begins */
+uint8_t *frame_ip(uint8_t *frame, const uint8_t *mac, uint8_t protocol, uint32_t payload);
+/* behind them and in front of a payload that is there, with a right checksum */
+void frame_udp_header(uint8_t *udp, uint16_t port, uint32_t payload);
 /* an Ethernet frame of UDP in IPv4 with right checksums; returns its length, of at least 42 */
 uint32_t frame_udp(uint8_t *frame, const uint8_t *mac, uint16_t port, uint32_t payload);
 uint16_t checksum(const void *p, size_t length, uint32_t sum);
