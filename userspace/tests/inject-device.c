@@ -227,7 +227,7 @@ void fatal_races(void)
 	void *(*const lives[])(void *) = { qp_lives, qp_lives, objects_live };
 	struct end ends[ARRAY_SIZE(lives)];
 	pthread_t threads[ARRAY_SIZE(lives)];
-	int wire, i, rounds = repeat(20, 300);
+	int wire, i, rounds = repeat(20, 60);
 	size_t j;
 
 	for (wire = 0; wire < 2; wire++) {
