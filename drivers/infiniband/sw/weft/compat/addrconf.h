@@ -12,6 +12,11 @@
 static inline void compat_no_addrconf(struct net_device *ndev)
 {
 }
+
+static inline bool compat_may_change_mtu(const struct net_device *ndev, int mtu)
+{
+	return true;
+}
 #else
 #define COMPAT_NO_ADDRCONF 0
 
@@ -24,6 +29,12 @@ static inline void compat_no_addrconf(struct net_device *ndev)
 	if (idev)
 		idev->cnf.disable_ipv6 = 1;
 #endif
+}
+
+/* With an MTU that was too small for IPv6, and is not any more, IPv6 begins anew with the device. */
+static inline bool compat_may_change_mtu(const struct net_device *ndev, int mtu)
+{
+	return !netif_running(ndev) || ndev->mtu >= IPV6_MIN_MTU || mtu < IPV6_MIN_MTU;
 }
 #endif
 

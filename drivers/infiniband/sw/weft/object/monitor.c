@@ -39,6 +39,14 @@ static int monitor_open(struct net_device *ndev)
 	return 0;
 }
 
+static int monitor_change_mtu(struct net_device *ndev, int mtu)
+{
+	if (!compat_may_change_mtu(ndev, mtu))
+		return -EBUSY;
+	WRITE_ONCE(ndev->mtu, mtu);
+	return 0;
+}
+
 static int monitor_stop(struct net_device *ndev)
 {
 	static_branch_dec(&weft_monitor_key);
@@ -74,6 +82,7 @@ static void monitor_uninit(struct net_device *ndev)
 static const struct net_device_ops monitor_ops = {
 	.ndo_open = monitor_open,
 	.ndo_stop = monitor_stop,
+	.ndo_change_mtu = monitor_change_mtu,
 	.ndo_start_xmit = monitor_xmit,
 	.ndo_get_stats64 = monitor_stats,
 	.ndo_uninit = monitor_uninit,
