@@ -707,16 +707,16 @@ static void entries_refused(void)
 		sqe = sqe_of(id + i);
 		sge = (void *)(sqe + 1);
 		switch (i) {
-		case 0: sqe->mkey.interleaved = 2; break;
-		case 1: sqe->mkey.interleaved = -1U; break;
+		case 0: sqe->mkey.flags = 2; break;
+		case 1: sqe->mkey.flags = -1U; break;
 		/* as skips they would have nothing but an address, of 32 bits */
-		case 2: sqe->mkey.interleaved = 1; break;
+		case 2: sqe->mkey.flags = 1; break;
 		case 3:
-			sqe->mkey.interleaved = 1;
+			sqe->mkey.flags = 1;
 			sqe->num_sge = 3;
 			break;
 		case 4:
-			sqe->mkey.interleaved = 1;
+			sqe->mkey.flags = 1;
 			sqe->num_sge = 2;
 			sge[1].length = 0;
 			sge[1].lkey = 0;

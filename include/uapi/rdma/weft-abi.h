@@ -74,6 +74,7 @@
 
 #include <linux/types.h>
 #include <rdma/weft-attrs.h>
+#include <rdma/weft-mkey.h>
 
 /* Incremented when an old provider could misunderstand a new kernel. */
 #define WEFT_ABI_VERSION	3
@@ -212,9 +213,11 @@ enum weft_sqe_flags {
  *	region, @mw.new_rkey its new key, with the same index; @mw.access and @mw.addr are its
  *	rights and address.
  * @mkey: MKEY: gives the mkey whose key is @mkey.key the memory of the elements that follow and the
- *	rights in @mkey.access; the first byte has the address 0. With @mkey.interleaved (0 or 1)
- *	each element has another one behind it, of which only the address is set: the bytes to
- *	skip in front of the next of @mkey.passes passes, below 2^32.
+ *	rights in @mkey.access; the first byte has the address 0. With WEFT_MKEY_INTERLEAVED in
+ *	@mkey.flags each element has another one behind it, of which only the address is set: the
+ *	bytes to skip in front of the next of @mkey.passes passes, below 2^32. With
+ *	WEFT_MKEY_SIGNED the memory has the signatures @mkey.memory, and addresses are those of
+ *	a stream that has the signatures @mkey.wire.
  * @flush: FLUSH: the number of bytes from @remote_addr on, the values of enum
  *	ibv_placement_type and of enum ibv_selectivity_level. FLUSH has no elements and no
  *	payload; ATOMIC_WRITE has eight bytes, inline or in elements.
@@ -258,7 +261,9 @@ struct weft_sqe {
 			__u32		key;
 			__u32		access;
 			__u32		passes;
-			__u32		interleaved;
+			__u32		flags;
+			struct weft_signature memory;
+			struct weft_signature wire;
 		} mkey;
 		struct {
 			__u32		length;
@@ -479,6 +484,8 @@ enum weft_ucontext_mask {
 	WEFT_UCONTEXT_MKEY	= 1 << 3,
 	/* there is a struct weft_posting */
 	WEFT_UCONTEXT_POSTING	= 1 << 4,
+	/* the device has WEFT_MKEY_SIGNED and WEFT_METHOD_MW_CHECK */
+	WEFT_UCONTEXT_SIGNATURES = 1 << 5,
 };
 
 /**
@@ -828,26 +835,6 @@ struct weft_create_ah_resp {
 	__u32		reserved_04;
 };
 
-/* The most elements of a WEFT_SQE_MKEY, with those that have the bytes to skip. */
-#define WEFT_MKEY_ENTRIES	32
-
-/**
- * struct weft_alloc_mw_req - creation of an mkey, in place of a memory window of
- *	type 2
- * @comp_mask: 0, for extensions
- * @max_entries: the most elements that describe its memory, up to WEFT_MKEY_ENTRIES;
- *	those with the bytes to skip do not count
- * @reserved_0c: 0
- *
- * Without this request, or with one that is all zeros, alloc_mw creates a memory
- * window. The key of an mkey, both lkey and rkey, never changes.
- */
-struct weft_alloc_mw_req {
-	__aligned_u64	comp_mask;
-	__u32		max_entries;
-	__u32		reserved_0c;
-};
-
 /**
  * struct weft_dm_resp - location of device memory
  * @mmap_key: offset for mmap() of the command file descriptor
@@ -867,6 +854,7 @@ struct weft_dm_resp {
 #define WEFT_ABI_SIZES(check)				\
 	(check(weft_ring_hdr, 256) &&			\
 	 check(weft_sge, 16) &&				\
+	 check(weft_signature, 8) &&			\
 	 check(weft_sqe, 64) &&				\
 	 check(weft_lso, 192) &&				\
 	 check(weft_rqe, 16) &&				\
@@ -894,6 +882,7 @@ struct weft_dm_resp {
 	 check(weft_modify_srq_req, 16) &&		\
 	 check(weft_create_ah_resp, 8) &&		\
 	 check(weft_alloc_mw_req, 16) &&		\
+	 check(weft_mkey_error, 32) &&			\
 	 check(weft_dm_resp, 24))
 
 #endif /* WEFT_ABI_USER_H */

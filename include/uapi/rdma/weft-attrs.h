@@ -46,6 +46,18 @@ enum weft_attrs_query_pd {
 	WEFT_ATTR_QUERY_PD_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
 };
 
+enum weft_methods_mw {
+	/* of UVERBS_OBJECT_MW: read and forget the error of an mkey with signatures */
+	WEFT_METHOD_MW_CHECK	= (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum weft_attrs_mw_check {
+	/* the handle */
+	WEFT_ATTR_MW_CHECK_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	/* struct weft_mkey_error */
+	WEFT_ATTR_MW_CHECK_RESP,
+};
+
 enum weft_methods_srq {
 	/* of UVERBS_OBJECT_SRQ: execute an operation on the tag list */
 	WEFT_METHOD_SRQ_TAG	= (1U << UVERBS_ID_NS_SHIFT),

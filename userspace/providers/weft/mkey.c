@@ -106,7 +106,7 @@ wr_set_mkey_layout_interleaved(struct weftdv_qp_ex *dv, uint32_t repeat,
 		return;
 	}
 	sqe->mkey.passes = repeat;
-	sqe->mkey.interleaved = 1;
+	sqe->mkey.flags |= WEFT_MKEY_INTERLEAVED;
 	sqe->num_sge = 2 * num;
 	for (to = (struct weft_sge *)(sqe + 1); num; num--, data++) {
 		*to++ = (struct weft_sge){

@@ -52,10 +52,10 @@ int weft_local_configure(const struct weft_accessor *who, const struct weft_swqe
 		.num_sge = wqe->sqe.num_sge,
 		.passes = wqe->sqe.mkey.passes,
 		.access = wqe->sqe.mkey.access,
-		.interleaved = wqe->sqe.mkey.interleaved,
+		.interleaved = wqe->sqe.mkey.flags & WEFT_MKEY_INTERLEAVED,
 	};
 
-	if (wqe->sqe.mkey.interleaved > 1)
+	if (wqe->sqe.mkey.flags & ~WEFT_MKEY_INTERLEAVED)
 		return -EINVAL;
 	return weft_mkey_configure(who, wqe->sqe.mkey.key, &request, gfp);
 }

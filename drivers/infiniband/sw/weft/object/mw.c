@@ -38,7 +38,7 @@ static int mw_read_request(struct ib_mw *ib_mw, struct ib_udata *udata,
 		return 0;
 	ret = weft_udata_rxe(udata) ? -EINVAL :
 	      weft_udata_read(udata, req, sizeof(*req), sizeof(*req), 0);
-	if (!ret && (req->reserved_0c || ib_mw->type != IB_MW_TYPE_2))
+	if (!ret && (req->flags || ib_mw->type != IB_MW_TYPE_2))
 		ret = -EINVAL;
 	if (ret)
 		return weft_refuse_request(ib_mw->device, ret, "allocate MW", udata);
