@@ -11,6 +11,7 @@
 #include "inject_file.h"
 #include "link/tx_credit.h"
 #include "link/udp.h"
+#include "mem/pi.h"
 #include "netlink.h"
 #include "object/monitor.h"
 #include "object/table.h"
@@ -89,6 +90,7 @@ static void __exit weft_exit(void)
 	weft_icrc_exit();
 	/* RCU callbacks run code of this module */
 	rcu_barrier();
+	weft_pi_exit();
 	weft_table_exit();
 }
 

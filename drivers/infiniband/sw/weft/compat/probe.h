@@ -7,6 +7,7 @@
 #define WEFT_COMPAT_PROBE_H
 
 #include <linux/crc32.h>
+#include <linux/crc64.h>
 #include <linux/dma-buf.h>
 #include <linux/hrtimer.h>
 #include <linux/mm.h>

@@ -213,8 +213,8 @@ static bool ipcsum_verify_head(struct ipcsum_place *place, u32 type, const u8 *h
 
 /*
  * Are the checksums of TCP or UDP, and of IPv4, right? Also false if there is none to verify: the
- * packet is a fragment or of another protocol, or UDP has left its checksum out. @packet has at
- * least @length bytes left.
+ * packet is a fragment or of another protocol, or UDP has left its checksum out; or if the packet
+ * has protection information. @packet has at least @length bytes left.
  */
 bool weft_ipcsum_verify(struct weft_iter packet, u32 length)
 {
@@ -225,7 +225,7 @@ bool weft_ipcsum_verify(struct weft_iter packet, u32 length)
 	struct ipcsum_place place;
 	__wsum sum;
 
-	if (have < WEFT_IPCSUM_ENCAP)
+	if (have < WEFT_IPCSUM_ENCAP || weft_iter_has_pi(&packet))
 		return false;
 	weft_span_iter(&span, &to);
 	weft_copy(&to, &from, have);

@@ -42,13 +42,10 @@ static void *packet_piece(struct weft_iter *payload, u32 *length)
 	return at;
 }
 
-/*
- * The pages of a dma-buf belong to its exporter, which may reuse them in spite of references. With
- * protection information, pages do not have the bytes of the wire.
- */
+/* The pages of a dma-buf belong to its exporter, which may reuse them in spite of references. */
 static bool packet_must_copy(const struct weft_region *region)
 {
-	return region && region->pieces && (region->kind != WEFT_REGION_FASTREG || region->pi);
+	return region && region->pieces && region->kind != WEFT_REGION_FASTREG;
 }
 
 /*
@@ -60,6 +57,9 @@ static bool packet_may_hold(struct weft_iter payload, u32 length)
 	u32 piece, frags = 0;
 	void *at;
 
+	/* pages do not have the bytes of the wire */
+	if (weft_iter_has_pi(&payload))
+		return false;
 	for (; length; length -= piece) {
 		piece = length;
 		at = packet_piece(&payload, &piece);

@@ -215,7 +215,8 @@ static noinline void copy_pieces(struct weft_iter *dst, struct weft_iter *src,
 	cursor_store(&from, src);
 }
 
-static bool copy_has_pi(const struct weft_iter *iter)
+/* Has any of the memory protection information? Only weft_copy() knows where such bytes are. */
+bool weft_iter_has_pi(const struct weft_iter *iter)
 {
 	u32 i;
 
@@ -230,7 +231,7 @@ static noinline void copy_spans(struct weft_iter *dst, struct weft_iter *src, u6
 {
 	u64 part;
 
-	if (!copy_has_pi(dst) && !copy_has_pi(src)) {
+	if (!weft_iter_has_pi(dst) && !weft_iter_has_pi(src)) {
 		copy_pieces(dst, src, length);
 		return;
 	}
@@ -336,7 +337,7 @@ void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 	lockdep_assert(weft_iter_left(dst) >= length && weft_iter_left(src) >= length);
 	/* most messages are small and contiguous */
 	if (unlikely(!copy_at_once(dst, length, &to) || !copy_at_once(src, length, &from))) {
-		if (static_branch_unlikely(&weft_pi_key))
+		if (static_branch_unlikely(&weft_pi_key.key))
 			copy_spans(dst, src, length);
 		else
 			copy_pieces(dst, src, length);

@@ -84,6 +84,7 @@ static inline void weft_span_iter(const struct weft_span *span, struct weft_iter
 }
 
 void weft_sgl_cut(struct weft_sgl *sgl, u64 end);
+bool weft_iter_has_pi(const struct weft_iter *iter);
 u64 weft_iter_left(const struct weft_iter *iter);
 void weft_iter_skip(struct weft_iter *iter, u64 length);
 void *weft_iter_piece(struct weft_iter *iter, u64 *length);

@@ -26,6 +26,7 @@
 #include "mem/lookup.h"
 #include "mem/null.h"
 #include "mem/odp_pins.h"
+#include "mem/pi.h"
 #include "pause.h"
 
 static void region_insert(struct weft_region *region)
@@ -281,6 +282,8 @@ void weft_region_last_put(struct weft_region *region)
 	weft_region_put(region->parent);
 	if (region->layout)
 		weft_layout_free(region->layout);
+	weft_pi_free(region->pi);
+	weft_pi_report_put(region->report);
 	region_free(region);
 }
 WEFT_EXPORT_FOR_TEST(weft_region_last_put);

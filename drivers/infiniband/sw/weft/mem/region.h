@@ -19,6 +19,7 @@ struct weft_fastreg;
 struct weft_layout;
 struct weft_odp_queue;
 struct weft_pi;
+struct weft_pi_report;
 struct weft_region;
 struct weft_sge;
 
@@ -114,10 +115,12 @@ struct weft_region {
 	struct weft_region	*parent;	/* of a window or pin: has the memory; referenced */
 	struct weft_fastreg	*fastreg;	/* WEFT_REGION_FASTREG: the next registration */
 	/*
-	 * WEFT_REGION_FASTREG with protection information, or NULL. Only mem/pi.c knows where the
-	 * bytes of such a region are.
+	 * WEFT_REGION_FASTREG or WEFT_REGION_MKEY with protection information, or NULL. Only
+	 * mem/pi.c knows where the bytes of such a region are.
 	 */
 	struct weft_pi		*pi;
+	/* WEFT_REGION_MKEY: that of @pi, also while there is none; NULL: never has signatures */
+	struct weft_pi_report	*report;
 	struct weft_region_table *table;
 	struct completion	idle;		/* completed with the last reference */
 	struct rcu_head		rcu;
