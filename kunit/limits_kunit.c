@@ -158,15 +158,17 @@ static void one_mw_more(struct kunit *test)
 {
 	int max = limits_dev->attrs.max_mw;
 	struct ib_pd *pd = limits_pd(test);
-	struct ib_mw first = { .device = limits_dev, .pd = pd, .type = IB_MW_TYPE_2 };
-	struct ib_mw more = first;
+	struct weft_mw first = {
+		.ib_mw = { .device = limits_dev, .pd = pd, .type = IB_MW_TYPE_2 },
+	};
+	struct weft_mw more = first;
 	struct limits_count count = limits_leave_one(&to_weft_dev(limits_dev)->num_mw, max);
-	int ret = weft_alloc_mw(&first, NULL);
+	int ret = weft_alloc_mw(&first.ib_mw, NULL);
 
 	KUNIT_EXPECT_EQ(test, ret, 0);
-	KUNIT_EXPECT_EQ(test, weft_alloc_mw(&more, NULL), -ENOMEM);
+	KUNIT_EXPECT_EQ(test, weft_alloc_mw(&more.ib_mw, NULL), -ENOMEM);
 	if (!ret)
-		weft_dealloc_mw(&first);
+		weft_dealloc_mw(&first.ib_mw);
 	limits_end(test, &count, max);
 	ib_dealloc_pd(pd);
 }

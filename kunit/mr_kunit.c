@@ -513,15 +513,16 @@ static void rereg_user_mr_refuses_bound_windows(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct weft_mw_request request = { .addr = IOVA, .length = LENGTH };
-	struct ib_mw mw = { .type = IB_MW_TYPE_1 };
+	struct weft_mw window = { .ib_mw.type = IB_MW_TYPE_1 };
+	struct ib_mw *mw = &window.ib_mw;
 	struct ib_mr *mr;
 	u64 start = fixture->start;
 
 	mr = reg(test, OFFSET, LENGTH, IOVA, ALL);
-	mw.device = &fixture->dev->ibdev;
-	mw.pd = &fixture->pd;
-	KUNIT_ASSERT_EQ(test, 0, weft_alloc_mw(&mw, NULL));
-	request.rkey = mw.rkey;
+	mw->device = &fixture->dev->ibdev;
+	mw->pd = &fixture->pd;
+	KUNIT_ASSERT_EQ(test, 0, weft_alloc_mw(mw, NULL));
+	request.rkey = mw->rkey;
 	request.lkey = mr->lkey;
 	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_PTR_EQ(test, weft_rereg_user_mr(mr, IB_MR_REREG_ACCESS, 0, 0, 0, 0,
@@ -531,7 +532,7 @@ static void rereg_user_mr_refuses_bound_windows(struct kunit *test)
 						     start, 0, NULL, NULL),
 			    ERR_PTR(-EBUSY));
 	KUNIT_EXPECT_EQ(test, -EBUSY, weft_dereg_mr(mr, NULL));
-	weft_dealloc_mw(&mw);
+	weft_dealloc_mw(mw);
 	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, IOVA, LENGTH, OFFSET));
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(mr, NULL));
 }

@@ -712,9 +712,10 @@ static struct ib_mw *rc_bind(struct rc *rc)
 		.addr = fake_node_addr(node, 0),
 		.length = PAGE_SIZE,
 	};
-	struct ib_mw *mw = kunit_kzalloc(test, sizeof(*mw), GFP_KERNEL);
+	struct weft_mw *window = kunit_kzalloc(test, sizeof(*window), GFP_KERNEL);
+	struct ib_mw *mw = &window->ib_mw;
 
-	KUNIT_ASSERT_NOT_NULL(test, mw);
+	KUNIT_ASSERT_NOT_NULL(test, window);
 	mw->device = &node->dev.ibdev;
 	mw->pd = &node->pd;
 	mw->type = IB_MW_TYPE_2;

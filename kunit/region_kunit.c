@@ -322,25 +322,28 @@ static void at_follows_the_blocks(struct kunit *test)
 						IOVA + offset));
 }
 
-static void add_window(struct kunit *test, struct ib_mw *mw, enum ib_mw_type type)
+static void add_window(struct kunit *test, struct weft_mw *mw, enum ib_mw_type type)
 {
 	struct fixture *fixture = test->priv;
 
-	memset(mw, 0, sizeof(*mw));
-	mw->device = &fixture->dev->ibdev;
-	mw->pd = &fixture->pd;
-	mw->type = type;
-	KUNIT_ASSERT_EQ(test, 0, weft_alloc_mw(mw, NULL));
+	*mw = (struct weft_mw){
+		.ib_mw = {
+			.device = &fixture->dev->ibdev,
+			.pd = &fixture->pd,
+			.type = type,
+		},
+	};
+	KUNIT_ASSERT_EQ(test, 0, weft_alloc_mw(&mw->ib_mw, NULL));
 }
 
 /* A request to bind @mw to 100 bytes in the middle of the region, for reading. */
-static struct weft_mw_request bind_request(struct kunit *test, const struct ib_mw *mw)
+static struct weft_mw_request bind_request(struct kunit *test, const struct weft_mw *mw)
 {
 	struct fixture *fixture = test->priv;
 
 	return (struct weft_mw_request) {
-		.rkey = mw->rkey,
-		.new_rkey = ib_inc_rkey(mw->rkey),
+		.rkey = mw->ib_mw.rkey,
+		.new_rkey = ib_inc_rkey(mw->ib_mw.rkey),
 		.lkey = fixture->region->key,
 		.access = IB_ACCESS_REMOTE_READ,
 		.addr = IOVA + PAGE_SIZE - 50,
@@ -353,16 +356,16 @@ static void bind_type_1(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct weft_accessor *who = &fixture->who;
 	struct weft_mw_request request;
-	struct ib_mw mw;
+	struct weft_mw mw;
 	u32 rkey;
 
 	add_window(test, &mw, IB_MW_TYPE_1);
 	request = bind_request(test, &mw);
 	rkey = request.new_rkey;
-	KUNIT_EXPECT_EQ(test, -EACCES, try_access(who, mw.rkey, request.addr, 1,
+	KUNIT_EXPECT_EQ(test, -EACCES, try_access(who, mw.ib_mw.rkey, request.addr, 1,
 						  IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request, GFP_KERNEL));
-	KUNIT_EXPECT_EQ(test, -EINVAL, try_access(who, mw.rkey, request.addr, 1,
+	KUNIT_EXPECT_EQ(test, -EINVAL, try_access(who, mw.ib_mw.rkey, request.addr, 1,
 						  IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, -EINVAL, try_access(who, rkey, request.addr, 1, 0));
 	KUNIT_EXPECT_EQ(test, 0, try_access(who, rkey, request.addr, 100,
@@ -374,7 +377,7 @@ static void bind_type_1(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (u64)PAGE_SIZE + 49,
 			resolved_offset(test, rkey, request.addr + 99));
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, rkey, GFP_KERNEL));
-	weft_dealloc_mw(&mw);
+	weft_dealloc_mw(&mw.ib_mw);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
 }
 
@@ -385,7 +388,7 @@ static void bind_flush(struct kunit *test)
 	struct weft_accessor *who = &fixture->who;
 	struct weft_mw_request request;
 	struct weft_span span;
-	struct ib_mw mw;
+	struct weft_mw mw;
 	u32 rkey;
 
 	add_window(test, &mw, IB_MW_TYPE_1);
@@ -397,14 +400,14 @@ static void bind_flush(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, -EACCES, weft_region_resolve_all(who, rkey, COMPAT_ACCESS_FLUSH,
 							       &span));
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_region_resolve_all(who, mw.rkey,
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_region_resolve_all(who, mw.ib_mw.rkey,
 							       IB_ACCESS_FLUSH_GLOBAL, &span));
 	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve_all(who, rkey, IB_ACCESS_FLUSH_GLOBAL,
 							 &span));
 	KUNIT_EXPECT_EQ(test, request.addr, span.addr);
 	KUNIT_EXPECT_EQ(test, request.length, span.length);
 	weft_region_put(span.region);
-	weft_dealloc_mw(&mw);
+	weft_dealloc_mw(&mw.ib_mw);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
 }
 
@@ -413,7 +416,7 @@ static void bind_type_1_again(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct weft_accessor *who = &fixture->who;
 	struct weft_mw_request request;
-	struct ib_mw mw;
+	struct weft_mw mw;
 
 	add_window(test, &mw, IB_MW_TYPE_1);
 	request = bind_request(test, &mw);
@@ -440,7 +443,7 @@ static void bind_type_1_again(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EACCES, try_access(who, request.rkey, IOVA, 1,
 						  IB_ACCESS_REMOTE_READ));
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
-	weft_dealloc_mw(&mw);
+	weft_dealloc_mw(&mw.ib_mw);
 }
 
 static void bind_type_2(struct kunit *test)
@@ -449,14 +452,14 @@ static void bind_type_2(struct kunit *test)
 	struct weft_accessor other = fixture->who;
 	struct weft_accessor *who = &fixture->who;
 	struct weft_mw_request request;
-	struct ib_mw mw;
+	struct weft_mw mw;
 	u32 rkey;
 
 	other.qpn++;
 	add_window(test, &mw, IB_MW_TYPE_2);
 	request = bind_request(test, &mw);
 	rkey = request.new_rkey;
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, mw.rkey, GFP_KERNEL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, mw.ib_mw.rkey, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, 0, try_access(who, rkey, request.addr, 1,
 					    IB_ACCESS_REMOTE_READ));
@@ -473,7 +476,7 @@ static void bind_type_2(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(who, rkey, GFP_KERNEL));
 
 	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&other, &request, GFP_KERNEL));
-	weft_dealloc_mw(&mw);
+	weft_dealloc_mw(&mw.ib_mw);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
 }
 
@@ -481,7 +484,7 @@ static void bind_zero_based(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct weft_mw_request request;
-	struct ib_mw mw;
+	struct weft_mw mw;
 	u32 rkey;
 
 	add_window(test, &mw, IB_MW_TYPE_2);
@@ -498,7 +501,7 @@ static void bind_zero_based(struct kunit *test)
 	/* no atomics, as an aligned address is not aligned in memory */
 	KUNIT_EXPECT_EQ(test, -EACCES, try_access(&fixture->who, rkey, 0, 8,
 						  IB_ACCESS_REMOTE_ATOMIC));
-	weft_dealloc_mw(&mw);
+	weft_dealloc_mw(&mw.ib_mw);
 }
 
 static void dealloc_mw_spares_accesses(struct kunit *test)
@@ -506,7 +509,7 @@ static void dealloc_mw_spares_accesses(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct weft_mw_request request;
 	struct weft_span span;
-	struct ib_mw mw;
+	struct weft_mw mw;
 
 	add_window(test, &mw, IB_MW_TYPE_1);
 	request = bind_request(test, &mw);
@@ -514,7 +517,7 @@ static void dealloc_mw_spares_accesses(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve(&fixture->who, request.new_rkey,
 						     request.addr, 1,
 						     IB_ACCESS_REMOTE_READ, &span));
-	weft_dealloc_mw(&mw);
+	weft_dealloc_mw(&mw.ib_mw);
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
 	/* one reference of the owner, one of the window, which is still in use */
 	KUNIT_EXPECT_EQ(test, 2u, refcount_read(&fixture->region->refs));
@@ -527,7 +530,7 @@ static void dereg_mr_refuses_bound_windows(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct weft_mw_request request;
 	struct weft_mr *mr;
-	struct ib_mw mw;
+	struct weft_mw mw;
 
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mr);
@@ -538,7 +541,7 @@ static void dereg_mr_refuses_bound_windows(struct kunit *test)
 	request = bind_request(test, &mw);
 	KUNIT_EXPECT_EQ(test, 0, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, -EBUSY, weft_dereg_mr(&mr->ib_mr, NULL));
-	weft_dealloc_mw(&mw);
+	weft_dealloc_mw(&mw.ib_mw);
 	KUNIT_EXPECT_EQ(test, 0, weft_dereg_mr(&mr->ib_mr, NULL));
 	fixture->region = NULL;
 }
@@ -547,13 +550,13 @@ static void bind_to_a_sealed_region(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;
 	struct weft_mw_request request;
-	struct ib_mw mw;
+	struct weft_mw mw;
 
 	add_window(test, &mw, IB_MW_TYPE_1);
 	request = bind_request(test, &mw);
 	KUNIT_EXPECT_TRUE(test, weft_region_seal(fixture->region));
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
-	weft_dealloc_mw(&mw);
+	weft_dealloc_mw(&mw.ib_mw);
 }
 
 struct bind_case {
@@ -604,7 +607,7 @@ static void bind_rules(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct weft_mw_request request;
 	struct weft_region *region;
-	struct ib_mw mw;
+	struct weft_mw mw;
 
 	region = add_region(test, IOVA, param->granted);
 	add_window(test, &mw, param->type);
@@ -614,7 +617,7 @@ static void bind_rules(struct kunit *test)
 	request.addr = param->addr;
 	request.length = param->length;
 	KUNIT_EXPECT_EQ(test, param->expected, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
-	weft_dealloc_mw(&mw);
+	weft_dealloc_mw(&mw.ib_mw);
 	KUNIT_EXPECT_EQ(test, 1u, refcount_read(&region->refs));
 	weft_region_kill(region);
 }
@@ -624,7 +627,7 @@ static void bind_wrong_objects(struct kunit *test)
 	struct fixture *fixture = test->priv;
 	struct weft_accessor other = fixture->who;
 	struct weft_mw_request request;
-	struct ib_mw mw;
+	struct weft_mw mw;
 
 	other.pd = &fixture->other_pd;
 	add_window(test, &mw, IB_MW_TYPE_2);
@@ -638,17 +641,17 @@ static void bind_wrong_objects(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->region->bound));
 	request.lkey ^= 1;
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
-	request.lkey = mw.rkey;
+	request.lkey = mw.ib_mw.rkey;
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	request.lkey = fixture->region->key;
 	request.rkey = fixture->region->key;
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, request.rkey, GFP_KERNEL));
 	/* another index; a different low byte would still name the window */
-	request.rkey = mw.rkey ^ 0x80000000;
+	request.rkey = mw.ib_mw.rkey ^ 0x80000000;
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
-	weft_dealloc_mw(&mw);
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, mw.rkey, GFP_KERNEL));
+	weft_dealloc_mw(&mw.ib_mw);
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, mw.ib_mw.rkey, GFP_KERNEL));
 }
 
 /* The null key works in any PD and at any address, and reads do not return what was written. */

@@ -2,10 +2,12 @@
 
 #include "engine/local_op.h"
 
+#include <linux/bitfield.h>
 #include <rdma/weft-abi.h>
 
 #include "mem/fastreg.h"
 #include "mem/layout.h"
+#include "mem/pi.h"
 #include "object/key.h"
 #include "object/mkey.h"
 #include "object/mw.h"
@@ -47,15 +49,26 @@ int weft_local_register(const struct weft_accessor *who, const struct weft_swqe 
 
 int weft_local_configure(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp)
 {
-	struct weft_layout_request request = {
+	const struct weft_sqe *sqe = &wqe->sqe;
+	const u32 flags = sqe->mkey.flags;
+	struct weft_layout_request layout = {
 		.sge = wqe->sge,
-		.num_sge = wqe->sqe.num_sge,
-		.passes = wqe->sqe.mkey.passes,
-		.access = wqe->sqe.mkey.access,
-		.interleaved = wqe->sqe.mkey.flags & WEFT_MKEY_INTERLEAVED,
+		.num_sge = sqe->num_sge,
+		.passes = sqe->mkey.passes,
+		.access = sqe->mkey.access,
+		.interleaved = flags & WEFT_MKEY_INTERLEAVED,
+	};
+	struct weft_pi_request signatures = {
+		.mem = &sqe->mkey.memory,
+		.wire = &sqe->mkey.wire,
+		.block = FIELD_GET(WEFT_MKEY_BLOCK, flags),
+		.check_mask = FIELD_GET(WEFT_MKEY_CHECK_MASK, flags),
+		.copy_mask = FIELD_GET(WEFT_MKEY_COPY_MASK, flags),
+		.copy = flags & WEFT_MKEY_COPY,
 	};
 
-	if (wqe->sqe.mkey.flags & ~WEFT_MKEY_INTERLEAVED)
+	if (flags & ~(flags & WEFT_MKEY_SIGNED ? WEFT_MKEY_FLAGS : WEFT_MKEY_INTERLEAVED))
 		return -EINVAL;
-	return weft_mkey_configure(who, wqe->sqe.mkey.key, &request, gfp);
+	return weft_mkey_configure(who, sqe->mkey.key, &layout,
+				   flags & WEFT_MKEY_SIGNED ? &signatures : NULL, gfp);
 }

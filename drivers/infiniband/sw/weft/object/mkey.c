@@ -11,9 +11,16 @@
 #include <linux/err.h>
 
 #include <rdma/ib_verbs.h>
+#include <rdma/weft-abi.h>
+
+#define UVERBS_MODULE_NAME weft
+#include <rdma/uverbs_named_ioctl.h>
 
 #include "mem/layout.h"
+#include "mem/pi.h"
 #include "mem/region.h"
+#include "object/mw.h"
+#include "object/refuse.h"
 
 /* Atomics would need words that are contiguous in a leaf. */
 #define MKEY_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
@@ -37,43 +44,58 @@ static struct weft_region *mkey_get(const struct weft_accessor *who, u32 key)
 	return NULL;
 }
 
-/* Let @layout, or nothing, be the memory of @mkey. Takes over @layout. */
-static int mkey_replace(struct weft_region *mkey, struct weft_layout *layout, u32 access, gfp_t gfp)
+/* A successor of @mkey, not published yet, without memory. NULL: no memory. */
+static struct weft_region *mkey_successor(const struct weft_region *mkey, gfp_t gfp)
 {
 	struct weft_region *new = weft_region_successor(mkey, gfp);
-	int err = 0;
 
-	if (!new) {
-		if (layout) {
-			weft_layout_unbind(layout);
-			weft_layout_free(layout);
-		}
-		return -ENOMEM;
-	}
+	if (!new)
+		return NULL;
 	weft_mkey_init(new, mkey->num_pieces);
-	new->access = access;
-	new->length = layout ? layout->length : 0;
-	new->layout = layout;
+	new->access = 0;
+	new->length = 0;
+	new->report = weft_pi_report_get(mkey->report);
+	return new;
+}
+
+/* Let @new take the place of @mkey, or fail with @err. Takes over @new. */
+static int mkey_replace(struct weft_region *mkey, struct weft_region *new, int err)
+{
 	/* of several changes at the same time only one succeeds, the others try again */
-	if (!weft_region_replace(mkey, new))
+	if (!err && !weft_region_replace(mkey, new))
 		err = -ESTALE;
 	weft_region_retire(err ? new : mkey);
 	return err;
 }
 
+/* Fill in @new, which has neither memory nor rights. */
+static int mkey_fill(struct weft_region *new, const struct weft_accessor *who,
+		     const struct weft_layout_request *request,
+		     const struct weft_pi_request *signatures, gfp_t gfp)
+{
+	struct weft_layout *layout = weft_layout_create(who, request, new->num_pieces, gfp);
+
+	if (IS_ERR(layout))
+		return PTR_ERR(layout);
+	new->access = request->access;
+	new->length = layout->length;
+	new->layout = layout;
+	return signatures ? weft_pi_sign(new, signatures, gfp) : 0;
+}
+
 /*
  * Give an mkey the memory and the rights of @request, from any context; the first byte has the
- * address 0. @request is not trusted.
+ * address 0. @signatures: what is behind each block, or NULL: nothing. Neither is trusted.
  *
  * Return: 0; -EINVAL: no such mkey, other PD, or rights that an mkey cannot have;
- * -EACCES: REMOTE_WRITE without LOCAL_WRITE (IBA 10.6.3.2); else see weft_layout_create().
- * A failure changes nothing.
+ * -EACCES: REMOTE_WRITE without LOCAL_WRITE (IBA 10.6.3.2); else see weft_layout_create() and
+ * weft_pi_sign(). A failure changes nothing.
  */
 int weft_mkey_configure(const struct weft_accessor *who, u32 key,
-			const struct weft_layout_request *request, gfp_t gfp)
+			const struct weft_layout_request *request,
+			const struct weft_pi_request *signatures, gfp_t gfp)
 {
-	struct weft_layout *layout;
-	struct weft_region *mkey;
+	struct weft_region *mkey, *new;
 	int err;
 
 	if (request->access & ~MKEY_ACCESS)
@@ -84,9 +106,9 @@ int weft_mkey_configure(const struct weft_accessor *who, u32 key,
 		mkey = mkey_get(who, key);
 		if (!mkey)
 			return -EINVAL;
-		layout = weft_layout_create(who, request, mkey->num_pieces, gfp);
-		err = IS_ERR(layout) ? PTR_ERR(layout) :
-				       mkey_replace(mkey, layout, request->access, gfp);
+		new = mkey_successor(mkey, gfp);
+		err = new ? mkey_replace(mkey, new,
+					 mkey_fill(new, who, request, signatures, gfp)) : -ENOMEM;
 		weft_region_put(mkey);
 	} while (err == -ESTALE);
 	return err;
@@ -99,16 +121,74 @@ WEFT_EXPORT_FOR_TEST(weft_mkey_configure);
  */
 int weft_mkey_invalidate(const struct weft_accessor *who, u32 key, gfp_t gfp)
 {
-	struct weft_region *mkey;
-	int err;
+	struct weft_region *mkey, *new;
+	int err = 0;
 
 	do {
 		mkey = mkey_get(who, key);
 		if (!mkey)
 			return -ENOENT;
-		err = mkey->layout ? mkey_replace(mkey, NULL, 0, gfp) : 0;
+		if (mkey->layout) {
+			new = mkey_successor(mkey, gfp);
+			err = new ? mkey_replace(mkey, new, 0) : -ENOMEM;
+		}
 		weft_region_put(mkey);
 	} while (err == -ESTALE);
 	return err;
 }
 WEFT_EXPORT_FOR_TEST(weft_mkey_invalidate);
+
+static u32 mkey_error_type(enum ib_sig_err_type type)
+{
+	switch (type) {
+	case IB_SIG_BAD_GUARD:
+		return WEFT_MKEY_BAD_GUARD;
+	case IB_SIG_BAD_REFTAG:
+		return WEFT_MKEY_BAD_REF_TAG;
+	default:
+		return WEFT_MKEY_BAD_APP_TAG;
+	}
+}
+
+static int UVERBS_HANDLER(WEFT_METHOD_MW_CHECK)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_mw *ib_mw = uverbs_attr_get_obj(attrs, WEFT_ATTR_MW_CHECK_HANDLE);
+	struct weft_pi_report *report = to_weft_mw(ib_mw)->report;
+	struct weft_mkey_error resp = {};
+	struct weft_pi_error error;
+	bool failed;
+	int ret;
+
+	if (!report)
+		return weft_refuse(ib_mw->device, -EINVAL,
+				   "check mkey: key %#x was not created for signatures",
+				   ib_mw->rkey);
+	failed = weft_pi_report_take(report, &error);
+	if (failed) {
+		resp.computed = error.computed;
+		resp.found = error.found;
+		resp.offset = error.offset;
+		resp.type = mkey_error_type(error.type);
+	}
+	ret = uverbs_copy_to_struct_or_zero(attrs, WEFT_ATTR_MW_CHECK_RESP, &resp, sizeof(resp));
+	if (ret && failed)
+		weft_pi_report_keep(report, &error);
+	return ret;
+}
+
+DECLARE_UVERBS_NAMED_METHOD(WEFT_METHOD_MW_CHECK,
+			    UVERBS_ATTR_IDR(WEFT_ATTR_MW_CHECK_HANDLE,
+					    UVERBS_OBJECT_MW,
+					    UVERBS_ACCESS_READ,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_PTR_OUT(WEFT_ATTR_MW_CHECK_RESP,
+						UVERBS_ATTR_STRUCT(struct weft_mkey_error,
+								   type),
+						UA_MANDATORY));
+
+ADD_UVERBS_METHODS(mkey_methods, UVERBS_OBJECT_MW, &UVERBS_METHOD(WEFT_METHOD_MW_CHECK));
+
+const struct uapi_definition weft_mkey_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_MW, &mkey_methods),
+	{ }
+};

@@ -10,6 +10,8 @@
 #include <rdma/weft-abi.h>
 
 #include "compat/placement.h"
+#include "compat/signature.h"
+#include "mem/pi.h"
 #include "mem/region.h"
 #include "object/count.h"
 #include "object/dev.h"
@@ -38,12 +40,31 @@ static int mw_read_request(struct ib_mw *ib_mw, struct ib_udata *udata,
 		return 0;
 	ret = weft_udata_rxe(udata) ? -EINVAL :
 	      weft_udata_read(udata, req, sizeof(*req), sizeof(*req), 0);
-	if (!ret && (req->flags || ib_mw->type != IB_MW_TYPE_2))
+	if (!ret && (req->flags & ~(COMPAT_SIGNATURES ? WEFT_MKEY_SIGNATURES : 0) ||
+		     ib_mw->type != IB_MW_TYPE_2))
 		ret = -EINVAL;
 	if (ret)
 		return weft_refuse_request(ib_mw->device, ret, "allocate MW", udata);
 	return weft_check_range(ib_mw->device, "allocate mkey", "max_entries", req->max_entries, 1,
 				WEFT_MKEY_ENTRIES);
+}
+
+/* ERR_PTR(): -ENOMEM. */
+static struct weft_region *mw_alloc(struct weft_mw *mw, const struct weft_alloc_mw_req *req)
+{
+	struct weft_region *window;
+
+	if (req->flags & WEFT_MKEY_SIGNATURES) {
+		mw->report = weft_pi_report_create(GFP_KERNEL_ACCOUNT);
+		if (!mw->report)
+			return ERR_PTR(-ENOMEM);
+	}
+	window = weft_region_alloc(&to_weft_dev(mw->ib_mw.device)->regions, GFP_KERNEL_ACCOUNT);
+	if (IS_ERR(window))
+		weft_pi_report_put(mw->report);
+	else
+		window->report = weft_pi_report_get(mw->report);
+	return window;
 }
 
 int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata)
@@ -60,7 +81,7 @@ int weft_alloc_mw(struct ib_mw *ib_mw, struct ib_udata *udata)
 		return ret;
 	if (weft_count_take(&dev->num_mw, WEFT_MAX_MW))
 		return -ENOMEM;
-	window = weft_region_alloc(&dev->regions, GFP_KERNEL_ACCOUNT);
+	window = mw_alloc(to_weft_mw(ib_mw), &req);
 	if (IS_ERR(window)) {
 		weft_count_give(&dev->num_mw);
 		return PTR_ERR(window);
@@ -86,6 +107,7 @@ int weft_dealloc_mw(struct ib_mw *ib_mw)
 	weft_pause(WEFT_PAUSE_MW_DEALLOC);
 	if (!WARN_ON(!window))
 		weft_region_retire(window);
+	weft_pi_report_put(to_weft_mw(ib_mw)->report);
 	weft_count_give(&dev->num_mw);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <rdma/ib_verbs.h>
 
 struct weft_accessor;
+struct weft_pi_report;
 
 /*
  * The core's handle; ib_mw.rkey is the first key of the window. The window itself is the struct
@@ -14,7 +15,13 @@ struct weft_accessor;
  */
 struct weft_mw {
 	struct ib_mw	ib_mw;
+	struct weft_pi_report *report;	/* of an mkey for signatures, with a reference; or NULL */
 };
+
+static inline struct weft_mw *to_weft_mw(struct ib_mw *ib_mw)
+{
+	return container_of(ib_mw, struct weft_mw, ib_mw);
+}
 
 /* A BIND_MW work request. */
 struct weft_mw_request {

@@ -17,6 +17,7 @@
 #include <rdma/uverbs_named_ioctl.h>
 
 #include "compat/placement.h"
+#include "compat/signature.h"
 #include "mem/odp_queue.h"
 #include "object/dev.h"
 #include "object/inject.h"
@@ -195,7 +196,8 @@ static struct weft_alloc_ucontext_resp ucontext_resp(const struct ib_ucontext *i
 	return (struct weft_alloc_ucontext_resp){
 		.comp_mask = (COMPAT_PLACEMENT_CAPS ? WEFT_UCONTEXT_PLACEMENT : 0) |
 			     (to_weft_dev(ibuc->device)->hca ? WEFT_UCONTEXT_IP_CSUM : 0) |
-			     WEFT_UCONTEXT_NULL_KEY | WEFT_UCONTEXT_MKEY | WEFT_UCONTEXT_POSTING,
+			     WEFT_UCONTEXT_NULL_KEY | WEFT_UCONTEXT_MKEY | WEFT_UCONTEXT_POSTING |
+			     (COMPAT_SIGNATURES ? WEFT_UCONTEXT_SIGNATURES : 0),
 		.doorbell_fd = new->fd,
 		.max_inline = WEFT_MAX_INLINE,
 	};

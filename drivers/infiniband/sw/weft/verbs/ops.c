@@ -10,6 +10,7 @@
 #include "object/dm.h"
 #include "object/integrity.h"
 #include "object/mcast.h"
+#include "object/mkey.h"
 #include "object/mr.h"
 #include "object/mw.h"
 #include "object/pd.h"
@@ -38,6 +39,7 @@
 const struct uapi_definition weft_device_uapi[] = {
 	COMPAT_COMP_CNTR_UAPI
 	UAPI_DEF_CHAIN(weft_dm_uapi),
+	UAPI_DEF_CHAIN(weft_mkey_uapi),
 	UAPI_DEF_CHAIN(weft_pd_uapi),
 	UAPI_DEF_CHAIN(weft_srq_uapi),
 	UAPI_DEF_CHAIN(weft_tag_uapi),
