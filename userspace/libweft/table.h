@@ -24,6 +24,7 @@
  * @qp_ex: the builder's functions; NULL: the QP has none
  * @create_mkey: create an mkey
  * @destroy_mkey: destroy it
+ * @mkey_check: read its error
  */
 struct weft_dv_table {
 	size_t size;
@@ -36,6 +37,8 @@ struct weft_dv_table {
 	struct weftdv_qp_ex *(*qp_ex)(struct ibv_qp_ex *qp);
 	struct weftdv_mkey *(*create_mkey)(struct weftdv_mkey_init_attr *attr);
 	int (*destroy_mkey)(struct weftdv_mkey *mkey);
+	int (*mkey_check)(struct weftdv_mkey *mkey,
+			  struct weftdv_mkey_err *err_info);
 };
 
 /* The table's name in the provider, a const struct weft_dv_table. */

@@ -110,3 +110,14 @@ int weftdv_destroy_mkey(struct weftdv_mkey *mkey)
 {
 	return loaded_table()->destroy_mkey(mkey);
 }
+
+/* An older provider has no mkeys with signatures. */
+int weftdv_mkey_check(struct weftdv_mkey *mkey,
+		      struct weftdv_mkey_err *err_info)
+{
+	const struct weft_dv_table *table = loaded_table();
+
+	if (table->size <= offsetof(struct weft_dv_table, mkey_check))
+		return EOPNOTSUPP;
+	return table->mkey_check(mkey, err_info);
+}

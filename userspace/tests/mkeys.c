@@ -3,16 +3,12 @@
  * libweft: what it says of a device, QPs with flags of its own, and mkeys: keys whose
  * memory is a list or an interleaved pattern of other regions.
  */
-#include "lib.h"
-
-#include <infiniband/weftdv.h>
-#include <rdma/weft-abi.h>
+#include "mkeys.h"
 
 #define MKEY_OPS	(WEFTDV_QP_EX_WITH_MR_LIST | WEFTDV_QP_EX_WITH_MR_INTERLEAVED |	\
 			 WEFTDV_QP_EX_WITH_MKEY_CONFIGURE)
-#define REMOTE		(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ)
 
-static struct end a, b;
+struct end a, b;
 
 static struct ibv_qp_init_attr_ex init_attr(struct end *e)
 {
@@ -54,19 +50,19 @@ static void make_both_with(uint32_t inline_data)
 	connect_ends(&a, &b);
 }
 
-static void make_both(void)
+void make_both(void)
 {
 	make_both_with(0);
 }
 
-static void again(void)
+void again(void)
 {
 	to_state(&a, IBV_QPS_RESET);
 	to_state(&b, IBV_QPS_RESET);
 	connect_ends(&a, &b);
 }
 
-static struct weftdv_qp_ex *dv_of(struct end *e)
+struct weftdv_qp_ex *dv_of(struct end *e)
 {
 	struct weftdv_qp_ex *dv = weftdv_qp_ex_from_ibv_qp_ex(ibv_qp_to_qp_ex(e->qp));
 
@@ -74,10 +70,10 @@ static struct weftdv_qp_ex *dv_of(struct end *e)
 	return dv;
 }
 
-static struct weftdv_mkey *mkey_in(struct ibv_pd *in, int entries)
+struct weftdv_mkey *mkey_for(struct ibv_pd *in, uint32_t flags, int entries)
 {
 	struct weftdv_mkey_init_attr attr = {
-		.pd = in, .create_flags = WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT,
+		.pd = in, .create_flags = WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT | flags,
 		.max_entries = entries,
 	};
 	struct weftdv_mkey *mkey = weftdv_create_mkey(&attr);
@@ -88,10 +84,10 @@ static struct weftdv_mkey *mkey_in(struct ibv_pd *in, int entries)
 
 static struct weftdv_mkey *mkey_of(int entries)
 {
-	return mkey_in(pd, entries);
+	return mkey_for(pd, 0, entries);
 }
 
-static struct ibv_sge part(struct ibv_mr *mr, size_t off, uint32_t length)
+struct ibv_sge part(struct ibv_mr *mr, size_t off, uint32_t length)
 {
 	return (struct ibv_sge){ (uintptr_t)mr->addr + off, length, mr->lkey };
 }
@@ -113,7 +109,7 @@ static void set_list(struct end *e, struct weftdv_mkey *mkey, int access, int nu
 	SAME(expect_ok(e->scq, 700).opcode, WEFTDV_WC_MKEY);
 }
 
-static void fails(struct end *e)
+void fails(struct end *e)
 {
 	SAME(expect_wc(e->scq, 700, IBV_WC_MW_BIND_ERR).vendor_err, 7);
 	expect_state(e, IBV_QPS_ERR);
@@ -126,7 +122,7 @@ static void list_fails(struct weftdv_mkey *mkey, int access, int num, struct ibv
 	fails(&a);
 }
 
-static void invalidate(struct end *e, struct weftdv_mkey *mkey)
+void invalidate(struct end *e, struct weftdv_mkey *mkey)
 {
 	struct ibv_qp_ex *qp = wr_start(e, 701);
 
@@ -135,9 +131,8 @@ static void invalidate(struct end *e, struct weftdv_mkey *mkey)
 	expect_ok(e->scq, 701);
 }
 
-/* RDMA of @a, locally by @lkey and @addr, remotely by @rkey and @remote */
-static enum ibv_wc_status rdma(enum ibv_wr_opcode op, uint32_t lkey, uint64_t addr,
-			       uint32_t length, uint32_t rkey, uint64_t remote)
+enum ibv_wc_status rdma(enum ibv_wr_opcode op, uint32_t lkey, uint64_t addr, uint32_t length,
+			uint32_t rkey, uint64_t remote)
 {
 	struct ibv_qp_ex *qp = wr_start(&a, 702);
 
@@ -150,8 +145,6 @@ static enum ibv_wc_status rdma(enum ibv_wr_opcode op, uint32_t lkey, uint64_t ad
 	return next_wc(a.scq).status;
 }
 
-#define ADDR(e, off)	((uintptr_t)(e).buf + (off))
-
 /*
  * ---- The library and QPs ----
  */
@@ -162,13 +155,15 @@ static void library(void)
 
 	CHECK(weftdv_is_supported(ctx->device));
 	SAME(weftdv_query_device(ctx, &attr), 0);
-	SAME(attr.comp_mask, WEFTDV_DEVICE_ATTR_QP | WEFTDV_DEVICE_ATTR_MKEY);
+	SAME(attr.comp_mask, WEFTDV_DEVICE_ATTR_QP | WEFTDV_DEVICE_ATTR_MKEY |
+			     WEFTDV_DEVICE_ATTR_SIG);
 	SAME(attr.qp_create_flags, WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE |
 				   WEFTDV_QP_CREATE_TUNNEL_OFFLOADS |
 				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC |
 				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC);
 	SAME(attr.send_ops_flags, MKEY_OPS);
-	SAME(attr.mkey_create_flags, WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT);
+	SAME(attr.mkey_create_flags, WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
+				     WEFTDV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE);
 	SAME(attr.max_mkey_entries, 32);
 	/* only what was asked for */
 	attr = (struct weftdv_device_attr){ .comp_mask = WEFTDV_DEVICE_ATTR_MKEY };
@@ -267,7 +262,9 @@ static void mkey_refused(void)
 	struct weftdv_mkey_init_attr attr = { .pd = pd, .max_entries = 4 };
 
 	REFUSED(weftdv_create_mkey(&attr), EINVAL);
-	attr.create_flags = 1 << 1;
+	attr.create_flags = WEFTDV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE;
+	REFUSED(weftdv_create_mkey(&attr), EINVAL);
+	attr.create_flags = 1 << 2 | WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT;
 	REFUSED(weftdv_create_mkey(&attr), EOPNOTSUPP);
 	attr.create_flags = WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT;
 	attr.max_entries = 0;
@@ -569,7 +566,7 @@ static void leaves_refused(void)
 	make_both();
 	mkey = mkey_of(2);
 	other = mkey_of(2);
-	foreign = mkey_in(pd2, 2);
+	foreign = mkey_for(pd2, 0, 2);
 	sge[0] = part(a.mr, 0, 64);
 	sge[1] = part(a.mr, 64, 64);
 	note("unknown key");
@@ -669,8 +666,7 @@ static void patterns_refused(void)
 	check_filled(b.buf, BUF, 4);
 }
 
-/* an entry of the send ring that is being built: it has this wr_id */
-static volatile struct weft_sqe *sqe_of(uint64_t wr_id)
+volatile struct weft_sqe *sqe_of(uint64_t wr_id)
 {
 	struct map maps[64];
 	int i, num = all_maps(maps, 64);
@@ -827,4 +823,15 @@ TESTS(
 	TEST(entries_refused),
 	TEST(life),
 	TEST(not_by_the_peer),
+	TEST(signatures),
+	TEST(signatures_in_packets),
+	TEST(signatures_remote),
+	TEST(signatures_remote_in_packets),
+	TEST(signed_messages),
+	TEST(signed_patterns),
+	TEST(tags),
+	TEST(copies),
+	TEST(errors),
+	TEST(signatures_refused),
+	TEST(signed_entries_refused),
 )

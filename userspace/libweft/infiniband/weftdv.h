@@ -17,10 +17,66 @@ extern "C" {
 
 bool weftdv_is_supported(struct ibv_device *device);
 
+enum weftdv_sig_type {
+	WEFTDV_SIG_TYPE_T10DIF,
+	WEFTDV_SIG_TYPE_CRC,
+};
+
+enum weftdv_sig_prot_caps {
+	WEFTDV_SIG_PROT_CAP_T10DIF	= 1 << WEFTDV_SIG_TYPE_T10DIF,
+	WEFTDV_SIG_PROT_CAP_CRC		= 1 << WEFTDV_SIG_TYPE_CRC,
+};
+
+enum weftdv_sig_t10dif_bg_type {
+	WEFTDV_SIG_T10DIF_CRC,
+	WEFTDV_SIG_T10DIF_CSUM,
+};
+
+enum weftdv_sig_t10dif_bg_caps {
+	WEFTDV_SIG_T10DIF_BG_CAP_CRC	= 1 << WEFTDV_SIG_T10DIF_CRC,
+	WEFTDV_SIG_T10DIF_BG_CAP_CSUM	= 1 << WEFTDV_SIG_T10DIF_CSUM,
+};
+
+enum weftdv_sig_crc_type {
+	WEFTDV_SIG_CRC_TYPE_CRC32,
+	WEFTDV_SIG_CRC_TYPE_CRC32C,
+	WEFTDV_SIG_CRC_TYPE_CRC64_XP10,
+};
+
+enum weftdv_sig_crc_type_caps {
+	WEFTDV_SIG_CRC_TYPE_CAP_CRC32	= 1 << WEFTDV_SIG_CRC_TYPE_CRC32,
+	WEFTDV_SIG_CRC_TYPE_CAP_CRC32C	= 1 << WEFTDV_SIG_CRC_TYPE_CRC32C,
+	WEFTDV_SIG_CRC_TYPE_CAP_CRC64_XP10 = 1 << WEFTDV_SIG_CRC_TYPE_CRC64_XP10,
+};
+
+enum weftdv_block_size {
+	WEFTDV_BLOCK_SIZE_512,
+	WEFTDV_BLOCK_SIZE_520,
+	WEFTDV_BLOCK_SIZE_4048,
+	WEFTDV_BLOCK_SIZE_4096,
+	WEFTDV_BLOCK_SIZE_4160,
+};
+
+enum weftdv_block_size_caps {
+	WEFTDV_BLOCK_SIZE_CAP_512	= 1 << WEFTDV_BLOCK_SIZE_512,
+	WEFTDV_BLOCK_SIZE_CAP_520	= 1 << WEFTDV_BLOCK_SIZE_520,
+	WEFTDV_BLOCK_SIZE_CAP_4048	= 1 << WEFTDV_BLOCK_SIZE_4048,
+	WEFTDV_BLOCK_SIZE_CAP_4096	= 1 << WEFTDV_BLOCK_SIZE_4096,
+	WEFTDV_BLOCK_SIZE_CAP_4160	= 1 << WEFTDV_BLOCK_SIZE_4160,
+};
+
+struct weftdv_sig_caps {
+	uint64_t block_size;	/* enum weftdv_block_size_caps */
+	uint32_t block_prot;	/* enum weftdv_sig_prot_caps */
+	uint16_t t10dif_bg;	/* enum weftdv_sig_t10dif_bg_caps */
+	uint16_t crc_type;	/* enum weftdv_sig_crc_type_caps */
+};
+
 /* struct weftdv_device_attr.comp_mask */
 enum weftdv_device_attr_mask {
 	WEFTDV_DEVICE_ATTR_QP		= 1 << 0,	/* qp_create_flags, send_ops_flags */
 	WEFTDV_DEVICE_ATTR_MKEY		= 1 << 1,	/* mkey_create_flags, max_mkey_entries */
+	WEFTDV_DEVICE_ATTR_SIG		= 1 << 2,	/* sig_caps */
 };
 
 struct weftdv_device_attr {
@@ -29,6 +85,7 @@ struct weftdv_device_attr {
 	uint64_t send_ops_flags;	/* those of enum weftdv_qp_create_send_ops_flags that work */
 	uint32_t mkey_create_flags;	/* those of enum weftdv_mkey_init_attr_flags that work */
 	uint32_t max_mkey_entries;
+	struct weftdv_sig_caps sig_caps;	/* zeros if there are no signatures */
 };
 
 int weftdv_query_device(struct ibv_context *context, struct weftdv_device_attr *attr);
@@ -86,7 +143,8 @@ struct ibv_qp *weftdv_create_qp(struct ibv_context *context,
 				struct weftdv_qp_init_attr *weft_qp_attr);
 
 enum weftdv_mkey_init_attr_flags {
-	WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT	= 1 << 0,
+	WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT		= 1 << 0,
+	WEFTDV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE	= 1 << 1,
 };
 
 struct weftdv_mkey_init_attr {
@@ -118,6 +176,80 @@ struct weftdv_mkey_conf_attr {
 	uint64_t comp_mask;	/* 0 */
 };
 
+enum weftdv_sig_t10dif_flags {
+	WEFTDV_SIG_T10DIF_FLAG_REF_REMAP	= 1 << 0,
+	WEFTDV_SIG_T10DIF_FLAG_APP_ESCAPE	= 1 << 1,
+	WEFTDV_SIG_T10DIF_FLAG_APP_REF_ESCAPE	= 1 << 2,
+};
+
+struct weftdv_sig_t10dif {
+	enum weftdv_sig_t10dif_bg_type bg_type;
+	uint16_t bg;
+	uint16_t app_tag;
+	uint32_t ref_tag;
+	uint16_t flags;	/* enum weftdv_sig_t10dif_flags */
+};
+
+struct weftdv_sig_crc {
+	enum weftdv_sig_crc_type type;
+	uint64_t seed;
+};
+
+struct weftdv_sig_block_domain {
+	enum weftdv_sig_type sig_type;
+	union {
+		const struct weftdv_sig_t10dif *dif;
+		const struct weftdv_sig_crc *crc;
+	} sig;
+	enum weftdv_block_size block_size;
+	uint64_t comp_mask;	/* 0 */
+};
+
+enum weftdv_sig_mask {
+	WEFTDV_SIG_MASK_T10DIF_GUARD	= 0xc0,
+	WEFTDV_SIG_MASK_T10DIF_APPTAG	= 0x30,
+	WEFTDV_SIG_MASK_T10DIF_REFTAG	= 0x0f,
+	WEFTDV_SIG_MASK_CRC32		= 0xf0,
+	WEFTDV_SIG_MASK_CRC32C		= WEFTDV_SIG_MASK_CRC32,
+	WEFTDV_SIG_MASK_CRC64_XP10	= 0xff,
+};
+
+enum weftdv_sig_block_attr_flags {
+	WEFTDV_SIG_BLOCK_ATTR_FLAG_COPY_MASK	= 1 << 0,
+};
+
+struct weftdv_sig_block_attr {
+	const struct weftdv_sig_block_domain *mem;
+	const struct weftdv_sig_block_domain *wire;
+	uint32_t flags;	/* enum weftdv_sig_block_attr_flags */
+	uint8_t check_mask;
+	uint8_t copy_mask;
+	uint64_t comp_mask;	/* 0 */
+};
+
+enum weftdv_mkey_err_type {
+	WEFTDV_MKEY_NO_ERR,
+	WEFTDV_MKEY_SIG_BLOCK_BAD_GUARD,
+	WEFTDV_MKEY_SIG_BLOCK_BAD_REFTAG,
+	WEFTDV_MKEY_SIG_BLOCK_BAD_APPTAG,
+};
+
+struct weftdv_sig_err {
+	uint64_t actual_value;
+	uint64_t expected_value;
+	uint64_t offset;
+};
+
+struct weftdv_mkey_err {
+	enum weftdv_mkey_err_type err_type;
+	union {
+		struct weftdv_sig_err sig;
+	} err;
+};
+
+int weftdv_mkey_check(struct weftdv_mkey *mkey,
+		      struct weftdv_mkey_err *err_info);
+
 struct weftdv_qp_ex {
 	uint64_t comp_mask;
 	void (*wr_mr_list)(struct weftdv_qp_ex *wqp, struct weftdv_mkey *mkey,
@@ -138,6 +270,8 @@ struct weftdv_qp_ex {
 					       uint32_t repeat_count,
 					       uint16_t num_interleaved,
 					       const struct weftdv_mr_interleaved *data);
+	void (*wr_set_mkey_sig_block)(struct weftdv_qp_ex *wqp,
+				      const struct weftdv_sig_block_attr *attr);
 };
 
 struct weftdv_qp_ex *weftdv_qp_ex_from_ibv_qp_ex(struct ibv_qp_ex *qp);
@@ -190,6 +324,13 @@ weftdv_wr_set_mkey_layout_interleaved(struct weftdv_qp_ex *wqp,
 {
 	wqp->wr_set_mkey_layout_interleaved(wqp, repeat_count, num_interleaved,
 					    data);
+}
+
+static inline void
+weftdv_wr_set_mkey_sig_block(struct weftdv_qp_ex *wqp,
+			     const struct weftdv_sig_block_attr *attr)
+{
+	wqp->wr_set_mkey_sig_block(wqp, attr);
 }
 
 #ifdef __cplusplus

@@ -11,12 +11,6 @@
 #include "weft.h"
 #include "weft-abi.h"
 
-/* To the kernel it is a memory window of type 2. */
-struct weft_mkey {
-	struct weftdv_mkey dv;
-	struct ibv_mw mw;
-};
-
 /* of RAW_PACKET QPs */
 #define RAW_FLAGS (WEFTDV_QP_CREATE_TUNNEL_OFFLOADS | \
 		   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC | \
@@ -62,21 +56,56 @@ static uint64_t dv_send_ops(struct ibv_context *context)
 	       WEFTDV_QP_EX_WITH_MKEY_CONFIGURE;
 }
 
+static uint32_t dv_mkey_flags(struct ibv_context *context)
+{
+	uint32_t flags = 0;
+
+	if (to_weft_context(context)->mkeys)
+		flags |= WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT;
+	if (to_weft_context(context)->signatures)
+		flags |= WEFTDV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE;
+	return flags;
+}
+
+/* A kernel has all of it, or nothing. */
+static struct weftdv_sig_caps dv_sig_caps(struct ibv_context *context)
+{
+	static const struct weftdv_sig_caps all = {
+		.block_size = WEFTDV_BLOCK_SIZE_CAP_512 |
+			      WEFTDV_BLOCK_SIZE_CAP_520 |
+			      WEFTDV_BLOCK_SIZE_CAP_4048 |
+			      WEFTDV_BLOCK_SIZE_CAP_4096 |
+			      WEFTDV_BLOCK_SIZE_CAP_4160,
+		.block_prot = WEFTDV_SIG_PROT_CAP_T10DIF |
+			      WEFTDV_SIG_PROT_CAP_CRC,
+		.t10dif_bg = WEFTDV_SIG_T10DIF_BG_CAP_CRC |
+			     WEFTDV_SIG_T10DIF_BG_CAP_CSUM,
+		.crc_type = WEFTDV_SIG_CRC_TYPE_CAP_CRC32 |
+			    WEFTDV_SIG_CRC_TYPE_CAP_CRC32C |
+			    WEFTDV_SIG_CRC_TYPE_CAP_CRC64_XP10,
+	};
+	static const struct weftdv_sig_caps none;
+
+	return to_weft_context(context)->signatures ? all : none;
+}
+
 static int dv_query_device(struct ibv_context *context,
 			   struct weftdv_device_attr *attr)
 {
 	const bool mkeys = to_weft_context(context)->mkeys;
 
-	attr->comp_mask &= WEFTDV_DEVICE_ATTR_QP | WEFTDV_DEVICE_ATTR_MKEY;
+	attr->comp_mask &= WEFTDV_DEVICE_ATTR_QP | WEFTDV_DEVICE_ATTR_MKEY |
+			   WEFTDV_DEVICE_ATTR_SIG;
 	if (attr->comp_mask & WEFTDV_DEVICE_ATTR_QP) {
 		attr->qp_create_flags = dv_create_flags(context);
 		attr->send_ops_flags = dv_send_ops(context);
 	}
 	if (attr->comp_mask & WEFTDV_DEVICE_ATTR_MKEY) {
-		attr->mkey_create_flags =
-			mkeys ? WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT : 0;
+		attr->mkey_create_flags = dv_mkey_flags(context);
 		attr->max_mkey_entries = mkeys ? WEFT_MKEY_ENTRIES : 0;
 	}
+	if (attr->comp_mask & WEFTDV_DEVICE_ATTR_SIG)
+		attr->sig_caps = dv_sig_caps(context);
 	return 0;
 }
 
@@ -156,11 +185,12 @@ static struct weftdv_mkey *dv_create_mkey(struct weftdv_mkey_init_attr *attr)
 	int ret;
 
 	if (!to_weft_context(attr->pd->context)->mkeys ||
-	    attr->create_flags & ~WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT) {
+	    attr->create_flags & ~dv_mkey_flags(attr->pd->context)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
-	if (!attr->create_flags || !attr->max_entries) {
+	if (!(attr->create_flags & WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT) ||
+	    !attr->max_entries) {
 		errno = EINVAL;
 		return NULL;
 	}
@@ -168,7 +198,11 @@ static struct weftdv_mkey *dv_create_mkey(struct weftdv_mkey_init_attr *attr)
 	if (!mkey)
 		return NULL;
 
+	mkey->sign = attr->create_flags &
+		     WEFTDV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE;
 	cmd.drv.max_entries = attr->max_entries;
+	if (mkey->sign)
+		cmd.drv.flags = WEFT_MKEY_SIGNATURES;
 	ret = ibv_cmd_alloc_mw(attr->pd, IBV_MW_TYPE_2, &mkey->mw, &cmd.ibv_cmd,
 			       sizeof(cmd), &resp, sizeof(resp));
 	if (ret)
@@ -199,6 +233,44 @@ static int dv_destroy_mkey(struct weftdv_mkey *dv)
 	return 0;
 }
 
+static enum weftdv_mkey_err_type dv_err_type(uint32_t type)
+{
+	switch (type) {
+	case WEFT_MKEY_BAD_GUARD:
+		return WEFTDV_MKEY_SIG_BLOCK_BAD_GUARD;
+	case WEFT_MKEY_BAD_REF_TAG:
+		return WEFTDV_MKEY_SIG_BLOCK_BAD_REFTAG;
+	case WEFT_MKEY_BAD_APP_TAG:
+		return WEFTDV_MKEY_SIG_BLOCK_BAD_APPTAG;
+	default:
+		return WEFTDV_MKEY_NO_ERR;
+	}
+}
+
+static int dv_mkey_check(struct weftdv_mkey *dv, struct weftdv_mkey_err *err)
+{
+	struct weft_mkey *mkey = container_of(dv, struct weft_mkey, dv);
+	struct weft_mkey_error error = {};
+	union verbs_command cmd;
+	int ret;
+
+	/* an older kernel does not know the command */
+	if (!mkey->sign)
+		return EINVAL;
+	verbs_command_init(&cmd, UVERBS_OBJECT_MW, WEFT_METHOD_MW_CHECK);
+	verbs_command_add_obj(&cmd, WEFT_ATTR_MW_CHECK_HANDLE, mkey->mw.handle);
+	verbs_command_add_out(&cmd, WEFT_ATTR_MW_CHECK_RESP, &error,
+			      sizeof(error));
+	ret = execute_ioctl(mkey->mw.context, &cmd.buffer);
+	if (ret)
+		return ret;
+	err->err_type = dv_err_type(error.type);
+	err->err.sig.actual_value = error.computed;
+	err->err.sig.expected_value = error.found;
+	err->err.sig.offset = error.offset;
+	return 0;
+}
+
 __attribute__((visibility("default")))
 const struct weft_dv_table WEFT_DV_TABLE = {
 	.size		= sizeof(WEFT_DV_TABLE),
@@ -208,4 +280,5 @@ const struct weft_dv_table WEFT_DV_TABLE = {
 	.qp_ex		= dv_qp_ex,
 	.create_mkey	= dv_create_mkey,
 	.destroy_mkey	= dv_destroy_mkey,
+	.mkey_check	= dv_mkey_check,
 };

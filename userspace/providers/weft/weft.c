@@ -180,6 +180,7 @@ static void set_up_context(struct weft_context *context, int doorbell_fd,
 	context->ip_csum = comp_mask & WEFT_UCONTEXT_IP_CSUM;
 	context->null_key = comp_mask & WEFT_UCONTEXT_NULL_KEY;
 	context->mkeys = comp_mask & WEFT_UCONTEXT_MKEY;
+	context->signatures = comp_mask & WEFT_UCONTEXT_SIGNATURES;
 }
 
 static struct verbs_context *alloc_context(struct ibv_device *device,

@@ -34,6 +34,8 @@ struct weft_context {
 	bool null_key;
 	/* the device has mkeys */
 	bool mkeys;
+	/* mkeys may have signatures */
+	bool signatures;
 	/* index of comp_mask in struct verbs_qp.tail */
 	unsigned int qp_mask;
 };
@@ -72,6 +74,7 @@ struct weft_pd {
  * @unfinished: @sqe lacks its destination, or setters of an mkey
  * @setters: that @sqe still lacks
  * @set: those that it has had, a bit each
+ * @sign: the mkey was created for signatures
  * @batch_binds: the batch binds a memory window
  */
 struct weft_sq {
@@ -88,6 +91,7 @@ struct weft_sq {
 	bool batch_binds;
 	uint8_t setters;
 	uint8_t set;
+	bool sign;
 	uint32_t batch_start;
 	int batch_error;
 	struct weft_sqe *sqe;
@@ -289,6 +293,18 @@ void weft_set_wr_ops(struct weft_qp *qp, uint64_t ops);
  */
 struct weft_sqe *weft_wr_begin(struct weft_qp *qp, uint8_t opcode);
 struct weft_sqe *weft_wr_fail(struct weft_sq *sq, int error);
+
+/**
+ * struct weft_mkey - mkey
+ * @dv: for the program
+ * @mw: to the kernel it is a memory window of type 2
+ * @sign: it may have signatures; immutable
+ */
+struct weft_mkey {
+	struct weftdv_mkey dv;
+	struct ibv_mw mw;
+	bool sign;
+};
 
 /* Set the functions that build mkeys, those of enum weftdv_qp_create_send_ops_flags. */
 void weft_set_mkey_ops(struct weft_qp *qp, uint64_t ops);
