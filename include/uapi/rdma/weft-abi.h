@@ -551,7 +551,7 @@ struct weft_resize_cq_resp {
 };
 
 /* LOOPBACK: a RAW_PACKET QP also receives such frames of its own context, by its rules. */
-enum weft_qp_raw_flags {
+enum weft_qp_flags {
 	WEFT_QP_LOOPBACK_UNICAST	= 1 << 0,
 	WEFT_QP_LOOPBACK_MULTICAST	= 1 << 1,	/* also broadcast */
 	WEFT_QP_TUNNEL_OFFLOADS		= 1 << 2,	/* WEFT_WC_IP_CSUM_OK of tunnels */
@@ -565,13 +565,13 @@ enum weft_qp_raw_flags {
  * @cookie: returned in every completion of this QP
  * @max_tso_header: RAW_PACKET: the most bytes of headers in a WEFT_SQE_LSO, up to WEFT_LSO_HEADERS;
  *	0: the QP is not created for it
- * @raw_flags: RAW_PACKET: enum weft_qp_raw_flags; else 0
+ * @flags: enum weft_qp_flags; RAW_PACKET: of WEFT_QP_RAW_FLAGS; else 0
  */
 struct weft_create_qp_req {
 	__aligned_u64	comp_mask;
 	__aligned_u64	cookie;
 	__u32		max_tso_header;
-	__u32		raw_flags;
+	__u32		flags;
 };
 
 /**
@@ -631,7 +631,7 @@ enum weft_rx_hash_fields {
  * @fields: enum weft_rx_hash_fields
  * @function: enum weft_rx_hash_function
  * @key_length: WEFT_RX_HASH_KEY
- * @raw_flags: enum weft_qp_raw_flags
+ * @raw_flags: enum weft_qp_flags, of WEFT_QP_RAW_FLAGS
  * @reserved_13: 0
  * @key: hash key
  *

@@ -35,17 +35,17 @@ static uint32_t dv_create_flags_of(struct ibv_context *context,
 	return type == IBV_QPT_RAW_PACKET ? flags : flags & ~RAW_FLAGS;
 }
 
-static uint32_t dv_raw_flags(uint32_t create_flags)
+static uint32_t dv_qp_flags(uint32_t create_flags)
 {
-	uint32_t raw_flags = 0;
+	uint32_t flags = 0;
 
 	if (create_flags & WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC)
-		raw_flags |= WEFT_QP_LOOPBACK_UNICAST;
+		flags |= WEFT_QP_LOOPBACK_UNICAST;
 	if (create_flags & WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC)
-		raw_flags |= WEFT_QP_LOOPBACK_MULTICAST;
+		flags |= WEFT_QP_LOOPBACK_MULTICAST;
 	if (create_flags & WEFTDV_QP_CREATE_TUNNEL_OFFLOADS)
-		raw_flags |= WEFT_QP_TUNNEL_OFFLOADS;
-	return raw_flags;
+		flags |= WEFT_QP_TUNNEL_OFFLOADS;
+	return flags;
 }
 
 static uint64_t dv_send_ops(struct ibv_context *context)
@@ -163,7 +163,7 @@ static struct ibv_qp *dv_create_qp(struct ibv_context *context,
 	if (dv->comp_mask & WEFTDV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS)
 		extra.mkey_ops = dv->send_ops_flags;
 	if (dv->comp_mask & WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS)
-		extra.raw_flags = dv_raw_flags(dv->create_flags);
+		extra.flags = dv_qp_flags(dv->create_flags);
 	return weft_create_qp_extra(context, attr, &extra);
 }
 

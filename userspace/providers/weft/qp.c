@@ -96,7 +96,7 @@ static void qp_copy_attr(struct ibv_qp_init_attr_ex *to,
 
 static struct weft_qp *qp_create(struct ibv_context *context,
 				 struct ibv_qp_init_attr_ex *attr,
-				 uint32_t raw_flags)
+				 uint32_t flags)
 {
 	struct uweft_create_qp_resp resp = {};
 	struct uweft_create_qp cmd = {};
@@ -115,7 +115,7 @@ static struct weft_qp *qp_create(struct ibv_context *context,
 
 	cmd.drv.cookie = (uintptr_t)qp;
 	cmd.drv.max_tso_header = attr->max_tso_header;
-	cmd.drv.raw_flags = raw_flags;
+	cmd.drv.flags = flags;
 	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv_cmd,
 				    sizeof(cmd), &resp.ibv_resp,
 #if VERBS_PABI >= 64
@@ -246,7 +246,7 @@ struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
 	if (attr->qp_type == IBV_QPT_RAW_PACKET &&
 	    attr->comp_mask &
 		    (IBV_QP_INIT_ATTR_IND_TABLE | IBV_QP_INIT_ATTR_RX_HASH))
-		return weft_create_rss_qp(context, attr, extra->raw_flags);
+		return weft_create_rss_qp(context, attr, extra->flags);
 
 	attr_ex.qp_type = attr->qp_type;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER)
@@ -266,7 +266,7 @@ struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
 	qp_copy_attr(&attr_ex, (const struct ibv_qp_init_attr *)attr);
 	if (extra->mkey_ops && attr_ex.cap.max_send_sge < LEAST_MKEY_SGES)
 		attr_ex.cap.max_send_sge = LEAST_MKEY_SGES;
-	qp = qp_create(context, &attr_ex, extra->raw_flags);
+	qp = qp_create(context, &attr_ex, extra->flags);
 	if (!qp)
 		return NULL;
 

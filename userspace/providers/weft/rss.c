@@ -77,7 +77,7 @@ static void rss_fill_request(struct weft_create_rss_req *req,
 
 struct ibv_qp *weft_create_rss_qp(struct ibv_context *context,
 				  struct ibv_qp_init_attr_ex *attr,
-				  uint32_t raw_flags)
+				  uint32_t flags)
 {
 	struct ibv_qp_init_attr_ex attr_ex = {
 		.qp_context = attr->qp_context,
@@ -107,7 +107,7 @@ struct ibv_qp *weft_create_rss_qp(struct ibv_context *context,
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS)
 		attr_ex.create_flags = attr->create_flags;
 	rss_fill_request(&cmd.drv, &attr->rx_hash_conf);
-	cmd.drv.raw_flags = raw_flags;
+	cmd.drv.raw_flags = flags;
 	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, &attr_ex, &cmd.ibv_cmd,
 				    sizeof(cmd), &resp.ibv_resp,
 #if VERBS_PABI >= 64

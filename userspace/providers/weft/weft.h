@@ -435,7 +435,7 @@ void weft_qp_end_queues(struct weft_qp *qp);
 struct weft_qp_extra {
 	/* enum weftdv_qp_create_send_ops_flags; the send queue has room for their lists */
 	uint64_t mkey_ops;
-	uint32_t raw_flags;	/* RAW_PACKET: enum weft_qp_raw_flags */
+	uint32_t flags;		/* enum weft_qp_flags */
 };
 
 struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
@@ -455,7 +455,7 @@ weft_create_rwq_ind_table(struct ibv_context *context,
 int weft_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
 struct ibv_qp *weft_create_rss_qp(struct ibv_context *context,
 				  struct ibv_qp_init_attr_ex *attr,
-				  uint32_t raw_flags);
+				  uint32_t flags);
 
 /* flow.c */
 struct ibv_flow *weft_create_flow(struct ibv_qp *ibqp,

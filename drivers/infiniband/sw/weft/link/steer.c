@@ -134,12 +134,12 @@ static bool steer_is_own(const struct steer_frame *frame, const struct weft_qp *
 		return false;
 	kind = is_multicast_ether_addr(frame->skb->data) ? WEFT_QP_LOOPBACK_MULTICAST :
 							   WEFT_QP_LOOPBACK_UNICAST;
-	return !(qp->raw_flags & kind);
+	return !(qp->flags & kind);
 }
 
 static bool steer_csum_ok(const struct weft_qp *qp, const struct sk_buff *skb)
 {
-	return unlikely(qp->raw_flags & WEFT_QP_TUNNEL_OFFLOADS) ?
+	return unlikely(qp->flags & WEFT_QP_TUNNEL_OFFLOADS) ?
 	       weft_raw_frame_inner_csum_ok(skb) : weft_raw_frame_csum_ok(skb);
 }
 

@@ -45,7 +45,7 @@ struct weft_qp {
 	u32			state;
 	bool			kernel;		/* its consumer is in the kernel */
 	bool			sig_all;
-	u8			raw_flags;	/* enum weft_qp_raw_flags */
+	u8			flags;		/* enum weft_qp_flags */
 	bool			wq;		/* the receive half of a WQ */
 	/*
 	 * enum weft_fault that has put the QP into ERR, or 0; reported in the vendor_err of

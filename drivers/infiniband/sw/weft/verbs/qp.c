@@ -244,9 +244,9 @@ static int qp_read_request(const struct weft_dev *dev, struct ib_qp_init_attr *i
 			      sizeof(*req), sizeof(struct weft_create_qp_resp));
 	if (ret)
 		return weft_refuse_request(&dev->ibdev, ret, "create QP", udata);
-	if (req->raw_flags & ~(init->qp_type == IB_QPT_RAW_PACKET ? WEFT_QP_RAW_FLAGS : 0))
+	if (req->flags & ~(init->qp_type == IB_QPT_RAW_PACKET ? WEFT_QP_RAW_FLAGS : 0))
 		return weft_refuse(&dev->ibdev, -EINVAL, "create QP: %s with flags %#x",
-				   weft_qp_type_name(init->qp_type), req->raw_flags);
+				   weft_qp_type_name(init->qp_type), req->flags);
 	if (!req->max_tso_header)
 		return 0;
 	if (init->qp_type != IB_QPT_RAW_PACKET)
@@ -603,7 +603,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	}
 	/* an XRC target has no completions of its own */
 	qp->cookie = qp->kernel ? (uintptr_t)ibqp : req.cookie;
-	qp->raw_flags = req.raw_flags;
+	qp->flags = req.flags;
 	ret = init->rwq_ind_tbl ? weft_rss_read(qp, init, udata) : 0;
 	if (!ret && weft_inject_no_memory(dev, NULL, WEFT_ALLOC_RING))
 		ret = -ENOMEM;

@@ -123,6 +123,6 @@ int weft_rss_read(struct weft_qp *qp, const struct ib_qp_init_attr *init, struct
 	for (i = 0; i <= rss->mask; i++)
 		rss->queues[i] = rss_queue(table->ind_tbl[i]);
 	qp->rss = rss;
-	qp->raw_flags = req.raw_flags;
+	qp->flags = req.raw_flags;
 	return 0;
 }
