@@ -96,6 +96,7 @@ static const struct terms {
 	u64 length;			/* of the layout */
 	int err;
 	u64 wire_length;
+	u64 pass;			/* of the layout; 0: it has one */
 } terms[] = {
 	{ "insert", {}, { WEFT_SIGNATURE_CRC32C }, WEFT_SIGNATURE_BLOCK_512, 1024, 0, 1032 },
 	{ "strip", { WEFT_SIGNATURE_CRC64 }, {}, WEFT_SIGNATURE_BLOCK_4096, 4104, 0, 4096 },
@@ -105,6 +106,8 @@ static const struct terms {
 	  WEFT_SIGNATURE_BLOCK_4048, 4056, 0, 4048 },
 	{ "longest block", {}, { WEFT_SIGNATURE_CRC32 }, WEFT_SIGNATURE_BLOCK_4160, 4160, 0, 4164 },
 	{ "long", { WEFT_SIGNATURE_CRC64 }, {}, 0, 520ULL << 50, 0, 512ULL << 50 },
+	{ "passes of a block", { WEFT_SIGNATURE_CRC64 }, {}, 0, 1040, 0, 1024, 520 },
+	{ "passes of less", { WEFT_SIGNATURE_CRC64 }, {}, 0, 1040, -EINVAL, 0, 260 },
 	{ "too long", {}, { WEFT_SIGNATURE_CRC64 }, 0, U64_MAX - 511, -ERANGE },
 	{ "nothing", {}, { WEFT_SIGNATURE_CRC64 }, 0, 0, -EINVAL },
 	{ "less than a block", {}, { WEFT_SIGNATURE_CRC64 }, 0, 511, -EINVAL },
@@ -129,7 +132,7 @@ static void layouts_are_of_whole_blocks(struct kunit *test)
 	struct weft_pi_request request = {
 		.mem = &row->mem, .wire = &row->wire, .block = row->block,
 	};
-	struct weft_layout layout = { .length = row->length };
+	struct weft_layout layout = { .length = row->length, .pass = row->pass ?: row->length };
 	struct weft_region *mkey = kunit_kzalloc(test, sizeof(*mkey), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, mkey);

@@ -2,6 +2,8 @@
 /*
  * Mkeys with signatures: what is on the wire and in memory is compared with a naive model.
  */
+#include <pthread.h>
+
 #include "mkeys.h"
 
 #define BLOCKS		3U
@@ -244,6 +246,7 @@ struct signed_memory {
 	struct weftdv_mkey *mkey;
 	uint32_t cut, length;		/* of memory */
 	uint32_t wire_length;
+	uint32_t split;			/* the second message begins there; 0: there is one */
 };
 
 static void scatter(struct signed_memory *m, const uint8_t *from)
@@ -263,11 +266,19 @@ static void move(struct signed_memory *m, bool out)
 {
 	const bool own = m->own == &a;
 	const enum ibv_wr_opcode op = own == out ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
+	const uint32_t from[] = { 0, m->split, m->wire_length };
+	uint32_t length;
+	int i;
 
-	if (own)
-		SAME(rdma(op, m->mkey->lkey, 0, m->wire_length, b.mr->rkey, ADDR(b, 0)), 0);
-	else
-		SAME(rdma(op, a.mr->lkey, ADDR(a, 0), m->wire_length, m->mkey->rkey, 0), 0);
+	for (i = m->split ? 0 : 1; i < 2; i++) {
+		length = from[i + 1] - from[i];
+		if (own)
+			SAME(rdma(op, m->mkey->lkey, from[i], length, b.mr->rkey,
+				  ADDR(b, from[i])), 0);
+		else
+			SAME(rdma(op, a.mr->lkey, ADDR(a, from[i]), length, m->mkey->rkey,
+				  from[i]), 0);
+	}
 }
 
 static void damage(struct signed_memory *m, const struct scheme *s, uint32_t block, bool out)
@@ -331,7 +342,7 @@ static void pass_all(struct end *own, struct end *peer, bool forced)
 	struct signed_memory m = { .own = own, .peer = peer };
 	const int num = ARRAY_SIZE(kinds);
 	struct scheme mem, wire;
-	int i, j;
+	int i, j, block;
 
 	force_packets(forced);
 	make_both();
@@ -340,10 +351,14 @@ static void pass_all(struct end *own, struct end *peer, bool forced)
 		for (j = i ? 0 : 1; j <= num; j++) {
 			mem = (struct scheme){ i ? &kinds[i - 1] : NULL, (i + j) & 1 ? -1ULL : 0,
 						dif };
-			wire = (struct scheme){ j ? &kinds[j - 1] : NULL, j & 1 ? -1ULL : 0, dif };
-			note("memory %s, wire %s", i ? mem.kind->name : "none",
-			     j ? wire.kind->name : "none");
-			pass(&m, &mem, &wire, (i + j) % ARRAY_SIZE(block_sizes));
+			wire = (struct scheme){ j ? &kinds[j - 1] : NULL, i & 2 ? -1ULL : 0, dif };
+			/* in one message, in two, in two that split a signature of the wire */
+			block = (i + j) % ARRAY_SIZE(block_sizes);
+			m.split = (uint32_t[]){ 0, 3, block_sizes[block] + 1 }[(i + 2 * j) % 3];
+			note("memory %s, wire %s, blocks of %u, split at %u",
+			     i ? mem.kind->name : "none", j ? wire.kind->name : "none",
+			     block_sizes[block], m.split);
+			pass(&m, &mem, &wire, block);
 		}
 	note(NULL);
 	SAME(weftdv_destroy_mkey(m.mkey), 0);
@@ -453,6 +468,65 @@ void signed_patterns(void)
 	a.buf[SECOND_PART + 9] ^= 1;
 	SAME(rdma(IBV_WR_RDMA_WRITE, mkey->lkey, 0, BLOCKS * 512, b.mr->rkey, ADDR(b, 0)), 0);
 	SAME(check(mkey).err.sig.offset, 2 * 516);
+	/* a block is not scattered over passes */
+	pattern[0].bytes_count = 514;
+	pattern[1].bytes_count = 1;
+	qp = wr_start(&a, 700);
+	weftdv_wr_mkey_configure(dv_of(&a), mkey, 2, &conf);
+	weftdv_wr_set_mkey_layout_interleaved(dv_of(&a), 516, 2, pattern);
+	weftdv_wr_set_mkey_sig_block(dv_of(&a), &attr.sig);
+	SAME(ibv_wr_complete(qp), 0);
+	fails(&a);
+}
+
+static volatile bool writers_end;
+
+/* the peer writes the second block over and over */
+static void *second_writer(void *mkey_)
+{
+	struct weftdv_mkey *mkey = mkey_;
+	struct ibv_send_wr *wr;
+
+	while (!writers_end) {
+		wr = swr(&b, 1, IBV_WR_RDMA_WRITE, 516, 516);
+		wr->wr.rdma.remote_addr = 516;
+		wr->wr.rdma.rkey = mkey->rkey;
+		post(&b, wr);
+		expect_ok(b.scq, 1);
+	}
+	return NULL;
+}
+
+/* whole blocks of different messages do not mix, although memory has no room for signatures */
+void two_writers(void)
+{
+	const struct scheme none = {}, crc = { CRC32C, UINT32_MAX };
+	int wire, i, rounds = repeat(300, 3000);
+	struct weftdv_mkey *mkey;
+	pthread_t other;
+	struct ibv_sge sge;
+	struct attr attr;
+
+	for (wire = 0; wire < 2; wire++) {
+		force_packets(wire);
+		make_both();
+		mkey = signed_mkey();
+		attr_of(&attr, &none, &crc, WEFTDV_BLOCK_SIZE_512);
+		sge = part(a.mr, 0, 1024);
+		set_signed(&a, mkey, 1, &sge, &attr);
+		fill(data, 1024, 6);
+		stream(&crc, data, 512, b.buf);
+		writers_end = false;
+		SAME(pthread_create(&other, NULL, second_writer, mkey), 0);
+		for (i = 0; i < rounds; i++)
+			SAME(rdma(IBV_WR_RDMA_READ, mkey->lkey, 0, 516, b.mr->rkey, ADDR(b, 0)),
+			     0);
+		writers_end = true;
+		SAME(pthread_join(other, NULL), 0);
+		has_none(mkey);
+		SAME(memcmp(a.buf, data, 1024), 0);
+	}
+	force_packets(false);
 }
 
 /*

@@ -703,7 +703,7 @@ static void entries_refused(void)
 		sqe = sqe_of(id + i);
 		sge = (void *)(sqe + 1);
 		switch (i) {
-		case 0: sqe->mkey.flags = 2; break;
+		case 0: sqe->mkey.flags = 1 << 3; break;
 		case 1: sqe->mkey.flags = -1U; break;
 		/* as skips they would have nothing but an address, of 32 bits */
 		case 2: sqe->mkey.flags = 1; break;
@@ -829,6 +829,7 @@ TESTS(
 	TEST(signatures_remote_in_packets),
 	TEST(signed_messages),
 	TEST(signed_patterns),
+	TEST(two_writers),
 	TEST(tags),
 	TEST(copies),
 	TEST(errors),

@@ -38,6 +38,7 @@ void signatures_remote(void);
 void signatures_remote_in_packets(void);
 void signed_messages(void);
 void signed_patterns(void);
+void two_writers(void);
 void tags(void);
 void copies(void);
 void errors(void);

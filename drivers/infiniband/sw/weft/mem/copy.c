@@ -102,6 +102,12 @@ static __always_inline void copy_piece(void *dst, const void *src, size_t length
 		copy_unaligned(dst, src, length);
 }
 
+/* The same for mem/pi.c. */
+void weft_copy_piece(void *dst, const void *src, size_t length)
+{
+	copy_piece(dst, src, length);
+}
+
 /* A weft_iter in a form that makes it cheap to go from block to block. */
 struct copy_cursor {
 	void	*at;		/* kernel address */

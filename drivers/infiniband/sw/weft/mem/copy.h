@@ -88,6 +88,7 @@ bool weft_iter_has_pi(const struct weft_iter *iter);
 u64 weft_iter_left(const struct weft_iter *iter);
 void weft_iter_skip(struct weft_iter *iter, u64 length);
 void *weft_iter_piece(struct weft_iter *iter, u64 *length);
+void weft_copy_piece(void *dst, const void *src, size_t length);
 void weft_copy(struct weft_iter *dst, struct weft_iter *src, u64 length);
 u64 weft_atomic_cmp_swp(const struct weft_span *span, u64 compare, u64 swap);
 u64 weft_atomic_fetch_add(const struct weft_span *span, u64 add);

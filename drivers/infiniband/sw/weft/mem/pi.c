@@ -370,13 +370,18 @@ static bool pi_take_request(struct weft_pi_terms *terms, const struct weft_pi_re
 	return mem->type == wire->type || (pi_is_dif(mem) && pi_is_dif(wire));
 }
 
-/* Return: 0; -EINVAL: the layout is not of whole blocks; -ERANGE: too long. */
+/*
+ * A pass is not shorter than a block: of one that is scattered by the byte, each byte would be looked
+ * for, and for one byte of its signature all of them.
+ *
+ * Return: 0; -EINVAL: the layout is not of whole blocks, or has shorter passes; -ERANGE: too long.
+ */
 static int pi_measure(struct weft_region *mkey, struct weft_pi_terms *terms)
 {
 	u32 rest;
 	u64 blocks = div_u64_rem(mkey->layout->length, pi_layout_stride(terms), &rest);
 
-	if (!blocks || rest)
+	if (!blocks || rest || mkey->layout->pass < pi_layout_stride(terms))
 		return -EINVAL;
 	return check_mul_overflow(blocks, (u64)pi_stride(terms), &mkey->length) ? -ERANGE : 0;
 }
@@ -385,8 +390,8 @@ static int pi_measure(struct weft_region *mkey, struct weft_pi_terms *terms)
  * Let @mkey, which has a layout and is not published yet, have the signatures of @request, which is
  * not trusted. Return: 0; -EINVAL: @mkey has not been created for signatures, a type, flag or block
  * that does not exist, tags of a CRC, no signature at all, copies between signatures of different
- * structure, or a layout that is not of whole blocks; -ERANGE: longer than an address space;
- * -ENOMEM. Any context.
+ * structure, a layout that is not of whole blocks, or whose passes are shorter than one; -ERANGE:
+ * longer than an address space; -ENOMEM. Any context.
  */
 int weft_pi_sign(struct weft_region *mkey, const struct weft_pi_request *request, gfp_t gfp)
 {
@@ -448,7 +453,7 @@ static void pi_move(const struct weft_region *region, u64 block, u8 *signature, 
 		at = pi_meta_at(region, block, done, &piece);
 		piece = min_t(u64, piece, size - done);
 		if (store)
-			memcpy(at, signature + done, piece);
+			weft_copy_piece(at, signature + done, piece);
 		else
 			memcpy(signature + done, at, piece);
 	}
@@ -571,10 +576,10 @@ static bool pi_in_place(const struct weft_pi_terms *terms)
 }
 
 /*
- * A block has been written: check its signature from the wire, which is in memory or held, and make
+ * A block has been written: check its signature from the wire, which is in memory or @held, and make
  * the one for memory.
  */
-static void pi_wrote_block(const struct weft_region *region, u64 block)
+static void pi_wrote_block(const struct weft_region *region, u64 block, const u8 *held)
 {
 	const struct weft_pi_terms *now = &region->pi->now;
 	const struct weft_pi_domain *from = &now->wire, *to = &now->mem;
@@ -585,7 +590,7 @@ static void pi_wrote_block(const struct weft_region *region, u64 block)
 		if (pi_in_place(now))
 			pi_move(region, block, bytes, pi_size(from), false);
 		else
-			memcpy(bytes, region->pi->held, sizeof(bytes));
+			memcpy(bytes, held, sizeof(bytes));
 		signature = weft_signature_get(pi_form(from), bytes);
 		pi_check(region, from, block, signature);
 	}
@@ -608,17 +613,18 @@ static u64 pi_block(const struct weft_iter *iter, u32 *offset)
 			   pi_stride(&span->region->pi->now), offset);
 }
 
-/* The signature of the block that was read last. */
-struct pi_made {
-	u64	block;		/* U64_MAX: none was read */
-	u8	bytes[WEFT_SIGNATURE_MAX];
+/* The signatures of one weft_pi_copy(). */
+struct pi_bytes {
+	u8	held[WEFT_SIGNATURE_MAX];	/* being written; memory has no place for it */
+	u8	made[WEFT_SIGNATURE_MAX];	/* of the block that was read last */
+	u64	block;				/* whose @made is; U64_MAX: none was read */
 };
 
 /*
- * The next bytes of the wire, and how many are contiguous there. A signature that is read is made
- * in @made, once, however small the pieces are to which it is copied. @made: NULL: write.
+ * The next bytes of the wire, and how many are contiguous there. The signature of a block that is
+ * read is made once, however small the pieces are to which it is copied.
  */
-static void *pi_at(struct weft_iter *iter, struct pi_made *made, u64 *length)
+static void *pi_at(struct weft_iter *iter, bool write, struct pi_bytes *bytes, u64 *length)
 {
 	const struct weft_region *region = iter->span->region;
 	const struct weft_pi_terms *now;
@@ -638,21 +644,21 @@ static void *pi_at(struct weft_iter *iter, struct pi_made *made, u64 *length)
 	offset -= now->interval;
 	size = pi_size(&now->wire) - offset;
 	*length = size;
-	if (made) {
-		if (made->block != block)
-			pi_read_block(region, block, made->bytes);
-		made->block = block;
-		return made->bytes + offset;
+	if (!write) {
+		if (bytes->block != block)
+			pi_read_block(region, block, bytes->made);
+		bytes->block = block;
+		return bytes->made + offset;
 	}
 	if (!pi_in_place(now))
-		return region->pi->held + offset;
+		return bytes->held + offset;
 	at = pi_meta_at(region, block, offset, length);
 	*length = min_t(u64, *length, size);
 	return at;
 }
 
 /* Advance by @length bytes, which have been copied. */
-static void pi_advance(struct weft_iter *iter, bool write, u64 length)
+static void pi_advance(struct weft_iter *iter, bool write, const struct pi_bytes *bytes, u64 length)
 {
 	const struct weft_region *region = iter->span->region;
 	u8 unused[WEFT_SIGNATURE_MAX];
@@ -666,28 +672,45 @@ static void pi_advance(struct weft_iter *iter, bool write, u64 length)
 	if (offset)
 		return;
 	if (write)
-		pi_wrote_block(region, block - 1);
+		pi_wrote_block(region, block - 1, bytes->held);
 	else if (!region->pi->now.wire.type)
 		pi_read_block(region, block - 1, unused);
 }
 
+/* Is the position within a signature that memory has no place for? */
+static bool pi_splits(const struct weft_iter *iter)
+{
+	const struct weft_region *region = iter->span->region;
+	u32 offset;
+
+	if (!region || !region->pi || pi_in_place(&region->pi->now))
+		return false;
+	pi_block(iter, &offset);
+	return offset > region->pi->now.interval;
+}
+
 /*
  * weft_copy() from or to a region with PI, or both. Both positions are within a span that has
- * @length bytes left.
+ * @length bytes left. What one copy holds of a signature that the next one completes waits in the
+ * region.
  */
 void weft_pi_copy(struct weft_iter *dst, struct weft_iter *src, u64 length)
 {
-	struct pi_made made = { .block = U64_MAX };
+	struct pi_bytes bytes = { .block = U64_MAX };
 	u64 to_length, piece;
 	void *to, *from;
 
+	if (pi_splits(dst))
+		memcpy(bytes.held, dst->span->region->pi->held, sizeof(bytes.held));
 	while (length) {
-		to = pi_at(dst, NULL, &to_length);
-		from = pi_at(src, &made, &piece);
+		to = pi_at(dst, true, &bytes, &to_length);
+		from = pi_at(src, false, &bytes, &piece);
 		piece = min3(piece, to_length, length);
-		memcpy(to, from, piece);
-		pi_advance(dst, true, piece);
-		pi_advance(src, false, piece);
+		weft_copy_piece(to, from, piece);
+		pi_advance(dst, true, &bytes, piece);
+		pi_advance(src, false, &bytes, piece);
 		length -= piece;
 	}
+	if (pi_splits(dst))
+		memcpy(dst->span->region->pi->held, bytes.held, sizeof(bytes.held));
 }

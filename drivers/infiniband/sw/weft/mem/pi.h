@@ -74,8 +74,8 @@ struct weft_pi {
 	/* the consumer has not asked for the status of the last registration */
 	bool			unchecked;
 	/*
-	 * a signature that has no place in memory, of which the first bytes may come in one packet
-	 * and the others in the next
+	 * a signature that has no place in memory, and of which the first bytes have come in one
+	 * packet, the others are to come in the next
 	 */
 	u8			held[WEFT_SIGNATURE_MAX];
 	struct weft_pi_report	*report;	/* with a reference */

@@ -171,6 +171,7 @@ static int UVERBS_HANDLER(WEFT_METHOD_MW_CHECK)(struct uverbs_attr_bundle *attrs
 		resp.type = mkey_error_type(error.type);
 	}
 	ret = uverbs_copy_to_struct_or_zero(attrs, WEFT_ATTR_MW_CHECK_RESP, &resp, sizeof(resp));
+	/* if there is another one by now, that one waits */
 	if (ret && failed)
 		weft_pi_report_keep(report, &error);
 	return ret;
