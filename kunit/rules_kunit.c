@@ -291,6 +291,7 @@ static const struct rules_opcode_row rules_opcode_rows[] = {
 	{ "masked Compare and Swap", WEFT_SQE_MASKED_CMP_SWP, false, false, false, false },
 	{ "masked Fetch and Add", WEFT_SQE_MASKED_FETCH_ADD, false, false, false, false },
 	{ "mkey", WEFT_SQE_MKEY, true, false, false, true },
+	{ "NOP", WEFT_SQE_NOP, true, false, false, true },
 	{ "first that is none", WEFT_SQE_OPCODES, false, false, false },
 	{ "32, as bit 0", 32, false, false, false },
 	{ "64, as bit 0", 64, false, false, false },

@@ -45,7 +45,7 @@ static const struct sqe_row sqe_rows[] = {
 	{ "64 elements, room", 32, 1024, WEFT_SQE_SEND, 0, 64, 0, -EINVAL },
 	{ "most elements", 32, 1024, WEFT_SQE_SEND, 0, 0xffff, 0, -EINVAL },
 	{ "product of 16 bits is 0", 32, 1024, WEFT_SQE_SEND, 0, 0x1000, 0, -EINVAL },
-	{ "last opcode", 4, 0, WEFT_SQE_MKEY, 0, 1, 0, 0 },
+	{ "last opcode", 4, 0, WEFT_SQE_NOP, 0, 1, 0, 0 },
 	{ "first without a meaning", 4, 0, WEFT_SQE_OPCODES, 0, 0, 0, -EINVAL },
 	{ "last opcode of all", 4, 0, 0xff, 0, 0, 0, -EINVAL },
 	{ "all flags", 4, 64, WEFT_SQE_SEND, WEFT_SQE_FLAGS, 0, 64, 0 },
@@ -249,7 +249,7 @@ static bool sqe_may(const struct weft_sqe *sqe, u64 stride)
 {
 	u64 elements = 16ULL * sqe->num_sge, payload = sqe->inline_length;
 
-	if (sqe->opcode > 16 || sqe->flags > 31)
+	if (sqe->opcode > 17 || sqe->flags > 31)
 		return false;
 	if (sqe->flags & 8)
 		return elements == 0 && 64 + payload <= stride;

@@ -25,6 +25,7 @@
  * @create_mkey: create an mkey
  * @destroy_mkey: destroy it
  * @mkey_check: read its error
+ * @cancel: cancel work requests
  */
 struct weft_dv_table {
 	size_t size;
@@ -39,6 +40,7 @@ struct weft_dv_table {
 	int (*destroy_mkey)(struct weftdv_mkey *mkey);
 	int (*mkey_check)(struct weftdv_mkey *mkey,
 			  struct weftdv_mkey_err *err_info);
+	int (*cancel)(struct weftdv_qp_ex *wqp, uint64_t wr_id);
 };
 
 /* The table's name in the provider, a const struct weft_dv_table. */

@@ -121,3 +121,13 @@ int weftdv_mkey_check(struct weftdv_mkey *mkey,
 		return EOPNOTSUPP;
 	return table->mkey_check(mkey, err_info);
 }
+
+/* An older provider has no QPs that take work requests back. */
+int weftdv_qp_cancel_posted_send_wrs(struct weftdv_qp_ex *wqp, uint64_t wr_id)
+{
+	const struct weft_dv_table *table = loaded_table();
+
+	if (table->size <= offsetof(struct weft_dv_table, cancel))
+		return -EOPNOTSUPP;
+	return table->cancel(wqp, wr_id);
+}

@@ -30,7 +30,7 @@ static struct weftdv_qp_init_attr dv_attr(uint64_t ops)
 }
 
 /* give @e a QP with the builders of mkeys; @inline_data makes room for longer lists */
-static void make_dv(struct end *e, uint32_t inline_data)
+static void make_dv(struct end *e, uint32_t inline_data, uint32_t flags)
 {
 	struct weftdv_qp_init_attr dv = dv_attr(MKEY_OPS);
 	struct ibv_qp_init_attr_ex attr;
@@ -39,14 +39,23 @@ static void make_dv(struct end *e, uint32_t inline_data)
 	SAME(ibv_destroy_qp(e->qp), 0);
 	attr = init_attr(e);
 	attr.cap.max_inline_data = inline_data;
+	dv.comp_mask |= WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
+	dv.create_flags = flags;
 	e->qp = weftdv_create_qp(ctx, &attr, &dv);
 	CHECK(e->qp);
 }
 
 static void make_both_with(uint32_t inline_data)
 {
-	make_dv(&a, inline_data);
-	make_dv(&b, inline_data);
+	make_dv(&a, inline_data, 0);
+	make_dv(&b, inline_data, 0);
+	connect_ends(&a, &b);
+}
+
+void make_pipelined(void)
+{
+	make_dv(&a, 64, WEFTDV_QP_CREATE_SIG_PIPELINING);
+	make_dv(&b, 0, 0);
 	connect_ends(&a, &b);
 }
 
@@ -160,7 +169,8 @@ static void library(void)
 	SAME(attr.qp_create_flags, WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE |
 				   WEFTDV_QP_CREATE_TUNNEL_OFFLOADS |
 				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC |
-				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC);
+				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC |
+				   WEFTDV_QP_CREATE_SIG_PIPELINING);
 	SAME(attr.send_ops_flags, MKEY_OPS);
 	SAME(attr.mkey_create_flags, WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
 				     WEFTDV_MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE);
@@ -223,7 +233,10 @@ static void qp_refused(void)
 		  EOPNOTSUPP },
 		{ "packet-based credits", IBV_QPT_RC, 1,
 		  WEFTDV_QP_CREATE_PACKET_BASED_CREDIT_MODE, 0, EOPNOTSUPP },
-		{ "pipelining", IBV_QPT_RC, 1, WEFTDV_QP_CREATE_SIG_PIPELINING, 0, EOPNOTSUPP },
+		{ "pipelining of UC", IBV_QPT_UC, 1, WEFTDV_QP_CREATE_SIG_PIPELINING, 0,
+		  EOPNOTSUPP },
+		{ "pipelining of UD", IBV_QPT_UD, 1, WEFTDV_QP_CREATE_SIG_PIPELINING, 0,
+		  EOPNOTSUPP },
 		{ "unknown flag", IBV_QPT_RC, 1, 1u << 31, 0, EOPNOTSUPP },
 		{ "unknown operation", IBV_QPT_RC, 4, 0, 1 << 3, EOPNOTSUPP },
 		{ "mkeys of UC", IBV_QPT_UC, 4, 0, MKEY_OPS, EOPNOTSUPP },
@@ -835,4 +848,10 @@ TESTS(
 	TEST(errors),
 	TEST(signatures_refused),
 	TEST(signed_entries_refused),
+	TEST(pipeline_stops),
+	TEST(pipeline_stops_in_packets),
+	TEST(pipeline_reads),
+	TEST(pipeline_reads_in_packets),
+	TEST(cancelled),
+	TEST(cancel_refused),
 )

@@ -15,6 +15,7 @@
 extern struct end a, b;
 
 void make_both(void);			/* and connect them */
+void make_pipelined(void);		/* likewise; @a stops at wrong signatures */
 void again(void);			/* connect them again */
 struct weftdv_qp_ex *dv_of(struct end *e);
 struct weftdv_mkey *mkey_for(struct ibv_pd *in, uint32_t flags, int entries);
@@ -44,5 +45,13 @@ void copies(void);
 void errors(void);
 void signatures_refused(void);
 void signed_entries_refused(void);
+
+/* mkeys-pipeline.c */
+void pipeline_stops(void);
+void pipeline_stops_in_packets(void);
+void pipeline_reads(void);
+void pipeline_reads_in_packets(void);
+void cancelled(void);
+void cancel_refused(void);
 
 #endif /* TESTS_MKEYS_H */

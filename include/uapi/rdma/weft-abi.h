@@ -171,7 +171,9 @@ enum weft_sqe_opcode {
 	WEFT_SQE_MASKED_FETCH_ADD = 15,
 	/* processes only, if WEFT_UCONTEXT_MKEY is set */
 	WEFT_SQE_MKEY		= 16,
-	WEFT_SQE_OPCODES	= 17,
+	/* in place of a work request that is cancelled; completes as a SEND, likewise */
+	WEFT_SQE_NOP		= 17,
+	WEFT_SQE_OPCODES	= 18,
 };
 
 /* struct weft_sqe.flags */
@@ -484,7 +486,7 @@ enum weft_ucontext_mask {
 	WEFT_UCONTEXT_MKEY	= 1 << 3,
 	/* there is a struct weft_posting */
 	WEFT_UCONTEXT_POSTING	= 1 << 4,
-	/* the device has WEFT_MKEY_SIGNED and WEFT_METHOD_MW_CHECK */
+	/* the device has WEFT_MKEY_SIGNED, WEFT_METHOD_MW_CHECK and WEFT_QP_SIG_PIPELINING */
 	WEFT_UCONTEXT_SIGNATURES = 1 << 5,
 };
 
@@ -555,6 +557,11 @@ enum weft_qp_flags {
 	WEFT_QP_LOOPBACK_UNICAST	= 1 << 0,
 	WEFT_QP_LOOPBACK_MULTICAST	= 1 << 1,	/* also broadcast */
 	WEFT_QP_TUNNEL_OFFLOADS		= 1 << 2,	/* WEFT_WC_IP_CSUM_OK of tunnels */
+	/*
+	 * RC: if the signature of an mkey is wrong, go to SQD and raise SQ_DRAINED in front of the
+	 * next work request with WEFT_SQE_FENCE
+	 */
+	WEFT_QP_SIG_PIPELINING		= 1 << 3,
 };
 
 #define WEFT_QP_RAW_FLAGS	7U
@@ -565,7 +572,8 @@ enum weft_qp_flags {
  * @cookie: returned in every completion of this QP
  * @max_tso_header: RAW_PACKET: the most bytes of headers in a WEFT_SQE_LSO, up to WEFT_LSO_HEADERS;
  *	0: the QP is not created for it
- * @flags: enum weft_qp_flags; RAW_PACKET: of WEFT_QP_RAW_FLAGS; else 0
+ * @flags: enum weft_qp_flags; RAW_PACKET: of WEFT_QP_RAW_FLAGS; RC: WEFT_QP_SIG_PIPELINING, if
+ *	WEFT_UCONTEXT_SIGNATURES is set; else 0
  */
 struct weft_create_qp_req {
 	__aligned_u64	comp_mask;

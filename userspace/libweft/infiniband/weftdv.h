@@ -276,6 +276,8 @@ struct weftdv_qp_ex {
 
 struct weftdv_qp_ex *weftdv_qp_ex_from_ibv_qp_ex(struct ibv_qp_ex *qp);
 
+int weftdv_qp_cancel_posted_send_wrs(struct weftdv_qp_ex *wqp, uint64_t wr_id);
+
 static inline void weftdv_wr_mr_list(struct weftdv_qp_ex *wqp,
 				     struct weftdv_mkey *mkey,
 				     uint32_t access_flags, uint16_t num_sges,

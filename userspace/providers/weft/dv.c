@@ -24,6 +24,8 @@ static uint32_t dv_create_flags(struct ibv_context *context)
 
 	if (weft_send_opcodes(context, IBV_QPT_RAW_PACKET))
 		flags |= RAW_FLAGS;
+	if (to_weft_context(context)->signatures)
+		flags |= WEFTDV_QP_CREATE_SIG_PIPELINING;
 	return flags;
 }
 
@@ -32,7 +34,11 @@ static uint32_t dv_create_flags_of(struct ibv_context *context,
 {
 	uint32_t flags = dv_create_flags(context);
 
-	return type == IBV_QPT_RAW_PACKET ? flags : flags & ~RAW_FLAGS;
+	if (type != IBV_QPT_RAW_PACKET)
+		flags &= ~RAW_FLAGS;
+	if (type != IBV_QPT_RC)
+		flags &= ~WEFTDV_QP_CREATE_SIG_PIPELINING;
+	return flags;
 }
 
 static uint32_t dv_qp_flags(uint32_t create_flags)
@@ -45,6 +51,8 @@ static uint32_t dv_qp_flags(uint32_t create_flags)
 		flags |= WEFT_QP_LOOPBACK_MULTICAST;
 	if (create_flags & WEFTDV_QP_CREATE_TUNNEL_OFFLOADS)
 		flags |= WEFT_QP_TUNNEL_OFFLOADS;
+	if (create_flags & WEFTDV_QP_CREATE_SIG_PIPELINING)
+		flags |= WEFT_QP_SIG_PIPELINING;
 	return flags;
 }
 
@@ -171,10 +179,47 @@ static struct weftdv_qp_ex *dv_qp_ex(struct ibv_qp_ex *qp)
 {
 	struct weft_qp *weft_qp = to_weft_qp_ex(qp);
 
-	if (weft_qp->dv_ops)
+	if (weft_qp->dv_ops || weft_qp->pipelines)
 		return &weft_qp->dv;
 	errno = EOPNOTSUPP;
 	return NULL;
+}
+
+/*
+ * The QP is in SQD, so the kernel takes no work request from the ring. Those that it has taken
+ * before are complete when the queue is drained; then all others begin at its index.
+ */
+static int dv_cancel(struct weftdv_qp_ex *dv, uint64_t wr_id)
+{
+	struct weft_qp *qp = to_weft_qp_dv(dv);
+	struct weft_queue *sq = &qp->sq.queue;
+	struct ibv_qp_init_attr init_attr;
+	struct ibv_qp_attr attr;
+	struct weft_sqe *sqe;
+	int ret, num = 0;
+	uint32_t i;
+
+	if (!qp->pipelines)
+		return -EOPNOTSUPP;
+	ret = weft_query_qp(&qp->vqp.qp, &attr, IBV_QP_STATE, &init_attr);
+	if (ret)
+		return -ret;
+	if (attr.qp_state != IBV_QPS_SQD || attr.sq_draining)
+		return -EINVAL;
+
+	weft_lock(&sq->lock);
+	for (i = weft_ring_consumer(&sq->ring); i != sq->producer; i++) {
+		sqe = weft_ring_slot(&sq->ring, i);
+		if (sqe->wr_id != wr_id || sqe->opcode == WEFT_SQE_NOP)
+			continue;
+		sqe->opcode = WEFT_SQE_NOP;
+		sqe->flags &= WEFT_SQE_SIGNALED;
+		sqe->num_sge = 0;
+		sqe->inline_length = 0;
+		num++;
+	}
+	weft_unlock(&sq->lock);
+	return num;
 }
 
 static struct weftdv_mkey *dv_create_mkey(struct weftdv_mkey_init_attr *attr)
@@ -281,4 +326,5 @@ const struct weft_dv_table WEFT_DV_TABLE = {
 	.create_mkey	= dv_create_mkey,
 	.destroy_mkey	= dv_destroy_mkey,
 	.mkey_check	= dv_mkey_check,
+	.cancel		= dv_cancel,
 };

@@ -277,6 +277,7 @@ struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
 			VERBS_QP_EX;
 	}
 	weft_set_mkey_ops(qp, extra->mkey_ops);
+	qp->pipelines = extra->flags & WEFT_QP_SIG_PIPELINING;
 	return &qp->vqp.qp;
 }
 

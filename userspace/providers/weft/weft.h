@@ -106,6 +106,7 @@ struct weft_sq {
  * @parent: parent domain in which it was created, or NULL; immutable
  * @dv: builders of mkeys, those of @dv_ops; immutable
  * @dv_ops: enum weftdv_qp_create_send_ops_flags; immutable
+ * @pipelines: it stops at a wrong signature; immutable
  */
 struct weft_qp {
 	struct verbs_qp vqp;
@@ -115,6 +116,7 @@ struct weft_qp {
 	struct weft_pd *parent;
 	struct weftdv_qp_ex dv;
 	uint64_t dv_ops;
+	bool pipelines;
 };
 
 /* The receive queue of a QP that libibverbs does not know, see weft-abi.h. */

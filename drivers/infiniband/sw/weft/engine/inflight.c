@@ -18,6 +18,7 @@
 
 #include "engine/blame.h"
 #include "engine/late.h"
+#include "engine/pipeline.h"
 #include "engine/retry.h"
 #include "engine/strict.h"
 #include "object/cq.h"
@@ -196,6 +197,9 @@ void weft_inflight_retire(struct weft_qp *qp)
 			weft_inflight_fault(qp, WEFT_FAULT_STRICT_BUFFER);
 			return;
 		}
+		/* its data are there now; those of a WRITE have been looked at when they left */
+		if (unlikely(qp->send.pipelines && slot->op->response == WEFT_RESPONSE_READ))
+			weft_pipeline_watch(qp, slot);
 		if (slot->psns)
 			weft_stats_message(qp->stats, WEFT_STAT_SENT_MESSAGES, slot->length);
 		weft_inflight_complete(qp, slot, IB_WC_SUCCESS, WEFT_FAULT_NONE,

@@ -19,5 +19,7 @@ int weft_local_bind(const struct weft_accessor *who, const struct weft_swqe *wqe
 int weft_local_register(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp);
 /* MKEY */
 int weft_local_configure(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp);
+/* NOP */
+int weft_local_nothing(const struct weft_accessor *who, const struct weft_swqe *wqe, gfp_t gfp);
 
 #endif /* WEFT_ENGINE_LOCAL_OP_H */

@@ -194,6 +194,12 @@ const struct weft_opdef weft_opdefs[WEFT_SQE_OPCODES + 1] = {
 		.wc_opcode = WEFT_WC_MKEY,
 		.local = weft_local_configure,
 	},
+	[WEFT_SQE_NOP] = {
+		.flags = WEFT_OPF_LOCAL,
+		.services = RC,
+		.wc_opcode = IB_WC_SEND,
+		.local = weft_local_nothing,
+	},
 };
 WEFT_EXPORT_FOR_TEST(weft_opdefs);
 

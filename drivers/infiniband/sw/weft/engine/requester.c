@@ -12,6 +12,7 @@
 #include "engine/odp.h"
 #include "engine/pace.h"
 #include "engine/path.h"
+#include "engine/pipeline.h"
 #include "engine/retry.h"
 #include "engine/strict.h"
 #include "object/dev.h"
@@ -146,6 +147,7 @@ static void req_drained(struct weft_qp *qp)
 	if (send->drained)
 		return;
 	send->drained = true;
+	send->stopped = false;
 	if (send->sqd_notify)
 		weft_qp_event(qp, IB_EVENT_SQ_DRAINED);
 }
@@ -265,10 +267,17 @@ static __always_inline enum weft_verdict req_step(struct weft_qp *qp, struct wef
 		weft_inflight_retire(qp);
 		return verdict;
 	}
+	if (unlikely(send->pipelines && slot->wqe.sqe.flags & WEFT_SQE_FENCE)) {
+		verdict = weft_pipeline_fence(qp, slot);
+		if (verdict != WEFT_DONE)
+			return verdict == WEFT_DROP ? WEFT_DONE : WEFT_LATER;
+	}
 	if (unlikely(slot->op->flags & WEFT_OPF_LOCAL))
 		verdict = req_local(qp, slot, budget);
 	else
 		verdict = qp->link->execute(qp, slot, budget);
+	if (unlikely(send->pipelines))
+		weft_pipeline_watch(qp, slot);
 	if (unlikely(send->paced))
 		req_charge(qp, rts, budget);
 	/*
@@ -506,6 +515,8 @@ void weft_requester_reset(struct weft_qp *qp)
 	send->inflight.ssn = 0;
 	send->inflight.limited = false;
 	send->drained = false;
+	send->unsound = false;
+	send->stopped = false;
 	send->doorbell_armed = true;
 	weft_ring_set_flags(send->ring, WEFT_RING_NEED_DOORBELL, 0);
 }

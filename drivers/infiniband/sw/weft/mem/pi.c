@@ -89,6 +89,20 @@ bool weft_pi_report_take(struct weft_pi_report *report, struct weft_pi_error *er
 }
 WEFT_EXPORT_FOR_TEST(weft_pi_report_take);
 
+/* Has the mkey with the key @lkey an error that its process has not taken? Any context. */
+bool weft_pi_failed(struct weft_region_table *table, u32 lkey)
+{
+	struct weft_region *mkey = weft_region_get(table, lkey);
+	bool failed;
+
+	if (!mkey)
+		return false;
+	failed = mkey->report && READ_ONCE(mkey->report->failed);
+	weft_region_put(mkey);
+	return failed;
+}
+WEFT_EXPORT_FOR_TEST(weft_pi_failed);
+
 /* Only the first error is kept. Any context. */
 void weft_pi_report_keep(struct weft_pi_report *report, const struct weft_pi_error *error)
 {

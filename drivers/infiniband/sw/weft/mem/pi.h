@@ -106,6 +106,7 @@ void weft_pi_report_put(struct weft_pi_report *report);
 bool weft_pi_report_take(struct weft_pi_report *report, struct weft_pi_error *error);
 void weft_pi_report_keep(struct weft_pi_report *report, const struct weft_pi_error *error);
 int weft_pi_sign(struct weft_region *mkey, const struct weft_pi_request *request, gfp_t gfp);
+bool weft_pi_failed(struct weft_region_table *table, u32 lkey);
 void weft_pi_exit(void);
 u32 weft_pi_wire_length(struct weft_region_table *table, u32 lkey, u32 length);
 void weft_pi_copy(struct weft_iter *dst, struct weft_iter *src, u64 length);

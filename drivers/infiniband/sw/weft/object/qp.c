@@ -76,6 +76,16 @@ void weft_qp_set_sqe(struct weft_qp *qp)
 		cmpxchg(&qp->state, IB_QPS_SQD, IB_QPS_SQE);
 }
 
+/* Move an RC QP from RTS to SQD, with the send turn owned. Return: false: it is in ERR by now. */
+bool weft_qp_set_sqd(struct weft_qp *qp)
+{
+	if (cmpxchg(&qp->state, IB_QPS_RTS, IB_QPS_SQD) != IB_QPS_RTS)
+		return false;
+	trace_weft_qp_state(qp->qpn, IB_QPS_RTS, IB_QPS_SQD);
+	weft_why_state(qp, IB_QPS_RTS, IB_QPS_SQD);
+	return true;
+}
+
 static void qp_tell(struct weft_events *events, enum ib_event_type type)
 {
 	struct weft_qp *qp = container_of(events, struct weft_qp, events);

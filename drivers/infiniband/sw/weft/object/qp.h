@@ -39,8 +39,8 @@ struct weft_qp {
 	enum weft_transport	transport;
 	/*
 	 * enum ib_qp_state, read without a lock. Written by modify_qp with both turns
-	 * stopped, and by the owner of either turn with weft_qp_set_error() or
-	 * weft_qp_set_sqe().
+	 * stopped, and by the owner of either turn with weft_qp_set_error(), weft_qp_set_sqe()
+	 * or weft_qp_set_sqd().
 	 */
 	u32			state;
 	bool			kernel;		/* its consumer is in the kernel */
@@ -184,6 +184,7 @@ static inline void weft_qp_put(struct weft_qp *qp)
 
 bool weft_qp_set_error(struct weft_qp *qp);
 void weft_qp_set_sqe(struct weft_qp *qp);
+bool weft_qp_set_sqd(struct weft_qp *qp);
 void weft_qp_events_init(struct weft_qp *qp);
 void weft_qp_event(struct weft_qp *qp, enum ib_event_type type);
 int weft_qp_event_now(struct weft_qp *qp, enum ib_event_type type);

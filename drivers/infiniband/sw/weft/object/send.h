@@ -180,6 +180,9 @@ struct weft_send {
 	bool			drained;	/* SQD: the drain has been reported */
 	bool			paced;		/* @pace limits the rate, or delays a request */
 	bool			sqd_notify;	/* attribute: raise SQ_DRAINED */
+	bool			pipelines;	/* WEFT_QP_SIG_PIPELINING; immutable */
+	bool			unsound;	/* @pipelines: a signature was wrong */
+	bool			stopped;	/* because of that, and has not drained yet */
 	u8			max_rd_atomic;
 	u32			batch_packets;	/* most packets in a tx batch */
 	u32			psn;		/* of the next request */

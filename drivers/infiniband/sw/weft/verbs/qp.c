@@ -7,6 +7,7 @@
 #include <rdma/uverbs_ioctl.h>
 
 #include "compat/raw_cap.h"
+#include "compat/signature.h"
 #include "compat/t10dif.h"
 #include "engine/migration.h"
 #include "engine/requester.h"
@@ -224,6 +225,19 @@ static int qp_check_cap(const struct weft_dev *dev, const struct ib_qp_init_attr
 	       qp_check_max(dev, "max_recv_sge", cap->max_recv_sge, WEFT_MAX_SGE);
 }
 
+/* The enum weft_qp_flags that a QP of a type may have. */
+static u32 qp_flags(enum ib_qp_type type)
+{
+	switch (type) {
+	case IB_QPT_RAW_PACKET:
+		return WEFT_QP_RAW_FLAGS;
+	case IB_QPT_RC:
+		return COMPAT_SIGNATURES ? WEFT_QP_SIG_PIPELINING : 0;
+	default:
+		return 0;
+	}
+}
+
 /*
  * The provider's part of the request, beside the core's attributes. A RAW_PACKET QP with TSO has
  * the flag of the kernel's QPs with LSO, because both have the same operation in slots of the same
@@ -244,7 +258,7 @@ static int qp_read_request(const struct weft_dev *dev, struct ib_qp_init_attr *i
 			      sizeof(*req), sizeof(struct weft_create_qp_resp));
 	if (ret)
 		return weft_refuse_request(&dev->ibdev, ret, "create QP", udata);
-	if (req->flags & ~(init->qp_type == IB_QPT_RAW_PACKET ? WEFT_QP_RAW_FLAGS : 0))
+	if (req->flags & ~qp_flags(init->qp_type))
 		return weft_refuse(&dev->ibdev, -EINVAL, "create QP: %s with flags %#x",
 				   weft_qp_type_name(init->qp_type), req->flags);
 	if (!req->max_tso_header)
@@ -604,6 +618,7 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	/* an XRC target has no completions of its own */
 	qp->cookie = qp->kernel ? (uintptr_t)ibqp : req.cookie;
 	qp->flags = req.flags;
+	qp->send.pipelines = req.flags & WEFT_QP_SIG_PIPELINING;
 	ret = init->rwq_ind_tbl ? weft_rss_read(qp, init, udata) : 0;
 	if (!ret && weft_inject_no_memory(dev, NULL, WEFT_ALLOC_RING))
 		ret = -ENOMEM;
