@@ -167,6 +167,7 @@ static void library(void)
 	SAME(attr.comp_mask, WEFTDV_DEVICE_ATTR_QP | WEFTDV_DEVICE_ATTR_MKEY |
 			     WEFTDV_DEVICE_ATTR_SIG);
 	SAME(attr.qp_create_flags, WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE |
+				   WEFTDV_QP_CREATE_ALLOW_SCATTER_TO_CQE |
 				   WEFTDV_QP_CREATE_TUNNEL_OFFLOADS |
 				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC |
 				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC |
@@ -183,14 +184,14 @@ static void library(void)
 	SAME(attr.max_mkey_entries, 32);
 }
 
-/* the flag promises that no data wait for the poll */
-static void data_before_poll(void)
+static void before_poll(uint32_t flag)
 {
 	struct weftdv_qp_init_attr dv = {
-		.comp_mask = WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
-		.create_flags = WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE,
+		.comp_mask = WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS, .create_flags = flag,
 	};
 	struct ibv_qp_init_attr_ex attr;
+	struct ibv_send_wr *wr;
+	int i;
 
 	make(&a, CONF());
 	make(&b, CONF());
@@ -205,8 +206,24 @@ static void data_before_poll(void)
 	expect_ok(a.scq, 1);
 	check_filled(b.buf + 100, 32, 5);
 	expect_ok(b.rcq, 1);
+	fill(a.buf, 16, 6);
+	wr = swr(&b, 2, IBV_WR_RDMA_READ, 200, 16);
+	wr->wr.rdma.remote_addr = ADDR(a, 0);
+	wr->wr.rdma.rkey = a.mr->rkey;
+	post(&b, wr);
+	for (i = 0; i < 1000 && memcmp(a.buf, b.buf + 200, 16); i++)
+		sleep_ms(1);
+	check_filled(b.buf + 200, 16, 6);
+	expect_ok(b.scq, 2);
 	/* a QP without builders */
 	REFUSED(weftdv_qp_ex_from_ibv_qp_ex(ibv_qp_to_qp_ex(b.qp)), EOPNOTSUPP);
+}
+
+/* one flag promises that no data wait for the poll, the other one allows it: they never do */
+static void data_before_poll(void)
+{
+	before_poll(WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE);
+	before_poll(WEFTDV_QP_CREATE_ALLOW_SCATTER_TO_CQE);
 }
 
 static void qp_refused(void)
@@ -224,8 +241,6 @@ static void qp_refused(void)
 		{ "DRIVER without DC", IBV_QPT_DRIVER, 0, 0, 0, EINVAL },
 		{ "DC", IBV_QPT_DRIVER, WEFTDV_QP_INIT_ATTR_MASK_DC, 0, 0, EOPNOTSUPP },
 		{ "both of scatter to CQE", IBV_QPT_RC, 1, 3 << 3, 0, EINVAL },
-		{ "scatter to CQE", IBV_QPT_RC, 1,
-		  WEFTDV_QP_CREATE_ALLOW_SCATTER_TO_CQE, 0, EOPNOTSUPP },
 		{ "tunnels", IBV_QPT_RC, 1, WEFTDV_QP_CREATE_TUNNEL_OFFLOADS, 0, EOPNOTSUPP },
 		{ "UC", IBV_QPT_RC, 1, WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC, 0,
 		  EOPNOTSUPP },

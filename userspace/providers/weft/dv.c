@@ -19,8 +19,12 @@
 /* The flags that work, of QPs of all types or of one. */
 static uint32_t dv_create_flags(struct ibv_context *context)
 {
-	/* the kernel always puts data where they belong before it says so */
-	uint32_t flags = WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
+	/*
+	 * the kernel always puts data where they belong before it says so, also where they might
+	 * be in the completion instead
+	 */
+	uint32_t flags = WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE |
+			 WEFTDV_QP_CREATE_ALLOW_SCATTER_TO_CQE;
 
 	if (weft_send_opcodes(context, IBV_QPT_RAW_PACKET))
 		flags |= RAW_FLAGS;
