@@ -171,6 +171,7 @@ static void library(void)
 				   WEFTDV_QP_CREATE_TUNNEL_OFFLOADS |
 				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC |
 				   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC |
+				   WEFTDV_QP_CREATE_PACKET_BASED_CREDIT_MODE |
 				   WEFTDV_QP_CREATE_SIG_PIPELINING);
 	SAME(attr.send_ops_flags, MKEY_OPS);
 	SAME(attr.mkey_create_flags, WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT |
@@ -226,6 +227,29 @@ static void data_before_poll(void)
 	before_poll(WEFTDV_QP_CREATE_ALLOW_SCATTER_TO_CQE);
 }
 
+/* messages of several packets, for which the receives come late or in time, at both ends */
+static void packet_credits(void)
+{
+	int i;
+
+	force_packets(true);
+	make_dv(&a, 0, WEFTDV_QP_CREATE_PACKET_BASED_CREDIT_MODE);
+	make_dv(&b, 0, WEFTDV_QP_CREATE_PACKET_BASED_CREDIT_MODE);
+	connect_ends(&a, &b);
+	fill(a.buf, 9000, 8);
+	for (i = 0; i < repeat(40, 400); i++) {
+		if (i % 3)
+			post_recv(&b, i, 10000 * (i % 4), 9000);
+		post(&a, swr(&a, i, IBV_WR_SEND, 0, 9000 - 100 * (i % 50)));
+		if (!(i % 3))
+			post_recv(&b, i, 10000 * (i % 4), 9000);
+		expect_ok(a.scq, i);
+		SAME(expect_ok(b.rcq, i).byte_len, 9000 - 100 * (i % 50));
+		check_filled(b.buf + 10000 * (i % 4), 9000 - 100 * (i % 50), 8);
+	}
+	force_packets(false);
+}
+
 static void qp_refused(void)
 {
 	static const struct {
@@ -246,7 +270,7 @@ static void qp_refused(void)
 		  EOPNOTSUPP },
 		{ "MC", IBV_QPT_RC, 1, WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC, 0,
 		  EOPNOTSUPP },
-		{ "packet-based credits", IBV_QPT_RC, 1,
+		{ "packet-based credits of UC", IBV_QPT_UC, 1,
 		  WEFTDV_QP_CREATE_PACKET_BASED_CREDIT_MODE, 0, EOPNOTSUPP },
 		{ "pipelining of UC", IBV_QPT_UC, 1, WEFTDV_QP_CREATE_SIG_PIPELINING, 0,
 		  EOPNOTSUPP },
@@ -837,6 +861,7 @@ static void not_by_the_peer(void)
 TESTS(
 	TEST(library),
 	TEST(data_before_poll),
+	TEST(packet_credits),
 	TEST(qp_refused),
 	TEST(mkey_refused),
 	TEST(list_local),

@@ -488,6 +488,8 @@ enum weft_ucontext_mask {
 	WEFT_UCONTEXT_POSTING	= 1 << 4,
 	/* the device has WEFT_MKEY_SIGNED, WEFT_METHOD_MW_CHECK and WEFT_QP_SIG_PIPELINING */
 	WEFT_UCONTEXT_SIGNATURES = 1 << 5,
+	/* the device has WEFT_QP_PACKET_CREDITS */
+	WEFT_UCONTEXT_PACKET_CREDITS = 1 << 6,
 };
 
 /**
@@ -562,6 +564,11 @@ enum weft_qp_flags {
 	 * next work request with WEFT_SQE_FENCE
 	 */
 	WEFT_QP_SIG_PIPELINING		= 1 << 3,
+	/*
+	 * RC: the credits of an acknowledge are packets, not messages (IBA 9.7.7.2); both ends have
+	 * to have it
+	 */
+	WEFT_QP_PACKET_CREDITS		= 1 << 4,
 };
 
 #define WEFT_QP_RAW_FLAGS	7U
@@ -573,7 +580,8 @@ enum weft_qp_flags {
  * @max_tso_header: RAW_PACKET: the most bytes of headers in a WEFT_SQE_LSO, up to WEFT_LSO_HEADERS;
  *	0: the QP is not created for it
  * @flags: enum weft_qp_flags; RAW_PACKET: of WEFT_QP_RAW_FLAGS; RC: WEFT_QP_SIG_PIPELINING, if
- *	WEFT_UCONTEXT_SIGNATURES is set; else 0
+ *	WEFT_UCONTEXT_SIGNATURES is set, and WEFT_QP_PACKET_CREDITS, if WEFT_UCONTEXT_PACKET_CREDITS
+ *	is set; else 0
  */
 struct weft_create_qp_req {
 	__aligned_u64	comp_mask;

@@ -16,6 +16,9 @@
 		   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC | \
 		   WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_MC)
 
+#define RC_FLAGS  (WEFTDV_QP_CREATE_PACKET_BASED_CREDIT_MODE | \
+		   WEFTDV_QP_CREATE_SIG_PIPELINING)
+
 /* The flags that work, of QPs of all types or of one. */
 static uint32_t dv_create_flags(struct ibv_context *context)
 {
@@ -30,6 +33,8 @@ static uint32_t dv_create_flags(struct ibv_context *context)
 		flags |= RAW_FLAGS;
 	if (to_weft_context(context)->signatures)
 		flags |= WEFTDV_QP_CREATE_SIG_PIPELINING;
+	if (to_weft_context(context)->packet_credits)
+		flags |= WEFTDV_QP_CREATE_PACKET_BASED_CREDIT_MODE;
 	return flags;
 }
 
@@ -41,7 +46,7 @@ static uint32_t dv_create_flags_of(struct ibv_context *context,
 	if (type != IBV_QPT_RAW_PACKET)
 		flags &= ~RAW_FLAGS;
 	if (type != IBV_QPT_RC)
-		flags &= ~WEFTDV_QP_CREATE_SIG_PIPELINING;
+		flags &= ~RC_FLAGS;
 	return flags;
 }
 
@@ -57,6 +62,8 @@ static uint32_t dv_qp_flags(uint32_t create_flags)
 		flags |= WEFT_QP_TUNNEL_OFFLOADS;
 	if (create_flags & WEFTDV_QP_CREATE_SIG_PIPELINING)
 		flags |= WEFT_QP_SIG_PIPELINING;
+	if (create_flags & WEFTDV_QP_CREATE_PACKET_BASED_CREDIT_MODE)
+		flags |= WEFT_QP_PACKET_CREDITS;
 	return flags;
 }
 

@@ -181,6 +181,7 @@ static void set_up_context(struct weft_context *context, int doorbell_fd,
 	context->null_key = comp_mask & WEFT_UCONTEXT_NULL_KEY;
 	context->mkeys = comp_mask & WEFT_UCONTEXT_MKEY;
 	context->signatures = comp_mask & WEFT_UCONTEXT_SIGNATURES;
+	context->packet_credits = comp_mask & WEFT_UCONTEXT_PACKET_CREDITS;
 }
 
 static struct verbs_context *alloc_context(struct ibv_device *device,

@@ -36,6 +36,8 @@ struct weft_context {
 	bool mkeys;
 	/* mkeys may have signatures */
 	bool signatures;
+	/* credits of RC QPs may be packets */
+	bool packet_credits;
 	/* index of comp_mask in struct verbs_qp.tail */
 	unsigned int qp_mask;
 };

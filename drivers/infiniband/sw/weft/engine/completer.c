@@ -166,18 +166,36 @@ static void comp_nak(struct weft_qp *qp, const struct weft_pkt *pkt, enum weft_n
 	weft_inflight_fault(qp, fault);
 }
 
+/* The packets of messages up to @msn that take a receive, see weft_inflight.taking. */
+static noinline u32 comp_packets_done(const struct weft_inflight *inflight, u32 msn)
+{
+	const struct weft_slot *slot;
+	u32 i;
+
+	for (i = inflight->head; i != inflight->tail; i++) {
+		slot = weft_inflight_at(inflight, i);
+		if (slot->psns && weft_psn_diff(slot->ssn, msn) > 0)
+			return slot->taking;
+	}
+	return inflight->taking;
+}
+
 /*
  * Take the credits from an acknowledge: the number of receives that the peer has beyond the
  * messages it has completed (IBA 9.7.7.2).
  */
-static void comp_credits(struct weft_inflight *inflight, const struct weft_hdr *hdr)
+static void comp_credits(struct weft_qp *qp, const struct weft_hdr *hdr)
 {
+	struct weft_inflight *inflight = &qp->send.inflight;
 	u8 code = weft_aeth_code(hdr->aeth.syndrome);
+	u32 done = hdr->aeth.msn;
 
 	if (weft_aeth_type(hdr->aeth.syndrome) != WEFT_AETH_ACK)
 		return;
+	if (unlikely(qp->flags & WEFT_QP_PACKET_CREDITS))
+		done = comp_packets_done(inflight, done);
 	inflight->limited = code != WEFT_AETH_NO_CREDIT;
-	inflight->limit = weft_psn_add(hdr->aeth.msn, weft_aeth_credits(code));
+	inflight->limit = weft_psn_add(done, weft_aeth_credits(code));
 }
 
 static enum weft_verdict comp_aeth(struct weft_qp *qp, struct weft_pkt *pkt)
@@ -357,7 +375,7 @@ static enum weft_verdict comp_response(struct weft_qp *qp, struct weft_pkt *pkt)
 		return WEFT_DROP;
 	}
 	if (op->ext & WEFT_EXT_AETH)
-		comp_credits(&qp->send.inflight, &pkt->hdr);
+		comp_credits(qp, &pkt->hdr);
 	if (op->kind == WEFT_KIND_ACK)
 		return comp_aeth(qp, pkt);
 	/* a response acknowledges all requests before the one it answers */

@@ -14,6 +14,9 @@
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
+/* WEFT_QP_PACKET_CREDITS: the receives of which an acknowledge tells. */
+#define REPLY_RECEIVES	16U
+
 static u8 reply_opcode(const struct weft_qp *qp, u8 operation)
 {
 	return WEFT_OPCODE(qp->transport, operation);
@@ -230,6 +233,19 @@ bool weft_reply_go_on(struct weft_qp *qp, s32 *bytes)
 	}
 }
 
+/*
+ * The packets that fit into the oldest of @pending receives, and into the one that is held. The next
+ * acknowledges tell of those behind REPLY_RECEIVES.
+ */
+static noinline u32 reply_packets(const struct weft_qp *qp, u32 pending)
+{
+	u32 packets = qp->recv.held ? weft_rules_psn_count(qp->recv.wqe.length, qp->mtu) : 0, i;
+
+	for (i = 0; i < min(pending, REPLY_RECEIVES); i++)
+		packets += weft_rules_psn_count(weft_rq_length(qp->recv.ring, i), qp->mtu);
+	return packets;
+}
+
 /* The credits of an acknowledge: receives for messages after the last completed one. */
 u8 weft_reply_credits(const struct weft_qp *qp)
 {
@@ -239,8 +255,13 @@ u8 weft_reply_credits(const struct weft_qp *qp)
 	if (!qp->recv.ring)
 		return WEFT_AETH_NO_CREDIT;
 	pending = weft_ring_pending(qp->recv.ring);
-	return pending < 0 ? 0 : weft_aeth_credit_code(pending + qp->recv.held);
+	if (pending < 0)
+		return 0;
+	if (unlikely(qp->flags & WEFT_QP_PACKET_CREDITS))
+		return weft_aeth_credit_code(reply_packets(qp, pending));
+	return weft_aeth_credit_code(pending + qp->recv.held);
 }
+WEFT_EXPORT_FOR_TEST(weft_reply_credits);
 
 /*
  * Begin an answer; @psn is that of the request packet, or of the answer's first packet. It

@@ -513,6 +513,7 @@ void weft_requester_reset(struct weft_qp *qp)
 	weft_late_end(qp);
 	weft_inflight_reset(qp);
 	send->inflight.ssn = 0;
+	send->inflight.taking = 0;
 	send->inflight.limited = false;
 	send->drained = false;
 	send->unsound = false;

@@ -142,22 +142,21 @@ void weft_transmit_describe(struct weft_qp *qp, const struct weft_slot *slot, u3
 	batch->last = xmit_opcode(qp, slot, to - 1);
 }
 
-/* Does the peer have a receive for an RC request, by its last acknowledge? (IBA 9.7.7.2) */
-static bool xmit_has_credit(const struct weft_inflight *inflight, const struct weft_slot *slot)
-{
-	return !inflight->limited || weft_psn_diff(slot->ssn, inflight->limit) <= 0;
-}
-
 /*
- * Might the peer have no receive for the request? Once its first packet has been answered, it has
- * one.
+ * The packets of an RC request, from number @from on, for which the peer has a receive by its last
+ * acknowledge (IBA 9.7.7.2). U32_MAX: all. Without WEFT_QP_PACKET_CREDITS it has one for all of
+ * them or for none, and once the first one has been answered it has one.
  */
-static bool xmit_lacks_credit(const struct weft_qp *qp, const struct weft_slot *slot)
+static u32 xmit_credit(const struct weft_qp *qp, const struct weft_slot *slot, u32 from)
 {
 	const struct weft_inflight *inflight = &qp->send.inflight;
 
-	return slot->op->flags & WEFT_OPF_RECEIVE && !xmit_has_credit(inflight, slot) &&
-	       !weft_psn_before(slot->first_psn, inflight->una);
+	if (!(slot->op->flags & WEFT_OPF_RECEIVE) || !inflight->limited)
+		return U32_MAX;
+	if (unlikely(qp->flags & WEFT_QP_PACKET_CREDITS))
+		return max(weft_psn_diff(inflight->limit, weft_psn_add(slot->taking, from)), 0);
+	return weft_psn_diff(slot->ssn, inflight->limit) <= 0 ||
+	       weft_psn_before(slot->first_psn, inflight->una) ? U32_MAX : 0;
 }
 
 /* Packets up to (excluding) @psn have been sent, perhaps again. */
@@ -196,7 +195,8 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 			     */
 			    qp->send.paced ||
 			    qp->send.inflight.repair.state == WEFT_REPAIR_WANTED ||
-			    xmit_lacks_credit(qp, slot));
+			    /* this was the last credit, or there was none */
+			    xmit_credit(qp, slot, from) <= to - from);
 	batch.hdr.maps = unlikely(inflight->repair.state == WEFT_REPAIR_WANTED) &&
 			 qp->type == IB_QPT_RC;
 	if (batch.length) {
@@ -346,6 +346,11 @@ static enum weft_fault xmit_begin(struct weft_qp *qp, struct weft_slot *slot)
 				     slot->op->response == WEFT_RESPONSE_READ ?
 				     DIV_ROUND_UP(psns, WEFT_READ_PACKETS) : 1);
 	slot->ssn = inflight->ssn;
+	if (unlikely(qp->flags & WEFT_QP_PACKET_CREDITS)) {
+		slot->taking = inflight->taking;
+		if (slot->op->flags & WEFT_OPF_RECEIVE)
+			inflight->taking = weft_psn_add(inflight->taking, psns);
+	}
 	qp->send.psn = weft_psn_add(qp->send.psn, psns);
 	return WEFT_FAULT_NONE;
 }
@@ -356,7 +361,7 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 	bool reliable = weft_qp_is_reliable(qp);
-	u32 from, to, most, unanswered;
+	u32 from, to, most, unanswered, credit;
 
 	weft_assert_turn(&qp->send.turn);
 	if (!slot->psns) {
@@ -389,8 +394,9 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 	/*
 	 * without credit only one packet is sent; its answer tells of new credits (IBA 9.7.7.2.5)
 	 */
-	if (xmit_lacks_credit(qp, slot))
-		return unanswered ? WEFT_LATER : xmit_packets(qp, slot, 0, 1, budget);
+	credit = xmit_credit(qp, slot, from);
+	if (!credit)
+		return unanswered ? WEFT_LATER : xmit_packets(qp, slot, from, from + 1, budget);
 	most = reliable ? weft_inflight_room(&qp->send) : WEFT_TX_BATCH_PACKETS;
 	if (!most) {
 		qp->send.window.full = true;
@@ -398,6 +404,7 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 	}
 	/* end the batch where the message asks for an acknowledge */
 	most = min3(most, qp->send.batch_packets, WEFT_ACK_PACKETS - from % WEFT_ACK_PACKETS);
+	most = min(most, credit);
 	return xmit_packets(qp, slot, from, min(to, from + most), budget);
 }
 WEFT_EXPORT_FOR_TEST(weft_transmit);

@@ -32,6 +32,8 @@ struct weft_slot {
 	u32			ssn;
 	/* PSNs it takes (a READ: those of its responses); 0: not begun, or a local operation */
 	u32			psns;
+	/* weft_inflight.taking in front of it */
+	u32			taking;
 	/*
 	 * local link: bytes it has moved, if it moves ODP memory in chunks (see @done of the peer's
 	 * struct weft_recv); LSO: bytes that have been sent
@@ -102,7 +104,9 @@ struct weft_inflight {
 	u32			epoch;		/* how often the indexes have begun at 0 */
 	/* requests taken since RESET, 24 bits (IBA: send sequence number) */
 	u32			ssn;
-	/* the highest @ssn that the peer has a receive for */
+	/* WEFT_QP_PACKET_CREDITS: packets of requests that take a receive, since RESET, 24 bits */
+	u32			taking;
+	/* the highest @ssn (or with that flag @taking) that the peer has a receive for */
 	u32			limit;
 	bool			limited;	/* @limit is known */
 	/* packets are being sent again, and no answer has come since */

@@ -223,7 +223,25 @@ static __always_inline int weft_rq_peek(struct weft_ring *ring, struct weft_rwqe
 	return ret;
 }
 
-/* The same, and release the slot. */
+/*
+ * The bytes of the receive work request @ahead of the next one; there is one. The client may change it
+ * before it is taken.
+ */
+static inline u32 weft_rq_length(const struct weft_ring *ring, u32 ahead)
+{
+	const struct weft_rqe __weft_shared *rqe = weft_ring_take(ring, ahead);
+	const struct weft_sge __weft_shared *sge = (const void __weft_shared *)(rqe + 1);
+	u32 num = weft_shared_load(&rqe->num_sge);
+	u64 length = 0;
+
+	if (unlikely(!weft_sges_fit(num, ring->stride - sizeof(*rqe))))
+		return 0;
+	for (; num; num--, sge++)
+		length += weft_shared_load(&sge->length);
+	return min_t(u64, length, U32_MAX);
+}
+
+/* weft_rq_peek(), and release the slot. */
 static __always_inline int weft_rq_next(struct weft_ring *ring, struct weft_rwqe *wqe)
 {
 	int ret = weft_rq_peek(ring, wqe);

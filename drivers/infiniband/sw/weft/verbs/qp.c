@@ -232,7 +232,7 @@ static u32 qp_flags(enum ib_qp_type type)
 	case IB_QPT_RAW_PACKET:
 		return WEFT_QP_RAW_FLAGS;
 	case IB_QPT_RC:
-		return COMPAT_SIGNATURES ? WEFT_QP_SIG_PIPELINING : 0;
+		return WEFT_QP_PACKET_CREDITS | (COMPAT_SIGNATURES ? WEFT_QP_SIG_PIPELINING : 0);
 	default:
 		return 0;
 	}

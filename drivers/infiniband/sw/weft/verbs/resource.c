@@ -108,10 +108,16 @@ static u32 resource_ms(const struct weft_send *send, ktime_t from, ktime_t to)
 	return min_t(u64, div_u64(to - from, NSEC_PER_MSEC), U32_MAX);
 }
 
-/* Requests that the peer still has receives for, as far as it has said. */
-static u32 resource_credits(const struct weft_inflight *inflight)
+/*
+ * Requests (WEFT_QP_PACKET_CREDITS: their packets) that the peer still has receives for, as far as it
+ * has said.
+ */
+static u32 resource_credits(const struct weft_qp *qp)
 {
-	u32 left = (READ_ONCE(inflight->limit) - READ_ONCE(inflight->ssn)) & WEFT_PSN_MASK;
+	const struct weft_inflight *inflight = &qp->send.inflight;
+	u32 used = READ_ONCE(qp->flags) & WEFT_QP_PACKET_CREDITS ? READ_ONCE(inflight->taking) :
+								  READ_ONCE(inflight->ssn);
+	u32 left = (READ_ONCE(inflight->limit) - used) & WEFT_PSN_MASK;
 
 	/* a request may be sent ahead of the credits */
 	return READ_ONCE(inflight->limited) && left <= WEFT_PSN_MASK / 2 ? left : 0;
@@ -141,7 +147,7 @@ static int resource_put_qp(struct sk_buff *msg, struct weft_qp *qp)
 		{ "cq_overrun", resource_cq_overrun(qp) },
 		{ "silent_ms", resource_ms(send, READ_ONCE(send->retry.silent), now) },
 		{ "timeout_ms", resource_ms(send, now, READ_ONCE(send->retry.deadline)) },
-		{ "credits", resource_credits(&send->inflight) },
+		{ "credits", resource_credits(qp) },
 		{ "fault", READ_ONCE(qp->fault) },
 	};
 
