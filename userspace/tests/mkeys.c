@@ -651,8 +651,10 @@ static void leaves_refused(void)
 	CHECK(mr);
 	sge[1] = part(mr, 0, 64);
 	list_fails(mkey, IBV_ACCESS_LOCAL_WRITE, 2, sge);
-	list_fails(mkey, IBV_ACCESS_REMOTE_READ, 2, sge);
-	set_list(&a, mkey, 0, 2, sge);
+	list_fails(mkey, REMOTE, 2, sge);
+	/* what the peer may do is a right of the mkey */
+	set_list(&a, mkey, IBV_ACCESS_REMOTE_READ, 2, sge);
+	SAME(rdma(IBV_WR_RDMA_READ, a.mr->lkey, ADDR(a, 512), 128, mkey->rkey, 0), 0);
 	sge[1] = part(a.mr, 64, 64);
 	list_fails(mkey, IBV_ACCESS_REMOTE_WRITE, 2, sge);
 	note("on-demand");

@@ -68,23 +68,16 @@ static struct weftdv_qp_ex *weft_of(struct mlx5dv_qp_ex *mlx5)
 	return ((struct own_qp *)mlx5)->weft;
 }
 
-/* mlx5 lets a peer write where the process itself has no right to; the verbs, and weft, do not */
-static uint32_t allowed(uint32_t access)
-{
-	return access & IBV_ACCESS_REMOTE_WRITE ? access | IBV_ACCESS_LOCAL_WRITE : access;
-}
-
 static void mr_interleaved(struct mlx5dv_qp_ex *qp, struct mlx5dv_mkey *mkey, uint32_t access,
 			   uint32_t repeat, uint16_t num, struct mlx5dv_mr_interleaved *data)
 {
-	weftdv_wr_mr_interleaved(weft_of(qp), (void *)mkey, allowed(access), repeat, num,
-				 (void *)data);
+	weftdv_wr_mr_interleaved(weft_of(qp), (void *)mkey, access, repeat, num, (void *)data);
 }
 
 static void mr_list(struct mlx5dv_qp_ex *qp, struct mlx5dv_mkey *mkey, uint32_t access,
 		    uint16_t num, struct ibv_sge *sge)
 {
-	weftdv_wr_mr_list(weft_of(qp), (void *)mkey, allowed(access), num, sge);
+	weftdv_wr_mr_list(weft_of(qp), (void *)mkey, access, num, sge);
 }
 
 /* weft sets an mkey as a whole, so the signatures are always reset */
@@ -101,7 +94,7 @@ static void mkey_configure(struct mlx5dv_qp_ex *qp, struct mlx5dv_mkey *mkey, ui
 
 static void set_access(struct mlx5dv_qp_ex *qp, uint32_t access)
 {
-	weftdv_wr_set_mkey_access_flags(weft_of(qp), allowed(access));
+	weftdv_wr_set_mkey_access_flags(weft_of(qp), access);
 }
 
 static void set_list(struct mlx5dv_qp_ex *qp, uint16_t num, const struct ibv_sge *sge)

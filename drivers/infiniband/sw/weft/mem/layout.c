@@ -18,7 +18,10 @@
 
 #include "mem/region.h"
 
-/* The rights that a leaf must have for those of the layout. Everybody may read locally. */
+/*
+ * The rights that a leaf must have for those of the layout. Everybody may read locally; what the peer
+ * may do is a right of the mkey alone, as its owner could give it to the leaf, too (and as with mlx5).
+ */
 static int layout_check_leaf(const struct weft_region *leaf, const struct weft_accessor *who,
 			     u32 access)
 {
@@ -26,7 +29,7 @@ static int layout_check_leaf(const struct weft_region *leaf, const struct weft_a
 	if (leaf->kind != WEFT_REGION_MR || leaf->pd != who->pd || leaf->mm ||
 	    (!leaf->blocks && !leaf->pieces))
 		return -EINVAL;
-	return access & ~leaf->access ? -EACCES : 0;
+	return access & ~leaf->access & IB_ACCESS_LOCAL_WRITE ? -EACCES : 0;
 }
 
 /* Fill in a part whose leaf has a reference, which the part then owns. */
@@ -80,7 +83,7 @@ static int layout_add(struct weft_layout *layout, const struct weft_accessor *wh
 /*
  * Make a layout of at most @max parts for the QP @who. Returns it, or ERR_PTR(): -EINVAL: no parts,
  * too many, empty ones, or a leaf that is unknown, of another protection domain, on-demand, or has
- * no memory of its own; -EACCES: a leaf does not grant the rights; -ERANGE: outside of a leaf, or
+ * no memory of its own; -EACCES: a leaf is not for writing; -ERANGE: outside of a leaf, or
  * longer than an address space; -ENOMEM. Any context.
  */
 struct weft_layout *weft_layout_create(const struct weft_accessor *who,

@@ -37,7 +37,7 @@ struct weft_layout_request {
 	const struct weft_sge	*sge;	/* of the parts; if @interleaved, a skip is behind each */
 	u32			num_sge;
 	u32			passes;
-	u32			access;	/* rights that each leaf must grant */
+	u32			access;	/* rights of the mkey */
 	bool			interleaved;
 };
 
