@@ -14,8 +14,7 @@
  * copied once into private memory and validated there.
  *
  * Barriers
- * ========
- *
+ * = *
  * Data (send, receive and completion queue alike):
  *
  *	producer                        consumer
@@ -74,6 +73,7 @@
 
 #include <linux/types.h>
 #include <rdma/weft-attrs.h>
+#include <rdma/weft-dc.h>
 #include <rdma/weft-mkey.h>
 #include <rdma/weft-rss.h>
 
@@ -209,6 +209,8 @@ enum weft_sqe_flags {
  *	top bit of each field.
  * @xrc: in addition to @atomic, every request of an XRC initiator has the number of the peer's
  *	SRQ, @xrc.srqn
+ * @dc: in addition to @atomic, every request of a DC initiator that is not local has its
+ *	destination, @dc.to
  * @ud: destination of a UD work request; @ud.ah_id from weft_create_ah_resp
  * @mw: BIND_MW: @mw.rkey is any key that the window ever had, @mw.new_rkey the low eight bits
  *	of its key after the bind, @mw.lkey the region; @mw.addr, @mw.length and @mw.access are
@@ -246,6 +248,10 @@ struct weft_sqe {
 			__u32		srqn;
 			__u32		reserved_3c;
 		} xrc;
+		struct {
+			__aligned_u64	atomic[2];
+			struct weft_dc_address to;
+		} dc;
 		struct {
 			__u32		ah_id;
 			__u32		remote_qpn;
@@ -491,6 +497,8 @@ enum weft_ucontext_mask {
 	WEFT_UCONTEXT_SIGNATURES = 1 << 5,
 	/* the device has WEFT_QP_PACKET_CREDITS */
 	WEFT_UCONTEXT_PACKET_CREDITS = 1 << 6,
+	/* the device has IB_QPT_DRIVER by struct weft_create_dc_req */
+	WEFT_UCONTEXT_DC	= 1 << 7,
 };
 
 /**
@@ -840,6 +848,8 @@ struct weft_dm_resp {
 	 check(weft_create_qp_req, 24) &&		\
 	 check(weft_create_qp_resp, 64) &&		\
 	 check(weft_create_rss_req, 64) &&		\
+	 check(weft_dc_address, 16) &&			\
+	 check(weft_create_dc_req, 32) &&		\
 	 check(weft_alt_path, 32) &&			\
 	 check(weft_modify_qp_req, 72) &&		\
 	 check(weft_modify_qp_resp, 56) &&		\
