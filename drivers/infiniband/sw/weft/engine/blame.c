@@ -86,6 +86,12 @@ static struct weft_qp *blame_peer(struct weft_qp *qp)
 	return NULL;
 }
 
+/* The QP whose messages @peer takes, or took last if it is a DC target. */
+static u32 blame_peer_of(const struct weft_qp *peer)
+{
+	return peer->dc ? READ_ONCE(peer->dc->initiator) : READ_ONCE(peer->dest_qpn);
+}
+
 static bool blame_path_matches(const struct weft_qp *qp, const struct weft_qp *peer)
 {
 	if (qp->av.ib)
@@ -116,7 +122,7 @@ static enum weft_fault blame_attributes(struct weft_why_record *record, struct w
 	if (!weft_qp_can_receive(peer))
 		return WEFT_FAULT_RETRY_STATE;
 	record->got = qp->qpn;
-	record->want = READ_ONCE(peer->dest_qpn);
+	record->want = qp->dc ? qp->qpn : READ_ONCE(peer->dest_qpn);
 	if (record->got != record->want)
 		return WEFT_FAULT_RETRY_OTHER_PEER;
 	record->got = weft_qp_pkey(qp);
@@ -125,6 +131,8 @@ static enum weft_fault blame_attributes(struct weft_why_record *record, struct w
 		return WEFT_FAULT_RETRY_PKEY;
 	record->got = 0;
 	record->want = 0;
+	if (qp->dc)
+		return WEFT_FAULT_RETRY;
 	if (!blame_path_matches(qp, peer))
 		return WEFT_FAULT_RETRY_ADDRESS;
 	if (blame_psn_matches(&qp->send.inflight, peer))
@@ -176,7 +184,7 @@ static enum weft_fault blame_nak(struct weft_qp *qp, enum weft_fault fault)
 	if (!peer)
 		return fault;
 	rule = READ_ONCE(peer->recv.refused.rule);
-	if (rule && READ_ONCE(peer->dest_qpn) == qp->qpn &&
+	if (rule && blame_peer_of(peer) == qp->qpn &&
 	    weft_owner_is_same(&qp->maker, &peer->maker) &&
 	    weft_rules_refusal(rule, WEFT_SERVICE_RC)->requester == weft_rules_status(fault))
 		detail = READ_ONCE(peer->recv.refused.detail);
@@ -335,7 +343,7 @@ enum weft_fault weft_blame_refusal(struct weft_qp *qp, enum weft_fault fault)
 			.addr = refused->addr,
 			.length = refused->length,
 			.access = refused->access,
-			.peer_qpn = refused->src_qpn,
+			.peer_qpn = qp->dc ? qp->dc->initiator : refused->src_qpn,
 		},
 	};
 

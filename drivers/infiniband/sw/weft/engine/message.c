@@ -466,7 +466,8 @@ static void msg_comm_est(struct weft_qp *qp)
 	if (likely(qp->recv.comm_est))
 		return;
 	qp->recv.comm_est = true;
-	if (weft_qp_state(qp) == IB_QPS_RTR && !weft_qp_is_ud(qp))
+	/* a DC target stays in RTR */
+	if (weft_qp_state(qp) == IB_QPS_RTR && !weft_qp_is_ud(qp) && !qp->dc)
 		weft_qp_event(qp, IB_EVENT_COMM_EST);
 }
 
@@ -620,6 +621,7 @@ static void msg_complete_message(struct weft_qp *qp, const struct weft_request *
 		.byte_len = req->length,
 		.ex = req->ex,
 		.wc_flags = req->op->recv_flags,
+		.src_qp = unlikely(qp->dc) ? req->src_qpn : 0,
 	};
 
 	msg_complete(qp, cq, &cqe, req->solicited, flags);
@@ -705,9 +707,10 @@ const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fau
 			weft_srq_uncount(qp->recv.srq, qp->recv.tagged);
 		msg_complete_error(qp, refusal->responder, fault);
 	}
-	if (refusal->has_event)
+	/* a DC target is for many initiators, and none of them may end it */
+	if (refusal->has_event && !qp->dc)
 		weft_qp_event(qp, refusal->event);
-	if (refusal->fatal)
+	if (refusal->fatal && !qp->dc)
 		weft_qp_set_error(qp);
 	if (refusal->reply == WEFT_REPLY_RNR)
 		weft_stats_inc(qp, WEFT_STAT_RNR_NAKS_SENT);

@@ -41,7 +41,7 @@ struct weft_request {
 	 * not valid
 	 */
 	const void		*grh;
-	u32			src_qpn;
+	u32			src_qpn;	/* UD; DC, also without @grh */
 	/* the checksums of IP and TCP or UDP have been verified */
 	bool			ip_csum_ok;
 	bool			has_grh;		/* @grh is a global route header */

@@ -30,6 +30,8 @@
 #define RETRY_REPAIR_NS		(2 * WEFT_EARLY_GAP_US * NSEC_PER_USEC)
 /* The time to wait for a probe doubles as often. */
 #define RETRY_MAX_BACKOFF	8
+/* How often the local link looks whether a busy peer is free. */
+#define RETRY_BUSY_NS		NSEC_PER_MSEC
 /* A timer that has found answers runs for that long, because many QPs may be busy. */
 #define RETRY_LOOK_NS		(8 * NSEC_PER_MSEC)
 
@@ -346,6 +348,20 @@ void weft_retry_rnr(struct weft_qp *qp, u8 timer)
 	hrtimer_start(&retry->timer, ns_to_ktime(weft_rules_rnr_ns(timer)), HRTIMER_MODE_REL_SOFT);
 }
 WEFT_EXPORT_FOR_TEST(weft_retry_rnr);
+
+/*
+ * The peer is in the middle of a message of somebody else, who waits for pages: try again soon.
+ * That is no retry.
+ */
+void weft_retry_busy(struct weft_qp *qp)
+{
+	struct weft_retry *retry = &qp->send.retry;
+
+	if (retry->rnr_wait)
+		return;
+	retry->rnr_wait = true;
+	hrtimer_start(&retry->timer, ns_to_ktime(RETRY_BUSY_NS), HRTIMER_MODE_REL_SOFT);
+}
 
 /* The timer has expired. */
 void weft_retry_timeout(struct weft_qp *qp)

@@ -27,6 +27,7 @@ bool weft_retry_missing(struct weft_qp *qp);
 bool weft_retry_map(struct weft_qp *qp, const struct weft_map *map);
 void weft_retry_repair(struct weft_qp *qp);
 void weft_retry_rnr(struct weft_qp *qp, u8 timer);
+void weft_retry_busy(struct weft_qp *qp);
 void weft_retry_timeout(struct weft_qp *qp);
 
 #endif /* WEFT_ENGINE_RETRY_H */

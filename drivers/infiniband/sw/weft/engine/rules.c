@@ -4,6 +4,7 @@
 
 #include <linux/time64.h>
 
+#include "object/dc.h"
 #include "wire/aeth.h"
 
 /* The services differ in whether the requester can be told. */
@@ -143,6 +144,8 @@ enum weft_service weft_rules_service(enum ib_qp_type type)
 	case IB_QPT_RC:
 	case IB_QPT_XRC_INI:
 	case IB_QPT_XRC_TGT:
+	case WEFT_QPT_DCI:
+	case WEFT_QPT_DCT:
 		return WEFT_SERVICE_RC;
 	case IB_QPT_UC:
 		return WEFT_SERVICE_UC;

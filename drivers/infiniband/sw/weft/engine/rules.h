@@ -15,7 +15,7 @@
 
 /* Transport services that differ in their error rules. */
 enum weft_service {
-	WEFT_SERVICE_RC,	/* reliable, also XRC: the requester is told */
+	WEFT_SERVICE_RC,	/* reliable, also XRC and DC: the requester is told */
 	WEFT_SERVICE_UC,	/* a broken message is dropped */
 	WEFT_SERVICE_UD,	/* a broken datagram is dropped */
 	WEFT_SERVICES

@@ -61,6 +61,9 @@ static bool rx_service_matches(const struct weft_qp *qp, u8 opcode)
 	const struct weft_opcode *op = weft_opcode(opcode);
 	bool response;
 
+	/* DC is for the local link only */
+	if (unlikely(qp->dc))
+		return false;
 	if (unlikely(opcode == WEFT_OPCODE_CNP))
 		return !weft_qp_is_ud(qp) && qp->type != IB_QPT_XRC_TGT;
 	if (op->transport != qp->transport)

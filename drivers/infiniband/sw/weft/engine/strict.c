@@ -109,7 +109,7 @@ static enum weft_fault strict_destination(struct weft_qp *qp, const struct weft_
 	struct weft_qp *peer;
 	struct weft_av av;
 
-	if (slot->op->flags & WEFT_OPF_LOCAL)
+	if (slot->op->flags & WEFT_OPF_LOCAL || qp->dc)
 		return WEFT_FAULT_NONE;
 	if (weft_qp_is_ud(qp) && (!weft_ah_lookup(qp->dev, sqe->ud.ah_id, qp->pd, &av) ||
 				  av.multicast || !weft_av_target(&av) || qpn < WEFT_MIN_QPN))
@@ -158,8 +158,8 @@ bool weft_strict_request(struct weft_qp *qp, struct weft_slot *slot)
 	    slot->op->flags & WEFT_OPF_FETCH || !strict_sum(qp, slot, &slot->sum))
 		return false;
 	slot->sum_of = READ_ONCE(qp->dev->strict.generation);
-	if (weft_qp_is_ud(qp))
-		weft_ah_hold(qp, sqe->ud.ah_id);
+	if (weft_qp_is_ud(qp) || qp->dc)
+		weft_ah_hold(qp, qp->dc ? sqe->dc.to.ah_id : sqe->ud.ah_id);
 	weft_pace_delay(&qp->send, WEFT_STRICT_HOLD_NS);
 	return true;
 }

@@ -22,6 +22,7 @@
 #include "engine/retry.h"
 #include "fabric/fabric.h"
 #include "fabric/notice.h"
+#include "link/dc.h"
 #include "link/monitor_local.h"
 #include "link/steer.h"
 #include "object/ah.h"
@@ -291,28 +292,41 @@ static __always_inline bool local_partition(const struct weft_qp *qp, struct wef
 }
 
 /*
+ * Does @peer have the destination address? Several devices on one net device have the same
+ * addresses, and av->target is only one of them.
+ */
+static bool local_has_address(const struct weft_av *av, const struct weft_qp *peer)
+{
+	return peer->dev_id == av->target ||
+	       weft_dev_has_gid(peer->dev_id, av->net, &av->dgid, av->ifindex);
+}
+
+/*
  * May the message be delivered: can the peer receive, and are the two QPs connected with each
- * other, by number and by address? The peer's receive turn is owned.
+ * other, by number and by address? A DC target is connected with nobody. The peer's receive turn is
+ * owned.
  */
 static __always_inline enum weft_path_verdict local_connected(struct weft_qp *qp,
 							      struct weft_qp *peer)
 {
 	if (unlikely(!weft_qp_can_receive(peer) || !weft_dev_port_active(peer->dev) ||
-		     peer->dest_qpn != qp->qpn || !local_partition(qp, peer)))
+		     (peer->dest_qpn != qp->qpn && !qp->dc) || !local_partition(qp, peer)))
 		return WEFT_PATH_NO;
+	if (unlikely(qp->dc))
+		return local_has_address(&qp->av, peer) ? WEFT_PATH_YES : WEFT_PATH_NO;
 	return weft_migration_meeting(qp, peer);
 }
 
 /*
  * A reliable message must have the expected PSN. A message of UC sets it: UC resynchronises at the
- * first packet of a message (IBA 9.8.3).
+ * first packet of a message (IBA 9.8.3). A DC target has messages of many initiators.
  */
 static __always_inline bool local_psn_expected(const struct weft_qp *qp, struct weft_qp *peer,
 					       const struct weft_slot *slot)
 {
 	if (qp->type == IB_QPT_UC)
 		peer->recv.psn = slot->first_psn;
-	return peer->recv.psn == slot->first_psn;
+	return peer->recv.psn == slot->first_psn || qp->dc;
 }
 
 static struct weft_qp *local_peer(struct weft_qp *qp)
@@ -419,6 +433,29 @@ static noinline enum weft_verdict local_lost(struct weft_qp *qp, struct weft_slo
 }
 
 /*
+ * local_deliver() to a DC target. A wrong key is answered like a key that may not access the
+ * memory.
+ */
+static noinline enum weft_verdict
+local_deliver_dc(struct weft_qp *dci, struct weft_qp *dct, struct weft_slot *slot,
+		 struct weft_request *req, struct local_answer *answer, bool show)
+{
+	struct weft_result result = weft_dc_enter(dci, dct, slot, req);
+	enum weft_verdict verdict;
+
+	if (result.verdict == WEFT_FAILED) {
+		answer->refusal = weft_rules_refusal(result.fault, WEFT_SERVICE_RC);
+		if (show)
+			local_show_refused(dci, dct, slot);
+	}
+	if (result.verdict)
+		return result.verdict;
+	verdict = local_deliver(dci, dct, slot, req, answer, show);
+	weft_dc_leave(dci, dct, verdict);
+	return verdict;
+}
+
+/*
  * Check and execute a message. The receive turn of @peer is owned. Return: as weft_link.execute; or
  * WEFT_DROP: the peer does not answer; WEFT_FAILED: with @answer.
  */
@@ -441,7 +478,10 @@ static __always_inline enum weft_verdict local_meet(struct weft_qp *qp, struct w
 	if (unlikely(!local_psn_expected(qp, peer, slot)))
 		return WEFT_DROP;
 	local_request(slot, &req);
-	verdict = local_deliver(qp, peer, slot, &req, answer, show);
+	if (unlikely(qp->dc))
+		verdict = local_deliver_dc(qp, peer, slot, &req, answer, show);
+	else
+		verdict = local_deliver(qp, peer, slot, &req, answer, show);
 	weft_message_leave(peer);
 	if (likely(verdict == WEFT_DONE)) {
 		peer->recv.psn = weft_slot_end(slot);
@@ -481,6 +521,8 @@ static enum weft_verdict local_execute(struct weft_qp *qp, struct weft_slot *slo
 	/* the request before it waits for its ack timeout */
 	if (unlikely(inflight->cur != inflight->head))
 		return WEFT_LATER;
+	if (unlikely(qp->dc) && !weft_dc_begin(qp, slot))
+		return WEFT_DONE;
 	result = weft_gather(qp, &qp->send.odp, slot, slot->done, WEFT_ODP_CHUNK);
 	if (unlikely(result.verdict == WEFT_FAILED)) {
 		weft_inflight_fault(qp, result.fault);
@@ -718,16 +760,6 @@ static void local_multicast(struct weft_qp *qp, struct weft_datagram *dgram)
 		put_net(net);
 }
 
-/*
- * Does @peer have the destination address? Several devices on one net device have the same
- * addresses, and av->target is only one of them.
- */
-static bool local_ud_reaches(const struct weft_av *av, const struct weft_qp *peer)
-{
-	return peer->dev_id == av->target ||
-	       weft_dev_has_gid(peer->dev_id, av->net, &av->dgid, av->ifindex);
-}
-
 static struct weft_qp *local_ud_peer(const struct weft_av *av, u32 qpn)
 {
 	struct weft_qp *peer;
@@ -735,7 +767,7 @@ static struct weft_qp *local_ud_peer(const struct weft_av *av, u32 qpn)
 	peer = qpn == 1 ? weft_qp_get_special(av->target, qpn) : weft_qp_get(qpn);
 	if (!peer)
 		return NULL;
-	if (weft_qp_is_ud(peer) && weft_qp_can_receive(peer) && local_ud_reaches(av, peer))
+	if (weft_qp_is_ud(peer) && weft_qp_can_receive(peer) && local_has_address(av, peer))
 		return peer;
 	weft_qp_put(peer);
 	return NULL;

@@ -210,14 +210,14 @@ static void local_reply(struct local_run *run, struct weft_qp *peer, u8 operatio
 {
 	run->batch = (struct weft_tx_batch){
 		.qp = peer,
-		.av = &peer->av,
+		.av = peer->dc ? &peer->dc->path : &peer->av,
 		.num = 1,
 		.mtu = peer->mtu,
 		.hdr = {
 			.opcode = WEFT_OPCODE(peer->transport, operation),
 			.migreq = weft_qp_has_migrated(peer),
 			.pkey = weft_qp_pkey(peer),
-			.dqpn = peer->dest_qpn,
+			.dqpn = peer->dc ? peer->dc->initiator : peer->dest_qpn,
 			.psn = psn,
 			.aeth.syndrome = syndrome,
 			.aeth.msn = peer->recv.msn,

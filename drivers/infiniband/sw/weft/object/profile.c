@@ -115,7 +115,7 @@ static bool profile_allows(enum weft_profile_item item, u32 most, u64 value)
 	if (!most)
 		return true;
 	if (item == WEFT_PROFILE_TYPE)
-		return most & BIT_ULL(value);
+		return value < BITS_PER_LONG_LONG && most & BIT_ULL(value);
 	return most == WEFT_PROFILE_NONE ? !value : value <= most;
 }
 

@@ -30,6 +30,7 @@ void weft_qp_free(struct weft_qp *qp)
 	weft_backlog_purge(&qp->send.packets);
 	weft_backlog_purge(&qp->recv.packets);
 	weft_rss_free(qp->rss);
+	kfree(qp->dc);
 	kfree(qp->recv.tagged);
 	kfree(qp->cntrs);
 	put_pid(qp->maker.pid);

@@ -9,6 +9,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "object/av.h"
+#include "object/dc.h"
 #include "object/dev.h"
 #include "object/event.h"
 #include "object/hca.h"
@@ -33,9 +34,10 @@ struct weft_qp {
 	refcount_t		refs;		/* of the owner, lookups, and queued work items */
 	u32			qpn;
 	u32			src_qpn;	/* UD: source QPN of its datagrams, usually @qpn */
-	enum ib_qp_type		type;
-	enum ib_qp_type		peer_type;	/* XRC: TGT for INI; otherwise the same as @type */
-	/* UD also for SMI and GSI, which are QP 0 and 1; RAW_PACKET: none */
+	enum ib_qp_type		type;		/* DC: WEFT_QPT_DCI or WEFT_QPT_DCT */
+	/* XRC: TGT for INI; DC: DCT for DCI; otherwise the same as @type */
+	enum ib_qp_type		peer_type;
+	/* UD also for SMI and GSI, which are QP 0 and 1; RC also for DC; RAW_PACKET: none */
 	enum weft_transport	transport;
 	/*
 	 * enum ib_qp_state, read without a lock. Written by modify_qp with both turns
@@ -68,13 +70,15 @@ struct weft_qp {
 	/* completion counters, or NULL; written once, in RESET or INIT, under @modify_lock */
 	struct weft_comp_cntrs	*cntrs;
 	struct weft_rss		*rss;		/* RSS QP, else NULL */
+	struct weft_dc		*dc;		/* DC QP, else NULL */
 	/* may ring this QP; NULL: kernel QP, or XRC target (which belongs to no process) */
 	struct weft_doorbell	*doorbell;
 
 	/* written with both turns stopped */
 	struct weft_stats __percpu *stats;	/* counters of @dev, or of an rdma_counter */
 	const struct weft_link	*link;		/* connected; a UD QP chooses one per address */
-	struct weft_av		av;		/* connected: path to the peer; see @migration */
+	/* connected: path to the peer; see @migration, and for DC struct weft_dc */
+	struct weft_av		av;
 	u32			dest_qpn;	/* connected */
 	u32			qkey;		/* UD */
 	u16			pkey_index;

@@ -197,7 +197,7 @@ static struct weft_alloc_ucontext_resp ucontext_resp(const struct ib_ucontext *i
 		.comp_mask = (COMPAT_PLACEMENT_CAPS ? WEFT_UCONTEXT_PLACEMENT : 0) |
 			     (to_weft_dev(ibuc->device)->hca ? WEFT_UCONTEXT_IP_CSUM : 0) |
 			     WEFT_UCONTEXT_NULL_KEY | WEFT_UCONTEXT_MKEY | WEFT_UCONTEXT_POSTING |
-			     WEFT_UCONTEXT_PACKET_CREDITS |
+			     WEFT_UCONTEXT_PACKET_CREDITS | WEFT_UCONTEXT_DC |
 			     (COMPAT_SIGNATURES ? WEFT_UCONTEXT_SIGNATURES : 0),
 		.doorbell_fd = new->fd,
 		.max_inline = WEFT_MAX_INLINE,

@@ -31,6 +31,7 @@
 #include "pause.h"
 #include "ring/pages.h"
 #include "ring/page_cache.h"
+#include "verbs/dc.h"
 #include "verbs/flow.h"
 #include "verbs/qp_state.h"
 #include "verbs/rss.h"
@@ -133,6 +134,10 @@ static int qp_check_type(const struct weft_dev *dev, const struct ib_qp_init_att
 		fallthrough;
 	case IB_QPT_XRC_TGT:
 		return qp_check_flags(dev, init, 0);
+	case WEFT_QPT_DCI:
+		return weft_dc_check(dev, init) ?: qp_check_flags(dev, init, QP_HINTS);
+	case WEFT_QPT_DCT:
+		return weft_dc_check(dev, init);
 	case IB_QPT_SMI:
 		if (!dev->hca)
 			return weft_refuse(&dev->ibdev, -EOPNOTSUPP,
@@ -161,11 +166,21 @@ static int qp_check_source(struct weft_dev *dev, const struct ib_qp_init_attr *i
 	return weft_check_max(&dev->ibdev, "create QP", "source_qpn", init->source_qpn, 0xffffff);
 }
 
+static bool qp_is_initiator(enum ib_qp_type type)
+{
+	return type == IB_QPT_XRC_INI || type == WEFT_QPT_DCI;
+}
+
+static bool qp_is_target(enum ib_qp_type type)
+{
+	return type == IB_QPT_XRC_TGT || type == WEFT_QPT_DCT;
+}
+
 /* The receive capabilities of a QP without a receive queue are ignored. */
 static bool qp_has_rq(const struct ib_qp_init_attr *init)
 {
-	return !init->srq && !init->rwq_ind_tbl && init->qp_type != IB_QPT_XRC_INI &&
-	       init->qp_type != IB_QPT_XRC_TGT;
+	return !init->srq && !init->rwq_ind_tbl && !qp_is_initiator(init->qp_type) &&
+	       !qp_is_target(init->qp_type);
 }
 
 static bool qp_has_tags(const struct ib_qp_init_attr *init)
@@ -196,9 +211,9 @@ static int qp_check_objects(const struct weft_dev *dev, const struct ib_qp_init_
 		absent = init->xrcd ? NULL : "xrcd";
 	else if (init->rwq_ind_tbl)
 		absent = NULL;
-	else if (!init->send_cq)
+	else if (!init->send_cq && init->qp_type != WEFT_QPT_DCT)
 		absent = "send_cq";
-	else if (!init->recv_cq && init->qp_type != IB_QPT_XRC_INI)
+	else if (!init->recv_cq && !qp_is_initiator(init->qp_type))
 		absent = "recv_cq";
 	return absent ? weft_refuse(&dev->ibdev, -EINVAL, "create QP: %s has no %s",
 				    weft_qp_type_name(init->qp_type), absent) : 0;
@@ -214,7 +229,7 @@ static int qp_check_cap(const struct weft_dev *dev, const struct ib_qp_init_attr
 	const struct ib_qp_cap *cap = &init->cap;
 	int ret;
 
-	if (init->qp_type == IB_QPT_XRC_TGT)
+	if (qp_is_target(init->qp_type))
 		return 0;
 	ret = qp_check_max(dev, "max_send_wr", cap->max_send_wr, WEFT_MAX_QP_WR) ?:
 	      qp_check_max(dev, "max_send_sge", cap->max_send_sge, WEFT_MAX_SGE) ?:
@@ -244,11 +259,16 @@ static u32 qp_flags(enum ib_qp_type type)
  * form.
  */
 static int qp_read_request(const struct weft_dev *dev, struct ib_qp_init_attr *init,
-			   struct ib_udata *udata, struct weft_create_qp_req *req)
+			   struct ib_udata *udata, const struct weft_create_dc_req *dc,
+			   struct weft_create_qp_req *req)
 {
 	int ret;
 
 	memset(req, 0, sizeof(*req));
+	if (dc) {
+		req->cookie = dc->cookie;
+		return 0;
+	}
 	/* an RSS QP has a request of its own */
 	if (!udata || init->rwq_ind_tbl)
 		return 0;
@@ -280,7 +300,7 @@ static u32 qp_lso_headroom(u32 create_flags)
 /* @rxe: see weft_udata_rxe() */
 static u32 qp_sq_stride(const struct ib_qp_init_attr *init, bool rxe)
 {
-	if (init->qp_type == IB_QPT_XRC_TGT)
+	if (qp_is_target(init->qp_type))
 		return weft_sq_stride(false, 1, 0);
 	return weft_sq_stride(rxe, max(init->cap.max_send_sge, 1U), init->cap.max_inline_data) +
 	       qp_lso_headroom(init->create_flags);
@@ -292,12 +312,12 @@ static u32 qp_rq_stride(const struct ib_qp_init_attr *init, bool rxe)
 }
 
 /*
- * An XRC target or RSS QP has a send queue to which nobody posts, so that no code needs to test for
+ * An XRC or DC target or RSS QP has a send queue to which nobody posts, so that no code needs to test for
  * a missing one. A QP whose SRQ has tags posts to its own.
  */
 static bool qp_has_hidden_sq(const struct weft_qp *qp)
 {
-	return qp->type == IB_QPT_XRC_TGT || qp->rss || qp->recv.tagged;
+	return qp_is_target(qp->type) || qp->rss || qp->recv.tagged;
 }
 
 /* Reports the real capabilities: the room in the strides, which is at least what was requested. */
@@ -409,6 +429,8 @@ static enum weft_transport qp_transport(enum ib_qp_type type)
 {
 	switch (type) {
 	case IB_QPT_RC:
+	case WEFT_QPT_DCI:
+	case WEFT_QPT_DCT:
 		return WEFT_TRANSPORT_RC;
 	case IB_QPT_UC:
 		return WEFT_TRANSPORT_UC;
@@ -434,7 +456,7 @@ static void qp_set_owner(struct weft_qp *qp, const struct ib_qp_init_attr *init,
 		qp->send_cq = to_weft_cq(init->send_cq);
 	if (init->recv_cq)
 		qp->recv.cq = to_weft_cq(init->recv_cq);
-	if (init->srq && init->qp_type != IB_QPT_XRC_INI)
+	if (init->srq && !qp_is_initiator(init->qp_type))
 		qp->recv.srq = to_weft_srq(init->srq);
 	/* with tags, the SRQ has the CQ of all receives, and what is sent completes a receive */
 	if (qp_has_tags(init)) {
@@ -509,7 +531,8 @@ static struct weft_qp *qp_alloc(struct ib_qp *ibqp, const struct ib_qp_init_attr
 	}
 	refcount_set(&qp->refs, 1);
 	qp->type = init->qp_type;
-	qp->peer_type = qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT : qp->type;
+	qp->peer_type = qp->type == IB_QPT_XRC_INI ? IB_QPT_XRC_TGT :
+			qp->type == WEFT_QPT_DCI ? WEFT_QPT_DCT : qp->type;
 	qp->transport = qp_transport(init->qp_type);
 	qp->state = IB_QPS_RESET;
 	/* the core passes no udata for an XRC target, although a process creates it */
@@ -593,8 +616,9 @@ static void qp_unpublish(struct weft_qp *qp)
 		RCU_INIT_POINTER(qp->dev->special[special], NULL);
 }
 
-int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
-		   struct ib_udata *udata)
+/* @dc: the request for a DC QP, else NULL */
+static int qp_create(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata,
+		     const struct weft_create_dc_req *dc)
 {
 	struct weft_dev *dev = to_weft_dev(ibqp->device);
 	struct weft_create_qp_resp resp = {};
@@ -602,10 +626,9 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	struct weft_qp *qp;
 	int ret;
 
-	ret = weft_inject_verb(ibqp->device, WEFT_VERB_CREATE_QP) ?:
-	      qp_check_type(dev, init, udata) ?: qp_check_source(dev, init, udata) ?:
+	ret = qp_check_type(dev, init, udata) ?: qp_check_source(dev, init, udata) ?:
 	      qp_check_objects(dev, init) ?: qp_check_tags(dev, init) ?: qp_check_cap(dev, init) ?:
-	      qp_read_request(dev, init, udata, &req) ?:
+	      qp_read_request(dev, init, udata, dc, &req) ?:
 	      (weft_strict_is_on() && udata ? weft_profile_check_qp(dev, init) : 0) ?:
 	      weft_count_take(&dev->num_qp, WEFT_MAX_QP);
 	if (ret)
@@ -620,6 +643,10 @@ int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init,
 	qp->flags = req.flags;
 	qp->send.pipelines = req.flags & WEFT_QP_SIG_PIPELINING;
 	ret = init->rwq_ind_tbl ? weft_rss_read(qp, init, udata) : 0;
+	if (dc) {
+		qp->dc = weft_dc_alloc(dc);
+		ret = qp->dc ? 0 : -ENOMEM;
+	}
 	if (!ret && weft_inject_no_memory(dev, NULL, WEFT_ALLOC_RING))
 		ret = -ENOMEM;
 	if (!ret)
@@ -654,11 +681,33 @@ err_destroy_rings:
 	qp_destroy_rings(qp);
 err_free_qp:
 	weft_rss_free(qp->rss);
+	kfree(qp->dc);
 	kfree(qp->recv.tagged);
 	put_pid(qp->maker.pid);
 	kfree(qp);
 err_uncount:
 	weft_count_give(&dev->num_qp);
+	return ret;
+}
+
+int weft_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *init, struct ib_udata *udata)
+{
+	struct weft_create_dc_req dc;
+	struct ib_qp_init_attr copy;
+	int ret = weft_inject_verb(ibqp->device, WEFT_VERB_CREATE_QP);
+
+	if (ret)
+		return ret;
+	if (init->qp_type > IB_QPT_DRIVER)
+		return weft_refuse(ibqp->device, -EOPNOTSUPP,
+				   "create QP: qp_type %u is not supported", init->qp_type);
+	if (init->qp_type != IB_QPT_DRIVER)
+		return qp_create(ibqp, init, udata, NULL);
+	/* the type that DC has here is not for the core */
+	copy = *init;
+	ret = weft_dc_read(to_weft_dev(ibqp->device), &copy, udata, &dc) ?:
+	      qp_create(ibqp, &copy, udata, &dc);
+	init->cap = copy.cap;
 	return ret;
 }
 WEFT_EXPORT_FOR_TEST(weft_create_qp);
@@ -678,7 +727,8 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	attr->cap = qp->cap;
 	attr->sq_draining = attr->qp_state == IB_QPS_SQD && weft_send_is_busy(&qp->send);
 	if (!weft_qp_is_ud(qp) && !weft_qp_is_raw(qp))
-		weft_av_to_attr(&qp->av, &attr->ah_attr);
+		weft_av_to_attr(qp->type == WEFT_QPT_DCI ? &qp->dc->path : &qp->av,
+				&attr->ah_attr);
 	weft_migration_query(qp, attr);
 	*init = (struct ib_qp_init_attr){
 		.event_handler = ibqp->event_handler,
@@ -688,7 +738,7 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		.srq = ibqp->srq,
 		.cap = qp->cap,
 		.sq_sig_type = qp->sig_all ? IB_SIGNAL_ALL_WR : IB_SIGNAL_REQ_WR,
-		.qp_type = qp->type,
+		.qp_type = qp->dc ? IB_QPT_DRIVER : qp->type,
 		.create_flags = qp->create_flags,
 		.source_qpn = qp->create_flags & IB_QP_CREATE_SOURCE_QPN ? qp->src_qpn : 0,
 	};

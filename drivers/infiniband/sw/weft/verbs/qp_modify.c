@@ -26,6 +26,7 @@
 #include "object/qp.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
+#include "verbs/dc.h"
 #include "verbs/qp_resize.h"
 #include "verbs/qp_state.h"
 #include "trace.h"
@@ -184,8 +185,11 @@ static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int ma
 	enum ib_qp_state to = mask & IB_QP_STATE ? attr->qp_state : from;
 	int ret;
 
-	/* an empty mask is allowed in any state (ibv_modify_qp(3)) */
-	if (!mask)
+	/* an empty mask is allowed in any state (ibv_modify_qp(3)), except for DC */
+	if (!mask && !qp->dc)
+		return 0;
+	/* the device ends a QP in any state */
+	if (to == IB_QPS_ERR && qp->fault == WEFT_FAULT_REMOVED)
 		return 0;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from)
 		return modify_refuse(qp, -EINVAL, "cur_qp_state is %s, but the QP is in %s",
@@ -270,8 +274,12 @@ static void commit_attr(struct ib_qp_attr *to, const struct ib_qp_attr *from, in
 /* The send queue is drained, so no request on the old path waits for a response. */
 static void commit_path(struct weft_qp *qp, const struct weft_av *av)
 {
+	if (qp->type == WEFT_QPT_DCI) {
+		qp->dc->path = *av;
+		return;
+	}
 	qp->av = *av;
-	qp->link = av->local ? &weft_link_local : qp->dev->wire;
+	qp->link = av->local || qp->dc ? &weft_link_local : qp->dev->wire;
 	weft_path_forget(qp);
 	qp->dev->wire->forget(&qp->recv.tx);
 	weft_inflight_reset(qp);
@@ -306,6 +314,8 @@ static void qp_reset(struct weft_qp *qp)
 	qp->access = 0;
 	qp->qkey = 0;
 	qp->pkey_index = 0;
+	if (qp->dc)
+		weft_dc_reset(qp->dc);
 }
 
 static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
@@ -320,6 +330,9 @@ static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
 	case IB_QPS_RTR:
 		if (weft_qp_is_ud(qp) || weft_qp_is_raw(qp))
 			qp->mtu = ib_mtu_enum_to_int(port_datagram_mtu(qp->dev));
+		/* modify_qp has no such attribute of a DC target */
+		if (qp->type == WEFT_QPT_DCT)
+			qp->recv.max_dest_rd_atomic = WEFT_MAX_RD_ATOMIC;
 		break;
 	case IB_QPS_SQD:
 		/* a QP that is in SQD already waits for the event of its transition into SQD */
@@ -518,7 +531,7 @@ static int modify_prepare(struct weft_qp *qp, const struct ib_qp_attr *attr, int
 			return modify_refuse(qp, ret, "invalid ah_attr");
 		if (change->av.ib)
 			weft_av_find_peer(&change->av, qp->dev);
-		packets |= !change->av.local;
+		packets |= !change->av.local && !qp->dc;
 	}
 	if (mask & IB_QP_ALT_PATH) {
 		ret = weft_av_init(&change->alternate, qp->dev, &attr->alt_ah_attr);

@@ -26,6 +26,8 @@ static int resize_check(const struct weft_qp *qp, const struct ib_qp_cap *cap)
 
 	if (qp->type == IB_QPT_XRC_TGT)
 		return resize_refuse(qp, "XRC_TGT has no queues");
+	if (qp->dc)
+		return resize_refuse(qp, "the queue of a DC QP stays as it is");
 	if (qp->recv.tagged && cap->max_send_wr)
 		return resize_refuse(qp, "the send queue belongs to the SRQ with tags");
 	ret = resize_check_max(qp, "max_send_wr", cap->max_send_wr, WEFT_MAX_QP_WR) ?:

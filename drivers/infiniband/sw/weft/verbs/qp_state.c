@@ -4,15 +4,19 @@
 
 #include <linux/kernel.h>
 
-enum qp_service { RC, UC, UD, GSI, INI, TGT, RAW, SERVICES };
+#include "object/dc.h"
+
+enum qp_service { RC, UC, UD, GSI, INI, TGT, RAW, DCI, DCT, SERVICES };
 
 struct qp_transition {
 	enum ib_qp_state	from;
 	enum ib_qp_state	to;
 	u32			required[SERVICES];
 	u32			optional[SERVICES];
-	/* optional for each service but TGT and RAW */
+	/* optional for each service but TGT, RAW, DCI and DCT */
 	u32			any;
+	/* bit per service that does not have the transition */
+	u32			absent;
 };
 
 #define ACCESS		IB_QP_ACCESS_FLAGS
@@ -43,6 +47,11 @@ struct qp_transition {
 #define DRAINED_TGT	(PORT | IB_QP_AV | IB_QP_TIMEOUT | IB_QP_MAX_DEST_RD_ATOMIC | \
 			 ALT | ACCESS | PKEY | RNR | MIG)
 
+#define NO_DC		(BIT(DCI) | BIT(DCT))
+
+/*
+ * DC is not in IBA. Its columns are those of mlx5, which has it, too; see also qp_dc_may_end().
+ */
 static const struct qp_transition qp_transitions[] = {
 	{
 		IB_QPS_RESET, IB_QPS_INIT,
@@ -51,6 +60,7 @@ static const struct qp_transition qp_transitions[] = {
 			[UD] = PKEY | PORT | QKEY, [GSI] = PKEY | QKEY,
 			[INI] = PKEY | PORT | ACCESS, [TGT] = PKEY | PORT | ACCESS,
 			[RAW] = PORT,
+			[DCI] = PKEY | PORT, [DCT] = PKEY | PORT | ACCESS,
 		},
 	}, {
 		IB_QPS_INIT, IB_QPS_INIT,
@@ -58,18 +68,22 @@ static const struct qp_transition qp_transitions[] = {
 			[RC] = PKEY | PORT | ACCESS, [UC] = PKEY | PORT | ACCESS,
 			[UD] = PKEY | PORT | QKEY, [GSI] = PKEY | QKEY,
 			[INI] = PKEY | PORT | ACCESS, [TGT] = PKEY | PORT | ACCESS,
+			[DCI] = PKEY | PORT,
 		},
 		.any = CAP,
+		.absent = BIT(DCT),
 	}, {
 		IB_QPS_INIT, IB_QPS_RTR,
 		.required = {
 			[RC] = CONNECT_RC, [UC] = CONNECT_UC,
 			[INI] = CONNECT_UC, [TGT] = CONNECT_RC,
+			[DCI] = IB_QP_PATH_MTU, [DCT] = IB_QP_PATH_MTU | IB_QP_AV | RNR,
 		},
 		.optional = {
 			[RC] = ALT | ACCESS | PKEY, [UC] = ALT | ACCESS | PKEY,
 			[UD] = PKEY | QKEY, [GSI] = PKEY | QKEY,
 			[INI] = ALT | ACCESS | PKEY, [TGT] = ALT | ACCESS | PKEY,
+			[DCI] = PKEY | IB_QP_AV,
 		},
 		.any = CAP | RATE,
 	}, {
@@ -78,23 +92,26 @@ static const struct qp_transition qp_transitions[] = {
 			[RC] = SEND_RC, [UC] = IB_QP_SQ_PSN,
 			[UD] = IB_QP_SQ_PSN, [GSI] = IB_QP_SQ_PSN,
 			[INI] = SEND_RC, [TGT] = SEND_TGT,
+			[DCI] = SEND_RC,
 		},
 		.optional = {
 			[RC] = LIVE_RC, [UC] = LIVE_UC,
 			[UD] = LIVE_UD, [GSI] = LIVE_UD,
 			[INI] = LIVE_UC, [TGT] = LIVE_RC,
-			[RAW] = RATE,
+			[RAW] = RATE, [DCI] = RNR,
 		},
 		.any = CAP | RATE,
+		.absent = BIT(DCT),
 	}, {
 		IB_QPS_RTS, IB_QPS_RTS,
 		.optional = {
 			[RC] = LIVE_RC, [UC] = LIVE_UC,
 			[UD] = LIVE_UD, [GSI] = LIVE_UD,
 			[INI] = LIVE_UC, [TGT] = LIVE_RC,
-			[RAW] = RATE,
+			[RAW] = RATE, [DCI] = RNR,
 		},
 		.any = CAP | RATE,
+		.absent = BIT(DCT),
 	}, {
 		IB_QPS_RTS, IB_QPS_SQD,
 		.optional = {
@@ -105,6 +122,7 @@ static const struct qp_transition qp_transitions[] = {
 			[INI] = IB_QP_EN_SQD_ASYNC_NOTIFY,
 			[TGT] = IB_QP_EN_SQD_ASYNC_NOTIFY,
 		},
+		.absent = NO_DC,
 	}, {
 		IB_QPS_SQD, IB_QPS_SQD,
 		.optional = {
@@ -113,6 +131,7 @@ static const struct qp_transition qp_transitions[] = {
 			[INI] = DRAINED_INI, [TGT] = DRAINED_TGT,
 		},
 		.any = CAP,
+		.absent = NO_DC,
 	}, {
 		IB_QPS_SQD, IB_QPS_RTS,
 		.optional = {
@@ -121,12 +140,14 @@ static const struct qp_transition qp_transitions[] = {
 			[INI] = LIVE_UC, [TGT] = LIVE_RC,
 		},
 		.any = CAP,
+		.absent = NO_DC,
 	}, {
 		IB_QPS_SQE, IB_QPS_RTS,
 		.optional = {
 			[UC] = CUR | ACCESS, [UD] = LIVE_UD, [GSI] = LIVE_UD,
 		},
 		.any = CAP,
+		.absent = NO_DC,
 	},
 };
 
@@ -145,9 +166,19 @@ static enum qp_service qp_service(enum ib_qp_type type)
 		return TGT;
 	case IB_QPT_RAW_PACKET:
 		return RAW;
+	case WEFT_QPT_DCI:
+		return DCI;
+	case WEFT_QPT_DCT:
+		return DCT;
 	default:
 		return GSI;
 	}
+}
+
+/* May a DC QP change to RESET or ERR? A target is of no use any more, and has to be destroyed. */
+static bool qp_dc_may_end(enum qp_service service, enum ib_qp_state from, enum ib_qp_state to)
+{
+	return service == DCI && (to == IB_QPS_RESET || from != IB_QPS_RESET);
 }
 
 /*
@@ -158,14 +189,15 @@ bool weft_qp_state_attrs(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp
 			 u32 mask, u32 *missing, u32 *excess)
 {
 	enum qp_service service = qp_service(type);
+	bool dc = service == DCI || service == DCT;
 	u32 given = mask & ~IB_QP_STATE;
 	int i;
 
 	/* each state may change to RESET and to ERR, without attributes */
-	*missing = 0;
+	*missing = dc ? IB_QP_STATE & ~mask : 0;
 	*excess = given;
 	if (to == IB_QPS_RESET || to == IB_QPS_ERR)
-		return true;
+		return !dc || qp_dc_may_end(service, from, to);
 	for (i = 0; i < ARRAY_SIZE(qp_transitions); i++) {
 		const struct qp_transition *row = &qp_transitions[i];
 		u32 required = row->required[service];
@@ -173,12 +205,12 @@ bool weft_qp_state_attrs(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp
 		 * attributes of the queues: an XRC target has none, and for RAW_PACKET the table of
 		 * ibv_modify_qp(3) has no IBV_QP_CAP
 		 */
-		bool any = service != TGT && service != RAW;
+		bool any = service != TGT && service != RAW && !dc;
 		u32 optional = row->optional[service] | (any ? row->any : 0);
 
-		if (row->from != from || row->to != to)
+		if (row->from != from || row->to != to || row->absent & BIT(service))
 			continue;
-		*missing = required & ~given;
+		*missing |= required & ~given;
 		*excess = given & ~(required | optional);
 		return true;
 	}
@@ -267,6 +299,10 @@ const char *weft_qp_type_name(enum ib_qp_type type)
 		return "XRC_TGT";
 	case IB_QPT_RAW_PACKET:
 		return "RAW_PACKET";
+	case WEFT_QPT_DCI:
+		return "a DC initiator";
+	case WEFT_QPT_DCT:
+		return "a DC target";
 	default:
 		return "a special QP";
 	}
