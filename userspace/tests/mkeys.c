@@ -165,7 +165,7 @@ static void library(void)
 	CHECK(weftdv_is_supported(ctx->device));
 	SAME(weftdv_query_device(ctx, &attr), 0);
 	SAME(attr.comp_mask, WEFTDV_DEVICE_ATTR_QP | WEFTDV_DEVICE_ATTR_MKEY |
-			     WEFTDV_DEVICE_ATTR_SIG);
+			     WEFTDV_DEVICE_ATTR_SIG | WEFTDV_DEVICE_ATTR_DC);
 	SAME(attr.qp_create_flags, WEFTDV_QP_CREATE_DISABLE_SCATTER_TO_CQE |
 				   WEFTDV_QP_CREATE_ALLOW_SCATTER_TO_CQE |
 				   WEFTDV_QP_CREATE_TUNNEL_OFFLOADS |
@@ -263,7 +263,8 @@ static void qp_refused(void)
 		{ "unknown mask", IBV_QPT_RC, 1 << 4, 0, 0, EINVAL },
 		{ "DC of RC", IBV_QPT_RC, WEFTDV_QP_INIT_ATTR_MASK_DC, 0, 0, EINVAL },
 		{ "DRIVER without DC", IBV_QPT_DRIVER, 0, 0, 0, EINVAL },
-		{ "DC", IBV_QPT_DRIVER, WEFTDV_QP_INIT_ATTR_MASK_DC, 0, 0, EOPNOTSUPP },
+		{ "a DC target that sends", IBV_QPT_DRIVER, WEFTDV_QP_INIT_ATTR_MASK_DC, 0, 0,
+		  EINVAL },
 		{ "both of scatter to CQE", IBV_QPT_RC, 1, 3 << 3, 0, EINVAL },
 		{ "tunnels", IBV_QPT_RC, 1, WEFTDV_QP_CREATE_TUNNEL_OFFLOADS, 0, EOPNOTSUPP },
 		{ "UC", IBV_QPT_RC, 1, WEFTDV_QP_CREATE_TIR_ALLOW_SELF_LOOPBACK_UC, 0,

@@ -77,6 +77,14 @@ enum weftdv_device_attr_mask {
 	WEFTDV_DEVICE_ATTR_QP		= 1 << 0,	/* qp_create_flags, send_ops_flags */
 	WEFTDV_DEVICE_ATTR_MKEY		= 1 << 1,	/* mkey_create_flags, max_mkey_entries */
 	WEFTDV_DEVICE_ATTR_SIG		= 1 << 2,	/* sig_caps */
+	WEFTDV_DEVICE_ATTR_DC		= 1 << 3,	/* dc_caps */
+};
+
+struct weftdv_dc_caps {
+	uint32_t dc_types;	/* a bit for each enum weftdv_dc_type; 0: there is no DC */
+	/* of the streams of an initiator; both are 0 if there are none */
+	uint8_t max_log_num_concurent;
+	uint8_t max_log_num_errored;
 };
 
 struct weftdv_device_attr {
@@ -86,6 +94,7 @@ struct weftdv_device_attr {
 	uint32_t mkey_create_flags;	/* those of enum weftdv_mkey_init_attr_flags that work */
 	uint32_t max_mkey_entries;
 	struct weftdv_sig_caps sig_caps;	/* zeros if there are no signatures */
+	struct weftdv_dc_caps dc_caps;
 };
 
 int weftdv_query_device(struct ibv_context *context, struct weftdv_device_attr *attr);
@@ -272,6 +281,12 @@ struct weftdv_qp_ex {
 					       const struct weftdv_mr_interleaved *data);
 	void (*wr_set_mkey_sig_block)(struct weftdv_qp_ex *wqp,
 				      const struct weftdv_sig_block_attr *attr);
+	void (*wr_set_dc_addr)(struct weftdv_qp_ex *wqp, struct ibv_ah *ah,
+			       uint32_t remote_dctn, uint64_t remote_dc_key);
+	void (*wr_set_dc_addr_stream)(struct weftdv_qp_ex *wqp,
+				      struct ibv_ah *ah, uint32_t remote_dctn,
+				      uint64_t remote_dc_key,
+				      uint16_t stream_id);
 };
 
 struct weftdv_qp_ex *weftdv_qp_ex_from_ibv_qp_ex(struct ibv_qp_ex *qp);
@@ -333,6 +348,24 @@ weftdv_wr_set_mkey_sig_block(struct weftdv_qp_ex *wqp,
 			     const struct weftdv_sig_block_attr *attr)
 {
 	wqp->wr_set_mkey_sig_block(wqp, attr);
+}
+
+static inline void weftdv_wr_set_dc_addr(struct weftdv_qp_ex *wqp,
+					 struct ibv_ah *ah,
+					 uint32_t remote_dctn,
+					 uint64_t remote_dc_key)
+{
+	wqp->wr_set_dc_addr(wqp, ah, remote_dctn, remote_dc_key);
+}
+
+static inline void weftdv_wr_set_dc_addr_stream(struct weftdv_qp_ex *wqp,
+						struct ibv_ah *ah,
+						uint32_t remote_dctn,
+						uint64_t remote_dc_key,
+						uint16_t stream_id)
+{
+	wqp->wr_set_dc_addr_stream(wqp, ah, remote_dctn, remote_dc_key,
+				   stream_id);
 }
 
 #ifdef __cplusplus

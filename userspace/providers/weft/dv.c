@@ -108,13 +108,23 @@ static struct weftdv_sig_caps dv_sig_caps(struct ibv_context *context)
 	return to_weft_context(context)->signatures ? all : none;
 }
 
+static struct weftdv_dc_caps dv_dc_caps(struct ibv_context *context)
+{
+	static const struct weftdv_dc_caps all = {
+		.dc_types = 1 << WEFTDV_DCTYPE_DCT | 1 << WEFTDV_DCTYPE_DCI,
+	};
+	static const struct weftdv_dc_caps none;
+
+	return to_weft_context(context)->dc ? all : none;
+}
+
 static int dv_query_device(struct ibv_context *context,
 			   struct weftdv_device_attr *attr)
 {
 	const bool mkeys = to_weft_context(context)->mkeys;
 
 	attr->comp_mask &= WEFTDV_DEVICE_ATTR_QP | WEFTDV_DEVICE_ATTR_MKEY |
-			   WEFTDV_DEVICE_ATTR_SIG;
+			   WEFTDV_DEVICE_ATTR_SIG | WEFTDV_DEVICE_ATTR_DC;
 	if (attr->comp_mask & WEFTDV_DEVICE_ATTR_QP) {
 		attr->qp_create_flags = dv_create_flags(context);
 		attr->send_ops_flags = dv_send_ops(context);
@@ -125,6 +135,8 @@ static int dv_query_device(struct ibv_context *context,
 	}
 	if (attr->comp_mask & WEFTDV_DEVICE_ATTR_SIG)
 		attr->sig_caps = dv_sig_caps(context);
+	if (attr->comp_mask & WEFTDV_DEVICE_ATTR_DC)
+		attr->dc_caps = dv_dc_caps(context);
 	return 0;
 }
 
@@ -144,8 +156,6 @@ static int dv_check_qp(struct ibv_context *context,
 		return EINVAL;
 	if ((attr->qp_type == IBV_QPT_DRIVER) != !!(mask & dc))
 		return EINVAL;
-	if (mask & dc)
-		return EOPNOTSUPP;
 	if (mask & WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS) {
 		if ((dv_attr->create_flags & scatter) == scatter)
 			return EINVAL;
@@ -171,10 +181,15 @@ static struct ibv_qp *dv_create_qp(struct ibv_context *context,
 {
 	static const struct weftdv_qp_init_attr none;
 	const struct weftdv_qp_init_attr *dv = dv_attr ? dv_attr : &none;
+	struct weft_create_dc_req dc = {};
 	struct weft_qp_extra extra = {};
 	int ret;
 
 	ret = dv_check_qp(context, attr, dv);
+	if (!ret && attr->qp_type == IBV_QPT_DRIVER) {
+		ret = weft_dc_request(context, attr, dv, &dc);
+		extra.dc = &dc;
+	}
 	if (ret) {
 		errno = ret;
 		return NULL;
@@ -190,7 +205,7 @@ static struct weftdv_qp_ex *dv_qp_ex(struct ibv_qp_ex *qp)
 {
 	struct weft_qp *weft_qp = to_weft_qp_ex(qp);
 
-	if (weft_qp->dv_ops || weft_qp->pipelines)
+	if (weft_qp->dv_ops || weft_qp->pipelines || weft_qp->dc == WEFTDV_DCTYPE_DCI)
 		return &weft_qp->dv;
 	errno = EOPNOTSUPP;
 	return NULL;

@@ -47,7 +47,8 @@ enum {
 
 uint32_t weft_addressed_opcodes(enum ibv_qp_type type)
 {
-	return type == IBV_QPT_UD || type == IBV_QPT_XRC_SEND ?
+	return type == IBV_QPT_UD || type == IBV_QPT_XRC_SEND ||
+			       type == IBV_QPT_DRIVER ?
 	       POST_DATA_OPS | 1 << WEFT_SQE_FLUSH : 0;
 }
 

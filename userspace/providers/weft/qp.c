@@ -96,15 +96,16 @@ static void qp_copy_attr(struct ibv_qp_init_attr_ex *to,
 
 static struct weft_qp *qp_create(struct ibv_context *context,
 				 struct ibv_qp_init_attr_ex *attr,
-				 uint32_t flags)
+				 const struct weft_qp_extra *extra)
 {
 	struct uweft_create_qp_resp resp = {};
+	struct uweft_create_dc dc_cmd = {};
 	struct uweft_create_qp cmd = {};
 	struct weft_qp *qp;
 	int ret;
 
 	if (!weft_send_opcodes(context, attr->qp_type) &&
-	    attr->qp_type != IBV_QPT_XRC_RECV) {
+	    attr->qp_type != IBV_QPT_XRC_RECV && !extra->dc) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}
@@ -115,9 +116,15 @@ static struct weft_qp *qp_create(struct ibv_context *context,
 
 	cmd.drv.cookie = (uintptr_t)qp;
 	cmd.drv.max_tso_header = attr->max_tso_header;
-	cmd.drv.flags = flags;
-	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr, &cmd.ibv_cmd,
-				    sizeof(cmd), &resp.ibv_resp,
+	cmd.drv.flags = extra->flags;
+	if (extra->dc) {
+		dc_cmd.drv = *extra->dc;
+		dc_cmd.drv.cookie = (uintptr_t)qp;
+	}
+	ret = ibv_cmd_create_qp_ex2(context, &qp->vqp, attr,
+				    extra->dc ? &dc_cmd.ibv_cmd : &cmd.ibv_cmd,
+				    extra->dc ? sizeof(dc_cmd) : sizeof(cmd),
+				    &resp.ibv_resp,
 #if VERBS_PABI >= 64
 				    sizeof(resp), NULL);
 #else
@@ -150,7 +157,7 @@ struct ibv_qp *weft_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 	struct weft_qp *qp;
 
 	qp_copy_attr(&attr_ex, attr);
-	qp = qp_create(pd->context, &attr_ex, 0);
+	qp = qp_create(pd->context, &attr_ex, &(struct weft_qp_extra){});
 	if (!qp)
 		return NULL;
 
@@ -251,7 +258,10 @@ struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
 	attr_ex.qp_type = attr->qp_type;
 	if (attr->comp_mask & IBV_QP_INIT_ATTR_MAX_TSO_HEADER)
 		attr_ex.max_tso_header = attr->max_tso_header;
-	ret = qp_check_attr_ex(context, attr, qp_opcodes(context, &attr_ex));
+	/* a DC initiator has the functions of RC, but ibv_post_send() has no room for a target */
+	ret = qp_check_attr_ex(context, attr,
+			       extra->dc ? weft_send_opcodes(context, IBV_QPT_RC) :
+					   qp_opcodes(context, &attr_ex));
 	if (ret) {
 		errno = ret;
 		return NULL;
@@ -266,7 +276,7 @@ struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
 	qp_copy_attr(&attr_ex, (const struct ibv_qp_init_attr *)attr);
 	if (extra->mkey_ops && attr_ex.cap.max_send_sge < LEAST_MKEY_SGES)
 		attr_ex.cap.max_send_sge = LEAST_MKEY_SGES;
-	qp = qp_create(context, &attr_ex, extra->flags);
+	qp = qp_create(context, &attr_ex, extra);
 	if (!qp)
 		return NULL;
 
@@ -278,6 +288,8 @@ struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
 	}
 	weft_set_mkey_ops(qp, extra->mkey_ops);
 	qp->pipelines = extra->flags & WEFT_QP_SIG_PIPELINING;
+	if (extra->dc)
+		weft_set_dc_ops(qp, extra->dc);
 	return &qp->vqp.qp;
 }
 

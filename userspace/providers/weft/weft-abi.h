@@ -21,6 +21,7 @@ VERBS_DRIVER_CMD(uweft_create_qp, ibv_create_qp_ex, weft_create_qp_req);
 VERBS_DRIVER_RESP(uweft_create_qp, ib_uverbs_ex_create_qp_resp,
 		  weft_create_qp_resp);
 VERBS_DRIVER_CMD(uweft_create_rss, ibv_create_qp_ex, weft_create_rss_req);
+VERBS_DRIVER_CMD(uweft_create_dc, ibv_create_qp_ex, weft_create_dc_req);
 VERBS_DRIVER_CMD(uweft_create_wq, ibv_create_wq, weft_create_qp_req);
 VERBS_DRIVER_RESP(uweft_create_wq, ib_uverbs_ex_create_wq_resp,
 		  weft_create_qp_resp);

@@ -182,6 +182,7 @@ static void set_up_context(struct weft_context *context, int doorbell_fd,
 	context->mkeys = comp_mask & WEFT_UCONTEXT_MKEY;
 	context->signatures = comp_mask & WEFT_UCONTEXT_SIGNATURES;
 	context->packet_credits = comp_mask & WEFT_UCONTEXT_PACKET_CREDITS;
+	context->dc = comp_mask & WEFT_UCONTEXT_DC;
 }
 
 static struct verbs_context *alloc_context(struct ibv_device *device,

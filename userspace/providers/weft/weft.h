@@ -12,6 +12,7 @@
 #include "queue.h"
 #include "rdmacore/driver.h"
 
+struct weft_create_dc_req;
 struct weft_create_qp_resp;
 struct weft_td;
 
@@ -38,6 +39,8 @@ struct weft_context {
 	bool signatures;
 	/* credits of RC QPs may be packets */
 	bool packet_credits;
+	/* the device has dynamic connections */
+	bool dc;
 	/* index of comp_mask in struct verbs_qp.tail */
 	unsigned int qp_mask;
 };
@@ -106,9 +109,11 @@ struct weft_sq {
  * @rq: receive queue, without entries if the QP uses an SRQ
  * @rate_limit: the last value set, in kbit/s, as uverbs does not return it
  * @parent: parent domain in which it was created, or NULL; immutable
- * @dv: builders of mkeys, those of @dv_ops; immutable
+ * @dv: builders of mkeys, those of @dv_ops, and setters of DC; immutable
  * @dv_ops: enum weftdv_qp_create_send_ops_flags; immutable
  * @pipelines: it stops at a wrong signature; immutable
+ * @dc: enum weftdv_dc_type, 0: not a DC QP; immutable
+ * @streams: of a DC initiator, a stream may be from 0 to this one; immutable
  */
 struct weft_qp {
 	struct verbs_qp vqp;
@@ -119,6 +124,8 @@ struct weft_qp {
 	struct weftdv_qp_ex dv;
 	uint64_t dv_ops;
 	bool pipelines;
+	uint8_t dc;
+	uint16_t streams;
 };
 
 /* The receive queue of a QP that libibverbs does not know, see weft-abi.h. */
@@ -283,8 +290,8 @@ uint32_t weft_send_flags(struct ibv_context *context, enum ibv_qp_type type);
 uint64_t weft_wr_ops(struct ibv_context *context, uint32_t opcodes);
 
 /*
- * The opcodes whose work requests name their destination (UD: an address handle, XRC: an SRQ), a
- * bit per enum weft_sqe_opcode.
+ * The opcodes whose work requests name their destination (UD: an address handle, XRC: an SRQ, DC:
+ * an address handle and a target), a bit per enum weft_sqe_opcode.
  */
 uint32_t weft_addressed_opcodes(enum ibv_qp_type type);
 
@@ -440,11 +447,25 @@ struct weft_qp_extra {
 	/* enum weftdv_qp_create_send_ops_flags; the send queue has room for their lists */
 	uint64_t mkey_ops;
 	uint32_t flags;		/* enum weft_qp_flags */
+	/* the request for a DC QP, without cookie; NULL: another QP */
+	const struct weft_create_dc_req *dc;
 };
 
 struct ibv_qp *weft_create_qp_extra(struct ibv_context *context,
 				    struct ibv_qp_init_attr_ex *attr,
 				    const struct weft_qp_extra *extra);
+
+/* dc.c */
+/*
+ * Turn the attributes of a DC QP into the request for it. Returns 0, or an errno: EINVAL what makes
+ * no sense, EOPNOTSUPP what the device does not have.
+ */
+int weft_dc_request(struct ibv_context *context,
+		    const struct ibv_qp_init_attr_ex *attr,
+		    const struct weftdv_qp_init_attr *dv_attr,
+		    struct weft_create_dc_req *req);
+/* Set the functions of a DC initiator. */
+void weft_set_dc_ops(struct weft_qp *qp, const struct weft_create_dc_req *req);
 
 /* wq.c */
 struct ibv_wq *weft_create_wq(struct ibv_context *context,
