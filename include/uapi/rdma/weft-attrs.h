@@ -58,6 +58,18 @@ enum weft_attrs_mw_check {
 	WEFT_ATTR_MW_CHECK_RESP,
 };
 
+enum weft_methods_qp {
+	/* of UVERBS_OBJECT_QP: end the error of a stream of a DC initiator */
+	WEFT_METHOD_QP_STREAM	= (1U << UVERBS_ID_NS_SHIFT),
+};
+
+enum weft_attrs_qp_stream {
+	/* the handle */
+	WEFT_ATTR_QP_STREAM_HANDLE = (1U << UVERBS_ID_NS_SHIFT),
+	/* __u32, the stream */
+	WEFT_ATTR_QP_STREAM_ID,
+};
+
 enum weft_methods_srq {
 	/* of UVERBS_OBJECT_SRQ: execute an operation on the tag list */
 	WEFT_METHOD_SRQ_TAG	= (1U << UVERBS_ID_NS_SHIFT),

@@ -239,6 +239,39 @@ static void inflight_complete_error(struct weft_qp *qp, const struct weft_slot *
 	weft_inflight_complete(qp, slot, status, fault, 0);
 }
 
+/*
+ * Does the failure of a request end its stream, and leave the other streams of the DC initiator
+ * alone? So it is with what the target says, or does not say, unless too many streams have failed.
+ */
+static bool inflight_ends_stream(struct weft_qp *qp, const struct weft_slot *slot,
+				 enum ib_wc_status status)
+{
+	struct weft_dc *dc = qp->dc;
+
+	if (likely(!dc) || !dc->streams || slot->op->flags & WEFT_OPF_LOCAL)
+		return false;
+	switch (status) {
+	case IB_WC_REM_ACCESS_ERR:
+	case IB_WC_REM_INV_REQ_ERR:
+	case IB_WC_REM_OP_ERR:
+	case IB_WC_RETRY_EXC_ERR:
+	case IB_WC_RNR_RETRY_EXC_ERR:
+		break;
+	default:
+		return false;
+	}
+	if (!__test_and_set_bit(weft_dc_stream(&slot->wqe.sqe.dc.to), dc->errored))
+		dc->num_errored++;
+	return dc->num_errored < BIT(dc->log_errored);
+}
+
+/* The QP goes on with the requests of other streams, which get the PSNs that follow. */
+static void inflight_go_on(struct weft_qp *qp)
+{
+	qp->send.psn = qp->send.inflight.una;
+	weft_retry_refill(&qp->send.retry);
+}
+
 void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_fault fault)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
@@ -251,7 +284,9 @@ void weft_inflight_fail(struct weft_qp *qp, enum ib_wc_status status, enum weft_
 	inflight->una = weft_slot_end(slot);
 	inflight->next = inflight->una;
 	inflight->sent = inflight->una;
-	if (weft_qp_is_reliable(qp))
+	if (unlikely(inflight_ends_stream(qp, slot, status)))
+		inflight_go_on(qp);
+	else if (weft_qp_is_reliable(qp))
 		weft_qp_set_error(qp);
 	else
 		weft_qp_set_sqe(qp);

@@ -23,22 +23,22 @@
 #define DC_PAUSE_NS	(100 * NSEC_PER_MSEC)
 #define DC_NUMBER	(BIT(WEFT_DC_STREAM_SHIFT) - 1)
 
-static u32 dc_stream(const struct weft_slot *slot)
-{
-	return slot->wqe.sqe.dc.to.dctn >> WEFT_DC_STREAM_SHIFT;
-}
-
 /*
  * Find the destination of the oldest request, which is about to be executed: it becomes the path of
- * the initiator. Return: false: the request has failed.
+ * the initiator. Return: false: the request has failed, or is flushed because its stream has.
  */
 bool weft_dc_begin(struct weft_qp *dci, struct weft_slot *slot)
 {
 	const struct weft_dc_address *to = &slot->wqe.sqe.dc.to;
+	u32 stream = weft_dc_stream(to);
 
 	weft_assert_turn(&dci->send.turn);
-	if (dc_stream(slot) && !dci->dc->streams) {
+	if (unlikely(stream && !dci->dc->streams)) {
 		weft_inflight_fault(dci, WEFT_FAULT_MALFORMED);
+		return false;
+	}
+	if (unlikely(test_bit(stream, dci->dc->errored))) {
+		weft_inflight_flush(dci);
 		return false;
 	}
 	if (!weft_ah_lookup(dci->dev, to->ah_id, dci->pd, &dci->av) || dci->av.multicast) {

@@ -45,4 +45,10 @@ struct weft_dc {
 	DECLARE_BITMAP(errored, WEFT_DC_STREAMS);
 };
 
+/* Below WEFT_DC_STREAMS, whatever the process has written. */
+static inline u32 weft_dc_stream(const struct weft_dc_address *to)
+{
+	return to->dctn >> WEFT_DC_STREAM_SHIFT;
+}
+
 #endif /* WEFT_OBJECT_DC_H */

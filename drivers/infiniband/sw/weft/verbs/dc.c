@@ -2,10 +2,14 @@
 
 #include "verbs/dc.h"
 
+#include <linux/nospec.h>
 #include <linux/slab.h>
 
-#include "object/dc.h"
+#define UVERBS_MODULE_NAME weft
+#include <rdma/uverbs_named_ioctl.h>
+
 #include "object/dev.h"
+#include "object/qp.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
 
@@ -83,3 +87,53 @@ void weft_dc_reset(struct weft_dc *dc)
 	dc->num_errored = 0;
 	bitmap_zero(dc->errored, WEFT_DC_STREAMS);
 }
+
+/* A request of the stream may be under way, so the send turn is stopped. */
+static int dc_end_error(struct weft_qp *qp, u32 stream)
+{
+	int ret = 0;
+
+	mutex_lock(&qp->modify_lock);
+	weft_turn_stop(&qp->send.turn);
+	if (weft_qp_state(qp) != IB_QPS_RTS)
+		ret = weft_refuse(&qp->dev->ibdev, -EOPNOTSUPP, "reset stream: QP %u is not in RTS",
+				  qp->qpn);
+	else if (__test_and_clear_bit(stream, qp->dc->errored))
+		qp->dc->num_errored--;
+	weft_turn_resume(&qp->send.turn);
+	mutex_unlock(&qp->modify_lock);
+	return ret;
+}
+
+static int UVERBS_HANDLER(WEFT_METHOD_QP_STREAM)(struct uverbs_attr_bundle *attrs)
+{
+	struct ib_qp *ibqp = uverbs_attr_get_obj(attrs, WEFT_ATTR_QP_STREAM_HANDLE);
+	/* the core makes another struct ib_qp for each process that opens an XRC target */
+	struct weft_qp *qp = to_weft_qp(ibqp->real_qp);
+	u32 stream;
+	int ret;
+
+	ret = uverbs_copy_from(&stream, attrs, WEFT_ATTR_QP_STREAM_ID);
+	if (ret)
+		return ret;
+	if (!qp->dc || !qp->dc->streams || stream >= WEFT_DC_STREAMS)
+		return weft_refuse(ibqp->device, -EINVAL, "reset stream: QP %u has no stream %u",
+				   qp->qpn, stream);
+	return dc_end_error(qp, array_index_nospec(stream, WEFT_DC_STREAMS));
+}
+
+DECLARE_UVERBS_NAMED_METHOD(WEFT_METHOD_QP_STREAM,
+			    UVERBS_ATTR_IDR(WEFT_ATTR_QP_STREAM_HANDLE,
+					    UVERBS_OBJECT_QP,
+					    UVERBS_ACCESS_READ,
+					    UA_MANDATORY),
+			    UVERBS_ATTR_PTR_IN(WEFT_ATTR_QP_STREAM_ID,
+					       UVERBS_ATTR_TYPE(u32),
+					       UA_MANDATORY));
+
+ADD_UVERBS_METHODS(qp_methods, UVERBS_OBJECT_QP, &UVERBS_METHOD(WEFT_METHOD_QP_STREAM));
+
+const struct uapi_definition weft_dc_uapi[] = {
+	UAPI_DEF_CHAIN_OBJ_TREE(UVERBS_OBJECT_QP, &qp_methods),
+	{ }
+};

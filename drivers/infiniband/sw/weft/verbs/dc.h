@@ -4,6 +4,10 @@
 #define WEFT_VERBS_DC_H
 
 #include <rdma/ib_verbs.h>
+#include <rdma/uverbs_ioctl.h>
+
+/* The method that ends the error of a stream. */
+extern const struct uapi_definition weft_dc_uapi[];
 
 struct weft_create_dc_req;
 struct weft_dc;

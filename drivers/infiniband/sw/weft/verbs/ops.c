@@ -23,6 +23,7 @@
 #include "stats.h"
 #include "verbs/attributes.h"
 #include "verbs/counter.h"
+#include "verbs/dc.h"
 #include "verbs/flow.h"
 #include "verbs/flow_counters.h"
 #include "verbs/mad.h"
@@ -38,6 +39,7 @@
 
 const struct uapi_definition weft_device_uapi[] = {
 	COMPAT_COMP_CNTR_UAPI
+	UAPI_DEF_CHAIN(weft_dc_uapi),
 	UAPI_DEF_CHAIN(weft_dm_uapi),
 	UAPI_DEF_CHAIN(weft_mkey_uapi),
 	UAPI_DEF_CHAIN(weft_pd_uapi),

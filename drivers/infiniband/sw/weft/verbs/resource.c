@@ -297,7 +297,7 @@ static struct weft_raw_qp resource_raw_qp(const struct weft_qp *qp)
 		.qpn = qp->qpn,
 		.dest_qpn = READ_ONCE(qp->dest_qpn),
 		.src_qpn = qp->src_qpn,
-		.type = qp->type,
+		.type = qp->dc ? IB_QPT_DRIVER : qp->type,
 		.state = weft_qp_state(qp),
 		.path_mig_state = READ_ONCE(qp->migration.state),
 		.flags = resource_qp_flags(qp),
