@@ -26,6 +26,7 @@
  * @destroy_mkey: destroy it
  * @mkey_check: read its error
  * @cancel: cancel work requests
+ * @stream_reset: end the error of a stream
  */
 struct weft_dv_table {
 	size_t size;
@@ -41,6 +42,7 @@ struct weft_dv_table {
 	int (*mkey_check)(struct weftdv_mkey *mkey,
 			  struct weftdv_mkey_err *err_info);
 	int (*cancel)(struct weftdv_qp_ex *wqp, uint64_t wr_id);
+	int (*stream_reset)(struct ibv_qp *qp, uint16_t stream_id);
 };
 
 /* The table's name in the provider, a const struct weft_dv_table. */

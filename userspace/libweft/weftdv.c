@@ -131,3 +131,11 @@ int weftdv_qp_cancel_posted_send_wrs(struct weftdv_qp_ex *wqp, uint64_t wr_id)
 		return -EOPNOTSUPP;
 	return table->cancel(wqp, wr_id);
 }
+
+int weftdv_dci_stream_id_reset(struct ibv_qp *qp, uint16_t stream_id)
+{
+	const struct weft_dv_table *table;
+
+	table = TABLE_FOR(qp->context->device, stream_reset);
+	return table ? table->stream_reset(qp, stream_id) : EOPNOTSUPP;
+}

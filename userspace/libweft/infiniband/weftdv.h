@@ -259,6 +259,8 @@ struct weftdv_mkey_err {
 int weftdv_mkey_check(struct weftdv_mkey *mkey,
 		      struct weftdv_mkey_err *err_info);
 
+int weftdv_dci_stream_id_reset(struct ibv_qp *qp, uint16_t stream_id);
+
 struct weftdv_qp_ex {
 	uint64_t comp_mask;
 	void (*wr_mr_list)(struct weftdv_qp_ex *wqp, struct weftdv_mkey *mkey,

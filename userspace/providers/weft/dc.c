@@ -35,8 +35,14 @@ int weft_dc_request(struct ibv_context *context,
 		return dc_check_target(attr, dv_attr->comp_mask);
 	case WEFTDV_DCTYPE_DCI:
 		req->type = WEFT_DC_INITIATOR;
-		return dv_attr->comp_mask & WEFTDV_QP_INIT_ATTR_MASK_DCI_STREAMS ?
-			       EOPNOTSUPP : 0;
+		if (!(dv_attr->comp_mask & WEFTDV_QP_INIT_ATTR_MASK_DCI_STREAMS))
+			return 0;
+		req->streams = 1;
+		req->log_streams = dc->dci_streams.log_num_concurent;
+		req->log_errored = dc->dci_streams.log_num_errored;
+		return req->log_streams > WEFT_DC_LOG_STREAMS ||
+				       req->log_errored > WEFT_DC_LOG_STREAMS ?
+			       EINVAL : 0;
 	default:
 		return EINVAL;
 	}
@@ -76,6 +82,22 @@ void weft_set_dc_ops(struct weft_qp *qp, const struct weft_create_dc_req *req)
 		return;
 	}
 	qp->dc = WEFTDV_DCTYPE_DCI;
+	qp->streams = req->streams ?
+			      UINT32_MAX >> WEFT_DC_STREAM_SHIFT : 0;
 	qp->dv.wr_set_dc_addr = wr_set_dc_addr;
 	qp->dv.wr_set_dc_addr_stream = wr_set_dc_addr_stream;
+}
+
+int weft_dci_stream_id_reset(struct ibv_qp *ibqp, uint16_t stream_id)
+{
+	const struct weft_qp *qp = to_weft_qp(ibqp);
+	union verbs_command cmd;
+
+	if (!qp->streams)
+		return EINVAL;
+	verbs_command_init(&cmd, UVERBS_OBJECT_QP, WEFT_METHOD_QP_STREAM);
+	verbs_command_add_obj(&cmd, WEFT_ATTR_QP_STREAM_HANDLE, ibqp->handle);
+	verbs_command_add(&cmd, WEFT_ATTR_QP_STREAM_ID, stream_id,
+			  sizeof(uint32_t));
+	return execute_ioctl(ibqp->context, &cmd.buffer);
 }

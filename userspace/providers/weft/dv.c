@@ -112,6 +112,8 @@ static struct weftdv_dc_caps dv_dc_caps(struct ibv_context *context)
 {
 	static const struct weftdv_dc_caps all = {
 		.dc_types = 1 << WEFTDV_DCTYPE_DCT | 1 << WEFTDV_DCTYPE_DCI,
+		.max_log_num_concurent = WEFT_DC_LOG_STREAMS,
+		.max_log_num_errored = WEFT_DC_LOG_STREAMS,
 	};
 	static const struct weftdv_dc_caps none;
 
@@ -353,4 +355,5 @@ const struct weft_dv_table WEFT_DV_TABLE = {
 	.destroy_mkey	= dv_destroy_mkey,
 	.mkey_check	= dv_mkey_check,
 	.cancel		= dv_cancel,
+	.stream_reset	= weft_dci_stream_id_reset,
 };

@@ -467,6 +467,8 @@ int weft_dc_request(struct ibv_context *context,
 /* Set the functions of a DC initiator. */
 void weft_set_dc_ops(struct weft_qp *qp, const struct weft_create_dc_req *req);
 
+int weft_dci_stream_id_reset(struct ibv_qp *ibqp, uint16_t stream_id);
+
 /* wq.c */
 struct ibv_wq *weft_create_wq(struct ibv_context *context,
 			      struct ibv_wq_init_attr *attr);
