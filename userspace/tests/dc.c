@@ -219,6 +219,16 @@ int dci_finish(struct dci *i, const struct dct *t, size_t off, uint32_t length)
 	return ibv_wr_complete(ex);
 }
 
+int dci_finish_stream(struct dci *i, const struct dct *t, uint16_t stream, size_t off,
+		      uint32_t length)
+{
+	struct ibv_qp_ex *ex = ibv_qp_to_qp_ex(i->qp);
+
+	ibv_wr_set_sge(ex, i->mr->lkey, (uintptr_t)i->buf + off, length);
+	weftdv_wr_set_dc_addr_stream(dv_of(i), i->ah, t->qp->qp_num, t->key, stream);
+	return ibv_wr_complete(ex);
+}
+
 void dci_send(struct dci *i, const struct dct *t, uint64_t id, size_t off, uint32_t length)
 {
 	ibv_wr_send(dci_start(i, id));
@@ -287,6 +297,8 @@ static void library(void)
 	SAME(weftdv_query_device(ctx, &attr), 0);
 	SAME(attr.comp_mask, WEFTDV_DEVICE_ATTR_DC);
 	SAME(attr.dc_caps.dc_types, 1 << WEFTDV_DCTYPE_DCT | 1 << WEFTDV_DCTYPE_DCI);
+	SAME(attr.dc_caps.max_log_num_concurent, 8);
+	SAME(attr.dc_caps.max_log_num_errored, 8);
 }
 
 static void make_parts(struct dct *t)
@@ -782,5 +794,6 @@ TESTS(
 	TEST(windows), TEST(refused_posts), TEST(many), TEST(batches), TEST(wrong_key),
 	TEST(rights), TEST(nobody), TEST(other_host), TEST(no_receives), TEST(too_long),
 	TEST(bad_receives), TEST(bad_addresses), TEST(forged), TEST(flushed), TEST(paging),
-	TEST(destroyed_target), TEST(killed_initiators)
+	TEST(destroyed_target), TEST(killed_initiators), TEST(refused_streams), TEST(streams),
+	TEST(failed_streams), TEST(reset_streams), TEST(ends_all_streams)
 )

@@ -66,6 +66,8 @@ void dct_recv(struct dct *t, uint64_t id, size_t off, uint32_t length);
 
 struct ibv_qp_ex *dci_start(struct dci *i, uint64_t id);
 /* the setters of the request that has been begun, and the end of it */
+int dci_finish_stream(struct dci *i, const struct dct *t, uint16_t stream, size_t off,
+		      uint32_t length);
 int dci_finish(struct dci *i, const struct dct *t, size_t off, uint32_t length);
 /* a whole request */
 void dci_send(struct dci *i, const struct dct *t, uint64_t id, size_t off, uint32_t length);
@@ -89,5 +91,12 @@ void flushed(void);
 void paging(void);
 void destroyed_target(void);
 void killed_initiators(void);
+
+/* dc-streams.c */
+void refused_streams(void);
+void streams(void);
+void failed_streams(void);
+void reset_streams(void);
+void ends_all_streams(void);
 
 #endif /* TESTS_DC_H */
