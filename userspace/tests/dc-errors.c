@@ -147,12 +147,14 @@ void other_host(void)
 	av_to(&av, gid4, gid4);
 	/* an address that nobody has, but the neighbour table: the script has put it there */
 	av.grh.dgid.raw[15] = 99;
+	if (port.link_layer == IBV_LINK_LAYER_INFINIBAND)
+		av.dlid += 1000;
 	away = i;
 	away.ah = ibv_create_ah(pd, &av);
 	CHECK(away.ah);
 	dci_send(&away, &t, 1, 0, 50);
 	fails(1, IBV_WC_RETRY_EXC_ERR);
-	if (gid6 < 0)
+	if (gid6 == gid4)
 		return;
 	/* another address of this host is as good */
 	SAME(ibv_destroy_ah(i.ah), 0);

@@ -788,10 +788,50 @@ static void batches(void)
 		SAME(memcmp(t[k % 2].buf + k * 100, i.buf + k * 100, 100), 0);
 }
 
+/* The target is on another device, $OTHER_DEVICE, which the first one reaches by the local link. */
+static void other_device(void)
+{
+	const char *device = getenv("WEFT_DEVICE"), *other = getenv("OTHER_DEVICE");
+	struct dci i = {}, back = {};
+	struct ibv_ah_attr av;
+	struct dct t = {};
+	union ibv_gid gid;
+	uint16_t lid;
+
+	if (!other)
+		return;
+	open_named(other);
+	make_dct(&t);
+	make_dci(&back);
+	SAME(ibv_query_gid(ctx, 1, gid4, &gid), 0);
+	lid = port.lid;
+	open_named(device ? device : "weft0");
+	make_dci(&i);
+	/* the own address is not that of the other device */
+	av_to(&av, gid4, gid4);
+	if (memcmp(&av.grh.dgid, &gid, sizeof(gid))) {
+		dci_send(&i, &t, 1, 0, 50);
+		expect_no_wc(i.cq);
+		dci_to(i.qp, IBV_QPS_ERR);
+		expect_wc(i.cq, 1, IBV_WC_WR_FLUSH_ERR);
+		restart(&i);
+	}
+	av.grh.dgid = gid;
+	av.dlid = lid;
+	i.ah = ibv_create_ah(pd, &av);
+	CHECK(i.ah);
+	check_dc_works(&i, &t);
+	fill(t.buf, BUF, 3);
+	dci_rdma(&i, &t, IBV_WR_RDMA_READ, 2, 0, BUF);
+	expect_ok(i.cq, 2);
+	check_filled(i.buf, BUF, 3);
+	check_dc_works(&back, &t);
+}
+
 TESTS(
 	TEST(library), TEST(refused_creation), TEST(packets_refused), TEST(initiator_states),
 	TEST(target_states), TEST(queried), TEST(sends), TEST(rdma), TEST(inline_data),
-	TEST(windows), TEST(refused_posts), TEST(many), TEST(batches), TEST(wrong_key),
+	TEST(windows), TEST(refused_posts), TEST(many), TEST(batches), TEST(other_device), TEST(wrong_key),
 	TEST(rights), TEST(nobody), TEST(other_host), TEST(no_receives), TEST(too_long),
 	TEST(bad_receives), TEST(bad_addresses), TEST(forged), TEST(flushed), TEST(paging),
 	TEST(destroyed_target), TEST(killed_initiators), TEST(refused_streams), TEST(streams),
