@@ -429,3 +429,17 @@ void killed_initiators(void)
 		check_dc_works(&i, &t);
 	}
 }
+
+/* The device is removed while requests wait for receives; the script does it, if REMOVAL is set. */
+void removed(void)
+{
+	if (!getenv("REMOVAL"))
+		return;
+	dc_conf.rnr_timer = 14;
+	make_all();
+	dci_send(&i, &t, 1, 0, 50);
+	dci_send(&i, &t, 2, 0, 50);
+	printf("running\n");
+	expect_wc(i.cq, 1, IBV_WC_FATAL_ERR);
+	expect_wc(i.cq, 2, IBV_WC_FATAL_ERR);
+}

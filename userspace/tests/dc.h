@@ -91,6 +91,7 @@ void flushed(void);
 void paging(void);
 void destroyed_target(void);
 void killed_initiators(void);
+void removed(void);
 
 /* dc-streams.c */
 void refused_streams(void);
