@@ -15,7 +15,7 @@ struct ibv_qp_init_attr_ex dci_attr(struct ibv_cq *cq)
 		.qp_type = IBV_QPT_DRIVER, .send_cq = cq, .recv_cq = cq, .pd = pd,
 		.cap = { .max_send_wr = 64, .max_send_sge = 2, .max_inline_data = 64 },
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-		.send_ops_flags = DCI_OPS,
+		.send_ops_flags = DCI_OPS | dc_conf.ops,
 	};
 }
 
@@ -664,6 +664,44 @@ static void windows(void)
 	SAME(ibv_dealloc_mw(mw), 0);
 }
 
+/* FLUSH and ATOMIC WRITE, if the kernel knows them */
+static void placement(void)
+{
+	struct weftdv_qp_init_attr dv = dc_attr(WEFTDV_DCTYPE_DCI, 0);
+	uint64_t value = 0x0123456789abcdef;
+	struct ibv_qp_init_attr_ex attr;
+	struct ibv_qp_ex *ex;
+	struct dci i = {};
+	struct dct t = {};
+
+	dc_conf.ops = IBV_QP_EX_WITH_FLUSH | IBV_QP_EX_WITH_ATOMIC_WRITE;
+	i.cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	CHECK(i.cq);
+	attr = dci_attr(i.cq);
+	if (!weftdv_create_qp(ctx, &attr, &dv)) {
+		SAME(errno, EOPNOTSUPP);
+		return;
+	}
+	dc_conf.access |= IBV_ACCESS_FLUSH_GLOBAL;
+	make_dci(&i);
+	make_dct(&t);
+	fill(i.buf, 5000, 9);
+	dci_rdma(&i, &t, IBV_WR_RDMA_WRITE, 1, 0, 5000);
+	ex = dci_start(&i, 2);
+	ibv_wr_flush(ex, t.mr->rkey, (uintptr_t)t.buf, 5000, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
+	weftdv_wr_set_dc_addr(dv_of(&i), i.ah, t.qp->qp_num, t.key);
+	SAME(ibv_wr_complete(ex), 0);
+	ex = dci_start(&i, 3);
+	ibv_wr_atomic_write(ex, t.mr->rkey, (uintptr_t)t.buf + 5000, &value);
+	weftdv_wr_set_dc_addr(dv_of(&i), i.ah, t.qp->qp_num, t.key);
+	SAME(ibv_wr_complete(ex), 0);
+	expect_ok(i.cq, 1);
+	SAME(expect_ok(i.cq, 2).opcode, IBV_WC_FLUSH);
+	SAME(expect_ok(i.cq, 3).opcode, IBV_WC_ATOMIC_WRITE);
+	check_filled(t.buf, 5000, 9);
+	SAME(memcmp(t.buf + 5000, &value, sizeof(value)), 0);
+}
+
 static void refused_posts(void)
 {
 	struct weftdv_qp_ex *dv;
@@ -831,7 +869,8 @@ static void other_device(void)
 TESTS(
 	TEST(library), TEST(refused_creation), TEST(packets_refused), TEST(initiator_states),
 	TEST(target_states), TEST(queried), TEST(sends), TEST(rdma), TEST(inline_data),
-	TEST(windows), TEST(refused_posts), TEST(many), TEST(batches), TEST(other_device), TEST(wrong_key),
+	TEST(windows), TEST(placement), TEST(refused_posts), TEST(many), TEST(batches),
+	TEST(other_device), TEST(wrong_key),
 	TEST(rights), TEST(nobody), TEST(other_host), TEST(no_receives), TEST(too_long),
 	TEST(bad_receives), TEST(bad_addresses), TEST(forged), TEST(flushed), TEST(paging),
 	TEST(destroyed_target), TEST(killed_initiators), TEST(removed), TEST(refused_streams),

@@ -41,6 +41,7 @@ struct dc_conf {
 	int access;			/* of targets and their memory */
 	uint8_t timeout, retry, rnr_retry, rnr_timer, rd;
 	struct weftdv_dci_streams *streams;
+	uint64_t ops;			/* of initiators, beside DCI_OPS */
 };
 extern struct dc_conf dc_conf;
 
