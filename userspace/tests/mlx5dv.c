@@ -35,6 +35,8 @@ EQUAL(QP_CREATE_SIG_PIPELINING);
 EQUAL(QP_CREATE_ALLOW_SCATTER_TO_CQE);
 EQUAL(QP_EX_WITH_MKEY_CONFIGURE);
 EQUAL(QP_INIT_ATTR_MASK_SEND_OPS_FLAGS);
+EQUAL(QP_INIT_ATTR_MASK_DCI_STREAMS);
+EQUAL(DCTYPE_DCI);
 EQUAL(MKEY_INIT_ATTR_FLAGS_BLOCK_SIGNATURE);
 EQUAL(SIG_TYPE_CRC);
 EQUAL(SIG_CRC_TYPE_CRC64_XP10);
@@ -113,6 +115,17 @@ static void set_sig_block(struct mlx5dv_qp_ex *qp, const struct mlx5dv_sig_block
 	weftdv_wr_set_mkey_sig_block(weft_of(qp), (const void *)attr);
 }
 
+static void set_dc_addr(struct mlx5dv_qp_ex *qp, struct ibv_ah *ah, uint32_t dctn, uint64_t key)
+{
+	weftdv_wr_set_dc_addr(weft_of(qp), ah, dctn, key);
+}
+
+static void set_dc_addr_stream(struct mlx5dv_qp_ex *qp, struct ibv_ah *ah, uint32_t dctn,
+			       uint64_t key, uint16_t stream)
+{
+	weftdv_wr_set_dc_addr_stream(weft_of(qp), ah, dctn, key, stream);
+}
+
 bool mlx5dv_is_supported(struct ibv_device *device)
 {
 	return weftdv_is_supported(device) || NEXT(mlx5dv_is_supported)(device);
@@ -131,19 +144,33 @@ struct ibv_context *mlx5dv_open_device(struct ibv_device *device, struct mlx5dv_
 
 int mlx5dv_query_device(struct ibv_context *context, struct mlx5dv_context *attr)
 {
-	struct weftdv_device_attr weft = { .comp_mask = WEFTDV_DEVICE_ATTR_SIG };
+	struct weftdv_device_attr weft = {
+		.comp_mask = WEFTDV_DEVICE_ATTR_SIG | WEFTDV_DEVICE_ATTR_DC,
+	};
 	uint64_t mask = attr->comp_mask;
+	struct ibv_device_attr device;
 	int ret;
 
 	if (!is_own(context))
 		return NEXT(mlx5dv_query_device)(context, attr);
-	ret = weftdv_query_device(context, &weft);
+	ret = weftdv_query_device(context, &weft) ?: ibv_query_device(context, &device);
 	if (ret)
 		return ret;
 	memset(attr, 0, offsetof(struct mlx5dv_context, cqe_comp_caps));
-	attr->comp_mask = mask & MLX5DV_CONTEXT_MASK_SIGNATURE_OFFLOAD;
-	if (attr->comp_mask)
+	attr->comp_mask = mask & (MLX5DV_CONTEXT_MASK_SIGNATURE_OFFLOAD |
+				  MLX5DV_CONTEXT_MASK_DCI_STREAMS |
+				  MLX5DV_CONTEXT_MASK_MAX_DC_RD_ATOM);
+	if (mask & MLX5DV_CONTEXT_MASK_SIGNATURE_OFFLOAD)
 		memcpy(&attr->sig_caps, &weft.sig_caps, sizeof(attr->sig_caps));
+	if (mask & MLX5DV_CONTEXT_MASK_DCI_STREAMS)
+		attr->dci_streams_caps = (struct mlx5dv_dci_streams_caps){
+			.max_log_num_concurent = weft.dc_caps.max_log_num_concurent,
+			.max_log_num_errored = weft.dc_caps.max_log_num_errored,
+		};
+	if (mask & MLX5DV_CONTEXT_MASK_MAX_DC_RD_ATOM) {
+		attr->max_dc_rd_atom = device.max_qp_rd_atom;
+		attr->max_dc_init_rd_atom = device.max_qp_init_rd_atom;
+	}
 	return 0;
 }
 
@@ -170,6 +197,8 @@ struct ibv_qp *mlx5dv_create_qp(struct ibv_context *context, struct ibv_qp_init_
 		.wr_set_mkey_layout_list = set_list,
 		.wr_set_mkey_layout_interleaved = set_interleaved,
 		.wr_set_mkey_sig_block = set_sig_block,
+		.wr_set_dc_addr = set_dc_addr,
+		.wr_set_dc_addr_stream = set_dc_addr_stream,
 	};
 	own->weft = weftdv_qp_ex_from_ibv_qp_ex(ibv_qp_to_qp_ex(own->qp));
 	pthread_mutex_lock(&lock);
@@ -213,4 +242,17 @@ int _mlx5dv_mkey_check(struct mlx5dv_mkey *mkey, struct mlx5dv_mkey_err *error, 
 int mlx5dv_qp_cancel_posted_send_wrs(struct mlx5dv_qp_ex *qp, uint64_t wr_id)
 {
 	return weftdv_qp_cancel_posted_send_wrs(weft_of(qp), wr_id);
+}
+
+int mlx5dv_dci_stream_id_reset(struct ibv_qp *qp, uint16_t stream)
+{
+	if (!is_own(qp->context))
+		return NEXT(mlx5dv_dci_stream_id_reset)(qp, stream);
+	return weftdv_dci_stream_id_reset(qp, stream);
+}
+
+/* It tells an adapter which QP an address handle is for, and weft needs no such thing. */
+int mlx5dv_map_ah_to_qp(struct ibv_ah *ah, uint32_t qpn)
+{
+	return is_own(ah->context) ? EOPNOTSUPP : NEXT(mlx5dv_map_ah_to_qp)(ah, qpn);
 }
