@@ -46,6 +46,9 @@ EQUAL(SIG_BLOCK_ATTR_FLAG_COPY_MASK);
 EQUAL(BLOCK_SIZE_4160);
 EQUAL(MKEY_SIG_BLOCK_BAD_APPTAG);
 
+/* outstanding READs and atomics */
+#define MOST_ATOMICS	16
+
 /* the function that is called without this library, for other devices */
 #define NEXT(name)	((typeof(&name))dlsym(RTLD_NEXT, #name))
 
@@ -148,28 +151,32 @@ int mlx5dv_query_device(struct ibv_context *context, struct mlx5dv_context *attr
 		.comp_mask = WEFTDV_DEVICE_ATTR_SIG | WEFTDV_DEVICE_ATTR_DC,
 	};
 	uint64_t mask = attr->comp_mask;
-	struct ibv_device_attr device;
 	int ret;
 
 	if (!is_own(context))
 		return NEXT(mlx5dv_query_device)(context, attr);
-	ret = weftdv_query_device(context, &weft) ?: ibv_query_device(context, &device);
+	ret = weftdv_query_device(context, &weft);
 	if (ret)
 		return ret;
 	memset(attr, 0, offsetof(struct mlx5dv_context, cqe_comp_caps));
 	attr->comp_mask = mask & (MLX5DV_CONTEXT_MASK_SIGNATURE_OFFLOAD |
+				  MLX5DV_CONTEXT_MASK_DC_ODP_CAPS |
 				  MLX5DV_CONTEXT_MASK_DCI_STREAMS |
 				  MLX5DV_CONTEXT_MASK_MAX_DC_RD_ATOM);
 	if (mask & MLX5DV_CONTEXT_MASK_SIGNATURE_OFFLOAD)
 		memcpy(&attr->sig_caps, &weft.sig_caps, sizeof(attr->sig_caps));
+	if (mask & MLX5DV_CONTEXT_MASK_DC_ODP_CAPS)
+		attr->dc_odp_caps = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_SRQ_RECV |
+				    IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ;
 	if (mask & MLX5DV_CONTEXT_MASK_DCI_STREAMS)
 		attr->dci_streams_caps = (struct mlx5dv_dci_streams_caps){
 			.max_log_num_concurent = weft.dc_caps.max_log_num_concurent,
 			.max_log_num_errored = weft.dc_caps.max_log_num_errored,
 		};
 	if (mask & MLX5DV_CONTEXT_MASK_MAX_DC_RD_ATOM) {
-		attr->max_dc_rd_atom = device.max_qp_rd_atom;
-		attr->max_dc_init_rd_atom = device.max_qp_init_rd_atom;
+		/* programs post as many, and do not expect more than adapters have */
+		attr->max_dc_rd_atom = MOST_ATOMICS;
+		attr->max_dc_init_rd_atom = MOST_ATOMICS;
 	}
 	return 0;
 }
@@ -177,6 +184,7 @@ int mlx5dv_query_device(struct ibv_context *context, struct mlx5dv_context *attr
 struct ibv_qp *mlx5dv_create_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr,
 				struct mlx5dv_qp_init_attr *mlx5_attr)
 {
+	struct ibv_qp_ex *ex;
 	struct own_qp *own;
 
 	if (!is_own(context))
@@ -200,7 +208,9 @@ struct ibv_qp *mlx5dv_create_qp(struct ibv_context *context, struct ibv_qp_init_
 		.wr_set_dc_addr = set_dc_addr,
 		.wr_set_dc_addr_stream = set_dc_addr_stream,
 	};
-	own->weft = weftdv_qp_ex_from_ibv_qp_ex(ibv_qp_to_qp_ex(own->qp));
+	/* a QP without builders has none */
+	ex = ibv_qp_to_qp_ex(own->qp);
+	own->weft = ex ? weftdv_qp_ex_from_ibv_qp_ex(ex) : NULL;
 	pthread_mutex_lock(&lock);
 	own->next = qps;
 	qps = own;

@@ -241,7 +241,8 @@ static void inflight_complete_error(struct weft_qp *qp, const struct weft_slot *
 
 /*
  * Does the failure of a request end its stream, and leave the other streams of the DC initiator
- * alone? So it is with what the target says, or does not say, unless too many streams have failed.
+ * alone? So it is with its memory, and with what the target says, or does not say, unless too many
+ * streams have failed.
  */
 static bool inflight_ends_stream(struct weft_qp *qp, const struct weft_slot *slot,
 				 enum ib_wc_status status)
@@ -251,6 +252,7 @@ static bool inflight_ends_stream(struct weft_qp *qp, const struct weft_slot *slo
 	if (likely(!dc) || !dc->streams || slot->op->flags & WEFT_OPF_LOCAL)
 		return false;
 	switch (status) {
+	case IB_WC_LOC_PROT_ERR:
 	case IB_WC_REM_ACCESS_ERR:
 	case IB_WC_REM_INV_REQ_ERR:
 	case IB_WC_REM_OP_ERR:

@@ -98,7 +98,11 @@ static int dc_end_error(struct weft_qp *qp, u32 stream)
 	if (weft_qp_state(qp) != IB_QPS_RTS)
 		ret = weft_refuse(&qp->dev->ibdev, -EOPNOTSUPP, "reset stream: QP %u is not in RTS",
 				  qp->qpn);
-	else if (__test_and_clear_bit(stream, qp->dc->errored))
+	else if (!__test_and_clear_bit(stream, qp->dc->errored))
+		ret = weft_refuse(&qp->dev->ibdev, -EINVAL,
+				  "reset stream: stream %u of QP %u is not in error", stream,
+				  qp->qpn);
+	else
 		qp->dc->num_errored--;
 	weft_turn_resume(&qp->send.turn);
 	mutex_unlock(&qp->modify_lock);
