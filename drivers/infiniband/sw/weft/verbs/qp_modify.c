@@ -188,8 +188,8 @@ static int qp_validate(struct weft_qp *qp, const struct ib_qp_attr *attr, int ma
 	/* an empty mask is allowed in any state (ibv_modify_qp(3)), except for DC */
 	if (!mask && !qp->dc)
 		return 0;
-	/* the device ends a QP in any state */
-	if (to == IB_QPS_ERR && qp->fault == WEFT_FAULT_REMOVED)
+	/* a device that goes ends DC QPs in RESET, too, and a process does not */
+	if (qp->dc && mask == IB_QP_STATE && to == IB_QPS_ERR && qp->fault == WEFT_FAULT_REMOVED)
 		return 0;
 	if (mask & IB_QP_CUR_STATE && attr->cur_qp_state != from)
 		return modify_refuse(qp, -EINVAL, "cur_qp_state is %s, but the QP is in %s",
