@@ -6,6 +6,8 @@
  */
 #include "engine/pipeline.h"
 
+#include "engine/odp.h"
+#include "engine/opdef.h"
 #include "mem/pi.h"
 #include "mem/region.h"
 #include "object/qp.h"
@@ -19,8 +21,8 @@ void weft_pipeline_watch(struct weft_qp *qp, const struct weft_slot *slot)
 	struct weft_send *send = &qp->send;
 	u32 i;
 
-	/* a request that is sent again has the same error */
-	if (send->stopped)
+	/* a request that is sent again has the same error; a local operation uses no mkey */
+	if (send->stopped || slot->op->flags & WEFT_OPF_LOCAL)
 		return;
 	for (i = 0; i < slot->wqe.sqe.num_sge; i++)
 		send->unsound |= weft_pi_failed(send->who.table, slot->wqe.sge[i].lkey);
@@ -45,6 +47,8 @@ enum weft_verdict weft_pipeline_fence(struct weft_qp *qp, const struct weft_slot
 	if (!send->unsound)
 		return WEFT_DONE;
 	send->inflight.tail--;
+	/* it may get other memory */
+	weft_odp_forget(&send->odp);
 	send->unsound = false;
 	send->stopped = true;
 	send->drained = false;

@@ -334,6 +334,10 @@ static void qp_enter(struct weft_qp *qp, enum ib_qp_state to,
 		if (qp->type == WEFT_QPT_DCT)
 			qp->recv.max_dest_rd_atomic = WEFT_MAX_RD_ATOMIC;
 		break;
+	case IB_QPS_RTS:
+		/* perhaps before the queue has drained */
+		qp->send.stopped = false;
+		break;
 	case IB_QPS_SQD:
 		/* a QP that is in SQD already waits for the event of its transition into SQD */
 		if (weft_qp_state(qp) == IB_QPS_SQD)
