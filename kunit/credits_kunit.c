@@ -114,18 +114,56 @@ static void packets_are_spent(struct kunit *test)
 	credits_post(link, IB_WR_SEND, 4);
 	KUNIT_EXPECT_EQ(test, 1, credits_on_wire(link, &asks));
 	KUNIT_EXPECT_TRUE(test, asks);
-	/* the first message is complete, the second is not; there is room for one packet more */
-	credits_ack(link, 5, 3, weft_aeth_credit_code(2));
-	KUNIT_EXPECT_EQ(test, 1, credits_on_wire(link, &asks));
+	/* it has found a receive, for all of its message */
+	credits_ack(link, 5, 3, weft_aeth_credit_code(1));
+	KUNIT_EXPECT_EQ(test, 3, credits_on_wire(link, &asks));
 	KUNIT_EXPECT_TRUE(test, asks);
 	/* no receive: a packet alone may find one */
-	credits_ack(link, 6, 3, weft_aeth_credit_code(2));
+	credits_ack(link, 8, 4, weft_aeth_credit_code(0));
+	credits_post(link, IB_WR_SEND, 3);
 	KUNIT_EXPECT_EQ(test, 1, credits_on_wire(link, &asks));
 	KUNIT_EXPECT_TRUE(test, asks);
 	/* the peer does not count */
-	credits_ack(link, 7, 3, WEFT_AETH_NO_CREDIT);
+	credits_ack(link, 9, 4, WEFT_AETH_NO_CREDIT);
+	KUNIT_EXPECT_EQ(test, 2, credits_on_wire(link, &asks));
+	/* one receive, which a WRITE with immediate takes, however long it is */
+	credits_ack(link, 11, 5, weft_aeth_credit_code(1));
+	credits_post(link, IB_WR_RDMA_WRITE_WITH_IMM, 3);
+	KUNIT_EXPECT_EQ(test, 3, credits_on_wire(link, &asks));
+	credits_post(link, IB_WR_SEND, 1);
+	KUNIT_EXPECT_EQ(test, 0, credits_on_wire(link, &asks));
+	credits_ack(link, 14, 6, WEFT_AETH_NO_CREDIT);
 	KUNIT_EXPECT_EQ(test, 1, credits_on_wire(link, &asks));
-	credits_ack(link, 8, 4, WEFT_AETH_NO_CREDIT);
+	credits_ack(link, 15, 7, WEFT_AETH_NO_CREDIT);
+	fake_link_destroy(link);
+}
+
+/*
+ * The credit may be used up in the middle of a message, because an earlier one has taken a longer
+ * receive than it needs: a packet that asks for an answer is sent then.
+ */
+static void credit_may_shrink(struct kunit *test)
+{
+	struct fake_link *link = credits_link(test);
+	bool asks;
+
+	link->node[0].qp->send.batch_packets = 2;
+	credits_post(link, IB_WR_SEND, 1);
+	KUNIT_EXPECT_EQ(test, 1, credits_on_wire(link, &asks));
+	credits_ack(link, 0, 1, weft_aeth_credit_code(8));
+	credits_post(link, IB_WR_SEND, 1);
+	KUNIT_EXPECT_EQ(test, 1, credits_on_wire(link, &asks));
+	/* the first packets of the long message have left, and none of them asks */
+	link->node[0].qp->send.window.packets = 3;
+	credits_post(link, IB_WR_SEND, 6);
+	KUNIT_EXPECT_EQ(test, 2, credits_on_wire(link, &asks));
+	KUNIT_EXPECT_FALSE(test, asks);
+	credits_ack(link, 1, 2, weft_aeth_credit_code(2));
+	KUNIT_EXPECT_EQ(test, 1, credits_on_wire(link, &asks));
+	KUNIT_EXPECT_TRUE(test, asks);
+	credits_ack(link, 4, 2, WEFT_AETH_NO_CREDIT);
+	KUNIT_EXPECT_EQ(test, 3, credits_on_wire(link, &asks));
+	credits_ack(link, 7, 3, WEFT_AETH_NO_CREDIT);
 	fake_link_destroy(link);
 }
 
@@ -185,6 +223,7 @@ static void messages_arrive(struct kunit *test)
 
 static struct kunit_case credits_cases[] = {
 	KUNIT_CASE(packets_are_spent),
+	KUNIT_CASE(credit_may_shrink),
 	KUNIT_CASE(receives_are_counted),
 	KUNIT_CASE(messages_arrive),
 	{}

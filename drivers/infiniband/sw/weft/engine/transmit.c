@@ -144,19 +144,31 @@ void weft_transmit_describe(struct weft_qp *qp, const struct weft_slot *slot, u3
 
 /*
  * The packets of an RC request, from number @from on, for which the peer has a receive by its last
- * acknowledge (IBA 9.7.7.2). U32_MAX: all. Without WEFT_QP_PACKET_CREDITS it has one for all of
- * them or for none, and once the first one has been answered it has one.
+ * acknowledge (IBA 9.7.7.2). U32_MAX: all. Once the first packet has been answered there is one.
  */
 static u32 xmit_credit(const struct weft_qp *qp, const struct weft_slot *slot, u32 from)
 {
 	const struct weft_inflight *inflight = &qp->send.inflight;
+	s32 left;
 
-	if (!(slot->op->flags & WEFT_OPF_RECEIVE) || !inflight->limited)
+	if (!(slot->op->flags & WEFT_OPF_RECEIVE) || !inflight->limited ||
+	    weft_psn_before(slot->first_psn, inflight->una))
 		return U32_MAX;
-	if (unlikely(qp->flags & WEFT_QP_PACKET_CREDITS))
-		return max(weft_psn_diff(inflight->limit, weft_psn_add(slot->taking, from)), 0);
-	return weft_psn_diff(slot->ssn, inflight->limit) <= 0 ||
-	       weft_psn_before(slot->first_psn, inflight->una) ? U32_MAX : 0;
+	if (likely(!(qp->flags & WEFT_QP_PACKET_CREDITS)))
+		return weft_psn_diff(slot->ssn, inflight->limit) <= 0 ? U32_MAX : 0;
+	left = weft_psn_diff(inflight->limit, slot->taking);
+	if (!(slot->op->flags & WEFT_OPF_SEND))
+		return left > 0 ? U32_MAX : 0;
+	return max(left - (s32)from, 0);
+}
+
+/*
+ * Will there be an acknowledge, which may bring credit? The credit of a message lasts to its end,
+ * where it asks; that of packets may shrink while they are sent.
+ */
+static bool xmit_has_asked(const struct weft_qp *qp)
+{
+	return !(qp->flags & WEFT_QP_PACKET_CREDITS) || qp->send.inflight.asked;
 }
 
 /* Packets up to (excluding) @psn have been sent, perhaps again. */
@@ -224,6 +236,7 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 	bytes = min(batch.length, sent * qp->mtu);
 	budget->bytes -= bytes;
 	budget->sent += bytes;
+	inflight->asked = responds || (batch.hdr.ackreq && sent == batch.num);
 	if (responds) {
 		inflight->reads++;
 		sent = to - from;
@@ -349,7 +362,8 @@ static enum weft_fault xmit_begin(struct weft_qp *qp, struct weft_slot *slot)
 	if (unlikely(qp->flags & WEFT_QP_PACKET_CREDITS)) {
 		slot->taking = inflight->taking;
 		if (slot->op->flags & WEFT_OPF_RECEIVE)
-			inflight->taking = weft_psn_add(inflight->taking, psns);
+			inflight->taking = weft_psn_add(inflight->taking,
+							slot->op->flags & WEFT_OPF_SEND ? psns : 1);
 	}
 	qp->send.psn = weft_psn_add(qp->send.psn, psns);
 	return WEFT_FAULT_NONE;
@@ -396,7 +410,8 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 	 */
 	credit = xmit_credit(qp, slot, from);
 	if (!credit)
-		return unanswered ? WEFT_LATER : xmit_packets(qp, slot, from, from + 1, budget);
+		return unanswered && xmit_has_asked(qp) ? WEFT_LATER :
+		       xmit_packets(qp, slot, from, from + 1, budget);
 	most = reliable ? weft_inflight_room(&qp->send) : WEFT_TX_BATCH_PACKETS;
 	if (!most) {
 		qp->send.window.full = true;

@@ -104,8 +104,12 @@ struct weft_inflight {
 	u32			epoch;		/* how often the indexes have begun at 0 */
 	/* requests taken since RESET, 24 bits (IBA: send sequence number) */
 	u32			ssn;
-	/* WEFT_QP_PACKET_CREDITS: packets of requests that take a receive, since RESET, 24 bits */
+	/*
+	 * WEFT_QP_PACKET_CREDITS: what requests have taken of the peer's receives since RESET, 24
+	 * bits: each packet of a SEND, and each WRITE with immediate
+	 */
 	u32			taking;
+	bool			asked;		/* the last packet asks for an answer */
 	/* the highest @ssn (or with that flag @taking) that the peer has a receive for */
 	u32			limit;
 	bool			limited;	/* @limit is known */
