@@ -14,7 +14,8 @@
  * copied once into private memory and validated there.
  *
  * Barriers
- * = *
+ * ========
+ *
  * Data (send, receive and completion queue alike):
  *
  *	producer                        consumer
