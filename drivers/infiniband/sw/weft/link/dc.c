@@ -78,6 +78,8 @@ struct weft_result weft_dc_enter(struct weft_qp *dci, struct weft_qp *dct, struc
 		weft_stats_inc(dct, WEFT_STAT_NAKS_SENT);
 		/* the reason for an earlier refusal is not that for this one */
 		dct->recv.refused = (struct weft_refused){};
+		if (weft_monitor_is_on())
+			dc_set_path_back(dct, dci);
 		return weft_failed(WEFT_FAULT_REMOTE_ACCESS);
 	}
 	if (unlikely(dc->paused_until && !mine)) {

@@ -445,6 +445,7 @@ local_deliver_dc(struct weft_qp *dci, struct weft_qp *dct, struct weft_slot *slo
 
 	if (result.verdict == WEFT_FAILED) {
 		answer->refusal = weft_rules_refusal(result.fault, WEFT_SERVICE_RC);
+		answer->rnr_timer = 0;
 		if (show)
 			local_show_refused(dci, dct, slot);
 	}

@@ -196,4 +196,10 @@ void weft_qp_fatal(struct weft_qp *qp, u32 fault);
 void weft_qp_lost(struct weft_qp *qp, struct weft_cq *cq, u32 fault);
 void weft_qp_fatal_now(struct weft_qp *qp, u32 fault);
 
+/* enum ib_qp_type, as the core and processes know it */
+static inline u8 weft_qp_core_type(const struct weft_qp *qp)
+{
+	return qp->dc ? IB_QPT_DRIVER : qp->type;
+}
+
 #endif /* WEFT_OBJECT_QP_H */

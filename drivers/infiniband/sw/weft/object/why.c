@@ -134,8 +134,9 @@ static void why_add_qp(struct weft_qp *qp, struct weft_why_entry *entry)
 	struct weft_why_record *record = &entry->record;
 
 	record->qpn = qp->qpn;
-	record->service = qp->type;
-	if (!weft_qp_is_ud(qp)) {
+	record->service = weft_qp_core_type(qp);
+	/* of a DC target the caller knows the initiator */
+	if (!weft_qp_is_ud(qp) && qp->type != WEFT_QPT_DCT) {
 		record->peer_qpn = qp->dest_qpn;
 		memcpy(record->dgid, &qp->av.dgid, sizeof(record->dgid));
 	}

@@ -47,7 +47,7 @@ static void top_record(struct weft_qp *qp, const struct weft_reader *reader,
 		.retries = READ_ONCE(send->retry.retries),
 		.rnr_retries = READ_ONCE(send->retry.rnr_retries),
 		.inflight = READ_ONCE(send->inflight.tail) - READ_ONCE(send->inflight.head),
-		.service = qp->type,
+		.service = weft_qp_core_type(qp),
 		.state = weft_qp_state(qp),
 		.flags = (qp->kernel ? WEFT_TOP_KERNEL : 0) |
 			 (READ_ONCE(qp->link) == &weft_link_local ? WEFT_TOP_LOCAL : 0),
