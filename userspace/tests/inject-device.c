@@ -71,6 +71,7 @@ static void expect_dead(void)
 void device_fatal(void)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	struct ibv_qp_attr bad = { .qp_state = IBV_QPS_ERR, .pkey_index = 0xffff };
 	struct ibv_wc wc;
 	struct end c, d;
 	int wire;
@@ -102,6 +103,8 @@ void device_fatal(void)
 		expect_state(&a, IBV_QPS_ERR);
 		expect_state(&b, IBV_QPS_ERR);
 		SAME(ibv_modify_qp(a.qp, &attr, IBV_QP_STATE), EIO);
+		/* to ERR it may go, and attributes are checked nevertheless */
+		SAME(ibv_modify_qp(a.qp, &bad, IBV_QP_STATE | IBV_QP_PKEY_INDEX), EINVAL);
 		post(&a, swr(&a, 2, IBV_WR_SEND, 0, 100));
 		expect_wc(a.scq, 2, IBV_WC_FATAL_ERR);
 		unmake(&a);
