@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,6 +195,11 @@ struct ibv_qp *mlx5dv_create_qp(struct ibv_context *context, struct ibv_qp_init_
 		return NULL;
 	own->qp = weftdv_create_qp(context, attr, (void *)mlx5_attr);
 	if (!own->qp) {
+		/* programs do not say more than that it failed */
+		fprintf(stderr, "mlx5dv: no QP: %m (type %d, attributes %#x, %#llx, flags %#x)\n",
+			attr->qp_type, attr->comp_mask,
+			mlx5_attr ? (unsigned long long)mlx5_attr->comp_mask : 0,
+			mlx5_attr ? mlx5_attr->create_flags : 0);
 		free(own);
 		return NULL;
 	}
