@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Credits of acknowledges that are packets (WEFT_QP_PACKET_CREDITS). That they are messages otherwise
- * is in rc_requester_kunit.c.
+ * Credits of acknowledges that are packets (WEFT_QP_PACKET_CREDITS). That they are messages
+ * otherwise is in rc_requester_kunit.c.
  */
 #include "fake_link.h"
 
@@ -66,7 +66,7 @@ static void credits_post(struct fake_link *link, enum ib_wr_opcode opcode, u32 p
 	fake_link_run_halves(link);
 }
 
-/* Lose all packets; return how many there were, and in @asks whether the last one asks for an ACK. */
+/* Lose all packets. Return: how many there were; @asks: the last one asks for an acknowledge. */
 static u32 credits_on_wire(struct fake_link *link, bool *asks)
 {
 	struct weft_pkt pkt;

@@ -651,7 +651,8 @@ static void bind_wrong_objects(struct kunit *test)
 	request.rkey = mw.ib_mw.rkey ^ 0x80000000;
 	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_bind(&fixture->who, &request, GFP_KERNEL));
 	weft_dealloc_mw(&mw.ib_mw);
-	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, mw.ib_mw.rkey, GFP_KERNEL));
+	KUNIT_EXPECT_EQ(test, -EINVAL, weft_mw_invalidate(&fixture->who, mw.ib_mw.rkey,
+							  GFP_KERNEL));
 }
 
 /* The null key works in any PD and at any address, and reads do not return what was written. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Signatures of mkeys: the check values that catalogues of CRCs give, in pieces of any length, their
- * order in memory, and terms that are refused. pi_kunit.c has the copies; userspace/tests has
+ * Signatures of mkeys: the check values that catalogues of CRCs give, in pieces of any length,
+ * their order in memory, and terms that are refused. pi_kunit.c has the copies; userspace/tests has
  * them for each type.
  */
 #include "mem/layout.h"

@@ -234,8 +234,8 @@ bool weft_reply_go_on(struct weft_qp *qp, s32 *bytes)
 }
 
 /*
- * The packets that fit into the oldest of @pending receives, and into the one that is held. The next
- * acknowledges tell of those behind REPLY_RECEIVES.
+ * The packets that fit into the oldest of @pending receives, and into the one that is held. The
+ * next acknowledges tell of those behind REPLY_RECEIVES.
  */
 static noinline u32 reply_packets(const struct weft_qp *qp, u32 pending)
 {

@@ -19,8 +19,9 @@
 #include "mem/region.h"
 
 /*
- * The rights that a leaf must have for those of the layout. Everybody may read locally; what the peer
- * may do is a right of the mkey alone, as its owner could give it to the leaf, too (and as with mlx5).
+ * The rights that a leaf must have for those of the layout. Everybody may read locally; what the
+ * peer may do is a right of the mkey alone, as its owner could give it to the leaf, too (and as
+ * with mlx5).
  */
 static int layout_check_leaf(const struct weft_region *leaf, const struct weft_accessor *who,
 			     u32 access)

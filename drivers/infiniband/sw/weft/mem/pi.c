@@ -385,8 +385,8 @@ static bool pi_take_request(struct weft_pi_terms *terms, const struct weft_pi_re
 }
 
 /*
- * A pass is not shorter than a block: of one that is scattered by the byte, each byte would be looked
- * for, and for one byte of its signature all of them.
+ * A pass is not shorter than a block: of one that is scattered by the byte, each byte would be
+ * looked for, and for one byte of its signature all of them.
  *
  * Return: 0; -EINVAL: the layout is not of whole blocks, or has shorter passes; -ERANGE: too long.
  */
@@ -590,8 +590,8 @@ static bool pi_in_place(const struct weft_pi_terms *terms)
 }
 
 /*
- * A block has been written: check its signature from the wire, which is in memory or @held, and make
- * the one for memory.
+ * A block has been written: check its signature from the wire, which is in memory or @held, and
+ * make the one for memory.
  */
 static void pi_wrote_block(const struct weft_region *region, u64 block, const u8 *held)
 {

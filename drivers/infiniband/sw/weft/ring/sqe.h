@@ -224,8 +224,8 @@ static __always_inline int weft_rq_peek(struct weft_ring *ring, struct weft_rwqe
 }
 
 /*
- * The bytes of the receive work request @ahead of the next one; there is one. The client may change it
- * before it is taken.
+ * The bytes of the receive work request @ahead of the next one; there is one. The client may change
+ * it before it is taken.
  */
 static inline u32 weft_rq_length(const struct weft_ring *ring, u32 ahead)
 {

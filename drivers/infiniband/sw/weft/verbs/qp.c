@@ -312,8 +312,8 @@ static u32 qp_rq_stride(const struct ib_qp_init_attr *init, bool rxe)
 }
 
 /*
- * An XRC or DC target or RSS QP has a send queue to which nobody posts, so that no code needs to test for
- * a missing one. A QP whose SRQ has tags posts to its own.
+ * An XRC or DC target or RSS QP has a send queue to which nobody posts, so that no code needs to
+ * test for a missing one. A QP whose SRQ has tags posts to its own.
  */
 static bool qp_has_hidden_sq(const struct weft_qp *qp)
 {

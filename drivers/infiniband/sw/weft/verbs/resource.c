@@ -109,8 +109,8 @@ static u32 resource_ms(const struct weft_send *send, ktime_t from, ktime_t to)
 }
 
 /*
- * Requests (WEFT_QP_PACKET_CREDITS: their packets) that the peer still has receives for, as far as it
- * has said.
+ * Requests (WEFT_QP_PACKET_CREDITS: their packets) that the peer still has receives for, as far as
+ * it has said.
  */
 static u32 resource_credits(const struct weft_qp *qp)
 {
