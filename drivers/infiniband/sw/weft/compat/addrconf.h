@@ -31,7 +31,7 @@ static inline void compat_no_addrconf(struct net_device *ndev)
 #endif
 }
 
-/* With an MTU that was too small for IPv6, and is not any more, IPv6 begins anew with the device. */
+/* When an MTU that was too small for IPv6 no longer is, IPv6 begins anew with the device. */
 static inline bool compat_may_change_mtu(const struct net_device *ndev, int mtu)
 {
 	return !netif_running(ndev) || ndev->mtu >= IPV6_MIN_MTU || mtu < IPV6_MIN_MTU;
