@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * What goes wrong with dynamic connections: each error is the initiator's, and the target goes on
+ * Errors of dynamic connections: each of them is the initiator's, and the target goes on
  * for others.
  */
 #include "dc.h"

@@ -555,7 +555,7 @@ static void pi_check(const struct weft_region *region, const struct weft_pi_doma
 
 /*
  * Make the signature of a block for the domain @to of that for the other domain, if it has any.
- * What both domains have alike is passed on as it is, also if it is wrong.
+ * The bits that both domains have alike are passed on as they are, also if they are wrong.
  */
 static u64 pi_convert(const struct weft_region *region, const struct weft_pi_domain *to, u64 block,
 		      u64 signature)

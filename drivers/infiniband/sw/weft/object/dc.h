@@ -21,7 +21,7 @@
 /* Numbers of streams fit into the upper bits of weft_dc_address.dctn. */
 #define WEFT_DC_STREAMS	BIT(32 - WEFT_DC_STREAM_SHIFT)
 
-/* What a DC QP has beside struct weft_qp. */
+/* The part of a DC QP that other QPs do not have. */
 struct weft_dc {
 	/* target: access key; immutable */
 	u64		key;
