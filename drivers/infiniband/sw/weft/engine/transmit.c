@@ -168,7 +168,7 @@ static u32 xmit_credit(const struct weft_qp *qp, const struct weft_slot *slot, u
  */
 static bool xmit_has_asked(const struct weft_qp *qp)
 {
-	return !(qp->flags & WEFT_QP_PACKET_CREDITS) || qp->send.inflight.asked;
+	return !(qp->flags & WEFT_QP_PACKET_CREDITS) || qp->send.inflight.ackreq;
 }
 
 /* Packets up to (excluding) @psn have been sent, perhaps again. */
@@ -236,7 +236,7 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 	bytes = min(batch.length, sent * qp->mtu);
 	budget->bytes -= bytes;
 	budget->sent += bytes;
-	inflight->asked = responds || (batch.hdr.ackreq && sent == batch.num);
+	inflight->ackreq = responds || (batch.hdr.ackreq && sent == batch.num);
 	if (responds) {
 		inflight->reads++;
 		sent = to - from;

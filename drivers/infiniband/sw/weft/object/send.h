@@ -109,7 +109,7 @@ struct weft_inflight {
 	 * bits: each packet of a SEND, and each WRITE with immediate
 	 */
 	u32			taking;
-	bool			asked;		/* the last packet asks for an answer */
+	bool			ackreq;		/* the last packet asks for an answer */
 	/* the highest @ssn (or with that flag @taking) that the peer has a receive for */
 	u32			limit;
 	bool			limited;	/* @limit is known */
