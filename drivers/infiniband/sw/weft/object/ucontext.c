@@ -9,6 +9,7 @@
 #include <linux/kref.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 #include <rdma/weft-abi.h>
@@ -237,7 +238,7 @@ static struct weft_doorbell *doorbell_create(void)
 	return doorbell;
 }
 
-int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+static int ucontext_alloc(struct ib_ucontext *ibuc, struct ib_udata *udata)
 {
 	struct weft_ucontext *uctx = container_of(ibuc, struct weft_ucontext, ibuc);
 	struct weft_doorbell *doorbell;
@@ -262,6 +263,21 @@ int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
 		weft_inject_watch(to_weft_dev(ibuc->device), &doorbell->poster);
 	weft_page_cache_init(&uctx->page_cache, ibuc);
 	return 0;
+}
+
+/*
+ * The core's GET_CONTEXT method frees a context that is refused, but keeps the context's reference
+ * to the task that opens the device, so the task would never be freed.
+ */
+int weft_alloc_ucontext(struct ib_ucontext *ibuc, struct ib_udata *udata)
+{
+	int ret = ucontext_alloc(ibuc, udata);
+
+	if (ret && ibuc->res.task) {
+		put_task_struct(ibuc->res.task);
+		ibuc->res.task = NULL;
+	}
+	return ret;
 }
 
 /* A process imports a context, and gets a doorbell file. Return: 0 or -errno. */
