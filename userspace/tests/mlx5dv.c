@@ -69,6 +69,18 @@ static bool is_own(const struct ibv_context *context)
 	return weftdv_is_supported(context->device);
 }
 
+/* Programs look for the numbers of an adapter that they know. */
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	int ret = NEXT(ibv_query_device)(context, attr);
+
+	if (!ret && is_own(context)) {
+		attr->vendor_id = 0x02c9;	/* Mellanox */
+		attr->vendor_part_id = 4123;	/* ConnectX-6 */
+	}
+	return ret;
+}
+
 static struct weftdv_qp_ex *weft_of(struct mlx5dv_qp_ex *mlx5)
 {
 	return ((struct own_qp *)mlx5)->weft;
@@ -228,6 +240,9 @@ struct mlx5dv_qp_ex *mlx5dv_qp_ex_from_ibv_qp_ex(struct ibv_qp_ex *qp)
 {
 	struct own_qp *own;
 
+	/* a DCT has no builders, and programs ask all the same */
+	if (!qp)
+		return NULL;
 	if (!is_own(qp->qp_base.context))
 		return NEXT(mlx5dv_qp_ex_from_ibv_qp_ex)(qp);
 	pthread_mutex_lock(&lock);
