@@ -382,6 +382,23 @@ static void repair_is_lost(struct kunit *test)
 	repair_end(link);
 }
 
+/* Another answer starts the timer while a repair is overdue: the timer expires all the same. */
+static void repair_is_overdue(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+	struct weft_retry *retry = &repair_send(link)->retry;
+
+	retry->round_trip = NSEC_PER_SEC;
+	repair_nak(link, 2);
+	repair_expect(link, 2, 1);
+	hrtimer_cancel(&retry->timer);
+	retry->repair_due = ktime_sub_ns(ktime_get(), NSEC_PER_MSEC);
+	weft_retry_start(link->node[0].qp);
+	KUNIT_EXPECT_LT(test, hrtimer_get_expires(&retry->timer), retry->deadline);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
 /* Each NAK without progress costs a retry, with or without repairs (IBA 9.9.2.1.1). */
 static void repairs_used_up(struct kunit *test)
 {
@@ -418,6 +435,7 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(first_map_in_repair),
 	KUNIT_CASE(map_makes_room),
 	KUNIT_CASE(repair_is_lost),
+	KUNIT_CASE(repair_is_overdue),
 	KUNIT_CASE(repairs_used_up),
 	{}
 };

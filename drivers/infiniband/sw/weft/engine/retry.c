@@ -61,9 +61,10 @@ static ktime_t retry_due(const struct weft_qp *qp)
 								    due;
 }
 
-static void retry_start_timer(struct weft_qp *qp, ktime_t now)
+/* @due may have passed. A time that is relative must not: the timer would never expire. */
+static void retry_start_timer(struct weft_retry *retry, ktime_t due)
 {
-	hrtimer_start(&qp->send.retry.timer, ktime_sub(retry_due(qp), now), HRTIMER_MODE_REL_SOFT);
+	hrtimer_start(&retry->timer, due, HRTIMER_MODE_ABS_SOFT);
 }
 
 /* The timer has expired. Have answers come since it was started, so that it only has to go on? */
@@ -83,7 +84,7 @@ static bool retry_goes_on(struct weft_qp *qp)
 		return false;
 	if (inflight->repair.state == WEFT_REPAIR_NONE)
 		due = min(retry->deadline, max(due, ktime_add_ns(now, RETRY_LOOK_NS)));
-	hrtimer_start(&retry->timer, ktime_sub(due, now), HRTIMER_MODE_REL_SOFT);
+	retry_start_timer(retry, due);
 	return true;
 }
 
@@ -105,7 +106,7 @@ static enum hrtimer_restart retry_expired(struct hrtimer *timer)
 
 void weft_retry_init(struct weft_retry *retry)
 {
-	hrtimer_setup(&retry->timer, retry_expired, CLOCK_MONOTONIC, HRTIMER_MODE_REL_SOFT);
+	hrtimer_setup(&retry->timer, retry_expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 }
 
 /* Stop the timer, because nothing is waited for. Retries that are used up stay used up. */
@@ -193,7 +194,7 @@ void weft_retry_start(struct weft_qp *qp)
 	 * processed.
 	 */
 	if (!retry->rnr_wait && (earlier || !hrtimer_is_queued(&retry->timer)))
-		retry_start_timer(qp, now);
+		retry_start_timer(retry, retry_due(qp));
 }
 WEFT_EXPORT_FOR_TEST(weft_retry_start);
 
@@ -280,7 +281,7 @@ void weft_retry_repair(struct weft_qp *qp)
 	    ktime_after(ktime_add_ns(now, ns), retry->deadline))
 		return;
 	retry->repair_due = ktime_add_ns(now, ns);
-	hrtimer_start(&retry->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_SOFT);
+	retry_start_timer(retry, retry->repair_due);
 }
 
 /*
@@ -322,7 +323,7 @@ static void retry_early(struct weft_qp *qp, ktime_t now)
 	}
 	if (!ktime_before(now, retry_probe_due(qp)))
 		retry_probe(qp, now);
-	retry_start_timer(qp, now);
+	retry_start_timer(retry, retry_due(qp));
 }
 
 /*
@@ -383,12 +384,15 @@ void weft_retry_timeout(struct weft_qp *qp)
 	if (send->inflight.una == send->inflight.sent || !retry->timeout)
 		return; /* no answer is awaited */
 	/* the response has come, but the pages that it goes to are still being pinned */
-	if (weft_odp_pins_pending(send->placing.pins))
+	if (weft_odp_pins_pending(send->placing.pins)) {
+		/* a repair that is due must not make the timer expire at once, again and again */
+		retry->repair_due = KTIME_MAX;
 		weft_retry_start(qp);
-	else if (ktime_before(now, retry->deadline))
+	} else if (ktime_before(now, retry->deadline)) {
 		retry_early(qp, now);
-	else if (weft_pace_is_holding(send) && send->inflight.next == send->inflight.una)
+	} else if (weft_pace_is_holding(send) && send->inflight.next == send->inflight.una) {
 		weft_retry_start(qp); /* the packets that would be answered still wait */
-	else if (send->inflight.repair.gaps ? weft_retry_missing(qp) : weft_retry(qp))
+	} else if (send->inflight.repair.gaps ? weft_retry_missing(qp) : weft_retry(qp)) {
 		weft_stats_inc(qp, WEFT_STAT_LOCAL_ACK_TIMEOUT_ERR);
+	}
 }
