@@ -366,9 +366,14 @@ static bool fake_has_event(struct fake_link *link, u32 half)
 static void fake_run(struct fake_link *link, u32 half)
 {
 	struct weft_turn *turn = fake_turn(link, half);
+	struct weft_retry *retry = &turn->qp->send.retry;
 
 	KUNIT_ASSERT_TRUE(link->test, weft_turn_try(turn));
 	turn->run(turn->qp);
+	/* nothing waits for longer than the ack timeout, and an RNR delay is shorter than 1 s */
+	if (hrtimer_is_queued(&retry->timer))
+		KUNIT_EXPECT_LE(link->test, hrtimer_get_remaining(&retry->timer),
+				max_t(s64, NSEC_PER_SEC, 4096LL << retry->timeout));
 }
 
 static bool fake_is_stalled(struct fake_link *link, u32 half)
