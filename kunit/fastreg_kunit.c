@@ -136,7 +136,7 @@ static void what_may_be_allocated(struct kunit *test)
 /* The region shows the right byte of the memory at each address, for several block sizes. */
 static void shows_the_memory(struct kunit *test)
 {
-	static const u32 page_sizes[] = { 512, PAGE_SIZE, 2 * PAGE_SIZE };
+	static const u32 page_sizes[] = { PAGE_SIZE / 8, PAGE_SIZE, 2 * PAGE_SIZE };
 	struct fixture *fixture = test->priv;
 	u32 i, pages, offset = 24, page, at;
 	struct weft_span span;

@@ -58,6 +58,7 @@ struct own_qp {
 	struct mlx5dv_qp_ex mlx5;
 	struct weftdv_qp_ex *weft;
 	struct ibv_qp *qp;
+	bool streams;
 	struct own_qp *next;
 };
 
@@ -139,7 +140,9 @@ static void set_dc_addr(struct mlx5dv_qp_ex *qp, struct ibv_ah *ah, uint32_t dct
 static void set_dc_addr_stream(struct mlx5dv_qp_ex *qp, struct ibv_ah *ah, uint32_t dctn,
 			       uint64_t key, uint16_t stream)
 {
-	weftdv_wr_set_dc_addr_stream(weft_of(qp), ah, dctn, key, stream);
+	/* perftest counts on, without streams too, and adapters ignore the number then */
+	weftdv_wr_set_dc_addr_stream(weft_of(qp), ah, dctn, key,
+				     ((struct own_qp *)qp)->streams ? stream : 0);
 }
 
 bool mlx5dv_is_supported(struct ibv_device *device)
@@ -226,6 +229,8 @@ struct ibv_qp *mlx5dv_create_qp(struct ibv_context *context, struct ibv_qp_init_
 		.wr_set_dc_addr = set_dc_addr,
 		.wr_set_dc_addr_stream = set_dc_addr_stream,
 	};
+	own->streams = mlx5_attr &&
+		       mlx5_attr->comp_mask & MLX5DV_QP_INIT_ATTR_MASK_DCI_STREAMS;
 	/* a QP without builders has none */
 	ex = ibv_qp_to_qp_ex(own->qp);
 	own->weft = ex ? weftdv_qp_ex_from_ibv_qp_ex(ex) : NULL;
