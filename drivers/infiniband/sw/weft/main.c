@@ -13,6 +13,7 @@
 #include "link/udp.h"
 #include "mem/pi.h"
 #include "netlink.h"
+#include "object/backlog.h"
 #include "object/monitor.h"
 #include "object/table.h"
 #include "pause.h"
@@ -31,9 +32,12 @@ static int __init weft_init(void)
 	weft_icrc_init();
 	main_debugfs = debugfs_create_dir("weft", NULL);
 	weft_pause_init(main_debugfs);
-	ret = weft_engine_init();
+	ret = weft_backlog_setup();
 	if (ret)
 		goto err_icrc_exit;
+	ret = weft_engine_init();
+	if (ret)
+		goto err_backlog_exit;
 	ret = weft_tx_credit_init();
 	if (ret)
 		goto err_engine_exit;
@@ -69,6 +73,8 @@ err_tx_credit_exit:
 	weft_tx_credit_exit();
 err_engine_exit:
 	weft_engine_exit();
+err_backlog_exit:
+	weft_backlog_exit();
 err_icrc_exit:
 	debugfs_remove_recursive(main_debugfs);
 	weft_icrc_exit();
@@ -90,6 +96,7 @@ static void __exit weft_exit(void)
 	weft_icrc_exit();
 	/* RCU callbacks run code of this module */
 	rcu_barrier();
+	weft_backlog_exit();
 	weft_pi_exit();
 	weft_table_exit();
 }

@@ -151,6 +151,15 @@
 #define WEFT_QUEUE_PACKETS	1024
 #define WEFT_QUEUE_BYTES	SZ_8M
 /*
+ * Each has room for so many bytes. Beyond that all of the host hold at most so many, and not more
+ * than one of so many parts of its memory, and each of them gets one of so many parts of what is
+ * left of that.
+ */
+#define WEFT_QUEUE_OWN_BYTES	SZ_32K
+#define WEFT_QUEUE_TOTAL_BYTES	SZ_128M
+#define WEFT_QUEUE_MEMORY_PART	16
+#define WEFT_QUEUE_PART		8
+/*
  * Packets that have overtaken others, and bytes of their memory: of a requester or responder, and
  * of all those of a device. Some more packets than a weft has unanswered.
  */

@@ -56,11 +56,13 @@ static struct sk_buff *early_before(struct weft_early *early, u32 psn)
 	return (struct sk_buff *)&early->packets;
 }
 
+/* As with backlogs, none gets more than a part of what is left. */
 static bool early_has_room(struct weft_early *early, struct weft_dev *dev, u32 bytes)
 {
+	s32 left = WEFT_EARLY_DEV_BYTES - atomic_read(&dev->early_bytes);
+
 	return skb_queue_len(&early->packets) < WEFT_EARLY_PACKETS &&
-	       early->bytes + bytes <= WEFT_EARLY_BYTES &&
-	       atomic_read(&dev->early_bytes) + bytes <= WEFT_EARLY_DEV_BYTES;
+	       (s32)(early->bytes + bytes) <= min_t(s32, WEFT_EARLY_BYTES, left / WEFT_QUEUE_PART);
 }
 
 /*

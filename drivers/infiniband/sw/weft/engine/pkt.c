@@ -121,24 +121,12 @@ u32 weft_pkt_kept_psn(struct sk_buff *skb)
 
 /*
  * Put a packet at the end of a backlog, to be decoded again later. The backlog then owns its
- * memory. False if WEFT_QUEUE_PACKETS or WEFT_QUEUE_BYTES are there already.
+ * memory. False: it has no room.
  */
 bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog)
 {
-	struct sk_buff_head *queue = &backlog->queue;
-	unsigned long flags;
-	bool fits;
-
 	weft_pkt_keep(pkt);
-	spin_lock_irqsave(&queue->lock, flags);
-	fits = skb_queue_len(queue) < WEFT_QUEUE_PACKETS &&
-	       backlog->bytes < WEFT_QUEUE_BYTES;
-	if (fits) {
-		backlog->bytes += pkt->skb->truesize;
-		__skb_queue_tail(queue, pkt->skb);
-	}
-	spin_unlock_irqrestore(&queue->lock, flags);
-	return fits;
+	return weft_backlog_add(backlog, pkt->skb);
 }
 
 /*
@@ -147,14 +135,8 @@ bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog)
  */
 void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog)
 {
-	struct sk_buff_head *queue = &backlog->queue;
-	unsigned long flags;
-
 	weft_pkt_keep(pkt);
-	spin_lock_irqsave(&queue->lock, flags);
-	backlog->bytes += pkt->skb->truesize;
-	__skb_queue_head(queue, pkt->skb);
-	spin_unlock_irqrestore(&queue->lock, flags);
+	weft_backlog_push(backlog, pkt->skb);
 }
 
 /* Decode @skb, which is from weft_pkt_keep(), again. */
@@ -197,15 +179,10 @@ WEFT_EXPORT_FOR_TEST(weft_pkt_peek);
 bool weft_pkt_next(struct weft_backlog *backlog, struct weft_pkt *pkt)
 {
 	struct sk_buff *skb;
-	unsigned long flags;
 
 	if (weft_backlog_is_empty(backlog))
 		return false;
-	spin_lock_irqsave(&backlog->queue.lock, flags);
-	skb = __skb_dequeue(&backlog->queue);
-	if (skb)
-		backlog->bytes -= skb->truesize;
-	spin_unlock_irqrestore(&backlog->queue.lock, flags);
+	skb = weft_backlog_take(backlog);
 	if (skb)
 		weft_pkt_again(skb, pkt);
 	return skb;

@@ -45,17 +45,6 @@ static enum weft_verdict raw_take(struct weft_qp *qp, const struct sk_buff *skb,
 	return verdict;
 }
 
-static void raw_discharge(struct weft_backlog *backlog, struct sk_buff *skb)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&backlog->queue.lock, flags);
-	__skb_unlink(skb, &backlog->queue);
-	backlog->bytes -= skb->truesize;
-	spin_unlock_irqrestore(&backlog->queue.lock, flags);
-	consume_skb(skb);
-}
-
 /*
  * Receive what waits, up to a budget. Only the owner of the turn, which is the caller, takes frames
  * out. Return: true: the caller defers the rest.
@@ -72,7 +61,7 @@ static bool raw_work(struct weft_qp *qp)
 		skb = skb_peek(&backlog->queue);
 		if (!skb || raw_take(qp, skb, raw_cb(skb)->frame) == WEFT_LATER)
 			return false;
-		raw_discharge(backlog, skb);
+		consume_skb(weft_backlog_take(backlog));
 		cond_resched();
 	}
 	return !weft_backlog_is_empty(backlog);
@@ -98,25 +87,14 @@ void weft_raw_recv_run(struct weft_qp *qp)
 /* A full backlog drops the frame, as a network adapter does. */
 static void raw_defer(struct weft_qp *qp, struct sk_buff *frame, const struct weft_frame_in *in)
 {
-	struct weft_backlog *backlog = &qp->recv.packets;
-	struct sk_buff_head *queue = &backlog->queue;
 	struct sk_buff *skb = skb_clone(frame, GFP_ATOMIC | __GFP_NOWARN);
-	unsigned long flags;
-	bool fits;
 
 	if (!skb) {
 		weft_stats_inc(qp->dev, WEFT_STAT_RX_NO_MEMORY);
 		return;
 	}
 	raw_cb(skb)->frame = *in;
-	spin_lock_irqsave(&queue->lock, flags);
-	fits = skb_queue_len(queue) < WEFT_QUEUE_PACKETS && backlog->bytes < WEFT_QUEUE_BYTES;
-	if (fits) {
-		backlog->bytes += skb->truesize;
-		__skb_queue_tail(queue, skb);
-	}
-	spin_unlock_irqrestore(&queue->lock, flags);
-	if (!fits) {
+	if (!weft_backlog_add(&qp->recv.packets, skb)) {
 		weft_stats_inc(qp->dev, WEFT_STAT_RX_QUEUE_FULL);
 		kfree_skb(skb);
 	}
