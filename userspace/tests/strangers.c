@@ -162,36 +162,31 @@ static void datagrams_of_this_host(void)
  * ---- At the other end of the cable ----
  */
 
-static void send_many(bool stranger, uint32_t psn, int num)
+/* @num packets like @s, each of which has a PSN that is @step behind that of the one before. */
+static void send_many(struct spec s, uint32_t step, int num)
 {
 	static struct packet packets[BATCH];
 	int i, done;
-	struct spec s;
 
+	s.payload = LENGTH;
 	for (done = 0; done < num; done += i) {
 		for (i = 0; i < BATCH && done + i < num; i++) {
-			s = request(RC | SEND_ONLY, &a, psn + (stranger ? 0 : done + i));
-			s.payload = LENGTH;
-			s.stranger = stranger;
 			build(&packets[i], &s);
+			s.psn += step;
 		}
 		send_all(packets, i, false);
 	}
 }
 
 /*
- * The first packet of the peer waits for memory, and others of it behind that. Those of a
- * stranger, of which there are more than the queue holds, do not take their place.
+ * The first of 9 packets like @good waits for memory, and others behind that. More than the queue
+ * holds like @bad, each of which is counted by @name, do not take their place.
  */
-static void queue_is_the_peers(void)
+static void queue_is_not_filled(struct spec good, struct spec bad, const char *name, uint32_t length)
 {
 	uint64_t before;
 	uint8_t *held;
 	int fd, i;
-
-	make(&a, CONF(.timeout = 0));
-	to_init(&a);
-	connect_to_nobody(&a, RQ_PSN);
 
 	held = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(held != MAP_FAILED);
@@ -202,28 +197,56 @@ static void queue_is_the_peers(void)
 	munmap(a.buf, BUF);
 	a.buf = held;
 	for (i = 0; i < 9; i++)
-		post_recv(&a, i, i * LENGTH, LENGTH);
-	send_many(false, RQ_PSN, 1);
+		post_recv(&a, i, i * length, length);
+	send_many(good, 1, 1);
 	sleep_ms(100);
 	expect_no_wc_now(a.rcq);
-	before = counter("rx_wrong_address");
-	send_many(true, RQ_PSN + 1, FLOOD);
-	for (i = 0; i < WAIT_MS && counter("rx_wrong_address") < before + FLOOD; i += 20)
+	before = counter(name);
+	send_many(bad, 0, FLOOD);
+	for (i = 0; i < WAIT_MS && counter(name) < before + FLOOD; i += 20)
 		sleep_ms(20);
-	SAME(counter("rx_wrong_address"), before + FLOOD);
-	send_many(false, RQ_PSN + 1, 8);
+	SAME(counter(name), before + FLOOD);
+	good.psn++;
+	send_many(good, 1, 8);
 	sleep_ms(100);
 	uffd_answer(fd, held, 4096);
 	for (i = 0; i < 9; i++)
-		SAME(expect_ok(a.rcq, i).byte_len, LENGTH);
+		SAME(expect_ok(a.rcq, i).byte_len, length);
 	SAME(state_of(&a), IBV_QPS_RTS);
+}
+
+/* The queue of a connected QP is its peer's. */
+static void queue_is_the_peers(void)
+{
+	struct spec good, bad;
+
+	make(&a, CONF(.timeout = 0));
+	to_init(&a);
+	connect_to_nobody(&a, RQ_PSN);
+	good = request(RC | SEND_ONLY, &a, RQ_PSN);
+	bad = request(RC | SEND_ONLY, &a, RQ_PSN + 1);
+	bad.stranger = true;
+	queue_is_not_filled(good, bad, "rx_wrong_address", LENGTH);
+}
+
+/* That of a UD QP is for those who have the Q_Key. */
+static void queue_wants_the_qkey(void)
+{
+	struct spec good, bad;
+
+	make(&a, CONF(.type = IBV_QPT_UD));
+	to_ready(&a);
+	good = request(UD | SEND_ONLY, &a, 0);
+	bad = good;
+	bad.qkey ^= 1;
+	queue_is_not_filled(good, bad, "ud_dropped_qkey", LENGTH + 40);
 }
 
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		TEST(connections_of_this_host), TEST(datagrams_of_this_host),
-		TEST(queue_is_the_peers),
+		TEST(queue_is_the_peers), TEST(queue_wants_the_qkey),
 	};
 
 	if (argc < 4)

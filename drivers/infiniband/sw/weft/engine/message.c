@@ -719,12 +719,19 @@ const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fau
 	return refusal;
 }
 
-static void msg_bad_qkey(struct weft_qp *qp, const struct weft_request *req, u32 qkey)
+/* Return: true: the QP does not receive the datagram. The turn need not be owned. */
+bool weft_message_bad_qkey(struct weft_qp *qp, const struct weft_request *req, u32 qkey)
 {
+	u32 want = READ_ONCE(qp->qkey);
+
+	/* QP 0 has no Q_Key (IBA 10.2.5) */
+	if (likely(want == qkey) || qp->type == IB_QPT_SMI)
+		return false;
 	weft_stats_inc(qp->dev, WEFT_STAT_UD_DROPPED_QKEY);
 	trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_UD_DROPPED_QKEY);
-	weft_blame_datagram(qp, req->src_qpn, qkey, qp->qkey);
+	weft_blame_datagram(qp, req->src_qpn, qkey, want);
 	qp->dev->port_ops->bad_qkey(qp, req, qkey);
+	return true;
 }
 
 /*
@@ -777,11 +784,8 @@ struct weft_result weft_message_datagram(struct weft_qp *qp, const struct weft_r
 	weft_assert_turn(&qp->recv.turn);
 	if (!weft_qp_can_receive(qp) || !weft_qp_port_open(qp))
 		return weft_result(WEFT_DROP);
-	/* QP 0 has no Q_Key (IBA 10.2.5) */
-	if (qp->qkey != qkey && qp->type != IB_QPT_SMI) {
-		msg_bad_qkey(qp, req, qkey);
+	if (weft_message_bad_qkey(qp, req, qkey))
 		return weft_result(WEFT_DROP);
-	}
 	if (unlikely(msg_is_too_long(qp, req->length))) {
 		msg_too_long(qp, req);
 		return weft_result(WEFT_DROP);

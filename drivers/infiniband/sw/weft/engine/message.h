@@ -99,6 +99,7 @@ struct weft_result weft_message_resume(struct weft_qp *qp, const struct weft_req
 				       u64 offset, u32 length);
 struct weft_result weft_message_frame(struct weft_qp *qp, const struct weft_frame_in *frame,
 				      struct weft_iter *src);
+bool weft_message_bad_qkey(struct weft_qp *qp, const struct weft_request *req, u32 qkey);
 struct weft_result weft_message_datagram(struct weft_qp *qp, const struct weft_request *req,
 					 u32 qkey, struct weft_iter *src);
 

@@ -370,25 +370,29 @@ static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_
 	return result;
 }
 
-static enum weft_verdict resp_datagram(struct weft_qp *qp, const struct weft_pkt *pkt)
+static struct weft_request resp_datagram_request(const struct weft_pkt *pkt)
 {
-	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
-	u8 grh[WEFT_GRH_BYTES] __aligned(8);
-	struct weft_payload_spans spans __uninitialized;
-	struct weft_request req = {
-		.op = weft_opdef(op->sqe),
+	return (struct weft_request){
+		.op = weft_opdef(weft_opcode(pkt->hdr.opcode)->sqe),
 		.solicited = pkt->hdr.se,
 		.length = pkt->hdr.payload,
 		.ex = (__force u32)pkt->hdr.imm,
 		.src_qpn = pkt->hdr.deth.sqpn,
-		.grh = grh,
 		.has_grh = pkt->grh,
 		.network_hdr_type = pkt->network,
 		.vlan_id = WEFT_VLAN_NONE,
 	};
+}
+
+static enum weft_verdict resp_datagram(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	struct weft_request req = resp_datagram_request(pkt);
+	u8 grh[WEFT_GRH_BYTES] __aligned(8);
+	struct weft_payload_spans spans __uninitialized;
 	struct weft_result result;
 	struct weft_iter from;
 
+	req.grh = grh;
 	pkt->port->grh(pkt, grh);
 	weft_pkt_payload(pkt, &spans, &from);
 	pkt->port->datagram(qp, pkt, &from, &req);
@@ -587,13 +591,30 @@ void weft_responder_run(struct weft_qp *qp)
 	cond_resched();
 }
 
+static noinline_for_stack bool resp_bad_qkey(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	struct weft_request req = resp_datagram_request(pkt);
+	struct weft_payload_spans spans __uninitialized;
+	struct weft_iter from;
+
+	weft_pkt_payload(pkt, &spans, &from);
+	pkt->port->datagram(qp, pkt, &from, &req);
+	return weft_message_bad_qkey(qp, &req, pkt->hdr.deth.qkey);
+}
+
 /*
- * Put a request into the backlog. The caller need not own the turn, so the addresses are checked
- * first: packets that do not come from the peer must not fill the backlog.
+ * Put a request into the backlog. The caller need not own the turn, so the addresses, or the Q_Key,
+ * are checked first: packets that do not come from the peer, or from somebody who may send
+ * datagrams, must not fill the backlog.
  */
 static void resp_enqueue(struct weft_qp *qp, struct weft_pkt *pkt)
 {
-	if (!weft_qp_is_ud(qp) && !weft_migration_knows(qp, pkt)) {
+	if (weft_qp_is_ud(qp)) {
+		if (resp_bad_qkey(qp, pkt)) {
+			weft_pkt_free(pkt);
+			return;
+		}
+	} else if (!weft_migration_knows(qp, pkt)) {
 		weft_pkt_drop(pkt, qp->dev, WEFT_STAT_RX_WRONG_ADDRESS);
 		return;
 	}

@@ -312,7 +312,7 @@ static void qp_reset(struct weft_qp *qp)
 	qp->attr = (struct ib_qp_attr){};
 	qp->av = (struct weft_av){};
 	qp->access = 0;
-	qp->qkey = 0;
+	WRITE_ONCE(qp->qkey, 0);
 	qp->pkey_index = 0;
 	if (qp->dc)
 		weft_dc_reset(qp->dc);
@@ -372,7 +372,7 @@ static void qp_commit(struct weft_qp *qp, const struct ib_qp_attr *attr, int mas
 	if (mask & IB_QP_DEST_QPN)
 		qp->dest_qpn = attr->dest_qp_num;
 	if (mask & IB_QP_QKEY)
-		qp->qkey = attr->qkey;
+		WRITE_ONCE(qp->qkey, attr->qkey);
 	if (mask & IB_QP_PKEY_INDEX)
 		qp->pkey_index = attr->pkey_index;
 	if (mask & IB_QP_ACCESS_FLAGS)
