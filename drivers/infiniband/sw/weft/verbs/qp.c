@@ -730,6 +730,14 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 		weft_av_to_attr(qp->type == WEFT_QPT_DCI ? &qp->dc->path : &qp->av,
 				&attr->ah_attr);
 	weft_migration_query(qp, attr);
+	/*
+	 * "rdma resource" shows a QP to everybody, and asks for no attribute. Those of a QP that has
+	 * sent nothing yet are also the next ones, and who knows these can forge packets.
+	 */
+	if (!mask && !ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN)) {
+		attr->rq_psn = 0;
+		attr->sq_psn = 0;
+	}
 	*init = (struct ib_qp_init_attr){
 		.event_handler = ibqp->event_handler,
 		.qp_context = ibqp->qp_context,
