@@ -30,7 +30,7 @@ static DEFINE_HASHTABLE(table_gids, 10);
 static DEFINE_SPINLOCK(table_gids_lock);
 
 /* QP number to struct weft_qp; NULL while reserved */
-static DEFINE_XARRAY_ALLOC(table_qps);
+static DEFINE_XARRAY_FLAGS(table_qps, XA_FLAGS_ALLOC | XA_FLAGS_ACCOUNT);
 static u32 table_next_qpn;
 /*
  * The number of the last destroyed QP stays reserved; 0: none yet. This keeps the nodes of the

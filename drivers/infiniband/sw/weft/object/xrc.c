@@ -19,7 +19,7 @@
 #include "pause.h"
 
 /* SRQ number to struct weft_xrc_name */
-static DEFINE_XARRAY_ALLOC1(xrc_names);
+static DEFINE_XARRAY_FLAGS(xrc_names, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 static u32 xrc_next_srqn;
 
 int weft_alloc_xrcd(struct ib_xrcd *ibxrcd, struct ib_udata *udata)
