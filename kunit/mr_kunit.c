@@ -138,8 +138,8 @@ static void reg_user_mr_any_length(struct kunit *test)
 	u64 length, offset;
 	struct ib_mr *mr;
 
-	for (offset = 0; offset < 3 * PAGE_SIZE; offset += 999) {
-		for (length = 1; length < 32 * PAGE_SIZE; length += 39999) {
+	for (offset = 0; offset < 3 * PAGE_SIZE; offset += PAGE_SIZE / 4 - 25) {
+		for (length = 1; length < SZ_128K; length += 39999) {
 			mr = reg(test, offset, length, fixture->start + offset, 0);
 			KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey,
 						      fixture->start + offset, length,
@@ -585,8 +585,8 @@ static void reg_dm_mr_any_place(struct kunit *test)
 	u64 length, offset;
 	struct ib_mr *mr;
 
-	for (offset = 0; offset < 3 * PAGE_SIZE; offset += 999) {
-		for (length = 1; length < 32 * PAGE_SIZE; length += 39999) {
+	for (offset = 0; offset < 3 * PAGE_SIZE; offset += PAGE_SIZE / 4 - 25) {
+		for (length = 1; length < SZ_128K; length += 39999) {
 			mr = reg_dm(test, dm, offset, length, 0);
 			KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, 0, length, offset));
 			KUNIT_EXPECT_EQ(test, -ERANGE, try_access(&fixture->who, mr->lkey,
