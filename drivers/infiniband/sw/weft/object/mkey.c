@@ -32,6 +32,7 @@ void weft_mkey_init(struct weft_region *mkey, u32 max_entries)
 	mkey->pieces = WEFT_NO_PIECES;
 	mkey->num_pieces = max_entries;
 }
+WEFT_EXPORT_FOR_TEST(weft_mkey_init);
 
 /* Find the mkey by all of its key, in the accessor's protection domain. NULL: there is none. */
 static struct weft_region *mkey_get(const struct weft_accessor *who, u32 key)
