@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
  * Compare verbs/qp_state.c with the RDMA core's ib_modify_qp_is_ok(), which has the table of
- * IBA 11.2.5.3 in another form.
+ * IBA 11.2.5.3 in another form. DC, which neither of them has, is compared with what mlx5 checks.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
 
+#include "object/dc.h"
 #include "verbs/qp_state.h"
 
 #define QP_STATE_SEED	0x71707374
@@ -102,12 +103,73 @@ static const struct qp_state_required qp_state_required_rows[] = {
 	{ IB_QPT_RAW_PACKET, IB_QPS_RESET, IB_QPS_INIT, IB_QP_PORT },
 };
 
+/* The transitions of DC QPs with attributes, from mlx5; IB_QP_STATE is always required. */
+static const struct qp_state_dc {
+	enum ib_qp_type		type;
+	enum ib_qp_state	from;
+	enum ib_qp_state	to;
+	u32			required;
+	u32			optional;
+} qp_state_dc_rows[] = {
+	{ WEFT_QPT_DCI, IB_QPS_RESET, IB_QPS_INIT, IB_QP_PKEY_INDEX | IB_QP_PORT, 0 },
+	{ WEFT_QPT_DCI, IB_QPS_INIT, IB_QPS_INIT, 0, IB_QP_PKEY_INDEX | IB_QP_PORT },
+	{ WEFT_QPT_DCI, IB_QPS_INIT, IB_QPS_RTR, IB_QP_PATH_MTU, IB_QP_PKEY_INDEX | IB_QP_AV },
+	{ WEFT_QPT_DCI, IB_QPS_RTR, IB_QPS_RTS,
+	  IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY | IB_QP_MAX_QP_RD_ATOMIC |
+	  IB_QP_SQ_PSN, IB_QP_MIN_RNR_TIMER },
+	{ WEFT_QPT_DCI, IB_QPS_RTS, IB_QPS_RTS, 0, IB_QP_MIN_RNR_TIMER },
+	{ WEFT_QPT_DCT, IB_QPS_RESET, IB_QPS_INIT,
+	  IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS, 0 },
+	{ WEFT_QPT_DCT, IB_QPS_INIT, IB_QPS_RTR,
+	  IB_QP_MIN_RNR_TIMER | IB_QP_AV | IB_QP_PATH_MTU, 0 },
+};
+
+static const struct qp_state_type qp_state_dc_types[] = {
+	{ "DC initiator", WEFT_QPT_DCI },
+	{ "DC target", WEFT_QPT_DCT },
+};
+
+KUNIT_ARRAY_PARAM(qp_state_dc_type, qp_state_dc_types, qp_state_type_desc);
+
+static bool is_dc(enum ib_qp_type type)
+{
+	return type == WEFT_QPT_DCI || type == WEFT_QPT_DCT;
+}
+
+/* NULL: the transition has no attributes, or there is none. */
+static const struct qp_state_dc *qp_state_dc(enum ib_qp_type type, enum ib_qp_state from,
+					     enum ib_qp_state to)
+{
+	const struct qp_state_dc *row = qp_state_dc_rows;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(qp_state_dc_rows); i++, row++)
+		if (row->type == type && row->from == from && row->to == to)
+			return row;
+	return NULL;
+}
+
+/* A target ends by its destruction only, and an initiator in RESET has nothing to end. */
+static bool dc_allows(enum ib_qp_type type, enum ib_qp_state from, enum ib_qp_state to, u32 mask)
+{
+	const struct qp_state_dc *row = qp_state_dc(type, from, to);
+	u32 required = IB_QP_STATE | (row ? row->required : 0);
+
+	if (!row && !(type == WEFT_QPT_DCI &&
+		      (to == IB_QPS_RESET || (to == IB_QPS_ERR && from != IB_QPS_RESET))))
+		return false;
+	return (mask & required) == required && !(mask & ~(required | (row ? row->optional : 0)));
+}
+
 static u32 qp_state_required(enum ib_qp_type type, enum ib_qp_state from,
 			     enum ib_qp_state to)
 {
 	const struct qp_state_required *row = qp_state_required_rows;
+	const struct qp_state_dc *dc = qp_state_dc(type, from, to);
 	int i;
 
+	if (is_dc(type))
+		return IB_QP_STATE | (dc ? dc->required : 0);
 	for (i = 0; i < ARRAY_SIZE(qp_state_required_rows); i++, row++)
 		if (row->type == type && row->from == from && row->to == to)
 			return row->mask;
@@ -140,14 +202,19 @@ static bool is_known(struct transition *t, u32 mask, bool ours)
 	return false;
 }
 
+/* The core does not know the types of DC. */
 static bool core_allows(const struct transition *t, u32 mask)
 {
+	if (is_dc(t->type))
+		return dc_allows(t->type, t->from, t->to, mask);
 	return ib_modify_qp_is_ok(t->from, t->to, t->type,
 				  (enum ib_qp_attr_mask)mask);
 }
 
 static u32 additional(const struct transition *t)
 {
+	if (is_dc(t->type))
+		return 0;
 	if (t->type == IB_QPT_UC && t->from == IB_QPS_SQD && t->to == IB_QPS_SQD)
 		return QP_ADDITIONAL | QP_ADDITIONAL_UC;
 	return QP_ADDITIONAL;
@@ -214,26 +281,42 @@ static void compare_random(struct transition *t, u32 required, struct rnd_state 
 	}
 }
 
+static void compare_transitions(struct transition *t)
+{
+	struct rnd_state rnd;
+	u32 required;
+
+	kunit_info(t->test, "seed %#x", QP_STATE_SEED);
+	prandom_seed_state(&rnd, QP_STATE_SEED);
+	for (t->from = 0; t->from < QP_STATES; t->from++) {
+		for (t->to = 0; t->to < QP_STATES; t->to++) {
+			required = qp_state_required(t->type, t->from, t->to);
+			compare_bits(t, required);
+			compare_subsets(t, required);
+			compare_random(t, required, &rnd);
+		}
+	}
+	kunit_info(t->test, "%u masks, %u of them allowed", t->compared, t->allowed);
+}
+
 static void allows_what_the_core_does(struct kunit *test)
 {
 	const struct qp_state_type *param = test->param_value;
 	struct transition t = { .test = test, .type = param->type };
-	struct rnd_state rnd;
-	u32 required;
 
-	kunit_info(test, "seed %#x", QP_STATE_SEED);
-	prandom_seed_state(&rnd, QP_STATE_SEED);
-	for (t.from = 0; t.from < QP_STATES; t.from++) {
-		for (t.to = 0; t.to < QP_STATES; t.to++) {
-			required = qp_state_required(t.type, t.from, t.to);
-			compare_bits(&t, required);
-			compare_subsets(&t, required);
-			compare_random(&t, required, &rnd);
-		}
-	}
-	kunit_info(test, "%u masks, the core allows %u", t.compared, t.allowed);
+	compare_transitions(&t);
 	/* fail if a listed difference no longer exists */
 	KUNIT_EXPECT_EQ(test, t.seen, BIT(ARRAY_SIZE(qp_state_differences)) - 1);
+}
+
+static void allows_what_mlx5_does(struct kunit *test)
+{
+	const struct qp_state_type *param = test->param_value;
+	struct transition t = { .test = test, .type = param->type };
+
+	compare_transitions(&t);
+	KUNIT_EXPECT_EQ(test, 0, t.seen);
+	KUNIT_EXPECT_GT(test, t.allowed, 0);
 }
 
 /* The comparison starts from the required attributes, so these have to be right. */
@@ -281,6 +364,50 @@ static void arrows_of_the_diagram(struct kunit *test)
 								 qp_state_required(param->type,
 										   from, to)),
 					    arrow, "state %d to %d", from, to);
+		}
+	}
+}
+
+/* No transition leads a DC QP to SQD or SQE. */
+static const char * const qp_state_dc_arrows[][QP_STATES] = {
+	{
+		/* to:	Reset Init RTR RTS SQD SQE Error */
+		[IB_QPS_RESET]	= "xx.....",
+		[IB_QPS_INIT]	= "xxx...x",
+		[IB_QPS_RTR]	= "x..x..x",
+		[IB_QPS_RTS]	= "x..x..x",
+		[IB_QPS_SQD]	= "x.....x",
+		[IB_QPS_SQE]	= "x.....x",
+		[IB_QPS_ERR]	= "x.....x",
+	}, {
+		[IB_QPS_RESET]	= ".x.....",
+		[IB_QPS_INIT]	= "..x....",
+		[IB_QPS_RTR]	= ".......",
+		[IB_QPS_RTS]	= ".......",
+		[IB_QPS_SQD]	= ".......",
+		[IB_QPS_SQE]	= ".......",
+		[IB_QPS_ERR]	= ".......",
+	},
+};
+
+/* Of DC each transition is asked for: without IB_QP_STATE there is none. */
+static void arrows_of_dc(struct kunit *test)
+{
+	const struct qp_state_type *param = test->param_value;
+	const char * const *arrows = qp_state_dc_arrows[param - qp_state_dc_types];
+	int from, to;
+	u32 required;
+
+	for (from = 0; from < QP_STATES; from++) {
+		for (to = 0; to < QP_STATES; to++) {
+			required = qp_state_required(param->type, from, to);
+			KUNIT_EXPECT_EQ_MSG(test,
+					    weft_qp_state_allows(param->type, from, to, required),
+					    arrows[from][to] == 'x', "state %d to %d", from, to);
+			KUNIT_EXPECT_FALSE_MSG(test,
+					       weft_qp_state_allows(param->type, from, to,
+								    required & ~IB_QP_STATE),
+					       "state %d to %d", from, to);
 		}
 	}
 }
@@ -374,6 +501,8 @@ static struct kunit_case qp_state_cases[] = {
 	KUNIT_CASE_PARAM(allows_what_the_core_does, qp_state_type_gen_params),
 	KUNIT_CASE(required_is_required),
 	KUNIT_CASE_PARAM(arrows_of_the_diagram, qp_state_type_gen_params),
+	KUNIT_CASE_PARAM(allows_what_mlx5_does, qp_state_dc_type_gen_params),
+	KUNIT_CASE_PARAM(arrows_of_dc, qp_state_dc_type_gen_params),
 	KUNIT_CASE_PARAM(additional_attributes, qp_state_type_gen_params),
 	KUNIT_CASE(path_of_uc),
 	{}

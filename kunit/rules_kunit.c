@@ -9,6 +9,7 @@
 #include <linux/string.h>
 
 #include "engine/opdef.h"
+#include "object/dc.h"
 
 #define RULES_SEED	0x72756c65
 #define RULES_ROUNDS	20000
@@ -202,6 +203,9 @@ static void service_of_type(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, weft_rules_service(IB_QPT_UC), WEFT_SERVICE_UC);
 	KUNIT_EXPECT_EQ(test, weft_rules_service(IB_QPT_UD), WEFT_SERVICE_UD);
 	KUNIT_EXPECT_EQ(test, weft_rules_service(IB_QPT_GSI), WEFT_SERVICE_UD);
+	/* DC is not in IBA: each message goes as on a connection */
+	KUNIT_EXPECT_EQ(test, weft_rules_service(WEFT_QPT_DCI), WEFT_SERVICE_RC);
+	KUNIT_EXPECT_EQ(test, weft_rules_service(WEFT_QPT_DCT), WEFT_SERVICE_RC);
 }
 
 /* IBA 11.6.2, completion return status */
@@ -313,6 +317,7 @@ static void opcode_allowed_row(struct kunit *test)
 	u8 opcode = row->opcode;
 
 	KUNIT_EXPECT_EQ(test, weft_opdef_allowed(IB_QPT_RC, false, 0, opcode), row->rc);
+	KUNIT_EXPECT_EQ(test, weft_opdef_allowed(WEFT_QPT_DCI, false, 0, opcode), row->rc);
 	KUNIT_EXPECT_EQ(test, weft_opdef_allowed(IB_QPT_UC, false, 0, opcode), row->uc);
 	KUNIT_EXPECT_EQ(test, weft_opdef_allowed(IB_QPT_UD, false, 0, opcode), row->ud);
 	KUNIT_EXPECT_EQ(test, weft_opdef_allowed(IB_QPT_GSI, false, 0, opcode), row->ud);
@@ -329,11 +334,13 @@ static void opcode_of_some_qps(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, weft_opdef_allowed(IB_QPT_UD, true, lso, WEFT_SQE_LSO));
 	KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_UD, true, ~lso, WEFT_SQE_LSO));
 	KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_RC, true, lso, WEFT_SQE_LSO));
+	KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(WEFT_QPT_DCI, false, lso, WEFT_SQE_LSO));
 	KUNIT_EXPECT_TRUE(test, weft_opdef_allowed(IB_QPT_RAW_PACKET, false, lso, WEFT_SQE_LSO));
 	KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_RAW_PACKET, false, ~lso, WEFT_SQE_LSO));
 	for (i = 0; i < ARRAY_SIZE(masked); i++) {
 		KUNIT_EXPECT_TRUE(test, weft_opdef_allowed(IB_QPT_RC, true, 0, masked[i]));
 		KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_XRC_INI, true, 0, masked[i]));
+		KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(WEFT_QPT_DCI, true, 0, masked[i]));
 		KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_UC, true, 0, masked[i]));
 		KUNIT_EXPECT_FALSE(test, weft_opdef_allowed(IB_QPT_UD, true, 0, masked[i]));
 	}
