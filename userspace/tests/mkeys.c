@@ -45,7 +45,7 @@ static void make_dv(struct end *e, uint32_t inline_data, uint32_t flags)
 	CHECK(e->qp);
 }
 
-static void make_both_with(uint32_t inline_data)
+void make_both_with(uint32_t inline_data)
 {
 	make_dv(&a, inline_data, 0);
 	make_dv(&b, inline_data, 0);
@@ -862,39 +862,15 @@ static void not_by_the_peer(void)
 }
 
 TESTS(
-	TEST(library),
-	TEST(data_before_poll),
-	TEST(packet_credits),
-	TEST(qp_refused),
-	TEST(mkey_refused),
-	TEST(list_local),
-	TEST(list_local_in_packets),
-	TEST(list_remote),
-	TEST(list_remote_in_packets),
-	TEST(interleaved),
-	TEST(longest),
-	TEST(setters),
-	TEST(leaves_refused),
-	TEST(patterns_refused),
-	TEST(entries_refused),
-	TEST(life),
-	TEST(not_by_the_peer),
-	TEST(signatures),
-	TEST(signatures_in_packets),
-	TEST(signatures_remote),
-	TEST(signatures_remote_in_packets),
-	TEST(signed_messages),
-	TEST(signed_patterns),
-	TEST(two_writers),
-	TEST(tags),
-	TEST(copies),
-	TEST(errors),
-	TEST(signatures_refused),
-	TEST(signed_entries_refused),
-	TEST(pipeline_stops),
-	TEST(pipeline_stops_in_packets),
-	TEST(pipeline_reads),
-	TEST(pipeline_reads_in_packets),
-	TEST(cancelled),
-	TEST(cancel_refused),
+	TEST(library), TEST(data_before_poll), TEST(packet_credits), TEST(qp_refused),
+	TEST(mkey_refused), TEST(list_local), TEST(list_local_in_packets), TEST(list_remote),
+	TEST(list_remote_in_packets), TEST(interleaved), TEST(longest), TEST(setters),
+	TEST(leaves_refused), TEST(patterns_refused), TEST(entries_refused), TEST(life),
+	TEST(not_by_the_peer), TEST(signatures), TEST(signatures_in_packets),
+	TEST(signatures_remote), TEST(signatures_remote_in_packets), TEST(signed_messages),
+	TEST(signed_patterns), TEST(two_writers), TEST(tags), TEST(copies), TEST(errors),
+	TEST(signatures_refused), TEST(signed_entries_refused), TEST(pipeline_stops),
+	TEST(pipeline_stops_in_packets), TEST(pipeline_reads), TEST(pipeline_reads_in_packets),
+	TEST(cancelled), TEST(cancel_refused), TEST(random_entries), TEST(changing_entries),
+	TEST(random_builders)
 )

@@ -15,6 +15,7 @@
 extern struct end a, b;
 
 void make_both(void);			/* and connect them */
+void make_both_with(uint32_t inline_data);	/* likewise, with room for longer lists */
 void make_pipelined(void);		/* likewise; @a stops at wrong signatures */
 void again(void);			/* connect them again */
 struct weftdv_qp_ex *dv_of(struct end *e);
@@ -53,5 +54,10 @@ void pipeline_reads(void);
 void pipeline_reads_in_packets(void);
 void cancelled(void);
 void cancel_refused(void);
+
+/* mkeys-random.c */
+void random_entries(void);
+void changing_entries(void);
+void random_builders(void);
 
 #endif /* TESTS_MKEYS_H */

@@ -61,7 +61,7 @@ static void witness_end(void)
  * Wait for the end of the process that harms itself. It may loop in its own library, as it has put
  * garbage there; it can be killed. Return: its status.
  */
-static int end_liar(pid_t pid, int ms)
+static inline int end_liar(pid_t pid, int ms)
 {
 	uint64_t end = now_ns() + ms * 1000000ULL;
 	int status;
