@@ -101,4 +101,8 @@ void failed_streams(void);
 void reset_streams(void);
 void ends_all_streams(void);
 
+/* dc-requests.c */
+void raw_requests(void);
+void raw_requests_leave_nothing(void);
+
 #endif /* TESTS_DC_H */

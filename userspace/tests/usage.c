@@ -163,7 +163,7 @@ static void settle(void)
 	trigger("/proc/sys/vm/stat_refresh", "1");
 }
 
-/* The debug kernel's own records grow; who leaks memory there is told by kmemleak. */
+/* The own records of the debug kernel and of UML grow; kmemleak says who leaks memory there. */
 struct usage *usage_take(int num)
 {
 	const char *kernel = getenv("WEFT_KERNEL");
@@ -172,7 +172,7 @@ struct usage *usage_take(int num)
 	CHECK(u);
 	settle();
 	add_pins(u);
-	if (kernel && !strcmp(kernel, "debug"))
+	if (kernel && (!strcmp(kernel, "debug") || !strcmp(kernel, "uml")))
 		return u;
 	add_memory(u, num);
 	each_cache(add_cache, u, num);
