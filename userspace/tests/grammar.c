@@ -391,14 +391,14 @@ static void start(struct fuzzer *f, uint64_t seed)
 static void commands(void)
 {
 	static struct fuzzer fuzzers[THREADS];
-	const char *seed = getenv("WEFT_SEED");
+	const char *seed = getenv("WEFT_SEED"), *kernel = getenv("WEFT_KERNEL");
 	unsigned long rounds = repeat(60000, 1000000), all = 0, good = 0;
 	uint64_t first = seed && *seed ? strtoull(seed, NULL, 0) : now_ns() % 1000000;
 	struct end a, b;
 	unsigned int i;
 
 	alarm(0);
-	checks_locks = getenv("WEFT_KERNEL") && !strcmp(getenv("WEFT_KERNEL"), "debug");
+	checks_locks = kernel && (!strcmp(kernel, "debug") || !strcmp(kernel, "uml"));
 	if (getenv("ROUNDS"))
 		rounds = strtoul(getenv("ROUNDS"), NULL, 0);
 	budget = rounds;
