@@ -202,6 +202,25 @@ static void rss_hash(struct fuzzer *f, uint8_t *body)
 		req->fields = a_value(f, V_ANY, 0);
 }
 
+/* a target has an SRQ, an initiator no receives */
+static void dc_request(struct fuzzer *f, uint8_t *body)
+{
+	struct ib_uverbs_ex_create_qp *create = (void *)body;
+	struct weft_create_dc_req *req = (void *)(create + 1);
+
+	create->is_srq = one_of(f, 2);
+	req->type = create->is_srq ? WEFT_DC_TARGET : WEFT_DC_INITIATOR;
+	if (create->is_srq) {
+		req->access_key = a_value(f, V_ANY, 0);
+	} else if (one_of(f, 2)) {
+		req->streams = 1;
+		req->log_streams = a_value(f, V_NUM, WEFT_DC_LOG_STREAMS);
+		req->log_errored = a_value(f, V_NUM, WEFT_DC_LOG_STREAMS);
+	}
+	if (one_of(f, 10))
+		req->type = a_value(f, V_ANY, 0);
+}
+
 #define TABLE_AT(i)	sizeof(struct ib_uverbs_ex_create_rwq_ind_table) + 4 * (i), 4
 
 static void table_size(struct fuzzer *f, uint8_t *body)
@@ -353,6 +372,18 @@ const struct call calls[] = {
 		 { AT(ex_create_qp, qp_type), V_CONST, IBV_QPT_RAW_PACKET },
 		 { AT(ex_create_qp, comp_mask), V_CONST, IB_UVERBS_CREATE_QP_MASK_IND_TABLE },
 		 { AT(ex_create_qp, rwq_ind_tbl_handle), V_HANDLE, TABLE }) },
+	{ EX(CREATE_QP, ex_create_qp), OURS(create_dc_req), OURS_OUT(create_qp_resp),
+	  MAKES(QP, ex_create_qp_resp, base.qp_handle), .prepare = dc_request,
+	  FIELDS({ AT(ex_create_qp, user_handle), V_ANY },
+		 { AT(ex_create_qp, pd_handle), V_HANDLE, PD },
+		 { AT(ex_create_qp, send_cq_handle), V_HANDLE, CQ },
+		 { AT(ex_create_qp, recv_cq_handle), V_HANDLE, CQ },
+		 { AT(ex_create_qp, srq_handle), V_HANDLE, SRQ },
+		 { AT(ex_create_qp, max_send_wr), V_NUM, 4096 },
+		 { AT(ex_create_qp, max_send_sge), V_NUM, 32 },
+		 { AT(ex_create_qp, max_inline_data), V_NUM, 512 },
+		 { AT(ex_create_qp, qp_type), V_CONST, IBV_QPT_DRIVER },
+		 { AT(ex_create_qp, comp_mask), V_CONST, 0 }) },
 	{ EX(CREATE_WQ, ex_create_wq), OURS(create_qp_req), OURS_OUT(create_qp_resp),
 	  MAKES(WQ, ex_create_wq_resp, wq_handle),
 	  FIELDS({ AT(ex_create_wq, wq_type), V_CONST, IBV_WQT_RQ },
@@ -377,7 +408,7 @@ const struct call calls[] = {
 	  FIELDS({ AT(ex_create_rwq_ind_table, log_ind_tbl_size), V_NUM, 3 },
 		 { TABLE_AT(0), V_HANDLE, WQ }, { TABLE_AT(1), V_HANDLE, WQ },
 		 { TABLE_AT(2), V_HANDLE, WQ }, { TABLE_AT(3), V_HANDLE, WQ }) },
-	{ EX(DESTROY_RWQ_IND_TBL, ex_destroy_rwq_ind_table),
+	{ EX(DESTROY_RWQ_IND_TBL, ex_destroy_rwq_ind_table), .often = true,
 	  FIELDS({ AT(ex_destroy_rwq_ind_table, ind_tbl_handle), V_HANDLE, TABLE }) },
 	{ .name = "EX_CREATE_FLOW", .number = IB_USER_VERBS_EX_CMD_CREATE_FLOW, .ex = true,
 	  .size = sizeof(struct ib_uverbs_create_flow) + FLOW_ROOM, .often = true,
