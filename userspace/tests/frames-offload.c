@@ -388,6 +388,47 @@ static uint32_t in_tunnel(uint8_t *to, const struct tunnel *t, const uint8_t *in
 	return ETH_HLEN + 20 + payload;
 }
 
+static void wq_post(struct ibv_wq *wq, int slot)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)b.buf + slot * SLOT, .length = SLOT, .lkey = b.mr->lkey,
+	};
+	struct ibv_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	SAME(ibv_post_wq_recv(wq, &wr, &bad), 0);
+}
+
+/* a WQ of b that is ready, and the attributes of an RSS QP that has no other one */
+static struct ibv_wq *make_wq(struct ibv_wq_init_attr *init, struct ibv_qp_init_attr_ex *qp)
+{
+	static uint8_t key[40] = { 1 };
+	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY };
+	struct ibv_rwq_ind_table_init_attr table = {};
+	struct ibv_wq *wq;
+
+	init->pd = b.pd;
+	init->cq = b.cq;
+	wq = ibv_create_wq(b.ctx, init);
+	CHECK(wq);
+	SAME(ibv_modify_wq(wq, &attr), 0);
+	table.ind_tbl = &wq;
+	*qp = (struct ibv_qp_init_attr_ex){
+		.qp_type = IBV_QPT_RAW_PACKET, .pd = b.pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
+			     IBV_QP_INIT_ATTR_RX_HASH,
+		.rwq_ind_tbl = ibv_create_rwq_ind_table(b.ctx, &table),
+		.rx_hash_conf = {
+			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = sizeof(key), .rx_hash_key = key,
+		},
+	};
+	CHECK(qp->rwq_ind_tbl);
+	return wq;
+}
+
+/* the WQ of b's RSS QP; NULL: it has another one */
+static struct ibv_wq *only_wq;
+
 /* Is a frame in a.buf said to be right, with one bit of the byte @damage changed, if that is not 0? */
 static bool frame_is_ok(uint32_t length, uint32_t damage)
 {
@@ -395,7 +436,10 @@ static bool frame_is_ok(uint32_t length, uint32_t damage)
 	bool ok;
 
 	sent[damage] ^= !!damage;
-	side_recv(&b, 0, SLOT);
+	if (only_wq)
+		wq_post(only_wq, 0);
+	else
+		side_recv(&b, 0, SLOT);
 	side_send(&a, 1, length, 0);
 	ok = sums_are_ok(0, length);
 	SAME(memcmp(b.buf, sent, length), 0);
@@ -436,8 +480,8 @@ static void sums_in(const struct tunnel *t, bool looks)
 	CHECK(!frame_is_ok(in_tunnel(sent, t, inner, bytes, false), 0));
 }
 
-/* WEFTDV_QP_CREATE_TUNNEL_OFFLOADS: the checksums of the packet in a tunnel count */
-void sums_in_tunnels(void)
+/* The checksums of the packet in a tunnel count if b's QP looks at them. */
+static void sums_in_all(bool looks)
 {
 	static const struct tunnel tunnels[] = {
 		{ "VXLAN", 4789, "\x08\0\0\0\0\0\x2a", 8, true },
@@ -447,36 +491,68 @@ void sums_in_tunnels(void)
 		{ "MPLS in GRE", 0, "\0\0\x88\x47\0\0\x71\x40", 8 },
 	};
 	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	struct headers h = make_headers(false, false, ACK);
+	struct ibv_flow *flow;
+	size_t i;
+
+	rule_mac(&rule, mac_unicast);
+	flow = rule_make(&b, &rule);
+	for (i = 0; i < ARRAY_SIZE(tunnels); i++)
+		sums_in(&tunnels[i], looks);
+	note("no tunnel");
+	CHECK(frame_is_ok(expected(a.buf + SLOT, &h, a.buf, 0, 201, 201, 0), 0));
+	SAME(ibv_destroy_flow(flow), 0);
+	note(NULL);
+}
+
+/* b gets another QP, with these attributes, which looks into tunnels or not */
+static void tunnel_qp(struct ibv_qp_init_attr_ex *attr, bool looks)
+{
+	struct weftdv_qp_init_attr dv = {
+		.comp_mask = WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
+		.create_flags = looks ? WEFTDV_QP_CREATE_TUNNEL_OFFLOADS : 0,
+	};
+
+	SAME(ibv_destroy_qp(b.qp), 0);
+	attr->pd = b.pd;
+	b.qp = weftdv_create_qp(b.ctx, attr, &dv);
+	CHECK(b.qp);
+}
+
+/* WEFTDV_QP_CREATE_TUNNEL_OFFLOADS */
+void sums_in_tunnels(void)
+{
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_RAW_PACKET, .comp_mask = IBV_QP_INIT_ATTR_PD,
 		.cap = { .max_recv_wr = SLOTS, .max_recv_sge = 1 },
 	};
-	struct weftdv_qp_init_attr dv = { .comp_mask = WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS };
-	struct headers h = make_headers(false, false, ACK);
-	struct ibv_flow *flow;
 	int looks;
-	size_t i;
 
 	side_open(&a);
 	side_open(&b);
-	rule_mac(&rule, mac_unicast);
-	attr.pd = b.pd;
 	attr.send_cq = b.cq;
 	attr.recv_cq = b.cq;
 	for (looks = 0; looks < 2; looks++) {
-		SAME(ibv_destroy_qp(b.qp), 0);
-		dv.create_flags = looks ? WEFTDV_QP_CREATE_TUNNEL_OFFLOADS : 0;
-		b.qp = weftdv_create_qp(b.ctx, &attr, &dv);
-		CHECK(b.qp);
+		tunnel_qp(&attr, looks);
 		raw_ready(b.qp);
-		flow = rule_make(&b, &rule);
-		for (i = 0; i < ARRAY_SIZE(tunnels); i++)
-			sums_in(&tunnels[i], looks);
-		note("no tunnel");
-		CHECK(frame_is_ok(expected(a.buf + SLOT, &h, a.buf, 0, 201, 201, 0), 0));
-		SAME(ibv_destroy_flow(flow), 0);
+		sums_in_all(looks);
 	}
-	note(NULL);
+}
+
+/* the same flag of an RSS QP is for the frames that its WQs get */
+void sums_in_tunnels_by_rss(void)
+{
+	struct ibv_wq_init_attr wq = { .wq_type = IBV_WQT_RQ, .max_wr = 16, .max_sge = 1 };
+	struct ibv_qp_init_attr_ex attr;
+	int looks;
+
+	side_open(&a);
+	side_open(&b);
+	only_wq = make_wq(&wq, &attr);
+	for (looks = 0; looks < 2; looks++) {
+		tunnel_qp(&attr, looks);
+		sums_in_all(looks);
+	}
 }
 
 /* b receives by a QP with these flags */
@@ -637,16 +713,6 @@ void scatters_fcs(void)
 	note(NULL);
 }
 
-static void wq_post(struct ibv_wq *wq, int slot)
-{
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)b.buf + slot * SLOT, .length = SLOT, .lkey = b.mr->lkey,
-	};
-	struct ibv_recv_wr wr = { .wr_id = slot, .sg_list = &sge, .num_sge = 1 }, *bad;
-
-	SAME(ibv_post_wq_recv(wq, &wr, &bad), 0);
-}
-
 static int wq_strip(struct ibv_wq *wq, bool strip)
 {
 	struct ibv_wq_attr attr = {
@@ -661,40 +727,20 @@ static int wq_strip(struct ibv_wq *wq, bool strip)
 /* the same of a WQ, which may change its mind about the tag, but not about the FCS */
 void wq_shapes(void)
 {
-	static uint8_t key[40] = { 1 };
 	struct ibv_wq_init_attr wq_init = {
 		.wq_type = IBV_WQT_RQ, .max_wr = 16, .max_sge = 1,
 		.comp_mask = IBV_WQ_INIT_ATTR_FLAGS,
 		.create_flags = IBV_WQ_FLAGS_CVLAN_STRIPPING | IBV_WQ_FLAGS_SCATTER_FCS,
 	};
-	struct ibv_rwq_ind_table_init_attr table_init = {};
-	struct ibv_qp_init_attr_ex init = {
-		.qp_type = IBV_QPT_RAW_PACKET,
-		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
-			     IBV_QP_INIT_ATTR_RX_HASH,
-		.rx_hash_conf = {
-			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
-			.rx_hash_key_len = sizeof(key), .rx_hash_key = key,
-		},
-	};
 	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
-	struct ibv_wq_attr attr = {
-		.attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY,
-	};
+	struct ibv_qp_init_attr_ex init;
+	struct ibv_wq_attr attr;
 	struct ibv_wq *wq;
 	uint32_t crc;
 
 	side_open(&a);
 	side_open(&b);
-	wq_init.pd = b.pd;
-	wq_init.cq = b.cq;
-	wq = ibv_create_wq(b.ctx, &wq_init);
-	CHECK(wq);
-	SAME(ibv_modify_wq(wq, &attr), 0);
-	table_init.ind_tbl = &wq;
-	init.rwq_ind_tbl = ibv_create_rwq_ind_table(b.ctx, &table_init);
-	CHECK(init.rwq_ind_tbl);
-	init.pd = b.pd;
+	wq = make_wq(&wq_init, &init);
 	SAME(ibv_destroy_qp(b.qp), 0);
 	b.qp = ibv_create_qp_ex(b.ctx, &init);
 	CHECK(b.qp);

@@ -474,6 +474,26 @@ void wq_posts(void)
 
 /* ---- traffic ---- */
 
+/* Each frame gets to the WQ that the hash of these fields names. */
+static void rss_spreads(struct spread *s, uint64_t fields)
+{
+	int frames = repeat(60, 200), used = 0, i, want, length;
+	struct traffic t;
+
+	for (i = 0; i < frames; i++) {
+		t = random_traffic();
+		want = oracle(&t, fields);
+		note("fields %#llx, frame %d: tunnel %d, IPv%d, protocol %d",
+		     (unsigned long long)fields, i, t.tunnel, t.outer.version, t.outer.protocol);
+		length = put_traffic(a.buf, &t);
+		side_send(&a, 0, length, 0);
+		wq_got(s->wq[want], length);
+		used |= 1 << want;
+	}
+	/* not all of them to one WQ */
+	CHECK(used & (used - 1));
+}
+
 /* each set of fields with frames of all kinds */
 void rss_fields(void)
 {
@@ -489,31 +509,45 @@ void rss_fields(void)
 		HASH_INNER | HASH_IPV4 | HASH_TCP, HASH_INNER | HASH_IPV6 | HASH_UDP,
 		HASH_INNER | HASH_SPI,
 	};
-	int frames = repeat(60, 200), i, used;
-	struct traffic t;
-	struct spread s;
 	uint32_t row;
+	struct spread s;
 
 	open_sides();
 	spread_open(&s);
 	srand(36);
 	for (row = 0; row < ARRAY_SIZE(rows); row++) {
 		rss_make(&s, rows[row]);
-		for (used = 0, i = 0; i < frames; i++) {
-			int want, length;
+		rss_spreads(&s, rows[row]);
+		rss_unmake(&s);
+	}
+	note(NULL);
+	spread_close(&s);
+}
 
-			t = random_traffic();
-			want = oracle(&t, rows[row]);
-			note("fields %#llx, frame %d: tunnel %d, IPv%d, protocol %d",
-			     (unsigned long long)rows[row], i, t.tunnel, t.outer.version,
-			     t.outer.protocol);
-			length = put_traffic(a.buf, &t);
-			side_send(&a, 0, length, 0);
-			wq_got(s.wq[want], length);
-			used |= 1 << want;
-		}
-		/* not all of them to one WQ */
-		CHECK(used & (used - 1));
+/* WEFTDV_QP_CREATE_TUNNEL_OFFLOADS leaves the hash as it is: the fields say of which packet */
+void rss_tunnels(void)
+{
+	static const uint64_t rows[] = {
+		HASH_IPV4 | HASH_UDP, HASH_INNER | HASH_IPV4 | HASH_TCP,
+		HASH_INNER | HASH_IPV6 | HASH_UDP, HASH_INNER | HASH_SPI,
+	};
+	struct weftdv_qp_init_attr dv = {
+		.comp_mask = WEFTDV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS,
+		.create_flags = WEFTDV_QP_CREATE_TUNNEL_OFFLOADS,
+	};
+	struct ibv_qp_init_attr_ex attr;
+	struct spread s;
+	uint32_t row;
+
+	open_sides();
+	spread_open(&s);
+	srand(38);
+	for (row = 0; row < ARRAY_SIZE(rows); row++) {
+		attr = rss_attr(s.table, rows[row]);
+		s.qp = weftdv_create_qp(b.ctx, &attr, &dv);
+		CHECK(s.qp);
+		s.flow = steer_to(s.qp);
+		rss_spreads(&s, rows[row]);
 		rss_unmake(&s);
 	}
 	note(NULL);
