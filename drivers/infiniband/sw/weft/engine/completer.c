@@ -13,6 +13,7 @@
 #include "engine/repair.h"
 #include "engine/requester.h"
 #include "engine/retry.h"
+#include "engine/transmit.h"
 #include "object/dev.h"
 #include "params.h"
 #include "stats.h"
@@ -87,14 +88,104 @@ static void comp_implied_nak(struct weft_qp *qp)
 	weft_retry(qp);
 }
 
-/* Is the response that early packets wait for lost? The send turn is owned. */
+/* Is @psn behind the oldest PSN without an answer, and not behind all that were ever sent? */
+static bool comp_is_sent(const struct weft_inflight *inflight, u32 psn)
+{
+	return weft_psn_in_window(psn, weft_psn_add(inflight->una, 1),
+				  (inflight->sent - inflight->una) & WEFT_PSN_MASK);
+}
+
+/*
+ * Ask for the responses before @lost that are missing. Return: false: all have been asked for.
+ *
+ * The peer answers in the order of the requests. So if responses are here that were asked for later
+ * than those that are missing, these have been lost once more.
+ */
+static bool comp_ask(struct weft_qp *qp, u32 lost)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	u32 una = inflight->una, psn = una, requests = 0, kept, from;
+	struct sk_buff *skb;
+	bool again;
+
+	/* what was asked for long ago says nothing of PSNs that have wrapped since */
+	if (comp_is_sent(inflight, inflight->asked))
+		psn = inflight->asked;
+	if (!comp_is_sent(inflight, inflight->asked_end)) {
+		inflight->asked_end = psn;
+		inflight->asked_next = inflight->next;
+	}
+	again = inflight->asked_end != una && !weft_psn_before(lost, inflight->asked_next);
+	if (again)
+		psn = una;
+	if (!weft_psn_before(psn, lost))
+		return false;
+	skb_queue_walk(&qp->send.early.packets, skb) {
+		kept = weft_pkt_kept_psn(skb);
+		/* from the next packet on, all will be sent again in any case */
+		if (weft_psn_before(lost, kept) || weft_psn_before(inflight->next, kept))
+			break;
+		while (weft_psn_before(psn, kept)) {
+			from = psn;
+			psn = weft_transmit_ask(qp, psn, kept, &requests);
+			if (psn == from) {
+				weft_early_later(&qp->send.early);
+				goto end;
+			}
+		}
+		/* an acknowledge is no response */
+		if (psn == kept && !weft_pkt_kept_is_ack(skb))
+			psn = weft_psn_add(kept, 1);
+	}
+end:
+	inflight->asked = psn;
+	if (again) {
+		inflight->asked_end = psn;
+		inflight->asked_next = inflight->next;
+	}
+	weft_stats_add(qp, WEFT_STAT_RETRANSMITS, requests);
+	return requests;
+}
+
+/*
+ * Are responses lost that early packets wait for? Of a weft these alone are asked for. With others
+ * the requester goes back: rdma_rxe answers no request for a part of a READ that is before another
+ * one that it has answered again, and none in the middle of another request. The send turn is
+ * owned.
+ */
 void weft_completer_overdue(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
+	u32 una = send->inflight.una, lost;
 
-	if (!weft_early_is_empty(&send->early) && !send->inflight.retried &&
-	    weft_early_is_old(&send->early, send->inflight.una))
-		comp_implied_nak(qp);
+	if (weft_early_is_empty(&send->early) || send->inflight.retried || comp_has_failed(qp))
+		return;
+	if (!send->inflight.parts) {
+		if (weft_early_is_old(&send->early, una))
+			comp_implied_nak(qp);
+		return;
+	}
+	/* from the next packet on, all will be sent again in any case */
+	if (weft_inflight_is_rewound(&send->inflight)) {
+		weft_early_later(&send->early);
+		return;
+	}
+	lost = weft_early_lost(&send->early, una);
+	if (lost == una || !comp_ask(qp, lost))
+		return;
+	weft_stats_inc(qp, WEFT_STAT_IMPLIED_NAKS);
+	weft_retry_lost(qp);
+}
+
+/*
+ * Was the request for a response with @psn sent after the latest ask? The peer answers in order, so
+ * the ask, or what it asked for, is lost, or the peer cannot answer it.
+ */
+static bool comp_is_behind_ask(const struct weft_inflight *inflight, u32 psn)
+{
+	return inflight->asked_end != inflight->una &&
+	       comp_is_sent(inflight, inflight->asked_end) &&
+	       !weft_psn_before(psn, inflight->asked_next);
 }
 
 /*
@@ -103,7 +194,9 @@ void weft_completer_overdue(struct weft_qp *qp)
  */
 static enum weft_verdict comp_gap(struct weft_qp *qp, struct weft_pkt *pkt)
 {
+	struct weft_inflight *inflight = &qp->send.inflight;
 	struct weft_early *early = &qp->send.early;
+	u32 before = skb_queue_len(&early->packets), psn = pkt->hdr.psn;
 	bool counted = pkt->counted;
 
 	if (comp_has_failed(qp))
@@ -112,8 +205,12 @@ static enum weft_verdict comp_gap(struct weft_qp *qp, struct weft_pkt *pkt)
 		comp_implied_nak(qp);
 		return WEFT_DROP;
 	}
-	if (!counted)
+	if (!counted && skb_queue_len(&early->packets) > before) {
 		weft_stats_inc(qp, WEFT_STAT_RX_EARLY);
+		/* the peer is not silent, and the missing responses are, or will be, asked for */
+		if (inflight->parts && !comp_is_behind_ask(inflight, psn))
+			weft_retry_heard(qp, weft_psn_add(psn, 1));
+	}
 	weft_completer_overdue(qp);
 	return WEFT_KEPT;
 }
@@ -142,6 +239,7 @@ static void comp_nak(struct weft_qp *qp, const struct weft_pkt *pkt, enum weft_n
 	case WEFT_NAK_PSN_SEQUENCE:
 		weft_stats_inc(qp, WEFT_STAT_SEQ_NAKS_RCVD);
 		if (pkt->hdr.payload) {
+			qp->send.inflight.parts = true;
 			if (comp_missing(qp, pkt))
 				weft_stats_inc(qp, WEFT_STAT_PACKET_SEQ_ERR);
 			return;
@@ -301,6 +399,17 @@ static bool comp_done_valid(const struct weft_pkt *pkt, const struct weft_opcode
 	       op->segment == WEFT_SEGMENT_ONLY;
 }
 
+/*
+ * @last: the response with @psn is the last one to its request packet; @ends: so it says. One that
+ * has been asked for again may end before the next one that has come.
+ */
+static bool comp_segment_valid(const struct weft_qp *qp, u32 psn, bool last, bool ends)
+{
+	return last == ends ||
+	       (ends && qp->send.inflight.parts &&
+		weft_early_response(&qp->send.early, psn) == weft_psn_add(psn, 1));
+}
+
 static enum weft_verdict comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,
 					    const struct weft_opcode *op)
 {
@@ -325,10 +434,12 @@ static enum weft_verdict comp_read_response(struct weft_qp *qp, const struct wef
 	offset = (u64)packet * qp->mtu;
 	length = min_t(u64, qp->mtu, slot->length - offset);
 	last = packet + 1 == weft_slot_read_end(slot, packet);
-	if (pkt->hdr.payload != length || last != !!(op->segment & WEFT_SEGMENT_LAST)) {
+	if (pkt->hdr.payload != length ||
+	    !comp_segment_valid(qp, pkt->hdr.psn, last, op->segment & WEFT_SEGMENT_LAST)) {
 		comp_bad_response(qp);
 		return WEFT_DONE;
 	}
+	qp->send.inflight.parts |= pkt->hdr.maps;
 	weft_pkt_payload(pkt, &spans, &from);
 	verdict = comp_place(qp, slot, offset, &from, length);
 	if (verdict == WEFT_DONE)

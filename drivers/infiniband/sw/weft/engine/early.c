@@ -16,6 +16,8 @@
 #include "wire/psn.h"
 
 #define EARLY_GAP_NS	(WEFT_EARLY_GAP_US * NSEC_PER_USEC)
+/* Packets that come before the next look for gaps that many have overtaken. */
+#define EARLY_LOOK	8
 
 /*
  * The timer is not restarted when a gap moves: when it expires too early, the owner of the turn
@@ -40,14 +42,18 @@ void weft_early_init(struct weft_early *early, struct weft_turn *turn)
 	hrtimer_setup(&early->timer, early_expired, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
 }
 
-/* The packet that an early one follows; the head of the queue: none. NULL: it is here already. */
-static struct sk_buff *early_before(struct weft_early *early, u32 psn)
+/*
+ * The packet that an early one follows; the head of the queue: none. NULL: it is here already. An
+ * acknowledge that has the PSN of a response is behind it.
+ */
+static struct sk_buff *early_before(struct weft_early *early, const struct weft_pkt *pkt)
 {
 	struct sk_buff *skb;
 	s32 ahead;
 
 	skb_queue_reverse_walk(&early->packets, skb) {
-		ahead = weft_psn_diff(psn, weft_pkt_kept_psn(skb));
+		ahead = weft_psn_diff(pkt->hdr.psn, weft_pkt_kept_psn(skb)) ?:
+			weft_pkt_kept_is_ack(pkt->skb) - weft_pkt_kept_is_ack(skb);
 		if (ahead > 0)
 			return skb;
 		if (!ahead)
@@ -71,7 +77,7 @@ static bool early_has_room(struct weft_early *early, struct weft_dev *dev, u32 b
  */
 bool weft_early_keep(struct weft_early *early, struct weft_dev *dev, struct weft_pkt *pkt)
 {
-	struct sk_buff *before = early_before(early, pkt->hdr.psn);
+	struct sk_buff *before = early_before(early, pkt);
 	u32 bytes = pkt->skb->truesize;
 
 	if (!before) {
@@ -135,6 +141,56 @@ bool weft_early_is_old(struct weft_early *early, u32 psn)
 	if (!hrtimer_is_queued(&early->timer))
 		hrtimer_start(&early->timer, early->due, HRTIMER_MODE_ABS_SOFT);
 	return false;
+}
+
+/* The PSN of the first packet that is no acknowledge; @none: there is no such packet. */
+u32 weft_early_response(const struct weft_early *early, u32 none)
+{
+	struct sk_buff *skb;
+
+	skb_queue_walk(&early->packets, skb)
+		if (!weft_pkt_kept_is_ack(skb))
+			return weft_pkt_kept_psn(skb);
+	return none;
+}
+
+/*
+ * There are packets, and one or more are missing, the first of which has @psn. Before which PSN are
+ * all of these lost? Each gap is old by itself: when WEFT_EARLY_GAP_PACKETS have come behind it, or
+ * one has, WEFT_EARLY_GAP_US to twice that ago. If there are others, an event will come.
+ */
+u32 weft_early_lost(struct weft_early *early, u32 psn)
+{
+	struct sk_buff *skb = skb_peek_tail(&early->packets);
+	u32 last = weft_pkt_kept_psn(skb), lost = psn, left = WEFT_EARLY_GAP_PACKETS;
+	bool marked = weft_psn_in_window(early->mark, psn, ((last - psn) & WEFT_PSN_MASK) + 1);
+	bool old = READ_ONCE(early->old);
+
+	if (marked && old)
+		lost = early->mark;
+	if (!marked || (old && early->mark != last)) {
+		early->mark = last;
+		old = false;
+		WRITE_ONCE(early->old, false);
+		WRITE_ONCE(early->due, ktime_add_ns(ktime_get(), EARLY_GAP_NS));
+	}
+	if (!old && !hrtimer_is_queued(&early->timer))
+		hrtimer_start(&early->timer, early->due, HRTIMER_MODE_ABS_SOFT);
+	if (skb_queue_len(&early->packets) < left || early->later < EARLY_LOOK)
+		return lost;
+	early->later = 0;
+	while (--left)
+		skb = skb_queue_prev(&early->packets, skb);
+	return weft_psn_before(lost, weft_pkt_kept_psn(skb)) ? weft_pkt_kept_psn(skb) : lost;
+}
+
+/* Lost responses cannot be asked for now: an event will come for another try. */
+void weft_early_later(struct weft_early *early)
+{
+	WRITE_ONCE(early->old, false);
+	WRITE_ONCE(early->due, ktime_add_ns(ktime_get(), EARLY_GAP_NS));
+	if (!hrtimer_is_queued(&early->timer))
+		hrtimer_start(&early->timer, early->due, HRTIMER_MODE_ABS_SOFT);
 }
 
 /*

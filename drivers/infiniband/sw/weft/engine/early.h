@@ -17,6 +17,9 @@ bool weft_early_keep(struct weft_early *early, struct weft_dev *dev, struct weft
 bool weft_early_is_newest(const struct weft_early *early, u32 psn);
 bool weft_early_is_ready(const struct weft_early *early, u32 psn);
 void weft_early_take(struct weft_early *early, struct weft_dev *dev, struct weft_pkt *pkt);
+u32 weft_early_response(const struct weft_early *early, u32 none);
+void weft_early_later(struct weft_early *early);
+u32 weft_early_lost(struct weft_early *early, u32 psn);
 bool weft_early_is_old(struct weft_early *early, u32 psn);
 void weft_early_map(struct weft_early *early, u32 psn, bool all, struct weft_map *map);
 void weft_early_purge(struct weft_early *early, struct weft_dev *dev);

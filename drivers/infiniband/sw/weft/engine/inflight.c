@@ -127,6 +127,9 @@ void weft_inflight_reset(struct weft_qp *qp)
 	inflight->sent = qp->send.psn;
 	inflight->reads = 0;
 	inflight->retried = false;
+	inflight->asked = qp->send.psn;
+	inflight->asked_end = qp->send.psn;
+	inflight->parts = false;
 	kfree(inflight->repair.gaps);
 	inflight->repair = (struct weft_repair){};
 	weft_latency_reset(qp);
@@ -336,5 +339,6 @@ void weft_inflight_rewind(struct weft_qp *qp, u32 psn)
 	struct weft_inflight *inflight = &qp->send.inflight;
 
 	inflight->repair.state = WEFT_REPAIR_NONE;
+	inflight->asked = psn;
 	weft_inflight_seek(inflight, psn);
 }

@@ -9,6 +9,7 @@
 #include "object/backlog.h"
 #include "params.h"
 #include "wire/headers.h"
+#include "wire/opcode.h"
 
 /**
  * struct pkt_cb - the control buffer of a packet that is kept
@@ -117,6 +118,12 @@ void weft_pkt_keep(struct weft_pkt *pkt)
 u32 weft_pkt_kept_psn(struct sk_buff *skb)
 {
 	return pkt_cb(skb)->psn;
+}
+
+/* Is such a packet an acknowledge, that is, does it take no PSN of its own? */
+bool weft_pkt_kept_is_ack(const struct sk_buff *skb)
+{
+	return weft_opcode(skb->data[0])->kind == WEFT_KIND_ACK;
 }
 
 /*

@@ -100,6 +100,7 @@ void weft_pkt_payload(const struct weft_pkt *pkt, struct weft_payload_spans *spa
 		      struct weft_iter *iter);
 void weft_pkt_keep(struct weft_pkt *pkt);
 u32 weft_pkt_kept_psn(struct sk_buff *skb);
+bool weft_pkt_kept_is_ack(const struct sk_buff *skb);
 void weft_pkt_again(struct sk_buff *skb, struct weft_pkt *pkt);
 bool weft_pkt_defer(struct weft_pkt *pkt, struct weft_backlog *backlog);
 void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog);

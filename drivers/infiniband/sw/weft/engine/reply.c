@@ -166,6 +166,7 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 	batch.last = batch.length == left ?
 		   reply_opcode(qp, WEFT_OP_READ_RESPONSE_LAST) : batch.middle;
 	batch.payload = &qp->recv.iter;
+	batch.hdr.maps = qp->recv.maps;
 	verdict = reply_resume(qp, &req, response->done, batch.length);
 	if (unlikely(verdict != WEFT_DONE))
 		return verdict != WEFT_LATER;
@@ -265,14 +266,13 @@ WEFT_EXPORT_FOR_TEST(weft_reply_credits);
 
 /*
  * Begin an answer; @psn is that of the request packet, or of the answer's first packet. It
- * acknowledges all requests before it, and replaces an answer that has not been sent. The caller
- * fills in the members that only some kinds have.
+ * acknowledges all requests before it, so no acknowledge is due, and replaces an answer that has
+ * not been sent. The caller fills in the members that only some kinds have.
  */
 struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_response_kind kind)
 {
 	struct weft_recv *recv = &qp->recv;
 
-	/* it acknowledges all requests before it */
 	recv->ack_due = false;
 	recv->unanswered = 0;
 	recv->response = (struct weft_response){

@@ -246,10 +246,12 @@ static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
 	const struct weft_replay_slot *slot;
+	bool due = qp->recv.ack_due;
 
 	weft_stats_inc(qp, WEFT_STAT_DUPLICATES);
 	if (pkt->malformed)
 		return;
+	qp->recv.maps |= pkt->hdr.maps;
 	/* the answer to a repair has been lost, and what it said of the next gap */
 	if (unlikely(pkt->hdr.maps) && !weft_early_is_empty(&qp->recv.early))
 		resp_repaired(&qp->recv, pkt);
@@ -264,6 +266,8 @@ static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 		resp_read_again(qp, pkt, slot);
 	else
 		weft_reply_new(qp, pkt->hdr.psn, slot->kind)->value = slot->value;
+	/* the requests behind the duplicate are not acknowledged by its answer */
+	qp->recv.ack_due = due;
 }
 
 /*
@@ -467,8 +471,8 @@ static void resp_acknowledge(struct weft_qp *qp)
 }
 
 /*
- * If the next request repeats the READ that is being answered, the peer has lost some of the
- * response: do not send the rest of it.
+ * If the next request asks for all that is left of the READ that is being answered, the peer has
+ * lost some of the response: do not send the rest of it.
  */
 static noinline_for_stack void resp_supersede(struct weft_recv *recv)
 {
@@ -481,7 +485,10 @@ static noinline_for_stack void resp_supersede(struct weft_recv *recv)
 	    !weft_psn_before(pkt.hdr.psn, recv->psn))
 		return;
 	slot = weft_replay_find(recv, pkt.hdr.psn);
-	if (slot && weft_psn_in_window(response->psn, slot->psn, slot->psns))
+	if (!slot || !weft_psn_in_window(response->psn, slot->psn, slot->psns) ||
+	    weft_psn_before(response->psn, pkt.hdr.psn))
+		return;
+	if (pkt.hdr.reth.va + pkt.hdr.reth.length >= response->va + response->length)
 		response->kind = WEFT_RESPONSE_NOTHING;
 }
 

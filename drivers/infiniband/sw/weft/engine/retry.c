@@ -141,18 +141,18 @@ static bool retry_may_measure(const struct weft_send *send, ktime_t now)
 }
 
 /*
- * Measure the round trip, from when a packet may be sent for the first time until it is answered.
- * That it was sent later only makes the result too long. Return: true: a probe is due earlier than
- * before.
+ * Measure the round trip, from when a packet may be sent for the first time until it, or one behind
+ * it that is before @end, is answered. That it was sent later only makes the result too long.
+ * Return: true: a probe is due earlier than before.
  */
-static bool retry_measure(struct weft_send *send, ktime_t now)
+static bool retry_measure(struct weft_send *send, u32 end, ktime_t now)
 {
 	const struct weft_inflight *inflight = &send->inflight;
 	struct weft_retry *retry = &send->retry;
 	bool earlier = false;
 	u32 ns;
 
-	if (retry->measuring && weft_psn_before(retry->sample_psn, inflight->una)) {
+	if (retry->measuring && weft_psn_before(retry->sample_psn, end)) {
 		ns = min_t(u64, ktime_sub(now, retry->sample_at), NSEC_PER_SEC);
 		earlier = !retry->round_trip || retry->backoff;
 		if (unlikely(retry->backoff))
@@ -170,12 +170,12 @@ static bool retry_measure(struct weft_send *send, ktime_t now)
 }
 
 /*
- * Restart the ack timeout.
+ * A packet before @end has been answered, or sent: restart the ack timeout.
  *
  * The timer is not restarted for each answer: when it expires too early, retry_expired() starts it
  * again. But if a probe is due earlier than before, the timer would expire much too late.
  */
-void weft_retry_start(struct weft_qp *qp)
+void weft_retry_heard(struct weft_qp *qp, u32 end)
 {
 	struct weft_retry *retry = &qp->send.retry;
 	ktime_t now;
@@ -184,7 +184,7 @@ void weft_retry_start(struct weft_qp *qp)
 	if (!retry->timeout || !weft_qp_is_reliable(qp))
 		return;
 	now = ktime_get();
-	earlier = retry_measure(&qp->send, now);
+	earlier = retry_measure(&qp->send, end, now);
 	retry->deadline = ktime_add_ns(now, 4096ULL << retry->timeout);
 	retry->silent = now;
 	retry->quiet = now;
@@ -195,6 +195,12 @@ void weft_retry_start(struct weft_qp *qp)
 	 */
 	if (!retry->rnr_wait && (earlier || !hrtimer_is_queued(&retry->timer)))
 		retry_start_timer(retry, retry_due(qp));
+}
+
+/* Everything before weft_inflight.una has been answered, or packets have been sent. */
+void weft_retry_start(struct weft_qp *qp)
+{
+	weft_retry_heard(qp, qp->send.inflight.una);
 }
 WEFT_EXPORT_FOR_TEST(weft_retry_start);
 
@@ -251,17 +257,21 @@ bool weft_retry_missing(struct weft_qp *qp)
 	return retry_again(qp, true);
 }
 
+/* Packets or responses are lost, and only these are sent, or asked for, again: that is no retry. */
+void weft_retry_lost(struct weft_qp *qp)
+{
+	weft_cc_lost(qp);
+	weft_window_lost(&qp->send.window);
+	trace_weft_retry(qp->qpn, qp->send.inflight.una, qp->send.retry.left);
+}
+
 /* weft_retry(), for the packets that a gap map says are lost; that is no retry. */
 bool weft_retry_map(struct weft_qp *qp, const struct weft_map *map)
 {
-	struct weft_retry *retry = &qp->send.retry;
-
 	if (!weft_repair_map(qp, map))
 		return false;
-	retry->measuring = false;
-	weft_cc_lost(qp);
-	weft_window_lost(&qp->send.window);
-	trace_weft_retry(qp->qpn, qp->send.inflight.una, retry->left);
+	qp->send.retry.measuring = false;
+	weft_retry_lost(qp);
 	return true;
 }
 
@@ -286,7 +296,7 @@ void weft_retry_repair(struct weft_qp *qp)
 
 /*
  * Is it the peer that lets the requester wait? A repair repeats itself, other packets follow soon
- * behind what the pace or pages hold back, and the last ones may still be in a queue of this host.
+ * behind what the pace holds back, and the last ones may still be in a queue of this host.
  */
 static bool retry_may_probe(struct weft_qp *qp)
 {
@@ -295,8 +305,7 @@ static bool retry_may_probe(struct weft_qp *qp)
 
 	return (state == IB_QPS_RTS || state == IB_QPS_SQD) &&
 	       send->inflight.repair.state == WEFT_REPAIR_NONE &&
-	       !weft_pace_is_holding(send) && !send->odp.pins &&
-	       !atomic_read(&send->tx.queued);
+	       !weft_pace_is_holding(send) && !atomic_read(&send->tx.queued);
 }
 
 static void retry_probe(struct weft_qp *qp, ktime_t now)

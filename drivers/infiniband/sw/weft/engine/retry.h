@@ -20,11 +20,13 @@ static inline void weft_retry_refill(struct weft_retry *retry)
 	retry->rnr_left = retry->rnr_cnt;
 }
 
+void weft_retry_heard(struct weft_qp *qp, u32 end);
 void weft_retry_start(struct weft_qp *qp);
 void weft_retry_restart(struct weft_qp *qp);
 bool weft_retry(struct weft_qp *qp);
 bool weft_retry_missing(struct weft_qp *qp);
 bool weft_retry_map(struct weft_qp *qp, const struct weft_map *map);
+void weft_retry_lost(struct weft_qp *qp);
 void weft_retry_repair(struct weft_qp *qp);
 void weft_retry_rnr(struct weft_qp *qp, u8 timer);
 void weft_retry_busy(struct weft_qp *qp);

@@ -2,6 +2,7 @@
 
 #include "engine/transmit.h"
 
+#include "engine/early.h"
 #include "engine/gather.h"
 #include "engine/inflight.h"
 #include "engine/odp.h"
@@ -209,7 +210,9 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 			    qp->send.inflight.repair.state == WEFT_REPAIR_WANTED ||
 			    /* this was the last credit, or there was none */
 			    xmit_credit(qp, slot, from) <= to - from);
-	batch.hdr.maps = unlikely(inflight->repair.state == WEFT_REPAIR_WANTED) &&
+	/* a READ that is repeated asks a weft to show that it is one, see weft_inflight.parts */
+	batch.hdr.maps = unlikely(inflight->repair.state == WEFT_REPAIR_WANTED ||
+				  (responds && weft_inflight_is_rewound(inflight))) &&
 			 qp->type == IB_QPT_RC;
 	if (batch.length) {
 		result = weft_gather(qp, &qp->send.odp, slot, (u64)from * qp->mtu, batch.length);
@@ -263,7 +266,7 @@ static noinline enum weft_verdict xmit_repair(struct weft_qp *qp, struct weft_sl
 	u32 to = packet + min(left, qp->send.batch_packets);
 	enum weft_verdict verdict;
 
-	/* a READ is never asked for in other parts than the first time */
+	/* a READ is repeated in the parts in which it was asked for the first time */
 	to = weft_opdef_responds(slot->op) ? weft_slot_read_end(slot, packet) :
 					     min(to, slot->psns);
 	verdict = xmit_packets(qp, slot, packet, to, budget);
@@ -272,57 +275,28 @@ static noinline enum weft_verdict xmit_repair(struct weft_qp *qp, struct weft_sl
 	return verdict;
 }
 
-/* The request whose packet was sent last. NULL: none is unanswered. */
-static struct weft_slot *xmit_newest(const struct weft_inflight *inflight)
-{
-	struct weft_slot *slot = weft_inflight_at(inflight, inflight->cur);
-	u32 i;
-
-	if (!weft_psn_before(inflight->una, inflight->next))
-		return NULL;
-	if (inflight->cur != inflight->tail && slot->psns &&
-	    weft_psn_before(slot->first_psn, inflight->next))
-		return slot;
-	for (i = inflight->cur; i != inflight->head;) {
-		slot = weft_inflight_at(inflight, --i);
-		/* not a local operation */
-		if (slot->psns)
-			return slot;
-	}
-	return NULL;
-}
-
 /*
- * The peer has been silent: repeat the packet that was sent last, so that its answer says what is
- * missing. If that is a READ or an atomic, ask for what is missing of its response. One that other
- * requests follow is not repeated: their answers tell that its response is missing, and a READ that
- * comes again in the middle of a WRITE ends a QP of rdma_rxe. Return: false: nothing has been sent.
+ * Send packet @from of a request again, or ask for its responses @from to @to (exclusive) again,
+ * beside what is to be sent next. Return: false: that can't be done now.
  */
-bool weft_transmit_probe(struct weft_qp *qp)
+static bool xmit_again(struct weft_qp *qp, struct weft_slot *slot, u32 from, u32 to)
 {
-	struct weft_inflight *inflight = &qp->send.inflight;
-	struct weft_slot *slot = xmit_newest(inflight);
 	struct weft_tx_batch batch __uninitialized;
 	struct weft_iter payload;
-	u32 from, to, sent;
-	bool responds;
+	u32 sent;
 
-	if (!slot)
-		return false;
-	from = (inflight->next - 1 - slot->first_psn) & WEFT_PSN_MASK;
-	responds = weft_opdef_responds(slot->op);
-	if (responds)
-		from = slot == weft_inflight_at(inflight, inflight->head) ?
-		       (inflight->una - slot->first_psn) & WEFT_PSN_MASK :
-		       round_down(from, WEFT_READ_PACKETS);
-	to = responds ? weft_slot_read_end(slot, from) : from + 1;
 	weft_transmit_describe(qp, slot, from, to, &batch);
 	batch.by_reference = false;
 	batch.again = true;
-	batch.hdr.ackreq = !responds;
+	batch.hdr.ackreq = !weft_opdef_responds(slot->op);
 	batch.hdr.maps = qp->type == IB_QPT_RC;
 	if (batch.length) {
-		/* the ack timeout has to do for pages that would have to be waited for */
+		/*
+		 * the ack timeout has to do for pages that would have to be waited for, or if those
+		 * of another request are
+		 */
+		if (qp->send.odp.pins)
+			return false;
 		if (weft_gather(qp, &qp->send.odp, slot, (u64)from * qp->mtu,
 				batch.length).verdict) {
 			weft_odp_end(&qp->send.odp);
@@ -335,10 +309,104 @@ bool weft_transmit_probe(struct weft_qp *qp)
 	sent = qp->dev->wire->xmit(&batch);
 	weft_sgl_release(&qp->send.sgl);
 	trace_weft_send(qp->qpn, &batch.hdr, batch.num, sent, batch.length);
-	if (!sent)
+	return sent;
+}
+
+/*
+ * The responses from @psn to @end (exclusive) are missing. If @psn is that of a response, ask for
+ * it and for those behind it that the same request packet has asked for, and count that in
+ * @requests. Return: the PSN before which that is done, or is not necessary; @psn: it can't be done
+ * now.
+ */
+u32 weft_transmit_ask(struct weft_qp *qp, u32 psn, u32 end, u32 *requests)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	struct weft_slot *slot;
+	u32 i, from, to;
+
+	for (i = inflight->head; i != inflight->tail; i++) {
+		slot = weft_inflight_at(inflight, i);
+		if (!slot->psns || !weft_psn_before(psn, weft_slot_end(slot)))
+			continue;
+		from = (psn - slot->first_psn) & WEFT_PSN_MASK;
+		to = from + ((end - psn) & WEFT_PSN_MASK);
+		if (!weft_opdef_responds(slot->op))
+			return weft_psn_add(slot->first_psn, min(to, slot->psns));
+		to = min(to, weft_slot_read_end(slot, from));
+		if (!xmit_again(qp, slot, from, to))
+			return psn;
+		(*requests)++;
+		return weft_psn_add(slot->first_psn, to);
+	}
+	return end;
+}
+
+/* The request whose packet was sent last, of which one is unanswered. */
+static struct weft_slot *xmit_newest(const struct weft_inflight *inflight)
+{
+	struct weft_slot *slot = weft_inflight_at(inflight, inflight->cur);
+	u32 i = inflight->cur;
+
+	if (i != inflight->tail && slot->psns && weft_psn_before(slot->first_psn, inflight->next))
+		return slot;
+	/* not a local operation */
+	do
+		slot = weft_inflight_at(inflight, --i);
+	while (!slot->psns && i != inflight->head);
+	return slot;
+}
+
+/* Repeat the packet that was sent last; of a READ, ask for what is missing of its responses. */
+static bool xmit_newest_again(struct weft_qp *qp)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	struct weft_slot *slot = xmit_newest(inflight);
+	u32 from = (inflight->next - 1 - slot->first_psn) & WEFT_PSN_MASK;
+
+	if (!weft_opdef_responds(slot->op))
+		return xmit_again(qp, slot, from, from + 1);
+	from = slot == weft_inflight_at(inflight, inflight->head) ?
+	       (inflight->una - slot->first_psn) & WEFT_PSN_MASK :
+	       round_down(from, WEFT_READ_PACKETS);
+	return xmit_again(qp, slot, from, weft_slot_read_end(slot, from));
+}
+
+/*
+ * The peer has been silent: repeat the packet that was sent last, so that its answer says what is
+ * missing. But a weft is asked for what is missing of the response to the oldest request, if it has
+ * one: other answers would only wait for that. With other peers a READ that requests follow is not
+ * repeated: their answers tell that its response is missing, and a READ that comes again in the
+ * middle of a WRITE ends a QP of rdma_rxe. Return: false: nothing has been sent.
+ */
+bool weft_transmit_probe(struct weft_qp *qp)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	u32 una = inflight->una, sent = 0;
+
+	if (!weft_psn_before(una, inflight->next))
 		return false;
-	weft_stats_inc(qp, WEFT_STAT_PROBES);
-	return true;
+	if (inflight->parts && weft_opdef_responds(weft_inflight_at(inflight, inflight->head)->op))
+		weft_transmit_ask(qp, una, weft_early_response(&qp->send.early, inflight->next),
+				  &sent);
+	else
+		sent = xmit_newest_again(qp);
+	if (sent)
+		weft_stats_inc(qp, WEFT_STAT_PROBES);
+	return sent;
+}
+
+/*
+ * Responses of a weft that have come, and wait for others, take no room in the window, as long as
+ * there is much room to keep more. After going back all are asked for again.
+ */
+static u32 xmit_read_window(const struct weft_send *send)
+{
+	u32 kept = skb_queue_len(&send->early.packets);
+
+	if (likely(!kept) || !send->inflight.parts || weft_inflight_is_rewound(&send->inflight) ||
+	    send->early.bytes > WEFT_EARLY_BYTES / 4)
+		return send->window.packets;
+	return min_t(u32, send->window.packets + kept, WEFT_EARLY_PACKETS);
 }
 
 /* Give a request that has just been taken its length and its PSNs. */
@@ -399,7 +467,7 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 		to = weft_slot_read_end(slot, from);
 		if (inflight->reads >= qp->send.max_rd_atomic)
 			return WEFT_LATER;
-		if (unanswered && unanswered + to - from > qp->send.window.packets) {
+		if (unanswered && unanswered + to - from > xmit_read_window(&qp->send)) {
 			qp->send.window.full = true;
 			return WEFT_LATER;
 		}

@@ -20,6 +20,8 @@ struct weft_early {
 	u32			later;		/* packets that have come while it is */
 	ktime_t			due;		/* when the gap is old */
 	bool			old;		/* it is; the timer sets it */
+	/* weft_early_lost(): @due and @old are those of all gaps before this PSN */
+	u32			mark;
 	struct hrtimer		timer;		/* runs while there is a gap, perhaps longer */
 };
 

@@ -115,6 +115,13 @@ struct weft_inflight {
 	bool			limited;	/* @limit is known */
 	/* packets are being sent again, and no answer has come since */
 	bool			retried;
+	/* responses before this PSN that were missing have been asked for again */
+	u32			asked;
+	/* those before @asked_end were asked for before the request packet @asked_next was sent */
+	u32			asked_end;
+	u32			asked_next;
+	/* the peer is a weft, which answers requests for parts of a READ in any order */
+	bool			parts;
 	struct weft_repair	repair;
 };
 

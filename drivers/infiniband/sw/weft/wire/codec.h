@@ -41,7 +41,7 @@ struct weft_hdr {
 	bool		fecn;
 	bool		becn;
 	bool		ackreq;
-	bool		maps;		/* its requester understands gap maps */
+	bool		maps;		/* its sender is a weft, which understands gap maps */
 	u16		pkey;
 	u32		dqpn;		/* 24 bits */
 	u32		psn;		/* 24 bits */

@@ -74,7 +74,7 @@ static_assert(sizeof(struct weft_wire_grh) == 40);
 #define WEFT_BTH_DQPN		GENMASK(23, 0)
 /* psn */
 #define WEFT_BTH_ACKREQ		BIT(31)
-/* reserved by IBA; a requester of RC says so that it understands gap maps, see engine/repair.c */
+/* reserved by IBA; an end of RC says so that it understands gap maps, see engine/repair.c */
 #define WEFT_BTH_MAPS		BIT(30)
 #define WEFT_BTH_PSN		GENMASK(23, 0)
 
