@@ -55,6 +55,8 @@ static struct fake_link *ask_create(struct kunit *test)
 	struct fake_link *link = fake_link_create(test, &attr, 1);
 	struct weft_pkt pkt;
 
+	/* so long that nothing is asked for because of the time before the test says so */
+	ask_send(link)->retry.round_trip = NSEC_PER_SEC;
 	ask_post(link);
 	while (fake_link_take(link, &pkt))
 		weft_pkt_free(&pkt);
@@ -155,6 +157,20 @@ static void ask_wait(struct fake_link *link)
 	fake_link_run_halves(link);
 }
 
+/* A probe is due, or @timeout: the ack timeout has come. */
+static void ask_expire(struct fake_link *link, bool timeout)
+{
+	struct weft_retry *retry = &ask_send(link)->retry;
+
+	retry->round_trip = NSEC_PER_SEC;
+	retry->quiet = -ASK_HOUR;
+	if (timeout)
+		retry->deadline = -ASK_HOUR;
+	hrtimer_cancel(&retry->timer);
+	weft_turn_post(&ask_send(link)->turn, WEFT_EV_TIMER);
+	fake_link_run_halves(link);
+}
+
 /* All gaps that many responses have passed are asked for at once, and nothing else is. */
 static void gaps_of_many(struct kunit *test)
 {
@@ -181,7 +197,6 @@ static void gaps_of_many(struct kunit *test)
 static void gaps_of_time(struct kunit *test)
 {
 	struct fake_link *link = ask_create(test);
-	struct weft_retry *retry = &ask_send(link)->retry;
 
 	ask_responses(link, 0, 10);
 	ask_responses(link, 11, 12);
@@ -198,15 +213,13 @@ static void gaps_of_time(struct kunit *test)
 	ask_wait(link);
 	ask_expect(link, 16, 1);
 	ask_expect_nothing(link);
-	/* the first answer is lost, too */
-	retry->round_trip = NSEC_PER_SEC;
-	retry->quiet = -ASK_HOUR;
-	hrtimer_cancel(&retry->timer);
-	weft_turn_post(&ask_send(link)->turn, WEFT_EV_TIMER);
-	fake_link_run_halves(link);
+	/* the first answer is lost, too, and here sooner than that to the probe can be */
+	ask_expire(link, false);
 	ask_expect(link, 10, 1);
 	ask_expect_nothing(link);
+	ask_send(link)->window.shortest = NSEC_PER_SEC;
 	ask_response(link, 10, WEFT_OP_READ_RESPONSE_ONLY);
+	ask_expect_nothing(link);
 	ask_response(link, 12, WEFT_OP_READ_RESPONSE_ONLY);
 	ask_response(link, 16, WEFT_OP_READ_RESPONSE_ONLY);
 	ask_responses(link, 18, ASK_PACKETS);
@@ -265,6 +278,105 @@ static void answer_is_lost(struct kunit *test)
 	ask_end(link, IB_WC_SUCCESS);
 	ask_responses(link, ASK_PACKETS + 1, 2 * ASK_PACKETS);
 	ask_end(link, IB_WC_SUCCESS);
+	fake_link_expect_quiet(link);
+}
+
+/* Nothing is requested later, but other responses come: the answer has taken too long. */
+static void answer_takes_long(struct kunit *test)
+{
+	struct fake_link *link = ask_create(test);
+	struct weft_inflight *inflight = &ask_send(link)->inflight;
+
+	ask_responses(link, 0, 10);
+	ask_responses(link, 11, 12);
+	ask_wait(link);
+	ask_expect(link, 10, 1);
+	ask_responses(link, 12, 13);
+	ask_expect_nothing(link);
+	inflight->asked_at = -ASK_HOUR;
+	ask_wait(link);
+	ask_expect(link, 10, 1);
+	KUNIT_EXPECT_EQ(test, inflight->asked_again, 1);
+	ask_responses(link, 13, 15);
+	ask_expect_nothing(link);
+	ask_response(link, 10, WEFT_OP_READ_RESPONSE_ONLY);
+	KUNIT_EXPECT_EQ(test, inflight->asked_again, 0);
+	ask_responses(link, 15, ASK_PACKETS);
+	ask_end(link, IB_WC_SUCCESS);
+	fake_link_expect_quiet(link);
+}
+
+/* The last responses of a burst are lost: each answer to a probe, or to an ask, brings the next. */
+static void end_is_lost(struct kunit *test)
+{
+	struct fake_link *link = ask_create(test);
+	struct weft_inflight *inflight = &ask_send(link)->inflight;
+
+	ask_post(link);
+	ask_expect(link, ASK_PACKETS, ASK_PACKETS);
+	ask_responses(link, 0, 50);
+	ask_expire(link, false);
+	ask_expect(link, 50, 50);
+	ask_post(link);
+	ask_expect(link, 2 * ASK_PACKETS, ASK_PACKETS);
+	ask_responses(link, 50, ASK_PACKETS - 1);
+	ask_expect_nothing(link);
+	inflight->probed_at = -ASK_HOUR;
+	ask_responses(link, ASK_PACKETS - 1, ASK_PACKETS);
+	ask_end(link, IB_WC_SUCCESS);
+	ask_expect(link, ASK_PACKETS, ASK_PACKETS);
+	ask_expect_nothing(link);
+	ask_responses(link, ASK_PACKETS, 2 * ASK_PACKETS - 1);
+	inflight->probed_at = -ASK_HOUR;
+	/* what is requested after the probe is not lost */
+	ask_responses(link, 2 * ASK_PACKETS - 1, 2 * ASK_PACKETS);
+	ask_end(link, IB_WC_SUCCESS);
+	ask_expect_nothing(link);
+	KUNIT_EXPECT_FALSE(test, inflight->probing);
+	ask_responses(link, 2 * ASK_PACKETS, 3 * ASK_PACKETS);
+	ask_end(link, IB_WC_SUCCESS);
+	fake_link_expect_quiet(link);
+}
+
+/*
+ * The requester has gone back, and what it has not requested again yet is held by the window: what
+ * gets lost of what it has is asked for, but not sooner than its answer can be here.
+ */
+static void loss_after_going_back(struct kunit *test)
+{
+	struct fake_link *link = ask_create(test);
+	struct weft_send *send = ask_send(link);
+	u32 i;
+
+	for (i = 0; i < 3; i++)
+		ask_post(link);
+	ask_expect(link, ASK_PACKETS, ASK_PACKETS);
+	ask_responses(link, 0, 10);
+	ask_expect_nothing(link);
+	ask_responses(link, 11, 2 * ASK_PACKETS);
+	ask_expect(link, 2 * ASK_PACKETS, ASK_PACKETS);
+	ask_expect(link, 10, 1);
+	ask_expect(link, 3 * ASK_PACKETS, ASK_PACKETS);
+	ask_wait(link);
+	ask_wait(link);
+	ask_expect_nothing(link);
+	ask_expire(link, true);
+	ask_expect(link, 10, ASK_PACKETS - 10);
+	ask_expect(link, ASK_PACKETS, ASK_PACKETS);
+	ask_expect_nothing(link);
+	KUNIT_EXPECT_TRUE(test, weft_inflight_is_rewound(&send->inflight));
+	ask_responses(link, 11, 12);
+	ask_expect_nothing(link);
+	send->inflight.asked_at = -ASK_HOUR;
+	ask_responses(link, 12, 13);
+	ask_expect(link, 10, 1);
+	ask_expect_nothing(link);
+	ask_response(link, 10, WEFT_OP_READ_RESPONSE_ONLY);
+	KUNIT_EXPECT_EQ(test, send->inflight.una, weft_psn_add(ASK_PSN, 2 * ASK_PACKETS));
+	ask_expect(link, 2 * ASK_PACKETS, ASK_PACKETS);
+	ask_expect(link, 3 * ASK_PACKETS, ASK_PACKETS);
+	ask_responses(link, 2 * ASK_PACKETS, 4 * ASK_PACKETS);
+	KUNIT_EXPECT_TRUE(test, weft_inflight_is_empty(&send->inflight));
 	fake_link_expect_quiet(link);
 }
 
@@ -348,7 +460,11 @@ static void peer_is_unknown(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ask_send(link)->retry.retries, 1U);
 	ask_response_of_weft(link, 10);
 	KUNIT_EXPECT_TRUE(test, ask_send(link)->inflight.parts);
+	/* it has just been requested again */
 	ask_responses(link, 14, 15);
+	ask_wait(link);
+	ask_expect_nothing(link);
+	ask_send(link)->inflight.asked_at = -ASK_HOUR;
 	ask_wait(link);
 	ask_expect(link, 12, 1);
 	ask_expect_nothing(link);
@@ -414,6 +530,7 @@ static void ask_request(struct fake_link *link, u32 psn, u8 operation, u32 lengt
 		.dqpn = node->qp->qpn,
 		.psn = weft_psn_add(ASK_PSN, psn),
 		.ackreq = operation == WEFT_OP_WRITE_ONLY,
+		.maps = true,
 		.reth.va = fake_node_addr(node, psn * FAKE_MTU),
 		.reth.rkey = node->region->key,
 		.reth.length = length,
@@ -454,13 +571,40 @@ static void acknowledge_is_due(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fake_link_take(link, &pkt));
 }
 
+/* A probe wants to know what is missing, and an ask that comes behind it does not change that. */
+static void probe_is_answered(struct kunit *test)
+{
+	struct fake_link *link = ask_create(test);
+	struct weft_turn *turn = &link->node[1].qp->recv.turn;
+	struct weft_pkt pkt;
+
+	ask_request(link, 0, WEFT_OP_READ_REQUEST, 2 * FAKE_MTU);
+	fake_link_run_halves(link);
+	ask_expect_answer(link, 0, WEFT_OP_READ_RESPONSE_FIRST);
+	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_LAST);
+	KUNIT_ASSERT_TRUE(test, weft_turn_try(turn));
+	ask_request(link, 3, WEFT_OP_WRITE_ONLY, 0);
+	ask_request(link, 1, WEFT_OP_READ_REQUEST, FAKE_MTU);
+	weft_turn_release(turn);
+	fake_link_run_halves(link);
+	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_ONLY);
+	KUNIT_ASSERT_TRUE(test, fake_link_take(link, &pkt));
+	KUNIT_EXPECT_EQ(test, pkt.hdr.opcode, WEFT_OPCODE(WEFT_TRANSPORT_OWN, WEFT_OP_GAP_MAP));
+	KUNIT_EXPECT_EQ(test, pkt.hdr.psn, weft_psn_add(ASK_PSN, 2));
+	weft_pkt_free(&pkt);
+}
+
 static struct kunit_case ask_cases[] = {
 	KUNIT_CASE(gaps_of_many),
 	KUNIT_CASE(gaps_of_time),
 	KUNIT_CASE(reordering),
 	KUNIT_CASE(answer_is_lost),
+	KUNIT_CASE(answer_takes_long),
+	KUNIT_CASE(end_is_lost),
+	KUNIT_CASE(loss_after_going_back),
 	KUNIT_CASE(acknowledge_is_none),
 	KUNIT_CASE(acknowledge_is_due),
+	KUNIT_CASE(probe_is_answered),
 	KUNIT_CASE(peer_is_heard),
 	KUNIT_CASE(one_at_a_time),
 	KUNIT_CASE(peer_is_unknown),

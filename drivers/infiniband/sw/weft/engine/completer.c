@@ -21,6 +21,9 @@
 #include "wire/aeth.h"
 #include "wire/opcode.h"
 
+/* The time to wait before responses are asked for once more doubles as often. */
+#define COMP_MAX_AGAIN	8
+
 /* Everything before PSN @una has been answered. If that is progress, all retries are left again. */
 static void comp_progress(struct weft_qp *qp, u32 una)
 {
@@ -31,13 +34,15 @@ static void comp_progress(struct weft_qp *qp, u32 una)
 		return;
 	inflight->una = una;
 	inflight->retried = false;
+	inflight->asked_again = 0;
 	if (unlikely(inflight->repair.state))
 		weft_repair_progress(qp, from);
 	/* do not send again what has been answered meanwhile */
 	if (unlikely(weft_psn_before(inflight->next, una))) {
 		/* the peer has kept packets behind those it has now got again */
 		inflight->repair.goes_back = false;
-		weft_inflight_rewind(qp, una);
+		inflight->repair.state = WEFT_REPAIR_NONE;
+		weft_inflight_seek(inflight, una);
 	}
 	weft_retry_refill(&qp->send.retry);
 	weft_retry_start(qp);
@@ -96,15 +101,32 @@ static bool comp_is_sent(const struct weft_inflight *inflight, u32 psn)
 }
 
 /*
- * Ask for the responses before @lost that are missing. Return: false: all have been asked for.
- *
- * The peer answers in the order of the requests. So if responses are here that were asked for later
- * than those that are missing, these have been lost once more.
+ * Have responses been asked for that are lost once more? The peer answers in the order of the
+ * requests, so they are if one behind @lost is here that was asked for later. Otherwise they are if
+ * the answer takes too long; the time doubles while none comes.
+ */
+static bool comp_is_lost_again(const struct weft_qp *qp, u32 lost)
+{
+	const struct weft_inflight *inflight = &qp->send.inflight;
+	u64 ns;
+
+	if (inflight->asked_end == inflight->una)
+		return false;
+	if (!weft_psn_before(lost, inflight->asked_next))
+		return true;
+	ns = weft_retry_patience(&qp->send.retry) << inflight->asked_again;
+	return ktime_after(ktime_get(), ktime_add_ns(inflight->asked_at, ns));
+}
+
+/*
+ * Ask for the responses before @lost that are missing. Return: false: all have been asked for, or
+ * will be.
  */
 static bool comp_ask(struct weft_qp *qp, u32 lost)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
-	u32 una = inflight->una, psn = una, requests = 0, kept, from;
+	u32 una = inflight->una, psn = una, requests = 0, kept, end, from;
+	u32 next = weft_inflight_front(inflight);
 	struct sk_buff *skb;
 	bool again;
 
@@ -113,36 +135,46 @@ static bool comp_ask(struct weft_qp *qp, u32 lost)
 		psn = inflight->asked;
 	if (!comp_is_sent(inflight, inflight->asked_end)) {
 		inflight->asked_end = psn;
-		inflight->asked_next = inflight->next;
+		inflight->asked_next = inflight->sent;
+		inflight->asked_at = ktime_get();
 	}
-	again = inflight->asked_end != una && !weft_psn_before(lost, inflight->asked_next);
+	again = comp_is_lost_again(qp, lost);
 	if (again)
 		psn = una;
+	/* from the next packet on, all will be sent again in any case */
+	if (weft_psn_before(next, lost))
+		lost = next;
 	if (!weft_psn_before(psn, lost))
 		return false;
 	skb_queue_walk(&qp->send.early.packets, skb) {
 		kept = weft_pkt_kept_psn(skb);
-		/* from the next packet on, all will be sent again in any case */
-		if (weft_psn_before(lost, kept) || weft_psn_before(inflight->next, kept))
+		if (weft_psn_before(lost, kept) && lost != next)
 			break;
-		while (weft_psn_before(psn, kept)) {
+		end = weft_psn_before(next, kept) ? next : kept;
+		while (weft_psn_before(psn, end)) {
 			from = psn;
-			psn = weft_transmit_ask(qp, psn, kept, &requests);
+			psn = weft_transmit_ask(qp, psn, end, &requests);
 			if (psn == from) {
 				weft_early_later(&qp->send.early);
 				goto end;
 			}
 		}
+		if (end != kept)
+			break;
 		/* an acknowledge is no response */
 		if (psn == kept && !weft_pkt_kept_is_ack(skb))
 			psn = weft_psn_add(kept, 1);
 	}
 end:
-	inflight->asked = psn;
 	if (again) {
+		inflight->asked_again = min(inflight->asked_again + 1, COMP_MAX_AGAIN);
 		inflight->asked_end = psn;
-		inflight->asked_next = inflight->next;
+		inflight->asked_next = inflight->sent;
+		inflight->asked_at = ktime_get();
 	}
+	if (!again || !comp_is_sent(inflight, inflight->asked) ||
+	    weft_psn_before(inflight->asked, psn))
+		inflight->asked = psn;
 	weft_stats_add(qp, WEFT_STAT_RETRANSMITS, requests);
 	return requests;
 }
@@ -158,16 +190,11 @@ void weft_completer_overdue(struct weft_qp *qp)
 	struct weft_send *send = &qp->send;
 	u32 una = send->inflight.una, lost;
 
-	if (weft_early_is_empty(&send->early) || send->inflight.retried || comp_has_failed(qp))
+	if (weft_early_is_empty(&send->early) || comp_has_failed(qp))
 		return;
 	if (!send->inflight.parts) {
-		if (weft_early_is_old(&send->early, una))
+		if (!send->inflight.retried && weft_early_is_old(&send->early, una))
 			comp_implied_nak(qp);
-		return;
-	}
-	/* from the next packet on, all will be sent again in any case */
-	if (weft_inflight_is_rewound(&send->inflight)) {
-		weft_early_later(&send->early);
 		return;
 	}
 	lost = weft_early_lost(&send->early, una);
@@ -569,10 +596,32 @@ static enum weft_verdict comp_one(struct weft_qp *qp, struct weft_pkt *pkt)
 	return verdict;
 }
 
+/*
+ * The answer to a probe has come. The peer answers in the order of the requests, so all that was
+ * requested before the probe, and is missing, is lost, too: ask for the next part of it (as a partial
+ * acknowledge does, RFC 6582). If the answer is sooner here than any can be, it is that to the first
+ * request, and the peer is only slow.
+ */
+static noinline void comp_probed(struct weft_qp *qp)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	u32 una = inflight->una;
+	s64 ns;
+
+	if (weft_psn_before(una, inflight->probed))
+		return;
+	inflight->probing = false;
+	ns = ktime_sub(ktime_get(), inflight->probed_at);
+	if (weft_psn_before(una, inflight->probed_next) && ns >= qp->send.window.shortest &&
+	    !comp_has_failed(qp) && weft_transmit_oldest(qp))
+		weft_stats_inc(qp, WEFT_STAT_RETRANSMITS);
+}
+
 /* The same, and then those that need not wait any longer. Return: false: all others have to. */
 static bool comp_consume(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	struct weft_send *send = &qp->send;
+	u32 una = send->inflight.una;
 	enum weft_verdict verdict = comp_one(qp, pkt);
 
 	while (unlikely(verdict != WEFT_LATER && comp_is_ready(send))) {
@@ -582,7 +631,13 @@ static bool comp_consume(struct weft_qp *qp, struct weft_pkt *pkt)
 		if (verdict == WEFT_KEPT)
 			break;
 	}
-	return verdict != WEFT_LATER;
+	if (unlikely(verdict == WEFT_LATER))
+		return false;
+	if (unlikely(send->inflight.probing))
+		comp_probed(qp);
+	if (unlikely(!weft_early_is_empty(&send->early)) && una != send->inflight.una)
+		weft_completer_overdue(qp);
+	return true;
 }
 
 /*

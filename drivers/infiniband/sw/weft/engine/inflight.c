@@ -129,6 +129,8 @@ void weft_inflight_reset(struct weft_qp *qp)
 	inflight->retried = false;
 	inflight->asked = qp->send.psn;
 	inflight->asked_end = qp->send.psn;
+	inflight->asked_again = 0;
+	inflight->probing = false;
 	inflight->parts = false;
 	kfree(inflight->repair.gaps);
 	inflight->repair = (struct weft_repair){};
@@ -333,12 +335,20 @@ void weft_inflight_seek(struct weft_inflight *inflight, u32 psn)
 	}
 }
 
-/* Go back to @psn, to send all packets from there on again. */
+/*
+ * Go back to @psn, to send all packets from there on again. That asks for all responses that are
+ * missing.
+ */
 void weft_inflight_rewind(struct weft_qp *qp, u32 psn)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 
 	inflight->repair.state = WEFT_REPAIR_NONE;
-	inflight->asked = psn;
+	inflight->asked = inflight->sent;
+	inflight->asked_end = inflight->sent;
+	inflight->asked_next = inflight->sent;
+	inflight->asked_at = ktime_get();
+	inflight->asked_again = 0;
+	inflight->probing = false;
 	weft_inflight_seek(inflight, psn);
 }

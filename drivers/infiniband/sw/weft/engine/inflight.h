@@ -95,6 +95,20 @@ static inline u32 weft_inflight_unanswered(const struct weft_inflight *inflight)
 	return (inflight->next - inflight->una) & WEFT_PSN_MASK;
 }
 
+/* weft_inflight.next, or what it is again after the packets of a repair have been sent. */
+static inline u32 weft_inflight_front(const struct weft_inflight *inflight)
+{
+	return inflight->repair.state == WEFT_REPAIR_WANTED ? inflight->repair.next :
+							      inflight->next;
+}
+
+/* Is a response of a weft what is missing first? */
+static inline bool weft_inflight_may_ask(const struct weft_inflight *inflight)
+{
+	return inflight->parts && inflight->head != inflight->tail &&
+	       weft_opdef_responds(weft_inflight_at(inflight, inflight->head)->op);
+}
+
 /* The packets from una to next that the peer keeps, by its gap maps. */
 static inline u32 weft_inflight_kept(const struct weft_inflight *inflight)
 {

@@ -165,6 +165,26 @@ static bool repair_next(struct weft_inflight *inflight)
 	return false;
 }
 
+/* How often nothing has come since weft_inflight.una was missing first. */
+static u8 repair_again(const struct weft_inflight *inflight)
+{
+	const struct weft_repair *repair = &inflight->repair;
+
+	if (repair->state != WEFT_REPAIR_SENT || repair->psn != inflight->una)
+		return 0;
+	return min(repair->again + 1, REPAIR_MAX_AGAIN);
+}
+
+/* A repair has been sent, and what the peer owes first is a response: look again later. */
+void weft_repair_wait(struct weft_qp *qp)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+
+	inflight->repair.again = repair_again(inflight);
+	inflight->repair.psn = inflight->una;
+	weft_retry_repair(qp);
+}
+
 /*
  * The peer misses the packet at weft_inflight.una: go back to that one only. Return: false: go back
  * to send all packets again.
@@ -173,7 +193,7 @@ bool weft_repair_begin(struct weft_qp *qp)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 	struct weft_repair *repair = &inflight->repair;
-	bool again = repair->state == WEFT_REPAIR_SENT && repair->psn == inflight->una;
+	u8 again = repair_again(inflight);
 
 	if (repair->state == WEFT_REPAIR_WANTED)
 		repair_resume(inflight);
@@ -182,7 +202,7 @@ bool weft_repair_begin(struct weft_qp *qp)
 	if (repair->goes_back || !weft_psn_before(inflight->una, inflight->next) ||
 	    !repair_go_back(qp, weft_psn_add(inflight->una, 1)))
 		return false;
-	repair->again = again ? min(repair->again + 1, REPAIR_MAX_AGAIN) : 0;
+	repair->again = again;
 	if (!again)
 		repair->named = true;
 	return true;

@@ -7,6 +7,7 @@
 
 struct weft_map;
 
+void weft_repair_wait(struct weft_qp *qp);
 bool weft_repair_begin(struct weft_qp *qp);
 void weft_repair_sent(struct weft_qp *qp);
 void weft_repair_progress(struct weft_qp *qp, u32 from);

@@ -253,8 +253,10 @@ static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 		return;
 	qp->recv.maps |= pkt->hdr.maps;
 	/* the answer to a repair has been lost, and what it said of the next gap */
-	if (unlikely(pkt->hdr.maps) && !weft_early_is_empty(&qp->recv.early))
-		resp_repaired(&qp->recv, pkt);
+	if (unlikely(pkt->hdr.maps) && !weft_early_is_empty(&qp->recv.early)) {
+		qp->recv.nak_again |= pkt->hdr.ackreq;
+		qp->recv.nak_sent = false;
+	}
 	if (!weft_opdef_responds(weft_opdef(op->sqe))) {
 		qp->recv.ack_due = true;
 		return;

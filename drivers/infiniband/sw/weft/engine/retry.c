@@ -36,7 +36,7 @@
 #define RETRY_LOOK_NS		(8 * NSEC_PER_MSEC)
 
 /* The time in which a peer answers if nothing is lost. */
-static u64 retry_patience(const struct weft_retry *retry)
+u64 weft_retry_patience(const struct weft_retry *retry)
 {
 	return 2ULL * retry->round_trip + RETRY_REPAIR_NS;
 }
@@ -48,7 +48,7 @@ static ktime_t retry_probe_due(const struct weft_qp *qp)
 
 	if (!retry->round_trip || !qp->link->xmit)
 		return KTIME_MAX;
-	return ktime_add_ns(retry->quiet, retry_patience(retry) << retry->backoff);
+	return ktime_add_ns(retry->quiet, weft_retry_patience(retry) << retry->backoff);
 }
 
 /* When the timer has something to do, if there is no answer. */
@@ -283,7 +283,7 @@ bool weft_retry_map(struct weft_qp *qp, const struct weft_map *map)
 void weft_retry_repair(struct weft_qp *qp)
 {
 	struct weft_retry *retry = &qp->send.retry;
-	u64 ns = retry_patience(retry) << qp->send.inflight.repair.again;
+	u64 ns = weft_retry_patience(retry) << qp->send.inflight.repair.again;
 	ktime_t now = ktime_get();
 
 	retry->repair_due = KTIME_MAX;
@@ -295,16 +295,19 @@ void weft_retry_repair(struct weft_qp *qp)
 }
 
 /*
- * Is it the peer that lets the requester wait? A repair repeats itself, other packets follow soon
- * behind what the pace holds back, and the last ones may still be in a queue of this host.
+ * Is it the peer that lets the requester wait? A repair repeats itself, unless what a weft owes
+ * first is a response. Other packets follow soon behind what the pace holds back, and the last ones
+ * may still be in a queue of this host.
  */
 static bool retry_may_probe(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 	enum ib_qp_state state = weft_qp_state(qp);
+	u8 repair = send->inflight.repair.state;
 
 	return (state == IB_QPS_RTS || state == IB_QPS_SQD) &&
-	       send->inflight.repair.state == WEFT_REPAIR_NONE &&
+	       (repair == WEFT_REPAIR_NONE ||
+		(repair == WEFT_REPAIR_SENT && weft_inflight_may_ask(&send->inflight))) &&
 	       !weft_pace_is_holding(send) && !atomic_read(&send->tx.queued);
 }
 
@@ -328,7 +331,10 @@ static void retry_early(struct weft_qp *qp, ktime_t now)
 	    !ktime_before(now, retry->repair_due)) {
 		retry->measuring = false;
 		retry->repair_due = KTIME_MAX;
-		weft_repair_begin(qp);
+		if (weft_inflight_may_ask(&qp->send.inflight))
+			weft_repair_wait(qp);
+		else
+			weft_repair_begin(qp);
 	}
 	if (!ktime_before(now, retry_probe_due(qp)))
 		retry_probe(qp, now);

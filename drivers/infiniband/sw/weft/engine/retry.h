@@ -20,6 +20,7 @@ static inline void weft_retry_refill(struct weft_retry *retry)
 	retry->rnr_left = retry->rnr_cnt;
 }
 
+u64 weft_retry_patience(const struct weft_retry *retry);
 void weft_retry_heard(struct weft_qp *qp, u32 end);
 void weft_retry_start(struct weft_qp *qp);
 void weft_retry_restart(struct weft_qp *qp);

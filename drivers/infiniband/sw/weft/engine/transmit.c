@@ -371,6 +371,22 @@ static bool xmit_newest_again(struct weft_qp *qp)
 	return xmit_again(qp, slot, from, weft_slot_read_end(slot, from));
 }
 
+/* Ask a weft for what is missing of the response to the oldest request. Return: as for a probe. */
+bool weft_transmit_oldest(struct weft_qp *qp)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	u32 una = inflight->una, next = weft_inflight_front(inflight), end, sent = 0;
+
+	if (!weft_inflight_may_ask(inflight) || !weft_psn_before(una, next))
+		return false;
+	end = weft_early_response(&qp->send.early, next);
+	inflight->probed = weft_transmit_ask(qp, una, weft_psn_before(end, next) ? end : next,
+					     &sent);
+	inflight->probed_at = ktime_get();
+	inflight->probing = sent;
+	return sent;
+}
+
 /*
  * The peer has been silent: repeat the packet that was sent last, so that its answer says what is
  * missing. But a weft is asked for what is missing of the response to the oldest request, if it has
@@ -381,15 +397,13 @@ static bool xmit_newest_again(struct weft_qp *qp)
 bool weft_transmit_probe(struct weft_qp *qp)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
-	u32 una = inflight->una, sent = 0;
+	u32 next = weft_inflight_front(inflight);
+	bool sent;
 
-	if (!weft_psn_before(una, inflight->next))
+	if (!weft_psn_before(inflight->una, next))
 		return false;
-	if (inflight->parts && weft_opdef_responds(weft_inflight_at(inflight, inflight->head)->op))
-		weft_transmit_ask(qp, una, weft_early_response(&qp->send.early, inflight->next),
-				  &sent);
-	else
-		sent = xmit_newest_again(qp);
+	inflight->probed_next = next;
+	sent = weft_inflight_may_ask(inflight) ? weft_transmit_oldest(qp) : xmit_newest_again(qp);
 	if (sent)
 		weft_stats_inc(qp, WEFT_STAT_PROBES);
 	return sent;
@@ -399,12 +413,14 @@ bool weft_transmit_probe(struct weft_qp *qp)
  * Responses of a weft that have come, and wait for others, take no room in the window, as long as
  * there is much room to keep more. After going back all are asked for again.
  */
-static u32 xmit_read_window(const struct weft_send *send)
+static u32 xmit_read_window(const struct weft_qp *qp)
 {
+	const struct weft_send *send = &qp->send;
 	u32 kept = skb_queue_len(&send->early.packets);
 
 	if (likely(!kept) || !send->inflight.parts || weft_inflight_is_rewound(&send->inflight) ||
-	    send->early.bytes > WEFT_EARLY_BYTES / 4)
+	    send->early.bytes > WEFT_EARLY_BYTES / 4 ||
+	    atomic_read(&qp->dev->early_bytes) > WEFT_EARLY_DEV_BYTES / 4)
 		return send->window.packets;
 	return min_t(u32, send->window.packets + kept, WEFT_EARLY_PACKETS);
 }
@@ -467,7 +483,7 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 		to = weft_slot_read_end(slot, from);
 		if (inflight->reads >= qp->send.max_rd_atomic)
 			return WEFT_LATER;
-		if (unanswered && unanswered + to - from > xmit_read_window(&qp->send)) {
+		if (unanswered && unanswered + to - from > xmit_read_window(qp)) {
 			qp->send.window.full = true;
 			return WEFT_LATER;
 		}

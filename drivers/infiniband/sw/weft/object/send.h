@@ -117,9 +117,17 @@ struct weft_inflight {
 	bool			retried;
 	/* responses before this PSN that were missing have been asked for again */
 	u32			asked;
-	/* those before @asked_end were asked for before the request packet @asked_next was sent */
+	/* those before @asked_end were asked for at @asked_at, before @asked_next was ever sent */
 	u32			asked_end;
 	u32			asked_next;
+	ktime_t			asked_at;
+	/* how often they have been asked for only because of the time, without progress */
+	u8			asked_again;
+	/* a probe has asked for the responses before @probed, after the request before @probed_next */
+	bool			probing;
+	u32			probed;
+	u32			probed_next;
+	ktime_t			probed_at;
 	/* the peer is a weft, which answers requests for parts of a READ in any order */
 	bool			parts;
 	struct weft_repair	repair;
