@@ -309,17 +309,22 @@ static void fake_receive_busy(struct fake_node *node, struct sk_buff *skb)
 		weft_turn_release(&node->qp->recv.turn);
 }
 
+static void fake_take_off(struct fake_link *link, struct sk_buff *skb)
+{
+	struct weft_tx *tx = fake_cb(skb)->tx;
+
+	skb_unlink(skb, &link->wire);
+	if (tx)
+		atomic_sub(skb->len, &tx->queued);
+}
+
 static struct sk_buff *fake_take(struct fake_link *link, u32 i)
 {
 	struct sk_buff *skb = skb_peek(&link->wire);
-	struct weft_tx *tx;
 
 	while (i--)
 		skb = skb_peek_next(skb, &link->wire);
-	skb_unlink(skb, &link->wire);
-	tx = fake_cb(skb)->tx;
-	if (tx)
-		atomic_sub(skb->len, &tx->queued);
+	fake_take_off(link, skb);
 	return skb;
 }
 
@@ -358,6 +363,18 @@ static void fake_arrival(struct fake_link *link)
 		fake_receive(fake_destination(link, skb), skb);
 }
 
+void fake_link_arrive(struct fake_link *link, struct sk_buff *skb)
+{
+	fake_take_off(link, skb);
+	fake_receive(fake_destination(link, skb), skb);
+}
+
+void fake_link_drop(struct fake_link *link, struct sk_buff *skb)
+{
+	fake_take_off(link, skb);
+	kfree_skb(skb);
+}
+
 static bool fake_has_event(struct fake_link *link, u32 half)
 {
 	return fake_turn(link, half)->bits & WEFT_TURN_EVENTS;
@@ -389,11 +406,15 @@ static void fake_make_room(struct fake_link *link, u32 half)
 	weft_turn_post(tx->turn, WEFT_EV_RUN);
 }
 
-/* When a timer expires: too early, when a probe is due, or when the ack timeout has come. */
+/*
+ * When a timer expires: too early, when a probe is due, when the ack timeout has come, or when the
+ * engine's times say so.
+ */
 enum fake_expiry {
 	FAKE_EARLY,
 	FAKE_PROBE,
 	FAKE_TIMEOUT_OVER,
+	FAKE_LOOK,
 };
 
 /*
@@ -407,7 +428,8 @@ static bool fake_expire(struct fake_node *node, enum fake_expiry expiry)
 	if (!hrtimer_cancel(&send->retry.timer) && !node->expired)
 		return false;
 	node->expired = false;
-	send->retry.quiet = expiry == FAKE_PROBE ? -3600LL * NSEC_PER_SEC : ktime_get();
+	if (expiry != FAKE_LOOK)
+		send->retry.quiet = expiry == FAKE_PROBE ? -3600LL * NSEC_PER_SEC : ktime_get();
 	if (expiry == FAKE_TIMEOUT_OVER)
 		send->retry.deadline = 0;
 	weft_turn_post(&send->turn, WEFT_EV_TIMER);
@@ -467,6 +489,20 @@ static bool fake_gap_ages(struct fake_link *link, u32 half)
 	early->old = true;
 	weft_turn_post(fake_turn(link, half), WEFT_EV_TIMER);
 	return true;
+}
+
+void fake_link_look(struct fake_link *link)
+{
+	struct weft_early *early;
+	u32 i;
+
+	for (i = 0; i < 2 * FAKE_NODES; i++) {
+		early = fake_early(link, i);
+		if (!ktime_after(early->due, ktime_get()))
+			fake_gap_ages(link, i);
+	}
+	for (i = 0; i < FAKE_NODES; i++)
+		fake_expire(&link->node[i], FAKE_LOOK);
 }
 
 bool fake_link_pass_time(struct fake_link *link)

@@ -120,6 +120,15 @@ bool fake_link_step(struct fake_link *link);
  */
 bool fake_link_pass_time(struct fake_link *link);
 
+/* Let all timers expire whose time has come. */
+void fake_link_look(struct fake_link *link);
+
+/* Let a packet of the wire arrive now. */
+void fake_link_arrive(struct fake_link *link, struct sk_buff *skb);
+
+/* Lose a packet of the wire. */
+void fake_link_drop(struct fake_link *link, struct sk_buff *skb);
+
 /* Let things happen, and time pass, until nothing more can happen. */
 void fake_link_settle(struct fake_link *link);
 
