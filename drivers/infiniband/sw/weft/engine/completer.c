@@ -34,7 +34,11 @@ static void comp_progress(struct weft_qp *qp, u32 una)
 		return;
 	inflight->una = una;
 	inflight->retried = false;
-	inflight->asked_again = 0;
+	if (unlikely(!weft_early_is_empty(&qp->send.early))) {
+		/* what has been asked for is coming */
+		inflight->asked_again = 0;
+		inflight->asked_at = ktime_get();
+	}
 	if (unlikely(inflight->repair.state))
 		weft_repair_progress(qp, from);
 	/* do not send again what has been answered meanwhile */
@@ -127,6 +131,7 @@ static bool comp_ask(struct weft_qp *qp, u32 lost)
 	struct weft_inflight *inflight = &qp->send.inflight;
 	u32 una = inflight->una, psn = una, requests = 0, kept, end, from;
 	u32 next = weft_inflight_front(inflight);
+	struct weft_retry *retry = &qp->send.retry;
 	struct sk_buff *skb;
 	bool again;
 
@@ -137,6 +142,7 @@ static bool comp_ask(struct weft_qp *qp, u32 lost)
 		inflight->asked_end = psn;
 		inflight->asked_next = inflight->sent;
 		inflight->asked_at = ktime_get();
+		inflight->asked_again = 0;
 	}
 	again = comp_is_lost_again(qp, lost);
 	if (again)
@@ -158,6 +164,10 @@ static bool comp_ask(struct weft_qp *qp, u32 lost)
 				weft_early_later(&qp->send.early);
 				goto end;
 			}
+			/* its answer may be that to either request */
+			if (weft_psn_in_window(retry->sample_psn, from,
+					       (psn - from) & WEFT_PSN_MASK))
+				retry->measuring = false;
 		}
 		if (end != kept)
 			break;
@@ -598,9 +608,9 @@ static enum weft_verdict comp_one(struct weft_qp *qp, struct weft_pkt *pkt)
 
 /*
  * The answer to a probe has come. The peer answers in the order of the requests, so all that was
- * requested before the probe, and is missing, is lost, too: ask for the next part of it (as a partial
- * acknowledge does, RFC 6582). If the answer is sooner here than any can be, it is that to the first
- * request, and the peer is only slow.
+ * requested before the probe, and is missing, is lost, too: ask for the next part of it (as a
+ * partial acknowledge does, RFC 6582). If the answer is sooner here than any can be, it is that to
+ * the first request, and the peer is only slow.
  */
 static noinline void comp_probed(struct weft_qp *qp)
 {
@@ -621,7 +631,6 @@ static noinline void comp_probed(struct weft_qp *qp)
 static bool comp_consume(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	struct weft_send *send = &qp->send;
-	u32 una = send->inflight.una;
 	enum weft_verdict verdict = comp_one(qp, pkt);
 
 	while (unlikely(verdict != WEFT_LATER && comp_is_ready(send))) {
@@ -635,8 +644,6 @@ static bool comp_consume(struct weft_qp *qp, struct weft_pkt *pkt)
 		return false;
 	if (unlikely(send->inflight.probing))
 		comp_probed(qp);
-	if (unlikely(!weft_early_is_empty(&send->early)) && una != send->inflight.una)
-		weft_completer_overdue(qp);
 	return true;
 }
 

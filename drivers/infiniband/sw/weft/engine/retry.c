@@ -141,9 +141,9 @@ static bool retry_may_measure(const struct weft_send *send, ktime_t now)
 }
 
 /*
- * Measure the round trip, from when a packet may be sent for the first time until it, or one behind
- * it that is before @end, is answered. That it was sent later only makes the result too long.
- * Return: true: a probe is due earlier than before.
+ * Measure the round trip, from when a packet is sent for the first time until it, or one behind it
+ * that is before @end, is answered. The next one that is sent is measured then, see
+ * weft_retry_sent(). Return: true: a probe is due earlier than before.
  */
 static bool retry_measure(struct weft_send *send, u32 end, ktime_t now)
 {

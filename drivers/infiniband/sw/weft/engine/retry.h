@@ -23,6 +23,17 @@ static inline void weft_retry_refill(struct weft_retry *retry)
 u64 weft_retry_patience(const struct weft_retry *retry);
 void weft_retry_heard(struct weft_qp *qp, u32 end);
 void weft_retry_start(struct weft_qp *qp);
+
+/*
+ * The packet with @psn has been sent for the first time. If its round trip is measured, that begins
+ * now: the window may have held it until something lost was repaired.
+ */
+static inline void weft_retry_sent(struct weft_retry *retry, u32 psn)
+{
+	if (retry->measuring && retry->sample_psn == psn)
+		retry->sample_at = ktime_get();
+}
+
 void weft_retry_restart(struct weft_qp *qp);
 bool weft_retry(struct weft_qp *qp);
 bool weft_retry_missing(struct weft_qp *qp);

@@ -181,6 +181,8 @@ static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
 		weft_stats_add(qp, WEFT_STAT_RETRANSMITS, packets);
 	else if (inflight->sent == inflight->una)
 		weft_retry_start(qp);
+	else
+		weft_retry_sent(&qp->send.retry, inflight->next);
 	inflight->next = psn;
 	if (weft_psn_before(inflight->sent, psn))
 		inflight->sent = psn;

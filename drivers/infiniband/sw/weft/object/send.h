@@ -117,13 +117,13 @@ struct weft_inflight {
 	bool			retried;
 	/* responses before this PSN that were missing have been asked for again */
 	u32			asked;
-	/* those before @asked_end were asked for at @asked_at, before @asked_next was ever sent */
+	/* those before @asked_end were asked for before @asked_next was ever sent */
 	u32			asked_end;
 	u32			asked_next;
+	/* since when, and how often, they have been asked for once more without progress */
 	ktime_t			asked_at;
-	/* how often they have been asked for only because of the time, without progress */
 	u8			asked_again;
-	/* a probe has asked for the responses before @probed, after the request before @probed_next */
+	/* a probe, sent behind the request before @probed_next, has asked for those before @probed */
 	bool			probing;
 	u32			probed;
 	u32			probed_next;
