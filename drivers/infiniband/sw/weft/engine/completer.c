@@ -476,7 +476,6 @@ static enum weft_verdict comp_read_response(struct weft_qp *qp, const struct wef
 		comp_bad_response(qp);
 		return WEFT_DONE;
 	}
-	qp->send.inflight.parts |= pkt->hdr.maps;
 	weft_pkt_payload(pkt, &spans, &from);
 	verdict = comp_place(qp, slot, offset, &from, length);
 	if (verdict == WEFT_DONE)
@@ -526,6 +525,9 @@ static enum weft_verdict comp_response(struct weft_qp *qp, struct weft_pkt *pkt)
 		comp_credits(qp, &pkt->hdr);
 	if (op->kind == WEFT_KIND_ACK)
 		return comp_aeth(qp, pkt);
+	/* one that has overtaken others says so, too: the oldest may be lost again and again */
+	if (op->kind == WEFT_KIND_READ_RESPONSE)
+		qp->send.inflight.parts |= pkt->hdr.maps;
 	/* a response acknowledges all requests before the one it answers */
 	if (unlikely(!comp_acknowledge(qp, pkt->hdr.psn)))
 		return comp_gap(qp, pkt);
