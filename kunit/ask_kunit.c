@@ -306,6 +306,30 @@ static void answer_takes_long(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
+/* When they are asked for once more the net device has no room: an event makes the next try. */
+static void no_room_to_ask(struct kunit *test)
+{
+	struct fake_link *link = ask_create(test);
+	struct weft_send *send = ask_send(link);
+
+	ask_responses(link, 0, 10);
+	ask_responses(link, 11, 12);
+	ask_wait(link);
+	ask_expect(link, 10, 1);
+	ask_responses(link, 12, 13);
+	send->inflight.asked_at = -ASK_HOUR;
+	send->tx.stalled = true;
+	ask_wait(link);
+	ask_expect_nothing(link);
+	send->tx.stalled = false;
+	ask_wait(link);
+	ask_expect(link, 10, 1);
+	ask_response(link, 10, WEFT_OP_READ_RESPONSE_ONLY);
+	ask_responses(link, 13, ASK_PACKETS);
+	ask_end(link, IB_WC_SUCCESS);
+	fake_link_expect_quiet(link);
+}
+
 /* The last responses of a burst are lost: each answer to a probe, or to an ask, brings the next. */
 static void tail_is_lost(struct kunit *test)
 {
@@ -600,6 +624,7 @@ static struct kunit_case ask_cases[] = {
 	KUNIT_CASE(reordering),
 	KUNIT_CASE(answer_is_lost),
 	KUNIT_CASE(answer_takes_long),
+	KUNIT_CASE(no_room_to_ask),
 	KUNIT_CASE(tail_is_lost),
 	KUNIT_CASE(loss_after_going_back),
 	KUNIT_CASE(acknowledge_is_none),

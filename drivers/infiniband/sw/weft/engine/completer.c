@@ -14,6 +14,7 @@
 #include "engine/requester.h"
 #include "engine/retry.h"
 #include "engine/transmit.h"
+#include "mem/odp_pins.h"
 #include "object/dev.h"
 #include "params.h"
 #include "stats.h"
@@ -105,9 +106,9 @@ static bool comp_is_sent(const struct weft_inflight *inflight, u32 psn)
 }
 
 /*
- * Have responses been asked for that are lost once more? The peer answers in the order of the
- * requests, so they are if one behind @lost is here that was asked for later. Otherwise they are if
- * the answer takes too long; the time doubles while none comes.
+ * Is what was asked for lost once more? The peer answers in the order of the requests, so it is if
+ * @lost, before which all gaps are old, is behind a request that was sent after the ask. Otherwise
+ * it is if the answer takes too long; that time doubles until something missing comes.
  */
 static bool comp_is_lost_again(const struct weft_qp *qp, u32 lost)
 {
@@ -122,9 +123,22 @@ static bool comp_is_lost_again(const struct weft_qp *qp, u32 lost)
 	return ktime_after(ktime_get(), ktime_add_ns(inflight->asked_at, ns));
 }
 
+/* Responses before @psn have been asked for, the oldest of them perhaps once more. */
+static void comp_asked(struct weft_inflight *inflight, u32 psn, bool again)
+{
+	/* a later ask does not make the first one younger */
+	if (!again && comp_is_sent(inflight, inflight->asked_end))
+		return;
+	inflight->asked_again = again ? min(inflight->asked_again + 1, COMP_MAX_AGAIN) : 0;
+	inflight->asked_end = psn;
+	inflight->asked_next = inflight->sent;
+	inflight->asked_at = ktime_get();
+}
+
 /*
- * Ask for the responses before @lost that are missing. Return: false: all have been asked for, or
- * will be.
+ * Ask for the responses before @lost that are missing. Return: false: nothing was sent, because all
+ * have been asked for, or because they can't be now: then an event will come, or the requester goes
+ * back.
  */
 static bool comp_ask(struct weft_qp *qp, u32 lost)
 {
@@ -133,6 +147,7 @@ static bool comp_ask(struct weft_qp *qp, u32 lost)
 	u32 next = weft_inflight_front(inflight);
 	struct weft_retry *retry = &qp->send.retry;
 	struct sk_buff *skb;
+	enum weft_verdict verdict = WEFT_DONE;
 	bool again;
 
 	/* what was asked for long ago says nothing of PSNs that have wrapped since */
@@ -159,11 +174,9 @@ static bool comp_ask(struct weft_qp *qp, u32 lost)
 		end = weft_psn_before(next, kept) ? next : kept;
 		while (weft_psn_before(psn, end)) {
 			from = psn;
-			psn = weft_transmit_ask(qp, psn, end, &requests);
-			if (psn == from) {
-				weft_early_later(&qp->send.early);
+			verdict = weft_transmit_ask(qp, &psn, end, &requests);
+			if (verdict != WEFT_DONE)
 				goto end;
-			}
 			/* its answer may be that to either request */
 			if (weft_psn_in_window(retry->sample_psn, from,
 					       (psn - from) & WEFT_PSN_MASK))
@@ -176,17 +189,17 @@ static bool comp_ask(struct weft_qp *qp, u32 lost)
 			psn = weft_psn_add(kept, 1);
 	}
 end:
-	if (again) {
-		inflight->asked_again = min(inflight->asked_again + 1, COMP_MAX_AGAIN);
-		inflight->asked_end = psn;
-		inflight->asked_next = inflight->sent;
-		inflight->asked_at = ktime_get();
-	}
-	if (!again || !comp_is_sent(inflight, inflight->asked) ||
+	if (requests)
+		comp_asked(inflight, psn, again);
+	if (verdict != WEFT_DONE || !again || !comp_is_sent(inflight, inflight->asked) ||
 	    weft_psn_before(inflight->asked, psn))
 		inflight->asked = psn;
 	weft_stats_add(qp, WEFT_STAT_RETRANSMITS, requests);
-	return requests;
+	if (verdict == WEFT_LATER)
+		weft_early_later(&qp->send.early);
+	if (verdict == WEFT_DROP)
+		comp_implied_nak(qp);
+	return requests && verdict != WEFT_DROP;
 }
 
 /*
@@ -201,6 +214,9 @@ void weft_completer_overdue(struct weft_qp *qp)
 	u32 una = send->inflight.una, lost;
 
 	if (weft_early_is_empty(&send->early) || comp_has_failed(qp))
+		return;
+	/* the missing response is here, and waits for the pages that it goes to */
+	if (weft_odp_pins_pending(send->placing.pins))
 		return;
 	if (!send->inflight.parts) {
 		if (!send->inflight.retried && weft_early_is_old(&send->early, una))
@@ -624,8 +640,8 @@ static noinline void comp_probed(struct weft_qp *qp)
 		return;
 	inflight->probing = false;
 	ns = ktime_sub(ktime_get(), inflight->probed_at);
-	if (weft_psn_before(una, inflight->probed_next) && ns >= qp->send.window.shortest &&
-	    !comp_has_failed(qp) && weft_transmit_oldest(qp))
+	if (weft_psn_before(una, inflight->probed_next) && qp->send.window.shortest &&
+	    ns >= qp->send.window.shortest && !comp_has_failed(qp) && weft_transmit_oldest(qp))
 		weft_stats_inc(qp, WEFT_STAT_RETRANSMITS);
 }
 

@@ -155,9 +155,10 @@ u32 weft_early_response(const struct weft_early *early, u32 none)
 }
 
 /*
- * There are packets, and one or more are missing, the first of which has @psn. Before which PSN are
- * all of these lost? Each gap is old by itself: when WEFT_EARLY_GAP_PACKETS have come behind it, or
- * one has, WEFT_EARLY_GAP_US to twice that ago. If there are others, an event will come.
+ * There are packets, and one or more are missing, the first of which has @psn. Return: the PSN
+ * before which all that are missing are lost; @psn: none is yet. A gap is old when
+ * WEFT_EARLY_GAP_PACKETS are kept behind it, or one to two WEFT_EARLY_GAP_US after the first of
+ * these has come. If a gap is not old yet, the timer runs.
  */
 u32 weft_early_lost(struct weft_early *early, u32 psn)
 {

@@ -6,9 +6,10 @@
  * A lost packet that no other follows, and a lost answer, leave no trace at the other end. So after
  * two round trips of silence, long before the ack timeout, the requester repeats one packet as a
  * probe. The answer says what is missing, and is processed as any other: a probe is no retry, and
- * changes no state but the times here. The wait for the next probe doubles, and is halved with each
- * round trip that is measured; a packet that has been probed measures none (Karn and Partridge,
- * SIGCOMM 1987). So a path that has got slower is learnt.
+ * nothing is sent again for it, but for what a weft is asked for next when its answer has come. The
+ * wait for the next probe doubles, and is halved with each round trip that is measured; a packet
+ * that has been probed measures none (Karn and Partridge, SIGCOMM 1987). So a path that has got
+ * slower is learnt.
  */
 #include "engine/retry.h"
 
@@ -28,6 +29,8 @@
 #define RETRY_RNR_FOR_EVER	7
 /* Besides the round trip a peer needs time until its gap is old, and until it runs. */
 #define RETRY_REPAIR_NS		(2 * WEFT_EARLY_GAP_US * NSEC_PER_USEC)
+/* What a round trip is taken for until one has been measured: one of a long path. */
+#define RETRY_UNKNOWN_NS	(25 * NSEC_PER_MSEC)
 /* The time to wait for a probe doubles as often. */
 #define RETRY_MAX_BACKOFF	8
 /* How often the local link looks whether a busy peer is free. */
@@ -38,7 +41,7 @@
 /* The time in which a peer answers if nothing is lost. */
 u64 weft_retry_patience(const struct weft_retry *retry)
 {
-	return 2ULL * retry->round_trip + RETRY_REPAIR_NS;
+	return 2ULL * (retry->round_trip ?: RETRY_UNKNOWN_NS) + RETRY_REPAIR_NS;
 }
 
 /* When a probe is due, on a link with packets, if there is no answer. */
@@ -296,8 +299,8 @@ void weft_retry_repair(struct weft_qp *qp)
 }
 
 /*
- * Is it the peer that lets the requester wait? A repair repeats itself, unless what a weft owes
- * first is a response. Other packets follow soon behind what the pace holds back, and the last ones
+ * Is it the peer that lets the requester wait? A repair repeats itself, unless it waits for a
+ * response of a weft. Other packets follow soon behind what the pace holds back, and the last ones
  * may still be in a queue of this host.
  */
 static bool retry_may_probe(struct weft_qp *qp)
@@ -332,10 +335,14 @@ static void retry_early(struct weft_qp *qp, ktime_t now)
 	    !ktime_before(now, retry->repair_due)) {
 		retry->measuring = false;
 		retry->repair_due = KTIME_MAX;
-		if (weft_inflight_may_ask(&qp->send.inflight))
+		if (weft_inflight_may_ask(&qp->send.inflight)) {
+			/* the repair was perhaps that of the READ which has no response */
 			weft_repair_wait(qp);
-		else
+			weft_transmit_probe(qp);
+			retry->quiet = now;
+		} else {
 			weft_repair_begin(qp);
+		}
 	}
 	if (!ktime_before(now, retry_probe_due(qp)))
 		retry_probe(qp, now);

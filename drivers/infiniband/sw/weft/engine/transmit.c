@@ -279,9 +279,10 @@ static noinline enum weft_verdict xmit_repair(struct weft_qp *qp, struct weft_sl
 
 /*
  * Send packet @from of a request again, or ask for its responses @from to @to (exclusive) again,
- * beside what is to be sent next. Return: false: that can't be done now.
+ * beside what is to be sent next. Return: WEFT_DONE; WEFT_LATER: without tx credit, which an event
+ * will tell of; WEFT_DROP: the data of the packet would have to be waited for.
  */
-static bool xmit_again(struct weft_qp *qp, struct weft_slot *slot, u32 from, u32 to)
+static enum weft_verdict xmit_again(struct weft_qp *qp, struct weft_slot *slot, u32 from, u32 to)
 {
 	struct weft_tx_batch batch __uninitialized;
 	struct weft_iter payload;
@@ -293,16 +294,13 @@ static bool xmit_again(struct weft_qp *qp, struct weft_slot *slot, u32 from, u32
 	batch.hdr.ackreq = !weft_opdef_responds(slot->op);
 	batch.hdr.maps = qp->type == IB_QPT_RC;
 	if (batch.length) {
-		/*
-		 * the ack timeout has to do for pages that would have to be waited for, or if those
-		 * of another request are
-		 */
-		if (qp->send.odp.pins)
-			return false;
+		/* those of another request are waited for */
+		if (qp->send.odp.pins && !(slot->wqe.sqe.flags & WEFT_SQE_INLINE))
+			return WEFT_DROP;
 		if (weft_gather(qp, &qp->send.odp, slot, (u64)from * qp->mtu,
 				batch.length).verdict) {
 			weft_odp_end(&qp->send.odp);
-			return false;
+			return WEFT_DROP;
 		}
 		weft_sgl_iter(&qp->send.sgl, &payload);
 		weft_iter_skip(&payload, (u64)from * qp->mtu);
@@ -311,36 +309,42 @@ static bool xmit_again(struct weft_qp *qp, struct weft_slot *slot, u32 from, u32
 	sent = qp->dev->wire->xmit(&batch);
 	weft_sgl_release(&qp->send.sgl);
 	trace_weft_send(qp->qpn, &batch.hdr, batch.num, sent, batch.length);
-	return sent;
+	return sent ? WEFT_DONE : WEFT_LATER;
 }
 
 /*
  * The responses from @psn to @end (exclusive) are missing. If @psn is that of a response, ask for
  * it and for those behind it that the same request packet has asked for, and count that in
- * @requests. Return: the PSN before which that is done, or is not necessary; @psn: it can't be done
- * now.
+ * @requests. Then @psn is the first one that is still to be looked at: behind what was asked for,
+ * or behind a request without a response. Return: as xmit_again().
  */
-u32 weft_transmit_ask(struct weft_qp *qp, u32 psn, u32 end, u32 *requests)
+enum weft_verdict weft_transmit_ask(struct weft_qp *qp, u32 *psn, u32 end, u32 *requests)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
+	enum weft_verdict verdict;
 	struct weft_slot *slot;
 	u32 i, from, to;
 
 	for (i = inflight->head; i != inflight->tail; i++) {
 		slot = weft_inflight_at(inflight, i);
-		if (!slot->psns || !weft_psn_before(psn, weft_slot_end(slot)))
+		if (!slot->psns || !weft_psn_before(*psn, weft_slot_end(slot)))
 			continue;
-		from = (psn - slot->first_psn) & WEFT_PSN_MASK;
-		to = from + ((end - psn) & WEFT_PSN_MASK);
-		if (!weft_opdef_responds(slot->op))
-			return weft_psn_add(slot->first_psn, min(to, slot->psns));
-		to = min(to, weft_slot_read_end(slot, from));
-		if (!xmit_again(qp, slot, from, to))
-			return psn;
-		(*requests)++;
-		return weft_psn_add(slot->first_psn, to);
+		from = (*psn - slot->first_psn) & WEFT_PSN_MASK;
+		to = from + ((end - *psn) & WEFT_PSN_MASK);
+		if (weft_opdef_responds(slot->op)) {
+			to = min(to, weft_slot_read_end(slot, from));
+			verdict = xmit_again(qp, slot, from, to);
+			if (verdict != WEFT_DONE)
+				return verdict;
+			(*requests)++;
+		} else {
+			to = min(to, slot->psns);
+		}
+		*psn = weft_psn_add(slot->first_psn, to);
+		return WEFT_DONE;
 	}
-	return end;
+	*psn = end;
+	return WEFT_DONE;
 }
 
 /* The request whose packet was sent last, of which one is unanswered. */
@@ -366,11 +370,11 @@ static bool xmit_newest_again(struct weft_qp *qp)
 	u32 from = (inflight->next - 1 - slot->first_psn) & WEFT_PSN_MASK;
 
 	if (!weft_opdef_responds(slot->op))
-		return xmit_again(qp, slot, from, from + 1);
+		return xmit_again(qp, slot, from, from + 1) == WEFT_DONE;
 	from = slot == weft_inflight_at(inflight, inflight->head) ?
 	       (inflight->una - slot->first_psn) & WEFT_PSN_MASK :
 	       round_down(from, WEFT_READ_PACKETS);
-	return xmit_again(qp, slot, from, weft_slot_read_end(slot, from));
+	return xmit_again(qp, slot, from, weft_slot_read_end(slot, from)) == WEFT_DONE;
 }
 
 /* Ask a weft for what is missing of the response to the oldest request. Return: as for a probe. */
@@ -382,8 +386,8 @@ bool weft_transmit_oldest(struct weft_qp *qp)
 	if (!weft_inflight_may_ask(inflight) || !weft_psn_before(una, next))
 		return false;
 	end = weft_early_response(&qp->send.early, next);
-	inflight->probed = weft_transmit_ask(qp, una, weft_psn_before(end, next) ? end : next,
-					     &sent);
+	inflight->probed = una;
+	weft_transmit_ask(qp, &inflight->probed, weft_psn_before(end, next) ? end : next, &sent);
 	inflight->probed_at = ktime_get();
 	inflight->probing = sent;
 	return sent;

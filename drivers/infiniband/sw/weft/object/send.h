@@ -115,15 +115,17 @@ struct weft_inflight {
 	bool			limited;	/* @limit is known */
 	/* packets are being sent again, and no answer has come since */
 	bool			retried;
-	/* responses before this PSN that were missing have been asked for again */
+	/* missing responses before this PSN have been asked for at least once */
 	u32			asked;
-	/* those before @asked_end were asked for before @asked_next was ever sent */
+	/* the latest ask that counts was for those before @asked_end, when @sent was @asked_next */
 	u32			asked_end;
 	u32			asked_next;
-	/* since when, and how often, they have been asked for once more without progress */
-	ktime_t			asked_at;
-	u8			asked_again;
-	/* a probe, sent behind the request before @probed_next, has asked for those before @probed */
+	ktime_t			asked_at;	/* when, or when something came since */
+	u8			asked_again;	/* more asks since then */
+	/*
+	 * the answer to a probe is awaited, which has asked for responses before @probed at
+	 * @probed_at; the next new PSN was @probed_next
+	 */
 	bool			probing;
 	u32			probed;
 	u32			probed_next;
