@@ -32,18 +32,30 @@ recovers()
 	[ "$(fired)" -gt 0 ] || fail "no rule has fired"
 }
 
-# reports SCENARIO REGEX: a ping-pong fails, and says so
+# reports SCENARIO REGEX [now]: a ping-pong fails, and says so. "now": the rules count the time from when
+# they are made, so they are made when it has begun.
 reports()
 {
 	# the peer, which nobody tells, may wait for ever
-	local limit=$((limit / 3))
-	suffering "$1"
-	converse 18515 "$cmd" "$cmd 127.0.0.1"
+	local limit=$((limit / 3)) before
+	if [ "${3-}" = now ]; then
+		"$tool" clear weft0
+		before=$(counter weft0 rx_packets)
+		{ ! within "$limit" moves "$before" || suffering "$1"; } &
+		converse 18515 "$cmd -n 100000000" "$cmd -n 100000000 127.0.0.1"
+		wait $!
+	else
+		suffering "$1"
+		converse 18515 "$cmd" "$cmd 127.0.0.1"
+	fi
 	"$tool" list
 	[ "$(fired)" -gt 0 ] || fail "no rule has fired"
 	[ "$server_status,$client_status" != 0,0 ] || fail "server and client both succeeded in spite of the rule"
 	grep -qE "$2" "$out/server" "$out/client" || fail "nobody said '$2'"
 }
+
+# moves BEFORE: has a ping-pong begun since the device had received so many packets?
+moves() { [ "$(counter weft0 rx_packets)" -gt $(($1 + 100)) ]; }
 
 # waits_for_ever: a completion comes without its event, so that a program that sleeps until then
 # sleeps for ever
