@@ -40,7 +40,7 @@ static const char *own_name(void)
 int packet_socket(const char *name, uint16_t type, bool headers)
 {
 	struct timeval patience = { .tv_sec = WAIT_MS / 1000 };
-	int fd = socket(AF_PACKET, SOCK_RAW, htons(type)), on = headers;
+	int fd = socket(AF_PACKET, SOCK_RAW, htons(type)), on = headers, room = 4 << 20;
 	struct sockaddr_ll to = {
 		.sll_family = AF_PACKET, .sll_protocol = htons(type),
 		.sll_ifindex = if_nametoindex(name),
@@ -51,6 +51,8 @@ int packet_socket(const char *name, uint16_t type, bool headers)
 		SAME(setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)), 0);
 	SAME(bind(fd, (void *)&to, sizeof(to)), 0);
 	SAME(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)), 0);
+	/* all frames of a case, however late they are read */
+	SAME(setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof(room)), 0);
 	return fd;
 }
 
