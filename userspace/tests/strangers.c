@@ -179,8 +179,8 @@ static void send_many(struct spec s, uint32_t step, int num)
 }
 
 /*
- * The first of 9 packets like @good waits for memory, and others behind that. More than the queue
- * holds like @bad, each of which is counted by @name, do not take their place.
+ * The first of 9 packets like @good waits for memory, and others behind that. Then more packets like
+ * @bad come than the queue holds: each is counted in @name, and none takes the place of a good one.
  */
 static void queue_is_not_filled(struct spec good, struct spec bad, const char *name, uint32_t length)
 {

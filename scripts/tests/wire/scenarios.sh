@@ -37,13 +37,14 @@ recovers()
 reports()
 {
 	# the peer, which nobody tells, may wait for ever
-	local limit=$((limit / 3)) before
+	local limit=$((limit / 3)) before pid
 	if [ "${3-}" = now ]; then
 		"$tool" clear weft0
 		before=$(counter weft0 rx_packets)
 		{ ! within "$limit" moves "$before" || suffering "$1"; } &
+		pid=$!
 		converse 18515 "$cmd -n 100000000" "$cmd -n 100000000 127.0.0.1"
-		wait $!
+		wait $pid
 	else
 		suffering "$1"
 		converse 18515 "$cmd" "$cmd 127.0.0.1"

@@ -151,9 +151,9 @@
 #define WEFT_QUEUE_PACKETS	1024
 #define WEFT_QUEUE_BYTES	SZ_8M
 /*
- * Each has room for so many bytes. Beyond that all of the host hold at most so many, and not more
- * than one of so many parts of its memory, and each of them gets one of so many parts of what is
- * left of that.
+ * Each backlog has room for WEFT_QUEUE_OWN_BYTES, or one packet. All share the rest: those of the
+ * host hold at most WEFT_QUEUE_TOTAL_BYTES, or 1 / WEFT_QUEUE_MEMORY_PART of its memory if that is
+ * less, and one gets at most 1 / WEFT_QUEUE_PART of what is left of that.
  */
 #define WEFT_QUEUE_OWN_BYTES	SZ_32K
 #define WEFT_QUEUE_TOTAL_BYTES	SZ_128M

@@ -51,6 +51,11 @@ static void comp_progress(struct weft_qp *qp, u32 una)
 	}
 	weft_retry_refill(&qp->send.retry);
 	weft_retry_start(qp);
+	if (unlikely(inflight->repair.state == WEFT_REPAIR_SENT && inflight->repair.again)) {
+		/* the time has doubled for something that is here now */
+		inflight->repair.again = 0;
+		weft_retry_repair(qp);
+	}
 }
 
 /*

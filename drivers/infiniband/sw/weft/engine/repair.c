@@ -297,10 +297,6 @@ void weft_repair_progress(struct weft_qp *qp, u32 from)
 		repair->state = WEFT_REPAIR_NONE;
 	} else if (!weft_psn_before(inflight->una, repair->next) && !kept) {
 		repair->state = WEFT_REPAIR_NONE;
-	} else if (repair->again) {
-		/* the time has doubled for something that is here now */
-		repair->again = 0;
-		weft_retry_repair(qp);
 	}
 }
 

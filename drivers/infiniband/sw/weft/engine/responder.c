@@ -376,32 +376,38 @@ static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_
 	return result;
 }
 
-static struct weft_request resp_datagram_request(const struct weft_pkt *pkt)
+/* What a datagram says. @grh has WEFT_GRH_BYTES for its GRH. */
+static struct weft_request resp_datagram_request(const struct weft_qp *qp,
+						 const struct weft_pkt *pkt,
+						 const struct weft_iter *payload, u8 *grh)
 {
-	return (struct weft_request){
+	struct weft_request req = {
 		.op = weft_opdef(weft_opcode(pkt->hdr.opcode)->sqe),
 		.solicited = pkt->hdr.se,
 		.length = pkt->hdr.payload,
 		.ex = (__force u32)pkt->hdr.imm,
 		.src_qpn = pkt->hdr.deth.sqpn,
+		.grh = grh,
 		.has_grh = pkt->grh,
 		.network_hdr_type = pkt->network,
 		.vlan_id = WEFT_VLAN_NONE,
 	};
+
+	pkt->port->grh(pkt, grh);
+	pkt->port->datagram(qp, pkt, payload, &req);
+	return req;
 }
 
 static enum weft_verdict resp_datagram(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
-	struct weft_request req = resp_datagram_request(pkt);
 	u8 grh[WEFT_GRH_BYTES] __aligned(8);
 	struct weft_payload_spans spans __uninitialized;
+	struct weft_request req;
 	struct weft_result result;
 	struct weft_iter from;
 
-	req.grh = grh;
-	pkt->port->grh(pkt, grh);
 	weft_pkt_payload(pkt, &spans, &from);
-	pkt->port->datagram(qp, pkt, &from, &req);
+	req = resp_datagram_request(qp, pkt, &from, grh);
 	trace_weft_request(qp->qpn, &pkt->hdr, pkt->hdr.psn);
 	result = weft_message_datagram(qp, &req, pkt->hdr.deth.qkey, &from);
 	if (!result.verdict)
@@ -600,14 +606,18 @@ void weft_responder_run(struct weft_qp *qp)
 	cond_resched();
 }
 
+/* Is a datagram, which would have to wait, for a QP that receives, and has another Q_Key? */
 static noinline_for_stack bool resp_bad_qkey(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
-	struct weft_request req = resp_datagram_request(pkt);
+	u8 grh[WEFT_GRH_BYTES] __aligned(8);
 	struct weft_payload_spans spans __uninitialized;
+	struct weft_request req;
 	struct weft_iter from;
 
+	if (likely(READ_ONCE(qp->qkey) == pkt->hdr.deth.qkey) || !weft_qp_can_receive(qp))
+		return false;
 	weft_pkt_payload(pkt, &spans, &from);
-	pkt->port->datagram(qp, pkt, &from, &req);
+	req = resp_datagram_request(qp, pkt, &from, grh);
 	return weft_message_bad_qkey(qp, &req, pkt->hdr.deth.qkey);
 }
 

@@ -6,10 +6,10 @@
  * A lost packet that no other follows, and a lost answer, leave no trace at the other end. So after
  * two round trips of silence, long before the ack timeout, the requester repeats one packet as a
  * probe. The answer says what is missing, and is processed as any other: a probe is no retry, and
- * nothing is sent again for it, but for what a weft is asked for next when its answer has come. The
- * wait for the next probe doubles, and is halved with each round trip that is measured; a packet
- * that has been probed measures none (Karn and Partridge, SIGCOMM 1987). So a path that has got
- * slower is learnt.
+ * nothing is sent again because of it. Only a weft is asked for the next missing part when the
+ * answer has come. The wait for the next probe doubles, and is halved with each round trip that is
+ * measured; a packet that has been probed measures none (Karn and Partridge, SIGCOMM 1987). So a
+ * path that has got slower is learnt.
  */
 #include "engine/retry.h"
 
@@ -65,7 +65,7 @@ static ktime_t retry_due(const struct weft_qp *qp)
 								    due;
 }
 
-/* @due may have passed. A time that is relative must not: the timer would never expire. */
+/* If @due has passed, the timer expires at once: a negative relative time would mean never. */
 static void retry_start_timer(struct weft_retry *retry, ktime_t due)
 {
 	hrtimer_start(&retry->timer, due, HRTIMER_MODE_ABS_SOFT);
@@ -338,7 +338,8 @@ static void retry_early(struct weft_qp *qp, ktime_t now)
 		if (weft_inflight_may_ask(&qp->send.inflight)) {
 			/* the repair was perhaps that of the READ which has no response */
 			weft_repair_wait(qp);
-			weft_transmit_probe(qp);
+			if (retry_may_probe(qp))
+				weft_transmit_probe(qp);
 			retry->quiet = now;
 		} else {
 			weft_repair_begin(qp);
@@ -411,6 +412,8 @@ void weft_retry_timeout(struct weft_qp *qp)
 		/* a repair that is due must not make the timer expire at once, again and again */
 		retry->repair_due = KTIME_MAX;
 		weft_retry_start(qp);
+		if (send->inflight.repair.state == WEFT_REPAIR_SENT)
+			weft_retry_repair(qp);
 	} else if (ktime_before(now, retry->deadline)) {
 		retry_early(qp, now);
 	} else if (weft_pace_is_holding(send) && send->inflight.next == send->inflight.una) {

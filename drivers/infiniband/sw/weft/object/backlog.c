@@ -38,8 +38,9 @@ static bool backlog_has_room(const struct weft_backlog *backlog, u32 bytes)
 	s64 left = backlog_most - percpu_counter_read_positive(&backlog_total);
 	s64 most = clamp_t(s64, left / WEFT_QUEUE_PART, WEFT_QUEUE_OWN_BYTES, WEFT_QUEUE_BYTES);
 
+	/* one packet fits in any case, however large it is */
 	return skb_queue_len(&backlog->queue) < WEFT_QUEUE_PACKETS &&
-	       backlog->bytes + bytes <= most;
+	       (!backlog->bytes || backlog->bytes + bytes <= most);
 }
 
 bool weft_backlog_add(struct weft_backlog *backlog, struct sk_buff *skb)
