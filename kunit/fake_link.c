@@ -639,7 +639,7 @@ static void fake_memory_create(struct fake_node *node)
 	KUNIT_ASSERT_NOT_NULL(test, node->memory);
 	prandom_bytes_state(&node->link->random, node->memory, FAKE_MEMORY);
 	for (i = 0; i < FAKE_PAGES; i++)
-		node->blocks[i] = node->memory + i * FAKE_SHUFFLE % FAKE_PAGES * PAGE_SIZE;
+		node->blocks[i] = node->memory + i * FAKE_SHUFFLE % FAKE_PAGES * FAKE_PAGE;
 	region = weft_region_alloc(&node->dev.regions, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, region);
 	region->access = FAKE_ACCESS;
@@ -648,7 +648,7 @@ static void fake_memory_create(struct fake_node *node)
 	region->length = FAKE_MEMORY;
 	region->base = region->iova;
 	region->blocks = node->blocks;
-	region->page_shift = PAGE_SHIFT;
+	region->page_shift = FAKE_PAGE_SHIFT;
 	weft_region_publish(region);
 	node->region = region;
 }
@@ -836,7 +836,7 @@ void fake_node_read(const struct fake_node *node, u32 offset, void *to, u32 leng
 	u32 run;
 
 	for (; length; length -= run, offset += run, to += run) {
-		run = min_t(u32, length, PAGE_SIZE - offset_in_page(offset));
-		memcpy(to, node->blocks[offset / PAGE_SIZE] + offset_in_page(offset), run);
+		run = min_t(u32, length, FAKE_PAGE - offset % FAKE_PAGE);
+		memcpy(to, node->blocks[offset / FAKE_PAGE] + offset % FAKE_PAGE, run);
 	}
 }

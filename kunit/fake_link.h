@@ -25,9 +25,11 @@ struct kunit;
 
 #define FAKE_MTU		256U
 #define FAKE_NODES		2
-/* Pages of a node's memory. A region maps them in another order. */
+/* Pages of a node's memory, as long on each architecture. A region maps them in another order. */
 #define FAKE_PAGES		16U
-#define FAKE_MEMORY		(FAKE_PAGES * PAGE_SIZE)
+#define FAKE_PAGE_SHIFT		12
+#define FAKE_PAGE		(1UL << FAKE_PAGE_SHIFT)
+#define FAKE_MEMORY		(FAKE_PAGES * FAKE_PAGE)
 /* Bytes of inline data a request may have. */
 #define FAKE_INLINE		100
 /* Packets that one packet overtakes at most. */

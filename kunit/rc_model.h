@@ -26,7 +26,7 @@ struct kunit;
  * The memory of a node. One direction of the connection never uses what the other one writes, so
  * there is one right result.
  */
-#define RC_ZONE		(2 * PAGE_SIZE)
+#define RC_ZONE		(2 * FAKE_PAGE)
 #define RC_SOURCE	0		/* never written */
 #define RC_SINK		RC_ZONE		/* results of READs and atomics */
 #define RC_REMOTE	(2 * RC_ZONE)	/* what the peer reads and writes */

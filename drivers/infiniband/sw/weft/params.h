@@ -31,7 +31,7 @@
  * new QPs, each of at most this number of bytes. A QP with a few hundred work requests needs less.
  */
 #define WEFT_PAGE_CACHE_PIECES	16U
-#define WEFT_PAGE_CACHE_BYTES	SZ_64K
+#define WEFT_PAGE_CACHE_BYTES	(PAGE_SIZE > SZ_16K ? 4 * PAGE_SIZE : SZ_64K)
 
 /* QP numbers have 24 bits. 0 and 1 are special QPs; the first few numbers are not used. */
 #define WEFT_MIN_QPN		16

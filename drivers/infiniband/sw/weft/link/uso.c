@@ -32,7 +32,7 @@
 #include "wire/opcode.h"
 
 /* A fragment is as long as the packets that fit, one at least: 64 KiB take less than 17. */
-#define USO_FRAGMENT		(2 * PAGE_SIZE)
+#define USO_FRAGMENT		SZ_8K
 
 /*
  * Does a net device do better with USO than with a list of packets? A virtual one may pass either
