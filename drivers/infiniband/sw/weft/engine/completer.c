@@ -645,8 +645,8 @@ static noinline void comp_probed(struct weft_qp *qp)
 		return;
 	inflight->probing = false;
 	ns = ktime_sub(ktime_get(), inflight->probed_at);
-	if (weft_psn_before(una, inflight->probed_next) && qp->send.window.shortest &&
-	    ns >= qp->send.window.shortest && !comp_has_failed(qp) && weft_transmit_oldest(qp))
+	if (weft_psn_before(una, inflight->probed_next) && ns >= qp->send.window.shortest &&
+	    !comp_has_failed(qp) && weft_transmit_oldest(qp))
 		weft_stats_inc(qp, WEFT_STAT_RETRANSMITS);
 }
 
