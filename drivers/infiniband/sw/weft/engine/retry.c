@@ -49,7 +49,7 @@ static ktime_t retry_probe_due(const struct weft_qp *qp)
 {
 	const struct weft_retry *retry = &qp->send.retry;
 
-	/* a weft is asked for responses, and an ask that is lost must not wait for the ack timeout */
+	/* a weft is asked for responses, and a lost ask must not wait for the ack timeout */
 	if (!(retry->round_trip || qp->send.inflight.parts) || !qp->link->xmit)
 		return KTIME_MAX;
 	return ktime_add_ns(retry->quiet, weft_retry_patience(retry) << retry->backoff);
