@@ -14,7 +14,7 @@
 #include "wire/opcode.h"
 #include "wire/psn.h"
 
-#define CREDITS_RECV	PAGE_SIZE	/* where receives begin; messages begin at 0 */
+#define CREDITS_RECV	FAKE_PAGE	/* where receives begin; messages begin at 0 */
 
 static struct fake_link *credits_link(struct kunit *test)
 {

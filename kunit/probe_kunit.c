@@ -17,7 +17,7 @@
 /* Some 2 s. */
 #define PROBE_TIMEOUT		19
 #define PROBE_TIMEOUT_NS	(s64)(4096ULL << PROBE_TIMEOUT)
-#define PROBE_REMOTE	(8 * PAGE_SIZE)
+#define PROBE_REMOTE	(8 * FAKE_PAGE)
 /* So long that no probe is due before the test says so. */
 #define PROBE_ROUND	NSEC_PER_SEC
 #define PROBE_HOUR	(3600LL * NSEC_PER_SEC)

@@ -19,8 +19,8 @@
 #define REQ_LONG	100
 /* Offsets of the data that are sent, of those that come back, and of the peer's memory. */
 #define REQ_SOURCE	0
-#define REQ_SINK	(4 * PAGE_SIZE)
-#define REQ_REMOTE	(8 * PAGE_SIZE)
+#define REQ_SINK	(4 * FAKE_PAGE)
+#define REQ_REMOTE	(8 * FAKE_PAGE)
 
 /*
  * The requests, posted at once. PSNs, counted from the first one: SEND 0, READ 1 to 3, FETCH & ADD

@@ -15,7 +15,7 @@
 #define RESP_STEPS	8
 #define RESP_PSN	0xfffffeU
 /* Offset of receives, and their length: three packets and some bytes. */
-#define RESP_RECV	(4 * PAGE_SIZE)
+#define RESP_RECV	(4 * FAKE_PAGE)
 #define RESP_RECV_BYTES	800
 #define RESP_PAYLOAD	512
 #define RESP_RESOURCES	2
