@@ -149,9 +149,9 @@ static bool fake_put_frags(struct fake_link *link, struct sk_buff *skb,
 	fake_copy(page_address(page), payload, length);
 	if (cut) {
 		get_page(page);
-		skb_add_rx_frag(skb, 0, page, 0, cut, PAGE_SIZE / 2);
+		skb_add_rx_frag(skb, 0, page, 0, cut, FAKE_PAGE / 2);
 	}
-	skb_add_rx_frag(skb, !!cut, page, cut, length - cut + trailer, PAGE_SIZE / 2);
+	skb_add_rx_frag(skb, !!cut, page, cut, length - cut + trailer, FAKE_PAGE / 2);
 	return true;
 }
 
