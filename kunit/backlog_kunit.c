@@ -7,7 +7,7 @@
 #include "params.h"
 
 #define BACKLOG_MANY	4000U
-/* What a packet seems to take: tests need not have the memory. */
+/* The memory that a packet seems to take, so that tests need not have it. */
 #define BACKLOG_PACKET	SZ_8K
 /* CPUs count so much by themselves. */
 #define BACKLOG_SLACK	((u64)num_possible_cpus() * SZ_256K)

@@ -507,7 +507,7 @@ static const struct rights {
 	{ 1U << 31, -EINVAL },
 };
 
-/* What the key that is refused had before it still has. */
+/* A key whose change is refused keeps the layout and the rights that it had. */
 static void rights_of_mkeys(struct kunit *test)
 {
 	struct fixture *fixture = test->priv;

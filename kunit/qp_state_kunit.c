@@ -390,7 +390,7 @@ static const char * const qp_state_dc_arrows[][QP_STATES] = {
 	},
 };
 
-/* Of DC each transition is asked for: without IB_QP_STATE there is none. */
+/* DC QPs change their state only if IB_QP_STATE asks for it. */
 static void arrows_of_dc(struct kunit *test)
 {
 	const struct qp_state_type *param = test->param_value;

@@ -662,7 +662,7 @@ static void batch_completes(uint64_t id, uint32_t num, uint32_t last)
 	}
 }
 
-/* What a builder refuses is not posted, nor is the rest of the batch. */
+/* If a builder refuses its arguments, nothing of the batch is posted. */
 static void one_batch(uint64_t id)
 {
 	uint32_t num = one_of(20) ? SLOTS + below(3) : 1 + below(3), i;

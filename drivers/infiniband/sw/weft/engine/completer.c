@@ -158,12 +158,8 @@ static bool comp_ask(struct weft_qp *qp, u32 lost)
 	/* what was asked for long ago says nothing of PSNs that have wrapped since */
 	if (comp_is_sent(inflight, inflight->asked))
 		psn = inflight->asked;
-	if (!comp_is_sent(inflight, inflight->asked_end)) {
-		inflight->asked_end = psn;
-		inflight->asked_next = inflight->sent;
-		inflight->asked_at = ktime_get();
-		inflight->asked_again = 0;
-	}
+	/* if the latest ask has been answered, those behind it are dated now */
+	comp_asked(inflight, psn, false);
 	again = comp_is_lost_again(qp, lost);
 	if (again)
 		psn = una;

@@ -121,6 +121,19 @@ void weft_early_take(struct weft_early *early, struct weft_dev *dev, struct weft
 	weft_pkt_again(skb, pkt);
 }
 
+/* Gaps are old WEFT_EARLY_GAP_US from now. */
+static void early_set_due(struct weft_early *early)
+{
+	WRITE_ONCE(early->old, false);
+	WRITE_ONCE(early->due, ktime_add_ns(ktime_get(), EARLY_GAP_NS));
+}
+
+static void early_start_timer(struct weft_early *early)
+{
+	if (!hrtimer_is_queued(&early->timer))
+		hrtimer_start(&early->timer, early->due, HRTIMER_MODE_ABS_SOFT);
+}
+
 /*
  * There are packets, and the one with @psn is missing. Has it been for so long, or have so many
  * later ones come, that it is lost? If not yet, an event will come when it is. After
@@ -133,13 +146,11 @@ bool weft_early_is_old(struct weft_early *early, u32 psn)
 	if (early->gap != psn || !early->due) {
 		early->gap = psn;
 		early->later = 1;
-		WRITE_ONCE(early->old, false);
-		WRITE_ONCE(early->due, ktime_add_ns(ktime_get(), EARLY_GAP_NS));
+		early_set_due(early);
 	}
 	if (READ_ONCE(early->old) || early->later >= WEFT_EARLY_GAP_PACKETS)
 		return true;
-	if (!hrtimer_is_queued(&early->timer))
-		hrtimer_start(&early->timer, early->due, HRTIMER_MODE_ABS_SOFT);
+	early_start_timer(early);
 	return false;
 }
 
@@ -172,11 +183,10 @@ u32 weft_early_lost(struct weft_early *early, u32 psn)
 	if (!marked || (old && early->mark != last)) {
 		early->mark = last;
 		old = false;
-		WRITE_ONCE(early->old, false);
-		WRITE_ONCE(early->due, ktime_add_ns(ktime_get(), EARLY_GAP_NS));
+		early_set_due(early);
 	}
-	if (!old && !hrtimer_is_queued(&early->timer))
-		hrtimer_start(&early->timer, early->due, HRTIMER_MODE_ABS_SOFT);
+	if (!old)
+		early_start_timer(early);
 	if (skb_queue_len(&early->packets) < left || early->later < EARLY_LOOK)
 		return lost;
 	early->later = 0;
@@ -188,10 +198,8 @@ u32 weft_early_lost(struct weft_early *early, u32 psn)
 /* Lost responses cannot be asked for now: an event will come for another try. */
 void weft_early_later(struct weft_early *early)
 {
-	WRITE_ONCE(early->old, false);
-	WRITE_ONCE(early->due, ktime_add_ns(ktime_get(), EARLY_GAP_NS));
-	if (!hrtimer_is_queued(&early->timer))
-		hrtimer_start(&early->timer, early->due, HRTIMER_MODE_ABS_SOFT);
+	early_set_due(early);
+	early_start_timer(early);
 }
 
 /*

@@ -376,7 +376,7 @@ static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_
 	return result;
 }
 
-/* What a datagram says. @grh has WEFT_GRH_BYTES for its GRH. */
+/* Describe a datagram as a request. @grh has WEFT_GRH_BYTES for its GRH. */
 static struct weft_request resp_datagram_request(const struct weft_qp *qp,
 						 const struct weft_pkt *pkt,
 						 const struct weft_iter *payload, u8 *grh)

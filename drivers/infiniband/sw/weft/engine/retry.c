@@ -29,7 +29,7 @@
 #define RETRY_RNR_FOR_EVER	7
 /* Besides the round trip a peer needs time until its gap is old, and until it runs. */
 #define RETRY_REPAIR_NS		(2 * WEFT_EARLY_GAP_US * NSEC_PER_USEC)
-/* What a round trip is taken for until one has been measured. */
+/* A round trip is taken for that long until one has been measured. */
 #define RETRY_UNKNOWN_NS	(4 * NSEC_PER_MSEC)
 /* The time to wait for a probe doubles as often. */
 #define RETRY_MAX_BACKOFF	8

@@ -732,7 +732,7 @@ int weft_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	weft_migration_query(qp, attr);
 	/*
 	 * "rdma resource" shows a QP to everybody, and asks for no attribute. As long as a QP has
-	 * sent nothing, its initial PSN is the next one, and whoever knows that can forge packets.
+	 * sent nothing, its initial PSN is the next one, which is all that a forger needs to know.
 	 */
 	if (!mask && !ns_capable_noaudit(&init_user_ns, CAP_NET_ADMIN)) {
 		attr->rq_psn = 0;
