@@ -171,7 +171,9 @@ static void expect_free(struct kunit *test)
 	u32 i;
 
 	for (i = 0; i < LEAVES; i++) {
-		KUNIT_EXPECT_EQ(test, 0, atomic_read(&fixture->leaves[i].region->bound));
+		if (!fixture->leaves[i].region)
+			continue;
+		KUNIT_EXPECT_TRUE(test, hlist_empty(&fixture->leaves[i].region->parts));
 		KUNIT_EXPECT_EQ(test, 1, refcount_read(&fixture->leaves[i].region->refs));
 	}
 }
@@ -282,7 +284,6 @@ static void each_byte(struct kunit *test)
 		}
 		KUNIT_EXPECT_EQ_MSG(test, fixture->num, offset, "round %u, %llu bytes", i,
 				    contiguous);
-		weft_layout_unbind(layout);
 		weft_layout_free(layout);
 	}
 	expect_free(test);
@@ -448,17 +449,90 @@ static void access_keeps_its_layout(struct kunit *test)
 
 	request_byte(fixture, old, 5);
 	KUNIT_EXPECT_EQ(test, 0, configure(fixture, key));
-	KUNIT_EXPECT_EQ(test, 1, atomic_read(&old->region->bound));
+	KUNIT_EXPECT_FALSE(test, hlist_empty(&old->region->parts));
 	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve(&fixture->who, key, 0, 1, 0, &span));
 	request_byte(fixture, new, 0);
 	KUNIT_EXPECT_EQ(test, 0, configure(fixture, key));
 	KUNIT_EXPECT_PTR_EQ(test, (void *)old->bytes[5],
 			    weft_region_at(&span, span.addr, &contiguous));
-	KUNIT_EXPECT_EQ(test, 0, atomic_read(&old->region->bound));
+	KUNIT_EXPECT_TRUE(test, hlist_empty(&old->region->parts));
 	KUNIT_EXPECT_EQ(test, 2, refcount_read(&old->region->refs));
-	KUNIT_EXPECT_EQ(test, 1, atomic_read(&new->region->bound));
+	KUNIT_EXPECT_FALSE(test, hlist_empty(&new->region->parts));
 	weft_region_put(span.region);
 	KUNIT_EXPECT_EQ(test, 1, refcount_read(&old->region->refs));
+	end_mkey(test, key);
+}
+
+/*
+ * A region that ends takes the memory of all mkeys that it is a part of, but not of others. It
+ * waits for accesses in progress.
+ */
+static void part_ends(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct leaf *leaf = &fixture->leaves[0], *other = &fixture->leaves[3];
+	struct weft_span span;
+	u64 contiguous;
+	u32 keys[3], i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		keys[i] = make_mkey(test)->key;
+		request_byte(fixture, i < 2 ? leaf : other, 5);
+		KUNIT_EXPECT_EQ(test, 0, configure(fixture, keys[i]));
+	}
+	KUNIT_ASSERT_EQ(test, 0, weft_region_resolve(&fixture->who, keys[1], 0, 1, 0, &span));
+	KUNIT_ASSERT_TRUE(test, weft_region_seal(leaf->region));
+	weft_mkey_part_ends(leaf->region);
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		KUNIT_EXPECT_EQ(test, i < 2 ? -ERANGE : 0,
+				try_access(fixture, keys[i], 0, 1, 0));
+	request_byte(fixture, leaf, 5);
+	KUNIT_EXPECT_EQ(test, -EINVAL, configure(fixture, keys[0]));
+	KUNIT_EXPECT_PTR_EQ(test, (void *)leaf->bytes[5],
+			    weft_region_at(&span, span.addr, &contiguous));
+	KUNIT_EXPECT_EQ(test, 2, refcount_read(&leaf->region->refs));
+	weft_region_put(span.region);
+	weft_region_kill(leaf->region);
+	leaf->region = NULL;
+	/* the keys have other memory then */
+	request_byte(fixture, other, 5);
+	for (i = 0; i < ARRAY_SIZE(keys); i++) {
+		KUNIT_EXPECT_EQ(test, 0, configure(fixture, keys[i]));
+		KUNIT_EXPECT_EQ(test, 0, try_access(fixture, keys[i], 0, 1, 0));
+		KUNIT_EXPECT_EQ(test, 0, weft_mkey_invalidate(&fixture->who, keys[i], GFP_KERNEL));
+	}
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		end_mkey(test, keys[i]);
+}
+
+/* A region ends between the making of a layout and its publication: the mkey stays as it was. */
+static void part_ends_first(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct leaf *leaf = &fixture->leaves[0], *other = &fixture->leaves[3];
+	u32 key = make_mkey(test)->key;
+	struct weft_region *mkey, *new;
+
+	request_byte(fixture, other, 0);
+	KUNIT_EXPECT_EQ(test, 0, configure(fixture, key));
+	mkey = weft_region_get(&fixture->table, key);
+	KUNIT_ASSERT_NOT_NULL(test, mkey);
+	new = weft_region_successor(mkey, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, new);
+	weft_mkey_init(new, MAX_PARTS);
+	fixture->sge[1] = (struct weft_sge){ IOVA, 1, leaf->region->key };
+	fixture->request.num_sge = 2;
+	new->layout = weft_layout_create(&fixture->who, &fixture->request, MAX_PARTS, GFP_KERNEL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(new->layout));
+	KUNIT_ASSERT_TRUE(test, weft_region_seal(leaf->region));
+	weft_mkey_part_ends(leaf->region);
+	KUNIT_EXPECT_FALSE(test, weft_region_replace(mkey, new));
+	weft_region_retire(new);
+	KUNIT_EXPECT_EQ(test, 0, try_access(fixture, key, 0, 1, 0));
+	KUNIT_EXPECT_EQ(test, 1, refcount_read(&leaf->region->refs));
+	atomic_set(&leaf->region->bound, 0);
+	KUNIT_EXPECT_EQ(test, 0, weft_mkey_invalidate(&fixture->who, key, GFP_KERNEL));
+	weft_region_put(mkey);
 	end_mkey(test, key);
 }
 
@@ -707,8 +781,7 @@ static void layout_of_case(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, row->err, PTR_ERR_OR_ZERO(layout));
 	if (!IS_ERR(layout)) {
 		KUNIT_EXPECT_EQ(test, row->length, layout->length);
-		KUNIT_EXPECT_EQ(test, layout->num, atomic_read(&region->bound));
-		weft_layout_unbind(layout);
+		KUNIT_EXPECT_EQ(test, layout->num + 1, refcount_read(&region->refs));
 		weft_layout_free(layout);
 	}
 	region->kind = WEFT_REGION_MR;
@@ -722,6 +795,8 @@ static struct kunit_case layout_test_cases[] = {
 	KUNIT_CASE(each_byte),
 	KUNIT_CASE(ranges_of_mkeys),
 	KUNIT_CASE(access_keeps_its_layout),
+	KUNIT_CASE(part_ends),
+	KUNIT_CASE(part_ends_first),
 	KUNIT_CASE(invalidation_takes_the_memory),
 	KUNIT_CASE(rights_of_mkeys),
 	KUNIT_CASE(keys_of_mkeys),

@@ -3,9 +3,13 @@
  * The memory of a region that has no memory of its own.
  *
  * A process describes it by a work request. All of it is checked from a private copy, when the
- * layout is made: keys, protection domain, rights, ranges. From then on a layout keeps its leaves,
- * as a memory window keeps its region, so an access only has to look up where a byte is. A leaf has
- * memory of its own, so there is never a second level.
+ * layout is made: keys, protection domain, rights, ranges. From then on a layout has a reference to
+ * each leaf, so an access only has to look up where a byte is. A leaf has memory of its own, so
+ * there is never a second level.
+ *
+ * A leaf knows the published layouts that it is a part of. Before it goes, its owner replaces their
+ * mkeys by successors without memory (weft_mkey_part_ends()), and then waits for the accesses in
+ * progress, whose references to the mkeys keep the layouts and so the leaf.
  */
 #include "mem/layout.h"
 
@@ -28,7 +32,7 @@ static int layout_check_leaf(const struct weft_region *leaf, const struct weft_a
 {
 	/* pages that come and go would need a list of their own for each leaf */
 	if (leaf->kind != WEFT_REGION_MR || leaf->pd != who->pd || leaf->mm ||
-	    (!leaf->blocks && !leaf->pieces))
+	    (!leaf->blocks && !leaf->pieces) || weft_region_is_sealed(leaf))
 		return -EINVAL;
 	return access & ~leaf->access & IB_ACCESS_LOCAL_WRITE ? -EACCES : 0;
 }
@@ -47,8 +51,6 @@ static int layout_bind(struct weft_layout_part *part, struct weft_region *leaf,
 	    check_add_overflow(extent, part->length, &extent) ||
 	    !weft_region_contains(leaf, part->addr, extent))
 		return -ERANGE;
-	if (!weft_region_bind(leaf))
-		return -EINVAL;
 	part->leaf = leaf;
 	return 0;
 }
@@ -68,6 +70,7 @@ static int layout_add(struct weft_layout *layout, const struct weft_accessor *wh
 	part->length = sge->length;
 	part->stride = sge->length + (skip ? skip->addr : 0);
 	part->start = layout->pass;
+	part->layout = layout;
 	leaf = weft_region_get(who->table, sge->lkey);
 	if (!leaf)
 		return -EINVAL;
@@ -83,8 +86,8 @@ static int layout_add(struct weft_layout *layout, const struct weft_accessor *wh
 
 /*
  * Make a layout of at most @max parts for the QP @who. Returns it, or ERR_PTR(): -EINVAL: no parts,
- * too many, empty ones, or a leaf that is unknown, of another protection domain, on-demand, or has
- * no memory of its own; -EACCES: a leaf is not for writing; -ERANGE: outside of a leaf, or
+ * too many, empty ones, or a leaf that is unknown, of another protection domain, on-demand, sealed,
+ * or has no memory of its own; -EACCES: a leaf is not for writing; -ERANGE: outside of a leaf, or
  * longer than an address space; -ENOMEM. Any context.
  */
 struct weft_layout *weft_layout_create(const struct weft_accessor *who,
@@ -105,7 +108,6 @@ struct weft_layout *weft_layout_create(const struct weft_accessor *who,
 	if (!err && check_mul_overflow(layout->pass, (u64)request->passes, &layout->length))
 		err = -ERANGE;
 	if (err) {
-		weft_layout_unbind(layout);
 		weft_layout_free(layout);
 		return ERR_PTR(err);
 	}
@@ -113,15 +115,51 @@ struct weft_layout *weft_layout_create(const struct weft_accessor *who,
 }
 WEFT_EXPORT_FOR_TEST(weft_layout_create);
 
-/* The leaves may be deregistered as soon as the accesses in progress have ended. */
-void weft_layout_unbind(const struct weft_layout *layout)
+/*
+ * The mkey is about to be published. The lock of the table is held. Return: false: a leaf is
+ * sealed, nothing is changed.
+ */
+bool weft_layout_publish(struct weft_region *mkey)
 {
+	struct weft_layout *layout = mkey->layout;
 	u32 i;
 
 	for (i = 0; i < layout->num; i++)
-		atomic_dec(&layout->parts[i].leaf->bound);
+		if (weft_region_is_sealed(layout->parts[i].leaf))
+			return false;
+	layout->mkey = mkey;
+	for (i = 0; i < layout->num; i++)
+		hlist_add_head(&layout->parts[i].beside, &layout->parts[i].leaf->parts);
+	return true;
 }
-WEFT_EXPORT_FOR_TEST(weft_layout_unbind);
+
+/* The mkey is not published any more. The lock of the table is held. */
+void weft_layout_unpublish(struct weft_region *mkey)
+{
+	struct weft_layout *layout = mkey->layout;
+	u32 i;
+
+	for (i = 0; i < layout->num; i++)
+		hlist_del(&layout->parts[i].beside);
+}
+
+/* A published mkey that has @leaf as a part, with a reference; NULL: there is none. */
+struct weft_region *weft_layout_user(struct weft_region *leaf)
+{
+	struct weft_layout_part *part;
+	struct weft_region *mkey = NULL;
+	unsigned long flags;
+
+	xa_lock_irqsave(&leaf->table->xa, flags);
+	part = hlist_entry_safe(leaf->parts.first, struct weft_layout_part, beside);
+	if (part) {
+		mkey = part->layout->mkey;
+		refcount_inc(&mkey->refs);
+	}
+	xa_unlock_irqrestore(&leaf->table->xa, flags);
+	return mkey;
+}
+WEFT_EXPORT_FOR_TEST(weft_layout_user);
 
 /* Nobody accesses the memory any more. Any context. */
 void weft_layout_free(struct weft_layout *layout)

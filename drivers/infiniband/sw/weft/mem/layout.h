@@ -17,15 +17,18 @@ struct weft_sge;
  * first bytes of two passes.
  */
 struct weft_layout_part {
-	struct weft_region	*leaf;	/* referenced, and bound until weft_layout_unbind() */
+	struct weft_region	*leaf;	/* referenced */
+	struct weft_layout	*layout; /* that has this part */
+	struct hlist_node	beside;	/* in weft_region.parts of the leaf, while published */
 	u64			addr;	/* of the first pass, in the leaf */
 	u64			stride;
 	u64			start;	/* offset in the pass */
 	u64			length;
 };
 
-/* Immutable. The passes follow each other; a list is a pattern of one pass. */
+/* The passes follow each other; a list is a pattern of one pass. */
 struct weft_layout {
+	struct weft_region	*mkey;	/* that has this layout; set by weft_layout_publish() */
 	u64			pass;	/* bytes of a pass, not 0 */
 	u64			length;	/* bytes of all passes */
 	u32			num;
@@ -44,7 +47,9 @@ struct weft_layout_request {
 struct weft_layout *weft_layout_create(const struct weft_accessor *who,
 				       const struct weft_layout_request *request, u32 max,
 				       gfp_t gfp);
-void weft_layout_unbind(const struct weft_layout *layout);
+bool weft_layout_publish(struct weft_region *mkey);
+void weft_layout_unpublish(struct weft_region *mkey);
+struct weft_region *weft_layout_user(struct weft_region *leaf);
 void weft_layout_free(struct weft_layout *layout);
 void *weft_layout_at(const struct weft_layout *layout, u64 offset, u64 *contiguous);
 

@@ -148,7 +148,7 @@ WEFT_EXPORT_FOR_TEST(weft_region_successor);
  * Publish the successor @new in place of @old, to which the caller has a reference. The low eight
  * bits of the keys may differ. Only one of several concurrent callers succeeds; it then owns @old
  * and drops it by weft_region_kill() or weft_region_retire(). Returns false if @old is not
- * published any more. Any context.
+ * published any more, or a part of @new is sealed. Any context.
  */
 bool weft_region_replace(struct weft_region *old, struct weft_region *new)
 {
@@ -157,10 +157,13 @@ bool weft_region_replace(struct weft_region *old, struct weft_region *new)
 	bool found;
 
 	xa_lock_irqsave(xa, flags);
-	found = xa_load(xa, weft_lookup_index(old->key)) == old;
+	found = xa_load(xa, weft_lookup_index(old->key)) == old &&
+		(!new->layout || weft_layout_publish(new));
 	if (found) {
 		region_insert(new);
 		old->replaced = true;
+		if (old->layout)
+			weft_layout_unpublish(old);
 	}
 	xa_unlock_irqrestore(xa, flags);
 	return found;
@@ -207,6 +210,8 @@ struct weft_region *weft_region_withdraw(struct weft_region_table *table, u32 ke
 
 	xa_lock_irqsave(&table->xa, flags);
 	region = region_erase(table, key);
+	if (region && region->layout)
+		weft_layout_unpublish(region);
 	xa_unlock_irqrestore(&table->xa, flags);
 	return region;
 }
@@ -214,15 +219,13 @@ WEFT_EXPORT_FOR_TEST(weft_region_withdraw);
 
 /*
  * Drop the region of a memory window or mkey that the caller owns (replaced, withdrawn, or an
- * unused successor), without waiting. It no longer counts as bound. The last access frees it and
- * drops the references to its parent or leaves. Any context.
+ * unused successor), without waiting. A window no longer counts as bound. The last access frees the
+ * region and drops the references to its parent or leaves. Any context.
  */
 void weft_region_retire(struct weft_region *region)
 {
 	if (region->parent)
 		atomic_dec(&region->parent->bound);
-	if (region->layout)
-		weft_layout_unbind(region->layout);
 	weft_region_put(region);
 }
 WEFT_EXPORT_FOR_TEST(weft_region_retire);
@@ -237,7 +240,10 @@ bool weft_region_bind(struct weft_region *region)
 }
 WEFT_EXPORT_FOR_TEST(weft_region_bind);
 
-/* Prevent further binds, before the region goes or changes. Returns false if windows are bound. */
+/*
+ * Prevent further binds and layouts, before the region goes or changes. Returns false if windows
+ * are bound.
+ */
 bool weft_region_seal(struct weft_region *region)
 {
 	return atomic_cmpxchg(&region->bound, 0, INT_MIN) == 0;

@@ -73,10 +73,10 @@ enum weft_region_kind {
 /*
  * Memory that a key names.
  *
- * Immutable after weft_region_publish(), but for @refs, @bound and @replaced. To change a region
- * its owner replaces it with a successor. A region for fast registration changes while it has no
- * reference (mem/fastreg.c). A memory window borrows @mm, @odp_queue and @blocks from the memory
- * region that it is bound to.
+ * Immutable after weft_region_publish(), but for @refs, @bound, @parts and @replaced. To change a
+ * region its owner replaces it with a successor. A region for fast registration changes while it
+ * has no reference (mem/fastreg.c). A memory window borrows @mm, @odp_queue and @blocks from the
+ * memory region that it is bound to.
  */
 struct weft_region {
 	refcount_t		refs;		/* one for the owner, one for each access */
@@ -109,7 +109,7 @@ struct weft_region {
 	/* in place of @blocks, from @iova up: for a list with gaps, or for contiguous memory */
 	struct weft_piece	*pieces;
 	enum weft_region_kind	kind;
-	atomic_t		bound;		/* windows; negative: none can be bound */
+	atomic_t		bound;		/* windows; negative: sealed, none can be bound */
 	bool			replaced;	/* by a successor; under the lock of @table */
 	bool			usual;		/* neither a window nor ODP, see mem/lookup.h */
 	struct weft_region	*parent;	/* of a window or pin: has the memory; referenced */
@@ -126,6 +126,8 @@ struct weft_region {
 	struct rcu_head		rcu;
 	struct weft_registrant	by;
 	struct weft_layout	*layout;	/* WEFT_REGION_MKEY, or NULL */
+	/* the parts of published layouts that are in this region; under the lock of @table */
+	struct hlist_head	parts;
 };
 
 /* A checked range of memory. Without a @region @addr is a kernel address. */
@@ -163,6 +165,12 @@ static inline void weft_region_put(struct weft_region *region)
 {
 	if (region && refcount_dec_and_test(&region->refs))
 		weft_region_last_put(region);
+}
+
+/* See weft_region_seal(). */
+static inline bool weft_region_is_sealed(const struct weft_region *region)
+{
+	return atomic_read(&region->bound) < 0;
 }
 
 /* There is no sum that could wrap: a region itself never wraps. */

@@ -139,6 +139,25 @@ int weft_mkey_invalidate(const struct weft_accessor *who, u32 key, gfp_t gfp)
 }
 WEFT_EXPORT_FOR_TEST(weft_mkey_invalidate);
 
+/*
+ * A region is about to go or to change, and is sealed: take the memory of the mkeys that it is a
+ * part of. An access in progress goes on, with a reference to the region. May sleep.
+ */
+void weft_mkey_part_ends(struct weft_region *leaf)
+{
+	struct weft_region *mkey, *new;
+
+	while ((mkey = weft_layout_user(leaf))) {
+		/* deregistration cannot fail for lack of memory */
+		new = mkey_successor(mkey, GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
+		/* an mkey that somebody else has changed or freed meanwhile has no such part now */
+		mkey_replace(mkey, new, 0);
+		weft_region_put(mkey);
+		cond_resched();
+	}
+}
+WEFT_EXPORT_FOR_TEST(weft_mkey_part_ends);
+
 static u32 mkey_error_type(enum ib_sig_err_type type)
 {
 	switch (type) {

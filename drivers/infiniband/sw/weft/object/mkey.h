@@ -21,6 +21,7 @@ void weft_mkey_init(struct weft_region *mkey, u32 max_entries);
 int weft_mkey_configure(const struct weft_accessor *who, u32 key,
 			const struct weft_layout_request *request,
 			const struct weft_pi_request *signatures, gfp_t gfp);
+void weft_mkey_part_ends(struct weft_region *leaf);
 int weft_mkey_invalidate(const struct weft_accessor *who, u32 key, gfp_t gfp);
 
 #endif /* WEFT_OBJECT_MKEY_H */

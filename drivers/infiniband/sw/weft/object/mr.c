@@ -13,6 +13,7 @@
 #include "object/dm.h"
 #include "object/dmabuf.h"
 #include "object/inject.h"
+#include "object/mkey.h"
 #include "object/profile.h"
 #include "object/refuse.h"
 #include "object/ucontext.h"
@@ -657,6 +658,7 @@ static int mr_replace(struct weft_mr *mr, struct weft_region *region,
 	if (!weft_region_seal(old))
 		return weft_refuse(&mr->dev->ibdev, -EBUSY,
 				   "reregister MR: windows are bound to lkey %#x", mr->ib_mr.lkey);
+	weft_mkey_part_ends(old);
 	/* cannot fail: nobody else replaces or withdraws the region of an MR */
 	WARN_ON(!weft_region_replace(old, region));
 	mr->region = region;
@@ -836,6 +838,7 @@ static int mr_end(struct weft_mr *mr)
 	if (!weft_region_seal(mr->region))
 		return weft_refuse(&mr->dev->ibdev, -EBUSY,
 				   "deregister MR: windows are bound to lkey %#x", mr->ib_mr.lkey);
+	weft_mkey_part_ends(mr->region);
 	weft_pause(WEFT_PAUSE_MR_DEREG_SEALED);
 	weft_region_kill(mr->region);
 	if (mm) {
