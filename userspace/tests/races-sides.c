@@ -56,6 +56,27 @@ static struct ibv_ah *make_ah(union ibv_gid dgid, uint16_t dlid)
 	return made;
 }
 
+/* Give the QP the builders of mkeys. */
+static void build_dv(struct end *e)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.send_cq = e->scq, .recv_cq = e->rcq, .qp_type = IBV_QPT_RC,
+		.cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 4,
+			 .max_recv_sge = 4 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, .pd = pd,
+		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_READ |
+				  IBV_QP_EX_WITH_LOCAL_INV,
+	};
+	struct weftdv_qp_init_attr dv = {
+		.comp_mask = WEFTDV_QP_INIT_ATTR_MASK_SEND_OPS_FLAGS,
+		.send_ops_flags = WEFTDV_QP_EX_WITH_MR_LIST,
+	};
+
+	SAME(ibv_destroy_qp(e->qp), 0);
+	e->qp = weftdv_create_qp(ctx, &attr, &dv);
+	CHECK(e->qp);
+}
+
 static void build_rc(void)
 {
 	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 16, .max_sge = 4 } };
@@ -68,6 +89,8 @@ static void build_rc(void)
 		conf.srq = my.srq;
 	}
 	make(&my.rc, &conf);
+	if (sh->needs & HAS_MKEY && me == FAR)
+		build_dv(&my.rc);
 	to_init(&my.rc);
 	for (i = 0; i < RECEIVES; i++) {
 		if (conf.srq)
@@ -230,6 +253,29 @@ static void build_window(void)
 	sh->side[me].window_key = my.window->rkey;
 }
 
+int set_mkey(void)
+{
+	struct ibv_sge sge = { (uintptr_t)my.rc.buf, 4096, my.part->lkey };
+	struct ibv_qp_ex *qp = wr_start(&my.rc, new_id());
+
+	weftdv_wr_mr_list(weftdv_qp_ex_from_ibv_qp_ex(qp), my.mkey,
+			  IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE, 1, &sge);
+	return ibv_wr_complete(qp);
+}
+
+static void build_mkey(void)
+{
+	struct weftdv_mkey_init_attr attr = {
+		.pd = pd, .create_flags = WEFTDV_MKEY_INIT_ATTR_FLAGS_INDIRECT, .max_entries = 1,
+	};
+
+	my.part = ibv_reg_mr(pd, my.rc.buf, BUF, ACCESS_ALL);
+	my.mkey = weftdv_create_mkey(&attr);
+	CHECK(my.part && my.mkey);
+	SAME(set_mkey(), 0);
+	sh->side[me].mkey = my.mkey->rkey;
+}
+
 static void connect_rc(void)
 {
 	struct ibv_qp_attr attr = step_attr(&my.rc, NULL, IBV_QPS_RTR);
@@ -267,6 +313,8 @@ static void connect_side(void)
 		connect_xrc();
 	if (sh->needs & HAS_WINDOW && me == FAR)
 		build_window();
+	if (sh->needs & HAS_MKEY && me == FAR)
+		build_mkey();
 }
 
 /*
@@ -417,6 +465,10 @@ static void end_side(void)
 		ENDS(ibv_destroy_ah(my.group_ah));
 	if (my.window)
 		ENDS(ibv_dealloc_mw(my.window));
+	if (my.mkey)
+		ENDS(weftdv_destroy_mkey(my.mkey));
+	if (my.part)
+		ENDS(ibv_dereg_mr(my.part));
 	if (my.bound_mr)
 		ENDS(ibv_dereg_mr(my.bound_mr));
 	if (my.paged_mr)

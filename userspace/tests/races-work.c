@@ -55,6 +55,11 @@ static int write_window(void)
 	return rc_work(IBV_WR_RDMA_WRITE, 1000, my.peer->window_key, my.peer->addr);
 }
 
+static int write_mkey(void)
+{
+	return rc_work(IBV_WR_RDMA_WRITE, 1000, my.peer->mkey, 0);
+}
+
 static int write_paged(void)
 {
 	return rc_work(IBV_WR_RDMA_WRITE, 9000, my.peer->paged_key, my.peer->paged_addr + 100);
@@ -374,6 +379,24 @@ static int dereg_bound(void)
 	return ibv_dereg_mr(my.bound_mr);
 }
 
+static int invalidate_mkey(void)
+{
+	struct ibv_qp_ex *qp = wr_start(&my.rc, new_id());
+
+	ibv_wr_local_inv(qp, my.mkey->rkey);
+	return ibv_wr_complete(qp);
+}
+
+static int destroy_mkey(void)
+{
+	return weftdv_destroy_mkey(my.mkey);
+}
+
+static int dereg_part(void)
+{
+	return ibv_dereg_mr(my.part);
+}
+
 /*
  * ---- The rest ----
  */
@@ -516,6 +539,9 @@ const struct op ops[] = {
 	{ "group_packet",	AT_NEAR, HAS_GROUP | IN_PACKETS, 0, group_send },
 	{ "raw_send",		AT_NEAR, HAS_RAW | LOCALLY, 0, raw_send },
 	{ "window_write",	AT_NEAR, HAS_RC | HAS_WINDOW | LOCALLY, 0, write_window },
+	{ "mkey_write",		AT_NEAR, HAS_RC | HAS_MKEY | LOCALLY, 0, write_mkey },
+	{ "set_mkey",		AT_FAR, HAS_RC | HAS_MKEY | LOCALLY, 0, set_mkey },
+	{ "invalidate_mkey",	AT_FAR, HAS_RC | HAS_MKEY | LOCALLY, 0, invalidate_mkey },
 	{ "bind_window",	AT_FAR, HAS_RC | HAS_WINDOW | LOCALLY, 0, bind_window },
 	{ "overrun",		AT_NEAR, 0, 0, overrun },
 	{ "create_qp",		AT_NEAR, HAS_RC, 0, create_qp },
@@ -566,6 +592,8 @@ const struct op ops[] = {
 	{ "alloc_mw",		AT_NEAR, 0, 0, alloc_mw },
 	{ "dealloc_window",	AT_FAR, HAS_RC | HAS_WINDOW, DESTROYS, dealloc_window },
 	{ "dereg_bound",	AT_FAR, HAS_RC | HAS_WINDOW, DESTROYS, dereg_bound },
+	{ "destroy_mkey",	AT_FAR, HAS_RC | HAS_MKEY, DESTROYS, destroy_mkey },
+	{ "dereg_part",		AT_FAR, HAS_RC | HAS_MKEY, DESTROYS, dereg_part },
 	{ "create_ah",		AT_NEAR, HAS_UD, 0, create_ah },
 	{ "destroy_ah",		AT_NEAR, HAS_UD, DESTROYS, destroy_ah },
 	{ "destroy_group_ah",	AT_NEAR, HAS_GROUP, DESTROYS, destroy_group_ah },

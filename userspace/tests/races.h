@@ -8,6 +8,8 @@
 #include "lib.h"
 #include "xrc.h"
 
+#include <infiniband/weftdv.h>
+
 #define ACTORS		3
 #define PAUSE		"/sys/kernel/debug/weft/pause"
 #define MAX_IDS		4096
@@ -30,6 +32,7 @@ enum {
 	IN_PACKETS	= 128,
 	LOCALLY		= 256,	/* or by the local link; who posts needs one of the two */
 	HAS_RAW		= 512,	/* RAW_PACKET QPs of both sides on the near device */
+	HAS_MKEY	= 1024,	/* of the far side, whose memory the near one writes to */
 };
 
 /* what it leaves behind */
@@ -59,7 +62,7 @@ struct numbers {
 	union ibv_gid gid;
 	uint16_t lid;
 	uint32_t rc_qpn, rc_psn, ud_qpn, xrc_qpn, srqn;
-	uint32_t key, paged_key, window_key;
+	uint32_t key, paged_key, window_key, mkey;
 	uint64_t addr, paged_addr;
 };
 
@@ -90,6 +93,8 @@ struct mine {
 	uint8_t *paged;
 	struct ibv_mr *paged_mr, *bound_mr;
 	struct ibv_mw *window;
+	struct weftdv_mkey *mkey;
+	struct ibv_mr *part;	/* of it */
 	struct end raw;
 	struct ibv_flow *flow, *sniffer;	/* of the far side */
 };
@@ -111,6 +116,7 @@ extern const char * const devices[SIDES];
 uint64_t new_id(void);			/* of a work request */
 void set_path(struct ibv_ah_attr *av, union ibv_gid dgid, uint16_t dlid);
 int bind_window(void);
+int set_mkey(void);
 struct ibv_flow *make_flow(struct ibv_qp *qp, uint8_t last);	/* for a MAC that ends so */
 __attribute__((noreturn)) void be_side(int side);
 

@@ -78,6 +78,7 @@ struct dentry;
 	POINT(MW_BIND_FOUND, false) \
 	POINT(MW_BIND_OPEN, false) \
 	POINT(MW_DEALLOC, true) \
+	POINT(MKEY_REPLACE, false) \
 	POINT(PINS_TAKEN, true) \
 	POINT(PINS_READY, true) \
 	POINT(PINS_EXPIRED, true) \

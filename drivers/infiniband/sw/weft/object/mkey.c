@@ -21,6 +21,7 @@
 #include "mem/region.h"
 #include "object/mw.h"
 #include "object/refuse.h"
+#include "pause.h"
 
 /* Atomics would need words that are contiguous in a leaf. */
 #define MKEY_ACCESS	(IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ)
@@ -62,6 +63,8 @@ static struct weft_region *mkey_successor(const struct weft_region *mkey, gfp_t 
 /* Let @new take the place of @mkey, or fail with @err. Takes over @new. */
 static int mkey_replace(struct weft_region *mkey, struct weft_region *new, int err)
 {
+	if (!err)
+		weft_pause(WEFT_PAUSE_MKEY_REPLACE);
 	/* of several changes at the same time only one succeeds, the others try again */
 	if (!err && !weft_region_replace(mkey, new))
 		err = -ESTALE;
@@ -123,12 +126,13 @@ WEFT_EXPORT_FOR_TEST(weft_mkey_configure);
 int weft_mkey_invalidate(const struct weft_accessor *who, u32 key, gfp_t gfp)
 {
 	struct weft_region *mkey, *new;
-	int err = 0;
+	int err;
 
 	do {
 		mkey = mkey_get(who, key);
 		if (!mkey)
 			return -ENOENT;
+		err = 0;
 		if (mkey->layout) {
 			new = mkey_successor(mkey, gfp);
 			err = new ? mkey_replace(mkey, new, 0) : -ENOMEM;
