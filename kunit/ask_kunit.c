@@ -71,8 +71,11 @@ static void ask_exit(struct kunit *test)
 	fake_link_destroy(test->priv);
 }
 
-/* Deliver one response; @psn counts from the first. @maps: the peer shows that it is a weft. */
-static void ask_deliver(struct fake_link *link, u32 psn, u8 operation, bool maps)
+/*
+ * Deliver one response; @psn counts from the first. @maps: the peer shows that it is a weft. @again:
+ * it has sent the response before.
+ */
+static void ask_deliver(struct fake_link *link, u32 psn, u8 operation, bool maps, bool again)
 {
 	static const u8 payload[FAKE_MTU];
 	struct weft_hdr hdr = {
@@ -82,6 +85,7 @@ static void ask_deliver(struct fake_link *link, u32 psn, u8 operation, bool maps
 		.dqpn = link->node[0].qp->qpn,
 		.psn = weft_psn_add(ASK_PSN, psn),
 		.maps = maps,
+		.again = again,
 		.aeth.syndrome = WEFT_AETH_NO_CREDIT,
 	};
 
@@ -91,12 +95,12 @@ static void ask_deliver(struct fake_link *link, u32 psn, u8 operation, bool maps
 
 static void ask_response(struct fake_link *link, u32 psn, u8 operation)
 {
-	ask_deliver(link, psn, operation, false);
+	ask_deliver(link, psn, operation, false, false);
 }
 
 static void ask_response_of_weft(struct fake_link *link, u32 psn)
 {
-	ask_deliver(link, psn, WEFT_OP_READ_RESPONSE_FIRST, true);
+	ask_deliver(link, psn, WEFT_OP_READ_RESPONSE_FIRST, true, false);
 }
 
 /* Deliver the responses @from to @to (exclusive) of READs of ASK_PACKETS. */
@@ -364,6 +368,32 @@ static void tail_is_lost(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
+/* A peer that is slow is probed less and less; one whose answer was lost is not. */
+static void first_answer_is_lost(struct kunit *test)
+{
+	struct fake_link *link = ask_create(test);
+	struct weft_retry *retry = &ask_send(link)->retry;
+	u32 i;
+
+	for (i = 0; i < 3; i++) {
+		ask_expire(link, false);
+		ask_expect(link, 0, ASK_PACKETS);
+	}
+	KUNIT_EXPECT_EQ(test, retry->backoff, 3);
+	ask_response_of_weft(link, 0);
+	KUNIT_EXPECT_EQ(test, retry->backoff, 3);
+	/* it answers a probe, but its first answer is here */
+	ask_deliver(link, 0, WEFT_OP_READ_RESPONSE_FIRST, true, true);
+	KUNIT_EXPECT_EQ(test, retry->backoff, 3);
+	hrtimer_start(&retry->timer, ASK_HOUR, HRTIMER_MODE_REL_SOFT);
+	ask_deliver(link, 1, WEFT_OP_READ_RESPONSE_MIDDLE, true, true);
+	KUNIT_EXPECT_EQ(test, retry->backoff, 0);
+	KUNIT_EXPECT_LT(test, hrtimer_get_remaining(&retry->timer), ASK_HOUR / 2);
+	ask_responses(link, 2, ASK_PACKETS);
+	ask_end(link, IB_WC_SUCCESS);
+	fake_link_expect_quiet(link);
+}
+
 /*
  * The requester has gone back, and what it has not requested again yet is held by the window: what
  * gets lost of what it has is asked for, but not sooner than its answer can be here.
@@ -565,13 +595,15 @@ static void ask_request(struct fake_link *link, u32 psn, u8 operation, u32 lengt
 	fake_link_deliver(&link->node[0], &hdr, NULL, 0);
 }
 
-static void ask_expect_answer(struct fake_link *link, u32 psn, u8 operation)
+/* @again: it has been answered before. */
+static void ask_expect_answer(struct fake_link *link, u32 psn, u8 operation, bool again)
 {
 	struct weft_pkt pkt;
 
 	KUNIT_ASSERT_TRUE(link->test, fake_link_take(link, &pkt));
 	KUNIT_EXPECT_EQ(link->test, pkt.hdr.opcode, WEFT_OPCODE(WEFT_TRANSPORT_RC, operation));
 	KUNIT_EXPECT_EQ(link->test, pkt.hdr.psn, weft_psn_add(ASK_PSN, psn));
+	KUNIT_EXPECT_EQ(link->test, pkt.hdr.again, again);
 	weft_pkt_free(&pkt);
 }
 
@@ -584,16 +616,16 @@ static void acknowledge_is_due(struct kunit *test)
 
 	ask_request(link, 0, WEFT_OP_READ_REQUEST, 2 * FAKE_MTU);
 	fake_link_run_halves(link);
-	ask_expect_answer(link, 0, WEFT_OP_READ_RESPONSE_FIRST);
-	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_LAST);
+	ask_expect_answer(link, 0, WEFT_OP_READ_RESPONSE_FIRST, false);
+	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_LAST, false);
 	/* both wait for the turn */
 	KUNIT_ASSERT_TRUE(test, weft_turn_try(turn));
 	ask_request(link, 2, WEFT_OP_WRITE_ONLY, 0);
 	ask_request(link, 1, WEFT_OP_READ_REQUEST, FAKE_MTU);
 	weft_turn_release(turn);
 	fake_link_run_halves(link);
-	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_ONLY);
-	ask_expect_answer(link, 2, WEFT_OP_ACK);
+	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_ONLY, true);
+	ask_expect_answer(link, 2, WEFT_OP_ACK, false);
 	KUNIT_EXPECT_FALSE(test, fake_link_take(link, &pkt));
 }
 
@@ -606,14 +638,14 @@ static void probe_is_answered(struct kunit *test)
 
 	ask_request(link, 0, WEFT_OP_READ_REQUEST, 2 * FAKE_MTU);
 	fake_link_run_halves(link);
-	ask_expect_answer(link, 0, WEFT_OP_READ_RESPONSE_FIRST);
-	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_LAST);
+	ask_expect_answer(link, 0, WEFT_OP_READ_RESPONSE_FIRST, false);
+	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_LAST, false);
 	KUNIT_ASSERT_TRUE(test, weft_turn_try(turn));
 	ask_request(link, 3, WEFT_OP_WRITE_ONLY, 0);
 	ask_request(link, 1, WEFT_OP_READ_REQUEST, FAKE_MTU);
 	weft_turn_release(turn);
 	fake_link_run_halves(link);
-	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_ONLY);
+	ask_expect_answer(link, 1, WEFT_OP_READ_RESPONSE_ONLY, true);
 	KUNIT_ASSERT_TRUE(test, fake_link_take(link, &pkt));
 	KUNIT_EXPECT_EQ(test, pkt.hdr.opcode, WEFT_OPCODE(WEFT_TRANSPORT_OWN, WEFT_OP_GAP_MAP));
 	KUNIT_EXPECT_EQ(test, pkt.hdr.psn, weft_psn_add(ASK_PSN, 2));
@@ -628,6 +660,7 @@ static struct kunit_case ask_cases[] = {
 	KUNIT_CASE(answer_takes_long),
 	KUNIT_CASE(no_room_to_ask),
 	KUNIT_CASE(tail_is_lost),
+	KUNIT_CASE(first_answer_is_lost),
 	KUNIT_CASE(loss_after_going_back),
 	KUNIT_CASE(acknowledge_is_none),
 	KUNIT_CASE(acknowledge_is_due),

@@ -370,6 +370,7 @@ static void random_bth(struct rnd_state *rnd, struct weft_hdr *hdr)
 	hdr->becn = bits & BIT(3);
 	hdr->ackreq = bits & BIT(4);
 	hdr->maps = bits & BIT(5);
+	hdr->again = bits & BIT(6);
 	hdr->pkey = bits >> 16;
 	hdr->dqpn = prandom_u32_state(rnd) >> 8;
 	hdr->psn = prandom_u32_state(rnd) >> 8;

@@ -543,8 +543,11 @@ static enum weft_verdict comp_response(struct weft_qp *qp, struct weft_pkt *pkt)
 	if (op->kind == WEFT_KIND_ACK)
 		return comp_aeth(qp, pkt);
 	/* one that has overtaken others says so, too: the oldest may be lost again and again */
-	if (op->kind == WEFT_KIND_READ_RESPONSE)
+	if (op->kind == WEFT_KIND_READ_RESPONSE) {
 		qp->send.inflight.parts |= pkt->hdr.maps;
+		if (unlikely(pkt->hdr.again))
+			weft_retry_repeated(qp);
+	}
 	/* a response acknowledges all requests before the one it answers */
 	if (unlikely(!comp_acknowledge(qp, pkt->hdr.psn)))
 		return comp_gap(qp, pkt);

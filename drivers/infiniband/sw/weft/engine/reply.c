@@ -167,6 +167,7 @@ static bool reply_send_read(struct weft_qp *qp, s32 *bytes)
 		   reply_opcode(qp, WEFT_OP_READ_RESPONSE_LAST) : batch.middle;
 	batch.payload = &qp->recv.iter;
 	batch.hdr.maps = qp->recv.maps;
+	batch.hdr.again = qp->recv.maps && response->again;
 	verdict = reply_resume(qp, &req, response->done, batch.length);
 	if (unlikely(verdict != WEFT_DONE))
 		return verdict != WEFT_LATER;

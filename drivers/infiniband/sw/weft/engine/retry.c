@@ -9,7 +9,8 @@
  * nothing is sent again because of it. Only a weft is asked for the next missing part when the
  * answer has come. The wait for the next probe doubles, and is halved with each round trip that is
  * measured; a packet that has been probed measures none (Karn and Partridge, SIGCOMM 1987). So a
- * path that has got slower is learnt.
+ * path that has got slower is learnt. If the peer says that its response is a repeated one, the first
+ * one was lost, and the wait is that of the beginning.
  */
 #include "engine/retry.h"
 
@@ -267,6 +268,21 @@ void weft_retry_lost(struct weft_qp *qp)
 	weft_cc_lost(qp);
 	weft_window_lost(&qp->send.window);
 	trace_weft_retry(qp->qpn, qp->send.inflight.una, qp->send.retry.left);
+}
+
+/*
+ * A response is here that the peer has sent before, and the first one is not: it is lost, and the
+ * path is no slower than it was. So the next probe need not wait longer.
+ */
+void weft_retry_repeated(struct weft_qp *qp)
+{
+	struct weft_retry *retry = &qp->send.retry;
+
+	if (!retry->backoff)
+		return;
+	retry->backoff = 0;
+	if (!retry->rnr_wait)
+		retry_start_timer(retry, retry_due(qp));
 }
 
 /* weft_retry(), for the packets that a gap map says are lost; that is no retry. */

@@ -26,6 +26,7 @@ static const u8 *decode_bth(struct weft_hdr *hdr, const u8 *p)
 	hdr->dqpn = FIELD_GET(WEFT_BTH_DQPN, dqpn);
 	hdr->ackreq = psn & WEFT_BTH_ACKREQ;
 	hdr->maps = psn & WEFT_BTH_MAPS;
+	hdr->again = psn & WEFT_BTH_AGAIN;
 	hdr->psn = FIELD_GET(WEFT_BTH_PSN, psn);
 	return p + sizeof(*bth);
 }
@@ -202,6 +203,7 @@ static u8 *encode_bth(u8 *p, const struct weft_hdr *hdr)
 				(hdr->dqpn & WEFT_BTH_DQPN));
 	bth->psn = cpu_to_be32(FIELD_PREP(WEFT_BTH_ACKREQ, hdr->ackreq) |
 			       FIELD_PREP(WEFT_BTH_MAPS, hdr->maps) |
+			       FIELD_PREP(WEFT_BTH_AGAIN, hdr->again) |
 			       (hdr->psn & WEFT_BTH_PSN));
 	return p + sizeof(*bth);
 }

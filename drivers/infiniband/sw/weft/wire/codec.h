@@ -42,6 +42,7 @@ struct weft_hdr {
 	bool		becn;
 	bool		ackreq;
 	bool		maps;		/* its sender is a weft, which understands gap maps */
+	bool		again;		/* READ response of a weft: has been sent before */
 	u16		pkey;
 	u32		dqpn;		/* 24 bits */
 	u32		psn;		/* 24 bits */

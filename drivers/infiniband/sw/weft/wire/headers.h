@@ -76,6 +76,8 @@ static_assert(sizeof(struct weft_wire_grh) == 40);
 #define WEFT_BTH_ACKREQ		BIT(31)
 /* reserved by IBA; an end of RC says so that it understands gap maps, see engine/repair.c */
 #define WEFT_BTH_MAPS		BIT(30)
+/* reserved by IBA, too: a READ response that has been sent before, to a peer that is a weft */
+#define WEFT_BTH_AGAIN		BIT(29)
 #define WEFT_BTH_PSN		GENMASK(23, 0)
 
 /* Base transport header (IBA 9.2, A17). */
