@@ -72,8 +72,8 @@ static void ask_exit(struct kunit *test)
 }
 
 /*
- * Deliver one response; @psn counts from the first. @maps: the peer shows that it is a weft. @again:
- * it has sent the response before.
+ * Deliver one response; @psn counts from the first. @maps: the peer shows that it is a weft.
+ * @again: it has sent the response before.
  */
 static void ask_deliver(struct fake_link *link, u32 psn, u8 operation, bool maps, bool again)
 {

@@ -33,6 +33,8 @@
 #define FAKE_TIMEOUT	31
 /* 655 ms, the longest there is. */
 #define FAKE_RNR_TIMER	0
+/* Percent of the packets that could wait for others, and do not. */
+#define FAKE_NO_HOLD	25
 /* With so few retries left the wire makes no faults. */
 #define FAKE_MERCY	4
 /* Coprime to FAKE_PAGES, to map each page once. */
@@ -225,7 +227,8 @@ static u32 fake_take_of_run(const struct weft_tx_batch *batch, u32 i, struct wef
 	return weft_packet_header(batch, i, hdr);
 }
 
-static void fake_send(struct fake_node *node, const struct weft_tx_batch *batch, u32 i)
+/* Make packet number @i of a batch. Return: NULL: no memory counts as a loss. */
+static struct sk_buff *fake_make(struct fake_node *node, const struct weft_tx_batch *batch, u32 i)
 {
 	struct fake_link *link = node->link;
 	struct weft_hdr hdr;
@@ -238,14 +241,21 @@ static void fake_send(struct fake_node *node, const struct weft_tx_batch *batch,
 	/* IBA 9.2.3: only in the last packet of a message that takes a receive */
 	KUNIT_EXPECT_TRUE(link->test, !hdr.se || op->flags & WEFT_OPCODE_RECV);
 	KUNIT_EXPECT_TRUE(link->test, !hdr.se || op->segment & WEFT_SEGMENT_LAST);
-	link->sent[node - link->node]++;
-	if (node == link->node && hdr.psn == link->watch_psn &&
-	    op->flags & WEFT_OPCODE_REQUEST)
-		link->watched++;
 	skb = fake_packet(node, &hdr, batch->payload, length);
 	if (!skb)
-		return; /* no memory counts as a loss */
+		return NULL;
+	skb->mark = node == link->node && hdr.psn == link->watch_psn &&
+		    op->flags & WEFT_OPCODE_REQUEST;
 	fake_own(link, skb, batch->tx);
+	return skb;
+}
+
+static void fake_send(struct fake_node *node, struct sk_buff *skb)
+{
+	struct fake_link *link = node->link;
+
+	link->sent[node - link->node]++;
+	link->watched += skb->mark;
 	skb_queue_tail(&link->wire, skb);
 }
 
@@ -253,6 +263,7 @@ static u32 fake_xmit(struct weft_tx_batch *batch)
 {
 	struct fake_node *node = fake_node_of(batch->qp->dev);
 	u32 i, room = batch->num;
+	struct sk_buff *skb;
 
 	fake_check_run(batch);
 	if (batch->tx->stalled)
@@ -261,9 +272,53 @@ static u32 fake_xmit(struct weft_tx_batch *batch)
 		room = fake_random(node->link, batch->num);
 		batch->tx->stalled = true;
 	}
-	for (i = 0; i < room; i++)
-		fake_send(node, batch, i);
+	for (i = 0; i < room; i++) {
+		skb = fake_make(node, batch, i);
+		if (skb)
+			fake_send(node, skb);
+	}
 	return room;
+}
+
+static bool fake_hold(struct weft_tx_batch *batch, struct weft_held *held)
+{
+	struct fake_node *node = fake_node_of(batch->qp->dev);
+	struct sk_buff *skb;
+
+	fake_check_run(batch);
+	if (batch->tx->stalled || fake_chance(node->link, FAKE_NO_HOLD))
+		return false;
+	skb = fake_make(node, batch, 0);
+	if (!skb)
+		return false;
+	skb->next = NULL;
+	*(held->packets ? &held->burst.last->next : &held->burst.head) = skb;
+	held->burst.last = skb;
+	if (!held->packets++)
+		held->psn = batch->hdr.psn;
+	return true;
+}
+
+static bool fake_release(struct weft_qp *qp, struct weft_held *held)
+{
+	struct fake_node *node = fake_node_of(qp->dev);
+	bool full = fake_chance(node->link, node->link->faults.stall);
+	struct sk_buff *skb, *next;
+
+	KUNIT_EXPECT_TRUE(node->link->test, test_bit(WEFT_TURN_OWNED, &qp->send.turn.bits));
+	for (skb = held->burst.head; skb; skb = next) {
+		next = skb->next;
+		skb_mark_not_on_list(skb);
+		if (full) {
+			atomic_sub(skb->len, &qp->send.tx.queued);
+			kfree_skb(skb);
+		} else {
+			fake_send(node, skb);
+		}
+	}
+	*held = (struct weft_held){};
+	qp->send.tx.stalled |= full;
+	return !full;
 }
 
 static void fake_forget(struct weft_tx *tx)
@@ -274,6 +329,8 @@ static void fake_forget(struct weft_tx *tx)
 static const struct weft_link fake_link_ops = {
 	.execute = weft_transmit,
 	.xmit = fake_xmit,
+	.hold = fake_hold,
+	.release = fake_release,
 	.forget = fake_forget,
 };
 

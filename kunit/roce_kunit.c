@@ -28,6 +28,7 @@
 #include "wire/headers.h"
 #include "wire/icrc.h"
 #include "wire/opcode.h"
+#include "wire/psn.h"
 
 #define ROCE_PSN	0xabfffe
 /* No such QP exists. */
@@ -463,6 +464,105 @@ static void message_arrives(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(memory, bench->payload, ROCE_BYTES), 0);
 }
 
+/* ---- messages that leave together ---- */
+
+/* Keep a message, the next one for node 1, whose memory it writes to from @at on. */
+static bool roce_hold(struct kunit *test, struct weft_held *held, u32 at, u32 length)
+{
+	struct fake_node *to = &bench->link->node[1];
+	struct roce_send send;
+	bool kept;
+
+	roce_prepare(&send, length, ROCE_BYTES);
+	send.batch.hdr.dqpn = to->qp->qpn;
+	send.batch.hdr.psn = weft_psn_add(to->qp->recv.psn, held->packets);
+	send.batch.hdr.reth.va = fake_node_addr(to, at);
+	send.batch.hdr.reth.rkey = to->region->key;
+	KUNIT_ASSERT_TRUE(test, weft_turn_try(&bench->qp->send.turn));
+	local_bh_disable();
+	kept = weft_link_roce.hold(&send.batch, held);
+	local_bh_enable();
+	weft_turn_release(&bench->qp->send.turn);
+	/* what is not kept is as it was */
+	KUNIT_EXPECT_EQ(test, send.iter.left ? send.span.length - send.iter.offset : 0,
+			kept ? 0 : length);
+	return kept;
+}
+
+static bool roce_release(struct kunit *test, struct weft_held *held)
+{
+	bool left;
+
+	bench->qp->dest_qpn = bench->link->node[1].qp->qpn;
+	KUNIT_ASSERT_TRUE(test, weft_turn_try(&bench->qp->send.turn));
+	local_bh_disable();
+	left = weft_link_roce.release(bench->qp, held);
+	local_bh_enable();
+	weft_turn_release(&bench->qp->send.turn);
+	KUNIT_EXPECT_EQ(test, held->packets, 0);
+	return left;
+}
+
+/* Messages that are not longer than the first one leave in one buffer, and arrive. */
+static void messages_leave_together(struct kunit *test)
+{
+	static const u32 lengths[] = { 200, 200, 13, 0, 100, 1 };
+	struct fake_node *to = &bench->link->node[1];
+	unsigned long end = jiffies + ROCE_PATIENCE;
+	struct weft_held held = {};
+	u8 *memory;
+	u32 i;
+
+	roce_begin(test);
+	memory = kunit_kzalloc(test, ROCE_BYTES, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, memory);
+	for (i = 0; i < ARRAY_SIZE(lengths); i++)
+		KUNIT_EXPECT_TRUE(test, roce_hold(test, &held, i * 200, lengths[i]));
+	KUNIT_EXPECT_FALSE(test, roce_hold(test, &held, 0, 201));
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_PACKETS), 0);
+	KUNIT_EXPECT_TRUE(test, roce_release(test, &held));
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_PACKETS), ARRAY_SIZE(lengths));
+	while (weft_stats_sum(&to->dev, WEFT_STAT_RCVD_MESSAGES) < ARRAY_SIZE(lengths) &&
+	       time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, weft_stats_sum(&to->dev, WEFT_STAT_RCVD_MESSAGES),
+			ARRAY_SIZE(lengths));
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		fake_node_read(to, i * 200, memory, lengths[i]);
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(memory, bench->payload, lengths[i]), 0,
+				    "message %u", i);
+	}
+}
+
+/* They may lose their way until then; and without a way, or tx credit, none is kept. */
+static void messages_are_not_kept(struct kunit *test)
+{
+	struct weft_held held = {};
+	struct weft_qp *qp;
+
+	roce_begin(test);
+	qp = bench->qp;
+	KUNIT_EXPECT_TRUE(test, roce_hold(test, &held, 0, 100));
+	KUNIT_EXPECT_TRUE(test, roce_hold(test, &held, 0, 100));
+	qp->dev->port_state = IB_PORT_DOWN;
+	KUNIT_EXPECT_FALSE(test, roce_hold(test, &held, 0, 100));
+	KUNIT_EXPECT_TRUE(test, roce_release(test, &held));
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_DROPPED), 2);
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_PACKETS), 0);
+	KUNIT_EXPECT_FALSE(test, roce_hold(test, &held, 0, 100));
+	qp->dev->port_state = IB_PORT_ACTIVE;
+	qp->send.tx.stalled = true;
+	KUNIT_EXPECT_FALSE(test, roce_hold(test, &held, 0, 100));
+	qp->send.tx.stalled = false;
+	/* one batch at a time */
+	while (held.packets < WEFT_TX_BATCH_PACKETS)
+		if (!roce_hold(test, &held, 0, 8))
+			break;
+	KUNIT_EXPECT_EQ(test, held.packets, (u32)WEFT_TX_BATCH_PACKETS);
+	KUNIT_EXPECT_FALSE(test, roce_hold(test, &held, 0, 8));
+	KUNIT_EXPECT_TRUE(test, roce_release(test, &held));
+}
+
 /* ---- packets that do not leave ---- */
 
 static void roce_expect_lost(struct kunit *test, const char *why)
@@ -533,6 +633,8 @@ static struct kunit_case roce_cases[] = {
 	KUNIT_CASE_PARAM(payload_is_padded_and_sealed, roce_family_gen_params),
 	KUNIT_CASE_PARAM(icrc_may_be_left_out, roce_family_gen_params),
 	KUNIT_CASE_PARAM(message_arrives, roce_family_gen_params),
+	KUNIT_CASE_PARAM(messages_leave_together, roce_family_gen_params),
+	KUNIT_CASE_PARAM(messages_are_not_kept, roce_family_gen_params),
 	KUNIT_CASE_PARAM(packets_may_have_no_way, roce_family_gen_params),
 	KUNIT_CASE_PARAM(credit_is_limited, roce_family_gen_params),
 	{}

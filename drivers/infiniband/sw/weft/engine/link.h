@@ -7,6 +7,7 @@
 #define WEFT_ENGINE_LINK_H
 
 #include "engine/message.h"
+#include "object/tx.h"
 #include "wire/codec.h"
 
 struct weft_av;
@@ -20,6 +21,7 @@ struct weft_budget {
 	u32	sent;	/* bytes that the present step has sent, for a QP whose rate is limited */
 	u32	wqes;	/* steps */
 	bool	atomic;	/* the run must not sleep or take long */
+	struct weft_held held;	/* what weft_link.hold() has kept in this run */
 };
 
 /* A UD message on its way. */
@@ -78,6 +80,11 @@ struct weft_tx_batch {
  *	the number of packets that have left or been lost on the way (to the engine that is the
  *	same). Less than @batch->num: the tx credit is used up, and the turn will get
  *	WEFT_EV_RUN. NULL: the link has no packets.
+ * @hold: keep the packet of a batch that is one packet, to let it leave with those of the requests
+ *	behind it. The send turn is owned, bottom halves are off until @release. Returns false: it
+ *	has to be sent now. NULL: the link keeps none.
+ * @release: send what has been kept. Returns false: nothing has left, and the turn will get
+ *	WEFT_EV_RUN.
  * @forget: drop the cached route of a transmitter, and what it waits for on that route. Its turn is
  *	owned or stopped.
  */
@@ -86,6 +93,8 @@ struct weft_link {
 				     struct weft_budget *budget);
 	enum weft_verdict (*datagram)(struct weft_qp *qp, struct weft_datagram *dgram);
 	u32 (*xmit)(struct weft_tx_batch *batch);
+	bool (*hold)(struct weft_tx_batch *batch, struct weft_held *held);
+	bool (*release)(struct weft_qp *qp, struct weft_held *held);
 	void (*forget)(struct weft_tx *tx);
 };
 

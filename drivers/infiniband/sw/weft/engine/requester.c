@@ -15,6 +15,7 @@
 #include "engine/pipeline.h"
 #include "engine/retry.h"
 #include "engine/strict.h"
+#include "engine/transmit.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "params.h"
@@ -339,6 +340,8 @@ static bool req_run(struct weft_qp *qp, struct weft_budget *budget)
 		while ((verdict = req_step(qp, budget)) == WEFT_DONE)
 			if (!budget->atomic)
 				cond_resched();
+		if (unlikely(budget->held.packets))
+			weft_transmit_release(qp, budget);
 		if (verdict == WEFT_STOPPED)
 			return true;
 		if (likely(!weft_turn_has_events(&send->turn) || !budget->wqes))

@@ -9,8 +9,8 @@
  * nothing is sent again because of it. Only a weft is asked for the next missing part when the
  * answer has come. The wait for the next probe doubles, and is halved with each round trip that is
  * measured; a packet that has been probed measures none (Karn and Partridge, SIGCOMM 1987). So a
- * path that has got slower is learnt. If the peer says that its response is a repeated one, the first
- * one was lost, and the wait is that of the beginning.
+ * path that has got slower is learnt. If the peer says that its response is a repeated one, the
+ * first one was lost, and the wait is that of the beginning.
  */
 #include "engine/retry.h"
 

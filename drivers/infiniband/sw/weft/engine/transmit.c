@@ -189,6 +189,50 @@ static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
 }
 
 /*
+ * Let the packets leave that this run has kept. Return: false: they will be sent later, when the
+ * event comes.
+ */
+bool weft_transmit_release(struct weft_qp *qp, struct weft_budget *budget)
+{
+	struct weft_inflight *inflight = &qp->send.inflight;
+	u32 reads = inflight->reads, psn = budget->held.psn;
+
+	if (qp->dev->wire->release(qp, &budget->held))
+		return true;
+	weft_inflight_seek(inflight, psn);
+	/* none of them has a response, and none has been sent before */
+	inflight->reads = reads;
+	inflight->sent = psn;
+	qp->send.retry.measuring = false;
+	return false;
+}
+
+/*
+ * May a packet wait for those of the requests behind it, which have been posted already? Not if it
+ * asks for a response, or is measured or limited.
+ */
+static bool xmit_may_hold(const struct weft_qp *qp, const struct weft_tx_batch *batch,
+			  const struct weft_budget *budget)
+{
+	return budget->atomic && !qp->send.doorbell_armed && batch->num == 1 && !batch->again &&
+	       weft_qp_is_reliable(qp) && !qp->send.paced && qp->dev->wire->hold;
+}
+
+/* Send a batch, or keep it for a while. Return: see weft_link.xmit. */
+static u32 xmit_or_hold(struct weft_qp *qp, struct weft_tx_batch *batch, bool responds,
+			struct weft_budget *budget)
+{
+	const struct weft_link *wire = qp->dev->wire;
+	bool may = !responds && xmit_may_hold(qp, batch, budget);
+
+	if (may && budget->held.packets && wire->hold(batch, &budget->held))
+		return 1;
+	if (unlikely(budget->held.packets) && !weft_transmit_release(qp, budget))
+		return 0;
+	return may && wire->hold(batch, &budget->held) ? 1 : wire->xmit(batch);
+}
+
+/*
  * Send packets @from to @to (exclusive) of a request, or the packet that asks for these responses.
  */
 static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot, u32 from, u32 to,
@@ -231,7 +275,7 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 			weft_iter_skip(&payload, (u64)from * qp->mtu);
 		batch.payload = &payload;
 	}
-	sent = qp->dev->wire->xmit(&batch);
+	sent = xmit_or_hold(qp, &batch, responds, budget);
 	if (from + sent < slot->psns)
 		weft_odp_keep(&qp->send.odp);
 	weft_sgl_release(&qp->send.sgl);

@@ -9,6 +9,7 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 				struct weft_budget *budget);
 enum weft_verdict weft_transmit_ask(struct weft_qp *qp, u32 *psn, u32 end, u32 *requests);
 bool weft_transmit_oldest(struct weft_qp *qp);
+bool weft_transmit_release(struct weft_qp *qp, struct weft_budget *budget);
 bool weft_transmit_probe(struct weft_qp *qp);
 void weft_transmit_describe(struct weft_qp *qp, const struct weft_slot *slot, u32 from, u32 to,
 			    struct weft_tx_batch *batch);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Packets of a tx batch that go through IP as one buffer. */
+/* Packets that go through IP as one buffer. */
 #ifndef WEFT_LINK_BURST_H
 #define WEFT_LINK_BURST_H
 
 #include <linux/types.h>
+
+#include "object/tx.h"
 
 struct net_device;
 struct sk_buff;
@@ -19,16 +21,6 @@ struct sk_buff;
 
 /* The largest IPv4 packet, also inside a tunnel. */
 #define WEFT_BURST_MAX_LENGTH	(65535U - WEFT_BURST_HEADROOM)
-
-/* Packets of one batch, being collected; all zero: none. */
-struct weft_burst {
-	struct sk_buff	*head;		/* the first packet, which has the others in its list */
-	struct sk_buff	*last;		/* the last packet */
-	u32		packets;	/* number of packets */
-	/* bytes of the first packet, from the BTH to the ICRC; no other one is larger */
-	u32		size;
-	u32		length;		/* bytes of all packets, with one IP and one UDP header */
-};
 
 bool weft_burst_takes(const struct weft_burst *burst, u32 size);
 void weft_burst_add(struct weft_burst *burst, struct sk_buff *skb);

@@ -303,6 +303,32 @@ static void roce_put(struct weft_tx_batch *batch, const struct roce_way *way, st
 	weft_icrc_store(trailer, weft_icrc_update(crc, at, trailer - (u8 *)at));
 }
 
+/* Begin a buffer for a net device that cuts it up; @psn is that of its first packet. */
+static bool roce_begin_uso(const struct roce_way *way, u32 psn, struct weft_uso *uso)
+{
+	u32 room = roce_headroom(way);
+
+	*uso = (struct weft_uso){ .skb = weft_packet_alloc(room) };
+	if (!uso->skb)
+		return false;
+	skb_reserve(uso->skb, room);
+	weft_ip_push(uso->skb, &way->ip, way->dst, psn);
+	return true;
+}
+
+/*
+ * Add a packet of @batch; up to @left follow, this one included. Return: false: no room or memory.
+ */
+static bool roce_add_uso(struct weft_tx_batch *batch, const struct roce_way *way,
+			 struct weft_uso *uso, const struct weft_hdr *hdr, u32 length, u32 left)
+{
+	void *at = weft_uso_add(uso, READ_ONCE(way->dst->dev), roce_size(hdr, length), left);
+
+	if (at)
+		roce_put(batch, way, uso->skb, hdr, length, hdr->psn, at);
+	return at;
+}
+
 /*
  * Make packets of a batch from number @i on, as many as one buffer takes, for a net device that
  * cuts it up. Returns NULL, and nothing has changed, without memory.
@@ -310,24 +336,17 @@ static void roce_put(struct weft_tx_batch *batch, const struct roce_way *way, st
 static struct sk_buff *roce_fill_uso(struct weft_tx_batch *batch, const struct roce_way *way, u32 i,
 				     u32 *packets)
 {
-	const struct net_device *ndev = READ_ONCE(way->dst->dev);
-	u32 room = roce_headroom(way);
-	struct weft_uso uso = { .skb = weft_packet_alloc(room) };
 	u32 first = weft_psn_add(batch->hdr.psn, i);
 	struct weft_hdr hdr = batch->hdr;
+	struct weft_uso uso;
 	u32 length;
-	void *at;
 
-	if (!uso.skb)
+	if (!roce_begin_uso(way, first, &uso))
 		return NULL;
-	skb_reserve(uso.skb, room);
-	weft_ip_push(uso.skb, &way->ip, way->dst, first);
 	for (; i < batch->num; i++) {
 		length = weft_packet_header(batch, i, &hdr);
-		at = weft_uso_add(&uso, ndev, roce_size(&hdr, length), batch->num - i);
-		if (!at)
+		if (!roce_add_uso(batch, way, &uso, &hdr, length, batch->num - i))
 			break;
-		roce_put(batch, way, uso.skb, &hdr, length, first + uso.packets - 1, at);
 	}
 	if (!uso.packets) {
 		kfree_skb(uso.skb);
@@ -365,11 +384,9 @@ static struct sk_buff *roce_fill_list(struct weft_tx_batch *batch, const struct 
 }
 
 /* A packet that is sent again does without USO: the net device may have segmented it wrongly. */
-static bool roce_wants_uso(const struct weft_tx_batch *batch, const struct roce_way *way, u32 i,
-			   u32 most)
+static bool roce_may_uso(const struct weft_tx_batch *batch, const struct roce_way *way)
 {
-	return batch->num - i > 1 && most > 1 && !batch->again && READ_ONCE(batch->qp->dev->uso) &&
-	       !dst_xfrm(way->dst) &&
+	return !batch->again && READ_ONCE(batch->qp->dev->uso) && !dst_xfrm(way->dst) &&
 	       weft_uso_fits(READ_ONCE(way->dst->dev), way->ip.ipv4);
 }
 
@@ -392,7 +409,7 @@ static struct sk_buff *roce_fill(struct weft_tx_batch *batch, const struct roce_
 	length = weft_packet_header(batch, i, &hdr);
 	if (weft_ip_headers(way->ip.ipv4) + roce_size(&hdr, length) > dst_mtu(way->dst))
 		return ERR_PTR(-EMSGSIZE);
-	if (roce_wants_uso(batch, way, i, most))
+	if (batch->num - i > 1 && most > 1 && roce_may_uso(batch, way))
 		skb = roce_fill_uso(batch, way, i, packets);
 	if (!skb)
 		skb = roce_fill_list(batch, way, i, most, packets);
@@ -446,6 +463,108 @@ static u32 roce_burst(struct weft_tx_batch *batch, const struct roce_way *way, u
 	return packets;
 }
 
+/* The buffer of packets that have been kept. */
+static struct sk_buff *roce_close(struct weft_held *held, const struct roce_way *way)
+{
+	if (!held->uso.skb)
+		return weft_burst_close(&held->burst, READ_ONCE(way->dst->dev));
+	weft_uso_close(&held->uso, held->psn);
+	return held->uso.skb;
+}
+
+static bool roce_release(struct weft_qp *qp, struct weft_held *held)
+{
+	u32 packets = held->packets;
+	struct weft_tx_batch batch = {
+		.qp = qp,
+		.av = &qp->av,
+		.tx = &qp->send.tx,
+		.hdr = { .dqpn = qp->dest_qpn },
+	};
+	bool used = weft_tx_credit_is_used(&batch);
+	struct roce_way way;
+	int ret = -ENETUNREACH;
+
+	roce_find_way(&batch, &way);
+	rcu_read_lock();
+	if (way.dst)
+		ret = roce_output(roce_close(held, &way), &batch, &way);
+	else
+		kfree_skb(held->uso.skb ?: held->burst.head);
+	rcu_read_unlock();
+	roce_leave_way(&batch, &way);
+	*held = (struct weft_held){};
+	if (!ret) {
+		batch.tx->backoffs = 0;
+		weft_stats_add(qp, WEFT_STAT_TX_PACKETS, packets);
+		return true;
+	}
+	if (ret == -ENOBUFS && !used && packets > 1)
+		batch.tx->alone = U8_MAX;
+	if (ret == -ENOBUFS && (weft_tx_credit_wait(&batch) || weft_tx_credit_backoff(&batch)))
+		return false;
+	weft_stats_add(qp, WEFT_STAT_TX_DROPPED, packets);
+	return true;
+}
+
+/* Make the packet and keep it. Return: see weft_link.hold. */
+static bool roce_keep(struct weft_tx_batch *batch, const struct roce_way *way,
+		      struct weft_held *held)
+{
+	u32 left = WEFT_TX_BATCH_PACKETS - held->packets, size;
+	struct weft_hdr hdr = batch->hdr;
+	struct sk_buff *skb;
+
+	weft_packet_header(batch, 0, &hdr);
+	size = roce_size(&hdr, batch->length);
+	if (!way->dst || dst_xfrm(way->dst) ||
+	    weft_ip_headers(way->ip.ipv4) + size > dst_mtu(way->dst))
+		return false;
+	if (!held->packets && roce_may_uso(batch, way) &&
+	    !roce_begin_uso(way, hdr.psn, &held->uso))
+		return false;
+	if (held->uso.skb) {
+		if (roce_add_uso(batch, way, &held->uso, &hdr, batch->length, left))
+			return true;
+		if (!held->packets) {
+			kfree_skb(held->uso.skb);
+			held->uso.skb = NULL;
+		}
+		return false;
+	}
+	if (!weft_burst_takes(&held->burst, size))
+		return false;
+	skb = roce_build(batch, way, &hdr, batch->length,
+			 held->packets ? WEFT_BURST_HEADROOM : 0);
+	if (skb)
+		weft_burst_add(&held->burst, skb);
+	return skb;
+}
+
+static bool roce_hold(struct weft_tx_batch *batch, struct weft_held *held)
+{
+	struct roce_way way;
+	bool kept;
+
+	if (unlikely(batch->tx->alone)) {
+		batch->tx->alone--;
+		return false;
+	}
+	if (weft_inject_is_on() || weft_monitor_is_on() ||
+	    held->packets == WEFT_TX_BATCH_PACKETS || !weft_tx_credit_left(batch))
+		return false;
+	roce_find_way(batch, &way);
+	rcu_read_lock();
+	kept = roce_keep(batch, &way, held);
+	rcu_read_unlock();
+	roce_leave_way(batch, &way);
+	if (!kept)
+		return false;
+	if (!held->packets++)
+		held->psn = batch->hdr.psn;
+	return true;
+}
+
 static u32 roce_batch(struct weft_tx_batch *batch)
 {
 	struct roce_way way;
@@ -477,6 +596,8 @@ const struct weft_link weft_link_roce = {
 	.execute = weft_transmit,
 	.datagram = roce_datagram,
 	.xmit = roce_xmit,
+	.hold = roce_hold,
+	.release = roce_release,
 	.forget = roce_forget,
 };
 WEFT_EXPORT_FOR_TEST(weft_link_roce);

@@ -5,18 +5,10 @@
 
 #include <linux/types.h>
 
+#include "object/tx.h"
+
 struct net_device;
 struct sk_buff;
-
-/* A buffer that is being filled; it is empty if all but @skb is zero. */
-struct weft_uso {
-	struct sk_buff	*skb;		/* has headers of IP and UDP, and no payload at first */
-	u32		size;		/* bytes of the first packet, from the BTH to the ICRC */
-	u32		packets;
-	u8		*at;		/* the next byte of the last fragment */
-	u32		room;		/* bytes from there to its end */
-	bool		ended;		/* no packet can follow a shorter one */
-};
 
 bool weft_uso_fits(const struct net_device *ndev, bool ipv4);
 void *weft_uso_add(struct weft_uso *uso, const struct net_device *ndev, u32 size, u32 left);
