@@ -53,7 +53,7 @@ struct weft_tx {
 	/* waits for others to empty that queue, which raises no event; has a reference to the QP */
 	bool			backing_off;
 	u8			backoffs;	/* since the queue last took a packet */
-	u8			alone;		/* so many packets go alone: the queue is too short */
+	u8			alone;		/* packets that go alone: the queue is short */
 	u32			since;		/* jiffies of the first of these backoffs */
 	struct llist_node	backoff;	/* in the list of transmitters that back off */
 	struct dst_entry	*dst;		/* connected: route; NULL: to be looked up */
