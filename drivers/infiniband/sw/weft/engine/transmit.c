@@ -195,15 +195,24 @@ static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
 bool weft_transmit_release(struct weft_qp *qp, struct weft_budget *budget)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
+	struct weft_retry *retry = &qp->send.retry;
 	u32 reads = inflight->reads, psn = budget->held.psn;
+	bool ackreq = budget->held.ackreq;
 
-	if (qp->dev->wire->release(qp, &budget->held))
+	if (qp->dev->wire->release(qp, &budget->held)) {
+		if (!weft_psn_before(retry->sample_psn, psn))
+			retry->sample_at = ktime_get();
 		return true;
+	}
+	/* a request has failed meanwhile */
+	if (weft_psn_before(psn, inflight->una))
+		return false;
 	weft_inflight_seek(inflight, psn);
 	/* none of them has a response, and none has been sent before */
 	inflight->reads = reads;
 	inflight->sent = psn;
-	qp->send.retry.measuring = false;
+	inflight->ackreq = ackreq;
+	retry->measuring = false;
 	return false;
 }
 
@@ -229,7 +238,10 @@ static u32 xmit_or_hold(struct weft_qp *qp, struct weft_tx_batch *batch, bool re
 		return 1;
 	if (unlikely(budget->held.packets) && !weft_transmit_release(qp, budget))
 		return 0;
-	return may && wire->hold(batch, &budget->held) ? 1 : wire->xmit(batch);
+	if (!may || !wire->hold(batch, &budget->held))
+		return wire->xmit(batch);
+	budget->held.ackreq = qp->send.inflight.ackreq;
+	return 1;
 }
 
 /*

@@ -499,8 +499,11 @@ static bool roce_release(struct weft_qp *qp, struct weft_held *held)
 		weft_stats_add(qp, WEFT_STAT_TX_PACKETS, packets);
 		return true;
 	}
-	if (ret == -ENOBUFS && !used && packets > 1)
+	if (ret == -ENOBUFS && !used && packets > 1) {
 		batch.tx->alone = U8_MAX;
+		weft_turn_post(batch.tx->turn, WEFT_EV_RUN);
+		return false;
+	}
 	if (ret == -ENOBUFS && (weft_tx_credit_wait(&batch) || weft_tx_credit_backoff(&batch)))
 		return false;
 	weft_stats_add(qp, WEFT_STAT_TX_DROPPED, packets);
@@ -511,9 +514,9 @@ static bool roce_release(struct weft_qp *qp, struct weft_held *held)
 static bool roce_keep(struct weft_tx_batch *batch, const struct roce_way *way,
 		      struct weft_held *held)
 {
-	u32 left = WEFT_TX_BATCH_PACKETS - held->packets, size;
 	struct weft_hdr hdr = batch->hdr;
 	struct sk_buff *skb;
+	u32 size;
 
 	weft_packet_header(batch, 0, &hdr);
 	size = roce_size(&hdr, batch->length);
@@ -524,7 +527,8 @@ static bool roce_keep(struct weft_tx_batch *batch, const struct roce_way *way,
 	    !roce_begin_uso(way, hdr.psn, &held->uso))
 		return false;
 	if (held->uso.skb) {
-		if (roce_add_uso(batch, way, &held->uso, &hdr, batch->length, left))
+		/* nobody knows how many will follow: perhaps as many */
+		if (roce_add_uso(batch, way, &held->uso, &hdr, batch->length, held->packets + 1))
 			return true;
 		if (!held->packets) {
 			kfree_skb(held->uso.skb);

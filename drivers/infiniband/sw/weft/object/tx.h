@@ -35,6 +35,7 @@ struct weft_uso {
 struct weft_held {
 	u32			packets;
 	u32			psn;	/* of the first one */
+	bool			ackreq;	/* the last packet before them asks for an answer */
 	struct weft_burst	burst;
 	struct weft_uso		uso;	/* @skb is NULL: @burst is used */
 };
