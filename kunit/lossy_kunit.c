@@ -23,8 +23,8 @@
 #define LOSSY_PACKET	(2 * NSEC_PER_USEC)
 /* Some 1 s. */
 #define LOSSY_TIMEOUT	18
-/* All must be complete by then. Some 0.5 s are seen in bursts on a long path. */
-#define LOSSY_END	(2LL * NSEC_PER_SEC)
+/* All must be complete by then. Some 0.2 s are seen on long paths. */
+#define LOSSY_END	NSEC_PER_SEC
 #define LOSSY_MESSAGES	100
 #define LOSSY_QUEUE	64
 /* See lossy_times(). */

@@ -71,10 +71,11 @@ static void path_is_forgotten(struct kunit *test)
 	struct fake_link *link = fake_link_create(test, &attr, 1);
 	struct weft_qp *qp = link->node[0].qp;
 	struct weft_send *send = &qp->send;
-	static const struct weft_window fresh = { .packets = WEFT_INFLIGHT_PACKETS };
+	struct weft_window fresh;
 	static const struct weft_cc none;
 	u32 i;
 
+	weft_window_init(&fresh);
 	weft_pace_set(send, 2 * PATH_RATE, 0, qp->mtu);
 	for (i = 0; i < 20; i++) {
 		send->window.full = true;

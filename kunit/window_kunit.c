@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* The window of a requester: when it grows, and when it shrinks. */
+#include <linux/log2.h>
+
 #include <kunit/test.h>
 
 #include "engine/window.h"
 #include "params.h"
+#include "wire/psn.h"
 
 #define WINDOW_LONG	(1000 * NSEC_PER_USEC)
 #define WINDOW_SHORT	(20 * NSEC_PER_USEC)
@@ -18,8 +21,9 @@ static void window_measure(struct weft_window *window, bool full, u32 ns, u32 ti
 
 static struct weft_window window_create(u32 ns)
 {
-	struct weft_window window = { .packets = WEFT_INFLIGHT_PACKETS };
+	struct weft_window window;
 
+	weft_window_init(&window);
 	window_measure(&window, true, ns, 1);
 	return window;
 }
@@ -50,11 +54,10 @@ static void window_stays(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, near.packets, (u32)WEFT_INFLIGHT_PACKETS);
 }
 
-/* A queue on the way makes it smaller, and so does a loss; it never is smaller than at first. */
+/* A queue on the way makes it smaller, but not smaller than at first. */
 static void window_shrinks(struct kunit *test)
 {
 	struct weft_window window = window_create(WINDOW_LONG);
-	u32 once, i;
 
 	window_measure(&window, true, WINDOW_LONG, 20);
 	window_measure(&window, true, 2 * WINDOW_LONG + WINDOW_LONG / 2, 1);
@@ -63,23 +66,69 @@ static void window_shrinks(struct kunit *test)
 	KUNIT_EXPECT_LT(test, window.packets, (u32)WEFT_LARGEST_WINDOW);
 	window_measure(&window, true, 4 * WINDOW_LONG, 20);
 	KUNIT_EXPECT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS);
-	window.packets = WEFT_LARGEST_WINDOW;
-	weft_window_lost(&window);
-	KUNIT_EXPECT_LT(test, window.packets, (u32)WEFT_LARGEST_WINDOW);
-	once = window.packets;
-	weft_window_lost(&window);
-	KUNIT_EXPECT_EQ(test, window.packets, once);
-	for (i = 0; i < 4; i++) {
-		window_measure(&window, false, WINDOW_LONG, 1);
-		weft_window_lost(&window);
+}
+
+/* Without a queue each round trip brings a window, so losses do not reduce it. */
+static void loss_without_queue(struct kunit *test)
+{
+	struct weft_window window = window_create(WINDOW_LONG);
+	u32 arrived = 0xffff00, i;
+	ktime_t now = 1;
+
+	weft_window_begin(&window, arrived, now);
+	for (i = 0; i < 100; i++) {
+		/* a repair takes some time, too */
+		now += WINDOW_LONG + WINDOW_LONG / 2;
+		arrived = weft_psn_add(arrived, window.packets);
+		weft_window_lost(&window, arrived, WINDOW_LONG, now);
+		KUNIT_ASSERT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS);
 	}
+	/* nothing is known yet of the path, and nothing arrives */
+	weft_window_init(&window);
+	weft_window_begin(&window, 0, 0);
+	weft_window_lost(&window, 0, 0, WINDOW_LONG);
+	KUNIT_EXPECT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS / 2);
+}
+
+/* The losses of a round trip count once, and the window never closes. */
+static void window_is_reduced(struct kunit *test)
+{
+	struct weft_window window = window_create(WINDOW_SHORT);
+	ktime_t now = 1;
+	u32 once, i;
+
+	weft_window_begin(&window, 7, now);
+	weft_window_lost(&window, 7 + 200, WINDOW_LONG, now + WINDOW_LONG - 1);
 	KUNIT_EXPECT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS);
+	now += WINDOW_LONG;
+	weft_window_lost(&window, 7 + 200, WINDOW_LONG, now);
+	once = window.packets;
+	KUNIT_EXPECT_EQ(test, once, (u32)WEFT_INFLIGHT_PACKETS * 3 / 4);
+	weft_window_lost(&window, 7 + 201, WINDOW_LONG, now + 1);
+	KUNIT_EXPECT_EQ(test, window.packets, once);
+	for (i = 0; i < 50; i++) {
+		KUNIT_EXPECT_LE(test, 2 * window.ack_packets, window.packets);
+		KUNIT_EXPECT_TRUE(test, is_power_of_2(window.ack_packets));
+		now += WINDOW_LONG;
+		weft_window_lost(&window, 7 + 201, WINDOW_LONG, now);
+	}
+	KUNIT_EXPECT_EQ(test, window.packets, 2U);
+	/* it recovers slowly beside a queue, fast without one, and not if it is not used */
+	window_measure(&window, false, WINDOW_SHORT, 10);
+	KUNIT_EXPECT_EQ(test, window.packets, 2U);
+	window_measure(&window, true, WINDOW_LONG, 6);
+	KUNIT_EXPECT_EQ(test, window.packets, 8U);
+	window_measure(&window, true, WINDOW_SHORT, 30);
+	KUNIT_EXPECT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS);
+	KUNIT_EXPECT_EQ(test, window.ack_packets, (u32)WEFT_ACK_PACKETS);
 }
 
 static struct kunit_case window_cases[] = {
 	KUNIT_CASE(window_grows),
 	KUNIT_CASE(window_stays),
 	KUNIT_CASE(window_shrinks),
+	KUNIT_CASE(loss_without_queue),
+	KUNIT_CASE(window_is_reduced),
 	{}
 };
 

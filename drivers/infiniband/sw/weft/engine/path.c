@@ -9,6 +9,7 @@
 
 #include "engine/link.h"
 #include "engine/pace.h"
+#include "engine/window.h"
 #include "object/dev.h"
 #include "params.h"
 
@@ -25,7 +26,7 @@ void weft_path_forget(struct weft_qp *qp)
 	send->retry.round_trip = 0;
 	send->retry.repair_due = KTIME_MAX;
 	send->retry.backoff = 0;
-	send->window = (struct weft_window){ .packets = WEFT_INFLIGHT_PACKETS };
+	weft_window_init(&send->window);
 	send->cc = (struct weft_cc){};
 	weft_pace_limit(send, 0, qp->mtu);
 	qp->dev->wire->forget(&send->tx);

@@ -209,6 +209,13 @@ void weft_retry_start(struct weft_qp *qp)
 }
 WEFT_EXPORT_FOR_TEST(weft_retry_start);
 
+/* weft_retry_start() for the first packets after a pause. */
+void weft_retry_begin(struct weft_qp *qp)
+{
+	weft_retry_start(qp);
+	weft_window_begin(&qp->send.window, qp->send.inflight.una, qp->send.retry.quiet);
+}
+
 /* weft_retry_start() for another try: as that is no answer, the peer stays silent. */
 void weft_retry_restart(struct weft_qp *qp)
 {
@@ -217,6 +224,23 @@ void weft_retry_restart(struct weft_qp *qp)
 
 	weft_retry_start(qp);
 	retry->silent = silent;
+}
+
+/* The packets that the peer has, and those of its responses that are here, as a PSN. */
+static u32 retry_arrived(const struct weft_send *send)
+{
+	return weft_psn_add(send->inflight.una, weft_inflight_kept(&send->inflight) +
+						skb_queue_len(&send->early.packets));
+}
+
+static void retry_lost(struct weft_qp *qp)
+{
+	struct weft_send *send = &qp->send;
+
+	weft_cc_lost(qp);
+	if (READ_ONCE(qp->dev->cc) != WEFT_CC_OFF)
+		weft_window_lost(&send->window, retry_arrived(send), send->retry.round_trip,
+				 ktime_get());
 }
 
 static bool retry_again(struct weft_qp *qp, bool repair)
@@ -238,8 +262,7 @@ static bool retry_again(struct weft_qp *qp, bool repair)
 	send->inflight.retried = true;
 	WRITE_ONCE(retry->retries, retry->retries + 1);
 	weft_stats_inc(qp, WEFT_STAT_TRANSPORT_RETRIES);
-	weft_cc_lost(qp);
-	weft_window_lost(&send->window);
+	retry_lost(qp);
 	trace_weft_retry(qp->qpn, send->inflight.una, retry->left);
 	if (!repair || !weft_repair_begin(qp))
 		weft_inflight_rewind(qp, send->inflight.una);
@@ -265,8 +288,7 @@ bool weft_retry_missing(struct weft_qp *qp)
 /* Packets or responses are lost, and only these are sent, or asked for, again: that is no retry. */
 void weft_retry_lost(struct weft_qp *qp)
 {
-	weft_cc_lost(qp);
-	weft_window_lost(&qp->send.window);
+	retry_lost(qp);
 	trace_weft_retry(qp->qpn, qp->send.inflight.una, qp->send.retry.left);
 }
 

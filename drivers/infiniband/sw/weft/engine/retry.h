@@ -38,6 +38,7 @@ void weft_retry_restart(struct weft_qp *qp);
 bool weft_retry(struct weft_qp *qp);
 bool weft_retry_missing(struct weft_qp *qp);
 bool weft_retry_map(struct weft_qp *qp, const struct weft_map *map);
+void weft_retry_begin(struct weft_qp *qp);
 void weft_retry_repeated(struct weft_qp *qp);
 void weft_retry_lost(struct weft_qp *qp);
 void weft_retry_repair(struct weft_qp *qp);

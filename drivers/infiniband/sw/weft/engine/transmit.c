@@ -180,7 +180,7 @@ static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
 	if (weft_inflight_is_rewound(inflight))
 		weft_stats_add(qp, WEFT_STAT_RETRANSMITS, packets);
 	else if (inflight->sent == inflight->una)
-		weft_retry_start(qp);
+		weft_retry_begin(qp);
 	else
 		weft_retry_sent(&qp->send.retry, inflight->next);
 	inflight->next = psn;
@@ -251,6 +251,7 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 				      struct weft_budget *budget)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
+	u32 ack_packets = qp->send.window.ack_packets;
 	bool responds = weft_opdef_responds(slot->op);
 	struct weft_tx_batch batch __uninitialized;
 	struct weft_result result;
@@ -259,7 +260,7 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 
 	weft_transmit_describe(qp, slot, from, to, &batch);
 	batch.hdr.ackreq = weft_qp_is_reliable(qp) && !responds &&
-			   (to == slot->psns || !(to % WEFT_ACK_PACKETS) ||
+			   (to == slot->psns || !(to & (ack_packets - 1)) ||
 			    /*
 			     * the pace may hold the next packets back for longer than the ack
 			     * timeout
@@ -521,7 +522,7 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 	bool reliable = weft_qp_is_reliable(qp);
-	u32 from, to, most, unanswered, credit;
+	u32 from, to, most, unanswered, credit, ack_packets;
 
 	weft_assert_turn(&qp->send.turn);
 	if (!slot->psns) {
@@ -564,7 +565,8 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 		return WEFT_LATER;
 	}
 	/* end the batch where the message asks for an acknowledge */
-	most = min3(most, qp->send.batch_packets, WEFT_ACK_PACKETS - from % WEFT_ACK_PACKETS);
+	ack_packets = qp->send.window.ack_packets;
+	most = min3(most, qp->send.batch_packets, ack_packets - (from & (ack_packets - 1)));
 	most = min(most, credit);
 	return xmit_packets(qp, slot, from, min(to, from + most), budget);
 }

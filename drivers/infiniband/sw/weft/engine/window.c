@@ -1,53 +1,111 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * The window: how many request packets of a QP may be unanswered.
+ * The window: how many request packets, or packets of READ responses, of a QP may be unanswered.
  *
  * WEFT_INFLIGHT_PACKETS keep a network of some hundred microseconds busy. On a longer path the
  * window grows while a requester that fills it sees no round trip that is much longer than the
- * shortest one, because then no queue on the way does. It never is smaller than without that.
+ * shortest one, because then no queue on the way does.
+ *
+ * A window that only fills a queue takes room from others, and a queue that is full drops packets.
+ * But packets also get lost without a queue. So a loss reduces the window, but not below twice what
+ * the path would hold without a queue: what has arrived in the time since the last loss, in as much
+ * time as the shortest round trip is long. If there is no queue that is more than the window. A
+ * window that has been reduced grows by one packet in a round trip, as that of TCP does, and faster
+ * while there is no queue.
  */
 #include "engine/window.h"
 
+#include <linux/log2.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/time64.h>
 
 #include "params.h"
+#include "wire/psn.h"
 
 #define WINDOW_LONG_NS		(WEFT_LONG_PATH_US * NSEC_PER_USEC)
-/* The shortest round trip is that of some hundred samples: the path may change. */
+/* The recent shortest round trip is that of some hundred samples: the path may change. */
 #define WINDOW_AGE		256
+#define WINDOW_SMALLEST		2U
+
+static void window_set(struct weft_window *window, u32 packets)
+{
+	window->packets = packets;
+	/* two in each window, so that packets go on leaving */
+	window->ack_packets = min_t(u32, rounddown_pow_of_two(packets / 2), WEFT_ACK_PACKETS);
+}
+
+/* The path is new. */
+void weft_window_init(struct weft_window *window)
+{
+	*window = (struct weft_window){};
+	window_set(window, WEFT_INFLIGHT_PACKETS);
+}
+WEFT_EXPORT_FOR_TEST(weft_window_init);
+
+/* The window after a round trip of @ns; @full: it has kept a request waiting. */
+static u32 window_next(const struct weft_window *window, u32 ns, bool full)
+{
+	u32 packets = window->packets;
+	bool queue = ns >= window->base + window->base / 2;
+
+	if (packets < WEFT_INFLIGHT_PACKETS)
+		return full ? min_t(u32, packets + (queue ? 1 : 1 + packets / 4),
+				    WEFT_INFLIGHT_PACKETS) : packets;
+	if (window->shortest < WINDOW_LONG_NS)
+		return WEFT_INFLIGHT_PACKETS;
+	if (ns / 3 >= window->shortest)
+		return max_t(u32, packets - packets / 8, WEFT_INFLIGHT_PACKETS);
+	if (full && ns / 2 < window->shortest)
+		return min_t(u32, packets + packets / 4, WEFT_LARGEST_WINDOW);
+	return packets;
+}
 
 /* A round trip of @ns has been measured. */
 void weft_window_measured(struct weft_window *window, u32 ns)
 {
 	bool full = window->full;
+	u32 packets;
 
 	window->full = false;
-	window->cut = false;
+	if (!window->base || ns < window->base)
+		window->base = ns;
 	if (!window->shortest || ns < window->shortest) {
 		/* one sample alone tells nothing of a queue */
 		full &= window->shortest != 0;
 		window->shortest = ns;
 	}
 	window->shortest += (ns - window->shortest) / WINDOW_AGE;
-	if (window->shortest < WINDOW_LONG_NS)
-		window->packets = WEFT_INFLIGHT_PACKETS;
-	else if (ns / 3 >= window->shortest)
-		window->packets = max_t(u32, window->packets - window->packets / 8,
-					WEFT_INFLIGHT_PACKETS);
-	else if (full && ns / 2 < window->shortest)
-		window->packets = min_t(u32, window->packets + window->packets / 4,
-					WEFT_LARGEST_WINDOW);
+	packets = window_next(window, ns, full);
+	if (packets != window->packets)
+		window_set(window, packets);
 }
 WEFT_EXPORT_FOR_TEST(weft_window_measured);
 
-/* A packet is lost, perhaps in a queue that is too long. Several of one round trip count once. */
-void weft_window_lost(struct weft_window *window)
+/* From @now on packets arrive; @arrived is a PSN that counts them. */
+void weft_window_begin(struct weft_window *window, u32 arrived, ktime_t now)
 {
-	if (window->cut)
+	window->arrived = arrived;
+	window->since = now;
+}
+WEFT_EXPORT_FOR_TEST(weft_window_begin);
+
+/*
+ * A packet is lost. @arrived counts the packets that the peer has, also those behind the lost one;
+ * @round_trip is the present one in ns. The losses of one round trip count once.
+ */
+void weft_window_lost(struct weft_window *window, u32 arrived, u32 round_trip, ktime_t now)
+{
+	s64 ns = ktime_sub(now, window->since);
+	u32 packets = window->packets, less, room, got;
+
+	if (ns < max3((u32)NSEC_PER_USEC, round_trip, window->base))
 		return;
-	window->cut = true;
-	window->packets = max_t(u32, window->packets - window->packets / 4,
-				WEFT_INFLIGHT_PACKETS);
+	got = max(weft_psn_diff(arrived, window->arrived), 0);
+	weft_window_begin(window, arrived, now);
+	room = min_t(u64, div64_u64(2ULL * got * window->base, ns), packets);
+	/* most of what has been sent is lost */
+	less = packets - DIV_ROUND_UP(packets, got < packets / 2 ? 2 : 4);
+	window_set(window, max3(less, room, WINDOW_SMALLEST));
 }
 WEFT_EXPORT_FOR_TEST(weft_window_lost);

@@ -138,9 +138,12 @@ struct weft_inflight {
 /* How many request packets may be unanswered, see engine/window.c. */
 struct weft_window {
 	u32	packets;
-	u32	shortest;	/* round trip in ns; 0: none has been measured */
+	u32	ack_packets;	/* after so many an acknowledge is asked for; a power of two */
+	u32	shortest;	/* recent round trip in ns; 0: none has been measured */
+	u32	base;		/* the shortest one on this path */
 	bool	full;		/* it has kept a request waiting since the last measurement */
-	bool	cut;		/* it has been cut since then */
+	u32	arrived;	/* a PSN: that of @since, to count what arrives from then on */
+	ktime_t	since;		/* the last loss, or the first packet after a pause */
 };
 
 /* The ack timeout, RNR delays, and retries. */
