@@ -95,6 +95,9 @@ static void path_is_forgotten(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, send->retry.measuring);
 	KUNIT_EXPECT_EQ(test, ktime_to_ns(send->retry.repair_due), KTIME_MAX);
 	KUNIT_EXPECT_EQ(test, send->retry.backoff, 0);
+	KUNIT_EXPECT_EQ(test, send->window.arrived, send->inflight.una);
+	fresh.arrived = send->window.arrived;
+	fresh.since = send->window.since;
 	KUNIT_EXPECT_MEMEQ(test, &send->window, &fresh, sizeof(fresh));
 	KUNIT_EXPECT_MEMEQ(test, &send->cc, &none, sizeof(none));
 	KUNIT_EXPECT_EQ(test, send->pace.rate, c->keeps_rate ? 2 * PATH_RATE : 0U);

@@ -397,6 +397,39 @@ static void window_is_full(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
+/*
+ * The window has become smaller than what is under way, of which the last packet asks for nothing:
+ * one packet that asks is sent, however full the window is.
+ */
+static void window_has_shrunk(struct kunit *test)
+{
+	struct fake_link *link = probe_create(test);
+	struct weft_send *send = probe_send(link);
+	struct weft_pkt pkt;
+	u32 i;
+
+	send->window.packets = WEFT_INFLIGHT_PACKETS;
+	for (i = 0; i < 3; i++)
+		probe_post(link, IB_WR_RDMA_WRITE, 100 * FAKE_MTU);
+	KUNIT_ASSERT_EQ(test, link->sent[0], (u32)WEFT_INFLIGHT_PACKETS);
+	probe_clear(link);
+	send->window.packets = 4;
+	send->inflight.ackreq = false;
+	for (i = 0; i < 2; i++) {
+		weft_turn_post(&send->turn, WEFT_EV_RUN);
+		fake_link_run_halves(link);
+		KUNIT_EXPECT_EQ(test, link->sent[0], WEFT_INFLIGHT_PACKETS + 1U);
+	}
+	KUNIT_ASSERT_TRUE(test, fake_link_take(link, &pkt));
+	KUNIT_EXPECT_TRUE(test, pkt.hdr.ackreq);
+	weft_pkt_free(&pkt);
+	send->window.packets = WEFT_INFLIGHT_PACKETS;
+	probe_ack(link, WEFT_INFLIGHT_PACKETS);
+	probe_clear(link);
+	probe_ack(link, 299);
+	fake_link_expect_quiet(link);
+}
+
 /* Without an ack timeout there is no timer, and with a short one no probe is earlier. */
 static void ack_timeout_decides(struct kunit *test)
 {
@@ -471,6 +504,7 @@ static struct kunit_case probe_cases[] = {
 	KUNIT_CASE(first_round_trip),
 	KUNIT_CASE(not_the_peer),
 	KUNIT_CASE(window_is_full),
+	KUNIT_CASE(window_has_shrunk),
 	KUNIT_CASE(ack_timeout_decides),
 	KUNIT_CASE(behind_local_operations),
 	KUNIT_CASE(error_ends_probes),

@@ -10,6 +10,7 @@
 
 #define WINDOW_LONG	(1000 * NSEC_PER_USEC)
 #define WINDOW_SHORT	(20 * NSEC_PER_USEC)
+#define WINDOW_QUEUE	(10 * NSEC_PER_MSEC)
 
 static void window_measure(struct weft_window *window, bool full, u32 ns, u32 times)
 {
@@ -72,52 +73,62 @@ static void window_shrinks(struct kunit *test)
 static void loss_without_queue(struct kunit *test)
 {
 	struct weft_window window = window_create(WINDOW_LONG);
-	u32 arrived = 0xffff00, i;
+	u32 una = 0xffff00, i;
 	ktime_t now = 1;
 
-	weft_window_begin(&window, arrived, now);
+	weft_window_begin(&window, una, now);
 	for (i = 0; i < 100; i++) {
-		/* a repair takes some time, too */
-		now += WINDOW_LONG + WINDOW_LONG / 2;
-		arrived = weft_psn_add(arrived, window.packets);
-		weft_window_lost(&window, arrived, WINDOW_LONG, now);
+		/* the peer waits before it says so, and a repair takes some time, too */
+		now += 3 * WINDOW_LONG / 2 + WEFT_EARLY_GAP_US * NSEC_PER_USEC;
+		una = weft_psn_add(una, window.packets);
+		weft_window_lost(&window, una, una + window.packets, 0, WINDOW_LONG, now);
 		KUNIT_ASSERT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS);
 	}
+	/* less is under way, but later more may be */
+	now += 3 * WINDOW_LONG;
+	una = weft_psn_add(una, WEFT_INFLIGHT_PACKETS);
+	weft_window_lost(&window, una, una + 20, 15, WINDOW_LONG, now);
+	KUNIT_EXPECT_GT(test, window.packets, 40U);
 	/* nothing is known yet of the path, and nothing arrives */
 	weft_window_init(&window);
 	weft_window_begin(&window, 0, 0);
-	weft_window_lost(&window, 0, 0, WINDOW_LONG);
+	weft_window_lost(&window, 0, WEFT_INFLIGHT_PACKETS, 0, 0, WINDOW_LONG);
 	KUNIT_EXPECT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS / 2);
 }
 
-/* The losses of a round trip count once, and the window never closes. */
+/* The losses of a window count once, and the window never closes. */
 static void window_is_reduced(struct kunit *test)
 {
 	struct weft_window window = window_create(WINDOW_SHORT);
+	u32 una = 7, sent = 7 + WEFT_INFLIGHT_PACKETS, once, i;
 	ktime_t now = 1;
-	u32 once, i;
 
-	weft_window_begin(&window, 7, now);
-	weft_window_lost(&window, 7 + 200, WINDOW_LONG, now + WINDOW_LONG - 1);
+	weft_window_begin(&window, una, now);
+	weft_window_lost(&window, una, sent, 199, WINDOW_QUEUE, now + WINDOW_QUEUE - 1);
 	KUNIT_EXPECT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS);
-	now += WINDOW_LONG;
-	weft_window_lost(&window, 7 + 200, WINDOW_LONG, now);
+	now += WINDOW_QUEUE;
+	weft_window_lost(&window, una, sent, 199, WINDOW_QUEUE, now);
 	once = window.packets;
 	KUNIT_EXPECT_EQ(test, once, (u32)WEFT_INFLIGHT_PACKETS * 3 / 4);
-	weft_window_lost(&window, 7 + 201, WINDOW_LONG, now + 1);
+	now += WINDOW_QUEUE;
+	una = sent - 1;
+	sent += once;
+	weft_window_lost(&window, una, sent, 0, WINDOW_QUEUE, now);
 	KUNIT_EXPECT_EQ(test, window.packets, once);
 	for (i = 0; i < 50; i++) {
 		KUNIT_EXPECT_LE(test, 2 * window.ack_packets, window.packets);
 		KUNIT_EXPECT_TRUE(test, is_power_of_2(window.ack_packets));
-		now += WINDOW_LONG;
-		weft_window_lost(&window, 7 + 201, WINDOW_LONG, now);
+		now += WINDOW_QUEUE;
+		una = sent;
+		sent += window.packets;
+		weft_window_lost(&window, una, sent, 0, WINDOW_QUEUE, now);
 	}
-	KUNIT_EXPECT_EQ(test, window.packets, 2U);
+	KUNIT_EXPECT_EQ(test, window.packets, 4U);
 	/* it recovers slowly beside a queue, fast without one, and not if it is not used */
 	window_measure(&window, false, WINDOW_SHORT, 10);
-	KUNIT_EXPECT_EQ(test, window.packets, 2U);
+	KUNIT_EXPECT_EQ(test, window.packets, 4U);
 	window_measure(&window, true, WINDOW_LONG, 6);
-	KUNIT_EXPECT_EQ(test, window.packets, 8U);
+	KUNIT_EXPECT_EQ(test, window.packets, 10U);
 	window_measure(&window, true, WINDOW_SHORT, 30);
 	KUNIT_EXPECT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS);
 	KUNIT_EXPECT_EQ(test, window.ack_packets, (u32)WEFT_ACK_PACKETS);

@@ -165,6 +165,9 @@ static bool retry_measure(struct weft_send *send, u32 end, ktime_t now)
 		retry->round_trip = retry->round_trip ?
 				    retry->round_trip - retry->round_trip / 8 + ns / 8 : ns;
 		weft_window_measured(&send->window, ns);
+		/* PSNs wrap, but not so soon */
+		if (ktime_sub(now, send->window.since) > NSEC_PER_SEC)
+			weft_window_begin(&send->window, inflight->una, now);
 	} else if (retry->measuring && inflight->una != inflight->sent) {
 		return false;
 	}
@@ -226,21 +229,21 @@ void weft_retry_restart(struct weft_qp *qp)
 	retry->silent = silent;
 }
 
-/* The packets that the peer has, and those of its responses that are here, as a PSN. */
-static u32 retry_arrived(const struct weft_send *send)
-{
-	return weft_psn_add(send->inflight.una, weft_inflight_kept(&send->inflight) +
-						skb_queue_len(&send->early.packets));
-}
-
 static void retry_lost(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
+	const struct weft_inflight *inflight = &send->inflight;
+	const struct weft_repair *repair = &inflight->repair;
+	u32 kept = skb_queue_len(&send->early.packets);
 
 	weft_cc_lost(qp);
-	if (READ_ONCE(qp->dev->cc) != WEFT_CC_OFF)
-		weft_window_lost(&send->window, retry_arrived(send), send->retry.round_trip,
-				 ktime_get());
+	/* without an ack timeout no round trip is measured, and nothing ends a wait */
+	if (READ_ONCE(qp->dev->cc) == WEFT_CC_OFF || !send->retry.timeout)
+		return;
+	if (repair->state != WEFT_REPAIR_NONE && repair->gaps)
+		kept += repair->gaps->num;
+	weft_window_lost(&send->window, inflight->una, inflight->sent, kept,
+			 send->retry.round_trip, ktime_get());
 }
 
 static bool retry_again(struct weft_qp *qp, bool repair)

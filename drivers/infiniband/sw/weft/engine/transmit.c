@@ -268,7 +268,8 @@ static enum weft_verdict xmit_packets(struct weft_qp *qp, struct weft_slot *slot
 			    qp->send.paced ||
 			    qp->send.inflight.repair.state == WEFT_REPAIR_WANTED ||
 			    /* this was the last credit, or there was none */
-			    xmit_credit(qp, slot, from) <= to - from);
+			    xmit_credit(qp, slot, from) <= to - from ||
+			    weft_inflight_room(&qp->send) <= to - from);
 	/* a READ that is repeated asks a weft to show that it is one, see weft_inflight.parts */
 	batch.hdr.maps = unlikely(inflight->repair.state == WEFT_REPAIR_WANTED ||
 				  (responds && weft_inflight_is_rewound(inflight))) &&
@@ -562,7 +563,9 @@ enum weft_verdict weft_transmit(struct weft_qp *qp, struct weft_slot *slot,
 	most = reliable ? weft_inflight_room(&qp->send) : WEFT_TX_BATCH_PACKETS;
 	if (!most) {
 		qp->send.window.full = true;
-		return WEFT_LATER;
+		/* it has become smaller, and nobody has asked for what is under way */
+		return inflight->ackreq || !unanswered ? WEFT_LATER :
+		       xmit_packets(qp, slot, from, from + 1, budget);
 	}
 	/* end the batch where the message asks for an acknowledge */
 	ack_packets = qp->send.window.ack_packets;

@@ -7,11 +7,11 @@
  * shortest one, because then no queue on the way does.
  *
  * A window that only fills a queue takes room from others, and a queue that is full drops packets.
- * But packets also get lost without a queue. So a loss reduces the window, but not below twice what
- * the path would hold without a queue: what has arrived in the time since the last loss, in as much
- * time as the shortest round trip is long. If there is no queue that is more than the window. A
- * window that has been reduced grows by one packet in a round trip, as that of TCP does, and faster
- * while there is no queue.
+ * But packets also get lost without a queue. So a loss reduces the window to a part of what was
+ * under way, but not below twice what the path would hold without a queue: what has arrived in the
+ * time since the last loss, in as much time as the shortest round trip is long. If there is no
+ * queue that is more than what was under way. A window that has been reduced grows by one packet in
+ * a round trip, as that of TCP does, and faster while there is no queue.
  */
 #include "engine/window.h"
 
@@ -26,7 +26,10 @@
 #define WINDOW_LONG_NS		(WEFT_LONG_PATH_US * NSEC_PER_USEC)
 /* The recent shortest round trip is that of some hundred samples: the path may change. */
 #define WINDOW_AGE		256
-#define WINDOW_SMALLEST		2U
+/* The shortest one of the path is forgotten much more slowly than a queue lasts. */
+#define WINDOW_BASE_AGE		65536
+#define WINDOW_SMALLEST		4U
+#define WINDOW_GAP_NS		(WEFT_EARLY_GAP_US * NSEC_PER_USEC)
 
 static void window_set(struct weft_window *window, u32 packets)
 {
@@ -50,7 +53,7 @@ static u32 window_next(const struct weft_window *window, u32 ns, bool full)
 	bool queue = ns >= window->base + window->base / 2;
 
 	if (packets < WEFT_INFLIGHT_PACKETS)
-		return full ? min_t(u32, packets + (queue ? 1 : 1 + packets / 4),
+		return full ? min_t(u32, packets + (queue ? 1 : packets / 4),
 				    WEFT_INFLIGHT_PACKETS) : packets;
 	if (window->shortest < WINDOW_LONG_NS)
 		return WEFT_INFLIGHT_PACKETS;
@@ -70,6 +73,7 @@ void weft_window_measured(struct weft_window *window, u32 ns)
 	window->full = false;
 	if (!window->base || ns < window->base)
 		window->base = ns;
+	window->base += (ns - window->base) / WINDOW_BASE_AGE;
 	if (!window->shortest || ns < window->shortest) {
 		/* one sample alone tells nothing of a queue */
 		full &= window->shortest != 0;
@@ -82,30 +86,40 @@ void weft_window_measured(struct weft_window *window, u32 ns)
 }
 WEFT_EXPORT_FOR_TEST(weft_window_measured);
 
-/* From @now on packets arrive; @arrived is a PSN that counts them. */
-void weft_window_begin(struct weft_window *window, u32 arrived, ktime_t now)
+/* Packets from @una on are counted, from @now on. */
+void weft_window_begin(struct weft_window *window, u32 una, ktime_t now)
 {
-	window->arrived = arrived;
+	window->arrived = una;
 	window->since = now;
 }
 WEFT_EXPORT_FOR_TEST(weft_window_begin);
 
 /*
- * A packet is lost. @arrived counts the packets that the peer has, also those behind the lost one;
- * @round_trip is the present one in ns. The losses of one round trip count once.
+ * A packet from @una on, and before @sent, is lost. @kept: of those the peer has so many; or so
+ * many responses are here. @round_trip is the present one in ns; 0: it is not known. The losses
+ * among the packets that were under way at a loss count as that one.
  */
-void weft_window_lost(struct weft_window *window, u32 arrived, u32 round_trip, ktime_t now)
+void weft_window_lost(struct weft_window *window, u32 una, u32 sent, u32 kept, u32 round_trip,
+		      ktime_t now)
 {
+	u32 flight = min((sent - una) & WEFT_PSN_MASK, window->packets), less, got;
 	s64 ns = ktime_sub(now, window->since);
-	u32 packets = window->packets, less, room, got;
+	u64 room;
 
-	if (ns < max3((u32)NSEC_PER_USEC, round_trip, window->base))
+	if ((window->reduced && weft_psn_before(una, window->recovered)) ||
+	    ns < max(round_trip, window->base))
 		return;
-	got = max(weft_psn_diff(arrived, window->arrived), 0);
-	weft_window_begin(window, arrived, now);
-	room = min_t(u64, div64_u64(2ULL * got * window->base, ns), packets);
+	got = max(weft_psn_diff(una, window->arrived), 0) + kept;
+	window->reduced = true;
+	window->recovered = sent;
+	weft_window_begin(window, weft_psn_add(una, kept), now);
+	/* the peer waits that long before it says what is lost */
+	ns = max3(ns - WINDOW_GAP_NS, (s64)window->base, 1LL);
+	room = div64_u64(2ULL * got * window->base, ns);
 	/* most of what has been sent is lost */
-	less = packets - DIV_ROUND_UP(packets, got < packets / 2 ? 2 : 4);
-	window_set(window, max3(less, room, WINDOW_SMALLEST));
+	less = flight - DIV_ROUND_UP(flight, got < flight / 2 ? 2 : 4);
+	less = max_t(u64, max(less, WINDOW_SMALLEST), room);
+	if (less < window->packets)
+		window_set(window, less);
 }
 WEFT_EXPORT_FOR_TEST(weft_window_lost);

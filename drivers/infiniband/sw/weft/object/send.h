@@ -142,8 +142,10 @@ struct weft_window {
 	u32	shortest;	/* recent round trip in ns; 0: none has been measured */
 	u32	base;		/* the shortest one on this path */
 	bool	full;		/* it has kept a request waiting since the last measurement */
-	u32	arrived;	/* a PSN: that of @since, to count what arrives from then on */
-	ktime_t	since;		/* the last loss, or the first packet after a pause */
+	bool	reduced;	/* @recovered is valid */
+	u32	recovered;	/* when this PSN is answered the last loss is over */
+	u32	arrived;	/* what arrives from @since on is counted from this PSN */
+	ktime_t	since;		/* the last loss, the first packet after a pause, or 1 s ago */
 };
 
 /* The ack timeout, RNR delays, and retries. */
