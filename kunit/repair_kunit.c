@@ -293,6 +293,42 @@ static void map_of_run(struct kunit *test)
 	repair_end(link);
 }
 
+/*
+ * A packet that has been sent again is lost once more if another one that was sent again after it
+ * has arrived, although the last one of them has not.
+ */
+static void map_of_older(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_map(link, 1, BIT(1), 1);
+	repair_expect(link, 1, 1);
+	repair_map(link, 1, BIT(1) | BIT(3) | BIT(5), 5);
+	repair_expect_every(link, 3, 2, 2);
+	repair_map(link, 1, BIT(1) | BIT(2) | BIT(3) | BIT(5), 5);
+	repair_expect(link, 1, 1);
+	repair_map(link, 1, BIT(1) | BIT(2) | BIT(3) | BIT(5), 5);
+	repair_expect(link, 0, 0);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
+/* No more than a window of packets is sent again at a time. */
+static void map_of_many(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+	struct weft_window *window = &repair_send(link)->window;
+
+	window->packets = 2;
+	repair_map(link, 1, BIT(5), 5);
+	repair_expect(link, 1, window->packets);
+	repair_map(link, 1 + window->packets, BIT(5 - window->packets), 5 - window->packets);
+	repair_expect(link, 1 + window->packets, min(5 - window->packets, window->packets));
+	window->packets = WEFT_INFLIGHT_PACKETS;
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
 /* A peer drops what it had kept. */
 static void map_takes_back(struct kunit *test)
 {
@@ -430,6 +466,8 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(map_names_all),
 	KUNIT_CASE(map_after_loss),
 	KUNIT_CASE(map_of_run),
+	KUNIT_CASE(map_of_older),
+	KUNIT_CASE(map_of_many),
 	KUNIT_CASE(map_takes_back),
 	KUNIT_CASE(map_of_more),
 	KUNIT_CASE(first_map_in_repair),

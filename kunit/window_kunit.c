@@ -93,7 +93,7 @@ static void loss_without_queue(struct kunit *test)
 	weft_window_init(&window);
 	weft_window_begin(&window, 0, 0);
 	weft_window_lost(&window, 0, WEFT_INFLIGHT_PACKETS, 0, 0, WINDOW_LONG);
-	KUNIT_EXPECT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS / 2);
+	KUNIT_EXPECT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS / 8);
 }
 
 /* The losses of a window count once, and the window never closes. */

@@ -113,17 +113,33 @@ static bool repair_is_lost(const struct weft_gaps *gaps, u32 psn)
 	       !test_bit(repair_bit(psn), gaps->again);
 }
 
+/* How many packets may be sent again: those that have been, and are unanswered, fill a window. */
+static u32 repair_room(const struct weft_send *send)
+{
+	const struct weft_gaps *gaps = send->inflight.repair.gaps;
+	DECLARE_BITMAP(unanswered, WEFT_MAP_PACKETS);
+	u32 num;
+
+	bitmap_andnot(unanswered, gaps->again, gaps->kept, WEFT_MAP_PACKETS);
+	num = bitmap_weight(unanswered, WEFT_MAP_PACKETS);
+	return send->window.packets > num ? send->window.packets - num : 0;
+}
+
 /*
  * Go back to the first packets that the peer misses by its gap maps. Those of a READ are the ones
- * that ask for its parts. Return: false: there are none.
+ * that ask for its parts. Return: false: there are none, or no more may be sent now.
  */
-static bool repair_next(struct weft_inflight *inflight)
+static bool repair_next(struct weft_send *send)
 {
+	struct weft_inflight *inflight = &send->inflight;
 	const struct weft_gaps *gaps = inflight->repair.gaps;
 	const struct weft_slot *slot;
-	u32 i, psn, end, from;
+	u32 i, psn, end, from, room;
 
 	if (!gaps)
+		return false;
+	room = repair_room(send);
+	if (!room)
 		return false;
 	for (i = inflight->head; i != inflight->tail; i++) {
 		slot = weft_inflight_at(inflight, i);
@@ -157,7 +173,8 @@ static bool repair_next(struct weft_inflight *inflight)
 			psn = weft_psn_add(psn, 1);
 		if (!weft_psn_before(psn, end))
 			continue;
-		for (from = psn; weft_psn_before(from, end) && repair_is_lost(gaps, from);)
+		for (from = psn; room && weft_psn_before(from, end) && repair_is_lost(gaps, from);
+		     room--)
 			from = weft_psn_add(from, 1);
 		repair_go_to(inflight, psn, from);
 		return true;
@@ -185,6 +202,12 @@ void weft_repair_wait(struct weft_qp *qp)
 	weft_retry_repair(qp);
 }
 
+/* Nothing is known of the packets from weft_inflight.una on. */
+static void repair_reset(struct weft_gaps *gaps, const struct weft_inflight *inflight)
+{
+	*gaps = (struct weft_gaps){ .lost = inflight->una, .mark = inflight->sent };
+}
+
 /*
  * The peer misses the packet at weft_inflight.una: go back to that one only. Return: false: go back
  * to send all packets again.
@@ -198,7 +221,7 @@ bool weft_repair_begin(struct weft_qp *qp)
 	if (repair->state == WEFT_REPAIR_WANTED)
 		repair_resume(inflight);
 	else if (repair->state == WEFT_REPAIR_NONE && repair->gaps)
-		*repair->gaps = (struct weft_gaps){ .lost = inflight->una };
+		repair_reset(repair->gaps, inflight);
 	if (repair->goes_back || !weft_psn_before(inflight->una, inflight->next) ||
 	    !repair_go_back(qp, weft_psn_add(inflight->una, 1)))
 		return false;
@@ -206,6 +229,32 @@ bool weft_repair_begin(struct weft_qp *qp)
 	if (!again)
 		repair->named = true;
 	return true;
+}
+
+/* The packet with that bit has been sent again. */
+static void repair_mark(struct weft_gaps *gaps, u32 bit, bool first)
+{
+	__set_bit(bit, gaps->again);
+	if (first)
+		__set_bit(bit, gaps->older);
+}
+
+/*
+ * The older ones of the packets that have been sent again are lost once more if one of the others
+ * has arrived; or a new one that was sent after them, and the peer calls what it misses before that
+ * lost. Then the others are the older ones.
+ */
+static void repair_age(struct weft_gaps *gaps, const struct weft_inflight *inflight)
+{
+	DECLARE_BITMAP(newer, WEFT_MAP_PACKETS);
+
+	bitmap_andnot(newer, gaps->again, gaps->older, WEFT_MAP_PACKETS);
+	if (!bitmap_intersects(newer, gaps->kept, WEFT_MAP_PACKETS) &&
+	    !weft_psn_before(gaps->mark, gaps->lost))
+		return;
+	bitmap_andnot(gaps->again, newer, gaps->kept, WEFT_MAP_PACKETS);
+	bitmap_copy(gaps->older, gaps->again, WEFT_MAP_PACKETS);
+	gaps->mark = inflight->sent;
 }
 
 /* Forget what was known of the packets from @from to (excluding) @to. */
@@ -217,6 +266,7 @@ static void repair_forget(struct weft_gaps *gaps, u32 from, u32 to)
 		bit = repair_bit(from);
 		gaps->num -= __test_and_clear_bit(bit, gaps->kept);
 		__clear_bit(bit, gaps->again);
+		__clear_bit(bit, gaps->older);
 	}
 	if (weft_psn_before(gaps->lost, to))
 		gaps->lost = to;
@@ -237,7 +287,7 @@ static void repair_go_on(struct weft_qp *qp)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 
-	if (repair_next(inflight))
+	if (repair_next(&qp->send))
 		return;
 	inflight->repair.state = WEFT_REPAIR_SENT;
 	repair_resume(inflight);
@@ -250,7 +300,7 @@ void weft_repair_unmap(struct weft_qp *qp)
 	struct weft_inflight *inflight = &qp->send.inflight;
 
 	if (unlikely(inflight->repair.gaps))
-		*inflight->repair.gaps = (struct weft_gaps){ .lost = inflight->una };
+		repair_reset(inflight->repair.gaps, inflight);
 }
 
 /* Packets have been sent. */
@@ -258,14 +308,16 @@ void weft_repair_sent(struct weft_qp *qp)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 	const struct weft_repair *repair = &inflight->repair;
+	struct weft_gaps *gaps = repair->gaps;
+	bool first = gaps && bitmap_empty(gaps->older, WEFT_MAP_PACKETS);
 	u32 psn;
 
+	if (first)
+		gaps->mark = inflight->sent;
 	/* a READ has more PSNs than there are bits */
-	if (repair->gaps)
-		for (psn = repair->psn; psn != inflight->next &&
-		     weft_psn_in_window(psn, inflight->una, WEFT_MAP_PACKETS);
-		     psn = weft_psn_add(psn, 1))
-			__set_bit(repair_bit(psn), repair->gaps->again);
+	for (psn = repair->psn; gaps && psn != inflight->next &&
+	     weft_psn_in_window(psn, inflight->una, WEFT_MAP_PACKETS); psn = weft_psn_add(psn, 1))
+		repair_mark(gaps, repair_bit(psn), first);
 	if (!weft_psn_before(inflight->next, repair->end))
 		repair_go_on(qp);
 }
@@ -326,8 +378,8 @@ void weft_repair_acked(struct weft_qp *qp)
 
 /*
  * A gap map has come, which acknowledges all packets before weft_inflight.una. Packets that have
- * been sent again are lost once more if the last one of them has arrived. Return: false: nothing
- * has to be sent again.
+ * been sent again are lost once more if the last one of them has arrived, or others that were sent
+ * after them have. Return: false: nothing has to be sent again.
  */
 bool weft_repair_map(struct weft_qp *qp, const struct weft_map *map)
 {
@@ -348,7 +400,7 @@ bool weft_repair_map(struct weft_qp *qp, const struct weft_map *map)
 		return true;
 	}
 	if (!repair->gaps || repair->state == WEFT_REPAIR_NONE)
-		*gaps = (struct weft_gaps){ .lost = inflight->una };
+		repair_reset(gaps, inflight);
 	repair->gaps = gaps;
 	repair->goes_back = false;
 	/* the AETH says that the first one is missing; the peer may have dropped what it kept */
@@ -362,9 +414,12 @@ bool weft_repair_map(struct weft_qp *qp, const struct weft_map *map)
 	lost = weft_psn_add(inflight->una, min3(map->lost, sent, (u32)WEFT_MAP_PACKETS));
 	if (weft_psn_before(gaps->lost, lost))
 		gaps->lost = lost;
-	if (repair->state == WEFT_REPAIR_SENT && repair_has_arrived(inflight))
+	repair_age(gaps, inflight);
+	if (repair->state == WEFT_REPAIR_SENT && repair_has_arrived(inflight)) {
 		bitmap_zero(gaps->again, WEFT_MAP_PACKETS);
-	if (repair->state == WEFT_REPAIR_WANTED || !repair_next(inflight))
+		bitmap_zero(gaps->older, WEFT_MAP_PACKETS);
+	}
+	if (repair->state == WEFT_REPAIR_WANTED || !repair_next(&qp->send))
 		return false;
 	repair->again = 0;
 	repair->named = false;

@@ -116,8 +116,10 @@ void weft_window_lost(struct weft_window *window, u32 una, u32 sent, u32 kept, u
 	/* the peer waits that long before it says what is lost */
 	ns = max3(ns - WINDOW_GAP_NS, (s64)window->base, 1LL);
 	room = div64_u64(2ULL * got * window->base, ns);
-	/* most of what has been sent is lost */
-	less = flight - DIV_ROUND_UP(flight, got < flight / 2 ? 2 : 4);
+	less = flight - DIV_ROUND_UP(flight, 4);
+	/* most of it is lost: many have begun to fill the queue */
+	if (got < flight / 2)
+		less = max(got, flight / 8);
 	less = max_t(u64, max(less, WINDOW_SMALLEST), room);
 	if (less < window->packets)
 		window_set(window, less);

@@ -64,6 +64,9 @@ struct weft_gaps {
 	u32	lost;		/* packets before this PSN that it does not keep are lost */
 	DECLARE_BITMAP(kept, WEFT_MAP_PACKETS);
 	DECLARE_BITMAP(again, WEFT_MAP_PACKETS);	/* sent again, and not answered since */
+	/* those of @again that were sent before the others and before the new ones from @mark on */
+	DECLARE_BITMAP(older, WEFT_MAP_PACKETS);
+	u32	mark;
 };
 
 /* The repair of lost packets, see engine/repair.c. */
