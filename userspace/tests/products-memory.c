@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <infiniband/weftdv.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 
 #include <linux/udmabuf.h>
@@ -13,6 +14,10 @@
 #define HUGE		(2 * MiB)
 #define SMALL		(12 * PAGE)
 #define IOVA		0x7700000000ULL
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
 
 struct area areas[16];
 unsigned int num_areas;
@@ -582,6 +587,41 @@ void change_memory(void)
 		bind_window(window_to_bind());
 	for (i = 0; i < changes; i++)
 		change_one();
+}
+
+/*
+ * While work runs pages go and come, and keep their bytes: those of a file are unmapped, others
+ * become huge pages or are put away, and compaction moves any of them.
+ */
+static void *stir(void *arg)
+{
+	int compact = open("/proc/sys/vm/compact_memory", O_WRONLY);
+	unsigned int random = 1, n;
+	struct area *area;
+	size_t off;
+
+	for (n = 1; ; n++) {
+		area = &areas[rand_r(&random) % num_areas];
+		off = rand_r(&random) % (area->size / PAGE) * PAGE;
+		if (area->kind == KIND_FILE) {
+			madvise(area->p + off, area->size - off, MADV_DONTNEED);
+		} else if (is_paged(area)) {
+			madvise(area->p + off, area->size - off, MADV_COLLAPSE);
+			madvise(area->p + off, area->size - off, MADV_PAGEOUT);
+		}
+		/* not each kernel has it, and only root may */
+		if (n % 1024 == 0 && write(compact, "1", 1) < 0)
+			continue;
+		usleep(1000);
+	}
+	return NULL;
+}
+
+void stir_memory(void)
+{
+	pthread_t thread;
+
+	SAME(pthread_create(&thread, NULL, stir, NULL), 0);
 }
 
 /*

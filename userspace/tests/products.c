@@ -312,6 +312,7 @@ static void products(void)
 		draw();
 	make_memory();
 	make_pairs();
+	stir_memory();
 	for (i = 0; i < 4 * WINDOWS; i++)
 		bind_window(&windows[i % WINDOWS]);
 	for (current = 1; current <= rounds; current++) {

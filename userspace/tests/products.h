@@ -107,6 +107,7 @@ extern bool had[KINDS];
 
 void make_memory(void);
 void change_memory(void);		/* between rounds */
+void stir_memory(void);			/* from now on, without a change that shows */
 struct area *random_area(enum kind kind, bool big);
 uint32_t dead_key(void);		/* a number that no key has any more */
 void kill_window(struct key *window);
