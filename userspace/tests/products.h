@@ -2,8 +2,9 @@
 /*
  * Random work of every service over memory of every kind, and a model that says byte by byte
  * what has to become of it. products.c has the rounds, products-memory.c the memory and its
- * keys, products-mkeys.c what an mkey makes of memory, products-work.c makes the work, products-model.c says what becomes of it, and
- * products-pairs.c posts it and looks at the completions.
+ * keys, products-mkeys.c what an mkey makes of memory, products-work.c makes the work,
+ * products-model.c says what becomes of it, and products-pairs.c posts it and looks at the
+ * completions.
  */
 #ifndef TESTS_PRODUCTS_H
 #define TESTS_PRODUCTS_H
