@@ -7,20 +7,20 @@
  *
  * One that succeeds all the same, because it can do without, is undone and counts as well.
  */
-#include "lib.h"
+#include "nomem.h"
 
 #include <fcntl.h>
 
 #define SITES	1000	/* more than there are in a call */
 
-static struct end a, b;
-static int failures;
+struct end a, b;
+int failures;
 
 /*
  * ---- The walk ----
  */
 
-static void write_nth(int nth)
+void write_nth(int nth)
 {
 	char text[16];
 	int fd = open("/proc/thread-self/fail-nth", O_WRONLY);
@@ -31,8 +31,7 @@ static void write_nth(int nth)
 	close(fd);
 }
 
-/* Has the allocation that was asked for failed? */
-static bool was_injected(void)
+bool was_injected(void)
 {
 	char text[16] = "";
 	int fd = open("/proc/thread-self/fail-nth", O_RDONLY);
@@ -43,12 +42,45 @@ static bool was_injected(void)
 	return !atoi(text);
 }
 
-/* @call returns 0, or an errno, with nothing to undo then */
-static void walk(const char *name, int (*call)(void), void (*undo)(void))
+/* Append what the core says that there is of a device: PDs, CQs, QPs and so on. */
+static void add_objects(char *text, size_t size)
 {
+	char command[64];
+	size_t length;
+	FILE *rdma;
+
+	snprintf(command, sizeof(command), "rdma resource show %s",
+		 ibv_get_device_name(ctx->device));
+	rdma = popen(command, "r");
+	CHECK(rdma);
+	length = fread(text, 1, size - 1, rdma);
+	CHECK(length);
+	text[length] = 0;
+	SAME(pclose(rdma), 0);
+}
+
+/* What the device has, and what this process is charged for. The provider keeps rings mapped. */
+static void take_stock(char *text, size_t size)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[128];
+	int length = 0;
+
+	CHECK(status);
+	while (fgets(line, sizeof(line), status))
+		if (!strncmp(line, "VmPin:", 6))
+			length += snprintf(text + length, size - length, "%s", line);
+	fclose(status);
+	add_objects(text + length, size - length);
+}
+
+void walk(const char *name, int (*call)(void), void (*undo)(void))
+{
+	char before[512], after[512];
 	bool failed_once;
 	int nth, ret;
 
+	take_stock(before, sizeof(before));
 	for (nth = 1; nth < SITES; nth++) {
 		note("%s, allocation %d", name, nth);
 		write_nth(nth);
@@ -60,31 +92,17 @@ static void walk(const char *name, int (*call)(void), void (*undo)(void))
 		if (!failed_once)
 			SAME(ret, 0);
 		/* what cannot be undone is over when it succeeds, perhaps without the memory */
-		if (!failed_once || (!ret && !undo)) {
-			printf("%s: %d\n", name, nth - 1);
-			return;
-		}
+		if (!failed_once || (!ret && !undo))
+			break;
 		failures += ret != 0;
 		if (ret)
 			SAME(ret, ENOMEM);
 	}
-	FAIL("it never ends");
-}
-
-#define WALK(name)		walk(#name, name, name##_undo)
-/* what cannot be undone, and is as it was if it has failed */
-#define WALK_ONCE(name)		walk(#name, name, NULL)
-
-/* of a call that returns NULL and sets errno */
-static int of_pointer(const void *p)
-{
-	return p ? 0 : errno;
-}
-
-/* of one that returns an errno, or -1 and sets it */
-static int of_number(int ret)
-{
-	return ret < 0 ? errno : ret;
+	CHECK(nth < SITES);
+	printf("%s: %d\n", name, nth - 1);
+	take_stock(after, sizeof(after));
+	if (strcmp(before, after))
+		FAIL("before: %safterwards: %s", before, after);
 }
 
 /*
@@ -234,82 +252,9 @@ static void create_ah_undo(void)
 	SAME(ibv_destroy_ah(ah), 0);
 }
 
-/*
- * ---- Memory ----
- */
-
-static struct ibv_mr *mr;
-static uint8_t *some;
-static size_t size;
-static int access_flags;
-static int reg_mr(void)
+static void address_handles(void)
 {
-	return of_pointer(mr = ibv_reg_mr(pd, some, size, access_flags));
-}
-
-static void reg_mr_undo(void)
-{
-	SAME(ibv_dereg_mr(mr), 0);
-}
-
-/* ibv_rereg_mr() may leave no region behind when it fails; weft's keeps the old one */
-static int rereg_mr(void)
-{
-	return ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, some + 4096, 8192, 0) ?
-	       errno : 0;
-}
-
-static struct ibv_mw *mw;
-static enum ibv_mw_type mw_type;
-static int alloc_mw(void)
-{
-	return of_pointer(mw = ibv_alloc_mw(pd, mw_type));
-}
-
-static void alloc_mw_undo(void)
-{
-	SAME(ibv_dealloc_mw(mw), 0);
-}
-
-static struct ibv_dm *dm;
-static int alloc_dm(void)
-{
-	struct ibv_alloc_dm_attr attr = { .length = 100000 };
-
-	return of_pointer(dm = ibv_alloc_dm(ctx, &attr));
-}
-
-static void alloc_dm_undo(void)
-{
-	SAME(ibv_free_dm(dm), 0);
-}
-
-static int reg_dm_mr(void)
-{
-	return of_pointer(mr = ibv_reg_dm_mr(pd, dm, 0, 100000,
-					     ACCESS_ALL | IBV_ACCESS_ZERO_BASED));
-}
-
-static void memory_regions(void)
-{
-	some = memory(1 << 20);
-	size = 1 << 20;
-	access_flags = ACCESS_ALL;
-	WALK(reg_mr);
-	access_flags |= IBV_ACCESS_ON_DEMAND;
-	WALK(reg_mr);
-	access_flags = ACCESS_ALL;
-	SAME(reg_mr(), 0);
-	WALK_ONCE(rereg_mr);
-	reg_mr_undo();
-	mw_type = IBV_MW_TYPE_1;
-	WALK(alloc_mw);
-	mw_type = IBV_MW_TYPE_2;
-	WALK(alloc_mw);
-	WALK(alloc_dm);
-	SAME(alloc_dm(), 0);
-	walk("reg_dm_mr", reg_dm_mr, reg_mr_undo);
-	alloc_dm_undo();
+	WALK(create_ah);
 }
 
 /*
@@ -352,14 +297,19 @@ static void resize_qp_undo(void)
 }
 
 static union ibv_gid group = { .raw = { 0xff, 0x1e, [15] = 0x77 } };
+static uint16_t group_lid(void)
+{
+	return port.link_layer == IBV_LINK_LAYER_INFINIBAND ? 0xc001 : 0;
+}
+
 static int attach(void)
 {
-	return of_number(ibv_attach_mcast(a.qp, &group, 0));
+	return of_number(ibv_attach_mcast(a.qp, &group, group_lid()));
 }
 
 static void attach_undo(void)
 {
-	SAME(ibv_detach_mcast(a.qp, &group, 0), 0);
+	SAME(ibv_detach_mcast(a.qp, &group, group_lid()), 0);
 }
 
 static void connections(void)
@@ -370,6 +320,13 @@ static void connections(void)
 	make(&a, CONF(.type = IBV_QPT_UD));
 	to_ready(&a);
 	WALK(resize_qp);
+	unmake(&a);
+}
+
+static void groups(void)
+{
+	make(&a, CONF(.type = IBV_QPT_UD));
+	to_ready(&a);
 	WALK(attach);
 	unmake(&a);
 }
@@ -399,9 +356,12 @@ static void objects(void)
 		type = types[i];
 		WALK(create_qp);
 	}
-	WALK(create_ah);
 	open_xrcd_undo();
 	unmake(&a);
 }
 
-TESTS(TEST(objects), TEST(memory_regions), TEST(connections))
+TESTS(
+	TEST(objects), TEST(memory_regions), TEST(dma_bufs), TEST(mkeys), TEST(connections),
+	TEST(groups), TEST(address_handles), TEST(tags), TEST(dynamic), TEST(frames), TEST(spreads),
+	TEST(traffic),
+)

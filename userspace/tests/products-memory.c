@@ -5,6 +5,8 @@
 #include "products.h"
 
 #include <fcntl.h>
+#include <infiniband/weftdv.h>
+#include <pthread.h>
 #include <sys/ioctl.h>
 
 #include <linux/udmabuf.h>
@@ -12,6 +14,10 @@
 #define HUGE		(2 * MiB)
 #define SMALL		(12 * PAGE)
 #define IOVA		0x7700000000ULL
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25
+#endif
 
 struct area areas[16];
 unsigned int num_areas;
@@ -24,7 +30,7 @@ unsigned int num_claims;
 
 static uint32_t dead[16] = { 0, 0x7fffff00 };
 static unsigned int num_dead = 2;
-static uint8_t *spare;			/* what is in device memory */
+static uint8_t *spare;			/* what is in memory that has no address */
 
 static const int all_rights = ACCESS_ALL;
 
@@ -57,7 +63,8 @@ static int more_rights(const struct area *area)
 	int more = 0;
 
 	/* which is for memory of a process alone */
-	if (has_placement && area->kind != KIND_DMABUF && area->kind != KIND_DEVICE)
+	if (has_placement && area->kind != KIND_DMABUF && area->kind != KIND_DEVICE &&
+	    area->kind != KIND_MKEY)
 		more |= IBV_ACCESS_FLUSH_GLOBAL;
 	if (is_paged(area))
 		more |= IBV_ACCESS_ON_DEMAND;
@@ -84,6 +91,18 @@ static struct ibv_mr *reg(const struct area *area, const struct key *key)
 	}
 }
 
+/* of the whole layout, whatever it is a key of; there are no atomics on an mkey */
+static void open_mkey(struct area *area, struct key *key)
+{
+	key->off = 0;
+	key->length = area->size;
+	key->addr = 0;
+	key->access &= ~IBV_ACCESS_REMOTE_ATOMIC;
+	key->mkey = mkey_open(key->pd, key->access);
+	key->number = key->mkey->lkey;
+	SAME(key->mkey->rkey, key->number);
+}
+
 static void open_key(struct area *area, struct key *key, struct ibv_pd *whose, size_t off,
 		     size_t length, int access)
 {
@@ -98,6 +117,10 @@ static void open_key(struct area *area, struct key *key, struct ibv_pd *whose, s
 		key->off = 0;
 		key->length = area->size;
 		key->addr = area->addr;
+	}
+	if (area->kind == KIND_MKEY) {
+		open_mkey(area, key);
+		return;
 	}
 	key->mr = reg(area, key);
 	if (!key->mr)
@@ -136,7 +159,7 @@ static void close_key(struct key *key)
 		REFUSED(ibv_dereg_mr(key->mr), EBUSY);
 		return;
 	}
-	SAME(ibv_dereg_mr(key->mr), 0);
+	SAME(key->mkey ? weftdv_destroy_mkey(key->mkey) : ibv_dereg_mr(key->mr), 0);
 	bury(key->number);
 	key->valid = false;
 }
@@ -290,6 +313,14 @@ static void add_device(void)
 	open_keys(area);
 }
 
+static void add_mkey(void)
+{
+	struct area *area = add_area(KIND_MKEY, SMALL, NULL);
+
+	make_layout(area);
+	open_keys(area);
+}
+
 static void add_dmabuf(void)
 {
 	struct udmabuf_create create = { .flags = UDMABUF_FLAGS_CLOEXEC, .size = SMALL };
@@ -335,6 +366,7 @@ void make_memory(void)
 	add_file();
 	add_device();
 	add_dmabuf();
+	add_mkey();
 	for (i = 0; i < WINDOWS; i++) {
 		windows[i].kind = i % 2 ? KIND_WINDOW_2 : KIND_WINDOW_1;
 		windows[i].mw = ibv_alloc_mw(pd, i % 2 ? IBV_MW_TYPE_2 : IBV_MW_TYPE_1);
@@ -407,6 +439,8 @@ static void scribble(struct area *area)
 		memcpy(area->model + off + i, &value, 8);
 	if (area->dm)
 		SAME(ibv_memcpy_to_dm(area->dm, off, area->model + off, length), 0);
+	else if (area->kind == KIND_MKEY)
+		mkey_write(off, area->model + off, length);
 	else
 		memcpy(area->p + off, area->model + off, length);
 }
@@ -464,7 +498,7 @@ static void change_rights(struct area *area)
 	int access = IBV_ACCESS_LOCAL_WRITE | (below(-1UL) & ACCESS_ALL);
 	struct key *key = &area->keys[1];
 
-	if (area->kind == KIND_DMABUF || area->kind == KIND_DEVICE)
+	if (area->kind == KIND_DMABUF || area->kind == KIND_DEVICE || area->kind == KIND_MKEY)
 		return;
 	if (key->bound) {
 		REFUSED(ibv_rereg_mr(key->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
@@ -477,6 +511,18 @@ static void change_rights(struct area *area)
 		bury(key->number);
 	key->number = key->mr->lkey;
 	key->access = access | (more_rights(area) & IBV_ACCESS_FLUSH_GLOBAL);
+}
+
+/* other mkeys, of other parts of the same memory */
+static void change_layout(struct area *area)
+{
+	unsigned int i;
+
+	check_gaps();
+	for (i = 0; i < KEYS; i++)
+		close_key(&area->keys[i]);
+	new_layout();
+	open_keys(area);
 }
 
 static void advise(struct area *area)
@@ -502,6 +548,8 @@ static void change_one(void)
 	case 2:
 		if (area->kind == KIND_FILE)
 			truncate_file(area);
+		else if (area->kind == KIND_MKEY)
+			change_layout(area);
 		break;
 	case 3:
 		if (!area->big || one_in(20))
@@ -542,6 +590,41 @@ void change_memory(void)
 }
 
 /*
+ * While work runs pages go and come, and keep their bytes: those of a file are unmapped, others
+ * become huge pages or are put away, and compaction moves any of them.
+ */
+static void *stir(void *arg)
+{
+	int compact = open("/proc/sys/vm/compact_memory", O_WRONLY);
+	unsigned int random = 1, n;
+	struct area *area;
+	size_t off;
+
+	for (n = 1; ; n++) {
+		area = &areas[rand_r(&random) % num_areas];
+		off = rand_r(&random) % (area->size / PAGE) * PAGE;
+		if (area->kind == KIND_FILE) {
+			madvise(area->p + off, area->size - off, MADV_DONTNEED);
+		} else if (is_paged(area)) {
+			madvise(area->p + off, area->size - off, MADV_COLLAPSE);
+			madvise(area->p + off, area->size - off, MADV_PAGEOUT);
+		}
+		/* not each kernel has it, and only root may */
+		if (n % 1024 == 0 && write(compact, "1", 1) < 0)
+			continue;
+		usleep(1000);
+	}
+	return NULL;
+}
+
+void stir_memory(void)
+{
+	pthread_t thread;
+
+	SAME(pthread_create(&thread, NULL, stir, NULL), 0);
+}
+
+/*
  * ---- Comparison ----
  */
 
@@ -572,6 +655,10 @@ static const uint8_t *content(const struct area *area, size_t off, size_t length
 {
 	size_t start = off & -4UL;
 
+	if (area->kind == KIND_MKEY) {
+		mkey_read(off, spare, length);
+		return spare;
+	}
 	if (!area->dm)
 		return area->p + off;
 	SAME(ibv_memcpy_from_dm(spare, area->dm, start, ((off + length + 3) & -4UL) - start), 0);
@@ -638,6 +725,8 @@ void check_memory(bool all)
 	unsigned int i;
 	size_t off;
 
+	if (all)
+		check_gaps();
 	for (i = 0; i < num_areas; i++)
 		if (all || areas[i].size <= SMALL)
 			compare(&areas[i], 0, areas[i].size);

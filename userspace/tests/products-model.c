@@ -267,8 +267,11 @@ static enum ibv_wc_status sender_fails(struct flow *flow, enum ibv_wc_status sta
 	return status;
 }
 
+/* but for a target of dynamic connections, which goes on for others */
 static void receiver_fails(struct flow *flow, enum ibv_event_type event)
 {
+	if (flow->pair->service == DC)
+		return;
 	receiver(flow)->event = event;
 	flow->dead = true;
 	flow->pair->failed = true;

@@ -5,16 +5,20 @@
 #include "products.h"
 
 #include <fcntl.h>
+#include <infiniband/weftdv.h>
 
 struct pair pairs[MAX_PAIRS];
 unsigned int num_pairs;
 
-static struct queue shared[3];		/* of RC; of UC and UD; of XRC */
+#define DC_KEY	0x1122334455667788ULL
+
+static struct queue shared[4];		/* of RC; of UC and UD; of XRC; of DC */
 static struct ibv_xrcd *xrcd;
 static struct ibv_ah *ah;
 
 static const enum ibv_qp_type qp_types[SERVICES] = {
 	IBV_QPT_RC, IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_UD, IBV_QPT_RC,
+	IBV_QPT_RC,
 };
 
 /*
@@ -55,6 +59,12 @@ static void replace_qp(struct end *e, struct ibv_qp_init_attr_ex *attr)
 	CHECK(e->qp);
 }
 
+static const uint64_t one_way_ops =
+	IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_SEND_WITH_INV |
+	IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM |
+	IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
+	IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+
 static void make_xrc(struct pair *pair)
 {
 	struct ibv_qp_init_attr_ex ini = {
@@ -64,11 +74,7 @@ static void make_xrc(struct pair *pair)
 		.send_cq = pair->side[0].e.scq,
 		.sq_sig_all = pair->sig_all,
 		.cap = { .max_send_wr = 64, .max_send_sge = LIST, .max_inline_data = INLINE },
-		.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
-				  IBV_QP_EX_WITH_SEND_WITH_INV | IBV_QP_EX_WITH_RDMA_WRITE |
-				  IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ |
-				  IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
-				  IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD,
+		.send_ops_flags = one_way_ops,
 	};
 	struct ibv_xrcd_init_attr attr = {
 		.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
@@ -89,9 +95,69 @@ static void make_xrc(struct pair *pair)
 	replace_qp(&pair->side[1].e, &tgt);
 }
 
+static void dc_step(struct ibv_qp *qp, enum ibv_qp_state state, int mask)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = state, .port_num = 1, .qp_access_flags = ACCESS_ALL,
+		.path_mtu = port.active_mtu, .min_rnr_timer = 10, .timeout = 18, .retry_cnt = 7,
+		.rnr_retry = 2, .max_rd_atomic = 4,
+	};
+
+	av_to(&attr.ah_attr, gid4, gid4);
+	SAME(ibv_modify_qp(qp, &attr, IBV_QP_STATE | mask), 0);
+}
+
+static void start_initiator(struct ibv_qp *qp)
+{
+	dc_step(qp, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT);
+	dc_step(qp, IBV_QPS_RTR, IBV_QP_PATH_MTU);
+	dc_step(qp, IBV_QPS_RTS, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+				 IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_SQ_PSN);
+}
+
+static struct ibv_qp *dc_qp(struct ibv_qp_init_attr_ex *attr, enum weftdv_dc_type type)
+{
+	struct weftdv_qp_init_attr dv = {
+		.comp_mask = WEFTDV_QP_INIT_ATTR_MASK_DC, .dc_init_attr.dc_type = type,
+	};
+	struct ibv_qp *qp;
+
+	if (type == WEFTDV_DCTYPE_DCT)
+		dv.dc_init_attr.dct_access_key = DC_KEY;
+	qp = weftdv_create_qp(ctx, attr, &dv);
+	CHECK(qp);
+	return qp;
+}
+
+static void make_dc(struct pair *pair)
+{
+	struct end *from = &pair->side[0].e, *to = &pair->side[1].e;
+	struct ibv_qp_init_attr_ex initiator = {
+		.qp_type = IBV_QPT_DRIVER, .send_cq = from->scq, .recv_cq = from->rcq,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, .pd = pd,
+		.sq_sig_all = pair->sig_all,
+		.cap = { .max_send_wr = 64, .max_send_sge = LIST, .max_inline_data = INLINE },
+		.send_ops_flags = one_way_ops,
+	};
+	struct ibv_qp_init_attr_ex target = {
+		.qp_type = IBV_QPT_DRIVER, .send_cq = to->scq, .recv_cq = to->rcq,
+		.comp_mask = IBV_QP_INIT_ATTR_PD, .pd = pd, .srq = shared[3].srq,
+	};
+
+	pair->side[1].queue = &shared[3];
+	SAME(ibv_destroy_qp(from->qp), 0);
+	SAME(ibv_destroy_qp(to->qp), 0);
+	from->qp = dc_qp(&initiator, WEFTDV_DCTYPE_DCI);
+	to->qp = dc_qp(&target, WEFTDV_DCTYPE_DCT);
+	dc_step(to->qp, IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	dc_step(to->qp, IBV_QPS_RTR, IBV_QP_PATH_MTU | IBV_QP_AV | IBV_QP_MIN_RNR_TIMER);
+}
+
 static void join(struct pair *pair)
 {
-	if (is_ud(pair->service)) {
+	if (pair->service == DC) {
+		start_initiator(pair->side[0].e.qp);
+	} else if (is_ud(pair->service)) {
 		to_ready(&pair->side[0].e);
 		to_ready(&pair->side[1].e);
 	} else {
@@ -124,19 +190,25 @@ static void make_one(enum service service)
 	}
 	if (service == XRC)
 		make_xrc(pair);
+	else if (service == DC)
+		make_dc(pair);
 	join(pair);
 }
 
 void make_pairs(void)
 {
-	static const enum service all[] = { RC, RC_SRQ, UC, UD, XRC, RC, RC_SRQ, UC_SRQ, UD_SRQ };
+	static const enum service all[] = {
+		RC, RC_SRQ, UC, UD, XRC, RC, RC_SRQ, UC_SRQ, UD_SRQ, DC,
+	};
 	unsigned int i;
 
 	make_shared(&shared[0], pds[1]);
 	make_shared(&shared[1], pd);
+	make_shared(&shared[3], pd);
 	ah = ah_to(gid4, gid4);
 	for (i = 0; i < ARRAY_SIZE(all); i++)
-		make_one(all[i]);
+		if (all[i] != DC || !packets)
+			make_one(all[i]);
 }
 
 /*
@@ -150,7 +222,7 @@ static struct end *binder(const struct key *window)
 	unsigned int i, num = 0;
 
 	for (i = 0; i < 2 * num_pairs; i++)
-		if (!is_ud(pairs[i / 2].service) && pairs[i / 2].service != XRC)
+		if (!is_ud(pairs[i / 2].service) && !is_one_way(pairs[i / 2].service))
 			ends[num++] = &pairs[i / 2].side[i % 2].e;
 	return ends[(window->kind == KIND_WINDOW_2 ? (window - windows) / 2 : below(num)) % num];
 }
@@ -346,6 +418,9 @@ static void post_ex(struct flow *flow, const struct work *work)
 	begin_ex(qp, work);
 	if (is_ud(flow->pair->service))
 		ibv_wr_set_ud_addr(qp, ah, receiver(flow)->e.qp->qp_num, QKEY);
+	if (flow->pair->service == DC)
+		weftdv_wr_set_dc_addr(weftdv_qp_ex_from_ibv_qp_ex(qp), ah,
+				      receiver(flow)->e.qp->qp_num, DC_KEY);
 	if (flow->pair->service == XRC)
 		ibv_wr_set_xrc_srqn(qp, receiver(flow)->queue->srqn);
 	if (work->op != OP_FLUSH)
@@ -504,19 +579,21 @@ static void collect_events(struct pair *pair)
 
 static void flush_and_join(struct pair *pair)
 {
-	int i;
+	/* a target of dynamic connections does not notice */
+	int i, stopped = pair->service == DC ? 1 : 2;
 
 	/* unreliable messages may be on their way */
 	if (is_ud(pair->service) || (packets && !is_reliable(pair->service)))
 		sleep_ms(20);
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < stopped; i++)
 		to_state(&pair->side[i].e, IBV_QPS_ERR);
 	for (i = 0; i < 2; i++)
 		collect(&pair->side[i].received, pair->side[i].received.num, pair->side[i].e.rcq,
 			pair->side[i].e.qp->qp_num);
 	for (i = 0; i < 2; i++) {
 		no_more(pair->side[i].e.rcq);
-		to_state(&pair->side[i].e, IBV_QPS_RESET);
+		if (i < stopped)
+			to_state(&pair->side[i].e, IBV_QPS_RESET);
 	}
 	join(pair);
 }

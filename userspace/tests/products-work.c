@@ -9,12 +9,12 @@
 
 static const enum kind local_kinds[] = {
 	KIND_NULL, KIND_PINNED, KIND_HUGE, KIND_PAGED, KIND_WHOLE, KIND_FILE, KIND_DEVICE,
-	KIND_DMABUF,
+	KIND_DMABUF, KIND_MKEY,
 };
 
 static const enum kind remote_kinds[] = {
 	KIND_PINNED, KIND_HUGE, KIND_PAGED, KIND_WHOLE, KIND_FILE, KIND_DEVICE, KIND_DMABUF,
-	KIND_WINDOW_1, KIND_WINDOW_2,
+	KIND_MKEY, KIND_WINDOW_1, KIND_WINDOW_2,
 };
 
 /* what is wrong with bad work */
@@ -377,6 +377,9 @@ static bool try_range(struct flow *flow, struct work *work, size_t length, size_
 
 	if (kind == KIND_WINDOW_1 || kind == KIND_WINDOW_2)
 		return window_range(flow, work, kind, length, step, c);
+	/* a word may be of two parts */
+	if (kind == KIND_MKEY && step > 1)
+		return false;
 	area = random_area(kind, length > SMALL || one_in(5));
 	if (!area || area->present < length)
 		return false;
@@ -460,7 +463,7 @@ static bool has_op(enum service service, enum op op)
 	if (service == UC || service == UC_SRQ)
 		return op <= OP_SEND_IMM || op == OP_WRITE || op == OP_WRITE_IMM;
 	if (op == OP_FLUSH || op == OP_ATOMIC_WRITE)
-		return has_placement && service != XRC;
+		return has_placement && !is_one_way(service);
 	return true;
 }
 
@@ -605,7 +608,8 @@ static bool make_work(struct flow *flow, struct work *work, enum op op, enum spo
 	*work = (struct work){
 		.id = next_id(), .op = op, .flags = one_in(2) ? IBV_SEND_SIGNALED : 0,
 		.more = below(-1U), .length = random_length(flow, op),
-		.compare_add = below(-1UL), .swap = below(-1UL), .ex = one_in(4),
+		.compare_add = below(-1UL), .swap = below(-1UL),
+		.ex = one_in(4) || service == DC,
 	};
 	if (is_reliable(service) && one_in(4))
 		work->flags |= IBV_SEND_FENCE;

@@ -10,12 +10,12 @@
 #define CAP_ATOMIC_WRITE	(1ULL << 40)
 
 const char * const kind_names[KINDS] = {
-	"null", "pinned", "huge", "paged", "whole", "file", "device", "dma-buf", "window-1",
-	"window-2", "empty", "inline",
+	"null", "pinned", "huge", "paged", "whole", "file", "device", "dma-buf", "mkey",
+	"window-1", "window-2", "empty", "inline",
 };
 
 const char * const service_names[SERVICES] = {
-	"RC", "RC-SRQ", "UC", "UC-SRQ", "UD", "UD-SRQ", "XRC",
+	"RC", "RC-SRQ", "UC", "UC-SRQ", "UD", "UD-SRQ", "XRC", "DC",
 };
 
 const char * const op_names[OPS] = {
@@ -182,19 +182,20 @@ static void show_counts(void)
 
 static bool can_have_op(enum op op, enum service service)
 {
+	if (service == DC && packets)
+		return false;
 	if (is_ud(service))
 		return op <= OP_SEND_IMM;
 	if (!is_reliable(service))
 		return op <= OP_SEND_IMM || op == OP_WRITE || op == OP_WRITE_IMM;
 	if (op == OP_FLUSH || op == OP_ATOMIC_WRITE)
-		return has_placement && service != XRC;
-	/* no window of type 2 can be bound by a target */
-	return op != OP_SEND_INV || service != XRC;
+		return has_placement && !is_one_way(service);
+	return op != OP_SEND_INV || !is_one_way(service);
 }
 
 static bool can_have_kind(enum use use, enum kind kind, enum service service)
 {
-	if (!had[kind])
+	if (!had[kind] || (service == DC && packets))
 		return false;
 	switch (kind) {
 	case KIND_NULL:
@@ -204,7 +205,7 @@ static bool can_have_kind(enum use use, enum kind kind, enum service service)
 	case KIND_WINDOW_1:
 		return use == USE_REMOTE && !is_ud(service);
 	case KIND_WINDOW_2:
-		return use == USE_REMOTE && !is_ud(service) && service != XRC;
+		return use == USE_REMOTE && !is_ud(service) && !is_one_way(service);
 	default:
 		return use != USE_REMOTE || !is_ud(service);
 	}
@@ -259,11 +260,11 @@ static void plan_round(void)
 
 	for (i = 0; i < wanted; i++) {
 		pair = &pairs[below(num_pairs)];
-		from = pair->service == XRC ? 0 : below(2);
+		from = is_one_way(pair->service) ? 0 : below(2);
 		if (pair->used || !add_flow(pair, from, one_in(8)))
 			continue;
 		/* what fails stops the other direction, too, who knows when */
-		if (!flows[num_flows - 1].bad && pair->service != XRC && one_in(3))
+		if (!flows[num_flows - 1].bad && !is_one_way(pair->service) && one_in(3))
 			add_flow(pair, !from, false);
 	}
 }
@@ -311,6 +312,7 @@ static void products(void)
 		draw();
 	make_memory();
 	make_pairs();
+	stir_memory();
 	for (i = 0; i < 4 * WINDOWS; i++)
 		bind_window(&windows[i % WINDOWS]);
 	for (current = 1; current <= rounds; current++) {

@@ -2,8 +2,9 @@
 /*
  * Random work of every service over memory of every kind, and a model that says byte by byte
  * what has to become of it. products.c has the rounds, products-memory.c the memory and its
- * keys, products-work.c makes the work, products-model.c says what becomes of it, and
- * products-pairs.c posts it and looks at the completions.
+ * keys, products-mkeys.c what an mkey makes of memory, products-work.c makes the work,
+ * products-model.c says what becomes of it, and products-pairs.c posts it and looks at the
+ * completions.
  */
 #ifndef TESTS_PRODUCTS_H
 #define TESTS_PRODUCTS_H
@@ -21,10 +22,10 @@
 
 enum kind {
 	KIND_NULL, KIND_PINNED, KIND_HUGE, KIND_PAGED, KIND_WHOLE, KIND_FILE, KIND_DEVICE,
-	KIND_DMABUF, KIND_WINDOW_1, KIND_WINDOW_2, KIND_EMPTY, KIND_INLINE, KINDS
+	KIND_DMABUF, KIND_MKEY, KIND_WINDOW_1, KIND_WINDOW_2, KIND_EMPTY, KIND_INLINE, KINDS
 };
 
-enum service { RC, RC_SRQ, UC, UC_SRQ, UD, UD_SRQ, XRC, SERVICES };
+enum service { RC, RC_SRQ, UC, UC_SRQ, UD, UD_SRQ, XRC, DC, SERVICES };
 
 enum op {
 	OP_SEND, OP_SEND_IMM, OP_SEND_INV, OP_WRITE, OP_WRITE_IMM, OP_READ, OP_CMP_SWP,
@@ -72,6 +73,7 @@ struct key {
 	enum kind kind;
 	struct ibv_mr *mr;
 	struct ibv_mw *mw;
+	struct weftdv_mkey *mkey;
 	struct ibv_pd *pd;
 	uint32_t number;		/* lkey and rkey */
 	uint32_t qpn;			/* of a window of type 2 */
@@ -87,7 +89,7 @@ struct key {
 struct area {
 	enum kind kind;
 	bool big;
-	uint8_t *p;			/* NULL: of the device */
+	uint8_t *p;			/* NULL: of the device, or of an mkey */
 	uint8_t *model;
 	size_t size;
 	size_t present;			/* bytes; beyond them there is no file */
@@ -106,10 +108,22 @@ extern bool had[KINDS];
 
 void make_memory(void);
 void change_memory(void);		/* between rounds */
+void stir_memory(void);			/* from now on, without a change that shows */
 struct area *random_area(enum kind kind, bool big);
 uint32_t dead_key(void);		/* a number that no key has any more */
 void kill_window(struct key *window);
 void check_memory(bool all);
+
+/*
+ * products-mkeys.c: the parts of two buffers of which an mkey makes @area. mkey_read() and
+ * mkey_write() do so without it. A new layout is for new mkeys.
+ */
+void make_layout(struct area *area);
+void new_layout(void);
+void mkey_read(size_t off, uint8_t *data, size_t length);
+void mkey_write(size_t off, uint8_t *data, size_t length);
+void check_gaps(void);
+struct weftdv_mkey *mkey_open(struct ibv_pd *whose, int access);
 
 /* a range of memory; area NULL: the null key's */
 struct piece {
@@ -262,7 +276,13 @@ static inline bool is_ud(enum service service)
 
 static inline bool is_reliable(enum service service)
 {
-	return service == RC || service == RC_SRQ || service == XRC;
+	return service == RC || service == RC_SRQ || service == XRC || service == DC;
+}
+
+/* one side sends, the other one receives, and can bind no windows of type 2 */
+static inline bool is_one_way(enum service service)
+{
+	return service == XRC || service == DC;
 }
 
 static inline bool is_send(enum op op)

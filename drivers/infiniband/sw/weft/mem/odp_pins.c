@@ -228,8 +228,7 @@ static bool pin_prepare(struct weft_odp_pin *pin)
 		return false;
 	pin->blocks = kvmalloc_array(pin->wanted, sizeof(*pin->blocks), GFP_KERNEL_ACCOUNT);
 	pins_visit_end(&visit);
-	if (!pin->blocks)
-		pin->err = -ENOMEM;
+	pin->err = pin->blocks ? -EACCES : -ENOMEM;
 	return pin->blocks;
 }
 
@@ -340,10 +339,15 @@ static void pins_give_up(struct weft_odp_pins *pins)
 static void pins_get_all(struct weft_odp_pins *pins)
 {
 	u32 i, rests = PINS_RESTS, tries = PINS_TRIES;
+	struct weft_odp_pin *pin;
 	int err;
 
-	for (i = 0; i < pins->num; i++)
-		pins->pin[i].good = pin_prepare(&pins->pin[i]) ? pins->pin[i].wanted : 0;
+	for (i = 0; i < pins->num; i++) {
+		pin = &pins->pin[i];
+		while (!pin_prepare(pin) && pin->err == -ENOMEM && pins_rest(&pins->state, &rests))
+			;
+		pin->good = pin->blocks ? pin->wanted : 0;
+	}
 	while (pins_wanted(&pins->state)) {
 		err = pins_take(pins);
 		if (!err)
