@@ -21,7 +21,7 @@ struct weft_budget {
 	u32	sent;	/* bytes that the present step has sent, for a QP whose rate is limited */
 	u32	wqes;	/* steps */
 	bool	atomic;	/* the run must not sleep or take long */
-	struct weft_held held;	/* what weft_link.hold() has kept in this run */
+	struct weft_held *held;	/* what weft_link.hold() has kept in this run; NULL: it may not */
 };
 
 /* A UD message on its way. */

@@ -340,7 +340,7 @@ static bool req_run(struct weft_qp *qp, struct weft_budget *budget)
 		while ((verdict = req_step(qp, budget)) == WEFT_DONE)
 			if (!budget->atomic)
 				cond_resched();
-		if (unlikely(budget->held.packets))
+		if (unlikely(budget->held && budget->held->packets))
 			weft_transmit_release(qp, budget);
 		if (verdict == WEFT_STOPPED)
 			return true;
@@ -356,10 +356,13 @@ static bool req_run(struct weft_qp *qp, struct weft_budget *budget)
 
 static bool req_run_atomic(struct weft_qp *qp)
 {
+	struct weft_held held __uninitialized;
 	struct weft_budget budget = {
 		.wqes = WEFT_SOFTIRQ_WQES, .bytes = WEFT_SOFTIRQ_BYTES, .atomic = true,
+		.held = &held,
 	};
 
+	held.packets = 0;
 	return req_run(qp, &budget);
 }
 

@@ -196,10 +196,10 @@ bool weft_transmit_release(struct weft_qp *qp, struct weft_budget *budget)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 	struct weft_retry *retry = &qp->send.retry;
-	u32 reads = inflight->reads, psn = budget->held.psn;
-	bool ackreq = budget->held.ackreq;
+	u32 reads = inflight->reads, psn = budget->held->psn;
+	bool ackreq = budget->held->ackreq;
 
-	if (qp->dev->wire->release(qp, &budget->held)) {
+	if (qp->dev->wire->release(qp, budget->held)) {
 		if (!weft_psn_before(retry->sample_psn, psn))
 			retry->sample_at = ktime_get();
 		return true;
@@ -223,7 +223,7 @@ bool weft_transmit_release(struct weft_qp *qp, struct weft_budget *budget)
 static bool xmit_may_hold(const struct weft_qp *qp, const struct weft_tx_batch *batch,
 			  const struct weft_budget *budget)
 {
-	return budget->atomic && !qp->send.doorbell_armed && batch->num == 1 && !batch->again &&
+	return budget->held && !qp->send.doorbell_armed && batch->num == 1 && !batch->again &&
 	       weft_qp_is_reliable(qp) && !qp->send.paced && qp->dev->wire->hold;
 }
 
@@ -233,14 +233,15 @@ static u32 xmit_or_hold(struct weft_qp *qp, struct weft_tx_batch *batch, bool re
 {
 	const struct weft_link *wire = qp->dev->wire;
 	bool may = !responds && xmit_may_hold(qp, batch, budget);
+	struct weft_held *held = budget->held;
 
-	if (may && budget->held.packets && wire->hold(batch, &budget->held))
+	if (may && held->packets && wire->hold(batch, held))
 		return 1;
-	if (unlikely(budget->held.packets) && !weft_transmit_release(qp, budget))
+	if (unlikely(held && held->packets) && !weft_transmit_release(qp, budget))
 		return 0;
-	if (!may || !wire->hold(batch, &budget->held))
+	if (!may || !wire->hold(batch, held))
 		return wire->xmit(batch);
-	budget->held.ackreq = qp->send.inflight.ackreq;
+	held->ackreq = qp->send.inflight.ackreq;
 	return 1;
 }
 

@@ -557,6 +557,8 @@ static bool roce_hold(struct weft_tx_batch *batch, struct weft_held *held)
 	if (weft_inject_is_on() || weft_monitor_is_on() ||
 	    held->packets == WEFT_TX_BATCH_PACKETS || !weft_tx_credit_left(batch))
 		return false;
+	if (!held->packets)
+		*held = (struct weft_held){};
 	roce_find_way(batch, &way);
 	rcu_read_lock();
 	kept = roce_keep(batch, &way, held);

@@ -31,7 +31,10 @@ struct weft_uso {
 	bool		ended;		/* no packet can follow a shorter one */
 };
 
-/* Packets of a run of a requester that wait to leave together, in one of both forms. */
+/*
+ * Packets of a run of a requester that wait to leave together, in one of both forms. If @packets is
+ * 0 nothing else is valid.
+ */
 struct weft_held {
 	u32			packets;
 	u32			psn;	/* of the first one */
