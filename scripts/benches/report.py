@@ -300,7 +300,24 @@ def rows_above():
               times(0.4, "ipoib/bandwidth", "tcp"), "0.4 TCP below", [("TCP below", of("ipoib/bandwidth", "tcp"))])
 
 
-ROWS = [rows_instructions, rows_wire, rows_raw, rows_host, rows_many, rows_network, rows_above]
+def rows_bad_networks():
+    for name, words in (("clean-1ms", "1 ms"), ("lossy-0.1-1ms", "1 ms, 0.1 % lost"),
+                        ("lossy-1-1ms", "1 ms, 1 % lost"), ("lossy-0.1-10ms", "10 ms, 0.1 % lost"),
+                        ("lossy-1-10ms", "10 ms, 1 % lost"), ("reordering", "reordering")):
+        what = "loss/write-" + name
+        limit = (times(1, what, "tcp"), "TCP") if "lossy" in name else (None, "")
+        yield row("WRITE, " + words, "MiB/s", LEAST, what, *limit, [("TCP", of(what, "tcp"))])
+        yield row("  READ", "MiB/s", LEAST, "loss/read-" + name, *limit, rxe=False)
+    for name, words in ("tail", "drops"), ("ecn", "marks"):
+        what = "queue/incast-" + name
+        yield row("16 QPs, a queue that " + words, "%", LEAST, what, 90, rxe=False)
+        yield Row("  Jain's index", "1", LEAST, of(what, "jain"), None, lambda v: 0.95)
+        yield Row("  ack timeouts", "1", MOST, of(what, "timeouts"), None, lambda v: 0)
+    yield Row("TCP beside a QP, fq_codel", "%", LEAST, of("queue/share-fq", "tcp"), None, lambda v: 40)
+    yield Row("TCP beside a QP, a short queue", "%", LEAST, of("queue/share-tail", "tcp"), None, lambda v: 30)
+
+
+ROWS = [rows_instructions, rows_wire, rows_raw, rows_bad_networks, rows_host, rows_many, rows_network, rows_above]
 
 
 def value(find, v):
