@@ -60,7 +60,7 @@ static struct ibv_ah *make_ah(union ibv_gid dgid, uint16_t dlid)
 static void build_dv(struct end *e)
 {
 	struct ibv_qp_init_attr_ex attr = {
-		.send_cq = e->scq, .recv_cq = e->rcq, .qp_type = IBV_QPT_RC,
+		.send_cq = e->scq, .recv_cq = e->rcq, .srq = my.srq, .qp_type = IBV_QPT_RC,
 		.cap = { .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 4,
 			 .max_recv_sge = 4 },
 		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, .pd = pd,
