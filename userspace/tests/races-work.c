@@ -543,7 +543,7 @@ const struct op ops[] = {
 	{ "set_mkey",		AT_FAR, HAS_RC | HAS_MKEY | LOCALLY, 0, set_mkey },
 	{ "invalidate_mkey",	AT_FAR, HAS_RC | HAS_MKEY | LOCALLY, 0, invalidate_mkey },
 	{ "bind_window",	AT_FAR, HAS_RC | HAS_WINDOW | LOCALLY, 0, bind_window },
-	{ "overrun",		AT_NEAR, 0, 0, overrun },
+	{ "overrun",		AT_NEAR, STAYS, 0, overrun },
 	{ "create_qp",		AT_NEAR, HAS_RC, 0, create_qp },
 	{ "paged_expire",	AT_NEAR, HAS_RC | HAS_PAGED | LOCALLY, 0, expire_pages },
 	{ "create_flow",	AT_FAR, HAS_RAW, 0, create_flow },

@@ -421,12 +421,21 @@ static bool posts(int op)
 	return ops[op].needs & (IN_PACKETS | LOCALLY);
 }
 
+/* Does the one remove the device that the other one needs to the end? */
+static bool takes_device(int a, int b)
+{
+	return (ops[a].leaves & REMOVES && ops[b].needs & STAYS) ||
+	       (ops[b].leaves & REMOVES && ops[a].needs & STAYS);
+}
+
 /* Objects of the one are nothing to the other, or they spoil each other's posts: no race. */
 static bool are_strangers(int a, int b)
 {
+	if (takes_device(a, b))
+		return true;
 	if (ops[a].where == ELSEWHERE || ops[b].where == ELSEWHERE)
 		return false;
-	if (!(ops[a].needs & ops[b].needs & ~(LOCALLY | IN_PACKETS)))
+	if (!(ops[a].needs & ops[b].needs & ~(LOCALLY | IN_PACKETS | STAYS)))
 		return true;
 	return posts(a) && posts(b) && ops[a].where == ops[b].where;
 }
@@ -551,7 +560,8 @@ static void plan_third(struct race *race)
 		point = draw(num_points);
 		if (point != race->point[0])
 			op = choose_held(point, race->op[1], "");
-		if (op >= 0 && !go_together(ops[race->op[0]].needs, op))
+		if (op >= 0 && (!go_together(ops[race->op[0]].needs, op) ||
+				takes_device(race->op[0], op)))
 			op = -1;
 	}
 	if (op < 0)

@@ -33,6 +33,7 @@ enum {
 	LOCALLY		= 256,	/* or by the local link; who posts needs one of the two */
 	HAS_RAW		= 512,	/* RAW_PACKET QPs of both sides on the near device */
 	HAS_MKEY	= 1024,	/* of the far side, whose memory the near one writes to */
+	STAYS		= 2048,	/* the device, as calls for objects of its own have to succeed */
 };
 
 /* what it leaves behind */
