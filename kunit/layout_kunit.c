@@ -221,7 +221,7 @@ static struct leaf *model_leaf(struct fixture *fixture, u32 key)
 {
 	struct leaf *leaf = fixture->leaves;
 
-	while (leaf->region->key != key)
+	while (!leaf->region || leaf->region->key != key)
 		leaf++;
 	return leaf;
 }
