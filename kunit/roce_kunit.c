@@ -483,7 +483,7 @@ static bool roce_hold(struct kunit *test, struct weft_held *held, u32 at, u32 le
 	kept = weft_link_roce.hold(&send.batch, held);
 	local_bh_enable();
 	weft_turn_release(&bench->qp->send.turn);
-	/* what is not kept is as it was */
+	/* a message that is not kept is as it was */
 	KUNIT_EXPECT_EQ(test, send.iter.left ? send.span.length - send.iter.offset : 0,
 			kept ? 0 : length);
 	return kept;

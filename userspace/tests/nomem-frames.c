@@ -15,7 +15,7 @@
 
 static const uint8_t mac[ETH_ALEN] = { 2, 0, 0, 0, 0, 0x42 };
 
-/* What a context sends its own QPs do not get: these are in another one. */
+/* A context does not receive its own frames, so these QPs are in another one. */
 static struct {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;

@@ -59,7 +59,7 @@ static void add_objects(char *text, size_t size)
 	SAME(pclose(rdma), 0);
 }
 
-/* What the device has, and what this process is charged for. The provider keeps rings mapped. */
+/* The objects of the device, and the charge of this process. The provider keeps rings mapped. */
 static void take_stock(char *text, size_t size)
 {
 	FILE *status = fopen("/proc/self/status", "r");

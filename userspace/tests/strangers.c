@@ -51,7 +51,7 @@ static struct spec request(uint8_t operation, const struct victim *to)
 	};
 }
 
-/* What is dropped for its operation before its address is looked at is counted elsewhere. */
+/* Packets dropped for their operation, before their address is looked at, are counted elsewhere. */
 static uint64_t dropped(void)
 {
 	return counter("rx_wrong_address") + counter("rx_opcode") + counter("rx_malformed");
@@ -482,7 +482,7 @@ static void queue_wants_the_qkey(void)
 	flood(UD, false);
 }
 
-/* Whoever has it fills the queue, and no more than that. */
+/* A stranger who has the Q_Key fills the queue, and no more than that. */
 static void queue_is_bounded(void)
 {
 	uint64_t before = counter("rx_queue_full"), kept;

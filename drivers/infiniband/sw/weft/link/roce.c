@@ -485,6 +485,7 @@ static bool roce_release(struct weft_qp *qp, struct weft_held *held)
 	struct roce_way way;
 	int ret = -ENETUNREACH;
 
+	weft_assert_turn(batch.tx->turn);
 	roce_find_way(&batch, &way);
 	rcu_read_lock();
 	if (way.dst)
@@ -550,6 +551,7 @@ static bool roce_hold(struct weft_tx_batch *batch, struct weft_held *held)
 	struct roce_way way;
 	bool kept;
 
+	weft_assert_turn(batch->tx->turn);
 	if (unlikely(batch->tx->alone)) {
 		batch->tx->alone--;
 		return false;

@@ -13,6 +13,7 @@
  */
 #include "mem/layout.h"
 
+#include <linux/lockdep.h>
 #include <linux/math64.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
@@ -124,6 +125,7 @@ bool weft_layout_publish(struct weft_region *mkey)
 	struct weft_layout *layout = mkey->layout;
 	u32 i;
 
+	lockdep_assert_held(&mkey->table->xa.xa_lock);
 	for (i = 0; i < layout->num; i++)
 		if (weft_region_is_sealed(layout->parts[i].leaf))
 			return false;
@@ -139,6 +141,7 @@ void weft_layout_unpublish(struct weft_region *mkey)
 	struct weft_layout *layout = mkey->layout;
 	u32 i;
 
+	lockdep_assert_held(&mkey->table->xa.xa_lock);
 	for (i = 0; i < layout->num; i++)
 		hlist_del(&layout->parts[i].beside);
 }
