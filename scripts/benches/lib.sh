@@ -109,6 +109,24 @@ devices_of()
 	index9=$(gid "${kind}9" 10.10.1.2)
 }
 
+# shaped SHAPE: what the net devices do. "wire" is veth as it comes, which passes a list of packets
+# whole. No adapter does. "nic-tx" cuts up what a sender gives it in one piece, TCP or UDP;
+# veth passes that whole, too. "nic-rx" gives the receiver each packet by itself, from the
+# NAPI poll, where GRO may join them.
+shaped()
+{
+	local features
+	case $1 in
+	wire)	features="tx-gso-list on tx-udp-segmentation on tso on gro off" ;;
+	nic-tx)	features="tx-gso-list off tx-udp-segmentation on tso on gro off" ;;
+	nic-rx)	features="tx-gso-list off tx-udp-segmentation off tso off gro on" ;;
+	esac
+	# shellcheck disable=SC2086 # several
+	ethtool -K veth8 $features
+	# shellcheck disable=SC2086 # several
+	there ethtool -K veth9 $features
+}
+
 # icrc 0|1: of the packets of all devices here
 icrc()
 {
