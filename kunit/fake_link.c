@@ -781,7 +781,6 @@ static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
 	qp->recv.rnr_timer = FAKE_RNR_TIMER;
 	qp->recv.max_dest_rd_atomic = attr->max_rd_atomic;
 	qp->send.psn = attr->psn[node - node->link->node];
-	qp->send.retry.timeout = FAKE_TIMEOUT;
 	qp->send.retry.cnt = attr->retry_cnt;
 	qp->send.retry.rnr_cnt = attr->rnr_retry;
 	qp->send.max_rd_atomic = attr->max_rd_atomic;
@@ -789,6 +788,8 @@ static void fake_connect(struct fake_node *node, const struct fake_attr *attr)
 			weft_inflight_prepare(&inflight, qp, qp->send.ring->entries), 0);
 	weft_inflight_install(qp, &inflight);
 	weft_requester_reset(qp);
+	/* now, as tests begin with a large window */
+	qp->send.retry.timeout = FAKE_TIMEOUT;
 	WRITE_ONCE(qp->state, IB_QPS_RTS);
 }
 

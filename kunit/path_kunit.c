@@ -75,7 +75,7 @@ static void path_is_forgotten(struct kunit *test)
 	static const struct weft_cc none;
 	u32 i;
 
-	weft_window_init(&fresh);
+	weft_window_init(&fresh, true);
 	weft_pace_set(send, 2 * PATH_RATE, 0, qp->mtu);
 	for (i = 0; i < 20; i++) {
 		send->window.full = true;

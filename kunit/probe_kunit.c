@@ -442,7 +442,7 @@ static void ack_timeout_decides(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, hrtimer_active(timer));
 	probe_clear(link);
 	probe_ack(link, 0);
-	weft_retry_set_timeout(&send->retry, PROBE_TIMEOUT);
+	weft_retry_set_timeout(send, PROBE_TIMEOUT);
 	KUNIT_EXPECT_FALSE(test, hrtimer_active(timer));
 	send->retry.round_trip = PROBE_TIMEOUT_NS;
 	probe_post(link, IB_WR_RDMA_WRITE, 10);
@@ -452,7 +452,7 @@ static void ack_timeout_decides(struct kunit *test)
 	KUNIT_EXPECT_LE(test, hrtimer_get_remaining(timer), PROBE_TIMEOUT_NS);
 	KUNIT_EXPECT_TRUE(test, skb_queue_empty(&link->wire));
 	probe_ack(link, 1);
-	weft_retry_set_timeout(&send->retry, 0);
+	weft_retry_set_timeout(send, 0);
 	probe_post(link, IB_WR_RDMA_WRITE, 10);
 	KUNIT_EXPECT_FALSE(test, hrtimer_active(timer));
 	probe_clear(link);

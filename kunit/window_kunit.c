@@ -24,9 +24,34 @@ static struct weft_window window_create(u32 ns)
 {
 	struct weft_window window;
 
-	weft_window_init(&window);
+	weft_window_init(&window, false);
 	window_measure(&window, true, ns, 1);
 	return window;
+}
+
+/* Many that begin at once must not flood a queue: the window doubles until a packet is lost. */
+static void window_begins(struct kunit *test)
+{
+	struct weft_window window;
+	u32 packets;
+
+	weft_window_init(&window, true);
+	for (packets = WEFT_FIRST_WINDOW; packets < WEFT_INFLIGHT_PACKETS; packets *= 2) {
+		window_measure(&window, false, WINDOW_SHORT, 1);
+		KUNIT_ASSERT_EQ(test, window.packets, packets);
+		KUNIT_ASSERT_EQ(test, window.ack_packets, min_t(u32, packets, WEFT_ACK_PACKETS));
+		window_measure(&window, true, WINDOW_QUEUE, 1);
+	}
+	window_measure(&window, true, WINDOW_SHORT, 10);
+	KUNIT_EXPECT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS);
+	weft_window_init(&window, true);
+	window_measure(&window, true, WINDOW_SHORT, 1);
+	weft_window_begin(&window, 0, 0);
+	weft_window_lost(&window, 0, window.packets, 0, WINDOW_SHORT, WINDOW_QUEUE);
+	packets = window.packets;
+	KUNIT_EXPECT_LT(test, packets, (u32)WEFT_FIRST_WINDOW);
+	window_measure(&window, true, WINDOW_QUEUE, 1);
+	KUNIT_EXPECT_EQ(test, window.packets, packets + 1);
 }
 
 /* A requester that fills its window on a long path gets a larger one, up to the limit. */
@@ -90,7 +115,7 @@ static void loss_without_queue(struct kunit *test)
 	weft_window_lost(&window, una, una + 20, 15, WINDOW_LONG, now);
 	KUNIT_EXPECT_GT(test, window.packets, 40U);
 	/* nothing is known yet of the path, and nothing arrives */
-	weft_window_init(&window);
+	weft_window_init(&window, false);
 	weft_window_begin(&window, 0, 0);
 	weft_window_lost(&window, 0, WEFT_INFLIGHT_PACKETS, 0, 0, WINDOW_LONG);
 	KUNIT_EXPECT_EQ(test, window.packets, (u32)WEFT_INFLIGHT_PACKETS / 8);
@@ -135,6 +160,7 @@ static void window_is_reduced(struct kunit *test)
 }
 
 static struct kunit_case window_cases[] = {
+	KUNIT_CASE(window_begins),
 	KUNIT_CASE(window_grows),
 	KUNIT_CASE(window_stays),
 	KUNIT_CASE(window_shrinks),

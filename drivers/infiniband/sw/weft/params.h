@@ -102,6 +102,8 @@
  * that no packet of a burst is lost on the way to the peer.
  */
 #define WEFT_INFLIGHT_PACKETS	256
+/* The same on a path of which nothing is known, see engine/window.c. A power of two. */
+#define WEFT_FIRST_WINDOW	16
 /* The same on a path whose round trip is at least so long, see engine/window.c. */
 #define WEFT_LONG_PATH_US	200
 #define WEFT_LARGEST_WINDOW	768

@@ -70,7 +70,7 @@ static void migration_move(struct weft_qp *qp, bool lost)
 	qp->attr.port_num = migration->port_num;
 	qp->attr.pkey_index = migration->pkey_index;
 	qp->pkey_index = migration->pkey_index;
-	weft_retry_set_timeout(&qp->send.retry, migration->timeout);
+	weft_retry_set_timeout(&qp->send, migration->timeout);
 	weft_path_forget(qp);
 	qp->dev->wire->forget(&qp->recv.tx);
 	weft_stats_inc(qp, WEFT_STAT_MIGRATIONS);

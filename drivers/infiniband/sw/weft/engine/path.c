@@ -26,7 +26,7 @@ void weft_path_forget(struct weft_qp *qp)
 	send->retry.round_trip = 0;
 	send->retry.repair_due = KTIME_MAX;
 	send->retry.backoff = 0;
-	weft_window_init(&send->window);
+	weft_window_init(&send->window, send->retry.timeout);
 	weft_window_begin(&send->window, send->inflight.una, ktime_get());
 	send->cc = (struct weft_cc){};
 	weft_pace_limit(send, 0, qp->mtu);

@@ -122,9 +122,16 @@ void weft_retry_stop(struct weft_retry *retry)
 }
 
 /* The attribute changes, or the path with it. A timer that runs would wait for the old time. */
-void weft_retry_set_timeout(struct weft_retry *retry, u8 timeout)
+void weft_retry_set_timeout(struct weft_send *send, u8 timeout)
 {
+	struct weft_retry *retry = &send->retry;
+
 	retry->timeout = timeout;
+	/* without it no round trip is measured, and the window would not grow */
+	if (!timeout || !send->window.base) {
+		weft_window_init(&send->window, timeout);
+		weft_window_begin(&send->window, send->inflight.una, ktime_get());
+	}
 	if (!retry->rnr_wait)
 		hrtimer_try_to_cancel(&retry->timer);
 }

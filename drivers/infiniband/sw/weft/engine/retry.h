@@ -11,7 +11,7 @@ struct weft_qp;
 void weft_retry_init(struct weft_retry *retry);
 void weft_retry_reset(struct weft_retry *retry);
 void weft_retry_stop(struct weft_retry *retry);
-void weft_retry_set_timeout(struct weft_retry *retry, u8 timeout);
+void weft_retry_set_timeout(struct weft_send *send, u8 timeout);
 
 /* The peer has answered, or the limits have changed: all retries are left again. */
 static inline void weft_retry_refill(struct weft_retry *retry)

@@ -2,9 +2,11 @@
 /*
  * The window: how many request packets, or packets of READ responses, of a QP may be unanswered.
  *
- * WEFT_INFLIGHT_PACKETS keep a network of some hundred microseconds busy. On a longer path the
- * window grows while a requester that fills it sees no round trip that is much longer than the
- * shortest one, because then no queue on the way does.
+ * The window begins with WEFT_FIRST_WINDOW, lest many QPs that begin at once flood a queue, and
+ * doubles with each round trip that has filled it, until a loss reduces it. (The first part of a
+ * READ is asked for whatever the window is.) WEFT_INFLIGHT_PACKETS keep a network of some hundred
+ * microseconds busy. On a longer path the window grows on while a requester that fills it sees no
+ * round trip that is much longer than the shortest one, because then no queue on the way does.
  *
  * A window that only fills a queue takes room from others, and a queue that is full drops packets.
  * But packets also get lost without a queue. So a loss reduces the window to a part of what was
@@ -34,15 +36,17 @@
 static void window_set(struct weft_window *window, u32 packets)
 {
 	window->packets = packets;
-	/* two in each window, so that packets go on leaving */
-	window->ack_packets = min_t(u32, rounddown_pow_of_two(packets / 2), WEFT_ACK_PACKETS);
+	/* two in each window, so that packets go on leaving; but one in each of the first ones */
+	if (window->reduced)
+		packets /= 2;
+	window->ack_packets = min_t(u32, rounddown_pow_of_two(packets), WEFT_ACK_PACKETS);
 }
 
-/* The path is new. */
-void weft_window_init(struct weft_window *window)
+/* The path is new. @measured: there are round trips that make the window grow. */
+void weft_window_init(struct weft_window *window, bool measured)
 {
 	*window = (struct weft_window){};
-	window_set(window, WEFT_INFLIGHT_PACKETS);
+	window_set(window, measured ? WEFT_FIRST_WINDOW : WEFT_INFLIGHT_PACKETS);
 }
 WEFT_EXPORT_FOR_TEST(weft_window_init);
 
@@ -52,9 +56,13 @@ static u32 window_next(const struct weft_window *window, u32 ns, bool full)
 	u32 packets = window->packets;
 	bool queue = ns >= window->base + window->base / 2;
 
-	if (packets < WEFT_INFLIGHT_PACKETS)
-		return full ? min_t(u32, packets + (queue ? 1 : packets / 4),
-				    WEFT_INFLIGHT_PACKETS) : packets;
+	if (packets < WEFT_INFLIGHT_PACKETS) {
+		if (!full)
+			return packets;
+		if (!window->reduced)
+			return 2 * packets;
+		return min_t(u32, packets + (queue ? 1 : packets / 4), WEFT_INFLIGHT_PACKETS);
+	}
 	if (window->shortest < WINDOW_LONG_NS)
 		return WEFT_INFLIGHT_PACKETS;
 	if (ns / 3 >= window->shortest)
@@ -75,8 +83,8 @@ void weft_window_measured(struct weft_window *window, u32 ns)
 		window->base = ns;
 	window->base += (ns - window->base) / WINDOW_BASE_AGE;
 	if (!window->shortest || ns < window->shortest) {
-		/* one sample alone tells nothing of a queue */
-		full &= window->shortest != 0;
+		/* one sample alone shows no queue, but it does show that nothing was lost */
+		full &= window->shortest || window->packets < WEFT_INFLIGHT_PACKETS;
 		window->shortest = ns;
 	}
 	window->shortest += (ns - window->shortest) / WINDOW_AGE;

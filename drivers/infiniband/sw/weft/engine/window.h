@@ -5,7 +5,7 @@
 
 #include "object/send.h"
 
-void weft_window_init(struct weft_window *window);
+void weft_window_init(struct weft_window *window, bool measured);
 void weft_window_measured(struct weft_window *window, u32 ns);
 void weft_window_begin(struct weft_window *window, u32 una, ktime_t now);
 void weft_window_lost(struct weft_window *window, u32 una, u32 sent, u32 kept, u32 round_trip,

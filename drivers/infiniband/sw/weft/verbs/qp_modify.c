@@ -211,7 +211,7 @@ static void commit_send(struct weft_send *send, const struct ib_qp_attr *attr, i
 	if (mask & IB_QP_SQ_PSN)
 		send->psn = attr->sq_psn & WEFT_PSN_MASK;
 	if (mask & IB_QP_TIMEOUT)
-		weft_retry_set_timeout(&send->retry, attr->timeout);
+		weft_retry_set_timeout(send, attr->timeout);
 	if (mask & IB_QP_RETRY_CNT)
 		send->retry.cnt = attr->retry_cnt;
 	if (mask & IB_QP_RNR_RETRY)
