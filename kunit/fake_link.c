@@ -12,6 +12,7 @@
 
 #include "compat/placement.h"
 #include "engine/inflight.h"
+#include "engine/piggyback.h"
 #include "engine/requester.h"
 #include "engine/rx.h"
 #include "engine/transmit.h"
@@ -286,7 +287,7 @@ static bool fake_hold(struct weft_tx_batch *batch, struct weft_held *held)
 	struct sk_buff *skb;
 
 	fake_check_run(batch);
-	if (batch->tx->stalled || fake_chance(node->link, FAKE_NO_HOLD))
+	if (batch->tx->stalled || (!node->link->holds && fake_chance(node->link, FAKE_NO_HOLD)))
 		return false;
 	skb = fake_make(node, batch, 0);
 	if (!skb)
@@ -310,7 +311,7 @@ static bool fake_release(struct weft_qp *qp, struct weft_held *held)
 		next = skb->next;
 		skb_mark_not_on_list(skb);
 		if (full) {
-			atomic_sub(skb->len, &qp->send.tx.queued);
+			atomic_sub(skb->len, &fake_cb(skb)->tx->queued);
 			kfree_skb(skb);
 		} else {
 			fake_send(node, skb);
@@ -502,12 +503,25 @@ static void fake_hurry(struct fake_link *link)
 							  fake_random(link, FAKE_TIMEOUT_OVER + 1));
 }
 
+bool fake_link_tick(struct fake_node *node)
+{
+	struct weft_piggyback *piggyback = &node->qp->recv.piggyback;
+	bool waits = piggyback->waits, old = piggyback->old;
+
+	local_bh_disable();
+	KUNIT_EXPECT_EQ(node->link->test, weft_piggyback_tick(node->qp), waits && !old);
+	local_bh_enable();
+	return waits;
+}
+
 bool fake_link_step(struct fake_link *link)
 {
 	u32 half, first = fake_random(link, 2 * FAKE_NODES), i;
 
 	if (fake_chance(link, link->faults.hurry))
 		fake_hurry(link);
+	if (fake_chance(link, link->faults.hurry))
+		fake_link_tick(&link->node[first % FAKE_NODES]);
 	if (!skb_queue_empty(&link->wire) && fake_random(link, 2)) {
 		fake_arrival(link);
 		return true;
@@ -567,7 +581,7 @@ bool fake_link_pass_time(struct fake_link *link)
 	u32 first = fake_random(link, FAKE_NODES), i;
 
 	for (i = 0; i < 2 * FAKE_NODES; i++)
-		if (fake_gap_ages(link, i))
+		if (fake_gap_ages(link, i) || fake_link_tick(&link->node[i % FAKE_NODES]))
 			return true;
 	for (i = 0; i < FAKE_NODES; i++)
 		if (fake_expire(&link->node[(first + i) % FAKE_NODES], FAKE_TIMEOUT_OVER))
@@ -638,6 +652,15 @@ static enum hrtimer_restart fake_timer_expired(struct hrtimer *timer)
 	struct weft_qp *qp = container_of(timer, struct weft_qp, send.retry.timer);
 
 	fake_node_of(qp->dev)->expired = true;
+	return HRTIMER_NORESTART;
+}
+
+/* See fake_link_tick(). */
+static enum hrtimer_restart fake_wait_expired(struct hrtimer *timer)
+{
+	struct weft_qp *qp = container_of(timer, struct weft_qp, recv.piggyback.timer);
+
+	fake_node_of(qp->dev)->ticked = true;
 	return HRTIMER_NORESTART;
 }
 
@@ -756,6 +779,8 @@ static void fake_node_create(struct fake_node *node, const struct fake_attr *att
 		      HRTIMER_MODE_ABS_SOFT);
 	hrtimer_setup(&node->qp->recv.early.timer, fake_gap_expired, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_SOFT);
+	hrtimer_setup(&node->qp->recv.piggyback.timer, fake_wait_expired, CLOCK_MONOTONIC,
+		      HRTIMER_MODE_REL_SOFT);
 }
 
 static void fake_gid(union ib_gid *gid, __be32 ip)
@@ -815,46 +840,6 @@ struct fake_link *fake_link_create(struct kunit *test, const struct fake_attr *a
 }
 
 /* ---- the end ---- */
-
-static void fake_expect_tx_empty(struct kunit *test, const struct weft_tx *tx)
-{
-	KUNIT_EXPECT_EQ(test, atomic_read(&tx->queued), 0);
-	KUNIT_EXPECT_FALSE(test, tx->stalled);
-}
-
-static void fake_expect_node_quiet(struct kunit *test, const struct fake_node *node)
-{
-	const struct weft_qp *qp = node->qp;
-
-	if (node->region)
-		KUNIT_EXPECT_EQ(test, refcount_read(&node->region->refs), 1);
-	KUNIT_EXPECT_EQ(test, refcount_read(&qp->refs), 1);
-	KUNIT_EXPECT_EQ(test, qp->send.turn.bits, 0);
-	KUNIT_EXPECT_EQ(test, qp->recv.turn.bits, 0);
-	KUNIT_EXPECT_TRUE(test, weft_backlog_is_empty(&qp->send.packets));
-	KUNIT_EXPECT_TRUE(test, weft_backlog_is_empty(&qp->recv.packets));
-	KUNIT_EXPECT_TRUE(test, weft_early_is_empty(&qp->send.early));
-	KUNIT_EXPECT_TRUE(test, weft_early_is_empty(&qp->recv.early));
-	KUNIT_EXPECT_EQ(test, atomic_read(&node->dev.early_bytes), 0);
-	KUNIT_EXPECT_EQ(test, (int)qp->recv.response.kind, (int)WEFT_RESPONSE_NOTHING);
-	KUNIT_EXPECT_FALSE(test, qp->recv.ack_due);
-	KUNIT_EXPECT_FALSE(test, weft_send_is_busy(&qp->send));
-	KUNIT_EXPECT_EQ(test, qp->send.inflight.una, qp->send.psn);
-	KUNIT_EXPECT_EQ(test, qp->send.inflight.next, qp->send.psn);
-	KUNIT_EXPECT_EQ(test, qp->send.inflight.sent, qp->send.psn);
-	KUNIT_EXPECT_EQ(test, qp->send.inflight.reads, 0);
-	fake_expect_tx_empty(test, &qp->send.tx);
-	fake_expect_tx_empty(test, &qp->recv.tx);
-}
-
-void fake_link_expect_quiet(struct fake_link *link)
-{
-	u32 i;
-
-	KUNIT_EXPECT_EQ(link->test, atomic_read(&link->alive), 0);
-	for (i = 0; i < FAKE_NODES; i++)
-		fake_expect_node_quiet(link->test, &link->node[i]);
-}
 
 static void fake_node_destroy(struct fake_node *node)
 {

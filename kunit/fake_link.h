@@ -83,6 +83,7 @@ struct fake_node {
 	struct fake_link	*link;
 	/* the timer has expired in real time, which is ignored */
 	bool			expired;
+	bool			ticked;		/* likewise that of an acknowledge which waits */
 	/* how often each enum ib_event_type was raised */
 	u32			events[FAKE_EVENTS];
 	u32			comp_events;		/* completion events of @recv_cq */
@@ -98,6 +99,7 @@ struct fake_link {
 	atomic_t		alive;			/* packets that have not been freed */
 	u32			sent[FAKE_NODES];	/* packets that each node has sent */
 	u8			tos;			/* traffic class of all packets */
+	bool			holds;			/* it keeps all packets that it may keep */
 	u32			watch_psn;		/* a PSN */
 	/* how often node 0 has sent a request with @watch_psn */
 	u32			watched;
@@ -121,6 +123,9 @@ bool fake_link_step(struct fake_link *link);
  * False: neither is there.
  */
 bool fake_link_pass_time(struct fake_link *link);
+
+/* A period in which an acknowledge of @node waits ends. False: none waits. */
+bool fake_link_tick(struct fake_node *node);
 
 /* Let all timers expire whose time has come. */
 void fake_link_look(struct fake_link *link);

@@ -40,6 +40,8 @@ struct rc *rc_create(struct kunit *test, const struct fake_attr *attr,
 		struct fake_node *node = &rc->link->node[i];
 		struct rc_way *way = &rc->way[i];
 
+		/* acknowledges wait whenever they may, or after one or two answers */
+		node->qp->recv.piggyback.needed = row->seed % 3;
 		memset(node->blocks[RC_REMOTE / FAKE_PAGE], 0, RC_WORDS * sizeof(u64));
 		fake_node_read(node, 0, rc->image[i], FAKE_MEMORY);
 		way->oracle = (struct oracle_way){

@@ -178,7 +178,8 @@ void post_batch(struct end *end, struct end *peer, uint32_t size, int num)
 		die("ibv_post_send");
 }
 
-static int poll_cq(struct ibv_cq *cq)
+/* counts the messages among them in @messages, if that is not NULL */
+static inline __attribute__((always_inline)) int poll_cq(struct ibv_cq *cq, int *messages)
 {
 	struct ibv_wc wc[4];
 	int i, n = ibv_poll_cq(cq, ARRAY_SIZE(wc), wc);
@@ -190,6 +191,8 @@ static int poll_cq(struct ibv_cq *cq)
 			fprintf(stderr, "completion: %s\n", ibv_wc_status_str(wc[i].status));
 			exit(1);
 		}
+		if (messages)
+			*messages += wc[i].opcode == IBV_WC_RECV;
 	}
 	return n;
 }
@@ -199,10 +202,23 @@ void wait_completions(struct ibv_cq *a, struct ibv_cq *b, int number)
 	int n;
 
 	while (number > 0) {
-		n = poll_cq(a);
+		n = poll_cq(a, NULL);
 		if (b != a)
-			n += poll_cq(b);
+			n += poll_cq(b, NULL);
 		number -= n;
+		if (!n)
+			sched_yield();
+	}
+}
+
+void wait_message(struct ibv_cq *a, struct ibv_cq *b)
+{
+	int n, messages = 0;
+
+	while (!messages) {
+		n = poll_cq(a, &messages);
+		if (b != a)
+			n += poll_cq(b, &messages);
 		if (!n)
 			sched_yield();
 	}

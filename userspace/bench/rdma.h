@@ -44,5 +44,7 @@ void post_batch(struct end *end, struct end *peer, uint32_t size, int num);
 
 /* polls @a and @b (they may be the same), yields after two empty polls, until @number came */
 void wait_completions(struct ibv_cq *a, struct ibv_cq *b, int number);
+/* likewise, until a message has come, perhaps with completions of SENDs */
+void wait_message(struct ibv_cq *a, struct ibv_cq *b);
 
 #endif /* BENCH_RDMA_H */

@@ -175,6 +175,13 @@
 #define WEFT_EARLY_GAP_PACKETS	64
 #define WEFT_EARLY_GAP_US	1000
 /*
+ * An acknowledge waits for a packet to leave with for one to two of these periods, if the process
+ * has so often sent something after a message; after waits in vain, more often is needed.
+ */
+#define WEFT_PIGGYBACK_US	200
+#define WEFT_PIGGYBACK_PAIRS	4
+#define WEFT_PIGGYBACK_MOST_PAIRS	128
+/*
  * A soft interrupt leaves the rest to a work item after this number of work requests or bytes of a
  * QP.
  */

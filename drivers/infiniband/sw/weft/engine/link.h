@@ -81,8 +81,9 @@ struct weft_tx_batch {
  *	same). Less than @batch->num: the tx credit is used up, and the turn will get
  *	WEFT_EV_RUN. NULL: the link has no packets.
  * @hold: keep the packet of a batch that is one packet, to let it leave with those of the requests
- *	behind it. The send turn is owned, bottom halves are off until @release. Returns false: it
- *	has to be sent now. NULL: the link keeps none.
+ *	behind it, or an acknowledge to let it leave with such packets. The send turn is owned,
+ *	for an acknowledge also the receive turn; bottom halves are off until @release. Returns
+ *	false: it has to be sent now. NULL: the link keeps none.
  * @release: send what has been kept. Returns false: nothing has left, and the turn will get
  *	WEFT_EV_RUN.
  * @forget: drop the cached route of a transmitter, and what it waits for on that route. Its turn is

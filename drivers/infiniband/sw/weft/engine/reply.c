@@ -60,6 +60,23 @@ static bool reply_send_short(struct weft_qp *qp, u8 operation)
 	return true;
 }
 
+/*
+ * Add the acknowledge that is due to the packets of the requester that leave now. Return: false: it
+ * has to be sent alone.
+ */
+bool weft_reply_join(struct weft_qp *qp, struct weft_held *held)
+{
+	struct weft_tx_batch batch __uninitialized;
+
+	weft_reply_new(qp, qp->recv.ack_psn, WEFT_RESPONSE_ACK);
+	reply_start_batch(qp, WEFT_OP_ACK, &batch);
+	if (!qp->dev->wire->hold(&batch, held))
+		return false;
+	trace_weft_send(qp->qpn, &batch.hdr, batch.num, 1, 0);
+	qp->recv.response.kind = WEFT_RESPONSE_NOTHING;
+	return true;
+}
+
 /* Send a gap map. Return: as reply_send_short(). */
 static noinline_for_stack bool reply_send_map(struct weft_qp *qp)
 {
@@ -276,6 +293,7 @@ struct weft_response *weft_reply_new(struct weft_qp *qp, u32 psn, enum weft_resp
 
 	recv->ack_due = false;
 	recv->unanswered = 0;
+	recv->piggyback.waits = false;
 	recv->response = (struct weft_response){
 		.kind = kind,
 		.psn = psn,

@@ -11,6 +11,7 @@
 #include "engine/link.h"
 #include "engine/migration.h"
 #include "engine/odp.h"
+#include "engine/piggyback.h"
 #include "engine/pkt.h"
 #include "engine/port.h"
 #include "engine/replay.h"
@@ -131,6 +132,8 @@ static struct weft_result resp_execute(struct weft_qp *qp, const struct weft_pkt
 		return result;
 	}
 	req.length = progress->done + payload;
+	if (req.op->flags & WEFT_OPF_RECEIVE)
+		weft_piggyback_message(&recv->piggyback);
 	fault = weft_message_end(qp, &req);
 	weft_odp_end(&recv->odp);
 	if (unlikely(fault))
@@ -472,6 +475,8 @@ static void resp_acknowledge(struct weft_qp *qp)
 
 	if (recv->response.kind || resp_has_requests(recv))
 		return;
+	if (unlikely(recv->piggyback.waits))
+		weft_piggyback_alone(&recv->piggyback);
 	if (unlikely(!weft_early_is_empty(&recv->early)) && resp_gap_is_old(recv))
 		resp_nak_gap(qp);
 	else if (recv->ack_due)
@@ -657,10 +662,10 @@ static bool resp_is_first(struct weft_recv *recv)
 }
 
 /*
- * The first acknowledge of a soft interrupt is sent at once; the acknowledge of further messages is
- * left to a tasklet, which sends one for all when the soft interrupt ends. But after
- * WEFT_ACK_PACKETS it is sent at once, because the requester of a long message must not wait for
- * it.
+ * An acknowledge may wait for a packet of the requester. Otherwise the first one of a soft
+ * interrupt is sent at once; the acknowledge of further messages is left to a tasklet, which sends
+ * one for all when the soft interrupt ends. But after WEFT_ACK_PACKETS it is sent at once, because
+ * the requester of a long message must not wait for it.
  *
  * Return: true: there is nothing else to do now.
  */
@@ -671,7 +676,7 @@ static bool resp_is_done(struct weft_qp *qp)
 	if (recv->response.kind || !weft_backlog_is_empty(&recv->packets) ||
 	    unlikely(!weft_early_is_empty(&recv->early)))
 		return false;
-	if (!recv->ack_due)
+	if (!recv->ack_due || weft_piggyback_wait(qp))
 		return true;
 	if (recv->unanswered >= WEFT_ACK_PACKETS || resp_is_first(recv))
 		return false;
@@ -688,6 +693,48 @@ static void resp_late(struct tasklet_struct *tasklet)
 		resp_release(qp, resp_work(qp, &budget));
 	else
 		weft_turn_post(&qp->recv.turn, WEFT_EV_RUN);
+}
+
+/*
+ * Packets of the requester are about to leave, and an acknowledge waits: let it leave with them,
+ * unless other answers are under way, which it must not overtake. The send turn is owned, bottom
+ * halves are off. Return: true: it is among @held, and the receive turn is owned until
+ * weft_responder_joined().
+ */
+bool weft_responder_join(struct weft_qp *qp, struct weft_held *held)
+{
+	struct weft_recv *recv = &qp->recv;
+
+	if (!weft_turn_try(&recv->turn))
+		return false;
+	if (recv->piggyback.waits && !resp_has_requests(recv) && !atomic_read(&recv->tx.queued) &&
+	    weft_reply_join(qp, held))
+		return true;
+	weft_turn_release(&recv->turn);
+	return false;
+}
+
+/* The packets have left; or they have not, and the acknowledge has to. */
+void weft_responder_joined(struct weft_qp *qp, bool left)
+{
+	struct resp_budget budget = resp_softirq_budget;
+
+	qp->recv.ack_due |= !left;
+	resp_release(qp, !left && resp_work(qp, &budget));
+}
+
+/*
+ * Packets of the requester have left without the acknowledge that waits. The send turn is owned.
+ */
+void weft_responder_alone(struct weft_qp *qp)
+{
+	struct resp_budget budget = resp_softirq_budget;
+	struct weft_recv *recv = &qp->recv;
+
+	if (weft_turn_try(&recv->turn))
+		resp_release(qp, resp_work(qp, &budget));
+	else
+		weft_turn_post(&recv->turn, WEFT_EV_RUN);
 }
 
 /* A request packet has arrived. The callee owns the memory of @pkt. Context: soft interrupts. */
@@ -722,6 +769,7 @@ void weft_responder_init(struct weft_qp *qp)
 	weft_backlog_init(&recv->packets);
 	weft_early_init(&recv->early, &recv->turn);
 	tasklet_setup(&qp->late, resp_late);
+	weft_piggyback_init(qp);
 	recv->tx.turn = &recv->turn;
 	recv->progress.opcode = WEFT_OPCODE_NONE;
 }
@@ -756,6 +804,7 @@ void weft_responder_reset(struct weft_qp *qp)
 {
 	struct weft_recv *recv = &qp->recv;
 
+	weft_piggyback_reset(qp);
 	tasklet_kill(&qp->late);
 	resp_end(qp);
 	weft_responder_resize(qp);

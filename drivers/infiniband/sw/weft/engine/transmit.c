@@ -6,7 +6,9 @@
 #include "engine/gather.h"
 #include "engine/inflight.h"
 #include "engine/odp.h"
+#include "engine/piggyback.h"
 #include "engine/repair.h"
+#include "engine/responder.h"
 #include "engine/retry.h"
 #include "object/dev.h"
 #include "object/qp.h"
@@ -188,6 +190,12 @@ static void xmit_sent(struct weft_qp *qp, u32 psn, u32 packets)
 		inflight->sent = psn;
 }
 
+/* Does an acknowledge wait for a packet to leave with? */
+static bool xmit_is_waited_for(const struct weft_qp *qp)
+{
+	return unlikely(READ_ONCE(qp->recv.piggyback.waits));
+}
+
 /*
  * Let the packets leave that this run has kept. Return: false: they will be sent later, when the
  * event comes.
@@ -197,9 +205,15 @@ bool weft_transmit_release(struct weft_qp *qp, struct weft_budget *budget)
 	struct weft_inflight *inflight = &qp->send.inflight;
 	struct weft_retry *retry = &qp->send.retry;
 	u32 reads = inflight->reads, psn = budget->held->psn;
-	bool ackreq = budget->held->ackreq;
+	bool ackreq = budget->held->ackreq, waits = xmit_is_waited_for(qp), joined, left;
 
-	if (qp->dev->wire->release(qp, budget->held)) {
+	joined = waits && weft_responder_join(qp, budget->held);
+	left = qp->dev->wire->release(qp, budget->held);
+	if (joined)
+		weft_responder_joined(qp, left);
+	else if (waits)
+		weft_responder_alone(qp);
+	if (left) {
 		if (!weft_psn_before(retry->sample_psn, psn))
 			retry->sample_at = ktime_get();
 		return true;
@@ -216,33 +230,42 @@ bool weft_transmit_release(struct weft_qp *qp, struct weft_budget *budget)
 	return false;
 }
 
-/*
- * May a packet wait for those of the requests behind it, which have been posted already? Not if it
- * asks for a response, or is measured or limited.
- */
-static bool xmit_may_hold(const struct weft_qp *qp, const struct weft_tx_batch *batch,
-			  const struct weft_budget *budget)
+/* May a packet leave with others? Not if it asks for a response, or is measured or limited. */
+static bool xmit_may_join(const struct weft_qp *qp, const struct weft_tx_batch *batch,
+			  bool responds, const struct weft_budget *budget)
 {
-	return budget->held && !qp->send.doorbell_armed && batch->num == 1 && !batch->again &&
+	return !responds && budget->held && batch->num == 1 && !batch->again &&
 	       weft_qp_is_reliable(qp) && !qp->send.paced && qp->dev->wire->hold;
 }
 
-/* Send a batch, or keep it for a while. Return: see weft_link.xmit. */
+/*
+ * Send a batch, or keep it for a while, if others may follow: those of requests that have been
+ * posted already, or an acknowledge. Return: see weft_link.xmit.
+ */
 static u32 xmit_or_hold(struct weft_qp *qp, struct weft_tx_batch *batch, bool responds,
 			struct weft_budget *budget)
 {
 	const struct weft_link *wire = qp->dev->wire;
-	bool may = !responds && xmit_may_hold(qp, batch, budget);
+	bool may = xmit_may_join(qp, batch, responds, budget);
 	struct weft_held *held = budget->held;
+	u32 sent;
 
+	if (may) {
+		weft_piggyback_sent(&qp->recv.piggyback);
+		may = !qp->send.doorbell_armed || xmit_is_waited_for(qp);
+	}
 	if (may && held->packets && wire->hold(batch, held))
 		return 1;
 	if (unlikely(held && held->packets) && !weft_transmit_release(qp, budget))
 		return 0;
-	if (!may || !wire->hold(batch, held))
-		return wire->xmit(batch);
-	held->ackreq = qp->send.inflight.ackreq;
-	return 1;
+	if (may && wire->hold(batch, held)) {
+		held->ackreq = qp->send.inflight.ackreq;
+		return 1;
+	}
+	sent = wire->xmit(batch);
+	if (xmit_is_waited_for(qp))
+		weft_responder_alone(qp);
+	return sent;
 }
 
 /*

@@ -106,7 +106,8 @@ static bool roce_may_keep(const struct weft_tx_batch *batch, const struct roce_w
 
 /*
  * Packets of a requester are marked as ECN-capable if the device says so, unless the path has a
- * mark already. Answers are not: the rate of a responder can't be cut.
+ * mark already. Answers are not, unless they leave with a request: the rate of a responder can't be
+ * cut.
  */
 static u8 roce_tclass(const struct weft_tx_batch *batch)
 {
@@ -259,9 +260,12 @@ static noinline int roce_output_shown(struct sk_buff *skb, const struct weft_tx_
 	return ret;
 }
 
-/* Make a packet from the IP header to the ICRC, with @room in front. NULL: no memory. */
+/*
+ * Make a packet from the IP header to the ICRC, with @room in front. @id: identification for IPv4;
+ * those of a burst count up, otherwise any will do (RFC 6864). NULL: no memory.
+ */
 static struct sk_buff *roce_build(const struct weft_tx_batch *batch, const struct roce_way *way,
-				  const struct weft_hdr *hdr, u32 length, u32 room)
+				  const struct weft_hdr *hdr, u32 length, u16 id, u32 room)
 {
 	const struct net_device *ndev = READ_ONCE(way->dst->dev);
 	struct sk_buff *skb;
@@ -271,8 +275,7 @@ static struct sk_buff *roce_build(const struct weft_tx_batch *batch, const struc
 				!(ndev->features & NETIF_F_SG));
 	if (!skb)
 		return NULL;
-	/* a burst needs identifications that count up; otherwise any will do (RFC 6864) */
-	weft_ip_push(skb, &way->ip, way->dst, hdr->psn);
+	weft_ip_push(skb, &way->ip, way->dst, id);
 	roce_seal(skb, batch, way);
 	return skb;
 }
@@ -320,12 +323,13 @@ static bool roce_begin_uso(const struct roce_way *way, u32 psn, struct weft_uso 
  * Add a packet of @batch; up to @left follow, this one included. Return: false: no room or memory.
  */
 static bool roce_add_uso(struct weft_tx_batch *batch, const struct roce_way *way,
-			 struct weft_uso *uso, const struct weft_hdr *hdr, u32 length, u32 left)
+			 struct weft_uso *uso, const struct weft_hdr *hdr, u32 length, u16 id,
+			 u32 left)
 {
 	void *at = weft_uso_add(uso, READ_ONCE(way->dst->dev), roce_size(hdr, length), left);
 
 	if (at)
-		roce_put(batch, way, uso->skb, hdr, length, hdr->psn, at);
+		roce_put(batch, way, uso->skb, hdr, length, id, at);
 	return at;
 }
 
@@ -345,7 +349,7 @@ static struct sk_buff *roce_fill_uso(struct weft_tx_batch *batch, const struct r
 		return NULL;
 	for (; i < batch->num; i++) {
 		length = weft_packet_header(batch, i, &hdr);
-		if (!roce_add_uso(batch, way, &uso, &hdr, length, batch->num - i))
+		if (!roce_add_uso(batch, way, &uso, &hdr, length, hdr.psn, batch->num - i))
 			break;
 	}
 	if (!uso.packets) {
@@ -372,7 +376,8 @@ static struct sk_buff *roce_fill_list(struct weft_tx_batch *batch, const struct 
 		size = roce_size(&hdr, length);
 		if (front + size > mtu || !weft_burst_takes(&burst, size))
 			break;
-		skb = roce_build(batch, way, &hdr, length, burst.head ? WEFT_BURST_HEADROOM : 0);
+		skb = roce_build(batch, way, &hdr, length, hdr.psn,
+				 burst.head ? WEFT_BURST_HEADROOM : 0);
 		if (!skb)
 			break;
 		weft_burst_add(&burst, skb);
@@ -518,8 +523,11 @@ static bool roce_keep(struct weft_tx_batch *batch, const struct roce_way *way,
 	struct weft_hdr hdr = batch->hdr;
 	struct sk_buff *skb;
 	u32 size;
+	u16 id;
 
 	weft_packet_header(batch, 0, &hdr);
+	/* an acknowledge has no PSN of the requester */
+	id = held->packets ? held->psn + held->packets : hdr.psn;
 	size = roce_size(&hdr, batch->length);
 	if (!way->dst || dst_xfrm(way->dst) ||
 	    weft_ip_headers(way->ip.ipv4) + size > dst_mtu(way->dst))
@@ -529,7 +537,8 @@ static bool roce_keep(struct weft_tx_batch *batch, const struct roce_way *way,
 		return false;
 	if (held->uso.skb) {
 		/* nobody knows how many will follow: perhaps as many */
-		if (roce_add_uso(batch, way, &held->uso, &hdr, batch->length, held->packets + 1))
+		if (roce_add_uso(batch, way, &held->uso, &hdr, batch->length, id,
+				 held->packets + 1))
 			return true;
 		if (!held->packets) {
 			kfree_skb(held->uso.skb);
@@ -539,7 +548,7 @@ static bool roce_keep(struct weft_tx_batch *batch, const struct roce_way *way,
 	}
 	if (!weft_burst_takes(&held->burst, size))
 		return false;
-	skb = roce_build(batch, way, &hdr, batch->length,
+	skb = roce_build(batch, way, &hdr, batch->length, id,
 			 held->packets ? WEFT_BURST_HEADROOM : 0);
 	if (skb)
 		weft_burst_add(&held->burst, skb);

@@ -96,8 +96,8 @@ struct weft_qp {
 	atomic_t		mcast_groups;	/* attachments, see object/mcast.c */
 	/*
 	 * Sends an acknowledge that has been delayed long enough; takes the receive turn.
-	 * Scheduled with that turn owned. weft_responder_reset() has stopped the turn and waits
-	 * for the tasklet to end.
+	 * Scheduled with that turn owned, or by weft_piggyback.timer. weft_responder_reset() has
+	 * stopped the turn and ended the timer, and waits for the tasklet to end.
 	 */
 	struct tasklet_struct	late;
 	atomic64_t		cnp_at;		/* ktime of the last CNP that was sent */

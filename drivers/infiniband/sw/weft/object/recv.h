@@ -3,6 +3,8 @@
 #ifndef WEFT_OBJECT_RECV_H
 #define WEFT_OBJECT_RECV_H
 
+#include <linux/hrtimer.h>
+
 #include "mem/copy.h"
 #include "object/backlog.h"
 #include "object/early.h"
@@ -90,6 +92,21 @@ struct weft_injected {
 };
 
 /*
+ * Does the process send a message soon after each one that it receives? See engine/piggyback.c. The
+ * owner of the receive turn writes what the comments do not say that others write.
+ */
+struct weft_piggyback {
+	/* 1: some have taken receives since a packet left; the owner of the send turn clears it */
+	u8		messages;
+	u8		pairs;		/* of one message and a packet that left; of both turns */
+	u8		needed;		/* so many make the next acknowledge wait; of both turns */
+	bool		fresh;		/* the packet that was executed last took a receive */
+	bool		waits;		/* the acknowledge that is due waits */
+	bool		old;		/* it has waited for a whole period; the timer sets it */
+	struct hrtimer	timer;		/* runs while acknowledges wait, and one period longer */
+};
+
+/*
  * The responder.
  *
  * Only the owner of @turn writes it; modify_qp writes attributes with the turn stopped.
@@ -131,6 +148,7 @@ struct weft_recv {
 	/* an acknowledge of @ack_psn is due, but may wait for more to acknowledge */
 	bool			ack_due;
 	u32			unanswered;		/* packets executed since the last answer */
+	struct weft_piggyback	piggyback;
 	/* number of the soft interrupt in which an acknowledge was last sent at once */
 	u32			softirq;
 	/* @wqe has been taken and is not complete */

@@ -32,8 +32,8 @@ struct weft_uso {
 };
 
 /*
- * Packets of a run of a requester that wait to leave together, in one of both forms. If @packets is
- * 0 nothing else is valid.
+ * Packets of a run of a requester that wait to leave together, in one of both forms; the last one
+ * may be an acknowledge of the responder. If @packets is 0 nothing else is valid.
  */
 struct weft_held {
 	u32			packets;
