@@ -90,13 +90,17 @@ static struct sk_buff *uso_make(struct kunit *test, u32 size, u32 last, u32 num,
 	return uso.skb;
 }
 
-/* @parts are the packets of uso_make(). */
-static void uso_expect_all(struct kunit *test, struct sk_buff *parts, u32 size, u32 last, u32 num,
-			   bool ipv4)
+static void uso_round_trip(struct kunit *test, u32 size, u32 last, u32 num, bool ipv4)
 {
-	struct sk_buff *skb, *next;
+	struct sk_buff *skb = uso_make(test, size, last, num, ipv4), *parts, *next;
 	u32 i = 0;
 
+	memset(skb_push(skb, ETH_HLEN), 0, ETH_HLEN);
+	skb_reset_mac_header(skb);
+	parts = __skb_gso_segment(skb, NETIF_F_SG | NETIF_F_HW_CSUM, true);
+	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(parts));
+	KUNIT_EXPECT_NE(test, (__force u16)udp_hdr(parts)->check, 0);
+	consume_skb(skb);
 	skb_list_walk_safe(parts, skb, next) {
 		uso_expect(test, skb, i, i + 1 < num ? size : last, ipv4);
 		i++;
@@ -105,31 +109,53 @@ static void uso_expect_all(struct kunit *test, struct sk_buff *parts, u32 size, 
 	KUNIT_EXPECT_EQ(test, i, num);
 }
 
-static void uso_round_trip(struct kunit *test, u32 size, u32 last, u32 num, bool ipv4)
+/*
+ * @linear: bytes behind the UDP header that are not in pages, as virtio_net has it. @keep: one
+ * packet of so many stays in use while the next ones are made; 0: none does.
+ */
+static void uso_open(struct kunit *test, struct sk_buff *skb, u32 size, u32 last, u32 num,
+		     u32 linear, bool ipv4, u32 keep)
 {
-	struct sk_buff *skb = uso_make(test, size, last, num, ipv4), *parts;
+	struct sk_buff *part, *before = NULL;
+	struct weft_uso_cursor at;
+	struct sk_buff_head kept;
+	u32 i, buffers = 0;
 
-	memset(skb_push(skb, ETH_HLEN), 0, ETH_HLEN);
-	skb_reset_mac_header(skb);
-	parts = __skb_gso_segment(skb, NETIF_F_SG | NETIF_F_HW_CSUM, true);
-	KUNIT_ASSERT_FALSE(test, IS_ERR_OR_NULL(parts));
-	KUNIT_EXPECT_NE(test, (__force u16)udp_hdr(parts)->check, 0);
-	consume_skb(skb);
-	uso_expect_all(test, parts, size, last, num, ipv4);
-}
-
-/* @linear: bytes behind the UDP header that are not in pages, as virtio_net has it. */
-static void uso_open(struct kunit *test, u32 size, u32 last, u32 num, u32 linear, bool ipv4)
-{
-	struct sk_buff *skb = uso_make(test, size, last, num, ipv4), *parts;
-
+	__skb_queue_head_init(&kept);
 	__skb_pull(skb, skb_transport_offset(skb));
 	KUNIT_ASSERT_TRUE(test, pskb_may_pull(skb, sizeof(struct udphdr) + linear));
 	local_bh_disable();
-	parts = weft_uso_open(skb);
+	KUNIT_EXPECT_TRUE(test, weft_uso_open(&at, skb));
+	for (i = 0; (part = weft_uso_next(&at)); i++) {
+		buffers += part != before;
+		before = part;
+		uso_expect(test, part, i, i + 1 < num ? size : last, ipv4);
+		if (keep && !(i % keep))
+			__skb_queue_tail(&kept, part);
+		else
+			consume_skb(part);
+	}
+	weft_uso_end(&at);
 	local_bh_enable();
-	KUNIT_ASSERT_NOT_NULL(test, parts);
-	uso_expect_all(test, parts, size, last, num, ipv4);
+	consume_skb(skb);
+	KUNIT_EXPECT_EQ(test, i, num);
+	if (!keep)
+		KUNIT_EXPECT_LE(test, buffers, 1 + !!linear);
+	/* they are still there */
+	for (i = 0; (part = __skb_dequeue(&kept)); i++) {
+		KUNIT_EXPECT_EQ(test, refcount_read(&part->users), 1);
+		uso_expect(test, part, i * keep, i * keep + 1 < num ? size : last, ipv4);
+		kfree_skb(part);
+	}
+}
+
+static void uso_opens(struct kunit *test, u32 size, u32 last, u32 num, u32 linear, bool ipv4)
+{
+	u32 keep;
+
+	for (keep = 0; keep < 3; keep++)
+		uso_open(test, uso_make(test, size, last, num, ipv4), size, last, num, linear, ipv4,
+			 keep);
 }
 
 static void uso_is_opened(struct kunit *test)
@@ -137,15 +163,15 @@ static void uso_is_opened(struct kunit *test)
 	u32 ipv4;
 
 	for (ipv4 = 0; ipv4 < 2; ipv4++) {
-		uso_open(test, 16, 16, 3, 0, ipv4);
+		uso_opens(test, 16, 16, 3, 0, ipv4);
 		/* shorter than a BTH, which is for the caller to see */
-		uso_open(test, 16, 1, 3, 0, ipv4);
-		uso_open(test, 1040, 20, 32, 0, ipv4);
-		uso_open(test, 1040, 20, 32, 100, ipv4);
-		uso_open(test, 1040, 1040, 32, 1040, ipv4);
-		uso_open(test, 1040, 1040, 32, 3000, ipv4);
-		uso_open(test, 2064, 2064, 31, 0, ipv4);
-		uso_open(test, 4112, 4111, 15, 0, ipv4);
+		uso_opens(test, 16, 1, 3, 0, ipv4);
+		uso_opens(test, 1040, 20, 32, 0, ipv4);
+		uso_opens(test, 1040, 20, 32, 100, ipv4);
+		uso_opens(test, 1040, 1040, 32, 1040, ipv4);
+		uso_opens(test, 1040, 1040, 32, 3000, ipv4);
+		uso_opens(test, 2064, 2064, 31, 0, ipv4);
+		uso_opens(test, 4112, 4111, 15, 0, ipv4);
 	}
 }
 

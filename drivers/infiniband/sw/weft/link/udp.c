@@ -118,7 +118,7 @@ static void listen_one(const struct net *net, struct sk_buff *skb)
 	weft_rx(&pkt);
 }
 
-/* Take a burst apart as UDP does. Returns its packets as a list, or NULL if it was dropped. */
+/* Take a buffer apart as UDP does. Returns its packets as a list, or NULL if it was dropped. */
 static struct sk_buff *listen_segment(struct sock *sk, struct sk_buff *skb)
 {
 	bool ipv4 = ip_hdr(skb)->version == 4;
@@ -131,16 +131,32 @@ static struct sk_buff *listen_segment(struct sock *sk, struct sk_buff *skb)
 	return list;
 }
 
-/* Returns the packets of a burst, or of a buffer of USO, as a list; NULL: they were dropped. */
-static struct sk_buff *listen_open(struct sock *sk, struct sk_buff *skb)
+/* The packets of a buffer of USO, one after the other. */
+static void listen_uso(struct sock *sk, struct sk_buff *skb, struct weft_uso_cursor *at)
 {
-	struct sk_buff *list = NULL;
+	struct weft_pkt rest __uninitialized;
+	struct sk_buff *piece;
 
-	if (skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
-		list = weft_burst_open(skb) ? skb : NULL;
-	else if (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4)
-		list = weft_uso_open(skb);
-	return list ?: listen_segment(sk, skb);
+	while ((piece = weft_uso_next(at)))
+		listen_one(sock_net(sk), piece);
+	weft_uso_end(at);
+	if (likely(weft_uso_is_done(at))) {
+		napi_consume_skb(skb, 1);
+		return;
+	}
+	weft_pkt_init(&rest, skb, &weft_port_roce, sock_net(sk), NULL);
+	weft_rx_drop(&rest, WEFT_STAT_RX_NO_MEMORY);
+}
+
+/* The packets of a list. */
+static void listen_list(struct sock *sk, struct sk_buff *skb)
+{
+	struct sk_buff *next;
+
+	skb_list_walk_safe(skb, skb, next) {
+		skb_mark_not_on_list(skb);
+		listen_one(sock_net(sk), skb);
+	}
 }
 
 /*
@@ -149,17 +165,16 @@ static struct sk_buff *listen_open(struct sock *sk, struct sk_buff *skb)
  */
 static int listen_rcv(struct sock *sk, struct sk_buff *skb)
 {
-	struct sk_buff *next;
+	struct weft_uso_cursor at;
 
-	if (likely(!skb_is_gso(skb))) {
+	if (likely(!skb_is_gso(skb)))
 		listen_one(sock_net(sk), skb);
-		return 0;
-	}
-	skb = listen_open(sk, skb);
-	skb_list_walk_safe(skb, skb, next) {
-		skb_mark_not_on_list(skb);
-		listen_one(sock_net(sk), skb);
-	}
+	else if (skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
+		listen_list(sk, weft_burst_open(skb) ? skb : listen_segment(sk, skb));
+	else if (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4 && weft_uso_open(&at, skb))
+		listen_uso(sk, skb, &at);
+	else
+		listen_list(sk, listen_segment(sk, skb));
 	return 0;
 }
 

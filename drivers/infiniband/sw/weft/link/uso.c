@@ -126,109 +126,189 @@ void weft_uso_close(struct weft_uso *uso, u16 id)
 }
 WEFT_EXPORT_FOR_TEST(weft_uso_close);
 
-/* Where the next piece is, when a received buffer is taken apart. */
-struct uso_cursor {
-	const struct sk_buff	*skb;
-	u32			offset;		/* from the UDP header */
-	u32			fragment;	/* the fragment that it is in, or will be */
-	u32			start;		/* where that begins, from the UDP header */
-};
-
-/* Refer to @length bytes of the fragments from the cursor on, and advance it. */
-static bool uso_refer(struct uso_cursor *at, struct sk_buff *piece, u32 length)
+/* Go to the fragment that has the next byte; the cursor is not before the first one. */
+static const skb_frag_t *uso_fragment(struct weft_uso_cursor *at)
 {
 	const struct skb_shared_info *shared = skb_shinfo(at->skb);
+
+	while (at->offset - at->start >= skb_frag_size(&shared->frags[at->fragment]))
+		at->start += skb_frag_size(&shared->frags[at->fragment++]);
+	return &shared->frags[at->fragment];
+}
+
+/* Refer to @length bytes of the fragments from the cursor on, and advance it. */
+static bool uso_refer(struct weft_uso_cursor *at, struct sk_buff *piece, u32 length)
+{
 	const skb_frag_t *frag;
 	u32 from, part;
 
-	while (length) {
-		frag = &shared->frags[at->fragment];
+	for (; length; length -= part) {
+		frag = uso_fragment(at);
 		from = at->offset - at->start;
-		if (from >= skb_frag_size(frag)) {
-			at->start += skb_frag_size(frag);
-			at->fragment++;
-			continue;
-		}
 		/* the memory of a device has no pages */
-		if (skb_shinfo(piece)->nr_frags == MAX_SKB_FRAGS || !skb_frag_page(frag))
+		if (!skb_frag_page(frag))
 			return false;
 		part = min(length, skb_frag_size(frag) - from);
 		get_page(skb_frag_page(frag));
 		skb_add_rx_frag(piece, skb_shinfo(piece)->nr_frags, skb_frag_page(frag),
 				skb_frag_off(frag) + from, part, part);
 		at->offset += part;
-		length -= part;
 	}
 	return true;
 }
 
-/* Bytes of a packet of @size bytes at @offset that have to be in one piece: all headers. */
-static u32 uso_linear(const struct sk_buff *skb, u32 offset, u32 size)
+/* Copy @length bytes, and advance the cursor. */
+static bool uso_copy(struct weft_uso_cursor *at, void *to, u32 length)
 {
-	u32 length = sizeof(struct weft_wire_bth);
-	u8 opcode;
+	const skb_frag_t *frag;
+	u32 from;
 
-	if (size >= length && !skb_copy_bits(skb, offset, &opcode, sizeof(opcode)))
-		length = max_t(u32, length, weft_opcode(opcode)->length);
-	/* the bytes outside of fragments are copied, too */
-	if (skb_headlen(skb) > offset)
-		length = max(length, skb_headlen(skb) - offset);
-	return min(length, size);
+	if (likely(at->offset >= at->start && length)) {
+		frag = uso_fragment(at);
+		from = at->offset - at->start;
+		if (likely(skb_frag_page(frag) && length <= skb_frag_size(frag) - from)) {
+			memcpy(to, skb_frag_address(frag) + from, length);
+			at->offset += length;
+			return true;
+		}
+	}
+	if (skb_copy_bits(at->skb, at->offset, to, length))
+		return false;
+	at->offset += length;
+	return true;
 }
 
-/* Packet @number, with @size bytes behind its UDP header. NULL: no memory, or too many pieces. */
-static struct sk_buff *uso_piece(struct uso_cursor *at, u32 size, u32 number)
+/* Bytes of the headers of IP and UDP. */
+static u32 uso_front(const struct weft_uso_cursor *at)
 {
-	const struct sk_buff *skb = at->skb;
-	u32 linear = uso_linear(skb, at->offset, size);
-	u32 front = skb_network_header_len(skb) + sizeof(struct udphdr);
-	struct sk_buff *piece = weft_packet_alloc(front + linear);
+	return skb_network_header_len(at->skb) + sizeof(struct udphdr);
+}
+
+/* Bytes of the next packet that are in no fragment. */
+static u32 uso_outside(const struct weft_uso_cursor *at, u32 size)
+{
+	return at->start > at->offset ? min(at->start - at->offset, size) : 0;
+}
+
+/* A buffer for the headers of IP and UDP, which are in it, and @linear bytes. */
+static struct sk_buff *uso_alloc(struct weft_uso_cursor *at, u32 linear)
+{
+	struct sk_buff *piece = weft_packet_alloc(uso_front(at) + linear);
 
 	if (!piece)
 		return NULL;
-	memcpy(skb_put(piece, front), skb_network_header(skb), front);
+	memcpy(skb_put(piece, uso_front(at)), skb_network_header(at->skb), uso_front(at));
 	skb_reset_network_header(piece);
-	__skb_pull(piece, front - sizeof(struct udphdr));
-	skb_reset_transport_header(piece);
-	piece->protocol = skb->protocol;
-	weft_ip_set_length(piece, size, number + (skb->protocol == htons(ETH_P_IP) ?
-						  be16_to_cpu(ip_hdr(skb)->id) : 0));
-	memcpy(piece->cb, skb->cb, sizeof(piece->cb));
-	piece->dev = skb->dev;
-	if (skb_copy_bits(skb, at->offset, skb_put(piece, linear), linear))
-		goto failed;
-	at->offset += linear;
-	if (uso_refer(at, piece, size - linear))
-		return piece;
-failed:
-	kfree_skb(piece);
-	return NULL;
+	skb_set_transport_header(piece, skb_network_header_len(at->skb));
+	piece->protocol = at->skb->protocol;
+	piece->dev = at->skb->dev;
+	at->truesize = piece->truesize;
+	return piece;
 }
 
 /*
- * Take a received buffer apart, whose data begin with the UDP header, and whose packets are those
- * that a net device would have made of it. Returns the packets as a list (&sk_buff.next), each from
- * its UDP header on, and the buffer is gone; or NULL, and nothing has changed: the kernel has to do
- * it. Bottom halves are off.
+ * The buffer of the last packet once more, as uso_alloc() returns it; NULL: it is in use, or has
+ * less than @linear bytes.
  */
-struct sk_buff *weft_uso_open(struct sk_buff *skb)
+static struct sk_buff *uso_recycle(struct weft_uso_cursor *at, u32 linear)
 {
-	u32 size = skb_shinfo(skb)->gso_size, number;
-	struct uso_cursor at = { .skb = skb, .offset = sizeof(struct udphdr),
-				 .start = skb_headlen(skb) };
-	struct sk_buff *list = NULL, **end = &list;
+	struct sk_buff *piece = at->piece;
+	struct skb_shared_info *shared;
 
-	if (skb_has_frag_list(skb) || skb->encapsulation || at.start < at.offset)
+	if (!piece || refcount_read(&piece->users) != 1 || skb_cloned(piece))
 		return NULL;
-	for (number = 0; at.offset < skb->len; number++) {
-		*end = uso_piece(&at, min(size, skb->len - at.offset), number);
-		if (!*end) {
-			kfree_skb_list(list);
-			return NULL;
-		}
-		end = &(*end)->next;
-	}
-	consume_skb(skb);
-	return list;
+	/* as in skb_unref(): all that others have done with it is done */
+	smp_rmb();
+	shared = skb_shinfo(piece);
+	while (shared->nr_frags)
+		put_page(skb_frag_page(&shared->frags[--shared->nr_frags]));
+	piece->data = skb_network_header(piece);
+	piece->len = 0;
+	piece->data_len = 0;
+	piece->truesize = at->truesize;
+	skb_reset_tail_pointer(piece);
+	if (skb_tailroom(piece) < uso_front(at) + linear)
+		return NULL;
+	skb_put(piece, uso_front(at));
+	return piece;
+}
+
+/*
+ * Copy the headers of the next packet, which has @size bytes behind its UDP header. A process may
+ * change them in the pages meanwhile, so that how long they are depends on the copy.
+ */
+static bool uso_copy_headers(struct weft_uso_cursor *at, struct sk_buff *piece, u32 size)
+{
+	u32 length = min_t(u32, size, sizeof(struct weft_wire_bth)), all = uso_outside(at, size);
+	const u8 *bth = skb_put(piece, length);
+
+	if (!uso_copy(at, (u8 *)bth, length))
+		return false;
+	if (length < size)
+		all = max_t(u32, all, min_t(u32, size, weft_opcode(*bth)->length));
+	return all <= length || uso_copy(at, skb_put(piece, all - length), all - length);
+}
+
+/* Make the next packet of @piece. */
+static bool uso_fill(struct weft_uso_cursor *at, struct sk_buff *piece, u32 size)
+{
+	const struct sk_buff *skb = at->skb;
+	u16 id = skb->protocol == htons(ETH_P_IP) ? be16_to_cpu(ip_hdr(skb)->id) : 0;
+	u32 end = at->offset + size;
+
+	weft_ip_set_length(piece, size, id + at->number);
+	memcpy(piece->cb, skb->cb, sizeof(piece->cb));
+	__skb_pull(piece, skb_network_header_len(skb));
+	return uso_copy_headers(at, piece, size) && uso_refer(at, piece, end - at->offset);
+}
+
+/*
+ * Begin to take a received buffer apart, whose data begin with the UDP header, and whose packets
+ * are those that a net device would have made of it. Return: false: the kernel has to do it.
+ */
+bool weft_uso_open(struct weft_uso_cursor *at, const struct sk_buff *skb)
+{
+	*at = (struct weft_uso_cursor){
+		.skb = skb,
+		.offset = sizeof(struct udphdr),
+		.start = skb_headlen(skb),
+	};
+	return !skb_has_frag_list(skb) && !skb->encapsulation && at->start >= at->offset;
 }
 WEFT_EXPORT_FOR_TEST(weft_uso_open);
+
+/*
+ * The next packet, from its UDP header on, which the caller frees; NULL: there is none, or no
+ * memory, and then weft_uso_is_done() is false. Most packets are processed at once, and their
+ * buffer is used again for the next one: so the cursor has a reference to it. So the packet is
+ * shared, and must not be expanded; all its headers are in one piece. Soft interrupt.
+ */
+struct sk_buff *weft_uso_next(struct weft_uso_cursor *at)
+{
+	u32 size = min_t(u32, skb_shinfo(at->skb)->gso_size, at->skb->len - at->offset);
+	u32 linear = max_t(u32, WEFT_HDR_MAX_LENGTH, uso_outside(at, size));
+	struct sk_buff *piece;
+
+	if (!size)
+		return NULL;
+	piece = uso_recycle(at, linear);
+	if (!piece) {
+		weft_uso_end(at);
+		piece = uso_alloc(at, linear);
+		at->piece = piece;
+	}
+	if (!piece || !uso_fill(at, piece, size))
+		return NULL;
+	at->number++;
+	return skb_get(piece);
+}
+WEFT_EXPORT_FOR_TEST(weft_uso_next);
+
+/* No more packets are asked for. */
+void weft_uso_end(struct weft_uso_cursor *at)
+{
+	if (at->piece)
+		napi_consume_skb(at->piece, 1);
+	at->piece = NULL;
+}
+WEFT_EXPORT_FOR_TEST(weft_uso_end);
