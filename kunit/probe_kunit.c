@@ -313,7 +313,7 @@ static void round_trip_is_learnt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, retry->backoff, 0);
 }
 
-/* The first round trip that is measured makes the timer expire earlier. */
+/* Until a round trip has been measured it is taken for some milliseconds. */
 static void first_round_trip(struct kunit *test)
 {
 	struct fake_link *link = probe_create(test);
@@ -322,13 +322,19 @@ static void first_round_trip(struct kunit *test)
 	retry->round_trip = 0;
 	probe_post(link, IB_WR_RDMA_WRITE, 10);
 	probe_clear(link);
-	KUNIT_EXPECT_GT(test, hrtimer_get_remaining(&retry->timer), PROBE_HOUR);
-	/* nothing is known of the path */
+	KUNIT_EXPECT_LT(test, hrtimer_get_remaining(&retry->timer), NSEC_PER_SEC);
 	probe_expire(link, true);
-	probe_expect_nothing(link);
+	probe_expect(link, 0);
+	KUNIT_EXPECT_EQ(test, retry->backoff, 1);
+	/* the answer may be that to either packet */
 	probe_ack(link, 0);
+	KUNIT_EXPECT_EQ(test, retry->round_trip, 0U);
+	probe_post(link, IB_WR_RDMA_WRITE, 10);
+	probe_clear(link);
+	probe_ack(link, 1);
 	KUNIT_EXPECT_NE(test, retry->round_trip, 0U);
-	KUNIT_EXPECT_LT(test, hrtimer_get_remaining(&retry->timer), PROBE_HOUR);
+	KUNIT_EXPECT_EQ(test, retry->backoff, 0);
+	fake_link_expect_quiet(link);
 }
 
 /* The requester waits for something else than the peer. */

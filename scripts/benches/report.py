@@ -315,6 +315,8 @@ def rows_bad_networks():
         yield Row("  ack timeouts", "1", MOST, of(what, "timeouts"), None, lambda v: 0)
     yield Row("TCP beside a QP, fq_codel", "%", LEAST, of("queue/share-fq", "tcp"), None, lambda v: 40)
     yield Row("TCP beside a QP, a short queue", "%", LEAST, of("queue/share-tail", "tcp"), None, lambda v: 30)
+    yield row("SEND 8 B beside 4 QPs, fq_codel, p99", "us", MOST, "queue/latency-fq-full",
+              times(3, "queue/latency-fq-idle", "weft"), "3 idle", [("idle", of("queue/latency-fq-idle"))], rxe=False)
 
 
 ROWS = [rows_instructions, rows_wire, rows_raw, rows_bad_networks, rows_host, rows_many, rows_network, rows_above]

@@ -4,13 +4,13 @@
  * (IBA 9.9.3). All functions need the send turn, owned or stopped.
  *
  * A lost packet that no other follows, and a lost answer, leave no trace at the other end. So after
- * two round trips of silence, long before the ack timeout, the requester repeats one packet as a
- * probe. The answer says what is missing, and is processed as any other: a probe is no retry, and
- * nothing is sent again because of it. Only a weft is asked for the next missing part when the
- * answer has come. The wait for the next probe doubles, and is halved with each round trip that is
- * measured; a packet that has been probed measures none (Karn and Partridge, SIGCOMM 1987). So a
- * path that has got slower is learnt. If the peer says that its response is a repeated one, the
- * first one was lost, and the wait is that of the beginning.
+ * two round trips of silence (10 ms until one is known), long before the ack timeout, the requester
+ * repeats one packet as a probe. The answer says what is missing, and is processed as any other: a
+ * probe is no retry, and nothing is sent again because of it. Only a weft is asked for the next
+ * missing part when the answer has come. The wait for the next probe doubles, and is halved with
+ * each round trip that is measured; a packet that has been probed measures none (Karn and
+ * Partridge, SIGCOMM 1987). So a path that has got slower is learnt. If the peer says that its
+ * response is a repeated one, the first one was lost, and the wait is that of the beginning.
  */
 #include "engine/retry.h"
 
@@ -50,8 +50,7 @@ static ktime_t retry_probe_due(const struct weft_qp *qp)
 {
 	const struct weft_retry *retry = &qp->send.retry;
 
-	/* a weft is asked for responses, and a lost ask must not wait for the ack timeout */
-	if (!(retry->round_trip || qp->send.inflight.parts) || !qp->link->xmit)
+	if (!qp->link->xmit)
 		return KTIME_MAX;
 	return ktime_add_ns(retry->quiet, weft_retry_patience(retry) << retry->backoff);
 }
