@@ -232,12 +232,16 @@ def rows_host():
         one = "scaling/cpus1-%d" % size
         yield row("WRITE %d B, two CPUs" % size, "messages/s", LEAST, "scaling/cpus2-%d" % size,
                   times(1.4, one, "weft"), "1.4 of one", [("one", of(one))])
+        one = "scaling/threads1-%d" % size
+        yield row("  two threads, one context and region", "messages/s", LEAST, "scaling/threads2-%d" % size,
+                  times(1.6, one, "weft"), "1.6 of one", [("one", of(one))])
     for what, text, limit in ("receive", "post_recv and poll, a message", 0.01), \
             ("post-send", "post_send, a message", 1.01), ("post-batch", "post_send, a batch of 32", 1.01):
         yield row(text, "system calls", MOST, "syscalls/" + what, limit, "%d" % limit)
 
 
 def rows_many():
+    yield row("connections by rdma_cm", "1/s", LEAST, "connections", times(3, "connections"), "3 rxe")
     for size, text in (2**30, "1 GiB"), (2**26, "64 MiB"):
         for who, words in ("weft", ""), ("packets", ", packets"):
             for name in "write", "read":

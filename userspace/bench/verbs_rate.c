@@ -2,16 +2,20 @@
 /*
  * verbs_rate - WRITEs a second, of several QPs on as many CPUs at once
  *
- * usage: verbs_rate DEVICE GID-INDEX PROCESSES SIZE BATCH MILLISECONDS
+ * usage: verbs_rate DEVICE GID-INDEX PROCESSES SIZE BATCH MILLISECONDS [threads]
  *
  * Each process is bound to a CPU of its own and has both ends of a connection, a
  * context and a CQ. They begin together, and post batches for so long. Prints
- * messages a second of all of them.
+ * messages a second of all of them. With "threads" they are threads of one process, with one
+ * context and one memory region; only QPs and CQs are their own.
  */
+#include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -21,6 +25,8 @@
 #include "rdma.h"
 
 #define MAX_PROCESSES 64
+/* memory of an end whose region is that of all threads: no two share a page */
+#define STRIDE (2 << 20)
 
 struct shared {
 	int ready;
@@ -57,20 +63,14 @@ static void meet(void)
 		usleep(100);
 }
 
-static void run(int me, const char *name, int gid_index, uint64_t ns)
+/* Post batches for @ns; @ends have a device and memory. */
+static void work(int me, struct end *ends, uint64_t ns)
 {
-	struct device device;
-	struct end ends[2] = { { .device = &device }, { .device = &device } };
 	uint64_t start, messages = 0, past = 0;
 	int e;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	bind_cpu(me);
-	open_device(&device, name, gid_index);
-	for (e = 0; e < 2; e++) {
-		create_memory(&ends[e], size);
+	for (e = 0; e < 2; e++)
 		create_qp(&ends[e]);
-	}
 	connect_ends(&ends[0], &ends[1]);
 	one_batch(ends);
 	meet();
@@ -82,33 +82,98 @@ static void run(int me, const char *name, int gid_index, uint64_t ns)
 	}
 	shared->of[me].messages = messages;
 	shared->of[me].ns = past;
+}
+
+static void run(int me, const char *name, int gid_index, uint64_t ns)
+{
+	struct device device;
+	struct end ends[2] = { { .device = &device }, { .device = &device } };
+	int e;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	bind_cpu(me);
+	open_device(&device, name, gid_index);
+	for (e = 0; e < 2; e++)
+		create_memory(&ends[e], size);
+	work(me, ends, ns);
 	_exit(0);
+}
+
+/* What the threads share. */
+static struct end common;
+static uint64_t common_ns;
+
+static void *run_thread(void *arg)
+{
+	int me = (uintptr_t)arg, e;
+	struct device device = *common.device;
+	struct end ends[2];
+
+	bind_cpu(me);
+	device.cq = ibv_create_cq(device.context, 256, NULL, NULL, 0);
+	if (!device.cq)
+		die("ibv_create_cq");
+	for (e = 0; e < 2; e++)
+		ends[e] = (struct end){
+			.device = &device,
+			.mr = common.mr,
+			.buf = common.buf + (2 * me + e) * STRIDE,
+		};
+	work(me, ends, common_ns);
+	return NULL;
+}
+
+static void run_threads(const char *name, int gid_index, uint64_t ns)
+{
+	static struct device device;
+	pthread_t threads[MAX_PROCESSES];
+	int i;
+
+	open_device(&device, name, gid_index);
+	common.device = &device;
+	common_ns = ns;
+	create_memory(&common, 2 * processes * STRIDE);
+	for (i = 0; i < processes; i++) {
+		errno = pthread_create(&threads[i], NULL, run_thread, (void *)(uintptr_t)i);
+		if (errno)
+			die("pthread_create");
+	}
+	for (i = 0; i < processes; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static void run_processes(const char *name, int gid_index, uint64_t ns)
+{
+	int i, status;
+
+	for (i = 0; i < processes; i++)
+		if (!fork())
+			run(i, name, gid_index, ns);
+	for (i = 0; i < processes; i++)
+		if (wait(&status) < 0 || status)
+			die("a process failed");
 }
 
 int main(int argc, char **argv)
 {
+	bool threads = argc == 8 && !strcmp(argv[7], "threads");
 	double rate = 0;
-	int i, status;
+	int i;
 
-	if (argc != 7) {
-		fprintf(stderr, "usage: verbs_rate DEVICE GID-INDEX PROCESSES SIZE BATCH MILLISECONDS\n");
+	if (argc != 7 && !threads) {
+		fprintf(stderr, "usage: verbs_rate DEVICE GID-INDEX PROCESSES SIZE BATCH MILLISECONDS [threads]\n");
 		return 2;
 	}
 	processes = atoi(argv[3]);
 	size = atoi(argv[4]);
 	batch = atoi(argv[5]);
-	if (processes < 1 || processes > MAX_PROCESSES || batch < 1 || batch > 64)
+	if (processes < 1 || processes > MAX_PROCESSES || batch < 1 || batch > 64 || size > STRIDE)
 		return 2;
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED)
 		die("memory");
-	for (i = 0; i < processes; i++)
-		if (!fork())
-			run(i, argv[1], atoi(argv[2]), atoi(argv[6]) * 1000000ULL);
-	for (i = 0; i < processes; i++)
-		if (wait(&status) < 0 || status)
-			die("a process failed");
+	(threads ? run_threads : run_processes)(argv[1], atoi(argv[2]), atoi(argv[6]) * 1000000ULL);
 	for (i = 0; i < processes; i++)
 		rate += shared->of[i].messages * 1e9 / shared->of[i].ns;
 	printf("%.0f\n", rate);
