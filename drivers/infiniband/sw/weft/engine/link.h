@@ -21,6 +21,7 @@ struct weft_budget {
 	u32	sent;	/* bytes that the present step has sent, for a QP whose rate is limited */
 	u32	wqes;	/* steps */
 	bool	atomic;	/* the run must not sleep or take long */
+	bool	no_preempt;	/* preemption is off while it owns a peer's turn (link/local.c) */
 	struct weft_held *held;	/* what weft_link.hold() has kept in this run; NULL: it may not */
 };
 

@@ -412,7 +412,10 @@ static noinline bool req_send_packets(struct weft_qp *qp)
  */
 void weft_requester_doorbell(struct weft_qp *qp)
 {
-	struct weft_budget budget = { .wqes = WEFT_DOORBELL_WQES, .bytes = WEFT_DOORBELL_BYTES };
+	struct weft_budget budget = {
+		.wqes = WEFT_DOORBELL_WQES, .bytes = WEFT_DOORBELL_BYTES,
+		.no_preempt = !IS_ENABLED(CONFIG_PREEMPT_RT),
+	};
 
 	if (unlikely(!weft_turn_try(&qp->send.turn))) {
 		req_leave_doorbell(qp);

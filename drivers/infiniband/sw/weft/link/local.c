@@ -5,6 +5,10 @@
  * A message is copied once, from memory region to memory region, while its sender owns its own send
  * turn and the receiver's receive turn. There are no packets, but all rules of the transport hold:
  * order, PSNs, access checks, RNR, retries if the peer does not answer, NAKs.
+ *
+ * A process must not keep the turn of another one while its cgroup has no CPU time left (cpu.max).
+ * So it is not preempted while it owns a receive turn, and leaves the rest of a long message to a
+ * work item, which is in no such cgroup, as soon as another task is to have the CPU.
  */
 #include "link/local.h"
 
@@ -52,6 +56,39 @@ static bool local_stopping(const struct weft_qp *qp, const struct weft_qp *peer)
 	       fatal_signal_pending(current);
 }
 
+/*
+ * May the current task sleep while it owns the peer's turn? A work item may. On PREEMPT_RT all may,
+ * because locks sleep, and while messages are shown (@show), because that reschedules.
+ */
+static bool local_may_rest(bool show)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_RT) || show || current->flags & PF_KTHREAD;
+}
+
+/* Own a receive turn until local_leave(). With @no_preempt, do not sleep before that. */
+static __always_inline int local_enter(struct weft_turn *turn, bool no_preempt)
+{
+	int ret;
+
+	if (!no_preempt)
+		return weft_turn_own(turn);
+	preempt_disable();
+	if (likely(weft_turn_try(turn)))
+		return 0;
+	preempt_enable();
+	ret = weft_turn_wait(turn);
+	if (!ret)
+		preempt_disable();
+	return ret;
+}
+
+static __always_inline void local_leave(struct weft_turn *turn, bool no_preempt)
+{
+	weft_turn_release(turn);
+	if (no_preempt)
+		preempt_enable();
+}
+
 static void local_copy(struct weft_qp *peer, const struct weft_opdef *op, struct weft_iter *iter,
 		       u64 length)
 {
@@ -67,8 +104,10 @@ static void local_copy(struct weft_qp *peer, const struct weft_opdef *op, struct
  * so that if one of them is reset meanwhile, the other one does not go on with half a message.
  */
 static noinline enum weft_verdict local_move_long(struct weft_qp *qp, struct weft_qp *peer,
-						  struct weft_slot *slot, struct weft_iter *iter)
+						  struct weft_slot *slot, struct weft_iter *iter,
+						  bool show)
 {
+	bool rests = local_may_rest(show);
 	u64 chunk = min(weft_iter_left(iter), weft_iter_left(&peer->recv.iter));
 	u64 end = min_t(u64, slot->length, slot->done + chunk);
 	u64 done = slot->done, length;
@@ -80,14 +119,15 @@ static noinline enum weft_verdict local_move_long(struct weft_qp *qp, struct wef
 		done += length;
 		if (done == slot->length)
 			return WEFT_DONE;
-		if (done == end) {
+		if (done == end || (!rests && need_resched())) {
 			slot->done = done;
 			peer->recv.done = done;
 			return WEFT_STOPPED;
 		}
 		if (local_stopping(qp, peer))
 			return WEFT_STOPPED;
-		cond_resched();
+		if (rests)
+			cond_resched();
 	}
 }
 
@@ -95,20 +135,21 @@ static noinline enum weft_verdict local_move_long(struct weft_qp *qp, struct wef
 static __always_inline enum weft_verdict local_move(struct weft_qp *qp, struct weft_qp *peer,
 						    struct weft_slot *slot,
 						    const struct weft_request *req,
-						    struct weft_iter *iter)
+						    struct weft_iter *iter, bool show)
 {
 	/* a message of WEFT_COPY_CHUNK is always pinned as a whole */
 	BUILD_BUG_ON(WEFT_ODP_CHUNK < WEFT_COPY_CHUNK);
 	if (likely(slot->op->flags & WEFT_OPF_MOVE)) {
 		if (unlikely(slot->length - slot->done > WEFT_COPY_CHUNK))
-			return local_move_long(qp, peer, slot, iter);
+			return local_move_long(qp, peer, slot, iter, show);
 		local_copy(peer, slot->op, iter, slot->length - slot->done);
 		return WEFT_DONE;
 	}
 	while (slot->op->execute(peer, req, iter)) {
-		if (local_stopping(qp, peer))
+		if (local_stopping(qp, peer) || (!local_may_rest(show) && need_resched()))
 			return WEFT_STOPPED;
-		cond_resched();
+		if (local_may_rest(show))
+			cond_resched();
 	}
 	return WEFT_DONE;
 }
@@ -214,7 +255,7 @@ local_deliver(struct weft_qp *qp, struct weft_qp *peer, struct weft_slot *slot,
 	}
 	if (show)
 		local_show(qp, peer, slot, &iter);
-	if (unlikely(local_move(qp, peer, slot, req, &iter) != WEFT_DONE)) {
+	if (unlikely(local_move(qp, peer, slot, req, &iter, show) != WEFT_DONE)) {
 		weft_message_pause(peer);
 		return WEFT_STOPPED;
 	}
@@ -348,10 +389,11 @@ static struct weft_qp *local_peer(struct weft_qp *qp)
  * Own the peer's receive turn. If @atomic: only if the turn is free, and the message is executed
  * without a pause.
  */
-static bool local_own(struct weft_qp *peer, const struct weft_slot *slot, bool atomic)
+static __always_inline bool local_own(struct weft_qp *peer, const struct weft_slot *slot,
+				      bool atomic, bool no_preempt)
 {
 	if (likely(!atomic))
-		return !weft_turn_own(&peer->recv.turn);
+		return !local_enter(&peer->recv.turn, no_preempt);
 	return slot->length <= WEFT_COPY_CHUNK && !(slot->op->flags & WEFT_OPF_PIECES) &&
 	       weft_turn_try(&peer->recv.turn);
 }
@@ -491,20 +533,28 @@ static __always_inline enum weft_verdict local_meet(struct weft_qp *qp, struct w
 	return verdict;
 }
 
-/* local_meet() if a monitor is up: it shows the request before the answer. */
+/*
+ * A monitor is up: own the peer's turn, and show the request before the answer. Return: as
+ * local_meet(), or WEFT_STOPPED.
+ */
 static noinline enum weft_verdict local_meet_shown(struct weft_qp *qp, struct weft_qp *peer,
-						   struct weft_slot *slot,
+						   struct weft_slot *slot, bool atomic,
 						   struct local_answer *answer)
 {
 	u64 from = slot->done;
-	enum weft_verdict verdict = local_meet(qp, peer, slot, answer, true);
+	enum weft_verdict verdict;
 
+	if (!local_own(peer, slot, atomic, false))
+		return WEFT_STOPPED;
+	weft_pause(WEFT_PAUSE_LOCAL_OWNED);
+	verdict = local_meet(qp, peer, slot, answer, true);
 	if (verdict == WEFT_DONE)
 		weft_monitor_answer(qp, peer, slot, from);
 	else if (verdict == WEFT_FAILED)
 		weft_monitor_refusal(qp, peer, slot, answer->refusal, answer->rnr_timer);
 	else if (slot->done > from && slot->op->response == WEFT_RESPONSE_READ)
 		weft_monitor_fetched(qp, peer, slot, from, slot->done);
+	local_leave(&peer->recv.turn, false);
 	return verdict;
 }
 
@@ -514,7 +564,7 @@ static enum weft_verdict local_execute(struct weft_qp *qp, struct weft_slot *slo
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 	struct local_answer answer __uninitialized;
-	enum weft_verdict verdict;
+	enum weft_verdict verdict = WEFT_STOPPED;
 	struct weft_result result;
 	struct weft_qp *peer;
 
@@ -540,15 +590,13 @@ static enum weft_verdict local_execute(struct weft_qp *qp, struct weft_slot *slo
 		goto out_release;
 	}
 	weft_pause(WEFT_PAUSE_LOCAL_PEER);
-	if (unlikely(!local_own(peer, slot, budget->atomic))) {
-		verdict = WEFT_STOPPED;
-		goto out_put_peer;
+	if (weft_monitor_is_on()) {
+		verdict = local_meet_shown(qp, peer, slot, budget->atomic, &answer);
+	} else if (likely(local_own(peer, slot, budget->atomic, budget->no_preempt))) {
+		weft_pause(WEFT_PAUSE_LOCAL_OWNED);
+		verdict = local_meet(qp, peer, slot, &answer, false);
+		local_leave(&peer->recv.turn, budget->no_preempt);
 	}
-	weft_pause(WEFT_PAUSE_LOCAL_OWNED);
-	verdict = weft_monitor_is_on() ? local_meet_shown(qp, peer, slot, &answer) :
-					 local_meet(qp, peer, slot, &answer, false);
-	weft_turn_release(&peer->recv.turn);
-out_put_peer:
 	weft_qp_put(peer);
 out_release:
 	weft_sgl_release(&qp->send.sgl);
@@ -679,14 +727,15 @@ static enum weft_verdict local_place(struct weft_qp *qp, struct weft_qp *peer,
 static enum weft_verdict local_copy_to(struct weft_qp *qp, struct weft_qp *peer,
 				       struct weft_datagram *dgram)
 {
+	bool no_preempt = !local_may_rest(false);
 	enum weft_verdict verdict;
 
 	weft_pause(WEFT_PAUSE_LOCAL_UD_PEER);
-	if (weft_turn_own(&peer->recv.turn))
+	if (local_enter(&peer->recv.turn, no_preempt))
 		return WEFT_STOPPED;
 	weft_pause(WEFT_PAUSE_LOCAL_UD_OWNED);
 	verdict = local_place(qp, peer, dgram);
-	weft_turn_release(&peer->recv.turn);
+	local_leave(&peer->recv.turn, no_preempt);
 	return unlikely(verdict == WEFT_LATER) ? WEFT_AS_PACKETS : verdict;
 }
 

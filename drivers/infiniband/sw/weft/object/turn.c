@@ -4,8 +4,9 @@
  * state. The send turn belongs to the requester, the receive turn to the responder.
  *
  * A turn is an ownership bit with event bits beside it. The owner of the turn runs the requester
- * (or responder); any other task posts an event and returns. An owner may sleep (between the pieces
- * of a long copy), so a turn is not a spinlock. No task returns to user space with a turn owned.
+ * (or responder); any other task posts an event and returns. An owner may sleep (a work item does
+ * between the pieces of a long copy), so a turn is not a spinlock. No task returns to user space
+ * with a turn owned.
  *
  * Lock order: the owner of a send turn may wait for one receive turn; the owner of a receive turn
  * waits for no turn. weft_turn_stop() is called for the send turn of a QP, then for its receive
@@ -77,7 +78,7 @@ bool weft_turn_refuse(struct weft_turn *turn)
 }
 WEFT_EXPORT_FOR_TEST(weft_turn_refuse);
 
-static int turn_wait(struct weft_turn *turn, unsigned int mode)
+static int turn_wait(struct weft_turn *turn)
 {
 	int ret;
 
@@ -85,7 +86,7 @@ static int turn_wait(struct weft_turn *turn, unsigned int mode)
 	mutex_acquire(&turn->dep_map, 0, 0, _RET_IP_);
 	/* full barrier, pairs with weft_turn_release() */
 	atomic_inc_return(&turn->waiters);
-	ret = wait_on_bit_lock(&turn->bits, WEFT_TURN_OWNED, mode);
+	ret = wait_on_bit_lock(&turn->bits, WEFT_TURN_OWNED, TASK_KILLABLE);
 	atomic_dec(&turn->waiters);
 	if (ret)
 		mutex_release(&turn->dep_map, _RET_IP_);
@@ -95,8 +96,7 @@ static int turn_wait(struct weft_turn *turn, unsigned int mode)
 /* Slow path of weft_turn_own(). */
 int weft_turn_wait(struct weft_turn *turn)
 {
-	if (wait_on_bit(&turn->bits, WEFT_TURN_CLAIMED, TASK_KILLABLE) ||
-	    turn_wait(turn, TASK_KILLABLE))
+	if (wait_on_bit(&turn->bits, WEFT_TURN_CLAIMED, TASK_KILLABLE) || turn_wait(turn))
 		return -EINTR;
 	if (likely(!weft_turn_stopping(turn)))
 		return 0;
@@ -137,14 +137,24 @@ WEFT_EXPORT_FOR_TEST(weft_turn_post);
 /*
  * Make the owner end soon, and own the turn. Until weft_turn_resume(), posted events are only
  * recorded. The caller holds the QP's modify_lock.
+ *
+ * Of the tasks in turn_wait() a release wakes one only, which may then wait for a CPU. So this one,
+ * which is to be served before, is woken by each release.
  */
 void weft_turn_stop(struct weft_turn *turn)
 {
 	set_bit(WEFT_TURN_CLAIMED, &turn->bits);
 	set_bit(WEFT_TURN_STOP, &turn->bits);
-	/* pairs with weft_turn_try(): a new owner sees STOP, or we wait for it to end */
-	smp_mb__after_atomic();
-	turn_wait(turn, TASK_UNINTERRUPTIBLE);
+	trace_weft_turn_wait(turn->qp->qpn, turn_is_requester(turn), turn->bits);
+	mutex_acquire(&turn->dep_map, 0, 0, _RET_IP_);
+	/*
+	 * Full barrier, pairs with weft_turn_try(): a new owner sees STOP, or we wait for it to
+	 * end; and with weft_turn_release().
+	 */
+	atomic_inc_return(&turn->waiters);
+	while (test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits))
+		wait_on_bit(&turn->bits, WEFT_TURN_OWNED, TASK_UNINTERRUPTIBLE);
+	atomic_dec(&turn->waiters);
 }
 
 /* Let the tasks that wait in weft_turn_own() try again. */
