@@ -5,6 +5,8 @@
 #include "races.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
+#include <infiniband/tm_types.h>
 
 /* posted to each queue */
 #define RECEIVES	12
@@ -179,6 +181,51 @@ struct ibv_flow *make_flow(struct ibv_qp *qp, uint8_t last)
 	return ibv_create_flow(qp, &rule.attr);
 }
 
+/* An RSS QP with one WQ beside the QP of frames, in its context. */
+static void build_rss(void)
+{
+	struct ibv_wq_init_attr attr = {
+		.wq_type = IBV_WQT_RQ, .max_wr = RECEIVES, .max_sge = 1, .pd = my.raw.qp->pd,
+	};
+	struct ibv_rwq_ind_table_init_attr table = { .ind_tbl = &my.wq };
+	struct ibv_wq_attr ready = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY };
+	static uint8_t hash_key[40];
+	struct ibv_qp_init_attr_ex rss = {
+		.qp_type = IBV_QPT_RAW_PACKET, .pd = my.raw.qp->pd,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
+			     IBV_QP_INIT_ATTR_RX_HASH,
+		.rx_hash_conf = {
+			.rx_hash_function = IBV_RX_HASH_FUNC_TOEPLITZ,
+			.rx_hash_key_len = sizeof(hash_key), .rx_hash_key = hash_key,
+			.rx_hash_fields_mask = IBV_RX_HASH_SRC_IPV4,
+		},
+	};
+	struct ibv_recv_wr *bad;
+	int i;
+
+	/* a process that resets the WQ takes its completions away from the others of a CQ */
+	my.wq_cq = ibv_create_cq(my.raw.qp->context, 64, NULL, NULL, 0);
+	CHECK(my.wq_cq);
+	attr.cq = my.wq_cq;
+	my.wq = ibv_create_wq(my.raw.qp->context, &attr);
+	CHECK(my.wq);
+	SAME(ibv_modify_wq(my.wq, &ready), 0);
+	for (i = 0; i < RECEIVES; i++)
+		SAME(ibv_post_wq_recv(my.wq, rwr(&my.raw, new_id(), 4096, 4096), &bad), 0);
+	my.table = ibv_create_rwq_ind_table(my.raw.qp->context, &table);
+	CHECK(my.table);
+	rss.rwq_ind_tbl = my.table;
+	my.rss = ibv_create_qp_ex(my.raw.qp->context, &rss);
+	CHECK(my.rss);
+	my.rss_flow = make_flow(my.rss, RSS_TO);
+	CHECK(my.rss_flow);
+}
+
+static void put_frame(size_t off, uint8_t to)
+{
+	memcpy(my.raw.buf + off, (uint8_t[]){ 2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, 1, 0x88, 0xb6 }, 14);
+}
+
 static void raw_step(enum ibv_qp_state state, int mask)
 {
 	struct ibv_qp_attr attr = { .qp_state = state, .port_num = 1 };
@@ -205,8 +252,8 @@ static void build_raw(void)
 	raw_step(IBV_QPS_RTR, 0);
 	raw_step(IBV_QPS_RTS, 0);
 	if (me == NEAR) {
-		memcpy(my.raw.buf, (uint8_t[]){ 2, 0, 0, 0, 0, RAW_TO, 2, 0, 0, 0, 0, 1, 0x88, 0xb6 },
-		       14);
+		put_frame(0, RAW_TO);
+		put_frame(RSS_FRAME, RSS_TO);
 		return;
 	}
 	for (i = 0; i < RECEIVES; i++)
@@ -214,6 +261,124 @@ static void build_raw(void)
 	my.flow = make_flow(my.raw.qp, RAW_TO);
 	my.sniffer = ibv_create_flow(my.raw.qp, &sniffer);
 	CHECK(my.flow && my.sniffer);
+	if (sh->needs & HAS_RSS)
+		build_rss();
+}
+
+static struct ibv_qp *make_dc(struct weftdv_qp_init_attr *dv)
+{
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_DRIVER, .send_cq = my.dc_cq, .recv_cq = my.dc_cq,
+		.srq = my.dc_srq, .comp_mask = IBV_QP_INIT_ATTR_PD, .pd = pd,
+	};
+	struct ibv_qp *qp;
+
+	dv->comp_mask = WEFTDV_QP_INIT_ATTR_MASK_DC;
+	if (me == NEAR) {
+		attr.cap = (struct ibv_qp_cap){ .max_send_wr = 16, .max_send_sge = 1 };
+		attr.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+		attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_WRITE;
+	}
+	qp = weftdv_create_qp(ctx, &attr, dv);
+	CHECK(qp);
+	return qp;
+}
+
+static void build_dc(void)
+{
+	struct weftdv_qp_init_attr dv = { .dc_init_attr.dc_type = WEFTDV_DCTYPE_DCI };
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = RECEIVES, .max_sge = 1 } };
+	uint8_t *buf = memory(BUF);
+	int i;
+
+	my.dc_cq = ibv_create_cq(ctx, 64, NULL, NULL, 0);
+	my.dc_mr = ibv_reg_mr(pd, buf, BUF, ACCESS_ALL);
+	CHECK(my.dc_cq && my.dc_mr);
+	sh->side[me].dc_key = my.dc_mr->rkey;
+	sh->side[me].dc_addr = (uintptr_t)buf;
+	if (me == FAR) {
+		my.dc_srq = ibv_create_srq(pd, &attr);
+		CHECK(my.dc_srq);
+		for (i = 0; i < RECEIVES; i++) {
+			struct ibv_sge sge = { (uintptr_t)buf, 4096, my.dc_mr->lkey };
+			struct ibv_recv_wr wr = { .wr_id = new_id(), .sg_list = &sge, .num_sge = 1 };
+			struct ibv_recv_wr *bad;
+
+			SAME(ibv_post_srq_recv(my.dc_srq, &wr, &bad), 0);
+		}
+		dv.dc_init_attr.dc_type = WEFTDV_DCTYPE_DCT;
+		dv.dc_init_attr.dct_access_key = 5;
+	}
+	my.dc = make_dc(&dv);
+}
+
+int add_tag(uint64_t tag, uint32_t *handle)
+{
+	struct ibv_sge sge = { (uintptr_t)my.tagged.buf, TAG_BYTES, my.tagged.mr->lkey };
+	struct ibv_ops_wr wr = {
+		.opcode = IBV_WR_TAG_ADD,
+		.tm.add = { .recv_wr_id = new_id(), .sg_list = &sge, .num_sge = 1, .tag = tag,
+			    .mask = UINT64_MAX },
+	}, *bad;
+	int ret = ibv_post_srq_ops(my.tags, &wr, &bad);
+
+	*handle = wr.tm.handle;
+	return ret;
+}
+
+static void put_tagged(size_t off, uint8_t opcode)
+{
+	struct ibv_tmh tmh = { .opcode = opcode, .tag = htobe64(TAG) };
+	struct ibv_rvh rvh = {
+		.va = htobe64((uintptr_t)my.tagged.buf), .rkey = htobe32(my.tagged.mr->rkey),
+		.len = htobe32(TAG_BYTES),
+	};
+
+	memcpy(my.tagged.buf + off, &tmh, sizeof(tmh));
+	memcpy(my.tagged.buf + off + sizeof(tmh), &rvh, sizeof(rvh));
+}
+
+static void build_tags(void)
+{
+	struct conf conf = *CONF(.timeout = 10, .retry = 3, .rnr_retry = 3, .rnr_timer = 1);
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = 16, .max_sge = 1 }, .srq_type = IBV_SRQT_TM, .pd = pd,
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_CQ |
+			     IBV_SRQ_INIT_ATTR_TM,
+		.tm_cap = { .max_num_tags = 32, .max_ops = 16 },
+	};
+	uint32_t handle;
+	int i;
+
+	if (me == FAR) {
+		my.tags_cq = ibv_create_cq(ctx, 256, NULL, NULL, 0);
+		attr.cq = my.tags_cq;
+		my.tags = ibv_create_srq_ex(ctx, &attr);
+		CHECK(my.tags);
+		conf.srq = my.tags;
+		conf.sq = 0;
+		conf.rq = 0;
+	}
+	make(&my.tagged, &conf);
+	to_init(&my.tagged);
+	sh->side[me].tagged_qpn = my.tagged.qp->qp_num;
+	sh->side[me].tagged_psn = my.tagged.psn;
+	for (i = 0; i < RECEIVES; i++) {
+		if (me == NEAR) {
+			post_recv(&my.tagged, new_id(), 20000, 4096);
+			continue;
+		}
+		post_srq(my.tags, &my.tagged, new_id(), 20000, 4096);
+		SAME(add_tag(TAG, &handle), 0);
+	}
+	put_tagged(TAG_EAGER, IBV_TMH_EAGER);
+	put_tagged(TAG_RNDV, IBV_TMH_RNDV);
+}
+
+static void monitor_near(void)
+{
+	SAME(system("echo " MONITOR " >/sys/class/infiniband/weft0/monitor && "
+		    "ip link set " MONITOR " up"), 0);
 }
 
 static void build(void)
@@ -232,6 +397,12 @@ static void build(void)
 		build_paged();
 	if (sh->needs & HAS_RAW)
 		build_raw();
+	if (sh->needs & HAS_DC)
+		build_dc();
+	if (sh->needs & HAS_TAGS)
+		build_tags();
+	if (sh->needs & HAS_MONITOR && me == NEAR)
+		monitor_near();
 }
 
 int bind_window(void)
@@ -276,15 +447,42 @@ static void build_mkey(void)
 	sh->side[me].mkey = my.mkey->rkey;
 }
 
-static void connect_rc(void)
+static void connect_rc(struct end *e, uint32_t qpn, uint32_t psn)
 {
-	struct ibv_qp_attr attr = step_attr(&my.rc, NULL, IBV_QPS_RTR);
+	struct ibv_qp_attr attr = step_attr(e, NULL, IBV_QPS_RTR);
 
-	attr.dest_qp_num = my.peer->rc_qpn;
-	attr.rq_psn = my.peer->rc_psn;
+	attr.dest_qp_num = qpn;
+	attr.rq_psn = psn;
 	set_path(&attr.ah_attr, my.peer->gid, my.peer->lid);
-	SAME(ibv_modify_qp(my.rc.qp, &attr, step_mask(&my.rc, IBV_QPS_RTR)), 0);
-	to_rts(&my.rc);
+	SAME(ibv_modify_qp(e->qp, &attr, step_mask(e, IBV_QPS_RTR)), 0);
+	to_rts(e);
+}
+
+static void dc_step(enum ibv_qp_state state, int mask)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = state, .port_num = 1, .qp_access_flags = ACCESS_ALL,
+		.path_mtu = IBV_MTU_1024, .min_rnr_timer = 1, .timeout = 10, .retry_cnt = 3,
+		.rnr_retry = 3, .max_rd_atomic = 4,
+	};
+
+	set_path(&attr.ah_attr, my.peer->gid, my.peer->lid);
+	SAME(ibv_modify_qp(my.dc, &attr, IBV_QP_STATE | mask), 0);
+}
+
+static void connect_dc(void)
+{
+	if (me == NEAR) {
+		dc_step(IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT);
+		dc_step(IBV_QPS_RTR, IBV_QP_PATH_MTU);
+		dc_step(IBV_QPS_RTS, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_SQ_PSN);
+		my.dc_ah = make_ah(my.peer->gid, my.peer->lid);
+		return;
+	}
+	dc_step(IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+	dc_step(IBV_QPS_RTR, IBV_QP_PATH_MTU | IBV_QP_AV | IBV_QP_MIN_RNR_TIMER);
+	sh->side[me].dctn = my.dc->qp_num;
 }
 
 static void connect_xrc(void)
@@ -306,7 +504,11 @@ static void connect_xrc(void)
 static void connect_side(void)
 {
 	if (my.rc.qp)
-		connect_rc();
+		connect_rc(&my.rc, my.peer->rc_qpn, my.peer->rc_psn);
+	if (my.tagged.qp)
+		connect_rc(&my.tagged, my.peer->tagged_qpn, my.peer->tagged_psn);
+	if (my.dc)
+		connect_dc();
 	if (sh->needs & HAS_UD)
 		my.ah = make_ah(my.peer->gid, my.peer->lid);
 	if (sh->needs & HAS_XRC)
@@ -386,7 +588,10 @@ static bool is_legal(enum ibv_wc_status status)
 	case IBV_WC_REM_OP_ERR:
 		return true;
 	case IBV_WC_FATAL_ERR:
-		return sh->leaves & REMOVES;
+		return sh->leaves & (REMOVES | FAILS);
+	case IBV_WC_TM_ERR:
+	case IBV_WC_TM_RNDV_INCOMPLETE:
+		return sh->needs & HAS_TAGS;
 	default:
 		return false;
 	}
@@ -403,8 +608,12 @@ static void check_cq(struct ibv_cq *cq)
 		if (!is_legal(wc.status))
 			FAIL("completion %llu has status %s", (unsigned long long)wc.wr_id,
 			     ibv_wc_status_str(wc.status));
-		if (__atomic_fetch_add(&sh->completed[wc.wr_id], 1, __ATOMIC_SEQ_CST))
-			FAIL("completion %llu came twice", (unsigned long long)wc.wr_id);
+		/* a rendezvous has two: it begins, and the data are there */
+		if (__atomic_fetch_add(&sh->completed[wc.wr_id], 1, __ATOMIC_SEQ_CST) >
+		    (cq == my.tags_cq))
+			FAIL("completion %llu came twice, with status %s, opcode %d, of QP %#x",
+			     (unsigned long long)wc.wr_id, ibv_wc_status_str(wc.status),
+			     wc.opcode, wc.qp_num);
 	}
 }
 
@@ -449,11 +658,45 @@ static void end_xrc(void)
 	ENDS(ibv_close_xrcd(xrcd));
 }
 
+static void end_dc(void)
+{
+	if (my.dc_ah)
+		ENDS(ibv_destroy_ah(my.dc_ah));
+	if (!my.dc)
+		return;
+	ENDS(ibv_destroy_qp(my.dc));
+	if (my.dc_srq)
+		ENDS(ibv_destroy_srq(my.dc_srq));
+	ENDS(ibv_dereg_mr(my.dc_mr));
+	ENDS(ibv_destroy_cq(my.dc_cq));
+}
+
+static void end_tags(void)
+{
+	end_end(&my.tagged);
+	if (!my.tags)
+		return;
+	ENDS(ibv_destroy_srq(my.tags));
+	ENDS(ibv_destroy_cq(my.tags_cq));
+}
+
+static void end_rss(void)
+{
+	if (!my.wq)
+		return;
+	ENDS(ibv_destroy_flow(my.rss_flow));
+	ENDS(ibv_destroy_qp(my.rss));
+	ENDS(ibv_destroy_rwq_ind_table(my.table));
+	ENDS(ibv_destroy_wq(my.wq));
+	ENDS(ibv_destroy_cq(my.wq_cq));
+}
+
 static void end_side(void)
 {
 	struct ibv_cq *cqs[] = {
 		my.rc.scq, my.rc.rcq, my.ud.scq, my.ud.rcq, my.member.scq, my.member.rcq,
-		my.raw.scq, my.raw.rcq, scq, my.sink.cq,
+		my.raw.scq, my.raw.rcq, scq, my.sink.cq, my.dc_cq, my.tagged.scq, my.tagged.rcq,
+		my.tags_cq, my.wq_cq,
 	};
 	size_t i;
 
@@ -479,7 +722,10 @@ static void end_side(void)
 		ENDS(ibv_destroy_flow(my.flow));
 	if (my.sniffer)
 		ENDS(ibv_destroy_flow(my.sniffer));
+	end_rss();
 	end_end(&my.raw);
+	end_dc();
+	end_tags();
 	end_end(&my.member);
 	end_end(&my.ud);
 	end_end(&my.rc);
@@ -488,6 +734,9 @@ static void end_side(void)
 	end_xrc();
 	ENDS(ibv_dealloc_pd(pd));
 	ibv_close_device(ctx);
+	/* perhaps somebody has done so */
+	if (sh->needs & HAS_MONITOR && me == NEAR && system("ip link del " MONITOR " 2>/dev/null") < 0)
+		FAIL("%s stays", MONITOR);
 }
 
 void be_side(int side)

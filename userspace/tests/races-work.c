@@ -7,6 +7,10 @@
 #include "races.h"
 
 #include <fcntl.h>
+#include <infiniband/tm_types.h>
+
+#define GSI_QKEY 0x80010000
+#define INJECT	"/sys/kernel/debug/weft/inject"
 
 /*
  * ---- Work ----
@@ -81,6 +85,19 @@ static int ud_send(void)
 	return datagram(&my.ud, my.ah, my.peer->ud_qpn);
 }
 
+/* to QP 1, with its Q_Key, which only that of the QP can be */
+static int gsi_send(void)
+{
+	struct ibv_qp_attr attr = { .qkey = GSI_QKEY };
+	struct ibv_send_wr *wr = swr(&my.ud, new_id(), IBV_WR_SEND, 8192, 200);
+	int ret = ibv_modify_qp(my.ud.qp, &attr, IBV_QP_QKEY);
+
+	wr->wr.ud.ah = my.ah;
+	wr->wr.ud.remote_qpn = 1;
+	wr->wr.ud.remote_qkey = GSI_QKEY;
+	return ret ?: send_off(my.ud.qp, wr);
+}
+
 static int group_send(void)
 {
 	return datagram(&my.member, my.group_ah, 0xffffff);
@@ -115,6 +132,87 @@ static int overrun(void)
 static int raw_send(void)
 {
 	return send_off(my.raw.qp, swr(&my.raw, new_id(), IBV_WR_SEND, 0, 100));
+}
+
+static int rss_send(void)
+{
+	return send_off(my.raw.qp, swr(&my.raw, new_id(), IBV_WR_SEND, RSS_FRAME, 100));
+}
+
+static int dc_begin(struct ibv_qp_ex **ex)
+{
+	*ex = ibv_qp_to_qp_ex(my.dc);
+	ibv_wr_start(*ex);
+	(*ex)->wr_id = new_id();
+	(*ex)->wr_flags = IBV_SEND_SIGNALED;
+	return 0;
+}
+
+static int dc_end(struct ibv_qp_ex *ex, uint64_t key, uint32_t length)
+{
+	weftdv_wr_set_dc_addr(weftdv_qp_ex_from_ibv_qp_ex(ex), my.dc_ah, my.peer->dctn, key);
+	ibv_wr_set_sge(ex, my.dc_mr->lkey, (uintptr_t)my.dc_mr->addr, length);
+	return ibv_wr_complete(ex);
+}
+
+static int dc_send_with(uint64_t key)
+{
+	struct ibv_qp_ex *ex;
+
+	dc_begin(&ex);
+	ibv_wr_send(ex);
+	return dc_end(ex, key, 1000);
+}
+
+static int dc_send(void)
+{
+	return dc_send_with(5);
+}
+
+static int dc_wrong_key(void)
+{
+	return dc_send_with(6);
+}
+
+static int dc_write(void)
+{
+	struct ibv_qp_ex *ex;
+
+	dc_begin(&ex);
+	ibv_wr_rdma_write(ex, my.peer->dc_key, my.peer->dc_addr);
+	return dc_end(ex, 5, BUF);
+}
+
+static int tag_eager(void)
+{
+	return send_off(my.tagged.qp, swr(&my.tagged, new_id(), IBV_WR_SEND, TAG_EAGER, 500));
+}
+
+static int tag_rendezvous(void)
+{
+	return send_off(my.tagged.qp, swr(&my.tagged, new_id(), IBV_WR_SEND, TAG_RNDV,
+					  sizeof(struct ibv_tmh) + sizeof(struct ibv_rvh)));
+}
+
+/* add a tag, and take it away again if no message has it */
+static int change_tags(void)
+{
+	struct ibv_ops_wr wr = {
+		.wr_id = new_id(), .opcode = IBV_WR_TAG_DEL, .flags = IBV_OPS_SIGNALED,
+	}, *bad;
+	int ret = add_tag(TAG, &wr.tm.handle);
+
+	return ret ?: ibv_post_srq_ops(my.tags, &wr, &bad);
+}
+
+static int count_tags(void)
+{
+	struct ibv_ops_wr wr = {
+		.wr_id = new_id(), .opcode = IBV_WR_TAG_SYNC,
+		.flags = IBV_OPS_SIGNALED | IBV_OPS_TM_SYNC, .tm.unexpected_cnt = 1,
+	}, *bad;
+
+	return ibv_post_srq_ops(my.tags, &wr, &bad);
 }
 
 static int create_flow(void)
@@ -235,6 +333,91 @@ static int raw_destroy(void)
 static int raw_destroy_sender(void)
 {
 	return ibv_destroy_qp(my.raw.qp);
+}
+
+static int dc_error(void)
+{
+	return change_state(my.dc, IBV_QPS_ERR);
+}
+
+static int dc_destroy(void)
+{
+	return ibv_destroy_qp(my.dc);
+}
+
+static int dc_destroy_srq(void)
+{
+	return ibv_destroy_qp(my.dc) ?: ibv_destroy_srq(my.dc_srq);
+}
+
+static int dc_destroy_ah(void)
+{
+	return ibv_destroy_ah(my.dc_ah);
+}
+
+static int tagged_error(void)
+{
+	return change_state(my.tagged.qp, IBV_QPS_ERR);
+}
+
+static int tagged_destroy(void)
+{
+	return ibv_destroy_qp(my.tagged.qp);
+}
+
+static int destroy_tags(void)
+{
+	return ibv_destroy_qp(my.tagged.qp) ?: ibv_destroy_srq(my.tags) ?:
+	       ibv_destroy_cq(my.tags_cq);
+}
+
+/* also while it is in a table */
+static int wq_error(void)
+{
+	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_ERR };
+
+	return ibv_modify_wq(my.wq, &attr);
+}
+
+static int wq_again(void)
+{
+	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RESET };
+	int ret = ibv_modify_wq(my.wq, &attr);
+
+	attr.wq_state = IBV_WQS_RDY;
+	return ret ?: ibv_modify_wq(my.wq, &attr);
+}
+
+static int create_wq(void)
+{
+	struct ibv_wq_init_attr attr = {
+		.wq_type = IBV_WQT_RQ, .max_wr = 4, .max_sge = 1, .pd = my.raw.qp->pd,
+		.cq = my.wq_cq,
+	};
+	struct ibv_wq *wq = ibv_create_wq(my.raw.qp->context, &attr);
+
+	return wq ? ibv_destroy_wq(wq) : errno;
+}
+
+static int create_rss(void)
+{
+	uint8_t key[40] = {};
+	struct ibv_qp_init_attr_ex attr = {
+		.qp_type = IBV_QPT_RAW_PACKET, .pd = my.raw.qp->pd, .rwq_ind_tbl = my.table,
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_IND_TABLE |
+			     IBV_QP_INIT_ATTR_RX_HASH,
+		.rx_hash_conf = { IBV_RX_HASH_FUNC_TOEPLITZ, sizeof(key), key,
+				  IBV_RX_HASH_SRC_IPV4 },
+	};
+	struct ibv_qp *qp = ibv_create_qp_ex(my.raw.qp->context, &attr);
+
+	return qp ? ibv_destroy_qp(qp) : errno;
+}
+
+static int rss_destroy(void)
+{
+	return ibv_destroy_flow(my.rss_flow) ?: ibv_destroy_qp(my.rss) ?:
+	       ibv_destroy_rwq_ind_table(my.table) ?: ibv_destroy_wq(my.wq);
 }
 
 static int target_destroy(void)
@@ -513,6 +696,32 @@ static int count(void)
 	return program(command);
 }
 
+static int netns_address(void)
+{
+	return program("exec ip -n wraces addr add 10.78.0.2/24 dev wraces9");
+}
+
+static int del_netns(void)
+{
+	return program("exec ip netns del wraces");
+}
+
+static int fail_far(void)
+{
+	return program("echo weft1 device fatal >" INJECT "; exec echo weft1 device recover >" INJECT);
+}
+
+static int monitor_far(void)
+{
+	return program("echo wraces1 >/sys/class/infiniband/weft1/monitor; "
+		       "ip link set wraces1 up; exec ip link del wraces1");
+}
+
+static int end_monitor(void)
+{
+	return program("exec ip link del " MONITOR);
+}
+
 static int kill_far(void)
 {
 	return 0; /* races.c does it */
@@ -534,10 +743,22 @@ const struct op ops[] = {
 	{ "back_send",		AT_FAR, HAS_RC | LOCALLY, 0, rc_send },
 	{ "back_read",		AT_FAR, HAS_RC | LOCALLY, 0, rc_read },
 	{ "ud_send",		AT_NEAR, HAS_UD | LOCALLY, 0, ud_send },
+	{ "gsi_send",		AT_NEAR, HAS_UD | LOCALLY, 0, gsi_send },
 	{ "ud_packet",		AT_NEAR, HAS_UD | IN_PACKETS, 0, ud_send },
 	{ "group_send",		AT_NEAR, HAS_GROUP | LOCALLY, 0, group_send },
 	{ "group_packet",	AT_NEAR, HAS_GROUP | IN_PACKETS, 0, group_send },
 	{ "raw_send",		AT_NEAR, HAS_RAW | LOCALLY, 0, raw_send },
+	{ "rss_send",		AT_NEAR, HAS_RAW | HAS_RSS | LOCALLY, 0, rss_send },
+	{ "dc_send",		AT_NEAR, HAS_DC | LOCALLY, 0, dc_send },
+	{ "dc_write",		AT_NEAR, HAS_DC | LOCALLY, 0, dc_write },
+	{ "tag_eager",		AT_NEAR, HAS_TAGS | LOCALLY, 0, tag_eager },
+	{ "tag_packet",		AT_NEAR, HAS_TAGS | IN_PACKETS, 0, tag_eager },
+	{ "tag_rendezvous",	AT_NEAR, HAS_TAGS | LOCALLY, 0, tag_rendezvous },
+	{ "tag_read_packets",	AT_NEAR, HAS_TAGS | IN_PACKETS, 0, tag_rendezvous },
+	{ "change_tags",	AT_FAR, HAS_TAGS, 0, change_tags },
+	{ "count_tags",		AT_FAR, HAS_TAGS, 0, count_tags },
+	{ "shown_send",		AT_NEAR, HAS_RC | HAS_MONITOR | LOCALLY, 0, rc_send },
+	{ "shown_packet",	AT_NEAR, HAS_RC | HAS_MONITOR | IN_PACKETS, 0, rc_read },
 	{ "window_write",	AT_NEAR, HAS_RC | HAS_WINDOW | LOCALLY, 0, write_window },
 	{ "mkey_write",		AT_NEAR, HAS_RC | HAS_MKEY | LOCALLY, 0, write_mkey },
 	{ "set_mkey",		AT_FAR, HAS_RC | HAS_MKEY | LOCALLY, 0, set_mkey },
@@ -547,6 +768,9 @@ const struct op ops[] = {
 	{ "create_qp",		AT_NEAR, HAS_RC, 0, create_qp },
 	{ "paged_expire",	AT_NEAR, HAS_RC | HAS_PAGED | LOCALLY, 0, expire_pages },
 	{ "create_flow",	AT_FAR, HAS_RAW, 0, create_flow },
+	{ "create_wq",		AT_FAR, HAS_RAW | HAS_RSS, 0, create_wq },
+	{ "create_rss",		AT_FAR, HAS_RAW | HAS_RSS, 0, create_rss },
+	{ "wq_again",		AT_FAR, HAS_RAW | HAS_RSS, 0, wq_again },
 	{ "attach",		AT_NEAR, HAS_GROUP, 0, attach },
 	{ "modify",		AT_NEAR, HAS_RC, 0, rc_modify },
 	{ "resize",		AT_NEAR, HAS_RC, 0, rc_resize },
@@ -571,6 +795,17 @@ const struct op ops[] = {
 	{ "destroy_flow",	AT_FAR, HAS_RAW, DESTROYS, destroy_flow },
 	{ "raw_destroy",	AT_FAR, HAS_RAW, DESTROYS, raw_destroy },
 	{ "raw_destroy_sender",	AT_NEAR, HAS_RAW, DESTROYS, raw_destroy_sender },
+	{ "wq_error",		AT_FAR, HAS_RAW | HAS_RSS, 0, wq_error },
+	{ "rss_destroy",	AT_FAR, HAS_RAW | HAS_RSS, DESTROYS, rss_destroy },
+	{ "dc_wrong_key",	AT_NEAR, HAS_DC | LOCALLY, 0, dc_wrong_key },
+	{ "target_error",	AT_FAR, HAS_DC, 0, dc_error },
+	{ "dct_destroy",	AT_FAR, HAS_DC, DESTROYS, dc_destroy },
+	{ "dct_destroy_srq",	AT_FAR, HAS_DC, DESTROYS, dc_destroy_srq },
+	{ "dci_destroy",	AT_NEAR, HAS_DC, DESTROYS, dc_destroy },
+	{ "dci_destroy_ah",	AT_NEAR, HAS_DC, DESTROYS, dc_destroy_ah },
+	{ "tagged_error",	AT_FAR, HAS_TAGS, 0, tagged_error },
+	{ "tagged_destroy",	AT_FAR, HAS_TAGS, DESTROYS, tagged_destroy },
+	{ "destroy_tags",	AT_FAR, HAS_TAGS, DESTROYS, destroy_tags },
 	{ "target_destroy",	AT_FAR, HAS_XRC, DESTROYS, target_destroy },
 	{ "initiator_destroy",	AT_NEAR, HAS_XRC, DESTROYS, initiator_destroy },
 	{ "create_cq",		AT_NEAR, 0, 0, create_cq },
@@ -600,6 +835,11 @@ const struct op ops[] = {
 	{ "detach",		AT_NEAR, HAS_GROUP, DESTROYS, detach },
 	{ "dealloc_used_pd",	AT_NEAR, HAS_RC, DESTROYS, dealloc_used_pd },
 	{ "context",		AT_NEAR, 0, 0, open_and_close },
+	{ "monitor_far",	ELSEWHERE, 0, 0, monitor_far },
+	{ "end_monitor",	ELSEWHERE, HAS_MONITOR, 0, end_monitor },
+	{ "netns_address",	ELSEWHERE, HAS_NETNS, 0, netns_address },
+	{ "del_netns",		ELSEWHERE, HAS_NETNS, EMPTIES, del_netns },
+	{ "fail_far",		ELSEWHERE, HAS_RC, FAILS, fail_far },
 	{ "kill_far",		ELSEWHERE, HAS_RC, KILLS_FAR, kill_far },
 	{ "del_near",		ELSEWHERE, HAS_RC, REMOVES, del_near },
 	{ "del_far",		ELSEWHERE, HAS_RC, REMOVES, del_far },

@@ -5,13 +5,15 @@
  * may hang, no work request completes twice or in a way that there is not, and all objects
  * can be destroyed; the kernel checks itself.
  *
- * usage: races [-s SEED] [-n CASES] [-3 CASES] [-i] [-v] [-p POINT] [-a OPERATION] [-b OPERATION]
+ * usage: races [-s SEED] [-n CASES] [-2 CASES] [-3 CASES] [-i] [-v] [-p POINT[,POINT]...]
+ *		[-a OPERATION] [-b OPERATION]
  *
  * First each operation of the table (races-work.c) is done by itself, to see which points it comes
  * to. A point that none comes to fails the test. Then there is a case for each point and each
- * operation beside it, in an order that the seed decides; -n does so many of them. -p, -a (who
- * is held) and -b (who comes) choose; a name matches by its beginning. -3 does so many in which
- * two are held, and a third one comes. -i is for InfiniBand: a subnet manager has to run.
+ * operation beside it, in an order that the seed decides; -n does so many of them. -2 does so many
+ * in which both are held, each at a point of its own, and go on one after the other. -3 does so many
+ * in which two are held, and a third one comes. -p, -a (who is held) and -b (who comes) choose; a
+ * name matches by its beginning. -i is for InfiniBand: a subnet manager has to run.
  */
 #include "races.h"
 
@@ -20,7 +22,7 @@
 #include <signal.h>
 #include <stdarg.h>
 
-#define MAX_POINTS	128
+#define MAX_POINTS	160
 #define MAX_CASES	32768
 /* an actor that has been asleep for so long waits for another one */
 #define BLOCKED_MS	60
@@ -44,6 +46,10 @@ static const struct {
 	{ "IB_UNPLUGGED", false, "of an InfiniBand port" },
 	{ "GID_FOUND", true, "of RoCE" },
 	{ "RAW_BUILT", true, "of RoCE" },
+	{ "WQ_CREATED", true, "of RoCE" },
+	{ "WQ_MODIFY", true, "of RoCE" },
+	{ "RSS_CREATE", true, "of RoCE" },
+	{ "RSS_PICKED", true, "of RoCE" },
 	{ "STEER_FOUND", true, "of RoCE" },
 	{ "STEER_OWNED", true, "of RoCE" },
 	{ "STEER_ADDED", true, "of RoCE" },
@@ -63,10 +69,11 @@ static struct point points[MAX_POINTS];
 static int num_points;
 static bool reaches[256][MAX_POINTS];
 
-/* who is held where; the last one is not */
+/* who is held where; the last one is not, unless @both are */
 struct race {
 	int actors;
 	int op[ACTORS], point[ACTORS];
+	bool both, last_first;	/* and the last one goes on first */
 };
 
 static struct race races[MAX_CASES];
@@ -76,7 +83,7 @@ static pid_t side_pid[SIDES];
 static int side_status[SIDES];
 static uint64_t state;
 static bool verbose, infiniband;
-static int cases = MAX_CASES, cases_of_three;
+static int cases = MAX_CASES, cases_of_both, cases_of_three;
 static const char *only_point = "", *only_a = "", *only_b = "";
 static int missed, met;
 
@@ -195,8 +202,26 @@ static void have_devices(void)
 	}
 }
 
+/* A namespace with a net device and a device of ours, which nobody else needs. */
+static void have_netns(void)
+{
+	uint64_t end = now_ns() + 3ULL * WAIT_MS * 1000000;
+
+	while (run("rdma link del weft9; ip netns del wraces; ip netns add wraces && "
+		   "ip -n wraces link add wraces9 type dummy && "
+		   "ip -n wraces link set wraces9 up && "
+		   "ip -n wraces addr add 10.78.0.1/24 dev wraces9 && "
+		   "ip netns exec wraces rdma link add weft9 type weft netdev wraces9")) {
+		CHECK(now_ns() < end);
+		/* the kernel still takes the old one down */
+		sleep_ms(20);
+	}
+}
+
 static void mend_devices(void)
 {
+	if (sh->needs & HAS_NETNS)
+		run("rdma link del weft9; ip netns del wraces");
 	if (sh->leaves & MOVES)
 		run("ip link set wraces up; ip addr del 10.77.0.2/24 dev wraces; "
 		    "ip addr add 10.77.0.1/24 dev wraces");
@@ -335,6 +360,8 @@ static void begin(int needs, int leaves, bool together)
 	sh->leaves = leaves;
 	sh->together = together;
 	have_devices();
+	if (needs & HAS_NETNS)
+		have_netns();
 	fflush(stdout);
 	for (i = 0; i < SIDES; i++) {
 		side_status[i] = 0;
@@ -404,10 +431,18 @@ static bool begins(const char *name, const char *with)
 	return !strncmp(name, with, strlen(with));
 }
 
+/* @list: separated by commas */
+static bool begins_one(const char *name, const char *list)
+{
+	size_t length = strcspn(list, ",");
+
+	return !strncmp(name, list, length) || (list[length] && begins_one(name, list + length + 1));
+}
+
 /* Has the kind of device no such addresses, or no such QPs? */
 static bool is_foreign(int op)
 {
-	return infiniband && (ops[op].leaves & MOVES || ops[op].needs & HAS_RAW);
+	return infiniband && (ops[op].leaves & MOVES || ops[op].needs & (HAS_RAW | HAS_NETNS));
 }
 
 static bool go_together(int needs, int op)
@@ -424,8 +459,8 @@ static bool posts(int op)
 /* Does the one remove the device that the other one needs to the end? */
 static bool takes_device(int a, int b)
 {
-	return (ops[a].leaves & REMOVES && ops[b].needs & STAYS) ||
-	       (ops[b].leaves & REMOVES && ops[a].needs & STAYS);
+	return (ops[a].leaves & (REMOVES | FAILS) && ops[b].needs & STAYS) ||
+	       (ops[b].leaves & (REMOVES | FAILS) && ops[a].needs & STAYS);
 }
 
 /* Objects of the one are nothing to the other, or they spoil each other's posts: no race. */
@@ -572,6 +607,18 @@ static void plan_third(struct race *race)
 	race->actors = 3;
 }
 
+/* The last one is held, too, at one of the points that it comes to. */
+static void plan_both(struct race *race)
+{
+	int p, num = 0;
+
+	for (p = 0; p < num_points; p++)
+		if (reaches[race->op[1]][p] && p != race->point[0] && !draw(++num))
+			race->point[1] = p;
+	race->both = num;
+	race->last_first = draw(2);
+}
+
 static void plan_point(int point)
 {
 	struct race race;
@@ -613,7 +660,7 @@ static void plan(void)
 	int p, i, k;
 
 	for (p = 0; p < num_points; p++)
-		if (begins(points[p].name, only_point))
+		if (begins_one(points[p].name, only_point))
 			plan_point(p);
 	for (i = num_races - 1; i > 0; i--) {
 		k = draw(i + 1);
@@ -627,7 +674,10 @@ static void name_race(const struct race *race)
 {
 	const char *first = ops[race->op[0]].name, *last = ops[race->op[race->actors - 1]].name;
 
-	if (race->actors == 2)
+	if (race->both)
+		note("%s at %s, %s at %s%s", first, points[race->point[0]].name, last,
+		     points[race->point[1]].name, race->last_first ? ", which goes on first" : "");
+	else if (race->actors == 2)
 		note("%s at %s, %s", first, points[race->point[0]].name, last);
 	else
 		note("%s at %s, %s at %s, %s", first, points[race->point[0]].name,
@@ -638,16 +688,19 @@ static void tell_race(const struct race *race, bool done)
 {
 	int i;
 
+	if (race->both)
+		printf("%s first: ", ops[race->op[race->last_first]].name);
 	for (i = 0; i < race->actors - 1; i++)
 		printf("%s (%d) at %s, ", ops[race->op[i]].name, sh->actor[i].err,
 		       points[race->point[i]].name);
-	printf("%s (%d%s)\n", ops[race->op[i]].name, sh->actor[i].err, done ? "" : ", waits");
+	printf("%s (%d%s)%s%s\n", ops[race->op[i]].name, sh->actor[i].err, done ? "" : ", waits",
+	       race->both ? " at " : "", race->both ? points[race->point[i]].name : "");
 }
 
 static void run_race(const struct race *race)
 {
-	int i, needs = 0, leaves = 0, held = race->actors - 1;
-	bool done;
+	int i, needs = 0, leaves = 0, held = race->actors - 1 + race->both, first = race->last_first;
+	bool done = true;
 
 	name_race(race);
 	for (i = 0; i < race->actors; i++) {
@@ -659,13 +712,19 @@ static void run_race(const struct race *race)
 		read_points();
 		set_point(race->point[i], HOLD_MS, 1);
 		start_actor(&sh->actor[i], &ops[race->op[i]]);
+		/* one may well wait for another one that is held */
 		if (let_come(&sh->actor[i], race->point[i]))
 			met++;
-		else
+		else if (!i || !race->both)
 			missed++;
 	}
-	start_actor(&sh->actor[held], &ops[race->op[held]]);
-	done = let_act(&sh->actor[held]);
+	if (!race->both) {
+		start_actor(&sh->actor[held], &ops[race->op[held]]);
+		done = let_act(&sh->actor[held]);
+	} else {
+		set_point(race->point[first], 0, 0);
+		let_act(&sh->actor[first]);
+	}
 	for (i = 0; i < held; i++)
 		set_point(race->point[i], 0, 0);
 	await(all_done);
@@ -679,11 +738,13 @@ static void read_options(int argc, char **argv)
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "s:n:3:ivp:a:b:")) > 0) {
+	while ((option = getopt(argc, argv, "s:n:2:3:ivp:a:b:")) > 0) {
 		if (option == 's')
 			state = strtoull(optarg, NULL, 0);
 		else if (option == 'n')
 			cases = atoi(optarg);
+		else if (option == '2')
+			cases_of_both = atoi(optarg);
 		else if (option == '3')
 			cases_of_three = atoi(optarg);
 		else if (option == 'i')
@@ -701,17 +762,23 @@ static void read_options(int argc, char **argv)
 	}
 }
 
-/* Those of three are made of the last ones, which the others do not get to. */
+/* Those of both and of three are made of the last ones, which the others do not get to. */
 static void run_races(void)
 {
 	struct race race;
-	int i;
+	int i, last = num_races;
 
 	for (i = 0; i < num_races && i < cases; i++)
 		run_race(&races[i]);
 	printf("%d of %d cases\n", i, num_races);
-	for (i = 0; i < num_races && i < cases_of_three; i++) {
-		race = races[num_races - 1 - i];
+	for (i = 0; last && i < cases_of_both; i++) {
+		race = races[--last];
+		plan_both(&race);
+		run_race(&race);
+	}
+	printf("%d of both\n", i);
+	for (i = 0; last && i < cases_of_three; i++) {
+		race = races[--last];
 		plan_third(&race);
 		run_race(&race);
 	}

@@ -34,6 +34,11 @@ enum {
 	HAS_RAW		= 512,	/* RAW_PACKET QPs of both sides on the near device */
 	HAS_MKEY	= 1024,	/* of the far side, whose memory the near one writes to */
 	STAYS		= 2048,	/* the device, as calls for objects of its own have to succeed */
+	HAS_DC		= 4096,	/* an initiator here, a target there */
+	HAS_TAGS	= 8192,	/* an RC QP of the far side whose SRQ has tags, and its peer */
+	HAS_RSS		= 16384,	/* of the far side, with HAS_RAW */
+	HAS_MONITOR	= 32768,	/* of the near device */
+	HAS_NETNS	= 65536,	/* with a device of its own */
 };
 
 /* what it leaves behind */
@@ -42,6 +47,8 @@ enum {
 	REMOVES		= 2,	/* without a device */
 	KILLS_FAR	= 4,	/* without a process */
 	MOVES		= 8,	/* without an address */
+	FAILS		= 16,	/* with QPs in ERR */
+	EMPTIES		= 32,	/* without the network namespace */
 };
 
 struct op {
@@ -65,6 +72,8 @@ struct numbers {
 	uint32_t rc_qpn, rc_psn, ud_qpn, xrc_qpn, srqn;
 	uint32_t key, paged_key, window_key, mkey;
 	uint64_t addr, paged_addr;
+	uint32_t tagged_qpn, tagged_psn, dctn, dc_key;
+	uint64_t dc_addr;
 };
 
 /* of all processes of a case */
@@ -98,6 +107,19 @@ struct mine {
 	struct ibv_mr *part;	/* of it */
 	struct end raw;
 	struct ibv_flow *flow, *sniffer;	/* of the far side */
+	struct ibv_wq *wq;			/* likewise */
+	struct ibv_cq *wq_cq;
+	struct ibv_rwq_ind_table *table;
+	struct ibv_qp *rss;
+	struct ibv_flow *rss_flow;
+	struct ibv_qp *dc;			/* initiator or target */
+	struct ibv_cq *dc_cq;
+	struct ibv_srq *dc_srq;
+	struct ibv_ah *dc_ah;
+	struct ibv_mr *dc_mr;
+	struct end tagged;
+	struct ibv_srq *tags;
+	struct ibv_cq *tags_cq;
 };
 
 extern struct shared *sh;
@@ -109,6 +131,15 @@ extern const char * const devices[SIDES];
 
 /* the MAC that frames are sent to ends so */
 #define RAW_TO		0x42
+#define RSS_TO		0x44
+/* where the sender of frames has one to the latter */
+#define RSS_FRAME	4096
+/* and who sends to tags an eager message, and a request for a rendezvous; and of how many bytes */
+#define TAG_EAGER	4096
+#define TAG_RNDV	12288
+#define TAG_BYTES	1000
+#define TAG		7
+#define MONITOR		"wraces0"
 
 #define PAGED_BYTES	16384
 /* of InfiniBand */
@@ -119,6 +150,7 @@ void set_path(struct ibv_ah_attr *av, union ibv_gid dgid, uint16_t dlid);
 int bind_window(void);
 int set_mkey(void);
 struct ibv_flow *make_flow(struct ibv_qp *qp, uint8_t last);	/* for a MAC that ends so */
+int add_tag(uint64_t tag, uint32_t *handle);
 __attribute__((noreturn)) void be_side(int side);
 
 #endif /* TESTS_RACES_H */

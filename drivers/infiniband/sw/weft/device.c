@@ -362,6 +362,7 @@ static void device_fail_qps(struct weft_dev *dev)
 	struct weft_qp *qp;
 
 	while ((qp = weft_qp_next(dev->id, &index))) {
+		weft_pause(WEFT_PAUSE_FATAL_QP);
 		weft_qp_fail(qp);
 		weft_qp_put(qp);
 	}
@@ -382,6 +383,7 @@ int weft_device_fatal(struct weft_dev *dev)
 	mutex_lock(&device_fail_mutex);
 	ret = device_die(dev, true);
 	if (!ret) {
+		weft_pause(WEFT_PAUSE_FATAL_DEAD);
 		ib_dispatch_event(&event);
 		device_fail_qps(dev);
 	}
@@ -398,6 +400,7 @@ int weft_device_recover(struct weft_dev *dev)
 	int ret;
 
 	mutex_lock(&device_fail_mutex);
+	weft_pause(WEFT_PAUSE_FATAL_RECOVER);
 	ret = device_die(dev, false);
 	mutex_unlock(&device_fail_mutex);
 	return ret;

@@ -41,6 +41,8 @@ struct dentry;
 	POINT(LOCAL_MCAST_MEMBERS, false) \
 	POINT(RX_PACKET, false) \
 	POINT(RX_MEMBERS, false) \
+	/* dynamic connections: the target takes the request */ \
+	POINT(DC_ENTERED, false) \
 	/* addresses */ \
 	POINT(AH_CREATE_PUBLISHED, false) \
 	POINT(AH_FOUND, false) \
@@ -67,6 +69,11 @@ struct dentry;
 	POINT(XRC_FOUND, false) \
 	POINT(XRC_ENTERED, false) \
 	POINT(XRC_UNPUBLISHED, true) \
+	/* tags: a new one has memory, no messages yet; a message has one */ \
+	POINT(TAG_NEW, true) \
+	POINT(TAG_TOLD, true) \
+	POINT(TAG_MATCHED, false) \
+	POINT(RENDEZVOUS_POSTED, false) \
 	/* memory */ \
 	POINT(KEY_FOUND, false) \
 	POINT(KEY_RESOLVED, false) \
@@ -97,6 +104,15 @@ struct dentry;
 	POINT(STEER_OWNED, false) \
 	POINT(STEER_ADDED, true) \
 	POINT(STEER_REMOVE, true) \
+	/* WQs, and RSS QPs, whose frames go to one of them */ \
+	POINT(WQ_CREATED, true) \
+	POINT(WQ_MODIFY, true) \
+	POINT(RSS_CREATE, true) \
+	POINT(RSS_PICKED, false) \
+	/* monitors */ \
+	POINT(MONITOR_ADD, true) \
+	POINT(MONITOR_FOUND, false) \
+	POINT(MONITOR_UNINIT, true) \
 	/* counters */ \
 	POINT(COUNTER_BIND, true) \
 	POINT(COUNTER_UNBIND, true) \
@@ -118,6 +134,10 @@ struct dentry;
 	POINT(REMOVAL_BEGINS, true) \
 	POINT(REMOVAL_QP, true) \
 	POINT(REMOVAL_QP_ENDED, true) \
+	/* failures of devices */ \
+	POINT(FATAL_DEAD, true) \
+	POINT(FATAL_QP, true) \
+	POINT(FATAL_RECOVER, true) \
 	/* InfiniBand */ \
 	POINT(IB_LID_FOUND, false) \
 	POINT(IB_FAR_END, false) \

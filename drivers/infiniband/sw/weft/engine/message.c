@@ -225,6 +225,7 @@ static noinline enum weft_fault msg_take_tagged(struct weft_qp *qp, u32 length)
 	ret = weft_srq_take_tagged(recv->srq, recv->tagged, &recv->wqe);
 	if (ret)
 		return msg_no_rwqe(qp, ret);
+	weft_pause(WEFT_PAUSE_TAG_MATCHED);
 	recv->held = true;
 	recv->malformed = false;
 	return weft_inject_is_on() ? weft_inject_receive(qp) : WEFT_FAULT_NONE;

@@ -50,5 +50,6 @@ void weft_rendezvous_begin(struct weft_qp *qp)
 	fin.opcode = WEFT_TMH_FIN;
 	memcpy(sqe + 1, &fin, sizeof(fin));
 	weft_ring_submit(ring);
+	weft_pause(WEFT_PAUSE_RENDEZVOUS_POSTED);
 	weft_turn_post(&qp->send.turn, WEFT_EV_RUN);
 }

@@ -96,6 +96,7 @@ struct weft_result weft_dc_enter(struct weft_qp *dci, struct weft_qp *dct, struc
 		weft_turn_post(&dci->send.turn, WEFT_EV_RUN);
 		return weft_result(WEFT_LATER);
 	}
+	weft_pause(WEFT_PAUSE_DC_ENTERED);
 	WRITE_ONCE(dc->initiator, dci->qpn);
 	if (weft_monitor_is_on())
 		dc_set_path_back(dct, dci);

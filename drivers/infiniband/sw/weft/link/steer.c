@@ -122,7 +122,10 @@ static void steer_count(struct weft_flow_count *count, struct steer_frame *frame
 /* The QP, or one of its queues, that receives a linear frame. */
 static struct weft_qp *steer_queue(struct weft_qp *qp, const struct sk_buff *skb)
 {
-	return unlikely(qp->rss) ? weft_rss_pick(qp->rss, skb->data, skb->len) : qp;
+	if (likely(!qp->rss))
+		return qp;
+	weft_pause(WEFT_PAUSE_RSS_PICKED);
+	return weft_rss_pick(qp->rss, skb->data, skb->len);
 }
 
 /* Is the frame of the context of @qp, which does not want such frames? */

@@ -13,6 +13,7 @@
 #include "fabric/port.h"
 #include "object/dev.h"
 #include "object/inject.h"
+#include "pause.h"
 #include "wire/codec.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
@@ -75,6 +76,7 @@ static void monitor_uninit(struct net_device *ndev)
 {
 	const struct monitor *monitor = netdev_priv(ndev);
 
+	weft_pause(WEFT_PAUSE_MONITOR_UNINIT);
 	if (rcu_access_pointer(monitor->dev->monitor) == ndev)
 		RCU_INIT_POINTER(monitor->dev->monitor, NULL);
 }
@@ -133,6 +135,7 @@ int weft_monitor_add(struct weft_dev *dev, const char *name)
 	monitor = netdev_priv(ndev);
 	monitor->dev = dev;
 	dev_net_set(ndev, current->nsproxy->net_ns);
+	weft_pause(WEFT_PAUSE_MONITOR_ADD);
 	rtnl_lock();
 	if (!rcu_access_pointer(dev->monitor))
 		ret = register_netdevice(ndev);
@@ -305,8 +308,10 @@ void weft_monitor_show(const struct weft_dev *dev, struct sk_buff *skb,
 
 	rcu_read_lock();
 	ndev = monitor_of(dev);
-	if (ndev)
+	if (ndev) {
+		weft_pause(WEFT_PAUSE_MONITOR_FOUND);
 		monitor_put(ndev, skb, kind);
+	}
 	rcu_read_unlock();
 	consume_skb(skb);
 }

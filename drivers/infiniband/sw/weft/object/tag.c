@@ -13,6 +13,7 @@
 #include "object/refuse.h"
 #include "object/srq.h"
 #include "params.h"
+#include "pause.h"
 
 /* The bits of a handle that are the index of the entry. */
 #define TAG_INDEX_BITS	10
@@ -239,6 +240,7 @@ static int tags_execute(struct weft_srq *srq, const struct weft_tag_op *op,
 		tags_report(tags, op->unexpected);
 	differ = tags->reported != tags->unexpected;
 	spin_unlock_irq(&srq->lock);
+	weft_pause(WEFT_PAUSE_TAG_NEW);
 	if (tag)
 		ret = uverbs_copy_to(attrs, WEFT_ATTR_SRQ_TAG_RESP, &tag->handle,
 				     sizeof(tag->handle));
@@ -250,6 +252,7 @@ static int tags_execute(struct weft_srq *srq, const struct weft_tag_op *op,
 	}
 	if (op->flags & WEFT_TAG_SIGNALED)
 		tags_complete(srq, op, status, differ);
+	weft_pause(WEFT_PAUSE_TAG_TOLD);
 	if (tag)
 		tags_link(srq, tag);
 	return 0;

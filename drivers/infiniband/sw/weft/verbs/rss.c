@@ -14,6 +14,7 @@
 #include "object/rss.h"
 #include "object/ucontext.h"
 #include "params.h"
+#include "pause.h"
 #include "verbs/wq.h"
 
 static atomic_t rss_next_table = ATOMIC_INIT(0);
@@ -122,6 +123,7 @@ int weft_rss_read(struct weft_qp *qp, const struct ib_qp_init_attr *init, struct
 	memcpy(rss->hash.key, req.key, sizeof(rss->hash.key));
 	for (i = 0; i <= rss->mask; i++)
 		rss->queues[i] = rss_queue(table->ind_tbl[i]);
+	weft_pause(WEFT_PAUSE_RSS_CREATE);
 	qp->rss = rss;
 	qp->flags = req.raw_flags;
 	return 0;

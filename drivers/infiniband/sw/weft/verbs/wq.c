@@ -16,6 +16,7 @@
 #include "object/refuse.h"
 #include "object/ucontext.h"
 #include "params.h"
+#include "pause.h"
 #include "verbs/qp.h"
 
 /* The flags that a RAW_PACKET QP may have, and what they are called there. */
@@ -117,6 +118,7 @@ struct ib_wq *weft_create_wq(struct ib_pd *pd, struct ib_wq_init_attr *attr,
 		kfree(wq);
 		return ERR_PTR(ret);
 	}
+	weft_pause(WEFT_PAUSE_WQ_CREATED);
 	wq->half.qp->wq = true;
 	wq->ibwq.wq_num = wq->half.qp->qpn;
 	wq->ibwq.state = IB_WQS_RESET;
@@ -152,6 +154,7 @@ static int wq_make_ready(struct weft_wq *wq)
 
 	if (weft_qp_state(wq->half.qp) == IB_QPS_RESET)
 		ret = wq_step(wq, IB_QPS_INIT, IB_QP_PORT);
+	weft_pause(WEFT_PAUSE_WQ_MODIFY);
 	return ret ?: wq_step(wq, IB_QPS_RTR, 0);
 }
 
