@@ -5,10 +5,12 @@
  */
 #include "products.h"
 
+#include <infiniband/tm_types.h>
+
 unsigned long done_ops[OPS][SERVICES];
 unsigned long done_kinds[USES][KINDS][SERVICES];
 unsigned long done_statuses[IBV_WC_TM_RNDV_INCOMPLETE + 1];
-unsigned long done_changes, done_long;
+unsigned long done_changes, done_long, done_unexpected, done_matched;
 
 /* a list that has been looked up, as far as a message reaches */
 struct pieces {
@@ -211,6 +213,30 @@ static struct recv take(struct flow *flow)
 	return recv;
 }
 
+/* A message gets the memory of its tag, instead of the oldest receive. */
+static void match(struct queue *queue, struct tag *tag)
+{
+	CHECK(queue->num < MAX_RECVS);
+	memmove(queue->recv + 1, queue->recv, queue->num * sizeof(*queue->recv));
+	queue->recv[0] = tag->recv;
+	queue->num++;
+	tag->taken = true;
+}
+
+static void want_tagged(struct flow *flow, const struct work *work, struct want *w)
+{
+	w->opcode = work->tagged ? IBV_WC_TM_RECV : IBV_WC_TM_NO_TAG;
+	if (work->tagged == UNEXPECTED) {
+		receiver(flow)->queue->unexpected++;
+		done_unexpected++;
+	}
+	if (work->tagged != MATCHED)
+		return;
+	done_matched++;
+	w->byte_len -= TMH;
+	w->flags |= IBV_WC_TM_MATCH | IBV_WC_TM_DATA_VALID;
+}
+
 static void want_received(struct flow *flow, const struct work *work)
 {
 	struct recv recv = take(flow);
@@ -222,6 +248,8 @@ static void want_received(struct flow *flow, const struct work *work)
 		w->flags = IBV_WC_GRH;
 		w->src_qp = sender(flow)->e.qp->qp_num;
 	}
+	if (flow->pair->service == TAG && is_send(work->op))
+		want_tagged(flow, work, w);
 	if (work->op == OP_SEND_INV)
 		w->flags |= IBV_WC_WITH_INV;
 	else if (work->op != OP_SEND)
@@ -377,6 +405,8 @@ static enum ibv_wc_status deliver(struct flow *flow, const struct work *work,
 	struct queue *queue = receiver(flow)->queue;
 	struct pieces to;
 
+	if (work->tagged == MATCHED)
+		match(queue, work->tag);
 	if (!queue->num)
 		return no_receive(flow);
 	if (length > queue->recv[0].list.length)

@@ -12,13 +12,13 @@ unsigned int num_pairs;
 
 #define DC_KEY	0x1122334455667788ULL
 
-static struct queue shared[4];		/* of RC; of UC and UD; of XRC; of DC */
+static struct queue shared[5];		/* of RC; of UC and UD; of XRC; of DC; with tags */
 static struct ibv_xrcd *xrcd;
 static struct ibv_ah *ah;
 
 static const enum ibv_qp_type qp_types[SERVICES] = {
 	IBV_QPT_RC, IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_UD, IBV_QPT_RC,
-	IBV_QPT_RC,
+	IBV_QPT_RC, IBV_QPT_RC,
 };
 
 /*
@@ -153,6 +153,30 @@ static void make_dc(struct pair *pair)
 	dc_step(to->qp, IBV_QPS_RTR, IBV_QP_PATH_MTU | IBV_QP_AV | IBV_QP_MIN_RNR_TIMER);
 }
 
+static void make_tags(struct pair *pair)
+{
+	struct end *to = &pair->side[1].e;
+	struct queue *queue = &shared[4];
+	struct ibv_srq_init_attr_ex attr = {
+		.attr = { .max_wr = MAX_RECVS, .max_sge = LIST },
+		.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD |
+			     IBV_SRQ_INIT_ATTR_CQ | IBV_SRQ_INIT_ATTR_TM,
+		.srq_type = IBV_SRQT_TM, .pd = pds[1], .cq = to->rcq,
+		.tm_cap = { .max_num_tags = 2 * MAX_WORK, .max_ops = 16 },
+	};
+	struct ibv_qp_init_attr_ex qp = {
+		.qp_type = IBV_QPT_RC, .comp_mask = IBV_QP_INIT_ATTR_PD, .pd = pd,
+		.send_cq = to->scq, .recv_cq = to->rcq,
+	};
+
+	queue->pd = pds[1];
+	queue->srq = ibv_create_srq_ex(ctx, &attr);
+	CHECK(queue->srq);
+	pair->side[1].queue = queue;
+	qp.srq = queue->srq;
+	replace_qp(to, &qp);
+}
+
 static void join(struct pair *pair)
 {
 	if (pair->service == DC) {
@@ -192,13 +216,15 @@ static void make_one(enum service service)
 		make_xrc(pair);
 	else if (service == DC)
 		make_dc(pair);
+	else if (service == TAG)
+		make_tags(pair);
 	join(pair);
 }
 
 void make_pairs(void)
 {
 	static const enum service all[] = {
-		RC, RC_SRQ, UC, UD, XRC, RC, RC_SRQ, UC_SRQ, UD_SRQ, DC,
+		RC, RC_SRQ, UC, UD, XRC, RC, RC_SRQ, UC_SRQ, UD_SRQ, DC, TAG,
 	};
 	unsigned int i;
 
@@ -307,6 +333,60 @@ void bind_window(struct key *window)
  * ---- Posting ----
  */
 
+static void post_tag_op(struct queue *queue, struct ibv_ops_wr *wr)
+{
+	struct ibv_ops_wr *bad;
+
+	wr->flags |= IBV_OPS_TM_SYNC;
+	wr->tm.unexpected_cnt = queue->seen;
+	SAME(ibv_post_srq_ops(queue->srq, wr, &bad), 0);
+}
+
+static void post_tags(struct queue *queue)
+{
+	struct ibv_ops_wr wr;
+	struct tag *tag;
+	unsigned int i;
+
+	for (i = 0; i < queue->num_tags; i++) {
+		tag = &queue->tags[i];
+		if (tag->posted)
+			continue;
+		wr = (struct ibv_ops_wr){
+			.opcode = IBV_WR_TAG_ADD,
+			.tm.add = {
+				.recv_wr_id = tag->recv.id, .sg_list = &tag->recv.list.sge[1],
+				.num_sge = tag->recv.list.num - 1, .tag = tag->value,
+				.mask = one_in(2) ? UINT64_MAX : UINT64_MAX << 8,
+			},
+		};
+		post_tag_op(queue, &wr);
+		tag->handle = wr.tm.handle;
+		tag->posted = true;
+	}
+}
+
+void remove_tags(void)
+{
+	struct queue *queue = &shared[4];
+	struct ibv_cq *cq = pairs[num_pairs - 1].side[1].e.rcq;
+	struct ibv_ops_wr wr;
+	unsigned int i;
+
+	queue->seen = queue->unexpected;
+	for (i = 0; i < queue->num_tags; i++) {
+		if (!queue->tags[i].posted || queue->tags[i].taken)
+			continue;
+		wr = (struct ibv_ops_wr){
+			.wr_id = next_id(), .opcode = IBV_WR_TAG_DEL, .flags = IBV_OPS_SIGNALED,
+			.tm.handle = queue->tags[i].handle,
+		};
+		post_tag_op(queue, &wr);
+		SAME(expect_ok(cq, wr.wr_id).opcode, IBV_WC_TM_DEL);
+	}
+	queue->num_tags = 0;
+}
+
 static void post_fresh(struct side *side)
 {
 	struct ibv_recv_wr wrs[MAX_RECVS], *bad;
@@ -314,6 +394,7 @@ static void post_fresh(struct side *side)
 	struct recv *recv;
 	unsigned int i;
 
+	post_tags(queue);
 	if (!queue->num_fresh)
 		return;
 	for (i = 0; i < queue->num_fresh; i++) {

@@ -5,6 +5,9 @@
  */
 #include "products.h"
 
+#include <endian.h>
+#include <infiniband/tm_types.h>
+
 #define SMALL		(12 * PAGE)
 
 static const enum kind local_kinds[] = {
@@ -338,6 +341,36 @@ static bool add_receive(struct flow *flow, uint64_t length, enum spoil spoil)
 	return true;
 }
 
+/* A tag for one message; its memory is one element. */
+static bool add_tag(struct flow *flow, struct work *work, uint64_t value, enum spoil spoil)
+{
+	struct queue *queue = receiver(flow)->queue;
+	struct claim c = claim_of(flow, last_id, true, true);
+	struct tag *tag = &queue->tags[queue->num_tags];
+	struct list one = { .num = 0 };
+	uint64_t length = work->length - TMH;
+
+	if (spoil == SPOIL_NO_RECV || (spoil == SPOIL_SHORT && !length))
+		return false;
+	if (spoil == SPOIL_SHORT)
+		length = below(length);
+	else if (one_in(3))
+		length += below(1000);
+	CHECK(queue->num_tags < MAX_WORK);
+	*tag = (struct tag){ .value = value, .recv = { .id = next_id() } };
+	if (length && !add_element(&one, length, &c, queue->pd))
+		return false;
+	if (spoil == SPOIL_RECV && !spoil_list(&one, IBV_ACCESS_LOCAL_WRITE, queue->pd))
+		return false;
+	nothing(&tag->recv.list.sge[0], TMH);
+	tag->recv.list.sge[1] = one.sge[0];
+	tag->recv.list.num = 1 + one.num;
+	tag->recv.list.length = TMH + length;
+	work->tag = tag;
+	queue->num_tags++;
+	return true;
+}
+
 /*
  * ---- Remote ranges ----
  */
@@ -533,7 +566,7 @@ static bool make_local(struct flow *flow, struct work *work, enum spoil spoil)
 		return true;
 	}
 	if (!places && work->length <= INLINE && one_in(4) && spoil != SPOIL_LOCAL &&
-	    spoil != SPOIL_TOO_LONG) {
+	    spoil != SPOIL_TOO_LONG && (flow->pair->service != TAG || !is_send(work->op))) {
 		work->flags |= IBV_SEND_INLINE;
 		return make_inline(&work->list, work->length, &c);
 	}
@@ -541,6 +574,34 @@ static bool make_local(struct flow *flow, struct work *work, enum spoil spoil)
 		return false;
 	return spoil != SPOIL_LOCAL ||
 	       spoil_list(&work->list, places ? IBV_ACCESS_LOCAL_WRITE : 0, pds[0]);
+}
+
+/* Put a header in front of a message. Return: false: there is no room for it. */
+static bool add_header(struct flow *flow, struct work *work, uint64_t value)
+{
+	struct ibv_tmh tmh = {
+		.opcode = work->tagged ? IBV_TMH_EAGER : IBV_TMH_NO_TAG,
+		.app_ctx = below(-1U), .tag = htobe64(value),
+	};
+	/* it is written now, which no work may see that has been planned */
+	struct claim c = claim_of(flow, work->id, true, false);
+	struct area *area = random_area(KIND_PINNED, false);
+	size_t off = random_off(area, TMH);
+	struct list *list = &work->list;
+	struct key *key;
+
+	c.alone = true;
+	key = area_key(area, off, TMH, 0, pds[0]);
+	if (!key || list->num == LIST || !claim_range(c, area, off, TMH))
+		return false;
+	memcpy(area->p + off, &tmh, TMH);
+	memcpy(area->model + off, &tmh, TMH);
+	memmove(list->sge + 1, list->sge, list->num * sizeof(*list->sge));
+	list->sge[0] = (struct ibv_sge){ key->addr + (off - key->off), TMH, key->number };
+	list->num++;
+	list->length += TMH;
+	work->length += TMH;
+	return true;
 }
 
 static enum spoil random_spoil(struct flow *flow, enum op op)
@@ -629,6 +690,12 @@ static bool make_work(struct flow *flow, struct work *work, enum op op, enum spo
 	}
 	if (!make_local(flow, work, spoil))
 		return false;
+	/* without one a message that is too short for it has no tag either */
+	if (service == TAG && is_send(op) && (work->length >= TMH || one_in(2))) {
+		work->tagged = below(3);
+		if (!add_header(flow, work, work->id << 8))
+			return false;
+	}
 	if (!is_send(op) && !make_range(flow, work, spoil))
 		return false;
 	if (is_ambiguous(flow, work, spoil))
@@ -652,6 +719,7 @@ static bool plan_work(struct flow *flow, struct work *work, bool spoiled)
 	uint64_t header = is_ud(flow->pair->service) ? GRH : 0;
 	struct queue *queue = receiver(flow)->queue;
 	unsigned int before = num_claims, fresh = queue->num_fresh, num = queue->num;
+	unsigned int tags = queue->num_tags;
 	enum op op = below(OPS);
 	enum spoil spoil;
 
@@ -660,8 +728,10 @@ static bool plan_work(struct flow *flow, struct work *work, bool spoiled)
 	spoil = spoiled ? random_spoil(flow, op) : GOOD;
 	if (!make_work(flow, work, op, spoil) ||
 	    (takes_receive(op) && !flow->failed && !flow->dead &&
-	     !add_receive(flow, is_send(op) ? work->length + header : below(50), spoil))) {
+	     !(work->tagged == MATCHED ? add_tag(flow, work, work->id << 8, spoil) :
+	       add_receive(flow, is_send(op) ? work->length + header : below(50), spoil)))) {
 		num_claims = before;
+		queue->num_tags = tags;
 		queue->num_fresh = fresh;
 		queue->num = num;
 		return false;

@@ -15,7 +15,7 @@ const char * const kind_names[KINDS] = {
 };
 
 const char * const service_names[SERVICES] = {
-	"RC", "RC-SRQ", "UC", "UC-SRQ", "UD", "UD-SRQ", "XRC", "DC",
+	"RC", "RC-SRQ", "UC", "UC-SRQ", "UD", "UD-SRQ", "XRC", "DC", "tags",
 };
 
 const char * const op_names[OPS] = {
@@ -98,11 +98,14 @@ static void show_remote(const struct work *work)
 
 static void show_work(const struct work *work)
 {
-	printf("  %llu %s, %llu bytes%s%s%s%s", (unsigned long long)work->id,
+	static const char * const tagged[] = { "", ", unexpected", ", tag matches" };
+
+	printf("  %llu %s, %llu bytes%s%s%s%s%s", (unsigned long long)work->id,
 	       op_names[work->op], (unsigned long long)work->length,
 	       work->flags & IBV_SEND_FENCE ? ", fence" : "",
 	       work->flags & IBV_SEND_SIGNALED ? ", signaled" : "",
-	       work->flags & IBV_SEND_INLINE ? ", inline" : "", work->ex ? ", ex" : "");
+	       work->flags & IBV_SEND_INLINE ? ", inline" : "", work->ex ? ", ex" : "",
+	       tagged[work->tagged]);
 	if (!is_send(work->op))
 		show_remote(work);
 	printf(": %s\n     ", ibv_wc_status_str(work->status));
@@ -178,6 +181,7 @@ static void show_counts(void)
 			printf("%s: %lu\n", ibv_wc_status_str(i), done_statuses[i]);
 	printf("messages: %lu, %lu of them of more than 4 MiB; changes of memory: %lu\n", done,
 	       done_long, done_changes);
+	printf("tags matched: %lu, unexpected: %lu\n", done_matched, done_unexpected);
 }
 
 static bool can_have_op(enum op op, enum service service)
@@ -215,6 +219,7 @@ static void check_counts(void)
 {
 	int i, use, service;
 
+	CHECK(done_matched && done_unexpected);
 	for (service = 0; service < SERVICES; service++) {
 		for (i = 0; i < OPS; i++)
 			if (can_have_op(i, service) && !done_ops[i][service])
@@ -286,6 +291,7 @@ static void run_round(void)
 	for (i = 0; i < num_flows; i++)
 		post_flow(&flows[i]);
 	finish_round();
+	remove_tags();
 	settle_maybes();
 	check_memory(current % 64 == 0);
 }

@@ -25,7 +25,8 @@ enum kind {
 	KIND_DMABUF, KIND_MKEY, KIND_WINDOW_1, KIND_WINDOW_2, KIND_EMPTY, KIND_INLINE, KINDS
 };
 
-enum service { RC, RC_SRQ, UC, UC_SRQ, UD, UD_SRQ, XRC, DC, SERVICES };
+/* TAG: RC, with an SRQ that has tags */
+enum service { RC, RC_SRQ, UC, UC_SRQ, UD, UD_SRQ, XRC, DC, TAG, SERVICES };
 
 enum op {
 	OP_SEND, OP_SEND_IMM, OP_SEND_INV, OP_WRITE, OP_WRITE_IMM, OP_READ, OP_CMP_SWP,
@@ -43,7 +44,7 @@ extern const char * const op_names[OPS];
 extern unsigned long done_ops[OPS][SERVICES];
 extern unsigned long done_kinds[USES][KINDS][SERVICES];
 extern unsigned long done_statuses[IBV_WC_TM_RNDV_INCOMPLETE + 1];
-extern unsigned long done_changes, done_long;
+extern unsigned long done_changes, done_long, done_unexpected, done_matched;
 
 extern size_t longest;			/* length of a message */
 extern bool packets;			/* none is handed over by the local link */
@@ -184,6 +185,19 @@ struct recv {
 };
 
 #define MAX_RECVS 64
+#define MAX_WORK 10
+#define TMH 16
+
+/* what a message of the service TAG is to be for its receiver */
+enum tagged { NO_TAG, UNEXPECTED, MATCHED };
+
+/* in the list of an SRQ, for one message of this round */
+struct tag {
+	uint64_t value;
+	struct recv recv;		/* with a place for the header, which goes nowhere */
+	uint32_t handle;
+	bool posted, taken;
+};
 
 /* a receive queue, or a shared one */
 struct queue {
@@ -195,6 +209,10 @@ struct queue {
 	struct recv fresh[MAX_RECVS];	/* those that are yet to be posted */
 	unsigned int num_fresh;
 	bool used;			/* in this round */
+	struct tag tags[MAX_WORK];
+	unsigned int num_tags;
+	uint32_t unexpected;		/* messages with a tag that none matched */
+	uint32_t seen;			/* those of earlier rounds */
 };
 
 /* a completion that has to come */
@@ -242,9 +260,9 @@ struct work {
 	uint64_t compare_add, swap;
 	enum ibv_wc_status status;
 	unsigned int received;		/* completions of the receiver there are by then */
+	enum tagged tagged;
+	struct tag *tag;		/* that matches; NULL: none, as no message gets that far */
 };
-
-#define MAX_WORK 10
 
 /* work of one direction of a pair */
 struct flow {
@@ -265,7 +283,7 @@ struct flow {
 extern struct flow flows[MAX_FLOWS];
 extern unsigned int num_flows;
 
-#define MAX_PAIRS 10
+#define MAX_PAIRS 11
 extern struct pair pairs[MAX_PAIRS];
 extern unsigned int num_pairs;
 
@@ -276,13 +294,14 @@ static inline bool is_ud(enum service service)
 
 static inline bool is_reliable(enum service service)
 {
-	return service == RC || service == RC_SRQ || service == XRC || service == DC;
+	return service == RC || service == RC_SRQ || service == XRC || service == DC ||
+	       service == TAG;
 }
 
 /* one side sends, the other one receives, and can bind no windows of type 2 */
 static inline bool is_one_way(enum service service)
 {
-	return service == XRC || service == DC;
+	return service == XRC || service == DC || service == TAG;
 }
 
 static inline bool is_send(enum op op)
@@ -341,6 +360,7 @@ void make_pairs(void);
 void bind_window(struct key *window);
 void post_flow(struct flow *flow);
 void finish_round(void);
+void remove_tags(void);				/* that no message has got */
 struct ibv_pd *remote_pd(const struct flow *flow);
 
 #endif /* TESTS_PRODUCTS_H */
