@@ -456,11 +456,13 @@ static bool posts(int op)
 	return ops[op].needs & (IN_PACKETS | LOCALLY);
 }
 
-/* Does the one remove the device that the other one needs to the end? */
+/* Does the one remove the device, or its address, that the other one needs to the end? */
 static bool takes_device(int a, int b)
 {
-	return (ops[a].leaves & (REMOVES | FAILS) && ops[b].needs & STAYS) ||
-	       (ops[b].leaves & (REMOVES | FAILS) && ops[a].needs & STAYS);
+	const int takes = REMOVES | FAILS | MOVES;
+
+	return (ops[a].leaves & takes && ops[b].needs & STAYS) ||
+	       (ops[b].leaves & takes && ops[a].needs & STAYS);
 }
 
 /* Objects of the one are nothing to the other, or they spoil each other's posts: no race. */

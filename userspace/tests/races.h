@@ -33,7 +33,8 @@ enum {
 	LOCALLY		= 256,	/* or by the local link; who posts needs one of the two */
 	HAS_RAW		= 512,	/* RAW_PACKET QPs of both sides on the near device */
 	HAS_MKEY	= 1024,	/* of the far side, whose memory the near one writes to */
-	STAYS		= 2048,	/* the device, as calls for objects of its own have to succeed */
+	/* the device and its address, as calls for objects of its own have to succeed */
+	STAYS		= 2048,
 	HAS_DC		= 4096,	/* an initiator here, a target there */
 	HAS_TAGS	= 8192,	/* an RC QP of the far side whose SRQ has tags, and its peer */
 	HAS_RSS		= 16384,	/* of the far side, with HAS_RAW */
