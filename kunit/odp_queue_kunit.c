@@ -212,9 +212,13 @@ static void odp_queue_test_cancel(struct kunit *test)
 
 	stuck = fill(test, queue, WEFT_ODP_WORK_MESSAGES, LONE_CONTEXT + 3);
 	expect_begun(test, LONE_CONTEXT);
-	KUNIT_EXPECT_FALSE(test, weft_odp_queue_cancel(&stuck[0].item));
+	KUNIT_EXPECT_FALSE(test, weft_odp_queue_cancel(&stuck[0].item, WEFT_ODP_WORK_MESSAGES));
 	for (i = LONE_CONTEXT; i < LONE_CONTEXT + 3; i++) {
-		KUNIT_ASSERT_TRUE(test, weft_odp_queue_cancel(&stuck[i].item));
+		/* not if it has ended, and waits for other work */
+		KUNIT_ASSERT_FALSE(test, weft_odp_queue_cancel(&stuck[i].item,
+							       WEFT_ODP_WORK_RELEASES));
+		KUNIT_ASSERT_TRUE(test, weft_odp_queue_cancel(&stuck[i].item,
+							      WEFT_ODP_WORK_MESSAGES));
 		weft_odp_queue_drop(queue);
 	}
 	fixture->num -= 3;

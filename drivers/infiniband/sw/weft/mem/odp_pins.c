@@ -569,7 +569,8 @@ void weft_odp_pins_forget(struct weft_odp_pins *pins)
 		return;
 	*pins->holder = NULL;
 	/* cancel before the state is FORGOTTEN: after that the work item may free the pins */
-	if (weft_odp_pins_pending(pins) && weft_odp_queue_cancel(&pins->item)) {
+	if (weft_odp_pins_pending(pins) &&
+	    weft_odp_queue_cancel(&pins->item, WEFT_ODP_WORK_MESSAGES)) {
 		pins_release(pins, pins_cancel_worker);
 		return;
 	}

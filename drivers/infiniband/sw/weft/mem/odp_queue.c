@@ -212,12 +212,12 @@ void weft_odp_queue_add(struct weft_odp_queue *queue, enum weft_odp_work_kind ki
 		queue = odp_queue_kernel;
 	refcount_inc(&queue->refs);
 	__module_get(THIS_MODULE);
+	spin_lock_irqsave(&odp_queue_lock, flags);
 	INIT_WORK(&item->work, fn);
 	INIT_LIST_HEAD(&item->waiting);
 	item->odp_queue = queue;
 	item->kind = kind;
 	share = item_share(item);
-	spin_lock_irqsave(&odp_queue_lock, flags);
 	if (list_empty(&share->below) && share_has_room(share) && share_has_room(share->above))
 		item_begin(item);
 	else
@@ -227,16 +227,19 @@ void weft_odp_queue_add(struct weft_odp_queue *queue, enum weft_odp_work_kind ki
 WEFT_EXPORT_FOR_TEST(weft_odp_queue_add);
 
 /*
- * Cancel a work item that has not begun, in any context. The item must not be freed meanwhile.
- * Returns false if it has begun; after true the caller has to call weft_odp_queue_drop().
+ * Cancel a work item of @kind that has not begun, in any context. The item must not be freed
+ * meanwhile. Returns false if it has begun, or even ended and been queued for another kind of work;
+ * after true the caller has to call weft_odp_queue_drop().
  */
-bool weft_odp_queue_cancel(struct weft_odp_work *item)
+bool weft_odp_queue_cancel(struct weft_odp_work *item, enum weft_odp_work_kind kind)
 {
 	bool canceled = true;
 	unsigned long flags;
 
 	spin_lock_irqsave(&odp_queue_lock, flags);
-	if (!list_empty(&item->waiting))
+	if (item->kind != kind)
+		canceled = false;
+	else if (!list_empty(&item->waiting))
 		share_step_out(item_share(item), &item->waiting);
 	else if (cancel_work(&item->work))
 		odp_queue_end(item->odp_queue, item->kind);

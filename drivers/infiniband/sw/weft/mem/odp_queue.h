@@ -27,7 +27,7 @@ struct weft_odp_queue *weft_odp_queue_hold(struct weft_odp_queue *queue);
 void weft_odp_queue_put(struct weft_odp_queue *queue);
 void weft_odp_queue_add(struct weft_odp_queue *queue, enum weft_odp_work_kind kind,
 			struct weft_odp_work *item, work_func_t fn);
-bool weft_odp_queue_cancel(struct weft_odp_work *item);
+bool weft_odp_queue_cancel(struct weft_odp_work *item, enum weft_odp_work_kind kind);
 void weft_odp_queue_leave(struct weft_odp_queue *queue, enum weft_odp_work_kind kind);
 void weft_odp_queue_drop(struct weft_odp_queue *queue);
 int weft_odp_queue_init(void);
