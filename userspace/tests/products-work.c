@@ -224,12 +224,13 @@ static bool make_inline(struct list *list, uint64_t total, const struct claim *c
 }
 
 /* Return: whether one element that bytes go to is wrong now. */
-static bool spoil_list(struct list *list, int access, struct ibv_pd *whose)
+static bool spoil_list(struct list *list, int access, struct ibv_pd *whose, const struct claim *c)
 {
 	unsigned int i = below(list->num);
 	struct piece piece;
 	struct ibv_sge *sge;
 	struct area *file;
+	size_t left;
 
 	if (!list->num || !list->sge[i].length)
 		return false;
@@ -247,8 +248,11 @@ static bool spoil_list(struct list *list, int access, struct ibv_pd *whose)
 	case 3:
 		file = random_area(KIND_FILE, false);
 		sge->lkey = file->keys[0].number;
-		sge->addr = file->keys[0].addr + file->present;
-		sge->addr -= below(sge->length < file->present ? sge->length : file->present);
+		left = below(sge->length < file->present ? sge->length : file->present);
+		sge->addr = file->keys[0].addr + file->present - left;
+		/* bytes may go there before the end of the file is met */
+		if (!claim_range(*c, file, file->present - left, left))
+			return false;
 		break;
 	default:
 		sge->lkey = areas[below(num_areas)].keys[1 + below(2)].number;
@@ -332,7 +336,7 @@ static bool add_receive(struct flow *flow, uint64_t length, enum spoil spoil)
 	recv->id = next_id();
 	if (!make_list(&recv->list, &length, &c, queue->pd))
 		return false;
-	if (spoil == SPOIL_RECV && !spoil_list(&recv->list, IBV_ACCESS_LOCAL_WRITE, queue->pd))
+	if (spoil == SPOIL_RECV && !spoil_list(&recv->list, IBV_ACCESS_LOCAL_WRITE, queue->pd, &c))
 		return false;
 	if (spoil != SPOIL_SHORT && one_in(4) && !more_elements(&recv->list, &c, queue->pd))
 		return false;
@@ -360,7 +364,7 @@ static bool add_tag(struct flow *flow, struct work *work, uint64_t value, enum s
 	*tag = (struct tag){ .value = value, .recv = { .id = next_id() } };
 	if (length && !add_element(&one, length, &c, queue->pd))
 		return false;
-	if (spoil == SPOIL_RECV && !spoil_list(&one, IBV_ACCESS_LOCAL_WRITE, queue->pd))
+	if (spoil == SPOIL_RECV && !spoil_list(&one, IBV_ACCESS_LOCAL_WRITE, queue->pd, &c))
 		return false;
 	nothing(&tag->recv.list.sge[0], TMH);
 	tag->recv.list.sge[1] = one.sge[0];
@@ -573,7 +577,7 @@ static bool make_local(struct flow *flow, struct work *work, enum spoil spoil)
 	if (!make_list(&work->list, &work->length, &c, pds[0]))
 		return false;
 	return spoil != SPOIL_LOCAL ||
-	       spoil_list(&work->list, places ? IBV_ACCESS_LOCAL_WRITE : 0, pds[0]);
+	       spoil_list(&work->list, places ? IBV_ACCESS_LOCAL_WRITE : 0, pds[0], &c);
 }
 
 /* Put a header in front of a message. Return: false: there is no room for it. */
