@@ -83,7 +83,7 @@ static void pb_arrive(struct fake_link *link)
 	fake_link_run_halves(link);
 }
 
-/* What @node has put on the wire: each letter is a packet, S of a SEND and A of an acknowledge. */
+/* Compare the packets on the wire: A is an acknowledge, S any other one. */
 static void pb_expect(struct fake_link *link, const char *packets)
 {
 	struct sk_buff *skb;

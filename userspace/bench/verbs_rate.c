@@ -99,7 +99,7 @@ static void run(int me, const char *name, int gid_index, uint64_t ns)
 	_exit(0);
 }
 
-/* What the threads share. */
+/* the device and the region that all threads use, and how long they run */
 static struct end common;
 static uint64_t common_ns;
 

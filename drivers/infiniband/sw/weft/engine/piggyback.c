@@ -105,6 +105,7 @@ bool weft_piggyback_wait(struct weft_qp *qp)
 	struct weft_piggyback *piggyback = &qp->recv.piggyback;
 	bool fresh = piggyback->fresh;
 
+	weft_assert_turn(&qp->recv.turn);
 	piggyback->fresh = false;
 	if (!fresh || piggyback->pairs < piggyback->needed || piggyback->waits ||
 	    !qp->dev->wire->hold || weft_qp_state(qp) != IB_QPS_RTS || weft_inject_is_on() ||

@@ -705,6 +705,7 @@ bool weft_responder_join(struct weft_qp *qp, struct weft_held *held)
 {
 	struct weft_recv *recv = &qp->recv;
 
+	weft_assert_turn(&qp->send.turn);
 	if (!weft_turn_try(&recv->turn))
 		return false;
 	if (recv->piggyback.waits && !resp_has_requests(recv) && !atomic_read(&recv->tx.queued) &&

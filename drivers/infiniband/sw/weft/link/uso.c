@@ -240,9 +240,9 @@ static struct sk_buff *uso_recycle(struct weft_uso_cursor *at, u32 linear)
 static bool uso_copy_headers(struct weft_uso_cursor *at, struct sk_buff *piece, u32 size)
 {
 	u32 length = min_t(u32, size, sizeof(struct weft_wire_bth)), all = uso_outside(at, size);
-	const u8 *bth = skb_put(piece, length);
+	const u8 *bth = skb_tail_pointer(piece);
 
-	if (!uso_copy(at, (u8 *)bth, length))
+	if (!uso_copy(at, skb_put(piece, length), length))
 		return false;
 	if (length < size)
 		all = max_t(u32, all, min_t(u32, size, weft_opcode(*bth)->length));

@@ -138,8 +138,8 @@ WEFT_EXPORT_FOR_TEST(weft_turn_post);
  * Make the owner end soon, and own the turn. Until weft_turn_resume(), posted events are only
  * recorded. The caller holds the QP's modify_lock.
  *
- * Of the tasks in turn_wait() a release wakes one only, which may then wait for a CPU. So this one,
- * which is to be served before, is woken by each release.
+ * A release wakes only one of the tasks in turn_wait(), which may then wait for a CPU. But each
+ * release wakes the task that is here, as it is to be served before them.
  */
 void weft_turn_stop(struct weft_turn *turn)
 {
