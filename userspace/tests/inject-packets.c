@@ -227,19 +227,20 @@ void held_packets(void)
 	uint32_t length = 2 * (128 << port.active_mtu) + 100;
 
 	make_wire(CONF(.timeout = 20));
-	rule("packet qp=%u opcode=send times=3 hold", b.qp->qp_num);
+	rule("packet qp=%u opcode=send hold", b.qp->qp_num);
 	fill(a.buf, length, 1);
 	post_recv(&b, 101, 0, length);
 	post(&a, swr(&a, 1, IBV_WR_SEND, 0, length));
 	expect_no_wc(b.rcq);
-	SAME(fired(), 3);
+	/* the requester probes for an answer */
+	CHECK(fired() >= 3);
 	rule("release");
 	expect_ok(b.rcq, 101);
 	expect_ok(a.scq, 1);
 	check_filled(b.buf, length, 1);
 	/* without its rules a device has nothing to hold */
 	rule("clear");
-	rule("packet qp=%u opcode=send n=1 hold", b.qp->qp_num);
+	rule("packet qp=%u opcode=send hold", b.qp->qp_num);
 	post_recv(&b, 102, 0, length);
 	post(&a, swr(&a, 2, IBV_WR_SEND, 0, 100));
 	expect_no_wc(b.rcq);
