@@ -9,15 +9,14 @@
  *	full barrier                    full barrier (atomic_sub_return)
  *	queued more than enough?        stalled, and no more than enough queued?
  *	   then leave                      stalled = false
- *	stalled = false, go on             full barrier
- *	                                   post WEFT_EV_RUN
+ *	stalled = false, go on             post WEFT_EV_RUN
  *
  * Each side stores, has a full barrier, and then loads the word that the other side stores. So if
  * the owner finds too much queued, the context that frees the packet that makes it little enough
  * finds the transmitter stalled. Only the owner adds packets, so none is added meanwhile.
  *
- * The barrier before the event prevents that clearing the flag takes effect after the owner, which
- * has seen the event, has set the flag again. An event too many is harmless.
+ * weft_turn_post() has a barrier before the event: clearing the flag cannot take effect after the
+ * owner, which has seen the event, has set the flag again. An event too many is harmless.
  */
 #include "link/tx_credit.h"
 
@@ -96,9 +95,7 @@ static bool credit_join_list(struct weft_tx *tx)
 {
 	struct credit_backoff_list *list = credit_list_of(tx);
 
-	/*
-	 * pairs with smp_mb() in credit_wake_list(), after which tx->backoff is not used any more
-	 */
+	/* pairs with credit_wake_list() */
 	if (cmpxchg_acquire(&tx->backing_off, false, true))
 		return false;
 	weft_qp_hold(tx->turn->qp);
@@ -120,13 +117,8 @@ static void credit_wake_list(struct credit_backoff_list *list)
 	llist_for_each_entry_safe(tx, next, waiting, backoff) {
 		struct weft_qp *qp = tx->turn->qp;
 
-		WRITE_ONCE(tx->backing_off, false);
-		/*
-		 * From here on it may join the list again. The barrier orders this before the
-		 * event: an owner that sees the event must not find backing_off set, because no
-		 * other event would follow.
-		 */
-		smp_mb();
+		/* from here on it may join the list again, which changes tx->backoff */
+		smp_store_release(&tx->backing_off, false);
 		weft_turn_post(tx->turn, WEFT_EV_RUN);
 		weft_qp_put(qp);
 		percpu_ref_put(&credit_packets);
@@ -156,7 +148,6 @@ static bool credit_gives_way(struct weft_tx *tx)
 static void credit_go_on(struct weft_tx *tx)
 {
 	WRITE_ONCE(tx->stalled, false);
-	smp_mb(); /* see the top of this file */
 	if (!credit_gives_way(tx))
 		weft_turn_post(tx->turn, WEFT_EV_RUN);
 }
@@ -251,7 +242,6 @@ void weft_tx_credit_forget(struct weft_tx *tx)
 	if (!READ_ONCE(tx->stalled))
 		return;
 	WRITE_ONCE(tx->stalled, false);
-	smp_mb(); /* see the top of this file */
 	weft_turn_post(tx->turn, WEFT_EV_RUN);
 }
 WEFT_EXPORT_FOR_TEST(weft_tx_credit_forget);
