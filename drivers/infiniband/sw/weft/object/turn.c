@@ -128,7 +128,6 @@ void weft_turn_post(struct weft_turn *turn, int event)
 	/* pairs with weft_turn_take(): after taking the event, the owner sees its cause */
 	smp_mb__before_atomic();
 	set_bit(event, &turn->bits);
-	smp_mb__after_atomic(); /* pairs with weft_turn_release() */
 	if (!(READ_ONCE(turn->bits) & (BIT(WEFT_TURN_OWNED) | BIT(WEFT_TURN_STOP))))
 		turn_queue(turn);
 }
@@ -148,8 +147,8 @@ void weft_turn_stop(struct weft_turn *turn)
 	trace_weft_turn_wait(turn->qp->qpn, turn_is_requester(turn), turn->bits);
 	mutex_acquire(&turn->dep_map, 0, 0, _RET_IP_);
 	/*
-	 * Full barrier, pairs with weft_turn_try(): a new owner sees STOP, or we wait for it to
-	 * end; and with weft_turn_release().
+	 * Full barrier, pairs with weft_turn_release(). A new owner sees STOP, or we wait for it to
+	 * end: see weft_turn_try().
 	 */
 	atomic_inc_return(&turn->waiters);
 	while (test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits))

@@ -45,8 +45,7 @@ static inline bool weft_turn_try(struct weft_turn *turn)
 	if (test_and_set_bit_lock(WEFT_TURN_OWNED, &turn->bits))
 		return false;
 	mutex_acquire(&turn->dep_map, 0, 1, _RET_IP_);
-	/* pairs with weft_turn_stop(): we see STOP, or the stopping task waits for us */
-	smp_mb__after_atomic();
+	/* bits of one word need no barrier: we see STOP, or the stopping task waits for us */
 	return likely(!test_bit(WEFT_TURN_STOP, &turn->bits)) || weft_turn_refuse(turn);
 }
 
@@ -116,8 +115,8 @@ static inline void weft_turn_release(struct weft_turn *turn)
 	mutex_release(&turn->dep_map, _RET_IP_);
 	clear_bit_unlock(WEFT_TURN_OWNED, &turn->bits);
 	/*
-	 * Pairs with turn_wait() and weft_turn_post(): we see the waiter or the event, or
-	 * the waiting or posting task sees that the turn is free.
+	 * Pairs with turn_wait(): we see the waiter, or the waiting task sees that the turn is
+	 * free. For events the same holds without a barrier, as they are bits of one word.
 	 */
 	smp_mb__after_atomic();
 	if (unlikely(atomic_read(&turn->waiters) ||
