@@ -113,15 +113,13 @@ bool weft_piggyback_wait(struct weft_qp *qp)
 		return false;
 	WRITE_ONCE(piggyback->old, false);
 	WRITE_ONCE(piggyback->waits, true);
-	/* pairs with weft_piggyback_tick() */
+	/*
+	 * Pairs with weft_piggyback_tick(), and with weft_piggyback_pair(): we see that something
+	 * has been sent, or the requester sees that the acknowledge waits.
+	 */
 	smp_mb();
 	if (!hrtimer_is_queued(&piggyback->timer))
 		piggyback_start(piggyback);
-	/*
-	 * Pairs with weft_piggyback_pair(): we see that something has been sent, or the requester
-	 * sees that the acknowledge waits.
-	 */
-	smp_mb();
 	if (READ_ONCE(piggyback->messages))
 		return true;
 	piggyback->waits = false;
