@@ -64,7 +64,7 @@ static const struct rules_row rules_rows[] = {
 	/* for XRC only (IBA annex A14), which has the rules of RC */
 	{ "XRC SRQ", WEFT_FAULT_XRC_SRQ, { C, D, D },
 	  IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS },
-	{ "local QP error, no memory", WEFT_FAULT_NO_MEMORY, { A, A, A },
+	{ "local QP error, no memory", WEFT_FAULT_NO_MEMORY, { A, A, D },
 	  IB_WC_REM_OP_ERR, IB_WC_LOC_QP_OP_ERR },
 };
 

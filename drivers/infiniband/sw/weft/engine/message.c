@@ -736,8 +736,8 @@ bool weft_message_bad_qkey(struct weft_qp *qp, const struct weft_request *req, u
 }
 
 /*
- * A datagram without a receive, or longer than its receive, must not end the QP: anybody may send
- * one.
+ * A datagram without a receive or memory, or longer than its receive, must not end the QP: anybody
+ * may send one.
  */
 static void msg_drop_datagram(struct weft_qp *qp, const struct weft_request *req,
 			      enum weft_fault fault)
@@ -748,6 +748,9 @@ static void msg_drop_datagram(struct weft_qp *qp, const struct weft_request *req
 					 WEFT_STAT_UD_DROPPED_NO_RECEIVE);
 	} else if (fault == WEFT_FAULT_RECV_LENGTH) {
 		trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_RX_TOO_LONG);
+	} else if (fault == WEFT_FAULT_NO_MEMORY) {
+		weft_stats_inc(qp->dev, WEFT_STAT_RX_NO_MEMORY);
+		trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_RX_NO_MEMORY);
 	}
 	qp->recv.refused.src_qpn = req->src_qpn;
 	weft_message_refuse(qp, fault);
