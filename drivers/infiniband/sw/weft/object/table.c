@@ -317,6 +317,7 @@ struct weft_qp *weft_qp_get_special(u32 dev_id, u32 qpn)
 	if (qp && !refcount_inc_not_zero(&qp->refs))
 		qp = NULL;
 	rcu_read_unlock();
+	weft_pause(WEFT_PAUSE_QP_FOUND);
 	return qp;
 }
 
