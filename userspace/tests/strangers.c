@@ -20,6 +20,7 @@
 #define FLOOD		1100
 #define QUEUE		1024		/* packets that a queue holds */
 #define SMALL_MTU	1280
+#define AETH_NO_LIMIT	0x1f		/* an acknowledge without flow control of receives */
 
 static struct end a, b;
 
@@ -400,12 +401,14 @@ void *held_memory(void)
 void queue_is_not_filled(const struct queue *queue, bool v6)
 {
 	const char *name = queue->victim.service == UD ? "ud_dropped_qkey" : "rx_wrong_address";
-	struct spec good = request(SEND_ONLY, &queue->victim), bad;
+	struct spec good = request(queue->of_requester ? RESPONSE_ONLY : SEND_ONLY, &queue->victim);
+	struct spec bad;
 	uint32_t length = LENGTH + queue->grh;
 	uint64_t before;
 	int i, way;
 
 	good.payload = LENGTH;
+	good.syndrome = AETH_NO_LIMIT;
 	bad = good;
 	if (queue->victim.service == UD)
 		bad.qkey ^= 1;
@@ -474,6 +477,26 @@ static void queue_is_the_peers_v6(void)
 	flood(UC, true);
 }
 
+static void post_read(int i, size_t off, uint32_t length)
+{
+	post(&a, at(swr(&a, i, IBV_WR_RDMA_READ, off, length), &a, 0));
+}
+
+/* So is that of its requester. */
+static void responses_are_the_peers(void)
+{
+	struct queue queue = { .post = post_read, .of_requester = true };
+
+	make_peerless(&a, IBV_QPT_RC, false);
+	hold_buffer();
+	queue.held = a.buf;
+	queue.cq = a.scq;
+	queue.victim = victim_of(&a, RC);
+	queue.victim.psn = a.psn;
+	queue_is_not_filled(&queue, false);
+	SAME(state_of(&a), IBV_QPS_RTS);
+}
+
 /* That of a UD QP is for those who have the Q_Key. */
 static void queue_wants_the_qkey(void)
 {
@@ -513,7 +536,8 @@ int main(int argc, char **argv)
 	static const struct test tests[] = {
 		TEST(connections_of_this_host), TEST(datagrams_of_this_host),
 		TEST(xrc_of_this_host), TEST(connections_elsewhere), TEST(xrc_elsewhere),
-		TEST(queue_is_the_peers), TEST(queue_is_the_peers_v6), TEST(xrc_queue),
+		TEST(queue_is_the_peers), TEST(queue_is_the_peers_v6), TEST(responses_are_the_peers),
+		TEST(xrc_queue),
 		TEST(queue_wants_the_qkey), TEST(queue_is_bounded),
 	};
 

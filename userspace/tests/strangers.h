@@ -35,7 +35,7 @@ extern const int num_ways_here, num_ways_elsewhere;
 void av_to_nobody(struct ibv_ah_attr *av, bool v6);
 
 /*
- * 9 packets of the peer's wait for @held, their receives' memory, while more of a stranger's than
+ * 9 packets of the peer's wait for @held, the memory that they go to, while more of a stranger's than
  * the queue holds come by each way and are dropped.
  */
 struct queue {
@@ -44,6 +44,7 @@ struct queue {
 	void (*post)(int i, size_t off, uint32_t length);
 	struct ibv_cq *cq;
 	int grh;			/* bytes in front of the payload */
+	bool of_requester;		/* they are responses to READs */
 };
 #define HELD		4096
 #define HELD_RECEIVES	9
