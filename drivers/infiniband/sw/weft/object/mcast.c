@@ -25,12 +25,17 @@ struct weft_mcast_group {
 	struct weft_mcast_members __rcu *members;
 };
 
+/* @ndev: NULL: of an InfiniBand port */
 void weft_mcast_init(struct weft_mcast_table *table, struct net_device *ndev)
 {
+	/* IPoIB leaves a group under RTNL, and only tables with a net device take RTNL */
+	static struct lock_class_key ib_key;
 	int i;
 
 	weft_reach_init(&table->reach, ndev);
 	mutex_init(&table->lock);
+	if (!ndev)
+		lockdep_set_class(&table->lock, &ib_key);
 	for (i = 0; i < WEFT_MCAST_BUCKETS; i++)
 		INIT_HLIST_HEAD(&table->bucket[i]);
 }
