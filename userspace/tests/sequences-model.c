@@ -95,6 +95,7 @@ void forget(struct obj *o)
 	w->obj[o->kind][i] = w->obj[o->kind][--w->num[o->kind]];
 	forget_events(o);
 	free(o->pend);
+	free(o->steering);
 	free(o);
 }
 
@@ -110,7 +111,7 @@ void forget(struct obj *o)
 #define PATHS		(A(ALT_PATH) | A(ACCESS_FLAGS) | A(PATH_MIG_STATE))
 #define EACH(_mask)	{ _mask, _mask, _mask, _mask, _mask }
 
-/* in the order of enum service: RC, UC, UD, XRC initiator, XRC target */
+/* in the order of enum service: RC, UC, UD, XRC initiator, XRC target, RAW_PACKET */
 static const struct edge {
 	enum ibv_qp_state from, to;
 	int need[SERVICES], may[SERVICES];
@@ -118,7 +119,7 @@ static const struct edge {
 	{ IBV_QPS_RESET, IBV_QPS_RESET },
 	{ IBV_QPS_RESET, IBV_QPS_INIT,
 	  { FIRST | A(ACCESS_FLAGS), FIRST | A(ACCESS_FLAGS), FIRST | A(QKEY),
-	    FIRST | A(ACCESS_FLAGS), FIRST | A(ACCESS_FLAGS) } },
+	    FIRST | A(ACCESS_FLAGS), FIRST | A(ACCESS_FLAGS), A(PORT) } },
 	{ IBV_QPS_INIT, IBV_QPS_INIT, {},
 	  { FIRST | A(ACCESS_FLAGS), FIRST | A(ACCESS_FLAGS), FIRST | A(QKEY),
 	    FIRST | A(ACCESS_FLAGS), FIRST | A(ACCESS_FLAGS) } },
@@ -173,10 +174,10 @@ static const struct edge *edge_of(const struct qp *qp, enum ibv_qp_state to)
 	return NULL;
 }
 
-/* limits.rst: sizes of queues, but not of a target, which has none */
+/* limits.rst: sizes of queues, but not of a target, which has none, nor by ibv_modify_qp(3) of RAW */
 static bool may_resize(const struct qp *qp, const struct edge *edge)
 {
-	return qp->service != TGT && edge->from != IBV_QPS_RESET &&
+	return qp->service != TGT && qp->service != RAW && edge->from != IBV_QPS_RESET &&
 	       !(edge->from == IBV_QPS_RTS && edge->to == IBV_QPS_SQD);
 }
 
@@ -449,6 +450,8 @@ static struct obj *object_of(const struct ibv_async_event *event)
 	switch (event->event_type) {
 	case IBV_EVENT_CQ_ERR:
 		return event->element.cq->cq_context;
+	case IBV_EVENT_WQ_FATAL:
+		return event->element.wq->wq_context;
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
 		return event->element.srq->srq_context;

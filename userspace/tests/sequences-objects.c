@@ -8,23 +8,23 @@
 #include <fcntl.h>
 
 /* one argument in eight is wrong: which of @num ways, or 0 */
-static unsigned int wrong(unsigned int num)
+unsigned int wrong(unsigned int num)
 {
 	return one_in(8) ? 1 + below(num) : 0;
 }
 
-static bool full(enum kind kind)
+bool full(enum kind kind)
 {
 	return w->num[kind] == MAX_OBJECTS;
 }
 
-static int some_context(void)
+int some_context(void)
 {
 	return w->context[1] ? below(2) : 0;
 }
 
 /* of a call that returns an object, or NULL and errno */
-static int error_of(const void *ptr)
+int error_of(const void *ptr)
 {
 	return ptr ? 0 : errno;
 }
@@ -687,6 +687,7 @@ static void vanish_qp(struct obj *o)
 	struct qp *qp = o->q, **link = &w->qps;
 
 	drop(o->xrcd);
+	drop(o->table);
 	if (qp->maker == o)
 		qp->maker = NULL;
 	if (--qp->handles)
@@ -708,10 +709,12 @@ static void vanish(struct obj *o)
 {
 	bool loose = o->kind == MR || o->kind == MW || o->kind == AH;
 
-	if (o->kind == QP)
+	if (o->q)
 		vanish_qp(o);
 	else if (o->kind == XRCD)
 		forget_domain(o->domain);
+	else
+		vanish_raw(o);
 	if (o->kind != QP && o->kind != SRQ && o->kind != CQ && o->kind != PD && o->pd)
 		drop_pd(o->pd, loose);
 	if (o->kind == SRQ)
@@ -773,8 +776,10 @@ static int call_destroy(struct obj *o)
 		return ibv_close_xrcd(o->ixrcd);
 	case QP:
 		return ibv_destroy_qp(o->iqp);
-	default:
+	case AH:
 		return ibv_destroy_ah(o->iah);
+	default:
+		return destroy_raw(o);
 	}
 }
 
@@ -785,6 +790,9 @@ bool may_lose(const struct obj *o)
 	struct obj *cq;
 	unsigned int i, k;
 
+	/* a WQ has only receives that were flushed */
+	if (o->kind == WQ)
+		return one_in(2);
 	if (o->kind != QP || qp->service == TGT)
 		return false;
 	for (k = 0; k < w->num[CQ]; k++) {
@@ -803,7 +811,8 @@ bool may_lose(const struct obj *o)
 bool destroy(struct obj *o)
 {
 	static const char * const names[KINDS] = {
-		"PD", "TD", "MR", "DM", "MW", "CHANNEL", "CQ", "SRQ", "XRCD", "QP", "AH",
+		"PD", "TD", "MR", "DM", "MW", "CHANNEL", "CQ", "SRQ", "XRCD", "QP", "AH", "WQ",
+		"TABLE", "RAWQP", "FLOW", "COUNTERS",
 	};
 	bool busy = o->kind == QP ? o->q->groups : o->users;
 
@@ -814,7 +823,7 @@ bool destroy(struct obj *o)
 	if (!may_lose(o))
 		sync_all();
 	call("destroy %s %u, %d users", names[o->kind], o->id, o->users);
-	result(V_DESTROY, call_destroy(o), busy ? EBUSY : 0);
+	result(o->kind < WQ ? V_DESTROY : V_DESTROY_RAW, call_destroy(o), busy ? EBUSY : 0);
 	if (!busy)
 		vanish(o);
 	return true;
@@ -831,7 +840,9 @@ static bool destroy_one(void)
 }
 
 /* in an order in which nothing is taken from below something else */
-static const enum kind order[] = { QP, AH, MW, MR, DM, SRQ, CQ, CHANNEL, XRCD, PD, TD };
+static const enum kind order[] = {
+	FLOW, COUNTERS, RAWQP, TABLE, WQ, QP, AH, MW, MR, DM, SRQ, CQ, CHANNEL, XRCD, PD, TD,
+};
 
 void close_all(void)
 {
@@ -859,6 +870,6 @@ const struct action object_actions[] = {
 	{ "resize_cq", resize_cq, 3 }, { "create_srq", create_srq, 4 },
 	{ "modify_srq", modify_srq, 4 }, { "query_srq", query_some_srq, 2 },
 	{ "create_ah", create_ah, 4 }, { "open_context", open_context_2, 1 },
-	{ "close_context", close_context_2, 1 }, { "destroy", destroy_one, 14 },
+	{ "close_context", close_context_2, 1 }, { "destroy", destroy_one, 20 },
 };
 const int num_object_actions = ARRAY_SIZE(object_actions);

@@ -7,6 +7,7 @@
 
 static const enum ibv_qp_type types[SERVICES] = {
 	IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV,
+	IBV_QPT_RAW_PACKET,
 };
 
 static const char * const states[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR" };
@@ -15,13 +16,13 @@ static const char * const states[] = { "RESET", "INIT", "RTR", "RTS", "SQD", "SQ
  * ---- Creating ----
  */
 
-static struct qp *new_qp(struct obj *o, enum service service)
+struct qp *new_qp(struct obj *o, enum service service, uint32_t num)
 {
 	struct qp *qp = calloc(1, sizeof(*qp));
 
 	CHECK(qp);
 	qp->service = service;
-	qp->num = o->iqp->qp_num;
+	qp->num = num;
 	qp->maker = o;
 	qp->handles = 1;
 	qp->link = w->qps;
@@ -57,15 +58,15 @@ static int draw_creation(struct ibv_qp_init_attr_ex *attr, enum service service,
 		return EOPNOTSUPP;
 	default:
 		/* the core: one of XRC is for no QP */
-		return srq && srq->domain ? EINVAL : 0;
+		return srq && (srq->domain || service == RAW) ? EINVAL : 0;
 	}
 	return EINVAL;
 }
 
-static bool create_qp(void)
+bool create_qp_of(enum service service)
 {
 	struct ibv_qp_init_attr_ex attr = {};
-	enum service service = below(SERVICES);
+	enum kind kind = service == RAW ? RAWQP : QP;
 	struct obj *pd = some(PD), *scq, *rcq, *srq = NULL, *xrcd = NULL, *o;
 	unsigned int bad = service != TGT && one_in(8) ? 1 + below(4) : 0;
 	int want, context;
@@ -74,18 +75,21 @@ static bool create_qp(void)
 
 	if (service == TGT)
 		xrcd = some(XRCD);
-	if (w->num[QP] == MAX_OBJECTS || (service == TGT ? !xrcd : !pd))
+	if (full(kind) || (service == TGT ? !xrcd : !pd))
 		return false;
 	context = service == TGT ? xrcd->context : pd->context;
 	scq = some_of(CQ, context);
 	rcq = one_in(2) ? scq : some_of(CQ, context);
 	if (!scq && service != TGT)
 		return false;
-	if (service < INI && one_in(3))
+	if ((service < INI && one_in(3)) || (service == RAW && one_in(12)))
 		srq = some_of(SRQ, context);
 	attr.qp_type = types[service];
 	want = draw_creation(&attr, service, bad, srq);
-	o = add(QP, context, NULL);
+	o = add(kind, context, NULL);
+	o->deaf = service == RAW && one_in(4);
+	if (o->deaf)
+		attr.cap.max_recv_wr = attr.cap.max_recv_sge = 0;
 	attr.qp_context = o;
 	if (service == TGT) {
 		attr.comp_mask = IBV_QP_INIT_ATTR_XRCD;
@@ -102,13 +106,13 @@ static bool create_qp(void)
 	     xrcd ? 0 : rcq->id, srq ? srq->id : 0, xrcd ? xrcd->id : 0, attr.cap.max_send_wr,
 	     attr.cap.max_recv_wr);
 	iqp = ibv_create_qp_ex(w->context[context], &attr);
-	result_of(V_CREATE_QP, iqp ? 0 : errno, want, want);
+	result(kind == QP ? V_CREATE_QP : V_CREATE_RAW, error_of(iqp), want);
 	if (!iqp) {
 		forget(o);
 		return true;
 	}
 	o->iqp = iqp;
-	qp = new_qp(o, service);
+	qp = new_qp(o, service, iqp->qp_num);
 	qp->cap = attr.cap;
 	qp->sq.max = attr.cap.max_send_wr;
 	qp->rq.max = attr.cap.max_recv_wr;
@@ -130,6 +134,11 @@ static bool create_qp(void)
 	}
 	check_qp(o);
 	return true;
+}
+
+static bool create_qp(void)
+{
+	return create_qp_of(below(RAW));
 }
 
 /* of a target; its number alone is enough, whatever it is */
@@ -356,18 +365,13 @@ static bool is_specified(const struct qp *qp, const struct ibv_qp_attr *attr, in
 	return true;
 }
 
-static bool modify_qp(void)
+bool modify_this_qp(struct obj *o)
 {
-	struct obj *o = some(QP);
+	struct qp *qp = o->q;
 	struct ibv_qp_attr attr;
-	enum ibv_qp_state to;
-	struct qp *qp;
+	enum ibv_qp_state to = draw_state(qp);
 	int mask, want;
 
-	if (!o)
-		return false;
-	qp = o->q;
-	to = draw_state(qp);
 	/* no great hurry to leave where work is done */
 	if (qp->state == IBV_QPS_RTS && to != IBV_QPS_RTS && !one_in(3))
 		return false;
@@ -389,7 +393,7 @@ static bool modify_qp(void)
 	     o->id, states[qp->state], attr.qp_state, mask, attr.dest_qp_num, attr.rq_psn,
 	     attr.sq_psn, attr.rnr_retry, attr.qp_access_flags);
 	/* the core has ENODATA for an empty GID index */
-	result_of(V_MODIFY_QP, ibv_modify_qp(o->iqp, &attr, mask), want,
+	result_of(o->kind == QP ? V_MODIFY_QP : V_MODIFY_RAW, ibv_modify_qp(o->iqp, &attr, mask), want,
 		  want && attr.ah_attr.grh.sgid_index == port.gid_tbl_len - 1 ? ENODATA : want);
 	if (!want)
 		modified(qp, &attr, mask);
@@ -398,6 +402,13 @@ static bool modify_qp(void)
 		sync_all();
 	check_qp(o);
 	return true;
+}
+
+static bool modify_qp(void)
+{
+	struct obj *o = some(QP);
+
+	return o && modify_this_qp(o);
 }
 
 static bool query_qp(void)

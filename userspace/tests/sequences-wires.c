@@ -610,6 +610,10 @@ static int execute(struct qp *qp, const struct send *wr)
 {
 	struct obj *mw;
 
+	/* nobody receives the frame */
+	if (qp->service == RAW)
+		return wr->inlined || local_is_ok(&wr->from, qp->pd, false) ? IBV_WC_SUCCESS :
+									      IBV_WC_LOC_PROT_ERR;
 	switch (wr->op) {
 	case IBV_WR_BIND_MW:
 		return bind_window(qp, wr);
@@ -633,7 +637,7 @@ static void finish(struct qp *qp, const struct send *wr, enum ibv_wc_status stat
 	if (status || wr->signaled || qp->sig_all)
 		push(qp->scq, (struct pending){ .qp = qp, .id = wr->id, .status = status,
 						.opcode = opcode_of(wr->op) });
-	if (status && (qp->service == UC || qp->service == UD)) {
+	if (status && (qp->service == UC || qp->service == UD || qp->service == RAW)) {
 		qp->state = IBV_QPS_SQE;
 		flush_sends(qp);
 	} else if (status) {
@@ -746,7 +750,7 @@ bool predictable(const struct qp *qp, const struct send *wr)
 	struct recvq *rq;
 	struct obj *sink;
 
-	if (wr->op == IBV_WR_BIND_MW || wr->op == IBV_WR_LOCAL_INV)
+	if (wr->op == IBV_WR_BIND_MW || wr->op == IBV_WR_LOCAL_INV || qp->service == RAW)
 		return true;
 	/* one fault at a time: IBA does not order those of the requester */
 	if (!wr->inlined && !local_is_ok(&wr->from, qp->pd, reads(wr)))

@@ -80,7 +80,7 @@ static const enum ibv_wr_opcode ops[] = {
 
 static enum ibv_wr_opcode draw_op(const struct qp *qp)
 {
-	static const int usable[SERVICES] = { 11, 8, 2, 4, 1 };
+	static const int usable[SERVICES] = { 11, 8, 2, 4, 1, 1 };
 
 	return ops[below(usable[qp->service])];
 }
@@ -145,7 +145,7 @@ static bool draw_send(struct send *wr, const struct qp *qp)
 
 	*wr = (struct send){ .id = next_wr_id(false), .op = draw_op(qp), .group = -1 };
 	/* it is signaled if the other end does not see it either: else nobody knows when it is done */
-	wr->signaled = right_of(wr->op) || !one_in(5);
+	wr->signaled = right_of(wr->op) || qp->service == RAW || !one_in(5);
 	wr->solicited = one_in(3);
 	reads = wr->op == IBV_WR_RDMA_READ || wr->op == IBV_WR_ATOMIC_FETCH_AND_ADD;
 	if (wr->op == IBV_WR_BIND_MW) {
@@ -160,6 +160,9 @@ static bool draw_send(struct send *wr, const struct qp *qp)
 		return false;
 	if (wr->op == IBV_WR_ATOMIC_FETCH_AND_ADD)
 		wr->from.length = 8;
+	/* a frame has a header */
+	if (qp->service == RAW && wr->from.length < FRAME)
+		return false;
 	wr->signaled |= is_paged(wr->from.lkey);
 	if (bad == 3 && !right_of(wr->op))
 		wr->from.lkey ^= 0x80000000;
@@ -223,7 +226,7 @@ static void spoil_send(struct batch *b, int i, const struct qp *qp)
 	struct ibv_send_wr *wr = &b->wr[i];
 
 	b->spoilt = i;
-	switch (below(4)) {
+	switch (below(qp->service == RAW ? 5 : 4)) {
 	case 0:
 		wr->opcode = qp->service == UC ? IBV_WR_RDMA_READ :
 			     qp->service == UD ? IBV_WR_RDMA_WRITE : 200;
@@ -234,6 +237,9 @@ static void spoil_send(struct batch *b, int i, const struct qp *qp)
 		break;
 	case 2:
 		wr->send_flags |= 1 << 20;
+		break;
+	case 4:
+		b->sge[i][0].length = below(FRAME);
 		break;
 	default:
 		wr->opcode = IBV_WR_SEND;
@@ -283,17 +289,15 @@ static void posted(struct qp *qp, const struct batch *b, int num)
 	run();
 }
 
-static bool post_send(void)
+bool post_send_to(struct obj *o)
 {
-	struct obj *o = some(QP);
 	struct ibv_send_wr *bad = NULL;
 	int room, taken, want = 0, ret;
+	struct qp *qp = o->q;
 	struct batch b;
-	struct qp *qp;
 
-	if (!o || o->q->maker != o || (!sends(o->q) && !one_in(16)))
+	if (qp->maker != o || (!sends(qp) && !one_in(16)))
 		return false;
-	qp = o->q;
 	if (qp->service == TGT || !draw_batch(&b, qp))
 		return false;
 	if (promised(qp->scq) + b.num > qp->scq->cqe)
@@ -319,11 +323,18 @@ static bool post_send(void)
 	     (unsigned long long)b.send[0].id, b.send[0].from.length, b.send[0].from.lkey,
 	     b.send[0].rkey, b.spoilt);
 	ret = ibv_post_send(o->iqp, b.wr, &bad);
-	result(V_POST_SEND, ret, want);
+	result(o->kind == QP ? V_POST_SEND : V_POST_RAW_SEND, ret, want);
 	if (want && bad != &b.wr[taken])
 		mismatch("ibv_post_send() names %td as the bad one, not %d", bad - b.wr, taken);
 	posted(qp, &b, taken);
 	return true;
+}
+
+static bool post_send(void)
+{
+	struct obj *o = some(QP);
+
+	return o && post_send_to(o);
 }
 
 /* a window of type 1 has a call of its own */
@@ -409,20 +420,20 @@ static bool draw_receives(struct receives *r, struct obj *pd, bool datagrams, bo
 	return i;
 }
 
-static bool post_receives(void)
+/* a QP or a WQ */
+bool post_receives_to(struct obj *o)
 {
-	struct obj *o = some(QP);
+	enum verb verb = o->kind == WQ ? V_POST_WQ : o->kind == QP ? V_POST_RECV : V_POST_RAW_RECV;
 	struct ibv_recv_wr *bad = NULL;
-	int room, taken, want = 0, i;
+	int room, taken, want = 0, ret, i;
 	struct receives r;
-	struct qp *qp;
+	struct qp *qp = o->q;
 
-	if (!o || o->q->maker != o)
+	if (qp->maker != o)
 		return false;
-	qp = o->q;
 	if (qp->service == TGT || ((qp->srq || qp->service == INI) && !one_in(16)))
 		return false;
-	if (!draw_receives(&r, qp->pd, qp->service == UD, qp->service == RC))
+	if (!draw_receives(&r, qp->pd, qp->service == UD, qp->service == RC || o->kind != QP))
 		return false;
 	if (qp->rcq && promised(qp->rcq) + r.num > qp->rcq->cqe)
 		sync_cq(qp->rcq);
@@ -441,17 +452,26 @@ static bool post_receives(void)
 		r.wr[taken].num_sge = one_in(2) ? -1 : (int)qp->cap.max_recv_sge + 1;
 		want = EINVAL;
 	}
-	call("post_recv QP %u (state %d), %d, ids %llu.., length %u, lkey %#x", o->id, qp->state,
-	     r.num, (unsigned long long)r.receive[0].id, r.receive[0].to.length,
+	call("%s %u (state %d), %d, ids %llu.., length %u, lkey %#x", verb_names[verb], o->id,
+	     qp->state, r.num, (unsigned long long)r.receive[0].id, r.receive[0].to.length,
 	     r.receive[0].to.lkey);
-	result(V_POST_RECV, ibv_post_recv(o->iqp, r.wr, &bad), want);
+	ret = o->kind == WQ ? ibv_post_wq_recv(o->iwq, r.wr, &bad) :
+			      ibv_post_recv(o->iqp, r.wr, &bad);
+	result(verb, ret, want);
 	if (want && bad != &r.wr[taken])
-		mismatch("ibv_post_recv() names %td as the bad one, not %d", bad - r.wr, taken);
+		mismatch("%s names %td as the bad one, not %d", verb_names[verb], bad - r.wr, taken);
 	for (i = 0; i < taken; i++)
 		qp->rq.wr[qp->rq.tail++ % MAX_WR] = r.receive[i];
 	flush_both(qp);
 	run();
 	return true;
+}
+
+static bool post_receives(void)
+{
+	struct obj *o = some(QP);
+
+	return o && post_receives_to(o);
 }
 
 /* all CQs that its receives may complete to have room for @num more */

@@ -8,16 +8,18 @@
 #include "sequences.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define THREADS		4
 #define KILLED		12		/* processes that are */
 
 __thread struct world *w;
-bool infiniband, paging, one_thread = true;
+bool infiniband, paging, one_thread = true, has_frames, may_use_frames;
 
 static uint64_t seed;
 static unsigned long steps;
@@ -28,7 +30,10 @@ const char * const verb_names[VERBS] = {
 	"bind_mw", "create_comp_channel", "create_cq", "resize_cq", "req_notify_cq", "create_srq",
 	"modify_srq", "query_srq", "open_xrcd", "create_qp", "open_qp", "modify_qp", "query_qp",
 	"create_ah", "attach_mcast", "detach_mcast", "destroy", "post_send", "post_recv",
-	"post_srq_recv", "poll_cq", "get_event", "open_device", "close_device",
+	"post_srq_recv", "poll_cq", "get_event", "open_device", "close_device", "create_wq",
+	"modify_wq", "post_wq_recv", "create_rwq_ind_table", "create raw QP", "modify raw QP",
+	"post_send, raw", "post_recv, raw", "create RSS QP", "use RSS QP", "create_flow",
+	"create_counters", "attach_counters", "read_counters", "destroy, raw",
 };
 
 /*
@@ -170,6 +175,8 @@ static void check_all(void)
 	settle_events();
 	for (i = 0; i < w->num[QP]; i++)
 		check_qp(w->obj[QP][i]);
+	for (i = 0; i < w->num[RAWQP]; i++)
+		check_qp(w->obj[RAWQP][i]);
 }
 
 static void take_step(void)
@@ -177,7 +184,7 @@ static void take_step(void)
 	bool done;
 
 	do {
-		switch (below(8)) {
+		switch (below(10)) {
 		case 0:
 		case 1:
 			done = draw_from(object_actions, num_object_actions);
@@ -186,6 +193,10 @@ static void take_step(void)
 		case 3:
 		case 4:
 			done = draw_from(qp_actions, num_qp_actions);
+			break;
+		case 5:
+		case 6:
+			done = draw_from(raw_actions, num_raw_actions);
 			break;
 		default:
 			done = draw_from(work_actions, num_work_actions);
@@ -218,6 +229,16 @@ static unsigned long long number_of(const char *name, unsigned long long otherwi
 	return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+/* by the capability of the calling process */
+static bool has_net_raw(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	SAME(syscall(SYS_capget, &header, data), 0);
+	return data[0].effective & 1 << CAP_NET_RAW;
+}
+
 static void begin(void)
 {
 	struct ibv_device_attr_ex attr;
@@ -229,6 +250,8 @@ static void begin(void)
 	infiniband = port.link_layer == IBV_LINK_LAYER_INFINIBAND;
 	SAME(ibv_query_device_ex(ctx, NULL, &attr), 0);
 	paging = attr.odp_caps.general_caps & IBV_ODP_SUPPORT;
+	has_frames = attr.raw_packet_caps;
+	may_use_frames = has_net_raw();
 	alarm(0);
 }
 

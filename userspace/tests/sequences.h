@@ -5,7 +5,8 @@
  * A world is a graph of objects of one context or two, which one thread changes by one call
  * at a step. sequences-model.c says by the specifications what a call returns, and which
  * completions and events come of it; sequences-wires.c what becomes of work requests;
- * sequences-objects.c, sequences-qps.c and sequences-work.c draw the calls, legal and not.
+ * sequences-objects.c, sequences-qps.c and sequences-work.c draw the calls, legal and not, and
+ * sequences-raw.c those of WQs, RAW_PACKET QPs and rules.
  */
 #ifndef TESTS_SEQUENCES_H
 #define TESTS_SEQUENCES_H
@@ -21,9 +22,15 @@
 #define GROUPS		4		/* multicast groups of a world */
 #define FILES		2		/* that name XRC domains */
 #define LONGEST		200		/* bytes of a message: it is one packet */
+#define FRAME		14		/* bytes of a frame: the header of Ethernet */
+#define MAX_TABLE	8		/* entries of an indirection table */
 
-enum kind { PD, TD, MR, DM, MW, CHANNEL, CQ, SRQ, XRCD, QP, AH, KINDS };
-enum service { RC, UC, UD, INI, TGT, SERVICES };
+/* RAWQP: RAW_PACKET, also with an indirection table */
+enum kind {
+	PD, TD, MR, DM, MW, CHANNEL, CQ, SRQ, XRCD, QP, AH, WQ, TABLE, RAWQP, FLOW, COUNTERS, KINDS,
+};
+/* RSS QPs and WQs have no service, nor the states of one */
+enum service { RC, UC, UD, INI, TGT, RAW, SERVICES, RSS, WORKQ };
 enum mr_kind { MR_PLAIN, MR_PAGED, MR_EMPTY, MR_DEVICE, MR_KINDS };
 
 struct obj;
@@ -71,7 +78,7 @@ struct recvq {
 	uint32_t max, polled, next, tail;
 };
 
-/* A QP; that of an XRC target has several handles. */
+/* A QP; that of an XRC target has several handles. A WQ is one with a receive queue alone. */
 struct qp {
 	enum service service;
 	uint32_t num;
@@ -105,6 +112,14 @@ struct pending {
 	uint32_t length;
 };
 
+/* which frames a rule is for; of those with the same ones, what must be the same, too */
+struct steering {
+	bool egress, trap;
+	int rank, address, port;	/* -1: any port */
+	bool drop;
+	uint32_t tag;			/* 0: none */
+};
+
 struct obj {
 	enum kind kind;
 	unsigned int id;
@@ -126,6 +141,10 @@ struct obj {
 		struct ibv_xrcd *ixrcd;
 		struct ibv_qp *iqp;
 		struct ibv_ah *iah;
+		struct ibv_wq *iwq;
+		struct ibv_rwq_ind_table *itable;
+		struct ibv_flow *iflow;
+		struct ibv_counters *icounters;
 	};
 	bool parent;			/* PD */
 	enum mr_kind mr_kind;
@@ -145,6 +164,13 @@ struct obj {
 	uint32_t floor;			/* SRQ: receives whose completions were polled */
 	struct qp *q;			/* QP */
 	int group;			/* AH: -1: to one */
+	struct obj *member[MAX_TABLE];	/* TABLE */
+	int members;
+	struct obj *table;		/* RAWQP, of RSS */
+	bool deaf;			/* RAWQP: no receive is posted to it */
+	struct steering *steering;	/* FLOW: of the type NORMAL */
+	struct obj *target, *counters;	/* FLOW */
+	uint32_t attached, values;	/* COUNTERS */
 };
 
 struct event {
@@ -179,6 +205,7 @@ struct world {
 
 extern __thread struct world *w;
 extern bool infiniband, paging, one_thread;
+extern bool has_frames, may_use_frames;		/* the port; this process, by CAP_NET_RAW */
 
 /* sequences.c */
 uint64_t below(uint64_t n);
@@ -192,7 +219,9 @@ enum verb {
 	V_CHANNEL, V_CREATE_CQ, V_RESIZE_CQ, V_NOTIFY, V_CREATE_SRQ, V_MODIFY_SRQ, V_QUERY_SRQ,
 	V_OPEN_XRCD, V_CREATE_QP, V_OPEN_QP, V_MODIFY_QP, V_QUERY_QP, V_CREATE_AH, V_ATTACH,
 	V_DETACH, V_DESTROY, V_POST_SEND, V_POST_RECV, V_POST_SRQ, V_POLL, V_EVENTS, V_OPEN,
-	V_CLOSE, VERBS,
+	V_CLOSE, V_CREATE_WQ, V_MODIFY_WQ, V_POST_WQ, V_CREATE_TABLE, V_CREATE_RAW, V_MODIFY_RAW,
+	V_POST_RAW_SEND, V_POST_RAW_RECV, V_CREATE_RSS, V_USE_RSS, V_CREATE_FLOW, V_CREATE_COUNTERS,
+	V_ATTACH_COUNTERS, V_READ_COUNTERS, V_DESTROY_RAW, VERBS,
 };
 extern const char * const verb_names[VERBS];
 /* what a call has returned; @other: as good as @want */
@@ -236,14 +265,26 @@ bool predictable(const struct qp *qp, const struct send *wr);
 struct qp *qp_of(uint32_t num);
 void check_limit(struct obj *srq);
 
-/* sequences-objects.c, sequences-qps.c, sequences-work.c: Return: whether there was a call */
+/* sequences-objects.c, sequences-qps.c, sequences-work.c, sequences-raw.c */
+/* Return: whether there was a call */
 struct action {
 	const char *name;
 	bool (*run)(void);
 	int weight;
 };
-extern const struct action object_actions[], qp_actions[], work_actions[];
-extern const int num_object_actions, num_qp_actions, num_work_actions;
+extern const struct action object_actions[], qp_actions[], work_actions[], raw_actions[];
+extern const int num_object_actions, num_qp_actions, num_work_actions, num_raw_actions;
+unsigned int wrong(unsigned int num);
+bool full(enum kind kind);
+int some_context(void);
+int error_of(const void *ptr);
+struct qp *new_qp(struct obj *o, enum service service, uint32_t num);
+bool create_qp_of(enum service service);
+bool modify_this_qp(struct obj *o);
+bool post_send_to(struct obj *o);
+bool post_receives_to(struct obj *o);
+int destroy_raw(struct obj *o);
+void vanish_raw(struct obj *o);
 void close_all(void);
 bool destroy(struct obj *o);
 union ibv_gid group_gid(int group);
