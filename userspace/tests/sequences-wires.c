@@ -766,6 +766,11 @@ bool predictable(const struct qp *qp, const struct send *wr)
 	rq = queue_of(peer, sink);
 	if (qp->service == UC && is_too_short(sink, is_send(wr) ? LONGEST : 0))
 		return false;
+	/* limits.rst: nor does one that a WRITE without the right to write has taken */
+	if (qp->service == UC && sink && wr->op == IBV_WR_RDMA_WRITE_WITH_IMM &&
+	    !(peer->attr.qp_access_flags & IBV_ACCESS_REMOTE_WRITE &&
+	      remote_is_ok(wr, peer->pd, peer->num, IBV_ACCESS_REMOTE_WRITE)))
+		return false;
 	if (qp->service == UC && !are_good(rq, sink ? sink->pd : peer->pd))
 		return false;
 	if (qp->service != UC && peer->expected != qp->psn)

@@ -289,6 +289,16 @@ static void posted(struct qp *qp, const struct batch *b, int num)
 	run();
 }
 
+/* What it sends may stop it. Then what its peer has sent to it must have arrived. */
+static void settle_peer(const struct qp *qp)
+{
+	struct qp *other;
+
+	for (other = w->qps; other; other = other->link)
+		if (other->scq && other->attr.dest_qp_num == qp->num)
+			sync_cq(other->scq);
+}
+
 bool post_send_to(struct obj *o)
 {
 	struct ibv_send_wr *bad = NULL;
@@ -300,6 +310,7 @@ bool post_send_to(struct obj *o)
 		return false;
 	if (qp->service == TGT || !draw_batch(&b, qp))
 		return false;
+	settle_peer(qp);
 	if (promised(qp->scq) + b.num > qp->scq->cqe)
 		sync_cq(qp->scq);
 	if (promised(qp->scq) + b.num > qp->scq->cqe)

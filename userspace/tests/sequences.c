@@ -207,6 +207,9 @@ static void take_step(void)
 		sync_all();
 	if (one_in(64))
 		check_all();
+	/* what others depend on would stay for good */
+	if (one_in(500))
+		close_all();
 }
 
 static void take_steps(void)
