@@ -110,36 +110,43 @@ void forget(struct obj *o)
 #define REQUESTER	(A(TIMEOUT) | A(RETRY_CNT) | A(RNR_RETRY) | A(MAX_QP_RD_ATOMIC))
 #define PATHS		(A(ALT_PATH) | A(ACCESS_FLAGS) | A(PATH_MIG_STATE))
 #define EACH(_mask)	{ _mask, _mask, _mask, _mask, _mask }
+#define DC		(1 << DCI | 1 << DCT)
 
-/* in the order of enum service: RC, UC, UD, XRC initiator, XRC target, RAW_PACKET */
+/*
+ * In the order of enum service: RC, UC, UD, XRC initiator and target, RAW_PACKET, DC initiator and
+ * target. DC is not in IBA; its columns are those of mlx5.
+ */
 static const struct edge {
 	enum ibv_qp_state from, to;
 	int need[SERVICES], may[SERVICES];
+	int absent;			/* a bit for each service that does not have it */
 } edges[] = {
 	{ IBV_QPS_RESET, IBV_QPS_RESET },
 	{ IBV_QPS_RESET, IBV_QPS_INIT,
 	  { FIRST | A(ACCESS_FLAGS), FIRST | A(ACCESS_FLAGS), FIRST | A(QKEY),
-	    FIRST | A(ACCESS_FLAGS), FIRST | A(ACCESS_FLAGS), A(PORT) } },
+	    FIRST | A(ACCESS_FLAGS), FIRST | A(ACCESS_FLAGS), A(PORT), FIRST,
+	    FIRST | A(ACCESS_FLAGS) } },
 	{ IBV_QPS_INIT, IBV_QPS_INIT, {},
 	  { FIRST | A(ACCESS_FLAGS), FIRST | A(ACCESS_FLAGS), FIRST | A(QKEY),
-	    FIRST | A(ACCESS_FLAGS), FIRST | A(ACCESS_FLAGS) } },
+	    FIRST | A(ACCESS_FLAGS), FIRST | A(ACCESS_FLAGS), 0, FIRST }, 1 << DCT },
 	{ IBV_QPS_INIT, IBV_QPS_RTR,
-	  { PATH | RESPONDER, PATH, 0, PATH, PATH | RESPONDER },
+	  { PATH | RESPONDER, PATH, 0, PATH, PATH | RESPONDER, 0, A(PATH_MTU),
+	    A(PATH_MTU) | A(AV) | A(MIN_RNR_TIMER) },
 	  { A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX),
 	    A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX), A(PKEY_INDEX) | A(QKEY),
 	    A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX),
-	    A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX) } },
+	    A(ALT_PATH) | A(ACCESS_FLAGS) | A(PKEY_INDEX), 0, A(PKEY_INDEX) | A(AV) } },
 	{ IBV_QPS_RTR, IBV_QPS_RTS,
 	  { REQUESTER | A(SQ_PSN), A(SQ_PSN), A(SQ_PSN), REQUESTER | A(SQ_PSN),
-	    A(TIMEOUT) | A(SQ_PSN) },
+	    A(TIMEOUT) | A(SQ_PSN), 0, REQUESTER | A(SQ_PSN) },
 	  { A(CUR_STATE) | PATHS | A(MIN_RNR_TIMER), A(CUR_STATE) | PATHS,
 	    A(CUR_STATE) | A(QKEY), A(CUR_STATE) | PATHS,
-	    A(CUR_STATE) | PATHS | A(MIN_RNR_TIMER) } },
+	    A(CUR_STATE) | PATHS | A(MIN_RNR_TIMER), 0, A(MIN_RNR_TIMER) }, 1 << DCT },
 	{ IBV_QPS_RTS, IBV_QPS_RTS, {},
 	  { A(CUR_STATE) | PATHS | A(MIN_RNR_TIMER), A(CUR_STATE) | PATHS,
 	    A(CUR_STATE) | A(QKEY), A(CUR_STATE) | PATHS,
-	    A(CUR_STATE) | PATHS | A(MIN_RNR_TIMER) } },
-	{ IBV_QPS_RTS, IBV_QPS_SQD, {}, EACH(A(EN_SQD_ASYNC_NOTIFY)) },
+	    A(CUR_STATE) | PATHS | A(MIN_RNR_TIMER), 0, A(MIN_RNR_TIMER) }, 1 << DCT },
+	{ IBV_QPS_RTS, IBV_QPS_SQD, {}, EACH(A(EN_SQD_ASYNC_NOTIFY)), DC },
 	/* PORT of UC: the core's uverbs adds it to each new path */
 	{ IBV_QPS_SQD, IBV_QPS_SQD, {},
 	  { A(PORT) | A(AV) | REQUESTER | RESPONDER | PATHS | A(PKEY_INDEX),
@@ -169,15 +176,16 @@ static const struct edge *edge_of(const struct qp *qp, enum ibv_qp_state to)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(edges); i++)
-		if (edges[i].from == qp->state && edges[i].to == to)
+		if (edges[i].from == qp->state && edges[i].to == to &&
+		    !(edges[i].absent & 1 << qp->service))
 			return &edges[i];
 	return NULL;
 }
 
-/* limits.rst: sizes of queues, but not of a target, which has none, nor by ibv_modify_qp(3) of RAW */
+/* limits.rst: sizes of queues, but not of XRC targets, RAW_PACKET and DC */
 static bool may_resize(const struct qp *qp, const struct edge *edge)
 {
-	return qp->service != TGT && qp->service != RAW && edge->from != IBV_QPS_RESET &&
+	return qp->service < TGT && edge->from != IBV_QPS_RESET &&
 	       !(edge->from == IBV_QPS_RTS && edge->to == IBV_QPS_SQD);
 }
 
@@ -198,12 +206,17 @@ int optional(const struct qp *qp, enum ibv_qp_state to)
 static bool transition_is_ok(const struct qp *qp, enum ibv_qp_state to, int mask)
 {
 	const struct edge *edge = edge_of(qp, to);
+	bool dc = 1 << qp->service & DC;
 	int need, may;
 
 	if (mask == 0)
-		return true;
+		return !dc;
+	if (dc && !(mask & A(STATE)))
+		return false;
+	/* a DC target has to be destroyed; an initiator in RESET cannot fail */
 	if (to == IBV_QPS_ERR || to == IBV_QPS_RESET)
-		return mask == A(STATE);
+		return mask == A(STATE) && qp->service != DCT &&
+		       (!dc || to == IBV_QPS_RESET || qp->state != IBV_QPS_RESET);
 	if (!edge)
 		return false;
 	need = edge->need[qp->service];

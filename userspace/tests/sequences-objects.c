@@ -707,7 +707,7 @@ static void vanish_qp(struct obj *o)
 /* It is destroyed: of others, what depended on it. */
 static void vanish(struct obj *o)
 {
-	bool loose = o->kind == MR || o->kind == MW || o->kind == AH;
+	bool loose = o->kind == MR || o->kind == MW || o->kind == AH || o->kind == MKEY;
 
 	if (o->q)
 		vanish_qp(o);
@@ -778,6 +778,10 @@ static int call_destroy(struct obj *o)
 		return ibv_destroy_qp(o->iqp);
 	case AH:
 		return ibv_destroy_ah(o->iah);
+	case DCQP:
+		return ibv_destroy_qp(o->iqp);
+	case MKEY:
+		return destroy_mkey(o);
 	default:
 		return destroy_raw(o);
 	}
@@ -812,7 +816,7 @@ bool destroy(struct obj *o)
 {
 	static const char * const names[KINDS] = {
 		"PD", "TD", "MR", "DM", "MW", "CHANNEL", "CQ", "SRQ", "XRCD", "QP", "AH", "WQ",
-		"TABLE", "RAWQP", "FLOW", "COUNTERS",
+		"TABLE", "RAWQP", "FLOW", "COUNTERS", "DCQP", "MKEY",
 	};
 	bool busy = o->kind == QP ? o->q->groups : o->users;
 
@@ -823,7 +827,8 @@ bool destroy(struct obj *o)
 	if (!may_lose(o))
 		sync_all();
 	call("destroy %s %u, %d users", names[o->kind], o->id, o->users);
-	result(o->kind < WQ ? V_DESTROY : V_DESTROY_RAW, call_destroy(o), busy ? EBUSY : 0);
+	result(o->kind < WQ ? V_DESTROY : o->kind < DCQP ? V_DESTROY_RAW : V_DESTROY_DC,
+	       call_destroy(o), busy ? EBUSY : 0);
 	if (!busy)
 		vanish(o);
 	return true;
@@ -841,7 +846,8 @@ static bool destroy_one(void)
 
 /* in an order in which nothing is taken from below something else */
 static const enum kind order[] = {
-	FLOW, COUNTERS, RAWQP, TABLE, WQ, QP, AH, MW, MR, DM, SRQ, CQ, CHANNEL, XRCD, PD, TD,
+	FLOW, COUNTERS, RAWQP, TABLE, WQ, DCQP, MKEY, QP, AH, MW, MR, DM, SRQ, CQ, CHANNEL, XRCD,
+	PD, TD,
 };
 
 void close_all(void)
@@ -870,6 +876,6 @@ const struct action object_actions[] = {
 	{ "resize_cq", resize_cq, 3 }, { "create_srq", create_srq, 4 },
 	{ "modify_srq", modify_srq, 4 }, { "query_srq", query_some_srq, 2 },
 	{ "create_ah", create_ah, 4 }, { "open_context", open_context_2, 1 },
-	{ "close_context", close_context_2, 1 }, { "destroy", destroy_one, 20 },
+	{ "close_context", close_context_2, 1 }, { "destroy", destroy_one, 22 },
 };
 const int num_object_actions = ARRAY_SIZE(object_actions);

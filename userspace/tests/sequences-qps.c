@@ -370,6 +370,8 @@ bool modify_this_qp(struct obj *o)
 	struct qp *qp = o->q;
 	struct ibv_qp_attr attr;
 	enum ibv_qp_state to = draw_state(qp);
+	enum verb verb = o->kind == QP ? V_MODIFY_QP :
+			 o->kind == RAWQP ? V_MODIFY_RAW : V_MODIFY_DC;
 	int mask, want;
 
 	/* no great hurry to leave where work is done */
@@ -393,7 +395,7 @@ bool modify_this_qp(struct obj *o)
 	     o->id, states[qp->state], attr.qp_state, mask, attr.dest_qp_num, attr.rq_psn,
 	     attr.sq_psn, attr.rnr_retry, attr.qp_access_flags);
 	/* the core has ENODATA for an empty GID index */
-	result_of(o->kind == QP ? V_MODIFY_QP : V_MODIFY_RAW, ibv_modify_qp(o->iqp, &attr, mask), want,
+	result_of(verb, ibv_modify_qp(o->iqp, &attr, mask), want,
 		  want && attr.ah_attr.grh.sgid_index == port.gid_tbl_len - 1 ? ENODATA : want);
 	if (!want)
 		modified(qp, &attr, mask);

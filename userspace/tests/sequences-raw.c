@@ -382,7 +382,9 @@ static bool create_rss_qp(void)
 /* It has no states and no queues. */
 static bool use_rss_qp(void)
 {
-	struct ibv_qp_attr attr = { .qp_state = one_in(2) ? IBV_QPS_INIT : IBV_QPS_ERR, .port_num = 1 };
+	struct ibv_qp_attr attr = {
+		.qp_state = one_in(2) ? IBV_QPS_INIT : IBV_QPS_ERR, .port_num = 1,
+	};
 	int mask = IBV_QP_STATE | (attr.qp_state == IBV_QPS_INIT ? IBV_QP_PORT : 0);
 	struct ibv_send_wr send = { .opcode = IBV_WR_SEND }, *bad_send = NULL;
 	struct ibv_recv_wr receive = {}, *bad_receive = NULL;
@@ -414,7 +416,9 @@ static bool use_rss_qp(void)
 static void add_address(struct rule *rule, int address)
 {
 	struct ibv_flow_spec_eth eth = { .type = IBV_FLOW_SPEC_ETH, .size = sizeof(eth) };
-	const uint8_t mac[ETH_ALEN] = { address < GROUP ? 2 : 3, 0, 0x57, 0xef, w->number, address };
+	const uint8_t mac[ETH_ALEN] = {
+		address < GROUP ? 2 : 3, 0, 0x57, 0xef, w->number, address,
+	};
 
 	memcpy(eth.val.dst_mac, mac, ETH_ALEN);
 	memset(eth.mask.dst_mac, 0xff, ETH_ALEN);
@@ -661,12 +665,12 @@ static bool attach_counters(void)
 
 static bool read_counters(void)
 {
-	uint32_t num = 1 + below(8), flags = wrong(1) ? 1 << 1 : below(2), i;
+	uint32_t num = one_in(3) ? 1 + below(8) : 8, flags = wrong(1) ? 1 << 1 : below(2), i;
 	struct obj *o = some(COUNTERS);
 	uint64_t value[9];
 	int want;
 
-	if (!o)
+	if (!o || (!o->users && !one_in(4)))
 		return false;
 	memset(value, 0xff, sizeof(value));
 	want = !o->users || num < o->values || flags > 1 ? EINVAL : 0;

@@ -470,7 +470,8 @@ bool post_receives_to(struct obj *o)
 			      ibv_post_recv(o->iqp, r.wr, &bad);
 	result(verb, ret, want);
 	if (want && bad != &r.wr[taken])
-		mismatch("%s names %td as the bad one, not %d", verb_names[verb], bad - r.wr, taken);
+		mismatch("%s names %td as the bad one, not %d", verb_names[verb], bad - r.wr,
+			 taken);
 	for (i = 0; i < taken; i++)
 		qp->rq.wr[qp->rq.tail++ % MAX_WR] = r.receive[i];
 	flush_both(qp);

@@ -34,6 +34,7 @@ const char * const verb_names[VERBS] = {
 	"modify_wq", "post_wq_recv", "create_rwq_ind_table", "create raw QP", "modify raw QP",
 	"post_send, raw", "post_recv, raw", "create RSS QP", "use RSS QP", "create_flow",
 	"create_counters", "attach_counters", "read_counters", "destroy, raw",
+	"create DC QP", "modify DC QP", "use DC QP", "create_mkey", "destroy, DC",
 };
 
 /*
@@ -177,6 +178,8 @@ static void check_all(void)
 		check_qp(w->obj[QP][i]);
 	for (i = 0; i < w->num[RAWQP]; i++)
 		check_qp(w->obj[RAWQP][i]);
+	for (i = 0; i < w->num[DCQP]; i++)
+		check_qp(w->obj[DCQP][i]);
 }
 
 static void take_step(void)
@@ -184,7 +187,7 @@ static void take_step(void)
 	bool done;
 
 	do {
-		switch (below(10)) {
+		switch (below(11)) {
 		case 0:
 		case 1:
 			done = draw_from(object_actions, num_object_actions);
@@ -197,6 +200,9 @@ static void take_step(void)
 		case 5:
 		case 6:
 			done = draw_from(raw_actions, num_raw_actions);
+			break;
+		case 7:
+			done = draw_from(dc_actions, num_dc_actions);
 			break;
 		default:
 			done = draw_from(work_actions, num_work_actions);

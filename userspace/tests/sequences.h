@@ -5,8 +5,8 @@
  * A world is a graph of objects of one context or two, which one thread changes by one call
  * at a step. sequences-model.c says by the specifications what a call returns, and which
  * completions and events come of it; sequences-wires.c what becomes of work requests;
- * sequences-objects.c, sequences-qps.c and sequences-work.c draw the calls, legal and not, and
- * sequences-raw.c those of WQs, RAW_PACKET QPs and rules.
+ * sequences-objects.c, sequences-qps.c and sequences-work.c draw the calls, legal and not,
+ * sequences-raw.c those of WQs, RAW_PACKET QPs and rules, sequences-dc.c those of libweft.
  */
 #ifndef TESTS_SEQUENCES_H
 #define TESTS_SEQUENCES_H
@@ -27,10 +27,11 @@
 
 /* RAWQP: RAW_PACKET, also with an indirection table */
 enum kind {
-	PD, TD, MR, DM, MW, CHANNEL, CQ, SRQ, XRCD, QP, AH, WQ, TABLE, RAWQP, FLOW, COUNTERS, KINDS,
+	PD, TD, MR, DM, MW, CHANNEL, CQ, SRQ, XRCD, QP, AH, WQ, TABLE, RAWQP, FLOW, COUNTERS, DCQP,
+	MKEY, KINDS,
 };
 /* RSS QPs and WQs have no service, nor the states of one */
-enum service { RC, UC, UD, INI, TGT, RAW, SERVICES, RSS, WORKQ };
+enum service { RC, UC, UD, INI, TGT, RAW, DCI, DCT, SERVICES, RSS, WORKQ };
 enum mr_kind { MR_PLAIN, MR_PAGED, MR_EMPTY, MR_DEVICE, MR_KINDS };
 
 struct obj;
@@ -145,6 +146,7 @@ struct obj {
 		struct ibv_rwq_ind_table *itable;
 		struct ibv_flow *iflow;
 		struct ibv_counters *icounters;
+		struct weftdv_mkey *imkey;
 	};
 	bool parent;			/* PD */
 	enum mr_kind mr_kind;
@@ -221,7 +223,8 @@ enum verb {
 	V_DETACH, V_DESTROY, V_POST_SEND, V_POST_RECV, V_POST_SRQ, V_POLL, V_EVENTS, V_OPEN,
 	V_CLOSE, V_CREATE_WQ, V_MODIFY_WQ, V_POST_WQ, V_CREATE_TABLE, V_CREATE_RAW, V_MODIFY_RAW,
 	V_POST_RAW_SEND, V_POST_RAW_RECV, V_CREATE_RSS, V_USE_RSS, V_CREATE_FLOW, V_CREATE_COUNTERS,
-	V_ATTACH_COUNTERS, V_READ_COUNTERS, V_DESTROY_RAW, VERBS,
+	V_ATTACH_COUNTERS, V_READ_COUNTERS, V_DESTROY_RAW, V_CREATE_DC, V_MODIFY_DC, V_USE_DC,
+	V_CREATE_MKEY, V_DESTROY_DC, VERBS,
 };
 extern const char * const verb_names[VERBS];
 /* what a call has returned; @other: as good as @want */
@@ -265,7 +268,7 @@ bool predictable(const struct qp *qp, const struct send *wr);
 struct qp *qp_of(uint32_t num);
 void check_limit(struct obj *srq);
 
-/* sequences-objects.c, sequences-qps.c, sequences-work.c, sequences-raw.c */
+/* sequences-objects.c, sequences-qps.c, sequences-work.c, sequences-raw.c, sequences-dc.c */
 /* Return: whether there was a call */
 struct action {
 	const char *name;
@@ -273,7 +276,9 @@ struct action {
 	int weight;
 };
 extern const struct action object_actions[], qp_actions[], work_actions[], raw_actions[];
+extern const struct action dc_actions[];
 extern const int num_object_actions, num_qp_actions, num_work_actions, num_raw_actions;
+extern const int num_dc_actions;
 unsigned int wrong(unsigned int num);
 bool full(enum kind kind);
 int some_context(void);
@@ -284,6 +289,7 @@ bool modify_this_qp(struct obj *o);
 bool post_send_to(struct obj *o);
 bool post_receives_to(struct obj *o);
 int destroy_raw(struct obj *o);
+int destroy_mkey(struct obj *o);
 void vanish_raw(struct obj *o);
 void close_all(void);
 bool destroy(struct obj *o);
