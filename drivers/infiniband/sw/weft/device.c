@@ -606,6 +606,7 @@ static void instance_prepare_rxe(struct weft_dev *dev)
 
 static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool ib)
 {
+	static struct lock_class_key counters_key;
 	struct ib_device *ibdev = &dev->ibdev;
 
 	dev_hold(ndev);
@@ -618,7 +619,9 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	dev->cc = WEFT_CC_AUTO;
 	dev->uso = true;
 	xa_init_flags(&dev->ahs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ | XA_FLAGS_ACCOUNT);
+	/* its own class: xa_init_flags() has one for all locks of a file */
 	xa_init_flags(&dev->counters, XA_FLAGS_ALLOC1);
+	lockdep_set_class(&dev->counters.xa_lock, &counters_key);
 	weft_region_table_init(&dev->regions);
 	weft_advise_init(&dev->advices);
 	weft_mcast_init(&dev->mcast, ndev);
