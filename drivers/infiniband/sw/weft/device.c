@@ -624,7 +624,7 @@ static void instance_prepare(struct weft_dev *dev, struct net_device *ndev, bool
 	lockdep_set_class(&dev->counters.xa_lock, &counters_key);
 	weft_region_table_init(&dev->regions);
 	weft_advise_init(&dev->advices);
-	weft_mcast_init(&dev->mcast, ndev);
+	weft_mcast_init(&dev->mcast, ndev, ib);
 	weft_speed_init(dev);
 	weft_inject_open(dev);
 	INIT_DELAYED_WORK(&dev->inject.flap.work, port_flaps);

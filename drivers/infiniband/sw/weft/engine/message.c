@@ -696,6 +696,8 @@ const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fau
 		/* a UC or UD requester is not told, so at least count it */
 		if (refusal->reply == WEFT_REPLY_NONE)
 			weft_stats_inc(qp, WEFT_STAT_RX_TOO_LONG);
+	} else if (fault == WEFT_FAULT_NO_MEMORY && !refusal->fatal) {
+		weft_stats_inc(qp->dev, WEFT_STAT_RX_NO_MEMORY);
 	}
 	/* UC refuses for the same reasons as RC, but sends no NAK that names them */
 	if (weft_rules_refusal(fault, WEFT_SERVICE_RC)->requester == IB_WC_REM_ACCESS_ERR)
@@ -749,7 +751,6 @@ static void msg_drop_datagram(struct weft_qp *qp, const struct weft_request *req
 	} else if (fault == WEFT_FAULT_RECV_LENGTH) {
 		trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_RX_TOO_LONG);
 	} else if (fault == WEFT_FAULT_NO_MEMORY) {
-		weft_stats_inc(qp->dev, WEFT_STAT_RX_NO_MEMORY);
 		trace_weft_datagram_drop(qp->qpn, req->src_qpn, WEFT_STAT_RX_NO_MEMORY);
 	}
 	qp->recv.refused.src_qpn = req->src_qpn;

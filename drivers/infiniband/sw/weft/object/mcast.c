@@ -25,16 +25,15 @@ struct weft_mcast_group {
 	struct weft_mcast_members __rcu *members;
 };
 
-/* @ndev: NULL: of an InfiniBand port */
-void weft_mcast_init(struct weft_mcast_table *table, struct net_device *ndev)
+void weft_mcast_init(struct weft_mcast_table *table, struct net_device *ndev, bool ib)
 {
-	/* IPoIB leaves a group under RTNL, and only tables with a net device take RTNL */
+	/* IPoIB leaves a group under RTNL, and only the tables of RoCE devices take RTNL */
 	static struct lock_class_key ib_key;
 	int i;
 
 	weft_reach_init(&table->reach, ndev);
 	mutex_init(&table->lock);
-	if (!ndev)
+	if (ib)
 		lockdep_set_class(&table->lock, &ib_key);
 	for (i = 0; i < WEFT_MCAST_BUCKETS; i++)
 		INIT_HLIST_HEAD(&table->bucket[i]);

@@ -38,7 +38,7 @@ struct weft_mcast_members {
 	struct weft_qp		*qp[];		/* @num QPs, then @repeats; each referenced */
 };
 
-void weft_mcast_init(struct weft_mcast_table *table, struct net_device *ndev);
+void weft_mcast_init(struct weft_mcast_table *table, struct net_device *ndev, bool ib);
 int weft_attach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 int weft_detach_mcast(struct ib_qp *ibqp, union ib_gid *gid, u16 lid);
 struct weft_mcast_members *weft_mcast_members_get(struct weft_mcast_table *table,
