@@ -369,8 +369,9 @@ static void pins_convert(struct weft_odp_pins *pins)
 
 	for (i = 0; i < pins->num; i++) {
 		pin = &pins->pin[i];
+		/* the word with the section of a page has flags, too, which change */
 		for (page = 0; page < pin->num; page++)
-			pin->blocks[page] = page_address(pin_pages(pin)[page]);
+			pin->blocks[page] = data_race(page_address(pin_pages(pin)[page]));
 	}
 }
 
