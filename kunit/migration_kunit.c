@@ -8,6 +8,7 @@
 #include <net/ipv6.h>
 
 #include "engine/migration.h"
+#include "engine/path.h"
 
 #define MIG_TIMEOUT	9
 
@@ -193,8 +194,36 @@ static void mig_exit(struct kunit *test)
 	fake_link_destroy(test->priv);
 }
 
+/* Two QPs of the local link compare their paths once, until one of them changes. */
+static void meeting_is_remembered(struct kunit *test)
+{
+	struct fake_link *link = mig_create(test);
+	struct weft_qp *qp = link->node[0].qp, *peer = link->node[1].qp;
+
+	KUNIT_EXPECT_NE(test, qp->send.met, peer->path);
+	KUNIT_EXPECT_EQ(test, (int)weft_migration_meeting(qp, peer), (int)YES);
+	KUNIT_EXPECT_EQ(test, qp->send.met, peer->path);
+	KUNIT_EXPECT_NE(test, peer->send.met, qp->path);
+
+	weft_migration_set(qp, IB_MIG_REARM);
+	KUNIT_EXPECT_NE(test, qp->send.met, peer->path);
+	KUNIT_EXPECT_EQ(test, (int)weft_migration_meeting(qp, peer), (int)YES);
+	KUNIT_EXPECT_NE(test, qp->send.met, peer->path);
+	qp->migration.state = IB_MIG_MIGRATED;
+
+	KUNIT_EXPECT_EQ(test, (int)weft_migration_meeting(qp, peer), (int)YES);
+	KUNIT_EXPECT_EQ(test, qp->send.met, peer->path);
+	weft_path_forget(peer);
+	peer->av.dgid.raw[15] ^= 1;
+	KUNIT_EXPECT_EQ(test, (int)weft_migration_meeting(qp, peer), (int)NO);
+	KUNIT_EXPECT_NE(test, qp->send.met, peer->path);
+	test->priv = NULL;
+	fake_link_destroy(link);
+}
+
 static struct kunit_case mig_kunit_cases[] = {
 	KUNIT_CASE(packet_by_path),
+	KUNIT_CASE(meeting_is_remembered),
 	KUNIT_CASE(path_left_behind),
 	KUNIT_CASE(allowed_of_software),
 	{}

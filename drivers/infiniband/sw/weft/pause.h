@@ -30,10 +30,11 @@ struct dentry;
 	POINT(QP_DESTROY_RESET, true) \
 	POINT(QP_DESTROY_ENDED, true) \
 	POINT(QP_DESTROY_EMPTY, true) \
-	/* lookups of a QP, before and after the reference; deliveries to it */ \
+	/* lookups of a QP, without and with a reference; deliveries to it */ \
 	POINT(QP_FOUND, false) \
 	POINT(DOORBELL, true) \
 	POINT(LOCAL_PEER, false) \
+	POINT(LOCAL_PEER_HELD, false) \
 	POINT(LOCAL_OWNED, false) \
 	POINT(LOCAL_UD_PEER, false) \
 	POINT(LOCAL_UD_OWNED, false) \

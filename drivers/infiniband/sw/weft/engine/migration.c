@@ -200,6 +200,7 @@ void weft_migration_set(struct weft_qp *qp, u32 to)
 	if (to == IB_MIG_REARM) {
 		WRITE_ONCE(migration->failed, false);
 		WRITE_ONCE(migration->state, IB_MIG_REARM);
+		weft_path_renew(qp);
 	} else if (!weft_qp_has_migrated(qp)) {
 		migration_move(qp, false);
 		migration_ask(qp, MIGRATION_TELL);
@@ -315,7 +316,16 @@ static enum weft_path_verdict migration_receive(struct weft_qp *to, const struct
 /* The slow path of weft_migration_meeting(). */
 enum weft_path_verdict weft_migration_confront(struct weft_qp *qp, struct weft_qp *peer)
 {
-	enum weft_path_verdict verdict = migration_receive(peer, qp);
+	enum weft_path_verdict verdict;
 
+	if (weft_av_meets(&peer->av, &qp->av) && weft_qp_has_migrated(qp) &&
+	    weft_qp_has_migrated(peer)) {
+		/* the LIDs of a port change without the path */
+		if (!qp->av.ib)
+			qp->send.met = peer->path;
+		return WEFT_PATH_YES;
+	}
+	verdict = migration_receive(peer, qp);
 	return verdict == WEFT_PATH_YES ? migration_receive(qp, peer) : verdict;
 }
+WEFT_EXPORT_FOR_TEST(weft_migration_confront);

@@ -59,12 +59,13 @@ enum weft_path_verdict weft_migration_confront(struct weft_qp *qp, struct weft_q
  * states? This is weft_migration_packet() for the local link. The send turn of @qp and the receive
  * turn of @peer are owned. WEFT_PATH_LATER: one of the two QPs migrates first, and the result does
  * not say which.
+ *
+ * The answer for two QPs that have migrated stays the same until one of their paths changes.
  */
 static __always_inline enum weft_path_verdict weft_migration_meeting(struct weft_qp *qp,
 								     struct weft_qp *peer)
 {
-	if (likely(weft_av_meets(&peer->av, &qp->av) && weft_qp_has_migrated(qp) &&
-		   weft_qp_has_migrated(peer)))
+	if (likely(qp->send.met == peer->path))
 		return WEFT_PATH_YES;
 	return weft_migration_confront(qp, peer);
 }

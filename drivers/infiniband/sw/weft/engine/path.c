@@ -13,14 +13,27 @@
 #include "object/dev.h"
 #include "params.h"
 
+static atomic64_t path_numbers;
+
 /*
- * The QP gets another path, whose round trip, window, congestion and route are not known. The send
- * turn is stopped.
+ * Whether messages of the local link may pass has to be judged again, see weft_migration_meeting().
+ * Both turns are stopped.
+ */
+void weft_path_renew(struct weft_qp *qp)
+{
+	qp->path = atomic64_inc_return(&path_numbers);
+	qp->send.met = 0;
+}
+
+/*
+ * The QP gets another path, whose round trip, window, congestion and route are not known. Both
+ * turns are stopped.
  */
 void weft_path_forget(struct weft_qp *qp)
 {
 	struct weft_send *send = &qp->send;
 
+	weft_path_renew(qp);
 	/* the answer to a packet of the old path measures no round trip of the new one */
 	send->retry.measuring = false;
 	send->retry.round_trip = 0;

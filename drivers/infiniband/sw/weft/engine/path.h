@@ -5,6 +5,7 @@
 
 #include "object/qp.h"
 
+void weft_path_renew(struct weft_qp *qp);
 void weft_path_forget(struct weft_qp *qp);
 
 #endif /* WEFT_ENGINE_PATH_H */

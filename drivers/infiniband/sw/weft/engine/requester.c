@@ -504,7 +504,7 @@ void weft_requester_init(struct weft_qp *qp)
 }
 
 /*
- * Forget all that is in progress. The send turn is stopped, and the send queue has not been reset
+ * Forget all that is in progress. Both turns are stopped, and the send queue has not been reset
  * yet. Context: process, may sleep.
  */
 void weft_requester_reset(struct weft_qp *qp)

@@ -311,32 +311,32 @@ static __always_inline bool local_psn_expected(const struct weft_qp *qp, struct 
 	return peer->recv.psn == slot->first_psn || qp->dc;
 }
 
-static struct weft_qp *local_peer(struct weft_qp *qp)
+/* Look the peer up, under RCU as weft_qp_peek(). */
+static __always_inline struct weft_qp *local_peek(const struct weft_qp *qp)
 {
 	struct weft_qp *peer;
 
-	if (!weft_av_target(&qp->av) || !weft_dev_port_active(qp->dev))
-		return NULL;
-	peer = weft_qp_get(qp->dest_qpn);
-	if (!peer)
-		return NULL;
-	if (peer->type == qp->peer_type)
-		return peer;
-	weft_qp_put(peer);
-	return NULL;
+	peer = weft_qp_peek(qp->dest_qpn);
+	return peer && peer->type == qp->peer_type ? peer : NULL;
 }
 
-/*
- * Own the peer's receive turn. If @atomic: only if the turn is free, and the message is executed
- * without a pause.
- */
-static __always_inline bool local_own(struct weft_qp *peer, const struct weft_slot *slot,
-				      bool atomic, bool no_preempt)
+/* The peer with a reference, or NULL. */
+static struct weft_qp *local_peer(const struct weft_qp *qp)
 {
-	if (likely(!atomic))
-		return !weft_local_enter(&peer->recv.turn, no_preempt);
-	return slot->length <= WEFT_COPY_CHUNK && !(slot->op->flags & WEFT_OPF_PIECES) &&
-	       weft_turn_try(&peer->recv.turn);
+	struct weft_qp *peer;
+
+	rcu_read_lock_sched();
+	peer = local_peek(qp);
+	if (peer && !refcount_inc_not_zero(&peer->refs))
+		peer = NULL;
+	rcu_read_unlock_sched();
+	return peer;
+}
+
+/* Is the message executed without a pause? */
+static __always_inline bool local_is_short(const struct weft_slot *slot)
+{
+	return slot->length <= WEFT_COPY_CHUNK && !(slot->op->flags & WEFT_OPF_PIECES);
 }
 
 static __always_inline void local_request(const struct weft_slot *slot, struct weft_request *req)
@@ -475,27 +475,60 @@ static __always_inline enum weft_verdict local_meet(struct weft_qp *qp, struct w
 }
 
 /*
- * A monitor is up: own the peer's turn, and show the request before the answer. Return: as
- * local_meet(), or WEFT_STOPPED.
+ * Meet the peer if its turn is free. That needs no reference: while its turn is owned it is not
+ * destroyed, and while preemption is off it is not freed. Return: false: the turn is not free, or
+ * there is no peer.
  */
-static noinline enum weft_verdict local_meet_shown(struct weft_qp *qp, struct weft_qp *peer,
-						   struct weft_slot *slot, bool atomic,
+static __always_inline bool local_meet_now(struct weft_qp *qp, struct weft_slot *slot,
+					   struct local_answer *answer,
+					   enum weft_verdict *verdict)
+{
+	struct weft_qp *peer;
+	bool met = false;
+
+	preempt_disable();
+	peer = local_peek(qp);
+	weft_pause(WEFT_PAUSE_LOCAL_PEER);
+	if (likely(peer && weft_turn_try(&peer->recv.turn))) {
+		weft_pause(WEFT_PAUSE_LOCAL_OWNED);
+		*verdict = local_meet(qp, peer, slot, answer, false);
+		weft_turn_release(&peer->recv.turn);
+		met = true;
+	}
+	preempt_enable();
+	return met;
+}
+
+/*
+ * Meet the peer, and wait for its turn if @budget is not that of an atomic context. If a monitor is
+ * up, show the request before the answer. Return: as local_meet(), or WEFT_STOPPED.
+ */
+static noinline enum weft_verdict local_meet_later(struct weft_qp *qp, struct weft_slot *slot,
+						   const struct weft_budget *budget,
 						   struct local_answer *answer)
 {
+	bool show = weft_monitor_is_on(), no_preempt = budget->no_preempt && !show;
+	enum weft_verdict verdict = WEFT_STOPPED;
+	struct weft_qp *peer = local_peer(qp);
 	u64 from = slot->done;
-	enum weft_verdict verdict;
 
-	if (!local_own(peer, slot, atomic, false))
-		return WEFT_STOPPED;
+	if (!peer)
+		return WEFT_DROP;
+	weft_pause(WEFT_PAUSE_LOCAL_PEER_HELD);
+	if (budget->atomic ? !local_is_short(slot) || !weft_turn_try(&peer->recv.turn) :
+			     weft_local_enter(&peer->recv.turn, no_preempt))
+		goto out;
 	weft_pause(WEFT_PAUSE_LOCAL_OWNED);
-	verdict = local_meet(qp, peer, slot, answer, true);
-	if (verdict == WEFT_DONE)
+	verdict = local_meet(qp, peer, slot, answer, show);
+	if (show && verdict == WEFT_DONE)
 		weft_monitor_answer(qp, peer, slot, from);
-	else if (verdict == WEFT_FAILED)
+	else if (show && verdict == WEFT_FAILED)
 		weft_monitor_refusal(qp, peer, slot, answer->refusal, answer->rnr_timer);
-	else if (slot->done > from && slot->op->response == WEFT_RESPONSE_READ)
+	else if (show && slot->done > from && slot->op->response == WEFT_RESPONSE_READ)
 		weft_monitor_fetched(qp, peer, slot, from, slot->done);
-	weft_local_leave(&peer->recv.turn, false);
+	weft_local_leave(&peer->recv.turn, no_preempt);
+out:
+	weft_qp_put(peer);
 	return verdict;
 }
 
@@ -505,9 +538,8 @@ static enum weft_verdict local_execute(struct weft_qp *qp, struct weft_slot *slo
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
 	struct local_answer answer __uninitialized;
-	enum weft_verdict verdict = WEFT_STOPPED;
 	struct weft_result result;
-	struct weft_qp *peer;
+	enum weft_verdict verdict;
 
 	weft_assert_turn(&qp->send.turn);
 	/* the request before it waits for its ack timeout */
@@ -525,21 +557,13 @@ static enum weft_verdict local_execute(struct weft_qp *qp, struct weft_slot *slo
 	slot->length = qp->send.sgl.length;
 	slot->first_psn = qp->send.psn;
 	slot->psns = weft_rules_psn_count(slot->length, qp->mtu);
-	peer = local_peer(qp);
-	if (unlikely(!peer)) {
+	/* on PREEMPT_RT locks sleep, and while a monitor is up the message is shown */
+	if (unlikely(!weft_av_target(&qp->av) || !weft_dev_port_active(qp->dev)))
 		verdict = WEFT_DROP;
-		goto out_release;
-	}
-	weft_pause(WEFT_PAUSE_LOCAL_PEER);
-	if (weft_monitor_is_on()) {
-		verdict = local_meet_shown(qp, peer, slot, budget->atomic, &answer);
-	} else if (likely(local_own(peer, slot, budget->atomic, budget->no_preempt))) {
-		weft_pause(WEFT_PAUSE_LOCAL_OWNED);
-		verdict = local_meet(qp, peer, slot, &answer, false);
-		weft_local_leave(&peer->recv.turn, budget->no_preempt);
-	}
-	weft_qp_put(peer);
-out_release:
+	else if (IS_ENABLED(CONFIG_PREEMPT_RT) || weft_monitor_is_on() ||
+		 !(budget->no_preempt || (budget->atomic && local_is_short(slot))) ||
+		 unlikely(!local_meet_now(qp, slot, &answer, &verdict)))
+		verdict = local_meet_later(qp, slot, budget, &answer);
 	weft_sgl_release(&qp->send.sgl);
 	trace_weft_local(qp, slot, verdict);
 	switch (verdict) {

@@ -79,6 +79,7 @@ struct weft_qp {
 	const struct weft_link	*link;		/* connected; a UD QP chooses one per address */
 	/* connected: path to the peer; see @migration, and for DC struct weft_dc */
 	struct weft_av		av;
+	u64			path;		/* number of @av, see weft_path_renew() */
 	u32			dest_qpn;	/* connected */
 	u32			qkey;		/* UD */
 	u16			pkey_index;

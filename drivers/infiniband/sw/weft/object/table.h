@@ -47,17 +47,28 @@ static inline struct weft_qp __rcu **weft_newest_qp(u32 qpn)
 
 struct weft_qp *weft_qp_find(u32 qpn);
 
-/* Look a QP up. Inline, as the local link calls it twice per message. Takes a reference. */
+/*
+ * Look a QP up, under rcu_read_lock_sched(). It may have been destroyed, unless the caller owns one
+ * of its turns, and is not freed before the caller leaves RCU.
+ */
+static inline struct weft_qp *weft_qp_peek(u32 qpn)
+{
+	struct weft_qp *qp = rcu_dereference_sched(*weft_newest_qp(qpn));
+
+	if (unlikely(!qp || qp->qpn != qpn))
+		qp = weft_qp_find(qpn);
+	weft_pause(WEFT_PAUSE_QP_FOUND);
+	return qp;
+}
+
+/* Look a QP up. Inline, as each message of the local link needs it. Takes a reference. */
 static inline struct weft_qp *weft_qp_get(u32 qpn)
 {
 	struct weft_qp *qp;
 
 	/* also an RCU read-side section, and needs no function call */
 	rcu_read_lock_sched();
-	qp = rcu_dereference_sched(*weft_newest_qp(qpn));
-	if (unlikely(!qp || qp->qpn != qpn))
-		qp = weft_qp_find(qpn);
-	weft_pause(WEFT_PAUSE_QP_FOUND);
+	qp = weft_qp_peek(qpn);
 	if (qp && !refcount_inc_not_zero(&qp->refs))
 		qp = NULL;
 	rcu_read_unlock_sched();

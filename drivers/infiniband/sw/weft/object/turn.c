@@ -104,13 +104,21 @@ int weft_turn_wait(struct weft_turn *turn)
 	return -EAGAIN;
 }
 
-/* Slow path of weft_turn_release(): wake a waiter, queue the work item for an event. */
+/*
+ * Slow path of weft_turn_release(): wake a waiter, queue the work item for an event. If the caller
+ * has no reference to the QP, but RCU, the QP may have been destroyed since the release.
+ */
 void weft_turn_pass(struct weft_turn *turn)
 {
+	struct weft_qp *qp = turn->qp;
+
 	if (atomic_read(&turn->waiters))
 		wake_up_bit(&turn->bits, WEFT_TURN_OWNED);
-	if (READ_ONCE(turn->bits) & WEFT_TURN_EVENTS && !weft_turn_stopping(turn))
+	if (READ_ONCE(turn->bits) & WEFT_TURN_EVENTS && !weft_turn_stopping(turn) &&
+	    refcount_inc_not_zero(&qp->refs)) {
 		turn_queue(turn);
+		weft_qp_put(qp);
+	}
 }
 WEFT_EXPORT_FOR_TEST(weft_turn_pass);
 
