@@ -537,7 +537,13 @@ static void discover_some(bool (*wanted)(int op), bool together)
 
 static bool goes_locally(int op)
 {
-	return !is_last(op) && !(ops[op].needs & IN_PACKETS) && !is_foreign(op);
+	return !is_last(op) && !(ops[op].needs & (IN_PACKETS | HAS_MONITOR)) && !is_foreign(op);
+}
+
+/* while a monitor is up, all messages of the local link take another way */
+static bool goes_shown(int op)
+{
+	return !is_last(op) && !(ops[op].needs & IN_PACKETS) && ops[op].needs & HAS_MONITOR;
 }
 
 static bool goes_in_packets(int op)
@@ -558,6 +564,7 @@ static void discover(void)
 {
 	read_points();
 	discover_some(goes_locally, true);
+	discover_some(goes_shown, true);
 	discover_some(goes_in_packets, true);
 	discover_some(goes_alone, false);
 	note(NULL);
