@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
-/* Datagrams of the local link: copied to the receiver, or to each member of a group on this host. */
+/* Datagrams of the local link: copied to the receiver, or to all members of a group here. */
 #include <linux/ip.h>
 #include <linux/ipv6.h>
 #include <net/net_namespace.h>

@@ -369,9 +369,10 @@ static void pins_convert(struct weft_odp_pins *pins)
 
 	for (i = 0; i < pins->num; i++) {
 		pin = &pins->pin[i];
-		/* the word with the section of a page has flags, too, which change */
-		for (page = 0; page < pin->num; page++)
+		for (page = 0; page < pin->num; page++) {
+			/* the word with the section of a page has flags, too, which change */
 			pin->blocks[page] = data_race(page_address(pin_pages(pin)[page]));
+		}
 	}
 }
 
