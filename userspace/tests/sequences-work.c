@@ -289,7 +289,7 @@ static void posted(struct qp *qp, const struct batch *b, int num)
 	run();
 }
 
-/* What it sends may stop it. Then what its peer has sent to it must have arrived. */
+/* Its own work request may stop it: by then all that its peer has sent has to have arrived. */
 static void settle_peer(const struct qp *qp)
 {
 	struct qp *other;
