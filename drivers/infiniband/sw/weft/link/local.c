@@ -323,14 +323,12 @@ static __always_inline struct weft_qp *local_peek(const struct weft_qp *qp)
 /* The peer with a reference, or NULL. */
 static struct weft_qp *local_peer(const struct weft_qp *qp)
 {
-	struct weft_qp *peer;
+	struct weft_qp *peer = weft_qp_get(qp->dest_qpn);
 
-	rcu_read_lock_sched();
-	peer = local_peek(qp);
-	if (peer && !refcount_inc_not_zero(&peer->refs))
-		peer = NULL;
-	rcu_read_unlock_sched();
-	return peer;
+	if (!peer || peer->type == qp->peer_type)
+		return peer;
+	weft_qp_put(peer);
+	return NULL;
 }
 
 /* Is the message executed without a pause? */

@@ -209,7 +209,7 @@ struct weft_send {
 	struct weft_cq		*cq;
 	struct weft_retry	retry;		/* timer and retry counters */
 	struct weft_window	window;		/* request packets that may be unanswered */
-	/* local link: path of the QP that may have messages of this one, or 0 */
+	/* local link: number of the peer's path, if this QP's path leads there; else 0 */
 	u64			met;
 	bool			doorbell_armed;	/* the client has been asked to ring */
 	bool			drained;	/* SQD: the drain has been reported */
