@@ -337,23 +337,6 @@ static enum missing look_up_remote(struct flow *flow, const struct work *work,
 	return pieces->missing;
 }
 
-static enum ibv_wc_status too_long(struct flow *flow, const struct work *work,
-				   const struct pieces *from)
-{
-	struct recv *recv = &receiver(flow)->queue->recv[0];
-	struct pieces to;
-
-	/* dropped, as that of UC, and the receive waits on */
-	if (is_ud(flow->pair->service))
-		return IBV_WC_SUCCESS;
-	look_up(&to, &recv->list, recv->list.length, IBV_ACCESS_LOCAL_WRITE,
-		receiver(flow)->queue->pd, false);
-	move(to.piece, from->piece, to.good, true);
-	if (is_reliable(flow->pair->service))
-		want_failed(flow, IBV_WC_LOC_LEN_ERR);
-	return refuse(flow, IBV_WC_REM_INV_REQ_ERR);
-}
-
 /* an element of the receive is wrong: that is the receiver's fault, of any service */
 static enum ibv_wc_status bad_receive(struct flow *flow)
 {
@@ -362,6 +345,27 @@ static enum ibv_wc_status bad_receive(struct flow *flow)
 	if (!is_reliable(flow->pair->service))
 		return IBV_WC_SUCCESS;
 	return sender_fails(flow, IBV_WC_REM_OP_ERR);
+}
+
+static enum ibv_wc_status too_long(struct flow *flow, const struct work *work,
+				   const struct pieces *from)
+{
+	struct recv *recv = &receiver(flow)->queue->recv[0];
+	uint64_t mtu = 128U << port.active_mtu;
+	struct pieces to;
+
+	/* dropped, as that of UC, and the receive waits on */
+	if (is_ud(flow->pair->service))
+		return IBV_WC_SUCCESS;
+	look_up(&to, &recv->list, recv->list.length, IBV_ACCESS_LOCAL_WRITE,
+		receiver(flow)->queue->pd, false);
+	move(to.piece, from->piece, to.good, true);
+	/* packets before the one that is too long come to the wrong element first */
+	if (packets && to.missing && to.good < recv->list.length / mtu * mtu)
+		return bad_receive(flow);
+	if (is_reliable(flow->pair->service))
+		want_failed(flow, IBV_WC_LOC_LEN_ERR);
+	return refuse(flow, IBV_WC_REM_INV_REQ_ERR);
 }
 
 /* What the first 40 bytes of a datagram's receive hold is not ours to say. */
