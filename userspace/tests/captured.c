@@ -145,6 +145,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	weft_opcode_init();
+	weft_icrc_init();
 	check_file(argv[1], from, v6);
 	for (i = 0; i < 256; i++)
 		if (seen[i])

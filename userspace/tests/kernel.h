@@ -35,13 +35,45 @@ typedef uint64_t u64;
 #define be32_to_cpu(value)	be32toh(value)
 #define be64_to_cpu(value)	be64toh(value)
 
+#define __uninitialized
+#define unlikely(condition)	(condition)
+#define sizeof_field(type, member) sizeof(((type *)0)->member)
+#define DIV_ROUND_UP(a, b)	(((a) + (b) - 1) / (b))
 #define __packed		__attribute__((__packed__))
 #define __aligned(bytes)	__attribute__((__aligned__(bytes)))
 #define __force
 #define __init
 #define __initconst
 #define __ro_after_init
+#define DEFINE_PER_CPU(type, name) type name
+#define this_cpu_ptr(pointer)	(pointer)
+/* as a soft interrupt, which keeps the CRCs of headers that it has seen */
+#define in_softirq()		true
+#define IS_ENABLED(option)	false
 #define WEFT_EXPORT_FOR_TEST(symbol) static_assert(true, #symbol)
+
+#define BITMAP_LONGS(bits)	(((bits) + 63) / 64)
+#define DECLARE_BITMAP(name, bits) u64 name[BITMAP_LONGS(bits)]
+#define for_each_set_bit(bit, map, bits) \
+	for ((bit) = 0; (bit) < (bits); (bit)++) \
+		if ((map)[(bit) / 64] >> (bit) % 64 & 1)
+
+static inline void bitmap_zero(u64 *map, size_t bits)
+{
+	memset(map, 0, BITMAP_LONGS(bits) * sizeof(*map));
+}
+
+static inline void __set_bit(size_t bit, u64 *map)
+{
+	map[bit / 64] |= 1ULL << bit % 64;
+}
+
+static inline u32 hash_64(u64 value, int bits)
+{
+	return value * 0x61c8864680b583ebULL >> (64 - bits);
+}
+
+#define ilog2(value)		(31 - __builtin_clz(value))
 
 static inline u32 crc32_le(u32 crc, const void *data, size_t len)
 {
