@@ -89,7 +89,12 @@ one_nfs()
 {
 	cat >"$out/client.sh" <<-END
 		set -e
-		mount -t nfs4 -o vers=$nfs_version,proto=rdma,port=20049 10.10.1.1:/ /mnt/there
+		# while the link is down rdma_cm resolves no address, and nobody tries again
+		for try in 1 2 3 4 5; do
+			! mount -t nfs4 -o vers=$nfs_version,proto=rdma,port=20049 10.10.1.1:/ /mnt/there || break
+			[ \$try != 5 ] || exit 1
+			sleep 1
+		done
 		trap 'umount /mnt/there' EXIT
 		rm -rf /mnt/there/*
 		cp -r $WEFT_TOP/drivers/infiniband/sw/weft/mem /mnt/there/tree
