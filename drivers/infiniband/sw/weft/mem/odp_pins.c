@@ -40,17 +40,12 @@
 #include "mem/odp_pins.h"
 
 #include <linux/delay.h>
-#include <linux/memcontrol.h>
-#include <linux/pid.h>
-#include <linux/rculist.h>
+#include <linux/mm.h>
 #include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
 
-#include "compat/gup.h"
+#include "mem/odp_get.h"
 #include "pause.h"
 
-/* Pages that a prefetch pins at a time. */
-#define PINS_BATCH	256U
 /* Pages that are pinned at a time while waiting for the pages of a message. */
 #define PINS_STEP	16U
 /*
@@ -136,67 +131,6 @@ void weft_odp_pins_add(struct weft_odp_pins *pins, struct weft_region *region, u
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_pins_add);
 
-struct pins_visit {
-	struct mm_struct	*mm;
-	struct mem_cgroup	*before;	/* the active memory cgroup before the visit */
-};
-
-/*
- * Keep the memory of a process alive, and charge allocations to its memory cgroup, until
- * pins_visit_end(). Returns false if the process has ended.
- */
-static bool pins_visit(struct pins_visit *visit, struct mm_struct *mm)
-{
-	if (!mmget_not_zero(mm))
-		return false;
-	visit->mm = mm;
-	visit->before = set_active_memcg(get_mem_cgroup_from_mm(mm));
-	return true;
-}
-
-static void pins_visit_end(const struct pins_visit *visit)
-{
-	mem_cgroup_put(set_active_memcg(visit->before));
-	mmput(visit->mm);
-}
-
-/*
- * Pin up to @num pages. Returns their number, at least 1, or an error. A process may let this wait
- * for a page for ever, but the mmap lock is not held meanwhile.
- */
-static long pins_get(struct mm_struct *mm, u64 start, u32 num, bool write,
-		     struct page **pages)
-{
-	int locked = 1;
-	long got;
-
-	mmap_read_lock(mm);
-	got = pin_user_pages_remote(mm, start, num, write ? FOLL_WRITE : 0, pages, &locked);
-	if (locked)
-		mmap_read_unlock(mm);
-	return got ?: -EFAULT;
-}
-
-/*
- * The same without waiting for a process: neither for a page nor for the mmap lock, which may be
- * held by another thread that waits for a page. Returns -EFAULT if the first page is not present,
- * -EAGAIN if the lock is taken.
- */
-static long pins_get_now(struct mm_struct *mm, u64 start, u32 num, bool write,
-			 struct page **pages)
-{
-	int locked = 1;
-	long got;
-
-	if (!mmap_read_trylock(mm))
-		return -EAGAIN;
-	got = pin_user_pages_remote(mm, start, num, FOLL_NOFAULT | (write ? FOLL_WRITE : 0),
-				    pages, &locked);
-	if (locked)
-		mmap_read_unlock(mm);
-	return got ?: -EFAULT;
-}
-
 static bool pins_wanted(const atomic_t *state)
 {
 	return atomic_read(state) == PINS_PENDING;
@@ -222,12 +156,12 @@ static struct page **pin_pages(struct weft_odp_pin *pin)
 /* Allocate room for all pages. Returns false without memory, or if the process has ended. */
 static bool pin_prepare(struct weft_odp_pin *pin)
 {
-	struct pins_visit visit;
+	struct weft_odp_visit visit;
 
-	if (!pins_visit(&visit, pin->mm))
+	if (!weft_odp_visit(&visit, pin->mm))
 		return false;
 	pin->blocks = kvmalloc_array(pin->wanted, sizeof(*pin->blocks), GFP_KERNEL_ACCOUNT);
-	pins_visit_end(&visit);
+	weft_odp_visit_end(&visit);
 	pin->err = pin->blocks ? -EACCES : -ENOMEM;
 	return pin->blocks;
 }
@@ -244,7 +178,7 @@ static void pin_await(struct weft_odp_pin *pin, const atomic_t *state, u32 *rest
 	long got;
 
 	while (left && pins_wanted(state)) {
-		got = pins_get(pin->mm, start, min(left, PINS_STEP), pin->write, pages);
+		got = weft_odp_get(pin->mm, start, min(left, PINS_STEP), pin->write, pages);
 		if (got == -ENOMEM && pins_rest(state, rests))
 			continue;
 		if (got < 0) {
@@ -259,13 +193,13 @@ static void pin_await(struct weft_odp_pin *pin, const atomic_t *state, u32 *rest
 	pin->good -= left;
 }
 
-/* Pin all good pages without waiting. Returns 0 or the error of pins_get_now(). */
+/* Pin all good pages without waiting. Returns 0 or the error of weft_odp_get_now(). */
 static int pin_take(struct weft_odp_pin *pin)
 {
 	long got;
 
 	while (pin->num < pin->good) {
-		got = pins_get_now(pin->mm, pin->start + ((u64)pin->num << PAGE_SHIFT),
+		got = weft_odp_get_now(pin->mm, pin->start + ((u64)pin->num << PAGE_SHIFT),
 				   pin->good - pin->num, pin->write, pin_pages(pin) + pin->num);
 		if (got < 0)
 			return got;
@@ -276,7 +210,7 @@ static int pin_take(struct weft_odp_pin *pin)
 
 static int pins_take(struct weft_odp_pins *pins)
 {
-	struct pins_visit visit;
+	struct weft_odp_visit visit;
 	struct weft_odp_pin *pin;
 	int err = 0;
 	u32 i;
@@ -284,12 +218,12 @@ static int pins_take(struct weft_odp_pins *pins)
 	for (i = 0; !err && i < pins->num; i++) {
 		pin = &pins->pin[i];
 		/* a process that has ended has no pages */
-		if (!pin->good || !pins_visit(&visit, pin->mm)) {
+		if (!pin->good || !weft_odp_visit(&visit, pin->mm)) {
 			pin->good = 0;
 			continue;
 		}
 		err = pin_take(pin);
-		pins_visit_end(&visit);
+		weft_odp_visit_end(&visit);
 	}
 	return err;
 }
@@ -309,16 +243,16 @@ static void pins_drop(struct weft_odp_pins *pins)
 
 static void pins_await(struct weft_odp_pins *pins, u32 *rests)
 {
-	struct pins_visit visit;
+	struct weft_odp_visit visit;
 	struct weft_odp_pin *pin;
 	u32 i;
 
 	for (i = 0; i < pins->num; i++) {
 		pin = &pins->pin[i];
-		if (!pin->good || !pins_visit(&visit, pin->mm))
+		if (!pin->good || !weft_odp_visit(&visit, pin->mm))
 			continue;
 		pin_await(pin, &pins->state, rests);
-		pins_visit_end(&visit);
+		weft_odp_visit_end(&visit);
 	}
 }
 
@@ -735,86 +669,6 @@ void weft_odp_pins_detach(struct weft_region *region)
 		pins_unuse(pins);
 	else
 		weft_odp_pins_forget(pins);
-}
-
-struct pins_advice {
-	struct mm_struct	*mm;
-	struct pid		*tgid;
-	bool			write;
-	struct page		**pages;	/* room for PINS_BATCH */
-};
-
-/*
- * Does the process still use the mm, and is it not exiting? The reference count of the mm does not
- * tell, as all remaining references may be those of work items.
- */
-static bool pins_is_lived_in(const struct mm_struct *mm, struct pid *tgid)
-{
-	struct task_struct *leader, *thread;
-	bool found = false;
-
-	rcu_read_lock();
-	leader = pid_task(tgid, PIDTYPE_TGID);
-	if (leader && !(READ_ONCE(leader->signal->flags) & SIGNAL_GROUP_EXIT)) {
-		/* any thread will do: the leader may have exited */
-		list_for_each_entry_rcu(thread, &leader->signal->thread_head, thread_node) {
-			found = READ_ONCE(thread->mm) == mm;
-			if (found)
-				break;
-		}
-	}
-	rcu_read_unlock();
-	return found;
-}
-
-static long pins_prefetch_batch(const struct pins_advice *advice, u64 start, u32 num)
-{
-	struct pins_visit visit;
-	long got;
-
-	if (!pins_is_lived_in(advice->mm, advice->tgid) || !pins_visit(&visit, advice->mm))
-		return -EFAULT;
-	got = pins_get(advice->mm, start, num, advice->write, advice->pages);
-	pins_visit_end(&visit);
-	if (got > 0)
-		unpin_user_pages(advice->pages, got);
-	return got;
-}
-
-static int pins_prefetch(const struct pins_advice *advice, u64 start, u64 length)
-{
-	u64 left = (offset_in_page(start) + length + PAGE_SIZE - 1) >> PAGE_SHIFT;
-	long got;
-
-	start &= PAGE_MASK;
-	while (left) {
-		got = pins_prefetch_batch(advice, start, min_t(u64, left, PINS_BATCH));
-		if (got < 0)
-			return -EFAULT;
-		left -= got;
-		start += (u64)got << PAGE_SHIFT;
-		cond_resched();
-	}
-	return 0;
-}
-
-/*
- * Fault pages in, without keeping them pinned, in a work item of a queue. @start is an address in
- * @mm. It ends early if the process @tgid ends or gets another mm. Returns 0; -EFAULT: some pages
- * cannot be accessed; -ENOMEM.
- */
-int weft_odp_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 length,
-			   bool write)
-{
-	struct pins_advice advice = { .mm = mm, .tgid = tgid, .write = write };
-	int err;
-
-	advice.pages = kvmalloc_array(PINS_BATCH, sizeof(*advice.pages), GFP_KERNEL);
-	if (!advice.pages)
-		return -ENOMEM;
-	err = pins_prefetch(&advice, start, length);
-	kvfree(advice.pages);
-	return err;
 }
 
 int weft_odp_pins_init(void)

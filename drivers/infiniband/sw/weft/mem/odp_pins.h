@@ -62,8 +62,6 @@ int weft_odp_pins_attach(struct weft_odp_pins *pins, struct weft_span *span, u64
 void weft_odp_pins_detach(struct weft_region *region);
 void weft_odp_pins_forget(struct weft_odp_pins *pins);
 bool weft_odp_pins_pending(const struct weft_odp_pins *pins);
-int weft_odp_pins_prefetch(struct mm_struct *mm, struct pid *tgid, u64 start, u64 length,
-			   bool write);
 int weft_odp_pins_init(void);
 void weft_odp_pins_exit(void);
 

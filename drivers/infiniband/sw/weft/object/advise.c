@@ -13,7 +13,8 @@
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
-#include "mem/odp_pins.h"
+#include "mem/odp_prefetch.h"
+#include "mem/odp_queue.h"
 #include "mem/region.h"
 #include "object/dev.h"
 #include "object/inject.h"
@@ -101,8 +102,8 @@ static int advise_run(const struct advise_prefetch *prefetch)
 
 	for (i = 0; !err && i < prefetch->num; i++) {
 		range = &prefetch->range[i];
-		err = weft_odp_pins_prefetch(range->mm, range->tgid, range->start,
-					     range->length, prefetch->write);
+		err = weft_odp_prefetch(range->mm, range->tgid, range->start, range->length,
+					prefetch->write);
 	}
 	return err;
 }
