@@ -212,7 +212,9 @@ static void pins_test_keep(struct kunit *test)
 	struct weft_span span;
 
 	ready(test, pins, PAGES + 1);
+	KUNIT_EXPECT_FALSE(test, pins->used);
 	KUNIT_EXPECT_EQ(test, 0, try_attach(test, pins, 0, 100, false));
+	KUNIT_EXPECT_TRUE(test, pins->used);
 	KUNIT_EXPECT_PTR_EQ(test, pins, fixture->holder);
 	KUNIT_EXPECT_EQ(test, 0, try_attach(test, pins, 100, 100, false));
 	KUNIT_EXPECT_PTR_EQ(test, pins, fixture->holder);

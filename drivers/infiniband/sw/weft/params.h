@@ -91,6 +91,11 @@
  * that a process with many waiting messages cannot pin all memory. At least WEFT_COPY_CHUNK.
  */
 #define WEFT_ODP_CHUNK		SZ_4M
+/*
+ * Of the memory of the host, the messages of all users have at most this part pinned, and second
+ * ends (mem/odp_room.h) as much again.
+ */
+#define WEFT_ODP_MEMORY_PART	8
 
 /* Strict mode: how long a request is held, as if an adapter read its memory so late. */
 #define WEFT_STRICT_HOLD_NS	200000ULL

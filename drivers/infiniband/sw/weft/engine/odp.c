@@ -18,6 +18,8 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "mem/odp_queue.h"
+#include "mem/odp_room.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "params.h"
@@ -128,10 +130,27 @@ static void odp_done(void *arg)
 	weft_qp_put(qp);
 }
 
+/*
+ * How many bytes to pin: those that are needed now, and those that may be needed soon, but few of
+ * these while the user's room is short. The regions of all spans belong to one context.
+ */
+static u64 odp_request_length(const struct weft_odp_need *need, const struct weft_sgl *sgl)
+{
+	u64 ahead = need->ahead;
+	u32 i;
+
+	for (i = 0; i < sgl->num && !odp_span_is_odp(&sgl->span[i]); i++)
+		;
+	if (i < sgl->num &&
+	    weft_odp_room_is_short(weft_odp_queue_room(sgl->span[i].region->odp_queue)))
+		ahead = min_t(u64, ahead, WEFT_COPY_CHUNK);
+	return min_t(u64, need->length + ahead, WEFT_ODP_CHUNK);
+}
+
 /* Have the pages pinned that are needed now, and those that may be needed soon. */
 static void odp_request(const struct weft_odp_need *need, const struct weft_sgl *sgl)
 {
-	u64 at = 0, length = min_t(u64, need->length + need->ahead, WEFT_ODP_CHUNK);
+	u64 at = 0, length = odp_request_length(need, sgl);
 	struct weft_odp_pins *pins = weft_odp_pins_alloc(sgl->num);
 	struct odp_part part;
 	u32 i;
@@ -147,6 +166,8 @@ static void odp_request(const struct weft_odp_need *need, const struct weft_sgl 
 			weft_odp_pins_add(pins, sgl->span[i].region, part.addr, part.length,
 					  need->access & ODP_WRITE);
 	}
+	pins->line = need->odp->second ? WEFT_ODP_SECOND : WEFT_ODP_FIRST;
+	need->odp->second = false;
 	weft_dev_stats_inc(need->turn->qp->dev, WEFT_DEV_STAT_PAGE_WAITS);
 	weft_qp_hold(need->turn->qp);
 	weft_odp_pins_request(pins, &need->odp->pins, odp_done, need->turn);
@@ -157,7 +178,7 @@ static void odp_renew(const struct weft_odp_need *need, const struct weft_access
 		      struct weft_sgl *sgl, const struct weft_sge *sge, u32 num)
 {
 	weft_sgl_release(sgl);
-	weft_odp_forget(need->odp);
+	weft_odp_pins_forget(need->odp->pins);
 	if (!odp_open(need, need->ahead, who, sgl, sge, num))
 		odp_request(need, sgl);
 	else /* a key has just been destroyed: the next attempt will fail */
@@ -209,6 +230,7 @@ void weft_odp_forget(struct weft_odp *odp)
 {
 	weft_odp_pins_forget(odp->pins);
 	odp->parked = false;
+	odp->second = false;
 }
 
 /*

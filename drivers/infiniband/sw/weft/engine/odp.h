@@ -60,6 +60,15 @@ static inline void weft_odp_carry(struct weft_odp *odp)
 	}
 }
 
+/*
+ * The other end of the message waits for its pages, and will have them first. If this end has
+ * pages, they are released meanwhile, so it asks for them again, as the second end.
+ */
+static inline void weft_odp_second(struct weft_odp *odp)
+{
+	odp->second = odp->pins;
+}
+
 void weft_odp_wait(struct weft_recv *recv, struct weft_qp *qp);
 void weft_odp_wake(struct weft_recv *recv);
 

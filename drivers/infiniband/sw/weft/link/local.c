@@ -194,6 +194,7 @@ local_deliver(struct weft_qp *qp, struct weft_qp *peer, struct weft_slot *slot,
 	if (likely(!result.verdict))
 		result = local_open(qp, peer, slot, req, &iter);
 	if (unlikely(result.verdict == WEFT_LATER)) {
+		weft_odp_second(&qp->send.odp);
 		weft_odp_wait(&peer->recv, qp);
 		return WEFT_LATER;
 	}

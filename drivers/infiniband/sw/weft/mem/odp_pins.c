@@ -11,7 +11,8 @@
  * make them long. Therefore no page stays pinned while others are waited for (pins_get_all()).
  * When all of them are pinned, they stay for a good second, or until a copy that is then in
  * progress has ended. After that pins_expire_worker() releases them, whatever the message is
- * waiting for. When the message continues, it finds no pages and requests them again.
+ * waiting for; or earlier, if other messages of the user find no room (mem/odp_room.h). When the
+ * message continues, it finds no pages and requests them again.
  *
  * Pinning may take for ever (userfaultfd), so the owner of a turn never does it. The owner writes
  * down the pages that it needs, passes that to a work item, and gives the turn back:
@@ -54,15 +55,20 @@
  */
 #define PINS_RESTS	5
 #define PINS_REST_MS	20
+/* A search for pins whose pages are to go looks at that many. */
+#define PINS_LOOKS	256
 /* How often to retry if pages are gone again before all of them are pinned. */
 #define PINS_TRIES	20
 /* Pages are released after this time if no span is attached to them. */
 #define PINS_AGE	msecs_to_jiffies(1000)
+/* Until then they stay, even if others need room: the holder is about to use them. */
+#define PINS_FRESH	msecs_to_jiffies(250)
 
 /**
  * enum pins_state - who owns the pins
  * @PINS_PENDING: pins_get_worker() is to pin the pages; the holder can only forget the pins
- * @PINS_READY: the holder; and pins_expire_worker() as soon as they are old
+ * @PINS_READY: the holder; and, as soon as they are old, or have been used and others need room, the
+ *	work items that look for such pins
  * @PINS_FORGOTTEN: the work item, which frees the pins
  * @PINS_USED: the holder only, as spans are attached
  * @PINS_EXPIRED: pins_expired_worker(), which releases the pages; the holder can only forget them
@@ -75,7 +81,7 @@ enum pins_state {
 	PINS_EXPIRED,
 };
 
-/* All pins with pinned pages, oldest first. */
+/* All pins with pinned pages, oldest first. The lock also protects weft_odp_room.pins. */
 static DEFINE_SPINLOCK(pins_lock);
 static LIST_HEAD(pins_list);
 
@@ -95,6 +101,7 @@ struct weft_odp_pins *weft_odp_pins_alloc(u32 max)
 	if (!pins)
 		return NULL;
 	INIT_LIST_HEAD(&pins->list);
+	INIT_LIST_HEAD(&pins->mine);
 	pins->max = max;
 	return pins;
 }
@@ -266,35 +273,6 @@ static void pins_give_up(struct weft_odp_pins *pins)
 			pins->pin[i].err = -ENOMEM;
 }
 
-/*
- * Pin all pages without waiting. If some are missing, unpin the others, wait until all have been
- * faulted in, and try again. So a process that delays a page cannot keep others pinned.
- */
-static void pins_get_all(struct weft_odp_pins *pins)
-{
-	u32 i, rests = PINS_RESTS, tries = PINS_TRIES;
-	struct weft_odp_pin *pin;
-	int err;
-
-	for (i = 0; i < pins->num; i++) {
-		pin = &pins->pin[i];
-		while (!pin_prepare(pin) && pin->err == -ENOMEM && pins_rest(&pins->state, &rests))
-			;
-		pin->good = pin->blocks ? pin->wanted : 0;
-	}
-	while (pins_wanted(&pins->state)) {
-		err = pins_take(pins);
-		if (!err)
-			break;
-		pins_drop(pins);
-		if (err != -EAGAIN && !tries--) {
-			pins_give_up(pins);
-			break;
-		}
-		pins_await(pins, &rests);
-	}
-}
-
 /* Replace the pages in @blocks by their addresses. */
 static void pins_convert(struct weft_odp_pins *pins)
 {
@@ -324,6 +302,16 @@ static void pin_release(struct weft_odp_pin *pin)
 	pin->wanted = 0;
 }
 
+/* The pages are not pinned any more. */
+static void pins_discharge(struct weft_odp_pins *pins)
+{
+	u32 pages = pins->charged;
+
+	pins->charged = 0;
+	if (pages)
+		weft_odp_room_give(weft_odp_queue_room(pins->odp_queue), pins->line, pages);
+}
+
 /*
  * Queue @worker to release the pages. The caller may be atomic, and releasing locks dirty pages and
  * may free the mm.
@@ -341,6 +329,7 @@ static void pins_watch(struct weft_odp_pins *pins)
 	pins->until = jiffies + PINS_AGE;
 	spin_lock_irqsave(&pins_lock, flags);
 	list_add_tail(&pins->list, &pins_list);
+	list_add_tail(&pins->mine, &weft_odp_queue_room(pins->odp_queue)->pins);
 	spin_unlock_irqrestore(&pins_lock, flags);
 	schedule_delayed_work(&pins_expire, PINS_AGE);
 }
@@ -351,6 +340,7 @@ static void pins_unwatch(struct weft_odp_pins *pins)
 
 	spin_lock_irqsave(&pins_lock, flags);
 	list_del_init(&pins->list);
+	list_del_init(&pins->mine);
 	spin_unlock_irqrestore(&pins_lock, flags);
 }
 
@@ -366,6 +356,7 @@ static void pins_free(struct weft_odp_pins *pins)
 		kvfree(pin->blocks);
 		mmdrop(pin->mm);
 	}
+	pins_discharge(pins);
 	weft_odp_queue_put(pins->odp_queue);
 	kfree(pins);
 }
@@ -395,6 +386,7 @@ static struct weft_odp_pins *pins_next_old(struct list_head *used)
 		if (pins->seen_old &&
 		    atomic_cmpxchg(&pins->state, PINS_READY, PINS_EXPIRED) == PINS_READY) {
 			list_del_init(&pins->list);
+			list_del_init(&pins->mine);
 			old = pins;
 			break;
 		}
@@ -413,6 +405,7 @@ static void pins_expired_worker(struct work_struct *work)
 
 	for (i = 0; i < pins->num; i++)
 		pin_release(&pins->pin[i]);
+	pins_discharge(pins);
 	weft_pause(WEFT_PAUSE_PINS_EXPIRED);
 	/* the holder finds the pins empty, unless it has forgotten them */
 	if (atomic_cmpxchg(&pins->state, PINS_EXPIRED, PINS_READY) == PINS_FORGOTTEN)
@@ -436,11 +429,125 @@ static void pins_expire_worker(struct work_struct *work)
 		schedule_delayed_work(&pins_expire, PINS_AGE / 4);
 }
 
+/*
+ * Could an access have come to the pages by now? They stay until then: otherwise messages could
+ * take them from each other for ever. Like old pins they stay at the first check.
+ */
+static bool pins_had_time(struct weft_odp_pins *pins)
+{
+	bool seen = pins->seen_fresh;
+
+	lockdep_assert_held(&pins_lock);
+	if (READ_ONCE(pins->used))
+		return true;
+	if (time_before(jiffies, pins->until - PINS_AGE + PINS_FRESH))
+		return false;
+	pins->seen_fresh = true;
+	return seen;
+}
+
+/* Release @pages of messages of the user in that line which had time to use them, oldest first. */
+static void pins_make_room(struct weft_odp_room *room, enum weft_odp_line line, u32 pages)
+{
+	u32 found = 0, looks = PINS_LOOKS;
+	struct weft_odp_pins *pins, *next;
+	LIST_HEAD(away);
+
+	spin_lock_irq(&pins_lock);
+	list_for_each_entry_safe(pins, next, &room->pins, mine) {
+		if (found >= pages || !looks--)
+			break;
+		if (pins->line != line || !pins_had_time(pins) ||
+		    atomic_cmpxchg(&pins->state, PINS_READY, PINS_EXPIRED) != PINS_READY)
+			continue;
+		list_del_init(&pins->list);
+		list_move_tail(&pins->mine, &away);
+		found += pins->charged;
+	}
+	spin_unlock_irq(&pins_lock);
+	list_for_each_entry_safe(pins, next, &away, mine) {
+		list_del_init(&pins->mine);
+		pins_release(pins, pins_expired_worker);
+	}
+}
+
+/*
+ * Take room for all good pages, and say whether it was waited for. The pins have no pages meanwhile,
+ * so nobody waits for them. Return: false: they have been forgotten.
+ */
+static bool pins_charge(struct weft_odp_pins *pins, bool *waited)
+{
+	struct weft_odp_room *room = weft_odp_queue_room(pins->odp_queue);
+	struct weft_odp_ticket ticket;
+	u32 i, pages = 0;
+	bool taken, next;
+
+	for (i = 0; i < pins->num; i++)
+		pages += pins->pin[i].good;
+	weft_odp_ticket_init(&ticket, pins->line, pages);
+	taken = !pages || weft_odp_room_take(room, &ticket);
+	*waited = !taken;
+	while (!taken && pins_wanted(&pins->state)) {
+		next = weft_odp_room_is_next(room, &ticket);
+		if (next)
+			pins_make_room(room, pins->line, weft_odp_room_lacks(room, &ticket));
+		wait_event_idle_timeout(ticket.wait,
+					(taken = weft_odp_room_take(room, &ticket)) ||
+					(!next && weft_odp_room_is_next(room, &ticket)),
+					PINS_AGE / 8);
+	}
+	WRITE_ONCE(pins->in_line, false);
+	if (taken)
+		pins->charged = pages;
+	else
+		weft_odp_room_leave(room, &ticket);
+	return taken;
+}
+
+/*
+ * Pin all pages without waiting. If some are missing, unpin the others, wait until all have been
+ * faulted in, and try again. So a process that delays a page cannot keep others pinned.
+ */
+static void pins_get_all(struct weft_odp_pins *pins)
+{
+	u32 i, rests = PINS_RESTS, tries = PINS_TRIES;
+	struct weft_odp_pin *pin;
+	bool waited;
+	int err;
+
+	for (i = 0; i < pins->num; i++) {
+		pin = &pins->pin[i];
+		while (!pin_prepare(pin) && pin->err == -ENOMEM && pins_rest(&pins->state, &rests))
+			;
+		pin->good = pin->blocks ? pin->wanted : 0;
+	}
+	while (pins_wanted(&pins->state) && pins_charge(pins, &waited)) {
+		err = pins_take(pins);
+		if (!err)
+			break;
+		pins_drop(pins);
+		pins_discharge(pins);
+		/* what was present before a long wait need not be any more */
+		if (err != -EAGAIN && !waited && !tries--) {
+			pins_give_up(pins);
+			break;
+		}
+		pins_await(pins, &rests);
+	}
+}
+
+/* The work that the pins are requested as. */
+static enum weft_odp_work_kind pins_kind(const struct weft_odp_pins *pins)
+{
+	return pins->line == WEFT_ODP_SECOND ? WEFT_ODP_WORK_SECONDS : WEFT_ODP_WORK_MESSAGES;
+}
+
 static void pins_get_worker(struct work_struct *work)
 {
 	struct weft_odp_pins *pins = container_of(work, struct weft_odp_pins, item.work);
 	struct weft_odp_queue *queue = pins->item.odp_queue;
 	void (*done)(void *arg) = pins->done;
+	enum weft_odp_work_kind kind = pins_kind(pins);
 	void *arg = pins->arg;
 
 	pins_get_all(pins);
@@ -452,7 +559,7 @@ static void pins_get_worker(struct work_struct *work)
 		pins_free(pins);
 	weft_pause(WEFT_PAUSE_PINS_READY);
 	done(arg);
-	weft_odp_queue_leave(queue, WEFT_ODP_WORK_MESSAGES);
+	weft_odp_queue_leave(queue, kind);
 }
 
 static void pins_put_worker(struct work_struct *work)
@@ -490,7 +597,8 @@ void weft_odp_pins_request(struct weft_odp_pins *pins, struct weft_odp_pins **ho
 	pins->done = done;
 	pins->arg = arg;
 	*holder = pins;
-	weft_odp_queue_add(pins->odp_queue, WEFT_ODP_WORK_MESSAGES, &pins->item, pins_get_worker);
+	pins->in_line = true;
+	weft_odp_queue_add(pins->odp_queue, pins_kind(pins), &pins->item, pins_get_worker);
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_pins_request);
 
@@ -505,8 +613,7 @@ void weft_odp_pins_forget(struct weft_odp_pins *pins)
 		return;
 	*pins->holder = NULL;
 	/* cancel before the state is FORGOTTEN: after that the work item may free the pins */
-	if (weft_odp_pins_pending(pins) &&
-	    weft_odp_queue_cancel(&pins->item, WEFT_ODP_WORK_MESSAGES)) {
+	if (weft_odp_pins_pending(pins) && weft_odp_queue_cancel(&pins->item, pins_kind(pins))) {
 		pins_release(pins, pins_cancel_worker);
 		return;
 	}
@@ -522,6 +629,12 @@ bool weft_odp_pins_pending(const struct weft_odp_pins *pins)
 	return pins && atomic_read(&pins->state) == PINS_PENDING;
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_pins_pending);
+
+/* Do the pages still wait for a thread, or for room? */
+bool weft_odp_pins_in_line(const struct weft_odp_pins *pins)
+{
+	return weft_odp_pins_pending(pins) && READ_ONCE(pins->in_line);
+}
 
 /* The memory that a span needs, in addresses of the process; @end is exclusive. */
 struct pins_need {
@@ -653,6 +766,7 @@ int weft_odp_pins_attach(struct weft_odp_pins *pins, struct weft_span *span, u64
 		return PTR_ERR(pin);
 	}
 	pin_open(pin, span, addr, length);
+	WRITE_ONCE(pins->used, true);
 	return 0;
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_pins_attach);

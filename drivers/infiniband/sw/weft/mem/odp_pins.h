@@ -8,6 +8,7 @@
 #include <linux/workqueue.h>
 
 #include "mem/odp_queue.h"
+#include "mem/odp_room.h"
 #include "mem/region.h"
 
 struct weft_odp_pins;
@@ -37,6 +38,12 @@ struct weft_odp_pins {
 	struct weft_odp_work	item;		/* pins or unpins */
 	struct weft_odp_queue	*odp_queue;	/* referenced; NULL: of kernel consumers */
 	struct list_head	list;		/* of all pins with pinned pages, oldest first */
+	struct list_head	mine;		/* of those of the same user */
+	u32			charged;	/* pages taken from the user's room */
+	enum weft_odp_line	line;		/* set before the request */
+	bool			in_line;	/* for a thread, or for room */
+	bool			seen_fresh;	/* private to pins_make_room() */
+	bool			used;		/* an access has come to the pages */
 	unsigned long		until;		/* jiffies at which the pins are old */
 	bool			seen_old;	/* private to pins_expire_worker() */
 	/*
@@ -62,6 +69,7 @@ int weft_odp_pins_attach(struct weft_odp_pins *pins, struct weft_span *span, u64
 void weft_odp_pins_detach(struct weft_region *region);
 void weft_odp_pins_forget(struct weft_odp_pins *pins);
 bool weft_odp_pins_pending(const struct weft_odp_pins *pins);
+bool weft_odp_pins_in_line(const struct weft_odp_pins *pins);
 int weft_odp_pins_init(void);
 void weft_odp_pins_exit(void);
 

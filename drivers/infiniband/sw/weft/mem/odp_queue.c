@@ -25,6 +25,8 @@
 #include <linux/spinlock.h>
 #include <linux/user_namespace.h>
 
+#include "mem/odp_room.h"
+
 /*
  * The most threads of all users, and of one user. A user has fewer threads for prefetches than a
  * workqueue guarantees on any node (WQ_DFL_MIN_ACTIVE), as its messages use the same workqueue.
@@ -52,8 +54,11 @@ struct odp_queue_user {
 	kuid_t			uid;	/* the user, or the owner of a user namespace */
 	unsigned int		ns;	/* number of a user namespace that root owns, else 0 */
 	struct workqueue_struct	*workqueue;
+	/* of its own, because the others may wait for pages to be released */
+	struct workqueue_struct	*releases;
 	struct work_struct	end;	/* frees the user */
 	struct share		share[WEFT_ODP_WORK_KINDS];
+	struct weft_odp_room	room;
 };
 
 /* The queue of a user context. */
@@ -65,6 +70,7 @@ struct weft_odp_queue {
 
 static const u32 odp_queue_user_most[WEFT_ODP_WORK_KINDS] = {
 	[WEFT_ODP_WORK_MESSAGES] = ODP_QUEUE_USER_MESSAGES,
+	[WEFT_ODP_WORK_SECONDS] = ODP_QUEUE_USER_MESSAGES,
 	[WEFT_ODP_WORK_PREFETCHES] = ODP_QUEUE_USER_PREFETCHES,
 	[WEFT_ODP_WORK_RELEASES] = ODP_QUEUE_USER_RELEASES,
 };
@@ -75,6 +81,10 @@ static DEFINE_SPINLOCK(odp_queue_lock);
 static struct share odp_queue_all[WEFT_ODP_WORK_KINDS] = {
 	[WEFT_ODP_WORK_MESSAGES] = {
 		.below = LIST_HEAD_INIT(odp_queue_all[WEFT_ODP_WORK_MESSAGES].below),
+		.most = ODP_QUEUE_ALL_MESSAGES,
+	},
+	[WEFT_ODP_WORK_SECONDS] = {
+		.below = LIST_HEAD_INIT(odp_queue_all[WEFT_ODP_WORK_SECONDS].below),
 		.most = ODP_QUEUE_ALL_MESSAGES,
 	},
 	[WEFT_ODP_WORK_PREFETCHES] = {
@@ -172,11 +182,13 @@ static struct share *item_share(const struct weft_odp_work *item)
 
 static void item_begin(struct weft_odp_work *item)
 {
+	struct odp_queue_user *user = item->odp_queue->user;
 	struct share *share;
 
 	for (share = item_share(item); share; share = share->above)
 		share->running++;
-	queue_work(item->odp_queue->user->workqueue, &item->work);
+	queue_work(item->kind == WEFT_ODP_WORK_RELEASES ? user->releases : user->workqueue,
+		   &item->work);
 }
 
 /* A thread is free: begin waiting items, taking users and their queues in turns. */
@@ -278,6 +290,8 @@ static void user_free(struct odp_queue_user *user)
 {
 	if (user->workqueue)
 		destroy_workqueue(user->workqueue);
+	if (user->releases)
+		destroy_workqueue(user->releases);
 	kfree(user);
 }
 
@@ -299,8 +313,10 @@ static struct odp_queue_user *user_create(kuid_t uid, unsigned int ns)
 	INIT_WORK(&user->end, user_end);
 	for (kind = 0; kind < WEFT_ODP_WORK_KINDS; kind++)
 		share_init(&user->share[kind], &odp_queue_all[kind], odp_queue_user_most[kind]);
+	weft_odp_room_init(&user->room);
 	user->workqueue = alloc_workqueue("weft_odp_pins", WQ_UNBOUND, WQ_MAX_ACTIVE);
-	if (!user->workqueue) {
+	user->releases = alloc_workqueue("weft_odp_releases", WQ_UNBOUND, WQ_MAX_ACTIVE);
+	if (!user->workqueue || !user->releases) {
 		user_free(user);
 		return NULL;
 	}
@@ -412,8 +428,16 @@ void weft_odp_queue_put(struct weft_odp_queue *queue)
 }
 WEFT_EXPORT_FOR_TEST(weft_odp_queue_put);
 
+/* The room of the user. @queue may be NULL: the queue of kernel consumers. */
+struct weft_odp_room *weft_odp_queue_room(struct weft_odp_queue *queue)
+{
+	return &(queue ?: odp_queue_kernel)->user->room;
+}
+WEFT_EXPORT_FOR_TEST(weft_odp_queue_room);
+
 int weft_odp_queue_init(void)
 {
+	weft_odp_rooms_init();
 	odp_queue_workqueue = alloc_workqueue("weft_odp_queue", WQ_UNBOUND, 0);
 	if (!odp_queue_workqueue)
 		return -ENOMEM;

@@ -7,9 +7,11 @@
 #include <linux/workqueue.h>
 
 struct weft_odp_queue;
+struct weft_odp_room;
 
 enum weft_odp_work_kind {
 	WEFT_ODP_WORK_MESSAGES,		/* pins the pages of a message */
+	WEFT_ODP_WORK_SECONDS,		/* those of its second end, see mem/odp_room.c */
 	WEFT_ODP_WORK_PREFETCHES,
 	WEFT_ODP_WORK_RELEASES,		/* unpins pages */
 	WEFT_ODP_WORK_KINDS,
@@ -25,6 +27,7 @@ struct weft_odp_work {
 struct weft_odp_queue *weft_odp_queue_create(void);
 struct weft_odp_queue *weft_odp_queue_hold(struct weft_odp_queue *queue);
 void weft_odp_queue_put(struct weft_odp_queue *queue);
+struct weft_odp_room *weft_odp_queue_room(struct weft_odp_queue *queue);
 void weft_odp_queue_add(struct weft_odp_queue *queue, enum weft_odp_work_kind kind,
 			struct weft_odp_work *item, work_func_t fn);
 bool weft_odp_queue_cancel(struct weft_odp_work *item, enum weft_odp_work_kind kind);

@@ -12,6 +12,8 @@ struct weft_odp {
 	struct weft_odp_pins	*pins;	/* being pinned, or pinned and perhaps in use; NULL: none */
 	/* a message waits for @pins, or has just got them, so they are not outdated */
 	bool			parked;
+	/* the next pages are those of the second end of a message, see mem/odp_room.c */
+	bool			second;
 };
 
 #endif /* WEFT_OBJECT_ODP_H */
