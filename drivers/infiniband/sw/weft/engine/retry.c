@@ -371,6 +371,10 @@ static void retry_probe(struct weft_qp *qp, ktime_t now)
 		retry->backoff = min(retry->backoff + 1, RETRY_MAX_BACKOFF);
 	}
 	retry->quiet = now;
+	/* without the pages of the packet nothing is sent: look soon if they are there */
+	if (weft_odp_pins_pending(qp->send.odp.pins))
+		retry->quiet = ktime_sub_ns(ktime_add_ns(now, RETRY_LOOK_NS),
+					    weft_retry_patience(retry) << retry->backoff);
 }
 
 /* The ack timeout has not come yet: is it time to repeat a repair, or for a probe? */

@@ -362,11 +362,14 @@ static noinline enum weft_verdict xmit_repair(struct weft_qp *qp, struct weft_sl
 /*
  * Send packet @from of a request again, or ask for its responses @from to @to (exclusive) again,
  * beside what is to be sent next. Return: WEFT_DONE; WEFT_LATER: without tx credit, which an event
- * will tell of; WEFT_DROP: the data of the packet would have to be waited for.
+ * will tell of; WEFT_DROP: the data of the packet would have to be waited for. If nothing else is to
+ * be sent, its pages are being pinned then, and another try may find them.
  */
 static enum weft_verdict xmit_again(struct weft_qp *qp, struct weft_slot *slot, u32 from, u32 to)
 {
+	const struct weft_inflight *inflight = &qp->send.inflight;
 	struct weft_tx_batch batch __uninitialized;
+	struct weft_result result;
 	struct weft_iter payload;
 	u32 sent;
 
@@ -377,11 +380,13 @@ static enum weft_verdict xmit_again(struct weft_qp *qp, struct weft_slot *slot, 
 	batch.hdr.maps = qp->type == IB_QPT_RC;
 	if (batch.length) {
 		/* those of another request are waited for */
-		if (qp->send.odp.pins && !(slot->wqe.sqe.flags & WEFT_SQE_INLINE))
+		if (qp->send.odp.pins && inflight->cur != inflight->tail &&
+		    !(slot->wqe.sqe.flags & WEFT_SQE_INLINE))
 			return WEFT_DROP;
-		if (weft_gather(qp, &qp->send.odp, slot, (u64)from * qp->mtu,
-				batch.length).verdict) {
-			weft_odp_end(&qp->send.odp);
+		result = weft_gather(qp, &qp->send.odp, slot, (u64)from * qp->mtu, batch.length);
+		if (result.verdict) {
+			if (result.verdict == WEFT_FAILED || inflight->cur != inflight->tail)
+				weft_odp_end(&qp->send.odp);
 			return WEFT_DROP;
 		}
 		weft_sgl_iter(&qp->send.sgl, &payload);
@@ -522,6 +527,8 @@ static enum weft_fault xmit_begin(struct weft_qp *qp, struct weft_slot *slot)
 
 	if (fault)
 		return fault;
+	/* those of a packet that was to be sent again */
+	weft_odp_end(&qp->send.odp);
 	psns = weft_rules_psn_count(slot->length, qp->mtu);
 	if (psns > XMIT_MAX_PSNS)
 		return WEFT_FAULT_LOCAL_LENGTH;

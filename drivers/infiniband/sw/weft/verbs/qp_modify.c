@@ -13,6 +13,7 @@
 
 #include "compat/placement.h"
 #include "engine/migration.h"
+#include "engine/odp.h"
 #include "engine/pace.h"
 #include "engine/path.h"
 #include "engine/requester.h"
@@ -282,6 +283,8 @@ static void commit_path(struct weft_qp *qp, const struct weft_av *av)
 	qp->link = av->local || qp->dc ? &weft_link_local : qp->dev->wire;
 	weft_path_forget(qp);
 	qp->dev->wire->forget(&qp->recv.tx);
+	/* those of a probe: the local link would take them for its own */
+	weft_odp_forget(&qp->send.odp);
 	weft_inflight_reset(qp);
 	weft_migration_follow(qp);
 }
