@@ -207,7 +207,8 @@ static int pin_take(struct weft_odp_pin *pin)
 
 	while (pin->num < pin->good) {
 		got = weft_odp_get_now(pin->mm, pin->start + ((u64)pin->num << PAGE_SHIFT),
-				   pin->good - pin->num, pin->write, pin_pages(pin) + pin->num);
+				       pin->good - pin->num, pin->write,
+				       pin_pages(pin) + pin->num);
 		if (got < 0)
 			return got;
 		pin->num += got;
@@ -472,8 +473,8 @@ static void pins_make_room(struct weft_odp_room *room, enum weft_odp_line line, 
 }
 
 /*
- * Take room for all good pages, and say whether it was waited for. The pins have no pages meanwhile,
- * so nobody waits for them. Return: false: they have been forgotten.
+ * Take room for all good pages, and say whether it was waited for. The pins have no pages
+ * meanwhile, so nobody waits for them. Return: false: they have been forgotten.
  */
 static bool pins_charge(struct weft_odp_pins *pins, bool *waited)
 {

@@ -8,9 +8,9 @@
  * more pages than it leaves to the others: one alone has at most half, two have a third each. Only
  * a user without pages gets those of one message as long as there are any.
  *
- * A message that finds no room waits in a work item, without pages, and has pages of the same user
- * released that have been used, or could have been (see pins_make_room()). So it does not wait for a
- * peer that stops. Messages of a user get room in the order in which they have asked for it.
+ * A message that finds no room waits in a work item, without pages. Meanwhile it has other pages of
+ * the user released that have been used, or could have been (see pins_make_room()). So it does not
+ * wait for a peer that stops. Messages of a user get room in the order in which they ask for it.
  *
  * On the local link a message may need pages of both ends. It asks for those of the second end when
  * it has those of the first. If the second ends had to wait for room that the first ends have, none
