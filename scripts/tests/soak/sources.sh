@@ -214,6 +214,7 @@ excused()
 # once NAME N: run the source in a process
 once()
 (
+	set -e
 	out=$soak/$1.dir
 	deferred=()
 	trap run_deferred EXIT
