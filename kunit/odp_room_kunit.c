@@ -17,7 +17,7 @@
 
 #define USERS		3
 #define MOST		120
-/* What a message of the tests takes. */
+/* Pages of a message in these tests. */
 #define PAGES		4
 #define LENGTH		(PAGES * PAGE_SIZE)
 /* Longer than a work item waits until it makes room again. */

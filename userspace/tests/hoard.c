@@ -137,7 +137,7 @@ static void peers_stop(void)
 	all_arrive(before, most() + SLACK);
 }
 
-/* What a good client sends, once through the cable and once on the local link. */
+/* A good client sends a message, through the cable or on the local link. */
 static void good_messages(struct end *a, struct end *b, int round)
 {
 	uint64_t start = now_ns(), took;

@@ -92,8 +92,8 @@
  */
 #define WEFT_ODP_CHUNK		SZ_4M
 /*
- * Of the memory of the host, the messages of all users have at most this part pinned, and second
- * ends (mem/odp_room.h) as much again.
+ * The messages of all users have at most this part of the memory pinned, and second ends
+ * (mem/odp_room.c) as much again.
  */
 #define WEFT_ODP_MEMORY_PART	8
 

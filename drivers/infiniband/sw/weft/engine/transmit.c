@@ -362,8 +362,8 @@ static noinline enum weft_verdict xmit_repair(struct weft_qp *qp, struct weft_sl
 /*
  * Send packet @from of a request again, or ask for its responses @from to @to (exclusive) again,
  * beside what is to be sent next. Return: WEFT_DONE; WEFT_LATER: without tx credit, which an event
- * will tell of; WEFT_DROP: the data of the packet would have to be waited for. If nothing else is to
- * be sent, its pages are being pinned then, and another try may find them.
+ * will tell of; WEFT_DROP: the data of the packet would have to be waited for. If nothing else is
+ * to be sent, its pages are being pinned then, and another try may find them.
  */
 static enum weft_verdict xmit_again(struct weft_qp *qp, struct weft_slot *slot, u32 from, u32 to)
 {

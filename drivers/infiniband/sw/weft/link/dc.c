@@ -83,7 +83,7 @@ struct weft_result weft_dc_enter(struct weft_qp *dci, struct weft_qp *dct, struc
 		return weft_failed(WEFT_FAULT_REMOTE_ACCESS);
 	}
 	if (unlikely(dc->paused_until && !mine)) {
-		/* another message would have to line up behind it, and they would take turns for ever */
+		/* another message would line up behind it, and so they would go on for ever */
 		if (weft_odp_pins_in_line(dct->recv.odp.pins))
 			dc->paused_until = ktime_add_ns(ktime_get(), DC_PAUSE_NS);
 		if (ktime_before(ktime_get(), dc->paused_until)) {

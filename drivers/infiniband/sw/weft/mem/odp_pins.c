@@ -67,8 +67,8 @@
 /**
  * enum pins_state - who owns the pins
  * @PINS_PENDING: pins_get_worker() is to pin the pages; the holder can only forget the pins
- * @PINS_READY: the holder; and, as soon as they are old, or have been used and others need room, the
- *	work items that look for such pins
+ * @PINS_READY: the holder; and the work items that look for old pins, or for used ones when others
+ *	need room
  * @PINS_FORGOTTEN: the work item, which frees the pins
  * @PINS_USED: the holder only, as spans are attached
  * @PINS_EXPIRED: pins_expired_worker(), which releases the pages; the holder can only forget them

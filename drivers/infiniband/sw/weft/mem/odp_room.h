@@ -22,7 +22,7 @@ struct weft_odp_ticket {
 	wait_queue_head_t	wait;	/* until it may be its turn */
 };
 
-/* Of each user, see mem/odp_queue.h. */
+/* Each user has one, see mem/odp_queue.h. */
 struct weft_odp_room {
 	u32			pages[WEFT_ODP_LINES];	/* that messages have taken */
 	struct list_head	line[WEFT_ODP_LINES];
