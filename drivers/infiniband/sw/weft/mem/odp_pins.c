@@ -61,7 +61,7 @@
 #define PINS_TRIES	20
 /* Pages are released after this time if no span is attached to them. */
 #define PINS_AGE	msecs_to_jiffies(1000)
-/* Until then they stay, even if others need room: the holder is about to use them. */
+/* New pages stay for this time even if others need room: the holder is about to use them. */
 #define PINS_FRESH	msecs_to_jiffies(250)
 
 /**
