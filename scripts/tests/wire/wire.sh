@@ -190,12 +190,21 @@ lossy()
 	printf -- '--- netem %s\n' "$*"
 	if [ ! -e /sys/class/net/ifb8 ]; then
 		no_giants veth8
+		in_order 8 ''
+		in_order 9 there
 		there ethtool -K veth9 gso off gro off tso off tx-udp-segmentation off tx-gso-list off
 		arrive_by 8 '' || skip "no ifb here"
 		arrive_by 9 there || skip "no ifb here"
 	fi
 	tc qdisc replace dev ifb8 root netem limit 10000 "$@" || skip "no netem here"
 	there tc qdisc replace dev ifb9 root netem limit 10000 "$@"
+}
+
+# in_order N THERE: packets that two CPUs send one after the other arrive at veth$N in that order, as
+# one CPU takes them all. A kernel for one CPU has no such file.
+in_order()
+{
+	$2 sh -c "cd /sys/class/net/veth$1/queues/rx-0 && [ ! -e rps_cpus ] || echo 1 >rps_cpus"
 }
 
 # arrive_by N THERE: what arrives at veth$N passes the qdisc of ifb$N
