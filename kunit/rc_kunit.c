@@ -4,6 +4,7 @@
 
 #include <kunit/test.h>
 
+#include "engine/inflight.h"
 #include "object/mw.h"
 #include "verbs/qp.h"
 
@@ -178,7 +179,7 @@ enum rc_refusal {
  * @why: reason of the refusal
  * @status: of the request
  * @recv_status: of the receive, if it is not flushed
- * @event: at the responder
+ * @event: at the responder; 0: a receive completes with the error
  */
 struct rc_refusal_row {
 	const char		*name;
@@ -201,7 +202,7 @@ static const struct rc_refusal_row rc_refusal_rows[] = {
 	{ "WRITE, not enabled", IB_WR_RDMA_WRITE, 300, RC_REFUSE_QP, IB_WC_REM_INV_REQ_ERR,
 	  .event = IB_EVENT_QP_REQ_ERR },
 	{ "WRITE with immediate, range", IB_WR_RDMA_WRITE_WITH_IMM, 100, RC_REFUSE_RANGE,
-	  IB_WC_REM_ACCESS_ERR, IB_WC_LOC_ACCESS_ERR, IB_EVENT_QP_ACCESS_ERR },
+	  IB_WC_REM_ACCESS_ERR, IB_WC_LOC_ACCESS_ERR },
 	{ "READ, range", IB_WR_RDMA_READ, 1000, RC_REFUSE_RANGE, IB_WC_REM_ACCESS_ERR,
 	  .event = IB_EVENT_QP_ACCESS_ERR },
 	{ "READ, not enabled", IB_WR_RDMA_READ, 1000, RC_REFUSE_QP, IB_WC_REM_INV_REQ_ERR,
@@ -209,7 +210,7 @@ static const struct rc_refusal_row rc_refusal_rows[] = {
 	{ "atomic, key", IB_WR_ATOMIC_FETCH_AND_ADD, 8, RC_REFUSE_KEY, IB_WC_REM_ACCESS_ERR,
 	  .event = IB_EVENT_QP_ACCESS_ERR },
 	{ "atomic, alignment", IB_WR_ATOMIC_CMP_AND_SWP, 8, RC_REFUSE_ALIGNMENT,
-	  IB_WC_REM_INV_REQ_ERR, .event = IB_EVENT_QP_REQ_ERR },
+	  IB_WC_REM_INV_REQ_ERR, .event = IB_EVENT_QP_ACCESS_ERR },
 	{ "masked atomic, key", IB_WR_MASKED_ATOMIC_FETCH_AND_ADD, 8, RC_REFUSE_KEY,
 	  IB_WC_REM_ACCESS_ERR, .event = IB_EVENT_QP_ACCESS_ERR },
 	{ "masked atomic, right", IB_WR_MASKED_ATOMIC_CMP_AND_SWP, 8, RC_REFUSE_RIGHT,
@@ -217,7 +218,7 @@ static const struct rc_refusal_row rc_refusal_rows[] = {
 	{ "masked atomic, not enabled", IB_WR_MASKED_ATOMIC_FETCH_AND_ADD, 8, RC_REFUSE_QP,
 	  IB_WC_REM_INV_REQ_ERR, .event = IB_EVENT_QP_REQ_ERR },
 	{ "masked atomic, alignment", IB_WR_MASKED_ATOMIC_CMP_AND_SWP, 8, RC_REFUSE_ALIGNMENT,
-	  IB_WC_REM_INV_REQ_ERR, .event = IB_EVENT_QP_REQ_ERR },
+	  IB_WC_REM_INV_REQ_ERR, .event = IB_EVENT_QP_ACCESS_ERR },
 	{ "ATOMIC WRITE, key", IB_WR_ATOMIC_WRITE, 8, RC_REFUSE_KEY, IB_WC_REM_ACCESS_ERR,
 	  .event = IB_EVENT_QP_ACCESS_ERR },
 	{ "ATOMIC WRITE, right", IB_WR_ATOMIC_WRITE, 8, RC_REFUSE_RIGHT, IB_WC_REM_ACCESS_ERR,
@@ -225,11 +226,11 @@ static const struct rc_refusal_row rc_refusal_rows[] = {
 	{ "ATOMIC WRITE, not enabled", IB_WR_ATOMIC_WRITE, 8, RC_REFUSE_QP,
 	  IB_WC_REM_INV_REQ_ERR, .event = IB_EVENT_QP_REQ_ERR },
 	{ "ATOMIC WRITE, alignment", IB_WR_ATOMIC_WRITE, 8, RC_REFUSE_ALIGNMENT,
-	  IB_WC_REM_INV_REQ_ERR, .event = IB_EVENT_QP_REQ_ERR },
+	  IB_WC_REM_INV_REQ_ERR, .event = IB_EVENT_QP_ACCESS_ERR },
 	{ "SEND, first packet too long", IB_WR_SEND, 1000, RC_REFUSE_LENGTH,
-	  IB_WC_REM_INV_REQ_ERR, IB_WC_LOC_LEN_ERR, IB_EVENT_QP_REQ_ERR },
+	  IB_WC_REM_INV_REQ_ERR, IB_WC_LOC_LEN_ERR },
 	{ "SEND, last packet too long", IB_WR_SEND_WITH_IMM, 300, RC_REFUSE_LENGTH,
-	  IB_WC_REM_INV_REQ_ERR, IB_WC_LOC_LEN_ERR, IB_EVENT_QP_REQ_ERR },
+	  IB_WC_REM_INV_REQ_ERR, IB_WC_LOC_LEN_ERR },
 };
 
 static void rc_refusal_row_desc(const struct rc_refusal_row *row, char *desc)
@@ -335,7 +336,7 @@ static void request_refused(struct kunit *test)
  * @opcode: of the message
  * @status: of the request
  * @recv_status: of the receive, if it is not flushed
- * @event: at the responder
+ * @event: at the responder; 0: a receive completes with the error
  */
 struct rc_gone_row {
 	const char		*name;
@@ -348,7 +349,7 @@ struct rc_gone_row {
 static const struct rc_gone_row rc_gone_rows[] = {
 	{ "WRITE", IB_WR_RDMA_WRITE, IB_WC_REM_ACCESS_ERR,
 	  .event = IB_EVENT_QP_ACCESS_ERR },
-	{ "SEND", IB_WR_SEND, IB_WC_REM_OP_ERR, IB_WC_LOC_PROT_ERR, IB_EVENT_QP_FATAL },
+	{ "SEND", IB_WR_SEND, IB_WC_REM_OP_ERR, IB_WC_LOC_PROT_ERR },
 	{ "READ", IB_WR_RDMA_READ, IB_WC_REM_ACCESS_ERR, .event = IB_EVENT_QP_ACCESS_ERR },
 };
 
@@ -727,8 +728,8 @@ static struct ib_mw *rc_bind(struct rc *rc)
 	return mw;
 }
 
-/* A local operation is not executed again when packets before it are sent again. */
-static void local_operation_once(struct kunit *test)
+/* Post a WRITE, which is lost, and a LOCAL_INV with @flags. Both complete, and once only. */
+static void rc_lose_before_local(struct kunit *test, int flags)
 {
 	static const struct rc_row plain = { .seed = 1 };
 	struct rc *rc = rc_create(test, &rc_attr, &plain);
@@ -737,7 +738,7 @@ static void local_operation_once(struct kunit *test)
 	struct ib_send_wr invalidate = {
 		.wr_id = 2,
 		.opcode = IB_WR_LOCAL_INV,
-		.send_flags = IB_SEND_SIGNALED,
+		.send_flags = IB_SEND_SIGNALED | flags,
 		.ex.invalidate_rkey = mw->rkey,
 	};
 	const struct ib_send_wr *bad;
@@ -748,6 +749,8 @@ static void local_operation_once(struct kunit *test)
 	rc_post_single(rc, IB_WR_RDMA_WRITE, 0, 10);
 	KUNIT_EXPECT_EQ(test, 0, weft_post_send(&node->ib_qp.ibqp, &invalidate, &bad));
 	fake_link_run_halves(rc->link);
+	KUNIT_EXPECT_EQ(test, weft_inflight_at(&node->qp->send.inflight, 1)->executed,
+			!(flags & IB_SEND_FENCE));
 	/* the WRITE is lost */
 	KUNIT_ASSERT_TRUE(test, fake_link_take(rc->link, &pkt));
 	weft_pkt_free(&pkt);
@@ -760,6 +763,18 @@ static void local_operation_once(struct kunit *test)
 	fake_link_expect_quiet(rc->link);
 }
 
+/* A local operation is not executed again when packets before it are sent again. */
+static void local_operation_once(struct kunit *test)
+{
+	rc_lose_before_local(test, 0);
+}
+
+/* With a fence it waits for them: they may be sent again from that memory (IBA 10.6.5.1). */
+static void local_invalidate_fenced(struct kunit *test)
+{
+	rc_lose_before_local(test, IB_SEND_FENCE);
+}
+
 static struct kunit_case rc_cases[] = {
 	KUNIT_CASE_PARAM(requests_over_bad_wire, rc_row_gen_params),
 	KUNIT_CASE_PARAM(retries_used_up, rc_retry_row_gen_params),
@@ -769,6 +784,7 @@ static struct kunit_case rc_cases[] = {
 	KUNIT_CASE_PARAM(uc_messages_whole_or_not, rc_uc_row_gen_params),
 	KUNIT_CASE_PARAM(completion_event, rc_event_row_gen_params),
 	KUNIT_CASE(local_operation_once),
+	KUNIT_CASE(local_invalidate_fenced),
 	{}
 };
 

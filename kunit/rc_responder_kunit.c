@@ -93,6 +93,7 @@ struct resp_step {
  * @name: of the row
  * @uc: the connection is unreliable, so there are no answers
  * @received: receives that complete successfully
+ * @failed: another completes with REM_INV_REQ_ERR, and the QP goes to ERR
  * @event: raised once, and the QP goes to ERR; 0: neither
  * @steps: entries used
  * @step: packets
@@ -101,6 +102,7 @@ struct resp_row {
 	const char		*name;
 	bool			uc;
 	u32			received;
+	bool			failed;
 	enum ib_event_type	event;
 	u32			steps;
 	struct resp_step	step[RESP_STEPS];
@@ -117,8 +119,10 @@ struct resp_row {
 	.steps = sizeof((struct resp_step[]){ __VA_ARGS__ }) /		\
 		 sizeof(struct resp_step),				\
 	.step = { __VA_ARGS__ }
-/* A row whose last packet is an invalid request: NAK, event and ERR. */
+/* A row whose last packet is invalid: NAK, ERR, and an event unless a receive has been taken. */
 #define INVALID	.event = IB_EVENT_QP_REQ_ERR
+#define VIOLATION .event = IB_EVENT_QP_ACCESS_ERR
+#define TAKEN	.failed = true
 
 static const struct resp_row resp_rows[] = {
 	/* IBA 9.7.5.1.2: acknowledged when requested, together with the packets before */
@@ -219,16 +223,16 @@ static const struct resp_row resp_rows[] = {
 		PACKET(SEND_ONLY, 0, ASK)) },
 	{ "LAST without FIRST", INVALID,
 	  STEPS(PACKET(WRITE_LAST, 0, .length = 1, BACK(NAK_REQUEST, 0, 0))) },
-	{ "FIRST after FIRST", INVALID,
+	{ "FIRST after FIRST", TAKEN,
 	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 2),
 		PACKET(SEND_FIRST, 1, .length = 256, BACK(NAK_REQUEST, 1, 0))) },
 	{ "ONLY in a message", INVALID,
 	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 300),
 		PACKET(SEND_ONLY, 1, .post = 1, BACK(NAK_REQUEST, 1, 0))) },
-	{ "WRITE MIDDLE in a SEND", INVALID,
+	{ "WRITE MIDDLE in a SEND", TAKEN,
 	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
 		PACKET(WRITE_MIDDLE, 1, .length = 256, BACK(NAK_REQUEST, 1, 0))) },
-	{ "READ in a message", INVALID,
+	{ "READ in a message", TAKEN,
 	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
 		PACKET(READ_REQUEST, 1, .total = 1, BACK(NAK_REQUEST, 1, 0))) },
 	{ "MIDDLE after LAST", .received = 1, INVALID,
@@ -243,20 +247,20 @@ static const struct resp_row resp_rows[] = {
 	  STEPS({ .operation = 0x1f, .length = 7, BACK(NAK_REQUEST, 0, 0) }) },
 
 	/* IBA 9.7.4.1.6: length validation */
-	{ "FIRST shorter than the MTU", INVALID,
+	{ "FIRST shorter than the MTU", VIOLATION,
 	  STEPS(PACKET(SEND_FIRST, 0, .length = 255, .post = 1, BACK(NAK_REQUEST, 0, 0))) },
-	{ "FIRST longer than the MTU", INVALID,
+	{ "FIRST longer than the MTU", VIOLATION,
 	  STEPS(PACKET(SEND_FIRST, 0, .length = 257, .post = 1, BACK(NAK_REQUEST, 0, 0))) },
-	{ "MIDDLE shorter than the MTU", INVALID,
+	{ "MIDDLE shorter than the MTU", TAKEN,
 	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
 		PACKET(SEND_MIDDLE, 1, .length = 1, BACK(NAK_REQUEST, 1, 0))) },
-	{ "LAST of nothing", INVALID,
+	{ "LAST of nothing", TAKEN,
 	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
 		PACKET(SEND_LAST, 1, BACK(NAK_REQUEST, 1, 0))) },
-	{ "LAST longer than the MTU", INVALID,
+	{ "LAST longer than the MTU", TAKEN,
 	  STEPS(PACKET(SEND_FIRST, 0, .length = 256, .post = 1),
 		PACKET(SEND_LAST, 1, .length = 257, BACK(NAK_REQUEST, 1, 0))) },
-	{ "ONLY longer than the MTU", INVALID,
+	{ "ONLY longer than the MTU", VIOLATION,
 	  STEPS(PACKET(SEND_ONLY, 0, .length = 260, .post = 1, BACK(NAK_REQUEST, 0, 0))) },
 	{ "READ with payload", INVALID,
 	  STEPS(PACKET(READ_REQUEST, 0, .length = 4, .total = 4, BACK(NAK_REQUEST, 0, 0))) },
@@ -264,26 +268,25 @@ static const struct resp_row resp_rows[] = {
 	  STEPS(PACKET(FETCH_ADD, 0, .length = 1, BACK(NAK_REQUEST, 0, 0))) },
 	{ "masked atomic with payload", INVALID,
 	  STEPS(PACKET(MASKED_FETCH_ADD, 0, OWN, .length = 8, BACK(NAK_REQUEST, 0, 0))) },
-	{ "WRITE ONLY, more than announced", INVALID,
+	{ "WRITE ONLY, more than announced", VIOLATION,
 	  STEPS(PACKET(WRITE_ONLY, 0, .length = 9, .total = 8, BACK(NAK_REQUEST, 0, 0))) },
-	{ "WRITE ONLY, less than announced", INVALID,
+	{ "WRITE ONLY, less than announced", VIOLATION,
 	  STEPS(PACKET(WRITE_ONLY, 0, .length = 8, .total = 9, BACK(NAK_REQUEST, 0, 0))) },
-	{ "WRITE FIRST of a whole message", INVALID,
-	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 256,
-		       BACK(NAK_REQUEST, 0, 0))) },
-	{ "WRITE MIDDLE, all that was announced", INVALID,
+	{ "WRITE FIRST of a whole message", VIOLATION,
+	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 256, BACK(NAK_REQUEST, 0, 0))) },
+	{ "WRITE MIDDLE, all that was announced", VIOLATION,
 	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 512),
 		PACKET(WRITE_MIDDLE, 1, .length = 256, BACK(NAK_REQUEST, 1, 0))) },
-	{ "WRITE LAST, more than announced", INVALID,
+	{ "WRITE LAST, more than announced", VIOLATION,
 	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 260),
 		PACKET(WRITE_LAST, 1, .length = 5, BACK(NAK_REQUEST, 1, 0))) },
-	{ "WRITE LAST, less than announced", INVALID,
+	{ "WRITE LAST, less than announced", VIOLATION,
 	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 260),
 		PACKET(WRITE_LAST, 1, .length = 3, BACK(NAK_REQUEST, 1, 0))) },
-	{ "WRITE longer than 2^31", INVALID,
+	{ "WRITE longer than 2^31", VIOLATION,
 	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = (1U << 31) + 1,
 		       BACK(NAK_REQUEST, 0, 0))) },
-	{ "READ longer than 2^31", INVALID,
+	{ "READ longer than 2^31", VIOLATION,
 	  STEPS(PACKET(READ_REQUEST, 0, .total = (1U << 31) + 1, BACK(NAK_REQUEST, 0, 0))) },
 
 	/* IBA 9.7.4.1.5: R_Key validation */
@@ -403,8 +406,7 @@ static const struct resp_row resp_rows[] = {
 	  STEPS(PACKET(FLUSH, 0, .total = 8, TO(GLOBAL), .selectivity = 2,
 		       BACK(NAK_REQUEST, 0, 0))) },
 	{ "FLUSH with payload", INVALID,
-	  STEPS(PACKET(FLUSH, 0, .total = 8, .length = 8, TO(GLOBAL),
-		       BACK(NAK_REQUEST, 0, 0))) },
+	  STEPS(PACKET(FLUSH, 0, .total = 8, .length = 8, TO(GLOBAL), BACK(NAK_REQUEST, 0, 0))) },
 	{ "FLUSH in a message", INVALID,
 	  STEPS(PACKET(WRITE_FIRST, 0, .length = 256, .total = 300),
 		PACKET(FLUSH, 1, .total = 8, TO(GLOBAL), BACK(NAK_REQUEST, 1, 0))) },
@@ -425,16 +427,15 @@ static const struct resp_row resp_rows[] = {
 	{ "ATOMIC WRITE beyond the region", .event = IB_EVENT_QP_ACCESS_ERR,
 	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 8, .skip = FAKE_MEMORY,
 		       BACK(NAK_ACCESS, 0, 0))) },
-	{ "ATOMIC WRITE, misaligned", INVALID,
+	{ "ATOMIC WRITE, misaligned", VIOLATION,
 	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 8, .skip = 4,
 		       BACK(NAK_REQUEST, 0, 0))) },
-	{ "ATOMIC WRITE, more than announced", INVALID,
+	{ "ATOMIC WRITE, more than announced", VIOLATION,
 	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 8, .total = 4, BACK(NAK_REQUEST, 0, 0))) },
 	{ "ATOMIC WRITE of four bytes", INVALID,
 	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 4, .total = 4, BACK(NAK_REQUEST, 0, 0))) },
 	{ "ATOMIC WRITE of 16 bytes", INVALID,
-	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 16, .total = 16,
-		       BACK(NAK_REQUEST, 0, 0))) },
+	  STEPS(PACKET(ATOMIC_WRITE, 0, .length = 16, .total = 16, BACK(NAK_REQUEST, 0, 0))) },
 
 	/* IBA 9.8.2.2: a broken message is dropped without an answer */
 	{ "UC, SEND", .uc = true, .received = 1,
@@ -651,14 +652,15 @@ static void resp_expect_answer(struct fake_link *link, const struct resp_step *s
 
 /* ---- cases ---- */
 
-static u32 resp_count_received(struct fake_node *node)
+static void resp_expect_received(struct fake_node *node, const struct resp_row *row)
 {
+	u32 num[IB_WC_GENERAL_ERR + 1] = {};
 	struct ib_wc wc;
-	u32 num = 0;
 
 	while (weft_poll_cq(&node->recv_cq.ibcq, 1, &wc) == 1)
-		num += wc.status == IB_WC_SUCCESS;
-	return num;
+		num[wc.status]++;
+	KUNIT_EXPECT_EQ(node->link->test, num[IB_WC_SUCCESS], row->received);
+	KUNIT_EXPECT_EQ(node->link->test, num[IB_WC_REM_INV_REQ_ERR], row->failed);
 }
 
 static void packets_in_order(struct kunit *test)
@@ -678,8 +680,8 @@ static void packets_in_order(struct kunit *test)
 	}
 	weft_early_purge(&node->qp->recv.early, &node->dev);
 	fake_link_settle(link);
-	KUNIT_EXPECT_EQ(test, resp_count_received(node), row->received);
-	KUNIT_EXPECT_EQ(test, node->qp->state, row->event ? IB_QPS_ERR : IB_QPS_RTS);
+	resp_expect_received(node, row);
+	KUNIT_EXPECT_EQ(test, node->qp->state, row->event || row->failed ? IB_QPS_ERR : IB_QPS_RTS);
 	for (i = 0; i < FAKE_EVENTS; i++)
 		KUNIT_EXPECT_EQ_MSG(test, node->events[i], row->event && i == row->event,
 				    "event %u", i);
@@ -854,10 +856,7 @@ static void resp_stop(struct ib_cq *ibcq, void *context)
 	set_bit(WEFT_TURN_STOP, &node->qp->recv.turn.bits);
 }
 
-/*
- * A program may reset or destroy its QP as soon as it has the last message, while the peer still
- * waits for the acknowledge.
- */
+/* A program may reset or destroy its QP once it has the last message: the peer is acknowledged. */
 static void acknowledge_before_reset(struct kunit *test)
 {
 	const struct resp_step send = PACKET(SEND_ONLY, 0, .length = 100, .post = 1, ASK);
@@ -869,7 +868,7 @@ static void acknowledge_before_reset(struct kunit *test)
 	node->recv_cq.ibcq.comp_handler = resp_stop;
 	KUNIT_ASSERT_EQ(test, 0, weft_req_notify_cq(&node->recv_cq.ibcq, IB_CQ_NEXT_COMP));
 	resp_deliver(link, &send, false);
-	KUNIT_EXPECT_EQ(test, resp_count_received(node), 1);
+	resp_expect_received(node, &(struct resp_row){ .received = 1 });
 	KUNIT_EXPECT_EQ(test, link->sent[1], 0);
 	KUNIT_ASSERT_EQ(test, 0, weft_modify_qp(&node->ib_qp.ibqp, &attr, IB_QP_STATE, NULL));
 	KUNIT_ASSERT_TRUE(test, fake_link_take(link, &pkt));

@@ -35,6 +35,8 @@ struct rules_row {
 	enum ib_wc_status	requester;
 	/* status of the receive work request (IBA 11.6.2); 0: none completes */
 	enum ib_wc_status	responder;
+	/* IBA 11.6.3.2 calls an invalid request an access violation */
+	bool			violation;
 };
 
 static const struct rules_row rules_rows[] = {
@@ -48,9 +50,9 @@ static const struct rules_row rules_rows[] = {
 	{ "the same, with immediate", WEFT_FAULT_IMMEDIATE_NOT_ENABLED, { C, D, D },
 	  IB_WC_REM_INV_REQ_ERR, IB_WC_REM_INV_REQ_ERR },
 	{ "misaligned ATOMIC", WEFT_FAULT_MISALIGNED, { C, D, D },
-	  IB_WC_REM_INV_REQ_ERR, 0 },
+	  IB_WC_REM_INV_REQ_ERR, 0, true },
 	{ "too many RDMA READ or ATOMIC", WEFT_FAULT_NO_RESOURCES, { C, D, D },
-	  IB_WC_REM_INV_REQ_ERR, 0 },
+	  IB_WC_REM_INV_REQ_ERR, 0, true },
 	{ "length error", WEFT_FAULT_RECV_LENGTH, { C, D, D },
 	  IB_WC_REM_INV_REQ_ERR, IB_WC_LOC_LEN_ERR },
 	{ "local protection error", WEFT_FAULT_RECV_PROTECTION, { A, A, A },
@@ -59,11 +61,13 @@ static const struct rules_row rules_rows[] = {
 	  IB_WC_REM_OP_ERR, IB_WC_LOC_QP_OP_ERR },
 	{ "invalidate R_Key", WEFT_FAULT_INVALIDATE, { J, D, D },
 	  IB_WC_REM_ACCESS_ERR, IB_WC_LOC_ACCESS_ERR },
-	{ "opcode, order or length", WEFT_FAULT_BAD_REQUEST, { C, D, D },
-	  IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS },
+	{ "opcode or order", WEFT_FAULT_BAD_REQUEST, { C, D, D },
+	  IB_WC_REM_INV_REQ_ERR, IB_WC_REM_INV_REQ_ERR },
+	{ "length of a request", WEFT_FAULT_REQUEST_LENGTH, { C, D, D },
+	  IB_WC_REM_INV_REQ_ERR, IB_WC_REM_INV_REQ_ERR, true },
 	/* for XRC only (IBA annex A14), which has the rules of RC */
 	{ "XRC SRQ", WEFT_FAULT_XRC_SRQ, { C, D, D },
-	  IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS },
+	  IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, true },
 	{ "local QP error, no memory", WEFT_FAULT_NO_MEMORY, { A, A, D },
 	  IB_WC_REM_OP_ERR, IB_WC_LOC_QP_OP_ERR },
 };
@@ -83,14 +87,13 @@ static enum weft_reply rules_reply(enum rules_class class, enum weft_service ser
 }
 
 /* IBA 11.6.3: the affiliated asynchronous error that goes with a NAK */
-static enum ib_event_type rules_event(enum weft_service service,
-				      enum ib_wc_status requester)
+static enum ib_event_type rules_event(enum weft_service service, const struct rules_row *row)
 {
 	if (service != WEFT_SERVICE_RC)
 		return IB_EVENT_QP_FATAL;
-	switch (requester) {
+	switch (row->requester) {
 	case IB_WC_REM_INV_REQ_ERR:
-		return IB_EVENT_QP_REQ_ERR;
+		return row->violation ? IB_EVENT_QP_ACCESS_ERR : IB_EVENT_QP_REQ_ERR;
 	case IB_WC_REM_ACCESS_ERR:
 		return IB_EVENT_QP_ACCESS_ERR;
 	default:
@@ -114,11 +117,10 @@ static void verdict_of_service(struct kunit *test, const struct rules_row *row,
 			    "service %d", service);
 	KUNIT_EXPECT_EQ_MSG(test, verdict->responder, responder, "service %d", service);
 	KUNIT_EXPECT_EQ_MSG(test, verdict->fatal, fatal, "service %d", service);
-	/* IBA requires the event where no work request completes; weft always raises it */
+	/* for when there is no receive that completes */
 	KUNIT_EXPECT_EQ_MSG(test, verdict->has_event, fatal, "service %d", service);
 	if (fatal)
-		KUNIT_EXPECT_EQ_MSG(test, verdict->event,
-				    rules_event(service, row->requester),
+		KUNIT_EXPECT_EQ_MSG(test, verdict->event, rules_event(service, row),
 				    "service %d", service);
 }
 

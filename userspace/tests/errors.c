@@ -248,7 +248,7 @@ static void fails(struct ibv_send_wr *wr, enum ibv_wc_status status)
 	expect_state(&a, IBV_QPS_ERR);
 }
 
-/* so does the responder, with @event if not -1 */
+/* so does the responder, with @event if not -1: a receive completes with the error instead */
 static void refused(struct ibv_send_wr *wr, enum ibv_wc_status status, int event)
 {
 	fails(wr, status);
@@ -387,7 +387,8 @@ static void rem_access_err(void)
 			post_recv(&b, 91, 50000, 100);
 			wr = rdma(rdma_ops[j]);
 			ways[i].spoil(wr);
-			refused(wr, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
+			refused(wr, IBV_WC_REM_ACCESS_ERR, rdma_ops[j] == IBV_WR_RDMA_WRITE_WITH_IMM ?
+				-1 : IBV_EVENT_QP_ACCESS_ERR);
 			expect_wc(b.rcq, 91, rdma_ops[j] == IBV_WR_RDMA_WRITE_WITH_IMM ?
 					     IBV_WC_LOC_ACCESS_ERR : IBV_WC_WR_FLUSH_ERR);
 			check_zero(b.buf, BUF);
@@ -414,7 +415,8 @@ static void not_enabled(void)
 		make(&b, CONF(.access = ACCESS_ALL & ~denied[j]));
 		connect_ends(&a, &b);
 		post_recv(&b, 91, 50000, 100);
-		refused(rdma(rdma_ops[j]), IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+		refused(rdma(rdma_ops[j]), IBV_WC_REM_INV_REQ_ERR,
+			rdma_ops[j] == IBV_WR_RDMA_WRITE_WITH_IMM ? -1 : IBV_EVENT_QP_REQ_ERR);
 		expect_wc(b.rcq, 91, rdma_ops[j] == IBV_WR_RDMA_WRITE_WITH_IMM ?
 				     IBV_WC_REM_INV_REQ_ERR : IBV_WC_WR_FLUSH_ERR);
 		check_zero(b.buf, BUF);
@@ -448,7 +450,7 @@ static void misaligned_atomic(void)
 			make_pair(&a, &b, CONF());
 			wr = rdma(rdma_ops[i]);
 			*addr_of(wr) += off;
-			refused(wr, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+			refused(wr, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR);
 			check_zero(b.buf, BUF);
 			unmake(&a);
 			unmake(&b);
@@ -465,7 +467,7 @@ static void no_responder_resources(void)
 		make_pair(&a, &b, CONF(.dest_rd = 0));
 		post(&a, rdma(IBV_WR_RDMA_WRITE));
 		expect_ok(a.scq, 1);
-		refused(rdma(rdma_ops[i]), IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+		refused(rdma(rdma_ops[i]), IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR);
 		unmake(&a);
 		unmake(&b);
 	}
@@ -477,8 +479,7 @@ static void receive_too_small(void)
 	make_pair(&a, &b, CONF());
 	post_recv(&b, 91, 50000, 99);
 	post_recv(&b, 92, 50000, 200);
-	refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_INV_REQ_ERR,
-		IBV_EVENT_QP_REQ_ERR);
+	refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_INV_REQ_ERR, -1);
 	expect_wc(b.rcq, 91, IBV_WC_LOC_LEN_ERR);
 	expect_wc(b.rcq, 92, IBV_WC_WR_FLUSH_ERR);
 	expect_no_wc_now(b.rcq);
@@ -495,8 +496,7 @@ static void receive_too_small_of_many(void)
 		wr->sg_list[i] = wr->sg_list[0];
 	wr->num_sge = 4;
 	post_r(&b, wr);
-	refused(swr(&a, 1, IBV_WR_SEND, 0, 101), IBV_WC_REM_INV_REQ_ERR,
-		IBV_EVENT_QP_REQ_ERR);
+	refused(swr(&a, 1, IBV_WR_SEND, 0, 101), IBV_WC_REM_INV_REQ_ERR, -1);
 	expect_wc(b.rcq, 91, IBV_WC_LOC_LEN_ERR);
 }
 
@@ -504,8 +504,7 @@ static void receive_none(void)
 {
 	make_pair(&a, &b, CONF());
 	post_recv(&b, 91, 0, 0);
-	refused(swr(&a, 1, IBV_WR_SEND, 0, 1), IBV_WC_REM_INV_REQ_ERR,
-		IBV_EVENT_QP_REQ_ERR);
+	refused(swr(&a, 1, IBV_WR_SEND, 0, 1), IBV_WC_REM_INV_REQ_ERR, -1);
 	expect_wc(b.rcq, 91, IBV_WC_LOC_LEN_ERR);
 }
 
@@ -551,8 +550,7 @@ static void receive_bad_element(void)
 		}
 		post_r(&b, wr);
 		post_recv(&b, 92, 50000, 100);
-		refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_OP_ERR,
-			IBV_EVENT_QP_FATAL);
+		refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_OP_ERR, -1);
 		expect_wc(b.rcq, 91, IBV_WC_LOC_PROT_ERR);
 		expect_wc(b.rcq, 92, IBV_WC_WR_FLUSH_ERR);
 		check_zero(b.buf, BUF);
@@ -570,7 +568,7 @@ static void invalidate_refused(void)
 	post_recv(&b, 91, 50000, 100);
 	wr = swr(&a, 1, IBV_WR_SEND_WITH_INV, 0, 100);
 	wr->invalidate_rkey = 0x7fffff00;
-	refused(wr, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
+	refused(wr, IBV_WC_REM_ACCESS_ERR, -1);
 	expect_wc(b.rcq, 91, IBV_WC_LOC_ACCESS_ERR);
 }
 
@@ -745,8 +743,7 @@ static void used_again(void)
 {
 	make_pair(&a, &b, CONF());
 	post_recv(&b, 91, 0, 10);
-	refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_INV_REQ_ERR,
-		IBV_EVENT_QP_REQ_ERR);
+	refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_INV_REQ_ERR, -1);
 	to_state(&a, IBV_QPS_RESET);
 	to_state(&b, IBV_QPS_RESET);
 	connect_ends(&a, &b);
@@ -804,15 +801,15 @@ static void reasons_of_responder(void)
 	make_pair(&a, &b, CONF());
 	wr = rdma(IBV_WR_ATOMIC_FETCH_AND_ADD);
 	*addr_of(wr) += 1;
-	refused(wr, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+	refused(wr, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR);
 	SAME(reason, 14);
 	make_pair(&a, &b, CONF(.dest_rd = 0));
-	refused(rdma(IBV_WR_RDMA_READ), IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+	refused(rdma(IBV_WR_RDMA_READ), IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR);
 	SAME(reason, 15);
 	make_pair(&a, &b, CONF());
 	post_recv(&b, 91, 0, 10);
 	post_recv(&b, 92, 0, 10);
-	refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
+	refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_INV_REQ_ERR, -1);
 	SAME(reason, 16);
 	SAME(expect_wc(b.rcq, 91, IBV_WC_LOC_LEN_ERR).vendor_err, 16);
 	SAME(expect_wc(b.rcq, 92, IBV_WC_WR_FLUSH_ERR).vendor_err, 1);
@@ -820,14 +817,14 @@ static void reasons_of_responder(void)
 	rw = rwr(&b, 91, 0, 100);
 	rw->sg_list->lkey ^= 0x100;
 	post_r(&b, rw);
-	refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_OP_ERR, IBV_EVENT_QP_FATAL);
+	refused(swr(&a, 1, IBV_WR_SEND, 0, 100), IBV_WC_REM_OP_ERR, -1);
 	SAME(reason, WEFT_FAULT_RECV_KEY);
 	SAME(expect_wc(b.rcq, 91, IBV_WC_LOC_PROT_ERR).vendor_err, WEFT_FAULT_RECV_KEY);
 	make_pair(&a, &b, CONF());
 	post_recv(&b, 91, 0, 100);
 	wr = swr(&a, 1, IBV_WR_SEND_WITH_INV, 0, 100);
 	wr->invalidate_rkey = 0x7fffff00;
-	refused(wr, IBV_WC_REM_ACCESS_ERR, IBV_EVENT_QP_ACCESS_ERR);
+	refused(wr, IBV_WC_REM_ACCESS_ERR, -1);
 	SAME(reason, 19);
 	SAME(expect_wc(b.rcq, 91, IBV_WC_LOC_ACCESS_ERR).vendor_err, 19);
 }

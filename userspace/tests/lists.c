@@ -348,7 +348,7 @@ static void immediate_of_bad_key(void)
 	wr->wr.rdma.rkey ^= 0x100;
 	immediate_refused(1, wr, IBV_WC_REM_ACCESS_ERR, IBV_WC_LOC_ACCESS_ERR,
 			  WEFT_FAULT_IMMEDIATE_KEY);
-	expect_event(IBV_EVENT_QP_ACCESS_ERR, b.qp);
+	expect_no_event();
 
 	make(&a, CONF());
 	make(&b, CONF(.access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ));
@@ -356,7 +356,7 @@ static void immediate_of_bad_key(void)
 	wr = at(swr(&a, 2, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 100), &b, 0);
 	immediate_refused(2, wr, IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_INV_REQ_ERR,
 			  WEFT_FAULT_IMMEDIATE_NOT_ENABLED);
-	expect_event(IBV_EVENT_QP_REQ_ERR, b.qp);
+	expect_no_event();
 }
 
 /* In packets the first of several is refused before anybody knows of the immediate data. */

@@ -84,15 +84,19 @@ static uint64_t word(size_t off)
 	return __atomic_load_n((uint64_t *)(b.buf + off), __ATOMIC_ACQUIRE);
 }
 
-/* The last request was refused: as an access, or as a request. Both work again then. */
-static void expect_refused(uint64_t id, enum ibv_wc_status status)
+/* The last request was refused, as @event says to the responder. Both work again then. */
+static void expect_refused_by(uint64_t id, enum ibv_wc_status status, enum ibv_event_type event)
 {
 	expect_wc(a.scq, id, status);
-	expect_event(status == IBV_WC_REM_ACCESS_ERR ? IBV_EVENT_QP_ACCESS_ERR :
-						       IBV_EVENT_QP_REQ_ERR, b.qp);
+	expect_event(event, b.qp);
 	expect_state(&a, IBV_QPS_ERR);
 	expect_state(&b, IBV_QPS_ERR);
 	reconnect();
+}
+
+static void expect_refused(uint64_t id, enum ibv_wc_status status)
+{
+	expect_refused_by(id, status, IBV_EVENT_QP_ACCESS_ERR);
 }
 
 /*
@@ -331,7 +335,7 @@ static void atomic_write_rights(void)
 	a.conf.access = b.conf.access = ACCESS_ALL & ~IBV_ACCESS_REMOTE_WRITE;
 	reconnect();
 	atomic_write(4, mr->rkey, ADDR(0), 1);
-	expect_refused(4, IBV_WC_REM_INV_REQ_ERR);
+	expect_refused_by(4, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
 	check_zero(b.buf, BUF);
 }
 
@@ -466,7 +470,7 @@ static void flush_refused(void)
 	a.conf.access = b.conf.access = ACCESS_ALL | IBV_ACCESS_FLUSH_PERSISTENT;
 	reconnect();
 	flush(8, mr->rkey, ADDR(0), 8, IBV_FLUSH_GLOBAL, IBV_FLUSH_RANGE);
-	expect_refused(8, IBV_WC_REM_INV_REQ_ERR);
+	expect_refused_by(8, IBV_WC_REM_INV_REQ_ERR, IBV_EVENT_QP_REQ_ERR);
 	note(NULL);
 	check_works(&a, &b);
 }

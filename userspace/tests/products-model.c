@@ -296,11 +296,10 @@ static enum ibv_wc_status sender_fails(struct flow *flow, enum ibv_wc_status sta
 }
 
 /* but for a target of dynamic connections, which goes on for others */
-static void receiver_fails(struct flow *flow, enum ibv_event_type event)
+static void receiver_fails(struct flow *flow)
 {
 	if (flow->pair->service == DC)
 		return;
-	receiver(flow)->event = event;
 	flow->dead = true;
 	flow->pair->failed = true;
 }
@@ -310,9 +309,16 @@ static enum ibv_wc_status refuse(struct flow *flow, enum ibv_wc_status status)
 {
 	if (!is_reliable(flow->pair->service))
 		return IBV_WC_SUCCESS;
-	receiver_fails(flow, status == IBV_WC_REM_ACCESS_ERR ? IBV_EVENT_QP_ACCESS_ERR :
-							       IBV_EVENT_QP_REQ_ERR);
+	receiver_fails(flow);
 	return sender_fails(flow, status);
+}
+
+/* the same, and no receive completes with the error, so there is an event */
+static enum ibv_wc_status refuse_access(struct flow *flow, enum ibv_wc_status status)
+{
+	if (is_reliable(flow->pair->service) && flow->pair->service != DC)
+		receiver(flow)->event = IBV_EVENT_QP_ACCESS_ERR;
+	return refuse(flow, status);
 }
 
 static enum ibv_wc_status no_receive(struct flow *flow)
@@ -341,7 +347,7 @@ static enum missing look_up_remote(struct flow *flow, const struct work *work,
 static enum ibv_wc_status bad_receive(struct flow *flow)
 {
 	want_failed(flow, IBV_WC_LOC_PROT_ERR);
-	receiver_fails(flow, IBV_EVENT_QP_FATAL);
+	receiver_fails(flow);
 	if (!is_reliable(flow->pair->service))
 		return IBV_WC_SUCCESS;
 	return sender_fails(flow, IBV_WC_REM_OP_ERR);
@@ -434,12 +440,14 @@ static enum ibv_wc_status deliver(struct flow *flow, const struct work *work,
 }
 
 /* The responder knows of the immediate if it comes with the packet that is refused. */
-static void refuse_immediate(struct flow *flow, const struct work *work)
+static enum ibv_wc_status refuse_immediate(struct flow *flow, const struct work *work)
 {
 	if (!is_reliable(flow->pair->service))
-		return;
-	if (!packets || work->length <= 128U << port.active_mtu)
-		want_failed(flow, IBV_WC_LOC_ACCESS_ERR);
+		return IBV_WC_SUCCESS;
+	if (packets && work->length > 128U << port.active_mtu)
+		return refuse_access(flow, IBV_WC_REM_ACCESS_ERR);
+	want_failed(flow, IBV_WC_LOC_ACCESS_ERR);
+	return refuse(flow, IBV_WC_REM_ACCESS_ERR);
 }
 
 static enum ibv_wc_status write_remote(struct flow *flow, const struct work *work,
@@ -458,8 +466,8 @@ static enum ibv_wc_status write_remote(struct flow *flow, const struct work *wor
 		if (missing == NO_PAGES)
 			move(to.piece, from->piece, work->length, true);
 		if (work->op == OP_WRITE_IMM)
-			refuse_immediate(flow, work);
-		return refuse(flow, IBV_WC_REM_ACCESS_ERR);
+			return refuse_immediate(flow, work);
+		return refuse_access(flow, IBV_WC_REM_ACCESS_ERR);
 	}
 	move(to.piece, from->piece, work->length, false);
 	count_pieces(flow, USE_REMOTE, &to);
@@ -478,7 +486,7 @@ static enum ibv_wc_status read_remote(struct flow *flow, const struct work *work
 	if (missing == NO_PAGES)
 		move(to->piece, from.piece, work->length, true);
 	if (missing)
-		return refuse(flow, IBV_WC_REM_ACCESS_ERR);
+		return refuse_access(flow, IBV_WC_REM_ACCESS_ERR);
 	move(to->piece, from.piece, work->length, false);
 	count_pieces(flow, USE_REMOTE, &from);
 	count_pieces(flow, USE_PLACE, to);
@@ -500,9 +508,9 @@ static enum ibv_wc_status change_word(struct flow *flow, const struct work *work
 	uint64_t before, after;
 
 	if (work->remote_addr % 8)
-		return refuse(flow, IBV_WC_REM_INV_REQ_ERR);
+		return refuse_access(flow, IBV_WC_REM_INV_REQ_ERR);
 	if (look_up_remote(flow, work, &word))
-		return refuse(flow, IBV_WC_REM_ACCESS_ERR);
+		return refuse_access(flow, IBV_WC_REM_ACCESS_ERR);
 	count_pieces(flow, USE_REMOTE, &word);
 	if (work->op == OP_ATOMIC_WRITE) {
 		move(word.piece, local->piece, 8, false);
@@ -524,12 +532,12 @@ static enum ibv_wc_status flush(struct flow *flow, const struct work *work)
 	uint64_t off;
 
 	if (!key)
-		return refuse(flow, IBV_WC_REM_ACCESS_ERR);
+		return refuse_access(flow, IBV_WC_REM_ACCESS_ERR);
 	off = key->off + (work->remote_addr - key->addr);
 	if (work->remote_addr < key->addr ||
 	    !key_allows(key, off, work->swap, access_of(OP_FLUSH), remote_pd(flow),
 			receiver(flow)->e.qp->qp_num))
-		return refuse(flow, IBV_WC_REM_ACCESS_ERR);
+		return refuse_access(flow, IBV_WC_REM_ACCESS_ERR);
 	done_kinds[USE_REMOTE][key->kind][flow->pair->service]++;
 	return IBV_WC_SUCCESS;
 }

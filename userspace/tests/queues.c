@@ -280,7 +280,6 @@ static void srq_receive_too_small(void)
 	post(&a, swr(&a, 2, IBV_WR_SEND, 0, 100));
 	expect_wc(a.scq, 2, IBV_WC_REM_INV_REQ_ERR);
 	expect_wc(b.rcq, 1, IBV_WC_LOC_LEN_ERR);
-	expect_event(IBV_EVENT_QP_REQ_ERR, b.qp);
 	expect_event(IBV_EVENT_QP_LAST_WQE_REACHED, b.qp);
 	expect_no_event();
 }

@@ -133,17 +133,10 @@ static void expect_status(struct ibv_cq *cq, uint64_t id, enum ibv_wc_status sta
 		SAME(wc.vendor_err, reason(status));
 }
 
-/* that the responder is told of what its requester has done */
-static enum ibv_event_type event_of(enum ibv_wc_status status)
+/* that the responder is told of what its requester has done, if no receive tells */
+static enum ibv_event_type event_of(enum fault fault)
 {
-	switch (status) {
-	case IBV_WC_REM_ACCESS_ERR:
-		return IBV_EVENT_QP_ACCESS_ERR;
-	case IBV_WC_REM_INV_REQ_ERR:
-		return IBV_EVENT_QP_REQ_ERR;
-	default:
-		return IBV_EVENT_QP_FATAL;
-	}
+	return fault == SERVICE ? IBV_EVENT_QP_REQ_ERR : IBV_EVENT_QP_ACCESS_ERR;
 }
 
 /*
@@ -284,7 +277,8 @@ static void has_refused(const struct refusal *r)
 		expect_status(e.rcq, 91, r->receive ?: IBV_WC_WR_FLUSH_ERR);
 		expect_status(e.rcq, 92, IBV_WC_WR_FLUSH_ERR);
 		expect_state(&e, IBV_QPS_ERR);
-		expect_event(event_of(r->status), e.qp);
+		if (!r->receive)
+			expect_event(event_of(r->fault), e.qp);
 	}
 	expect_no_event_(__FILE__, __LINE__, 0);
 }

@@ -24,6 +24,8 @@ static void push(struct obj *cq, struct pending what)
 	if (cq->armed == 2 || (cq->armed && (what.status || what.solicited))) {
 		cq->armed = 0;
 		cq->told += !!cq->channel;
+		/* RESET would take a completion back that a work item has not made yet */
+		w->must_sync = true;
 	}
 	/* what has failed may depend on what the next call changes */
 	if (what.status && what.status != IBV_WC_WR_FLUSH_ERR)
@@ -424,13 +426,20 @@ static void greet(struct qp *peer, bool certain)
 	peer->greeted = true;
 }
 
-static enum ibv_wc_status refuse(struct qp *peer, enum ibv_event_type event,
-				 enum ibv_wc_status status)
+/* a receive has completed with the error */
+static enum ibv_wc_status refuse(struct qp *peer, enum ibv_wc_status status)
 {
 	greet(peer, false);
-	expect_async(event, peer->maker, true);
 	stop(peer, false);
 	return status;
+}
+
+/* none has, so there is an event */
+static enum ibv_wc_status refuse_with(struct qp *peer, enum ibv_event_type event,
+				      enum ibv_wc_status status)
+{
+	expect_async(event, peer->maker, true);
+	return refuse(peer, status);
 }
 
 static void received(struct qp *peer, struct obj *sink, const struct send *wr,
@@ -479,17 +488,17 @@ static int deliver(struct qp *qp, struct qp *peer, const struct send *wr)
 		if (!reliable)
 			return DROPPED;
 		received(peer, sink, wr, IBV_WC_LOC_LEN_ERR, 0);
-		return refuse(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+		return refuse(peer, IBV_WC_REM_INV_REQ_ERR);
 	}
 	if (sent && wr->from.length && !local_is_ok(&(struct element){
 			to->to.lkey, wr->from.length, to->to.addr }, domain, true)) {
 		received(peer, sink, wr, IBV_WC_LOC_PROT_ERR, 0);
-		return refuse(peer, IBV_EVENT_QP_FATAL, IBV_WC_REM_OP_ERR);
+		return refuse(peer, IBV_WC_REM_OP_ERR);
 	}
 	mw = window_of(peer, wr->rkey);
 	if (wr->op == IBV_WR_SEND_WITH_INV && !mw) {
 		received(peer, sink, wr, IBV_WC_LOC_ACCESS_ERR, 0);
-		return refuse(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR);
+		return refuse(peer, IBV_WC_REM_ACCESS_ERR);
 	}
 	if (wr->op == IBV_WR_SEND_WITH_INV)
 		unbind(mw);
@@ -508,12 +517,11 @@ static int access_memory(struct qp *qp, struct qp *peer, const struct send *wr)
 	int right = reading ? IBV_ACCESS_REMOTE_READ :
 		    atomic ? IBV_ACCESS_REMOTE_ATOMIC : IBV_ACCESS_REMOTE_WRITE;
 	bool enabled = peer->attr.qp_access_flags & right;
+	/* an access that is called an invalid request */
+	bool invalid = ((reading || atomic) && !peer->attr.max_dest_rd_atomic) ||
+		       (atomic && wr->remote % 8);
 
-	if ((reading || atomic) && !peer->attr.max_dest_rd_atomic)
-		enabled = false;
-	if (atomic && wr->remote % 8)
-		enabled = false;
-	if (enabled && remote_is_ok(wr, domain, peer->num, right))
+	if (enabled && !invalid && remote_is_ok(wr, domain, peer->num, right))
 		return IBV_WC_SUCCESS;
 	w->must_sync = true;
 	if (!reliable) {
@@ -528,9 +536,12 @@ static int access_memory(struct qp *qp, struct qp *peer, const struct send *wr)
 		}
 		received(peer, sink, wr, enabled ? IBV_WC_LOC_ACCESS_ERR :
 						   IBV_WC_REM_INV_REQ_ERR, 0);
+		return refuse(peer, enabled ? IBV_WC_REM_ACCESS_ERR : IBV_WC_REM_INV_REQ_ERR);
 	}
-	return enabled ? refuse(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_ACCESS_ERR) :
-			 refuse(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+	if (enabled)
+		return refuse_with(peer, IBV_EVENT_QP_ACCESS_ERR, invalid ?
+				   IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_ACCESS_ERR);
+	return refuse_with(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
 }
 
 /* it writes to the requester's memory */
@@ -561,7 +572,7 @@ static int connected(struct qp *qp, const struct send *wr)
 	}
 	peer->received = true;
 	if (peer->service == TGT && !sink_of(peer, wr))
-		return refuse(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+		return refuse_with(peer, IBV_EVENT_QP_ACCESS_ERR, IBV_WC_REM_INV_REQ_ERR);
 	ret = is_send(wr) ? IBV_WC_SUCCESS : access_memory(qp, peer, wr);
 	if (!ret && (is_send(wr) || wr->op == IBV_WR_RDMA_WRITE_WITH_IMM))
 		ret = deliver(qp, peer, wr);

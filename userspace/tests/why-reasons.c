@@ -190,27 +190,38 @@ void no_srq(void)
 }
 
 /* A sender with wrong headers, which a rule makes of a right one: the local link has no packets. */
-void bad_request(void)
+static void with_header(const char *mistake, const char *field, uint32_t reason)
 {
 	char line[128];
 
 	make_pair(&a, &b, CONF());
 	if (!packets_forced())
 		return;
-	snprintf(line, sizeof(line), "%s packet qp=%u opcode=write n=1 set=length:101\n",
-		 ibv_get_device_name(ctx->device), b.qp->qp_num);
+	snprintf(line, sizeof(line), "%s packet qp=%u opcode=write n=1 set=%s\n",
+		 ibv_get_device_name(ctx->device), b.qp->qp_num, field);
 	write_text("/sys/kernel/debug/weft/inject", line);
-	fails_at(&a, "bad_request", at(swr(&a, 7, IBV_WR_RDMA_WRITE, 0, 100), &b, 0),
-		 IBV_WC_REM_INV_REQ_ERR, WEFT_FAULT_BAD_REQUEST);
+	fails_at(&a, mistake, at(swr(&a, 7, IBV_WR_RDMA_WRITE, 0, 100), &b, 0),
+		 IBV_WC_REM_INV_REQ_ERR, reason);
 	snprintf(line, sizeof(line), "%s clear\n", ibv_get_device_name(ctx->device));
 	write_text("/sys/kernel/debug/weft/inject", line);
+}
+
+void bad_request(void)
+{
+	with_header("bad_request", "opcode:0x1f", WEFT_FAULT_BAD_REQUEST);
+}
+
+void request_length(void)
+{
+	with_header("request_length", "length:101", WEFT_FAULT_REQUEST_LENGTH);
 }
 
 /* Nobody is told of what UC and UD drop: the record is the receiver's. */
 void dropped_message(void)
 {
 	make_pair(&a, &b, CONF(.type = IBV_QPT_UC));
-	post(&a, swr(&a, 7, IBV_WR_SEND, 0, 100));
+	/* the rest of it is dropped because of its first packet */
+	post(&a, swr(&a, 7, IBV_WR_SEND, 0, 20000));
 	expect_ok(a.scq, 7);
 	expect_no_wc(b.rcq);
 	made("dropped_message", b.qp->qp_num, WEFT_FAULT_RNR);

@@ -442,5 +442,5 @@ TESTS(
 	TEST(local_domain), TEST(local_right), TEST(local_range), TEST(receive_key),
 	TEST(receive_domain), TEST(receive_right), TEST(immediate_key), TEST(immediate_domain),
 	TEST(immediate_right), TEST(immediate_range), TEST(no_srq), TEST(bad_request),
-	TEST(dropped_message), TEST(dropped_datagram),
+	TEST(request_length), TEST(dropped_message), TEST(dropped_datagram),
 )

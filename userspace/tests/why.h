@@ -32,6 +32,7 @@ void immediate_right(void);
 void immediate_range(void);
 void no_srq(void);
 void bad_request(void);
+void request_length(void);
 void dropped_message(void);
 void dropped_datagram(void);
 

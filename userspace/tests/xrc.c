@@ -134,7 +134,7 @@ static void expect_invalid(uint32_t srqn)
 	send_to(srqn, IBV_WR_SEND, 0, 50, 1);
 	wc = expect_wc(scq, 1, IBV_WC_REM_INV_REQ_ERR);
 	SAME(wc.vendor_err, 27);
-	expect_event(IBV_EVENT_QP_REQ_ERR, tgt);
+	expect_event(IBV_EVENT_QP_ACCESS_ERR, tgt);
 }
 
 static void unknown_number(void)
@@ -233,7 +233,7 @@ static void paged_destroyed_srq(void)
 	SAME(ibv_destroy_srq(sink.srq), 0);
 	uffd_answer(fd, sink.buf, BUF);
 	expect_wc(scq, 9, IBV_WC_REM_INV_REQ_ERR);
-	expect_event(IBV_EVENT_QP_REQ_ERR, tgt);
+	expect_event(IBV_EVENT_QP_ACCESS_ERR, tgt);
 	expect_no_wc(sink.cq);
 	check_zero(sink.buf, BUF);
 	close(fd);

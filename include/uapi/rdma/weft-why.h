@@ -58,7 +58,7 @@ enum weft_fault {
 	WEFT_FAULT_RECV_MALFORMED	= 18,
 	/* responder: the key of SEND_INV is not that of a window of the QP */
 	WEFT_FAULT_INVALIDATE		= 19,
-	/* responder: opcode, order or length of a packet, or what a FLUSH wants */
+	/* responder: opcode or order of a packet, or what a FLUSH wants */
 	WEFT_FAULT_BAD_REQUEST		= 20,
 	/* the peer calls the request invalid */
 	WEFT_FAULT_NAK_REQUEST		= 21,
@@ -84,6 +84,8 @@ enum weft_fault {
 	WEFT_FAULT_IMMEDIATE_NOT_ENABLED = 31,
 	/* an injection rule says so, with a status that has no other cause */
 	WEFT_FAULT_INJECTED		= 32,
+	/* responder: the length of a message, or of one of its packets */
+	WEFT_FAULT_REQUEST_LENGTH	= 33,
 
 	/* a local element: no region has the key */
 	WEFT_FAULT_LOCAL_KEY		= 40,

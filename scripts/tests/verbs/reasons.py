@@ -32,7 +32,8 @@ SAYS = {
     "immediate_right": ("^the region of key .* does not grant the right to remote write: it grants remote read", RESPONDER),
     "immediate_range": ("^100 bytes from 0x[0-9a-f]+ on are not within the region of key 0x", RESPONDER),
     "no_srq": ("the XRC domain has no such SRQ", RESPONDER),
-    "bad_request": ("opcode, order or length of a packet is wrong", RESPONDER),
+    "bad_request": ("opcode or order of a packet is wrong", RESPONDER),
+    "request_length": ("the length of a message, or of one of its packets, is impossible", RESPONDER),
     "dropped_message": ("no receive was posted for a message of QP 0x[0-9a-f]+, which was dropped", False),
     "dropped_datagram": ("no receive was posted for a message of QP 0x[0-9a-f]+, which was dropped", False),
 }
@@ -46,15 +47,17 @@ def main():
         made = re.findall(r"^(\w+) qp (\d+) vendor_err (\d+)$", file.read(), re.M)
     for name, qpn, fault in made:
         regex, found_by_other = SAYS[name]
-        lines = [dict(part["lines"]) for part in parts
-                 if part["record"]["qpn"] == int(qpn) and part["record"]["fault"] == int(fault)]
+        of_qp = [part for part in parts if part["record"]["qpn"] == int(qpn)]
+        lines = [dict(part["lines"]) for part in of_qp if part["record"]["fault"] == int(fault)]
         said = lines[-1] if lines else {}
+        if name.startswith("dropped") and of_qp[-1]["record"]["fault"] != int(fault):
+            said = {"why": "another record is newer"}
         print("%s: QP %s: %s" % (name, qpn, said.get("why", "no record")))
         seen += 1
         if not re.search(regex, said.get("why", "")) or ("the other end" in said) != found_by_other or "try" not in said:
             print("%s: this is not right: %s" % (name, said))
             wrong += 1
-    return bool(wrong) or len(SAYS) - seen > 1  # bad_request needs packets
+    return bool(wrong) or len(SAYS) - seen > 2  # bad_request and request_length need packets
 
 
 if __name__ == "__main__":

@@ -465,9 +465,8 @@ static bool comp_segment_valid(const struct weft_qp *qp, u32 psn, bool last, boo
 }
 
 static enum weft_verdict comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,
-					    const struct weft_opcode *op)
+					    const struct weft_opcode *op, struct weft_slot *slot)
 {
-	struct weft_slot *slot = comp_expecting(qp, &pkt->hdr);
 	struct weft_payload_spans spans __uninitialized;
 	enum weft_verdict verdict;
 	struct weft_iter from;
@@ -475,8 +474,6 @@ static enum weft_verdict comp_read_response(struct weft_qp *qp, const struct wef
 	u64 offset;
 	bool last;
 
-	if (!slot)
-		return WEFT_DROP;
 	if (unlikely(slot->op->response != WEFT_RESPONSE_READ)) {
 		if (comp_done_valid(pkt, op, slot))
 			comp_answered(qp, pkt->hdr.psn, true);
@@ -500,16 +497,14 @@ static enum weft_verdict comp_read_response(struct weft_qp *qp, const struct wef
 	return verdict;
 }
 
-static enum weft_verdict comp_atomic_response(struct weft_qp *qp, const struct weft_pkt *pkt)
+static enum weft_verdict comp_atomic_response(struct weft_qp *qp, const struct weft_pkt *pkt,
+					      const struct weft_slot *slot)
 {
-	struct weft_slot *slot = comp_expecting(qp, &pkt->hdr);
 	u64 before = pkt->hdr.atomic_ack.original;
 	struct weft_span span = { .addr = (uintptr_t)&before, .length = sizeof(before) };
 	enum weft_verdict verdict;
 	struct weft_iter from;
 
-	if (!slot)
-		return WEFT_DROP;
 	if (slot->op->response != WEFT_RESPONSE_ATOMIC) {
 		comp_bad_response(qp);
 		return WEFT_DONE;
@@ -532,6 +527,7 @@ static bool comp_current(const struct weft_inflight *inflight, u32 psn)
 static enum weft_verdict comp_response(struct weft_qp *qp, struct weft_pkt *pkt)
 {
 	const struct weft_opcode *op = weft_opcode(pkt->hdr.opcode);
+	struct weft_slot *slot;
 
 	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.inflight.una);
 	if (!comp_current(&qp->send.inflight, pkt->hdr.psn)) {
@@ -551,11 +547,20 @@ static enum weft_verdict comp_response(struct weft_qp *qp, struct weft_pkt *pkt)
 	/* a response acknowledges all requests before the one it answers */
 	if (unlikely(!comp_acknowledge(qp, pkt->hdr.psn)))
 		return comp_gap(qp, pkt);
+	slot = comp_expecting(qp, &pkt->hdr);
+	if (!slot)
+		return WEFT_DROP;
+	/* only an acknowledge says no: data with the syndrome of a NAK are no answer */
+	if (unlikely(op->ext & WEFT_EXT_AETH &&
+		     weft_aeth_type(pkt->hdr.aeth.syndrome) != WEFT_AETH_ACK)) {
+		comp_bad_response(qp);
+		return WEFT_DONE;
+	}
 	switch (op->kind) {
 	case WEFT_KIND_READ_RESPONSE:
-		return comp_read_response(qp, pkt, op);
+		return comp_read_response(qp, pkt, op, slot);
 	case WEFT_KIND_ATOMIC_ACK:
-		return comp_atomic_response(qp, pkt);
+		return comp_atomic_response(qp, pkt, slot);
 	default:
 		return WEFT_DROP;
 	}

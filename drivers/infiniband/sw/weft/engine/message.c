@@ -688,6 +688,7 @@ const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fau
 	const struct weft_refusal *refusal = fault == WEFT_FAULT_INJECTED ?
 		weft_rules_receive(qp->recv.injected.status, service) :
 		weft_rules_refusal(fault, service);
+	bool told;
 
 	weft_assert_turn(&qp->recv.turn);
 	weft_odp_forget(&qp->recv.odp);
@@ -705,13 +706,14 @@ const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fau
 	/* the requester tries again, and reports it when its retries are used up */
 	if (refusal->reply != WEFT_REPLY_RNR)
 		fault = weft_blame_refusal(qp, fault);
-	if (refusal->responder && qp->recv.held) {
+	told = refusal->responder && qp->recv.held;
+	if (told) {
 		if (unlikely(qp->recv.tagged) && !qp->recv.malformed)
 			weft_srq_uncount(qp->recv.srq, qp->recv.tagged);
 		msg_complete_error(qp, refusal->responder, fault);
 	}
 	/* a DC target is for many initiators, and none of them may end it */
-	if (refusal->has_event && !qp->dc)
+	if (refusal->has_event && !told && !qp->dc)
 		weft_qp_event(qp, refusal->event);
 	if (refusal->fatal && !qp->dc)
 		weft_qp_set_error(qp);

@@ -154,9 +154,17 @@ static void req_drained(struct weft_qp *qp)
 }
 
 /*
- * Execute a local operation (LOCAL_INV, BIND_MW, REG_MR or MKEY). With a fence it waits for
- * outstanding responses (IBA 10.8.3.3).
+ * A fence waits for outstanding responses (IBA 10.8.3.3), and that of LOCAL_INV for all requests
+ * before it, which may have to be sent again from that memory (10.6.5.1).
  */
+static bool req_fence_waits(const struct weft_inflight *inflight, const struct weft_slot *slot)
+{
+	return slot->wqe.sqe.flags & WEFT_SQE_FENCE && !slot->executed &&
+	       (inflight->reads || (slot->wqe.sqe.opcode == WEFT_SQE_LOCAL_INV &&
+				    inflight->cur != inflight->head));
+}
+
+/* Execute a local operation (LOCAL_INV, BIND_MW, REG_MR or MKEY). */
 static noinline enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot *slot,
 					    const struct weft_budget *budget)
 {
@@ -166,7 +174,7 @@ static noinline enum weft_verdict req_local(struct weft_qp *qp, struct weft_slot
 	struct weft_inflight *inflight = &qp->send.inflight;
 	int err;
 
-	if (slot->wqe.sqe.flags & WEFT_SQE_FENCE && inflight->reads)
+	if (req_fence_waits(inflight, slot))
 		return WEFT_LATER;
 	if (budget->atomic && slot->op->flags & WEFT_OPF_SLEEPS)
 		return WEFT_STOPPED;

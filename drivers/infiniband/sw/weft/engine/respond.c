@@ -44,7 +44,7 @@ struct weft_result weft_respond_read(struct weft_qp *qp, const struct weft_pkt *
 	struct weft_result result;
 
 	if (req.length > WEFT_MAX_MSG)
-		return weft_failed(WEFT_FAULT_BAD_REQUEST);
+		return weft_failed(WEFT_FAULT_REQUEST_LENGTH);
 	result = weft_message_begin(qp, &req);
 	if (result.verdict)
 		return result;
@@ -108,7 +108,7 @@ struct weft_result weft_respond_atomic_write(struct weft_qp *qp, const struct we
 	struct weft_iter from;
 
 	if (hdr->reth.length != req.length)
-		return weft_failed(WEFT_FAULT_BAD_REQUEST);
+		return weft_failed(WEFT_FAULT_REQUEST_LENGTH);
 	result = weft_message_begin(qp, &req);
 	if (result.verdict)
 		return result;

@@ -118,7 +118,7 @@ static struct weft_result resp_execute(struct weft_qp *qp, const struct weft_pkt
 			.length = pkt->hdr.reth.length,
 		};
 	if (!resp_length_valid(progress, op, payload))
-		return weft_failed(WEFT_FAULT_BAD_REQUEST);
+		return weft_failed(WEFT_FAULT_REQUEST_LENGTH);
 	resp_build(progress, pkt, op, &req);
 	weft_pkt_payload(pkt, &spans, &from);
 	result = resp_open(qp, op, &req, &from, payload);
@@ -143,12 +143,16 @@ static struct weft_result resp_execute(struct weft_qp *qp, const struct weft_pkt
 	return result;
 }
 
-static bool resp_form_valid(const struct weft_qp *qp, const struct weft_pkt *pkt,
-			    const struct weft_opcode *op)
+/* Does the packet fit the messages before it, and its payload the path MTU? */
+static enum weft_fault resp_form(const struct weft_qp *qp, const struct weft_pkt *pkt,
+				 const struct weft_opcode *op)
 {
-	return !pkt->malformed &&
-	       weft_opcode_follows(qp->recv.progress.opcode, pkt->hdr.opcode) &&
-	       weft_opcode_payload_valid(op, pkt->hdr.payload, qp->mtu);
+	if (unlikely(pkt->malformed ||
+		     !weft_opcode_follows(qp->recv.progress.opcode, pkt->hdr.opcode)))
+		return WEFT_FAULT_BAD_REQUEST;
+	if (unlikely(!weft_opcode_payload_valid(op, pkt->hdr.payload, qp->mtu)))
+		return WEFT_FAULT_REQUEST_LENGTH;
+	return WEFT_FAULT_NONE;
 }
 
 /*
@@ -303,11 +307,12 @@ static struct weft_result resp_injected(struct weft_qp *qp, const struct weft_pk
 	}
 }
 
-/* The packet cannot be executed as it is. */
-static noinline struct weft_result resp_unfit(struct weft_qp *qp, const struct weft_pkt *pkt)
+/* The packet cannot be executed as it is, because of @fault. */
+static noinline struct weft_result resp_unfit(struct weft_qp *qp, const struct weft_pkt *pkt,
+					      enum weft_fault fault)
 {
 	return pkt->malformed == WEFT_MALFORMED_INJECTED ? resp_injected(qp, pkt) :
-							   weft_failed(WEFT_FAULT_BAD_REQUEST);
+							   weft_failed(fault);
 }
 
 /* Process a packet of a reliable connection by its PSN: execute it if it is the expected one. */
@@ -317,6 +322,7 @@ static struct weft_result resp_reliable(struct weft_qp *qp, struct weft_pkt *pkt
 	struct weft_recv *recv = &qp->recv;
 	s32 ahead = weft_psn_diff(pkt->hdr.psn, recv->psn);
 	struct weft_result result;
+	enum weft_fault fault;
 
 	if (unlikely(ahead > 0))
 		return weft_result(resp_gap(qp, pkt));
@@ -330,8 +336,9 @@ static struct weft_result resp_reliable(struct weft_qp *qp, struct weft_pkt *pkt
 	if (weft_opdef_responds(weft_opdef(op->sqe)) && recv->max_dest_rd_atomic &&
 	    !weft_replay_prepare(recv))
 		return weft_result(WEFT_DROP);
-	result = likely(resp_form_valid(qp, pkt, op)) ?
-		 weft_failed(weft_message_enter(qp, pkt->hdr.xrceth.srqn)) : resp_unfit(qp, pkt);
+	fault = resp_form(qp, pkt, op);
+	result = likely(!fault) ? weft_failed(weft_message_enter(qp, pkt->hdr.xrceth.srqn)) :
+				  resp_unfit(qp, pkt, fault);
 	if (likely(!result.verdict))
 		result = resp_execute(qp, pkt, op);
 	if (unlikely(result.verdict == WEFT_FAILED))
@@ -367,8 +374,14 @@ static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_
 		recv->progress.opcode = WEFT_OPCODE_NONE;
 		return weft_result(WEFT_DONE);
 	}
-	result = resp_form_valid(qp, pkt, op) ? resp_execute(qp, pkt, op) :
-						weft_failed(WEFT_FAULT_BAD_REQUEST);
+	/* the rest of a message that has been dropped, for a reason that is known */
+	if (recv->progress.opcode == WEFT_OPCODE_NONE && !(op->segment & WEFT_SEGMENT_FIRST)) {
+		recv->psn = weft_psn_add(recv->psn, 1);
+		return weft_result(WEFT_DONE);
+	}
+	result = weft_failed(resp_form(qp, pkt, op));
+	if (likely(!result.verdict))
+		result = resp_execute(qp, pkt, op);
 	if (unlikely(result.verdict == WEFT_LATER))
 		return result;
 	recv->psn = weft_psn_add(recv->psn, 1);

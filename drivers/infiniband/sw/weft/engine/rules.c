@@ -31,11 +31,11 @@ rules_refusals[WEFT_FAULTS][WEFT_SERVICES] = {
 		REFUSAL_DROP, REFUSAL_DROP,
 	},
 	[WEFT_FAULT_MISALIGNED] = {
-		REFUSAL_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_REQ_ERR),
+		REFUSAL_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_ACCESS_ERR),
 		REFUSAL_DROP, REFUSAL_DROP,
 	},
 	[WEFT_FAULT_NO_RESOURCES] = {
-		REFUSAL_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_REQ_ERR),
+		REFUSAL_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_ACCESS_ERR),
 		REFUSAL_DROP, REFUSAL_DROP,
 	},
 	[WEFT_FAULT_RECV_LENGTH] = {
@@ -58,11 +58,16 @@ rules_refusals[WEFT_FAULTS][WEFT_SERVICES] = {
 		REFUSAL_DROP, REFUSAL_DROP,
 	},
 	[WEFT_FAULT_BAD_REQUEST] = {
-		REFUSAL_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_REQ_ERR),
+		REFUSAL_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_REM_INV_REQ_ERR, IB_EVENT_QP_REQ_ERR),
+		REFUSAL_DROP, REFUSAL_DROP,
+	},
+	[WEFT_FAULT_REQUEST_LENGTH] = {
+		REFUSAL_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_REM_INV_REQ_ERR,
+			    IB_EVENT_QP_ACCESS_ERR),
 		REFUSAL_DROP, REFUSAL_DROP,
 	},
 	[WEFT_FAULT_XRC_SRQ] = {
-		REFUSAL_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_REQ_ERR),
+		REFUSAL_NAK(IB_WC_REM_INV_REQ_ERR, IB_WC_SUCCESS, IB_EVENT_QP_ACCESS_ERR),
 		REFUSAL_DROP, REFUSAL_DROP,
 	},
 	[WEFT_FAULT_IMMEDIATE_ACCESS] = {
@@ -83,37 +88,35 @@ rules_refusals[WEFT_FAULTS][WEFT_SERVICES] = {
 };
 
 /* A receive that fails by a rule; UC and UD have no answer. */
-#define RECEIVE(_status, _requester, _event) {				\
-	REFUSAL_NAK(_requester, _status, _event),			\
-	REFUSAL_FATAL(_status, IB_EVENT_QP_FATAL),			\
-	REFUSAL_FATAL(_status, IB_EVENT_QP_FATAL) }
-/* The QP is in ERR, as after modify_qp: the requester hears nothing. */
-#define FLUSHED { .responder = IB_WC_WR_FLUSH_ERR, .fatal = true }
+#define RECEIVE(_status, _requester) {					\
+	{ .reply = WEFT_REPLY_NAK, .requester = (_requester),		\
+	  .responder = (_status), .fatal = true },			\
+	{ .responder = (_status), .fatal = true },			\
+	{ .responder = (_status), .fatal = true } }
+/* The QP is in ERR, as after modify_qp, or its device has failed: the requester hears nothing. */
+#define SILENT(_status) { .responder = (_status), .fatal = true }
 /* The message is given up, and the QP goes on with the next one. */
 #define ABORTED { .responder = IB_WC_REM_ABORT_ERR }
 
 static const struct weft_refusal rules_receives[][WEFT_SERVICES] = {
-	[IB_WC_LOC_LEN_ERR] = RECEIVE(IB_WC_LOC_LEN_ERR, IB_WC_REM_INV_REQ_ERR,
-				      IB_EVENT_QP_REQ_ERR),
-	[IB_WC_LOC_QP_OP_ERR] = RECEIVE(IB_WC_LOC_QP_OP_ERR, IB_WC_REM_OP_ERR, IB_EVENT_QP_FATAL),
-	[IB_WC_LOC_PROT_ERR] = RECEIVE(IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR, IB_EVENT_QP_FATAL),
-	[IB_WC_WR_FLUSH_ERR] = { FLUSHED, FLUSHED, FLUSHED },
-	[IB_WC_LOC_ACCESS_ERR] = RECEIVE(IB_WC_LOC_ACCESS_ERR, IB_WC_REM_ACCESS_ERR,
-					 IB_EVENT_QP_ACCESS_ERR),
-	[IB_WC_REM_INV_REQ_ERR] = RECEIVE(IB_WC_REM_INV_REQ_ERR, IB_WC_REM_INV_REQ_ERR,
-					  IB_EVENT_QP_REQ_ERR),
+	[IB_WC_LOC_LEN_ERR] = RECEIVE(IB_WC_LOC_LEN_ERR, IB_WC_REM_INV_REQ_ERR),
+	[IB_WC_LOC_QP_OP_ERR] = RECEIVE(IB_WC_LOC_QP_OP_ERR, IB_WC_REM_OP_ERR),
+	[IB_WC_LOC_PROT_ERR] = RECEIVE(IB_WC_LOC_PROT_ERR, IB_WC_REM_OP_ERR),
+	[IB_WC_WR_FLUSH_ERR] = {
+		SILENT(IB_WC_WR_FLUSH_ERR), SILENT(IB_WC_WR_FLUSH_ERR), SILENT(IB_WC_WR_FLUSH_ERR),
+	},
+	[IB_WC_LOC_ACCESS_ERR] = RECEIVE(IB_WC_LOC_ACCESS_ERR, IB_WC_REM_ACCESS_ERR),
+	[IB_WC_REM_INV_REQ_ERR] = RECEIVE(IB_WC_REM_INV_REQ_ERR, IB_WC_REM_INV_REQ_ERR),
 	/* a reliable requester cannot be told that the message is given up */
 	[IB_WC_REM_ABORT_ERR] = {
-		REFUSAL_NAK(IB_WC_REM_OP_ERR, IB_WC_REM_ABORT_ERR, IB_EVENT_QP_FATAL),
+		{ .reply = WEFT_REPLY_NAK, .requester = IB_WC_REM_OP_ERR,
+		  .responder = IB_WC_REM_ABORT_ERR, .fatal = true },
 		ABORTED, ABORTED,
 	},
-	/* a device that has failed does not answer */
 	[IB_WC_FATAL_ERR] = {
-		REFUSAL_FATAL(IB_WC_FATAL_ERR, IB_EVENT_QP_FATAL),
-		REFUSAL_FATAL(IB_WC_FATAL_ERR, IB_EVENT_QP_FATAL),
-		REFUSAL_FATAL(IB_WC_FATAL_ERR, IB_EVENT_QP_FATAL),
+		SILENT(IB_WC_FATAL_ERR), SILENT(IB_WC_FATAL_ERR), SILENT(IB_WC_FATAL_ERR),
 	},
-	[IB_WC_GENERAL_ERR] = RECEIVE(IB_WC_GENERAL_ERR, IB_WC_REM_OP_ERR, IB_EVENT_QP_FATAL),
+	[IB_WC_GENERAL_ERR] = RECEIVE(IB_WC_GENERAL_ERR, IB_WC_REM_OP_ERR),
 };
 
 static const enum ib_wc_status rules_status[WEFT_FAULTS] = {

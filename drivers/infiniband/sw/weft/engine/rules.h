@@ -11,7 +11,7 @@
  * The rules know the reasons below this one; those above it are details, see engine/blame.h, or
  * of strict mode.
  */
-#define WEFT_FAULTS	(WEFT_FAULT_INJECTED + 1)
+#define WEFT_FAULTS	(WEFT_FAULT_REQUEST_LENGTH + 1)
 
 /* Transport services that differ in their error rules. */
 enum weft_service {
@@ -28,7 +28,10 @@ enum weft_reply {
 	WEFT_REPLY_NAK,		/* a NAK that fails the requester's work request */
 };
 
-/* Consequences of a fault at the responder (IBA table 59). */
+/*
+ * Consequences of a fault at the responder (IBA table 59). The event is for a fault that no receive
+ * completes with (IBA C9-222.1.1); which one it is, 11.6.3.2 says.
+ */
 struct weft_refusal {
 	enum weft_reply		reply;		/* to the requester */
 	/* status of the requester's work request, with WEFT_REPLY_NAK */
@@ -36,7 +39,7 @@ struct weft_refusal {
 	/* status of the receive work request that was taken; 0: it is kept for the next message */
 	enum ib_wc_status	responder;
 	bool			fatal;		/* the responder's QP goes to ERR */
-	bool			has_event;	/* there is one */
+	bool			has_event;	/* unless a receive completes with the fault */
 	/* asynchronous event at the responder, if @has_event */
 	enum ib_event_type	event;
 };
