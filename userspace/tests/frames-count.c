@@ -6,6 +6,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/mman.h>
 
 static struct side a, b;
 
@@ -270,4 +271,47 @@ void churns_rules(void)
 	SAME(pthread_join(thread, NULL), 0);
 	CHECK(all);
 	note(NULL);
+}
+
+#define STARVE	"/sys/kernel/debug/fail_page_alloc/"
+
+/*
+ * A frame whose on-demand receive gets no memory is dropped and counted; the QP and the receive
+ * stay. $WEFT_STARVE: the fault injection knows whom to give none.
+ */
+void frame_without_memory(void)
+{
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	uint64_t dropped = counter("rx_no_memory");
+	struct ibv_recv_wr wr = { .wr_id = 5, .num_sge = 1 }, *bad;
+	struct ibv_sge sge = { .length = SLOT };
+	struct ibv_mr *mr;
+	void *paged;
+	int i;
+
+	if (!getenv("WEFT_STARVE"))
+		return;
+	open_sides();
+	rule_mac(&rule, mac_unicast);
+	rule_make(&b, &rule);
+	paged = mmap(NULL, SLOT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(paged != MAP_FAILED);
+	mr = ibv_reg_mr(b.pd, paged, SLOT, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	CHECK(mr);
+	sge.addr = (uintptr_t)paged;
+	sge.lkey = mr->lkey;
+	wr.sg_list = &sge;
+	SAME(ibv_post_recv(b.qp, &wr, &bad), 0);
+	write_text(STARVE "times", "-1");
+	write_text(STARVE "probability", "100");
+	send_to(1, 100);
+	for (i = 0; i < 500 && counter("rx_no_memory") == dropped; i++)
+		sleep_ms(20);
+	write_text(STARVE "probability", "0");
+	SAME(counter("rx_no_memory"), dropped + 1);
+	expect_no_event();
+	expect_no_wc(b.cq);
+	send_to(2, 100);
+	side_got(&b, 5, 142);
+	SAME(memcmp(paged, a.buf, 142), 0);
 }

@@ -861,7 +861,7 @@ TESTS(
 	TEST(one_sided), TEST(paced), TEST(specs), TEST(random_rules),
 	TEST(priorities), TEST(tags), TEST(labels), TEST(refused_rules), TEST(counts_frames),
 	TEST(counters_refused), TEST(churns_rules), TEST(many_rules),
-	TEST(drops_and_ends), TEST(many_shapes), TEST(removed),
+	TEST(drops_and_ends), TEST(many_shapes), TEST(frame_without_memory), TEST(removed),
 	TEST(rss_caps), TEST(wq_refused), TEST(rss_refused), TEST(rss_objects), TEST(wq_states),
 	TEST(wq_posts), TEST(rss_fields), TEST(rss_tunnels), TEST(rss_large), TEST(rss_moves),
 	TEST(rss_single), TEST(rss_loopback), TEST(rss_fatal), TEST(rss_injected), TEST(rss_churn), TEST(rss_removed),

@@ -80,6 +80,7 @@ void counters_refused(void);
 void drops_and_ends(void);
 void many_shapes(void);
 void churns_rules(void);
+void frame_without_memory(void);		/* wants $WEFT_STARVE */
 
 /* frames-match.c; random_rules() wants $WEFT_WIRE */
 void specs(void);
