@@ -749,6 +749,7 @@ static void rc_lose_before_local(struct kunit *test, int flags)
 	rc_post_single(rc, IB_WR_RDMA_WRITE, 0, 10);
 	KUNIT_EXPECT_EQ(test, 0, weft_post_send(&node->ib_qp.ibqp, &invalidate, &bad));
 	fake_link_run_halves(rc->link);
+	KUNIT_EXPECT_EQ(test, node->qp->send.inflight.tail - node->qp->send.inflight.head, 2);
 	KUNIT_EXPECT_EQ(test, weft_inflight_at(&node->qp->send.inflight, 1)->executed,
 			!(flags & IB_SEND_FENCE));
 	/* the WRITE is lost */

@@ -182,6 +182,42 @@ void xrc_receives(void)
 	rule("clear");
 }
 
+/* a message to an XRC target that its second packet breaks off, before it has named an SRQ */
+void xrc_broken_messages(void)
+{
+	static const struct {
+		const char *rule;
+		enum ibv_wc_status status, requester;
+	} rows[] = {
+		{ "set=opcode:0xa0", IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_INV_REQ_ERR },
+		{ "set=srqn:0x7fffff", IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_INV_REQ_ERR },
+		{ "nak=invalid-request", IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_INV_REQ_ERR },
+		{ "nak=remote-operation", IBV_WC_LOC_QP_OP_ERR, IBV_WC_REM_OP_ERR },
+	};
+	size_t i;
+
+	conf.timeout = 12;
+	force_packets(true);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct sink one = {};
+
+		note("%s", rows[i].rule);
+		make_connected();
+		make_sink(&one, xrcd);
+		rule("packet qp=%u opcode=send n=2 %s", tgt->qp_num, rows[i].rule);
+		sink_post(&one, 1, 0, 20000);
+		sink_post(&one, 2, 20000, 20000);
+		send_to(one.num, IBV_WR_SEND, 0, 20000, 11);
+		expect_wc(scq, 11, rows[i].requester);
+		expect_wc(one.cq, 1, rows[i].status);
+		/* others may need the second */
+		expect_no_wc(one.cq);
+		expect_no_event();
+		rule("clear");
+	}
+	force_packets(false);
+}
+
 /* a status that no receive has, and what else is not for receives */
 void refused_receives(void)
 {

@@ -736,6 +736,7 @@ TESTS(
 	TEST(late_completions), TEST(many_late_completions), TEST(slow_links), TEST(messages), TEST(port_flaps),
 	TEST(waiting_figures), TEST(refused_cnps), TEST(received_statuses),
 	TEST(unreliable_receives), TEST(matched_receives), TEST(srq_receives), TEST(xrc_receives),
+	TEST(xrc_broken_messages),
 	TEST(refused_receives), TEST(device_fatal), TEST(fatal_races), TEST(refused_fatals),
 	TEST(wq_fatal_event), TEST(speed_event), TEST(named_rules),
 	TEST(refused_xrc_posts), TEST(refused_tag_posts), TEST(refused_imported_posts),

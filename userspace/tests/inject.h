@@ -51,6 +51,7 @@ void unreliable_receives(void);
 void matched_receives(void);
 void srq_receives(void);
 void xrc_receives(void);
+void xrc_broken_messages(void);
 void refused_receives(void);
 
 void device_fatal(void);

@@ -528,20 +528,19 @@ static int access_memory(struct qp *qp, struct qp *peer, const struct send *wr)
 		greet(peer, false);
 		return DROPPED;
 	}
-	/* IBA has no order for that: here a receive is wanted first, and told of the fault */
+	if (!enabled)
+		return refuse_with(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+	/* a receive comes before the key, and is told of the fault */
 	if (wr->op == IBV_WR_RDMA_WRITE_WITH_IMM) {
 		if (is_empty(queue_of(peer, sink))) {
 			greet(peer, false);
 			return not_ready(qp);
 		}
-		received(peer, sink, wr, enabled ? IBV_WC_LOC_ACCESS_ERR :
-						   IBV_WC_REM_INV_REQ_ERR, 0);
-		return refuse(peer, enabled ? IBV_WC_REM_ACCESS_ERR : IBV_WC_REM_INV_REQ_ERR);
+		received(peer, sink, wr, IBV_WC_LOC_ACCESS_ERR, 0);
+		return refuse(peer, IBV_WC_REM_ACCESS_ERR);
 	}
-	if (enabled)
-		return refuse_with(peer, IBV_EVENT_QP_ACCESS_ERR, invalid ?
-				   IBV_WC_REM_INV_REQ_ERR : IBV_WC_REM_ACCESS_ERR);
-	return refuse_with(peer, IBV_EVENT_QP_REQ_ERR, IBV_WC_REM_INV_REQ_ERR);
+	return refuse_with(peer, IBV_EVENT_QP_ACCESS_ERR, invalid ? IBV_WC_REM_INV_REQ_ERR :
+								    IBV_WC_REM_ACCESS_ERR);
 }
 
 /* it writes to the requester's memory */

@@ -84,17 +84,6 @@ void foreign_window(void)
 	fails_at(&a, "foreign_window", wr, IBV_WC_REM_ACCESS_ERR, WEFT_FAULT_INVALIDATE);
 }
 
-void immediate_not_enabled(void)
-{
-	make(&a, CONF());
-	make(&b, CONF(.access = IBV_ACCESS_LOCAL_WRITE));
-	connect_ends(&a, &b);
-	post_recv(&b, 9, 0, 100);
-	fails_at(&a, "immediate_not_enabled",
-		 at(swr(&a, 7, IBV_WR_RDMA_WRITE_WITH_IMM, 0, 100), &b, 0),
-		 IBV_WC_REM_INV_REQ_ERR, WEFT_FAULT_IMMEDIATE_NOT_ENABLED);
-}
-
 /* a READ, whose element is written to */
 static void read_into(const char *mistake, const struct ibv_mr *mr, size_t off, uint32_t reason)
 {

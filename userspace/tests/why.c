@@ -438,7 +438,7 @@ TESTS(
 	TEST(no_receive), TEST(short_receive), TEST(misaligned_atomic), TEST(dead_peer),
 	TEST(full_cq), TEST(dry_srq), TEST(wrong_gid), TEST(foreign_gid),
 	TEST(flood), TEST(waiting), TEST(no_credit), TEST(short_atomic), TEST(foreign_handle),
-	TEST(bind_refused), TEST(no_resources), TEST(foreign_window), TEST(immediate_not_enabled),
+	TEST(bind_refused), TEST(no_resources), TEST(foreign_window),
 	TEST(local_domain), TEST(local_right), TEST(local_range), TEST(receive_key),
 	TEST(receive_domain), TEST(receive_right), TEST(immediate_key), TEST(immediate_domain),
 	TEST(immediate_right), TEST(immediate_range), TEST(no_srq), TEST(bad_request),

@@ -19,7 +19,6 @@ void foreign_handle(void);
 void bind_refused(void);
 void no_resources(void);
 void foreign_window(void);
-void immediate_not_enabled(void);
 void local_domain(void);
 void local_right(void);
 void local_range(void);

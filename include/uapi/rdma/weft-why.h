@@ -80,8 +80,8 @@ enum weft_fault {
 	WEFT_FAULT_NO_MEMORY		= 29,
 	/* responder: as 12, for a WRITE with immediate data */
 	WEFT_FAULT_IMMEDIATE_ACCESS	= 30,
-	/* responder: as 13, for a WRITE with immediate data */
-	WEFT_FAULT_IMMEDIATE_NOT_ENABLED = 31,
+	/* 31 has been another one */
+
 	/* an injection rule says so, with a status that has no other cause */
 	WEFT_FAULT_INJECTED		= 32,
 	/* responder: the length of a message, or of one of its packets */

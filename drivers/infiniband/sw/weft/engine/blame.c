@@ -319,7 +319,6 @@ static enum weft_fault blame_refused_memory(struct weft_why_entry *entry, struct
 		entry->record.want = recv->held ? recv->wqe.length : 0;
 		return fault;
 	case WEFT_FAULT_NOT_ENABLED:
-	case WEFT_FAULT_IMMEDIATE_NOT_ENABLED:
 		entry->record.want = qp->access;
 		return fault;
 	default:

@@ -438,12 +438,9 @@ struct weft_result weft_begin_flush(struct weft_qp *qp, const struct weft_reques
 	return weft_result(WEFT_DONE);
 }
 
-/* A request that names memory by an rkey: check the rights of the QP, then those of the region. */
+/* A request that names memory by an rkey, and that the QP allows. */
 static struct weft_result msg_begin_rdma(struct weft_qp *qp, const struct weft_request *req)
 {
-	if (msg_access(req) & ~qp->access)
-		return msg_refuse_access(qp, req, 0, req->length,
-					 weft_failed(WEFT_FAULT_NOT_ENABLED));
 	if (weft_opdef_responds(req->op) && !qp->recv.max_dest_rd_atomic)
 		return msg_refuse_access(qp, req, 0, req->length,
 					 weft_failed(WEFT_FAULT_NO_RESOURCES));
@@ -457,8 +454,6 @@ static struct weft_result msg_immediate_result(struct weft_result result)
 {
 	if (result.fault == WEFT_FAULT_REMOTE_ACCESS)
 		result.fault = WEFT_FAULT_IMMEDIATE_ACCESS;
-	else if (result.fault == WEFT_FAULT_NOT_ENABLED)
-		result.fault = WEFT_FAULT_IMMEDIATE_NOT_ENABLED;
 	return result;
 }
 
@@ -517,6 +512,10 @@ struct weft_result weft_message_begin(struct weft_qp *qp, const struct weft_requ
 	msg_comm_est(qp);
 	if (req->op->flags & WEFT_OPF_SEND)
 		return msg_begin_send(qp, req);
+	/* the operation (IBA 9.7.4.1.3), then the receive (.4), then the key (.5) */
+	if (msg_access(req) & ~qp->access)
+		return msg_refuse_access(qp, req, 0, req->length,
+					 weft_failed(WEFT_FAULT_NOT_ENABLED));
 	if (!(req->op->flags & WEFT_OPF_RECEIVE))
 		return msg_begin_rdma(qp, req);
 	fault = weft_message_begin_immediate(qp);
@@ -672,7 +671,8 @@ enum weft_fault weft_message_end(struct weft_qp *qp, const struct weft_request *
 /*
  * Release the memory of a SEND, WRITE, READ or FLUSH, between two packets or for good: no reference
  * to memory is kept while waiting for a peer. If the message is not resumed it is aborted: its
- * receive work request stays with the QP, for the next message or to be flushed.
+ * receive work request stays with the QP, for the next message or to be flushed, unless an invalid
+ * request breaks the message off.
  */
 void weft_message_pause(struct weft_qp *qp)
 {
@@ -681,7 +681,32 @@ void weft_message_pause(struct weft_qp *qp)
 	msg_release(qp);
 }
 
-/* Apply the consequences of a fault at the responder. Returns what the requester is told. */
+/*
+ * Does the receive that is held complete with @fault? A request that is invalid in itself fails the
+ * receive of the message that it breaks off, and none of a message that was given up before. Such a
+ * packet has not entered the SRQ of XRC.
+ */
+static bool msg_fails_receive(struct weft_qp *qp, enum weft_fault fault,
+			      const struct weft_refusal *refusal)
+{
+	struct weft_recv *recv = &qp->recv;
+
+	if (!refusal->responder || !recv->held)
+		return false;
+	if ((fault == WEFT_FAULT_BAD_REQUEST || fault == WEFT_FAULT_REQUEST_LENGTH) &&
+	    recv->progress.opcode == WEFT_OPCODE_NONE)
+		return false;
+	if (qp->type != IB_QPT_XRC_TGT || recv->name)
+		return true;
+	/* it has gone with a destroyed SRQ */
+	recv->held = msg_enter_srq(recv, recv->srqn);
+	return recv->held;
+}
+
+/*
+ * Apply the consequences of a fault at the responder. Returns what the requester is told. The
+ * caller calls weft_message_leave() afterwards.
+ */
 const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fault fault)
 {
 	enum weft_service service = weft_rules_service(qp->type);
@@ -703,10 +728,10 @@ const struct weft_refusal *weft_message_refuse(struct weft_qp *qp, enum weft_fau
 	/* UC refuses for the same reasons as RC, but sends no NAK that names them */
 	if (weft_rules_refusal(fault, WEFT_SERVICE_RC)->requester == IB_WC_REM_ACCESS_ERR)
 		weft_stats_inc(qp, WEFT_STAT_RESP_REMOTE_ACCESS_ERRORS);
+	told = msg_fails_receive(qp, fault, refusal);
 	/* the requester tries again, and reports it when its retries are used up */
 	if (refusal->reply != WEFT_REPLY_RNR)
 		fault = weft_blame_refusal(qp, fault);
-	told = refusal->responder && qp->recv.held;
 	if (told) {
 		if (unlikely(qp->recv.tagged) && !qp->recv.malformed)
 			weft_srq_uncount(qp->recv.srq, qp->recv.tagged);

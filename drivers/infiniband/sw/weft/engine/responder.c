@@ -143,12 +143,13 @@ static struct weft_result resp_execute(struct weft_qp *qp, const struct weft_pkt
 	return result;
 }
 
-/* Does the packet fit the messages before it, and its payload the path MTU? */
+/* Does the packet fit those before it, and its payload the opcode and the path MTU? */
 static enum weft_fault resp_form(const struct weft_qp *qp, const struct weft_pkt *pkt,
 				 const struct weft_opcode *op)
 {
-	if (unlikely(pkt->malformed ||
-		     !weft_opcode_follows(qp->recv.progress.opcode, pkt->hdr.opcode)))
+	if (unlikely(pkt->malformed && pkt->malformed != WEFT_MALFORMED_PAYLOAD))
+		return WEFT_FAULT_BAD_REQUEST;
+	if (unlikely(!weft_opcode_follows(qp->recv.progress.opcode, pkt->hdr.opcode)))
 		return WEFT_FAULT_BAD_REQUEST;
 	if (unlikely(!weft_opcode_payload_valid(op, pkt->hdr.payload, qp->mtu)))
 		return WEFT_FAULT_REQUEST_LENGTH;
@@ -367,6 +368,7 @@ static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_
 
 	if (op->segment & WEFT_SEGMENT_FIRST) {
 		recv->progress.opcode = WEFT_OPCODE_NONE;
+		recv->progress.dropped = false;
 		recv->psn = pkt->hdr.psn;
 	}
 	if (pkt->hdr.psn != recv->psn) {
@@ -374,8 +376,8 @@ static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_
 		recv->progress.opcode = WEFT_OPCODE_NONE;
 		return weft_result(WEFT_DONE);
 	}
-	/* the rest of a message that has been dropped, for a reason that is known */
-	if (recv->progress.opcode == WEFT_OPCODE_NONE && !(op->segment & WEFT_SEGMENT_FIRST)) {
+	/* the reason is known */
+	if (unlikely(recv->progress.dropped)) {
 		recv->psn = weft_psn_add(recv->psn, 1);
 		return weft_result(WEFT_DONE);
 	}
@@ -387,6 +389,8 @@ static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_
 	recv->psn = weft_psn_add(recv->psn, 1);
 	if (unlikely(result.verdict)) {
 		recv->progress.opcode = WEFT_OPCODE_NONE;
+		/* and with it all packets up to the next first one */
+		recv->progress.dropped = true;
 		weft_message_refuse(qp, result.fault);
 	}
 	return result;

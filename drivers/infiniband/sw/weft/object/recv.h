@@ -64,6 +64,7 @@ struct weft_response {
 /* A message that arrives in several packets. */
 struct weft_progress {
 	u8	opcode;	/* of the previous packet; WEFT_OPCODE_NONE: no message is in progress */
+	bool	dropped; /* UC: a message was dropped, and the rest of it may come */
 	u32	rkey;	/* WRITE: key */
 	u64	va;	/* WRITE: first address */
 	u32	length;	/* WRITE: bytes */
