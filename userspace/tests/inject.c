@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/prctl.h>
 #include <time.h>
 
 #define CONTROL		"/sys/kernel/debug/weft/inject"
@@ -622,10 +623,14 @@ static void rules_change(void)
 	make_pair(&a, &b, CONF());
 	pid = fork();
 	if (!pid) {
+		/* also if the other one fails */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		for (;;) {
 			rule("request qp=%u bytes=5000- complete=GENERAL_ERR\n%s packet n=1 drop",
 			     a.qp->qp_num, device_name());
 			rule("clear");
+			/* a packet that is repeated is the first again, and must not be lost each time */
+			usleep(1000);
 		}
 	}
 	for (i = 0; i < repeat(2000, 20000); i++) {
