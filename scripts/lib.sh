@@ -17,7 +17,7 @@ WEFT_TOP=$(dirname "$WEFT_SCRIPTS")
 export PATH=$PATH:/usr/sbin:/sbin
 
 # The kernels weft is built for and tested on.
-WEFT_LINES="6.1 6.12 7.2 7.3 rt debug debug-rt kcsan uml arm64 arm64-16k arm64-64k"
+WEFT_LINES="6.1 6.12 7.2 7.3 rt debug debug-rt kcsan uml lean arm64 arm64-16k arm64-64k"
 
 # Progress and errors go to stderr: stdout belongs to a script's result.
 say()

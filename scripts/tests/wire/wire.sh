@@ -44,7 +44,7 @@ force_packets()
 # tunnels. Only weft has many. Packets that travel as one buffer count once.
 udp_received()
 {
-	$with cat /proc/net/snmp /proc/net/snmp6 |
+	$with sh -c 'cat /proc/net/snmp; [ ! -e /proc/net/snmp6 ] || cat /proc/net/snmp6' |
 		awk '/^Udp: [0-9]/ { n += $2 } /^Udp6InDatagrams/ { n += $2 } END { print n }'
 }
 

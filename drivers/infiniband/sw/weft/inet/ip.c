@@ -98,7 +98,10 @@ static void ip_push_ipv6(struct sk_buff *skb, const struct weft_ip_path *path,
 	ip6_flow_hdr(ip, path->tclass, cpu_to_be32(path->flow_label));
 	ip->payload_len = htons(length);
 	ip->nexthdr = IPPROTO_UDP;
-	ip->hop_limit = path->hop_limit ?: ip6_dst_hoplimit(dst);
+	ip->hop_limit = path->hop_limit;
+	/* a kernel without IPv6 has no such function, and no such route */
+	if (!ip->hop_limit && IS_ENABLED(CONFIG_IPV6))
+		ip->hop_limit = ip6_dst_hoplimit(dst);
 	ip->saddr = path->saddr;
 	ip->daddr = path->daddr;
 }
