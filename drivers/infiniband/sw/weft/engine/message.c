@@ -76,30 +76,6 @@ static void msg_complete_error(struct weft_qp *qp, enum ib_wc_status status,
 	msg_complete(qp, cq, &cqe, true, flags);
 }
 
-/* Bind an XRC target to an SRQ, until msg_leave_srq(). */
-static bool msg_enter_srq(struct weft_recv *recv, u32 srqn)
-{
-	recv->name = weft_xrc_get(srqn);
-	if (!recv->name)
-		return false;
-	weft_pause(WEFT_PAUSE_XRC_ENTERED);
-	recv->srq = recv->name->srq;
-	recv->cq = to_weft_cq(recv->srq->ibsrq.ext.cq);
-	recv->who.pd = recv->srq->ibsrq.pd;
-	recv->taker.pd = recv->who.pd;
-	return true;
-}
-
-static void msg_leave_srq(struct weft_recv *recv)
-{
-	weft_xrc_put(recv->name);
-	recv->name = NULL;
-	recv->srq = NULL;
-	recv->cq = NULL;
-	recv->who.pd = NULL;
-	recv->taker.pd = NULL;
-}
-
 /*
  * Complete the receive that is held as flushed. If it came from an XRC SRQ that has been destroyed,
  * it has gone with the SRQ.
@@ -110,7 +86,7 @@ static void msg_flush_held(struct weft_qp *qp)
 	bool target = qp->type == IB_QPT_XRC_TGT;
 	enum weft_fault fault = weft_rules_flushed(READ_ONCE(qp->fault));
 
-	if (target && !msg_enter_srq(recv, recv->srqn)) {
+	if (target && !weft_xrc_enter(recv, recv->srqn)) {
 		recv->held = false;
 		return;
 	}
@@ -120,7 +96,7 @@ static void msg_flush_held(struct weft_qp *qp)
 	weft_stats_inc(qp, WEFT_STAT_RESP_CQE_FLUSH_ERROR);
 	msg_complete_error(qp, weft_rules_status(fault), fault);
 	if (target)
-		msg_leave_srq(recv);
+		weft_xrc_leave(recv);
 }
 
 /*
@@ -136,17 +112,17 @@ enum weft_fault weft_message_enter_srq(struct weft_qp *qp, u32 srqn)
 			return WEFT_FAULT_BAD_REQUEST;
 		msg_flush_held(qp);
 	}
-	if (!msg_enter_srq(recv, srqn))
+	if (!weft_xrc_enter(recv, srqn))
 		return WEFT_FAULT_XRC_SRQ;
 	if (recv->srq->ibsrq.ext.xrc.xrcd == qp->xrcd)
 		return WEFT_FAULT_NONE;
-	msg_leave_srq(recv);
+	weft_xrc_leave(recv);
 	return WEFT_FAULT_XRC_SRQ;
 }
 
 void weft_message_leave_srq(struct weft_qp *qp)
 {
-	msg_leave_srq(&qp->recv);
+	weft_xrc_leave(&qp->recv);
 }
 
 /*
@@ -699,7 +675,7 @@ static bool msg_fails_receive(struct weft_qp *qp, enum weft_fault fault,
 	if (qp->type != IB_QPT_XRC_TGT || recv->name)
 		return true;
 	/* it has gone with a destroyed SRQ */
-	recv->held = msg_enter_srq(recv, recv->srqn);
+	recv->held = weft_xrc_enter(recv, recv->srqn);
 	return recv->held;
 }
 

@@ -73,8 +73,8 @@ void weft_message_leave_srq(struct weft_qp *qp);
  * bound. The SRQ's protection domain, receives and CQ then serve the request (IBA A14). Call this
  * before weft_message_begin() or weft_message_resume(), and weft_message_leave() (whatever this
  * returned) after the memory of the message has been released. WEFT_FAULT_XRC_SRQ: the target's XRC
- * domain has no such SRQ. WEFT_FAULT_BAD_REQUEST: the message has begun with another SRQ; the target
- * is bound to neither.
+ * domain has no such SRQ. WEFT_FAULT_BAD_REQUEST: the message has begun with another SRQ; the
+ * target is bound to neither.
  */
 static inline enum weft_fault weft_message_enter(struct weft_qp *qp, u32 srqn)
 {

@@ -12,7 +12,9 @@
 #include <linux/slab.h>
 #include <linux/xarray.h>
 
+#include "object/cq.h"
 #include "object/inject.h"
+#include "object/recv.h"
 #include "object/refuse.h"
 #include "object/srq.h"
 #include "object/ucontext.h"
@@ -59,6 +61,12 @@ struct weft_xrc_name *weft_xrc_publish(struct weft_srq *srq)
 	return name;
 }
 
+static void xrc_put(struct weft_xrc_name *name)
+{
+	if (refcount_dec_and_test(&name->refs))
+		complete(&name->idle);
+}
+
 /*
  * Undo weft_xrc_publish(), and wait until nobody uses the SRQ. The number is not reused soon.
  * Process context, may sleep.
@@ -67,13 +75,13 @@ void weft_xrc_unpublish(struct weft_xrc_name *name)
 {
 	xa_erase(&xrc_names, name->srqn);
 	weft_pause(WEFT_PAUSE_XRC_UNPUBLISHED);
-	weft_xrc_put(name);
+	xrc_put(name);
 	wait_for_completion(&name->idle);
 	kfree_rcu(name, rcu);
 }
 
 /* Look an XRC SRQ up by its number. Return: referenced; NULL: none. */
-struct weft_xrc_name *weft_xrc_get(u32 srqn)
+static struct weft_xrc_name *xrc_get(u32 srqn)
 {
 	struct weft_xrc_name *name;
 
@@ -86,8 +94,26 @@ struct weft_xrc_name *weft_xrc_get(u32 srqn)
 	return name;
 }
 
-void weft_xrc_put(struct weft_xrc_name *name)
+/* Bind an XRC target to the SRQ with this number, until weft_xrc_leave(). Return: there is one. */
+bool weft_xrc_enter(struct weft_recv *recv, u32 srqn)
 {
-	if (refcount_dec_and_test(&name->refs))
-		complete(&name->idle);
+	recv->name = xrc_get(srqn);
+	if (!recv->name)
+		return false;
+	weft_pause(WEFT_PAUSE_XRC_ENTERED);
+	recv->srq = recv->name->srq;
+	recv->cq = to_weft_cq(recv->srq->ibsrq.ext.cq);
+	recv->who.pd = recv->srq->ibsrq.pd;
+	recv->taker.pd = recv->who.pd;
+	return true;
+}
+
+void weft_xrc_leave(struct weft_recv *recv)
+{
+	xrc_put(recv->name);
+	recv->name = NULL;
+	recv->srq = NULL;
+	recv->cq = NULL;
+	recv->who.pd = NULL;
+	recv->taker.pd = NULL;
 }

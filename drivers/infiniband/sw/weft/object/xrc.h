@@ -7,6 +7,7 @@
 #include <linux/refcount.h>
 #include <rdma/ib_verbs.h>
 
+struct weft_recv;
 struct weft_srq;
 
 /* The address of the struct ib_xrcd is the identity that objects compare. */
@@ -27,7 +28,7 @@ struct weft_xrc_name {
 
 struct weft_xrc_name *weft_xrc_publish(struct weft_srq *srq);
 void weft_xrc_unpublish(struct weft_xrc_name *name);
-struct weft_xrc_name *weft_xrc_get(u32 srqn);
-void weft_xrc_put(struct weft_xrc_name *name);
+bool weft_xrc_enter(struct weft_recv *recv, u32 srqn);
+void weft_xrc_leave(struct weft_recv *recv);
 
 #endif /* WEFT_OBJECT_XRC_H */
