@@ -80,7 +80,7 @@ enum weft_fault {
 	WEFT_FAULT_NO_MEMORY		= 29,
 	/* responder: as 12, for a WRITE with immediate data */
 	WEFT_FAULT_IMMEDIATE_ACCESS	= 30,
-	/* 31 has been another one */
+	/* 31 is no longer used */
 
 	/* an injection rule says so, with a status that has no other cause */
 	WEFT_FAULT_INJECTED		= 32,

@@ -94,7 +94,10 @@ static struct weft_xrc_name *xrc_get(u32 srqn)
 	return name;
 }
 
-/* Bind an XRC target to the SRQ with this number, until weft_xrc_leave(). Return: there is one. */
+/*
+ * Bind an XRC target to the SRQ with number @srqn, until weft_xrc_leave(). The receive turn is
+ * owned. Return: false: there is no such SRQ.
+ */
 bool weft_xrc_enter(struct weft_recv *recv, u32 srqn)
 {
 	recv->name = xrc_get(srqn);
