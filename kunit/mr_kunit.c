@@ -10,6 +10,7 @@
 #include "object/mr.h"
 #include "object/mw.h"
 #include "ring/pages.h"
+#include "user_memory.h"
 
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -64,9 +65,7 @@ static int mr_test_init(struct kunit *test)
 	fixture->who.table = &fixture->dev->regions;
 	fixture->who.pd = &fixture->pd;
 
-	fixture->start = kunit_vm_mmap(test, NULL, 0, SIZE, PROT_READ | PROT_WRITE,
-				       MAP_ANONYMOUS | MAP_PRIVATE, 0);
-	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE(fixture->start));
+	fixture->start = map_user_memory(test, SIZE);
 	for (i = 0; i < SIZE; i++) {
 		page[offset_in_page(i)] = expected_byte(i);
 		if (offset_in_page(i) == PAGE_SIZE - 1)

@@ -6,11 +6,11 @@
 #include "mem/odp_pins.h"
 #include "mem/odp_room.h"
 #include "mem/region.h"
+#include "user_memory.h"
 
 #include <linux/completion.h>
 #include <linux/delay.h>
 #include <linux/mm.h>
-#include <linux/mman.h>
 
 #include <kunit/test.h>
 #include <rdma/ib_verbs.h>
@@ -189,9 +189,7 @@ static void make_region(struct kunit *test)
 
 	region = weft_region_alloc(&fixture->table, GFP_KERNEL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(region));
-	region->iova = kunit_vm_mmap(test, NULL, 0, LENGTH, PROT_READ | PROT_WRITE,
-				     MAP_ANONYMOUS | MAP_PRIVATE, 0);
-	KUNIT_ASSERT_FALSE(test, IS_ERR_VALUE((unsigned long)region->iova));
+	region->iova = map_user_memory(test, LENGTH);
 	region->pd = &fixture->pd;
 	region->access = IB_ACCESS_LOCAL_WRITE;
 	region->length = LENGTH;
