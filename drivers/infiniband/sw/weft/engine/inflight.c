@@ -71,6 +71,8 @@ int weft_inflight_prepare(struct weft_inflight *larger, const struct weft_qp *qp
 	/* the caller holds modify_lock, so nobody else replaces the slots */
 	if (larger->mask <= inflight->mask)
 		return 0;
+	/* waiting for memory with a stopped turn would hold up all peers */
+	lockdep_assert(!weft_turn_stopping(&qp->send.turn));
 	if (weft_inject_no_memory(qp->dev, qp, WEFT_ALLOC_SLOTS))
 		return -ENOMEM;
 	larger->slots = kvcalloc(num, larger->stride, GFP_KERNEL_ACCOUNT);
