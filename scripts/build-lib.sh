@@ -37,7 +37,7 @@ sync_sources()
 	need_packages rsync
 	(cd "$WEFT_TOP" && rsync "${dry[@]}" -rlpc --relative --delete --itemize-changes --omit-dir-times \
 		--exclude='*.o' --exclude='*.o.d' --exclude='*.ko' --exclude='*.mod' --exclude='*.mod.c' \
-		--exclude='*.cmd' --exclude='modules.order' --exclude='Module.symvers' \
+		--exclude='*.cmd' --exclude='*.gcno' --exclude='modules.order' --exclude='Module.symvers' \
 		--exclude='.module-common.*' --exclude='*.swp' --exclude='*~' \
 		"${exist[@]}" "$dir/") | grep -v '^\.' || true
 }
