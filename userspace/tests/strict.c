@@ -81,7 +81,10 @@ static void long_buffer(void)
 	told("long_buffer", a.qp->qp_num);
 }
 
-/* The acknowledge is late, by a rule, and the memory is gone before it. The local link has none. */
+/*
+ * The acknowledge is late, by a rule, that of a probe as well, and the memory is gone before it. The
+ * local link has none.
+ */
 static void deregistered(void)
 {
 	const char *path = "/sys/kernel/debug/weft/inject";
@@ -92,7 +95,7 @@ static void deregistered(void)
 	make_pair(&a, &b, CONF(.timeout = 18));
 	mr = ibv_reg_mr(pd, a.buf, BUF, ACCESS_ALL);
 	CHECK(mr);
-	snprintf(line, sizeof(line), "%s packet qp=%u opcode=ack n=1 delay=500ms\n",
+	snprintf(line, sizeof(line), "%s packet qp=%u opcode=ack delay=500ms\n",
 		 ibv_get_device_name(ctx->device), a.qp->qp_num);
 	write_text(path, line);
 	wr = at(swr(&a, 7, IBV_WR_RDMA_WRITE, 0, 100), &b, 0);
