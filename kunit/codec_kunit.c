@@ -10,6 +10,7 @@
 #include "wire/aeth.h"
 #include "wire/codec.h"
 #include "wire/opcode.h"
+#include "fuzz.h"
 
 #define CODEC_SEED	0x77656674
 #define CODEC_ROUNDS	64
@@ -602,8 +603,8 @@ static void hdr_decode_random_bytes(struct kunit *test)
 	int i;
 
 	kunit_info(test, "seed %#x", CODEC_SEED);
-	prandom_seed_state(&rnd, CODEC_SEED);
-	for (i = 0; i < CODEC_FUZZ; i++) {
+	prandom_seed_state(&rnd, CODEC_SEED + fuzz_seed);
+	for_each_fuzz(i, CODEC_FUZZ) {
 		prandom_bytes_state(&rnd, buf, sizeof(buf));
 		len = prandom_u32_state(&rnd) % (sizeof(buf) + 1);
 		buf[1] &= 0xf0;

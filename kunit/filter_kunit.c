@@ -8,6 +8,7 @@
 #include <linux/string.h>
 #include <rdma/ib_pack.h>
 
+#include "fuzz.h"
 #include "switch_model.h"
 
 #define FILTER_GUID	0x0200ff00fe000030ULL
@@ -480,8 +481,8 @@ static void survives_noise_at_filters(struct kunit *test)
 
 	for (i = 1; i <= MODEL_ENDS; i++)
 		set_filters(test, i, FILTER_ALL);
-	prandom_seed_state(&rnd, FILTER_SEED);
-	for (i = 0; i < FILTER_FUZZ; i++) {
+	prandom_seed_state(&rnd, FILTER_SEED + fuzz_seed);
+	for_each_fuzz(i, FILTER_FUZZ) {
 		packet.address.global = i % 2;
 		skb = weft_mad_build(&packet.address, &packet.mad, GFP_KERNEL);
 		KUNIT_ASSERT_NOT_NULL(test, skb);

@@ -7,21 +7,16 @@
 #include <linux/if_vlan.h>
 #include <linux/ip.h>
 #include <linux/ipv6.h>
-#include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
 #include "flow/table.h"
+#include "fuzz.h"
 
-static int flow_rounds = 60;
-module_param(flow_rounds, int, 0444);
-MODULE_PARM_DESC(flow_rounds, "Rounds of random rules, each with 60 random frames");
-
-static unsigned int flow_seed = 0x1ee7f10e;
-module_param(flow_seed, uint, 0444);
-MODULE_PARM_DESC(flow_seed, "Where these random numbers begin");
-
+#define FLOW_SEED	0x1ee7f10eU
+/* rounds of random rules */
+#define FLOW_ROUNDS	60U
 #define FLOW_RULES	24
 #define FLOW_FRAMES	60
 /* values of each field that rules and frames choose from */
@@ -506,9 +501,9 @@ static void flow_compare(struct kunit *test)
 static void flow_random(struct kunit *test)
 {
 	struct flow_fixture *fixture = test->priv;
-	int round, i;
+	u32 round, i;
 
-	for (round = 0; round < flow_rounds; round++) {
+	for_each_fuzz(round, FLOW_ROUNDS) {
 		for (i = 0; i < FLOW_RULES; i++) {
 			struct flow_rule *rule = &fixture->rules[i];
 
@@ -588,7 +583,7 @@ static void flow_hostile(struct kunit *test)
 	u32 length, i, bad;
 	u8 *frame;
 
-	for (i = 0; i < 50 * flow_rounds; i++) {
+	for_each_fuzz(i, 50 * FLOW_ROUNDS) {
 		length = flow_hostile_frame(fixture);
 		/* the fields that say how long headers are, among others */
 		for (bad = flow_below(fixture, 4); bad; bad--)
@@ -778,7 +773,7 @@ static void flow_hash_spreads(struct kunit *test)
 			u32 bucket;
 
 			byte[at] = i;
-			bucket = weft_flow_packed_hash(&value, flow_seed) % ARRAY_SIZE(load);
+			bucket = weft_flow_packed_hash(&value, FLOW_SEED) % ARRAY_SIZE(load);
 			most = max_t(u32, most, ++load[bucket]);
 		}
 		byte[at] = 0;
@@ -793,7 +788,7 @@ static int flow_init(struct kunit *test)
 	if (!fixture)
 		return -ENOMEM;
 	test->priv = fixture;
-	prandom_seed_state(&fixture->random, flow_seed);
+	prandom_seed_state(&fixture->random, FLOW_SEED + fuzz_seed);
 	weft_flow_table_init(&fixture->table);
 	return 0;
 }

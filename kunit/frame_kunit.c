@@ -8,6 +8,7 @@
 #include "fabric/frame.h"
 #include "fabric/node.h"
 #include "fabric/port.h"
+#include "fuzz.h"
 #include "params.h"
 
 #define FRAME_SEED	0x66726d65
@@ -205,8 +206,8 @@ static void random_headers(struct kunit *test)
 	u8 buf[FRAME_HEADER];
 	u32 i, len;
 
-	prandom_seed_state(&rnd, FRAME_SEED);
-	for (i = 0; i < FRAME_FUZZ; i++) {
+	prandom_seed_state(&rnd, FRAME_SEED + fuzz_seed);
+	for_each_fuzz(i, FRAME_FUZZ) {
 		prandom_bytes_state(&rnd, buf, sizeof(buf));
 		buf[0] = WEFT_FRAME_VERSION;
 		buf[1] = prandom_u32_state(&rnd) % 6;

@@ -7,6 +7,7 @@
 #include "fabric/port.h"
 #include "fake_node.h"
 #include "wire/codec.h"
+#include "fuzz.h"
 
 #define IBPORT_SEED	0x706f7274
 #define IBPORT_FUZZ	5000
@@ -302,9 +303,9 @@ static void survives_anything(struct kunit *test)
 	struct sk_buff *skb;
 	u32 i, length;
 
-	prandom_seed_state(&rnd, IBPORT_SEED);
+	prandom_seed_state(&rnd, IBPORT_SEED + fuzz_seed);
 	weft_ibport_plug(&port->ib, &port->cable);
-	for (i = 0; i < IBPORT_FUZZ; i++) {
+	for_each_fuzz(i, IBPORT_FUZZ) {
 		force_state(&port->ib, prandom_u32_state(&rnd) % 5);
 		length = prandom_u32_state(&rnd) % 128;
 		skb = alloc_skb(length, GFP_KERNEL);

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /* object/inject_parse.c: texts that are rules or not; and which matches of a rule fire. */
 #include <kunit/test.h>
-#include <linux/module.h>
 #include <linux/prandom.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "object/inject_parse.h"
+#include "fuzz.h"
 
-static int inject_texts = 20000;
-module_param(inject_texts, int, 0444);
-MODULE_PARM_DESC(inject_texts, "Random texts that are read as rules");
-
-static unsigned int inject_seed = 0x696e6a65;
-module_param(inject_seed, uint, 0444);
-MODULE_PARM_DESC(inject_seed, "Where these random texts begin");
-
+#define INJECT_SEED	0x696e6a65U
+/* random texts that are read as rules */
+#define INJECT_FUZZ	20000U
 #define INJECT_LONGEST	200
 
 struct inject_bad_row {
@@ -318,11 +313,11 @@ static void random_texts(struct kunit *test)
 	struct weft_inject_error error;
 	struct weft_inject_rule *rule;
 	struct rnd_state rnd;
-	int i, good = 0;
+	u32 i, good = 0;
 
 	KUNIT_ASSERT_NOT_NULL(test, text);
-	prandom_seed_state(&rnd, inject_seed);
-	for (i = 0; i < inject_texts; i++) {
+	prandom_seed_state(&rnd, INJECT_SEED + fuzz_seed);
+	for_each_fuzz(i, INJECT_FUZZ) {
 		inject_random_text(&rnd, text);
 		rule = weft_inject_parse(text, &error);
 		if (IS_ERR(rule)) {
@@ -336,7 +331,7 @@ static void random_texts(struct kunit *test)
 		good++;
 		kfree(rule);
 	}
-	kunit_info(test, "%d texts, %d of them rules", i, good);
+	kunit_info(test, "%u texts, %u of them rules", i, good);
 	KUNIT_EXPECT_GT(test, good, 0);
 }
 

@@ -8,6 +8,7 @@
 #include <linux/string.h>
 
 #include "fabric/route.h"
+#include "fuzz.h"
 #include "switch_model.h"
 
 #define ROUTE_GUID	0x0200ff00fe000010ULL
@@ -265,8 +266,8 @@ static void route_survives_noise(struct kunit *test)
 	struct rnd_state rnd;
 	u32 i;
 
-	prandom_seed_state(&rnd, ROUTE_SEED);
-	for (i = 0; i < ROUTE_FUZZ; i++) {
+	prandom_seed_state(&rnd, ROUTE_SEED + fuzz_seed);
+	for_each_fuzz(i, ROUTE_FUZZ) {
 		prandom_bytes_state(&rnd, &smp, sizeof(smp));
 		if (i % 2)
 			smp.hop_cnt %= IB_SMP_MAX_PATH_HOPS;

@@ -10,6 +10,7 @@
 
 #include "fabric/sma.h"
 #include "fake_sm.h"
+#include "fuzz.h"
 
 #define SMA_SEED	0x736d6100
 #define SMA_FUZZ	15000
@@ -502,8 +503,8 @@ static void fuzz(struct kunit *test, u64 seed)
 
 	KUNIT_ASSERT_NOT_NULL(test, in);
 	KUNIT_ASSERT_NOT_NULL(test, out);
-	prandom_seed_state(&rnd, seed);
-	for (i = 0; i < SMA_FUZZ; i++) {
+	prandom_seed_state(&rnd, seed + fuzz_seed);
+	for_each_fuzz(i, SMA_FUZZ) {
 		random_request(sm, &rnd, in);
 		for (n = 0; n <= FAKE_PORTS; n++)
 			if (sm->fake->node.port[n] && i % 64)

@@ -4,6 +4,7 @@
 #include <linux/prandom.h>
 #include <linux/string.h>
 
+#include "fuzz.h"
 #include "params.h"
 #include "switch_model.h"
 
@@ -571,9 +572,9 @@ static void survives_noise(struct kunit *test)
 	struct sk_buff *skb;
 	u32 i, n;
 
-	prandom_seed_state(&rnd, SWITCH_SEED);
+	prandom_seed_state(&rnd, SWITCH_SEED + fuzz_seed);
 	set_tables(test, 40);
-	for (i = 0; i < SWITCH_FUZZ; i++) {
+	for_each_fuzz(i, SWITCH_FUZZ) {
 		if (i % 2)
 			model_directed(&mad, cpu_to_be16(prandom_u32_state(&rnd) % 0x40),
 				       prandom_u32_state(&rnd) & 0x3f, NULL, 0);
