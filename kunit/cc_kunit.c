@@ -350,6 +350,20 @@ static void cc_write(struct fake_link *link, u32 psn, u8 tos)
 	fake_link_run_halves(link);
 }
 
+/* The same by a work request */
+static void cc_post_write(struct fake_link *link)
+{
+	const struct ib_rdma_wr wr = {
+		.wr.opcode = IB_WR_RDMA_WRITE,
+		.remote_addr = fake_node_addr(&link->node[1], 0),
+		.rkey = link->node[1].region->key,
+	};
+	const struct ib_send_wr *bad;
+
+	KUNIT_ASSERT_EQ(link->test, 0, weft_post_send(&link->node[0].ib_qp.ibqp, &wr.wr, &bad));
+	fake_link_run_halves(link);
+}
+
 /* A marked packet is answered by a CNP; another one soon after it is not. */
 static void mark_causes_cnp(struct kunit *test)
 {
@@ -383,6 +397,60 @@ static void mark_causes_cnp(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cc_count(link, 1, WEFT_STAT_NP_ECN_MARKED), 3);
 }
 
+/* Congestion control is switched off while a limit holds: the limit ends with the next packet. */
+static void off_ends_limit(struct kunit *test)
+{
+	struct fake_link *link = cc_create(test);
+	struct weft_send *send = &link->node[0].qp->send;
+
+	cc_notify(link);
+	KUNIT_ASSERT_TRUE(test, send->paced);
+	link->node[0].dev.cc = WEFT_CC_OFF;
+	cc_post_write(link);
+	KUNIT_EXPECT_EQ(test, send->cc.rate, 0);
+	KUNIT_EXPECT_FALSE(test, send->paced);
+	fake_link_settle(link);
+}
+
+/* Only the law for networks that tell of congestion takes no loss for it. */
+static void loss_cuts_rate(struct kunit *test)
+{
+	static const enum weft_cc_mode modes[] = { WEFT_CC_AUTO, WEFT_CC_DCQCN };
+	struct fake_link *link;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(modes); i++) {
+		link = cc_create(test);
+		link->node[0].dev.cc = modes[i];
+		cc_post_write(link);
+		fake_link_lose(link);
+		KUNIT_ASSERT_TRUE(test, fake_link_pass_time(link));
+		fake_link_run_halves(link);
+		KUNIT_EXPECT_EQ(test, !!link->node[0].qp->send.cc.rate,
+				(modes[i] == WEFT_CC_DCQCN));
+		fake_link_settle(link);
+		fake_link_destroy(link);
+		test->priv = NULL;
+	}
+}
+
+/* It need not be a request. */
+static void marked_answer_causes_cnp(struct kunit *test)
+{
+	struct fake_link *link = cc_create(test);
+
+	cc_post_write(link);
+	link->tos = 3;
+	fake_link_arrive(link, skb_peek(&link->wire));
+	fake_link_run_halves(link);
+	link->tos = 0;
+	KUNIT_ASSERT_NOT_NULL(test, skb_peek(&link->wire));
+	fake_link_arrive(link, skb_peek(&link->wire));
+	KUNIT_EXPECT_EQ(test, cc_count(link, 0, WEFT_STAT_NP_ECN_MARKED), 1);
+	KUNIT_EXPECT_EQ(test, cc_count(link, 0, WEFT_STAT_NP_CNP_SENT), 1);
+	fake_link_settle(link);
+}
+
 static struct kunit_case cc_cases[] = {
 	KUNIT_CASE_PARAM(rate_as_in_model, cc_row_gen_params),
 	KUNIT_CASE(rate_is_bounded),
@@ -390,6 +458,9 @@ static struct kunit_case cc_cases[] = {
 	KUNIT_CASE(cnp_with_cc_off),
 	KUNIT_CASE(cnp_of_stranger),
 	KUNIT_CASE(mark_causes_cnp),
+	KUNIT_CASE(off_ends_limit),
+	KUNIT_CASE(loss_cuts_rate),
+	KUNIT_CASE(marked_answer_causes_cnp),
 	{}
 };
 

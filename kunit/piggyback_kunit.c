@@ -40,7 +40,7 @@ static struct weft_piggyback *pb_of(struct fake_link *link, u32 node)
 	return &link->node[node].qp->recv.piggyback;
 }
 
-static void pb_post_length(struct fake_node *node, enum ib_wr_opcode opcode, u32 length)
+static void pb_send(struct fake_node *node, enum ib_wr_opcode opcode, u32 length)
 {
 	struct fake_node *peer = fake_node_peer(node);
 	struct ib_sge sge = {
@@ -65,6 +65,11 @@ static void pb_post_length(struct fake_node *node, enum ib_wr_opcode opcode, u32
 	if (opcode == IB_WR_SEND)
 		KUNIT_ASSERT_EQ(test, 0, weft_post_recv(&peer->ib_qp.ibqp, &recv, &bad_recv));
 	KUNIT_ASSERT_EQ(test, 0, weft_post_send(&node->ib_qp.ibqp, &wr.wr, &bad));
+}
+
+static void pb_post_length(struct fake_node *node, enum ib_wr_opcode opcode, u32 length)
+{
+	pb_send(node, opcode, length);
 	fake_link_run_halves(node->link);
 }
 
@@ -265,6 +270,26 @@ static void answer_leaves_alone(struct kunit *test)
 	fake_link_expect_quiet(link);
 }
 
+/* The same while the receive half is busy, as with a packet on another CPU. */
+static void answer_leaves_later(struct kunit *test)
+{
+	struct fake_link *link = pb_create(test);
+	struct weft_turn *turn = &link->node[1].qp->recv.turn;
+
+	pb_play(link, WEFT_PIGGYBACK_PAIRS);
+	pb_post(&link->node[0], IB_WR_SEND);
+	pb_arrive(link);
+	KUNIT_ASSERT_TRUE(test, weft_turn_try(turn));
+	pb_send(&link->node[1], IB_WR_RDMA_WRITE, 3 * FAKE_MTU);
+	pb_expect(link, "SSS");
+	weft_turn_release(turn);
+	fake_link_run_halves(link);
+	pb_expect(link, "SSSA");
+	fake_link_settle(link);
+	pb_complete(link, 0, WEFT_PIGGYBACK_PAIRS + 1);
+	fake_link_expect_quiet(link);
+}
+
 /* A process that receives several messages before it sends one gets no acknowledge that waits. */
 static void streams_do_not_wait(struct kunit *test)
 {
@@ -331,6 +356,7 @@ static struct kunit_case pb_cases[] = {
 	KUNIT_CASE(next_request_ends_it),
 	KUNIT_CASE(writes_do_not_wait),
 	KUNIT_CASE(answer_leaves_alone),
+	KUNIT_CASE(answer_leaves_later),
 	KUNIT_CASE(streams_do_not_wait),
 	KUNIT_CASE(without_tx_credit),
 	KUNIT_CASE(end_of_qp),

@@ -183,18 +183,30 @@ static void peer_keeps_nothing(struct kunit *test)
 	repair_end(link);
 }
 
+/* Stop sending, as if the tx credit were used up, and go on. */
+static void repair_stall(struct fake_link *link)
+{
+	repair_send(link)->tx.stalled = true;
+}
+
+static void repair_unstall(struct fake_link *link)
+{
+	struct weft_tx *tx = &repair_send(link)->tx;
+
+	tx->stalled = false;
+	weft_turn_post(tx->turn, WEFT_EV_RUN);
+}
+
 /* The missing packet arrives before it can be sent again, and nothing has to be. */
 static void packet_was_late(struct kunit *test)
 {
 	struct fake_link *link = repair_create(test);
-	struct weft_tx *tx = &repair_send(link)->tx;
 
-	tx->stalled = true;
+	repair_stall(link);
 	repair_nak(link, 2);
 	repair_expect(link, 0, 0);
 	repair_ack(link, 4);
-	tx->stalled = false;
-	weft_turn_post(tx->turn, WEFT_EV_RUN);
+	repair_unstall(link);
 	repair_expect(link, 0, 0);
 	repair_write(link, REPAIR_WRITES, 1);
 	repair_ack(link, REPAIR_WRITES);
@@ -206,11 +218,10 @@ static void repair_is_answered_early(struct kunit *test)
 {
 	struct fake_link *link = repair_create(test);
 	struct weft_inflight *inflight = &repair_send(link)->inflight;
-	struct weft_tx *tx = &repair_send(link)->tx;
 
 	repair_nak(link, 1);
 	repair_expect(link, 1, 1);
-	tx->stalled = true;
+	repair_stall(link);
 	repair_ack(link, 3);
 	repair_expect(link, 0, 0);
 	KUNIT_ASSERT_EQ(test, inflight->next, weft_psn_add(REPAIR_PSN, 4));
@@ -218,8 +229,7 @@ static void repair_is_answered_early(struct kunit *test)
 	inflight->next = weft_psn_add(REPAIR_PSN, 6);
 	inflight->cur += 2;
 	repair_ack(link, 4);
-	tx->stalled = false;
-	weft_turn_post(tx->turn, WEFT_EV_RUN);
+	repair_unstall(link);
 	repair_expect(link, 6, REPAIR_WRITES - 6);
 	repair_ack(link, REPAIR_WRITES - 1);
 	repair_end(link);
@@ -386,6 +396,68 @@ static void map_makes_room(struct kunit *test)
 	repair_end(link);
 }
 
+/*
+ * A requester that has gone back, and has sent a part of its packets again, repairs one of them.
+ * Then the answer to the first transmissions comes, and nothing is left to be sent.
+ */
+static void repair_after_going_back(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+	struct weft_send *send = repair_send(link);
+
+	send->window.packets = 2;
+	KUNIT_EXPECT_TRUE(test, fake_link_pass_time(link));
+	repair_expect(link, 0, 2);
+	repair_stall(link);
+	repair_nak(link, 1);
+	repair_expect(link, 0, 0);
+	KUNIT_ASSERT_EQ(test, send->inflight.repair.state, WEFT_REPAIR_WANTED);
+	repair_ack(link, REPAIR_WRITES - 1);
+	send->window.packets = WEFT_INFLIGHT_PACKETS;
+	repair_unstall(link);
+	repair_expect(link, 0, 0);
+	repair_write(link, REPAIR_WRITES, 1);
+	repair_ack(link, REPAIR_WRITES);
+	KUNIT_EXPECT_TRUE(test, weft_inflight_is_empty(&send->inflight));
+	fake_link_expect_quiet(link);
+}
+
+/* A packet of a repair is lost again before all of the repair has been sent. */
+static void repair_loses_again(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+	struct weft_inflight *inflight = &repair_send(link)->inflight;
+
+	repair_nak(link, 1);
+	repair_expect(link, 1, 1);
+	repair_stall(link);
+	repair_ack(link, 3);
+	repair_expect(link, 0, 0);
+	/* as if two had been sent */
+	inflight->next = weft_psn_add(REPAIR_PSN, 6);
+	inflight->cur += 2;
+	repair_nak(link, 5);
+	repair_unstall(link);
+	repair_expect(link, 5, 1);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
+/* The first packet that a map names was late; the others are sent again all the same. */
+static void map_after_late_packet(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_stall(link);
+	repair_map(link, 1, BIT(1) | BIT(3), 3);
+	repair_expect(link, 0, 0);
+	repair_ack(link, 2);
+	repair_unstall(link);
+	repair_expect(link, 3, 1);
+	repair_ack(link, REPAIR_WRITES - 1);
+	repair_end(link);
+}
+
 static void repair_expire(struct fake_link *link)
 {
 	hrtimer_cancel(&repair_send(link)->retry.timer);
@@ -472,6 +544,9 @@ static struct kunit_case repair_cases[] = {
 	KUNIT_CASE(map_of_more),
 	KUNIT_CASE(first_map_in_repair),
 	KUNIT_CASE(map_makes_room),
+	KUNIT_CASE(repair_after_going_back),
+	KUNIT_CASE(repair_loses_again),
+	KUNIT_CASE(map_after_late_packet),
 	KUNIT_CASE(repair_is_lost),
 	KUNIT_CASE(repair_is_overdue),
 	KUNIT_CASE(repairs_used_up),
