@@ -601,7 +601,10 @@ static void flow_hostile(struct kunit *test)
 
 static void flow_tunnels(struct kunit *test)
 {
+	static const u8 more[] = { 0x80, 0x10 };	/* a checksum, a sequence number */
+	u8 frame[sizeof(flow_gre)];
 	struct weft_flow_key key;
+	u32 i, length;
 
 	weft_flow_parse(&key, flow_vxlan, sizeof(flow_vxlan));
 	KUNIT_EXPECT_EQ(test, key.outer.has, WEFT_FLOW_ETH | WEFT_FLOW_IPV4 | WEFT_FLOW_UDP |
@@ -617,6 +620,20 @@ static void flow_tunnels(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, key.inner.has, WEFT_FLOW_IPV6 | WEFT_FLOW_TCP);
 	KUNIT_EXPECT_EQ(test, ntohl(key.inner.src_ip[3]), 9);
 	KUNIT_EXPECT_EQ(test, ntohs(key.inner.dst_port), 80);
+
+	/* the header of GRE is longer than the frame */
+	memcpy(frame, flow_gre, sizeof(frame));
+	for (i = 0; i < ARRAY_SIZE(more); i++) {
+		frame[34] = more[i];
+		for (length = 38; length < 42; length++) {
+			weft_flow_parse(&key, frame, length);
+			KUNIT_EXPECT_EQ(test, key.outer.has,
+					WEFT_FLOW_ETH | WEFT_FLOW_IPV4 | WEFT_FLOW_GRE);
+			KUNIT_EXPECT_EQ(test, ntohs(key.gre_protocol), ETH_P_IPV6);
+			KUNIT_EXPECT_EQ(test, key.inner.has, 0);
+			KUNIT_EXPECT_EQ(test, key.inner.ether_type, 0);
+		}
+	}
 }
 
 /* Labels behind Ethernet, in UDP and in GRE; a rule wants them where its specs say. */
@@ -749,7 +766,20 @@ static void flow_bad_spec(struct kunit *test)
 /* Rules for groups alone are tried after all others, unless a frame goes on behind them. */
 static void flow_ranks(struct kunit *test)
 {
+	struct flow_rule rule = { .ipv4 = { .type = IB_FLOW_SPEC_IPV4, .size = sizeof(rule.ipv4) } };
+	static const struct {
+		u32	value;
+		u32	mask;
+		bool	last;
+	} rows[] = {
+		{ 0xef010203, 0xffffffff, true },
+		{ 0xe0000000, 0xf0000000, true },
+		{ 0x0a000001, 0xffffffff, false },
+		{ 0xe0000000, 0xe0000000, false },	/* and 240.0.0.0/4, which are no groups */
+		{ 0xef010203, 0, false },
+	};
 	struct weft_flow_spec all = {}, group = { .specs = 1 };
+	u32 i;
 
 	memset(group.mask.outer.dst_mac, 0xff, ETH_ALEN);
 	group.value.outer.dst_mac[0] = 1;
@@ -757,6 +787,13 @@ static void flow_ranks(struct kunit *test)
 	KUNIT_EXPECT_LT(test, weft_flow_rank(&all, 0, true), weft_flow_rank(&all, 1, false));
 	KUNIT_EXPECT_LT(test, weft_flow_rank(&all, 15, true), weft_flow_rank(&group, 0, true));
 	KUNIT_EXPECT_EQ(test, weft_flow_rank(&group, 3, false), weft_flow_rank(&all, 3, false));
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		rule.ipv4.val.dst_ip = htonl(rows[i].value);
+		rule.ipv4.mask.dst_ip = htonl(rows[i].mask);
+		KUNIT_ASSERT_EQ(test, weft_flow_spec_read(&group, flow_attr(test->priv, &rule)), 0);
+		KUNIT_EXPECT_EQ_MSG(test, rows[i].last, weft_flow_rank(&group, 0, true) >
+				    weft_flow_rank(&all, 15, true), "row %u", i);
+	}
 }
 
 /* Rules that differ in one byte, wherever it is, do not gather in a few buckets. */

@@ -310,7 +310,10 @@ int weft_flow_spec_read(struct weft_flow_spec *spec, const struct ib_flow_attr *
 }
 WEFT_EXPORT_FOR_TEST(weft_flow_spec_read);
 
-/* Can only multicast frames match, by the destination address of Ethernet or of IPv4? */
+/*
+ * Can only multicast frames match, by the destination address of Ethernet, or, without a spec for
+ * that, of IPv4?
+ */
 bool weft_flow_spec_is_multicast(const struct weft_flow_spec *spec)
 {
 	const struct weft_flow_layer *mask = &spec->mask.outer, *value = &spec->value.outer;
@@ -318,8 +321,9 @@ bool weft_flow_spec_is_multicast(const struct weft_flow_spec *spec)
 	if (spec->specs & SPEC_ETH)
 		return is_multicast_ether_addr(mask->dst_mac) &&
 		       is_multicast_ether_addr(value->dst_mac);
-	return spec->specs & SPEC_IPV4 && ipv4_is_multicast(mask->dst_ip[0]) &&
-	       ipv4_is_multicast(value->dst_ip[0]);
+	/* the mask has at least the four bits that all groups have in common */
+	return spec->specs & SPEC_IPV4 && ipv4_is_multicast(value->dst_ip[0]) &&
+	       (mask->dst_ip[0] & htonl(0xf0000000)) == htonl(0xf0000000);
 }
 
 /*
