@@ -253,10 +253,7 @@ static int reasm_flatten(struct weft_reasm *reasm)
 
 	if (!skb)
 		return -ENOMEM;
-	if (skb_copy_bits(reasm->skb, 0, skb_put(skb, length), length)) {
-		kfree_skb(skb);
-		return -EBADMSG;
-	}
+	skb_copy_bits(reasm->skb, 0, skb_put(skb, length), length);
 	consume_skb(reasm->skb);
 	reasm->skb = skb;
 	return 0;
@@ -277,8 +274,7 @@ static int reasm_join(struct weft_reasm *reasm, struct sk_buff *frame)
 		if (ret)
 			return ret;
 	}
-	if (skb_copy_bits(frame, 0, skb_put(reasm->skb, frame->len), frame->len))
-		return -EBADMSG;
+	skb_copy_bits(frame, 0, skb_put(reasm->skb, frame->len), frame->len);
 	consume_skb(frame);
 	return 0;
 }

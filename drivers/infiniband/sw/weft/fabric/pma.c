@@ -187,8 +187,6 @@ static u16 pma_port_counters(struct weft_ibnode *node, struct ib_pma_mad *mad,
 	if (mad->mad_hdr.attr_mod || !pma_ports(node, mad->data[1], &range))
 		return IB_MGMT_MAD_STATUS_INVALID_ATTRIB_VALUE;
 	for (num = range.first; num <= range.last; num++) {
-		if (!node->port[num])
-			continue;
 		if (mad->mad_hdr.method == IB_MGMT_METHOD_SET)
 			pma_set_port(node->port[num], table, mad->data);
 		pma_add_port(node->port[num], table, sums);

@@ -297,7 +297,7 @@ static bool tunnel_is_peer(struct tunnel *tunnel, const struct sk_buff *skb,
 	       ways_find(rcu_dereference(tunnel->ways), from);
 }
 
-/* @skb begins with the UDP header. Soft interrupt, RCU read side. */
+/* @skb begins with the UDP header, in one piece. Soft interrupt, RCU read side. */
 static int tunnel_rcv(struct sock *sk, struct sk_buff *skb)
 {
 	struct tunnel *tunnel = rcu_dereference_sk_user_data(sk);
@@ -313,8 +313,6 @@ static int tunnel_rcv(struct sock *sk, struct sk_buff *skb)
 		atomic64_inc(&tunnel->strangers);
 		goto out_free;
 	}
-	if (!pskb_may_pull(skb, sizeof(struct udphdr)))
-		goto out_free;
 	__skb_pull(skb, sizeof(struct udphdr));
 	/* the frame may be queued for long, and must not hold a socket or a route */
 	skb_orphan(skb);

@@ -71,11 +71,6 @@ static struct weft_qp *ib_find_qp(const struct weft_pkt *pkt)
 	return qp;
 }
 
-static struct weft_dev *ib_counts(const struct weft_pkt *pkt)
-{
-	return pkt->dev;
-}
-
 /* A packet to a group has a multicast LID and a multicast GID. */
 static bool ib_to_group(const struct weft_pkt *pkt)
 {
@@ -203,7 +198,6 @@ const struct weft_port_ops weft_port_ib = {
 	.addresses = ib_addresses,
 	.grh = ib_grh,
 	.find_qp = ib_find_qp,
-	.counts = ib_counts,
 	.to_group = ib_to_group,
 	.pkey_valid = ib_pkey_valid,
 	.addressed = ib_addressed,
