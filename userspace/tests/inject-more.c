@@ -342,6 +342,72 @@ void many_late_completions(void)
 	unmake_wire(&a, &b);
 }
 
+/* completions that are late by different times; and more than the CQ has room for */
+void late_and_full(void)
+{
+	uint64_t begin;
+	int i;
+
+	make_pair(&a, &b, CONF());
+	rule("request qp=%u n=1 late=100ms", a.qp->qp_num);
+	rule("request qp=%u n=1 late=500ms", a.qp->qp_num);
+	begin = now_ns();
+	for (i = 1; i <= 3; i++)
+		post(&a, at(swr(&a, i, IBV_WR_RDMA_WRITE, 0, 8), &b, 0));
+	expect_ok(a.scq, 1);
+	expect_ok(a.scq, 2);
+	CHECK(now_ns() - begin >= 500000000);
+	expect_ok(a.scq, 3);
+	unmake_wire(&a, &b);
+
+	make_pair(&a, &b, CONF(.sq = 64, .cqe = 8));
+	rule("request qp=%u late=200ms", a.qp->qp_num);
+	for (i = 0; i <= a.scq->cqe; i++)
+		post(&a, at(swr(&a, i, IBV_WR_RDMA_WRITE, 0, 8), &b, 0));
+	expect_event(IBV_EVENT_CQ_ERR, a.scq);
+	expect_event(IBV_EVENT_QP_FATAL, a.qp);
+	expect_no_event();
+	unmake_wire(&a, &b);
+}
+
+/* A device holds a thousand packets, and a slow link a minute of them; others are lost. */
+void too_many_held(void)
+{
+	const int most = 1024, more = 70;
+	struct ibv_ah *ah;
+	uint64_t full;
+	int i;
+
+	force_packets(true);
+	make_pair(&a, &b, CONF(.type = IBV_QPT_UD, .rq = 2048, .cqe = 4096));
+	ah = ah_to(gid4, gid4);
+	for (i = 0; i < most + more; i++)
+		post_recv(&b, i, 0, 1100);
+	rule("packet qp=%u hold", b.qp->qp_num);
+	for (i = 0; i < most + more; i++) {
+		post(&a, to_ah(swr(&a, i, IBV_WR_SEND, 0, 8), ah, &b));
+		expect_ok(a.scq, i);
+	}
+	expect_no_wc(b.rcq);
+	SAME(fired(), most + more);
+	rule("release");
+	for (i = 0; i < most; i++)
+		expect_ok(b.rcq, i);
+	expect_no_wc(b.rcq);
+	rule("clear");
+	/* each takes 8.2 s, and the last ones are lost */
+	full = counter("rx_queue_full");
+	rule("packet qp=%u rate=1kbit", b.qp->qp_num);
+	for (i = 0; i < 9; i++) {
+		post(&a, to_ah(swr(&a, i, IBV_WR_SEND, 0, 1000), ah, &b));
+		expect_ok(a.scq, i);
+	}
+	expect_no_wc(b.rcq);
+	SAME(fired(), 9);
+	SAME(counter("rx_queue_full"), full + 2);
+	unmake_wire(&a, &b);
+}
+
 /* packets that a slow link delays: by chance, but in order, and no faster than its rate */
 void slow_links(void)
 {

@@ -74,6 +74,8 @@ void changed_bth(void);
 void refused_cnps(void);
 void late_completions(void);
 void many_late_completions(void);
+void late_and_full(void);
+void too_many_held(void);
 void slow_links(void);
 void messages(void);
 void port_flaps(void);

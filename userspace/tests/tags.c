@@ -617,6 +617,47 @@ static void injected(void)
 	nothing_more();
 }
 
+/*
+ * The QP ends while a message waits for the pages of its receive: that is flushed, or forgotten, and
+ * the SRQ serves the next QP.
+ */
+static void ends_meanwhile(void)
+{
+	static const enum ibv_qp_state states[] = { IBV_QPS_ERR, IBV_QPS_RESET };
+	struct ibv_mr *normal;
+	uint8_t *held;
+	size_t i;
+	int fd;
+
+	make_connected();
+	normal = mr;
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		note("to state %d", states[i]);
+		held = memory(BUF);
+		mr = ibv_reg_mr(pd, held, BUF, ACCESS_ALL | IBV_ACCESS_ON_DEMAND);
+		CHECK(mr);
+		fd = uffd_hold(held, BUF);
+		add(5, held - buf, 1000);
+		send_header(IBV_TMH_EAGER, 5, TMH + 100);
+		expect_no_wc(a.scq);
+		to_state(&b, states[i]);
+		if (states[i] == IBV_QPS_ERR)
+			expect_status(5, IBV_WC_WR_FLUSH_ERR);
+		nothing_more();
+		close(fd);
+		SAME(ibv_destroy_qp(a.qp), 0);
+		SAME(ibv_destroy_qp(b.qp), 0);
+		make(&a, CONF(.sq = 64, .rq = 64));
+		make(&b, CONF(.sq = 0, .rq = 0, .srq = srq));
+		connect_ends(&a, &b);
+	}
+	mr = normal;
+	add(6, 0, 1000);
+	send_eager(6, 100);
+	expect_match(6, FLAGS_ALL, 6, 100);
+	nothing_more();
+}
+
 /* a peer that names memory that is not its own, or not to be read */
 static void bad_request(void)
 {
@@ -858,6 +899,7 @@ TESTS(
 	TEST(too_long),
 	TEST(bad_memory),
 	TEST(injected),
+	TEST(ends_meanwhile),
 	TEST(bad_request),
 	TEST(destroyed),
 	TEST(connections),

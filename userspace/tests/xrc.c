@@ -239,6 +239,38 @@ static void paged_destroyed_srq(void)
 	close(fd);
 }
 
+/*
+ * A message waits for the pages of its receive, and its initiator begins again with one to another
+ * SRQ: the receive of the first is flushed.
+ */
+static void paged_and_aborted(void)
+{
+	struct ibv_qp_attr reset = { .qp_state = IBV_QPS_RESET };
+	struct sink sink = {}, other = {};
+	int fd;
+
+	make_connected();
+	make_sink(&sink, xrcd);
+	make_sink(&other, xrcd);
+	make_paged(&sink, false);
+	fd = uffd_hold(sink.buf, BUF);
+	sink_post(&sink, 1, 0, 100);
+	sink_post(&other, 2, 0, 100);
+	send_to(sink.num, IBV_WR_SEND, 0, 50, 9);
+	expect_no_wc(scq);
+	SAME(ibv_modify_qp(ini, &reset, IBV_QP_STATE), 0);
+	set_init(ini);
+	set_rtr(ini, tgt->qp_num, PSN_TGT, 0);
+	set_rts(ini, PSN_INI, IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC);
+	send_to(other.num, IBV_WR_SEND, 0, 60, 10);
+	expect_ok(scq, 10);
+	expect_received(&other, 2, 60, 0);
+	expect_wc(sink.cq, 1, IBV_WC_WR_FLUSH_ERR);
+	uffd_answer(fd, sink.buf, BUF);
+	check_zero(sink.buf, BUF);
+	close(fd);
+}
+
 /* too long for the receive of the SRQ: said to both sides */
 static void too_long(void)
 {
@@ -444,7 +476,7 @@ TESTS(
 	TEST(other_domain),
 	TEST(destroyed_srq),
 	TEST(paged),
-	TEST(paged_destroyed_srq),
+	TEST(paged_destroyed_srq), TEST(paged_and_aborted),
 	TEST(too_long),
 	TEST(communication_established),
 	TEST(rnr_exceeded),
