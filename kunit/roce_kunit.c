@@ -11,8 +11,11 @@
 #include <linux/ipv6.h>
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
+#include <linux/netfilter.h>
+#include <linux/rtnetlink.h>
 #include <linux/udp.h>
 #include <net/dsfield.h>
+#include <net/inet_ecn.h>
 #include <net/ipv6.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
@@ -22,6 +25,7 @@
 #include "link/roce.h"
 #include "link/tx_credit.h"
 #include "link/udp.h"
+#include "object/cc.h"
 #include "object/table.h"
 #include "params.h"
 #include "stats.h"
@@ -37,6 +41,8 @@
 /* BTH and RETH. */
 #define ROCE_HEADERS	28
 #define ROCE_PATIENCE	(10 * HZ)
+/* The service level of packets that a queue may refuse. */
+#define ROCE_REFUSED_SL	9
 
 /**
  * struct roce_bench - a requester, and packets that have come in again
@@ -45,6 +51,10 @@
  * @opened: the sockets are open
  * @tap: sees packets that come by the loopback device
  * @seen: RoCEv2 packets among them, from the IP header on
+ * @cuts: the loopback device takes buffers of USO, and no bursts
+ * @cut: such buffers that have come in again
+ * @refuse: if registered, the queue of the loopback device takes no buffer of more than @most packets
+ * @most: see @refuse
  * @payload: what is sent
  */
 struct roce_bench {
@@ -53,6 +63,10 @@ struct roce_bench {
 	bool			opened;
 	struct packet_type	tap;
 	struct sk_buff_head	seen;
+	bool			cuts;
+	u32			cut;
+	struct nf_hook_ops	refuse;
+	u32			most;
 	u8			payload[ROCE_BYTES];
 };
 
@@ -92,6 +106,8 @@ static int roce_tap(struct sk_buff *skb, struct net_device *ndev, struct packet_
 	struct sk_buff *copy = skb_is_gso(skb) ? NULL : skb_copy(skb, GFP_ATOMIC);
 	u32 front = ntohs(tap->type) == ETH_P_IP ? sizeof(struct iphdr) : sizeof(struct ipv6hdr);
 
+	if (skb_is_gso(skb) && !(skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST))
+		WRITE_ONCE(bench->cut, bench->cut + 1);
 	kfree_skb(skb);
 	if (!copy)
 		return 0;
@@ -135,6 +151,21 @@ static void roce_set_path(struct kunit *test, struct weft_qp *qp, bool ipv4)
 	roce_set_gid(test, qp->dev, &qp->av.sgid);
 }
 
+/* Does the loopback device cut up buffers? See weft_uso_fits(). */
+static void roce_cut(bool cuts)
+{
+	struct net_device *lo = init_net.loopback_dev;
+
+	rtnl_lock();
+	if (cuts)
+		lo->features &= ~NETIF_F_GSO_FRAGLIST;
+	else
+		lo->features |= NETIF_F_GSO_FRAGLIST;
+	rtnl_unlock();
+	bench->cuts = cuts;
+	bench->qp->dev->uso = cuts;
+}
+
 static int roce_test_init(struct kunit *test)
 {
 	static const struct fake_attr attr = { .type = IB_QPT_RC, .max_wr = 4 };
@@ -169,6 +200,10 @@ static void roce_test_exit(struct kunit *test)
 
 	if (!bench)
 		return;
+	if (bench->cuts)
+		roce_cut(false);
+	if (bench->refuse.hook)
+		nf_unregister_net_hook(&init_net, &bench->refuse);
 	if (bench->tap.func)
 		dev_remove_pack(&bench->tap);
 	if (bench->opened)
@@ -354,6 +389,36 @@ static void headers_are_those_of_the_path(struct kunit *test)
 	kfree_skb(skb);
 }
 
+static u8 roce_ecn(struct kunit *test, bool answer)
+{
+	bool ipv4 = roce_is_ipv4(test);
+	struct roce_send send;
+	struct sk_buff *skb;
+	u8 ecn;
+
+	roce_prepare(&send, 0, ROCE_BYTES);
+	if (answer)
+		send.batch.tx = &bench->qp->recv.tx;
+	KUNIT_EXPECT_EQ(test, roce_xmit(test, &send), 1);
+	skb = roce_seen();
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	ecn = (ipv4 ? ip_hdr(skb)->tos : ipv6_get_dsfield(ipv6_hdr(skb))) & INET_ECN_MASK;
+	kfree_skb(skb);
+	return ecn;
+}
+
+/* With congestion control by marks requests may be marked, unless the path already says it. */
+static void requests_may_be_marked(struct kunit *test)
+{
+	roce_begin(test);
+	KUNIT_EXPECT_EQ(test, roce_ecn(test, false), INET_ECN_NOT_ECT);
+	bench->qp->dev->cc = WEFT_CC_DCQCN;
+	KUNIT_EXPECT_EQ(test, roce_ecn(test, false), INET_ECN_ECT_0);
+	KUNIT_EXPECT_EQ(test, roce_ecn(test, true), INET_ECN_NOT_ECT);
+	bench->qp->av.traffic_class = INET_ECN_ECT_1;
+	KUNIT_EXPECT_EQ(test, roce_ecn(test, false), INET_ECN_ECT_1);
+}
+
 /* Hop limit 0 leaves the choice to IP. */
 static void hop_limit_has_a_default(struct kunit *test)
 {
@@ -437,17 +502,14 @@ static void icrc_may_be_left_out(struct kunit *test)
 	kfree_skb(skb);
 }
 
-/* A message of several packets arrives in the memory of the other node, by link/udp.c. */
-static void message_arrives(struct kunit *test)
+static void roce_message(struct kunit *test)
 {
 	struct fake_node *to = &bench->link->node[1];
 	unsigned long end = jiffies + ROCE_PATIENCE;
 	struct weft_dev *dev = &to->dev;
 	struct roce_send send;
-	u8 *memory;
+	u8 *memory = kunit_kzalloc(test, ROCE_BYTES, GFP_KERNEL);
 
-	roce_begin(test);
-	memory = kunit_kzalloc(test, ROCE_BYTES, GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, memory);
 	roce_prepare(&send, ROCE_BYTES, FAKE_MTU);
 	send.batch.hdr.dqpn = to->qp->qpn;
@@ -462,6 +524,34 @@ static void message_arrives(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, weft_stats_sum(dev, WEFT_STAT_RX_PACKETS), send.batch.num);
 	fake_node_read(to, 0, memory, ROCE_BYTES);
 	KUNIT_EXPECT_EQ(test, memcmp(memory, bench->payload, ROCE_BYTES), 0);
+}
+
+/* A message of several packets arrives in the memory of the other node, by link/udp.c. */
+static void message_arrives(struct kunit *test)
+{
+	roce_begin(test);
+	roce_message(test);
+}
+
+static void roce_expect_cut(struct kunit *test, u32 buffers)
+{
+	unsigned long end = jiffies + ROCE_PATIENCE;
+
+	while (READ_ONCE(bench->cut) < buffers && time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_EQ(test, bench->cut, buffers);
+}
+
+/*
+ * It does so in buffers that the net device cuts up. The first packet is longer than the others, so
+ * the second one is the last of its buffer.
+ */
+static void message_is_cut(struct kunit *test)
+{
+	roce_begin(test);
+	roce_cut(true);
+	roce_message(test);
+	roce_expect_cut(test, 2);
 }
 
 /* ---- messages that leave together ---- */
@@ -558,6 +648,35 @@ static void messages_leave_together(struct kunit *test)
 	}
 }
 
+/* In a buffer that the net device cuts up, all but the last have one length. */
+static void messages_are_cut(struct kunit *test)
+{
+	static const u32 lengths[] = { 200, 200, 200, 13 };
+	struct fake_node *to = &bench->link->node[1];
+	unsigned long end = jiffies + ROCE_PATIENCE;
+	struct weft_held held = {};
+	u8 *memory;
+	u32 i;
+
+	roce_begin(test);
+	roce_cut(true);
+	memory = kunit_kzalloc(test, ROCE_BYTES, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, memory);
+	for (i = 0; i < ARRAY_SIZE(lengths); i++)
+		KUNIT_EXPECT_TRUE(test, roce_hold(test, &held, i * 200, lengths[i]));
+	KUNIT_EXPECT_FALSE(test, roce_hold(test, &held, 0, 13));
+	KUNIT_EXPECT_TRUE(test, roce_release(test, &held));
+	while (weft_stats_sum(&to->dev, WEFT_STAT_RCVD_MESSAGES) < ARRAY_SIZE(lengths) &&
+	       time_before(jiffies, end))
+		usleep_range(1000, 2000);
+	roce_expect_cut(test, 1);
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		fake_node_read(to, i * 200, memory, lengths[i]);
+		KUNIT_EXPECT_EQ_MSG(test, memcmp(memory, bench->payload, lengths[i]), 0,
+				    "message %u", i);
+	}
+}
+
 /* They may lose their way until then; and without a way, or tx credit, none is kept. */
 static void messages_are_not_kept(struct kunit *test)
 {
@@ -621,7 +740,80 @@ static void packets_may_have_no_way(struct kunit *test)
 	roce_expect_lost(test, "source address gone");
 	roce_set_gid(test, qp->dev, &qp->av.sgid);
 
+	if (ipv4) {
+		ipv6_addr_set_v4mapped(htonl(INADDR_BROADCAST),
+				       (struct in6_addr *)qp->av.dgid.raw);
+		roce_expect_lost(test, "broadcast address");
+		roce_loopback_gid(&qp->av.dgid, ipv4);
+	}
 	kfree_skb(roce_send_one(test, 100));
+}
+
+/* ---- queues that refuse packets ---- */
+
+static unsigned int roce_refuse(void *priv, struct sk_buff *skb, const struct nf_hook_state *state)
+{
+	u32 packets = skb_is_gso(skb) ? skb_shinfo(skb)->gso_segs : 1;
+
+	return skb->priority == ROCE_REFUSED_SL && packets > bench->most ? NF_DROP : NF_ACCEPT;
+}
+
+/* As a queue that is too short for more than @most packets at once. */
+static void roce_refuse_more(struct kunit *test, u32 most)
+{
+	bench->qp->av.sl = ROCE_REFUSED_SL;
+	bench->most = most;
+	if (bench->refuse.hook)
+		return;
+	bench->refuse = (struct nf_hook_ops) {
+		.dev = init_net.loopback_dev, .pf = NFPROTO_NETDEV, .hooknum = NF_NETDEV_EGRESS,
+		.hook = roce_refuse,
+	};
+	KUNIT_ASSERT_EQ(test, nf_register_net_hook(&init_net, &bench->refuse), 0);
+}
+
+/* A burst that the queue refuses leaves packet by packet. */
+static void bursts_are_refused(struct kunit *test)
+{
+	struct roce_send send;
+
+	roce_begin(test);
+	roce_refuse_more(test, 1);
+	roce_prepare(&send, 1000, FAKE_MTU);
+	KUNIT_EXPECT_EQ(test, roce_xmit(test, &send), 4);
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_PACKETS), 4);
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_DROPPED), 0);
+}
+
+/* Messages that leave together, and are refused, are sent again alone, after a while or at once. */
+static void kept_messages_are_refused(struct kunit *test)
+{
+	struct weft_held held = {};
+	struct weft_tx *tx;
+	u32 i;
+
+	roce_begin(test);
+	tx = &bench->qp->send.tx;
+	roce_refuse_more(test, 1);
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_TRUE(test, roce_hold(test, &held, 0, 100));
+	KUNIT_EXPECT_FALSE(test, roce_release(test, &held));
+	KUNIT_EXPECT_EQ(test, tx->alone, U8_MAX);
+	KUNIT_EXPECT_TRUE(test, weft_turn_take(&bench->qp->send.turn) & BIT(WEFT_EV_RUN));
+	KUNIT_EXPECT_FALSE(test, roce_hold(test, &held, 0, 100));
+	KUNIT_EXPECT_EQ(test, tx->alone, U8_MAX - 1);
+	tx->alone = 0;
+	roce_refuse_more(test, 0);
+	KUNIT_EXPECT_TRUE(test, roce_hold(test, &held, 0, 100));
+	KUNIT_EXPECT_FALSE(test, roce_release(test, &held));
+	/* it backs off */
+	while (READ_ONCE(tx->backing_off))
+		usleep_range(1000, 2000);
+	KUNIT_EXPECT_TRUE(test, weft_turn_take(&bench->qp->send.turn) & BIT(WEFT_EV_RUN));
+	/* the timer drops its reference just after it has posted the event */
+	msleep(20);
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_DROPPED), 0);
+	KUNIT_EXPECT_EQ(test, roce_counted(WEFT_STAT_TX_PACKETS), 0);
 }
 
 /* A transmitter at its limit sends nothing until packets have left. */
@@ -652,14 +844,19 @@ static void credit_is_limited(struct kunit *test)
 
 static struct kunit_case roce_cases[] = {
 	KUNIT_CASE_PARAM(headers_are_those_of_the_path, roce_family_gen_params),
+	KUNIT_CASE_PARAM(requests_may_be_marked, roce_family_gen_params),
 	KUNIT_CASE_PARAM(hop_limit_has_a_default, roce_family_gen_params),
 	KUNIT_CASE_PARAM(source_port_is_that_of_the_qps, roce_family_gen_params),
 	KUNIT_CASE_PARAM(payload_is_padded_and_sealed, roce_family_gen_params),
 	KUNIT_CASE_PARAM(icrc_may_be_left_out, roce_family_gen_params),
 	KUNIT_CASE_PARAM(message_arrives, roce_family_gen_params),
+	KUNIT_CASE_PARAM(message_is_cut, roce_family_gen_params),
 	KUNIT_CASE_PARAM(messages_leave_together, roce_family_gen_params),
+	KUNIT_CASE_PARAM(messages_are_cut, roce_family_gen_params),
 	KUNIT_CASE_PARAM(messages_are_not_kept, roce_family_gen_params),
 	KUNIT_CASE_PARAM(packets_may_have_no_way, roce_family_gen_params),
+	KUNIT_CASE_PARAM(bursts_are_refused, roce_family_gen_params),
+	KUNIT_CASE_PARAM(kept_messages_are_refused, roce_family_gen_params),
 	KUNIT_CASE_PARAM(credit_is_limited, roce_family_gen_params),
 	{}
 };

@@ -116,7 +116,8 @@ static u8 roce_tclass(const struct weft_tx_batch *batch)
 
 	if (unlikely(batch->hdr.opcode == WEFT_OPCODE_CNP))
 		return WEFT_CNP_DSCP << 2;
-	if (likely(READ_ONCE(qp->dev->cc) != WEFT_CC_DCQCN) || INET_ECN_is_capable(tclass) ||
+	/* INET_ECN_is_capable() does not know ECT(1), which would become CE */
+	if (likely(READ_ONCE(qp->dev->cc) != WEFT_CC_DCQCN) || tclass & INET_ECN_MASK ||
 	    batch->tx != &qp->send.tx || weft_qp_is_ud(qp))
 		return tclass;
 	return tclass | INET_ECN_ECT_0;
