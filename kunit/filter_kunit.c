@@ -494,6 +494,8 @@ static void survives_noise_at_filters(struct kunit *test)
 			skb->data[4] = 0;
 			skb->data[5] = skb->len / 4;
 		}
+		if (i % FILTER_FUZZ == 0)
+			model_forget(model);
 		model_send_skb(model, 1, skb);
 	}
 	KUNIT_EXPECT_GT(test, model_counter(model, 1, WEFT_IBC_RCV_CONSTRAINT), 0);

@@ -589,8 +589,10 @@ static void survives_noise(struct kunit *test)
 				prandom_u32_state(&rnd);
 		model_send_skb(model, 1 + i % MODEL_ENDS, skb);
 		/* give the agents time to empty the queue */
-		if (i % SWITCH_FUZZ_BURST == 0)
+		if (i % SWITCH_FUZZ_BURST == 0) {
 			model_is_silent(model, 1);
+			model_forget(model);
+		}
 	}
 	/* anything may have been set, even the state of a port */
 	KUNIT_EXPECT_GT(test, model_counter(model, 1, WEFT_IBC_RCV_PKTS), 0);

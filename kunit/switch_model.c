@@ -139,6 +139,14 @@ bool model_is_silent(struct model *model, u8 port)
 	return !skb;
 }
 
+void model_forget(struct model *model)
+{
+	struct model_end *end;
+
+	for (end = &model->end[1]; end <= &model->end[MODEL_ENDS]; end++)
+		skb_queue_purge(&end->queue);
+}
+
 u64 model_counter(struct model *model, u8 port, enum weft_ibport_counter counter)
 {
 	return atomic64_read(&model->node->port[port]->counters[counter]);

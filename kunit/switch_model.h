@@ -56,6 +56,9 @@ bool model_carry(struct model *from, u8 from_port, struct model *to, u8 to_port)
 bool model_receive(struct model *model, u8 port, struct model_mad *mad);
 /* Does no packet leave by a port for some time? */
 bool model_is_silent(struct model *model, u8 port);
+/* Free the packets that have arrived at all ends. */
+void model_forget(struct model *model);
+
 u64 model_counter(struct model *model, u8 port, enum weft_ibport_counter counter);
 
 /* A directed request as it leaves port 1 of a channel adapter; the path has @hops switch ports. */
