@@ -8,6 +8,8 @@
 #include "object/dev.h"
 #include "object/hca.h"
 #include "stats.h"
+#include "wire/codec.h"
+#include "wire/headers.h"
 
 #define IB_TEST_BYTES	64
 
@@ -97,9 +99,37 @@ static void others_are_not_dropped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&bench->hca.rx), 0);
 }
 
+/* A packet without an LRH, and one for another LID, are errors of the port. */
+static void strangers_are_counted(struct kunit *test)
+{
+	struct weft_lrh lrh = { .dlid = 5, .slid = 6, .lnh = WEFT_LNH_BTH, .length = 24 };
+	struct sk_buff *skb;
+	u32 i;
+
+	bench->hca.port.lid = 4;
+	for (i = 0; i < 2; i++) {
+		skb = alloc_skb(IB_TEST_BYTES, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		if (i)
+			weft_lrh_encode(skb_put_zero(skb, lrh.length), &lrh);
+		else
+			skb_put_zero(skb, 4);
+		skb->destructor = bench_freed;
+		local_bh_disable();
+		rcu_read_lock();
+		weft_ib_receive(&bench->hca.port, skb, false);
+		rcu_read_unlock();
+		local_bh_enable();
+		KUNIT_EXPECT_EQ(test, bench->freed, i + 1);
+		KUNIT_EXPECT_EQ(test, i + 1,
+				atomic64_read(&bench->hca.port.counters[WEFT_IBC_RCV_ERRORS]));
+	}
+}
+
 static struct kunit_case ib_cases[] = {
 	KUNIT_CASE(copies_are_bounded),
 	KUNIT_CASE(others_are_not_dropped),
+	KUNIT_CASE(strangers_are_counted),
 	{}
 };
 

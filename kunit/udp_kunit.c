@@ -697,6 +697,95 @@ static void port_may_be_taken(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, !!udp_sock(AF_INET6), ipv6);
 }
 
+/* ---- buffers of USO ---- */
+
+#define UDP_PIECES	3U
+#define UDP_PIECE	((u32)(UDP_LENGTH - sizeof(struct udphdr)))
+
+/* Packets as one buffer of USO. @linear bytes behind the UDP header are not in its page. */
+static struct sk_buff *udp_uso(struct kunit *test, bool ipv4, u32 psn, u32 linear)
+{
+	struct udp_form form = { .ipv4 = ipv4 };
+	u32 front = udp_ip_length(&form) + sizeof(struct udphdr), i;
+	u8 *all = kunit_kzalloc(test, UDP_ROOM + UDP_PIECES * UDP_LENGTH, GFP_KERNEL);
+	u8 *one = kunit_kzalloc(test, UDP_ROOM + UDP_LENGTH, GFP_KERNEL);
+	struct sk_buff *skb = alloc_skb(ETH_HLEN + NET_IP_ALIGN + front + linear, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, all);
+	KUNIT_ASSERT_NOT_NULL(test, one);
+	KUNIT_ASSERT_NOT_NULL(test, skb);
+	/* the network headers of the others are made from the first, with the next identification */
+	for (i = 0; i < UDP_PIECES; i++) {
+		form.psn = psn + i;
+		udp_put(i ? one : all, &form);
+		if (i)
+			memcpy(all + front + i * UDP_PIECE, one + front, UDP_PIECE);
+	}
+	skb_reserve(skb, ETH_HLEN + NET_IP_ALIGN);
+	skb_put_data(skb, all, front + linear);
+	udp_add_frag(test, skb, all + front + linear, UDP_PIECES * UDP_PIECE - linear);
+	skb->dev = init_net.loopback_dev;
+	skb->protocol = htons(ipv4 ? ETH_P_IP : ETH_P_IPV6);
+	skb_set_mac_header(skb, -ETH_HLEN);
+	skb_reset_network_header(skb);
+	skb_set_transport_header(skb, udp_ip_length(&form));
+	/* as the sender has left it */
+	skb->ip_summed = CHECKSUM_PARTIAL;
+	skb->csum_start = skb_transport_header(skb) - skb->head;
+	skb->csum_offset = offsetof(struct udphdr, check);
+	skb_shinfo(skb)->gso_type = SKB_GSO_UDP_L4;
+	skb_shinfo(skb)->gso_size = UDP_PIECE;
+	skb_shinfo(skb)->gso_segs = UDP_PIECES;
+	return skb;
+}
+
+/* The kernel takes one apart that is not as weft's are. */
+static void uso_arrives(struct kunit *test, bool ipv4, u32 psn, u32 linear, bool strange)
+{
+	struct sk_buff *skb = udp_uso(test, ipv4, psn, linear);
+
+	skb->encapsulation = strange;
+	udp_note_stats();
+	udp_receive(skb, ipv4);
+	KUNIT_EXPECT_EQ(test, udp_counted(WEFT_STAT_RX_PACKETS), UDP_PIECES);
+	KUNIT_EXPECT_EQ(test, udp_counted(WEFT_STAT_RCVD_MESSAGES), UDP_PIECES);
+	KUNIT_EXPECT_TRUE(test, udp_has_arrived(psn + UDP_PIECES - 1));
+}
+
+static void buffer_comes_apart(struct kunit *test)
+{
+	bool ipv4 = udp_begin(test);
+
+	uso_arrives(test, ipv4, 0, 0, false);
+	uso_arrives(test, ipv4, UDP_PIECES, UDP_PIECE + 50, false);
+	uso_arrives(test, ipv4, 2 * UDP_PIECES, 0, true);
+}
+
+/* The first fragment has no page. A clone arrives, as its fragments are not freed with it. */
+static void udp_expect_unread(struct kunit *test, struct sk_buff *skb, bool ipv4)
+{
+	skb_frag_t *frag = skb_shinfo(skb)->frags, saved = *frag;
+	struct sk_buff *clone = skb_clone(skb, GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, clone);
+	memset(frag, 0, sizeof(*frag));
+	skb_frag_size_set(frag, skb_frag_size(&saved));
+	udp_note_stats();
+	udp_receive(clone, ipv4);
+	*frag = saved;
+	KUNIT_EXPECT_EQ(test, udp_counted(WEFT_STAT_RX_NO_MEMORY), 1);
+	KUNIT_EXPECT_EQ(test, udp_counted(WEFT_STAT_RX_PACKETS), 0);
+	kfree_skb(skb);
+}
+
+static void memory_of_devices_is_not_read(struct kunit *test)
+{
+	struct udp_form form = { .ipv4 = udp_begin(test), .linear = 60, .frags = 1 };
+
+	udp_expect_unread(test, udp_packet(test, &form), form.ipv4);
+	udp_expect_unread(test, udp_uso(test, form.ipv4, 0, UDP_IB_HEADERS), form.ipv4);
+}
+
 static struct kunit_case udp_cases[] = {
 	KUNIT_CASE_PARAM(packets_reach_their_qp, udp_family_gen_params),
 	KUNIT_CASE_PARAM(packets_wait_with_their_origin, udp_family_gen_params),
@@ -711,6 +800,8 @@ static struct kunit_case udp_cases[] = {
 	KUNIT_CASE(multicast_does_not_come_back),
 	KUNIT_CASE(sockets_are_there_once),
 	KUNIT_CASE(port_may_be_taken),
+	KUNIT_CASE_PARAM(buffer_comes_apart, udp_family_gen_params),
+	KUNIT_CASE_PARAM(memory_of_devices_is_not_read, udp_family_gen_params),
 	{}
 };
 
