@@ -335,6 +335,37 @@ void paging(void)
 	}
 }
 
+/* A message that waits between two of its parts is overtaken, and starts again then. */
+void overtaken(void)
+{
+	const size_t part = 4 * MiB;	/* what is pinned at a time */
+	uint8_t *src = memory(2 * part), *dst = memory(2 * part);
+	struct ibv_mr *from, *to;
+	struct ibv_qp_ex *ex;
+	int fd;
+
+	make_all();
+	to = ibv_reg_mr(t.pd, dst, 2 * part, ACCESS_ALL);
+	from = ibv_reg_mr(pd, src, 2 * part, ACCESS_ALL | IBV_ACCESS_ON_DEMAND);
+	CHECK(to && from);
+	fill(src, part, 1);
+	fd = uffd_hold(src + part, part);
+	ex = dci_start(&i, 1);
+	ibv_wr_rdma_write(ex, to->rkey, (uintptr_t)dst);
+	weftdv_wr_set_dc_addr(weftdv_qp_ex_from_ibv_qp_ex(ex), i.ah, t.qp->qp_num, t.key);
+	ibv_wr_set_sge(ex, from->lkey, (uintptr_t)src, 2 * part);
+	SAME(ibv_wr_complete(ex), 0);
+	while (memcmp(dst + part - 64, src + part - 64, 64))
+		sleep_ms(1);
+	expect_no_wc(i.cq);
+	check_dc_works(&other, &t);
+	uffd_answer(fd, src + part, part);
+	expect_ok(i.cq, 1);
+	check_filled(dst, part, 1);
+	check_zero(dst + part, part);
+	close(fd);
+}
+
 static volatile bool over;
 static volatile uint32_t number;	/* of the target */
 

@@ -872,7 +872,7 @@ TESTS(
 	TEST(windows), TEST(placement), TEST(refused_posts), TEST(many), TEST(batches),
 	TEST(other_device), TEST(wrong_key),
 	TEST(rights), TEST(nobody), TEST(other_host), TEST(no_receives), TEST(too_long),
-	TEST(bad_receives), TEST(bad_addresses), TEST(forged), TEST(flushed), TEST(paging),
+	TEST(bad_receives), TEST(bad_addresses), TEST(forged), TEST(flushed), TEST(paging), TEST(overtaken),
 	TEST(destroyed_target), TEST(killed_initiators), TEST(removed), TEST(refused_streams),
 	TEST(streams), TEST(failed_streams), TEST(reset_streams), TEST(ends_all_streams),
 	TEST(raw_requests), TEST(raw_requests_leave_nothing)

@@ -90,6 +90,7 @@ void bad_addresses(void);
 void forged(void);
 void flushed(void);
 void paging(void);
+void overtaken(void);
 void destroyed_target(void);
 void killed_initiators(void);
 void removed(void);

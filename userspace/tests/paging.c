@@ -5,6 +5,7 @@
 #include "lib.h"
 
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 
 #define PAGED		(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
 #define MiB		(1UL << 20)
@@ -619,14 +620,18 @@ static void window_onto_it(void)
 	check_filled(b.buf + 5000, 20000, 2);
 	check_zero(b.buf, 5000);
 	REFUSED(ibv_dereg_mr(b.mr), EBUSY);
+	REFUSED(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+			     PAGED | IBV_ACCESS_MW_BIND), EBUSY);
 	SAME(ibv_dealloc_mw(mw), 0);
 	SAME(ibv_dereg_mr(b.mr), 0);
 }
 
 static void reregistered(void)
 {
-	struct ibv_mr *pinned;
+	struct ibv_mr *pinned, *read_only;
 	uint8_t *other;
+	int status;
+	pid_t pid;
 
 	make_both(CONF(), MiB);
 	other = map_at(NULL, MiB);
@@ -652,6 +657,21 @@ static void reregistered(void)
 	REFUSED(ibv_rereg_mr(pinned, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, PAGED),
 		EOPNOTSUPP);
 	SAME(ibv_dereg_mr(pinned), 0);
+	note("by another process, which has the context and no such memory");
+	read_only = ibv_reg_mr(pd, b.buf, MiB, IBV_ACCESS_REMOTE_READ);
+	CHECK(read_only);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		REFUSED(ibv_rereg_mr(b.mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, other, MiB, 0),
+			EINVAL);
+		REFUSED(ibv_rereg_mr(read_only, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0,
+				     ACCESS_ALL), EINVAL);
+		_exit(0);
+	}
+	SAME(waitpid(pid, &status, 0), pid);
+	SAME(status, 0);
+	write_ok(0, 5000, 7);
 }
 
 static int advise(struct ibv_mr *mr, size_t off, uint32_t length,
@@ -673,6 +693,7 @@ static void advised(void)
 	struct ibv_mr *read_only, *pinned;
 	struct ibv_mr unknown;
 	struct ibv_sge sge;
+	struct ibv_mw *mw;
 	int i;
 
 	make_both(CONF(), MiB);
@@ -703,6 +724,12 @@ static void advised(void)
 	unknown.lkey ^= 1;
 	REFUSED(advise(&unknown, 0, page, WRITING, FLUSH), ENOENT);
 	REFUSED(advise(&unknown, 0, page, WRITING, 0), ENOENT);
+	note("a window");
+	mw = ibv_alloc_mw(pd, IBV_MW_TYPE_2);
+	CHECK(mw);
+	unknown.lkey = mw->rkey;
+	REFUSED(advise(&unknown, 0, page, WRITING, FLUSH), EINVAL);
+	SAME(ibv_dealloc_mw(mw), 0);
 	note("not paged");
 	pinned = ibv_reg_mr(pd, b.buf, MiB, ACCESS_ALL);
 	CHECK(pinned);
@@ -777,6 +804,65 @@ static void late_send(void)
 	expect_ok(a.scq, 3);
 	check_filled(a.buf + 10 * page, 5000, 3);
 	close(fd);
+	check_works(&a, &b);
+}
+
+/* The peer begins anew between two parts of a message, which starts again then. */
+static void begins_anew(void)
+{
+	const size_t part = 4 * MiB;	/* what is pinned at a time */
+	int fd;
+
+	/* in packets the requester would get no answer, and send the message again by itself */
+	if (packets_forced())
+		return;
+	make_both(CONF(.timeout = 20), 2 * part);
+	fill(a.buf, part, 1);
+	fd = uffd_hold(a.buf + part, part);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 2 * part), &b, 0));
+	while (memcmp(b.buf + part - 64, a.buf + part - 64, 64))
+		sleep_ms(1);
+	expect_no_wc(a.scq);
+	to_state(&b, IBV_QPS_RESET);
+	to_init(&b);
+	to_rtr(&b, &a);
+	to_rts(&b);
+	memset(b.buf, 0, part);
+	uffd_answer(fd, a.buf + part, part);
+	expect_ok(a.scq, 1);
+	check_filled(b.buf, part, 1);
+	check_zero(b.buf + part, part);
+	close(fd);
+	check_works(&a, &b);
+}
+
+/* Two pages that go while the other one comes: after some tries that is want of memory. */
+static void come_and_go(void)
+{
+	struct uffd_msg msg;
+	struct ibv_wc wc;
+	int fd, faults = 0;
+	uint8_t *at;
+
+	make_both(CONF(.timeout = 20), MiB);
+	fd = uffd_hold(b.buf, 2 * page);
+	write_to(page - 50, 100, 1);
+	while (!ibv_poll_cq(a.scq, 1, &wc)) {
+		if (read(fd, &msg, sizeof(msg)) != sizeof(msg)) {
+			sleep_ms(1);
+			continue;
+		}
+		SAME(msg.event, UFFD_EVENT_PAGEFAULT);
+		at = (uint8_t *)(uintptr_t)(msg.arg.pagefault.address & -(uint64_t)page);
+		SAME(madvise(at == b.buf ? b.buf + page : b.buf, page, MADV_DONTNEED), 0);
+		uffd_answer(fd, at, page);
+		CHECK(++faults < 1000);
+	}
+	SAME(wc.status, IBV_WC_REM_OP_ERR);
+	CHECK(faults >= 20);
+	expect_event(IBV_EVENT_QP_FATAL, b.qp);
+	close(fd);
+	again();
 	check_works(&a, &b);
 }
 
@@ -864,5 +950,6 @@ TESTS(
 	TEST(unreliable), TEST(datagrams), TEST(mapped_anew), TEST(forked), TEST(moved),
 	TEST(moved_under_traffic), TEST(truncated), TEST(unmapped), TEST(implicit),
 	TEST(implicit_of_services), TEST(window_onto_it), TEST(reregistered), TEST(advised),
-	TEST(late_receive), TEST(late_send), TEST(never), TEST(never_exit), TEST(whose_memory)
+	TEST(late_receive), TEST(late_send), TEST(begins_anew), TEST(come_and_go),
+	TEST(never), TEST(never_exit), TEST(whose_memory)
 )
