@@ -4,6 +4,7 @@
  * commands, forks, limits.
  */
 #include "lib.h"
+#include "uverbs.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -229,22 +230,6 @@ static void forked(void)
 /*
  * ---- Commands ----
  */
-
-static int command(int fd, int number, const void *body, size_t in, size_t out)
-{
-	struct ib_uverbs_cmd_hdr hdr = {
-		.command = number,
-		.in_words = (sizeof(hdr) + in) / 4,
-		.out_words = out / 4,
-	};
-	uint8_t buf[1024];
-
-	CHECK(sizeof(hdr) + in <= sizeof(buf));
-	memcpy(buf, &hdr, sizeof(hdr));
-	memcpy(buf + sizeof(hdr), body, in);
-	errno = 0;
-	return write(fd, buf, sizeof(hdr) + in) < 0 ? errno : 0;
-}
 
 static int uverbs_open(void)
 {
@@ -659,8 +644,55 @@ static void asks_for_more(void)
 	struct ib_uverbs_open_xrcd open_xrcd = {
 		.response = (uintptr_t)response, .fd = -1, .oflags = O_CREAT,
 	};
+	struct {
+		struct ib_uverbs_create_cq core;
+		struct weft_create_cq_req weft;
+	} create_cq = {
+		.core = { .response = (uintptr_t)response, .cqe = 16, .comp_channel = -1 },
+	};
+	struct {
+		struct ib_uverbs_resize_cq core;
+		struct weft_resize_cq_req weft;
+	} resize_cq = {
+		.core = { .response = (uintptr_t)response, .cqe = 16 },
+	};
+	struct {
+		struct ib_uverbs_create_srq core;
+		struct weft_create_srq_req weft;
+	} create_srq = {
+		.core = { .response = (uintptr_t)response, .pd_handle = pd->handle,
+			  .max_wr = 16, .max_sge = 1 },
+	};
+	struct ib_uverbs_rereg_mr rereg_mr = {
+		.response = (uintptr_t)response, .flags = IBV_REREG_MR_CHANGE_ACCESS,
+		.access_flags = IBV_ACCESS_LOCAL_WRITE,
+	};
+	struct ib_uverbs_create_ah create_ah = {
+		.response = (uintptr_t)response, .pd_handle = pd->handle,
+		.attr = {
+			.is_global = 1, .port_num = 1,
+			.grh = { .sgid_index = gid4, .hop_limit = 64 },
+		},
+	};
+	struct ibv_cq *cq = ibv_create_cq(ctx, 16, NULL, NULL, 0);
+	union ibv_gid own;
 
 	make_pair(&a, &b, CONF());
+	SAME(ibv_query_gid(ctx, 1, gid4, &own), 0);
+	memcpy(create_ah.attr.grh.dgid, own.raw, sizeof(own));
+	CHECK(cq);
+	resize_cq.core.cq_handle = cq->handle;
+	rereg_mr.mr_handle = a.mr->handle;
+	try_more(IB_USER_VERBS_CMD_CREATE_AH, &create_ah, sizeof(create_ah),
+		 sizeof(struct ib_uverbs_create_ah_resp) + sizeof(struct weft_create_ah_resp));
+	try_more(IB_USER_VERBS_CMD_CREATE_CQ, &create_cq, sizeof(create_cq),
+		 sizeof(struct ib_uverbs_create_cq_resp) + sizeof(struct weft_create_cq_resp));
+	try_more(IB_USER_VERBS_CMD_RESIZE_CQ, &resize_cq, sizeof(resize_cq),
+		 sizeof(struct ib_uverbs_resize_cq_resp) + sizeof(struct weft_resize_cq_resp));
+	try_more(IB_USER_VERBS_CMD_CREATE_SRQ, &create_srq, sizeof(create_srq),
+		 sizeof(struct ib_uverbs_create_srq_resp) + sizeof(struct weft_create_srq_resp));
+	try_more(IB_USER_VERBS_CMD_REREG_MR, &rereg_mr, sizeof(rereg_mr),
+		 sizeof(struct ib_uverbs_rereg_mr_resp));
 	reg_mr.start = (uintptr_t)a.buf;
 	reg_mr.hca_va = reg_mr.start;
 	try_more(IB_USER_VERBS_CMD_ALLOC_PD, &alloc_pd, sizeof(alloc_pd),

@@ -130,12 +130,18 @@ static void make_srq(void)
 	CHECK(mr);
 }
 
-static void make_connected(void)
+/* also another pair for the SRQ */
+static void make_qps(void)
 {
-	make_srq();
 	make(&a, CONF(.sq = 64, .rq = 64));
 	make(&b, CONF(.sq = 0, .rq = 0, .srq = srq));
 	connect_ends(&a, &b);
+}
+
+static void make_connected(void)
+{
+	make_srq();
+	make_qps();
 }
 
 static struct ibv_ops_wr op(enum ibv_ops_wr_opcode opcode, uint64_t id)
@@ -607,20 +613,14 @@ static void injected(void)
 		expect_state(&b, IBV_QPS_ERR);
 		check_zero(buf, BUF);
 		inject("clear");
-		/* another QP of the SRQ */
-		make(&a, CONF(.sq = 64, .rq = 64));
-		make(&b, CONF(.sq = 0, .rq = 0, .srq = srq));
-		connect_ends(&a, &b);
+		make_qps();
 	}
 	send_eager(7, 100);
 	expect_match(7, FLAGS_ALL, 7, 100);
 	nothing_more();
 }
 
-/*
- * The QP ends while a message waits for the pages of its receive: that is flushed, or forgotten, and
- * the SRQ serves the next QP.
- */
+/* While a message waits for its pages the QP ends: the receive is flushed, or forgotten. */
 static void ends_meanwhile(void)
 {
 	static const enum ibv_qp_state states[] = { IBV_QPS_ERR, IBV_QPS_RESET };
@@ -645,11 +645,7 @@ static void ends_meanwhile(void)
 			expect_status(5, IBV_WC_WR_FLUSH_ERR);
 		nothing_more();
 		close(fd);
-		SAME(ibv_destroy_qp(a.qp), 0);
-		SAME(ibv_destroy_qp(b.qp), 0);
-		make(&a, CONF(.sq = 64, .rq = 64));
-		make(&b, CONF(.sq = 0, .rq = 0, .srq = srq));
-		connect_ends(&a, &b);
+		make_qps();
 	}
 	mr = normal;
 	add(6, 0, 1000);
@@ -885,29 +881,11 @@ static void no_send_queue(void)
 }
 
 TESTS(
-	TEST(capabilities),
-	TEST(eager),
-	TEST(empty),
-	TEST(order),
-	TEST(unexpected),
-	TEST(no_tag),
-	TEST(odd_requests),
-	TEST(deletion),
-	TEST(rendezvous),
-	TEST(many_rendezvous),
-	TEST(incomplete),
-	TEST(too_long),
-	TEST(bad_memory),
-	TEST(injected),
-	TEST(ends_meanwhile),
-	TEST(bad_request),
-	TEST(destroyed),
-	TEST(connections),
-	TEST(unexpected_fails),
-	TEST(other_operations),
-	TEST(not_ready),
-	TEST(full_list),
-	TEST(refused_operations),
-	TEST(refused_creations),
+	TEST(capabilities), TEST(eager), TEST(empty), TEST(order), TEST(unexpected),
+	TEST(no_tag), TEST(odd_requests), TEST(deletion), TEST(rendezvous),
+	TEST(many_rendezvous), TEST(incomplete), TEST(too_long), TEST(bad_memory),
+	TEST(injected), TEST(ends_meanwhile), TEST(bad_request), TEST(destroyed),
+	TEST(connections), TEST(unexpected_fails), TEST(other_operations), TEST(not_ready),
+	TEST(full_list), TEST(refused_operations), TEST(refused_creations),
 	TEST(no_send_queue)
 )
