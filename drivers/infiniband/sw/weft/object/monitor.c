@@ -239,11 +239,8 @@ struct sk_buff *weft_monitor_copy(const struct weft_dev *dev, const struct sk_bu
 		return NULL;
 	copy->protocol = skb->protocol;
 	skb_reset_network_header(copy);
-	if (!skb_copy_bits(skb, skb_network_offset(skb), skb_put(copy, length), length))
-		return copy;
-	weft_monitor_miss(dev, 1);
-	kfree_skb(copy);
-	return NULL;
+	skb_copy_bits(skb, skb_network_offset(skb), skb_put(copy, length), length);
+	return copy;
 }
 
 /*
@@ -266,8 +263,6 @@ static void monitor_seal_ib(struct sk_buff *skb)
 		bth += sizeof(*grh);
 	}
 	trailer = skb_tail_pointer(skb) - WEFT_ICRC_LENGTH;
-	if (bth + sizeof(struct weft_wire_bth) > trailer)
-		return;
 	crc = weft_icrc_begin_ib(lrh, grh, (const void *)bth);
 	bth += sizeof(struct weft_wire_bth);
 	weft_icrc_store(trailer, weft_icrc_update(crc, bth, trailer - bth));

@@ -796,8 +796,9 @@ struct ib_mr *weft_rereg_user_mr(struct ib_mr *ib_mr, int flags, u64 start,
 		return ERR_PTR(weft_refuse(ib_mr->device, -EINVAL,
 					   "reregister MR: lkey %#x is not of ibv_reg_mr()",
 					   ib_mr->lkey));
-	if (weft_udata_empty(udata))
-		return ERR_PTR(weft_refuse_request(ib_mr->device, -EINVAL, "reregister MR", udata));
+	err = weft_udata_empty(udata);
+	if (err)
+		return ERR_PTR(weft_refuse_request(ib_mr->device, err, "reregister MR", udata));
 	if (flags & ~IB_MR_REREG_SUPPORTED)
 		return ERR_PTR(weft_refuse(ib_mr->device, -EOPNOTSUPP,
 					   "reregister MR: flags %#x are not supported",

@@ -282,8 +282,10 @@ static int srq_tell_ring(const struct weft_srq *srq, struct ib_udata *udata,
 {
 	struct weft_modify_srq_req req;
 
-	if (udata->inlen < sizeof(req) || ib_copy_from_udata(&req, udata, sizeof(req)))
+	if (udata->inlen < sizeof(req))
 		return weft_refuse_request(srq->ibsrq.device, -EINVAL, "modify SRQ", udata);
+	if (ib_copy_from_udata(&req, udata, sizeof(req)))
+		return -EFAULT;
 	return copy_to_user(u64_to_user_ptr(req.ring_addr), resp, sizeof(*resp)) ? -EFAULT : 0;
 }
 
@@ -293,8 +295,10 @@ static int srq_tell_rxe_ring(const struct weft_srq *srq, struct ib_udata *udata,
 	struct mminfo info = weft_rxe_mminfo(resp);
 	struct rxe_modify_srq_cmd req;
 
-	if (udata->inlen < sizeof(req) || ib_copy_from_udata(&req, udata, sizeof(req)))
+	if (udata->inlen < sizeof(req))
 		return weft_refuse_request(srq->ibsrq.device, -EINVAL, "modify SRQ", udata);
+	if (ib_copy_from_udata(&req, udata, sizeof(req)))
+		return -EFAULT;
 	return copy_to_user(u64_to_user_ptr(req.mmap_info_addr), &info, sizeof(info)) ? -EFAULT : 0;
 }
 
