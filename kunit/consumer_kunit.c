@@ -10,6 +10,8 @@
 #include <rdma/ib_verbs.h>
 
 #include "consumer.h"
+#include "object/mr.h"
+#include "params.h"
 
 #define CONSUMER_NOBODY	-1
 
@@ -307,6 +309,7 @@ static void attached_is_not_destroyed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ib_destroy_qp(a->qp), -EBUSY);
 	KUNIT_ASSERT_EQ(test, consumer_dev->ops.destroy_qp(a->qp, NULL), -EBUSY);
 	KUNIT_EXPECT_EQ(test, 0, ib_detach_mcast(a->qp, &group, 0));
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_detach_mcast(a->qp, &group, 0));
 	KUNIT_EXPECT_EQ(test, 0, ib_destroy_qp(a->qp));
 	a->qp = NULL;
 }
@@ -410,6 +413,7 @@ static void refused_objects(struct kunit *test)
 		IB_QP_CREATE_NETIF_QP, IB_QP_CREATE_CROSS_CHANNEL, IB_QP_CREATE_MANAGED_SEND,
 		IB_QP_CREATE_MANAGED_RECV, IB_QP_CREATE_IPOIB_UD_LSO,
 	};
+	const struct ib_cq_init_attr cq_attr = { .cqe = 1, .flags = BIT(2) };
 	struct consumer *consumer = consumer_create(test);
 	struct ib_qp_init_attr attr;
 	u32 i;
@@ -421,6 +425,15 @@ static void refused_objects(struct kunit *test)
 		KUNIT_EXPECT_EQ_MSG(test, PTR_ERR(ib_create_qp(consumer->pd, &attr)),
 				    -EOPNOTSUPP, "flags %#x", flags[i]);
 	}
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			PTR_ERR(ib_create_cq(consumer_dev, NULL, NULL, NULL, &cq_attr)));
+	/* this thread has no memory of a process */
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			PTR_ERR(weft_reg_user_mr(consumer->pd, 0, PAGE_SIZE, 0,
+						 IB_ACCESS_ON_DEMAND, NULL, NULL)));
+	KUNIT_EXPECT_EQ(test, -EINVAL,
+			consumer_dev->ops.advise_mr(consumer->pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH,
+						    0, NULL, 0, NULL));
 }
 
 struct consumer_opcode_row {
@@ -567,6 +580,55 @@ static void address_handle_is_told(struct kunit *test)
 	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
 }
 
+static void address_handle_is_modified(struct kunit *test)
+{
+	struct consumer *consumer = consumer_create(test);
+	struct rdma_ah_attr found = {};
+	struct ib_qp_attr path;
+	struct ib_ah *ah;
+
+	consumer_state_attr(&path, IB_QPS_RTR, 0);
+	ah = rdma_create_ah(consumer->pd, &path.ah_attr, RDMA_CREATE_AH_SLEEPABLE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(ah));
+	rdma_ah_set_sl(&path.ah_attr, 5);
+	KUNIT_EXPECT_EQ(test, 0, rdma_modify_ah(ah, &path.ah_attr));
+	rdma_ah_set_sl(&path.ah_attr, 16);
+	KUNIT_EXPECT_EQ(test, -EINVAL, rdma_modify_ah(ah, &path.ah_attr));
+	/* the core lets neither of these through */
+	rdma_ah_set_sl(&path.ah_attr, 6);
+	path.ah_attr.grh.sgid_attr = NULL;
+	KUNIT_EXPECT_EQ(test, -EINVAL, consumer_dev->ops.modify_ah(ah, &path.ah_attr));
+	rdma_ah_set_ah_flags(&path.ah_attr, 0);
+	KUNIT_EXPECT_EQ(test, -EINVAL, consumer_dev->ops.modify_ah(ah, &path.ah_attr));
+	KUNIT_EXPECT_EQ(test, 0, consumer_dev->ops.query_ah(ah, &found));
+	KUNIT_EXPECT_EQ(test, rdma_ah_get_sl(&found), 5);
+	rdma_destroy_ah(ah, RDMA_DESTROY_AH_SLEEPABLE);
+}
+
+static void full_srq(struct kunit *test)
+{
+	struct ib_srq_init_attr init = { .attr = { .max_wr = 4, .max_sge = 1 } };
+	static struct ib_sge sge[WEFT_MAX_SGE + 1];
+	struct consumer *consumer = consumer_create(test);
+	struct ib_recv_wr wr = { .sg_list = sge };
+	const struct ib_recv_wr *bad = NULL;
+	struct ib_srq *srq = ib_create_srq(consumer->pd, &init);
+	u32 i;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(srq));
+	KUNIT_ASSERT_EQ(test, 0, ib_query_srq(srq, &init.attr));
+	wr.num_sge = init.attr.max_sge + 1;
+	KUNIT_EXPECT_EQ(test, -EINVAL, ib_post_srq_recv(srq, &wr, &bad));
+	KUNIT_EXPECT_PTR_EQ(test, bad, (const struct ib_recv_wr *)&wr);
+	wr.num_sge = 1;
+	for (i = 0; i < init.attr.max_wr; i++)
+		KUNIT_EXPECT_EQ(test, 0, ib_post_srq_recv(srq, &wr, NULL));
+	/* a caller need not want to know which one */
+	KUNIT_EXPECT_EQ(test, -ENOMEM, ib_post_srq_recv(srq, &wr, NULL));
+	KUNIT_EXPECT_EQ(test, -ENOMEM, ib_post_srq_recv(srq, &wr, &bad));
+	ib_destroy_srq(srq);
+}
+
 static struct kunit_case consumer_cases[] = {
 	KUNIT_CASE_PARAM(completes_in_context, consumer_context_gen_params),
 	KUNIT_CASE_PARAM(drains_in_context, consumer_context_gen_params),
@@ -581,6 +643,8 @@ static struct kunit_case consumer_cases[] = {
 	KUNIT_CASE_PARAM(refused_requests, consumer_opcode_gen_params),
 	KUNIT_CASE(alternate_path_is_refused),
 	KUNIT_CASE(address_handle_is_told),
+	KUNIT_CASE(address_handle_is_modified),
+	KUNIT_CASE(full_srq),
 	{}
 };
 

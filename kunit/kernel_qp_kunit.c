@@ -135,6 +135,9 @@ static void srqs_refused(struct kunit *test)
 	srq->ibsrq.device = qp->ib.ibqp.device;
 	srq->ibsrq.srq_type = init.srq_type;
 	KUNIT_EXPECT_EQ(test, weft_create_srq(&srq->ibsrq, &init, NULL), -EOPNOTSUPP);
+	/* no type at all */
+	init.srq_type = 7;
+	KUNIT_EXPECT_EQ(test, weft_create_srq(&srq->ibsrq, &init, NULL), -EOPNOTSUPP);
 }
 
 static void cqs_are_wanted(struct kunit *test)

@@ -530,6 +530,9 @@ static void rereg_user_mr_refuses_bound_windows(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, weft_rereg_user_mr(mr, IB_MR_REREG_TRANS, start, 1,
 						     start, 0, NULL, NULL),
 			    ERR_PTR(-EBUSY));
+	KUNIT_EXPECT_PTR_EQ(test, weft_rereg_user_mr(mr, IB_MR_REREG_SUPPORTED + 1, 0, 0, 0, 0,
+						     NULL, NULL),
+			    ERR_PTR(-EOPNOTSUPP));
 	KUNIT_EXPECT_EQ(test, -EBUSY, weft_dereg_mr(mr, NULL));
 	weft_dealloc_mw(mw);
 	KUNIT_EXPECT_TRUE(test, shows(test, mr->lkey, IOVA, LENGTH, OFFSET));

@@ -98,6 +98,29 @@ static void vector_of_a_process(struct kunit *test)
 	}
 }
 
+/* Whoever raises an event may have interrupts off. */
+static void raised_with_interrupts_off(struct kunit *test)
+{
+	unsigned long flags;
+	struct weft_cq *cq;
+	int ran_on;
+
+	/* there such code holds no spinlock with interrupts off */
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		return;
+	cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, cq);
+	cq->ibcq.comp_handler = vector_handler;
+	cq->ibcq.cq_context = &ran_on;
+	weft_vector_init(cq, 0);
+	ran_on = VECTOR_NEVER;
+	local_irq_save(flags);
+	weft_vector_raise(cq);
+	local_irq_restore(flags);
+	weft_vector_quiesce(cq);
+	KUNIT_EXPECT_EQ(test, ran_on, (int)cpumask_first(cpu_possible_mask));
+}
+
 static void vector_watcher(struct ib_cq *ibcq, void *context)
 {
 	struct vector_watch *watch = context;
@@ -154,6 +177,7 @@ static struct kunit_case vector_cases[] = {
 	KUNIT_CASE(vector_is_a_cpu),
 	KUNIT_CASE(polled_on_that_cpu),
 	KUNIT_CASE(vector_of_a_process),
+	KUNIT_CASE(raised_with_interrupts_off),
 	KUNIT_CASE(handler_runs_alone),
 	{}
 };
