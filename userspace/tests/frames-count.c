@@ -273,6 +273,51 @@ void churns_rules(void)
 	note(NULL);
 }
 
+/*
+ * Frames wait for the page of a receive, as many as there is room for; and then for the work item,
+ * in order.
+ */
+void frames_wait(void)
+{
+	const int most = 1024, more = 76;
+	struct rule rule = rule_new(IBV_FLOW_ATTR_NORMAL);
+	struct ibv_sge sge = { .length = SLOT };
+	struct ibv_recv_wr wr = { .wr_id = 5, .sg_list = &sge, .num_sge = 1 }, *bad;
+	uint64_t full = counter("rx_queue_full");
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *held = memory(page);
+	pthread_t thread;
+	struct ibv_mr *mr;
+	int fd, i;
+
+	open_sides();
+	rule_mac(&rule, mac_unicast);
+	rule_make(&b, &rule);
+	mr = ibv_reg_mr(b.pd, held, page, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND);
+	CHECK(mr);
+	fd = uffd_hold(held, page);
+	sge.addr = (uintptr_t)held;
+	sge.lkey = mr->lkey;
+	SAME(ibv_post_recv(b.qp, &wr, &bad), 0);
+	for (i = 0; i < most + more; i++)
+		send_to(PORT_A, 20);
+	sleep_ms(QUIET_MS);
+	SAME(counter("rx_queue_full"), full + more);
+	SAME(pthread_create(&thread, NULL, sends, NULL), 0);
+	sleep_ms(QUIET_MS);
+	uffd_answer(fd, held, page);
+	side_got(&b, 5, 62);
+	sleep_ms(QUIET_MS);
+	churned = true;
+	SAME(pthread_join(thread, NULL), 0);
+	/* nothing waits any more */
+	sleep_ms(QUIET_MS);
+	side_recv(&b, 6, SLOT);
+	send_to(PORT_A, 30);
+	side_got(&b, 6, 72);
+	close(fd);
+}
+
 #define STARVE	"/sys/kernel/debug/fail_page_alloc/"
 
 /*

@@ -412,6 +412,25 @@ void wire_queue(void)
 	SAME(status_of("tc qdisc del dev %s root"), 0);
 }
 
+/* A queue that takes nothing, and is empty: a work request does not wait for it. */
+void wire_no_queue(void)
+{
+	enum { FRAMES = 20 };
+	uint64_t dropped = counter("tx_dropped");
+	int i;
+
+	SAME(status_of("tc qdisc add dev %s root pfifo limit 0"), 0);
+	side_open(&a);
+	for (i = 0; i < FRAMES; i++)
+		side_send(&a, 0, frame_udp(a.buf, mac_unicast, PORT_A, 30), 0);
+	sleep_ms(QUIET_MS);
+	SAME(counter("tx_dropped"), dropped + FRAMES);
+	SAME(status_of("tc qdisc del dev %s root"), 0);
+	side_send(&a, 0, frame_udp(a.buf, mac_unicast, PORT_A, 30), 0);
+	sleep_ms(QUIET_MS);
+	SAME(counter("tx_dropped"), dropped + FRAMES);
+}
+
 /*
  * A filter of tc drops what leaves, and says the same as a full queue. The queue is empty, so a
  * work request does not wait for it.

@@ -416,6 +416,10 @@ static void lengths(void)
 	side_send(&a, 0, 1515, 0);
 	expect_no_wc(b.cq);
 	SAME(counter("tx_dropped"), dropped + 1);
+	/* longer than those of any net device */
+	side_send(&a, 0, 65601, 0);
+	expect_no_wc(b.cq);
+	SAME(counter("tx_dropped"), dropped + 2);
 	side_send(&a, 0, 100, 0);
 	side_got(&b, 0, 100);
 }
@@ -860,7 +864,7 @@ TESTS(
 	TEST(tso_frames), TEST(tso_refused), TEST(strips_vlan), TEST(scatters_fcs), TEST(wq_shapes),
 	TEST(one_sided), TEST(paced), TEST(specs), TEST(random_rules),
 	TEST(priorities), TEST(tags), TEST(labels), TEST(refused_rules), TEST(counts_frames),
-	TEST(counters_refused), TEST(churns_rules), TEST(many_rules),
+	TEST(counters_refused), TEST(churns_rules), TEST(frames_wait), TEST(many_rules),
 	TEST(drops_and_ends), TEST(many_shapes), TEST(frame_without_memory), TEST(removed),
 	TEST(rss_caps), TEST(wq_refused), TEST(rss_refused), TEST(rss_objects), TEST(wq_states),
 	TEST(wq_posts), TEST(rss_fields), TEST(rss_tunnels), TEST(rss_large), TEST(rss_moves),
@@ -868,7 +872,7 @@ TESTS(
 	TEST(wire_in), TEST(wire_out), TEST(wire_tags), TEST(wire_aggregates), TEST(wire_host),
 	TEST(wire_reserved), TEST(wire_sniffer), TEST(wire_defaults), TEST(wire_filters),
 	TEST(wire_hostile), TEST(wire_churn), TEST(wire_tso), TEST(wire_gro), TEST(wire_jumbo),
-	TEST(wire_egress), TEST(wire_queue), TEST(wire_filtered),
+	TEST(wire_egress), TEST(wire_queue), TEST(wire_no_queue), TEST(wire_filtered),
 	TEST(wire_port_down), TEST(wire_hooks), TEST(watches), TEST(loops),
 	TEST(net_raw_here), TEST(wire_moves_busy), TEST(wire_moves)
 )

@@ -80,6 +80,7 @@ void counters_refused(void);
 void drops_and_ends(void);
 void many_shapes(void);
 void churns_rules(void);
+void frames_wait(void);
 void frame_without_memory(void);		/* wants $WEFT_STARVE */
 
 /* frames-match.c; random_rules() wants $WEFT_WIRE */
@@ -95,6 +96,7 @@ void loops(void);
 void self_loopback(void);
 void wire_hooks(void);
 void wire_queue(void);
+void wire_no_queue(void);
 void wire_filtered(void);
 void wire_port_down(void);
 void wire_moves_busy(void);

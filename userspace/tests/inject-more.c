@@ -370,6 +370,20 @@ void late_and_full(void)
 	unmake_wire(&a, &b);
 }
 
+/* A packet without memory is sent later, or lost and sent again. */
+void no_packet(void)
+{
+	force_packets(true);
+	make_pair(&a, &b, CONF(.timeout = 12));
+	rule("alloc name=packet n=1 fail=ENOMEM");
+	fill(a.buf, 3000, 5);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 3000), &b, 0));
+	expect_ok(a.scq, 1);
+	check_filled(b.buf, 3000, 5);
+	SAME(fired(), 1);
+	unmake_wire(&a, &b);
+}
+
 /* A device holds a thousand packets, and a slow link a minute of them; others are lost. */
 void too_many_held(void)
 {

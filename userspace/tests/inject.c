@@ -738,7 +738,7 @@ TESTS(
 	TEST(leaving_packets), TEST(port_down), TEST(overrun), TEST(lost_events),
 	TEST(marked_packets), TEST(removed), TEST(random_rules), TEST(rarer_verbs),
 	TEST(raw_verbs), TEST(refused_posts), TEST(answered_by_cnps), TEST(changed_bth),
-	TEST(late_completions), TEST(many_late_completions), TEST(late_and_full), TEST(too_many_held),
+	TEST(late_completions), TEST(many_late_completions), TEST(late_and_full), TEST(too_many_held), TEST(no_packet),
 	TEST(slow_links), TEST(messages), TEST(port_flaps),
 	TEST(waiting_figures), TEST(refused_cnps), TEST(received_statuses),
 	TEST(unreliable_receives), TEST(matched_receives), TEST(srq_receives), TEST(xrc_receives),

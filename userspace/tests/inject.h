@@ -76,6 +76,7 @@ void late_completions(void);
 void many_late_completions(void);
 void late_and_full(void);
 void too_many_held(void);
+void no_packet(void);
 void slow_links(void);
 void messages(void);
 void port_flaps(void);

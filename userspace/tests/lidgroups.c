@@ -130,6 +130,32 @@ static void other_link(void)
 	expect_no_wc(member.rcq);
 }
 
+/* A member that does not want its own messages (IBV_QP_CREATE_BLOCK_SELF_MCAST_LB). */
+static void not_to_self(void)
+{
+	struct end self, other;
+
+	make_in(&other, 0);
+	join(&other);
+	make(&self, CONF(.type = IBV_QPT_UD));
+	SAME(ibv_destroy_qp(self.qp), 0);
+	self.qp = ibv_create_qp_ex(ctx, &(struct ibv_qp_init_attr_ex){
+		.send_cq = self.scq, .recv_cq = self.rcq, .pd = pd, .qp_type = IBV_QPT_UD,
+		.cap = { 16, 16, 4, 4, 0 },
+		.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS,
+		.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB,
+	});
+	CHECK(self.qp);
+	to_ready(&self);
+	join(&self);
+	send_to(&self, ah_to_group(0), MULTICAST_QPN);
+	SAME(expect_ok(other.rcq, 0).src_qp, self.qp->qp_num);
+	expect_no_wc(self.rcq);
+	send_to(&other, ah_to_group(0), MULTICAST_QPN);
+	expect_ok(self.rcq, 0);
+	expect_ok(other.rcq, 1);
+}
+
 static void join_flood(struct end *e)
 {
 	int i;
@@ -185,5 +211,5 @@ static void flood(void)
 }
 
 TESTS(
-	TEST(partitions), TEST(to_one), TEST(other_link), TEST(flood)
+	TEST(partitions), TEST(to_one), TEST(other_link), TEST(not_to_self), TEST(flood)
 )

@@ -447,9 +447,32 @@ static void nowhere_to_go(void)
 	SAME(query(&a).path_mig_state, IBV_MIG_MIGRATED);
 }
 
+/* By the LID of one port, and the number of a QP of another one: nobody gets it. */
+static void datagram_to_another(void)
+{
+	struct ibv_ah_attr path;
+	uint64_t unknown;
+	struct ibv_ah *ah;
+
+	open_sides();
+	make_datagram_sides();
+	use(&b);
+	unknown = counter("rx_unknown_qp");
+	use(&a);
+	post_recv(&a.end, 1, 0, 100 + GRH);
+	path = path_to(&b, 0);
+	ah = ibv_create_ah(a.pd, &path);
+	CHECK(ah);
+	post(&a.end, to_ah(swr(&a.end, 2, IBV_WR_SEND, 0, 100), ah, &a.end));
+	expect_ok(a.end.scq, 2);
+	expect_no_wc(a.end.rcq);
+	use(&b);
+	SAME(counter("rx_unknown_qp"), unknown + 1);
+}
+
 TESTS(
 	TEST(connections_by_each_lid), TEST(unreliable_by_each_lid), TEST(datagrams_by_each_lid),
 	TEST(datagrams_by_switch),
 	TEST(query_returns), TEST(invalid_paths), TEST(explicit_rc), TEST(explicit_uc),
-	TEST(path_fails), TEST(other_alternates), TEST(nowhere_to_go)
+	TEST(path_fails), TEST(other_alternates), TEST(nowhere_to_go), TEST(datagram_to_another)
 )
