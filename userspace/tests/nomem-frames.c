@@ -58,6 +58,17 @@ static int step_up(void)
 	return of_number(ibv_modify_qp(qp, &attr, mask));
 }
 
+/* to the state before */
+static void step_up_undo(void)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
+	enum ibv_qp_state last = target;
+
+	SAME(ibv_modify_qp(qp, &attr, IBV_QP_STATE), 0);
+	for (target = IBV_QPS_INIT; target < last; target++)
+		SAME(step_up(), 0);
+}
+
 /*
  * ---- Rules ----
  */
@@ -276,8 +287,10 @@ void frames(void)
 	WALK(create_raw_qp);
 	CHECK(failures);
 	SAME(create_raw_qp(), 0);
-	for (target = IBV_QPS_INIT; target <= IBV_QPS_RTS; target++)
-		WALK_ONCE(step_up);
+	for (target = IBV_QPS_INIT; target <= IBV_QPS_RTS; target++) {
+		WALK(step_up);
+		SAME(step_up(), 0);
+	}
 	walk_rules();
 	create_raw_qp_undo();
 	unmake(&a);
@@ -308,6 +321,13 @@ static int start_wq(void)
 	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RDY };
 
 	return of_number(ibv_modify_wq(wq[0], &attr));
+}
+
+static void start_wq_undo(void)
+{
+	struct ibv_wq_attr attr = { .attr_mask = IBV_WQ_ATTR_STATE, .wq_state = IBV_WQS_RESET };
+
+	SAME(ibv_modify_wq(wq[0], &attr), 0);
 }
 
 static struct ibv_rwq_ind_table *table;
@@ -360,7 +380,8 @@ void spreads(void)
 	CHECK(failures);
 	for (i = WQS - 1; i >= 0; i--) {
 		SAME(create_wq(), 0);
-		WALK_ONCE(start_wq);
+		WALK(start_wq);
+		SAME(start_wq(), 0);
 		wq[i] = wq[0];
 	}
 	WALK(create_table);

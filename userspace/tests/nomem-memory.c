@@ -24,6 +24,39 @@ static void reg_mr_undo(void)
 	SAME(ibv_dereg_mr(mr), 0);
 }
 
+static struct ibv_context *other;
+static struct ibv_pd *other_pd;
+static struct ibv_mr *other_mr;
+
+static void page_first_undo(void)
+{
+	if (other_mr)
+		SAME(ibv_dereg_mr(other_mr), 0);
+	if (other_pd)
+		SAME(ibv_dealloc_pd(other_pd), 0);
+	if (other)
+		SAME(ibv_close_device(other), 0);
+}
+
+/* the first region of a context that is paged: the next ones find what this one makes */
+static int page_first(void)
+{
+	int err;
+
+	other_pd = NULL;
+	other_mr = NULL;
+	other = ibv_open_device(ctx->device);
+	if (other)
+		other_pd = ibv_alloc_pd(other);
+	if (other_pd)
+		other_mr = ibv_reg_mr(other_pd, some, 4096, ACCESS_ALL | IBV_ACCESS_ON_DEMAND);
+	if (other_mr)
+		return 0;
+	err = errno;
+	page_first_undo();
+	return err;
+}
+
 /* ibv_rereg_mr() may leave no region behind when it fails; weft's keeps the old one */
 static int rereg_mr(void)
 {
@@ -103,12 +136,14 @@ void memory_regions(void)
 	some = memory((1 << 20) + 4096);
 	size = 1 << 20;
 	access_flags = ACCESS_ALL;
+	/* before anything else of this process is paged */
+	WALK(page_first);
 	WALK(reg_mr);
 	access_flags |= IBV_ACCESS_ON_DEMAND;
 	WALK(reg_mr);
 	access_flags = ACCESS_ALL;
 	SAME(reg_mr(), 0);
-	WALK_ONCE(rereg_mr);
+	walk("rereg_mr", rereg_mr, nothing);
 	reg_mr_undo();
 	mw_type = IBV_MW_TYPE_1;
 	WALK(alloc_mw);

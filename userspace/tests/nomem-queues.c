@@ -169,6 +169,17 @@ static enum ibv_qp_state dc_last(void)
 	return dc_type == WEFTDV_DCTYPE_DCT ? IBV_QPS_RTR : IBV_QPS_RTS;
 }
 
+/* to the state before; a target has no way back to RESET */
+static void dc_step_up_undo(void)
+{
+	enum ibv_qp_state last = target;
+
+	create_dc_undo();
+	SAME(create_dc(), 0);
+	for (target = IBV_QPS_INIT; target < last; target++)
+		SAME(dc_step_up(), 0);
+}
+
 static void walk_dc(enum weftdv_dc_type type)
 {
 	dc_type = type;
@@ -177,8 +188,10 @@ static void walk_dc(enum weftdv_dc_type type)
 	streams = (struct weftdv_dci_streams){ .log_num_concurent = 4, .log_num_errored = 2 };
 	WALK(create_dc);
 	SAME(create_dc(), 0);
-	for (target = IBV_QPS_INIT; target <= dc_last(); target++)
-		WALK_ONCE(dc_step_up);
+	for (target = IBV_QPS_INIT; target <= dc_last(); target++) {
+		WALK(dc_step_up);
+		SAME(dc_step_up(), 0);
+	}
 	create_dc_undo();
 }
 

@@ -17,8 +17,6 @@ extern int failures;			/* calls so far that have failed for want of memory */
 void walk(const char *name, int (*call)(void), void (*undo)(void));
 
 #define WALK(name)		walk(#name, name, name##_undo)
-/* what cannot be undone, and is as it was if it has failed */
-#define WALK_ONCE(name)		walk(#name, name, NULL)
 
 /* the undo of a call that leaves nothing */
 static inline void nothing(void)
