@@ -455,6 +455,62 @@ static void answers_nobody_without_keys(struct kunit *test)
 	expect_no_answer(test, &mad);
 }
 
+/* A directed route may end, or begin, with a part by LID. */
+static void answers_routes_by_lid(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct model_mad mad;
+
+	set_tables(test, 40);
+	/* the directed part has ended at another node, so the response goes back by LID */
+	model_directed(&mad, IB_SMP_ATTR_NODE_INFO, 0, NULL, 0);
+	mad.address.slid = 2;
+	mad.address.dlid = SWITCH_LID;
+	mad.smp.dr_dlid = cpu_to_be16(SWITCH_LID);
+	mad.smp.hop_ptr = mad.smp.hop_cnt + 1;
+	model_send(model, 1, &mad);
+	KUNIT_ASSERT_TRUE(test, model_receive(model, 2, &mad));
+	KUNIT_EXPECT_EQ(test, mad.smp.method, IB_MGMT_METHOD_GET_RESP);
+	KUNIT_EXPECT_TRUE(test, ib_get_smp_direction(&mad.smp));
+	KUNIT_EXPECT_EQ(test, mad.address.slid, SWITCH_LID);
+	KUNIT_EXPECT_EQ(test, mad.address.dlid, 2);
+	KUNIT_EXPECT_EQ(test, mad.smp.hop_ptr, mad.smp.hop_cnt + 1);
+	/* it ends here, and the LID is that of the switch */
+	model_directed(&mad, IB_SMP_ATTR_NODE_INFO, 0, NULL, 0);
+	mad.smp.dr_dlid = cpu_to_be16(SWITCH_LID);
+	model_send(model, 1, &mad);
+	KUNIT_ASSERT_TRUE(test, model_receive(model, 1, &mad));
+	KUNIT_EXPECT_TRUE(test, model_answered(&mad));
+	/* a response to a subnet manager that does not run here */
+	model_directed(&mad, IB_SMP_ATTR_NODE_INFO, 0, NULL, 0);
+	mad.smp.status |= IB_SMP_DIRECTION;
+	mad.smp.dr_slid = cpu_to_be16(SWITCH_LID);
+	expect_no_answer(test, &mad);
+}
+
+/* A request with a GRH gets a response with one. */
+static void answers_with_grh(struct kunit *test)
+{
+	struct model *model = test->priv;
+	struct model_mad mad;
+
+	set_tables(test, 40);
+	mad = model_counters_request(2, SWITCH_LID, 0x7fff);
+	mad.address.global = true;
+	mad.address.grh = (struct weft_grh){ .hop_limit = 1, .sgid = { 1 }, .dgid = { 2 } };
+	model_send(model, 1, &mad);
+	KUNIT_ASSERT_TRUE(test, model_receive(model, 2, &mad));
+	KUNIT_EXPECT_EQ(test, mad.mad.mad_hdr.method, IB_MGMT_METHOD_GET_RESP);
+	KUNIT_EXPECT_TRUE(test, mad.address.global);
+	KUNIT_EXPECT_EQ(test, mad.address.grh.sgid[0], 2);
+	KUNIT_EXPECT_EQ(test, mad.address.grh.dgid[0], 1);
+	KUNIT_EXPECT_EQ(test, mad.address.grh.hop_limit, 255);
+	/* subnet management has none */
+	model_directed(&mad, IB_SMP_ATTR_NODE_INFO, 0, NULL, 0);
+	mad.address.global = true;
+	expect_no_answer(test, &mad);
+}
+
 /* Requests are answered, or dropped and counted. */
 static void queue_is_bounded(struct kunit *test)
 {
@@ -613,6 +669,8 @@ static struct kunit_case switch_cases[] = {
 	KUNIT_CASE(tells_bad_mkey),
 	KUNIT_CASE(answers_by_lid),
 	KUNIT_CASE(answers_nobody_without_keys),
+	KUNIT_CASE(answers_routes_by_lid),
+	KUNIT_CASE(answers_with_grh),
 	KUNIT_CASE(queue_is_bounded),
 	KUNIT_CASE(data_are_not_queued),
 	KUNIT_CASE(data_leave_room_for_management),
