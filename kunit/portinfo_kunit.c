@@ -295,6 +295,19 @@ static void read_only_fields_stay(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sm_port(sm, 1)->filters, 0);
 }
 
+static void prefix_is_told(struct kunit *test)
+{
+	struct fake_sm *sm = test->priv;
+
+	sm_begin_set(test, 1, IB_PORT_NOP)->gid_prefix = cpu_to_be64(0xfec0000000000000ULL);
+	KUNIT_EXPECT_EQ(test, sm_end_set(test, 1), OK);
+	KUNIT_EXPECT_TRUE(test, sm->effect.events & WEFT_IBPORT_GID);
+	/* the same again is no change */
+	sm_begin_set(test, 1, IB_PORT_NOP);
+	KUNIT_EXPECT_EQ(test, sm_end_set(test, 1), OK);
+	KUNIT_EXPECT_FALSE(test, sm->effect.events & WEFT_IBPORT_GID);
+}
+
 static void ports_by_number(struct kunit *test)
 {
 	struct fake_sm *sm = test->priv;
@@ -323,6 +336,7 @@ static struct kunit_case portinfo_cases[] = {
 	KUNIT_CASE(lid_zero_is_invalid),
 	KUNIT_CASE(widths_and_speeds),
 	KUNIT_CASE(read_only_fields_stay),
+	KUNIT_CASE(prefix_is_told),
 	KUNIT_CASE(ports_by_number),
 	{}
 };
