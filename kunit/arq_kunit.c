@@ -724,15 +724,24 @@ static void packets_have_a_budget(struct kunit *test)
 	arq_model_destroy(model);
 }
 
+/* A frame and an alarm that were under way when a cable was pulled have no effect. */
 static void pulled_cable_has_no_more(struct kunit *test)
 {
 	struct arq_model *model = arq_full_fifo(test);
+	const struct weft_frame ack = {
+		.type = WEFT_FRAME_ACK, .nonce = 2, .heard = 1, .ack = WEFT_FRAME_FIRST_SEQ + 1,
+	};
 
 	weft_arq_stop(&model->end[0].arq);
 	weft_arq_drain(&model->end[0].arq);
 	KUNIT_EXPECT_FALSE(test, model->end[0].more);
+	weft_arq_receive(&model->end[0].arq, &ack, arq_packet(test, 0, 24, 0), model->now);
+	KUNIT_EXPECT_EQ(test, arq_freed, 1U);
+	weft_arq_timeout(&model->end[0].arq, model->now + 5000 * ARQ_MS);
+	KUNIT_EXPECT_EQ(test, arq_counted(model, WEFT_IBC_LINK_RECOVERIES), 0U);
+	KUNIT_EXPECT_EQ(test, model->end[0].given_up, 0ULL);
 	arq_model_destroy(model);
-	KUNIT_EXPECT_EQ(test, arq_freed, WEFT_ARQ_WINDOW);
+	KUNIT_EXPECT_EQ(test, arq_freed, WEFT_ARQ_WINDOW + 1);
 }
 
 static void malformed_is_not_sent(struct kunit *test)
