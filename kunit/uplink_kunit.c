@@ -9,6 +9,13 @@
 #include <linux/jiffies.h>
 #include <linux/netdevice.h>
 
+#include "fabric/mad.h"
+#include "fabric/remote.h"
+#include "switch_model.h"
+
+/* Windows of frames: one is sent at once, and the frames of the others by acknowledgments. */
+#define UP_WINDOWS	3
+
 /* ---- HELLO ---- */
 
 static void says_hello_to_everybody(struct kunit *test)
@@ -192,9 +199,14 @@ static void up_send_damaged(struct kunit *test, u32 i)
 	up_receive_skb(i, skb);
 }
 
+static u64 up_counted(u32 port, enum weft_ibport_counter counter)
+{
+	return atomic64_read(&ups->port[port].ib.counters[counter]);
+}
+
 static u64 up_errors(u32 port)
 {
-	return atomic64_read(&ups->port[port].ib.counters[WEFT_IBC_SYMBOL_ERRORS]);
+	return up_counted(port, WEFT_IBC_SYMBOL_ERRORS);
 }
 
 /* A damaged frame counts as an error of the cable to the sender's address. */
@@ -506,6 +518,107 @@ static void disabled_port_has_no_cable(struct kunit *test)
 	up_expect_carries(test, 0, 0);
 }
 
+/* Packets leave by a port, one after the other. */
+static void up_xmit(u32 port, struct sk_buff_head *packets)
+{
+	struct sk_buff *skb;
+
+	local_bh_disable();
+	rcu_read_lock();
+	while ((skb = __skb_dequeue(packets)))
+		weft_ibport_xmit(&ups->port[port].ib, skb);
+	rcu_read_unlock();
+	local_bh_enable();
+}
+
+static void up_add_packets(struct kunit *test, struct sk_buff_head *packets, u32 num)
+{
+	struct model_mad mad = model_counters_request(2, 3, IB_DEFAULT_PKEY_FULL);
+	struct sk_buff *skb;
+
+	__skb_queue_head_init(packets);
+	while (num--) {
+		skb = weft_mad_build(&mad.address, &mad.mad, GFP_KERNEL);
+		KUNIT_ASSERT_NOT_NULL(test, skb);
+		__skb_queue_tail(packets, skb);
+	}
+}
+
+/* The other node sends HELLOs, but acknowledges nothing. */
+static void gives_up_a_cable(struct kunit *test)
+{
+	unsigned long end = jiffies + UP_PATIENCE;
+	struct up_other *other = ups->other;
+	struct sk_buff_head packets;
+	struct up_got got;
+	u32 port, times = 0;
+
+	up_start(test, 1);
+	port = up_connect(test, 0);
+	model_activate(&ups->port[port].ib);
+	up_add_packets(test, &packets, 1);
+	up_xmit(port, &packets);
+	while (up_is_plugged(port) && time_before(jiffies, end)) {
+		up_hello(test, 0, other->nonce, other->heard);
+		msleep(50);
+		while (up_next(&other->queue, WEFT_FRAME_DATA, &got))
+			times++;
+	}
+	KUNIT_EXPECT_FALSE(test, up_is_plugged(port));
+	KUNIT_EXPECT_GT(test, times, 3U);
+	KUNIT_EXPECT_GT(test, up_counted(port, WEFT_IBC_LINK_RECOVERIES), 2);
+}
+
+/* Frames come by a cable, whose timer hands nothing on then. */
+static void up_get(u32 port, struct sk_buff_head *frames)
+{
+	struct weft_cable *cable = rcu_dereference(ups->port[port].ib.cable);
+	struct sk_buff *skb;
+
+	while ((skb = __skb_dequeue(frames)))
+		up_receive_skb(0, skb);
+	if (cable)
+		hrtimer_cancel(&container_of(cable, struct weft_remote, cable)->timer);
+}
+
+/*
+ * Acknowledgments let more frames go than the CPU hands on that gets them. As all frames are
+ * acknowledged then, none is repeated: only a work item sends the rest.
+ */
+static void work_item_sends_the_rest(struct kunit *test)
+{
+	struct up_other *other = ups->other;
+	struct weft_frame ack = { .type = WEFT_FRAME_ACK, .nonce = other->nonce };
+	struct sk_buff_head packets, acks;
+	struct sk_buff *skb;
+	struct up_got got;
+	u32 port, i, sent = 0;
+
+	up_start(test, 1);
+	port = up_connect(test, 0);
+	model_activate(&ups->port[port].ib);
+	up_add_packets(test, &packets, UP_WINDOWS * WEFT_ARQ_WINDOW);
+	__skb_queue_head_init(&acks);
+	ack.heard = other->heard;
+	for (i = 1; i <= UP_WINDOWS; i++) {
+		ack.ack = WEFT_FRAME_FIRST_SEQ + i * WEFT_ARQ_WINDOW;
+		skb = up_build(test, &ack, NULL);
+		weft_frame_seal(skb);
+		__skb_queue_tail(&acks, skb);
+	}
+	skb_queue_purge(&other->queue);
+	local_bh_disable();
+	rcu_read_lock();
+	up_xmit(port, &packets);
+	up_get(port, &acks);
+	rcu_read_unlock();
+	local_bh_enable();
+	while (sent < UP_WINDOWS * WEFT_ARQ_WINDOW &&
+	       up_wait(&other->queue, WEFT_FRAME_DATA, &got))
+		sent = got.frame.seq - WEFT_FRAME_FIRST_SEQ + 1;
+	KUNIT_EXPECT_EQ(test, sent, UP_WINDOWS * WEFT_ARQ_WINDOW);
+}
+
 /* ---- opening ---- */
 
 static void underlay_may_be_idle(struct kunit *test)
@@ -549,6 +662,8 @@ static struct kunit_case up_cases[] = {
 	KUNIT_CASE_SLOW(misses_those_that_are_silent),
 	KUNIT_CASE(needs_a_net_device_that_works),
 	KUNIT_CASE(disabled_port_has_no_cable),
+	KUNIT_CASE_SLOW(gives_up_a_cable),
+	KUNIT_CASE(work_item_sends_the_rest),
 	KUNIT_CASE(underlay_may_be_idle),
 	KUNIT_CASE(underlay_may_not_open),
 	{}
