@@ -4,6 +4,7 @@
  */
 #include "mem/odp_pins.h"
 #include "mem/region.h"
+#include "user_memory.h"
 
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -312,6 +313,31 @@ static void pins_test_old(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, fixture->holder);
 }
 
+/* Pages for one message: some of a process that has ended, and one that has to be waited for. */
+static void pins_test_ended(struct kunit *test)
+{
+	struct weft_region *own = kunit_kzalloc(test, sizeof(*own), GFP_KERNEL);
+	struct weft_odp_pins *pins = weft_odp_pins_alloc(2);
+	struct fixture *fixture = test->priv;
+	DECLARE_COMPLETION_ONSTACK(done);
+	u64 address;
+
+	KUNIT_ASSERT_NOT_NULL(test, own);
+	KUNIT_ASSERT_NOT_NULL(test, pins);
+	address = map_user_memory(test, PAGE_SIZE);
+	own->mm = current->mm;
+	/* @nobody has no users, as if its process had ended */
+	weft_odp_pins_add(pins, fixture->region, IOVA, 1, true);
+	weft_odp_pins_add(pins, own, address, PAGE_SIZE, true);
+	weft_odp_pins_request(pins, &fixture->holder, pins_test_done, &done);
+	wait_for_completion(&done);
+	KUNIT_EXPECT_EQ(test, 0U, pins->pin[0].num);
+	KUNIT_EXPECT_EQ(test, -EACCES, pins->pin[0].err);
+	KUNIT_EXPECT_EQ(test, 1U, pins->pin[1].num);
+	weft_odp_pins_forget(pins);
+	KUNIT_EXPECT_NULL(test, fixture->holder);
+}
+
 static struct kunit_case pins_test_cases[] = {
 	KUNIT_CASE(pins_test_resolve),
 	KUNIT_CASE(pins_test_pending),
@@ -321,6 +347,7 @@ static struct kunit_case pins_test_cases[] = {
 	KUNIT_CASE(pins_test_no_memory),
 	KUNIT_CASE(pins_test_expire),
 	KUNIT_CASE(pins_test_old),
+	KUNIT_CASE(pins_test_ended),
 	{}
 };
 

@@ -22,6 +22,9 @@
 #define LENGTH		(PAGES * PAGE_SIZE)
 /* Longer than a work item waits until it makes room again. */
 #define QUIET_MS	400
+/* How often a test looks, and the time between two looks. */
+#define PATIENCE	500
+#define LOOK_MS		20
 
 struct message {
 	struct weft_odp_pins	*holder;
@@ -273,6 +276,30 @@ static void room_test_messages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, 0, access(test, second));
 }
 
+/* A message that does not use its pages loses them after a while if another one waits. */
+static void room_test_unused(struct kunit *test)
+{
+	struct fixture *fixture = test->priv;
+	struct weft_odp_pins *first, *second;
+	int i;
+
+	make_region(test);
+	first = request(test, 0);
+	KUNIT_ASSERT_TRUE(test, is_done(test, 0));
+	second = request(test, 1);
+	for (i = 0; i < PATIENCE && !completion_done(&fixture->message[1].done); i++) {
+		/* neither too new nor old, however long it takes */
+		first->until = jiffies + HZ / 2;
+		msleep(LOOK_MS);
+	}
+	KUNIT_EXPECT_LT(test, i, PATIENCE);
+	KUNIT_ASSERT_TRUE(test, is_done(test, 1));
+	KUNIT_EXPECT_TRUE(test, first->seen_fresh);
+	KUNIT_EXPECT_EQ(test, 0U, first->charged);
+	KUNIT_EXPECT_EQ(test, -EFAULT, access(test, first));
+	KUNIT_EXPECT_EQ(test, 0, access(test, second));
+}
+
 /* A message that waits for room can be forgotten, and others do not wait for it. */
 static void room_test_forget(struct kunit *test)
 {
@@ -300,6 +327,7 @@ static struct kunit_case room_test_cases[] = {
 	KUNIT_CASE(room_test_order),
 	KUNIT_CASE(room_test_short),
 	KUNIT_CASE(room_test_messages),
+	KUNIT_CASE(room_test_unused),
 	KUNIT_CASE(room_test_forget),
 	{}
 };
