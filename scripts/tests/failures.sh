@@ -35,6 +35,16 @@ no_memory_for_weft()
 	fails /sys/kernel/debug/fail_usercopy require-start=1 require-end=2 stacktrace-depth=32
 }
 
+# any_may_fail: the allocation whose number is in a task's fail-nth fails, whoever makes it
+any_may_fail()
+{
+	local file
+	for file in $slab $pages; do
+		fails "$file" probability=0 require-start=0 require-end=0xffffffffffffffff reject-start=0 reject-end=0 \
+			ignore-gfp-wait=N task-filter=N interval=1 space=0 verbose=0 times=-1
+	done
+}
+
 # memory_for FUNCTION: it gets memory all the same, and so do those that it calls
 memory_for()
 {
