@@ -432,8 +432,9 @@ static void refused_objects(struct kunit *test)
 			PTR_ERR(weft_reg_user_mr(consumer->pd, 0, PAGE_SIZE, 0,
 						 IB_ACCESS_ON_DEMAND, NULL, NULL)));
 	KUNIT_EXPECT_EQ(test, -EINVAL,
-			consumer_dev->ops.advise_mr(consumer->pd, IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH,
-						    0, NULL, 0, NULL));
+			consumer_dev->ops.advise_mr(consumer->pd,
+						    IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH, 0, NULL, 0,
+						    NULL));
 }
 
 struct consumer_opcode_row {

@@ -766,7 +766,9 @@ static void flow_bad_spec(struct kunit *test)
 /* Rules for groups alone are tried after all others, unless a frame goes on behind them. */
 static void flow_ranks(struct kunit *test)
 {
-	struct flow_rule rule = { .ipv4 = { .type = IB_FLOW_SPEC_IPV4, .size = sizeof(rule.ipv4) } };
+	struct flow_rule rule = {
+		.ipv4 = { .type = IB_FLOW_SPEC_IPV4, .size = sizeof(rule.ipv4) },
+	};
 	static const struct {
 		u32	value;
 		u32	mask;

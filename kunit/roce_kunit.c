@@ -53,7 +53,7 @@
  * @seen: RoCEv2 packets among them, from the IP header on
  * @cuts: the loopback device takes buffers of USO, and no bursts
  * @cut: such buffers that have come in again
- * @refuse: if registered, the queue of the loopback device takes no buffer of more than @most packets
+ * @refuse: if registered, the loopback device takes no buffer of more than @most packets
  * @most: see @refuse
  * @payload: what is sent
  */

@@ -714,7 +714,7 @@ static struct sk_buff *udp_uso(struct kunit *test, bool ipv4, u32 psn, u32 linea
 	KUNIT_ASSERT_NOT_NULL(test, all);
 	KUNIT_ASSERT_NOT_NULL(test, one);
 	KUNIT_ASSERT_NOT_NULL(test, skb);
-	/* the network headers of the others are made from the first, with the next identification */
+	/* the headers of the others are made from the first, with the next identification */
 	for (i = 0; i < UDP_PIECES; i++) {
 		form.psn = psn + i;
 		udp_put(i ? one : all, &form);

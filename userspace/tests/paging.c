@@ -5,7 +5,6 @@
 #include "lib.h"
 
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 
 #define PAGED		(ACCESS_ALL | IBV_ACCESS_ON_DEMAND)
 #define MiB		(1UL << 20)
@@ -807,65 +806,6 @@ static void late_send(void)
 	check_works(&a, &b);
 }
 
-/* The peer begins anew between two parts of a message, which starts again then. */
-static void begins_anew(void)
-{
-	const size_t part = 4 * MiB;	/* what is pinned at a time */
-	int fd;
-
-	/* in packets the requester would get no answer, and send the message again by itself */
-	if (packets_forced())
-		return;
-	make_both(CONF(.timeout = 20), 2 * part);
-	fill(a.buf, part, 1);
-	fd = uffd_hold(a.buf + part, part);
-	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 2 * part), &b, 0));
-	while (memcmp(b.buf + part - 64, a.buf + part - 64, 64))
-		sleep_ms(1);
-	expect_no_wc(a.scq);
-	to_state(&b, IBV_QPS_RESET);
-	to_init(&b);
-	to_rtr(&b, &a);
-	to_rts(&b);
-	memset(b.buf, 0, part);
-	uffd_answer(fd, a.buf + part, part);
-	expect_ok(a.scq, 1);
-	check_filled(b.buf, part, 1);
-	check_zero(b.buf + part, part);
-	close(fd);
-	check_works(&a, &b);
-}
-
-/* Two pages that go while the other one comes: after some tries that is want of memory. */
-static void come_and_go(void)
-{
-	struct uffd_msg msg;
-	struct ibv_wc wc;
-	int fd, faults = 0;
-	uint8_t *at;
-
-	make_both(CONF(.timeout = 20), MiB);
-	fd = uffd_hold(b.buf, 2 * page);
-	write_to(page - 50, 100, 1);
-	while (!ibv_poll_cq(a.scq, 1, &wc)) {
-		if (read(fd, &msg, sizeof(msg)) != sizeof(msg)) {
-			sleep_ms(1);
-			continue;
-		}
-		SAME(msg.event, UFFD_EVENT_PAGEFAULT);
-		at = (uint8_t *)(uintptr_t)(msg.arg.pagefault.address & -(uint64_t)page);
-		SAME(madvise(at == b.buf ? b.buf + page : b.buf, page, MADV_DONTNEED), 0);
-		uffd_answer(fd, at, page);
-		CHECK(++faults < 1000);
-	}
-	SAME(wc.status, IBV_WC_REM_OP_ERR);
-	CHECK(faults >= 20);
-	expect_event(IBV_EVENT_QP_FATAL, b.qp);
-	close(fd);
-	again();
-	check_works(&a, &b);
-}
-
 /* pages that never come: everything can be ended, and soon */
 static void never(void)
 {
@@ -950,6 +890,5 @@ TESTS(
 	TEST(unreliable), TEST(datagrams), TEST(mapped_anew), TEST(forked), TEST(moved),
 	TEST(moved_under_traffic), TEST(truncated), TEST(unmapped), TEST(implicit),
 	TEST(implicit_of_services), TEST(window_onto_it), TEST(reregistered), TEST(advised),
-	TEST(late_receive), TEST(late_send), TEST(begins_anew), TEST(come_and_go),
-	TEST(never), TEST(never_exit), TEST(whose_memory)
+	TEST(late_receive), TEST(late_send), TEST(never), TEST(never_exit), TEST(whose_memory)
 )

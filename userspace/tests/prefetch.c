@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * On-demand paging of a process that is gone, or whose pages never come: others do not
- * notice.
+ * On-demand paging of a process that is gone, or whose pages never come or do not stay: others do
+ * not notice.
  */
 #include "lib.h"
 #include "usage.h"
 
+#include <linux/userfaultfd.h>
 #include <signal.h>
 #include <sys/prctl.h>
 
@@ -493,8 +494,73 @@ static void wait_is_ended(void)
 	SAME(system("ip link del " SPARE), 0);
 }
 
+/* The peer begins anew between two parts of a message, which starts again then. */
+static void begins_anew(void)
+{
+	const size_t part = 4 * MiB;	/* what is pinned at a time */
+	int fd;
+
+	/* in packets the requester would get no answer, and send the message again by itself */
+	if (packets_forced())
+		return;
+	make_pair(&a, &b, CONF(.timeout = 20));
+	make_paged_of(&a, 2 * part);
+	make_paged_of(&b, 2 * part);
+	fill(a.buf, part, 1);
+	fd = uffd_hold(a.buf + part, part);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 2 * part), &b, 0));
+	while (memcmp(b.buf + part - 64, a.buf + part - 64, 64))
+		sleep_ms(1);
+	expect_no_wc(a.scq);
+	to_state(&b, IBV_QPS_RESET);
+	to_init(&b);
+	to_rtr(&b, &a);
+	to_rts(&b);
+	memset(b.buf, 0, part);
+	uffd_answer(fd, a.buf + part, part);
+	expect_ok(a.scq, 1);
+	check_filled(b.buf, part, 1);
+	check_zero(b.buf + part, part);
+	close(fd);
+	check_works(&a, &b);
+}
+
+/* Two pages that go while the other one comes: after some tries that is want of memory. */
+static void come_and_go(void)
+{
+	struct uffd_msg msg;
+	struct ibv_wc wc;
+	int fd, faults = 0;
+	uint8_t *came;
+
+	make_pair(&a, &b, CONF(.timeout = 20));
+	make_paged_of(&b, MiB);
+	fd = uffd_hold(b.buf, 2 * PAGE);
+	fill(a.buf, 100, 1);
+	post(&a, at(swr(&a, 1, IBV_WR_RDMA_WRITE, 0, 100), &b, PAGE - 50));
+	while (!ibv_poll_cq(a.scq, 1, &wc)) {
+		if (read(fd, &msg, sizeof(msg)) != sizeof(msg)) {
+			sleep_ms(1);
+			continue;
+		}
+		SAME(msg.event, UFFD_EVENT_PAGEFAULT);
+		came = (uint8_t *)(uintptr_t)(msg.arg.pagefault.address & -(uint64_t)PAGE);
+		SAME(madvise(came == b.buf ? b.buf + PAGE : b.buf, PAGE, MADV_DONTNEED), 0);
+		uffd_answer(fd, came, PAGE);
+		CHECK(++faults < 1000);
+	}
+	SAME(wc.status, IBV_WC_REM_OP_ERR);
+	CHECK(faults >= 20);
+	expect_event(IBV_EVENT_QP_FATAL, b.qp);
+	close(fd);
+	to_state(&a, IBV_QPS_RESET);
+	to_state(&b, IBV_QPS_RESET);
+	connect_ends(&a, &b);
+	check_works(&a, &b);
+}
+
 TESTS(
 	TEST(another_waits), TEST(prefetches_wait), TEST(threads_are_few), TEST(resets),
 	TEST(taken_away), TEST(let_go), TEST(waits_without), TEST(exits), TEST(executes),
-	TEST(wait_is_ended)
+	TEST(wait_is_ended), TEST(begins_anew), TEST(come_and_go)
 )

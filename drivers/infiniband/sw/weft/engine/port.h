@@ -20,7 +20,7 @@ struct weft_pkt;
  * @addresses: read the addresses of a packet from its network header
  * @grh: the 40 bytes in front of the payload that a receiver of the datagram gets
  * @find_qp: the QP that a packet is for, referenced, or NULL
- * @counts: the device that counts a packet without a device, or NULL. Not set: all packets have one.
+ * @counts: the device that counts a packet without a device, or NULL; not set if all have one
  * @to_group: is a datagram to WEFT_MCAST_QPN addressed to a multicast group?
  * @pkey_valid: is the P_Key right for @pkt->qp or a group? If not, the subnet manager is told.
  * @addressed: may a packet for @pkt->qp have come to its address?
