@@ -345,6 +345,8 @@ void overtaken(void)
 	int fd;
 
 	make_all();
+	/* the pages of the second part are not to come with those of the first */
+	madvise(src, 2 * part, MADV_NOHUGEPAGE);
 	to = ibv_reg_mr(t.pd, dst, 2 * part, ACCESS_ALL);
 	from = ibv_reg_mr(pd, src, 2 * part, ACCESS_ALL | IBV_ACCESS_ON_DEMAND);
 	CHECK(to && from);
