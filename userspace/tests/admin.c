@@ -157,9 +157,9 @@ static bool one_of(struct fuzzer *f, uint32_t n)
 
 static const char *device(struct fuzzer *f)
 {
-	return one_of(f, 100) ? CHOOSE(f, "", "%s", "weft%d", "no/slash", "no_such_device",
+	return one_of(f, 100) ? CHOOSE(f, "", "%s", "weft%d", "no_such_device",
 				       "a_name_that_is_longer_than_sixty-four_bytes_and_so_has_no_room_") :
-			       CHOOSE(f, "admin0", "admin1", "admin2", "admin3");
+			       CHOOSE(f, "weft_admin0", "weft_admin1", "weft_admin2", "weft_admin3");
 }
 
 static uint32_t word(struct fuzzer *f)
@@ -236,7 +236,7 @@ static void add_counters(struct fuzzer *f)
 static void add_attr(struct fuzzer *f, uint16_t attr)
 {
 	static int own_ns = -1;
-	uint32_t value;
+	uint32_t value[2] = {};
 
 	switch (attr) {
 	case A(DEV_NAME):
@@ -255,16 +255,16 @@ static void add_attr(struct fuzzer *f, uint16_t attr)
 	case RDMA_NLDEV_NET_NS_FD:
 		if (own_ns < 0)
 			own_ns = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-		value = one_of(f, 4) ? below(f, 20) : (uint32_t)own_ns;
+		value[0] = one_of(f, 4) ? below(f, 20) : (uint32_t)own_ns;
 		break;
 	case RDMA_NLDEV_SYS_ATTR_NETNS_MODE:
 	case A(DEV_DIM):
-		value = one_of(f, 20) ? word(f) : below(f, 2);
-		return add(f, attr, &value, 1);
+		value[0] = one_of(f, 20) ? word(f) : below(f, 2);
+		return add(f, attr, value, 1);
 	default:
-		value = number(f, attr);
+		value[0] = number(f, attr);
 	}
-	add(f, attr, &value, one_of(f, 200) ? below(f, 8) : sizeof(value));
+	add(f, attr, value, one_of(f, 200) ? below(f, 8) : sizeof(value[0]));
 }
 
 /*
@@ -426,7 +426,7 @@ static int write_attribute(struct fuzzer *f, bool read_it)
 {
 	char path[512], text[4096];
 
-	if (!attribute(f, CHOOSE(f, "admin0", "admin1", "admin2", "admin3"), !read_it, path, sizeof(path)))
+	if (!attribute(f, CHOOSE(f, "weft_admin0", "weft_admin1", "weft_admin2", "weft_admin3"), !read_it, path, sizeof(path)))
 		return ENODEV;
 	if (read_it)
 		return file(path, text, sizeof(text), false);
@@ -446,7 +446,7 @@ static int write_rule(struct fuzzer *f)
 	int n;
 
 	n = snprintf(text, sizeof(text), "%s%s ", one_of(f, 3) ? "add " : "",
-		     CHOOSE(f, "admin0", "admin1", "admin2", "admin3"));
+		     CHOOSE(f, "weft_admin0", "weft_admin1", "weft_admin2", "weft_admin3"));
 	if (one_of(f, 5)) {
 		n += snprintf(text + n, sizeof(text) - n, "%s", CHOOSE(f, "clear", "del 1", "del 7", "remove 1",
 								       "release", "silent"));

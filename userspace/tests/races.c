@@ -811,6 +811,8 @@ int main(int argc, char **argv)
 	if (!*only_a)
 		check_reached();
 	plan();
+	if (*only_a && !num_races)
+		FAIL("expected that %s comes to %s", only_a, only_point);
 	run_races();
 	printf("points reached %d, not reached %d, %.1f s\n", met, missed,
 	       (now_ns() - start) / 1e9);
