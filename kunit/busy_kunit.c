@@ -22,20 +22,6 @@ static void busy_exit(struct kunit *test)
 	fake_link_destroy(test->priv);
 }
 
-/* Node 0 sends a WRITE of nothing, and node 1 does not get it yet. */
-static void busy_write(struct fake_link *link)
-{
-	const struct ib_rdma_wr wr = {
-		.wr.opcode = IB_WR_RDMA_WRITE,
-		.remote_addr = fake_node_addr(&link->node[1], 0),
-		.rkey = link->node[1].region->key,
-	};
-	const struct ib_send_wr *bad;
-
-	KUNIT_ASSERT_EQ(link->test, 0, weft_post_send(&link->node[0].ib_qp.ibqp, &wr.wr, &bad));
-	fake_link_run_halves(link);
-}
-
 /* Acknowledges of the PSN before the first: they say nothing new. */
 static void busy_receive(struct fake_link *link, u32 num)
 {
@@ -58,7 +44,7 @@ static void backlog_is_full(struct kunit *test)
 	struct fake_link *link = busy_create(test);
 	struct weft_qp *qp = link->node[0].qp;
 
-	busy_write(link);
+	fake_link_write(link);
 	KUNIT_ASSERT_TRUE(test, weft_turn_try(&qp->send.turn));
 	busy_receive(link, WEFT_QUEUE_PACKETS);
 	KUNIT_EXPECT_EQ(test, weft_stats_sum(qp->dev, WEFT_STAT_RX_QUEUE_FULL), 0);
@@ -76,7 +62,7 @@ static void timer_waits_for_backlog(struct kunit *test)
 	struct fake_link *link = busy_create(test);
 	struct weft_send *send = &link->node[0].qp->send;
 
-	busy_write(link);
+	fake_link_write(link);
 	KUNIT_ASSERT_TRUE(test, weft_turn_try(&send->turn));
 	busy_receive(link, WEFT_SOFTIRQ_WQES + 1);
 	/* node 1 answers the WRITE */

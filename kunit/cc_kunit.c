@@ -350,20 +350,6 @@ static void cc_write(struct fake_link *link, u32 psn, u8 tos)
 	fake_link_run_halves(link);
 }
 
-/* The same by a work request */
-static void cc_post_write(struct fake_link *link)
-{
-	const struct ib_rdma_wr wr = {
-		.wr.opcode = IB_WR_RDMA_WRITE,
-		.remote_addr = fake_node_addr(&link->node[1], 0),
-		.rkey = link->node[1].region->key,
-	};
-	const struct ib_send_wr *bad;
-
-	KUNIT_ASSERT_EQ(link->test, 0, weft_post_send(&link->node[0].ib_qp.ibqp, &wr.wr, &bad));
-	fake_link_run_halves(link);
-}
-
 /* A marked packet is answered by a CNP; another one soon after it is not. */
 static void mark_causes_cnp(struct kunit *test)
 {
@@ -406,7 +392,7 @@ static void off_ends_limit(struct kunit *test)
 	cc_notify(link);
 	KUNIT_ASSERT_TRUE(test, send->paced);
 	link->node[0].dev.cc = WEFT_CC_OFF;
-	cc_post_write(link);
+	fake_link_write(link);
 	KUNIT_EXPECT_EQ(test, send->cc.rate, 0);
 	KUNIT_EXPECT_FALSE(test, send->paced);
 	fake_link_settle(link);
@@ -422,7 +408,7 @@ static void loss_cuts_rate(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(modes); i++) {
 		link = cc_create(test);
 		link->node[0].dev.cc = modes[i];
-		cc_post_write(link);
+		fake_link_write(link);
 		fake_link_lose(link);
 		KUNIT_ASSERT_TRUE(test, fake_link_pass_time(link));
 		fake_link_run_halves(link);
@@ -439,7 +425,7 @@ static void marked_answer_causes_cnp(struct kunit *test)
 {
 	struct fake_link *link = cc_create(test);
 
-	cc_post_write(link);
+	fake_link_write(link);
 	link->tos = 3;
 	fake_link_arrive(link, skb_peek(&link->wire));
 	fake_link_run_halves(link);

@@ -616,6 +616,19 @@ void fake_link_run_halves(struct fake_link *link)
 	} while (any);
 }
 
+void fake_link_write(struct fake_link *link)
+{
+	const struct ib_rdma_wr wr = {
+		.wr.opcode = IB_WR_RDMA_WRITE,
+		.remote_addr = fake_node_addr(&link->node[1], 0),
+		.rkey = link->node[1].region->key,
+	};
+	const struct ib_send_wr *bad;
+
+	KUNIT_ASSERT_EQ(link->test, 0, weft_post_send(&link->node[0].ib_qp.ibqp, &wr.wr, &bad));
+	fake_link_run_halves(link);
+}
+
 void fake_link_deliver(struct fake_node *from, struct weft_hdr *hdr,
 		       const void *payload, u32 length)
 {

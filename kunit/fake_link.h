@@ -142,6 +142,9 @@ void fake_link_settle(struct fake_link *link);
 /* Run requesters and responders until none has an event. No packet arrives. */
 void fake_link_run_halves(struct fake_link *link);
 
+/* Node 0 posts a WRITE of nothing, and sends it. It does not arrive yet. */
+void fake_link_write(struct fake_link *link);
+
 /* Let a packet that the test has made arrive now. Sets @hdr->pad. */
 void fake_link_deliver(struct fake_node *from, struct weft_hdr *hdr,
 		       const void *payload, u32 length);

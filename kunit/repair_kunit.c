@@ -213,10 +213,9 @@ static void packet_was_late(struct kunit *test)
 	repair_end(link);
 }
 
-/* A repair is answered while only its first packets have been sent: the rest follows. */
-static void repair_is_answered_early(struct kunit *test)
+/* Packets 4 to 7 are to be sent again, the first two of them have been, and no other can be. */
+static void repair_half(struct fake_link *link)
 {
-	struct fake_link *link = repair_create(test);
 	struct weft_inflight *inflight = &repair_send(link)->inflight;
 
 	repair_nak(link, 1);
@@ -224,10 +223,18 @@ static void repair_is_answered_early(struct kunit *test)
 	repair_stall(link);
 	repair_ack(link, 3);
 	repair_expect(link, 0, 0);
-	KUNIT_ASSERT_EQ(test, inflight->next, weft_psn_add(REPAIR_PSN, 4));
+	KUNIT_ASSERT_EQ(link->test, inflight->next, weft_psn_add(REPAIR_PSN, 4));
 	/* as if two had been sent */
 	inflight->next = weft_psn_add(REPAIR_PSN, 6);
 	inflight->cur += 2;
+}
+
+/* A repair is answered while only its first packets have been sent: the rest follows. */
+static void repair_is_answered_early(struct kunit *test)
+{
+	struct fake_link *link = repair_create(test);
+
+	repair_half(link);
 	repair_ack(link, 4);
 	repair_unstall(link);
 	repair_expect(link, 6, REPAIR_WRITES - 6);
@@ -426,16 +433,8 @@ static void repair_after_going_back(struct kunit *test)
 static void repair_loses_again(struct kunit *test)
 {
 	struct fake_link *link = repair_create(test);
-	struct weft_inflight *inflight = &repair_send(link)->inflight;
 
-	repair_nak(link, 1);
-	repair_expect(link, 1, 1);
-	repair_stall(link);
-	repair_ack(link, 3);
-	repair_expect(link, 0, 0);
-	/* as if two had been sent */
-	inflight->next = weft_psn_add(REPAIR_PSN, 6);
-	inflight->cur += 2;
+	repair_half(link);
 	repair_nak(link, 5);
 	repair_unstall(link);
 	repair_expect(link, 5, 1);

@@ -98,7 +98,7 @@ static void vector_of_a_process(struct kunit *test)
 	}
 }
 
-/* Whoever raises an event may have interrupts off. */
+/* An event may be raised with interrupts off. */
 static void raised_with_interrupts_off(struct kunit *test)
 {
 	unsigned long flags;

@@ -35,7 +35,7 @@ no_memory_for_weft()
 	fails /sys/kernel/debug/fail_usercopy require-start=1 require-end=2 stacktrace-depth=32
 }
 
-# any_may_fail: the allocation whose number is in a task's fail-nth fails, whoever makes it
+# any_may_fail: the allocation whose number is in a task's fail-nth fails in any code
 any_may_fail()
 {
 	local file
