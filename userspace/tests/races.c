@@ -319,18 +319,20 @@ static bool let_act(struct actor *actor)
 /* With alone, no other actor is held that it could wait for. Return: it has come to the point. */
 static bool let_come(struct actor *actor, int point, bool alone)
 {
-	uint64_t end = now_ns() + HOLD_MS * 1000000ULL, done = 0;
+	uint64_t end = now_ns() + HOLD_MS * 1000000ULL, done = 0, now;
 	int before = points[point].stayed;
 
 	for (;;) {
+		/* first: with one CPU, an actor that spins at the point keeps this process from it */
+		now = now_ns();
 		read_points();
 		if (points[point].stayed > before)
 			return true;
 		/* what follows by itself may come later */
 		if (!done && is_done(actor))
-			done = now_ns();
-		if (done ? now_ns() > done + 100 * 1000000ULL :
-			   now_ns() > end || (!alone && is_blocked(actor)))
+			done = now;
+		if (done ? now > done + 100 * 1000000ULL :
+			   now > end || (!alone && is_blocked(actor)))
 			return false;
 		sleep_ms(1);
 	}
