@@ -12,6 +12,7 @@
 #include "pause.h"
 
 #include <linux/atomic.h>
+#include <linux/cpumask.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -24,6 +25,7 @@
 
 /* Length limit of a written line. */
 #define PAUSE_LINE	64
+#define PAUSE_ALONE_MS	20U
 
 struct pause_point {
 	const char	*name;
@@ -63,9 +65,13 @@ static bool pause_may_sleep(const struct pause_point *point)
 static void pause_stay(struct pause_point *point)
 {
 	bool may_sleep = pause_may_sleep(point);
-	unsigned int round = READ_ONCE(point->round);
-	u64 end = ktime_get_mono_fast_ns() + READ_ONCE(point->ms) * (u64)NSEC_PER_MSEC;
+	unsigned int round = READ_ONCE(point->round), ms = READ_ONCE(point->ms);
+	u64 end;
 
+	/* a task that spins on the only CPU lets interrupts act, and no task */
+	if (!may_sleep && num_online_cpus() == 1)
+		ms = min(ms, PAUSE_ALONE_MS);
+	end = ktime_get_mono_fast_ns() + ms * (u64)NSEC_PER_MSEC;
 	while (READ_ONCE(point->round) == round && ktime_get_mono_fast_ns() < end) {
 		if (may_sleep)
 			usleep_range(1000, 2000);
