@@ -15,24 +15,49 @@ fails()
 	done
 }
 
+copies=/sys/kernel/debug/fail_usercopy
+
+# fail_in_weft DIR...: what a function of weft does, or one that it has called, may fail
+fail_in_weft()
+{
+	local text dir
+	modprobe weft
+	mapfile -t text < <(awk '$4 == "[weft]" && $2 ~ /[tT]/ { print $1 }' /proc/kallsyms | sort | sed -n '1p;$p')
+	[ ${#text[@]} = 2 ] || fail "where is weft?"
+	for dir; do
+		fails "$dir" probability=0 require-start="0x${text[0]}" require-end="0x${text[1]}" stacktrace-depth=32 \
+			task-filter=N interval=1 space=0 verbose=0 times=-1
+	done
+}
+
+# never_fail DIR...: no function is at this address
+never_fail()
+{
+	local dir
+	for dir; do
+		fails "$dir" require-start=1 require-end=2 stacktrace-depth=32
+	done
+}
+
 # no_memory_for_weft: the allocation whose number is in a task's fail-nth fails, if a function of
 # weft makes it or has called the one that does
 no_memory_for_weft()
 {
-	local file text
+	local file
 	for file in /proc/self/fail-nth $slab/require-start; do
 		[ -e "$file" ] || skip "this kernel cannot be told to have no memory"
 	done
-	modprobe weft
-	mapfile -t text < <(awk '$4 == "[weft]" && $2 ~ /[tT]/ { print $1 }' /proc/kallsyms | sort | sed -n '1p;$p')
-	[ ${#text[@]} = 2 ] || fail "where is weft?"
-	for file in $slab $pages; do
-		fails "$file" probability=0 require-start="0x${text[0]}" require-end="0x${text[1]}" stacktrace-depth=32 \
-			ignore-gfp-wait=N task-filter=N interval=1 space=0 verbose=0 times=-1
-	done
-	fails $pages min-order=0 ignore-gfp-highmem=N
-	# copies from and to processes never fail: no function is at this address
-	fails /sys/kernel/debug/fail_usercopy require-start=1 require-end=2 stacktrace-depth=32
+	fail_in_weft $slab $pages
+	fails $slab ignore-gfp-wait=N
+	fails $pages ignore-gfp-wait=N min-order=0 ignore-gfp-highmem=N
+	never_fail $copies
+}
+
+# no_copies_for_weft: the same of copies from and to the memory of a process
+no_copies_for_weft()
+{
+	fail_in_weft $copies
+	never_fail $slab $pages
 }
 
 # any_may_fail: the allocation whose number is in a task's fail-nth fails in any code
