@@ -16,6 +16,7 @@
 #include "engine/requester.h"
 #include "engine/rx.h"
 #include "engine/transmit.h"
+#include "fake_bulk.h"
 #include "link/packet.h"
 #include "link/roce_port.h"
 #include "mem/copy.h"
@@ -203,9 +204,7 @@ static struct sk_buff *fake_packet(struct fake_node *from, struct weft_hdr *hdr,
 
 /* ---- what the engine sees ---- */
 
-/*
- * Check what a link may rely on. Expectations only: aborting the test here would leave locks held.
- */
+/* What a link relies on. Expectations only: aborting the test here would leave locks held. */
 static void fake_check_run(const struct weft_tx_batch *batch)
 {
 	struct fake_node *node = fake_node_of(batch->qp->dev);
@@ -415,7 +414,10 @@ static void fake_arrival(struct fake_link *link)
 	}
 	if (fake_chance(link, link->faults.duplicate))
 		fake_repeat(link, skb);
-	if (fake_chance(link, link->faults.busy))
+	if (fake_chance(link, link->faults.bulk))
+		fake_bulk_arrive(fake_destination(link, skb), skb,
+				 fake_chance(link, link->faults.busy));
+	else if (fake_chance(link, link->faults.busy))
 		fake_receive_busy(fake_destination(link, skb), skb);
 	else
 		fake_receive(fake_destination(link, skb), skb);

@@ -48,6 +48,7 @@ struct fake_faults {
 	 * into its backlog
 	 */
 	u32	busy;
+	u32	bulk;		/* packets that arrive as one buffer with those behind them */
 	/*
 	 * steps in which a timer expires although packets are under way: too early for the engine,
 	 * in time for a probe, or too early for the peer

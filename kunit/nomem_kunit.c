@@ -106,7 +106,7 @@ static void no_fabric(struct kunit *test)
 			KUNIT_EXPECT_TRUE(test, failed);
 		}
 		KUNIT_EXPECT_FALSE(test, failed);
-		KUNIT_EXPECT_GE(test, errors, 3U);
+		KUNIT_EXPECT_GE(test, errors, 2U);
 	}
 }
 
@@ -383,7 +383,7 @@ static void no_mr(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, weft_dereg_mr(mr, NULL), 0);
 		}
 		KUNIT_EXPECT_FALSE(test, failed);
-		KUNIT_EXPECT_GE(test, errors, 3U);
+		KUNIT_EXPECT_GE(test, errors, 2U);
 	}
 	weft_region_table_destroy(&dev->regions);
 }
@@ -446,7 +446,7 @@ static void no_odp_queue(struct kunit *test)
 		errors += !queue;
 	}
 	KUNIT_EXPECT_FALSE(test, failed);
-	KUNIT_EXPECT_GE(test, errors, 3U);
+	KUNIT_EXPECT_GE(test, errors, 2U);
 }
 
 static struct kunit_case nomem_cases[] = {

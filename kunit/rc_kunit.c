@@ -21,6 +21,10 @@ static const struct rc_row rc_rows[] = {
 	RC_SEEDS("much reordering", { .reorder = 30 }),
 	RC_SEEDS("stalls", { .stall = 30 }),
 	RC_SEEDS("busy halves", { .busy = 50 }),
+	RC_SEEDS("buffers", { .bulk = 80 }),
+	RC_SEEDS("buffers and busy halves", { .bulk = 50, .busy = 50 }),
+	RC_SEEDS("buffers and reordering", { .bulk = 50, .reorder = 20, .duplicate = 10 }),
+	RC_SEEDS("buffers and loss", { .bulk = 50, .loss = 5 }),
 	RC_SEEDS("hurry", { .hurry = 5 }),
 	RC_SEEDS("late receives", {}, .late = true),
 	RC_SEEDS("late receives and loss", { .loss = 10, .hurry = 2 }, .late = true),
@@ -29,7 +33,8 @@ static const struct rc_row rc_rows[] = {
 	RC_SEEDS("resizes", {}, .resize = true),
 	RC_SEEDS("resizes and loss", { .loss = 10, .stall = 10 }, .late = true, .resize = true),
 	RC_SEEDS("all of it",
-		 { .loss = 5, .duplicate = 5, .reorder = 5, .stall = 20, .busy = 20, .hurry = 2 },
+		 { .loss = 5, .duplicate = 5, .reorder = 5, .stall = 20, .busy = 20, .bulk = 20,
+		   .hurry = 2 },
 		 .late = true, .drain = true, .resize = true),
 };
 
@@ -430,8 +435,8 @@ static void memory_gone_under_way(struct kunit *test)
 
 /* Errors and the destruction of QPs: nothing that was under way is left. */
 static const struct rc_row rc_end_rows[] = {
-	RC_SEEDS("ERR", { .loss = 5, .reorder = 10, .stall = 20 }),
-	RC_SEEDS("RESET", { .loss = 5, .reorder = 10, .stall = 20 }),
+	RC_SEEDS("ERR", { .loss = 5, .reorder = 10, .stall = 20, .bulk = 20 }),
+	RC_SEEDS("RESET", { .loss = 5, .reorder = 10, .stall = 20, .bulk = 20 }),
 	RC_SEEDS("destroy", { .loss = 5, .reorder = 10, .stall = 20 }, .late = true),
 };
 
@@ -504,6 +509,7 @@ static const struct rc_row rc_uc_rows[] = {
 	RC_SEEDS("much loss", { .loss = 20 }),
 	RC_SEEDS("loss and stalls", { .loss = 5, .stall = 30 }),
 	RC_SEEDS("loss and reordering", { .loss = 3, .reorder = 5 }),
+	RC_SEEDS("buffers and loss", { .bulk = 50, .loss = 3, .busy = 20 }),
 };
 
 KUNIT_ARRAY_PARAM(rc_uc_row, rc_uc_rows, rc_row_desc);

@@ -550,6 +550,8 @@ void rc_expect_stats(struct rc *rc, const struct rc_row *row)
 		KUNIT_EXPECT_NE(test, rc_stat(rc, WEFT_STAT_RNR_NAKS_SENT), 0);
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_SENT_MESSAGES), FAKE_NODES * RC_REQUESTS);
 	KUNIT_EXPECT_EQ(test, rc_stat(rc, WEFT_STAT_RCVD_MESSAGES), FAKE_NODES * RC_REQUESTS);
+	if (faults->bulk >= 50)
+		KUNIT_EXPECT_NE(test, rc_stat(rc, WEFT_STAT_RX_MERGED), 0);
 	/* with smaller rates, a seed may have none of these */
 	if (faults->loss >= 20 || faults->reorder >= 30)
 		KUNIT_EXPECT_NE(test, rc_stat(rc, WEFT_STAT_RX_EARLY), 0);

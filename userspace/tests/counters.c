@@ -32,6 +32,7 @@ static const char * const quiet[] = {
 	"resp_remote_access_errors", "resp_local_length_error", "duplicate_request",
 	"rnr_nak_retry_err", "implied_nak_seq_err", "rx_icrc_encapsulated", "rx_early",
 	"np_ecn_marked_roce_packets", "np_cnp_sent", "rp_cnp_handled", "rp_cnp_ignored", "probes",
+	"rx_merged",
 };
 
 static const char * const busy[] = {

@@ -125,6 +125,8 @@ struct weft_dev;
 	  "Atomics, and ATOMIC WRITEs, among rcvd_messages.")		\
 	X(RX_INJECTED, rx_injected,					\
 	  "Packets dropped because an injection rule says so.")		\
+	X(RX_MERGED, rx_merged,						\
+	  "Packets that came in one buffer with the one before, and were processed with it.") \
 	X(RX_EARLY, rx_early,						\
 	  "Packets that overtook others, and were kept until these came.") \
 	X(NP_ECN_MARKED, np_ecn_marked_roce_packets,			\

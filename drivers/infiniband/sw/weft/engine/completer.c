@@ -425,13 +425,12 @@ static enum weft_verdict comp_place(struct weft_qp *qp, const struct weft_slot *
 }
 
 /*
- * A response packet has been processed. @last: it is the last one that its request packet asked
- * for.
+ * All responses before @una have been processed. @last: the last of them is the last one that its
+ * request packet asked for.
  */
-static void comp_answered(struct weft_qp *qp, u32 psn, bool last)
+static void comp_answered(struct weft_qp *qp, u32 una, bool last)
 {
 	struct weft_inflight *inflight = &qp->send.inflight;
-	u32 una = weft_psn_add(psn, 1);
 
 	/* inflight->reads does not count a request that has been rewound, and will be sent again */
 	if (last && !weft_psn_before(inflight->next, una))
@@ -467,24 +466,25 @@ static bool comp_segment_valid(const struct weft_qp *qp, u32 psn, bool last, boo
 static enum weft_verdict comp_read_response(struct weft_qp *qp, const struct weft_pkt *pkt,
 					    const struct weft_opcode *op, struct weft_slot *slot)
 {
+	u32 una = weft_psn_add(pkt->hdr.psn, pkt->psns), packet, length;
 	struct weft_payload_spans spans __uninitialized;
 	enum weft_verdict verdict;
 	struct weft_iter from;
-	u32 packet, length;
 	u64 offset;
 	bool last;
 
 	if (unlikely(slot->op->response != WEFT_RESPONSE_READ)) {
 		if (comp_done_valid(pkt, op, slot))
-			comp_answered(qp, pkt->hdr.psn, true);
+			comp_answered(qp, una, true);
 		else
 			comp_bad_response(qp);
 		return WEFT_DONE;
 	}
 	packet = (pkt->hdr.psn - slot->first_psn) & WEFT_PSN_MASK;
 	offset = (u64)packet * qp->mtu;
-	length = min_t(u64, qp->mtu, slot->length - offset);
-	last = packet + 1 == weft_slot_read_end(slot, packet);
+	length = min_t(u64, qp->mtu * pkt->psns, slot->length - offset);
+	/* of a run, none but the last packet could be the last one */
+	last = packet + pkt->psns >= weft_slot_read_end(slot, packet);
 	if (pkt->hdr.payload != length ||
 	    !comp_segment_valid(qp, pkt->hdr.psn, last, op->segment & WEFT_SEGMENT_LAST)) {
 		comp_bad_response(qp);
@@ -493,7 +493,7 @@ static enum weft_verdict comp_read_response(struct weft_qp *qp, const struct wef
 	weft_pkt_payload(pkt, &spans, &from);
 	verdict = comp_place(qp, slot, offset, &from, length);
 	if (verdict == WEFT_DONE)
-		comp_answered(qp, pkt->hdr.psn, last);
+		comp_answered(qp, una, last);
 	return verdict;
 }
 
@@ -512,7 +512,7 @@ static enum weft_verdict comp_atomic_response(struct weft_qp *qp, const struct w
 	weft_span_iter(&span, &from);
 	verdict = comp_place(qp, slot, 0, &from, sizeof(before));
 	if (verdict == WEFT_DONE)
-		comp_answered(qp, pkt->hdr.psn, true);
+		comp_answered(qp, weft_psn_add(pkt->hdr.psn, 1), true);
 	return verdict;
 }
 
@@ -530,7 +530,9 @@ static enum weft_verdict comp_response(struct weft_qp *qp, struct weft_pkt *pkt)
 	struct weft_slot *slot;
 
 	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.inflight.una);
-	if (!comp_current(&qp->send.inflight, pkt->hdr.psn)) {
+	/* a run of which another CPU has processed a packet first is repeated, too */
+	if (!comp_current(&qp->send.inflight, pkt->hdr.psn) ||
+	    unlikely(pkt->psns > 1 && pkt->hdr.psn != qp->send.inflight.una)) {
 		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_STALE_RESPONSES);
 		return WEFT_DROP;
 	}
@@ -603,7 +605,7 @@ static enum weft_verdict comp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 	verdict = comp_response(qp, pkt);
 	if (unlikely(verdict == WEFT_LATER || counted))
 		return verdict;
-	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
+	weft_pkt_count(qp, pkt);
 	if (unlikely(pkt->ce))
 		weft_cc_marked(qp, &qp->send.tx, pkt->ce);
 	return verdict;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB */
-/* Packets that are dropped: each is counted and traced. */
+/* Packets that are processed, or dropped: each is counted, and a dropped one is traced. */
 #ifndef WEFT_ENGINE_DROP_H
 #define WEFT_ENGINE_DROP_H
 
@@ -17,6 +17,14 @@
 		weft_stats_inc(whose, why_);		\
 		trace_weft_drop(hdr, why_);		\
 	} while (0)
+
+/* The requester or responder of @qp has processed a packet. One of its turns is owned. */
+static inline void weft_pkt_count(struct weft_qp *qp, const struct weft_pkt *pkt)
+{
+	weft_stats_add(qp, WEFT_STAT_RX_PACKETS, pkt->psns);
+	if (unlikely(pkt->psns > 1))
+		weft_stats_add(qp, WEFT_STAT_RX_MERGED, pkt->psns - 1);
+}
 
 /*
  * The requester or responder of @qp drops a packet without looking into it. One that has waited

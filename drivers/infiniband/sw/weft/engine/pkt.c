@@ -17,6 +17,7 @@
  * @net: namespace it arrived in
  * @port: the kind of port it came by
  * @psn: its PSN
+ * @psns: as in &struct weft_pkt
  * @counted: as in &struct weft_pkt
  * @ce: WEFT_CE_RULE; WEFT_CE_MARKED is in its IP header
  * @refused: it is WEFT_MALFORMED_INJECTED
@@ -29,7 +30,8 @@ struct pkt_cb {
 	} ip;
 	const struct net		*net;
 	const struct weft_port_ops	*port;
-	u32				psn;
+	u32				psn : 24;
+	u32				psns : 8;
 	bool				counted;
 	u8				ce;
 	bool				refused;
@@ -108,11 +110,13 @@ void weft_pkt_keep(struct weft_pkt *pkt)
 	pkt_cb(pkt->skb)->net = pkt->net;
 	pkt_cb(pkt->skb)->port = pkt->port;
 	pkt_cb(pkt->skb)->psn = pkt->hdr.psn;
+	pkt_cb(pkt->skb)->psns = pkt->psns;
 	pkt_cb(pkt->skb)->counted = pkt->counted;
 	pkt_cb(pkt->skb)->ce = pkt->ce & WEFT_CE_RULE;
 	pkt_cb(pkt->skb)->refused = pkt->malformed == WEFT_MALFORMED_INJECTED;
 	pkt_cb(pkt->skb)->syndrome = pkt->syndrome;
 }
+WEFT_EXPORT_FOR_TEST(weft_pkt_keep);
 
 /* The PSN of a packet that weft_pkt_keep() was called for. */
 u32 weft_pkt_kept_psn(struct sk_buff *skb)
@@ -150,12 +154,14 @@ void weft_pkt_undo(struct weft_pkt *pkt, struct weft_backlog *backlog)
 void weft_pkt_again(struct sk_buff *skb, struct weft_pkt *pkt)
 {
 	weft_pkt_init(pkt, skb, pkt_cb(skb)->port, pkt_cb(skb)->net, NULL);
+	pkt->psns = pkt_cb(skb)->psns;
 	pkt->counted = pkt_cb(skb)->counted;
 	weft_pkt_decode(pkt);
 	pkt->ce |= pkt_cb(skb)->ce;
 	if (unlikely(pkt_cb(skb)->refused))
 		weft_pkt_refuse(pkt, pkt_cb(skb)->syndrome);
 }
+WEFT_EXPORT_FOR_TEST(weft_pkt_again);
 
 /*
  * weft_pkt_next() without taking the packet out of the backlog, which keeps the memory. The turn is

@@ -151,7 +151,8 @@ static enum weft_fault resp_form(const struct weft_qp *qp, const struct weft_pkt
 		return WEFT_FAULT_BAD_REQUEST;
 	if (unlikely(!weft_opcode_follows(qp->recv.progress.opcode, pkt->hdr.opcode)))
 		return WEFT_FAULT_BAD_REQUEST;
-	if (unlikely(!weft_opcode_payload_valid(op, pkt->hdr.payload, qp->mtu)))
+	/* only packets that are full are more than one */
+	if (unlikely(!weft_opcode_payload_valid(op, pkt->hdr.payload, qp->mtu * pkt->psns)))
 		return WEFT_FAULT_REQUEST_LENGTH;
 	return WEFT_FAULT_NONE;
 }
@@ -325,6 +326,11 @@ static struct weft_result resp_reliable(struct weft_qp *qp, struct weft_pkt *pkt
 	struct weft_result result;
 	enum weft_fault fault;
 
+	/* another CPU has processed one of its packets first: the requester repeats the others */
+	if (unlikely(ahead && pkt->psns > 1)) {
+		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_OUT_OF_SEQUENCE);
+		return weft_result(WEFT_DROP);
+	}
 	if (unlikely(ahead > 0))
 		return weft_result(resp_gap(qp, pkt));
 	if (unlikely(ahead)) {
@@ -349,10 +355,10 @@ static struct weft_result resp_reliable(struct weft_qp *qp, struct weft_pkt *pkt
 	/* respond_keep() has already advanced the PSN of a request with a response */
 	if (unlikely(result.verdict) || recv->response.kind)
 		return result;
-	recv->ack_psn = recv->psn;
-	recv->psn = weft_psn_add(recv->psn, 1);
+	recv->psn = weft_psn_add(recv->psn, pkt->psns);
+	recv->ack_psn = weft_psn_add(recv->psn, -1);
 	recv->ack_due |= pkt->hdr.ackreq;
-	recv->unanswered++;
+	recv->unanswered += pkt->psns;
 	return result;
 }
 
@@ -378,7 +384,7 @@ static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_
 	}
 	/* the reason is known */
 	if (unlikely(recv->progress.dropped)) {
-		recv->psn = weft_psn_add(recv->psn, 1);
+		recv->psn = weft_psn_add(recv->psn, pkt->psns);
 		return weft_result(WEFT_DONE);
 	}
 	result = weft_failed(resp_form(qp, pkt, op));
@@ -386,7 +392,7 @@ static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_
 		result = resp_execute(qp, pkt, op);
 	if (unlikely(result.verdict == WEFT_LATER))
 		return result;
-	recv->psn = weft_psn_add(recv->psn, 1);
+	recv->psn = weft_psn_add(recv->psn, pkt->psns);
 	if (unlikely(result.verdict)) {
 		recv->progress.opcode = WEFT_OPCODE_NONE;
 		/* and with it all packets up to the next first one */
@@ -468,7 +474,7 @@ static enum weft_verdict resp_packet(struct weft_qp *qp, struct weft_pkt *pkt)
 		weft_stats_inc(qp, WEFT_STAT_RX_EARLY);
 	if (unlikely(result.verdict == WEFT_LATER || counted))
 		return result.verdict;
-	weft_stats_inc(qp, WEFT_STAT_RX_PACKETS);
+	weft_pkt_count(qp, pkt);
 	if (unlikely(pkt->ce))
 		weft_cc_marked(qp, &qp->recv.tx, pkt->ce);
 	return result.verdict;

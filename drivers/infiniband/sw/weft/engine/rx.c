@@ -199,25 +199,39 @@ static void rx_refuse(struct weft_pkt *pkt, enum weft_stat why)
 }
 
 /*
- * A packet has arrived: find its QP or group, check it, and pass it to the completer or responder,
- * or drop it. @pkt is from weft_pkt_init(), and has the linear data that weft_pkt_decode() needs.
- * The callee owns its memory.
+ * A packet has arrived: find its QP or group, and check it. @pkt is from weft_pkt_init(), and has
+ * the linear data that weft_pkt_decode() needs. Return: true: weft_rx_accepted() has to follow;
+ * false: it is dropped.
  */
-void weft_rx(struct weft_pkt *pkt)
+bool weft_rx_accept(struct weft_pkt *pkt)
 {
 	enum weft_stat why;
 
 	weft_pkt_decode(pkt);
-	if (!rx_check(pkt, &why)) {
-		rx_refuse(pkt, why);
-		return;
-	}
+	if (rx_check(pkt, &why))
+		return true;
+	rx_refuse(pkt, why);
+	return false;
+}
+
+/*
+ * Pass a packet to the completer or responder, or do what a rule says. The callee owns its memory.
+ */
+void weft_rx_accepted(struct weft_pkt *pkt)
+{
 	/* rules look at a QP's packets, not at those of a group */
 	if (weft_inject_is_on() && pkt->qp && weft_inject_packet(pkt))
 		return;
 	/* it may stay in a backlog for long, and must not hold its sender's socket meanwhile */
 	skb_orphan(pkt->skb);
 	weft_rx_deliver(pkt);
+}
+
+/* Both, for a packet that came alone. */
+void weft_rx(struct weft_pkt *pkt)
+{
+	if (weft_rx_accept(pkt))
+		weft_rx_accepted(pkt);
 }
 
 /*

@@ -10,6 +10,8 @@
 #include "engine/pkt.h"
 #include "stats.h"
 
+bool weft_rx_accept(struct weft_pkt *pkt);
+void weft_rx_accepted(struct weft_pkt *pkt);
 void weft_rx(struct weft_pkt *pkt);
 void weft_rx_again(struct weft_pkt *pkt);
 bool weft_rx_changed(struct weft_pkt *pkt);

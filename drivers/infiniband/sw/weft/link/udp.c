@@ -21,6 +21,7 @@
 #include "link/gro.h"
 #include "link/hook.h"
 #include "link/roce_port.h"
+#include "link/run.h"
 #include "link/uso.h"
 #include "object/dev.h"
 #include "object/table.h"
@@ -101,7 +102,8 @@ static bool listen_well_formed(struct sk_buff *skb)
 	       length >= LISTEN_MIN_LENGTH && !pskb_trim(skb, length);
 }
 
-static void listen_one(const struct net *net, struct sk_buff *skb)
+/* A packet, and if it came with others that @at has, those of its run. */
+static void listen_one(const struct net *net, struct sk_buff *skb, struct weft_uso_cursor *at)
 {
 	struct weft_pkt pkt __uninitialized;
 
@@ -115,7 +117,11 @@ static void listen_one(const struct net *net, struct sk_buff *skb)
 		return;
 	}
 	__skb_pull(skb, sizeof(struct udphdr));
-	weft_rx(&pkt);
+	if (!weft_rx_accept(&pkt))
+		return;
+	if (at)
+		weft_run_extend(&pkt, at);
+	weft_rx_accepted(&pkt);
 }
 
 /* Take a buffer apart as UDP does. Returns its packets as a list, or NULL if it was dropped. */
@@ -138,7 +144,7 @@ static void listen_uso(struct sock *sk, struct sk_buff *skb, struct weft_uso_cur
 	struct sk_buff *piece;
 
 	while ((piece = weft_uso_next(at)))
-		listen_one(sock_net(sk), piece);
+		listen_one(sock_net(sk), piece, at);
 	weft_uso_end(at);
 	if (likely(weft_uso_is_done(at))) {
 		napi_consume_skb(skb, 1);
@@ -155,7 +161,7 @@ static void listen_list(struct sock *sk, struct sk_buff *skb)
 
 	skb_list_walk_safe(skb, skb, next) {
 		skb_mark_not_on_list(skb);
-		listen_one(sock_net(sk), skb);
+		listen_one(sock_net(sk), skb, NULL);
 	}
 }
 
@@ -168,7 +174,7 @@ static int listen_rcv(struct sock *sk, struct sk_buff *skb)
 	struct weft_uso_cursor at;
 
 	if (likely(!skb_is_gso(skb)))
-		listen_one(sock_net(sk), skb);
+		listen_one(sock_net(sk), skb, NULL);
 	else if (skb_shinfo(skb)->gso_type & SKB_GSO_FRAGLIST)
 		listen_list(sk, weft_burst_open(skb) ? skb : listen_segment(sk, skb));
 	else if (skb_shinfo(skb)->gso_type & SKB_GSO_UDP_L4 && weft_uso_open(&at, skb))

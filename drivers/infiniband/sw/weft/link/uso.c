@@ -304,6 +304,59 @@ struct sk_buff *weft_uso_next(struct weft_uso_cursor *at)
 }
 WEFT_EXPORT_FOR_TEST(weft_uso_next);
 
+/*
+ * The next packet, from its BTH on, without taking it, if it is as long as the others and in one
+ * fragment; otherwise NULL. The headers of IP and UDP of the last packet become those of this one.
+ */
+const u8 *weft_uso_peek(struct weft_uso_cursor *at, u32 *size)
+{
+	const struct sk_buff *skb = at->skb;
+	u16 id = skb->protocol == htons(ETH_P_IP) ? be16_to_cpu(ip_hdr(skb)->id) : 0;
+	const skb_frag_t *frag;
+	u32 from;
+
+	*size = skb_shinfo(skb)->gso_size;
+	if (at->offset < at->start || skb->len - at->offset < *size)
+		return NULL;
+	frag = uso_fragment(at);
+	from = at->offset - at->start;
+	if (!skb_frag_page(frag) || *size > skb_frag_size(frag) - from)
+		return NULL;
+	weft_ip_set_length(at->piece, *size, id + at->number);
+	return skb_frag_address(frag) + from;
+}
+WEFT_EXPORT_FOR_TEST(weft_uso_peek);
+
+/*
+ * Let the packet that weft_uso_peek() has returned continue the last one: that loses its last @cut
+ * bytes, and gets what is behind the first @skip bytes of the next one. Return: false: it has no
+ * room, and nothing has changed.
+ */
+bool weft_uso_append(struct weft_uso_cursor *at, u32 cut, u32 skip)
+{
+	u32 size = skb_shinfo(at->skb)->gso_size - skip;
+	const skb_frag_t *frag = uso_fragment(at);
+	struct sk_buff *piece = at->piece;
+	u32 num = skb_shinfo(piece)->nr_frags;
+	skb_frag_t *last;
+
+	if (!num || num == MAX_SKB_FRAGS)
+		return false;
+	last = &skb_shinfo(piece)->frags[num - 1];
+	if (skb_frag_size(last) <= cut)
+		return false;
+	skb_frag_size_sub(last, cut);
+	piece->len -= cut;
+	piece->data_len -= cut;
+	get_page(skb_frag_page(frag));
+	skb_add_rx_frag(piece, num, skb_frag_page(frag),
+			skb_frag_off(frag) + at->offset - at->start + skip, size, size);
+	at->offset += size + skip;
+	at->number++;
+	return true;
+}
+WEFT_EXPORT_FOR_TEST(weft_uso_append);
+
 /* No more packets are asked for. */
 void weft_uso_end(struct weft_uso_cursor *at)
 {

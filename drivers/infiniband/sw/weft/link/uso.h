@@ -25,6 +25,8 @@ void *weft_uso_add(struct weft_uso *uso, const struct net_device *ndev, u32 size
 void weft_uso_close(struct weft_uso *uso, u16 id);
 bool weft_uso_open(struct weft_uso_cursor *at, const struct sk_buff *skb);
 struct sk_buff *weft_uso_next(struct weft_uso_cursor *at);
+const u8 *weft_uso_peek(struct weft_uso_cursor *at, u32 *size);
+bool weft_uso_append(struct weft_uso_cursor *at, u32 cut, u32 skip);
 void weft_uso_end(struct weft_uso_cursor *at);
 
 /* Have all packets been asked for? */
