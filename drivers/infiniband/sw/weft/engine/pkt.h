@@ -47,7 +47,7 @@ struct weft_pkt {
 	/* destination, referenced by weft_rx(); NULL: a multicast group, or as @dev */
 	struct weft_qp		*qp;
 	enum weft_malformed	malformed;	/* what is wrong with the headers */
-	u8			psns;		/* that it takes: more than 1 for a run (link/run.c) */
+	u8			psns;		/* more than 1: a run, see link/run.c */
 	u8			syndrome;	/* WEFT_MALFORMED_INJECTED: of the answer */
 	u8			ce;	/* RoCEv2: enum weft_congestion bits */
 	bool			counted;	/* it has been kept before, and counted then */

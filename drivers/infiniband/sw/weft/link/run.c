@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Linux-OpenIB
 /*
- * Middle packets of one message, or of one response to a READ, that arrive in one buffer, one behind
- * the other, are a run. The engine gets it as one packet: with the BTH of the first one, the payload
- * of all, and as many PSNs as there are packets. So the memory is looked up once for all of them.
+ * Middle packets of one message, or of one response to a READ, that arrive in one buffer, one
+ * behind the other, are a run. The engine gets it as one packet: with the BTH of the first one, the
+ * payload of all, and as many PSNs as there are packets. So the memory is looked up once for all.
  */
 #include "link/run.h"
 
