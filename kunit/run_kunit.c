@@ -20,7 +20,8 @@
 
 #define RUN_MTU		256
 #define RUN_SIZE	(sizeof(struct weft_wire_bth) + RUN_MTU + WEFT_ICRC_LENGTH)
-/* more than fit into one run */
+/* packets of the longest run, and more than fit into one */
+#define RUN_MAX		17
 #define RUN_PACKETS	24
 /* the first PSN: numbers wrap */
 #define RUN_PSN		0xfffffc
@@ -152,7 +153,7 @@ static void run_end(struct run *run)
 	kfree_skb(run->skb);
 }
 
-/* A run is as long as the socket buffer of its first packet has fragments. */
+/* A run has RUN_MAX packets at most. */
 static void run_fills_buffer(struct kunit *test)
 {
 	struct run run;
@@ -160,11 +161,11 @@ static void run_fills_buffer(struct kunit *test)
 	run_make(test, &run, RUN_SIZE);
 	run_begin(&run);
 	run_next(&run);
-	run_expect(&run, 0, MAX_SKB_FRAGS);
+	run_expect(&run, 0, RUN_MAX);
 	weft_pkt_free(&run.pkt);
-	run.qp->recv.psn = (RUN_PSN + MAX_SKB_FRAGS) & WEFT_BTH_PSN;
+	run.qp->recv.psn = (RUN_PSN + RUN_MAX) & WEFT_BTH_PSN;
 	run_next(&run);
-	run_expect(&run, MAX_SKB_FRAGS, RUN_PACKETS - MAX_SKB_FRAGS);
+	run_expect(&run, RUN_MAX, RUN_PACKETS - RUN_MAX);
 	KUNIT_EXPECT_TRUE(test, weft_uso_is_done(&run.at));
 	run_end(&run);
 }
@@ -187,7 +188,7 @@ static void run_is_kept(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)run.pkt.malformed, WEFT_MALFORMED_NONE);
 	KUNIT_EXPECT_EQ(test, run.pkt.hdr.psn, RUN_PSN);
 	KUNIT_EXPECT_TRUE(test, run.pkt.hdr.ackreq);
-	run_expect(&run, 0, MAX_SKB_FRAGS);
+	run_expect(&run, 0, RUN_MAX);
 	run_end(&run);
 }
 
@@ -209,7 +210,7 @@ static void run_of_response(struct kunit *test)
 	weft_pkt_free(&run.pkt);
 	run.qp->send.inflight.una = (RUN_PSN + 1) & WEFT_BTH_PSN;
 	run_next(&run);
-	run_expect(&run, 1, MAX_SKB_FRAGS);
+	run_expect(&run, 1, RUN_MAX);
 	run_end(&run);
 }
 
@@ -222,9 +223,9 @@ static void run_ends_before_short(struct kunit *test)
 	run_begin(&run);
 	run_next(&run);
 	weft_pkt_free(&run.pkt);
-	run.qp->recv.psn = (RUN_PSN + MAX_SKB_FRAGS) & WEFT_BTH_PSN;
+	run.qp->recv.psn = (RUN_PSN + RUN_MAX) & WEFT_BTH_PSN;
 	run_next(&run);
-	run_expect(&run, MAX_SKB_FRAGS, RUN_PACKETS - MAX_SKB_FRAGS - 1);
+	run_expect(&run, RUN_MAX, RUN_PACKETS - RUN_MAX - 1);
 	KUNIT_EXPECT_FALSE(test, weft_uso_is_done(&run.at));
 	run_end(&run);
 }
@@ -275,7 +276,7 @@ static void run_ends_before_other(struct kunit *test)
 	struct run run = { .test = test };
 	u32 i;
 
-	for (i = 1; i < MAX_SKB_FRAGS; i++) {
+	for (i = 1; i < RUN_MAX; i++) {
 		run_spoil(&run, row, i);
 		run_next(&run);
 		run_expect(&run, 0, i);
@@ -304,7 +305,7 @@ static void run_without_icrc(struct kunit *test)
 	run.dev->icrc = false;
 	run_begin(&run);
 	run_next(&run);
-	run_expect(&run, 0, MAX_SKB_FRAGS);
+	run_expect(&run, 0, RUN_MAX);
 	run_end(&run);
 }
 

@@ -530,7 +530,7 @@ static enum weft_verdict comp_response(struct weft_qp *qp, struct weft_pkt *pkt)
 	struct weft_slot *slot;
 
 	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.inflight.una);
-	/* a run of which another CPU has processed a packet first is repeated, too */
+	/* a run of which one packet has come another way first is repeated, too */
 	if (!comp_current(&qp->send.inflight, pkt->hdr.psn) ||
 	    unlikely(pkt->psns > 1 && pkt->hdr.psn != qp->send.inflight.una)) {
 		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_STALE_RESPONSES);
@@ -684,9 +684,10 @@ bool weft_completer_work(struct weft_qp *qp, u32 most)
 {
 	struct weft_send *send = &qp->send;
 	struct weft_pkt pkt __uninitialized;
+	s32 left;
 
 	weft_assert_turn(&send->turn);
-	for (; most; most--) {
+	for (left = most; left > 0; left -= pkt.psns) {
 		if (weft_turn_stopping(&send->turn) || !weft_pkt_next(&send->packets, &pkt) ||
 		    !comp_consume(qp, &pkt))
 			return false;

@@ -326,7 +326,7 @@ static struct weft_result resp_reliable(struct weft_qp *qp, struct weft_pkt *pkt
 	struct weft_result result;
 	enum weft_fault fault;
 
-	/* another CPU has processed one of its packets first: the requester repeats the others */
+	/* one of its packets has come another way first: the requester repeats the others */
 	if (unlikely(ahead && pkt->psns > 1)) {
 		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_OUT_OF_SEQUENCE);
 		return weft_result(WEFT_DROP);
@@ -600,6 +600,7 @@ static bool resp_work(struct weft_qp *qp, struct resp_budget *budget)
 			return resp_has_requests(recv);
 		if (!resp_next(qp, &pkt) || !resp_consume(qp, &pkt, budget))
 			return false;
+		budget->packets -= pkt.psns - 1;
 		resp_rest(budget);
 	}
 }

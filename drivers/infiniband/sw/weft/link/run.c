@@ -16,10 +16,14 @@
 #include "object/inject.h"
 #include "object/monitor.h"
 #include "object/qp.h"
+#include "trace.h"
 #include "wire/headers.h"
 #include "wire/icrc.h"
 #include "wire/opcode.h"
 #include "wire/psn.h"
+
+/* The fragments of a socket buffer on most kernels, each of which has one packet's payload. */
+#define RUN_MAX		17
 
 /* Is it the packet that its QP expects next, if nothing else comes meanwhile? */
 static bool run_is_expected(const struct weft_pkt *pkt)
@@ -38,8 +42,8 @@ static bool run_is_expected(const struct weft_pkt *pkt)
 }
 
 /*
- * Is it a middle packet, whose only header is the BTH? Rules and monitors look at single packets,
- * and marks are counted for each.
+ * Is it a middle packet, whose only header is the BTH? Rules, monitors and tracepoints look at
+ * single packets, and marks are counted for each.
  */
 static bool run_may_begin(const struct weft_pkt *pkt)
 {
@@ -47,7 +51,8 @@ static bool run_may_begin(const struct weft_pkt *pkt)
 
 	return op->segment == WEFT_SEGMENT_MIDDLE && !op->ext && !pkt->hdr.pad && pkt->qp &&
 	       !pkt->malformed && !pkt->ce && run_is_expected(pkt) && !weft_inject_is_on() &&
-	       !weft_monitor_is_on();
+	       !weft_monitor_is_on() && !trace_weft_request_enabled() &&
+	       !trace_weft_response_enabled();
 }
 
 /* Is @bth the first one's, but for the PSN, which is the next one, and AckReq? */
@@ -100,7 +105,7 @@ void weft_run_extend(struct weft_pkt *pkt, struct weft_uso_cursor *at)
 
 	if (!run_may_begin(pkt))
 		return;
-	while ((data = weft_uso_peek(at, &size))) {
+	while (pkt->psns < RUN_MAX && (data = weft_uso_peek(at, &size))) {
 		memcpy(&bth, data, sizeof(bth));
 		if (!run_goes_on(pkt, &bth) || !run_is_intact(pkt, &bth, data, size) ||
 		    !weft_uso_append(at, WEFT_ICRC_LENGTH, sizeof(bth)))
