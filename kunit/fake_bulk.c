@@ -91,20 +91,41 @@ static u32 bulk_collect(struct fake_link *link, struct sk_buff *bulk, struct sk_
 	return num;
 }
 
-/* Receive a packet, and its run, as link/udp.c does. */
+static void bulk_decode(struct fake_node *node, struct sk_buff *skb, struct weft_pkt *pkt)
+{
+	weft_pkt_init(pkt, skb, &weft_port_roce, NULL, &node->dev);
+	pkt->qp = node->qp;
+	weft_pkt_decode(pkt);
+}
+
+static void bulk_deliver(struct fake_node *node, struct weft_pkt *pkt)
+{
+	weft_qp_hold(node->qp);
+	weft_rx_deliver(pkt);
+}
+
+/*
+ * Receive a packet, and its run, as link/udp.c does. On a wire that loses packets, another CPU may
+ * receive the first packet, too, while the run is made, which is lost then.
+ */
 static u32 bulk_receive(struct fake_node *node, struct sk_buff *piece, struct weft_uso_cursor *at)
 {
-	struct weft_pkt pkt;
+	struct fake_link *link = node->link;
+	struct sk_buff *copy = NULL;
+	struct weft_pkt pkt, first;
 	u32 psns;
 
 	__skb_pull(piece, sizeof(struct udphdr));
-	weft_pkt_init(&pkt, piece, &weft_port_roce, NULL, &node->dev);
-	pkt.qp = node->qp;
-	weft_pkt_decode(&pkt);
+	if (link->faults.loss && !fake_random(link, 8))
+		copy = skb_copy(piece, GFP_ATOMIC);
+	bulk_decode(node, piece, &pkt);
 	weft_run_extend(&pkt, at);
 	psns = pkt.psns;
-	weft_qp_hold(node->qp);
-	weft_rx_deliver(&pkt);
+	if (copy) {
+		bulk_decode(node, copy, &first);
+		bulk_deliver(node, &first);
+	}
+	bulk_deliver(node, &pkt);
 	return psns;
 }
 

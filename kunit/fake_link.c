@@ -204,7 +204,7 @@ static struct sk_buff *fake_packet(struct fake_node *from, struct weft_hdr *hdr,
 
 /* ---- what the engine sees ---- */
 
-/* What a link relies on. Expectations only: aborting the test here would leave locks held. */
+/* A link relies on this. Expectations only: aborting the test here would leave locks held. */
 static void fake_check_run(const struct weft_tx_batch *batch)
 {
 	struct fake_node *node = fake_node_of(batch->qp->dev);

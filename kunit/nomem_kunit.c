@@ -33,6 +33,11 @@
 #define NOMEM_HEADER	((u32)sizeof(struct weft_wire_frame))
 #define NOMEM_PAGES	4
 #define NOMEM_ENTRIES	9
+/*
+ * Each function has three allocations that it cannot do without. A walk may pass over one of them:
+ * if an object needs a new slab, the page for that counts, too, and does not the next time.
+ */
+#define NOMEM_ERRORS	2U
 /* A user whom no other test has. */
 #define NOMEM_UID	3000
 
@@ -106,7 +111,7 @@ static void no_fabric(struct kunit *test)
 			KUNIT_EXPECT_TRUE(test, failed);
 		}
 		KUNIT_EXPECT_FALSE(test, failed);
-		KUNIT_EXPECT_GE(test, errors, 2U);
+		KUNIT_EXPECT_GE(test, errors, NOMEM_ERRORS);
 	}
 }
 
@@ -383,7 +388,7 @@ static void no_mr(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, weft_dereg_mr(mr, NULL), 0);
 		}
 		KUNIT_EXPECT_FALSE(test, failed);
-		KUNIT_EXPECT_GE(test, errors, 2U);
+		KUNIT_EXPECT_GE(test, errors, NOMEM_ERRORS);
 	}
 	weft_region_table_destroy(&dev->regions);
 }
@@ -407,7 +412,7 @@ static void no_rxe_queue(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, failed);
 	}
 	KUNIT_EXPECT_FALSE(test, failed);
-	KUNIT_EXPECT_GE(test, errors, 2U);
+	KUNIT_EXPECT_GE(test, errors, NOMEM_ERRORS);
 }
 
 /* ---- on-demand paging ---- */
@@ -446,7 +451,7 @@ static void no_odp_queue(struct kunit *test)
 		errors += !queue;
 	}
 	KUNIT_EXPECT_FALSE(test, failed);
-	KUNIT_EXPECT_GE(test, errors, 2U);
+	KUNIT_EXPECT_GE(test, errors, NOMEM_ERRORS);
 }
 
 static struct kunit_case nomem_cases[] = {

@@ -5,6 +5,7 @@
 #include <linux/if_ether.h>
 #include <linux/ip.h>
 #include <linux/mm.h>
+#include <linux/skbuff.h>
 #include <linux/udp.h>
 
 #include "engine/pkt.h"
@@ -12,6 +13,7 @@
 #include "link/roce_port.h"
 #include "link/run.h"
 #include "link/uso.h"
+#include "object/backlog.h"
 #include "object/dev.h"
 #include "object/qp.h"
 #include "wire/headers.h"
@@ -88,6 +90,8 @@ static void run_make(struct kunit *test, struct run *run, u32 last)
 	KUNIT_ASSERT_TRUE(test, run->qp && run->dev && run->skb && page);
 	run->dev->icrc = true;
 	run->qp->recv.psn = RUN_PSN;
+	weft_backlog_init(&run->qp->recv.packets);
+	weft_backlog_init(&run->qp->send.packets);
 	run_put_headers(run->skb);
 	skb_shinfo(run->skb)->gso_size = RUN_SIZE;
 	skb_add_rx_frag(run->skb, 0, page, 0, (RUN_PACKETS - 1) * RUN_SIZE + last,
@@ -230,7 +234,7 @@ static void run_ends_before_short(struct kunit *test)
 	run_end(&run);
 }
 
-/* What makes a packet none of the run. */
+/* Changes of one byte, each of which takes a packet out of the run. */
 static const struct run_row {
 	const char	*name;
 	u32		at;	/* byte */
@@ -328,6 +332,26 @@ static void run_has_to_be_expected(struct kunit *test)
 	run_end(&run);
 }
 
+/* A packet that waits for the QP's turn comes before. */
+static void run_waits_for_none(struct kunit *test)
+{
+	struct sk_buff waiting = {};
+	struct run run;
+
+	run_make(test, &run, RUN_SIZE);
+	__skb_queue_tail(&run.qp->send.packets.queue, &waiting);
+	run_begin(&run);
+	run_next(&run);
+	run_expect(&run, 0, RUN_MAX);
+	weft_pkt_free(&run.pkt);
+	run.qp->recv.psn = (RUN_PSN + RUN_MAX) & WEFT_BTH_PSN;
+	__skb_unlink(&waiting, &run.qp->send.packets.queue);
+	__skb_queue_tail(&run.qp->recv.packets.queue, &waiting);
+	run_next(&run);
+	run_expect(&run, RUN_MAX, 1);
+	run_end(&run);
+}
+
 static struct kunit_case run_cases[] = {
 	KUNIT_CASE(run_fills_buffer),
 	KUNIT_CASE(run_is_kept),
@@ -336,6 +360,7 @@ static struct kunit_case run_cases[] = {
 	KUNIT_CASE_PARAM(run_ends_before_other, run_row_gen_params),
 	KUNIT_CASE(run_without_icrc),
 	KUNIT_CASE(run_has_to_be_expected),
+	KUNIT_CASE(run_waits_for_none),
 	{}
 };
 

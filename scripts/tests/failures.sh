@@ -5,6 +5,7 @@
 
 slab=/sys/kernel/debug/failslab
 pages=/sys/kernel/debug/fail_page_alloc
+copies=/sys/kernel/debug/fail_usercopy
 
 # fails DIR FILE=VALUE...: settings of a kind of fault
 fails()
@@ -14,8 +15,6 @@ fails()
 		printf '%s\n' "${setting#*=}" >"$1/${setting%%=*}"
 	done
 }
-
-copies=/sys/kernel/debug/fail_usercopy
 
 # fail_in_weft DIR...: what a function of weft does, or one that it has called, may fail
 fail_in_weft()

@@ -316,7 +316,7 @@ static bool let_act(struct actor *actor)
 	return true;
 }
 
-/* With alone, no other actor is held that it could wait for. Return: it has come to the point. */
+/* @alone: no other actor is held that it could wait for. Return: it has come to the point. */
 static bool let_come(struct actor *actor, int point, bool alone)
 {
 	uint64_t end = now_ns() + HOLD_MS * 1000000ULL, done = 0, now;

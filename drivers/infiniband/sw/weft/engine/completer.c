@@ -425,8 +425,8 @@ static enum weft_verdict comp_place(struct weft_qp *qp, const struct weft_slot *
 }
 
 /*
- * All responses before @una have been processed. @last: the last of them is the last one that its
- * request packet asked for.
+ * All responses before @una have been processed. @last: they are all that a request packet has
+ * asked for.
  */
 static void comp_answered(struct weft_qp *qp, u32 una, bool last)
 {
@@ -483,7 +483,7 @@ static enum weft_verdict comp_read_response(struct weft_qp *qp, const struct wef
 	packet = (pkt->hdr.psn - slot->first_psn) & WEFT_PSN_MASK;
 	offset = (u64)packet * qp->mtu;
 	length = min_t(u64, qp->mtu * pkt->psns, slot->length - offset);
-	/* of a run, none but the last packet could be the last one */
+	/* a middle packet ends no part of a READ: a run that gets to the end of one is refused */
 	last = packet + pkt->psns >= weft_slot_read_end(slot, packet);
 	if (pkt->hdr.payload != length ||
 	    !comp_segment_valid(qp, pkt->hdr.psn, last, op->segment & WEFT_SEGMENT_LAST)) {
@@ -530,10 +530,10 @@ static enum weft_verdict comp_response(struct weft_qp *qp, struct weft_pkt *pkt)
 	struct weft_slot *slot;
 
 	trace_weft_response(qp->qpn, &pkt->hdr, qp->send.inflight.una);
-	/* a run of which one packet has come another way first is repeated, too */
+	/* likewise a run, if another CPU has processed a packet since it began */
 	if (!comp_current(&qp->send.inflight, pkt->hdr.psn) ||
 	    unlikely(pkt->psns > 1 && pkt->hdr.psn != qp->send.inflight.una)) {
-		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_STALE_RESPONSES);
+		weft_stats_drop_run(qp, pkt, WEFT_STAT_STALE_RESPONSES);
 		return WEFT_DROP;
 	}
 	if (op->ext & WEFT_EXT_AETH)

@@ -18,6 +18,15 @@
 		trace_weft_drop(hdr, why_);		\
 	} while (0)
 
+/* The same for each packet of a run; it is traced once. */
+#define weft_stats_drop_run(whose, pkt, why)			\
+	do {							\
+		const struct weft_pkt *pkt_ = (pkt);		\
+								\
+		weft_stats_add(whose, why, pkt_->psns);		\
+		trace_weft_drop(&pkt_->hdr, why);		\
+	} while (0)
+
 /* The requester or responder of @qp has processed a packet. One of its turns is owned. */
 static inline void weft_pkt_count(struct weft_qp *qp, const struct weft_pkt *pkt)
 {
@@ -34,7 +43,7 @@ static inline enum weft_verdict weft_pkt_reject(struct weft_qp *qp, const struct
 						enum weft_stat why)
 {
 	if (!pkt->counted)
-		weft_stats_drop(qp, &pkt->hdr, why);
+		weft_stats_drop_run(qp, pkt, why);
 	return WEFT_DROP;
 }
 
@@ -45,7 +54,7 @@ static inline enum weft_verdict weft_pkt_reject(struct weft_qp *qp, const struct
 static inline void weft_pkt_drop(struct weft_pkt *pkt, struct weft_dev *dev, enum weft_stat why)
 {
 	if (dev)
-		weft_stats_inc(dev, why);
+		weft_stats_add(dev, why, pkt->psns);
 	trace_weft_drop(&pkt->hdr, why);
 	/* kfree_skb(), not consume_skb(): tools that watch for drops see it */
 	kfree_skb(pkt->skb);

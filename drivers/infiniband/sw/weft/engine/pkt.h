@@ -38,7 +38,7 @@ struct weft_pkt {
 	enum rdma_network_type	network;
 	struct weft_lrh		lrh;		/* on InfiniBand */
 	bool			grh;		/* it has the addresses @sgid and @dgid */
-	struct weft_hdr		hdr;
+	struct weft_hdr		hdr;	/* of a run the first one's, with the payload of all */
 	/* source address; an IPv4 address is mapped; zero without @grh */
 	union ib_gid		sgid;
 	union ib_gid		dgid;		/* destination address, the same */

@@ -151,7 +151,7 @@ static enum weft_fault resp_form(const struct weft_qp *qp, const struct weft_pkt
 		return WEFT_FAULT_BAD_REQUEST;
 	if (unlikely(!weft_opcode_follows(qp->recv.progress.opcode, pkt->hdr.opcode)))
 		return WEFT_FAULT_BAD_REQUEST;
-	/* only packets that are full are more than one */
+	/* a run consists of full packets */
 	if (unlikely(!weft_opcode_payload_valid(op, pkt->hdr.payload, qp->mtu * pkt->psns)))
 		return WEFT_FAULT_REQUEST_LENGTH;
 	return WEFT_FAULT_NONE;
@@ -282,6 +282,16 @@ static void resp_duplicate(struct weft_qp *qp, const struct weft_pkt *pkt)
 }
 
 /*
+ * Another CPU has processed a packet since the run of @pkt began: drop the run. An acknowledge
+ * tells a requester that repeats packets how far it has got.
+ */
+static void resp_mistimed(struct weft_qp *qp, const struct weft_pkt *pkt, s32 ahead)
+{
+	qp->recv.ack_due |= ahead < 0;
+	weft_stats_drop_run(qp, pkt, WEFT_STAT_OUT_OF_SEQUENCE);
+}
+
+/*
  * After an RNR NAK the requester sends all packets from @psn on again, so those that have overtaken
  * it are of no use; in ERR none is.
  */
@@ -326,9 +336,8 @@ static struct weft_result resp_reliable(struct weft_qp *qp, struct weft_pkt *pkt
 	struct weft_result result;
 	enum weft_fault fault;
 
-	/* one of its packets has come another way first: the requester repeats the others */
 	if (unlikely(ahead && pkt->psns > 1)) {
-		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_OUT_OF_SEQUENCE);
+		resp_mistimed(qp, pkt, ahead);
 		return weft_result(WEFT_DROP);
 	}
 	if (unlikely(ahead > 0))
@@ -378,7 +387,7 @@ static struct weft_result resp_unreliable(struct weft_qp *qp, const struct weft_
 		recv->psn = pkt->hdr.psn;
 	}
 	if (pkt->hdr.psn != recv->psn) {
-		weft_stats_drop(qp, &pkt->hdr, WEFT_STAT_OUT_OF_SEQUENCE);
+		weft_stats_drop_run(qp, pkt, WEFT_STAT_OUT_OF_SEQUENCE);
 		recv->progress.opcode = WEFT_OPCODE_NONE;
 		return weft_result(WEFT_DONE);
 	}

@@ -118,7 +118,7 @@ void weft_rx_deliver(struct weft_pkt *pkt)
 {
 	struct weft_qp *qp = pkt->qp;
 
-	if (weft_monitor_is_on())
+	if (weft_monitor_is_on() && pkt->psns == 1)
 		rx_show(pkt);
 	if (!qp) {
 		if (pkt->port->multicast(pkt))
@@ -219,8 +219,8 @@ bool weft_rx_accept(struct weft_pkt *pkt)
  */
 void weft_rx_accepted(struct weft_pkt *pkt)
 {
-	/* rules look at a QP's packets, not at those of a group */
-	if (weft_inject_is_on() && pkt->qp && weft_inject_packet(pkt))
+	/* rules look at a QP's packets, not at those of a group, nor at a run, which is older */
+	if (weft_inject_is_on() && pkt->qp && pkt->psns == 1 && weft_inject_packet(pkt))
 		return;
 	/* it may stay in a backlog for long, and must not hold its sender's socket meanwhile */
 	skb_orphan(pkt->skb);

@@ -12,6 +12,7 @@
 
 #include "engine/pkt.h"
 #include "link/uso.h"
+#include "object/backlog.h"
 #include "object/dev.h"
 #include "object/inject.h"
 #include "object/monitor.h"
@@ -25,7 +26,7 @@
 /* The fragments of a socket buffer on most kernels, each of which has one packet's payload. */
 #define RUN_MAX		17
 
-/* Is it the packet that its QP expects next, if nothing else comes meanwhile? */
+/* Is it the packet that its QP expects next, if nothing else comes meanwhile, and nothing waits? */
 static bool run_is_expected(const struct weft_pkt *pkt)
 {
 	const struct weft_qp *qp = pkt->qp;
@@ -33,9 +34,11 @@ static bool run_is_expected(const struct weft_pkt *pkt)
 	switch (weft_opcode(pkt->hdr.opcode)->kind) {
 	case WEFT_KIND_SEND:
 	case WEFT_KIND_WRITE:
-		return READ_ONCE(qp->recv.psn) == pkt->hdr.psn;
+		return READ_ONCE(qp->recv.psn) == pkt->hdr.psn &&
+		       weft_backlog_is_empty(&qp->recv.packets);
 	case WEFT_KIND_READ_RESPONSE:
-		return READ_ONCE(qp->send.inflight.una) == pkt->hdr.psn;
+		return READ_ONCE(qp->send.inflight.una) == pkt->hdr.psn &&
+		       weft_backlog_is_empty(&qp->send.packets);
 	default:
 		return false;
 	}
@@ -66,19 +69,26 @@ static bool run_goes_on(const struct weft_pkt *pkt, const struct weft_wire_bth *
 	       (be32_to_cpu(bth->psn) & ~WEFT_BTH_ACKREQ) == expected;
 }
 
-/* Is the ICRC of a packet right that has @size bytes from its BTH on? It is used as in the port. */
+/*
+ * Is the ICRC of the next packet right, which has @size bytes from its BTH on? Its IP header is
+ * that of the first packet, but for the identification of IPv4, which counts up.
+ */
 static bool run_is_intact(const struct weft_pkt *pkt, const struct weft_wire_bth *bth,
 			  const u8 *data, u32 size)
 {
 	u32 left = size - sizeof(*bth) - WEFT_ICRC_LENGTH, crc;
 	const struct sk_buff *skb = pkt->skb;
+	struct iphdr ip;
 
 	if (!READ_ONCE(pkt->dev->icrc))
 		return true;
-	if (pkt->network == RDMA_NETWORK_IPV4)
-		crc = weft_icrc_begin_ipv4(ip_hdr(skb), udp_hdr(skb), bth);
-	else
+	if (pkt->network == RDMA_NETWORK_IPV4) {
+		ip = *ip_hdr(skb);
+		ip.id = cpu_to_be16(be16_to_cpu(ip.id) + pkt->psns);
+		crc = weft_icrc_begin_ipv4(&ip, udp_hdr(skb), bth);
+	} else {
 		crc = weft_icrc_begin_ipv6(ipv6_hdr(skb), udp_hdr(skb), bth);
+	}
 	crc = weft_icrc_update(crc, data + sizeof(*bth), left);
 	return weft_icrc_matches(data + size - WEFT_ICRC_LENGTH, crc);
 }

@@ -306,12 +306,11 @@ WEFT_EXPORT_FOR_TEST(weft_uso_next);
 
 /*
  * The next packet, from its BTH on, without taking it, if it is as long as the others and in one
- * fragment; otherwise NULL. The headers of IP and UDP of the last packet become those of this one.
+ * fragment; otherwise NULL.
  */
 const u8 *weft_uso_peek(struct weft_uso_cursor *at, u32 *size)
 {
 	const struct sk_buff *skb = at->skb;
-	u16 id = skb->protocol == htons(ETH_P_IP) ? be16_to_cpu(ip_hdr(skb)->id) : 0;
 	const skb_frag_t *frag;
 	u32 from;
 
@@ -322,7 +321,6 @@ const u8 *weft_uso_peek(struct weft_uso_cursor *at, u32 *size)
 	from = at->offset - at->start;
 	if (!skb_frag_page(frag) || *size > skb_frag_size(frag) - from)
 		return NULL;
-	weft_ip_set_length(at->piece, *size, id + at->number);
 	return skb_frag_address(frag) + from;
 }
 WEFT_EXPORT_FOR_TEST(weft_uso_peek);
