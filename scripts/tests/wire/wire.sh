@@ -225,6 +225,26 @@ exchange_joined()
 		"$WEFT_BIN/exchange -d weft9 -g $index9 $* 10.10.2.1"
 }
 
+# ways: path MTUs, and networks of the cable
+ways()
+{
+	printf '%s\n' '256 10.10.1.' '4096 fd00:10::'
+	[ "$WEFT_TIER" != full ] || printf '%s\n' '256 fd00:10::' '1024 10.10.1.' '1024 fd00:10::' '4096 10.10.1.'
+}
+
+# exchange_ways DEVICE OPTION...: our program "exchange" between that device at this end and weft9,
+# with RC, each way
+exchange_ways()
+{
+	local dev=$1 mtu net
+	shift
+	own_build exchange
+	while read -r mtu net; do
+		over_cable 18520 "$WEFT_BIN/exchange -d $dev -g $(gid "$dev" "${net}1") -t rc -m $mtu $*" \
+			"$WEFT_BIN/exchange -d weft9 -g $(gid weft9 "${net}2") -t rc -m $mtu $* 10.10.2.1"
+	done < <(ways)
+}
+
 # both_ends OPTION...: start our program "exchange" in the background; both ends have traffic
 # on return
 both_ends()
