@@ -69,15 +69,35 @@ any_may_fail()
 	done
 }
 
+# span FUNCTION: where it begins and ends
+span()
+{
+	local text
+	mapfile -t text < <(awk '$2 ~ /[tT]/ { print $1, $3 }' /proc/kallsyms | sort |
+		awk -v name="$1" 'found == 1 { print $1; found = 2 } $2 == name { print $1; found = 1 }')
+	[ ${#text[@]} = 2 ] || fail "where is $1?"
+	echo "0x${text[0]} 0x${text[1]}"
+}
+
+# no_memory_for FUNCTION: the same, if that function has called the one that allocates
+no_memory_for()
+{
+	local from to file
+	read -r from to < <(span "$1")
+	any_may_fail
+	for file in $slab $pages; do
+		fails "$file" require-start="$from" require-end="$to" stacktrace-depth=32
+	done
+	never_fail $copies
+}
+
 # memory_for FUNCTION: it gets memory all the same, and so do those that it calls
 memory_for()
 {
-	local file text
-	mapfile -t text < <(awk '$2 ~ /[tT]/ { print $1, $3 }' /proc/kallsyms | sort |
-		awk -v name="$1" 'found { print $1; exit } $2 == name { print $1; found = 1 }')
-	[ ${#text[@]} = 2 ] || fail "where is $1?"
+	local from to file
+	read -r from to < <(span "$1")
 	for file in $slab $pages; do
-		fails "$file" reject-start="0x${text[0]}" reject-end="0x${text[1]}"
+		fails "$file" reject-start="$from" reject-end="$to"
 	done
 }
 
